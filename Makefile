@@ -1,0 +1,66 @@
+# Everything a reader or an author types. Each target sets up what it needs: a fresh clone with Python >= 3.11 and
+# make is enough. The environment is .venv, with the exact versions of requirements.lock.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SITE := build/_build/html
+JOBS ?= 2
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+export PYDEVD_DISABLE_FILE_VALIDATION := 1
+
+.PHONY: help book test test-unit test-notebooks test-site lab lint bench notebooks lock clean
+
+help:            ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 18
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; name one with: make PYTHON=/path/to/python3 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $(READY)
+
+book: $(READY)   ## execute the notebooks, build the site, print the page to open
+	$(BIN)/python tools/notebooks.py cache
+	$(BIN)/python tools/pages.py
+	$(BIN)/jupyter-book build . --toc book/_toc.yml --path-output build -W -n --keep-going --quiet
+	@echo "Open $(CURDIR)/$(SITE)/index.html"
+
+test: test-unit test-notebooks book test-site   ## everything: package, notebooks, site
+
+test-unit: $(READY)        ## the package: unit, property and peer tests, doctests
+	$(BIN)/python -m pytest -q -n $(JOBS) tests companion --ignore=tests/site
+
+test-notebooks: $(READY)   ## every notebook cell gives what its page shows
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope -p no:cacheprovider --nbval --nbval-current-env \
+	  --nbval-sanitize-with tests/notebooks/sanitize.cfg notebooks book
+
+test-site: $(READY)        ## the built pages, in a real browser (after: make book)
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope tests/site
+
+lab: $(READY)    ## open JupyterLab on the notebooks
+	$(BIN)/jupyter lab --notebook-dir=.
+
+lint: $(READY)   ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)  ## timings against peers, as ratios in one run
+	$(BIN)/python -m benchmarks
+
+notebooks: $(READY)        ## run all notebooks in place and store their outputs
+	$(BIN)/python tools/notebooks.py run
+
+lock:            ## write requirements.lock and environment.yml anew from pyproject.toml
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
+	  --all-extras --no-annotate --no-header pyproject.toml -o requirements.lock
+	$(BIN)/python tools/environment.py
+
+clean:           ## remove what was built, keep the environment
+	rm -rf build .jupyter_cache book/_generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,147 @@
+"""Validation of arguments: every message says what was given and what is accepted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["as_array", "as_matrix", "as_scalar", "as_vector", "check_count"]
+
+
+def _as_float_array(value: Any, name: str) -> np.ndarray:
+    if np.ma.isMaskedArray(value) and np.ma.is_masked(value):
+        raise ValueError(f"{name} has masked entries; fill or drop them first")
+    if sparse.issparse(value):
+        value = value.toarray()
+    try:
+        array = np.asarray(value)
+        if np.iscomplexobj(array):
+            raise TypeError(f"{name} must be real, got complex numbers (dtype {array.dtype})")
+        array = np.asarray(array, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        if isinstance(error, TypeError) and str(error).startswith(name):
+            raise
+        raise TypeError(f"{name} must be an array of numbers, got {_describe(value)}") from error
+    return array
+
+
+def _describe(value: Any) -> str:
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+
+
+def _reject_nonfinite(array: np.ndarray, name: str) -> None:
+    if not np.isfinite(array).all():
+        bad = np.argwhere(~np.isfinite(array))[0]
+        where = ", ".join(str(i) for i in bad)
+        raise ValueError(f"{name} must be finite, got {array[tuple(bad)]} at [{where}]")
+
+
+def as_array(value: Any, name: str) -> np.ndarray:
+    """Return `value` as a finite float64 array of any shape, or raise an error that names it."""
+    array = _as_float_array(value, name)
+    _reject_nonfinite(array, name)
+    return array
+
+
+def as_vector(value: Any, name: str, size: int | None = None, *, finite: bool = True) -> np.ndarray:
+    """Return `value` as a float64 vector, or raise an error that names it.
+
+    Parameters
+    ----------
+    value : array-like of shape (size,)
+        Numbers. A scalar becomes a vector of length 1.
+    name : str
+        The argument's name in messages.
+    size : int, optional
+        The required length.
+    finite : bool
+        Whether NaN and infinities are rejected; with ``finite=False`` infinities pass, NaN does not.
+    """
+    vector = np.atleast_1d(_as_float_array(value, name))
+    if vector.ndim != 1:
+        raise ValueError(f"{name} must be a vector, got an array of shape {vector.shape}")
+    if size is not None and vector.size != size:
+        raise ValueError(f"{name} must have length {size}, got length {vector.size}")
+    if finite:
+        _reject_nonfinite(vector, name)
+    elif np.isnan(vector).any():
+        raise ValueError(f"{name} must not contain NaN, got NaN at [{np.flatnonzero(np.isnan(vector))[0]}]")
+    return vector
+
+
+def as_matrix(
+    value: Any, name: str, shape: tuple[int | None, int | None] = (None, None)
+) -> np.ndarray:
+    """Return `value` as a finite float64 matrix, or raise an error that names it.
+
+    Parameters
+    ----------
+    value : array-like or sparse matrix of shape `shape`
+        Numbers.
+    name : str
+        The argument's name in messages.
+    shape : tuple of (int or None)
+        The required shape; None stands for any length.
+    """
+    matrix = _as_float_array(value, name)
+    if matrix.ndim != 2:
+        raise ValueError(f"{name} must be a matrix (2-D), got an array of shape {matrix.shape}")
+    if any(want is not None and want != got for want, got in zip(shape, matrix.shape)):
+        want_text = ", ".join("any" if n is None else str(n) for n in shape)
+        raise ValueError(f"{name} must have shape ({want_text}), got {matrix.shape}")
+    _reject_nonfinite(matrix, name)
+    return matrix
+
+
+def as_scalar(
+    value: Any,
+    name: str,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    below: float | None = None,
+    at_most: float | None = None,
+) -> float:
+    """Return `value` as a finite float inside the given range, or raise an error that names it.
+
+    Parameters
+    ----------
+    value : float
+        A number.
+    name : str
+        The argument's name in messages.
+    above, at_least, below, at_most : float, optional
+        Open and closed ends of the accepted range.
+    """
+    rules = [
+        (above, "> {}", lambda v, r: v > r),
+        (at_least, ">= {}", lambda v, r: v >= r),
+        (below, "< {}", lambda v, r: v < r),
+        (at_most, "<= {}", lambda v, r: v <= r),
+    ]
+    accepted = " and ".join(text.format(f"{rule:g}") for rule, text, _ in rules if rule is not None)
+    accepted = f"a finite number {accepted}".rstrip()
+    if isinstance(value, (bool, np.bool_, str)) or np.ndim(value) != 0:
+        raise TypeError(f"{name} must be {accepted}, got {_describe(value)}")
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be {accepted}, got {_describe(value)}") from error
+    inside = np.isfinite(number) and all(
+        holds(number, rule) for rule, _, holds in rules if rule is not None
+    )
+    if not inside:
+        raise ValueError(f"{name} must be {accepted}, got {value!r}")
+    return number
+
+
+def check_count(value: Any, name: str, *, at_least: int = 1) -> int:
+    """Return `value` as an int that is at least `at_least`, or raise an error that names it."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be an integer >= {at_least}, got {_describe(value)}")
+    if value < at_least:
+        raise ValueError(f"{name} must be an integer >= {at_least}, got {value}")
+    return int(value)

@@ -1,0 +1,42 @@
+"""The errors and warnings that the solvers raise, in one place."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+__all__ = ["ConvergenceWarning", "InfeasibleProblemError", "UnboundedProblemError"]
+
+
+class InfeasibleProblemError(ValueError):
+    """No point satisfies all constraints.
+
+    Parameters
+    ----------
+    message : str
+        What is contradictory, in the reader's terms.
+    witness : ndarray or None
+        A vector that proves it. For the constraints ``A x = b, lower <= x <= upper`` it is a ``y`` with
+        ``max { y'A x : lower <= x <= upper } < y'b``: no feasible ``x`` can have ``A x = b``.
+    """
+
+    def __init__(self, message: str, witness: np.ndarray | None = None) -> None:
+        super().__init__(message)
+        self.witness = witness
+
+
+class UnboundedProblemError(ValueError):
+    """The objective decreases without limit on the feasible set.
+
+    Parameters
+    ----------
+    message : str
+        What is unbounded, in the reader's terms.
+    ray : ndarray or None
+        A direction that proves it. For a quadratic program it is a ``d`` with ``P d = 0``, ``A d = 0``,
+        ``q'd < 0`` along which no finite bound is ever met.
+    """
+
+    def __init__(self, message: str, ray: np.ndarray | None = None) -> None:
+        super().__init__(message)
+        self.ray = ray

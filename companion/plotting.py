@@ -1,0 +1,157 @@
+"""The book's figure style: every colour, marker and line of it is defined here.
+
+A class is told by shape as well as by colour, figures are white (readable on a dark page), and `show` takes the
+text that a screen reader reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+__all__ = [
+    "BLUE",
+    "CYCLE",
+    "GREEN",
+    "GREY",
+    "ORANGE",
+    "PURPLE",
+    "RED",
+    "SKY",
+    "hyperplane",
+    "margin",
+    "paths",
+    "points",
+    "residuals",
+    "show",
+    "surface",
+    "use_style",
+]
+
+# The Okabe-Ito palette: distinguishable with every common colour-vision deficiency.
+BLUE = "#0072B2"  # the text's blue points u, label +1
+RED = "#D55E00"  # the text's red points v, label -1
+GREEN = "#009E73"
+ORANGE = "#E69F00"
+PURPLE = "#CC79A7"
+SKY = "#56B4E9"
+GREY = "#666666"
+CYCLE = [BLUE, RED, GREEN, ORANGE, PURPLE, SKY, GREY]
+
+_STYLE: dict[str, Any] = {
+    "figure.figsize": (6.4, 3.8),
+    "figure.facecolor": "white",
+    "figure.constrained_layout.use": True,
+    "savefig.facecolor": "white",
+    "axes.prop_cycle": plt.cycler(color=CYCLE),
+    "axes.grid": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": "medium",
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 6,
+    "legend.frameon": True,
+    "legend.framealpha": 0.9,
+    "font.size": 10.5,
+    "image.cmap": "cividis",
+}
+
+
+def use_style() -> None:
+    """Set Matplotlib's defaults to the book's style. Each notebook calls it once, in its first cell."""
+    plt.rcParams.update(_STYLE)
+
+
+def show(figure: Figure, alt: str) -> None:
+    """Display a figure with its description for screen readers, and close it.
+
+    Parameters
+    ----------
+    figure : Figure
+        The figure.
+    alt : str
+        What is drawn, in a sentence or two: the axes, the objects, the pattern. Not a file name, not empty.
+    """
+    from IPython.display import display
+
+    if len(alt.split()) < 4:
+        raise ValueError(f"alt must describe the picture in a sentence, got {alt!r}")
+    display(figure, metadata={"image/png": {"alt": " ".join(alt.split())}})
+    plt.close(figure)
+
+
+def points(ax: Axes, u: np.ndarray, v: np.ndarray, **kwargs: Any) -> None:
+    """Draw the text's blue points u (circles) and red points v (squares), both of shape (number, 2)."""
+    style: dict[str, Any] = {"s": 34, "edgecolor": "black", "linewidth": 0.5, "zorder": 3, **kwargs}
+    ax.scatter(u[:, 0], u[:, 1], color=BLUE, marker="o", label="blue points $u_i$", **style)
+    ax.scatter(v[:, 0], v[:, 1], color=RED, marker="s", label="red points $v_j$", **style)
+
+
+def hyperplane(ax: Axes, w: np.ndarray, level: float, **kwargs: Any) -> None:
+    """Draw the line <w, x> = level across the current axes, without changing their limits."""
+    (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
+    if abs(w[1]) >= abs(w[0]):
+        xs = np.array([x0, x1])
+        ys = (level - w[0] * xs) / w[1]
+    else:
+        ys = np.array([y0, y1])
+        xs = (level - w[1] * ys) / w[0]
+    ax.plot(xs, ys, **{"color": "black", "zorder": 2, **kwargs})
+    ax.set_xlim(x0, x1)
+    ax.set_ylim(y0, y1)
+
+
+def margin(ax: Axes, w: np.ndarray, b: float, delta: float = 1.0) -> None:
+    """Draw the separating line <w, x> = b and the two margin lines <w, x> = b + delta and b - delta."""
+    hyperplane(ax, w, b, label=r"$\langle w, x\rangle = b$")
+    hyperplane(ax, w, b + delta, color=BLUE, linestyle="--", linewidth=1.3)
+    hyperplane(ax, w, b - delta, color=RED, linestyle=":", linewidth=1.6)
+
+
+def residuals(
+    ax: Axes,
+    history: Mapping[str, np.ndarray],
+    names: Sequence[str] = ("primal_residual", "dual_residual"),
+) -> None:
+    """Draw a solver's residuals against the iteration, on a logarithmic axis."""
+    for name, line in zip(names, ("-", "--", "-.", ":")):
+        values = np.asarray(history[name])
+        iterations = np.arange(1, values.size + 1)
+        positive = values > 0  # an exact zero has no place on a logarithmic axis
+        ax.semilogy(iterations[positive], values[positive], line, label=name.replace("_", " "))
+    ax.set_xlabel("iteration")
+    ax.set_ylabel("norm of the residual")
+    ax.legend()
+
+
+def paths(
+    ax: Axes,
+    parameter: np.ndarray,
+    coefficients: np.ndarray,
+    names: Sequence[str] | None = None,
+) -> None:
+    """Draw coefficients (one column per feature) against a parameter, on a logarithmic axis."""
+    lines = ("-", "--", "-.", ":")
+    for j in range(coefficients.shape[1]):
+        ax.semilogx(
+            parameter,
+            coefficients[:, j],
+            linestyle=lines[(j // len(CYCLE)) % len(lines)],
+            color=CYCLE[j % len(CYCLE)],
+            label=None if names is None else names[j],
+        )
+    ax.axhline(0, color="black", linewidth=0.8)
+
+
+def surface(ax: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, **kwargs: Any) -> None:
+    """Draw a translucent surface z(x, y) on 3-D axes; x, y, z from `numpy.meshgrid`."""
+    style = {"color": SKY, "alpha": 0.45, "linewidth": 0.2, "edgecolor": GREY, **kwargs}
+    ax.plot_surface(x, y, z, **style)

@@ -1,0 +1,189 @@
+"""What the solvers return: frozen records with a readable summary.
+
+A record prints as one short line per field (arrays by shape and first entries), and as a small table in a
+notebook. `Certificate` lives in :mod:`companion.certificates`; a record carries one where the problem has a dual.
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from companion.certificates import Certificate
+
+__all__ = ["ADMMResult", "FixedPointResult", "MultiplierResult", "QPResult", "Record"]
+
+History = dict[str, np.ndarray]
+
+
+def _show(value: Any) -> str:
+    """One line for one field. Numbers are rounded to what every machine reproduces."""
+    if isinstance(value, np.ndarray):
+        with np.printoptions(precision=4, suppress=True, threshold=6, edgeitems=3):
+            text = np.array2string(value + 0.0, separator=", ").replace("\n", " ")
+        return text if value.size <= 6 else f"{text}  shape {value.shape}"
+    if isinstance(value, (float, np.floating)):
+        return f"{value:.6g}"
+    if isinstance(value, dict):
+        return ", ".join(value) or "empty"
+    return str(value)
+
+
+class Record:
+    """Base of the result records: a summary as `repr`, a table in notebooks."""
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [(f.name, getattr(self, f.name)) for f in fields(self) if f.repr]  # type: ignore[arg-type]
+        return [(name, _show(value)) for name, value in rows if value is not None]
+
+    def __repr__(self) -> str:
+        rows = self._rows()
+        width = max(len(name) for name, _ in rows)
+        return "\n".join([type(self).__name__, *(f"  {n:<{width}}  {v}" for n, v in rows)])
+
+    def _repr_html_(self) -> str:
+        body = "".join(
+            f"<tr><th scope='row' style='text-align:left'>{html.escape(n)}</th>"
+            f"<td style='text-align:left'>{html.escape(v)}</td></tr>"
+            for n, v in self._rows()
+        )
+        return f"<table><caption>{type(self).__name__}</caption><tbody>{body}</tbody></table>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MultiplierResult(Record):
+    r"""Outcome of dual ascent or of the method of multipliers on ``min J(u)  s.t. A u = b``.
+
+    Parameters
+    ----------
+    u : ndarray of shape (n,)
+        The last primal point.
+    lambda_ : ndarray of shape (m,)
+        The last multiplier of ``A u = b`` (Lagrangian :math:`J(u) + \lambda^\top (A u - b)`).
+    n_iter : int
+        Number of updates of `lambda_`.
+    converged : bool
+        Whether ``||A u - b||`` met the tolerance.
+    status : str
+        ``"converged"``, ``"max_iter"`` or ``"diverged"``.
+    history : dict of ndarray
+        One entry per iterate: ``u``, ``lambda_``, ``primal_residual``, and ``objective`` / ``dual_objective`` when J is given.
+    """
+
+    u: np.ndarray
+    lambda_: np.ndarray
+    n_iter: int
+    converged: bool
+    status: str
+    history: History = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ADMMResult(Record):
+    r"""Outcome of ADMM on ``min f(x) + g(z)  s.t. A x + B z = c``.
+
+    Parameters
+    ----------
+    x, z : ndarray
+        The last iterates. Which of the two carries the structure (sparsity, sign) is the one with the simple g: `z`.
+    u : ndarray
+        Scaled multiplier: the multiplier of the constraint is :math:`\lambda = \rho u`.
+    rho : float
+        Penalty parameter at the end.
+    objective : float
+        f(x) + g(z), NaN when no objective was given.
+    n_iter : int
+        Number of iterations done.
+    converged : bool
+        Whether both residuals met their tolerances.
+    status : str
+        ``"converged"``, ``"max_iter"`` or ``"stopped by callback"``.
+    history : dict of ndarray
+        ``primal_residual``, ``dual_residual``, ``objective``, ``rho``: one entry per iteration.
+    certificate : Certificate or None
+        Residuals and duality gap, for the problems whose dual is known (all of ``companion.admm.l1``).
+    """
+
+    x: np.ndarray
+    z: np.ndarray
+    u: np.ndarray
+    rho: float
+    objective: float
+    n_iter: int
+    converged: bool
+    status: str
+    history: History = field(default_factory=dict)
+    certificate: Certificate | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class QPResult(Record):
+    r"""Outcome of ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``.
+
+    At a solution :math:`P x + q + A^\top y - z_\mathrm{lower} + z_\mathrm{upper} = 0` with both z's nonnegative,
+    and a positive entry of a z only where `x` is at that bound.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,)
+        The solution; feasible for the bounds exactly (entries at a bound are ``==`` to it).
+    y : ndarray of shape (p,)
+        Multipliers of ``A x = b``.
+    z_lower, z_upper : ndarray of shape (n,)
+        Multipliers of the bounds.
+    objective : float
+        ``1/2 x'Px + q'x``.
+    n_iter : int
+        Number of iterations of the first-order or interior-point phase.
+    converged : bool
+        Whether the certificate met its tolerance.
+    status : str
+        ``"solved"`` or ``"max_iter"``.
+    certificate : Certificate
+        Relative residuals and duality gap, recomputed from the problem's data.
+    history : dict of ndarray
+        Residuals per iteration (empty for direct solves).
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    z_lower: np.ndarray
+    z_upper: np.ndarray
+    objective: float
+    n_iter: int
+    converged: bool
+    status: str
+    certificate: Certificate
+    history: History = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FixedPointResult(Record):
+    r"""Outcome of a fixed-point iteration: Krasnosel'skii-Mann, proximal point, proximal gradient.
+
+    Parameters
+    ----------
+    x : ndarray
+        The last iterate, of the shape of the starting point.
+    objective : float
+        Value of the objective at `x`, NaN when no objective was given.
+    n_iter : int
+        Number of iterations done.
+    converged : bool
+        Whether the residual met the tolerance.
+    status : str
+        ``"converged"``, ``"max_iter"``, ``"diverged"`` or ``"stopped by callback"``.
+    history : dict of ndarray
+        One entry per iteration: ``residual``, ``step``, and ``objective`` when an objective is given.
+    """
+
+    x: np.ndarray
+    objective: float
+    n_iter: int
+    converged: bool
+    status: str
+    history: History = field(default_factory=dict)

@@ -1,0 +1,241 @@
+"""Sliders that work in the static page, offline, and in JupyterLab alike.
+
+A flipbook draws one picture per slider position when the cell runs. Slider and pictures are linked in the
+browser (``jslink``), so moving the slider needs no kernel. In JupyterLab a second control, which the
+static site hides, redraws for values between the frames.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ipywidgets
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+from PIL import Image
+
+__all__ = ["flipbook", "flipbook_grid"]
+
+MAX_FRAMES = 150
+MAX_BYTES = 3_000_000
+LIVE_CLASS = "companion-live"  # hidden by the static site's style sheet
+
+AltText = str | Callable[..., str]
+
+
+def _png(figure: Figure) -> bytes:
+    """The figure as a PNG with a palette: a third of the size, the same look."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=100, facecolor="white")
+    plt.close(figure)
+    buffer.seek(0)
+    palette = Image.open(buffer).convert("RGB").quantize(96)
+    buffer = io.BytesIO()
+    palette.save(buffer, format="png", optimize=True)
+    return buffer.getvalue()
+
+
+def _frame(png: bytes, alt: str) -> ipywidgets.HTML:
+    data = base64.b64encode(png).decode()
+    image = f'<img src="data:image/png;base64,{data}" alt="{html.escape(alt, quote=True)}" style="max-width:100%">'
+    return ipywidgets.HTML(image)
+
+
+def _alt(alt: AltText, *values: Any) -> str:
+    text = alt(*values) if callable(alt) else alt.format(*values)
+    if not text.strip():
+        raise ValueError("alt must describe the picture, got an empty text")
+    return text
+
+
+def _labels(values: Sequence[Any]) -> list[str]:
+    return [f"{v:.4g}" if isinstance(v, (float, np.floating)) else str(v) for v in values]
+
+
+def _slider(values: Sequence[Any], label: str, value: Any) -> ipywidgets.SelectionSlider:
+    labels = _labels(values)
+    if len(set(labels)) < len(labels):
+        raise ValueError(f"values for {label!r} must differ in four significant digits, got {labels}")
+    start = _position(values, label, value)
+    slider = ipywidgets.SelectionSlider(
+        options=labels,
+        index=start,
+        description=label,
+        continuous_update=True,
+        style={"description_width": "initial"},
+        layout=ipywidgets.Layout(width="min(100%, 30rem)"),
+    )
+    slider.add_class("companion-slider")
+    return slider
+
+
+def _position(values: Sequence[Any], label: str, value: Any) -> int:
+    if len(values) < 2:
+        raise ValueError(f"values for {label!r} must hold at least two values, got {len(values)}")
+    if value is None:
+        return len(values) // 2
+    matches = [i for i, v in enumerate(values) if v == value]
+    if not matches:
+        raise ValueError(f"value for {label!r} must be one of {_labels(values)}, got {value!r}")
+    return matches[0]
+
+
+def _check_size(pngs: Sequence[bytes]) -> None:
+    total = sum(len(p) for p in pngs)
+    if total > MAX_BYTES:
+        raise ValueError(
+            f"{len(pngs)} frames take {total / 1e6:.1f} MB; the limit is {MAX_BYTES / 1e6:.0f} MB: "
+            "draw fewer frames or a smaller figure"
+        )
+
+
+def _check_count(count: int) -> None:
+    if count > MAX_FRAMES:
+        raise ValueError(f"a flipbook has at most {MAX_FRAMES} frames, got {count}")
+
+
+def _live(draw: Callable[..., Figure], values: Sequence[Any], label: str, alt: AltText) -> list[Any]:
+    """The control for JupyterLab: any number between the smallest and the largest value, drawn on demand."""
+    if not all(isinstance(v, (float, np.floating)) for v in values):
+        return []
+    entry = ipywidgets.BoundedFloatText(
+        value=float(values[len(values) // 2]),
+        min=float(min(values)),
+        max=float(max(values)),
+        step=float(max(values) - min(values)) / 1000,
+        description=f"any {label}",
+        style={"description_width": "initial"},
+    )
+    picture = ipywidgets.HTML()
+
+    def redraw(change: dict[str, Any]) -> None:
+        value = change["new"]
+        picture.value = _frame(_png(draw(value)), _alt(alt, value)).value
+
+    entry.observe(redraw, names="value")
+    box = ipywidgets.VBox([entry, picture])
+    box.add_class(LIVE_CLASS)
+    return [box]
+
+
+def flipbook(
+    draw: Callable[[Any], Figure],
+    values: Sequence[Any],
+    *,
+    label: str,
+    alt: AltText,
+    value: Any = None,
+) -> ipywidgets.VBox:
+    """One slider, one picture per position.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(value)`` returns a Matplotlib figure. It is called once per value, and closed here.
+    values : sequence
+        The slider's positions, at least two, at most 150 pictures and 3 MB.
+    label : str
+        What the slider changes, shown beside it and read out by screen readers.
+    alt : str or callable
+        Description of the picture: a function of the value, or a format string such as ``"Residuals for rho = {}"``.
+    value : optional
+        Where the slider starts; the middle position by default.
+
+    Returns
+    -------
+    ipywidgets.VBox
+        Show it as the last line of a cell that is tagged ``nbval-ignore-output``. Draw the default picture in a plain
+        cell before it: that picture is there without JavaScript, in print, and nbval runs its code.
+
+    Raises
+    ------
+    ValueError
+        When there are too few or too many frames, too many bytes, or `value` is not among `values`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> def draw(slope):
+    ...     fig, ax = plt.subplots(figsize=(2, 2))
+    ...     _ = ax.plot([0, 1], [0, slope])
+    ...     return fig
+    >>> box = flipbook(draw, [1.0, 2.0, 3.0], label="slope", alt="A line with slope {}", value=2.0)
+    >>> slider, pictures = box.children[:2]
+    >>> slider.index, len(pictures.children)
+    (1, 3)
+    """
+    values = list(values)
+    _check_count(len(values))
+    slider = _slider(values, label, value)
+    pngs = [_png(draw(v)) for v in values]
+    _check_size(pngs)
+    frames = [_frame(png, _alt(alt, v)) for png, v in zip(pngs, values)]
+    stack = ipywidgets.Stack(children=frames, selected_index=slider.index)
+    ipywidgets.jslink((slider, "index"), (stack, "selected_index"))
+    box = ipywidgets.VBox([slider, stack, *_live(draw, values, label, alt)])
+    box.add_class("companion-flipbook")
+    return box
+
+
+def flipbook_grid(
+    draw: Callable[[Any, Any], Figure],
+    first: Sequence[Any],
+    second: Sequence[Any],
+    *,
+    labels: tuple[str, str],
+    alt: AltText,
+    value: tuple[Any, Any] = (None, None),
+) -> ipywidgets.VBox:
+    """Two sliders, one picture for each pair of positions.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(a, b)`` returns a Matplotlib figure.
+    first, second : sequence
+        Positions of the two sliders; ``len(first) * len(second)`` is at most 150.
+    labels : tuple of str
+        What the two sliders change.
+    alt : str or callable
+        Description of a picture, as in `flipbook`, from both values.
+    value : tuple, optional
+        Where the sliders start.
+
+    Returns
+    -------
+    ipywidgets.VBox
+        As `flipbook`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> def draw(a, b):
+    ...     fig, ax = plt.subplots(figsize=(2, 2))
+    ...     _ = ax.plot([0, 1], [b, a + b])
+    ...     return fig
+    >>> box = flipbook_grid(draw, [1, 2], [0, 1, 2], labels=("slope", "intercept"), alt="Slope {}, intercept {}")
+    >>> [len(stack.children) for stack in box.children[2].children]
+    [3, 3]
+    """
+    first, second = list(first), list(second)
+    _check_count(len(first) * len(second))
+    outer_slider = _slider(first, labels[0], value[0])
+    inner_slider = _slider(second, labels[1], value[1])
+    pngs = [[_png(draw(a, b)) for b in second] for a in first]
+    _check_size([png for row in pngs for png in row])
+    rows = []
+    for a, row in zip(first, pngs):
+        frames = [_frame(png, _alt(alt, a, b)) for png, b in zip(row, second)]
+        stack = ipywidgets.Stack(children=frames, selected_index=inner_slider.index)
+        ipywidgets.jslink((inner_slider, "index"), (stack, "selected_index"))
+        rows.append(stack)
+    outer = ipywidgets.Stack(children=rows, selected_index=outer_slider.index)
+    ipywidgets.jslink((outer_slider, "index"), (outer, "selected_index"))
+    box = ipywidgets.VBox([outer_slider, inner_slider, outer])
+    box.add_class("companion-flipbook")
+    return box

@@ -1,0 +1,149 @@
+"""Run notebooks and keep their files in the shape that the contract asks for.
+
+    python tools/notebooks.py run [PATH ...]      execute in place, two at a time, and tidy the files
+    python tools/notebooks.py cache               fill the cache from which the book is built
+
+`run` stores outputs, numbers the cells from 1, drops widget state and execution times, and copies the alt text of each
+picture (given to `companion.plotting.show`) into the cell's metadata, where the book's builder looks for it.
+Pages are listed in book/_toc.yml; without a path, all of them are run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import nbformat
+import yaml
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).resolve().parent.parent
+CACHE = ROOT / ".jupyter_cache"
+TIMEOUT = 300  # seconds for one cell, on a slow machine
+
+# The whole metadata of a notebook file: nothing that depends on who ran it.
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python", "pygments_lexer": "ipython3", "file_extension": ".py"},
+}
+
+
+def pages() -> list[Path]:
+    """The notebooks that the table of contents lists, in its order."""
+    found = []
+
+    def visit(node: object) -> None:
+        if isinstance(node, dict):
+            if "file" in node:
+                found.append(ROOT / f"{node['file']}.ipynb")
+            for value in node.values():
+                visit(value)
+        elif isinstance(node, list):
+            for value in node:
+                visit(value)
+
+    visit(yaml.safe_load((ROOT / "book/_toc.yml").read_text()))
+    root = yaml.safe_load((ROOT / "book/_toc.yml").read_text()).get("root")
+    return [path for path in [ROOT / f"{root}.ipynb", *found] if path.exists()]
+
+
+def tidy(notebook: nbformat.NotebookNode) -> None:
+    """Bring cell ids, metadata and alt texts into the shape of the contract."""
+    notebook.metadata = nbformat.from_dict(METADATA)
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    for number, cell in enumerate(notebook.cells, 1):
+        cell.id = f"c{number:03d}"
+        cell.metadata.pop("execution", None)
+        cell.metadata.pop("jupyter", None)
+        if cell.cell_type != "code":
+            continue
+        alts = [
+            output.metadata["image/png"]["alt"]
+            for output in cell.outputs
+            if "alt" in output.get("metadata", {}).get("image/png", {})
+        ]
+        if alts:
+            cell.metadata["mystnb"] = {"image": {"alt": " ".join(alts)}}
+        else:
+            cell.metadata.pop("mystnb", None)
+
+
+def run(path: Path) -> tuple[Path, float]:
+    """Execute one notebook from top to bottom and write it back."""
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells = [cell for cell in notebook.cells if cell.source.strip()]
+    start = time.perf_counter()
+    NotebookClient(
+        notebook,
+        timeout=TIMEOUT,
+        kernel_name="python3",
+        store_widget_state=False,
+        resources={"metadata": {"path": str(path.parent)}},
+    ).execute()
+    seconds = time.perf_counter() - start
+    tidy(notebook)
+    nbformat.validate(notebook)
+    nbformat.write(notebook, path)
+    return path, seconds
+
+
+def run_all(paths: list[Path], jobs: int) -> None:
+    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    failed = 0
+    with ProcessPoolExecutor(jobs) as pool:
+        futures = {path: pool.submit(run, path) for path in paths}
+        for path, future in futures.items():
+            try:
+                _, seconds = future.result()
+                print(f"{seconds:6.1f} s  {path.relative_to(ROOT)}", flush=True)
+            except Exception as error:  # one broken page must not hide the others
+                failed += 1
+                print(f"FAILED  {path.relative_to(ROOT)}\n{error}", file=sys.stderr, flush=True)
+    if failed:
+        sys.exit(f"{failed} of {len(paths)} notebooks failed")
+
+
+def fill_cache() -> None:
+    """Execute every page that changed since it was last cached, side by side."""
+    from jupyter_cache import get_cache
+    from jupyter_cache.executors import load_executor
+
+    cache = get_cache(str(CACHE))
+    wanted = pages()
+    for record in cache.list_project_records():
+        if Path(record.uri) not in wanted:
+            cache.remove_nb_from_project(record.pk)
+    for path in wanted:
+        cache.add_nb_to_project(str(path))
+    todo = cache.list_unexecuted()
+    print(f"{len(wanted)} notebooks, {len(todo)} to execute", flush=True)
+    if not todo:
+        return
+    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    result = load_executor("local-parallel", cache=cache).run_and_cache(timeout=TIMEOUT)
+    for uri in [*result.excepted, *result.errored]:
+        print(f"FAILED  {uri}", file=sys.stderr)
+    if result.excepted or result.errored:
+        sys.exit("some notebooks failed: run them in JupyterLab to see the error")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    run_parser = commands.add_parser("run", help="execute in place and tidy")
+    run_parser.add_argument("paths", nargs="*", type=Path)
+    run_parser.add_argument("--jobs", type=int, default=2)
+    commands.add_parser("cache", help="fill the cache from which the book is built")
+    arguments = parser.parse_args()
+    if arguments.command == "run":
+        run_all([path.resolve() for path in arguments.paths] or pages(), arguments.jobs)
+    else:
+        fill_cache()
+
+
+if __name__ == "__main__":
+    main()
