@@ -1,0 +1,164 @@
+"""Refresh the JavaScript that the site serves itself.
+
+Run ``python tools/vendor.py`` after changing a version below. It needs ``npm`` (which checks the
+integrity of what it fetches) and rewrites ``book/_static/vendor`` with its ``manifest.json``.
+Nobody needs it to build the book: the files are committed.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import importlib.metadata
+import json
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+VENDOR = Path(__file__).resolve().parents[1] / "book" / "_static" / "vendor"
+
+MIT = """\
+{holder}
+
+Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
+associated documentation files (the "Software"), to deal in the Software without restriction,
+including without limitation the rights to use, copy, modify, merge, publish, distribute,
+sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
+furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or
+substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
+NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
+DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT
+OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+"""
+
+
+@dataclass(frozen=True)
+class Package:
+    """One npm package: what to take from it and where to put it.
+
+    ``take`` maps a pattern inside the package to the folder that receives what follows ``strip``.
+    """
+
+    name: str
+    version: str
+    licence: str
+    folder: str
+    strip: str
+    take: tuple[str, ...]
+
+
+PACKAGES = (
+    Package("requirejs", "2.3.7", "MIT", "requirejs", "", ("require.js",)),
+    Package(
+        "@jupyter-widgets/html-manager",
+        "1.0.15",
+        "BSD-3-Clause",
+        "html-manager",
+        "dist",
+        ("dist/embed-amd.js", "dist/embed.js.LICENSE.txt"),
+    ),
+    Package(
+        "mathjax",
+        "3.2.2",
+        "Apache-2.0",
+        "mathjax",
+        "es5",
+        (
+            "LICENSE",
+            "es5/tex-mml-chtml.js",
+            "es5/input/tex/extensions/*.js",
+            "es5/output/chtml/fonts/woff-v2/*.woff",
+            "es5/a11y/*.js",  # the explorer and the speech of the accessibility menu
+            "es5/sre/mathmaps/base.json",
+            "es5/sre/mathmaps/en.json",
+            "es5/sre/mathmaps/nemeth.json",
+        ),
+    ),
+)
+
+
+def fetch(package: Package, into: Path) -> Path:
+    """Fetch and unpack one package with npm; return its folder."""
+    subprocess.run(
+        ["npm", "pack", "--silent", f"{package.name}@{package.version}"], cwd=into, check=True
+    )
+    (archive,) = into.glob("*.tgz")
+    with tarfile.open(archive) as tar:
+        tar.extractall(into, filter="data")
+    return into / "package"
+
+
+def copy(package: Package, source: Path, target: Path) -> None:
+    """Copy the wanted files, and fail when a pattern matches nothing."""
+    names = [p.relative_to(source).as_posix() for p in sorted(source.rglob("*")) if p.is_file()]
+    for pattern in package.take:
+        hits = fnmatch.filter(names, pattern)
+        if not hits:
+            raise FileNotFoundError(f"{package.name} {package.version} has no file {pattern}")
+        for name in hits:
+            path = PurePosixPath(name)
+            inside = path.is_relative_to(package.strip)
+            to = target / (path.relative_to(package.strip) if inside else path)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / name, to)
+
+
+def write_licence(package: Package, target: Path) -> None:
+    """Add the licence text where the npm package does not ship one."""
+    if package.name == "requirejs":
+        head = (target / "require.js").read_text(encoding="utf-8").splitlines()[1]
+        text = MIT.format(holder="The MIT License\n\n" + head[head.index("Copyright") :])
+    elif package.name == "@jupyter-widgets/html-manager":
+        # The same repository and licence as the Python package ipywidgets.
+        (path,) = (
+            f for f in importlib.metadata.files("ipywidgets") or () if f.name.startswith("LICENSE")
+        )
+        text = path.read_text()
+    else:
+        return
+    (target / "LICENSE").write_text(text, encoding="utf-8")
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def main() -> None:
+    """Fetch every package and write the manifest."""
+    shutil.rmtree(VENDOR, ignore_errors=True)
+    manifest = []
+    for package in PACKAGES:
+        target = VENDOR / package.folder
+        target.mkdir(parents=True)
+        with tempfile.TemporaryDirectory() as scratch:
+            copy(package, fetch(package, Path(scratch)), target)
+        write_licence(package, target)
+        files = {
+            p.relative_to(VENDOR).as_posix(): sha256(p)
+            for p in sorted(target.rglob("*"))
+            if p.is_file()
+        }
+        manifest.append(
+            {
+                "name": package.name,
+                "version": package.version,
+                "licence": package.licence,
+                "files": files,
+            }
+        )
+        print(f"{package.name} {package.version}: {len(files)} files")
+    text = json.dumps({"packages": manifest}, indent=1) + "\n"
+    (VENDOR / "manifest.json").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
