@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["as_array", "as_matrix", "as_scalar", "as_vector", "check_count"]
+__all__ = ["as_array", "as_matrix", "as_scalar", "as_symmetric", "as_vector", "check_count"]
 
 
 def _as_float_array(value: Any, name: str) -> np.ndarray:
@@ -58,7 +58,8 @@ def as_vector(value: Any, name: str, size: int | None = None, *, finite: bool = 
     size : int, optional
         The required length.
     finite : bool
-        Whether NaN and infinities are rejected; with ``finite=False`` infinities pass, NaN does not.
+        Whether NaN and infinities are rejected; with ``finite=False`` infinities pass, NaN does
+        not.
     """
     vector = np.atleast_1d(_as_float_array(value, name))
     if vector.ndim != 1:
@@ -68,7 +69,8 @@ def as_vector(value: Any, name: str, size: int | None = None, *, finite: bool = 
     if finite:
         _reject_nonfinite(vector, name)
     elif np.isnan(vector).any():
-        raise ValueError(f"{name} must not contain NaN, got NaN at [{np.flatnonzero(np.isnan(vector))[0]}]")
+        where = np.flatnonzero(np.isnan(vector))[0]
+        raise ValueError(f"{name} must not contain NaN, got NaN at [{where}]")
     return vector
 
 
@@ -94,6 +96,24 @@ def as_matrix(
         raise ValueError(f"{name} must have shape ({want_text}), got {matrix.shape}")
     _reject_nonfinite(matrix, name)
     return matrix
+
+
+def as_symmetric(value: Any, name: str, size: int | None = None) -> np.ndarray:
+    """Return `value` as a symmetric float64 matrix, or raise an error that names it.
+
+    Rounding (relative 1e-10) is accepted and averaged away; anything more is not a symmetric
+    matrix.
+    """
+    matrix = as_matrix(value, name, (size, size))
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"{name} must be square, got shape {matrix.shape}")
+    skew = np.abs(matrix - matrix.T).max(initial=0.0)
+    if skew > 1e-10 * np.abs(matrix).max(initial=0.0):
+        raise ValueError(
+            f"{name} must be symmetric, got entries that differ from their mirror image by up to "
+            f"{skew:.3g}; for a quadratic form pass ({name} + {name}.T) / 2"
+        )
+    return 0.5 * (matrix + matrix.T)
 
 
 def as_scalar(

@@ -1,7 +1,8 @@
 """What the solvers return: frozen records with a readable summary.
 
-A record prints as one short line per field (arrays by shape and first entries), and as a small table in a
-notebook. `Certificate` lives in :mod:`companion.certificates`; a record carries one where the problem has a dual.
+A record prints as one short line per field (arrays by shape and first entries), and as a small
+table in a notebook. `Certificate` lives in :mod:`companion.certificates`; a record carries one
+where the problem has a dual.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ class MultiplierResult(Record):
     status : str
         ``"converged"``, ``"max_iter"`` or ``"diverged"``.
     history : dict of ndarray
-        One entry per iterate: ``u``, ``lambda_``, ``primal_residual``, and ``objective`` / ``dual_objective`` when J is given.
+        One entry per iterate: ``u``, ``lambda_``, ``primal_residual``, and ``objective`` /
+        ``dual_objective`` when J is given.
     """
 
     u: np.ndarray
@@ -89,7 +91,8 @@ class ADMMResult(Record):
     Parameters
     ----------
     x, z : ndarray
-        The last iterates. Which of the two carries the structure (sparsity, sign) is the one with the simple g: `z`.
+        The last iterates. Which of the two carries the structure (sparsity, sign) is the one with
+        the simple g: `z`.
     u : ndarray
         Scaled multiplier: the multiplier of the constraint is :math:`\lambda = \rho u`.
     rho : float
@@ -105,7 +108,8 @@ class ADMMResult(Record):
     history : dict of ndarray
         ``primal_residual``, ``dual_residual``, ``objective``, ``rho``: one entry per iteration.
     certificate : Certificate or None
-        Residuals and duality gap, for the problems whose dual is known (all of ``companion.admm.l1``).
+        Residuals and duality gap, for the problems whose dual is known (all of
+        ``companion.admm.l1``).
     """
 
     x: np.ndarray
@@ -124,8 +128,8 @@ class ADMMResult(Record):
 class QPResult(Record):
     r"""Outcome of ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``.
 
-    At a solution :math:`P x + q + A^\top y - z_\mathrm{lower} + z_\mathrm{upper} = 0` with both z's nonnegative,
-    and a positive entry of a z only where `x` is at that bound.
+    At a solution :math:`P x + q + A^\top y - z_\mathrm{lower} + z_\mathrm{upper} = 0` with both z's
+    nonnegative, and a positive entry of a z only where `x` is at that bound.
 
     Parameters
     ----------
@@ -178,7 +182,8 @@ class FixedPointResult(Record):
     status : str
         ``"converged"``, ``"max_iter"``, ``"diverged"`` or ``"stopped by callback"``.
     history : dict of ndarray
-        One entry per iteration: ``residual``, ``step``, and ``objective`` when an objective is given.
+        One entry per iteration: ``residual``, ``step``, and ``objective`` when an objective is
+        given.
     """
 
     x: np.ndarray
