@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from companion.results import Record
 
-__all__ = ["Certificate"]
+if TYPE_CHECKING:
+    from companion.admm.low_rank import LowRank
+
+__all__ = ["Certificate", "bound_multipliers", "certify_qp"]
+
+# A residual is compared with the terms that it is the sum of. Where these cancel (a solution x = 0, an
+# optimal value 0) rounding is all that is left of them, so they count with at least this part of their
+# largest possible size.
+_FLOOR = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,4 +65,182 @@ class Certificate(Record):
         return [*rows, ("tolerance", f"{self.tolerance:.0e}"), ("ok", str(self.ok))]
 
     def __str__(self) -> str:
-        return f"every residual <= {self.tolerance:.0e}" if self.ok else f"worst residual {self.worst:.1e}"
+        return (
+            f"every residual <= {self.tolerance:.0e}"
+            if self.ok
+            else f"worst residual {self.worst:.1e}"
+        )
+
+
+def _largest(vector: np.ndarray) -> float:
+    """Infinity norm; 0 for an empty vector."""
+    return float(max(vector.max(), -vector.min())) if vector.size else 0.0
+
+
+def _ratio(value: float, scale: float) -> float:
+    """``value / scale`` with 0/0 = 0, and infinity for anything that is not a number."""
+    if value == 0.0:
+        return 0.0
+    ratio = value / scale if scale > 0.0 else np.inf
+    return float(ratio) if ratio == ratio else np.inf
+
+
+def bound_multipliers(
+    gradient: np.ndarray, x: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return the multipliers of ``lower <= x <= upper`` that a gradient of the Lagrangian asks for.
+
+    Parameters
+    ----------
+    gradient : ndarray of shape (n,)
+        :math:`P x + q + A^\top y`.
+    x, lower, upper : ndarray of shape (n,)
+        The point and its bounds.
+
+    Returns
+    -------
+    z_lower, z_upper : ndarray of shape (n,)
+        Positive and negative part of the gradient, where `x` is equal to that bound; zero elsewhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bound_multipliers(np.array([2.0, -3.0, 0.5]), np.array([0.0, 1.0, 0.5]), np.zeros(3), np.ones(3))
+    (array([2., 0., 0.]), array([0., 3., 0.]))
+    """
+    z_lower = np.where((x == lower) & (gradient > 0.0), gradient, 0.0)
+    z_upper = np.where((x == upper) & (gradient < 0.0), -gradient, 0.0)
+    return z_lower, z_upper
+
+
+def certify_qp(
+    P: np.ndarray | LowRank,
+    q: np.ndarray,
+    A: np.ndarray | None,
+    b: np.ndarray | None,
+    lower: float | np.ndarray,
+    upper: float | np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    z_lower: np.ndarray,
+    z_upper: np.ndarray,
+    tolerance: float = 1e-9,
+) -> Certificate:
+    r"""Measure how well a point and its multipliers solve a convex quadratic program.
+
+    The program is ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``. Its dual objective is
+    :math:`-\tfrac12 x^\top P x - b^\top y + \ell^\top z_\ell - u^\top z_u`, under the stationarity condition
+    :math:`P x + q + A^\top y - z_\ell + z_u = 0` with :math:`z_\ell, z_u \ge 0`.
+
+    Parameters
+    ----------
+    P : ndarray of shape (n, n) or LowRank
+        Anything with ``P @ x`` and ``P.diagonal()``.
+    q : ndarray of shape (n,)
+    A : ndarray of shape (p, n) or None
+    b : ndarray of shape (p,) or None
+    lower, upper : float or ndarray of shape (n,)
+        Bounds; infinite ones are allowed.
+    x : ndarray of shape (n,)
+    y : ndarray of shape (p,)
+        Multipliers of ``A x = b``.
+    z_lower, z_upper : ndarray of shape (n,)
+        Multipliers of the bounds.
+    tolerance : float
+        What each residual is compared with.
+
+    Returns
+    -------
+    Certificate
+        With, in the infinity norm,
+
+        - ``primal_residual``: the largest over the rows of :math:`|a_i^\top x - b_i|` divided by
+          :math:`\max(\sum_j |a_{ij} x_j|, |b_i|)`, and over the bounds of the violation divided by
+          :math:`\max(\|x\|, |\text{bound}|)`;
+        - ``dual_residual``: :math:`\|P x + q + A^\top y - z_\ell + z_u\|`, and any negative multiplier or
+          multiplier of an infinite bound, divided by
+          :math:`\max(\|P x\|, \|q\|, \|A^\top y\|, \|z_\ell\|, \|z_u\|)`;
+        - ``complementarity``: the largest :math:`(x - \ell)_i (z_\ell)_i` and :math:`(u - x)_i (z_u)_i`, and
+        - ``gap``: the absolute difference of the two objectives, both divided by
+          :math:`\max(x^\top P x, |q|^\top |x|, |b|^\top |y|, |\ell|^\top z_\ell, |u|^\top z_u)`.
+
+    Notes
+    -----
+    Each divisor is at least :math:`10^{-6}` of what its terms could add up to without cancellation
+    (:math:`|Px|_i \le \sqrt{P_{ii}} \sum_j \sqrt{P_{jj}} |x_j|`; for ``x`` the length
+    :math:`\|q\| / \max_i P_{ii}`). Otherwise a solution ``x = 0`` or an optimal value 0 that is met to
+    rounding would be called wrong. Each residual is unchanged when the objective, the rows of
+    ``A x = b`` or the unit of ``x`` are rescaled.
+
+    Examples
+    --------
+    The minimum of ``x1^2 + x2^2`` on ``x1 + x2 = 1`` is (1/2, 1/2), with multiplier -1.
+
+    >>> import numpy as np
+    >>> P, q, A, b = 2 * np.eye(2), np.zeros(2), np.ones((1, 2)), np.ones(1)
+    >>> zero = np.zeros(2)
+    >>> certify_qp(P, q, A, b, 0.0, np.inf, np.array([0.5, 0.5]), np.array([-1.0]), zero, zero).ok
+    True
+    >>> wrong = certify_qp(P, q, A, b, 0.0, np.inf, np.array([0.6, 0.4]), np.array([-1.0]), zero, zero)
+    >>> round(wrong.dual_residual, 3), round(wrong.primal_residual, 3)
+    (0.167, 0.0)
+    """
+    n = x.size
+    lower = np.broadcast_to(np.asarray(lower, dtype=float), (n,))
+    upper = np.broadcast_to(np.asarray(upper, dtype=float), (n,))
+    if A is None or b is None:
+        A, b = np.zeros((0, n)), np.zeros(0)
+
+    Px, Aty, size = P @ x, y @ A, np.abs(x)
+    diagonal = np.maximum(P.diagonal(), 0.0)
+    roots = np.sqrt(diagonal)
+    reach, steepest = float(roots @ size), float(diagonal.max(initial=0.0))
+    length = _FLOOR * _largest(q) / steepest if steepest > 0.0 else 0.0
+
+    primal = 0.0
+    if b.size:
+        absolute = np.abs(A)
+        row_scale = np.maximum(absolute @ size, np.abs(b))
+        row_scale = np.maximum(row_scale, length * absolute.max(axis=1, initial=0.0))
+        miss = np.abs(A @ x - b)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            primal = float(np.where(miss > 0.0, miss / row_scale, 0.0).max())
+    for excess, bound in ((lower - x, lower), (x - upper, upper)):
+        worst = int(np.argmax(excess)) if n else 0
+        if n and excess[worst] > 0.0:
+            scale = max(_largest(x), length, abs(float(bound[worst])))
+            primal = max(primal, _ratio(float(excess[worst]), scale))
+
+    no_lower, no_upper = np.isinf(lower), np.isinf(upper)
+    misfit = _largest(Px + q + Aty - z_lower + z_upper)
+    illegal = max(
+        _largest(np.minimum(z_lower, 0.0)),
+        _largest(np.minimum(z_upper, 0.0)),
+        _largest(z_lower[no_lower]),
+        _largest(z_upper[no_upper]),
+    )
+    slope = max(_largest(v) for v in (Px, q, Aty, z_lower, z_upper))
+    slope = max(slope, _FLOOR * float(roots.max(initial=0.0)) * reach)
+
+    low, high = np.where(no_lower, 0.0, lower), np.where(no_upper, 0.0, upper)
+    xPx = float(x @ Px)
+    terms = (
+        abs(xPx),
+        float(np.abs(q) @ size),
+        float(np.abs(b) @ np.abs(y)),
+        float(np.abs(low) @ np.abs(z_lower)),
+        float(np.abs(high) @ np.abs(z_upper)),
+        _FLOOR * reach * reach,
+    )
+    value = max(terms)
+    gap = abs(xPx + float(q @ x) + float(b @ y) - float(low @ z_lower) + float(high @ z_upper))
+    slack_lower, slack_upper = np.where(no_lower, 0.0, x - low), np.where(no_upper, 0.0, high - x)
+    product = max(_largest(slack_lower * z_lower), _largest(slack_upper * z_upper))
+
+    return Certificate(
+        primal_residual=primal if primal == primal else np.inf,
+        dual_residual=_ratio(max(misfit, illegal), slope),
+        complementarity=_ratio(product, value),
+        gap=_ratio(gap, value),
+        tolerance=tolerance,
+    )

@@ -67,7 +67,8 @@ _STYLE: dict[str, Any] = {
 
 def use_style() -> None:
     """Set Matplotlib's defaults to the book's style. Each notebook calls it once, in its first cell."""
-    plt.rcParams.update(_STYLE)
+    for name, value in _STYLE.items():
+        plt.rcParams[name] = value  # type: ignore[index]
 
 
 def show(figure: Figure, alt: str) -> None:

@@ -60,7 +60,9 @@ def _labels(values: Sequence[Any]) -> list[str]:
 def _slider(values: Sequence[Any], label: str, value: Any) -> ipywidgets.SelectionSlider:
     labels = _labels(values)
     if len(set(labels)) < len(labels):
-        raise ValueError(f"values for {label!r} must differ in four significant digits, got {labels}")
+        raise ValueError(
+            f"values for {label!r} must differ in four significant digits, got {labels}"
+        )
     start = _position(values, label, value)
     slider = ipywidgets.SelectionSlider(
         options=labels,
@@ -99,7 +101,9 @@ def _check_count(count: int) -> None:
         raise ValueError(f"a flipbook has at most {MAX_FRAMES} frames, got {count}")
 
 
-def _live(draw: Callable[..., Figure], values: Sequence[Any], label: str, alt: AltText) -> list[Any]:
+def _live(
+    draw: Callable[..., Figure], values: Sequence[Any], label: str, alt: AltText
+) -> list[Any]:
     """The control for JupyterLab: any number between the smallest and the largest value, drawn on demand."""
     if not all(isinstance(v, (float, np.floating)) for v in values):
         return []

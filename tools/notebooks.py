@@ -3,15 +3,17 @@
     python tools/notebooks.py run [PATH ...]      execute in place, two at a time, and tidy the files
     python tools/notebooks.py cache               fill the cache from which the book is built
 
-`run` stores outputs, numbers the cells from 1, drops widget state and execution times, and copies the alt text of each
-picture (given to `companion.plotting.show`) into the cell's metadata, where the book's builder looks for it.
-Pages are listed in book/_toc.yml; without a path, all of them are run.
+`run` formats the code, stores outputs, numbers the cells from 1, drops widget state and execution
+times, and copies the alt text of each picture (given to `companion.plotting.show`) into the cell's
+metadata, where the book's builder looks for it. Pages are listed in book/_toc.yml; without a path,
+all of them are run.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -93,6 +95,7 @@ def run(path: Path) -> tuple[Path, float]:
 
 def run_all(paths: list[Path], jobs: int) -> None:
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", *paths], check=True)
     failed = 0
     with ProcessPoolExecutor(jobs) as pool:
         futures = {path: pool.submit(run, path) for path in paths}
@@ -132,7 +135,9 @@ def fill_cache() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     run_parser = commands.add_parser("run", help="execute in place and tidy")
     run_parser.add_argument("paths", nargs="*", type=Path)

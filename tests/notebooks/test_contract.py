@@ -1,0 +1,137 @@
+"""What every notebook file promises: it was run from top to bottom, it is clean, its pictures have words.
+
+nbval (``make test-notebooks``) checks that the stored outputs are those that the code gives. It skips cells that were never
+run and pictures; this file closes those gaps.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tools.notebooks import METADATA, ROOT, pages
+
+NOTEBOOKS = sorted(
+    path
+    for folder in ("notebooks", "book")
+    for path in (ROOT / folder).rglob("*.ipynb")
+    if ".ipynb_checkpoints" not in path.parts
+)
+IDS = [str(path.relative_to(ROOT)) for path in NOTEBOOKS]
+CHAPTERS = [path for path in NOTEBOOKS if path.parent.parent.name == "notebooks"]
+
+
+def read(path: Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def code_cells(path: Path) -> list[dict]:
+    return [cell for cell in read(path)["cells"] if cell["cell_type"] == "code"]
+
+
+def source(cell: dict) -> str:
+    return "".join(cell["source"])
+
+
+def outputs_text(cell: dict) -> str:
+    return json.dumps(cell["outputs"])
+
+
+def test_there_are_notebooks() -> None:
+    assert NOTEBOOKS
+
+
+def test_every_notebook_is_in_the_table_of_contents() -> None:
+    assert set(NOTEBOOKS) == set(pages())
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=IDS)
+def test_run_from_top_to_bottom(path: Path) -> None:
+    counts = [cell["execution_count"] for cell in code_cells(path)]
+    assert counts == list(range(1, len(counts) + 1)), "run: python tools/notebooks.py run " + str(
+        path
+    )
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=IDS)
+def test_no_errors_and_no_warnings(path: Path) -> None:
+    for cell in code_cells(path):
+        for output in cell["outputs"]:
+            assert output["output_type"] != "error", source(cell)
+            assert output.get("name") != "stderr", source(cell)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=IDS)
+def test_metadata_is_clean(path: Path) -> None:
+    notebook = read(path)
+    assert notebook["metadata"] == METADATA
+    for cell in notebook["cells"]:
+        assert set(cell["metadata"]) <= {"tags", "mystnb"}, cell["metadata"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=IDS)
+def test_no_paths_addresses_or_timings(path: Path) -> None:
+    for cell in code_cells(path):
+        text = outputs_text(cell)
+        assert not re.search(r"(/home/|/root/|/tmp/|/work/|/Users/|[A-Z]:\\\\)", text), source(cell)
+        assert not re.search(r"\bat 0x[0-9a-f]+", text), source(cell)
+        assert not re.search(r"%%?time", source(cell)), source(cell)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=IDS)
+def test_every_picture_has_alt_text_in_both_places(path: Path) -> None:
+    for cell in code_cells(path):
+        pictures = [o for o in cell["outputs"] if "image/png" in o.get("data", {})]
+        if not pictures:
+            continue
+        alts = [o["metadata"].get("image/png", {}).get("alt", "") for o in pictures]
+        assert all(len(alt.split()) >= 4 for alt in alts), source(cell)
+        assert cell["metadata"].get("mystnb", {}).get("image", {}).get("alt") == " ".join(alts)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=IDS)
+def test_flipbooks_are_tagged_and_preceded_by_a_picture(path: Path) -> None:
+    seen_picture = False
+    for cell in code_cells(path):
+        tree = ast.parse(
+            "\n".join(ln for ln in source(cell).splitlines() if not ln.startswith("%"))
+        )
+        calls = {
+            n.func.id
+            for n in ast.walk(tree)
+            if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+        }
+        if calls & {"flipbook", "flipbook_grid"}:
+            assert "nbval-ignore-output" in cell["metadata"].get("tags", []), source(cell)
+            assert seen_picture, "draw the default picture in a plain cell before the flipbook"
+        else:
+            assert "nbval-ignore-output" not in cell["metadata"].get("tags", []), source(cell)
+        seen_picture = seen_picture or any(
+            "image/png" in o.get("data", {}) for o in cell["outputs"]
+        )
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=[str(p.relative_to(ROOT)) for p in CHAPTERS])
+def test_page_anatomy(path: Path) -> None:
+    text = "\n".join(
+        source(cell) for cell in read(path)["cells"] if cell["cell_type"] == "markdown"
+    )
+    for part in (
+        "About this page",
+        "You will be able to",
+        "Follows",
+        "Needs",
+        "Takes",
+        "## Summary",
+    ):
+        assert part in text, f"{part!r} is missing"
+    titles = re.findall(r"^# .+$", text, flags=re.MULTILINE)
+    assert len(titles) == 1, titles
+    exercises = set(re.findall(r"\{exercise\}[^\n]*\n:label: (\S+)", text))
+    solutions = set(re.findall(r"\{solution\} (\S+)\n:class: dropdown", text))
+    assert exercises, "a page has at least one exercise"
+    assert exercises == solutions, "every exercise has a hidden solution"

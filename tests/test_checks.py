@@ -1,0 +1,91 @@
+"""Validation: right values pass unchanged, wrong ones are named in the message."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from companion.checks import as_matrix, as_scalar, as_vector, check_count
+
+
+def test_vectors_of_every_kind_become_float64() -> None:
+    for value in ([1, 2], (1.0, 2.0), np.array([1, 2], dtype=np.float32), np.ma.array([1, 2])):
+        vector = as_vector(value, "b")
+        assert vector.dtype == np.float64
+        np.testing.assert_array_equal(vector, [1, 2])
+    assert as_vector(3, "b").shape == (1,)
+
+
+def test_matrices_of_every_kind_become_float64() -> None:
+    for value in ([[1, 2]], sparse.csr_matrix([[1, 2]]), np.asfortranarray([[1.0, 2.0]])):
+        np.testing.assert_array_equal(as_matrix(value, "A"), [[1.0, 2.0]])
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([1, np.nan], r"b must be finite, got nan at \[1\]"),
+        ([np.inf, 1], r"b must be finite, got inf at \[0\]"),
+        ([[1, 2]], r"b must be a vector, got an array of shape \(1, 2\)"),
+        ([1, 2, 3], "b must have length 2, got length 3"),
+    ],
+)
+def test_bad_vectors(value: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        as_vector(value, "b", 2)
+
+
+def test_infinite_bounds_may_pass_but_nan_may_not() -> None:
+    assert as_vector([np.inf], "upper", finite=False)[0] == np.inf
+    with pytest.raises(ValueError, match="must not contain NaN"):
+        as_vector([np.nan], "upper", finite=False)
+
+
+@pytest.mark.parametrize("value", ["text", ["a", "b"], [1j, 2], [[1], [2, 3]], object()])
+def test_things_that_are_no_numbers(value: object) -> None:
+    with pytest.raises(TypeError, match="^b must be"):
+        as_vector(value, "b")
+
+
+def test_masked_entries_are_refused() -> None:
+    with pytest.raises(ValueError, match="masked"):
+        as_vector(np.ma.array([1.0, 2.0], mask=[0, 1]), "b")
+
+
+@pytest.mark.parametrize(
+    ("value", "shape", "message"),
+    [
+        ([1.0, 2.0], (None, None), r"A must be a matrix \(2-D\), got an array of shape \(2,\)"),
+        ([[1.0, 2.0]], (None, 3), r"A must have shape \(any, 3\), got \(1, 2\)"),
+        ([[1.0, np.nan]], (None, None), r"A must be finite, got nan at \[0, 1\]"),
+    ],
+)
+def test_bad_matrices(value: object, shape: tuple, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        as_matrix(value, "A", shape)
+
+
+def test_scalars() -> None:
+    assert as_scalar(2, "rho", above=0) == 2.0
+    assert as_scalar(np.float32(0.5), "nu", above=0, at_most=1) == 0.5
+    assert as_scalar(np.array(0.5), "nu") == 0.5
+
+
+@pytest.mark.parametrize("value", [0, -1, np.nan, np.inf])
+def test_scalars_out_of_range(value: float) -> None:
+    with pytest.raises(ValueError, match=r"rho must be a finite number > 0, got"):
+        as_scalar(value, "rho", above=0)
+
+
+@pytest.mark.parametrize("value", [True, "1", None, [1.0], 1j])
+def test_scalars_of_the_wrong_type(value: object) -> None:
+    with pytest.raises(TypeError, match="rho must be a finite number > 0, got"):
+        as_scalar(value, "rho", above=0)
+
+
+def test_counts() -> None:
+    assert check_count(np.int64(3), "max_iter") == 3
+    for bad, error in [(0, ValueError), (1.5, TypeError), (True, TypeError), ("3", TypeError)]:
+        with pytest.raises(error, match="max_iter must be an integer >= 1, got"):
+            check_count(bad, "max_iter")

@@ -1,0 +1,56 @@
+"""The pins are the same everywhere, and nothing in the repository points to a package registry."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+
+import pytest
+import yaml
+
+from tools.environment import ROOT, environment, pins
+
+LOCK = (ROOT / "requirements.lock").read_text()
+
+
+def test_environment_yml_has_the_pins_of_the_lock() -> None:
+    assert (ROOT / "environment.yml").read_text() == environment(LOCK)
+    pip = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"][-1]["pip"]
+    assert pip[:-1] == pins(LOCK)
+    assert len(pip) > 100
+
+
+def test_every_pin_is_exact_and_hashed() -> None:
+    for block in re.split(r"\n(?=\S)", LOCK.strip()):
+        assert re.match(r"[a-z0-9.-]+(\[[a-z,]+\])?==\S+", block), block
+        assert "--hash=sha256:" in block, block
+
+
+def test_the_lock_covers_every_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"].values()
+    wanted = [*project["dependencies"], *(name for extra in extras for name in extra)]
+    locked = {re.split(r"[=\[]", pin)[0] for pin in pins(LOCK)}
+    for requirement in wanted:
+        name = re.split(r"[\[<>= ]", requirement)[0].lower()
+        assert name in locked, f"{requirement}: run make lock"
+
+
+def test_no_registry_host_in_any_file() -> None:
+    names = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.split("\0")
+    if names == [""]:
+        pytest.skip("not a git checkout")
+    hosts = re.compile(
+        rb"files\.python"
+        rb"hosted\.org|registry\.npm"
+        rb"js\.org|py"
+        rb"pi\.org/simple|deb\.deb"
+        rb"ian\.org"
+    )
+    for name in filter(None, names):
+        path = ROOT / name
+        if path.is_file() and "vendor" not in path.parts:
+            assert not hosts.search(path.read_bytes()), name

@@ -1,0 +1,1 @@
+"""Scripts that keep the repository in shape; `make help` lists what calls them."""
