@@ -1,0 +1,573 @@
+r"""Dual ascent and the method of multipliers for ``minimize J(u)  subject to  A u = b``.
+
+Both methods climb the dual function
+:math:`G(\lambda) = \inf_u L(u, \lambda)`, whose gradient is the residual :math:`A u_\lambda - b` at
+the minimiser. They differ in the Lagrangian that is minimised: the plain one, or the augmented one
+
+.. math:: L_\rho(u, \lambda) = J(u) + \lambda^\top (A u - b) + \tfrac{\rho}{2} \|A u - b\|_2^2 .
+
+Source: Sections 16.1 and 16.2.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from companion.checks import as_matrix, as_scalar, as_symmetric, as_vector, check_count
+from companion.exceptions import ConvergenceWarning, UnboundedProblemError
+from companion.results import MultiplierResult
+
+__all__ = [
+    "augmented_lagrangian",
+    "dual_ascent",
+    "dual_decomposition",
+    "dual_function",
+    "method_of_multipliers",
+    "quadratic_argmin",
+]
+
+Argmin = Callable[[np.ndarray], np.ndarray]
+Objective = Callable[[np.ndarray], float]
+Step = float | Callable[[int], float]
+
+
+def dual_ascent(
+    argmin: Argmin,
+    A: ArrayLike,
+    b: ArrayLike,
+    lambda0: ArrayLike,
+    step: Step,
+    *,
+    J: Objective | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+    divergence: float = 1e10,
+) -> MultiplierResult:
+    r"""Solve ``min J(u)  s.t.  A u = b`` by gradient ascent on the dual function.
+
+    .. math::
+        u^{k+1} &= \arg\min_u\; J(u) + (\lambda^k)^\top (A u - b) \\
+        \lambda^{k+1} &= \lambda^k + \alpha^k (A u^{k+1} - b)
+
+    Parameters
+    ----------
+    argmin : callable
+        ``argmin(lambda_)`` returns a minimiser u, of shape (n,), of
+        :math:`J(u) + \lambda^\top (A u - b)`.
+    A : array-like of shape (m, n)
+        Constraint matrix.
+    b : array-like of shape (m,)
+        Right-hand side.
+    lambda0 : array-like of shape (m,)
+        Starting multiplier.
+    step : float or callable
+        Step size :math:`\alpha^k > 0`: a constant, or a function of ``k = 0, 1, ...``.
+    J : callable, optional
+        The objective. With it the history records ``J(u)`` and the dual function.
+    tol : float
+        Stop as soon as ``||A u - b|| <= tol * max(1, ||b||)``. Nothing else needs a check: a
+        minimiser of the Lagrangian that satisfies the constraint is optimal.
+    max_iter : int
+        Largest number of updates.
+    divergence : float
+        Give up once u or the multiplier exceeds this many times ``max(1, ||b||, ||lambda0||)`` in
+        norm.
+
+    Returns
+    -------
+    MultiplierResult
+        In its history row k of ``u``, ``primal_residual`` (and ``objective``) belongs to
+        :math:`u^{k+1}`, row k of ``lambda_`` is :math:`\lambda^k` (one row more, since
+        :math:`\lambda^0` is there too), and row k of ``dual_objective`` is :math:`G(\lambda^k)`.
+
+    Raises
+    ------
+    UnboundedProblemError
+        If `argmin` raises it, as :func:`quadratic_argmin` does where the Lagrangian has no minimum.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the residual did not meet `tol`, or the iterates grew without bound.
+
+    Notes
+    -----
+    Source: Section 16.1, Example 16.1. For :math:`J(u) = \tfrac12 u^\top Q u + c^\top u` with Q
+    positive definite, a constant step converges if and only if
+    :math:`0 < \alpha < 2 / \lambda_{\max}(A Q^{-1} A^\top)` (A of rank m); in Example 16.1 that is
+    :math:`0 < \beta < 2`, twice the range given there.
+
+    Examples
+    --------
+    Example 16.1: minimize ``(x^2 + y^2) / 2`` subject to ``2 x - y = 5``.
+
+    >>> import numpy as np
+    >>> from companion.admm import dual_ascent
+    >>> result = dual_ascent(lambda l: l * np.array([-2.0, 1.0]), [[2, -1]], [5], [3.0], step=0.1)
+    >>> result.converged, result.u.round(4), result.lambda_.round(4)
+    (True, array([ 2., -1.]), array([-1.]))
+    >>> result.history["lambda_"][:4, 0].round(4)  # 4 / 2^k - 1
+    array([ 3. ,  1. ,  0. , -0.5])
+    """
+    A, b, lambda0 = _problem(A, b, lambda0)
+    alpha, advice = _step_rule(step), "a smaller step may help"
+    return _ascend(argmin, A, b, lambda0, alpha, J, 0.0, tol, max_iter, divergence, advice)
+
+
+def method_of_multipliers(
+    argmin: Argmin,
+    A: ArrayLike,
+    b: ArrayLike,
+    lambda0: ArrayLike,
+    rho: float,
+    *,
+    J: Objective | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+    divergence: float = 1e10,
+) -> MultiplierResult:
+    r"""Solve ``min J(u)  s.t.  A u = b`` by dual ascent on the augmented Lagrangian with step rho.
+
+    .. math::
+        u^{k+1} &= \arg\min_u\; L_\rho(u, \lambda^k) \\
+        \lambda^{k+1} &= \lambda^k + \rho\, (A u^{k+1} - b)
+
+    With the step equal to rho every pair :math:`(u^{k+1}, \lambda^{k+1})` is dual feasible:
+    :math:`\nabla J(u^{k+1}) + A^\top \lambda^{k+1} = 0`.
+
+    Parameters
+    ----------
+    argmin : callable
+        ``argmin(lambda_)`` returns a minimiser u, of shape (n,), of the augmented Lagrangian
+        :math:`L_\rho(u, \lambda)`.
+    A : array-like of shape (m, n)
+        Constraint matrix.
+    b : array-like of shape (m,)
+        Right-hand side.
+    lambda0 : array-like of shape (m,)
+        Starting multiplier.
+    rho : float
+        Penalty parameter > 0; the same as in `argmin`.
+    J : callable, optional
+        The objective. With it the history records ``J(u)`` and the dual function.
+    tol, max_iter, divergence
+        As for :func:`dual_ascent`.
+
+    Returns
+    -------
+    MultiplierResult
+        History as for :func:`dual_ascent`; ``dual_objective`` is the dual function
+        :math:`\inf_u L_\rho(u, \lambda^k)` of the augmented problem, which has the same optimum.
+
+    Raises
+    ------
+    UnboundedProblemError
+        If `argmin` raises it.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the residual did not meet `tol`, or the iterates grew without bound.
+
+    Notes
+    -----
+    Source: Section 16.2, Definition 16.1, Examples 16.2 and 16.3. The method can work where J is
+    not convex, once rho is large enough; in Example 16.3 it converges if and only if
+    :math:`\rho > \beta` (or the start is optimal).
+
+    Examples
+    --------
+    Example 16.2, where dual ascent has nothing to minimise: ``y^2 + 2 x`` subject to
+    ``2 x - y = 0``.
+
+    >>> import numpy as np
+    >>> from companion.admm import method_of_multipliers, quadratic_argmin
+    >>> A, b, rho = [[2, -1]], [0], 1.0
+    >>> argmin = quadratic_argmin(np.diag([0, 2]), [2, 0], A, b, rho)
+    >>> result = method_of_multipliers(argmin, A, b, [7.0], rho)
+    >>> result.n_iter, result.u.round(4), result.lambda_.round(4)
+    (2, array([-0.25, -0.5 ]), array([-1.]))
+    """
+    A, b, lambda0 = _problem(A, b, lambda0)
+    rho = as_scalar(rho, "rho", above=0)
+    alpha, advice = _step_rule(rho), "a larger rho may help"
+    return _ascend(argmin, A, b, lambda0, alpha, J, rho, tol, max_iter, divergence, advice)
+
+
+def dual_decomposition(
+    blocks: Sequence[tuple[Argmin, ArrayLike]],
+    b: ArrayLike,
+    lambda0: ArrayLike,
+    step: Step,
+    *,
+    J: Sequence[Objective] | None = None,
+    map_blocks: Callable[..., Iterable[Any]] = map,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+    divergence: float = 1e10,
+) -> MultiplierResult:
+    r"""Dual ascent for a separable objective: the blocks of u are minimised independently.
+
+    .. math::
+        \min\; \sum_{i=1}^N J_i(u_i) \quad\text{s.t.}\quad \sum_{i=1}^N A_i u_i = b,
+        \qquad u = (u_1, \ldots, u_N)
+
+    For a given multiplier the Lagrangian is the sum of
+    :math:`L_i(u_i, \lambda) = J_i(u_i) + \lambda^\top (A_i u_i - b / N)`, so each block can be
+    minimised by its own worker. The iterates are those of :func:`dual_ascent` on the joint problem.
+
+    Parameters
+    ----------
+    blocks : sequence of (argmin_i, A_i)
+        ``argmin_i(lambda_)`` returns a minimiser, of shape (n_i,), of
+        :math:`J_i(u_i) + \lambda^\top A_i u_i`; `A_i` has shape (m, n_i).
+    b : array-like of shape (m,)
+        Right-hand side.
+    lambda0 : array-like of shape (m,)
+        Starting multiplier.
+    step : float or callable
+        As for :func:`dual_ascent`.
+    J : sequence of callables, optional
+        The objectives :math:`J_i`, one per block.
+    map_blocks : callable
+        Applies a function to every block; pass ``executor.map`` of a thread pool to run the blocks
+        at the same time.
+    tol, max_iter, divergence
+        As for :func:`dual_ascent`.
+
+    Returns
+    -------
+    MultiplierResult
+        With the blocks joined in `u` and in the history, in the order given.
+
+    Raises
+    ------
+    UnboundedProblemError
+        If some `argmin_i` raises it.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the residual did not meet `tol`, or the iterates grew without bound.
+
+    Notes
+    -----
+    Source: Section 16.1 (the text writes u as a sum of blocks of different lengths; it is their
+    concatenation).
+
+    Examples
+    --------
+    Two agents share the constraint ``x + y = 3``; the costs are ``x^2 / 2`` and ``y^2``.
+
+    >>> from companion.admm import dual_decomposition
+    >>> blocks = [(lambda l: -l, [[1]]), (lambda l: -l / 2, [[1]])]
+    >>> result = dual_decomposition(blocks, [3], [0], step=0.5)
+    >>> result.u.round(4), result.lambda_.round(4)
+    (array([2., 1.]), array([-2.]))
+    """
+    if len(blocks) == 0:
+        raise ValueError("blocks must hold at least one pair (argmin_i, A_i), got none")
+    b = as_vector(b, "b")
+    matrices = [
+        as_matrix(A_i, f"A of block {i}", (b.size, None)) for i, (_, A_i) in enumerate(blocks)
+    ]
+    sizes = [A_i.shape[1] for A_i in matrices]
+    ends = np.cumsum(sizes)
+
+    def argmin(lambda_: np.ndarray) -> np.ndarray:
+        def minimise(i: int) -> np.ndarray:
+            return _minimiser(blocks[i][0], lambda_, sizes[i], f"argmin of block {i}")
+
+        return np.concatenate(list(map_blocks(minimise, range(len(blocks)))))
+
+    joint = None
+    if J is not None:
+        if len(J) != len(blocks):
+            raise ValueError(f"J must hold one function per block ({len(blocks)}), got {len(J)}")
+
+        def joint(u: np.ndarray) -> float:
+            return sum(float(J_i(u_i)) for J_i, u_i in zip(J, np.split(u, ends[:-1])))
+
+    A, b, lambda0 = _problem(np.hstack(matrices), b, lambda0)
+    alpha, advice = _step_rule(step), "a smaller step may help"
+    return _ascend(argmin, A, b, lambda0, alpha, joint, 0.0, tol, max_iter, divergence, advice)
+
+
+def augmented_lagrangian(
+    J: Objective, A: ArrayLike, b: ArrayLike, rho: float = 0.0
+) -> Callable[[ArrayLike, ArrayLike], float]:
+    r"""Return the function ``L_rho(u, lambda_) = J(u) + lambda_'(A u - b) + rho/2 ||A u - b||^2``.
+
+    Parameters
+    ----------
+    J : callable
+        The objective.
+    A : array-like of shape (m, n)
+        Constraint matrix.
+    b : array-like of shape (m,)
+        Right-hand side.
+    rho : float
+        Penalty parameter >= 0; 0 gives the ordinary Lagrangian.
+
+    Returns
+    -------
+    callable
+        Of u, of shape (n,), and the multiplier, of shape (m,).
+
+    Notes
+    -----
+    Source: Definition 16.1.
+
+    Examples
+    --------
+    >>> from companion.admm import augmented_lagrangian
+    >>> L = augmented_lagrangian(lambda u: u @ u / 2, [[2, -1]], [5], rho=2)
+    >>> L([2, -1], [9]), L([0, 0], [1])
+    (2.5, 20.0)
+    """
+    A = as_matrix(A, "A")
+    m, n = A.shape
+    b = as_vector(b, "b", m)
+    rho = as_scalar(rho, "rho", at_least=0)
+
+    def L_rho(u: ArrayLike, lambda_: ArrayLike) -> float:
+        u, lambda_ = as_vector(u, "u", n), as_vector(lambda_, "lambda_", m)
+        r = A @ u - b
+        return float(J(u) + lambda_ @ r + 0.5 * rho * (r @ r))
+
+    return L_rho
+
+
+def dual_function(
+    argmin: Argmin, J: Objective, A: ArrayLike, b: ArrayLike, rho: float = 0.0
+) -> Callable[[ArrayLike], float]:
+    r"""Return the dual function :math:`G(\lambda) = \inf_u L_\rho(u, \lambda)`.
+
+    Parameters
+    ----------
+    argmin : callable
+        ``argmin(lambda_)`` returns a minimiser of :math:`L_\rho(u, \lambda)`, or raises
+        :class:`~companion.exceptions.UnboundedProblemError`.
+    J, A, b, rho
+        As for :func:`augmented_lagrangian`; ``rho = 0`` gives the ordinary dual function.
+
+    Returns
+    -------
+    callable
+        Of the multiplier, of shape (m,). Its value is ``-inf`` where `argmin` reports that there is
+        no minimum.
+
+    Notes
+    -----
+    Source: Section 16.1, where it is expressed by the conjugate:
+    :math:`G(\lambda) = -b^\top \lambda - J^*(-A^\top \lambda)`.
+
+    Examples
+    --------
+    Example 16.1, where it is ``-5/2 l^2 - 5 l``:
+
+    >>> import numpy as np
+    >>> from companion.admm import dual_function, quadratic_argmin
+    >>> A, b = [[2, -1]], [5]
+    >>> G = dual_function(quadratic_argmin(np.eye(2), [0, 0], A), lambda u: u @ u / 2, A, b)
+    >>> G([-1]), G([1])
+    (2.5, -7.5)
+    """
+    L_rho = augmented_lagrangian(J, A, b, rho)
+
+    def G(lambda_: ArrayLike) -> float:
+        lambda_ = as_vector(lambda_, "lambda_")
+        try:
+            return L_rho(argmin(lambda_), lambda_)
+        except UnboundedProblemError:
+            return -np.inf
+
+    return G
+
+
+def quadratic_argmin(
+    Q: ArrayLike, c: ArrayLike, A: ArrayLike, b: ArrayLike | None = None, rho: float = 0.0
+) -> Argmin:
+    r"""Return ``lambda_ -> argmin_u L_rho(u, lambda_)`` for ``J(u) = 1/2 u'Q u + c'u``.
+
+    It solves :math:`(Q + \rho A^\top A)\, u = \rho A^\top b - c - A^\top \lambda` with a matrix
+    that is factored once. Where the minimiser is not unique it returns the shortest one.
+
+    Parameters
+    ----------
+    Q : array-like of shape (n, n)
+        Symmetric matrix; it need not be positive semidefinite, but :math:`Q + \rho A^\top A` must
+        be.
+    c : array-like of shape (n,)
+        Linear part.
+    A : array-like of shape (m, n)
+        Constraint matrix.
+    b : array-like of shape (m,), optional
+        Right-hand side; needed when ``rho > 0``.
+    rho : float
+        Penalty parameter >= 0; 0 gives the ordinary Lagrangian.
+
+    Returns
+    -------
+    callable
+        Of the multiplier, of shape (m,); returns u of shape (n,).
+
+    Raises
+    ------
+    UnboundedProblemError
+        At once if :math:`Q + \rho A^\top A` has a negative eigenvalue; by the returned function if
+        the matrix is singular and the Lagrangian decreases without limit along its null space. The
+        error carries that direction.
+
+    Notes
+    -----
+    Source: Sections 16.1, 16.2. The x-step of ADMM in Example 16.9 is the same system: with f = J
+    it is ``quadratic_argmin(P, q, A, v, rho)(np.zeros(m))``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from companion.admm import quadratic_argmin
+    >>> argmin = quadratic_argmin([[2, 0], [0, 4]], [-2, 0], [[1, 1]])
+    >>> argmin([0]), argmin([4])
+    (array([1., 0.]), array([-1., -1.]))
+    """
+    Q = as_symmetric(Q, "Q")
+    n = Q.shape[0]
+    c = as_vector(c, "c", n)
+    A = as_matrix(A, "A", (None, n))
+    m = A.shape[0]
+    rho = as_scalar(rho, "rho", at_least=0)
+    if b is None and rho > 0:
+        raise ValueError("b is needed when rho > 0: the penalty is rho/2 ||A u - b||^2")
+    h = -c if b is None else rho * (A.T @ as_vector(b, "b", m)) - c
+
+    eigenvalues, V = np.linalg.eigh(Q + rho * (A.T @ A))
+    scale = np.linalg.norm(Q, 2) + rho * np.linalg.norm(A, 2) ** 2  # before any cancellation
+    threshold = n * np.finfo(float).eps * scale
+    if eigenvalues[0] < -threshold:
+        raise UnboundedProblemError(
+            f"Q + rho A'A must be positive semidefinite, got the eigenvalue {eigenvalues[0]:.3g} "
+            f"for rho = {rho:g}: the Lagrangian has no minimum for any multiplier",
+            ray=V[:, 0],
+        )
+    regular = eigenvalues > threshold
+    V0, V, eigenvalues = V[:, ~regular], V[:, regular], eigenvalues[regular]
+
+    def argmin(lambda_: ArrayLike) -> np.ndarray:
+        pull = A.T @ as_vector(lambda_, "lambda_", m)
+        rhs = h - pull
+        slope = V0.T @ rhs  # the Lagrangian is linear on the null space
+        rounding = 10 * n * np.finfo(float).eps * (np.linalg.norm(h) + np.linalg.norm(pull))
+        if np.linalg.norm(slope) > rounding:
+            raise UnboundedProblemError(
+                "the Lagrangian has no minimum for this multiplier: it is linear and not constant "
+                "on the null space of Q + rho A'A",
+                ray=V0 @ slope / np.linalg.norm(slope),
+            )
+        return V @ ((V.T @ rhs) / eigenvalues)
+
+    return argmin
+
+
+def _problem(
+    A: ArrayLike, b: ArrayLike, lambda0: ArrayLike
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    A = as_matrix(A, "A")
+    return A, as_vector(b, "b", A.shape[0]), as_vector(lambda0, "lambda0", A.shape[0]).copy()
+
+
+def _step_rule(step: Step) -> Callable[[int], float]:
+    """Make a constant or a callable step the function ``k -> alpha_k``, every value checked."""
+    if callable(step):
+        return lambda k: as_scalar(step(k), f"step({k})", above=0)
+    alpha = as_scalar(step, "step", above=0)
+    return lambda k: alpha
+
+
+def _minimiser(argmin: Argmin, lambda_: np.ndarray, n: int, name: str) -> np.ndarray:
+    """Call `argmin` on a copy; check the shape, let infinities through (they mean divergence)."""
+    u = np.atleast_1d(np.asarray(argmin(lambda_.copy())))
+    if u.shape != (n,) or np.iscomplexobj(u):
+        raise ValueError(
+            f"{name} must return a real vector of length {n}, got {u.dtype} of shape {u.shape}"
+        )
+    return u.astype(np.float64)
+
+
+def _ascend(
+    argmin: Argmin,
+    A: np.ndarray,
+    b: np.ndarray,
+    lambda0: np.ndarray,
+    alpha: Callable[[int], float],
+    J: Objective | None,
+    rho: float,
+    tol: float,
+    max_iter: int,
+    divergence: float,
+    advice: str,
+) -> MultiplierResult:
+    """The loop of both methods; rho only enters the recorded dual function."""
+    eps = as_scalar(tol, "tol", at_least=0) * max(1.0, float(np.linalg.norm(b)))
+    scale = max(1.0, float(np.linalg.norm(b)), float(np.linalg.norm(lambda0)))
+    bound = as_scalar(divergence, "divergence", above=1) * scale
+    n = A.shape[1]
+    u, lambda_, status = np.full(n, np.nan), lambda0, "max_iter"
+    history: dict[str, list] = {"u": [], "lambda_": [lambda0], "primal_residual": []}
+    if J is not None:
+        history |= {"objective": [], "dual_objective": []}
+
+    for k in range(check_count(max_iter, "max_iter")):
+        with np.errstate(over="ignore", invalid="ignore"):  # reported as divergence below
+            u_next = _minimiser(argmin, lambda_, n, "argmin")
+            r = A @ u_next - b
+            lambda_next = lambda_ + alpha(k) * r
+        size = np.linalg.norm(np.concatenate([u_next, lambda_next]) / bound)
+        if not size <= 1:  # also when it is NaN
+            status = "diverged"
+            break
+        u = u_next
+        history["u"].append(u)
+        history["primal_residual"].append(np.linalg.norm(r))
+        if J is not None:
+            history["objective"].append(float(J(u)))
+            history["dual_objective"].append(
+                history["objective"][-1] + lambda_ @ r + 0.5 * rho * (r @ r)
+            )
+        lambda_ = lambda_next
+        history["lambda_"].append(lambda_)
+        if history["primal_residual"][-1] <= eps:
+            status = "converged"
+            break
+
+    if status == "diverged":
+        warnings.warn(
+            f"the iterates grow without bound: after {k} updates the next one exceeds {bound:.1e} "
+            f"in norm; {advice}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    elif status == "max_iter":
+        warnings.warn(
+            f"no convergence in {max_iter} updates: ||A u - b|| = "
+            f"{history['primal_residual'][-1]:.2e} > {eps:.2e}; increase max_iter, or {advice}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return MultiplierResult(
+        u=u,
+        lambda_=lambda_,
+        n_iter=len(history["u"]),
+        converged=status == "converged",
+        status=status,
+        history={
+            name: np.array(rows).reshape(-1, n) if name == "u" else np.array(rows)
+            for name, rows in history.items()
+        },
+    )

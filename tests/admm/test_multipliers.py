@@ -1,0 +1,414 @@
+"""Dual ascent, the method of multipliers, dual decomposition."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from companion.admm import (
+    augmented_lagrangian,
+    dual_ascent,
+    dual_decomposition,
+    dual_function,
+    method_of_multipliers,
+    quadratic_argmin,
+)
+from companion.exceptions import ConvergenceWarning, UnboundedProblemError
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def quadratic(Q, c):
+    return lambda u: 0.5 * u @ Q @ u + c @ u
+
+
+def random_problem(seed, n=6, m=3):
+    rng = np.random.default_rng(seed)
+    M = rng.standard_normal((n, n))
+    return M @ M.T + 0.5 * np.eye(n), rng.standard_normal(n), rng.standard_normal((m, n)), rng
+
+
+def kkt_solution(Q, c, A, b):
+    m, n = A.shape
+    solution = np.linalg.solve(np.block([[Q, A.T], [A, np.zeros((m, m))]]), np.append(-c, b))
+    return solution[:n], solution[n:]
+
+
+class TestExample161:
+    """Minimize (x^2 + y^2) / 2 subject to 2 x - y = 5."""
+
+    A, b = np.array([[2.0, -1.0]]), np.array([5.0])
+    argmin = staticmethod(quadratic_argmin(np.eye(2), np.zeros(2), A))
+    J = staticmethod(quadratic(np.eye(2), np.zeros(2)))
+
+    def test_argmin_is_the_closed_form(self):
+        for l in (-3.0, 0.0, 1.5):
+            assert_allclose(self.argmin([l]), [-2 * l, l], atol=1e-15)
+
+    def test_dual_function(self):
+        G = dual_function(self.argmin, self.J, self.A, self.b)
+        assert G([-1.0]) == pytest.approx(5 / 2, abs=1e-14)
+        for l in np.linspace(-4, 3, 15):
+            assert G([l]) == pytest.approx(-2.5 * l**2 - 5 * l, abs=1e-12)
+            slope = (G([l + 1e-5]) - G([l - 1e-5])) / 2e-5
+            assert slope == pytest.approx((self.A @ self.argmin([l]) - self.b)[0], abs=1e-7)
+
+    def test_iterates_with_half_step(self):
+        run = dual_ascent(self.argmin, self.A, self.b, [3.0], 0.1, J=self.J)
+        k = np.arange(run.n_iter + 1)
+        assert_allclose(run.history["lambda_"][:, 0], 4 * 0.5**k - 1, rtol=0, atol=1e-14)
+        assert_allclose(run.history["u"][:, 1], 4 * 0.5 ** k[:-1] - 1, atol=1e-14)
+        assert_allclose(run.u, [2, -1], atol=1e-8)
+        assert run.converged
+        assert run.history["objective"][-1] == pytest.approx(2.5, abs=1e-7)
+        assert run.history["dual_objective"][-1] == pytest.approx(2.5, abs=1e-7)
+        assert (np.diff(run.history["dual_objective"]) > 0).all()
+
+    def test_step_one_fifth_ends_after_one_update(self):
+        run = dual_ascent(self.argmin, self.A, self.b, [7.0], 1 / 5)
+        assert_allclose(run.history["lambda_"][1], [-1], atol=1e-14)
+        assert_allclose(run.u, [2, -1], atol=1e-14)
+        assert run.n_iter == 2  # the second one finds (x, y) and sees that the residual is 0
+
+    @pytest.mark.parametrize("beta", [0.2, 1.0, 1.5, 1.9])
+    def test_converges_for_beta_below_2(self, beta):
+        run = dual_ascent(self.argmin, self.A, self.b, [3.0], beta / 5)
+        assert run.converged
+        assert run.status == "converged"
+        assert_allclose(run.lambda_, [-1], atol=1e-8)
+
+    def test_beta_2_oscillates(self):
+        with pytest.warns(ConvergenceWarning, match="no convergence in 50 updates"):
+            run = dual_ascent(self.argmin, self.A, self.b, [3.0], 2 / 5, max_iter=50)
+        assert (run.converged, run.status, run.n_iter) == (False, "max_iter", 50)
+        assert_allclose(run.history["lambda_"][:, 0], np.resize([3.0, -5.0], 51), atol=1e-12)
+
+    def test_beta_above_2_diverges(self):
+        with pytest.warns(ConvergenceWarning, match="grow without bound.*smaller step"):
+            run = dual_ascent(self.argmin, self.A, self.b, [3.0], 2.1 / 5)
+        assert (run.converged, run.status) == (False, "diverged")
+        assert np.isfinite(run.lambda_).all()
+        lambda_ = run.history["lambda_"][:, 0]
+        assert_allclose(lambda_, 4 * (-1.1) ** np.arange(len(lambda_)) - 1, rtol=1e-9)
+
+    def test_variable_step(self):
+        run = dual_ascent(self.argmin, self.A, self.b, [3.0], lambda k: 1 / (5 * (k + 2)), tol=0.5)
+        lambda_ = run.history["lambda_"][:, 0]
+        beta = 1 / (np.arange(run.n_iter) + 2)
+        assert_allclose(lambda_[1:], (1 - beta) * lambda_[:-1] - beta, atol=1e-14)
+
+
+class TestExample162:
+    """Minimize y^2 + 2 x subject to 2 x - y = 0."""
+
+    Q, c, A, b = np.diag([0.0, 2.0]), np.array([2.0, 0.0]), np.array([[2.0, -1.0]]), np.zeros(1)
+
+    def test_dual_ascent_has_nothing_to_minimise(self):
+        argmin = quadratic_argmin(self.Q, self.c, self.A)
+        with pytest.raises(UnboundedProblemError, match="no minimum for this multiplier") as caught:
+            dual_ascent(argmin, self.A, self.b, [0.0], 0.1)
+        ray = caught.value.ray
+        assert_allclose(self.Q @ ray, 0, atol=1e-15)
+        assert self.c @ ray < 0  # L(t ray, 0) -> -infinity
+        G = dual_function(argmin, quadratic(self.Q, self.c), self.A, self.b)
+        assert G([0.0]) == -np.inf
+        assert G([-1.0]) == pytest.approx(-1 / 4)
+
+    @settings(max_examples=40, deadline=None)
+    @given(st.floats(-50, 50), st.floats(0.05, 20))
+    def test_method_of_multipliers_needs_two_steps(self, lambda0, rho):
+        argmin = quadratic_argmin(self.Q, self.c, self.A, self.b, rho)
+        J = quadratic(self.Q, self.c)
+        run = method_of_multipliers(argmin, self.A, self.b, [lambda0], rho, J=J)
+        assert run.converged
+        assert run.n_iter <= 2
+        assert_allclose(run.history["u"][0], [-0.25 - (1 + lambda0) / (2 * rho), -0.5], atol=1e-9)
+        assert_allclose(run.history["lambda_"][1], [-1], atol=1e-8)
+        assert_allclose(run.u, [-1 / 4, -1 / 2], atol=1e-8)
+        assert run.history["objective"][-1] == pytest.approx(-1 / 4, abs=1e-7)
+
+    def test_matrix_of_the_augmented_lagrangian(self):
+        rho, J = 3.0, quadratic(self.Q, self.c)
+        L = augmented_lagrangian(J, self.A, self.b, rho)
+        right = np.array([[2 * rho, -rho], [-rho, 1 + rho / 2]])
+        printed = np.array([[2 * rho**2, -rho], [-rho, 1 + rho / 2]])
+        assert np.trace(right) == 1 + 5 * rho / 2
+        assert np.linalg.det(right) == pytest.approx(2 * rho)
+        u, l = np.array([0.7, -1.3]), 0.4
+        linear = np.array([2 * (1 + l), -l])
+        assert L(u, [l]) == pytest.approx(u @ right @ u + linear @ u)
+        assert abs(L(u, [l]) - (u @ printed @ u + linear @ u)) > 1
+
+
+class TestExample163:
+    """Minimize 2 beta x y, which is not convex, subject to 2 x - y = 0."""
+
+    A, b = np.array([[2.0, -1.0]]), np.zeros(1)
+
+    def run(self, beta, rho, **options):
+        Q = np.array([[0, 2 * beta], [2 * beta, 0]])
+        argmin = quadratic_argmin(Q, np.zeros(2), self.A, self.b, rho)
+        return method_of_multipliers(argmin, self.A, self.b, [1.0], rho, **options)
+
+    def test_rho_above_beta_converges(self):
+        run = self.run(1, 2)
+        lambda_ = run.history["lambda_"][:, 0]
+        assert_allclose(lambda_, (-1 / 3) ** np.arange(len(lambda_)), atol=1e-14)
+        assert run.converged
+        assert_allclose(run.history["u"][0], [-1 / 6, 1 / 3], atol=1e-15)
+
+    def test_rho_equal_to_beta_alternates(self):
+        with pytest.warns(ConvergenceWarning, match="larger rho"):
+            run = self.run(1, 1, max_iter=30)
+        assert_allclose(run.history["lambda_"][:, 0], np.resize([1.0, -1.0], 31), atol=1e-12)
+
+    def test_rho_below_beta_diverges(self):
+        with pytest.warns(ConvergenceWarning, match="grow without bound.*larger rho"):
+            run = self.run(1, 3 / 4)
+        assert run.status == "diverged"
+        lambda_ = run.history["lambda_"][:, 0]
+        assert_allclose(lambda_, (-2.0) ** np.arange(len(lambda_)), rtol=1e-9)
+
+    @pytest.mark.parametrize("rho", [0.0, 0.3, 0.49])
+    def test_no_minimum_below_half_beta(self, rho):
+        Q = np.array([[0, 2.0], [2.0, 0]])
+        with pytest.raises(UnboundedProblemError, match="positive semidefinite") as caught:
+            quadratic_argmin(Q, np.zeros(2), self.A, self.b, rho)
+        ray = caught.value.ray
+        assert ray @ (Q + rho * self.A.T @ self.A) @ ray < 0
+
+    def test_half_beta_is_linear_along_a_line(self):
+        Q = np.array([[0, 2.0], [2.0, 0]])
+        argmin = quadratic_argmin(Q, np.zeros(2), self.A, self.b, 0.5)
+        assert_allclose(argmin([0.0]), [0, 0])
+        with pytest.raises(UnboundedProblemError):
+            argmin([1.0])
+
+    def test_stationary_points_of_the_lagrangian_repel(self):
+        beta, rho = 1.0, 0.5
+        stationary = lambda l: l * np.array([1 / (2 * beta), -1 / beta])  # noqa: E731
+        with pytest.warns(ConvergenceWarning):
+            run = dual_ascent(stationary, self.A, self.b, [1.0], rho)
+        lambda_ = run.history["lambda_"][:, 0]
+        assert_allclose(lambda_, (1 + 2 * rho / beta) ** np.arange(len(lambda_)))
+
+
+class TestTheory:
+    @pytest.mark.parametrize("seed", range(4))
+    def test_step_rho_is_dual_feasible_and_others_are_not(self, seed):
+        Q, c, A, rng = random_problem(seed)
+        b, rho = rng.standard_normal(3), 0.7
+        argmin = quadratic_argmin(Q, c, A, b, rho)
+        run = method_of_multipliers(argmin, A, b, rng.standard_normal(3), rho)
+        u, lambda_ = run.history["u"], run.history["lambda_"]
+        assert_allclose(u @ Q + c + lambda_[1:] @ A, 0, atol=1e-11)
+        other = dual_ascent(argmin, A, b, np.ones(3), rho / 2, tol=1e-3)
+        gradient = other.history["u"] @ Q + c + other.history["lambda_"][1:] @ A
+        assert np.linalg.norm(gradient[0]) > 0.05
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_range_of_the_step(self, seed):
+        Q, c, A, rng = random_problem(seed)
+        b = rng.standard_normal(3)
+        limit = 2 / np.linalg.eigvalsh(A @ np.linalg.solve(Q, A.T)).max()
+        argmin = quadratic_argmin(Q, c, A)
+        options = {"max_iter": 20_000, "divergence": 1e4}
+        run = dual_ascent(argmin, A, b, np.ones(3), 0.98 * limit, J=quadratic(Q, c), **options)
+        assert run.converged
+        u_star, lambda_star = kkt_solution(Q, c, A, b)
+        assert_allclose(run.u, u_star, atol=1e-6)
+        assert_allclose(run.lambda_, lambda_star, atol=1e-5)
+        with pytest.warns(ConvergenceWarning):
+            assert dual_ascent(argmin, A, b, np.ones(3), 1.02 * limit, **options).status == (
+                "diverged"
+            )
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_dual_values_rise_to_the_optimum(self, seed):
+        Q, c, A, rng = random_problem(seed)
+        b, J = rng.standard_normal(3), quadratic(Q, c)
+        optimum = J(kkt_solution(Q, c, A, b)[0])
+        step = 1 / np.linalg.eigvalsh(A @ np.linalg.solve(Q, A.T)).max()
+        plain = dual_ascent(quadratic_argmin(Q, c, A), A, b, np.ones(3), step, J=J, max_iter=10_000)
+        augmented = method_of_multipliers(
+            quadratic_argmin(Q, c, A, b, 2.0), A, b, np.ones(3), 2.0, J=J
+        )
+        for run in (plain, augmented):
+            G = run.history["dual_objective"]
+            assert (optimum + 1e-9 >= G).all()
+            assert (np.diff(G) >= -1e-12).all()
+            assert G[-1] == pytest.approx(optimum, abs=1e-6)
+
+    def test_against_cvxpy_with_singular_Q_and_redundant_rows(self):
+        # Q is singular but positive definite on the null space of A; the last row repeats the sum.
+        rng = np.random.default_rng(5)
+        A = rng.standard_normal((2, 5))
+        A = np.vstack([A, A.sum(axis=0)])
+        b = A @ rng.standard_normal(5)
+        F = rng.standard_normal((4, 5))
+        Q, c = F.T @ F, rng.standard_normal(5)
+        assert np.linalg.matrix_rank(Q) == 4
+        argmin = quadratic_argmin(Q, c, A, b, 5.0)
+        run = method_of_multipliers(argmin, A, b, np.zeros(3), 5.0, tol=1e-10)
+        u = cp.Variable(5)
+        problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(F @ u) + c @ u), [A @ u == b])
+        problem.solve(solver=cp.CLARABEL)
+        assert quadratic(Q, c)(run.u) == pytest.approx(problem.value, abs=1e-6)
+        assert_allclose(run.u, u.value, atol=1e-5)
+
+    def test_objective_that_is_not_quadratic(self):
+        # maximum entropy with given mean: J(u) = sum u log u, argmin u = exp(-1 - A'lambda)
+        A = np.vstack([np.ones(6), np.arange(6.0)])
+        b = np.array([1.0, 3.8])
+        J = lambda u: float(u @ np.log(u))  # noqa: E731
+        argmin = lambda l: np.exp(-1 - A.T @ l)  # noqa: E731
+        run = dual_ascent(argmin, A, b, [0.0, 0.0], 0.04, J=J, max_iter=20_000)
+        u = cp.Variable(6)
+        problem = cp.Problem(cp.Maximize(cp.sum(cp.entr(u))), [A @ u == b])
+        problem.solve(solver=cp.CLARABEL)
+        assert run.converged
+        assert_allclose(run.u, u.value, atol=1e-5)
+        assert run.history["dual_objective"][-1] == pytest.approx(-problem.value, abs=1e-6)
+
+    def test_overflow_in_the_minimiser_is_divergence_not_a_warning(self):
+        argmin = lambda l: np.exp(-l)  # noqa: E731
+        with pytest.warns(ConvergenceWarning) as caught:
+            run = dual_ascent(argmin, [[1]], [1], [-9.0], 1e8)
+        assert {w.category for w in caught} == {ConvergenceWarning}
+        assert run.status == "diverged"
+        with pytest.warns(ConvergenceWarning) as caught:
+            run = dual_ascent(argmin, [[1]], [1], [-900.0], 0.1)
+        assert {w.category for w in caught} == {ConvergenceWarning}
+        assert (run.status, run.n_iter, run.lambda_[0]) == ("diverged", 0, -900.0)
+        assert run.history["u"].shape == (0, 1)
+
+    def test_contradictory_constraints_never_converge(self):
+        A, b = np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([0.0, 2.0])
+        with pytest.warns(ConvergenceWarning, match="no convergence"):
+            run = method_of_multipliers(
+                quadratic_argmin(np.eye(2), np.zeros(2), A, b, 1.0), A, b, [0, 0], 1.0, max_iter=99
+            )
+        assert run.history["primal_residual"][-1] == pytest.approx(np.sqrt(2))
+
+
+class TestDecomposition:
+    def problem(self, seed=0, sizes=(3, 1, 4)):
+        rng = np.random.default_rng(seed)
+        Qs, cs, As = [], [], []
+        for n in sizes:
+            M = rng.standard_normal((n, n))
+            Qs.append(M @ M.T + np.eye(n))
+            cs.append(rng.standard_normal(n))
+            As.append(rng.standard_normal((2, n)))
+        return Qs, cs, As, rng.standard_normal(2)
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_same_iterates_as_the_joint_method(self, seed):
+        from scipy.linalg import block_diag
+
+        Qs, cs, As, b = self.problem(seed)
+        Q, c, A = block_diag(*Qs), np.concatenate(cs), np.hstack(As)
+        blocks = [(quadratic_argmin(*parts), parts[2]) for parts in zip(Qs, cs, As)]
+        J = [quadratic(Q_i, c_i) for Q_i, c_i in zip(Qs, cs)]
+        joint = dual_ascent(quadratic_argmin(Q, c, A), A, b, [1, 2], 0.1, J=quadratic(Q, c))
+        split = dual_decomposition(blocks, b, [1, 2], 0.1, J=J)
+        with ThreadPoolExecutor(2) as pool:
+            parallel = dual_decomposition(blocks, b, [1, 2], 0.1, J=J, map_blocks=pool.map)
+        assert joint.converged
+        for name, values in joint.history.items():
+            assert_allclose(split.history[name], values, atol=1e-12)
+            assert_allclose(parallel.history[name], split.history[name], rtol=0, atol=0)
+        assert_allclose(split.u, kkt_solution(Q, c, A, b)[0], atol=1e-6)
+
+    def test_lagrangian_is_the_sum_over_the_blocks(self):
+        Qs, cs, As, b = self.problem()
+        rng = np.random.default_rng(1)
+        us, l = [rng.standard_normal(len(c)) for c in cs], rng.standard_normal(2)
+        J = [quadratic(Q_i, c_i) for Q_i, c_i in zip(Qs, cs)]
+        parts = [augmented_lagrangian(J_i, A_i, b / 3)(u_i, l) for J_i, A_i, u_i in zip(J, As, us)]
+        whole = sum(J_i(u_i) for J_i, u_i in zip(J, us)) + l @ (np.hstack(As) @ np.hstack(us) - b)
+        assert sum(parts) == pytest.approx(whole)
+
+    def test_permuting_the_blocks_permutes_the_solution(self):
+        Qs, cs, As, b = self.problem()
+        blocks = [(quadratic_argmin(*parts), parts[2]) for parts in zip(Qs, cs, As)]
+        forward = dual_decomposition(blocks, b, [0, 0], 0.1)
+        backward = dual_decomposition(blocks[::-1], b, [0, 0], 0.1)
+        first, second, third = np.split(forward.u, [3, 4])
+        assert_allclose(backward.u, np.concatenate([third, second, first]), atol=1e-7)
+
+    def test_bad_input(self):
+        block = (lambda l: -l, [[1.0]])
+        with pytest.raises(ValueError, match="at least one pair"):
+            dual_decomposition([], [1], [0], 0.1)
+        with pytest.raises(ValueError, match="A of block 1 must have shape"):
+            dual_decomposition([block, (lambda l: l, [[1], [2]])], [1], [0], 0.1)
+        with pytest.raises(ValueError, match=r"one function per block \(1\), got 2"):
+            dual_decomposition([block], [1], [0], 0.1, J=[abs, abs])
+        with pytest.raises(ValueError, match="argmin of block 0 must return"):
+            dual_decomposition([(lambda l: [1, 2], [[1.0]])], [1], [0], 0.1)
+
+
+class TestInput:
+    argmin = staticmethod(lambda l: l * np.array([-2.0, 1.0]))
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (([2, -1], [5], [0], 0.1), "A must be a matrix"),
+            (([[2, -1]], [5, 1], [0], 0.1), "b must have length 1"),
+            (([[2, -1]], [5], [0, 0], 0.1), "lambda0 must have length 1"),
+            (([[2, -1]], [np.nan], [0], 0.1), "b must be finite"),
+            (([[2, -1]], [5], [0], 0.0), "step must be a finite number > 0"),
+            (([[2, -1]], [5], [0], lambda k: 1.0 - k), r"step\(1\) must be a finite number > 0"),
+        ],
+    )
+    def test_values(self, arguments, message):
+        with pytest.raises(ValueError, match=message):
+            dual_ascent(self.argmin, *arguments)
+
+    def test_complex_is_rejected(self):
+        with pytest.raises(TypeError, match="A must be real"):
+            dual_ascent(self.argmin, [[2j, 1]], [5], [0], 0.1)
+        with pytest.raises(ValueError, match="argmin must return a real vector of length 2"):
+            dual_ascent(lambda l: np.array([1j, 0]), [[2, 1]], [5], [0], 0.1)
+
+    def test_penalty_and_options(self):
+        with pytest.raises(ValueError, match="rho must be a finite number > 0, got 0"):
+            method_of_multipliers(self.argmin, [[2, -1]], [5], [0], 0)
+        with pytest.raises(ValueError, match="b is needed when rho > 0"):
+            quadratic_argmin(np.eye(2), [0, 0], [[2, -1]], rho=1)
+        with pytest.raises(ValueError, match="Q must be symmetric"):
+            quadratic_argmin([[1, 2], [0, 1]], [0, 0], [[2, -1]])
+        with pytest.raises(ValueError, match="must return a real vector of length 2, got"):
+            dual_ascent(lambda l: np.zeros(3), [[2, -1]], [5], [0], 0.1)
+        with pytest.raises(TypeError, match="max_iter must be an integer"):
+            dual_ascent(self.argmin, [[2, -1]], [5], [0], 0.1, max_iter=2.5)
+
+    def test_inputs_are_not_modified(self):
+        lambda0, A = np.array([3.0]), np.array([[2.0, -1.0]])
+
+        def careless(l):
+            l *= -2
+            return np.array([l[0], -l[0] / 2])
+
+        run = dual_ascent(careless, A, [5], lambda0, 0.1)
+        assert lambda0[0] == 3
+        assert_allclose(run.u, [2, -1], atol=1e-7)
+
+    def test_float32_is_computed_in_float64(self):
+        run = dual_ascent(
+            lambda l: (l * np.array([-2.0, 1.0])).astype(np.float32),
+            np.array([[2, -1]], np.float32), np.float32([5]), np.float32([0]), 0.1, tol=1e-5,
+        )  # fmt: skip
+        assert run.u.dtype == run.lambda_.dtype == np.float64
+
+    def test_record(self):
+        run = dual_ascent(self.argmin, [[2, -1]], [5], [3.0], 0.1)
+        assert "converged" in repr(run)
+        with pytest.raises(AttributeError):
+            run.u = 0
