@@ -44,7 +44,7 @@ def test_infinite_bounds_may_pass_but_nan_may_not() -> None:
 
 @pytest.mark.parametrize("value", ["text", ["a", "b"], [1j, 2], [[1], [2, 3]], object()])
 def test_things_that_are_no_numbers(value: object) -> None:
-    with pytest.raises(TypeError, match="^b must be"):
+    with pytest.raises(TypeError, match=r"^b must be"):
         as_vector(value, "b")
 
 

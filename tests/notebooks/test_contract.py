@@ -1,6 +1,6 @@
 """What every notebook file promises: it was run from top to bottom, it is clean, its pictures have words.
 
-nbval (``make test-notebooks``) checks that the stored outputs are those that the code gives. It skips cells that were never
+nbval (``make test-notebooks``) checks that the stored outputs are what the code gives. It skips cells that were never
 run and pictures; this file closes those gaps.
 """
 

@@ -1,0 +1,81 @@
+"""The figure style: words for every picture, class told by shape, limits left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from unittest.mock import patch
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+
+from companion import plotting
+
+
+@pytest.fixture
+def ax() -> Iterator[Axes]:
+    fig, ax = plt.subplots()
+    yield ax
+    plt.close(fig)
+
+
+def test_show_passes_the_words_on_and_closes_the_figure() -> None:
+    fig, _ = plt.subplots()
+    with patch("IPython.display.display") as display:
+        plotting.show(fig, "A line that rises\n   from zero to one")
+    assert display.call_args.kwargs["metadata"] == {
+        "image/png": {"alt": "A line that rises from zero to one"}
+    }
+    assert not plt.fignum_exists(fig.number)
+
+
+@pytest.mark.parametrize("alt", ["", "figure.png", "a plot"])
+def test_show_refuses_words_that_say_nothing(alt: str) -> None:
+    fig, _ = plt.subplots()
+    with pytest.raises(ValueError, match="alt must describe"):
+        plotting.show(fig, alt)
+    plt.close(fig)
+
+
+def test_classes_differ_in_shape_and_colour(ax: Axes) -> None:
+    plotting.points(ax, np.zeros((2, 2)), np.ones((3, 2)))
+    blue, red = ax.collections
+    assert len(blue.get_offsets()) == 2
+    assert len(red.get_offsets()) == 3
+    assert len(blue.get_paths()[0]) != len(red.get_paths()[0])
+    assert not np.allclose(blue.get_facecolor(), red.get_facecolor())
+
+
+@pytest.mark.parametrize("w", [(1.0, 2.0), (2.0, 1.0), (1.0, 0.0), (0.0, 1.0), (-1.0, 1e-9)])
+def test_hyperplane_lies_on_its_equation_and_keeps_the_limits(ax: Axes, w: tuple) -> None:
+    ax.set_xlim(-3, 4)
+    ax.set_ylim(-2, 5)
+    plotting.hyperplane(ax, np.array(w), 0.7)
+    xs, ys = ax.lines[0].get_data()
+    np.testing.assert_allclose(w[0] * np.asarray(xs) + w[1] * np.asarray(ys), 0.7, atol=1e-12)
+    assert ax.get_xlim() == (-3, 4)
+    assert ax.get_ylim() == (-2, 5)
+
+
+def test_residuals_leave_out_exact_zeros(ax: Axes) -> None:
+    history = {
+        "primal_residual": np.array([1.0, 0.0, 1e-3]),
+        "dual_residual": np.array([1.0, 1.0, 0.0]),
+    }
+    plotting.residuals(ax, history)
+    assert [list(line.get_xdata()) for line in ax.lines] == [[1, 3], [1, 2]]
+    assert ax.get_yscale() == "log"
+
+
+def test_paths_are_told_apart_beyond_the_palette(ax: Axes) -> None:
+    plotting.paths(ax, np.array([1.0, 10.0]), np.ones((2, 10)))
+    looks = {(line.get_color(), line.get_linestyle()) for line in ax.lines[:10]}
+    assert len(looks) == 10
+
+
+def test_style_is_white_and_safe() -> None:
+    with plt.rc_context():
+        plotting.use_style()
+        assert plt.rcParams["figure.facecolor"] == "white"
+        assert plt.rcParams["savefig.facecolor"] == "white"
