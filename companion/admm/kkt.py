@@ -1,0 +1,155 @@
+r"""The linear algebra of quadratic programs: one factorisation of a KKT matrix, then cheap solves.
+
+Every solver of this package that meets a quadratic program solves systems with the matrix
+
+.. math:: \begin{pmatrix} P + \operatorname{diag}(s) & A^\top \\ A & 0 \end{pmatrix}
+
+for some shift ``s > 0``: the penalty :math:`\rho` of ADMM, the barrier's curvature of an interior-point method,
+or a tiny ridge on the free variables of an active-set step. The leading block is factored once (Cholesky, or
+the Woodbury identity when ``P`` is low rank) and the rows of ``A`` are eliminated by their Schur complement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.blas import dsymv
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from companion.admm.low_rank import LowRank
+
+__all__ = ["BoxQP", "FactoredKKT", "factor_kkt"]
+
+
+@dataclass(frozen=True, eq=False)
+class BoxQP:
+    """The program ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``, with checked arrays."""
+
+    P: np.ndarray | LowRank
+    q: np.ndarray
+    A: np.ndarray
+    b: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+    def product(self, x: np.ndarray) -> np.ndarray:
+        """Return ``P x``, reading one triangle of a dense P."""
+        if isinstance(self.P, LowRank):
+            return self.P @ x
+        if x.size < 100:
+            return self.P @ x
+        return dsymv(1.0, self.P.T, x, lower=1)
+
+    def gradient(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the gradient of the Lagrangian, ``P x + q + A'y``."""
+        return self.product(x) + self.q + y @ self.A
+
+    def mean_curvature(self) -> float:
+        """Return trace(P)/n, the scale of P and the natural penalty parameter."""
+        return float(np.mean(self.P.diagonal())) if self.q.size else 0.0
+
+
+class _DenseBlock:
+    """Cholesky factor of ``P + diag(shift)``."""
+
+    def __init__(self, P: np.ndarray, shift: np.ndarray | float) -> None:
+        M = P.T.copy(order="F")
+        np.einsum("ii->i", M)[:] += shift
+        self.factor, info = dpotrf(M, lower=1, clean=0, overwrite_a=1) if M.size else (M, 0)
+        if info != 0:
+            raise np.linalg.LinAlgError("P + diag(shift) is not positive definite")
+
+    def solve(self, r: np.ndarray) -> np.ndarray:
+        return dpotrs(self.factor, r, lower=1)[0] if r.size else r
+
+
+class _LowRankBlock:
+    """Woodbury identity for ``G G' + D``: one Cholesky factorisation of ``I + G'D^-1 G``."""
+
+    def __init__(self, P: LowRank, shift: np.ndarray | float) -> None:
+        self.root = np.sqrt(P.d + shift)
+        self.W = P.G / self.root[:, None]
+        C = self.W.T @ self.W
+        np.einsum("ii->i", C)[:] += 1.0
+        self.factor, info = dpotrf(C, lower=1, clean=0)
+        if info != 0 or not np.isfinite(C).all():
+            raise np.linalg.LinAlgError("I + G' D^-1 G is not positive definite")
+
+    def solve(self, r: np.ndarray) -> np.ndarray:
+        root = self.root if r.ndim == 1 else self.root[:, None]
+        t = r / root
+        if self.W.shape[1]:
+            t -= self.W @ dpotrs(self.factor, self.W.T @ t, lower=1)[0]
+        return t / root
+
+
+class FactoredKKT:
+    """Solver for ``[[M, A'], [A, 0]]`` with a factored positive definite M.
+
+    Rows of A that depend on others (a row with only zeros, say) are left out: then ``null`` has
+    the combinations ``t`` with ``A't = 0`` as its columns, and ``solve`` returns the multipliers
+    without a component along them.
+    """
+
+    def __init__(self, block: _DenseBlock | _LowRankBlock, A: np.ndarray) -> None:
+        self.block, self.A, self.null = block, A, None
+        k = A.shape[0]
+        if not k:
+            return
+        self.V = block.solve(A.T)
+        S = A @ self.V
+        scale = np.sqrt(np.maximum(np.diagonal(S), 0.0))
+        scale = np.divide(1.0, scale, out=np.zeros(k), where=scale > 0.0)
+        if k == 1:
+            values, vectors = S[0] * scale**2, np.ones((1, 1))
+        else:
+            values, vectors = np.linalg.eigh((S + S.T) * np.outer(scale, scale) / 2.0)
+        kept = values > 1e-13 * max(values[-1], 0.0)
+        vectors = vectors * scale[:, None]
+        self.root = vectors[:, kept] / np.sqrt(values[kept])
+        if not kept.all():
+            zero_rows = np.flatnonzero(scale == 0.0)
+            dependent = vectors[:, ~kept]
+            dependent = dependent[:, np.abs(dependent).max(axis=0) > 0.0]
+            norms = np.linalg.norm(dependent, axis=0)
+            self.null = np.hstack([np.eye(k)[:, zero_rows], dependent / norms])
+
+    def solve(self, r: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``(dx, dy)`` with ``M dx + A'dy = r`` and ``A dx = s``."""
+        t = self.block.solve(r)
+        if not s.size:
+            return t, s
+        dy = self.root @ ((self.A @ t - s) @ self.root)
+        return t - self.V @ dy, dy
+
+
+def factor_kkt(
+    problem: BoxQP, shift: np.ndarray | float, free: np.ndarray | None = None
+) -> FactoredKKT:
+    """Factor the KKT matrix of `problem`, with `shift` added to the diagonal of P.
+
+    Parameters
+    ----------
+    problem : BoxQP
+    shift : float or ndarray
+        Positive numbers.
+    free : ndarray of int, optional
+        Indices of the variables that take part; all of them if not given.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If ``P + diag(shift)`` is not positive definite.
+    """
+    P, A = problem.P, problem.A
+    if free is not None and free.size < problem.q.size:
+        A = np.ascontiguousarray(A[:, free])
+        P = P.restricted(free) if isinstance(P, LowRank) else P[np.ix_(free, free)]
+    block: _DenseBlock | _LowRankBlock
+    if isinstance(P, LowRank):
+        small = P.d.size <= 2 * P.G.shape[1]
+        block = _DenseBlock(P.toarray(), shift) if small else _LowRankBlock(P, shift)
+    else:
+        block = _DenseBlock(P, shift)
+    return FactoredKKT(block, A)

@@ -1,0 +1,117 @@
+"""A positive semidefinite matrix given by its factor, and never formed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from companion.checks import as_matrix, as_vector
+
+__all__ = ["LowRank", "low_rank_factor"]
+
+
+class LowRank:
+    r"""The positive semidefinite matrix :math:`P = G G^\top + \operatorname{diag}(d)`.
+
+    A linear kernel on `n` points of dimension `r` gives such a matrix: with the labelled points
+    :math:`s_i x_i` as the rows of `G`, :math:`P_{ij} = s_i s_j \langle x_i, x_j \rangle`. Everything
+    that a solver needs costs `n r` or `n r^2`, and memory stays proportional to `G`.
+
+    Parameters
+    ----------
+    G : array-like of shape (n, r)
+        The factor.
+    diagonal : float or array-like of shape (n,), optional
+        The nonnegative numbers `d`; a scalar stands for a multiple of the identity.
+
+    Raises
+    ------
+    ValueError
+        If `diagonal` has a negative entry, or a shape or an entry is not acceptable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> P = LowRank([[1.0], [2.0]], diagonal=0.5)
+    >>> P.toarray()
+    array([[1.5, 2. ],
+           [2. , 4.5]])
+    >>> P @ np.array([1.0, 1.0])
+    array([3.5, 6.5])
+    """
+
+    __array_ufunc__ = None  # let x @ P raise instead of building an array of objects
+
+    def __init__(
+        self, G: np.ndarray, diagonal: float | np.ndarray | None = None
+    ) -> None:
+        self.G = as_matrix(G, "G")
+        n = self.G.shape[0]
+        if diagonal is None:
+            self.d = np.zeros(n)
+        elif np.ndim(diagonal) == 0:
+            self.d = np.full(n, as_vector(diagonal, "diagonal", 1)[0])
+        else:
+            self.d = as_vector(diagonal, "diagonal", n)
+        if (self.d < 0.0).any():
+            i = int(np.argmin(self.d))
+            raise ValueError(f"diagonal must be nonnegative, got {self.d[i]:g} at [{i}]")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape (n, n) of the matrix."""
+        return self.d.size, self.d.size
+
+    def __repr__(self) -> str:
+        n, r = self.G.shape
+        return f"LowRank({n} x {n}, rank {r}{' plus a diagonal' if self.d.any() else ''})"
+
+    def __matmul__(self, x: np.ndarray) -> np.ndarray:
+        d = self.d if np.ndim(x) == 1 else self.d[:, None]
+        return self.G @ (self.G.T @ x) + d * x
+
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal of the matrix."""
+        return np.einsum("ij,ij->i", self.G, self.G) + self.d
+
+    def toarray(self) -> np.ndarray:
+        """Return the matrix itself, of shape (n, n)."""
+        dense = self.G @ self.G.T
+        dense[np.diag_indices_from(dense)] += self.d
+        return dense
+
+    def restricted(self, index: np.ndarray) -> LowRank:
+        """Return the principal submatrix with the given rows and columns."""
+        return _trusted(self.G[index], self.d[index])
+
+    def scaled(self, factors: np.ndarray) -> LowRank:
+        """Return ``diag(factors) P diag(factors)``."""
+        return _trusted(self.G * factors[:, None], self.d * factors**2)
+
+
+def _trusted(G: np.ndarray, d: np.ndarray) -> LowRank:
+    """Build a LowRank from arrays that need no checks."""
+    matrix = LowRank.__new__(LowRank)
+    matrix.G, matrix.d = G, d
+    return matrix
+
+
+def low_rank_factor(P: np.ndarray, max_rank: int) -> np.ndarray | None:
+    """Return G of shape (n, r), r <= `max_rank`, with ``P = G G'`` to rounding, or None.
+
+    Pivoted Cholesky: each step takes the column with the largest remaining diagonal entry, until
+    nothing but rounding remains.
+    """
+    rest = P.diagonal().copy()
+    enough = 4.0 * np.finfo(float).eps * max(float(rest.max(initial=0.0)), 0.0) * max_rank
+    G = np.empty((max_rank, rest.size))
+    for r in range(max_rank):
+        pivot = int(np.argmax(rest))
+        if rest[pivot] <= enough:
+            G = G[:r]
+            break
+        column = P[pivot] - G[:r, pivot] @ G[:r]
+        G[r] = column / np.sqrt(rest[pivot])
+        rest -= G[r] ** 2
+    if rest.max(initial=0.0) > enough:
+        return None
+    return np.ascontiguousarray(G.T)

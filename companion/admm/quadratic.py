@@ -1,0 +1,493 @@
+r"""Quadratic programs: the text's ADMM routine, and the engine that every dual problem of the package uses."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy.linalg import lu_factor, lu_solve
+
+from companion.admm.active_set import active_set_newton, read_state
+from companion.admm.interior_point import interior_point
+from companion.admm.kkt import BoxQP, factor_kkt
+from companion.admm.low_rank import LowRank, low_rank_factor
+from companion.admm.presolve import diagnose, presolve
+from companion.certificates import Certificate, bound_multipliers, certify_qp
+from companion.checks import as_matrix, as_scalar, as_vector, check_count
+from companion.exceptions import ConvergenceWarning
+from companion.results import QPResult
+
+__all__ = ["LowRank", "qsolve1", "solve_qp"]
+
+# ADMM iterations before each attempt of the exact finish.
+_ROUNDS = (10, 20, 40, 80)
+_MAX_ITER = 1000
+# The interior-point method tries the exact finish each time that its error falls below one of these.
+_MILESTONES = (1e-5, 1e-8, 1e-10, 1e-12)
+
+
+def qsolve1(
+    P: np.ndarray,
+    q: np.ndarray,
+    A: np.ndarray,
+    b: np.ndarray,
+    rho: float = 10.0,
+    tol_primal: float = 1e-10,
+    tol_dual: float = 1e-10,
+    max_iter: int = 80_000,
+) -> QPResult:
+    r"""Solve ``min 1/2 x'Px + q'x  s.t. A x = b, x >= 0`` by the text's ADMM.
+
+    One iteration, in scaled form:
+
+    .. math::
+
+        \begin{pmatrix} P + \rho I & A^\top \\ A & 0 \end{pmatrix} \begin{pmatrix} x^{k+1} \\ y \end{pmatrix}
+            = \begin{pmatrix} -q + \rho (z^k - u^k) \\ b \end{pmatrix}, \qquad
+        z^{k+1} = (x^{k+1} + u^k)_+, \qquad u^{k+1} = u^k + x^{k+1} - z^{k+1},
+
+    from ``z = (1, ..., 1)`` and ``u = (0, 1, ..., 1)``, until the norms of ``r = x - z`` and of
+    ``s = rho (z - previous z)`` are at most `tol_primal` and `tol_dual`.
+
+    Parameters
+    ----------
+    P : array-like of shape (n, n)
+        Symmetric positive semidefinite.
+    q : array-like of shape (n,)
+    A : array-like of shape (m, n)
+        Any rank; rows that depend on others are left out of the linear system.
+    b : array-like of shape (m,)
+    rho : float
+        Penalty parameter, positive. The number of iterations depends on it a lot.
+    tol_primal, tol_dual : float
+        Absolute tolerances of the two stopping tests.
+    max_iter : int
+        Largest number of iterations.
+
+    Returns
+    -------
+    QPResult
+        ``x`` is the text's x, which satisfies ``A x = b`` and may be negative by at most the primal
+        residual. ``history`` holds ``primal_residual`` and ``dual_residual`` per iteration, and the last
+        ``z`` (nonnegative) and ``u``. The certificate is made from z, y and ``z_lower = -rho u``; it is
+        relative, so it may call a run good that missed a small absolute tolerance, and the reverse.
+        ``converged`` is the stopping rule's verdict.
+
+    Raises
+    ------
+    InfeasibleProblemError
+        If ``A x = b`` has no solution.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` iterations were not enough.
+
+    Notes
+    -----
+    Source: Section 16.6, program ``qsolve1`` of Appendix B.1. The text refactors the KKT matrix in each
+    iteration and makes one iteration more than its cap; here the matrix is factored once, and the cap is a
+    cap. See :func:`solve_qp` for a method that is faster by orders of magnitude.
+
+    Examples
+    --------
+    Example 16.11:
+
+    >>> import numpy as np
+    >>> P = np.array([[4.0, 1.0, 0.0], [1.0, 4.0, 1.0], [0.0, 1.0, 4.0]])
+    >>> A = np.array([[1.0, 1.0, -1.0], [1.0, -1.0, -1.0]])
+    >>> result = qsolve1(P, [-4.0, -4.0, -4.0], A, [0.0, 0.0], tol_primal=1e-12, tol_dual=1e-12)
+    >>> result.n_iter, f"{result.x[0]:.15f}"
+    (83, '1.000000000000149')
+    """
+    P, q, A, b = _check_data(P, q, A, b)
+    rho = as_scalar(rho, "rho", above=0.0)
+    tol_primal = as_scalar(tol_primal, "tol_primal", at_least=0.0)
+    tol_dual = as_scalar(tol_dual, "tol_dual", at_least=0.0)
+    max_iter = check_count(max_iter, "max_iter")
+    n, no_bound = q.size, np.full(q.size, np.inf)
+    reduced = presolve(BoxQP(P, q, A, b, -no_bound, no_bound))
+    rows = np.arange(b.size) if reduced.rows is None else reduced.rows
+    m = rows.size
+    KKT = np.block([[P + rho * np.eye(n), A[rows].T], [A[rows], np.zeros((m, m))]])
+    factors = lu_factor(KKT)
+
+    z, u = np.ones(n), np.ones(n)
+    u[0] = 0.0
+    primal, dual = [], []
+    converged = False
+    while not converged and len(primal) < max_iter:
+        previous = z
+        xy = lu_solve(factors, np.concatenate([-q + rho * (z - u), b[rows]]))
+        x = xy[:n]
+        z = np.maximum(x + u, 0.0)
+        u = u + x - z
+        primal.append(float(np.linalg.norm(x - z)))
+        dual.append(rho * float(np.linalg.norm(z - previous)))
+        converged = primal[-1] <= tol_primal and dual[-1] <= tol_dual
+
+    y = np.zeros(b.size)
+    y[rows] = xy[n:]
+    z_lower, z_upper = -rho * np.minimum(u, 0.0), np.zeros(n)
+    certificate = certify_qp(
+        P, q, A, b, 0.0, np.inf, z, y, z_lower, z_upper, max(tol_primal, tol_dual)
+    )
+    if not converged:
+        warnings.warn(
+            f"qsolve1 stopped after max_iter = {max_iter} iterations with residuals {primal[-1]:.1e} and "
+            f"{dual[-1]:.1e}; raise max_iter, change rho, or use solve_qp",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return QPResult(
+        x=x,
+        y=y,
+        z_lower=z_lower,
+        z_upper=z_upper,
+        objective=float(0.5 * x @ (P @ x) + q @ x),
+        n_iter=len(primal),
+        converged=converged,
+        status="solved" if converged else "max_iter",
+        certificate=certificate,
+        history={
+            "primal_residual": np.array(primal),
+            "dual_residual": np.array(dual),
+            "z": z,
+            "u": u,
+        },
+    )
+
+
+def _check_data(
+    P: np.ndarray | LowRank,
+    q: np.ndarray,
+    A: np.ndarray | None,
+    b: np.ndarray | None,
+    *,
+    assume_psd: bool = False,
+) -> tuple[np.ndarray | LowRank, np.ndarray, np.ndarray, np.ndarray]:
+    """Validate shapes and numbers, and that P is symmetric positive semidefinite."""
+    q = as_vector(q, "q")
+    n = q.size
+    if n == 0:
+        raise ValueError("q must have at least one entry, got an empty vector")
+    if isinstance(P, LowRank):
+        if P.shape != (n, n):
+            raise ValueError(f"P must have shape ({n}, {n}) to go with q, got {P.shape}")
+    elif assume_psd:
+        P = np.ascontiguousarray(P, dtype=float)
+        if P.shape != (n, n):
+            raise ValueError(f"P must have shape ({n}, {n}) to go with q, got {P.shape}")
+    else:
+        P = _symmetric_psd(as_matrix(P, "P", (n, n)))
+    if (A is None) != (b is None):
+        raise ValueError("A and b must be given together, got only " + ("b" if A is None else "A"))
+    if A is None or b is None:
+        return P, q, np.zeros((0, n)), np.zeros(0)
+    if np.ndim(A) == 1:
+        A = np.reshape(A, (1, -1))
+    A = as_matrix(A, "A", (None, n))
+    return P, q, np.ascontiguousarray(A), as_vector(b, "b", A.shape[0])
+
+
+def _symmetric_psd(P: np.ndarray) -> np.ndarray:
+    """Return P, symmetrised if rounding made it unsymmetric; raise if it is not positive semidefinite."""
+    P = np.ascontiguousarray(P)
+    peak = float(np.abs(P).max())
+    skew = np.abs(P - P.T)
+    worst = float(skew.max())
+    if worst > 1e-10 * peak:
+        i, j = np.unravel_index(int(np.argmax(skew)), P.shape)
+        raise ValueError(
+            f"P must be symmetric, got P[{i}, {j}] = {P[i, j]:g} and P[{j}, {i}] = {P[j, i]:g}"
+        )
+    if worst > 0.0:
+        P = (P + P.T) / 2.0
+    if peak > 0.0:
+        n = P.shape[0]
+        allowed = 1e-10 * max(float(np.trace(P)), 0.0) + 1e-300
+        whole = BoxQP(P, np.zeros(n), np.zeros((0, n)), np.zeros(0), np.zeros(n), np.zeros(n))
+        try:
+            factor_kkt(whole, allowed)
+        except np.linalg.LinAlgError:
+            smallest = float(np.linalg.eigvalsh(P)[0])
+            raise ValueError(
+                f"P must be positive semidefinite, got the negative eigenvalue {smallest:.6g}"
+            ) from None
+    return P
+
+
+def solve_qp(
+    P: np.ndarray | LowRank,
+    q: np.ndarray,
+    A: np.ndarray | None = None,
+    b: np.ndarray | None = None,
+    *,
+    lower: float | np.ndarray = 0.0,
+    upper: float | np.ndarray = np.inf,
+    rho: float | None = None,
+    alpha: float = 1.6,
+    tol: float = 1e-9,
+    max_iter: int | None = None,
+    warm_start: QPResult | tuple[np.ndarray, np.ndarray] | None = None,
+    assume_psd: bool = False,
+) -> QPResult:
+    r"""Solve ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``, exactly.
+
+    Every dual problem of the package is such a program. A few iterations of ADMM, or of an interior-point
+    method, find out which variables are at a bound; then a linear system gives the solution to rounding.
+    Entries of ``x`` at a bound are ``==`` to it.
+
+    Parameters
+    ----------
+    P : array-like of shape (n, n), or LowRank
+        Symmetric positive semidefinite; zero is allowed. A :class:`LowRank` matrix is never formed.
+    q : array-like of shape (n,)
+    A : array-like of shape (p, n), optional
+        Any number of rows of any rank.
+    b : array-like of shape (p,), optional
+    lower, upper : float or array-like of shape (n,)
+        Bounds. They may be infinite, and may be equal (a fixed variable).
+    rho : float, optional
+        Penalty parameter of ADMM. Default: trace(P)/n.
+    alpha : float
+        Over-relaxation of ADMM, in (0, 2).
+    tol : float
+        Tolerance of the certificate.
+    max_iter : int, optional
+        Largest number of iterations, of ADMM and of the interior-point method together. Default: 1000.
+    warm_start : QPResult or (x, y), optional
+        Solution of a neighbouring problem.
+    assume_psd : bool
+        Trust that P is finite, symmetric and positive semidefinite. The test costs one Cholesky
+        factorisation, which is as much as solving the problem. (A LowRank needs no test.)
+
+    Returns
+    -------
+    QPResult
+        With ``P x + q + A'y - z_lower + z_upper = 0``, multipliers nonnegative, and zero off their bound.
+
+    Raises
+    ------
+    InfeasibleProblemError
+        No x satisfies the constraints. ``witness`` is a y with ``max { y'A x : lower <= x <= upper } < y'b``.
+    UnboundedProblemError
+        The objective has no lower bound. ``ray`` is a d with ``P d = 0``, ``A d = 0``, ``q'd < 0``.
+    ValueError
+        P is not symmetric or has a negative eigenvalue, or shapes do not match.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the certificate misses `tol`; ``converged`` is then False.
+
+    Notes
+    -----
+    Source: Section 16.6, "Quadratic programming". Three things differ from the text's :func:`qsolve1`. Upper
+    bounds are part of the projection, so that they need no slack variables and no equations. The matrix is
+    factored once, with :math:`\rho = \operatorname{trace}(P)/n` and over-relaxation :math:`\alpha`. And ADMM only
+    has to find the active set: with :math:`v` for the sum :math:`z + u`, its iteration is
+
+    .. math::
+
+        z = \min(\max(v, \ell), u), \quad
+        x = \arg\min \{ f(x) + \tfrac{\rho}{2} \|x - (2z - v)\|^2 : A x = b \}, \quad v \leftarrow v + \alpha (x - z),
+
+    and a semismooth Newton method (:mod:`companion.admm.active_set`) does the rest. For a
+    LowRank P, for linear programs, and where active sets run in a circle, an interior-point method
+    (:mod:`companion.admm.interior_point`) takes the place of ADMM.
+
+    Examples
+    --------
+    The point of the unit square nearest to (2, 1/2), on the line through two of its corners:
+
+    >>> import numpy as np
+    >>> result = solve_qp(np.eye(2), [-2.0, -0.5], upper=1.0)
+    >>> result.x, result.z_upper
+    (array([1. , 0.5]), array([1., 0.]))
+    >>> solve_qp(np.eye(2), [-2.0, -0.5], [[1.0, 1.0]], [1.0], upper=1.0).x
+    array([1., 0.])
+    >>> result.certificate.ok
+    True
+    """
+    P, q, A, b = _check_data(P, q, A, b, assume_psd=assume_psd)
+    n = q.size
+    original = BoxQP(P, q, A, b, _bounds(lower, "lower", n), _bounds(upper, "upper", n))
+    rho = None if rho is None else as_scalar(rho, "rho", above=0.0)
+    alpha = as_scalar(alpha, "alpha", above=0.0, below=2.0)
+    tol = as_scalar(tol, "tol", above=0.0)
+    cap = _MAX_ITER if max_iter is None else check_count(max_iter, "max_iter")
+    start = _warm_point(warm_start, n, b.size)
+
+    presolved = presolve(original)
+    search = _Search(presolved.problem, tol, cap)
+    if presolved.problem.q.size == 0:
+        search.offer(np.zeros(0), np.zeros(presolved.problem.b.size))
+    else:
+        _search(search, rho, alpha, None if start is None else presolved.shrink(*start))
+
+    x, y = presolved.restore(search.x, search.y)
+    g = original.gradient(x, y)
+    z_lower, z_upper = bound_multipliers(g, x, original.lower, original.upper)
+    certificate = search.certificate
+    if certificate is None or not presolved.trivial:
+        certificate = certify_qp(
+            P, q, A, b, original.lower, original.upper, x, y, z_lower, z_upper, tol
+        )
+    if not certificate.ok:
+        diagnose(original)
+        warnings.warn(
+            f"solve_qp did not reach tol = {tol:g} within {search.n_iter} iterations: {certificate}",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return QPResult(
+        x=x,
+        y=y,
+        z_lower=z_lower,
+        z_upper=z_upper,
+        objective=float(0.5 * x @ original.product(x) + q @ x),
+        n_iter=search.n_iter,
+        converged=certificate.ok,
+        status="solved" if certificate.ok else "max_iter",
+        certificate=certificate,
+        history={key: np.array(values) for key, values in search.history.items()},
+    )
+
+
+def _bounds(value: float | np.ndarray, name: str, n: int) -> np.ndarray:
+    vector = as_vector(value, name, None if np.ndim(value) == 0 else n, finite=False)
+    return np.full(n, vector[0]) if np.ndim(value) == 0 else vector
+
+
+def _warm_point(
+    warm_start: QPResult | tuple[np.ndarray, np.ndarray] | None, n: int, p: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    if warm_start is None:
+        return None
+    if isinstance(warm_start, QPResult):
+        warm_start = (warm_start.x, warm_start.y)
+    x, y = warm_start
+    x = as_vector(x, "warm_start x", n)
+    return x, (as_vector(y, "warm_start y", p) if p else np.zeros(0))
+
+
+class _Search:
+    """The best point so far, its certificate, and the iterations that it took."""
+
+    def __init__(self, problem: BoxQP, tol: float, cap: int) -> None:
+        self.problem, self.tol, self.cap = problem, tol, cap
+        self.x = np.clip(np.zeros(problem.q.size), problem.lower, problem.upper)
+        self.y = np.zeros(problem.b.size)
+        self.certificate: Certificate | None = None
+        self.n_iter = 0
+        self.history: dict[str, list[float]] = {"primal_residual": [], "dual_residual": []}
+
+    @property
+    def left(self) -> int:
+        return self.cap - self.n_iter
+
+    def count(self, primal_residual: float, dual_residual: float) -> None:
+        self.n_iter += 1
+        self.history["primal_residual"].append(primal_residual)
+        self.history["dual_residual"].append(dual_residual)
+
+    def offer(self, x: np.ndarray, y: np.ndarray) -> bool:
+        """Certify a point of the box, keep it if it is the best; return whether it is a solution."""
+        p = self.problem
+        z_lower, z_upper = bound_multipliers(p.gradient(x, y), x, p.lower, p.upper)
+        certificate = certify_qp(
+            p.P, p.q, p.A, p.b, p.lower, p.upper, x, y, z_lower, z_upper, self.tol
+        )
+        if self.certificate is None or certificate.worst < self.certificate.worst:
+            self.x, self.y, self.certificate = x, y, certificate
+        return certificate.ok
+
+    def finish(self, x: np.ndarray, y: np.ndarray, state: np.ndarray) -> bool:
+        """Try the exact finish; return whether it gave a solution."""
+        answer = active_set_newton(self.problem, x, y, state)
+        return answer is not None and self.offer(*answer)
+
+
+def _search(
+    search: _Search,
+    rho: float | None,
+    alpha: float,
+    start: tuple[np.ndarray, np.ndarray] | None,
+) -> None:
+    """Try the methods in turn, the cheapest first, until a point is certified."""
+    problem = search.problem
+    curvature = problem.mean_curvature()
+    penalty = rho if rho is not None else curvature
+    v = np.clip(np.zeros(problem.q.size), problem.lower, problem.upper)
+    y = np.zeros(problem.b.size)
+    if start is not None:
+        x, y = start
+        v = x - problem.gradient(x, y) / (penalty if penalty > 0.0 else 1.0)
+        if search.finish(x, y, read_state(problem, v)):
+            return
+    if not (np.isfinite(problem.lower).any() or np.isfinite(problem.upper).any()):
+        if search.finish(v, y, np.zeros(v.size, dtype=np.int8)):
+            return
+    elif isinstance(problem.P, np.ndarray) and penalty > 0.0:
+        if _admm_rounds(search, v, penalty, alpha):
+            return
+    _interior_rounds(search, problem)
+
+
+def _admm_rounds(search: _Search, v: np.ndarray, rho: float, alpha: float) -> bool:
+    """ADMM with the exact finish after each round; return whether that gave a solution."""
+    problem = search.problem
+    steps = _admm(problem, v, rho, alpha, search.count)
+    for number, length in enumerate(_ROUNDS):
+        for _ in range(min(length, search.left)):
+            v, y = next(steps)
+        x = np.clip(v, problem.lower, problem.upper)
+        if search.finish(x, y, read_state(problem, v)):
+            return True
+        if search.left <= 0:
+            return search.offer(x, y)
+        if number == 0 and v.size >= 60:
+            G = low_rank_factor(problem.P, max_rank=min(v.size // 4, 100))
+            if G is not None:
+                same = BoxQP(
+                    LowRank(G), problem.q, problem.A, problem.b, problem.lower, problem.upper
+                )
+                return _interior_rounds(search, same)
+    return False
+
+
+def _admm(
+    problem: BoxQP,
+    v: np.ndarray,
+    rho: float,
+    alpha: float,
+    report: Callable[[float, float], None],
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield v = z + u and the multipliers of A x = b, one factorisation for all iterations."""
+    kkt = factor_kkt(problem, rho)
+    z = np.clip(v, problem.lower, problem.upper)
+    while True:
+        x, y = kkt.solve(rho * (2.0 * z - v) - problem.q, problem.b)
+        v = v + alpha * (x - z)
+        previous, z = z, np.clip(v, problem.lower, problem.upper)
+        report(float(np.linalg.norm(x - z)), rho * float(np.linalg.norm(z - previous)))
+        yield v, y
+
+
+def _interior_rounds(search: _Search, problem: BoxQP) -> bool:
+    """Interior-point method with the exact finish at each milestone."""
+    milestones = list(_MILESTONES)
+    last = None
+    for iterate in interior_point(problem, max_iter=max(min(search.left, 200), 1)):
+        search.count(iterate.primal_residual, iterate.dual_residual)
+        last = iterate
+        if milestones and iterate.error <= milestones[0]:
+            while milestones and iterate.error <= milestones[0]:
+                milestones.pop(0)
+            if search.finish(iterate.x, iterate.y, iterate.state):
+                return True
+    if last is None:
+        return False
+    return search.finish(last.x, last.y, last.state) or search.offer(last.x, last.y)
