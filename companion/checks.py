@@ -39,10 +39,17 @@ def _reject_nonfinite(array: np.ndarray, name: str) -> None:
         raise ValueError(f"{name} must be finite, got {array[tuple(bad)]} at [{where}]")
 
 
-def as_array(value: Any, name: str) -> np.ndarray:
-    """Return `value` as a finite float64 array of any shape, or raise an error that names it."""
+def as_array(value: Any, name: str, *, finite: bool = True) -> np.ndarray:
+    """Return `value` as a float64 array of any shape, or raise an error that names it.
+
+    NaN is always rejected; infinities pass with ``finite=False``.
+    """
     array = _as_float_array(value, name)
-    _reject_nonfinite(array, name)
+    if finite:
+        _reject_nonfinite(array, name)
+    elif np.isnan(array).any():
+        where = ", ".join(str(i) for i in np.argwhere(np.isnan(array))[0])
+        raise ValueError(f"{name} must not contain NaN, got NaN at [{where}]")
     return array
 
 
@@ -61,16 +68,11 @@ def as_vector(value: Any, name: str, size: int | None = None, *, finite: bool = 
         Whether NaN and infinities are rejected; with ``finite=False`` infinities pass, NaN does
         not.
     """
-    vector = np.atleast_1d(_as_float_array(value, name))
+    vector = np.atleast_1d(as_array(value, name, finite=finite))
     if vector.ndim != 1:
         raise ValueError(f"{name} must be a vector, got an array of shape {vector.shape}")
     if size is not None and vector.size != size:
         raise ValueError(f"{name} must have length {size}, got length {vector.size}")
-    if finite:
-        _reject_nonfinite(vector, name)
-    elif np.isnan(vector).any():
-        where = np.flatnonzero(np.isnan(vector))[0]
-        raise ValueError(f"{name} must not contain NaN, got NaN at [{where}]")
     return vector
 
 

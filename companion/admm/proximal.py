@@ -1,0 +1,1046 @@
+r"""Proximal operators, projections, and the rules that make new ones out of old ones.
+
+The proximal operator of a closed proper convex function g with parameter t > 0 is
+
+.. math:: \operatorname{prox}_{t g}(v) = \arg\min_x\; g(x) + \frac{1}{2 t} \|x - v\|_2^2 .
+
+The text writes :math:`\mathrm{prox}_{f,\rho}` with the penalty :math:`\rho = 1/t`.
+
+One convention holds everywhere. A *proximal operator* is a callable ``prox(v, t)``. A *projection*
+is a callable ``project(v)``; :func:`prox_indicator` turns it into a proximal operator. A closed
+form is a plain function whose first argument is v. Where data have to be factored first
+(:func:`project_affine`, :func:`prox_quadratic`), and in the calculus rules, the function returns
+the callable.
+
+Source: Section 16.5 (Examples 16.7-16.10), Section 16.8; SP Section 2.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import null_space
+from scipy.special import expit, wrightomega
+
+from companion.checks import (
+    as_array,
+    as_matrix,
+    as_scalar,
+    as_symmetric,
+    as_vector,
+    check_count,
+)
+from companion.exceptions import InfeasibleProblemError
+
+__all__ = [
+    "block_soft_threshold",
+    "moreau_envelope",
+    "project_affine",
+    "project_ball",
+    "project_box",
+    "project_halfspace",
+    "project_l1_ball",
+    "project_orthant",
+    "project_psd",
+    "project_simplex",
+    "prox_add_linear",
+    "prox_conjugate",
+    "prox_elastic_net",
+    "prox_huber",
+    "prox_indicator",
+    "prox_linf_norm",
+    "prox_logistic",
+    "prox_postcompose",
+    "prox_precompose",
+    "prox_precompose_tight",
+    "prox_quadratic",
+    "prox_regularize",
+    "prox_separable_sum",
+    "soft_threshold",
+]
+
+Prox = Callable[[np.ndarray, float], np.ndarray]
+Projection = Callable[[np.ndarray], np.ndarray]
+
+
+# ----------------------------------------------------------------------------------------------
+# Norms and losses: plain functions prox(v, t)
+# ----------------------------------------------------------------------------------------------
+
+
+def soft_threshold(v: ArrayLike, c: ArrayLike) -> np.ndarray:
+    r"""Soft thresholding :math:`S_c`, the proximal operator of the l1-norm with parameter c.
+
+    .. math::
+        S_c(v) = \arg\min_x\; c \|x\|_1 + \tfrac12 \|x - v\|_2^2, \qquad
+        (S_c(v))_i = \begin{cases} v_i - c & v_i > c \\ 0 & |v_i| \le c \\ v_i + c & v_i < -c
+        \end{cases}
+
+    Parameters
+    ----------
+    v : array-like of any shape
+        The point.
+    c : float or array-like
+        Threshold(s) >= 0: one for all entries, or an array that broadcasts to the shape of v.
+
+    Returns
+    -------
+    ndarray of the shape of v
+
+    Notes
+    -----
+    Source: Section 16.8. The text has two closed forms for it, :math:`(1 - c/|v|)_+ v` and
+    :math:`(v - c)_+ - (-v - c)_+`. The one used here, v minus its projection onto [-c, c], is
+    Moreau's identity.
+
+    Examples
+    --------
+    >>> from companion.admm import soft_threshold
+    >>> soft_threshold([5, 1, -3], 2)
+    array([ 3.,  0., -1.])
+    """
+    v = as_array(v, "v")
+    c = as_array(c, "c")
+    if (c < 0).any():
+        raise ValueError(f"c must be >= 0, got {c.min():g}")
+    _check_broadcast(c, "c", v)
+    return v - np.clip(v, -c, c)
+
+
+def block_soft_threshold(v: ArrayLike, c: float) -> np.ndarray:
+    r"""Block soft thresholding, the proximal operator of the l2-norm with parameter c.
+
+    .. math:: \mathcal{S}_c(v) = \arg\min_x\; c \|x\|_2 + \tfrac12 \|x - v\|_2^2 = (1 - c / \|v\|_2)_+\, v
+
+    Parameters
+    ----------
+    v : array-like of any shape
+        The point; all its entries form one block.
+    c : float
+        Threshold >= 0.
+
+    Returns
+    -------
+    ndarray of the shape of v
+
+    Notes
+    -----
+    Source: Section 16.8(6), group lasso.
+
+    Examples
+    --------
+    >>> from companion.admm import block_soft_threshold
+    >>> block_soft_threshold([3, 4], 1), block_soft_threshold([3, 4], 5)
+    (array([2.4, 3.2]), array([0., 0.]))
+    """
+    v = as_array(v, "v")
+    c = as_scalar(c, "c", at_least=0)
+    norm = np.linalg.norm(v)
+    return (1 - c / norm) * v if norm > c else np.zeros_like(v)
+
+
+def prox_linf_norm(v: ArrayLike, t: float) -> np.ndarray:
+    r"""Proximal operator of the largest modulus :math:`g(x) = \|x\|_\infty`.
+
+    .. math:: \operatorname{prox}_{t g}(v) = v - \Pi_{\{\|y\|_1 \le t\}}(v)
+
+    It cuts the entries of v at a level, so that the total cut is t (or everything, where that is
+    less).
+
+    Parameters
+    ----------
+    v : array-like of any shape
+        The point.
+    t : float
+        Parameter > 0.
+
+    Returns
+    -------
+    ndarray of the shape of v
+
+    Examples
+    --------
+    >>> from companion.admm import prox_linf_norm
+    >>> prox_linf_norm([5, -4, 1], 3)
+    array([ 3., -3.,  1.])
+    """
+    v = as_array(v, "v")
+    t = _parameter(t)
+    size = np.abs(v)
+    if size.sum() <= t:
+        return np.zeros_like(v)
+    level = size.max() + _simplex_threshold((size - size.max()).ravel(), t)
+    return np.clip(v, -level, level)
+
+
+def prox_elastic_net(v: ArrayLike, t: float, *, tau: float, K: float) -> np.ndarray:
+    r"""Proximal operator of the elastic net penalty :math:`g(x) = \tau \|x\|_1 + \tfrac{K}{2} \|x\|_2^2`.
+
+    .. math:: \operatorname{prox}_{t g}(v) = S_{t \tau}(v) / (1 + t K)
+
+    Parameters
+    ----------
+    v : array-like of any shape
+        The point.
+    t : float
+        Parameter > 0.
+    tau, K : float
+        Weights >= 0 of the l1-norm and of half the squared norm.
+
+    Returns
+    -------
+    ndarray of the shape of v
+
+    Notes
+    -----
+    The penalty is that of Section 19.6. The formula is the regularisation rule
+    (:func:`prox_regularize`).
+
+    Examples
+    --------
+    >>> from companion.admm import prox_elastic_net
+    >>> prox_elastic_net([5, 1, -3], 1, tau=2, K=1)
+    array([ 1.5,  0. , -0.5])
+    """
+    t, tau, K = _parameter(t), as_scalar(tau, "tau", at_least=0), as_scalar(K, "K", at_least=0)
+    return soft_threshold(v, t * tau) / (1 + t * K)
+
+
+def prox_huber(v: ArrayLike, t: float, *, delta: float = 1.0) -> np.ndarray:
+    r"""Proximal operator of the Huber loss.
+
+    .. math::
+        g(x) = \sum_i h(x_i), \quad
+        h(x) = \begin{cases} x^2 / 2 & |x| \le \delta \\ \delta (|x| - \delta / 2) & |x| > \delta
+        \end{cases} \qquad \operatorname{prox}_{t g}(v) = v - t\, \Pi_{[-\delta, \delta]}\bigl(v /
+        (1 + t)\bigr)
+
+    Parameters
+    ----------
+    v : array-like of any shape
+        The point.
+    t : float
+        Parameter > 0.
+    delta : float
+        Where the parabola becomes a line, > 0.
+
+    Returns
+    -------
+    ndarray of the shape of v
+
+    Examples
+    --------
+    >>> from companion.admm import prox_huber
+    >>> prox_huber([1, 5, -5], 1)
+    array([ 0.5,  4. , -4. ])
+    """
+    v, t, delta = as_array(v, "v"), _parameter(t), as_scalar(delta, "delta", above=0)
+    return v - t * np.clip(v / (1 + t), -delta, delta)
+
+
+def prox_logistic(v: ArrayLike, t: float) -> np.ndarray:
+    r"""Proximal operator of the logistic loss of margins, :math:`g(x) = \sum_i \log(1 + e^{-x_i})`.
+
+    There is no closed form. Each entry is the root of the increasing function
+    :math:`x - v - t / (1 + e^x)`, found by Newton's method inside a bracket, to machine precision.
+
+    Parameters
+    ----------
+    v : array-like of any shape
+        The point.
+    t : float
+        Parameter > 0.
+
+    Returns
+    -------
+    ndarray of the shape of v
+
+    Notes
+    -----
+    For labels :math:`y_i = \pm 1` the loss :math:`\log(1 + e^{-y_i x_i})` has the proximal operator
+    ``y * prox_logistic(y * v, t)``.
+
+    Examples
+    --------
+    >>> from companion.admm import prox_logistic
+    >>> x = prox_logistic([-2, 0, 3], 1.0)
+    >>> x.round(4)
+    array([-1.2422,  0.4011,  3.0454])
+    """
+    v = as_array(v, "v")
+    t = _parameter(t)
+    # 1/(1 + e^x) is below 1 and below e^-x; the second bound is solved by x = v + W(t e^-v).
+    low, high = v, v + np.minimum(t, wrightomega(np.log(t) - v))
+    x = high
+    for _ in range(100):
+        slope = expit(-x)
+        excess = x - v - t * slope
+        low, high = np.where(excess < 0, x, low), np.where(excess > 0, x, high)
+        newton = x - excess / (1 + t * slope * (1 - slope))
+        inside = (low <= newton) & (newton <= high)
+        x, previous = np.where(inside, newton, 0.5 * (low + high)), x
+        if (np.abs(x - previous) <= 4 * np.finfo(float).eps * (np.abs(x) + np.abs(v))).all():
+            break
+    return x
+
+
+# ----------------------------------------------------------------------------------------------
+# Projections: project(v), parameters by keyword
+# ----------------------------------------------------------------------------------------------
+
+
+def project_box(v: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> np.ndarray:
+    r"""Project onto the box :math:`\{x \mid \mathrm{lower} \le x \le \mathrm{upper}\}`.
+
+    Parameters
+    ----------
+    v : array-like of any shape
+        The point.
+    lower, upper : float or array-like
+        Bounds that broadcast to the shape of v; infinite ones are allowed.
+
+    Returns
+    -------
+    ndarray of the shape of v
+
+    Raises
+    ------
+    InfeasibleProblemError
+        If a lower bound exceeds the upper one. The witness is 1 at the entries where this happens.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from companion.admm import project_box
+    >>> project_box([-2, 0.5, 7], 0, [1, 1, np.inf])
+    array([0. , 0.5, 7. ])
+    """
+    v = as_array(v, "v")
+    lower, upper = as_array(lower, "lower", finite=False), as_array(upper, "upper", finite=False)
+    _check_broadcast(lower, "lower", v)
+    _check_broadcast(upper, "upper", v)
+    empty = (lower > upper) | (lower == np.inf) | (upper == -np.inf)
+    if empty.any():
+        raise InfeasibleProblemError(
+            f"the box is empty: {int(np.sum(empty))} of its intervals hold no number, "
+            f"the first is {np.broadcast_to(lower, empty.shape)[empty][0]:g} <= x <= "
+            f"{np.broadcast_to(upper, empty.shape)[empty][0]:g}",
+            witness=np.broadcast_to(empty, v.shape).astype(float),
+        )
+    return np.clip(v, lower, upper)
+
+
+def project_orthant(v: ArrayLike) -> np.ndarray:
+    r"""Project onto the nonnegative orthant: :math:`\Pi(v) = v_+`, the negative entries become 0.
+
+    Parameters
+    ----------
+    v : array-like of any shape
+        The point.
+
+    Returns
+    -------
+    ndarray of the shape of v
+
+    Notes
+    -----
+    Source: Example 16.8, Problem 16.3.
+
+    Examples
+    --------
+    >>> from companion.admm import project_orthant
+    >>> project_orthant([3, -1, 0])
+    array([3., 0., 0.])
+    """
+    return np.maximum(as_array(v, "v"), 0.0)
+
+
+def project_ball(
+    v: ArrayLike, *, radius: float = 1.0, center: ArrayLike | None = None
+) -> np.ndarray:
+    r"""Project onto the Euclidean ball :math:`\{x \mid \|x - \mathrm{center}\|_2 \le \mathrm{radius}\}`.
+
+    Parameters
+    ----------
+    v : array-like of any shape
+        The point.
+    radius : float
+        Radius >= 0.
+    center : array-like of the shape of v, optional
+        Centre; the origin by default.
+
+    Returns
+    -------
+    ndarray of the shape of v
+
+    Examples
+    --------
+    >>> from companion.admm import project_ball
+    >>> project_ball([3, 4]), project_ball([3, 4], radius=2, center=[3, 0])
+    (array([0.6, 0.8]), array([3., 2.]))
+    """
+    v = as_array(v, "v")
+    radius = as_scalar(radius, "radius", at_least=0)
+    center = np.zeros_like(v) if center is None else as_array(center, "center")
+    _check_broadcast(center, "center", v)
+    distance = np.linalg.norm(v - center)
+    return v.copy() if distance <= radius else center + (radius / distance) * (v - center)
+
+
+def project_l1_ball(v: ArrayLike, *, radius: float = 1.0) -> np.ndarray:
+    r"""Project onto the l1-ball :math:`\{x \mid \|x\|_1 \le \mathrm{radius}\}`.
+
+    Outside the ball the projection is a soft threshold, at the level that makes the l1-norm equal
+    to the radius.
+
+    Parameters
+    ----------
+    v : array-like of any shape
+        The point.
+    radius : float
+        Radius >= 0.
+
+    Returns
+    -------
+    ndarray of the shape of v
+
+    Examples
+    --------
+    >>> from companion.admm import project_l1_ball
+    >>> project_l1_ball([3, -1, 0.5], radius=2)
+    array([2., 0., 0.])
+    """
+    v = as_array(v, "v")
+    radius = as_scalar(radius, "radius", at_least=0)
+    size = np.abs(v)
+    if size.sum() <= radius:
+        return v.copy()
+    return np.sign(v) * project_simplex(size.ravel(), radius=radius).reshape(v.shape)
+
+
+def project_simplex(v: ArrayLike, *, radius: float = 1.0) -> np.ndarray:
+    r"""Project onto the simplex :math:`\{x \ge 0 \mid \sum_i x_i = \mathrm{radius}\}`.
+
+    The projection is :math:`(v - \theta)_+`; sorting v finds the level theta.
+
+    Parameters
+    ----------
+    v : array-like of shape (n,)
+        The point, n >= 1.
+    radius : float
+        The sum >= 0; 1 gives the probability simplex.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> from companion.admm import project_simplex
+    >>> project_simplex([1.0, 0.5, -1.0])
+    array([0.75, 0.25, 0.  ])
+    """
+    v = as_vector(v, "v")
+    radius = as_scalar(radius, "radius", at_least=0)
+    if v.size == 0:
+        raise ValueError("v must have at least one entry, got length 0")
+    v = v - v.max()  # the projection does not see a constant; rounding does
+    return np.maximum(v - _simplex_threshold(v, radius), 0.0)
+
+
+def project_halfspace(v: ArrayLike, a: ArrayLike, b: float) -> np.ndarray:
+    r"""Project onto the half-space :math:`\{x \mid a^\top x \le b\}`.
+
+    Parameters
+    ----------
+    v : array-like of shape (n,)
+        The point.
+    a : array-like of shape (n,)
+        Normal vector. If it is 0 the set is everything (b >= 0) or empty.
+    b : float
+        Right-hand side.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Raises
+    ------
+    InfeasibleProblemError
+        If a = 0 and b < 0. The witness is the multiplier 1.
+
+    Examples
+    --------
+    >>> from companion.admm import project_halfspace
+    >>> project_halfspace([3, 3], [1, 1], 2)
+    array([1., 1.])
+    """
+    v = as_vector(v, "v")
+    a, b = as_vector(a, "a", v.size), as_scalar(b, "b")
+    norm = np.linalg.norm(a)
+    if norm == 0:
+        if b < 0:
+            raise InfeasibleProblemError(
+                f"the half-space is empty: a = 0 and b = {b:g} < 0", witness=np.ones(1)
+            )
+        return v.copy()
+    n = a / norm
+    return v - max(n @ v - b / norm, 0.0) * n
+
+
+def project_psd(V: ArrayLike) -> np.ndarray:
+    r"""Project onto the positive semidefinite matrices: negative eigenvalues become 0.
+
+    Parameters
+    ----------
+    V : array-like of shape (n, n)
+        A matrix. Its skew part is at right angles to every symmetric matrix and drops out.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        The nearest symmetric positive semidefinite matrix in the Frobenius norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from companion.admm import project_psd
+    >>> project_psd([[0, 2], [2, 0]]).round(8)
+    array([[1., 1.],
+           [1., 1.]])
+    """
+    V = as_matrix(V, "V")
+    if V.shape[0] != V.shape[1]:
+        raise ValueError(f"V must be square, got shape {V.shape}")
+    eigenvalues, Q = np.linalg.eigh(0.5 * (V + V.T))
+    X = (Q * np.maximum(eigenvalues, 0.0)) @ Q.T
+    return 0.5 * (X + X.T)
+
+
+def project_affine(A: ArrayLike, b: ArrayLike) -> Projection:
+    r"""Return the projection onto the affine set :math:`\{x \mid A x = b\}`.
+
+    .. math:: \Pi(v) = v - A^+ (A v - b)
+
+    The singular value decomposition is taken once; a call costs two products with an orthonormal
+    basis of the row space. Rows may depend on each other.
+
+    Parameters
+    ----------
+    A : array-like of shape (m, n)
+        Matrix of any rank.
+    b : array-like of shape (m,)
+        Right-hand side in the column space of A.
+
+    Returns
+    -------
+    callable
+        Of v, of shape (n,); returns its projection.
+
+    Raises
+    ------
+    InfeasibleProblemError
+        If no x satisfies ``A x = b``. The witness y has ``A'y = 0`` and ``y'b > 0``.
+
+    Notes
+    -----
+    Source: Section 16.8(2), Problem 16.6, for A of full row rank, where
+    :math:`A^+ = A^\top (A A^\top)^{-1}`.
+
+    Examples
+    --------
+    >>> from companion.admm import project_affine
+    >>> project = project_affine([[1, 1, 1]], [3])
+    >>> project([1, 2, 6]).round(8)
+    array([-1.,  0.,  4.])
+    """
+    A = as_matrix(A, "A")
+    m, n = A.shape
+    b = as_vector(b, "b", m)
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    rank = int(np.sum(s > max(m, n) * np.finfo(float).eps * s.max(initial=0.0)))
+    U, s, R = U[:, :rank], s[:rank], Vt[:rank]  # R: an orthonormal basis of the row space
+    coordinates = U.T @ b
+    y = b - U @ coordinates
+    if np.linalg.norm(y) > 1e-10 * np.linalg.norm(b):
+        raise InfeasibleProblemError(
+            f"no x satisfies A x = b: A has rank {rank}, and b is at distance "
+            f"{np.linalg.norm(y):.3g} from its column space",
+            witness=y,
+        )
+    offset = coordinates / s  # R x = offset describes the same set
+
+    def project(v: ArrayLike) -> np.ndarray:
+        v = as_vector(v, "v", n)
+        return v - R.T @ (R @ v - offset)
+
+    return project
+
+
+# ----------------------------------------------------------------------------------------------
+# Operators that hold data: functions that return prox(v, t)
+# ----------------------------------------------------------------------------------------------
+
+
+def prox_indicator(project: Callable[..., np.ndarray], **parameters: Any) -> Prox:
+    r"""Return the proximal operator of an indicator function: the projection, whatever t is.
+
+    Parameters
+    ----------
+    project : callable
+        A projection ``project(v)``.
+    **parameters
+        Passed on to `project`, such as ``radius=2``.
+
+    Returns
+    -------
+    callable
+        ``prox(v, t)``.
+
+    Notes
+    -----
+    Source: Example 16.8, Problem 16.3; SP Example 2.
+
+    Examples
+    --------
+    >>> from companion.admm import project_box, prox_indicator
+    >>> prox = prox_indicator(project_box, lower=0, upper=1)
+    >>> prox([-3, 0.5, 2], 10.0)
+    array([0. , 0.5, 1. ])
+    """
+
+    def prox(v: np.ndarray, t: float) -> np.ndarray:
+        _parameter(t)
+        return project(v, **parameters)
+
+    return prox
+
+
+def prox_quadratic(
+    P: ArrayLike,
+    q: ArrayLike | None = None,
+    A: ArrayLike | None = None,
+    b: ArrayLike | None = None,
+) -> Prox:
+    r"""Return the proximal operator of :math:`f(x) = \tfrac12 x^\top P x + q^\top x`, on :math:`A x = b` if given.
+
+    Without constraints :math:`\operatorname{prox}_{t f}(v) = (I + t P)^{-1} (v - t q)`. With them
+    it is the x-part of
+
+    .. math::
+        \begin{pmatrix} P + I/t & A^\top \\ A & 0 \end{pmatrix} \begin{pmatrix} x \\ y \end{pmatrix}
+        = \begin{pmatrix} v/t - q \\ b \end{pmatrix} .
+
+    The eigenvalues of P (on the null space of A) are computed once and serve every t: a call costs
+    products of a matrix and a vector.
+
+    Parameters
+    ----------
+    P : array-like of shape (n, n)
+        Symmetric positive semidefinite matrix.
+    q : array-like of shape (n,), optional
+        Linear part; 0 by default.
+    A : array-like of shape (m, n), optional
+        Constraint matrix, of any rank.
+    b : array-like of shape (m,), optional
+        Right-hand side; needed with A.
+
+    Returns
+    -------
+    callable
+        ``prox(v, t)`` for v of shape (n,).
+
+    Raises
+    ------
+    InfeasibleProblemError
+        If no x satisfies ``A x = b``.
+
+    Notes
+    -----
+    Source: Examples 16.9 (with A = I there) and 16.10; SP Example 3, which needs P symmetric but
+    does not say so. The KKT matrix of Example 16.10 is invertible only if A has full row rank; x is
+    unique in any case.
+
+    Examples
+    --------
+    >>> from companion.admm import prox_quadratic
+    >>> prox_quadratic([[1, 0], [0, 3]], [-1, 0])([1, 4], 1.0)
+    array([1., 1.])
+    >>> prox_quadratic([[1, 0], [0, 3]], [-1, 0], [[1, 1]], [3])([1, 4], 1.0).round(8)
+    array([1.66666667, 1.33333333])
+    """
+    P = as_symmetric(P, "P")
+    n = P.shape[0]
+    q = np.zeros(n) if q is None else as_vector(q, "q", n)
+    if A is not None:
+        if b is None:
+            raise ValueError("b is needed with A: the constraint is A x = b")
+        A = as_matrix(A, "A", (None, n))
+        x0, N = project_affine(A, b)(np.zeros(n)), null_space(A)  # x = x0 + N z
+        reduced = prox_quadratic(N.T @ P @ N, N.T @ (q + P @ x0))
+        return lambda v, t: x0 + N @ reduced(N.T @ as_vector(v, "v", n), t)
+    if b is not None:
+        raise ValueError("A is needed with b: the constraint is A x = b")
+
+    eigenvalues, V = np.linalg.eigh(P)
+    size = np.abs(eigenvalues).max(initial=0.0)
+    if eigenvalues.min(initial=0.0) < -10 * n * np.finfo(float).eps * size:
+        raise ValueError(
+            f"P must be positive semidefinite, got the eigenvalue {eigenvalues[0]:.3g}"
+        )
+    eigenvalues = np.maximum(eigenvalues, 0.0)
+    q_hat = V.T @ q
+
+    def prox(v: ArrayLike, t: float) -> np.ndarray:
+        v, t = as_vector(v, "v", n), _parameter(t)
+        return V @ ((V.T @ v - t * q_hat) / (1 + t * eigenvalues))
+
+    return prox
+
+
+# ----------------------------------------------------------------------------------------------
+# Calculus: proximal operators out of proximal operators
+# ----------------------------------------------------------------------------------------------
+
+
+def prox_conjugate(prox: Prox) -> Prox:
+    r"""Return the proximal operator of the conjugate :math:`g^*`, by Moreau's identity.
+
+    .. math:: \operatorname{prox}_{t g^*}(v) = v - t\, \operatorname{prox}_{g/t}(v / t)
+
+    Parameters
+    ----------
+    prox : callable
+        ``prox(v, t)`` of g.
+
+    Returns
+    -------
+    callable
+        ``prox(v, t)`` of the conjugate.
+
+    Examples
+    --------
+    The conjugate of the l1-norm is the indicator of the box [-1, 1]:
+
+    >>> from companion.admm import prox_conjugate, soft_threshold
+    >>> prox_conjugate(soft_threshold)([3, 0.5, -2], 4.0)
+    array([ 1. ,  0.5, -1. ])
+    """
+
+    def conjugate(v: np.ndarray, t: float) -> np.ndarray:
+        v, t = as_array(v, "v"), _parameter(t)
+        return v - t * prox(v / t, 1 / t)
+
+    return conjugate
+
+
+def prox_separable_sum(parts: Sequence[tuple[Prox, int]]) -> Prox:
+    r"""Return the proximal operator of :math:`f(x) = \sum_i f_i(x_i)`, :math:`x = (x_1, \ldots, x_N)`: block by block.
+
+    Parameters
+    ----------
+    parts : sequence of (prox_i, n_i)
+        The proximal operator of :math:`f_i` and the length of :math:`x_i`.
+
+    Returns
+    -------
+    callable
+        ``prox(v, t)`` for v of length :math:`\sum_i n_i`.
+
+    Notes
+    -----
+    Source: SP Lemma 2(i), where one f stands for all :math:`f_i`.
+
+    Examples
+    --------
+    >>> from companion.admm import block_soft_threshold, prox_separable_sum, soft_threshold
+    >>> prox = prox_separable_sum([(soft_threshold, 1), (block_soft_threshold, 2)])
+    >>> prox([5, 3, 4], 1.0)
+    array([4. , 2.4, 3.2])
+    """
+    if len(parts) == 0:
+        raise ValueError("parts must hold at least one pair (prox_i, n_i), got none")
+    sizes = [check_count(n_i, f"length of part {i}") for i, (_, n_i) in enumerate(parts)]
+    cuts = np.cumsum(sizes)[:-1]
+
+    def prox(v: np.ndarray, t: float) -> np.ndarray:
+        v = as_vector(v, "v", sum(sizes))
+        return np.concatenate([p(v_i, t) for (p, _), v_i in zip(parts, np.split(v, cuts))])
+
+    return prox
+
+
+def prox_postcompose(prox: Prox, a: float) -> Prox:
+    r"""Return the proximal operator of :math:`f(x) = a\, \phi(x) + b` with a > 0.
+
+    .. math:: \operatorname{prox}_{t f}(v) = \operatorname{prox}_{a t \phi}(v)
+
+    The constant b plays no part, so it is not an argument.
+
+    Parameters
+    ----------
+    prox : callable
+        ``prox(v, t)`` of phi.
+    a : float
+        Factor > 0.
+
+    Returns
+    -------
+    callable
+        ``prox(v, t)`` of f.
+
+    Notes
+    -----
+    Source: SP Lemma 2(ii).
+
+    Examples
+    --------
+    The l1-norm with the weight tau = 2, as in the lasso:
+
+    >>> from companion.admm import prox_postcompose, soft_threshold
+    >>> prox_postcompose(soft_threshold, 2)([5, 1, -3], 1.0)
+    array([ 3.,  0., -1.])
+    """
+    a = as_scalar(a, "a", above=0)
+    return lambda v, t: prox(v, a * t)
+
+
+def prox_precompose(prox: Prox, a: float, b: ArrayLike = 0.0) -> Prox:
+    r"""Return the proximal operator of :math:`f(x) = \phi(a x + b)` with a number a != 0.
+
+    .. math::
+        \operatorname{prox}_{t f}(v) = \tfrac1a \bigl( \operatorname{prox}_{a^2 t \phi}(a v + b) - b
+        \bigr)
+
+    Parameters
+    ----------
+    prox : callable
+        ``prox(v, t)`` of phi.
+    a : float
+        Factor, not 0.
+    b : float or array-like of the shape of v
+        Shift.
+
+    Returns
+    -------
+    callable
+        ``prox(v, t)`` of f.
+
+    Notes
+    -----
+    Source: SP Lemma 2(iii), corrected: the parameter is multiplied by :math:`a^2`, in every
+    dimension. The notes have :math:`a^n` (n the dimension), right for n = 2 only; for odd n and a <
+    0 it would be negative.
+
+    Examples
+    --------
+    The distance to 3 in one dimension, ``|x - 3|``:
+
+    >>> from companion.admm import prox_precompose, soft_threshold
+    >>> prox_precompose(soft_threshold, 1, -3)([5.5, 3.5], 1.0)
+    array([4.5, 3. ])
+    """
+    a, b = as_scalar(a, "a"), as_array(b, "b")
+    if a == 0:
+        raise ValueError("a must not be 0: phi(b) is a constant")
+
+    def composed(v: np.ndarray, t: float) -> np.ndarray:
+        v = as_array(v, "v")
+        _check_broadcast(b, "b", v)
+        return (prox(a * v + b, a**2 * t) - b) / a
+
+    return composed
+
+
+def prox_precompose_tight(prox: Prox, A: ArrayLike, b: ArrayLike | None = None) -> Prox:
+    r"""Return the proximal operator of :math:`f(x) = \phi(A x + b)` where :math:`A A^\top = c I`.
+
+    .. math::
+        \operatorname{prox}_{t f}(v) = v + \tfrac1c A^\top \bigl( \operatorname{prox}_{c t \phi}(w)
+        - w \bigr), \qquad w = A v + b
+
+    Orthogonal matrices (c = 1), sums (A a row of ones) and tight frames are covered; other matrices
+    need an iteration.
+
+    Parameters
+    ----------
+    prox : callable
+        ``prox(v, t)`` of phi, on vectors of length m.
+    A : array-like of shape (m, n)
+        Matrix with orthogonal rows of equal, positive length.
+    b : array-like of shape (m,), optional
+        Shift; 0 by default.
+
+    Returns
+    -------
+    callable
+        ``prox(v, t)`` of f, for v of shape (n,).
+
+    Examples
+    --------
+    The modulus of a sum, ``|x_1 + x_2|``:
+
+    >>> from companion.admm import prox_precompose_tight, soft_threshold
+    >>> prox_precompose_tight(soft_threshold, [[1, 1]])([3, 1], 1.0)
+    array([2., 0.])
+    """
+    A = as_matrix(A, "A")
+    m, n = A.shape
+    b = np.zeros(m) if b is None else as_vector(b, "b", m)
+    AAt = A @ A.T
+    c = float(np.trace(AAt)) / max(m, 1)
+    off = np.abs(AAt - c * np.eye(m)).max(initial=0.0)
+    if c == 0 or off > 1e-10 * c:
+        raise ValueError(
+            "A must have orthogonal rows of equal positive length (A A' = c I), "
+            f"got max |A A' - c I| = {off:.3g} with c = {c:.3g}"
+        )
+
+    def composed(v: np.ndarray, t: float) -> np.ndarray:
+        v = as_vector(v, "v", n)
+        w = A @ v + b
+        return v + A.T @ (prox(w, c * t) - w) / c
+
+    return composed
+
+
+def prox_add_linear(prox: Prox, a: ArrayLike) -> Prox:
+    r"""Return the proximal operator of :math:`f(x) = \phi(x) + a^\top x + b`.
+
+    .. math:: \operatorname{prox}_{t f}(v) = \operatorname{prox}_{t \phi}(v - t a)
+
+    The constant b plays no part, so it is not an argument.
+
+    Parameters
+    ----------
+    prox : callable
+        ``prox(v, t)`` of phi.
+    a : array-like of the shape of v
+        Linear part.
+
+    Returns
+    -------
+    callable
+        ``prox(v, t)`` of f.
+
+    Notes
+    -----
+    Source: SP Lemma 2(iv).
+
+    Examples
+    --------
+    >>> from companion.admm import prox_add_linear, soft_threshold
+    >>> prox_add_linear(soft_threshold, [1, -1])([3, 3], 1.0)
+    array([1., 3.])
+    """
+    a = as_array(a, "a")
+
+    def shifted(v: np.ndarray, t: float) -> np.ndarray:
+        v = as_array(v, "v")
+        _check_broadcast(a, "a", v)
+        return prox(v - t * a, t)
+
+    return shifted
+
+
+def prox_regularize(prox: Prox, rho: float, a: ArrayLike = 0.0) -> Prox:
+    r"""Return the proximal operator of :math:`f(x) = \phi(x) + \tfrac{\rho}{2} \|x - a\|_2^2`.
+
+    .. math::
+        \operatorname{prox}_{t f}(v) = \operatorname{prox}_{s \phi}\Bigl( \frac{v + t \rho\, a}{1 +
+        t \rho} \Bigr), \qquad s = \frac{t}{1 + t \rho}
+
+    Parameters
+    ----------
+    prox : callable
+        ``prox(v, t)`` of phi.
+    rho : float
+        Weight >= 0.
+    a : float or array-like of the shape of v
+        Centre.
+
+    Returns
+    -------
+    callable
+        ``prox(v, t)`` of f.
+
+    Examples
+    --------
+    The elastic net penalty ``2 |x|_1 + 1/2 |x|^2``:
+
+    >>> from companion.admm import prox_postcompose, prox_regularize, soft_threshold
+    >>> prox_regularize(prox_postcompose(soft_threshold, 2), rho=1)([5, 1, -3], 1.0)
+    array([ 1.5,  0. , -0.5])
+    """
+    rho, a = as_scalar(rho, "rho", at_least=0), as_array(a, "a")
+
+    def regularized(v: np.ndarray, t: float) -> np.ndarray:
+        v, t = as_array(v, "v"), _parameter(t)
+        _check_broadcast(a, "a", v)
+        shrink = 1 + t * rho
+        return prox((v + t * rho * a) / shrink, t / shrink)
+
+    return regularized
+
+
+def moreau_envelope(
+    g: Callable[[np.ndarray], float], prox: Prox
+) -> Callable[[np.ndarray, float], float]:
+    r"""Return the Moreau envelope :math:`M_t(v) = \min_x\; g(x) + \tfrac{1}{2t} \|x - v\|_2^2`.
+
+    It is differentiable, has the minimisers of g, and its gradient is
+    :math:`(v - \operatorname{prox}_{t g}(v)) / t`.
+
+    Parameters
+    ----------
+    g : callable
+        The function.
+    prox : callable
+        Its proximal operator ``prox(v, t)``.
+
+    Returns
+    -------
+    callable
+        ``M(v, t)``.
+
+    Examples
+    --------
+    The envelope of the modulus is the Huber loss:
+
+    >>> import numpy as np
+    >>> from companion.admm import moreau_envelope, soft_threshold
+    >>> huber = moreau_envelope(lambda x: np.abs(x).sum(), soft_threshold)
+    >>> huber([0.5], 1.0), huber([3.0], 1.0)
+    (0.125, 2.5)
+    """
+
+    def envelope(v: np.ndarray, t: float) -> float:
+        v, t = as_array(v, "v"), _parameter(t)
+        x = prox(v, t)
+        return float(g(x) + np.sum((x - v) ** 2) / (2 * t))
+
+    return envelope
+
+
+def _parameter(t: float) -> float:
+    return as_scalar(t, "t", above=0)
+
+
+def _check_broadcast(array: np.ndarray, name: str, v: np.ndarray) -> None:
+    try:
+        fits = np.broadcast_shapes(array.shape, v.shape) == v.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"{name} must broadcast to the shape {v.shape} of v, got {array.shape}")
+
+
+def _simplex_threshold(v: np.ndarray, radius: float) -> float:
+    """Return theta with ``sum((v - theta)_+) = radius``, for v of shape (n,) with ``max(v) = 0``."""
+    u = np.sort(v)[::-1]
+    theta = (np.cumsum(u) - radius) / np.arange(1, u.size + 1)  # if the j largest stay positive
+    kept = int(np.sum(u > theta))
+    return float(theta[max(kept, 1) - 1])
