@@ -1,0 +1,471 @@
+r"""The alternating direction method of multipliers, written once.
+
+Everything in this package that is an ADMM calls :func:`admm`. The other three names serve the
+convergence proof: :func:`lyapunov` and :func:`convergence_inequalities` evaluate what Theorem 16.1
+bounds, and :class:`Iterate` is what a callback sees.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
+from tqdm.auto import tqdm
+
+from companion.checks import as_matrix, as_scalar, as_vector, check_count
+from companion.exceptions import ConvergenceWarning
+from companion.results import ADMMResult, History
+
+__all__ = ["Iterate", "admm", "convergence_inequalities", "lyapunov"]
+
+Update = Callable[[np.ndarray, float], np.ndarray]
+Apply = Callable[[np.ndarray], np.ndarray]
+
+
+class Iterate(NamedTuple):
+    r"""One step of :func:`admm`, as a callback receives it.
+
+    Parameters
+    ----------
+    k : int
+        Number of the step, from 1.
+    x, z, u : ndarray
+        :math:`x^k`, :math:`z^k` and the scaled multiplier :math:`u^k`. Copy before you change or
+        keep them.
+    rho : float
+        The penalty parameter that the step used: the multiplier is :math:`\lambda^k = \rho u^k`.
+    primal_residual, dual_residual : float
+        Norms of :math:`r^k` and :math:`s^k`.
+    """
+
+    k: int
+    x: np.ndarray
+    z: np.ndarray
+    u: np.ndarray
+    rho: float
+    primal_residual: float
+    dual_residual: float
+
+
+def admm(
+    x_update: Update,
+    z_update: Update,
+    A: Any,
+    B: Any,
+    c: Any,
+    *,
+    rho: float = 1.0,
+    z0: Any = None,
+    u0: Any = None,
+    relaxation: float = 1.0,
+    adaptive: bool = False,
+    tau_incr: float = 2.0,
+    tau_decr: float = 2.0,
+    mu: float = 10.0,
+    tol_abs: float = 1e-8,
+    tol_rel: float = 1e-8,
+    max_iter: int = 10_000,
+    objective: Callable[[np.ndarray, np.ndarray], float] | None = None,
+    keep_iterates: bool = False,
+    progress: bool = False,
+    callback: Callable[[Iterate], Any] | None = None,
+) -> ADMMResult:
+    r"""Minimise f(x) + g(z) subject to A x + B z = c, one variable at a time.
+
+    In scaled form, with :math:`u = \lambda / \rho`, one step is
+
+    .. math::
+
+        x^{k+1} &= \arg\min_x \; f(x) + (\rho/2) \|A x + B z^k - c + u^k\|_2^2 \\
+        z^{k+1} &= \arg\min_z \; g(z) + (\rho/2) \|A x^{k+1} + B z - c + u^k\|_2^2 \\
+        u^{k+1} &= u^k + A x^{k+1} + B z^{k+1} - c.
+
+    You supply the two minimisations. Each receives the point v that its own term should match.
+
+    Parameters
+    ----------
+    x_update : callable
+        ``x_update(v, rho)`` returns :math:`\arg\min_x f(x) + (\rho/2) \|A x - v\|_2^2`; it is
+        called with :math:`v = c - B z^k - u^k`. With ``A = 1`` this is the proximal operator of
+        :math:`f/\rho` at v.
+    z_update : callable
+        ``z_update(v, rho)`` returns :math:`\arg\min_z g(z) + (\rho/2) \|B z - v\|_2^2`; it is
+        called with :math:`v = c - A x^{k+1} - u^k`. With ``B = -1`` this is the proximal operator
+        of :math:`g/\rho` at -v.
+    A, B : array of shape (p, n) and (p, m), sparse matrix, LinearOperator, or number
+        The constraint. A number stands for that multiple of the identity.
+    c : array-like of shape (p,) or float
+        Right-hand side. A number is repeated p times.
+    rho : float
+        Penalty parameter, > 0.
+    z0, u0 : array-like of shape (m,) and (p,), optional
+        The start, zero by default. There is no x0: the state of ADMM is (z, u).
+    relaxation : float
+        Over-relaxation :math:`\alpha` in (0, 2): :math:`A x^{k+1}` is replaced by
+        :math:`\alpha A x^{k+1} + (1 - \alpha)(c - B z^k)` in the second and third line. 1 is the
+        method above.
+    adaptive : bool
+        Whether rho is balanced after each step, during the first half of `max_iter` (then it stays
+        constant, which is what the proof of convergence needs): times `tau_incr` if ``||r|| > mu
+        ||s||``, divided by `tau_decr` if ``||s|| > mu ||r||``. The scaled multiplier u is rescaled
+        with it, so that lambda does not jump.
+    tau_incr, tau_decr, mu : float
+        The three parameters of the rule, all > 1.
+    tol_abs, tol_rel : float
+        Tolerances of the stopping rule, see Notes.
+    max_iter : int
+        Largest number of steps.
+    objective : callable, optional
+        ``objective(x, z)`` returns f(x) + g(z), recorded at each step.
+    keep_iterates : bool
+        Whether the iterates go into the history.
+    progress : bool
+        Whether a progress bar is shown.
+    callback : callable, optional
+        Called with an :class:`Iterate` after each step; the run stops when it returns True.
+
+    Returns
+    -------
+    ADMMResult
+        `history` holds one entry per step of ``primal_residual``, ``dual_residual``, ``objective``
+        and ``rho``. With `keep_iterates` also ``x`` (one row per step), ``z`` and ``u`` (one row
+        more: row k is the k-th iterate, row 0 the start). `status` is ``"converged"``,
+        ``"max_iter"``, ``"diverged"`` (an iterate was not finite; the last finite one is returned)
+        or ``"stopped by callback"``.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the status is ``"max_iter"`` or ``"diverged"``.
+
+    Notes
+    -----
+    Source: Section 16.3 (the method, its scaled form), Section 16.5 (residuals, varying penalty).
+    The run stops when
+
+    .. math::
+
+        \|r^k\| &\le \sqrt{p}\,\epsilon_\mathrm{abs}
+            + \epsilon_\mathrm{rel} \max(\|A x^k\|, \|B z^k\|, \|c\|) \\
+        \|s^k\| &\le \sqrt{n}\,\epsilon_\mathrm{abs} + \epsilon_\mathrm{rel} \|A^\top \lambda^k\|
+
+    (Boyd et al. 2010, Section 3.3.1), where :math:`r^k = A x^k + B z^k - c` and
+    :math:`s^k = \rho A^\top B (z^k - z^{k-1})`. The text prints :math:`z^*` for :math:`z^{k-1}`
+    there, but no stopping rule can use the unknown solution. With over-relaxation, s gains the term
+    :math:`\rho (\alpha - 1) A^\top (A x^k + B z^{k-1} - c)`: in every case
+    :math:`-A^\top \lambda^k + s^k` is a subgradient of f at :math:`x^k`.
+
+    Examples
+    --------
+    Example 16.4 of the text: minimise 2x + z^2 subject to 2x - z = 0.
+
+    >>> result = admm(
+    ...     lambda v, rho: (v - 1 / rho) / 2,    # min 2x + rho/2 (2x - v)^2
+    ...     lambda v, rho: -rho * v / (rho + 2), # min z^2 + rho/2 (-z - v)^2
+    ...     A=2, B=-1, c=0, objective=lambda x, z: 2 * x[0] + z[0] ** 2)
+    >>> print(result.status, result.x.round(6), result.z.round(6), round(result.objective, 6))
+    converged [-0.25] [-0.5] -0.25
+    """
+    A_, At, A_shape = _linear_map(A, "A")
+    B_, _, B_shape = _linear_map(B, "B")
+    c, z, u = _start(c, z0, u0, A_shape, B_shape)
+    p, n = A_shape or (c.size, c.size)
+    rho = as_scalar(rho, "rho", above=0)
+    alpha = as_scalar(relaxation, "relaxation", above=0, below=2)
+    tau_incr = as_scalar(tau_incr, "tau_incr", above=1)
+    tau_decr = as_scalar(tau_decr, "tau_decr", above=1)
+    mu = as_scalar(mu, "mu", above=1)
+    tol_abs = as_scalar(tol_abs, "tol_abs", at_least=0)
+    tol_rel = as_scalar(tol_rel, "tol_rel", at_least=0)
+    max_iter = check_count(max_iter, "max_iter")
+
+    log: dict[str, list[Any]] = {
+        "primal_residual": [],
+        "dual_residual": [],
+        "objective": [],
+        "rho": [],
+    }
+    if keep_iterates:
+        log |= {"x": [], "z": [z.copy()], "u": [u.copy()]}
+    norm = np.linalg.norm
+    status = "max_iter"
+    x, Bz, rho0 = np.full(n, np.nan), B_(z), rho
+    steps: Iterable[int] = range(1, max_iter + 1)
+    for k in tqdm(steps, desc="ADMM", leave=False) if progress else steps:
+        with np.errstate(over="ignore", invalid="ignore"):
+            last, Bz_old = (x, z, u), Bz
+            x = _vector(x_update(c - Bz - u, rho), n, "x_update", A_shape)
+            Ax = A_(x)
+            h = Ax if alpha == 1 else alpha * Ax + (1 - alpha) * (c - Bz)
+            z = _vector(z_update(c - h - u, rho), z.size, "z_update", B_shape)
+            Bz = B_(z)
+            u = u + (h + Bz - c)
+
+            r = norm(Ax + Bz - c)
+            d = Bz - Bz_old
+            s = rho * norm(At(d if alpha == 1 else d + (alpha - 1) * (Ax + Bz_old - c)))
+        if not (np.isfinite(r) and np.isfinite(s) and np.isfinite(u).all()):
+            (x, z, u), status = last, "diverged"
+            break
+        log["primal_residual"].append(r)
+        log["dual_residual"].append(s)
+        log["rho"].append(rho)
+        log["objective"].append(np.nan if objective is None else float(objective(x, z)))
+        if keep_iterates:
+            for name, value in zip("xzu", (x, z, u)):
+                log[name].append(value.copy())
+
+        r_max = np.sqrt(p) * tol_abs + tol_rel * max(norm(Ax), norm(Bz), norm(c))
+        s_max = np.sqrt(n) * tol_abs + tol_rel * rho * norm(At(u))
+        if r <= r_max and s <= s_max:
+            status = "converged"
+            break
+        if callback is not None and callback(Iterate(k, x, z, u, rho, float(r), float(s))) is True:
+            status = "stopped by callback"
+            break
+        if adaptive and k <= max_iter // 2:
+            factor = _balance(r, s, tau_incr, tau_decr, mu)
+            if 1e-10 <= factor * rho / rho0 <= 1e10:
+                rho, u = factor * rho, u / factor
+
+    history = {name: np.array(values) for name, values in log.items()}
+    n_iter = len(log["rho"])
+    if status in ("max_iter", "diverged"):
+        warnings.warn(_complaint(status, history, n_iter), ConvergenceWarning, stacklevel=2)
+    return ADMMResult(
+        x=x,
+        z=z,
+        u=u,
+        rho=float(rho),
+        objective=float(log["objective"][-1]) if n_iter else np.nan,
+        n_iter=n_iter,
+        converged=status == "converged",
+        status=status,
+        history=history,
+    )
+
+
+def lyapunov(history: History, B: Any, z_star: Any, lambda_star: Any) -> np.ndarray:
+    r"""Return the sequence V^k that the convergence proof shows to decrease, k = 0, ..., n_iter.
+
+    .. math::
+
+        V^k = (1/\rho) \|\lambda^k - \lambda^*\|_2^2 + \rho \|B(z^k - z^*)\|_2^2
+
+    Parameters
+    ----------
+    history : dict of ndarray
+        The `history` of a run of :func:`admm` with ``keep_iterates=True`` and constant rho.
+    B : array, sparse matrix, LinearOperator or number
+        As in the run.
+    z_star, lambda_star : array-like of shape (m,) and (p,)
+        A solution and its multiplier (not scaled).
+
+    Returns
+    -------
+    ndarray of shape (n_iter + 1,)
+
+    Raises
+    ------
+    ValueError
+        If the iterates were not kept, or rho changed on the way.
+
+    Notes
+    -----
+    Source: Section 16.4, Step 1 of the proof of Theorem 16.1.
+
+    Examples
+    --------
+    >>> run = admm(lambda v, rho: (v - 1 / rho) / 2, lambda v, rho: -rho * v / (rho + 2),
+    ...            A=2, B=-1, c=0, keep_iterates=True)
+    >>> V = lyapunov(run.history, -1, z_star=[-0.5], lambda_star=[-1.0])
+    >>> bool(np.all(np.diff(V) <= 0)), V[:3].round(4).tolist()
+    (True, [1.25, 0.1389, 0.0154])
+    """
+    rho, z, u = _kept(history)
+    B_, _, _ = _linear_map(B, "B")
+    z_star = as_vector(z_star, "z_star", z.shape[1])
+    lambda_star = as_vector(lambda_star, "lambda_star", u.shape[1])
+    B_dz = np.array([B_(row) for row in z - z_star])
+    return _squares(rho * u - lambda_star) / rho + rho * _squares(B_dz)
+
+
+def convergence_inequalities(
+    history: History,
+    A: Any,
+    B: Any,
+    c: Any,
+    *,
+    x_star: Any,
+    z_star: Any,
+    lambda_star: Any,
+    p_star: float,
+) -> dict[str, np.ndarray]:
+    r"""Return the slack, at each step, of the inequalities in the proof of Theorem 16.1.
+
+    The slack is the right side minus the left side: a nonnegative entry means that the
+    inequality holds at that step.
+
+    Parameters
+    ----------
+    history : dict of ndarray
+        The `history` of a run of :func:`admm` with ``keep_iterates=True``, an `objective`, constant
+        rho and ``relaxation=1``.
+    A, B, c : as in the run
+        The constraint.
+    x_star, z_star, lambda_star : array-like of shape (n,), (m,) and (p,)
+        A saddle point of the Lagrangian.
+    p_star : float
+        The optimal value.
+
+    Returns
+    -------
+    dict of ndarray of shape (n_iter,)
+        Entry k belongs to the step from k to k+1. With V as in :func:`lyapunov`, r and s the
+        residuals, p the objective:
+
+        - ``"A1"``: :math:`V^{k+1} \le V^k - \rho\|r^{k+1}\|^2 - \rho\|B(z^{k+1} - z^k)\|^2`. The
+          text claims it for all k. It can fail at k = 0, because :math:`z^0` need not minimise
+          anything; it holds from k = 1 on.
+        - ``"A1 from any start"``: :math:`V^{k+1} \le V^k - \rho\|r^{k+1} - B(z^{k+1} - z^k)\|^2`,
+          true for all k.
+        - ``"A2"``: :math:`p^{k+1} - p^* \le -(\lambda^{k+1})^\top r^{k+1} - \rho\, d^\top (B(z^{k+1} - z^*) - r^{k+1})`
+          with :math:`d = B(z^{k+1} - z^k)`.
+        - ``"A3"``: :math:`p^* - p^{k+1} \le (\lambda^*)^\top r^{k+1}`.
+        - ``"s"``: :math:`p^{k+1} - p^* \le -(\lambda^{k+1})^\top r^{k+1} + (x^{k+1} - x^*)^\top s^{k+1}`.
+        - ``"s as printed"``: the same with the text's
+          :math:`s^{k+1} = \rho A^\top B(z^{k+1} - z^*)`, which can fail.
+
+    Raises
+    ------
+    ValueError
+        If the history lacks the iterates or the objective, or rho changed on the way.
+
+    Notes
+    -----
+    Source: Section 16.4, (A1), (A2), (A3), and Section 16.5, (s_1).
+
+    Examples
+    --------
+    From a bad start the first step of Example 16.4 violates (A1), by 124/9.
+
+    >>> run = admm(lambda v, rho: (v - 1 / rho) / 2, lambda v, rho: -rho * v / (rho + 2),
+    ...            A=2, B=-1, c=0, z0=[0.5], u0=[-11.0], keep_iterates=True,
+    ...            objective=lambda x, z: 2 * x[0] + z[0] ** 2)
+    >>> slack = convergence_inequalities(run.history, 2, -1, 0, x_star=[-0.25], z_star=[-0.5],
+    ...                                  lambda_star=[-1.0], p_star=-0.25)
+    >>> round(9 * slack["A1"][0]), bool(slack["A1"][1:].min() > -1e-12)
+    (-124, True)
+    >>> bool(slack["A1 from any start"].min() > -1e-12)
+    True
+    """
+    rho, z, u = _kept(history)
+    if not np.isfinite(history["objective"]).all():
+        raise ValueError("the history has no objective; run admm(..., objective=...)")
+    A_, At, _ = _linear_map(A, "A")
+    B_, _, _ = _linear_map(B, "B")
+    x, c = history["x"], as_vector(c, "c")
+    dx = x - as_vector(x_star, "x_star", x.shape[1])
+    lambda_star = as_vector(lambda_star, "lambda_star", u.shape[1])
+    lambda_ = rho * u[1:]
+
+    Bz = np.array([B_(row) for row in z])
+    r = np.array([A_(row) for row in x]) + Bz[1:] - c
+    step, to_star = np.diff(Bz, axis=0), Bz[1:] - B_(as_vector(z_star, "z_star", z.shape[1]))
+    s, s_printed = (rho * np.array([At(row) for row in d]) for d in (step, to_star))
+    V = lyapunov(history, B, z_star, lambda_star)
+    above = history["objective"] - as_scalar(p_star, "p_star")
+    slope = -_dots(lambda_, r)
+    return {
+        "A1": V[:-1] - rho * _squares(r) - rho * _squares(step) - V[1:],
+        "A1 from any start": V[:-1] - rho * _squares(r - step) - V[1:],
+        "A2": slope - rho * _dots(step, to_star - r) - above,
+        "A3": r @ lambda_star + above,
+        "s": slope + _dots(dx, s) - above,
+        "s as printed": slope + _dots(dx, s_printed) - above,
+    }
+
+
+def _linear_map(M: Any, name: str) -> tuple[Apply, Apply, tuple[int, int] | None]:
+    """Return v -> M v, y -> M'y and the shape of M (None for a multiple of the identity)."""
+    if isinstance(M, LinearOperator):
+        return M.matvec, M.rmatvec, M.shape
+    if sparse.issparse(M):
+        if not np.isfinite(M.data).all():
+            raise ValueError(f"{name} must be finite, got NaN or infinite entries")
+        M, Mt = M.tocsr().astype(float), M.T.tocsr().astype(float)
+        return M.__matmul__, Mt.__matmul__, M.shape
+    if np.ndim(M) == 0:
+        number = as_scalar(M, name)
+        return (lambda v: number * v), (lambda y: number * y), None
+    M = as_matrix(M, name)
+    return M.__matmul__, M.T.__matmul__, M.shape
+
+
+def _start(
+    c: Any, z0: Any, u0: Any, A_shape: tuple[int, int] | None, B_shape: tuple[int, int] | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return c, z^0 and u^0 as vectors whose lengths fit A and B."""
+    if A_shape and B_shape and A_shape[0] != B_shape[0]:
+        raise ValueError(
+            f"A and B must have the same number of rows, got shapes {A_shape} and {B_shape}"
+        )
+    sizes = [shape[0] for shape in (A_shape, B_shape) if shape]
+    sizes += [np.size(c)] if np.ndim(c) else []
+    sizes += [np.size(v) for v, fits in ((z0, not B_shape), (u0, True)) if v is not None and fits]
+    p = sizes[0] if sizes else 1
+    c = np.full(p, as_scalar(c, "c")) if np.ndim(c) == 0 else as_vector(c, "c", p)
+    m = B_shape[1] if B_shape else p
+    z = np.zeros(m) if z0 is None else as_vector(z0, "z0", m).copy()
+    u = np.zeros(p) if u0 is None else as_vector(u0, "u0", p).copy()
+    return c, z, u
+
+
+def _vector(value: Any, size: int, name: str, shape: tuple[int, int] | None) -> np.ndarray:
+    """Return what an update returned as a new float vector, or say which length it should have."""
+    vector = np.array(value, dtype=np.float64, ndmin=1)
+    if vector.shape != (size,):
+        matrix = "A" if name == "x_update" else "B"
+        columns = f"{matrix} has shape {shape}" if shape else f"{matrix} is a number"
+        raise ValueError(
+            f"{name} must return a vector of length {size} ({columns}), got shape {vector.shape}"
+        )
+    return vector
+
+
+def _balance(r: Any, s: Any, tau_incr: float, tau_decr: float, mu: float) -> float:
+    """Return the factor by which residual balancing changes rho."""
+    if r > mu * s:
+        return tau_incr
+    return 1 / tau_decr if s > mu * r else 1.0
+
+
+def _complaint(status: str, history: History, n_iter: int) -> str:
+    if status == "diverged":
+        return f"ADMM diverged: step {n_iter + 1} gave NaN or infinite values"
+    r, s = history["primal_residual"][-1], history["dual_residual"][-1]
+    return (
+        f"ADMM did not converge in max_iter={n_iter} steps: "
+        f"primal residual {r:.1e}, dual residual {s:.1e}"
+    )
+
+
+def _kept(history: History) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return rho and the kept iterates z, u of a run with constant rho."""
+    if "z" not in history:
+        raise ValueError("the history has no iterates; run admm(..., keep_iterates=True)")
+    if np.ptp(history["rho"]) > 0:
+        raise ValueError("the penalty rho changed during the run; run admm(..., adaptive=False)")
+    return float(history["rho"][0]), history["z"], history["u"]
+
+
+def _dots(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.einsum("ij,ij->i", a, b)
+
+
+def _squares(a: np.ndarray) -> np.ndarray:
+    return _dots(a, a)
