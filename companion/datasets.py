@@ -1,0 +1,840 @@
+r"""Every data set that a page uses: where it comes from, its seed, its shapes.
+
+Four kinds:
+
+- **printed** in a source: typed in;
+- **regenerated**: the text draws them with Matlab's ``randn`` and does not print them; :func:`matlab_randn` draws
+  the same numbers again;
+- **seeded**: what the sources leave open or do not have, drawn by a numpy Generator with a fixed seed;
+- **bundled** with scikit-learn: measurements.
+
+Each function returns one of three records: :class:`Regression` (X, y), :class:`TwoClasses` (u, v; also X and
+y = +1/-1) or :class:`Labelled` (X and class numbers). The points are always the rows. Each call returns new arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from sklearn import datasets as bundled
+
+from companion.checks import as_scalar, check_count
+from companion.results import Record
+
+__all__ = [
+    "Labelled",
+    "Regression",
+    "TwoClasses",
+    "breast_cancer",
+    "diabetes",
+    "digits",
+    "example_19_1",
+    "example_19_3",
+    "iris",
+    "iris_components",
+    "iris_sepals",
+    "matlab_randn",
+    "nine_points",
+    "outlier_line",
+    "piecewise_constant",
+    "sixty_points",
+    "sparse_regression",
+    "text_uv14",
+    "text_uv16",
+    "text_x13",
+    "text_x14",
+    "text_x20",
+    "two_circles",
+    "wine",
+    "xor",
+    "zm_eighteen",
+    "zm_fourteen",
+    "zm_six",
+]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Regression(Record):
+    """Points and numbers to predict.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n)
+        One point per row.
+    y : ndarray of shape (m,)
+        The number that belongs to each point.
+    w : ndarray of shape (n,) or None
+        The weights that made y, where the data are made.
+    b : float or None
+        The intercept that made y.
+    names : tuple of str
+        Names of the columns of X, empty where they have none.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    w: np.ndarray | None = None
+    b: float | None = None
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TwoClasses(Record):
+    """Blue points u (label +1) and red points v (label -1).
+
+    Parameters
+    ----------
+    u : ndarray of shape (p, n)
+        The blue points, one per row.
+    v : ndarray of shape (q, n)
+        The red points.
+    names : tuple of str
+        Names of the n coordinates, empty where they have none.
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    names: tuple[str, ...] = ()
+
+    @property
+    def X(self) -> np.ndarray:
+        """All points, shape (p + q, n): the blue ones first."""
+        return np.vstack([self.u, self.v])
+
+    @property
+    def y(self) -> np.ndarray:
+        """The labels, shape (p + q,): p times +1, then q times -1."""
+        return np.repeat([1.0, -1.0], [len(self.u), len(self.v)])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Labelled(Record):
+    """Points of several classes.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n)
+        One point per row.
+    y : ndarray of shape (m,)
+        Class numbers 0, 1, ...
+    names : tuple of str
+        Names of the columns of X.
+    classes : tuple of str
+        Name of class 0, of class 1, ...
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    names: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+
+    def one_vs_rest(self, label: int) -> TwoClasses:
+        """Return class `label` as the blue points and all others as the red ones."""
+        label = _label(label, len(self.classes))
+        return TwoClasses(self.X[self.y == label], self.X[self.y != label], self.names)
+
+    def pair(self, blue: int, red: int) -> TwoClasses:
+        """Return class `blue` as the blue points and class `red` as the red ones."""
+        blue, red = _label(blue, len(self.classes)), _label(red, len(self.classes))
+        return TwoClasses(self.X[self.y == blue], self.X[self.y == red], self.names)
+
+
+def _label(label: int, n_classes: int) -> int:
+    label = check_count(label, "label", at_least=0)
+    if label >= n_classes:
+        raise ValueError(f"label must be one of 0, ..., {n_classes - 1}, got {label}")
+    return label
+
+
+# ---------------------------------------------------------------------------------------------
+# Matlab's randn
+# ---------------------------------------------------------------------------------------------
+
+_SEED = 5489
+_R = 3.6541528853610088  # where the tail begins
+_BASE = 255  # number of the base strip, the last of the 256 layers
+
+
+def _density(x: Any) -> Any:
+    return np.exp(-0.5 * x * x)
+
+
+@lru_cache(maxsize=1)
+def _layers() -> np.ndarray:
+    r"""Return the 257 abscissas of the ziggurat, ``x[0] = 0 < x[1] < ... < x[255] = r < x[256]``.
+
+    The layers 0 (at the top) to 255 (the base strip with the tail) have the same area V. Layer i is
+    a rectangle of half-width ``x[i + 1]``; the part up to ``x[i]`` lies under the density.
+    """
+    tail = math.sqrt(math.pi / 2) * math.erfc(_R / math.sqrt(2))
+    V = _R * _density(_R) + tail
+    x = np.zeros(257)
+    x[256], x[255] = V / _density(_R), _R
+    for i in range(254, 0, -1):
+        x[i] = np.sqrt(-2 * np.log(_density(x[i + 1]) + V / x[i + 1]))
+    return x
+
+
+@lru_cache(maxsize=2)
+def _stream(n_pairs: int) -> np.ndarray:
+    """Return all normal numbers that the first `n_pairs` pairs of 32-bit words give."""
+    # Matlab seeds the Mersenne Twister in the old way, which only RandomState offers.
+    twister = np.random.RandomState(_SEED)
+    words = twister.randint(0, 2**32, size=(n_pairs, 2), dtype=np.uint32)
+    a, b = words.T.astype(np.int64)
+    layer = b >> 24
+    fraction = ((a >> 3) * 2**24 + (b & 0xFFFFFF)) * 2.0**-52 - 1  # in [-1, 1)
+    uniform = ((a >> 5) * 2**26 + (b >> 6)) * 2.0**-53  # in [0, 1)
+
+    x = _layers()
+    z = fraction * x[layer + 1]
+    inside = np.abs(z) < x[layer]
+
+    # Nearly every pair is a number. Copy the runs between the exceptions; an exception uses up one
+    # or more of the pairs that follow it as uniform numbers.
+    numbers, start = [], 0
+    for k in np.flatnonzero(~inside).tolist():
+        if k < start or k + 1 >= n_pairs:
+            continue  # used up; or at the very end, which nobody reads
+        numbers.append(z[start:k])
+        if layer[k] == _BASE:
+            number, start = _tail(uniform, k + 1)
+            numbers.append(np.array([math.copysign(number, fraction[k])]))
+        else:
+            low, high = _density(x[layer[k] + 1]), _density(x[layer[k]])
+            if low + uniform[k + 1] * (high - low) < _density(z[k]):
+                numbers.append(z[k : k + 1])
+            start = k + 2
+    return np.concatenate([*numbers, z[start:]])
+
+
+def _tail(uniform: np.ndarray, k: int) -> tuple[float, int]:
+    """Return a normal number beyond r, by rejection from an exponential, and the next free pair."""
+    while k + 1 < uniform.size:
+        t, e = -math.log(uniform[k]) / _R, -math.log(uniform[k + 1])
+        k += 2
+        if 2 * e > t * t:
+            return _R + t, k
+    return math.nan, uniform.size  # never read: the stream is longer than what is asked of it
+
+
+def matlab_randn(shape: int | tuple[int, ...], offset: int = 0) -> np.ndarray:
+    r"""Draw the normal numbers that a fresh Matlab draws with ``randn``.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Shape of the array. It is filled column by column, as Matlab does.
+    offset : int
+        How many numbers were drawn before.
+
+    Returns
+    -------
+    ndarray of shape `shape`
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a length or the offset is not an integer >= 0.
+
+    Notes
+    -----
+    The 32-bit Mersenne Twister with seed 5489 feeds the ziggurat of Marsaglia and Tsang (2000) with
+    256 layers. A pair (a, b) of 32-bit words gives the layer, ``b >> 24``, and a signed fraction of
+    the layer's width from the other 53 bits. If the point is in the part of the layer that lies under
+    the density, it is the number (98.8 % of all cases). Otherwise one more pair decides: in the wedge,
+    by comparison with the density; in the base strip, by Marsaglia's rejection for the tail.
+
+    A number depends on all numbers before it, so the stream is drawn from its beginning and kept:
+    the first call costs a few hundredths of a second per 100,000 numbers, later ones nothing.
+
+    Examples
+    --------
+    >>> matlab_randn(5).round(4)
+    array([ 0.5377,  1.8339, -2.2588,  0.8622,  0.3188])
+    >>> matlab_randn((2, 2)).round(4)
+    array([[ 0.5377, -2.2588],
+           [ 1.8339,  0.8622]])
+    """
+    lengths = shape if isinstance(shape, tuple) else (shape,)
+    lengths = tuple(check_count(n, "shape", at_least=0) for n in lengths)
+    offset = check_count(offset, "offset", at_least=0)
+    last = offset + math.prod(lengths)
+    n_pairs = 2 ** max(17, (last + last // 16).bit_length())  # 1.2 % of the pairs are rejected
+    return _stream(n_pairs)[offset:last].reshape(lengths, order="F").copy()
+
+
+# ---------------------------------------------------------------------------------------------
+# Data of the text
+# ---------------------------------------------------------------------------------------------
+
+
+def example_19_1(target: str = "y1") -> Regression:
+    """Return the eight points of Example 19.1: X of shape (8, 2), y of shape (8,). Printed.
+
+    Parameters
+    ----------
+    target : str
+        ``"y1"``, or ``"y2"``, which lies exactly on the plane w = (1, 1), b = -1.
+
+    Notes
+    -----
+    Source: Example 19.1 (Figures 19.1 to 19.6), used again in Example 19.2.
+
+    Examples
+    --------
+    >>> data = example_19_1()
+    >>> data.X.mean(axis=0), data.y.mean().round(4).item()
+    (array([0.125, 0.875]), -0.0875)
+    """
+    X = np.array(
+        [[-10, 11], [-6, 5], [-2, 4], [0, 0], [1, 2], [2, -5], [6, -4], [10, -6]], dtype=float
+    )
+    names = ("x", "y")
+    if target == "y1":
+        y1 = np.array([0, -2.5, 0.5, -2, 2.5, -4.2, 1, 4])
+        return Regression(X, y1, names=names)
+    if target == "y2":
+        y2 = np.array([0.0, -2, 1, -1, 2, -4, 1, 3])
+        return Regression(X, y2, w=np.ones(2), b=-1.0, names=names)
+    raise ValueError(f"target must be 'y1' or 'y2', got {target!r}")
+
+
+def example_19_3() -> Regression:
+    """Return the data of Example 19.3: X of shape (100, 5), y of shape (100,). Regenerated.
+
+    ``y = X w + 0.1 noise`` with w = (0, 2, 0, -3, 0): numbers 89 to 588 of Matlab's stream are X,
+    numbers 589 to 688 the noise.
+
+    Notes
+    -----
+    Source: Example 19.3. The five rows of X and y that the text prints agree in all digits.
+
+    Examples
+    --------
+    >>> data = example_19_3()
+    >>> data.X[0].round(4), data.y[:2].round(4)
+    (array([-1.1658, -0.0679, -1.6118,  0.3199,  0.44  ]), array([-1.0965,  1.2155]))
+    """
+    w = np.array([0.0, 2, 0, -3, 0])
+    X = matlab_randn((100, 5), offset=89)
+    return Regression(X, X @ w + 0.1 * matlab_randn(100, offset=589), w=w, b=0.0)
+
+
+def text_x20() -> Regression:
+    """Return X20 and y20 of the elastic net section: shapes (50, 30) and (50,). Regenerated.
+
+    ``y = X w + 0.1 noise + 5``, where 13 of the 30 weights are zero: numbers 105070 to 106569 of
+    Matlab's stream are X, numbers 106570 to 106619 the noise.
+
+    Notes
+    -----
+    Source: Section 19.6. The text says 200 x 30; its own program and its printed results say 50 x 30.
+
+    Examples
+    --------
+    >>> data = text_x20()
+    >>> data.X.shape, data.y.sum().round(4).item()
+    ((50, 30), 565.3219)
+    """
+    w = np.array(
+        [0, 2, 0, -3, 0, -4, 1, 0, 2, 0, 2, 3, 0, -5, 6, 0, 1, 2, 0, 10, 0, 0, 3, 4, 5]
+        + [0, 0, -6, -8, 0],
+        dtype=float,
+    )
+    X = matlab_randn((50, 30), offset=105070)
+    return Regression(X, X @ w + 0.1 * matlab_randn(50, offset=106570) + 5, w=w, b=5.0)
+
+
+def text_x13() -> Regression:
+    """Return a stand-in for X13 and y13 of Section 20.3: shapes (50, 1) and (50,).
+
+    ``X = 15 N``, ``y = X + 10 N + 20``. The text prints no entry, only counts of points for five values
+    of nu, and those do not single out one place in the stream. Numbers 1121 to 1170 (X) and 1171 to
+    1220 (noise) of Matlab's stream reproduce all printed counts, so they can stand in; whether they are
+    the text's own data cannot be known.
+
+    Notes
+    -----
+    Source: Section 20.3.
+
+    Examples
+    --------
+    >>> data = text_x13()
+    >>> data.X.shape, data.y.shape
+    ((50, 1), (50,))
+    """
+    X = 15 * matlab_randn((50, 1), offset=1121)
+    y = X[:, 0] + 10 * matlab_randn(50, offset=1171) + 20
+    return Regression(X, y, w=np.ones(1), b=20.0)
+
+
+def text_x14() -> Regression:
+    """Return a stand-in for X14 and y14 of Section 19.5: shapes (200, 1) and (200,). Seeded.
+
+    ``X = 15 N``, ``y = X + 10 N + 20`` by ``default_rng(14)``: X first, then the noise. The text prints
+    nothing that would identify its own numbers.
+
+    Notes
+    -----
+    Source: Section 19.5 (Figures 19.10 and 19.11) and Section 19.6.
+
+    Examples
+    --------
+    >>> text_x14().X.shape
+    (200, 1)
+    """
+    rng = np.random.default_rng(14)
+    X = 15 * rng.standard_normal((200, 1))
+    return Regression(X, X[:, 0] + 10 * rng.standard_normal(200) + 20, w=np.ones(1), b=20.0)
+
+
+def text_uv16() -> TwoClasses:
+    """Return u16 and v16 of chapter 18: u and v of shape (30, 2). Regenerated.
+
+    ``u = 10.1 N + 7`` and ``v = -10.1 N - 7``, drawn as 2 x 30 arrays, one point per column: numbers
+    12030 to 12089 of Matlab's stream are u, numbers 12090 to 12149 v. They are not separable.
+
+    Notes
+    -----
+    Source: Section 18.8, used up to Section 18.16. The place in the stream is the one where the text's
+    own ADMM takes the 8121 steps that the text reports for nu = 0.37.
+
+    Examples
+    --------
+    >>> data = text_uv16()
+    >>> data.u[0].round(4), data.v[0].round(4)
+    (array([ 7.7733, 11.3544]), array([20.5413, -2.0273]))
+    """
+    u = 10.1 * matlab_randn((2, 30), offset=12030) + 7
+    v = -10.1 * matlab_randn((2, 30), offset=12090) - 7
+    return TwoClasses(u.T.copy(), v.T.copy())
+
+
+def text_uv14() -> TwoClasses:
+    """Return separable points in the manner of u14 and v14: u and v of shape (50, 2). Seeded.
+
+    ``u = 10.1 N + 18`` and ``v = -10.1 N - 18`` by ``default_rng(8)``, drawn as 2 x 50 arrays, u first.
+    Like the text's own, which cannot be identified, they have one blue and two red support vectors.
+
+    Notes
+    -----
+    Source: Section 16.7 (Figure 16.5).
+
+    Examples
+    --------
+    >>> data = text_uv14()
+    >>> data.X.shape, bool((data.y @ data.X > 0).all())
+    ((100, 2), True)
+    """
+    rng = np.random.default_rng(8)
+    u = 10.1 * rng.standard_normal((2, 50)) + 18
+    v = -10.1 * rng.standard_normal((2, 50)) - 18
+    return TwoClasses(u.T.copy(), v.T.copy())
+
+
+def nine_points() -> TwoClasses:
+    """Return nine points with small integer coordinates: u of shape (4, 2), v of shape (5, 2).
+
+    They are not separable, p differs from q, and every program of chapter 18 has a rational solution on
+    them, so its worked example can be done by hand. Made for this book.
+
+    Examples
+    --------
+    >>> data = nine_points()
+    >>> len(data.u), len(data.v)
+    (4, 5)
+    """
+    u = np.array([[2.0, 1], [3, 3], [1, 4], [-1, -1]])
+    v = np.array([[-2.0, -1], [-3, 0], [-1, -3], [1, 1], [-2, 2]])
+    return TwoClasses(u, v)
+
+
+def sixty_points() -> TwoClasses:
+    """Return 30 + 30 points with one decimal, in the manner of u16 and v16: shapes (30, 2). Seeded.
+
+    ``round(10.1 N + 7, 1)`` and ``round(-10.1 N - 7, 1)`` by ``default_rng(18)``, drawn as 2 x 30 arrays,
+    u first.
+
+    Examples
+    --------
+    >>> sixty_points().u[0]
+    array([2.6, 5.4])
+    """
+    rng = np.random.default_rng(18)
+    u = np.round(10.1 * rng.standard_normal((2, 30)) + 7, 1)
+    v = np.round(-10.1 * rng.standard_normal((2, 30)) - 7, 1)
+    return TwoClasses(u.T.copy(), v.T.copy())
+
+
+def xor() -> TwoClasses:
+    """Return the four corners (+-1, +-1), blue where the signs agree: u and v of shape (2, 2).
+
+    No line separates them; the quadratic kernel does, with f(x) = x1 x2.
+
+    Examples
+    --------
+    >>> data = xor()
+    >>> data.u.prod(axis=1), data.v.prod(axis=1)
+    (array([1., 1.]), array([-1., -1.]))
+    """
+    return TwoClasses(np.array([[1.0, 1], [-1, -1]]), np.array([[1.0, -1], [-1, 1]]))
+
+
+# ---------------------------------------------------------------------------------------------
+# Data of ZM
+# ---------------------------------------------------------------------------------------------
+
+_ZM_BLUE = [[3.5, 4.25], [4, 3], [4, 4], [4.5, 1.75], [4.9, 4.5], [5, 4], [5.5, 2.5], [5.5, 3.5]]
+_ZM_RED = [[0.5, 1.5], [1, 2.5], [1.25, 0.5], [1.5, 1.5], [2, 2], [2.5, 0.75]]
+
+
+def zm_fourteen() -> TwoClasses:
+    """Return the separable points x1 to x14: u of shape (8, 2), v of shape (6, 2). Printed.
+
+    Notes
+    -----
+    Source: ZM Table 23.1 (Figure 23.2, Examples 23.1 to 23.3).
+
+    Examples
+    --------
+    >>> zm_fourteen().X.shape
+    (14, 2)
+    """
+    return TwoClasses(np.array(_ZM_BLUE), np.array(_ZM_RED))
+
+
+def zm_eighteen() -> TwoClasses:
+    """Return the points x1 to x18, not separable: u of shape (10, 2), v of shape (8, 2). Printed.
+
+    The order is x1 to x8, x15, x16 (blue), then x9 to x14, x17, x18 (red).
+
+    Notes
+    -----
+    Source: ZM Example 23.4 (Figure 23.3).
+
+    Examples
+    --------
+    >>> zm_eighteen().X.shape
+    (18, 2)
+    """
+    return TwoClasses(
+        np.array([*_ZM_BLUE, [4, 2], [2, 3]]), np.array([*_ZM_RED, [3, 2], [5, 3]], dtype=float)
+    )
+
+
+def zm_six() -> TwoClasses:
+    """Return six points that an ellipse separates: u of shape (4, 2), v of shape (2, 2). Printed.
+
+    Notes
+    -----
+    Source: ZM Example 23.6, the six support vectors of Figure 23.4. Its other 23 points are drawn there
+    but not listed.
+
+    Examples
+    --------
+    >>> zm_six().X.shape
+    (6, 2)
+    """
+    return TwoClasses(np.array([[1.0, 2], [4, 1], [6, 4.5], [7, 2]]), np.array([[4.0, 4], [6, 3]]))
+
+
+# ---------------------------------------------------------------------------------------------
+# Seeded demonstrations
+# ---------------------------------------------------------------------------------------------
+
+
+def sparse_regression(
+    m: int = 40, n: int = 100, nonzero: int = 5, noise: float = 0.1, seed: int = 19
+) -> Regression:
+    """Return a regression with few nonzero weights: X of shape (m, n), y of shape (m,). Seeded.
+
+    X and the noise are normal; the nonzero weights are +-1, +-2, +-3, +-1, ... at random places. Drawn
+    by ``default_rng(seed)``: X, places, signs, noise.
+
+    Parameters
+    ----------
+    m, n : int
+        Number of rows and columns. The default has more columns than rows.
+    nonzero : int
+        Number of nonzero weights, at most n.
+    noise : float
+        Standard deviation of the noise; 0 makes ``X w = y`` exact, as basis pursuit wants it.
+    seed : int
+        Seed of the Generator.
+
+    Examples
+    --------
+    >>> data = sparse_regression(noise=0.0)
+    >>> data.X.shape, int(np.count_nonzero(data.w)), bool(np.allclose(data.X @ data.w, data.y))
+    ((40, 100), 5, True)
+    """
+    m, n = check_count(m, "m"), check_count(n, "n")
+    nonzero = check_count(nonzero, "nonzero", at_least=0)
+    if nonzero > n:
+        raise ValueError(f"nonzero must be at most n = {n}, got {nonzero}")
+    noise = as_scalar(noise, "noise", at_least=0)
+    rng = np.random.default_rng(check_count(seed, "seed", at_least=0))
+    X = rng.standard_normal((m, n))
+    w = np.zeros(n)
+    places = rng.choice(n, size=nonzero, replace=False)
+    w[places] = (1 + np.arange(nonzero) % 3) * rng.choice([-1.0, 1.0], size=nonzero)
+    return Regression(X, X @ w + noise * rng.standard_normal(m), w=w, b=0.0)
+
+
+def outlier_line(m: int = 40, outliers: int = 6, seed: int = 16) -> Regression:
+    """Return points near a line, some of them far above it: X of shape (m, 1), y of shape (m,). Seeded.
+
+    ``y = 1.5 x + 2 + 0.5 N`` for x uniform on [0, 10]; the `outliers` points with the largest x are
+    raised by 15. Drawn by ``default_rng(seed)``: x, then the noise. Least squares follows the outliers,
+    least absolute deviations does not.
+
+    Parameters
+    ----------
+    m : int
+        Number of points.
+    outliers : int
+        Number of raised points, at most m.
+    seed : int
+        Seed of the Generator.
+
+    Examples
+    --------
+    >>> data = outlier_line()
+    >>> residual = data.y - data.X @ data.w - data.b
+    >>> int((residual > 10).sum())
+    6
+    """
+    m, outliers = check_count(m, "m"), check_count(outliers, "outliers", at_least=0)
+    if outliers > m:
+        raise ValueError(f"outliers must be at most m = {m}, got {outliers}")
+    rng = np.random.default_rng(check_count(seed, "seed", at_least=0))
+    x = np.sort(rng.uniform(0, 10, size=m))
+    y = 1.5 * x + 2 + 0.5 * rng.standard_normal(m)
+    y[m - outliers :] += 15
+    return Regression(x[:, None], y, w=np.array([1.5]), b=2.0)
+
+
+def piecewise_constant(m: int = 120, noise: float = 0.4, seed: int = 16) -> Regression:
+    """Return a noisy step function: X the identity of shape (m, m), y of shape (m,), w the steps. Seeded.
+
+    Five steps with the levels 0, 2, 1, 3, -1 and noise from ``default_rng(seed)``: data for total-variation
+    denoising, the generalized lasso with A = I and F the difference matrix.
+
+    Parameters
+    ----------
+    m : int
+        Number of samples, at least 5.
+    noise : float
+        Standard deviation of the noise.
+    seed : int
+        Seed of the Generator.
+
+    Examples
+    --------
+    >>> data = piecewise_constant()
+    >>> data.y.shape, int(np.count_nonzero(np.diff(data.w)))
+    ((120,), 4)
+    """
+    m = check_count(m, "m", at_least=5)
+    noise = as_scalar(noise, "noise", at_least=0)
+    rng = np.random.default_rng(check_count(seed, "seed", at_least=0))
+    w = np.array([0.0, 2, 1, 3, -1])[np.arange(m) * 5 // m]
+    return Regression(np.eye(m), w + noise * rng.standard_normal(m), w=w, b=0.0)
+
+
+def two_circles(points: int = 40, radii: tuple[float, float] = (1.0, 3.0)) -> TwoClasses:
+    """Return points on two circles, equally spaced: u and v of shape (points, 2).
+
+    No line separates them. With the kernel <x, y>^2 the squared radius is a linear feature, and the third
+    kernel principal component tells the circles apart.
+
+    Parameters
+    ----------
+    points : int
+        Number of points on each circle.
+    radii : tuple of two floats
+        Radius of the circle of u and of that of v.
+
+    Notes
+    -----
+    Made for Section 17.4. No random numbers.
+
+    Examples
+    --------
+    >>> data = two_circles()
+    >>> np.linalg.norm(data.X, axis=1).round(4)[[0, 39, 40, 79]]
+    array([1., 1., 3., 3.])
+    """
+    angle = 2 * np.pi * np.arange(check_count(points, "points")) / points
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    inner, outer = (as_scalar(r, "radii", above=0) for r in radii)
+    return TwoClasses(inner * circle, outer * circle)
+
+
+# ---------------------------------------------------------------------------------------------
+# Measurements, from the sets that come with scikit-learn
+# ---------------------------------------------------------------------------------------------
+
+
+def diabetes() -> Regression:
+    """Return the diabetes study: X of shape (442, 10), standardized, and y of shape (442,).
+
+    Ten measurements on 442 patients (age, sex, body mass index, blood pressure, six blood values) and a
+    score of the disease's progression a year later, between 25 and 346. Each column of X has mean 0 and
+    standard deviation 1; y is as measured.
+
+    Notes
+    -----
+    Source: Efron, Hastie, Johnstone and Tibshirani, "Least angle regression" (2004);
+    ``sklearn.datasets.load_diabetes(scaled=False)``.
+
+    Examples
+    --------
+    >>> data = diabetes()
+    >>> data.X.shape, data.names[2], data.y.mean().round(2).item()
+    ((442, 10), 'bmi', 152.13)
+    """
+    raw = bundled.load_diabetes(scaled=False)
+    X = (raw.data - raw.data.mean(axis=0)) / raw.data.std(axis=0)
+    return Regression(X, raw.target.astype(float), names=tuple(raw.feature_names))
+
+
+def iris(version: str = "sklearn") -> Labelled:
+    """Return Fisher's irises: X of shape (150, 4) in cm, y of shape (150,), three classes of 50.
+
+    Parameters
+    ----------
+    version : str
+        ``"sklearn"``, which follows Fisher's paper, or ``"uci"``: the copy that ZM uses differs in two rows.
+
+    Notes
+    -----
+    Source: R. A. Fisher (1936); ``sklearn.datasets.load_iris``. In the UCI copy, rows 34 and 37 (counting
+    from 0) are both (4.9, 3.1, 1.5, 0.1).
+
+    Examples
+    --------
+    >>> data = iris()
+    >>> data.X[0], data.classes
+    (array([5.1, 3.5, 1.4, 0.2]), ('setosa', 'versicolor', 'virginica'))
+    """
+    if version not in ("sklearn", "uci"):
+        raise ValueError(f"version must be 'sklearn' or 'uci', got {version!r}")
+    raw = bundled.load_iris()
+    X = raw.data.copy()
+    if version == "uci":
+        X[[34, 37]] = 4.9, 3.1, 1.5, 0.1
+    names = tuple(name.removesuffix(" (cm)") for name in raw.feature_names)
+    return Labelled(X, raw.target.copy(), names, tuple(str(name) for name in raw.target_names))
+
+
+def iris_sepals() -> TwoClasses:
+    """Return sepal length and width, setosa against the rest: u of shape (100, 2), v of shape (50, 2).
+
+    The red points v (label -1) are setosa, as in ZM's formulas. UCI rows.
+
+    Notes
+    -----
+    Source: ZM Examples 23.7 and 23.9.
+
+    Examples
+    --------
+    >>> data = iris_sepals()
+    >>> len(data.u), data.v[0]
+    (100, array([5.1, 3.5]))
+    """
+    data = iris("uci")
+    sepal = data.X[:, :2]
+    return TwoClasses(sepal[data.y != 0], sepal[data.y == 0], data.names[:2])
+
+
+def iris_components() -> TwoClasses:
+    """Return two principal components, versicolor against the rest: u (100, 2), v (50, 2).
+
+    The red points v (label -1) are versicolor. The components are those of the centred, unscaled UCI
+    rows; the signs are ZM's: petal length counts negative in the first, sepal width positive in the second.
+
+    Notes
+    -----
+    Source: ZM Examples 23.8 and 23.10.
+
+    Examples
+    --------
+    >>> data = iris_components()
+    >>> data.X.shape, bool(np.allclose(data.X.mean(axis=0), 0))
+    ((150, 2), True)
+    """
+    data = iris("uci")
+    centred = data.X - data.X.mean(axis=0)
+    _, _, Vt = np.linalg.svd(centred, full_matrices=False)
+    u1, u2 = Vt[0] * -np.sign(Vt[0, 2]), Vt[1] * np.sign(Vt[1, 1])
+    Z = centred @ np.column_stack([u1, u2])
+    return TwoClasses(Z[data.y != 1], Z[data.y == 1], ("first component", "second component"))
+
+
+def breast_cancer() -> Labelled:
+    """Return the Wisconsin diagnostic study: X of shape (569, 30), standardized, y of shape (569,).
+
+    Class 0 is malignant (212 tumours), class 1 benign (357). Each column of X has mean 0 and standard
+    deviation 1.
+
+    Notes
+    -----
+    Source: Street, Wolberg and Mangasarian (1993); ``sklearn.datasets.load_breast_cancer``. It is not
+    the older 683 x 9 set of the same name that YCG use.
+
+    Examples
+    --------
+    >>> data = breast_cancer()
+    >>> data.X.shape, data.classes
+    ((569, 30), ('malignant', 'benign'))
+    """
+    return _standardized(bundled.load_breast_cancer())
+
+
+def wine() -> Labelled:
+    """Return the wines of three growers: X of shape (178, 13), standardized, y of shape (178,).
+
+    Notes
+    -----
+    Source: Forina et al., UCI; ``sklearn.datasets.load_wine``.
+
+    Examples
+    --------
+    >>> data = wine()
+    >>> data.X.shape, len(data.classes)
+    ((178, 13), 3)
+    """
+    return _standardized(bundled.load_wine())
+
+
+def digits() -> Labelled:
+    """Return handwritten digits: X of shape (1797, 64), grey values between 0 and 1, y of shape (1797,).
+
+    Row i is an 8 x 8 picture, ``X[i].reshape(8, 8)``; y is the digit.
+
+    Notes
+    -----
+    Source: Alpaydin and Kaynak, UCI (1998), test part; ``sklearn.datasets.load_digits``. Grey values are
+    divided by 16.
+
+    Examples
+    --------
+    >>> threes_and_fives = digits().pair(3, 5)
+    >>> len(threes_and_fives.u), len(threes_and_fives.v)
+    (183, 182)
+    """
+    raw = bundled.load_digits()
+    names, classes = tuple(raw.feature_names), tuple(str(k) for k in raw.target_names)
+    return Labelled(raw.data / 16, raw.target.copy(), names, classes)
+
+
+def _standardized(raw: Any) -> Labelled:
+    X = (raw.data - raw.data.mean(axis=0)) / raw.data.std(axis=0)
+    names, classes = tuple(raw.feature_names), tuple(str(name) for name in raw.target_names)
+    return Labelled(X, raw.target.copy(), tuple(str(n) for n in names), classes)
