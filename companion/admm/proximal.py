@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import null_space
+from scipy.linalg import norm, null_space
 from scipy.special import expit, wrightomega
 
 from companion.checks import (
@@ -138,8 +138,8 @@ def block_soft_threshold(v: ArrayLike, c: float) -> np.ndarray:
     """
     v = as_array(v, "v")
     c = as_scalar(c, "c", at_least=0)
-    norm = np.linalg.norm(v)
-    return (1 - c / norm) * v if norm > c else np.zeros_like(v)
+    size = _norm(v)
+    return (1 - c / size) * v if size > c else np.zeros_like(v)
 
 
 def prox_linf_norm(v: ArrayLike, t: float) -> np.ndarray:
@@ -268,7 +268,7 @@ def prox_logistic(v: ArrayLike, t: float) -> np.ndarray:
     >>> from companion.admm import prox_logistic
     >>> x = prox_logistic([-2, 0, 3], 1.0)
     >>> x.round(4)
-    array([-1.2422,  0.4011,  3.0454])
+    array([-1.2268,  0.4011,  3.0454])
     """
     v = as_array(v, "v")
     t = _parameter(t)
@@ -386,7 +386,7 @@ def project_ball(
     radius = as_scalar(radius, "radius", at_least=0)
     center = np.zeros_like(v) if center is None else as_array(center, "center")
     _check_broadcast(center, "center", v)
-    distance = np.linalg.norm(v - center)
+    distance = _norm(v - center)
     return v.copy() if distance <= radius else center + (radius / distance) * (v - center)
 
 
@@ -418,7 +418,8 @@ def project_l1_ball(v: ArrayLike, *, radius: float = 1.0) -> np.ndarray:
     size = np.abs(v)
     if size.sum() <= radius:
         return v.copy()
-    return np.sign(v) * project_simplex(size.ravel(), radius=radius).reshape(v.shape)
+    x = project_simplex(size.ravel(), radius=radius).reshape(v.shape)
+    return np.sign(v) * x + 0.0  # no -0.0
 
 
 def project_simplex(v: ArrayLike, *, radius: float = 1.0) -> np.ndarray:
@@ -447,8 +448,8 @@ def project_simplex(v: ArrayLike, *, radius: float = 1.0) -> np.ndarray:
     radius = as_scalar(radius, "radius", at_least=0)
     if v.size == 0:
         raise ValueError("v must have at least one entry, got length 0")
-    v = v - v.max()  # the projection does not see a constant; rounding does
-    return np.maximum(v - _simplex_threshold(v, radius), 0.0)
+    below = v - v.max()  # the projection does not see a constant; rounding does
+    return np.maximum(below - _simplex_threshold(below, radius), 0.0)
 
 
 def project_halfspace(v: ArrayLike, a: ArrayLike, b: float) -> np.ndarray:
@@ -480,15 +481,15 @@ def project_halfspace(v: ArrayLike, a: ArrayLike, b: float) -> np.ndarray:
     """
     v = as_vector(v, "v")
     a, b = as_vector(a, "a", v.size), as_scalar(b, "b")
-    norm = np.linalg.norm(a)
-    if norm == 0:
+    size = np.abs(a).max(initial=0.0)
+    if size == 0:
         if b < 0:
             raise InfeasibleProblemError(
                 f"the half-space is empty: a = 0 and b = {b:g} < 0", witness=np.ones(1)
             )
         return v.copy()
-    n = a / norm
-    return v - max(n @ v - b / norm, 0.0) * n
+    n = (a / size) / _norm(a / size)  # the unit normal
+    return v - max(n @ v - (b / size) / _norm(a / size), 0.0) * n
 
 
 def project_psd(V: ArrayLike) -> np.ndarray:
@@ -565,10 +566,10 @@ def project_affine(A: ArrayLike, b: ArrayLike) -> Projection:
     U, s, R = U[:, :rank], s[:rank], Vt[:rank]  # R: an orthonormal basis of the row space
     coordinates = U.T @ b
     y = b - U @ coordinates
-    if np.linalg.norm(y) > 1e-10 * np.linalg.norm(b):
+    if _norm(y) > 1e-10 * _norm(b):
         raise InfeasibleProblemError(
             f"no x satisfies A x = b: A has rank {rank}, and b is at distance "
-            f"{np.linalg.norm(y):.3g} from its column space",
+            f"{_norm(y):.3g} from its column space",
             witness=y,
         )
     offset = coordinates / s  # R x = offset describes the same set
@@ -640,7 +641,7 @@ def prox_quadratic(
     Parameters
     ----------
     P : array-like of shape (n, n)
-        Symmetric positive semidefinite matrix.
+        Symmetric matrix, positive semidefinite (with A: on the null space of A).
     q : array-like of shape (n,), optional
         Linear part; 0 by default.
     A : array-like of shape (m, n), optional
@@ -675,28 +676,29 @@ def prox_quadratic(
     P = as_symmetric(P, "P")
     n = P.shape[0]
     q = np.zeros(n) if q is None else as_vector(q, "q", n)
-    if A is not None:
-        if b is None:
-            raise ValueError("b is needed with A: the constraint is A x = b")
+    if A is not None and b is not None:
         A = as_matrix(A, "A", (None, n))
         x0, N = project_affine(A, b)(np.zeros(n)), null_space(A)  # x = x0 + N z
-        reduced = prox_quadratic(N.T @ P @ N, N.T @ (q + P @ x0))
-        return lambda v, t: x0 + N @ reduced(N.T @ as_vector(v, "v", n), t)
-    if b is not None:
-        raise ValueError("A is needed with b: the constraint is A x = b")
+        H = N.T @ P @ N
+    elif A is None and b is None:
+        x0, H = np.zeros(n), P
+    else:
+        missing, given = ("A", "b") if A is None else ("b", "A")
+        raise ValueError(f"{missing} is needed with {given}: the constraint is A x = b")
 
-    eigenvalues, V = np.linalg.eigh(P)
-    size = np.abs(eigenvalues).max(initial=0.0)
-    if eigenvalues.min(initial=0.0) < -10 * n * np.finfo(float).eps * size:
+    eigenvalues, V = np.linalg.eigh(0.5 * (H + H.T))
+    if eigenvalues.min(initial=0.0) < -10 * n * np.finfo(float).eps * _norm(P):
+        where = "" if A is None else " on the null space of A"
         raise ValueError(
-            f"P must be positive semidefinite, got the eigenvalue {eigenvalues[0]:.3g}"
+            f"P must be positive semidefinite{where}, got the eigenvalue {eigenvalues[0]:.3g}"
         )
     eigenvalues = np.maximum(eigenvalues, 0.0)
-    q_hat = V.T @ q
+    V = V if A is None else N @ V
+    q_hat = V.T @ (q + P @ x0)
 
     def prox(v: ArrayLike, t: float) -> np.ndarray:
         v, t = as_vector(v, "v", n), _parameter(t)
-        return V @ ((V.T @ v - t * q_hat) / (1 + t * eigenvalues))
+        return x0 + V @ ((V.T @ v - t * q_hat) / (1 + t * eigenvalues))
 
     return prox
 
@@ -1023,6 +1025,11 @@ def moreau_envelope(
         return float(g(x) + np.sum((x - v) ** 2) / (2 * t))
 
     return envelope
+
+
+def _norm(x: np.ndarray) -> float:
+    """The Euclidean (Frobenius) norm, safe from overflow and underflow."""
+    return float(norm(x.ravel(), check_finite=False))
 
 
 def _parameter(t: float) -> float:

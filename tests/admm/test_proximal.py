@@ -1,0 +1,645 @@
+"""Proximal operators, projections, calculus rules."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import sympy as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import brentq, minimize_scalar
+
+from companion.admm import (
+    block_soft_threshold,
+    moreau_envelope,
+    project_affine,
+    project_ball,
+    project_box,
+    project_halfspace,
+    project_l1_ball,
+    project_orthant,
+    project_psd,
+    project_simplex,
+    prox_add_linear,
+    prox_conjugate,
+    prox_elastic_net,
+    prox_huber,
+    prox_indicator,
+    prox_linf_norm,
+    prox_logistic,
+    prox_postcompose,
+    prox_precompose,
+    prox_precompose_tight,
+    prox_quadratic,
+    prox_regularize,
+    prox_separable_sum,
+    soft_threshold,
+)
+from companion.exceptions import InfeasibleProblemError
+
+N = 4
+RNG = np.random.default_rng(0)
+F = RNG.standard_normal((2, N))
+P = F.T @ F  # rank 2
+Q_VECTOR = RNG.standard_normal(N)
+A = np.vstack([F, F[0] - F[1]])  # rank 2, three rows
+B = A @ np.array([1.0, -1.0, 0.5, 2.0])
+ORTHOGONAL = np.linalg.qr(RNG.standard_normal((N, N)))[0]
+TIGHT = 1.7 * ORTHOGONAL[:3]
+SHIFT = np.array([0.3, -1.0, 2.0, 0.0])
+l1 = lambda x: np.abs(x).sum()  # noqa: E731
+small = {"max_examples": 15, "deadline": None}
+vectors = arrays(np.float64, N, elements=st.floats(-20, 20, allow_subnormal=False))
+parameters = st.floats(0.01, 50)
+
+
+@dataclass
+class Case:
+    """A function g: its proximal operator, its value on its domain, and the same for cvxpy."""
+
+    prox: Any
+    g: Any
+    expression: Any
+    domain: Any = lambda x: []
+    inside: Any = lambda x: True
+
+
+def huber(x, delta=1.5):
+    return np.where(np.abs(x) <= delta, x**2 / 2, delta * (np.abs(x) - delta / 2)).sum()
+
+
+zero = lambda x: 0.0  # noqa: E731
+none = lambda x: cp.Constant(0)  # noqa: E731
+CASES = {
+    "l1": Case(soft_threshold, l1, cp.norm1),
+    "l2": Case(block_soft_threshold, np.linalg.norm, lambda x: cp.norm(x, 2)),
+    "linf": Case(prox_linf_norm, lambda x: np.abs(x).max(), cp.norm_inf),
+    "elastic net": Case(
+        partial(prox_elastic_net, tau=0.7, K=0.4),
+        lambda x: 0.7 * l1(x) + 0.2 * x @ x,
+        lambda x: 0.7 * cp.norm1(x) + 0.2 * cp.sum_squares(x),
+    ),
+    "huber": Case(partial(prox_huber, delta=1.5), huber, lambda x: 0.5 * cp.sum(cp.huber(x, 1.5))),
+    "logistic": Case(
+        prox_logistic, lambda x: np.logaddexp(0, -x).sum(), lambda x: cp.sum(cp.logistic(-x))
+    ),
+    "quadratic": Case(
+        prox_quadratic(P, Q_VECTOR),
+        lambda x: 0.5 * x @ P @ x + Q_VECTOR @ x,
+        lambda x: 0.5 * cp.sum_squares(F @ x) + Q_VECTOR @ x,
+    ),
+    "quadratic on an affine set": Case(
+        prox_quadratic(P, Q_VECTOR, [[1, 1, 1, 1], [2, 2, 2, 2]], [3, 6]),
+        lambda x: 0.5 * x @ P @ x + Q_VECTOR @ x,
+        lambda x: 0.5 * cp.sum_squares(F @ x) + Q_VECTOR @ x,
+        lambda x: [cp.sum(x) == 3],
+        lambda x: abs(x.sum() - 3) < 1e-9,
+    ),
+    "box": Case(
+        prox_indicator(project_box, lower=[-1, 0, -np.inf, 2], upper=[1, np.inf, 3, 2]),
+        zero,
+        none,
+        lambda x: [x[0] >= -1, x[0] <= 1, x[1] >= 0, x[2] <= 3, x[3] == 2],
+        lambda x: -1 <= x[0] <= 1 and x[1] >= 0 and x[2] <= 3 and x[3] == 2,
+    ),
+    "orthant": Case(
+        prox_indicator(project_orthant), zero, none, lambda x: [x >= 0], lambda x: (x >= 0).all()
+    ),
+    "ball": Case(
+        prox_indicator(project_ball, radius=2.0, center=SHIFT),
+        zero,
+        none,
+        lambda x: [cp.norm(x - SHIFT, 2) <= 2],
+        lambda x: np.linalg.norm(x - SHIFT) <= 2 + 1e-12,
+    ),
+    "l1 ball": Case(
+        prox_indicator(project_l1_ball, radius=2.0),
+        zero,
+        none,
+        lambda x: [cp.norm1(x) <= 2],
+        lambda x: l1(x) <= 2 + 1e-12,
+    ),
+    "simplex": Case(
+        prox_indicator(project_simplex, radius=3.0),
+        zero,
+        none,
+        lambda x: [x >= 0, cp.sum(x) == 3],
+        lambda x: (x >= 0).all() and abs(x.sum() - 3) < 1e-12,
+    ),
+    "half-space": Case(
+        prox_indicator(project_halfspace, a=SHIFT, b=-1.0),
+        zero,
+        none,
+        lambda x: [SHIFT @ x <= -1],
+        lambda x: SHIFT @ x <= -1 + 1e-9,
+    ),
+    "affine set": Case(
+        prox_indicator(project_affine(A, B)),
+        zero,
+        none,
+        lambda x: [F @ x == B[:2]],
+        lambda x: np.abs(A @ x - B).max() < 1e-9,
+    ),
+    "conjugate": Case(  # of phi = |x - SHIFT|_1: <SHIFT, y> on the box
+        prox_conjugate(prox_precompose(soft_threshold, 1, -SHIFT)),
+        lambda x: SHIFT @ x,
+        lambda x: SHIFT @ x,
+        lambda x: [cp.abs(x) <= 1],
+        lambda x: np.abs(x).max() <= 1 + 1e-12,
+    ),
+    "separable sum": Case(
+        prox_separable_sum([(block_soft_threshold, 3), (prox_logistic, 1)]),
+        lambda x: np.linalg.norm(x[:3]) + np.logaddexp(0, -x[3]),
+        lambda x: cp.norm(x[:3], 2) + cp.logistic(-x[3]),
+    ),
+    "post-composition": Case(
+        prox_postcompose(prox_linf_norm, 2.5),
+        lambda x: 2.5 * np.abs(x).max() + 7,
+        lambda x: 2.5 * cp.norm_inf(x) + 7,
+    ),
+    "pre-composition": Case(
+        prox_precompose(block_soft_threshold, -2.0, SHIFT),
+        lambda x: np.linalg.norm(SHIFT - 2 * x),
+        lambda x: cp.norm(SHIFT - 2 * x, 2),
+    ),
+    "tight pre-composition": Case(
+        prox_precompose_tight(soft_threshold, TIGHT, SHIFT[:3]),
+        lambda x: l1(TIGHT @ x + SHIFT[:3]),
+        lambda x: cp.norm1(TIGHT @ x + SHIFT[:3]),
+    ),
+    "orthogonal pre-composition": Case(
+        prox_precompose_tight(soft_threshold, ORTHOGONAL),
+        lambda x: l1(ORTHOGONAL @ x),
+        lambda x: cp.norm1(ORTHOGONAL @ x),
+    ),
+    "linear addition": Case(
+        prox_add_linear(soft_threshold, SHIFT),
+        lambda x: l1(x) + SHIFT @ x + 1,
+        lambda x: cp.norm1(x) + SHIFT @ x + 1,
+    ),
+    "regularisation": Case(
+        prox_regularize(prox_linf_norm, 0.8, SHIFT),
+        lambda x: np.abs(x).max() + 0.4 * np.sum((x - SHIFT) ** 2),
+        lambda x: cp.norm_inf(x) + 0.4 * cp.sum_squares(x - SHIFT),
+    ),
+}
+every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+class TestEveryOperator:
+    @every_case
+    def test_against_cvxpy(self, case):
+        for t, v in (
+            (0.3, np.array([2.5, -1.0, 0.4, 3.0])),
+            (2.0, np.array([-4.0, -4.0, 4.0, 0.1])),
+        ):
+            x = cp.Variable(N)
+            objective = case.expression(x) + cp.sum_squares(x - v) / (2 * t)
+            problem = cp.Problem(cp.Minimize(objective), case.domain(x))
+            problem.solve(solver=cp.CLARABEL)
+            ours = case.prox(v, t)
+            assert case.inside(ours)
+            assert_allclose(ours, x.value, atol=2e-4)
+            value = case.g(ours) + np.sum((ours - v) ** 2) / (2 * t)
+            assert value <= problem.value + 1e-6 * (1 + abs(problem.value))
+
+    @every_case
+    @settings(**small)
+    @given(v=vectors, z=vectors, t=parameters)
+    def test_subgradient_inequality(self, case, v, z, t):
+        """X = prox(v, t) if and only if (v - x)/t is a subgradient of g at x."""
+        x, z = case.prox(v, t), case.prox(z, 1.0)  # z: any point of the domain
+        assert case.inside(x)
+        assert x.dtype == np.float64
+        below = case.g(x) + (v - x) @ (z - x) / t
+        assert case.g(z) >= below - 1e-9 * (1 + abs(below) + abs(case.g(z)) + np.sum(v**2) / t)
+
+    @every_case
+    @settings(**small)
+    @given(v=vectors, w=vectors, t=parameters)
+    def test_firmly_nonexpansive(self, case, v, w, t):
+        difference = case.prox(v, t) - case.prox(w, t)
+        assert difference @ (v - w) >= difference @ difference - 1e-9 * (1 + np.sum((v - w) ** 2))
+
+    @every_case
+    @settings(**small)
+    @given(v=vectors, t=parameters)
+    def test_conjugate_of_the_conjugate(self, case, v, t):
+        twice = prox_conjugate(prox_conjugate(case.prox))
+        assert_allclose(twice(v, t), case.prox(v, t), atol=1e-10 * (1 + np.abs(v).max()))
+
+    @every_case
+    def test_fixed_points_are_minimisers(self, case):
+        """SP Theorem 2.1: iterate to a fixed point, compare with the minimum of g (where it exists)."""
+        x = cp.Variable(N)
+        problem = cp.Problem(cp.Minimize(case.expression(x)), case.domain(x))
+        problem.solve(solver=cp.CLARABEL)
+        if problem.status in ("unbounded", "unbounded_inaccurate"):  # then it has no fixed point
+            v = np.ones(N)
+            assert all(np.linalg.norm(case.prox(v * s, 1.0) - v * s) > 1e-3 for s in (-9, 0, 9))
+            return
+        point = np.full(N, 0.5)
+        for _ in range(300):
+            point = case.prox(point, 10.0)
+        assert case.g(point) == pytest.approx(problem.value, abs=2e-3)
+
+    @every_case
+    def test_bad_input(self, case):
+        for bad in (np.array([1, 2, np.nan, 0]), np.array([1, np.inf, 0, 0])):
+            with pytest.raises(ValueError, match="must be finite"):
+                case.prox(bad, 1.0)
+        with pytest.raises(TypeError, match="must be real, got complex"):
+            case.prox(np.array([1j, 0, 0, 0]), 1.0)
+        with pytest.raises(ValueError, match=r"must be a finite number|must be >= 0"):
+            case.prox(np.ones(N), -1.0)
+
+    @every_case
+    def test_input_is_not_modified_nor_returned(self, case):
+        v = np.array([2.5, -1.0, 0.4, 3.0])
+        for scale in (1.0, 1e-3):
+            w = scale * v
+            copy = w.copy()
+            x = case.prox(w, 1.0)
+            assert not np.shares_memory(x, w)
+            assert_array_equal(w, copy)
+
+
+class TestKnownConjugates:
+    """Moreau's identity against conjugates that are known in closed form."""
+
+    @settings(**small)
+    @given(v=vectors, t=parameters)
+    def test_norms_and_dual_balls(self, v, t):
+        tolerance = {"rtol": 0, "atol": 1e-11 * (1 + np.abs(v).max())}
+        ball = lambda p: prox_conjugate(p)(v, t)  # noqa: E731
+        assert_allclose(ball(soft_threshold), project_box(v, -1, 1), **tolerance)
+        assert_allclose(ball(block_soft_threshold), project_ball(v), **tolerance)
+        assert_allclose(ball(prox_linf_norm), project_l1_ball(v), **tolerance)
+
+    @settings(**small)
+    @given(v=vectors, t=parameters)
+    def test_decomposition(self, v, t):
+        """V is the sum of its projections onto the orthant and its polar cone."""
+        polar = prox_conjugate(prox_indicator(project_orthant))(v, t)
+        assert_allclose(polar, np.minimum(v, 0), atol=1e-12)
+
+    def test_quadratic(self):
+        S = P + np.eye(N)
+        v = np.arange(4.0)
+        assert_allclose(
+            prox_conjugate(prox_quadratic(S))(v, 0.7), prox_quadratic(np.linalg.inv(S))(v, 0.7)
+        )
+
+    def test_simplex_and_largest_entry(self):
+        """The conjugate of the simplex indicator is max(y)."""
+        v, t = np.array([2.0, -1.0, 1.9, 0.0]), 0.8
+        y = cp.Variable(N)
+        cp.Problem(cp.Minimize(cp.max(y) + cp.sum_squares(y - v) / (2 * t))).solve(
+            solver=cp.CLARABEL
+        )
+        assert_allclose(prox_conjugate(prox_indicator(project_simplex))(v, t), y.value, atol=1e-4)
+
+
+class TestSoftThreshold:
+    def test_printed_values(self):
+        assert soft_threshold(5, 2) == 3
+        assert soft_threshold(1, 2) == 0
+        assert soft_threshold(-3, 2) == -1
+        h = minimize_scalar(
+            lambda x: 2 * 2 * abs(x) + (x - 5) ** 2 - 25
+        )  # Section 16.8: h for c=2, v=5
+        assert h.fun == pytest.approx(-9)
+        assert h.x == pytest.approx(soft_threshold(5, 2), abs=1e-6)
+
+    def test_zeros_are_exact_at_the_threshold(self):
+        c = 0.1 + 0.2
+        assert_array_equal(soft_threshold([c, -c, 0.0, np.nextafter(c, 1)], c)[:3], 0)
+        assert soft_threshold([np.nextafter(c, 1)], c)[0] > 0
+        assert not np.signbit(soft_threshold([-c, -0.1], c)).any()
+
+    @settings(**small)
+    @given(v=vectors, c=st.floats(0, 30))
+    def test_closed_forms_of_the_text(self, v, c):
+        """Problem 16.4."""
+        S = soft_threshold(v, c)
+        assert_allclose(S, np.maximum(v - c, 0) - np.maximum(-v - c, 0), atol=1e-14)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            other = np.where(v == 0, 0, np.maximum(1 - c / np.abs(v), 0) * v)
+        assert_allclose(S, other, atol=1e-13)
+
+    @settings(**small)
+    @given(v=vectors, c=st.floats(0, 30), a=st.floats(0.01, 100), seed=st.integers(0, 99))
+    def test_symmetries(self, v, c, a, seed):
+        S = soft_threshold(v, c)
+        assert_array_equal(soft_threshold(-v, c), -S)
+        assert_allclose(soft_threshold(a * v, a * c), a * S, atol=1e-11)
+        order = np.random.default_rng(seed).permutation(N)
+        assert_array_equal(soft_threshold(v[order], c), S[order])
+
+    def test_array_of_thresholds_and_shapes(self):
+        V = np.array([[3.0, -3.0], [1.0, 0.0]])
+        assert_array_equal(soft_threshold(V, [1, 2]), [[2, -1], [0, 0]])
+        with pytest.raises(ValueError, match=r"c must broadcast to the shape \(2,\)"):
+            soft_threshold([1, 2], [[1, 2], [3, 4]])
+        with pytest.raises(ValueError, match=r"c must be >= 0, got -1"):
+            soft_threshold([1, 2], [1, -1])
+
+    def test_float32_is_computed_in_float64(self):
+        assert soft_threshold(np.float32([1, 2]), np.float32(1)).dtype == np.float64
+
+
+class TestBlockSoftThreshold:
+    def test_values(self):
+        assert_allclose(block_soft_threshold([3, 4], 1), [2.4, 3.2])  # group lasso with A = I
+        assert_array_equal(block_soft_threshold([3, 4], 5), [0, 0])
+        assert_array_equal(block_soft_threshold([0, 0], 0), [0, 0])
+        assert_array_equal(block_soft_threshold([3, 4], 0), [3, 4])
+
+    def test_one_entry_is_the_soft_threshold(self):
+        for v in (-3.0, -0.5, 0.0, 2.0):
+            assert_allclose(block_soft_threshold([v], 1), soft_threshold([v], 1))
+
+    @settings(**small)
+    @given(v=vectors, c=st.floats(0, 30))
+    def test_rotation(self, v, c):
+        rotated = block_soft_threshold(ORTHOGONAL @ v, c)
+        assert_allclose(rotated, ORTHOGONAL @ block_soft_threshold(v, c), atol=1e-11)
+
+
+class TestOtherLosses:
+    def test_linf_cuts_to_exactly_equal_entries(self):
+        x = prox_linf_norm([0.7, -0.61, 0.64, 0.1], 0.2)
+        assert x[0] == -x[1] == x[2]
+        assert x[3] == 0.1
+        assert_array_equal(prox_linf_norm([1, -1], 2), [0, 0])
+
+    @pytest.mark.parametrize("t", [1e-8, 0.1, 1.0, 30.0, 1e6, 1e12])
+    def test_logistic_solves_its_equation(self, t):
+        v = np.array([-1e4, -700.0, -t / 2, -3.0, 0.0, 1e-9, 5.0, 40.0, 800.0, 1e5])
+        x = prox_logistic(v, t)
+        for v_i, x_i in zip(v, x):
+            h = lambda x: x - v_i - t * np.exp(-np.logaddexp(0, x))  # noqa: B023, E731
+            root = brentq(h, v_i, v_i + t + 1e-12 * abs(v_i), xtol=1e-300, rtol=1e-15, maxiter=5000)
+            assert x_i == pytest.approx(root, rel=1e-10, abs=1e-12 * (1 + abs(v_i)))
+
+    def test_huber_is_the_envelope_of_the_modulus(self):
+        envelope = moreau_envelope(l1, soft_threshold)
+        for x in np.linspace(-4, 4, 17):
+            # M_t of |.| is huber_t / t; here t = 1.5
+            assert envelope(np.array([x]), 1.5) == pytest.approx(huber(np.array([x])) / 1.5)
+
+    def test_gradient_of_the_envelope(self):
+        envelope, t = moreau_envelope(lambda x: np.abs(x).max(), prox_linf_norm), 0.7
+        v = np.array([2.0, -1.9, 0.3])
+        numerical = [(envelope(v + d, t) - envelope(v - d, t)) / 2e-6 for d in 1e-6 * np.eye(3)]
+        assert_allclose(numerical, (v - prox_linf_norm(v, t)) / t, atol=1e-6)
+
+    def test_elastic_net_is_the_regularised_l1_norm(self):
+        v = np.array([5.0, -0.2, 1.0])
+        rule = prox_regularize(prox_postcompose(soft_threshold, 0.7), 0.4)
+        assert_allclose(prox_elastic_net(v, 2.0, tau=0.7, K=0.4), rule(v, 2.0))
+
+
+class TestProjections:
+    @settings(**small)
+    @given(v=vectors)
+    def test_projecting_twice_changes_nothing(self, v):
+        projections = [
+            project_orthant,
+            project_ball,
+            project_simplex,
+            project_l1_ball,
+            project_affine(A, B),
+            partial(project_halfspace, a=SHIFT, b=0.3),
+            partial(project_box, lower=-1, upper=2),
+        ]
+        for project in projections:
+            once = project(v)
+            assert_allclose(project(once), once, atol=1e-10)
+
+    def test_simplex_edge_cases(self):
+        assert_array_equal(project_simplex([7.0]), [1])
+        assert_array_equal(project_simplex([0.0, 0.0]), [0.5, 0.5])
+        assert_array_equal(project_simplex([3, -2], radius=0), [0, 0])
+        assert_array_equal(project_simplex([1e20, 0, 1e20]), [0.5, 0, 0.5])
+        assert_array_equal(project_simplex([0.25] * 4), [0.25] * 4)
+        with pytest.raises(ValueError, match="at least one entry"):
+            project_simplex([])
+        with pytest.raises(ValueError, match="radius must be a finite number >= 0"):
+            project_simplex([1.0], radius=-1)
+
+    @settings(**small)
+    @given(v=vectors, shift=st.floats(-5, 5), a=st.floats(0.1, 10), seed=st.integers(0, 99))
+    def test_simplex_symmetries(self, v, shift, a, seed):
+        x = project_simplex(v)
+        assert_allclose(project_simplex(v + shift), x, atol=1e-12)
+        assert_allclose(project_simplex(a * v, radius=a), a * x, atol=1e-11)
+        order = np.random.default_rng(seed).permutation(N)
+        assert_allclose(project_simplex(v[order]), x[order], atol=1e-14)
+
+    def test_simplex_large(self):
+        v = np.random.default_rng(1).standard_normal(100_000)
+        x = project_simplex(v, radius=5.0)
+        assert x.sum() == pytest.approx(5, abs=1e-11)
+        support = x > 0
+        theta = (v - x)[support]
+        assert np.ptp(theta) < 1e-12
+        assert (v[~support] <= theta.min() + 1e-12).all()
+
+    def test_l1_ball_inside_is_the_point_itself(self):
+        v = np.array([0.3, -0.7])
+        assert_array_equal(project_l1_ball(v), v)
+        assert_array_equal(project_l1_ball(v, radius=0), [0, 0])
+
+    def test_ball(self):
+        assert_allclose(project_ball([3e200, 4e200]), [0.6, 0.8])
+        assert_allclose(project_ball([3e-200, 4e-200], radius=1e-200), [0.6e-200, 0.8e-200])
+        assert_allclose(project_ball([3, 4], radius=2, center=[3, 0]), [3, 2])
+        assert_array_equal(project_ball([3, 4], radius=0), [0, 0])
+        assert_array_equal(project_ball([0, 0], radius=0), [0, 0])
+
+    def test_projections_do_not_take_a_parameter(self):
+        """Passed where a proximal operator belongs they fail; they do not misread t as a radius."""
+        for project in (project_simplex, project_ball, project_l1_ball, project_orthant):
+            with pytest.raises(TypeError, match="positional argument"):
+                project(np.ones(3), 2.0)
+        with pytest.raises(TypeError, match="positional argument"):
+            project_affine(A, B)(np.ones(N), 2.0)
+
+    def test_empty_box(self):
+        with pytest.raises(InfeasibleProblemError, match=r"2 .* the first is 1 <= x <= 0") as error:
+            project_box([0, 0, 0], [1, 0, np.inf], [0, 0, np.inf])
+        assert_array_equal(error.value.witness, [1, 0, 1])
+        with pytest.raises(ValueError, match="lower must not contain NaN"):
+            project_box([0], np.nan, 1)
+
+    def test_half_space(self):
+        assert_array_equal(project_halfspace([1, 2], [0, 0], 0), [1, 2])
+        with pytest.raises(InfeasibleProblemError):
+            project_halfspace([1, 2], [0, 0], -1)
+        assert_allclose(project_halfspace([3, 3], [1e-200, 1e-200], 2e-200), [1, 1])
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_psd_against_cvxpy_and_cone_conditions(self, seed):
+        V = np.random.default_rng(seed).standard_normal((4, 4))
+        X = project_psd(V)
+        assert_array_equal(X, X.T)
+        assert np.linalg.eigvalsh(X).min() >= -1e-12
+        S = (V + V.T) / 2
+        assert np.linalg.eigvalsh(S - X).max() <= 1e-12  # the rest is in the polar cone
+        assert abs(np.sum(X * (S - X))) <= 1e-12
+        Y = cp.Variable((4, 4), PSD=True)
+        cp.Problem(cp.Minimize(cp.sum_squares(Y - V))).solve(solver=cp.CLARABEL)
+        assert_allclose(X, Y.value, atol=1e-4)
+
+    def test_psd_bad_input(self):
+        with pytest.raises(ValueError, match=r"V must be square, got shape \(2, 3\)"):
+            project_psd(np.ones((2, 3)))
+
+
+class TestAffineSet:
+    def test_formula_of_the_text(self):
+        """Problem 16.6: v - A'(AA')^-1 (Av - b), for a symbolic v."""
+        v = sp.Matrix(sp.symbols("v1:4"))
+        M, b = sp.Matrix([[1, 2, 0], [0, 1, 1]]), sp.Matrix([1, 2])
+        formula = v - M.T * (M * M.T).inv() * (M * v - b)
+        assert sp.simplify(M * formula - b) == sp.zeros(2, 1)
+        for z in M.nullspace():
+            assert sp.simplify((z.T * (v - formula))[0]) == 0
+        at = {"v1": 3.0, "v2": -1.0, "v3": 0.5}
+        ours = project_affine([[1, 2, 0], [0, 1, 1]], [1, 2])(list(at.values()))
+        assert_allclose(ours, np.array(formula.subs(at), dtype=float).ravel())
+
+    @pytest.mark.parametrize(
+        ("m", "n", "rank"), [(1, 1, 1), (2, 5, 2), (5, 5, 3), (7, 3, 2), (2, 4, 0)]
+    )
+    def test_any_rank(self, m, n, rank):
+        rng = np.random.default_rng(m * n)
+        M = rng.standard_normal((m, rank)) @ rng.standard_normal((rank, n))
+        b, v = M @ rng.standard_normal(n), rng.standard_normal(n)
+        x = project_affine(M, b)(v)
+        assert_allclose(M @ x, b, atol=1e-10)
+        assert_allclose(x, v - np.linalg.pinv(M, rcond=1e-10) @ (M @ v - b), atol=1e-9)
+
+    def test_inconsistent(self):
+        M, b = np.array([[1.0, 1.0], [2.0, 2.0]]), np.array([1.0, 3.0])
+        with pytest.raises(InfeasibleProblemError, match="A has rank 1") as error:
+            project_affine(M, b)
+        y = error.value.witness
+        assert_allclose(y @ M, 0, atol=1e-14)
+        assert y @ b > 0.1
+        with pytest.raises(InfeasibleProblemError):
+            project_affine(np.zeros((1, 2)), [1])
+        with pytest.raises(InfeasibleProblemError):
+            project_affine(1e-9 * M, 1e-9 * b)
+
+    def test_shapes(self):
+        with pytest.raises(ValueError, match="b must have length 3"):
+            project_affine(A, [1, 2])
+        with pytest.raises(ValueError, match="v must have length 4"):
+            project_affine(A, B)([1, 2])
+
+
+class TestQuadratic:
+    def test_solves_the_kkt_system_of_the_text(self):
+        """Example 16.10 with C of full row rank."""
+        C, b, t, v = F, np.array([1.0, 2.0]), 0.6, np.arange(4.0)
+        kkt = np.block([[P + np.eye(4) / t, C.T], [C, np.zeros((2, 2))]])
+        expected = np.linalg.solve(kkt, np.concatenate([v / t - Q_VECTOR, b]))[:4]
+        assert_allclose(prox_quadratic(P, Q_VECTOR, C, b)(v, t), expected, atol=1e-10)
+
+    def test_formula_of_the_notes_needs_symmetry(self):
+        M, v = np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([1.0, -1.0])
+        with pytest.raises(ValueError, match=r"P must be symmetric.*\(P \+ P.T\) / 2"):
+            prox_quadratic(M)
+        right = prox_quadratic((M + M.T) / 2)(v, 1.0)
+        assert_allclose(right, [1, -1])
+        assert_allclose(np.linalg.solve(np.eye(2) + M, v), [1, -0.5])  # not the minimiser
+
+    def test_one_factorisation_serves_every_parameter(self, monkeypatch):
+        prox = prox_quadratic(P, Q_VECTOR)
+        monkeypatch.setattr(np.linalg, "eigh", lambda *_: pytest.fail("factored again"))
+        v = np.arange(4.0)
+        for t in (1e-3, 1.0, 1e3):
+            expected = np.linalg.solve(np.eye(4) + t * P, v - t * Q_VECTOR)
+            assert_allclose(prox(v, t), expected, atol=1e-9)
+
+    def test_curvature_counts_on_the_constraint_only(self):
+        prox = prox_quadratic([[1, 0], [0, -1]], None, [[0, 1]], [2])
+        assert_allclose(prox([3, 7], 0.5), [2, 2])
+
+    def test_constraints_that_leave_one_point(self):
+        assert_allclose(
+            prox_quadratic(np.eye(2), [1, 1], 2 * np.eye(2), [2, 4])([9, 9], 1.0), [1, 2]
+        )
+
+    def test_bad_input(self):
+        with pytest.raises(ValueError, match="positive semidefinite, got the eigenvalue -1"):
+            prox_quadratic([[1, 0], [0, -1]])
+        with pytest.raises(ValueError, match="semidefinite on the null space of A, got"):
+            prox_quadratic([[1, 0], [0, -1]], None, [[1, 0]], [2])
+        with pytest.raises(InfeasibleProblemError):
+            prox_quadratic(np.eye(2), None, [[1, 0], [1, 0]], [0, 1])
+        with pytest.raises(ValueError, match="b is needed with A"):
+            prox_quadratic(np.eye(2), None, [[1, 0]])
+        with pytest.raises(ValueError, match="A is needed with b"):
+            prox_quadratic(np.eye(2), b=[1])
+
+
+class TestCalculus:
+    def test_parameter_of_the_pre_composition_is_a_squared(self):
+        """SP Lemma 2(iii) prints a^n. For phi(x) = x^2/2 the minimiser is known in every dimension."""
+        a, b, lam, v = sp.symbols("a b lambda v", positive=True)
+        x = sp.symbols("x")
+        exact = sp.solve(sp.diff((a * x + b) ** 2 / 2 + (x - v) ** 2 / (2 * lam), x), x)[0]
+        for power in (1, 2, 3):
+            rule = ((a * v + b) / (1 + a**power * lam) - b) / a
+            assert (sp.simplify(exact - rule) == 0) == (power == 2)
+
+    @pytest.mark.parametrize("n", [1, 2, 3, 5])
+    @pytest.mark.parametrize("a", [2.0, -0.5])
+    def test_pre_composition_in_every_dimension(self, n, a):
+        v, t = np.linspace(-2, 3, n), 0.6
+        ours = prox_precompose(soft_threshold, a, 0.4)(v, t)
+        for v_i, x_i in zip(v, ours):
+            best = minimize_scalar(
+                lambda x: abs(a * x + 0.4) + (x - v_i) ** 2 / (2 * t),  # noqa: B023
+                bounds=(-9, 9),
+                method="bounded",
+                options={"xatol": 1e-10},
+            )
+            assert x_i == pytest.approx(best.x, abs=1e-7)
+
+    def test_pre_composition_by_number_and_by_matrix_agree(self):
+        v = np.array([1.0, -2.0, 0.3])
+        by_number = prox_precompose(prox_huber, -1.5, [1, 0, 2])(v, 0.8)
+        by_matrix = prox_precompose_tight(prox_huber, -1.5 * np.eye(3), [1, 0, 2])(v, 0.8)
+        assert_allclose(by_number, by_matrix)
+
+    def test_logistic_with_labels(self):
+        y, v = np.array([1.0, -1.0, -1.0]), np.array([0.3, 2.0, -1.0])
+        by_rule = prox_precompose_tight(prox_logistic, np.diag(y))(v, 2.0)
+        assert_allclose(by_rule, y * prox_logistic(y * v, 2.0))
+
+    def test_bad_input(self):
+        with pytest.raises(ValueError, match="a must not be 0"):
+            prox_precompose(soft_threshold, 0)
+        with pytest.raises(ValueError, match="a must be a finite number > 0, got -2"):
+            prox_postcompose(soft_threshold, -2)
+        with pytest.raises(ValueError, match="orthogonal rows of equal positive length"):
+            prox_precompose_tight(soft_threshold, [[1, 1], [1, 0]])
+        with pytest.raises(ValueError, match="orthogonal rows of equal positive length"):
+            prox_precompose_tight(soft_threshold, [[1, 0], [0, 2]])
+        with pytest.raises(ValueError, match="rho must be a finite number >= 0"):
+            prox_regularize(soft_threshold, -1)
+        with pytest.raises(ValueError, match="at least one pair"):
+            prox_separable_sum([])
+        with pytest.raises(ValueError, match="v must have length 3"):
+            prox_separable_sum([(soft_threshold, 1), (soft_threshold, 2)])(np.ones(4), 1.0)
+        with pytest.raises(ValueError, match=r"a must broadcast to the shape \(4,\)"):
+            prox_add_linear(soft_threshold, [1, 2])(np.ones(4), 1.0)
