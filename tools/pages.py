@@ -135,7 +135,10 @@ def concordance_page(chapters: list[dict[str, Any]]) -> str:
                 section = item["section"]
                 heading = f"Section {section}" if section[0].isdigit() else section
                 lines += ["", f"### {heading}", ""]
-                lines += ["| Item | What it is | Where it runs | Function | Test |", "|---|---|---|---|---|"]
+                lines += [
+                    "| Item | What it is | Where it runs | Function | Test |",
+                    "|---|---|---|---|---|",
+                ]
             code = "<br>".join(function(name) for name in item.get("code", [])) or "–"
             tests = "<br>".join(test_name(test) for test in item.get("tests", [])) or "–"
             where = place(item["at"], listed, titles)
