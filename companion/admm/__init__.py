@@ -1,5 +1,6 @@
 """Chapter 16: dual ascent, the method of multipliers, ADMM and proximal methods."""
 
+from companion.admm.consensus import consensus
 from companion.admm.multipliers import (
     augmented_lagrangian,
     dual_ascent,
@@ -34,18 +35,35 @@ from companion.admm.proximal import (
     prox_separable_sum,
     soft_threshold,
 )
+from companion.admm.proximal_gradient import (
+    accelerated_proximal_gradient,
+    estimate_lipschitz,
+    krasnoselskii_mann,
+    proximal_gradient,
+    proximal_point,
+)
+from companion.admm.quadratic import LowRank, qsolve1, solve_qp
+from companion.admm.splitting import admm, convergence_inequalities, lyapunov
 from companion.results import ADMMResult, FixedPointResult, MultiplierResult, QPResult
 
 __all__ = [
     "ADMMResult",
     "FixedPointResult",
+    "LowRank",
     "MultiplierResult",
     "QPResult",
+    "accelerated_proximal_gradient",
+    "admm",
     "augmented_lagrangian",
     "block_soft_threshold",
+    "consensus",
+    "convergence_inequalities",
     "dual_ascent",
     "dual_decomposition",
     "dual_function",
+    "estimate_lipschitz",
+    "krasnoselskii_mann",
+    "lyapunov",
     "method_of_multipliers",
     "moreau_envelope",
     "project_affine",
@@ -69,6 +87,10 @@ __all__ = [
     "prox_quadratic",
     "prox_regularize",
     "prox_separable_sum",
+    "proximal_gradient",
+    "proximal_point",
+    "qsolve1",
     "quadratic_argmin",
     "soft_threshold",
+    "solve_qp",
 ]
