@@ -166,11 +166,12 @@ def certify_qp(
 
     Notes
     -----
-    Each divisor is at least :math:`10^{-6}` of what its terms could add up to without cancellation
-    (:math:`|Px|_i \le \sqrt{P_{ii}} \sum_j \sqrt{P_{jj}} |x_j|`; for ``x`` the length
-    :math:`\|q\| / \max_i P_{ii}`). Otherwise a solution ``x = 0`` or an optimal value 0 that is met to
-    rounding would be called wrong. Each residual is unchanged when the objective, the rows of
-    ``A x = b`` or the unit of ``x`` are rescaled.
+    Each divisor is at least :math:`10^{-6}` of a size that the data suggest: for ``x`` the length
+    :math:`\|q\| / \max_i P_{ii}`, for the objectives :math:`\|q\| \|x\|_1`. Where ``q = 0``, it is what the terms of
+    ``P x`` add up to without cancellation, :math:`|P x|_i \le \sqrt{P_{ii}} \sum_j \sqrt{P_{jj}} |x_j|`.
+    Otherwise a solution ``x = 0``, or an optimal value 0, would be called wrong when it is met to
+    rounding. Each residual is unchanged when the objective, the rows of ``A x = b`` or the unit of
+    ``x`` are rescaled.
 
     Examples
     --------
@@ -194,7 +195,8 @@ def certify_qp(
     Px, Aty, size = P @ x, y @ A, np.abs(x)
     diagonal = np.maximum(P.diagonal(), 0.0)
     roots = np.sqrt(diagonal)
-    reach, steepest = float(roots @ size), float(diagonal.max(initial=0.0))
+    steepest, farthest = float(diagonal.max(initial=0.0)), _largest(x)
+    reach = max(float(roots @ size), np.sqrt(steepest) * farthest)
     length = _FLOOR * _largest(q) / steepest if steepest > 0.0 else 0.0
 
     primal = 0.0
@@ -208,7 +210,7 @@ def certify_qp(
     for excess, bound in ((lower - x, lower), (x - upper, upper)):
         worst = int(np.argmax(excess)) if n else 0
         if n and excess[worst] > 0.0:
-            scale = max(_largest(x), length, abs(float(bound[worst])))
+            scale = max(farthest, length, abs(float(bound[worst])))
             primal = max(primal, _ratio(float(excess[worst]), scale))
 
     no_lower, no_upper = np.isinf(lower), np.isinf(upper)
@@ -220,7 +222,8 @@ def certify_qp(
         _largest(z_upper[no_upper]),
     )
     slope = max(_largest(v) for v in (Px, q, Aty, z_lower, z_upper))
-    slope = max(slope, _FLOOR * float(roots.max(initial=0.0)) * reach)
+    if not q.any():
+        slope = max(slope, _FLOOR * np.sqrt(steepest) * reach)
 
     low, high = np.where(no_lower, 0.0, lower), np.where(no_upper, 0.0, upper)
     xPx = float(x @ Px)
@@ -230,7 +233,7 @@ def certify_qp(
         float(np.abs(b) @ np.abs(y)),
         float(np.abs(low) @ np.abs(z_lower)),
         float(np.abs(high) @ np.abs(z_upper)),
-        _FLOOR * reach * reach,
+        _FLOOR * (_largest(q) * float(size.sum()) if q.any() else reach * reach),
     )
     value = max(terms)
     gap = abs(xPx + float(q @ x) + float(b @ y) - float(low @ z_lower) + float(high @ z_upper))

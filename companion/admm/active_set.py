@@ -62,10 +62,10 @@ def active_set_newton(
         free = np.flatnonzero(state == FREE)
         g = problem.gradient(x, y)
         ridge = _RIDGE * curvature
-        if ridge == 0.0:
-            ridge = max(_norm(g), 1e-300) / max(_norm(x), 1e-300)
+        if ridge == 0.0:  # a linear program: any ridge will do that balances the two units
+            ridge = (_norm(g) or 1.0) / (_norm(x) or 1.0)
         try:
-            kkt = factor_kkt(problem, ridge, free)
+            kkt = factor_kkt(problem, ridge, free, weight=max(curvature, ridge))
         except np.linalg.LinAlgError:
             return None
         x, y, g = _correct(problem, kkt, free, x, y, g)
@@ -154,7 +154,7 @@ def _place_multipliers(
     state = state.copy()
     for t in null.T:
         d = t @ problem.A
-        active = (state != FREE) & (np.abs(d) > 1e-12 * _norm(d))
+        active = (state != FREE) & (np.abs(d) > 1e-12 * (np.abs(t) @ np.abs(problem.A)).max())
         if not active.any():
             continue
         ratio = np.divide(-g, d, out=np.zeros_like(g), where=active)

@@ -142,7 +142,6 @@ def interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[Iterate]:
         dx, dy, dz_l, dz_u = direction(-s_l * z_l, -s_u * z_u)
         if pairs:
             step = longest(dx, dz_l, dz_u)
-            ahead = (s_l + step * dx) @ (z_l + step * dz_l) * 1.0
             ahead = float(
                 ((s_l + step * dx) * (z_l + step * dz_l))[has_lower].sum()
                 + ((s_u - step * dx) * (z_u + step * dz_u))[has_upper].sum()

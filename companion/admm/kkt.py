@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.blas import dsymv
+from scipy.linalg.blas import dsymv, dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from companion.admm.low_rank import LowRank
@@ -53,9 +53,13 @@ class BoxQP:
 class _DenseBlock:
     """Cholesky factor of ``P + diag(shift)``."""
 
-    def __init__(self, P: np.ndarray, shift: np.ndarray | float) -> None:
+    def __init__(
+        self, P: np.ndarray, shift: np.ndarray | float, A: np.ndarray, weight: float
+    ) -> None:
         M = P.T.copy(order="F")
         np.einsum("ii->i", M)[:] += shift
+        if weight and A.size:
+            M = dsyrk(weight, A, beta=1.0, c=M, trans=1, lower=1, overwrite_c=1)
         self.factor, info = dpotrf(M, lower=1, clean=0, overwrite_a=1) if M.size else (M, 0)
         if info != 0:
             raise np.linalg.LinAlgError("P + diag(shift) is not positive definite")
@@ -67,9 +71,12 @@ class _DenseBlock:
 class _LowRankBlock:
     """Woodbury identity for ``G G' + D``: one Cholesky factorisation of ``I + G'D^-1 G``."""
 
-    def __init__(self, P: LowRank, shift: np.ndarray | float) -> None:
+    def __init__(
+        self, P: LowRank, shift: np.ndarray | float, A: np.ndarray, weight: float
+    ) -> None:
         self.root = np.sqrt(P.d + shift)
-        self.W = P.G / self.root[:, None]
+        G = np.hstack([P.G, np.sqrt(weight) * A.T]) if weight else P.G
+        self.W = G / self.root[:, None]
         C = self.W.T @ self.W
         np.einsum("ii->i", C)[:] += 1.0
         self.factor, info = dpotrf(C, lower=1, clean=0)
@@ -92,8 +99,11 @@ class FactoredKKT:
     without a component along them.
     """
 
-    def __init__(self, block: _DenseBlock | _LowRankBlock, A: np.ndarray) -> None:
-        self.block, self.A, self.null = block, A, None
+    def __init__(
+        self, block: _DenseBlock | _LowRankBlock, A: np.ndarray, weight: float = 0.0
+    ) -> None:
+        self.block, self.A, self.weight = block, A, weight
+        self.null: np.ndarray | None = None
         k = A.shape[0]
         if not k:
             return
@@ -117,15 +127,18 @@ class FactoredKKT:
 
     def solve(self, r: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return ``(dx, dy)`` with ``M dx + A'dy = r`` and ``A dx = s``."""
-        t = self.block.solve(r)
         if not s.size:
-            return t, s
+            return self.block.solve(r), s
+        t = self.block.solve(r + self.weight * (s @ self.A) if self.weight else r)
         dy = self.root @ ((self.A @ t - s) @ self.root)
         return t - self.V @ dy, dy
 
 
 def factor_kkt(
-    problem: BoxQP, shift: np.ndarray | float, free: np.ndarray | None = None
+    problem: BoxQP,
+    shift: np.ndarray | float,
+    free: np.ndarray | None = None,
+    weight: float = 0.0,
 ) -> FactoredKKT:
     """Factor the KKT matrix of `problem`, with `shift` added to the diagonal of P.
 
@@ -136,6 +149,9 @@ def factor_kkt(
         Positive numbers.
     free : ndarray of int, optional
         Indices of the variables that take part; all of them if not given.
+    weight : float
+        Factor P + weight A'A instead, relative to the size of A. The solution is the same, since
+        A x is given, but the Schur complement stays well conditioned where P is singular.
 
     Raises
     ------
@@ -146,10 +162,15 @@ def factor_kkt(
     if free is not None and free.size < problem.q.size:
         A = np.ascontiguousarray(A[:, free])
         P = P.restricted(free) if isinstance(P, LowRank) else P[np.ix_(free, free)]
+    size = float(np.einsum("ij,ij->i", A, A).max(initial=0.0)) if weight else 0.0
+    weight = weight / size if size > 0.0 else 0.0
     block: _DenseBlock | _LowRankBlock
     if isinstance(P, LowRank):
         small = P.d.size <= 2 * P.G.shape[1]
-        block = _DenseBlock(P.toarray(), shift) if small else _LowRankBlock(P, shift)
+        if small:
+            block = _DenseBlock(P.toarray(), shift, A, weight)
+        else:
+            block = _LowRankBlock(P, shift, A, weight)
     else:
-        block = _DenseBlock(P, shift)
-    return FactoredKKT(block, A)
+        block = _DenseBlock(P, shift, A, weight)
+    return FactoredKKT(block, A, weight)

@@ -334,12 +334,14 @@ def _find_ray(problem: BoxQP) -> np.ndarray | None:
     if not movable.size or not problem.q[movable].any():
         return None
     scale = np.sqrt(np.maximum(problem.P.diagonal()[movable], 0.0))
-    scale = 1.0 / np.where(scale > 1e-12 * scale.max(initial=0.0), scale, 1.0)
+    steepest = scale.max() if scale.any() else 1.0
+    scale = 1.0 / np.where(scale > 1e-9 * steepest, scale, steepest)
     if isinstance(problem.P, LowRank):
         part = problem.P.restricted(movable)
         flat = np.vstack([part.G.T, np.diag(np.sqrt(part.d))[part.d > 0.0]])
     else:
-        flat = problem.P[np.ix_(movable, movable)]
+        values, vectors = np.linalg.eigh(problem.P[np.ix_(movable, movable)] * np.outer(scale, scale))
+        flat = (vectors[:, values > 1e-11 * values[-1]] / scale[:, None]).T
     rows = np.vstack([flat, problem.A[:, movable]]) * scale
     norms = np.abs(rows).max(axis=1, initial=0.0)
     rows = rows[norms > 0.0] / norms[norms > 0.0, None]
@@ -352,5 +354,5 @@ def _find_ray(problem: BoxQP) -> np.ndarray | None:
     if answer.status != 0 or answer.fun > -1e-7:
         return None
     d = np.zeros(problem.q.size)
-    d[movable] = answer.x * scale
+    d[movable] = np.clip(answer.x, bounds[:, 0], bounds[:, 1]) * scale
     return d if is_unbounded_ray(problem, d) else None

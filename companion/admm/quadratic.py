@@ -325,7 +325,8 @@ def solve_qp(
     if presolved.problem.q.size == 0:
         search.offer(np.zeros(0), np.zeros(presolved.problem.b.size))
     else:
-        _search(search, rho, alpha, None if start is None else presolved.shrink(*start))
+        with np.errstate(all="ignore"):  # a failed attempt may overflow; the certificate judges
+            _search(search, rho, alpha, None if start is None else presolved.shrink(*start))
 
     x, y = presolved.restore(search.x, search.y)
     g = original.gradient(x, y)
@@ -396,6 +397,8 @@ class _Search:
     def offer(self, x: np.ndarray, y: np.ndarray) -> bool:
         """Certify a point of the box, keep it if it is the best; return whether it is a solution."""
         p = self.problem
+        if not p.q.any() and p.mean_curvature() == 0.0:
+            y = np.zeros_like(y)  # nothing to minimise: no multipliers, whatever rounding left
         z_lower, z_upper = bound_multipliers(p.gradient(x, y), x, p.lower, p.upper)
         certificate = certify_qp(
             p.P, p.q, p.A, p.b, p.lower, p.upper, x, y, z_lower, z_upper, self.tol
