@@ -1,0 +1,832 @@
+r"""Global consensus ADMM: one model, the rows of the data in N places.
+
+The problem is
+
+.. math:: \min_x \; \sum_{i=1}^N f_i(x) + g(x),
+
+where the loss :math:`f_i` is made from a block of rows :math:`(A_i, b_i)` and g is the penalty. Give each block
+its own copy :math:`x_i` and ask that all copies agree with one z:
+
+.. math:: \min_{x_1, \dots, x_N, z} \; \sum_{i=1}^N f_i(x_i) + g(z) \quad \text{s.t.} \quad x_i - z = 0.
+
+This is the form of :func:`companion.admm.splitting.admm`, with A = 1 and B minus a stack of identities. The
+x-update falls apart into N proximal steps that need one block each; the z-update needs only the mean of the
+:math:`x_i + u_i`. The constraint is weighted by columns, so that the units of a column do not matter.
+
+A :class:`Block` holds the rows and knows the loss. A :class:`ConsensusObjective` says which kind of block, and
+what g is. A new penalty is a subclass of :class:`ConsensusObjective`; a new loss is a subclass of :class:`Block`.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.sparse.linalg import LinearOperator
+
+from companion.admm.proximal import soft_threshold
+from companion.admm.splitting import Iterate, admm
+from companion.certificates import Certificate
+from companion.checks import as_matrix, as_scalar, as_vector
+from companion.results import ADMMResult
+
+__all__ = [
+    "Block",
+    "ConsensusObjective",
+    "LassoObjective",
+    "LeastSquaresBlock",
+    "RidgeObjective",
+    "SquaredHingeBlock",
+    "SquaredHingeObjective",
+    "consensus",
+]
+
+_CERTIFICATE_TOLERANCE = 1e-6
+_NEWTON_STEPS = 100
+_POLL_SECONDS = 2.0
+
+
+# Blocks: everything that touches the rows.
+
+
+class Block(ABC):
+    r"""The rows :math:`(A_i, b_i)` and their loss :math:`f_i`; it lives where the rows live.
+
+    A block may remember a factorisation or its last solution to go faster. Its answers must not depend on what it
+    remembers: a block lost with its worker is built again from the rows.
+
+    Parameters
+    ----------
+    A : ndarray of shape (m, n)
+        Rows of the data, finite float64.
+    b : ndarray of shape (m,)
+        Targets or labels.
+    """
+
+    def __init__(self, A: np.ndarray, b: np.ndarray) -> None:
+        self.A, self.b = A, b
+
+    @abstractmethod
+    def prox(self, v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
+        r"""Return :math:`x = \arg\min_x f_i(x) + \frac{1}{2}\sum_j w_j (x_j - v_j)^2` and :math:`f_i(x)`."""
+
+    @abstractmethod
+    def loss_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        r"""Return :math:`f_i(x)` and :math:`\nabla f_i(x)`, computed from the rows."""
+
+    @abstractmethod
+    def curvature(self) -> np.ndarray:
+        r"""Return the diagonal of the Hessian of :math:`f_i`, or a bound: it sets the weights of the columns."""
+
+    def __sizeof__(self) -> int:
+        # Dask moves what looks small, and a plain object looks like 50 bytes. Say how large the arrays are.
+        arrays = [value for value in vars(self).values() if isinstance(value, np.ndarray)]
+        return object.__sizeof__(self) + sum(array.nbytes for array in arrays)
+
+
+class LeastSquaresBlock(Block):
+    r"""A block with :math:`f_i(x) = \frac{1}{2}\|A_i x - b_i\|_2^2`.
+
+    Each rho costs one Cholesky factorisation: of :math:`A_i^\top A_i + W`, or, when the block has fewer rows than
+    columns, of the smaller :math:`A_i W^{-1} A_i^\top + I`, with W = diag(w). A step then costs two triangular solves.
+
+    Parameters
+    ----------
+    A : ndarray of shape (m, n)
+        Rows of the data.
+    b : ndarray of shape (m,)
+        Targets.
+    """
+
+    def __init__(self, A: np.ndarray, b: np.ndarray) -> None:
+        super().__init__(A, b)
+        self.fat = A.shape[0] < A.shape[1]
+        self.Atb = A.T @ b
+        self.AtA = None if self.fat else A.T @ A
+        self._factored: tuple[bytes, Any] = (b"", None)
+
+    def prox(self, v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
+        r"""Return :math:`v + (A^\top A + W)^{-1} A^\top (b - A v)` and the loss there."""
+        factor = self._factor(w)
+        if self.AtA is None:  # (A'A + W)^{-1} A' = W^{-1} A' (A W^{-1} A' + I)^{-1}
+            x = v + self.A.T @ cho_solve(factor, self.b - self.A @ v) / w
+            return x, _half_square(self.A @ x - self.b)
+        x = v + cho_solve(factor, self.Atb - self.AtA @ v)
+        return x, float(x @ (self.AtA @ x) / 2 - x @ self.Atb + _half_square(self.b))
+
+    def _factor(self, w: np.ndarray) -> Any:
+        key = w.tobytes()
+        if self._factored[0] != key:
+            self._factored = key, _factor_hessian(self.A, w, self.AtA)
+        return self._factored[1]
+
+    def loss_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        r"""Return :math:`\frac{1}{2}\|r\|_2^2` and :math:`A^\top r` with :math:`r = A x - b`."""
+        r = self.A @ x - self.b
+        return _half_square(r), self.A.T @ r
+
+    def curvature(self) -> np.ndarray:
+        r"""Return the diagonal of :math:`A^\top A`."""
+        return _square_columns(self.A)
+
+
+class SquaredHingeBlock(Block):
+    r"""A block with :math:`f_i(w) = K \sum_j \max(0, 1 - b_j\, a_j^\top w)^2`, the :math:`a_j` being the rows.
+
+    The loss is quadratic between the hinges. Newton's method with a line search finds the right piece in a few
+    steps and is then exact. The Cholesky factor is kept as long as the same rows violate the margin.
+
+    Parameters
+    ----------
+    A : ndarray of shape (m, n)
+        Rows of the data.
+    b : ndarray of shape (m,)
+        Labels, -1 or +1.
+    K : float
+        Weight of the loss.
+    """
+
+    def __init__(self, A: np.ndarray, b: np.ndarray, K: float) -> None:
+        super().__init__(A, b)
+        self.K = K
+        self._last: np.ndarray | None = None
+        self._piece: tuple[tuple[bytes, bytes], np.ndarray, Any] | None = None
+
+    def prox(self, v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
+        r"""Return the proximal point of v, by Newton's method from the last one, and the loss there."""
+        x = v if self._last is None else self._last
+        slack = self._slack(x)
+        for _ in range(_NEWTON_STEPS):
+            active = slack > 0
+            from_loss, from_v = self._gradient(slack), w * (x - v)
+            gradient = from_loss + from_v
+            if _norm(gradient) <= 1e-14 * (_norm(from_loss) + _norm(from_v)):
+                break
+            d = -self._solve_hessian(active, w, gradient)
+            t = self._step_length(slack, x - v, d, w, gradient @ d)
+            x = x + t * d
+            slack = self._slack(x)
+            if t == 1 and np.array_equal(slack > 0, active):
+                break  # a full step inside one quadratic piece ends at the minimum
+        self._last = x
+        return x, self._loss(slack)
+
+    def loss_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        r"""Return :math:`K \|\xi\|_2^2` and :math:`-2K A^\top (b \xi)` with :math:`\xi = (1 - b \, A x)_+`."""
+        slack = self._slack(x)
+        return self._loss(slack), self._gradient(slack)
+
+    def curvature(self) -> np.ndarray:
+        r"""Return the diagonal of :math:`2K A^\top A`, the Hessian where every row violates the margin."""
+        return 2 * self.K * _square_columns(self.A)
+
+    def _slack(self, x: np.ndarray) -> np.ndarray:
+        return 1 - self.b * (self.A @ x)
+
+    def _loss(self, slack: np.ndarray) -> float:
+        return 2 * self.K * _half_square(np.maximum(slack, 0))
+
+    def _gradient(self, slack: np.ndarray) -> np.ndarray:
+        return -2 * self.K * (self.A.T @ (self.b * np.maximum(slack, 0)))
+
+    def _solve_hessian(self, active: np.ndarray, w: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Return H^{-1} q with H = 2K A_I'A_I + W, where I are the active rows."""
+        key = active.tobytes(), w.tobytes()
+        if self._piece is None or self._piece[0] != key:
+            A_I = np.sqrt(2 * self.K) * self.A[active]
+            fat = A_I.shape[0] < A_I.shape[1]
+            factor = _factor_hessian(A_I, w, None if fat else A_I.T @ A_I)
+            self._piece = key, (A_I if fat else A_I[:0]), factor
+        _, A_I, factor = self._piece
+        if A_I.shape[0]:  # the matrix inversion lemma
+            return (q - A_I.T @ cho_solve(factor, A_I @ (q / w))) / w
+        return cho_solve(factor, q) if active.any() else q / w
+
+    def _step_length(
+        self, slack: np.ndarray, from_v: np.ndarray, d: np.ndarray, w: np.ndarray, slope: float
+    ) -> float:
+        """Halve t from 1 until the step along d decreases the proximal objective enough."""
+        change = -self.b * (self.A @ d)
+
+        def objective(t: float) -> float:
+            return self._loss(slack + t * change) + _half_square(np.sqrt(w) * (from_v + t * d))
+
+        t, start = 1.0, objective(0.0)
+        rounding = 4 * np.finfo(float).eps * start
+        while objective(t) > start + 1e-4 * t * slope + rounding and t > 1e-10:
+            t /= 2
+        return t
+
+
+def _factor_hessian(A: np.ndarray, w: np.ndarray, AtA: np.ndarray | None) -> Any:
+    """Return the Cholesky factor of A'A + W or, when A'A is not given, of A W^{-1} A' + I."""
+    H = (A / w) @ A.T + np.eye(A.shape[0]) if AtA is None else AtA + np.diag(w)
+    try:
+        return cho_factor(H, lower=True)
+    except LinAlgError as error:
+        raise ValueError(
+            f"rho is too small for a block with {A.shape[0]} rows and {A.shape[1]} columns: "
+            "its Hessian plus rho is not positive definite in floating point"
+        ) from error
+
+
+def _square_columns(A: np.ndarray) -> np.ndarray:
+    return np.einsum("ij,ij->j", A, A)
+
+
+# Objectives: the block's loss and the central penalty.
+
+
+class ConsensusObjective(ABC):
+    r"""A loss for the blocks and a penalty g for the centre: :math:`\sum_i f_i(x) + g(x)`.
+
+    Objectives are small frozen objects; they travel to the workers. Set ``separable = False`` in a subclass whose
+    penalty is not a sum over coordinates (a norm of groups, say): all columns then get the same weight.
+
+    Examples
+    --------
+    Least squares with :math:`x \ge 0`, a penalty that is not in this module. Its proximal operator is the projection.
+
+    >>> import numpy as np
+    >>> from companion.admm.consensus import ConsensusObjective, LeastSquaresBlock, consensus
+    >>> class NonnegativeLeastSquares(ConsensusObjective):
+    ...     def block(self, A, b):
+    ...         return LeastSquaresBlock(A, b)
+    ...     def penalty(self, z):
+    ...         return 0.0 if (z >= 0).all() else np.inf
+    ...     def penalty_prox(self, v, t):
+    ...         return np.maximum(v, 0)
+    ...     def penalty_conjugate(self, s):
+    ...         return 0.0 if (s <= 1e-9).all() else np.inf
+    >>> rows = [(np.array([[1.0, 2.0], [3.0, 4.0]]), [1.0, 1.0]), (np.array([[1.0, 0.0]]), [0.0])]
+    >>> print(consensus(rows, NonnegativeLeastSquares()).z.round(4))
+    [0.  0.3]
+    """
+
+    separable = True
+
+    @abstractmethod
+    def block(self, A: np.ndarray, b: np.ndarray) -> Block:
+        """Return the block that holds these rows, or raise if b does not fit the loss."""
+
+    @abstractmethod
+    def penalty(self, z: np.ndarray) -> float:
+        """Return g(z)."""
+
+    @abstractmethod
+    def penalty_prox(self, v: np.ndarray, t: Any) -> np.ndarray:
+        r"""Return :math:`\arg\min_z g(z) + \sum_j (z_j - v_j)^2 / (2 t_j)`.
+
+        The step t is a vector if the penalty is separable, and a number otherwise.
+        """
+
+    def penalty_conjugate(self, s: np.ndarray) -> float:
+        r"""Return :math:`g^*(s) = \sup_z s^\top z - g(z)`.
+
+        The default, infinity, is always an upper bound: the certificate then has an infinite gap and proves nothing.
+        """
+        return np.inf
+
+    def dual_value(self, z: np.ndarray, loss: float, gradient: np.ndarray) -> float:
+        r"""Return a lower bound of the minimum, from the loss and its gradient at z, summed over the blocks.
+
+        It is the value :math:`f(z) - z^\top \nabla f(z) - g^*(-\nabla f(z))` of the Fenchel dual.
+        """
+        return loss - z @ gradient - self.penalty_conjugate(-gradient)
+
+
+@dataclass(frozen=True)
+class RidgeObjective(ConsensusObjective):
+    r"""Ridge regression: :math:`\frac{1}{2}\|A x - b\|_2^2 + \frac{K}{2}\|x\|_2^2`.
+
+    Parameters
+    ----------
+    K : float
+        Weight of the penalty, > 0. The minimiser is that of the text's :math:`\|b - Ax\|_2^2 + K\|x\|_2^2`.
+
+    Notes
+    -----
+    Source: Section 19.1, program (RR1) without intercept.
+    """
+
+    K: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "K", as_scalar(self.K, "K", above=0))
+
+    def block(self, A: np.ndarray, b: np.ndarray) -> Block:
+        """Return a least squares block."""
+        return LeastSquaresBlock(A, b)
+
+    def penalty(self, z: np.ndarray) -> float:
+        r"""Return :math:`(K/2)\|z\|_2^2`."""
+        return self.K * _half_square(z)
+
+    def penalty_prox(self, v: np.ndarray, t: Any) -> np.ndarray:
+        """Return v / (1 + K t)."""
+        return v / (1 + self.K * t)
+
+    def penalty_conjugate(self, s: np.ndarray) -> float:
+        r"""Return :math:`\|s\|_2^2 / (2K)`."""
+        return _half_square(s) / self.K
+
+
+@dataclass(frozen=True)
+class LassoObjective(ConsensusObjective):
+    r"""Lasso: :math:`\frac{1}{2}\|A x - b\|_2^2 + \tau\|x\|_1`.
+
+    Parameters
+    ----------
+    tau : float
+        Weight of the penalty, > 0.
+
+    Notes
+    -----
+    Source: Section 16.8, problem (3); Section 19.4, program (lasso1).
+    """
+
+    tau: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tau", as_scalar(self.tau, "tau", above=0))
+
+    def block(self, A: np.ndarray, b: np.ndarray) -> Block:
+        """Return a least squares block."""
+        return LeastSquaresBlock(A, b)
+
+    def penalty(self, z: np.ndarray) -> float:
+        r"""Return :math:`\tau\|z\|_1`."""
+        return self.tau * float(np.abs(z).sum())
+
+    def penalty_prox(self, v: np.ndarray, t: Any) -> np.ndarray:
+        r"""Return the soft thresholding :math:`S_{\tau t}(v)`."""
+        return soft_threshold(v, self.tau * t)
+
+    def dual_value(self, z: np.ndarray, loss: float, gradient: np.ndarray) -> float:
+        r"""Return the best dual value among the multiples of the residual.
+
+        The dual is :math:`\max -\frac{1}{2}\|\theta\|_2^2 - b^\top\theta` subject to
+        :math:`\|A^\top\theta\|_\infty \le \tau`. The residual :math:`r = Az - b` solves it up to a scale s near 1.
+        With f the loss at z, :math:`\|r\|_2^2 = 2f` and :math:`b^\top r = z^\top\nabla f - 2f`, so that the value
+        at :math:`s r` is :math:`-s^2 f - s (z^\top\nabla f - 2f)`: no block need send more than its gradient.
+        """
+        if loss == 0:
+            return 0.0
+        slope = 2 * loss - z @ gradient
+        largest = self.tau / max(float(np.abs(gradient).max()), np.finfo(float).tiny)
+        s = np.clip(slope / (2 * loss), -largest, largest)
+        return float(s * slope - s**2 * loss)
+
+
+@dataclass(frozen=True)
+class SquaredHingeObjective(ConsensusObjective):
+    r"""Linear l2-SVM: :math:`\frac{1}{2}\|w\|_2^2 + K \sum_j \max(0, 1 - b_j\, a_j^\top w)^2` with labels +-1.
+
+    There is no intercept; a column of ones in every block adds one, which is then penalised with w.
+
+    Parameters
+    ----------
+    K : float
+        Weight of the loss, > 0 (``C`` of scikit-learn's ``LinearSVC``).
+
+    Notes
+    -----
+    Section 18.13 squares the slacks too: program (SVM_s4) has this loss, with the margin as a variable.
+    """
+
+    K: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "K", as_scalar(self.K, "K", above=0))
+
+    def block(self, A: np.ndarray, b: np.ndarray) -> Block:
+        """Return a squared hinge block; the labels must be -1 or +1."""
+        strange = b[np.abs(b) != 1]
+        if strange.size:
+            raise ValueError(f"labels must be -1 or +1, got {strange[0]:g}")
+        return SquaredHingeBlock(A, b, self.K)
+
+    def penalty(self, z: np.ndarray) -> float:
+        r"""Return :math:`\frac{1}{2}\|z\|_2^2`."""
+        return _half_square(z)
+
+    def penalty_prox(self, v: np.ndarray, t: Any) -> np.ndarray:
+        """Return v / (1 + t)."""
+        return v / (1 + t)
+
+    def penalty_conjugate(self, s: np.ndarray) -> float:
+        r"""Return :math:`\frac{1}{2}\|s\|_2^2`."""
+        return _half_square(s)
+
+
+# The solver.
+
+
+def consensus(
+    blocks: Any,
+    objective: ConsensusObjective,
+    *,
+    rho: float = 1.0,
+    relaxation: float = 1.0,
+    adaptive: bool = True,
+    tol_abs: float = 1e-9,
+    tol_rel: float = 1e-9,
+    max_iter: int = 10_000,
+    client: Any = None,
+    worker_timeout: float = 60.0,
+    callback: Callable[[Iterate], Any] | None = None,
+    progress: bool = False,
+) -> ADMMResult:
+    r"""Minimise :math:`\sum_i f_i(x) + g(x)`, each loss :math:`f_i` made from its own block of rows.
+
+    The rows stay where they are. In each iteration a block receives two vectors of length n and returns one:
+
+    .. math::
+
+        x_i^{k+1} &= \arg\min_{x_i} f_i(x_i) + (\rho/2)\|x_i - z^k + u_i^k\|_D^2 \quad\text{(at block i)} \\
+        z^{k+1} &= \arg\min_z g(z) + (N\rho/2)\bigl\|z - \tfrac{1}{N}\sum_i (x_i^{k+1} + u_i^k)\bigr\|_D^2 \\
+        u_i^{k+1} &= u_i^k + x_i^{k+1} - z^{k+1},
+
+    where :math:`\|v\|_D^2 = \sum_j d_j v_j^2` and :math:`d_j` is the curvature of the :math:`f_i` along column j,
+    averaged over the blocks.
+
+    Parameters
+    ----------
+    blocks : list of pairs (A_i, b_i), list of lazy pairs, or pair of dask arrays
+        The rows: `A_i` of shape (m_i, n), `b_i` of shape (m_i,), every block with at least one row. In one process
+        these are arrays. With a `client` they can also be ``dask.delayed`` objects or futures, for a pair as a whole
+        or for its two members, or the tuple ``(A, b)`` of two dask arrays, A chunked by rows only; one chunk is one
+        block. Arrays with unknown lengths, as from a dask DataFrame's ``to_dask_array()``, are accepted.
+    objective : ConsensusObjective
+        :class:`RidgeObjective`, :class:`LassoObjective`, :class:`SquaredHingeObjective` or your own.
+    rho : float
+        Penalty parameter at the start, > 0, in units of the curvature: 1 fits most data.
+    relaxation : float
+        Over-relaxation in (0, 2), see :func:`companion.admm.admm`.
+    adaptive : bool
+        Whether rho is balanced on the way. Each new rho costs one factorisation per block.
+    tol_abs, tol_rel : float
+        Tolerances of the stopping rule of :func:`companion.admm.admm`.
+    max_iter : int
+        Largest number of iterations.
+    client : dask.distributed.Client, optional
+        Where the blocks live; this process by default. The workers need this package installed.
+    worker_timeout : float
+        Seconds to wait when the cluster has no worker at all, before the run fails.
+    callback : callable, optional
+        Called with an :class:`~companion.admm.splitting.Iterate` after each iteration, with x and u the stacks of
+        all :math:`x_i` and :math:`\sqrt{d} \, u_i`; the run stops when it returns True.
+    progress : bool
+        Whether a progress bar is shown.
+
+    Returns
+    -------
+    ADMMResult
+        `z` of shape (n,) is the answer. `x` and `u` of shape (N, n) have one row per block; :math:`\rho u_i` is the
+        multiplier of :math:`x_i = z`, which is :math:`-\nabla f_i(x_i)`. `objective` is :math:`\sum_i f_i(z) + g(z)`,
+        computed from the rows; in `history` it has :math:`f_i(x_i)`. `certificate` has the disagreement of the
+        :math:`x_i` with z, the length of a proximal gradient step from z, and the duality gap, from one last sum over
+        the blocks. Its complementarity is 0: the dual point is made from z.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When `max_iter` is reached.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there is no block, a block is empty or not a pair, the blocks have different numbers of columns, an entry
+        is not finite, or b does not fit the objective. The message names the block.
+    ImportError
+        If `client` is given and ``dask.distributed`` is not installed.
+    RuntimeError
+        If the cluster is gone, has had no worker for `worker_timeout` seconds, or lost a block that it cannot
+        compute again.
+
+    Notes
+    -----
+    Source: named at the end of Section 16.8; Boyd et al. (2010), Sections 7.1 and 8.2.
+
+    **Losing a worker.** The calling process keeps everything that changes: z, the :math:`x_i`, the :math:`u_i`. A
+    worker keeps only what follows from the rows: the block, its factorisation, a starting point for Newton's method. A
+    block is an ordinary dask future, so that dask computes it again, from its source, on another worker when its
+    worker dies; the interrupted step is repeated there, and the run goes on as if nothing had happened. Actors would
+    be lost with their worker. So are futures made by ``client.scatter``: give ``dask.delayed`` loaders instead.
+    Arrays of this process are sent once, and the scheduler keeps them so that it can send them again; for large
+    data let the workers load their own rows.
+
+    Examples
+    --------
+    The lasso with ten rows in two blocks of unequal size.
+
+    >>> import numpy as np
+    >>> from companion.admm.consensus import LassoObjective, consensus
+    >>> A = np.vander(np.linspace(-1, 1, 10), 4, increasing=True)
+    >>> b = A @ np.array([1.0, 0.0, -2.0, 0.0])
+    >>> result = consensus([(A[:3], b[:3]), (A[3:], b[3:])], LassoObjective(tau=0.1))
+    >>> print(result.z.round(4) + 0.0)
+    [ 0.9455  0.     -1.8907  0.    ]
+    >>> result.converged, result.certificate.ok
+    (True, True)
+    """
+    if not isinstance(objective, ConsensusObjective):
+        raise TypeError(
+            "objective must be a ConsensusObjective such as LassoObjective(tau=0.1), "
+            f"got {type(objective).__name__}"
+        )
+    rows = _as_list(blocks)
+    if client is None:
+        each = _InProcess(rows, objective).each
+    else:
+        each = _OnCluster(rows, objective, client, worker_timeout).each
+    d = _column_weights(each("curvature"), objective.separable)
+    root, N, n = np.sqrt(d), len(rows), d.size
+    losses: Sequence[float] = [np.nan] * N
+
+    def x_update(v: np.ndarray, rho: float) -> np.ndarray:
+        nonlocal losses
+        xs, losses = zip(*each("prox", v.reshape(N, n) / root, [rho * d] * N))
+        return np.concatenate(xs)
+
+    def z_update(v: np.ndarray, rho: float) -> np.ndarray:
+        t = 1 / (N * rho * d)
+        v = -v.reshape(N, n).mean(axis=0) / root
+        return objective.penalty_prox(v, t if objective.separable else float(t[0]))
+
+    def weigh(x: np.ndarray) -> np.ndarray:
+        return (x.reshape(N, n) * root).ravel()
+
+    def sum_blocks(y: np.ndarray) -> np.ndarray:
+        return root * y.reshape(N, n).sum(axis=0)
+
+    result = admm(
+        x_update,
+        z_update,
+        A=LinearOperator((N * n, N * n), matvec=weigh, rmatvec=weigh, dtype=float),
+        B=LinearOperator(
+            (N * n, n),
+            matvec=lambda z: -weigh(np.tile(z, N)),
+            rmatvec=lambda y: -sum_blocks(y),
+            dtype=float,
+        ),
+        c=np.zeros(N * n),
+        rho=rho,
+        relaxation=relaxation,
+        adaptive=adaptive,
+        mu=5.0,
+        tol_abs=tol_abs,
+        tol_rel=tol_rel,
+        max_iter=max_iter,
+        objective=lambda x, z: sum(losses) + objective.penalty(z),
+        callback=callback,
+        progress=progress,
+    )
+    x, z = result.x.reshape(N, n), result.z
+    losses, gradients = zip(*each("loss_and_gradient", [z] * N))
+    certificate = _certify(objective, x, z, sum(losses), np.array(gradients), d)
+    return replace(
+        result,
+        x=x,
+        u=root * result.u.reshape(N, n),
+        objective=float(sum(losses) + objective.penalty(z)),
+        certificate=certificate,
+    )
+
+
+def _column_weights(curvatures: list[np.ndarray], separable: bool) -> np.ndarray:
+    """Return the mean curvature of each column; where there is none, and without separability, one for all."""
+    for i, curvature in enumerate(curvatures):
+        if curvature.size != curvatures[0].size:
+            raise ValueError(
+                "all blocks must have the same number of columns, "
+                f"got {curvatures[0].size} in blocks[0] and {curvature.size} in blocks[{i}]"
+            )
+    d = np.mean(curvatures, axis=0)
+    average = d[d > 0].mean() if (d > 0).any() else 1.0
+    return np.where(d > 0, d, average) if separable else np.full(d.size, average)
+
+
+def _certify(
+    objective: ConsensusObjective,
+    x: np.ndarray,
+    z: np.ndarray,
+    loss: float,
+    gradients: np.ndarray,
+    d: np.ndarray,
+) -> Certificate:
+    """Return how far the copies differ, z is from stationary, and the objective is from its lower bound."""
+    gradient, t = gradients.sum(axis=0), 1 / (len(x) * d)
+    step = z - objective.penalty_prox(z - t * gradient, t if objective.separable else float(t[0]))
+    primal, dual = loss + objective.penalty(z), objective.dual_value(z, loss, gradient)
+    root = np.sqrt(d)
+    length = max(
+        np.abs(root * z).max(), np.abs(gradients / root).max()
+    )  # not 0 when z = 0 is the solution
+    return Certificate(
+        primal_residual=_relative(np.abs(root * (x - z)).max(), length),
+        dual_residual=_relative(np.abs(root * step).max(), length),
+        complementarity=0.0,
+        gap=_relative(max(primal - dual, 0.0), max(abs(primal), abs(dual))),
+        tolerance=_CERTIFICATE_TOLERANCE,
+    )
+
+
+# Where the blocks live. `each(method, ...)` calls a method of every block, the j-th block with the j-th arguments.
+
+
+class _InProcess:
+    """Blocks in this process."""
+
+    def __init__(self, rows: list[Any], objective: ConsensusObjective) -> None:
+        if any(_is_lazy(part) for pair in rows for part in pair):
+            raise TypeError(
+                "blocks holds dask objects; say where they run with "
+                "client=dask.distributed.Client(...)"
+            )
+        self.blocks = [_build(objective, i, *pair) for i, pair in enumerate(rows)]
+
+    def each(self, method: str, *arguments: Sequence[Any]) -> list[Any]:
+        return [_call(block, method, *own) for block, *own in zip(self.blocks, *arguments)]
+
+
+class _OnCluster:
+    """Blocks as futures on the workers of a dask cluster; the tasks go where the blocks are."""
+
+    def __init__(
+        self, rows: list[Any], objective: ConsensusObjective, client: Any, worker_timeout: float
+    ) -> None:
+        try:
+            from dask import delayed
+            from distributed import Client
+        except ImportError as error:
+            raise ImportError(
+                "consensus(..., client=...) needs Dask, which is optional: "
+                "pip install 'companion[distributed]', or pip install 'dask[array]' distributed"
+            ) from error
+        if not isinstance(client, Client) or client.asynchronous:
+            raise TypeError(
+                "client must be a synchronous dask.distributed.Client, "
+                f"got {'an asynchronous one' if isinstance(client, Client) else type(client)}"
+            )
+        self.client = client
+        self.worker_timeout = as_scalar(worker_timeout, "worker_timeout", above=0)
+        build = delayed(_build, pure=False)
+        with self._naming_a_lost_scheduler():
+            self.blocks = client.compute(
+                [build(objective, i, *pair) for i, pair in enumerate(rows)]
+            )
+
+    def each(self, method: str, *arguments: Sequence[Any]) -> list[Any]:
+        # One name per call: after many tasks under one name the scheduler would take them for a source of
+        # data, and spread them over the workers without regard to where their blocks are.
+        name = f"{method}-{uuid.uuid4().hex}"
+        N = len(self.blocks)
+        with self._naming_a_lost_scheduler():
+            futures = self.client.map(
+                _call,
+                self.blocks,
+                [method] * N,
+                *arguments,
+                key=[(name, i) for i in range(N)],
+                pure=False,
+            )
+            return self._gather(futures)
+
+    def _gather(self, futures: list[Any]) -> list[Any]:
+        """Wait for the results; fail, with the reason, when they cannot come any more."""
+        from distributed import KilledWorker
+
+        async def gather() -> list[Any]:
+            return await self.client.gather(futures, asynchronous=True)
+
+        last_seen = time.monotonic()
+        while True:
+            try:
+                return self.client.sync(gather, callback_timeout=_POLL_SECONDS)
+            except TimeoutError:
+                if any(future.status == "error" for future in futures):
+                    raise  # a block's own time-out, not ours
+            except CancelledError as error:
+                raise RuntimeError(
+                    "a block was lost with its worker and dask has no recipe to compute it again: "
+                    "client.scatter leaves none; give blocks as dask.delayed loaders or as arrays"
+                ) from error
+            except KilledWorker as error:
+                raise RuntimeError(
+                    f"the workers that ran {error.task} died again and again; "
+                    "does a block fit into the memory of a worker?"
+                ) from error
+            if self.client.nthreads():
+                last_seen = time.monotonic()
+            elif time.monotonic() - last_seen >= self.worker_timeout:
+                raise RuntimeError(
+                    f"the cluster has had no worker for worker_timeout = {self.worker_timeout:g} s"
+                )
+
+    @contextmanager
+    def _naming_a_lost_scheduler(self) -> Iterator[None]:
+        """Turn whatever a lost connection raises into an error that says so."""
+        try:
+            yield
+        except Exception as error:
+            if self.client.status == "running":
+                raise
+            raise RuntimeError(
+                "the connection to the cluster's scheduler is lost "
+                f"(the client's status is {self.client.status!r})"
+            ) from error
+
+
+def _call(block: Block, method: str, *arguments: Any) -> Any:
+    return getattr(block, method)(*arguments)
+
+
+def _build(objective: ConsensusObjective, i: int, *pair: Any) -> Block:
+    """Return block i, from its two arrays or from the pair of them, after all checks."""
+    if len(pair) == 1:
+        pair = pair[0]
+        if not _is_pair(pair):
+            raise TypeError(f"blocks[{i}] must give a pair (A, b), got {type(pair).__name__}")
+    A = as_matrix(pair[0], f"A of blocks[{i}]")
+    if not A.size:
+        raise ValueError(f"A of blocks[{i}] is empty, its shape is {A.shape}; leave the block out")
+    b = as_vector(pair[1], f"b of blocks[{i}]", A.shape[0])
+    try:
+        return objective.block(A, b)
+    except ValueError as error:
+        raise ValueError(f"blocks[{i}]: {error}") from error
+
+
+def _as_list(blocks: Any) -> list[tuple[Any, ...]]:
+    """Return one tuple per block: (A_i, b_i), or one lazy object that will be the pair."""
+    if _is_pair(blocks) and all(hasattr(type(part), "to_delayed") for part in blocks):
+        return _chunks(*blocks)
+    if isinstance(blocks, np.ndarray) or not isinstance(blocks, Sequence):
+        raise TypeError(f"blocks must be a list of pairs (A_i, b_i), got {type(blocks).__name__}")
+    if not blocks:
+        raise ValueError("blocks must hold at least one pair (A_i, b_i), got none")
+    for i, item in enumerate(blocks):
+        if not (_is_pair(item) or _is_lazy(item)):
+            raise TypeError(
+                f"blocks must be a list of pairs (A_i, b_i); blocks[{i}] is of type "
+                f"{type(item).__name__}. For a single block write [(A, b)]"
+            )
+    return [tuple(item) if _is_pair(item) else (item,) for item in blocks]
+
+
+def _chunks(A: Any, b: Any) -> list[tuple[Any, ...]]:
+    """Return the row chunks of two dask arrays as pairs of delayed objects."""
+    for part in (A, b):
+        if not hasattr(part, "chunks"):
+            raise TypeError(
+                f"A and b must be dask arrays, got {type(part).__name__}; "
+                "use to_dask_array() on a dask DataFrame"
+            )
+    if A.ndim != 2 or b.ndim != 1:
+        raise ValueError(
+            f"A must be a matrix and b a vector, got arrays of {A.ndim} and {b.ndim} dimensions"
+        )
+    if A.numblocks[1] != 1:
+        raise ValueError(
+            f"A must be chunked by rows only, got {A.numblocks[1]} chunks of columns; "
+            "use A.rechunk({1: -1})"
+        )
+    known = not (np.isnan(A.shape[0]) or np.isnan(b.shape[0]))
+    if A.chunks[0] != b.chunks[0] if known else A.numblocks[0] != b.numblocks[0]:
+        raise ValueError(
+            f"A and b must have the same row chunks, got {A.chunks[0]} and {b.chunks[0]}; "
+            "use b.rechunk(A.chunks[0])"
+        )
+    return list(zip(A.to_delayed().ravel(), b.to_delayed()))
+
+
+def _is_pair(item: Any) -> bool:
+    return isinstance(item, (tuple, list)) and len(item) == 2
+
+
+def _is_lazy(item: Any) -> bool:
+    """Whether this is a dask collection or a future, told without importing dask."""
+    return hasattr(type(item), "__dask_graph__") or type(item).__module__.startswith("distributed.")
+
+
+def _norm(v: np.ndarray) -> float:
+    return float(np.linalg.norm(v))
+
+
+def _half_square(v: np.ndarray) -> float:
+    return float(v @ v) / 2
+
+
+def _relative(value: float, scale: float) -> float:
+    if value == 0:
+        return 0.0
+    return float(value / scale) if scale > 0 and np.isfinite(value) else np.inf
