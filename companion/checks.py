@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-__all__ = ["as_array", "as_matrix", "as_scalar", "as_symmetric", "as_vector", "check_count"]
+__all__ = [
+    "as_array",
+    "as_matrix",
+    "as_scalar",
+    "as_schedule",
+    "as_symmetric",
+    "as_vector",
+    "check_count",
+]
 
 
 def _as_float_array(value: Any, name: str) -> np.ndarray:
@@ -158,6 +167,24 @@ def as_scalar(
     if not inside:
         raise ValueError(f"{name} must be {accepted}, got {value!r}")
     return number
+
+
+def as_schedule(value: Any, name: str, **accepted: float) -> Callable[[int], float]:
+    """Make a constant or a function of ``k = 0, 1, ...`` a function of k that checks its values.
+
+    Parameters
+    ----------
+    value : float or callable
+        A number, or a function that returns one for each k.
+    name : str
+        The argument's name in messages.
+    **accepted
+        The range, as for :func:`as_scalar`.
+    """
+    if callable(value):
+        return lambda k: as_scalar(value(k), f"{name}({k})", **accepted)
+    constant = as_scalar(value, name, **accepted)
+    return lambda k: constant
 
 
 def check_count(value: Any, name: str, *, at_least: int = 1) -> int:

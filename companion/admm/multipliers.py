@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from companion.checks import as_matrix, as_scalar, as_symmetric, as_vector, check_count
+from companion.checks import as_matrix, as_scalar, as_schedule, as_symmetric, as_vector, check_count
 from companion.exceptions import ConvergenceWarning, UnboundedProblemError
 from companion.results import MultiplierResult
 
@@ -115,7 +115,7 @@ def dual_ascent(
     array([ 3. ,  1. ,  0. , -0.5])
     """
     A, b, lambda0 = _problem(A, b, lambda0)
-    alpha, advice = _step_rule(step), "a smaller step may help"
+    alpha, advice = as_schedule(step, "step", above=0), "a smaller step may help"
     return _ascend(argmin, A, b, lambda0, alpha, J, 0.0, tol, max_iter, divergence, advice)
 
 
@@ -195,7 +195,7 @@ def method_of_multipliers(
     """
     A, b, lambda0 = _problem(A, b, lambda0)
     rho = as_scalar(rho, "rho", above=0)
-    alpha, advice = _step_rule(rho), "a larger rho may help"
+    alpha, advice = as_schedule(rho, "rho", above=0), "a larger rho may help"
     return _ascend(argmin, A, b, lambda0, alpha, J, rho, tol, max_iter, divergence, advice)
 
 
@@ -294,7 +294,7 @@ def dual_decomposition(
             return sum(float(J_i(u_i)) for J_i, u_i in zip(J, np.split(u, ends[:-1])))
 
     A, b, lambda0 = _problem(np.hstack(matrices), b, lambda0)
-    alpha, advice = _step_rule(step), "a smaller step may help"
+    alpha, advice = as_schedule(step, "step", above=0), "a smaller step may help"
     return _ascend(argmin, A, b, lambda0, alpha, joint, 0.0, tol, max_iter, divergence, advice)
 
 
@@ -480,14 +480,6 @@ def _problem(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     A = as_matrix(A, "A")
     return A, as_vector(b, "b", A.shape[0]), as_vector(lambda0, "lambda0", A.shape[0]).copy()
-
-
-def _step_rule(step: Step) -> Callable[[int], float]:
-    """Make a constant or a callable step the function ``k -> alpha_k``, every value checked."""
-    if callable(step):
-        return lambda k: as_scalar(step(k), f"step({k})", above=0)
-    alpha = as_scalar(step, "step", above=0)
-    return lambda k: alpha
 
 
 def _minimiser(argmin: Argmin, lambda_: np.ndarray, n: int, name: str) -> np.ndarray:

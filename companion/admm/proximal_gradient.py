@@ -1,0 +1,539 @@
+r"""Fixed-point iterations: Krasnosel'skii-Mann, proximal point, proximal gradient and its accelerated form.
+
+The minimisers of F = f + g, with f smooth and g simple, are the fixed points of the
+forward-backward map
+
+.. math:: x \mapsto \operatorname{prox}_{t g}\bigl( x - t \nabla f(x) \bigr), \qquad t > 0 .
+
+A proximal operator is a callable ``prox(v, t)``, as in :mod:`companion.admm.proximal`.
+
+Source: SP Sections 2.1 and 2.2.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from companion.admm.proximal import Prox
+from companion.checks import as_array, as_scalar, as_schedule, check_count
+from companion.exceptions import ConvergenceWarning
+from companion.results import FixedPointResult
+
+__all__ = [
+    "accelerated_proximal_gradient",
+    "estimate_lipschitz",
+    "krasnoselskii_mann",
+    "proximal_gradient",
+    "proximal_point",
+]
+
+Operator = Callable[[np.ndarray], np.ndarray]
+Function = Callable[[np.ndarray], float]
+Schedule = float | Callable[[int], float]
+Callback = Callable[[int, np.ndarray], Any]
+Update = Callable[[int, np.ndarray], tuple[np.ndarray, float, float, float]]
+
+
+def krasnoselskii_mann(
+    R: Operator,
+    x0: ArrayLike,
+    relaxation: Schedule = 0.5,
+    *,
+    tol: float = 1e-8,
+    max_iter: int = 10_000,
+    divergence: float = 1e10,
+    callback: Callback | None = None,
+) -> FixedPointResult:
+    r"""Find a fixed point of a nonexpansive map by averaging.
+
+    .. math:: x_{n+1} = (1 - \lambda_n)\, x_n + \lambda_n R x_n
+
+    Parameters
+    ----------
+    R : callable
+        Nonexpansive map: :math:`\|R x - R y\| \le \|x - y\|`. It keeps the shape of its argument.
+    x0 : array-like of any shape
+        Starting point.
+    relaxation : float or callable
+        :math:`\lambda_n \in [0, 1]`: a constant, or a function of ``n = 0, 1, ...``. Convergence
+        needs :math:`\sum_n \lambda_n (1 - \lambda_n) = \infty`.
+    tol : float
+        Stop when ``||R x - x|| <= tol * max(1, ||x||)``.
+    max_iter : int
+        Largest number of iterations.
+    divergence : float
+        Give up once x exceeds this many times ``max(1, ||x0||)`` in norm.
+    callback : callable, optional
+        ``callback(k, x)`` is called after iteration ``k = 1, 2, ...``; it stops the iteration by
+        returning True.
+
+    Returns
+    -------
+    FixedPointResult
+        ``history["residual"]`` is :math:`\|R x_n - x_n\|`, ``history["step"]`` is
+        :math:`\lambda_n`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the residual did not meet `tol`.
+
+    Notes
+    -----
+    Source: SP Theorem 2.2. The distance falls to every *fixed point* of R; the notes say to every
+    x. The residual never rises, and if p is a fixed point then
+    :math:`\|R x_n - x_n\|^2 \sum_{j \le n} \lambda_j (1 - \lambda_j) \le \|x_0 - p\|^2`.
+
+    Examples
+    --------
+    A rotation by 90 degrees turns for ever; averaged with the identity it spirals into its fixed
+    point.
+
+    >>> from companion.admm import krasnoselskii_mann
+    >>> result = krasnoselskii_mann(lambda x: x[::-1] * [-1, 1], [1.0, 0.0])
+    >>> result.converged, float(abs(result.x).max()) < 1e-7
+    (True, True)
+    """
+    relax = as_schedule(relaxation, "relaxation", at_least=0, at_most=1)
+
+    def update(n: int, x: np.ndarray) -> tuple[np.ndarray, float, float, float]:
+        d = _like(R(x), x, "R") - x
+        lambda_n = relax(n)
+        return x + lambda_n * d, _norm(d), lambda_n, _norm(x)
+
+    advice = "R may not be nonexpansive, or the relaxation too close to 0 or 1"
+    return _iterate(update, x0, None, tol, max_iter, divergence, callback, advice)
+
+
+def proximal_point(
+    prox: Prox,
+    x0: ArrayLike,
+    *,
+    step: Schedule = 1.0,
+    objective: Function | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 10_000,
+    divergence: float = 1e10,
+    callback: Callback | None = None,
+) -> FixedPointResult:
+    r"""Minimise g by the proximal minimisation algorithm.
+
+    .. math:: x^{k+1} = \operatorname{prox}_{t_k g}(x^k)
+
+    Parameters
+    ----------
+    prox : callable
+        ``prox(v, t)`` of g.
+    x0 : array-like of any shape
+        Starting point.
+    step : float or callable
+        :math:`t_k > 0`: a constant, or a function of ``k = 0, 1, ...``; their sum must be infinite.
+    objective : callable, optional
+        g, recorded in the history.
+    tol : float
+        Stop when ``||x^k - x^(k+1)|| / t_k <= tol``; this vector is a subgradient of g at
+        ``x^(k+1)``.
+    max_iter, divergence, callback
+        As for :func:`krasnoselskii_mann`.
+
+    Returns
+    -------
+    FixedPointResult
+        ``history["residual"]`` is the norm of that subgradient, ``history["step"]`` is :math:`t_k`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the residual did not meet `tol`.
+
+    Notes
+    -----
+    Source: SP Theorem 2.3 (all steps 1). For a minimiser :math:`x^*`,
+    :math:`g(x^k) - g(x^*) \le \|x^0 - x^*\|^2 / \bigl(4 \sum_{j<k} t_j\bigr)`, with equality for
+    some :math:`c |x|`.
+
+    Examples
+    --------
+    >>> from companion.admm import proximal_point, soft_threshold
+    >>> result = proximal_point(soft_threshold, [3.0, -1.5])
+    >>> result.x, result.n_iter
+    (array([0., 0.]), 4)
+    """
+    t_at = as_schedule(step, "step", above=0)
+
+    def update(k: int, x: np.ndarray) -> tuple[np.ndarray, float, float, float]:
+        t = t_at(k)
+        x_next = _like(prox(x, t), x, "prox")
+        return x_next, _norm(x - x_next) / t, t, 0.0
+
+    advice = "g may have no minimiser; otherwise a larger step may help"
+    return _iterate(update, x0, objective, tol, max_iter, divergence, callback, advice)
+
+
+def proximal_gradient(
+    gradient: Operator,
+    prox: Prox,
+    x0: ArrayLike,
+    *,
+    step: Schedule | None = None,
+    smooth: Function | None = None,
+    objective: Function | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 10_000,
+    divergence: float = 1e10,
+    callback: Callback | None = None,
+) -> FixedPointResult:
+    r"""Minimise f + g, f smooth and convex, g convex with a simple proximal operator.
+
+    .. math:: x^{k+1} = \operatorname{prox}_{t_k g}\bigl( x^k - t_k \nabla f(x^k) \bigr)
+
+    Parameters
+    ----------
+    gradient : callable
+        Gradient of f.
+    prox : callable
+        ``prox(v, t)`` of g.
+    x0 : array-like of any shape
+        Starting point.
+    step : float or callable, optional
+        :math:`t_k > 0`: a constant, or a function of ``k = 0, 1, ...``. With a Lipschitz constant L
+        of the gradient a constant step in (0, 2/L) converges. With `smooth` it is the number that
+        the line search starts from.
+    smooth : callable, optional
+        The function f. With it the step is found by backtracking: halved until
+        :math:`f(x^{k+1}) \le f(x^k) + \nabla f(x^k)^\top d + \|d\|^2 / (2t)`,
+        :math:`d = x^{k+1} - x^k`, and never raised again. L need not be known.
+    objective : callable, optional
+        f + g, recorded in the history.
+    tol : float
+        Stop when ``||x^k - x^(k+1)|| / t <= tol * max(1, ||gradient||)``.
+    max_iter, divergence, callback
+        As for :func:`krasnoselskii_mann`.
+
+    Returns
+    -------
+    FixedPointResult
+        ``history["residual"]`` is :math:`\|x^k - x^{k+1}\| / t_k`, ``history["step"]`` is
+        :math:`t_k`.
+
+    Raises
+    ------
+    ValueError
+        If neither `step` nor `smooth` is given, or if no step satisfies the line search: then
+        `gradient` is not the gradient of `smooth`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the residual did not meet `tol`, or the iterates grew without bound (a step of 2/L or
+        more).
+
+    Notes
+    -----
+    Source: SP Theorem 2.4, which allows steps in (0, 1/L) and does not say that f must be convex
+    and F have a minimiser; both are needed. With constant step :math:`t \le 1/L`,
+    :math:`F(x^k) - F(x^*) \le \|x^0 - x^*\|^2 / (2 t k)`.
+
+    Examples
+    --------
+    The lasso ``1/2 |A x - b|^2 + |x|_1`` with A = diag(2, 1), b = (3, 1); the gradient has L = 4.
+
+    >>> import numpy as np
+    >>> from companion.admm import proximal_gradient, soft_threshold
+    >>> A, b = np.diag([2.0, 1.0]), np.array([3.0, 1.0])
+    >>> result = proximal_gradient(lambda x: A.T @ (A @ x - b), soft_threshold, [0, 0], step=1 / 4)
+    >>> result.x.round(6)
+    array([1.25, 0.  ])
+    """
+    update = _forward_backward(gradient, prox, x0, lambda k: 0.0, False, step, smooth)
+    advice = "a step below 2/L, or smooth= for a line search, may help"
+    return _iterate(update, x0, objective, tol, max_iter, divergence, callback, advice)
+
+
+def accelerated_proximal_gradient(
+    gradient: Operator,
+    prox: Prox,
+    x0: ArrayLike,
+    *,
+    step: Schedule | None = None,
+    smooth: Function | None = None,
+    momentum: Schedule | None = None,
+    restart: bool = False,
+    objective: Function | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 10_000,
+    divergence: float = 1e10,
+    callback: Callback | None = None,
+) -> FixedPointResult:
+    r"""Minimise f + g as :func:`proximal_gradient` does, with an extrapolation before each step.
+
+    .. math::
+        y^{k+1} &= x^k + \omega_k (x^k - x^{k-1}), \qquad \omega_k = k / (k + 3) \\
+        x^{k+1} &= \operatorname{prox}_{t_k g}\bigl( y^{k+1} - t_k \nabla f(y^{k+1}) \bigr)
+
+    Parameters
+    ----------
+    gradient, prox, x0, smooth, objective, tol, max_iter, divergence, callback
+        As for :func:`proximal_gradient`; the residual is measured from :math:`y^{k+1}`.
+    step : float or callable, optional
+        As for :func:`proximal_gradient`, but in (0, 1/L].
+    momentum : float or callable, optional
+        :math:`\omega_k \in [0, 1]`: a constant, or a function of ``k = 0, 1, ...``; by default k /
+        (k + 3).
+    restart : bool
+        Whether to start again at k = 0 when the step points against the movement,
+        :math:`(y^{k+1} - x^{k+1})^\top (x^{k+1} - x^k) > 0`. It helps where the objective is
+        strongly convex near the solution.
+
+    Returns
+    -------
+    FixedPointResult
+        As for :func:`proximal_gradient`. The objective need not fall from one iterate to the next.
+
+    Raises
+    ------
+    ValueError
+        As for :func:`proximal_gradient`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        As for :func:`proximal_gradient`.
+
+    Notes
+    -----
+    Source: SP Theorem 2.5. With constant step :math:`t \le 1/L` (and without restart)
+    :math:`F(x^k) - F(x^*) \le 2 \|x^0 - x^*\|^2 / \bigl(t (k + 1)^2\bigr)`. The range must not be
+    widened to 2/L: on a quadratic the method diverges beyond 4/(3L).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from companion.admm import accelerated_proximal_gradient, soft_threshold
+    >>> A, b = np.diag([2.0, 1.0]), np.array([3.0, 1.0])
+    >>> result = accelerated_proximal_gradient(
+    ...     lambda x: A.T @ (A @ x - b), soft_threshold, [0, 0],
+    ...     smooth=lambda x: np.sum((A @ x - b) ** 2) / 2, restart=True)
+    >>> result.x.round(6)
+    array([1.25, 0.  ])
+    """
+    if momentum is None:
+        omega: Callable[[int], float] = lambda k: k / (k + 3)  # noqa: E731
+    else:
+        omega = as_schedule(momentum, "momentum", at_least=0, at_most=1)
+    update = _forward_backward(gradient, prox, x0, omega, restart, step, smooth)
+    advice = "a step of at most 1/L, restart=True, or smooth= for a line search may help"
+    return _iterate(update, x0, objective, tol, max_iter, divergence, callback, advice)
+
+
+def estimate_lipschitz(
+    gradient: Operator,
+    x: ArrayLike,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 500,
+    rng: np.random.Generator | None = None,
+) -> float:
+    r"""Estimate the largest eigenvalue of the Hessian at x by the power method, from gradients alone.
+
+    For a quadratic f it is the Lipschitz constant L of the gradient, for other f a local value.
+
+    Parameters
+    ----------
+    gradient : callable
+        Gradient of a convex f.
+    x : array-like of any shape
+        Where the Hessian is taken.
+    tol : float
+        Stop when the estimate changes by less than this relative amount.
+    max_iter : int
+        Largest number of gradients.
+    rng : numpy.random.Generator, optional
+        Source of the first direction; ``default_rng(0)`` by default.
+
+    Returns
+    -------
+    float
+        An estimate that is never above the true value but for rounding. Take a step a little below
+        1/L.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from companion.admm import estimate_lipschitz
+    >>> round(estimate_lipschitz(lambda x: np.array([1.0, 5.0, 2.0]) * x, np.zeros(3)), 2)
+    5.0
+    """
+    x = as_array(x, "x")
+    tol = as_scalar(tol, "tol", above=0)
+    rng = np.random.default_rng(0) if rng is None else rng
+    gradient_x = _like(gradient(x), x, "gradient")
+    d, L = rng.standard_normal(x.shape), 0.0
+    for _ in range(check_count(max_iter, "max_iter")):
+        d, L_next = _curvature(gradient, x, gradient_x, d)
+        if abs(L_next - L) <= tol * L_next:
+            return L_next
+        L = L_next
+    return L
+
+
+def _curvature(
+    gradient: Operator, x: np.ndarray, gradient_x: np.ndarray, d: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Return H d and its norm for the unit vector along d, H the Hessian at x, by a difference."""
+    h = np.sqrt(np.finfo(float).eps) * max(1.0, _norm(x))
+    Hd = (_like(gradient(x + h / _norm(d) * d), x, "gradient") - gradient_x) / h
+    return Hd, _norm(Hd)
+
+
+def _forward_backward(
+    gradient: Operator,
+    prox: Prox,
+    x0: ArrayLike,
+    omega: Callable[[int], float],
+    restart: bool,
+    step: Schedule | None,
+    smooth: Function | None,
+) -> Update:
+    """The update of both proximal gradient methods; it keeps the last point and the last step."""
+    last = as_array(x0, "x0")
+    age = 0  # iterations since the momentum was started
+    t = 0.0
+    t_at: Callable[[int], float] | None = None
+    if step is not None:
+        t_at = as_schedule(step, "step", above=0)
+    elif smooth is None:
+        raise ValueError(
+            "give a step (constant and below 2/L, L the Lipschitz constant of the gradient; see "
+            "estimate_lipschitz) or the function smooth for a line search, got neither"
+        )
+
+    def update(k: int, x: np.ndarray) -> tuple[np.ndarray, float, float, float]:
+        nonlocal last, age, t
+        y = x + omega(age) * (x - last)
+        g = _like(gradient(y), x, "gradient")
+        if t_at is not None and (k == 0 or smooth is None):
+            t = t_at(k)
+        elif k == 0:
+            t = _first_step(gradient, y, g)
+        if not np.isfinite(y - t * g).all():
+            return np.full_like(x, np.nan), np.nan, t, np.nan
+        if smooth is None:
+            x_next = _like(prox(y - t * g, t), x, "prox")
+        else:
+            x_next, t = _line_search(smooth, prox, y, g, t)
+        age = 0 if restart and np.vdot(y - x_next, x_next - x) > 0 else age + 1
+        last = x
+        return x_next, _norm(y - x_next) / t, t, _norm(g)
+
+    return update
+
+
+def _first_step(gradient: Operator, x: np.ndarray, g: np.ndarray) -> float:
+    """Return 1/L for the curvature along the gradient: at least 1 over the true L, if f is convex."""
+    if not g.any():
+        return 1.0
+    _, L = _curvature(gradient, x, g, g)
+    return 1 / L if L > 0 and np.isfinite(L) else 1.0
+
+
+def _line_search(
+    smooth: Function, prox: Prox, y: np.ndarray, g: np.ndarray, t: float
+) -> tuple[np.ndarray, float]:
+    """Halve t until the quadratic upper bound with curvature 1/t holds at the new point."""
+    f_y = float(smooth(y))
+    for _ in range(40):  # at 2^-40 of the step the comparison below is drowned by rounding
+        x = _like(prox(y - t * g, t), y, "prox")
+        d = x - y
+        f_x = float(smooth(x))
+        bound = f_y + np.vdot(g, d) + np.vdot(d, d) / (2 * t)
+        rounding = 100 * np.finfo(float).eps * (abs(f_y) + abs(f_x))
+        if np.isfinite(f_x) and f_x <= bound + rounding:
+            return x, t
+        t /= 2
+    raise ValueError(
+        f"no step down to {t:.1e} decreases smooth as its gradient says: gradient does not belong "
+        "to smooth, or smooth is not finite near the iterates"
+    )
+
+
+def _iterate(
+    update: Update,
+    x0: ArrayLike,
+    objective: Function | None,
+    tol: float,
+    max_iter: int,
+    divergence: float,
+    callback: Callback | None,
+    advice: str,
+) -> FixedPointResult:
+    """Repeat ``x, residual, step, scale = update(k, x)`` until ``residual <= tol * max(1, scale)``."""
+    x = as_array(x0, "x0").copy()
+    tol = as_scalar(tol, "tol", at_least=0)
+    bound = as_scalar(divergence, "divergence", above=1) * max(1.0, _norm(x))
+    history: dict[str, list[float]] = {"residual": [], "step": []}
+    if objective is not None:
+        history["objective"] = []
+    status = "max_iter"
+
+    for k in range(check_count(max_iter, "max_iter")):
+        with np.errstate(over="ignore", invalid="ignore"):  # reported as divergence below
+            x_next, residual, step, scale = update(k, x)
+            if not _norm(x_next) <= bound:  # also when it is NaN
+                status = "diverged"
+                break
+        x = x_next
+        history["residual"].append(residual)
+        history["step"].append(step)
+        if objective is not None:
+            history["objective"].append(float(objective(x)))
+        stop = callback is not None and callback(k + 1, x) is True
+        if residual <= tol * max(1.0, scale):
+            status = "converged"
+            break
+        if stop:
+            status = "stopped by callback"
+            break
+
+    if status == "diverged":
+        warnings.warn(
+            f"the iterates grow without bound: after {k} iterations the next one exceeds "
+            f"{bound:.1e} in norm; {advice}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    elif status == "max_iter":
+        warnings.warn(
+            f"no convergence in {max_iter} iterations: the residual is "
+            f"{history['residual'][-1]:.2e}; increase max_iter; {advice}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return FixedPointResult(
+        x=x,
+        objective=np.nan if objective is None else float(objective(x)),
+        n_iter=len(history["residual"]),
+        converged=status == "converged",
+        status=status,
+        history={name: np.array(values) for name, values in history.items()},
+    )
+
+
+def _norm(x: np.ndarray) -> float:
+    return float(np.linalg.norm(x))
+
+
+def _like(value: Any, x: np.ndarray, name: str) -> np.ndarray:
+    """Check what a function of the caller returned: real, and of the shape of x."""
+    array = np.asarray(value)
+    if array.shape != x.shape or np.iscomplexobj(array):
+        raise ValueError(
+            f"{name} must return a real array of shape {x.shape}, "
+            f"got {array.dtype} of shape {array.shape}"
+        )
+    return array.astype(np.float64, copy=False)
