@@ -1,0 +1,81 @@
+"""Two helpers for links that the book's builder lacks.
+
+Labels of theorems, definitions and algorithms: sphinx-proof keeps them to itself and asks for ``{prf:ref}``.
+Here they are entered among the labels of all pages, so that ``[text](#label)`` links every numbered item in the
+same way, as in Jupyter Book 2.
+
+Names in docstrings: a docstring of one module may name a class of another without its path. The name is linked to the
+one documented object that carries it, and left as plain text when the object exists but has no place in the
+reference. A name that exists nowhere stays an error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import Any
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.nodes import make_refnode
+from sphinx_proof.nodes import NODE_TYPES, unenumerable_node
+
+PROOF_NODES = (*NODE_TYPES.values(), unenumerable_node)
+
+
+def enter_labels(app: Sphinx, doctree: nodes.document) -> None:
+    """Enter a page's proof labels in the standard domain, and make the ids of their bodies differ."""
+    standard = app.env.get_domain("std")
+    for node in doctree.findall(lambda n: isinstance(n, PROOF_NODES)):
+        label = node["label"]
+        title = node["title"] or node["realtype"].title()
+        standard.anonlabels[label.lower()] = app.env.docname, label
+        standard.labels[label.lower()] = app.env.docname, label, title
+        for section in node.findall(nodes.section):
+            if "proof-content" in section["ids"]:
+                section["ids"] = [f"{label}-content"]
+
+
+def companion_modules() -> list[Any]:
+    """Return all modules of the package."""
+    package = importlib.import_module("companion")
+    names = [m.name for m in pkgutil.walk_packages(package.__path__, "companion.")]
+    return [package, *(importlib.import_module(name) for name in names)]
+
+
+def find_name(
+    app: Sphinx, env: BuildEnvironment, node: pending_xref, text: nodes.Element
+) -> nodes.Element | None:
+    """Resolve a Python name by its last part."""
+    if node.get("refdomain") != "py":
+        return None
+    target = node["reftarget"]
+    name = target.rsplit(".", 1)[-1]
+    documented = {
+        path: entry
+        for path, entry in env.get_domain("py").objects.items()
+        if path == name or path.endswith(f".{name}")
+    }
+    if len(documented) == 1:
+        ((path, entry),) = documented.items()
+        return make_refnode(
+            app.builder, node["refdoc"], entry.docname, entry.node_id, text, path
+        )
+    modules = companion_modules()
+    if any(
+        target in (m.__name__, name) and m.__name__.endswith(name) for m in modules
+    ) or any(
+        getattr(getattr(m, name, None), "__module__", "").startswith("companion")
+        for m in modules
+    ):
+        return text
+    return None
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the extension."""
+    app.connect("doctree-read", enter_labels)
+    app.connect("missing-reference", find_name)
+    return {"version": "2", "parallel_read_safe": True, "parallel_write_safe": True}
