@@ -1,6 +1,18 @@
 """Chapter 16: dual ascent, the method of multipliers, ADMM and proximal methods."""
 
-from companion.admm.consensus import consensus
+from companion.admm.consensus import (
+    Block,
+    ConsensusObjective,
+    LassoObjective,
+    LeastSquaresBlock,
+    RidgeObjective,
+    SquaredHingeBlock,
+    SquaredHingeObjective,
+    consensus,
+)
+from companion.admm.low_rank import (
+    LowRank,
+)
 from companion.admm.multipliers import (
     augmented_lagrangian,
     dual_ascent,
@@ -42,16 +54,32 @@ from companion.admm.proximal_gradient import (
     proximal_gradient,
     proximal_point,
 )
-from companion.admm.quadratic import LowRank, qsolve1, solve_qp
-from companion.admm.splitting import admm, convergence_inequalities, lyapunov
+from companion.admm.quadratic import (
+    qsolve1,
+    solve_qp,
+)
+from companion.admm.splitting import (
+    Iterate,
+    admm,
+    convergence_inequalities,
+    lyapunov,
+)
 from companion.results import ADMMResult, FixedPointResult, MultiplierResult, QPResult
 
 __all__ = [
     "ADMMResult",
+    "Block",
+    "ConsensusObjective",
     "FixedPointResult",
+    "Iterate",
+    "LassoObjective",
+    "LeastSquaresBlock",
     "LowRank",
     "MultiplierResult",
     "QPResult",
+    "RidgeObjective",
+    "SquaredHingeBlock",
+    "SquaredHingeObjective",
     "accelerated_proximal_gradient",
     "admm",
     "augmented_lagrangian",
