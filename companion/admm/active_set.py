@@ -15,7 +15,6 @@ __all__ = ["active_set_newton", "read_state"]
 
 LOWER, FREE, UPPER = -1, 0, 1
 
-_RIDGE = 1e-10  # added to P on the free variables, relative to trace(P)/n; refinement removes its effect
 _SIGN_TOLERANCE = 1e-12  # a multiplier or a step outside the box that is this small counts as zero
 _REFINEMENTS = 6
 
@@ -30,7 +29,13 @@ def _norm(vector: np.ndarray) -> float:
 
 
 def active_set_newton(
-    problem: BoxQP, x: np.ndarray, y: np.ndarray, state: np.ndarray, *, max_steps: int = 40
+    problem: BoxQP,
+    x: np.ndarray,
+    y: np.ndarray,
+    state: np.ndarray,
+    *,
+    ridge: float = 1e-10,
+    max_steps: int = 40,
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Solve a box-constrained quadratic program from a good guess of its active set.
 
@@ -41,6 +46,9 @@ def active_set_newton(
         A point and multipliers near the solution. Where the solution is not unique, the one found is near them.
     state : ndarray of int8
         The guess: -1 at the lower bound, 0 free, 1 at the upper bound.
+    ridge : float
+        Added to P on the free variables, in units of trace(P)/n; refinement removes its effect. The larger
+        it is, the nearer to the given point the solution stays where P is nearly singular.
     max_steps : int
         Number of systems that may be solved.
 
@@ -52,6 +60,7 @@ def active_set_newton(
     """
     x, y, state = x.copy(), y.copy(), state.copy()
     curvature = problem.mean_curvature()
+    relative_ridge = ridge
     seen: set[bytes] = set()
     for _ in range(max_steps):
         key = state.tobytes()
@@ -61,7 +70,7 @@ def active_set_newton(
         x = np.where(state == LOWER, problem.lower, np.where(state == UPPER, problem.upper, x))
         free = np.flatnonzero(state == FREE)
         g = problem.gradient(x, y)
-        ridge = _RIDGE * curvature
+        ridge = relative_ridge * curvature
         if ridge == 0.0:  # a linear program: any ridge will do that balances the two units
             ridge = (_norm(g) or 1.0) / (_norm(x) or 1.0)
         try:

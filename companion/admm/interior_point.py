@@ -8,7 +8,7 @@ linear kernels, and the fallback wherever active sets run in a circle.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,6 +59,13 @@ def _start(problem: BoxQP) -> tuple[np.ndarray, float, float]:
     return x, typical, force if force > 0.0 else 1.0
 
 
+def _room(value: np.ndarray, change: np.ndarray) -> float:
+    """Return the largest step in [0, 1] that keeps ``value + step * change`` nonnegative."""
+    if not value.size:
+        return 1.0
+    return min(1.0, 1.0 / max(float((-change / value).max()), 1e-300))
+
+
 def interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[Iterate]:
     """Yield the iterates of Mehrotra's method; stop when no progress is made.
 
@@ -68,94 +75,97 @@ def interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[Iterate]:
         With ``lower < upper`` in every entry; infinite bounds are allowed.
     max_iter : int
         Largest number of iterates.
+
+    Notes
+    -----
+    The finite bounds are kept in one list, lower ones first: slacks ``s = E x + constant`` and multipliers
+    ``z``, where E selects ``x_i`` for a lower bound and ``-x_i`` for an upper one.
     """
     q, A, b, lower, upper = problem.q, problem.A, problem.b, problem.lower, problem.upper
-    has_lower, has_upper = np.isfinite(lower), np.isfinite(upper)
-    pairs = int(has_lower.sum() + has_upper.sum())
+    has_lower, has_upper = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
+    split, pairs = has_lower.size, has_lower.size + has_upper.size
+    boxed = pairs == 2 * q.size
+
+    def select(x: np.ndarray) -> np.ndarray:
+        """E x."""
+        return np.concatenate([x, -x] if boxed else [x[has_lower], -x[has_upper]])
+
+    def spread(w: np.ndarray, sign: float = -1.0) -> np.ndarray:
+        """E'w; with ``sign=1``, the sum of both bounds' entries."""
+        if boxed:
+            return w[:split] + sign * w[split:]
+        out = np.zeros(q.size)
+        out[has_lower] = w[:split]
+        out[has_upper] += sign * w[split:]
+        return out
+
     x, typical, force = _start(problem)
-    s_l, s_u = np.where(has_lower, x - lower, 1.0), np.where(has_upper, upper - x, 1.0)
-    z_l, z_u = np.where(has_lower, force, 0.0), np.where(has_upper, force, 0.0)
     y = np.zeros(b.size)
+    s = np.concatenate([(x - lower)[has_lower], (upper - x)[has_upper]])
+    z = np.full(pairs, force)
     ridge = _REGULARISATION * max(float(problem.P.diagonal().max(initial=0.0)), force / typical)
     absA = np.abs(A)
     best, stalled = np.inf, 0
 
     for _ in range(max_iter):
         Px, Aty = problem.product(x), y @ A
-        r_dual = Px + q + Aty - z_l + z_u
+        r_dual = Px + q + Aty - spread(z)
         r_primal = A @ x - b
-        mu = float(s_l @ z_l + s_u @ z_u) / max(pairs, 1)
+        sz = s * z
+        total = float(sz.sum())
 
         slope = max(_norm(Px), _norm(q), _norm(Aty), 1e-300)
         value = max(abs(float(x @ Px)), abs(float(q @ x)), abs(float(b @ y)), 1e-300)
         row_scale = float(np.maximum(absA @ np.abs(x), np.abs(b)).max(initial=0.0)) or 1.0
         primal, dual = _norm(r_primal) / row_scale, _norm(r_dual) / slope
-        error = max(primal, dual, min(pairs * mu / value, 1.0))
+        error = max(primal, dual, min(total / value, 1.0))
         if not np.isfinite(error):
             return
-        active_lower = has_lower & (s_l * force < z_l * typical)
-        active_upper = has_upper & (s_u * force < z_u * typical)
-        both = active_lower & active_upper
-        active_lower &= ~both | (s_l <= s_u)
-        active_upper &= ~both | (s_l > s_u)
-        state = active_upper.astype(np.int8) - active_lower.astype(np.int8)
-        yield Iterate(np.clip(x, lower, upper), y, state, primal, dual, error)
+        yield Iterate(
+            np.clip(x, lower, upper), y, _guess(s, z, typical / force, spread), primal, dual, error
+        )
         stalled = 0 if error < 0.9 * best else stalled + 1
         best = min(best, error)
         if stalled >= 15 or best < 1e-15:
             return
 
-        curvature = z_l / s_l + z_u / s_u
+        curvature = spread(z / s, 1.0)
         kkt = None
         for boost in (1.0, 1e2, 1e4, 1e6):
             try:
-                kkt = factor_kkt(problem, curvature + boost * ridge)
+                kkt = factor_kkt(problem, curvature + boost * ridge, independent=True)
                 break
             except np.linalg.LinAlgError:
                 continue
         if kkt is None:
             return
 
-        def direction(c_l: np.ndarray, c_u: np.ndarray) -> tuple[np.ndarray, ...]:
-            """Newton step towards s_l z_l = s_l z_l + c_l (and u), both residuals zero."""
-            rhs = -r_dual + c_l / s_l - c_u / s_u
-            dx, dy = kkt.solve(rhs, -r_primal)
-            left = rhs - (problem.product(dx) + curvature * dx + dy @ A)
-            ddx, ddy = kkt.solve(left, -r_primal - A @ dx)
-            dx, dy = dx + ddx, dy + ddy
-            return dx, dy, (c_l - z_l * dx) / s_l, (c_u + z_u * dx) / s_u
-
-        def longest(dx: np.ndarray, dz_l: np.ndarray, dz_u: np.ndarray) -> float:
-            """Largest step in [0, 1] that keeps slacks and multipliers nonnegative."""
-            step = 1.0
-            for value, change, mask in (
-                (s_l, dx, has_lower),
-                (s_u, -dx, has_upper),
-                (z_l, dz_l, has_lower),
-                (z_u, dz_u, has_upper),
-            ):
-                falling = mask & (change < 0.0)
-                if falling.any():
-                    step = min(step, float((-value[falling] / change[falling]).min()))
-            return step
-
-        dx, dy, dz_l, dz_u = direction(-s_l * z_l, -s_u * z_u)
+        # Predictor: aim at s z = 0. It shows how far one can go, hence which mu to aim at.
+        dx, dy = kkt.solve(-r_dual - spread(z), -r_primal)
+        change = -sz
         if pairs:
-            step = longest(dx, dz_l, dz_u)
-            ahead = float(
-                ((s_l + step * dx) * (z_l + step * dz_l))[has_lower].sum()
-                + ((s_u - step * dx) * (z_u + step * dz_u))[has_upper].sum()
-            )
-            target = (max(ahead, 0.0) / (pairs * mu)) ** 3 * mu if mu > 0.0 else 0.0
-            dx, dy, dz_l, dz_u = direction(
-                np.where(has_lower, target - s_l * z_l - dx * dz_l, 0.0),
-                np.where(has_upper, target - s_u * z_u + dx * dz_u, 0.0),
-            )
-        step = longest(dx, dz_l, dz_u)
-        step = 1.0 if step == 1.0 and not pairs else min(1.0, _STEP_TO_BOUNDARY * step)
-        x = x + step * dx
-        y = y + step * dy
-        s_l = np.where(has_lower, s_l + step * dx, 1.0)
-        s_u = np.where(has_upper, s_u - step * dx, 1.0)
-        z_l = np.where(has_lower, z_l + step * dz_l, 0.0)
-        z_u = np.where(has_upper, z_u + step * dz_u, 0.0)
+            ds = select(dx)
+            dz = -z - z / s * ds
+            step = min(_room(s, ds), _room(z, dz))
+            ahead = max(float((s + step * ds) @ (z + step * dz)), 0.0)
+            change = (ahead / total) ** 3 * total / pairs - sz - ds * dz if total > 0.0 else change
+        # Corrector: aim at s z = mu, with the second-order term; one refinement of the linear system.
+        rhs = spread(change / s) - r_dual
+        dx, dy = kkt.solve(rhs, -r_primal)
+        left = rhs - (problem.product(dx) + curvature * dx + dy @ A)
+        ddx, ddy = kkt.solve(left, -r_primal - A @ dx)
+        dx, dy = dx + ddx, dy + ddy
+        ds = select(dx)
+        dz = (change - z * ds) / s
+        step = min(_room(s, ds), _room(z, dz))
+        if pairs:
+            step = min(1.0, _STEP_TO_BOUNDARY * step)
+        x, y, s, z = x + step * dx, y + step * dy, s + step * ds, z + step * dz
+
+
+def _guess(
+    s: np.ndarray, z: np.ndarray, unit: float, spread: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Read an active set: bounds whose slack is small beside the multiplier, in typical units."""
+    active = np.where(s < unit * z, 1.0 / np.maximum(s, 1e-300), 0.0)
+    return -np.sign(spread(active)).astype(np.int8)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.blas import dsymv, dsyrk
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from companion.admm.low_rank import LowRank
 
@@ -96,11 +96,15 @@ class FactoredKKT:
 
     Rows of A that depend on others (a row with only zeros, say) are left out: then ``null`` has
     the combinations ``t`` with ``A't = 0`` as its columns, and ``solve`` returns the multipliers
-    without a component along them.
+    without a component along them. With ``independent=True`` the rows are known to be independent.
     """
 
     def __init__(
-        self, block: _DenseBlock | _LowRankBlock, A: np.ndarray, weight: float = 0.0
+        self,
+        block: _DenseBlock | _LowRankBlock,
+        A: np.ndarray,
+        weight: float = 0.0,
+        independent: bool = False,
     ) -> None:
         self.block, self.A, self.weight = block, A, weight
         self.null: np.ndarray | None = None
@@ -111,11 +115,18 @@ class FactoredKKT:
         S = A @ self.V
         scale = np.sqrt(np.maximum(np.diagonal(S), 0.0))
         scale = np.divide(1.0, scale, out=np.zeros(k), where=scale > 0.0)
-        if k == 1:
-            values, vectors = S[0] * scale**2, np.ones((1, 1))
-        else:
-            values, vectors = np.linalg.eigh((S + S.T) * np.outer(scale, scale) / 2.0)
-        kept = values > 1e-13 * max(values[-1], 0.0)
+        S *= scale * scale[:, None]
+        if independent:
+            factor, info = dpotrf(S, lower=1)
+            if info == 0:
+                self.root = dtrtri(factor, lower=1)[0].T * scale[:, None]
+                return
+        self._leave_out_dependent_rows((S + S.T) / 2.0, scale)
+
+    def _leave_out_dependent_rows(self, S: np.ndarray, scale: np.ndarray) -> None:
+        """Find ``root`` with ``root root'`` the pseudo-inverse of the Schur complement."""
+        values, vectors = np.linalg.eigh(S) if scale.size > 1 else (S[0], np.ones((1, 1)))
+        kept = values > 1e-13 * max(float(values[-1]), 0.0)
         vectors = vectors * scale[:, None]
         self.root = vectors[:, kept] / np.sqrt(values[kept])
         if not kept.all():
@@ -123,7 +134,7 @@ class FactoredKKT:
             dependent = vectors[:, ~kept]
             dependent = dependent[:, np.abs(dependent).max(axis=0) > 0.0]
             norms = np.linalg.norm(dependent, axis=0)
-            self.null = np.hstack([np.eye(k)[:, zero_rows], dependent / norms])
+            self.null = np.hstack([np.eye(scale.size)[:, zero_rows], dependent / norms])
 
     def solve(self, r: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return ``(dx, dy)`` with ``M dx + A'dy = r`` and ``A dx = s``."""
@@ -139,6 +150,7 @@ def factor_kkt(
     shift: np.ndarray | float,
     free: np.ndarray | None = None,
     weight: float = 0.0,
+    independent: bool = False,
 ) -> FactoredKKT:
     """Factor the KKT matrix of `problem`, with `shift` added to the diagonal of P.
 
@@ -152,6 +164,8 @@ def factor_kkt(
     weight : float
         Factor P + weight A'A instead, relative to the size of A. The solution is the same, since
         A x is given, but the Schur complement stays well conditioned where P is singular.
+    independent : bool
+        Whether the rows of A are known to be independent.
 
     Raises
     ------
@@ -173,4 +187,4 @@ def factor_kkt(
             block = _LowRankBlock(P, shift, A, weight)
     else:
         block = _DenseBlock(P, shift, A, weight)
-    return FactoredKKT(block, A, weight)
+    return FactoredKKT(block, A, weight, independent)

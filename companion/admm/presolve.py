@@ -280,7 +280,7 @@ def is_unbounded_ray(problem: BoxQP, d: np.ndarray) -> bool:
         return False
     roots = np.sqrt(np.maximum(problem.P.diagonal(), 0.0))
     flat = np.abs(problem.product(d)) <= 1e-9 * roots * float(roots @ size)
-    rows = np.abs(problem.A @ d) <= 1e-9 * (np.abs(problem.A) @ size)
+    rows = np.abs(problem.A @ d) <= 1e-9 * np.abs(problem.A).sum(axis=1) * size.max()
     descends = float(problem.q @ d) < -1e-8 * float(np.abs(problem.q) @ size)
     return bool(flat.all() and rows.all() and descends)
 
@@ -309,22 +309,23 @@ def _find_witness(problem: BoxQP) -> np.ndarray | None:
     norms = np.linalg.norm(problem.A, axis=1)
     scale = 1.0 / np.where(norms > 0.0, norms, 1.0)
     A, b = problem.A * scale[:, None], problem.b * scale
-    finite = np.concatenate([problem.lower, problem.upper])
-    finite = np.abs(finite[np.isfinite(finite)])
-    unit = max(float(np.abs(b).max()), float(finite[finite > 0.0].min(initial=np.inf)))
-    unit = unit if np.isfinite(unit) and unit > 0.0 else 1.0
     k, n = A.shape
-    eye = np.eye(k)
-    bounds = np.column_stack([problem.lower / unit, problem.upper / unit])
-    bounds = np.vstack([bounds, np.column_stack([np.zeros(2 * k), np.full(2 * k, np.inf)])])
-    cost = np.concatenate([np.zeros(n), np.ones(2 * k)])
-    answer = linprog(
-        cost, A_eq=np.hstack([A, eye, -eye]), b_eq=b / unit, bounds=bounds, method="highs"
-    )
-    if answer.status != 0:
-        return None
-    y = answer.eqlin.marginals * scale
-    return y if is_infeasibility_witness(problem, y) else None
+    eye, cost = np.eye(k), np.concatenate([np.zeros(n), np.ones(2 * k)])
+    slack = np.column_stack([np.zeros(2 * k), np.full(2 * k, np.inf)])
+    sizes = np.abs(np.concatenate([problem.lower, problem.upper]))
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0.0)]
+    for unit in (float(np.abs(b).max()), float(sizes.min(initial=np.inf))):
+        if not (np.isfinite(unit) and unit > 0.0):
+            continue
+        bounds = np.vstack([np.column_stack([problem.lower, problem.upper]) / unit, slack])
+        answer = linprog(
+            cost, A_eq=np.hstack([A, eye, -eye]), b_eq=b / unit, bounds=bounds, method="highs"
+        )
+        if answer.status == 0:
+            y = answer.eqlin.marginals * scale
+            if is_infeasibility_witness(problem, y):
+                return y
+    return None
 
 
 def _find_ray(problem: BoxQP) -> np.ndarray | None:

@@ -25,6 +25,7 @@ _ROUNDS = (10, 20, 40, 80)
 _MAX_ITER = 1000
 # The interior-point method tries the exact finish each time that its error falls below one of these.
 _MILESTONES = (1e-5, 1e-8, 1e-10, 1e-12)
+_QUICK = 3  # Newton steps of each of these attempts
 
 
 def qsolve1(
@@ -407,9 +408,11 @@ class _Search:
             self.x, self.y, self.certificate = x, y, certificate
         return certificate.ok
 
-    def finish(self, x: np.ndarray, y: np.ndarray, state: np.ndarray) -> bool:
+    def finish(
+        self, x: np.ndarray, y: np.ndarray, state: np.ndarray, **options: float
+    ) -> bool:
         """Try the exact finish; return whether it gave a solution."""
-        answer = active_set_newton(self.problem, x, y, state)
+        answer = active_set_newton(self.problem, x, y, state, **options)
         return answer is not None and self.offer(*answer)
 
 
@@ -421,16 +424,23 @@ def _search(
 ) -> None:
     """Try the methods in turn, the cheapest first, until a point is certified."""
     problem = search.problem
+    origin = np.zeros(problem.q.size)
+    if not problem.q.any() and not problem.b.any() and (
+        (problem.lower <= 0.0).all() and (problem.upper >= 0.0).all()
+    ):
+        search.offer(origin, np.zeros(problem.b.size))
+        return
     curvature = problem.mean_curvature()
     penalty = rho if rho is not None else curvature
-    v = np.clip(np.zeros(problem.q.size), problem.lower, problem.upper)
+    v = np.clip(origin, problem.lower, problem.upper)
     y = np.zeros(problem.b.size)
     if start is not None:
         x, y = start
         v = x - problem.gradient(x, y) / (penalty if penalty > 0.0 else 1.0)
         if search.finish(x, y, read_state(problem, v)):
             return
-    if not (np.isfinite(problem.lower).any() or np.isfinite(problem.upper).any()):
+    bounded = np.isfinite(problem.lower).any() or np.isfinite(problem.upper).any()
+    if not bounded or problem.b.size == problem.q.size:
         if search.finish(v, y, np.zeros(v.size, dtype=np.int8)):
             return
     elif isinstance(problem.P, np.ndarray) and penalty > 0.0:
@@ -469,7 +479,7 @@ def _admm(
     report: Callable[[float, float], None],
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield v = z + u and the multipliers of A x = b, one factorisation for all iterations."""
-    kkt = factor_kkt(problem, rho)
+    kkt = factor_kkt(problem, rho, independent=True)
     z = np.clip(v, problem.lower, problem.upper)
     while True:
         x, y = kkt.solve(rho * (2.0 * z - v) - problem.q, problem.b)
@@ -489,8 +499,9 @@ def _interior_rounds(search: _Search, problem: BoxQP) -> bool:
         if milestones and iterate.error <= milestones[0]:
             while milestones and iterate.error <= milestones[0]:
                 milestones.pop(0)
-            if search.finish(iterate.x, iterate.y, iterate.state):
+            if search.finish(iterate.x, iterate.y, iterate.state, max_steps=_QUICK):
                 return True
     if last is None:
         return False
-    return search.finish(last.x, last.y, last.state) or search.offer(last.x, last.y)
+    ridges = (1e-10, 1e-6, 1e-3)
+    return any(search.finish(last.x, last.y, last.state, ridge=ridge) for ridge in ridges)
