@@ -283,8 +283,8 @@ def accelerated_proximal_gradient(
     step : float or callable, optional
         As for :func:`proximal_gradient`, but in (0, 1/L].
     momentum : float or callable, optional
-        :math:`\omega_k \in [0, 1]`: a constant, or a function of ``k = 0, 1, ...``; by default k /
-        (k + 3).
+        :math:`\omega_k \in [0, 1]`: a constant, or a function of ``k = 0, 1, ...``; by default
+        ``k / (k + 3)``.
     restart : bool
         Whether to start again at k = 0 when the step points against the movement,
         :math:`(y^{k+1} - x^{k+1})^\top (x^{k+1} - x^k) > 0`. It helps where the objective is
