@@ -1,0 +1,79 @@
+"""Chapter 17: positive definite kernels, and the Hilbert bases of Appendix A.
+
+=============================================  ===================================================================
+`Kernel` and its kinds, :func:`as_kernel`      the algebra: sums, products, powers, exponentials, compositions
+:func:`polynomial_features` and others         explicit feature maps
+:func:`gram`, :func:`center_gram`              Gram matrices, :func:`is_positive_definite` with a witness
+`RKHSFunction`                                 finite expansions, the reproducing property, projections
+`KernelPCA`                                    kernel principal components
+`Fourier`, `Legendre`, :func:`expand`          orthogonal families, Bessel, Parseval, best approximation
+=============================================  ===================================================================
+"""
+
+from companion.kernels.choice import FromGram, Precomputed, as_kernel
+from companion.kernels.features import (
+    polynomial_exponents,
+    polynomial_features,
+    subset_features,
+    subsets,
+)
+from companion.kernels.functions import Constant, FeatureMap, FromFunction, Kernel
+from companion.kernels.gram import Definiteness, center_gram, gram, is_positive_definite
+from companion.kernels.groups import CyclicKernel, GroupKernel
+from companion.kernels.hilbert import (
+    Expansion,
+    Fourier,
+    Legendre,
+    OrthogonalFamily,
+    VectorFamily,
+    expand,
+    largest_finite_sum,
+    orthogonal_complement,
+    orthogonalize,
+    rearranged,
+)
+from companion.kernels.pca import KernelPCA
+from companion.kernels.rkhs import RKHSFunction
+from companion.kernels.sets import Agreement, Intersection, Subset, UnionComplement
+from companion.kernels.vectors import Bilinear, Gaussian, Linear, Polynomial, Sigmoid
+
+__all__ = [
+    "Agreement",
+    "Bilinear",
+    "Constant",
+    "CyclicKernel",
+    "Definiteness",
+    "Expansion",
+    "FeatureMap",
+    "Fourier",
+    "FromFunction",
+    "FromGram",
+    "Gaussian",
+    "GroupKernel",
+    "Intersection",
+    "Kernel",
+    "KernelPCA",
+    "Legendre",
+    "Linear",
+    "OrthogonalFamily",
+    "Polynomial",
+    "Precomputed",
+    "RKHSFunction",
+    "Sigmoid",
+    "Subset",
+    "UnionComplement",
+    "VectorFamily",
+    "as_kernel",
+    "center_gram",
+    "expand",
+    "gram",
+    "is_positive_definite",
+    "largest_finite_sum",
+    "orthogonal_complement",
+    "orthogonalize",
+    "polynomial_exponents",
+    "polynomial_features",
+    "rearranged",
+    "subset_features",
+    "subsets",
+]

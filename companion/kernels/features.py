@@ -1,0 +1,177 @@
+r"""Explicit feature maps: monomials for polynomial kernels, subsets for the subset kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.special import comb, factorial
+
+from companion.checks import as_matrix, as_scalar, check_count
+
+__all__ = ["polynomial_exponents", "polynomial_features", "subset_features", "subsets"]
+
+
+def polynomial_exponents(n: int, d: int, *, homogeneous: bool = False) -> np.ndarray:
+    r"""Return the exponents :math:`(i_1, \dots, i_n)` of the monomials of degree at most d in n variables.
+
+    Parameters
+    ----------
+    n : int
+        Number of variables, at least 1.
+    d : int
+        Degree, at least 0.
+    homogeneous : bool
+        Whether only the monomials of degree exactly d are listed.
+
+    Returns
+    -------
+    ndarray of int of shape (N, n)
+        By falling degree; within one degree in the order of the pairs (1,1), (1,2), (2,2) of Example 17.4.
+        :math:`N = \binom{n+d}{d}`, or :math:`\binom{n+d-1}{d}` if homogeneous.
+
+    Notes
+    -----
+    Source: Examples 17.4 and 17.5. (The text prints the dimension of the second as :math:`\binom{m+d}{d}`;
+    the m is n.)
+
+    Examples
+    --------
+    >>> polynomial_exponents(2, 2, homogeneous=True)
+    array([[2, 0],
+           [1, 1],
+           [0, 2]])
+    >>> len(polynomial_exponents(3, 4))
+    35
+    """
+    n, d = check_count(n, "n"), check_count(d, "d", at_least=0)
+    degrees = [d] if homogeneous else range(d, -1, -1)
+    one = np.zeros((1, n), dtype=np.int64)
+    units = np.eye(n, dtype=np.int64)
+    return np.vstack([_homogeneous(one, units, n, m, np.add) for m in degrees])
+
+
+def _homogeneous(one: np.ndarray, x: np.ndarray, n: int, m: int, combine: np.ufunc) -> np.ndarray:
+    """Build the monomials of degree m, one row each, from those of degree m - 1.
+
+    The monomials of degree m that begin with variable j are x_j times those of degree m - 1 in x_j, ...,
+    x_n; in the lexicographic order these are the last ones.
+    """
+    level = one
+    for degree in range(1, m + 1):
+        tails = [int(comb(n - j + degree - 2, degree - 1, exact=True)) for j in range(n)]
+        level = np.vstack(
+            [combine(x[j], level[len(level) - tail :]) for j, tail in enumerate(tails)]
+        )
+    return level
+
+
+def polynomial_features(X: Any, d: int, R: float = 0.0) -> np.ndarray:
+    r"""Return features with :math:`\langle \varphi(x), \varphi(y) \rangle = (\langle x, y \rangle + R)^d`.
+
+    .. math::
+
+        \varphi_{(i_1, \dots, i_n)}(x) =
+        \Bigl( \tbinom{d}{m} R^{d-m} \tfrac{m!}{i_1! \cdots i_n!} \Bigr)^{1/2} x_1^{i_1} \cdots x_n^{i_n},
+        \qquad m = i_1 + \dots + i_n \le d.
+
+    Parameters
+    ----------
+    X : array-like of shape (p, n)
+        Points, real or complex. One point of shape (n,) gives one row.
+    d : int
+        Degree, at least 0.
+    R : float
+        Nonnegative constant. With ``R=0`` only the monomials of degree d remain.
+
+    Returns
+    -------
+    ndarray of shape (p, N)
+        Columns in the order of :func:`polynomial_exponents`; :math:`N = \binom{n+d}{d}`, or
+        :math:`\binom{n+d-1}{d}` when R = 0.
+
+    Notes
+    -----
+    Source: Examples 17.4 and 17.5, Problem 17.2. The text prints the first coordinate of x in every factor
+    of the monomial, leaves :math:`\binom{d}{m}` out of the binomial formula, and writes the dimension with
+    m for n. The formula above is the one whose inner product is the kernel.
+
+    Examples
+    --------
+    >>> polynomial_features([3.0, 4.0], 2).round(4)
+    array([[ 9.    , 16.9706, 16.    ]])
+    >>> Phi = polynomial_features([[1.0, 2.0], [3.0, 4.0]], 3, R=1.0)
+    >>> Phi.shape, (Phi @ Phi.T).round(6)
+    ((2, 10), array([[  216.,  1728.],
+           [ 1728., 17576.]]))
+    """
+    complex_points = np.iscomplexobj(X)
+    X = np.atleast_2d(np.asarray(X) if complex_points else as_matrix(np.atleast_2d(X), "X"))
+    d, R = check_count(d, "d", at_least=0), as_scalar(R, "R", at_least=0.0)
+    p, n = X.shape
+    one = np.ones((1, p), dtype=X.dtype)
+    degrees = range(d, -1, -1) if R > 0 else [d]
+    monomials = [_homogeneous(one, X.T, n, m, np.multiply) for m in degrees]
+    exponents = polynomial_exponents(n, d, homogeneous=R == 0)
+    return np.ascontiguousarray((_weights(exponents, d, R)[:, None] * np.vstack(monomials)).T)
+
+
+def _weights(exponents: np.ndarray, d: int, R: float) -> np.ndarray:
+    """Return (d! / ((d - m)! i_1! ... i_n!) R^(d - m))^(1/2) for each row (i_1, ..., i_n) of sum m."""
+    rest = d - exponents.sum(axis=1)
+    counts = factorial(d) / (factorial(rest) * factorial(exponents).prod(axis=1))
+    return np.sqrt(counts * R ** rest.astype(float))
+
+
+def subsets(D: Iterable[Hashable]) -> list[tuple]:
+    """Return all subsets of D as tuples, the small ones first, in the text's order.
+
+    Parameters
+    ----------
+    D : iterable of hashable
+        The finite set.
+
+    Examples
+    --------
+    >>> subsets([1, 2, 3])
+    [(), (1,), (2,), (3,), (1, 2), (1, 3), (2, 3), (1, 2, 3)]
+    """
+    D = list(dict.fromkeys(D))
+    return [U for size in range(len(D) + 1) for U in combinations(D, size)]
+
+
+def subset_features(A: Any, D: Sequence[Hashable]) -> np.ndarray:
+    r"""Return the feature vector of a subset A of D: :math:`\varphi(A)_U = 1` if :math:`U \subseteq A`, else 0.
+
+    Parameters
+    ----------
+    A : set, or list of sets
+        One subset of D, or several.
+    D : sequence of hashable
+        The finite set; the 2^|D| subsets U come in the order of :func:`subsets`.
+
+    Returns
+    -------
+    ndarray of shape (2^|D|,) or (n, 2^|D|)
+        Zeros and ones. Inner products count common subsets:
+        :math:`\langle\varphi(A), \varphi(B)\rangle = 2^{|A \cap B|}`.
+
+    Notes
+    -----
+    Source: Example 17.6, Problem 17.3. (The vector of {2, 3, 4} printed there has a wrong first pair of
+    entries.)
+
+    Examples
+    --------
+    >>> subset_features({2, 3, 4}, [1, 2, 3, 4]).astype(int).tolist()
+    [1, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 0]
+    """
+    single = isinstance(A, (set, frozenset))
+    rows = [frozenset(a) for a in ([A] if single else A)]
+    for row in rows:
+        if not row <= set(D):
+            raise ValueError(f"{set(row)} is not a subset of D = {list(D)}")
+    features = np.array([[row.issuperset(U) for U in subsets(D)] for row in rows], dtype=float)
+    return features[0] if single else features

@@ -1,0 +1,163 @@
+r"""Kernels on groups: the remark at the end of Section 17.3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from companion.checks import as_matrix
+from companion.kernels.functions import (
+    _ATOM,
+    Formula,
+    _check_callable,
+    _name,
+    _PairKernel,
+    _value,
+    _VectorKernel,
+    _vectors,
+    _within,
+)
+
+__all__ = ["CyclicKernel", "GroupKernel"]
+
+
+@_value
+class GroupKernel(_PairKernel):
+    r"""The kernel :math:`\kappa(s, t) = p(t^{-1} s)` of a function p on a group.
+
+    Parameters
+    ----------
+    p : callable
+        Function on the group.
+    multiply : callable
+        ``multiply(s, t)`` is the group's product.
+    inverse : callable
+        ``inverse(s)``.
+    positive_definite : bool or None
+        Whether p is known to be of positive type; then the kernel is positive definite.
+
+    Notes
+    -----
+    Source: the remark on groups at the end of Section 17.3. If :math:`p(s) = \langle U(s) x_0, x_0 \rangle`
+    for a unitary representation U, then :math:`\kappa(s, t) = \langle U(s) x_0, U(t) x_0 \rangle`: the
+    feature map is :math:`s \mapsto U(s) x_0`.
+
+    Examples
+    --------
+    The number of fixed points of a permutation, on the symmetric group :math:`S_3`:
+
+    >>> from itertools import permutations
+    >>> S3 = list(permutations(range(3)))
+    >>> k = GroupKernel(lambda s: sum(i == j for i, j in enumerate(s)),
+    ...                 multiply=lambda s, t: tuple(s[i] for i in t),
+    ...                 inverse=lambda s: tuple(np.argsort(s)))
+    >>> abs(np.linalg.eigvalsh(k(S3)).round(6))
+    array([0., 3., 3., 3., 3., 6.])
+    """
+
+    p: Callable
+    multiply: Callable
+    inverse: Callable
+    known: bool | None
+
+    def __init__(
+        self,
+        p: Callable,
+        multiply: Callable,
+        inverse: Callable,
+        positive_definite: bool | None = None,
+    ) -> None:
+        object.__setattr__(self, "p", _check_callable(p, "p"))
+        object.__setattr__(self, "multiply", _check_callable(multiply, "multiply"))
+        object.__setattr__(self, "inverse", _check_callable(inverse, "inverse"))
+        object.__setattr__(self, "known", positive_definite)
+
+    def _pair(self, x: Any, y: Any) -> complex:
+        return self.p(self.multiply(self.inverse(y), x))
+
+    def _formula(self, x: str, y: str) -> Formula:
+        return f"{_name(self.p, 'p')}({y}^-1 {x})", _ATOM
+
+
+@_value
+class CyclicKernel(_VectorKernel):
+    r"""The kernel :math:`\kappa(s, t) = p(s - t)` on the cyclic group :math:`\mathbb{Z}/n`.
+
+    Parameters
+    ----------
+    p : array-like of shape (n,)
+        The values p(0), ..., p(n-1), real or complex.
+
+    Notes
+    -----
+    The characters of the group diagonalise it: :math:`p(s) = \sum_k \hat p_k e^{2\pi i k s/n}`. The kernel
+    is positive definite if and only if all :math:`\hat p_k \ge 0`, and then
+    :math:`\varphi(s)_k = \sqrt{\hat p_k}\, e^{2\pi i k s/n}`. Source: the remark on groups at the end of
+    Section 17.3, for :math:`\mathbb{Z}/n`.
+
+    Examples
+    --------
+    >>> k = CyclicKernel([2, 1, 0, 1])
+    >>> k([[0], [1], [2], [3]])
+    array([[2., 1., 0., 1.],
+           [1., 2., 1., 0.],
+           [0., 1., 2., 1.],
+           [1., 0., 1., 2.]])
+    >>> k.positive_definite, CyclicKernel([1, 1, 0, 1]).positive_definite
+    (True, False)
+    """
+
+    p: np.ndarray
+
+    def __post_init__(self) -> None:
+        p = _vectors(np.atleast_1d(np.asarray(self.p)))
+        if p.shape[1] != 1:
+            raise ValueError(f"p must be a vector of values on the group, got shape {p.shape}")
+        p = p[:, 0].copy()
+        p.flags.writeable = False
+        object.__setattr__(self, "p", p)
+
+    @property
+    def spectrum(self) -> np.ndarray:
+        """The coefficients of p over the characters: its discrete Fourier transform divided by n.
+
+        Examples
+        --------
+        >>> CyclicKernel([2, 1, 0, 1]).spectrum.real
+        array([1. , 0.5, 0. , 0.5])
+        """
+        return np.fft.fft(self.p) / len(self.p)
+
+    def _points(self, X: Any) -> np.ndarray:
+        s = as_matrix(_vectors(X), "X", (None, 1))
+        if (s != np.round(s)).any():
+            raise ValueError(f"points must be integers modulo {len(self.p)}")
+        return s.astype(np.int64)
+
+    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+        return self.p[(P - Q.T) % len(self.p)]
+
+    def _diagonal(self, P: np.ndarray) -> np.ndarray:
+        return np.full(len(P), self.p[0])
+
+    def _features(self, P: np.ndarray, limit: float) -> np.ndarray | None:
+        if not self.positive_definite:
+            return None
+        n = len(self.p)
+        weights = np.sqrt(np.maximum(self.spectrum.real, 0.0))
+        return _within(weights * np.exp(2j * np.pi / n * P * np.arange(n)), limit)
+
+    def _formula(self, x: str, y: str) -> Formula:
+        return f"p({x} - {y} mod {len(self.p)})", _ATOM
+
+    @property
+    def _definite(self) -> bool | None:
+        tolerance = 1e-12 * np.abs(self.p).max()
+        weights = self.spectrum
+        return bool(np.abs(weights.imag).max() <= tolerance and weights.real.min() >= -tolerance)
+
+    @property
+    def _hermitian(self) -> bool:
+        return bool(self._definite)

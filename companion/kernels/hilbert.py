@@ -1,0 +1,634 @@
+r"""Hilbert bases (Appendix A): orthogonal families, Fourier coefficients, Bessel, Parseval, best approximation.
+
+Everything here holds for orthogonal families that need not be orthonormal: the sums carry the weights
+:math:`\|u_k\|^2`. (The text states Bessel's inequality, Parseval's identity and the isometry with
+:math:`\ell^2` without them; that is true for orthonormal families only.)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import factorial
+from typing import Any
+
+import numpy as np
+from scipy.special import roots_legendre
+
+from companion.checks import as_matrix, as_scalar, as_vector, check_count
+from companion.results import Record
+
+__all__ = [
+    "Expansion",
+    "Fourier",
+    "Legendre",
+    "OrthogonalFamily",
+    "VectorFamily",
+    "expand",
+    "largest_finite_sum",
+    "orthogonal_complement",
+    "orthogonalize",
+    "rearranged",
+]
+
+Function = Callable[[np.ndarray], Any]
+
+
+# --- families -------------------------------------------------------------------------------------
+
+
+class OrthogonalFamily(ABC):
+    r"""Pairwise orthogonal nonzero vectors :math:`(u_k)_{k \in K}` of a Hilbert space.
+
+    Notes
+    -----
+    Source: Definition A.1. Kinds: `Fourier`, `Legendre` (functions, the inner product by quadrature),
+    `VectorFamily` (rows of a matrix).
+    """
+
+    @abstractmethod
+    def indices(self, order: int) -> np.ndarray:
+        """Return the finite index set of a given order."""
+
+    @abstractmethod
+    def norm_squared(self, indices: Any) -> np.ndarray:
+        r"""Return :math:`\|u_k\|^2` for each index."""
+
+    @abstractmethod
+    def _inner_products(
+        self, v: Any, indices: np.ndarray, breaks: Sequence[float]
+    ) -> tuple[np.ndarray, float]:
+        r"""Return :math:`\langle v, u_k \rangle` for each index, and :math:`\|v\|^2`."""
+
+    @abstractmethod
+    def _combine(self, coefficients: np.ndarray, indices: np.ndarray, x: Any) -> np.ndarray:
+        r"""Return :math:`\sum_k c_k u_k`, at the points x for functions."""
+
+
+class _FunctionFamily(OrthogonalFamily):
+    """Functions on an interval with the inner product scale * integral of f conj(g)."""
+
+    interval: tuple[float, float]
+    scale: float
+
+    @abstractmethod
+    def __call__(self, k: Any, x: Any) -> np.ndarray:
+        """Return u_k(x), with an axis for each argument that is an array."""
+
+    def _quadrature(self, degree: int, breaks: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+        a, b = self.interval
+        inside = [as_scalar(c, "breaks", above=a, below=b) for c in breaks]
+        ends = np.unique([a, *inside, b])
+        t, w = _gauss(64 + 4 * degree)
+        half = np.diff(ends)[:, None] / 2
+        nodes = (ends[:-1, None] + half) + half * t
+        return nodes.ravel(), (self.scale * half * w).ravel()
+
+    def inner(
+        self, f: Function, g: Function, *, degree: int = 64, breaks: Sequence[float] = ()
+    ) -> Any:
+        r"""Return :math:`\langle f, g \rangle` by Gauss-Legendre quadrature.
+
+        Parameters
+        ----------
+        f, g : callable
+            Functions of an array of points.
+        degree : int
+            How fast they oscillate: the index of the fastest :math:`u_k` that resolves them.
+        breaks : sequence of float
+            Where they or their derivatives jump. Quadrature between the breaks keeps its accuracy.
+
+        Returns
+        -------
+        float or complex
+            Linear in f, conjugate-linear in g.
+
+        Examples
+        --------
+        >>> round(Legendre().inner(np.exp, np.exp), 6)
+        3.62686
+        >>> round(Fourier().inner(np.sign, np.sign, breaks=[0.0]), 6)
+        1.0
+        """
+        x, w = self._quadrature(degree, breaks)
+        return np.vdot(_values(g, x), w * _values(f, x)).item()
+
+    def _inner_products(
+        self, v: Function, indices: np.ndarray, breaks: Sequence[float]
+    ) -> tuple[np.ndarray, float]:
+        x, w = self._quadrature(int(np.abs(indices).max(initial=16)), breaks)
+        values = _values(v, x)
+        products = (w * values) @ self(indices, x).conj()
+        return products, float(w @ np.abs(values) ** 2)
+
+    def _combine(self, coefficients: np.ndarray, indices: np.ndarray, x: Any) -> np.ndarray:
+        return self(indices, x) @ coefficients
+
+
+@lru_cache(maxsize=32)
+def _gauss(n: int) -> tuple[np.ndarray, np.ndarray]:
+    return roots_legendre(n)
+
+
+def _values(f: Function, x: np.ndarray) -> np.ndarray:
+    values = np.asarray(f(x))
+    if values.shape not in ((), x.shape):
+        raise ValueError(
+            f"a function must map an array of points to its values, got shape {values.shape}"
+        )
+    if not np.isfinite(values).all():
+        raise ValueError("the function must be finite at the points of the quadrature")
+    return np.broadcast_to(values, x.shape)
+
+
+@dataclass(frozen=True)
+class Fourier(_FunctionFamily):
+    r"""The family :math:`u_k(x) = e^{ikx}`, :math:`k \in \mathbb{Z}`, on :math:`[-\pi, \pi]`: a Hilbert basis.
+
+    Parameters
+    ----------
+    scale : float
+        Factor of the inner product :math:`\langle f, g \rangle = s \int_{-\pi}^{\pi} f \bar g`. The default
+        :math:`1/(2\pi)` makes the family orthonormal; with 1, the text's choice, :math:`\|u_k\|^2 = 2\pi`.
+
+    Notes
+    -----
+    Source: Section A.2, the space :math:`L^2(\mathbb{T})`. The :math:`c_k` do not depend on the scale.
+
+    Examples
+    --------
+    The square wave: :math:`c_k = 2/(i \pi k)` for odd k.
+
+    >>> wave = expand(np.sign, Fourier(), 3, breaks=[0.0])
+    >>> wave.coefficients[4:].imag.round(4) + 0.0
+    array([-0.6366,  0.    , -0.2122])
+    >>> round(float(wave(np.pi / 2).real), 4)
+    0.8488
+    """
+
+    scale: float = 1.0 / (2.0 * np.pi)
+    interval = (-np.pi, np.pi)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", as_scalar(self.scale, "scale", above=0.0))
+
+    def __call__(self, k: Any, x: Any) -> np.ndarray:
+        """Return exp(i k x), with an axis for each argument that is an array."""
+        return np.exp(1j * np.multiply.outer(np.asarray(x, dtype=float), np.asarray(k)))
+
+    def indices(self, order: int) -> np.ndarray:
+        """Return -order, ..., order."""
+        order = check_count(order, "order", at_least=0)
+        return np.arange(-order, order + 1)
+
+    def norm_squared(self, indices: Any) -> np.ndarray:
+        """Return 2 pi times the scale, for each index."""
+        return np.full(np.shape(indices), 2.0 * np.pi * self.scale)
+
+
+@dataclass(frozen=True)
+class Legendre(_FunctionFamily):
+    r"""The Legendre polynomials :math:`P_0, P_1, \dots` on [-1, 1], a Hilbert basis of :math:`L^2([-1, 1])`.
+
+    Parameters
+    ----------
+    orthonormal : bool
+        False: the text's :math:`P_n` with :math:`P_n(1) = 1` and :math:`\|P_n\|^2 = 2/(2n+1)`. True:
+        divided by their norms.
+
+    Notes
+    -----
+    Source: Section A.2. Values come from the recurrence :math:`(n+1) P_{n+1} = (2n+1)\, x P_n - n P_{n-1}`,
+    which is stable; the text's explicit sum (:meth:`polynomial`) is exact but cancels in floating point.
+
+    Examples
+    --------
+    >>> Legendre()(np.arange(4), 0.5)
+    array([ 1.    ,  0.5   , -0.125 , -0.4375])
+    >>> series = expand(np.exp, Legendre(), 4)
+    >>> round(float(series(0.5)), 4), round(float(np.exp(0.5)), 4)
+    (1.6486, 1.6487)
+    """
+
+    orthonormal: bool = False
+    interval = (-1.0, 1.0)
+    scale = 1.0
+
+    def __call__(self, k: Any, x: Any) -> np.ndarray:
+        """Return the polynomials k at x, with an axis for each argument that is an array."""
+        x, k = np.asarray(x, dtype=float), np.asarray(k)
+        if (k < 0).any():
+            raise ValueError("indices of Legendre polynomials must be nonnegative")
+        P = [np.ones_like(x), x]
+        for n in range(1, int(k.max(initial=0))):
+            P.append(((2 * n + 1) * x * P[n] - n * P[n - 1]) / (n + 1))
+        values = (
+            np.moveaxis(np.array(P)[k], range(k.ndim), range(-k.ndim, 0)) if k.ndim else P[int(k)]
+        )
+        return values / np.sqrt(2.0 / (2.0 * k + 1.0)) if self.orthonormal else values
+
+    def indices(self, order: int) -> np.ndarray:
+        """Return 0, ..., order."""
+        return np.arange(check_count(order, "order", at_least=0) + 1)
+
+    def norm_squared(self, indices: Any) -> np.ndarray:
+        """Return 2/(2n + 1), or 1 if orthonormal, for each index n."""
+        n = np.asarray(indices, dtype=float)
+        return np.ones_like(n) if self.orthonormal else 2.0 / (2.0 * n + 1.0)
+
+    @staticmethod
+    def polynomial(n: int) -> list[Fraction]:
+        r"""Return the exact coefficients of :math:`P_n`, that of :math:`x^0` first.
+
+        .. math::
+
+            P_n(x) = \sum_{0 \le k \le n/2} (-1)^k \frac{(2(n-k))!}{2^n (n-k)!\, k!\, (n-2k)!}\, x^{n-2k}
+
+        Examples
+        --------
+        >>> [str(c) for c in Legendre.polynomial(3)]
+        ['0', '-3/2', '0', '5/2']
+        """
+        n = check_count(n, "n", at_least=0)
+        c = [Fraction(0)] * (n + 1)
+        for k in range(n // 2 + 1):
+            below = 2**n * factorial(n - k) * factorial(k) * factorial(n - 2 * k)
+            c[n - 2 * k] = Fraction((-1) ** k * factorial(2 * (n - k)), below)
+        return c
+
+
+class VectorFamily(OrthogonalFamily):
+    r"""Orthogonal vectors of :math:`\mathbb{R}^n` or :math:`\mathbb{C}^n`, the rows of a matrix.
+
+    Parameters
+    ----------
+    U : array-like of shape (m, n)
+        Nonzero, pairwise orthogonal rows.
+
+    Raises
+    ------
+    ValueError
+        If a row is zero or two rows are not orthogonal.
+
+    Examples
+    --------
+    The family need not be orthonormal. Here :math:`c_0 = 2`, and Bessel's inequality needs the weight
+    :math:`\|u_0\|^2 = 1/4`:
+
+    >>> e = expand([1.0, 0.0], VectorFamily([[0.5, 0.0]]))
+    >>> e.coefficients, e.energy, e.norm_squared
+    (array([2.]), 1.0, 1.0)
+    """
+
+    def __init__(self, U: Any) -> None:
+        self.U = _vectors(U, "U").copy()
+        G = self.U @ self.U.conj().T
+        norms = np.sqrt(G.diagonal().real)
+        if (norms == 0).any():
+            raise ValueError(
+                f"the vectors of an orthogonal family are nonzero, row {np.argmin(norms)} is zero"
+            )
+        cosines = np.abs(G / np.outer(norms, norms) - np.eye(len(G)))
+        if cosines.max() > 1e-10:
+            i, j = np.unravel_index(np.argmax(cosines), cosines.shape)
+            raise ValueError(
+                f"rows {i} and {j} are not orthogonal, their cosine is {cosines[i, j]:.3g}"
+            )
+
+    def indices(self, order: int | None = None) -> np.ndarray:
+        """Return the first `order` indices, or all."""
+        count = len(self.U) if order is None else check_count(order, "order")
+        if count > len(self.U):
+            raise ValueError(
+                f"order must be at most the number of vectors, {len(self.U)}, got {count}"
+            )
+        return np.arange(count)
+
+    def norm_squared(self, indices: Any) -> np.ndarray:
+        """Return the squared norms of the rows."""
+        return (np.abs(self.U[np.asarray(indices)]) ** 2).sum(axis=-1)
+
+    def _inner_products(
+        self, v: Any, indices: np.ndarray, breaks: Sequence[float]
+    ) -> tuple[np.ndarray, float]:
+        v = np.asarray(v)
+        v = v if np.iscomplexobj(v) else as_vector(v, "v")
+        if v.shape != self.U.shape[1:]:
+            raise ValueError(f"v must have length {self.U.shape[1]}, got shape {v.shape}")
+        return self.U[indices].conj() @ v, float(np.vdot(v, v).real)
+
+    def _combine(self, coefficients: np.ndarray, indices: np.ndarray, x: Any) -> np.ndarray:
+        vector = coefficients @ self.U[indices]
+        return vector if x is None else vector[x]
+
+
+# --- expansions -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Expansion(Record):
+    r"""The Fourier coefficients :math:`c_k = \langle v, u_k \rangle / \|u_k\|^2` of v over finitely many :math:`u_k`.
+
+    Calling it gives the partial sum :math:`u_I = \sum_{k \in I} c_k u_k`: at points x for functions, as a
+    vector without argument.
+
+    Parameters
+    ----------
+    family : OrthogonalFamily
+        The family.
+    indices : ndarray of int
+        The finite index set I.
+    coefficients : ndarray
+        The :math:`c_k`.
+    norm_squared : float
+        :math:`\|v\|^2`.
+
+    Examples
+    --------
+    >>> e = expand([3.0, 4.0], VectorFamily([[1.0, 1.0]]))
+    >>> e(), e.energy, e.norm_squared, e.squared_distance()
+    (array([3.5, 3.5]), 24.5, 25.0, 0.5)
+    """
+
+    family: OrthogonalFamily
+    indices: np.ndarray
+    coefficients: np.ndarray
+    norm_squared: float
+
+    def __call__(self, x: Any = None) -> np.ndarray:
+        """Return the partial sum, at the points `x` for functions."""
+        if x is None and isinstance(self.family, _FunctionFamily):
+            raise TypeError("give the points at which to evaluate the partial sum")
+        return self.family._combine(self.coefficients, self.indices, x)
+
+    @property
+    def energy(self) -> float:
+        r""":math:`\|u_I\|^2 = \sum_{k \in I} |c_k|^2 \|u_k\|^2`, at most :math:`\|v\|^2` (Bessel, Proposition A.2)."""
+        return float(np.abs(self.coefficients) ** 2 @ self.family.norm_squared(self.indices))
+
+    def squared_distance(self, coefficients: Any = None) -> float:
+        r"""Return :math:`\|v - \sum_{k \in I} \lambda_k u_k\|^2`, which is least at :math:`\lambda = c`.
+
+        Parameters
+        ----------
+        coefficients : array-like, optional
+            The :math:`\lambda_k`; default the Fourier coefficients, for which it is
+            :math:`\|v\|^2 - \sum |c_k|^2 \|u_k\|^2`.
+
+        Notes
+        -----
+        Source: the proof of Proposition A.2: :math:`v - u_I` is orthogonal to all :math:`u_k`, so the
+        squared distance to any other combination is larger by :math:`\sum_k |\lambda_k - c_k|^2 \|u_k\|^2`.
+        """
+        least = max(self.norm_squared - self.energy, 0.0)
+        if coefficients is None:
+            return least
+        difference = np.asarray(coefficients) - self.coefficients
+        return least + float(np.abs(difference) ** 2 @ self.family.norm_squared(self.indices))
+
+    def inner(self, other: Expansion) -> Any:
+        r"""Return :math:`\sum_k c_k \overline{d_k} \|u_k\|^2`, by Parseval equal to :math:`\langle v, w \rangle`.
+
+        For v and w in the closed span of the family (Proposition A.4, with the weights it needs).
+
+        Parameters
+        ----------
+        other : Expansion
+            The expansion of w over the same family and index set.
+
+        Examples
+        --------
+        >>> U = VectorFamily([[2.0, 0.0], [0.0, 3.0]])
+        >>> expand([1.0, 2.0], U).inner(expand([3.0, 4.0], U))
+        11.0
+        """
+        if not np.array_equal(self.indices, other.indices):
+            raise ValueError("the two expansions must have the same index set")
+        weights = self.family.norm_squared(self.indices)
+        return np.vdot(other.coefficients, weights * self.coefficients).item()
+
+    def restrict(self, indices: Iterable[int]) -> Expansion:
+        """Return the expansion over a part of the index set.
+
+        Parameters
+        ----------
+        indices : iterable of int
+            The part to keep.
+
+        Examples
+        --------
+        >>> expand([3.0, 4.0], VectorFamily(np.eye(2))).restrict([1])()
+        array([0., 4.])
+        """
+        kept = np.isin(self.indices, list(indices))
+        return Expansion(
+            self.family, self.indices[kept], self.coefficients[kept], self.norm_squared
+        )
+
+
+def expand(
+    v: Any, family: OrthogonalFamily, order: int | None = None, *, breaks: Sequence[float] = ()
+) -> Expansion:
+    r"""Compute the Fourier coefficients :math:`c_k = \langle v, u_k \rangle / \|u_k\|^2`.
+
+    Parameters
+    ----------
+    v : callable, or array-like of shape (n,)
+        A function of an array of points for a family of functions; a vector for a `VectorFamily`.
+    family : OrthogonalFamily
+        The family.
+    order : int
+        :math:`|k| \le` order for `Fourier`, :math:`k \le` order for `Legendre`, the first `order` vectors
+        (default all) for a `VectorFamily`.
+    breaks : sequence of float
+        Points inside the interval where the function or a derivative jumps.
+
+    Returns
+    -------
+    Expansion
+        The coefficients and, by calling it, the partial sum.
+
+    Notes
+    -----
+    Source: Definition A.1, Propositions A.2 and A.5. Integrals are computed by Gauss-Legendre quadrature
+    between the breaks, with enough nodes for the fastest :math:`u_k`: 64 + 4 max|k|.
+
+    Examples
+    --------
+    >>> e = expand(np.exp, Legendre(), 6)
+    >>> e.energy <= e.norm_squared, e.squared_distance() < 1e-8
+    (True, True)
+    """
+    if isinstance(family, _FunctionFamily):
+        if not callable(v):
+            raise TypeError(
+                f"v must be a function for {type(family).__name__}, got {type(v).__name__}"
+            )
+        if order is None:
+            raise TypeError("order is needed: a family of functions is infinite")
+    indices = family.indices(order)  # type: ignore[arg-type]
+    products, norm_squared = family._inner_products(v, indices, breaks)
+    return Expansion(family, indices, products / family.norm_squared(indices), norm_squared)
+
+
+# --- finite dimension -----------------------------------------------------------------------------
+
+
+def _vectors(V: Any, name: str) -> np.ndarray:
+    if not np.iscomplexobj(V):
+        return as_matrix(V, name)
+    V = np.asarray(V)
+    if V.ndim != 2 or not np.isfinite(V).all():
+        raise ValueError(
+            f"{name} must be a finite matrix whose rows are vectors, got shape {V.shape}"
+        )
+    return V
+
+
+def orthogonalize(V: Any, *, tol: float = 1e-10) -> np.ndarray:
+    r"""Return orthonormal rows with the span of the rows of V (Gram-Schmidt), dropping dependent ones.
+
+    ``orthogonalize([*U, *np.eye(n)])`` extends an orthonormal family U to a Hilbert basis: Proposition A.7
+    in finite dimension.
+
+    Parameters
+    ----------
+    V : array-like of shape (m, n)
+        Vectors, one per row, real or complex.
+    tol : float
+        A vector counts as dependent when less than this fraction of it remains.
+
+    Returns
+    -------
+    ndarray of shape (rank, n)
+        Orthonormal rows.
+
+    Examples
+    --------
+    >>> orthogonalize([[3, 4], [6, 8], [0, 1]]).round(6)
+    array([[ 0.6,  0.8],
+           [-0.8,  0.6]])
+    """
+    V = _vectors(V, "V")
+    Q = np.empty((0, V.shape[1]), dtype=V.dtype)
+    for v in V:
+        rest = v
+        for _ in range(2):  # the second pass removes what rounding left of the first
+            rest = rest - (Q.conj() @ rest) @ Q
+        size = np.linalg.norm(rest)
+        if size > tol * np.linalg.norm(v):
+            Q = np.vstack([Q, rest / size])
+    return Q
+
+
+def orthogonal_complement(V: Any) -> np.ndarray:
+    r"""Return orthonormal rows that span :math:`V^\perp`, the vectors orthogonal to all rows of V.
+
+    Parameters
+    ----------
+    V : array-like of shape (m, n)
+        Any vectors, one per row.
+
+    Returns
+    -------
+    ndarray of shape (n - rank, n)
+        An orthonormal basis; no rows when V spans the space.
+
+    Notes
+    -----
+    Source: Problem A.2. :math:`V^{\perp\perp}` is the closure of the *span* of V. The text says the closure
+    of V, which is right for a subspace only: :math:`\{e_1\}^{\perp\perp} = \mathbb{R} e_1`.
+
+    Examples
+    --------
+    >>> complement = orthogonal_complement([[1.0, 0.0]])
+    >>> abs(complement), abs(orthogonal_complement(complement))
+    (array([[0., 1.]]), array([[1., 0.]]))
+    """
+    V = _vectors(V, "V")
+    _, sigma, W = np.linalg.svd(V)
+    rank = int((sigma > max(V.shape) * np.finfo(float).eps * sigma.max(initial=0.0)).sum())
+    return W[rank:]
+
+
+# --- summable families ----------------------------------------------------------------------------
+
+
+def largest_finite_sum(terms: Any) -> float:
+    r"""Return :math:`\max_J |\sum_{j \in J} u_j|` over all subsets J of finitely many real terms.
+
+    A family is a Cauchy family when this is small for the terms outside some finite set.
+
+    Parameters
+    ----------
+    terms : array-like of shape (n,)
+        Real numbers.
+
+    Notes
+    -----
+    Source: Definition A.2, Proposition A.1. The best J takes all positive terms or all negative ones: so a
+    real family is summable if and only if it is absolutely summable. The tails of :math:`1/k^2` pass, those
+    of :math:`(-1)^k/k` do not, although the series converges.
+
+    Examples
+    --------
+    >>> k = np.arange(101, 100001)
+    >>> round(largest_finite_sum(1 / k**2), 4), round(largest_finite_sum((-1.0)**k / k), 4)
+    (0.0099, 3.4539)
+    """
+    terms = as_vector(terms, "terms")
+    return float(max(terms[terms > 0].sum(), -terms[terms < 0].sum(), 0.0))
+
+
+def rearranged(terms: Any, target: float, count: int) -> tuple[np.ndarray, np.ndarray]:
+    r"""Rearrange a conditionally convergent series so that it converges to a target.
+
+    While the sum is at most the target, take the next unused nonnegative term, otherwise the next negative
+    one.
+
+    Parameters
+    ----------
+    terms : array-like of shape (n,)
+        The first terms of the series.
+    target : float
+        Where the rearranged series is to converge.
+    count : int
+        Number of terms to take.
+
+    Returns
+    -------
+    order : ndarray of int of shape (count,)
+        Indices of the terms taken, each at most once.
+    partial_sums : ndarray of shape (count,)
+        Their running sums.
+
+    Raises
+    ------
+    ValueError
+        If the terms of one sign run out.
+
+    Examples
+    --------
+    >>> k = np.arange(1, 10001)
+    >>> order, sums = rearranged((-1.0)**k / k, 1.0, 500)
+    >>> (order[:5] + 1).tolist(), round(float(sums[-1]), 2)
+    ([2, 4, 6, 8, 1], 0.98)
+    """
+    terms, target = as_vector(terms, "terms"), as_scalar(target, "target")
+    count = check_count(count, "count")
+    waiting = {
+        True: list(np.flatnonzero(terms >= 0)[::-1]),
+        False: list(np.flatnonzero(terms < 0)[::-1]),
+    }
+    order, total = np.empty(count, dtype=np.int64), 0.0
+    for step in range(count):
+        below = total <= target
+        if not waiting[below]:
+            sign = "nonnegative" if below else "negative"
+            raise ValueError(f"the {sign} terms ran out after {step} steps; give more terms")
+        order[step] = waiting[below].pop()
+        total += terms[order[step]]
+    return order, np.cumsum(terms[order])

@@ -1,0 +1,266 @@
+r"""Kernel principal component analysis (Section 17.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from companion.checks import check_count
+from companion.kernels.choice import as_kernel
+from companion.kernels.functions import Kernel
+from companion.kernels.gram import _center
+
+__all__ = ["KernelPCA"]
+
+
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Principal components of the images :math:`\varphi(x_i)` of the data, known through a kernel only.
+
+    With :math:`\widehat{\mathbf K} v_k = \sigma_k^2 v_k` and the dual variables
+    :math:`\alpha_k = v_k / \sigma_k`, the principal direction is
+    :math:`u_k = \sum_i (\alpha_k)_i\, \hat\varphi(x_i)`, and the kth kernel principal component of a point
+    is
+
+    .. math::
+
+        \langle \hat\varphi(x), u_k \rangle = \sum_{i=1}^n (\alpha_k)_i\, \hat\kappa(x, x_i) .
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of components. None, and any number above the rank r of :math:`\widehat{\mathbf K}`, gives
+        all r.
+    kernel : str, Kernel or callable
+        See :func:`companion.kernels.as_kernel`; ``"precomputed"`` takes ``k(X)`` in `fit` and ``k(X_new,
+        X)`` in `transform`.
+    kernel_params : dict or None
+        The parameters of a kernel given by its name, for example ``{"sigma": 2.0}``.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (r,)
+        The nonzero eigenvalues :math:`\sigma_1^2 \ge \dots \ge \sigma_r^2` of the centred kernel matrix.
+    eigenvectors_ : ndarray of shape (n, r)
+        The unit eigenvectors :math:`v_k`. The sign makes the first of the largest entries positive.
+    alpha_ : ndarray of shape (n, r)
+        The dual variables :math:`\alpha_k`.
+    explained_variance_ : ndarray of shape (r,)
+        :math:`\sigma_k^2 / (n - 1)`, the variance of the kth component.
+    explained_variance_ratio_ : ndarray of shape (r,)
+        Shares of the total variance, the trace of :math:`\widehat{\mathbf K}`.
+    n_components_ : int
+        Number of components kept.
+    kernel_ : Kernel
+        The kernel.
+
+    Raises
+    ------
+    ValueError
+        If the kernel matrix has a negative eigenvalue, is not real, or all points have the same image.
+
+    Notes
+    -----
+    Source: Section 17.4. When the kernel has explicit features, fewer than half as many as there are
+    points, a singular value decomposition of the centred features replaces the n x n matrix; for the linear
+    kernel this is ordinary PCA. When a few components of a large matrix are wanted, Lanczos iterations find
+    them, and a second run on the deflated matrix makes sure that no repeated eigenvalue was missed.
+
+    Examples
+    --------
+    >>> pca = KernelPCA(kernel="poly", kernel_params={"degree": 2})
+    >>> Y = pca.fit_transform([[0.0], [1.0], [2.0]])
+    >>> pca.eigenvalues_.round(6)
+    array([12.45252 ,  0.214147])
+    >>> Y.round(4)
+    array([[-2.1717, -0.2483],
+           [-0.554 ,  0.3708],
+           [ 2.7257, -0.1225]])
+    >>> pca.transform([[2.0]]).round(4)
+    array([[ 2.7257, -0.1225]])
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        kernel: str | Kernel | Callable = "linear",
+        kernel_params: dict[str, Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._named_kernel().is_precomputed
+        return tags
+
+    def _named_kernel(self) -> Kernel:
+        return as_kernel(self.kernel, **(self.kernel_params or {}))
+
+    def fit(self, X: Any, y: Any = None) -> KernelPCA:
+        """Find the principal directions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or (n, n) for a precomputed kernel
+            Data.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        KernelPCA
+            Itself.
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        r"""Fit and return the components :math:`Y_k = \sigma_k v_k` of the data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or (n, n) for a precomputed kernel
+            Data.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of shape (n, r)
+            One row per point.
+        """
+        self._fit(X)
+        return self.eigenvectors_ * np.sqrt(self.eigenvalues_)
+
+    def _fit(self, X: Any) -> None:
+        r = self.n_components
+        r = None if r is None else check_count(r, "n_components")
+        kernel = self._named_kernel()
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        self.kernel_ = kernel
+        self.X_fit_ = X
+        self._directions: np.ndarray | None = None
+        Phi = kernel.features(X, limit=len(X) // 2)
+        if Phi is None:
+            K = kernel(X)
+            _require_real(K, kernel)
+            scale = np.abs(K).max()
+            means = self._column_means = K.mean(axis=0)
+            K = _center(K, means)
+            total = np.trace(K)
+            eigenvalues, V = _leading_eigenvectors(K, r, scale, kernel.positive_definite is True)
+        else:
+            _require_real(Phi, kernel)
+            self._mean = Phi.mean(axis=0)
+            V, sigma, U = linalg.svd(Phi - self._mean, full_matrices=False)
+            kept = sigma > len(X) * np.finfo(float).eps * np.abs(Phi).max()
+            V, sigma, U = V[:, kept][:, :r], sigma[kept], U[kept][:r].T
+            total = np.sum(sigma**2)
+            eigenvalues = sigma[:r] ** 2
+        if len(eigenvalues) == 0:
+            raise ValueError(
+                "all points have the same image in feature space: there is no component"
+            )
+        signs = _signs(V)
+        self.eigenvalues_ = eigenvalues
+        self.eigenvectors_ = V * signs
+        self.alpha_ = self.eigenvectors_ / np.sqrt(eigenvalues)
+        if Phi is not None:
+            self._directions = U * signs
+        self.explained_variance_ = eigenvalues / (len(X) - 1)
+        self.explained_variance_ratio_ = eigenvalues / total
+        self.n_components_ = len(eigenvalues)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the kernel principal components of new points.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or (m, n) for a precomputed kernel
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (m, r)
+            One row per point.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        if self._directions is not None:
+            return (self.kernel_.features(X) - self._mean) @ self._directions
+        K = self.kernel_(X, self.X_fit_)
+        return _center(K, self._column_means) @ self.alpha_
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+
+def _require_real(K: np.ndarray, kernel: Kernel) -> None:
+    if np.iscomplexobj(K):
+        raise ValueError(f"kernel PCA needs a real kernel, got complex values of {kernel!r}")
+
+
+def _leading_eigenvectors(
+    K: np.ndarray, r: int | None, scale: float, positive: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the r largest nonzero eigenvalues of a centred kernel matrix, in falling order, with eigenvectors.
+
+    `scale` is the largest entry before centring: rounding can move an eigenvalue by n eps times that.
+    """
+    n = len(K)
+    zero = 10 * n * np.finfo(float).eps * scale
+    found = None
+    if r is not None and n >= 500 and r <= n // 20 and positive:
+        found = _lanczos(K, r)
+    if found is None:
+        eigenvalues, V = linalg.eigh(K)
+        if eigenvalues[0] < -max(zero, 1e-9 * eigenvalues[-1]):
+            raise ValueError(
+                f"the kernel matrix is not positive semidefinite: it has the eigenvalue {eigenvalues[0]:.4g} "
+                "after centring, so it belongs to no feature map"
+            )
+        found = eigenvalues[::-1], V[:, ::-1]
+    eigenvalues, V = found
+    kept = np.flatnonzero(eigenvalues > zero)[:r]
+    return eigenvalues[kept], V[:, kept]
+
+
+def _lanczos(K: np.ndarray, r: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the r largest eigenvalues by Lanczos iterations, or None when one may have been missed.
+
+    One starting vector sees one direction of each eigenspace. So the largest eigenvalue of what remains
+    after deflation is computed from another start; if it exceeds one of those found, the answer is not
+    trusted.
+    """
+    rng = np.random.default_rng(0)
+    n = len(K)
+    try:
+        eigenvalues, V = eigsh(K, k=r, which="LA", v0=rng.standard_normal(n))
+        deflated = LinearOperator(
+            (n, n), matvec=lambda x: K @ x - V @ (eigenvalues * (V.T @ x)), dtype=np.float64
+        )
+        rest = eigsh(
+            deflated, k=1, which="LA", v0=rng.standard_normal(n), return_eigenvectors=False
+        )
+    except ArpackNoConvergence:
+        return None
+    if rest[0] > eigenvalues.min() + 1e-10 * eigenvalues.max():
+        return None
+    order = np.argsort(eigenvalues)[::-1]
+    return eigenvalues[order], V[:, order]
+
+
+def _signs(V: np.ndarray) -> np.ndarray:
+    """Return the signs that make the first of the (nearly) largest entries of each column positive."""
+    modulus = np.abs(V)
+    first = np.argmax(modulus >= (1 - 1e-6) * modulus.max(axis=0), axis=0)
+    return np.sign(V[first, np.arange(V.shape[1])])

@@ -1,0 +1,293 @@
+r"""Kernels of vectors: linear, polynomial, Gaussian, sigmoid, bilinear."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.special import comb
+
+from companion.checks import as_matrix, as_scalar, check_count
+from companion.kernels.features import polynomial_features
+from companion.kernels.functions import (
+    _ATOM,
+    _POWER,
+    _PRODUCT,
+    Formula,
+    _conj,
+    _inner,
+    _nonnegative,
+    _number,
+    _power,
+    _squared_norms,
+    _value,
+    _VectorKernel,
+    _vectors,
+    _within,
+)
+
+__all__ = ["Bilinear", "Gaussian", "Linear", "Polynomial", "Sigmoid"]
+
+
+@_value
+class Linear(_VectorKernel):
+    r"""The linear kernel :math:`\kappa(x, y) = \langle x, y \rangle` on :math:`\mathbb{R}^n` or :math:`\mathbb{C}^n`.
+
+    Notes
+    -----
+    Source: Example 17.5; SP Example 1. On :math:`\mathbb{C}^n`,
+    :math:`\langle x, y\rangle = \sum_i x_i \overline{y_i}`.
+
+    Examples
+    --------
+    >>> Linear()([[1, 2], [3, 4]])
+    array([[ 5., 11.],
+           [11., 25.]])
+    >>> Linear()([1, 1j], [1j, 1])
+    0j
+    """
+
+    _linear = True
+
+    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+        return _inner(P, Q)
+
+    def _diagonal(self, P: np.ndarray) -> np.ndarray:
+        return _squared_norms(P)
+
+    def _features(self, P: np.ndarray, limit: float) -> np.ndarray | None:
+        return _within(P, limit)
+
+    def _formula(self, x: str, y: str) -> Formula:
+        return f"<{x}, {y}>", _ATOM
+
+
+@_value
+class Polynomial(_VectorKernel):
+    r"""The polynomial kernel :math:`\kappa(x, y) = (\gamma \langle x, y \rangle + R)^d`.
+
+    Parameters
+    ----------
+    d : int
+        Degree, at least 1.
+    R : float
+        Nonnegative constant; ``R=0`` gives the homogeneous kernel.
+    gamma : float
+        Positive factor of the inner product; 1 in the text.
+
+    Notes
+    -----
+    Source: Examples 17.4 and 17.5. The feature space has dimension :math:`\binom{n+d}{d}`, or
+    :math:`\binom{n+d-1}{d}` when R = 0: see :func:`companion.kernels.polynomial_features`.
+
+    Examples
+    --------
+    >>> k = Polynomial(2, R=1.0)
+    >>> k, k([1, 2], [3, 4])
+    ((<x, y> + 1)^2, 144.0)
+    """
+
+    d: int = 2
+    R: float = 1.0
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "d", check_count(self.d, "d"))
+        object.__setattr__(self, "R", _nonnegative(self.R, "R", "Example 17.5"))
+        object.__setattr__(self, "gamma", as_scalar(self.gamma, "gamma", above=0.0))
+
+    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+        K = _inner(P, Q)
+        K *= self.gamma
+        K += self.R
+        return _power(K, self.d)
+
+    def _diagonal(self, P: np.ndarray) -> np.ndarray:
+        return _power(self.gamma * _squared_norms(P) + self.R, self.d)
+
+    def _features(self, P: np.ndarray, limit: float) -> np.ndarray | None:
+        n = P.shape[1] - (self.R == 0)
+        if comb(n + self.d, self.d) > limit:
+            return None
+        return polynomial_features(math.sqrt(self.gamma) * P, self.d, self.R)
+
+    def _formula(self, x: str, y: str) -> Formula:
+        inner = f"<{x}, {y}>" if self.gamma == 1 else f"{_number(self.gamma)} <{x}, {y}>"
+        base = f"({inner} + {_number(self.R)})" if self.R else inner
+        base = f"({base})" if self.gamma != 1 and not self.R else base
+        return f"{base}^{self.d}", _POWER
+
+
+@_value
+class Gaussian(_VectorKernel):
+    r"""The Gaussian kernel :math:`\kappa(x, y) = e^{-\|x - y\|^2 / (2\sigma^2)}`.
+
+    Parameters
+    ----------
+    sigma : float
+        Width, positive, in the units of the data. Scikit-learn's ``gamma`` is :math:`1/(2\sigma^2)`.
+
+    Notes
+    -----
+    Source: Definition 17.4, Proposition 17.7 (3). The squared distances come from one matrix product,
+    :math:`\|x\|^2 + \|y\|^2 - 2\langle x, y\rangle`, of points moved close to the origin first:
+    cancellation is as small as it can be.
+
+    Examples
+    --------
+    >>> k = Gaussian(2.0)
+    >>> k
+    exp(-|x - y|^2/(2*2^2))
+    >>> round(k([0.0, 0.0], [0.0, 2.0]), 6)
+    0.606531
+    """
+
+    sigma: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", as_scalar(self.sigma, "sigma", above=0.0))
+
+    def _points(self, X: Any) -> np.ndarray:
+        Z = _vectors(X)
+        return np.hstack([Z.real, Z.imag]) if np.iscomplexobj(Z) else Z
+
+    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+        centre = Q.mean(axis=0)
+        P, Q = (P - centre) / self.sigma, (Q - centre) / self.sigma
+        K = P @ Q.T
+        K -= 0.5 * _squared_norms(P)[:, None]
+        K -= 0.5 * _squared_norms(Q)
+        np.minimum(K, 0.0, out=K)  # rounding can leave a tiny negative squared distance
+        return np.exp(K, out=K)
+
+    def _diagonal(self, P: np.ndarray) -> np.ndarray:
+        return np.ones(len(P))
+
+    def _formula(self, x: str, y: str) -> Formula:
+        return f"exp(-|{x} - {y}|^2/(2*{_number(self.sigma)}^2))", _ATOM
+
+
+@_value
+class Sigmoid(_VectorKernel):
+    r"""The sigmoid kernel :math:`\kappa(x, y) = \tanh(a \langle x, y \rangle + b)`: **not** positive definite.
+
+    Parameters
+    ----------
+    a : float
+        Positive slope.
+    b : float
+        Offset.
+
+    Notes
+    -----
+    On the line, :math:`\tanh(a\,xy + b) = \sum_k c_k (xy)^k` near 0. Coefficients that annihilate all
+    powers below k, placed at points of size :math:`\varepsilon`, leave :math:`c_k\,\varepsilon^{2k}` times
+    a square. So every :math:`c_k` would have to be nonnegative. With :math:`T = \tanh b`, :math:`c_0 \ge 0`
+    needs :math:`T \ge 0`, :math:`c_2 \ge 0` needs :math:`T \le 0`, and at :math:`T = 0` one has
+    :math:`c_3 = -a^3/3 < 0`.
+
+    Examples
+    --------
+    >>> k = Sigmoid(1.0, 0.0)
+    >>> k, k.positive_definite
+    (tanh(<x, y>), False)
+    >>> bool(np.linalg.eigvalsh(k([[1.0], [2.0]]))[0] < 0)
+    True
+    """
+
+    a: float = 1.0
+    b: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "a", as_scalar(self.a, "a", above=0.0))
+        object.__setattr__(self, "b", as_scalar(self.b, "b"))
+
+    def _points(self, X: Any) -> np.ndarray:
+        return as_matrix(_vectors(X), "X")  # real: tanh has poles in the complex plane
+
+    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+        K = P @ Q.T
+        K *= self.a
+        K += self.b
+        return np.tanh(K, out=K)
+
+    def _diagonal(self, P: np.ndarray) -> np.ndarray:
+        return np.tanh(self.a * _squared_norms(P) + self.b)
+
+    def _formula(self, x: str, y: str) -> Formula:
+        inner = f"<{x}, {y}>" if self.a == 1 else f"{_number(self.a)} <{x}, {y}>"
+        offset = f" {'+' if self.b > 0 else '-'} {_number(abs(self.b))}" if self.b else ""
+        return f"tanh({inner}{offset})", _ATOM
+
+    @property
+    def _definite(self) -> bool | None:
+        return False
+
+
+@_value
+class Bilinear(_VectorKernel):
+    r"""The kernel :math:`\kappa(x, y) = x^\top B y` of a positive semidefinite matrix B.
+
+    Parameters
+    ----------
+    B : array-like of shape (n, n)
+        Symmetric positive semidefinite; or Hermitian, and then :math:`\kappa(x, y) = y^* B x`.
+
+    Raises
+    ------
+    ValueError
+        If B is not Hermitian or has a negative eigenvalue.
+
+    Notes
+    -----
+    Source: Proposition 17.6 (5). With :math:`B = R R^*` the feature map is :math:`\varphi(x) = R^* x`.
+
+    Examples
+    --------
+    >>> Bilinear([[2, 1], [1, 2]])([1, 0], [1, 1])
+    3.0
+    >>> Bilinear([[0, 1], [1, 0]])
+    Traceback (most recent call last):
+    ...
+    ValueError: Proposition 17.6 (5) needs a positive semidefinite B, got eigenvalue -1
+    """
+
+    B: np.ndarray
+
+    def __post_init__(self) -> None:
+        B = _vectors(self.B).copy()
+        if B.shape[0] != B.shape[1]:
+            raise ValueError(f"B must be square, got shape {B.shape}")
+        if not np.allclose(B, B.conj().T, rtol=0.0, atol=1e-12 * np.abs(B).max()):
+            raise ValueError("Proposition 17.6 (5) needs a symmetric (or Hermitian) B")
+        lowest, highest = np.linalg.eigvalsh(B)[[0, -1]]
+        if lowest < -1e-12 * max(highest, -lowest):
+            raise ValueError(
+                f"Proposition 17.6 (5) needs a positive semidefinite B, got eigenvalue {lowest:.4g}"
+            )
+        B.flags.writeable = False
+        object.__setattr__(self, "B", B)
+
+    def _points(self, X: Any) -> np.ndarray:
+        X = _vectors(X)
+        if X.shape[1] != len(self.B):
+            raise ValueError(
+                f"points must have {len(self.B)} coordinates, as B has, got {X.shape[1]}"
+            )
+        return X
+
+    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+        return _inner(P @ self.B.T, Q)
+
+    def _diagonal(self, P: np.ndarray) -> np.ndarray:
+        return np.einsum("ij,ij->i", P @ self.B.T, _conj(P)).real
+
+    def _features(self, P: np.ndarray, limit: float) -> np.ndarray | None:
+        eigenvalues, U = np.linalg.eigh(self.B)
+        kept = eigenvalues > 1e-15 * max(eigenvalues[-1], 0.0)
+        R = U[:, kept] * np.sqrt(eigenvalues[kept])
+        return _within(P @ R.conj(), limit)
+
+    def _formula(self, x: str, y: str) -> Formula:
+        return (f"{y}^* B {x}" if np.iscomplexobj(self.B) else f"{x}' B {y}"), _PRODUCT
