@@ -84,6 +84,7 @@ def run(path: Path) -> tuple[Path, float]:
         timeout=TIMEOUT,
         kernel_name="python3",
         store_widget_state=False,
+        coalesce_streams=True,  # one block of text, however fast the machine prints it
         resources={"metadata": {"path": str(path.parent)}},
     ).execute()
     seconds = time.perf_counter() - start
