@@ -61,6 +61,7 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
         cell.id = f"c{number:03d}"
         cell.metadata.pop("execution", None)
         cell.metadata.pop("jupyter", None)
+        cell.metadata.pop("lines_to_next_cell", None)  # left by jupytext
         if cell.cell_type != "code":
             continue
         alts = [
