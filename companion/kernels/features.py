@@ -7,11 +7,30 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.special import comb, factorial
 
 from companion.checks import as_matrix, as_scalar, check_count
 
 __all__ = ["polynomial_exponents", "polynomial_features", "subset_features", "subsets"]
+
+
+def real_or_complex_matrix(value: Any, name: str) -> np.ndarray:
+    """Return `value` as a finite float64 or complex128 matrix, or raise an error that names it."""
+    if sparse.issparse(value):
+        value = value.toarray()
+    if not isinstance(value, np.ndarray):
+        try:
+            value = np.asarray(value)
+        except ValueError:  # rows of different lengths: as_matrix says so
+            return as_matrix(value, name)
+    if not np.iscomplexobj(value):
+        return as_matrix(value, name)
+    if value.ndim != 2:
+        raise ValueError(f"{name} must be a matrix (2-D), got an array of shape {value.shape}")
+    if not np.isfinite(value).all():
+        raise ValueError(f"{name} must be finite, got NaN or infinity")
+    return value.astype(np.complex128)
 
 
 def polynomial_exponents(n: int, d: int, *, homogeneous: bool = False) -> np.ndarray:
@@ -107,8 +126,7 @@ def polynomial_features(X: Any, d: int, R: float = 0.0) -> np.ndarray:
     ((2, 10), array([[  216.,  1728.],
            [ 1728., 17576.]]))
     """
-    complex_points = np.iscomplexobj(X)
-    X = np.atleast_2d(np.asarray(X) if complex_points else as_matrix(np.atleast_2d(X), "X"))
+    X = real_or_complex_matrix(np.atleast_2d(X), "X")
     d, R = check_count(d, "d", at_least=0), as_scalar(R, "R", at_least=0.0)
     p, n = X.shape
     one = np.ones((1, p), dtype=X.dtype)

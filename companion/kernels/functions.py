@@ -30,8 +30,8 @@ import numpy as np
 from scipy import sparse
 from scipy.special import comb
 
-from companion.checks import as_matrix, as_scalar, as_vector, check_count
-from companion.kernels.features import polynomial_features
+from companion.checks import as_scalar, as_vector, check_count
+from companion.kernels.features import polynomial_features, real_or_complex_matrix
 
 __all__ = ["Constant", "FeatureMap", "FromFunction", "Kernel"]
 
@@ -69,7 +69,7 @@ def _sequence(X: Any) -> tuple[Any, bool]:
         X, single = list(X), False
     else:
         X, single = np.atleast_2d(X), True
-    if len(X) == 0:
+    if len(X) == 0 or (single and np.size(X) == 0):
         raise ValueError("a kernel needs at least one point, got none")
     return X, single
 
@@ -89,12 +89,7 @@ def _vectors(X: Any) -> np.ndarray:
         X = _array_or_list(X)
     if isinstance(X, np.ndarray) and X.ndim == 1:  # the images of points under a scalar function
         X = X[:, None]
-    if not np.iscomplexobj(X):
-        return as_matrix(X, "X")
-    array = np.asarray(X, dtype=np.complex128)
-    if not np.isfinite(array).all():
-        raise ValueError("X must be finite, got NaN or infinity")
-    return array
+    return real_or_complex_matrix(X, "X")
 
 
 def _rows(points: Points, rows: slice) -> Points:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from companion.checks import as_matrix, as_scalar
+from companion.checks import as_scalar
 from companion.kernels.choice import as_kernel
+from companion.kernels.features import real_or_complex_matrix
 from companion.kernels.functions import Kernel
 from companion.results import Record
 
@@ -53,15 +54,6 @@ def gram(kernel: str | Kernel | Callable, X: Any, **params: Any) -> np.ndarray:
     return K.T
 
 
-def _as_gram(K: Any, name: str) -> np.ndarray:
-    if not np.iscomplexobj(K):
-        return as_matrix(K, name)
-    K = np.asarray(K, dtype=np.complex128)
-    if K.ndim != 2 or not np.isfinite(K).all():
-        raise ValueError(f"{name} must be a finite matrix, got shape {K.shape}")
-    return K
-
-
 def center_gram(K: Any, K_fit: Any = None) -> np.ndarray:
     r"""Return the Gram matrix of the centred features :math:`\varphi(x) - \mu`, from that of the features.
 
@@ -97,8 +89,8 @@ def center_gram(K: Any, K_fit: Any = None) -> np.ndarray:
     >>> bool(np.allclose(center_gram(K[:1], K), center_gram(K)[:1]))
     True
     """
-    K = _as_gram(K, "K")
-    K_fit = K if K_fit is None else _as_gram(K_fit, "K_fit")
+    K = real_or_complex_matrix(K, "K")
+    K_fit = K if K_fit is None else real_or_complex_matrix(K_fit, "K_fit")
     n = len(K_fit)
     if K_fit.shape[1] != n or K.shape[1] != n:
         raise ValueError(
@@ -190,7 +182,7 @@ def is_positive_definite(K: Any, tol: float | None = None) -> Definiteness:
     >>> bool(answer), round(answer.smallest_eigenvalue, 6), abs(answer.witness).round(4)
     (False, -1.0, array([0.7071, 0.7071]))
     """
-    K = _as_gram(K, "K")
+    K = real_or_complex_matrix(K, "K")
     n = len(K)
     if K.shape != (n, n) or n == 0:
         raise ValueError(f"K must be square, got shape {K.shape}")

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from scipy.special import roots_legendre
 
-from companion.checks import as_matrix, as_scalar, as_vector, check_count
+from companion.checks import as_scalar, as_vector, check_count
+from companion.kernels.features import real_or_complex_matrix
 from companion.results import Record
 
 __all__ = [
@@ -284,7 +285,7 @@ class VectorFamily(OrthogonalFamily):
     """
 
     def __init__(self, U: Any) -> None:
-        self.U = _vectors(U, "U").copy()
+        self.U = real_or_complex_matrix(U, "U").copy()
         G = self.U @ self.U.conj().T
         norms = np.sqrt(G.diagonal().real)
         if (norms == 0).any():
@@ -477,17 +478,6 @@ def expand(
 # --- finite dimension -----------------------------------------------------------------------------
 
 
-def _vectors(V: Any, name: str) -> np.ndarray:
-    if not np.iscomplexobj(V):
-        return as_matrix(V, name)
-    V = np.asarray(V)
-    if V.ndim != 2 or not np.isfinite(V).all():
-        raise ValueError(
-            f"{name} must be a finite matrix whose rows are vectors, got shape {V.shape}"
-        )
-    return V
-
-
 def orthogonalize(V: Any, *, tol: float = 1e-10) -> np.ndarray:
     r"""Return orthonormal rows with the span of the rows of V (Gram-Schmidt), dropping dependent ones.
 
@@ -512,7 +502,7 @@ def orthogonalize(V: Any, *, tol: float = 1e-10) -> np.ndarray:
     array([[ 0.6,  0.8],
            [-0.8,  0.6]])
     """
-    V = _vectors(V, "V")
+    V = real_or_complex_matrix(V, "V")
     Q = np.empty((0, V.shape[1]), dtype=V.dtype)
     for v in V:
         rest = v
@@ -548,7 +538,7 @@ def orthogonal_complement(V: Any) -> np.ndarray:
     >>> abs(complement), abs(orthogonal_complement(complement))
     (array([[0., 1.]]), array([[1., 0.]]))
     """
-    V = _vectors(V, "V")
+    V = real_or_complex_matrix(V, "V")
     _, sigma, W = np.linalg.svd(V)
     rank = int((sigma > max(V.shape) * np.finfo(float).eps * sigma.max(initial=0.0)).sum())
     return W[rank:]

@@ -1,0 +1,95 @@
+"""Explicit feature maps of polynomial kernels (Examples 17.4 and 17.5, Problem 17.2)."""
+
+from math import comb
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from companion.kernels import Polynomial, polynomial_exponents, polynomial_features
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "N"), [(2, 2, 3), (3, 2, 6), (3, 3, 10), (4, 3, 20), (5, 4, 70)]
+)
+def test_dimension_of_homogeneous_features(n, m, N):
+    X = np.random.default_rng(0).standard_normal((100, n))
+    Phi = polynomial_features(X, m)
+    assert Phi.shape == (100, N)
+    assert comb(n + m - 1, m) == N
+    np.testing.assert_allclose(Phi @ Phi.T, (X @ X.T) ** m, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "N"), [(1, 3, 4), (2, 2, 6), (2, 3, 10), (3, 4, 35), (5, 2, 21)]
+)
+def test_dimension_of_inhomogeneous_features_is_the_rank(n, d, N):
+    """C(n+d, d); the printed C(m+d, d) is another number."""
+    X = np.random.default_rng(1).standard_normal((60, n))
+    Phi = polynomial_features(X, d, R=0.7)
+    assert Phi.shape[1] == N == comb(n + d, d)
+    np.testing.assert_allclose(Phi @ Phi.T, (X @ X.T + 0.7) ** d, atol=1e-8)
+    assert np.linalg.matrix_rank(Polynomial(d, R=0.7)(X)) == N
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 4), st.integers(0, 4), st.floats(0, 3), st.integers(0, 10**6), st.booleans())
+def test_inner_products_of_features(n, d, R, seed, complex_points):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((4, n)) + (1j * rng.standard_normal((4, n)) if complex_points else 0)
+    Phi = polynomial_features(X, d, R)
+    np.testing.assert_allclose(Phi @ Phi.conj().T, (X @ X.conj().T + R) ** d, atol=1e-8)
+    assert Phi.shape[1] == len(polynomial_exponents(n, d, homogeneous=R == 0))
+
+
+def test_order_of_the_exponents():
+    np.testing.assert_array_equal(
+        polynomial_exponents(3, 2, homogeneous=True),
+        [[2, 0, 0], [1, 1, 0], [1, 0, 1], [0, 2, 0], [0, 1, 1], [0, 0, 2]],
+    )
+    np.testing.assert_array_equal(polynomial_exponents(2, 1), [[1, 0], [0, 1], [0, 0]])
+    x = np.array([2.0, 3.0, 5.0])
+    np.testing.assert_allclose(
+        polynomial_features(x, 2)[0, [1, 2, 4]], np.sqrt(2) * np.array([6, 10, 15])
+    )
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 4), (2, 3), (3, 2), (3, 4)])
+def test_multinomial_theorem_symbolically(n, m):
+    """Problem 17.2, with x_n in the last factor (printed: x_m)."""
+    x, y = sympy.symbols(f"x1:{n + 1}"), sympy.symbols(f"y1:{n + 1}")
+    total = 0
+    for exponents in polynomial_exponents(n, m, homogeneous=True).tolist():
+        weight = sympy.factorial(m) / sympy.prod([sympy.factorial(i) for i in exponents])
+        total += weight * sympy.prod([(a * b) ** i for a, b, i in zip(x, y, exponents)])
+    assert sympy.expand(total - sum(a * b for a, b in zip(x, y)) ** m) == 0
+
+
+def test_features_as_printed_are_wrong():
+    """Every factor with the first coordinate gives n^m (x1 y1)^m; the binomials are missing in (t + R)^d."""
+    x, y, m = np.array([2.0, 3.0]), np.array([1.0, -1.0]), 2
+    exponents = polynomial_exponents(2, m, homogeneous=True)
+    weights = np.array([1, 2, 1])
+    printed = np.sum(weights * (x[0] * y[0]) ** exponents.sum(axis=1))
+    assert printed == 2**m * (x[0] * y[0]) ** m == 16
+    assert (x @ y) ** m == 1
+    t, R, d = 2.0, 3.0, 3
+    assert sum(R ** (d - j) * t**j for j in range(d + 1)) != (t + R) ** d
+    assert sum(comb(d, j) * R ** (d - j) * t**j for j in range(d + 1)) == (t + R) ** d
+
+
+@pytest.mark.parametrize(
+    ("args", "error"),
+    [
+        (([[1.0]], -1), ValueError),
+        (([[1.0]], 1.5), TypeError),
+        (([[1.0]], 2, -1.0), ValueError),
+        (([[np.nan]], 2), ValueError),
+        ((["a"], 2), TypeError),
+    ],
+)
+def test_bad_input(args, error):
+    with pytest.raises(error):
+        polynomial_features(*args)

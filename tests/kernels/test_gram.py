@@ -1,0 +1,165 @@
+"""Gram matrices: centring, positive definiteness with witnesses (Definitions 17.2, 17.3, Propositions 17.2-17.5)."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from companion.kernels import Gaussian, Linear, Polynomial, center_gram, gram, is_positive_definite
+
+quick = settings(max_examples=40, deadline=None)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def random_matrix(seed, n=5, rank=3, complex_entries=True):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((n, rank))
+    return A + 1j * rng.standard_normal((n, rank)) if complex_entries else A
+
+
+# --- centring -------------------------------------------------------------------------------------
+
+
+@quick
+@given(seeds, st.booleans())
+def test_centring_is_the_gram_matrix_of_centred_features(seed, complex_entries):
+    Phi = random_matrix(seed, 6, 4, complex_entries)
+    new = random_matrix(seed + 1, 3, 4, complex_entries)
+    mean = Phi.mean(axis=0)
+    centred = Phi - mean
+    K = Phi @ Phi.conj().T
+    H = np.eye(6) - 1 / 6
+    K_hat = center_gram(K)
+    np.testing.assert_allclose(K_hat, centred @ centred.conj().T, atol=1e-10)
+    np.testing.assert_allclose(K_hat, H @ K @ H, atol=1e-10)
+    np.testing.assert_allclose(K_hat @ np.ones(6), 0, atol=1e-10)
+    np.testing.assert_allclose(
+        center_gram(new @ Phi.conj().T, K), (new - mean) @ centred.conj().T, atol=1e-10
+    )
+
+
+def test_centring_of_the_three_point_example():
+    K = Polynomial(2, R=1.0)([[0.0], [1.0], [2.0]])
+    before = K.copy()
+    np.testing.assert_allclose(9 * center_gram(K), [[43, 10, -53], [10, 4, -14], [-53, -14, 67]])
+    np.testing.assert_array_equal(K, before)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [(np.ones((2, 3)),), (np.ones((2, 3)), np.ones((2, 2))), (np.ones((2, 2)), np.ones((2, 3)))],
+)
+def test_centring_checks_shapes(args):
+    with pytest.raises(ValueError, match="square"):
+        center_gram(*args)
+
+
+# --- gram -----------------------------------------------------------------------------------------
+
+
+def test_gram_takes_anything_that_names_a_kernel():
+    X = [[0.0, 1.0], [2.0, 3.0]]
+    np.testing.assert_array_equal(gram("linear", X), Linear()(X))
+    np.testing.assert_array_equal(gram("rbf", X, sigma=2.0), Gaussian(2.0)(X))
+    np.testing.assert_array_equal(gram(lambda A, B: A @ B.T, X), Linear()(X))
+    with pytest.raises(ValueError, match="single point"):
+        gram("linear", [1.0, 2.0])
+
+
+# --- positive definiteness ------------------------------------------------------------------------
+
+
+@quick
+@given(seeds, st.booleans(), st.floats(-8, 8))
+def test_verdict_does_not_depend_on_scale(seed, complex_entries, exponent):
+    A = random_matrix(seed, complex_entries=complex_entries)
+    K = 10.0**exponent * (A @ A.conj().T)  # rank 3 of 5: zero eigenvalues that round to either sign
+    assert is_positive_definite(K)
+    shifted = K - 1e-6 * np.linalg.norm(K, 2) * np.eye(5)
+    answer = is_positive_definite(shifted)
+    assert not answer
+    assert answer.value == pytest.approx(answer.smallest_eigenvalue, rel=1e-6)
+    u = answer.witness
+    assert np.vdot(u, shifted @ u).real < 0
+    assert np.linalg.norm(u) == pytest.approx(1.0)
+
+
+@quick
+@given(seeds)
+def test_schur_product(seed):
+    """Proposition 17.5 and the text's proof: A o B = sum_h D_h B D_h*."""
+    A, B = (random_matrix(seed + i) for i in (0, 1))
+    A, B = A @ A.conj().T, B @ B.conj().T
+    assert is_positive_definite(A * B)
+    eigenvalues, U = np.linalg.eigh(A)
+    R = U * np.sqrt(np.maximum(eigenvalues, 0))
+    np.testing.assert_allclose(
+        sum(np.diag(r) @ B @ np.diag(r).conj().T for r in R.T), A * B, atol=1e-9
+    )
+
+
+@quick
+@given(st.floats(-2, 2), st.floats(-2, 2), st.complex_numbers(max_magnitude=2))
+def test_two_by_two_criterion(a, d, b):
+    """Proposition 17.4: a >= 0, d >= 0, ad >= |b|^2."""
+    margin = min(a, d, a * d - abs(b) ** 2)
+    if abs(margin) < 1e-6:
+        return
+    assert bool(is_positive_definite([[a, np.conj(b)], [b, d]])) == (margin > 0)
+
+
+def test_symmetry_is_needed():
+    """Proposition 17.3: u'Ku = |u|^2 for real u, yet K is no Gram matrix."""
+    K = np.array([[1.0, 1.0], [-1.0, 1.0]])
+    u = np.array([0.3, -2.0])
+    assert u @ K @ u == pytest.approx(u @ u)
+    answer = is_positive_definite(K)
+    assert not answer
+    assert abs(np.vdot(answer.witness, K @ answer.witness).imag) == pytest.approx(1.0)
+    assert "not Hermitian" in answer.reason
+    assert answer.value == pytest.approx(np.vdot(answer.witness, K @ answer.witness))
+
+
+@quick
+@given(seeds)
+def test_polarisation_recovers_the_matrix(seed):
+    """The steps of Proposition 17.2: values of u*Ku alone determine u*Kv, and K is Hermitian."""
+    A = random_matrix(seed)
+    K = A @ A.conj().T
+    rng = np.random.default_rng(seed)
+    u, v = rng.standard_normal((2, 5)) + 1j * rng.standard_normal((2, 5))
+
+    def q(w):
+        return np.vdot(w, K @ w).real
+
+    two_A = q(u + v) - q(u) - q(v)
+    two_B = q(1j * u + v) - q(u) - q(v)
+    assert (two_A + 1j * two_B) / 2 == pytest.approx(np.vdot(u, K @ v), abs=1e-9)
+
+
+def test_gaussian_gram_has_full_rank_on_distinct_points():
+    X = np.linspace(0, 3, 12)[:, None]
+    answer = is_positive_definite(Gaussian(0.3)(X))
+    assert answer
+    assert answer.smallest_eigenvalue > 0
+    assert (
+        np.linalg.matrix_rank(Gaussian(1.0)(np.random.default_rng(0).standard_normal((30, 5))))
+        == 30
+    )
+
+
+def test_answer_reads_well():
+    text = repr(is_positive_definite([[1, 2], [2, 1]]))
+    assert "smallest_eigenvalue" in text
+    assert "negative for the witness" in text
+    assert is_positive_definite([[0.0]])
+    assert is_positive_definite(np.zeros((3, 3)))
+    assert is_positive_definite([[1.0, 0.0], [0.0, -1e-3]], tol=0.01)
+
+
+@pytest.mark.parametrize(
+    "K", [np.ones((2, 3)), [[np.nan]], np.ones(3), [[1j, np.nan]], np.empty((0, 0))]
+)
+def test_bad_matrices(K):
+    with pytest.raises(ValueError, match="must be"):
+        is_positive_definite(K)

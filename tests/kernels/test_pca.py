@@ -1,0 +1,300 @@
+"""Kernel PCA (Section 17.4) against scikit-learn's, PCA, explicit features and exact values."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn import decomposition
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_circles
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from companion.kernels import (
+    FeatureMap,
+    Gaussian,
+    KernelPCA,
+    Linear,
+    Polynomial,
+    Sigmoid,
+    center_gram,
+    polynomial_features,
+)
+
+
+@parametrize_with_checks(
+    [KernelPCA(), KernelPCA(2, kernel="rbf"), KernelPCA(1, kernel=Polynomial(2) + Gaussian(3.0))]
+)
+def test_is_a_scikit_learn_estimator(estimator, check):
+    check(estimator)
+
+
+def up_to_sign(A, B):
+    """Return the largest difference of two matrices, the sign of each column being free."""
+    return max(min(np.abs(a - b).max(), np.abs(a + b).max()) for a, b in zip(A.T, B.T, strict=True))
+
+
+def data(n=40, d=5, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d)) * np.arange(1, d + 1)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "params"),
+    [("rbf", {"gamma": 0.05}), ("poly", {"gamma": 0.1, "degree": 2, "coef0": 1.0}), ("linear", {})],
+)
+@pytest.mark.parametrize("n_components", [1, 4])
+def test_agrees_with_scikit_learn(kernel, params, n_components):
+    X, new = data(), data(seed=1)
+    ours = KernelPCA(n_components, kernel=kernel, kernel_params=params)
+    theirs = decomposition.KernelPCA(n_components, kernel=kernel, **params)
+    assert up_to_sign(ours.fit_transform(X), theirs.fit_transform(X)) < 1e-9
+    np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-10)
+    assert up_to_sign(ours.transform(new), theirs.transform(new)) < 1e-9
+
+
+def test_linear_kernel_is_pca():
+    X, new = data(), data(seed=1)
+    ours, theirs = KernelPCA().fit(X), decomposition.PCA().fit(X)
+    assert ours.n_components_ == 5
+    np.testing.assert_allclose(ours.explained_variance_, theirs.explained_variance_)
+    np.testing.assert_allclose(ours.explained_variance_ratio_, theirs.explained_variance_ratio_)
+    assert up_to_sign(ours.transform(new), theirs.transform(new)) < 1e-10
+    np.testing.assert_allclose(
+        KernelPCA(2).fit(X).explained_variance_ratio_, theirs.explained_variance_ratio_[:2]
+    )
+
+
+def test_features_and_kernel_matrix_give_the_same():
+    """The singular value decomposition of the features, and the eigenvalues of the n x n matrix."""
+    X, new = data(), data(seed=1)
+    by_features = KernelPCA(kernel=Linear()).fit(X)
+    by_matrix = KernelPCA(kernel=lambda A, B: A @ B.T).fit(X)
+    for name in (
+        "eigenvalues_",
+        "eigenvectors_",
+        "alpha_",
+        "explained_variance_",
+        "explained_variance_ratio_",
+    ):
+        np.testing.assert_allclose(getattr(by_features, name), getattr(by_matrix, name), atol=1e-10)
+    np.testing.assert_allclose(by_features.transform(new), by_matrix.transform(new), atol=1e-9)
+    np.testing.assert_allclose(by_features.fit_transform(X), by_features.transform(X), atol=1e-10)
+    np.testing.assert_allclose(by_matrix.fit_transform(X), by_matrix.transform(X), atol=1e-10)
+
+
+def test_formulas_of_the_section():
+    """U_r = X^T V Sigma^-1, Y_k = sigma_k v_k = K^ alpha_k, checked with explicit features."""
+    X = data(20, 2)
+    kernel = Polynomial(2, R=1.0)
+    pca = KernelPCA(kernel=kernel).fit(X)
+    Phi = polynomial_features(X, 2, R=1.0)
+    centred = Phi - Phi.mean(axis=0)
+    sigma, V = np.sqrt(pca.eigenvalues_), pca.eigenvectors_
+    U = centred.T @ V / sigma
+    np.testing.assert_allclose(U.T @ U, np.eye(5), atol=1e-10)
+    np.testing.assert_allclose(centred.T @ centred @ U, U * sigma**2, atol=1e-7)
+    K_hat = center_gram(kernel(X))
+    np.testing.assert_allclose(pca.fit_transform(X), K_hat @ pca.alpha_, atol=1e-8)
+    np.testing.assert_allclose(pca.fit_transform(X), centred @ U, atol=1e-8)
+    np.testing.assert_allclose(pca.fit_transform(X), sigma * V, atol=1e-8)
+    assert pca.eigenvalues_.sum() == pytest.approx(np.trace(K_hat))
+    assert pca.explained_variance_ratio_.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(pca.explained_variance_, pca.fit_transform(X).var(axis=0, ddof=1))
+
+
+def test_three_points_exactly():
+    """x = 0, 1, 2 with (xy + 1)^2: eigenvalues (19 +- sqrt(337))/3."""
+    pca = KernelPCA(kernel=Polynomial(2, R=1.0)).fit([[0.0], [1.0], [2.0]])
+    np.testing.assert_allclose(pca.eigenvalues_, [12.4525199168953, 0.214146749771394], rtol=1e-12)
+    np.testing.assert_allclose(pca.eigenvalues_, (19 + np.array([1, -1]) * np.sqrt(337)) / 3)
+
+
+def circles(n):
+    angle = 2 * np.pi * np.arange(n) / n
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    return np.vstack([circle, 3 * circle])
+
+
+def test_two_circles():
+    """<x, y>^2 has rank 3 there, with a double eigenvalue; the third component is the radius."""
+    X = circles(40)
+    for kernel in (Polynomial(2, R=0.0), lambda A, B: (A @ B.T) ** 2):
+        pca = KernelPCA(kernel=kernel).fit(X)
+        np.testing.assert_allclose(pca.eigenvalues_, [820, 820, 640])
+        radius = pca.fit_transform(X)[:, 2]
+        np.testing.assert_allclose(radius[:40], radius[0], atol=1e-9)
+        np.testing.assert_allclose(radius[40:], -radius[0], atol=1e-9)
+        assert abs(radius[0]) == pytest.approx(2.8284, abs=1e-4)
+
+
+# --- Lanczos --------------------------------------------------------------------------------------
+
+
+def count_eigh(monkeypatch):
+    calls = []
+    from companion.kernels import pca
+
+    dense = pca.linalg.eigh
+    monkeypatch.setattr(pca.linalg, "eigh", lambda *a, **k: calls.append(1) or dense(*a, **k))
+    return calls
+
+
+def test_few_components_of_a_large_matrix(monkeypatch):
+    calls = count_eigh(monkeypatch)
+    X = data(600, 3)
+    few = KernelPCA(3, kernel=Gaussian(4.0)).fit(X)
+    assert not calls
+    full = KernelPCA(40, kernel=Gaussian(4.0)).fit(X)
+    assert calls
+    np.testing.assert_allclose(few.eigenvalues_, full.eigenvalues_[:3], rtol=1e-10)
+    np.testing.assert_allclose(few.eigenvectors_, full.eigenvectors_[:, :3], atol=1e-8)
+    np.testing.assert_allclose(few.explained_variance_ratio_, full.explained_variance_ratio_[:3])
+
+
+@pytest.mark.parametrize("r", [1, 2, 3, 5])
+def test_repeated_eigenvalues_are_not_missed(r):
+    """On a regular polygon the eigenvalues of a Gaussian kernel come in pairs."""
+    X = circles(600)[:600]
+    few = KernelPCA(r, kernel=Gaussian(1.0)).fit(X)
+    full = KernelPCA(kernel=Gaussian(1.0)).fit(X)
+    assert full.eigenvalues_[0] == pytest.approx(full.eigenvalues_[1])
+    np.testing.assert_allclose(few.eigenvalues_, full.eigenvalues_[:r], rtol=1e-8)
+
+
+def test_a_missed_eigenvalue_is_noticed(monkeypatch):
+    from companion.kernels import pca
+
+    real = pca.eigsh
+
+    def forgetful(A, k, **options):
+        """A Lanczos iteration that misses the second eigenvector."""
+        if k == 1:
+            return real(A, k, **options)
+        values, V = real(A, k + 1, **options)
+        kept = np.argsort(values)[::-1][[0, *range(2, k + 1)]]
+        return values[kept], V[:, kept]
+
+    monkeypatch.setattr(pca, "eigsh", forgetful)
+    X = data(600, 3)
+    few = KernelPCA(3, kernel=Gaussian(4.0)).fit(X)
+    monkeypatch.undo()
+    np.testing.assert_allclose(
+        few.eigenvalues_, KernelPCA(3, kernel=Gaussian(4.0)).fit(X).eigenvalues_
+    )
+
+
+# --- behaviour ------------------------------------------------------------------------------------
+
+
+def test_signs_are_deterministic():
+    X = data()
+    a = KernelPCA(3, kernel="rbf", kernel_params={"sigma": 5.0}).fit(X)
+    V = a.eigenvectors_
+    assert (V[np.argmax(np.abs(V), axis=0), range(3)] > 0).all()
+    antipodal = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.5], [0.0, -0.5]])
+    np.testing.assert_allclose(
+        KernelPCA(1).fit_transform(antipodal)[:, 0], [1, -1, 0, 0], atol=1e-12
+    )
+
+
+def test_precomputed_matrix():
+    X, new = data(), data(seed=1)
+    k = Gaussian(5.0)
+    direct = KernelPCA(3, kernel=k).fit(X)
+    precomputed = KernelPCA(3, kernel="precomputed").fit(k(X))
+    np.testing.assert_allclose(precomputed.transform(k(new, X)), direct.transform(new), atol=1e-10)
+    with pytest.raises(ValueError, match="3 columns"):
+        KernelPCA(kernel="precomputed").fit(k(X)[:3])
+    with pytest.raises(ValueError, match="symmetric"):
+        KernelPCA(kernel="precomputed").fit([[1.0, 2.0], [0.0, 1.0]])
+
+
+def test_number_of_components_is_at_most_the_rank():
+    X = data(30, 2)
+    assert KernelPCA(10).fit(X).n_components_ == 2
+    pca = KernelPCA(kernel="poly", kernel_params={"degree": 2}).fit(X)
+    assert pca.n_components_ == 5  # C(2+2, 2) - 1: the constant feature does not vary
+    assert pca.transform(X).shape == (30, 5)
+    assert list(pca.get_feature_names_out()) == [f"kernelpca{i}" for i in range(5)]
+    shifted = KernelPCA(kernel=lambda A, B: (A @ B.T + 1e4) ** 2).fit(X)
+    assert shifted.n_components_ <= 5
+
+
+def test_kinds_of_input():
+    X = data()
+    before = X.copy()
+    expected = KernelPCA(2, kernel="rbf", kernel_params={"sigma": 5.0}).fit_transform(X)
+    estimator = KernelPCA(2, kernel="rbf", kernel_params={"sigma": 5.0})
+    np.testing.assert_array_equal(estimator.fit_transform(X.tolist()), expected)
+    np.testing.assert_allclose(estimator.fit_transform(pd.DataFrame(X)), expected, atol=1e-12)
+    np.testing.assert_allclose(estimator.fit_transform(X.astype(np.float32)), expected, atol=1e-5)
+    np.testing.assert_array_equal(X, before)
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        estimator.fit(sparse.csr_array(X))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "X", "error", "message"),
+    [
+        (KernelPCA(0), np.eye(3), ValueError, "n_components"),
+        (KernelPCA(1.5), np.eye(3), TypeError, "n_components"),
+        (KernelPCA(kernel="nope"), np.eye(3), ValueError, "nope"),
+        (KernelPCA(kernel="rbf", kernel_params={"degree": 2}), np.eye(3), TypeError, "degree"),
+        (KernelPCA(), np.ones((4, 2)), ValueError, "same image"),
+        (KernelPCA(kernel="rbf"), np.ones((4, 2)), ValueError, "same image"),
+        (KernelPCA(), [[1.0, 2.0]], ValueError, "minimum of 2"),
+        (KernelPCA(), [[np.nan], [1.0]], ValueError, "NaN"),
+        (KernelPCA(kernel=FeatureMap(lambda x: 1j * x)), np.eye(3), ValueError, "real kernel"),
+        (KernelPCA(kernel=FeatureMap(lambda x: 1j * x[:1])), np.eye(3), ValueError, "real kernel"),
+    ],
+)
+def test_errors(estimator, X, error, message):
+    with pytest.raises(error, match=message):
+        estimator.fit(X)
+
+
+def test_indefinite_kernel_is_refused():
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        KernelPCA(1, kernel=Sigmoid(1.0, -1.0)).fit(data(600, 2))
+
+
+# --- inside scikit-learn --------------------------------------------------------------------------
+
+
+def test_grid_search_over_a_pipeline():
+    """Kernel PCA with a radial kernel makes the circles linearly separable; the linear kernel does not."""
+    X, y = make_circles(120, factor=0.3, noise=0.05, random_state=0)
+    pipeline = make_pipeline(KernelPCA(2), LogisticRegression())
+    grid = {
+        "kernelpca__kernel": [Linear(), Gaussian(0.5), Polynomial(2, R=0.0)],
+        "kernelpca__n_components": [2, 3],
+    }
+    search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
+    assert search.best_score_ > 0.95
+    assert search.best_params_["kernelpca__kernel"] != Linear()
+    by_name = GridSearchCV(
+        make_pipeline(KernelPCA(3, kernel="rbf"), LogisticRegression()),
+        {"kernelpca__kernel_params": [{"sigma": s} for s in (0.1, 1.0)]},
+        cv=3,
+    ).fit(X, y)
+    assert by_name.best_score_ > 0.95
+
+
+def test_pairwise_tag_slices_the_matrix():
+    X, y = load_iris(return_X_y=True)
+    K = Gaussian(1.0)(X)
+    pipeline = make_pipeline(KernelPCA(2, kernel="precomputed"), LogisticRegression())
+    direct = make_pipeline(KernelPCA(2, kernel=Gaussian(1.0)), LogisticRegression())
+    scores = [
+        GridSearchCV(p, {}, cv=3).fit(Z, y).best_score_ for p, Z in ((pipeline, K), (direct, X))
+    ]
+    assert scores[0] == pytest.approx(scores[1])
+
+
+def test_clone_keeps_the_kernel():
+    estimator = KernelPCA(2, kernel=Gaussian(2.0) + Linear())
+    copied = clone(estimator)
+    assert copied.kernel == estimator.kernel
+    assert copied.get_params() == estimator.get_params()

@@ -1,0 +1,171 @@
+"""Functions of an RKHS: Theorem 17.1, Corollary 17.1, SP Theorems 1.2 and 1.5."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from companion.kernels import (
+    FeatureMap,
+    Gaussian,
+    Linear,
+    Polynomial,
+    RKHSFunction,
+    Sigmoid,
+    Subset,
+)
+
+quick = settings(max_examples=30, deadline=None)
+seeds = st.integers(0, 2**32 - 1)
+COMPLEX = FeatureMap(lambda x: [np.exp(1j * x[0]), x[1], 1j * x[0] * x[1], 1.0])
+kernels = st.sampled_from([Gaussian(1.0), Polynomial(2), Linear(), COMPLEX])
+
+
+def random_function(kernel, seed, p=4):
+    rng = np.random.default_rng(seed)
+    alpha = rng.standard_normal(p)
+    if kernel is COMPLEX:
+        alpha = alpha + 1j * rng.standard_normal(p)
+    return RKHSFunction(kernel, rng.standard_normal((p, 2)), alpha)
+
+
+@quick
+@given(kernels, seeds)
+def test_inner_product(kernel, seed):
+    """The three forms of the inner product agree; it is Hermitian and linear in the first argument."""
+    f, g = random_function(kernel, seed), random_function(kernel, seed + 1, p=3)
+    double_sum = f.coefficients @ kernel(f.points, g.points) @ g.coefficients.conj()
+    assert f.inner(g) == pytest.approx(double_sum, abs=1e-9)
+    assert f.inner(g) == pytest.approx(np.sum(g.coefficients.conj() * f(g.points)), abs=1e-9)
+    assert f.inner(g) == pytest.approx(np.sum(f.coefficients * np.conj(g(f.points))), abs=1e-9)
+    assert g.inner(f) == pytest.approx(np.conj(f.inner(g)), abs=1e-9)
+    h = random_function(kernel, seed + 2)
+    assert (2 * f + h).inner(g) == pytest.approx(2 * f.inner(g) + h.inner(g), abs=1e-8)
+
+
+@quick
+@given(kernels, seeds)
+def test_reproducing_property_and_bound(kernel, seed):
+    f = random_function(kernel, seed)
+    x, y = np.random.default_rng(seed).standard_normal((2, 2))
+    kx, ky = RKHSFunction.section(kernel, x), RKHSFunction.section(kernel, y)
+    assert f.inner(kx) == pytest.approx(f(x), abs=1e-9)
+    assert kx.inner(ky) == pytest.approx(kernel(x, y), abs=1e-9)
+    assert abs(f(x)) ** 2 <= f.norm() ** 2 * kernel.diagonal(x).real + 1e-9
+    assert kx(y) == pytest.approx(kernel(x, y))
+
+
+@quick
+@given(seeds)
+def test_representation_does_not_matter(seed):
+    """For the linear kernel, sum_j a_j k_{x_j} = k_{sum a_j x_j}: two expansions of one function."""
+    f = random_function(Linear(), seed)
+    same = RKHSFunction.section(Linear(), f.coefficients @ f.points)
+    g = random_function(Linear(), seed + 1)
+    assert f.norm() == pytest.approx(same.norm(), abs=1e-9)
+    assert f.inner(g) == pytest.approx(same.inner(g), abs=1e-9)
+    assert f.distance(same) == pytest.approx(0.0, abs=1e-6)
+    assert f(g.points) == pytest.approx(same(g.points), abs=1e-9)
+    split = RKHSFunction(
+        f.kernel, np.vstack([f.points, f.points]), np.append(f.coefficients / 2, f.coefficients / 2)
+    )
+    assert split.inner(g) == pytest.approx(f.inner(g), abs=1e-9)
+
+
+@quick
+@given(kernels, seeds)
+def test_representer_theorem(kernel, seed):
+    """The projection keeps the values at the data, and what it removes is orthogonal to it."""
+    f = random_function(kernel, seed, p=6)
+    S = np.random.default_rng(seed + 5).standard_normal((4, 2))
+    S[3] = S[0]  # a repeated data point: the Gram matrix is singular
+    f_S = f.project(S)
+    rest = f - f_S
+    scale = 1 + f.norm()
+    np.testing.assert_allclose(f_S(S), f(S), atol=1e-6 * scale)
+    assert abs(f_S.inner(rest)) < 1e-6 * scale**2
+    assert f_S.norm() <= f.norm() + 1e-8 * scale
+    assert f.norm() ** 2 == pytest.approx(f_S.norm() ** 2 + rest.norm() ** 2, rel=1e-6)
+    other = f_S.project(S)
+    assert f_S.distance(other) < 1e-5 * scale
+
+
+def test_finite_space_is_the_range_of_the_gram_matrix():
+    """Corollary 17.1 for finite X: <f, g> = g* K^+ f, with K = (k(x_j, x_i)), on the range of K."""
+    rng = np.random.default_rng(0)
+    Phi = rng.standard_normal((5, 3)) + 1j * rng.standard_normal((5, 3))  # rank 3 on 5 points
+    k = FeatureMap(lambda i: Phi[int(i[0].real)])
+    X = np.arange(5)[:, None]
+    f = RKHSFunction(k, X, rng.standard_normal(5) + 1j)
+    g = RKHSFunction(k, X, rng.standard_normal(5))
+    K = k(X).T
+    assert f.inner(g) == pytest.approx(np.vdot(g(X), np.linalg.pinv(K) @ f(X)))
+    recovered = RKHSFunction.interpolate(k, X, f(X))
+    assert recovered.distance(f) < 1e-6
+    np.testing.assert_allclose(recovered(X), f(X))
+
+
+def test_interpolant_has_the_least_norm():
+    k, X, y = Gaussian(1.0), np.array([[0.0], [1.0], [3.0]]), np.array([1.0, -1.0, 2.0])
+    f = RKHSFunction.interpolate(k, X, y)
+    np.testing.assert_allclose(f(X), y)
+    bump = RKHSFunction.section(k, [2.0])
+    invisible = bump - bump.project(X)
+    np.testing.assert_allclose(invisible(X), 0, atol=1e-10)
+    for a in (-1.0, 0.1, 2.0):
+        g = f + a * invisible
+        np.testing.assert_allclose(g(X), y, atol=1e-9)
+        assert g.norm() > f.norm()
+
+
+def test_vector_space():
+    f = RKHSFunction(Gaussian(1.0), [[0.0], [1.0]], [1.0, 2.0])
+    g = RKHSFunction.section(Gaussian(1.0), [0.5])
+    X = np.linspace(-1, 1, 5)[:, None]
+    np.testing.assert_allclose((f + g)(X), f(X) + g(X))
+    np.testing.assert_allclose((f - g)(X), f(X) - g(X))
+    np.testing.assert_allclose((-f)(X), -f(X))
+    np.testing.assert_allclose((np.float64(3.0) * f / 2)(X), 1.5 * f(X))
+    np.testing.assert_allclose((1j * f)(X), 1j * f(X))
+    assert (f - f).norm() == 0.0
+    assert repr(f) == "RKHSFunction: 2 terms a_j k(x_j, .), k(x, y) = exp(-|x - y|^2/(2*1^2))"
+
+
+def test_functions_on_sets():
+    f = RKHSFunction(Subset(), [{1, 2}, {3}], [1.0, -1.0])
+    g = f + RKHSFunction.section(Subset(), {1})
+    assert f({1, 3}) == 2.0 - 2.0
+    assert g({1}) == (2.0 - 1.0) + 2.0
+    assert g.inner(f) == pytest.approx(g({1, 2}) - g({3}))
+
+
+def test_points_are_copied():
+    X = np.zeros((1, 1))
+    f = RKHSFunction("linear", X, [1.0])
+    X[0, 0] = 5.0
+    assert f([1.0]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: RKHSFunction(Sigmoid(), [[1.0]], [1.0]), ValueError, "positive definite"),
+        (lambda: RKHSFunction("precomputed", [[1.0]], [1.0]), ValueError, "positive definite"),
+        (lambda: RKHSFunction("linear", [[1.0]], [1.0, 2.0]), ValueError, "1 numbers"),
+        (lambda: RKHSFunction("linear", [[1.0]], ["a"]), ValueError, "dtype"),
+        (lambda: RKHSFunction("linear", [[1.0]], [np.nan]), ValueError, "finite"),
+        (lambda: RKHSFunction("linear", [1.0, 2.0], [1.0]), ValueError, "single point"),
+        (lambda: RKHSFunction.section("linear", [[1.0], [2.0]]), ValueError, "one point"),
+        (lambda: RKHSFunction.interpolate("linear", [[1.0]], [1.0, 2.0]), ValueError, "length 1"),
+        (
+            lambda: RKHSFunction.section("linear", [1.0]) + RKHSFunction.section("rbf", [1.0]),
+            ValueError,
+            "spaces",
+        ),
+        (lambda: RKHSFunction.section("linear", [1.0]).inner(3), TypeError, "RKHSFunction"),
+        (lambda: RKHSFunction.section("linear", [1.0]) + 3, TypeError, "unsupported"),
+    ],
+)
+def test_errors(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

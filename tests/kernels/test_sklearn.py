@@ -1,0 +1,73 @@
+"""Kernels as `kernel=` of scikit-learn's estimators."""
+
+import numpy as np
+import pytest
+from sklearn import kernel_ridge
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.decomposition import KernelPCA
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.svm import SVC, SVR
+
+from companion.kernels import Gaussian, Intersection, Linear, Polynomial, Subset
+
+X, y = load_iris(return_X_y=True)
+X, y = X[::5], y[::5]
+COMBINED = (Linear() + 1) ** 2 * Gaussian(2.0)
+
+
+@pytest.mark.parametrize(
+    ("k", "theirs"),
+    [
+        (Linear(), {"kernel": "linear"}),
+        (Gaussian(1.5), {"kernel": "rbf", "gamma": 1 / (2 * 1.5**2)}),
+        (Polynomial(2, R=1.0), {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0}),
+    ],
+    ids=repr,
+)
+def test_same_models_as_the_named_kernels(k, theirs):
+    np.testing.assert_allclose(
+        SVC(kernel=k, tol=1e-9).fit(X, y).decision_function(X),
+        SVC(**theirs, tol=1e-9).fit(X, y).decision_function(X),
+        atol=1e-5,
+    )
+    np.testing.assert_allclose(
+        kernel_ridge.KernelRidge(kernel=k, alpha=0.1).fit(X, y).predict(X),
+        kernel_ridge.KernelRidge(**theirs, alpha=0.1).fit(X, y).predict(X),
+        atol=1e-9,
+    )
+
+
+def test_a_combined_kernel_equals_its_matrix():
+    """SVC hands over matrices, KernelRidge and KernelPCA one pair of rows at a time."""
+    K, new = COMBINED(X), COMBINED(X[:7] + 0.1, X)
+    for model in (SVC(), SVR(), kernel_ridge.KernelRidge(alpha=0.1)):
+        ours = clone(model).set_params(kernel=COMBINED).fit(X, y)
+        matrix = clone(model).set_params(kernel="precomputed").fit(K, y)
+        np.testing.assert_allclose(ours.predict(X[:7] + 0.1), matrix.predict(new), atol=1e-8)
+    np.testing.assert_allclose(pairwise_kernels(X, metric=COMBINED), K, rtol=1e-12)
+    pca = KernelPCA(2, kernel=COMBINED).fit(X)
+    np.testing.assert_allclose(
+        pca.eigenvalues_, KernelPCA(2, kernel="precomputed").fit(K).eigenvalues_
+    )
+
+
+def test_clone_and_search():
+    estimator = SVC(kernel=COMBINED)
+    assert clone(estimator).kernel == COMBINED
+    grid = {"kernel": [Gaussian(s) for s in (0.01, 1.0)] + [COMBINED], "C": [1.0, 10.0]}
+    search = GridSearchCV(SVC(), grid, cv=3).fit(X, y)
+    assert search.best_params_["kernel"] in grid["kernel"]
+    assert search.best_score_ > 0.8
+    assert (
+        cross_val_score(SVC(kernel=COMBINED), X, y, cv=3, n_jobs=2).mean() > 0.8
+    )  # pickled to workers
+
+
+def test_set_kernels_take_zero_one_rows():
+    rng = np.random.default_rng(0)
+    sets = (rng.uniform(size=(40, 6)) < 0.5).astype(float)
+    labels = (sets[:, 0] + sets[:, 1] > 0.5).astype(int)
+    for k in (Subset(), Intersection(np.ones(6))):
+        assert SVC(kernel=k, C=100.0).fit(sets, labels).score(sets, labels) == 1.0
