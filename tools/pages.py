@@ -224,10 +224,11 @@ def shared_reference() -> str:
 
 
 def chapter_packages() -> list[str]:
-    """Return the sub-packages of `companion`, one per chapter."""
+    """Return the sub-packages of `companion` that export something, one per chapter."""
     import companion
 
-    return [f"companion.{m.name}" for m in pkgutil.iter_modules(companion.__path__) if m.ispkg]
+    names = [f"companion.{m.name}" for m in pkgutil.iter_modules(companion.__path__) if m.ispkg]
+    return [name for name in names if hasattr(importlib.import_module(name), "__all__")]
 
 
 def main() -> None:

@@ -73,9 +73,8 @@ PACKAGES = (
         "es5",
         (
             "LICENSE",
-            "es5/tex-mml-chtml.js",
+            "es5/tex-svg.js",  # outlines, not fonts: browsers load no fonts for a page from the disk
             "es5/input/tex/extensions/*.js",
-            "es5/output/chtml/fonts/woff-v2/*.woff",
             "es5/a11y/*.js",  # the explorer and the speech of the accessibility menu
             "es5/sre/mathmaps/base.json",
             "es5/sre/mathmaps/en.json",

@@ -23,19 +23,24 @@ from sphinx.util.nodes import make_refnode
 from sphinx_proof.nodes import NODE_TYPES, unenumerable_node
 
 PROOF_NODES = (*NODE_TYPES.values(), unenumerable_node)
+SHARED_IDS = (
+    "proof-content",
+    "exercise-content",
+    "solution-content",
+)  # each box gets the same
 
 
 def enter_labels(app: Sphinx, doctree: nodes.document) -> None:
-    """Enter a page's proof labels in the standard domain, and make the ids of their bodies differ."""
+    """Enter a page's proof labels in the standard domain, and tell the bodies of boxes apart."""
     standard = app.env.get_domain("std")
     for node in doctree.findall(lambda n: isinstance(n, PROOF_NODES)):
         label = node["label"]
         title = node["title"] or node["realtype"].title()
         standard.anonlabels[label.lower()] = app.env.docname, label
         standard.labels[label.lower()] = app.env.docname, label, title
-        for section in node.findall(nodes.section):
-            if "proof-content" in section["ids"]:
-                section["ids"] = [f"{label}-content"]
+    for section in doctree.findall(nodes.section):
+        if section["ids"] and section["ids"][0] in SHARED_IDS:
+            section["ids"] = [f"{section.parent['ids'][0]}-content"]
 
 
 def companion_modules() -> list[Any]:
