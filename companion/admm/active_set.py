@@ -167,7 +167,9 @@ def _place_multipliers(
         if not active.any():
             continue
         ratio = np.divide(-g, d, out=np.zeros_like(g), where=active)
-        raises = active & ((d > 0) == (state == LOWER))  # switching raises t'Ax; asks theta >= ratio
+        raises = active & (
+            (d > 0) == (state == LOWER)
+        )  # switching raises t'Ax; asks theta >= ratio
         lowers = active & ~raises
         mismatch = float(t @ (problem.b - problem.A @ x))
         terms = float(np.abs(t) @ (np.abs(problem.A) @ np.abs(x) + np.abs(problem.b)))

@@ -54,13 +54,21 @@ class _DenseBlock:
     """Cholesky factor of ``P + diag(shift)``."""
 
     def __init__(
-        self, P: np.ndarray, shift: np.ndarray | float, A: np.ndarray, weight: float
+        self,
+        P: np.ndarray,
+        shift: np.ndarray | float,
+        A: np.ndarray,
+        weight: float,
+        overwrite: bool,
     ) -> None:
-        M = P.T.copy(order="F")
+        M = P.T if overwrite else P.T.copy(order="F")
         np.einsum("ii->i", M)[:] += shift
         if weight and A.size:
             M = dsyrk(weight, A, beta=1.0, c=M, trans=1, lower=1, overwrite_c=1)
-        self.factor, info = dpotrf(M, lower=1, clean=0, overwrite_a=1) if M.size else (M, 0)
+        info = 0
+        self.factor: np.ndarray = M
+        if M.size:
+            self.factor, info = dpotrf(M, lower=1, clean=0, overwrite_a=1)
         if info != 0:
             raise np.linalg.LinAlgError("P + diag(shift) is not positive definite")
 
@@ -71,9 +79,7 @@ class _DenseBlock:
 class _LowRankBlock:
     """Woodbury identity for ``G G' + D``: one Cholesky factorisation of ``I + G'D^-1 G``."""
 
-    def __init__(
-        self, P: LowRank, shift: np.ndarray | float, A: np.ndarray, weight: float
-    ) -> None:
+    def __init__(self, P: LowRank, shift: np.ndarray | float, A: np.ndarray, weight: float) -> None:
         self.root = np.sqrt(P.d + shift)
         G = np.hstack([P.G, np.sqrt(weight) * A.T]) if weight else P.G
         self.W = G / self.root[:, None]
@@ -173,18 +179,20 @@ def factor_kkt(
         If ``P + diag(shift)`` is not positive definite.
     """
     P, A = problem.P, problem.A
+    part = False
     if free is not None and free.size < problem.q.size:
-        A = np.ascontiguousarray(A[:, free])
-        P = P.restricted(free) if isinstance(P, LowRank) else P[np.ix_(free, free)]
+        part = True
+        A = A.take(free, axis=1)
+        P = P.restricted(free) if isinstance(P, LowRank) else P.take(free, 0).take(free, 1)
     size = float(np.einsum("ij,ij->i", A, A).max(initial=0.0)) if weight else 0.0
     weight = weight / size if size > 0.0 else 0.0
     block: _DenseBlock | _LowRankBlock
     if isinstance(P, LowRank):
         small = P.d.size <= 2 * P.G.shape[1]
         if small:
-            block = _DenseBlock(P.toarray(), shift, A, weight)
+            block = _DenseBlock(P.toarray(), shift, A, weight, overwrite=True)
         else:
             block = _LowRankBlock(P, shift, A, weight)
     else:
-        block = _DenseBlock(P, shift, A, weight)
+        block = _DenseBlock(P, shift, A, weight, overwrite=part)
     return FactoredKKT(block, A, weight, independent)

@@ -41,9 +41,7 @@ class LowRank:
 
     __array_ufunc__ = None  # let x @ P raise instead of building an array of objects
 
-    def __init__(
-        self, G: np.ndarray, diagonal: float | np.ndarray | None = None
-    ) -> None:
+    def __init__(self, G: np.ndarray, diagonal: float | np.ndarray | None = None) -> None:
         self.G = as_matrix(G, "G")
         n = self.G.shape[0]
         if diagonal is None:

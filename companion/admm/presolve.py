@@ -165,8 +165,11 @@ def presolve(problem: BoxQP) -> Presolved:
 
     if b.size:
         A, b = _independent_rows(result, A, b)
-    if any_fixed or result.rows is not None or result.column_scale is not None or (
-        result.row_map is not None
+    if (
+        any_fixed
+        or result.rows is not None
+        or result.column_scale is not None
+        or (result.row_map is not None)
     ):
         result.problem = BoxQP(P, q, np.ascontiguousarray(A), b, lower, upper)
     return result
@@ -212,7 +215,7 @@ def _force_rows(
     return open_rows, forced
 
 
-def _unit(i: int, size: int) -> np.ndarray:
+def _unit(i: int | np.integer, size: int) -> np.ndarray:
     e = np.zeros(size)
     e[i] = 1.0
     return e
@@ -341,7 +344,9 @@ def _find_ray(problem: BoxQP) -> np.ndarray | None:
         part = problem.P.restricted(movable)
         flat = np.vstack([part.G.T, np.diag(np.sqrt(part.d))[part.d > 0.0]])
     else:
-        values, vectors = np.linalg.eigh(problem.P[np.ix_(movable, movable)] * np.outer(scale, scale))
+        values, vectors = np.linalg.eigh(
+            problem.P[np.ix_(movable, movable)] * np.outer(scale, scale)
+        )
         flat = (vectors[:, values > 1e-11 * values[-1]] / scale[:, None]).T
     rows = np.vstack([flat, problem.A[:, movable]]) * scale
     norms = np.abs(rows).max(axis=1, initial=0.0)
@@ -349,9 +354,7 @@ def _find_ray(problem: BoxQP) -> np.ndarray | None:
     cost = problem.q[movable] * scale
     cost = cost / np.abs(cost).max()
     bounds = np.column_stack([-1.0 * down[movable], 1.0 * up[movable]])
-    answer = linprog(
-        cost, A_eq=rows, b_eq=np.zeros(rows.shape[0]), bounds=bounds, method="highs"
-    )
+    answer = linprog(cost, A_eq=rows, b_eq=np.zeros(rows.shape[0]), bounds=bounds, method="highs")
     if answer.status != 0 or answer.fun > -1e-7:
         return None
     d = np.zeros(problem.q.size)

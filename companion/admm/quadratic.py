@@ -3,29 +3,20 @@ r"""Quadratic programs: the text's ADMM routine, and the engine that every dual 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 
-from companion.admm.active_set import active_set_newton, read_state
-from companion.admm.interior_point import interior_point
 from companion.admm.kkt import BoxQP, factor_kkt
-from companion.admm.low_rank import LowRank, low_rank_factor
+from companion.admm.low_rank import LowRank
 from companion.admm.presolve import diagnose, presolve
-from companion.certificates import Certificate, bound_multipliers, certify_qp
+from companion.admm.qp_engine import MAX_ITER, Search, solve_reduced
+from companion.certificates import bound_multipliers, certify_qp
 from companion.checks import as_matrix, as_scalar, as_vector, check_count
 from companion.exceptions import ConvergenceWarning
 from companion.results import QPResult
 
 __all__ = ["LowRank", "qsolve1", "solve_qp"]
-
-# ADMM iterations before each attempt of the exact finish.
-_ROUNDS = (10, 20, 40, 80)
-_MAX_ITER = 1000
-# The interior-point method tries the exact finish each time that its error falls below one of these.
-_MILESTONES = (1e-5, 1e-8, 1e-10, 1e-12)
-_QUICK = 3  # Newton steps of each of these attempts
 
 
 def qsolve1(
@@ -102,7 +93,8 @@ def qsolve1(
     >>> result.n_iter, f"{result.x[0]:.15f}"
     (83, '1.000000000000149')
     """
-    P, q, A, b = _check_data(P, q, A, b)
+    P = as_matrix(P, "P")
+    _, q, A, b = _check_data(P, q, A, b)
     rho = as_scalar(rho, "rho", above=0.0)
     tol_primal = as_scalar(tol_primal, "tol_primal", at_least=0.0)
     tol_dual = as_scalar(tol_dual, "tol_dual", at_least=0.0)
@@ -116,7 +108,8 @@ def qsolve1(
 
     z, u = np.ones(n), np.ones(n)
     u[0] = 0.0
-    primal, dual = [], []
+    primal: list[float] = []
+    dual: list[float] = []
     converged = False
     while not converged and len(primal) < max_iter:
         previous = z
@@ -180,6 +173,8 @@ def _check_data(
         P = np.ascontiguousarray(P, dtype=float)
         if P.shape != (n, n):
             raise ValueError(f"P must have shape ({n}, {n}) to go with q, got {P.shape}")
+        if not np.isfinite(P.sum()):
+            P = as_matrix(P, "P")  # raises an error that names the entry
     else:
         P = _symmetric_psd(as_matrix(P, "P", (n, n)))
     if (A is None) != (b is None):
@@ -318,16 +313,16 @@ def solve_qp(
     rho = None if rho is None else as_scalar(rho, "rho", above=0.0)
     alpha = as_scalar(alpha, "alpha", above=0.0, below=2.0)
     tol = as_scalar(tol, "tol", above=0.0)
-    cap = _MAX_ITER if max_iter is None else check_count(max_iter, "max_iter")
+    cap = MAX_ITER if max_iter is None else check_count(max_iter, "max_iter")
     start = _warm_point(warm_start, n, b.size)
 
     presolved = presolve(original)
-    search = _Search(presolved.problem, tol, cap)
+    search = Search(presolved.problem, tol, cap)
     if presolved.problem.q.size == 0:
         search.offer(np.zeros(0), np.zeros(presolved.problem.b.size))
     else:
         with np.errstate(all="ignore"):  # a failed attempt may overflow; the certificate judges
-            _search(search, rho, alpha, None if start is None else presolved.shrink(*start))
+            solve_reduced(search, rho, alpha, None if start is None else presolved.shrink(*start))
 
     x, y = presolved.restore(search.x, search.y)
     g = original.gradient(x, y)
@@ -373,135 +368,3 @@ def _warm_point(
     x, y = warm_start
     x = as_vector(x, "warm_start x", n)
     return x, (as_vector(y, "warm_start y", p) if p else np.zeros(0))
-
-
-class _Search:
-    """The best point so far, its certificate, and the iterations that it took."""
-
-    def __init__(self, problem: BoxQP, tol: float, cap: int) -> None:
-        self.problem, self.tol, self.cap = problem, tol, cap
-        self.x = np.clip(np.zeros(problem.q.size), problem.lower, problem.upper)
-        self.y = np.zeros(problem.b.size)
-        self.certificate: Certificate | None = None
-        self.n_iter = 0
-        self.history: dict[str, list[float]] = {"primal_residual": [], "dual_residual": []}
-
-    @property
-    def left(self) -> int:
-        return self.cap - self.n_iter
-
-    def count(self, primal_residual: float, dual_residual: float) -> None:
-        self.n_iter += 1
-        self.history["primal_residual"].append(primal_residual)
-        self.history["dual_residual"].append(dual_residual)
-
-    def offer(self, x: np.ndarray, y: np.ndarray) -> bool:
-        """Certify a point of the box, keep it if it is the best; return whether it is a solution."""
-        p = self.problem
-        if not p.q.any() and p.mean_curvature() == 0.0:
-            y = np.zeros_like(y)  # nothing to minimise: no multipliers, whatever rounding left
-        z_lower, z_upper = bound_multipliers(p.gradient(x, y), x, p.lower, p.upper)
-        certificate = certify_qp(
-            p.P, p.q, p.A, p.b, p.lower, p.upper, x, y, z_lower, z_upper, self.tol
-        )
-        if self.certificate is None or certificate.worst < self.certificate.worst:
-            self.x, self.y, self.certificate = x, y, certificate
-        return certificate.ok
-
-    def finish(
-        self, x: np.ndarray, y: np.ndarray, state: np.ndarray, **options: float
-    ) -> bool:
-        """Try the exact finish; return whether it gave a solution."""
-        answer = active_set_newton(self.problem, x, y, state, **options)
-        return answer is not None and self.offer(*answer)
-
-
-def _search(
-    search: _Search,
-    rho: float | None,
-    alpha: float,
-    start: tuple[np.ndarray, np.ndarray] | None,
-) -> None:
-    """Try the methods in turn, the cheapest first, until a point is certified."""
-    problem = search.problem
-    origin = np.zeros(problem.q.size)
-    if not problem.q.any() and not problem.b.any() and (
-        (problem.lower <= 0.0).all() and (problem.upper >= 0.0).all()
-    ):
-        search.offer(origin, np.zeros(problem.b.size))
-        return
-    curvature = problem.mean_curvature()
-    penalty = rho if rho is not None else curvature
-    v = np.clip(origin, problem.lower, problem.upper)
-    y = np.zeros(problem.b.size)
-    if start is not None:
-        x, y = start
-        v = x - problem.gradient(x, y) / (penalty if penalty > 0.0 else 1.0)
-        if search.finish(x, y, read_state(problem, v)):
-            return
-    bounded = np.isfinite(problem.lower).any() or np.isfinite(problem.upper).any()
-    if not bounded or problem.b.size == problem.q.size:
-        if search.finish(v, y, np.zeros(v.size, dtype=np.int8)):
-            return
-    elif isinstance(problem.P, np.ndarray) and penalty > 0.0:
-        if _admm_rounds(search, v, penalty, alpha):
-            return
-    _interior_rounds(search, problem)
-
-
-def _admm_rounds(search: _Search, v: np.ndarray, rho: float, alpha: float) -> bool:
-    """ADMM with the exact finish after each round; return whether that gave a solution."""
-    problem = search.problem
-    steps = _admm(problem, v, rho, alpha, search.count)
-    for number, length in enumerate(_ROUNDS):
-        for _ in range(min(length, search.left)):
-            v, y = next(steps)
-        x = np.clip(v, problem.lower, problem.upper)
-        if search.finish(x, y, read_state(problem, v)):
-            return True
-        if search.left <= 0:
-            return search.offer(x, y)
-        if number == 0 and v.size >= 60:
-            G = low_rank_factor(problem.P, max_rank=min(v.size // 4, 100))
-            if G is not None:
-                same = BoxQP(
-                    LowRank(G), problem.q, problem.A, problem.b, problem.lower, problem.upper
-                )
-                return _interior_rounds(search, same)
-    return False
-
-
-def _admm(
-    problem: BoxQP,
-    v: np.ndarray,
-    rho: float,
-    alpha: float,
-    report: Callable[[float, float], None],
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield v = z + u and the multipliers of A x = b, one factorisation for all iterations."""
-    kkt = factor_kkt(problem, rho, independent=True)
-    z = np.clip(v, problem.lower, problem.upper)
-    while True:
-        x, y = kkt.solve(rho * (2.0 * z - v) - problem.q, problem.b)
-        v = v + alpha * (x - z)
-        previous, z = z, np.clip(v, problem.lower, problem.upper)
-        report(float(np.linalg.norm(x - z)), rho * float(np.linalg.norm(z - previous)))
-        yield v, y
-
-
-def _interior_rounds(search: _Search, problem: BoxQP) -> bool:
-    """Interior-point method with the exact finish at each milestone."""
-    milestones = list(_MILESTONES)
-    last = None
-    for iterate in interior_point(problem, max_iter=max(min(search.left, 200), 1)):
-        search.count(iterate.primal_residual, iterate.dual_residual)
-        last = iterate
-        if milestones and iterate.error <= milestones[0]:
-            while milestones and iterate.error <= milestones[0]:
-                milestones.pop(0)
-            if search.finish(iterate.x, iterate.y, iterate.state, max_steps=_QUICK):
-                return True
-    if last is None:
-        return False
-    ridges = (1e-10, 1e-6, 1e-3)
-    return any(search.finish(last.x, last.y, last.state, ridge=ridge) for ridge in ridges)

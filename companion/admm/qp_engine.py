@@ -1,0 +1,221 @@
+r"""The order in which the methods for quadratic programs are tried, and the ADMM among them.
+
+Each method only has to find out which bounds are active: the exact finish (:mod:`companion.admm.active_set`) does
+the rest, and a certificate decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from companion.admm.active_set import active_set_newton, read_state
+from companion.admm.interior_point import interior_point
+from companion.admm.kkt import BoxQP, factor_kkt
+from companion.admm.low_rank import LowRank, low_rank_factor
+from companion.certificates import Certificate, bound_multipliers, certify_qp
+
+__all__ = ["MAX_ITER", "Search", "solve_reduced"]
+
+# ADMM iterations before each attempt of the exact finish.
+_ROUNDS = (10, 20, 40, 80)
+MAX_ITER = 1000
+_COARSE_FROM = 500
+_FREE_SHARE = 1.0
+_COARSE_STEPS = 12
+_LARGE_RANK = 40  # a large P of at most this rank is factored before anything else is tried
+# The interior-point method tries the exact finish each time that its error falls below one of these.
+_MILESTONES = (1e-5, 1e-8, 1e-10, 1e-12)
+_QUICK = 3  # Newton steps of each of these attempts
+
+
+class Search:
+    """The best point so far, its certificate, and the iterations that it took."""
+
+    def __init__(self, problem: BoxQP, tol: float, cap: int) -> None:
+        self.problem, self.tol, self.cap = problem, tol, cap
+        self.x = np.clip(np.zeros(problem.q.size), problem.lower, problem.upper)
+        self.y = np.zeros(problem.b.size)
+        self.certificate: Certificate | None = None
+        self.n_iter = 0
+        self.history: dict[str, list[float]] = {"primal_residual": [], "dual_residual": []}
+
+    @property
+    def left(self) -> int:
+        """Number of iterations that may still be done."""
+        return self.cap - self.n_iter
+
+    def count(self, primal_residual: float, dual_residual: float) -> None:
+        """Record one iteration and its residuals."""
+        self.n_iter += 1
+        self.history["primal_residual"].append(primal_residual)
+        self.history["dual_residual"].append(dual_residual)
+
+    def offer(self, x: np.ndarray, y: np.ndarray) -> bool:
+        """Certify a point of the box, keep it if it is the best; return whether it is a solution."""
+        p = self.problem
+        if not p.q.any() and p.mean_curvature() == 0.0:
+            y = np.zeros_like(y)  # nothing to minimise: no multipliers, whatever rounding left
+        z_lower, z_upper = bound_multipliers(p.gradient(x, y), x, p.lower, p.upper)
+        certificate = certify_qp(
+            p.P, p.q, p.A, p.b, p.lower, p.upper, x, y, z_lower, z_upper, self.tol
+        )
+        if self.certificate is None or certificate.worst < self.certificate.worst:
+            self.x, self.y, self.certificate = x, y, certificate
+        return certificate.ok
+
+    def finish(
+        self,
+        x: np.ndarray,
+        y: np.ndarray,
+        state: np.ndarray,
+        *,
+        ridge: float = 1e-10,
+        max_steps: int = 40,
+    ) -> bool:
+        """Try the exact finish; return whether it gave a solution."""
+        answer = active_set_newton(self.problem, x, y, state, ridge=ridge, max_steps=max_steps)
+        return answer is not None and self.offer(*answer)
+
+
+def solve_reduced(
+    search: Search,
+    rho: float | None,
+    alpha: float,
+    start: tuple[np.ndarray, np.ndarray] | None,
+) -> None:
+    """Try the methods in turn, the cheapest first, until a point is certified."""
+    problem = search.problem
+    origin = np.zeros(problem.q.size)
+    if (
+        not problem.q.any()
+        and not problem.b.any()
+        and ((problem.lower <= 0.0).all() and (problem.upper >= 0.0).all())
+    ):
+        search.offer(origin, np.zeros(problem.b.size))
+        return
+    curvature = problem.mean_curvature()
+    penalty = rho if rho is not None else curvature
+    v = np.clip(origin, problem.lower, problem.upper)
+    y = np.zeros(problem.b.size)
+    if start is not None:
+        x, y = start
+        v = x - problem.gradient(x, y) / (penalty if penalty > 0.0 else 1.0)
+        if search.finish(x, y, read_state(problem, v)):
+            return
+    bounded = np.isfinite(problem.lower).any() or np.isfinite(problem.upper).any()
+    if not bounded or problem.b.size == problem.q.size:
+        if search.finish(v, y, np.zeros(v.size, dtype=np.int8)):
+            return
+    elif isinstance(problem.P, np.ndarray) and penalty > 0.0:
+        if v.size >= _COARSE_FROM and start is None:
+            if _as_low_rank(search, problem.P, _LARGE_RANK):
+                return
+            if _coarse_to_fine(search, problem.P, rho, alpha):
+                return
+        if _admm_rounds(search, problem.P, v, penalty, alpha):
+            return
+    _interior_rounds(search, problem)
+
+
+def _as_low_rank(search: Search, P: np.ndarray, max_rank: int) -> bool:
+    """Solve with a factor of P instead, if P turns out to have one of low rank."""
+    G = low_rank_factor(P, max_rank)
+    return G is not None and _interior_rounds(search, replace(search.problem, P=LowRank(G)))
+
+
+def _coarse_to_fine(search: Search, P: np.ndarray, rho: float | None, alpha: float) -> bool:
+    """Solve for every fourth variable first; its solution tells where most of the others are.
+
+    Each of the few variables stands for four equal ones: 4 P and b/4 take the place of P and b. A
+    variable whose gradient is small beside the others' is guessed to be free.
+    """
+    fine = search.problem
+    if not (np.isfinite(fine.lower).all() and np.isfinite(fine.upper).all()):
+        return False
+    few = slice(0, None, 4)
+    coarse = BoxQP(
+        4.0 * P[few, few],
+        fine.q[few],
+        np.ascontiguousarray(fine.A[:, few]),
+        fine.b / 4.0,
+        fine.lower[few],
+        fine.upper[few],
+    )
+    first = Search(coarse, search.tol, min(sum(_ROUNDS), search.left))
+    solve_reduced(first, rho, alpha, None)
+    search.n_iter += first.n_iter
+    for key, values in first.history.items():
+        search.history[key] += values
+    if first.certificate is None or not first.certificate.ok:
+        return False
+    g = 4.0 * (first.x @ P[few]) + fine.q + first.y @ fine.A
+    inside = np.mean((first.x > coarse.lower) & (first.x < coarse.upper))
+    size = np.abs(g)
+    state = np.where(g > 0.0, -1, 1).astype(np.int8)
+    state[size <= np.quantile(size, _FREE_SHARE * float(inside))] = 0
+    x = np.where(
+        state < 0, fine.lower, np.where(state > 0, fine.upper, np.repeat(first.x, 4)[: g.size])
+    )
+    return search.finish(x, first.y, state, max_steps=_COARSE_STEPS)
+
+
+def _admm_rounds(search: Search, P: np.ndarray, v: np.ndarray, rho: float, alpha: float) -> bool:
+    """ADMM with the exact finish after each round; return whether that gave a solution."""
+    problem = search.problem
+    steps = _admm(problem, v, rho, alpha, search.count)
+    for number, length in enumerate(_ROUNDS):
+        for _ in range(max(min(length, search.left), 1)):
+            v, y = next(steps)
+        x = np.clip(v, problem.lower, problem.upper)
+        if search.finish(x, y, read_state(problem, v)):
+            return True
+        if search.left <= 0:
+            return search.offer(x, y)
+        untried = number == 0 and 60 <= v.size < _COARSE_FROM
+        if untried and _as_low_rank(search, P, max_rank=min(v.size // 4, 100)):
+            return True
+    return False
+
+
+def _admm(
+    problem: BoxQP,
+    v: np.ndarray,
+    rho: float,
+    alpha: float,
+    report: Callable[[float, float], None],
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield v = z + u and the multipliers of A x = b, one factorisation for all iterations."""
+    try:
+        kkt = factor_kkt(problem, rho, independent=True)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            f"P must be positive semidefinite, but P + {rho:g} I has no Cholesky factor"
+        ) from None
+    z = np.clip(v, problem.lower, problem.upper)
+    while True:
+        x, y = kkt.solve(rho * (2.0 * z - v) - problem.q, problem.b)
+        v = v + alpha * (x - z)
+        previous, z = z, np.clip(v, problem.lower, problem.upper)
+        report(float(np.linalg.norm(x - z)), rho * float(np.linalg.norm(z - previous)))
+        yield v, y
+
+
+def _interior_rounds(search: Search, problem: BoxQP) -> bool:
+    """Interior-point method with the exact finish at each milestone."""
+    milestones = list(_MILESTONES)
+    last = None
+    for iterate in interior_point(problem, max_iter=max(min(search.left, 200), 1)):
+        search.count(iterate.primal_residual, iterate.dual_residual)
+        last = iterate
+        if milestones and iterate.error <= milestones[0]:
+            while milestones and iterate.error <= milestones[0]:
+                milestones.pop(0)
+            if search.finish(iterate.x, iterate.y, iterate.state, max_steps=_QUICK):
+                return True
+    if last is None:
+        return False
+    ridges = (1e-10, 1e-6, 1e-3)
+    return any(search.finish(last.x, last.y, last.state, ridge=ridge) for ridge in ridges)
