@@ -35,7 +35,7 @@ from companion.kernels.features import polynomial_features, real_or_complex_matr
 
 __all__ = ["Constant", "FeatureMap", "FromFunction", "Kernel"]
 
-_BLOCK = 256  # rows and columns of a block: 0.5 MB of float64
+_BLOCK = 240  # rows and columns of a block: 0.5 MB; not a power of two, whose strides collide in the cache
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)  # how tightly a formula binds, for parentheses
 
 Formula = tuple[str, int]

@@ -155,9 +155,9 @@ class Gaussian(_VectorKernel):
     def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
         centre = Q.mean(axis=0)
         P, Q = (P - centre) / self.sigma, (Q - centre) / self.sigma
-        K = P @ Q.T
-        K -= 0.5 * _squared_norms(P)[:, None]
-        K -= 0.5 * _squared_norms(Q)
+        p, q = -0.5 * _squared_norms(P)[:, None], -0.5 * _squared_norms(Q)[:, None]
+        # <p, q> - |p|^2/2 - |q|^2/2 = -|p - q|^2/2, all in one product
+        K = np.hstack([P, p, np.ones_like(p)]) @ np.hstack([Q, np.ones_like(q), q]).T
         np.minimum(K, 0.0, out=K)  # rounding can leave a tiny negative squared distance
         return np.exp(K, out=K)
 
