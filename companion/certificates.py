@@ -17,7 +17,7 @@ __all__ = ["Certificate", "bound_multipliers", "certify_qp"]
 # A residual is compared with the terms that it is the sum of. Where these cancel (a solution x = 0, an
 # optimal value 0) rounding is all that is left of them, so they count with at least this part of their
 # largest possible size.
-_FLOOR = 1e-6
+_FLOOR = 1e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,11 +78,10 @@ def _largest(vector: np.ndarray) -> float:
 
 
 def _ratio(value: float, scale: float) -> float:
-    """``value / scale`` with 0/0 = 0, and infinity for anything that is not a number."""
+    """``value / scale`` with 0/0 = 0."""
     if value == 0.0:
         return 0.0
-    ratio = value / scale if scale > 0.0 else np.inf
-    return float(ratio) if ratio == ratio else np.inf
+    return float(value / scale) if scale > 0.0 else np.inf
 
 
 def bound_multipliers(
@@ -166,7 +165,7 @@ def certify_qp(
 
     Notes
     -----
-    Each divisor is at least :math:`10^{-6}` of a size that the data suggest: for ``x`` the length
+    Each divisor is at least :math:`10^{-5}` of a size that the data suggest: for ``x`` the length
     :math:`\|q\| / \max_i P_{ii}`, for the objectives :math:`\|q\| \|x\|_1`. Where ``q = 0``, it is what the terms of
     ``P x`` add up to without cancellation, :math:`|P x|_i \le \sqrt{P_{ii}} \sum_j \sqrt{P_{jj}} |x_j|`.
     Otherwise a solution ``x = 0``, or an optimal value 0, would be called wrong when it is met to
@@ -186,6 +185,8 @@ def certify_qp(
     >>> round(wrong.dual_residual, 3), round(wrong.primal_residual, 3)
     (0.167, 0.0)
     """
+    if not all(np.isfinite(v).all() for v in (x, y, z_lower, z_upper)):
+        return Certificate(np.inf, np.inf, np.inf, np.inf, tolerance)
     n = x.size
     lower = np.broadcast_to(np.asarray(lower, dtype=float), (n,))
     upper = np.broadcast_to(np.asarray(upper, dtype=float), (n,))
@@ -205,8 +206,7 @@ def certify_qp(
         row_scale = np.maximum(absolute @ size, np.abs(b))
         row_scale = np.maximum(row_scale, length * absolute.max(axis=1, initial=0.0))
         miss = np.abs(A @ x - b)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            primal = float(np.where(miss > 0.0, miss / row_scale, 0.0).max())
+        primal = max(_ratio(float(m), float(scale)) for m, scale in zip(miss, row_scale))
     for excess, bound in ((lower - x, lower), (x - upper, upper)):
         worst = int(np.argmax(excess)) if n else 0
         if n and excess[worst] > 0.0:
@@ -241,7 +241,7 @@ def certify_qp(
     product = max(_largest(slack_lower * z_lower), _largest(slack_upper * z_upper))
 
     return Certificate(
-        primal_residual=primal if primal == primal else np.inf,
+        primal_residual=primal,
         dual_residual=_ratio(max(misfit, illegal), slope),
         complementarity=_ratio(product, value),
         gap=_ratio(gap, value),

@@ -15,8 +15,9 @@ __all__ = ["active_set_newton", "read_state"]
 
 LOWER, FREE, UPPER = -1, 0, 1
 
-_SIGN_TOLERANCE = 1e-12  # a multiplier or a step outside the box that is this small counts as zero
+_SIGN_TOLERANCE = 1e-12  # a wrong sign by this part of the largest term is rounding
 _REFINEMENTS = 6
+_SETTLEMENTS = 4
 
 
 def read_state(problem: BoxQP, v: np.ndarray) -> np.ndarray:
@@ -73,8 +74,9 @@ def active_set_newton(
         ridge = relative_ridge * curvature
         if ridge == 0.0:  # a linear program: any ridge will do that balances the two units
             ridge = (_norm(g) or 1.0) / (_norm(x) or 1.0)
+        weight = max(curvature, ridge)
         try:
-            kkt = factor_kkt(problem, ridge, free, weight=max(curvature, ridge))
+            kkt = factor_kkt(problem, ridge, free, weight)
         except np.linalg.LinAlgError:
             return None
         x, y, g = _correct(problem, kkt, free, x, y, g)
@@ -85,7 +87,7 @@ def active_set_newton(
             y, g, forced = _place_multipliers(problem, kkt.null, x, y, g, state)
         new_state = _next_state(problem, x, y, g, forced, curvature)
         if np.array_equal(new_state, state):
-            return _refine(problem, kkt, free, x, y, g)
+            return _settle(problem, kkt, free, x, y, g, ridge, weight)
         state = new_state
         x = np.clip(x, problem.lower, problem.upper)
     return None
@@ -102,10 +104,36 @@ def _correct(
     return x, y, problem.gradient(x, y)
 
 
+def _settle(
+    problem: BoxQP,
+    kkt: FactoredKKT,
+    free: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    g: np.ndarray,
+    ridge: float,
+    weight: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Refine; bind the variables that rounding leaves outside the box, and refine the others again."""
+    for _ in range(_SETTLEMENTS):
+        x, y = _refine(problem, kkt, free, x, y, g)
+        inside = (x[free] >= problem.lower[free]) & (x[free] <= problem.upper[free])
+        x = np.clip(x, problem.lower, problem.upper)
+        if inside.all():
+            break
+        free = free[inside]
+        try:
+            kkt = factor_kkt(problem, ridge, free, weight)
+        except np.linalg.LinAlgError:
+            break
+        g = problem.gradient(x, y)
+    return x, y
+
+
 def _refine(
     problem: BoxQP, kkt: FactoredKKT, free: np.ndarray, x: np.ndarray, y: np.ndarray, g: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Repeat the correction while it reduces the residual, then put the point into the box."""
+    """Repeat the correction while it reduces the residual."""
 
     def residual(x: np.ndarray, g: np.ndarray) -> tuple[float, float]:
         return _norm(g[free]), _norm(problem.b - problem.A @ x)
@@ -117,7 +145,7 @@ def _refine(
         if not (then[0] < now[0] or then[1] < now[1]) or then[0] > 2 * now[0] + 1e-300:
             break
         (x, y, g), now = trial, then
-    return np.clip(x, problem.lower, problem.upper), y
+    return x, y
 
 
 def _next_state(
@@ -129,8 +157,8 @@ def _next_state(
     curvature: float,
 ) -> np.ndarray:
     """Read the three sets from the signs: multipliers on the bounds, positions of the free variables."""
-    small_x = _SIGN_TOLERANCE * _norm(x)
     small_g = _SIGN_TOLERANCE * max(_norm(g), _norm(problem.q), _norm(y @ problem.A))
+    small_x = _SIGN_TOLERANCE * _norm(x)
     new = state.copy()
     free = state == FREE
     new[free & (x < problem.lower - small_x)] = LOWER

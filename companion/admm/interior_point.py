@@ -103,9 +103,10 @@ def interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[Iterate]:
     y = np.zeros(b.size)
     s = np.concatenate([(x - lower)[has_lower], (upper - x)[has_upper]])
     z = np.full(pairs, force)
-    ridge = _REGULARISATION * max(float(problem.P.diagonal().max(initial=0.0)), force / typical)
+    steepest = float(problem.P.diagonal().max(initial=0.0))
+    ridge = _REGULARISATION * max(steepest, force / typical)
     absA = np.abs(A)
-    best, stalled = np.inf, 0
+    best, least, stalled = np.inf, np.inf, 0
 
     for _ in range(max_iter):
         Px, Aty = problem.product(x), y @ A
@@ -116,6 +117,11 @@ def interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[Iterate]:
 
         slope = max(_norm(Px), _norm(q), _norm(Aty), 1e-300)
         value = max(abs(float(x @ Px)), abs(float(q @ x)), abs(float(b @ y)), 1e-300)
+        if not q.any():  # the optimal value may be 0
+            slope, value = (
+                max(slope, 1e-6 * steepest * _norm(x)),
+                max(value, 1e-6 * steepest * float(x @ x)),
+            )
         row_scale = float(np.maximum(absA @ np.abs(x), np.abs(b)).max(initial=0.0)) or 1.0
         primal, dual = _norm(r_primal) / row_scale, _norm(r_dual) / slope
         error = max(primal, dual, min(total / value, 1.0))
@@ -124,8 +130,8 @@ def interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[Iterate]:
         yield Iterate(
             np.clip(x, lower, upper), y, _guess(s, z, typical / force, spread), primal, dual, error
         )
-        stalled = 0 if error < 0.9 * best else stalled + 1
-        best = min(best, error)
+        stalled = 0 if error < 0.9 * best or total < 0.9 * least else stalled + 1
+        best, least = min(best, error), min(least, total)
         if stalled >= 15 or best < 1e-15:
             return
 

@@ -25,6 +25,8 @@ MAX_ITER = 1000
 _COARSE_FROM = 500
 _FREE_SHARE = 1.0
 _COARSE_STEPS = 12
+_PROXIMAL = (1e-8, 1e-6, 1e-4)  # weights of the proximal term, in units of trace(P)/n
+_PROXIMAL_STEPS = 8
 _LARGE_RANK = 40  # a large P of at most this rank is factored before anything else is tried
 # The interior-point method tries the exact finish each time that its error falls below one of these.
 _MILESTONES = (1e-5, 1e-8, 1e-10, 1e-12)
@@ -55,6 +57,8 @@ class Search:
 
     def offer(self, x: np.ndarray, y: np.ndarray) -> bool:
         """Certify a point of the box, keep it if it is the best; return whether it is a solution."""
+        if not (np.isfinite(x).all() and np.isfinite(y).all()):
+            return False
         p = self.problem
         if not p.q.any() and p.mean_curvature() == 0.0:
             y = np.zeros_like(y)  # nothing to minimise: no multipliers, whatever rounding left
@@ -217,5 +221,41 @@ def _interior_rounds(search: Search, problem: BoxQP) -> bool:
                 return True
     if last is None:
         return False
-    ridges = (1e-10, 1e-6, 1e-3)
-    return any(search.finish(last.x, last.y, last.state, ridge=ridge) for ridge in ridges)
+    if search.finish(last.x, last.y, last.state):
+        return True
+    on_bounds = np.choose(last.state + 1, [search.problem.lower, last.x, search.problem.upper])
+    if search.offer(on_bounds, last.y):
+        return True
+    return _proximal_rounds(search, last.x, last.y, last.state)
+
+
+def _proximal_rounds(search: Search, x: np.ndarray, y: np.ndarray, state: np.ndarray) -> bool:
+    """Proximal point method from a nearly optimal point, for a P that is nearly singular.
+
+    Minimise f + (delta/2) |x - center|^2 exactly and move the center to the solution. Each of these
+    programs is well conditioned, and its solution misses optimality by delta times the move only.
+    """
+    problem = search.problem
+    unit = problem.mean_curvature()
+    if unit == 0.0:
+        return False
+    for delta in _PROXIMAL:
+        center, multipliers, guess = x, y, state
+        P = _plus_identity(problem.P, delta * unit)
+        for _ in range(_PROXIMAL_STEPS):
+            nearby = replace(problem, P=P, q=problem.q - delta * unit * center)
+            answer = active_set_newton(nearby, center, multipliers, guess)
+            if answer is None:
+                break
+            center, multipliers = answer
+            if search.offer(center, multipliers):
+                return True
+            guess = read_state(problem, center - nearby.gradient(center, multipliers) / unit)
+    return False
+
+
+def _plus_identity(P: np.ndarray | LowRank, multiple: float) -> np.ndarray | LowRank:
+    """Return ``P + multiple * I``."""
+    if isinstance(P, LowRank):
+        return LowRank(P.G, P.d + multiple)
+    return P + multiple * np.eye(P.shape[0])

@@ -1,0 +1,161 @@
+"""The text's ADMM routine: its printed digits, its iteration counts, its edge cases."""
+
+import numpy as np
+import pytest
+
+from companion.admm.quadratic import qsolve1, solve_qp
+from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
+
+EX_16_11 = (
+    np.array([[4.0, 1, 0], [1, 4, 1], [0, 1, 4]]),
+    -4.0 * np.ones(3),
+    np.array([[1.0, 1, -1], [1, -1, -1]]),
+    np.zeros(2),
+)
+EX_16_12 = (
+    np.array([[4.0, 1, 0, 0], [1, 4, 1, 0], [0, 1, 4, 1], [0, 0, 1, 4]]),
+    -4.0 * np.ones(4),
+    np.array([[1.0, 1, -1, 0], [1, -1, -1, 0]]),
+    np.zeros(2),
+)
+
+
+def run(example, tol=1e-12, **options):
+    return qsolve1(*example, tol_primal=tol, tol_dual=tol, max_iter=10_000, **options)
+
+
+def test_example_16_11_printed_digits():
+    result = run(EX_16_11)
+    assert result.n_iter == 83
+    assert f"{result.x[0]:.15f}" == "1.000000000000149"
+    # The text prints ...148 for the third coordinate; the exact value is the first one's.
+    assert result.x[2] == pytest.approx(1 + 1.4873152617267552e-13, abs=1e-15)
+    assert abs(result.x[1]) < 1e-15
+    assert result.converged
+    assert result.status == "solved"
+    assert result.objective == pytest.approx(-4.0, abs=1e-11)
+
+
+def test_example_16_11_iterates_are_the_exact_fractions():
+    for k, value in ((1, 9 / 14), (2, 54 / 49), (3, 368 / 343), (10, 1 + (5 / 7) ** 10 / 5)):
+        with pytest.warns(ConvergenceWarning):
+            result = qsolve1(*EX_16_11, max_iter=k)
+        assert result.x == pytest.approx([value, 0.0, value], abs=1e-14)
+
+
+def test_example_16_11_residual_history():
+    result = run(EX_16_11)
+    assert result.history["primal_residual"].shape == (83,)
+    # The last change of z is a difference of numbers near 1: it carries a rounding of about 1e-15.
+    assert result.history["dual_residual"][-1] == pytest.approx(8.413525658633868e-13, abs=2e-14)
+    assert result.history["dual_residual"][-2] > 1e-12
+
+
+def test_example_16_12_printed_digits():
+    result = run(EX_16_12)
+    assert result.n_iter == 95
+    assert f"{result.x[0]:.15f}" == "0.903225806451495"
+    assert f"{result.x[2]:.15f}" == "0.903225806451495"
+    assert f"{result.x[3]:.15f}" == "0.774193548387264"
+    assert result.x == pytest.approx([28 / 31, 0, 28 / 31, 24 / 31], abs=1e-11)
+    assert result.objective == pytest.approx(-160 / 31, abs=1e-11)
+
+
+def test_example_16_12_first_iterate():
+    with pytest.warns(ConvergenceWarning):
+        result = qsolve1(*EX_16_12, max_iter=1)
+    assert result.x == pytest.approx(np.array([248, 0, 248, 94]) / 391, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("example", "counts"),
+    [(EX_16_11, [15, 28, 42, 56, 69, 76, 83]), (EX_16_12, [16, 30, 46, 62, 78, 87, 95])],
+)
+def test_iterations_by_tolerance(example, counts):
+    tolerances = [1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-11, 1e-12]
+    assert [run(example, tol).n_iter for tol in tolerances] == counts
+
+
+@pytest.mark.parametrize(
+    ("example", "counts"),
+    [
+        (EX_16_11, [9, 14, 19, 27, 35, 42, 49, 56, 69, 83, 149, 340]),
+        (EX_16_12, [9, 15, 20, 29, 38, 46, 54, 62, 79, 95, 174, 412]),
+    ],
+)
+def test_iterations_by_rho(example, counts):
+    rhos = [0.1, 0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 50]
+    assert [run(example, rho=rho).n_iter for rho in rhos] == counts
+
+
+def test_cap_means_cap():
+    with pytest.warns(ConvergenceWarning, match="82 iterations"):
+        result = qsolve1(*EX_16_11, tol_primal=1e-12, tol_dual=1e-12, max_iter=82)
+    assert result.n_iter == 82
+    assert not result.converged
+    assert result.status == "max_iter"
+    assert qsolve1(*EX_16_11, tol_primal=1e-12, tol_dual=1e-12, max_iter=83).converged
+
+
+def test_agrees_with_solve_qp_and_certifies_its_nonnegative_iterate():
+    for example in (EX_16_11, EX_16_12):
+        slow, fast = run(example), solve_qp(*example)
+        assert slow.x == pytest.approx(fast.x, abs=1e-11)
+        assert (slow.history["z"] >= 0).all()
+        assert slow.certificate.worst < 1e-11
+        P, q, A, _ = example
+        z = slow.history["z"]
+        left = P @ z + q + A.T @ slow.y - slow.z_lower
+        assert np.abs(left).max() < 1e-10
+
+
+def test_dependent_rows_are_left_out():
+    P, q, A, _ = EX_16_11
+    doubled = qsolve1(P, q, np.vstack([A, A[0] + 2 * A[1], np.zeros(3)]), np.zeros(4))
+    assert doubled.x == pytest.approx([1, 0, 1], abs=1e-9)
+    assert doubled.y.shape == (4,)
+    assert doubled.certificate.worst < 1e-9
+
+
+def test_contradicting_rows_are_refused_with_a_witness():
+    P, q, A, _ = EX_16_11
+    A = np.vstack([A, A[0]])
+    b = np.array([0.0, 0.0, 1.0])
+    with pytest.raises(InfeasibleProblemError, match="contradict") as info:
+        qsolve1(P, q, A, b)
+    y = info.value.witness
+    assert y @ A == pytest.approx(np.zeros(3), abs=1e-12)
+    assert y @ b > 0.1
+
+
+def test_infeasible_bounds_do_not_converge():
+    # x1 + x2 = -1 has no nonnegative solution: the residuals cannot vanish.
+    with pytest.warns(ConvergenceWarning):
+        result = qsolve1(np.eye(2), np.zeros(2), np.ones((1, 2)), [-1.0], max_iter=200)
+    assert not result.converged
+
+
+def test_inputs_are_not_modified():
+    copies = [a.copy() for a in EX_16_11]
+    run(EX_16_11)
+    for before, after in zip(copies, EX_16_11):
+        assert np.array_equal(before, after)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"rho": 0.0}, ValueError, "rho must be a finite number > 0"),
+        ({"rho": "1"}, TypeError, "rho"),
+        ({"max_iter": 0}, ValueError, "max_iter"),
+        ({"tol_primal": -1.0}, ValueError, "tol_primal"),
+        ({"P": np.eye(2)}, ValueError, r"P must have shape \(3, 3\)"),
+        ({"P": np.diag([1.0, 1.0, -1.0])}, ValueError, "negative eigenvalue -1"),
+        ({"q": [1.0, np.nan, 0.0]}, ValueError, "q must be finite"),
+        ({"b": [0.0]}, ValueError, "b must have length 2"),
+    ],
+)
+def test_bad_input(change, error, message):
+    arguments = dict(zip("PqAb", EX_16_11)) | change
+    with pytest.raises(error, match=message):
+        qsolve1(**arguments)

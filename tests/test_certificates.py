@@ -1,0 +1,170 @@
+"""Certificates: right answers pass, each way of being wrong is measured by its own number."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from companion.admm.low_rank import LowRank
+from companion.certificates import Certificate, bound_multipliers, certify_qp
+
+# min 1/2 |x|^2 - 2 x1  s.t.  x1 + x2 = 1, 0 <= x <= 3/4: x = (3/4, 1/4), y = -1/4, z_upper = (3/2, 0).
+PROGRAM = {
+    "P": np.eye(2),
+    "q": np.array([-2.0, 0.0]),
+    "A": np.ones((1, 2)),
+    "b": np.array([1.0]),
+    "lower": 0.0,
+    "upper": 0.75,
+}
+SOLUTION = {
+    "x": np.array([0.75, 0.25]),
+    "y": np.array([-0.25]),
+    "z_lower": np.zeros(2),
+    "z_upper": np.array([1.5, 0.0]),
+}
+
+
+def certify(**changes):
+    return certify_qp(**(PROGRAM | SOLUTION | changes))
+
+
+def test_a_solution_passes():
+    certificate = certify()
+    assert certificate.ok
+    assert certificate.worst == 0.0
+    assert str(certificate) == "every residual <= 1e-09"
+
+
+def test_primal_residual_is_relative_to_the_row():
+    certificate = certify(x=np.array([0.75, 0.35]))
+    assert certificate.primal_residual == pytest.approx(0.1 / 1.1)
+    assert not certificate.ok
+
+
+def test_bound_violation_is_a_primal_residual():
+    certificate = certify(x=np.array([1.25, -0.25]))
+    assert certificate.primal_residual == pytest.approx(0.5 / 1.25)
+
+
+def test_wrong_multiplier_is_a_dual_residual():
+    assert certify(y=np.array([0.0])).dual_residual == pytest.approx(0.25 / 2)
+
+
+def test_negative_multiplier_is_a_dual_residual():
+    certificate = certify(z_lower=np.array([-0.5, 0.0]), z_upper=np.array([1.0, 0.0]))
+    assert certificate.dual_residual == pytest.approx(0.5 / 2)
+
+
+def test_multiplier_of_an_infinite_bound_is_a_dual_residual():
+    certificate = certify(upper=np.inf)
+    assert certificate.dual_residual == pytest.approx(1.5 / 2)
+
+
+def test_multiplier_off_its_bound_breaks_complementarity_and_closes_no_gap():
+    certificate = certify(z_lower=np.array([0.0, 1.0]), z_upper=np.array([1.5, 1.0]))
+    assert certificate.dual_residual == 0.0
+    assert certificate.complementarity == pytest.approx(0.5 / 1.875)
+    assert certificate.gap == pytest.approx((0.25 + 0.5) / 1.875)
+
+
+def test_gap_is_the_difference_of_the_two_objectives():
+    # Feasible but not optimal, with the multipliers that its own gradient asks for.
+    x = np.array([0.5, 0.5])
+    y = np.array([-0.5])
+    z_upper = np.array([2.0, 0.0])
+    certificate = certify(x=x, y=y, z_upper=z_upper)
+    primal, dual = 0.25 - 1.0, -0.25 + 0.5 - 0.75 * 2.0
+    assert certificate.dual_residual == 0.0
+    assert certificate.gap == pytest.approx((primal - dual) / 1.5)
+
+
+def test_nan_never_passes():
+    assert not certify(x=np.array([np.nan, 0.25])).ok
+    assert not certify(y=np.array([np.nan])).ok
+    assert not certify(z_upper=np.array([np.inf, 0.0])).ok
+
+
+def test_without_equations_and_with_infinite_bounds():
+    certificate = certify_qp(
+        np.eye(2), np.array([-1.0, 2.0]), None, None, -np.inf, np.inf,
+        np.array([1.0, -2.0]), np.zeros(0), np.zeros(2), np.zeros(2),
+    )  # fmt: skip
+    assert certificate.worst == 0.0
+
+
+def test_low_rank_matrix_gives_the_same_numbers():
+    G = np.array([[1.0], [2.0]])
+    x = np.array([0.5, 0.6])
+    dense, thin = certify(P=G @ G.T, x=x), certify(P=LowRank(G), x=x)
+    for name in ("primal_residual", "dual_residual", "complementarity", "gap"):
+        assert getattr(dense, name) == pytest.approx(getattr(thin, name))
+
+
+def test_zero_solution_met_to_rounding_passes():
+    # x = 0 to rounding, with b = 0: relative to x alone the row would be off by 100 percent.
+    zero = np.zeros(2)
+    certificate = certify_qp(
+        np.eye(2), np.array([1.0, 1.0]), np.array([[1.0, -1.0]]), np.zeros(1), -np.inf, np.inf,
+        np.array([-1.0, -1.0]), zero[:1], zero, zero,
+    )  # fmt: skip
+    assert certificate.ok
+    tiny = certify_qp(
+        np.ones((2, 2)), zero, np.ones((1, 2)), np.zeros(1), -1.0, 1.0,
+        np.array([0.5, -0.5 + 1e-16]), np.array([-1e-16]), zero, zero,
+    )  # fmt: skip
+    assert tiny.ok
+
+
+def test_zero_solution_missed_by_more_than_rounding_fails():
+    zero = np.zeros(2)
+    off = certify_qp(
+        np.ones((2, 2)), zero, np.ones((1, 2)), np.zeros(1), -1.0, 1.0,
+        np.array([0.5, -0.5 + 1e-7]), np.array([-1e-7]), zero, zero,
+    )  # fmt: skip
+    assert not off.ok
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10_000), st.integers(-12, 12), st.integers(-6, 6), st.integers(-6, 6))
+def test_units_do_not_matter(seed, objective, unit, row):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(1, 6)), int(rng.integers(0, 3))
+    c, t, r = 2.0**objective, 2.0**unit, 2.0**row
+    G = rng.normal(size=(n, n))
+    P, q, A, b = G @ G.T, rng.normal(size=n), rng.normal(size=(k, n)), rng.normal(size=k)
+    x, y, zl, zu = rng.normal(size=n), rng.normal(size=k), rng.random(n), rng.random(n)
+    one = certify_qp(P, q, A, b, -1.0, 1.0, x, y, zl, zu)
+    two = certify_qp(
+        P * c / t**2,
+        q * c / t,
+        A * r,
+        b * r * t,
+        -t,
+        t,
+        x * t,
+        y * c / (r * t),
+        zl * c / t,
+        zu * c / t,
+    )
+    for name in ("primal_residual", "dual_residual", "complementarity", "gap"):
+        assert getattr(two, name) == pytest.approx(getattr(one, name), rel=1e-12)
+
+
+def test_bound_multipliers():
+    lower, upper = np.array([0.0, 0.0, 0.0, 1.0, 1.0]), np.array([1.0, 1.0, 1.0, 1.0, 1.0])
+    x = np.array([0.0, 1.0, 0.5, 1.0, 1.0])
+    z_lower, z_upper = bound_multipliers(np.array([-1.0, -2.0, 3.0, 4.0, -5.0]), x, lower, upper)
+    assert z_lower.tolist() == [0.0, 0.0, 0.0, 4.0, 0.0]
+    assert z_upper.tolist() == [0.0, 2.0, 0.0, 0.0, 5.0]
+
+
+def test_certificate_reads_well():
+    good = Certificate(1e-12, 0.0, 1e-15, 1e-10, 1e-9)
+    bad = Certificate(1e-12, 2.34e-3, 1e-15, 1e-10, 1e-9)
+    assert good.ok
+    assert not bad.ok
+    assert bad.worst == 2.34e-3
+    assert str(bad) == "worst residual 2.3e-03"
+    assert "2.3e-03" in repr(bad)
+    assert "1e-12" not in repr(bad)  # rounding noise is shown as ok
