@@ -1,0 +1,107 @@
+r"""The intercept: every program with a b is one without b, on shifted data.
+
+For fixed w, minimising :math:`\|y - Xw - b\mathbf 1\|_2^2 + C b^2` over b alone gives
+
+.. math:: b = \frac{m}{m + C} (\bar y - \bar x^\top w),
+    \qquad \bar x = X^\top \mathbf 1/m, \quad \bar y = \mathbf 1^\top y/m,
+
+and what is left is :math:`\|\hat y - \hat X w\|_2^2` for the data from which the fraction
+:math:`t = 1 - \sqrt{C/(m + C)}` of their means was subtracted,
+
+.. math:: \hat X = X - t\, \mathbf 1 \bar x^\top, \qquad \hat y = y - t\, \bar y \mathbf 1 .
+
+So C = 0 (a free b) centres the data, and C = infinity (no b) leaves them as they are. Nothing here depends on the
+penalty on w: the same shift serves ridge regression, lasso and the elastic net.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["INTERCEPTS", "Shifted", "check_intercept", "shift"]
+
+INTERCEPTS = ("none", "free", "penalized")
+
+
+def check_intercept(value: object) -> str:
+    """Return `value` if it names a treatment of the intercept, or raise an error."""
+    if not isinstance(value, str) or value not in INTERCEPTS:
+        raise ValueError(f"intercept must be one of {', '.join(INTERCEPTS)}, got {value!r}")
+    return value
+
+
+@dataclass(frozen=True, eq=False)
+class Shifted:
+    r"""Data whose program has no intercept any more.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n)
+        :math:`\hat X`, in Fortran order.
+    y : ndarray of shape (m,)
+        :math:`\hat y`.
+    x_mean : ndarray of shape (n,)
+        Means of the columns of the given X.
+    y_mean : float
+        Mean of the given y.
+    fraction : float
+        The fraction t of the means that was subtracted.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    x_mean: np.ndarray
+    y_mean: float
+    fraction: float
+
+    def intercept(self, w: np.ndarray) -> float:
+        """Return the best b for the weights w."""
+        if self.fraction == 0.0:
+            return 0.0
+        # m/(m + C) = 1 - (1 - t)^2
+        share = self.fraction * (2.0 - self.fraction)
+        return float(share * (self.y_mean - self.x_mean @ w))
+
+    def unshift(self, residual: np.ndarray) -> np.ndarray:
+        r"""Return :math:`y - Xw - b\mathbf 1`, from :math:`\hat y - \hat X w`."""
+        return residual - self.fraction * residual.mean() if self.fraction else residual
+
+
+def shift(X: np.ndarray, y: np.ndarray, intercept: str, C: float) -> Shifted:
+    r"""Return the data whose program without intercept has the solution w of the program with it.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n)
+    y : ndarray of shape (m,)
+    intercept : str
+        ``"none"``, ``"free"`` or ``"penalized"``.
+    C : float
+        The penalty ``C b^2`` of a penalized intercept, in a program with the loss ``||xi||^2`` (or ``C/2 b^2`` with
+        the loss ``1/2 ||xi||^2``).
+
+    Returns
+    -------
+    Shifted
+        Its arrays are new unless the intercept is ``"none"`` and X is in Fortran order already.
+
+    Examples
+    --------
+    >>> data = shift(np.array([[1.0], [3.0]]), np.array([2.0, 8.0]), "free", 0.0)
+    >>> data.X.ravel(), data.y, data.intercept(np.array([3.0]))
+    (array([-1.,  1.]), array([-3.,  3.]), -1.0)
+    """
+    m = y.size
+    if intercept == "none":
+        return Shifted(np.asfortranarray(X), y, np.zeros(X.shape[1]), 0.0, 0.0)
+    fraction = 1.0 if intercept == "free" else 1.0 - math.sqrt(C / (m + C))
+    x_mean, y_mean = X.mean(axis=0), float(y.mean())
+    Z = np.array(X, order="F")
+    Z -= fraction * x_mean
+    if intercept == "free":  # what a constant column leaves behind is rounding
+        rounding = 16 * np.finfo(float).eps * np.sqrt(m) * np.abs(x_mean)
+        Z[:, np.sqrt(np.einsum("ij,ij->j", Z, Z)) <= rounding] = 0.0
+    return Shifted(Z, y - fraction * y_mean, x_mean, y_mean, fraction)

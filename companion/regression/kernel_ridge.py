@@ -1,0 +1,249 @@
+r"""Kernel ridge regression: programs KRR2 and KRR6'."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from companion.certificates import Certificate
+from companion.checks import as_scalar
+from companion.kernels import Kernel, as_kernel, center_gram
+from companion.regression.intercept import shift
+from companion.regression.ridge import _certify as certify_ridge
+from companion.regression.ridge import _choose, _solve
+
+__all__ = ["KernelRidge"]
+
+_SMALL_K = 1e-13  # below this fraction of the trace, eigenvalues replace the Cholesky factorisation
+_EPS = float(np.finfo(float).eps)
+
+
+class KernelRidge(RegressorMixin, BaseEstimator):
+    r"""Ridge regression in the feature space of a kernel.
+
+    .. math:: \min_{w, b, \xi} \; \|\xi\|_2^2 + K \langle w, w \rangle
+        \quad \text{subject to} \quad y_i - \langle w, \varphi(x_i) \rangle - b = \xi_i
+
+    with b = 0 (``intercept="none"``) or b free (``"free"``). With the matrix :math:`G_{ij} = \kappa(x_i, x_j)` and the
+    centring matrix :math:`C = I - \mathbf 1\mathbf 1^\top/m`, the dual variables solve
+
+    .. math:: (G + K I)\, \alpha = y, \qquad \text{or} \qquad (CGC + K I)\, \alpha = Cy,
+
+    and :math:`w = \sum_i \alpha_i \varphi(x_i)`, so that :math:`f(x) = \sum_i \alpha_i \kappa(x_i, x) + b`.
+
+    Parameters
+    ----------
+    K : float
+        The penalty, >= 0. For K = 0, the solution of smallest norm among those of the least error.
+    kernel : str, Kernel or callable
+        See :func:`companion.kernels.as_kernel`; ``"precomputed"`` takes ``k(X)`` in `fit` and ``k(X_new, X)`` in
+        `predict`.
+    kernel_params : dict or None
+        The parameters of a kernel given by its name, for example ``{"sigma": 2.0}``.
+    intercept : {"none", "free"}
+        Programs KRR2 and KRR6'. (A penalized intercept is ``kernel + Constant(1)`` without one.)
+
+    Attributes
+    ----------
+    alpha_ : ndarray of shape (m,)
+        Dual variables; their sum is 0 when b is free. Also ``dual_coef_``.
+    b_ : float
+        Intercept :math:`\bar y - \frac1m \mathbf 1^\top G \alpha`. Also ``intercept_``.
+    xi_ : ndarray of shape (m,)
+        Residuals, :math:`K \alpha`.
+    w_ : ndarray of shape (d,) or None
+        The weights, when the kernel has explicit features and at most half as many as there are points; then no m x m
+        matrix is formed.
+    norm_ : float
+        The norm of w in feature space.
+    objective_ : float
+        The minimum.
+    kernel_ : Kernel
+        The kernel.
+    X_fit_ : ndarray of shape (m, n)
+        The training points.
+    certificate_ : Certificate
+        Residuals and duality gap.
+    n_features_in_ : int
+        n.
+
+    Raises
+    ------
+    ValueError
+        If K < 0, an option is unknown, or :math:`G + K I` is not positive definite.
+
+    Notes
+    -----
+    Source: Section 19.3, programs KRR2 and KRR6', and SP Section 1.2. The text has
+    :math:`b = \bar y - \frac1m \mathbf 1^\top \widehat G \alpha` with the centred matrix. That is always
+    :math:`\bar y`, since :math:`\widehat G \mathbf 1 = 0`; it goes with the centred kernel in f. Here f uses the kernel
+    itself, and :math:`\mathbf 1^\top\alpha = 0` makes both the same function.
+
+    Examples
+    --------
+    >>> model = KernelRidge(K=0.1, kernel="poly", kernel_params={"degree": 2}, intercept="free")
+    >>> model.fit([[0.0], [1.0], [2.0], [3.0]], [1.0, 0.0, 1.0, 4.0]).predict([[4.0]]).round(3)
+    array([8.606])
+    >>> model.certificate_.ok, bool(abs(model.alpha_.sum()) < 1e-12)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        K: float = 1.0,
+        *,
+        kernel: str | Kernel | Callable = "linear",
+        kernel_params: dict[str, Any] | None = None,
+        intercept: str = "none",
+    ) -> None:
+        self.K = K
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.intercept = intercept
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._named_kernel().is_precomputed
+        return tags
+
+    def _named_kernel(self) -> Kernel:
+        return as_kernel(self.kernel, **(self.kernel_params or {}))
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Solve the program.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n), or (m, m) for a precomputed kernel
+            Points.
+        y : array-like of shape (m,)
+            Values.
+
+        Returns
+        -------
+        KernelRidge
+            Itself.
+        """
+        K = as_scalar(self.K, "K", at_least=0)
+        if self.intercept not in ("none", "free"):
+            raise ValueError(f"intercept must be 'none' or 'free', got {self.intercept!r}")
+        self.kernel_ = self._named_kernel()
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        y = y.astype(np.float64)
+        self.X_fit_ = X
+        Phi = self.kernel_.features(X, limit=len(X) // 2)
+        if Phi is None or np.iscomplexobj(Phi):
+            self._fit_gram(X, y, K)
+        else:
+            self._fit_features(Phi, y, K)
+        return self
+
+    w_: np.ndarray | None
+
+    def _fit_features(self, Phi: np.ndarray, y: np.ndarray, K: float) -> None:
+        """Solve for w in R^d: ridge regression on the features."""
+        data = shift(Phi, y, self.intercept, 0.0)
+        w, alpha = _solve(data.X, data.y, K, _choose(data.X, K))
+        self.w_, self.b_, self.alpha_ = w, data.intercept(w), data.unshift(alpha)
+        self.xi_ = y - Phi @ w - self.b_
+        self.norm_ = float(np.linalg.norm(w))
+        self.objective_ = float(self.xi_ @ self.xi_ + K * w @ w)
+        self.certificate_ = certify_ridge(Phi, y, K, self.intercept, w, self.b_, self.xi_)
+
+    def _fit_gram(self, X: np.ndarray, y: np.ndarray, K: float) -> None:
+        """Solve for alpha in R^m."""
+        G = self.kernel_(X)
+        if np.iscomplexobj(G):
+            raise ValueError(f"kernel ridge regression needs a real kernel, got {self.kernel_!r}")
+        free = self.intercept == "free"
+        alpha = _solve_gram(center_gram(G) if free else G, y - y.mean() if free else y, K)
+        if free:
+            alpha -= alpha.mean()  # rounding
+        fit = G @ alpha
+        self.w_, self.alpha_ = None, alpha
+        self.b_ = float(y.mean() - fit.mean()) if free else 0.0
+        self.xi_ = y - fit - self.b_
+        self.norm_ = float(np.sqrt(max(alpha @ fit, 0.0)))
+        self.objective_ = float(self.xi_ @ self.xi_ + K * (alpha @ fit))
+        self.certificate_ = self._certify(G, y, K)
+
+    def _certify(self, G: np.ndarray, y: np.ndarray, K: float) -> Certificate:
+        r"""Certify alpha as its own dual point: then the gap is :math:`\|\xi - K\alpha\|^2`."""
+        norm = np.linalg.norm
+        xi, alpha = self.xi_, self.alpha_
+        size = max(float(norm(xi)), 1e-6 * float(norm(y)))
+        total = abs(float(alpha.sum())) if self.intercept == "free" else 0.0
+        if K > 0.0:
+            misfit = float(norm(xi - K * alpha)) / size if size else 0.0
+            gap = float(norm(xi - K * alpha)) ** 2 + 2 * K * abs(self.b_) * total
+        else:  # the residual is orthogonal to every fit
+            scale = float(norm(G)) * size
+            misfit = float(norm(G @ (xi - xi.mean() if total else xi))) / scale if scale else 0.0
+            gap = 2 * abs(float(xi @ (y - xi)))
+        weight = float(norm(alpha)) * np.sqrt(y.size)
+        return Certificate(
+            primal_residual=total / weight if weight else 0.0,
+            dual_residual=misfit,
+            complementarity=0.0,
+            gap=gap / max(self.objective_, 1e-6 * float(y @ y)) if gap else 0.0,
+            tolerance=1e-9,
+        )
+
+    def predict(self, X: Any) -> np.ndarray:
+        r"""Return :math:`f(x) = \sum_i \alpha_i \kappa(x_i, x) + b` for each row of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (k, n), or (k, m) for a precomputed kernel
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        if self.w_ is not None:
+            return self.kernel_.features(X) @ self.w_ + self.b_
+        return self.kernel_(X, self.X_fit_) @ self.alpha_ + self.b_
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """The dual variables `alpha_`, by scikit-learn's name."""
+        return self.alpha_
+
+    @property
+    def intercept_(self) -> float:
+        """The intercept `b_`, by scikit-learn's name."""
+        return self.b_
+
+
+def _solve_gram(G: np.ndarray, y: np.ndarray, K: float) -> np.ndarray:
+    """Solve (G + K I) alpha = y by Cholesky and a step of refinement, or by eigenvalues when K is tiny."""
+    if float(np.trace(G)) * _SMALL_K >= K:
+        values, V = linalg.eigh(G, check_finite=False)
+        if values[0] < -1e-9 * abs(values[-1]):
+            raise ValueError(_indefinite(K, values[0]))
+        keep = values > _EPS * len(G) * values[-1]
+        return V[:, keep] @ ((V[:, keep].T @ y) / (values[keep] + K))
+    S = G.copy()
+    S[np.diag_indices_from(S)] += K
+    try:
+        factor = linalg.cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError as error:
+        smallest = linalg.eigvalsh(G, subset_by_index=(0, 0))[0]
+        raise ValueError(_indefinite(K, smallest)) from error
+    alpha = linalg.cho_solve(factor, y)
+    return alpha + linalg.cho_solve(factor, y - G @ alpha - K * alpha)
+
+
+def _indefinite(K: float, smallest: float) -> str:
+    return (
+        f"the kernel is not positive definite on these points: its matrix has the eigenvalue {smallest:.3g}, "
+        f"which K = {K:g} on the diagonal does not make up for"
+    )

@@ -1,0 +1,179 @@
+"""The same models by scikit-learn's names, and back.
+
+scikit-learn divides the squared error of lasso and elastic net by the number m of points, and calls the penalties
+alpha. These functions convert, so that both estimators have the same solution.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn import kernel_ridge, linear_model
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
+
+from companion.checks import check_count
+from companion.kernels import Gaussian, Linear, Polynomial, Sigmoid, as_kernel
+from companion.regression.elastic_net import ElasticNet
+from companion.regression.kernel_ridge import KernelRidge
+from companion.regression.lasso import Lasso
+from companion.regression.ridge import RidgeRegression
+
+__all__ = ["from_sklearn", "to_sklearn"]
+
+
+def to_sklearn(model: BaseEstimator, m: int) -> BaseEstimator:
+    r"""Return the scikit-learn estimator, not fitted, that has the same solution on m points.
+
+    =================================  ==========================================================
+    ``RidgeRegression(K)``             ``Ridge(alpha=K)``
+    with a penalized intercept         the same without intercept, on [1 X]
+    ``KernelRidge(K)``, no intercept   ``KernelRidge(alpha=K)``
+    ``Lasso(tau)``                     ``Lasso(alpha=tau/m)``
+    ``ElasticNet(K, tau)``             ``ElasticNet(alpha=(K + tau)/m, l1_ratio=tau/(K + tau))``
+    =================================  ==========================================================
+
+    Parameters
+    ----------
+    model : RidgeRegression, KernelRidge, Lasso or ElasticNet
+        A model of this package.
+    m : int
+        Number of points it will be fitted to.
+
+    Returns
+    -------
+    estimator
+        The parameters that only steer the computation keep scikit-learn's default, except the tolerance of the
+        iterative ones.
+
+    Raises
+    ------
+    ValueError
+        If scikit-learn has no such model.
+    TypeError
+        If `model` is something else.
+
+    Examples
+    --------
+    >>> to_sklearn(ElasticNet(K=3.0, tau=1.0), m=8).get_params()["alpha"]
+    0.5
+    """
+    m = check_count(m, "m")
+    if isinstance(model, RidgeRegression):
+        if model.intercept == "penalized":
+            plain = linear_model.Ridge(alpha=model.K, fit_intercept=False)
+            return make_pipeline(PolynomialFeatures(degree=1), plain)
+        return linear_model.Ridge(alpha=model.K, fit_intercept=model.intercept == "free")
+    if isinstance(model, KernelRidge):
+        if model.intercept != "none":
+            raise ValueError("scikit-learn's KernelRidge has no intercept; use intercept='none'")
+        return kernel_ridge.KernelRidge(alpha=model.K, **_kernel_options(model))
+    if isinstance(model, (Lasso, ElasticNet)):
+        if model.intercept == "penalized":
+            raise ValueError("scikit-learn has no lasso with a penalized intercept")
+        K, tau = model._penalties()
+        if K + tau == 0.0:
+            return linear_model.LinearRegression(fit_intercept=model.intercept == "free")
+        options: dict[str, Any] = {"fit_intercept": model.intercept == "free", "tol": 1e-12}
+        options["max_iter"] = 100_000
+        if isinstance(model, Lasso):
+            return linear_model.Lasso(alpha=tau / m, **options)
+        return linear_model.ElasticNet(alpha=(K + tau) / m, l1_ratio=tau / (K + tau), **options)
+    raise TypeError(
+        f"model must be a RidgeRegression, KernelRidge, Lasso or ElasticNet, got {type(model).__name__}"
+    )
+
+
+def _kernel_options(model: KernelRidge) -> dict[str, Any]:
+    """Return scikit-learn's names for a kernel, where it has one."""
+    kernel = as_kernel(model.kernel, **(model.kernel_params or {}))
+    if kernel.is_precomputed:
+        return {"kernel": "precomputed"}
+    if isinstance(kernel, Linear):
+        return {"kernel": "linear"}
+    if isinstance(kernel, Polynomial):
+        return {"kernel": "poly", "degree": kernel.d, "gamma": kernel.gamma, "coef0": kernel.R}
+    if isinstance(kernel, Gaussian):
+        return {"kernel": "rbf", "gamma": 1.0 / (2.0 * kernel.sigma**2)}
+    if isinstance(kernel, Sigmoid):
+        return {"kernel": "sigmoid", "gamma": kernel.a, "coef0": kernel.b}
+    raise ValueError(
+        f"scikit-learn has no name for the kernel {kernel!r}; compute its matrix and use kernel='precomputed' in both"
+    )
+
+
+def from_sklearn(estimator: BaseEstimator, m: int) -> BaseEstimator:
+    """Return the model of this package, not fitted, that has the same solution on m points.
+
+    Parameters
+    ----------
+    estimator : Ridge, KernelRidge, Lasso, ElasticNet or LinearRegression
+        An estimator of scikit-learn, or a pipeline that :func:`to_sklearn` made.
+    m : int
+        Number of points it will be fitted to.
+
+    Returns
+    -------
+    RidgeRegression, KernelRidge, Lasso or ElasticNet
+
+    Raises
+    ------
+    ValueError
+        If the estimator uses an option that has no counterpart here (``positive=True``, for example).
+    TypeError
+        If `estimator` is something else.
+
+    Examples
+    --------
+    >>> from sklearn import linear_model
+    >>> from_sklearn(linear_model.Lasso(alpha=0.5), m=8)
+    Lasso(tau=4.0)
+    """
+    m = check_count(m, "m")
+    if isinstance(estimator, Pipeline):
+        return _from_pipeline(estimator)
+    if getattr(estimator, "positive", False):
+        raise ValueError("positive=True has no counterpart here")
+    intercept = "free" if getattr(estimator, "fit_intercept", False) else "none"
+    if isinstance(estimator, linear_model.Ridge):
+        return RidgeRegression(K=float(estimator.alpha), intercept=intercept)
+    if isinstance(estimator, kernel_ridge.KernelRidge):
+        return _from_kernel_ridge(estimator)
+    if isinstance(estimator, linear_model.Lasso):  # scikit-learn's Lasso is an ElasticNet
+        return Lasso(tau=float(m * estimator.alpha), intercept=intercept)
+    if isinstance(estimator, linear_model.ElasticNet):
+        model = ElasticNet.blend(float(m * estimator.alpha), float(estimator.l1_ratio))
+        return model.set_params(intercept=intercept)
+    if isinstance(estimator, linear_model.LinearRegression):
+        return RidgeRegression(K=0.0, intercept=intercept)
+    raise TypeError(
+        "estimator must be a Ridge, KernelRidge, Lasso, ElasticNet or LinearRegression of scikit-learn, "
+        f"got {type(estimator).__name__}"
+    )
+
+
+def _from_pipeline(pipeline: Pipeline) -> RidgeRegression:
+    steps = [step for _, step in pipeline.steps]
+    if len(steps) == 2 and isinstance(steps[0], PolynomialFeatures):
+        features, last = steps
+        ones = features.degree == 1 and features.include_bias
+        if ones and isinstance(last, linear_model.Ridge) and not last.fit_intercept:
+            return RidgeRegression(K=float(last.alpha), intercept="penalized")
+    raise ValueError(
+        "the only pipeline with a counterpart is PolynomialFeatures(degree=1) with Ridge(fit_intercept=False)"
+    )
+
+
+def _from_kernel_ridge(estimator: kernel_ridge.KernelRidge) -> KernelRidge:
+    name, gamma = estimator.kernel, estimator.gamma
+    if name not in ("linear", "poly", "polynomial", "rbf", "sigmoid", "precomputed"):
+        raise ValueError(f"kernel {name!r} has no counterpart here; use 'precomputed' in both")
+    if name in ("poly", "polynomial", "rbf", "sigmoid") and gamma is None:
+        raise ValueError("gamma=None stands for 1/n, which is not known here; set gamma")
+    params: dict[str, Any] = {
+        "poly": {"degree": estimator.degree, "gamma": gamma, "coef0": estimator.coef0},
+        "rbf": {"gamma": gamma},
+        "sigmoid": {"gamma": gamma, "coef0": estimator.coef0},
+    }.get("poly" if name == "polynomial" else name, {})
+    return KernelRidge(K=float(estimator.alpha), kernel=name, kernel_params=params or None)

@@ -1,0 +1,389 @@
+r"""Ridge regression, with or without an intercept: programs RR1, RR2, RR3 = RR6' and RR3b.
+
+All of them minimise
+
+.. math:: \|\xi\|_2^2 + K \|w\|_2^2 \; [\, + K b^2 \,] \quad \text{subject to} \quad y - Xw - b\mathbf 1 = \xi .
+
+They are one linear system on shifted data (:mod:`companion.regression.intercept`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+from tqdm.auto import tqdm
+
+from companion.certificates import Certificate
+from companion.checks import as_matrix, as_scalar, as_vector
+from companion.regression.intercept import check_intercept, shift
+from companion.results import Record
+
+__all__ = ["RidgePath", "RidgeRegression", "ridge_path"]
+
+_SOLVERS = ("auto", "primal", "dual", "svd", "kkt")
+_EPS = float(np.finfo(float).eps)
+_SMALL_K = (
+    1e-11  # below this fraction of ||X||_F^2, Cholesky's squared condition number is too large
+)
+_FLOOR = 1e-6  # a residual vector is compared with at least this fraction of y
+
+
+class RidgeRegression(RegressorMixin, BaseEstimator):
+    r"""Least squares with a penalty on the squared norm of the weights.
+
+    .. math:: \min_{w, b, \xi} \; \|\xi\|_2^2 + K \|w\|_2^2
+        \quad \text{subject to} \quad y - Xw - b\mathbf 1 = \xi
+
+    with b = 0 (``intercept="none"``), b free (``"free"``), or the further term :math:`K b^2` in the objective
+    (``"penalized"``). The dual problem is
+
+    .. math:: \min_\alpha \; \alpha^\top (XX^\top + K I_m)\, \alpha - 2 \alpha^\top y,
+        \qquad \mathbf 1^\top \alpha = 0 \text{ when b is free,}
+
+    and :math:`w = X^\top \alpha`, :math:`\xi = K \alpha`.
+
+    Parameters
+    ----------
+    K : float
+        The penalty, >= 0. K = 0 gives the least-squares solution of smallest norm, :math:`X^+ y`, which is the limit
+        for K -> 0.
+    intercept : {"free", "none", "penalized"}
+        What happens to b: programs RR3, RR2 and RR3b.
+    solver : {"auto", "primal", "dual", "svd", "kkt"}
+        ``"primal"`` solves the n x n system :math:`(X^\top X + K I) w = X^\top y`, ``"dual"`` the m x m system
+        :math:`(XX^\top + K I)\alpha = y`, both by Cholesky and one step of refinement; ``"svd"`` needs neither
+        product. ``"auto"`` takes the smaller system, or the SVD when K is tiny. ``"kkt"`` solves the text's
+        program DRR3 for a free b as it stands, without centring.
+
+    Attributes
+    ----------
+    w_ : ndarray of shape (n,)
+        Weights. Also ``coef_``.
+    b_ : float
+        Intercept. Also ``intercept_``. For a free b it is the multiplier :math:`\mu` of
+        :math:`\mathbf 1^\top \alpha = 0` (Proposition 19.2), for a penalized one :math:`\mathbf 1^\top \alpha`.
+    alpha_ : ndarray of shape (m,)
+        Dual variables, :math:`w = X^\top \alpha`. For K = 0 the ones of smallest norm.
+    xi_ : ndarray of shape (m,)
+        Residuals :math:`y - Xw - b\mathbf 1`.
+    objective_ : float
+        The minimum.
+    solver_ : str
+        What ``"auto"`` chose.
+    certificate_ : Certificate
+        Residuals and duality gap on the data as given.
+    n_features_in_ : int
+        n.
+
+    Raises
+    ------
+    ValueError
+        If K < 0, an option is unknown, or ``"kkt"`` meets K = 0 or an intercept that is not free.
+
+    Notes
+    -----
+    Source: Sections 19.1 and 19.2, programs RR1, RR2, RR3, DRR3, RR6', RR3b. RR3 and RR6' have the same solution, which
+    the text leaves open: for fixed w the best b is :math:`\bar y - \bar x^\top w`, and with it RR3 is RR6' literally.
+    The Gram matrix of RR3b is :math:`[X\ \mathbf 1][X\ \mathbf 1]^\top = XX^\top + \mathbf 1\mathbf 1^\top`, not the
+    product with the transpose in front that is printed there.
+
+    Examples
+    --------
+    Example 19.1 with K = 5, and Example 19.2.
+
+    >>> X = [[-10, 11], [-6, 5], [-2, 4], [0, 0], [1, 2], [2, -5], [6, -4], [10, -6]]
+    >>> y = [0, -2.5, 0.5, -2, 2.5, -4.2, 1, 4]
+    >>> model = RidgeRegression(K=5).fit(X, y)
+    >>> model.w_.round(4), round(model.b_, 4), model.certificate_.ok
+    (array([0.9207, 0.8678]), -0.9619, True)
+    >>> model = RidgeRegression(K=0.01, intercept="penalized").fit(X, y)
+    >>> model.w_.round(4), round(model.b_, 4)
+    (array([1.1706, 1.1401]), -1.2299)
+    """
+
+    def __init__(self, K: float = 1.0, *, intercept: str = "free", solver: str = "auto") -> None:
+        self.K = K
+        self.intercept = intercept
+        self.solver = solver
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Solve the program.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n)
+            Points.
+        y : array-like of shape (m,)
+            Values.
+
+        Returns
+        -------
+        RidgeRegression
+            Itself.
+        """
+        K = as_scalar(self.K, "K", at_least=0)
+        intercept = check_intercept(self.intercept)
+        if self.solver not in _SOLVERS:
+            raise ValueError(f"solver must be one of {', '.join(_SOLVERS)}, got {self.solver!r}")
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        y = y.astype(np.float64)
+        if self.solver == "kkt":
+            self.w_, self.b_, self.alpha_ = _solve_kkt(X, y, K, intercept)
+            self.solver_ = "kkt"
+        else:
+            data = shift(X, y, intercept, K)
+            self.solver_ = _choose(data.X, K) if self.solver == "auto" else self.solver
+            w, alpha = _solve(data.X, data.y, K, self.solver_)
+            self.w_, self.b_, self.alpha_ = w, data.intercept(w), data.unshift(alpha)
+        self.xi_ = y - X @ self.w_ - self.b_
+        b_penalty = K * self.b_**2 if intercept == "penalized" else 0.0
+        self.objective_ = float(self.xi_ @ self.xi_ + K * self.w_ @ self.w_ + b_penalty)
+        self.certificate_ = _certify(X, y, K, intercept, self.w_, self.b_, self.xi_)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        r"""Return :math:`f(x) = w^\top x + b` for each row of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (k, n)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return X @ self.w_ + self.b_
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights `w_`, by scikit-learn's name."""
+        return self.w_
+
+    @property
+    def intercept_(self) -> float:
+        """The intercept `b_`, by scikit-learn's name."""
+        return self.b_
+
+
+def _choose(Z: np.ndarray, K: float) -> str:
+    """Return the solver that is cheapest among those that are accurate."""
+    if float(np.linalg.norm(Z)) ** 2 * _SMALL_K < K:
+        return "primal" if Z.shape[1] <= Z.shape[0] else "dual"
+    return "svd"
+
+
+def _solve(Z: np.ndarray, y: np.ndarray, K: float, solver: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return w and alpha with (Z'Z + K I) w = Z'y, (Z Z' + K I) alpha = y, w = Z' alpha."""
+    if solver == "svd":
+        return _solve_svd(Z, y, K)
+    if K == 0.0:
+        raise ValueError(f"solver={solver!r} needs K > 0; for K = 0 use 'svd' or 'auto'")
+    if solver == "primal":
+        factor = _cholesky(Z.T @ Z, K)
+        w = linalg.cho_solve(factor, Z.T @ y)
+        w += linalg.cho_solve(factor, Z.T @ (y - Z @ w) - K * w)
+        return w, (y - Z @ w) / K
+    factor = _cholesky(Z @ Z.T, K)
+    alpha = linalg.cho_solve(factor, y)
+    alpha += linalg.cho_solve(factor, y - Z @ (Z.T @ alpha) - K * alpha)
+    return Z.T @ alpha, alpha
+
+
+def _cholesky(S: np.ndarray, K: float) -> tuple[np.ndarray, bool]:
+    """Factor S + K I in the memory of S."""
+    S[np.diag_indices_from(S)] += K
+    try:
+        return linalg.cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError as error:
+        raise ValueError(
+            f"K = {K:g} is too small for a Cholesky factorisation of these data; use solver='svd'"
+        ) from error
+
+
+def _singular_values(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the SVD of Z without the singular values that are rounding."""
+    U, s, Vt = linalg.svd(Z, full_matrices=False, check_finite=False)
+    rank = int((s > _EPS * max(Z.shape) * s.max(initial=0.0)).sum())
+    return U[:, :rank], s[:rank], Vt[:rank]
+
+
+def _solve_svd(Z: np.ndarray, y: np.ndarray, K: float) -> tuple[np.ndarray, np.ndarray]:
+    U, s, Vt = _singular_values(Z)
+    h = U.T @ y
+    w = Vt.T @ (s / (s**2 + K) * h)
+    if K > 0.0:
+        return w, (y - Z @ w) / K
+    return w, U @ (h / s**2)
+
+
+def _solve_kkt(
+    X: np.ndarray, y: np.ndarray, K: float, intercept: str
+) -> tuple[np.ndarray, float, np.ndarray]:
+    r"""Solve DRR3: :math:`(XX^\top + K I)\alpha + \mu\mathbf 1 = y`, :math:`\mathbf 1^\top\alpha = 0`."""
+    if intercept != "free":
+        raise ValueError(f"solver='kkt' is for intercept='free', got intercept={intercept!r}")
+    if K == 0.0:
+        raise ValueError("solver='kkt' needs K > 0; for K = 0 use 'svd' or 'auto'")
+    factor = _cholesky(X @ X.T, K)
+    Sy, S1 = linalg.cho_solve(factor, np.column_stack([y, np.ones(y.size)])).T
+    mu = Sy.sum() / S1.sum()
+    alpha = Sy - mu * S1
+    return X.T @ alpha, float(mu), alpha
+
+
+def _certify(
+    X: np.ndarray, y: np.ndarray, K: float, intercept: str, w: np.ndarray, b: float, xi: np.ndarray
+) -> Certificate:
+    r"""Certify w and b with the dual point :math:`\alpha = \xi / K`.
+
+    Stationarity in w is :math:`Kw = X^\top\xi`; in b it is :math:`\mathbf 1^\top\xi = 0` or
+    :math:`Kb = \mathbf 1^\top\xi`. With these misfits g, the gap is :math:`\|g\|^2/K`, for a free b plus
+    :math:`2b\,\mathbf 1^\top\xi`.
+    """
+    norm = np.linalg.norm
+    y_size, xi_size = float(norm(y)), float(norm(xi))
+    size = max(xi_size, _FLOOR * y_size)
+    columns = np.sqrt(np.einsum("ij,ij->j", X, X))
+    misfit, scale = K * w - X.T @ xi, columns * size + K * np.abs(w)
+    b_misfit = {"none": 0.0, "free": -xi.sum(), "penalized": K * b - xi.sum()}[intercept]
+    b_scale = np.sqrt(y.size) * size + (K * abs(b) if intercept == "penalized" else 0.0)
+    misfit, scale = np.append(misfit, b_misfit), np.append(scale, b_scale)
+    relative = np.divide(np.abs(misfit), scale, out=np.zeros_like(misfit), where=misfit != 0.0)
+
+    value = xi @ xi + K * (w @ w + (b * b if intercept == "penalized" else 0.0))
+    if K > 0.0:
+        squares = misfit if intercept == "penalized" else misfit[:-1]
+        gap = squares @ squares / K + (abs(2 * b * b_misfit) if intercept == "free" else 0.0)
+    else:
+        gap = 2 * abs(xi @ (y - xi))  # orthogonality of residual and fit
+    return Certificate(
+        primal_residual=float(norm(y - X @ w - b - xi) / (y_size or 1.0)),
+        dual_residual=float(relative.max()),
+        complementarity=0.0,
+        gap=float(gap / max(value, _FLOOR * y_size**2)) if gap else 0.0,
+        tolerance=1e-9,
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RidgePath(Record):
+    """The ridge solutions for many K.
+
+    Parameters
+    ----------
+    K : ndarray of shape (k,)
+        The penalties, as given.
+    w : ndarray of shape (k, n)
+        One solution per row.
+    b : ndarray of shape (k,)
+        The intercepts.
+    xi_norm : ndarray of shape (k,)
+        The norm of the residual vector; it grows with K.
+    w_norm : ndarray of shape (k,)
+        The norm of w; it falls with K when b is free or absent.
+    degrees_of_freedom : ndarray of shape (k,)
+        Trace of the matrix that maps y to the fitted values; 1 for the intercept is included.
+    """
+
+    K: np.ndarray
+    w: np.ndarray
+    b: np.ndarray
+    xi_norm: np.ndarray
+    w_norm: np.ndarray
+    degrees_of_freedom: np.ndarray
+
+
+def ridge_path(
+    X: ArrayLike,
+    y: ArrayLike,
+    K: ArrayLike,
+    *,
+    intercept: str = "free",
+    progress: bool = False,
+) -> RidgePath:
+    r"""Solve ridge regression for many K with one singular value decomposition.
+
+    With :math:`\hat X = U \operatorname{diag}(s) V^\top`, each solution is
+
+    .. math:: w = \sum_k \frac{s_k}{s_k^2 + K}\, (u_k^\top \hat y)\, v_k .
+
+    Parameters
+    ----------
+    X : array-like of shape (m, n)
+        Points.
+    y : array-like of shape (m,)
+        Values.
+    K : array-like of shape (k,)
+        Penalties, each >= 0.
+    intercept : {"free", "none", "penalized"}
+        As in :class:`RidgeRegression`.
+    progress : bool
+        Whether a progress bar is shown.
+
+    Returns
+    -------
+    RidgePath
+
+    Raises
+    ------
+    ValueError
+        If a shape does not fit or some K < 0.
+
+    Notes
+    -----
+    Source: Section 19.1. The factor :math:`s/(s^2 + K)` is the filter that tends to :math:`1/s` as K -> 0
+    (Proposition 19.1: the ridge operator tends to the pseudo-inverse). RR3b is RR2 for the matrix [X 1].
+
+    Examples
+    --------
+    >>> path = ridge_path([[0.0], [1.0], [2.0]], [1.0, 2.0, 4.0], [0.0, 2.0])
+    >>> path.w.ravel(), path.b.round(4)
+    (array([1.5 , 0.75]), array([0.8333, 1.5833]))
+    """
+    X, y = as_matrix(X, "X"), as_vector(y, "y")
+    if y.size != X.shape[0]:
+        raise ValueError(f"y must have length {X.shape[0]}, one per row of X, got {y.size}")
+    if X.size == 0:
+        raise ValueError(f"X must have at least one row and one column, got shape {X.shape}")
+    penalties = as_vector(K, "K")
+    for value in penalties:
+        as_scalar(value, "K", at_least=0)
+    intercept = check_intercept(intercept)
+    if intercept == "penalized":
+        data = shift(np.column_stack([X, np.ones(y.size)]), y, "none", 0.0)
+    else:
+        data = shift(X, y, intercept, 0.0)
+
+    U, s, Vt = _singular_values(data.X)
+    h = U.T @ data.y
+    outside = float(np.linalg.norm(data.y - U @ h)) ** 2  # the part of y that no w reaches
+    w, xi_norm, freedom = [], [], []
+    steps: Iterable[float] = tqdm(penalties, desc="ridge path") if progress else penalties
+    for k in steps:
+        filter_ = s / (s**2 + k)
+        w.append(Vt.T @ (filter_ * h))
+        xi_norm.append(np.sqrt(outside + np.sum(((1 - s * filter_) * h) ** 2)))
+        freedom.append(np.sum(s * filter_) + (intercept == "free"))
+    weights = np.array(w).reshape(penalties.size, -1)
+    if intercept == "penalized":
+        weights, b = weights[:, :-1], weights[:, -1]
+    else:
+        b = np.array([data.intercept(row) for row in weights])
+    return RidgePath(
+        K=penalties,
+        w=weights,
+        b=b,
+        xi_norm=np.array(xi_norm),
+        w_norm=np.linalg.norm(weights, axis=1),
+        degrees_of_freedom=np.array(freedom, dtype=float),
+    )

@@ -1,0 +1,401 @@
+r"""The solver of lasso and elastic net: a working set of columns, and Newton's method on the signs.
+
+The problem is
+
+.. math:: \min_w \; f(w) = \tfrac12 \|y - Xw\|_2^2 + \tfrac K2 \|w\|_2^2 + \tau \|w\|_1 .
+
+With the correlations :math:`c = X^\top(y - Xw) - Kw`, a point w is optimal when
+:math:`c_j = \tau\operatorname{sign}(w_j)` where :math:`w_j \neq 0`, and :math:`|c_j| \le \tau` elsewhere. If the
+signs s of the nonzero weights were known, w would be the solution of a linear system, the text's (**_4):
+
+.. math:: (X_S^\top X_S + K I)\, w_S = X_S^\top y - \tau s .
+
+Newton's method guesses the signs, solves this system, and corrects the guess. It runs on a small set of columns; the
+columns outside whose correlation exceeds :math:`\tau` join it, and the run goes on from where it was. So a sparse
+solution costs a few products with X, and the Gram matrix of few columns. With more columns than rows, many choices of
+signs look good at first; then :math:`\tau` comes down to its value in stages.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+
+__all__ = ["WorkingSet", "duality_gap", "is_unique", "newton_on_signs"]
+
+_EPS = float(np.finfo(float).eps)
+_RIDGE = 1e-13  # added to the Gram matrix, relative to its diagonal; refinement removes its effect
+_SLACK = 1e-12  # a correlation that exceeds tau by less than this fraction counts as tau
+_FIRST = 100  # number of columns in the first working set
+_SETTLED = 0.1  # Newton pauses when a smaller fraction of the signs changes
+_STAGE = 3.0  # with more columns than rows, tau approaches its value by this factor at a time ...
+_STAGE_TOL = 1e-2  # ... and a stage ends at this relative gap
+_FLOOR = 1e-4  # gaps are compared with f, but at least with this fraction of f(0)
+_STALLS = 3  # rounds without progress after which the gap is taken to be rounding
+
+
+class Solution(NamedTuple):
+    """What `WorkingSet.solve` returns.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n,)
+    residual : ndarray of shape (m,)
+        ``y - X w``.
+    objective, gap : float
+        f(w), and its distance from the value of a dual point.
+    n_iter : int
+        Number of linear systems.
+    converged : bool
+        Whether the gap met the tolerance.
+    """
+
+    w: np.ndarray
+    residual: np.ndarray
+    objective: float
+    gap: float
+    n_iter: int
+    converged: bool
+
+
+def duality_gap(
+    w: np.ndarray, residual: np.ndarray, c: np.ndarray, K: float, tau: float
+) -> tuple[float, float]:
+    r"""Return f(w), and f(w) minus the value of the dual point that the residual suggests.
+
+    The elastic net is the lasso on the data :math:`\binom{X}{\sqrt K I}, \binom y0`, whose residual is
+    :math:`\binom{\xi}{-\sqrt K w}`. The dual point is that vector times
+    :math:`\theta = \min(1, \tau/\|c\|_\infty)`, which makes it feasible. With it,
+
+    .. math:: \text{gap} = \tfrac12 (1 - \theta)^2 (\|\xi\|^2 + K \|w\|^2) + \sum_j (\tau |w_j| - \theta\, w_j c_j) .
+
+    All terms are nonnegative, so nothing cancels.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n,)
+    residual : ndarray of shape (m,)
+        :math:`\xi = y - Xw`.
+    c : ndarray of shape (n,)
+        :math:`X^\top \xi - K w`.
+    K, tau : float
+
+    Examples
+    --------
+    >>> duality_gap(np.array([1.25, 0.0]), np.array([0.5, 1.0]), np.array([1.0, 1.0]), 0.0, 1.0)
+    (1.875, 0.0)
+    """
+    largest = float(np.abs(c).max(initial=0.0))
+    theta = min(1.0, tau / largest) if largest > 0.0 else 1.0
+    quadratic = 0.5 * float(residual @ residual + K * (w @ w))
+    penalty = tau * np.abs(w)
+    gap = (1.0 - theta) ** 2 * quadratic + float((penalty - theta * w * c).sum())
+    return quadratic + float(penalty.sum()), max(gap, 0.0)
+
+
+class WorkingSet:
+    """The columns of X that a solution may use, with their Gram matrix.
+
+    One object serves many values of tau: the Gram matrix grows and is never computed again.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n)
+        In Fortran order.
+    y : ndarray of shape (m,)
+    K : float
+        The penalty on ||w||^2 / 2.
+    """
+
+    def __init__(self, X: np.ndarray, y: np.ndarray, K: float) -> None:
+        self.X, self.y, self.K = X, y, K
+        n = X.shape[1]
+        self.correlation = X.T @ y  # of the columns with y
+        self.smallest_value = _FLOOR * 0.5 * float(y @ y)
+        self.smallest_tau = _FLOOR * float(np.abs(self.correlation).max(initial=0.0))
+        self.columns = np.zeros(0, dtype=np.intp)
+        self.is_inside = np.zeros(n, dtype=bool)
+        self.w = np.zeros(0)  # on the columns inside
+        self._X, self._gram = np.zeros((y.size, 0), order="F"), np.zeros((0, 0))  # with spare room
+        if n <= _FIRST:
+            self._take_all()
+
+    @property
+    def X_inside(self) -> np.ndarray:
+        """The columns inside, in the order in which they came."""
+        return self._X[:, : self.columns.size]
+
+    @property
+    def gram(self) -> np.ndarray:
+        """The Gram matrix of the columns inside, plus K I."""
+        k = self.columns.size
+        return self._gram[:k, :k]
+
+    def _take_all(self) -> None:
+        """Let all columns in, without a copy of them."""
+        n = self.X.shape[1]
+        self.columns, self.is_inside, self.w = np.arange(n), np.ones(n, dtype=bool), np.zeros(n)
+        self._X, self._gram = self.X, self.X.T @ self.X
+        self._gram[np.diag_indices(n)] += self.K
+
+    def _grow(self, new: np.ndarray) -> None:
+        """Let the columns `new` in."""
+        k = self.columns.size
+        end = k + new.size
+        if end > self._X.shape[1]:
+            room = min(2 * end, self.X.shape[1])
+            X, gram = np.empty((self.y.size, room), order="F"), np.empty((room, room))
+            X[:, :k], gram[:k, :k] = self.X_inside, self.gram
+            self._X, self._gram = X, gram
+        X_new = self.X[:, new]
+        self._X[:, k:end] = X_new
+        self._gram[:k, k:end] = self._X[:, :k].T @ X_new
+        self._gram[k:end, :k] = self._gram[:k, k:end].T
+        self._gram[k:end, k:end] = X_new.T @ X_new
+        self._gram[np.arange(k, end), np.arange(k, end)] += self.K
+        self.columns = np.append(self.columns, new)
+        self.is_inside[new] = True
+        self.w = np.append(self.w, np.zeros(new.size))
+
+    def weights(self) -> np.ndarray:
+        """Return the weights of all n columns."""
+        w = np.zeros(self.X.shape[1])
+        w[self.columns] = self.w
+        return w
+
+    def start(self, w: np.ndarray) -> None:
+        """Take `w`, of shape (n,), as the point to go on from."""
+        new = np.flatnonzero((w != 0.0) & ~self.is_inside)
+        if new.size:
+            self._grow(new)
+        self.w = w[self.columns]
+
+    def solve(self, tau: float, tol: float, max_iter: int) -> Solution:
+        """Solve the problem for one tau > 0, from where the last call ended.
+
+        Parameters
+        ----------
+        tau : float
+        tol : float
+            Tolerance of the duality gap, relative to f (or to 1e-4 f(0), if f is less), and of the
+            excess of the correlations over tau, relative to tau (or to 1e-4 of its largest useful value).
+        max_iter : int
+            Largest number of linear systems.
+
+        Returns
+        -------
+        Solution
+        """
+        n_iter = 0
+        if self.X.shape[1] > self.X.shape[0]:
+            c = self._state()[2]
+            stage = float(np.abs(c).max(initial=0.0)) / _STAGE
+            while stage > tau and n_iter < max_iter:
+                stop = self._solve(stage, _STAGE_TOL, max_iter - n_iter, exact=False)
+                n_iter += stop.n_iter
+                stage /= _STAGE
+        last = self._solve(tau, tol, max_iter - n_iter, exact=True)
+        return last._replace(n_iter=n_iter + last.n_iter)
+
+    def _solve(self, tau: float, tol: float, max_iter: int, *, exact: bool) -> Solution:
+        """Let violators in and run Newton's method, in turn, until the gap is small."""
+        n_iter, stalls, best_value, best_gap = 0, 0, np.inf, np.inf
+        while True:
+            w, residual, c = self._state()
+            value, gap = duality_gap(w, residual, c, self.K, tau)
+            small = gap <= tol * max(value, self.smallest_value)
+            if exact and small:
+                excess = float(np.abs(c).max()) - tau
+                small = excess <= tol * max(tau, self.smallest_tau)
+            new = self._violators(c, tau)
+            better = value < (1.0 - 1e-14) * best_value or gap < 0.5 * best_gap
+            stalls = 0 if better or new.size else stalls + 1
+            best_value, best_gap = min(value, best_value), min(gap, best_gap)
+            if small or n_iter >= max_iter or stalls == _STALLS:
+                return Solution(w, residual, value, gap, n_iter, small)
+            if new.size:
+                self._grow(new)
+            self.w, steps = newton_on_signs(
+                self.gram, c[self.columns], self.w, tau, max_iter - n_iter, self._rank()
+            )
+            n_iter += steps
+
+    def _state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return w, the residual and the correlations at the present point."""
+        nonzero = np.flatnonzero(self.w)
+        if nonzero.size == 0:
+            return self.weights(), self.y.copy(), self.correlation.copy()
+        residual = self.y - self.X_inside[:, nonzero] @ self.w[nonzero]
+        c = self.X.T @ residual
+        c[self.columns] -= self.K * self.w
+        return self.weights(), residual, c
+
+    def _rank(self) -> int:
+        """Return how many nonzero weights are plausible now: at most the rank of X, unless K > 0."""
+        rank = min(self.X.shape)
+        return rank if self.K == 0.0 else max(rank, 2 * int(np.count_nonzero(self.w)))
+
+    def _violators(self, c: np.ndarray, tau: float) -> np.ndarray:
+        """Return the columns outside with the largest correlations above tau, not too many of them."""
+        excess = np.where(self.is_inside, 0.0, np.abs(c))
+        outside = np.flatnonzero(excess > tau * (1.0 + _SLACK))
+        free = (self._rank() - int(np.count_nonzero(self.w))) // 2
+        room = max(10, min(max(_FIRST, self.columns.size), free))
+        if outside.size > room:
+            outside = outside[np.argpartition(-excess[outside], room)[:room]]
+        return outside
+
+
+def is_unique(X: np.ndarray, residual: np.ndarray, tau: float) -> bool:
+    r"""Say whether a lasso solution (K = 0) is proved to be the only one, given its residual.
+
+    All solutions have the same residual, and weights only on the columns whose correlation with it is
+    :math:`\pm\tau`. So it is enough that these columns are linearly independent.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n)
+    residual : ndarray of shape (m,)
+    tau : float
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> is_unique(X, np.array([1.0, 0.5]), 1.0), is_unique(X[:, :2], np.array([1.0, 0.5]), 1.0)
+    (False, True)
+    """
+    tied = X[:, np.abs(X.T @ residual) >= (1.0 - 1e-8) * tau]
+    if tied.shape[1] > tied.shape[0]:
+        return False
+    gram = tied.T @ tied
+    size = np.sqrt(gram.diagonal())
+    if tied.shape[1] == 0 or not size.all():
+        return tied.shape[1] == 0
+    factor, failed = lapack.dpotrf(gram / np.outer(size, size), lower=1)
+    return not failed and bool((factor.diagonal() > 1e-6).all())
+
+
+def newton_on_signs(
+    gram: np.ndarray, c: np.ndarray, w: np.ndarray, tau: float, max_steps: int, rank: int
+) -> tuple[np.ndarray, int]:
+    r"""Minimise f over the columns whose Gram matrix is given.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (k, k)
+        :math:`G = X^\top X + K I`.
+    c : ndarray of shape (k,)
+        :math:`X^\top (y - Xw) - K w` at the start.
+    w : ndarray of shape (k,)
+        The start.
+    tau : float
+    max_steps : int
+        Largest number of linear systems.
+    rank : int
+        Upper bound of the rank of `gram`: more signs than that cannot be prescribed at once.
+
+    Returns
+    -------
+    w : ndarray of shape (k,)
+        With exact zeros.
+    steps : int
+        Number of linear systems solved.
+
+    Notes
+    -----
+    A step solves :math:`G_{SS}\, d = c_S - \tau s` for the signs s of the nonzero weights and of the columns that
+    violate :math:`|c_j| \le \tau`, and takes the full step d with the weights that end on the wrong side of zero set
+    to zero. When that does not lower f, one violator at a time is let in, and the step ends at the exact minimum of f
+    along d. So f decreases, no choice of signs comes back, and the method ends after finitely many steps.
+    """
+    w, c, steps, limit = w.copy(), c.copy(), 0, w.size
+    while steps < max_steps:
+        support = np.flatnonzero(w)
+        violators = np.flatnonzero((w == 0.0) & (np.abs(c) > tau * (1.0 + _SLACK)))
+        violators = violators[np.argsort(-np.abs(c[violators]))]
+        room = max(5, (rank - support.size) // 2)
+        S = np.append(support, violators[: min(limit, room)])
+        if S.size == 0:
+            break
+        s = np.where(w[S] != 0.0, np.sign(w[S]), np.sign(c[S]))
+        target = w[S] + _solve(gram, S, c[S] - tau * s)
+        steps += 1
+
+        right = target * s > 0.0
+        move = np.zeros_like(w)
+        move[S] = np.where(right, target, 0.0) - w[S]
+        change = gram @ move
+        if right.all() or _decrease(c, w, move, change, tau) > 0.0:
+            w[S] = np.where(right, target, 0.0)
+            c -= change
+            limit = w.size
+            changes = S.size - support.size + np.count_nonzero(~right)
+            if changes <= _SETTLED * S.size:
+                break
+        elif limit > 0 and violators.size and (limit > 1 or not right[-1]):
+            limit = 1 if limit > 1 else 0
+        else:
+            d = np.zeros_like(w)
+            d[S] = target - w[S]
+            change = gram @ d
+            t = _line_search(c, w, d, change, tau)
+            if t <= 0.0:
+                break
+            w, c = _advance(w, d, t), c - t * change
+            limit = w.size
+    return w, steps
+
+
+def _solve(gram: np.ndarray, S: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """Solve G_SS d = g, with a ridge so small that one step of refinement removes it."""
+    block = gram[np.ix_(S, S)].T  # in Fortran order, as LAPACK wants it
+    diagonal, ridge, failed = block.diagonal().copy(), _RIDGE, 1
+    while failed:
+        factor = block.copy(order="F")
+        factor[np.diag_indices(S.size)] += ridge * diagonal
+        factor, failed = lapack.dpotrf(factor, lower=1, overwrite_a=1, clean=0)
+        ridge *= 100.0
+    d, _ = lapack.dpotrs(factor, g, lower=1)
+    correction, _ = lapack.dpotrs(factor, g - block @ d, lower=1)
+    return d + correction
+
+
+def _decrease(
+    c: np.ndarray, w: np.ndarray, move: np.ndarray, change: np.ndarray, tau: float
+) -> float:
+    """Return f(w) - f(w + move), where change = G move; at most rounding counts as 0."""
+    gain = float(c @ move - 0.5 * (move @ change))
+    loss = tau * float((np.abs(w + move) - np.abs(w)).sum())
+    return gain - loss if abs(gain - loss) > 4 * _EPS * (abs(gain) + abs(loss)) else 0.0
+
+
+def _line_search(
+    c: np.ndarray, w: np.ndarray, d: np.ndarray, change: np.ndarray, tau: float
+) -> float:
+    r"""Return the t > 0 that minimises f(w + t d), where change = G d; 0 if f does not decrease.
+
+    The slope of this convex function, :math:`-c^\top d + t\, d^\top G d + \tau \sum_j d_j
+    \operatorname{sign}(w_j + t d_j)`, grows linearly between the points where a weight crosses zero, and jumps there.
+    """
+    curvature = float(d @ change)
+    slope = -float(c @ d) + tau * float(np.where(w != 0.0, np.sign(w), np.sign(d)) @ d)
+    if slope >= 0.0:
+        return 0.0
+    crossing = np.flatnonzero(w * d < 0.0)
+    t = -w[crossing] / d[crossing]
+    order = np.argsort(t)
+    t, jumps = t[order], 2.0 * tau * np.abs(d[crossing][order])
+    after = slope + curvature * t + np.cumsum(jumps)  # slope just after each crossing
+    k = int(np.argmax(after >= 0.0)) if (after >= 0.0).any() else t.size
+    start = slope + float(jumps[:k].sum())
+    stop = -start / curvature if curvature > 0.0 else np.inf
+    return float(min(stop, t[k])) if k < t.size else float(stop)
+
+
+def _advance(w: np.ndarray, d: np.ndarray, t: float) -> np.ndarray:
+    """Return w + t d, with exact zeros where a weight reaches zero."""
+    moved = w + t * d
+    moved[(w != 0.0) & (np.abs(moved) <= 4 * _EPS * np.abs(w))] = 0.0
+    return moved

@@ -1,0 +1,203 @@
+"""Kernel ridge regression: explicit features, scikit-learn, the corrected intercept, degenerate kernels."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.kernel_ridge import KernelRidge as Peer
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from companion.kernels import Gaussian, Linear, Polynomial, center_gram
+from companion.regression import KernelRidge, RidgeRegression
+
+pytestmark = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.SkipTestWarning")
+
+
+@parametrize_with_checks(
+    [KernelRidge(), KernelRidge(kernel="rbf", intercept="free"), KernelRidge(intercept="free")]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def random_data(seed=0, m=30, n=3):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n))
+    return X, np.sin(X.sum(axis=1)) + 0.1 * rng.standard_normal(m) + 3
+
+
+KERNELS = [
+    ("linear", None, {"kernel": "linear"}),
+    (
+        "poly",
+        {"degree": 2, "gamma": 1.0, "coef0": 1.0},
+        {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0},
+    ),
+    ("rbf", {"gamma": 0.3}, {"kernel": "rbf", "gamma": 0.3}),
+]
+
+
+class TestAgainstScikitLearn:
+    @pytest.mark.parametrize(("kernel", "params", "peer"), KERNELS)
+    @pytest.mark.parametrize("K", [1e-3, 1.0, 100.0])
+    def test_same_dual_coefficients(self, kernel, params, peer, K):
+        X, y = random_data()
+        X_new, _ = random_data(1)
+        model = KernelRidge(K=K, kernel=kernel, kernel_params=params).fit(X, y)
+        other = Peer(alpha=K, **peer).fit(X, y)
+        assert_allclose(model.dual_coef_, other.dual_coef_, atol=1e-9 / K)
+        assert_allclose(model.predict(X_new), other.predict(X_new), atol=1e-8)
+        assert model.certificate_.ok, model.certificate_
+
+    def test_centred_by_hand(self):
+        X, y = random_data()
+        G = Gaussian(1.5)(X)
+        peer = Peer(alpha=0.2, kernel="precomputed").fit(center_gram(G), y - y.mean())
+        model = KernelRidge(K=0.2, kernel=Gaussian(1.5), intercept="free").fit(X, y)
+        assert_allclose(model.alpha_, peer.dual_coef_, atol=1e-10)
+        fitted = peer.predict(center_gram(G)) + y.mean()
+        assert_allclose(model.predict(X), fitted, atol=1e-10)
+
+    def test_precomputed(self):
+        X, y = random_data()
+        X_new, _ = random_data(1)
+        k = Gaussian(0.8)
+        for intercept in ("none", "free"):
+            one = KernelRidge(K=0.1, kernel=k, intercept=intercept).fit(X, y)
+            G = k(X)
+            before = G.copy()
+            two = KernelRidge(K=0.1, kernel="precomputed", intercept=intercept).fit(G, y)
+            assert_array_equal(G, before)
+            assert_allclose(two.predict(k(X_new, X)), one.predict(X_new), atol=1e-11)
+
+    def test_grid_search(self):
+        X, y = random_data(m=60)
+        search = GridSearchCV(
+            KernelRidge(kernel="rbf", intercept="free"),
+            {"K": [1e-3, 1e2], "kernel_params": [{"sigma": 2.0}, {"sigma": 0.01}]},
+            cv=4,
+        ).fit(X, y)
+        assert search.best_params_ == {"K": 1e-3, "kernel_params": {"sigma": 2.0}}
+        pairs = GridSearchCV(KernelRidge(kernel="precomputed"), {"K": [0.1, 1.0]}, cv=3)
+        pairs.fit(Gaussian(2.0)(X), y)
+        assert np.isfinite(pairs.best_score_)
+
+
+class TestExplicitFeatures:
+    @pytest.mark.parametrize("intercept", ["none", "free"])
+    def test_polynomial_features(self, intercept):
+        """The quadratic kernel against ridge regression on its own features, both routes."""
+        X, y = random_data(m=12)
+        Phi = Polynomial(2).features(X)
+        ridge = RidgeRegression(K=0.3, intercept=intercept).fit(Phi, y)
+        gram = KernelRidge(K=0.3, kernel=Polynomial(2), intercept=intercept).fit(X, y)
+        assert gram.w_ is None
+        assert_allclose(gram.predict(X), ridge.predict(Phi), atol=1e-10)
+        assert gram.b_ == pytest.approx(ridge.b_, abs=1e-9)
+        assert_allclose(gram.alpha_, ridge.alpha_, atol=1e-9)
+        assert gram.norm_ == pytest.approx(np.linalg.norm(ridge.w_), rel=1e-9)
+        assert gram.objective_ == pytest.approx(ridge.objective_, rel=1e-11)
+
+    @pytest.mark.parametrize("intercept", ["none", "free"])
+    def test_few_features_never_form_the_matrix(self, intercept):
+        X, y = random_data(m=50)
+        short = KernelRidge(K=0.3, kernel=Polynomial(2), intercept=intercept).fit(X, y)
+        assert short.w_.shape == (10,)
+        long = KernelRidge(K=0.3, kernel=lambda A, B: (A @ B.T + 1) ** 2, intercept=intercept)
+        long.fit(X, y)
+        assert long.w_ is None
+        X_new, _ = random_data(3)
+        assert_allclose(short.predict(X_new), long.predict(X_new), atol=1e-9)
+        assert_allclose(short.alpha_, long.alpha_, atol=1e-8)
+        assert short.objective_ == pytest.approx(long.objective_, rel=1e-10)
+        assert short.certificate_.ok
+        assert long.certificate_.ok
+
+    def test_many_points(self):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((50_000, 5))
+        y = X @ np.arange(5.0) + 7 + 0.1 * rng.standard_normal(50_000)
+        model = KernelRidge(K=1.0, intercept="free").fit(X, y)
+        assert_allclose(model.w_, np.arange(5.0), atol=0.01)
+        assert model.b_ == pytest.approx(7, abs=0.01)
+
+
+class TestIntercept:
+    """The text's formula for b, with the centred matrix, always gives the mean of y."""
+
+    def test_right_and_printed_formula(self):
+        X, y = random_data(m=15)
+        k = Polynomial(2)
+        model = KernelRidge(K=0.5, kernel=k, intercept="free").fit(X, y)
+        G = k(X)
+        assert abs(model.alpha_.sum()) < 1e-12
+        assert model.b_ == pytest.approx(y.mean() - (G @ model.alpha_).mean(), abs=1e-12)
+        printed = y.mean() - (center_gram(G) @ model.alpha_).mean()
+        assert printed == pytest.approx(y.mean(), abs=1e-12)
+        assert abs(model.b_ - printed) > 0.05
+
+    def test_centred_kernel_with_the_mean_is_the_same_function(self):
+        X, y = random_data(m=15)
+        X_new, _ = random_data(5)
+        k = Gaussian(1.0)
+        model = KernelRidge(K=0.5, kernel=k, intercept="free").fit(X, y)
+        centred = center_gram(k(X_new, X), k(X)) @ model.alpha_ + y.mean()
+        assert_allclose(model.predict(X_new), centred, atol=1e-12)
+
+    @settings(max_examples=30, deadline=None)
+    @given(seed=st.integers(0, 10**6), c=st.floats(-100, 100), unit=st.floats(0.01, 100))
+    def test_shift_and_scale_of_y(self, seed, c, unit):
+        X, y = random_data(seed, m=12)
+        one = KernelRidge(K=0.5, kernel=Gaussian(1.0), intercept="free").fit(X, y)
+        two = KernelRidge(K=0.5, kernel=Gaussian(1.0), intercept="free").fit(X, unit * y + c)
+        assert_allclose(two.predict(X), unit * one.predict(X) + c, atol=1e-9 * (abs(c) + unit))
+
+
+class TestDegenerate:
+    def test_no_penalty_interpolates(self):
+        X, y = random_data(m=10)
+        model = KernelRidge(K=0, kernel=Gaussian(1.0)).fit(X, y)
+        assert_allclose(model.predict(X), y, atol=1e-8)
+        assert model.certificate_.dual_residual < 1e-8
+
+    def test_no_penalty_and_a_singular_matrix(self):
+        X, y = random_data(m=10)
+        X = np.vstack([X, X[:3]])
+        y = np.append(y, y[:3] + [2.0, 0.0, -2.0])
+        model = KernelRidge(K=0, kernel=Gaussian(1.0)).fit(X, y)
+        expected = np.append(y[:10] + [1, 0, -1, *[0] * 7], y[:3] + [1.0, 0.0, -1.0])
+        assert_allclose(model.predict(X), expected, atol=1e-7)
+
+    def test_matrix_of_low_rank(self):
+        X, y = random_data(m=10)
+        G = Linear()(X)
+        model = KernelRidge(K=0, kernel="precomputed").fit(G, y)
+        assert_allclose(model.predict(G), X @ np.linalg.pinv(X) @ y, atol=1e-9)
+
+    def test_equal_points(self):
+        y = np.array([1.0, 2.0, 4.0])
+        model = KernelRidge(K=1.0, kernel="rbf", intercept="free").fit(np.ones((3, 2)), y)
+        assert model.b_ == pytest.approx(y.mean() - model.alpha_.sum(), abs=1e-12)
+        assert_allclose(model.predict(np.ones((1, 2))), y.mean())
+
+    @pytest.mark.parametrize("K", [0.0, 0.5])
+    def test_indefinite_kernel(self, K):
+        G = np.array([[0.0, 1.0], [1.0, 0.0]])
+        with pytest.raises(ValueError, match="eigenvalue -1"):
+            KernelRidge(K=K, kernel="precomputed").fit(G, [1.0, 2.0])
+        model = KernelRidge(K=1.5, kernel="precomputed").fit(G, [1.0, 2.0])
+        assert_allclose((G + 1.5 * np.eye(2)) @ model.alpha_, [1, 2], atol=1e-12)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"K": -1}, "K must be"),
+            ({"intercept": "penalized"}, "'none' or 'free'"),
+            ({"kernel": "spline"}, "kernel must be one of"),
+        ],
+    )
+    def test_options(self, options, message):
+        with pytest.raises(ValueError, match=message):
+            KernelRidge(**options).fit([[0.0], [1.0]], [0.0, 1.0])

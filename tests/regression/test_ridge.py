@@ -1,0 +1,394 @@
+"""Ridge regression: printed numbers, the text's propositions, scikit-learn, degenerate data."""
+
+from fractions import Fraction as F
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import sympy as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import Ridge
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from companion.datasets import diabetes, example_19_1
+from companion.regression import RidgeRegression, ridge_path
+from companion.regression.intercept import shift
+
+pytestmark = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.SkipTestWarning")
+
+INTERCEPTS = ("none", "free", "penalized")
+
+
+@parametrize_with_checks([RidgeRegression(intercept=name) for name in INTERCEPTS])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def random_data(seed, m=12, n=5):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((m, n)) + rng.standard_normal(n), rng.standard_normal(m) + 2
+
+
+def objective(X, y, K, intercept, w, b):
+    r = y - X @ w - b
+    return r @ r + K * (w @ w) + (K * b * b if intercept == "penalized" else 0.0)
+
+
+def numbers(model):
+    return np.append(model.w_, model.b_)
+
+
+class TestPrinted:
+    """Examples 19.1 and 19.2. The text cuts digits off: 0.8677625 is printed as 0.8677."""
+
+    @pytest.mark.parametrize(
+        ("K", "w", "b", "printed"),
+        [
+            (
+                5,
+                (F(204864, 222505), F(386163, 445010)),
+                F(-428047, 445010),
+                (0.9207, 0.8677, -0.9618),
+            ),
+            (
+                0.1,
+                (F(7982145, 6850628), F(7769859, 6850628)),
+                F(-83958247, 68506280),
+                (1.1651, 1.1341, -1.2255),
+            ),
+            (
+                0.01,
+                (F(398912175, 340667104), F(388535745, 340667104)),
+                F(-8392823407, 6813342080),
+                (1.1709, 1.1405, -1.2318),
+            ),
+        ],
+    )
+    @pytest.mark.parametrize("solver", ["auto", "primal", "dual", "svd", "kkt"])
+    def test_example_19_1(self, K, w, b, printed, solver):
+        data = example_19_1()
+        model = RidgeRegression(K=K, solver=solver).fit(data.X, data.y)
+        assert_allclose(numbers(model), [float(v) for v in (*w, b)], rtol=0, atol=1e-11)
+        assert_array_equal(np.trunc(numbers(model) * 1e4) / 1e4, printed)
+        assert model.certificate_.ok
+
+    def test_residual_norms_fall_with_K(self):
+        data = example_19_1()
+        norms = [
+            np.linalg.norm(RidgeRegression(K=K).fit(data.X, data.y).xi_) for K in (5, 0.1, 0.01, 0)
+        ]
+        assert_allclose(norms, [1.9363123127, 1.1871394016, 1.1864928696, 1.1864862672], atol=1e-9)
+
+    def test_least_squares(self):
+        data = example_19_1()
+        model = RidgeRegression(K=0).fit(data.X, data.y)
+        assert_allclose(numbers(model), [1.171622217, 1.141222170, -1.232522176], atol=1e-9)
+
+    @pytest.mark.parametrize(
+        ("K", "expected"),
+        [
+            (5, (0.861140309171, 0.798483699773, -0.550040477506)),
+            (0.1, (1.161782537497, 1.130293436656, -1.206646493097)),
+            (0.01, (1.170626443067, 1.140116017961, -1.229892455530)),
+        ],
+    )
+    def test_penalized_intercept(self, K, expected):
+        data = example_19_1()
+        model = RidgeRegression(K=K, intercept="penalized").fit(data.X, data.y)
+        assert_allclose(numbers(model), expected, rtol=0, atol=2e-12)
+
+    def test_example_19_2(self):
+        data = example_19_1()
+        model = RidgeRegression(K=0.01, intercept="penalized").fit(data.X, data.y)
+        assert_array_equal(np.trunc(numbers(model) * 1e4) / 1e4, [1.1706, 1.1401, -1.2298])
+
+    def test_second_target_is_exact_only_without_penalty(self):
+        data = example_19_1("y2")
+        exact = RidgeRegression(K=0).fit(data.X, data.y)
+        assert_allclose(numbers(exact), [1, 1, -1], atol=1e-13)
+        assert exact.certificate_.ok
+        ridge = RidgeRegression(K=0.01).fit(data.X, data.y)
+        assert_allclose(numbers(ridge), [0.9994390301, 0.9993873667, -0.9993938247], atol=1e-10)
+        smaller = RidgeRegression(K=0.001).fit(data.X, data.y)
+        assert_array_equal(np.trunc(numbers(smaller) * 1e4) / 1e4, [0.9999, 0.9999, -0.9999])
+
+
+class TestAgainstPeers:
+    @pytest.mark.parametrize("shape", [(40, 6), (6, 40), (10, 10), (1, 3), (3, 1)])
+    @pytest.mark.parametrize("K", [1e-6, 0.3, 1e5])
+    @pytest.mark.parametrize("solver", ["auto", "primal", "dual", "svd"])
+    def test_scikit_learn(self, shape, K, solver):
+        if solver == "dual" and shape[0] >= shape[1] and K < 1e-3:
+            pytest.skip("alpha = xi/K is large there, and w = X' alpha cancels")
+        X, y = random_data(3, *shape)
+        for intercept in ("none", "free"):
+            model = RidgeRegression(K=K, intercept=intercept, solver=solver).fit(X, y)
+            peer = Ridge(alpha=K, fit_intercept=intercept == "free", solver="svd").fit(X, y)
+            assert_allclose(model.w_, peer.coef_, rtol=0, atol=1e-8 * (1 + abs(peer.coef_).max()))
+            assert_allclose(model.predict(X), peer.predict(X), atol=1e-8)
+            assert model.certificate_.ok, model.certificate_
+
+    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize("intercept", INTERCEPTS)
+    def test_clarabel(self, seed, intercept):
+        X, y = random_data(seed)
+        w, b = cp.Variable(5), cp.Variable()
+        loss = cp.sum_squares(y - X @ w - b) + 0.7 * cp.sum_squares(w)
+        if intercept == "penalized":
+            loss += 0.7 * cp.square(b)
+        constraints = [b == 0] if intercept == "none" else []
+        value = cp.Problem(cp.Minimize(loss), constraints).solve(solver=cp.CLARABEL)
+        model = RidgeRegression(K=0.7, intercept=intercept).fit(X, y)
+        assert model.objective_ == pytest.approx(value, rel=1e-7)
+        assert_allclose(model.w_, w.value, atol=1e-5)
+        assert model.b_ == pytest.approx(float(b.value), abs=1e-5)
+        assert model.objective_ == pytest.approx(
+            objective(X, y, 0.7, intercept, model.w_, model.b_), rel=1e-12
+        )
+
+    def test_real_data(self):
+        data = diabetes()
+        model = RidgeRegression(K=20.0).fit(data.X, data.y)
+        peer = Ridge(alpha=20.0).fit(data.X, data.y)
+        assert_allclose(model.w_, peer.coef_, rtol=1e-9)
+        assert model.score(data.X, data.y) == pytest.approx(peer.score(data.X, data.y), abs=1e-12)
+
+
+class TestDuality:
+    @pytest.mark.parametrize("shape", [(12, 5), (5, 12)])
+    def test_dual_variables(self, shape):
+        X, y = random_data(1, *shape)
+        for intercept in INTERCEPTS:
+            model = RidgeRegression(K=0.4, intercept=intercept).fit(X, y)
+            alpha = model.alpha_
+            assert_allclose(X.T @ alpha, model.w_, atol=1e-12)
+            assert_allclose(0.4 * alpha, model.xi_, atol=1e-12)
+            if intercept == "free":
+                assert abs(alpha.sum()) < 1e-11
+            if intercept == "penalized":
+                assert alpha.sum() == pytest.approx(model.b_, abs=1e-12)
+            dual = 0.4 * (2 * alpha @ y - alpha @ (X @ (X.T @ alpha)) - 0.4 * alpha @ alpha)
+            if intercept == "penalized":
+                dual -= 0.4 * alpha.sum() ** 2
+            assert dual == pytest.approx(model.objective_, rel=1e-11)
+
+    @settings(max_examples=40, deadline=None)
+    @given(m=st.integers(1, 9), n=st.integers(1, 9), seed=st.integers(0, 10**6))
+    def test_rr3_is_rr6_and_the_intercept_is_the_multiplier(self, m, n, seed):
+        X, y = random_data(seed, m, n)
+        kkt = RidgeRegression(K=0.5, solver="kkt").fit(X, y)
+        centred = RidgeRegression(K=0.5).fit(X, y)
+        assert_allclose(kkt.w_, centred.w_, atol=1e-10)
+        assert_allclose(kkt.alpha_, centred.alpha_, atol=1e-9)
+        assert kkt.b_ == pytest.approx(centred.b_, abs=1e-9)
+        assert kkt.b_ == pytest.approx(y.mean() - X.mean(axis=0) @ centred.w_, abs=1e-9)
+
+    @pytest.mark.parametrize(("m", "n"), [(2, 1), (3, 1), (2, 2)])
+    def test_rr3_is_rr6_symbolically(self, m, n):
+        X = sp.Matrix(m, n, sp.symbols(f"x:{m * n}"))
+        y, K = sp.Matrix(sp.symbols(f"y:{m}")), sp.Symbol("K", positive=True)
+        one = sp.ones(m, 1)
+        S = (X * X.T + K * sp.eye(m)).inv()
+        mu = (one.T * S * y)[0] / (one.T * S * one)[0]
+        C = sp.eye(m) - one * one.T / m
+        centred = (C * X).T * ((C * X * X.T * C + K * sp.eye(m)).inv() * (C * y))
+        difference = (X.T * S * (y - mu * one) - centred).applyfunc(sp.simplify)
+        assert difference == sp.zeros(n, 1)
+
+    def test_penalized_intercept_formula(self):
+        X, y = random_data(4)
+        m, K = len(y), 0.9
+        model = RidgeRegression(K=K, intercept="penalized").fit(X, y)
+        expected = m / (m + K) * (y.mean() - X.mean(axis=0) @ model.w_)
+        assert model.b_ == pytest.approx(expected, abs=1e-13)
+        stacked = RidgeRegression(K=K, intercept="none").fit(np.column_stack([X, np.ones(m)]), y)
+        assert_allclose(numbers(model), stacked.w_, atol=1e-12)
+
+    def test_partial_centring_is_what_a_penalized_intercept_does(self):
+        X, y = random_data(5)
+        data = shift(X, y, "penalized", 0.9)
+        t = 1 - np.sqrt(0.9 / (12 + 0.9))
+        assert_allclose(data.X, X - t * X.mean(axis=0), atol=1e-15)
+        w = np.arange(5.0)
+        b = data.intercept(w)
+        r = y - X @ w
+        assert np.sum((r - b) ** 2) + 0.9 * b**2 == pytest.approx(
+            np.sum((data.y - data.X @ w) ** 2), rel=1e-12
+        )
+        assert_allclose(data.unshift(data.y - data.X @ w), r - b, atol=1e-13)
+
+
+class TestLimits:
+    def test_pseudo_inverse(self):
+        """Proposition 19.1: the error is max K / (s (s^2 + K)) exactly."""
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((6, 3)) @ rng.standard_normal((3, 5))
+        s = np.linalg.svd(X, compute_uv=False)[:3]
+        for K in (1e-1, 1e-3, 1e-5):
+            operator = np.column_stack(
+                [RidgeRegression(K=K, intercept="none").fit(X, e).w_ for e in np.eye(6)]
+            )
+            error = np.linalg.norm(operator - np.linalg.pinv(X), 2)
+            assert error == pytest.approx((K / (s * (s**2 + K))).max(), rel=1e-6)
+
+    @pytest.mark.parametrize("K", [0.0, 1e-300, 1e-18])
+    def test_tiny_K_on_rank_deficient_data(self, K):
+        rng = np.random.default_rng(1)
+        X = rng.standard_normal((20, 4)) @ rng.standard_normal((4, 9))
+        y = rng.standard_normal(20)
+        model = RidgeRegression(K=K, intercept="none").fit(X, y)
+        assert model.solver_ == "svd"
+        assert_allclose(model.w_, np.linalg.pinv(X) @ y, atol=1e-10)
+        assert model.certificate_.dual_residual < 1e-9
+
+    def test_ill_conditioned(self):
+        t = np.linspace(0, 1, 40)
+        X, y = np.vander(t, 12), np.cos(3 * t)
+        for K in (1e-3, 1e-6, 1e-9):
+            model = RidgeRegression(K=K, intercept="none").fit(X, y)
+            U, s, _ = np.linalg.svd(X, full_matrices=False)
+            assert_allclose(X @ model.w_, U @ (s**2 / (s**2 + K) * (U.T @ y)), atol=1e-9)
+            assert model.certificate_.ok, model.certificate_
+
+    @pytest.mark.parametrize("solver", ["auto", "primal", "dual", "svd"])
+    def test_constant_columns_get_no_weight(self, solver):
+        X, y = random_data(2)
+        X[:, 1] = 0.1
+        model = RidgeRegression(K=1e-3, solver=solver).fit(X, y)
+        assert abs(model.w_[1]) < (1e-13 if solver == "svd" else 1e-300)
+        assert abs(RidgeRegression(K=0).fit(X, y).w_[1]) < 1e-13
+
+    def test_one_point(self):
+        model = RidgeRegression(K=0.5).fit([[1.0, 2.0]], [3.0])
+        assert_array_equal(model.w_, [0, 0])
+        assert model.b_ == 3.0
+
+    def test_zero_target(self):
+        X, _ = random_data(2)
+        for K in (0.0, 1.0):
+            model = RidgeRegression(K=K).fit(X, np.zeros(12))
+            assert not model.w_.any()
+            assert model.certificate_.ok
+
+
+class TestSymmetries:
+    @settings(max_examples=30, deadline=None)
+    @given(
+        seed=st.integers(0, 10**6),
+        unit=st.floats(0.01, 100.0),
+        intercept=st.sampled_from(INTERCEPTS),
+    )
+    def test_units(self, seed, unit, intercept):
+        X, y = random_data(seed)
+        one = RidgeRegression(K=0.8, intercept=intercept).fit(X, y)
+        other = RidgeRegression(K=0.8, intercept=intercept).fit(X, unit * y)
+        assert_allclose(numbers(other), unit * numbers(one), atol=1e-9 * unit)
+        if intercept != "penalized":
+            scaled = RidgeRegression(K=0.8 * unit**2, intercept=intercept).fit(unit * X, y)
+            assert_allclose(scaled.w_, one.w_ / unit, rtol=1e-6, atol=1e-9)
+
+    def test_only_the_free_intercept_follows_a_shift(self):
+        data = example_19_1()
+        change = {}
+        for name in ("free", "penalized"):
+            a = RidgeRegression(K=5, intercept=name).fit(data.X, data.y)
+            b = RidgeRegression(K=5, intercept=name).fit(data.X, data.y + 10)
+            change[name] = np.abs(b.w_ - a.w_).max(), b.b_ - a.b_
+        assert change["free"] == pytest.approx((0, 10), abs=1e-12)
+        assert change["penalized"] == pytest.approx((0.720, 5.718), abs=6e-4)
+
+    def test_rows_in_any_order(self):
+        X, y = random_data(7)
+        order = np.random.default_rng(0).permutation(12)
+        for intercept in INTERCEPTS:
+            a = RidgeRegression(intercept=intercept).fit(X, y)
+            b = RidgeRegression(intercept=intercept).fit(X[order], y[order])
+            assert_allclose(b.w_, a.w_, atol=1e-13)
+            assert_allclose(b.alpha_, a.alpha_[order], atol=1e-12)
+
+
+class TestPath:
+    @pytest.mark.parametrize("intercept", INTERCEPTS)
+    @pytest.mark.parametrize("shape", [(12, 5), (5, 12)])
+    def test_every_point_is_the_single_solution(self, intercept, shape):
+        X, y = random_data(8, *shape)
+        K = np.array([1e3, 0.0, 0.1, 5.0])
+        path = ridge_path(X, y, K, intercept=intercept, progress=False)
+        for i, k in enumerate(K):
+            model = RidgeRegression(K=k, intercept=intercept).fit(X, y)
+            if k or intercept != "penalized":
+                assert_allclose(path.w[i], model.w_, atol=1e-10)
+                assert path.b[i] == pytest.approx(model.b_, abs=1e-10)
+            assert path.xi_norm[i] == pytest.approx(np.linalg.norm(model.xi_), abs=1e-9)
+            assert path.w_norm[i] == pytest.approx(np.linalg.norm(path.w[i]), rel=1e-12)
+
+    def test_degrees_of_freedom(self):
+        X, y = random_data(9)
+        path = ridge_path(X, y, [0.0, 2.0, 1e12])
+        Z = np.column_stack([X - X.mean(axis=0), np.ones(12)])
+        hat = Z @ np.linalg.solve(Z.T @ Z + np.diag([2.0] * 5 + [0.0]), Z.T)
+        assert_allclose(path.degrees_of_freedom, [6, np.trace(hat), 1], atol=1e-9)
+
+    def test_monotone(self):
+        X, y = random_data(10)
+        path = ridge_path(X, y, np.geomspace(1e-4, 1e4, 30))
+        assert (np.diff(path.xi_norm) > 0).all()
+        assert (np.diff(path.w_norm) < 0).all()
+
+    def test_progress_bar(self, capfd):
+        ridge_path([[0.0], [1.0]], [0.0, 1.0], [1.0, 2.0], progress=True)
+        assert "ridge path" in capfd.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("args", "message"),
+        [
+            (([[1.0]], [1.0, 2.0], [1.0]), "one per row"),
+            (([[1.0], [2.0]], [1.0, 2.0], [-1.0]), "K must be"),
+            ((np.zeros((0, 2)), [], [1.0]), "at least one row"),
+        ],
+    )
+    def test_bad_arguments(self, args, message):
+        with pytest.raises(ValueError, match=message):
+            ridge_path(*args)
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"K": -1}, "K must be a finite number >= 0"),
+            ({"K": np.nan}, "K must be"),
+            ({"intercept": "yes"}, "one of none, free, penalized"),
+            ({"solver": "lsqr"}, "solver must be one of"),
+            ({"solver": "kkt", "intercept": "none"}, "intercept='free'"),
+            ({"solver": "kkt", "K": 0}, "K > 0"),
+            ({"solver": "primal", "K": 0}, "K > 0"),
+        ],
+    )
+    def test_options(self, options, message):
+        X, y = random_data(0)
+        with pytest.raises(ValueError, match=message):
+            RidgeRegression(**options).fit(X, y)
+
+    def test_certificate_sees_a_wrong_solution(self):
+        from companion.regression.ridge import _certify
+
+        X, y = random_data(0)
+        for intercept in INTERCEPTS:
+            model = RidgeRegression(K=0.5, intercept=intercept).fit(X, y)
+            w = model.w_ + 1e-6
+            bad = _certify(X, y, 0.5, intercept, w, model.b_, y - X @ w - model.b_)
+            assert not bad.ok
+            assert bad.dual_residual > 1e-8
+
+    def test_input_is_not_changed(self):
+        X, y = random_data(0)
+        X, y = np.asfortranarray(X), y
+        before = X.copy(), y.copy()
+        for intercept in INTERCEPTS:
+            for solver in ("primal", "dual", "svd"):
+                RidgeRegression(intercept=intercept, solver=solver).fit(X, y)
+        assert_array_equal(X, before[0])
+        assert_array_equal(y, before[1])
