@@ -12,12 +12,14 @@ all of them are run.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import yaml
@@ -25,6 +27,7 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".jupyter_cache"
+STAMP = CACHE / "sources.sha256"
 TIMEOUT = 300  # seconds for one cell, on a slow machine
 
 # The whole metadata of a notebook file: nothing that depends on who ran it.
@@ -97,7 +100,8 @@ def run(path: Path) -> tuple[Path, float]:
 
 def run_all(paths: list[Path], jobs: int) -> None:
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-    subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", *paths], check=True)
+    for command in (["check", "--fix", "--select", "I"], ["format"]):
+        subprocess.run([sys.executable, "-m", "ruff", *command, "--quiet", *paths], check=True)
     failed = 0
     with ProcessPoolExecutor(jobs) as pool:
         futures = {path: pool.submit(run, path) for path in paths}
@@ -112,13 +116,46 @@ def run_all(paths: list[Path], jobs: int) -> None:
         sys.exit(f"{failed} of {len(paths)} notebooks failed")
 
 
+def sources_digest() -> str:
+    """A fingerprint of the package and of the environment, from which all outputs come."""
+    files = [*sorted((ROOT / "companion").rglob("*.py")), ROOT / "requirements.lock"]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+
+
+def forget_stale(cache: Any) -> None:
+    """Empty the cache when the package changed: the cache itself looks only at the text of the cells."""
+    if not STAMP.exists() or STAMP.read_text() != sources_digest():
+        cache.clear_cache()
+        CACHE.mkdir(parents=True, exist_ok=True)
+        STAMP.write_text(sources_digest())
+
+
+def carry_metadata(cache: Any, path: Path) -> None:
+    """Give a cached notebook the tags and alt texts of the file: the cache would keep the old ones."""
+    notebook = nbformat.read(path, as_version=4)
+    try:
+        record = cache.match_cache_notebook(notebook)
+    except KeyError:
+        return
+    file = CACHE / "executed" / record.hashkey / "base.ipynb"
+    cached = nbformat.read(file, as_version=4)
+    wanted = [cell.metadata for cell in notebook.cells if cell.cell_type == "code"]
+    if wanted != [cell.metadata for cell in cached.cells]:
+        for cell, metadata in zip(cached.cells, wanted):
+            cell.metadata = metadata
+        nbformat.write(cached, file)
+
+
 def fill_cache() -> None:
     """Execute every page that changed since it was last cached, side by side."""
     from jupyter_cache import get_cache
     from jupyter_cache.executors import load_executor
 
     cache = get_cache(str(CACHE))
+    forget_stale(cache)
     wanted = pages()
+    for path in wanted:
+        carry_metadata(cache, path)
     for record in cache.list_project_records():
         if Path(record.uri) not in wanted:
             cache.remove_nb_from_project(record.pk)

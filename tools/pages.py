@@ -129,7 +129,7 @@ def concordance_page(chapters: list[dict[str, Any]]) -> str:
         lines += [f"## {chapter['title']}", ""]
         if note := chapter.get("note"):
             lines += [note.strip(), ""]
-        section = None
+        section, table = None, False
         for item in chapter["items"]:
             if item["section"] != section:
                 section = item["section"]
@@ -143,7 +143,7 @@ def concordance_page(chapters: list[dict[str, Any]]) -> str:
             tests = "<br>".join(test_name(test) for test in item.get("tests", [])) or "–"
             where = place(item["at"], listed, titles)
             lines.append(f"| {item['item']} | {item['what']} | {where} | {code} | {tests} |")
-        lines.append("")
+        lines += [":::", ""]
     return "\n".join(lines)
 
 

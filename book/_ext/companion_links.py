@@ -41,6 +41,9 @@ def enter_labels(app: Sphinx, doctree: nodes.document) -> None:
     for section in doctree.findall(nodes.section):
         if section["ids"] and section["ids"][0] in SHARED_IDS:
             section["ids"] = [f"{section.parent['ids'][0]}-content"]
+    for proof in doctree.findall(nodes.admonition):
+        if proof["ids"] == ["proof"]:
+            proof["ids"] = []
 
 
 def companion_modules() -> list[Any]:

@@ -42,6 +42,11 @@
     });
   }
 
+  // The bibliography's entries are announced by their own roles.
+  function freeCitations() {
+    document.querySelectorAll(".citation-list[role=list]").forEach((list) => list.removeAttribute("role"));
+  }
+
   // What scrolls sideways must be reachable by keyboard; formulas that do not fit begin to scroll.
   const WIDE = "mjx-container[display=true], div.math, pre, .pst-scrollable-table-container, .cell_output, .output";
   function reachScrollers() {
@@ -63,6 +68,7 @@
   document.addEventListener("DOMContentLoaded", () => {
     bridgeMathJax();
     nameToggles();
+    freeCitations();
     new MutationObserver(nameSliders).observe(document.querySelector("main") ?? document.body, { childList: true, subtree: true });
   });
   window.addEventListener("load", async () => {
