@@ -1,0 +1,666 @@
+"""Lasso and elastic net: printed numbers, certificates, peers, degenerate and large data."""
+
+import tracemalloc
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import linear_model
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from companion.admm import qsolve1
+from companion.datasets import (
+    diabetes,
+    example_19_1,
+    example_19_3,
+    sparse_regression,
+    text_x20,
+)
+from companion.exceptions import ConvergenceWarning
+from companion.regression import (
+    ElasticNet,
+    Lasso,
+    RidgeRegression,
+    elastic_net_dual,
+    elastic_net_qp,
+    lasso_admm,
+    lasso_dual,
+    lasso_path,
+    tau_max,
+)
+from companion.regression.intercept import shift
+from companion.regression.working_set import WorkingSet, duality_gap, newton_on_signs
+
+pytestmark = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.SkipTestWarning")
+
+INTERCEPTS = ("none", "free", "penalized")
+
+
+@parametrize_with_checks(
+    [Lasso(), Lasso(intercept="none"), Lasso(intercept="penalized"), ElasticNet()]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def random_data(seed, m=30, n=8):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n)) + rng.standard_normal(n)
+    w = np.where(rng.random(n) < 0.4, rng.standard_normal(n) * 3, 0.0)
+    return X, X @ w + rng.standard_normal(m) + 2
+
+
+def numbers(model):
+    return np.append(model.w_, model.b_)
+
+
+def kkt_misfit(X, y, K, tau, intercept, C, w, b):
+    """The distance of 0 from the subdifferential of the objective, from the data as given."""
+    xi = y - X @ w - b
+    c = X.T @ xi - K * w
+    in_w = np.where(w != 0, np.abs(c - tau * np.sign(w)), np.maximum(np.abs(c) - tau, 0)).max()
+    in_b = {"none": abs(b), "free": abs(xi.sum()), "penalized": abs(xi.sum() - C * b)}[intercept]
+    return max(in_w, in_b) / max(1.0, np.abs(X.T @ y).max())
+
+
+class TestExample191:
+    def test_numbers(self):
+        data = example_19_1()
+        model = Lasso(tau=1).fit(data.X, data.y)
+        assert model.tau_max_ == 54.1875
+        expected = [1.1154922752, 1.0799227516, -1.1718689420]
+        assert_allclose(numbers(model), expected, rtol=0, atol=6e-11)
+        model = Lasso(tau=10).fit(data.X, data.y)
+        expected = [0.6103227986, 0.5282279857, -0.6259898373]
+        assert_allclose(numbers(model), expected, rtol=0, atol=6e-11)
+        net = ElasticNet(K=5, tau=10).fit(data.X, data.y)
+        expected = [0.4867935552, 0.3942900160, -0.4933529584]
+        assert_allclose(numbers(net), expected, rtol=0, atol=6e-11)
+
+
+class TestExample193:
+    data = example_19_3()
+
+    def test_the_weights_printed_for_002_are_those_of_02(self):
+        """Six numbers and the intercept to all printed digits, from an ADMM run that has not settled."""
+        printed = np.array([0.00003, 2.01056, -0.00004, -2.99821, 0.00000])
+        model = Lasso(tau=0.2).fit(self.data.X, self.data.y)
+        assert_allclose(model.w_, printed, rtol=0, atol=5e-5)
+        assert_array_equal(model.support_, [1, 3])
+        assert_allclose(model.w_[[1, 3]], [2.0105558877, -2.9982047560], rtol=0, atol=6e-11)
+        assert model.b_ == pytest.approx(0.0013559316, abs=6e-11)
+        assert np.trunc(model.b_ * 1e5) / 1e5 == 0.00135
+        run = lasso_admm(self.data.X, self.data.y, 0.2, rho=10.0, keep_iterates=True, tol=1e-9)
+        iterate = run.history["x"][51]  # step 52
+        assert np.abs(iterate - printed).max() < 1e-5
+        b = self.data.y.mean() - self.data.X.mean(axis=0) @ iterate
+        assert np.trunc(b * 1e5) / 1e5 == 0.00135
+
+    def test_the_true_weights_for_002(self):
+        model = Lasso(tau=0.02).fit(self.data.X, self.data.y)
+        expected = [0.0006985929, 2.0127686801, -0.0017425364, -3.0007482531, 0.0015623162]
+        assert_allclose(model.w_, expected, rtol=0, atol=6e-11)
+        assert model.b_ == pytest.approx(0.0011486917, abs=6e-11)
+
+    def test_235_is_where_all_weights_vanish(self):
+        X, y = self.data.X, self.data.y
+        assert tau_max(X, y) == pytest.approx(234.61117888, abs=6e-9)
+        assert tau_max(X, y, intercept="none") == pytest.approx(234.942, abs=6e-4)
+        assert not Lasso(tau=235).fit(X, y).w_.any()
+        assert not Lasso(tau=tau_max(X, y)).fit(X, y).w_.any()
+        below = Lasso(tau=234).fit(X, y)
+        assert_array_equal(below.support_, [3])
+        assert below.w_[3] == pytest.approx(-0.00844, abs=6e-6)
+
+    def test_knots(self):
+        """Each weight becomes nonzero at its knot, and not before."""
+        knots = {3: 234.61117888, 1: 185.99370166, 2: 0.17326418, 4: 0.15235975, 0: 0.08207154}
+        for j, tau in knots.items():
+            path = lasso_path(self.data.X, self.data.y, [tau * (1 + 1e-6), tau * (1 - 1e-6)])
+            assert path.w[0, j] == 0.0
+            assert path.w[1, j] != 0.0
+
+    @pytest.mark.parametrize(("rho", "steps"), [(1.0, 317), (10.0, 45), (100.0, 27)])
+    def test_steps_of_admm(self, rho, steps):
+        run = lasso_admm(self.data.X, self.data.y, 0.2, rho=rho, tol=1e-4)
+        assert run.n_iter == steps
+
+
+class TestElasticNetExample:
+    data = text_x20()
+    printed_left = np.array(
+        [
+            *(0.0254, 1.9193, 0.0766, -3.0014, 0.0512, -3.8815, 0.9591, -0.0086, 1.9576, -0.0077),
+            *(1.9881, 2.9223, -0.0046, -4.9989, 5.8640, -0.0207, 0.8285, 1.9310, 0.0046, 9.9232),
+            *(-0.0216, 0.0453, 2.9384, 4.0525, 4.8723, 0.0767, 0.0132, -5.9750, -7.9764, -0.0054),
+        ]
+    )
+    printed_right = np.array(
+        [
+            *(0.2007, 2.0055, 0.0262, -2.8008, 0.0089, -3.7670, 0.8552, -0.3243, 1.9080, -0.1041),
+            *(2.0566, 2.8346, -0.0832, -4.8332, 5.4598, -0.2141, 0.8585, 1.8559, 0.0413, 9.4836),
+            *(0.0303, -0.0193, 3.0004, 3.9753, 4.6530, 0.1192, -0.0203, -5.7537, -7.7594, 0.0528),
+        ]
+    )
+
+    def test_right_column(self):
+        model = ElasticNet(K=0.99, tau=0.01).fit(self.data.X, self.data.y)
+        assert_allclose(model.w_, self.printed_right, rtol=0, atol=7e-5)
+        assert model.b_ == pytest.approx(5.208766483981, abs=1e-11)
+        assert model.w_[0] == pytest.approx(0.20072875, abs=6e-9)
+
+    def test_left_column_is_not_the_elastic_net(self):
+        model = ElasticNet(K=0.01, tau=0.99).fit(self.data.X, self.data.y)
+        zeros = np.flatnonzero(model.w_ == 0.0)
+        assert_array_equal(zeros, [0, 7, 9, 12, 15, 18, 20, 26, 29])
+        assert model.b_ == pytest.approx(5.105111108351, abs=1e-11)
+        assert model.w_[1] == pytest.approx(1.92914707, abs=6e-9)
+        assert np.abs(model.w_ - self.printed_left).max() == pytest.approx(0.0415, abs=1e-4)
+
+    def test_left_column_has_the_huber_function(self):
+        """X'r - K w = clip(w, -tau, tau) holds for the printed weights to their last digit."""
+        K, tau = 0.01, 0.99
+        data = shift(self.data.X, self.data.y, "free", 0.0)
+        w = self.printed_left.copy()
+        for _ in range(50):  # Newton's method on that equation, from the printed weights
+            inside = np.abs(w) < tau
+            H = data.X.T @ data.X + K * np.eye(30) + np.diag(inside.astype(float))
+            g = data.X.T @ (data.y - data.X @ w) - K * w - np.clip(w, -tau, tau)
+            w = w + np.linalg.solve(H, g)
+        assert np.abs(g).max() < 1e-9
+        assert_allclose(w, self.printed_left, rtol=0, atol=5e-5)
+        assert data.intercept(w) == pytest.approx(5.13727, abs=6e-6)
+        P, q, A, c = elastic_net_qp(self.data.X, self.data.y, K, tau, huber=True)
+        z = cp.Variable(160)
+        objective = 0.5 * cp.quad_form(z, cp.psd_wrap(P)) + q @ z
+        cp.Problem(cp.Minimize(objective), [A @ z == c, z >= 0]).solve(solver=cp.CLARABEL)
+        recovered = (
+            -z.value[:30] + z.value[30:60] + self.data.X.T @ (z.value[60:110] - z.value[110:])
+        )
+        assert_allclose(recovered, w, atol=1e-4)
+
+    def test_lasso_takes_86_steps(self):
+        start = np.ones(30)
+        u = np.r_[0.0, np.ones(29)]
+        run = lasso_admm(self.data.X, self.data.y, 1.0, rho=10.0, tol=1e-7, z0=start, u0=u)
+        assert run.n_iter == 86
+        assert lasso_admm(self.data.X, self.data.y, 1.0, rho=10.0, tol=1e-7).n_iter == 73
+
+    def test_dual_by_the_texts_routine_with_a_better_rho(self):
+        """rho = 0.1 K/tau needs some 150 steps where rho = 10 needs millions."""
+        K, tau = 1e-3, 0.999
+        P, q, A, c = elastic_net_qp(self.data.X, self.data.y, K, tau)
+        assert np.linalg.matrix_rank(A) == 31
+        assert np.linalg.matrix_rank(P) == 80
+        run = qsolve1(P, q, A, c, rho=0.1 * K / tau, tol_primal=1e-7, tol_dual=1e-7, max_iter=400)
+        assert run.converged
+        assert run.n_iter < 250
+        w = -run.x[:30] + run.x[30:60] + self.data.X.T @ (run.x[60:110] - run.x[110:])
+        model = ElasticNet(K=K, tau=tau).fit(self.data.X, self.data.y)
+        assert_allclose(w, model.w_, atol=1e-5)
+
+
+class TestAgainstPeers:
+    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize("intercept", INTERCEPTS)
+    @pytest.mark.parametrize("K", [0.0, 1.3])
+    def test_clarabel(self, seed, intercept, K):
+        X, y = random_data(seed)
+        tau, C = 6.0, 2.5
+        w, b = cp.Variable(8), cp.Variable()
+        loss = 0.5 * cp.sum_squares(y - X @ w - b) + tau * cp.norm1(w)
+        loss += 0.5 * K * cp.sum_squares(w)
+        if intercept == "penalized":
+            loss += 0.5 * C * cp.square(b)
+        constraints = [b == 0] if intercept == "none" else []
+        value = cp.Problem(cp.Minimize(loss), constraints).solve(solver=cp.CLARABEL)
+        model = ElasticNet(K=K, tau=tau, intercept=intercept, C=C).fit(X, y)
+        assert model.objective_ == pytest.approx(value, rel=1e-7)
+        assert_allclose(model.w_, w.value, atol=1e-4)
+        assert model.b_ == pytest.approx(float(b.value), abs=1e-4)
+        assert kkt_misfit(X, y, K, tau, intercept, C, model.w_, model.b_) < 1e-13
+        assert model.certificate_.worst < 1e-12
+
+    @pytest.mark.parametrize("shape", [(200, 30), (60, 200), (50, 50), (1, 5), (5, 1)])
+    @pytest.mark.parametrize("fraction", [0.5, 0.1, 0.01])
+    def test_scikit_learn(self, shape, fraction):
+        X, y = random_data(1, *shape)
+        m = len(y)
+        for intercept in ("none", "free"):
+            tau = fraction * tau_max(X, y, intercept=intercept)
+            if tau == 0.0:
+                continue
+            model = Lasso(tau=tau, intercept=intercept).fit(X, y)
+            peer = linear_model.Lasso(
+                alpha=tau / m, fit_intercept=intercept == "free", tol=1e-12, max_iter=10**6
+            ).fit(X, y)
+            assert_allclose(model.w_, peer.coef_, atol=1e-5 * (1 + np.abs(peer.coef_).max()))
+            objective = 0.5 * np.sum((y - peer.predict(X)) ** 2) + tau * np.abs(peer.coef_).sum()
+            assert model.objective_ <= objective * (1 + 1e-12)
+            assert model.certificate_.worst < 1e-9
+
+    def test_real_data_and_model_selection(self):
+        data = diabetes()
+        model = Lasso(tau=442.0).fit(data.X, data.y)
+        peer = linear_model.Lasso(alpha=1.0, tol=1e-14).fit(data.X, data.y)
+        assert_allclose(model.w_, peer.coef_, atol=1e-8)
+        assert_array_equal(model.support_, np.flatnonzero(peer.coef_))
+        assert cross_val_score(Lasso(tau=442.0), data.X, data.y, cv=5).mean() > 0.4
+
+
+class TestThreeSolvers:
+    """ADMM on the primal, the quadratic program of the dual, Newton on the signs: the same w."""
+
+    @pytest.mark.parametrize("intercept", INTERCEPTS)
+    @pytest.mark.parametrize("K", [0.0, 0.7])
+    @pytest.mark.parametrize("shape", [(30, 8), (8, 20)])
+    def test_same_weights(self, intercept, K, shape):
+        X, y = random_data(2, *shape)
+        for tau in (0.5, 5.0):
+            models = [
+                (
+                    Lasso(tau, solver=s, intercept=intercept)
+                    if K == 0
+                    else ElasticNet(K, tau, solver=s, intercept=intercept)
+                ).fit(X, y)
+                for s in ("newton", "admm", "dual")
+            ]
+            for other in models[1:]:
+                assert_allclose(other.w_, models[0].w_, atol=2e-4)
+                assert_array_equal(other.support_, models[0].support_)
+                assert other.objective_ == pytest.approx(models[0].objective_, rel=1e-9)
+            assert_allclose(models[2].w_, models[0].w_, atol=1e-8)
+
+    @pytest.mark.parametrize("intercept", INTERCEPTS)
+    @pytest.mark.parametrize("seed", range(4))
+    def test_dual_of_the_lasso(self, intercept, seed):
+        X, y = random_data(seed)
+        tau, C = 4.0, 0.8
+        dual = lasso_dual(X, y, tau, intercept=intercept, C=C)
+        model = Lasso(tau, intercept=intercept, C=C).fit(X, y)
+        assert_allclose(dual.lambda_, model.xi_, atol=1e-9)
+        assert_allclose(dual.lambda_, model.lambda_, atol=1e-9)
+        assert_allclose(dual.w, model.w_, atol=1e-9)
+        assert dual.b == pytest.approx(model.b_, abs=1e-9)
+        assert dual.objective == pytest.approx(model.objective_, rel=1e-10)
+        assert np.abs(X.T @ dual.lambda_).max() <= tau * (1 + 1e-10)
+        assert dual.qp.certificate.ok
+
+    def test_printed_dual_of_lasso4_is_wrong(self):
+        """m = n = 1, X = 0, y = 2, C = 1: the primal value is 1, that of Dlasso2 is 2."""
+        right = lasso_dual([[0.0]], [2.0], 1.0, intercept="penalized", C=1.0)
+        assert right.objective == pytest.approx(1.0, abs=1e-12)
+        assert lasso_dual([[0.0]], [2.0], 1.0, intercept="none").objective == pytest.approx(2.0)
+        model = Lasso(1.0, intercept="penalized", C=1.0).fit([[0.0]], [2.0])
+        assert model.objective_ == pytest.approx(1.0, abs=1e-12)
+        assert model.b_ == pytest.approx(1.0, abs=1e-12)
+
+    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize("intercept", ["free", "none"])
+    def test_dual_elastic_net(self, seed, intercept):
+        X, y = random_data(seed, m=15, n=6)
+        K, tau = 0.6, 3.0
+        dual = elastic_net_dual(X, y, K, tau, intercept=intercept)
+        model = ElasticNet(K, tau, intercept=intercept).fit(X, y)
+        assert_allclose(dual.w, model.w_, atol=1e-8)
+        assert_array_equal(dual.w == 0, model.w_ == 0)
+        assert dual.b == pytest.approx(model.b_, abs=1e-8)
+        assert_allclose(dual.lambda_, model.xi_, atol=1e-8)
+        assert dual.objective == pytest.approx(model.objective_, rel=1e-9)
+
+    def test_matrices_of_the_dual(self):
+        """z'Pz = |w|^2 + K |mu|^2 (Problem 19.10), and the printed blocks."""
+        rng = np.random.default_rng(0)
+        X, y = random_data(0, m=5, n=3)
+        P, q, A, c = elastic_net_qp(X, y, 0.7, 2.0)
+        z = rng.standard_normal(16)
+        mu = z[6:11] - z[11:]
+        w = -z[:3] + z[3:6] + X.T @ mu
+        assert z @ P @ z == pytest.approx(w @ w + 0.7 * mu @ mu, rel=1e-12)
+        assert_allclose(P[6:11, 6:11], X @ X.T + 0.7 * np.eye(5), atol=1e-14)
+        assert_allclose(P[:3, 6:11], -X.T, atol=1e-15)
+        assert_array_equal(q, np.r_[np.zeros(6), -y, y])
+        assert_allclose(A @ z, np.r_[z[:3] + z[3:6], z[6:11].sum() - z[11:].sum()], atol=1e-14)
+        assert_allclose(c, np.r_[np.full(3, 2 / 0.7), 0])
+
+
+class TestLimits:
+    @pytest.mark.parametrize("intercept", INTERCEPTS)
+    def test_no_tau_is_ridge_regression(self, intercept):
+        X, y = random_data(5)
+        net = ElasticNet(K=0.8, tau=0, intercept=intercept, C=0.8).fit(X, y)
+        ridge = RidgeRegression(K=0.8, intercept=intercept).fit(X, y)
+        assert_allclose(numbers(net), numbers(ridge), atol=1e-12)
+        assert net.certificate_.ok
+
+    def test_no_penalty_is_least_squares(self):
+        X, y = random_data(5, m=6, n=9)
+        model = Lasso(tau=0, intercept="none").fit(X, y)
+        assert_allclose(model.w_, np.linalg.pinv(X) @ y, atol=1e-10)
+        assert not model.unique_
+        tall = Lasso(tau=0).fit(*random_data(5))
+        assert tall.unique_
+        assert tall.certificate_.ok
+
+    def test_small_K_tends_to_the_lasso(self):
+        data = example_19_3()
+        lasso = Lasso(tau=20).fit(data.X, data.y)
+        for K in (1e-2, 1e-4):
+            net = ElasticNet(K=K, tau=20).fit(data.X, data.y)
+            assert np.abs(net.w_ - lasso.w_).max() == pytest.approx(0.0358 * K, rel=0.002)
+
+    @pytest.mark.parametrize("K", [0.0, 3.0])
+    @pytest.mark.parametrize("intercept", INTERCEPTS)
+    def test_threshold(self, K, intercept):
+        X, y = random_data(6)
+        top = tau_max(X, y, intercept=intercept, C=1.7)
+        model = ElasticNet(K, top, intercept=intercept, C=1.7)
+        assert not model.fit(X, y).w_.any()
+        assert model.set_params(tau=top * (1 - 1e-9)).fit(X, y).support_.size == 1
+
+    def test_blend(self):
+        model = ElasticNet.blend(8.0, 0.25, intercept="penalized", b_penalty=2.0)
+        assert (model.K, model.tau, model.C, model.intercept) == (6.0, 2.0, 2.0, "penalized")
+        with pytest.raises(ValueError, match="theta"):
+            ElasticNet.blend(1.0, 1.5)
+
+
+class TestDegenerate:
+    def assert_solved(self, X, y, K=0.0, fractions=(0.5, 0.1, 1e-2, 1e-4)):
+        for f in fractions:
+            tau = f * tau_max(X, y)
+            model = ElasticNet(K, tau).fit(X, y)
+            assert model.certificate_.worst < 1e-9, (f, model.certificate_)
+            assert kkt_misfit(X, y, K, tau, "free", 0, model.w_, model.b_) < 1e-9
+        return model
+
+    def test_repeated_columns(self):
+        X, y = random_data(0, m=40, n=6)
+        doubled = np.hstack([X, X, -X])
+        self.assert_solved(doubled, y)
+        one, two = Lasso(5.0).fit(X, y), Lasso(5.0).fit(doubled, y)
+        assert_allclose(two.predict(doubled), one.predict(X), atol=1e-10)
+        assert one.unique_
+        assert not two.unique_
+        net = ElasticNet(1.0, 5.0).fit(doubled, y)
+        assert net.unique_
+        assert_allclose(net.w_[:6], net.w_[6:12], atol=1e-12)
+        assert_allclose(net.w_[:6], -net.w_[12:], atol=1e-12)
+
+    def test_zero_and_constant_columns(self):
+        X, y = random_data(1)
+        X[:, 2], X[:, 5] = 0.0, 0.3
+        model = self.assert_solved(X, y)
+        assert model.w_[2] == 0.0
+        assert model.w_[5] == 0.0
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_small_integers(self, seed):
+        """Ties everywhere."""
+        rng = np.random.default_rng(seed)
+        X = rng.integers(-1, 2, (25, 40)).astype(float)
+        self.assert_solved(X, rng.integers(-3, 4, 25).astype(float))
+
+    def test_steps(self):
+        """A strongly correlated design: total variation as a lasso."""
+        rng = np.random.default_rng(0)
+        X = np.tril(np.ones((100, 100)))
+        y = np.sign(np.sin(np.arange(100) / 10)) + 0.3 * rng.standard_normal(100)
+        self.assert_solved(X, y, fractions=(0.5, 0.1, 1e-2, 1e-3))
+
+    def test_powers(self):
+        t = np.linspace(0, 1, 50)
+        self.assert_solved(np.vander(t, 15), np.sin(5 * t), fractions=(0.5, 1e-2, 1e-4))
+
+    def test_units_that_differ_by_eight_orders(self):
+        X, y = random_data(3)
+        scale = 10.0 ** np.linspace(-4, 4, 8)
+        self.assert_solved(X * scale, y)
+
+    def test_constant_target(self):
+        X, _ = random_data(3)
+        model = Lasso(0.5).fit(X, np.full(30, 7.0))
+        assert not model.w_.any()
+        assert model.b_ == 7.0
+        assert model.certificate_.ok
+        assert model.tau_max_ < 1e-12
+
+    def test_one_point(self):
+        model = Lasso(0.5).fit([[1.0, 2.0]], [3.0])
+        assert_array_equal(model.w_, [0, 0])
+        assert model.b_ == 3.0
+
+    def test_at_most_as_many_weights_as_points(self):
+        X, y = random_data(8, m=6, n=25)
+        free = Lasso(1e-6 * tau_max(X, y)).fit(X, y)
+        none = Lasso(1e-6 * tau_max(X, y, intercept="none"), intercept="none").fit(X, y)
+        assert free.support_.size == 5
+        assert none.support_.size == 6
+
+
+class TestSymmetries:
+    @settings(max_examples=40, deadline=None)
+    @given(
+        seed=st.integers(0, 10**6),
+        unit=st.floats(0.01, 100.0),
+        intercept=st.sampled_from(INTERCEPTS),
+        K=st.sampled_from([0.0, 0.5]),
+    )
+    def test_units_signs_and_order(self, seed, unit, intercept, K):
+        X, y = random_data(seed, m=15, n=6)
+        rng = np.random.default_rng(seed)
+        one = ElasticNet(K, 2.0, intercept=intercept).fit(X, y)
+        scaled = ElasticNet(K, 2.0 * unit, intercept=intercept).fit(X, unit * y)
+        assert_allclose(scaled.w_, unit * one.w_, atol=1e-8 * unit)
+        order, sign = rng.permutation(6), rng.choice([-1.0, 1.0], 6)
+        rows = rng.permutation(15)
+        turned = ElasticNet(K, 2.0, intercept=intercept).fit((sign * X)[rows][:, order], y[rows])
+        assert_allclose(turned.w_, (sign * one.w_)[order], atol=1e-8)
+        assert turned.b_ == pytest.approx(one.b_, abs=1e-8)
+
+    def test_only_the_free_intercept_follows_a_shift(self):
+        X, y = random_data(9)
+        for intercept in ("free", "penalized"):
+            a = Lasso(2.0, intercept=intercept).fit(X, y)
+            b = Lasso(2.0, intercept=intercept).fit(X, y + 10)
+            assert np.allclose(a.w_, b.w_, atol=1e-10) == (intercept == "free")
+
+
+class TestPath:
+    @pytest.mark.parametrize("shape", [(40, 12), (20, 150)])
+    @pytest.mark.parametrize("K", [0.0, 0.4])
+    @pytest.mark.parametrize("intercept", INTERCEPTS)
+    def test_every_point_is_the_single_solution(self, shape, K, intercept):
+        X, y = random_data(4, *shape)
+        path = lasso_path(X, y, n_taus=12, eps=1e-2, K=K, intercept=intercept, C=2.0)
+        assert path.converged
+        assert path.gap.max() < 1e-10
+        assert path.tau[0] == path.tau_max == tau_max(X, y, intercept=intercept, C=2.0)
+        assert path.tau[-1] == pytest.approx(1e-2 * path.tau_max)
+        for i in range(0, 12, 3):
+            model = ElasticNet(K, path.tau[i], intercept=intercept, C=2.0).fit(X, y)
+            assert_allclose(path.w[i], model.w_, atol=1e-9)
+            assert path.b[i] == pytest.approx(model.b_, abs=1e-8)
+            assert path.objective[i] == pytest.approx(model.objective_, rel=1e-12)
+            assert path.n_nonzero[i] == model.support_.size
+
+    def test_any_order(self):
+        X, y = random_data(4)
+        tau = np.array([1.0, 30.0, 0.1, 5.0])
+        path = lasso_path(X, y, tau)
+        assert_array_equal(path.tau, tau)
+        turned = lasso_path(X, y, tau[::-1])
+        assert_allclose(turned.w[::-1], path.w, atol=1e-11)
+
+    def test_lars_knots_between_which_the_path_is_affine(self):
+        X, y = random_data(4)
+        Z, r = X - X.mean(axis=0), y - y.mean()
+        knots, _, w = linear_model.lars_path(Z, r, method="lasso")
+        knots = knots * len(y)
+        middle = 0.5 * (knots[:-1] + knots[1:])
+        path = lasso_path(X, y, middle[middle > 1e-9])
+        expected = 0.5 * (w[:, :-1] + w[:, 1:]).T[middle > 1e-9]
+        assert_allclose(path.w, expected, atol=1e-8)
+
+    def test_one_gram_matrix_serves_all(self):
+        X, y = random_data(4, m=50, n=300)
+        working_set = WorkingSet(np.asfortranarray(X), y, 0.0)
+        top = np.abs(working_set.correlation).max()
+        for f in (0.5, 0.2, 0.1):
+            assert working_set.solve(f * top, 1e-10, 1000).converged
+        k = working_set.columns.size
+        assert k < 300
+        assert np.unique(working_set.columns).size == k
+        columns = X[:, working_set.columns]
+        assert_allclose(working_set.gram, columns.T @ columns, atol=1e-11)
+
+    def test_progress_bar(self, capfd):
+        lasso_path([[0.0], [1.0], [2.0]], [0.0, 1.0, 1.0], [0.5], progress=True)
+        assert "lasso path" in capfd.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("args", "options", "message"),
+        [
+            (([[1.0]], [1.0, 2.0]), {}, "one per row"),
+            (([[1.0], [2.0]], [1.0, 2.0], [0.0]), {}, "tau must be"),
+            (([[1.0], [2.0]], [1.0, 2.0]), {"eps": 1.0}, "eps must be"),
+            (([[1.0], [2.0]], [1.0, 1.0]), {}, "give tau"),
+            (([[1.0], [2.0]], [1.0, 2.0]), {"K": -1.0}, "K must be"),
+        ],
+    )
+    def test_bad_arguments(self, args, options, message):
+        with pytest.raises(ValueError, match=message):
+            lasso_path(*args, **options)
+
+
+class TestLarge:
+    def test_many_columns(self):
+        data = sparse_regression(m=200, n=20_000, nonzero=10, noise=0.5, seed=0)
+        X = np.asfortranarray(data.X)
+        tracemalloc.start()
+        model = Lasso(0.1 * tau_max(X, data.y)).fit(X, data.y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 4 * X.nbytes
+        assert set(np.flatnonzero(data.w)) <= set(model.support_)
+        assert model.certificate_.worst < 1e-12
+        assert model.unique_
+
+    def test_many_rows(self):
+        data = sparse_regression(m=200_000, n=50, nonzero=10, noise=0.5, seed=0)
+        tracemalloc.start()
+        model = Lasso(0.01 * tau_max(data.X, data.y)).fit(data.X, data.y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 4 * data.X.nbytes
+        assert_array_equal(model.support_, np.flatnonzero(data.w))
+        assert model.certificate_.worst < 1e-12
+
+
+class TestNewtonOnSigns:
+    def test_every_start_ends_at_the_solution(self):
+        rng = np.random.default_rng(0)
+        X, y = random_data(11, m=20, n=15)
+        gram, tau = X.T @ X, 3.0
+        expected = Lasso(tau, intercept="none").fit(X, y).w_
+        for _ in range(30):
+            w = rng.standard_normal(15) * rng.choice([0.0, 1.0, 30.0], 15)
+            for _ in range(20):
+                c = X.T @ (y - X @ w)
+                w, _ = newton_on_signs(gram, c, w, tau, 100, 15)
+            assert_allclose(w, expected, atol=1e-10)
+
+    @settings(max_examples=50, deadline=None)
+    @given(seed=st.integers(0, 10**6), n=st.integers(1, 40))
+    def test_objective_never_increases(self, seed, n):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(-2, 3, (10, n)).astype(float), rng.standard_normal(10)
+        w = rng.standard_normal(n) * rng.integers(0, 2, n)
+        tau = rng.uniform(0.1, 5)
+
+        def f(w):
+            return 0.5 * np.sum((y - X @ w) ** 2) + tau * np.abs(w).sum()
+
+        for _ in range(10):
+            new, _ = newton_on_signs(X.T @ X, X.T @ (y - X @ w), w, tau, 1, min(10, n))
+            assert f(new) <= f(w) + 1e-9 * (1 + f(w))
+            w = new
+
+    @settings(max_examples=50, deadline=None)
+    @given(seed=st.integers(0, 10**6), K=st.sampled_from([0.0, 0.3]))
+    def test_gap_bounds_the_distance_from_the_minimum(self, seed, K):
+        X, y = random_data(seed, m=12, n=5)
+        rng = np.random.default_rng(seed)
+        tau = 2.0
+        best = ElasticNet(K, tau, intercept="none").fit(X, y)
+        w = best.w_ + rng.standard_normal(5) * 10.0 ** rng.uniform(-6, 0)
+        r = y - X @ w
+        value, gap = duality_gap(w, r, X.T @ r - K * w, K, tau)
+        assert value == pytest.approx(
+            0.5 * r @ r + 0.5 * K * w @ w + tau * np.abs(w).sum(), rel=1e-12
+        )
+        assert value - best.objective_ <= gap * (1 + 1e-9) + 1e-12 * value
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("model", "message"),
+        [
+            (Lasso(tau=-1), "tau must be a finite number >= 0"),
+            (Lasso(tau=np.inf), "tau must be"),
+            (Lasso(intercept="yes"), "one of none, free, penalized"),
+            (Lasso(C=0), "C must be"),
+            (Lasso(solver="lars"), "solver must be one of"),
+            (Lasso(tol=0), "tol must be"),
+            (Lasso(max_iter=0), "max_iter"),
+            (ElasticNet(K=-1), "K must be"),
+            (ElasticNet(K=0, solver="dual"), "K > 0"),
+        ],
+    )
+    def test_options(self, model, message):
+        with pytest.raises(ValueError, match=message):
+            model.fit(*random_data(0))
+
+    def test_nan_and_shapes(self):
+        X, y = random_data(0)
+        X[3, 2] = np.nan
+        with pytest.raises(ValueError, match="NaN"):
+            Lasso().fit(X, y)
+        with pytest.raises(ValueError, match="finite"):
+            lasso_path(X, y)
+        with pytest.raises(ValueError, match="length"):
+            lasso_dual(X[:3, :2], y, 1.0)
+
+    @pytest.mark.parametrize("solver", ["newton", "admm"])
+    def test_too_few_steps(self, solver):
+        X, y = random_data(1, 30, 60)
+        with pytest.warns(ConvergenceWarning, match="gap"):
+            model = Lasso(0.05, solver=solver, max_iter=1).fit(X, y)
+        assert not model.certificate_.ok
+        with pytest.warns(ConvergenceWarning):
+            path = lasso_path(X, y, [0.05], max_iter=1)
+        assert not path.converged
+
+    def test_input_is_not_changed(self):
+        X, y = random_data(0)
+        X = np.asfortranarray(X)
+        before = X.copy(), y.copy()
+        for intercept in INTERCEPTS:
+            for solver in ("newton", "admm", "dual"):
+                Lasso(intercept=intercept, solver=solver).fit(X, y)
+            lasso_path(X, y, [1.0, 0.1], intercept=intercept)
+        assert_array_equal(X, before[0])
+        assert_array_equal(y, before[1])
+
+    def test_a_loose_tolerance_is_kept_to(self):
+        X, y = random_data(1, 60, 300)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = Lasso(0.3, tol=1e-3).fit(X, y)
+        assert model.certificate_.gap <= 1e-3
+        assert model.certificate_.tolerance == 1e-3
