@@ -1,0 +1,133 @@
+"""The book's own data: vendored scripts, table of contents, reference, bibliography, macros."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+
+from tools.pages import (
+    BOOK,
+    ROOT,
+    SHARED,
+    chapter_packages,
+    chapter_reference,
+    pages,
+    shared_reference,
+)
+from tools.vendor import PACKAGES, VENDOR
+
+MANIFEST = json.loads((VENDOR / "manifest.json").read_text(encoding="utf-8"))
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+SPHINX = CONFIG["sphinx"]["config"]
+
+
+def text_of(page: str) -> str:
+    path = ROOT / f"{page}.ipynb"
+    if path.exists():
+        cells = nbformat.read(path, as_version=4).cells
+        return "\n".join(c.source for c in cells if c.cell_type == "markdown")
+    path = ROOT / f"{page}.md"
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+# ------------------------------------------------------------------------------------- vendored scripts
+
+
+def test_vendored_files_are_those_of_the_manifest() -> None:
+    listed = {file: digest for p in MANIFEST["packages"] for file, digest in p["files"].items()}
+    present = {
+        path.relative_to(VENDOR).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in VENDOR.rglob("*")
+        if path.is_file() and path.name != "manifest.json"
+    }
+    assert present == listed
+
+
+def test_manifest_has_the_versions_of_the_script() -> None:
+    assert [(p["name"], p["version"], p["licence"]) for p in MANIFEST["packages"]] == [
+        (p.name, p.version, p.licence) for p in PACKAGES
+    ]
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda p: p.folder)
+def test_every_package_has_its_licence(package: object) -> None:
+    licence = (VENDOR / package.folder / "LICENSE").read_text(encoding="utf-8")
+    assert "opyright" in licence
+    assert "WARRANT" in licence
+
+
+def test_the_configuration_names_vendored_files() -> None:
+    for path in [SPHINX["mathjax_path"], *SPHINX["nb_ipywidgets_js"]]:
+        assert (BOOK / "_static" / path).is_file(), path
+
+
+def test_nothing_in_the_configuration_is_fetched() -> None:
+    text = (ROOT / "_config.yml").read_text(encoding="utf-8")
+    addresses = set(re.findall(r"https?://[^\s\"'<>]+", text))
+    assert addresses <= {"https://creativecommons.org/licenses/by/4.0/"}
+    assert "sphinx_thebe" not in SPHINX["extensions"]
+    assert "sphinx.ext.intersphinx" not in SPHINX["extensions"]
+
+
+# ------------------------------------------------------------------------------------ pages and reference
+
+
+def test_listed_pages_exist() -> None:
+    for page in pages():
+        made = page == "book/concordance" or page.startswith("book/api/")
+        assert made or text_of(page), f"{page} has no file"
+
+
+def test_every_chapter_package_has_its_reference_page() -> None:
+    for package in chapter_packages():
+        name = package.rsplit(".", 1)[-1]
+        assert f"book/api/{name}" in pages()
+        assert f"<api-{name}>" in text_of("book/api"), f"book/api.md does not link {package}"
+
+
+@pytest.mark.parametrize("package", chapter_packages())
+def test_the_reference_holds_every_public_name(package: str) -> None:
+    page = chapter_reference(package) + shared_reference()
+    for name in importlib.import_module(package).__all__:
+        assert re.search(rf":: (companion\.\w+)\.{name}$", page, flags=re.MULTILINE), name
+
+
+def test_shared_modules_are_all_of_the_package() -> None:
+    modules = {p.stem for p in (ROOT / "companion").glob("*.py")} - {"__init__", "checks"}
+    assert modules <= set(SHARED)
+
+
+def test_text_cites_only_what_the_bibliography_holds() -> None:
+    bib = (BOOK / "references.bib").read_text(encoding="utf-8")
+    keys = re.findall(r"^@(?!comment)\w+\{([^,]+),", bib, flags=re.MULTILINE)
+    assert len(keys) == len(set(keys))
+    for page in pages():
+        for group in re.findall(r"\{cite(?::\w+)?\}`([^`]+)`", text_of(page)):
+            assert {key.strip() for key in group.split(",")} <= set(keys), page
+
+
+def test_notebooks_use_no_macro_of_the_site() -> None:
+    macros = "|".join(SPHINX["mathjax3_config"]["tex"]["macros"])
+    for page in pages():
+        if (ROOT / f"{page}.ipynb").exists():
+            used = re.search(rf"\\({macros})(?![A-Za-z])", text_of(page))
+            assert used is None, f"{page}: JupyterLab does not know {used and used[0]}"
+
+
+def test_pages_name_no_workplace() -> None:
+    for path in [
+        *BOOK.rglob("*.md"),
+        *BOOK.rglob("*.yml"),
+        *BOOK.rglob("*.ipynb"),
+        ROOT / "_config.yml",
+    ]:
+        assert not re.search(r"/(home|root|tmp|Users)/", Path(path).read_text(encoding="utf-8")), (
+            path
+        )
