@@ -22,9 +22,9 @@ __all__ = ["MAX_ITER", "Search", "solve_reduced"]
 # ADMM iterations before each attempt of the exact finish.
 _ROUNDS = (10, 20, 40, 80)
 MAX_ITER = 1000
-_COARSE_FROM = 500
-_FREE_SHARE = 1.0
-_COARSE_STEPS = 12
+_COARSE_FROM = 500  # number of variables from which on a coarse problem is solved first
+_FREE_SHARE = 0.5  # guess of the share of free variables, in units of the coarse solution's
+_COARSE_STEPS = 20  # Newton steps from the coarse problem's guess
 _PROXIMAL = (1e-8, 1e-6, 1e-4)  # weights of the proximal term, in units of trace(P)/n
 _PROXIMAL_STEPS = 8
 _LARGE_RANK = 40  # a large P of at most this rank is factored before anything else is tried
