@@ -66,6 +66,7 @@ def admm(
     tau_incr: float = 2.0,
     tau_decr: float = 2.0,
     mu: float = 10.0,
+    adapt_steps: int = 1000,
     tol_abs: float = 1e-8,
     tol_rel: float = 1e-8,
     max_iter: int = 10_000,
@@ -109,12 +110,14 @@ def admm(
         :math:`\alpha A x^{k+1} + (1 - \alpha)(c - B z^k)` in the second and third line. 1 is the
         method above.
     adaptive : bool
-        Whether rho is balanced after each step, during the first half of `max_iter` (then it stays
-        constant, which is what the proof of convergence needs): times `tau_incr` if ``||r|| > mu
-        ||s||``, divided by `tau_decr` if ``||s|| > mu ||r||``. The scaled multiplier u is rescaled
-        with it, so that lambda does not jump.
+        Whether rho is balanced after each step: times `tau_incr` if ``||r|| > mu ||s||``, divided by
+        `tau_decr` if ``||s|| > mu ||r||``. The scaled multiplier u is rescaled with it, so that
+        lambda does not jump.
     tau_incr, tau_decr, mu : float
-        The three parameters of the rule, all > 1.
+        The three parameters of that rule, all > 1.
+    adapt_steps : int
+        The rule acts during so many steps. Then rho stays constant, which is what the proof of
+        convergence needs.
     tol_abs, tol_rel : float
         Tolerances of the stopping rule, see Notes.
     max_iter : int
@@ -182,6 +185,7 @@ def admm(
     tol_abs = as_scalar(tol_abs, "tol_abs", at_least=0)
     tol_rel = as_scalar(tol_rel, "tol_rel", at_least=0)
     max_iter = check_count(max_iter, "max_iter")
+    adapt_steps = check_count(adapt_steps, "adapt_steps", at_least=0)
 
     log: dict[str, list[Any]] = {
         "primal_residual": [],
@@ -227,7 +231,7 @@ def admm(
         if callback is not None and callback(Iterate(k, x, z, u, rho, float(r), float(s))) is True:
             status = "stopped by callback"
             break
-        if adaptive and k <= max_iter // 2:
+        if adaptive and k <= adapt_steps:
             factor = _balance(r, s, tau_incr, tau_decr, mu)
             if 1e-10 <= factor * rho / rho0 <= 1e10:
                 rho, u = factor * rho, u / factor
