@@ -99,9 +99,9 @@ def shift(X: np.ndarray, y: np.ndarray, intercept: str, C: float) -> Shifted:
         return Shifted(np.asfortranarray(X), y, np.zeros(X.shape[1]), 0.0, 0.0)
     fraction = 1.0 if intercept == "free" else 1.0 - math.sqrt(C / (m + C))
     x_mean, y_mean = X.mean(axis=0), float(y.mean())
-    Z = np.array(X, order="F")
-    Z -= fraction * x_mean
+    Z = np.empty(X.shape, order="F")
+    np.subtract(X, fraction * x_mean, out=Z)
     if intercept == "free":  # what a constant column leaves behind is rounding
-        rounding = 16 * np.finfo(float).eps * np.sqrt(m) * np.abs(x_mean)
-        Z[:, np.sqrt(np.einsum("ij,ij->j", Z, Z)) <= rounding] = 0.0
+        ends_agree = np.flatnonzero((X[0] == X[-1]) & (X[0] == X[m // 2]))
+        Z[:, ends_agree[np.ptp(X[:, ends_agree], axis=0) == 0.0]] = 0.0
     return Shifted(Z, y - fraction * y_mean, x_mean, y_mean, fraction)

@@ -74,23 +74,27 @@ class L1Regression(RegressorMixin, BaseEstimator):
         y = y.astype(np.float64)
 
         data = shift(X, y, intercept, C)
-        correlation = data.X.T @ data.y
-        self.tau_max_ = float(np.abs(correlation).max())
+        working_set = None
         if tau == 0.0:
             w, _ = _solve_ridge(data.X, data.y, K, _choose_ridge(data.X, K))
             found = _measure(data, w, K, tau, tol, n_iter=1)
         elif self.solver == "newton":
-            found = WorkingSet(data.X, data.y, K).solve(tau, tol, max_iter)
+            working_set = WorkingSet(data.X, data.y, K)
+            found = working_set.solve(tau, tol, max_iter)
         else:
             found = self._slow(data, K, tau, tol, max_iter)
 
         self.w_, self.b_ = found.w, data.intercept(found.w)
-        self.xi_ = y - X @ self.w_ - self.b_
-        self.lambda_ = data.unshift(found.residual)
         self.support_ = np.flatnonzero(self.w_)
-        self.unique_ = K > 0.0 or is_unique(data.X, found.residual, tau)
+        self.xi_ = y - X[:, self.support_] @ self.w_[self.support_] - self.b_
+        self.lambda_ = data.unshift(found.residual)
+        self.tau_max_ = float(
+            np.abs(data.X.T @ data.y if correlation is None else correlation).max()
+        )
+        self.unique_ = K > 0.0 or is_unique(data.X, found.c, tau)
         self.objective_, self.n_iter_ = found.objective, max(found.n_iter, 1)
-        self.certificate_ = _certify(data, found, self.xi_, self.lambda_, K, tau, tol)
+        difference = float(np.linalg.norm(self.xi_ - self.lambda_))
+        self.certificate_ = _certify(data, found, difference, self.tau_max_, tau, tol)
         if not found.converged:
             _warn(found, tol, f"max_iter = {max_iter}")
         return self
@@ -261,28 +265,24 @@ def _measure(
     ):  # no dual point but the optimal one is feasible; the gap bounds by strong convexity
         gap = abs(float(w @ c))
     scale = max(value, 0.5e-4 * float(data.y @ data.y))
-    return Solution(w, residual, value, gap, n_iter, gap <= tol * scale)
+    return Solution(w, residual, c, value, gap, n_iter, gap <= tol * scale)
 
 
 def _certify(
-    data: Shifted,
-    found: Solution,
-    xi: np.ndarray,
-    lambda_: np.ndarray,
-    K: float,
-    tau: float,
-    tol: float,
+    data: Shifted, found: Solution, difference: float, largest: float, tau: float, tol: float
 ) -> Certificate:
-    """Certify a solution: the residuals on the data as given, the rest on the shifted data."""
-    norm = np.linalg.norm
-    c = data.X.T @ found.residual - K * found.w
-    reference = max(tau, 1e-4 * float(np.abs(data.X.T @ data.y).max()))
+    """Certify a solution on the shifted data.
+
+    `difference` is the distance of its residual from the one on the data as given, `largest` is tau_max.
+    """
+    w, c = found.w, found.c
     excess = float(np.maximum(np.abs(c) - tau, 0.0).max())
+    product = float(np.abs(tau * np.abs(w) - w * c).max())
+    reference = max(tau, 1e-4 * largest)
     scale = max(found.objective, 0.5e-4 * float(data.y @ data.y))
-    product = float(np.abs(tau * np.abs(found.w) - found.w * c).max())
-    size = float(norm(data.y)) + abs(data.y_mean) * np.sqrt(data.y.size)
+    size = float(np.linalg.norm(data.y)) + abs(data.y_mean) * np.sqrt(data.y.size)
     return Certificate(
-        primal_residual=float(norm(xi - lambda_)) / size if size else 0.0,
+        primal_residual=difference / size if size else 0.0,
         dual_residual=excess / reference if excess else 0.0,
         complementarity=product / scale if product else 0.0,
         gap=found.gap / scale if found.gap else 0.0,

@@ -44,6 +44,8 @@ class Solution(NamedTuple):
     w : ndarray of shape (n,)
     residual : ndarray of shape (m,)
         ``y - X w``.
+    c : ndarray of shape (n,)
+        ``X'(y - X w) - K w``.
     objective, gap : float
         f(w), and its distance from the value of a dual point.
     n_iter : int
@@ -54,6 +56,7 @@ class Solution(NamedTuple):
 
     w: np.ndarray
     residual: np.ndarray
+    c: np.ndarray
     objective: float
     gap: float
     n_iter: int
@@ -214,7 +217,7 @@ class WorkingSet:
             stalls = 0 if better or new.size else stalls + 1
             best_value, best_gap = min(value, best_value), min(gap, best_gap)
             if small or n_iter >= max_iter or stalls == _STALLS:
-                return Solution(w, residual, value, gap, n_iter, small)
+                return Solution(w, residual, c, value, gap, n_iter, small)
             if new.size:
                 self._grow(new)
             self.w, steps = newton_on_signs(
@@ -237,6 +240,14 @@ class WorkingSet:
         rank = min(self.X.shape)
         return rank if self.K == 0.0 else max(rank, 2 * int(np.count_nonzero(self.w)))
 
+    def is_unique(self, c: np.ndarray, tau: float) -> bool:
+        """Say whether the solution with the correlations c is proved to be the only one (see `is_unique`)."""
+        tied = _tied(c, tau)
+        if self.K > 0.0 or (tied & ~self.is_inside).any() or tied.sum() > self.y.size:
+            return self.K > 0.0 or is_unique(self.X, c, tau)
+        places = np.flatnonzero(tied[self.columns])
+        return _independent(self.gram[np.ix_(places, places)])
+
     def _violators(self, c: np.ndarray, tau: float) -> np.ndarray:
         """Return the columns outside with the largest correlations above tau, not too many of them."""
         excess = np.where(self.is_inside, 0.0, np.abs(c))
@@ -248,8 +259,8 @@ class WorkingSet:
         return outside
 
 
-def is_unique(X: np.ndarray, residual: np.ndarray, tau: float) -> bool:
-    r"""Say whether a lasso solution (K = 0) is proved to be the only one, given its residual.
+def is_unique(X: np.ndarray, c: np.ndarray, tau: float) -> bool:
+    r"""Say whether a lasso solution (K = 0) is proved to be the only one, given its correlations.
 
     All solutions have the same residual, and weights only on the columns whose correlation with it is
     :math:`\pm\tau`. So it is enough that these columns are linearly independent.
@@ -257,22 +268,32 @@ def is_unique(X: np.ndarray, residual: np.ndarray, tau: float) -> bool:
     Parameters
     ----------
     X : ndarray of shape (m, n)
-    residual : ndarray of shape (m,)
+    c : ndarray of shape (n,)
+        :math:`X^\top (y - Xw)`.
     tau : float
 
     Examples
     --------
     >>> X = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    >>> is_unique(X, np.array([1.0, 0.5]), 1.0), is_unique(X[:, :2], np.array([1.0, 0.5]), 1.0)
+    >>> is_unique(X, np.array([1.0, 0.5, 1.0]), 1.0), is_unique(X, np.array([1.0, 0.5, 0.9]), 1.0)
     (False, True)
     """
-    tied = X[:, np.abs(X.T @ residual) >= (1.0 - 1e-8) * tau]
-    if tied.shape[1] > tied.shape[0]:
-        return False
-    gram = tied.T @ tied
+    tied = X[:, _tied(c, tau)]
+    return tied.shape[1] <= tied.shape[0] and _independent(tied.T @ tied)
+
+
+def _tied(c: np.ndarray, tau: float) -> np.ndarray:
+    """Return which columns may carry weight: those with |c_j| = tau."""
+    return np.abs(c) >= (1.0 - 1e-8) * tau
+
+
+def _independent(gram: np.ndarray) -> bool:
+    """Say whether the columns with this Gram matrix are linearly independent, with a margin."""
+    if gram.size == 0:
+        return True
     size = np.sqrt(gram.diagonal())
-    if tied.shape[1] == 0 or not size.all():
-        return tied.shape[1] == 0
+    if not size.all():
+        return False
     factor, failed = lapack.dpotrf(gram / np.outer(size, size), lower=1)
     return not failed and bool((factor.diagonal() > 1e-6).all())
 
