@@ -88,10 +88,13 @@ class L1Regression(RegressorMixin, BaseEstimator):
         self.support_ = np.flatnonzero(self.w_)
         self.xi_ = y - X[:, self.support_] @ self.w_[self.support_] - self.b_
         self.lambda_ = data.unshift(found.residual)
-        self.tau_max_ = float(
-            np.abs(data.X.T @ data.y if correlation is None else correlation).max()
-        )
-        self.unique_ = K > 0.0 or is_unique(data.X, found.c, tau)
+        if working_set is None:
+            correlation = data.X.T @ data.y
+            self.unique_ = K > 0.0 or is_unique(data.X, found.c, tau)
+        else:
+            correlation = working_set.correlation
+            self.unique_ = working_set.is_unique(found.c, tau)
+        self.tau_max_ = float(np.abs(correlation).max())
         self.objective_, self.n_iter_ = found.objective, max(found.n_iter, 1)
         difference = float(np.linalg.norm(self.xi_ - self.lambda_))
         self.certificate_ = _certify(data, found, difference, self.tau_max_, tau, tol)
