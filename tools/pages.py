@@ -166,6 +166,10 @@ def directive(module: str, name: str) -> Iterator[str]:
     if inspect.isclass(value):
         yield f".. autoclass:: {module}.{name}"
         yield "   :members:"
+        # scikit-learn adds these to every estimator, with links into its own manual
+        routing = [n for n in dir(value) if n.startswith("set_") and n.endswith("_request")]
+        if routing:
+            yield f"   :exclude-members: {', '.join(routing)}"
     elif callable(value):
         yield f".. autofunction:: {module}.{name}"
     else:
