@@ -178,7 +178,7 @@ def subset_features(A: Any, D: Sequence[Hashable]) -> np.ndarray:
 
     Notes
     -----
-    Source: Example 17.6, Problem 17.3. (The vector of {2, 3, 4} printed there has a wrong first pair of
+    Source: Example 17.6, Problem 17.3. (The vector of {2, 3, 4} printed there has three wrong
     entries.)
 
     Examples
