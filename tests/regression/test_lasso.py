@@ -191,6 +191,12 @@ class TestElasticNetExample:
         assert run.n_iter == 86
         assert lasso_admm(self.data.X, self.data.y, 1.0, rho=10.0, tol=1e-7).n_iter == 73
 
+    @pytest.mark.slow
+    def test_140520_steps_belong_to_the_other_matrix(self):
+        P, q, A, c = elastic_net_qp(self.data.X, self.data.y, 1e-3, 0.999, huber=True)
+        run = qsolve1(P, q, A, c, rho=10.0, tol_primal=1e-7, tol_dual=1e-7, max_iter=150_000)
+        assert run.n_iter == 140520
+
     def test_dual_by_the_texts_routine_with_a_better_rho(self):
         """rho = 0.1 K/tau needs some 150 steps where rho = 10 needs millions."""
         K, tau = 1e-3, 0.999
