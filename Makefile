@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: help book test test-unit test-notebooks test-site lab lint bench notebooks lock clean
+.PHONY: help book test test-all test-unit test-notebooks test-site lab lint bench notebooks lock clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 18
@@ -31,6 +31,10 @@ book: $(READY)   ## execute the notebooks, build the site, print the page to ope
 	@echo "Open $(CURDIR)/$(SITE)/index.html"
 
 test: test-unit test-notebooks book test-site   ## everything: package, notebooks, site
+
+test-all: $(READY)         ## test, and the unit tests that take minutes
+	$(BIN)/python -m pytest -q -n $(JOBS) -m slow tests
+	$(MAKE) test
 
 test-unit: $(READY)        ## the package: unit, property and peer tests, doctests
 	$(BIN)/python -m pytest -q -n $(JOBS) tests companion --ignore=tests/site

@@ -1,0 +1,1 @@
+"""Timings against peers: each module compares one problem family, as ratios within one run."""
