@@ -256,7 +256,7 @@ class ConsensusObjective(ABC):
     Least squares with :math:`x \ge 0`, a penalty that is not in this module. Its proximal operator is the projection.
 
     >>> import numpy as np
-    >>> from companion.admm.consensus import ConsensusObjective, LeastSquaresBlock, consensus
+    >>> from companion.admm import ConsensusObjective, LeastSquaresBlock, consensus
     >>> class NonnegativeLeastSquares(ConsensusObjective):
     ...     def block(self, A, b):
     ...         return LeastSquaresBlock(A, b)
@@ -516,6 +516,9 @@ def consensus(
     -----
     Source: named at the end of Section 16.8; Boyd et al. (2010), Sections 7.1 and 8.2.
 
+    The weights d make the iteration indifferent to the units of the columns, not to columns that are nearly
+    collinear: these slow it down, as every first-order method. Centre the columns before you split the rows.
+
     **Losing a worker.** The calling process keeps everything that changes: z, the :math:`x_i`, the :math:`u_i`. A
     worker keeps only what follows from the rows: the block, its factorisation, a starting point for Newton's method. A
     block is an ordinary dask future, so that dask computes it again, from its source, on another worker when its
@@ -529,7 +532,7 @@ def consensus(
     The lasso with ten rows in two blocks of unequal size.
 
     >>> import numpy as np
-    >>> from companion.admm.consensus import LassoObjective, consensus
+    >>> from companion.admm import LassoObjective, consensus
     >>> A = np.vander(np.linspace(-1, 1, 10), 4, increasing=True)
     >>> b = A @ np.array([1.0, 0.0, -2.0, 0.0])
     >>> result = consensus([(A[:3], b[:3]), (A[3:], b[3:])], LassoObjective(tau=0.1))
@@ -583,6 +586,7 @@ def consensus(
         relaxation=relaxation,
         adaptive=adaptive,
         mu=5.0,
+        adapt_steps=max_iter // 2,
         tol_abs=tol_abs,
         tol_rel=tol_rel,
         max_iter=max_iter,
@@ -628,9 +632,10 @@ def _certify(
     step = z - objective.penalty_prox(z - t * gradient, t if objective.separable else float(t[0]))
     primal, dual = loss + objective.penalty(z), objective.dual_value(z, loss, gradient)
     root = np.sqrt(d)
+    # root * z has the unit of sqrt(f). Neither a solution z = 0 nor gradients that cancel make the length 0.
     length = max(
-        np.abs(root * z).max(), np.abs(gradients / root).max()
-    )  # not 0 when z = 0 is the solution
+        np.abs(root * z).max(), np.abs(gradients / root).max(), 1e-6 * np.sqrt(np.abs(primal))
+    )
     return Certificate(
         primal_residual=_relative(np.abs(root * (x - z)).max(), length),
         dual_residual=_relative(np.abs(root * step).max(), length),
@@ -686,8 +691,8 @@ class _OnCluster:
             )
 
     def each(self, method: str, *arguments: Sequence[Any]) -> list[Any]:
-        # One name per call: after many tasks under one name the scheduler would take them for a source of
-        # data, and spread them over the workers without regard to where their blocks are.
+        # Each call is a task group of its own. In a group that is large beside the cluster dask takes the tasks
+        # for sources of data, and places them without regard to where their blocks are.
         name = f"{method}-{uuid.uuid4().hex}"
         N = len(self.blocks)
         with self._naming_a_lost_scheduler():
@@ -716,6 +721,8 @@ class _OnCluster:
                 if any(future.status == "error" for future in futures):
                     raise  # a block's own time-out, not ours
             except CancelledError as error:
+                if self.client.status != "running":
+                    raise
                 raise RuntimeError(
                     "a block was lost with its worker and dask has no recipe to compute it again: "
                     "client.scatter leaves none; give blocks as dask.delayed loaders or as arrays"

@@ -1,11 +1,13 @@
 """Consensus ADMM: against independent solvers, in one process and on a cluster that loses a worker."""
 
+import gc
 import logging
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import cvxpy as cp
@@ -95,8 +97,8 @@ def test_agrees_with_scikit_learn_and_cvxpy(objective, m, n, cuts):
 @by_name
 def test_real_data_in_its_own_units(objective):
     if isinstance(objective, SquaredHingeObjective):
-        bunch = load_breast_cancer()  # columns from 0.004 to 880
-        A, b = bunch.data[:, :10], 2.0 * bunch.target - 1
+        bunch = load_breast_cancer()  # standard deviations from 0.007 to 350
+        A, b = bunch.data[:, :10] - bunch.data[:, :10].mean(axis=0), 2.0 * bunch.target - 1
     else:
         bunch = load_diabetes()
         A, b = bunch.data * np.logspace(-2, 2, 10), bunch.target - 152.0
@@ -141,7 +143,7 @@ def test_data_that_are_zero(objective):
 @settings(max_examples=15, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    n=st.integers(1, 6),
+    n=st.integers(1, 5),
     sizes=st.lists(st.integers(1, 9), min_size=1, max_size=5),
     repeat=st.booleans(),
 )
@@ -400,8 +402,17 @@ def test_dask_is_not_imported_and_not_needed(monkeypatch):
 # On a cluster.
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory):
+@pytest.fixture(autouse=True)
+def quiet(request):
+    """Let dask's abandoned tasks complain while pytest still captures the log."""
+    yield
+    if request.node.get_closest_marker("distributed"):
+        gc.collect()
+
+
+@contextmanager
+def cluster_of_two(folder):
+    """A client of two worker processes."""
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(
@@ -409,19 +420,27 @@ def client(tmp_path_factory):
             threads_per_worker=1,
             processes=True,
             dashboard_address=":0",
-            local_directory=tmp_path_factory.mktemp("dask"),
+            local_directory=folder,
             silence_logs=logging.CRITICAL,
         ) as cluster,
         distributed.Client(cluster, timeout=60) as client,
     ):
+        client.wait_for_workers(2, timeout=60)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    """A cluster that the tests share and leave whole."""
+    with cluster_of_two(tmp_path_factory.mktemp("dask")) as client:
         yield client
 
 
 @pytest.fixture
-def two_workers(client):
-    """The client, with both workers up again after what the test before did."""
-    client.wait_for_workers(2, timeout=60)
-    return client
+def doomed_client(tmp_path):
+    """A cluster of one's own, to break."""
+    with cluster_of_two(tmp_path) as client:
+        yield client
 
 
 def loaders(blocks):
@@ -436,7 +455,9 @@ def loaders(blocks):
 
 def kill(client, address):
     """Kill a worker process as the system would, and wait until the scheduler knows."""
-    os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
+    (nanny,) = (n for n in client.cluster.workers.values() if n.worker_address == address)
+    nanny.close_gracefully()  # the nanny is not to start the worker again: tests do not wait for that
+    os.kill(nanny.pid, signal.SIGKILL)
     deadline = time.monotonic() + 30
     while address in client.nthreads() and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -449,7 +470,7 @@ def holders(client, what):
 
 
 @pytest.mark.distributed
-def test_cluster_takes_the_same_steps_for_each_kind_of_block(two_workers):
+def test_cluster_takes_the_same_steps_for_each_kind_of_block(client):
     import dask.array as da
     from dask import delayed
 
@@ -463,15 +484,15 @@ def test_cluster_takes_the_same_steps_for_each_kind_of_block(two_workers):
         "arrays": blocks,
         "delayed pairs": loaders(blocks),
         "pairs of delayed": [(delayed(A_i), delayed(b_i)) for A_i, b_i in blocks],
-        "futures": two_workers.compute(loaders(blocks)),
+        "futures": client.compute(loaders(blocks)),
         "dask arrays": (da.from_array(A, (chunks, -1)), da.from_array(b, (chunks,))),
         "persisted": (da.from_array(A, (chunks, -1)).persist(), da.from_array(b, (chunks,))),
         "unknown lengths": tuple(unknown),
     }
-    options = {"callback": lambda iterate: iterate.k == 4}
+    options = {"callback": lambda iterate: iterate.k == 2}
     here = consensus(blocks, LassoObjective(3.0), **options)
     for kind, given_blocks in kinds.items():
-        there = consensus(given_blocks, LassoObjective(3.0), client=two_workers, **options)
+        there = consensus(given_blocks, LassoObjective(3.0), client=client, **options)
         np.testing.assert_allclose(there.z, here.z, atol=1e-12, err_msg=kind)
         np.testing.assert_allclose(there.x, here.x, atol=1e-12, err_msg=kind)
         np.testing.assert_allclose(there.history["objective"], here.history["objective"])
@@ -479,21 +500,21 @@ def test_cluster_takes_the_same_steps_for_each_kind_of_block(two_workers):
 
 
 @pytest.mark.distributed
-@by_name
-def test_a_worker_killed_in_the_middle_changes_nothing(two_workers, objective):
-    A, b = data(objective)
-    blocks = split(A, b, (7, 25, 40))
+@pytest.mark.parametrize("objective", OBJECTIVES[1:], ids=lambda o: type(o).__name__)
+def test_a_worker_killed_in_the_middle_changes_nothing(doomed_client, objective):
+    A, b = data(objective, n=3)
+    blocks = split(A, b)
     here = consensus(blocks, objective)
     killed = []
 
     def kill_one(iterate):
         if iterate.k == 5:
-            held = holders(two_workers, "_build")
+            held = holders(doomed_client, "_build")
             assert len(held) == 2  # both workers have a part of the data
             killed.append(min(held))
-            kill(two_workers, killed[0])
+            kill(doomed_client, killed[0])
 
-    there = consensus(loaders(blocks), objective, client=two_workers, callback=kill_one)
+    there = consensus(loaders(blocks), objective, client=doomed_client, callback=kill_one)
     assert killed
     assert there.converged
     assert there.n_iter == here.n_iter > 5
@@ -502,11 +523,11 @@ def test_a_worker_killed_in_the_middle_changes_nothing(two_workers, objective):
 
 
 @pytest.mark.distributed
-def test_the_rows_do_not_travel(two_workers):
+def test_the_rows_do_not_travel(client):
     """Count every byte that client, scheduler and workers write to their sockets during 40 iterations."""
     from dask import delayed
 
-    client, n = two_workers, 20
+    n = 20
 
     def load(seed):
         rng = np.random.default_rng(seed)
@@ -554,17 +575,15 @@ def test_the_rows_do_not_travel(two_workers):
 
 
 @pytest.mark.distributed
-def test_errors_of_a_block_come_back_with_its_number(two_workers):
+def test_errors_of_a_block_come_back_with_its_number(client):
     with pytest.raises(ValueError, match=r"blocks\[1\]: labels must be -1 or \+1"):
         consensus(
             loaders([ONE, (np.ones((2, 3)), [0, 1])]),
             SquaredHingeObjective(1.0),
-            client=two_workers,
+            client=client,
         )
     with pytest.raises(ValueError, match=r"4 in blocks\[1\]"):
-        consensus(
-            loaders([ONE, (np.ones((2, 4)), [0, 1])]), RidgeObjective(1.0), client=two_workers
-        )
+        consensus(loaders([ONE, (np.ones((2, 4)), [0, 1])]), RidgeObjective(1.0), client=client)
 
     def fail():
         raise TimeoutError("the file server does not answer")
@@ -572,26 +591,26 @@ def test_errors_of_a_block_come_back_with_its_number(two_workers):
     from dask import delayed
 
     with pytest.raises(TimeoutError, match="file server"):
-        consensus([delayed(fail)()], RidgeObjective(1.0), client=two_workers)
+        consensus([delayed(fail)()], RidgeObjective(1.0), client=client)
     with pytest.raises(TypeError, match=r"blocks\[0\] must give a pair \(A, b\), got ndarray"):
-        consensus([delayed(np.ones)((3, 3))], RidgeObjective(1.0), client=two_workers)
+        consensus([delayed(np.ones)((3, 3))], RidgeObjective(1.0), client=client)
 
 
 @pytest.mark.distributed
-def test_dask_blocks_that_do_not_fit(two_workers):
+def test_dask_blocks_that_do_not_fit(client):
     import dask.array as da
 
     A, b, objective = da.ones((6, 4), chunks=(2, 4)), da.ones(6, chunks=2), RidgeObjective(1.0)
     with pytest.raises(ValueError, match=r"A.rechunk\(\{1: -1\}\)"):
-        consensus((A.rechunk((2, 2)), b), objective, client=two_workers)
+        consensus((A.rechunk((2, 2)), b), objective, client=client)
     with pytest.raises(ValueError, match=r"got \(2, 2, 2\) and \(3, 3\)"):
-        consensus((A, b.rechunk(3)), objective, client=two_workers)
+        consensus((A, b.rechunk(3)), objective, client=client)
     with pytest.raises(ValueError, match="A must be a matrix and b a vector"):
-        consensus((A, A), objective, client=two_workers)
+        consensus((A, A), objective, client=client)
     frame = A.to_dask_dataframe(columns=list("abcd"))
     with pytest.raises(TypeError, match=r"use to_dask_array\(\) on a dask DataFrame"):
-        consensus((frame[["a", "b"]], frame["c"]), objective, client=two_workers)
-    for lazy in ((A, b), loaders([ONE]), [(A, b)], two_workers.compute(loaders([ONE]))):
+        consensus((frame[["a", "b"]], frame["c"]), objective, client=client)
+    for lazy in ((A, b), loaders([ONE]), [(A, b)], client.compute(loaders([ONE]))):
         with pytest.raises(TypeError, match=r"client=dask\.distributed\.Client"):
             consensus(lazy, objective)
     with pytest.raises(TypeError, match=r"must be a synchronous dask\.distributed\.Client"):
@@ -599,21 +618,21 @@ def test_dask_blocks_that_do_not_fit(two_workers):
 
 
 @pytest.mark.distributed
-def test_scattered_rows_that_are_lost(two_workers):
-    first, second = two_workers.nthreads()
+def test_scattered_rows_that_are_lost(doomed_client):
+    first, second = doomed_client.nthreads()
     A, b = data(None)
     (one, two, three) = split(A, b)
     blocks = [
-        two_workers.scatter([block], workers=[worker], hash=False)[0]
+        doomed_client.scatter([block], workers=[worker], hash=False)[0]
         for block, worker in ((one, first), (two, second), (three, second))
     ]
 
     def kill_one(iterate):
         if iterate.k == 3:
-            kill(two_workers, first)
+            kill(doomed_client, first)
 
     with pytest.raises(RuntimeError, match=r"client\.scatter leaves none"):
-        consensus(blocks, RidgeObjective(1.0), client=two_workers, callback=kill_one)
+        consensus(blocks, RidgeObjective(1.0), client=doomed_client, callback=kill_one)
 
 
 @pytest.mark.distributed
