@@ -1,0 +1,102 @@
+r"""The range of nu for which (SVM_s2') and (SVM_s3) find a hyperplane."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+
+from companion.admm.low_rank import low_rank_factor
+from companion.checks import as_matrix, check_count
+from companion.kernels import as_kernel
+from companion.svm.points import Points, make_points
+
+__all__ = ["nu_max", "nu_min"]
+
+
+def nu_max(p: int, q: int) -> float:
+    r"""Return :math:`2 \min(p, q)/(p + q)`, the largest nu for which (SVM_s2') has a solution.
+
+    Parameters
+    ----------
+    p, q : int
+        Numbers of blue and red points.
+
+    Notes
+    -----
+    Source: Section 18.5. For (SVM_s3) the largest nu is 1.
+
+    Examples
+    --------
+    >>> nu_max(4, 5)
+    0.8888888888888888
+    """
+    p, q = check_count(p, "p"), check_count(q, "q")
+    return 2 * min(p, q) / (p + q)
+
+
+def nu_min(u: Any, v: Any, kernel: Any = "linear", **kernel_params: Any) -> float:
+    r"""Return the largest nu for which the optimum of (SVM_s2') and of (SVM_s3) is w = 0.
+
+    It is :math:`1/((p+q)k)` for the value k of the linear program
+
+    .. math:: \min k \quad \text{subject to} \quad \sum_i \lambda_i \varphi(u_i) = \sum_j \mu_j \varphi(v_j), \quad
+        \sum_i \lambda_i = \sum_j \mu_j = \tfrac12, \quad 0 \le \lambda_i, \mu_j \le k,
+
+    and 0 if the program has no solution, that is, if a hyperplane separates the classes.
+
+    Parameters
+    ----------
+    u : array-like of shape (p, d)
+        Blue points.
+    v : array-like of shape (q, d)
+        Red points.
+    kernel, **kernel_params
+        See :func:`companion.kernels.as_kernel`.
+
+    Returns
+    -------
+    float
+        At most :func:`nu_max`.
+
+    Notes
+    -----
+    Source: made precise here; Sections 18.5, 18.8 and 18.12 observe that a small nu gives w = 0, and ascribe it to
+    numerical precision. For (SVM_s1) the optimal value is 0 exactly for K at least
+    :math:`1/((p+q)\nu_{\min})`.
+
+    Examples
+    --------
+    >>> from companion.datasets import nine_points
+    >>> data = nine_points()
+    >>> round(nu_min(data.u, data.v) * 153, 9)
+    58.0
+    """
+    u, v = as_matrix(u, "u"), as_matrix(v, "v", (None, np.shape(u)[1]))
+    s = np.repeat([1.0, -1.0], [len(u), len(v)])
+    return nu_min_of(make_points(np.vstack([u, v]), s, as_kernel(kernel, **kernel_params)))
+
+
+def nu_min_of(points: Points) -> float:
+    """Return :func:`nu_min` for training points."""
+    s, n = points.s, points.n
+    if points.Phi is None:
+        factor = low_rank_factor(points.kernel(points.X), n)
+        if factor is None or factor.shape[1] == n:  # independent images: the hulls are disjoint
+            return 0.0
+        F = factor
+    else:
+        F = points.Phi
+    F = F - F.mean(axis=0)
+    peaks = np.abs(F).max(axis=0)
+    F = F[:, peaks > 0.0] / peaks[peaks > 0.0]
+    balance = (s[:, None] * F).T
+    sums = np.array([s > 0, s < 0], dtype=float)
+    A_eq = np.hstack([np.vstack([balance, sums]), np.zeros((len(balance) + 2, 1))])
+    b_eq = np.concatenate([np.zeros(len(balance)), [0.5, 0.5]])
+    A_ub = np.hstack([np.eye(n), -np.ones((n, 1))])  # a_i <= k
+    answer = linprog(
+        np.append(np.zeros(n), 1.0), A_ub=A_ub, b_ub=np.zeros(n), A_eq=A_eq, b_eq=b_eq, method="highs-ds"
+    )  # fmt: skip
+    return 1.0 / (n * float(answer.fun)) if answer.status == 0 else 0.0

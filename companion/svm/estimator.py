@@ -1,0 +1,353 @@
+r"""What the eight machines of the chapter have in common: the way from data to multipliers to hyperplanes.
+
+A machine says which dual program it has (`_dual`), how multipliers give b and eta (`_slab`), and what it minimises
+(`_terms`). Everything else is here, once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from companion.admm import LowRank, solve_qp
+from companion.certificates import Certificate
+from companion.checks import as_matrix, as_scalar, check_count
+from companion.kernels import Kernel, as_kernel
+from companion.svm.points import Normal, Points, make_points
+from companion.svm.slab import NO_SLAB, Slab, place_points, snap
+
+__all__ = ["DegenerateSolutionWarning", "Dual", "SupportVectorMachine"]
+
+KernelLike = str | Kernel | Callable
+
+
+class DegenerateSolutionWarning(UserWarning):
+    """The optimum is w = 0: the program says nothing about a separating hyperplane."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    r"""The dual program ``min 1/2 a'Pa + q'a  s.t. A a = c, 0 <= a <= upper`` for the multipliers a = (lambda, mu).
+
+    Parameters
+    ----------
+    P : ndarray of shape (l, l) or LowRank
+    q : ndarray of shape (l,)
+    A : ndarray of shape (m, l)
+    c : ndarray of shape (m,)
+    upper : float
+        Infinite where slacks are squared or absent.
+    ridge : float
+        The multiple 1/(2K) of the identity that P contains.
+    penalize_b : bool
+        Whether P contains :math:`ss^\top`.
+    """
+
+    P: np.ndarray | LowRank
+    q: np.ndarray
+    A: np.ndarray
+    c: np.ndarray
+    upper: float
+    ridge: float = 0.0
+    penalize_b: bool = False
+
+
+class SupportVectorMachine(ClassifierMixin, BaseEstimator):
+    """Base of the machines of chapter 18; see :class:`SVMs2prime` for the attributes."""
+
+    kernel: KernelLike
+    kernel_params: dict[str, Any] | None
+    tol: float
+    max_iter: int
+    w_: np.ndarray | None
+
+    _squared = False  # slacks enter squared
+    _homogeneous = False  # w = 0 goes with eta = 0: there is no slab then
+
+    # -- what each machine says about itself
+
+    @abstractmethod
+    def _dual(self, points: Points) -> Dual:
+        """Return the dual program."""
+
+    @abstractmethod
+    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
+        """Return b and eta from the multipliers a and g = P a."""
+
+    @abstractmethod
+    def _terms(
+        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: Dual
+    ) -> tuple[float, ...]:
+        """Return the terms of the primal objective."""
+
+    def _dual_value(self, quadratic: float, linear: float) -> float:
+        """Return the value of the dual function, for a'Pa and q'a."""
+        return -(0.5 * quadratic + linear)
+
+    # -- scikit-learn
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.pairwise = self._named_kernel().is_precomputed
+        return tags
+
+    def _named_kernel(self) -> Kernel:
+        return as_kernel(self.kernel, **(self.kernel_params or {}))
+
+    # -- fitting
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Solve the dual program and recover the hyperplanes.
+
+        Parameters
+        ----------
+        X : array-like of shape (l, d), or (l, l) for a precomputed kernel
+            Points.
+        y : array-like of shape (l,)
+            Two labels. The points of the larger one (``classes_[1]``) are the text's blue points u.
+
+        Returns
+        -------
+        estimator
+            Itself.
+        """
+        X, s = self._read(X, y)
+        self._fit_points(make_points(X, s, self.kernel_))
+        return self
+
+    def fit_uv(self, u: Any, v: Any) -> Self:
+        """Fit to the text's blue points u (label +1) and red points v (label -1).
+
+        Parameters
+        ----------
+        u : array-like of shape (p, d)
+            Blue points.
+        v : array-like of shape (q, d)
+            Red points.
+
+        Returns
+        -------
+        estimator
+            Itself.
+        """
+        if self._named_kernel().is_precomputed:
+            raise ValueError("fit_uv needs points; with a precomputed kernel use fit(K, y)")
+        u, v = as_matrix(u, "u"), as_matrix(v, "v")
+        if u.shape[1] != v.shape[1]:
+            raise ValueError(
+                f"u and v must have the same number of columns, got shapes {u.shape} and {v.shape}"
+            )
+        return self.fit(np.vstack([u, v]), np.repeat([1, -1], [len(u), len(v)]))
+
+    def _read(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Validate the data; return the points and their signs."""
+        self.kernel_ = self._named_kernel()
+        as_scalar(self.tol, "tol", above=0.0)
+        check_count(self.max_iter, "max_iter")
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        if kind != "binary":
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}."
+            )
+        self.classes_ = np.unique(y)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y must have two classes, got one class only: {self.classes_[0]!r}")
+        return X, np.where(y == self.classes_[1], 1.0, -1.0)
+
+    def _fit_points(self, points: Points) -> None:
+        """Solve the dual program; recover w, b, eta and the slacks; certify."""
+        s = points.s
+        s, dual = points.s, self._dual(points)
+        result = self._solve(points, dual)
+        self.n_iter_ = result.n_iter
+        a = snap(result.x, dual.upper)
+        g = dual.P @ a
+        slab = self._slab(s, g, a, dual.upper)
+        margin = g - dual.ridge * a - (0.0 if dual.penalize_b else s * slab.b)  # s_i f(x_i)
+        quadratic = float(a @ (g - dual.ridge * a)) - (slab.b**2 if dual.penalize_b else 0.0)
+        normal = points.normal(a, quadratic, dual.penalize_b)
+        if self._homogeneous and self._vanishes(normal, slab, a, dual):
+            self._store_degenerate(points, a, dual, result.certificate)
+            return
+        slack = dual.ridge * a if self._squared else np.maximum(slab.eta - margin, 0.0)
+        self._certify(
+            self._terms(normal.norm, slab.b, slab.eta, slack, dual),
+            self._dual_value(float(a @ g), float(dual.q @ a)),
+            result.certificate,
+        )
+        size = float(np.abs(g).max()) + abs(slab.b) + slab.eta
+        if not self._squared:  # only points that fail the margin have slack; less is rounding
+            slack = np.where((a >= dual.upper) & (slack > 1e-9 * size), slack, 0.0)
+        self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, self._squared)
+        self._store(points, a, slack, normal, slab, dual.upper)
+
+    @staticmethod
+    def _vanishes(normal: Normal, slab: Slab, a: np.ndarray, dual: Dual) -> bool:
+        """Return whether w, and b where it is penalized, are zero up to rounding."""
+        return normal.norm == 0.0 and not (dual.penalize_b and abs(slab.b) > 1e-12 * float(a.sum()))
+
+    def _solve(self, points: Points, dual: Dual) -> Any:
+        psd = points.Phi is not None or points.kernel.positive_definite is True
+        try:
+            return solve_qp(
+                dual.P,
+                dual.q,
+                dual.A,
+                dual.c,
+                upper=dual.upper,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                assume_psd=psd,
+            )
+        except ValueError as error:
+            if "positive semidefinite" not in str(error):
+                raise
+            raise ValueError(
+                f"the kernel must be positive definite on the training points; the matrix of {points.kernel!r} "
+                f"there is not: {error}"
+            ) from error
+
+    def _unit(self, norm: float) -> float:
+        """Return the factor that takes sum s_i a_i phi(x_i) to w: 1 but for (SVM_s1)."""
+        return 1.0
+
+    def _certify(self, terms: tuple[float, ...], dual_value: float, of_dual: Certificate) -> None:
+        """Certify by the gap of primal and dual program, beside the residuals of the dual one."""
+        self.objective_, self.dual_objective_ = float(sum(terms)), dual_value
+        gap, size = abs(self.objective_ - dual_value), sum(abs(term) for term in terms)
+        self.certificate_ = Certificate(
+            of_dual.primal_residual,
+            of_dual.dual_residual,
+            of_dual.complementarity,
+            max(of_dual.gap, gap / size if size > 0.0 else gap),
+            of_dual.tolerance,
+        )
+
+    def _store(
+        self,
+        points: Points,
+        a: np.ndarray,
+        slack: np.ndarray,
+        normal: Normal,
+        slab: Slab,
+        upper: float,
+    ) -> None:
+        """Set the fitted attributes."""
+        unit = self._unit(normal.norm)
+        slab = slab.moved(normal.shift, unit)
+        self.w_ = None if normal.w is None else normal.w * unit
+        self.norm_ = normal.norm * unit
+        self.b_, self.eta_ = slab.b, slab.eta
+        self.b_interval_, self.eta_interval_ = slab.b_interval, slab.eta_interval
+        self.blue_interval_, self.red_interval_ = slab.blue_interval, slab.red_interval
+        self.delta_ = _ratio(self.eta_, self.norm_)
+        self.dual_coef_ = points.s * a * unit if normal.norm > 0.0 else np.zeros(points.n)
+        self._store_counts(points, a, slack * unit, upper)
+        self.degenerate_ = False
+
+    def _store_counts(self, points: Points, a: np.ndarray, slack: np.ndarray, upper: float) -> None:
+        """Set the attributes that belong to single points, and their numbers."""
+        blue = points.s > 0
+        self.lambda_, self.mu_ = a[blue], a[~blue]
+        self.epsilon_, self.xi_ = slack[blue], slack[~blue]
+        self.support_ = np.flatnonzero(a > 0.0)
+        self.support_type1_ = np.flatnonzero((a > 0.0) & (a < upper) & (not self._squared))
+        self.p_f_, self.q_f_ = _count(self.lambda_ >= upper), _count(self.mu_ >= upper)
+        self.p_m_, self.q_m_ = _count(self.lambda_ > 0.0), _count(self.mu_ > 0.0)
+        self.p_sf_, self.q_sf_ = _count(self.epsilon_ > 0.0), _count(self.xi_ > 0.0)
+        self.X_fit_ = points.X
+
+    def _store_degenerate(
+        self, points: Points, a: np.ndarray, dual: Dual, certificate: Certificate
+    ) -> None:
+        """Set the fitted attributes of the solution w = 0, b = 0, eta = 0, and say so."""
+        w = None if points.Phi is None else np.zeros(points.Phi.shape[1])
+        self._store(points, a, np.zeros(points.n), Normal(w, 0.0, 0.0), NO_SLAB, dual.upper)
+        self.delta_ = self._delta_of_nothing()
+        self.point_classes_ = np.full(points.n, "undetermined")
+        self.degenerate_ = True
+        self.objective_ = self.dual_objective_ = 0.0
+        self.certificate_ = certificate
+        warnings.warn(self._degenerate_message(points), DegenerateSolutionWarning, stacklevel=4)
+
+    def _delta_of_nothing(self) -> float:
+        return float("nan")
+
+    def _degenerate_message(self, points: Points) -> str:
+        raise NotImplementedError
+
+    # -- using the hyperplane
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        r"""Return :math:`f(x) = \langle w, \varphi(x) \rangle - b` for each row of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (k, d), or (k, l) for a precomputed kernel
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+            Positive on the blue side.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        if self.w_ is not None:
+            features: Any = self.kernel_.features(X)
+            return features @ self.w_ - self.b_
+        rows = np.flatnonzero(self.dual_coef_)
+        if not rows.size:
+            return np.full(len(X), -self.b_)
+        if self.kernel_.is_precomputed:
+            return X[:, rows] @ self.dual_coef_[rows] - self.b_
+        return self.kernel_(X, self.X_fit_[rows]) @ self.dual_coef_[rows] - self.b_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the label of each row of X; on the hyperplane it is the blue one (sgn(0) = +1).
+
+        Parameters
+        ----------
+        X : array-like of shape (k, d), or (k, l) for a precomputed kernel
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+        """
+        return self.classes_[(self.decision_function(X) >= 0.0).astype(int)]
+
+    @property
+    def intercept_(self) -> float:
+        """The constant of the decision function, -b, by scikit-learn's name."""
+        return -self.b_
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights w as a row, by scikit-learn's name; linear kernel only."""
+        if not self._named_kernel().is_linear:
+            raise AttributeError("coef_ exists for the linear kernel only; see w_ and dual_coef_")
+        weights: Any = self.w_
+        return weights[None, :]
+
+
+def _count(mask: np.ndarray) -> int:
+    return int(np.count_nonzero(mask))
+
+
+def _ratio(eta: float, norm: float) -> float:
+    """Return eta / norm with 1/0 = infinity."""
+    if norm > 0.0:
+        return eta / norm
+    return float("inf") if eta > 0.0 else float("nan")

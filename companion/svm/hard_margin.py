@@ -1,0 +1,108 @@
+r"""The hard margin support vector machine, program (SVM_h2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
+from companion.svm.estimator import Dual, KernelLike, SupportVectorMachine
+from companion.svm.points import Points
+from companion.svm.slab import Slab, slab_unit
+
+__all__ = ["HardMarginSVC"]
+
+
+class HardMarginSVC(SupportVectorMachine):
+    r"""Hard margin support vector machine (SVM_h2): the hyperplane with the widest slab free of points.
+
+    .. math::
+
+        \min_{w, b} \; \tfrac12 \|w\|^2 \quad \text{subject to} \quad
+        \langle w, \varphi(u_i) \rangle - b \ge 1, \quad -\langle w, \varphi(v_j) \rangle + b \ge 1 .
+
+    Its dual, with :math:`a = (\lambda, \mu)` and :math:`s = (\mathbf 1_p, -\mathbf 1_q)`, is
+
+    .. math:: \min_a \; \tfrac12 a^\top \mathbf K a - \mathbf 1^\top a \quad \text{subject to} \quad
+        s^\top a = 0, \quad a \ge 0 .
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable
+        See :func:`companion.kernels.as_kernel`.
+    kernel_params : dict or None
+        The parameters of a kernel given by its name, for example ``{"sigma": 2.0}``.
+    tol : float
+        Tolerance of the certificate.
+    max_iter : int
+        Largest number of iterations of :func:`companion.admm.solve_qp`.
+
+    Attributes
+    ----------
+    lambda_, mu_, w_, b_, eta_, delta_ : as for :class:`SVMs2prime`
+        Here ``eta_`` is 1 and ``delta_`` is :math:`1/\|w\|`, the distance of the nearest points from
+        :math:`H_{w,b}`.
+    point_classes_ : ndarray of str, shape (l,)
+        ``"outside"``, ``"type 1"`` (a support vector with a positive multiplier) or ``"exceptional"``.
+    certificate_ : Certificate
+        Residuals and duality gap.
+
+    Raises
+    ------
+    InfeasibleProblemError
+        If no hyperplane separates the classes. ``witness`` holds the coefficients (one per training point, each class
+        sums to 1) of a point that lies in the convex hulls of both classes: the alternative to a separating
+        hyperplane.
+
+    Notes
+    -----
+    Source: Section 16.7 solves it, Section 18.1 starts from it; ZM Section 23.2. The multipliers need not be unique
+    where more support vectors than necessary lie on the margin; w and b always are.
+
+    Examples
+    --------
+    >>> from companion.datasets import zm_fourteen
+    >>> data = zm_fourteen()
+    >>> machine = HardMarginSVC().fit_uv(data.u, data.v)
+    >>> machine.w_.round(6), round(machine.b_, 6), round(machine.delta_, 6)
+    (array([0.833333, 0.333333]), 3.333333, 1.114172)
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: KernelLike = "linear",
+        kernel_params: dict[str, Any] | None = None,
+        tol: float = 1e-9,
+        max_iter: int = 1000,
+    ) -> None:
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _dual(self, points: Points) -> Dual:
+        s, one = points.s, np.ones(points.n)
+        return Dual(P=points.signed_matrix(), q=-one, A=s[None, :], c=np.zeros(1), upper=np.inf)
+
+    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
+        return slab_unit(s, g, a, upper)
+
+    def _terms(
+        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: Dual
+    ) -> tuple[float, ...]:
+        return (0.5 * norm**2,)
+
+    def _solve(self, points: Points, dual: Dual) -> Any:
+        try:
+            return super()._solve(points, dual)
+        except UnboundedProblemError as error:
+            witness = error.ray
+            if witness is not None:  # P d = 0, s'd = 0, 1'd > 0: the alternative
+                witness = witness / witness[points.s > 0].sum()
+            raise InfeasibleProblemError(
+                "no hyperplane separates the two classes in feature space: their convex hulls meet, in the "
+                "point with the coefficients error.witness; use a soft margin or another kernel",
+                witness=witness,
+            ) from error

@@ -1,0 +1,135 @@
+r"""The two classes of points as a dual program sees them: signs, features, and the matrix of inner products.
+
+With :math:`s_i = +1` for a blue point and -1 for a red one, every dual program of the chapter has the matrix
+
+.. math:: \mathbf K_{ij} = s_i s_j\, \kappa(x_i, x_j), \qquad \mathbf K =
+    \begin{pmatrix} \kappa(u_i, u_j) & -\kappa(u_i, v_j) \\ -\kappa(v_i, u_j) & \kappa(v_i, v_j) \end{pmatrix}
+
+when the blue points come first. The order does not matter here: points stay where they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from companion.admm import LowRank
+from companion.kernels import Kernel
+
+__all__ = ["Normal", "Points", "make_points"]
+
+_MANY_FEATURES = 100  # explicit features are worth having up to this number, or up to one per point
+_ZERO_FEATURES = 1e-9  # |w| is zero up to rounding below this part of sum a_i |phi(x_i)|
+_ZERO_GRAM = 1e-7  # the same when only inner products are known: |w|^2 has the rounding of |phi|^2
+
+
+class Normal(NamedTuple):
+    """The vector w, its norm, and its inner product with the origin that the features were counted from."""
+
+    w: np.ndarray | None
+    norm: float
+    shift: float
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    r"""Training points, their signs, and what the kernel says about them.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        The points, or a Gram matrix.
+    s : ndarray of shape (n,)
+        +1 for blue, -1 for red.
+    kernel : Kernel
+        The kernel.
+    Phi : ndarray of shape (n, N) or None
+        Explicit features, where they are known and few.
+    """
+
+    X: np.ndarray
+    s: np.ndarray
+    kernel: Kernel
+    Phi: np.ndarray | None
+
+    @property
+    def n(self) -> int:
+        """Number of points, p + q."""
+        return self.s.size
+
+    @property
+    def p(self) -> int:
+        """Number of blue points."""
+        return int(np.count_nonzero(self.s > 0))
+
+    @property
+    def q(self) -> int:
+        """Number of red points."""
+        return int(np.count_nonzero(self.s < 0))
+
+    def features(self, penalize_b: bool = False) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Return the features from their mean on, and the mean; as they are, and None, when b is penalized."""
+        if self.Phi is None or penalize_b:
+            return self.Phi, None
+        mean = self.Phi.mean(axis=0)
+        return self.Phi - mean, mean
+
+    def signed_matrix(
+        self, *, penalize_b: bool = False, ridge: float = 0.0
+    ) -> np.ndarray | LowRank:
+        r"""Return :math:`\mathbf K`, plus :math:`ss^\top` when b is penalized, plus ridge times the identity.
+
+        The term :math:`ss^\top` is the kernel :math:`\kappa + 1`: the constant is one more feature. Where b is
+        free, :math:`s^\top a = 0` allows to subtract the mean of the features, which spares digits. Few features
+        stay a factor, and no n x n matrix is formed.
+        """
+        s = self.s
+        F, _ = self.features(penalize_b)
+        if F is None:
+            P = self.kernel(self.X).astype(np.float64, copy=True)
+            P += float(penalize_b)
+            P *= s
+            P *= s[:, None]
+        else:
+            F = (np.column_stack([F, np.ones(self.n)]) if penalize_b else F) * s[:, None]
+            few = self.n - 1 if self.kernel.is_linear else self.n // 2
+            if F.shape[1] <= max(few, 1):
+                return LowRank(F, diagonal=ridge)
+            P = F @ F.T
+        P[np.diag_indices_from(P)] += ridge
+        return P
+
+    def normal(self, a: np.ndarray, quadratic: float, penalize_b: bool = False) -> Normal:
+        r"""Return :math:`w = \sum_i s_i a_i \varphi(x_i)` and its norm, which is 0 when it is nothing but rounding.
+
+        Parameters
+        ----------
+        a : ndarray of shape (n,)
+            Multipliers.
+        quadratic : float
+            :math:`a^\top \mathbf K a`, which is :math:`\|w\|^2` where no features are known.
+        penalize_b : bool
+            Whether features keep their origin.
+        """
+        Z, origin = self.features(penalize_b)
+        if Z is None:
+            w, norm, zero = None, float(np.sqrt(max(quadratic, 0.0))), _ZERO_GRAM
+            lengths = np.sqrt(np.maximum(self.kernel.diagonal(self.X).real, 0.0))
+        else:
+            w = (self.s * a) @ Z
+            norm, zero = float(np.linalg.norm(w)), _ZERO_FEATURES
+            lengths = np.sqrt(np.einsum("ij,ij->i", Z, Z))
+        if norm <= zero * float(a @ lengths):
+            return Normal(None if w is None else np.zeros_like(w), 0.0, 0.0)
+        return Normal(w, norm, 0.0 if w is None or origin is None else float(w @ origin))
+
+
+def make_points(X: np.ndarray, s: np.ndarray, kernel: Kernel) -> Points:
+    """Collect what a dual program needs to know about the training points."""
+    limit = np.inf if kernel.is_linear else max(len(X), _MANY_FEATURES)
+    Phi = kernel.features(X, limit=limit)
+    if Phi is not None and np.iscomplexobj(Phi):
+        raise ValueError(f"a support vector machine needs a real kernel, got {kernel!r}")
+    return Points(X, s, kernel, Phi)

@@ -1,0 +1,655 @@
+r"""Soft margin support vector machines: programs (SVM_s1), (SVM_s2), (SVM_s2l), (SVM_s2'), (SVM_s3) to (SVM_s5).
+
+Each class states its dual program, the rule that gives b and eta, and the terms of its primal objective. Read two
+of them side by side: what differs is what differs in the text.
+
+============  =====================  ==========================================  ==============  =====================
+class         P                      constraints                                 bounds          from P a come
+============  =====================  ==========================================  ==============  =====================
+`SVMs1`       K                      s'a = 0, 1'a = 1                            0 <= a <= K     b and delta
+`SVMs2`       K                      s'a = 0  (and q = -1)                       0 <= a <= K     b
+`SVMs2prime`  K                      s'a = 0, 1'a = Km                           0 <= a <= Ks    b and eta
+`SVMs3`       K + ss'                1'a = Km                                    0 <= a <= Ks    eta; b = -s'a
+`SVMs4`       K + I/(2Ks)            s'a = 0, 1'a = Km                           0 <= a          b and eta
+`SVMs5`       K + ss' + I/(2Ks)      1'a = Km                                    0 <= a          eta; b = -s'a
+============  =====================  ==========================================  ==============  =====================
+
+with :math:`K_m = (p+q) K_s \nu`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+
+from companion.certificates import Certificate
+from companion.checks import as_scalar
+from companion.exceptions import InfeasibleProblemError
+from companion.svm.bounds import nu_min_of
+from companion.svm.estimator import Dual, KernelLike, SupportVectorMachine
+from companion.svm.points import Points
+from companion.svm.slab import Slab, place_points, slab_both, slab_eta, slab_unit
+
+__all__ = ["SVMs1", "SVMs2", "SVMs2l", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5"]
+
+_EQUAL = 1e-12  # a bound that is exceeded by this part is met
+
+
+class _NuMachine(SupportVectorMachine):
+    """What the machines with nu have in common: the parameters nu and K, and K_m = (p+q) K nu."""
+
+    def __init__(
+        self,
+        nu: float = 0.5,
+        *,
+        K: float | None = None,
+        kernel: KernelLike = "linear",
+        kernel_params: dict[str, Any] | None = None,
+        tol: float = 1e-9,
+        max_iter: int = 1000,
+    ) -> None:
+        self.nu = nu
+        self.K = K
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _constants(self, points: Points) -> tuple[float, float]:
+        """Return K_s and K_m, and check nu."""
+        nu = as_scalar(self.nu, "nu", above=0.0)
+        K = 1.0 / points.n if self.K is None else as_scalar(self.K, "K", above=0.0)
+        self.K_, self.Km_ = K, points.n * K * nu
+        return K, self.Km_
+
+    def _degenerate_message(self, points: Points) -> str:
+        return (
+            f"nu = {self.nu:g} is at most nu_min = {nu_min_of(points):.6g}: the optimum is w = 0, eta = 0, and "
+            "no hyperplane is found; raise nu"
+        )
+
+
+class SVMs1(SupportVectorMachine):
+    r"""Soft margin support vector machine (SVM_s1): maximise the margin of a unit normal.
+
+    .. math::
+
+        \min_{w, b, \delta, \epsilon, \xi} \; -\delta + K \Bigl( \sum_i \epsilon_i + \sum_j \xi_j \Bigr)
+        \quad \text{subject to} \quad
+        \langle w, \varphi(u_i) \rangle - b \ge \delta - \epsilon_i, \quad
+        -\langle w, \varphi(v_j) \rangle + b \ge \delta - \xi_j, \quad \epsilon, \xi \ge 0, \quad \|w\| \le 1 .
+
+    Its dual is :math:`\min a^\top \mathbf K a` subject to :math:`s^\top a = 0`, :math:`\mathbf 1^\top a = 1`,
+    :math:`0 \le a \le K`; then :math:`w = \sum_i s_i a_i \varphi(x_i) / \sqrt{a^\top \mathbf K a}`, and the optimal
+    value is :math:`-\sqrt{a^\top \mathbf K a}`.
+
+    Parameters
+    ----------
+    K : float or None
+        Price of a unit of slack, at least :math:`\max(1/2p, 1/2q)`; below that the margin grows without limit. None
+        is twice the smallest value.
+    kernel, kernel_params, tol, max_iter
+        As for :class:`SVMs2prime`.
+
+    Attributes
+    ----------
+    delta_ : float
+        The margin, also ``eta_``. (Other attributes as for :class:`SVMs2prime`.)
+    gamma_ : float
+        Multiplier of :math:`\|w\|^2 \le 1`: half of the norm of :math:`\sum_i s_i a_i \varphi(x_i)`.
+
+    Raises
+    ------
+    InfeasibleProblemError
+        If K is below :math:`\max(1/2p, 1/2q)`.
+
+    Warns
+    -----
+    DegenerateSolutionWarning
+        If the optimal value is 0, for K at least :math:`1/((p+q)\nu_{\min})`: then the program does not determine w.
+        The solution w = 0, b = 0, delta = 0 is returned.
+
+    Notes
+    -----
+    Source: Sections 18.1 and 18.2. It has the same hyperplane as (SVM_s2') with :math:`\nu = 1/((p+q)K)`.
+
+    Examples
+    --------
+    >>> from companion.datasets import nine_points
+    >>> data = nine_points()
+    >>> machine = SVMs1(K=0.2).fit_uv(data.u, data.v)
+    >>> machine.lambda_.round(6), machine.mu_.round(6)
+    (array([0.17, 0.  , 0.13, 0.2 ]), array([0. , 0. , 0.1, 0.2, 0.2]))
+    >>> round(machine.objective_, 6)
+    -0.600833
+    """
+
+    _homogeneous = True
+
+    def __init__(
+        self,
+        K: float | None = None,
+        *,
+        kernel: KernelLike = "linear",
+        kernel_params: dict[str, Any] | None = None,
+        tol: float = 1e-9,
+        max_iter: int = 1000,
+    ) -> None:
+        self.K = K
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _dual(self, points: Points) -> Dual:
+        s, one = points.s, np.ones(points.n)
+        fewest = min(points.p, points.q)
+        K = 1.0 / fewest if self.K is None else as_scalar(self.K, "K", above=0.0)
+        if 2 * fewest * K < 1.0 - _EQUAL:
+            raise InfeasibleProblemError(
+                f"K = {K:g} is below max(1/(2p), 1/(2q)) = {1 / (2 * fewest):g} for p = {points.p}, q = {points.q}: "
+                "the dual program has no feasible point, and the margin is unbounded",
+                witness=_smaller_class(points),
+            )
+        self.K_ = K
+        return Dual(points.signed_matrix(), 0.0 * one, np.array([s, one]), np.array([0.0, 1.0]), K)
+
+    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
+        return slab_both(s, g, a, upper)
+
+    def _terms(
+        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: Dual
+    ) -> tuple[float, ...]:
+        self.gamma_ = norm / 2.0
+        return -eta / norm, self.K_ * float(slack.sum()) / norm
+
+    def _unit(self, norm: float) -> float:
+        return 1.0 / norm if norm > 0.0 else 1.0
+
+    def _dual_value(self, quadratic: float, linear: float) -> float:
+        return -float(np.sqrt(max(quadratic, 0.0)))
+
+    def _delta_of_nothing(self) -> float:
+        self.gamma_ = 0.0
+        return 0.0
+
+    def _degenerate_message(self, points: Points) -> str:
+        largest = 1.0 / (points.n * nu_min_of(points))
+        return (
+            f"K = {self.K_:g} is at least {largest:.6g}: the optimal value of (SVM_s1) is 0, and w is not "
+            "determined; lower K"
+        )
+
+
+class SVMs2(SupportVectorMachine):
+    r"""Soft margin support vector machine (SVM_s2): the C-SVM, with the hinge loss.
+
+    .. math::
+
+        \min_{w, b, \epsilon, \xi} \; \tfrac12 \|w\|^2 + K \Bigl( \sum_i \epsilon_i + \sum_j \xi_j \Bigr)
+        \quad \text{subject to} \quad
+        \langle w, \varphi(u_i) \rangle - b \ge 1 - \epsilon_i, \quad
+        -\langle w, \varphi(v_j) \rangle + b \ge 1 - \xi_j, \quad \epsilon, \xi \ge 0 .
+
+    Its dual is :math:`\min \tfrac12 a^\top \mathbf K a - \mathbf 1^\top a` subject to :math:`s^\top a = 0`,
+    :math:`0 \le a \le K`.
+
+    Parameters
+    ----------
+    K : float
+        Price of a unit of slack: scikit-learn's C.
+    kernel, kernel_params, tol, max_iter
+        As for :class:`SVMs2prime`.
+
+    Attributes
+    ----------
+    b_interval_ : (float, float)
+        All optimal b; more than one only without support vectors of type 1. (Other attributes as for
+        :class:`SVMs2prime`; ``eta_`` is 1.)
+
+    Notes
+    -----
+    Source: Sections 18.3 and 18.4; ZM Section 23.3.1. One support vector of type 1, of either colour, gives b. The text
+    says that a blue one entails a red one (Section 18.3); that is not so.
+
+    Examples
+    --------
+    >>> from companion.datasets import nine_points
+    >>> data = nine_points()
+    >>> machine = SVMs2(K=0.1).fit_uv(data.u, data.v)
+    >>> machine.w_ * 11, round(machine.b_ * 11, 6)
+    (array([4., 2.]), 1.0)
+    """
+
+    def __init__(
+        self,
+        K: float = 1.0,
+        *,
+        kernel: KernelLike = "linear",
+        kernel_params: dict[str, Any] | None = None,
+        tol: float = 1e-9,
+        max_iter: int = 1000,
+    ) -> None:
+        self.K = K
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _dual(self, points: Points) -> Dual:
+        s, one = points.s, np.ones(points.n)
+        self.K_ = as_scalar(self.K, "K", above=0.0)
+        return Dual(points.signed_matrix(), -one, s[None, :], np.zeros(1), self.K_)
+
+    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
+        return slab_unit(s, g, a, upper)
+
+    def _terms(
+        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: Dual
+    ) -> tuple[float, ...]:
+        return 0.5 * norm**2, self.K_ * float(slack.sum())
+
+
+class SVMs2prime(_NuMachine):
+    r"""Soft margin support vector machine (SVM_s2'): the nu-SVM.
+
+    .. math::
+
+        \min_{w, b, \eta, \epsilon, \xi} \; \tfrac12 \|w\|^2 - K_m \eta
+            + K_s \Bigl( \sum_i \epsilon_i + \sum_j \xi_j \Bigr)
+        \quad \text{subject to} \quad
+        \langle w, \varphi(u_i) \rangle - b \ge \eta - \epsilon_i, \quad
+        -\langle w, \varphi(v_j) \rangle + b \ge \eta - \xi_j, \quad \epsilon, \xi, \eta \ge 0
+
+    with :math:`K_m = (p+q) K_s \nu`. Its dual, for :math:`a = (\lambda, \mu)`,
+    :math:`s = (\mathbf 1_p, -\mathbf 1_q)` and :math:`\mathbf K_{ij} = s_i s_j \kappa(x_i, x_j)`, is
+
+    .. math:: \min_a \; \tfrac12 a^\top \mathbf K a \quad \text{subject to} \quad
+        s^\top a = 0, \quad \mathbf 1^\top a = K_m, \quad 0 \le a \le K_s .
+
+    Parameters
+    ----------
+    nu : float
+        In :math:`(0, 2\min(p, q)/(p+q)]`. At most :math:`\nu(p+q)/2` points of each colour fail the margin, and at
+        least as many have margin at most :math:`\delta`.
+    K : float or None
+        The text's :math:`K_s`; None is 1/(p+q). It scales w, b, eta and the slacks and moves no hyperplane.
+    kernel : str, Kernel or callable
+        See :func:`companion.kernels.as_kernel`; ``"precomputed"`` takes ``k(X)`` in `fit` and ``k(X_new, X)`` in
+        `predict`.
+    kernel_params : dict or None
+        The parameters of a kernel given by its name, for example ``{"sigma": 2.0}``.
+    tol : float
+        Tolerance of the certificate.
+    max_iter : int
+        Largest number of iterations of :func:`companion.admm.solve_qp`.
+
+    Attributes
+    ----------
+    lambda_, mu_ : ndarray of shape (p,), (q,)
+        Multipliers of the blue and of the red points, in the order of the data. ``== 0`` and ``== K_`` are exact.
+    w_ : ndarray of shape (N,) or None
+        Weights, where the kernel has explicit features and few.
+    b_, eta_ : float
+        The hyperplanes are :math:`H_{w,b}`, :math:`H_{w,b+\eta}` (blue) and :math:`H_{w,b-\eta}` (red).
+    delta_ : float
+        Half of the slab's width, :math:`\eta/\|w\|`.
+    norm_ : float
+        The norm of w.
+    b_interval_, eta_interval_, blue_interval_, red_interval_ : (float, float)
+        All values of b, :math:`\eta`, :math:`b + \eta` and :math:`b - \eta` in optimal solutions. Where they differ,
+        b and eta are made of midpoints; where an interval is unbounded, of its finite end.
+    epsilon_, xi_ : ndarray of shape (p,), (q,)
+        Slacks of the blue and of the red points.
+    p_f_, q_f_, p_m_, q_m_, p_sf_, q_sf_ : int
+        Numbers of blue and red points that fail the margin (multiplier = K), have margin at most delta (multiplier
+        > 0), and strictly fail the margin (slack > 0).
+    point_classes_ : ndarray of str, shape (p + q,)
+        The place of each point: ``"outside"`` (multiplier 0); on the margin ``"type 1"`` (0 < multiplier < K),
+        ``"type 2"`` (multiplier K) or ``"exceptional"`` (multiplier 0); ``"in slab"`` and ``"on hyperplane"`` with a
+        positive slack; ``"misclassified"``. All ``"undetermined"`` for w = 0.
+    support_, support_type1_ : ndarray of int
+        Indices of the points with a positive multiplier, and of the support vectors of type 1.
+    dual_coef_ : ndarray of shape (p + q,)
+        The coefficients :math:`s_i a_i` of w.
+    degenerate_ : bool
+        Whether the optimum is w = 0, eta = 0.
+    objective_, dual_objective_ : float
+        Values of the primal and of the dual program.
+    certificate_ : Certificate
+        Residuals and duality gap.
+    K_, Km_ : float
+        The constants used.
+    classes_, n_features_in_, n_iter_, kernel_, X_fit_
+        As in scikit-learn; the kernel; the training points.
+
+    Raises
+    ------
+    InfeasibleProblemError
+        If nu exceeds :math:`2\min(p, q)/(p+q)`: the dual is infeasible and the primal unbounded.
+
+    Warns
+    -----
+    DegenerateSolutionWarning
+        If nu is at most :func:`nu_min`: the unique optimum is then w = 0, eta = 0.
+
+    Notes
+    -----
+    Source: Sections 18.5 to 18.8. An optimum exists exactly if :math:`K_m \le 2 \min(p, q) K_s`; the text blames
+    a large :math:`K_s`, but a small one is to blame. There are support vectors of type 1 of both colours whenever
+    :math:`\nu(p+q)/2` is no integer; otherwise b and eta may form a rectangle of solutions (Proposition 18.2).
+
+    Examples
+    --------
+    >>> from companion.datasets import nine_points
+    >>> data = nine_points()
+    >>> machine = SVMs2prime(nu=0.6).fit_uv(data.u, data.v)
+    >>> machine.w_ * 150, round(machine.b_ * 300, 6), round(machine.eta_ * 300, 6)
+    (array([58., 29.]), 29.0, 319.0)
+    >>> critical = SVMs2prime(nu=2 / 3).fit_uv(data.u, data.v)
+    >>> [round(end, 6) for end in critical.eta_interval_], round(critical.eta_, 6)
+    ([1.466667, 1.866667], 1.666667)
+    """
+
+    _homogeneous = True
+
+    def _dual(self, points: Points) -> Dual:
+        s, one = points.s, np.ones(points.n)
+        K, Km = self._constants(points)
+        most = 2 * min(points.p, points.q) / points.n
+        if self.nu > most * (1.0 + _EQUAL):
+            raise InfeasibleProblemError(
+                f"nu = {self.nu:g} exceeds 2 min(p, q)/(p + q) = {most:g} for p = {points.p}, q = {points.q}: the "
+                "dual program has no feasible point, and the primal objective is unbounded",
+                witness=_smaller_class(points),
+            )
+        return Dual(points.signed_matrix(), 0.0 * one, np.array([s, one]), np.array([0.0, Km]), K)
+
+    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
+        return slab_both(s, g, a, upper)
+
+    def _terms(
+        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: Dual
+    ) -> tuple[float, ...]:
+        return 0.5 * norm**2, -self.Km_ * eta, self.K_ * float(slack.sum())
+
+
+class SVMs3(_NuMachine):
+    r"""Soft margin support vector machine (SVM_s3): the nu-SVM with a penalized b.
+
+    The program of :class:`SVMs2prime` with :math:`\tfrac12 b^2` added to the objective. Its dual is
+
+    .. math:: \min_a \; \tfrac12 a^\top (\mathbf K + ss^\top) a \quad \text{subject to} \quad
+        \mathbf 1^\top a = K_m, \quad 0 \le a \le K_s,
+
+    and :math:`b = -s^\top a`.
+
+    Parameters
+    ----------
+    nu : float
+        In (0, 1].
+    K, kernel, kernel_params, tol, max_iter
+        As for :class:`SVMs2prime`, and so are the attributes.
+
+    Raises
+    ------
+    InfeasibleProblemError
+        If nu > 1.
+
+    Warns
+    -----
+    DegenerateSolutionWarning
+        If nu is at most :func:`nu_min`, which is the same as for (SVM_s2').
+
+    Notes
+    -----
+    Source: Sections 18.9 to 18.12. The optimum has a smaller abs(b) than that of (SVM_s2'). The text adds that
+    b and eta are smaller too; neither is so in general.
+
+    Examples
+    --------
+    >>> from companion.datasets import nine_points
+    >>> data = nine_points()
+    >>> machine = SVMs3(nu=0.6).fit_uv(data.u, data.v)
+    >>> machine.w_ * 630, round(machine.b_ * 315, 6), round(machine.eta_ * 630, 6)
+    (array([239., 109.]), 22.0, 631.0)
+    """
+
+    _homogeneous = True
+
+    def _dual(self, points: Points) -> Dual:
+        one = np.ones(points.n)
+        K, Km = self._constants(points)
+        if self.nu > 1.0 + _EQUAL:
+            raise InfeasibleProblemError(
+                f"nu = {self.nu:g} exceeds 1: the dual program has no feasible point, and the primal objective "
+                "is unbounded",
+                witness=np.ones(1),
+            )
+        P = points.signed_matrix(penalize_b=True)
+        return Dual(P, 0.0 * one, one[None, :], np.array([Km]), K, penalize_b=True)
+
+    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
+        return slab_eta(s, g, a, upper)
+
+    def _terms(
+        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: Dual
+    ) -> tuple[float, ...]:
+        return 0.5 * norm**2, 0.5 * b**2, -self.Km_ * eta, self.K_ * float(slack.sum())
+
+
+class SVMs4(_NuMachine):
+    r"""Soft margin support vector machine (SVM_s4): squared slacks.
+
+    .. math::
+
+        \min_{w, b, \eta, \epsilon, \xi} \; \tfrac12 \|w\|^2 - K_m \eta
+            + K_s \bigl( \|\epsilon\|^2 + \|\xi\|^2 \bigr)
+        \quad \text{subject to} \quad
+        \langle w, \varphi(u_i) \rangle - b \ge \eta - \epsilon_i, \quad
+        -\langle w, \varphi(v_j) \rangle + b \ge \eta - \xi_j .
+
+    Its dual is
+
+    .. math:: \min_a \; \tfrac12 a^\top \Bigl(\mathbf K + \frac{1}{2K_s} I\Bigr) a \quad \text{subject to} \quad
+        s^\top a = 0, \quad \mathbf 1^\top a = K_m, \quad a \ge 0,
+
+    and :math:`\epsilon = \lambda/(2K_s)`, :math:`\xi = \mu/(2K_s)`.
+
+    Parameters
+    ----------
+    nu : float
+        Positive. It scales w, b, eta and the slacks; the slab does not depend on it (Theorem 18.3).
+    K : float or None
+        The text's :math:`K_s`; None is 1/(p+q).
+    kernel, kernel_params, tol, max_iter
+        As for :class:`SVMs2prime`, and so are the attributes. No multiplier has an upper bound, so ``p_f_`` and
+        ``q_f_`` are 0, and no point is of type 1 or 2.
+
+    Notes
+    -----
+    Source: Sections 18.13 and 18.14; ZM Section 23.3.2. The solution is unique, and b needs the slacks. A positive
+    slack puts a point inside the slab, not on the wrong side of it: separable data are no obstacle.
+
+    Examples
+    --------
+    One point per class:
+
+    >>> machine = SVMs4(nu=0.5, K=1.0).fit_uv([[1.0]], [[-1.0]])
+    >>> machine.w_, machine.b_, machine.eta_, machine.epsilon_
+    (array([1.]), 0.0, 1.25, array([0.25]))
+    """
+
+    _squared = True
+
+    def _dual(self, points: Points) -> Dual:
+        s, one = points.s, np.ones(points.n)
+        K, Km = self._constants(points)
+        ridge = 1.0 / (2.0 * K)
+        P = points.signed_matrix(ridge=ridge)
+        return Dual(P, 0.0 * one, np.array([s, one]), np.array([0.0, Km]), np.inf, ridge)
+
+    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
+        return slab_both(s, g, a, upper)
+
+    def _terms(
+        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: Dual
+    ) -> tuple[float, ...]:
+        return 0.5 * norm**2, -self.Km_ * eta, self.K_ * float(slack @ slack)
+
+
+class SVMs5(_NuMachine):
+    r"""Soft margin support vector machine (SVM_s5): squared slacks and a penalized b.
+
+    The program of :class:`SVMs4` with :math:`\tfrac12 b^2` added to the objective. Its dual is
+
+    .. math:: \min_a \; \tfrac12 a^\top \Bigl(\mathbf K + ss^\top + \frac{1}{2K_s} I\Bigr) a
+        \quad \text{subject to} \quad \mathbf 1^\top a = K_m, \quad a \ge 0,
+
+    and :math:`b = -s^\top a`.
+
+    Parameters
+    ----------
+    nu, K, kernel, kernel_params, tol, max_iter
+        As for :class:`SVMs4`, and so are the attributes.
+
+    Notes
+    -----
+    Source: Sections 18.15 and 18.16. The multipliers of one class may all be 0; then no average over that class
+    exists, and eta comes from the other.
+
+    Examples
+    --------
+    >>> machine = SVMs5(nu=1.0, K=1.0).fit_uv([[10.0]], [[-1.0]])
+    >>> machine.lambda_, machine.mu_, machine.w_, machine.b_, machine.eta_
+    (array([0.]), array([2.]), array([2.]), 2.0, 5.0)
+    """
+
+    _squared = True
+
+    def _dual(self, points: Points) -> Dual:
+        one = np.ones(points.n)
+        K, Km = self._constants(points)
+        ridge = 1.0 / (2.0 * K)
+        P = points.signed_matrix(penalize_b=True, ridge=ridge)
+        return Dual(P, 0.0 * one, one[None, :], np.array([Km]), np.inf, ridge, penalize_b=True)
+
+    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
+        return slab_eta(s, g, a, upper)
+
+    def _terms(
+        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: Dual
+    ) -> tuple[float, ...]:
+        return 0.5 * norm**2, 0.5 * b**2, -self.Km_ * eta, self.K_ * float(slack @ slack)
+
+
+class SVMs2l(SupportVectorMachine):
+    r"""The linear program (SVM_s2l): (SVM_s2) without the term :math:`\tfrac12 \|w\|^2`.
+
+    .. math::
+
+        \min_{w, b, \epsilon, \xi} \; \sum_i \epsilon_i + \sum_j \xi_j
+        \quad \text{subject to} \quad
+        \langle w, \varphi(u_i) \rangle - b \ge 1 - \epsilon_i, \quad
+        -\langle w, \varphi(v_j) \rangle + b \ge 1 - \xi_j, \quad \epsilon, \xi \ge 0 .
+
+    Its dual is :math:`\max \mathbf 1^\top a` subject to :math:`\sum_i s_i a_i \varphi(x_i) = 0`,
+    :math:`s^\top a = 0`, :math:`0 \le a \le 1`.
+
+    Parameters
+    ----------
+    kernel, kernel_params, tol, max_iter
+        As for :class:`SVMs2prime`. Without explicit features :math:`w = \sum_j c_j \varphi(x_j)` with free c.
+
+    Attributes
+    ----------
+    lambda_, mu_ : ndarray of shape (p,), (q,)
+        Multipliers of the two families of inequalities. They do not give w.
+    w_, b_, eta_, epsilon_, xi_, point_classes_, certificate_ : as for :class:`SVMs2prime`
+        The solution is a vertex that the simplex method found; others may be as good. w = 0 is possible.
+    degenerate_ : bool
+        Whether w = 0.
+
+    Notes
+    -----
+    Source: the remark at the end of Section 18.3. The text says that the program minimises the number of misclassified
+    points; it minimises their total slack. Solved by HiGHS.
+
+    Examples
+    --------
+    The best hyperplane misclassifies one point, the linear program's three:
+
+    >>> import numpy as np
+    >>> u, v = np.array([[1.0], [2.0], [3.0], [-20.0]]), np.array([[-1.0], [-2.0], [-3.0]])
+    >>> machine = SVMs2l().fit_uv(u, v)
+    >>> round(machine.objective_, 6), machine.w_, round(machine.b_, 6)
+    (6.0, array([0.]), -1.0)
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: KernelLike = "linear",
+        kernel_params: dict[str, Any] | None = None,
+        tol: float = 1e-9,
+        max_iter: int = 100_000,
+    ) -> None:
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _fit_points(self, points: Points) -> None:
+        """Solve the linear program; read the multipliers from its dual solution."""
+        s, n = points.s, points.n
+        Z, origin = points.features()
+        B = points.kernel(points.X) if Z is None else Z
+        unit = float(np.exp2(np.ceil(np.log2(np.abs(B).max() or 1.0))))
+        B = B / unit
+        N = B.shape[1]
+        # variables (w, b, slack):  -s_i (B_i w - b) - slack_i <= -1
+        inequalities = np.hstack([-s[:, None] * B, s[:, None], -np.eye(n)])
+        cost = np.concatenate([np.zeros(N + 1), np.ones(n)])
+        bounds = [(None, None)] * (N + 1) + [(0.0, None)] * n
+        answer = linprog(
+            cost, A_ub=inequalities, b_ub=-np.ones(n), bounds=bounds, method="highs-ds",
+            options={"maxiter": self.max_iter},
+        )  # fmt: skip
+        if answer.x is None:
+            raise RuntimeError(f"HiGHS could not solve the linear program: {answer.message}")
+        w, b = answer.x[:N] + 0.0, float(answer.x[N])
+        a = np.clip(-answer.ineqlin.marginals, 0.0, 1.0) + 0.0
+        inner = s * (B @ w - b)
+        slack = np.maximum(1.0 - inner, 0.0)
+        size = 1.0 + float(np.abs(B @ w).max()) + abs(b)
+        exact = np.where(slack > 1e-9 * size, slack, 0.0)
+        self.point_classes_ = place_points(a, 1.0, inner, 1.0, size, squared=False)
+        self._store_counts(points, a, exact, 1.0)
+        self.n_iter_ = int(answer.nit)
+        coefficients = w / unit
+        if Z is None:
+            quadratic = float(coefficients @ (B @ w))
+            self.w_, self.dual_coef_ = None, coefficients
+            self.norm_ = float(np.sqrt(max(quadratic, 0.0)))
+        else:
+            self.w_, self.norm_ = coefficients, float(np.linalg.norm(coefficients))
+            b += float(coefficients @ origin)
+        self.b_, self.eta_ = b, 1.0
+        self.delta_ = 1.0 / self.norm_ if self.norm_ > 0.0 else float("inf")
+        self.degenerate_ = self.norm_ == 0.0
+        self.objective_, self.dual_objective_ = float(slack.sum()), float(a.sum())
+        balance = max(float(np.abs((s * a) @ B).max()), abs(float(s @ a)))
+        self.certificate_ = Certificate(
+            primal_residual=0.0,
+            dual_residual=balance / max(float(a.sum()), 1.0),
+            complementarity=float(np.abs(a * (inner + slack - 1.0)).max()) / size,
+            gap=abs(self.objective_ - self.dual_objective_) / max(self.objective_, 1.0),
+            tolerance=float(self.tol),
+        )
+
+
+def _smaller_class(points: Points) -> np.ndarray:
+    """Return y with y'(A a) = the sum of the multipliers of the smaller class, which cannot be as large as asked."""
+    return np.array([0.5 if points.p <= points.q else -0.5, 0.5])
