@@ -104,7 +104,7 @@ class ADMMResult(Record):
     converged : bool
         Whether both residuals met their tolerances.
     status : str
-        ``"converged"``, ``"max_iter"`` or ``"stopped by callback"``.
+        ``"converged"``, ``"max_iter"``, ``"diverged"`` or ``"stopped by callback"``.
     history : dict of ndarray
         ``primal_residual``, ``dual_residual``, ``objective``, ``rho``: one entry per iteration.
     certificate : Certificate or None

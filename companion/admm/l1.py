@@ -44,6 +44,13 @@ __all__ = [
 
 _EPS = float(np.finfo(np.float64).eps)
 
+# A gap is compared with the objective, or with this part of the size of its terms where that is larger: where
+# these cancel, rounding is all that is left.
+_FLOOR = 1e-6
+
+# The same for a gradient, which is compared with the multiplier.
+_SLOPE_FLOOR = 1e-4
+
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]  # x, z and the multiplier lambda
 
 
@@ -64,7 +71,7 @@ def least_absolute_deviations(
     warm_start: ADMMResult | None = None,
     **loop: Any,
 ) -> ADMMResult:
-    r"""Minimise |A x - b|_1, the sum of absolute deviations.
+    r"""Minimise ``|A x - b|_1``, the sum of absolute deviations.
 
     In ADMM form: minimise :math:`\|z\|_1` subject to :math:`A x - z = b`, with the updates
 
@@ -154,7 +161,7 @@ def basis_pursuit(
     warm_start: ADMMResult | None = None,
     **loop: Any,
 ) -> ADMMResult:
-    r"""Minimise |x|_1 subject to A x = b: the solution of smallest l1-norm.
+    r"""Minimise ``|x|_1`` subject to ``A x = b``: the solution of smallest l1-norm.
 
     In ADMM form: minimise :math:`I_C(x) + \|z\|_1` subject to :math:`x - z = 0`, with C the solutions of
     :math:`A x = b` and the updates
@@ -245,7 +252,7 @@ def lasso(
     warm_start: ADMMResult | None = None,
     **loop: Any,
 ) -> ADMMResult:
-    r"""Minimise 1/2 |A x - b|_2^2 + tau |x|_1.
+    r"""Minimise ``1/2 |A x - b|_2^2 + tau |x|_1``.
 
     In ADMM form: minimise :math:`(1/2)\|A x - b\|_2^2 + \tau\|z\|_1` subject to :math:`x - z = 0`, with the updates
 
@@ -339,7 +346,7 @@ def generalized_lasso(
     warm_start: ADMMResult | None = None,
     **loop: Any,
 ) -> ADMMResult:
-    r"""Minimise 1/2 |A x - b|_2^2 + tau |F x|_1.
+    r"""Minimise ``1/2 |A x - b|_2^2 + tau |F x|_1``.
 
     In ADMM form: minimise :math:`(1/2)\|A x - b\|_2^2 + \tau\|z\|_1` subject to :math:`F x - z = 0`, with the updates
 
@@ -438,7 +445,7 @@ def group_lasso(
     warm_start: ADMMResult | None = None,
     **loop: Any,
 ) -> ADMMResult:
-    r"""Minimise 1/2 |A x - b|_2^2 + tau sum_i w_i |x_i|_2 over x = (x_1, ..., x_N).
+    r"""Minimise ``1/2 |A x - b|_2^2 + tau sum_i w_i |x_i|_2`` over ``x = (x_1, ..., x_N)``.
 
     The updates are those of the lasso, except that each group of z is thresholded as a block:
 
@@ -534,7 +541,7 @@ def l1_regularized(
     warm_start: ADMMResult | None = None,
     **loop: Any,
 ) -> ADMMResult:
-    r"""Minimise l(x) + sum_i tau_i |x_i| for a convex loss l.
+    r"""Minimise ``l(x) + sum_i tau_i |x_i|`` for a convex loss l.
 
     In ADMM form: minimise :math:`l(x) + \tau\|z\|_1` subject to :math:`x - z = 0`, with the updates
 
@@ -740,7 +747,7 @@ def _solve(
 
     def watch(step: Iterate) -> bool:
         nonlocal next_check
-        if callback is not None and callback(step) is True:
+        if callback is not None and callback(step):
             return True
         if step.k < min(next_check, max_iter):
             return False
@@ -869,7 +876,7 @@ class SmoothLoss(ABC):
 
 
 class LeastSquaresLoss(SmoothLoss):
-    r"""The loss l(x) = 1/2 |A x - b|^2.
+    r"""The loss ``l(x) = 1/2 |A x - b|^2``.
 
     Parameters
     ----------
@@ -904,7 +911,7 @@ class LeastSquaresLoss(SmoothLoss):
         self._factor: tuple[float, Any] = (np.nan, None)
 
     def value(self, x: np.ndarray) -> float:
-        """Return 1/2 |A x - b|^2."""
+        """Return ``1/2 |A x - b|^2``."""
         r = self.A @ x - self.b
         return float(r @ r) / 2
 
@@ -917,7 +924,7 @@ class LeastSquaresLoss(SmoothLoss):
         return self.gram[np.ix_(S, S)] if self.skinny else self.A[:, S].T @ self.A[:, S]
 
     def dual_value(self, x: np.ndarray, shrink: float) -> float:
-        """Return 1/2 |b|^2 - 1/2 |b - t r|^2 at the residual r = b - A x, with t = shrink."""
+        """Return ``1/2 |b|^2 - 1/2 |b - t r|^2`` at the residual ``r = b - A x``, with t = shrink."""
         r = shrink * (self.b - self.A @ x)
         return float(r @ (self.b - r / 2))
 
@@ -1144,11 +1151,11 @@ class _Regularized(_Problem):
         if self.smooth:
             primal, total = 0.0, self.objective(z, z)
             norms = P.norms(lambda_)
-            over = norms > tau
+            over = (norms > tau) & (tau > 0)
             shrink = float((tau[over] / norms[over]).min(initial=1.0))
             gap = total - self.loss.dual_value(z, shrink)
-            total = max(abs(total), 1e-6 * abs(self.value_0))
-            slope = max(_largest(tau), 1e-4 * self.slope_0)
+            total = max(abs(total), _FLOOR * abs(self.value_0))
+            slope = max(_largest(tau), _SLOPE_FLOOR * self.slope_0)
         else:  # -lambda is a subgradient of l at z exactly when z = prox(z - lambda / rho)
             fixed = self.loss.prox(z - lambda_ / self.rho, self.rho)
             primal = _relative(_largest(fixed - z), max(_largest(z), _largest(lambda_) / self.rho))
@@ -1181,7 +1188,6 @@ class _LeastAbsolute(_Problem):
         self.A, self.c = A[:, self.kept], b
         self.Q, self.R = Q[:, :rank], R[:rank, :rank]
         # Compared with the size of b, residuals below rounding count as zero.
-        self.floor = 1e-7 * float(np.abs(b).sum())
         self.zero = 1e-13 * b.size * _largest(b)
         # The threshold 1 / rho separates the rows that are fitted from the others: guess it by
         # the least squares fit, as the size of its 2 rank smallest deviations.
@@ -1210,7 +1216,7 @@ class _LeastAbsolute(_Problem):
         """Yield a vertex: a point that fits as many rows exactly as A has columns."""
         size = step.rho * np.abs(step.z + step.u) + _EPS  # below 1 exactly where z is 0
         rows = self._pivot(_independent_rows(self.Q, 1 / size), step.k)
-        w = linalg.solve(self.Q[rows], self.b[rows]) if rows.size else np.zeros(0)
+        w = linalg.lstsq(self.Q[rows], self.b[rows])[0] if rows.size else np.zeros(0)
         z = self.Q @ w - self.b
         z[rows] = 0
         z[np.abs(z) <= self.zero] = 0
@@ -1227,7 +1233,7 @@ class _LeastAbsolute(_Problem):
         """Exchange rows of the vertex, one by one, while that makes the sum of deviations smaller."""
         if rows.size == 0:
             return rows
-        rows, inverse = rows.copy(), linalg.inv(self.Q[rows])
+        rows, inverse = rows.copy(), np.linalg.inv(self.Q[rows])
         for _ in range(limit):
             z = self.Q @ (inverse @ self.b[rows]) - self.b
             z[rows] = 0
@@ -1250,13 +1256,16 @@ class _LeastAbsolute(_Problem):
         return linalg.solve_triangular(self.R, w, check_finite=False)
 
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
-        total = max(float(np.abs(z).sum()), self.floor)
+        fit = self.A @ x
+        attained = float(np.abs(fit - self.b).sum())
+        size = float(np.abs(self.b).sum() + (np.abs(self.A) @ np.abs(x)).sum())
+        total = max(attained, _FLOOR * size)
         slack = np.abs(z) - lambda_ * z
         return Certificate(
-            primal_residual=_relative(_largest(self.A @ x - self.b - z), total),
+            primal_residual=_relative(_largest(fit - self.b - z), _largest(self.b) + _largest(fit)),
             dual_residual=max(_largest(lambda_) - 1, _largest(self.Q.T @ lambda_), 0.0),
             complementarity=_relative(_largest(slack), total),
-            gap=_relative(abs(float(np.abs(z).sum() + self.b @ lambda_)), total),
+            gap=_relative(abs(attained + float(self.b @ lambda_)), total),
             tolerance=tol,
         )
 
@@ -1311,7 +1320,7 @@ class _BasisPursuit(_Problem):
 
     def _pivot(self, S: np.ndarray, limit: int) -> np.ndarray:
         """Exchange entries of the support, one by one, while that makes the l1-norm smaller."""
-        S, inverse = S.copy(), linalg.inv(self.Q[S])
+        S, inverse = S.copy(), np.linalg.inv(self.Q[S])
         for _ in range(limit):
             x = self.d @ inverse  # A_S x = b
             x[np.abs(x) <= 1e-12 * _largest(x)] = 0
@@ -1432,9 +1441,11 @@ class _GeneralizedLasso(_Problem):
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
         slack = self.tau * np.abs(z) - lambda_ * z
         F_x = self.A @ x
-        total = max(self.objective(x, z), 5e-7 * float(self.b @ self.b))
+        size = np.abs(self.b) + np.abs(self.data) @ np.abs(x)
+        total = max(self.objective(x, z), _FLOOR * float(size @ size) / 2)
         stationarity = _largest(self.gram @ x - self.A_b + self.A.T @ lambda_)
-        slope = max(_largest(np.abs(self.A).T @ np.abs(lambda_)), 1e-4 * _largest(self.A_b))
+        slope = _largest(np.abs(self.A).T @ np.abs(lambda_))
+        slope = max(slope, _SLOPE_FLOOR * _largest(np.abs(self.data).T @ size))
         over = _relative(_largest(lambda_) - self.tau, self.tau)
         return Certificate(
             primal_residual=_relative(_largest(F_x - z), _largest(np.abs(self.A) @ np.abs(x))),
@@ -1461,7 +1472,7 @@ def _newton_step(H: np.ndarray, g: np.ndarray, noise: float, reach: float) -> np
 
 def _first_zero(v: np.ndarray, step: np.ndarray, s: np.ndarray) -> tuple[float, np.ndarray]:
     """Return how much of the step the signs s of v allow (at most 1), and the entries that stop it."""
-    crossing = np.flatnonzero((v + step) * s < 0)
+    crossing = np.flatnonzero(((v + step) * s < 0) & (step * s < 0))
     if crossing.size == 0:
         return 1.0, crossing
     parts = np.maximum(-v[crossing] / step[crossing], 0.0)
@@ -1476,7 +1487,7 @@ def _rank(R: np.ndarray, shape: tuple[int, ...]) -> int:
 
 def _independent_rows(Q: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Return as many independent rows of Q as it has columns, those of large `size` first."""
-    weight = np.clip(size, 1e-2, 1e2) ** 10  # so steep that pivoting nearly follows the order
+    weight = np.clip(size, 0.1, 10) ** 4  # steep, yet dependent rows must stay below rounding
     _, order = linalg.qr((Q * weight[:, None]).T, mode="r", pivoting=True)
     return np.sort(order[: Q.shape[1]])
 

@@ -129,7 +129,8 @@ def admm(
     progress : bool
         Whether a progress bar is shown.
     callback : callable, optional
-        Called with an :class:`Iterate` after each step; the run stops when it returns True.
+        Called with an :class:`Iterate` after each step; the run stops when it returns
+        something true.
 
     Returns
     -------
@@ -228,7 +229,7 @@ def admm(
         if r <= r_max and s <= s_max:
             status = "converged"
             break
-        if callback is not None and callback(Iterate(k, x, z, u, rho, float(r), float(s))) is True:
+        if callback is not None and callback(Iterate(k, x, z, u, rho, float(r), float(s))):
             status = "stopped by callback"
             break
         if adaptive and k <= adapt_steps:

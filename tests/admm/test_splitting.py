@@ -1,0 +1,456 @@
+"""The ADMM loop and the inequalities of its convergence proof."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.sparse.linalg import aslinearoperator
+
+from companion.admm.proximal import soft_threshold
+from companion.admm.splitting import Iterate, admm, convergence_inequalities, lyapunov
+from companion.exceptions import ConvergenceWarning
+
+# Example 16.4: minimise 2x + z^2 subject to 2x - z = 0
+EXAMPLE = {
+    "x_update": lambda v, rho: (v - 1 / rho) / 2,
+    "z_update": lambda v, rho: -rho * v / (rho + 2),
+    "A": 2,
+    "B": -1,
+    "c": 0,
+    "objective": lambda x, z: 2 * x[0] + z[0] ** 2,
+}
+EXAMPLE_STAR = {"x_star": [-0.25], "z_star": [-0.5], "lambda_star": [-1.0], "p_star": -0.25}
+FOREVER = {"tol_abs": 0, "tol_rel": 0}
+
+
+class Quadratic:
+    """min 1/2 x'Px + q'x + 1/2 z'Mz + l'z  s.t.  A x + B z = c, with its saddle point from the KKT system."""
+
+    def __init__(self, rng: np.random.Generator, p=5, n=3, m=4, curved=True):
+        self.A, self.B, self.c = (rng.standard_normal(s) for s in ((p, n), (p, m), p))
+        S, T = rng.standard_normal((n, n)), rng.standard_normal((m, m))
+        if not curved:
+            S[0] = T[0] = 0
+        self.P, self.M = S.T @ S, T.T @ T
+        self.q, self.l = rng.standard_normal(n), rng.standard_normal(m)
+        K = np.block(
+            [
+                [self.P, np.zeros((n, m)), self.A.T],
+                [np.zeros((m, n)), self.M, self.B.T],
+                [self.A, self.B, np.zeros((p, p))],
+            ]
+        )
+        solution = np.linalg.solve(K, np.concatenate([-self.q, -self.l, self.c]))
+        self.x, self.z, self.lambda_ = np.split(solution, [n, n + m])
+        self.value = self.objective(self.x, self.z)
+
+    def objective(self, x, z):
+        return float(x @ self.P @ x / 2 + self.q @ x + z @ self.M @ z / 2 + self.l @ z)
+
+    def x_update(self, v, rho):
+        return np.linalg.solve(self.P + rho * self.A.T @ self.A, rho * self.A.T @ v - self.q)
+
+    def z_update(self, v, rho):
+        return np.linalg.solve(self.M + rho * self.B.T @ self.B, rho * self.B.T @ v - self.l)
+
+    def run(self, **options):
+        options = {"A": self.A, "B": self.B, "objective": self.objective, **options}
+        return admm(
+            self.x_update, self.z_update, options.pop("A"), options.pop("B"), self.c, **options
+        )
+
+    @property
+    def star(self):
+        return {
+            "x_star": self.x,
+            "z_star": self.z,
+            "lambda_star": self.lambda_,
+            "p_star": self.value,
+        }
+
+
+def run_steps(steps, *args, **options):
+    """Run exactly so many steps, without a warning."""
+    return admm(*args, **FOREVER, **options, callback=lambda step: step.k == steps)
+
+
+# ---------------------------------------------------------------- the text's examples
+
+
+def test_example_16_4_first_iterates():
+    history = run_steps(4, **EXAMPLE, keep_iterates=True).history
+    thirds = Fraction(1, 3)
+    exact = [
+        (Fraction(-1, 2), -thirds, -2 * thirds),
+        (-thirds, Fraction(-4, 9), Fraction(-8, 9)),
+        (Fraction(-5, 18), Fraction(-13, 27), Fraction(-26, 27)),
+        (Fraction(-7, 27), Fraction(-40, 81), Fraction(-80, 81)),
+    ]
+    got = np.column_stack([history["x"], history["z"][1:], history["u"][1:]])
+    assert_allclose(got, np.array(exact, dtype=float), rtol=1e-15)
+
+
+@pytest.mark.parametrize("rho", [0.1, 1.0, 10.0])
+def test_example_16_4_geometric_rate(rho):
+    """z^k = -1/2 + (rho / (rho + 2))^k (1/2 + z^0), whatever the multiplier is."""
+    history = run_steps(12, **EXAMPLE, rho=rho, z0=[3.0], u0=[-7.0], keep_iterates=True).history
+    k = np.arange(1, 13)
+    start = history["z"][1, 0] + 0.5  # the multiplier matters once, in the first step
+    assert_allclose(history["z"][1:, 0], -0.5 + (rho / (rho + 2)) ** (k - 1) * start, atol=1e-14)
+
+
+@pytest.mark.parametrize(("rho", "steps"), [(0.1, 10), (1.0, 21), (10.0, 127)])
+def test_example_16_4_number_of_steps(rho, steps):
+    def near(step: Iterate) -> bool:
+        values = step.x[0] + 0.25, step.z[0] + 0.5, step.rho * step.u[0] + 1
+        return max(map(abs, values)) <= 1e-10
+
+    assert admm(**EXAMPLE, **FOREVER, rho=rho, callback=near).n_iter == steps
+
+
+def test_example_16_6_marches_to_minus_infinity():
+    """x^{k+3} = x^2 - (k+1)/rho, and the multiplier is 0 from the first step on."""
+    # minimise x + (indicator of no constraint) z: f(x) = x, g = 0, x - z = 0
+    with pytest.warns(ConvergenceWarning, match="did not converge in max_iter=9"):
+        run = admm(
+            lambda v, rho: v - 1 / rho,
+            lambda v, rho: -v,
+            1,
+            -1,
+            0,
+            rho=2,
+            z0=[7],
+            u0=[2.5],
+            max_iter=9,
+            keep_iterates=True,
+        )
+    x = run.history["x"][:, 0]
+    assert_array_equal(run.history["u"][1:], 0)
+    assert_allclose(x[2:], x[1] - (np.arange(7) + 1) / 2, rtol=1e-15)
+    assert run.status == "max_iter"
+    assert not run.converged
+
+
+# ---------------------------------------------------------------- forms of the same method
+
+
+def test_scaled_equals_unscaled():
+    problem = Quadratic(np.random.default_rng(1))
+    A, B, c, rho = problem.A, problem.B, problem.c, 0.7
+    z, lam = np.ones(4), np.arange(5.0)
+    history = run_steps(
+        25,
+        problem.x_update,
+        problem.z_update,
+        A,
+        B,
+        c,
+        rho=rho,
+        z0=z,
+        u0=lam / rho,
+        keep_iterates=True,
+    ).history
+    for k in range(25):  # the three lines of the unscaled method, minimised by calculus
+        x = np.linalg.solve(problem.P + rho * A.T @ A, -problem.q - A.T @ (lam + rho * (B @ z - c)))
+        z = np.linalg.solve(problem.M + rho * B.T @ B, -problem.l - B.T @ (lam + rho * (A @ x - c)))
+        lam = lam + rho * (A @ x + B @ z - c)
+        assert_allclose(history["x"][k], x, atol=1e-10)
+        assert_allclose(history["z"][k + 1], z, atol=1e-10)
+        assert_allclose(rho * history["u"][k + 1], lam, atol=1e-10)
+
+
+def test_u_is_the_running_sum_of_the_residuals():
+    problem = Quadratic(np.random.default_rng(2))
+    u0 = np.arange(5.0)
+    run = problem.run(u0=u0, max_iter=5000, keep_iterates=True)
+    h = run.history
+    r = h["x"] @ problem.A.T + h["z"][1:] @ problem.B.T - problem.c
+    assert_allclose(h["u"][1:], u0 + np.cumsum(r, axis=0), atol=1e-10)
+    assert_allclose(h["primal_residual"], np.linalg.norm(r, axis=1), atol=1e-13)
+
+
+@pytest.mark.parametrize("relaxation", [0.5, 1.0, 1.6, 1.9])
+def test_dual_residual_is_the_defect_of_stationarity(relaxation):
+    """grad f(x^k) + A'lambda^k = s^k, and grad g(z^k) + B'lambda^k = 0, also with over-relaxation."""
+    problem = Quadratic(np.random.default_rng(3))
+    h = run_steps(
+        8,
+        problem.x_update,
+        problem.z_update,
+        problem.A,
+        problem.B,
+        problem.c,
+        rho=2,
+        relaxation=relaxation,
+        keep_iterates=True,
+    ).history
+    lam = 2 * h["u"][1:]
+    s = h["x"] @ problem.P + problem.q + lam @ problem.A
+    assert_allclose(np.linalg.norm(s, axis=1), h["dual_residual"], rtol=1e-8, atol=1e-12)
+    assert_allclose(h["z"][1:] @ problem.M + problem.l + lam @ problem.B, 0, atol=1e-10)
+
+
+def kinds(M):
+    return {
+        "dense": M,
+        "list": M.tolist(),
+        "csr": sparse.csr_array(M),
+        "coo_matrix": sparse.coo_matrix(M),
+        "operator": aslinearoperator(M),
+    }
+
+
+@pytest.mark.parametrize("kind", ["list", "csr", "coo_matrix", "operator"])
+def test_every_kind_of_matrix_gives_the_same_iterates(kind):
+    problem = Quadratic(np.random.default_rng(4))
+    dense = problem.run(max_iter=3000)
+    other = problem.run(A=kinds(problem.A)[kind], B=kinds(problem.B)[kind], max_iter=3000)
+    assert other.n_iter == dense.n_iter
+    assert_allclose(other.x, dense.x, atol=1e-10)
+    assert_allclose(other.history["dual_residual"], dense.history["dual_residual"], atol=1e-9)
+
+
+def test_a_number_is_a_multiple_of_the_identity():
+    b = np.array([3.0, 0.4, -2.0])
+    updates = (lambda v, rho: (b + rho * v) / (1 + rho), lambda v, rho: soft_threshold(-v, 1 / rho))
+    number = admm(*updates, 1, -1, np.zeros(3))
+    matrix = admm(*updates, np.eye(3), -np.eye(3), 0)
+    assert number.n_iter == matrix.n_iter
+    assert_array_equal(number.x, matrix.x)
+    assert_allclose(number.z, [2, 0, -1], atol=1e-7)  # S_1(b)
+    assert number.z[1] == 0
+
+
+# ---------------------------------------------------------------- convergence
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("rho", [0.3, 1.0, 10.0])
+def test_theorem_16_1(seed, rho):
+    problem = Quadratic(np.random.default_rng(seed))
+    run = problem.run(rho=rho, tol_abs=1e-11, tol_rel=1e-11, max_iter=60_000)
+    assert run.converged
+    assert run.status == "converged"
+    assert run.history["primal_residual"][-1] <= 1e-9
+    assert_allclose(run.objective, problem.value, atol=1e-7)
+    assert_allclose(run.x, problem.x, atol=1e-6)
+    assert_allclose(run.z, problem.z, atol=1e-6)
+    assert_allclose(run.rho * run.u, problem.lambda_, atol=1e-5)
+
+
+@pytest.mark.parametrize("options", [{"relaxation": 1.7}, {"relaxation": 0.6}, {"adaptive": True}])
+def test_variants_find_the_same_solution(options):
+    problem = Quadratic(np.random.default_rng(5))
+    run = problem.run(rho=50, tol_abs=1e-11, tol_rel=1e-11, max_iter=60_000, **options)
+    assert run.converged
+    assert_allclose(run.x, problem.x, atol=1e-6)
+    assert_allclose(run.rho * run.u, problem.lambda_, atol=1e-5)
+
+
+def test_adaptive_rho_repairs_a_bad_rho():
+    fixed = admm(**EXAMPLE, rho=1000, max_iter=100_000)
+    balanced = admm(**EXAMPLE, rho=1000, adaptive=True)
+    assert balanced.converged
+    assert balanced.n_iter < fixed.n_iter / 20
+    assert balanced.history["rho"][0] == 1000
+    assert balanced.rho < 100
+
+
+def test_adaptive_rho_follows_the_rule_and_then_stays():
+    h = admm(
+        **EXAMPLE, **FOREVER, rho=1000, adaptive=True, tau_decr=3, mu=5, adapt_steps=4,
+        callback=lambda step: step.k == 12,
+    ).history  # fmt: skip
+    rho, r, s = h["rho"], h["primal_residual"], h["dual_residual"]
+    assert len(np.unique(rho)) > 1
+    for k in range(11):
+        factor = 2 if r[k] > 5 * s[k] else 1 / 3 if s[k] > 5 * r[k] else 1
+        assert_allclose(rho[k + 1], rho[k] * (factor if k < 4 else 1), rtol=1e-14)
+
+
+def test_rescaling_keeps_lambda():
+    """With rho u = lambda kept, the first step after a change is the step of a fresh run with that rho."""
+    run = run_steps(2, **EXAMPLE, rho=1000, adaptive=True, keep_iterates=True)
+    h = run.history
+    assert h["rho"][1] == 500
+    fresh = run_steps(1, **EXAMPLE, rho=500, z0=h["z"][1], u0=2 * h["u"][1])
+    assert_allclose(
+        [run.x[0], run.z[0], run.u[0]], [fresh.x[0], fresh.z[0], fresh.u[0]], rtol=1e-14
+    )
+
+
+# ---------------------------------------------------------------- the proof's inequalities
+
+
+def slack_of(problem, rho, seed, steps=40):
+    rng = np.random.default_rng(seed)
+    run = run_steps(
+        steps,
+        problem.x_update,
+        problem.z_update,
+        problem.A,
+        problem.B,
+        problem.c,
+        rho=rho,
+        z0=5 * rng.standard_normal(4),
+        u0=5 * rng.standard_normal(5),
+        objective=problem.objective,
+        keep_iterates=True,
+    )
+    return convergence_inequalities(run.history, problem.A, problem.B, problem.c, **problem.star)
+
+
+def test_inequalities_on_random_instances():
+    first_fails = printed_fails = 0
+    for seed in range(25):
+        problem = Quadratic(np.random.default_rng(seed), curved=seed % 2 == 0)
+        for rho in (0.3, 1.0, 10.0):
+            slack = slack_of(problem, rho, seed)
+            for name in ("A1 from any start", "A2", "A3", "s"):
+                scale = 1 + np.abs(slack[name]).max()
+                assert slack[name].min() >= -1e-11 * scale, (name, seed, rho)
+            assert slack["A1"][1:].min() >= -1e-11 * (1 + slack["A1"].max())
+            first_fails += slack["A1"][0] < -1e-6
+            printed_fails += slack["s as printed"].min() < -1e-6
+    assert first_fails > 5  # (A1) is not true at k = 0
+    assert printed_fails > 40  # nor is (s_1) with z* in it
+
+
+def test_A1_counterexample_of_the_first_step():
+    """Exact: V^0 = 101, V^1 = 5/9, excess 124/9; then -20/81 and -20/729."""
+    run = run_steps(3, **EXAMPLE, z0=[0.5], u0=[-11.0], keep_iterates=True)
+    assert_allclose(lyapunov(run.history, -1, [-0.5], [-1.0])[:2], [101, 5 / 9], rtol=1e-14)
+    slack = convergence_inequalities(run.history, 2, -1, 0, **EXAMPLE_STAR)
+    assert_allclose(slack["A1"], [-124 / 9, 20 / 81, 20 / 729], rtol=1e-12)
+    assert_allclose([slack["A2"][0], slack["A3"][0]], 1 / 9, rtol=1e-12)
+
+
+def test_s1_with_z_star_fails_exactly():
+    run = run_steps(2, **EXAMPLE, rho=10, keep_iterates=True)
+    slack = convergence_inequalities(run.history, 2, -1, 0, **EXAMPLE_STAR)
+    assert_allclose(slack["s as printed"][1], -6575 / 5184, rtol=1e-12)
+    assert slack["s"].min() >= 0
+
+
+def test_lyapunov_never_increases():
+    problem = Quadratic(np.random.default_rng(9), curved=False)
+    run = problem.run(max_iter=60_000, keep_iterates=True)
+    V = lyapunov(run.history, problem.B, problem.z, problem.lambda_)
+    assert V.shape == (run.n_iter + 1,)
+    assert np.diff(V).max() <= 1e-12 * V[0]
+    assert V[-1] < 1e-8 * V[0]
+
+
+# ---------------------------------------------------------------- the loop itself
+
+
+def test_callback_sees_each_step_and_can_stop():
+    seen = []
+    run = admm(**EXAMPLE, callback=lambda step: seen.append(step) or step.k == 3)
+    assert [step.k for step in seen] == [1, 2, 3]
+    assert run.status == "stopped by callback"
+    assert not run.converged
+    assert_array_equal([s.primal_residual for s in seen], run.history["primal_residual"])
+    assert_array_equal(seen[-1].z, run.z)
+
+
+def test_warm_start_at_the_solution_stops_at_once():
+    run = admm(**EXAMPLE, z0=[-0.5], u0=[-1.0])
+    assert run.n_iter == 1
+    assert_allclose(run.x, [-0.25])
+
+
+def test_divergence_is_reported_with_the_last_finite_iterate():
+    with pytest.warns(ConvergenceWarning, match=r"diverged: step \d+ gave NaN or infinite"):
+        run = admm(lambda v, rho: -1e10 * v + 1, lambda v, rho: 1e10 * v, 1, -1, 0, max_iter=500)
+    assert run.status == "diverged"
+    assert not run.converged
+    assert np.isfinite([run.x[0], run.z[0], run.u[0]]).all()
+    assert run.n_iter == len(run.history["primal_residual"]) < 500
+
+
+def test_history_and_progress(capsys):
+    run = admm(**EXAMPLE, progress=True)
+    for name in ("primal_residual", "dual_residual", "objective", "rho"):
+        assert run.history[name].shape == (run.n_iter,)
+    assert "x" not in run.history
+    assert run.objective == run.history["objective"][-1]
+    assert np.isnan(admm(**{**EXAMPLE, "objective": None}).objective)
+
+
+def test_inputs_are_not_modified_and_iterates_not_shared():
+    z0, u0, c = np.ones(2), 3 * np.ones(2), np.zeros(2)
+    buffer = np.zeros(2)
+
+    def x_update(v, rho):
+        buffer[:] = (v + 1) / 2  # an update that reuses its memory
+        return buffer
+
+    run = admm(x_update, lambda v, rho: -v / 2, 1, -1, c, z0=z0, u0=u0, keep_iterates=True)
+    assert_array_equal([z0, u0, c], [[1, 1], [3, 3], [0, 0]])
+    assert np.ptp(run.history["x"], axis=0).min() > 0
+
+
+IDENTITY = {"x_update": lambda v, rho: v, "z_update": lambda v, rho: -v}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"A": np.ones((3, 2)), "B": np.ones((4, 2)), "c": 0},
+            r"same number of rows.*\(3, 2\).*\(4, 2\)",
+        ),
+        ({"A": np.ones((3, 2)), "B": -1, "c": np.zeros(4)}, "c must have length 3, got length 4"),
+        ({"A": 1, "B": -1, "c": np.zeros(4), "z0": np.zeros(3)}, "z0 must have length 4"),
+        ({"A": 1, "B": -1, "c": np.zeros(4), "u0": np.zeros(3)}, "u0 must have length 4"),
+        (
+            {"A": np.ones((3, 2)), "B": -1, "c": 0},
+            r"x_update must return a vector of length 2 \(A has",
+        ),
+        (
+            {"A": -1, "B": np.ones((3, 2)), "c": 0},
+            r"z_update must return a vector of length 2 \(B has",
+        ),
+        ({"A": 1, "B": -1, "c": np.nan}, "c must be a finite number"),
+        ({"A": [[1, np.inf]], "B": -1, "c": 0}, "A must be finite"),
+        ({"A": 1, "B": -1, "c": 0, "rho": 0}, "rho must be a finite number > 0"),
+        (
+            {"A": 1, "B": -1, "c": 0, "relaxation": 2},
+            "relaxation must be a finite number > 0 and < 2",
+        ),
+        ({"A": 1, "B": -1, "c": 0, "mu": 1}, "mu must be a finite number > 1"),
+        ({"A": 1, "B": -1, "c": 0, "max_iter": 0}, "max_iter must be an integer >= 1"),
+    ],
+)
+def test_bad_input(options, message):
+    with pytest.raises(ValueError, match=message):
+        admm(**IDENTITY, **options)
+
+
+def test_the_proof_needs_iterates_and_a_constant_rho():
+    with pytest.raises(ValueError, match="keep_iterates=True"):
+        lyapunov(admm(**EXAMPLE).history, -1, [-0.5], [-1.0])
+    changed = admm(**EXAMPLE, rho=1000, adaptive=True, keep_iterates=True)
+    with pytest.raises(ValueError, match="rho changed"):
+        lyapunov(changed.history, -1, [-0.5], [-1.0])
+    silent = admm(**{**EXAMPLE, "objective": None}, keep_iterates=True)
+    with pytest.raises(ValueError, match="no objective"):
+        convergence_inequalities(silent.history, 2, -1, 0, **EXAMPLE_STAR)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.floats(0.1, 10),
+    st.floats(-5, 5),
+    st.floats(-5, 5),
+    st.floats(0.2, 1.9),
+)
+def test_example_16_4_converges_from_anywhere(rho, z0, u0, relaxation):
+    run = admm(**EXAMPLE, rho=rho, z0=[z0], u0=[u0], relaxation=relaxation, max_iter=100_000)
+    assert run.converged
+    assert_allclose([run.x[0], run.z[0], rho * run.u[0]], [-0.25, -0.5, -1], atol=1e-5)
