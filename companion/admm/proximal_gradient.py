@@ -492,7 +492,7 @@ def _iterate(
         history["step"].append(step)
         if objective is not None:
             history["objective"].append(float(objective(x)))
-        stop = callback is not None and callback(k + 1, x) is True
+        stop = callback is not None and bool(callback(k + 1, x))
         if residual <= tol * max(1.0, scale):
             status = "converged"
             break
