@@ -437,7 +437,7 @@ def lasso_path(
     Notes
     -----
     Source: Section 19.5, Example 19.3. Between the values of tau where a weight becomes zero or stops to be zero, the
-    solution of the lasso is an affine function of tau, by the text's (**_4).
+    solution of the lasso is an affine function of tau, by the text's ``(**_4)``.
 
     Examples
     --------
