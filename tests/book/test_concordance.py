@@ -112,6 +112,7 @@ def test_numbers_agree_with_labels() -> None:
         "Example": "ex",
         "Figure": "fig",
         "Theorem": "thm",
+        "Proposition": "prop",
         "Definition": "def",
         "Problem": "prob",
     }
