@@ -25,6 +25,25 @@ ITEMS = [
 # How many items of each kind the sources number, by chapter.
 NUMBERED = {
     ("text", 16): {"Definition": 1, "Theorem": 1, "Example": 12, "Figure": 6, "Problem": 7},
+    ("text", 17): {
+        "Definition": 4,
+        "Proposition": 7,
+        "Theorem": 1,
+        "Corollary": 1,
+        "Example": 7,
+        "Figure": 1,
+        "Problem": 5,
+    },
+    ("text", "A"): {"Definition": 4, "Proposition": 7, "Theorem": 1, "Figure": 2, "Problem": 2},
+    ("text", 17): {
+        "Definition": 4,
+        "Proposition": 7,
+        "Theorem": 1,
+        "Corollary": 1,
+        "Example": 7,
+        "Figure": 1,
+        "Problem": 5,
+    },
 }
 
 LABEL = re.compile(
@@ -93,7 +112,7 @@ def test_tests_exist(item: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("chapter", "kinds"), NUMBERED.items())
 def test_every_numbered_item_is_listed_once_and_in_order(
-    chapter: tuple[str, int], kinds: dict[str, int]
+    chapter: tuple[str, int | str], kinds: dict[str, int]
 ) -> None:
     names = [
         item["item"]
@@ -103,7 +122,9 @@ def test_every_numbered_item_is_listed_once_and_in_order(
     ]
     for kind, count in kinds.items():
         expected = [f"{kind} {chapter[1]}.{i}" for i in range(1, count + 1)]
-        assert [name for name in names if re.fullmatch(rf"{kind} [\d.]+", name)] == expected
+        assert [
+            name for name in names if re.fullmatch(rf"{kind} {chapter[1]}\.\d+", name)
+        ] == expected
     assert len(names) == len(set(names))
 
 
@@ -113,15 +134,16 @@ def test_numbers_agree_with_labels() -> None:
         "Figure": "fig",
         "Theorem": "thm",
         "Proposition": "prop",
+        "Corollary": "cor",
         "Definition": "def",
         "Problem": "prob",
     }
     for chapter in CHAPTERS:
         for item in chapter["items"]:
-            match = re.fullmatch(r"(\w+) (\d+)\.(\d+)", item["item"])
+            match = re.fullmatch(r"(\w+) (\w+)\.(\d+)", item["item"])
             if match and chapter["source"] == "text":
                 kind, number, index = match.groups()
-                assert item["at"].endswith(f"#{prefixes[kind]}-{number}-{index}"), item
+                assert item["at"].endswith(f"#{prefixes[kind]}-{number.lower()}-{index}"), item
 
 
 @pytest.mark.parametrize(
