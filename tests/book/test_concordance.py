@@ -35,15 +35,6 @@ NUMBERED = {
         "Problem": 5,
     },
     ("text", "A"): {"Definition": 4, "Proposition": 7, "Theorem": 1, "Figure": 2, "Problem": 2},
-    ("text", 17): {
-        "Definition": 4,
-        "Proposition": 7,
-        "Theorem": 1,
-        "Corollary": 1,
-        "Example": 7,
-        "Figure": 1,
-        "Problem": 5,
-    },
 }
 
 LABEL = re.compile(
