@@ -28,6 +28,10 @@ __all__ = ["DegenerateSolutionWarning", "Dual", "SupportVectorMachine"]
 
 KernelLike = str | Kernel | Callable
 
+_NEARLY_ZERO = 1e-12  # below this part of its terms, a linear program decides whether a'Pa is 0
+# Where the optimal value is nearly 0, a gap is compared with this part of the terms that cancel in it.
+_FLOOR = 1e-5
+
 
 class DegenerateSolutionWarning(UserWarning):
     """The optimum is w = 0: the program says nothing about a separating hyperplane."""
@@ -120,9 +124,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         estimator
             Itself.
         """
-        X, s = self._read(X, y)
-        self._fit_points(make_points(X, s, self.kernel_))
-        return self
+        return self._fit(X, y)
 
     def fit_uv(self, u: Any, v: Any) -> Self:
         """Fit to the text's blue points u (label +1) and red points v (label -1).
@@ -146,7 +148,12 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"u and v must have the same number of columns, got shapes {u.shape} and {v.shape}"
             )
-        return self.fit(np.vstack([u, v]), np.repeat([1, -1], [len(u), len(v)]))
+        return self._fit(np.vstack([u, v]), np.repeat([1, -1], [len(u), len(v)]))
+
+    def _fit(self, X: Any, y: Any) -> Self:
+        X, s = self._read(X, y)
+        self._fit_points(make_points(X, s, self.kernel_))
+        return self
 
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Validate the data; return the points and their signs."""
@@ -177,13 +184,17 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         margin = g - dual.ridge * a - (0.0 if dual.penalize_b else s * slab.b)  # s_i f(x_i)
         quadratic = float(a @ (g - dual.ridge * a)) - (slab.b**2 if dual.penalize_b else 0.0)
         normal = points.normal(a, quadratic, dual.penalize_b)
-        if self._homogeneous and self._vanishes(normal, slab, a, dual):
+        if self._homogeneous and (
+            (normal.norm == 0.0 and not dual.penalize_b)
+            or (_nearly_vanishes(a, g, dual) and self._is_below_range(points))
+        ):
             self._store_degenerate(points, a, dual, result.certificate)
             return
         slack = dual.ridge * a if self._squared else np.maximum(slab.eta - margin, 0.0)
         self._certify(
             self._terms(normal.norm, slab.b, slab.eta, slack, dual),
             self._dual_value(float(a @ g), float(dual.q @ a)),
+            0.0 if dual.q.any() else _FLOOR * _reach(a, dual) ** 2,
             result.certificate,
         )
         size = float(np.abs(g).max()) + abs(slab.b) + slab.eta
@@ -191,11 +202,6 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             slack = np.where((a >= dual.upper) & (slack > 1e-9 * size), slack, 0.0)
         self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, self._squared)
         self._store(points, a, slack, normal, slab, dual.upper)
-
-    @staticmethod
-    def _vanishes(normal: Normal, slab: Slab, a: np.ndarray, dual: Dual) -> bool:
-        """Return whether w, and b where it is penalized, are zero up to rounding."""
-        return normal.norm == 0.0 and not (dual.penalize_b and abs(slab.b) > 1e-12 * float(a.sum()))
 
     def _solve(self, points: Points, dual: Dual) -> Any:
         psd = points.Phi is not None or points.kernel.positive_definite is True
@@ -222,10 +228,12 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         """Return the factor that takes sum s_i a_i phi(x_i) to w: 1 but for (SVM_s1)."""
         return 1.0
 
-    def _certify(self, terms: tuple[float, ...], dual_value: float, of_dual: Certificate) -> None:
+    def _certify(
+        self, terms: tuple[float, ...], dual_value: float, floor: float, of_dual: Certificate
+    ) -> None:
         """Certify by the gap of primal and dual program, beside the residuals of the dual one."""
         self.objective_, self.dual_objective_ = float(sum(terms)), dual_value
-        gap, size = abs(self.objective_ - dual_value), sum(abs(term) for term in terms)
+        gap, size = abs(self.objective_ - dual_value), max(sum(map(abs, terms)), floor)
         self.certificate_ = Certificate(
             of_dual.primal_residual,
             of_dual.dual_residual,
@@ -279,7 +287,11 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         self.degenerate_ = True
         self.objective_ = self.dual_objective_ = 0.0
         self.certificate_ = certificate
-        warnings.warn(self._degenerate_message(points), DegenerateSolutionWarning, stacklevel=4)
+        warnings.warn(self._degenerate_message(points), DegenerateSolutionWarning, stacklevel=5)
+
+    def _is_below_range(self, points: Points) -> bool:
+        """Return whether w = 0 is the optimum, by the linear program of `nu_min`."""
+        raise NotImplementedError
 
     def _delta_of_nothing(self) -> float:
         return float("nan")
@@ -326,7 +338,8 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (k,)
         """
-        return self.classes_[(self.decision_function(X) >= 0.0).astype(int)]
+        blue = self.decision_function(X) >= 0.0
+        return self.classes_[blue.astype(int)]
 
     @property
     def intercept_(self) -> float:
@@ -340,6 +353,16 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             raise AttributeError("coef_ exists for the linear kernel only; see w_ and dual_coef_")
         weights: Any = self.w_
         return weights[None, :]
+
+
+def _reach(a: np.ndarray, dual: Dual) -> float:
+    """Return what the terms of a'Pa add up to without cancellation, as a length."""
+    return float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
+
+
+def _nearly_vanishes(a: np.ndarray, g: np.ndarray, dual: Dual) -> bool:
+    """Return whether a'Pa is so small that it may be zero but for rounding."""
+    return float(a @ g) <= _NEARLY_ZERO * _reach(a, dual) ** 2
 
 
 def _count(mask: np.ndarray) -> int:

@@ -21,7 +21,7 @@ from companion.kernels import Kernel
 __all__ = ["Normal", "Points", "make_points"]
 
 _MANY_FEATURES = 100  # explicit features are worth having up to this number, or up to one per point
-_ZERO_FEATURES = 1e-9  # |w| is zero up to rounding below this part of sum a_i |phi(x_i)|
+_ZERO_FEATURES = 1e-13  # |w| is zero up to rounding below this part of sum a_i |phi(x_i)|
 _ZERO_GRAM = 1e-7  # the same when only inner products are known: |w|^2 has the rounding of |phi|^2
 
 

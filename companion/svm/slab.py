@@ -163,7 +163,8 @@ def slab_unit(s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab
 
 def slab_eta(s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
     r"""Return the slab when :math:`b = -\sum_i s_i a_i` is part of the matrix: (SVM_s3), (SVM_s5)."""
-    b = float(-(s @ a)) + 0.0
+    b = float(-(s @ a))
+    b = b if abs(b) > _ROUNDING * float(a.sum()) else 0.0
     interval = multiplier_interval(g, a <= 0.0, a >= upper)
     low, high = interval
     return Slab(b, _middle(interval), (b, b), interval, (b + low, b + high), (b - high, b - low))

@@ -64,9 +64,15 @@ class _NuMachine(SupportVectorMachine):
         self.K_, self.Km_ = K, points.n * K * nu
         return K, self.Km_
 
+    def _is_below_range(self, points: Points) -> bool:
+        return self.nu <= nu_min_of(points) * (1.0 + _EQUAL)
+
     def _degenerate_message(self, points: Points) -> str:
+        smallest = nu_min_of(points)
+        if self.nu > smallest * (1.0 + _EQUAL):
+            return f"for nu = {self.nu:g} the optimum has w = 0 up to rounding; raise nu"
         return (
-            f"nu = {self.nu:g} is at most nu_min = {nu_min_of(points):.6g}: the optimum is w = 0, eta = 0, and "
+            f"nu = {self.nu:g} is at most nu_min = {smallest:.6g}: the optimum is w = 0, eta = 0, and "
             "no hyperplane is found; raise nu"
         )
 
@@ -175,8 +181,14 @@ class SVMs1(SupportVectorMachine):
         self.gamma_ = 0.0
         return 0.0
 
+    def _is_below_range(self, points: Points) -> bool:
+        return points.n * self.K_ * nu_min_of(points) >= 1.0 - _EQUAL
+
     def _degenerate_message(self, points: Points) -> str:
-        largest = 1.0 / (points.n * nu_min_of(points))
+        smallest = nu_min_of(points)
+        if points.n * self.K_ * smallest < 1.0 - _EQUAL:
+            return f"for K = {self.K_:g} the optimum has w = 0 up to rounding; lower K"
+        largest = 1.0 / (points.n * smallest)
         return (
             f"K = {self.K_:g} is at least {largest:.6g}: the optimal value of (SVM_s1) is 0, and w is not "
             "determined; lower K"

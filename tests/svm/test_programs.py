@@ -1,0 +1,526 @@
+"""The programs of chapter 18: primal against dual, exact values, the text's printed counts."""
+
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from companion.admm import qsolve1
+from companion.datasets import (
+    nine_points,
+    sixty_points,
+    text_uv14,
+    text_uv16,
+    xor,
+    zm_eighteen,
+    zm_fourteen,
+    zm_six,
+)
+from companion.kernels import Gaussian, Polynomial
+from companion.svm import (
+    HardMarginSVC,
+    SVMs1,
+    SVMs2,
+    SVMs2l,
+    SVMs2prime,
+    SVMs3,
+    SVMs4,
+    SVMs5,
+    nu_max,
+    nu_min,
+)
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+# --- the primal programs, by an independent convex solver -----------------------------------------
+
+
+def primal(machine, Phi, s):
+    """Solve the primal program of a machine for explicit features; return value, w, b, eta."""
+    n, N = Phi.shape
+    w, b, eta, slack = cp.Variable(N), cp.Variable(), cp.Variable(), cp.Variable(n)
+    K = 1 / n if getattr(machine, "K", None) is None else machine.K
+    name = type(machine).__name__
+    constraints = [cp.multiply(s, Phi @ w - b) >= eta - slack]
+    if name == "SVMs1":
+        objective = -eta + K * cp.sum(slack)
+        constraints += [slack >= 0, cp.sum_squares(w) <= 1]
+    elif name in ("SVMs2", "HardMarginSVC", "SVMs2l"):
+        hard = name == "HardMarginSVC"
+        objective = cp.sum(slack) if name == "SVMs2l" else cp.sum_squares(w) / 2
+        if name == "SVMs2":
+            objective += K * cp.sum(slack)
+        constraints += [eta == 1, slack == 0 if hard else slack >= 0]
+    else:
+        loss = cp.sum_squares(slack) if name in ("SVMs4", "SVMs5") else cp.sum(slack)
+        objective = cp.sum_squares(w) / 2 - n * K * machine.nu * eta + K * loss
+        constraints += [slack >= 0, eta >= 0]
+        if name in ("SVMs3", "SVMs5"):
+            objective += cp.square(b) / 2
+    problem = cp.Problem(cp.Minimize(objective), constraints)
+    tight = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # "Solution may be inaccurate": 1e-12 is a lot
+        problem.solve(solver=cp.CLARABEL, **tight)
+    return problem.value, w.value, float(b.value), float(eta.value)
+
+
+def features(kernel, X):
+    """Return features of the points from the Gram matrix alone."""
+    values, V = np.linalg.eigh(kernel(X))
+    return V * np.sqrt(np.where(values > 1e-11 * values[-1], values, 0.0))
+
+
+def random_classes(seed):
+    """Return two classes of different sizes that overlap."""
+    rng = np.random.default_rng(seed)
+    p, q = rng.integers(7, 13, size=2)
+    d = int(rng.integers(2, 5))
+    u, v = rng.standard_normal((p, d)) + 0.5, rng.standard_normal((q, d)) - 0.5
+    return u, v
+
+
+KERNELS = {
+    "linear": "linear",
+    "quadratic": Polynomial(2, R=1.0),
+    "gaussian": Gaussian(1.5),
+}
+
+
+def machines(kernel, u, v, seed):
+    """Return the six soft margin machines with a nu for which w is not 0."""
+    rng = np.random.default_rng(seed)
+    lowest, highest = max(nu_min(u, v, kernel), 0.3), nu_max(len(u), len(v))
+    nu = float(lowest + rng.uniform(0.1, 0.9) * (highest - lowest))
+    K = float(np.exp(rng.uniform(-2.0, 1.0)))
+    return [
+        SVMs1(K=1.0 / ((len(u) + len(v)) * nu), kernel=kernel),
+        SVMs2(K=K, kernel=kernel),
+        SVMs2prime(nu, kernel=kernel),
+        SVMs3(nu, K=K, kernel=kernel),
+        SVMs4(nu, K=K, kernel=kernel),
+        SVMs5(nu, K=K, kernel=kernel),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("name", KERNELS)
+def test_primal_equals_dual(name, seed):
+    u, v = random_classes(seed)
+    X, s = np.vstack([u, v]), np.repeat([1.0, -1.0], [len(u), len(v)])
+    kernel = KERNELS[name]
+    Phi = X if kernel == "linear" else features(kernel, X)
+    for machine in machines(kernel, u, v, seed):
+        machine.fit_uv(u, v)
+        label = repr(machine)
+        value, w, b, eta = primal(machine, Phi, s)
+        size = 0.5 * machine.norm_**2 + abs(machine.eta_) * getattr(machine, "Km_", 1.0)
+        assert machine.objective_ == pytest.approx(value, abs=1e-8 * max(size, abs(value))), label
+        assert machine.certificate_.ok, label
+        f = machine.decision_function(X)
+        near = 3e-4 * np.abs(f).max()
+        assert_allclose(f + machine.b_, Phi @ w, atol=near, err_msg=label)
+        assert machine.b_interval_[0] - near <= b <= machine.b_interval_[1] + near, label
+        assert machine.eta_interval_[0] - near <= eta <= machine.eta_interval_[1] + near, label
+        check_optimality(machine, X, s)
+
+
+def check_optimality(machine, X, s):
+    """Check the KKT conditions of the program on the fitted attributes."""
+    blue, K, eta = s > 0, machine.K_, machine.eta_
+    a, slack = np.empty(len(s)), np.empty(len(s))
+    a[blue], a[~blue] = machine.lambda_, machine.mu_
+    slack[blue], slack[~blue] = machine.epsilon_, machine.xi_
+    margin = s * machine.decision_function(X)
+    tight = 1e-7 * max(np.abs(margin).max(), eta)
+    assert (margin >= eta - slack - tight).all()
+    assert (a >= 0).all()
+    assert (slack >= 0).all()
+    if isinstance(machine, (SVMs4, SVMs5)):
+        assert_allclose(slack, a / (2 * K), atol=tight)
+    else:
+        assert (a <= K).all()
+        assert (slack[a < K] == 0.0).all()
+    active = a > 0
+    assert_allclose(margin[active], (eta - slack)[active], atol=tight)
+
+
+def test_hard_margin_primal_equals_dual():
+    for seed, kernel in ((3, Gaussian(1.0)), (4, Gaussian(0.7)), (5, Polynomial(3, R=1.0))):
+        u, v = random_classes(seed)
+        X, s = np.vstack([u, v]), np.repeat([1.0, -1.0], [len(u), len(v)])
+        machine = HardMarginSVC(kernel=kernel).fit_uv(u, v)
+        value, w, b, _ = primal(machine, features(kernel, X), s)
+        assert machine.objective_ == pytest.approx(value, rel=1e-8)
+        assert machine.certificate_.ok
+        f = machine.decision_function(X)
+        assert (s * f).min() == pytest.approx(1.0, abs=1e-7)
+        assert_allclose(f, features(kernel, X) @ w - b, atol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", ["linear", Polynomial(2, R=1.0)])
+def test_linear_program_equals_primal(kernel):
+    for seed in (0, 6):
+        u, v = random_classes(seed)
+        X, s = np.vstack([u, v]), np.repeat([1.0, -1.0], [len(u), len(v)])
+        machine = SVMs2l(kernel=kernel).fit_uv(u, v)
+        Phi = X if kernel == "linear" else features(kernel, X)
+        value = primal(machine, Phi, s)[0]
+        assert machine.objective_ == pytest.approx(value, abs=1e-8 * len(s))
+        assert machine.certificate_.ok, machine.certificate_
+        margin = s * machine.decision_function(X)
+        assert np.maximum(1 - margin, 0).sum() == pytest.approx(value, abs=1e-7)
+
+
+# --- exact values ---------------------------------------------------------------------------------
+
+R10 = np.sqrt(10.0)
+# machine, w, b, eta, value, lambda, mu on the nine points
+EXACT = [
+    (
+        SVMs1(1 / 5), (3 * R10 / 10, R10 / 10), R10 / 20, 13 * R10 / 20, -19 * R10 / 100,
+        (17 / 100, 0, 13 / 100, 1 / 5), (0, 0, 1 / 10, 1 / 5, 1 / 5),
+    ),
+    (
+        SVMs2(1 / 10), (4 / 11, 2 / 11), 1 / 11, 1, 281 / 605,
+        (1 / 10, 0, 89 / 1210, 1 / 10), (2 / 121, 0, 69 / 1210, 1 / 10, 1 / 10),
+    ),
+    (
+        SVMs2(1 / 2), (10 / 19, 2 / 19), 3 / 19, 1, 679 / 361,
+        (9 / 722, 0, 1 / 2, 1 / 2), (0, 0, 17 / 722, 1 / 2, 353 / 722),
+    ),
+    (
+        SVMs2(1.0), (10 / 17, 2 / 17), 1 / 17, 1, 1038 / 289,
+        (0, 0, 256 / 289, 1), (0, 0, 20 / 289, 1, 236 / 289),
+    ),
+    (
+        SVMs2(10.0), (10 / 17, 2 / 17), 1 / 17, 1, 9912 / 289,
+        (0, 0, 2092 / 289, 10), (0, 0, 326 / 289, 10, 1766 / 289),
+    ),
+    (
+        SVMs2prime(3 / 5), (29 / 75, 29 / 150), 29 / 300, 319 / 300, -841 / 9000,
+        (1 / 9, 0, 7 / 90, 1 / 9), (2 / 225, 0, 31 / 450, 1 / 9, 1 / 9),
+    ),
+    (
+        SVMs2prime(7 / 10), (28 / 45, 29 / 90), 28 / 45, 199 / 90, -3977 / 16200,
+        (1 / 9, 1 / 60, 1 / 9, 1 / 9), (1 / 9, 0, 1 / 60, 1 / 9, 1 / 9),
+    ),
+    (
+        SVMs2prime(4 / 5), (167 / 195, 334 / 585), 167 / 195, 668 / 195, -27889 / 52650,
+        (1 / 9, 1 / 15, 1 / 9, 1 / 9), (1 / 9, 2 / 117, 29 / 585, 1 / 9, 1 / 9),
+    ),
+    (
+        SVMs2prime(7 / 10, K=1.0), (28 / 5, 29 / 10), 28 / 5, 199 / 10, -3977 / 200,
+        (1, 3 / 20, 1, 1), (1, 0, 3 / 20, 1, 1),
+    ),
+    (
+        SVMs3(3 / 5), (239 / 630, 109 / 630), 22 / 315, 631 / 630, -563 / 6300,
+        (1 / 9, 0, 3 / 70, 1 / 9), (1 / 630, 0, 1 / 9, 1 / 9, 1 / 9),
+    ),
+    (
+        SVMs3(7 / 10), (26 / 45, 13 / 45), 13 / 90, 143 / 90, -1183 / 5400,
+        (1 / 9, 0, 1 / 18, 1 / 9), (1 / 10, 0, 1 / 10, 1 / 9, 1 / 9),
+    ),
+    (
+        SVMs3(4 / 5), (209 / 270, 64 / 135), 47 / 270, 337 / 135, -10379 / 24300,
+        (1 / 9, 0, 49 / 540, 1 / 9), (1 / 9, 23 / 540, 1 / 9, 1 / 9, 1 / 9),
+    ),
+    (
+        SVMs4(1.0), (26973 / 112448, 8271 / 112448), 42849 / 449792, 402921 / 449792, -402921 / 899584,
+        (10939 / 112448, 1269 / 112448, 11419 / 112448, 32597 / 112448),
+        (3089 / 56224, 1011 / 56224, 531 / 7028, 6959 / 28112, 2923 / 28112),
+    ),
+    (
+        SVMs4(1.0, K=1.0), (4113 / 13598, 1899 / 27196), 8829 / 108784, 104823 / 108784, -943407 / 217568,
+        (387 / 523, 0, 12591 / 13598, 19269 / 6799),
+        (11295 / 27196, 0, 20151 / 27196, 68247 / 27196, 22689 / 27196),
+    ),
+    (
+        SVMs4(1.0, K=10.0), (900 / 2849, 12465 / 182336), 16281 / 208384, 202887 / 208384,
+        -9129915 / 208384, (320535 / 45584, 0, 52695 / 5698, 1309185 / 45584),
+        (64755 / 16576, 0, 124155 / 16576, 4666905 / 182336, 39465 / 4928),
+    ),
+    (
+        SVMs5(1.0), (174960 / 719513, 47988 / 719513), 42849 / 719513, 1280907 / 1439026,
+        -1280907 / 2878052,
+        (63421 / 719513, 3213 / 719513, 70309 / 719513, 201389 / 719513),
+        (44377 / 719513, 16161 / 719513, 61929 / 719513, 182345 / 719513, 76369 / 719513),
+    ),
+    (
+        SVMs5(1.0, K=1.0), (35712 / 117679, 8109 / 117679), 8829 / 117679, 226629 / 235358,
+        -2039661 / 470716, (85221 / 117679, 0, 107991 / 117679, 331929 / 117679),
+        (49905 / 117679, 0, 88893 / 117679, 296613 / 117679, 98559 / 117679),
+    ),
+    (
+        SVMs5(1.0, K=10.0), (4647420 / 14706601, 1003950 / 14706601), 162810 / 2100943,
+        4090761 / 4201886, -184084245 / 4201886,
+        (103170870 / 14706601, 0, 135882270 / 14706601, 422174070 / 14706601),
+        (57584070 / 14706601, 0, 110374470 / 14706601, 376587270 / 14706601, 117821070 / 14706601),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", EXACT, ids=lambda case: repr(case[0]))
+def test_rational_optima_of_the_nine_points(case):
+    machine, w, b, eta, value, lambda_, mu = case
+    data = nine_points()
+    machine.fit_uv(data.u, data.v)
+    assert_allclose(machine.w_, w, rtol=1e-11)
+    assert machine.b_ == pytest.approx(b, rel=1e-10)
+    assert machine.eta_ == pytest.approx(eta, rel=1e-11)
+    assert machine.delta_ == pytest.approx(eta / np.hypot(*w), rel=1e-11)
+    assert machine.objective_ == pytest.approx(value, rel=1e-11)
+    assert machine.dual_objective_ == pytest.approx(value, rel=1e-11)
+    assert_allclose(machine.lambda_, lambda_, rtol=1e-10)
+    assert_allclose(machine.mu_, mu, rtol=1e-10)
+    assert_array_equal(machine.lambda_ == 0, np.array(lambda_) == 0)
+    assert_array_equal(machine.mu_ == 0, np.array(mu) == 0)
+    if not isinstance(machine, (SVMs4, SVMs5)):
+        assert machine.p_f_ == np.sum(np.isclose(lambda_, machine.K_, rtol=1e-14))
+        assert machine.q_f_ == np.sum(np.isclose(mu, machine.K_, rtol=1e-14))
+    assert machine.certificate_.ok
+
+
+def test_nine_points_at_the_critical_nu():
+    data = nine_points()
+    machine = SVMs2prime(2 / 3).fit_uv(data.u, data.v)
+    assert_allclose(machine.lambda_ * 9, [1, 0, 1, 1], atol=1e-12)
+    assert_allclose(machine.mu_ * 9, [4 / 5, 0, 1 / 5, 1, 1], atol=1e-12)
+    assert_allclose(machine.w_, [8 / 15, 4 / 15], rtol=1e-12)
+    assert_allclose(machine.blue_interval_, [8 / 5, 12 / 5], rtol=1e-12)
+    assert_allclose(machine.red_interval_, [-4 / 3, -4 / 3], rtol=1e-12)
+    assert machine.b_ == pytest.approx(1 / 3)
+    assert machine.eta_ == pytest.approx(5 / 3)
+    assert SVMs1(1 / 6).fit_uv(data.u, data.v).blue_interval_ == pytest.approx(
+        np.array([8 / 5, 12 / 5]) / np.hypot(8 / 15, 4 / 15)
+    )
+    # every pair of the rectangle is feasible with the same objective
+    margins = np.concatenate([data.u @ machine.w_, -data.v @ machine.w_])
+    values = []
+    for plus in (8 / 5, 2.0, 12 / 5):
+        b, eta = (plus - 4 / 3) / 2, (plus + 4 / 3) / 2
+        slack = np.maximum(eta - margins + b * data.y, 0.0)
+        values.append(machine.norm_**2 / 2 - 2 / 3 * eta + slack.sum() / 9)
+    assert_allclose(values, machine.objective_, rtol=1e-12)
+
+
+def test_range_of_nu():
+    data = nine_points()
+    assert nu_min(data.u, data.v) == pytest.approx(58 / 153, rel=1e-12)
+    sixty = sixty_points()
+    assert nu_min(sixty.u, sixty.v) == pytest.approx(0.3275738366, abs=1e-10)
+    assert nu_max(4, 5) == 8 / 9
+    assert nu_min(data.u, data.v, Gaussian(1.0)) == 0.0
+    corners = xor()
+    assert nu_min(corners.u, corners.v) == 1.0
+    separable = zm_fourteen()
+    assert nu_min(separable.u, separable.v) == 0.0
+
+
+def test_xor_with_the_quadratic_kernel():
+    data, kernel = xor(), Polynomial(2, R=1.0)
+    one = [1 / 8, 1 / 8]
+    hard = HardMarginSVC(kernel=kernel).fit_uv(data.u, data.v)
+    assert_allclose(np.concatenate([hard.lambda_, hard.mu_]), one * 2, rtol=1e-12)
+    assert hard.norm_**2 == pytest.approx(1 / 2)
+    assert hard.b_ == pytest.approx(0.0, abs=1e-15)
+    assert hard.delta_ == pytest.approx(np.sqrt(2))
+    X = np.array([[0.3, -2.0], [1.5, 0.4]])
+    assert_allclose(hard.decision_function(X), X.prod(axis=1), atol=1e-13)
+    assert_allclose(SVMs2(K=1 / 8, kernel=kernel).fit_uv(data.u, data.v).lambda_, one)
+    for machine in (SVMs2prime, SVMs3):
+        fitted = machine(0.5, K=0.25, kernel=kernel).fit_uv(data.u, data.v)
+        assert_allclose(fitted.lambda_, one)
+        assert fitted.eta_ == pytest.approx(1.0)
+    for machine in (SVMs4, SVMs5):
+        fitted = machine(0.25, K=1.0, kernel=kernel).fit_uv(data.u, data.v)
+        assert_allclose(fitted.mu_, [1 / 4, 1 / 4])
+        assert fitted.eta_ == pytest.approx(17 / 8)
+    assert SVMs1(K=0.3, kernel=kernel).fit_uv(data.u, data.v).delta_ == pytest.approx(np.sqrt(2))
+
+
+SIXTY = [
+    (SVMs1(0.03), (0.8422714007, 0.5390536964), 0.4093439007, 9.82593816, (16, 15, 17, 17)),
+    (SVMs2(0.01), (0.1298419251, 0.07511630181), 0.03659118909, 6.666461591, (11, 11, 12, 12)),
+    (SVMs2(1.0), (0.2167182663, 0.1046734483), 0.4116172785, 4.155020878, (9, 9, 11, 10)),
+    (SVMs2(100.0), (0.2167182663, 0.1046734483), 0.4116172785, 4.155020878, (9, 9, 11, 10)),
+    (SVMs2prime(0.37), (0.1613333333, 0.1058333333), 0.03859166667, 6.585477852, (11, 11, 12, 12)),
+    (SVMs2prime(0.51), (1.113681998, 0.6436877603), 0.7642514995, 9.092368936, (15, 14, 16, 16)),
+    (SVMs2prime(0.71), (3.018333333, 1.912166667), 8.546941667, 15.1770081, (21, 21, 22, 22)),
+    (SVMs2prime(0.95), (6.508333333, 5.0875), 18.87645833, 27.57524135, (28, 28, 29, 29)),
+    (SVMs2prime(0.97), (6.823089617, 5.604680757), -6.762169174, 31.19192318, (28, 29, 30, 30)),
+    (SVMs3(0.365), (0.133, 0.0905), 0.001666666667, 6.106058099, (10, 11, 11, 11)),
+    (SVMs3(0.5), (1.010298538, 0.6220924581), 0.03195408484, 9.092650044, (14, 15, 15, 16)),
+    (SVMs3(0.71), (2.814666667, 2.111), 0.05666666667, 14.08389389, (19, 23, 21, 23)),
+    (SVMs3(0.98), (7.056227469, 5.796186849), -0.01333333333, 30.4275564, (28, 29, 30, 29)),
+    (SVMs4(1.0, K=1 / 12000), (0.02179217127, 0.01422154826), 0.05450672666, 28.83533396, (0, 0, 30, 29)),
+    (SVMs4(1.0), (0.09352244733, 0.04243647301), 0.1958387647, 11.63616796, (0, 0, 19, 19)),
+    (SVMs4(1.0, K=190.0), (0.09617023396, 0.04338274216), 0.2013866658, 11.42977045, (0, 0, 19, 19)),
+    (SVMs5(1.0, K=1 / 13000), (0.02000504806, 0.01363416946), 0.0004430094582, 30.34476757, (0, 0, 29, 29)),
+    (SVMs5(1.0), (0.08862589163, 0.04145205573), 0.1046586844, 12.00561256, (0, 0, 18, 20)),
+    (SVMs5(1.0, K=190.0), (0.09616927741, 0.0433825408), 0.2013707143, 11.42984017, (0, 0, 19, 19)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SIXTY, ids=lambda case: repr(case[0]))
+def test_sixty_points_to_ten_digits(case):
+    machine, w, b, delta, counts = case
+    data = sixty_points()
+    machine.fit_uv(data.u, data.v)
+    assert_allclose(machine.w_, w, rtol=1e-9)
+    assert machine.b_ == pytest.approx(b, rel=1e-9)
+    assert machine.delta_ == pytest.approx(delta, rel=1e-9)
+    assert (machine.p_f_, machine.q_f_, machine.p_m_, machine.q_m_) == counts
+
+
+def test_sixty_points_at_critical_values():
+    data = sixty_points()
+    half = SVMs2prime(0.5).fit_uv(data.u, data.v)
+    assert_allclose(half.w_, [1.034961304, 0.5981886435], rtol=1e-9)
+    assert (half.p_f_, half.q_f_, half.p_m_, half.q_m_) == (15, 14, 15, 16)
+    assert_allclose(half.blue_interval_, [10.861397, 11.579223], atol=1e-6)
+    assert_allclose(half.red_interval_, [-10.158762, -10.158762], atol=1e-6)
+    none = SVMs2prime(0.7).fit_uv(data.u, data.v)
+    assert none.support_type1_.size == 0
+    assert_allclose(none.blue_interval_, [50.979167, 60.074167], atol=1e-6)
+    assert_allclose(none.red_interval_, [-43.743333, -41.109167], atol=1e-6)
+    low, high = none.eta_interval_
+    assert none.eta_ == pytest.approx((low + high) / 2)
+    assert none.b_ == pytest.approx(sum(none.b_interval_) / 2)
+    s1 = SVMs1(0.02).fit_uv(data.u, data.v)
+    assert_allclose(s1.w_, [0.80252716, 0.596615586], rtol=1e-8)
+    assert (s1.p_f_, s1.q_f_, s1.p_m_, s1.q_m_) == (25, 24, 25, 26)
+    assert s1.b_interval_[0] < s1.b_interval_[1]
+
+
+# --- the text's own data --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("machine", "counts"),
+    [
+        (SVMs2prime(0.37), (10, 11, 12, 12)),
+        (SVMs2prime(0.5), (15, 14, 15, 16)),
+        (SVMs2prime(0.51), (15, 14, 16, 16)),  # printed: 15, 16, 16, 16
+        (SVMs2prime(0.7), (21, 21, 21, 21)),
+        (SVMs2prime(0.71), (21, 21, 22, 23)),
+        (SVMs2prime(0.95), (28, 28, 29, 29)),
+        (SVMs2prime(0.97), (29, 28, 30, 30)),  # printed: 29, 29, 30, 30, not converged
+        (SVMs3(0.365), (10, 11, 12, 12)),  # printed: 10, 10, 12, 11
+        (SVMs3(0.5), (13, 16, 14, 17)),
+        (SVMs3(0.7), (21, 21, 21, 21)),
+        (SVMs3(0.71), (21, 21, 22, 22)),
+        (SVMs3(0.98), (28, 30, 29, 30)),
+        (SVMs4(1.0, K=190.0), (0, 0, 23, 18)),
+        (SVMs4(1.0, K=1 / 12000), (0, 0, 30, 30)),
+        (SVMs5(1.0, K=190.0), (0, 0, 23, 18)),
+        (SVMs5(1.0, K=1 / 13000), (0, 0, 29, 30)),  # printed: 30, 30
+        (SVMs5(1.0, K=1 / 14000), (0, 0, 30, 30)),
+    ],
+    ids=repr,
+)
+def test_counts_of_the_text(machine, counts):
+    data = text_uv16()
+    machine.fit_uv(data.u, data.v)
+    assert (machine.p_f_, machine.q_f_, machine.p_m_, machine.q_m_) == counts
+    assert machine.certificate_.ok
+    nu, n = machine.nu, 60
+    if isinstance(machine, SVMs2prime):  # Proposition 18.1
+        assert max(machine.p_f_, machine.q_f_) <= nu * n / 2 <= min(machine.p_m_, machine.q_m_)
+    if isinstance(machine, SVMs3):  # Proposition 18.4
+        assert machine.p_f_ + machine.q_f_ <= nu * n + 1e-12 <= machine.p_m_ + machine.q_m_ + 1e-9
+
+
+def test_type_1_support_vectors_of_the_text():
+    data = text_uv16()
+    at_half = SVMs2prime(0.5).fit_uv(data.u, data.v)
+    assert_array_equal(at_half.point_classes_[at_half.support_type1_], ["type 1"] * 2)
+    assert (at_half.support_type1_ >= 30).all()  # both red
+    assert SVMs2prime(0.7).fit_uv(data.u, data.v).support_type1_.size == 0
+    assert SVMs3(0.7).fit_uv(data.u, data.v).support_type1_.size == 0
+    assert 0.363 < nu_min(data.u, data.v) < 0.364
+
+
+def test_the_text_own_routine_takes_7403_steps():
+    """Its multipliers are those of the fast solver, at nu = .365."""
+    data = text_uv16()
+    X, s, n = data.X, data.y, 60
+    machine = SVMs2prime(0.365).fit_uv(data.u, data.v)
+    # variables (lambda, mu, alpha, beta) with lambda + alpha = K, mu + beta = K
+    P = np.zeros((2 * n, 2 * n))
+    P[:n, :n] = s[:, None] * (X @ X.T) * s
+    A = np.zeros((n + 2, 2 * n))
+    A[0, :n], A[1, :n] = s, 1.0
+    A[2:, :n], A[2:, n:] = np.eye(n), np.eye(n)
+    c = np.concatenate([[0.0, 0.365], np.full(n, 1 / n)])
+    result = qsolve1(P, np.zeros(2 * n), A, c, rho=10.0)
+    assert result.n_iter == 7403
+    assert_allclose(result.x[:n], np.concatenate([machine.lambda_, machine.mu_]), atol=1e-8)
+
+
+# --- Zaki and Meira -------------------------------------------------------------------------------
+
+
+def test_zm_hard_margin():
+    data = zm_fourteen()
+    machine = HardMarginSVC().fit_uv(data.u, data.v)
+    assert_allclose(machine.w_, [5 / 6, 1 / 3], rtol=1e-12)
+    assert machine.b_ == pytest.approx(10 / 3, rel=1e-12)
+    assert machine.objective_ == pytest.approx(29 / 72, rel=1e-12)
+    assert machine.lambda_.sum() + machine.mu_.sum() == pytest.approx(29 / 36, rel=1e-12)
+    assert machine.delta_ == pytest.approx(6 / np.sqrt(29), rel=1e-12)
+    on_margin = np.isin(machine.point_classes_, ["type 1", "exceptional"])
+    assert_array_equal(np.flatnonzero(on_margin), [0, 1, 3, 12, 13])
+    limit = SVMs2(K=1e3).fit_uv(data.u, data.v)
+    assert_allclose(limit.w_, machine.w_, rtol=1e-11)
+
+
+def test_zm_hinge_loss():
+    data = zm_eighteen()
+    machine = SVMs2(K=1.0).fit_uv(data.u, data.v)
+    assert_allclose(machine.w_, [5 / 6, 1 / 3], rtol=1e-11)
+    assert machine.b_ == pytest.approx(10 / 3, rel=1e-11)
+    assert machine.objective_ == pytest.approx(437 / 72, rel=1e-12)
+    assert_allclose(machine.epsilon_[8:], [1 / 3, 5 / 3], rtol=1e-10)
+    assert_allclose(machine.xi_[6:], [5 / 6, 17 / 6], rtol=1e-10)
+    assert_array_equal(np.concatenate([machine.lambda_[8:], machine.mu_[6:]]), np.ones(4))
+    classes = machine.point_classes_[[8, 9, 16, 17]]
+    assert_array_equal(classes, ["in slab", "misclassified", "in slab", "misclassified"])
+
+
+def test_zm_quadratic_loss():
+    """(SVM_s4) scaled to eta = 1 is ZM's program."""
+    data = zm_eighteen()
+    machine = SVMs4(1.0, K=1.0).fit_uv(data.u, data.v)
+    w = machine.w_ / machine.eta_
+    assert_allclose(w, [0.3080479169, 0.4042486838], atol=1e-10)
+    assert machine.b_ / machine.eta_ == pytest.approx(1.9330043477, abs=1e-10)
+    slack = np.concatenate([machine.epsilon_, machine.xi_]) / machine.eta_
+    assert 0.5 * w @ w + slack @ slack == pytest.approx(7.545229403, abs=1e-9)
+
+
+def test_zm_ellipse():
+    data, kernel = zm_six(), Polynomial(2, R=1.0)
+    machine = SVMs2(K=4.0, kernel=kernel).fit_uv(data.u, data.v)
+    a = [1451 / 2340, 323 / 156, 742 / 195, 149 / 468, 77 / 26, 601 / 156]
+    assert sorted(np.concatenate([machine.lambda_, machine.mu_])) == pytest.approx(
+        sorted(a), rel=1e-9
+    )
+    assert abs(machine.b_) == pytest.approx(115 / 13, rel=1e-9)
+    assert machine.dual_objective_ == pytest.approx(6.8141025641, abs=1e-9)
+    assert np.abs(machine.w_).max() == pytest.approx(3.2998316455, abs=1e-9)
+
+
+def test_hard_margin_of_the_text_in_two_ways():
+    data = text_uv14()
+    hard = HardMarginSVC().fit_uv(data.u, data.v)
+    assert (hard.p_m_, hard.q_m_) == (1, 2)
+    total = float(hard.lambda_.sum() + hard.mu_.sum())
+    largest = max(hard.lambda_.max(), hard.mu_.max())
+    nu = 0.99 * total / (100 * largest)  # up to here (SVM_s2') has the slab of the hard margin
+    soft = SVMs2prime(nu).fit_uv(data.u, data.v)
+    assert soft.delta_ == pytest.approx(hard.delta_, rel=1e-10)
+    assert soft.b_ / soft.eta_ == pytest.approx(hard.b_, rel=1e-8)
+    assert SVMs2l().fit_uv(data.u, data.v).objective_ == pytest.approx(0.0, abs=1e-12)
