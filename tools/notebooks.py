@@ -67,6 +67,8 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
         cell.metadata.pop("lines_to_next_cell", None)  # left by jupytext
         if cell.cell_type != "code":
             continue
+        if "nbval-ignore-output" in cell.metadata.get("tags", []):  # a slider: fold its call away
+            cell.metadata["tags"] = ["nbval-ignore-output", "hide-input"]
         alts = [
             output.metadata["image/png"]["alt"]
             for output in cell.outputs
