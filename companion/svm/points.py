@@ -76,6 +76,13 @@ class Points:
         mean = self.Phi.mean(axis=0)
         return self.Phi - mean, mean
 
+    def gram(self) -> np.ndarray:
+        """Return the Gram matrix, which has to be real."""
+        G = self.kernel(self.X)
+        if np.iscomplexobj(G):
+            raise ValueError(f"a support vector machine needs a real kernel, got {self.kernel!r}")
+        return G
+
     def signed_matrix(
         self, *, penalize_b: bool = False, ridge: float = 0.0
     ) -> np.ndarray | LowRank:
@@ -88,7 +95,7 @@ class Points:
         s = self.s
         F, _ = self.features(penalize_b)
         if F is None:
-            P = self.kernel(self.X).astype(np.float64, copy=True)
+            P = self.gram().copy()
             P += float(penalize_b)
             P *= s
             P *= s[:, None]

@@ -617,7 +617,7 @@ class SVMs2l(SupportVectorMachine):
         """Solve the linear program; read the multipliers from its dual solution."""
         s, n = points.s, points.n
         Z, origin = points.features()
-        B = points.kernel(points.X) if Z is None else Z
+        B = points.gram() if Z is None else Z
         unit = float(np.exp2(np.ceil(np.log2(np.abs(B).max() or 1.0))))
         B = B / unit
         N = B.shape[1]

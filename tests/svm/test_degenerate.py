@@ -1,0 +1,490 @@
+"""Each degenerate case has a defined answer."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from companion.datasets import nine_points, sixty_points, text_uv16, xor, zm_fourteen
+from companion.exceptions import InfeasibleProblemError
+from companion.kernels import FromFunction, Gaussian, Polynomial, Sigmoid
+from companion.svm import (
+    POINT_CLASSES,
+    DegenerateSolutionWarning,
+    HardMarginSVC,
+    SVMs1,
+    SVMs2,
+    SVMs2l,
+    SVMs2prime,
+    SVMs3,
+    SVMs4,
+    SVMs5,
+    nu_max,
+    nu_min,
+)
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+SOFT = [SVMs1(), SVMs2(), SVMs2l(), SVMs2prime(), SVMs3(), SVMs4(), SVMs5()]
+ALL = [HardMarginSVC(), *SOFT]
+
+
+def nine():
+    data = nine_points()
+    return data.u, data.v
+
+
+def fit_quietly(machine, u, v):
+    """Fit, and demand the warning about w = 0."""
+    with pytest.warns(DegenerateSolutionWarning) as caught:
+        machine.fit_uv(u, v)
+    assert caught[0].filename == __file__
+    return machine
+
+
+class TestInfeasible:
+    def test_nu_of_s2prime_names_the_bound(self):
+        with pytest.raises(InfeasibleProblemError, match=r"2 min\(p, q\)/\(p \+ q\) = 0.888889"):
+            SVMs2prime(0.9).fit_uv(*nine())
+        u, v = nine()
+        for swapped, expected in ((False, [0.5, 0.5]), (True, [-0.5, 0.5])):
+            with pytest.raises(InfeasibleProblemError) as error:
+                SVMs2prime(0.9).fit_uv(*((v, u) if swapped else (u, v)))
+            y = error.value.witness
+            assert_array_equal(y, expected)
+            s = np.repeat([1.0, -1.0], [5, 4] if swapped else [4, 5])
+            A, c = np.array([s, np.ones(9)]), np.array([0.0, 0.9])
+            assert np.maximum(y @ A, 0).sum() / 9 < y @ c - 1e-6
+
+    def test_nu_of_s3_is_at_most_1(self):
+        with pytest.raises(InfeasibleProblemError, match="exceeds 1") as error:
+            SVMs3(1.01).fit_uv(*nine())
+        assert error.value.witness.size == 1
+        assert SVMs3(1.0).fit_uv(*nine()).certificate_.ok
+
+    def test_K_of_s1_names_the_bound(self):
+        with pytest.raises(InfeasibleProblemError, match=r"max\(1/\(2p\), 1/\(2q\)\) = 0.125"):
+            SVMs1(K=0.12).fit_uv(*nine())
+
+    @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, "a", None])
+    def test_parameters_out_of_range(self, value):
+        for machine in (
+            SVMs2(K=value),
+            SVMs2prime(value),
+            SVMs3(value),
+            SVMs4(value),
+            SVMs5(value),
+        ):
+            with pytest.raises((ValueError, TypeError), match="must be"):
+                machine.fit_uv(*nine())
+        if value is not None:
+            with pytest.raises((ValueError, TypeError), match="K must be"):
+                SVMs2prime(K=value).fit_uv(*nine())
+
+    def test_squared_slacks_take_any_nu(self):
+        for machine in (SVMs4, SVMs5):
+            one = machine(0.1, K=1.0).fit_uv(*nine())
+            seven = machine(0.7, K=1.0).fit_uv(*nine())
+            assert_allclose(seven.w_, 7 * one.w_, rtol=1e-10)  # Theorems 18.3 and 18.4
+            assert_allclose(seven.lambda_, 7 * one.lambda_, rtol=1e-10)
+            assert seven.b_ == pytest.approx(7 * one.b_)
+            assert seven.eta_ == pytest.approx(7 * one.eta_)
+            assert seven.delta_ == pytest.approx(one.delta_)
+            assert machine(5.0).fit_uv(*nine()).certificate_.ok
+
+
+class TestBelowTheRange:
+    @pytest.mark.parametrize("machine", [SVMs2prime, SVMs3])
+    def test_w_vanishes_up_to_nu_min(self, machine):
+        for u, v in (nine(), (sixty_points().u, sixty_points().v)):
+            smallest = nu_min(u, v)
+            for nu in (0.5 * smallest, smallest * (1 - 1e-9)):
+                zero = fit_quietly(machine(nu), u, v)
+                assert zero.degenerate_
+                assert_array_equal(zero.w_, 0.0)
+                assert (zero.b_, zero.eta_, zero.norm_, zero.objective_) == (0, 0, 0, 0)
+                assert np.isnan(zero.delta_)
+                assert set(zero.point_classes_) == {"undetermined"}
+                assert_array_equal(zero.predict(u), 1)
+                assert zero.lambda_.sum() == pytest.approx(nu / 2)
+                assert zero.certificate_.ok
+            above = machine(smallest * (1 + 1e-4)).fit_uv(u, v)
+            assert not above.degenerate_
+            assert above.norm_ > 0
+            assert above.eta_ > 0
+
+    def test_message_names_nu_min(self):
+        with pytest.warns(DegenerateSolutionWarning, match="nu_min = 0.379085"):
+            SVMs2prime(0.3).fit_uv(*nine())
+
+    def test_s1_with_optimal_value_zero(self):
+        u, v = nine()
+        largest = 1 / (9 * nu_min(u, v))
+        with pytest.warns(DegenerateSolutionWarning, match="is at least 0.2931"):
+            zero = SVMs1(K=largest * 1.001).fit_uv(u, v)
+        assert (zero.objective_, zero.delta_, zero.gamma_, zero.norm_) == (0, 0, 0, 0)
+        assert zero.degenerate_
+        below = SVMs1(K=largest * 0.999).fit_uv(u, v)
+        assert below.objective_ < 0
+        assert below.norm_ == pytest.approx(1.0)
+
+    def test_xor_with_a_linear_kernel(self):
+        data = xor()
+        fit_quietly(SVMs2prime(1.0), data.u, data.v)
+        hinge = SVMs2(K=1.0).fit_uv(data.u, data.v)
+        assert_array_equal(hinge.w_, 0.0)
+        assert hinge.b_ == pytest.approx(0.0)
+        assert hinge.objective_ == pytest.approx(4.0)
+        assert hinge.delta_ == np.inf
+        assert not hinge.degenerate_  # w = 0 is an honest answer of (SVM_s2)
+        for machine in (SVMs4(1.0, K=0.25), SVMs5(1.0, K=0.25)):
+            machine.fit_uv(data.u, data.v)
+            assert_array_equal(machine.w_, 0.0)
+            assert machine.eta_ == pytest.approx(0.5)
+            assert_allclose(machine.epsilon_, 0.5)
+            assert machine.delta_ == np.inf
+            assert set(machine.point_classes_) == {"on hyperplane"}
+
+    def test_unbalanced_classes_that_coincide(self):
+        u, v = np.zeros((3, 2)), np.zeros((2, 2))
+        machine = SVMs2(K=1.0).fit_uv(u, v)
+        assert machine.b_ == pytest.approx(-1.0)
+        assert machine.objective_ == pytest.approx(4.0)
+        assert_array_equal(machine.predict(np.zeros((1, 2))), [1])
+        only_b = SVMs3(1.0).fit_uv(u, v)  # w = 0, but b is not
+        assert only_b.b_ == pytest.approx(-1 / 5)
+        assert not only_b.degenerate_
+        assert only_b.certificate_.ok
+
+    def test_equal_points_of_both_classes(self):
+        u = np.array([[1.0, 2.0], [0.0, 1.0]])
+        fit_quietly(SVMs2prime(0.5), u, u)
+        fit_quietly(SVMs1(), u, u)
+        with pytest.raises(InfeasibleProblemError):
+            HardMarginSVC().fit_uv(u, u)
+        assert SVMs2().fit_uv(u, u).objective_ == pytest.approx(4.0)
+
+
+class TestIntervals:
+    def test_largest_nu_leaves_an_end_open(self):
+        u, v = nine()
+        machine = SVMs2prime(8 / 9).fit_uv(u, v)
+        assert_array_equal(machine.lambda_, machine.K_)
+        assert machine.blue_interval_[1] == np.inf
+        assert np.isfinite([machine.b_, machine.eta_]).all()
+        assert machine.eta_ == machine.eta_interval_[0]
+        assert machine.certificate_.ok
+        balanced = SVMs2prime(1.0).fit_uv(u, v[:4])
+        assert balanced.eta_interval_[1] == np.inf
+        assert balanced.b_interval_ == (-np.inf, np.inf)
+        assert balanced.certificate_.ok
+        assert SVMs3(1.0).fit_uv(u, v).eta_interval_[1] == np.inf
+        assert SVMs1(K=1 / 8).fit_uv(u, v).blue_interval_[1] == np.inf
+
+    def test_single_support_vector_of_type_1(self):
+        data = text_uv16()
+        machine = SVMs3(0.98).fit_uv(data.u, data.v)
+        assert machine.support_type1_.size == 1
+        assert machine.eta_interval_ == (machine.eta_, machine.eta_)
+        point = data.X[machine.support_type1_[0]]
+        f = machine.decision_function(point[None])[0]
+        assert abs(f) == pytest.approx(machine.eta_)
+
+    def test_type_1_of_one_colour_gives_b(self):
+        """The text says that a blue one entails a red one (Section 18.3)."""
+        u, v = [[1.0, 1.0], [1.0, -1.0]], [[-1.0, 0.0]]
+        machine = SVMs2(K=0.25).fit_uv(u, v)
+        assert_allclose(machine.lambda_, 1 / 8)
+        assert_array_equal(machine.mu_, 0.25)
+        assert_allclose(machine.w_, [0.5, 0.0], atol=1e-15)
+        assert machine.b_ == pytest.approx(-0.5)
+        assert machine.b_interval_[0] == machine.b_interval_[1]
+        assert machine.xi_[0] == pytest.approx(1.0)
+        assert machine.objective_ == pytest.approx(3 / 8)
+
+    def test_b_of_s2_without_type_1(self):
+        u, v = [[2.0], [3.0]], [[-2.0], [-3.0]]
+        machine = SVMs2(K=0.01).fit_uv(u, v)  # all at the bound: w = 0.1
+        assert machine.support_type1_.size == 0
+        assert_allclose(machine.w_, [0.1])
+        assert_allclose(machine.b_interval_, [-0.7, 0.7])
+        assert machine.b_ == pytest.approx(0.0)
+        X, s = np.array([*u, *v]), np.array([1, 1, -1, -1])
+        for b in (-0.7, 0.2, 0.7):
+            slack = np.maximum(1 - s * (X @ machine.w_ - b), 0)
+            assert 0.005 + 0.01 * slack.sum() == pytest.approx(machine.objective_)
+        outside = np.maximum(1 - s * (X @ machine.w_ - 0.8), 0)
+        assert 0.005 + 0.01 * outside.sum() > machine.objective_ + 1e-4
+
+    def test_eta_of_s3_without_type_1(self):
+        data = text_uv16()
+        machine = SVMs3(0.7).fit_uv(data.u, data.v)
+        low, high = machine.eta_interval_
+        assert low < machine.eta_ < high
+        inner = data.y * machine.decision_function(data.X)
+        values = [
+            (machine.norm_**2 + machine.b_**2) / 2
+            - 0.7 * eta
+            + np.maximum(eta - inner, 0).sum() / 60
+            for eta in (low, machine.eta_, high)
+        ]
+        assert_allclose(values, machine.objective_, rtol=1e-10)
+
+
+class TestSeparability:
+    def test_certificate_that_no_hyperplane_separates(self):
+        for data in (nine_points(), text_uv16(), xor()):
+            with pytest.raises(InfeasibleProblemError, match="convex hulls meet") as error:
+                HardMarginSVC().fit_uv(data.u, data.v)
+            a, blue = error.value.witness, data.y > 0
+            assert (a >= 0).all()
+            assert a[blue].sum() == pytest.approx(1.0)
+            assert a[~blue].sum() == pytest.approx(1.0)
+            assert_allclose(a[blue] @ data.u, a[~blue] @ data.v, atol=1e-9 * np.abs(data.X).max())
+
+    def test_touching_hulls_are_not_separable(self):
+        u, v = [[0.0, 0.0], [1.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]
+        with pytest.raises(InfeasibleProblemError):
+            HardMarginSVC().fit_uv(u, v)
+
+    def test_separable_data_with_squared_slacks(self):
+        data = zm_fourteen()
+        for machine in (
+            SVMs4(0.5, K=0.01),
+            SVMs4(0.5, K=1.0),
+            SVMs4(0.5, K=100.0),
+            SVMs5(0.5, K=100.0),
+        ):
+            machine.fit_uv(data.u, data.v)
+            assert "misclassified" not in machine.point_classes_
+            assert machine.score(data.X, data.y) == 1.0
+            assert machine.p_m_ == machine.p_sf_ > 0
+
+    def test_linear_program_counts_slack_not_errors(self):
+        u, v = [[1.0], [2.0], [3.0], [-20.0]], [[-1.0], [-2.0], [-3.0]]
+        machine = SVMs2l().fit_uv(u, v)
+        assert machine.objective_ == pytest.approx(6.0)
+        assert machine.degenerate_
+        assert machine.b_ == pytest.approx(-1.0)
+        assert np.sum(machine.predict([*u, *v]) != [1, 1, 1, 1, -1, -1, -1]) == 3
+        data = zm_fourteen()
+        separable = SVMs2l().fit_uv(data.u, data.v)
+        assert separable.objective_ == pytest.approx(0.0, abs=1e-13)
+        assert separable.score(data.X, data.y) == 1.0
+
+    def test_one_sided_multipliers_of_s5(self):
+        machine = SVMs5(1.0, K=1.0).fit_uv([[10.0]], [[-1.0]])
+        assert (machine.p_m_, machine.q_m_) == (0, 1)
+        assert_array_equal(machine.lambda_, [0.0])
+        assert_allclose([machine.mu_[0], machine.w_[0], machine.b_, machine.eta_], [2, 2, 2, 5])
+
+
+class TestOnePointPerClass:
+    def test_each_machine(self):
+        u, v = [[3.0, 4.0]], [[0.0, 0.0]]
+        for machine in (HardMarginSVC(), SVMs1(K=0.7), SVMs2(K=10.0), SVMs2prime(0.5)):
+            machine.fit_uv(u, v)
+            assert machine.delta_ == pytest.approx(2.5)
+            assert_allclose(machine.w_ / machine.norm_, [0.6, 0.8])
+            assert_array_equal(machine.point_classes_, ["type 1", "type 1"])
+        for machine in (SVMs3(0.5), SVMs4(0.5), SVMs5(0.5), SVMs2l()):
+            machine.fit_uv(u, v)
+            assert_array_equal(machine.predict([u[0], v[0]]), [1, -1])
+            assert machine.certificate_.ok
+
+
+class TestShapes:
+    @pytest.mark.parametrize("machine", SOFT, ids=repr)
+    def test_duplicates_change_nothing_but_multiplicity(self, machine):
+        """Twice the points at half the price per point."""
+        u, v = nine()
+        single = machine.fit_uv(u, v)
+        before = single.w_, single.b_, single.eta_
+        params = machine.get_params()
+        if isinstance(machine, (SVMs1, SVMs2)):
+            params["K"] = single.K_ / 2
+        double = type(machine)(**params).fit_uv(np.vstack([u, u]), np.vstack([v, v]))
+        if isinstance(machine, SVMs2l):
+            assert double.objective_ == pytest.approx(2 * single.objective_)
+        else:
+            assert_allclose(double.w_, before[0], rtol=1e-9)
+            assert (double.b_, double.eta_) == pytest.approx(before[1:], rel=1e-9)
+        assert double.certificate_.ok
+
+    @pytest.mark.parametrize("machine", ALL, ids=repr)
+    def test_collinear_points(self, machine):
+        t = np.array([1.0, 2.0, 3.5, 5.0])
+        direction = np.array([1.0, 2.0, -1.0])
+        u, v = np.outer(t, direction), np.outer(-t, direction)
+        machine.fit_uv(u, v)
+        assert machine.certificate_.ok
+        if not isinstance(machine, SVMs2l):  # its w is not unique
+            assert_allclose(np.cross(machine.w_, direction), 0.0, atol=1e-9)
+        assert machine.score(np.vstack([u, v]), [1] * 4 + [-1] * 4) == 1.0
+
+    @pytest.mark.parametrize("scale", [1e-8, 1e-3, 1e3, 1e8])
+    def test_huge_and_tiny_scales(self, scale):
+        u, v = nine()
+        for nu in (0.6, 0.7):
+            one = SVMs2prime(nu).fit_uv(u, v)
+            two = SVMs2prime(nu).fit_uv(scale * u, scale * v)
+            assert_allclose(two.w_, scale * one.w_, rtol=1e-9)
+            assert two.delta_ == pytest.approx(scale * one.delta_, rel=1e-9)
+            assert_array_equal(two.point_classes_, one.point_classes_)
+            s1 = SVMs1(1 / (9 * nu)).fit_uv(scale * u, scale * v)
+            assert s1.delta_ == pytest.approx(two.delta_, rel=1e-9)
+        one = SVMs2(0.5).fit_uv(u, v)
+        two = SVMs2(0.5 / scale**2).fit_uv(scale * u, scale * v)
+        assert_allclose(two.w_ * scale, one.w_, rtol=1e-9)
+        assert_array_equal(two.point_classes_, one.point_classes_)
+        one = SVMs4(0.5, K=2.0).fit_uv(u, v)
+        two = SVMs4(0.5, K=2.0 / scale**2).fit_uv(scale * u, scale * v)
+        assert two.delta_ == pytest.approx(scale * one.delta_, rel=1e-9)
+        data = zm_fourteen()
+        hard = HardMarginSVC().fit_uv(scale * data.u, scale * data.v)
+        assert hard.delta_ == pytest.approx(scale * 6 / np.sqrt(29), rel=1e-9)
+
+    def test_far_from_the_origin(self):
+        u, v = nine()
+        move = np.array([1e6, -1e6])
+        for machine in (SVMs2(0.5), SVMs2prime(0.7), SVMs4(0.5)):
+            here = machine.fit_uv(u, v)
+            w, b, classes = here.w_, here.b_, here.point_classes_
+            there = machine.fit_uv(u + move, v + move)
+            assert_allclose(there.w_, w, rtol=1e-8)
+            assert there.b_ == pytest.approx(b + w @ move, rel=1e-12)
+            assert_array_equal(there.point_classes_, classes)
+
+    def test_more_features_than_points(self):
+        rng = np.random.default_rng(0)
+        u, v = rng.standard_normal((4, 50)), rng.standard_normal((5, 50))
+        for machine in ALL:
+            machine.fit_uv(u, v)
+            assert machine.certificate_.ok, machine
+            assert machine.w_.shape == (50,)
+
+
+class TestPointClasses:
+    def test_by_hand_in_one_dimension(self):
+        """Red points mirror blue ones, so b = 0; the objective in w has its minimum at the kink w = 1."""
+        u = np.array([[3.0], [1.0], [0.5], [0.0], [-0.5]])
+        machine = SVMs2(K=1.0).fit_uv(u, -u)
+        assert_allclose(machine.w_, [1.0])
+        assert machine.b_ == pytest.approx(0.0, abs=1e-14)
+        expected = ["outside", "type 1", "in slab", "on hyperplane", "misclassified"]
+        assert_array_equal(machine.point_classes_, expected * 2)
+        assert_allclose(machine.epsilon_, [0.0, 0.0, 0.5, 1.0, 1.5], atol=1e-14)
+        assert_allclose(machine.lambda_, [0.0, 0.5, 1.0, 1.0, 1.0], atol=1e-13)
+        assert (machine.p_f_, machine.p_m_, machine.p_sf_) == (3, 4, 3)
+
+    def test_exceptional_and_type_2(self):
+        """In ZM's example five points are on the margin, and only three need a multiplier."""
+        data = zm_fourteen()
+        classes = HardMarginSVC().fit_uv(data.u, data.v).point_classes_
+        assert set(classes) <= {"outside", "type 1", "exceptional"}
+        u, v = [[1.0], [1.0], [2.0]], [[-1.0], [-1.0]]
+        # w = 1, b = 0 with K = 1/4: both copies on each side carry K, on the margin
+        machine = SVMs2(K=0.25).fit_uv(u, v)
+        assert_allclose(machine.w_, [1.0])
+        assert_array_equal(machine.lambda_[:2], 0.25)
+        assert_array_equal(
+            machine.point_classes_, ["type 2", "type 2", "outside", "type 2", "type 2"]
+        )
+        assert (machine.p_f_, machine.p_sf_) == (2, 0)
+
+    def test_definitions_on_random_data(self):
+        data = sixty_points()
+        for machine in (SVMs1(0.03), SVMs2(0.01), SVMs2prime(0.51), SVMs3(0.71), SVMs4(1.0)):
+            machine.fit_uv(data.u, data.v)
+            classes = machine.point_classes_
+            assert set(classes) <= set(POINT_CLASSES)
+            a = np.concatenate([machine.lambda_, machine.mu_])
+            margin = data.y * machine.decision_function(data.X)
+            assert_array_equal(classes == "misclassified", margin < 0)
+            assert_array_equal(np.isin(classes, ["outside", "exceptional"]), a == 0)
+            inside = (margin > 0) & (margin < machine.eta_ * (1 - 1e-9))
+            assert_array_equal(classes == "in slab", inside)
+            if not isinstance(machine, SVMs4):
+                between = (a > 0) & (a < machine.K_)
+                assert_array_equal(classes == "type 1", between)
+                assert_array_equal(np.flatnonzero(between), machine.support_type1_)
+                assert machine.p_sf_ <= machine.p_f_ <= machine.p_m_
+
+
+class TestKernels:
+    def test_indefinite_kernel_is_refused(self):
+        rng = np.random.default_rng(1)
+        u, v = rng.standard_normal((9, 2)), rng.standard_normal((9, 2))
+        for kernel in (Sigmoid(1.0, -1.0), FromFunction(lambda x, y: -abs(x - y).sum())):
+            with pytest.raises(ValueError, match="positive definite on the training points"):
+                SVMs2(kernel=kernel).fit_uv(u, v)
+
+    def test_complex_kernel_is_refused(self):
+        kernel = FromFunction(lambda x, y: 1j * (x @ y))
+        with pytest.raises((ValueError, TypeError), match="real"):
+            SVMs2(kernel=kernel).fit_uv(*nine())
+
+    def test_no_gram_matrix_for_linear_kernels(self, monkeypatch):
+        def refuse(self, *args):
+            raise AssertionError("the Gram matrix was formed")
+
+        from companion.kernels import Linear
+
+        monkeypatch.setattr(Linear, "_matrix", refuse)
+        for machine in ALL[1:]:
+            machine.fit_uv(*nine()).predict(nine()[0])
+
+    def test_large_linear_problem_in_little_memory(self):
+        """The n x n matrix would take 3.2 GB."""
+        rng = np.random.default_rng(0)
+        u, v = rng.standard_normal((10_000, 3)) + 0.5, rng.standard_normal((10_000, 3)) - 0.5
+        machine = SVMs2prime(0.7).fit_uv(u, v)
+        assert machine.certificate_.ok
+        assert machine.p_f_ <= 7000 <= machine.p_m_
+
+    def test_explicit_features_equal_the_gram_matrix(self):
+        rng = np.random.default_rng(2)
+        u, v = rng.standard_normal((20, 2)) + 0.9, rng.standard_normal((17, 2)) - 0.9
+        kernel = Polynomial(2, R=1.0)
+        K = kernel(np.vstack([u, v]))
+        y = np.repeat([1, -1], [20, 17])
+        new = rng.standard_normal((5, 2))
+        for machine in (SVMs2prime, SVMs3, SVMs4, SVMs5):
+            one = machine(0.6, kernel=kernel).fit_uv(u, v)
+            two = machine(0.6, kernel="precomputed").fit(K, y)
+            assert one.w_.shape == (6,)
+            assert two.w_ is None
+            assert_allclose(
+                two.decision_function(kernel(new, np.vstack([u, v]))),
+                one.decision_function(new),
+                atol=1e-8 * np.abs(one.decision_function(new)).max(),
+            )
+            assert two.norm_ == pytest.approx(one.norm_, rel=1e-7)
+
+
+def test_no_warning_in_the_ordinary_case():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for machine in SOFT:
+            machine.fit_uv(*nine())
+        HardMarginSVC(kernel=Gaussian(1.0)).fit_uv(*nine())
+    assert nu_max(*map(len, nine())) > 0.5
+
+
+def test_bad_input():
+    u, v = nine()
+    with pytest.raises(ValueError, match="same number of columns"):
+        SVMs2().fit_uv(u, v[:, :1])
+    with pytest.raises(ValueError, match="finite"):
+        SVMs2().fit_uv(u, np.full((2, 2), np.nan))
+    with pytest.raises(ValueError, match="precomputed"):
+        SVMs2(kernel="precomputed").fit_uv(u, v)
+    with pytest.raises(ValueError, match="two classes"):
+        SVMs2().fit(u, [1, 1, 1, 1])
+    with pytest.raises(ValueError, match="tol must be"):
+        SVMs2(tol=0.0).fit_uv(u, v)
+    before = u.copy()
+    for machine in SOFT:
+        machine.fit_uv(u, v)
+    assert_array_equal(u, before)

@@ -1,0 +1,263 @@
+"""scikit-learn: the contract of its estimators, and the same solutions by its names."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import svm
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from companion.datasets import nine_points
+from companion.kernels import Gaussian, Polynomial
+from companion.svm import (
+    HardMarginSVC,
+    SVMs1,
+    SVMs2,
+    SVMs2l,
+    SVMs2prime,
+    SVMs3,
+    SVMs4,
+    SVMs5,
+    from_sklearn,
+    to_sklearn,
+)
+
+pytestmark = pytest.mark.filterwarnings(
+    "error",
+    "ignore::sklearn.exceptions.SkipTestWarning",
+    "ignore::companion.svm.DegenerateSolutionWarning",  # on the random labels of some checks
+)
+
+# The hard margin needs separable data: a narrow Gaussian makes any data that.
+MACHINES = [
+    HardMarginSVC(kernel=Gaussian(0.1)),
+    SVMs1(),
+    SVMs2(),
+    SVMs2l(),
+    SVMs2prime(),
+    SVMs3(),
+    SVMs4(),
+    SVMs5(),
+]
+
+
+@parametrize_with_checks(MACHINES)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def random_data(seed):
+    rng = np.random.default_rng(seed)
+    p, q = rng.integers(10, 20, size=2)
+    X = np.vstack([rng.standard_normal((p, 3)) + 0.7, rng.standard_normal((q, 3)) - 0.7])
+    return X, np.repeat([1, -1], [p, q])
+
+
+class TestInterface:
+    def test_any_two_labels(self):
+        data = nine_points()
+        by_sign = SVMs2prime(0.6).fit(data.X, data.y)
+        for labels in (("red", "blue"), (0, 7), (False, True)):
+            y = np.where(data.y > 0, labels[1], labels[0])
+            machine = SVMs2prime(0.6).fit(data.X, y)
+            assert_array_equal(machine.classes_, np.unique(y))
+            blue = machine.classes_[1]
+            sign = 1.0 if blue == labels[1] else -1.0
+            assert_allclose(machine.w_, sign * by_sign.w_, rtol=1e-12)
+            assert_array_equal(machine.predict(data.X) == blue, sign * by_sign.predict(data.X) > 0)
+
+    def test_order_of_points_and_uv(self):
+        data = nine_points()
+        by_uv = SVMs2(0.5).fit_uv(data.u, data.v)
+        assert_array_equal(by_uv.classes_, [-1, 1])
+        order = np.random.default_rng(0).permutation(9)
+        mixed = SVMs2(0.5).fit(data.X[order], data.y[order])
+        assert_allclose(mixed.w_, by_uv.w_, rtol=1e-12)
+        assert_allclose(mixed.lambda_, by_uv.lambda_[order[order < 4]], atol=1e-13)
+        assert_allclose(mixed.mu_, by_uv.mu_[order[order >= 4] - 4], atol=1e-13)
+        assert_array_equal(mixed.point_classes_, by_uv.point_classes_[order])
+
+    def test_tie_is_blue(self):
+        machine = SVMs2(10.0).fit_uv([[1.0]], [[-1.0]])
+        assert machine.decision_function([[0.0]])[0] == 0.0
+        assert machine.predict([[0.0]])[0] == 1
+
+    def test_names_of_scikit_learn(self):
+        data = nine_points()
+        machine = SVMs2(0.5).fit_uv(data.u, data.v)
+        assert_array_equal(machine.coef_, machine.w_[None])
+        assert machine.intercept_ == -machine.b_
+        assert_allclose(machine.dual_coef_ @ data.X, machine.w_, rtol=1e-12)
+        with pytest.raises(AttributeError, match="linear kernel only"):
+            SVMs2(kernel="rbf").fit_uv(data.u, data.v).coef_  # noqa: B018
+
+    def test_pickle_and_clone(self):
+        X, y = random_data(0)
+        for machine in (SVMs2prime(0.4, kernel=Gaussian(1.0)), SVMs5(), SVMs1()):
+            fitted = clone(machine).fit(X, y)
+            again = pickle.loads(pickle.dumps(fitted))
+            assert_array_equal(again.decision_function(X), fitted.decision_function(X))
+
+    def test_precomputed(self):
+        X, y = random_data(1)
+        k = Gaussian(1.3)
+        for machine in (SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5, HardMarginSVC, SVMs2l):
+            G = k(X)
+            one = machine(kernel=k).fit(X, y)
+            two = machine(kernel="precomputed").fit(G, y)
+            assert_array_equal(G, k(X))
+            f, g = one.decision_function(X[:4] + 0.1), two.decision_function(k(X[:4] + 0.1, X))
+            assert_allclose(g, f, atol=1e-9 * np.abs(f).max())
+
+    def test_cross_validation_of_a_precomputed_kernel(self):
+        X, y = random_data(2)
+        k = Gaussian(1.3)
+        one = cross_val_score(SVMs2prime(0.4, kernel=k), X, y)
+        two = cross_val_score(SVMs2prime(0.4, kernel="precomputed"), k(X), y)
+        assert_array_equal(one, two)
+
+    def test_grid_search_over_nu_and_kernels(self):
+        X, y = load_breast_cancer(return_X_y=True)
+        X, y = X[::3], y[::3]
+        search = GridSearchCV(
+            make_pipeline(StandardScaler(), SVMs2prime()),
+            {
+                "svms2prime__nu": [0.1, 0.5],
+                "svms2prime__kernel": ["linear", Gaussian(5.0), Polynomial(2, R=1.0)],
+            },
+            cv=3,
+        ).fit(X, y)
+        assert search.best_score_ > 0.93
+
+
+KERNELS = [
+    ("linear", None),
+    ("rbf", {"gamma": 0.3}),
+    ("poly", {"degree": 2, "gamma": 0.5, "coef0": 1.0}),
+]
+
+
+class TestMapping:
+    @pytest.mark.parametrize(("kernel", "params"), KERNELS)
+    @pytest.mark.parametrize("seed", [0, 1])
+    def test_same_hyperplanes(self, kernel, params, seed):
+        X, y = random_data(seed)
+        p, q = np.sum(y > 0), np.sum(y < 0)
+        new = X[:6] + 0.2
+        for machine in (
+            SVMs1(K=1 / (0.62 * len(y)), kernel=kernel, kernel_params=params),
+            SVMs1(kernel=kernel, kernel_params=params),
+            SVMs2(K=0.7, kernel=kernel, kernel_params=params),
+            SVMs2prime(0.62, kernel=kernel, kernel_params=params),
+            SVMs2prime(0.62, K=3.0, kernel=kernel, kernel_params=params),
+        ):
+            peer = to_sklearn(machine, p, q).fit(X, y)
+            machine.fit(X, y)
+            if machine.degenerate_:
+                continue
+            f = machine.decision_function(new) / machine.eta_
+            assert_allclose(peer.decision_function(new), f, atol=2e-6 * np.abs(f).max())
+            coefficients = np.zeros(len(y))
+            coefficients[peer.support_] = peer.dual_coef_[0]
+            scaled = machine.dual_coef_ / machine.eta_
+            assert_allclose(coefficients, scaled, atol=1e-5 * np.abs(scaled).max())
+            assert peer.intercept_[0] == pytest.approx(-machine.b_ / machine.eta_, abs=1e-5)
+
+    def test_eta_from_the_peer(self):
+        X, y = random_data(3)
+        machine = SVMs2prime(0.6).fit(X, y)
+        peer = to_sklearn(machine, 10, 10).fit(X, y)
+        eta = machine.Km_ / np.abs(peer.dual_coef_).sum()
+        assert machine.eta_ == pytest.approx(eta, rel=1e-6)
+        as_c = SVMs2(K=machine.K_ / machine.eta_).fit(X, y)
+        assert_allclose(as_c.w_, machine.w_ / machine.eta_, rtol=1e-10)
+
+    def test_hard_margin(self):
+        X, y = random_data(4)
+        machine = HardMarginSVC(kernel=Gaussian(0.8)).fit(X, y)
+        peer = to_sklearn(machine, 10, 10).fit(X, y)
+        assert_allclose(peer.decision_function(X), machine.decision_function(X), atol=1e-5)
+
+    def test_penalized_b(self):
+        X, y = random_data(5)
+        for machine in (SVMs3(0.6).fit(X, y), SVMs5(K=0.8).fit(X, y)):
+            peer = to_sklearn(machine, int(np.sum(y > 0)), int(np.sum(y < 0)))
+            peer.random_state = 0
+            peer.fit(X, y)
+            assert_allclose(peer.coef_[0], machine.w_ / machine.eta_, rtol=1e-6)
+            assert peer.intercept_[0] == pytest.approx(-machine.b_ / machine.eta_, abs=1e-6)
+
+    def test_squared_slacks_by_a_ridge_on_the_gram_matrix(self):
+        X, y = random_data(6)
+        machine = SVMs4(0.5, K=0.8).fit(X, y)
+        peer = svm.SVC(kernel="precomputed", C=1e10, tol=1e-9)
+        peer.fit(X @ X.T + np.eye(len(y)) / 1.6, y)
+        f = peer.decision_function(X @ X.T)
+        assert_allclose(f, machine.decision_function(X) / machine.eta_, atol=1e-5)
+        with pytest.raises(ValueError, match="precomputed"):
+            to_sklearn(machine, 10, 10)
+
+    def test_critical_nu_and_no_type_1(self):
+        """Where b or eta is not unique, scikit-learn takes the midpoints too."""
+        data = nine_points()
+        machine = SVMs2prime(2 / 3).fit_uv(data.u, data.v)
+        peer = svm.NuSVC(nu=2 / 3, kernel="linear", tol=1e-9).fit(data.X, data.y)
+        assert_allclose(peer.coef_[0], machine.w_ / machine.eta_, rtol=1e-6)
+        assert peer.intercept_[0] == pytest.approx(-machine.b_ / machine.eta_, rel=1e-6)
+        u, v = [[2.0], [3.0]], [[-2.5], [-3.0]]
+        hinge = SVMs2(0.01).fit_uv(u, v)
+        other = svm.SVC(C=0.01, kernel="linear").fit([*u, *v], [1, 1, -1, -1])
+        assert hinge.b_interval_[0] < hinge.b_interval_[1]
+        assert other.intercept_[0] == pytest.approx(-hinge.b_)
+
+    def test_from_scikit_learn_and_back(self):
+        X, y = random_data(7)
+        for peer in (
+            svm.SVC(C=2.0, kernel="rbf", gamma=0.4),
+            svm.SVC(C=0.3, kernel="linear"),
+            svm.SVC(C=0.3, kernel=Gaussian(2.0)),
+            svm.NuSVC(nu=0.5, kernel="poly", degree=2, gamma=1.0, coef0=0.5),
+            svm.LinearSVC(C=0.6, dual=False),
+        ):
+            machine = from_sklearn(peer)
+            again = to_sklearn(machine, 10, 10)
+            assert type(again) is type(peer)
+            peer.set_params(tol=1e-9)
+            machine.fit(X, y)
+            f = machine.decision_function(X) / machine.eta_
+            assert_allclose(peer.fit(X, y).decision_function(X), f, atol=1e-5)
+            assert_allclose(again.fit(X, y).decision_function(X), f, atol=1e-5)
+
+    def test_what_has_no_counterpart(self):
+        with pytest.raises(ValueError, match="gamma='scale'"):
+            from_sklearn(svm.SVC())
+        with pytest.raises(ValueError, match="class_weight"):
+            from_sklearn(svm.SVC(kernel="linear", class_weight="balanced"))
+        for peer in (
+            svm.LinearSVC(loss="hinge"),
+            svm.LinearSVC(penalty="l1", dual=False),
+            svm.LinearSVC(fit_intercept=False),
+        ):
+            with pytest.raises(ValueError, match=r"counterpart|nothing to convert"):
+                from_sklearn(peer)
+        with pytest.raises(TypeError, match="SVC, NuSVC or LinearSVC"):
+            from_sklearn(StandardScaler())
+        with pytest.raises(TypeError, match="machine of companion"):
+            to_sklearn(svm.SVC(), 3, 3)
+        with pytest.raises(ValueError, match="after SVMs3 was fitted"):
+            to_sklearn(SVMs3(), 3, 3)
+        with pytest.raises(ValueError, match="linear kernel only"):
+            to_sklearn(SVMs5(kernel="rbf"), 3, 3)
+
+    def test_infeasible_for_both(self):
+        data = nine_points()
+        with pytest.raises(ValueError, match="infeasible"):
+            svm.NuSVC(nu=0.9).fit(data.X, data.y)
+        with pytest.raises(ValueError, match="no feasible point"):
+            SVMs2prime(0.9).fit(data.X, data.y)
