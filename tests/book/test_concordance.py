@@ -34,6 +34,7 @@ NUMBERED = {
         "Figure": 1,
         "Problem": 5,
     },
+    ("text", 19): {"Proposition": 2, "Example": 3, "Figure": 11, "Problem": 10},
     ("text", "A"): {"Definition": 4, "Proposition": 7, "Theorem": 1, "Figure": 2, "Problem": 2},
 }
 
