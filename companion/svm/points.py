@@ -95,8 +95,10 @@ class Points:
         s = self.s
         F, _ = self.features(penalize_b)
         if F is None:
-            P = self.gram().copy()
-            P += float(penalize_b)
+            P = self.gram()
+            P = P.copy() if self.kernel.is_precomputed else P
+            if penalize_b:
+                P += 1.0
             P *= s
             P *= s[:, None]
         else:
@@ -105,7 +107,8 @@ class Points:
             if F.shape[1] <= max(few, 1):
                 return LowRank(F, diagonal=ridge)
             P = F @ F.T
-        P[np.diag_indices_from(P)] += ridge
+        if ridge > 0.0:
+            P[np.diag_indices_from(P)] += ridge
         return P
 
     def normal(self, a: np.ndarray, quadratic: float, penalize_b: bool = False) -> Normal:

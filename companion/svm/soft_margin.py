@@ -224,7 +224,9 @@ class SVMs2(SupportVectorMachine):
     Notes
     -----
     Source: Sections 18.3 and 18.4; ZM Section 23.3.1. One support vector of type 1, of either colour, gives b. The text
-    says that a blue one entails a red one (Section 18.3); that is not so.
+    says that a blue one entails a red one (Section 18.3); that is not so. For data that cannot be separated w is a
+    difference of terms of size K: a K of :math:`10^6` times :math:`1/\|x\|^2` and more costs digits, which the
+    certificate tells.
 
     Examples
     --------

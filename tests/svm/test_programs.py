@@ -108,6 +108,18 @@ def machines(kernel, u, v, seed):
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("name", KERNELS)
 def test_primal_equals_dual(name, seed):
+    check_primal_equals_dual(name, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KERNELS)
+def test_primal_equals_dual_on_200_sets(name):
+    for seed in range(12, 79):
+        check_primal_equals_dual(name, seed)
+
+
+def check_primal_equals_dual(name, seed):
+    """Compare each machine with the independent solution of its primal program."""
     u, v = random_classes(seed)
     X, s = np.vstack([u, v]), np.repeat([1.0, -1.0], [len(u), len(v)])
     kernel = KERNELS[name]
