@@ -12,7 +12,7 @@
 """
 
 from companion.svm.bounds import nu_max, nu_min
-from companion.svm.estimator import DegenerateSolutionWarning
+from companion.svm.estimator import DegenerateSolutionWarning, DualProgram
 from companion.svm.hard_margin import HardMarginSVC
 from companion.svm.mapping import from_sklearn, to_sklearn
 from companion.svm.slab import POINT_CLASSES
@@ -21,6 +21,7 @@ from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, S
 __all__ = [
     "POINT_CLASSES",
     "DegenerateSolutionWarning",
+    "DualProgram",
     "HardMarginSVC",
     "SVMs1",
     "SVMs2",

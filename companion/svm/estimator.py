@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -21,10 +21,11 @@ from companion.admm import LowRank, solve_qp
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_scalar, check_count
 from companion.kernels import Kernel, as_kernel
+from companion.results import Record
 from companion.svm.points import Normal, Points, make_points
 from companion.svm.slab import NO_SLAB, Slab, place_points, snap
 
-__all__ = ["DegenerateSolutionWarning", "Dual", "SupportVectorMachine"]
+__all__ = ["DegenerateSolutionWarning", "DualProgram", "SupportVectorMachine"]
 
 KernelLike = str | Kernel | Callable
 
@@ -37,22 +38,39 @@ class DegenerateSolutionWarning(UserWarning):
     """The optimum is w = 0: the program says nothing about a separating hyperplane."""
 
 
-@dataclass(frozen=True, eq=False)
-class Dual:
-    r"""The dual program ``min 1/2 a'Pa + q'a  s.t. A a = c, 0 <= a <= upper`` for the multipliers a = (lambda, mu).
+@dataclass(frozen=True, eq=False, repr=False)
+class DualProgram(Record):
+    r"""The program ``min 1/2 a'Pa + q'a  s.t. A a = c, 0 <= a <= upper`` for the multipliers a = (lambda, mu).
 
     Parameters
     ----------
-    P : ndarray of shape (l, l) or LowRank
-    q : ndarray of shape (l,)
-    A : ndarray of shape (m, l)
+    P : ndarray of shape (n, n) or LowRank
+        The matrix of signed inner products, and what the program adds to it.
+    q : ndarray of shape (n,)
+        Zero, or -1 in the programs without nu.
+    A : ndarray of shape (m, n)
+        The rows :math:`s^\top` and :math:`\mathbf 1^\top`, or one of them.
     c : ndarray of shape (m,)
+        Right-hand sides.
     upper : float
-        Infinite where slacks are squared or absent.
+        K, or infinity where slacks are squared or absent.
     ridge : float
         The multiple 1/(2K) of the identity that P contains.
     penalize_b : bool
         Whether P contains :math:`ss^\top`.
+
+    Examples
+    --------
+    >>> from companion.datasets import xor
+    >>> from companion.svm import SVMs2
+    >>> program = SVMs2(K=1.0).dual_program(xor().X, xor().y)
+    >>> P, q, A, c = program.standard_form()
+    >>> A.astype(int)
+    array([[ 1,  1, -1, -1,  0,  0,  0,  0],
+           [ 1,  0,  0,  0,  1,  0,  0,  0],
+           [ 0,  1,  0,  0,  0,  1,  0,  0],
+           [ 0,  0,  1,  0,  0,  0,  1,  0],
+           [ 0,  0,  0,  1,  0,  0,  0,  1]])
     """
 
     P: np.ndarray | LowRank
@@ -62,6 +80,23 @@ class Dual:
     upper: float
     ridge: float = 0.0
     penalize_b: bool = False
+
+    def standard_form(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        r"""Return P, q, A, c of the text's form ``x >= 0``, for :func:`companion.admm.qsolve1`.
+
+        A finite upper bound becomes n slack variables :math:`(\alpha, \beta)` and n equations
+        :math:`\lambda + \alpha = K \mathbf 1`, :math:`\mu + \beta = K \mathbf 1`. The sum of the multipliers stays an
+        equation (the text's :math:`A_2`): its variant with the multiplier :math:`\gamma` has the same solution.
+        """
+        P = self.P.toarray() if isinstance(self.P, LowRank) else self.P
+        if not np.isfinite(self.upper):
+            return P, self.q, self.A, self.c
+        n, m = self.q.size, self.c.size
+        P_a = np.zeros((2 * n, 2 * n))
+        P_a[:n, :n] = P
+        A = np.block([[self.A, np.zeros((m, n))], [np.eye(n), np.eye(n)]])
+        c = np.concatenate([self.c, np.full(n, self.upper)])
+        return P_a, np.concatenate([self.q, np.zeros(n)]), A, c
 
 
 class SupportVectorMachine(ClassifierMixin, BaseEstimator):
@@ -79,7 +114,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
     # -- what each machine says about itself
 
     @abstractmethod
-    def _dual(self, points: Points) -> Dual:
+    def _dual(self, points: Points) -> DualProgram:
         """Return the dual program."""
 
     @abstractmethod
@@ -88,7 +123,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _terms(
-        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: Dual
+        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
         """Return the terms of the primal objective."""
 
@@ -155,6 +190,25 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         self._fit_points(make_points(X, s, self.kernel_))
         return self
 
+    def dual_program(self, X: Any, y: Any) -> DualProgram:
+        """Return the dual program for the given data, as the text writes it; nothing is solved.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or (n, n) for a precomputed kernel
+            Points. With the blue ones first the matrices are those of the text.
+        y : array-like of shape (n,)
+            Two labels.
+
+        Returns
+        -------
+        DualProgram
+            With the n x n matrix P (`fit` works with a factor of it where there is one).
+        """
+        machine = clone(self)
+        X, s = machine._read(X, y)
+        return machine._dual(Points(X, s, machine.kernel_, None))
+
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Validate the data; return the points and their signs."""
         self.kernel_ = self._named_kernel()
@@ -203,7 +257,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, self._squared)
         self._store(points, a, slack, normal, slab, dual.upper)
 
-    def _solve(self, points: Points, dual: Dual) -> Any:
+    def _solve(self, points: Points, dual: DualProgram) -> Any:
         psd = points.Phi is not None or points.kernel.positive_definite is True
         try:
             return solve_qp(
@@ -277,7 +331,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         self.X_fit_ = points.X
 
     def _store_degenerate(
-        self, points: Points, a: np.ndarray, dual: Dual, certificate: Certificate
+        self, points: Points, a: np.ndarray, dual: DualProgram, certificate: Certificate
     ) -> None:
         """Set the fitted attributes of the solution w = 0, b = 0, eta = 0, and say so."""
         w = None if points.Phi is None else np.zeros(points.Phi.shape[1])
@@ -355,12 +409,12 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         return weights[None, :]
 
 
-def _reach(a: np.ndarray, dual: Dual) -> float:
+def _reach(a: np.ndarray, dual: DualProgram) -> float:
     """Return what the terms of a'Pa add up to without cancellation, as a length."""
     return float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
 
 
-def _nearly_vanishes(a: np.ndarray, g: np.ndarray, dual: Dual) -> bool:
+def _nearly_vanishes(a: np.ndarray, g: np.ndarray, dual: DualProgram) -> bool:
     """Return whether a'Pa is so small that it may be zero but for rounding."""
     return float(a @ g) <= _NEARLY_ZERO * _reach(a, dual) ** 2
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
-from companion.svm.estimator import Dual, KernelLike, SupportVectorMachine
+from companion.svm.estimator import DualProgram, KernelLike, SupportVectorMachine
 from companion.svm.points import Points
 from companion.svm.slab import Slab, slab_unit
 
@@ -40,9 +40,9 @@ class HardMarginSVC(SupportVectorMachine):
 
     Attributes
     ----------
-    lambda_, mu_, w_, b_, eta_, delta_ : as for :class:`SVMs2prime`
-        Here ``eta_`` is 1 and ``delta_`` is :math:`1/\|w\|`, the distance of the nearest points from
-        :math:`H_{w,b}`.
+    lambda_, mu_, w_, b_, eta_, delta_
+        As for :class:`SVMs2prime`. Here ``eta_`` is 1 and ``delta_`` is :math:`1/\|w\|`, the distance of the nearest
+        points from :math:`H_{w,b}`.
     point_classes_ : ndarray of str, shape (l,)
         ``"outside"``, ``"type 1"`` (a support vector with a positive multiplier) or ``"exceptional"``.
     certificate_ : Certificate
@@ -82,19 +82,21 @@ class HardMarginSVC(SupportVectorMachine):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _dual(self, points: Points) -> Dual:
+    def _dual(self, points: Points) -> DualProgram:
         s, one = points.s, np.ones(points.n)
-        return Dual(P=points.signed_matrix(), q=-one, A=s[None, :], c=np.zeros(1), upper=np.inf)
+        return DualProgram(
+            P=points.signed_matrix(), q=-one, A=s[None, :], c=np.zeros(1), upper=np.inf
+        )
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_unit(s, g, a, upper)
 
     def _terms(
-        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: Dual
+        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
         return (0.5 * norm**2,)
 
-    def _solve(self, points: Points, dual: Dual) -> Any:
+    def _solve(self, points: Points, dual: DualProgram) -> Any:
         try:
             return super()._solve(points, dual)
         except UnboundedProblemError as error:

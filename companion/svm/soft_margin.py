@@ -28,7 +28,7 @@ from companion.certificates import Certificate
 from companion.checks import as_scalar
 from companion.exceptions import InfeasibleProblemError
 from companion.svm.bounds import nu_min_of
-from companion.svm.estimator import Dual, KernelLike, SupportVectorMachine
+from companion.svm.estimator import DualProgram, KernelLike, SupportVectorMachine
 from companion.svm.points import Points
 from companion.svm.slab import Slab, place_points, slab_both, slab_eta, slab_unit
 
@@ -149,7 +149,7 @@ class SVMs1(SupportVectorMachine):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _dual(self, points: Points) -> Dual:
+    def _dual(self, points: Points) -> DualProgram:
         s, one = points.s, np.ones(points.n)
         fewest = min(points.p, points.q)
         K = 1.0 / fewest if self.K is None else as_scalar(self.K, "K", above=0.0)
@@ -160,13 +160,15 @@ class SVMs1(SupportVectorMachine):
                 witness=_smaller_class(points),
             )
         self.K_ = K
-        return Dual(points.signed_matrix(), 0.0 * one, np.array([s, one]), np.array([0.0, 1.0]), K)
+        return DualProgram(
+            points.signed_matrix(), 0.0 * one, np.array([s, one]), np.array([0.0, 1.0]), K
+        )
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_both(s, g, a, upper)
 
     def _terms(
-        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: Dual
+        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
         self.gamma_ = norm / 2.0
         return -eta / norm, self.K_ * float(slack.sum()) / norm
@@ -252,16 +254,16 @@ class SVMs2(SupportVectorMachine):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _dual(self, points: Points) -> Dual:
+    def _dual(self, points: Points) -> DualProgram:
         s, one = points.s, np.ones(points.n)
         self.K_ = as_scalar(self.K, "K", above=0.0)
-        return Dual(points.signed_matrix(), -one, s[None, :], np.zeros(1), self.K_)
+        return DualProgram(points.signed_matrix(), -one, s[None, :], np.zeros(1), self.K_)
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_unit(s, g, a, upper)
 
     def _terms(
-        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: Dual
+        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
         return 0.5 * norm**2, self.K_ * float(slack.sum())
 
@@ -369,7 +371,7 @@ class SVMs2prime(_NuMachine):
 
     _homogeneous = True
 
-    def _dual(self, points: Points) -> Dual:
+    def _dual(self, points: Points) -> DualProgram:
         s, one = points.s, np.ones(points.n)
         K, Km = self._constants(points)
         most = 2 * min(points.p, points.q) / points.n
@@ -379,13 +381,15 @@ class SVMs2prime(_NuMachine):
                 "dual program has no feasible point, and the primal objective is unbounded",
                 witness=_smaller_class(points),
             )
-        return Dual(points.signed_matrix(), 0.0 * one, np.array([s, one]), np.array([0.0, Km]), K)
+        return DualProgram(
+            points.signed_matrix(), 0.0 * one, np.array([s, one]), np.array([0.0, Km]), K
+        )
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_both(s, g, a, upper)
 
     def _terms(
-        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: Dual
+        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
         return 0.5 * norm**2, -self.Km_ * eta, self.K_ * float(slack.sum())
 
@@ -433,7 +437,7 @@ class SVMs3(_NuMachine):
 
     _homogeneous = True
 
-    def _dual(self, points: Points) -> Dual:
+    def _dual(self, points: Points) -> DualProgram:
         one = np.ones(points.n)
         K, Km = self._constants(points)
         if self.nu > 1.0 + _EQUAL:
@@ -443,13 +447,13 @@ class SVMs3(_NuMachine):
                 witness=np.ones(1),
             )
         P = points.signed_matrix(penalize_b=True)
-        return Dual(P, 0.0 * one, one[None, :], np.array([Km]), K, penalize_b=True)
+        return DualProgram(P, 0.0 * one, one[None, :], np.array([Km]), K, penalize_b=True)
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_eta(s, g, a, upper)
 
     def _terms(
-        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: Dual
+        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
         return 0.5 * norm**2, 0.5 * b**2, -self.Km_ * eta, self.K_ * float(slack.sum())
 
@@ -498,18 +502,18 @@ class SVMs4(_NuMachine):
 
     _squared = True
 
-    def _dual(self, points: Points) -> Dual:
+    def _dual(self, points: Points) -> DualProgram:
         s, one = points.s, np.ones(points.n)
         K, Km = self._constants(points)
         ridge = 1.0 / (2.0 * K)
         P = points.signed_matrix(ridge=ridge)
-        return Dual(P, 0.0 * one, np.array([s, one]), np.array([0.0, Km]), np.inf, ridge)
+        return DualProgram(P, 0.0 * one, np.array([s, one]), np.array([0.0, Km]), np.inf, ridge)
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_both(s, g, a, upper)
 
     def _terms(
-        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: Dual
+        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
         return 0.5 * norm**2, -self.Km_ * eta, self.K_ * float(slack @ slack)
 
@@ -543,18 +547,20 @@ class SVMs5(_NuMachine):
 
     _squared = True
 
-    def _dual(self, points: Points) -> Dual:
+    def _dual(self, points: Points) -> DualProgram:
         one = np.ones(points.n)
         K, Km = self._constants(points)
         ridge = 1.0 / (2.0 * K)
         P = points.signed_matrix(penalize_b=True, ridge=ridge)
-        return Dual(P, 0.0 * one, one[None, :], np.array([Km]), np.inf, ridge, penalize_b=True)
+        return DualProgram(
+            P, 0.0 * one, one[None, :], np.array([Km]), np.inf, ridge, penalize_b=True
+        )
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_eta(s, g, a, upper)
 
     def _terms(
-        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: Dual
+        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
         return 0.5 * norm**2, 0.5 * b**2, -self.Km_ * eta, self.K_ * float(slack @ slack)
 
@@ -581,8 +587,9 @@ class SVMs2l(SupportVectorMachine):
     ----------
     lambda_, mu_ : ndarray of shape (p,), (q,)
         Multipliers of the two families of inequalities. They do not give w.
-    w_, b_, eta_, epsilon_, xi_, point_classes_, certificate_ : as for :class:`SVMs2prime`
-        The solution is a vertex that the simplex method found; others may be as good. w = 0 is possible.
+    w_, b_, eta_, epsilon_, xi_, point_classes_, certificate_
+        As for :class:`SVMs2prime`. The solution is a vertex that the simplex method found; others may be as
+        good. w = 0 is possible.
     degenerate_ : bool
         Whether w = 0.
 
@@ -614,6 +621,9 @@ class SVMs2l(SupportVectorMachine):
         self.kernel_params = kernel_params
         self.tol = tol
         self.max_iter = max_iter
+
+    def _dual(self, points: Points) -> DualProgram:
+        raise ValueError("(SVM_s2l) is a linear program; its dual is no quadratic program in P")
 
     def _fit_points(self, points: Points) -> None:
         """Solve the linear program; read the multipliers from its dual solution."""

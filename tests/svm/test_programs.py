@@ -455,21 +455,48 @@ def test_type_1_support_vectors_of_the_text():
     assert 0.363 < nu_min(data.u, data.v) < 0.364
 
 
-def test_the_text_own_routine_takes_7403_steps():
-    """Its multipliers are those of the fast solver, at nu = .365."""
+def test_the_text_own_routine_takes_the_printed_8121_steps():
+    """And its multipliers are those of the fast solver."""
     data = text_uv16()
-    X, s, n = data.X, data.y, 60
-    machine = SVMs2prime(0.365).fit_uv(data.u, data.v)
-    # variables (lambda, mu, alpha, beta) with lambda + alpha = K, mu + beta = K
-    P = np.zeros((2 * n, 2 * n))
-    P[:n, :n] = s[:, None] * (X @ X.T) * s
-    A = np.zeros((n + 2, 2 * n))
-    A[0, :n], A[1, :n] = s, 1.0
-    A[2:, :n], A[2:, n:] = np.eye(n), np.eye(n)
-    c = np.concatenate([[0.0, 0.365], np.full(n, 1 / n)])
-    result = qsolve1(P, np.zeros(2 * n), A, c, rho=10.0)
-    assert result.n_iter == 7403
-    assert_allclose(result.x[:n], np.concatenate([machine.lambda_, machine.mu_]), atol=1e-8)
+    machine = SVMs2prime(0.37).fit_uv(data.u, data.v)
+    P, q, A, c = machine.dual_program(data.X, data.y).standard_form()
+    result = qsolve1(P, q, A, c, rho=10.0)
+    assert result.n_iter == 8121
+    assert_allclose(result.x[:60], np.concatenate([machine.lambda_, machine.mu_]), atol=1e-8)
+
+
+def test_matrices_of_the_text():
+    """Sizes and ranks as in the text, and the fitted solution solves the program as written."""
+    data = nine_points()
+    G = data.y[:, None] * (data.X @ data.X.T) * data.y
+    sizes = {
+        SVMs1(0.2): (11, 18),
+        SVMs2(0.5): (10, 18),
+        SVMs2prime(0.6): (11, 18),
+        SVMs3(0.6): (10, 18),
+        SVMs4(0.6): (2, 9),
+        SVMs5(0.6): (1, 9),
+    }
+    for machine, size in sizes.items():
+        program = machine.dual_program(data.X, data.y)
+        assert not hasattr(machine, "classes_")  # nothing was fitted
+        P, q, A, c = program.standard_form()
+        assert A.shape == size
+        assert np.linalg.matrix_rank(A) == size[0]
+        extra = (np.outer(data.y, data.y) if program.penalize_b else 0) + program.ridge * np.eye(9)
+        assert_allclose(program.P, G + extra, atol=1e-12)
+        assert_allclose(P[:9, :9], program.P)
+        machine.fit_uv(data.u, data.v)
+        a = np.concatenate([machine.lambda_, machine.mu_])
+        x = np.concatenate([a, machine.K_ - a]) if len(q) == 18 else a
+        assert_allclose(A @ x, c, atol=1e-14)
+        value = x @ P @ x / 2 + q @ x
+        expected = machine.dual_objective_
+        if isinstance(machine, SVMs1):
+            value, expected = 2 * value, -(expected**2)
+        assert value == pytest.approx(-expected)
+    with pytest.raises(ValueError, match="linear program"):
+        SVMs2l().dual_program(data.X, data.y)
 
 
 # --- Zaki and Meira -------------------------------------------------------------------------------
