@@ -129,7 +129,7 @@ def concordance_page(chapters: list[dict[str, Any]]) -> str:
         lines += [f"## {chapter['title']}", ""]
         if note := chapter.get("note"):
             lines += [note.strip(), ""]
-        section, table = None, False
+        section = None
         for item in chapter["items"]:
             if item["section"] != section:
                 section = item["section"]
@@ -143,7 +143,7 @@ def concordance_page(chapters: list[dict[str, Any]]) -> str:
             tests = "<br>".join(test_name(test) for test in item.get("tests", [])) or "–"
             where = place(item["at"], listed, titles)
             lines.append(f"| {item['item']} | {item['what']} | {where} | {code} | {tests} |")
-        lines += [":::", ""]
+        lines.append("")
     return "\n".join(lines)
 
 
@@ -203,6 +203,14 @@ def public_names(module: str) -> list[str]:
     return list(loaded.__all__)
 
 
+def defines(module: str, name: str) -> bool:
+    """Whether a public name is at home in a module; constants, which do not know, where it is listed."""
+    value = getattr(importlib.import_module(module), name, None)
+    if callable(value):
+        return getattr(value, "__module__", None) == module
+    return value is not None and name in public_names(module)
+
+
 def chapter_reference(package: str) -> str:
     """Return the reference page of one chapter's sub-package, in the order of its modules."""
     loaded = importlib.import_module(package)
@@ -210,7 +218,7 @@ def chapter_reference(package: str) -> str:
     lines = [f"(api-{package.rsplit('.', 1)[-1]})=", f"# {package}", "", first_line(loaded), ""]
     for info in pkgutil.iter_modules(loaded.__path__):
         module = f"{package}.{info.name}"
-        mine = [n for n in exported if getattr(getattr(loaded, n), "__module__", None) == module]
+        mine = [n for n in exported if defines(module, n)]
         if mine:
             order = public_names(module)
             lines += section(module, sorted(mine, key=order.index), package)

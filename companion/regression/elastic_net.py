@@ -223,8 +223,8 @@ def elastic_net_dual(
 
     Notes
     -----
-    Source: Section 19.6, (*_w). P is never formed: it is :math:`GG^\top` with n + m columns. :math:`w_j = 0` exactly
-    where both :math:`(\beta_+)_j` and :math:`(\beta_-)_j` are positive, by complementarity.
+    Source: Section 19.6, ``(*_w)``. P is never formed: it is :math:`GG^\top` with n + m columns.
+    :math:`w_j = 0` exactly where both :math:`(\beta_+)_j` and :math:`(\beta_-)_j` are positive, by complementarity.
 
     Examples
     --------
