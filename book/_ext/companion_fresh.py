@@ -27,11 +27,17 @@ def outdated(
         return []
     env.companion_sources = digest
     return [
-        name for name in env.found_docs if str(env.doc2path(name)).endswith(".ipynb")
+        name
+        for name in env.found_docs
+        if str(env.doc2path(name)).endswith(".ipynb")
     ]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.connect("env-get-outdated", outdated)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    return {
+        "version": "1",
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

@@ -49,7 +49,9 @@ def enter_labels(app: Sphinx, doctree: nodes.document) -> None:
 def companion_modules() -> list[Any]:
     """Return all modules of the package."""
     package = importlib.import_module("companion")
-    names = [m.name for m in pkgutil.walk_packages(package.__path__, "companion.")]
+    names = [
+        m.name for m in pkgutil.walk_packages(package.__path__, "companion.")
+    ]
     return [package, *(importlib.import_module(name) for name in names)]
 
 
@@ -69,13 +71,21 @@ def find_name(
     if len(documented) == 1:
         ((path, entry),) = documented.items()
         return make_refnode(
-            app.builder, node["refdoc"], entry.docname, entry.node_id, text, path
+            app.builder,
+            node["refdoc"],
+            entry.docname,
+            entry.node_id,
+            text,
+            path,
         )
     modules = companion_modules()
     if any(
-        target in (m.__name__, name) and m.__name__.endswith(name) for m in modules
+        target in (m.__name__, name) and m.__name__.endswith(name)
+        for m in modules
     ) or any(
-        getattr(getattr(m, name, None), "__module__", "").startswith("companion")
+        getattr(getattr(m, name, None), "__module__", "").startswith(
+            "companion"
+        )
         for m in modules
     ):
         return text
@@ -86,4 +96,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.connect("doctree-read", enter_labels)
     app.connect("missing-reference", find_name)
-    return {"version": "2", "parallel_read_safe": True, "parallel_write_safe": True}
+    return {
+        "version": "2",
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

@@ -24,7 +24,9 @@ PRELOAD = re.compile(r'\s*<link rel="preload" as="font"[^>]*>')
 
 def icon_font() -> Path:
     """Return the theme's icon font."""
-    (font,) = Path(pydata_sphinx_theme.__file__).parent.rglob("fa-solid-900.woff2")
+    (font,) = Path(pydata_sphinx_theme.__file__).parent.rglob(
+        "fa-solid-900.woff2"
+    )
     return font
 
 
@@ -34,7 +36,9 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
         return
     out = Path(app.outdir)
     data = base64.b64encode(icon_font().read_bytes()).decode()
-    (out / "_static" / "icons.css").write_text(FACE.format(data=data), encoding="utf-8")
+    (out / "_static" / "icons.css").write_text(
+        FACE.format(data=data), encoding="utf-8"
+    )
     for page in out.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         if PRELOAD.search(text):
@@ -44,4 +48,8 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.connect("build-finished", finish)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    return {
+        "version": "1",
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }
