@@ -18,7 +18,8 @@ def main(names: list[str]) -> None:
     single = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     for name in names or known:
         print(f"== {name} ==", flush=True)
-        subprocess.run([sys.executable, known[name]], env=single, check=True)
+        command = [sys.executable, "-m", f"benchmarks.{name}"]
+        subprocess.run(command, env=single, check=True, cwd=HERE.parent)
 
 
 if __name__ == "__main__":

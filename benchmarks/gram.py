@@ -1,6 +1,6 @@
 """Time and memory of a Gaussian Gram matrix, side by side with scikit-learn's ``rbf_kernel``.
 
-Run ``python benchmarks/gram.py``. Both compute the same 5,000 x 5,000 matrix in turn, in one process, with one BLAS
+Run ``python -m benchmarks gram``. Both compute the same 5,000 x 5,000 matrix in turn, in one process, with one BLAS
 thread; the median of each is taken, and of the ratios of neighbouring runs. Memory is the peak of a traced run.
 """
 

@@ -1,6 +1,7 @@
 """Time of the lasso, side by side with scikit-learn, celer and skglm, at the same duality gap.
 
-Run ``python benchmarks/lasso.py``. Each peer gets the loosest tolerance of a ladder with which its solution has a
+Run ``python -m benchmarks lasso``; with ``python -m benchmarks.lasso --store`` the page on comparing regressions
+shows the new figures. Each peer gets the loosest tolerance of a ladder with which its solution has a
 relative duality gap of at most 1e-9, measured here, on centred data, for all alike. Then all run in turn, in one
 process, with one BLAS thread; the table shows medians of CPU time, and of the ratios of neighbouring runs (below 1:
 ours is faster). Everyone fits the same arrays, with a free intercept, from the estimator's ``fit``.
@@ -21,6 +22,7 @@ import skglm
 from sklearn import linear_model
 from threadpoolctl import threadpool_limits
 
+from benchmarks import store
 from companion.regression import Lasso, tau_max
 from companion.regression.working_set import duality_gap
 
@@ -111,19 +113,24 @@ def compare(m: int, n: int, fraction: float, rounds: int) -> list[dict[str, Any]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds")
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--store", action="store_true", help="write benchmarks/results/lasso.json")
+    arguments = parser.parse_args()
+    rows = []
     print("shape        tau/max  nonzero   ours ms  gap      peer          peer ms  gap      ratio")
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a peer that misses a tolerance says so; the gap is shown
         for m, n in SHAPES:
             for fraction in FRACTIONS:
-                for r in compare(m, n, fraction, rounds):
+                for r in compare(m, n, fraction, arguments.rounds):
+                    rows.append(r)
                     print(
                         f"{r['shape']:<12} {r['tau/tau_max']:<8g} {r['nonzero']:<7} {r['ours_ms']:9.2f}  "
                         f"{r['our_gap']:.0e}  {r['peer']:<13} {r['peer_ms']:7.2f}  {r['peer_gap']:.0e}  "
                         f"{r['ratio']:.2f}",
                         flush=True,
                     )
+    if arguments.store:
+        store("lasso", rows)
 
 
 if __name__ == "__main__":

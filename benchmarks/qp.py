@@ -1,6 +1,6 @@
 """Time of the SVM duals, end to end: ours, scikit-learn's libsvm, OSQP, Clarabel and the text's own algorithm.
 
-Run ``python benchmarks/qp.py``. All solvers run in turn, in one process, with one BLAS thread; the median of
+Run ``python -m benchmarks qp``. All solvers run in turn, in one process, with one BLAS thread; the median of
 the CPU times is printed, as a ratio to ours. "gap" is the relative duality gap of the returned multipliers, measured
 the same way for all: against the dual value that our certified solution proves.
 """
