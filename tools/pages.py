@@ -203,12 +203,9 @@ def public_names(module: str) -> list[str]:
     return list(loaded.__all__)
 
 
-def defines(module: str, name: str) -> bool:
-    """Whether a public name is at home in a module; constants, which do not know, where it is listed."""
-    value = getattr(importlib.import_module(module), name, None)
-    if callable(value):
-        return getattr(value, "__module__", None) == module
-    return value is not None and name in public_names(module)
+def at_home(name: str, value: Any, module: str) -> bool:
+    """Whether a module defines a public name; a constant, which does not know, is at home where it is listed."""
+    return value.__module__ == module if callable(value) else name in public_names(module)
 
 
 def chapter_reference(package: str) -> str:
@@ -218,7 +215,7 @@ def chapter_reference(package: str) -> str:
     lines = [f"(api-{package.rsplit('.', 1)[-1]})=", f"# {package}", "", first_line(loaded), ""]
     for info in pkgutil.iter_modules(loaded.__path__):
         module = f"{package}.{info.name}"
-        mine = [n for n in exported if defines(module, n)]
+        mine = [n for n in exported if at_home(n, getattr(loaded, n), module)]
         if mine:
             order = public_names(module)
             lines += section(module, sorted(mine, key=order.index), package)
