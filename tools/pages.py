@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
 import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -104,12 +105,25 @@ def function(name: str) -> str:
     return f"{{py:obj}}`~{name}`"
 
 
-def test_name(test: str) -> str:
-    """Return a test's name for the table: the function, and the file that holds it."""
-    if "::" not in test:
-        return "cells of the page"
-    file, *names = test.split("::")
-    return f"`{names[-1]}` in `{file.removeprefix('tests/')}`"
+def checks(tests: list[str]) -> str:
+    """Return the tests of an item for the table, file by file."""
+    files: dict[str, list[str]] = {}
+    for test in tests:
+        file, *names = test.split("::")
+        files.setdefault(file, []).extend(names[-1:])
+    return "<br>".join(
+        f"`{file.removeprefix('tests/')}`: " + ", ".join(f"`{name}`" for name in names)
+        if names
+        else "cells of the page"
+        for file, names in files.items()
+    )
+
+
+def row(item: dict[str, Any], listed: set[str], titles: dict[str, str]) -> str:
+    """Return the table's row for one item."""
+    name = item["item"] if item["item"].startswith("*") else f"**{item['item']}**"
+    where = [place(item["at"], listed, titles), *map(function, item.get("code", []))]
+    return f"| {name}: {item['what']} | {'<br>'.join(where)} | {checks(item.get('tests', [])) or '–'} |"
 
 
 def concordance_page(chapters: list[dict[str, Any]]) -> str:
@@ -120,30 +134,21 @@ def concordance_page(chapters: list[dict[str, Any]]) -> str:
         "(concordance)=",
         "# Concordance",
         "",
-        "For every numbered item of the sources: the place in this book where it runs, the function that",
-        "computes it and the test that checks it. *Cells of the page* means that the checks are the page's",
-        "own cells, which are run again and compared with each change of the project.",
+        "For every numbered item of the sources: the place in this book where it runs, the functions that",
+        "compute it and the tests that check it. *Cells of the page* means that the page's own cells are",
+        "checks: they are run again and compared with each change of the project.",
         "",
     ]
     for chapter in chapters:
         lines += [f"## {chapter['title']}", ""]
         if note := chapter.get("note"):
             lines += [note.strip(), ""]
-        section = None
-        for item in chapter["items"]:
-            if item["section"] != section:
-                section = item["section"]
-                heading = f"Section {section}" if section[0].isdigit() else section
-                lines += ["", f"### {heading}", ""]
-                lines += [
-                    "| Item | What it is | Where it runs | Function | Test |",
-                    "|---|---|---|---|---|",
-                ]
-            code = "<br>".join(function(name) for name in item.get("code", [])) or "–"
-            tests = "<br>".join(test_name(test) for test in item.get("tests", [])) or "–"
-            where = place(item["at"], listed, titles)
-            lines.append(f"| {item['item']} | {item['what']} | {where} | {code} | {tests} |")
-        lines.append("")
+        for section, items in itertools.groupby(chapter["items"], key=lambda item: item["section"]):
+            lines += [f"### Section {section}" if section[0].isdigit() else f"### {section}", ""]
+            lines += [":::{table}", ":class: stacked", ":widths: 40 25 35", ""]
+            lines += ["| Item | Where it runs, with | Checked by |", "|---|---|---|"]
+            lines += [row(item, listed, titles) for item in items]
+            lines += [":::", ""]
     return "\n".join(lines)
 
 

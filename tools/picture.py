@@ -60,6 +60,7 @@ def main() -> None:
     """Draw the three panels and save them."""
     plotting.use_style()
     fig, (left, middle, right) = plt.subplots(1, 3, figsize=(11, 3.4))
+    fig.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
     draw_residuals(left)
     draw_path(middle)
     draw_margin(right)

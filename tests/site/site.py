@@ -76,6 +76,22 @@ IMAGES = (
     + ("decorative: i.closest('.navbar-brand, [aria-hidden=true]') !== null}))")
 )
 
+# Formulas without MathML for screen readers, and formulas in another colour than the text around them.
+UNREADABLE = """
+() => [...document.querySelectorAll('mjx-container')].filter(c => {
+  const math = c.querySelector('mjx-assistive-mml math');
+  const svg = c.querySelector(':scope > svg');
+  return !math || !math.textContent.trim() || svg.getAttribute('aria-hidden') !== 'true';
+}).map(c => c.outerHTML.slice(0, 200))
+"""
+
+STRAY_COLOURS = """
+() => [...document.querySelectorAll('mjx-container')].filter(c => {
+  const ours = getComputedStyle(c.querySelector(':scope > svg')).color;
+  return ours !== getComputedStyle(c.parentElement).color;
+}).map(c => c.parentElement.outerHTML.slice(0, 200))
+"""
+
 
 @dataclass
 class Visit:
@@ -88,6 +104,8 @@ class Visit:
     images: list[dict[str, Any]] = field(default_factory=list)
     formulas: int = 0
     formula_errors: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    stray_colours: list[str] = field(default_factory=list)
     flipbooks: int = 0
     scroll_width: int = 0
     too_wide: list[str] = field(default_factory=list)
@@ -155,6 +173,8 @@ class Reader:
             seen.images = page.evaluate(IMAGES)
             seen.formulas = page.locator("mjx-container").count()
             seen.formula_errors = page.locator("mjx-merror, [data-mjx-error]").all_text_contents()
+            seen.unreadable = page.evaluate(UNREADABLE)
+            seen.stray_colours = page.evaluate(STRAY_COLOURS)
             seen.flipbooks = page.locator(".companion-flipbook").count()
             page.set_viewport_size(PHONE)
             page.wait_for_timeout(300)  # the page adapts to the new width
