@@ -112,7 +112,7 @@ def checks(tests: list[str]) -> str:
         file, *names = test.split("::")
         files.setdefault(file, []).extend(names[-1:])
     return "<br>".join(
-        f"`{file.removeprefix('tests/')}`: " + ", ".join(f"`{name}`" for name in names)
+        "<br>".join([f"{file.removeprefix('tests/')}:", *(f"`{name}`" for name in names)])
         if names
         else "cells of the page"
         for file, names in files.items()
