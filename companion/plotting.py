@@ -29,6 +29,7 @@ __all__ = [
     "points",
     "residuals",
     "show",
+    "slab",
     "surface",
     "use_style",
 ]
@@ -115,6 +116,61 @@ def margin(ax: Axes, w: np.ndarray, b: float, delta: float = 1.0) -> None:
     hyperplane(ax, w, b, label=r"$\langle w, x\rangle = b$")
     hyperplane(ax, w, b + delta, color=BLUE, linestyle="--", linewidth=1.3)
     hyperplane(ax, w, b - delta, color=RED, linestyle=":", linewidth=1.6)
+
+
+def slab(ax: Axes, u: np.ndarray, v: np.ndarray, w: np.ndarray, b: float, eta: float) -> None:
+    r"""Draw two classes of points in the plane and the slab abs(<w, x> - b) < eta between its margin lines.
+
+    A point is full outside the slab, ringed on its own margin line (a support vector), hollow when it fails the
+    margin, and crossed out when it is on the wrong side of the separating line.
+
+    Parameters
+    ----------
+    ax : Axes
+        Two-dimensional axes.
+    u, v : ndarray of shape (p, 2), (q, 2)
+        The blue and the red points.
+    w : ndarray of shape (2,)
+        Normal vector.
+    b, eta : float
+        The lines are <w, x> = b, b + eta (blue) and b - eta (red).
+    """
+    both = np.vstack([u, v])
+    low, high = both.min(axis=0), both.max(axis=0)
+    rim = 0.06 * (high - low).max()
+    ax.set(xlim=(low[0] - rim, high[0] + rim), ylim=(low[1] - rim, high[1] + rim))
+    x, y = np.meshgrid(ax.get_xlim(), ax.get_ylim())
+    f = w[0] * x + w[1] * y - b
+    if eta > 0.0 and f.min() < eta and f.max() > -eta:
+        ax.contourf(x, y, f, levels=[-eta, eta], colors=[SKY], alpha=0.18, zorder=0)
+    margin(ax, w, b, eta)
+    tight = 1e-9 * (float(np.abs(both @ w).max()) + abs(b) + eta)
+    for group, sign, colour, marker in ((u, 1.0, BLUE, "o"), (v, -1.0, RED, "s")):
+        side = sign * (group @ w - b)
+        face = np.where(side < eta - tight, "white", colour)
+        ax.scatter(
+            group[:, 0],
+            group[:, 1],
+            s=34,
+            c=face,
+            marker=marker,
+            edgecolor=colour,
+            linewidth=1.4,
+            zorder=3,
+        )
+        ringed, crossed = group[np.abs(side - eta) <= tight], group[side < -tight]
+        ax.scatter(
+            ringed[:, 0],
+            ringed[:, 1],
+            s=130,
+            facecolor="none",
+            edgecolor="black",
+            linewidth=1.6,
+            zorder=4,
+        )
+        ax.scatter(
+            crossed[:, 0], crossed[:, 1], s=22, color="black", marker="x", linewidth=1.0, zorder=4
+        )
 
 
 def residuals(

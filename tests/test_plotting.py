@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 
 from companion import plotting
 
@@ -79,3 +80,22 @@ def test_style_is_white_and_safe() -> None:
         plotting.use_style()
         assert plt.rcParams["figure.facecolor"] == "white"
         assert plt.rcParams["savefig.facecolor"] == "white"
+
+
+def test_slab_shows_the_place_of_every_point(ax: Axes) -> None:
+    u = np.array([[3.0, 0.0], [1.0, 1.0], [0.5, 0.0], [-0.5, 0.0]])  # out, on, inside, wrong side
+    v = np.array([[-1.0, 2.0], [-2.0, 0.0]])
+    plotting.slab(ax, u, v, np.array([1.0, 0.0]), 0.0, 1.0)
+    marked = [c for c in ax.collections if isinstance(c, PathCollection)]
+    blue, ring, cross, red, red_ring, red_cross = marked
+    hollow = np.all(blue.get_facecolor() == 1.0, axis=1)
+    assert hollow.tolist() == [False, False, True, True]
+    assert ring.get_offsets().tolist() == [[1.0, 1.0]]
+    assert cross.get_offsets().tolist() == [[-0.5, 0.0]]
+    assert len(red.get_offsets()) == 2
+    assert red_ring.get_offsets().tolist() == [[-1.0, 2.0]]
+    assert len(red_cross.get_offsets()) == 0
+    assert len(ax.lines) == 3
+    low, high = ax.get_xlim()
+    assert low < -2.0
+    assert high > 3.0
