@@ -26,7 +26,7 @@ $(READY): requirements.lock pyproject.toml
 
 book: $(READY)   ## execute the notebooks, build the site, print the page to open
 	$(BIN)/python tools/notebooks.py cache
-	$(BIN)/python tools/pages.py
+	$(BIN)/python -m tools.pages
 	$(BIN)/jupyter-book build . --toc book/_toc.yml --path-output build -W -n --keep-going --quiet
 	@echo "Open $(CURDIR)/$(SITE)/index.html"
 

@@ -9,11 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import nbformat
 import pytest
 import yaml
 
-from tools.pages import BOOK, ROOT, SCHEMA, concordance_page, load_concordance, pages, resolve
+from tools.concordance import (
+    LABELS,
+    SCHEMA,
+    concordance_page,
+    covered,
+    label,
+    load_concordance,
+    numbers,
+)
+from tools.reference import resolve
+from tools.toc import BOOK, ROOT, pages, text_of
 
 CHAPTERS = load_concordance()
 ITEMS = [
@@ -22,40 +31,15 @@ ITEMS = [
     for item in chapter["items"]
 ]
 
-# How many items of each kind the sources number, by chapter.
-NUMBERED = {
-    ("text", 16): {"Definition": 1, "Theorem": 1, "Example": 12, "Figure": 6, "Problem": 7},
-    ("text", 17): {
-        "Definition": 4,
-        "Proposition": 7,
-        "Theorem": 1,
-        "Corollary": 1,
-        "Example": 7,
-        "Figure": 1,
-        "Problem": 5,
-    },
-    ("text", 19): {"Proposition": 2, "Example": 3, "Figure": 11, "Problem": 10},
-    ("text", "A"): {"Definition": 4, "Proposition": 7, "Theorem": 1, "Figure": 2, "Problem": 2},
-}
-
 LABEL = re.compile(
     r"^\((?P<target>[\w.-]+)\)=\s*$|^:(?:label|name):\s*(?P<option>\S+)\s*$", re.MULTILINE
 )
 
 
-def source(page: str) -> str:
-    """The text of a page, without the code of its cells."""
-    notebook = ROOT / f"{page}.ipynb"
-    if notebook.exists():
-        cells = nbformat.read(notebook, as_version=4).cells
-        return "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    return (ROOT / f"{page}.md").read_text(encoding="utf-8")
-
-
 @cache
 def labels(page: str) -> frozenset[str]:
     """All labels that a page defines."""
-    return frozenset(m["target"] or m["option"] for m in LABEL.finditer(source(page)))
+    return frozenset(m["target"] or m["option"] for m in LABEL.finditer(text_of(page)))
 
 
 @cache
@@ -102,40 +86,34 @@ def test_tests_exist(item: dict[str, Any]) -> None:
             )
 
 
-@pytest.mark.parametrize(("chapter", "kinds"), NUMBERED.items())
-def test_every_numbered_item_is_listed_once_and_in_order(
-    chapter: tuple[str, int | str], kinds: dict[str, int]
-) -> None:
-    names = [
-        item["item"]
-        for entry in CHAPTERS
-        if (entry["source"], entry["chapter"]) == chapter
-        for item in entry["items"]
-    ]
-    for kind, count in kinds.items():
-        expected = [f"{kind} {chapter[1]}.{i}" for i in range(1, count + 1)]
-        assert [
-            name for name in names if re.fullmatch(rf"{kind} {chapter[1]}\.\d+", name)
-        ] == expected
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter["title"])
+def test_every_numbered_item_is_listed_once_and_in_order(chapter: dict[str, Any]) -> None:
+    names = [item["item"] for item in chapter["items"]]
     assert len(names) == len(set(names))
+    assert numbers(chapter), "say how many items the source numbers"
+    for kind, expected in numbers(chapter).items():
+        assert [name for name in names if re.fullmatch(rf"{kind} [\w.]+", name)] == expected
+    listed = {kind for kind in LABELS for name in names if re.fullmatch(rf"{kind} [\w.]+", name)}
+    assert listed == set(numbers(chapter))
+
+
+def test_coverage_is_counted() -> None:
+    chapter = CHAPTERS[0]
+    have, known, further = covered(chapter)
+    assert have == known == sum(chapter["numbered"].values())
+    assert have + further == len(chapter["items"])
+    assert (
+        covered(dict(chapter, items=chapter["items"][1:]))[0]
+        + covered(dict(chapter, items=chapter["items"][1:]))[2]
+        == len(chapter["items"]) - 1
+    )
 
 
 def test_numbers_agree_with_labels() -> None:
-    prefixes = {
-        "Example": "ex",
-        "Figure": "fig",
-        "Theorem": "thm",
-        "Proposition": "prop",
-        "Corollary": "cor",
-        "Definition": "def",
-        "Problem": "prob",
-    }
     for chapter in CHAPTERS:
         for item in chapter["items"]:
-            match = re.fullmatch(r"(\w+) (\w+)\.(\d+)", item["item"])
-            if match and chapter["source"] == "text":
-                kind, number, index = match.groups()
-                assert item["at"].endswith(f"#{prefixes[kind]}-{number.lower()}-{index}"), item
+            if wanted := label(chapter, item["item"]):
+                assert item["at"].endswith(f"#{wanted}"), item
 
 
 @pytest.mark.parametrize(
@@ -176,33 +154,12 @@ def test_labels_differ_between_pages() -> None:
 def test_generated_pages_are_not_committed() -> None:
     ignored = (BOOK / ".gitignore").read_text(encoding="utf-8").splitlines()
     assert "concordance.md" in ignored
+    assert "errata.md" in ignored
     assert "api/*.md" in ignored
-
-
-def linked_errata() -> dict[str, str]:
-    """Every erratum that a page links, with one such page."""
-    return {
-        label: page
-        for page in sorted(pages() - {"book/errata"})
-        if (ROOT / f"{page}.ipynb").exists()
-        for label in re.findall(r"\(#(err-[\w-]+)\)", source(page))
-    }
-
-
-def test_errata_with_a_proof_are_linked_from_the_pages() -> None:
-    """An entry with a heading has an effect, so the page that it concerns links it."""
-    errata = re.findall(r"^\((err-[\w-]+)\)=\n### ", source("book/errata"), flags=re.MULTILINE)
-    assert errata
-    assert sorted(set(errata) - set(linked_errata())) == []
-
-
-def test_linked_errata_exist() -> None:
-    missing = {e: page for e, page in linked_errata().items() if e not in labels("book/errata")}
-    assert missing == {}
 
 
 def test_a_missing_name_is_noticed() -> None:
     with pytest.raises(AttributeError):
         resolve("companion.admm.no_such_function")
-    assert "no-such-label" not in labels("book/errata")
+    assert "no-such-label" not in labels("notebooks/admm/admm")
     assert "test_no_such_test" not in functions_of(Path(__file__).relative_to(ROOT).as_posix())

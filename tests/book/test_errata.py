@@ -1,38 +1,65 @@
-"""Every erratum is reached from the place that it concerns."""
+"""Every erratum is reached from the place that it concerns, and stands in the list of all errata."""
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 
-from tools.notebooks import ROOT
+from tools.errata import KINDS, MEANING, errata_of, errata_page, errata_pages
+from tools.toc import pages, text_of
 
-
-def markdown(path: str) -> str:
-    cells = json.loads((ROOT / path).read_text(encoding="utf-8"))["cells"]
-    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-
-
-ERRATA = re.findall(r"^\((err-[\w-]+)\)=", markdown("book/errata.ipynb"), flags=re.MULTILINE)
+PAGES = errata_pages()
+ENTRIES = [entry for page in PAGES for entry in errata_of(page)]
 LINKS = {
     link
-    for path in (ROOT / "notebooks").rglob("*.ipynb")
-    if ".ipynb_checkpoints" not in path.parts
-    for link in re.findall(r"#(err-[\w-]+)\)", markdown(str(path.relative_to(ROOT))))
+    for page in pages()
+    if not page.startswith("book/errata")
+    for link in re.findall(r"\(#(err-[\w-]+)\)", text_of(page))
 }
 
 
 def test_labels_are_unique() -> None:
-    assert len(ERRATA) > 100
-    assert len(set(ERRATA)) == len(ERRATA)
+    labels = [entry.label for entry in ENTRIES]
+    assert len(labels) > 100
+    assert len(set(labels)) == len(labels)
 
 
-@pytest.mark.parametrize("erratum", ERRATA)
-def test_a_page_links_to_it(erratum: str) -> None:
-    assert erratum in LINKS
+@pytest.mark.parametrize("page", PAGES)
+def test_the_list_misses_no_label(page: str) -> None:
+    """The list is read from headings and bold numbers: no entry may be written in another way."""
+    labels = re.findall(r"^\((err-[\w-]+)\)=$", text_of(page), flags=re.MULTILINE)
+    assert [entry.label for entry in errata_of(page)] == labels
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_sections_have_known_names(page: str) -> None:
+    sections = re.findall(r"^## (.+)$", text_of(page), flags=re.MULTILINE)
+    assert sections
+    for section in sections:
+        assert section in KINDS or section.startswith(("Appendix B", "Proximal methods")), section
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.label)
+def test_a_page_links_to_it(entry: object) -> None:
+    assert entry.label in LINKS
 
 
 def test_no_page_links_to_an_erratum_that_is_not_there() -> None:
-    assert set(ERRATA) >= LINKS
+    assert {entry.label for entry in ENTRIES} >= LINKS
+
+
+def test_the_list_has_every_entry_once_with_its_kind() -> None:
+    page = errata_page()
+    for entry in ENTRIES:
+        row = f"| [{entry.number}](#{entry.label}) | {entry.place} | {entry.kind} |"
+        assert page.count(row) == 1, entry
+    assert {entry.kind for entry in ENTRIES} <= set(MEANING)
+
+
+def test_an_entry_says_what_is_printed_and_what_is_right() -> None:
+    for page in PAGES:
+        text = re.sub(r"^\(err-[\w-]+\)=\n(?=\(err-)", "", text_of(page), flags=re.MULTILINE)
+        for block in re.split(r"^(?=\(err-)", text, flags=re.MULTILINE)[1:]:
+            assert "Printed" in block, block[:200]
+            assert "Right" in block, block[:200]

@@ -8,33 +8,16 @@ import json
 import re
 from pathlib import Path
 
-import nbformat
 import pytest
 import yaml
 
-from tools.pages import (
-    BOOK,
-    ROOT,
-    SHARED,
-    chapter_packages,
-    chapter_reference,
-    pages,
-    shared_reference,
-)
+from tools.reference import SHARED, chapter_packages, chapter_reference, shared_reference, used_in
+from tools.toc import BOOK, ROOT, pages, text_of
 from tools.vendor import PACKAGES, VENDOR
 
 MANIFEST = json.loads((VENDOR / "manifest.json").read_text(encoding="utf-8"))
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 SPHINX = CONFIG["sphinx"]["config"]
-
-
-def text_of(page: str) -> str:
-    path = ROOT / f"{page}.ipynb"
-    if path.exists():
-        cells = nbformat.read(path, as_version=4).cells
-        return "\n".join(c.source for c in cells if c.cell_type == "markdown")
-    path = ROOT / f"{page}.md"
-    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 # ------------------------------------------------------------------------------------- vendored scripts
@@ -131,3 +114,11 @@ def test_pages_name_no_workplace() -> None:
         assert not re.search(r"/(home|root|tmp|Users)/", Path(path).read_text(encoding="utf-8")), (
             path
         )
+
+
+def test_used_in_names_the_pages_that_import_a_function() -> None:
+    assert "notebooks/admm/admm" in used_in()["companion.admm.admm"]
+    page = chapter_reference("companion.admm")
+    assert "*Used in* " in page
+    for users in used_in().values():
+        assert len(users) == len(set(users))

@@ -1,0 +1,162 @@
+"""The concordance: from every numbered item of the sources to its page, its functions and its tests.
+
+The data are the files of ``book/concordance``, one per chapter. A chapter's entry says how many items of each kind
+its source numbers (``numbered``), so that a missing one is noticed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import jsonschema
+import yaml
+
+from tools.reference import resolve
+from tools.toc import BOOK, pages, title
+
+FILES = BOOK / "concordance"
+SCHEMA = BOOK / "concordance.schema.yml"
+
+# The order of the page. A file that is not named comes last.
+ORDER = (
+    "chapter-16",
+    "chapter-17",
+    "chapter-18",
+    "chapter-19",
+    "chapter-20",
+    "appendix-a",
+    "seminar-notes",
+    "zaki-meira",
+    "ying-campbell-girolami",
+)
+LABELS = {
+    "Example": "ex",
+    "Figure": "fig",
+    "Theorem": "thm",
+    "Proposition": "prop",
+    "Corollary": "cor",
+    "Definition": "def",
+    "Problem": "prob",
+    "Lemma": "lem",
+    "Algorithm": "alg",
+    "Table": "tab",
+}
+
+
+def load_concordance() -> list[dict[str, Any]]:
+    """Return the chapters of the concordance, each file checked against the schema."""
+    schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    place = {name: i for i, name in enumerate(ORDER)}
+    chapters = []
+    for path in sorted(FILES.glob("*.yml"), key=lambda f: (place.get(f.stem, len(ORDER)), f.stem)):
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        jsonschema.validate(data, schema, jsonschema.Draft202012Validator)
+        chapters += data["chapters"]
+    return chapters
+
+
+def numbers(chapter: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the items that a source numbers in a chapter, by kind: ``{"Example": ["Example 16.1", ...]}``."""
+    prefix = chapter.get("prefix", f"{chapter['chapter']}.")
+    return {
+        kind: [f"{kind} {number}" for number in known]
+        if isinstance(known, list)
+        else [f"{kind} {prefix}{i}" for i in range(1, known + 1)]
+        for kind, known in chapter.get("numbered", {}).items()
+    }
+
+
+def covered(chapter: dict[str, Any]) -> tuple[int, int, int]:
+    """Return how many numbered items have a row, how many there are, and how many rows are for other items."""
+    expected = set(itertools.chain.from_iterable(numbers(chapter).values()))
+    names = {item["item"] for item in chapter["items"]}
+    return len(expected & names), len(expected), len(names - expected)
+
+
+def label(chapter: dict[str, Any], name: str) -> str | None:
+    """Return the label that a numbered item of the text must have, such as ``ex-16-11``."""
+    match = re.fullmatch(r"(\w+) (\w+)\.(\d+)", name)
+    if chapter["source"] != "text" or not match:
+        return None
+    kind, number, index = match.groups()
+    return f"{LABELS[kind]}-{number.lower()}-{index}"
+
+
+def place(anchor: str, listed: set[str], titles: dict[str, str]) -> str:
+    """Return the link to an anchor ``page#label``, or plain text while the page is not in the book."""
+    page, target = anchor.split("#")
+    name = titles.get(page, page.rsplit("/", 1)[-1].replace("-", " ").capitalize())
+    return f"[{name}](#{target})" if page in listed else f"{name} (to come)"
+
+
+def function(name: str) -> str:
+    """Return the link to a function's reference, or its plain name while it does not exist."""
+    try:
+        resolve(name)
+    except (ImportError, AttributeError):
+        return f"`{name.rsplit('.', 1)[-1]}` (to come)"
+    return f"{{py:obj}}`~{name}`"
+
+
+def checks(tests: list[str]) -> str:
+    """Return the tests of an item for the table, file by file."""
+    files: dict[str, list[str]] = {}
+    for test in tests:
+        file, *names = test.split("::")
+        files.setdefault(file, []).extend(names[-1:])
+    return "<br>".join(
+        "<br>".join([f"{file.removeprefix('tests/')}:", *(f"`{name}`" for name in names)])
+        if names
+        else "cells of the page"
+        for file, names in files.items()
+    )
+
+
+def row(item: dict[str, Any], listed: set[str], titles: dict[str, str]) -> str:
+    """Return the table's row for one item."""
+    name = item["item"] if item["item"].startswith("*") else f"**{item['item']}**"
+    where = [place(item["at"], listed, titles), *map(function, item.get("code", []))]
+    return f"| {name}: {item['what']} | {'<br>'.join(where)} | {checks(item.get('tests', [])) or '–'} |"
+
+
+def coverage_table(chapters: list[dict[str, Any]]) -> list[str]:
+    """Return the table of how much of each source is covered."""
+    counts = [covered(chapter) for chapter in chapters]
+    done, known, further = (sum(column) for column in zip(*counts, strict=True))
+    lines = ["| Source | Numbered items with a row | Further items |", "|---|---|---|"]
+    for chapter, (have, total, others) in zip(chapters, counts, strict=True):
+        lines.append(f"| {chapter['title']} | {have} of {total} | {others} |")
+    lines.append(f"| **All** | **{done} of {known}** | **{further}** |")
+    return lines
+
+
+def concordance_page(chapters: list[dict[str, Any]]) -> str:
+    """Return the concordance as a MyST page."""
+    listed = pages()
+    titles = {page: name for page in listed if (name := title(page))}
+    lines = [
+        "(concordance)=",
+        "# Concordance",
+        "",
+        "For every numbered item of the sources: the place in this book where it runs, the functions that",
+        "compute it and the tests that check it. *Cells of the page* means that the page's own cells are",
+        "checks: they are run again and compared with each change of the project. The way back, from a",
+        "function to the pages that use it, is in the [reference](api.md) (*Used in*).",
+        "",
+        *coverage_table(chapters),
+        "",
+    ]
+    for chapter in chapters:
+        lines += [f"## {chapter['title']}", ""]
+        if note := chapter.get("note"):
+            lines += [note.strip(), ""]
+        for section, items in itertools.groupby(chapter["items"], key=lambda item: item["section"]):
+            lines += [f"### Section {section}" if section[0].isdigit() else f"### {section}", ""]
+            lines += [":::{table}", ":class: stacked filterable", ":widths: 40 25 35", ""]
+            lines += ["| Item | Where it runs, with | Checked by |", "|---|---|---|"]
+            lines += [row(item, listed, titles) for item in items]
+            lines += [":::", ""]
+    return "\n".join(lines)

@@ -1,0 +1,68 @@
+"""The table of contents and the titles of its pages."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+BOOK = ROOT / "book"
+
+
+def pages_in_order() -> list[str]:
+    """Return every page that the table of contents lists, as a path without suffix, in reading order."""
+    found: list[str] = []
+
+    def visit(node: Any) -> None:
+        if isinstance(node, dict):
+            found.extend(node[key] for key in ("root", "file") if key in node)
+            for value in node.values():
+                visit(value)
+        elif isinstance(node, list):
+            for value in node:
+                visit(value)
+
+    visit(yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8")))
+    return found
+
+
+def pages() -> set[str]:
+    """Return the set of all pages."""
+    return set(pages_in_order())
+
+
+@cache
+def text_of(page: str) -> str:
+    """Return the text of a page, without the code of its cells; empty if the page does not exist."""
+    notebook, markdown = ROOT / f"{page}.ipynb", ROOT / f"{page}.md"
+    if notebook.exists():
+        cells = nbformat.read(notebook, as_version=4).cells
+        return "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    return markdown.read_text(encoding="utf-8") if markdown.exists() else ""
+
+
+@cache
+def code_of(page: str) -> str:
+    """Return the code of a page's cells, one after the other."""
+    notebook = ROOT / f"{page}.ipynb"
+    if not notebook.exists():
+        return ""
+    cells = nbformat.read(notebook, as_version=4).cells
+    return "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+
+
+def title(page: str) -> str | None:
+    """Return the first heading of a page."""
+    lines = text_of(page).splitlines()
+    return next((line[2:].strip() for line in lines if line.startswith("# ")), None)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a generated page only when it changed, so that an unchanged book builds in seconds."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
