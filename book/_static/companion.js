@@ -1,4 +1,4 @@
-// Names for screen readers, and scrolling for what is wider than the page.
+// Questions, filters and solutions; names for screen readers; scrolling for what is wider than the page.
 (() => {
   "use strict";
 
@@ -65,13 +65,112 @@
     });
   }
 
+  // A question's list of choices becomes buttons. Each choice ends with its explanation in italics, shown once chosen.
+  function askQuestions() {
+    document.querySelectorAll(".admonition.question").forEach((box) => {
+      const list = box.querySelector("ul.contains-task-list");
+      if (!list) return;
+      const status = document.createElement("p");
+      status.className = "question-verdict";
+      status.setAttribute("role", "status");
+      for (const item of list.querySelectorAll(":scope > li")) {
+        const mark = item.querySelector("input[type=checkbox]");
+        const right = mark?.checked ?? false;
+        const home = item.querySelector(":scope > p") ?? item;
+        const reason = [...home.children].filter((e) => e.tagName === "EM").pop();
+        mark?.remove();
+        const button = document.createElement("button");
+        button.type = "button";
+        button.className = "question-choice";
+        button.setAttribute("aria-pressed", "false");
+        while (home.firstChild && home.firstChild !== reason) button.append(home.firstChild);
+        home.prepend(button);
+        if (reason) {
+          reason.classList.add("question-reason");
+          reason.hidden = true;
+        }
+        button.addEventListener("click", () => {
+          button.setAttribute("aria-pressed", "true");
+          item.classList.add(right ? "right" : "wrong");
+          if (reason) reason.hidden = false;
+          status.textContent = `${right ? "Right." : "Not this one."} ${reason ? reason.textContent : ""}`;
+          window.dispatchEvent(new Event("resize"));
+        });
+      }
+      list.classList.add("question-choices");
+      status.classList.add("visually-hidden");
+      box.append(status);
+    });
+  }
+
+  // One field above the tables of a page narrows them to the rows with the words typed; parts without a row disappear.
+  function filterTables() {
+    const rows = [...document.querySelectorAll("table.filterable tbody tr")];
+    if (!rows.length) return;
+    const parts = [...document.querySelectorAll(".bd-article section")].filter((s) => s.querySelector("table.filterable"));
+    const chapters = parts.filter((s) => s.querySelector(":scope > h2"));
+    const bar = document.createElement("form");
+    bar.className = "table-filter";
+    bar.setAttribute("role", "search");
+    bar.innerHTML =
+      '<label>Filter the rows <input type="search" autocomplete="off" spellcheck="false"></label>' +
+      '<label>Chapter <select><option value="">all</option></select></label><output aria-live="polite"></output>';
+    const [words, choice, told] = ["input", "select", "output"].map((name) => bar.querySelector(name));
+    chapters.forEach((part, i) => choice.append(new Option(part.querySelector("h2").firstChild.textContent.trim(), String(i))));
+    const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
+    const apply = () => {
+      const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const chapter = choice.value === "" ? null : chapters[Number(choice.value)];
+      let shown = 0;
+      for (const row of rows) {
+        row.hidden = !wanted.every((word) => texts.get(row).includes(word)) || Boolean(chapter && !chapter.contains(row));
+        shown += row.hidden ? 0 : 1;
+      }
+      for (const part of parts) {
+        part.hidden = part.contains(bar) ? false : ![...part.querySelectorAll("table.filterable tbody tr")].some((row) => !row.hidden);
+      }
+      told.textContent = `${shown} of ${rows.length} rows`;
+    };
+    bar.addEventListener("input", apply);
+    bar.addEventListener("submit", (event) => event.preventDefault());
+    chapters[0].before(bar);
+    apply();
+  }
+
+  // A button that opens or closes all solutions of a page.
+  function openSolutions() {
+    const boxes = [...document.querySelectorAll(".admonition.solution.dropdown, .solution.dropdown")];
+    const heading = document.querySelector(".bd-article h1");
+    if (boxes.length < 2 || !heading) return;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "all-solutions btn btn-sm btn-outline-secondary";
+    const tell = () => {
+      const closed = boxes.some((box) => box.classList.contains("toggle-hidden"));
+      button.textContent = closed ? `Show all ${boxes.length} solutions` : `Hide all ${boxes.length} solutions`;
+      return closed;
+    };
+    tell();
+    button.addEventListener("click", () => {
+      const closed = tell();
+      boxes.filter((box) => box.classList.contains("toggle-hidden") === closed).forEach((box) => {
+        (box.querySelector("button.toggle-button") ?? box.querySelector(".admonition-title"))?.click();
+      });
+      tell();
+    });
+    heading.after(button);
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
     bridgeMathJax();
     nameToggles();
     freeCitations();
+    askQuestions();
+    filterTables();
     new MutationObserver(nameSliders).observe(document.querySelector("main") ?? document.body, { childList: true, subtree: true });
   });
   window.addEventListener("load", async () => {
+    openSolutions();
     await window.MathJax?.startup?.promise;
     reachScrollers();
   });
