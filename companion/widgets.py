@@ -3,6 +3,8 @@
 A flipbook draws one picture per slider position when the cell runs. Slider and pictures are linked in the
 browser (``jslink``), so moving the slider needs no kernel. In JupyterLab a second control, which the
 static site hides, redraws for values between the frames.
+
+A board of points (:func:`point_board`) is live only: a static page shows a sentence in its place.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-__all__ = ["flipbook", "flipbook_grid"]
+from companion.board import point_board
+
+__all__ = ["flipbook", "flipbook_grid", "point_board"]
 
 MAX_FRAMES = 150
 MAX_BYTES = 3_000_000

@@ -1,0 +1,194 @@
+"""The board of points in a browser: keys, mouse, words. A small model stands in for the kernel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from companion import board
+from companion.board import PointBoard
+from companion.svm import SVMs2, SVMs2prime
+
+LIMITS = (-5.0, 5.0, -5.0, 5.0)
+START = [[2.0, 1.0, 1], [3.0, 3.0, 1], [-2.0, -1.0, -1], [-3.0, 0.0, -1]]
+
+# A model with get, set, on: each change is told to the listeners at once, as the real one does.
+MODEL = """
+(state) => {
+  const listeners = [];
+  window.state = state;
+  return {
+    get: (name) => state[name],
+    set: (name, value) => {
+      state[name] = value;
+      listeners.filter(([event]) => event === `change:${name}`).forEach(([, listener]) => listener());
+    },
+    save_changes: () => {},
+    on: (event, listener) => listeners.push([event, listener]),
+    off: () => {},
+  };
+}
+"""
+
+
+def state() -> dict[str, Any]:
+    """What the kernel sends to begin with."""
+    made = PointBoard({"s2": SVMs2(K=1.0), "s2'": SVMs2prime(nu=0.5)}, START, LIMITS)
+    return {name: getattr(made, name) for name in made.keys if not name.startswith("_")} | {
+        "layout": None
+    }
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page with nothing but the board."""
+    opened = browser.new_page(viewport={"width": 900, "height": 900})
+    errors: list[str] = []
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.set_content('<html lang="en"><title>board</title><main id="here"></main></html>')
+    opened.add_style_tag(content=(board.FOLDER / "board.css").read_text(encoding="utf-8"))
+    module = (board.FOLDER / "board.js").read_text(encoding="utf-8")
+    opened.evaluate(
+        f"""async (source) => {{
+          const url = URL.createObjectURL(new Blob([source], {{ type: "text/javascript" }}));
+          const module = (await import(url)).default;
+          module.render({{ model: ({MODEL})({json.dumps(state())}), el: document.getElementById("here") }});
+        }}""",
+        module,
+    )
+    yield opened
+    assert errors == []
+    opened.close()
+
+
+def press(page: Page, *keys: str) -> None:
+    page.locator("svg").focus()
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def points(page: Page) -> list[list[float]]:
+    return page.evaluate("state.points")
+
+
+def centre(page: Page, index: int) -> tuple[float, float]:
+    box = page.locator(".board-point .grip").nth(index).bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_arrows_move_the_selected_point(page: Page) -> None:
+    press(page, "ArrowRight", "ArrowUp")
+    assert points(page) == [[2.2, 1.2, 1], *START[1:]]
+    press(page, "Shift+ArrowLeft")
+    assert points(page)[0] == [0.2, 1.2, 1]
+    press(page, "n", "n", "ArrowDown", "p", "p", "p", "ArrowDown")
+    assert points(page) == [[0.2, 1.2, 1], START[1], [-2.0, -1.2, -1], [-3.0, -0.2, -1]]
+
+
+def test_a_point_stays_on_the_board(page: Page) -> None:
+    press(page, *["Shift+ArrowUp"] * 5, *["Shift+ArrowRight"] * 5)
+    assert points(page)[0] == [5, 5, 1]
+
+
+def test_keys_add_and_remove(page: Page) -> None:
+    press(page, "a")
+    assert points(page) == [*START, [0, 0, 1]]
+    press(page, "b")
+    assert points(page)[-1] == [0, 0, -1]
+    press(page, "Delete")
+    assert points(page) == [*START, [0, 0, 1]]
+    press(page, *["Delete"] * 6)  # one more than there are points
+    assert points(page) == []
+    assert page.inner_text(".board-status") == "No points."
+    assert page.locator("button:has-text('Remove')").is_disabled()
+    press(page, "a", "Escape")
+    assert points(page) == START
+
+
+def test_buttons_do_what_the_keys_do(page: Page) -> None:
+    page.click("button:has-text('Add red')")
+    assert points(page)[-1] == [0, 0, -1]
+    page.click("button:has-text('Remove')")
+    assert points(page) == START
+    shortcuts = page.locator("button").evaluate_all("bs => bs.map(b => b.ariaKeyShortcuts)")
+    assert shortcuts == ["a", "b", "Delete", "Escape"]
+
+
+def test_mouse_drags_and_adds(page: Page) -> None:
+    x, y = centre(page, 1)
+    target, _ = centre(page, 0)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move((x + target) / 2, y)
+    page.mouse.move(target, y)
+    page.mouse.up()
+    page.mouse.move(target + 40, y + 40)  # the button is up: nothing moves
+    assert points(page)[1] == pytest.approx([2, 3, 1], abs=0.05)
+    assert page.evaluate("state.selected") == 1
+    page.keyboard.down("Shift")
+    page.mouse.dblclick(x, y)
+    page.keyboard.up("Shift")
+    assert points(page)[-1] == pytest.approx([3, 3, -1], abs=0.05)
+
+
+def test_keys_with_a_modifier_belong_to_the_browser(page: Page) -> None:
+    press(page, "Control+a", "Alt+b")
+    assert points(page) == START
+
+
+def test_the_surrounding_notebook_hears_no_key(page: Page) -> None:
+    page.evaluate("document.addEventListener('keydown', () => (window.heard = true))")
+    press(page, "a", "b", "x")
+    page.locator("select").focus()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("window.heard") is None
+
+
+def test_words_for_screen_readers(page: Page) -> None:
+    svg = page.locator("svg")
+    assert "hyperplanes" in (svg.get_attribute("aria-label") or "")
+    assert "arrows" in page.inner_text(f"[id='{svg.get_attribute('aria-describedby')}']")
+    names = page.locator(".board-point").evaluate_all("gs => gs.map(g => g.ariaLabel)")
+    assert [name.split(" at")[0] for name in names] == ["blue 1", "blue 2", "red 1", "red 2"]
+    assert "multiplier" in names[0]
+    status = page.locator("[role=status][aria-live=polite]")
+    press(page, "n")
+    assert status.inner_text() == names[1]
+
+
+def test_programs_and_sliders(page: Page) -> None:
+    page.select_option("select", "s2'")
+    assert page.evaluate("state.program") == "s2'"
+    slider = page.locator("input[type=range]")
+    assert slider.get_attribute("aria-valuetext") == "0.5"
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("state.values") == {"s2": {"K": 1}, "s2'": {"nu": 0.51}}
+    page.select_option("select", "s2")
+    slider.focus()
+    page.keyboard.press("ArrowRight")  # a step of the logarithm
+    assert page.evaluate("state.values.s2.K") == pytest.approx(1.12)
+
+
+def test_an_old_answer_is_not_shown_for_new_points(page: Page) -> None:
+    press(page, "a")  # nobody fits here: the result still has four entries
+    assert page.locator("tbody tr").count() == 5
+    assert page.locator("tbody tr td:nth-child(4)").all_inner_texts() == [""] * 5
+
+
+def test_a_message_takes_the_place_of_the_numbers(page: Page) -> None:
+    page.evaluate("state.result = { message: 'There must be a point of each colour.' }")
+    press(page, "n")
+    assert page.inner_text(".board-status") == "There must be a point of each colour."
+    assert page.locator(".board-warning").count() == 1
+    assert page.locator(".board-curves path").count() == 0
+
+
+def test_fits_a_phone(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
