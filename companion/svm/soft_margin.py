@@ -30,7 +30,7 @@ from companion.exceptions import InfeasibleProblemError
 from companion.svm.bounds import nu_min_of
 from companion.svm.estimator import DualProgram, KernelLike, SupportVectorMachine
 from companion.svm.points import Points
-from companion.svm.slab import Slab, place_points, slab_both, slab_eta, slab_unit
+from companion.svm.slab import Slab, place_points, slab_both, slab_eta, slab_unit, snap
 
 __all__ = ["SVMs1", "SVMs2", "SVMs2l", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5"]
 
@@ -644,7 +644,7 @@ class SVMs2l(SupportVectorMachine):
         if answer.x is None:
             raise RuntimeError(f"HiGHS could not solve the linear program: {answer.message}")
         w, b = answer.x[:N] + 0.0, float(answer.x[N])
-        a = np.clip(-answer.ineqlin.marginals, 0.0, 1.0) + 0.0
+        a = snap(np.clip(-answer.ineqlin.marginals, 0.0, 1.0) + 0.0, 1.0)
         inner = s * (B @ w - b)
         slack = np.maximum(1.0 - inner, 0.0)
         size = 1.0 + float(np.abs(B @ w).max()) + abs(b)
