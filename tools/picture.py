@@ -43,7 +43,7 @@ def part_admm(ax: plt.Axes) -> None:
 
 
 def part_kernels(ax: plt.Axes) -> None:
-    """Kernel PCA straightens rings: points coloured by ring, level lines of the component that tells the rings apart."""
+    """Kernel PCA straightens rings: points coloured by ring, level lines of the component that separates them."""
     rng = np.random.default_rng(2)
     angle = rng.uniform(0, 2 * np.pi, 120)
     radius = np.repeat([0.55, 1.5], 60) + rng.normal(0, 0.1, 120)

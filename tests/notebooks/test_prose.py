@@ -1,0 +1,87 @@
+"""Prose types no computed number: the cell beside it prints it, and nbval guards it there.
+
+A number of three or more significant digits in the prose of a chapter page is allowed when it is an input (it stands in
+the page's code, or is the size of a data set), a year, the number of an item of the sources, or a figure of the
+sources themselves, in a line that says so.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from companion import datasets
+from tools.toc import code_of, pages_in_order, text_of
+
+PAGES = [page for page in pages_in_order() if page.startswith("notebooks/")]
+NUMBER = re.compile(r"(?<![\w.\-])\d(?:[\d,]*\d)?(?:\.\d+)?(?![\w-])")
+ITEM = re.compile(r"(16|17|18|19|20|23)\.\d{1,2}")
+YEAR = re.compile(r"(1[789]|20)\d\d")
+OF_THE_SOURCES = re.compile(
+    r"\b(the text|printed|print|prints|ZM|YCG|SP|reports?|caption)\b", re.IGNORECASE
+)
+SIZES = {"442", "569", "150", "178", "1797"}  # diabetes, breast cancer, iris, wine, digits
+
+
+def prose(text: str) -> str:
+    """Return a page's text without formulas, code, targets of links, directives and labels."""
+    for pattern in (
+        r"^```\{math\}.*?^```",
+        r"\$\$.*?\$\$",
+        r"(?<!\\)\$.*?(?<!\\)\$",
+        r"^```(?:python|text|shell|bash)?$.*?^```$",
+    ):
+        text = re.sub(pattern, " ", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"`[^`\n]*`", " ", text)
+    text = re.sub(r"\]\([^)]*\)", "] ", text)
+    return re.sub(r"^(:[\w-]+:.*|\([\w.-]+\)=|`{3,}\{.*)$", "", text, flags=re.MULTILINE)
+
+
+def typed(line: str, inputs: set[str]) -> list[str]:
+    """Return the numbers of a line of prose that look computed."""
+    if OF_THE_SOURCES.search(line):
+        return []
+    found = []
+    for match in NUMBER.finditer(line):
+        number = match[0].replace(",", "")
+        significant = len(number.replace(".", "").lstrip("0"))
+        if significant < 3 or ITEM.fullmatch(number) or YEAR.fullmatch(number) or number in inputs:
+            continue
+        found.append(match[0])
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_computed_number_in_prose(page: str) -> None:
+    inputs = SIZES | set(re.findall(r"\d+(?:\.\d+)?", code_of(page).replace("_", "")))
+    lines = prose(text_of(page)).splitlines()
+    assert [(n, line.strip()) for line in lines for n in typed(line, inputs)] == []
+
+
+def test_sizes_are_those_of_the_data() -> None:
+    shapes = {
+        str(len(load().X))
+        for load in (datasets.diabetes, datasets.breast_cancer, datasets.wine, datasets.digits)
+    }
+    assert shapes | {str(len(datasets.iris_sepals().X))} == SIZES
+
+
+@pytest.mark.parametrize(
+    ("line", "numbers"),
+    [
+        ("The error falls to 0.0437.", ["0.0437"]),
+        ("It takes 8121 steps.", ["8121"]),
+        ("The text prints 8121 steps.", []),
+        ("Example 16.12 and Section 19.5, of 2020, with 12 points and 0.5 more.", []),
+        ("A sample of 400 points.", []),
+        ("About 12,345 of them.", ["12,345"]),
+    ],
+)
+def test_the_check_can_fail(line: str, numbers: list[str]) -> None:
+    assert typed(line, {"400"}) == numbers
+
+
+def test_formulas_and_links_are_not_prose() -> None:
+    text = "Here $x = 1.2345$ and [see](a-1234.ipynb) and `0.98765`.\n$$\ny = 4.5678\n$$\n(fig-16-2)=\n"
+    assert not re.search(r"\d{3}", prose(text))
