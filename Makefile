@@ -32,16 +32,18 @@ book: $(READY)   ## execute the notebooks, build the site, print the page to ope
 
 test: test-unit test-notebooks book test-site   ## everything: package, notebooks, site
 
-test-all: $(READY)         ## test, and the unit tests that take minutes
-	$(BIN)/python -m pytest -q -n $(JOBS) -m slow tests
+test-all: $(READY)         ## test, the unit tests that take minutes, and the notebooks without their solutions
 	$(MAKE) test
+	$(BIN)/python -m pytest -q -n $(JOBS) -m slow tests
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope -p no:cacheprovider --nbval --nbval-current-env \
+	  --nbval-sanitize-with tests/notebooks/sanitize.cfg book/exercises
 
 test-unit: $(READY)        ## the package: unit, property and peer tests, doctests
 	$(BIN)/python -m pytest -q -n $(JOBS) tests companion --ignore=tests/site
 
 test-notebooks: $(READY)   ## every notebook cell gives what its page shows
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope -p no:cacheprovider --nbval --nbval-current-env \
-	  --nbval-sanitize-with tests/notebooks/sanitize.cfg notebooks book
+	  --nbval-sanitize-with tests/notebooks/sanitize.cfg --ignore=book/exercises notebooks book
 
 test-site: $(READY)        ## the built pages, in a real browser (after: make book)
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope tests/site

@@ -1,4 +1,4 @@
-"""Write the pages that are made from data: the concordance, the list of errata, the map and the API reference.
+"""Write the pages that are made from data: concordance, errata, map, downloads, API reference.
 
 ``python -m tools.pages`` runs before every build of the book. These pages are not committed.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from tools.concordance import concordance_page, load_concordance
+from tools.editions import downloads_page, write_editions
 from tools.errata import errata_page
 from tools.map import map_page
 from tools.reference import write_reference
@@ -17,6 +18,8 @@ def main() -> None:
     write(BOOK / "concordance.md", concordance_page(load_concordance()))
     write(BOOK / "errata.md", errata_page())
     write(BOOK / "map.md", map_page())
+    write_editions()
+    write(BOOK / "downloads.md", downloads_page())
     write_reference()
 
 

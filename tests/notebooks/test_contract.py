@@ -19,7 +19,8 @@ NOTEBOOKS = sorted(
     path
     for folder in ("notebooks", "book")
     for path in (ROOT / folder).rglob("*.ipynb")
-    if ".ipynb_checkpoints" not in path.parts
+    if not {".ipynb_checkpoints", "exercises"}
+    & set(path.parts)  # the editions for exercises are made, not written
 )
 IDS = [str(path.relative_to(ROOT)) for path in NOTEBOOKS]
 CHAPTERS = [path for path in NOTEBOOKS if path.parent.parent.name == "notebooks"]
