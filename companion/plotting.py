@@ -118,7 +118,15 @@ def margin(ax: Axes, w: np.ndarray, b: float, delta: float = 1.0) -> None:
     hyperplane(ax, w, b - delta, color=RED, linestyle=":", linewidth=1.6)
 
 
-def slab(ax: Axes, u: np.ndarray, v: np.ndarray, w: np.ndarray, b: float, eta: float) -> None:
+def slab(
+    ax: Axes,
+    u: np.ndarray,
+    v: np.ndarray,
+    w: np.ndarray,
+    b: float,
+    eta: float,
+    limits: tuple[tuple[float, float], tuple[float, float]] | None = None,
+) -> None:
     r"""Draw two classes of points in the plane and the slab abs(<w, x> - b) < eta between its margin lines.
 
     A point is full outside the slab, ringed on its own margin line (a support vector), hollow when it fails the
@@ -134,11 +142,15 @@ def slab(ax: Axes, u: np.ndarray, v: np.ndarray, w: np.ndarray, b: float, eta: f
         Normal vector.
     b, eta : float
         The lines are <w, x> = b, b + eta (blue) and b - eta (red).
+    limits : ((float, float), (float, float)), optional
+        Limits of the two axes; by default those of the points, with a rim. The frames of a flipbook should share them.
     """
     both = np.vstack([u, v])
-    low, high = both.min(axis=0), both.max(axis=0)
-    rim = 0.06 * (high - low).max()
-    ax.set(xlim=(low[0] - rim, high[0] + rim), ylim=(low[1] - rim, high[1] + rim))
+    if limits is None:
+        low, high = both.min(axis=0), both.max(axis=0)
+        rim = 0.06 * (high - low).max()
+        limits = ((low[0] - rim, high[0] + rim), (low[1] - rim, high[1] + rim))
+    ax.set(xlim=limits[0], ylim=limits[1])
     x, y = np.meshgrid(ax.get_xlim(), ax.get_ylim())
     f = w[0] * x + w[1] * y - b
     if eta > 0.0 and f.min() < eta and f.max() > -eta:

@@ -99,3 +99,10 @@ def test_slab_shows_the_place_of_every_point(ax: Axes) -> None:
     low, high = ax.get_xlim()
     assert low < -2.0
     assert high > 3.0
+
+
+def test_slab_keeps_given_limits(ax: Axes) -> None:
+    u, v = np.array([[3.0, 0.0]]), np.array([[-1.0, 2.0]])
+    plotting.slab(ax, u, v, np.array([1.0, 0.0]), 0.0, 1.0, limits=((-4.0, 4.0), (-5.0, 5.0)))
+    assert (ax.get_xlim(), ax.get_ylim()) == ((-4.0, 4.0), (-5.0, 5.0))
+    assert all(list(line.get_ydata()) == [-5.0, 5.0] for line in ax.lines)
