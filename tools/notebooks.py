@@ -22,11 +22,16 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import yaml
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # so that it runs as a script as well as with -m
+
+from tools.toc import pages_in_order  # noqa: E402
+
 CACHE = ROOT / ".jupyter_cache"
+# The ordinary kernel, told to keep its notices on connections to itself.
+os.environ["JUPYTER_PATH"] = str(ROOT / "tools" / "jupyter")
 STAMP = CACHE / "sources.sha256"
 TIMEOUT = 300  # seconds for one cell, on a slow machine
 
@@ -39,21 +44,8 @@ METADATA = {
 
 def pages() -> list[Path]:
     """The notebooks that the table of contents lists, in its order."""
-    found = []
-
-    def visit(node: object) -> None:
-        if isinstance(node, dict):
-            if "file" in node:
-                found.append(ROOT / f"{node['file']}.ipynb")
-            for value in node.values():
-                visit(value)
-        elif isinstance(node, list):
-            for value in node:
-                visit(value)
-
-    visit(yaml.safe_load((ROOT / "book/_toc.yml").read_text()))
-    root = yaml.safe_load((ROOT / "book/_toc.yml").read_text()).get("root")
-    return [path for path in [ROOT / f"{root}.ipynb", *found] if path.exists()]
+    files = [ROOT / f"{page}.ipynb" for page in pages_in_order()]
+    return [path for path in files if path.exists()]
 
 
 def tidy(notebook: nbformat.NotebookNode) -> None:

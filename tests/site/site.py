@@ -9,34 +9,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import yaml
 from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, Page, Request
 
-ROOT = Path(__file__).resolve().parents[2]
+from tools.toc import ROOT, pages_in_order
+
 SITE = Path(os.environ.get("COMPANION_SITE", ROOT / "build/_build/html")).resolve()
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 900}
 
 
-def listed_pages() -> list[str]:
-    """Every page of the table of contents, in reading order, as a path of the site."""
-    found: list[str] = []
-
-    def visit(node: Any) -> None:
-        if isinstance(node, dict):
-            found.extend(node[key] for key in ("root", "file") if key in node)
-            for value in node.values():
-                visit(value)
-        elif isinstance(node, list):
-            for value in node:
-                visit(value)
-
-    visit(yaml.safe_load((ROOT / "book/_toc.yml").read_text(encoding="utf-8")))
-    return [f"{page}.html" for page in found]
-
-
-PAGES = listed_pages()
+PAGES = [f"{page}.html" for page in pages_in_order()]
 EXTRA = ["genindex.html", "search.html"]  # made by Sphinx
 
 

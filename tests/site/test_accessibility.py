@@ -29,9 +29,14 @@ THIN = """
 """
 
 
-def violations(page: Page, options: dict) -> list[str]:
+# What all pages share (header, sidebars, footer) is looked at on these; elsewhere the article is enough.
+WHOLE = (PAGES[0], "search.html")
+
+
+def violations(page: Page, options: dict, *, whole: bool) -> list[str]:
     """Return the grave violations, each with its first elements."""
-    found = Axe().run(page, options=options).response["violations"]
+    context = None if whole else {"include": [["article.bd-article"]]}
+    found = Axe().run(page, context=context, options=options).response["violations"]
     return [
         f"{v['id']} ({v['impact']}): {v['help']}\n    "
         + "\n    ".join(f"{n['html'][:200]} :: {n['failureSummary'][:300]}" for n in v["nodes"][:4])
@@ -46,7 +51,7 @@ def test_axe(reader: Reader, name: str) -> None:
     try:
         assert page.evaluate("document.documentElement.dataset.theme") == "light"
         page.evaluate(THIN)
-        light = violations(page, {"resultTypes": ["violations"]})
+        light = violations(page, {"resultTypes": ["violations"]}, whole=name in WHOLE)
         page.emulate_media(color_scheme="dark")
         page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
         page.wait_for_timeout(300)  # colours fade
@@ -54,7 +59,7 @@ def test_axe(reader: Reader, name: str) -> None:
             "runOnly": ["color-contrast", "link-in-text-block"],
             "resultTypes": ["violations"],
         }
-        dark = violations(page, only_colours)
+        dark = violations(page, only_colours, whole=name in WHOLE)
     finally:
         page.close()
     assert not light, "light mode:\n" + "\n".join(light)
