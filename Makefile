@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: help book test test-all test-unit test-notebooks test-site lab lint bench notebooks lock clean
+.PHONY: help book pdf zip test test-all test-unit test-notebooks test-site lab lint bench notebooks lock clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 18
@@ -43,10 +43,16 @@ test-unit: $(READY)        ## the package: unit, property and peer tests, doctes
 
 test-notebooks: $(READY)   ## every notebook cell gives what its page shows
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope -p no:cacheprovider --nbval --nbval-current-env \
-	  --nbval-sanitize-with tests/notebooks/sanitize.cfg --ignore=book/exercises notebooks book
+	  --nbval-sanitize-with tests/notebooks/sanitize.cfg --ignore=book/exercises --junitxml=build/nbval.xml notebooks book
 
 test-site: $(READY)        ## the built pages, in a real browser (after: make book)
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope tests/site
+
+pdf: book        ## the whole book as build/companion.pdf (needs Chromium)
+	$(BIN)/python -m tools.pdf
+
+zip: book        ## the site as build/companion.zip, to read from the disk
+	$(BIN)/python -m tools.offline
 
 lab: $(READY)    ## open JupyterLab on the notebooks
 	$(BIN)/jupyter lab --notebook-dir=.

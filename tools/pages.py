@@ -1,4 +1,4 @@
-"""Write the pages that are made from data: concordance, errata, map, downloads, API reference.
+"""Write the pages that are made from data: concordance, errata, map, downloads, state, API reference.
 
 ``python -m tools.pages`` runs before every build of the book. These pages are not committed.
 """
@@ -10,6 +10,7 @@ from tools.editions import downloads_page, write_editions
 from tools.errata import errata_page
 from tools.map import map_page
 from tools.reference import write_reference
+from tools.status import status_page
 from tools.toc import BOOK, write
 
 
@@ -20,6 +21,7 @@ def main() -> None:
     write(BOOK / "map.md", map_page())
     write_editions()
     write(BOOK / "downloads.md", downloads_page())
+    write(BOOK / "status.md", status_page())
     write_reference()
 
 
