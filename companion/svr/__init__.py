@@ -1,0 +1,32 @@
+"""Chapter 20: nu-SV regression and its relatives.
+
+=============================  ================================================================
+`NuSVR`                        Sections 20.1 to 20.4: nu-SV regression, with any kernel
+`EpsilonSVR`                   Section 20.4: the width of the tube is given
+`NuSVRPenalizedBias`           Section 20.5: version 2, with a penalized b
+`QuadraticNuSVR`               Problems 20.5 and 20.6: squared slacks
+:func:`tube_from_offsets`      the margins as order statistics, for a given w
+:func:`to_sklearn` and back    scikit-learn's names
+=============================  ================================================================
+"""
+
+from companion.svr.epsilon import EpsilonSVR
+from companion.svr.estimator import POINT_CLASSES, DualProgram, Margins
+from companion.svr.mapping import from_sklearn, to_sklearn
+from companion.svr.nu import NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
+from companion.svr.quantiles import tube_from_offsets
+from companion.svr.tube import Levels
+
+__all__ = [
+    "POINT_CLASSES",
+    "DualProgram",
+    "EpsilonSVR",
+    "Levels",
+    "Margins",
+    "NuSVR",
+    "NuSVRPenalizedBias",
+    "QuadraticNuSVR",
+    "from_sklearn",
+    "to_sklearn",
+    "tube_from_offsets",
+]

@@ -1,0 +1,89 @@
+r"""epsilon-SV regression: the width of the tube is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from companion.checks import as_scalar
+from companion.svr.estimator import KernelLike, SupportVectorRegression
+
+__all__ = ["EpsilonSVR"]
+
+
+class EpsilonSVR(SupportVectorRegression):
+    r"""epsilon-SV regression: errors below a fixed :math:`\epsilon` cost nothing.
+
+    .. math::
+
+        \min_{w, b, \xi, \xi'} \; \tfrac12 \|w\|^2 + \frac Cm \sum_{i=1}^m (\xi_i + \xi'_i)
+        \quad \text{subject to} \quad
+        \begin{array}{l}
+        \langle w, \varphi(x_i) \rangle + b - y_i \le \epsilon + \xi_i, \\
+        -\langle w, \varphi(x_i) \rangle - b + y_i \le \epsilon + \xi'_i, \quad \xi_i, \xi'_i \ge 0 .
+        \end{array}
+
+    Its dual is
+
+    .. math::
+
+        \min_{\lambda, \mu} \; \tfrac12 (\lambda - \mu)^\top \mathbf K (\lambda - \mu) + y^\top (\lambda - \mu)
+            + \epsilon\, \mathbf 1^\top (\lambda + \mu)
+        \quad \text{subject to} \quad
+        \mathbf 1^\top \lambda = \mathbf 1^\top \mu, \quad 0 \le \lambda_i, \mu_i \le \tfrac Cm .
+
+    Parameters
+    ----------
+    epsilon : float
+        Half of the tube's width, at least 0, in the unit of y.
+    C, kernel, kernel_params, tol, max_iter
+        As for :class:`NuSVR`, and so are the attributes; there is no ``gamma_``.
+
+    Attributes
+    ----------
+    nu_ : float
+        :math:`\mathbf 1^\top (\lambda + \mu)/C`: nu-SV regression with this :math:`\nu` has the same solution.
+
+    Notes
+    -----
+    Source: the first remark of Section 20.4. nu-SV regression with the result :math:`\epsilon > 0` has the w of this
+    program for the same :math:`\epsilon`, and its b is one of the optimal ones, ``b_interval_``. The value of this
+    program is less by :math:`C\nu\epsilon`.
+
+    Examples
+    --------
+    >>> from companion.datasets import example_19_1
+    >>> data = example_19_1()
+    >>> model = EpsilonSVR(epsilon=1.0, C=8.0).fit(data.X, data.y)
+    >>> model.w_ * 26, round(model.b_, 6), round(model.objective_, 6)
+    (array([23., 21.]), -1.0, 0.717456)
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 0.1,
+        *,
+        C: float | None = None,
+        kernel: KernelLike = "linear",
+        kernel_params: dict[str, Any] | None = None,
+        tol: float = 1e-9,
+        max_iter: int = 1000,
+    ) -> None:
+        self.epsilon = epsilon
+        self.C = C
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _prices(self, C: float) -> tuple[float, float]:
+        return np.inf, as_scalar(self.epsilon, "epsilon", at_least=0.0)
+
+    def _price_of_epsilon(self) -> float:
+        return 0.0
+
+    @property
+    def nu_(self) -> float:
+        """The nu of nu-SV regression that has this solution."""
+        return float(np.abs(self.dual_coef_).sum()) / self.C_

@@ -1,0 +1,381 @@
+r"""What the four regressions of the chapter have in common: the way from data to multipliers to the tube.
+
+A class says which dual program it has (`_program`) and what its primal objective is made of (`_terms`). The rest is
+here, once.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from companion.admm.quadratic import _symmetric_psd
+from companion.certificates import Certificate
+from companion.checks import as_scalar, check_count
+from companion.kernels import Kernel, as_kernel
+from companion.results import Record
+from companion.svm.points import Points, make_points
+from companion.svr.solver import TubeSolution, solve_tube
+from companion.svr.tube import TubeProgram
+
+__all__ = ["POINT_CLASSES", "DualProgram", "Margins", "SupportVectorRegression"]
+
+POINT_CLASSES = ("inside", "exceptional", "type 1", "type 2", "error")
+
+KernelLike = str | Kernel | Callable
+
+_TIGHT = 1e-9  # a point is on a margin when it misses it by this part of the largest value
+_FLOOR = 1e-5  # as in companion.svr.tube
+
+
+class Margins(NamedTuple):
+    r"""The intercept b and half of the tube's width, :math:`\epsilon`; nan where a formula does not apply."""
+
+    b: float
+    epsilon: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DualProgram(Record):
+    r"""The dual program as the text writes it, in the 2m multipliers :math:`x = (\lambda, \mu)`.
+
+    It is ``min 1/2 x'Px + q'x`` subject to ``1'lambda = 1'mu`` (where b is free), ``1'x <= total`` (where epsilon is
+    free) and ``0 <= x <= upper``.
+
+    Parameters
+    ----------
+    P : ndarray of shape (2m, 2m)
+        :math:`\begin{pmatrix} \mathbf K & -\mathbf K \\ -\mathbf K & \mathbf K \end{pmatrix}`, and what the program
+        adds to it.
+    q : ndarray of shape (2m,)
+        :math:`(y, -y)`, plus :math:`\epsilon` where it is fixed.
+    upper : float
+        C/m, or infinity where slacks are squared.
+    total : float
+        :math:`C\nu`, or infinity where :math:`\epsilon` is fixed.
+    balanced : bool
+        Whether b is free.
+
+    Examples
+    --------
+    >>> from companion.svr import NuSVR
+    >>> program = NuSVR(nu=0.5, C=2.0).dual_program([[0.0], [1.0]], [3.0, 5.0])
+    >>> P, q, A, c = program.standard_form()
+    >>> A.astype(int)
+    array([[ 1,  1, -1, -1,  0,  0,  0,  0],
+           [ 1,  1,  1,  1,  0,  0,  0,  0],
+           [ 1,  0,  0,  0,  1,  0,  0,  0],
+           [ 0,  1,  0,  0,  0,  1,  0,  0],
+           [ 0,  0,  1,  0,  0,  0,  1,  0],
+           [ 0,  0,  0,  1,  0,  0,  0,  1]])
+    >>> c
+    array([0., 1., 1., 1., 1., 1.])
+    """
+
+    P: np.ndarray
+    q: np.ndarray
+    upper: float
+    total: float
+    balanced: bool
+
+    def standard_form(
+        self, gamma: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        r"""Return P, q, A, c of the form ``A x = c, x >= 0``, for :func:`companion.admm.qsolve1`.
+
+        A finite bound becomes 2m slack variables :math:`(\alpha, \beta)` and 2m equations.
+
+        Parameters
+        ----------
+        gamma : bool
+            False: the sum of the multipliers is :math:`C\nu`; the text's :math:`A_2` (b free) and :math:`A_3`
+            (b penalized). For :math:`\nu \le 1` that changes no optimal value (with squared slacks it may), for
+            larger :math:`\nu` it allows :math:`\epsilon < 0`. True: the sum plus one more variable
+            :math:`\gamma \ge 0` is :math:`C\nu`; the text's A.
+
+        Returns
+        -------
+        P, q, A, c : ndarray
+            The variables are :math:`(\lambda, \mu, \alpha, \beta, \gamma)`.
+        """
+        n, free = self.q.size, np.isfinite(self.total)
+        if gamma and not free:
+            raise ValueError("gamma is the multiplier of epsilon >= 0; here epsilon is fixed")
+        m, slacks = n // 2, n * int(np.isfinite(self.upper))
+        N = n + slacks + int(gamma)
+        one = np.ones(m)
+        balance = np.concatenate([one, -one, np.zeros(N - n)])
+        total = np.concatenate([one, one, np.zeros(slacks), np.ones(int(gamma))])
+        box = np.hstack([np.eye(slacks, n), np.eye(slacks), np.zeros((slacks, int(gamma)))])
+        rows = [balance[None]] * self.balanced + [total[None]] * bool(free) + [box]
+        c = [0.0] * self.balanced + [self.total] * bool(free) + [self.upper] * slacks
+        P = np.zeros((N, N))
+        P[:n, :n] = self.P
+        return P, np.concatenate([self.q, np.zeros(N - n)]), np.vstack(rows), np.array(c)
+
+
+class SupportVectorRegression(RegressorMixin, BaseEstimator):
+    """Base of the regressions of chapter 20; see :class:`NuSVR` for the attributes."""
+
+    C: float | None
+    kernel: KernelLike
+    kernel_params: dict[str, Any] | None
+    tol: float
+    max_iter: int
+    w_: np.ndarray | None
+
+    _penalized_b = False
+    _squared = False
+
+    # -- what each regression says about itself
+
+    @abstractmethod
+    def _prices(self, C: float) -> tuple[float, float]:
+        r"""Return :math:`C\nu` and :math:`\epsilon_0`: the first infinite or the second 0."""
+
+    @abstractmethod
+    def _price_of_epsilon(self) -> float:
+        r"""Return the coefficient of :math:`\epsilon` in the primal objective."""
+
+    def _program(
+        self, P: Any, y: np.ndarray
+    ) -> TubeProgram:  # P: Gram matrix and what the program adds to it
+        m = y.size
+        self.C_ = float(m) if self.C is None else as_scalar(self.C, "C", above=0.0)
+        radius, epsilon = self._prices(self.C_)
+        upper = np.inf if self._squared else self.C_ / m
+        return TubeProgram(P, y, upper, radius, epsilon, not self._penalized_b)
+
+    def _ridge(self, m: int) -> float:
+        """Return m/(2C), the multiple of the identity that squared slacks add to P, or 0."""
+        C = float(m) if self.C is None else as_scalar(self.C, "C", above=0.0)
+        return m / (2.0 * C) if self._squared else 0.0
+
+    # -- scikit-learn
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._named_kernel().is_precomputed
+        return tags
+
+    def _named_kernel(self) -> Kernel:
+        return as_kernel(self.kernel, **(self.kernel_params or {}))
+
+    # -- fitting
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Solve the dual program and recover the tube.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n), or (m, m) for a precomputed kernel
+            Points.
+        y : array-like of shape (m,)
+            Values.
+
+        Returns
+        -------
+        estimator
+            Itself.
+        """
+        X, y = self._read(X, y)
+        points = make_points(X, np.ones(len(y)), self.kernel_)
+        # 1'delta = 0 allows to subtract the middle of y, which spares digits
+        middle = 0.0 if self._penalized_b else float(y.min() + (y.max() - y.min()) / 2.0)
+        ridge = self._ridge(len(y))
+        P = points.signed_matrix(penalize_b=self._penalized_b, ridge=ridge)
+        if points.Phi is None and self.kernel_.positive_definite is not True:
+            P = self._check_psd(P)
+        program = self._program(P, y - middle)
+        solution = solve_tube(program, tol=float(self.tol), max_iter=self.max_iter)
+        self._store(points, program, solution, middle, ridge)
+        return self
+
+    def _read(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Validate data and parameters."""
+        self.kernel_ = self._named_kernel()
+        as_scalar(self.tol, "tol", above=0.0)
+        check_count(self.max_iter, "max_iter")
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        return X, y.astype(np.float64)
+
+    def _check_psd(self, P: Any) -> np.ndarray:
+        try:
+            return _symmetric_psd(P)
+        except ValueError as error:
+            raise ValueError(
+                f"the kernel must be positive definite on the training points; the matrix of {self.kernel_!r} "
+                f"there is not: {error}"
+            ) from error
+
+    def dual_program(self, X: Any, y: Any) -> DualProgram:
+        """Return the dual program for the given data, as the text writes it; nothing is solved.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n), or (m, m) for a precomputed kernel
+            Points.
+        y : array-like of shape (m,)
+            Values.
+
+        Returns
+        -------
+        DualProgram
+        """
+        machine = clone(self)
+        X, y = machine._read(X, y)
+        points = Points(X, np.ones(len(y)), machine.kernel_, None)
+        K = points.gram() + float(self._penalized_b)
+        program = machine._program(K, y)
+        P = np.block([[K, -K], [-K, K]])
+        P[np.diag_indices_from(P)] += machine._ridge(len(y))
+        q = np.concatenate([program.epsilon + y, program.epsilon - y])
+        return DualProgram(P, q, program.upper, program.radius, program.balanced)
+
+    def _store(
+        self,
+        points: Points,
+        program: TubeProgram,
+        solution: TubeSolution,
+        middle: float,
+        ridge: float,
+    ) -> None:
+        """Set the fitted attributes."""
+        delta, s, levels = solution.delta, solution.s, solution.levels
+        fitted = program.y - s  # P delta
+        quadratic = float(delta @ (fitted - ridge * delta))
+        if self._penalized_b:
+            quadratic -= float(delta.sum()) ** 2
+        signed = Points(points.X, np.sign(delta), points.kernel, points.Phi)
+        normal = signed.normal(np.abs(delta), quadratic, self._penalized_b)
+        self.w_, self.norm_ = normal.w, normal.norm
+        self.X_fit_, self.n_iter_, self.dual_coef_ = points.X, solution.n_iter, delta
+
+        residuals = s + ridge * delta - levels.b
+        moved = levels.moved(_balance_of(delta) if self._penalized_b else middle - normal.shift)
+        self.b_, self.epsilon_ = moved.b, moved.epsilon
+        self.b_interval_, self.epsilon_interval_ = moved.b_interval, moved.epsilon_interval
+        self.blue_interval_, self.red_interval_ = moved.blue_interval, moved.red_interval
+        self.residuals_, self.offsets_ = residuals, residuals + self.b_
+        spent = float(np.abs(delta).sum())
+        gamma = program.radius - spent
+        self.gamma_ = gamma if np.isfinite(gamma) and gamma > 1e-11 * program.radius else 0.0
+
+        self._store_objective(program, delta, fitted, residuals, solution.certificate)
+        size = max(float(np.abs(program.y).max()), float(np.abs(fitted).max()), abs(levels.b))
+        self._store_points(delta, program.upper, residuals, ridge, _TIGHT * size)
+
+    def _store_objective(
+        self,
+        program: TubeProgram,
+        delta: np.ndarray,
+        fitted: np.ndarray,
+        residuals: np.ndarray,
+        of_dual: Certificate,
+    ) -> None:
+        """Compare the objectives of primal and dual program."""
+        slack = np.maximum(np.abs(residuals) - self.epsilon_, 0.0)
+        loss = float(slack @ slack) if self._squared else float(slack.sum())
+        norms = 0.5 * self.norm_**2 + (0.5 * self.b_**2 if self._penalized_b else 0.0)
+        price = self._price_of_epsilon() * self.epsilon_
+        spent = float(np.abs(delta).sum())
+        self.objective_ = norms + price + self.C_ / len(delta) * loss
+        self.dual_objective_ = (
+            float(program.y @ delta) - 0.5 * float(delta @ fitted) - program.epsilon * spent
+        )
+        gap = abs(self.objective_ - self.dual_objective_)
+        size = max(self.objective_, _FLOOR * spent * float(np.abs(program.y).max()))
+        self.certificate_ = Certificate(
+            of_dual.primal_residual,
+            of_dual.dual_residual,
+            of_dual.complementarity,
+            max(of_dual.gap, gap / size if size > 0.0 else gap),
+            of_dual.tolerance,
+        )
+
+    def _store_points(
+        self, delta: np.ndarray, upper: float, residuals: np.ndarray, ridge: float, tight: float
+    ) -> None:
+        """Set what belongs to single points, by Definitions 20.1 and 20.2, and the counts."""
+        size, beyond = np.abs(delta), np.abs(residuals) - self.epsilon_
+        if self._squared:
+            slack = ridge * size
+        else:  # only points that fail the margin have slack; less is rounding
+            slack = np.where((size >= upper) & (beyond > tight), beyond, 0.0)
+        blue, red = delta < 0.0, delta > 0.0
+        self.lambda_, self.mu_ = np.where(blue, size, 0.0), np.where(red, size, 0.0)
+        self.xi_, self.xi_prime_ = np.where(blue, slack, 0.0), np.where(red, slack, 0.0)
+        self.support_ = np.flatnonzero(size > 0.0)
+        full, free = size >= upper, (size > 0.0) & (size < upper) & (not self._squared)
+        self.I_lambda_, self.I_mu_ = np.flatnonzero(free & blue), np.flatnonzero(free & red)
+        self.K_lambda_, self.K_mu_ = np.flatnonzero(full & blue), np.flatnonzero(full & red)
+        self.E_lambda_, self.E_mu_ = np.flatnonzero(self.xi_), np.flatnonzero(self.xi_prime_)
+        self.numsvl1_, self.numsvm1_ = self.I_lambda_.size, self.I_mu_.size
+        self.p_f_, self.q_f_ = self.K_lambda_.size, self.K_mu_.size
+        self.p_m_, self.q_m_ = int(np.count_nonzero(blue)), int(np.count_nonzero(red))
+        self.p_sf_, self.q_sf_ = self.E_lambda_.size, self.E_mu_.size
+
+        classes = np.full(size.size, "inside", dtype="<U11")
+        classes[(size == 0.0) & (np.abs(beyond) <= tight)] = "exceptional"
+        classes[free] = "type 1"
+        classes[full] = "type 2"
+        classes[slack > 0.0] = "error"
+        self.point_classes_ = classes
+        lower = blue | ((classes == "exceptional") & (residuals < -tight))
+        upper_side = red | ((classes == "exceptional") & (residuals > tight))
+        self.colours_ = np.where(lower, "blue", np.where(upper_side, "red", ""))
+
+    @property
+    def width_(self) -> float:
+        r"""The distance of the two margins in :math:`\mathbb R^{n+1}`, :math:`2\epsilon/\sqrt{1 + \|w\|^2}`."""
+        return 2.0 * self.epsilon_ / float(np.hypot(1.0, self.norm_))
+
+    # -- using the regression estimate
+
+    def predict(self, X: Any) -> np.ndarray:
+        r"""Return :math:`f(x) = \sum_i (\mu_i - \lambda_i) \kappa(x_i, x) + b` for each row of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (k, n), or (k, m) for a precomputed kernel
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        if self.w_ is not None:
+            features: Any = self.kernel_.features(X)
+            return features @ self.w_ + self.b_
+        rows = self.support_
+        if not rows.size:
+            return np.full(len(X), self.b_)
+        K = X[:, rows] if self.kernel_.is_precomputed else self.kernel_(X, self.X_fit_[rows])
+        return K @ self.dual_coef_[rows] + self.b_
+
+    @property
+    def intercept_(self) -> float:
+        """The constant b, by scikit-learn's name."""
+        return self.b_
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights w, by scikit-learn's name; linear kernel only."""
+        if not self._named_kernel().is_linear:
+            raise AttributeError("coef_ exists for the linear kernel only; see w_ and dual_coef_")
+        weights: Any = self.w_
+        return weights
+
+
+def _balance_of(delta: np.ndarray) -> float:
+    """Return the sum of delta, which is 0 when it is nothing but rounding."""
+    total = float(delta.sum())
+    return total if abs(total) > 1e-15 * float(np.abs(delta).sum()) else 0.0

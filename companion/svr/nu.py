@@ -1,0 +1,386 @@
+r"""nu-SV regression, with b free, with b penalized, and with squared slacks.
+
+=========================  =========================================  ============================  ================
+class                      P                                          constraints                   bounds
+=========================  =========================================  ============================  ================
+`NuSVR`                    K                                          1'delta = 0, |delta|_1 <= Cv  |delta_i| <= C/m
+`NuSVRPenalizedBias`       K + 11'                                    |delta|_1 <= Cv               |delta_i| <= C/m
+`QuadraticNuSVR`           K + (m/2C) I                               1'delta = 0, |delta|_1 <= Cv
+=========================  =========================================  ============================  ================
+
+with :math:`\delta = \mu - \lambda` and v for :math:`\nu`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from companion.checks import as_scalar, check_count
+from companion.svr.estimator import KernelLike, Margins, SupportVectorRegression
+
+__all__ = ["NuSVR", "NuSVRPenalizedBias", "QuadraticNuSVR"]
+
+_CRITICAL = 1e-9  # a coefficient of epsilon below this part of its terms is 0
+
+
+class _NuRegression(SupportVectorRegression):
+    """What the regressions with nu have in common."""
+
+    def __init__(
+        self,
+        nu: float = 0.5,
+        *,
+        C: float | None = None,
+        kernel: KernelLike = "linear",
+        kernel_params: dict[str, Any] | None = None,
+        tol: float = 1e-9,
+        max_iter: int = 1000,
+    ) -> None:
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _prices(self, C: float) -> tuple[float, float]:
+        return C * as_scalar(self.nu, "nu", at_least=0.0), 0.0
+
+    def _price_of_epsilon(self) -> float:
+        return self.C_ * self.nu
+
+    def margins_by_averaging(self) -> Margins:
+        r"""Return b and :math:`\epsilon` from the support vectors of type 1, by the text's averages.
+
+        The points of :math:`I_\lambda` lie on the blue margin and those of :math:`I_\mu` on the red one, so that the
+        averages of their offsets :math:`y_i - \langle w, \varphi(x_i)\rangle` are :math:`b - \epsilon` and
+        :math:`b + \epsilon`.
+
+        Returns
+        -------
+        Margins
+            nan where :math:`I_\lambda` or :math:`I_\mu` is empty. (With b penalized one of the two is enough.)
+        """
+        blue, red = self._average(self.I_lambda_), self._average(self.I_mu_)
+        return Margins((blue + red) / 2.0, (red - blue) / 2.0)
+
+    def _average(self, members: np.ndarray) -> float:
+        return float(self.offsets_[members].mean()) if members.size else float("nan")
+
+    def _left_of_gap(self) -> float:
+        r"""Return what the duality gap 0 leaves for :math:`\epsilon`, with residuals in place of offsets."""
+        r, c = self.residuals_, self.C_ / len(self.residuals_)
+        errors = float(r[self.K_mu_].sum() - r[self.K_lambda_].sum())
+        return float(self.dual_coef_ @ r) - c * errors
+
+
+class NuSVR(_NuRegression):
+    r"""nu-SV regression: fit a tube around an affine function, and let :math:`\nu` choose its width.
+
+    .. math::
+
+        \min_{w, b, \epsilon, \xi, \xi'} \; \tfrac12 \|w\|^2
+            + C \Bigl( \nu\epsilon + \frac1m \sum_{i=1}^m (\xi_i + \xi'_i) \Bigr)
+        \quad \text{subject to} \quad
+        \begin{array}{l}
+        \langle w, \varphi(x_i) \rangle + b - y_i \le \epsilon + \xi_i, \\
+        -\langle w, \varphi(x_i) \rangle - b + y_i \le \epsilon + \xi'_i, \quad \xi_i, \xi'_i, \epsilon \ge 0 .
+        \end{array}
+
+    Its dual, with :math:`\mathbf K_{ij} = \kappa(x_i, x_j)`, is
+
+    .. math::
+
+        \min_{\lambda, \mu} \; \tfrac12 (\lambda - \mu)^\top \mathbf K (\lambda - \mu) + y^\top (\lambda - \mu)
+        \quad \text{subject to} \quad
+        \mathbf 1^\top \lambda = \mathbf 1^\top \mu, \quad \mathbf 1^\top (\lambda + \mu) \le C\nu, \quad
+        0 \le \lambda_i, \mu_i \le \tfrac Cm,
+
+    and :math:`w = \sum_i (\mu_i - \lambda_i) \varphi(x_i)`.
+
+    Parameters
+    ----------
+    nu : float
+        At least 0. At most :math:`m\nu/2` points lie below the tube and at most as many above it. For
+        :math:`\nu \ge 1`, :math:`\epsilon = 0` is optimal, for :math:`\nu > 1` nothing else.
+    C : float or None
+        Price of the errors, the text's C; scikit-learn's is C/m. None is m.
+    kernel : str, Kernel or callable
+        See :func:`companion.kernels.as_kernel`; ``"precomputed"`` takes ``k(X)`` in `fit` and ``k(X_new, X)`` in
+        `predict`.
+    kernel_params : dict or None
+        The parameters of a kernel given by its name, for example ``{"sigma": 2.0}``.
+    tol : float
+        Tolerance of the certificate.
+    max_iter : int
+        Largest number of iterations.
+
+    Attributes
+    ----------
+    lambda_, mu_ : ndarray of shape (m,)
+        Multipliers of the two families of inequalities. ``== 0`` and ``== C_ / m`` are exact, and
+        :math:`\lambda_i \mu_i = 0`.
+    w_ : ndarray of shape (N,) or None
+        Weights, where the kernel has explicit features and few.
+    norm_ : float
+        The norm of w.
+    b_, epsilon_ : float
+        Intercept and half of the tube's width.
+    b_interval_, epsilon_interval_, blue_interval_, red_interval_ : (float, float)
+        All values of b, :math:`\epsilon`, :math:`b - \epsilon` and :math:`b + \epsilon` in optimal solutions. Where
+        they differ, b and :math:`\epsilon` are made of midpoints; where an interval is unbounded, of its finite end.
+    xi_, xi_prime_ : ndarray of shape (m,)
+        Slacks of the points below and above the tube.
+    gamma_ : float
+        Multiplier :math:`C\nu - \mathbf 1^\top(\lambda + \mu)` of :math:`\epsilon \ge 0`.
+    I_lambda_, I_mu_, K_lambda_, K_mu_, E_lambda_, E_mu_ : ndarray of int
+        Indices of the support vectors of type 1, of the points that fail the margin, and of the errors: blue ones
+        (:math:`\lambda`) and red ones (:math:`\mu`).
+    numsvl1_, numsvm1_, p_f_, q_f_, p_m_, q_m_, p_sf_, q_sf_ : int
+        Numbers of blue and red points: support vectors of type 1; points that fail the margin (multiplier = C/m), that
+        have margin at most epsilon (multiplier > 0), and that are errors (slack > 0).
+    point_classes_ : ndarray of str, shape (m,)
+        ``"inside"`` the tube; on a margin ``"type 1"`` (multiplier between the bounds), ``"type 2"`` (C/m) or
+        ``"exceptional"`` (0); ``"error"``.
+    colours_ : ndarray of str, shape (m,)
+        ``"blue"`` on and below the lower margin, ``"red"`` on and above the upper one, ``""`` inside.
+    offsets_, residuals_ : ndarray of shape (m,)
+        :math:`y_i - \langle w, \varphi(x_i)\rangle` and :math:`y_i - f(x_i)`.
+    width_ : float
+        Distance of the two margins, :math:`2\epsilon/\sqrt{1 + \|w\|^2}`.
+    critical_nu_ : tuple of float
+        :math:`2p_{sf}/m`, :math:`2q_{sf}/m` and :math:`(p_{sf} + q_{sf})/m`.
+    support_, dual_coef_ : ndarray
+        Indices with a positive multiplier; :math:`\mu - \lambda`.
+    objective_, dual_objective_ : float
+        Values of the primal and of the dual program.
+    certificate_ : Certificate
+        Residuals and duality gap.
+    C_ : float
+        The constant used.
+    n_features_in_, n_iter_, kernel_, X_fit_
+        As in scikit-learn; the kernel; the training points.
+
+    Raises
+    ------
+    ValueError
+        If nu < 0, C <= 0, or the kernel is not positive definite on the training points.
+
+    Notes
+    -----
+    Source: Sections 20.1 to 20.4. The dual is solved in the m variables :math:`\mu - \lambda`. If :math:`m\nu/2` is no
+    integer and :math:`\epsilon > 0`, then b and :math:`\epsilon` are unique, and there are support vectors of type 1 of
+    both colours. If it is one, the optimal pairs may form a rectangle in :math:`b - \epsilon` and
+    :math:`b + \epsilon`. Proposition 20.2 needs :math:`\gamma = 0`. For :math:`\nu = 0` the narrowest tube around all
+    points is returned, with w = 0.
+
+    Examples
+    --------
+    >>> from companion.datasets import example_19_1
+    >>> data = example_19_1()
+    >>> model = NuSVR(nu=0.7, C=8.0).fit(data.X, data.y)
+    >>> model.w_ * 68, round(model.b_ * 68, 6), round(model.epsilon_ * 340, 6)
+    (array([77.8, 76.2]), -77.1, 84.5)
+    >>> model.p_f_, model.q_f_, model.p_m_, model.q_m_, model.certificate_.ok
+    (1, 2, 4, 4, True)
+    """
+
+    @property
+    def critical_nu_(self) -> tuple[float, float, float]:
+        r"""The critical values :math:`2p_{sf}/m`, :math:`2q_{sf}/m` and :math:`(p_{sf} + q_{sf})/m` of Section 20.2."""
+        p, q, m = self.p_sf_, self.q_sf_, len(self.residuals_)
+        return 2 * p / m, 2 * q / m, (p + q) / m
+
+    @property
+    def standard_margin_hypothesis_(self) -> bool:
+        """Whether there is a blue and a red support vector of type 1."""
+        return self.numsvl1_ > 0 and self.numsvm1_ > 0
+
+    def margins_from_gap(self, i: int | None = None) -> Margins:
+        r"""Return b and :math:`\epsilon` from one support vector and from the duality gap 0 (Proposition 20.5).
+
+        Zero gap means
+
+        .. math::
+
+            C\Bigl(\nu - \frac{p_f + q_f}{m}\Bigr) \epsilon = -(\lambda - \mu)^\top \mathbf K (\lambda - \mu)
+                - y^\top (\lambda - \mu)
+                - \frac Cm \Bigl( \sum_{i \in K_\lambda} (\langle w, \varphi(x_i)\rangle - y_i)
+                - \sum_{j \in K_\mu} (\langle w, \varphi(x_j)\rangle - y_j) + (p_f - q_f) b \Bigr) .
+
+        On the blue margin b is :math:`\epsilon` plus the offset of the support vector, and :math:`\epsilon` has the
+        coefficient :math:`C(\nu - 2q_f/m)`; on the red margin :math:`C(\nu - 2p_f/m)`.
+
+        Parameters
+        ----------
+        i : int, optional
+            A support vector. By default one of those that are on the margin with the larger coefficient, type 1
+            before type 2 before exceptional.
+
+        Returns
+        -------
+        Margins
+            nan where there is no support vector, or where the coefficient is 0.
+
+        Raises
+        ------
+        ValueError
+            If point i is no support vector.
+        """
+        m, c = len(self.residuals_), self.C_ / len(self.residuals_)
+        coefficient = {"blue": m * self.nu - 2 * self.q_f_, "red": m * self.nu - 2 * self.p_f_}
+        if i is None:
+            ranks = [
+                (kind, -coefficient[colour], k)
+                for k, (kind, colour) in enumerate(zip(self._ranks(), self.colours_))
+                if kind < 3 and coefficient.get(colour, 0.0) > _CRITICAL * m
+            ]
+            if not ranks:
+                return Margins(float("nan"), float("nan"))
+            i = min(ranks)[2]
+        i = check_count(i, "i", at_least=0)
+        if i >= m or self._ranks()[i] > 2 or not self.colours_[i]:
+            raise ValueError(f"point i must be a support vector on one margin, got i = {i}")
+        colour = self.colours_[i]
+        if coefficient[colour] <= _CRITICAL * m:
+            return Margins(float("nan"), float("nan"))
+        # in the unknowns epsilon and b - b_, with residuals in place of offsets
+        r = float(self.residuals_[i])
+        left = self._left_of_gap() - c * (self.p_f_ - self.q_f_) * r
+        epsilon = left / (c * coefficient[colour])
+        return Margins(self.b_ + r + (epsilon if colour == "blue" else -epsilon), epsilon)
+
+    def _ranks(self) -> list[int]:
+        order = ("type 1", "type 2", "exceptional", "error", "inside")
+        return [order.index(kind) for kind in self.point_classes_]
+
+
+class NuSVRPenalizedBias(_NuRegression):
+    r"""nu-SV regression, version 2: the program of :class:`NuSVR` with :math:`\tfrac12 b^2` added to the objective.
+
+    Its dual is
+
+    .. math::
+
+        \min_{\lambda, \mu} \; \tfrac12 (\lambda - \mu)^\top (\mathbf K + \mathbf 1\mathbf 1^\top) (\lambda - \mu)
+            + y^\top (\lambda - \mu)
+        \quad \text{subject to} \quad
+        \mathbf 1^\top (\lambda + \mu) \le C\nu, \quad 0 \le \lambda_i, \mu_i \le \tfrac Cm,
+
+    and :math:`b = \mathbf 1^\top (\mu - \lambda)`.
+
+    Parameters
+    ----------
+    nu : float
+        At least 0. At most :math:`m\nu` points lie outside the tube.
+    C, kernel, kernel_params, tol, max_iter
+        As for :class:`NuSVR`, and so are the attributes; b is unique.
+
+    Notes
+    -----
+    Source: Section 20.5 and Problems 20.7 to 20.10. The text omits :math:`\epsilon \ge 0`, which changes nothing for
+    :math:`\nu \le 1`; for larger :math:`\nu` it would allow :math:`\epsilon < 0`, and for :math:`\nu > 2` an objective
+    without lower bound, so the constraint is kept here. Always :math:`|b| \le C\nu`. Proposition 20.6 needs
+    :math:`\gamma = 0`.
+
+    Examples
+    --------
+    >>> from companion.datasets import example_19_1
+    >>> data = example_19_1()
+    >>> model = NuSVRPenalizedBias(nu=0.3, C=8.0).fit(data.X, data.y)
+    >>> model.w_ * 560, round(model.b_ * 560, 6), round(model.epsilon_ * 560, 6)
+    (array([579.5, 550. ]), -508.0, 253.0)
+    """
+
+    _penalized_b = True
+
+    def margins_by_averaging(self) -> Margins:
+        r"""Return b and :math:`\epsilon`, the average of :math:`|y_i - f(x_i)|` over the support vectors of type 1.
+
+        Returns
+        -------
+        Margins
+            With :math:`\epsilon` nan where :math:`I_\lambda` and :math:`I_\mu` are empty.
+        """
+        blue, red = -self.residuals_[self.I_lambda_], self.residuals_[self.I_mu_]
+        both = np.concatenate([blue, red])
+        return Margins(self.b_, float(both.mean()) if both.size else float("nan"))
+
+    def margins_from_gap(self) -> Margins:
+        r"""Return b and the :math:`\epsilon` that makes the duality gap 0:
+
+        .. math::
+
+            \frac Cm (m\nu - p_f - q_f)\, \epsilon
+                = -(\lambda - \mu)^\top (\mathbf K + \mathbf 1\mathbf 1^\top) (\lambda - \mu) - y^\top (\lambda - \mu)
+                - \frac Cm \Bigl( \sum_{i \in K_\lambda} (f(x_i) - y_i) - \sum_{j \in K_\mu} (f(x_j) - y_j) \Bigr) .
+
+        Returns
+        -------
+        Margins
+            With :math:`\epsilon` nan where :math:`m\nu = p_f + q_f`.
+        """
+        m, c = len(self.residuals_), self.C_ / len(self.residuals_)
+        coefficient = m * self.nu - self.p_f_ - self.q_f_
+        if coefficient <= _CRITICAL * m:
+            return Margins(self.b_, float("nan"))
+        return Margins(self.b_, self._left_of_gap() / (c * coefficient))
+
+
+class QuadraticNuSVR(_NuRegression):
+    r"""nu-SV regression with squared slacks.
+
+    The program of :class:`NuSVR` with :math:`\sum_i (\xi_i^2 + \xi_i'^2)` in place of :math:`\sum_i (\xi_i + \xi'_i)`.
+    Its dual is
+
+    .. math::
+
+        \min_{\lambda, \mu} \; \tfrac12 (\lambda - \mu)^\top \mathbf K (\lambda - \mu)
+            + \frac{m}{4C} \bigl( \|\lambda\|^2 + \|\mu\|^2 \bigr) + y^\top (\lambda - \mu)
+        \quad \text{subject to} \quad
+        \mathbf 1^\top \lambda = \mathbf 1^\top \mu, \quad \mathbf 1^\top (\lambda + \mu) \le C\nu, \quad
+        \lambda, \mu \ge 0,
+
+    and :math:`\xi = \frac{m}{2C} \lambda`, :math:`\xi' = \frac{m}{2C} \mu`.
+
+    Parameters
+    ----------
+    nu : float
+        At least 0. Here :math:`\nu` is in the unit of y: :math:`\epsilon = 0` exactly if
+        :math:`\nu \ge \frac2m \sum_i |r_i|` for the residuals r of the solution with :math:`\epsilon = 0`.
+    C, kernel, kernel_params, tol, max_iter
+        As for :class:`NuSVR`, and so are the attributes. No multiplier has an upper bound, so ``p_f_`` and ``q_f_``
+        are 0; a positive multiplier means a positive slack, so no point is of type 1 or 2.
+
+    Notes
+    -----
+    Source: the second remark of Section 20.4; Problems 20.5 and 20.6. The text says that :math:`\gamma = 0` always;
+    that is so only for :math:`\epsilon > 0`. The solution is unique.
+
+    Examples
+    --------
+    >>> model = QuadraticNuSVR(nu=0.5, C=2.0).fit([[0.0], [1.0]], [0.0, 0.0])
+    >>> model.epsilon_, model.gamma_, model.lambda_
+    (0.0, 1.0, array([0., 0.]))
+    """
+
+    _squared = True
+
+    def margins_by_averaging(self) -> Margins:
+        r"""Return b and :math:`\epsilon` from the points with a positive multiplier.
+
+        For them :math:`\langle w, \varphi(x_i)\rangle + b - y_i = \epsilon + \xi_i`, or the same with the other signs.
+
+        Returns
+        -------
+        Margins
+            nan where all multipliers of one kind are 0.
+        """
+        levels = self.offsets_ + self.xi_ - self.xi_prime_
+        blue, red = self.lambda_ > 0.0, self.mu_ > 0.0
+        if not (blue.any() and red.any()):
+            return Margins(float("nan"), float("nan"))
+        low, high = float(levels[blue].mean()), float(levels[red].mean())
+        return Margins((low + high) / 2.0, (high - low) / 2.0)

@@ -1,0 +1,495 @@
+r"""The solver of the dual programs: ADMM finds the active set, Newton's method the solution.
+
+ADMM splits the quadratic from everything else. Its second step is the proximal operator of
+:math:`\epsilon_0\|\delta\|_1` with the box and the l1 ball,
+
+.. math:: z_i = \operatorname{sgn}(v_i) \min(\max(|v_i| - t, 0), c),
+
+where the threshold t is :math:`\epsilon_0/\rho`, or larger if the ball asks for it: :math:`\rho t` tends to the tube's
+:math:`\epsilon`. After a few iterations v says which multipliers are zero, free or at c; then semismooth Newton steps
+on these sets end at the solution. If t = 0, the ball is idle, :math:`\epsilon = 0`, and the program has a plain box.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from companion.admm import LowRank, solve_qp
+from companion.admm.kkt import BoxQP, FactoredKKT, factor_kkt
+from companion.admm.low_rank import low_rank_factor
+from companion.certificates import Certificate
+from companion.exceptions import ConvergenceWarning
+from companion.svr.tube import Levels, TubeProgram, certify, find_levels, snap
+
+__all__ = ["TubeSolution", "newton", "prox_tube", "solve_tube"]
+
+_ROUNDS = (10, 10, 20, 40, 80, 160, 320)  # ADMM iterations before each attempt of Newton's method
+_RELAXATION = 1.6
+_RIDGE = (
+    1e-10  # added to P on the free variables, in units of trace(P)/m; refinement removes its effect
+)
+_REFINEMENTS = 6
+_SIGN_TOLERANCE = 1e-12  # a wrong sign by this part of the largest term is rounding
+_PATIENCE = 40  # ADMM iterations before a threshold 0 is taken for the solution's
+
+
+@dataclass(frozen=True, eq=False)
+class TubeSolution:
+    """A solution of a `TubeProgram`: delta, s = y - P delta, the tube, the proof, the iterations."""
+
+    delta: np.ndarray
+    s: np.ndarray
+    levels: Levels
+    certificate: Certificate
+    n_iter: int
+
+
+class _Search:
+    """The best point so far."""
+
+    def __init__(self, program: TubeProgram, tol: float, cap: int) -> None:
+        self.program, self.tol, self.cap, self.n_iter = program, tol, cap, 0
+        self.best: TubeSolution | None = None
+
+    @property
+    def left(self) -> int:
+        return self.cap - self.n_iter
+
+    def offer(self, delta: np.ndarray | None) -> bool:
+        """Certify a point, keep it if it is the best; return whether it is a solution."""
+        if delta is None or not np.isfinite(delta).all():
+            return False
+        program = self.program
+        delta = snap(delta, program.upper)
+        s = program.residual(delta)
+        levels = find_levels(program, s, delta)
+        certificate = certify(program, s, delta, levels, self.tol)
+        if self.best is None or certificate.worst < self.best.certificate.worst:
+            self.best = TubeSolution(delta, s, levels, certificate, self.n_iter)
+        return certificate.ok
+
+
+def solve_tube(program: TubeProgram, *, tol: float = 1e-9, max_iter: int = 1000) -> TubeSolution:
+    """Solve a dual program; warn if the certificate misses `tol`.
+
+    Parameters
+    ----------
+    program : TubeProgram
+        P positive semidefinite.
+    tol : float
+        Tolerance of the certificate.
+    max_iter : int
+        Largest number of iterations, of ADMM and of the interior-point method together.
+
+    Returns
+    -------
+    TubeSolution
+    """
+    diagonal = program.P.diagonal()
+    steepest, largest = float(diagonal.max(initial=0.0)), float(np.abs(program.y).max(initial=0.0))
+    unit = largest / steepest if steepest > 0.0 and largest > 0.0 else 1.0
+    unit = float(np.exp2(np.clip(np.round(np.log2(unit)), -900, 900)))
+    search = _Search(program.scaled(unit), tol, max_iter)
+    with np.errstate(all="ignore"):  # a failed attempt may overflow; the certificate judges
+        _search(search)
+    best = search.best
+    assert best is not None
+    delta = best.delta * unit
+    s = program.residual(delta)
+    levels = find_levels(program, s, delta)
+    certificate = certify(program, s, delta, levels, tol)
+    if not certificate.ok:
+        warnings.warn(
+            f"the dual program did not reach tol = {tol:g} within {search.n_iter} iterations: {certificate}",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+    return TubeSolution(delta, s, levels, certificate, search.n_iter)
+
+
+def _search(search: _Search) -> bool:
+    """Try the methods in turn, the cheapest first."""
+    program, y = search.program, search.program.y
+    spread = float(np.ptp(y)) if program.balanced else 2.0 * float(np.abs(y).max())
+    if spread <= 2.0 * program.epsilon or program.radius == 0.0 or program.m == program.balanced:
+        return search.offer(np.zeros(program.m))
+    if program.ball_is_idle and program.epsilon == 0.0:
+        return _box(search)
+    if not isinstance(program.P, LowRank) and _admm_rounds(search):
+        return True
+    return _pairs(search) or _box(search)
+
+
+# -- ADMM
+
+
+def prox_tube(v: np.ndarray, upper: float, radius: float, t: float) -> tuple[np.ndarray, float]:
+    r"""Shrink v by t, and by more if :math:`|z_i| \le c, \|z\|_1 \le \tau` ask for it.
+
+    Parameters
+    ----------
+    v : ndarray of shape (m,)
+    upper, radius : float
+        The bounds c and :math:`\tau`; infinite ones are allowed.
+    t : float
+        Least threshold.
+
+    Returns
+    -------
+    z : ndarray of shape (m,)
+    threshold : float
+        ``z = sign(v) clip(|v| - threshold, 0, c)``.
+
+    Examples
+    --------
+    >>> z, threshold = prox_tube(np.array([3.0, -2.0, 0.5]), 1.5, 2.0, 0.0)
+    >>> z.tolist(), threshold
+    ([1.5, -0.5, 0.0], 1.5)
+    """
+    a = np.abs(v)
+    if np.clip(a - t, 0.0, upper).sum() > radius:
+        t = _threshold(a, upper, radius)
+    return np.sign(v) * np.clip(a - t, 0.0, upper), t
+
+
+def _threshold(a: np.ndarray, upper: float, radius: float) -> float:
+    """Return t with ``sum clip(a - t, 0, upper) = radius``: the sum is piecewise linear in t."""
+    knots, slopes = a, np.ones(a.size)
+    if np.isfinite(upper):  # from a - upper on downwards, an entry grows no more
+        knots = np.concatenate([a, a - upper])
+        slopes = np.concatenate([slopes, -slopes])
+    order = np.argsort(-knots, kind="stable")
+    knots, slope = knots[order], np.cumsum(slopes[order])
+    sums = np.concatenate([[0.0], np.cumsum(-np.diff(knots) * slope[:-1])])
+    j = int(np.searchsorted(sums, radius)) - 1
+    j = max(j, 0)
+    return float(knots[j] - (radius - sums[j]) / max(slope[j], 1.0))
+
+
+def _rows(program: TubeProgram) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row and the right-hand side of the balance, if there is one."""
+    k = int(program.balanced)
+    return np.ones((k, program.m)), np.zeros(k)
+
+
+def _admm_rounds(search: _Search) -> bool:
+    """ADMM with Newton's method after each round; return whether that gave a solution."""
+    program, P = search.program, search.program.P
+    rho = float(np.mean(P.diagonal()))
+    if not rho > 0.0:
+        return False
+    steps = _admm(program, rho)
+    box_is_tried = False
+    for number, length in enumerate(_ROUNDS):
+        length = min(length, search.left)
+        if length <= 0:
+            return False
+        for _ in range(length):
+            v, z, t = next(steps)
+        search.n_iter += length
+        if t > 0.0:
+            a = np.abs(v) - t
+            state = (np.sign(v) * ((a > 0.0) + 1.0 * (a >= program.upper))).astype(np.int8)
+            if search.offer(newton(program, z, state)):
+                return True
+        elif search.n_iter >= _PATIENCE and not box_is_tried:
+            box_is_tried = True
+            if _box(search):
+                return True
+        if number == 0 and program.m >= 60 and isinstance(P, np.ndarray):
+            factor = low_rank_factor(P, min(program.m // 4, 100))
+            if factor is not None:
+                return _pairs(search, LowRank(factor)) or _box(search)
+    return search.offer(z)
+
+
+def _admm(program: TubeProgram, rho: float) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+    """Yield v = z + u, z and the threshold; one factorisation for all iterations."""
+    y, (A, b) = program.y, _rows(program)
+    free = np.full(program.m, np.inf)
+    kkt = factor_kkt(BoxQP(program.P, -y, A, b, -free, free), rho, independent=True)
+    v = np.zeros(program.m)
+    least = program.epsilon / rho
+    z, t = v, least
+    while True:
+        x, _ = kkt.solve(rho * (2.0 * z - v) + y, b)
+        v = v + _RELAXATION * (x - z)
+        z, t = prox_tube(v, program.upper, program.radius, least)
+        yield v, z, t
+
+
+# -- Newton's method
+
+
+class _Sets:
+    r"""The equations that a guess of the active sets leaves: rows ``A delta = b`` and the levels ``u, l``.
+
+    The levels depend on the unknown multipliers theta of the rows: u and l themselves, if both are free; b, if
+    :math:`\epsilon` is fixed; :math:`\epsilon`, if b is penalized.
+    """
+
+    def __init__(self, program: TubeProgram) -> None:
+        tau, e = program.radius, program.epsilon
+        self.program, self.base = program, e
+        if np.isfinite(tau) and program.balanced:
+            self.up, self.down = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+            self.rhs = np.array([tau / 2.0, -tau / 2.0])
+        elif np.isfinite(tau):
+            self.up, self.down, self.rhs = np.array([1.0]), np.array([-1.0]), np.array([tau])
+        else:
+            k = int(program.balanced)
+            self.up, self.down, self.rhs = np.ones(k), np.ones(k), np.zeros(k)
+
+    def rows(self, state: np.ndarray) -> np.ndarray:
+        """Return A: the coefficient of theta in the level of each point."""
+        A: np.ndarray = np.where(state > 0, self.up[:, None], self.down[:, None])
+        A[:, state == 0] = 0.0
+        return A
+
+    def levels(self, theta: np.ndarray) -> tuple[float, float]:
+        """Return u and l; the middle of both if they come in the wrong order."""
+        u = float(self.up @ theta) + self.base
+        low = float(self.down @ theta) - self.base
+        return (u, low) if u >= low else ((u + low) / 2.0, (u + low) / 2.0)
+
+    def place(self, j: int, s: np.ndarray) -> tuple[float, int]:
+        """Choose theta_j, on which no free point depends, as an order statistic; return the point to free, or -1."""
+        c, tau, e = self.program.upper, self.program.radius, self.base
+        if not np.isfinite(tau):  # b: as many points above u as below l
+            return _order_statistic(np.concatenate([s - e, s + e]), float(s.size))[0], -1
+        if self.rhs.size == 1:
+            return _order_statistic(np.abs(s), tau / c)
+        sign = 1.0 - 2.0 * j
+        value, i = _order_statistic(sign * s, tau / (2.0 * c))
+        return sign * value, i
+
+
+def _order_statistic(values: np.ndarray, k: float) -> tuple[float, int]:
+    """Return a number that k of the values exceed; if k is no integer, one of them, and its index."""
+    order = np.argsort(-values, kind="stable")
+    whole = round(k)
+    if abs(k - whole) <= _SIGN_TOLERANCE * max(k, 1.0):
+        if whole <= 0 or whole >= values.size:
+            return float(values[order[0 if whole <= 0 else -1]]), -1
+        return float(values[order[whole - 1]] + values[order[whole]]) / 2.0, -1
+    i = int(order[min(int(k), values.size - 1)])
+    return float(values[i]), i
+
+
+def newton(
+    program: TubeProgram, delta: np.ndarray, state: np.ndarray, *, max_steps: int = 40
+) -> np.ndarray | None:
+    r"""Solve the program from a good guess of its active set, by semismooth Newton steps.
+
+    Parameters
+    ----------
+    program : TubeProgram
+        Where the radius is finite, :math:`\|\delta\|_1 = \tau` is imposed.
+    delta : ndarray of shape (m,)
+        A point near the solution.
+    state : ndarray of int8, shape (m,)
+        The guess: 0 for zero, 1 and -1 for free and positive or negative, 2 and -2 for the bounds c and -c.
+    max_steps : int
+        Number of systems that may be solved.
+
+    Returns
+    -------
+    ndarray of shape (m,) or None
+        A point whose sets reproduce themselves; None if they run in a circle or change more and more.
+    """
+    sets = _Sets(program)
+    curvature = float(np.mean(program.P.diagonal()))
+    theta = np.zeros(sets.rhs.size)
+    seen: set[bytes] = set()
+    fewest = program.m
+    for _ in range(max_steps):
+        key = state.tobytes()
+        if key in seen or curvature <= 0.0:
+            return None
+        seen.add(key)
+        delta = _on_sets(delta, state, program.upper)
+        system = _System(sets, state, curvature)
+        if system.kkt is None:
+            return None
+        delta, theta = system.correct(delta, theta)
+        s = program.residual(delta)
+        freed = -1
+        for j in np.flatnonzero(~system.present):
+            theta[j], i = sets.place(int(j), s)
+            freed = i if i >= 0 else freed
+        if not (np.isfinite(delta).all() and np.isfinite(theta).all()):
+            return None
+        u, low = sets.levels(theta)
+        new = _next_state(program, delta, s, u, low, state, curvature)
+        if freed >= 0:
+            new[freed] = 1 if s[freed] >= (u + low) / 2.0 else -1
+        changes = int(np.count_nonzero(new != state))
+        if changes > 2 * fewest + 10:
+            return None
+        fewest = min(fewest, changes)
+        if changes == 0:
+            delta = system.refine(delta, theta)
+            sign = np.sign(state)
+            return sign * np.clip(sign * delta, 0.0, program.upper)
+        state = new
+    return None
+
+
+def _on_sets(delta: np.ndarray, state: np.ndarray, upper: float) -> np.ndarray:
+    """Return delta with the entries of its sets; a free entry keeps its value if the sign fits."""
+    sign = np.sign(state)
+    size = np.clip(sign * delta, 0.0, upper)
+    size = np.where(np.abs(state) == 2, upper if np.isfinite(upper) else size, size)
+    return sign * size
+
+
+class _System:
+    """The linear system of the free variables and of the multipliers theta that they determine."""
+
+    def __init__(self, sets: _Sets, state: np.ndarray, curvature: float) -> None:
+        program = sets.program
+        self.sets, self.free = sets, np.flatnonzero(np.abs(state) == 1)
+        self.sign = np.sign(state[self.free])
+        A = sets.rows(state)
+        self.present = A[:, self.free].any(axis=1)
+        self.A, self.b = A[self.present], sets.rhs[self.present]
+        box = np.full(program.m, np.inf)
+        problem = BoxQP(program.P, -program.y, self.A, self.b, -box, box)
+        self.kkt: FactoredKKT | None = None
+        try:
+            self.kkt = factor_kkt(problem, _RIDGE * curvature, self.free, curvature)
+        except np.linalg.LinAlgError:
+            return
+
+    def residuals(self, delta: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what is missing to ``s = level`` on the free points, and to ``A delta = b``."""
+        s = self.sets.program.residual(delta)[self.free]
+        level = theta[self.present] @ self.A[:, self.free] + self.sets.base * self.sign
+        return s - level, self.b - self.A @ delta
+
+    def correct(self, delta: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Add the solution of the system for the present residuals."""
+        assert self.kkt is not None
+        delta, theta = delta.copy(), theta.copy()
+        change, of_theta = self.kkt.solve(*self.residuals(delta, theta))
+        delta[self.free] += change
+        theta[self.present] += of_theta
+        return delta, theta
+
+    def refine(self, delta: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        """Repeat the correction while it reduces the residuals."""
+
+        def size(delta: np.ndarray, theta: np.ndarray) -> tuple[float, ...]:
+            return tuple(
+                float(np.abs(part).max(initial=0.0)) for part in self.residuals(delta, theta)
+            )
+
+        now = size(delta, theta)
+        for _ in range(_REFINEMENTS):
+            trial = self.correct(delta, theta)
+            then = size(*trial)
+            if not (then[0] < now[0] or then[1] < now[1]) or then[0] > 2.0 * now[0] + 1e-300:
+                break
+            (delta, theta), now = trial, then
+        return delta
+
+
+def _next_state(
+    program: TubeProgram,
+    delta: np.ndarray,
+    s: np.ndarray,
+    u: float,
+    low: float,
+    state: np.ndarray,
+    curvature: float,
+) -> np.ndarray:
+    """Read the sets from the signs: positions of the free variables, sides of the tube of the others."""
+    largest = max(float(np.abs(program.y).max()), float(np.abs(program.y - s).max()), u, -low)
+    small = _SIGN_TOLERANCE * largest
+    c, sign, size = program.upper, np.sign(state).astype(np.int8), np.abs(state)
+    a = sign * delta
+    outside = np.where(sign > 0, s - u, low - s)  # distance beyond the point's own margin
+    new = state.copy()
+    small_a = _SIGN_TOLERANCE * float(a.max(initial=0.0))
+    new[(size == 1) & (a < -small_a)] = 0
+    over = (size == 1) & (a > c + small_a)
+    new[over] = 2 * sign[over]
+    leaves = (size == 2) & (outside < -small)
+    new[leaves] = sign[leaves]
+    new[leaves & (-outside >= curvature * c)] = 0
+    new[(size == 0) & (s > u + small)] = 1
+    new[(size == 0) & (s < low - small)] = -1
+    return new
+
+
+# -- other ways
+
+
+def _box(search: _Search) -> bool:
+    r"""Solve without the ball and with :math:`\epsilon = 0`: a program with a plain box."""
+    program = search.program
+    if program.epsilon > 0.0:
+        return False
+    A, b = _rows(program)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = solve_qp(
+            program.P,
+            -program.y,
+            A,
+            b,
+            lower=-program.upper,
+            upper=program.upper,
+            tol=search.tol,
+            max_iter=max(search.left, 1),
+            assume_psd=True,
+        )
+    search.n_iter += result.n_iter
+    return search.offer(result.x)
+
+
+def _pairs(search: _Search, factor: LowRank | None = None) -> bool:
+    r"""Solve for the pairs :math:`\lambda, \mu`, by an interior-point method if P is low rank.
+
+    The last variable is the multiplier :math:`\gamma` of :math:`\epsilon \ge 0`.
+    """
+    program, m = search.program, search.program.m
+    P = program.P if factor is None else factor
+    one, gamma = np.ones(m), int(np.isfinite(program.radius))
+    pad = np.zeros(gamma)
+    rows = [np.concatenate([-one, one, pad])] if program.balanced else []
+    rhs = [0.0] if program.balanced else []
+    if gamma:
+        rows.append(np.ones(2 * m + 1))
+        rhs.append(program.radius)
+    q = np.concatenate([program.epsilon + program.y, program.epsilon - program.y, pad])
+    upper = np.concatenate([np.full(2 * m, program.upper), np.full(gamma, np.inf)])
+    double: LowRank | np.ndarray
+    if isinstance(P, LowRank):
+        G = np.vstack([-P.G, P.G, np.zeros((gamma, P.G.shape[1]))])
+        double = LowRank(G, np.concatenate([P.d, P.d, pad]))
+    else:
+        double = np.zeros((q.size, q.size))
+        double[: 2 * m, : 2 * m] = np.block([[P, -P], [-P, P]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = solve_qp(
+            double,
+            q,
+            np.array(rows).reshape(-1, q.size),
+            np.array(rhs),
+            upper=upper,
+            tol=min(search.tol, 1e-9),
+            max_iter=max(search.left, 1),
+            assume_psd=True,
+        )
+    search.n_iter += result.n_iter
+    delta = snap(result.x[m : 2 * m] - result.x[:m], program.upper)
+    if search.offer(delta):
+        return True
+    state = np.sign(delta) * (1 + (np.abs(delta) >= program.upper))
+    return search.offer(newton(program, delta, state.astype(np.int8)))
