@@ -23,7 +23,12 @@ NOTEBOOKS = sorted(
     & set(path.parts)  # the editions for exercises are made, not written
 )
 IDS = [str(path.relative_to(ROOT)) for path in NOTEBOOKS]
-CHAPTERS = [path for path in NOTEBOOKS if path.parent.parent.name == "notebooks"]
+CHAPTERS = [
+    path
+    for path in NOTEBOOKS
+    if (path.parent.parent.name == "notebooks" and path.parent.name != "about")
+    or path.name == "template.ipynb"
+]
 
 
 def read(path: Path) -> dict:
