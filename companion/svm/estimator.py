@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from companion.admm import LowRank, solve_qp
+from companion.admm.row_matrix import RowMatrix
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_scalar, check_count
 from companion.kernels import Kernel, as_kernel
@@ -73,7 +74,7 @@ class DualProgram(Record):
            [ 0,  0,  0,  1,  0,  0,  0,  1]])
     """
 
-    P: np.ndarray | LowRank
+    P: np.ndarray | LowRank | RowMatrix
     q: np.ndarray
     A: np.ndarray
     c: np.ndarray
@@ -207,7 +208,8 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         """
         machine = clone(self)
         X, s = machine._read(X, y)
-        return machine._dual(Points(X, s, machine.kernel_, None))
+        dual = machine._dual(Points(X, s, machine.kernel_, None))
+        return replace(dual, P=dual.P.toarray()) if isinstance(dual.P, RowMatrix) else dual
 
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Validate the data; return the points and their signs."""

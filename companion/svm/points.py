@@ -16,10 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.admm import LowRank
+from companion.admm.row_matrix import RowMatrix
 from companion.kernels import Kernel
 
 __all__ = ["Normal", "Points", "make_points"]
 
+_MANY_POINTS = 2000  # number of points from which on a kernel matrix is computed row by row
 _MANY_FEATURES = 100  # explicit features are worth having up to this number, or up to one per point
 _ZERO_FEATURES = 1e-13  # |w| is zero up to rounding below this part of sum a_i |phi(x_i)|
 _ZERO_GRAM = 1e-7  # the same when only inner products are known: |w|^2 has the rounding of |phi|^2
@@ -83,9 +85,23 @@ class Points:
             raise ValueError(f"a support vector machine needs a real kernel, got {self.kernel!r}")
         return G
 
+    def _is_safe(self) -> bool:
+        """Return whether the kernel matrix need not be looked at as a whole before it is used."""
+        return self.kernel.positive_definite is True and not self.kernel.is_precomputed
+
+    def _row_matrix(self, constant: float) -> RowMatrix:
+        """Return the matrix of the signed kernel plus a constant; its rows are computed when needed."""
+        X, s, kernel = self.X, self.s, self.kernel
+
+        def part(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+            K = kernel(X[i]) if i is j else kernel(X[i], X[j])
+            return K + constant if constant else K
+
+        return RowMatrix(part, kernel.diagonal(X) + constant, s)
+
     def signed_matrix(
         self, *, penalize_b: bool = False, ridge: float = 0.0
-    ) -> np.ndarray | LowRank:
+    ) -> np.ndarray | LowRank | RowMatrix:
         r"""Return :math:`\mathbf K`, plus :math:`ss^\top` when b is penalized, plus ridge times the identity.
 
         The term :math:`ss^\top` is the kernel :math:`\kappa + 1`: the constant is one more feature. Where b is
@@ -95,6 +111,8 @@ class Points:
         s = self.s
         F, _ = self.features(penalize_b)
         if F is None:
+            if self.n >= _MANY_POINTS and ridge == 0.0 and self._is_safe():
+                return self._row_matrix(1.0 if penalize_b else 0.0)
             P = self.gram()
             P = P.copy() if self.kernel.is_precomputed else P
             if penalize_b:

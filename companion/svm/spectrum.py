@@ -12,6 +12,7 @@ from companion.checks import as_matrix, as_symmetric
 __all__ = ["RankOneSpectrum", "nearest_psd", "spectrum_transform"]
 
 _TRANSFORMS = ("clip", "flip", "shift", "square", "diffusion")
+_SMALL = 80  # up to this size, decomposing the new matrix costs no more than the secular equation
 _EPS = float(np.finfo(float).eps)
 _MAX_STEPS = 60  # the rational iteration needs about 6; the rest are bisections that never happen
 
@@ -161,6 +162,10 @@ class RankOneSpectrum:
         tau : float
             The factor :math:`\tau > 0`.
         """
+        if u.size <= _SMALL:
+            values, W = np.linalg.eigh(np.diag(self.d) + tau * np.outer(u, u))
+            below = np.minimum(values, 0.0)
+            return float(below @ below), W @ (-below * (u @ W))
         d, weight = self.d, tau * u * u
         noise = _EPS * max(abs(float(d[0])), abs(float(d[-1])), float(weight.sum()))
         # equal eigenvalues act as one, with the sum of their weights; the others of the group stay where they are

@@ -701,7 +701,9 @@ def primal_kernel_newton(
         h = K @ beta
         return _Point(beta, y * h, task.primal(float(beta @ h), y * h))
 
-    run = _newton(model, at, np.zeros(n), line_search, tol, eps, max_iter, as_printed, callback, exact=ridge is None)  # fmt: skip
+    run = _newton(
+        model, at, np.zeros(n), line_search, tol, eps, max_iter, as_printed, callback, ridge is None
+    )
     run.history["beta"] = run.history.pop("point")
     alpha = 2.0 * task.C * np.maximum(1.0 - run.point.margins, 0.0)
     w = None if task.F is None else run.point.x @ task.F

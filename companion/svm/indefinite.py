@@ -1,0 +1,704 @@
+r"""Support vector machines with a kernel matrix that is not positive semidefinite.
+
+A positive semidefinite proxy K of the given matrix :math:`K_0` and the multipliers are found together,
+
+.. math:: \max_{\alpha \in Q_1} \min_{K \succeq 0} L(\alpha, K), \qquad
+    L(\alpha, K) = \mathbf 1^\top \alpha - \tfrac12 \alpha^\top Y K Y \alpha + \rho \|K - K_0\|_F^2,
+
+on :math:`Q_1 = \{\alpha : y^\top \alpha = 0, \; 0 \le \alpha \le C\}`. The inner minimum is a projection, and
+:math:`f(\alpha) = \min_K L(\alpha, K)` is concave with a Lipschitz continuous gradient.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from companion.admm import solve_qp
+from companion.certificates import Certificate
+from companion.checks import as_scalar, as_symmetric, as_vector, check_count
+from companion.exceptions import ConvergenceWarning
+from companion.results import History, Record
+from companion.svm.spectrum import RankOneSpectrum, nearest_psd
+
+__all__ = [
+    "INDEFINITE_METHODS",
+    "IndefiniteObjective",
+    "IndefiniteResult",
+    "indefinite_gradient",
+    "indefinite_objective",
+    "largest_linear",
+    "lipschitz_constant",
+    "project_q1",
+    "proxy_kernel",
+    "saddle_value",
+    "solve_indefinite",
+]
+
+INDEFINITE_METHODS = ("smm", "spgm", "accelerated")
+
+_VARIANTS = ("paper", "proof", "classes")
+_QP_TOLERANCE = 1e-9
+
+
+def _labels(y: Any, n: int | None = None) -> np.ndarray:
+    y = as_vector(y, "y", n)
+    wrong = y[(y != 1.0) & (y != -1.0)]
+    if wrong.size:
+        raise ValueError(f"y must hold +1 and -1, got {wrong[0]:g}")
+    return y
+
+
+# ---------------------------------------------------------------------------------------------
+# The set Q1
+# ---------------------------------------------------------------------------------------------
+
+
+def project_q1(beta: Any, y: Any, C: float) -> np.ndarray:
+    r"""Return the point of :math:`Q_1 = \{\alpha : y^\top \alpha = 0, \; 0 \le \alpha \le C\}` nearest to beta.
+
+    It is :math:`\alpha_i = \min(C, \max(0, \beta_i - t y_i))` for the t at which :math:`y^\top \alpha = 0`. As a
+    function of t, :math:`y^\top \alpha` falls and is linear between 2n breakpoints; sorting them gives t in
+    :math:`O(n \log n)`.
+
+    Parameters
+    ----------
+    beta : array-like of shape (n,)
+        The point.
+    y : array-like of shape (n,)
+        Labels +1 and -1.
+    C : float
+        Upper bound.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Entries at a bound are ``==`` to it.
+
+    Notes
+    -----
+    Source: YCG (10).
+
+    Examples
+    --------
+    >>> project_q1([2.0, 0.5, 0.0], [1, 1, -1], C=1.0)
+    array([1., 0., 1.])
+    >>> project_q1([0.6, 0.1, 0.5], [1, 1, -1], C=1.0).round(4)
+    array([0.55, 0.05, 0.6 ])
+    """
+    beta = as_vector(beta, "beta")
+    return _project(beta, _labels(y, beta.size), as_scalar(C, "C", above=0.0))
+
+
+def _project(beta: np.ndarray, y: np.ndarray, C: float) -> np.ndarray:
+    v = y * beta  # alpha_i leaves its left bound at t = low_i and reaches the other at high_i
+    low, high = np.where(y > 0.0, v - C, v), np.where(y > 0.0, v, v + C)
+    t = np.concatenate([low, high])
+    order = np.argsort(t, kind="stable")
+    t = t[order]
+    # y'alpha is C n_plus on the far left; between two breakpoints its slope is minus the number of free entries
+    free = np.cumsum(np.where(order < beta.size, 1, -1))
+    value = C * np.count_nonzero(y > 0.0) - np.append(0.0, np.cumsum(free[:-1] * np.diff(t)))
+    k = int(np.searchsorted(-value, 0.0))  # the first breakpoint with y'alpha <= 0
+    left, right = t[max(k - 1, 0)], t[min(k, t.size - 1)]
+    middle = left + 0.5 * (right - left)
+    inside = (low < middle) & (middle < high)
+    if inside.any():  # solve y'alpha = 0 for the entries that are free between these breakpoints
+        full = np.where(y > 0.0, low >= middle, high <= middle)
+        shift = (float(v[inside].sum()) + C * float(y[full].sum())) / np.count_nonzero(inside)
+        shift = min(max(shift, left), right)
+    else:
+        shift = middle
+    return np.clip(beta - shift * y, 0.0, C)
+
+
+def largest_linear(g: Any, y: Any, C: float) -> float:
+    r"""Return :math:`\max \{ g^\top a : a \in Q_1 \}`.
+
+    The best partner for the blue point with the largest :math:`g_i` is the red one with the largest :math:`g_j`: both
+    get C as long as :math:`g_i + g_j > 0`. Two sorts do it.
+
+    Parameters
+    ----------
+    g : array-like of shape (n,)
+        Objective.
+    y : array-like of shape (n,)
+        Labels +1 and -1.
+    C : float
+        Upper bound.
+
+    Notes
+    -----
+    Source: made here. With :math:`g = \nabla f(\alpha)` it bounds how far a concave f is from its maximum:
+    :math:`f^* - f(\alpha) \le \max_a g^\top a - g^\top \alpha`.
+
+    Examples
+    --------
+    >>> largest_linear([3.0, 1.0, -2.0, -5.0], [1, 1, -1, -1], C=2.0)
+    2.0
+    """
+    g = as_vector(g, "g")
+    return _largest_linear(g, _labels(y, g.size), as_scalar(C, "C", above=0.0))
+
+
+def _largest_linear(g: np.ndarray, y: np.ndarray, C: float) -> float:
+    blue, red = np.sort(g[y > 0.0])[::-1], np.sort(g[y < 0.0])[::-1]
+    pairs = min(blue.size, red.size)
+    return C * float(np.maximum(blue[:pairs] + red[:pairs], 0.0).sum())
+
+
+# ---------------------------------------------------------------------------------------------
+# The objective
+# ---------------------------------------------------------------------------------------------
+
+
+def proxy_kernel(alpha: Any, K0: Any, y: Any, rho: float) -> np.ndarray:
+    r"""Return :math:`K(\alpha) = (K_0 + \tfrac1{4\rho} Y \alpha \alpha^\top Y)_+`, which minimises L for this alpha.
+
+    Parameters
+    ----------
+    alpha : array-like of shape (n,)
+        Multipliers.
+    K0 : array-like of shape (n, n)
+        Symmetric.
+    y : array-like of shape (n,)
+        Labels +1 and -1.
+    rho : float
+        Price of the distance from K0.
+
+    Notes
+    -----
+    Source: YCG (4).
+
+    Examples
+    --------
+    >>> proxy_kernel([0.0, 0.0], [[0, 2], [2, 0]], [1, -1], rho=1.0).round(4)
+    array([[1., 1.],
+           [1., 1.]])
+    """
+    z, K0, tau = _signed(alpha, K0, y, rho)
+    return nearest_psd(K0 + tau * np.outer(z, z))
+
+
+def saddle_value(alpha: Any, K: Any, K0: Any, y: Any, rho: float) -> float:
+    r"""Return :math:`L(\alpha, K) = \mathbf 1^\top \alpha - \tfrac12 \alpha^\top Y K Y \alpha + \rho \|K - K_0\|_F^2`.
+
+    Parameters
+    ----------
+    alpha, K0, y, rho
+        As for :func:`proxy_kernel`.
+    K : array-like of shape (n, n)
+        Symmetric.
+
+    Notes
+    -----
+    Source: YCG (1) and (2).
+
+    Examples
+    --------
+    >>> saddle_value([1.0, 1.0], [[1, 0], [0, 1]], [[0, 2], [2, 0]], [1, -1], rho=1.0)
+    11.0
+    """
+    z, K0, tau = _signed(alpha, K0, y, rho)
+    K = as_symmetric(K, "K", len(K0))
+    return float(np.abs(z).sum() - 0.5 * z @ K @ z + ((K - K0) ** 2).sum() / (4.0 * tau))
+
+
+def indefinite_objective(alpha: Any, K0: Any, y: Any, rho: float) -> float:
+    r"""Return :math:`f(\alpha) = \min_{K \succeq 0} L(\alpha, K)`.
+
+    Parameters
+    ----------
+    alpha, K0, y, rho
+        As for :func:`proxy_kernel`.
+
+    Notes
+    -----
+    Source: YCG (3). For many :math:`\alpha` use :class:`IndefiniteObjective`.
+
+    Examples
+    --------
+    >>> round(indefinite_objective([0.0, 0.0], [[0, 2], [2, 0]], [1, -1], rho=1.0), 6)
+    4.0
+    """
+    y = _labels(y)
+    return IndefiniteObjective(K0, y, rho)(as_vector(alpha, "alpha", y.size))[0]
+
+
+def indefinite_gradient(alpha: Any, K0: Any, y: Any, rho: float) -> np.ndarray:
+    r"""Return :math:`\nabla f(\alpha) = \mathbf 1 - Y K(\alpha) Y \alpha`.
+
+    Parameters
+    ----------
+    alpha, K0, y, rho
+        As for :func:`proxy_kernel`.
+
+    Notes
+    -----
+    Source: YCG Theorem 1, (6).
+
+    Examples
+    --------
+    >>> indefinite_gradient([1.0, 1.0], [[0, 2], [2, 0]], [1, -1], rho=1.0).round(6)
+    array([1., 1.])
+    """
+    y = _labels(y)
+    return IndefiniteObjective(K0, y, rho)(as_vector(alpha, "alpha", y.size))[1]
+
+
+def _signed(alpha: Any, K0: Any, y: Any, rho: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """Check the arguments; return z = Y alpha, K0, and tau = 1/(4 rho)."""
+    K0 = as_symmetric(K0, "K0")
+    y = _labels(y, len(K0))
+    tau = 0.25 / as_scalar(rho, "rho", above=0.0)
+    return y * as_vector(alpha, "alpha", len(K0)), K0, tau
+
+
+class IndefiniteObjective:
+    r"""The function f and its gradient for one :math:`K_0`, which is decomposed once.
+
+    .. math:: f(\alpha) &= \mathbf 1^\top \alpha - \tfrac12 z^\top K_0 z - \tfrac14 \tau \|z\|^4
+        + \tfrac1{4\tau} \|N\|_F^2, \\
+        \nabla f(\alpha) &= \mathbf 1 - Y (K_0 z + \tau \|z\|^2 z + N z),
+
+    with :math:`z = Y\alpha`, :math:`\tau = 1/(4\rho)` and :math:`N = (K_0 + \tau z z^\top)_+ - (K_0 + \tau z z^\top)`.
+    A call costs :math:`n^2` operations: see :class:`RankOneSpectrum`.
+
+    Parameters
+    ----------
+    K0 : array-like of shape (n, n)
+        Symmetric.
+    y : array-like of shape (n,)
+        Labels +1 and -1.
+    rho : float
+        Price of the distance from K0.
+    spectrum : RankOneSpectrum, optional
+        The eigendecomposition of K0, if there is one already.
+
+    Notes
+    -----
+    Source: YCG (3), (4), (6). The formulas are those of the paper with the square completed: only the negative
+    eigenvalues of the matrix in (4) enter.
+
+    Examples
+    --------
+    >>> objective = IndefiniteObjective([[0, 2], [2, 0]], [1, -1], rho=1.0)
+    >>> value, gradient = objective([1.0, 1.0])
+    >>> round(value, 6), gradient.round(6)
+    (6.0, array([1., 1.]))
+    """
+
+    def __init__(
+        self, K0: Any, y: Any, rho: float, *, spectrum: RankOneSpectrum | None = None
+    ) -> None:
+        self.K0 = as_symmetric(K0, "K0")
+        self.y = _labels(y, len(self.K0))
+        self.rho = as_scalar(rho, "rho", above=0.0)
+        self.spectrum = RankOneSpectrum(self.K0) if spectrum is None else spectrum
+
+    def __call__(self, alpha: Any) -> tuple[float, np.ndarray]:
+        """Return the value and the gradient at alpha."""
+        alpha, tau = np.asarray(alpha, dtype=float), 0.25 / self.rho
+        d, V = self.spectrum.d, self.spectrum.V
+        u = (self.y * alpha) @ V
+        squares, Nu = self.spectrum.negative_part(u, tau)
+        norm2 = float(u @ u)
+        value = alpha.sum() - 0.5 * float(d @ u**2) - 0.25 * tau * norm2**2 + self.rho * squares
+        return float(value), 1.0 - self.y * (V @ ((d + tau * norm2) * u + Nu))
+
+    @property
+    def largest_eigenvalue(self) -> float:
+        """The largest eigenvalue of K0."""
+        return float(self.spectrum.d[-1])
+
+    def lipschitz(self, C: float, variant: str = "paper") -> float:
+        """Return a Lipschitz constant of the gradient; see :func:`lipschitz_constant`."""
+        if variant not in _VARIANTS:
+            raise ValueError(f"variant must be one of {', '.join(_VARIANTS)}, got {variant!r}")
+        n, smaller = self.y.size, min(np.count_nonzero(self.y > 0), np.count_nonzero(self.y < 0))
+        squares = {"paper": n, "proof": 0.75 * n, "classes": 1.5 * smaller}[variant]
+        return max(self.largest_eigenvalue, 0.0) + squares * C * C / self.rho
+
+
+def lipschitz_constant(K0: Any, y: Any, C: float, rho: float, variant: str = "paper") -> float:
+    r"""Return a Lipschitz constant of :math:`\nabla f` on :math:`Q_1`.
+
+    =============  =====================================================  ===============================
+    ``"paper"``    :math:`\lambda_+ + n C^2 / \rho`                       Theorem 2 as stated
+    ``"proof"``    :math:`\lambda_+ + \tfrac34 n C^2 / \rho`              what its proof adds up to
+    ``"classes"``  :math:`\lambda_+ + \tfrac32 \min(n_+, n_-) C^2/\rho`   with a sharper bound of |alpha|
+    =============  =====================================================  ===============================
+
+    Here :math:`\lambda_+ = \max(\lambda_{\max}(K_0), 0)`, and :math:`\|\alpha\|^2 \le 2 \min(n_+, n_-) C^2` on
+    :math:`Q_1`.
+
+    Parameters
+    ----------
+    K0, y, rho
+        As for :func:`proxy_kernel`.
+    C : float
+        Upper bound of the multipliers.
+    variant : str
+        Which one.
+
+    Notes
+    -----
+    Source: YCG Theorem 2, which has :math:`\lambda_{\max}(K_0)`; a negative one would make the constant too small.
+
+    Examples
+    --------
+    >>> [lipschitz_constant([[0, 2], [2, 0]], [1, -1], 1.0, 1.0, v) for v in ("paper", "proof", "classes")]
+    [4.0, 3.5, 3.5]
+    """
+    objective = IndefiniteObjective(K0, y, rho)
+    return objective.lipschitz(as_scalar(C, "C", above=0.0), variant)
+
+
+# ---------------------------------------------------------------------------------------------
+# The methods
+# ---------------------------------------------------------------------------------------------
+
+
+class _Point(NamedTuple):
+    alpha: np.ndarray
+    value: float
+    gradient: np.ndarray
+
+
+class _State(NamedTuple):
+    """What a method shows after each step: its point, and the curvature that it works with."""
+
+    point: _Point
+    L: float
+    gamma: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IndefiniteResult(Record):
+    r"""Outcome of :func:`solve_indefinite`: multipliers, the proxy kernel, and the gap between them.
+
+    Parameters
+    ----------
+    alpha : ndarray of shape (n,)
+        The best point found.
+    objective : float
+        f(alpha).
+    upper_bound : float
+        :math:`\max_{a \in Q_1} L(a, K(\alpha))`, which no value of f exceeds.
+    multipliers : ndarray of shape (n,)
+        The a that attains it: the support vector machine with the kernel matrix K.
+    n_iter : int
+        Number of steps.
+    converged : bool
+        Whether the stopping rule was met.
+    status : str
+        ``"converged"``, ``"small change"``, ``"max_iter"`` or ``"stopped by callback"``.
+    L : float
+        The Lipschitz constant, given, computed or (accelerated) found.
+    certificate : Certificate
+        Residuals of :math:`y^\top \alpha = 0`, of the maximum over :math:`Q_1` (by the gradient), and the saddle gap,
+        relative to :math:`\mathbf 1^\top \alpha`.
+    K : ndarray of shape (n, n)
+        The proxy kernel :math:`K(\alpha)`.
+    history : dict of ndarray
+        One entry per point, from the first one on: ``objective``; ``gap``, the bound on :math:`f^* - f` by the
+        gradient; ``L``; and for ``"smm"`` with ``track=True`` also ``objective_gamma``.
+    """
+
+    alpha: np.ndarray
+    objective: float
+    upper_bound: float
+    multipliers: np.ndarray
+    n_iter: int
+    converged: bool
+    status: str
+    L: float
+    certificate: Certificate
+    K: np.ndarray = field(repr=False)
+    history: History = field(default_factory=dict)
+
+    @property
+    def gap(self) -> float:
+        """Upper bound minus objective."""
+        return self.upper_bound - self.objective
+
+
+def solve_indefinite(
+    K0: Any,
+    y: Any,
+    C: float = 1.0,
+    rho: float = 1.0,
+    *,
+    method: str = "smm",
+    L: float | None = None,
+    alpha0: Any = None,
+    tol: float = 1e-6,
+    change: float | None = None,
+    max_iter: int = 10_000,
+    track: bool = False,
+    as_printed: bool = False,
+    spectrum: RankOneSpectrum | None = None,
+    callback: Callable[[int, np.ndarray], Any] | None = None,
+) -> IndefiniteResult:
+    r"""Maximise f over :math:`Q_1`, by a projected gradient method or one of two accelerated ones.
+
+    ================  ==========================================================================================
+    ``spgm``          :math:`\alpha_{k+1} = P(\alpha_k + \nabla f(\alpha_k)/L)`: f rises, error O(1/k)
+    ``smm``           Nesterov's smooth method: :math:`\gamma_k = P(\alpha_k + \nabla f(\alpha_k)/L)`,
+                      :math:`\beta_k = P(\alpha_0 + \tfrac1{2L} \sum_{i \le k} (i+1) \nabla f(\alpha_i))`,
+                      :math:`\alpha_{k+1} = \tfrac2{k+3} \beta_k + \tfrac{k+1}{k+3} \gamma_k`: error of
+                      :math:`\gamma_k` O(1/k^2), f does not always rise
+    ``accelerated``   the gradient step from an extrapolated point, with an L that a line search finds; the
+                      momentum is dropped where a step turns against it
+    ================  ==========================================================================================
+
+    Parameters
+    ----------
+    K0 : array-like of shape (n, n)
+        Symmetric; it need not be positive semidefinite.
+    y : array-like of shape (n,)
+        Labels +1 and -1.
+    C : float
+        Upper bound of the multipliers.
+    rho : float
+        Price of the distance between K and K0.
+    method : str
+        ``"smm"``, ``"spgm"`` or ``"accelerated"``.
+    L : float, optional
+        Lipschitz constant; by default that of Theorem 2. For ``"accelerated"`` the first guess, by default the
+        largest eigenvalue of K0.
+    alpha0 : array-like of shape (n,), optional
+        Starting point, projected to :math:`Q_1`; 0 by default.
+    tol : float
+        Stop when the gradient proves :math:`f^* - f(\alpha) \le \mathrm{tol} \cdot \mathbf 1^\top \alpha`.
+    change : float, optional
+        Stop also when the objective changes by at most this part of itself in one step: the paper's rule, 1e-6 there.
+    max_iter : int
+        Largest number of steps.
+    track : bool
+        Whether SMM's history has :math:`f(\gamma_k)`, which needs one more evaluation per step.
+    as_printed : bool
+        SMM with the sum of Table 2 as it is printed, with :math:`\nabla f(\alpha_k)` in every term.
+    spectrum : RankOneSpectrum, optional
+        The eigendecomposition of K0, if there is one already.
+    callback : callable, optional
+        ``callback(k, alpha)`` after step k; a true answer stops.
+
+    Returns
+    -------
+    IndefiniteResult
+
+    Raises
+    ------
+    ValueError
+        If K0 is not symmetric, or an option is unknown.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If no stopping rule is met within `max_iter` steps.
+
+    Notes
+    -----
+    Source: YCG Tables 1 and 2, with the sum of Section 4.2 in place of that of Table 2; the line search is what its
+    conclusion proposes. The bounds are
+    :math:`f^* - f(\alpha_k) \le \tfrac{L}{2k} \|\alpha_0 - \alpha^*\|^2` for SPGM and
+    :math:`f^* - f(\gamma_k) \le \tfrac{4L}{(k+1)(k+2)} \|\alpha_0 - \alpha^*\|^2` for SMM.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from companion.datasets import zm_fourteen
+    >>> data = zm_fourteen()
+    >>> K0 = np.tanh(data.X @ data.X.T / 10 - 1)
+    >>> result = solve_indefinite(K0, data.y, C=1.0, rho=1.0, method="accelerated", tol=1e-10)
+    >>> round(result.objective, 6), bool(result.gap < 1e-8)
+    (15.697899, True)
+    """
+    if method not in INDEFINITE_METHODS:
+        raise ValueError(f"method must be one of {', '.join(INDEFINITE_METHODS)}, got {method!r}")
+    if as_printed and method != "smm":
+        raise ValueError("as_printed concerns method='smm' only")
+    f = IndefiniteObjective(K0, y, rho, spectrum=spectrum)
+    y, C = f.y, as_scalar(C, "C", above=0.0)
+    tol = as_scalar(tol, "tol", at_least=0.0)
+    change = None if change is None else as_scalar(change, "change", above=0.0)
+    max_iter = check_count(max_iter, "max_iter")
+    start = np.zeros(y.size) if alpha0 is None else as_vector(alpha0, "alpha0", y.size)
+    if L is None:
+        L = f.lipschitz(C) if method != "accelerated" else max(f.largest_eigenvalue, C * C / f.rho)
+    L = as_scalar(L, "L", above=0.0)
+
+    at = _evaluator(f)
+    first = at(_project(start, y, C))
+    steps: Iterator[_State]
+    if method == "spgm":
+        steps = _spgm(at, first, y, C, L)
+    elif method == "smm":
+        steps = _smm(at, first, y, C, L, as_printed)
+    else:
+        steps = _accelerated(at, first, y, C, L)
+
+    history: dict[str, list[float]] = {"objective": [], "gap": [], "L": []}
+    if track and method == "smm":
+        history["objective_gamma"] = []
+    best, status = first, "max_iter"
+    for k, state in enumerate(steps):
+        point = state.point
+        gap = _largest_linear(point.gradient, y, C) - float(point.gradient @ point.alpha)
+        values = history["objective"]
+        values.append(point.value)
+        history["gap"].append(gap)
+        history["L"].append(state.L)
+        if "objective_gamma" in history and state.gamma is not None:
+            history["objective_gamma"].append(at(state.gamma).value)
+        if point.value >= best.value:
+            best = point
+        if gap <= tol * float(point.alpha.sum()):
+            best, status = point, "converged"
+            break
+        if change is not None and k and abs(values[k] - values[k - 1]) <= change * abs(values[k]):
+            status = "small change"
+            break
+        if k and callback is not None and callback(k, point.alpha.copy()):
+            status = "stopped by callback"
+            break
+        if k == max_iter:
+            break
+    if state.gamma is not None and status != "converged":
+        last = at(state.gamma)  # the bound of SMM concerns this point
+        best = last if last.value > best.value else best
+    if status == "max_iter":
+        warnings.warn(
+            f"{method} proved a relative gap of {gap / max(float(point.alpha.sum()), 1e-300):.1e} only, not "
+            f"tol = {tol:g}, in {max_iter} steps; raise max_iter or tol, or use method='accelerated'",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return _finish(f, best, C, tol, state.L, len(history["gap"]) - 1, status, history)
+
+
+def _evaluator(f: IndefiniteObjective) -> Callable[[np.ndarray], _Point]:
+    return lambda alpha: _Point(alpha, *f(alpha))
+
+
+def _spgm(
+    at: Callable[[np.ndarray], _Point], point: _Point, y: np.ndarray, C: float, L: float
+) -> Iterator[_State]:
+    """Table 1."""
+    while True:
+        yield _State(point, L)
+        point = at(_project(point.alpha + point.gradient / L, y, C))
+
+
+def _smm(
+    at: Callable[[np.ndarray], _Point],
+    point: _Point,
+    y: np.ndarray,
+    C: float,
+    L: float,
+    as_printed: bool,
+) -> Iterator[_State]:
+    """Table 2."""
+    start, total, k = point.alpha, np.zeros(y.size), 0
+    while True:
+        gamma = _project(point.alpha + point.gradient / L, y, C)
+        yield _State(point, L, gamma)
+        total += (k + 1) * point.gradient
+        if as_printed:
+            total = 0.5 * (k + 1) * (k + 2) * point.gradient
+        beta = _project(start + total / (2.0 * L), y, C)
+        point = at(2.0 / (k + 3) * beta + (k + 1) / (k + 3) * gamma)
+        k += 1
+
+
+def _accelerated(
+    at: Callable[[np.ndarray], _Point], point: _Point, y: np.ndarray, C: float, L: float
+) -> Iterator[_State]:
+    """Take gradient steps from extrapolated points; forget the momentum where a step turns against it."""
+    old, t = point.alpha, 1.0
+    while True:
+        yield _State(point, L)
+        t_next = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
+        ahead = point if t == 1.0 else at(point.alpha + (t - 1.0) / t_next * (point.alpha - old))
+        new, L = _line_search(at, ahead, y, C, L)
+        turned = (ahead.alpha - new.alpha) @ (new.alpha - point.alpha) > 0.0
+        old, point, t = point.alpha, new, 1.0 if turned else t_next
+
+
+def _line_search(
+    at: Callable[[np.ndarray], _Point], ahead: _Point, y: np.ndarray, C: float, L: float
+) -> tuple[_Point, float]:
+    """Return the gradient step from `ahead` with the first L, 2L, 4L, ... whose parabola lies below f there."""
+    while True:
+        new = at(_project(ahead.alpha + ahead.gradient / L, y, C))
+        step = new.alpha - ahead.alpha
+        room = 0.5 * L * float(step @ step)
+        rise = float(ahead.gradient @ step)
+        noise = 1e-13 * (abs(ahead.value) + float(np.abs(ahead.alpha).sum()))
+        if rise + room > noise:
+            fits = new.value >= ahead.value + rise - room
+        else:  # the values differ by rounding; the gradients still tell the curvature
+            fits = float((ahead.gradient - new.gradient) @ step) <= 2.0 * room * (1.0 + 1e-6)
+        if fits or not step.any():
+            return new, L
+        L *= 2.0
+
+
+def _finish(
+    f: IndefiniteObjective,
+    point: _Point,
+    C: float,
+    tol: float,
+    L: float,
+    n_iter: int,
+    status: str,
+    history: dict[str, list[float]],
+) -> IndefiniteResult:
+    """Solve the support vector machine with the proxy kernel: it closes the gap from above."""
+    y, alpha = f.y, point.alpha
+    K = proxy_kernel(alpha, f.K0, y, f.rho)
+    P = K * np.outer(y, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # its certificate is part of ours
+        answer = solve_qp(
+            P, -np.ones(y.size), y[None, :], np.zeros(1), upper=C, tol=_QP_TOLERANCE, assume_psd=True
+        )  # fmt: skip
+    a, quality = answer.x, answer.certificate.worst
+
+    def linear_part(
+        x: np.ndarray,
+    ) -> float:  # L without the constant that could drown the difference
+        return float(x.sum() - 0.5 * x @ (P @ x))
+
+    gap = max(linear_part(a) - linear_part(alpha), 0.0)
+    scale = float(alpha.sum())
+    by_gradient = _largest_linear(point.gradient, y, C) - float(point.gradient @ alpha)
+
+    def relative(value: float) -> float:
+        return abs(value) / scale if scale > 0.0 else (0.0 if value == 0.0 else np.inf)
+
+    certificate = Certificate(
+        primal_residual=relative(float(y @ alpha)),
+        dual_residual=quality,
+        complementarity=relative(by_gradient),
+        gap=relative(gap),
+        tolerance=max(tol, _QP_TOLERANCE),
+    )
+    return IndefiniteResult(
+        alpha=alpha,
+        objective=point.value,
+        upper_bound=point.value + gap,
+        multipliers=a,
+        n_iter=n_iter,
+        converged=status in ("converged", "small change"),
+        status=status,
+        L=L,
+        certificate=certificate,
+        K=K,
+        history={key: np.array(values) for key, values in history.items()},
+    )
