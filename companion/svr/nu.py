@@ -184,7 +184,7 @@ class NuSVR(_NuRegression):
     >>> model.w_ * 68, round(model.b_ * 68, 6), round(model.epsilon_ * 340, 6)
     (array([77.8, 76.2]), -77.1, 84.5)
     >>> model.p_f_, model.q_f_, model.p_m_, model.q_m_, model.certificate_.ok
-    (1, 2, 4, 4, True)
+    (2, 1, 3, 4, True)
     """
 
     @property

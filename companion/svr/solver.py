@@ -34,6 +34,7 @@ _RIDGE = (
 )
 _REFINEMENTS = 6
 _SIGN_TOLERANCE = 1e-12  # a wrong sign by this part of the largest term is rounding
+_NEGLIGIBLE = 1e-9  # P delta below this part of y may not matter
 _PATIENCE = 40  # ADMM iterations before a threshold 0 is taken for the solution's
 
 
@@ -119,6 +120,9 @@ def _search(search: _Search) -> bool:
         return search.offer(np.zeros(program.m))
     if program.ball_is_idle and program.epsilon == 0.0:
         return _box(search)
+    steepest = float(program.P.diagonal().max())
+    if program.radius * steepest <= _NEGLIGIBLE * spread and _without_quadratic(search):
+        return True
     if not isinstance(program.P, LowRank) and _admm_rounds(search):
         return True
     return _pairs(search) or _box(search)
@@ -427,6 +431,23 @@ def _next_state(
 
 
 # -- other ways
+
+
+def _without_quadratic(search: _Search) -> bool:
+    r"""Solve as if P = 0: the largest and the smallest values take all that the box and the ball allow."""
+    program, y = search.program, search.program.y
+    sums = program.radius / 2.0 if program.balanced else program.radius
+
+    def greedy(values: np.ndarray) -> np.ndarray:
+        order = np.argsort(-values, kind="stable")
+        before = np.arange(values.size) * (program.upper if np.isfinite(program.upper) else sums)
+        share = np.empty(values.size)
+        share[order] = np.clip(sums - before, 0.0, program.upper)
+        return share
+
+    if program.balanced:
+        return search.offer(greedy(y) - greedy(-y))
+    return search.offer(np.sign(y) * greedy(np.abs(y)))
 
 
 def _box(search: _Search) -> bool:

@@ -1,0 +1,542 @@
+"""The programs of chapter 20: primal against dual, exact values, the text's printed counts and propositions."""
+
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from companion.admm import qsolve1
+from companion.datasets import example_19_1, text_x13
+from companion.kernels import Gaussian, Linear, Polynomial
+from companion.svr import (
+    EpsilonSVR,
+    NuSVR,
+    NuSVRPenalizedBias,
+    QuadraticNuSVR,
+    tube_from_offsets,
+)
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+KERNELS = {
+    "linear": "linear",
+    "quadratic": Polynomial(2, R=1.0),
+    "gaussian": Gaussian(1.5),
+}
+
+
+# --- the primal programs, by an independent convex solver -----------------------------------------
+
+
+def primal(model, Phi, y):
+    """Solve the primal program of a regression for explicit features; return value, w, b, epsilon."""
+    m, N = Phi.shape
+    w, b, xi, xi_prime = cp.Variable(N), cp.Variable(), cp.Variable(m), cp.Variable(m)
+    C = m if model.C is None else model.C
+    f = Phi @ w + b
+    slack = cp.sum(xi + xi_prime)
+    constraints = [xi >= 0, xi_prime >= 0]
+    if isinstance(model, EpsilonSVR):
+        epsilon, price = model.epsilon, 0.0
+    else:
+        epsilon = cp.Variable()
+        constraints.append(epsilon >= 0)
+        price = C * model.nu * epsilon
+    if isinstance(model, QuadraticNuSVR):
+        slack = cp.sum_squares(xi) + cp.sum_squares(xi_prime)
+    constraints += [f - y <= epsilon + xi, y - f <= epsilon + xi_prime]
+    objective = cp.sum_squares(w) / 2 + price + C / m * slack
+    if isinstance(model, NuSVRPenalizedBias):
+        objective += cp.square(b) / 2
+    problem = cp.Problem(cp.Minimize(objective), constraints)
+    tight = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # "Solution may be inaccurate": 1e-12 is a lot
+        problem.solve(solver=cp.CLARABEL, **tight)
+    epsilon = epsilon if isinstance(model, EpsilonSVR) else float(epsilon.value)
+    return problem.value, w.value, float(b.value), epsilon
+
+
+def features(kernel, X):
+    """Return features of the points from the Gram matrix alone."""
+    values, V = np.linalg.eigh(kernel(X))
+    return V * np.sqrt(np.where(values > 1e-11 * values[-1], values, 0.0))
+
+
+def random_set(seed):
+    """Return points on a bent surface with heavy-tailed noise."""
+    rng = np.random.default_rng(seed)
+    m, n = int(rng.integers(8, 26)), int(rng.integers(1, 4))
+    X = rng.standard_normal((m, n))
+    y = np.sin(X).sum(axis=1) + 3.0 + 0.4 * rng.standard_t(3, size=m)
+    if seed % 3 == 0:  # ties
+        X, y = np.round(X, 1), np.round(y, 1)
+    return X, y
+
+
+def regressions(kernel, m, seed):
+    """Return the four regressions; every third nu is critical, m nu/2 or m nu being an integer."""
+    rng = np.random.default_rng(seed)
+    C = float(m * np.exp(rng.uniform(-2.0, 2.0)))
+    nu = float(rng.uniform(0.1, 1.1))
+    if seed % 3 == 1:
+        nu = 2.0 * round(nu * m / 2.0) / m
+    options = {"C": C, "kernel": kernel}
+    return [
+        NuSVR(nu, **options),
+        NuSVRPenalizedBias(nu, **options),
+        QuadraticNuSVR(nu, **options),
+        EpsilonSVR(float(rng.uniform(0.0, 0.8)), **options),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("name", KERNELS)
+def test_primal_equals_dual(name, seed):
+    check_primal_equals_dual(name, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KERNELS)
+def test_primal_equals_dual_on_200_sets(name):
+    for seed in range(12, 79):
+        check_primal_equals_dual(name, seed)
+
+
+def check_primal_equals_dual(name, seed):
+    """Compare each regression with the independent solution of its primal program."""
+    X, y = random_set(seed)
+    kernel = KERNELS[name]
+    Phi = X if kernel == "linear" else features(kernel, X)
+    for model in regressions(kernel, len(y), seed):
+        model.fit(X, y)
+        label = repr(model)
+        value, w, b, epsilon = primal(model, Phi, y)
+        size = model.C_ * np.abs(y - y.mean()).mean()  # the objective of w = 0, roughly
+        assert model.objective_ == pytest.approx(value, rel=1e-8, abs=1e-10 * size), label
+        assert model.dual_objective_ == pytest.approx(value, rel=1e-8, abs=1e-10 * size), label
+        assert model.certificate_.ok, label
+        assert model.certificate_.gap <= 1e-9, label
+        near = 3e-4 * np.ptp(y)
+        assert_allclose(model.predict(X) - model.b_, Phi @ w, atol=near, err_msg=label)
+        assert model.b_interval_[0] - near <= b <= model.b_interval_[1] + near, label
+        low, high = model.epsilon_interval_
+        assert low - near <= epsilon <= high + near, label
+        check_optimality(model, X, y)
+
+
+def check_optimality(model, X, y):
+    """Check the KKT conditions of the program on the fitted attributes."""
+    m, r, epsilon = len(y), y - model.predict(X), model.epsilon_
+    lambda_, mu, c = model.lambda_, model.mu_, model.C_ / len(y)
+    tight = 1e-8 * np.abs(y).max()
+    assert_allclose(model.residuals_, r, atol=tight)
+    assert_allclose(model.offsets_ - model.b_, r, atol=tight)
+    assert epsilon >= 0.0
+    assert (lambda_ >= 0).all()
+    assert (mu >= 0).all()
+    assert_array_equal(lambda_ * mu, 0.0)
+    assert_array_equal(model.xi_ * model.xi_prime_, 0.0)  # Proposition 20.1
+    assert (-r <= epsilon + model.xi_ + tight).all()
+    assert (r <= epsilon + model.xi_prime_ + tight).all()
+    assert_allclose(-r[lambda_ > 0], (epsilon + model.xi_)[lambda_ > 0], atol=tight)
+    assert_allclose(r[mu > 0], (epsilon + model.xi_prime_)[mu > 0], atol=tight)
+    if isinstance(model, QuadraticNuSVR):
+        assert_allclose(model.xi_, m / (2 * model.C_) * lambda_, atol=1e-15)
+        assert_allclose(model.xi_prime_, m / (2 * model.C_) * mu, atol=1e-15)
+    else:
+        assert max(lambda_.max(), mu.max()) <= c
+        assert (model.xi_[lambda_ < c] == 0.0).all()
+        assert (model.xi_prime_[mu < c] == 0.0).all()
+    if isinstance(model, NuSVRPenalizedBias):
+        assert model.b_ == pytest.approx((mu - lambda_).sum(), abs=1e-12 * m * c)
+    else:
+        assert lambda_.sum() == pytest.approx(mu.sum(), abs=1e-10 * m * c)
+    if not isinstance(model, EpsilonSVR):
+        spent, total = lambda_.sum() + mu.sum(), model.C_ * model.nu
+        assert spent <= total * (1 + 1e-10)
+        assert model.gamma_ == pytest.approx(total - spent, abs=1e-10 * total)
+        assert model.gamma_ * epsilon == 0.0
+    if model.w_ is not None:
+        F = model.kernel_.features(X)
+        assert_allclose(model.w_, F.T @ (mu - lambda_), atol=1e-9 * np.abs(F).max() * m * c)
+
+
+# --- exact values ---------------------------------------------------------------------------------
+
+# on Example 19.1 with C = 8: machine, w, b, epsilon, value
+EXACT = [
+    (NuSVR(0.3, C=8.0), (677 / 580, 33 / 29), -743 / 580, 253 / 580, 2.6583249108),
+    (NuSVR(0.45, C=8.0), (677 / 580, 33 / 29), -743 / 580, 253 / 580, 3.1817731867),
+    (NuSVR(0.7, C=8.0), (389 / 340, 381 / 340), -771 / 680, 169 / 680, 3.7711851211),
+    (NuSVRPenalizedBias(0.3, C=8.0), (1159 / 1120, 55 / 56), -127 / 140, 253 / 560, None),
+    (EpsilonSVR(1.0, C=8.0), (23 / 26, 21 / 26), -1.0, 1.0, 0.7174556213),
+]
+
+
+@pytest.mark.parametrize("case", EXACT, ids=lambda case: repr(case[0]))
+def test_rational_optima_of_example_19_1(case):
+    model, w, b, epsilon, value = case
+    data = example_19_1()
+    model.fit(data.X, data.y)
+    assert_allclose(model.w_, w, rtol=1e-11)
+    assert model.b_ == pytest.approx(b, rel=1e-11)
+    assert model.epsilon_ == pytest.approx(epsilon, rel=1e-11)
+    if value is not None:
+        assert model.objective_ == pytest.approx(value, abs=5e-11)
+        assert model.dual_objective_ == pytest.approx(value, abs=5e-11)
+    assert model.certificate_.ok
+
+
+def test_decimals_of_example_19_1():
+    data = example_19_1()
+    for nu in (0.3, 0.45):
+        model = NuSVR(nu, C=8.0).fit(data.X, data.y)
+        assert_allclose(model.w_, [1.1672413793, 1.1379310345], atol=5e-11)
+        assert_allclose([model.b_, model.epsilon_], [-1.2810344828, 0.4362068966], atol=5e-11)
+    model = NuSVR(0.7, C=8.0).fit(data.X, data.y)
+    assert_allclose(model.w_, [1.1441176471, 1.1205882353], atol=5e-11)
+    assert_allclose([model.b_, model.epsilon_], [-1.1338235294, 0.2485294118], atol=5e-11)
+    second = NuSVRPenalizedBias(0.3, C=8.0).fit(data.X, data.y)
+    assert_allclose(second.w_, [1.0348214286, 0.9821428571], atol=5e-11)
+    assert_allclose([second.b_, second.epsilon_], [-0.9071428571, 0.4517857143], atol=5e-11)
+    fixed = EpsilonSVR(1.0, C=8.0).fit(data.X, data.y)
+    assert_allclose(fixed.w_, [0.8846153846, 0.8076923077], atol=5e-11)
+
+
+# nu, w, b, epsilon, (p_f, q_f, p_m, q_m), points inside: Figures 20.11 to 20.15
+FIFTY = [
+    (0.03, 0.9691887324, 23.9078342034, 25.9206483625, (0, 0, 2, 1), 47),
+    (0.21, 0.9824799066, 19.9567330744, 14.8094630778, (4, 5, 6, 6), 38),
+    (0.5, 1.0113004969, 18.7588223908, 7.6545952691, (12, 12, 13, 14), 23),
+    (0.7, 0.9392771780, 18.5169678358, 4.3704318284, (17, 17, 18, 19), 13),
+    (0.97, 0.9278045333, 18.4834090071, 0.4130622451, (23, 24, 25, 25), 0),
+]
+
+
+@pytest.mark.parametrize("case", FIFTY, ids=lambda case: f"nu={case[0]}")
+def test_fifty_points_of_section_20_3(case):
+    nu, w, b, epsilon, counts, inside = case
+    data = text_x13()
+    model = NuSVR(nu, C=50.0).fit(data.X, data.y)
+    assert model.C_ == 50.0
+    assert model.w_[0] == pytest.approx(w, abs=5e-11)
+    assert model.b_ == pytest.approx(b, abs=5e-11)
+    assert model.epsilon_ == pytest.approx(epsilon, abs=5e-11)
+    assert (model.p_f_, model.q_f_, model.p_m_, model.q_m_) == counts
+    assert np.sum(model.point_classes_ == "inside") == inside
+    assert np.sum(model.point_classes_ == "error") == model.p_sf_ + model.q_sf_
+    assert np.sum(model.point_classes_ == "type 1") == model.numsvl1_ + model.numsvm1_
+    assert model.gamma_ == 0.0
+
+
+def test_fifty_points_other_values():
+    data = text_x13()
+    narrow = NuSVR(0.98, C=50.0).fit(data.X, data.y)
+    assert narrow.epsilon_ == 0.0
+    assert narrow.gamma_ > 0.0
+    second = NuSVRPenalizedBias(0.5, C=50.0).fit(data.X, data.y)  # Figure 20.16
+    assert second.w_[0] == pytest.approx(0.9766260576, abs=5e-11)
+    assert second.b_ == pytest.approx(13.6615590734, abs=5e-11)
+    assert second.epsilon_ == pytest.approx(8.4753776401, abs=5e-11)
+    assert NuSVRPenalizedBias(0.03, C=50.0).fit(data.X, data.y).b_ == pytest.approx(1.5, abs=1e-13)
+    assert NuSVRPenalizedBias(0.7, C=50.0).fit(data.X, data.y).epsilon_ == pytest.approx(
+        4.028, abs=5e-4
+    )
+
+
+def test_text_prints_one_count_that_cannot_be():
+    """For nu = 0.21 the text has q_m = 5; that contradicts Proposition 20.2 and the 38 points inside."""
+    data = text_x13()
+    model = NuSVR(0.21, C=50.0).fit(data.X, data.y)
+    assert model.mu_.sum() == pytest.approx(5.25)
+    assert model.q_m_ == 6
+    assert 50 - model.p_m_ - model.q_m_ == 38
+
+
+def test_four_points_with_a_rectangle_of_solutions():
+    X, y = [[-1.0], [2.0], [1.0], [0.0]], [-1.0, 2.0, 6.0, -5.0]
+    model = NuSVR(0.5, C=4.0).fit(X, y)
+    assert model.w_[0] == pytest.approx(1.0)
+    assert model.objective_ == pytest.approx(10.5)
+    assert model.blue_interval_ == pytest.approx((-5.0, 0.0), abs=1e-12)
+    assert model.red_interval_ == pytest.approx((0.0, 5.0), abs=1e-12)
+    assert model.b_interval_ == pytest.approx((-2.5, 2.5))
+    assert model.epsilon_interval_ == pytest.approx((0.0, 5.0), abs=1e-12)
+    assert (model.b_, model.epsilon_) == (pytest.approx(0.0, abs=1e-12), pytest.approx(2.5))
+    r = model.offsets_
+    for blue in (-5.0, -2.0, 0.0):  # every pair of margins has the same value
+        for red in (0.0, 1.0, 5.0):
+            b, epsilon = (red + blue) / 2, (red - blue) / 2
+            slack = np.maximum(np.abs(r - b) - epsilon, 0.0)
+            assert 0.5 + 2.0 * epsilon + slack.sum() == pytest.approx(10.5)
+
+
+# --- the text's forms -----------------------------------------------------------------------------
+
+
+class TestForms:
+    def test_A2_as_printed(self):
+        m = 3
+        rng = np.random.default_rng(0)
+        X, y = rng.standard_normal((m, 2)), rng.standard_normal(m)
+        P, q, A, c = NuSVR(0.4, C=6.0).dual_program(X, y).standard_form()
+        one, eye, zero = np.ones((1, m)), np.eye(m), np.zeros((m, m))
+        null = np.zeros((1, m))
+        expected = np.block(
+            [
+                [one, -one, null, null],
+                [one, one, null, null],
+                [eye, zero, eye, zero],
+                [zero, eye, zero, eye],
+            ]
+        )
+        assert_array_equal(A, expected)
+        assert_allclose(c, [0.0, 2.4] + [2.0] * 6)
+        K = X @ X.T
+        assert_allclose(P[:6, :6], np.block([[K, -K], [-K, K]]))
+        assert not P[6:].any()
+        assert_array_equal(q, np.concatenate([y, -y, np.zeros(6)]))
+        _, q_a, A_1, c_1 = NuSVR(0.4, C=6.0).dual_program(X, y).standard_form(gamma=True)
+        assert_array_equal(A_1[:, :-1], expected)
+        assert_array_equal(A_1[:, -1], [0.0, 1.0] + [0.0] * 6)
+        assert_array_equal(c_1, c)
+        assert q_a.size == 13
+        P3, _, A3, c3 = NuSVRPenalizedBias(0.4, C=6.0).dual_program(X, y).standard_form()
+        assert_array_equal(A3, expected[1:])
+        assert_allclose(c3, c[1:])
+        assert_allclose(P3[:6, :6] - P[:6, :6], np.kron([[1, -1], [-1, 1]], np.ones((3, 3))))
+
+    @pytest.mark.parametrize("m", range(1, 9))
+    def test_ranks(self, m):
+        """Problems 20.4 and 20.8."""
+        X, y = np.arange(m, dtype=float)[:, None], np.ones(m)
+        for gamma in (False, True):
+            A = NuSVR().dual_program(X, y).standard_form(gamma)[2]
+            assert A.shape == (2 * m + 2, 4 * m + gamma)
+            assert np.linalg.matrix_rank(A) == 2 * m + 2
+        A3 = NuSVRPenalizedBias().dual_program(X, y).standard_form()[2]
+        assert np.linalg.matrix_rank(A3) == A3.shape[0] == 2 * m + 1
+
+    @pytest.mark.parametrize("gamma", [False, True])
+    def test_the_texts_own_admm(self, gamma):
+        data = example_19_1()
+        for model in (
+            NuSVR(0.7, C=8.0),
+            NuSVRPenalizedBias(0.7, C=8.0),
+            QuadraticNuSVR(0.2, C=8.0),
+            NuSVR(0.7, C=8.0, kernel=Gaussian(1.0)),
+            EpsilonSVR(0.2, C=8.0),
+        ):
+            if gamma and isinstance(model, EpsilonSVR):
+                continue
+            model.fit(data.X, data.y)
+            assert model.epsilon_ > 0.0
+            result = qsolve1(*model.dual_program(data.X, data.y).standard_form(gamma))
+            assert result.converged
+            delta = result.x[8:16] - result.x[:8]
+            assert -result.objective == pytest.approx(model.dual_objective_, rel=1e-7)
+            K = model.kernel_(data.X)
+            assert_allclose(K @ delta, K @ model.dual_coef_, atol=1e-6)
+
+    def test_for_large_nu_only_the_form_with_gamma_is_right(self):
+        data = example_19_1()
+        model = NuSVR(1.2, C=8.0).fit(data.X, data.y)
+        P, q, A, c = model.dual_program(data.X, data.y).standard_form(gamma=True)
+        assert -qsolve1(P, q, A, c).objective == pytest.approx(model.objective_, rel=1e-7)
+        without = qsolve1(*model.dual_program(data.X, data.y).standard_form())
+        assert -without.objective < model.objective_ - 1e-3
+
+    def test_epsilon_has_no_gamma(self):
+        with pytest.raises(ValueError, match="epsilon is fixed"):
+            EpsilonSVR().dual_program([[1.0], [2.0]], [0.0, 1.0]).standard_form(gamma=True)
+
+
+# --- the propositions -----------------------------------------------------------------------------
+
+
+def integer_set(seed):
+    """Return small integers: ties, exact fits and critical values of nu are frequent."""
+    rng = np.random.default_rng(seed)
+    m, n = int(rng.integers(4, 13)), int(rng.integers(1, 3))
+    X = rng.integers(-4, 5, (m, n)).astype(float)
+    y = X.sum(axis=1) + rng.integers(-4, 5, m)
+    return X, y, float(rng.integers(1, 9)) / 8.0, float(rng.choice([1.0, 4.0, 12.0]))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_propositions_20_2_and_20_4_and_theorem_20_1(seed):
+    X, y, nu, C = integer_set(seed)
+    m = len(y)
+    model = NuSVR(nu, C=C).fit(X, y)
+    assert model.certificate_.ok
+    low, high = model.epsilon_interval_
+    if model.gamma_ == 0.0:
+        slack = 1e-9 * m
+        assert max(model.p_f_, model.q_f_) <= m * nu / 2 + slack
+        assert min(model.p_m_, model.q_m_) >= m * nu / 2 - slack
+        if max(model.p_f_, model.q_f_) >= 1:
+            assert nu >= 2 / m - 1e-12
+        if nu < (m - 1) / m:  # Proposition 20.3
+            assert max(model.p_f_, model.q_f_) < m // 2
+    if high < 1e-9 or model.gamma_ > 0.0:
+        return
+    # Proposition 20.4: in some optimal solution, distinct points lie on both margins
+    blue, red = model.blue_interval_[0], model.red_interval_[1]
+    tight = 1e-7 * (1 + np.abs(y).max())
+    on_blue = np.flatnonzero(np.abs(model.offsets_ - blue) <= tight)
+    on_red = np.flatnonzero(np.abs(model.offsets_ - red) <= tight)
+    assert on_blue.size
+    assert on_red.size
+    # Theorem 20.1: no critical value, then in every one
+    p, q, _ = model.critical_nu_
+    if max(p, q) < nu < (m - 1) / m and low > 1e-9 and model.norm_ > 0:
+        colours = model.colours_[np.isin(model.point_classes_, ["type 1", "type 2", "exceptional"])]
+        assert {"blue", "red"} <= set(colours)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_proposition_20_6_and_problem_20_7(seed):
+    X, y, nu, C = integer_set(seed)
+    m = len(y)
+    model = NuSVRPenalizedBias(nu, C=C).fit(X, y)
+    assert abs(model.b_) <= C * nu * (1 + 1e-12)
+    if model.gamma_ > 0.0:
+        return
+    assert model.p_f_ + model.q_f_ <= m * nu + 1e-9
+    assert model.p_m_ + model.q_m_ >= m * nu - 1e-9
+    if (model.p_f_ + model.q_f_) / m < nu - 1e-12 and nu < 1 and model.epsilon_ > 1e-9:
+        assert np.isin(["type 1", "type 2", "exceptional"], model.point_classes_).any()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_b_and_epsilon_in_three_ways(seed):
+    """The averages, the duality gap with each support vector, and the quantile lemma agree."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((15, 2))
+    y = X @ [1.0, -2.0] + 5.0 + rng.standard_t(3, size=15)
+    for kernel in ("linear", Gaussian(1.5)):
+        model = NuSVR(0.42, C=9.0, kernel=kernel).fit(X, y)
+        assert model.standard_margin_hypothesis_
+        expected = (model.b_, model.epsilon_)
+        assert_allclose(model.margins_by_averaging(), expected, rtol=1e-9)
+        assert_allclose(model.margins_from_gap(), expected, rtol=1e-8)
+        for i in np.concatenate([model.I_lambda_, model.I_mu_]):
+            assert_allclose(model.margins_from_gap(int(i)), expected, rtol=1e-8)
+        tube = tube_from_offsets(model.offsets_, 0.42)
+        assert_allclose([tube.b, tube.epsilon], expected, rtol=1e-9)
+        second = NuSVRPenalizedBias(0.42, C=9.0, kernel=kernel).fit(X, y)
+        expected = (second.b_, second.epsilon_)
+        assert_allclose(second.margins_by_averaging(), expected, rtol=1e-9)
+        assert_allclose(second.margins_from_gap(), expected, rtol=1e-8)
+        tube = tube_from_offsets(second.offsets_, 0.42, b=second.b_)
+        assert tube.epsilon == pytest.approx(second.epsilon_, rel=1e-9)
+        squared = QuadraticNuSVR(0.3, C=9.0, kernel=kernel).fit(X, y)
+        assert squared.epsilon_ > 0.0
+        assert_allclose(squared.margins_by_averaging(), (squared.b_, squared.epsilon_), rtol=1e-8)
+        outside = int(np.flatnonzero(model.point_classes_ == "inside")[0])
+        with pytest.raises(ValueError, match="must be a support vector"):
+            model.margins_from_gap(outside)
+
+
+def test_gap_formula_term_by_term():
+    """Problem 20.3, with the matrices of the text."""
+    data = text_x13()
+    for nu in (0.21, 0.5, 0.7):
+        model = NuSVR(nu, C=50.0).fit(data.X, data.y)
+        P, q, _, _ = model.dual_program(data.X, data.y).standard_form()
+        x = np.concatenate([model.lambda_, model.mu_])
+        f = data.X @ model.w_
+        sums = (f - data.y)[model.K_lambda_].sum() - (f - data.y)[model.K_mu_].sum()
+        sums += (model.p_f_ - model.q_f_) * model.b_
+        right = -x @ P[:100, :100] @ x - q[:100] @ x - sums
+        left = 50.0 * (nu - (model.p_f_ + model.q_f_) / 50) * model.epsilon_
+        assert left == pytest.approx(right, rel=1e-9)
+
+
+def test_critical_values_leave_no_support_vector_of_type_1():
+    """For m nu/2 an integer, the Standard Margin Hypothesis often fails, and the text's averages with it."""
+    failures = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((12, 2))
+        y = X.sum(axis=1) + rng.standard_normal(12)
+        model = NuSVR(0.5, C=12.0).fit(X, y)
+        assert model.certificate_.ok
+        tube = tube_from_offsets(model.offsets_, 0.5)
+        assert_allclose(model.b_interval_, tube.b_interval, atol=1e-8)
+        assert_allclose(model.epsilon_interval_, tube.epsilon_interval, atol=1e-8)
+        failures += not model.standard_margin_hypothesis_
+        if not model.standard_margin_hypothesis_:
+            assert np.isnan(model.margins_by_averaging().b)
+        assert NuSVR(0.45, C=12.0).fit(X, y).standard_margin_hypothesis_
+    assert 10 <= failures <= 30
+
+
+def test_nu_subsumes_epsilon():
+    """Problem 20.1: the same w; b is one of the optimal ones; the values differ by C nu epsilon."""
+    for seed in range(12):
+        X, y = random_set(seed)
+        for kernel in KERNELS.values():
+            nu = NuSVR(0.37, C=5.0, kernel=kernel).fit(X, y)
+            if nu.epsilon_ == 0.0:
+                continue
+            other = EpsilonSVR(nu.epsilon_, C=5.0, kernel=kernel).fit(X, y)
+            assert_allclose(other.predict(X) - other.b_, nu.predict(X) - nu.b_, atol=1e-8)
+            low, high = other.b_interval_
+            assert low - 1e-8 <= nu.b_ <= high + 1e-8
+            assert nu.objective_ - other.objective_ == pytest.approx(
+                5.0 * 0.37 * nu.epsilon_, rel=1e-7
+            )
+            back = NuSVR(other.nu_, C=5.0, kernel=kernel).fit(X, y)
+            assert_allclose(back.predict(X) - back.b_, nu.predict(X) - nu.b_, atol=1e-7)
+            low, high = back.epsilon_interval_
+            assert low - 1e-7 <= nu.epsilon_ <= high + 1e-7
+
+
+def test_value_is_concave_in_nu_with_derivative_C_epsilon():
+    data = text_x13()
+    nus = np.linspace(0.02, 1.1, 25)
+    models = [NuSVR(nu, C=50.0).fit(data.X, data.y) for nu in nus]
+    values = np.array([model.objective_ for model in models])
+    epsilons = np.array([model.epsilon_ for model in models])
+    assert (np.diff(epsilons) <= 1e-9).all()
+    slopes = np.diff(values) / np.diff(nus) / 50.0
+    assert (slopes <= epsilons[:-1] + 1e-9).all()
+    assert (slopes >= epsilons[1:] - 1e-9).all()
+
+
+def test_penalized_b_makes_b_smaller_but_not_always_epsilon_bigger():
+    """Problem 20.10: what the text observes about epsilon is a tendency only."""
+    smaller = []
+    data = text_x13()
+    for nu in (0.21, 0.5, 0.7):
+        second = NuSVRPenalizedBias(nu, C=50.0).fit(data.X, data.y)
+        first = NuSVR(nu, C=50.0).fit(data.X, data.y)
+        assert abs(second.b_) < abs(first.b_)
+        smaller.append(bool(second.epsilon_ < first.epsilon_))
+    assert smaller == [False, False, True]
+    for seed in range(12):
+        X, y = random_set(seed)
+        second = NuSVRPenalizedBias(0.4, C=7.0).fit(X, y)
+        first = NuSVR(0.4, C=7.0).fit(X, y)
+        assert abs(second.b_) <= max(abs(end) for end in first.b_interval_) + 1e-9
+        plus_one = second.dual_program(X, y).P[: len(y), : len(y)]
+        assert_allclose(plus_one, Linear()(X) + 1.0)
+
+
+def test_gamma_of_the_quadratic_penalty():
+    """Problem 20.6: gamma = 0 is false; epsilon = 0 exactly if nu >= (2/m) sum |r_i|."""
+    zero = QuadraticNuSVR(0.5, C=2.0).fit([[0.0], [1.0]], [0.0, 0.0])
+    assert (zero.epsilon_, zero.gamma_, zero.objective_) == (0.0, 1.0, 0.0)
+    for seed in range(12):
+        X, y = random_set(seed)
+        at_zero = QuadraticNuSVR(100.0, C=6.0).fit(X, y)
+        assert at_zero.epsilon_ == 0.0
+        threshold = 2 / len(y) * np.abs(at_zero.residuals_).sum()
+        assert QuadraticNuSVR(threshold * 1.001, C=6.0).fit(X, y).epsilon_ == 0.0
+        below = QuadraticNuSVR(threshold * 0.999, C=6.0).fit(X, y)
+        assert below.epsilon_ > 0.0
+        assert below.gamma_ == 0.0

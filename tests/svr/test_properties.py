@@ -1,0 +1,198 @@
+"""Symmetries that every regression has: moved, scaled and turned values, permuted points, other units."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from companion.kernels import Gaussian
+from companion.svr import (
+    EpsilonSVR,
+    NuSVR,
+    NuSVRPenalizedBias,
+    QuadraticNuSVR,
+    tube_from_offsets,
+)
+from companion.svr.solver import prox_tube
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+FREE_B = ["nu", "epsilon", "quadratic"]
+ALL = [*FREE_B, "penalized"]
+few = settings(max_examples=20, deadline=None)
+
+
+@st.composite
+def data_sets(draw):
+    """Points with few decimals: duplicates, ties and exact fits happen."""
+    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
+    m, n = draw(st.integers(1, 14)), draw(st.integers(1, 3))
+    decimals = draw(st.sampled_from([0, 2, 12]))
+    noise = draw(st.sampled_from([0.0, 0.5, 3.0]))
+    X = np.round(rng.standard_normal((m, n)), decimals)
+    return X, np.round(X.sum(axis=1) + noise * rng.standard_normal(m) + 1.0, decimals)
+
+
+def build(name, t, unit=1.0, C=6.0, **options):
+    """Return a regression with nu or epsilon made from t, for values in the given unit."""
+    if name == "epsilon":
+        return EpsilonSVR(t * unit, C=C, **options)
+    if name == "quadratic":
+        return QuadraticNuSVR(t * unit, C=C, **options)
+    return {"nu": NuSVR, "penalized": NuSVRPenalizedBias}[name](t, C=C, **options)
+
+
+fraction = st.floats(0.05, 1.2)
+ends = ("b_interval_", "epsilon_interval_", "blue_interval_", "red_interval_")
+
+
+def tube_of(model):
+    return np.array([model.b_, model.epsilon_, *(e for name in ends for e in getattr(model, name))])
+
+
+@pytest.mark.parametrize("name", ALL)
+@few
+@given(data=data_sets(), t=fraction)
+def test_turning_y_around_swaps_lambda_and_mu(name, data, t):
+    X, y = data
+    one, two = build(name, t).fit(X, y), build(name, t).fit(X, -y)
+    assert one.certificate_.ok
+    size = 1.0 + np.abs(y).max()
+    assert_allclose(two.w_, -one.w_, atol=1e-8 * size)
+    assert two.b_ == pytest.approx(-one.b_, abs=1e-7 * size)
+    assert two.epsilon_ == pytest.approx(one.epsilon_, abs=1e-7 * size)
+    assert two.objective_ == pytest.approx(one.objective_, abs=1e-8 * size * 6)
+    assert two.red_interval_ == pytest.approx(
+        (-one.blue_interval_[1], -one.blue_interval_[0]), abs=1e-7 * size
+    )
+    rng = np.random.default_rng(len(y))  # general position: the multipliers are unique
+    Z = rng.standard_normal((12, 2))
+    z = Z.sum(axis=1) + rng.standard_normal(12)
+    one, two = build(name, 0.43).fit(Z, z), build(name, 0.43).fit(Z, -z)
+    assert_allclose(two.lambda_, one.mu_, atol=1e-10)
+    assert_allclose(two.mu_, one.lambda_, atol=1e-10)
+    assert_allclose(two.xi_, one.xi_prime_, atol=1e-10)
+    assert (two.p_f_, two.q_f_, two.p_m_, two.q_m_) == (one.q_f_, one.p_f_, one.q_m_, one.p_m_)
+
+
+@pytest.mark.parametrize("name", ALL)
+@few
+@given(data=data_sets(), t=fraction, seed=st.integers(0, 99))
+def test_order_does_not_matter(name, data, t, seed):
+    X, y = data
+    order = np.random.default_rng(seed).permutation(len(y))
+    one, two = build(name, t).fit(X, y), build(name, t).fit(X[order], y[order])
+    size = 1.0 + np.abs(y).max()
+    assert_allclose(two.w_, one.w_, atol=1e-8 * size)
+    assert_allclose(tube_of(two), tube_of(one), atol=1e-7 * size)
+
+
+@pytest.mark.parametrize("name", FREE_B)
+@few
+@given(data=data_sets(), t=fraction, shift=st.floats(-50, 50), move=st.floats(-50, 50))
+def test_moving_y_or_x_moves_b_only(name, data, t, shift, move):
+    X, y = data
+    one, two = build(name, t).fit(X, y), build(name, t).fit(X + move, y + shift)
+    size = (1.0 + np.abs(y).max()) * (1.0 + abs(move)) + abs(shift)
+    assert_allclose(two.w_, one.w_, atol=1e-8 * size)
+    expected = one.b_ + shift - move * one.w_.sum()
+    assert two.b_ == pytest.approx(expected, abs=1e-7 * size)
+    assert two.epsilon_ == pytest.approx(one.epsilon_, abs=1e-7 * size)
+    assert two.objective_ == pytest.approx(one.objective_, abs=1e-7 * size)
+
+
+@pytest.mark.parametrize("name", ALL)
+@few
+@given(data=data_sets(), t=fraction, power=st.integers(-20, 20))
+def test_units_of_y(name, data, t, power):
+    """With y in another unit, C has to be in it too (and the quadratic nu)."""
+    X, y = data
+    unit = 2.0**power
+    C = 6.0 if name == "quadratic" else 6.0 * unit
+    one, two = build(name, t).fit(X, y), build(name, t, unit, C).fit(X, y * unit)
+    size = 1.0 + np.abs(y).max()
+    assert_allclose(two.w_ / unit, one.w_, atol=1e-8 * size)
+    assert_allclose(tube_of(two) / unit, tube_of(one), atol=1e-7 * size)
+    assert_array_equal(two.point_classes_, one.point_classes_)
+
+
+@pytest.mark.parametrize("name", ALL)
+@few
+@given(data=data_sets(), t=fraction)
+def test_rotations_turn_w_only(name, data, t):
+    X, y = data
+    Q, _ = np.linalg.qr(np.random.default_rng(1).standard_normal((X.shape[1],) * 2))
+    one, two = build(name, t).fit(X, y), build(name, t).fit(X @ Q, y)
+    size = 1.0 + np.abs(y).max()
+    assert_allclose(Q @ two.w_, one.w_, atol=1e-7 * size)
+    assert_allclose(tube_of(two), tube_of(one), atol=1e-6 * size)
+
+
+@pytest.mark.parametrize("name", ALL)
+@few
+@given(data=data_sets(), t=fraction)
+def test_linear_kernel_as_factor_and_as_matrix(name, data, t):
+    """The interior-point method on the features, and ADMM with Newton on the Gram matrix."""
+    X, y = data
+    one, two = build(name, t).fit(X, y), build(name, t, kernel="precomputed").fit(X @ X.T, y)
+    size = 1.0 + np.abs(y).max()
+    assert one.certificate_.ok
+    assert two.certificate_.ok
+    assert two.objective_ == pytest.approx(one.objective_, abs=1e-8 * size * 6)
+    assert_allclose(two.predict(X @ X.T), one.predict(X), atol=1e-6 * size)
+
+
+@few
+@given(
+    data=data_sets(), nu=st.just(0.0) | st.floats(1e-9, 1.5), sigma=st.sampled_from([0.3, 1.0, 5.0])
+)
+def test_quantile_lemma(data, nu, sigma):
+    """The margins are order statistics of the offsets; duplicates and ties included."""
+    X, y = data
+    size = 1.0 + np.abs(y).max()
+    model = NuSVR(nu, C=9.0, kernel=Gaussian(sigma)).fit(X, y)
+    tube = tube_from_offsets(model.offsets_, nu)
+    near = 1e-7 * size
+    for mine, theirs in (
+        (model.b_interval_, tube.b_interval),
+        (model.epsilon_interval_, tube.epsilon_interval),
+    ):
+        # the multipliers may know less than the order statistics where points tie, never more
+        assert theirs[0] - near <= mine[0]
+        assert mine[1] <= theirs[1] + near
+    second = NuSVRPenalizedBias(nu, C=9.0, kernel=Gaussian(sigma)).fit(X, y)
+    given_b = tube_from_offsets(second.offsets_, min(nu, 1.0), b=second.b_)
+    if nu < 1.0:
+        assert (
+            given_b.epsilon_interval[0] - near
+            <= second.epsilon_
+            <= given_b.epsilon_interval[1] + near
+        )
+
+
+@few
+@given(
+    v=st.lists(st.floats(-10, 10), min_size=1, max_size=12),
+    upper=st.sampled_from([0.5, 2.0, np.inf]),
+    radius=st.floats(0.01, 20.0),
+    t=st.floats(0.0, 3.0),
+)
+def test_prox_is_a_minimum(v, upper, radius, t):
+    """The proximal operator beats random feasible points, and the threshold says why."""
+    v = np.array(v)
+    z, threshold = prox_tube(v, upper, radius, t)
+    assert threshold >= t
+    assert np.abs(z).max() <= upper
+    assert np.abs(z).sum() <= radius * (1 + 1e-12) + 1e-12
+    if threshold > t:
+        assert np.abs(z).sum() == pytest.approx(radius)
+
+    def value(x):
+        return 0.5 * np.sum((x - v) ** 2) + t * np.abs(x).sum()
+
+    rng = np.random.default_rng(len(v))
+    for _ in range(20):
+        x = np.clip(z + 0.3 * rng.standard_normal(v.size), -upper, upper)
+        x *= min(1.0, radius / max(np.abs(x).sum(), 1e-300))
+        assert value(z) <= value(x) + 1e-10
