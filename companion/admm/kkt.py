@@ -18,6 +18,7 @@ from scipy.linalg.blas import dsymv, dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from companion.admm.low_rank import LowRank
+from companion.admm.row_matrix import RowMatrix
 
 __all__ = ["BoxQP", "FactoredKKT", "factor_kkt"]
 
@@ -26,7 +27,7 @@ __all__ = ["BoxQP", "FactoredKKT", "factor_kkt"]
 class BoxQP:
     """The program ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``, with checked arrays."""
 
-    P: np.ndarray | LowRank
+    P: np.ndarray | LowRank | RowMatrix
     q: np.ndarray
     A: np.ndarray
     b: np.ndarray
@@ -35,15 +36,25 @@ class BoxQP:
 
     def product(self, x: np.ndarray) -> np.ndarray:
         """Return ``P x``, reading one triangle of a dense P."""
-        if isinstance(self.P, LowRank):
-            return self.P @ x
-        if x.size < 100:
-            return self.P @ x
-        return dsymv(1.0, self.P.T, x, lower=1)
+        if isinstance(self.P, np.ndarray) and x.size >= 100:
+            return dsymv(1.0, self.P.T, x, lower=1)
+        return self.P @ x
 
     def gradient(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the gradient of the Lagrangian, ``P x + q + A'y``."""
         return self.product(x) + self.q + y @ self.A
+
+    def part(self, index: np.ndarray) -> np.ndarray | LowRank | RowMatrix:
+        """Return the rows and columns `index` of P, as a matrix of the same kind."""
+        if isinstance(self.P, np.ndarray):
+            return self.P[np.ix_(index, index)]
+        return self.P.restricted(index)
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return a block of P as an array."""
+        if isinstance(self.P, np.ndarray):
+            return self.P[np.ix_(rows, columns)]
+        return self.P.part(rows, columns)
 
     def mean_curvature(self) -> float:
         """Return trace(P)/n, the scale of P and the natural penalty parameter."""

@@ -16,7 +16,14 @@ from companion.admm.kkt import BoxQP
 from companion.admm.low_rank import LowRank
 from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
 
-__all__ = ["Presolved", "diagnose", "is_infeasibility_witness", "is_unbounded_ray", "presolve"]
+__all__ = [
+    "Presolved",
+    "diagnose",
+    "is_infeasibility_witness",
+    "is_unbounded_ray",
+    "presolve",
+    "row_ranges",
+]
 
 _EQUAL = 1e-12  # sums that differ by less than this part of their terms are equal
 _DEPENDENT = 1e-11  # a row whose part orthogonal to the others is this small depends on them
@@ -98,7 +105,7 @@ def _power_of_two(values: np.ndarray) -> np.ndarray:
     return np.exp2(np.round(np.log2(values)))
 
 
-def _row_ranges(
+def row_ranges(
     A: np.ndarray, lower: np.ndarray, upper: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and the largest value that each row of A takes on the box."""
@@ -148,7 +155,7 @@ def presolve(problem: BoxQP) -> Presolved:
         q = (q + problem.product(x_fixed))[columns]
         b = b - A @ x_fixed
         A = A[:, columns]
-        P = P.restricted(columns) if isinstance(P, LowRank) else P[np.ix_(columns, columns)]
+        P = P[np.ix_(columns, columns)] if isinstance(P, np.ndarray) else P.restricted(columns)
         lower, upper = lower[columns], upper[columns]
     if not open_rows.all():
         result.rows = np.flatnonzero(open_rows)
@@ -160,7 +167,7 @@ def presolve(problem: BoxQP) -> Presolved:
     if peak > 0.0 and (peak > _UNEVEN * diagonal[positive].min()):
         scale = _power_of_two(1.0 / np.sqrt(np.where(positive, diagonal, peak) / peak))
         result.column_scale = scale
-        P = P.scaled(scale) if isinstance(P, LowRank) else P * scale * scale[:, None]
+        P = P * scale * scale[:, None] if isinstance(P, np.ndarray) else P.scaled(scale)
         q, A, lower, upper = q * scale, A * scale, lower / scale, upper / scale
 
     if b.size:
@@ -186,7 +193,7 @@ def _force_rows(
     changed = True
     while changed and open_rows.any():
         changed = False
-        low, high = _row_ranges(A, np.where(fixed, x_fixed, lower), np.where(fixed, x_fixed, upper))
+        low, high = row_ranges(A, np.where(fixed, x_fixed, lower), np.where(fixed, x_fixed, upper))
         for i in np.flatnonzero(open_rows):
             for side, reach in ((1.0, high[i]), (-1.0, low[i])):
                 if not np.isfinite(reach):

@@ -12,9 +12,11 @@ from dataclasses import replace
 import numpy as np
 
 from companion.admm.active_set import active_set_newton, read_state
+from companion.admm.coarse import coarse_to_fine
 from companion.admm.interior_point import interior_point
 from companion.admm.kkt import BoxQP, factor_kkt
 from companion.admm.low_rank import LowRank, low_rank_factor
+from companion.admm.row_matrix import RowMatrix
 from companion.certificates import Certificate, bound_multipliers, certify_qp
 
 __all__ = ["MAX_ITER", "Search", "solve_reduced"]
@@ -23,8 +25,7 @@ __all__ = ["MAX_ITER", "Search", "solve_reduced"]
 _ROUNDS = (10, 20, 40, 80)
 MAX_ITER = 1000
 _COARSE_FROM = 500  # number of variables from which on a coarse problem is solved first
-_FREE_SHARE = 0.5  # guess of the share of free variables, in units of the coarse solution's
-_COARSE_STEPS = 20  # Newton steps from the coarse problem's guess
+_COARSE_STEPS = 20  # Newton steps from a guess that a coarse solution suggests
 _PROXIMAL = (1e-8, 1e-6, 1e-4)  # weights of the proximal term, in units of trace(P)/n
 _PROXIMAL_STEPS = 8
 _LARGE_RANK = 40  # a large P of at most this rank is factored before anything else is tried
@@ -70,6 +71,13 @@ class Search:
             self.x, self.y, self.certificate = x, y, certificate
         return certificate.ok
 
+    def adopt(self, part: Search) -> tuple[np.ndarray, np.ndarray] | None:
+        """Count the iterations of the search for a part; return its solution, None if there is none."""
+        self.n_iter += part.n_iter
+        for key, values in part.history.items():
+            self.history[key] += values
+        return (part.x, part.y) if part.certificate is not None and part.certificate.ok else None
+
     def finish(
         self,
         x: np.ndarray,
@@ -113,12 +121,14 @@ def solve_reduced(
     if not bounded or problem.b.size == problem.q.size:
         if search.finish(v, y, np.zeros(v.size, dtype=np.int8)):
             return
-    elif isinstance(problem.P, np.ndarray) and penalty > 0.0:
+    elif not isinstance(problem.P, LowRank) and penalty > 0.0:
         if v.size >= _COARSE_FROM and start is None:
-            if _as_low_rank(search, problem.P, _LARGE_RANK):
+            if isinstance(problem.P, np.ndarray) and _as_low_rank(search, problem.P, _LARGE_RANK):
                 return
-            if _coarse_to_fine(search, problem.P, rho, alpha):
+            if _coarse_to_fine(search, rho, alpha):
                 return
+        if isinstance(problem.P, RowMatrix):
+            search.problem = problem = replace(problem, P=problem.P.toarray())
         if _admm_rounds(search, problem.P, v, penalty, alpha):
             return
     _interior_rounds(search, problem)
@@ -130,40 +140,33 @@ def _as_low_rank(search: Search, P: np.ndarray, max_rank: int) -> bool:
     return G is not None and _interior_rounds(search, replace(search.problem, P=LowRank(G)))
 
 
-def _coarse_to_fine(search: Search, P: np.ndarray, rho: float | None, alpha: float) -> bool:
-    """Solve for every fourth variable first; its solution tells where most of the others are.
-
-    Each of the few variables stands for four equal ones: 4 P and b/4 take the place of P and b. A
-    variable whose gradient is small beside the others' is guessed to be free.
-    """
+def _coarse_to_fine(search: Search, rho: float | None, alpha: float) -> bool:
+    """Solve smaller programs first; see :mod:`companion.admm.coarse`."""
     fine = search.problem
     if not (np.isfinite(fine.lower).all() and np.isfinite(fine.upper).all()):
         return False
-    few = slice(0, None, 4)
-    coarse = BoxQP(
-        4.0 * P[few, few],
-        fine.q[few],
-        np.ascontiguousarray(fine.A[:, few]),
-        fine.b / 4.0,
-        fine.lower[few],
-        fine.upper[few],
-    )
-    first = Search(coarse, search.tol, min(sum(_ROUNDS), search.left))
-    solve_reduced(first, rho, alpha, None)
-    search.n_iter += first.n_iter
-    for key, values in first.history.items():
-        search.history[key] += values
-    if first.certificate is None or not first.certificate.ok:
-        return False
-    g = 4.0 * (first.x @ P[few]) + fine.q + first.y @ fine.A
-    inside = np.mean((first.x > coarse.lower) & (first.x < coarse.upper))
-    size = np.abs(g)
-    state = np.where(g > 0.0, -1, 1).astype(np.int8)
-    state[size <= np.quantile(size, _FREE_SHARE * float(inside))] = 0
-    x = np.where(
-        state < 0, fine.lower, np.where(state > 0, fine.upper, np.repeat(first.x, 4)[: g.size])
-    )
-    return search.finish(x, first.y, state, max_steps=_COARSE_STEPS)
+
+    def solve(problem: BoxQP) -> tuple[np.ndarray, np.ndarray] | None:
+        part = Search(problem, search.tol, min(sum(_ROUNDS), search.left))
+        solve_reduced(part, rho, alpha, None)
+        return search.adopt(part)
+
+    def newton(
+        problem: BoxQP, x: np.ndarray, y: np.ndarray, state: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        return active_set_newton(problem, x, y, state, max_steps=_COARSE_STEPS)
+
+    def solve_from(
+        problem: BoxQP, x: np.ndarray, y: np.ndarray, state: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        part = Search(problem, search.tol, min(sum(_ROUNDS), search.left))
+        if not part.finish(x, y, state, max_steps=_COARSE_STEPS):
+            penalty = rho if rho is not None else problem.mean_curvature()
+            _admm_rounds(part, problem.P, x, penalty, alpha)
+        return search.adopt(part)
+
+    answer = coarse_to_fine(fine, solve, newton, solve_from)
+    return answer is not None and search.offer(*answer)
 
 
 def _admm_rounds(search: Search, P: np.ndarray, v: np.ndarray, rho: float, alpha: float) -> bool:

@@ -11,6 +11,7 @@ from companion.admm.kkt import BoxQP, factor_kkt
 from companion.admm.low_rank import LowRank
 from companion.admm.presolve import diagnose, presolve
 from companion.admm.qp_engine import MAX_ITER, Search, solve_reduced
+from companion.admm.row_matrix import RowMatrix
 from companion.certificates import bound_multipliers, certify_qp
 from companion.checks import as_matrix, as_scalar, as_vector, check_count
 from companion.exceptions import ConvergenceWarning
@@ -154,19 +155,19 @@ def qsolve1(
 
 
 def _check_data(
-    P: np.ndarray | LowRank,
+    P: np.ndarray | LowRank | RowMatrix,
     q: np.ndarray,
     A: np.ndarray | None,
     b: np.ndarray | None,
     *,
     assume_psd: bool = False,
-) -> tuple[np.ndarray | LowRank, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray | LowRank | RowMatrix, np.ndarray, np.ndarray, np.ndarray]:
     """Validate shapes and numbers, and that P is symmetric positive semidefinite."""
     q = as_vector(q, "q")
     n = q.size
     if n == 0:
         raise ValueError("q must have at least one entry, got an empty vector")
-    if isinstance(P, LowRank):
+    if isinstance(P, (LowRank, RowMatrix)):
         if P.shape != (n, n):
             raise ValueError(f"P must have shape ({n}, {n}) to go with q, got {P.shape}")
     elif assume_psd:
@@ -215,7 +216,7 @@ def _symmetric_psd(P: np.ndarray) -> np.ndarray:
 
 
 def solve_qp(
-    P: np.ndarray | LowRank,
+    P: np.ndarray | LowRank | RowMatrix,
     q: np.ndarray,
     A: np.ndarray | None = None,
     b: np.ndarray | None = None,
@@ -237,8 +238,9 @@ def solve_qp(
 
     Parameters
     ----------
-    P : array-like of shape (n, n), or LowRank
-        Symmetric positive semidefinite; zero is allowed. A :class:`LowRank` matrix is never formed.
+    P : array-like of shape (n, n), LowRank or RowMatrix
+        Symmetric positive semidefinite; zero is allowed. A :class:`LowRank` matrix is never formed, and of a
+        ``RowMatrix`` (:mod:`companion.admm.row_matrix`) mostly the rows of the nonzero variables only.
     q : array-like of shape (n,)
     A : array-like of shape (p, n), optional
         Any number of rows of any rank.

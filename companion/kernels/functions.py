@@ -35,7 +35,8 @@ from companion.kernels.features import polynomial_features, real_or_complex_matr
 
 __all__ = ["Constant", "FeatureMap", "FromFunction", "Kernel"]
 
-_BLOCK = 240  # rows and columns of a block: 0.5 MB; not a power of two, whose strides collide in the cache
+# Rows and columns of a block: 1 MB; not powers of two, whose strides collide in the cache.
+_BLOCK_ROWS, _BLOCK_COLUMNS = 120, 1080
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)  # how tightly a formula binds, for parentheses
 
 Formula = tuple[str, int]
@@ -112,8 +113,8 @@ def _check_match(P: Points, Q: Points) -> None:
         )
 
 
-def _slices(n: int) -> Iterator[slice]:
-    return (slice(i, min(i + _BLOCK, n)) for i in range(0, n, _BLOCK))
+def _slices(start: int, stop: int, length: int) -> Iterator[slice]:
+    return (slice(i, min(i + length, stop)) for i in range(start, stop, length))
 
 
 def _conj(A: np.ndarray) -> np.ndarray:
@@ -301,19 +302,17 @@ class Kernel(ABC):
         mirror = Q is None and self._hermitian
         Q = P if Q is None else Q
         K = np.empty((_count(P), _count(Q)))
-        for rows in _slices(len(K)):
+        for rows in _slices(0, len(K), _BLOCK_ROWS):
             P_block = _rows(P, rows)
-            for columns in _slices(K.shape[1]):
-                if mirror and columns.start < rows.start:
-                    continue
+            for columns in _slices(rows.start if mirror else 0, K.shape[1], _BLOCK_COLUMNS):
                 block = self._finite_block(P_block, _rows(Q, columns))
-                if mirror and rows == columns:
-                    _make_hermitian(block, self._diagonal(P_block))
                 if np.iscomplexobj(block) and not np.iscomplexobj(K):
                     K = K.astype(np.complex128)
                 K[rows, columns] = block
-                if mirror and rows != columns:
+                if mirror:  # what this writes into the rows to come is written again
                     K[columns, rows] = _conj(block).T
+            if mirror:
+                _make_hermitian(K[rows, rows], self._diagonal(P_block))
         return K
 
     def _finite_block(self, P: Points, Q: Points) -> np.ndarray:
@@ -565,8 +564,8 @@ class Kernel(ABC):
 
 def _make_hermitian(block: np.ndarray, diagonal: np.ndarray) -> None:
     """Put the exact diagonal into a diagonal block and mirror its upper triangle."""
-    lower = np.tril_indices(len(block), -1)
-    block[lower] = _conj(block.T[lower])
+    upper = np.triu(block, 1)
+    np.add(upper, _conj(upper).T, out=block)
     np.fill_diagonal(block, diagonal)
 
 

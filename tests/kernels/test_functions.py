@@ -103,7 +103,8 @@ def test_every_matrix_is_hermitian_and_positive_definite(k, complex_points):
 def test_blocks_do_not_show(k, monkeypatch):
     X, Y = points(3, n=23), points(4, n=9)
     whole, cross = k(X), k(X, Y)
-    monkeypatch.setattr("companion.kernels.functions._BLOCK", 4)
+    monkeypatch.setattr("companion.kernels.functions._BLOCK_ROWS", 4)
+    monkeypatch.setattr("companion.kernels.functions._BLOCK_COLUMNS", 5)
     np.testing.assert_allclose(k(X), whole, atol=1e-12)
     np.testing.assert_allclose(k(X, Y), cross, atol=1e-12)
     np.testing.assert_array_equal(k(X), k(X).conj().T)

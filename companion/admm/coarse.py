@@ -1,0 +1,168 @@
+r"""From coarse to fine: most variables of a large program are at a bound, and a quarter of them tells which.
+
+First every fourth variable is kept, and stands for four equal ones. The gradient at this coarse solution says for each
+variable of the fine program how firmly it is held at a bound. Then only the undecided variables are solved for, exactly,
+with the others fixed. Fixed variables whose gradient has the wrong sign join them, until there are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from companion.admm.active_set import FREE, LOWER, UPPER, read_state
+from companion.admm.kkt import BoxQP
+from companion.admm.presolve import row_ranges
+
+__all__ = ["coarse_to_fine", "representatives"]
+
+Pair = tuple[np.ndarray, np.ndarray]  # x and y
+SolveFrom = Callable[[BoxQP, np.ndarray, np.ndarray, np.ndarray], Pair | None]
+
+_FREE_SHARE = 0.5  # guess of the share of free variables, in units of the coarse solution's
+_UNDECIDED = 3.0  # undecided variables for each one that is guessed to be free
+_AT_LEAST = 50  # undecided variables
+_ROOM = 0.05  # part of what the undecided variables can add up to that must be left on both sides
+_ROUNDS = 10
+_WRONG_SIGN = 1e-11  # a wrong sign by this part of the gradient's terms is rounding
+_GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
+
+
+def representatives(A: np.ndarray) -> np.ndarray:
+    """Return a quarter of the indices: one of any four neighbours with the same signs in A.
+
+    Which one of the four changes irregularly, so that a period in the data does no harm.
+    """
+    kinds = np.unique(np.sign(A), axis=1, return_inverse=True)[1].ravel()
+    chosen = []
+    for kind in range(int(kinds.max()) + 1):
+        alike = np.flatnonzero(kinds == kind)
+        groups = np.arange(-(-alike.size // 4))
+        places = 4 * groups + np.floor(4.0 * ((groups * _GOLDEN) % 1.0)).astype(int)
+        chosen.append(alike[np.minimum(places, alike.size - 1)])
+    return np.sort(np.concatenate(chosen))
+
+
+def coarse_to_fine(
+    fine: BoxQP,
+    solve: Callable[[BoxQP], Pair | None],
+    newton: SolveFrom,
+    solve_from: SolveFrom,
+) -> Pair | None:
+    """Solve a program with finite bounds by way of a coarse one.
+
+    Parameters
+    ----------
+    fine : BoxQP
+        With a dense P, or one whose rows are computed when needed.
+    solve, newton, solve_from : callable
+        Solve a program; the last two from a point, multipliers and a guess of the active set, by Newton's method
+        alone and by whatever is needed. They return None when that fails.
+
+    Returns
+    -------
+    (x, y) or None
+        A point and multipliers; None if one of the smaller programs was not solved.
+    """
+    few = representatives(fine.A)
+    coarse = BoxQP(
+        fine.part(few),
+        fine.q[few] / 4.0,
+        np.ascontiguousarray(fine.A[:, few]),
+        fine.b / 4.0,
+        fine.lower[few],
+        fine.upper[few],
+    )
+    answer = solve(coarse)
+    if answer is None:
+        return None
+    x, y = answer[0], 4.0 * answer[1]
+    spread = np.zeros(fine.q.size)
+    spread[few] = 4.0 * x
+    inside = float(np.mean((x > coarse.lower) & (x < coarse.upper)))
+    g = fine.gradient(spread, y)
+    order = np.argsort(np.abs(g))
+    state = np.where(g > 0.0, LOWER, UPPER).astype(np.int8)
+    free = order[: max(int(_FREE_SHARE * inside * g.size), 1)]
+    state[free] = FREE
+    x = np.where(state == UPPER, fine.upper, fine.lower)
+    if isinstance(fine.P, np.ndarray):
+        answer = newton(fine, x, y, state)
+        if answer is not None:
+            return answer
+    W = _enough(fine, x, order, int(_UNDECIDED * free.size))
+    return _solve_for_undecided(fine, W, x, y, state, solve_from)
+
+
+class _Undecided:
+    """The variables that are solved for, and the part of P that belongs to them."""
+
+    def __init__(self, fine: BoxQP, index: np.ndarray) -> None:
+        self.fine, self.index = fine, index
+        self.P = fine.block(index, index)
+
+    def program(self, x: np.ndarray, g: np.ndarray, y: np.ndarray) -> BoxQP:
+        """Return the program in these variables, with the others fixed at x; g is the gradient at (x, y)."""
+        fine, W = self.fine, self.index
+        A = np.ascontiguousarray(fine.A[:, W])
+        q = g[W] - y @ A - self.P @ x[W]
+        b = fine.b - (fine.A @ x - A @ x[W])
+        return BoxQP(self.P, q, A, b, fine.lower[W], fine.upper[W])
+
+    def grow(self, new: np.ndarray) -> None:
+        """Let the variables `new` join."""
+        aside = self.fine.block(self.index, new)
+        self.P = np.block([[self.P, aside], [aside.T, self.fine.block(new, new)]])
+        self.index = np.append(self.index, new)
+
+
+def _solve_for_undecided(
+    fine: BoxQP,
+    W: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    state: np.ndarray,
+    solve_from: SolveFrom,
+) -> Pair | None:
+    """Solve for the variables W, then for those too that turn out to be wrongly fixed, until none is left."""
+    undecided = _Undecided(fine, W)
+    x[W] = 0.0  # so that no row of P is computed for them before the solution is known
+    g = fine.gradient(x, y)
+    for _ in range(_ROUNDS):
+        answer = solve_from(undecided.program(x, g, y), x[W], y, state[W])
+        if answer is None:
+            return None
+        x[W], y = answer
+        g = fine.gradient(x, y)
+        wrong = _wrongly_fixed(fine, W, x, y, g)
+        if not wrong.size:
+            return x, y
+        state = read_state(fine, x)
+        state[wrong] = FREE
+        undecided.grow(wrong)
+        W = undecided.index
+    return None
+
+
+def _enough(fine: BoxQP, x: np.ndarray, order: np.ndarray, count: int) -> np.ndarray:
+    """Return the first indices in `order`: `count`, or more if the equations leave these no choice."""
+    while True:
+        W = np.sort(order[: max(count, _AT_LEAST)])
+        A = fine.A[:, W]
+        b = fine.b - (fine.A @ x - A @ x[W])
+        low, high = row_ranges(A, fine.lower[W], fine.upper[W])
+        room = _ROOM * (high - low)
+        if W.size == order.size or ((low + room < b) & (b < high - room)).all():
+            return W
+        count = 2 * W.size
+
+
+def _wrongly_fixed(
+    fine: BoxQP, W: np.ndarray, x: np.ndarray, y: np.ndarray, g: np.ndarray
+) -> np.ndarray:
+    """Return the variables outside W that the gradient pushes off their bound."""
+    terms = max(float(np.abs(v).max(initial=0.0)) for v in (g, fine.q, y @ fine.A))
+    push = np.where(x <= fine.lower, -g, g)
+    push[W] = 0.0
+    return np.flatnonzero(push > _WRONG_SIGN * terms)
