@@ -217,7 +217,7 @@ def _read(
     Z = X if named.is_precomputed else augment(X)
     F = named.features(Z, limit=np.inf if named.is_linear else max(len(Z), _FEW))
     K = None if F is not None else np.array(named(Z))
-    if np.iscomplexobj(F if K is None else K):
+    if (F is not None and np.iscomplexobj(F)) or (K is not None and np.iscomplexobj(K)):
         raise ValueError(f"training needs a real kernel, got {named!r}")
     return _Task(Z, y, C, _LOSSES[loss], named, F, K)
 
@@ -362,9 +362,12 @@ def dual_coordinate_ascent(
     rng = np.random.default_rng(0) if rng is None else rng
     Q = task.matrix()
     upper = task.C if as_printed else task.upper
-    ascent = (_FeatureSweep if isinstance(Q, LowRank) else _GramSweep)(
-        Q, _steps(step, Q.diagonal()), upper
-    )
+    steps = _steps(step, Q.diagonal())
+    ascent: _FeatureSweep | _GramSweep
+    if isinstance(Q, LowRank):
+        ascent = _FeatureSweep(Q, steps, upper)
+    else:
+        ascent = _GramSweep(Q, steps, upper)
 
     n, status, forward = task.n, "max_iter", np.arange(task.n)
     alpha, gradient = np.zeros(n), np.ones(n)
