@@ -34,11 +34,13 @@ __all__ = [
     "digits",
     "example_19_1",
     "example_19_3",
+    "four_heights",
     "iris",
     "iris_components",
     "iris_sepals",
     "matlab_randn",
     "nine_points",
+    "noisy_sinc",
     "outlier_line",
     "piecewise_constant",
     "sixty_points",
@@ -393,6 +395,25 @@ def text_x14() -> Regression:
     return Regression(X, X[:, 0] + 10 * rng.standard_normal(200) + 20, w=np.ones(1), b=20.0)
 
 
+def four_heights() -> Regression:
+    r"""Return four points for which nu-SV regression has many tubes: shapes (4, 1) and (4,). Typed in.
+
+    With :math:`\nu = 1/2` and C = 4 the optimal line has w = 1; its tube may lie anywhere between the outer and the
+    inner points, and all these tubes cost 21/2.
+
+    Notes
+    -----
+    Source: made here; Proposition 20.4, Case 1b, with :math:`\theta = \epsilon`.
+
+    Examples
+    --------
+    >>> data = four_heights()
+    >>> data.y - data.X[:, 0]
+    array([ 0.,  0.,  5., -5.])
+    """
+    return Regression(np.array([[-1.0], [2.0], [1.0], [0.0]]), np.array([-1.0, 2.0, 6.0, -5.0]))
+
+
 def text_uv16() -> TwoClasses:
     """Return u16 and v16 of chapter 18: u and v of shape (30, 2). Regenerated.
 
@@ -645,6 +666,37 @@ def piecewise_constant(m: int = 120, noise: float = 0.4, seed: int = 16) -> Regr
     rng = np.random.default_rng(check_count(seed, "seed", at_least=0))
     w = np.array([0.0, 2, 1, 3, -1])[np.arange(m) * 5 // m]
     return Regression(np.eye(m), w + noise * rng.standard_normal(m), w=w, b=0.0)
+
+
+def noisy_sinc(m: int = 60, noise: float = 0.1, seed: int = 20) -> Regression:
+    r"""Return points of the curve :math:`\sin(\pi x)/(\pi x)`, disturbed: X of shape (m, 1), y of shape (m,). Seeded.
+
+    The abscissas are equally spaced in [-3, 3]; the noise has the given standard deviation. Every tenth point, from
+    the fifth on, is moved up or down by six more of them: an outlier.
+
+    Parameters
+    ----------
+    m : int
+        Number of points.
+    noise : float
+        Standard deviation of the noise.
+    seed : int
+        Seed of the Generator.
+
+    Examples
+    --------
+    >>> data = noisy_sinc(noise=0.0)
+    >>> data.X.shape, data.y.max().round(3).item()
+    ((60, 1), 0.996)
+    """
+    m = check_count(m, "m")
+    noise = as_scalar(noise, "noise", at_least=0)
+    rng = np.random.default_rng(check_count(seed, "seed", at_least=0))
+    x = np.linspace(-3.0, 3.0, m)
+    y = np.sinc(x) + noise * rng.standard_normal(m)
+    outliers = np.arange(5, m, 10)
+    y[outliers] += 6.0 * noise * rng.choice([-1.0, 1.0], size=outliers.size)
+    return Regression(x[:, None], y)
 
 
 def two_circles(points: int = 40, radii: tuple[float, float] = (1.0, 3.0)) -> TwoClasses:

@@ -20,11 +20,13 @@ from companion.datasets import (
     digits,
     example_19_1,
     example_19_3,
+    four_heights,
     iris,
     iris_components,
     iris_sepals,
     matlab_randn,
     nine_points,
+    noisy_sinc,
     outlier_line,
     piecewise_constant,
     sixty_points,
@@ -207,6 +209,20 @@ class TestChapter20:
         model = NuSVR(nu=nu, C=1.0, kernel="linear", tol=1e-6, max_iter=10**6).fit(data.X, data.y)
         assert model.coef_[0, 0] == pytest.approx(w, abs=1e-4)
         assert model.intercept_[0] == pytest.approx(b, abs=1e-3)
+
+    def test_four_heights(self):
+        data = four_heights()
+        assert_array_equal(np.sort(data.y - data.X[:, 0]), [-5.0, 0.0, 0.0, 5.0])
+
+    def test_noisy_sinc(self):
+        data, exact = noisy_sinc(), noisy_sinc(noise=0.0)
+        assert_allclose(exact.y, np.sinc(exact.X[:, 0]), rtol=1e-15)
+        far = np.flatnonzero(np.abs(data.y - exact.y) > 0.3)
+        assert set(far) == set(range(5, 60, 10))
+        assert np.abs(np.delete(data.y - exact.y, far)).max() < 0.3
+        assert not np.array_equal(noisy_sinc(seed=1).y, data.y)
+        with pytest.raises(ValueError, match="noise must be"):
+            noisy_sinc(noise=-1.0)
 
 
 class TestChapters16And18:

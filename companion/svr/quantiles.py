@@ -17,7 +17,7 @@ import numpy as np
 
 from companion.checks import as_scalar, as_vector
 from companion.svm.slab import Interval
-from companion.svr.tube import Levels, margins, middle
+from companion.svr.tube import Levels, middle, tube_between
 
 __all__ = ["tube_from_offsets"]
 
@@ -74,7 +74,7 @@ def tube_from_offsets(offsets: Any, nu: float, b: float | None = None) -> Levels
         return Levels(at, 0.0, (low, high), (0.0, 0.0), (low, high), (low, high))
     k = s.size * nu / 2.0
     low, high = _from_above(-s, k)
-    return margins((-high + 0.0, -low + 0.0), _from_above(s, k))
+    return tube_between((-high + 0.0, -low + 0.0), _from_above(s, k))
 
 
 def _from_above(values: np.ndarray, k: float) -> Interval:

@@ -32,7 +32,7 @@ from companion.certificates import Certificate
 from companion.results import Record
 from companion.svm.slab import Interval, multiplier_interval
 
-__all__ = ["Levels", "TubeProgram", "certify", "find_levels", "margins", "middle", "snap"]
+__all__ = ["Levels", "TubeProgram", "certify", "find_levels", "middle", "snap", "tube_between"]
 
 _ROUNDING = 1e-12  # multipliers nearer than this part to a bound are at the bound
 _INSIDE = 1e-11  # the l1 norm is below tau if it is so by more than this part
@@ -173,15 +173,15 @@ def _both(program: TubeProgram, s: np.ndarray, delta: np.ndarray) -> Levels:
     c = program.upper
     blue = multiplier_interval(s, at_zero=delta >= 0.0, at_upper=delta <= -c)
     red = multiplier_interval(s, at_zero=delta >= c, at_upper=delta <= 0.0)
-    return margins(blue, red)
+    return tube_between(blue, red)
 
 
-def margins(blue: Interval, red: Interval) -> Levels:
+def tube_between(blue: Interval, red: Interval) -> Levels:
     r"""Return the tube for the ranges of :math:`b - \epsilon` and of :math:`b + \epsilon`.
 
     Examples
     --------
-    >>> tube = margins((0.0, 1.0), (2.0, 2.0))
+    >>> tube = tube_between((0.0, 1.0), (2.0, 2.0))
     >>> tube.b, tube.epsilon, tube.b_interval, tube.epsilon_interval
     (1.25, 0.75, (1.0, 1.5), (0.5, 1.0))
     """

@@ -1,6 +1,7 @@
 """The programs of chapter 20: primal against dual, exact values, the text's printed counts and propositions."""
 
 import warnings
+from fractions import Fraction
 
 import cvxpy as cp
 import numpy as np
@@ -395,6 +396,18 @@ def test_propositions_20_2_and_20_4_and_theorem_20_1(seed):
     if max(p, q) < nu < (m - 1) / m and low > 1e-9 and model.norm_ > 0:
         colours = model.colours_[np.isin(model.point_classes_, ["type 1", "type 2", "exceptional"])]
         assert {"blue", "red"} <= set(colours)
+
+
+def test_proposition_20_3_in_whole_numbers():
+    """From p_f <= m nu/2 and nu < (m - 1)/m follows p_f < floor(m/2)."""
+    for m in range(1, 61):
+        for k in range(401):
+            nu = Fraction(k, 400)
+            largest = m * nu // 2  # the largest p_f that Proposition 20.2 allows
+            if nu < Fraction(m - 1, m):
+                assert largest < m // 2
+        if m % 2 == 0:  # the bound on nu is needed
+            assert m * Fraction(1) // 2 == m // 2
 
 
 @pytest.mark.parametrize("seed", range(40))
