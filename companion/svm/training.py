@@ -692,7 +692,7 @@ def primal_kernel_newton(
         if as_printed or ridge is not None:
             H = K + 2.0 * task.C * K[:, A] @ K[:, A].T
             H[np.diag_indices(n)] += ridge or 0.0
-            return gradient, point.x - np.linalg.solve(H, gradient)
+            return gradient, point.x - _solve(H, gradient)
         target = np.zeros(n)
         if A.size:
             block = K[np.ix_(A, A)]
@@ -713,6 +713,14 @@ def primal_kernel_newton(
     return _result(
         task, w, alpha, run.point.x, run.point.value, run.status, run.cycle, tol, run.history
     )
+
+
+def _solve(H: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve with a symmetric matrix that may be singular but for rounding."""
+    try:
+        return np.linalg.solve(H, right)
+    except np.linalg.LinAlgError as error:
+        raise ValueError("the matrix of the step is singular; give a larger ridge") from error
 
 
 def _cholesky_solve(H: np.ndarray, right: np.ndarray) -> np.ndarray:

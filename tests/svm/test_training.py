@@ -1,0 +1,630 @@
+"""Training algorithms: printed outputs, true optima, the QP engine, and what goes wrong with the printed versions."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.svm import LinearSVC
+
+from companion.admm import solve_qp
+from companion.datasets import iris, iris_components, iris_sepals, zm_eighteen
+from companion.exceptions import ConvergenceWarning
+from companion.kernels import Gaussian, Polynomial
+from companion.svm import (
+    SVMs2,
+    TrainingResult,
+    augment,
+    augmented_dual,
+    dual_coordinate_ascent,
+    primal_kernel_newton,
+    primal_newton,
+)
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+QUADRATIC = Polynomial(2, R=0.0)  # of points with the coordinate 1: (<x, z> + 1)^2
+CYCLING = np.array([[-5.0, 5], [2, 3], [-3, 2], [5, 2]]), np.array([-1.0, 1, -1, 1])
+
+
+def sepals(version="uci"):
+    """Example 23.7: sepal length and width in the order of the file; setosa is -1."""
+    data = iris(version)
+    return data.X[:, :2], np.where(data.y == 0, -1.0, 1.0)
+
+
+def components(version="uci"):
+    """Example 23.8: two principal components in the order of the file; versicolor is -1."""
+    data = iris(version)
+    centred = data.X - data.X.mean(axis=0)
+    Vt = np.linalg.svd(centred, full_matrices=False)[2]
+    axes = np.column_stack([Vt[0] * -np.sign(Vt[0, 2]), Vt[1] * np.sign(Vt[1, 1])])
+    return centred @ axes, np.where(data.y == 1, -1.0, 1.0)
+
+
+def x_form(w):
+    """Coefficients of x1^2, x1 x2, x1, x2^2, x2, 1 from the weights of the features."""
+    return w * np.sqrt([1, 2, 2, 1, 2, 1])
+
+
+def engine(X, y, C, **options):
+    """Return the multipliers by the QP engine."""
+    program = augmented_dual(X, y, C, **options)
+    return solve_qp(program.P, program.q, upper=program.upper, tol=1e-11)
+
+
+def random_problem(seed):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(5, 30)), int(rng.integers(1, 5))
+    y = np.where(np.arange(n) % 3 == 0, -1.0, 1.0)
+    X = rng.standard_normal((n, d)) + 0.7 * y[:, None] * rng.random(d)
+    return X, y, float(10 ** rng.uniform(-1, 1))
+
+
+# --- the principal components of the data sets are those of the examples ---------------------------
+
+
+def test_components_are_those_of_the_data_set():
+    Z, y = components()
+    data = iris_components()
+    assert_allclose(Z[y > 0], data.u, atol=1e-12)
+    assert_allclose(Z[y < 0], data.v, atol=1e-12)
+    X, y = sepals()
+    assert_array_equal(X[y < 0], iris_sepals().v)
+
+
+# --- Example 23.7 ----------------------------------------------------------------------------------
+
+
+class TestExample237:
+    def test_optimum_for_C_10(self):
+        X, y = sepals()
+        alpha = engine(X, y, 10.0).x
+        w = (alpha * y) @ augment(X)
+        assert_allclose(w, [2.7462519012, -3.7479177229, -3.0868400087], atol=1e-9)
+        assert_array_equal(np.flatnonzero((alpha > 0) & (alpha < 10)), [20, 31, 106])
+        assert_array_equal(np.flatnonzero(alpha == 10), [1, 25, 41, 84, 85])
+        slack = np.maximum(1 - y * (augment(X) @ w), 0)
+        assert_allclose(0.5 * w @ w + 10 * slack.sum(), 45.8674042153, atol=1e-9)
+        assert_allclose(slack.sum(), 3.03087, atol=1e-5)
+        assert_allclose(1 / np.linalg.norm(w[:2]), 0.2152216129, atol=1e-9)
+        assert_array_equal(np.flatnonzero(y * (augment(X) @ w) < 0), [41])
+
+    def test_coordinate_ascent_reaches_it(self):
+        X, y = sepals()
+        result = dual_coordinate_ascent(X, y, 10.0)
+        assert result.converged
+        assert result.certificate.ok
+        assert_allclose(result.w, [2.7462519012, -3.7479177229, -3.0868400087], atol=2e-5)
+        assert_array_equal(np.flatnonzero(result.predict(X) != y), [41])
+
+    def test_printed_rule_in_file_order(self):
+        X, y = sepals()
+        result = dual_coordinate_ascent(X, y, 10.0, as_printed=True)
+        assert result.n_iter == 5568
+        assert_allclose(result.w, [2.74807, -3.75194, -3.08569], atol=1e-5)
+        assert not result.certificate.ok
+
+    @pytest.mark.parametrize("seed", [0, 1])
+    def test_shuffled_epochs_give_the_printed_hyperplane(self, seed):
+        X, y = sepals()
+        rng = np.random.default_rng(seed)
+        result = dual_coordinate_ascent(X, y, 10.0, order="shuffled", rng=rng, as_printed=True)
+        assert 3900 < result.n_iter < 4300
+        assert_allclose(result.w, [2.7431, -3.7424, -3.0886], atol=5e-4)
+        assert_array_equal(result.w.round(2), [2.74, -3.74, -3.09])
+
+    def test_C_1000(self):
+        X, y = sepals()
+        result = dual_coordinate_ascent(X, y, 1000.0, as_printed=True)
+        assert result.n_iter == 39600
+        assert_allclose(result.w, [8.56426, -7.13846, -23.11871], atol=1e-5)
+        assert_array_equal(result.w.round(2), [8.56, -7.14, -23.12])
+        w = (engine(X, y, 1000.0).x * y) @ augment(X)
+        assert_allclose(w, [60 / 7, -50 / 7, -162 / 7], atol=1e-9)
+        assert_allclose(0.5 * w @ w, 330.0408163, atol=1e-7)
+        assert_allclose(1 / np.linalg.norm(w[:2]), 0.0896258160, atol=1e-9)
+        assert (y * (augment(X) @ w)).min() > 1 - 1e-9
+
+    def test_a_free_bias_is_another_program(self):
+        """Erratum ZM-E09: with a free bias, C = 10 misclassifies nothing."""
+        X, y = sepals()
+        machine = SVMs2(K=10.0).fit(X, y)
+        assert_allclose([*machine.w_, -machine.b_], [4, -4, -9], atol=1e-8)
+        assert_allclose(machine.objective_, 32.0, atol=1e-8)
+        assert machine.score(X, y) == 1.0
+        machine = SVMs2(K=1000.0).fit(X, y)  # for C = 1000 both programs agree
+        assert_allclose([*machine.w_, -machine.b_], [60 / 7, -50 / 7, -162 / 7], atol=1e-8)
+
+
+# --- Example 23.8 ----------------------------------------------------------------------------------
+
+
+class TestExample238:
+    @pytest.mark.parametrize(
+        ("version", "w", "J", "errors"),
+        [
+            ("uci", [0.1595134063, 1.8962960847, 0.7994829833], 970.7550942539, 42),
+            ("sklearn", [0.1629529045, 1.8955821102, 0.8039941347], 970.8281619588, 41),
+        ],
+    )
+    def test_linear(self, version, w, J, errors):
+        Z, y = components(version)
+        alpha = engine(Z, y, 10.0).x
+        found = (alpha * y) @ augment(Z)
+        assert_allclose(found, w, atol=1e-8)
+        margins = y * (augment(Z) @ found)
+        assert_allclose(0.5 * found @ found + 10 * np.maximum(1 - margins, 0).sum(), J, atol=1e-7)
+        assert int((margins < 0).sum()) == errors
+
+    def test_linear_as_printed(self):
+        Z, y = components()
+        result = dual_coordinate_ascent(Z, y, 10.0, as_printed=True)
+        assert result.n_iter == 4451
+        assert_array_equal(result.w.round(2), [0.16, 1.9, 0.8])
+        assert int((result.predict(Z)[y < 0] < 0).sum()) == 19
+
+    @pytest.mark.parametrize(
+        ("version", "w", "J"),
+        [
+            (
+                "uci",
+                [1.8564505771, 1.3216504138, 0.0983082390, 0.8486842250, -0.8648619875, -3.2468171040],
+                114.1437233581,
+            ),
+            (
+                "sklearn",
+                [1.8657764147, 1.3248790614, 0.1049204586, 0.8530377655, -0.8588738951, -3.2567791011],
+                114.2879929012,
+            ),
+        ],
+    )  # fmt: skip
+    def test_quadratic(self, version, w, J):
+        Z, y = components(version)
+        result = engine(Z, y, 10.0, kernel=QUADRATIC)
+        F = QUADRATIC.features(augment(Z))
+        found = (result.x * y) @ F
+        assert_allclose(found, w, atol=1e-8)
+        margins = y * (F @ found)
+        assert_allclose(0.5 * found @ found + 10 * np.maximum(1 - margins, 0).sum(), J, atol=1e-7)
+        if version == "uci":
+            assert_array_equal(np.flatnonzero(margins < 0), [68, 72, 83, 138])
+            assert int((result.x == 10).sum()) == 10
+            assert int(((result.x > 0) & (result.x < 10)).sum()) == 5
+            a, b, c, d, e, _ = x_form(found)
+            assert 4 * a * d - b * b > 0  # an ellipse
+            centre = np.linalg.solve([[2 * a, b], [b, 2 * d]], [-c, -e])
+            assert_allclose(centre, [-0.898, 1.709], atol=5e-4)
+
+    def test_quadratic_as_printed(self):
+        Z, y = components()
+        result = dual_coordinate_ascent(Z, y, 10.0, kernel=QUADRATIC, as_printed=True)
+        assert result.n_iter == 541
+        printed = [1.86, 1.32, 0.099, 0.85, -0.87, -3.25]
+        assert_allclose(result.w, printed, atol=5e-3)
+        assert int((result.predict(Z) != y).sum()) == 4
+
+
+# --- Example 23.9 ----------------------------------------------------------------------------------
+
+
+class TestExample239:
+    OPTIMUM = (7.4737149804, -6.3401988309, -19.9082495954)
+
+    def test_newton(self):
+        X, y = sepals("sklearn")
+        result = primal_newton(X, y, 1000.0, as_printed=True)
+        assert result.n_iter == 10
+        assert_allclose(result.w, self.OPTIMUM, atol=1e-9)
+        assert_allclose(result.objective, 285.0406624879, atol=1e-9)
+        values = [21150.6, 11531.0, 6547.2, 3759.1, 2243.5, 1235.9, 463.67, 331.06, 285.04066, 285.04066]  # fmt: skip
+        assert_allclose(result.history["objective"], values, rtol=2e-5)
+        assert_array_equal(np.flatnonzero(result.alpha), [36, 41, 106])
+        assert_array_equal(result.w.round(2), [7.47, -6.34, -19.91])
+        assert result.certificate.ok
+        assert_allclose(result.alpha.max(), 281.7, atol=0.05)
+
+    def test_the_same_optimum_in_both_copies_of_the_data(self):
+        X, y = sepals()
+        assert_allclose(primal_newton(X, y, 1000.0).w, self.OPTIMUM, atol=1e-9)
+        assert primal_newton(X, y, 1000.0).n_iter == 9  # the tenth step changes nothing
+
+    def test_dual_is_as_accurate_as_eps(self):
+        """Erratum ZM-E21: the printed dual hyperplane is the output for eps = 1e-4, not the optimum."""
+        X, y = sepals()
+        result = dual_coordinate_ascent(X, y, 1000.0, loss="quadratic", eps=1e-4)
+        assert result.n_iter == 34153
+        assert_allclose(result.w, [7.46764, -6.33661, -19.88734], atol=1e-5)
+        assert_array_equal(result.w.round(2), [7.47, -6.34, -19.89])
+
+    @pytest.mark.slow
+    def test_dual_with_a_small_eps(self):
+        X, y = sepals()
+        result = dual_coordinate_ascent(X, y, 1000.0, loss="quadratic", eps=1e-8)
+        assert result.n_iter == 70243
+        assert_allclose(result.w[2], -19.90825, atol=1e-5)
+
+    def test_with_a_free_bias(self):
+        from companion.kernels import FromGram
+
+        X, y = sepals()
+        K = X @ X.T + np.eye(len(X)) / 2000.0
+        machine = SVMs2(K=1e9, kernel="precomputed").fit(K, y)
+        w = (machine.dual_coef_) @ X
+        assert_allclose([*w, -machine.b_], [8.3556434502, -6.9750593137, -22.5353650], rtol=1e-6)
+        assert FromGram is not None
+
+
+# --- Example 23.10 ---------------------------------------------------------------------------------
+
+
+class TestExample2310:
+    @pytest.mark.parametrize(
+        ("version", "optimum", "J"),
+        [
+            (
+                "uci",
+                [0.8692265848, 0.6435514869, -0.5002352792, 0.4283439988, -1.0412913541, -2.3981055692],
+                136.8543169664,
+            ),
+            (
+                "sklearn",
+                [0.8693875160, 0.6430483554, -0.4994791778, 0.4279625408, -1.0367386830, -2.3997549178],
+                137.0577602607,
+            ),
+        ],
+    )  # fmt: skip
+    def test_three_ways_to_the_optimum(self, version, optimum, J):
+        Z, y = components(version)
+        for result in (
+            primal_newton(Z, y, 10.0, kernel=QUADRATIC),
+            primal_kernel_newton(Z, y, 10.0, kernel=QUADRATIC),
+            primal_kernel_newton(Z, y, 10.0, kernel=QUADRATIC, ridge=1e-4),
+        ):
+            assert_allclose(x_form(result.w), optimum, atol=1e-8)
+            assert_allclose(result.objective, J, atol=1e-8)
+            assert result.n_iter in (8, 9)
+            assert result.certificate.ok
+            assert int((result.predict(Z) != y).sum()) == 5
+            assert np.count_nonzero(result.alpha) == 24
+
+    def test_chapelle_signs(self):
+        Z, y = components()
+        result = primal_kernel_newton(Z, y, 10.0, kernel=QUADRATIC)
+        assert result.n_iter == 8
+        assert (y * result.beta >= 0).all()
+        assert_allclose(y * result.beta, result.alpha, atol=1e-8)
+
+    def test_printed_primal_is_the_optimum(self):
+        Z, y = components()
+        printed = np.array([0.87, 0.64, -0.5, 0.43, -1.04, -2.398])
+        F = QUADRATIC.features(augment(Z)) / np.sqrt([1, 2, 2, 1, 2, 1])  # x-form columns
+        weights = printed / np.sqrt([1, 2, 2, 1, 2, 1])
+        F = QUADRATIC.features(augment(Z))
+        J = 0.5 * weights @ weights + 10 * (np.maximum(1 - y * (F @ weights), 0) ** 2).sum()
+        assert_allclose(J, 136.8556, atol=1e-4)
+
+    def test_printed_dual_is_the_cut_one(self):
+        """Errata ZM-E01 and ZM-E02: line 15 cuts multipliers that may be larger than C."""
+        Z, y = components()
+        cut = dual_coordinate_ascent(
+            Z, y, 10.0, loss="quadratic", kernel=QUADRATIC, as_printed=True
+        )
+        assert cut.n_iter == 1549
+        assert_allclose(x_form(cut.w), [1.4, 1.34, -0.05, 0.66, -0.96, -2.66], atol=6e-3)
+        assert cut.alpha.max() == 10.0
+        assert not cut.certificate.ok
+        assert_allclose(cut.objective, 151.91, atol=0.01)
+        program = augmented_dual(Z, y, 10.0, loss="quadratic", kernel=QUADRATIC)
+        exact = solve_qp(program.P, program.q, upper=10.0)
+        w = (exact.x * y) @ QUADRATIC.features(augment(Z))
+        assert_allclose(x_form(w), [1.3999, 1.3429, -0.0510, 0.6639, -0.9634, -2.6644], atol=1e-4)
+        right = solve_qp(program.P, program.q)
+        assert int((right.x > 10).sum()) == 11
+        assert_allclose(right.x.max(), 36.6447, atol=1e-4)
+
+    def test_without_the_cut(self):
+        Z, y = components()
+        result = dual_coordinate_ascent(Z, y, 10.0, loss="quadratic", kernel=QUADRATIC, eps=1e-4)
+        assert result.n_iter == 12041
+        assert_allclose(result.objective, 136.8543, atol=1e-4)
+
+    def test_printed_step_does_not_exist(self):
+        """Erratum ZM-E12: H has the rank of K, 6 of 150."""
+        Z, y = components()
+        with pytest.raises(ValueError, match="rank 6 < n = 150"):
+            primal_kernel_newton(Z, y, 10.0, kernel=QUADRATIC, as_printed=True)
+
+    @pytest.mark.parametrize("ridge", [1e-6, 1e-4, 1.0, 100.0])
+    def test_with_a_ridge_it_does(self, ridge):
+        Z, y = components()
+        result = primal_kernel_newton(Z, y, 10.0, kernel=QUADRATIC, ridge=ridge, as_printed=True)
+        assert 8 <= result.n_iter <= 15
+        assert_allclose(result.objective, 136.8543169664, atol=1e-6)
+
+    def test_eighteen_points_cut_and_uncut(self):
+        """The dual with a free bias, quadratic loss, C = 1: 7.545229403 uncut, 4.629692112 cut."""
+        data = zm_eighteen()
+        Q = (data.X @ data.X.T) * np.outer(data.y, data.y) + 0.5 * np.eye(18)
+        one, zero, A = np.ones(18), np.zeros(1), data.y[None]
+        assert_allclose(-solve_qp(Q, -one, A, zero).objective, 7.545229403, atol=1e-8)
+        assert_allclose(-solve_qp(Q, -one, A, zero, upper=1.0).objective, 4.629692112, atol=1e-8)
+
+
+# --- the same answers as other solvers -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("loss", ["hinge", "quadratic"])
+@pytest.mark.parametrize("kernel", ["linear", Gaussian(1.5), Polynomial(2, R=1.0)])
+def test_dual_equals_the_qp_engine(seed, loss, kernel):
+    X, y, C = random_problem(seed)
+    expected = engine(X, y, C, loss=loss, kernel=kernel)
+    for order in ("cyclic", "shuffled"):
+        result = dual_coordinate_ascent(X, y, C, loss=loss, kernel=kernel, order=order, tol=1e-9)
+        assert result.certificate.ok
+        assert_allclose(result.dual_objective, -expected.objective, rtol=1e-9, atol=1e-9)
+        assert_allclose(result.objective, -expected.objective, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("kernel", ["linear", Gaussian(1.5), Polynomial(2, R=1.0)])
+def test_newton_equals_the_qp_engine(seed, kernel):
+    X, y, C = random_problem(seed)
+    expected = engine(X, y, C, loss="quadratic", kernel=kernel)
+    result = primal_kernel_newton(X, y, C, kernel=kernel)
+    assert result.certificate.ok
+    assert_allclose(result.objective, -expected.objective, rtol=1e-9)
+    assert_allclose(result.alpha, expected.x, atol=1e-7 * max(1.0, expected.x.max()))
+    if kernel == "linear":
+        weights = primal_newton(X, y, C)
+        assert_allclose(weights.objective, result.objective, rtol=1e-10)
+        assert_allclose(weights.decision_function(X), result.decision_function(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_equals_scikit_learn(seed):
+    X, y, C = random_problem(seed)
+    options = {"C": C, "intercept_scaling": 1.0, "max_iter": 1_000_000, "tol": 1e-11}
+    hinge = LinearSVC(loss="hinge", dual=True, **options).fit(X, y)
+    ours = dual_coordinate_ascent(X, y, C, tol=1e-10)
+    assert_allclose(ours.w, [*hinge.coef_[0], hinge.intercept_[0]], atol=1e-6)
+    squared = LinearSVC(loss="squared_hinge", dual=False, **options).fit(X, y)
+    assert_allclose(primal_newton(X, y, C).w, [*squared.coef_[0], squared.intercept_[0]], atol=1e-5)
+
+
+def test_features_and_gram_matrix_give_the_same_iterates():
+    X, y = components()
+    K = augment(X) @ augment(X).T
+    paths = {"features": [], "gram": []}
+    for name, arguments in (("features", (X,)), ("gram", (K,))):
+        kernel = "linear" if name == "features" else "precomputed"
+        dual_coordinate_ascent(
+            *arguments,
+            y,
+            10.0,
+            kernel=kernel,
+            callback=lambda epoch, alpha, name=name: paths[name].append(alpha) or epoch == 60,
+        )
+    assert len(paths["features"]) == 60
+    assert_allclose(paths["features"], paths["gram"], atol=1e-10)
+
+
+def test_epoch_by_hand():
+    """One epoch is the loop of Algorithm 23.1, written without any shortcut."""
+    X, y, C = random_problem(3)
+    K = (augment(X) @ augment(X).T) * np.outer(y, y)
+    alpha = np.zeros(len(y))
+    for _ in range(3):
+        for k in range(len(y)):
+            alpha[k] = min(C, max(0.0, alpha[k] + (1.0 - K[k] @ alpha) / K[k, k]))
+    found = dual_coordinate_ascent(X, y, C, callback=lambda epoch, _: epoch == 3)
+    assert found.status == "stopped by callback"
+    assert found.n_iter == 3
+    assert_allclose(found.alpha, alpha, atol=1e-12)
+
+
+# --- monotone, weak duality, gradients -------------------------------------------------------------
+
+
+@given(st.integers(0, 10_000), st.sampled_from(["hinge", "quadratic"]))
+@settings(max_examples=40, deadline=None)
+def test_objective_never_falls_and_stays_below_the_primal(seed, loss):
+    X, y, C = random_problem(seed)
+    result = dual_coordinate_ascent(X, y, C, loss=loss, tol=1e-8)
+    dual, primal = result.history["objective"], result.history["primal_objective"]
+    noise = 1e-12 * np.abs(dual).max()
+    assert (np.diff(dual) >= -noise).all()
+    assert (primal >= dual.max() - 1e-9 * max(1.0, dual.max())).all()
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=40, deadline=None)
+def test_newton_with_line_search_always_falls_and_ends(seed):
+    rng = np.random.default_rng(seed)
+    X, y, C = random_problem(seed)
+    if seed % 2:
+        X = rng.integers(-5, 6, size=X.shape).astype(float)
+    result = primal_newton(X, y, 10 * C)
+    assert result.converged
+    assert result.certificate.ok
+    values = np.append(10 * C * len(y), result.history["objective"])
+    assert (np.diff(values) <= 1e-9 * values[:-1]).all()
+
+
+def test_order_of_the_points_does_not_matter_to_newton():
+    X, y, C = random_problem(5)
+    order = np.random.default_rng(0).permutation(len(y))
+    assert_allclose(primal_newton(X, y, C).w, primal_newton(X[order], y[order], C).w, atol=1e-10)
+
+
+def test_scaling():
+    """Points t x (with the coordinate t instead of 1) and C/t^2 give w/t."""
+    X, y, C = random_problem(6)
+    K = augment(X) @ augment(X).T
+    one = dual_coordinate_ascent(K, y, C, kernel="precomputed", tol=1e-10)
+    other = dual_coordinate_ascent(9.0 * K, y, C / 9.0, kernel="precomputed", tol=1e-10)
+    assert_allclose(other.alpha, one.alpha / 9.0, atol=1e-8)
+
+
+def test_gradients_by_finite_differences():
+    """(23.76) and (23.86)."""
+    X, y, C = random_problem(7)
+    F = augment(X)
+    K, h = F @ F.T, 1e-6
+    rng = np.random.default_rng(1)
+    for size, J, gradient in (
+        (
+            F.shape[1],
+            lambda w: 0.5 * w @ w + C * (np.maximum(1 - y * (F @ w), 0) ** 2).sum(),
+            lambda w: w - 2 * C * (y * np.maximum(1 - y * (F @ w), 0)) @ F,
+        ),
+        (
+            len(y),
+            lambda b: 0.5 * b @ K @ b + C * (np.maximum(1 - y * (K @ b), 0) ** 2).sum(),
+            lambda b: K @ (b - 2 * C * y * np.maximum(1 - y * (K @ b), 0)),
+        ),
+    ):
+        x = rng.standard_normal(size)
+        numbers = [(J(x + h * e) - J(x - h * e)) / (2 * h) for e in np.eye(size)]
+        assert_allclose(gradient(x), numbers, rtol=1e-6, atol=1e-5)
+
+
+def test_best_step_zeroes_its_component():
+    """(23.71)."""
+    X, y, C = random_problem(8)
+    Q = (augment(X) @ augment(X).T) * np.outer(y, y)
+    alpha = np.random.default_rng(0).random(len(y))
+    for k in range(len(y)):
+        new = alpha.copy()
+        new[k] += (1.0 - Q[k] @ alpha) / Q[k, k]
+        assert abs(1.0 - Q[k] @ new) < 1e-11 * max(1.0, np.abs(Q).max())
+
+
+def test_simultaneous_updates_diverge():
+    data = zm_eighteen()
+    Q = (augment(data.X) @ augment(data.X).T) * np.outer(data.y, data.y)
+    alpha, values = np.zeros(18), []
+    for _ in range(50):
+        alpha = np.clip(alpha + (1.0 - Q @ alpha) / np.diag(Q), 0.0, 1.0)
+        values.append(alpha.sum() - 0.5 * alpha @ Q @ alpha)
+    assert min(values) < 0.0 < dual_coordinate_ascent(data.X, data.y, 1.0).dual_objective
+
+
+# --- what can go wrong -----------------------------------------------------------------------------
+
+
+def test_newton_cycles_without_a_line_search():
+    """Erratum ZM-E11."""
+    X, y = CYCLING
+    with pytest.warns(ConvergenceWarning, match="repeat every 3 steps"):
+        result = primal_newton(X, y, 10.0, as_printed=True)
+    assert result.status == "cycle"
+    assert result.cycle == 3
+    assert not result.converged
+    assert_allclose(result.history["objective"][-3:], [0.15739, 12.3406, 13.3292], atol=5e-5)
+    safe = primal_newton(X, y, 10.0)
+    assert safe.n_iter == 4
+    assert_allclose(safe.w, [100 / 261, 20 / 261, 0], atol=1e-12)
+    assert_allclose(safe.objective, 20 / 261, atol=1e-12)
+
+
+def test_kernel_newton_reports_the_same_cycle():
+    X, y = CYCLING
+    with pytest.warns(ConvergenceWarning, match="repeat every 3 steps"):
+        assert primal_kernel_newton(X, y, 10.0, line_search=False).cycle == 3
+    assert_allclose(primal_kernel_newton(X, y, 10.0).objective, 20 / 261, atol=1e-12)
+
+
+def test_wrong_step_over_relaxes():
+    """Erratum ZM-E13: 1/K_kk beside the gradient with K + I/(2C) stops converging for a small C."""
+    X, y = sepals()
+    options = {"loss": "quadratic", "max_iter": 4000, "eps": 1e-6}
+    step = 1.0 / np.einsum("ij,ij->i", augment(X), augment(X))
+    with pytest.warns(ConvergenceWarning, match="no stopping rule"):
+        wrong = dual_coordinate_ascent(X, y, 0.005, step=step, **options)
+    assert wrong.history["change"][-100:].min() > 1e-4  # it does not settle
+    right = dual_coordinate_ascent(X, y, 0.005, **options)
+    assert_allclose(right.w, [0.2710, -0.3841, -0.0455], atol=5e-5)
+    assert np.abs(wrong.w - right.w).max() > 0.1
+
+
+def test_tiny_ridge_does_not_settle():
+    Z, y = components()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = primal_kernel_newton(Z, y, 10.0, kernel=QUADRATIC, ridge=1e-9, as_printed=True)
+    assert_allclose(result.objective, 136.8543169664, atol=1e-3)
+    assert result.history["change"][-1] > 1e-4
+
+
+def test_max_iter_warns():
+    X, y = sepals()
+    with pytest.warns(ConvergenceWarning, match="3 epochs"):
+        result = dual_coordinate_ascent(X, y, 10.0, max_iter=3)
+    assert result.status == "max_iter"
+    with pytest.warns(ConvergenceWarning, match="2 steps"):
+        assert not primal_newton(X, y, 1000.0, max_iter=2).converged
+
+
+def test_degenerate_data():
+    X, y = np.zeros((4, 2)), np.array([1.0, -1, 1, 1])  # all points alike
+    result = dual_coordinate_ascent(X, y, 1.0)
+    assert result.certificate.ok
+    newton = primal_newton(X, y, 1.0)
+    assert_allclose(newton.objective, -engine(X, y, 1.0, loss="quadratic").objective, atol=1e-9)
+    zero = dual_coordinate_ascent(np.zeros((3, 3)), y[:3], 2.0, kernel="precomputed")
+    assert_array_equal(zero.alpha, [2, 2, 2])  # nothing to lose: every multiplier at its bound
+    one_class = primal_newton([[1.0], [2.0]], [1.0, 1.0], 1.0)
+    assert one_class.certificate.ok
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"y": [1, 2, 1]}, r"\+1 and -1"),
+        ({"C": 0.0}, "C must be"),
+        ({"loss": "square"}, "loss"),
+        ({"order": "random"}, "order"),
+        ({"step": -1.0}, "step"),
+        ({"eps": 0.0}, "eps"),
+        ({"kernel": "precomputed"}, "square"),
+        ({"kernel": lambda A, B: -(A @ B.T)}, "positive definite"),
+        ({"X": [[1.0], [np.nan], [2.0]]}, "finite"),
+    ],
+)
+def test_bad_input(options, message):
+    arguments = {"X": [[1.0, 0], [2, 1], [3, 0]], "y": [1, -1, 1], **options}
+    with pytest.raises(ValueError, match=message):
+        dual_coordinate_ascent(**arguments)
+
+
+def test_bad_input_of_the_newton_methods():
+    X, y = [[1.0, 0], [2, 1], [3, 0]], [1, -1, 1]
+    with pytest.raises(ValueError, match="primal_kernel_newton"):
+        primal_newton(X, y, kernel="rbf")
+    with pytest.raises(ValueError, match="ridge"):
+        primal_kernel_newton(X, y, ridge=0.0)
+    with pytest.raises(ValueError, match="positive definite"):
+        primal_kernel_newton(X, y, kernel=lambda A, B: -10.0 * (A @ B.T))
+
+
+def test_inputs_are_left_alone_and_results_are_records():
+    X, y = sepals()
+    copies = X.copy(), y.copy()
+    result = primal_newton(X, y, 10.0)
+    assert_array_equal(X, copies[0])
+    assert_array_equal(y, copies[1])
+    assert isinstance(result, TrainingResult)
+    assert "certificate" in repr(result)
+    with pytest.raises(AttributeError):
+        result.w = None
+    gram = dual_coordinate_ascent(
+        augment(X) @ augment(X).T, y, 10.0, kernel="precomputed", max_iter=50, eps=100.0
+    )
+    assert_allclose(gram.decision_function(augment(X) @ augment(X).T), gram.beta @ augment(X) @ augment(X).T)  # fmt: skip
+    rbf = primal_kernel_newton(X, y, 10.0, kernel="rbf")
+    assert rbf.w is None
+    assert (rbf.predict(X) == y).all()
