@@ -39,6 +39,7 @@ __all__ = [
     "iris_components",
     "iris_sepals",
     "matlab_randn",
+    "nile",
     "nine_points",
     "noisy_sinc",
     "outlier_line",
@@ -754,6 +755,34 @@ def diabetes() -> Regression:
     raw = bundled.load_diabetes(scaled=False)
     X = (raw.data - raw.data.mean(axis=0)) / raw.data.std(axis=0)
     return Regression(X, raw.target.astype(float), names=tuple(raw.feature_names))
+
+
+def nile() -> Regression:
+    """Return the yearly flow of the Nile at Aswan, 1871 to 1970: X of shape (100, 1), y of shape (100,). Typed in.
+
+    X is the year, y the flow in 10^8 cubic metres. The level drops by about a quarter around 1898, and one year, 1913,
+    is extremely dry: a noisy signal in one variable.
+
+    Notes
+    -----
+    Source: Cobb, "The problem of the Nile", Biometrika 65 (1978), 243-251;
+    the data set ``Nile`` of R.
+
+    Examples
+    --------
+    >>> data = nile()
+    >>> data.X[[0, -1], 0], data.y.mean().round(2).item(), data.X[data.y.argmin(), 0].item()
+    (array([1871., 1970.]), 919.35, 1913.0)
+    """
+    flow = """
+        1120 1160  963 1210 1160 1160  813 1230 1370 1140  995  935 1110  994 1020  960 1180  799  958 1140
+        1100 1210 1150 1250 1260 1220 1030 1100  774  840  874  694  940  833  701  916  692 1020 1050  969
+         831  726  456  824  702 1120 1100  832  764  821  768  845  864  862  698  845  744  796 1040  759
+         781  865  845  944  984  897  822 1010  771  676  649  846  812  742  801 1040  860  874  848  890
+         744  749  838 1050  918  986  797  923  975  815 1020  906  901 1170  912  746  919  718  714  740
+    """
+    y = np.array(flow.split(), dtype=float)
+    return Regression(np.arange(1871.0, 1971.0)[:, None], y, names=("year",))
 
 
 def iris(version: str = "sklearn") -> Labelled:

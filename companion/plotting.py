@@ -6,12 +6,13 @@ text that a screen reader reads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "show",
     "slab",
     "surface",
+    "tube",
     "use_style",
 ]
 
@@ -183,6 +185,72 @@ def slab(
         ax.scatter(
             crossed[:, 0], crossed[:, 1], s=22, color="black", marker="x", linewidth=1.0, zorder=4
         )
+
+
+def tube(
+    ax: Axes,
+    x: np.ndarray,
+    y: np.ndarray,
+    f: Callable[[np.ndarray], np.ndarray],
+    epsilon: float,
+    share: np.ndarray | None = None,
+    limits: tuple[tuple[float, float], tuple[float, float]] | None = None,
+) -> None:
+    r"""Draw points over a line and the tube abs(y - f(x)) < epsilon between its two margins.
+
+    A point on or below the blue margin is a circle, one on or above the red margin a square, and one inside the tube
+    a small grey circle. Its face tells its multiplier: white for 0, pale between the bounds, full at C/m. A ring marks
+    a point on a margin (a support vector).
+
+    Parameters
+    ----------
+    ax : Axes
+        Two-dimensional axes.
+    x, y : ndarray of shape (m,)
+        The points.
+    f : callable
+        The middle of the tube: takes and returns an array of shape (k,).
+    epsilon : float
+        The margins are f - epsilon (blue) and f + epsilon (red).
+    share : ndarray of shape (m,), optional
+        (mu - lambda) in parts of C/m, between -1 and 1. By default points outside the tube have the full share, others
+        none.
+    limits : ((float, float), (float, float)), optional
+        Limits of the two axes; by default those of the points, with a rim. The frames of a flipbook should share them.
+    """
+    if limits is None:
+        rim_x, rim_y = 0.05 * np.ptp(x), 0.08 * np.ptp(y)
+        limits = ((x.min() - rim_x, x.max() + rim_x), (y.min() - rim_y, y.max() + rim_y))
+    grid = np.linspace(*limits[0], 300)
+    middle, r = f(grid), y - f(x)
+    tight = 1e-9 * (float(np.abs(y).max()) + epsilon)
+    if share is None:
+        share = np.where(np.abs(r) > epsilon + tight, np.sign(r), 0.0)
+    ax.fill_between(grid, middle - epsilon, middle + epsilon, color=SKY, alpha=0.18, linewidth=0)
+    ax.plot(grid, middle, color="black", zorder=2)
+    ax.plot(grid, middle - epsilon, color=BLUE, linestyle="--", linewidth=1.3, zorder=2)
+    ax.plot(grid, middle + epsilon, color=RED, linestyle=":", linewidth=1.6, zorder=2)
+    below = (share < 0.0) | ((share == 0.0) & (r <= -epsilon + tight))
+    above = ((share > 0.0) | ((share == 0.0) & (r >= epsilon - tight))) & ~below
+    inside = ~(below | above)
+    ax.scatter(x[inside], y[inside], s=20, c="white", edgecolor=GREY, linewidth=1.1, zorder=3)
+    for members, colour, marker in ((below, BLUE, "o"), (above, RED, "s")):
+        full, part = np.array(to_rgb(colour)), np.abs(share[members])
+        paleness = np.where(part >= 1.0, 0.0, np.where(part > 0.0, 0.6, 1.0))
+        face = full + paleness[:, None] * (1.0 - full)
+        ax.scatter(
+            x[members],
+            y[members],
+            s=36,
+            c=face,
+            marker=marker,
+            edgecolor=colour,
+            linewidth=1.4,
+            zorder=3,
+        )
+    on = np.abs(np.abs(r) - epsilon) <= tight
+    ax.scatter(x[on], y[on], s=130, facecolor="none", edgecolor="black", linewidth=1.5, zorder=4)
+    ax.set(xlim=limits[0], ylim=limits[1])
 
 
 def residuals(

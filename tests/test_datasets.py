@@ -25,6 +25,7 @@ from companion.datasets import (
     iris_components,
     iris_sepals,
     matlab_randn,
+    nile,
     nine_points,
     noisy_sinc,
     outlier_line,
@@ -244,6 +245,15 @@ class TestChapters16And18:
         assert_allclose(model.coef_[0], [0.12878858, 0.09337664], atol=1e-6)
         assert -model.intercept_[0] == pytest.approx(-0.33151992034, abs=1e-6)
         assert sorted(model.support_.tolist()) == [0, 50 + 6, 50 + 24]
+
+    def test_nile(self):
+        # mean, variance and autocovariances that the literature gives for the series
+        data = nile()
+        assert data.X.shape == (100, 1)
+        assert data.y.mean() == pytest.approx(919.35)
+        assert data.y.var(ddof=1) == pytest.approx(28637.95, abs=0.005)
+        assert data.y[:28].mean() == pytest.approx(1097.75)  # up to 1898
+        assert data.y[28:].mean() == pytest.approx(849.97, abs=0.005)
 
     def test_nine_points(self):
         data = nine_points()

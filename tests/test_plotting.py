@@ -101,6 +101,33 @@ def test_slab_shows_the_place_of_every_point(ax: Axes) -> None:
     assert high > 3.0
 
 
+def test_tube_shows_place_and_multiplier(ax: Axes) -> None:
+    x = np.arange(6.0)
+    y = np.array([-3.0, -1.0, 0.5, 1.0, 1.0, 4.0])  # around 0 with epsilon 1
+    share = np.array([-1.0, -0.3, 0.0, 0.0, 1.0, 1.0])
+    plotting.tube(ax, x, y, lambda t: 0.0 * t, 1.0, share, limits=((-1.0, 6.0), (-5.0, 5.0)))
+    inside, blue, red, ring = [c for c in ax.collections if isinstance(c, PathCollection)]
+    assert inside.get_offsets().tolist() == [[2.0, 0.5]]
+    assert blue.get_offsets()[:, 0].tolist() == [0.0, 1.0]
+    assert red.get_offsets()[:, 0].tolist() == [3.0, 4.0, 5.0]
+    white = [np.all(c.get_facecolor()[:, :3] == 1.0, axis=1).tolist() for c in (blue, red)]
+    assert white == [[False, False], [True, False, False]]
+    assert np.all(blue.get_facecolor()[1, :3] > blue.get_facecolor()[0, :3])  # paler
+    assert ring.get_offsets()[:, 0].tolist() == [1.0, 3.0, 4.0]
+    assert [sorted(set(line.get_ydata())) for line in ax.lines] == [[0.0], [-1.0], [1.0]]
+    assert (ax.get_xlim(), ax.get_ylim()) == ((-1.0, 6.0), (-5.0, 5.0))
+
+
+def test_tube_without_multipliers_fills_the_points_outside(ax: Axes) -> None:
+    plotting.tube(ax, np.arange(3.0), np.array([-3.0, 1.0, 3.0]), lambda t: 0.0 * t, 1.0)
+    inside, blue, red, ring = [c for c in ax.collections if isinstance(c, PathCollection)]
+    assert len(inside.get_offsets()) == 0
+    assert not np.any(np.all(blue.get_facecolor()[:, :3] == 1.0, axis=1))
+    assert np.all(red.get_facecolor()[:, :3] == 1.0, axis=1).tolist() == [True, False]
+    assert ring.get_offsets().tolist() == [[1.0, 1.0]]
+    assert ax.get_xlim() == pytest.approx((-0.1, 2.1))
+
+
 def test_slab_keeps_given_limits(ax: Axes) -> None:
     u, v = np.array([[3.0, 0.0]]), np.array([[-1.0, 2.0]])
     plotting.slab(ax, u, v, np.array([1.0, 0.0]), 0.0, 1.0, limits=((-4.0, 4.0), (-5.0, 5.0)))
