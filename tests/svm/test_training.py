@@ -494,7 +494,7 @@ def test_gradients_by_finite_differences():
 
 def test_best_step_zeroes_its_component():
     """(23.71)."""
-    X, y, C = random_problem(8)
+    X, y, _ = random_problem(8)
     Q = (augment(X) @ augment(X).T) * np.outer(y, y)
     alpha = np.random.default_rng(0).random(len(y))
     for k in range(len(y)):
@@ -624,7 +624,8 @@ def test_inputs_are_left_alone_and_results_are_records():
     gram = dual_coordinate_ascent(
         augment(X) @ augment(X).T, y, 10.0, kernel="precomputed", max_iter=50, eps=100.0
     )
-    assert_allclose(gram.decision_function(augment(X) @ augment(X).T), gram.beta @ augment(X) @ augment(X).T)  # fmt: skip
+    K = augment(X) @ augment(X).T
+    assert_allclose(gram.decision_function(K), K @ gram.beta)
     rbf = primal_kernel_newton(X, y, 10.0, kernel="rbf")
     assert rbf.w is None
     assert (rbf.predict(X) == y).all()
