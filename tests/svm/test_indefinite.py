@@ -1,0 +1,701 @@
+"""Indefinite kernels: the projection, the objective, its bounds, three methods, the estimator."""
+
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from companion.admm import solve_qp
+from companion.datasets import digits, xor, zm_fourteen
+from companion.exceptions import ConvergenceWarning
+from companion.kernels import Gaussian, Sigmoid
+from companion.svm import (
+    INDEFINITE_METHODS,
+    IndefiniteObjective,
+    IndefiniteSVC,
+    RankOneSpectrum,
+    SVMs2,
+    indefinite_gradient,
+    indefinite_objective,
+    largest_linear,
+    lipschitz_constant,
+    nearest_psd,
+    project_q1,
+    proxy_kernel,
+    saddle_value,
+    solve_indefinite,
+    spectrum_transform,
+)
+
+pytestmark = pytest.mark.filterwarnings(
+    "error", "ignore::sklearn.exceptions.SkipTestWarning", "ignore:.*Clarabel.*"
+)
+
+
+@parametrize_with_checks(
+    [IndefiniteSVC(), IndefiniteSVC(method="smm", tol=1e-2), IndefiniteSVC(method="spgm", tol=1e-2)]
+)
+def test_scikit_learn_contract(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        check(estimator)
+
+
+def reference(name):
+    """The instances without random numbers: K0 on the 14 points of ZM's Table 23.1."""
+    data = zm_fourteen()
+    X = data.X
+    if name == "distances":
+        return -((X[:, None] - X[None]) ** 2).sum(axis=2) / 10.0, data.y
+    return np.tanh(X @ X.T / 10.0 - 1.0), data.y
+
+
+def random_instance(seed, n=None):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 16)) if n is None else n
+    y = np.where(rng.permutation(n) % 2 == 0, 1.0, -1.0)
+    B = rng.standard_normal((n, n))
+    C, rho = float(10 ** rng.uniform(-0.5, 0.5)), float(10 ** rng.uniform(-1, 1))
+    return (B + B.T) / 2, y, C, rho
+
+
+def in_q1(rng, y, C):
+    return project_q1(rng.uniform(-C, 2 * C, y.size), y, C)
+
+
+# --- pinned values ---------------------------------------------------------------------------------
+
+PINNED = [
+    ("distances", 1.0, 1.0, 24.657437205, 179.630615573601, 178.0197784908),
+    ("distances", 10.0, 0.1, 14010.657437205, 18.956860209265, 17.8019778491),
+    ("tanh", 1.0, 1.0, 22.385887862, 15.697899053822, 11.7618997368),
+    ("tanh", 10.0, 0.1, 14008.385887862, 3.613740489273, 1.1761899737),
+]
+
+
+@pytest.mark.parametrize(("name", "C", "rho", "L", "best", "at_zero"), PINNED)
+def test_pinned_instances(name, C, rho, L, best, at_zero):
+    K0, y = reference(name)
+    assert_allclose(lipschitz_constant(K0, y, C, rho), L, atol=1e-8)
+    assert_allclose(indefinite_objective(np.zeros(14), K0, y, rho), at_zero, atol=1e-9)
+    result = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-9)
+    assert result.certificate.ok
+    assert_allclose(result.objective, best, rtol=1e-11)
+    assert 0 <= result.gap <= 1e-8
+    assert_allclose(solve_indefinite(K0, y, C, rho, tol=1e-2).objective, best, rtol=1e-2)
+
+
+def test_pinned_spectra_and_maximiser():
+    K0, y = reference("distances")
+    eigenvalues = np.linalg.eigvalsh(K0)
+    assert_allclose(eigenvalues[[0, -1]], [-13.342405, 10.657437], atol=1e-6)
+    alpha = solve_indefinite(K0, y, 1.0, 1.0, method="accelerated", tol=1e-13).alpha
+    expected = np.zeros(14)
+    expected[[0, 1, 3, 12, 13]] = 0.245905177, 0.449829625, 0.7127827816, 0.8398063155, 0.568711268
+    assert_allclose(alpha, expected, atol=2e-7)
+    assert_allclose(
+        np.linalg.eigvalsh(reference("tanh")[0])[[0, -1]], [-3.395626, 8.385888], atol=1e-6
+    )
+
+
+# --- the semidefinite program ----------------------------------------------------------------------
+
+
+def solve_sdp(K0, y, C, rho, alpha=None):
+    """min over K of rho |K - K0|^2 + (SVM dual value), as the SDP of its dual; or for one alpha."""
+    n = len(y)
+    K = cp.Variable((n, n), PSD=True)
+    distance = rho * cp.sum_squares(K - K0)
+    if alpha is not None:
+        z = y * alpha
+        problem = cp.Problem(
+            cp.Minimize(alpha.sum() - 0.5 * cp.trace(np.outer(z, z) @ K) + distance)
+        )
+    else:
+        # max_a e'a - 1/2 a'YKYa over Q1 = min t with the Schur complement of the Lagrange dual
+        t, b = cp.Variable(), cp.Variable()
+        low, high = cp.Variable(n, nonneg=True), cp.Variable(n, nonneg=True)
+        r = cp.reshape(y + cp.multiply(y, low - high) - b, (n, 1), order="C")
+        block = cp.bmat([[K, r], [r.T, cp.reshape(2 * t, (1, 1), order="C")]])
+        problem = cp.Problem(cp.Minimize(t + C * cp.sum(high) + distance), [block >> 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        problem.solve(solver=cp.CLARABEL)
+    return problem.value, K.value
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_min_max_is_max_min(seed):
+    """(1) by an independent solver, (2) by SMM's objective: the same value."""
+    K0, y, C, rho = random_instance(seed, n=8)
+    value, K = solve_sdp(K0, y, C, rho)
+    result = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-9)
+    assert_allclose(result.objective, value, rtol=1e-6, atol=1e-6)
+    assert_allclose(result.K, K, atol=2e-3)
+
+
+def test_min_max_on_the_reference_instances():
+    for name, C, rho, _, best, _ in PINNED[::2]:
+        K0, y = reference(name)
+        assert_allclose(solve_sdp(K0, y, C, rho)[0], best, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_proxy_kernel_is_the_projection(seed):
+    """(4)."""
+    K0, y, C, rho = random_instance(seed, n=7)
+    alpha = in_q1(np.random.default_rng(seed), y, C)
+    value, K = solve_sdp(K0, y, C, rho, alpha)
+    assert_allclose(indefinite_objective(alpha, K0, y, rho), value, rtol=1e-6, atol=1e-6)
+    assert_allclose(proxy_kernel(alpha, K0, y, rho), K, atol=1e-3)
+
+
+def test_saddle_inequalities():
+    K0, y = reference("tanh")
+    result = solve_indefinite(K0, y, 1.0, 1.0, method="accelerated", tol=1e-11)
+    f = result.objective
+    assert_allclose(saddle_value(result.alpha, result.K, K0, y, 1.0), f, rtol=1e-12)
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        a = in_q1(rng, y, 1.0)
+        B = rng.standard_normal((14, 14))
+        K = nearest_psd(result.K + 0.3 * (B + B.T))
+        assert saddle_value(a, result.K, K0, y, 1.0) <= f + 1e-8
+        assert saddle_value(result.alpha, K, K0, y, 1.0) >= f - 1e-8
+
+
+# --- the objective ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [5, 30, 81, 120])
+def test_value_and_gradient_by_their_definition(n):
+    """The secular equation against a full eigendecomposition."""
+    K0, y, C, rho = random_instance(n, n)
+    rng = np.random.default_rng(n)
+    f = IndefiniteObjective(K0, y, rho)
+    for _ in range(10):
+        alpha = rng.uniform(0, C, n) * (rng.random(n) < 0.5)
+        K = proxy_kernel(alpha, K0, y, rho)
+        value, gradient = f(alpha)
+        assert_allclose(value, saddle_value(alpha, K, K0, y, rho), rtol=1e-11)
+        assert_allclose(gradient, 1 - y * (K @ (y * alpha)), atol=1e-10 * np.abs(gradient).max())
+        assert_allclose(indefinite_gradient(alpha, K0, y, rho), gradient, atol=1e-12)
+
+
+@pytest.mark.parametrize("case", ["random", "zero eigenvalue"])
+def test_gradient_by_finite_differences(case):
+    """Theorem 1."""
+    K0, y, C, rho = random_instance(3, 25)
+    rng = np.random.default_rng(3)
+    alpha = rng.uniform(0, C, 25)
+    if case == "zero eigenvalue":  # of K0 + zz'/4rho at this alpha
+        z = y * alpha
+        d, V = np.linalg.eigh(K0 + np.outer(z, z) / (4 * rho))
+        K0 = K0 - d[10] * np.outer(V[:, 10], V[:, 10])
+        K0 = (K0 + K0.T) / 2
+    f = IndefiniteObjective(K0, y, rho)
+    h = 1e-5
+    numbers = [(f(alpha + h * e)[0] - f(alpha - h * e)[0]) / (2 * h) for e in np.eye(25)]
+    assert_allclose(f(alpha)[1], numbers, atol=1e-6)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=50, deadline=None)
+def test_concave(seed):
+    K0, y, C, rho = random_instance(seed)
+    rng = np.random.default_rng(seed)
+    f = IndefiniteObjective(K0, y, rho)
+    a, b = in_q1(rng, y, C), in_q1(rng, y, C)
+    middle, ends = f((a + b) / 2)[0], 0.5 * (f(a)[0] + f(b)[0])
+    assert middle >= ends - 1e-10 * (1 + abs(ends))
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=50, deadline=None)
+def test_lipschitz_constants_hold(seed):
+    """Theorem 2, with the constants of its statement, of its proof, and with class counts; Lemma 3."""
+    K0, y, C, rho = random_instance(seed)
+    rng = np.random.default_rng(seed)
+    f = IndefiniteObjective(K0, y, rho)
+    a, b = in_q1(rng, y, C), in_q1(rng, y, C)
+    distance = np.linalg.norm(a - b)
+    change = np.linalg.norm(f(a)[1] - f(b)[1])
+    constants = [f.lipschitz(C, variant) for variant in ("paper", "proof", "classes")]
+    assert constants[0] > constants[1] >= constants[2] - 1e-12
+    for L in constants:
+        assert change <= L * distance * (1 + 1e-12)
+    moved = np.linalg.norm(proxy_kernel(a, K0, y, rho) - proxy_kernel(b, K0, y, rho))
+    assert moved <= (np.linalg.norm(a) + np.linalg.norm(b)) * distance / (4 * rho) + 1e-12
+
+
+def test_loose_constants():
+    """Erratum YCG-E7: the largest norm of the derivative lies under all three constants."""
+    K0, y, C, rho = random_instance(11, 40)
+    f = IndefiniteObjective(K0, y, rho)
+    alpha = solve_indefinite(K0, y, C, rho, method="accelerated").alpha
+    h = 1e-5
+    J = np.array([(f(alpha + h * e)[1] - f(alpha - h * e)[1]) / (2 * h) for e in np.eye(40)])
+    largest = np.linalg.norm(J, 2)
+    paper, proof, classes = (f.lipschitz(C, v) for v in ("paper", "proof", "classes"))
+    assert largest <= classes <= proof < paper
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_lemma_1(seed):
+    K0, y, C, rho = random_instance(seed)
+    alpha = in_q1(np.random.default_rng(seed), y, C)
+    top = np.linalg.eigvalsh(proxy_kernel(alpha, K0, y, rho))[-1]
+    assert top <= max(np.linalg.eigvalsh(K0)[-1], 0) + y.size * C**2 / (4 * rho) + 1e-10
+
+
+def test_lemma_1_and_theorem_2_need_a_positive_eigenvalue():
+    """Erratum YCG-E6: for K0 = -10 I the printed set is empty and the printed constant negative."""
+    K0, y = -10.0 * np.eye(4), np.array([1.0, 1, -1, -1])
+    assert -10.0 + 4 / 4 < 0 <= np.linalg.eigvalsh(proxy_kernel(np.zeros(4), K0, y, 1.0))[-1]
+    assert -10.0 + 4 < 0 < lipschitz_constant(K0, y, 1.0, 1.0)
+
+
+def test_spectral_functions_are_lipschitz():
+    """The second proof of Lemma 3."""
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        A, B = (M + M.T for M in rng.standard_normal((2, 6, 6)))
+        distance = np.linalg.norm(A - B)
+        assert np.linalg.norm(nearest_psd(A) - nearest_psd(B)) <= distance * (1 + 1e-12)
+        flipped = spectrum_transform(A, "flip") - spectrum_transform(B, "flip")
+        assert np.linalg.norm(flipped) <= distance * (1 + 1e-12)
+
+
+# --- rank-one changes ------------------------------------------------------------------------------
+
+
+@given(
+    st.integers(0, 100_000),
+    st.sampled_from(["random", "negative", "low rank", "integers", "clusters", "diagonal"]),
+)
+@settings(max_examples=50, deadline=None)
+def test_rank_one_spectrum(seed, kind):
+    """Any spectrum, also equal and nearly equal eigenvalues, any size of z, also zero entries."""
+    from companion.svm import spectrum as module
+
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 30))
+    A = rng.standard_normal((n, n))
+    Q = np.linalg.qr(A)[0]
+    K0 = {
+        "random": A + A.T,
+        "negative": -A @ A.T,
+        "low rank": A[:, :1] @ A[:, :1].T - A[:, -1:] @ A[:, -1:].T,
+        "integers": (Q * rng.integers(-2, 3, n)) @ Q.T,
+        "clusters": (Q * (rng.integers(-2, 3, n) + 1e-13 * rng.standard_normal(n))) @ Q.T,
+        "diagonal": np.diag(rng.integers(-2, 3, n).astype(float)),
+    }[kind]
+    K0 = (K0 + K0.T) / 2
+    z = rng.standard_normal(n) * 10.0 ** rng.integers(-8, 4) * (rng.random(n) < 0.8)
+    tau = 10.0 ** rng.integers(-6, 4)
+    spectrum, small = RankOneSpectrum(K0), module._SMALL
+    try:
+        module._SMALL = 0  # the secular equation for small matrices too
+        squares, Nz = spectrum.negative_part(z @ spectrum.V, tau)
+    finally:
+        module._SMALL = small
+    values, V = np.linalg.eigh(K0 + tau * np.outer(z, z))
+    below = np.minimum(values, 0)
+    scale = max(np.abs(K0).max(), tau * z @ z, 1e-300)
+    assert_allclose(squares, (below**2).sum(), atol=1e-12 * scale**2)
+    size = max(float(np.linalg.norm(z)), 1e-300)
+    assert_allclose(spectrum.V @ Nz, (V * -below) @ (z @ V), atol=1e-12 * scale * size)
+
+
+# --- the set Q1 ------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=50, deadline=None)
+def test_projection(seed):
+    """(10), against the QP engine; ties and one class only as well."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 15))
+    y = rng.choice([-1.0, 1.0], n)
+    beta, C = (
+        rng.standard_normal(n) * 10.0 ** rng.integers(-1, 2),
+        float(rng.choice([0.1, 1.0, 5.0])),
+    )
+    if seed % 3 == 0:
+        beta = np.round(beta)
+    alpha = project_q1(beta, y, C)
+    assert (alpha >= 0).all()
+    assert (alpha <= C).all()
+    assert abs(y @ alpha) <= 1e-12 * max(1.0, np.abs(beta).max(), n * C)
+    expected = solve_qp(np.eye(n), -beta, y[None], np.zeros(1), upper=C).x
+    assert_allclose(alpha, expected, atol=1e-9 * max(1.0, np.abs(beta).max()))
+    assert_allclose(project_q1(alpha, y, C), alpha, atol=1e-12 * max(1.0, C))
+
+
+def test_projection_of_many_points():
+    rng = np.random.default_rng(0)
+    n = 200_000
+    y, beta = rng.choice([-1.0, 1.0], n), rng.standard_normal(n)
+    alpha = project_q1(beta, y, 0.7)
+    assert abs(y @ alpha) < 1e-8
+    # the projection is clip(beta - t y): entries strictly inside show the same t
+    inside = (alpha > 0) & (alpha < 0.7)
+    assert np.ptp((y * (beta - alpha))[inside]) < 1e-9
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=40, deadline=None)
+def test_largest_linear(seed):
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 12))
+    g, y = rng.standard_normal(n), rng.choice([-1.0, 1.0], n)
+    answer = linprog(-g, A_eq=y[None], b_eq=[0.0], bounds=(0, 2.0))
+    assert_allclose(largest_linear(g, y, 2.0), -answer.fun, atol=1e-9)
+
+
+# --- the methods and their bounds ------------------------------------------------------------------
+
+
+def run(K0, y, C, rho, method, steps, **options):
+    """Run a fixed number of steps."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return solve_indefinite(K0, y, C, rho, method=method, tol=0.0, max_iter=steps, **options)
+
+
+def tridiagonal(n, seed):
+    """A hard instance for first-order methods: a long chain."""
+    K0 = 2.0 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    K0 = K0 - 0.3 * np.diag(np.random.default_rng(seed).random(n))
+    return K0, y, 1.0, 10.0 ** (seed % 3)
+
+
+INSTANCES = [random_instance(seed, n=12) for seed in range(6)] + [
+    tridiagonal(30, seed) for seed in range(6)
+]
+
+
+@pytest.mark.parametrize(("K0", "y", "C", "rho"), INSTANCES)
+def test_bounds_of_both_methods(K0, y, C, rho):
+    """(12), (13), and the bound of Section 4.2, also with 2L in place of 4L."""
+    best = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-12, max_iter=50_000)
+    L, f_best = lipschitz_constant(K0, y, C, rho), best.objective
+    start = np.zeros(y.size)
+    far = float((best.alpha - start) @ (best.alpha - start))
+    points = [start]
+    spgm = run(K0, y, C, rho, "spgm", 400, callback=lambda k, a: points.append(a))
+    values, k = spgm.history["objective"], np.arange(1, 401)
+    noise = 1e-12 * (1 + abs(f_best))
+    steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    assert (np.diff(values) >= 0.5 * L * steps**2 - noise).all()
+    assert (f_best - values[1:] <= L / (2 * k) * far + noise).all()
+    smm = run(K0, y, C, rho, "smm", 400, track=True)
+    gamma, k = smm.history["objective_gamma"], np.arange(401)
+    for factor in (4, 2):
+        assert (f_best - gamma <= factor * L * far / ((k + 1) * (k + 2)) + noise).all()
+
+
+def test_lemma_4():
+    K0, y, C, rho = random_instance(1, 10)
+    L, rng = lipschitz_constant(K0, y, C, rho), np.random.default_rng(0)
+    f = IndefiniteObjective(K0, y, rho)
+    for _ in range(100):
+        a, other = in_q1(rng, y, C), in_q1(rng, y, C)
+        new = project_q1(a + f(a)[1] / L, y, C)
+        right = f(other)[0] + L * (a - new) @ (other - a) + 0.5 * L * (a - new) @ (a - new)
+        assert f(new)[0] >= right - 1e-9 * (1 + abs(right))
+
+
+def test_smm_is_not_monotone():
+    K0, y = reference("distances")
+    smm = run(K0, y, 10.0, 0.1, "smm", 3000, track=True)
+    assert (np.diff(smm.history["objective"]) < -1e-9).any()
+    assert (np.diff(smm.history["objective_gamma"]) < -1e-9).any()
+
+
+def test_printed_sum_breaks_the_bound():
+    """Erratum YCG-E1: with the last gradient in every term, Table 2 does not converge."""
+    worst = {False: 0.0, True: 0.0}
+    for K0, y, C, rho in INSTANCES[6:]:
+        best = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-11, max_iter=50_000)
+        bound = 4 * lipschitz_constant(K0, y, C, rho) * (best.alpha @ best.alpha)
+        k = np.arange(301)
+        for printed in worst:
+            smm = run(K0, y, C, rho, "smm", 300, track=True, as_printed=printed)
+            ratio = (best.objective - smm.history["objective_gamma"]) * (k + 1) * (k + 2) / bound
+            worst[printed] = max(worst[printed], ratio.max())
+    assert worst[False] <= 0.5
+    assert worst[True] > 1.4
+
+
+def test_printed_inequality_of_the_proof():
+    """Erratum YCG-E2: f(alpha_{i+1}), not f(alpha_i), stands in the sum."""
+    found = 0
+    for seed in range(6):
+        K0, y, C, _ = random_instance(seed, 20)
+        rho = 100.0
+        best = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-12)
+        L, f = lipschitz_constant(K0, y, C, rho), IndefiniteObjective(K0, y, rho)
+        a = project_q1(np.full(20, C / 2), y, C)
+        new = project_q1(a + f(a)[1] / L, y, C)
+        far, near = ((best.alpha - p) @ (best.alpha - p) for p in (a, new))
+        right = 0.5 * L * (far - near)
+        assert best.objective - f(new)[0] <= right + 1e-9
+        found += best.objective - f(a)[0] > right + 1e-3
+    assert found
+
+
+def test_lower_bound_of_the_integrand():
+    """Erratum YCG-E4: the factor is theta, not 1 - theta."""
+    K0, y, rho = 5.0 * np.eye(2), np.array([1.0, -1.0]), 1e6
+    f, zero, a, theta = IndefiniteObjective(K0, y, rho), np.zeros(2), np.ones(2), 0.9
+    L = f.lipschitz(1.0)
+    integrand = (f(theta * a)[1] - f(zero)[1]) @ a
+    assert_allclose(integrand, -9.0, atol=1e-4)
+    assert integrand < -L * (1 - theta) * (a @ a) - 7
+    assert integrand >= -L * theta * (a @ a) - 1e-9
+
+
+def test_three_methods_agree_and_the_line_search_is_fastest():
+    K0, y = reference("tanh")
+    results = {m: solve_indefinite(K0, y, 1.0, 1.0, method=m, tol=1e-7) for m in INDEFINITE_METHODS}
+    for result in results.values():
+        assert result.converged
+        assert result.certificate.ok
+        assert_allclose(result.objective, 15.697899053822, rtol=1e-7)
+    steps = {m: r.n_iter for m, r in results.items()}
+    assert steps["accelerated"] < steps["smm"]
+    assert results["accelerated"].L < results["smm"].L
+
+
+def test_rule_of_the_paper_fires_early():
+    K0, y = reference("distances")
+    result = solve_indefinite(K0, y, 10.0, 0.1, method="smm", change=1e-6)
+    assert result.status == "small change"
+    assert result.converged
+    assert not result.certificate.ok
+    assert result.objective < 18.956860209265 - 1e-4
+
+
+def test_starting_point_does_not_matter():
+    K0, y = reference("tanh")
+    rng = np.random.default_rng(0)
+    values = [
+        solve_indefinite(K0, y, 1.0, 1.0, method="accelerated", tol=1e-10, alpha0=a).objective
+        for a in (None, np.ones(14), rng.standard_normal(14))
+    ]
+    assert_allclose(values, values[0], rtol=1e-11)
+
+
+@given(st.integers(0, 1000))
+@settings(max_examples=15, deadline=None)
+def test_symmetries(seed):
+    """Order of the points, names of the classes, unit of the kernel."""
+    K0, y, C, rho = random_instance(seed)
+    options = {"method": "accelerated", "tol": 1e-10}
+    base = solve_indefinite(K0, y, C, rho, **options)
+    order = np.random.default_rng(seed).permutation(y.size)
+    moved = solve_indefinite(K0[np.ix_(order, order)], y[order], C, rho, **options)
+    assert_allclose(moved.objective, base.objective, rtol=1e-8)
+    assert_allclose(
+        solve_indefinite(K0, -y, C, rho, **options).objective, base.objective, rtol=1e-8
+    )
+    # K0 -> 4 K0, alpha -> alpha/4: f -> f/4 with rho -> rho/64
+    scaled = solve_indefinite(4 * K0, y, C / 4, rho / 64, **options)
+    assert_allclose(4 * scaled.objective, base.objective, rtol=1e-8)
+
+
+def test_positive_definite_kernel_and_large_rho_give_the_ordinary_machine():
+    data = zm_fourteen()
+    K = Gaussian(2.0)(data.X)
+    result = solve_indefinite(K, data.y, 1.0, 1e7, method="accelerated", tol=1e-9)
+    machine = SVMs2(K=1.0, kernel="precomputed").fit(K, data.y)
+    assert_allclose(result.objective, machine.objective_, rtol=1e-6)
+    assert_allclose(result.alpha, np.abs(machine.dual_coef_), atol=1e-3)
+
+
+def test_max_iter_warns():
+    K0, y = reference("distances")
+    with pytest.warns(ConvergenceWarning, match="spgm proved"):
+        result = solve_indefinite(K0, y, 10.0, 0.1, method="spgm", max_iter=5)
+    assert not result.converged
+    assert result.n_iter == 5
+
+
+def test_callback_stops():
+    K0, y = reference("tanh")
+    result = solve_indefinite(K0, y, callback=lambda k, a: k == 3)
+    assert result.status == "stopped by callback"
+    assert result.n_iter == 3
+
+
+# --- spectrum transforms ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["clip", "flip", "shift", "square", "diffusion"])
+def test_transforms_are_positive_semidefinite(how):
+    K0 = reference("tanh")[0]
+    d = np.linalg.eigvalsh(K0)
+    expected = {
+        "clip": np.maximum(d, 0),
+        "flip": abs(d),
+        "shift": d - d[0],
+        "square": d**2,
+        "diffusion": np.exp(d),
+    }[how]
+    new = spectrum_transform(K0, how)
+    assert_allclose(np.linalg.eigvalsh(new), np.sort(expected), atol=1e-9 * expected.max())
+    assert np.linalg.eigvalsh(new)[0] >= -1e-9
+    # off the diagonal, rows of old points are transformed like rows of new ones
+    rows = spectrum_transform(K0, how, rows=K0)[1]
+    off = ~np.eye(14, dtype=bool)
+    assert_allclose(rows[off], new[off], atol=1e-9 * expected.max())
+
+
+def test_shift_leaves_a_positive_definite_matrix_alone():
+    K = Gaussian(1.0)(zm_fourteen().X)
+    for how in ("clip", "flip", "shift"):
+        assert_allclose(spectrum_transform(K, how), K, atol=1e-12)
+
+
+def test_nearest_psd_is_nearest():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((5, 5))
+    A = A + A.T
+    best = np.linalg.norm(nearest_psd(A) - A)
+    for _ in range(200):
+        B = rng.standard_normal((5, 5))
+        assert np.linalg.norm(nearest_psd(A) + 0.1 * B @ B.T - A) >= best
+        assert np.linalg.norm(B @ B.T - A) >= best
+
+
+# --- the estimator ---------------------------------------------------------------------------------
+
+
+def noisy(n=60, seed=0):
+    data = digits().pair(3, 5)
+    rng = np.random.default_rng(seed)
+    rows = rng.choice(len(data.X), n, replace=False)
+    X, y = data.X[rows], data.y[rows]
+    E = rng.standard_normal((n, n))
+    return X, y, Gaussian(2.0)(X) - 0.05 * (E + E.T)
+
+
+def test_precomputed_and_callable_kernels_agree():
+    X, y, _ = noisy()
+    train, test = np.arange(45), np.arange(45, 60)
+    kernel = Sigmoid(0.02, -1.0)
+    named = IndefiniteSVC(kernel="sigmoid", kernel_params={"gamma": 0.02, "coef0": -1.0}, tol=1e-9)
+    called = IndefiniteSVC(kernel=lambda A, B: np.tanh(0.02 * A @ B.T - 1.0), tol=1e-9)
+    K = kernel(X)
+    given_ = IndefiniteSVC(kernel="precomputed", tol=1e-9).fit(K[np.ix_(train, train)], y[train])
+    expected = given_.decision_function(K[np.ix_(test, train)])
+    for machine in (named, called):
+        machine.fit(X[train], y[train])
+        assert_allclose(machine.decision_function(X[test]), expected, atol=1e-8)
+    assert given_.lambda_min_ < -0.1
+
+
+def test_fitted_machine_is_the_one_of_the_proxy_kernel():
+    _, y, K0 = noisy()
+    machine = IndefiniteSVC(C=1.0, rho=10.0, kernel="precomputed", tol=1e-10).fit(K0, y)
+    assert machine.certificate_.ok
+    assert np.linalg.eigvalsh(machine.proxy_kernel_)[0] > -1e-9
+    K = machine.proxy_kernel_ + 1e-12 * np.eye(60)
+    other = SVMs2(K=1.0, kernel="precomputed").fit(K, y)
+    assert_allclose(machine.b_, other.b_, atol=1e-5)
+    assert_allclose(machine.multipliers_, np.abs(other.dual_coef_), atol=1e-4)
+    assert_allclose(machine.multipliers_, machine.alpha_, atol=1e-3)
+    margins = y * machine.decision_
+    free = (machine.multipliers_ > 1e-6) & (machine.multipliers_ < 1 - 1e-6)
+    assert_allclose(margins[free], 1.0, atol=1e-5)
+
+
+def test_projected_rows():
+    """A new point equal to an old one gets its row of K0, taken to the positive eigenvectors."""
+    _, y, K0 = noisy()
+    machine = IndefiniteSVC(kernel="precomputed", tol=1e-9).fit(K0, y)
+    z = y * machine.alpha_
+    d, V = np.linalg.eigh(K0 + np.outer(z, z) / 4)
+    P = V[:, d > 0] @ V[:, d > 0].T
+    expected = K0 @ P @ (y * machine.multipliers_) - machine.b_
+    assert_allclose(machine.decision_function(K0), expected, atol=1e-9)
+    # with the rank-one term it would be the proxy's own row
+    rows = (K0 + np.outer(z, z) / 4) @ P
+    assert_allclose(rows, machine.proxy_kernel_, atol=1e-9)
+    plain = clone(machine).set_params(extension="plain").fit(K0, y)
+    assert_allclose(
+        plain.decision_function(K0), K0 @ (y * plain.multipliers_) - plain.b_, atol=1e-9
+    )
+
+
+def test_learns_and_searches():
+    X, y, _ = noisy(80)
+    search = GridSearchCV(
+        IndefiniteSVC(kernel="sigmoid", kernel_params={"gamma": 0.02, "coef0": -1.0}),
+        {"C": [1.0, 10.0], "rho": [1.0, 10.0]},
+        cv=3,
+    ).fit(X[:60], y[:60])
+    assert search.score(X[60:], y[60:]) > 0.85
+
+
+def test_two_points_of_xor():
+    data = xor()
+    machine = IndefiniteSVC(C=10.0, rho=100.0, kernel=Gaussian(0.5), tol=1e-9)
+    assert machine.fit(data.X, data.y).score(data.X, data.y) == 1.0
+    assert machine.fit_uv(data.u, data.v).predict(data.u).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "newton"}, "method"),
+        ({"extension": "joint"}, "extension"),
+        ({"C": 0.0}, "C must be"),
+        ({"rho": -1.0}, "rho"),
+        ({"kernel": lambda A, B: A @ np.triu(np.ones((2, 2))) @ B.T}, "symmetric"),
+    ],
+)
+def test_bad_options(options, message):
+    data = xor()
+    with pytest.raises(ValueError, match=message):
+        IndefiniteSVC(**options).fit(data.X, data.y)
+
+
+def test_bad_input():
+    K0, y = reference("tanh")
+    for function in (nearest_psd, lambda K: spectrum_transform(K, "clip")):
+        with pytest.raises(ValueError, match="symmetric"):
+            function(np.triu(K0))
+    with pytest.raises(ValueError, match="how must be"):
+        spectrum_transform(K0, "fold")
+    with pytest.raises(ValueError, match="overflow"):
+        spectrum_transform(1000 * K0, "diffusion")
+    with pytest.raises(ValueError, match=r"\+1 and -1"):
+        solve_indefinite(K0, y + 1)
+    with pytest.raises(ValueError, match="smm"):
+        solve_indefinite(K0, y, method="spgm", as_printed=True)
+    with pytest.raises(ValueError, match="variant"):
+        lipschitz_constant(K0, y, 1.0, 1.0, "mine")
+    with pytest.raises(ValueError, match="length"):
+        project_q1([1.0, 2.0], [1, -1, 1], 1.0)
+    with pytest.raises(ValueError, match="quadratic program"):
+        IndefiniteSVC().dual_program(zm_fourteen().X, y)
+
+
+def test_inputs_are_left_alone():
+    K0, y = reference("tanh")
+    copy = K0.copy()
+    IndefiniteSVC(kernel="precomputed").fit(K0, y)
+    assert_array_equal(K0, copy)
