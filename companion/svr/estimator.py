@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -22,7 +22,7 @@ from companion.kernels import Kernel, as_kernel
 from companion.results import Record
 from companion.svm.points import Points, make_points
 from companion.svr.solver import TubeSolution, solve_tube
-from companion.svr.tube import TubeProgram
+from companion.svr.tube import TubeProgram, hinge, least_value
 
 __all__ = ["POINT_CLASSES", "DualProgram", "Margins", "SupportVectorRegression"]
 
@@ -31,7 +31,6 @@ POINT_CLASSES = ("inside", "exceptional", "type 1", "type 2", "error")
 KernelLike = str | Kernel | Callable
 
 _TIGHT = 1e-9  # a point is on a margin when it misses it by this part of the largest value
-_FLOOR = 1e-5  # as in companion.svr.tube
 
 
 class Margins(NamedTuple):
@@ -192,7 +191,7 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         P = points.signed_matrix(penalize_b=self._penalized_b, ridge=ridge)
         if points.Phi is None and self.kernel_.positive_definite is not True:
             P = self._check_psd(P)
-        program = self._program(P, y - middle)
+        program = replace(self._program(P, y - middle), reach=float(np.abs(y).max()))
         solution = solve_tube(program, tol=float(self.tol), max_iter=self.max_iter)
         self._store(points, program, solution, middle, ridge)
         return self
@@ -280,7 +279,8 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         of_dual: Certificate,
     ) -> None:
         """Compare the objectives of primal and dual program."""
-        slack = np.maximum(np.abs(residuals) - self.epsilon_, 0.0)
+        largest = max(program.reach, float(np.abs(fitted).max()))
+        slack = hinge(residuals, self.epsilon_, largest)
         loss = float(slack @ slack) if self._squared else float(slack.sum())
         norms = 0.5 * self.norm_**2 + (0.5 * self.b_**2 if self._penalized_b else 0.0)
         price = self._price_of_epsilon() * self.epsilon_
@@ -290,7 +290,7 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
             float(program.y @ delta) - 0.5 * float(delta @ fitted) - program.epsilon * spent
         )
         gap = abs(self.objective_ - self.dual_objective_)
-        size = max(self.objective_, _FLOOR * spent * float(np.abs(program.y).max()))
+        size = max(self.objective_, least_value(program, spent))
         self.certificate_ = Certificate(
             of_dual.primal_residual,
             of_dual.dual_residual,

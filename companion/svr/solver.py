@@ -35,6 +35,7 @@ _RIDGE = (
 _REFINEMENTS = 6
 _SIGN_TOLERANCE = 1e-12  # a wrong sign by this part of the largest term is rounding
 _NEGLIGIBLE = 1e-9  # P delta below this part of y may not matter
+_FIT = 1e-9  # residuals below this part of y may be rounding
 _PATIENCE = 40  # ADMM iterations before a threshold 0 is taken for the solution's
 
 
@@ -107,7 +108,7 @@ def solve_tube(program: TubeProgram, *, tol: float = 1e-9, max_iter: int = 1000)
         warnings.warn(
             f"the dual program did not reach tol = {tol:g} within {search.n_iter} iterations: {certificate}",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=3,
         )
     return TubeSolution(delta, s, levels, certificate, search.n_iter)
 
@@ -118,13 +119,14 @@ def _search(search: _Search) -> bool:
     spread = float(np.ptp(y)) if program.balanced else 2.0 * float(np.abs(y).max())
     if spread <= 2.0 * program.epsilon or program.radius == 0.0 or program.m == program.balanced:
         return search.offer(np.zeros(program.m))
+    dense = not isinstance(program.P, LowRank)
     if program.ball_is_idle and program.epsilon == 0.0:
-        return _box(search)
+        return _box(search) or (_by_factor(search, program.m) if dense else _pairs(search))
     steepest = float(program.P.diagonal().max())
     if program.radius * steepest <= _NEGLIGIBLE * spread and _without_quadratic(search):
         return True
-    if not isinstance(program.P, LowRank) and _admm_rounds(search):
-        return True
+    if dense:
+        return _admm_rounds(search) or _by_factor(search, program.m) or _pairs(search)
     return _pairs(search) or _box(search)
 
 
@@ -204,10 +206,9 @@ def _admm_rounds(search: _Search) -> bool:
             box_is_tried = True
             if _box(search):
                 return True
-        if number == 0 and program.m >= 60 and isinstance(P, np.ndarray):
-            factor = low_rank_factor(P, min(program.m // 4, 100))
-            if factor is not None:
-                return _pairs(search, LowRank(factor)) or _box(search)
+        few = min(program.m // 4, 100)
+        if number == 0 and program.m >= 60 and _by_factor(search, few):
+            return True
     return search.offer(z)
 
 
@@ -450,16 +451,46 @@ def _without_quadratic(search: _Search) -> bool:
     return search.offer(np.sign(y) * greedy(np.abs(y)))
 
 
-def _box(search: _Search) -> bool:
+def _by_factor(search: _Search, max_rank: int) -> bool:
+    """Solve with a factor of P in place of P, if P turns out to have one of low rank."""
+    program = search.program
+    factor = low_rank_factor(program.P, max_rank) if isinstance(program.P, np.ndarray) else None
+    if factor is None:
+        return False
+    return _pairs(search, LowRank(factor)) or _box(search, LowRank(factor))
+
+
+def _exact_fit(search: _Search, P: LowRank) -> bool:
+    r"""Where nothing but rounding is left of the residuals, take the shortest delta for the shortest w.
+
+    Others are as good, but an interior-point method finds one whose sum cancels, or none.
+    """
+    best, program = search.best, search.program
+    if best is None or P.d.any() or program.epsilon > 0.0:
+        return False
+    small = _FIT * float(np.abs(program.y).max())
+    fits = max(best.levels.epsilon, float(np.abs(best.s - best.levels.b).max())) <= small
+    if best.certificate.ok and not fits:
+        return False
+    target = program.y - (program.y.mean() if program.balanced else 0.0)
+    w = np.linalg.lstsq(P.G, target, rcond=_FIT)[0]
+    delta = np.linalg.lstsq(P.G.T, w, rcond=_FIT)[0]
+    size = np.abs(delta)
+    inside = float(size.max()) <= program.upper and float(size.sum()) <= program.radius
+    return inside and search.offer(delta)
+
+
+def _box(search: _Search, factor: LowRank | None = None) -> bool:
     r"""Solve without the ball and with :math:`\epsilon = 0`: a program with a plain box."""
     program = search.program
+    P = program.P if factor is None else factor
     if program.epsilon > 0.0:
         return False
     A, b = _rows(program)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         result = solve_qp(
-            program.P,
+            P,
             -program.y,
             A,
             b,
@@ -470,7 +501,8 @@ def _box(search: _Search) -> bool:
             assume_psd=True,
         )
     search.n_iter += result.n_iter
-    return search.offer(result.x)
+    solved = search.offer(result.x)
+    return (isinstance(P, LowRank) and _exact_fit(search, P)) or solved
 
 
 def _pairs(search: _Search, factor: LowRank | None = None) -> bool:
@@ -510,7 +542,8 @@ def _pairs(search: _Search, factor: LowRank | None = None) -> bool:
         )
     search.n_iter += result.n_iter
     delta = snap(result.x[m : 2 * m] - result.x[:m], program.upper)
-    if search.offer(delta):
+    solved = search.offer(delta)
+    if (isinstance(P, LowRank) and _exact_fit(search, P)) or solved:
         return True
     state = np.sign(delta) * (1 + (np.abs(delta) >= program.upper))
     return search.offer(newton(program, delta, state.astype(np.int8)))

@@ -32,13 +32,23 @@ from companion.certificates import Certificate
 from companion.results import Record
 from companion.svm.slab import Interval, multiplier_interval
 
-__all__ = ["Levels", "TubeProgram", "certify", "find_levels", "middle", "snap", "tube_between"]
+__all__ = [
+    "Levels",
+    "TubeProgram",
+    "certify",
+    "find_levels",
+    "hinge",
+    "least_value",
+    "middle",
+    "snap",
+    "tube_between",
+]
 
 _ROUNDING = 1e-12  # multipliers nearer than this part to a bound are at the bound
 _INSIDE = 1e-11  # the l1 norm is below tau if it is so by more than this part
-_FLOOR = (
-    1e-5  # where the optimal value is nearly 0, a gap is compared with this part of |y| |delta|_1
-)
+_EPS = 16.0 * float(np.finfo(float).eps)
+_FLOOR = 1e-5  # a gap is compared with at least this part of |y| |delta|_1
+_LOSS = 1e-4  # and of C |y|: the loss is a sum of m numbers with the rounding of C/m |y|
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +69,8 @@ class TubeProgram:
         The fixed :math:`\epsilon_0`, 0 where the radius is finite.
     balanced : bool
         Whether b is free, so that :math:`\mathbf 1^\top \delta = 0`.
+    reach : float
+        Largest of the numbers that y was computed from: it has their rounding.
     """
 
     P: np.ndarray | LowRank
@@ -67,6 +79,7 @@ class TubeProgram:
     radius: float
     epsilon: float = 0.0
     balanced: bool = True
+    reach: float = 0.0
 
     @property
     def m(self) -> int:
@@ -90,6 +103,7 @@ class TubeProgram:
             upper=self.upper / unit,
             radius=self.radius / unit,
             epsilon=self.epsilon / unit,
+            reach=self.reach / unit,
         )
 
 
@@ -223,6 +237,26 @@ def _b_alone(program: TubeProgram, s: np.ndarray, delta: np.ndarray) -> Interval
     return float(low), float(high)
 
 
+def least_value(program: TubeProgram, norm: float) -> float:
+    r"""Return the value below which the rounding of the objective is not relative to it.
+
+    Parameters
+    ----------
+    program : TubeProgram
+    norm : float
+        :math:`\|\delta\|_1`.
+    """
+    largest = float(np.abs(program.y).max(initial=0.0))
+    C = program.m * program.upper if np.isfinite(program.upper) else 0.0
+    return largest * max(_FLOOR * norm, _LOSS * C)
+
+
+def hinge(residuals: np.ndarray, epsilon: float, largest: float) -> np.ndarray:
+    r"""Return :math:`\max(|r_i| - \epsilon, 0)`, and 0 for what is the rounding of numbers up to `largest`."""
+    slack = np.abs(residuals) - epsilon
+    return np.where(slack > _EPS * largest, slack, 0.0)
+
+
 def certify(
     program: TubeProgram, s: np.ndarray, delta: np.ndarray, levels: Levels, tolerance: float
 ) -> Certificate:
@@ -230,7 +264,8 @@ def certify(
 
     The primal residual is that of :math:`\mathbf 1^\top\delta = 0` and :math:`\|\delta\|_1 \le \tau`, the dual one
     that of the five conditions on s, and the gap that of the regression program with the slacks
-    :math:`\max(|s_i - b| - \epsilon, 0)`.
+    :math:`\max(|s_i - b| - \epsilon, 0)`. The gap is divided by the largest term of the objective, or by
+    :func:`least_value` where that is larger: in an exact fit, rounding is all that is left of the loss.
     """
     c, tau, b, epsilon = program.upper, program.radius, levels.b, levels.epsilon
     if not (np.isfinite(delta).all() and np.isfinite([b, epsilon]).all()):
@@ -241,19 +276,19 @@ def certify(
     excess = max(norm - tau, 0.0) / tau if tau > 0.0 else norm
 
     r = s - b
-    slack = np.maximum(np.abs(r) - epsilon, 0.0)
-    beyond = sign * r - epsilon
-    misfit = np.where(
-        size >= c, np.maximum(-beyond, 0.0), np.where(size > 0.0, np.abs(beyond), slack)
-    )
     fitted = program.y - s
     largest = max(
         np.abs(program.y).max(initial=0.0), np.abs(fitted).max(initial=0.0), abs(b), epsilon
     )
+    slack = hinge(r, epsilon, max(largest, program.reach))
+    beyond = sign * r - epsilon
+    misfit = np.where(
+        size >= c, np.maximum(-beyond, 0.0), np.where(size > 0.0, np.abs(beyond), slack)
+    )
     quadratic, linear = float(delta @ fitted), float(program.y @ delta)
     price = tau * epsilon if np.isfinite(tau) else program.epsilon * norm
     loss = c * float(slack.sum()) if np.isfinite(c) else 0.0
-    value = max(abs(quadratic), price, loss, _FLOOR * largest * norm)
+    value = max(abs(quadratic), price, loss, least_value(program, norm))
     idle = (tau - norm) * epsilon if np.isfinite(tau) else 0.0
     gap = abs(quadratic + price + loss - linear)
     return Certificate(

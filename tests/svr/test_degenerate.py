@@ -249,6 +249,16 @@ class TestFits:
             assert model.epsilon_ == 0.0
             assert_allclose(model.predict(X), y, atol=1e-8)
 
+    def test_nearly_singular_gram_matrix(self):
+        """Eighteen points on a line: the Gaussian matrix has rank 14 in double precision."""
+        rng = np.random.default_rng(5161)
+        X, y = rng.standard_normal((18, 1)), np.full(18, 3.0)
+        for nu in (0.5, 1.0):
+            model = NuSVRPenalizedBias(nu, C=5000.0, kernel=Gaussian(1.0)).fit(X, y)
+            assert model.certificate_.ok
+            assert_allclose(model.predict(X), 3.0, atol=1e-3)
+            assert model.objective_ == pytest.approx(model.dual_objective_, rel=1e-8)
+
     def test_wide_tube_leaves_b_open(self):
         X, y = noisy()
         width = np.ptp(y) / 2
