@@ -46,6 +46,7 @@ __all__ = [
     "piecewise_constant",
     "sixty_points",
     "sparse_regression",
+    "ten_points",
     "text_uv14",
     "text_uv16",
     "text_x13",
@@ -413,6 +414,26 @@ def four_heights() -> Regression:
     array([ 0.,  0.,  5., -5.])
     """
     return Regression(np.array([[-1.0], [2.0], [1.0], [0.0]]), np.array([-1.0, 2.0, 6.0, -5.0]))
+
+
+def ten_points() -> Regression:
+    r"""Return ten points on which nu-SV regression can be done by hand: shapes (10, 1) and (10,). Typed in.
+
+    With :math:`\nu = 1/2` and C = 20 the line is f(x) = x + 1 and :math:`\epsilon = 2`; there are points of every
+    class. At :math:`\nu` = 0.2, 0.4, 0.6 and 0.8 there are many optimal tubes.
+
+    Notes
+    -----
+    Source: made here.
+
+    Examples
+    --------
+    >>> data = ten_points()
+    >>> data.y - data.X[:, 0] - 1
+    array([ 0.,  2., -2.,  1., -1.,  3., -3.,  3., -2., -2.])
+    """
+    y = np.array([1.0, 4.0, 1.0, 5.0, 4.0, 9.0, 4.0, 11.0, 7.0, 8.0])
+    return Regression(np.arange(10.0)[:, None], y)
 
 
 def text_uv16() -> TwoClasses:

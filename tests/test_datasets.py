@@ -32,6 +32,7 @@ from companion.datasets import (
     piecewise_constant,
     sixty_points,
     sparse_regression,
+    ten_points,
     text_uv14,
     text_uv16,
     text_x13,
@@ -245,6 +246,18 @@ class TestChapters16And18:
         assert_allclose(model.coef_[0], [0.12878858, 0.09337664], atol=1e-6)
         assert -model.intercept_[0] == pytest.approx(-0.33151992034, abs=1e-6)
         assert sorted(model.support_.tolist()) == [0, 50 + 6, 50 + 24]
+
+    def test_ten_points(self):
+        data = ten_points()
+        r = data.y - data.X[:, 0] - 1  # w = 1, b = 1, epsilon = 2, nu = 1/2, C = 20
+        value = Fraction(1, 2) + 20 * (1 + Fraction(int(np.maximum(abs(r) - 2, 0).sum()), 10))
+        delta = np.array([0, 1, -2, 0, 0, 2, -2, 2, -1, 0])  # |delta| <= C/m = 2, sum of sizes 10
+        assert delta.sum() == 0
+        assert abs(delta).sum() == 10
+        assert data.X[:, 0] @ delta == 1  # w
+        assert value == data.y @ delta - Fraction(1, 2)  # primal = dual
+        peer = NuSVR(nu=0.5, C=2.0, kernel="linear", tol=1e-6).fit(data.X, data.y)
+        assert_allclose([peer.coef_[0, 0], peer.intercept_[0]], [1, 1], atol=1e-4)
 
     def test_nile(self):
         # mean, variance and autocovariances that the literature gives for the series
