@@ -60,7 +60,8 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
         if cell.cell_type != "code":
             continue
         if "nbval-ignore-output" in cell.metadata.get("tags", []):  # a slider: fold its call away
-            cell.metadata["tags"] = ["nbval-ignore-output", "hide-input"]
+            fold = "remove-input" if "remove-input" in cell.metadata["tags"] else "hide-input"
+            cell.metadata["tags"] = ["nbval-ignore-output", fold]
         alts = [
             output.metadata["image/png"]["alt"]
             for output in cell.outputs

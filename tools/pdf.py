@@ -31,6 +31,8 @@ OPEN = """
   document.querySelectorAll('details').forEach(d => { d.open = true; });
   document.querySelectorAll('.toggle-hidden').forEach(e => e.classList.remove('toggle-hidden'));
   document.querySelectorAll('.question-reason').forEach(e => { e.hidden = false; });
+  document.querySelectorAll('img[loading=lazy]').forEach(i => { i.loading = 'eager'; });
+  return Promise.all([...document.images].map(i => i.decode().catch(() => null)));
 }
 """
 PRINT = """

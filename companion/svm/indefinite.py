@@ -331,7 +331,7 @@ def lipschitz_constant(K0: Any, y: Any, C: float, rho: float, variant: str = "pa
     =============  =====================================================  ===============================
     ``"paper"``    :math:`\lambda_+ + n C^2 / \rho`                       Theorem 2 as stated
     ``"proof"``    :math:`\lambda_+ + \tfrac34 n C^2 / \rho`              what its proof adds up to
-    ``"classes"``  :math:`\lambda_+ + \tfrac32 \min(n_+, n_-) C^2/\rho`   with a sharper bound of |alpha|
+    ``"classes"``  :math:`\lambda_+ + \tfrac32 \min(n_+, n_-) C^2/\rho`   with a sharper bound on the norm of alpha
     =============  =====================================================  ===============================
 
     Here :math:`\lambda_+ = \max(\lambda_{\max}(K_0), 0)`, and :math:`\|\alpha\|^2 \le 2 \min(n_+, n_-) C^2` on

@@ -18,7 +18,8 @@ def stored_figures(page: str) -> int:
     if not path.exists():
         return 0
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    shown = [cell for cell in cells if "remove-cell" not in cell["metadata"].get("tags", [])]
+    outputs = [output for cell in shown for output in cell.get("outputs", [])]
     return sum("image/png" in output.get("data", {}) for output in outputs)
 
 
