@@ -16,6 +16,7 @@ __all__ = ["active_set_newton", "read_state"]
 LOWER, FREE, UPPER = -1, 0, 1
 
 _SIGN_TOLERANCE = 1e-12  # a wrong sign by this part of the largest term is rounding
+_EPS = float(np.finfo(float).eps)
 _REFINEMENTS = 6
 _SETTLEMENTS = 4
 
@@ -26,7 +27,7 @@ def read_state(problem: BoxQP, v: np.ndarray) -> np.ndarray:
 
 
 def _norm(vector: np.ndarray) -> float:
-    return float(np.abs(vector).max(initial=0.0))
+    return float(np.abs(vector).max()) if vector.size else 0.0
 
 
 def active_set_newton(
@@ -59,27 +60,28 @@ def active_set_newton(
         A point in the box, entries at a bound equal to it, with signs of the gradient that are right up to
         rounding; or None if the sets run in a circle.
     """
-    x, y, state = x.copy(), y.copy(), state.copy()
+    state = state.copy()
+    x = _on_bounds(problem, x, state)
+    g = problem.gradient(x, y)
     curvature = problem.mean_curvature()
-    relative_ridge = ridge
     seen: set[bytes] = set()
     for _ in range(max_steps):
         key = state.tobytes()
         if key in seen:
             return None
         seen.add(key)
-        x = np.where(state == LOWER, problem.lower, np.where(state == UPPER, problem.upper, x))
         free = np.flatnonzero(state == FREE)
-        g = problem.gradient(x, y)
-        ridge = relative_ridge * curvature
-        if ridge == 0.0:  # a linear program: any ridge will do that balances the two units
-            ridge = (_norm(g) or 1.0) / (_norm(x) or 1.0)
-        weight = max(curvature, ridge)
+        shift = ridge * curvature
+        if shift == 0.0:  # a linear program: any ridge will do that balances the two units
+            shift = (_norm(g) or 1.0) / (_norm(x) or 1.0)
+        weight = max(curvature, shift)
         try:
-            kkt = factor_kkt(problem, ridge, free, weight)
+            kkt = factor_kkt(problem, shift, free, weight)
         except np.linalg.LinAlgError:
             return None
-        x, y, g = _correct(problem, kkt, free, x, y, g)
+        dx, dy = _correction(problem, kkt, free, x, g)
+        x, y = x + dx, y + dy
+        g = g + problem.product_of_change(dx) + dy @ problem.A
         if not (np.isfinite(x).all() and np.isfinite(g).all()):
             return None
         forced = state
@@ -87,21 +89,28 @@ def active_set_newton(
             y, g, forced = _place_multipliers(problem, kkt.null, x, y, g, state)
         new_state = _next_state(problem, x, y, g, forced, curvature)
         if np.array_equal(new_state, state):
-            return _settle(problem, kkt, free, x, y, g, ridge, weight)
+            return _settle(problem, kkt, free, x, y, shift, weight)
         state = new_state
-        x = np.clip(x, problem.lower, problem.upper)
+        moved = _on_bounds(problem, x, state)
+        g = g + problem.product_of_change(moved - x)
+        x = moved
     return None
 
 
-def _correct(
-    problem: BoxQP, kkt: FactoredKKT, free: np.ndarray, x: np.ndarray, y: np.ndarray, g: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Add the solution of the KKT system for the present residuals."""
-    dx, dy = kkt.solve(-g[free], problem.b - problem.A @ x)
-    x = x.copy()
-    x[free] += dx
-    y = y + dy
-    return x, y, problem.gradient(x, y)
+def _on_bounds(problem: BoxQP, x: np.ndarray, state: np.ndarray) -> np.ndarray:
+    """Return x with the entries that are not free at their bounds, and the others within them."""
+    x = np.minimum(np.maximum(x, problem.lower), problem.upper)
+    x = np.where(state == LOWER, problem.lower, x)
+    return np.where(state == UPPER, problem.upper, x)
+
+
+def _correction(
+    problem: BoxQP, kkt: FactoredKKT, free: np.ndarray, x: np.ndarray, g: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Solve the KKT system for the present residuals."""
+    dx = np.zeros_like(x)
+    dx[free], dy = kkt.solve(-g[free], problem.b - problem.A @ x)
+    return dx, dy
 
 
 def _settle(
@@ -110,41 +119,43 @@ def _settle(
     free: np.ndarray,
     x: np.ndarray,
     y: np.ndarray,
-    g: np.ndarray,
-    ridge: float,
+    shift: float,
     weight: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Refine; bind the variables that rounding leaves outside the box, and refine the others again."""
     for _ in range(_SETTLEMENTS):
-        x, y = _refine(problem, kkt, free, x, y, g)
+        x, y = _refine(problem, kkt, free, x, y)
         inside = (x[free] >= problem.lower[free]) & (x[free] <= problem.upper[free])
         x = np.clip(x, problem.lower, problem.upper)
         if inside.all():
             break
         free = free[inside]
         try:
-            kkt = factor_kkt(problem, ridge, free, weight)
+            kkt = factor_kkt(problem, shift, free, weight)
         except np.linalg.LinAlgError:
             break
-        g = problem.gradient(x, y)
     return x, y
 
 
 def _refine(
-    problem: BoxQP, kkt: FactoredKKT, free: np.ndarray, x: np.ndarray, y: np.ndarray, g: np.ndarray
+    problem: BoxQP, kkt: FactoredKKT, free: np.ndarray, x: np.ndarray, y: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Repeat the correction while it reduces the residual."""
 
-    def residual(x: np.ndarray, g: np.ndarray) -> tuple[float, float]:
-        return _norm(g[free]), _norm(problem.b - problem.A @ x)
+    def measured(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float, float]:
+        g = problem.gradient(x, y)
+        return g, _norm(g[free]), _norm(problem.b - problem.A @ x)
 
-    now = residual(x, g)
+    g, dual, primal = measured(x, y)
+    enough = _EPS * max(_norm(g), _norm(problem.q))
     for _ in range(_REFINEMENTS):
-        trial = _correct(problem, kkt, free, x, y, g)
-        then = residual(trial[0], trial[2])
-        if not (then[0] < now[0] or then[1] < now[1]) or then[0] > 2 * now[0] + 1e-300:
+        dx, dy = _correction(problem, kkt, free, x, g)
+        trial_g, trial_dual, trial_primal = measured(x + dx, y + dy)
+        if not (trial_dual < dual or trial_primal < primal) or trial_dual > 2 * dual + 1e-300:
             break
-        (x, y, g), now = trial, then
+        x, y, g, dual, primal = x + dx, y + dy, trial_g, trial_dual, trial_primal
+        if dual <= enough and primal == 0.0:
+            break
     return x, y
 
 

@@ -1,8 +1,9 @@
 r"""From coarse to fine: most variables of a large program are at a bound, and a quarter of them tells which.
 
-First every fourth variable is kept, and stands for four equal ones. The gradient at this coarse solution says for each
-variable of the fine program how firmly it is held at a bound. Then only the undecided variables are solved for, exactly,
-with the others fixed. Fixed variables whose gradient has the wrong sign join them, until there are none.
+First every fourth variable is kept, and stands for four equal ones. The gradient at this coarse solution says for
+each variable of the fine program how firmly it is held at a bound. That is enough for Newton's method to start from.
+Where P is too large for that, only the undecided variables are solved for, exactly, with the others fixed. Fixed
+variables whose gradient has the wrong sign join them, until there are none.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ Pair = tuple[np.ndarray, np.ndarray]  # x and y
 SolveFrom = Callable[[BoxQP, np.ndarray, np.ndarray, np.ndarray], Pair | None]
 
 _FREE_SHARE = 0.5  # guess of the share of free variables, in units of the coarse solution's
-_UNDECIDED = 3.0  # undecided variables for each one that is guessed to be free
+_UNDECIDED = 3.0  # undecided variables for each one that is guessed to be free, at first ...
+_MARGIN = 1.5  # ... and later
 _AT_LEAST = 50  # undecided variables
 _ROOM = 0.05  # part of what the undecided variables can add up to that must be left on both sides
-_ROUNDS = 10
+_ROUNDS = 20
 _WRONG_SIGN = 1e-11  # a wrong sign by this part of the gradient's terms is rounding
+_ROWS_SEEN = 8  # rows of A whose signs tell variables apart
 _GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
 
@@ -34,9 +37,10 @@ def representatives(A: np.ndarray) -> np.ndarray:
 
     Which one of the four changes irregularly, so that a period in the data does no harm.
     """
-    kinds = np.unique(np.sign(A), axis=1, return_inverse=True)[1].ravel()
+    signs = np.sign(A[:_ROWS_SEEN])
+    kinds = 3.0 ** np.arange(len(signs)) @ signs  # one number for each pattern of signs
     chosen = []
-    for kind in range(int(kinds.max()) + 1):
+    for kind in np.unique(kinds):
         alike = np.flatnonzero(kinds == kind)
         groups = np.arange(-(-alike.size // 4))
         places = 4 * groups + np.floor(4.0 * ((groups * _GOLDEN) % 1.0)).astype(int)
@@ -91,58 +95,51 @@ def coarse_to_fine(
         answer = newton(fine, x, y, state)
         if answer is not None:
             return answer
-    W = _enough(fine, x, order, int(_UNDECIDED * free.size))
-    return _solve_for_undecided(fine, W, x, y, state, solve_from)
-
-
-class _Undecided:
-    """The variables that are solved for, and the part of P that belongs to them."""
-
-    def __init__(self, fine: BoxQP, index: np.ndarray) -> None:
-        self.fine, self.index = fine, index
-        self.P = fine.block(index, index)
-
-    def program(self, x: np.ndarray, g: np.ndarray, y: np.ndarray) -> BoxQP:
-        """Return the program in these variables, with the others fixed at x; g is the gradient at (x, y)."""
-        fine, W = self.fine, self.index
-        A = np.ascontiguousarray(fine.A[:, W])
-        q = g[W] - y @ A - self.P @ x[W]
-        b = fine.b - (fine.A @ x - A @ x[W])
-        return BoxQP(self.P, q, A, b, fine.lower[W], fine.upper[W])
-
-    def grow(self, new: np.ndarray) -> None:
-        """Let the variables `new` join."""
-        aside = self.fine.block(self.index, new)
-        self.P = np.block([[self.P, aside], [aside.T, self.fine.block(new, new)]])
-        self.index = np.append(self.index, new)
+    return _solve_for_undecided(fine, order, int(_UNDECIDED * free.size), x, y, state, solve_from)
 
 
 def _solve_for_undecided(
     fine: BoxQP,
-    W: np.ndarray,
+    order: np.ndarray,
+    count: int,
     x: np.ndarray,
     y: np.ndarray,
     state: np.ndarray,
     solve_from: SolveFrom,
 ) -> Pair | None:
-    """Solve for the variables W, then for those too that turn out to be wrongly fixed, until none is left."""
-    undecided = _Undecided(fine, W)
+    """Solve for the first variables in `order` alone; let in the wrongly fixed ones, until there are none.
+
+    The objective decreases from round to round, so no set of undecided variables comes back.
+    """
+    x, y, state = x.copy(), y.copy(), state.copy()
+    W = _enough(fine, x, order, count)
     x[W] = 0.0  # so that no row of P is computed for them before the solution is known
     g = fine.gradient(x, y)
     for _ in range(_ROUNDS):
-        answer = solve_from(undecided.program(x, g, y), x[W], y, state[W])
+        answer = solve_from(_restricted(fine, W, x, y, g), x[W], y, state[W])
         if answer is None:
-            return None
+            if 2 * W.size > order.size:
+                return None
+            W = np.sort(order[: 2 * W.size])
+            continue
         x[W], y = answer
         g = fine.gradient(x, y)
+        state = read_state(fine, x)
         wrong = _wrongly_fixed(fine, W, x, y, g)
         if not wrong.size:
             return x, y
-        state = read_state(fine, x)
         state[wrong] = FREE
-        undecided.grow(wrong)
-        W = undecided.index
+        order = np.argsort(np.where(state == FREE, 0.0, np.abs(g)))
+        W = np.sort(order[: max(int(_MARGIN * (state == FREE).sum()), _AT_LEAST)])
     return None
+
+
+def _restricted(fine: BoxQP, W: np.ndarray, x: np.ndarray, y: np.ndarray, g: np.ndarray) -> BoxQP:
+    """Return the program in the variables W, with the others fixed at x; g is the gradient at (x, y)."""
+    P, A = fine.block(W, W), np.ascontiguousarray(fine.A[:, W])
+    q = g[W] - y @ A - P @ x[W]
+    b = fine.b - (fine.A @ x - A @ x[W])
+    return BoxQP(P, q, A, b, fine.lower[W], fine.upper[W])
 
 
 def _enough(fine: BoxQP, x: np.ndarray, order: np.ndarray, count: int) -> np.ndarray:

@@ -38,7 +38,7 @@ class Iterate:
 
 
 def _norm(vector: np.ndarray) -> float:
-    return float(np.abs(vector).max(initial=0.0))
+    return float(np.abs(vector).max()) if vector.size else 0.0
 
 
 def _start(problem: BoxQP) -> tuple[np.ndarray, float, float]:

@@ -23,6 +23,10 @@ from companion.admm.row_matrix import RowMatrix
 __all__ = ["BoxQP", "FactoredKKT", "factor_kkt"]
 
 
+_INDEPENDENT = 1e-3  # a unit row with such a part orthogonal to the others is independent of them
+_FEW = 8  # a change of fewer than n / 8 variables is multiplied by their rows of P only
+
+
 @dataclass(frozen=True, eq=False)
 class BoxQP:
     """The program ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``, with checked arrays."""
@@ -39,6 +43,13 @@ class BoxQP:
         if isinstance(self.P, np.ndarray) and x.size >= 100:
             return dsymv(1.0, self.P.T, x, lower=1)
         return self.P @ x
+
+    def product_of_change(self, dx: np.ndarray) -> np.ndarray:
+        """Return ``P dx`` for a dx with many zeros."""
+        moved = np.flatnonzero(dx)
+        if isinstance(self.P, np.ndarray) and moved.size < dx.size / _FEW:
+            return dx[moved] @ self.P[moved]
+        return self.product(dx)
 
     def gradient(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the gradient of the Lagrangian, ``P x + q + A'y``."""
@@ -130,12 +141,12 @@ class FactoredKKT:
             return
         self.V = block.solve(A.T)
         S = A @ self.V
-        scale = np.sqrt(np.maximum(np.diagonal(S), 0.0))
+        scale = np.sqrt(np.maximum(S.diagonal(), 0.0))
         scale = np.divide(1.0, scale, out=np.zeros(k), where=scale > 0.0)
         S *= scale * scale[:, None]
-        if independent:
+        if scale.all():
             factor, info = dpotrf(S, lower=1)
-            if info == 0:
+            if info == 0 and (independent or factor.diagonal().min() > _INDEPENDENT):
                 self.root = dtrtri(factor, lower=1)[0].T * scale[:, None]
                 return
         self._leave_out_dependent_rows((S + S.T) / 2.0, scale)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf
 
 from companion.checks import as_matrix, as_vector
 
 __all__ = ["LowRank", "low_rank_factor"]
+
+_CLEARLY = 1e-9  # a pivot of Cholesky's method that is larger than this part of the diagonal is not rounding
 
 
 class LowRank:
@@ -100,6 +103,8 @@ def low_rank_factor(P: np.ndarray, max_rank: int) -> np.ndarray | None:
     nothing but rounding remains.
     """
     rest = P.diagonal().copy()
+    if _has_larger_rank(P, max_rank):
+        return None
     enough = 4.0 * np.finfo(float).eps * max(float(rest.max(initial=0.0)), 0.0) * max_rank
     G = np.empty((max_rank, rest.size))
     for r in range(max_rank):
@@ -113,3 +118,15 @@ def low_rank_factor(P: np.ndarray, max_rank: int) -> np.ndarray | None:
     if rest.max(initial=0.0) > enough:
         return None
     return np.ascontiguousarray(G.T)
+
+
+def _has_larger_rank(P: np.ndarray, rank: int) -> bool:
+    """Return True if a small principal submatrix of P proves that its rank is larger."""
+    n = len(P)
+    if n <= 2 * rank:
+        return False
+    some = np.arange(rank + 1) * n // (rank + 1)
+    part = P[np.ix_(some, some)]
+    factor, info = dpotrf(part, lower=1)
+    peak = float(part.diagonal().max())
+    return info == 0 and bool((factor.diagonal() ** 2 > _CLEARLY * peak).all())

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
+from scipy.linalg.lapack import dpotrf
 from scipy.optimize import linprog
 
 from companion.admm.kkt import BoxQP
@@ -109,8 +110,8 @@ def row_ranges(
     A: np.ndarray, lower: np.ndarray, upper: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and the largest value that each row of A takes on the box."""
-    positive, negative = np.maximum(A, 0.0), np.minimum(A, 0.0)
     if np.isfinite(lower).all() and np.isfinite(upper).all():
+        positive, negative = np.maximum(A, 0.0), np.minimum(A, 0.0)
         return positive @ lower + negative @ upper, positive @ upper + negative @ lower
     with np.errstate(invalid="ignore"):
         low = np.where(A > 0, A * lower, np.where(A < 0, A * upper, 0.0)).sum(axis=1)
@@ -235,6 +236,11 @@ def _independent_rows(
     norms = np.linalg.norm(A, axis=1)
     if b.size == 1:
         return A, b  # one row, not zero (that was tested before): its length does not matter
+    if norms.max() <= 16.0 * norms.min():
+        unit = A / norms[:, None]
+        factor, info = dpotrf(unit @ unit.T, lower=1)
+        if info == 0 and factor.diagonal().min() > 0.1:
+            return A, b  # clearly independent
     scale = _power_of_two(1.0 / norms)
     Q, R, order = qr((A * scale[:, None]).T, mode="economic", pivoting=True)
     sizes = np.abs(np.diagonal(R))

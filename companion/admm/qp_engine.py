@@ -19,12 +19,13 @@ from companion.admm.low_rank import LowRank, low_rank_factor
 from companion.admm.row_matrix import RowMatrix
 from companion.certificates import Certificate, bound_multipliers, certify_qp
 
-__all__ = ["MAX_ITER", "Search", "solve_reduced"]
+__all__ = ["MAX_ITER", "ROWS_FROM", "Search", "solve_reduced"]
 
 # ADMM iterations before each attempt of the exact finish.
 _ROUNDS = (10, 20, 40, 80)
 MAX_ITER = 1000
 _COARSE_FROM = 500  # number of variables from which on a coarse problem is solved first
+ROWS_FROM = 2000  # number of variables from which on rows of P are computed one by one
 _COARSE_STEPS = 20  # Newton steps from a guess that a coarse solution suggests
 _PROXIMAL = (1e-8, 1e-6, 1e-4)  # weights of the proximal term, in units of trace(P)/n
 _PROXIMAL_STEPS = 8
@@ -100,6 +101,8 @@ def solve_reduced(
 ) -> None:
     """Try the methods in turn, the cheapest first, until a point is certified."""
     problem = search.problem
+    if isinstance(problem.P, RowMatrix) and problem.q.size < ROWS_FROM:
+        search.problem = problem = replace(problem, P=problem.P.toarray())
     origin = np.zeros(problem.q.size)
     if (
         not problem.q.any()
@@ -201,12 +204,14 @@ def _admm(
         raise ValueError(
             f"P must be positive semidefinite, but P + {rho:g} I has no Cholesky factor"
         ) from None
-    z = np.clip(v, problem.lower, problem.upper)
+    q, b, lower, upper = problem.q, problem.b, problem.lower, problem.upper
+    z = np.minimum(np.maximum(v, lower), upper)
     while True:
-        x, y = kkt.solve(rho * (2.0 * z - v) - problem.q, problem.b)
+        x, y = kkt.solve(rho * (2.0 * z - v) - q, b)
         v = v + alpha * (x - z)
-        previous, z = z, np.clip(v, problem.lower, problem.upper)
-        report(float(np.linalg.norm(x - z)), rho * float(np.linalg.norm(z - previous)))
+        previous, z = z, np.minimum(np.maximum(v, lower), upper)
+        r, s = x - z, z - previous
+        report(float(r @ r) ** 0.5, rho * float(s @ s) ** 0.5)
         yield v, y
 
 

@@ -217,20 +217,20 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         as_scalar(self.tol, "tol", above=0.0)
         check_count(self.max_iter, "max_iter")
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        kind = type_of_target(y, input_name="y", raise_unknown=True)
-        if kind != "binary":
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}."
-            )
         self.classes_ = np.unique(y)
+        if len(self.classes_) != 2 or not _are_labels(self.classes_):
+            check_classification_targets(y)
+            kind = type_of_target(y, input_name="y", raise_unknown=True)
+            if kind != "binary":
+                raise ValueError(
+                    f"Only binary classification is supported. The type of the target is {kind}."
+                )
         if len(self.classes_) < 2:
             raise ValueError(f"y must have two classes, got one class only: {self.classes_[0]!r}")
         return X, np.where(y == self.classes_[1], 1.0, -1.0)
 
     def _fit_points(self, points: Points) -> None:
         """Solve the dual program; recover w, b, eta and the slacks; certify."""
-        s = points.s
         s, dual = points.s, self._dual(points)
         result = self._solve(points, dual)
         self.n_iter_ = result.n_iter
@@ -409,6 +409,13 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             raise AttributeError("coef_ exists for the linear kernel only; see w_ and dual_coef_")
         weights: Any = self.w_
         return weights[None, :]
+
+
+def _are_labels(values: np.ndarray) -> bool:
+    """Return whether the values are plainly names of classes: scikit-learn need not be asked."""
+    return values.dtype.kind in "iubUS" or (
+        values.dtype.kind == "f" and bool((values == np.floor(values)).all())
+    )
 
 
 def _reach(a: np.ndarray, dual: DualProgram) -> float:

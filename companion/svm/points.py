@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.admm import LowRank
+from companion.admm.qp_engine import ROWS_FROM
 from companion.admm.row_matrix import RowMatrix
 from companion.kernels import Kernel
 
 __all__ = ["Normal", "Points", "make_points"]
 
-_MANY_POINTS = 2000  # number of points from which on a kernel matrix is computed row by row
 _MANY_FEATURES = 100  # explicit features are worth having up to this number, or up to one per point
 _ZERO_FEATURES = 1e-13  # |w| is zero up to rounding below this part of sum a_i |phi(x_i)|
 _ZERO_GRAM = 1e-7  # the same when only inner products are known: |w|^2 has the rounding of |phi|^2
@@ -111,7 +111,7 @@ class Points:
         s = self.s
         F, _ = self.features(penalize_b)
         if F is None:
-            if self.n >= _MANY_POINTS and ridge == 0.0 and self._is_safe():
+            if self.n >= ROWS_FROM and ridge == 0.0 and self._is_safe():
                 return self._row_matrix(1.0 if penalize_b else 0.0)
             P = self.gram()
             P = P.copy() if self.kernel.is_precomputed else P
