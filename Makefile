@@ -41,6 +41,8 @@ test-all: $(READY)         ## test, the unit tests that take minutes, and the no
 test-unit: $(READY)        ## the package: unit, property and peer tests, doctests
 	$(BIN)/python -m pytest -q -n $(JOBS) tests companion --ignore=tests/site
 
+# Sliders' frames are drawn when the book is built; here two of each are enough.
+test-notebooks: export COMPANION_FRAMES ?= 2
 test-notebooks: $(READY)   ## every notebook cell gives what its page shows
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope -p no:cacheprovider --nbval --nbval-current-env \
 	  --nbval-sanitize-with tests/notebooks/sanitize.cfg --ignore=book/exercises --junitxml=build/nbval.xml notebooks book

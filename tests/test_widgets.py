@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from sklearn.base import clone
 
 from companion import board, widgets
-from companion.board import PointBoard, fit_points
+from companion.board import PointBoard, fit_points, point_board
 from companion.datasets import TwoClasses, nine_points, zm_fourteen
 from companion.svm import (
     HardMarginSVC,
@@ -34,7 +34,7 @@ from companion.svm import (
     SVMs4,
     SVMs5,
 )
-from companion.widgets import flipbook, flipbook_grid, point_board
+from companion.widgets import flipbook, flipbook_grid
 
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"
 
@@ -119,6 +119,27 @@ def test_grid_has_a_frame_for_each_pair() -> None:
 def test_bad_arguments(arguments: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         flipbook(draw, label="x", **{"alt": "frame {}", **arguments})
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_a_test_may_draw_fewer_frames(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    """All positions are there, and only as many pictures as asked for were drawn, the first among them."""
+    monkeypatch.setenv("COMPANION_FRAMES", str(limit))
+    drawn = []
+
+    def draw(*values: float) -> Figure:
+        drawn.append(values)
+        figure, axes = plt.subplots(figsize=(1, 1))
+        axes.plot([0, 1], [0, sum(values)])
+        return figure
+
+    box = flipbook(draw, [1.0, 2.0, 3.0, 4.0, 5.0], label="slope", alt="A line of slope {}")
+    assert len(box.children[1].children) == 5
+    assert len(drawn) == limit
+    assert drawn[0] == (1.0,)
+    grid = flipbook_grid(draw, [1, 2], [3, 4, 5], labels=("a", "b"), alt="A line, {} and {}")
+    assert [len(stack.children) for stack in grid.children[2].children] == [3, 3]
+    assert len(drawn) == 2 * limit
 
 
 def test_too_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,7 +303,7 @@ def test_without_a_reader_there_is_a_sentence_and_no_widget() -> None:
     notebook = nbformat.v4.new_notebook()
     notebook.cells = [
         nbformat.v4.new_code_cell(
-            "from companion.svm import SVMs2\nfrom companion.widgets import point_board\n"
+            "from companion.board import point_board\nfrom companion.svm import SVMs2\n"
             "point_board(SVMs2(), [[1, 0]], [[-1, 0]])"
         )
     ]
