@@ -13,7 +13,16 @@ from typing import Any
 from tools.toc import BOOK, code_of, pages_in_order, title, write
 
 # Modules of the package that belong to no chapter, on one page of the reference.
-SHARED = ("results", "certificates", "exceptions", "datasets", "plotting", "widgets")
+SHARED = (
+    "results",
+    "certificates",
+    "exceptions",
+    "datasets",
+    "openml",
+    "plotting",
+    "widgets",
+    "board",
+)
 
 
 def resolve(name: str) -> Any:
