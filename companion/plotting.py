@@ -236,7 +236,7 @@ def tube(
     ax.scatter(x[inside], y[inside], s=20, c="white", edgecolor=GREY, linewidth=1.1, zorder=3)
     for members, colour, marker in ((below, BLUE, "o"), (above, RED, "s")):
         full, part = np.array(to_rgb(colour)), np.abs(share[members])
-        paleness = np.where(part >= 1.0, 0.0, np.where(part > 0.0, 0.6, 1.0))
+        paleness = np.where(part >= 1.0, 0.0, np.where(part > 0.0, 0.55, 1.0))
         face = full + paleness[:, None] * (1.0 - full)
         ax.scatter(
             x[members],
