@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
-import importlib.metadata
 import json
 import shutil
 import subprocess
@@ -19,25 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 VENDOR = Path(__file__).resolve().parents[1] / "book" / "_static" / "vendor"
-
-MIT = """\
-{holder}
-
-Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
-associated documentation files (the "Software"), to deal in the Software without restriction,
-including without limitation the rights to use, copy, modify, merge, publish, distribute,
-sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
-furnished to do so, subject to the following conditions:
-
-The above copyright notice and this permission notice shall be included in all copies or
-substantial portions of the Software.
-
-THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
-NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
-NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
-DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT
-OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
-"""
 
 
 @dataclass(frozen=True)
@@ -56,15 +36,6 @@ class Package:
 
 
 PACKAGES = (
-    Package("requirejs", "2.3.7", "MIT", "requirejs", "", ("require.js",)),
-    Package(
-        "@jupyter-widgets/html-manager",
-        "1.0.15",
-        "BSD-3-Clause",
-        "html-manager",
-        "dist",
-        ("dist/embed-amd.js", "dist/embed.js.LICENSE.txt"),
-    ),
     Package(
         "mathjax",
         "3.2.2",
@@ -110,22 +81,6 @@ def copy(package: Package, source: Path, target: Path) -> None:
             shutil.copyfile(source / name, to)
 
 
-def write_licence(package: Package, target: Path) -> None:
-    """Add the licence text where the npm package does not ship one."""
-    if package.name == "requirejs":
-        head = (target / "require.js").read_text(encoding="utf-8").splitlines()[1]
-        text = MIT.format(holder="The MIT License\n\n" + head[head.index("Copyright") :])
-    elif package.name == "@jupyter-widgets/html-manager":
-        # The same repository and licence as the Python package ipywidgets.
-        (path,) = (
-            f for f in importlib.metadata.files("ipywidgets") or () if f.name.startswith("LICENSE")
-        )
-        text = path.read_text()
-    else:
-        return
-    (target / "LICENSE").write_text(text, encoding="utf-8")
-
-
 def sha256(path: Path) -> str:
     """Return the SHA-256 of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
@@ -140,7 +95,6 @@ def main() -> None:
         target.mkdir(parents=True)
         with tempfile.TemporaryDirectory() as scratch:
             copy(package, fetch(package, Path(scratch)), target)
-        write_licence(package, target)
         files = {
             p.relative_to(VENDOR).as_posix(): sha256(p)
             for p in sorted(target.rglob("*"))

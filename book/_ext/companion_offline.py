@@ -1,55 +1,101 @@
-"""Make the theme's icons work for a page that is opened from the disk.
+"""Make the theme's icons work for a page that is opened from the disk, at a small weight.
 
-Browsers load no font files for such a page. Here the icon font goes into a style sheet as data, and the links that
-ask for the font file early are dropped from the pages.
+Browsers load no font files for such a page. Here the icons that the site uses go into a style sheet as data: a font of a
+few of the theme's thousands of glyphs. The links that ask for the font file early, and the theme's script that would
+draw the same icons once more as pictures, are dropped from the pages.
 """
 
 from __future__ import annotations
 
 import base64
+import io
 import re
 from pathlib import Path
 from typing import Any
 
 import pydata_sphinx_theme
+from fontTools import subset, ttLib
 from sphinx.application import Sphinx
 
 FACE = """@font-face {{
   font-family: "Font Awesome 6 Free"; font-style: normal; font-weight: 900; font-display: block;
-  src: url("data:font/woff2;base64,{data}") format("woff2");
+  src: url("data:font/woff;base64,{data}") format("woff");
 }}
 """
-PRELOAD = re.compile(r'\s*<link rel="preload" as="font"[^>]*>')
+UNWANTED = re.compile(
+    r'\s*<link rel="preload" as="font"[^>]*>'
+    r"|\s*<script[^>]*fontawesome[^>]*all\.min\.js[^>]*></script>"
+    r'|\s*<link rel="preload" as="script"[^>]*fontawesome[^>]*>'
+)
+CODE = re.compile(r"\\(f[0-9a-f]{3})\b")
+SIGN = re.compile("[\uf000-\uf8ff]")  # the same, written as a character
 
 
 def icon_font() -> Path:
     """Return the theme's icon font."""
     (font,) = Path(pydata_sphinx_theme.__file__).parent.rglob(
-        "fa-solid-900.woff2"
+        "fa-solid-900.ttf"
     )
     return font
 
 
+def icons_in_use(out: Path) -> set[int]:
+    """Return the code points of all icons that a page, a style sheet or a script of the site names."""
+    sheets = [
+        p for p in out.rglob("*.css") if "fontawesome" not in p.as_posix()
+    ]
+    texts = [sheet.read_text(encoding="utf-8") for sheet in sheets]
+    codes = {int(code, 16) for text in texts for code in CODE.findall(text)}
+    codes.update(ord(sign) for text in texts for sign in SIGN.findall(text))
+    (named,) = (p for p in out.rglob("all.min.css") if "fontawesome" in str(p))
+    known = {}
+    for rule in re.findall(
+        r"((?:\.fa-[\w-]+:+before,?)+)\{content:\"\\([0-9a-f]+)\"\}",
+        named.read_text(encoding="utf-8"),
+    ):
+        for name in re.findall(r"fa-[\w-]+", rule[0]):
+            known[name] = int(rule[1], 16)
+    scripts = [
+        p for p in out.rglob("*.js") if not {"vendor", "mathjax"} & set(p.parts)
+    ]
+    for file in [*out.rglob("*.html"), *scripts]:
+        words = re.findall(r"fa-[\w-]+", file.read_text(encoding="utf-8"))
+        codes.update(known[word] for word in words if word in known)
+    return codes
+
+
+def small_font(codes: set[int]) -> bytes:
+    """Return the icon font with only some of its glyphs, as WOFF."""
+    font = ttLib.TTFont(icon_font())
+    cutter = subset.Subsetter(subset.Options(flavor="woff"))
+    cutter.populate(unicodes=codes)
+    cutter.subset(font)
+    font.flavor = "woff"
+    buffer = io.BytesIO()
+    font.save(buffer)
+    return buffer.getvalue()
+
+
 def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Write the style sheet with the font, and take the early requests out of the pages."""
+    """Write the style sheet with the font, and take what is not wanted out of the pages."""
     if exception or app.builder.name != "html":
         return
     out = Path(app.outdir)
-    data = base64.b64encode(icon_font().read_bytes()).decode()
+    data = base64.b64encode(small_font(icons_in_use(out))).decode()
     (out / "_static" / "icons.css").write_text(
         FACE.format(data=data), encoding="utf-8"
     )
     for page in out.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        if PRELOAD.search(text):
-            page.write_text(PRELOAD.sub("", text), encoding="utf-8")
+        if UNWANTED.search(text):
+            page.write_text(UNWANTED.sub("", text), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.connect("build-finished", finish)
     return {
-        "version": "1",
+        "version": "2",
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }

@@ -2,38 +2,6 @@
 (() => {
   "use strict";
 
-  // The widget manager asks MathJax 2 to typeset; answer with MathJax 3.
-  function bridgeMathJax() {
-    if (window.MathJax && !window.MathJax.Hub) {
-      window.MathJax.Hub = {
-        Queue: (task) => window.MathJax.startup.promise.then(() => window.MathJax.typesetPromise([task[2]])),
-      };
-    }
-  }
-
-  // A slider's handle carries the label and the value that are printed beside it.
-  function nameSlider(slider) {
-    const handle = slider.querySelector("[role=slider]");
-    const label = slider.querySelector(".widget-label");
-    const readout = slider.querySelector(".widget-readout");
-    if (!handle || handle.dataset.named) return;
-    handle.dataset.named = "yes";
-    handle.setAttribute("aria-label", label ? label.textContent : "slider");
-    if (!readout) return;
-    const tell = () => {
-      if (handle.getAttribute("aria-valuetext") !== readout.textContent) {
-        handle.setAttribute("aria-valuetext", readout.textContent);
-      }
-    };
-    tell();
-    new MutationObserver(tell).observe(readout, { childList: true, characterData: true, subtree: true });
-    new MutationObserver(tell).observe(handle, { attributes: true, attributeFilter: ["aria-valuetext"] });
-  }
-
-  function nameSliders() {
-    document.querySelectorAll(".widget-slider, .widget-inline-hbox").forEach(nameSlider);
-  }
-
   // The small arrows that unfold a part of the table of contents have no text.
   function nameToggles() {
     document.querySelectorAll("nav summary").forEach((summary) => {
@@ -162,12 +130,10 @@
   }
 
   document.addEventListener("DOMContentLoaded", () => {
-    bridgeMathJax();
     nameToggles();
     freeCitations();
     askQuestions();
     filterTables();
-    new MutationObserver(nameSliders).observe(document.querySelector("main") ?? document.body, { childList: true, subtree: true });
   });
   window.addEventListener("load", async () => {
     openSolutions();
