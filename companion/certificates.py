@@ -11,6 +11,7 @@ from companion.results import Record
 
 if TYPE_CHECKING:
     from companion.admm.low_rank import LowRank
+    from companion.admm.row_matrix import RowMatrix
 
 __all__ = ["Certificate", "bound_multipliers", "certify_qp"]
 
@@ -113,7 +114,7 @@ def bound_multipliers(
 
 
 def certify_qp(
-    P: np.ndarray | LowRank,
+    P: np.ndarray | LowRank | RowMatrix,
     q: np.ndarray,
     A: np.ndarray | None,
     b: np.ndarray | None,
@@ -124,6 +125,8 @@ def certify_qp(
     z_lower: np.ndarray,
     z_upper: np.ndarray,
     tolerance: float = 1e-9,
+    *,
+    Px: np.ndarray | None = None,
 ) -> Certificate:
     r"""Measure how well a point and its multipliers solve a convex quadratic program.
 
@@ -147,6 +150,8 @@ def certify_qp(
         Multipliers of the bounds.
     tolerance : float
         What each residual is compared with.
+    Px : ndarray of shape (n,), optional
+        The product of P and x, where it is known.
 
     Returns
     -------
@@ -193,7 +198,8 @@ def certify_qp(
     if A is None or b is None:
         A, b = np.zeros((0, n)), np.zeros(0)
 
-    Px, Aty, size = P @ x, y @ A, np.abs(x)
+    Px = P @ x if Px is None else Px
+    Aty, size = y @ A, np.abs(x)
     diagonal = np.maximum(P.diagonal(), 0.0)
     roots = np.sqrt(diagonal)
     steepest, farthest = float(diagonal.max(initial=0.0)), _largest(x)

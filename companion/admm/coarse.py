@@ -16,7 +16,7 @@ from companion.admm.active_set import FREE, LOWER, UPPER, read_state
 from companion.admm.kkt import BoxQP
 from companion.admm.presolve import row_ranges
 
-__all__ = ["coarse_to_fine", "representatives"]
+__all__ = ["Pair", "SolveFrom", "coarse_to_fine", "representatives", "solve_for_undecided"]
 
 Pair = tuple[np.ndarray, np.ndarray]  # x and y
 SolveFrom = Callable[[BoxQP, np.ndarray, np.ndarray, np.ndarray], Pair | None]
@@ -95,24 +95,39 @@ def coarse_to_fine(
         answer = newton(fine, x, y, state)
         if answer is not None:
             return answer
-    return _solve_for_undecided(fine, order, int(_UNDECIDED * free.size), x, y, state, solve_from)
+    W = _enough(fine, x, order, int(_UNDECIDED * free.size))
+    return _rounds(fine, W, order, x, y, state, solve_from)
 
 
-def _solve_for_undecided(
+def solve_for_undecided(
+    fine: BoxQP, x: np.ndarray, y: np.ndarray, state: np.ndarray, solve_from: SolveFrom
+) -> Pair | None:
+    """Solve a program from a good guess of its active set, for the variables alone whose state is in doubt."""
+    x = np.where(state == LOWER, fine.lower, np.where(state == UPPER, fine.upper, x))
+    order = _by_doubt(fine.gradient(x, y), state)
+    W = _enough(fine, x, order, int(_MARGIN * (state == FREE).sum()))
+    return _rounds(fine, W, order, x, y, state, solve_from)
+
+
+def _by_doubt(g: np.ndarray, state: np.ndarray) -> np.ndarray:
+    """Return the free variables first, then the others, those with a small gradient first."""
+    return np.argsort(np.where(state == FREE, 0.0, np.abs(g)))
+
+
+def _rounds(
     fine: BoxQP,
+    W: np.ndarray,
     order: np.ndarray,
-    count: int,
     x: np.ndarray,
     y: np.ndarray,
     state: np.ndarray,
     solve_from: SolveFrom,
 ) -> Pair | None:
-    """Solve for the first variables in `order` alone; let in the wrongly fixed ones, until there are none.
+    """Solve for the variables W alone; let in the wrongly fixed ones, until there are none.
 
-    The objective decreases from round to round, so no set of undecided variables comes back.
+    The objective decreases from round to round, so no set W comes back.
     """
     x, y, state = x.copy(), y.copy(), state.copy()
-    W = _enough(fine, x, order, count)
     x[W] = 0.0  # so that no row of P is computed for them before the solution is known
     g = fine.gradient(x, y)
     for _ in range(_ROUNDS):
@@ -129,7 +144,7 @@ def _solve_for_undecided(
         if not wrong.size:
             return x, y
         state[wrong] = FREE
-        order = np.argsort(np.where(state == FREE, 0.0, np.abs(g)))
+        order = _by_doubt(g, state)
         W = np.sort(order[: max(int(_MARGIN * (state == FREE).sum()), _AT_LEAST)])
     return None
 

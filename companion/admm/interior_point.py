@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -19,22 +20,28 @@ __all__ = ["Iterate", "interior_point"]
 
 _STEP_TO_BOUNDARY = 0.995
 _REGULARISATION = 1e-12
+_REFINED = 1e-2  # error from which on linear systems are refined
 
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """One point of the central path's neighbourhood.
-
-    ``state`` is the active set that it suggests: a slack that is small beside its multiplier, relative to
-    the typical sizes of slacks and multipliers, is an active bound.
-    """
+    """One point of the central path's neighbourhood."""
 
     x: np.ndarray
     y: np.ndarray
-    state: np.ndarray
     primal_residual: float
     dual_residual: float
     error: float
+    guess: Callable[[], np.ndarray]
+
+    @property
+    def state(self) -> np.ndarray:
+        """The active set that the point suggests.
+
+        A slack that is small beside its multiplier, relative to the typical sizes of slacks and multipliers, is an
+        active bound.
+        """
+        return self.guess()
 
 
 def _norm(vector: np.ndarray) -> float:
@@ -127,9 +134,9 @@ def interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[Iterate]:
         error = max(primal, dual, min(total / value, 1.0))
         if not np.isfinite(error):
             return
-        yield Iterate(
-            np.clip(x, lower, upper), y, _guess(s, z, typical / force, spread), primal, dual, error
-        )
+        inside = np.minimum(np.maximum(x, lower), upper)
+        guess = partial(_guess, s, z, typical / force, spread)
+        yield Iterate(inside, y, primal, dual, error, guess)
         stalled = 0 if error < 0.9 * best or total < 0.9 * least else stalled + 1
         best, least = min(best, error), min(least, total)
         if stalled >= 15 or best < 1e-15:
@@ -155,12 +162,13 @@ def interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[Iterate]:
             step = min(_room(s, ds), _room(z, dz))
             ahead = max(float((s + step * ds) @ (z + step * dz)), 0.0)
             change = (ahead / total) ** 3 * total / pairs - sz - ds * dz if total > 0.0 else change
-        # Corrector: aim at s z = mu, with the second-order term; one refinement of the linear system.
+        # Corrector: aim at s z = mu, with the second-order term; near the end, one refinement of the linear system.
         rhs = spread(change / s) - r_dual
         dx, dy = kkt.solve(rhs, -r_primal)
-        left = rhs - (problem.product(dx) + curvature * dx + dy @ A)
-        ddx, ddy = kkt.solve(left, -r_primal - A @ dx)
-        dx, dy = dx + ddx, dy + ddy
+        if error < _REFINED:
+            left = rhs - (problem.product(dx) + curvature * dx + dy @ A)
+            ddx, ddy = kkt.solve(left, -r_primal - A @ dx)
+            dx, dy = dx + ddx, dy + ddy
         ds = select(dx)
         dz = (change - z * ds) / s
         step = min(_room(s, ds), _room(z, dz))

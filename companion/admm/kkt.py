@@ -205,7 +205,9 @@ def factor_kkt(
     if free is not None and free.size < problem.q.size:
         part = True
         A = A.take(free, axis=1)
-        P = P.restricted(free) if isinstance(P, LowRank) else P.take(free, 0).take(free, 1)
+        P = P.take(free, 0).take(free, 1) if isinstance(P, np.ndarray) else P.restricted(free)
+    if isinstance(P, RowMatrix):
+        P, part = P.toarray(), True
     size = float(np.einsum("ij,ij->i", A, A).max(initial=0.0)) if weight else 0.0
     weight = weight / size if size > 0.0 else 0.0
     block: _DenseBlock | _LowRankBlock

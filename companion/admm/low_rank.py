@@ -80,6 +80,11 @@ class LowRank:
         dense[np.diag_indices_from(dense)] += self.d
         return dense
 
+    def part(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return a block of the matrix."""
+        entries = self.G[rows] @ self.G[columns].T
+        return entries + np.where(rows[:, None] == columns, self.d[rows, None], 0.0)
+
     def restricted(self, index: np.ndarray) -> LowRank:
         """Return the principal submatrix with the given rows and columns."""
         return _trusted(self.G[index], self.d[index])

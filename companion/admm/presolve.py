@@ -255,7 +255,10 @@ def _independent_rows(
         combination = solve_triangular(R11, R[:rank, rank:])  # row_dropped = combination' rows_kept
         expected = combination.T @ scaled_b[kept]
         miss = scaled_b[dropped] - expected
-        size = np.abs(scaled_b[dropped]) + np.abs(combination.T) @ np.abs(scaled_b[kept])
+        weights = (
+            np.abs(combination.T) + 1e-4
+        )  # rounding in a coefficient that should be 0 counts too
+        size = np.abs(scaled_b[dropped]) + weights @ np.abs(scaled_b[kept])
         for j in np.argsort(-np.abs(miss)):
             if abs(miss[j]) > 1e-10 * size[j]:
                 witness = np.zeros(result.original.b.size)
@@ -357,9 +360,7 @@ def _find_ray(problem: BoxQP) -> np.ndarray | None:
         part = problem.P.restricted(movable)
         flat = np.vstack([part.G.T, np.diag(np.sqrt(part.d))[part.d > 0.0]])
     else:
-        values, vectors = np.linalg.eigh(
-            problem.P[np.ix_(movable, movable)] * np.outer(scale, scale)
-        )
+        values, vectors = np.linalg.eigh(problem.block(movable, movable) * np.outer(scale, scale))
         flat = (vectors[:, values > 1e-11 * values[-1]] / scale[:, None]).T
     rows = np.vstack([flat, problem.A[:, movable]]) * scale
     norms = np.abs(rows).max(axis=1, initial=0.0)

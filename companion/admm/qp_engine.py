@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from companion.admm.active_set import active_set_newton, read_state
-from companion.admm.coarse import coarse_to_fine
+from companion.admm.coarse import Pair, SolveFrom, coarse_to_fine, solve_for_undecided
 from companion.admm.interior_point import interior_point
 from companion.admm.kkt import BoxQP, factor_kkt
 from companion.admm.low_rank import LowRank, low_rank_factor
@@ -42,6 +42,7 @@ class Search:
         self.problem, self.tol, self.cap = problem, tol, cap
         self.x = np.clip(np.zeros(problem.q.size), problem.lower, problem.upper)
         self.y = np.zeros(problem.b.size)
+        self.Px: np.ndarray | None = None
         self.certificate: Certificate | None = None
         self.n_iter = 0
         self.history: dict[str, list[float]] = {"primal_residual": [], "dual_residual": []}
@@ -64,12 +65,13 @@ class Search:
         p = self.problem
         if not p.q.any() and p.mean_curvature() == 0.0:
             y = np.zeros_like(y)  # nothing to minimise: no multipliers, whatever rounding left
-        z_lower, z_upper = bound_multipliers(p.gradient(x, y), x, p.lower, p.upper)
+        Px = p.product(x)
+        z_lower, z_upper = bound_multipliers(Px + p.q + y @ p.A, x, p.lower, p.upper)
         certificate = certify_qp(
-            p.P, p.q, p.A, p.b, p.lower, p.upper, x, y, z_lower, z_upper, self.tol
+            p.P, p.q, p.A, p.b, p.lower, p.upper, x, y, z_lower, z_upper, self.tol, Px=Px
         )
         if self.certificate is None or certificate.worst < self.certificate.worst:
-            self.x, self.y, self.certificate = x, y, certificate
+            self.x, self.y, self.Px, self.certificate = x, y, Px, certificate
         return certificate.ok
 
     def adopt(self, part: Search) -> tuple[np.ndarray, np.ndarray] | None:
@@ -118,61 +120,72 @@ def solve_reduced(
     if start is not None:
         x, y = start
         v = x - problem.gradient(x, y) / (penalty if penalty > 0.0 else 1.0)
-        if search.finish(x, y, read_state(problem, v)):
+        state = read_state(problem, v)
+        if v.size >= _COARSE_FROM and _can_fix(problem):
+            answer = solve_for_undecided(problem, x, y, state, _finisher(search, rho, alpha))
+            if answer is not None and search.offer(*answer):
+                return
+        elif search.finish(x, y, state):
             return
     bounded = np.isfinite(problem.lower).any() or np.isfinite(problem.upper).any()
     if not bounded or problem.b.size == problem.q.size:
         if search.finish(v, y, np.zeros(v.size, dtype=np.int8)):
             return
     elif not isinstance(problem.P, LowRank) and penalty > 0.0:
-        if v.size >= _COARSE_FROM and start is None:
-            if isinstance(problem.P, np.ndarray) and _as_low_rank(search, problem.P, _LARGE_RANK):
-                return
-            if _coarse_to_fine(search, rho, alpha):
-                return
+        if v.size >= _COARSE_FROM and (
+            _as_low_rank(search, _LARGE_RANK)
+            or (_can_fix(problem) and _coarse_to_fine(search, rho, alpha))
+        ):
+            return
         if isinstance(problem.P, RowMatrix):
             search.problem = problem = replace(problem, P=problem.P.toarray())
-        if _admm_rounds(search, problem.P, v, penalty, alpha):
+        if _admm_rounds(search, v, penalty, alpha):
             return
     _interior_rounds(search, problem)
 
 
-def _as_low_rank(search: Search, P: np.ndarray, max_rank: int) -> bool:
-    """Solve with a factor of P instead, if P turns out to have one of low rank."""
-    G = low_rank_factor(P, max_rank)
+def _as_low_rank(search: Search, max_rank: int) -> bool:
+    """Solve with a factor of P instead, if P is an array and turns out to have one of low rank."""
+    P = search.problem.P
+    G = low_rank_factor(P, max_rank) if isinstance(P, np.ndarray) else None
     return G is not None and _interior_rounds(search, replace(search.problem, P=LowRank(G)))
+
+
+def _can_fix(problem: BoxQP) -> bool:
+    """Return whether blocks of P can be had, and every variable can be fixed at either bound."""
+    finite = np.isfinite(problem.lower).all() and np.isfinite(problem.upper).all()
+    return bool(finite) and not isinstance(problem.P, LowRank)
 
 
 def _coarse_to_fine(search: Search, rho: float | None, alpha: float) -> bool:
     """Solve smaller programs first; see :mod:`companion.admm.coarse`."""
-    fine = search.problem
-    if not (np.isfinite(fine.lower).all() and np.isfinite(fine.upper).all()):
-        return False
 
-    def solve(problem: BoxQP) -> tuple[np.ndarray, np.ndarray] | None:
+    def solve(problem: BoxQP) -> Pair | None:
         part = Search(problem, search.tol, min(sum(_ROUNDS), search.left))
         solve_reduced(part, rho, alpha, None)
         return search.adopt(part)
 
-    def newton(
-        problem: BoxQP, x: np.ndarray, y: np.ndarray, state: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray] | None:
+    def newton(problem: BoxQP, x: np.ndarray, y: np.ndarray, state: np.ndarray) -> Pair | None:
         return active_set_newton(problem, x, y, state, max_steps=_COARSE_STEPS)
 
-    def solve_from(
-        problem: BoxQP, x: np.ndarray, y: np.ndarray, state: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        part = Search(problem, search.tol, min(sum(_ROUNDS), search.left))
-        if not part.finish(x, y, state, max_steps=_COARSE_STEPS):
-            penalty = rho if rho is not None else problem.mean_curvature()
-            _admm_rounds(part, problem.P, x, penalty, alpha)
-        return search.adopt(part)
-
-    answer = coarse_to_fine(fine, solve, newton, solve_from)
+    answer = coarse_to_fine(search.problem, solve, newton, _finisher(search, rho, alpha))
     return answer is not None and search.offer(*answer)
 
 
-def _admm_rounds(search: Search, P: np.ndarray, v: np.ndarray, rho: float, alpha: float) -> bool:
+def _finisher(search: Search, rho: float | None, alpha: float) -> SolveFrom:
+    """Return a function that solves a part of the problem from a guess of its active set."""
+
+    def solve_from(problem: BoxQP, x: np.ndarray, y: np.ndarray, state: np.ndarray) -> Pair | None:
+        part = Search(problem, search.tol, min(sum(_ROUNDS), search.left))
+        if not part.finish(x, y, state, max_steps=_COARSE_STEPS):
+            penalty = rho if rho is not None else problem.mean_curvature()
+            _admm_rounds(part, x, penalty, alpha)
+        return search.adopt(part)
+
+    return solve_from
+
+
+def _admm_rounds(search: Search, v: np.ndarray, rho: float, alpha: float) -> bool:
     """ADMM with the exact finish after each round; return whether that gave a solution."""
     problem = search.problem
     steps = _admm(problem, v, rho, alpha, search.count)
@@ -185,7 +198,7 @@ def _admm_rounds(search: Search, P: np.ndarray, v: np.ndarray, rho: float, alpha
         if search.left <= 0:
             return search.offer(x, y)
         untried = number == 0 and 60 <= v.size < _COARSE_FROM
-        if untried and _as_low_rank(search, P, max_rank=min(v.size // 4, 100)):
+        if untried and _as_low_rank(search, max_rank=min(v.size // 4, 100)):
             return True
     return False
 
@@ -262,8 +275,9 @@ def _proximal_rounds(search: Search, x: np.ndarray, y: np.ndarray, state: np.nda
     return False
 
 
-def _plus_identity(P: np.ndarray | LowRank, multiple: float) -> np.ndarray | LowRank:
+def _plus_identity(P: np.ndarray | LowRank | RowMatrix, multiple: float) -> np.ndarray | LowRank:
     """Return ``P + multiple * I``."""
     if isinstance(P, LowRank):
         return LowRank(P.G, P.d + multiple)
+    P = P.toarray() if isinstance(P, RowMatrix) else P
     return P + multiple * np.eye(P.shape[0])

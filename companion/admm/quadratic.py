@@ -327,12 +327,12 @@ def solve_qp(
             solve_reduced(search, rho, alpha, None if start is None else presolved.shrink(*start))
 
     x, y = presolved.restore(search.x, search.y)
-    g = original.gradient(x, y)
-    z_lower, z_upper = bound_multipliers(g, x, original.lower, original.upper)
+    Px = search.Px if search.Px is not None and presolved.trivial else original.product(x)
+    z_lower, z_upper = bound_multipliers(Px + q + y @ A, x, original.lower, original.upper)
     certificate = search.certificate
     if certificate is None or not presolved.trivial:
         certificate = certify_qp(
-            P, q, A, b, original.lower, original.upper, x, y, z_lower, z_upper, tol
+            P, q, A, b, original.lower, original.upper, x, y, z_lower, z_upper, tol, Px=Px
         )
     if not certificate.ok:
         diagnose(original)
@@ -346,7 +346,7 @@ def solve_qp(
         y=y,
         z_lower=z_lower,
         z_upper=z_upper,
-        objective=float(0.5 * x @ original.product(x) + q @ x),
+        objective=float(0.5 * x @ Px + q @ x),
         n_iter=search.n_iter,
         converged=certificate.ok,
         status="solved" if certificate.ok else "max_iter",

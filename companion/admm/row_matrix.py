@@ -10,7 +10,7 @@ __all__ = ["RowMatrix"]
 
 
 class RowMatrix:
-    r"""A positive semidefinite matrix :math:`P = D K D` with a diagonal D, given by a function that computes parts of K.
+    r"""A positive semidefinite matrix :math:`P = D K D`, D diagonal, given by a function that computes parts of K.
 
     A product :math:`P x` needs the rows of K for :math:`x_i \neq 0` only. In the dual program of a support
     vector machine these are the rows of the support vectors: the matrix of a large problem is never whole.

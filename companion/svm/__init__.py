@@ -35,6 +35,7 @@ from companion.svm.indefinite import (
 )
 from companion.svm.indefinite_svc import IndefiniteSVC
 from companion.svm.mapping import from_sklearn, to_sklearn
+from companion.svm.path import K_path, nu_path
 from companion.svm.slab import POINT_CLASSES
 from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
 from companion.svm.spectrum import RankOneSpectrum, nearest_psd, spectrum_transform
@@ -56,6 +57,7 @@ __all__ = [
     "IndefiniteObjective",
     "IndefiniteResult",
     "IndefiniteSVC",
+    "K_path",
     "RankOneSpectrum",
     "SVMs1",
     "SVMs2",
@@ -76,6 +78,7 @@ __all__ = [
     "nearest_psd",
     "nu_max",
     "nu_min",
+    "nu_path",
     "primal_kernel_newton",
     "primal_newton",
     "project_q1",

@@ -22,13 +22,14 @@ from companion.admm.row_matrix import RowMatrix
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_scalar, check_count
 from companion.kernels import Kernel, as_kernel
-from companion.results import Record
+from companion.results import QPResult, Record
 from companion.svm.points import Normal, Points, make_points
 from companion.svm.slab import NO_SLAB, Slab, place_points, snap
 
 __all__ = ["DegenerateSolutionWarning", "DualProgram", "SupportVectorMachine"]
 
 KernelLike = str | Kernel | Callable
+Start = tuple[np.ndarray, np.ndarray] | None  # multipliers a, and those of the equations
 
 _NEARLY_ZERO = 1e-12  # below this part of its terms, a linear program decides whether a'Pa is 0
 # Where the optimal value is nearly 0, a gap is compared with this part of the terms that cancel in it.
@@ -89,7 +90,7 @@ class DualProgram(Record):
         :math:`\lambda + \alpha = K \mathbf 1`, :math:`\mu + \beta = K \mathbf 1`. The sum of the multipliers stays an
         equation (the text's :math:`A_2`): its variant with the multiplier :math:`\gamma` has the same solution.
         """
-        P = self.P.toarray() if isinstance(self.P, LowRank) else self.P
+        P = self.P if isinstance(self.P, np.ndarray) else self.P.toarray()
         if not np.isfinite(self.upper):
             return P, self.q, self.A, self.c
         n, m = self.q.size, self.c.size
@@ -230,9 +231,13 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         return X, np.where(y == self.classes_[1], 1.0, -1.0)
 
     def _fit_points(self, points: Points) -> None:
-        """Solve the dual program; recover w, b, eta and the slacks; certify."""
+        """Fit to points that are known to be good."""
+        self._fit_from(points, None)
+
+    def _fit_from(self, points: Points, start: Start) -> QPResult:
+        """Solve the dual program from a guess; recover w, b, eta and the slacks; certify."""
         s, dual = points.s, self._dual(points)
-        result = self._solve(points, dual)
+        result = self._solve(points, dual, start)
         self.n_iter_ = result.n_iter
         a = snap(result.x, dual.upper)
         g = dual.P @ a
@@ -245,7 +250,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             or (_nearly_vanishes(a, g, dual) and self._is_below_range(points))
         ):
             self._store_degenerate(points, a, dual, result.certificate)
-            return
+            return result
         slack = dual.ridge * a if self._squared else np.maximum(slab.eta - margin, 0.0)
         self._certify(
             self._terms(normal.norm, slab.b, slab.eta, slack, dual),
@@ -258,8 +263,9 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             slack = np.where((a >= dual.upper) & (slack > 1e-9 * size), slack, 0.0)
         self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, self._squared)
         self._store(points, a, slack, normal, slab, dual.upper)
+        return result
 
-    def _solve(self, points: Points, dual: DualProgram) -> Any:
+    def _solve(self, points: Points, dual: DualProgram, start: Start = None) -> QPResult:
         psd = points.Phi is not None or points.kernel.positive_definite is True
         try:
             return solve_qp(
@@ -270,6 +276,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
                 upper=dual.upper,
                 tol=self.tol,
                 max_iter=self.max_iter,
+                warm_start=start,
                 assume_psd=psd,
             )
         except ValueError as error:
@@ -343,7 +350,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         self.degenerate_ = True
         self.objective_ = self.dual_objective_ = 0.0
         self.certificate_ = certificate
-        warnings.warn(self._degenerate_message(points), DegenerateSolutionWarning, stacklevel=5)
+        warnings.warn(self._degenerate_message(points), DegenerateSolutionWarning, stacklevel=6)
 
     def _is_below_range(self, points: Points) -> bool:
         """Return whether w = 0 is the optimum, by the linear program of `nu_min`."""

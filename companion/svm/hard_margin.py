@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
-from companion.svm.estimator import DualProgram, KernelLike, SupportVectorMachine
+from companion.results import QPResult
+from companion.svm.estimator import DualProgram, KernelLike, Start, SupportVectorMachine
 from companion.svm.points import Points
 from companion.svm.slab import Slab, slab_unit
 
@@ -96,9 +97,9 @@ class HardMarginSVC(SupportVectorMachine):
     ) -> tuple[float, ...]:
         return (0.5 * norm**2,)
 
-    def _solve(self, points: Points, dual: DualProgram) -> Any:
+    def _solve(self, points: Points, dual: DualProgram, start: Start = None) -> QPResult:
         try:
-            return super()._solve(points, dual)
+            return super()._solve(points, dual, start)
         except UnboundedProblemError as error:
             witness = error.ray
             if witness is not None:  # P d = 0, s'd = 0, 1'd > 0: the alternative

@@ -1,0 +1,179 @@
+r"""Many machines on the same points: one kernel matrix, and each solution starts from the ones before.
+
+Between the values of nu (or K) where a point enters or leaves the margin, the multipliers are an affine function of nu
+(or K). So two neighbours predict the next solution, and Newton's method has little to correct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from companion.admm import LowRank
+from companion.admm.row_matrix import RowMatrix
+from companion.checks import as_vector
+from companion.svm.estimator import KernelLike, SupportVectorMachine
+from companion.svm.points import Points, make_points
+from companion.svm.soft_margin import SVMs2, SVMs2prime
+
+__all__ = ["K_path", "nu_path"]
+
+_READ = (
+    "kernel_",
+    "classes_",
+    "n_features_in_",
+    "feature_names_in_",
+)  # attributes that depend on the data only
+
+
+class _SharedPoints(Points):
+    """Points that keep their signed matrix."""
+
+    def signed_matrix(
+        self, *, penalize_b: bool = False, ridge: float = 0.0
+    ) -> np.ndarray | LowRank | RowMatrix:
+        key = f"_matrix_{penalize_b}_{ridge}"
+        if key not in self.__dict__:
+            self.__dict__[key] = super().signed_matrix(penalize_b=penalize_b, ridge=ridge)
+        return self.__dict__[key]
+
+
+def nu_path(
+    X: Any,
+    y: Any,
+    nu: Any,
+    *,
+    kernel: KernelLike = "linear",
+    kernel_params: dict[str, Any] | None = None,
+    tol: float = 1e-9,
+    max_iter: int = 1000,
+) -> list[SVMs2prime]:
+    r"""Fit :class:`SVMs2prime` for many values of nu, for little more than the price of a few.
+
+    Parameters
+    ----------
+    X : array-like of shape (l, d), or (l, l) for a precomputed kernel
+        Points.
+    y : array-like of shape (l,)
+        Two labels.
+    nu : array-like of shape (k,)
+        Values of nu, in any order; best close to each other.
+    kernel, kernel_params, tol, max_iter
+        As for :class:`SVMs2prime`.
+
+    Returns
+    -------
+    list of SVMs2prime
+        The fitted machines, in the order of `nu`. Each has its own certificate.
+
+    Raises
+    ------
+    InfeasibleProblemError
+        If some nu exceeds :func:`nu_max`.
+
+    Warns
+    -----
+    DegenerateSolutionWarning
+        For each nu that is at most :func:`nu_min`.
+
+    Notes
+    -----
+    Source: Sections 18.5 to 18.8, which solve the program anew for each nu.
+
+    Examples
+    --------
+    >>> from companion.datasets import nine_points
+    >>> data = nine_points()
+    >>> [round(machine.delta_, 4) for machine in nu_path(data.X, data.y, [0.5, 0.6, 2 / 3])]
+    [2.0274, 2.4597, 2.7951]
+    """
+    machines = [
+        SVMs2prime(
+            nu=float(v), kernel=kernel, kernel_params=kernel_params, tol=tol, max_iter=max_iter
+        )
+        for v in as_vector(nu, "nu")
+    ]
+    order = np.argsort([-machine.nu for machine in machines], kind="stable")
+    return _fit_in_turn(machines, [machines[i].nu for i in order], order, X, y)
+
+
+def K_path(
+    X: Any,
+    y: Any,
+    K: Any,
+    *,
+    kernel: KernelLike = "linear",
+    kernel_params: dict[str, Any] | None = None,
+    tol: float = 1e-9,
+    max_iter: int = 1000,
+) -> list[SVMs2]:
+    r"""Fit :class:`SVMs2` for many values of K, each from the ones before.
+
+    Parameters
+    ----------
+    X : array-like of shape (l, d), or (l, l) for a precomputed kernel
+        Points.
+    y : array-like of shape (l,)
+        Two labels.
+    K : array-like of shape (k,)
+        Values of K, in any order; best close to each other.
+    kernel, kernel_params, tol, max_iter
+        As for :class:`SVMs2`.
+
+    Returns
+    -------
+    list of SVMs2
+        The fitted machines, in the order of `K`.
+
+    Notes
+    -----
+    Source: Sections 18.3 and 18.4.
+
+    Examples
+    --------
+    >>> from companion.datasets import nine_points
+    >>> data = nine_points()
+    >>> [round(machine.objective_, 4) for machine in K_path(data.X, data.y, [0.01, 0.1, 1.0])]
+    [0.0829, 0.5491, 4.7826]
+    """
+    machines = [
+        SVMs2(K=float(v), kernel=kernel, kernel_params=kernel_params, tol=tol, max_iter=max_iter)
+        for v in as_vector(K, "K")
+    ]
+    order = np.argsort([machine.K for machine in machines], kind="stable")
+    return _fit_in_turn(machines, [machines[i].K for i in order], order, X, y)
+
+
+def _fit_in_turn(
+    machines: list, values: Sequence[float], order: np.ndarray, X: Any, y: Any
+) -> list:
+    """Fit the machines in the given order on the same points."""
+    if not machines:
+        return machines
+    first: SupportVectorMachine = machines[order[0]]
+    X, s = first._read(X, y)
+    read = {key: value for key, value in vars(first).items() if key in _READ}
+    made = make_points(X, s, first.kernel_)
+    points = _SharedPoints(made.X, made.s, made.kernel, made.Phi)
+    known: list[tuple[float, np.ndarray, np.ndarray]] = []
+    for value, i in zip(values, order):
+        vars(machines[i]).update(read)
+        result = machines[i]._fit_from(points, _predict(known, value))
+        known = [*known[-1:], (value, result.x, result.y)]
+    return machines
+
+
+def _predict(
+    known: list[tuple[float, np.ndarray, np.ndarray]], value: float
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Continue the line through the last two solutions."""
+    if not known:
+        return None
+    now, x, y = known[-1]
+    if len(known) == 1 or known[0][0] == now:
+        return x, y
+    before, x_before, y_before = known[0]
+    t = (value - now) / (now - before)
+    return x + t * (x - x_before), y + t * (y - y_before)
