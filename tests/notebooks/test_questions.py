@@ -1,7 +1,7 @@
 """The questions on the chapter pages: a stem, a few choices, and a reason for each of them.
 
-A question is a markdown cell with the directive `admonition` of the class `question` and a task list. JupyterLab shows
-it as it stands; the site's script makes buttons of the choices (tests/site/test_questions.py).
+A question is the directive `admonition` of the class `question` with a task list, in a cell of its own or not.
+JupyterLab shows it as it stands; the site's script makes buttons of the choices (tests/site/test_questions.py).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ SHAPE = re.compile(
     r"(?P<stem>(?!- \[).+?)\n\n(?P<list>(?:- \[[ x]\] [^\n]+\n)+)```\Z",
     flags=re.DOTALL,
 )
+BLOCK = re.compile(rf"^{re.escape(MARKER)}$.*?(?:^```$|\Z)", flags=re.MULTILINE | re.DOTALL)
 CHOICE = re.compile(r"- \[(?P<mark>[ x])\] (?P<text>[^*\n]+) \*(?P<reason>[^*\n]+)\*")
 
 
@@ -38,14 +39,14 @@ class Choice:
 
 @dataclass(frozen=True)
 class Question:
-    """One question cell."""
+    """One question."""
 
     stem: str
     choices: tuple[Choice, ...]
 
 
 def parse(source: str) -> Question:
-    """Read a question cell; an AssertionError names the line that has another shape."""
+    """Read a question; an AssertionError names the line that has another shape."""
     shape = SHAPE.match(source.strip())
     assert shape, source
     choices = []
@@ -62,7 +63,7 @@ def sources(page: str) -> list[str]:
 
 
 def questions(page: str) -> list[Question]:
-    return [parse(source) for source in sources(page) if MARKER in source]
+    return [parse(block[0]) for source in sources(page) for block in BLOCK.finditer(source)]
 
 
 def well_posed(question: Question) -> None:
@@ -88,6 +89,13 @@ def test_every_page_asks_at_least_two_questions(page: str) -> None:
         assert not found, f"{page} has questions: take it off the list"
     else:
         assert len(found) >= 2
+
+
+def test_no_question_is_overlooked() -> None:
+    """Each box of the class is found, however its fence is written."""
+    for page in PAGES:
+        boxes = sum(source.count(":class: question") for source in sources(page))
+        assert boxes == len(questions(page)), page
 
 
 @pytest.mark.parametrize("page", PAGES)
