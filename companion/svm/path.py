@@ -136,7 +136,7 @@ def K_path(
     >>> from companion.datasets import nine_points
     >>> data = nine_points()
     >>> [round(machine.objective_, 4) for machine in K_path(data.X, data.y, [0.01, 0.1, 1.0])]
-    [0.0829, 0.5491, 4.7826]
+    [0.0729, 0.4645, 3.5917]
     """
     machines = [
         SVMs2(K=float(v), kernel=kernel, kernel_params=kernel_params, tol=tol, max_iter=max_iter)
