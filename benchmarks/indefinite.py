@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ from tqdm import tqdm
 
 from benchmarks import store
 from companion import datasets
+from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian
 from companion.openml import YCG_SETS, ycg_set
 from companion.svm import (
@@ -37,7 +39,8 @@ from companion.svm import (
 )
 from companion.svm.slab import slab_unit, snap
 
-NOISE, CHANGE, MAX_ITER = 0.1, 1e-6, 5000
+NOISE, CHANGE = 0.1, 1e-6
+MAX_ITER, MAX_ITER_SEARCH = 5000, 300  # of the machine, and of those that C and rho are chosen by
 GRID_C, GRID_RHO = (0.1, 1.0, 10.0), (0.1, 1.0, 10.0, 100.0)
 GAMMAS = 2.0 ** np.arange(-9, 3)
 TRANSFORMS = ("clip", "flip", "shift")
@@ -97,11 +100,19 @@ class Machine:
 
 
 def train_machine(
-    K0: np.ndarray, y: np.ndarray, C: float, rho: float, spectrum: RankOneSpectrum, method: str
+    K0: np.ndarray,
+    y: np.ndarray,
+    C: float,
+    rho: float,
+    spectrum: RankOneSpectrum,
+    method: str,
+    max_iter: int = MAX_ITER,
 ) -> Machine:
-    result = solve_indefinite(
-        K0, y, C, rho, method=method, change=CHANGE, max_iter=MAX_ITER, spectrum=spectrum
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is stored
+        result = solve_indefinite(
+            K0, y, C, rho, method=method, change=CHANGE, max_iter=max_iter, spectrum=spectrum
+        )
     a = snap(result.multipliers, C)
     b = slab_unit(y, y * (result.K @ (y * a)), a, C).b
     return Machine(result, rho, y, b)
@@ -120,7 +131,7 @@ def choose(K0: np.ndarray, y: np.ndarray, train: np.ndarray, seed: int) -> tuple
         spectrum = RankOneSpectrum(block)
         for i, C in enumerate(GRID_C):
             for j, rho in enumerate(GRID_RHO):
-                machine = train_machine(block, y[fit], C, rho, spectrum, "smm")
+                machine = train_machine(block, y[fit], C, rho, spectrum, "smm", MAX_ITER_SEARCH)
                 score[i, j] += accuracy(machine.joint(K0, fit, judge), y[judge]) * judge.size
     i, j = np.unravel_index(int(np.argmax(score)), score.shape)
     return GRID_C[i], GRID_RHO[j]

@@ -12,7 +12,7 @@ from companion.checks import as_matrix, as_symmetric
 __all__ = ["RankOneSpectrum", "nearest_psd", "spectrum_transform"]
 
 _TRANSFORMS = ("clip", "flip", "shift", "square", "diffusion")
-_SMALL = 80  # up to this size, decomposing the new matrix costs no more than the secular equation
+_SMALL = 100  # up to this size, decomposing the new matrix costs no more than the secular equation
 _EPS = float(np.finfo(float).eps)
 _MAX_STEPS = 60  # the rational iteration needs about 6; the rest are bisections that never happen
 
@@ -221,26 +221,28 @@ def _secular_roots(p: np.ndarray, c: np.ndarray, count: int) -> tuple[np.ndarray
     near, far = 0.5 * near, np.where(last, width, 0.5 * width)
     near = np.minimum(near, far)
     mu = side * np.where(last, far, np.sqrt(near * far))
-    left_of = np.arange(m) <= i[:, None]
-    rows = np.arange(count)
-    for _ in range(_MAX_STEPS):
-        gaps = distance - mu[:, None]
+    open_, after = i, np.minimum(i + 1, m - 1)
+    for _ in range(_MAX_STEPS):  # each time with the roots that are not found yet
+        gaps = distance[open_] - mu[open_, None]
         terms = c / gaps
         f = 1.0 + terms.sum(axis=1)
+        noise = 8.0 * _EPS * (1.0 + np.abs(terms).sum(axis=1))
         slopes = terms / gaps
-        lower = np.einsum("ij,ij->i", slopes, left_of)
-        upper = np.maximum(slopes.sum(axis=1) - lower, 0.0)
+        lower = np.einsum("ij,ij->i", slopes, np.arange(m) <= open_[:, None])
+        upper = np.where(last[open_], 0.0, np.maximum(slopes.sum(axis=1) - lower, 0.0))
         # the root lies on the side of mu where f changes sign
-        beyond = (f < 0.0) == from_left
-        near, far = np.where(beyond, np.abs(mu), near), np.where(beyond, far, np.abs(mu))
-        g_left, g_right = gaps[rows, i], gaps[rows, np.minimum(i + 1, m - 1)]
-        step = _rational_step(f, g_left, g_right, lower, np.where(last, 0.0, upper), last)
-        new = mu + step
-        size = side * new
-        new = np.where((size >= near) & (size <= far), new, side * np.sqrt(near * far))
-        settled = np.abs(new - mu) <= 4.0 * _EPS * np.abs(mu)
-        mu = np.where(f == 0.0, mu, new)
-        if (settled | (f == 0.0)).all():
+        size, beyond = np.abs(mu[open_]), (f < 0.0) == from_left[open_]
+        near[open_] = np.where(beyond, size, near[open_])
+        far[open_] = np.where(beyond, far[open_], size)
+        k = np.arange(open_.size)
+        step = _rational_step(f, gaps[k, open_], gaps[k, after[open_]], lower, upper, last[open_])
+        new = size + side[open_] * step
+        inside = (new >= near[open_]) & (new <= far[open_])
+        new = np.where(inside, new, np.sqrt(near[open_] * far[open_]))
+        found = (np.abs(new - size) <= 4.0 * _EPS * size) | (np.abs(f) <= noise)
+        mu[open_] = side[open_] * np.where(f == 0.0, size, new)
+        open_ = open_[~found]
+        if not open_.size:
             break
     return p[anchor] + mu, distance - mu[:, None]
 
