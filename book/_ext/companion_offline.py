@@ -27,6 +27,7 @@ UNWANTED = re.compile(
     r"|\s*<script[^>]*fontawesome[^>]*all\.min\.js[^>]*></script>"
     r'|\s*<link rel="preload" as="script"[^>]*fontawesome[^>]*>'
 )
+RULE = re.compile(r"((?:\.fa-[\w-]+:+before,?)+)\{content:\"\\([0-9a-f]+)\"\}")
 CODE = re.compile(r"\\(f[0-9a-f]{3})\b")
 SIGN = re.compile("[\uf000-\uf8ff]")  # the same, written as a character
 
@@ -39,7 +40,22 @@ def icon_font() -> Path:
     return font
 
 
-def icons_in_use(out: Path) -> set[int]:
+def theme_sheet(out: Path) -> Path:
+    """Return the theme's style sheet with a rule for each of its icons."""
+    (sheet,) = (p for p in out.rglob("all.min.css") if "fontawesome" in str(p))
+    return sheet
+
+
+def rules_by_name(sheet: str) -> dict[str, int]:
+    """Return the code point of each icon's name."""
+    return {
+        name: int(code, 16)
+        for names, code in RULE.findall(sheet)
+        for name in re.findall(r"fa-[\w-]+", names)
+    }
+
+
+def icons_in_use(out: Path, known: dict[str, int]) -> set[int]:
     """Return the code points of all icons that a page, a style sheet or a script of the site names."""
     sheets = [
         p for p in out.rglob("*.css") if "fontawesome" not in p.as_posix()
@@ -47,14 +63,6 @@ def icons_in_use(out: Path) -> set[int]:
     texts = [sheet.read_text(encoding="utf-8") for sheet in sheets]
     codes = {int(code, 16) for text in texts for code in CODE.findall(text)}
     codes.update(ord(sign) for text in texts for sign in SIGN.findall(text))
-    (named,) = (p for p in out.rglob("all.min.css") if "fontawesome" in str(p))
-    known = {}
-    for rule in re.findall(
-        r"((?:\.fa-[\w-]+:+before,?)+)\{content:\"\\([0-9a-f]+)\"\}",
-        named.read_text(encoding="utf-8"),
-    ):
-        for name in re.findall(r"fa-[\w-]+", rule[0]):
-            known[name] = int(rule[1], 16)
     scripts = [
         p for p in out.rglob("*.js") if not {"vendor", "mathjax"} & set(p.parts)
     ]
@@ -81,7 +89,14 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.name != "html":
         return
     out = Path(app.outdir)
-    data = base64.b64encode(small_font(icons_in_use(out))).decode()
+    sheet = theme_sheet(out)
+    text = sheet.read_text(encoding="utf-8")
+    codes = icons_in_use(out, rules_by_name(text))
+    sheet.write_text(
+        RULE.sub(lambda m: m[0] if int(m[2], 16) in codes else "", text),
+        encoding="utf-8",
+    )
+    data = base64.b64encode(small_font(codes)).decode()
     (out / "_static" / "icons.css").write_text(
         FACE.format(data=data), encoding="utf-8"
     )
