@@ -64,7 +64,7 @@ lint: $(READY)   ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(READY)  ## timings against peers, as ratios in one run
+bench: $(READY)  ## timings against peers, as ratios in one run (the peers: pip install -e '.[bench]')
 	$(BIN)/python -m benchmarks
 
 notebooks: $(READY)        ## run all notebooks in place and store their outputs
@@ -73,7 +73,7 @@ notebooks: $(READY)        ## run all notebooks in place and store their outputs
 lock:            ## write requirements.lock and environment.yml anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
-	  --all-extras --no-annotate --no-header pyproject.toml -o requirements.lock
+	  --extra distributed --extra book --extra test --no-annotate --no-header pyproject.toml -o requirements.lock
 	$(BIN)/python tools/environment.py
 
 clean:           ## remove what was built, keep the environment

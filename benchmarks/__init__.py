@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import os
 import platform
-from importlib.metadata import version
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+LIBRARIES = (
+    "numpy", "scipy", "scikit-learn", "celer", "skglm", "osqp", "clarabel", "piqp", "highspy",
+)  # fmt: skip
 RESULTS = Path(__file__).resolve().parent / "results"
 
 
@@ -24,16 +28,28 @@ def machine() -> dict[str, str]:
         if cpuinfo.exists()
         else []
     )
-    libraries = ("numpy", "scipy", "scikit-learn", "celer", "skglm")
+    found = {name: _version(name) for name in LIBRARIES}
     return {
         "processor": f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores",
         "python": platform.python_version(),
-        **{name: version(name) for name in libraries},
+        **{name: number for name, number in found.items() if number is not None},
     }
 
 
-def store(name: str, rows: list[dict[str, Any]]) -> None:
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def missing(names: Iterable[str]) -> list[str]:
+    """Return the packages among `names` that are not installed."""
+    return [name for name in names if _version(name) is None]
+
+
+def store(name: str, rows: list[dict[str, Any]], **more: Any) -> None:
     """Write the rows of a benchmark, with the machine they were measured on, where a page reads them."""
     RESULTS.mkdir(exist_ok=True)
-    text = json.dumps({"machine": machine(), "rows": rows}, indent=1)
+    text = json.dumps({"machine": machine(), "rows": rows, **more}, indent=1)
     (RESULTS / f"{name}.json").write_text(text + "\n")

@@ -10,24 +10,24 @@ ours is faster). Everyone fits the same arrays, with a free intercept, from the 
 from __future__ import annotations
 
 import argparse
+import importlib
 import time
 import warnings
 from collections.abc import Callable
 from statistics import median
 from typing import Any
 
-import celer
 import numpy as np
-import skglm
 from sklearn import linear_model
 from threadpoolctl import threadpool_limits
 
-from benchmarks import store
+from benchmarks import missing, store
 from companion.regression import Lasso, tau_max
 from companion.regression.working_set import duality_gap
 
 SHAPES = ((200, 30), (1000, 1000), (5000, 2000))
 FRACTIONS = (0.1, 0.01)
+PEERS = ("celer", "skglm")
 TARGET = 1e-9
 LADDER = tuple(10.0**-k for k in range(4, 16))
 
@@ -61,12 +61,16 @@ def cpu_seconds(fit: Fit) -> float:
 
 
 def peers(X: np.ndarray, y: np.ndarray, tau: float) -> dict[str, Callable[[float], Any]]:
+    kinds = {"scikit-learn": linear_model.Lasso}
+    for name in PEERS:
+        if name not in missing(PEERS):
+            kinds[name] = importlib.import_module(name).Lasso
     alpha, options = tau / len(y), {"max_iter": 100_000}
-    return {
-        "scikit-learn": lambda tol: linear_model.Lasso(alpha, tol=tol, **options).fit(X, y),
-        "celer": lambda tol: celer.Lasso(alpha, tol=tol, **options).fit(X, y),
-        "skglm": lambda tol: skglm.Lasso(alpha, tol=tol, **options).fit(X, y),
-    }
+
+    def solver(kind: Any) -> Callable[[float], Any]:
+        return lambda tol: kind(alpha, tol=tol, **options).fit(X, y)
+
+    return {name: solver(kind) for name, kind in kinds.items()}
 
 
 def loosest(fit: Callable[[float], Any], gap: Callable[[np.ndarray], float]) -> tuple[float, float]:
@@ -115,6 +119,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds")
     parser.add_argument("--store", action="store_true", help="write benchmarks/results/lasso.json")
     arguments = parser.parse_args()
+    for name in missing(PEERS):
+        print(f"not installed, and left out: {name} (pip install '.[bench]')")
     rows = []
     print("shape        tau/max  nonzero   ours ms  gap      peer          peer ms  gap      ratio")
     with threadpool_limits(1), warnings.catch_warnings():

@@ -1,0 +1,439 @@
+"""Time of C-SVM and nu-SVM, end to end: ours, scikit-learn's libsvm, QP solvers, and the text's own algorithm.
+
+Run ``python -m benchmarks svm``; with ``python -m benchmarks.svm --store`` the page "How fast is it" shows the new
+figures. All solvers run in turn, in one process, with one BLAS thread; CPU times are compared. A row shows the median
+of a solver's times, and the median of the ratios of our time to its time in the same round (below 1: ours is faster).
+"gap" is the relative duality gap of the multipliers that a solver returns, made feasible in the same way for all.
+
+Estimators start from the points, with their validation; QP solvers from the signed Gram matrix, which they pay for.
+The text's algorithm solves its KKT system anew in each iteration. Its time is the number of iterations, counted with a
+factorisation that is kept, times the measured time of one iteration as printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import tracemalloc
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.svm import SVC, NuSVC
+from threadpoolctl import threadpool_limits
+
+from benchmarks import missing, store
+from companion.admm import qsolve1
+from companion.kernels import Gaussian
+from companion.svm import SVMs2, SVMs2prime, nu_path
+from companion.svm.points import make_points
+
+GAMMA = 0.1
+SIGMA = (0.5 / GAMMA) ** 0.5
+SIZES = (60, 200, 1000, 3000)
+PROBLEMS = (  # kernel, C, nu: one of the last two is None
+    ("Gaussian", 1.0, None),
+    ("Gaussian", 100.0, None),
+    ("Gaussian", None, 0.4),
+    ("linear", 1.0, None),
+    ("linear", None, 0.4),
+)
+PEERS = ("osqp", "clarabel", "piqp")
+LARGEST = {"PIQP": 1000, "OSQP": 200, "Clarabel": 200, "text, as printed": 200}
+SLOW = 2.0  # seconds; who takes longer runs once only
+FAMILY = "{kernel}, {name}"
+
+Solve = Callable[[], np.ndarray]
+
+
+def two_clouds(n: int, d: int = 10, seed: int = 18) -> tuple[np.ndarray, np.ndarray]:
+    """Two overlapping normal clouds; their means have distance 0.7 sqrt(d)."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    return rng.standard_normal((n, d)) + 0.35 * y[:, None], y
+
+
+@dataclass
+class Problem:
+    """Data, and the dual program: min 1/2 a'Pa + q'a  s.t. A a = b, 0 <= a <= upper."""
+
+    X: np.ndarray
+    y: np.ndarray
+    kernel: str
+    C: float | None
+    nu: float | None
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return self.y.size
+
+    @property
+    def name(self) -> str:
+        """The parameter and its value."""
+        return f"C = {self.C:g}" if self.nu is None else f"nu = {self.nu:g}"
+
+    def gram(self) -> np.ndarray:
+        """Return P."""
+        K = Gaussian(SIGMA)(self.X) if self.kernel == "Gaussian" else self.X @ self.X.T
+        return K * np.outer(self.y, self.y)
+
+    @property
+    def constraints(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """q, A, b and upper, with the multipliers of the nu-SVM scaled to add up to nu."""
+        one = np.ones(self.n)
+        if self.nu is None:
+            return -one, self.y[None, :], np.zeros(1), float(self.C)  # type: ignore[arg-type]
+        return 0.0 * one, np.array([self.y, one]), np.array([0.0, self.nu]), 1.0 / self.n
+
+    def gap(self, a: np.ndarray) -> float:
+        """Return the relative duality gap at a, after shifting each class until a is feasible."""
+        q, _, _, upper = self.constraints
+        a = np.clip(a, 0.0, upper)
+        blue, red = self.y > 0, self.y < 0
+        total = self.nu / 2 if self.nu is not None else (a[blue].sum() + a[red].sum()) / 2
+        for colour in (blue, red):
+            a[colour] = shifted(a[colour], total, upper)
+        used = np.flatnonzero(a)
+        w, X = a[used] * self.y[used], self.X[used]
+        g = self.y * (
+            self.X @ (w @ X) if self.kernel == "linear" else Gaussian(SIGMA)(self.X, X) @ w
+        )
+        half = float(a @ g) / 2
+        primal = half + (self.loss_at_best_b(g) if self.nu is None else self.loss_at_best_slab(g))
+        return (primal + half + float(q @ a)) / abs(half + float(q @ a))
+
+    def loss_at_best_b(self, g: np.ndarray) -> float:
+        """Return the minimum over b of C times the sum of the slacks (1 - g + s b)_+."""
+        b = np.sort(self.y * (g - 1.0))
+        low, high = 0, b.size - 1
+        while low < high:  # the slope of the sum grows with b
+            middle = (low + high) // 2
+            between = (b[middle] + b[middle + 1]) / 2
+            rising = self.y[1.0 - g + self.y * between > 0].sum() >= 0
+            low, high = (low, middle) if rising else (middle + 1, high)
+        return float(self.C * np.maximum(1.0 - g + self.y * b[low], 0.0).sum())  # type: ignore[operator]
+
+    def loss_at_best_slab(self, g: np.ndarray) -> float:
+        """Return the minimum over b and eta of -nu eta + (sum of the slacks)/n: one class at a time."""
+        loss = 0.0
+        for colour in (self.y > 0, self.y < 0):
+            p = np.sort(g[colour])[int(np.ceil(self.nu * self.n / 2 - 1e-9)) - 1]  # type: ignore[operator]
+            loss += float(np.maximum(p - g[colour], 0.0).sum() / self.n - self.nu / 2 * p)  # type: ignore[operator]
+        return loss
+
+
+def shifted(a: np.ndarray, total: float, upper: float) -> np.ndarray:
+    """Return clip(a + t, 0, upper) for the t with which it adds up to the total."""
+    low, high = -upper, upper
+    for _ in range(100):
+        t = (low + high) / 2
+        low, high = (t, high) if np.clip(a + t, 0.0, upper).sum() < total else (low, t)
+    return np.clip(a + high, 0.0, upper) if a.sum() != total else a
+
+
+# -- the solvers
+
+
+def ours(problem: Problem) -> Solve:
+    options: dict[str, Any] = {}
+    if problem.kernel == "Gaussian":
+        options = {"kernel": "rbf", "kernel_params": {"gamma": GAMMA}}
+
+    def run() -> np.ndarray:
+        if problem.nu is None:
+            machine = SVMs2(problem.C, **options).fit(problem.X, problem.y)
+        else:
+            machine = SVMs2prime(problem.nu, **options).fit(problem.X, problem.y)
+        return np.abs(machine.dual_coef_)
+
+    return run
+
+
+def libsvm(problem: Problem) -> Solve:
+    options: dict[str, Any] = (
+        {"kernel": "linear"} if problem.kernel == "linear" else {"gamma": GAMMA}
+    )
+
+    def run() -> np.ndarray:
+        kind, number = (SVC, problem.C) if problem.nu is None else (NuSVC, problem.nu)
+        name = "C" if problem.nu is None else "nu"
+        machine = kind(**{name: number}, tol=1e-6, **options).fit(problem.X, problem.y)
+        a = np.zeros(problem.n)
+        a[machine.support_] = np.abs(machine.dual_coef_[0])
+        return a if problem.nu is None else a * problem.nu / a.sum()  # libsvm's eta is 1
+
+    return run
+
+
+def by_piqp(problem: Problem) -> Solve:
+    import piqp
+
+    def run() -> np.ndarray:
+        q, A, b, upper = problem.constraints
+        solver = piqp.DenseSolver()
+        solver.settings.eps_abs, solver.settings.eps_rel = 1e-12, 1e-9
+        bounds = {"x_l": np.zeros(problem.n), "x_u": np.full(problem.n, upper)}
+        solver.setup(problem.gram(), q, A, b, **bounds)
+        solver.solve()
+        return solver.result.x
+
+    return run
+
+
+def by_osqp(problem: Problem) -> Solve:
+    import osqp
+
+    def run() -> np.ndarray:
+        q, A, b, upper = problem.constraints
+        solver = osqp.OSQP()
+        rows = sparse.vstack([sparse.csc_matrix(A), sparse.eye(problem.n)], format="csc")
+        low, high = np.r_[b, np.zeros(problem.n)], np.r_[b, np.full(problem.n, upper)]
+        tolerance = 1e-9 * upper
+        solver.setup(
+            sparse.triu(problem.gram(), format="csc"), q, rows, low, high,
+            eps_abs=tolerance, eps_rel=1e-9, max_iter=20_000, polishing=True, verbose=False,
+        )  # fmt: skip
+        return solver.solve().x
+
+    return run
+
+
+def by_clarabel(problem: Problem) -> Solve:
+    import clarabel
+
+    def run() -> np.ndarray:
+        q, A, b, upper = problem.constraints
+        n = problem.n
+        rows = sparse.vstack([sparse.csc_matrix(A), -sparse.eye(n), sparse.eye(n)], format="csc")
+        cones = [clarabel.ZeroConeT(b.size), clarabel.NonnegativeConeT(2 * n)]
+        settings = clarabel.DefaultSettings()
+        settings.verbose, settings.tol_gap_abs, settings.tol_gap_rel = False, 1e-12, 1e-9
+        P = sparse.triu(problem.gram(), format="csc")
+        right = np.r_[b, np.zeros(n), np.full(n, upper)]
+        return np.array(clarabel.DefaultSolver(P, q, rows, right, cones, settings).solve().x)
+
+    return run
+
+
+def solvers(problem: Problem) -> dict[str, Solve]:
+    makers = {
+        "companion": ours,
+        "libsvm": libsvm,
+        "PIQP": by_piqp,
+        "OSQP": by_osqp,
+        "Clarabel": by_clarabel,
+    }
+    absent = {name.lower() for name in missing(PEERS)}
+    return {
+        name: make(problem)
+        for name, make in makers.items()
+        if name.lower() not in absent and problem.n <= LARGEST.get(name, 10**9)
+    }
+
+
+# -- the text's algorithm
+
+
+def text_as_printed(problem: Problem) -> tuple[float, float]:
+    """Return the CPU seconds of the text's algorithm, and the gap that it reaches."""
+    q, A, b, upper = problem.constraints
+    n, m = problem.n, b.size
+    P = np.zeros((2 * n, 2 * n))
+    P[:n, :n] = problem.gram()
+    rows = np.block([[A, np.zeros((m, n))], [np.eye(n), np.eye(n)]])
+    right = np.r_[b, np.full(n, upper)]
+    scale = 1.0 / upper  # the unit in which the bound is 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = qsolve1(
+            P, np.r_[q, np.zeros(n)] * scale, rows, right * scale, 10.0, 1e-6 * n**0.5, 1e-6 * n**0.5, 20_000
+        )  # fmt: skip
+    KKT = np.block([[P + 10.0 * np.eye(2 * n), rows.T], [rows, np.zeros((n + m, n + m))]])
+    once = min(cpu_seconds(lambda: np.linalg.solve(KKT, np.ones(len(KKT)))) for _ in range(5))
+    return run.n_iter * once, problem.gap(run.x[:n] / scale)
+
+
+# -- measuring
+
+
+def cpu_seconds(run: Callable[[], Any]) -> float:
+    start = time.process_time()
+    run()
+    return time.process_time() - start
+
+
+def peak_memory(run: Callable[[], Any]) -> int:
+    """Return the largest number of bytes that NumPy and Python held during a run."""
+    tracemalloc.start()
+    run()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def compare(problem: Problem, rounds: int) -> list[dict[str, Any]]:
+    runs = solvers(problem)
+    first, gaps = {}, {}
+    for name, run in runs.items():
+        start = time.process_time()
+        a = run()
+        first[name] = time.process_time() - start
+        gaps[name] = problem.gap(a)
+    times = {name: [] if first[name] < SLOW else [first[name]] for name in runs}
+    for _ in range(rounds if problem.n > 200 else 3 * rounds):
+        for name, run in runs.items():
+            if first[name] < SLOW:
+                times[name].append(cpu_seconds(run))
+    mine = times["companion"]
+    family = FAMILY.format(kernel=problem.kernel, name=problem.name)
+    rows = [
+        {
+            "family": family,
+            "n": problem.n,
+            "solver": name,
+            "ms": 1e3 * median(times[name]),
+            "ratio": median(a / b for a, b in zip(mine, times[name])),
+            "gap": gaps[name],
+            "runs": len(times[name]),
+        }
+        for name in runs
+    ]
+    rows[0]["peak_MB"] = peak_memory(runs["companion"]) / 1e6
+    if problem.n <= LARGEST["text, as printed"]:
+        seconds, gap = text_as_printed(problem)
+        rows.append(
+            {
+                "family": family,
+                "n": problem.n,
+                "solver": "text, as printed",
+                "ms": 1e3 * seconds,
+                "ratio": median(mine) / seconds,
+                "gap": gap,
+                "runs": 1,
+            }
+        )
+    return rows
+
+
+def exponents(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return how time grows with n from 200 on: the slope of log(time) over log(n)."""
+    out = []
+    for family in dict.fromkeys(row["family"] for row in rows):
+        for solver in ("companion", "libsvm"):
+            points = [
+                (row["n"], row["ms"])
+                for row in rows
+                if row["family"] == family and row["solver"] == solver and row["n"] >= 200
+            ]
+            if len(points) > 1:
+                n, ms = np.log(np.array(points)).T
+                slope = float(np.polyfit(n, ms, 1)[0])
+                out.append({"family": family, "solver": solver, "exponent": slope})
+    return out
+
+
+def path_of_fifty(n: int, rounds: int) -> dict[str, Any]:
+    """Compare a path of 50 values of nu with single fits."""
+    X, y = two_clouds(n)
+    options: dict[str, Any] = {"kernel": "rbf", "kernel_params": {"gamma": GAMMA}}
+    nus = np.linspace(0.3, 0.8, 50)
+    machines = nu_path(X, y, nus, **options)
+    pairs = [
+        (
+            cpu_seconds(lambda: nu_path(X, y, nus, **options)),
+            cpu_seconds(lambda: SVMs2prime(0.4, **options).fit(X, y)),
+        )
+        for _ in range(rounds)
+    ]
+    return {
+        "n": n,
+        "values": nus.size,
+        "path_ms": 1e3 * median(a for a, _ in pairs),
+        "single_ms": 1e3 * median(b for _, b in pairs),
+        "single_fits": median(a / b for a, b in pairs),
+        "worst_certificate": max(machine.certificate_.worst for machine in machines),
+    }
+
+
+def stages(n: int, rounds: int) -> dict[str, Any]:
+    """Return what part of a fit of the nu-SVM with a Gaussian kernel goes where."""
+    X, y = two_clouds(n)
+    machine = SVMs2prime(0.4, kernel="rbf", kernel_params={"gamma": GAMMA})
+    X_read, s = machine.fit(X, y)._read(X, y)
+    points = make_points(X_read, s, machine.kernel_)
+    dual = machine._dual(points)
+    parts: dict[str, Callable[[], Any]] = {
+        "all": lambda: machine.fit(X, y),
+        "reading the data": lambda: machine._read(X, y),
+        "kernel matrix": lambda: machine._dual(points),
+        "quadratic program": lambda: machine._solve(points, dual),
+    }
+    ms = {
+        name: 1e3 * median(cpu_seconds(part) for _ in range(3 * rounds))
+        for name, part in parts.items()
+    }
+    rest = ms["all"] - sum(value for name, value in ms.items() if name != "all")
+    return {"n": n, **ms, "hyperplanes and certificate": max(rest, 0.0)}
+
+
+def many_points(n: int = 200_000, d: int = 10) -> dict[str, Any]:
+    """Fit the linear kernel to many points, and compare memory with the size of the data."""
+    X, y = two_clouds(n, d)
+    machine = SVMs2(1.0)
+    seconds = cpu_seconds(lambda: machine.fit(X, y))
+    return {
+        "n": n,
+        "d": d,
+        "seconds": seconds,
+        "peak_in_data_sizes": peak_memory(lambda: machine.fit(X, y)) / X.nbytes,
+        "worst_certificate": machine.certificate_.worst,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--rounds", type=int, default=7, help="interleaved rounds (more for small n)"
+    )
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
+    parser.add_argument("--store", action="store_true", help="write benchmarks/results/svm.json")
+    arguments = parser.parse_args()
+    for name in missing(PEERS):
+        print(f"not installed, and left out: {name} (pip install '.[bench]')")
+    rows = []
+    print("family               n  solver                  ms    ratio    gap")
+    with threadpool_limits(1):
+        for kernel, C, nu in PROBLEMS:
+            for n in arguments.sizes:
+                for r in compare(Problem(*two_clouds(n), kernel, C, nu), arguments.rounds):
+                    rows.append(r)
+                    print(
+                        f"{r['family']:<18} {n:>5}  {r['solver']:<17} {r['ms']:>11.2f}  "
+                        f"{r['ratio']:7.3g}  {r['gap']:.0e}",
+                        flush=True,
+                    )
+        path = path_of_fifty(1000, arguments.rounds)
+        print(
+            f"a path of {path['values']} values of nu costs {path['single_fits']:.1f} single fits"
+        )
+        profile = [stages(n, arguments.rounds) for n in arguments.sizes if n <= 1000]
+        many = many_points()
+        print(
+            f"{many['n']} points, linear kernel: {many['seconds']:.2f} s, residual {many['worst_certificate']:.0e}, "
+            f"memory {many['peak_in_data_sizes']:.1f} times the data"
+        )
+    growth = exponents(rows)
+    for line in growth:
+        print(f"{line['family']:<18} {line['solver']:<10} time grows like n^{line['exponent']:.2f}")
+    if arguments.store:
+        more = {"exponents": growth, "path": path, "stages": profile, "many_points": many}
+        store("svm", rows, **more, missing=missing(PEERS))
+
+
+if __name__ == "__main__":
+    main()
