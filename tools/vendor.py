@@ -44,12 +44,13 @@ PACKAGES = (
         "es5",
         (
             "LICENSE",
-            "es5/tex-svg.js",  # outlines, not fonts: browsers load no fonts for a page from the disk
+            "es5/startup.js",
+            "es5/core.js",
+            "es5/input/tex.js",
             "es5/input/tex/extensions/*.js",
-            "es5/a11y/*.js",  # the explorer and the speech of the accessibility menu
-            "es5/sre/mathmaps/base.json",
-            "es5/sre/mathmaps/en.json",
-            "es5/sre/mathmaps/nemeth.json",
+            "es5/output/svg.js",  # outlines, not fonts: browsers load no fonts for a page from the disk
+            "es5/output/svg/fonts/tex.js",
+            "es5/a11y/assistive-mml.js",  # for screen readers; the menu weighs as much as all of TeX's syntax
         ),
     ),
 )

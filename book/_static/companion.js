@@ -112,7 +112,7 @@
     if (boxes.length < 2 || !heading) return;
     const button = document.createElement("button");
     button.type = "button";
-    button.className = "all-solutions btn btn-sm btn-outline-secondary";
+    button.className = "all-solutions";
     const tell = () => {
       const closed = boxes.some((box) => box.classList.contains("toggle-hidden"));
       button.textContent = closed ? `Show all ${boxes.length} solutions` : `Hide all ${boxes.length} solutions`;
