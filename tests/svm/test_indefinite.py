@@ -382,26 +382,30 @@ def tridiagonal(n, seed):
 
 
 INSTANCES = [random_instance(seed, n=12) for seed in range(6)] + [
-    tridiagonal(30, seed) for seed in range(6)
+    tridiagonal(20, seed) for seed in range(3)
 ]
 
 
 @pytest.mark.parametrize(("K0", "y", "C", "rho"), INSTANCES)
 def test_bounds_of_both_methods(K0, y, C, rho):
     """(12), (13), and the bound of Section 4.2, also with 2L in place of 4L."""
-    best = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-12, max_iter=50_000)
+    best = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-9)
     L, f_best = lipschitz_constant(K0, y, C, rho), best.objective
     start = np.zeros(y.size)
     far = float((best.alpha - start) @ (best.alpha - start))
     points = [start]
     spgm = run(K0, y, C, rho, "spgm", 400, callback=lambda k, a: points.append(a))
-    values, k = spgm.history["objective"], np.arange(1, 401)
-    noise = 1e-12 * (1 + abs(f_best))
+    values = spgm.history["objective"]
+    k = np.arange(1, len(values))
+    if len(points) < len(values):  # it ended at the maximum, to the last digit
+        points.append(spgm.alpha)
+    noise = 1e-9 * (1 + abs(f_best))
     steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
     assert (np.diff(values) >= 0.5 * L * steps**2 - noise).all()
     assert (f_best - values[1:] <= L / (2 * k) * far + noise).all()
     smm = run(K0, y, C, rho, "smm", 400, track=True)
-    gamma, k = smm.history["objective_gamma"], np.arange(401)
+    gamma = smm.history["objective_gamma"]
+    k = np.arange(len(gamma))
     for factor in (4, 2):
         assert (f_best - gamma <= factor * L * far / ((k + 1) * (k + 2)) + noise).all()
 
@@ -428,12 +432,13 @@ def test_printed_sum_breaks_the_bound():
     """Erratum YCG-E1: with the last gradient in every term, Table 2 does not converge."""
     worst = {False: 0.0, True: 0.0}
     for K0, y, C, rho in INSTANCES[6:]:
-        best = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-11, max_iter=50_000)
+        best = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-6)
         bound = 4 * lipschitz_constant(K0, y, C, rho) * (best.alpha @ best.alpha)
-        k = np.arange(301)
         for printed in worst:
-            smm = run(K0, y, C, rho, "smm", 300, track=True, as_printed=printed)
-            ratio = (best.objective - smm.history["objective_gamma"]) * (k + 1) * (k + 2) / bound
+            smm = run(K0, y, C, rho, "smm", 200, track=True, as_printed=printed)
+            missing = best.objective - smm.history["objective_gamma"]
+            k = np.arange(missing.size)
+            ratio = missing * (k + 1) * (k + 2) / bound
             worst[printed] = max(worst[printed], ratio.max())
     assert worst[False] <= 0.5
     assert worst[True] > 1.4
@@ -445,7 +450,7 @@ def test_printed_inequality_of_the_proof():
     for seed in range(6):
         K0, y, C, _ = random_instance(seed, 20)
         rho = 100.0
-        best = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-12)
+        best = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-9)
         L, f = lipschitz_constant(K0, y, C, rho), IndefiniteObjective(K0, y, rho)
         a = project_q1(np.full(20, C / 2), y, C)
         new = project_q1(a + f(a)[1] / L, y, C)
@@ -609,7 +614,7 @@ def test_precomputed_and_callable_kernels_agree():
 
 def test_fitted_machine_is_the_one_of_the_proxy_kernel():
     _, y, K0 = noisy()
-    machine = IndefiniteSVC(C=1.0, rho=10.0, kernel="precomputed", tol=1e-10).fit(K0, y)
+    machine = IndefiniteSVC(C=1.0, rho=10.0, kernel="precomputed", tol=1e-8).fit(K0, y)
     assert machine.certificate_.ok
     assert np.linalg.eigvalsh(machine.proxy_kernel_)[0] > -1e-9
     K = machine.proxy_kernel_ + 1e-12 * np.eye(60)
@@ -643,9 +648,9 @@ def test_projected_rows():
 def test_learns_and_searches():
     X, y, _ = noisy(80)
     search = GridSearchCV(
-        IndefiniteSVC(kernel="sigmoid", kernel_params={"gamma": 0.02, "coef0": -1.0}),
-        {"C": [1.0, 10.0], "rho": [1.0, 10.0]},
-        cv=3,
+        IndefiniteSVC(kernel="sigmoid", kernel_params={"gamma": 0.02, "coef0": -1.0}, tol=1e-3),
+        {"C": [1.0, 10.0]},
+        cv=2,
     ).fit(X[:60], y[:60])
     assert search.score(X[60:], y[60:]) > 0.85
 
