@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from companion.admm.low_rank import LowRank
     from companion.admm.row_matrix import RowMatrix
 
-__all__ = ["Certificate", "bound_multipliers", "certify_qp"]
+__all__ = ["Certificate", "Verification", "bound_multipliers", "certify_qp", "verify"]
 
 # A residual is compared with the terms that it is the sum of. Where these cancel (a solution x = 0, an
 # optimal value 0) rounding is all that is left of them, so they count with at least this part of their
@@ -71,6 +71,136 @@ class Certificate(Record):
             if self.ok
             else f"worst residual {self.worst:.1e}"
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verification(Certificate):
+    """A certificate that was computed anew without rounding, next to the stored one.
+
+    Parameters
+    ----------
+    primal_residual, dual_residual, complementarity, gap : float
+        The exact values, rounded once.
+    tolerance : float
+        That of the stored certificate.
+    stored : Certificate
+        What the result says about itself.
+    rounding : float
+        By how much rounding may move a residual of the stored certificate.
+    digits : int
+        Decimal digits of the longest number that occurs in the exact residuals.
+    """
+
+    stored: Certificate
+    rounding: float
+    digits: int
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the stored certificate promises no more than is true.
+
+        No exact residual exceeds twice the stored one by more than rounding, and a stored verdict "ok" is right.
+        """
+        names = ("primal_residual", "dual_residual", "complementarity", "gap")
+        honest = all(
+            getattr(self, n) <= 2.0 * getattr(self.stored, n) + self.rounding for n in names
+        )
+        return honest and (self.ok or not self.stored.ok)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [*super()._rows(), ("agrees", str(self.agrees)), ("digits", str(self.digits))]
+
+
+def verify(result: Any, X: Any = None, y: Any = None) -> Verification:
+    r"""Recompute the certificate of a result from the data of its problem, without rounding.
+
+    Floating-point numbers are fractions. So the residuals and the duality gap of an answer are rational numbers,
+    which this function computes exactly: it shares no arithmetic with the solver.
+
+    Parameters
+    ----------
+    result : QPResult, ADMMResult, DualSolution or fitted estimator
+        The answer of :func:`~companion.admm.solve_qp`, :func:`~companion.admm.qsolve1`, of an l1 problem of
+        ``companion.admm``, of :func:`~companion.regression.lasso_dual` or
+        :func:`~companion.regression.elastic_net_dual`; or an estimator of ``companion.svm``, ``companion.svr`` or
+        ``companion.regression``.
+    X, y : array-like
+        The data that the estimator was fitted to. Results know their problem.
+
+    Returns
+    -------
+    Verification
+        A certificate with exact numbers. ``ok`` says whether they meet the tolerance, ``agrees`` whether the
+        certificate that the result carries is true.
+
+    Raises
+    ------
+    TypeError
+        If the kind of result is not known, or an estimator comes without its data.
+    ValueError
+        If a result has no problem or no certificate.
+
+    Notes
+    -----
+    The multipliers of a support vector machine or regression are tested in its dual program, with b, eta (or epsilon)
+    and the slacks as the multipliers of that program: all that the fitted machine says enters. With the linear kernel
+    the program is made from the points themselves, and the stored w is compared with the multipliers. For other
+    kernels the floating-point kernel matrix is the problem. Least-squares problems are tested by a dual point
+    made from the exact residual. Square roots and logarithms (group lasso, logistic loss) have 60 digits.
+
+    A product with a dense matrix costs about 0.2 microseconds for each entry.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dataclasses import replace
+    >>> from companion.admm import solve_qp
+    >>> result = solve_qp(np.eye(2), [-2.0, -0.5], [[1.0, 1.0]], [1.0], upper=1.0)
+    >>> verify(result)
+    Verification
+      primal_residual  ok
+      dual_residual    ok
+      complementarity  ok
+      gap              ok
+      tolerance        1e-09
+      ok               True
+      agrees           True
+      digits           1
+
+    An answer that was changed a little keeps its old certificate, which is now false:
+
+    >>> verify(replace(result, x=result.x + 1e-6)).agrees
+    False
+
+    >>> from companion.datasets import zm_fourteen
+    >>> from companion.svm import SVMs2prime
+    >>> data = zm_fourteen()
+    >>> verify(SVMs2prime(nu=0.3).fit(data.X, data.y), data.X, data.y).ok
+    True
+    """
+    from companion.verification import examine  # imports the packages that import this module
+
+    finding = examine(result, X, y)
+    exact = finding[:4]
+    rational = [v for v in exact if not isinstance(v, float)]
+    bits = [max(abs(v.numerator), v.denominator).bit_length() for v in rational]
+    return Verification(
+        primal_residual=_as_float(finding.primal),
+        dual_residual=_as_float(finding.dual),
+        complementarity=_as_float(finding.complementarity),
+        gap=_as_float(finding.gap),
+        tolerance=finding.stored.tolerance,
+        stored=finding.stored,
+        rounding=finding.rounding,
+        digits=max((int(0.30103 * b) + 1 for b in bits), default=0),
+    )
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
 
 
 def _largest(vector: np.ndarray) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from companion.certificates import Certificate
 
-__all__ = ["ADMMResult", "FixedPointResult", "MultiplierResult", "QPResult", "Record"]
+__all__ = ["ADMMResult", "FixedPointResult", "MultiplierResult", "Problem", "QPResult", "Record"]
 
 History = dict[str, np.ndarray]
 
@@ -53,6 +53,30 @@ class Record:
             for n, v in self._rows()
         )
         return f"<table><caption>{type(self).__name__}</caption><tbody>{body}</tbody></table>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Problem(Record):
+    """The problem that a result is the answer to, as it was given: references, no copies.
+
+    Parameters
+    ----------
+    name : str
+        For example ``"quadratic program"`` or ``"basis pursuit"``.
+    data : dict
+        The arguments that make up the problem, by their names.
+
+    Examples
+    --------
+    >>> from companion.admm import solve_qp
+    >>> solve_qp([[2.0]], [-4.0], upper=1.0).problem
+    Problem
+      name  quadratic program
+      data  P, q, A, b, lower, upper
+    """
+
+    name: str
+    data: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,6 +134,9 @@ class ADMMResult(Record):
     certificate : Certificate or None
         Residuals and duality gap, for the problems whose dual is known (all of
         ``companion.admm.l1``).
+    problem : Problem or None
+        What was solved, for :func:`companion.certificates.verify`; with the certificate, for the problems of
+        ``companion.admm.l1``.
     """
 
     x: np.ndarray
@@ -122,6 +149,7 @@ class ADMMResult(Record):
     status: str
     history: History = field(default_factory=dict)
     certificate: Certificate | None = None
+    problem: Problem | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -151,6 +179,9 @@ class QPResult(Record):
         Relative residuals and duality gap, recomputed from the problem's data.
     history : dict of ndarray
         Residuals per iteration (empty for direct solves).
+    problem : Problem or None
+        What was solved, for :func:`companion.certificates.verify`. The arrays are those that were given, not
+        copies: to change them is to change the problem.
     """
 
     x: np.ndarray
@@ -163,6 +194,7 @@ class QPResult(Record):
     status: str
     certificate: Certificate
     history: History = field(default_factory=dict)
+    problem: Problem | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

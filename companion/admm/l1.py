@@ -28,7 +28,7 @@ from companion.admm.splitting import Iterate, admm
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_scalar, as_vector, check_count
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
-from companion.results import ADMMResult
+from companion.results import ADMMResult, Problem
 
 __all__ = [
     "LeastSquaresLoss",
@@ -139,6 +139,7 @@ def least_absolute_deviations(
     b = as_vector(b, "b", _rows_of(A))
     return _solve(
         _LeastAbsolute(A, b),
+        given=Problem("least absolute deviations", {"A": A, "b": b}),
         rho=rho,
         relaxation=relaxation,
         tol=tol,
@@ -229,6 +230,7 @@ def basis_pursuit(
     b = as_vector(b, "b", _rows_of(A))
     return _solve(
         _BasisPursuit(A, b),
+        given=Problem("basis pursuit", {"A": A, "b": b}),
         rho=rho,
         relaxation=relaxation,
         tol=tol,
@@ -321,6 +323,7 @@ def lasso(
     tau = as_scalar(tau, "tau", at_least=0)
     return _solve(
         _Regularized(loss, _L1(np.full(loss.n, tau))),
+        given=Problem("lasso", {"A": loss.A, "b": loss.b, "tau": tau}),
         rho=rho,
         relaxation=relaxation,
         tol=tol,
@@ -419,6 +422,7 @@ def generalized_lasso(
     tau = as_scalar(tau, "tau", at_least=0)
     return _solve(
         _GeneralizedLasso(A, b, F, tau),
+        given=Problem("generalized lasso", {"A": A, "b": b, "F": F, "tau": tau}),
         rho=rho,
         relaxation=relaxation,
         tol=tol,
@@ -517,6 +521,7 @@ def group_lasso(
         raise ValueError(f"weights must be >= 0, got {w.min():g}")
     return _solve(
         _Regularized(loss, _GroupL2(tau * w, label)),
+        given=Problem("group lasso", {"A": loss.A, "b": loss.b, "label": label, "tau": tau * w}),
         rho=rho,
         relaxation=relaxation,
         tol=tol,
@@ -625,6 +630,7 @@ def l1_regularized(
         raise ValueError(f"tau must be >= 0, got {tau.min():g}")
     return _solve(
         _Regularized(loss, _L1(tau), value),
+        given=_given(loss, tau),
         rho=rho,
         relaxation=relaxation,
         tol=tol,
@@ -633,6 +639,16 @@ def l1_regularized(
         warm_start=warm_start,
         **loop,
     )
+
+
+def _given(loss: Any, tau: np.ndarray) -> Problem | None:
+    """Say which problem a loss and the penalties make, where the loss is one of ours."""
+    if isinstance(loss, LogisticLoss):
+        return Problem("logistic regression", {"A": loss.A, "tau": tau})
+    if isinstance(loss, LeastSquaresLoss):
+        label = np.arange(loss.n)
+        return Problem("group lasso", {"A": loss.A, "b": loss.b, "label": label, "tau": tau})
+    return None
 
 
 def _rows_of(A: np.ndarray) -> int:
@@ -711,6 +727,7 @@ class _Problem(ABC):
 def _solve(
     problem: _Problem,
     *,
+    given: Problem | None,
     rho: float | None,
     relaxation: float,
     tol: float,
@@ -798,6 +815,7 @@ def _solve(
         converged=converged,
         status=status,
         certificate=certificate,
+        problem=given,
     )
 
 

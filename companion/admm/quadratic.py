@@ -3,6 +3,7 @@ r"""Quadratic programs: the text's ADMM routine, and the engine that every dual 
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
@@ -15,7 +16,7 @@ from companion.admm.row_matrix import RowMatrix
 from companion.certificates import bound_multipliers, certify_qp
 from companion.checks import as_matrix, as_scalar, as_vector, check_count
 from companion.exceptions import ConvergenceWarning
-from companion.results import QPResult
+from companion.results import Problem, QPResult
 
 __all__ = ["LowRank", "qsolve1", "solve_qp"]
 
@@ -94,6 +95,7 @@ def qsolve1(
     >>> result.n_iter, f"{result.x[0]:.15f}"
     (83, '1.000000000000149')
     """
+    problem = _remember(P, q, A, b, 0.0, np.inf)
     P = as_matrix(P, "P")
     _, q, A, b = _check_data(P, q, A, b)
     rho = as_scalar(rho, "rho", above=0.0)
@@ -151,7 +153,14 @@ def qsolve1(
             "z": z,
             "u": u,
         },
+        problem=problem,
     )
+
+
+def _remember(P: Any, q: Any, A: Any, b: Any, lower: Any, upper: Any) -> Problem:
+    """Keep the data as they were given."""
+    data = {"P": P, "q": q, "A": A, "b": b, "lower": lower, "upper": upper}
+    return Problem("quadratic program", data)
 
 
 def _check_data(
@@ -309,6 +318,7 @@ def solve_qp(
     >>> result.certificate.ok
     True
     """
+    problem = _remember(P, q, A, b, lower, upper)
     P, q, A, b = _check_data(P, q, A, b, assume_psd=assume_psd)
     n = q.size
     original = BoxQP(P, q, A, b, _bounds(lower, "lower", n), _bounds(upper, "upper", n))
@@ -352,6 +362,7 @@ def solve_qp(
         status="solved" if certificate.ok else "max_iter",
         certificate=certificate,
         history={key: np.array(values) for key, values in search.history.items()},
+        problem=problem,
     )
 
 

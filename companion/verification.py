@@ -1,0 +1,784 @@
+r"""What :func:`companion.certificates.verify` does for each kind of result, in exact arithmetic.
+
+A floating-point number is a fraction whose denominator is a power of two. So a result and the data of its problem are
+rational numbers, and their residuals and duality gap can be computed without any rounding. Only square roots (the norms
+of the group lasso) and the logistic function are taken to 60 digits.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from companion.admm.low_rank import LowRank
+from companion.certificates import _FLOOR, Certificate
+from companion.regression import ElasticNet, KernelRidge, RidgeRegression
+from companion.regression.lasso import DualSolution, L1Regression
+from companion.results import ADMMResult, QPResult
+from companion.svm import SVMs2l
+from companion.svm.estimator import SupportVectorMachine
+from companion.svm.points import make_points
+from companion.svr.estimator import SupportVectorRegression
+
+__all__ = ["Finding", "examine"]
+
+_EPS = float(np.finfo(float).eps)
+_PRECISION = 60  # decimal digits of the square roots and logarithms
+_ROWS = 256  # rows of a matrix that are integers at the same time
+_SMALL = 1e-4  # a lasso objective is compared with at least this part of its value at w = 0
+_TINY = Fraction(1, 10**6)  # the same for the squares of ridge regression
+_ZERO = Fraction(0)
+
+Vector = np.ndarray  # of Fractions
+
+
+class Finding(NamedTuple):
+    """What an examination found: four relative residuals, the stored claim, and what rounding may hide from it."""
+
+    primal: Fraction | float
+    dual: Fraction | float
+    complementarity: Fraction | float
+    gap: Fraction | float
+    stored: Certificate
+    rounding: float
+
+
+# ----------------------------------------------------------------------------------------------
+# Exact numbers
+# ----------------------------------------------------------------------------------------------
+
+
+def exact(values: Any) -> Vector:
+    """Return numbers as a vector of fractions."""
+    flat = np.atleast_1d(np.asarray(values, dtype=float)).ravel()
+    return _vector(Fraction(float(v)) for v in flat)
+
+
+def _vector(values: Iterable[Fraction]) -> Vector:
+    values = list(values)
+    vector = np.empty(len(values), dtype=object)
+    vector[:] = values
+    return vector
+
+
+def _integers(values: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return integers N and an exponent e with ``values = N 2^e``, exactly."""
+    mantissa, exponent = np.frexp(values)
+    digits = (mantissa * 2.0**53).astype(np.int64)
+    nonzero = digits != 0
+    if not nonzero.any():
+        return digits.astype(object), 0
+    exponent = exponent.astype(np.int64) - 53
+    low = int(exponent[nonzero].min())
+    shift = np.where(nonzero, exponent - low, 0)
+    return digits.astype(object) << shift.astype(object), low
+
+
+def product(A: np.ndarray, x: Vector) -> Vector:
+    """Return A x for a matrix of floating-point numbers and a vector of fractions."""
+    nonzero = np.flatnonzero(x != 0)
+    if nonzero.size == 0:
+        return _vector([_ZERO] * A.shape[0])
+    scale = math.lcm(*(v.denominator for v in x[nonzero]))
+    N = np.array([v.numerator * (scale // v.denominator) for v in x[nonzero]] + [0], dtype=object)
+    rows: list[Fraction] = []
+    for start in range(0, A.shape[0], _ROWS):
+        block, exponent = _integers(np.asarray(A[start : start + _ROWS][:, nonzero], dtype=float))
+        unit = Fraction(2) ** exponent / scale
+        rows += [int(v) * unit for v in block @ N[:-1]]
+    return _vector(rows)
+
+
+def _largest(v: Vector) -> Fraction:
+    return max((abs(value) for value in v), default=_ZERO)
+
+
+def _sum(v: Iterable[Fraction]) -> Fraction:
+    return sum(v, _ZERO)
+
+
+def _dot(a: Vector, b: Vector) -> Fraction:
+    return _sum(x * y for x, y in zip(a, b))
+
+
+def _ratio(value: Fraction, scale: Fraction | float) -> Fraction | float:
+    """Return ``value / scale`` with 0/0 = 0."""
+    if value == 0:
+        return _ZERO
+    return value / Fraction(scale) if scale > 0 else math.inf
+
+
+def _root(value: Fraction) -> Fraction:
+    """Return the square root, to 60 digits."""
+    if value <= 0:
+        return _ZERO
+    shift = max(
+        0, _PRECISION - (value.numerator.bit_length() - value.denominator.bit_length()) // 6
+    )
+    whole = value * Fraction(100) ** shift
+    return Fraction(math.isqrt(whole.numerator // whole.denominator), 10**shift)
+
+
+def _dense(matrix: Any) -> np.ndarray:
+    if sparse.issparse(matrix) or hasattr(matrix, "toarray"):
+        matrix = matrix.toarray()
+    return np.atleast_2d(np.asarray(matrix, dtype=float))
+
+
+# ----------------------------------------------------------------------------------------------
+# Quadratic programs
+# ----------------------------------------------------------------------------------------------
+
+
+class _Factor(NamedTuple):
+    """The matrix ``G G' + diag(d)``, known by its factor."""
+
+    G: np.ndarray
+    d: np.ndarray
+
+    def times(self, x: Vector) -> Vector:
+        return product(self.G, product(self.G.T, x)) + exact(self.d) * x
+
+    def absolute(self, x: np.ndarray) -> np.ndarray:
+        return np.abs(self.G) @ (np.abs(self.G).T @ x) + self.d * x
+
+    def diagonal(self) -> np.ndarray:
+        return np.einsum("ij,ij->i", self.G, self.G) + self.d
+
+
+class _Whole(NamedTuple):
+    """A matrix, known by its entries."""
+
+    P: np.ndarray
+
+    def times(self, x: Vector) -> Vector:
+        return product(self.P, x)
+
+    def absolute(self, x: np.ndarray) -> np.ndarray:
+        return np.abs(self.P) @ x
+
+    def diagonal(self) -> np.ndarray:
+        return self.P.diagonal()
+
+
+class _Program(NamedTuple):
+    """The program ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``."""
+
+    P: _Factor | _Whole
+    q: np.ndarray
+    A: np.ndarray
+    b: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+class _Pair(NamedTuple):
+    """A point and its multipliers."""
+
+    x: Vector
+    y: Vector
+    z_lower: Vector
+    z_upper: Vector
+
+
+def _residuals(
+    program: _Program, pair: _Pair
+) -> tuple[Fraction | float, Fraction | float, Fraction | float, Fraction | float, float]:
+    """Return the four residuals of :func:`companion.certificates.certify_qp`, and what rounding makes of them."""
+    P, _, A, _, lower, upper = program
+    x, y, z_lower, z_upper = pair
+    q, b = exact(program.q), exact(program.b) if program.b.size else _vector([])
+    Px, Aty, Ax = P.times(x), product(A.T, y), product(A, x)
+    size, diagonal = np.abs(x.astype(float)), np.maximum(P.diagonal(), 0.0)
+    roots, steepest = np.sqrt(diagonal), float(diagonal.max(initial=0.0))
+    farthest = _largest(x)
+    reach = max(float(roots @ size), math.sqrt(steepest) * float(farthest))
+    length = _FLOOR * float(_largest(q)) / steepest if steepest > 0.0 else 0.0
+
+    primal: Fraction | float = _ZERO
+    terms = np.abs(A) @ size
+    for i, miss in enumerate(Ax - b):
+        scale = max(terms[i], abs(float(b[i])), length * float(np.abs(A[i]).max(initial=0.0)))
+        primal = max(primal, _ratio(abs(miss), float(scale)))
+    for bound, sign in ((lower, 1), (upper, -1)):
+        for j in np.flatnonzero(np.isfinite(bound)):
+            excess = sign * (Fraction(float(bound[j])) - x[j])
+            if excess > 0:
+                scale = max(float(farthest), length, abs(float(bound[j])))
+                primal = max(primal, _ratio(excess, scale))
+        if np.isnan(bound).any() or (sign * bound == np.inf).any():
+            primal = math.inf
+
+    misfit = _largest(Px + q + Aty - z_lower + z_upper)
+    illegal = max((max(-z, _ZERO) for z in (*z_lower, *z_upper)), default=_ZERO)
+    free = (*z_lower[np.isinf(lower)], *z_upper[np.isinf(upper)])
+    illegal = max([illegal, *(abs(z) for z in free)])
+    slope = max(float(_largest(v)) for v in (Px, q, Aty, z_lower, z_upper))
+    if not program.q.any():
+        slope = max(slope, _FLOOR * math.sqrt(steepest) * reach)
+
+    low = exact(np.where(np.isfinite(lower), lower, 0.0))
+    high = exact(np.where(np.isfinite(upper), upper, 0.0))
+    xPx = _dot(x, Px)
+    floor = _FLOOR * (float(_largest(q)) * float(size.sum()) if program.q.any() else reach**2)
+    value = max(
+        float(abs(xPx)),
+        *(
+            float(_dot(abs(u), abs(v)))
+            for u, v in ((q, x), (b, y), (low, z_lower), (high, z_upper))
+        ),
+        floor,
+    )
+    gap = xPx + _dot(q, x) + _dot(b, y) - _dot(low, z_lower) + _dot(high, z_upper)
+    below, above = (x - low) * np.isfinite(lower), (high - x) * np.isfinite(upper)
+    products = max(_largest(below * z_lower), _largest(above * z_upper))
+
+    sums = P.absolute(size)
+    columns = sums + np.abs(program.q) + np.abs(A).T @ np.abs(y.astype(float))
+    noise = max(
+        float(columns.max(initial=0.0)) / slope if slope else 0.0,
+        float(size @ (sums + np.abs(program.q))) / value if value else 0.0,
+        1.0,
+    )
+    rounding = 4.0 * _EPS * (x.size + y.size + 8) * noise
+    return primal, _ratio(max(misfit, illegal), slope), _ratio(products, value), _ratio(
+        abs(gap), value
+    ), rounding  # fmt: skip
+
+
+def _box(value: Any, n: int) -> np.ndarray:
+    return np.broadcast_to(np.asarray(value, dtype=float), (n,))
+
+
+@singledispatch
+def examine(result: Any, X: Any = None, y: Any = None) -> Finding:
+    """Recompute the residuals of a result from the data of its problem."""
+    raise TypeError(
+        "verify knows results of solve_qp, qsolve1 and the l1 solvers, dual solutions of lasso and elastic net, and "
+        f"fitted estimators of companion.svm, svr and regression; got {type(result).__name__}"
+    )
+
+
+@examine.register
+def _(result: QPResult, X: Any = None, y: Any = None) -> Finding:
+    data = _problem_of(result)
+    q = np.atleast_1d(np.asarray(data["q"], dtype=float))
+    n = q.size
+    P = data["P"]
+    matrix = _Factor(P.G, P.d) if isinstance(P, LowRank) else _Whole(_dense(P))
+    A = np.zeros((0, n)) if data["A"] is None else _dense(data["A"])
+    b = np.zeros(0) if data["b"] is None else np.atleast_1d(np.asarray(data["b"], dtype=float))
+    program = _Program(matrix, q, A, b, _box(data["lower"], n), _box(data["upper"], n))
+    x = result.history.get("z", result.x)  # qsolve1 certifies its z
+    numbers = (x, result.y, result.z_lower, result.z_upper)
+    if not all(np.isfinite(v).all() for v in numbers):
+        return Finding(math.inf, math.inf, math.inf, math.inf, result.certificate, 0.0)
+    multipliers = exact(result.y) if result.y.size else _vector([])
+    pair = _Pair(exact(x), multipliers, exact(result.z_lower), exact(result.z_upper))
+    primal, dual, complementarity, gap, rounding = _residuals(program, pair)
+    objective = _dot(exact(result.x), matrix.times(exact(result.x)) / 2 + exact(q))
+    wrong = abs(objective - Fraction(result.objective))
+    size = max(float(abs(objective)), float(_dot(abs(exact(q)), abs(exact(result.x)))))
+    gap = max(gap, _beyond(wrong, size, rounding))
+    return Finding(primal, dual, complementarity, gap, result.certificate, rounding)
+
+
+def _beyond(difference: Fraction, size: float, rounding: float) -> Fraction | float:
+    """Return the relative difference of a stored number and the exact one; 0 where rounding explains it."""
+    relative = _ratio(difference, size)
+    return relative if relative > rounding else _ZERO
+
+
+@examine.register
+def _(result: DualSolution, X: Any = None, y: Any = None) -> Finding:
+    return examine(result.qp)
+
+
+def _problem_of(result: QPResult | ADMMResult) -> dict[str, Any]:
+    if result.problem is None:
+        raise ValueError(
+            "the result does not know its problem: it was not made by a solver with a certificate"
+        )
+    return result.problem.data
+
+
+# ----------------------------------------------------------------------------------------------
+# Support vector machines and regressions
+# ----------------------------------------------------------------------------------------------
+
+
+def _points_of(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return an unfitted copy of an estimator that has read the data, and what it read."""
+    if X is None or y is None:
+        raise TypeError(f"verify needs the data: verify({type(estimator).__name__}, X, y)")
+    copy = clone(estimator)
+    return copy, *copy._read(X, y)
+
+
+@examine.register
+def _(machine: SupportVectorMachine, X: Any = None, y: Any = None) -> Finding:
+    r"""Examine a = (lambda, mu) with b, eta and the slacks as the multipliers of the dual program."""
+    copy, X, s = _points_of(machine, X, y)
+    linear = copy.kernel_.is_linear
+    if linear:
+        dual = copy._dual(make_points(X, s, copy.kernel_))
+        G = np.column_stack([X, np.ones(len(s))]) if dual.penalize_b else X
+        matrix: _Factor | _Whole = _Factor(G * s[:, None], np.full(len(s), dual.ridge))
+    else:
+        dual = machine.dual_program(X, y)
+        matrix = _Whole(_dense(dual.P))
+    n, blue = len(s), s > 0
+    a, slack = np.empty(n), np.zeros(n)
+    a[blue], a[~blue] = machine.lambda_, machine.mu_
+    slack[blue], slack[~blue] = machine.epsilon_, machine.xi_
+    unit = 2.0 * machine.gamma_ if hasattr(machine, "gamma_") and machine.gamma_ > 0.0 else 1.0
+    b, eta = machine.b_ * unit, machine.eta_ * unit
+    # the rows of A are s' (b is its multiplier) and 1' (eta), where the program has them
+    levels = {(True, True): [-b, -eta], (True, False): [-b], (False, True): [-eta]}
+    has = (bool((s == dual.A).all(axis=1).any()), bool((dual.A == 1.0).all(axis=1).any()))
+    bounded = np.isfinite(dual.upper)
+    x, y_ = exact(a), exact(levels[has])
+    z_upper = exact(slack * unit if bounded else np.zeros(n))
+    gradient = matrix.times(x) + exact(dual.q) + product(dual.A.T, y_) + z_upper
+    at_bound = x == 0
+    z_lower = _vector(max(g, _ZERO) if zero else _ZERO for g, zero in zip(gradient, at_bound))
+    program = _Program(matrix, dual.q, dual.A, dual.c, np.zeros(n), np.full(n, dual.upper))
+    primal, misfit, complementarity, gap, rounding = _residuals(
+        program, _Pair(x, y_, z_lower, z_upper)
+    )
+    if linear and machine.w_ is not None:
+        weights = exact(machine.w_) * Fraction(unit)
+        away = _largest(weights - product((X * s[:, None]).T, x))
+        size = float(_largest(product(np.abs(X).T, x)))
+        primal = max(primal, _ratio(away, size))
+    if dual.penalize_b:
+        away = abs(Fraction(b) + _dot(exact(s), x))
+        primal = max(primal, _ratio(away, float(_sum(x))))
+    stored = machine.certificate_
+    return Finding(primal, misfit, complementarity, gap, stored, max(rounding, stored.tolerance))
+
+
+@examine.register
+def _(machine: SVMs2l, X: Any = None, y: Any = None) -> Finding:
+    """Examine the linear program: the weights against the multipliers."""
+    copy, X, s = _points_of(machine, X, y)
+    points = make_points(X, s, copy.kernel_)
+    B = points.gram() if machine.w_ is None else points.Phi
+    weights = machine.dual_coef_ if machine.w_ is None else machine.w_
+    signed = np.asarray(B) * s[:, None]
+    n, blue = len(s), s > 0
+    a = np.empty(n)
+    a[blue], a[~blue] = machine.lambda_, machine.mu_
+    inner = product(signed, exact(weights)) - exact(s) * Fraction(machine.b_)
+    slack = _vector(max(1 - v, _ZERO) for v in inner)
+    attained, value = _sum(slack), _sum(exact(a))
+    x, stored = exact(a), machine.certificate_
+    outside = max(max(-v, v - 1, _ZERO) for v in x)
+    balance = max(
+        float(_ratio(abs(_dot(exact(s), x)), max(float(value), 1.0))),
+        *(float(_ratio(abs(v), max(float(size), 1e-300)))
+          for v, size in zip(product(signed.T, x), np.abs(signed).T @ a)),
+    )  # fmt: skip
+    largest = 1.0 + float(np.abs(inner.astype(float)).max())
+    scale = max(float(attained), 1.0)
+    products = _largest(x * (inner + slack - 1))
+    return Finding(
+        outside,
+        max(balance, float(outside)),
+        _ratio(products, largest),
+        _ratio(abs(attained - value), scale),
+        stored,
+        stored.tolerance,
+    )
+
+
+@examine.register
+def _(machine: SupportVectorRegression, X: Any = None, y: Any = None) -> Finding:
+    r"""Examine x = (lambda, mu, gamma) with b, epsilon and the slacks as the multipliers of the dual program."""
+    copy, X, values = _points_of(machine, X, y)
+    m = len(values)
+    linear = copy.kernel_.is_linear
+    if linear:
+        G = np.column_stack([X, np.ones(m)]) if copy._penalized_b else X
+        ridge = copy._ridge(m)
+        program = copy._program(None, values)
+        d = np.r_[np.full(2 * m, ridge), 0.0]
+        matrix: _Factor | _Whole = _Factor(np.vstack([-G, G, np.zeros((1, G.shape[1]))]), d)
+        q = np.concatenate([program.epsilon + values, program.epsilon - values])
+        upper, total, balanced = program.upper, program.radius, program.balanced
+    else:
+        dual = machine.dual_program(X, y)
+        matrix = _Whole(np.pad(dual.P, (0, 1)))
+        q, upper, total, balanced = dual.q, dual.upper, dual.total, dual.balanced
+    one, free = np.ones(m), np.isfinite(total)
+    rows = [np.r_[one, -one, 0.0]] * balanced + [np.ones(2 * m + 1)] * bool(free)
+    c = [0.0] * balanced + [total] * bool(free)
+    levels = [-machine.b_] * balanced + [machine.epsilon_] * bool(free)
+
+    x = exact(np.r_[machine.lambda_, machine.mu_, 0.0])
+    if free:
+        left = Fraction(total) - _sum(x)  # gamma; what is only rounding of the total is none
+        x[-1] = left if abs(left) > Fraction(1e-11 * total) else _ZERO
+    slack = np.r_[machine.xi_, machine.xi_prime_, 0.0]
+    z_upper = exact(slack if np.isfinite(upper) else 0.0 * slack)
+    y_ = exact(levels) if levels else _vector([])
+    A = np.array(rows).reshape(len(rows), 2 * m + 1)
+    q = np.append(q, 0.0)
+    gradient = matrix.times(x) + exact(q) + product(A.T, y_) + z_upper
+    z_lower = _vector(max(g, _ZERO) if v <= 0 else _ZERO for g, v in zip(gradient, x))
+    box = np.r_[np.full(2 * m, upper), np.inf]
+    whole = _Program(matrix, q, A, np.array(c), np.zeros(2 * m + 1), box)
+    primal, misfit, complementarity, gap, rounding = _residuals(
+        whole, _Pair(x, y_, z_lower, z_upper)
+    )
+    delta = x[m:-1] - x[:m]
+    if linear and machine.w_ is not None:
+        away = _largest(exact(machine.w_) - product(X.T, delta))
+        primal = max(primal, _ratio(away, float(_largest(product(np.abs(X).T, abs(delta))))))
+    if copy._penalized_b:
+        away = abs(Fraction(machine.b_) - _sum(delta))
+        primal = max(primal, _ratio(away, float(_sum(abs(delta)))))
+    stored = machine.certificate_
+    return Finding(primal, misfit, complementarity, gap, stored, max(rounding, stored.tolerance))
+
+
+# ----------------------------------------------------------------------------------------------
+# Ridge regression, lasso, elastic net
+# ----------------------------------------------------------------------------------------------
+
+
+def _read_regression(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    if X is None or y is None:
+        raise TypeError("verify needs the data: verify(estimator, X, y)")
+    return _dense(X), np.asarray(y, dtype=float).ravel()
+
+
+def _centred(v: Vector) -> Vector:
+    return v - _sum(v) / len(v)
+
+
+@examine.register
+def _(model: RidgeRegression, X: Any = None, y: Any = None) -> Finding:
+    X, y = _read_regression(X, y)
+    finding = _squares(X, y, float(model.K), model.intercept, exact(model.w_), model)
+    away = _largest(exact(model.xi_) - _residual(X, y, exact(model.w_), model.b_))
+    size = float(np.abs(y).max() + (np.abs(X) @ np.abs(model.w_)).max() + abs(model.b_))
+    return finding._replace(primal=_ratio(away, size))
+
+
+def _residual(X: np.ndarray, y: np.ndarray, w: Vector, b: float) -> Vector:
+    return exact(y) - product(X, w) - Fraction(float(b))
+
+
+def _squares(
+    X: np.ndarray, y: np.ndarray, K_: float, intercept: str, w: Vector, model: Any
+) -> Finding:
+    r"""Examine ``|xi|^2 + K |w|^2`` with the dual point alpha = xi / K, whose sum is made 0 when b is free."""
+    K, b = Fraction(K_), Fraction(model.b_)
+    xi = _residual(X, y, w, model.b_)
+    target = exact(y)
+    value = _dot(xi, xi) + K * _dot(w, w) + (K * b * b if intercept == "penalized" else 0)
+    size = max(_root(_dot(xi, xi)), _TINY * _root(_dot(target, target)))
+    columns = [_root(Fraction(float(v))) for v in np.einsum("ij,ij->j", X, X)]
+    misfit = K * w - product(X.T, xi)
+    dual = max(
+        (_ratio(abs(g), c * size + K * abs(v)) for g, c, v in zip(misfit, columns, w)),
+        default=_ZERO,
+    )
+    total = _sum(xi) - (K * b if intercept == "penalized" else 0)
+    if intercept != "none":
+        edge = _root(Fraction(len(y))) * size + (K * abs(b) if intercept == "penalized" else 0)
+        dual = max(dual, _ratio(abs(total), edge))
+    if K > 0:
+        point = _centred(xi) if intercept == "free" else xi
+        Xp = product(X.T, point)
+        bound = 2 * _dot(point, target) - _dot(point, point) - _dot(Xp, Xp) / K
+        bound -= _sum(point) ** 2 / K if intercept == "penalized" else 0
+        gap = value - bound
+    else:
+        gap = 2 * abs(_dot(xi, target - xi))
+    scale = max(value, _TINY**2 * _dot(target, target), _TINY * _dot(target, target))
+    stored = model.certificate_
+    return Finding(_ZERO, dual, _ZERO, _ratio(gap, scale), stored, stored.tolerance)
+
+
+@examine.register
+def _(model: KernelRidge, X: Any = None, y: Any = None) -> Finding:
+    X, y = _read_regression(X, y)
+    if model.w_ is not None:
+        Phi = np.asarray(model.kernel_.features(X))
+        return _squares(Phi, y, float(model.K), model.intercept, exact(model.w_), model)
+    G, K, free = model.kernel_(X), Fraction(float(model.K)), model.intercept == "free"
+    alpha, target = exact(model.alpha_), exact(y)
+    fit = product(G, alpha)
+    xi = target - fit - Fraction(model.b_)
+    value = _dot(xi, xi) + K * _dot(alpha, fit)
+    point = _centred(xi) if free else xi
+    y_square = _dot(target, target)
+    size = max(_root(_dot(xi, xi)), _TINY * _root(y_square))
+    if K > 0:
+        away = xi - K * alpha
+        dual = _ratio(_root(_dot(away, away)), size)
+        gap = value - (
+            2 * _dot(point, target) - _dot(point, point) - _dot(point, product(G, point)) / K
+        )
+    else:
+        slope = product(G, point)
+        dual = _ratio(_root(_dot(slope, slope)), float(np.linalg.norm(G)) * float(size))
+        gap = 2 * abs(_dot(xi, target - xi))
+    total = abs(_sum(alpha)) if free else _ZERO
+    weight = _root(_dot(alpha, alpha) * len(y))
+    stored = model.certificate_
+    return Finding(
+        _ratio(total, weight),
+        dual,
+        _ZERO,
+        _ratio(abs(gap), max(value, _TINY * y_square)),
+        stored,
+        stored.tolerance,
+    )
+
+
+@examine.register
+def _(model: L1Regression, X: Any = None, y: Any = None) -> Finding:
+    r"""Examine ``1/2 |xi|^2 + K/2 |w|^2 + tau |w|_1 [+ C/2 b^2]`` with a dual point made from the residual.
+
+    The dual function is :math:`\lambda^\top y - \tfrac12 \|\lambda\|^2 - \tfrac1{2K} \|S_\tau(X^\top\lambda)\|^2`,
+    minus :math:`(\mathbf 1^\top\lambda)^2/(2C)` where b is penalized. Any lambda (with sum 0 where b is free) gives
+    a bound.
+    """
+    X, y = _read_regression(X, y)
+    K = Fraction(float(model.K)) if isinstance(model, ElasticNet) else _ZERO
+    tau, C, b = Fraction(float(model.tau)), Fraction(float(model.C)), Fraction(model.b_)
+    free, penalized = model.intercept == "free", model.intercept == "penalized"
+    w, target = exact(model.w_), exact(y)
+    xi = _residual(X, y, w, model.b_)
+    value = (_dot(xi, xi) + K * _dot(w, w) + (C * b * b if penalized else 0)) / 2
+    value += tau * _sum(abs(w))
+    point = _centred(xi) if free else xi
+    c = product(X.T, point)
+    largest = max(Fraction(model.tau_max_), _ZERO)
+    flat = _centred(target) if free else target
+    scale = max(value, Fraction(_SMALL) * _dot(flat, flat) / 2)
+    theta = Fraction(1)
+    if K == 0 and _largest(c) > tau:
+        theta = tau / _largest(c)
+    if K == tau == 0:
+        gap = abs(_dot(w, c))
+    else:
+        over = _vector(max(abs(v) - tau, _ZERO) for v in c)
+        gap = value - theta * _dot(point, target) + theta**2 * _dot(point, point) / 2
+        gap += _dot(over, over) / (2 * K) if K > 0 else 0
+        gap += theta**2 * _sum(point) ** 2 / (2 * C) if penalized else 0
+    slope = c - K * w
+    excess = max((abs(v) - tau for v in slope), default=_ZERO)
+    reference = max(tau, Fraction(_SMALL) * largest)
+    products = max((abs(tau * abs(v) - v * g) for v, g in zip(w, slope)), default=_ZERO)
+    spread = _sum(abs(xi)) + len(y) * _SMALL * abs(b)
+    balance = abs(_sum(xi)) if free else abs(_sum(xi) - C * b) if penalized else _ZERO
+    stored = model.certificate_
+    spread = max(float(spread), 1e-6 * float(np.abs(y).sum()))
+    return Finding(
+        _ratio(balance, spread),
+        _ratio(max(excess, _ZERO), reference),
+        _ratio(products, scale),
+        _ratio(abs(gap), scale),
+        stored,
+        stored.tolerance,
+    )
+
+
+# ----------------------------------------------------------------------------------------------
+# The l1 problems of Section 16.8
+# ----------------------------------------------------------------------------------------------
+
+
+@examine.register
+def _(result: ADMMResult, X: Any = None, y: Any = None) -> Finding:
+    data = _problem_of(result)
+    if result.certificate is None:
+        raise ValueError("the result has no certificate to be verified")
+    return _L1[result.problem.name](result, **data)  # type: ignore[union-attr]
+
+
+def _multiplier(result: ADMMResult) -> Vector:
+    return exact(result.rho * result.u)
+
+
+def _least_absolute(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> Finding:
+    r"""``min |A x - b|_1``; the dual is ``max -b'lambda`` with ``A'lambda = 0``, ``|lambda| <= 1``."""
+    x, z, lambda_ = exact(result.x), exact(result.z), _multiplier(result)
+    miss = product(A, x) - exact(b)
+    value, size = _sum(abs(miss)), float(np.abs(b).sum() + (np.abs(A) @ np.abs(result.x)).sum())
+    total = max(float(value), _FLOOR * size)
+    slope = product(A.T, lambda_)
+    dual = max(
+        _largest(lambda_) - 1,
+        *(_ratio(abs(v), float(np.linalg.norm(a))) for v, a in zip(slope, A.T)),
+        _ZERO,
+    )
+    reach = float(np.abs(b).max() + (np.abs(A) @ np.abs(result.x)).max())
+    return _l1_finding(
+        result,
+        _ratio(_largest(miss - z), reach),
+        dual,
+        _ratio(_largest(abs(miss) - lambda_ * miss), total),
+        _ratio(abs(value + _dot(exact(b), lambda_)), total),
+    )
+
+
+def _basis_pursuit(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> Finding:
+    r"""``min |x|_1, A x = b``; the dual is ``max b'nu`` with ``|A'nu| <= 1``. Here nu fits ``A'nu = lambda``."""
+    x, lambda_ = exact(result.z), _multiplier(result)
+    norms = np.linalg.norm(A, axis=1)
+    miss = product(A, x) - exact(b)
+    scale = np.abs(b) + norms * float(np.linalg.norm(result.z))
+    primal = max(_ratio(abs(m), float(s)) for m, s in zip(miss, scale))
+    nu = exact(
+        np.linalg.lstsq((A / np.where(norms > 0, norms, 1.0)[:, None]).T, lambda_.astype(float))[0]
+    )
+    nu = nu / exact(np.where(norms > 0, norms, 1.0))
+    slope = product(A.T, nu)
+    value = _sum(abs(x))
+    dual = max(_largest(slope) - 1, _largest(slope - lambda_), _ZERO)
+    return _l1_finding(
+        result,
+        primal,
+        dual,
+        _ratio(_largest(abs(x) - slope * x), value),
+        _ratio(abs(value - _dot(exact(b), nu)), value),
+    )
+
+
+def _lasso(result: ADMMResult, A: np.ndarray, b: np.ndarray, tau: float) -> Finding:
+    return _group_lasso(result, A, b, np.arange(A.shape[1]), np.full(A.shape[1], tau))
+
+
+def _group_lasso(
+    result: ADMMResult, A: np.ndarray, b: np.ndarray, label: np.ndarray, tau: np.ndarray
+) -> Finding:
+    r"""``min 1/2 |A x - b|^2 + sum_i tau_i |x_i|``; the dual point is the residual, scaled to ``|A_i'r| <= tau_i``."""
+    x, target = exact(result.z), exact(b)
+    r = target - product(A, x)
+    c, bound = product(A.T, r), exact(tau)
+    members = [np.flatnonzero(label == i) for i in range(len(tau))]
+    alone = all(len(m) == 1 for m in members)
+
+    def norm(v: Vector, m: np.ndarray) -> Fraction:
+        return abs(v[m[0]]) if alone else _root(_dot(v[m], v[m]))
+
+    sizes, slopes = _vector(norm(x, m) for m in members), _vector(norm(c, m) for m in members)
+    penalty = bound * sizes
+    value = _dot(r, r) / 2 + _sum(penalty)
+    theta = min([t / s for t, s in zip(bound, slopes) if s > t and t > 0] + [Fraction(1)])
+    gap = value - theta * _dot(r, target) + theta**2 * _dot(r, r) / 2
+    total = max(float(value), _FLOOR * float(_dot(target, target)) / 2)
+    start = product(A.T, target)
+    largest = max(float(norm(start, m)) for m in members)
+    excess = max(s - t for s, t in zip(slopes, bound))
+    # with tau = 0 no scaling makes the residual feasible: there the gap is x'c
+    unpenalized = [m for m, t in zip(members, bound) if t == 0]
+    if unpenalized:
+        gap = abs(_sum(penalty) - _dot(x, c))
+    products = max(abs(p - _dot(x[m], c[m])) for p, m in zip(penalty, members))
+    return _l1_finding(
+        result,
+        _ZERO,
+        _ratio(max(excess, _ZERO), max(float(max(bound)), _SMALL * largest)),
+        _ratio(products, total),
+        _ratio(abs(gap), total),
+    )
+
+
+def _generalized_lasso(
+    result: ADMMResult, A: np.ndarray, b: np.ndarray, F: np.ndarray, tau: float
+) -> Finding:
+    r"""``min 1/2 |A x - b|^2 + tau |F x|_1``, stationary where ``A'(A x - b) + F'lambda = 0``, ``|lambda| <= tau``."""
+    x, z, lambda_, t = exact(result.x), exact(result.z), _multiplier(result), Fraction(tau)
+    Fx, r = product(F, x), product(A, x) - exact(b)
+    size = np.abs(b) + np.abs(A) @ np.abs(result.x)
+    value = _dot(r, r) / 2 + t * _sum(abs(Fx))
+    total = max(float(value), _FLOOR * float(size @ size) / 2)
+    slope = max(
+        float((np.abs(F).T @ np.abs(lambda_.astype(float))).max(initial=0.0)),
+        _FLOOR * float((np.abs(A).T @ size).max()),
+    )
+    misfit = _largest(product(A.T, r) + product(F.T, lambda_))
+    over = _ratio(max(_largest(lambda_) - t, _ZERO), tau)
+    return _l1_finding(
+        result,
+        _ratio(_largest(Fx - z), float((np.abs(F) @ np.abs(result.x)).max(initial=0.0))),
+        max(_ratio(misfit, slope), over),
+        _ratio(max((abs(t * abs(v) - u * v) for u, v in zip(lambda_, Fx)), default=_ZERO), total),
+        _ratio(abs(t * _sum(abs(Fx)) - _dot(lambda_, Fx)), total),
+    )
+
+
+def _logistic(result: ADMMResult, A: np.ndarray, tau: np.ndarray) -> Finding:
+    r"""``min sum_i log(1 + exp(-a_i'x)) + sum_j tau_j |x_j|`` for rows that carry their label; to 60 digits."""
+    x, bound = exact(result.z), exact(tau)
+    with decimal.localcontext() as context:
+        context.prec, context.Emax, context.Emin = _PRECISION, 999999, -999999
+        t = [decimal.Decimal(v.numerator) / decimal.Decimal(v.denominator) for v in product(A, x)]
+        tail = [(-abs(v)).exp() for v in t]  # of the larger of the two probabilities
+        loss = [max(-v, decimal.Decimal(0)) + (1 + e).ln() for v, e in zip(t, tail)]
+        p = _vector(Fraction(e / (1 + e) if v >= 0 else 1 / (1 + e)) for v, e in zip(t, tail))
+        value = _sum(Fraction(v) for v in loss) + _sum(bound * abs(x))
+        c = product(A.T, p)
+        theta = min([b / abs(v) for v, b in zip(c, bound) if abs(v) > b > 0] + [Fraction(1)])
+        entropies = (_entropy(theta * v) for v in p)
+        gap = value - _sum(entropies)
+    products = max(abs(t * abs(v) - v * g) for t, v, g in zip(bound, x, c))
+    free = bound == 0
+    excess = max(abs(v) - b for v, b in zip(c, bound))
+    if free.any():
+        gap = _sum(bound * abs(x)) - _dot(x, c)
+    start = float(np.abs(A.T @ np.full(len(A), 0.5)).max(initial=0.0))
+    total = max(float(value), _FLOOR * len(A) * math.log(2.0))
+    return _l1_finding(
+        result,
+        _ZERO,
+        _ratio(max(excess, _ZERO), max(float(np.max(tau)), _SMALL * start)),
+        _ratio(products, total),
+        _ratio(abs(gap), total),
+    )
+
+
+def _entropy(p: Fraction) -> Fraction:
+    """Return ``-p log p - (1 - p) log(1 - p)``, in the precision of the context."""
+    total = _ZERO
+    for part in (p, 1 - p):
+        if part > 0:
+            number = decimal.Decimal(part.numerator) / decimal.Decimal(part.denominator)
+            total -= part * Fraction(number.ln())
+    return total
+
+
+def _l1_finding(
+    result: ADMMResult,
+    primal: Fraction | float,
+    dual: Fraction | float,
+    complementarity: Fraction | float,
+    gap: Fraction | float,
+) -> Finding:
+    stored = result.certificate
+    assert stored is not None
+    return Finding(primal, dual, complementarity, gap, stored, stored.tolerance)
+
+
+_L1: dict[str, Callable[..., Finding]] = {
+    "least absolute deviations": _least_absolute,
+    "basis pursuit": _basis_pursuit,
+    "lasso": _lasso,
+    "group lasso": _group_lasso,
+    "generalized lasso": _generalized_lasso,
+    "logistic regression": _logistic,
+}

@@ -1,0 +1,390 @@
+"""Exact certificates: they confirm what the solvers say, and they are not fooled."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from companion.admm import (
+    LeastSquaresLoss,
+    LogisticLoss,
+    LowRank,
+    basis_pursuit,
+    generalized_lasso,
+    group_lasso,
+    l1_regularized,
+    lasso,
+    least_absolute_deviations,
+    qsolve1,
+    solve_qp,
+)
+from companion.certificates import Certificate, verify
+from companion.regression import (
+    ElasticNet,
+    KernelRidge,
+    Lasso,
+    RidgeRegression,
+    elastic_net_dual,
+    lasso_dual,
+)
+from companion.svm import (
+    HardMarginSVC,
+    SVMs1,
+    SVMs2,
+    SVMs2l,
+    SVMs2prime,
+    SVMs3,
+    SVMs4,
+    SVMs5,
+)
+from companion.svr import EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
+from companion.verification import _root, exact, product
+
+NAMES = ("primal_residual", "dual_residual", "complementarity", "gap")
+
+
+def confirm(answer, *data):
+    found = verify(answer, *data)
+    assert found.ok, found
+    assert found.agrees, (found, found.stored)
+    return found
+
+
+def random_qp(seed, n=12, p=3, rank=None, low_rank=False):
+    rng = np.random.default_rng(seed)
+    G = rng.standard_normal((n, n if rank is None else rank))
+    A = rng.standard_normal((p, n))
+    b = A @ rng.uniform(0.2, 0.8, n)
+    return LowRank(G) if low_rank else G @ G.T, rng.standard_normal(n) * 3, A, b
+
+
+# -- the arithmetic
+
+
+def test_products_are_those_of_fractions():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((5, 4)) * 10.0 ** rng.integers(-300, 300, (5, 4))
+    A[0] = 0.0
+    x = np.array([Fraction(1, 3), Fraction(-2, 7), Fraction(0), Fraction(5)], dtype=object)
+    expected = [sum(Fraction(a) * v for a, v in zip(row.tolist(), x)) for row in A]
+    assert product(A, x).tolist() == expected
+
+
+def test_subnormal_numbers_are_exact():
+    tiny = np.array([[5e-324, 1.0]])
+    assert product(tiny, exact([1.0, 0.0]))[0] == Fraction(5e-324)
+
+
+@pytest.mark.parametrize(
+    "value", [Fraction(2), Fraction(1, 10**40), Fraction(10**90), Fraction(9, 4)]
+)
+def test_square_roots_have_their_digits(value):
+    root = _root(value)
+    assert abs(root * root - value) <= value * Fraction(1, 10**50)
+
+
+# -- quadratic programs
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_programs_agree(seed):
+    P, q, A, b = random_qp(seed)
+    result = solve_qp(P, q, A, b, upper=1.0)
+    found = confirm(result)
+    assert found.rounding < 1e-11
+    for name in NAMES:  # number by number, within rounding
+        assert abs(getattr(found, name) - getattr(result.certificate, name)) <= found.rounding
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("low_rank", [False, True])
+def test_degenerate_programs_agree(seed, low_rank):
+    P, q, A, b = random_qp(seed, rank=4, low_rank=low_rank)
+    A, b = np.vstack([A, A[:2], A.sum(axis=0)]), np.r_[b, b[:2], b.sum()]
+    upper = np.ones(12)
+    upper[0] = 0.0
+    confirm(solve_qp(P, q, A, b, upper=upper))
+
+
+def test_free_programs_and_lists():
+    confirm(solve_qp([[2, 0], [0, 0]], [-1, 0], lower=-np.inf))
+    confirm(solve_qp([[0.0]], [1.0], lower=-3.0, upper=5.0))
+    confirm(solve_qp([[2.0, 1.0], [1.0, 2.0]], [0.1, -0.3], [1.0, 1.0], [0.7], lower=-1.0))
+
+
+def test_linear_programs_agree():
+    rng = np.random.default_rng(3)
+    A = rng.standard_normal((4, 9))
+    confirm(solve_qp(np.zeros((9, 9)), rng.uniform(0.1, 1, 9), A, A @ rng.uniform(0, 1, 9)))
+
+
+def test_qsolve1_is_verified_at_its_z():
+    P, q, A, b = random_qp(0, n=6, p=2)
+    confirm(qsolve1(P, q, A, b))
+
+
+def test_an_exact_solution_has_residuals_zero():
+    found = confirm(solve_qp(np.eye(2), [-2.0, -0.5], [[1.0, 1.0]], [1.0], upper=1.0))
+    assert found.worst == 0.0
+
+
+TAMPERED = {
+    "x moved": lambda r: {"x": r.x + 1e-6},
+    "x moved along the equations": lambda r: {"x": r.x + 1e-6 * np.array([1.0, -1.0, 0.0])},
+    "x outside its bounds": lambda r: {"x": r.x - 2.0},
+    "a multiplier of the wrong sign": lambda r: {"z_lower": r.z_lower - 1e-6, "z_upper": r.z_upper - 1e-6},
+    "a multiplier off its bound": lambda r: {"z_lower": r.z_lower + 1e-6, "z_upper": r.z_upper + 1e-6},
+    "y moved": lambda r: {"y": r.y + 1e-6},
+    "y turned round": lambda r: {"y": -r.y},
+    "another objective": lambda r: {"objective": r.objective + 1e-6},
+    "not a number": lambda r: {"x": np.full(3, np.nan)},
+    "infinite": lambda r: {"y": np.array([np.inf])},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", TAMPERED.values(), ids=TAMPERED.keys())
+def test_tampering_is_found(change):
+    P = np.array([[4.0, 1.0, 0.0], [1.0, 4.0, 1.0], [0.0, 1.0, 4.0]])
+    result = solve_qp(P, [-2.0, -1.0, 3.0], [[1.0, 1.0, 1.0]], [1.0], upper=0.6)
+    confirm(result)
+    found = verify(replace(result, **change(result)))
+    assert not found.ok
+    assert not found.agrees
+
+
+def test_a_certificate_that_claims_too_much_is_found():
+    P, q, A, b = random_qp(1)
+    with pytest.warns(UserWarning, match="did not reach"):
+        result = solve_qp(P, q, A, b, upper=1.0, tol=1e-300)
+    honest = verify(result)
+    assert not honest.ok
+    assert honest.agrees  # it says so itself
+    claimed = replace(result, certificate=Certificate(0.0, 0.0, 0.0, 0.0, 1e-300))
+    assert not verify(claimed).agrees
+    off = replace(result, x=np.clip(result.x + 1e-9, 0, 1))
+    lax = replace(off, certificate=replace(result.certificate, tolerance=1e-3))
+    assert verify(lax).ok
+    assert not verify(lax).agrees  # within the tolerance, yet not what it says
+
+
+def test_the_problem_is_remembered_without_a_copy():
+    P, q, A, b = random_qp(2)
+    result = solve_qp(P, q, A, b)
+    assert result.problem.data["P"] is P
+    assert result.problem.data["q"] is q
+    assert "problem" not in repr(result)
+
+
+def test_what_cannot_be_verified_says_why():
+    result = replace(solve_qp(np.eye(1), [1.0]), problem=None)
+    with pytest.raises(ValueError, match="does not know its problem"):
+        verify(result)
+    with pytest.raises(TypeError, match="got LinearRegression"):
+        verify(LinearRegression())
+    with pytest.raises(TypeError, match=r"verify\(SVMs2, X, y\)"):
+        verify(SVMs2())
+    with pytest.raises(TypeError, match="verify needs the data"):
+        verify(RidgeRegression())
+
+
+def test_display():
+    text = repr(verify(solve_qp(np.eye(1), [1.0])))
+    assert "agrees" in text
+    assert "digits" in text
+
+
+# -- support vector machines
+
+
+def two_clouds(seed=0, n=24, gap=1.0, offset=0.0):
+    rng = np.random.default_rng(seed)
+    y = np.repeat([1, -1], [n // 2, n - n // 2])
+    return rng.standard_normal((n, 2)) + gap * y[:, None] + offset, y
+
+
+MACHINES = [
+    SVMs1(K=0.12),
+    SVMs2(K=0.7),
+    SVMs2prime(nu=0.5),
+    SVMs3(nu=0.5),
+    SVMs4(nu=0.5),
+    SVMs5(nu=0.5),
+    SVMs2l(),
+]
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("kernel", ["linear", "poly", "gaussian"])
+def test_machines(machine, kernel):
+    X, y = two_clouds()
+    confirm(machine.set_params(kernel=kernel).fit(X, y), X, y)
+    machine.set_params(kernel="linear")
+
+
+def test_hard_margin():
+    X, y = two_clouds(gap=4.0)
+    confirm(HardMarginSVC().fit(X, y), X, y)
+
+
+@pytest.mark.parametrize("name", ["SVMs2", "SVMs2prime", "SVMs4"])
+def test_points_far_from_the_origin(name):
+    machine = {type(m).__name__: m for m in MACHINES}[name]
+    X, y = two_clouds(offset=1e6)
+    confirm(machine.fit(X, y), X, y)
+
+
+def test_repeated_points():
+    X, y = two_clouds(n=12)
+    X, y = np.vstack([X, X, X[:3]]), np.r_[y, y, -y[:3]]
+    confirm(SVMs2(K=1.0).fit(X, y), X, y)
+    confirm(SVMs2prime(nu=0.6).fit(X, y), X, y)
+
+
+@pytest.mark.parametrize("attribute", ["b_", "w_", "lambda_", "epsilon_"])
+@pytest.mark.parametrize(
+    "machine", [SVMs1(K=0.12), SVMs2(K=0.7), SVMs2prime(nu=0.5), SVMs3(nu=0.5)]
+)
+def test_a_machine_that_was_changed(machine, attribute):
+    X, y = two_clouds()
+    machine = machine.fit(X, y)
+    value = getattr(machine, attribute)
+    setattr(machine, attribute, value - 1e-6 if attribute != "epsilon_" else value + 1e-5)
+    found = verify(machine, X, y)
+    assert not found.ok
+    assert not found.agrees
+
+
+def test_a_machine_and_other_data():
+    X, y = two_clouds()
+    machine = SVMs2().fit(X, y)
+    X = X.copy()
+    X[machine.support_[0]] += 1e-5
+    assert not verify(machine, X, y).ok
+
+
+# -- support vector regression
+
+TUBES = [
+    NuSVR(nu=0.4, C=3.0),
+    EpsilonSVR(epsilon=0.2, C=3.0),
+    NuSVRPenalizedBias(nu=0.4, C=3.0),
+    QuadraticNuSVR(nu=0.4, C=3.0),
+]
+
+
+@pytest.mark.parametrize("tube", TUBES, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+def test_tubes(tube, kernel):
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-2, 2, (20, 2))
+    y = X[:, 0] - 0.5 * X[:, 1] + 0.4 * rng.standard_normal(20) + 3.0
+    tube.set_params(kernel=kernel)
+    confirm(tube.fit(X, y), X, y)
+    for attribute in ("b_", "mu_", "epsilon_"):
+        value = getattr(tube, attribute)
+        if attribute == "epsilon_" and isinstance(tube, EpsilonSVR):
+            continue
+        setattr(tube, attribute, value + 1e-6)
+        assert not verify(tube, X, y).agrees, attribute
+        setattr(tube, attribute, value)
+
+
+# -- regression
+
+
+def table(seed=1, m=20, n=5):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n)) + 2.0
+    return X, X[:, 0] - 2 * X[:, 1] + rng.standard_normal(m) + 4.0
+
+
+@pytest.mark.parametrize("intercept", ["free", "none", "penalized"])
+@pytest.mark.parametrize("shape", [(20, 5), (6, 9)])
+@pytest.mark.parametrize(
+    "model",
+    [
+        RidgeRegression(K=0.5),
+        RidgeRegression(K=0.0),
+        Lasso(tau=2.0),
+        ElasticNet(K=0.3, tau=1.0),
+        ElasticNet(K=0.3, tau=0.0),
+    ],
+    ids=["ridge", "least squares", "lasso", "elastic net", "ridge by elastic net"],
+)
+def test_regressions(model, intercept, shape):
+    X, y = table(m=shape[0], n=shape[1])
+    if shape[0] < shape[1] and isinstance(model, RidgeRegression) and model.K == 0.0:
+        X, y = table(m=20, n=5)
+        X = np.column_stack([X, X[:, 0]])  # rank deficient
+    model.set_params(intercept=intercept).fit(X, y)
+    confirm(model, X, y)
+    model.w_ = model.w_ + 1e-4
+    assert not verify(model, X, y).agrees
+
+
+@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+@pytest.mark.parametrize("intercept", ["free", "none"])
+@pytest.mark.parametrize("K", [0.5, 1e-3])
+def test_kernel_ridge(kernel, intercept, K):
+    X, y = table()
+    model = KernelRidge(K=K, kernel=kernel, intercept=intercept).fit(X, y)
+    confirm(model, X, y)
+    if kernel == "gaussian":
+        model.alpha_ = model.alpha_ + 1e-5
+        assert not verify(model, X, y).agrees
+
+
+def test_dual_programs():
+    X, y = table()
+    for intercept in ("free", "none", "penalized"):
+        confirm(lasso_dual(X, y, 2.0, intercept=intercept))
+    confirm(elastic_net_dual(X, y, 0.5, 1.0))
+
+
+# -- the l1 problems
+
+
+def l1_answers():
+    rng = np.random.default_rng(7)
+    A, b = rng.standard_normal((15, 6)), rng.standard_normal(15) * 3
+    yield "least absolute deviations", least_absolute_deviations(A, b)
+    yield "basis pursuit", basis_pursuit(rng.standard_normal((5, 12)), rng.standard_normal(5))
+    yield "repeated rows", basis_pursuit(np.repeat(A[:3], 2, axis=0), np.repeat(b[:3], 2))
+    yield "lasso", lasso(A, b, 1.5)
+    yield "lasso, wide", lasso(A.T, b[:6], 0.5)
+    yield "lasso, tau = 0", lasso(A, b, 0.0)
+    yield "group lasso", group_lasso(A, b, [0, 0, 1, 1, 1, 2], 2.0)
+    yield "fused lasso", generalized_lasso(np.eye(6), b[:6], np.diff(np.eye(6), axis=0), 0.7)
+    y = np.where(b > 0, 1.0, -1.0)
+    yield "logistic", l1_regularized(LogisticLoss(A, y), 0.8)
+    yield "own penalties", l1_regularized(LeastSquaresLoss(A, b), [1, 2, 3, 0.5, 1, 0.2])
+
+
+@pytest.mark.parametrize(
+    ("name", "result"), list(l1_answers()), ids=lambda v: v if isinstance(v, str) else ""
+)
+def test_l1_problems(name, result):
+    confirm(result)
+    moved = replace(result, x=result.x + 1e-4, z=result.z + 1e-4)
+    assert not verify(moved).agrees
+
+
+def test_a_loss_of_the_readers_own_has_no_exact_form():
+    result = l1_regularized(lambda v, rho: (rho * v + 1) / (1 + rho), 0.2, n=2)
+    with pytest.raises(ValueError, match="does not know its problem"):
+        verify(result)
+
+
+def test_numbers_in_a_verification_are_rounded_once():
+    P, q, A, b = random_qp(4)
+    result = solve_qp(P, q, A, b, upper=1.0)
+    x = [Fraction(v) for v in result.x.tolist()]
+    misses = [
+        abs(sum(Fraction(a) * v for a, v in zip(row, x)) - Fraction(t))
+        / Fraction(max(float(np.abs(row) @ np.abs(result.x)), abs(t)))
+        for row, t in zip(A.tolist(), b.tolist())
+    ]
+    assert math.isclose(verify(result).primal_residual, float(max(misses)), rel_tol=1e-12)
