@@ -373,10 +373,11 @@ def stages(n: int, rounds: int) -> dict[str, Any]:
         "kernel matrix": lambda: machine._dual(points),
         "quadratic program": lambda: machine._solve(points, dual),
     }
-    ms = {
-        name: 1e3 * median(cpu_seconds(part) for _ in range(3 * rounds))
-        for name, part in parts.items()
-    }
+    times: dict[str, list[float]] = {name: [] for name in parts}
+    for _ in range(5 * rounds):
+        for name, part in parts.items():
+            times[name].append(cpu_seconds(part))
+    ms = {name: 1e3 * median(values) for name, values in times.items()}
     rest = ms["all"] - sum(value for name, value in ms.items() if name != "all")
     return {"n": n, **ms, "hyperplanes and certificate": max(rest, 0.0)}
 
