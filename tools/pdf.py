@@ -125,9 +125,9 @@ def print_pages(browser: Browser, base: str, pages: list[str]) -> PdfWriter:
         for sheet in sheets.pages:
             writer.add_page(sheet)
         if name in parts:
-            part = writer.add_outline_item(parts[name], starts[name])
+            part = writer.add_outline_item(title=parts[name], page_number=starts[name])
         heading = window.title().split(" — ")[0]
-        writer.add_outline_item(heading, starts[name], parent=part)
+        writer.add_outline_item(title=heading, page_number=starts[name], parent=part)
     window.close()
     link_inside(writer, starts, base)
     writer.add_metadata({"/Title": "Optimization for Machine Learning: an Executable Companion"})
