@@ -89,7 +89,7 @@ def ycg_set(name: str, *, data_home: str | None = None, seed: int = 0) -> TwoCla
             parser="liac-arff",
             data_home=data_home,
             n_retries=1,
-            delay=0.0,
+            delay=1.0,
         )
     except URLError as error:
         raise ConnectionError(
