@@ -20,6 +20,9 @@ __all__ = ["Certificate", "Verification", "bound_multipliers", "certify_qp", "ve
 # largest possible size.
 _FLOOR = 1e-5
 
+_UNEVEN = 1e10  # a spread of the diagonal of P from which on the variables have no common unit
+_SLIGHT = 1e-9  # entries of a gradient below this part of their terms are nearly zero
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate(Record):
@@ -243,6 +246,28 @@ def bound_multipliers(
     return z_lower, z_upper
 
 
+def _largest_gain(
+    gradient: np.ndarray,
+    x: np.ndarray,
+    diagonal: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    terms: np.ndarray,
+) -> float:
+    """Return by how much one variable alone can lower the Lagrangian, for the multipliers as they are.
+
+    It is a lower bound of the duality gap that needs no unit common to all variables. `terms` is what each entry of the
+    gradient is the sum of: entries below 1e-9 of them do not count.
+    """
+    j = np.flatnonzero((diagonal > 0.0) & (np.abs(gradient) > _SLIGHT * terms))
+    if j.size == 0:
+        return 0.0
+    with np.errstate(over="ignore"):
+        step = np.clip(-gradient[j] / diagonal[j], lower[j] - x[j], upper[j] - x[j])
+        gain = -step * (gradient[j] + 0.5 * diagonal[j] * step)
+    return float(gain.max())
+
+
 def certify_qp(
     P: np.ndarray | LowRank | RowMatrix,
     q: np.ndarray,
@@ -295,7 +320,8 @@ def certify_qp(
           multiplier of an infinite bound, divided by
           :math:`\max(\|P x\|, \|q\|, \|A^\top y\|, \|z_\ell\|, \|z_u\|)`;
         - ``complementarity``: the largest :math:`(x - \ell)_i (z_\ell)_i` and :math:`(u - x)_i (z_u)_i`, and
-        - ``gap``: the absolute difference of the two objectives, both divided by
+        - ``gap``: the absolute difference of the two objectives (or, where the diagonal of P has a spread above
+          :math:`10^{10}`, what one variable alone can gain, if that is more), both divided by
           :math:`\max(x^\top P x, |q|^\top |x|, |b|^\top |y|, |\ell|^\top z_\ell, |u|^\top z_u)`.
 
     Notes
@@ -350,7 +376,8 @@ def certify_qp(
             primal = max(primal, _ratio(float(excess[worst]), scale))
 
     no_lower, no_upper = np.isinf(lower), np.isinf(upper)
-    misfit = _largest(Px + q + Aty - z_lower + z_upper)
+    gradient = Px + q + Aty - z_lower + z_upper
+    misfit = _largest(gradient)
     illegal = max(
         _largest(np.minimum(z_lower, 0.0)),
         _largest(np.minimum(z_upper, 0.0)),
@@ -373,6 +400,9 @@ def certify_qp(
     )
     value = max(terms)
     gap = abs(xPx + float(q @ x) + float(b @ y) - float(low @ z_lower) + float(high @ z_upper))
+    if n and steepest > _UNEVEN * float(diagonal.min()):
+        terms_of_gradient = roots * float(roots @ size) + np.abs(q) + np.abs(y) @ np.abs(A)
+        gap = max(gap, _largest_gain(gradient, x, diagonal, lower, upper, terms_of_gradient))
     slack_lower, slack_upper = np.where(no_lower, 0.0, x - low), np.where(no_upper, 0.0, high - x)
     product = max(_largest(slack_lower * z_lower), _largest(slack_upper * z_upper))
 

@@ -19,7 +19,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from companion.admm.low_rank import LowRank
-from companion.certificates import _FLOOR, Certificate
+from companion.certificates import _FLOOR, Certificate, _largest_gain
 from companion.regression import ElasticNet, KernelRidge, RidgeRegression
 from companion.regression.lasso import DualSolution, L1Regression
 from companion.results import ADMMResult, QPResult
@@ -191,8 +191,8 @@ class _Pair(NamedTuple):
 
 def _residuals(
     program: _Program, pair: _Pair
-) -> tuple[Fraction | float, Fraction | float, Fraction | float, Fraction | float, float]:
-    """Return the four residuals of :func:`companion.certificates.certify_qp`, and what rounding makes of them."""
+) -> tuple[Fraction | float, Fraction | float, Fraction | float, Fraction | float, float, float]:
+    """Return the four residuals of :func:`companion.certificates.certify_qp`, rounding, and the scale of the gap."""
     P, _, A, _, lower, upper = program
     x, y, z_lower, z_upper = pair
     q, b = exact(program.q), exact(program.b) if program.b.size else _vector([])
@@ -217,7 +217,8 @@ def _residuals(
         if np.isnan(bound).any() or (sign * bound == np.inf).any():
             primal = math.inf
 
-    misfit = _largest(Px + q + Aty - z_lower + z_upper)
+    gradient = Px + q + Aty - z_lower + z_upper
+    misfit = _largest(gradient)
     illegal = max((max(-z, _ZERO) for z in (*z_lower, *z_upper)), default=_ZERO)
     free = (*z_lower[np.isinf(lower)], *z_upper[np.isinf(upper)])
     illegal = max([illegal, *(abs(z) for z in free)])
@@ -227,6 +228,8 @@ def _residuals(
 
     low = exact(np.where(np.isfinite(lower), lower, 0.0))
     high = exact(np.where(np.isfinite(upper), upper, 0.0))
+    sums = P.absolute(size)
+    columns = sums + np.abs(program.q) + np.abs(A).T @ np.abs(y.astype(float))
     xPx = _dot(x, Px)
     floor = _FLOOR * (float(_largest(q)) * float(size.sum()) if program.q.any() else reach**2)
     value = max(
@@ -241,17 +244,22 @@ def _residuals(
     below, above = (x - low) * np.isfinite(lower), (high - x) * np.isfinite(upper)
     products = max(_largest(below * z_lower), _largest(above * z_upper))
 
-    sums = P.absolute(size)
-    columns = sums + np.abs(program.q) + np.abs(A).T @ np.abs(y.astype(float))
     noise = max(
         float(columns.max(initial=0.0)) / slope if slope else 0.0,
         float(size @ (sums + np.abs(program.q))) / value if value else 0.0,
         1.0,
     )
     rounding = 4.0 * _EPS * (x.size + y.size + 8) * noise
-    return primal, _ratio(max(misfit, illegal), slope), _ratio(products, value), _ratio(
-        abs(gap), value
-    ), rounding  # fmt: skip
+    gain = _largest_gain(gradient.astype(float), x.astype(float), diagonal, lower, upper, columns)
+    missed = max(abs(gap), Fraction(gain)) if math.isfinite(gain) else abs(gap)
+    return (
+        primal,
+        _ratio(max(misfit, illegal), slope),
+        _ratio(products, value),
+        _ratio(missed, value) if math.isfinite(gain) else math.inf,
+        rounding,
+        value,
+    )
 
 
 def _box(value: Any, n: int) -> np.ndarray:
@@ -283,10 +291,9 @@ def _(result: QPResult, X: Any = None, y: Any = None) -> Finding:
         return Finding(math.inf, math.inf, math.inf, math.inf, result.certificate, 0.0)
     multipliers = exact(result.y) if result.y.size else _vector([])
     pair = _Pair(exact(x), multipliers, exact(result.z_lower), exact(result.z_upper))
-    primal, dual, complementarity, gap, rounding = _residuals(program, pair)
+    primal, dual, complementarity, gap, rounding, size = _residuals(program, pair)
     objective = _dot(exact(result.x), matrix.times(exact(result.x)) / 2 + exact(q))
     wrong = abs(objective - Fraction(result.objective))
-    size = max(float(abs(objective)), float(_dot(abs(exact(q)), abs(exact(result.x)))))
     gap = max(gap, _beyond(wrong, size, rounding))
     return Finding(primal, dual, complementarity, gap, result.certificate, rounding)
 
@@ -351,7 +358,7 @@ def _(machine: SupportVectorMachine, X: Any = None, y: Any = None) -> Finding:
     at_bound = x == 0
     z_lower = _vector(max(g, _ZERO) if zero else _ZERO for g, zero in zip(gradient, at_bound))
     program = _Program(matrix, dual.q, dual.A, dual.c, np.zeros(n), np.full(n, dual.upper))
-    primal, misfit, complementarity, gap, rounding = _residuals(
+    primal, misfit, complementarity, gap, rounding, _ = _residuals(
         program, _Pair(x, y_, z_lower, z_upper)
     )
     if linear and machine.w_ is not None:
@@ -436,7 +443,7 @@ def _(machine: SupportVectorRegression, X: Any = None, y: Any = None) -> Finding
     z_lower = _vector(max(g, _ZERO) if v <= 0 else _ZERO for g, v in zip(gradient, x))
     box = np.r_[np.full(2 * m, upper), np.inf]
     whole = _Program(matrix, q, A, np.array(c), np.zeros(2 * m + 1), box)
-    primal, misfit, complementarity, gap, rounding = _residuals(
+    primal, misfit, complementarity, gap, rounding, _ = _residuals(
         whole, _Pair(x, y_, z_lower, z_upper)
     )
     delta = x[m:-1] - x[:m]
