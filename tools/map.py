@@ -65,7 +65,7 @@ def parts() -> list[tuple[str, list[str]]]:
     found = []
     for part in toc["parts"]:
         pages = [entry["file"] for entry in part["chapters"]]
-        chapter = [page for page in pages if "**Needs**" in text_of(page)]
+        chapter = [p for p in pages if "**Needs**" in text_of(p) and "/about/" not in p]
         if chapter:
             found.append((part["caption"], chapter))
     return found
