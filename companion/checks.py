@@ -16,12 +16,13 @@ __all__ = [
     "as_symmetric",
     "as_vector",
     "check_count",
+    "count_axes",
+    "reject_masked",
 ]
 
 
 def _as_float_array(value: Any, name: str) -> np.ndarray:
-    if np.ma.isMaskedArray(value) and np.ma.is_masked(value):
-        raise ValueError(f"{name} has masked entries; fill or drop them first")
+    reject_masked(value, name)
     if sparse.issparse(value):
         value = value.toarray()
     try:
@@ -46,6 +47,20 @@ def _reject_nonfinite(array: np.ndarray, name: str) -> None:
         bad = np.argwhere(~np.isfinite(array))[0]
         where = ", ".join(str(i) for i in bad)
         raise ValueError(f"{name} must be finite, got {array[tuple(bad)]} at [{where}]")
+
+
+def count_axes(value: Any, name: str) -> int:
+    """Return the number of axes of `value`; a ragged list raises an error that names it."""
+    try:
+        return np.ndim(value)
+    except ValueError as error:
+        raise TypeError(f"{name} must be an array of numbers, got {_describe(value)}") from error
+
+
+def reject_masked(value: Any, name: str) -> None:
+    """Raise an error that names `value` if it is a masked array with masked entries."""
+    if np.ma.isMaskedArray(value) and np.ma.is_masked(value):
+        raise ValueError(f"{name} has masked entries; fill or drop them first")
 
 
 def as_array(value: Any, name: str, *, finite: bool = True) -> np.ndarray:

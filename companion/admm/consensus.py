@@ -35,7 +35,7 @@ from scipy.sparse.linalg import LinearOperator
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate, admm
 from companion.certificates import Certificate
-from companion.checks import as_matrix, as_scalar, as_vector
+from companion.checks import as_matrix, as_scalar, as_vector, check_count
 from companion.results import ADMMResult
 
 __all__ = [
@@ -72,7 +72,8 @@ class Block(ABC):
     """
 
     def __init__(self, A: np.ndarray, b: np.ndarray) -> None:
-        self.A, self.b = A, b
+        self.A = as_matrix(A, "A")
+        self.b = as_vector(b, "b", len(self.A))
 
     @abstractmethod
     def prox(self, v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
@@ -108,9 +109,9 @@ class LeastSquaresBlock(Block):
 
     def __init__(self, A: np.ndarray, b: np.ndarray) -> None:
         super().__init__(A, b)
-        self.fat = A.shape[0] < A.shape[1]
-        self.Atb = A.T @ b
-        self.AtA = None if self.fat else A.T @ A
+        self.fat = self.A.shape[0] < self.A.shape[1]
+        self.Atb = self.A.T @ self.b
+        self.AtA = None if self.fat else self.A.T @ self.A
         self._factored: tuple[bytes, Any] = (b"", None)
 
     def prox(self, v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
@@ -156,7 +157,7 @@ class SquaredHingeBlock(Block):
 
     def __init__(self, A: np.ndarray, b: np.ndarray, K: float) -> None:
         super().__init__(A, b)
-        self.K = K
+        self.K = as_scalar(K, "K", above=0.0)
         self._last: np.ndarray | None = None
         self._piece: tuple[tuple[bytes, bytes], np.ndarray, Any] | None = None
 
@@ -546,6 +547,7 @@ def consensus(
             "objective must be a ConsensusObjective such as LassoObjective(tau=0.1), "
             f"got {type(objective).__name__}"
         )
+    max_iter = check_count(max_iter, "max_iter")
     rows = _as_list(blocks)
     if client is None:
         each = _InProcess(rows, objective).each

@@ -14,7 +14,7 @@ from companion.admm.presolve import diagnose, presolve
 from companion.admm.qp_engine import MAX_ITER, Search, solve_reduced
 from companion.admm.row_matrix import RowMatrix
 from companion.certificates import bound_multipliers, certify_qp
-from companion.checks import as_matrix, as_scalar, as_vector, check_count
+from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
 from companion.exceptions import ConvergenceWarning
 from companion.results import Problem, QPResult
 
@@ -191,7 +191,7 @@ def _check_data(
         raise ValueError("A and b must be given together, got only " + ("b" if A is None else "A"))
     if A is None or b is None:
         return P, q, np.zeros((0, n)), np.zeros(0)
-    if np.ndim(A) == 1:
+    if count_axes(A, "A") == 1:
         A = np.reshape(A, (1, -1))
     A = as_matrix(A, "A", (None, n))
     return P, q, np.ascontiguousarray(A), as_vector(b, "b", A.shape[0])
@@ -367,8 +367,9 @@ def solve_qp(
 
 
 def _bounds(value: float | np.ndarray, name: str, n: int) -> np.ndarray:
-    vector = as_vector(value, name, None if np.ndim(value) == 0 else n, finite=False)
-    return np.full(n, vector[0]) if np.ndim(value) == 0 else vector
+    same = count_axes(value, name) == 0
+    vector = as_vector(value, name, None if same else n, finite=False)
+    return np.full(n, vector[0]) if same else vector
 
 
 def _warm_point(

@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 from tqdm.auto import tqdm
 
-from companion.checks import as_matrix, as_scalar, as_vector, check_count
+from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
 from companion.exceptions import ConvergenceWarning
 from companion.results import ADMMResult, History
 
@@ -404,7 +404,7 @@ def _linear_map(M: Any, name: str) -> tuple[Apply, Apply, tuple[int, int] | None
             raise ValueError(f"{name} must be finite, got NaN or infinite entries")
         M, Mt = M.tocsr().astype(float), M.T.tocsr().astype(float)
         return M.__matmul__, Mt.__matmul__, M.shape
-    if np.ndim(M) == 0:
+    if count_axes(M, name) == 0:
         number = as_scalar(M, name)
         return (lambda v: number * v), (lambda y: number * y), None
     M = as_matrix(M, name)
@@ -420,7 +420,7 @@ def _start(
             f"A and B must have the same number of rows, got shapes {A_shape} and {B_shape}"
         )
     sizes = [shape[0] for shape in (A_shape, B_shape) if shape]
-    sizes += [np.size(c)] if np.ndim(c) else []
+    sizes += [np.size(c)] if count_axes(c, "c") else []
     sizes += [np.size(v) for v, fits in ((z0, not B_shape), (u0, True)) if v is not None and fits]
     p = sizes[0] if sizes else 1
     c = np.full(p, as_scalar(c, "c")) if np.ndim(c) == 0 else as_vector(c, "c", p)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import comb, factorial
 
-from companion.checks import as_matrix, as_scalar, check_count
+from companion.checks import as_matrix, as_scalar, check_count, count_axes
 
 __all__ = ["polynomial_exponents", "polynomial_features", "subset_features", "subsets"]
 
@@ -126,7 +126,9 @@ def polynomial_features(X: Any, d: int, R: float = 0.0) -> np.ndarray:
     ((2, 10), array([[  216.,  1728.],
            [ 1728., 17576.]]))
     """
-    X = real_or_complex_matrix(np.atleast_2d(X), "X")
+    if not sparse.issparse(X) and count_axes(X, "X") < 2:
+        X = np.atleast_2d(X)
+    X = real_or_complex_matrix(X, "X")
     d, R = check_count(d, "d", at_least=0), as_scalar(R, "R", at_least=0.0)
     p, n = X.shape
     one = np.ones((1, p), dtype=X.dtype)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from companion.checks import as_matrix
+from companion.checks import as_matrix, count_axes, reject_masked
+from companion.kernels.features import real_or_complex_matrix
 from companion.kernels.functions import (
     _ATOM,
     Formula,
@@ -112,7 +113,10 @@ class CyclicKernel(_VectorKernel):
     p: np.ndarray
 
     def __post_init__(self) -> None:
-        p = _vectors(np.atleast_1d(np.asarray(self.p)))
+        if count_axes(self.p, "p") > 2 or np.size(self.p) == 0:
+            raise ValueError(f"p must be a vector of values on the group, got shape {np.shape(self.p)}")
+        reject_masked(self.p, "p")
+        p = real_or_complex_matrix(np.atleast_2d(np.asarray(self.p).T).T, "p")
         if p.shape[1] != 1:
             raise ValueError(f"p must be a vector of values on the group, got shape {p.shape}")
         p = p[:, 0].copy()

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.special import roots_legendre
 
-from companion.checks import as_scalar, as_vector, check_count
+from companion.checks import as_array, as_scalar, as_vector, check_count, count_axes, reject_masked
 from companion.kernels.features import real_or_complex_matrix
 from companion.results import Record
 
@@ -178,7 +178,7 @@ class Fourier(_FunctionFamily):
 
     def __call__(self, k: Any, x: Any) -> np.ndarray:
         """Return exp(i k x), with an axis for each argument that is an array."""
-        return np.exp(1j * np.multiply.outer(np.asarray(x, dtype=float), np.asarray(k)))
+        return np.exp(1j * np.multiply.outer(as_array(x, "x"), np.asarray(k)))
 
     def indices(self, order: int) -> np.ndarray:
         """Return -order, ..., order."""
@@ -220,7 +220,7 @@ class Legendre(_FunctionFamily):
 
     def __call__(self, k: Any, x: Any) -> np.ndarray:
         """Return the polynomials k at x, with an axis for each argument that is an array."""
-        x, k = np.asarray(x, dtype=float), np.asarray(k)
+        x, k = as_array(x, "x"), np.asarray(k)
         if (k < 0).any():
             raise ValueError("indices of Legendre polynomials must be nonnegative")
         P = [np.ones_like(x), x]
@@ -286,6 +286,8 @@ class VectorFamily(OrthogonalFamily):
 
     def __init__(self, U: Any) -> None:
         self.U = real_or_complex_matrix(U, "U").copy()
+        if self.U.size == 0:
+            raise ValueError(f"U must have at least one row and one column, got shape {self.U.shape}")
         G = self.U @ self.U.conj().T
         norms = np.sqrt(G.diagonal().real)
         if (norms == 0).any():
@@ -315,8 +317,9 @@ class VectorFamily(OrthogonalFamily):
     def _inner_products(
         self, v: Any, indices: np.ndarray, breaks: Sequence[float]
     ) -> tuple[np.ndarray, float]:
-        v = np.asarray(v)
-        v = v if np.iscomplexobj(v) else as_vector(v, "v")
+        reject_masked(v, "v")
+        count_axes(v, "v")
+        v = np.asarray(v) if np.iscomplexobj(v) else as_vector(v, "v")
         if v.shape != self.U.shape[1:]:
             raise ValueError(f"v must have length {self.U.shape[1]}, got shape {v.shape}")
         return self.U[indices].conj() @ v, float(np.vdot(v, v).real)

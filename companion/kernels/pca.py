@@ -11,7 +11,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.checks import check_count
+from companion.checks import check_count, reject_masked
 from companion.kernels.choice import as_kernel
 from companion.kernels.functions import Kernel
 from companion.kernels.gram import _center
@@ -144,6 +144,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         r = self.n_components
         r = None if r is None else check_count(r, "n_components")
         kernel = self._named_kernel()
+        reject_masked(X, "X")
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         self.kernel_ = kernel
         self.X_fit_ = X

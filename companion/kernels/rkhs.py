@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from companion.checks import count_axes, reject_masked
 from companion.kernels.choice import as_kernel
 from companion.kernels.functions import Kernel, _array_or_list, _is_number, _sequence
 
@@ -65,6 +66,8 @@ class RKHSFunction:
         points, single = _sequence(points)
         if single:
             raise ValueError("points must be a list of points (a matrix), got a single point")
+        reject_masked(coefficients, "coefficients")
+        count_axes(coefficients, "coefficients")
         coefficients = np.array(coefficients)
         if coefficients.dtype.kind not in "biufc" or coefficients.shape != (len(points),):
             raise ValueError(

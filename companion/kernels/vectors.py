@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import comb
 
 from companion.checks import as_matrix, as_scalar, check_count
-from companion.kernels.features import polynomial_features
+from companion.kernels.features import polynomial_features, real_or_complex_matrix
 from companion.kernels.functions import (
     _ATOM,
     _POWER,
@@ -256,7 +256,7 @@ class Bilinear(_VectorKernel):
     B: np.ndarray
 
     def __post_init__(self) -> None:
-        B = _vectors(self.B).copy()
+        B = real_or_complex_matrix(self.B, "B").copy()
         if B.shape[0] != B.shape[1]:
             raise ValueError(f"B must be square, got shape {B.shape}")
         if not np.allclose(B, B.conj().T, rtol=0.0, atol=1e-12 * np.abs(B).max()):

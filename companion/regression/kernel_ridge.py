@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from companion.certificates import Certificate
-from companion.checks import as_scalar
+from companion.checks import as_scalar, reject_masked
 from companion.kernels import Kernel, as_kernel, center_gram
 from companion.regression.intercept import shift
 from companion.regression.ridge import _certify as certify_ridge
@@ -133,6 +133,8 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         if self.intercept not in ("none", "free"):
             raise ValueError(f"intercept must be 'none' or 'free', got {self.intercept!r}")
         self.kernel_ = self._named_kernel()
+        reject_masked(X, "X")
+        reject_masked(y, "y")
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         y = y.astype(np.float64)
         self.X_fit_ = X

@@ -18,7 +18,7 @@ from companion.admm.proximal import soft_threshold
 from companion.admm.quadratic import LowRank, solve_qp
 from companion.admm.splitting import Iterate, admm
 from companion.certificates import Certificate
-from companion.checks import as_matrix, as_scalar, as_vector, check_count
+from companion.checks import as_matrix, as_scalar, as_vector, check_count, reject_masked
 from companion.exceptions import ConvergenceWarning
 from companion.regression.intercept import Shifted, check_intercept, shift
 from companion.regression.ridge import _choose as _choose_ridge
@@ -70,6 +70,8 @@ class L1Regression(RegressorMixin, BaseEstimator):
         intercept = check_intercept(self.intercept)
         if self.solver not in _SOLVERS:
             raise ValueError(f"solver must be one of {', '.join(_SOLVERS)}, got {self.solver!r}")
+        reject_masked(X, "X")
+        reject_masked(y, "y")
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         y = y.astype(np.float64)
 

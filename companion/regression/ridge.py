@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm.auto import tqdm
 
 from companion.certificates import Certificate
-from companion.checks import as_matrix, as_scalar, as_vector
+from companion.checks import as_matrix, as_scalar, as_vector, reject_masked
 from companion.regression.intercept import check_intercept, shift
 from companion.results import Record
 
@@ -132,6 +132,8 @@ class RidgeRegression(RegressorMixin, BaseEstimator):
         intercept = check_intercept(self.intercept)
         if self.solver not in _SOLVERS:
             raise ValueError(f"solver must be one of {', '.join(_SOLVERS)}, got {self.solver!r}")
+        reject_masked(X, "X")
+        reject_masked(y, "y")
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         y = y.astype(np.float64)
         if self.solver == "kkt":

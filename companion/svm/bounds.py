@@ -74,6 +74,8 @@ def nu_min(u: Any, v: Any, kernel: Any = "linear", **kernel_params: Any) -> floa
     58.0
     """
     u, v = as_matrix(u, "u"), as_matrix(v, "v", (None, np.shape(u)[1]))
+    if not (len(u) and len(v)):
+        raise ValueError(f"u and v must have at least one point each, got {len(u)} and {len(v)}")
     s = np.repeat([1.0, -1.0], [len(u), len(v)])
     return nu_min_of(make_points(np.vstack([u, v]), s, as_kernel(kernel, **kernel_params)))
 

@@ -150,7 +150,7 @@ class RankOneSpectrum:
     """
 
     def __init__(self, K0: np.ndarray) -> None:
-        self.d, self.V = np.linalg.eigh(K0)
+        self.d, self.V = np.linalg.eigh(as_symmetric(K0, "K0"))
 
     def negative_part(self, u: np.ndarray, tau: float) -> tuple[float, np.ndarray]:
         r"""Return :math:`\sum_{\lambda_i < 0} \lambda_i^2` and :math:`V^\top N z`, for the negative part -N.

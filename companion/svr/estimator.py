@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from companion.admm.quadratic import _symmetric_psd
 from companion.certificates import Certificate
-from companion.checks import as_scalar, check_count
+from companion.checks import as_scalar, check_count, reject_masked
 from companion.kernels import Kernel, as_kernel
 from companion.results import Record
 from companion.svm.points import Points, make_points
@@ -201,6 +201,8 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         self.kernel_ = self._named_kernel()
         as_scalar(self.tol, "tol", above=0.0)
         check_count(self.max_iter, "max_iter")
+        reject_masked(X, "X")
+        reject_masked(y, "y")
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         return X, y.astype(np.float64)
 
