@@ -24,6 +24,7 @@ from scipy.optimize import lsq_linear
 from scipy.special import entr, expit
 
 from companion.admm.proximal import soft_threshold
+from companion.admm.quadratic import LowRank, solve_qp
 from companion.admm.splitting import Iterate, admm
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_scalar, as_vector, check_count
@@ -50,6 +51,9 @@ _FLOOR = 1e-6
 
 # The same for a gradient, which is compared with the multiplier.
 _SLOPE_FLOOR = 1e-4
+
+# From this number of entries of A on, least absolute deviations ask the dual program which rows are fitted.
+_LARGE = 20_000
 
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]  # x, z and the multiplier lambda
 
@@ -1205,6 +1209,7 @@ class _LeastAbsolute(_Problem):
         self.kept = order[:rank]  # a largest set of independent columns
         self.A, self.c = A[:, self.kept], b
         self.Q, self.R = Q[:, :rank], R[:rank, :rank]
+        self.large = self.Q.size >= _LARGE and rank > 0
         # Compared with the size of b, residuals below rounding count as zero.
         self.zero = 1e-13 * b.size * _largest(b)
         # The threshold 1 / rho separates the rows that are fitted from the others: guess it by
@@ -1232,6 +1237,11 @@ class _LeastAbsolute(_Problem):
 
     def finished(self, step: Iterate, settled: bool) -> Iterator[Triple]:
         """Yield a vertex: a point that fits as many rows exactly as A has columns."""
+        if (
+            self.large
+        ):  # the rows that are fitted are found sooner by an interior-point method, once
+            self.large = False
+            yield self._from_dual()
         size = step.rho * np.abs(step.z + step.u) + _EPS  # below 1 exactly where z is 0
         rows = self._pivot(_independent_rows(self.Q, 1 / size), step.k)
         w = linalg.lstsq(self.Q[rows], self.b[rows])[0] if rows.size else np.zeros(0)
@@ -1246,6 +1256,18 @@ class _LeastAbsolute(_Problem):
         if _largest(lambda_) > 1 + 1e-9 and free.sum() > rows.size:  # more zeros than columns
             lambda_[free] = lsq_linear(Q.T, rest, bounds=(-1, 1), method="bvls", tol=1e-14).x
         yield self._coefficients(w), z, lambda_
+
+    def _from_dual(self) -> Triple:
+        """Solve the dual program min b'lambda, Q'lambda = 0, |lambda| <= 1; w is its multiplier."""
+        m, rank = self.Q.shape
+        nothing = LowRank(np.zeros((m, 0)))
+        with warnings.catch_warnings():  # the certificate of the vertex decides
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            dual = solve_qp(nothing, self.b, self.Q.T, np.zeros(rank), lower=-1.0, upper=1.0)
+        z = self.Q @ -dual.y - self.b
+        z[np.abs(dual.x) < 1] = 0
+        z[np.abs(z) <= self.zero] = 0
+        return self._coefficients(-dual.y), z, dual.x
 
     def _pivot(self, rows: np.ndarray, limit: int) -> np.ndarray:
         """Exchange rows of the vertex, one by one, while that makes the sum of deviations smaller."""

@@ -683,3 +683,17 @@ A2, B2 = np.eye(2), np.ones(2)
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_many_rows_ask_the_dual_program(seed):
+    """From some size on an interior-point method finds the rows that are fitted, and ADMM stops early."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((1500, 20))
+    b = A @ rng.standard_normal(20) + rng.laplace(size=1500)
+    result = least_absolute_deviations(A, b)
+    highs = linprog(b, A_eq=A.T, b_eq=np.zeros(20), bounds=(-1, 1), method="highs")
+    assert result.certificate.ok
+    assert result.n_iter == 10
+    assert np.count_nonzero(result.z == 0) == 20
+    np.testing.assert_allclose(result.objective, -highs.fun, rtol=1e-9)
