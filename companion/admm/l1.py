@@ -1237,9 +1237,7 @@ class _LeastAbsolute(_Problem):
 
     def finished(self, step: Iterate, settled: bool) -> Iterator[Triple]:
         """Yield a vertex: a point that fits as many rows exactly as A has columns."""
-        if (
-            self.large
-        ):  # the rows that are fitted are found sooner by an interior-point method, once
+        if self.large:  # once: an interior-point method finds sooner which rows are fitted
             self.large = False
             yield self._from_dual()
         size = step.rho * np.abs(step.z + step.u) + _EPS  # below 1 exactly where z is 0
