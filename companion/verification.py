@@ -36,6 +36,7 @@ _ROWS = 256  # rows of a matrix that are integers at the same time
 _SMALL = 1e-4  # a lasso objective is compared with at least this part of its value at w = 0
 _TINY = Fraction(1, 10**6)  # the same for the squares of ridge regression
 _ZERO = Fraction(0)
+_SUBNORMAL = Fraction(2) ** -1022  # below it, floating-point numbers lose digits
 
 Vector = np.ndarray  # of Fractions
 
@@ -110,10 +111,31 @@ def _dot(a: Vector, b: Vector) -> Fraction:
 
 
 def _ratio(value: Fraction, scale: Fraction | float) -> Fraction | float:
-    """Return ``value / scale`` with 0/0 = 0."""
+    """Return ``value / scale`` with 0/0 = 0; a scale that overflowed proves nothing."""
     if value == 0:
         return _ZERO
-    return value / Fraction(scale) if scale > 0 else math.inf
+    return value / Fraction(scale) if scale > 0 and scale != math.inf else math.inf
+
+
+def _norm(v: np.ndarray) -> float:
+    """Return the Euclidean norm of a vector, without underflow."""
+    largest = float(np.abs(v).max(initial=0.0))
+    return largest * float(np.linalg.norm(v / largest)) if largest > 0.0 else 0.0
+
+
+def _rational(value: float) -> Fraction:
+    """Return a number as a fraction, and 0 for one that overflowed: it serves as a lower bound of a scale."""
+    return Fraction(value) if math.isfinite(value) else _ZERO
+
+
+def _quotient(value: float, scale: Fraction) -> float:
+    """Return the floating-point quotient, 0 where it cannot be formed."""
+    if scale == 0 or not math.isfinite(value):
+        return 0.0
+    try:
+        return float(Fraction(value) / scale)
+    except OverflowError:
+        return math.inf
 
 
 def _root(value: Fraction) -> Fraction:
@@ -191,7 +213,7 @@ class _Pair(NamedTuple):
 
 def _residuals(
     program: _Program, pair: _Pair
-) -> tuple[Fraction | float, Fraction | float, Fraction | float, Fraction | float, float, float]:
+) -> tuple[Fraction | float, Fraction | float, Fraction | float, Fraction | float, float, Fraction]:
     """Return the four residuals of :func:`companion.certificates.certify_qp`, rounding, and the scale of the gap."""
     P, _, A, _, lower, upper = program
     x, y, z_lower, z_upper = pair
@@ -222,9 +244,9 @@ def _residuals(
     illegal = max((max(-z, _ZERO) for z in (*z_lower, *z_upper)), default=_ZERO)
     free = (*z_lower[np.isinf(lower)], *z_upper[np.isinf(upper)])
     illegal = max([illegal, *(abs(z) for z in free)])
-    slope = max(float(_largest(v)) for v in (Px, q, Aty, z_lower, z_upper))
+    slope = max(_largest(v) for v in (Px, q, Aty, z_lower, z_upper))
     if not program.q.any():
-        slope = max(slope, _FLOOR * math.sqrt(steepest) * reach)
+        slope = max(slope, _rational(_FLOOR * math.sqrt(steepest) * reach))
 
     low = exact(np.where(np.isfinite(lower), lower, 0.0))
     high = exact(np.where(np.isfinite(upper), upper, 0.0))
@@ -233,20 +255,17 @@ def _residuals(
     xPx = _dot(x, Px)
     floor = _FLOOR * (float(_largest(q)) * float(size.sum()) if program.q.any() else reach**2)
     value = max(
-        float(abs(xPx)),
-        *(
-            float(_dot(abs(u), abs(v)))
-            for u, v in ((q, x), (b, y), (low, z_lower), (high, z_upper))
-        ),
-        floor,
+        abs(xPx),
+        *(_dot(abs(u), abs(v)) for u, v in ((q, x), (b, y), (low, z_lower), (high, z_upper))),
+        _rational(floor),
     )
     gap = xPx + _dot(q, x) + _dot(b, y) - _dot(low, z_lower) + _dot(high, z_upper)
     below, above = (x - low) * np.isfinite(lower), (high - x) * np.isfinite(upper)
     products = max(_largest(below * z_lower), _largest(above * z_upper))
 
     noise = max(
-        float(columns.max(initial=0.0)) / slope if slope else 0.0,
-        float(size @ (sums + np.abs(program.q))) / value if value else 0.0,
+        _quotient(float(columns.max(initial=0.0)), slope),
+        _quotient(float(size @ (sums + np.abs(program.q))), value),
         1.0,
     )
     rounding = 4.0 * _EPS * (x.size + y.size + 8) * noise
@@ -291,14 +310,18 @@ def _(result: QPResult, X: Any = None, y: Any = None) -> Finding:
         return Finding(math.inf, math.inf, math.inf, math.inf, result.certificate, 0.0)
     multipliers = exact(result.y) if result.y.size else _vector([])
     pair = _Pair(exact(x), multipliers, exact(result.z_lower), exact(result.z_upper))
-    primal, dual, complementarity, gap, rounding, size = _residuals(program, pair)
+    with np.errstate(over="ignore", invalid="ignore"):  # in scales only
+        primal, dual, complementarity, gap, rounding, size = _residuals(program, pair)
+    if not math.isfinite(result.objective):
+        return Finding(primal, dual, complementarity, math.inf, result.certificate, rounding)
     objective = _dot(exact(result.x), matrix.times(exact(result.x)) / 2 + exact(q))
     wrong = abs(objective - Fraction(result.objective))
+    wrong = _ZERO if wrong < _SUBNORMAL else wrong
     gap = max(gap, _beyond(wrong, size, rounding))
     return Finding(primal, dual, complementarity, gap, result.certificate, rounding)
 
 
-def _beyond(difference: Fraction, size: float, rounding: float) -> Fraction | float:
+def _beyond(difference: Fraction, size: Fraction, rounding: float) -> Fraction | float:
     """Return the relative difference of a stored number and the exact one; 0 where rounding explains it."""
     relative = _ratio(difference, size)
     return relative if relative > rounding else _ZERO
@@ -613,7 +636,11 @@ def _(result: ADMMResult, X: Any = None, y: Any = None) -> Finding:
     data = _problem_of(result)
     if result.certificate is None:
         raise ValueError("the result has no certificate to be verified")
-    return _L1[result.problem.name](result, **data)  # type: ignore[union-attr]
+    numbers = (result.x, result.z, result.rho * result.u)
+    if not all(np.isfinite(v).all() for v in numbers):
+        return _l1_finding(result, math.inf, math.inf, math.inf, math.inf)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _L1[result.problem.name](result, **data)  # type: ignore[union-attr]
 
 
 def _multiplier(result: ADMMResult) -> Vector:
@@ -629,7 +656,7 @@ def _least_absolute(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> Finding
     slope = product(A.T, lambda_)
     dual = max(
         _largest(lambda_) - 1,
-        *(_ratio(abs(v), float(np.linalg.norm(a))) for v, a in zip(slope, A.T)),
+        *(_ratio(abs(v), _norm(a)) for v, a in zip(slope, A.T)),
         _ZERO,
     )
     reach = float(np.abs(b).max() + (np.abs(A) @ np.abs(result.x)).max())
@@ -645,9 +672,9 @@ def _least_absolute(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> Finding
 def _basis_pursuit(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> Finding:
     r"""``min |x|_1, A x = b``; the dual is ``max b'nu`` with ``|A'nu| <= 1``. Here nu fits ``A'nu = lambda``."""
     x, lambda_ = exact(result.z), _multiplier(result)
-    norms = np.linalg.norm(A, axis=1)
+    norms = np.array([_norm(a) for a in A])
     miss = product(A, x) - exact(b)
-    scale = np.abs(b) + norms * float(np.linalg.norm(result.z))
+    scale = np.abs(b) + norms * _norm(result.z)
     primal = max(_ratio(abs(m), float(s)) for m, s in zip(miss, scale))
     nu = exact(
         np.linalg.lstsq((A / np.where(norms > 0, norms, 1.0)[:, None]).T, lambda_.astype(float))[0]

@@ -1,0 +1,1 @@
+"""Hostile input over the whole public interface."""

@@ -1,0 +1,133 @@
+"""The attacks, and what counts as an answer to them."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+# What NumPy, SciPy and Python say when nobody looked at the arguments.
+RAW = re.compile(
+    r"lapack|dpotr|dgesdd|dsyev|svd did not converge|singular matrix|eigenvalues did not converge|infs or nans"
+    r"|illegal value|leading minor|zero-size array|could not be broadcast|matmul|cannot reshape|not aligned|out of bounds"
+    r"|object of too small depth|unsupported operand|ufunc|has no attribute"
+    r"|inhomogeneous shape"
+    r"|unhashable|not subscriptable|cannot be interpreted|only length-1|only 0-dimensional|division by zero"
+    r"|ambiguous|dimensions.*must match|not enough values to unpack|out of range for|must have the same length",
+    flags=re.IGNORECASE,
+)
+
+
+def with_first(value: np.ndarray, entry: Any) -> np.ndarray:
+    changed = np.array(value, dtype=np.result_type(value, type(entry)))
+    changed.flat[0] = entry
+    return changed
+
+
+def masked(value: np.ndarray) -> Any:
+    mask = np.zeros(value.shape, dtype=bool)
+    mask.flat[0] = True
+    return np.ma.array(value, mask=mask)
+
+
+HOSTILE: dict[str, Callable[[np.ndarray], Any]] = {
+    "nan": lambda a: with_first(a, np.nan),
+    "inf": lambda a: with_first(a, np.inf),
+    "minus inf": lambda a: with_first(a, -np.inf),
+    "empty": lambda a: a[:0],
+    "short": lambda a: a[:-1],
+    "one axis more": lambda a: np.stack([a, a], axis=-1),
+    "three axes more": lambda a: a.reshape(a.shape + (1, 1, 1)),
+    "text": lambda a: np.full(a.shape, "a"),
+    "a word": lambda a: "word",
+    "none": lambda a: None,
+    "nones": lambda a: np.full(a.shape, None, dtype=object).tolist(),
+    "complex": lambda a: a + 1j,
+    "masked": masked,
+    "ragged": lambda a: [[1.0, 2.0], [3.0]],
+    "a dictionary": lambda a: {"a": 1.0},
+    "a function": lambda a: len,
+}
+
+BAD_SCALARS: dict[str, Any] = {
+    "nan": float("nan"),
+    "inf": float("inf"),
+    "minus inf": float("-inf"),
+    "none": None,
+    "text": "a",
+    "list": [1.0, 2.0],
+    "complex": 1j,
+    "dictionary": {},
+}
+
+
+def strided(a: np.ndarray) -> np.ndarray:
+    return np.repeat(a, 2, axis=0)[::2]
+
+
+def read_only(a: np.ndarray) -> np.ndarray:
+    copy = a.copy()
+    copy.flags.writeable = False
+    return copy
+
+
+def frame(a: np.ndarray) -> Any:
+    return pd.DataFrame(a) if a.ndim == 2 else pd.Series(a, index=np.arange(a.size)[::-1])
+
+
+FORMATS: dict[str, Callable[[np.ndarray], Any]] = {
+    "list": lambda a: a.tolist(),
+    "tuple": lambda a: tuple(map(tuple, a.tolist())) if a.ndim == 2 else tuple(a.tolist()),
+    "integers": lambda a: a.astype(np.int64),
+    "small integers": lambda a: a.astype(np.int8),
+    "float32": lambda a: a.astype(np.float32),
+    "long double": lambda a: a.astype(np.longdouble),
+    "Fortran": np.asfortranarray,
+    "big endian": lambda a: a.astype(">f8"),
+    "read-only": read_only,
+    "strided": strided,
+    "masked without a mask": np.ma.array,
+    "pandas": frame,
+    "objects": lambda a: a.astype(object),
+}
+
+SPARSE: dict[str, Callable[[np.ndarray], Any]] = {
+    "csr": sparse.csr_array,
+    "csc matrix": sparse.csc_matrix,
+    "coo": sparse.coo_array,
+}
+
+
+def snapshot(value: Any) -> Any:
+    if sparse.issparse(value):
+        return value.toarray().copy()
+    return np.array(value, dtype=object, copy=True)
+
+
+@contextmanager
+def heard() -> Any:
+    """Collect all warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught
+
+
+def names_the_cause(error: BaseException, *words: str) -> str | None:
+    """Return what is wrong with an error, or None."""
+    if not isinstance(error, (ValueError, TypeError)):
+        return f"{type(error).__name__} in place of ValueError or TypeError: {error}"
+    if isinstance(error, np.linalg.LinAlgError):
+        return f"raw LinAlgError: {error}"
+    text = str(error)
+    raw = RAW.search(text)
+    if raw:
+        return f"raw message ({raw.group()}): {text[:200]}"
+    if words and not any(re.search(rf"\b{re.escape(w)}\b", text) for w in words):
+        return f"names none of {words}: {text[:200]}"
+    return None
