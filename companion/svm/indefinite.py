@@ -88,7 +88,7 @@ def project_q1(beta: Any, y: Any, C: float) -> np.ndarray:
     >>> project_q1([2.0, 0.5, 0.0], [1, 1, -1], C=1.0)
     array([1., 0., 1.])
     >>> project_q1([0.6, 0.1, 0.5], [1, 1, -1], C=1.0).round(4)
-    array([0.55, 0.05, 0.6 ])
+    array([0.5333, 0.0333, 0.5667])
     """
     beta = as_vector(beta, "beta")
     return _project(beta, _labels(y, beta.size), as_scalar(C, "C", above=0.0))
