@@ -87,7 +87,7 @@ def nu_path(
     >>> from companion.datasets import nine_points
     >>> data = nine_points()
     >>> [round(machine.delta_, 4) for machine in nu_path(data.X, data.y, [0.5, 0.6, 2 / 3])]
-    [2.0274, 2.4597, 2.7951]
+    [2.0555, 2.4597, 2.7951]
     """
     machines = [
         SVMs2prime(
