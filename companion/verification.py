@@ -598,16 +598,16 @@ def _(model: L1Regression, X: Any = None, y: Any = None) -> Finding:
     largest = max(Fraction(model.tau_max_), _ZERO)
     flat = _centred(target) if free else target
     scale = max(value, Fraction(_SMALL) * _dot(flat, flat) / 2)
-    theta = Fraction(1)
-    if K == 0 and _largest(c) > tau:
-        theta = tau / _largest(c)
+    steepest = _largest(c)
+    scaled = tau / steepest if steepest > tau else Fraction(1)
     if K == tau == 0:
         gap = abs(_dot(w, c))
-    else:
-        over = _vector(max(abs(v) - tau, _ZERO) for v in c)
-        gap = value - theta * _dot(point, target) + theta**2 * _dot(point, point) / 2
-        gap += _dot(over, over) / (2 * K) if K > 0 else 0
-        gap += theta**2 * _sum(point) ** 2 / (2 * C) if penalized else 0
+    else:  # the residual itself, where its excess is finite; and scaled, so that it has none
+        gap = min(
+            value - _l1_bound(point, target, c, theta, K, tau, C if penalized else None)
+            for theta in {scaled, Fraction(1)}
+            if K > 0 or theta == scaled
+        )
     slope = c - K * w
     excess = max((abs(v) - tau for v in slope), default=_ZERO)
     reference = max(tau, Fraction(_SMALL) * largest)
@@ -624,6 +624,25 @@ def _(model: L1Regression, X: Any = None, y: Any = None) -> Finding:
         stored,
         stored.tolerance,
     )
+
+
+def _l1_bound(
+    point: Vector,
+    target: Vector,
+    c: Vector,
+    theta: Fraction,
+    K: Fraction,
+    tau: Fraction,
+    C: Fraction | None,
+) -> Fraction:
+    """Return the value of the dual function at theta times the residual, whose correlations are c."""
+    bound = theta * _dot(point, target) - theta**2 * _dot(point, point) / 2
+    over = _vector(max(theta * abs(v) - tau, _ZERO) for v in c)
+    if K > 0:
+        bound -= _dot(over, over) / (2 * K)
+    if C is not None:
+        bound -= (theta * _sum(point)) ** 2 / (2 * C)
+    return bound
 
 
 # ----------------------------------------------------------------------------------------------

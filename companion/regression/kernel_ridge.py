@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from companion.certificates import Certificate
-from companion.checks import as_scalar, reject_masked
+from companion.checks import as_scalar, as_vector, reject_masked
 from companion.kernels import Kernel, as_kernel, center_gram
 from companion.regression.intercept import shift
 from companion.regression.ridge import _certify as certify_ridge
@@ -136,7 +136,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         reject_masked(X, "X")
         reject_masked(y, "y")
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        y = y.astype(np.float64)
+        y = as_vector(y, "y")  # objects such as None become NaN only here
         self.X_fit_ = X
         Phi = self.kernel_.features(X, limit=len(X) // 2)
         if Phi is None or np.iscomplexobj(Phi):

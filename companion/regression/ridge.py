@@ -135,7 +135,7 @@ class RidgeRegression(RegressorMixin, BaseEstimator):
         reject_masked(X, "X")
         reject_masked(y, "y")
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        y = y.astype(np.float64)
+        y = as_vector(y, "y")  # objects such as None become NaN only here
         if self.solver == "kkt":
             self.w_, self.b_, self.alpha_ = _solve_kkt(X, y, K, intercept)
             self.solver_ = "kkt"

@@ -147,11 +147,19 @@ class Points:
             lengths = np.sqrt(np.maximum(self.kernel.diagonal(self.X).real, 0.0))
         else:
             w = (self.s * a) @ Z
-            norm, zero = float(np.linalg.norm(w)), _ZERO_FEATURES
-            lengths = np.sqrt(np.einsum("ij,ij->i", Z, Z))
+            lengths, zero = np.sqrt(np.einsum("ij,ij->i", Z, Z)), _ZERO_FEATURES
+            norm = (
+                _norm(w) if lengths.any() else 0.0
+            )  # points so small that P is zero say nothing about w
         if norm <= zero * float(a @ lengths):
             return Normal(None if w is None else np.zeros_like(w), 0.0, 0.0)
         return Normal(w, norm, 0.0 if w is None or origin is None else float(w @ origin))
+
+
+def _norm(w: np.ndarray) -> float:
+    """Return the norm of a vector, also where the squares of its entries underflow."""
+    norm, largest = float(np.linalg.norm(w)), float(np.abs(w).max(initial=0.0))
+    return norm if norm > 1e-150 or largest == 0.0 else largest * float(np.linalg.norm(w / largest))
 
 
 def make_points(X: np.ndarray, s: np.ndarray, kernel: Kernel) -> Points:

@@ -19,6 +19,7 @@ with :math:`K_m = (p+q) K_s \nu`.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from scipy.optimize import linprog
 
 from companion.certificates import Certificate
 from companion.checks import as_scalar
-from companion.exceptions import InfeasibleProblemError
+from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
 from companion.svm.bounds import nu_min_of
 from companion.svm.estimator import DualProgram, KernelLike, SupportVectorMachine
 from companion.svm.points import Points
@@ -672,6 +673,12 @@ class SVMs2l(SupportVectorMachine):
             gap=abs(self.objective_ - self.dual_objective_) / max(self.objective_, 1.0),
             tolerance=float(self.tol),
         )
+        if not self.certificate_.ok:
+            warnings.warn(
+                f"the linear program missed tol = {self.tol:g} after {self.n_iter_} steps: {self.certificate_}",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
 
 def _smaller_class(points: Points) -> np.ndarray:

@@ -16,7 +16,8 @@ from scipy import sparse
 RAW = re.compile(
     r"lapack|dpotr|dgesdd|dsyev|svd did not converge|singular matrix|eigenvalues did not converge|infs or nans"
     r"|illegal value|leading minor|zero-size array|could not be broadcast|matmul|cannot reshape|not aligned|out of bounds"
-    r"|object of too small depth|unsupported operand|ufunc|has no attribute"
+    r"|object of too small depth"
+    r"|unsupported operand|not supported between|ufunc|has no attribute"
     r"|inhomogeneous shape"
     r"|unhashable|not subscriptable|cannot be interpreted|only length-1|only 0-dimensional|division by zero"
     r"|ambiguous|dimensions.*must match|not enough values to unpack|out of range for|must have the same length",

@@ -1,0 +1,344 @@
+"""Every estimator: bad data, degenerate data, every format, the ends of the range, absurd parameters."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from companion.certificates import verify
+from companion.exceptions import ConvergenceWarning
+from companion.kernels import KernelPCA
+from companion.svm import IndefiniteSVC
+from tests.hostile.attacks import FORMATS, HOSTILE, heard, names_the_cause, snapshot
+from tests.hostile.public import ESTIMATORS, X, t, y
+from tests.hostile.test_functions import SKLEARN
+
+MASK = "svm/estimator.py: _read does not look at the mask"
+NONES = "svm/estimator.py: np.unique compares None with None"
+MACHINES = [name for name in ESTIMATORS if name.startswith("svm.")]
+
+KNOWN: dict[tuple[Any, ...], str] = {
+    **{(name, argument, "masked"): MASK for name in MACHINES for argument in "Xy"},
+    **{(name, "y", "nones"): NONES for name in MACHINES},
+}
+
+LOST = "svm/points.py: below 1e-154 the matrix of inner products underflows to zero; w_ = 0 without a warning"
+EMPTY = "presolve.py: inner products overflow, and NumPy complains about an empty minimum"
+RIDGE = "ridge.py: the gap |misfit|^2 / K is rounding divided by K; certificate_.ok is False, but nobody is warned"
+OVERFLOW = "svm/estimator.py, svr/estimator.py: a square of 1e300 raises Python's OverflowError"
+QUIET = "svm/estimator.py: _certify finds a gap above tol and does not warn"
+SVMS = [f"svm.{name}" for name in ("SVMs1", "SVMs2", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5")]
+TUBES = [name for name in ESTIMATORS if name.startswith("svr.")]
+RIDGES = ["regression.KernelRidge", "regression.RidgeRegression"]
+
+KNOWN |= {
+    ("points", "kernels.KernelPCA", 1e300): "pca.py: the squares overflow; nobody is told",
+    **{("points", n, 1e-300): LOST for n in (*SVMS[1:2], *SVMS[3:], *TUBES)},
+    **{("points", n, 1e300): EMPTY for n in ("svm.HardMarginSVC", *SVMS, *TUBES)},
+    ("points", "svm.SVMs2", 1e30): QUIET,
+    **{("points", n, factor): RIDGE for n in RIDGES for factor in (1e30, 1e150, 1e300)},
+    (
+        "values",
+        "regression.ElasticNet",
+        1e300,
+    ): "lasso.py: the objective overflows to nan; nobody is warned",
+    (
+        "values",
+        "regression.RidgeRegression",
+        1e-300,
+    ): "ridge.py: the certificate divides by a square that underflowed",
+    **{(n, "K", 1e300): OVERFLOW for n in SVMS[2:]},
+    **{(n, "nu", 1e300): OVERFLOW for n in SVMS[4:]},
+    ("svr.NuSVRPenalizedBias", "C", 1e300): OVERFLOW,
+    ("svm.SVMs3", "nu", 1e-20): QUIET,
+    ("svm.SVMs3", "nu", 1e-300): QUIET,
+    **{(n, "K", value): RIDGE for n in RIDGES for value in (1e-20, 1e-300)},
+}
+
+
+def known(*key: Any) -> Any:
+    reason = KNOWN.get(key)
+    marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
+    return pytest.param(*key, marks=marks, id="-".join(map(str, key)))
+
+
+def is_classifier(name: str) -> bool:
+    return name.startswith("svm.")
+
+
+def labels(name: str) -> np.ndarray:
+    return y if is_classifier(name) else t
+
+
+def make(name: str, **parameters: Any) -> Any:
+    return ESTIMATORS[name](**parameters)
+
+
+def fit(model: Any, X: Any, y: Any) -> Any:
+    return model.fit(X) if isinstance(model, KernelPCA) else model.fit(X, y)
+
+
+def outcome(model: Any, X: Any) -> np.ndarray:
+    for method in ("decision_function", "transform", "predict"):
+        if hasattr(model, method):
+            return np.asarray(getattr(model, method)(X))
+    raise AssertionError("no method to look at")
+
+
+def is_good(model: Any, X: np.ndarray, y: np.ndarray) -> bool:
+    """Say whether a fitted model has an answer that is proved: by its certificate and, where there is one, exactly."""
+    if isinstance(model, KernelPCA):
+        V = model.transform(X)
+        size = np.sqrt(model.eigenvalues_.max(initial=0.0)) or 1.0
+        V = V / size
+        return bool(
+            np.isfinite(V).all() and np.allclose(V.T @ V, np.diag(model.eigenvalues_ / size / size))
+        )
+    if isinstance(model, IndefiniteSVC):
+        return bool(model.certificate_.ok)
+    return bool(model.certificate_.ok and verify(model, X, y).ok)
+
+
+def refused(error: BaseException) -> str | None:
+    if not isinstance(error, np.linalg.LinAlgError) and isinstance(error, (ValueError, TypeError)):
+        if any(word in str(error) for word in SKLEARN):
+            return None
+    return names_the_cause(error)
+
+
+def judge(name: str, X: Any, y: Any, **parameters: Any) -> None:
+    """Fit, and accept a proved answer, a warning, or an error that names the cause; nothing else."""
+    model = make(name, **parameters)
+    with heard() as caught, np.errstate(all="ignore"):
+        try:
+            fit(model, X, y)
+        except Exception as error:
+            assert refused(error) is None, refused(error)
+            return
+        warned = any(
+            issubclass(w.category, (ConvergenceWarning, UserWarning))
+            and not issubclass(w.category, RuntimeWarning)
+            for w in caught
+        )
+        assert warned or is_good(model, np.asarray(X, dtype=float), np.asarray(y))
+
+
+# -- bad data
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "attack"),
+    [
+        known(name, argument, attack)
+        for name in ESTIMATORS
+        for argument in ("X", "y")
+        for attack in HOSTILE
+        if not (argument == "y" and name == "kernels.KernelPCA")
+        and not (argument == "X" and attack == "short" and name == "kernels.KernelPCA")
+        and not (argument == "y" and attack == "text")
+    ],
+)
+def test_bad_data_are_refused(name: str, argument: str, attack: str) -> None:
+    data = {"X": X, "y": labels(name)}
+    data[argument] = HOSTILE[attack](data[argument])
+    with heard(), pytest.raises(Exception) as caught:
+        fit(make(name), data["X"], data["y"])
+    assert refused(caught.value) is None
+
+
+@pytest.mark.parametrize("name", [n for n in ESTIMATORS if n != "kernels.KernelPCA"])
+@pytest.mark.parametrize("attack", ["nan", "inf", "one axis more", "text", "complex"])
+def test_bad_points_are_refused_by_predict(name: str, attack: str) -> None:
+    with heard():
+        model = fit(make(name), X, labels(name))
+        with pytest.raises(Exception) as caught:
+            model.predict(HOSTILE[attack](X))
+    assert refused(caught.value) is None
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_other_columns_are_refused(name: str) -> None:
+    with heard():
+        model = fit(make(name), X, labels(name))
+        with pytest.raises(ValueError, match="features"):
+            outcome(model, X[:, :1])
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_an_estimator_that_was_not_fitted(name: str) -> None:
+    with pytest.raises(ValueError, match="not fitted"):
+        outcome(make(name), X)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix])
+def test_sparse_data_are_refused_by_name(name: str, form: Any) -> None:
+    with pytest.raises(TypeError, match="dense data"):
+        fit(make(name), form(X), labels(name))
+
+
+# -- formats
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_format_gives_the_same_answer(name: str, form: str) -> None:
+    target = labels(name)
+    points, values = FORMATS[form](X), target if form == "objects" else FORMATS[form](target)
+    before = snapshot(points), snapshot(values)
+    with heard():
+        expected = outcome(fit(make(name), X, target), X)
+        answer = outcome(fit(make(name), points, values), points)
+    np.testing.assert_allclose(np.abs(answer), np.abs(expected), rtol=1e-7, atol=1e-7)
+    assert np.array_equal(snapshot(points), before[0])
+    assert np.array_equal(snapshot(values), before[1])
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_frames_lend_their_names(name: str) -> None:
+    with heard():
+        model = fit(make(name), pd.DataFrame(X, columns=["a", "b"]), labels(name))
+    assert list(model.feature_names_in_) == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_fitting_twice_and_cloning_change_nothing(name: str) -> None:
+    with heard():
+        model = fit(make(name), X, labels(name))
+        first = outcome(model, X)
+        assert np.array_equal(outcome(fit(model, X, labels(name)), X), first)
+        assert np.array_equal(outcome(fit(clone(model), X, labels(name)), X), first)
+
+
+# -- degenerate data
+
+ONE_AND_ONE = np.array([[0.0, 1.0], [2.0, 3.0]])
+DEGENERATE = {
+    "one point": (X[:1], y[:1], t[:1]),
+    "one point of each class": (ONE_AND_ONE, np.array([1.0, -1.0]), np.array([1.0, -1.0])),
+    "one class": (X, np.ones(8), np.ones(8)),
+    "three classes": (X, np.array([0.0, 1, 2, 0, 1, 2, 0, 1]), t),
+    "constant columns": (np.ones((8, 2)), y, t),
+    "one constant column": (np.column_stack([X, np.full(8, 7.0)]), y, t),
+    "a column of zeros": (np.column_stack([X, np.zeros(8)]), y, t),
+    "equal columns": (X[:, [0, 0, 1, 1]], y, t),
+    "equal points": (np.vstack([X, X]), np.r_[y, y], np.r_[t, t]),
+    "equal points, opposite labels": (np.vstack([X, X]), np.r_[y, -y], np.r_[t, -t]),
+    "all points equal": (np.tile(X[:1], (6, 1)), y[1:7], t[:6]),
+    "more columns than points": (np.arange(24.0).reshape(2, 12) % 5, np.array([1.0, -1.0]), np.array([3.0, 1.0])),
+    "one column": (X[:, :1], y, t),
+    "no columns": (X[:, :0], y, t),
+    "on a line": (np.outer(np.arange(8.0), [1.0, 2.0]), y, t),
+    "one against many": (X, np.r_[1.0, -np.ones(7)], np.r_[100.0, np.zeros(7)]),
+    "values all zero": (X, y, np.zeros(8)),
+    "values on a plane": (X, y, X @ [1.0, -2.0] + 3.0),
+    "far from the origin": (X + 1e6, y, t + 1e6),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("data", DEGENERATE.values(), ids=DEGENERATE.keys())
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_degenerate_data(name: str, data: tuple[np.ndarray, ...]) -> None:
+    points, classes, values = data
+    judge(name, points, classes if is_classifier(name) else values)
+
+
+@pytest.mark.parametrize("data", DEGENERATE.values(), ids=DEGENERATE.keys())
+@pytest.mark.parametrize("name", [n for n in ESTIMATORS if hasattr(ESTIMATORS[n](), "kernel")])
+def test_degenerate_data_and_a_gaussian_kernel(name: str, data: tuple[np.ndarray, ...]) -> None:
+    points, classes, values = data
+    judge(name, points, classes if is_classifier(name) else values, kernel="gaussian")
+
+
+# -- the ends of the range
+
+SCALES = (1e-300, 1e-150, 1e-30, 1e30, 1e150, 1e300)
+
+
+@pytest.mark.parametrize(
+    ("_", "name", "factor"), [known("points", n, f) for n in ESTIMATORS for f in SCALES]
+)
+def test_points_of_any_size(_: str, name: str, factor: float) -> None:
+    judge(name, X * factor, labels(name))
+
+
+@pytest.mark.parametrize(
+    ("_", "name", "factor"),
+    [
+        known("values", n, f)
+        for n in ESTIMATORS
+        if n.startswith(("regression.", "svr."))
+        for f in SCALES
+    ],
+)
+def test_values_of_any_size(_: str, name: str, factor: float) -> None:
+    judge(name, X, t * factor)
+
+
+# -- parameters
+
+REFUSED = (float("nan"), float("inf"), -1.0, "a", [1.0], None, {}, 1j)
+ABSURD = (1e-300, 1e-20, 1e20, 1e300)
+NUMBERS = ("K", "tau", "nu", "C", "epsilon", "tol", "rho")
+DEFAULT_NONE = {"K", "C"}
+
+
+def numbers_of(name: str) -> list[str]:
+    return [p for p in make(name).get_params(deep=False) if p in NUMBERS]
+
+
+@pytest.mark.parametrize(("name", "parameter"), [(n, p) for n in ESTIMATORS for p in numbers_of(n)])
+@pytest.mark.parametrize("value", REFUSED, ids=repr)
+def test_bad_numbers_are_refused_by_name(name: str, parameter: str, value: Any) -> None:
+    default = make(name).get_params()[parameter]
+    if value is None and default is None:
+        return
+    # the penalty on b counts only where b is penalized
+    extra = (
+        {"intercept": "penalized"}
+        if parameter == "C" and "intercept" in make(name).get_params()
+        else {}
+    )
+    with heard(), pytest.raises((ValueError, TypeError), match=rf"\b{parameter}\b"):
+        fit(make(name, **{parameter: value}, **extra), X, labels(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "value"),
+    [known(n, p, v) for n in ESTIMATORS for p in numbers_of(n) if p != "tol" for v in ABSURD],
+)
+def test_absurd_numbers(name: str, parameter: str, value: float) -> None:
+    judge(name, X, labels(name), **{parameter: value})
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in ESTIMATORS if "max_iter" in ESTIMATORS[n]().get_params()]
+)
+@pytest.mark.parametrize("value", [0, -1, 1.5, "a", None, float("nan"), True])
+def test_a_bad_cap_is_refused_by_name(name: str, value: Any) -> None:
+    with heard(), pytest.raises((ValueError, TypeError), match="max_iter"):
+        fit(make(name, max_iter=value), X, labels(name))
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in ESTIMATORS if "max_iter" in ESTIMATORS[n]().get_params()]
+)
+def test_one_iteration_ends_in_an_answer_or_a_warning(name: str) -> None:
+    judge(name, X, labels(name), max_iter=1)
+
+
+@pytest.mark.parametrize("parameter", ["kernel", "intercept", "solver", "method", "extension"])
+@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("value", ["nonsense", 3, None])
+def test_unknown_options_are_refused(name: str, parameter: str, value: Any) -> None:
+    if parameter not in make(name).get_params():
+        return
+    with warnings.catch_warnings(), pytest.raises((ValueError, TypeError), match=parameter):
+        warnings.simplefilter("ignore")
+        fit(make(name, **{parameter: value}), X, labels(name))
