@@ -236,7 +236,7 @@ def test_lipschitz_constants_hold(seed):
 
 
 def test_loose_constants():
-    """Erratum YCG-E7: the largest norm of the derivative lies under all three constants."""
+    """Erratum YCG-7: the largest norm of the derivative lies under all three constants."""
     K0, y, C, rho = random_instance(11, 40)
     f = IndefiniteObjective(K0, y, rho)
     alpha = solve_indefinite(K0, y, C, rho, method="accelerated").alpha
@@ -257,7 +257,7 @@ def test_lemma_1(seed):
 
 
 def test_lemma_1_and_theorem_2_need_a_positive_eigenvalue():
-    """Erratum YCG-E6: for K0 = -10 I the printed set is empty and the printed constant negative."""
+    """Erratum YCG-6: for K0 = -10 I the printed set is empty and the printed constant negative."""
     K0, y = -10.0 * np.eye(4), np.array([1.0, 1, -1, -1])
     assert -10.0 + 4 / 4 < 0 <= np.linalg.eigvalsh(proxy_kernel(np.zeros(4), K0, y, 1.0))[-1]
     assert -10.0 + 4 < 0 < lipschitz_constant(K0, y, 1.0, 1.0)
@@ -429,7 +429,7 @@ def test_smm_is_not_monotone():
 
 
 def test_printed_sum_breaks_the_bound():
-    """Erratum YCG-E1: with the last gradient in every term, Table 2 does not converge."""
+    """Erratum YCG-1: with the last gradient in every term, Table 2 does not converge."""
     worst = {False: 0.0, True: 0.0}
     for K0, y, C, rho in INSTANCES[6:]:
         best = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-6)
@@ -445,7 +445,7 @@ def test_printed_sum_breaks_the_bound():
 
 
 def test_printed_inequality_of_the_proof():
-    """Erratum YCG-E2: f(alpha_{i+1}), not f(alpha_i), stands in the sum."""
+    """Erratum YCG-2: f(alpha_{i+1}), not f(alpha_i), stands in the sum."""
     found = 0
     for seed in range(6):
         K0, y, C, _ = random_instance(seed, 20)
@@ -462,7 +462,7 @@ def test_printed_inequality_of_the_proof():
 
 
 def test_lower_bound_of_the_integrand():
-    """Erratum YCG-E4: the factor is theta, not 1 - theta."""
+    """Erratum YCG-4: the factor is theta, not 1 - theta."""
     K0, y, rho = 5.0 * np.eye(2), np.array([1.0, -1.0]), 1e6
     f, zero, a, theta = IndefiniteObjective(K0, y, rho), np.zeros(2), np.ones(2), 0.9
     L = f.lipschitz(1.0)

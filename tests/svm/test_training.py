@@ -129,7 +129,7 @@ class TestExample237:
         assert (y * (augment(X) @ w)).min() > 1 - 1e-9
 
     def test_a_free_bias_is_another_program(self):
-        """Erratum ZM-E09: with a free bias, C = 10 misclassifies nothing."""
+        """Erratum ZM-9: with a free bias, C = 10 misclassifies nothing."""
         X, y = sepals()
         machine = SVMs2(K=10.0).fit(X, y)
         assert_allclose([*machine.w_, -machine.b_], [4, -4, -9], atol=1e-8)
@@ -232,7 +232,7 @@ class TestExample239:
         assert primal_newton(X, y, 1000.0).n_iter == 9  # the tenth step changes nothing
 
     def test_dual_is_as_accurate_as_eps(self):
-        """Erratum ZM-E21: the printed dual hyperplane is the output for eps = 1e-4, not the optimum."""
+        """Erratum ZM-21: the printed dual hyperplane is the output for eps = 1e-4, not the optimum."""
         X, y = sepals()
         result = dual_coordinate_ascent(X, y, 1000.0, loss="quadratic", eps=1e-4)
         assert result.n_iter == 34153
@@ -307,7 +307,7 @@ class TestExample2310:
         assert_allclose(J, 136.8556, atol=1e-4)
 
     def test_printed_dual_is_the_cut_one(self):
-        """Errata ZM-E01 and ZM-E02: line 15 cuts multipliers that may be larger than C."""
+        """Errata ZM-1 and ZM-2: line 15 cuts multipliers that may be larger than C."""
         Z, y = components()
         cut = dual_coordinate_ascent(
             Z, y, 10.0, loss="quadratic", kernel=QUADRATIC, as_printed=True
@@ -332,7 +332,7 @@ class TestExample2310:
         assert_allclose(result.objective, 136.8543, atol=1e-4)
 
     def test_printed_step_does_not_exist(self):
-        """Erratum ZM-E12: H has the rank of K, 6 of 150."""
+        """Erratum ZM-12: H has the rank of K, 6 of 150."""
         Z, y = components()
         with pytest.raises(ValueError, match="rank 6 < n = 150"):
             primal_kernel_newton(Z, y, 10.0, kernel=QUADRATIC, as_printed=True)
@@ -517,7 +517,7 @@ def test_simultaneous_updates_diverge():
 
 
 def test_newton_cycles_without_a_line_search():
-    """Erratum ZM-E11."""
+    """Erratum ZM-11."""
     X, y = CYCLING
     with pytest.warns(ConvergenceWarning, match="repeat every 3 steps"):
         result = primal_newton(X, y, 10.0, as_printed=True)
@@ -539,7 +539,7 @@ def test_kernel_newton_reports_the_same_cycle():
 
 
 def test_wrong_step_over_relaxes():
-    """Erratum ZM-E13: 1/K_kk beside the gradient with K + I/(2C) stops converging for a small C."""
+    """Erratum ZM-13: 1/K_kk beside the gradient with K + I/(2C) stops converging for a small C."""
     X, y = sepals("sklearn")
     options = {"loss": "quadratic", "max_iter": 4000, "eps": 1e-6}
     step = 1.0 / np.einsum("ij,ij->i", augment(X), augment(X))
@@ -547,7 +547,7 @@ def test_wrong_step_over_relaxes():
         wrong = dual_coordinate_ascent(X, y, 0.005, step=step, **options)
     assert wrong.history["change"][-100:].min() > 1e-4  # it does not settle
     right = dual_coordinate_ascent(X, y, 0.005, **options)
-    assert_allclose(right.w, [0.2710, -0.3841, -0.0455], atol=5e-5)
+    assert_allclose(right.w, [0.2710, -0.3841, -0.0455], atol=1e-4)
     assert np.abs(wrong.w - right.w).max() > 0.1
 
 
