@@ -429,7 +429,7 @@ def test_smm_is_not_monotone():
 
 
 def test_printed_sum_breaks_the_bound():
-    """Erratum YCG-1: with the last gradient in every term, Table 2 does not converge."""
+    """Erratum YCG-1: with the last gradient in every term, Table 2 breaks its bound."""
     worst = {False: 0.0, True: 0.0}
     for K0, y, C, rho in INSTANCES[6:]:
         best = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-6)
