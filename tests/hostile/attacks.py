@@ -15,7 +15,8 @@ from scipy import sparse
 # What NumPy, SciPy and Python say when nobody looked at the arguments.
 RAW = re.compile(
     r"lapack|dpotr|dgesdd|dsyev|svd did not converge|singular matrix|eigenvalues did not converge|infs or nans"
-    r"|illegal value|leading minor|zero-size array|could not be broadcast|matmul|cannot reshape|not aligned|out of bounds"
+    r"|illegal value|leading minor|zero-size array"
+    r"|could not be broadcast|matmul|cannot reshape|not aligned|out of bounds"
     r"|object of too small depth"
     r"|unsupported operand|not supported between|ufunc|has no attribute"
     r"|inhomogeneous shape"

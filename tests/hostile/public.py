@@ -679,7 +679,7 @@ OTHERS = {
         "kernels.Kernel",
         "kernels.OrthogonalFamily",
     ),
-    "takes sets or group elements, not arrays: test_sets": (
+    "takes sets or group elements, not arrays: test_others.py": (
         "kernels.Agreement",
         "kernels.GroupKernel",
         "kernels.Intersection",
@@ -688,7 +688,7 @@ OTHERS = {
         "kernels.subset_features",
         "kernels.subsets",
     ),
-    "takes an estimator: test_mapping": (
+    "takes an estimator: test_others.py": (
         "svm.from_sklearn",
         "svm.to_sklearn",
         "regression.from_sklearn",

@@ -138,7 +138,7 @@ def test_every_format_gives_the_same_answer(target: Target, argument: str, form:
         except (ValueError, TypeError) as error:
             assert target.sklearn  # it refuses sparse matrices and labels that are objects
             assert form in (*SPARSE, "objects")
-            assert refused(target, error) is None
+            assert refused(target, error) is None  # noqa: PT017
             return
     assert np.array_equal(snapshot(value), before), "the input was modified"
     assert len(answer) == len(expected) > 0
@@ -188,7 +188,7 @@ def test_extreme_scales(name: str, argument: str, factor: float) -> None:
         try:
             result = scaled(target, argument, factor)
         except Exception as error:
-            assert names_the_cause(error, *target.words) is None
+            assert names_the_cause(error, *target.words) is None  # noqa: PT017
             return
     certificate = getattr(result, "certificate", None) or result.qp.certificate
     warned = any(issubclass(w.category, ConvergenceWarning) for w in caught)
