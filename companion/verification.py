@@ -335,7 +335,8 @@ def _(result: DualSolution, X: Any = None, y: Any = None) -> Finding:
 def _problem_of(result: QPResult | ADMMResult) -> dict[str, Any]:
     if result.problem is None:
         raise ValueError(
-            "the result does not know its problem: it was not made by a solver with a certificate"
+            "the result does not know its problem; results of solve_qp, qsolve1 and the l1 solvers with a loss of the "
+            "package do"
         )
     return result.problem.data
 
