@@ -114,7 +114,9 @@ class CyclicKernel(_VectorKernel):
 
     def __post_init__(self) -> None:
         if count_axes(self.p, "p") > 2 or np.size(self.p) == 0:
-            raise ValueError(f"p must be a vector of values on the group, got shape {np.shape(self.p)}")
+            raise ValueError(
+                f"p must be a vector of values on the group, got shape {np.shape(self.p)}"
+            )
         reject_masked(self.p, "p")
         p = real_or_complex_matrix(np.atleast_2d(np.asarray(self.p).T).T, "p")
         if p.shape[1] != 1:

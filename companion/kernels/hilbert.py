@@ -287,7 +287,9 @@ class VectorFamily(OrthogonalFamily):
     def __init__(self, U: Any) -> None:
         self.U = real_or_complex_matrix(U, "U").copy()
         if self.U.size == 0:
-            raise ValueError(f"U must have at least one row and one column, got shape {self.U.shape}")
+            raise ValueError(
+                f"U must have at least one row and one column, got shape {self.U.shape}"
+            )
         G = self.U @ self.U.conj().T
         norms = np.sqrt(G.diagonal().real)
         if (norms == 0).any():

@@ -85,7 +85,11 @@ def test_the_reference_holds_every_public_name(package: str) -> None:
 
 
 def test_shared_modules_are_all_of_the_package() -> None:
-    modules = {p.stem for p in (ROOT / "companion").glob("*.py")} - {"__init__", "checks", "verification"}
+    modules = {p.stem for p in (ROOT / "companion").glob("*.py")} - {
+        "__init__",
+        "checks",
+        "verification",
+    }
     assert modules <= set(SHARED)
 
 
