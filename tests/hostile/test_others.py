@@ -79,7 +79,9 @@ def test_group_kernels() -> None:
 
 
 @pytest.mark.parametrize("package", [regression, svr])
-@pytest.mark.parametrize("model", [SVC(), None, 3, "a", object()], ids=repr)
+@pytest.mark.parametrize(
+    "model", [SVC(), None, 3, "a", object()], ids=lambda model: type(model).__name__
+)
 def test_from_sklearn_refuses_strangers(package: Any, model: Any) -> None:
     refuses(lambda: package.from_sklearn(model, 10))
 
