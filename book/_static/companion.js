@@ -51,7 +51,11 @@
         button.type = "button";
         button.className = "question-choice";
         button.setAttribute("aria-pressed", "false");
+        const place = document.createElement("span");
+        place.className = "visually-hidden";
+        place.textContent = `Choice ${list.querySelectorAll(".question-choice").length + 1}: `;
         while (home.firstChild && home.firstChild !== reason) button.append(home.firstChild);
+        button.prepend(place);
         home.prepend(button);
         if (reason) {
           reason.classList.add("question-reason");
