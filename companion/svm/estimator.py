@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from companion.admm import LowRank, solve_qp
 from companion.admm.row_matrix import RowMatrix
 from companion.certificates import Certificate
-from companion.checks import as_matrix, as_scalar, check_count
+from companion.checks import as_matrix, as_scalar, check_count, reject_masked
 from companion.kernels import Kernel, as_kernel
 from companion.results import QPResult, Record
 from companion.svm.points import Normal, Points, make_points
@@ -217,7 +217,11 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         self.kernel_ = self._named_kernel()
         as_scalar(self.tol, "tol", above=0.0)
         check_count(self.max_iter, "max_iter")
+        for value, name in ((X, "X"), (y, "y")):
+            reject_masked(value, name)
         X, y = validate_data(self, X, y, dtype=np.float64)
+        if y.dtype == object and any(label is None for label in y):
+            raise ValueError("y must hold a label for every point, got None among them")
         self.classes_ = np.unique(y)
         if len(self.classes_) != 2 or not _are_labels(self.classes_):
             check_classification_targets(y)

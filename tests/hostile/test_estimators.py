@@ -18,14 +18,7 @@ from tests.hostile.attacks import FORMATS, HOSTILE, heard, names_the_cause, snap
 from tests.hostile.public import ESTIMATORS, X, t, y
 from tests.hostile.test_functions import SKLEARN
 
-MASK = "svm/estimator.py: _read does not look at the mask"
-NONES = "svm/estimator.py: np.unique compares None with None"
-MACHINES = [name for name in ESTIMATORS if name.startswith("svm.")]
-
-KNOWN: dict[tuple[Any, ...], str] = {
-    **{(name, argument, "masked"): MASK for name in MACHINES for argument in "Xy"},
-    **{(name, "y", "nones"): NONES for name in MACHINES},
-}
+KNOWN: dict[tuple[Any, ...], str] = {}
 
 LOST = "svm/points.py: below 1e-154 the matrix of inner products underflows to zero; w_ = 0 without a warning"
 EMPTY = "presolve.py: inner products overflow, and NumPy complains about an empty minimum"

@@ -37,17 +37,11 @@ KNOWN = {
         "tau",
         "ragged",
     ): "l1.py: np.ndim of a ragged list raises NumPy's own message",
-    ("svm.nu_path", "X", "masked"): "svm/estimator.py: _read does not look at the mask",
-    ("svm.nu_path", "y", "masked"): "svm/estimator.py: _read does not look at the mask",
-    ("svm.K_path", "X", "masked"): "svm/estimator.py: _read does not look at the mask",
-    ("svm.K_path", "y", "masked"): "svm/estimator.py: _read does not look at the mask",
     (
         "kernels.RKHSFunction",
         "coefficients",
         "objects",
     ): "rkhs.py: numbers that are objects are refused",
-    ("svm.nu_path", "y", "nones"): "svm/estimator.py: np.unique compares None with None",
-    ("svm.K_path", "y", "nones"): "svm/estimator.py: np.unique compares None with None",
 }
 
 SQUARES = "l1.py: squares underflow or overflow; a wrong answer is certified"
