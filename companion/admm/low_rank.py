@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from companion.checks import as_matrix, as_vector
+from companion.checks import as_matrix, as_vector, count_axes
 
 __all__ = ["LowRank", "low_rank_factor"]
 
@@ -49,7 +49,7 @@ class LowRank:
         n = self.G.shape[0]
         if diagonal is None:
             self.d = np.zeros(n)
-        elif np.ndim(diagonal) == 0:
+        elif count_axes(diagonal, "diagonal") == 0:
             self.d = np.full(n, as_vector(diagonal, "diagonal", 1)[0])
         else:
             self.d = as_vector(diagonal, "diagonal", n)

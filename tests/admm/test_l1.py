@@ -23,6 +23,9 @@ from companion.admm.l1 import (
     lasso,
     least_absolute_deviations,
 )
+from companion.admm.l1.deviations import _LeastAbsolute
+from companion.admm.l1.pursuit import _BasisPursuit
+from companion.admm.l1.regularized import _L1, _Regularized
 from companion.admm.proximal import block_soft_threshold, soft_threshold
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
 
@@ -592,23 +595,21 @@ def test_no_certificate_is_said_so():
 
 def test_certificate_sees_a_wrong_answer():
     """The certificate of a perturbed solution must not be ok."""
-    from companion.admm import l1
-
     A, b = data("random", 1)
-    problem = l1._Regularized(LeastSquaresLoss(A, b), l1._L1(np.full(A.shape[1], 0.1)))
+    problem = _Regularized(LeastSquaresLoss(A, b), _L1(np.full(A.shape[1], 0.1)))
     right = lasso(A, b, 0.1).x
     assert problem.certify(right, right, -problem.loss.gradient(right), 1e-8).ok
     for wrong in (right + 1e-5, right * (1 + 1e-5), 0 * right):
         assert not problem.certify(wrong, wrong, -problem.loss.gradient(wrong), 1e-8).ok
 
-    lad = l1._LeastAbsolute(np.ones((3, 1)), np.array([1.0, 2, 10]))
+    lad = _LeastAbsolute(np.ones((3, 1)), np.array([1.0, 2, 10]))
     norm = lad.norms[0]
     lam = np.array([1.0, 0, -1])
     assert lad.certify(np.array([2.0]) * norm, np.array([1.0, 0, -8]), lam, 1e-8).ok
     assert not lad.certify(np.array([2.1]) * norm, np.array([1.1, 0.1, -7.9]), lam, 1e-8).ok
     assert not lad.certify(np.array([2.0]) * norm, np.array([1.0, 0, -8]), lam + 0.1, 1e-8).ok
 
-    bp = l1._BasisPursuit(np.array([[1.0, 2.0]]), np.array([2.0]))
+    bp = _BasisPursuit(np.array([[1.0, 2.0]]), np.array([2.0]))
     lam = np.array([0.5, 1.0])
     assert bp.certify(np.array([0.0, 1]), np.array([0.0, 1]), lam, 1e-8).ok
     assert not bp.certify(np.array([2.0, 0]), np.array([2.0, 0]), lam, 1e-8).ok  # feasible, longer
