@@ -19,13 +19,18 @@ from typing import Any
 import ipywidgets
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
+
+from companion.plotting import CYCLE
 
 __all__ = ["flipbook", "flipbook_grid"]
 
 MAX_FRAMES = 150
 MAX_BYTES = 3_000_000
+# A frame's palette: the book's colours, so that a single small marker keeps its own, and some of the picture's.
+_BOOK_COLOURS = np.rint([[255 * part for part in to_rgb(c)] for c in ["white", "black", *CYCLE]])
 LIVE_CLASS = "companion-live"  # hidden by the static site's style sheet
 
 AltText = str | Callable[..., str]
@@ -37,9 +42,18 @@ def _png(figure: Figure) -> bytes:
     figure.savefig(buffer, format="png", dpi=100, facecolor="white")
     plt.close(figure)
     buffer.seek(0)
-    palette = Image.open(buffer).convert("RGB").quantize(96)
+    picture = Image.open(buffer).convert("RGB")
+    own = picture.quantize(96 - len(_BOOK_COLOURS)).getpalette() or []
+    palette = np.vstack([_BOOK_COLOURS, np.reshape(own, (-1, 3))])[:96].astype(int)
+    colours, where = np.unique(
+        np.asarray(picture) @ np.array([1 << 16, 1 << 8, 1]), return_inverse=True
+    )
+    colours = np.stack([colours >> 16, colours >> 8 & 255, colours & 255], axis=1)
+    nearest = np.argmin(np.sum(palette**2, axis=1) - 2 * colours @ palette.T, axis=1)
+    frame = Image.fromarray(nearest[where].reshape(picture.height, -1).astype(np.uint8), "P")
+    frame.putpalette(palette.ravel().tolist())
     buffer = io.BytesIO()
-    palette.save(buffer, format="png", optimize=True)
+    frame.save(buffer, format="png", optimize=True)
     return buffer.getvalue()
 
 

@@ -6,6 +6,7 @@ The board of points: what it shows is what the machine finds. Its keys and its m
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from typing import Any
@@ -18,10 +19,12 @@ import numpy as np
 import pytest
 import traitlets
 from ipywidgets.embed import embed_data
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from PIL import Image
 from sklearn.base import clone
 
-from companion import board, widgets
+from companion import board, plotting, widgets
 from companion.board import PointBoard, fit_points, point_board
 from companion.datasets import TwoClasses, nine_points, zm_fourteen
 from companion.svm import (
@@ -146,6 +149,19 @@ def test_too_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(widgets, "MAX_BYTES", 100)
     with pytest.raises(ValueError, match="the limit is"):
         flipbook(draw, [1, 2], label="x", alt="frame {}")
+
+
+def test_a_small_marker_keeps_its_colour() -> None:
+    """The marker is a few dozen pixels beside areas of other colours with soft edges."""
+    figure, ax = plt.subplots(figsize=(6, 4))
+    grid = np.linspace(-1, 1, 200)
+    ax.contourf(grid, grid, np.add.outer(grid**2, grid**2), levels=60, cmap="viridis")
+    ax.plot(0.5, 0.5, "o", color=plotting.BLUE, markersize=4)
+    ax.plot(-0.5, 0.5, "s", color=plotting.RED, markersize=4)
+    frame = Image.open(io.BytesIO(widgets._png(figure))).convert("RGB")
+    colours = {colour for _, colour in frame.getcolors(10**6)}
+    for name in (plotting.BLUE, plotting.RED):
+        assert tuple(round(255 * part) for part in to_rgb(name)) in colours
 
 
 def test_palette_keeps_the_picture() -> None:
