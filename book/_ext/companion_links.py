@@ -1,7 +1,7 @@
 """Two helpers for links that the book's builder lacks.
 
 Labels of theorems, definitions and algorithms: sphinx-proof keeps them to itself and asks for ``{prf:ref}``.
-Here they are entered among the labels of all pages, so that ``[text](#label)`` links every numbered item in the
+Here (once companion_boxes has named them) they are entered among the labels of all pages, so that ``[text](#label)`` links every numbered item in the
 same way, as in Jupyter Book 2.
 
 Names in docstrings: a docstring of one module may name a class of another without its path. The name is linked to the
@@ -15,14 +15,13 @@ import importlib
 import pkgutil
 from typing import Any
 
+from companion_boxes import box
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
-from sphinx_proof.nodes import NODE_TYPES, unenumerable_node
 
-PROOF_NODES = (*NODE_TYPES.values(), unenumerable_node)
 SHARED_IDS = (
     "proof-content",
     "exercise-content",
@@ -33,11 +32,10 @@ SHARED_IDS = (
 def enter_labels(app: Sphinx, doctree: nodes.document) -> None:
     """Enter a page's proof labels in the standard domain, and tell the bodies of boxes apart."""
     standard = app.env.get_domain("std")
-    for node in doctree.findall(lambda n: isinstance(n, PROOF_NODES)):
+    for node in doctree.findall(box):
         label = node["label"]
-        title = node["title"] or node["realtype"].title()
         standard.anonlabels[label.lower()] = app.env.docname, label
-        standard.labels[label.lower()] = app.env.docname, label, title
+        standard.labels[label.lower()] = app.env.docname, label, node["title"]
     for section in doctree.findall(nodes.section):
         if section["ids"] and section["ids"][0] in SHARED_IDS:
             section["ids"] = [f"{section.parent['ids'][0]}-content"]

@@ -1,0 +1,246 @@
+"""The book's own Sphinx extensions, each on a tiny book: headings of boxes, index, buttons."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
+
+from tools.toc import BOOK, ROOT
+
+sys.path.insert(0, str(BOOK / "_ext"))
+
+from companion_boxes import split_title
+from companion_live import BINDER, COLAB, address, theme_options
+
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+STATEMENTS = r"""
+# Statements
+
+```{prf:theorem} Convergence of ADMM (Theorem 16.1)
+:label: thm-16-1
+It converges.
+```
+
+```{prf:proposition} Proposition 20.3
+:label: prop-20-3
+:nonumber:
+A bound.
+```
+
+```{prf:algorithm} Dual ascent
+:label: alg-dual
+Climb.
+```
+
+```{prf:definition} Program (P$_\text{admm}$)
+:label: def-p
+Minimise.
+```
+
+```{prf:lemma}
+:label: lem-bare
+Nothing to call it by.
+```
+
+See [](#prop-20-3), {prf:ref}`thm-16-1`, [](#alg-dual), [the program](#def-p).
+
+```{exercise}
+:label: exr-a
+One.
+```
+
+```{exercise}
+:label: exr-b
+Two.
+```
+
+```{solution} exr-b
+:class: dropdown
+Done.
+```
+
+## Problem 16.3: indicators
+
+```{exercise}
+:label: exr-16-3
+Three.
+```
+
+```{solution} exr-16-3
+Done. See [](#exr-a).
+```
+"""
+
+
+def build(folder: Path, pages: dict[str, str], extensions: list[str], **options: object) -> Path:
+    """Build a book of a few pages with warnings as errors; return the folder with the site."""
+    for name, text in pages.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    with docutils_namespace():  # each book registers its nodes anew
+        app = Sphinx(
+            str(folder),
+            None,
+            str(folder / "html"),
+            str(folder / "doctrees"),
+            "html",
+            confoverrides={
+                "extensions": extensions,
+                "myst_enable_extensions": ["dollarmath", "colon_fence"],
+                "nb_execution_mode": "off",
+                "numfig": True,
+                **options,
+            },
+            status=None,
+            warningiserror=True,
+            freshenv=True,
+        )
+        app.build()
+        assert app.statuscode == 0
+    return folder / "html"
+
+
+def soup(path: Path) -> BeautifulSoup:
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+
+
+def words(tag: object) -> str:
+    return " ".join(tag.get_text().split()).removesuffix("#")
+
+
+# --------------------------------------------------------------------------------------------- boxes
+
+
+@pytest.fixture(scope="module")
+def statements(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    wanted = ["myst_nb", "sphinx_proof", "sphinx_exercise", "companion_boxes", "companion_links"]
+    return build(
+        tmp_path_factory.mktemp("boxes"),
+        {"index.md": STATEMENTS},
+        wanted,
+        proof_title_format=CONFIG["sphinx"]["config"]["proof_title_format"],
+    )
+
+
+def test_a_box_is_headed_by_the_number_of_its_source(statements: Path) -> None:
+    page = soup(statements / "index.html")
+    heads = {
+        box["id"]: words(box.select_one("p.admonition-title")) for box in page.select(".proof")
+    }
+    assert heads.pop("def-p").startswith("Definition: Program (P")
+    assert heads == {
+        "thm-16-1": "Theorem 16.1: Convergence of ADMM",
+        "prop-20-3": "Proposition 20.3",
+        "alg-dual": "Algorithm: Dual ascent",
+        "lem-bare": "Lemma",
+    }
+    assert page.select_one("#def-p .admonition-title .math"), "the formula in the heading is set"
+    ids = [tag["id"] for tag in page.select("[id]")]
+    assert len(ids) == len(set(ids))
+
+
+def test_links_read_as_the_box_they_lead_to(statements: Path) -> None:
+    page = soup(statements / "index.html")
+    texts = {a["href"]: words(a) for a in page.select("article a.reference, .body a.reference")}
+    assert texts["#prop-20-3"] == "Proposition 20.3"
+    assert texts["#thm-16-1"] == "Theorem 16.1"
+    assert texts["#alg-dual"] == "Dual ascent"
+    assert texts["#def-p"] == "the program"
+    assert texts["#exr-a"] == "Exercise 1"
+
+
+def test_exercises_count_within_the_page_and_problems_keep_their_number(statements: Path) -> None:
+    page = soup(statements / "index.html")
+    heads = [words(tag) for tag in page.select(".exercise > .admonition-title")]
+    assert heads == ["Exercise 1", "Exercise 2", "Problem 16.3"]
+    solutions = [words(tag) for tag in page.select(".solution > .admonition-title")]
+    assert solutions == ["Solution to Exercise 2", "Solution to Problem 16.3"]
+
+
+def test_boxes_are_in_the_index(statements: Path) -> None:
+    entries = {words(a): a["href"] for a in soup(statements / "genindex.html").select("table a")}
+    assert entries["Convergence of ADMM"] == entries["Theorem 16.1"] == "index.html#thm-16-1"
+    assert entries["Dual ascent"] == "index.html#alg-dual"
+
+
+@pytest.mark.parametrize(
+    ("kind", "title", "shown"),
+    [
+        ("lemma", "Danskin; YCG Lemma 2", ("YCG Lemma 2", "Danskin")),
+        ("theorem", "SP, Theorem 1.6", ("SP Theorem 1.6", "")),
+        ("theorem", "Theorem A.1 (Riesz-Fischer)", ("Theorem A.1", "Riesz-Fischer")),
+        ("definition", "18.1: support vectors", ("Definition 18.1", "support vectors")),
+        ("algorithm", "SMM (YCG Table 2, after Nesterov)", ("YCG Table 2", "SMM, after Nesterov")),
+        ("definition", "RR6'", ("Definition", "RR6'")),
+        ("proposition", "", ("Proposition", "")),
+    ],
+)
+def test_titles_are_split(kind: str, title: str, shown: tuple[str, str]) -> None:
+    assert split_title(kind, title) == shown
+
+
+# ------------------------------------------------------------------------------------------- buttons
+
+NOTEBOOK = json.dumps(
+    {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {"kernelspec": {"name": "python3", "display_name": "P", "language": "python"}},
+        "cells": [{"cell_type": "markdown", "id": "c1", "metadata": {}, "source": "# A page"}],
+    }
+)
+
+
+def links_of(folder: Path, repository: dict[str, str]) -> list[str]:
+    """Build a page with this entry in _config.yml; return the addresses on other hosts that it links."""
+    (folder / "_config.yml").write_text(yaml.safe_dump({"repository": repository}))
+    site = build(
+        folder,
+        {"index.ipynb": NOTEBOOK},
+        ["myst_nb", "sphinx_book_theme", "companion_live"],
+        html_theme="sphinx_book_theme",
+        # what Jupyter Book sets by itself
+        html_theme_options={
+            "repository_url": "https://github.com/executablebooks/jupyter-book",
+            "launch_buttons": {"binderhub_url": BINDER},
+        },
+    )
+    links = [a["href"] for a in soup(site / "index.html").select("a[href^=http]")]
+    return [link for link in links if "sphinx" not in link and "pydata" not in link]
+
+
+def test_without_an_address_there_is_no_button(tmp_path: Path) -> None:
+    links = links_of(tmp_path, {"url": "", "branch": "main"})
+    assert not any(BINDER in link or COLAB in link or "github.com" in link for link in links)
+
+
+def test_with_an_address_the_buttons_lead_to_this_page(tmp_path: Path) -> None:
+    links = links_of(tmp_path, {"url": "https://github.com/someone/companion", "branch": "main"})
+    assert f"{BINDER}/v2/gh/someone/companion/main?urlpath=lab/tree/index.ipynb" in links
+    assert f"{COLAB}/github/someone/companion/blob/main/index.ipynb" in links
+
+
+def test_colab_reads_github_only() -> None:
+    options = theme_options({"url": "https://gitlab.com/someone/companion"})["launch_buttons"]
+    assert options["binderhub_url"] == BINDER
+    assert "colab_url" not in options
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["github.com/a/b", "https://example.org/a/b", "https://github.com/a", "git@github.com:a/b"],
+)
+def test_an_address_that_no_button_can_use_is_an_error(url: str) -> None:
+    with pytest.raises(ValueError, match=r"repository\.url"):
+        address({"url": url})
+
+
+def test_the_configuration_has_a_place_for_the_address() -> None:
+    assert set(CONFIG["repository"]) == {"url", "branch"}
+    assert "companion_live" in CONFIG["sphinx"]["config"]["extensions"]
