@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.linalg.blas import idamax
 
 from companion.results import Record
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from companion.admm.low_rank import LowRank
     from companion.admm.row_matrix import RowMatrix
 
-__all__ = ["Certificate", "Verification", "bound_multipliers", "certify_qp", "verify"]
+__all__ = ["Certificate", "Verification", "bound_multipliers", "certify_qp", "max_norm", "verify"]
 
 # A residual is compared with the terms that it is the sum of. Where these cancel (a solution x = 0, an
 # optimal value 0) rounding is all that is left of them, so they count with at least this part of their
@@ -206,9 +208,9 @@ def _as_float(value: Any) -> float:
         return np.inf
 
 
-def _largest(vector: np.ndarray) -> float:
-    """Infinity norm; 0 for an empty vector."""
-    return float(max(vector.max(), -vector.min())) if vector.size else 0.0
+def max_norm(vector: np.ndarray) -> float:
+    """Return the largest absolute value of a finite vector's entries; 0 for an empty one."""
+    return abs(float(vector[idamax(vector)])) if vector.size else 0.0
 
 
 def _ratio(value: float, scale: float) -> float:
@@ -346,69 +348,68 @@ def certify_qp(
     >>> round(wrong.dual_residual, 3), round(wrong.primal_residual, 3)
     (0.167, 0.0)
     """
-    if not all(np.isfinite(v).all() for v in (x, y, z_lower, z_upper)):
-        return Certificate(np.inf, np.inf, np.inf, np.inf, tolerance)
     n = x.size
-    lower = np.broadcast_to(np.asarray(lower, dtype=float), (n,))
-    upper = np.broadcast_to(np.asarray(upper, dtype=float), (n,))
+    lower, upper = (np.full(n, v) if np.ndim(v) == 0 else np.asarray(v) for v in (lower, upper))
     if A is None or b is None:
         A, b = np.zeros((0, n)), np.zeros(0)
 
-    Px = P @ x if Px is None else Px
-    Aty, size = y @ A, np.abs(x)
+    no_lower, no_upper = np.isinf(lower), np.isinf(upper)
+    low, high = np.where(no_lower, 0.0, lower), np.where(no_upper, 0.0, upper)
+    with np.errstate(over="ignore", invalid="ignore"):
+        Px = P @ x if Px is None else Px
+        Aty, size, xPx = y @ A, np.abs(x), float(x @ Px)
+        gap = abs(xPx + float(q @ x) + float(b @ y) - float(low @ z_lower) + float(high @ z_upper))
+    if not math.isfinite(gap):  # each entry of x, y, z_lower and z_upper takes part in this sum
+        return Certificate(np.inf, np.inf, np.inf, np.inf, tolerance)
+
     diagonal = np.maximum(P.diagonal(), 0.0)
     roots = np.sqrt(diagonal)
-    steepest, farthest = float(diagonal.max(initial=0.0)), _largest(x)
-    reach = max(float(roots @ size), np.sqrt(steepest) * farthest)
-    length = _FLOOR * _largest(q) / steepest if steepest > 0.0 else 0.0
+    steepest, farthest = float(diagonal.max(initial=0.0)), max_norm(x)
+    reach = max(float(roots @ size), math.sqrt(steepest) * farthest)
+    slope_of_q = max_norm(q)
+    length = _FLOOR * slope_of_q / steepest if steepest > 0.0 else 0.0
 
     primal = 0.0
     if b.size:
         absolute = np.abs(A)
         row_scale = np.maximum(absolute @ size, np.abs(b))
         row_scale = np.maximum(row_scale, length * absolute.max(axis=1, initial=0.0))
-        miss = np.abs(A @ x - b)
-        primal = max(_ratio(float(m), float(scale)) for m, scale in zip(miss, row_scale))
+        primal = max(map(_ratio, np.abs(A @ x - b).tolist(), row_scale.tolist()))
     for excess, bound in ((lower - x, lower), (x - upper, upper)):
-        worst = int(np.argmax(excess)) if n else 0
-        if n and excess[worst] > 0.0:
+        if n and excess.max() > 0.0:
+            worst = int(np.argmax(excess))
             scale = max(farthest, length, abs(float(bound[worst])))
             primal = max(primal, _ratio(float(excess[worst]), scale))
 
-    no_lower, no_upper = np.isinf(lower), np.isinf(upper)
     gradient = Px + q + Aty - z_lower + z_upper
-    misfit = _largest(gradient)
     illegal = max(
-        _largest(np.minimum(z_lower, 0.0)),
-        _largest(np.minimum(z_upper, 0.0)),
-        _largest(z_lower[no_lower]),
-        _largest(z_upper[no_upper]),
+        -float(z_lower.min(initial=0.0)),
+        -float(z_upper.min(initial=0.0)),
+        float(z_lower.max(where=no_lower, initial=0.0)),
+        float(z_upper.max(where=no_upper, initial=0.0)),
     )
-    slope = max(_largest(v) for v in (Px, q, Aty, z_lower, z_upper))
-    if not q.any():
-        slope = max(slope, _FLOOR * np.sqrt(steepest) * reach)
+    slope = max(slope_of_q, *map(max_norm, (Px, Aty, z_lower, z_upper)))
+    if slope_of_q == 0.0:
+        slope = max(slope, _FLOOR * math.sqrt(steepest) * reach)
 
-    low, high = np.where(no_lower, 0.0, lower), np.where(no_upper, 0.0, upper)
-    xPx = float(x @ Px)
     terms = (
         abs(xPx),
         float(np.abs(q) @ size),
         float(np.abs(b) @ np.abs(y)),
         float(np.abs(low) @ np.abs(z_lower)),
         float(np.abs(high) @ np.abs(z_upper)),
-        _FLOOR * (_largest(q) * float(size.sum()) if q.any() else reach * reach),
+        _FLOOR * (slope_of_q * float(size.sum()) if slope_of_q > 0.0 else reach * reach),
     )
     value = max(terms)
-    gap = abs(xPx + float(q @ x) + float(b @ y) - float(low @ z_lower) + float(high @ z_upper))
     if n and steepest > _UNEVEN * float(diagonal.min()):
         terms_of_gradient = roots * float(roots @ size) + np.abs(q) + np.abs(y) @ np.abs(A)
         gap = max(gap, _largest_gain(gradient, x, diagonal, lower, upper, terms_of_gradient))
     slack_lower, slack_upper = np.where(no_lower, 0.0, x - low), np.where(no_upper, 0.0, high - x)
-    product = max(_largest(slack_lower * z_lower), _largest(slack_upper * z_upper))
+    product = max(max_norm(slack_lower * z_lower), max_norm(slack_upper * z_upper))
 
     return Certificate(
         primal_residual=primal,
-        dual_residual=_ratio(max(misfit, illegal), slope),
+        dual_residual=_ratio(max(max_norm(gradient), illegal), slope),
         complementarity=_ratio(product, value),
         gap=_ratio(gap, value),
         tolerance=tolerance,

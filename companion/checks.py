@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -17,11 +18,14 @@ __all__ = [
     "as_vector",
     "check_count",
     "count_axes",
+    "is_plain_data",
     "reject_masked",
 ]
 
 
 def _as_float_array(value: Any, name: str) -> np.ndarray:
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return value
     reject_masked(value, name)
     if sparse.issparse(value):
         value = value.toarray()
@@ -47,6 +51,20 @@ def _reject_nonfinite(array: np.ndarray, name: str) -> None:
         bad = np.argwhere(~np.isfinite(array))[0]
         where = ", ".join(str(i) for i in bad)
         raise ValueError(f"{name} must be finite, got {array[tuple(bad)]} at [{where}]")
+
+
+def is_plain_data(X: Any, y: Any) -> bool:
+    """Return whether a matrix X and a vector y need no conversion: finite float64 rows, a number for each."""
+    return (
+        type(X) is np.ndarray
+        and type(y) is np.ndarray
+        and X.ndim == 2
+        and y.shape == X.shape[:1]
+        and X.size > 0
+        and X.dtype == np.float64
+        and (y.dtype.kind in "iu" or (y.dtype == np.float64 and bool(np.isfinite(y).all())))
+        and bool(np.isfinite(X).all())
+    )
 
 
 def count_axes(value: Any, name: str) -> int:
@@ -162,25 +180,27 @@ def as_scalar(
     above, at_least, below, at_most : float, optional
         Open and closed ends of the accepted range.
     """
-    rules = [
-        (above, "> {}", lambda v, r: v > r),
-        (at_least, ">= {}", lambda v, r: v >= r),
-        (below, "< {}", lambda v, r: v < r),
-        (at_most, "<= {}", lambda v, r: v <= r),
-    ]
-    accepted = " and ".join(text.format(f"{rule:g}") for rule, text, _ in rules if rule is not None)
-    accepted = f"a finite number {accepted}".rstrip()
+
+    def rejection(given: str) -> str:
+        rules = [(">", above), (">=", at_least), ("<", below), ("<=", at_most)]
+        accepted = " and ".join(f"{sign} {rule:g}" for sign, rule in rules if rule is not None)
+        return f"{name} must be {f'a finite number {accepted}'.rstrip()}, got {given}"
+
     if isinstance(value, (bool, np.bool_, str)) or np.ndim(value) != 0:
-        raise TypeError(f"{name} must be {accepted}, got {_describe(value)}")
+        raise TypeError(rejection(_describe(value)))
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be {accepted}, got {_describe(value)}") from error
-    inside = np.isfinite(number) and all(
-        holds(number, rule) for rule, _, holds in rules if rule is not None
+        raise TypeError(rejection(_describe(value))) from error
+    inside = (
+        math.isfinite(number)
+        and (above is None or number > above)
+        and (at_least is None or number >= at_least)
+        and (below is None or number < below)
+        and (at_most is None or number <= at_most)
     )
     if not inside:
-        raise ValueError(f"{name} must be {accepted}, got {value!r}")
+        raise ValueError(rejection(repr(value)))
     return number
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from companion.admm.kkt import BoxQP, FactoredKKT, factor_kkt
+from companion.certificates import max_norm
 
 __all__ = ["active_set_newton", "read_state"]
 
 LOWER, FREE, UPPER = -1, 0, 1
 
 _SIGN_TOLERANCE = 1e-12  # a wrong sign by this part of the largest term is rounding
-_EPS = float(np.finfo(float).eps)
+_ROUNDING = 2.0 * float(np.finfo(float).eps)  # a residual below this part of its terms is rounding
 _REFINEMENTS = 6
 _SETTLEMENTS = 4
 
@@ -24,10 +25,6 @@ _SETTLEMENTS = 4
 def read_state(problem: BoxQP, v: np.ndarray) -> np.ndarray:
     """Return -1, 0, 1 where `v` is at or below the lower bound, inside, at or above the upper bound."""
     return (v >= problem.upper).astype(np.int8) - (v <= problem.lower).astype(np.int8)
-
-
-def _norm(vector: np.ndarray) -> float:
-    return float(np.abs(vector).max()) if vector.size else 0.0
 
 
 def active_set_newton(
@@ -73,13 +70,14 @@ def active_set_newton(
         free = np.flatnonzero(state == FREE)
         shift = ridge * curvature
         if shift == 0.0:  # a linear program: any ridge will do that balances the two units
-            shift = (_norm(g) or 1.0) / (_norm(x) or 1.0)
+            shift = (max_norm(g) or 1.0) / (max_norm(x) or 1.0)
         weight = max(curvature, shift)
         try:
             kkt = factor_kkt(problem, shift, free, weight)
         except np.linalg.LinAlgError:
             return None
-        dx, dy = _correction(problem, kkt, free, x, g)
+        dx = np.zeros_like(x)
+        dx[free], dy = kkt.solve(-g[free], problem.b - problem.A @ x)
         x, y = x + dx, y + dy
         g = g + problem.product_of_change(dx) + dy @ problem.A
         if not (np.isfinite(x).all() and np.isfinite(g).all()):
@@ -102,15 +100,6 @@ def _on_bounds(problem: BoxQP, x: np.ndarray, state: np.ndarray) -> np.ndarray:
     x = np.minimum(np.maximum(x, problem.lower), problem.upper)
     x = np.where(state == LOWER, problem.lower, x)
     return np.where(state == UPPER, problem.upper, x)
-
-
-def _correction(
-    problem: BoxQP, kkt: FactoredKKT, free: np.ndarray, x: np.ndarray, g: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Solve the KKT system for the present residuals."""
-    dx = np.zeros_like(x)
-    dx[free], dy = kkt.solve(-g[free], problem.b - problem.A @ x)
-    return dx, dy
 
 
 def _settle(
@@ -140,22 +129,27 @@ def _settle(
 def _refine(
     problem: BoxQP, kkt: FactoredKKT, free: np.ndarray, x: np.ndarray, y: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Repeat the correction while it reduces the residual."""
+    """Correct x and y while that reduces the residuals, until nothing but rounding is left of them."""
+    q, A, b = problem.q, problem.A, problem.b
 
-    def measured(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float, float]:
-        g = problem.gradient(x, y)
-        return g, _norm(g[free]), _norm(problem.b - problem.A @ x)
+    def residuals(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return problem.gradient(x, y)[free], b - A @ x
 
-    g, dual, primal = measured(x, y)
-    enough = _EPS * max(_norm(g), _norm(problem.q))
+    g, miss = residuals(x, y)
+    dual, primal = max_norm(g), max_norm(miss)
+    rounding = _ROUNDING * max(max_norm(q), max_norm(y @ A))
+    rounding_of_rows = _ROUNDING * max(max_norm(np.abs(A) @ np.abs(x)), max_norm(b))
     for _ in range(_REFINEMENTS):
-        dx, dy = _correction(problem, kkt, free, x, g)
-        trial_g, trial_dual, trial_primal = measured(x + dx, y + dy)
+        if dual <= rounding and primal <= rounding_of_rows:
+            break
+        dx, dy = kkt.solve(-g, miss)
+        trial = x.copy()
+        trial[free] += dx
+        trial_g, trial_miss = residuals(trial, y + dy)
+        trial_dual, trial_primal = max_norm(trial_g), max_norm(trial_miss)
         if not (trial_dual < dual or trial_primal < primal) or trial_dual > 2 * dual + 1e-300:
             break
-        x, y, g, dual, primal = x + dx, y + dy, trial_g, trial_dual, trial_primal
-        if dual <= enough and primal == 0.0:
-            break
+        x, y, g, miss, dual, primal = trial, y + dy, trial_g, trial_miss, trial_dual, trial_primal
     return x, y
 
 
@@ -168,8 +162,8 @@ def _next_state(
     curvature: float,
 ) -> np.ndarray:
     """Read the three sets from the signs: multipliers on the bounds, positions of the free variables."""
-    small_g = _SIGN_TOLERANCE * max(_norm(g), _norm(problem.q), _norm(y @ problem.A))
-    small_x = _SIGN_TOLERANCE * _norm(x)
+    small_g = _SIGN_TOLERANCE * max(max_norm(g), max_norm(problem.q), max_norm(y @ problem.A))
+    small_x = _SIGN_TOLERANCE * max_norm(x)
     new = state.copy()
     free = state == FREE
     new[free & (x < problem.lower - small_x)] = LOWER

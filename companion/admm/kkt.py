@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.blas import dsymv, dsyrk
-from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtri
 
 from companion.admm.low_rank import LowRank
 from companion.admm.row_matrix import RowMatrix
@@ -69,7 +69,7 @@ class BoxQP:
 
     def mean_curvature(self) -> float:
         """Return trace(P)/n, the scale of P and the natural penalty parameter."""
-        return float(np.mean(self.P.diagonal())) if self.q.size else 0.0
+        return float(self.P.diagonal().sum()) / self.q.size if self.q.size else 0.0
 
 
 class _DenseBlock:
@@ -171,6 +171,16 @@ class FactoredKKT:
         t = self.block.solve(r + self.weight * (s @ self.A) if self.weight else r)
         dy = self.root @ ((self.A @ t - s) @ self.root)
         return t - self.V @ dy, dy
+
+
+    def matrix_of_solutions(self) -> np.ndarray | None:
+        """Return the lower triangle of the matrix S with ``dx = S r`` for s = 0, if M is dense."""
+        if not isinstance(self.block, _DenseBlock):
+            return None
+        S = dpotri(self.block.factor, lower=1)[0]
+        if self.A.size:
+            S = dsyrk(-1.0, self.V @ self.root, beta=1.0, c=S, lower=1, overwrite_c=1)
+        return S
 
 
 def factor_kkt(

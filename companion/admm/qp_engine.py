@@ -6,10 +6,11 @@ the rest, and a certificate decides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
+from scipy.linalg.blas import dsymv
 
 from companion.admm.active_set import active_set_newton, read_state
 from companion.admm.coarse import Pair, SolveFrom, coarse_to_fine, solve_for_undecided
@@ -24,6 +25,7 @@ __all__ = ["MAX_ITER", "ROWS_FROM", "Search", "solve_reduced"]
 # ADMM iterations before each attempt of the exact finish.
 _ROUNDS = (10, 20, 40, 80)
 MAX_ITER = 1000
+_FEW_VARIABLES = 120  # for so few ADMM works with an inverse matrix
 _COARSE_FROM = 500  # number of variables from which on a coarse problem is solved first
 ROWS_FROM = 2000  # number of variables from which on rows of P are computed one by one
 _COARSE_STEPS = 20  # Newton steps from a guess that a coarse solution suggests
@@ -52,11 +54,11 @@ class Search:
         """Number of iterations that may still be done."""
         return self.cap - self.n_iter
 
-    def count(self, primal_residual: float, dual_residual: float) -> None:
-        """Record one iteration and its residuals."""
-        self.n_iter += 1
-        self.history["primal_residual"].append(primal_residual)
-        self.history["dual_residual"].append(dual_residual)
+    def count(self, primal_residuals: Iterable[float], dual_residuals: Iterable[float]) -> None:
+        """Record iterations by their residuals."""
+        self.history["primal_residual"].extend(primal_residuals)
+        self.history["dual_residual"].extend(dual_residuals)
+        self.n_iter = len(self.history["primal_residual"])
 
     def offer(self, x: np.ndarray, y: np.ndarray) -> bool:
         """Certify a point of the box, keep it if it is the best; return whether it is a solution."""
@@ -188,10 +190,9 @@ def _finisher(search: Search, rho: float | None, alpha: float) -> SolveFrom:
 def _admm_rounds(search: Search, v: np.ndarray, rho: float, alpha: float) -> bool:
     """ADMM with the exact finish after each round; return whether that gave a solution."""
     problem = search.problem
-    steps = _admm(problem, v, rho, alpha, search.count)
+    splitting = _Splitting(problem, v, rho, alpha)
     for number, length in enumerate(_ROUNDS):
-        for _ in range(max(min(length, search.left), 1)):
-            v, y = next(steps)
+        v, y = splitting.run(max(min(length, search.left), 1), search)
         x = np.clip(v, problem.lower, problem.upper)
         if search.finish(x, y, read_state(problem, v)):
             return True
@@ -203,29 +204,50 @@ def _admm_rounds(search: Search, v: np.ndarray, rho: float, alpha: float) -> boo
     return False
 
 
-def _admm(
-    problem: BoxQP,
-    v: np.ndarray,
-    rho: float,
-    alpha: float,
-    report: Callable[[float, float], None],
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield v = z + u and the multipliers of A x = b, one factorisation for all iterations."""
-    try:
-        kkt = factor_kkt(problem, rho, independent=True)
-    except np.linalg.LinAlgError:
-        raise ValueError(
-            f"P must be positive semidefinite, but P + {rho:g} I has no Cholesky factor"
-        ) from None
-    q, b, lower, upper = problem.q, problem.b, problem.lower, problem.upper
-    z = np.minimum(np.maximum(v, lower), upper)
-    while True:
-        x, y = kkt.solve(rho * (2.0 * z - v) - q, b)
-        v = v + alpha * (x - z)
-        previous, z = z, np.minimum(np.maximum(v, lower), upper)
-        r, s = x - z, z - previous
-        report(float(r @ r) ** 0.5, rho * float(s @ s) ** 0.5)
-        yield v, y
+class _Splitting:
+    """ADMM for the vector v = z + u, with one factorisation for all iterations.
+
+    The x-step is affine: ``x = S rho (2z - v) + x0``. For few variables S is worth having as a matrix.
+    """
+
+    def __init__(self, problem: BoxQP, v: np.ndarray, rho: float, alpha: float) -> None:
+        self.problem, self.v, self.rho, self.alpha = problem, v, rho, alpha
+        try:
+            self.kkt = factor_kkt(problem, rho, independent=True)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"P must be positive semidefinite, but P + {rho:g} I has no Cholesky factor"
+            ) from None
+        self.S = self.kkt.matrix_of_solutions() if v.size <= _FEW_VARIABLES else None
+        self.x0, _ = self.kkt.solve(-problem.q, problem.b)
+
+    def step(self, w: np.ndarray) -> np.ndarray:
+        """Return the x that minimises ``f(x) + rho/2 |x - w|^2`` on ``A x = b``."""
+        if self.S is not None:
+            return dsymv(self.rho, self.S, w, beta=1.0, y=self.x0, lower=1)
+        return self.kkt.solve(self.rho * w - self.problem.q, self.problem.b)[0]
+
+    def run(self, length: int, search: Search) -> tuple[np.ndarray, np.ndarray]:
+        """Do some iterations, record them; return v and the multipliers of A x = b."""
+        lower, upper = self.problem.lower, self.problem.upper
+        v, z = self.v, np.minimum(np.maximum(self.v, lower), upper)
+        xs, zs = [], [z]
+        for _ in range(length):
+            w = 2.0 * z - v
+            x = self.step(w)
+            v = v + self.alpha * (x - z)
+            z = np.minimum(np.maximum(v, lower), upper)
+            xs.append(x)
+            zs.append(z)
+        self.v = v
+        Z = np.array(zs)
+        r, s = np.array(xs) - Z[1:], np.diff(Z, axis=0)
+        search.count(_row_norms(r), self.rho * _row_norms(s))
+        return v, self.kkt.solve(self.rho * w - self.problem.q, self.problem.b)[1]
+
+
+def _row_norms(rows: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.einsum("ij,ij->i", rows, rows))
 
 
 def _interior_rounds(search: Search, problem: BoxQP) -> bool:
@@ -233,7 +255,7 @@ def _interior_rounds(search: Search, problem: BoxQP) -> bool:
     milestones = list(_MILESTONES)
     last = None
     for iterate in interior_point(problem, max_iter=max(min(search.left, 200), 1)):
-        search.count(iterate.primal_residual, iterate.dual_residual)
+        search.count([iterate.primal_residual], [iterate.dual_residual])
         last = iterate
         if milestones and iterate.error <= milestones[0]:
             while milestones and iterate.error <= milestones[0]:
