@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from scipy.linalg.blas import idamax
@@ -14,6 +14,8 @@ from companion.results import Record
 if TYPE_CHECKING:
     from companion.admm.low_rank import LowRank
     from companion.admm.row_matrix import RowMatrix
+    from companion.regression.lasso import L1Path
+    from companion.verification import Finding
 
 __all__ = ["Certificate", "Verification", "bound_multipliers", "certify_qp", "max_norm", "verify"]
 
@@ -116,7 +118,15 @@ class Verification(Certificate):
         return [*super()._rows(), ("agrees", str(self.agrees)), ("digits", str(self.digits))]
 
 
-def verify(result: Any, X: Any = None, y: Any = None) -> Verification:
+@overload
+def verify(result: list | tuple | L1Path, X: Any = None, y: Any = None) -> list[Verification]: ...
+
+
+@overload
+def verify(result: Any, X: Any = None, y: Any = None) -> Verification: ...
+
+
+def verify(result: Any, X: Any = None, y: Any = None) -> Verification | list[Verification]:
     r"""Recompute the certificate of a result from the data of its problem, without rounding.
 
     Floating-point numbers are fractions. So the residuals and the duality gap of an answer are rational numbers,
@@ -124,19 +134,22 @@ def verify(result: Any, X: Any = None, y: Any = None) -> Verification:
 
     Parameters
     ----------
-    result : QPResult, ADMMResult, DualSolution or fitted estimator
+    result : a result, a fitted estimator, or a list of them
         The answer of :func:`~companion.admm.solve_qp`, :func:`~companion.admm.qsolve1`, of an l1 problem of
-        ``companion.admm``, of :func:`~companion.regression.lasso_dual` or
+        ``companion.admm``, of :func:`~companion.admm.consensus` with blocks in this process, of the training
+        algorithms of ``companion.svm``, of :func:`~companion.svm.solve_indefinite`, of
+        :func:`~companion.regression.lasso_path`, :func:`~companion.regression.lasso_dual` or
         :func:`~companion.regression.elastic_net_dual`; or an estimator of ``companion.svm``, ``companion.svr`` or
-        ``companion.regression``.
+        ``companion.regression``. A list may be what :func:`~companion.svm.nu_path` and
+        :func:`~companion.svm.K_path` return.
     X, y : array-like
         The data that the estimator was fitted to. Results know their problem.
 
     Returns
     -------
-    Verification
+    Verification, or a list of them
         A certificate with exact numbers. ``ok`` says whether they meet the tolerance, ``agrees`` whether the
-        certificate that the result carries is true.
+        certificate that the result carries is true. A list for a list, and for the points of a lasso path.
 
     Raises
     ------
@@ -151,7 +164,9 @@ def verify(result: Any, X: Any = None, y: Any = None) -> Verification:
     and the slacks as the multipliers of that program: all that the fitted machine says enters. With the linear kernel
     the program is made from the points themselves, and the stored w is compared with the multipliers. For other
     kernels the floating-point kernel matrix is the problem. Least-squares problems are tested by a dual point
-    made from the exact residual. Square roots and logarithms (group lasso, logistic loss) have 60 digits.
+    made from the exact residual. Square roots and logarithms (group lasso, logistic loss) have 60 digits. That a
+    matrix is positive semidefinite (indefinite kernels) is proved by a Cholesky factorisation whose rounding is
+    bounded.
 
     A product with a dense matrix costs about 0.2 microseconds for each entry.
 
@@ -183,9 +198,17 @@ def verify(result: Any, X: Any = None, y: Any = None) -> Verification:
     >>> verify(SVMs2prime(nu=0.3).fit(data.X, data.y), data.X, data.y).ok
     True
     """
-    from companion.verification import examine  # imports the packages that import this module
+    # imports the packages that import this module
+    from companion.verification import L1Path, examine, path_findings
 
-    finding = examine(result, X, y)
+    if isinstance(result, (list, tuple)):
+        return [_verified(examine(part, X, y)) for part in result]
+    if isinstance(result, L1Path):
+        return [_verified(finding) for finding in path_findings(result)]
+    return _verified(examine(result, X, y))
+
+
+def _verified(finding: Finding) -> Verification:
     exact = finding[:4]
     rational = [v for v in exact if not isinstance(v, float)]
     bits = [max(abs(v.numerator), v.denominator).bit_length() for v in rational]

@@ -18,17 +18,18 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from companion.admm.consensus import LassoObjective, RidgeObjective, SquaredHingeObjective
 from companion.admm.low_rank import LowRank
 from companion.certificates import _FLOOR, Certificate, _largest_gain
 from companion.regression import ElasticNet, KernelRidge, RidgeRegression
-from companion.regression.lasso import DualSolution, L1Regression
-from companion.results import ADMMResult, QPResult
-from companion.svm import SVMs2l
+from companion.regression.lasso import DualSolution, L1Path, L1Regression
+from companion.results import ADMMResult, Problem, QPResult
+from companion.svm import IndefiniteResult, IndefiniteSVC, SVMs2l, TrainingResult
 from companion.svm.estimator import SupportVectorMachine
 from companion.svm.points import make_points
 from companion.svr.estimator import SupportVectorRegression
 
-__all__ = ["Finding", "examine"]
+__all__ = ["Finding", "examine", "path_findings"]
 
 _EPS = float(np.finfo(float).eps)
 _PRECISION = 60  # decimal digits of the square roots and logarithms
@@ -191,10 +192,31 @@ class _Whole(NamedTuple):
         return self.P.diagonal()
 
 
+class _Signed(NamedTuple):
+    """The matrix ``Y K Y + r I``, known by K and the labels."""
+
+    K: np.ndarray
+    labels: np.ndarray
+    ridge: float
+
+    def times(self, x: Vector) -> Vector:
+        s = exact(self.labels)
+        return s * product(self.K, s * x) + Fraction(self.ridge) * x
+
+    def absolute(self, x: np.ndarray) -> np.ndarray:
+        return np.abs(self.K) @ x + self.ridge * x
+
+    def diagonal(self) -> np.ndarray:
+        return self.K.diagonal() + self.ridge
+
+
+Matrix = _Factor | _Whole | _Signed
+
+
 class _Program(NamedTuple):
     """The program ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``."""
 
-    P: _Factor | _Whole
+    P: Matrix
     q: np.ndarray
     A: np.ndarray
     b: np.ndarray
@@ -289,8 +311,9 @@ def _box(value: Any, n: int) -> np.ndarray:
 def examine(result: Any, X: Any = None, y: Any = None) -> Finding:
     """Recompute the residuals of a result from the data of its problem."""
     raise TypeError(
-        "verify knows results of solve_qp, qsolve1 and the l1 solvers, dual solutions of lasso and elastic net, and "
-        f"fitted estimators of companion.svm, svr and regression; got {type(result).__name__}"
+        "verify knows results of solve_qp, qsolve1, the l1 solvers, consensus, training and solve_indefinite, lasso "
+        "paths, dual solutions of lasso and elastic net, and fitted estimators of companion.svm, svr and regression; "
+        f"got {type(result).__name__}"
     )
 
 
@@ -332,11 +355,11 @@ def _(result: DualSolution, X: Any = None, y: Any = None) -> Finding:
     return examine(result.qp)
 
 
-def _problem_of(result: QPResult | ADMMResult) -> dict[str, Any]:
+def _problem_of(result: Any) -> dict[str, Any]:
     if result.problem is None:
         raise ValueError(
-            "the result does not know its problem; results of solve_qp, qsolve1 and the l1 solvers with a loss of the "
-            "package do"
+            "the result does not know its problem; results of solve_qp, qsolve1, the l1 solvers with a loss of the "
+            "package, consensus with blocks in this process, training, solve_indefinite and lasso_path do"
         )
     return result.problem.data
 
@@ -362,7 +385,7 @@ def _(machine: SupportVectorMachine, X: Any = None, y: Any = None) -> Finding:
     if linear:
         dual = copy._dual(make_points(X, s, copy.kernel_))
         G = np.column_stack([X, np.ones(len(s))]) if dual.penalize_b else X
-        matrix: _Factor | _Whole = _Factor(G * s[:, None], np.full(len(s), dual.ridge))
+        matrix: Matrix = _Factor(G * s[:, None], np.full(len(s), dual.ridge))
     else:
         dual = machine.dual_program(X, y)
         matrix = _Whole(_dense(dual.P))
@@ -442,7 +465,7 @@ def _(machine: SupportVectorRegression, X: Any = None, y: Any = None) -> Finding
         ridge = copy._ridge(m)
         program = copy._program(None, values)
         d = np.r_[np.full(2 * m, ridge), 0.0]
-        matrix: _Factor | _Whole = _Factor(np.vstack([-G, G, np.zeros((1, G.shape[1]))]), d)
+        matrix: Matrix = _Factor(np.vstack([-G, G, np.zeros((1, G.shape[1]))]), d)
         q = np.concatenate([program.epsilon + values, program.epsilon - values])
         upper, total, balanced = program.upper, program.radius, program.balanced
     else:
@@ -587,16 +610,28 @@ def _(model: L1Regression, X: Any = None, y: Any = None) -> Finding:
     a bound.
     """
     X, y = _read_regression(X, y)
-    K = Fraction(float(model.K)) if isinstance(model, ElasticNet) else _ZERO
-    tau, C, b = Fraction(float(model.tau)), Fraction(float(model.C)), Fraction(model.b_)
-    free, penalized = model.intercept == "free", model.intercept == "penalized"
-    w, target = exact(model.w_), exact(y)
-    xi = _residual(X, y, w, model.b_)
+    K = float(model.K) if isinstance(model, ElasticNet) else 0.0
+    numbers = (K, float(model.tau), float(model.C), model.b_, model.tau_max_)
+    return _l1_regression(X, y, model.w_, numbers, model.intercept, model.certificate_)
+
+
+def _l1_regression(
+    X: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray,
+    numbers: tuple[float, float, float, float, float],
+    intercept: str,
+    stored: Certificate,
+) -> Finding:
+    K, tau, C, b, tau_max = (Fraction(v) for v in numbers)
+    free, penalized = intercept == "free", intercept == "penalized"
+    w, target = exact(weights), exact(y)
+    xi = _residual(X, y, w, float(b))
     value = (_dot(xi, xi) + K * _dot(w, w) + (C * b * b if penalized else 0)) / 2
     value += tau * _sum(abs(w))
     point = _centred(xi) if free else xi
     c = product(X.T, point)
-    largest = max(Fraction(model.tau_max_), _ZERO)
+    largest = max(tau_max, _ZERO)
     flat = _centred(target) if free else target
     scale = max(value, Fraction(_SMALL) * _dot(flat, flat) / 2)
     steepest = _largest(c)
@@ -615,7 +650,6 @@ def _(model: L1Regression, X: Any = None, y: Any = None) -> Finding:
     products = max((abs(tau * abs(v) - v * g) for v, g in zip(w, slope)), default=_ZERO)
     spread = _sum(abs(xi)) + len(y) * _SMALL * abs(b)
     balance = abs(_sum(xi)) if free else abs(_sum(xi) - C * b) if penalized else _ZERO
-    stored = model.certificate_
     spread = max(float(spread), 1e-6 * float(np.abs(y).sum()))
     return Finding(
         _ratio(balance, spread),
@@ -625,6 +659,18 @@ def _(model: L1Regression, X: Any = None, y: Any = None) -> Finding:
         stored,
         stored.tolerance,
     )
+
+
+def path_findings(path: L1Path) -> list[Finding]:
+    """Examine each point of a lasso path. What the path says of itself is its gaps."""
+    data = _problem_of(path)
+    tolerance = max(float(data["tol"]), 1e-9)
+    found = []
+    for tau, w, b, gap in zip(path.tau, path.w, path.b, path.gap):
+        numbers = (float(data["K"]), float(tau), float(data["C"]), float(b), path.tau_max)
+        stored = Certificate(tolerance, tolerance, tolerance, float(gap), tolerance)
+        found.append(_l1_regression(data["X"], data["y"], w, numbers, data["intercept"], stored))
+    return found
 
 
 def _l1_bound(
@@ -647,15 +693,186 @@ def _l1_bound(
 
 
 # ----------------------------------------------------------------------------------------------
+# The training algorithms, and indefinite kernels
+# ----------------------------------------------------------------------------------------------
+
+
+@examine.register
+def _(result: TrainingResult, X: Any = None, y: Any = None) -> Finding:
+    r"""Examine alpha in the dual program, and the stored objective at w (or at beta)."""
+    data, stored = _problem_of(result), result.certificate
+    labels, C, power = data["y"], float(data["C"]), data["power"]
+    numbers = (result.alpha, result.beta, result.objective, result.dual_objective)
+    if not all(np.isfinite(v).all() for v in numbers):
+        return Finding(math.inf, math.inf, math.inf, math.inf, stored, 0.0)
+    alpha, beta = exact(result.alpha), exact(result.beta)
+    if result.w is None:
+        gram = _dense(result.kernel(result.points))
+        matrix: Matrix = _Signed(gram, labels, 0.5 / C if power == 2 else 0.0)
+        h = product(gram, beta)
+        square = _dot(beta, h)
+    else:
+        F = np.asarray(result.kernel.features(result.points, limit=np.inf))
+        matrix = _Factor(F * labels[:, None], np.full(len(F), 0.5 / C if power == 2 else 0.0))
+        h, square = product(F, exact(result.w)), _dot(exact(result.w), exact(result.w))
+    n, upper = len(labels), C if power == 1 else np.inf
+    none, gradient = _vector([]), matrix.times(alpha) - 1
+    z_lower = _vector(max(g, _ZERO) if a == 0 else _ZERO for g, a in zip(gradient, alpha))
+    z_upper = _vector(max(-g, _ZERO) if a == upper else _ZERO for g, a in zip(gradient, alpha))
+    program = _Program(
+        matrix, -np.ones(n), np.zeros((0, n)), np.zeros(0), np.zeros(n), np.full(n, upper)
+    )
+    primal, dual, complementarity, gap, rounding, _ = _residuals(
+        program, _Pair(alpha, none, z_lower, z_upper)
+    )
+    slack = _vector(max(1 - s * v, _ZERO) for s, v in zip(exact(labels), h))
+    J = square / 2 + Fraction(C) * _sum(slack**power)
+    D = _sum(alpha) - _dot(alpha, gradient + 1) / 2
+    for claim, value in ((result.objective, J), (result.dual_objective, D)):
+        size = max(abs(value), _sum(abs(alpha)))
+        gap = max(gap, _beyond(abs(Fraction(claim) - value), size, stored.tolerance))
+    return Finding(primal, dual, complementarity, gap, stored, max(rounding, stored.tolerance))
+
+
+@examine.register
+def _(result: IndefiniteResult, X: Any = None, y: Any = None) -> Finding:
+    r"""Examine the saddle point (alpha, K) of ``L(a, K) = 1'a - 1/2 z'Kz + rho |K - K0|_F^2``, z = Ya.
+
+    For every K that is positive semidefinite, ``max_a L(a, K)`` is an upper bound of the maximum of f. A lower bound
+    of ``f(alpha) = min_K L(alpha, K)`` follows from convexity: the gradient in K is N, and where N + e I is positive
+    semidefinite, no other matrix makes L smaller than ``L(alpha, K) - <N + e I, K> - n e^2 / (4 rho)``.
+    """
+    data, stored = _problem_of(result), result.certificate
+    K0, C, rho = data["K0"], Fraction(float(data["C"])), Fraction(float(data["rho"]))
+    s, n = exact(data["y"]), len(K0)
+    numbers = (result.alpha, result.multipliers, result.K, result.objective, result.upper_bound)
+    if not all(np.isfinite(v).all() for v in numbers):
+        return Finding(math.inf, math.inf, math.inf, math.inf, stored, 0.0)
+    alpha, a = exact(result.alpha), exact(result.multipliers)
+    z, K = (
+        s * alpha,
+        (result.K + result.K.T) / 2,
+    )  # any K gives bounds, and the one that is stored good ones
+    shift = _shift_to_psd(K)  # from here on, K is K + shift I
+
+    def times(v: Vector) -> Vector:
+        return product(K, v) + shift * v
+
+    def value(v: Vector, Kv: Vector) -> Fraction:
+        """L without its constant."""
+        return _sum(v) - _dot(s * v, Kv) / 2
+
+    Kz, Ka = times(z), times(s * a)
+    trace, trace_0 = _sum(exact(K.diagonal())), _sum(exact(K0.diagonal()))
+    square = _inner(K, K) + 2 * shift * trace + n * shift**2
+    mixed = _inner(K, K0) + shift * trace_0
+    constant = rho * (square - 2 * mixed + _inner(K0, K0))
+    e = _shift_of_gradient(K, K0, float(rho), z.astype(float), shift)
+    inner = 2 * rho * (square - mixed) - _dot(z, Kz) / 2 + e * (trace + n * shift)
+    low = value(alpha, Kz) - inner - n * e * e / (4 * rho)
+    slope, at_alpha = 1 - s * Ka, 1 - s * Kz
+    excess = _largest_on_q1(slope, s, C) - _dot(slope, a)
+    high = value(a, Ka) + max(excess, _ZERO)
+    size = _sum(alpha)
+    outside = max(
+        abs(_dot(s, alpha)), abs(_dot(s, a)), *(max(-v, v - C) for v in (*alpha, *a)), _ZERO
+    )
+    by_gradient = _largest_on_q1(at_alpha, s, C) - _dot(at_alpha, alpha)
+    gap = _ratio(max(high - low, _ZERO), size)
+    terms = max(size, constant)
+    for claim, number in ((result.objective, low), (result.upper_bound, high)):
+        wrong = abs(Fraction(claim) - number - constant)
+        gap = max(gap, _beyond(wrong, terms, stored.tolerance))
+    return Finding(
+        max(_ratio(outside, size), _ratio(shift, float(np.abs(K).max()))),
+        _ratio(max(excess, _ZERO), size),
+        _ratio(max(by_gradient, _ZERO), size),
+        gap,
+        stored,
+        stored.tolerance,
+    )
+
+
+@examine.register
+def _(machine: IndefiniteSVC, X: Any = None, y: Any = None) -> Finding:
+    """Examine the saddle point that the machine was made from."""
+    copy, X, s = _points_of(machine, X, y)
+    K0 = np.asarray(make_points(X, s, copy.kernel_).gram(), dtype=float)
+    problem = Problem(
+        "indefinite kernel", {"K0": (K0 + K0.T) / 2, "y": s, "C": copy.C, "rho": copy.rho}
+    )
+    result = IndefiniteResult(
+        alpha=machine.alpha_,
+        objective=machine.objective_,
+        upper_bound=machine.objective_ + machine.gap_,
+        multipliers=machine.multipliers_,
+        n_iter=machine.n_iter_,
+        converged=True,
+        status="",
+        L=0.0,
+        certificate=machine.certificate_,
+        K=machine.proxy_kernel_,
+        problem=problem,
+    )
+    return examine(result)
+
+
+def _shift_to_psd(M: np.ndarray) -> Fraction:
+    r"""Return e >= 0 for which ``M + e I`` is proved to be positive semidefinite.
+
+    A Cholesky factorisation of ``B`` that runs to its end in floating point proves that the smallest eigenvalue of B
+    is at least ``-2 (n + 1) eps trace(B)`` (Rump, 2006).
+    """
+    n = len(M)
+    size = float(np.abs(M).max(initial=0.0))
+    if size == 0.0:
+        return _ZERO
+    scaled = (M + M.T) / (2.0 * size)  # each entry moves by at most eps
+    e = max(-float(np.linalg.eigvalsh(scaled)[0]), 0.0) + n * _EPS
+    while True:
+        B = scaled + e * np.eye(n)
+        try:
+            np.linalg.cholesky(B)
+        except np.linalg.LinAlgError:
+            e *= 2.0
+            continue
+        return Fraction(size) * Fraction(e + 2.0 * (n + 3) * _EPS * float(np.trace(B)))
+
+
+def _shift_of_gradient(
+    K: np.ndarray, K0: np.ndarray, rho: float, z: np.ndarray, shift: Fraction
+) -> Fraction:
+    r"""Return e for which ``N + e I`` is positive semidefinite, ``N = 2 rho (K + shift I - K0) - 1/2 z z'``."""
+    away = K + float(shift) * np.eye(len(K)) - K0
+    N = 2.0 * rho * away - 0.5 * np.outer(z, z)
+    terms = 2.0 * rho * (np.abs(K) + np.abs(K0)) + np.abs(np.outer(z, z))
+    rounding = 8.0 * _EPS * len(K) * float(terms.max(initial=0.0))  # of the entries of N
+    return _shift_to_psd(N) + Fraction(rounding)
+
+
+def _inner(A: np.ndarray, B: np.ndarray) -> Fraction:
+    """Return the sum of the products of the entries."""
+    (M, low), (N, least) = _integers(A.ravel()), _integers(B.ravel())
+    return int(M @ N) * Fraction(2) ** (low + least)
+
+
+def _largest_on_q1(c: Vector, s: Vector, C: Fraction) -> Fraction:
+    """Return ``max c'v  s.t. s'v = 0, 0 <= v <= C``: pairs of one point of each class, best first, while they gain."""
+    blue = sorted((v for v, t in zip(c, s) if t > 0), reverse=True)
+    red = sorted((v for v, t in zip(c, s) if t < 0), reverse=True)
+    return C * _sum(max(u + v, _ZERO) for u, v in zip(blue, red))
+
+
+# ----------------------------------------------------------------------------------------------
 # The l1 problems of Section 16.8
 # ----------------------------------------------------------------------------------------------
 
 
 @examine.register
 def _(result: ADMMResult, X: Any = None, y: Any = None) -> Finding:
-    data = _problem_of(result)
     if result.certificate is None:
         raise ValueError("the result has no certificate to be verified")
+    data = _problem_of(result)
     numbers = (result.x, result.z, result.rho * result.u)
     if not all(np.isfinite(v).all() for v in numbers):
         return _l1_finding(result, math.inf, math.inf, math.inf, math.inf)
@@ -828,6 +1045,69 @@ def _l1_finding(
     return Finding(primal, dual, complementarity, gap, stored, stored.tolerance)
 
 
+def _consensus(result: ADMMResult, blocks: list[Any], objective: Any) -> Finding:
+    r"""``min sum_i f_i(z) + g(z)``: the copies against z, a step of z, and the dual point made from z."""
+    if type(objective) not in (RidgeObjective, LassoObjective, SquaredHingeObjective):
+        raise ValueError(
+            "verify knows RidgeObjective, LassoObjective and SquaredHingeObjective, got a result for "
+            f"{type(objective).__name__}"
+        )
+    parts = [(_dense(A), np.asarray(b, dtype=float).ravel()) for A, b in blocks]
+    z = exact(result.z)
+    losses, gradients, curvatures = [], [], []
+    for A, b in parts:
+        inner, target = product(A, z), exact(b)
+        if isinstance(objective, SquaredHingeObjective):
+            weight = Fraction(objective.K)
+            slack = _vector(max(1 - v, _ZERO) for v in target * inner)
+            losses.append(weight * _dot(slack, slack))
+            gradients.append(product(A.T, -2 * weight * target * slack))
+            curvatures.append(2.0 * objective.K * np.einsum("ij,ij->j", A, A))
+        else:
+            miss = inner - target
+            losses.append(_dot(miss, miss) / 2)
+            gradients.append(product(A.T, miss))
+            curvatures.append(np.einsum("ij,ij->j", A, A))
+    loss, gradient = _sum(losses), sum(gradients, _vector([_ZERO] * len(z)))
+    d = np.mean(curvatures, axis=0)
+    d = np.where(d > 0.0, d, d[d > 0.0].mean() if (d > 0.0).any() else 1.0)
+    root, t = np.sqrt(d), 1 / (len(parts) * exact(d))
+    v = z - t * gradient
+    if isinstance(objective, LassoObjective):
+        tau, theta = Fraction(objective.tau), Fraction(1)
+        moved = _vector(max(abs(p) - tau * r, _ZERO) * (1 if p > 0 else -1) for p, r in zip(v, t))
+        value = loss + tau * _sum(abs(z))
+        if loss > 0:  # the best multiple of the residual that is feasible
+            slope, steepest = 2 * loss - _dot(z, gradient), _largest(gradient)
+            theta = slope / (2 * loss)
+            if abs(theta) * steepest > tau:
+                theta = tau / steepest * (1 if theta > 0 else -1)
+            bound = theta * slope - theta**2 * loss
+        else:
+            bound = _ZERO
+    else:
+        K = Fraction(objective.K) if isinstance(objective, RidgeObjective) else Fraction(1)
+        moved = _vector(p / (1 + K * r) for p, r in zip(v, t))
+        value = loss + K * _dot(z, z) / 2
+        bound = loss - _dot(z, gradient) - _dot(gradient, gradient) / (2 * K)
+    length = max(
+        float(np.abs(root * z.astype(float)).max()),
+        max(float(np.abs(g.astype(float) / root).max()) for g in gradients),
+        1e-6 * math.sqrt(float(abs(value))),
+    )
+    copies = [_largest(exact(root) * (exact(x) - z)) for x in np.atleast_2d(result.x)]
+    gap = _ratio(max(value - bound, _ZERO), max(abs(value), abs(bound)))
+    wrong = abs(Fraction(result.objective) - value)
+    assert result.certificate is not None
+    return _l1_finding(
+        result,
+        _ratio(max(copies), length),
+        _ratio(_largest(exact(root) * (z - moved)), length),
+        _ZERO,
+        max(gap, _beyond(wrong, abs(value), result.certificate.tolerance)),
+    )
+
+
 _L1: dict[str, Callable[..., Finding]] = {
     "least absolute deviations": _least_absolute,
     "basis pursuit": _basis_pursuit,
@@ -835,4 +1115,5 @@ _L1: dict[str, Callable[..., Finding]] = {
     "group lasso": _group_lasso,
     "generalized lasso": _generalized_lasso,
     "logistic regression": _logistic,
+    "consensus": _consensus,
 }

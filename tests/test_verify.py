@@ -9,10 +9,16 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from companion.admm import (
+    ConsensusObjective,
+    LassoObjective,
+    LeastSquaresBlock,
     LeastSquaresLoss,
     LogisticLoss,
     LowRank,
+    RidgeObjective,
+    SquaredHingeObjective,
     basis_pursuit,
+    consensus,
     generalized_lasso,
     group_lasso,
     l1_regularized,
@@ -22,6 +28,7 @@ from companion.admm import (
     solve_qp,
 )
 from companion.certificates import Certificate, verify
+from companion.exceptions import ConvergenceWarning
 from companion.regression import (
     ElasticNet,
     KernelRidge,
@@ -29,9 +36,12 @@ from companion.regression import (
     RidgeRegression,
     elastic_net_dual,
     lasso_dual,
+    lasso_path,
 )
 from companion.svm import (
     HardMarginSVC,
+    IndefiniteSVC,
+    K_path,
     SVMs1,
     SVMs2,
     SVMs2l,
@@ -39,9 +49,22 @@ from companion.svm import (
     SVMs3,
     SVMs4,
     SVMs5,
+    dual_coordinate_ascent,
+    nu_path,
+    primal_kernel_newton,
+    primal_newton,
+    solve_indefinite,
 )
 from companion.svr import EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
-from companion.verification import _root, exact, product
+from companion.verification import (
+    _inner,
+    _largest_on_q1,
+    _root,
+    _shift_of_gradient,
+    _shift_to_psd,
+    exact,
+    product,
+)
 
 NAMES = ("primal_residual", "dual_residual", "complementarity", "gap")
 
@@ -388,3 +411,213 @@ def test_numbers_in_a_verification_are_rounded_once():
         for row, t in zip(A.tolist(), b.tolist())
     ]
     assert math.isclose(verify(result).primal_residual, float(max(misses)), rel_tol=1e-12)
+
+
+# -- training algorithms
+
+
+def labelled_clouds(seed=0, n=30):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    return rng.standard_normal((n, 2)) + 0.8 * y[:, None], y
+
+
+TRAINED = {
+    "hinge": lambda X, y: dual_coordinate_ascent(X, y, C=10.0),
+    "quadratic": lambda X, y: dual_coordinate_ascent(X, y, C=2.0, loss="quadratic"),
+    "Gaussian": lambda X, y: dual_coordinate_ascent(X, y, C=2.0, kernel="rbf"),
+    "features": lambda X, y: dual_coordinate_ascent(X, y, kernel="poly", kernel_params={"degree": 2}),
+    "Newton": lambda X, y: primal_newton(X, y, C=10.0),
+    "Newton in beta": lambda X, y: primal_kernel_newton(X, y, C=2.0, kernel="rbf"),
+    "precomputed": lambda X, y: primal_kernel_newton(X @ X.T + 1.0, y, kernel="precomputed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("train", TRAINED.values(), ids=TRAINED.keys())
+def test_training_agrees(train):
+    result = train(*labelled_clouds())
+    found = confirm(result)
+    for name in NAMES[:3]:
+        assert abs(getattr(found, name) - getattr(result.certificate, name)) <= found.rounding
+    for change in (
+        {"alpha": result.alpha + 1e-4},
+        {"alpha": -result.alpha},
+        {"objective": result.objective * (1 + 1e-4)},
+        {"dual_objective": result.dual_objective * (1 + 1e-4)},
+        {"alpha": result.alpha * np.nan},
+        {"w": result.w * 1.01} if result.w is not None else {"beta": result.beta * 1.01},
+    ):
+        wrong = verify(replace(result, **change))
+        assert not wrong.ok, change
+        assert not wrong.agrees, change
+
+
+def test_training_that_was_cut_short_says_so():
+    with pytest.warns(ConvergenceWarning, match="max_iter|epochs"):
+        result = dual_coordinate_ascent(*labelled_clouds(), C=10.0, max_iter=2)
+    found = verify(result)
+    assert not found.ok
+    assert found.agrees
+
+
+# -- indefinite kernels
+
+
+def indefinite_problem(seed, n=24):
+    rng = np.random.default_rng(seed)
+    B = rng.standard_normal((n, n))
+    return B + B.T, np.where(np.arange(n) % 3, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("method", ["smm", "spgm", "accelerated"])
+@pytest.mark.parametrize("seed", range(3))
+def test_saddle_points_agree(method, seed):
+    K0, y = indefinite_problem(seed)
+    confirm(solve_indefinite(K0, y, C=1.0, rho=0.5, method=method))
+
+
+def test_tampering_with_a_saddle_point_is_found():
+    K0, y = indefinite_problem(0)
+    result = solve_indefinite(K0, y, C=1.0, rho=0.5)
+    for change in (
+        {"alpha": result.alpha * 0.9},
+        {"alpha": result.alpha + 1e-4 * y},
+        {"multipliers": result.multipliers * 0.9},
+        {"K": result.K + 0.01 * np.eye(len(y))},
+        {"K": result.K - 0.01 * np.eye(len(y))},
+        {"objective": result.objective * 1.001},
+        {"upper_bound": result.upper_bound * 1.001},
+        {"K": result.K * np.nan},
+    ):
+        wrong = verify(replace(result, **change))
+        assert not wrong.ok, change
+        assert not wrong.agrees, change
+
+
+def test_indefinite_machines_agree():
+    X, y = labelled_clouds()
+    machine = IndefiniteSVC(C=2.0, kernel="sigmoid", kernel_params={"coef0": -1.0}).fit(X, y)
+    assert machine.lambda_min_ < 0.0
+    confirm(machine, X, y)
+    machine.alpha_ = machine.alpha_ * 0.9
+    assert not verify(machine, X, y).ok
+
+
+@pytest.mark.parametrize("rank", [1, 4, 12])
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e150])
+def test_the_shift_is_enough_and_small(rank, scale):
+    rng = np.random.default_rng(rank)
+    G = rng.integers(-3, 4, (12, rank)).astype(float)
+    M = G @ G.T * scale  # exact, up to a factor that hardly rounds
+    shift = _shift_to_psd(M)
+    assert 0 < float(shift) < 1e-12 * np.abs(M).max()
+    if rank < 12:
+        lowered = float(_shift_to_psd(M - scale * np.eye(12))) / scale
+        assert np.isclose(lowered, 1.0, rtol=1e-10)
+    assert _shift_to_psd(np.zeros((3, 3))) == 0
+    assert np.isclose(float(_shift_to_psd(np.diag([1.0, -2.0]) * scale)) / scale, 2.0)
+
+
+def test_the_gradient_in_K_is_shifted_enough():
+    """diag(2, 0) - 1/2 zz' with z = (2, 0) is zero: the shift is rounding, and pays for it."""
+    shift = _shift_of_gradient(
+        np.diag([1.0, 0.0]), np.zeros((2, 2)), 1.0, np.array([2.0, 0.0]), Fraction(0)
+    )
+    assert 0 < shift < Fraction(1, 10**12)
+    negative = _shift_of_gradient(np.zeros((2, 2)), np.eye(2), 1.5, np.zeros(2), Fraction(0))
+    assert math.isclose(negative, 3.0, rel_tol=1e-12)
+
+
+def test_inner_products_and_the_linear_program_are_exact():
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((2, 4, 4)) * 10.0 ** rng.integers(-90, 90, (2, 4, 4))
+    assert _inner(A, B) == sum(Fraction(a) * Fraction(b) for a, b in zip(A.ravel(), B.ravel()))
+    c = exact(
+        [3.0, -1.0, 2.0, -1.0, -5.0]
+    )  # the pairs 3 - 1 and 2 - 1... the best: (3, -1), then (2, -1)
+    s = exact([1.0, 1.0, -1.0, -1.0, -1.0])
+    # blue 3, -1 against red 2, -1, -5: 3 + 2 gains, -1 - 1 does not
+    assert _largest_on_q1(c, s, Fraction(2)) == 10
+
+
+# -- consensus
+
+
+def blocks(seed=0):
+    rng = np.random.default_rng(seed)
+    A, b = rng.standard_normal((30, 5)), rng.standard_normal(30)
+    return [(A[:7], b[:7]), (A[7:20], b[7:20]), (A[20:], b[20:])]
+
+
+CONSENSUS = {
+    "ridge": (RidgeObjective(0.5), float),
+    "lasso": (LassoObjective(2.0), float),
+    "lasso at zero": (LassoObjective(1e3), float),
+    "squared hinge": (SquaredHingeObjective(3.0), np.sign),
+}
+
+
+@pytest.mark.parametrize(("objective", "kind"), CONSENSUS.values(), ids=CONSENSUS.keys())
+def test_consensus_agrees(objective, kind):
+    rows = [(A, b if kind is float else kind(b)) for A, b in blocks()]
+    result = consensus(rows, objective)
+    found = confirm(result)
+    for name in NAMES:
+        assert abs(getattr(found, name) - getattr(result.certificate, name)) <= 1e-12
+    for change in (
+        {"z": result.z + 1e-2},
+        {"x": result.x + 1e-2},
+        {"objective": result.objective * 1.001},
+        {"z": result.z * np.nan},
+    ):
+        wrong = verify(replace(result, **change))
+        assert not wrong.ok, change
+        assert not wrong.agrees, change
+
+
+class Nonnegative(ConsensusObjective):
+    def block(self, A, b):
+        return LeastSquaresBlock(A, b)
+
+    def penalty(self, z):
+        return 0.0 if (z >= 0).all() else np.inf
+
+    def penalty_prox(self, v, t):
+        return np.maximum(v, 0)
+
+
+def test_consensus_results_that_cannot_be_verified_say_why():
+    with pytest.raises(ValueError, match="got a result for Nonnegative"):
+        verify(consensus(blocks(), Nonnegative()))
+    result = consensus(blocks(), RidgeObjective(1.0))
+    with pytest.raises(ValueError, match="consensus with blocks in this process"):
+        verify(replace(result, problem=None))
+
+
+# -- paths
+
+
+@pytest.mark.parametrize("intercept", ["free", "none", "penalized"])
+@pytest.mark.parametrize("K", [0.0, 0.7])
+def test_lasso_paths_agree_at_every_point(intercept, K):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((20, 30))
+    path = lasso_path(X, X[:, 0] + rng.standard_normal(20), n_taus=5, K=K, intercept=intercept)
+    found = verify(path)
+    assert len(found) == 5
+    assert all(point.ok and point.agrees for point in found)
+    w = path.w.copy()
+    w[3] *= 1.01
+    assert [point.ok for point in verify(replace(path, w=w))] == [True, True, True, False, True]
+    with pytest.raises(ValueError, match="does not know its problem"):
+        verify(replace(path, problem=None))
+
+
+def test_paths_of_machines_agree_at_every_point():
+    X, y = labelled_clouds()
+    for path in (nu_path(X, y, [0.4, 0.6, 0.8]), K_path(X, y, [0.1, 1.0], kernel="rbf")):
+        found = verify(path, X, y)
+        assert len(found) == len(path)
+        assert all(point.ok and point.agrees for point in found)
+    path[0].b_ += 1e-3
+    assert [point.ok for point in verify(path, X, y)] == [False, True]

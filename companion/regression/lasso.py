@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +24,7 @@ from companion.regression.intercept import Shifted, check_intercept, shift
 from companion.regression.ridge import _choose as _choose_ridge
 from companion.regression.ridge import _solve as _solve_ridge
 from companion.regression.working_set import Solution, WorkingSet, duality_gap, is_unique
-from companion.results import ADMMResult, QPResult, Record
+from companion.results import ADMMResult, Problem, QPResult, Record
 
 __all__ = ["DualSolution", "L1Path", "Lasso", "lasso_admm", "lasso_dual", "lasso_path", "tau_max"]
 
@@ -334,6 +334,8 @@ class L1Path(Record):
         Whether all gaps met the tolerance.
     tau_max : float
         The smallest tau with w = 0.
+    problem : Problem or None
+        What was solved, for :func:`companion.certificates.verify`.
     """
 
     tau: np.ndarray
@@ -345,6 +347,7 @@ class L1Path(Record):
     n_iter: np.ndarray
     converged: bool
     tau_max: float
+    problem: Problem | None = field(default=None, repr=False)
 
 
 def tau_max(X: ArrayLike, y: ArrayLike, *, intercept: str = "free", C: float = 1.0) -> float:
@@ -488,6 +491,9 @@ def lasso_path(
         n_iter=np.array([s.n_iter for s in solutions], dtype=np.intp),
         converged=converged,
         tau_max=largest,
+        problem=Problem(
+            "lasso path", {"X": X, "y": y, "K": K, "C": C, "intercept": intercept, "tol": tol}
+        ),
     )
 
 

@@ -22,7 +22,7 @@ from companion.admm import solve_qp
 from companion.certificates import Certificate
 from companion.checks import as_scalar, as_symmetric, as_vector, check_count
 from companion.exceptions import ConvergenceWarning
-from companion.results import History, Record
+from companion.results import History, Problem, Record
 from companion.svm.spectrum import RankOneSpectrum, nearest_psd
 
 __all__ = [
@@ -408,6 +408,8 @@ class IndefiniteResult(Record):
     history : dict of ndarray
         One entry per point, from the first one on: ``objective``; ``gap``, the bound on :math:`f^* - f` by the
         gradient; ``L``; and for ``"smm"`` with ``track=True`` also ``objective_gamma``.
+    problem : Problem or None
+        What was solved, for :func:`companion.certificates.verify`.
     """
 
     alpha: np.ndarray
@@ -421,6 +423,7 @@ class IndefiniteResult(Record):
     certificate: Certificate
     K: np.ndarray = field(repr=False)
     history: History = field(default_factory=dict)
+    problem: Problem | None = field(default=None, repr=False)
 
     @property
     def gap(self) -> float:
@@ -702,4 +705,5 @@ def _finish(
         certificate=certificate,
         K=K,
         history={key: np.array(values) for key, values in history.items()},
+        problem=Problem("indefinite kernel", {"K0": f.K0, "y": y, "C": C, "rho": f.rho}),
     )

@@ -27,7 +27,7 @@ from companion.certificates import Certificate, bound_multipliers, certify_qp
 from companion.checks import as_matrix, as_scalar, as_vector, check_count
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel
-from companion.results import History, Record
+from companion.results import History, Problem, Record
 from companion.svm.estimator import DualProgram, KernelLike
 
 __all__ = [
@@ -85,6 +85,8 @@ class TrainingResult(Record):
         The kernel.
     points : ndarray
         The training points as the kernel sees them, with the last coordinate 1.
+    problem : Problem or None
+        What was solved, for :func:`companion.certificates.verify`.
     """
 
     w: np.ndarray | None
@@ -100,6 +102,7 @@ class TrainingResult(Record):
     history: History = field(default_factory=dict)
     kernel: Kernel = field(default_factory=as_kernel, repr=False)
     points: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
+    problem: Problem | None = field(default=None, repr=False)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return h(x) for each row of X.
@@ -861,4 +864,5 @@ def _result(
         history=history,
         kernel=task.kernel,
         points=task.Z,
+        problem=Problem("training", {"y": task.y, "C": task.C, "power": task.power}),
     )
