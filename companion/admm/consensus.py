@@ -36,7 +36,7 @@ from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate, admm
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_scalar, as_vector, check_count
-from companion.results import ADMMResult
+from companion.results import ADMMResult, Problem
 
 __all__ = [
     "Block",
@@ -495,7 +495,8 @@ def consensus(
         multiplier of :math:`x_i = z`, which is :math:`-\nabla f_i(x_i)`. `objective` is :math:`\sum_i f_i(z) + g(z)`,
         computed from the rows; in `history` it has :math:`f_i(x_i)`. `certificate` has the disagreement of the
         :math:`x_i` with z, the length of a proximal gradient step from z, and the duality gap, from one last sum over
-        the blocks. Its complementarity is 0: the dual point is made from z.
+        the blocks. Its complementarity is 0: the dual point is made from z. `problem` has the blocks, for
+        :func:`companion.certificates.verify`; None if they live on a cluster.
 
     Warns
     -----
@@ -605,6 +606,7 @@ def consensus(
         u=root * result.u.reshape(N, n),
         objective=float(sum(losses) + objective.penalty(z)),
         certificate=certificate,
+        problem=None if client else Problem("consensus", {"blocks": rows, "objective": objective}),
     )
 
 
