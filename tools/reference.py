@@ -6,11 +6,12 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from tools.toc import BOOK, code_of, pages_in_order, title, write
+from tools.toc import BOOK, code_of, pages_in_order, text_of, title, write
 
 # Modules of the package that belong to no chapter, on one page of the reference.
 SHARED = (
@@ -67,6 +68,36 @@ def users_of(module: str, name: str) -> Iterator[str]:
         yield ""
 
 
+@cache
+def notation_rows() -> dict[str, list[tuple[str, str]]]:
+    """Return, for each name in the code column of the notation, the symbols and the link to their section."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    label = link = ""
+    for line in text_of("book/notation").splitlines():
+        if match := re.fullmatch(r"\((notation-[\w-]+)\)=", line):
+            label = match[1]
+        elif line.startswith("## "):
+            link = f":ref:`{line[3:].split(':')[0]} <{label}>`"
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if not line.startswith("| $") or len(cells) < 3:
+            continue
+        for code in re.findall(r"`([^`]+)`", cells[-1]):
+            if name := re.match(r"[A-Za-z_]\w*", code):
+                rows = found.setdefault(name[0], [])
+                if (cells[0], link) not in rows:
+                    rows.append((cells[0], link))
+    return found
+
+
+def symbols_of(name: str) -> Iterator[str]:
+    """Yield the line *Notation* for a public name, with a link to the symbols that stand for it."""
+    rows = notation_rows().get(name, [])
+    if rows:
+        shown = [re.sub(r"[$]([^$]+)[$]", r":math:`\1`", row[0]) + f" ({row[1]})" for row in rows]
+        yield f"*Notation* {'; '.join(shown)}"
+        yield ""
+
+
 def directive(module: str, name: str) -> Iterator[str]:
     """Yield the autodoc directive of one public name."""
     value = getattr(importlib.import_module(module), name)
@@ -82,6 +113,7 @@ def directive(module: str, name: str) -> Iterator[str]:
     else:
         yield f".. autodata:: {module}.{name}"
     yield ""
+    yield from symbols_of(name)
     yield from users_of(module, name)
 
 

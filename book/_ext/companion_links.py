@@ -1,4 +1,4 @@
-"""Two helpers for links that the book's builder lacks.
+"""Three helpers for links that the book's builder lacks.
 
 Labels of theorems, definitions and algorithms: sphinx-proof keeps them to itself and asks for ``{prf:ref}``.
 Here (once companion_boxes has named them) they are entered among the labels of all pages, so that ``[text](#label)`` links every numbered item in the
@@ -7,12 +7,17 @@ same way, as in Jupyter Book 2.
 Names in docstrings: a docstring of one module may name a class of another without its path. The name is linked to the
 one documented object that carries it, and left as plain text when the object exists but has no place in the
 reference. A name that exists nowhere stays an error.
+
+Names in the code column of the notation and in the glossary, and full names such as ``companion.admm.lasso`` on any
+page, lead to the reference.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
+from collections import defaultdict
 from typing import Any
 
 from companion_boxes import box
@@ -90,12 +95,60 @@ def find_name(
     return None
 
 
+NAME = re.compile(r"(?P<name>[A-Za-z_][\w.]*)(\(.*\))?")
+BY_LAST_PART = ("book/notation", "book/glossary")
+KINDS = ("class", "exception", "function", "method", "data")
+
+
+def documented_names(env: BuildEnvironment) -> dict[str, tuple[str, Any]]:
+    """Return what the reference documents, by full name and by every unique end of it."""
+    found = defaultdict(set)
+    objects = env.get_domain("py").objects
+    for path, entry in objects.items():
+        if entry.objtype not in KINDS:
+            continue
+        parts = path.split(".")
+        for i in range(len(parts)):
+            found[".".join(parts[i:])].add(path)
+    return {
+        name: (path, objects[path])
+        for name, paths in found.items()
+        if len(paths) == 1
+        for path in paths
+    }
+
+
+def link_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Make links of the names in a page's text that the reference documents."""
+    if docname.startswith("book/api/"):
+        return
+    names = documented_names(app.env)
+    for literal in list(doctree.findall(nodes.literal)):
+        match = NAME.fullmatch(literal.astext())
+        if not match or isinstance(literal.parent, nodes.reference):
+            continue
+        name = match["name"]
+        full = name.startswith("companion.") and name.count(".") > 1
+        if name in names and (full or docname in BY_LAST_PART):
+            path, entry = names[name]
+            link = make_refnode(
+                app.builder,
+                docname,
+                entry.docname,
+                entry.node_id,
+                literal.deepcopy(),
+                path,
+            )
+            literal.replace_self(link)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.connect("doctree-read", enter_labels)
     app.connect("missing-reference", find_name)
+    app.connect("doctree-resolved", link_code)
     return {
-        "version": "2",
+        "version": "3",
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }

@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tools.reference import SHARED, chapter_packages, chapter_reference, shared_reference, used_in
+from tools.reference import (
+    SHARED,
+    chapter_packages,
+    chapter_reference,
+    notation_rows,
+    shared_reference,
+    used_in,
+)
 from tools.toc import BOOK, ROOT, pages, text_of
 from tools.vendor import PACKAGES, VENDOR
 
@@ -128,3 +135,25 @@ def test_used_in_names_the_pages_that_import_a_function() -> None:
     assert "*Used in* " in page
     for users in used_in().values():
         assert len(users) == len(set(users))
+
+
+def test_notation_and_reference_lead_to_each_other() -> None:
+    """Each chapter has its letters; what its table calls a public name is one, and says so in the reference."""
+    text = text_of("book/notation")
+    for package in chapter_packages():
+        page = chapter_reference(package)
+        linked = [name for name in notation_rows() if f".{name}\n" in page or f".{name} " in page]
+        assert any(f":: {package}.{name}" in page for name in linked), package
+    for number in range(16, 21):
+        assert f"(notation-{number})=" in text
+    assert notation_rows()["soft_threshold"] == [("$S_c(v)$", ":ref:`Chapter 16 <notation-16>`")]
+    assert "*Notation* :math:`S_c(v)` (:ref:`Chapter 16 <notation-16>`)" in chapter_reference(
+        "companion.admm"
+    )
+
+
+def test_full_names_in_the_pages_are_public() -> None:
+    for page in ("book/notation", "book/glossary"):
+        for name in re.findall(r"`(companion\.\w+\.\w+)`", text_of(page)):
+            module, attribute = name.rsplit(".", 1)
+            assert attribute in importlib.import_module(module).__all__, name
