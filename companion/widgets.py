@@ -19,6 +19,7 @@ from typing import Any
 import ipywidgets
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
@@ -30,30 +31,33 @@ __all__ = ["flipbook", "flipbook_grid"]
 MAX_FRAMES = 150
 MAX_BYTES = 3_000_000
 # A frame's palette: the book's colours, so that a single small marker keeps its own, and some of the picture's.
-_BOOK_COLOURS = np.rint([[255 * part for part in to_rgb(c)] for c in ["white", "black", *CYCLE]])
+_BOOK_COLOURS = np.rint(255 * np.array([to_rgb(c) for c in ["white", "black", *CYCLE]])).astype(int)
 LIVE_CLASS = "companion-live"  # hidden by the static site's style sheet
 
 AltText = str | Callable[..., str]
 
 
+def _colour_numbers(rgb: np.ndarray) -> np.ndarray:
+    """One number for each colour."""
+    return rgb @ np.array([1 << 16, 1 << 8, 1])
+
+
 def _png(figure: Figure) -> bytes:
     """The figure as a PNG with a palette: a third of the size, the same look."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=100, facecolor="white")
     plt.close(figure)
-    buffer.seek(0)
-    picture = Image.open(buffer).convert("RGB")
-    own = picture.quantize(96 - len(_BOOK_COLOURS)).getpalette() or []
-    palette = np.vstack([_BOOK_COLOURS, np.reshape(own, (-1, 3))])[:96].astype(int)
-    colours, where = np.unique(
-        np.asarray(picture) @ np.array([1 << 16, 1 << 8, 1]), return_inverse=True
-    )
-    colours = np.stack([colours >> 16, colours >> 8 & 255, colours & 255], axis=1)
-    nearest = np.argmin(np.sum(palette**2, axis=1) - 2 * colours @ palette.T, axis=1)
-    frame = Image.fromarray(nearest[where].reshape(picture.height, -1).astype(np.uint8), "P")
-    frame.putpalette(palette.ravel().tolist())
+    figure.set(dpi=100, facecolor="white")
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()  # once: savefig would lay the figure out twice
+    picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+    few = picture.quantize(96 - len(_BOOK_COLOURS))
+    where, own = np.array(few), few.getpalette() or []
+    pixels = _colour_numbers(np.asarray(picture))
+    for k, colour in enumerate(_colour_numbers(_BOOK_COLOURS), len(own) // 3):
+        where[pixels == colour] = k
+    frame = Image.fromarray(where, "P")
+    frame.putpalette([*own, *_BOOK_COLOURS.ravel().tolist()])
     buffer = io.BytesIO()
-    frame.save(buffer, format="png", optimize=True)
+    frame.save(buffer, format="png", compress_level=8)
     return buffer.getvalue()
 
 
