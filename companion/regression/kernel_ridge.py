@@ -163,7 +163,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         if np.iscomplexobj(G):
             raise ValueError(f"kernel ridge regression needs a real kernel, got {self.kernel_!r}")
         free = self.intercept == "free"
-        alpha = _solve_gram(center_gram(G) if free else G, y - y.mean() if free else y, K)
+        alpha = _solve_gram(G, y - y.mean() if free else y, K, free)
         if free:
             alpha -= alpha.mean()  # rounding
         fit = G @ alpha
@@ -225,23 +225,29 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         return self.b_
 
 
-def _solve_gram(G: np.ndarray, y: np.ndarray, K: float) -> np.ndarray:
-    """Solve (G + K I) alpha = y by Cholesky and a step of refinement, or by eigenvalues when K is tiny."""
-    if float(np.trace(G)) * _SMALL_K >= K:
-        values, V = linalg.eigh(G, check_finite=False)
+def _solve_gram(G: np.ndarray, y: np.ndarray, K: float, free: bool) -> np.ndarray:
+    """Solve (S + K I) alpha = y, S being G or CGC, by Cholesky and a step of refinement.
+
+    When K is tiny, eigenvalues replace the factorisation. Besides G, one matrix is held: the factor.
+    """
+    S = center_gram(G) if free else G.copy()
+    if float(np.trace(S)) * _SMALL_K >= K:
+        values, V = linalg.eigh(S, check_finite=False)
         if values[0] < -1e-9 * abs(values[-1]):
             raise ValueError(_indefinite(K, values[0]))
-        keep = values > _EPS * len(G) * values[-1]
+        keep = values > _EPS * len(S) * values[-1]
         return V[:, keep] @ ((V[:, keep].T @ y) / (values[keep] + K))
-    S = G.copy()
     S[np.diag_indices_from(S)] += K
-    try:
-        factor = linalg.cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
+    try:  # the transpose of a symmetric matrix is in LAPACK's order, so that S itself is overwritten
+        factor = linalg.cho_factor(S.T, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError as error:
-        smallest = linalg.eigvalsh(G, subset_by_index=(0, 0))[0]
+        S = center_gram(G) if free else G
+        smallest = linalg.eigvalsh(S, subset_by_index=(0, 0))[0]
         raise ValueError(_indefinite(K, smallest)) from error
-    alpha = linalg.cho_solve(factor, y)
-    return alpha + linalg.cho_solve(factor, y - G @ alpha - K * alpha)
+    alpha = linalg.cho_solve(factor, y, check_finite=False)
+    fit = G @ alpha
+    residual = y - (fit - fit.mean() if free else fit) - K * alpha
+    return alpha + linalg.cho_solve(factor, residual, check_finite=False)
 
 
 def _indefinite(K: float, smallest: float) -> str:
