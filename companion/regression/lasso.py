@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm.auto import tqdm
 
+from companion.admm.l1.losses import check_squares
 from companion.admm.proximal import soft_threshold
 from companion.admm.quadratic import LowRank, solve_qp
 from companion.admm.splitting import Iterate, admm
@@ -74,6 +75,7 @@ class L1Regression(RegressorMixin, BaseEstimator):
         reject_masked(y, "y")
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         y = as_vector(y, "y")  # objects such as None become NaN only here
+        _check_squares(X, y)
 
         data = shift(X, y, intercept, C)
         working_set = None
@@ -504,7 +506,14 @@ def _data(X: ArrayLike, y: ArrayLike, intercept: str, C: float) -> Shifted:
         raise ValueError(f"y must have length {X.shape[0]}, one per row of X, got {y.size}")
     if X.size == 0:
         raise ValueError(f"X must have at least one row and one column, got shape {X.shape}")
+    _check_squares(X, y)
     return shift(X, y, check_intercept(intercept), as_scalar(C, "C", above=0))
+
+
+def _check_squares(X: np.ndarray, y: np.ndarray) -> None:
+    """Raise an error if the squares of the data overflow; data whose squares underflow have w = 0."""
+    check_squares(X, "X", smallest=0.0)
+    check_squares(y, "y", smallest=0.0)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -697,6 +706,7 @@ def lasso_dual(
     (array([0.5, 1. ]), array([1.25, 0.  ]))
     """
     X, y = as_matrix(X, "X"), as_vector(y, "y", np.shape(X)[0])
+    _check_squares(X, y)
     tau, C = as_scalar(tau, "tau", above=0), as_scalar(C, "C", above=0)
     intercept = check_intercept(intercept)
     m, n = X.shape

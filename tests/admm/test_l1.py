@@ -583,11 +583,12 @@ def test_plain_admm_is_certified_less_well():
 
 
 def test_no_certificate_is_said_so():
+    """With a tolerance below rounding no answer is good enough."""
     A, b = np.random.default_rng(15).standard_normal((30, 60)), np.arange(30.0)
     with pytest.warns(
         ConvergenceWarning, match=r"no certified solution after 3 steps.*raise max_iter"
     ):
-        result = basis_pursuit(A, b, max_iter=3)
+        result = basis_pursuit(A, b, max_iter=3, tol=1e-30)
     assert not result.converged
     assert result.status == "max_iter"
     assert not result.certificate.ok
@@ -687,14 +688,144 @@ def test_bad_input(call, error, message):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_many_rows_ask_the_dual_program(seed):
-    """From some size on an interior-point method finds the rows that are fitted, and ADMM stops early."""
+def test_the_central_path_ends_at_a_vertex(seed):
+    """After one step of ADMM the interior-point method finds the rows that are fitted, and the support."""
     rng = np.random.default_rng(seed)
     A = rng.standard_normal((1500, 20))
     b = A @ rng.standard_normal(20) + rng.laplace(size=1500)
     result = least_absolute_deviations(A, b)
     highs = linprog(b, A_eq=A.T, b_eq=np.zeros(20), bounds=(-1, 1), method="highs")
     assert result.certificate.ok
-    assert result.n_iter == 10
+    assert result.n_iter == 1
     assert np.count_nonzero(result.z == 0) == 20
-    np.testing.assert_allclose(result.objective, -highs.fun, rtol=1e-9)
+    assert_allclose(result.objective, -highs.fun, rtol=1e-9)
+
+    A = rng.standard_normal((20, 300))
+    b = rng.standard_normal(20)
+    result = basis_pursuit(A, b)
+    assert result.certificate.worst < 1e-12
+    assert result.n_iter == 1
+    assert np.count_nonzero(result.x) == 20
+    assert_allclose(result.objective, lp_basis_pursuit(A, b).fun, rtol=1e-9)
+
+
+DEGENERATE = ["one value twice", "equal rows", "equal columns", "zero columns", "low rank", "ties"]
+
+
+@pytest.mark.parametrize("kind", DEGENERATE)
+@pytest.mark.parametrize("seed", range(4))
+def test_degenerate_programs_are_certified(kind, seed):
+    """Many solutions, many multipliers, or both; 1e-9 all the same."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((60, 8))
+    b = A @ rng.standard_normal(8) + rng.laplace(size=60)
+    if kind == "one value twice":  # every point between the two is a solution
+        A, b = np.ones((60, 1)), np.r_[np.zeros(30), np.ones(30)] * rng.integers(1, 5)
+    elif kind == "equal rows":
+        A[30:], b[30:] = A[:30], b[rng.permutation(30)]
+    elif kind == "equal columns":
+        A[:, 4:] = A[:, :4] * rng.choice([-1.0, 1.0, 2.0], 4)
+    elif kind == "zero columns":
+        A[:, ::3] = 0
+    elif kind == "low rank":
+        A = rng.integers(-2, 3, (60, 3)) @ rng.integers(-1, 2, (3, 8)).astype(float)
+    elif kind == "ties":
+        A, b = rng.integers(-1, 2, (60, 8)).astype(float), rng.integers(-2, 3, 60).astype(float)
+    lad = least_absolute_deviations(A, b)
+    assert lad.certificate.worst <= 1e-9
+    assert_allclose(lad.objective, lp_least_absolute(A, b), rtol=1e-9, atol=1e-12)
+    b = A.T @ rng.integers(-1, 2, 60).astype(float)
+    if not b.any():
+        b = A.T @ np.ones(60)
+    pursuit = basis_pursuit(A.T, b)
+    assert pursuit.certificate.worst <= 1e-9
+    assert_allclose(pursuit.objective, lp_basis_pursuit(A.T, b).fun, rtol=1e-9, atol=1e-12)
+
+
+# ---------------------------------------------------------------- the ends of the range
+
+FAR = 2.0**600  # 4e180, whose square overflows
+
+
+@pytest.mark.parametrize(
+    ("a", "c"), [(1, FAR), (1, 1 / FAR), (FAR, 1), (1 / FAR, 1), (FAR, FAR), (1 / FAR, 1 / FAR)]
+)
+def test_powers_of_two_change_no_digit_of_a_linear_program(a, c):
+    rng = np.random.default_rng(9)
+    A, b = rng.standard_normal((12, 4)), rng.standard_normal(12)
+    near, far = least_absolute_deviations(A, b), least_absolute_deviations(a * A, c * b)
+    assert_array_equal(far.x, near.x * (c / a))
+    assert_array_equal(far.z, near.z * c)
+    assert far.objective == near.objective * c
+    assert far.certificate.ok
+    near, far = basis_pursuit(A.T, b[:4]), basis_pursuit(a * A.T, c * b[:4])
+    assert_array_equal(far.x, near.x * (c / a))
+    assert_allclose(far.rho * far.u, near.rho * near.u, atol=1e-15)
+
+
+@pytest.mark.parametrize("a", [1 / FAR, FAR])
+def test_powers_of_two_change_nothing_about_a_lasso(a):
+    rng = np.random.default_rng(9)
+    A, b = rng.standard_normal((12, 4)), rng.standard_normal(12)
+    F = np.diff(np.eye(A.shape[1]), axis=0)
+    label = np.arange(A.shape[1]) % 2
+    for solve in (
+        lambda A, tau: lasso(A, b, tau),
+        lambda A, tau: group_lasso(A, b, label, tau),
+        lambda A, tau: generalized_lasso(A, b, F, tau),
+    ):
+        near, far = solve(A, 0.1), solve(a * A, 0.1 * a)
+        assert far.certificate.ok
+        assert_allclose(far.x, near.x / a, rtol=1e-13)
+        assert_allclose(far.objective, near.objective, rtol=1e-13)
+        assert_allclose(far.rho * far.u, near.rho * near.u * a, rtol=1e-9, atol=1e-15 * a)
+    near, far = generalized_lasso(A, b, F, 0.1), generalized_lasso(A, b, a * F, 0.1 / a)
+    assert_allclose(far.x, near.x, rtol=1e-13)
+    assert_allclose(far.z, near.z * a, rtol=1e-13)
+
+
+def test_history_and_callback_keep_the_given_units():
+    rng = np.random.default_rng(9)
+    A, b = rng.standard_normal((12, 4)), rng.standard_normal(12)
+    seen = []
+    for c in (1.0, FAR):
+        seen.append([])
+        with pytest.warns(ConvergenceWarning):
+            run = least_absolute_deviations(
+                A,
+                c * b,
+                keep_iterates=True,
+                max_iter=4,
+                tol=1e-30,
+                callback=seen[-1].append,
+                **PLAIN,
+            )
+    assert_allclose(run.history["x"][0] / FAR, np.linalg.lstsq(A, b)[0], rtol=1e-12)
+    assert_array_equal(run.history["x"], [step.x for step in seen[1]])
+    assert_array_equal([step.z for step in seen[1]], [step.z * FAR for step in seen[0]])
+    assert_array_equal(run.history["z"][1:], [step.z for step in seen[1]])
+    assert_array_equal(run.history["primal_residual"], [s.primal_residual for s in seen[1]])
+    assert seen[1][0].rho == seen[0][0].rho / FAR
+
+
+def test_what_cannot_be_written_down_is_said():
+    A, b = data("random", 9)
+    with pytest.raises(ValueError, match=r"the objective is of the size 1e\+[56].* A and b"):
+        lasso(A, 1e300 * b, 1.0)
+    A, b = A[:, :1], b
+    with pytest.raises(ValueError, match=r"the solution x is of the size 1e\+4.* A and b"):
+        least_absolute_deviations(1e-200 * A, 1e200 * b)
+    with pytest.raises(ValueError, match="A is squared"):
+        LeastSquaresLoss(1e200 * A, b)
+
+
+def test_columns_of_very_different_size_are_all_used():
+    """A column of size 1e-200 is no column of zeros; nor is such a row."""
+    rng = np.random.default_rng(3)
+    A, b = rng.standard_normal((20, 3)), rng.standard_normal(20)
+    size = np.array([1.0, 2.0**-700, 2.0**700])
+    near, far = least_absolute_deviations(A, b), least_absolute_deviations(A * size, b)
+    assert_allclose(far.x * size, near.x, rtol=1e-12)
+    assert_allclose(far.objective, near.objective, rtol=1e-12)
+    near, far = basis_pursuit(A.T, b[:3]), basis_pursuit((A * size).T, b[:3] * size)
+    assert_allclose(far.x, near.x, rtol=1e-12)

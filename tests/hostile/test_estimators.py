@@ -37,11 +37,6 @@ KNOWN |= {
     **{("points", n, factor): RIDGE for n in RIDGES for factor in (1e30, 1e150, 1e300)},
     (
         "values",
-        "regression.ElasticNet",
-        1e300,
-    ): "lasso.py: the objective overflows to nan; nobody is warned",
-    (
-        "values",
         "regression.RidgeRegression",
         1e-300,
     ): "ridge.py: the certificate divides by a square that underflowed",

@@ -28,46 +28,13 @@ SKLEARN = (
 # What is known to be wrong, in files that others are working on.
 KNOWN = {
     (
-        "admm.LowRank",
-        "diagonal",
-        "ragged",
-    ): "low_rank.py: np.ndim of a ragged list raises NumPy's own message",
-    (
-        "admm.l1_regularized",
-        "tau",
-        "ragged",
-    ): "l1.py: np.ndim of a ragged list raises NumPy's own message",
-    (
         "kernels.RKHSFunction",
         "coefficients",
         "objects",
     ): "rkhs.py: numbers that are objects are refused",
 }
 
-SQUARES = "l1.py: squares underflow or overflow; a wrong answer is certified"
-RAW_ERROR = "l1.py: squares overflow; the error does not say so"
-KNOWN_SCALES = {
-    (
-        "regression.lasso_dual",
-        "y",
-        1e300,
-    ): "the objective, 1e600, overflows, and the certificate is ok",
-    ("admm.basis_pursuit", "A", 1e300): SQUARES,
-    ("admm.least_absolute_deviations", "A", 1e300): SQUARES,
-    ("admm.generalized_lasso", "A", 1e-300): SQUARES,
-    ("admm.generalized_lasso", "A", 1e-150): SQUARES,
-    ("admm.generalized_lasso", "A", 1e300): RAW_ERROR,
-    ("admm.generalized_lasso", "b", 1e-300): SQUARES,
-    ("admm.generalized_lasso", "b", 1e-150): SQUARES,
-    ("admm.generalized_lasso", "F", 1e300): SQUARES,
-    ("admm.group_lasso", "A", 1e300): RAW_ERROR,
-    ("admm.group_lasso", "b", 1e300): RAW_ERROR,
-    (
-        "regression.elastic_net_dual",
-        "X",
-        1e300,
-    ): "presolve.py: an infinite diagonal leaves an empty minimum",
-}
+KNOWN_SCALES: dict[tuple[str, str, float], str] = {}
 
 
 def case(name: str, argument: str, attack: str) -> Any:

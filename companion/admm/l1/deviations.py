@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import lapack
 from scipy.optimize import lsq_linear
 
-from companion.admm.l1.loop import EPS, FLOOR, L1Problem, Triple, largest, relative, rows_of, run
-from companion.admm.l1.vertex import first_ascent, independent_rows, numerical_rank, replace_row
+from companion.admm.l1.interior import Directions, central_path, factor
+from companion.admm.l1.loop import (
+    EPS,
+    FLOOR,
+    L1Problem,
+    Triple,
+    Units,
+    exponent,
+    exponents,
+    largest,
+    relative,
+    rows_of,
+    run,
+)
+from companion.admm.l1.vertex import (
+    first_ascent,
+    independent_rows,
+    lengths,
+    orthonormal,
+    replace_row,
+)
 from companion.admm.proximal import soft_threshold
-from companion.admm.quadratic import LowRank, solve_qp
 from companion.admm.splitting import Iterate
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_vector
-from companion.exceptions import ConvergenceWarning
 from companion.results import ADMMResult, Problem
 
 __all__ = ["least_absolute_deviations"]
 
-# From this number of entries of A on, least absolute deviations ask the dual program which rows are fitted.
-_LARGE = 20_000
+_OVER = 1e-9  # an excess of |lambda| over 1 that counts as rounding
+_EXCHANGES = 5  # of rows, at a vertex found on the central path ...
+_MANY = 500  # ... and at its end
 
 
 def least_absolute_deviations(
@@ -120,23 +138,25 @@ def least_absolute_deviations(
 class _LeastAbsolute(L1Problem):
     """Minimise |z|_1 subject to A x - z = b, for A with independent columns."""
 
+    first_check = 1
+
     def __init__(self, A: np.ndarray, b: np.ndarray) -> None:
-        self.b, self.n = b, A.shape[1]
-        norms = np.linalg.norm(A, axis=0)
-        self.norms = np.where(norms > 0, norms, 1.0)
+        self.n = A.shape[1]
+        a, c = exponents(A), exponent(b)
+        self.units = Units(x=c - a, z=c, objective=c) if a.any() or c else Units()
+        A, b = np.ldexp(A, -a) if a.any() else A, np.ldexp(b, -c) if c else b
+        self.norms = lengths(A)
         A = A / self.norms
-        Q, R, order = linalg.qr(A, mode="economic", pivoting=True)
-        rank = numerical_rank(R, A.shape)
-        self.kept = order[:rank]  # a largest set of independent columns
-        self.A, self.c = A[:, self.kept], b
-        self.Q, self.R = Q[:, :rank], R[:rank, :rank]
-        self.large = self.Q.size >= _LARGE and rank > 0
+        self.Q, self.R, self.kept = orthonormal(A)
+        self.A, self.b, self.c = A[:, self.kept], b, b
         # Compared with the size of b, residuals below rounding count as zero.
         self.zero = 1e-13 * b.size * largest(b)
+        self.shortest = self.Q @ (self.Q.T @ b) - b  # the deviations of the least squares fit
         # The threshold 1 / rho separates the rows that are fitted from the others: guess it by
         # the least squares fit, as the size of its 2 rank smallest deviations.
-        deviations = np.sort(np.abs(b - self.Q @ (self.Q.T @ b)))
-        self.rho = 1 / (deviations[min(2 * rank, b.size - 1)] + self.zero or 1.0)
+        deviations = np.sort(np.abs(self.shortest))
+        self.rho = 1 / (deviations[min(2 * self.kept.size, b.size - 1)] + self.zero or 1.0)
+        self.path_is_next = True
 
     def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
         """Return (A'A)^{-1} A'v from A = QR."""
@@ -157,49 +177,87 @@ class _LeastAbsolute(L1Problem):
         return step.x, self.A @ step.x - self.b, step.rho * step.u
 
     def finished(self, step: Iterate, settled: bool) -> Iterator[Triple]:
-        """Yield a vertex: a point that fits as many rows exactly as A has columns."""
-        if self.large:  # once: an interior-point method finds sooner which rows are fitted
-            self.large = False
-            yield self._from_dual()
+        """Yield vertices: points that fit as many rows exactly as A has columns."""
+        if self.path_is_next:  # once
+            self.path_is_next = False
+            yield from self._along_the_path()
+            return
         size = step.rho * np.abs(step.z + step.u) + EPS  # below 1 exactly where z is 0
-        rows = self._pivot(independent_rows(self.Q, 1 / size), step.k)
-        w = linalg.lstsq(self.Q[rows], self.b[rows])[0] if rows.size else np.zeros(0)
+        yield from self._vertex(1 / size, step.rho * step.u, step.k)
+
+    def _along_the_path(self) -> Iterator[Triple]:
+        """Yield the vertices that points of the central path suggest."""
+        if largest(self.shortest) <= self.zero:  # all rows can be fitted
+            zeros = np.zeros_like(self.b)
+            yield self._coefficients(self.Q.T @ self.b), zeros, zeros
+            return
+        point = None
+        path = central_path(self.shortest, self._newton) if self.kept.size else ()
+        for point in path:
+            yield from self._vertex(1 / point.spread, point.lambda_, _EXCHANGES)
+        if point is None:
+            yield from self._vertex(-np.abs(self.shortest), np.zeros_like(self.b), _MANY)
+        else:
+            yield from self._vertex(1 / point.spread, point.lambda_, _MANY)
+
+    def _newton(self, D: np.ndarray) -> Directions | None:
+        """Solve dz - D dlambda = g for dz = Q dw and Q'dlambda = 0."""
+        Q = self.Q / np.sqrt(D)[:, None]
+        solve = factor(Q.T @ Q)
+
+        def directions(g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            dz = self.Q @ solve((g / D) @ self.Q)  # type: ignore[misc]
+            return dz, (dz - g) / D
+
+        return None if solve is None else directions
+
+    def _vertex(self, size: np.ndarray, guess: np.ndarray, limit: int) -> Iterator[Triple]:
+        """Yield the vertex through rows of large `size`, after at most `limit` exchanges."""
+        rank = self.kept.size
+        rows, w, multiplier = np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros(0)
+        if rank:
+            rows = independent_rows(self.Q, size)
+            block = lapack.dgetrf(self.Q[rows])[:2]
+            w = lapack.dgetrs(*block, self.b[rows])[0]
+            z = self._deviations(w, rows)
+            multiplier = lapack.dgetrs(*block, -(np.sign(z) @ self.Q), trans=1)[0]
+            wrong = np.count_nonzero(np.abs(multiplier) > 1 + _OVER)
+            if wrong > limit:
+                return
+            if wrong:
+                rows, w, multiplier = self._exchange(rows, limit)
+        z = self._deviations(w, rows)
+        # The multiplier is sign z, and on the rows what A'lambda = 0 asks for.
+        lambda_ = np.sign(z)
+        lambda_[rows] = multiplier
+        if largest(multiplier) > 1 + _OVER:  # spread it over all zeros, near to the guess
+            lambda_, free = np.sign(z), z == 0
+            Q, rest = self.Q[free], -(self.Q.T @ lambda_)
+            near = np.clip(guess[free], -1, 1)
+            lambda_[free] = near + linalg.lstsq(Q.T, rest - Q.T @ near)[0]
+            if largest(lambda_) > 1 + _OVER and free.sum() > rows.size:
+                lambda_[free] = lsq_linear(Q.T, rest, bounds=(-1, 1), method="bvls", tol=1e-14).x
+        yield self._coefficients(w), z, lambda_
+
+    def _deviations(self, w: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return Q w - b, with exact zeros in the rows that are fitted."""
         z = self.Q @ w - self.b
         z[rows] = 0
         z[np.abs(z) <= self.zero] = 0
-        # The multiplier is sign z, and on the zeros what A'lambda = 0 asks for: nearest to ADMM's.
-        lambda_, free = np.sign(z), z == 0
-        Q, rest = self.Q[free], -(self.Q.T @ lambda_)
-        guess = np.clip(step.rho * step.u[free], -1, 1)
-        lambda_[free] = guess + linalg.lstsq(Q.T, rest - Q.T @ guess)[0]
-        if largest(lambda_) > 1 + 1e-9 and free.sum() > rows.size:  # more zeros than columns
-            lambda_[free] = lsq_linear(Q.T, rest, bounds=(-1, 1), method="bvls", tol=1e-14).x
-        yield self._coefficients(w), z, lambda_
+        return z
 
-    def _from_dual(self) -> Triple:
-        """Solve the dual program min b'lambda, Q'lambda = 0, |lambda| <= 1; w is its multiplier."""
-        m, rank = self.Q.shape
-        nothing = LowRank(np.zeros((m, 0)))
-        with warnings.catch_warnings():  # the certificate of the vertex decides
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            dual = solve_qp(nothing, self.b, self.Q.T, np.zeros(rank), lower=-1.0, upper=1.0)
-        z = self.Q @ -dual.y - self.b
-        z[np.abs(dual.x) < 1] = 0
-        z[np.abs(z) <= self.zero] = 0
-        return self._coefficients(-dual.y), z, dual.x
+    def _exchange(self, rows: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Exchange rows, one by one, while that makes the sum of deviations smaller.
 
-    def _pivot(self, rows: np.ndarray, limit: int) -> np.ndarray:
-        """Exchange rows of the vertex, one by one, while that makes the sum of deviations smaller."""
-        if rows.size == 0:
-            return rows
+        Return the rows, the w that fits them, and their multiplier.
+        """
         rows, inverse = rows.copy(), np.linalg.inv(self.Q[rows])
-        for _ in range(limit):
-            z = self.Q @ (inverse @ self.b[rows]) - self.b
-            z[rows] = 0
-            z[np.abs(z) <= self.zero] = 0
+        for k in range(limit + 1):
+            w = inverse @ self.b[rows]
+            z = self._deviations(w, rows)
             multiplier = -((np.sign(z) @ self.Q) @ inverse)
             i = int(np.abs(multiplier).argmax())
-            if abs(multiplier[i]) <= 1 + 1e-9:
+            if abs(multiplier[i]) <= 1 + _OVER or k == limit:
                 break
             # Let row i go: the other deviations follow, until no descent is left.
             change = np.sign(multiplier[i]) * (self.Q @ inverse[:, i])
@@ -209,10 +267,10 @@ class _LeastAbsolute(L1Problem):
                 break
             replace_row(inverse, i, self.Q[j])
             rows[i] = j
-        return rows
+        return rows, w, multiplier
 
     def _coefficients(self, w: np.ndarray) -> np.ndarray:
-        return linalg.solve_triangular(self.R, w, check_finite=False)
+        return lapack.dtrtrs(self.R, w)[0] if w.size else w
 
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
         fit = self.A @ x

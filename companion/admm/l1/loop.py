@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -28,6 +29,8 @@ SLOPE_FLOOR = 1e-4
 # Data whose largest entry is within these powers of two are taken as they are.
 _TAME = 250
 
+_SMALLEST = float(np.finfo(np.float64).tiny)
+
 _PENALTIES = 2.0**-900, 2.0**900  # the penalty parameter stays between them
 
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]  # x, z and the multiplier lambda
@@ -41,7 +44,7 @@ class Units(NamedTuple):
     of two, which rounds nothing, and the answer is multiplied.
     """
 
-    x: int = 0
+    x: int | np.ndarray = 0  # one power, or one for each entry
     z: int = 0
     objective: int = 0
 
@@ -55,41 +58,10 @@ class Units(NamedTuple):
         """Exponent of the penalty parameter: lambda = rho u, and u is of the size of z."""
         return self.objective - 2 * self.z
 
-    def given(self, step: Iterate) -> Iterate:
-        """Return a step of ADMM in the units of the problem as given."""
-        return Iterate(
-            step.k,
-            np.ldexp(step.x, self.x),
-            np.ldexp(step.z, self.z),
-            np.ldexp(step.u, self.z),
-            float(np.ldexp(step.rho, self.rho)),
-            float(np.ldexp(step.primal_residual, self.z)),
-            float(np.ldexp(step.dual_residual, self.objective - self.x)),
-        )
-
-    def restore(
-        self, result: ADMMResult, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, value: float
-    ) -> ADMMResult:
-        """Return the result with this answer, in the units of the problem as given."""
-        exponents = {
-            "primal_residual": self.z, "dual_residual": self.objective - self.x, "objective": self.objective,
-            "rho": self.rho, "x": self.x, "z": self.z, "u": self.z,
-        }  # fmt: skip
-        history = result.history
-        if any(self):
-            history = {name: np.ldexp(v, exponents[name]) for name, v in history.items()}
-        rho = (
-            float(np.clip(np.ldexp(result.rho, self.rho), *_PENALTIES)) if self.rho else result.rho
-        )
-        return replace(
-            result,
-            x=_restored(x, self.x, "the solution x"),
-            z=_restored(z, self.z, "z"),
-            u=_restored(lambda_, self.multiplier, "the multiplier") / rho,
-            rho=rho,
-            objective=float(_restored(value, self.objective, "the objective")),
-            history=history,
-        )
+    @property
+    def slope(self) -> int:
+        """Exponent of the dual residual, whose size is that of the objective divided by x."""
+        return self.objective - int(np.max(self.x))
 
 
 def exponent(*arrays: np.ndarray) -> int:
@@ -98,10 +70,16 @@ def exponent(*arrays: np.ndarray) -> int:
     return power if abs(power) > _TAME else 0
 
 
-def in_units(value: float, power: int, name: str) -> float:
-    """Return a penalty divided by a power of two, or raise an error if it overflows."""
+def exponents(A: np.ndarray) -> np.ndarray:
+    """Return the same for each column of a matrix."""
+    power = np.frexp(np.abs(A).max(axis=0))[1].astype(int)
+    return np.where(np.abs(power) > _TAME, power, 0)
+
+
+def in_units(value: float, power: int, name: str, heaviest: float = math.inf) -> float:
+    """Return a penalty divided by a power of two, or raise an error if the data vanish beside it."""
     scaled = float(np.ldexp(value, -power))
-    if not np.isfinite(scaled):
+    if power and not (scaled <= heaviest and scaled < math.inf):
         raise ValueError(
             f"{name} = {value:g} is too large for A and b of this size: it counts relative to A'b; "
             "multiply A or b by a constant"
@@ -109,15 +87,17 @@ def in_units(value: float, power: int, name: str) -> float:
     return scaled
 
 
-def _restored(value: Any, power: int, name: str) -> Any:
+def _restored(value: Any, power: Any, name: str) -> Any:
     """Return value times a power of two, or raise an error if that is not a floating-point number."""
-    with np.errstate(over="ignore", under="ignore"):
-        given = np.ldexp(value, power)
-        lost = largest(np.ldexp(given, -power) - value) if np.isfinite(given).all() else np.inf
-    if power and not lost <= 4 * EPS * largest(value):
-        decimal = np.log10(2.0) * power + np.log10(largest(value))
+    if not np.any(power):
+        return value
+    given = np.ldexp(value, power)
+    lost = np.abs(np.ldexp(given, -np.asarray(power)) - value)
+    if not np.isfinite(given).all() or not largest(lost) <= 4 * EPS * largest(value):
+        sizes = np.log10(2.0) * power + np.log10(np.maximum(np.abs(value), _SMALLEST))
+        extreme = sizes.flat[np.abs(sizes).argmax()] if np.ndim(sizes) else sizes
         raise ValueError(
-            f"{name} is of the size 1e{decimal:+.0f} for these A and b, which is beyond the floating-point numbers "
+            f"{name} is of the size 1e{extreme:+.0f} for these A and b, which is beyond the floating-point numbers "
             "(1e-307 to 1e+308); multiply A or b by a constant"
         )
     return given
@@ -164,6 +144,50 @@ class L1Problem(ABC):
         """Return x in the coordinates in which the problem was given."""
         return x
 
+    def given(self, step: Iterate) -> Iterate:
+        """Return a step of ADMM in the coordinates and units in which the problem was given."""
+        units = self.units
+        with np.errstate(over="ignore"):
+            return Iterate(
+                step.k,
+                np.ldexp(self.original(step.x), units.x),
+                np.ldexp(step.z, units.z),
+                np.ldexp(step.u, units.z),
+                float(np.ldexp(step.rho, units.rho)),
+                float(np.ldexp(step.primal_residual, units.z)),
+                float(np.ldexp(step.dual_residual, units.slope)),
+            )
+
+    def restore(self, result: ADMMResult, answer: Triple) -> ADMMResult:
+        """Return the result with this answer, in the coordinates and units in which the problem was given."""
+        x, z, lambda_ = answer
+        units, history, rho = self.units, dict(result.history), result.rho
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            if "x" in history:
+                rows = np.array([self.original(row) for row in history["x"]])
+                history["x"] = np.ldexp(rows, units.x)
+            for name, power in {
+                "primal_residual": units.z, "dual_residual": units.slope, "objective": units.objective,
+                "rho": units.rho, "z": units.z, "u": units.z,
+            }.items():  # fmt: skip
+                if power and name in history:
+                    history[name] = np.ldexp(history[name], power)
+            if units.rho:
+                rho = float(np.clip(np.ldexp(rho, units.rho), *_PENALTIES))
+            u = _restored(lambda_, units.multiplier, "the multiplier") / rho
+            if not np.isfinite(u).all():  # then the penalty counts for nothing
+                rho = max(1.0, largest(lambda_))
+                u = _restored(lambda_, units.multiplier, "the multiplier") / rho
+            return replace(
+                result,
+                x=_restored(self.original(x), units.x, "the solution x"),
+                z=_restored(z, units.z, "z"),
+                u=u,
+                rho=rho,
+                objective=float(_restored(self.objective(x, z), units.objective, "the objective")),
+                history=history,
+            )
+
 
 def run(
     problem: L1Problem,
@@ -195,12 +219,16 @@ def run(
     best: tuple[Certificate, Triple] | None = None
     pattern, next_check = np.zeros(0), problem.first_check if warm_start is None else 1
 
+    def answers(step: Iterate, settled: bool) -> Iterator[Triple]:
+        yield from problem.finished(step, settled)
+        yield problem.plain(step)
+
     def certified(step: Iterate) -> bool:
         """Say whether some answer is certified at this step; keep the best one."""
         nonlocal best, pattern
         old, pattern = pattern, np.sign(step.z)
         settled = np.array_equal(old, pattern) or step.k == 1 or step.k >= 200
-        for answer in (*problem.finished(step, settled), problem.plain(step)):
+        for answer in answers(step, settled):
             certificate = problem.certify(*answer, tol)
             if best is None or certificate.worst <= best[0].worst:
                 best = certificate, answer
@@ -210,7 +238,7 @@ def run(
 
     def watch(step: Iterate) -> bool:
         nonlocal next_check
-        if callback is not None and callback(units.given(step)):
+        if callback is not None and callback(problem.given(step)):
             return True
         if not finish or step.k < min(next_check, max_iter):
             return False
@@ -238,7 +266,7 @@ def run(
         best = problem.certify(*answer, tol), answer
     if finish and not best[0].ok and result.status == "converged":
         certified(last)
-    certificate, (x, z, lambda_) = best
+    certificate, answer = best
     converged, status = result.converged, result.status
     if finish and certificate.ok:
         converged, status = True, "converged"
@@ -253,7 +281,7 @@ def run(
             stacklevel=3,
         )
     return replace(
-        units.restore(result, problem.original(x), z, lambda_, problem.objective(x, z)),
+        problem.restore(result, answer),
         converged=converged,
         status=status,
         certificate=certificate,

@@ -103,8 +103,8 @@ class LeastSquaresLoss(SmoothLoss):
         self.A = as_matrix(A, "A")
         self.b = as_vector(b, "b", rows_of(self.A))
         self.m, self.n = self.A.shape
-        _check_squares(self.A, "A")
-        _check_squares(self.b, "b")
+        check_squares(self.A, "A")
+        check_squares(self.b, "b")
         self.A_b = self.A.T @ self.b
         self.skinny = self.m >= self.n
         self.gram = self.A.T @ self.A if self.skinny else self.A @ self.A.T
@@ -169,7 +169,7 @@ class LogisticLoss(SmoothLoss):
         if not np.isin(self.y, (-1.0, 1.0)).all():
             bad = self.y[~np.isin(self.y, (-1.0, 1.0))][0]
             raise ValueError(f"y must hold labels +1 and -1, got {bad:g}")
-        _check_squares(A, "A")
+        check_squares(A, "A")
         self.A = self.y[:, None] * A  # rows y_i a_i
         self.n = A.shape[1]
         self.curvature = float(np.sum(A**2)) / (4 * self.n)
@@ -200,11 +200,12 @@ class ProximalLoss:
         self.prox, self.n, self.curvature = prox, n, 1.0
 
 
-def _check_squares(data: np.ndarray, name: str) -> None:
+def check_squares(data: np.ndarray, name: str, *, smallest: float = 1e-150) -> None:
     """Raise an error if the squares of the data are beyond the floating-point numbers."""
     size = largest(data)
-    if size and not 1e-150 <= size <= 1e150:
+    if size and not smallest <= size <= 1e150:
+        low = f"between {smallest:g} and" if smallest else "at most"
         raise ValueError(
-            f"{name} is squared, so its largest entry must be between 1e-150 and 1e150 in size, got {size:.3g}; "
+            f"{name} is squared, so its largest entry must be {low} 1e150 in size, got {size:.3g}; "
             f"multiply {name} by a constant"
         )

@@ -7,9 +7,27 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import lapack
 
-from companion.admm.l1.loop import L1Problem, Triple, largest, relative, rows_of, run
-from companion.admm.l1.vertex import first_ascent, independent_rows, numerical_rank, replace_row
+from companion.admm.l1.interior import Directions, central_path, factor
+from companion.admm.l1.loop import (
+    L1Problem,
+    Triple,
+    Units,
+    exponents,
+    largest,
+    relative,
+    rows_of,
+    run,
+)
+from companion.admm.l1.vertex import (
+    first_ascent,
+    independent_rows,
+    lengths,
+    numerical_rank,
+    orthonormal,
+    replace_row,
+)
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate
 from companion.certificates import Certificate
@@ -18,6 +36,13 @@ from companion.exceptions import InfeasibleProblemError
 from companion.results import ADMMResult, Problem
 
 __all__ = ["basis_pursuit"]
+
+_TAME = 250  # x is computed in other units if its size is beyond these powers of two
+_FAR = 10_000
+
+_OVER = 1e-9  # an excess of |lambda| over 1 that counts as rounding
+_EXCHANGES = 5  # of entries of the support, for a point of the central path ...
+_MANY = 500  # ... and for the last one
 
 
 def basis_pursuit(
@@ -114,27 +139,32 @@ def basis_pursuit(
 class _BasisPursuit(L1Problem):
     """Minimise |z|_1 subject to A x = b and x - z = 0."""
 
+    first_check = 1
+
     def __init__(self, A: np.ndarray, b: np.ndarray) -> None:
         self.c = np.zeros(A.shape[1])
-        norms = np.linalg.norm(A, axis=1)
-        norms = np.where(norms > 0, norms, 1.0)
-        A, b = A / norms[:, None], b / norms
-        Q, R, order = linalg.qr(A.T, mode="economic", pivoting=True)
-        rank = numerical_rank(R, A.shape)
-        kept = order[:rank]
-        self.rows, self.b = A, b
-        self.Q = Q[:, :rank]  # A x = b says Q'x = d
-        self.d = linalg.solve_triangular(R[:rank, :rank], b[kept], trans="T")
-        self.shortest = self.Q @ self.d
-        miss = A @ self.shortest - b
-        if largest(miss) > 1e-9 * (largest(b) + float(np.linalg.norm(self.shortest))):
-            y = b - A @ linalg.lstsq(A, b)[0]
+        a = exponents(A.T)
+        A = np.ldexp(A, -a[:, None]) if a.any() else A
+        powers = np.frexp(b)[1] - a
+        c = int(powers[b != 0].max(initial=-_FAR))
+        c = c if _TAME < abs(c) < _FAR else 0
+        norms = lengths(A.T)
+        self.rows, self.b = A / norms[:, None], (np.ldexp(b, -a - c) if a.any() or c else b) / norms
+        self.units = Units(c, c, c)
+        self.Q, R, kept = orthonormal(self.rows.T)
+        self.rank = kept.size
+        self.d = lapack.dtrtrs(R, self.b[kept], trans=1)[0] if self.rank else np.zeros(0)
+        self.shortest = self.Q @ self.d  # A x = b says Q'x = d
+        miss = self.rows @ self.shortest - self.b
+        if largest(miss) > 1e-9 * (largest(self.b) + float(np.linalg.norm(self.shortest))):
+            y = self.b - self.rows @ linalg.lstsq(self.rows, self.b)[0]
             raise InfeasibleProblemError(
-                f"no x satisfies A x = b: A has rank {rank}, and b is not in its column space "
-                f"(the best x misses an equation by {largest(y * norms):.3g})",
-                witness=y / norms,
+                f"no x satisfies A x = b: A has rank {self.rank}, and b is not in its column space "
+                f"(the best x misses an equation by {largest(np.ldexp(y * norms, a + c)):.3g})",
+                witness=np.ldexp(y / norms, a.min() - a),
             )
         self.rho = self.c.size / float(np.abs(self.shortest).sum()) if self.shortest.any() else 1.0
+        self.path_is_next = True
 
     def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
         """Return the projection of v onto the solutions of A x = b."""
@@ -151,24 +181,71 @@ class _BasisPursuit(L1Problem):
         return step.x, step.x, lambda_ / max(largest(lambda_), 1.0)
 
     def finished(self, step: Iterate, settled: bool) -> Iterator[Triple]:
-        """Yield the solutions of A x = b with a set of entries, read from z, that are not zero."""
-        support, rank = np.flatnonzero(step.z), self.Q.shape[1]
-        if settled and 0 < support.size < rank:
-            yield self._fit(step, support)
-        if rank:
-            size = step.rho * np.abs(step.z + step.u)  # above 1 exactly where z is not 0
-            yield self._fit(step, self._pivot(independent_rows(self.Q, size), step.k))
+        """Yield the solutions of A x = b with a set of entries that are not zero."""
+        if self.path_is_next:  # once
+            self.path_is_next = False
+            yield from self._along_the_path()
+            return
+        support, y = np.flatnonzero(step.z), self.Q.T @ (step.rho * step.u)
+        if settled and 0 < support.size < self.rank:
+            yield from self._fit(support, step.z, y)
+        size = step.rho * np.abs(step.z + step.u)  # above 1 exactly where z is not 0
+        yield from self._vertex(size, step.z, y, step.k)
 
-    def _pivot(self, S: np.ndarray, limit: int) -> np.ndarray:
+    def _along_the_path(self) -> Iterator[Triple]:
+        """Yield the solutions that points of the central path suggest."""
+        if not self.shortest.any():
+            yield self.c, self.c, self.c
+            return
+        point = None
+        for point in central_path(self.shortest, self._newton):
+            support, y = np.flatnonzero(point.spread > 1), self.Q.T @ point.lambda_
+            if support.size < self.rank:
+                yield from self._fit(support, point.z, y)
+            yield from self._vertex(point.spread, point.z, y, _EXCHANGES)
+        if point is not None:
+            yield from self._vertex(point.spread, point.z, self.Q.T @ point.lambda_, _MANY)
+
+    def _newton(self, D: np.ndarray) -> Directions | None:
+        """Solve dz - D dlambda = g for Q'dz = 0 and dlambda = Q dy."""
+        Q = self.Q * np.sqrt(D)[:, None]
+        solve = factor(Q.T @ Q)
+
+        def directions(g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            dlambda = self.Q @ -solve(g @ self.Q)  # type: ignore[misc]
+            return g + D * dlambda, dlambda
+
+        return None if solve is None else directions
+
+    def _vertex(
+        self, size: np.ndarray, z: np.ndarray, y: np.ndarray, limit: int
+    ) -> Iterator[Triple]:
+        """Yield the solution on entries of large `size`, after at most `limit` exchanges."""
+        if not self.rank:
+            return
+        S = independent_rows(self.Q, size)
+        block = lapack.dgetrf(self.Q[S])[:2]
+        x = _without_rounding(lapack.dgetrs(*block, self.d, trans=1)[0])
+        basic = lapack.dgetrs(*block, np.sign(x))[0]
+        lambda_ = self.Q @ basic
+        lambda_[S] = np.sign(x)
+        wrong = np.count_nonzero(np.abs(lambda_) > 1 + _OVER)
+        if wrong == 0:
+            solution = np.zeros_like(self.c)
+            solution[S] = x
+            yield solution, solution, lambda_
+        elif wrong <= limit:
+            yield from self._fit(self._exchange(S, limit), z, y)
+
+    def _exchange(self, S: np.ndarray, limit: int) -> np.ndarray:
         """Exchange entries of the support, one by one, while that makes the l1-norm smaller."""
         S, inverse = S.copy(), np.linalg.inv(self.Q[S])
         for _ in range(limit):
-            x = self.d @ inverse  # A_S x = b
-            x[np.abs(x) <= 1e-12 * largest(x)] = 0
+            x = _without_rounding(self.d @ inverse)  # A_S x = b
             lambda_ = self.Q @ (inverse @ np.sign(x))
             lambda_[S] = 0
             j = int(np.abs(lambda_).argmax())
-            if abs(lambda_[j]) <= 1 + 1e-9:
+            if abs(lambda_[j]) <= 1 + _OVER:
                 break
             # Let entry j grow: the others follow, until no descent is left.
             change = -np.sign(lambda_[j]) * (self.Q[j] @ inverse)
@@ -179,16 +256,20 @@ class _BasisPursuit(L1Problem):
             S[i] = j
         return S
 
-    def _fit(self, step: Iterate, S: np.ndarray) -> Triple:
-        """Move z to A_S x_S = b, then lambda = A'y to sign x on the support."""
+    def _fit(self, S: np.ndarray, z: np.ndarray, y: np.ndarray) -> Iterator[Triple]:
+        """Yield the solution on S that is nearest to z, with the A'y nearest to y that is sign x on the support."""
+        V, R = linalg.qr(self.Q[S].T, mode="economic", check_finite=False)
+        if numerical_rank(R, R.shape) < S.size:
+            return
         x = np.zeros_like(self.c)
-        x[S] = step.z[S] + linalg.pinv(self.Q[S]).T @ (self.d - self.Q[S].T @ step.z[S])
-        x[np.abs(x) <= 1e-12 * largest(x)] = 0
-        S = np.flatnonzero(x)
-        y = self.Q.T @ (step.rho * step.u)
-        y = y + linalg.pinv(self.Q[S]) @ (np.sign(x[S]) - self.Q[S] @ y)
+        rest = V.T @ (self.d - self.Q[S].T @ z[S])
+        x[S] = _without_rounding(z[S] + lapack.dtrtrs(R, rest)[0])
+        if not x[S].all():
+            S = np.flatnonzero(x)
+            V, R = linalg.qr(self.Q[S].T, mode="economic", check_finite=False)
+        y = y + V @ lapack.dtrtrs(R, np.sign(x[S]) - self.Q[S] @ y, trans=1)[0]
         lambda_ = self.Q @ y
-        return x, x, lambda_ / max(largest(lambda_), 1.0)
+        yield x, x, lambda_ / max(largest(lambda_), 1.0)
 
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
         total = float(np.abs(z).sum())
@@ -203,3 +284,8 @@ class _BasisPursuit(L1Problem):
             gap=relative(abs(total - float(self.d @ y)), total),
             tolerance=tol,
         )
+
+
+def _without_rounding(x: np.ndarray) -> np.ndarray:
+    """Return x with zeros for entries that are rounding."""
+    return np.where(np.abs(x) <= 1e-12 * largest(x), 0.0, x)
