@@ -18,6 +18,7 @@ __all__ = [
     "as_vector",
     "check_count",
     "count_axes",
+    "forget_feature_names",
     "is_plain_data",
     "reject_masked",
 ]
@@ -65,6 +66,12 @@ def is_plain_data(X: Any, y: Any) -> bool:
         and (y.dtype.kind in "iu" or (y.dtype == np.float64 and bool(np.isfinite(y).all())))
         and bool(np.isfinite(X).all())
     )
+
+
+def forget_feature_names(estimator: Any, n_features: int) -> None:
+    """Set the attributes that scikit-learn's ``validate_data`` sets for an array of numbers."""
+    estimator.n_features_in_ = n_features
+    vars(estimator).pop("feature_names_in_", None)
 
 
 def count_axes(value: Any, name: str) -> int:

@@ -138,13 +138,14 @@ def presolve(problem: BoxQP) -> Presolved:
     InfeasibleProblemError
         If bounds cross, or a row (or a combination of rows) cannot meet its right-hand side.
     """
-    _check_bounds(problem)
     A, b, lower, upper = problem.A, problem.b, problem.lower, problem.upper
-    fixed = lower == upper
-    x_fixed = np.where(fixed, lower, 0.0)
+    fixed, x_fixed = np.zeros(problem.q.size, dtype=bool), np.zeros(problem.q.size)
     open_rows = np.ones(b.size, dtype=bool)
     forced: list[tuple[int, float, np.ndarray]] = []
-    if b.size:
+    if not _has_room(problem):
+        _check_bounds(problem)
+        fixed = lower == upper
+        x_fixed = np.where(fixed, lower, 0.0)
         open_rows, forced = _force_rows(problem, fixed, x_fixed)
     any_fixed = bool(fixed.any())
     result = Presolved(problem, problem, forced=forced)
@@ -181,6 +182,20 @@ def presolve(problem: BoxQP) -> Presolved:
     ):
         result.problem = BoxQP(P, q, np.ascontiguousarray(A), b, lower, upper)
     return result
+
+
+def _has_room(problem: BoxQP) -> bool:
+    """Return whether the bounds are finite and apart, and each row stays clear of the ends of its range."""
+    A, b, lower, upper = problem.A, problem.b, problem.lower, problem.upper
+    with np.errstate(invalid="ignore"):
+        width = upper - lower
+    if not (width.min(initial=np.inf) > 0.0 and width.max(initial=0.0) < np.inf):
+        return False
+    if not b.size:
+        return True
+    low, high = row_ranges(A, lower, upper)
+    terms = np.abs(A) @ np.maximum(np.abs(lower), np.abs(upper)) + np.abs(b)
+    return bool((np.minimum(b - low, high - b) > _EQUAL * terms).all())
 
 
 def _force_rows(
@@ -233,9 +248,9 @@ def _independent_rows(
     result: Presolved, A: np.ndarray, b: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Bring the rows to comparable length and drop those that depend on others."""
-    norms = np.linalg.norm(A, axis=1)
     if b.size == 1:
         return A, b  # one row, not zero (that was tested before): its length does not matter
+    norms = np.linalg.norm(A, axis=1)
     if norms.max() <= 16.0 * norms.min():
         unit = A / norms[:, None]
         factor, info = dpotrf(unit @ unit.T, lower=1)

@@ -2,6 +2,7 @@ r"""Quadratic programs: the text's ADMM routine, and the engine that every dual 
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -367,6 +368,8 @@ def solve_qp(
 
 
 def _bounds(value: float | np.ndarray, name: str, n: int) -> np.ndarray:
+    if isinstance(value, float) and not math.isnan(value):
+        return np.full(n, value)
     same = count_axes(value, name) == 0
     vector = as_vector(value, name, None if same else n, finite=False)
     return np.full(n, vector[0]) if same else vector
