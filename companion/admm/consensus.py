@@ -19,14 +19,17 @@ what g is. A new penalty is a subclass of :class:`ConsensusObjective`; a new los
 
 from __future__ import annotations
 
+import os
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -52,6 +55,8 @@ __all__ = [
 _CERTIFICATE_TOLERANCE = 1e-6
 _NEWTON_STEPS = 100
 _POLL_SECONDS = 2.0
+_REPEATS = 3  # of one step, after all blocks were lost with the scheduler
+_SMALL = 100_000  # bytes: a handle of a file may go to every block, an array may not
 
 
 # Blocks: everything that touches the rows.
@@ -443,6 +448,10 @@ def consensus(
     max_iter: int = 10_000,
     client: Any = None,
     worker_timeout: float = 60.0,
+    block_timeout: float | None = None,
+    start: ADMMResult | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int = 10,
     callback: Callable[[Iterate], Any] | None = None,
     progress: bool = False,
 ) -> ADMMResult:
@@ -461,11 +470,16 @@ def consensus(
 
     Parameters
     ----------
-    blocks : list of pairs (A_i, b_i), list of lazy pairs, or pair of dask arrays
+    blocks : list of pairs (A_i, b_i), list of lazy pairs, or pair of dask collections
         The rows: `A_i` of shape (m_i, n), `b_i` of shape (m_i,), every block with at least one row. In one process
-        these are arrays. With a `client` they can also be ``dask.delayed`` objects or futures, for a pair as a whole
-        or for its two members, or the tuple ``(A, b)`` of two dask arrays, A chunked by rows only; one chunk is one
-        block. Arrays with unknown lengths, as from a dask DataFrame's ``to_dask_array()``, are accepted.
+        these are arrays. With a `client` they can also be
+
+        - ``dask.delayed`` objects or futures, for a pair as a whole or for its two members;
+        - the tuple ``(A, b)`` of two dask arrays, A chunked by rows only: one chunk is one block. Unknown lengths are
+          accepted;
+        - the tuple ``(frame, "target")`` of a dask DataFrame, as from ``dask.dataframe.read_parquet``, and the name
+          of the column that is b; all other columns are A. One partition is one block;
+        - the tuple of a dask DataFrame and a dask Series with the same partitions.
     objective : ConsensusObjective
         :class:`RidgeObjective`, :class:`LassoObjective`, :class:`SquaredHingeObjective` or your own.
     rho : float
@@ -482,6 +496,17 @@ def consensus(
         Where the blocks live; this process by default. The workers need this package installed.
     worker_timeout : float
         Seconds to wait when the cluster has no worker at all, before the run fails.
+    block_timeout : float, optional
+        Seconds that a step may take on the cluster, once the rows are loaded, before the run fails and names the
+        blocks that have not answered. By default a step waits for its slowest block.
+    start : ADMMResult, optional
+        The result of an earlier run over the same blocks, with this objective or a similar one (the next tau of a
+        path, say). The run starts from its `z`, `u` and `rho`.
+    checkpoint : path, optional
+        A file that keeps z, the :math:`u_i` and rho. A run that finds it there goes on from it, whatever became of
+        the cluster or the process that wrote it; a file of another problem is an error.
+    checkpoint_every : int
+        Number of iterations between two writes of the file; it is also written at the end.
     callback : callable, optional
         Called with an :class:`~companion.admm.splitting.Iterate` after each iteration, with x and u the stacks of
         all :math:`x_i` and :math:`\sqrt{d} \, u_i`; the run stops when it returns True.
@@ -507,12 +532,13 @@ def consensus(
     ------
     ValueError, TypeError
         If there is no block, a block is empty or not a pair, the blocks have different numbers of columns, an entry
-        is not finite, or b does not fit the objective. The message names the block.
+        is not finite, or b does not fit the objective. The message names the block. Also if `start` or the
+        `checkpoint` does not fit the blocks and the objective.
     ImportError
         If `client` is given and ``dask.distributed`` is not installed.
     RuntimeError
-        If the cluster is gone, has had no worker for `worker_timeout` seconds, or lost a block that it cannot
-        compute again.
+        If the cluster is gone, has had no worker for `worker_timeout` seconds, lost a block that it cannot
+        compute again, or if a block has not answered within `block_timeout` seconds.
 
     Notes
     -----
@@ -528,6 +554,19 @@ def consensus(
     be lost with their worker. So are futures made by ``client.scatter``: give ``dask.delayed`` loaders instead.
     Arrays of this process are sent once, and the scheduler keeps them so that it can send them again; for large
     data let the workers load their own rows.
+
+    **Losing the scheduler.** When the scheduler is started again at its address, or the cluster is restarted, the
+    client connects anew, the blocks are built again, and the interrupted step is repeated. When the client gives up
+    (its own `timeout`), the run fails and says so. With a `checkpoint` a new run, on any cluster or on none, goes on
+    where the old one stopped; the answer is the same up to the tolerances.
+
+    **A slow block.** The iteration is synchronous: its answer does not depend on who is fast, its time is that of the
+    slowest block. A block that never answers is what `block_timeout` is for. Many small blocks leave dask more
+    freedom than few large ones, but each block costs the scheduler about a millisecond in each iteration.
+
+    **What travels.** A block is loaded and prepared in one task, on one worker, and stays there. Collections whose
+    chunks share work, after a shuffle or ``rechunk``, are the exception: dask moves these chunks once, before the
+    first step.
 
     Examples
     --------
@@ -553,10 +592,15 @@ def consensus(
     if client is None:
         each = _InProcess(rows, objective).each
     else:
-        each = _OnCluster(rows, objective, client, worker_timeout).each
+        each = _OnCluster(blocks, rows, objective, client, worker_timeout, block_timeout).each
     d = _column_weights(each("curvature"), objective.separable)
     root, N, n = np.sqrt(d), len(rows), d.size
     losses: Sequence[float] = [np.nan] * N
+    z0, u0, rho = _start(start, root, N, rho)
+    file = None
+    if checkpoint is not None:
+        file = _Checkpoint(checkpoint, checkpoint_every, d, N, objective)
+        z0, u0, rho = file.read() or (z0, u0, rho)
 
     def x_update(v: np.ndarray, rho: float) -> np.ndarray:
         nonlocal losses
@@ -567,6 +611,11 @@ def consensus(
         t = 1 / (N * rho * d)
         v = -v.reshape(N, n).mean(axis=0) / root
         return objective.penalty_prox(v, t if objective.separable else float(t[0]))
+
+    def after_step(iterate: Iterate) -> Any:
+        if file is not None and iterate.k % file.every == 0:
+            file.write(iterate.z, iterate.u, iterate.rho)
+        return callback is not None and callback(iterate)
 
     def weigh(x: np.ndarray) -> np.ndarray:
         return (x.reshape(N, n) * root).ravel()
@@ -586,6 +635,8 @@ def consensus(
         ),
         c=np.zeros(N * n),
         rho=rho,
+        z0=z0,
+        u0=u0,
         relaxation=relaxation,
         adaptive=adaptive,
         mu=5.0,
@@ -594,9 +645,11 @@ def consensus(
         tol_rel=tol_rel,
         max_iter=max_iter,
         objective=lambda x, z: sum(losses) + objective.penalty(z),
-        callback=callback,
+        callback=after_step,
         progress=progress,
     )
+    if file is not None and result.status != "diverged":
+        file.write(result.z, result.u, result.rho)
     x, z = result.x.reshape(N, n), result.z
     losses, gradients = zip(*each("loss_and_gradient", [z] * N))
     certificate = _certify(objective, x, z, sum(losses), np.array(gradients), d)
@@ -621,6 +674,80 @@ def _column_weights(curvatures: list[np.ndarray], separable: bool) -> np.ndarray
     d = np.mean(curvatures, axis=0)
     average = d[d > 0].mean() if (d > 0).any() else 1.0
     return np.where(d > 0, d, average) if separable else np.full(d.size, average)
+
+
+def _start(
+    start: ADMMResult | None, root: np.ndarray, N: int, rho: float
+) -> tuple[np.ndarray | None, np.ndarray | None, float]:
+    """Return the z, the weighted multipliers and the rho that an earlier result ends with."""
+    if start is None:
+        return None, None, rho
+    if not isinstance(start, ADMMResult):
+        raise TypeError(f"start must be the result of consensus, got {type(start).__name__}")
+    if np.shape(start.u) != (N, root.size):
+        raise ValueError(
+            f"start must come from {N} blocks with {root.size} columns, its u has shape {np.shape(start.u)}"
+        )
+    return start.z, (start.u / root).ravel(), start.rho
+
+
+class _Checkpoint:
+    """The state of a run in a file: z, the weighted multipliers, rho, and what they belong to."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        every: int,
+        d: np.ndarray,
+        N: int,
+        objective: ConsensusObjective,
+    ) -> None:
+        self.path = Path(path)
+        self.every = check_count(every, "checkpoint_every")
+        self.d, self.N, self.objective = d, N, _describe_objective(objective)
+        if not self.path.parent.is_dir():
+            raise ValueError(f"checkpoint must lie in a folder that exists, got {str(path)!r}")
+
+    def read(self) -> tuple[np.ndarray, np.ndarray, float] | None:
+        """Return the state, or nothing when there is no file yet."""
+        if not self.path.exists():
+            return None
+        try:
+            with open(self.path, "rb") as stream:
+                file = np.load(stream, allow_pickle=False)
+                saved = {name: file[name] for name in ("z", "u", "rho", "d", "objective")}
+        except (OSError, ValueError, LookupError, EOFError, BadZipFile) as error:
+            raise ValueError(f"{self.path} is not a checkpoint of consensus") from error
+        if str(saved["objective"]) != self.objective:
+            raise ValueError(
+                f"{self.path} is a checkpoint of {saved['objective']}, got {self.objective}; "
+                "delete the file or name another"
+            )
+        n = self.d.size
+        if saved["d"].size != n or saved["u"].size != self.N * n:
+            columns = saved["d"].size
+            raise ValueError(
+                f"{self.path} is a checkpoint of {saved['u'].size // columns} blocks with {columns} columns, "
+                f"got {self.N} blocks with {n} columns"
+            )
+        if not np.allclose(saved["d"], self.d, rtol=1e-9, atol=0):
+            raise ValueError(f"{self.path} is a checkpoint of other data: their columns differ")
+        return saved["z"], saved["u"], float(saved["rho"])
+
+    def write(self, z: np.ndarray, u: np.ndarray, rho: float) -> None:
+        """Replace the file, in one step: a reader finds the old state or the new one."""
+        new = self.path.with_name(f"{self.path.name}.{uuid.uuid4().hex}.new")
+        with open(new, "wb") as file:
+            np.savez(file, z=z, u=u, rho=rho, d=self.d, objective=np.array(self.objective))
+        os.replace(new, self.path)
+
+
+def _describe_objective(objective: ConsensusObjective) -> str:
+    """Return the class and its values, without the address that a plain object prints."""
+    values = ", ".join(
+        f"{name}={value!r}" for name, value in sorted(getattr(objective, "__dict__", {}).items())
+    )
+    return f"{type(objective).__name__}({values})"
 
 
 def _certify(
@@ -671,11 +798,17 @@ class _OnCluster:
     """Blocks as futures on the workers of a dask cluster; the tasks go where the blocks are."""
 
     def __init__(
-        self, rows: list[Any], objective: ConsensusObjective, client: Any, worker_timeout: float
+        self,
+        given: Any,
+        rows: list[tuple[Any, ...]],
+        objective: ConsensusObjective,
+        client: Any,
+        worker_timeout: float,
+        block_timeout: float | None,
     ) -> None:
         try:
-            from dask import delayed
             from distributed import Client
+            from distributed.client import futures_of
         except ImportError as error:
             raise ImportError(
                 "consensus(..., client=...) needs Dask, which is optional: "
@@ -688,49 +821,62 @@ class _OnCluster:
             )
         self.client = client
         self.worker_timeout = as_scalar(worker_timeout, "worker_timeout", above=0)
-        build = delayed(_build, pure=False)
-        with self._naming_a_lost_scheduler():
-            self.blocks = client.compute(
-                [build(objective, i, *pair) for i, pair in enumerate(rows)]
-            )
+        self.block_timeout = (
+            None if block_timeout is None else as_scalar(block_timeout, "block_timeout", above=0)
+        )
+        self.objective = objective
+        self.futures = futures_of(given)  # of the caller; what they hold, no graph can make again
+        self.sources = rows if self.futures else _one_source_each(rows)
+        self.blocks: list[Any] | None = None
 
     def each(self, method: str, *arguments: Sequence[Any]) -> list[Any]:
+        for attempt in range(_REPEATS + 1):
+            try:
+                return self._gather(self._submit(method, arguments), method)
+            except (CancelledError, OSError) as error:  # comms raise subclasses of OSError
+                if isinstance(error, OSError) and self._scheduler_answers():
+                    raise  # a block's own error, such as a missing file
+                self._recover(error, last=attempt == _REPEATS)
+        raise AssertionError
+
+    def _submit(self, method: str, arguments: Sequence[Sequence[Any]]) -> list[Any]:
+        from dask import delayed
+
+        if self.blocks is None:
+            build = delayed(_build, pure=False)
+            self.blocks = self.client.compute(
+                [build(self.objective, i, *source) for i, source in enumerate(self.sources)]
+            )
         # Each call is a task group of its own. In a group that is large beside the cluster dask takes the tasks
         # for sources of data, and places them without regard to where their blocks are.
         name = f"{method}-{uuid.uuid4().hex}"
-        N = len(self.blocks)
-        with self._naming_a_lost_scheduler():
-            futures = self.client.map(
-                _call,
-                self.blocks,
-                [method] * N,
-                *arguments,
-                key=[(name, i) for i in range(N)],
-                pure=False,
-            )
-            return self._gather(futures)
+        N = len(self.sources)
+        return self.client.map(
+            _call,
+            self.blocks,
+            [method] * N,
+            *arguments,
+            key=[(name, i) for i in range(N)],
+            pure=False,
+        )
 
-    def _gather(self, futures: list[Any]) -> list[Any]:
+    def _gather(self, futures: list[Any], method: str) -> list[Any]:
         """Wait for the results; fail, with the reason, when they cannot come any more."""
         from distributed import KilledWorker
 
         async def gather() -> list[Any]:
             return await self.client.gather(futures, asynchronous=True)
 
-        last_seen = time.monotonic()
+        began = last_seen = time.monotonic()
+        limit = (
+            np.inf if self.block_timeout is None or method == "curvature" else self.block_timeout
+        )
         while True:
             try:
-                return self.client.sync(gather, callback_timeout=_POLL_SECONDS)
+                return self.client.sync(gather, callback_timeout=min(_POLL_SECONDS, limit))
             except TimeoutError:
                 if any(future.status == "error" for future in futures):
                     raise  # a block's own time-out, not ours
-            except CancelledError as error:
-                if self.client.status != "running":
-                    raise
-                raise RuntimeError(
-                    "a block was lost with its worker and dask has no recipe to compute it again: "
-                    "client.scatter leaves none; give blocks as dask.delayed loaders or as arrays"
-                ) from error
             except KilledWorker as error:
                 raise RuntimeError(
                     f"the workers that ran {error.task} died again and again; "
@@ -742,19 +888,81 @@ class _OnCluster:
                 raise RuntimeError(
                     f"the cluster has had no worker for worker_timeout = {self.worker_timeout:g} s"
                 )
+            if time.monotonic() - began >= limit:
+                late = [i for i, future in enumerate(futures) if not future.done()]
+                if late:
+                    raise RuntimeError(
+                        f"blocks {late} have not answered within block_timeout = {limit:g} s"
+                    )
 
-    @contextmanager
-    def _naming_a_lost_scheduler(self) -> Iterator[None]:
-        """Turn whatever a lost connection raises into an error that says so."""
+    def _scheduler_answers(self) -> bool:
         try:
-            yield
-        except Exception as error:
-            if self.client.status == "running":
-                raise
+            self.client.nthreads()
+        except Exception:
+            return False
+        return bool(self.client.status == "running")
+
+    def _recover(self, error: BaseException, last: bool) -> None:
+        """Wait for the client to connect again, and forget the blocks, or say why that does not help."""
+        while self.client.status == "connecting":
+            time.sleep(0.05)
+        if not self._scheduler_answers():
             raise RuntimeError(
                 "the connection to the cluster's scheduler is lost "
                 f"(the client's status is {self.client.status!r})"
             ) from error
+        if any(future.cancelled() for future in self.futures):
+            raise RuntimeError(
+                "a block was lost with its worker and dask has no recipe to compute it again: "
+                "client.scatter leaves none, and persist() leaves none when the scheduler is restarted; "
+                "give blocks as dask.delayed loaders, as collections or as arrays"
+            ) from error
+        if last:
+            raise RuntimeError(
+                f"the blocks were lost with the scheduler {_REPEATS + 1} times in one step"
+            ) from error
+        self.blocks = None
+
+
+class _Recipe:
+    """How a worker makes a pair (A_i, b_i) all by itself: a small graph, run in one task."""
+
+    def __init__(self, graph: dict[Any, Any], key: Any) -> None:
+        self.graph, self.key = graph, key
+
+    def pair(self) -> Any:
+        """Run the graph in the calling thread."""
+        from dask import get
+
+        return get(self.graph, self.key)
+
+
+def _one_source_each(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return one recipe per block, where no block needs what another one makes; the rows otherwise.
+
+    As separate tasks A_i and b_i may be loaded on two workers, and one of them then travels.
+    """
+    from dask import delayed
+
+    if not any(_is_lazy(part) for pair in rows for part in pair):
+        return rows
+    graphs, keys = [], []
+    for pair in rows:
+        bundle = delayed(list(pair) if len(pair) == 2 else pair[0])
+        graphs.append(dict(bundle.dask.cull({bundle.key})))
+        keys.append(bundle.key)
+    uses = Counter(key for graph in graphs for key in graph)
+    shared = {key: graph[key] for graph in graphs for key in graph if uses[key] > 1}
+    if not all(_is_small_constant(node) for node in shared.values()):
+        return rows
+    return [(_Recipe(graph, key),) for graph, key in zip(graphs, keys)]
+
+
+def _is_small_constant(node: Any) -> bool:
+    """Whether a node of a dask graph needs no other one and is small: the handle of a file, say."""
+    from distributed.protocol.pickle import dumps
+
+    return not getattr(node, "dependencies", ()) and len(dumps(node)) < _SMALL
 
 
 def _call(block: Block, method: str, *arguments: Any) -> Any:
@@ -764,12 +972,17 @@ def _call(block: Block, method: str, *arguments: Any) -> Any:
 def _build(objective: ConsensusObjective, i: int, *pair: Any) -> Block:
     """Return block i, from its two arrays or from the pair of them, after all checks."""
     if len(pair) == 1:
-        pair = pair[0]
+        pair = pair[0].pair() if isinstance(pair[0], _Recipe) else pair[0]
         if not _is_pair(pair):
             raise TypeError(f"blocks[{i}] must give a pair (A, b), got {type(pair).__name__}")
+    if isinstance(pair[1], str):  # a partition of a frame, and the name of the column that is b
+        frame, target = pair
+        pair = frame.drop(columns=target), frame[target]
     A = as_matrix(pair[0], f"A of blocks[{i}]")
     if not A.size:
-        raise ValueError(f"A of blocks[{i}] is empty, its shape is {A.shape}; leave the block out")
+        raise ValueError(
+            f"A of blocks[{i}] is empty, its shape is {A.shape}; leave the block out, or repartition"
+        )
     b = as_vector(pair[1], f"b of blocks[{i}]", A.shape[0])
     try:
         return objective.block(A, b)
@@ -779,8 +992,13 @@ def _build(objective: ConsensusObjective, i: int, *pair: Any) -> Block:
 
 def _as_list(blocks: Any) -> list[tuple[Any, ...]]:
     """Return one tuple per block: (A_i, b_i), or one lazy object that will be the pair."""
-    if _is_pair(blocks) and all(hasattr(type(part), "to_delayed") for part in blocks):
-        return _chunks(*blocks)
+    if _is_pair(blocks) and hasattr(type(blocks[0]), "to_delayed"):
+        A, b = blocks
+        if isinstance(b, str):
+            return _partitions_with_target(A, b)
+        if hasattr(A, "npartitions") and not hasattr(A, "chunks"):
+            return _partitions(A, b)
+        return _chunks(A, b)
     if isinstance(blocks, np.ndarray) or not isinstance(blocks, Sequence):
         raise TypeError(f"blocks must be a list of pairs (A_i, b_i), got {type(blocks).__name__}")
     if not blocks:
@@ -794,14 +1012,46 @@ def _as_list(blocks: Any) -> list[tuple[Any, ...]]:
     return [tuple(item) if _is_pair(item) else (item,) for item in blocks]
 
 
+def _partitions_with_target(frame: Any, target: str) -> list[tuple[Any, ...]]:
+    """Return the partitions of a dask DataFrame, each with the name of the column that is b."""
+    if getattr(frame, "ndim", 0) != 2 or not hasattr(frame, "columns"):
+        raise TypeError(
+            f"a column is named, {target!r}: A must be a dask DataFrame, got {type(frame).__name__}"
+        )
+    if list(frame.columns).count(target) != 1:
+        raise ValueError(
+            f"b must name one column of the frame, got {target!r}; there are: {', '.join(map(str, frame.columns))}"
+        )
+    return [(part, target) for part in frame.to_delayed()]
+
+
+def _partitions(A: Any, b: Any) -> list[tuple[Any, ...]]:
+    """Return the partitions of a dask DataFrame and a dask Series as pairs of delayed objects.
+
+    Optimised apart, dask may read several files into one partition of the Series but not of the DataFrame. The
+    simplified expressions keep the partitions, and read no column that is not used.
+    """
+    if not hasattr(b, "npartitions") or hasattr(b, "chunks"):
+        raise TypeError(
+            f"with a dask DataFrame A, b must be a dask Series or the name of a column, got {type(b).__name__}"
+        )
+    if A.ndim != 2 or b.ndim != 1:
+        raise ValueError(
+            f"A must be a matrix and b a vector, got dask frames of {A.ndim} and {b.ndim} dimensions"
+        )
+    if A.npartitions != b.npartitions:
+        raise ValueError(
+            f"A and b must have the same partitions, got {A.npartitions} and {b.npartitions}"
+        )
+    lazy = [part.simplify().to_delayed(optimize_graph=False) for part in (A, b)]
+    return list(zip(*lazy))
+
+
 def _chunks(A: Any, b: Any) -> list[tuple[Any, ...]]:
     """Return the row chunks of two dask arrays as pairs of delayed objects."""
     for part in (A, b):
         if not hasattr(part, "chunks"):
-            raise TypeError(
-                f"A and b must be dask arrays, got {type(part).__name__}; "
-                "use to_dask_array() on a dask DataFrame"
-            )
+            raise TypeError(f"A and b must both be dask arrays, got {type(part).__name__}")
     if A.ndim != 2 or b.ndim != 1:
         raise ValueError(
             f"A must be a matrix and b a vector, got arrays of {A.ndim} and {b.ndim} dimensions"

@@ -1,13 +1,7 @@
-"""Consensus ADMM: against independent solvers, in one process and on a cluster that loses a worker."""
+"""Consensus ADMM in one process: against independent solvers; stopping and going on."""
 
-import gc
-import logging
-import os
-import signal
 import subprocess
 import sys
-import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import cvxpy as cp
@@ -399,272 +393,99 @@ def test_dask_is_not_imported_and_not_needed(monkeypatch):
         consensus([ONE], RidgeObjective(1.0), client=object())
 
 
-# On a cluster.
+# Stopping, and going on.
 
 
-@pytest.fixture(autouse=True)
-def quiet(request):
-    """Let dask's abandoned tasks complain while pytest still captures the log."""
-    yield
-    if request.node.get_closest_marker("distributed"):
-        gc.collect()
+@by_name
+def test_a_run_that_is_cut_goes_on_from_its_checkpoint(objective, tmp_path):
+    A, b = data(objective)
+    whole = consensus(split(A, b), objective)
+    state = tmp_path / "state.npz"
+
+    def cut(iterate):
+        if iterate.k == 13:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        consensus(split(A, b), objective, checkpoint=state, checkpoint_every=4, callback=cut)
+    assert [path.name for path in tmp_path.iterdir()] == ["state.npz"]
+    rest = consensus(split(A, b), objective, checkpoint=state)
+    assert rest.converged
+    assert rest.certificate.ok
+    assert rest.n_iter < whole.n_iter
+    np.testing.assert_allclose(rest.z, whole.z, atol=1e-7)
+    np.testing.assert_allclose(rest.rho * rest.u, whole.rho * whole.u, atol=1e-5)
+    again = consensus(split(A, b), objective, checkpoint=state)
+    assert again.n_iter <= 2  # the file has the last state
 
 
-@contextmanager
-def cluster_of_two(folder):
-    """A client of two worker processes."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",
-            local_directory=folder,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        distributed.Client(cluster, timeout=60) as client,
-    ):
-        client.wait_for_workers(2, timeout=60)
-        yield client
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory):
-    """A cluster that the tests share and leave whole."""
-    with cluster_of_two(tmp_path_factory.mktemp("dask")) as client:
-        yield client
-
-
-@pytest.fixture
-def doomed_client(tmp_path):
-    """A cluster of one's own, to break."""
-    with cluster_of_two(tmp_path) as client:
-        yield client
-
-
-def loaders(blocks):
-    """Blocks that the workers load: here from a function, in life from a file."""
-    from dask import delayed
-
-    def load(A, b):  # nested: the workers cannot import this file
-        return A, b
-
-    return [delayed(load, pure=False)(A, b) for A, b in blocks]
-
-
-def kill(client, address):
-    """Kill a worker process as the system would, and wait until the scheduler knows."""
-    (nanny,) = (n for n in client.cluster.workers.values() if n.worker_address == address)
-    nanny.close_gracefully()  # the nanny is not to start the worker again: tests do not wait for that
-    os.kill(nanny.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 30
-    while address in client.nthreads() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert address not in client.nthreads()
-
-
-def holders(client, what):
-    """The workers that hold a future whose name contains `what`."""
-    return {w for key, ws in client.who_has().items() if what in str(key) for w in ws}
-
-
-@pytest.mark.distributed
-def test_cluster_takes_the_same_steps_for_each_kind_of_block(client):
-    import dask.array as da
-    from dask import delayed
-
+def test_with_constant_rho_the_steps_after_a_checkpoint_are_those_of_one_run(tmp_path):
     A, b = data(None)
-    blocks, chunks = split(A, b), (7, 18, 35)
-    unknown = [
-        da.concatenate([da.from_delayed(delayed(p), (np.nan, *p.shape[1:]), float) for p in parts])
-        for parts in zip(*blocks)
-    ]
-    kinds = {
-        "arrays": blocks,
-        "delayed pairs": loaders(blocks),
-        "pairs of delayed": [(delayed(A_i), delayed(b_i)) for A_i, b_i in blocks],
-        "futures": client.compute(loaders(blocks)),
-        "dask arrays": (da.from_array(A, (chunks, -1)), da.from_array(b, (chunks,))),
-        "persisted": (da.from_array(A, (chunks, -1)).persist(), da.from_array(b, (chunks,))),
-        "unknown lengths": tuple(unknown),
-    }
-    options = {"callback": lambda iterate: iterate.k == 2}
-    here = consensus(blocks, LassoObjective(3.0), **options)
-    for kind, given_blocks in kinds.items():
-        there = consensus(given_blocks, LassoObjective(3.0), client=client, **options)
-        np.testing.assert_allclose(there.z, here.z, atol=1e-12, err_msg=kind)
-        np.testing.assert_allclose(there.x, here.x, atol=1e-12, err_msg=kind)
-        np.testing.assert_allclose(there.history["objective"], here.history["objective"])
-        assert there.certificate.gap == pytest.approx(here.certificate.gap), kind
-
-
-@pytest.mark.distributed
-@pytest.mark.parametrize("objective", OBJECTIVES[1:], ids=lambda o: type(o).__name__)
-def test_a_worker_killed_in_the_middle_changes_nothing(doomed_client, objective):
-    A, b = data(objective, n=3)
-    blocks = split(A, b)
-    here = consensus(blocks, objective)
-    killed = []
-
-    def kill_one(iterate):
-        if iterate.k == 5:
-            held = holders(doomed_client, "_build")
-            assert len(held) == 2  # both workers have a part of the data
-            killed.append(min(held))
-            kill(doomed_client, killed[0])
-
-    there = consensus(loaders(blocks), objective, client=doomed_client, callback=kill_one)
-    assert killed
-    assert there.converged
-    assert there.n_iter == here.n_iter > 5
-    np.testing.assert_allclose(there.z, here.z, atol=1e-6)
-    np.testing.assert_allclose(there.z, by_sklearn(objective, A, b), atol=1e-6)
-
-
-@pytest.mark.distributed
-def test_the_rows_do_not_travel(client):
-    """Count every byte that client, scheduler and workers write to their sockets during 40 iterations."""
-    from dask import delayed
-
-    n = 20
-
-    def load(seed):
-        rng = np.random.default_rng(seed)
-        A = rng.standard_normal((20_000, n))
-        return A, A[:, 0] + rng.standard_normal(20_000)
-
-    def count():
-        from distributed.comm.tcp import TCP
-
-        if not hasattr(TCP, "written"):
-            write = TCP.write
-
-            async def counted(self, *args, **kwargs):
-                TCP.written += (size := await write(self, *args, **kwargs))
-                return size
-
-            TCP.written, TCP.write, TCP.uncounted = 0, counted, write
-        return TCP.written
-
-    def restore():
-        from distributed.comm.tcp import TCP
-
-        TCP.write = TCP.uncounted
-        del TCP.written, TCP.uncounted
-
-    def total():
-        return count() + sum(client.run(count).values())
-
-    seen = {}
-
-    def watch(iterate):
-        if iterate.k in (2, 42):
-            seen[iterate.k] = total()
-        return iterate.k == 42
-
-    try:
-        blocks = [delayed(load)(seed) for seed in range(4)]
-        consensus(blocks, LassoObjective(1.0), tol_abs=0, tol_rel=0, client=client, callback=watch)
-    finally:
-        restore()
-        client.run(restore)
-    written, one_block = seen[42] - seen[2], 20_000 * n * 8
-    numbers = 40 * 4 * 3 * n * 8  # 40 iterations, 4 blocks, two vectors there and one back
-    assert numbers < written < one_block
-
-
-@pytest.mark.distributed
-def test_errors_of_a_block_come_back_with_its_number(client):
-    with pytest.raises(ValueError, match=r"blocks\[1\]: labels must be -1 or \+1"):
-        consensus(
-            loaders([ONE, (np.ones((2, 3)), [0, 1])]),
-            SquaredHingeObjective(1.0),
-            client=client,
-        )
-    with pytest.raises(ValueError, match=r"4 in blocks\[1\]"):
-        consensus(loaders([ONE, (np.ones((2, 4)), [0, 1])]), RidgeObjective(1.0), client=client)
-
-    def fail():
-        raise TimeoutError("the file server does not answer")
-
-    from dask import delayed
-
-    with pytest.raises(TimeoutError, match="file server"):
-        consensus([delayed(fail)()], RidgeObjective(1.0), client=client)
-    with pytest.raises(TypeError, match=r"blocks\[0\] must give a pair \(A, b\), got ndarray"):
-        consensus([delayed(np.ones)((3, 3))], RidgeObjective(1.0), client=client)
-
-
-@pytest.mark.distributed
-def test_dask_blocks_that_do_not_fit(client):
-    import dask.array as da
-
-    A, b, objective = da.ones((6, 4), chunks=(2, 4)), da.ones(6, chunks=2), RidgeObjective(1.0)
-    with pytest.raises(ValueError, match=r"A.rechunk\(\{1: -1\}\)"):
-        consensus((A.rechunk((2, 2)), b), objective, client=client)
-    with pytest.raises(ValueError, match=r"got \(2, 2, 2\) and \(3, 3\)"):
-        consensus((A, b.rechunk(3)), objective, client=client)
-    with pytest.raises(ValueError, match="A must be a matrix and b a vector"):
-        consensus((A, A), objective, client=client)
-    frame = A.to_dask_dataframe(columns=list("abcd"))
-    with pytest.raises(TypeError, match=r"use to_dask_array\(\) on a dask DataFrame"):
-        consensus((frame[["a", "b"]], frame["c"]), objective, client=client)
-    for lazy in ((A, b), loaders([ONE]), [(A, b)], client.compute(loaders([ONE]))):
-        with pytest.raises(TypeError, match=r"client=dask\.distributed\.Client"):
-            consensus(lazy, objective)
-    with pytest.raises(TypeError, match=r"must be a synchronous dask\.distributed\.Client"):
-        consensus((A, b), objective, client="localhost")
-
-
-@pytest.mark.distributed
-def test_scattered_rows_that_are_lost(doomed_client):
-    first, second = doomed_client.nthreads()
-    A, b = data(None)
-    (one, two, three) = split(A, b)
-    blocks = [
-        doomed_client.scatter([block], workers=[worker], hash=False)[0]
-        for block, worker in ((one, first), (two, second), (three, second))
-    ]
-
-    def kill_one(iterate):
-        if iterate.k == 3:
-            kill(doomed_client, first)
-
-    with pytest.raises(RuntimeError, match=r"client\.scatter leaves none"):
-        consensus(blocks, RidgeObjective(1.0), client=doomed_client, callback=kill_one)
-
-
-@pytest.mark.distributed
-def test_a_cluster_without_workers_or_scheduler(tmp_path):
-    distributed = pytest.importorskip("distributed")
-    options = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "processes": False}
-    with distributed.LocalCluster(n_workers=0, local_directory=tmp_path, **options) as cluster:
-        client = distributed.Client(cluster)
-        start = time.monotonic()
-        with pytest.raises(RuntimeError, match=r"no worker for worker_timeout = 0\.1 s"):
-            consensus([ONE], RidgeObjective(1.0), client=client, worker_timeout=0.1)
-        assert time.monotonic() - start < 20
-        client.close()
-    with pytest.raises(RuntimeError, match="connection to the cluster's scheduler is lost"):
-        consensus([ONE], RidgeObjective(1.0), client=client)
-
-
-@pytest.mark.distributed
-def test_a_cluster_that_goes_away_in_the_middle(tmp_path):
-    distributed = pytest.importorskip("distributed")
-    cluster = distributed.LocalCluster(
-        n_workers=1,
-        processes=False,
-        dashboard_address=":0",
-        local_directory=tmp_path,
-        silence_logs=logging.CRITICAL,
+    options = {"adaptive": False, "tol_abs": 0.0, "tol_rel": 1e-10}
+    whole = consensus(split(A, b), LassoObjective(3.0), **options)
+    part = consensus(
+        split(A, b),
+        LassoObjective(3.0),
+        checkpoint=str(tmp_path / "state.npz"),
+        checkpoint_every=1,
+        callback=lambda iterate: iterate.k == 5,
+        **options,
     )
-    with distributed.Client(cluster, set_as_default=False) as client:
+    assert part.n_iter == 5
+    rest = consensus(split(A, b), LassoObjective(3.0), checkpoint=tmp_path / "state.npz", **options)
+    assert rest.n_iter == whole.n_iter - 5
+    np.testing.assert_array_equal(rest.z, whole.z)
+    started = consensus(split(A, b), LassoObjective(3.0), start=part, **options)
+    assert started.n_iter == whole.n_iter - 5
+    np.testing.assert_allclose(started.z, whole.z, rtol=1e-12)
 
-        def close(iterate):
-            if iterate.k == 2:
-                cluster.close()
 
-        with pytest.raises(RuntimeError, match="connection to the cluster's scheduler is lost"):
-            consensus([ONE, ONE], RidgeObjective(1.0), client=client, callback=close)
+def test_a_path_of_tau_from_start_to_start():
+    A, b = data(None)
+    blocks = split(A, b)
+    result, cold, warm = None, 0, 0
+    for tau in (3.0, 2.9, 2.8, 2.7):
+        alone = consensus(blocks, LassoObjective(tau))
+        result = consensus(blocks, LassoObjective(tau), start=result)
+        np.testing.assert_allclose(result.z, alone.z, atol=1e-7)
+        cold, warm = cold + alone.n_iter, warm + result.n_iter
+    assert warm < cold
+
+
+def test_a_checkpoint_of_another_problem_is_an_error(tmp_path):
+    A, b = data(None)
+    state = tmp_path / "state.npz"
+    consensus(split(A, b), LassoObjective(3.0), checkpoint=state)
+    for blocks, objective, message in (
+        (
+            split(A, b),
+            LassoObjective(2.0),
+            r"LassoObjective\(tau=3.0\), got LassoObjective\(tau=2.0\)",
+        ),
+        (split(A, b), RidgeObjective(3.0), "got RidgeObjective"),
+        ([(A, b)], LassoObjective(3.0), "3 blocks with 8 columns, got 1 blocks"),
+        (split(A[:, :5], b), LassoObjective(3.0), "got 3 blocks with 5 columns"),
+        (split(A + 1, b), LassoObjective(3.0), "other data"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            consensus(blocks, objective, checkpoint=state)
+    for content in (b"", b"rows", b"PK\x03\x04 cut off"):
+        state.write_bytes(content)
+        with pytest.raises(ValueError, match="is not a checkpoint of consensus"):
+            consensus(split(A, b), LassoObjective(3.0), checkpoint=state)
+    np.savez(state, z=np.zeros(8))
+    with pytest.raises(ValueError, match="is not a checkpoint of consensus"):
+        consensus(split(A, b), LassoObjective(3.0), checkpoint=state)
+    with pytest.raises(ValueError, match="folder that exists"):
+        consensus(split(A, b), LassoObjective(3.0), checkpoint=tmp_path / "no" / "state.npz")
+    with pytest.raises(ValueError, match="checkpoint_every"):
+        consensus(split(A, b), LassoObjective(3.0), checkpoint=state, checkpoint_every=0)
+
+
+def test_a_start_that_does_not_fit():
+    A, b = data(None)
+    result = consensus(split(A, b), LassoObjective(3.0))
+    with pytest.raises(ValueError, match=r"start must come from 1 blocks .* shape \(3, 8\)"):
+        consensus([(A, b)], LassoObjective(3.0), start=result)
+    with pytest.raises(TypeError, match="start must be the result of consensus, got ndarray"):
+        consensus([(A, b)], LassoObjective(3.0), start=result.z)

@@ -1,0 +1,556 @@
+"""Consensus ADMM on a cluster of worker processes: what travels, and what happens when something dies."""
+
+import gc
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from test_consensus import OBJECTIVES, by_sklearn, data, split
+
+from companion.admm.consensus import (
+    LassoObjective,
+    LeastSquaresBlock,
+    RidgeObjective,
+    SquaredHingeObjective,
+    consensus,
+)
+
+ONE = (np.ones((2, 3)), np.ones(2))
+
+
+@pytest.fixture(autouse=True)
+def quiet(request):
+    """Let dask's abandoned tasks complain while pytest still captures the log."""
+    yield
+    if request.node.get_closest_marker("distributed"):
+        gc.collect()
+
+
+@contextmanager
+def cluster_of_two(folder):
+    """A client of two worker processes."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            local_directory=folder,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster, timeout=60) as client,
+    ):
+        client.wait_for_workers(2, timeout=60)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    """A cluster that the tests share and leave whole."""
+    with cluster_of_two(tmp_path_factory.mktemp("dask")) as client:
+        yield client
+
+
+@pytest.fixture
+def doomed_client(tmp_path):
+    """A cluster of one's own, to break."""
+    with cluster_of_two(tmp_path) as client:
+        yield client
+
+
+def loaders(blocks):
+    """Blocks that the workers load: here from a function, in life from a file."""
+    from dask import delayed
+
+    def load(A, b):  # nested: the workers cannot import this file
+        return A, b
+
+    return [delayed(load, pure=False)(A, b) for A, b in blocks]
+
+
+def kill(client, address):
+    """Kill a worker process as the system would, and wait until the scheduler knows."""
+    (nanny,) = (n for n in client.cluster.workers.values() if n.worker_address == address)
+    nanny.close_gracefully()  # the nanny is not to start the worker again: tests do not wait for that
+    os.kill(nanny.pid, signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while address in client.nthreads() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert address not in client.nthreads()
+
+
+def holders(client, what):
+    """The workers that hold a future whose name contains `what`."""
+    return {w for key, ws in client.who_has().items() if what in str(key) for w in ws}
+
+
+@pytest.mark.distributed
+def test_cluster_takes_the_same_steps_for_each_kind_of_block(client):
+    import dask.array as da
+    from dask import delayed
+
+    A, b = data(None)
+    blocks, chunks = split(A, b), (7, 18, 35)
+    unknown = [
+        da.concatenate([da.from_delayed(delayed(p), (np.nan, *p.shape[1:]), float) for p in parts])
+        for parts in zip(*blocks)
+    ]
+    kinds = {
+        "arrays": blocks,
+        "delayed pairs": loaders(blocks),
+        "pairs of delayed": [(delayed(A_i), delayed(b_i)) for A_i, b_i in blocks],
+        "futures": client.compute(loaders(blocks)),
+        "dask arrays": (da.from_array(A, (chunks, -1)), da.from_array(b, (chunks,))),
+        "persisted": (da.from_array(A, (chunks, -1)).persist(), da.from_array(b, (chunks,))),
+        "unknown lengths": tuple(unknown),
+    }
+    options = {"callback": lambda iterate: iterate.k == 2}
+    here = consensus(blocks, LassoObjective(3.0), **options)
+    for kind, given_blocks in kinds.items():
+        there = consensus(given_blocks, LassoObjective(3.0), client=client, **options)
+        np.testing.assert_allclose(there.z, here.z, atol=1e-12, err_msg=kind)
+        np.testing.assert_allclose(there.x, here.x, atol=1e-12, err_msg=kind)
+        np.testing.assert_allclose(there.history["objective"], here.history["objective"])
+        assert there.certificate.gap == pytest.approx(here.certificate.gap), kind
+
+
+@pytest.mark.distributed
+@pytest.mark.parametrize("objective", OBJECTIVES[1:], ids=lambda o: type(o).__name__)
+def test_a_worker_killed_in_the_middle_changes_nothing(doomed_client, objective):
+    A, b = data(objective, n=3)
+    blocks = split(A, b)
+    here = consensus(blocks, objective)
+    killed = []
+
+    def kill_one(iterate):
+        if iterate.k == 5:
+            held = holders(doomed_client, "_build")
+            assert len(held) == 2  # both workers have a part of the data
+            killed.append(min(held))
+            kill(doomed_client, killed[0])
+
+    there = consensus(loaders(blocks), objective, client=doomed_client, callback=kill_one)
+    assert killed
+    assert there.converged
+    assert there.n_iter == here.n_iter > 5
+    np.testing.assert_allclose(there.z, here.z, atol=1e-6)
+    np.testing.assert_allclose(there.z, by_sklearn(objective, A, b), atol=1e-6)
+
+
+@pytest.mark.distributed
+def test_errors_of_a_block_come_back_with_its_number(client):
+    with pytest.raises(ValueError, match=r"blocks\[1\]: labels must be -1 or \+1"):
+        consensus(
+            loaders([ONE, (np.ones((2, 3)), [0, 1])]),
+            SquaredHingeObjective(1.0),
+            client=client,
+        )
+    with pytest.raises(ValueError, match=r"4 in blocks\[1\]"):
+        consensus(loaders([ONE, (np.ones((2, 4)), [0, 1])]), RidgeObjective(1.0), client=client)
+
+    def fail():
+        raise TimeoutError("the file server does not answer")
+
+    from dask import delayed
+
+    with pytest.raises(TimeoutError, match="file server"):
+        consensus([delayed(fail)()], RidgeObjective(1.0), client=client)
+    with pytest.raises(TypeError, match=r"blocks\[0\] must give a pair \(A, b\), got ndarray"):
+        consensus([delayed(np.ones)((3, 3))], RidgeObjective(1.0), client=client)
+
+
+@pytest.mark.distributed
+def test_dask_blocks_that_do_not_fit(client):
+    import dask.array as da
+
+    A, b, objective = da.ones((6, 4), chunks=(2, 4)), da.ones(6, chunks=2), RidgeObjective(1.0)
+    with pytest.raises(ValueError, match=r"A.rechunk\(\{1: -1\}\)"):
+        consensus((A.rechunk((2, 2)), b), objective, client=client)
+    with pytest.raises(ValueError, match=r"got \(2, 2, 2\) and \(3, 3\)"):
+        consensus((A, b.rechunk(3)), objective, client=client)
+    with pytest.raises(ValueError, match="A must be a matrix and b a vector"):
+        consensus((A, A), objective, client=client)
+    frame = A.to_dask_dataframe(columns=list("abcd"))
+    for pair, error, message in (
+        ((frame, "e"), ValueError, "got 'e'; there are: a, b, c, d"),
+        ((A, "e"), TypeError, "A must be a dask DataFrame, got Array"),
+        ((frame, b), TypeError, "b must be a dask Series or the name of a column, got Array"),
+        ((A, frame["a"]), TypeError, "A and b must both be dask arrays, got Series"),
+        ((frame, frame), ValueError, "dask frames of 2 and 2 dimensions"),
+        ((frame, frame["a"].repartition(npartitions=1)), ValueError, "got 3 and 1"),
+    ):
+        with pytest.raises(error, match=message):
+            consensus(pair, objective, client=client)
+    for lazy in ((A, b), (frame, "a"), loaders([ONE]), [(A, b)], client.compute(loaders([ONE]))):
+        with pytest.raises(TypeError, match=r"client=dask\.distributed\.Client"):
+            consensus(lazy, objective)
+    with pytest.raises(TypeError, match=r"must be a synchronous dask\.distributed\.Client"):
+        consensus((A, b), objective, client="localhost")
+
+
+@pytest.mark.distributed
+def test_scattered_rows_that_are_lost(doomed_client):
+    first, second = doomed_client.nthreads()
+    A, b = data(None)
+    (one, two, three) = split(A, b)
+    blocks = [
+        doomed_client.scatter([block], workers=[worker], hash=False)[0]
+        for block, worker in ((one, first), (two, second), (three, second))
+    ]
+
+    def kill_one(iterate):
+        if iterate.k == 3:
+            kill(doomed_client, first)
+
+    with pytest.raises(RuntimeError, match=r"client\.scatter leaves none"):
+        consensus(blocks, RidgeObjective(1.0), client=doomed_client, callback=kill_one)
+
+
+@pytest.mark.distributed
+def test_a_cluster_without_workers_or_scheduler(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    options = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "processes": False}
+    with distributed.LocalCluster(n_workers=0, local_directory=tmp_path, **options) as cluster:
+        client = distributed.Client(cluster)
+        start = time.monotonic()
+        with pytest.raises(RuntimeError, match=r"no worker for worker_timeout = 0\.1 s"):
+            consensus([ONE], RidgeObjective(1.0), client=client, worker_timeout=0.1)
+        assert time.monotonic() - start < 20
+        client.close()
+    with pytest.raises(RuntimeError, match="connection to the cluster's scheduler is lost"):
+        consensus([ONE], RidgeObjective(1.0), client=client)
+
+
+@pytest.mark.distributed
+def test_a_cluster_that_goes_away_in_the_middle(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    cluster = distributed.LocalCluster(
+        n_workers=1,
+        processes=False,
+        dashboard_address=":0",
+        local_directory=tmp_path,
+        silence_logs=logging.CRITICAL,
+    )
+    with distributed.Client(cluster, set_as_default=False) as client:
+
+        def close(iterate):
+            if iterate.k == 2:
+                cluster.close()
+
+        with pytest.raises(RuntimeError, match="connection to the cluster's scheduler is lost"):
+            consensus([ONE, ONE], RidgeObjective(1.0), client=client, callback=close)
+
+
+# What travels.
+
+
+@contextmanager
+def counted_bytes(client):
+    """Give a function that returns the bytes which client, scheduler and workers wrote to their sockets."""
+
+    def count():
+        from distributed.comm.tcp import TCP
+
+        if not hasattr(TCP, "written"):
+            write = TCP.write
+
+            async def counted(self, *args, **kwargs):
+                TCP.written += (size := await write(self, *args, **kwargs))
+                return size
+
+            TCP.written, TCP.write, TCP.uncounted = 0, counted, write
+        return TCP.written
+
+    def restore():
+        from distributed.comm.tcp import TCP
+
+        TCP.write = TCP.uncounted
+        del TCP.written, TCP.uncounted
+
+    try:
+        yield lambda: count() + sum(client.run(count).values())
+    finally:
+        restore()
+        client.run(restore)
+
+
+def between_workers(client):
+    """How often each worker has fetched values from other workers."""
+    return client.run(lambda dask_worker: dask_worker.state.transfer_incoming_count_total)
+
+
+@pytest.mark.distributed
+def test_the_rows_do_not_travel(client):
+    """Count every byte that is written, from the loading of the rows to the certificate."""
+    from dask import delayed
+
+    n, rows, steps = 20, 20_000, 40
+
+    def load(seed):
+        rng = np.random.default_rng(seed)
+        A = rng.standard_normal((rows, n))
+        return A, A[:, 0] + rng.standard_normal(rows)
+
+    blocks = [delayed(load)(seed) for seed in range(4)]
+    moved = between_workers(client)
+    with counted_bytes(client) as total:
+        before = total()
+        consensus(
+            blocks,
+            LassoObjective(1.0),
+            tol_abs=0,
+            tol_rel=0,
+            client=client,
+            callback=lambda iterate: iterate.k == steps,
+        )
+        written = total() - before
+    numbers = steps * 4 * 3 * n * 8  # two vectors to each block and one back, in each step
+    assert numbers < written < rows * n * 8  # one block
+    assert between_workers(client) == moved
+
+
+@pytest.fixture(scope="module")
+def parquet(tmp_path_factory):
+    """A folder of four Parquet files, with columns that differ in size; and the rows."""
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    pytest.importorskip("pyarrow")
+    folder = tmp_path_factory.mktemp("rows")
+    rng = np.random.default_rng(3)
+    A = rng.standard_normal((100_000, 8))
+    frame = pd.DataFrame(A, columns=list("abcdefgh"))
+    frame["target"] = A @ np.arange(8.0) + rng.standard_normal(100_000)
+    frame["comment"] = "never read"
+    for i, rows in enumerate(np.array_split(np.arange(100_000), 4)):
+        frame.iloc[rows].to_parquet(folder / f"part-{i}.parquet")
+    return dd, folder, A, frame["target"].to_numpy()
+
+
+@pytest.mark.distributed
+@pytest.mark.parametrize("kind", ["name", "series", "array"])
+def test_rows_in_parquet_never_leave_the_worker_that_read_them(client, parquet, kind):
+    dd, folder, A, b = parquet
+    frame = dd.read_parquet(folder)
+    columns = list("abcdefgh")
+    if kind == "name":
+        blocks = frame[[*columns, "target"]], "target"
+    elif kind == "series":  # optimised apart, dask reads the Series in fewer partitions
+        blocks = frame[columns], frame["target"]
+    else:
+        values = frame[[*columns, "target"]].to_dask_array(lengths=True)
+        blocks = values[:, :8], values[:, 8]
+    moved = between_workers(client)
+    with counted_bytes(client) as total:
+        before = total()
+        there = consensus(blocks, LassoObjective(500.0), client=client)
+        written = total() - before
+    assert there.converged
+    assert there.certificate.ok
+    assert there.x.shape[0] > 1
+    cuts = np.linspace(0, 100_000, there.x.shape[0] + 1).astype(int)[1:-1]
+    here = consensus(split(A, b, cuts), LassoObjective(500.0))
+    np.testing.assert_allclose(there.z, here.z, atol=1e-7)
+    np.testing.assert_allclose(there.z, by_sklearn(LassoObjective(500.0), A, b), atol=1e-6)
+    assert between_workers(client) == moved
+    assert written < A.nbytes / 4  # one file
+
+
+@pytest.mark.distributed
+def test_a_partition_without_rows_or_with_text_is_named(client, parquet):
+    dd, folder, _, _ = parquet
+    frame = dd.read_parquet(folder)
+    with pytest.raises(TypeError, match=r"A of blocks\[\d\] must be an array of numbers"):
+        consensus((frame, "target"), LassoObjective(1.0), client=client)
+    few = frame[["a", "target"]][frame["a"] > 4]  # rare
+    with pytest.raises(ValueError, match=r"blocks\[\d\] is empty, .* repartition"):
+        consensus((few, "target"), LassoObjective(1.0), client=client)
+
+
+@pytest.mark.distributed
+def test_rows_in_files_of_numpy(client, tmp_path):
+    import dask.array as da
+
+    A, b = data(None, m=60)
+    for name, array in (("A", A), ("b", b)):
+        da.to_npy_stack(tmp_path / name, da.from_array(array, (20, *array.shape[1:])))
+    moved = between_workers(client)
+    blocks = da.from_npy_stack(tmp_path / "A"), da.from_npy_stack(tmp_path / "b")
+    there = consensus(blocks, LassoObjective(3.0), client=client)
+    here = consensus(split(A, b, (20, 40)), LassoObjective(3.0))
+    np.testing.assert_allclose(there.z, here.z, atol=1e-9)
+    assert between_workers(client) == moved
+    mixed = da.from_array(A, (15, -1)).rechunk((20, -1)), da.from_array(b, 20)  # chunks share work
+    np.testing.assert_allclose(
+        consensus(mixed, LassoObjective(3.0), client=client).z, here.z, atol=1e-9
+    )
+
+
+# A slow block.
+
+
+def objective_with_a_slow_block(seconds, tau=3.0):
+    """A lasso whose block of seven rows sleeps; local, so that the workers need not import this file."""
+
+    class SlowBlock(LeastSquaresBlock):
+        def prox(self, v, w):
+            time.sleep(seconds if len(self.A) == 7 else 0)
+            return super().prox(v, w)
+
+    class SlowObjective(LassoObjective):
+        def block(self, A, b):
+            return SlowBlock(A, b)
+
+    return SlowObjective(tau)
+
+
+@pytest.mark.distributed
+def test_a_slow_block_changes_the_time_and_not_the_answer(client):
+    A, b = data(None)
+    here = consensus(split(A, b), LassoObjective(3.0))
+    there = consensus(loaders(split(A, b)), objective_with_a_slow_block(0.02), client=client)
+    assert there.n_iter == here.n_iter
+    np.testing.assert_allclose(there.z, here.z, atol=1e-12)
+
+
+@pytest.mark.distributed
+def test_a_block_that_does_not_answer_is_named(client):
+    A, b = data(None)
+    slow = objective_with_a_slow_block(3.0)
+    with pytest.raises(RuntimeError, match=r"blocks \[0\] have not answered .* = 1 s"):
+        consensus(loaders(split(A, b)), slow, client=client, block_timeout=1.0)
+    with pytest.raises(ValueError, match="block_timeout"):
+        consensus([ONE], slow, client=client, block_timeout=0.0)
+
+
+# A scheduler that is restarted.
+
+
+@pytest.mark.distributed
+@pytest.mark.parametrize("objective", OBJECTIVES[1:], ids=lambda o: type(o).__name__)
+def test_a_cluster_that_restarts_in_the_middle_changes_nothing(doomed_client, objective):
+    """All workers and all futures go; the blocks are built again and the step is repeated."""
+    A, b = data(objective, n=3)
+    here = consensus(split(A, b), objective)
+    restarted = []
+
+    def restart(iterate):
+        if iterate.k == 4:
+            doomed_client.restart(timeout=60)
+            restarted.append(len(holders(doomed_client, "_build")))
+
+    there = consensus(loaders(split(A, b)), objective, client=doomed_client, callback=restart)
+    assert restarted == [0]
+    assert there.n_iter == here.n_iter > 5
+    np.testing.assert_allclose(there.z, here.z, atol=1e-6)
+
+
+@pytest.mark.distributed
+def test_persisted_rows_do_not_outlive_a_restart(doomed_client):
+    import dask.array as da
+
+    A, b = data(None)
+    blocks = da.from_array(A, (20, -1)).persist(), da.from_array(b, 20).persist()
+
+    def restart(iterate):
+        if iterate.k == 2:
+            doomed_client.restart(timeout=60)
+
+    with pytest.raises(RuntimeError, match=r"persist\(\) leaves none"):
+        consensus(blocks, LassoObjective(3.0), client=doomed_client, callback=restart)
+
+
+@contextmanager
+def processes(folder):
+    """A function that starts a dask command as a process of its own, killed at the end."""
+    running = []
+
+    def start(kind, *options):
+        command = [sys.executable, "-m", "distributed.cli." + kind, *options]
+        with open(folder / f"{kind}-{len(running)}.log", "wb") as log:
+            running.append(subprocess.Popen(command, stdout=log, stderr=log, cwd=folder))
+        return running[-1]
+
+    try:
+        yield start
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.distributed
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM])
+def test_a_scheduler_that_dies_and_comes_back(tmp_path, sign):
+    """Killed, the client connects to its successor by itself; ended in order, the run says so and can go on."""
+    distributed = pytest.importorskip("distributed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    A, b = data(None)
+    here = consensus(split(A, b), LassoObjective(3.0))
+    state, killed = tmp_path / "state.npz", []
+    with processes(tmp_path) as start:
+
+        def cluster():
+            local = ("--host", "127.0.0.1", "--no-dashboard")
+            scheduler = start("dask_scheduler", "--port", str(port), *local)
+            start("dask_worker", address, *local, "--nthreads", "1", "--no-nanny")
+            return scheduler
+
+        def replace(iterate):
+            if iterate.k == 5 and not killed:
+                killed.append(scheduler)
+                scheduler.send_signal(sign)
+                scheduler.wait(30)
+                cluster()
+
+        def run(client):
+            return consensus(
+                loaders(split(A, b)),
+                LassoObjective(3.0),
+                client=client,
+                callback=replace,
+                checkpoint=state,
+                checkpoint_every=1,
+            )
+
+        scheduler = cluster()
+        with distributed.Client(address, timeout=60, set_as_default=False) as client:
+            if sign == signal.SIGKILL:
+                there = run(client)
+                assert there.n_iter == here.n_iter
+            else:
+                with pytest.raises(RuntimeError, match="connection to the cluster's scheduler"):
+                    run(client)
+        if sign == signal.SIGTERM:
+            with distributed.Client(address, timeout=60, set_as_default=False) as client:
+                there = run(client)
+            assert there.n_iter < here.n_iter
+        assert killed
+        assert there.converged
+        np.testing.assert_allclose(there.z, here.z, atol=1e-7)
+
+
+@pytest.mark.distributed
+def test_a_checkpoint_goes_from_a_cluster_that_is_gone_to_one_process(client, tmp_path):
+    A, b = data(None)
+    state = tmp_path / "state.npz"
+    here = consensus(split(A, b), LassoObjective(3.0))
+    consensus(
+        loaders(split(A, b)),
+        LassoObjective(3.0),
+        client=client,
+        checkpoint=state,
+        callback=lambda iterate: iterate.k == 12,
+    )
+    rest = consensus(split(A, b), LassoObjective(3.0), checkpoint=state)
+    assert rest.n_iter < here.n_iter
+    np.testing.assert_allclose(rest.z, here.z, atol=1e-7)
