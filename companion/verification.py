@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import decimal
 import math
+import operator
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import singledispatch
@@ -89,13 +90,13 @@ def product(A: np.ndarray, x: Vector) -> Vector:
     nonzero = np.flatnonzero(x != 0)
     if nonzero.size == 0:
         return _vector([_ZERO] * A.shape[0])
-    scale = math.lcm(*(v.denominator for v in x[nonzero]))
-    N = np.array([v.numerator * (scale // v.denominator) for v in x[nonzero]] + [0], dtype=object)
+    numerators, scale = _numerators(x[nonzero])
+    N = np.array([*numerators, 0], dtype=object)
     rows: list[Fraction] = []
     for start in range(0, A.shape[0], _ROWS):
         block, exponent = _integers(np.asarray(A[start : start + _ROWS][:, nonzero], dtype=float))
-        unit = Fraction(2) ** exponent / scale
-        rows += [int(v) * unit for v in block @ N[:-1]]
+        up, down = 1 << max(exponent, 0), scale << max(-exponent, 0)
+        rows += [Fraction(int(v) * up, down) for v in block @ N[:-1]]
     return _vector(rows)
 
 
@@ -103,12 +104,21 @@ def _largest(v: Vector) -> Fraction:
     return max((abs(value) for value in v), default=_ZERO)
 
 
+def _numerators(v: Iterable[Fraction]) -> tuple[list[int], int]:
+    """Return the numerators over the common denominator, and that."""
+    ratios = [x.as_integer_ratio() for x in v]
+    common = math.lcm(*{d for _, d in ratios})
+    return [n * (common // d) for n, d in ratios], common
+
+
 def _sum(v: Iterable[Fraction]) -> Fraction:
-    return sum(v, _ZERO)
+    numerators, common = _numerators(v)
+    return Fraction(sum(numerators), common)
 
 
 def _dot(a: Vector, b: Vector) -> Fraction:
-    return _sum(x * y for x, y in zip(a, b))
+    (m, d), (n, e) = _numerators(a), _numerators(b)
+    return Fraction(sum(map(operator.mul, m, n)), d * e)
 
 
 def _ratio(value: Fraction, scale: Fraction | float) -> Fraction | float:
@@ -275,7 +285,7 @@ def _residuals(
     sums = P.absolute(size)
     columns = sums + np.abs(program.q) + np.abs(A).T @ np.abs(y.astype(float))
     xPx = _dot(x, Px)
-    floor = _FLOOR * (float(_largest(q)) * float(size.sum()) if program.q.any() else reach**2)
+    floor = _FLOOR * (float(_largest(q)) * float(size.sum()) if program.q.any() else reach * reach)
     value = max(
         abs(xPx),
         *(_dot(abs(u), abs(v)) for u, v in ((q, x), (b, y), (low, z_lower), (high, z_upper))),
@@ -393,14 +403,15 @@ def _(machine: SupportVectorMachine, X: Any = None, y: Any = None) -> Finding:
     a, slack = np.empty(n), np.zeros(n)
     a[blue], a[~blue] = machine.lambda_, machine.mu_
     slack[blue], slack[~blue] = machine.epsilon_, machine.xi_
-    unit = 2.0 * machine.gamma_ if hasattr(machine, "gamma_") and machine.gamma_ > 0.0 else 1.0
-    b, eta = machine.b_ * unit, machine.eta_ * unit
+    gamma = getattr(machine, "gamma_", 0.0)
+    unit = 2 * Fraction(gamma) if gamma > 0.0 else Fraction(1)
+    b, eta = Fraction(machine.b_) * unit, Fraction(machine.eta_) * unit
     # the rows of A are s' (b is its multiplier) and 1' (eta), where the program has them
     levels = {(True, True): [-b, -eta], (True, False): [-b], (False, True): [-eta]}
     has = (bool((s == dual.A).all(axis=1).any()), bool((dual.A == 1.0).all(axis=1).any()))
     bounded = np.isfinite(dual.upper)
-    x, y_ = exact(a), exact(levels[has])
-    z_upper = exact(slack * unit if bounded else np.zeros(n))
+    x, y_ = exact(a), _vector(levels[has])
+    z_upper = exact(slack) * unit if bounded else exact(np.zeros(n))
     gradient = matrix.times(x) + exact(dual.q) + product(dual.A.T, y_) + z_upper
     at_bound = x == 0
     z_lower = _vector(max(g, _ZERO) if zero else _ZERO for g, zero in zip(gradient, at_bound))
@@ -409,13 +420,12 @@ def _(machine: SupportVectorMachine, X: Any = None, y: Any = None) -> Finding:
         program, _Pair(x, y_, z_lower, z_upper)
     )
     if linear and machine.w_ is not None:
-        weights = exact(machine.w_) * Fraction(unit)
+        weights = exact(machine.w_) * unit
         away = _largest(weights - product((X * s[:, None]).T, x))
         size = float(_largest(product(np.abs(X).T, x)))
         primal = max(primal, _ratio(away, size))
     if dual.penalize_b:
-        away = abs(Fraction(b) + _dot(exact(s), x))
-        primal = max(primal, _ratio(away, float(_sum(x))))
+        primal = max(primal, _ratio(abs(b + _dot(exact(s), x)), float(_sum(x))))
     stored = machine.certificate_
     return Finding(primal, misfit, complementarity, gap, stored, max(rounding, stored.tolerance))
 
