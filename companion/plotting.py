@@ -26,6 +26,7 @@ __all__ = [
     "SKY",
     "hyperplane",
     "margin",
+    "names_at_end",
     "paths",
     "points",
     "residuals",
@@ -286,6 +287,20 @@ def paths(
             label=None if names is None else names[j],
         )
     ax.axhline(0, color="black", linewidth=0.8)
+
+
+def names_at_end(ax: Axes, x: float, heights: np.ndarray, names: Sequence[str]) -> None:
+    """Write the names of curves beside their last points (x, heights), no two closer than a line of text.
+
+    Call it when the limits of the vertical axis are final.
+    """
+    low, high = ax.get_ylim()
+    line, place = 0.038 * (high - low), -np.inf
+    for j in np.argsort(heights, kind="stable"):
+        place = max(float(heights[j]), place + line)
+        ax.annotate(
+            names[j], (x, place), (4, 0), textcoords="offset points", va="center", fontsize=8
+        )
 
 
 def surface(ax: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, **kwargs: Any) -> None:

@@ -133,3 +133,14 @@ def test_slab_keeps_given_limits(ax: Axes) -> None:
     plotting.slab(ax, u, v, np.array([1.0, 0.0]), 0.0, 1.0, limits=((-4.0, 4.0), (-5.0, 5.0)))
     assert (ax.get_xlim(), ax.get_ylim()) == ((-4.0, 4.0), (-5.0, 5.0))
     assert all(list(line.get_ydata()) == [-5.0, 5.0] for line in ax.lines)
+
+
+def test_names_at_the_end_keep_their_order_and_their_distance(ax: Axes) -> None:
+    ax.set_ylim(-10, 10)
+    heights = np.array([3.0, -4.0, 3.1, 3.05, 8.0])
+    plotting.names_at_end(ax, 1.0, heights, ["a", "b", "c", "d", "e"])
+    place = {text.get_text(): text.xy[1] for text in ax.texts}
+    assert sorted(place, key=place.__getitem__) == ["b", "a", "d", "c", "e"]
+    assert np.diff(sorted(place.values())).min() > 0.7
+    assert (place["b"], place["a"], place["e"]) == (-4.0, 3.0, 8.0)
+    assert ax.get_ylim() == (-10, 10)
