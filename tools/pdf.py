@@ -1,54 +1,130 @@
-"""Print the built site to one PDF: a bookmark for each page, links between the pages, solutions open.
+"""Print the built site to one PDF: contents, bookmarks, page numbers, links between the pages, solutions open.
 
-``make pdf`` builds the site first. Chromium prints; sliders show the picture that they start with.
+``make pdf`` builds the site first. Chromium prints. A slider shows the picture that it starts with, unless that picture
+stands before it already; the folded code of pictures stays away.
 """
 
 from __future__ import annotations
 
 import functools
+import html
 import http.server
 import io
+import re
 import shutil
 import sys
 import threading
-from urllib.parse import urlsplit
+from collections import defaultdict
+from typing import NamedTuple
+from urllib.parse import unquote, urljoin, urlsplit
 
 import yaml
 from playwright.sync_api import Browser, Page, sync_playwright
 from pypdf import PdfReader, PdfWriter
-from pypdf.generic import ArrayObject, DictionaryObject, NameObject
+from pypdf.generic import (
+    ArrayObject,
+    DictionaryObject,
+    FloatObject,
+    NameObject,
+    NullObject,
+)
 
 from tools.toc import BOOK, ROOT, pages_in_order
 
 SITE = ROOT / "build/_build/html"
 TARGET = ROOT / "build/companion.pdf"
+TITLE = "Optimization for Machine Learning: an Executable Companion"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+WIDTH = 673  # px: the 178 mm of A4 between the margins
 
-# For reading, not for the screen: open what is folded, show the reasons under the questions, drop the controls.
+# For reading, not for the screen: open what is folded (but not the code of pictures), show the reasons under the
+# questions. A hidden link to an element makes Chromium keep its place in the document.
 OPEN = """
-() => {
+(wanted) => {
   document.documentElement.dataset.theme = 'light';
-  document.querySelectorAll('details').forEach(d => { d.open = true; });
+  document.querySelectorAll('details').forEach(d => { d.open = !d.matches('.above-input'); });
   document.querySelectorAll('.toggle-hidden').forEach(e => e.classList.remove('toggle-hidden'));
   document.querySelectorAll('.question-reason').forEach(e => { e.hidden = false; });
   document.querySelectorAll('img[loading=lazy]').forEach(i => { i.loading = 'eager'; });
+  for (const book of document.querySelectorAll('.companion-flipbook')) {
+    const cell = book.closest('.cell');
+    let before = cell.previousElementSibling;
+    while (before && !before.matches('.cell, h2, h3')) before = before.previousElementSibling;
+    if (before?.querySelector('.cell_output img')) cell.remove();
+  }
+  const places = document.createElement('div');
+  places.style.display = 'none';
+  for (const id of wanted) {
+    if (!document.getElementById(id)) continue;
+    const link = document.createElement('a');
+    link.href = '#' + id;
+    places.append(link);
+  }
+  document.body.append(places);
   return Promise.all([...document.images].map(i => i.decode().catch(() => null)));
 }
 """
 PRINT = """
 @page { size: A4; margin: 18mm 16mm 20mm; }
-.all-solutions, .table-filter, .headerlink, .copybtn, button.toggle-button, .widget-slider,
-.prev-next-footer, .bd-footer-content, .article-header-buttons { display: none !important; }
-.bd-article { padding: 0 !important; }
-div.cell, .admonition, figure, table.stacked tr { break-inside: avoid-page; }
-div.cell:has(pre) { break-inside: auto; }
-h1, h2, h3 { break-after: avoid-page; }
-pre { white-space: pre-wrap !important; overflow-wrap: anywhere; }
+html { font-size: 12.5px !important; }
+.onlyprint h1 { margin: 0 0 1.5rem !important; font-size: 2.2rem !important; text-align: left !important; }
+#jb-print-toc, .all-solutions, .table-filter, .headerlink, .copybtn, button.toggle-button, .flipbook-slider,
+.prev-next-footer, .bd-footer-content, .article-header-buttons, .bd-header, .header-article, details.above-input,
+.cell_input:has(details.above-input):not(:has(.highlight)), details.hide > summary { display: none !important; }
+.bd-main .bd-content, .bd-article, .bd-article-container, .bd-content { margin: 0 !important; padding: 0 !important; }
+.bd-article-container { max-width: none !important; width: 100% !important; }
+details.hide { border: 0 !important; margin: 0 !important; padding: 0 !important; box-shadow: none !important; }
+pre, .highlight, .cell_input, .cell_output, .admonition, .pst-scrollable-table-container, .math, mjx-container
+  { overflow: visible !important; }
+pre { white-space: pre-wrap !important; overflow-wrap: anywhere; font-size: 0.85rem; line-height: 1.35 !important; }
+mjx-container path, mjx-container use { stroke: none !important; }
+body, .bd-container, .bd-container__inner, .bd-main, .bd-content, .bd-article-container, .cell, .cell_input,
+.cell_output, .highlight, [class*=highlight-] { display: block !important; }  /* flexible boxes do not break well */
+pre, .cell, .cell_input, .cell_output, .highlight, [class*=highlight-] { break-inside: auto !important; }
+p, li, pre { orphans: 3; widows: 3; }
+h1, h2, h3, h4 { break-after: avoid-page; }
+figure, img, mjx-container[display=true], .flipbook-picture,
+ .admonition-title, .sd-card, tr, dt { break-inside: avoid-page; }
+.admonition-title, dt, caption, thead { break-after: avoid-page; }
+.bd-main .bd-content table { break-inside: auto !important; font-size: 0.9rem; }
+.cell_output img, .flipbook-picture img { max-height: 225mm; width: auto; margin: 0 auto; display: block; }
+.admonition, .sd-card { box-shadow: none !important; }
+.sd-container-fluid, .sd-card { break-inside: avoid-page !important; }
+.sd-row > .sd-col { flex: 0 0 33% !important; width: 33% !important; }
+.book-map svg { width: 100%; height: auto; }
 """
-FOOTER = (
-    '<div style="font-size:8px;width:100%;padding:0 16mm;color:#555;display:flex;justify-content:space-between">'
-    '<span class="title"></span><span><span class="pageNumber"></span> / <span class="totalPages"></span></span></div>'
-)
+# What is still too wide shrinks to fit.
+FIT = """
+() => {
+  for (const formula of document.querySelectorAll('mjx-container[display=true]')) {
+    const svg = formula.querySelector('svg');
+    const room = formula.parentElement.getBoundingClientRect().width;
+    const width = svg ? svg.getBoundingClientRect().width : 0;
+    if (width > room) formula.style.fontSize = `${100 * room / width - 0.5}%`;
+  }
+  for (const table of document.querySelectorAll('.bd-article table')) {
+    const room = table.parentElement.getBoundingClientRect().width;
+    if (table.scrollWidth > room + 1) table.style.zoom = room / table.scrollWidth;
+  }
+}
+"""
+SHEET = "@page { size: A4; margin: 0 } body { margin: 0; font: 8.5px sans-serif; color: #444 }"
+CONTENTS = """
+@page { size: A4; margin: 22mm 22mm 24mm; } body { font: 12px/1.5 sans-serif; color: #111 }
+h1 { font-size: 22px; font-weight: 500 } h2 { font-size: 13px; margin: 1.1em 0 0.2em; break-after: avoid-page }
+a { color: inherit; text-decoration: none; display: flex; gap: 0.6em; break-inside: avoid-page }
+a i { flex: 1; border-bottom: 1px dotted #888; margin-bottom: 0.35em }
+"""
+
+
+class Printed(NamedTuple):
+    """One page of the site on paper: its title, its sections (anchor, title), its sheets, the place of each anchor."""
+
+    name: str
+    title: str
+    sections: list[tuple[str, str]]
+    sheets: PdfReader
+    places: dict[str, tuple[int, float]]
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -63,49 +139,89 @@ def wait_until_drawn(page: Page) -> None:
     page.wait_for_load_state("load")
     page.evaluate("async () => { await window.MathJax?.startup?.promise; }")
     if page.locator("script[type='application/vnd.jupyter.widget-view+json']").count():
-        page.wait_for_selector(".companion-flipbook img", timeout=30_000)
+        page.wait_for_selector(".companion-flipbook img", state="attached", timeout=30_000)
 
 
-def print_page(page: Page, address: str) -> bytes:
-    """Return one page of the site as a PDF."""
-    page.goto(address)
-    wait_until_drawn(page)
-    page.evaluate(OPEN)
-    page.add_style_tag(content=PRINT)
-    page.wait_for_timeout(200)
-    return page.pdf(
-        prefer_css_page_size=True,
-        print_background=True,
-        display_header_footer=True,
-        header_template="<span></span>",
-        footer_template=FOOTER,
-        outline=True,
+def links_between(window: Page, base: str, pages: list[str]) -> dict[str, set[str]]:
+    """Return, for each page, the anchors that any page of the list links."""
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for name in pages:
+        answer = window.request.get(f"{base}{name}.html")
+        for target in re.findall(r'href="([^"]*#[^"]+)"', answer.text()):
+            parts = urlsplit(urljoin(f"{base}{name}.html", html.unescape(target)))
+            wanted[parts.path.lstrip("/").removesuffix(".html")].add(unquote(parts.fragment))
+    return wanted
+
+
+def places_in(sheets: PdfReader) -> dict[str, tuple[int, float]]:
+    """Return the sheet and the height of each anchor that Chromium kept."""
+    found = {}
+    for name, place in sheets.named_destinations.items():
+        number = sheets.get_destination_page_number(place)
+        if number is not None:
+            found[unquote(name.lstrip("/"))] = (number, float(place.top or 842))
+    return found
+
+
+def print_page(window: Page, base: str, name: str, wanted: set[str]) -> Printed:
+    """Print one page of the site."""
+    window.goto(f"{base}{name}.html")
+    wait_until_drawn(window)
+    sections = window.locator(".bd-article section > h2").evaluate_all(
+        "all => all.map(h => [h.parentElement.id, h.firstChild.textContent.trim()])"
     )
+    anchors = wanted | {anchor for anchor, _ in sections}
+    window.evaluate(OPEN, sorted(anchors))
+    window.add_style_tag(content=PRINT)
+    window.wait_for_timeout(100)
+    window.evaluate(FIT)
+    sheets = PdfReader(io.BytesIO(window.pdf(prefer_css_page_size=True, print_background=True)))
+    title = window.title().split(" — ")[0]
+    return Printed(name, title, [tuple(s) for s in sections], sheets, places_in(sheets))
 
 
-def link_inside(writer: PdfWriter, starts: dict[str, int], base: str) -> int:
-    """Turn links to other pages of the site into links inside the document; return how many."""
+def target_of(note: DictionaryObject, home: str, base: str) -> tuple[str, str] | None:
+    """Return the page and the anchor that a link inside the book leads to."""
+    if "/Dest" in note:  # an anchor of the page itself
+        return home, unquote(str(note["/Dest"]).lstrip("/"))
+    uri = str(note.get("/A", DictionaryObject()).get_object().get("/URI", ""))
+    if not uri.startswith(base):
+        return None
+    parts = urlsplit(uri)
+    return parts.path.lstrip("/").removesuffix(".html"), unquote(parts.fragment)
+
+
+def link_inside(
+    writer: PdfWriter, printed: dict[str, Printed], starts: dict[str, int], base: str
+) -> int:
+    """Turn the links between the site's pages into links inside the document; return how many."""
     count = 0
-    for sheet in writer.pages:
+    homes = {
+        starts[name] + i: name for name in printed for i in range(len(printed[name].sheets.pages))
+    }
+    for number, sheet in enumerate(writer.pages):
         for reference in sheet.get("/Annots", ArrayObject()):
             note = reference.get_object()
-            action = note.get("/A", DictionaryObject()).get_object()
-            target = str(action.get("/URI", ""))
-            if not target.startswith(base):
+            goal = target_of(note, homes.get(number, ""), base)
+            if goal is None:
                 continue
-            path = urlsplit(target).path.lstrip("/").removesuffix(".html")
-            if path in starts:
-                note[NameObject("/A")] = DictionaryObject(
-                    {
-                        NameObject("/S"): NameObject("/GoTo"),
-                        NameObject("/D"): ArrayObject(
-                            [writer.pages[starts[path]].indirect_reference, NameObject("/Fit")]
-                        ),
-                    }
-                )
-                count += 1
-            else:  # a file of the site that is no page: no link
-                del note["/A"]
+            for key in ("/Dest", "/A"):
+                if key in note:
+                    del note[key]
+            name, anchor = goal
+            if name not in printed:  # a file of the site that is no page: no link
+                continue
+            page, top = printed[name].places.get(anchor, (0, 842.0))
+            place = writer.pages[starts[name] + page].indirect_reference
+            note[NameObject("/A")] = DictionaryObject(
+                {
+                    NameObject("/S"): NameObject("/GoTo"),
+                    NameObject("/D"): ArrayObject(
+                        [place, NameObject("/XYZ"), NullObject(), FloatObject(top), NullObject()]
+                    ),
+                }
+            )
+            count += 1
     return count
 
 
@@ -115,22 +231,80 @@ def captions() -> dict[str, str]:
     return {part["chapters"][0]["file"]: part["caption"] for part in toc["parts"]}
 
 
+def contents(printed: dict[str, Printed], starts: dict[str, int], base: str) -> str:
+    """Return the table of contents as a page of HTML."""
+    parts = captions()
+    lines = [f"<style>{CONTENTS}</style><h1>Contents</h1>"]
+    for name, page in printed.items():
+        if name in parts:
+            lines.append(f"<h2>{html.escape(parts[name])}</h2>")
+        lines.append(
+            f'<a href="{base}{name}.html"><span>{html.escape(page.title)}</span><i></i>'
+            f"<span>{starts[name] + 1}</span></a>"
+        )
+    return "\n".join(lines)
+
+
+def print_html(window: Page, text: str) -> PdfReader:
+    """Print a page that is made here."""
+    window.set_content(text)
+    return PdfReader(io.BytesIO(window.pdf(prefer_css_page_size=True, print_background=True)))
+
+
+def number_sheets(writer: PdfWriter, window: Page, titles: list[str]) -> None:
+    """Write the page's title and the number at the foot of every sheet."""
+    rows = "".join(
+        '<div style="height:297mm;position:relative;break-after:page"><div style="position:absolute;left:16mm;'
+        'right:16mm;bottom:9mm;display:flex;justify-content:space-between">'
+        f"<span>{html.escape(title)}</span><span>{number}</span></div></div>"
+        for number, title in enumerate(titles, 1)
+    )
+    feet = print_html(window, f"<style>{SHEET}</style>{rows}")
+    for sheet, foot in zip(writer.pages, feet.pages):
+        sheet.merge_page(foot)
+
+
+def start_of_each(printed: dict[str, Printed], extra: int) -> dict[str, int]:
+    """Return the number of each page's first sheet; the contents take ``extra`` sheets after the first page."""
+    starts, at = {}, 0
+    for i, (name, page) in enumerate(printed.items()):
+        starts[name] = at
+        at += len(page.sheets.pages) + (extra if i == 0 else 0)
+    return starts
+
+
 def print_pages(browser: Browser, base: str, pages: list[str]) -> PdfWriter:
     """Print pages of a site that is served under ``base`` (with a slash at its end) into one document."""
-    writer, starts, parts, part = PdfWriter(), {}, captions(), None
-    window = browser.new_page(viewport={"width": 820, "height": 1100})
-    for name in pages:
-        sheets = PdfReader(io.BytesIO(print_page(window, f"{base}{name}.html")))
-        starts[name] = len(writer.pages)
-        for sheet in sheets.pages:
-            writer.add_page(sheet)
+    window = browser.new_page(viewport={"width": WIDTH, "height": 950})
+    window.emulate_media(media="print", color_scheme="light")
+    wanted = links_between(window, base, pages)
+    printed = {name: print_page(window, base, name, wanted[name]) for name in pages}
+    table = print_html(window, contents(printed, start_of_each(printed, 1), base))
+    starts = start_of_each(printed, len(table.pages))
+    table = print_html(window, contents(printed, starts, base))
+
+    writer, titles = PdfWriter(), []
+    for i, page in enumerate(printed.values()):
+        for sheets, title in [(page.sheets, page.title), (table, "Contents")][: 2 if i == 0 else 1]:
+            for sheet in sheets.pages:
+                writer.add_page(sheet)
+                titles.append(title)
+    link_inside(writer, printed, starts, base)
+    number_sheets(writer, window, titles)
+    window.close()
+
+    parts, part = captions(), None
+    for name, page in printed.items():
         if name in parts:
             part = writer.add_outline_item(title=parts[name], page_number=starts[name])
-        heading = window.title().split(" — ")[0]
-        writer.add_outline_item(title=heading, page_number=starts[name], parent=part)
-    window.close()
-    link_inside(writer, starts, base)
-    writer.add_metadata({"/Title": "Optimization for Machine Learning: an Executable Companion"})
+        mark = writer.add_outline_item(
+            title=page.title, page_number=starts[name], parent=part, is_open=False
+        )
+        for anchor, heading in page.sections:
+            if anchor in page.places:
+                at = starts[name] + page.places[anchor][0]
+                writer.add_outline_item(title=heading, page_number=at, parent=mark)
+    writer.add_metadata({"/Title": TITLE})
     writer.compress_identical_objects()
     return writer
 

@@ -111,7 +111,8 @@ def directive(module: str, name: str) -> Iterator[str]:
     elif callable(value):
         yield f".. autofunction:: {module}.{name}"
     else:
-        yield f".. autodata:: {module}.{name}"
+        yield f".. py:data:: {module}.{name}"  # autodata would print the manual of its type
+        yield f"   :value: {value!r}"
     yield ""
     yield from symbols_of(name)
     yield from users_of(module, name)

@@ -26,6 +26,16 @@ AT_END = re.compile(
     rf"|[;,] (?P<last>{NUMBER}))",
     re.DOTALL,
 )
+NAMES = (
+    "Danskin",
+    "Gauss",
+    "Krasnosel",
+    "Lyapunov",
+    "Moreau",
+    "Newton",
+    "Riesz",
+    "Schur",
+)
 PROBLEM = re.compile(r"Problem (?:[A-Z]\.)?\d+(?:\.\d+)*")
 
 
@@ -53,8 +63,7 @@ def split_title(kind: str, title: str) -> tuple[str, str]:
     else:
         number, about = kind.title(), title
     about = about.strip(" :,")
-    if about.startswith("(") and about.endswith(")"):
-        about = about[1:-1]
+    about = re.sub(r"^\(([^()]*)\)$", r"\1", about)
     return re.sub(r"^(SP|ZM|YCG), ", r"\1 ", number), about
 
 
@@ -87,6 +96,22 @@ def statement_box(node: nodes.Element) -> box:
     return new
 
 
+def index_words(about: str) -> str:
+    """Return what a box is about as a word of the index; empty if it says too little.
+
+    >>> index_words("The quantile lemma"), index_words("Dual ascent")
+    ('quantile lemma', 'dual ascent')
+    >>> index_words("Moreau's identity"), index_words("The solution")
+    ("Moreau's identity", '')
+    """
+    words = re.sub(r"^(The|A|An) ", "", about)
+    if words.startswith("with ") or (words != about and " " not in words):
+        return ""
+    if words.startswith(NAMES) or not words[1:2].islower():
+        return words
+    return words[:1].lower() + words[1:]
+
+
 def problem_above(node: nodes.Node) -> str | None:
     """Return the number of the problem in whose section an exercise stands."""
     while (node := node.parent) is not None:
@@ -103,8 +128,11 @@ def name_statements(app: Sphinx, doctree: nodes.document) -> None:
     for node in list(doctree.findall(lambda n: isinstance(n, known))):
         new = statement_box(node)
         node.replace_self(new)
-        _, about = split_title(node["realtype"], node.children[0].astext())
-        for entry in {about, new["title"]} - {""}:
+        number, about = split_title(node["realtype"], node.children[0].astext())
+        entries = [index_words(about)]
+        if number != node["realtype"].title():
+            entries.append(number)
+        for entry in filter(None, entries):
             index.append(("single", entry, new["ids"][0], "", None))
 
 
