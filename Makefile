@@ -48,7 +48,7 @@ test-notebooks: $(READY)   ## every notebook cell gives what its page shows
 	  --nbval-sanitize-with tests/notebooks/sanitize.cfg --ignore=book/exercises --junitxml=build/nbval.xml notebooks book
 
 test-site: $(READY)        ## the built pages, in a real browser (after: make book)
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope tests/site
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup tests/site
 
 pdf: book        ## the whole book as build/companion.pdf (needs Chromium)
 	$(BIN)/python -m tools.pdf

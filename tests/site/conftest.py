@@ -36,10 +36,27 @@ def give_up(reason: str) -> None:
     pytest.skip(reason)
 
 
+LAST = "test_accessibility"  # it takes pages apart
+
+
+def about(item: pytest.Item) -> str:
+    """The page that a test looks at, or its file's name."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return parameters.get("name", item.path.stem)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "tests/site" in item.path.as_posix():
-            item.add_marker("site")
+    """Bring the tests of a page together, in one worker: it opens the page once."""
+    places = [i for i, item in enumerate(items) if "tests/site" in item.path.as_posix()]
+    ours = [items[i] for i in places]
+    first = {}
+    for item in ours:
+        item.add_marker("site")
+        item.add_marker(pytest.mark.xdist_group(about(item)))
+        first.setdefault(about(item), len(first))
+    ours.sort(key=lambda item: (first[about(item)], item.path.stem == LAST))
+    for i, item in zip(places, ours):
+        items[i] = item
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -83,6 +100,6 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def reader(browser: Browser, server: str) -> Iterator[Reader]:
-    """Opens pages from the server, each page once."""
+    """Opens pages from the server."""
     with Reader(browser, server) as opened:
         yield opened

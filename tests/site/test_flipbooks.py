@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator
 
-from tests.site.site import PAGES, SITE, Reader, Visit, flipbooks
+from tests.site.site import NEXT_FRAME, PAGES, SITE, Reader, flipbooks
 
 INTERACTIVE = [page for page in PAGES if (SITE / page).exists() and flipbooks(page)]
 
@@ -21,7 +21,7 @@ def press(flipbook: Locator, handle: Locator) -> tuple[list[str], list[str], str
     handle.focus()
     at_end = handle.evaluate("slider => slider.value === slider.max")
     handle.press("ArrowLeft" if at_end else "ArrowRight")
-    handle.page.wait_for_timeout(150)
+    handle.page.evaluate(NEXT_FRAME)
     return (
         before,
         flipbook.evaluate(VISIBLE_PICTURES),
@@ -45,7 +45,6 @@ def check_flipbooks(reader: Reader, name: str) -> None:
             assert value != new_value, "a screen reader hears the same value"
             assert handles.nth(j).get_attribute("aria-label"), "the slider has no name"
         assert book.evaluate(VISIBLE_TEXTS)[0].strip()
-    page.close()
 
 
 def test_there_are_flipbooks() -> None:
@@ -66,14 +65,12 @@ def disk(browser: Browser, built_site: None) -> Iterator[Reader]:
 
 @pytest.mark.parametrize("name", [PAGES[0], *INTERACTIVE[:2]])
 def test_works_from_the_disk(disk: Reader, name: str) -> None:
-    seen = Visit(name)
-    page = disk.open(name, seen)
+    seen = disk.visit(name)
     assert seen.console == []
     assert seen.failed == []
     assert seen.foreign == []
-    fonts = page.evaluate(
+    fonts = seen.page.evaluate(
         "() => document.fonts.ready.then(f => [...f].filter(x => x.status === 'error').map(x => x.family))"
     )
     assert fonts == []
-    page.close()
     check_flipbooks(disk, name)

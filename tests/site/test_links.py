@@ -38,20 +38,20 @@ def broken(page: str) -> list[str]:
     return bad
 
 
-@pytest.mark.parametrize("page", [*PAGES, *EXTRA, "index.html"])
-def test_links_resolve(page: str) -> None:
-    assert broken(page) == []
+@pytest.mark.parametrize("name", [*PAGES, *EXTRA, "index.html"])
+def test_links_resolve(name: str) -> None:
+    assert broken(name) == []
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_ids_are_unique(page: str) -> None:
-    ids = [tag["id"] for tag in soup(page).select("article [id]")]
+@pytest.mark.parametrize("name", PAGES)
+def test_ids_are_unique(name: str) -> None:
+    ids = [tag["id"] for tag in soup(name).select("article [id]")]
     assert sorted(ids) == sorted(set(ids))
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_no_raw_markup_is_left(page: str) -> None:
-    article = copy.copy(soup(page).select_one("article"))
+@pytest.mark.parametrize("name", PAGES)
+def test_no_raw_markup_is_left(name: str) -> None:
+    article = copy.copy(soup(name).select_one("article"))
     for tag in article.select("pre, code, script, .math"):
         tag.extract()
     text = article.get_text(" ")

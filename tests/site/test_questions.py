@@ -84,7 +84,6 @@ def test_a_choice_shows_its_reason(reader: Reader, name: str) -> None:
     assert questions.count() == len(expected)
     for i, right in enumerate(expected):
         check_question(page, questions.nth(i), right)
-    page.close()
 
 
 @pytest.mark.parametrize("name", ASKING)

@@ -10,35 +10,22 @@ MEGABYTE = 1e6
 PLAIN, WITH_SLIDERS = 3.0, 6.0  # MB
 READY = 1500  # ms from the request to a page that answers
 
-MEASURE = """
-() => {
-  const page = performance.getEntriesByType('navigation')[0];
-  const parts = performance.getEntriesByType('resource');
-  return {
-    bytes: page.transferSize + parts.reduce((sum, part) => sum + part.transferSize, 0),
-    ready: page.domInteractive,
-  };
-}
-"""
+
+@pytest.mark.parametrize("name", PAGES)
+def test_weight(reader: Reader, name: str) -> None:
+    """Nothing was in the browser's cache."""
+    limit = WITH_SLIDERS if flipbooks(name) else PLAIN
+    assert reader.visit(name).bytes <= limit * MEGABYTE
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_weight_and_time(reader: Reader, name: str) -> None:
-    """A new browser context each time: nothing is in the cache. The best of three times counts."""
-    limit = WITH_SLIDERS if flipbooks(name) else PLAIN
-    times = []
-    for _ in range(3):
-        context = reader.context.browser.new_context()
-        page = context.new_page()
-        page.goto(f"{reader.base}/{name}")
-        page.wait_for_load_state("load")
-        seen = page.evaluate(MEASURE)
-        context.close()
-        assert seen["bytes"] <= limit * MEGABYTE, f"{seen['bytes'] / MEGABYTE:.2f} MB"
-        times.append(seen["ready"])
-        if times[-1] <= READY:
-            break
-    assert min(times) <= READY, f"ready after {min(times):.0f} ms"
+def test_time(reader: Reader, name: str) -> None:
+    """A machine that is busy for a moment gets a second and a third chance."""
+    times = [reader.visit(name).ready]
+    while times[-1] > READY and len(times) < 3:
+        reader.close()
+        times.append(reader.visit(name).ready)
+    assert times[-1] <= READY, f"ready after {times} ms"
 
 
 @pytest.mark.parametrize("name", PAGES)
