@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 from companion.admm.low_rank import low_rank_factor
 from companion.checks import as_matrix, check_count
 from companion.kernels import as_kernel
+from companion.scaling import exponent_of
 from companion.svm.points import Points, make_points
 
 __all__ = ["nu_max", "nu_min"]
@@ -84,12 +85,12 @@ def nu_min_of(points: Points) -> float:
     """Return :func:`nu_min` for training points."""
     s, n = points.s, points.n
     if points.Phi is None:
-        factor = low_rank_factor(points.kernel(points.X), n)
+        factor = low_rank_factor(points.in_unit(exponent_of(points.size)).gram(), n)
         if factor is None or factor.shape[1] == n:  # independent images: the hulls are disjoint
             return 0.0
         F = factor
     else:
-        F = points.Phi
+        F = np.ldexp(points.Phi, -exponent_of(points.size))
     F = F - F.mean(axis=0)
     peaks = np.abs(F).max(axis=0)
     F = F[:, peaks > 0.0] / peaks[peaks > 0.0]

@@ -10,7 +10,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -20,11 +20,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from companion.admm import LowRank, solve_qp
 from companion.admm.row_matrix import RowMatrix
 from companion.certificates import Certificate
-from companion.checks import as_matrix, as_scalar, check_count, reject_masked
+from companion.checks import (
+    as_matrix,
+    as_scalar,
+    check_count,
+    forget_feature_names,
+    is_plain_data,
+    reject_masked,
+)
+from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel
 from companion.results import QPResult, Record
+from companion.scaling import exponent_of, scaled_back
 from companion.svm.points import Normal, Points, make_points
-from companion.svm.slab import NO_SLAB, Slab, place_points, snap
+from companion.svm.slab import NO_SLAB, Slab, place_points, slab_nearest, snap
 
 __all__ = ["DegenerateSolutionWarning", "DualProgram", "SupportVectorMachine"]
 
@@ -101,6 +110,39 @@ class DualProgram(Record):
         return P_a, np.concatenate([self.q, np.zeros(n)]), A, c
 
 
+class Units(NamedTuple):
+    r"""Units in which a dual program is solved, as exponents of 2: of the features and of the multipliers.
+
+    With :math:`\varphi = 2^e \varphi'` and :math:`a = 2^f a'`, the weights w have the unit :math:`2^{e + f}`, and b,
+    eta and the slacks :math:`2^{2e + f}`. Both exponents are 0 except where squares would not fit into float64.
+    """
+
+    features: int = 0
+    multipliers: int = 0
+
+    @property
+    def weights(self) -> int:
+        """The unit of w."""
+        return self.features + self.multipliers
+
+    @property
+    def levels(self) -> int:
+        """The unit of b, eta and the slacks."""
+        return 2 * self.features + self.multipliers
+
+    def of(self, dual: DualProgram) -> DualProgram:
+        """Return the program in these units; its matrix has that of the features already."""
+        if self == (0, 0):
+            return dual
+        return replace(
+            dual,
+            q=np.ldexp(dual.q, -self.levels),
+            c=np.ldexp(dual.c, -self.multipliers),
+            upper=float(np.ldexp(dual.upper, -self.multipliers)),
+            ridge=float(np.ldexp(dual.ridge, -2 * self.features)),
+        )
+
+
 class SupportVectorMachine(ClassifierMixin, BaseEstimator):
     """Base of the machines of chapter 18; see :class:`SVMs2prime` for the attributes."""
 
@@ -112,12 +154,18 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
 
     _squared = False  # slacks enter squared
     _homogeneous = False  # w = 0 goes with eta = 0: there is no slab then
+    _normalized = False  # the norm of w is 1
+    _penalized = False  # the objective contains b
 
     # -- what each machine says about itself
 
     @abstractmethod
     def _dual(self, points: Points) -> DualProgram:
         """Return the dual program."""
+
+    def _dual_to_solve(self, points: Points) -> DualProgram:
+        """Return the program that is solved, where that is not the dual program as it stands."""
+        return self._dual(points)
 
     @abstractmethod
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
@@ -132,6 +180,11 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
     def _dual_value(self, quadratic: float, linear: float) -> float:
         """Return the value of the dual function, for a'Pa and q'a."""
         return -(0.5 * quadratic + linear)
+
+    def _units(self, points: Points) -> Units:
+        """Return the units in which the dual program has moderate numbers; eta = 1 keeps its unit."""
+        e = exponent_of(points.size)
+        return Units(e, -2 * e)
 
     # -- scikit-learn
 
@@ -217,9 +270,12 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         self.kernel_ = self._named_kernel()
         as_scalar(self.tol, "tol", above=0.0)
         check_count(self.max_iter, "max_iter")
-        for value, name in ((X, "X"), (y, "y")):
-            reject_masked(value, name)
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        if is_plain_data(X, y) and not self.kernel_.is_precomputed:
+            forget_feature_names(self, X.shape[1])
+        else:
+            for value, name in ((X, "X"), (y, "y")):
+                reject_masked(value, name)
+            X, y = validate_data(self, X, y, dtype=np.float64)
         if y.dtype == object and any(label is None for label in y):
             raise ValueError("y must hold a label for every point, got None among them")
         self.classes_ = np.unique(y)
@@ -240,34 +296,50 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
 
     def _fit_from(self, points: Points, start: Start) -> QPResult:
         """Solve the dual program from a guess; recover w, b, eta and the slacks; certify."""
-        s, dual = points.s, self._dual(points)
-        result = self._solve(points, dual, start)
+        units = self._units(points)
+        points = points.in_unit(units.features)
+        s, dual = points.s, units.of(self._dual_to_solve(points))
+        result = self._solve(points, dual, _in_units(start, units))
         self.n_iter_ = result.n_iter
         a = snap(result.x, dual.upper)
         g = dual.P @ a
         slab = self._slab(s, g, a, dual.upper)
+        if self._penalized and not dual.penalize_b:
+            slab = slab_nearest(s, g, a, dual.upper)
+        bias = float(np.ldexp(slab.b, -units.features))  # of a penalized b: one more weight
         margin = g - dual.ridge * a - (0.0 if dual.penalize_b else s * slab.b)  # s_i f(x_i)
-        quadratic = float(a @ (g - dual.ridge * a)) - (slab.b**2 if dual.penalize_b else 0.0)
+        quadratic = float(a @ (g - dual.ridge * a)) - (bias * bias if dual.penalize_b else 0.0)
         normal = points.normal(a, quadratic, dual.penalize_b)
         if self._homogeneous and (
             (normal.norm == 0.0 and not dual.penalize_b)
             or (_nearly_vanishes(a, g, dual) and self._is_below_range(points))
         ):
-            self._store_degenerate(points, a, dual, result.certificate)
+            self._store_degenerate(points, a, dual, result.certificate, units)
             return result
         slack = dual.ridge * a if self._squared else np.maximum(slab.eta - margin, 0.0)
+        size = float(np.abs(g).max()) + slab.eta
+        size += abs(slab.b) if not dual.penalize_b else abs(bias) * 2.0 ** min(-units.features, 0)
+        reach = 0.0 if dual.q.any() else _reach(a, dual)
+        miss = 0.0
+        if (
+            not self._squared
+        ):  # only points with the multiplier K have slack; that of others is rounding
+            miss = float(slack[a < dual.upper].max(initial=0.0))
+            miss = _over(miss, max(size, _FLOOR * _steepness(dual) * reach))
+            slack = np.where(a >= dual.upper, slack, 0.0)
         self._certify(
-            self._terms(normal.norm, slab.b, slab.eta, slack, dual),
+            self._terms(normal.norm, bias if dual.penalize_b else slab.b, slab.eta, slack, dual),
             self._dual_value(float(a @ g), float(dual.q @ a)),
-            0.0 if dual.q.any() else _FLOOR * _reach(a, dual) ** 2,
+            _FLOOR * reach * reach,
+            miss,
             result.certificate,
+            units.levels if self._normalized else 2 * units.weights,
         )
-        size = float(np.abs(g).max()) + abs(slab.b) + slab.eta
-        if not self._squared:  # only points that fail the margin have slack; less is rounding
-            slack = np.where((a >= dual.upper) & (slack > 1e-9 * size), slack, 0.0)
+        if not self._squared:
+            slack = np.where(slack > 1e-9 * size, slack, 0.0)
         self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, self._squared)
-        self._store(points, a, slack, normal, slab, dual.upper)
-        return result
+        self._store(points, a, slack, normal, slab, dual, units)
+        return _as_given(result, units)
 
     def _solve(self, points: Points, dual: DualProgram, start: Start = None) -> QPResult:
         psd = points.Phi is not None or points.kernel.positive_definite is True
@@ -296,18 +368,37 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         return 1.0
 
     def _certify(
-        self, terms: tuple[float, ...], dual_value: float, floor: float, of_dual: Certificate
+        self,
+        terms: tuple[float, ...],
+        dual_value: float,
+        floor: float,
+        miss: float,
+        of_dual: Certificate,
+        unit: int,
     ) -> None:
-        """Certify by the gap of primal and dual program, beside the residuals of the dual one."""
-        self.objective_, self.dual_objective_ = float(sum(terms)), dual_value
-        gap, size = abs(self.objective_ - dual_value), max(sum(map(abs, terms)), floor)
+        """Certify by the gap of primal and dual program, beside the residuals of the dual one.
+
+        `miss` is by how much, relatively, the hyperplanes miss points that have no slack; `unit` is that of the
+        objectives, which may overflow where the hyperplanes do not.
+        """
+        objective = float(sum(terms))
+        self.objective_ = float(np.ldexp(objective, unit))
+        self.dual_objective_ = float(np.ldexp(dual_value, unit))
+        gap, size = abs(objective - dual_value), max(sum(map(abs, terms)), floor)
         self.certificate_ = Certificate(
             of_dual.primal_residual,
-            of_dual.dual_residual,
+            max(of_dual.dual_residual, miss),
             of_dual.complementarity,
-            max(of_dual.gap, gap / size if size > 0.0 else gap),
+            max(of_dual.gap, _over(gap, size)),
             of_dual.tolerance,
         )
+        if of_dual.ok and not self.certificate_.ok:
+            warnings.warn(
+                f"the dual program is solved, but the hyperplanes that its multipliers give miss tol = {self.tol:g} "
+                f"({self.certificate_}); scale the data, or lower the price of slack",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
 
     def _store(
         self,
@@ -316,19 +407,35 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         slack: np.ndarray,
         normal: Normal,
         slab: Slab,
-        upper: float,
+        dual: DualProgram,
+        units: Units,
     ) -> None:
-        """Set the fitted attributes."""
+        """Set the fitted attributes, in the units of the data."""
         unit = self._unit(normal.norm)
-        slab = slab.moved(normal.shift, unit)
-        self.w_ = None if normal.w is None else normal.w * unit
-        self.norm_ = normal.norm * unit
-        self.b_, self.eta_ = slab.b, slab.eta
-        self.b_interval_, self.eta_interval_ = slab.b_interval, slab.eta_interval
-        self.blue_interval_, self.red_interval_ = slab.blue_interval, slab.red_interval
+        levels = slab.moved(normal.shift, unit)
+        of_a = units.multipliers
+        if self._normalized:  # the norm of w is 1 in any unit
+            units = Units(units.features, -units.features)
+        if units.levels:
+            if normal.norm > 0.0:
+                largest = max(float(np.abs(dual.P @ a).max()) * unit, abs(levels.b), levels.eta)
+                scaled_back(largest, units.levels, "the values of the decision function")
+            levels = levels.in_unit(units.levels)
+            slack = np.ldexp(slack, units.levels)
+        if dual.penalize_b:
+            levels = levels.with_bias(float(np.ldexp(slab.b, units.multipliers)))
+        weights = "the weights w"
+        self.w_ = None if normal.w is None else scaled_back(normal.w * unit, units.weights, weights)
+        self.norm_ = float(scaled_back(normal.norm * unit, units.weights, weights))
+        self.b_, self.eta_ = levels.b, levels.eta
+        self.b_interval_, self.eta_interval_ = levels.b_interval, levels.eta_interval
+        self.blue_interval_, self.red_interval_ = levels.blue_interval, levels.red_interval
         self.delta_ = _ratio(self.eta_, self.norm_)
-        self.dual_coef_ = points.s * a * unit if normal.norm > 0.0 else np.zeros(points.n)
-        self._store_counts(points, a, slack * unit, upper)
+        coefficients = points.s * a * unit if normal.norm > 0.0 else np.zeros(points.n)
+        self.dual_coef_ = scaled_back(coefficients, units.multipliers, "the multipliers")
+        self._store_counts(points, a, slack * unit, dual.upper)
+        of_given = np.array(scaled_back(a, of_a, "the multipliers"))
+        self.lambda_, self.mu_ = of_given[points.s > 0], of_given[points.s < 0]
         self.degenerate_ = False
 
     def _store_counts(self, points: Points, a: np.ndarray, slack: np.ndarray, upper: float) -> None:
@@ -344,11 +451,16 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         self.X_fit_ = points.X
 
     def _store_degenerate(
-        self, points: Points, a: np.ndarray, dual: DualProgram, certificate: Certificate
+        self,
+        points: Points,
+        a: np.ndarray,
+        dual: DualProgram,
+        certificate: Certificate,
+        units: Units,
     ) -> None:
         """Set the fitted attributes of the solution w = 0, b = 0, eta = 0, and say so."""
         w = None if points.Phi is None else np.zeros(points.Phi.shape[1])
-        self._store(points, a, np.zeros(points.n), Normal(w, 0.0, 0.0), NO_SLAB, dual.upper)
+        self._store(points, a, np.zeros(points.n), Normal(w, 0.0, 0.0), NO_SLAB, dual, units)
         self.delta_ = self._delta_of_nothing()
         self.point_classes_ = np.full(points.n, "undetermined")
         self.degenerate_ = True
@@ -427,6 +539,31 @@ def _are_labels(values: np.ndarray) -> bool:
     return values.dtype.kind in "iubUS" or (
         values.dtype.kind == "f" and bool((values == np.floor(values)).all())
     )
+
+
+def _in_units(start: Start, units: Units) -> Start:
+    """Return multipliers that were given, in units of the program."""
+    if start is None or units == (0, 0):
+        return start
+    return np.ldexp(start[0], -units.multipliers), np.ldexp(start[1], -units.levels)
+
+
+def _as_given(result: QPResult, units: Units) -> QPResult:
+    """Return the solution in the units of the data."""
+    if units == (0, 0):
+        return result
+    x, y = np.ldexp(result.x, units.multipliers), np.ldexp(result.y, units.levels)
+    return replace(result, x=x, y=y)
+
+
+def _over(value: float, size: float) -> float:
+    """Return value / size, or the value itself if there is nothing to compare it with."""
+    return value / size if size > 0.0 else value
+
+
+def _steepness(dual: DualProgram) -> float:
+    """Return the length of the longest feature vector, with what the program adds to it."""
+    return float(np.sqrt(max(dual.P.diagonal().max(), 0.0)))
 
 
 def _reach(a: np.ndarray, dual: DualProgram) -> float:

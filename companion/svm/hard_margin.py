@@ -95,7 +95,7 @@ class HardMarginSVC(SupportVectorMachine):
     def _terms(
         self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
-        return (0.5 * norm**2,)
+        return (0.5 * norm * norm,)
 
     def _solve(self, points: Points, dual: DualProgram, start: Start = None) -> QPResult:
         try:

@@ -10,8 +10,10 @@ when the blue points come first. The order does not matter here: points stay whe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -49,12 +51,16 @@ class Points:
         The kernel.
     Phi : ndarray of shape (n, N) or None
         Explicit features, where they are known and few.
+    unit : int
+        The exponent e of the unit :math:`2^e` in which features are measured: everything below speaks of
+        :math:`2^{-e} \varphi`. It is 0 except for points whose squares do not fit into float64.
     """
 
     X: np.ndarray
     s: np.ndarray
     kernel: Kernel
     Phi: np.ndarray | None
+    unit: int = 0
 
     @property
     def n(self) -> int:
@@ -71,19 +77,45 @@ class Points:
         """Number of red points."""
         return int(np.count_nonzero(self.s < 0))
 
+    def in_unit(self, unit: int) -> Self:
+        """Return the points with features measured in the unit 2^unit."""
+        return self if unit == self.unit else replace(self, unit=unit)
+
+    @cached_property
+    def size(self) -> float:
+        r"""The largest coordinate of a feature vector, or the largest length where only those are known.
+
+        Raises
+        ------
+        ValueError
+            If the kernel overflows.
+        """
+        if self.Phi is None:
+            known = self.X if self.kernel.is_precomputed else self.kernel.diagonal(self.X).real
+            return math.sqrt(_largest(known))
+        largest = _largest(self.Phi)
+        if not math.isfinite(largest):
+            raise ValueError(
+                f"the features of {self.kernel!r} overflow at these points; scale the data down"
+            )
+        return largest
+
     def features(self, penalize_b: bool = False) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Return the features from their mean on, and the mean; as they are, and None, when b is penalized."""
-        if self.Phi is None or penalize_b:
-            return self.Phi, None
-        mean = self.Phi.mean(axis=0)
-        return self.Phi - mean, mean
+        if self.Phi is None:
+            return None, None
+        Phi = np.ldexp(self.Phi, -self.unit) if self.unit else self.Phi
+        if penalize_b:
+            return Phi, None
+        mean = Phi.mean(axis=0)
+        return Phi - mean, mean
 
     def gram(self) -> np.ndarray:
         """Return the Gram matrix, which has to be real."""
         G = self.kernel(self.X)
         if np.iscomplexobj(G):
             raise ValueError(f"a support vector machine needs a real kernel, got {self.kernel!r}")
-        return G
+        return np.ldexp(G, -2 * self.unit) if self.unit else G
 
     def _is_safe(self) -> bool:
         """Return whether the kernel matrix need not be looked at as a whole before it is used."""
@@ -97,7 +129,8 @@ class Points:
             K = kernel(X[i]) if i is j else kernel(X[i], X[j])
             return K + constant if constant else K
 
-        return RowMatrix(part, kernel.diagonal(X) + constant, s)
+        factors = np.ldexp(s, -self.unit) if self.unit else s
+        return RowMatrix(part, kernel.diagonal(X) + constant, factors)
 
     def signed_matrix(
         self, *, penalize_b: bool = False, ridge: float = 0.0
@@ -110,17 +143,19 @@ class Points:
         """
         s = self.s
         F, _ = self.features(penalize_b)
+        one = float(np.ldexp(1.0, -self.unit))  # the constant feature
+        ridge = float(np.ldexp(ridge, -2 * self.unit))
         if F is None:
             if self.n >= ROWS_FROM and ridge == 0.0 and self._is_safe():
                 return self._row_matrix(1.0 if penalize_b else 0.0)
             P = self.gram()
-            P = P.copy() if self.kernel.is_precomputed else P
+            P = P.copy() if self.kernel.is_precomputed and not self.unit else P
             if penalize_b:
-                P += 1.0
+                P += one * one
             P *= s
             P *= s[:, None]
         else:
-            F = (np.column_stack([F, np.ones(self.n)]) if penalize_b else F) * s[:, None]
+            F = (np.column_stack([F, np.full(self.n, one)]) if penalize_b else F) * s[:, None]
             few = self.n - 1 if self.kernel.is_linear else self.n // 2
             if F.shape[1] <= max(few, 1):
                 return LowRank(F, diagonal=ridge)
@@ -145,21 +180,32 @@ class Points:
         if Z is None:
             w, norm, zero = None, float(np.sqrt(max(quadratic, 0.0))), _ZERO_GRAM
             lengths = np.sqrt(np.maximum(self.kernel.diagonal(self.X).real, 0.0))
+            lengths = np.ldexp(lengths, -self.unit) if self.unit else lengths
         else:
-            w = (self.s * a) @ Z
-            lengths, zero = np.sqrt(np.einsum("ij,ij->i", Z, Z)), _ZERO_FEATURES
-            norm = (
-                _norm(w) if lengths.any() else 0.0
-            )  # points so small that P is zero say nothing about w
+            w, zero = (self.s * a) @ Z, _ZERO_FEATURES
+            norm, lengths = _norm(w), _lengths(Z)
         if norm <= zero * float(a @ lengths):
             return Normal(None if w is None else np.zeros_like(w), 0.0, 0.0)
         return Normal(w, norm, 0.0 if w is None or origin is None else float(w @ origin))
 
 
+def _largest(values: np.ndarray) -> float:
+    """Return the largest absolute value."""
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+
+
 def _norm(w: np.ndarray) -> float:
     """Return the norm of a vector, also where the squares of its entries underflow."""
-    norm, largest = float(np.linalg.norm(w)), float(np.abs(w).max(initial=0.0))
+    norm, largest = float(np.linalg.norm(w)), _largest(w)
     return norm if norm > 1e-150 or largest == 0.0 else largest * float(np.linalg.norm(w / largest))
+
+
+def _lengths(Z: np.ndarray) -> np.ndarray:
+    """Return the norms of the rows of a matrix, also where the squares of its entries underflow."""
+    lengths, largest = np.sqrt(np.einsum("ij,ij->i", Z, Z)), _largest(Z)
+    if lengths.max(initial=0.0) > 1e-150 or largest == 0.0:
+        return lengths
+    return largest * _lengths(Z / largest)
 
 
 def make_points(X: np.ndarray, s: np.ndarray, kernel: Kernel) -> Points:

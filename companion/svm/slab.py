@@ -14,7 +14,7 @@ solution, and the midpoint is chosen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,7 @@ __all__ = [
     "place_points",
     "slab_both",
     "slab_eta",
+    "slab_nearest",
     "slab_unit",
     "snap",
 ]
@@ -83,6 +84,17 @@ class Slab:
             move(self.blue_interval),
             move(self.red_interval),
         )
+
+    def in_unit(self, exponent: int) -> Slab:
+        """Return the slab with all numbers times 2^exponent."""
+        b, eta = (float(v) for v in np.ldexp([self.b, self.eta], exponent))
+        intervals = (self.b_interval, self.eta_interval, self.blue_interval, self.red_interval)
+        return Slab(b, eta, *((float(v), float(w)) for v, w in np.ldexp(intervals, exponent)))
+
+    def with_bias(self, b: float) -> Slab:
+        """Return the slab for a b that is known from elsewhere."""
+        low, high = self.eta_interval
+        return Slab(b, self.eta, (b, b), (low, high), (b + low, b + high), (b - high, b - low))
 
 
 NO_SLAB = Slab(0.0, 0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
@@ -145,6 +157,16 @@ def slab_both(s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab
         blue_interval=blue,
         red_interval=_minus(red),
     )
+
+
+def slab_nearest(s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
+    """Return the slab with the b nearest to 0 when b and eta are free: (SVM_s3) for points near the origin."""
+    slab = slab_both(s, g, a, upper)
+    low, high = slab.b_interval
+    b = min(max(0.0, low), high)
+    blue, red = slab.blue_interval, slab.red_interval  # b + eta and b - eta
+    eta = (max(blue[0] - b, b - red[1]), min(blue[1] - b, b - red[0]))
+    return replace(slab, eta=_middle(eta), eta_interval=eta).with_bias(b)
 
 
 def slab_unit(s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:

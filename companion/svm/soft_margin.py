@@ -19,7 +19,9 @@ with :math:`K_m = (p+q) K_s \nu`.
 
 from __future__ import annotations
 
+import math
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,15 +29,30 @@ from scipy.optimize import linprog
 
 from companion.certificates import Certificate
 from companion.checks import as_scalar
-from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
+from companion.exceptions import (
+    ConvergenceWarning,
+    InfeasibleProblemError,
+    UnboundedProblemError,
+)
+from companion.results import QPResult
+from companion.scaling import exponent_of, scaled_back
 from companion.svm.bounds import nu_min_of
-from companion.svm.estimator import DualProgram, KernelLike, SupportVectorMachine
-from companion.svm.points import Points
+from companion.svm.estimator import (
+    DualProgram,
+    KernelLike,
+    Start,
+    SupportVectorMachine,
+    Units,
+)
+from companion.svm.points import Normal, Points
 from companion.svm.slab import Slab, place_points, slab_both, slab_eta, slab_unit, snap
 
 __all__ = ["SVMs1", "SVMs2", "SVMs2l", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5"]
 
 _EQUAL = 1e-12  # a bound that is exceeded by this part is met
+_STEEP = 1e30  # K |x|^2 from which on the bounds of (SVM_s2) may be out of reach
+_NEAR_ORIGIN = 1e-5  # |x| below which kappa(x, x) is lost beside the 1 of a penalized b
+_FAINT = 1e-6  # and below which its slacks are nearly 1
 
 
 class _NuMachine(SupportVectorMachine):
@@ -63,7 +80,25 @@ class _NuMachine(SupportVectorMachine):
         nu = as_scalar(self.nu, "nu", above=0.0)
         K = 1.0 / points.n if self.K is None else as_scalar(self.K, "K", above=0.0)
         self.K_, self.Km_ = K, points.n * K * nu
+        if not 0.0 < self.Km_ < math.inf:
+            raise ValueError(
+                f"(p + q) K nu must be a positive number that float64 holds, got K = {K:g} and nu = {nu:g} for "
+                f"{points.n} points"
+            )
         return K, self.Km_
+
+    def _units(self, points: Points) -> Units:
+        K, Km = self._constants(points)
+        size = points.size
+        if self._penalized and not self._forgets_b(points):  # b is the weight of the constant 1
+            size = max(size, 1.0)
+        if self._squared:  # and slacks are weights of unit vectors
+            size = max(size, 1.0 / math.sqrt(2.0 * K))
+        return Units(exponent_of(size), exponent_of(Km))
+
+    def _forgets_b(self, points: Points) -> bool:
+        """Return whether the term of b is lost in the rounding of the others."""
+        return False
 
     def _is_below_range(self, points: Points) -> bool:
         return self.nu <= nu_min_of(points) * (1.0 + _EQUAL)
@@ -134,6 +169,7 @@ class SVMs1(SupportVectorMachine):
     """
 
     _homogeneous = True
+    _normalized = True
 
     def __init__(
         self,
@@ -171,17 +207,31 @@ class SVMs1(SupportVectorMachine):
     def _terms(
         self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
-        self.gamma_ = norm / 2.0
-        return -eta / norm, self.K_ * float(slack.sum()) / norm
+        return -eta / norm, dual.upper * float(slack.sum()) / norm
+
+    def _units(self, points: Points) -> Units:
+        return Units(exponent_of(points.size), 0)
 
     def _unit(self, norm: float) -> float:
         return 1.0 / norm if norm > 0.0 else 1.0
+
+    def _store(
+        self,
+        points: Points,
+        a: np.ndarray,
+        slack: np.ndarray,
+        normal: Normal,
+        slab: Slab,
+        dual: DualProgram,
+        units: Units,
+    ) -> None:
+        super()._store(points, a, slack, normal, slab, dual, units)
+        self.gamma_ = float(np.ldexp(normal.norm / 2.0, units.features))
 
     def _dual_value(self, quadratic: float, linear: float) -> float:
         return -float(np.sqrt(max(quadratic, 0.0)))
 
     def _delta_of_nothing(self) -> float:
-        self.gamma_ = 0.0
         return 0.0
 
     def _is_below_range(self, points: Points) -> bool:
@@ -266,7 +316,40 @@ class SVMs2(SupportVectorMachine):
     def _terms(
         self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
-        return 0.5 * norm**2, self.K_ * float(slack.sum())
+        return 0.5 * norm * norm, _price(dual.upper, slack)
+
+    def _units(self, points: Points) -> Units:
+        units = super()._units(points)
+        bound = np.ldexp(as_scalar(self.K, "K", above=0.0), 2 * units.features)
+        return units if bound > _FAINT else Units()  # below, P does not matter but for w
+
+    def _solve(self, points: Points, dual: DualProgram, start: Start = None) -> QPResult:
+        """Solve the dual program; where P is very large or very small, by a program without one of its terms."""
+        steepest = points.size**2 if points.unit == 0 else 1.0
+        if dual.upper * steepest > _STEEP:  # is it a hard margin?
+            try:
+                result = super()._solve(points, replace(dual, upper=np.inf), start)
+            except UnboundedProblemError:
+                pass
+            else:
+                if result.x.max() <= dual.upper:
+                    return result
+        if dual.upper * steepest * points.n < _FAINT:
+            return self._solve_faint(points, dual)
+        return super()._solve(points, dual, start)
+
+    def _solve_faint(self, points: Points, dual: DualProgram) -> QPResult:
+        r"""Solve the program for a K so small that every slack is nearly 1.
+
+        The sum of the multipliers is then as large as the bounds allow, that of :class:`SVMs2prime` for the largest
+        nu, and among these a'Pa is least.
+        """
+        s, one = points.s, np.ones(points.n)
+        near = points.in_unit(exponent_of(points.size))
+        sums = np.array([0.0, 2.0 * min(points.p, points.q)])
+        of_a = DualProgram(near.signed_matrix(), 0.0 * one, np.array([s, one]), sums, 1.0)
+        result = super()._solve(points, of_a)
+        return replace(result, x=dual.upper * result.x, y=np.zeros(1))
 
 
 class SVMs2prime(_NuMachine):
@@ -392,7 +475,7 @@ class SVMs2prime(_NuMachine):
     def _terms(
         self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
-        return 0.5 * norm**2, -self.Km_ * eta, self.K_ * float(slack.sum())
+        return 0.5 * norm * norm, -float(dual.c[-1]) * eta, _price(dual.upper, slack)
 
 
 class SVMs3(_NuMachine):
@@ -437,6 +520,7 @@ class SVMs3(_NuMachine):
     """
 
     _homogeneous = True
+    _penalized = True
 
     def _dual(self, points: Points) -> DualProgram:
         one = np.ones(points.n)
@@ -450,13 +534,45 @@ class SVMs3(_NuMachine):
         P = points.signed_matrix(penalize_b=True)
         return DualProgram(P, 0.0 * one, one[None, :], np.array([Km]), K, penalize_b=True)
 
+    def _forgets_b(self, points: Points) -> bool:
+        feasible = self.nu <= 2 * min(points.p, points.q) / points.n
+        return feasible and points.size < _NEAR_ORIGIN
+
+    def _solve(self, points: Points, dual: DualProgram, start: Start = None) -> QPResult:
+        """Solve the dual program; for points near the origin, b alone decides about s'a."""
+        s, fewest, total = points.s, min(points.p, points.q), float(dual.c[-1])
+        excess = total - 2.0 * fewest * dual.upper  # the least abs(s'a)
+        near, size = points.in_unit(exponent_of(points.size)), points.size
+        if (
+            not dual.penalize_b
+            or size >= _NEAR_ORIGIN
+            or excess < size * size * points.n * dual.upper / _NEAR_ORIGIN
+        ):
+            return super()._solve(points, dual, start)
+        sums = np.array([excess if points.p > points.q else -excess, total])
+        rows = np.array([s, np.ones(points.n)])
+        result = super()._solve(
+            points, DualProgram(near.signed_matrix(), dual.q, rows, sums, dual.upper)
+        )
+        return replace(result, y=np.zeros(1))
+
+    def _dual_to_solve(self, points: Points) -> DualProgram:
+        if not self._forgets_b(points):
+            return self._dual(points)
+        s, one = points.s, np.ones(points.n)
+        K, Km = self._constants(points)
+        P = points.signed_matrix()
+        return DualProgram(P, 0.0 * one, np.array([s, one]), np.array([0.0, Km]), K)
+
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_eta(s, g, a, upper)
 
     def _terms(
         self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
-        return 0.5 * norm**2, 0.5 * b**2, -self.Km_ * eta, self.K_ * float(slack.sum())
+        b = b if dual.penalize_b else 0.0
+        price = _price(dual.upper, slack)
+        return 0.5 * norm * norm, 0.5 * b * b, -float(dual.c[-1]) * eta, price
 
 
 class SVMs4(_NuMachine):
@@ -516,7 +632,7 @@ class SVMs4(_NuMachine):
     def _terms(
         self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
-        return 0.5 * norm**2, -self.Km_ * eta, self.K_ * float(slack @ slack)
+        return 0.5 * norm * norm, -float(dual.c[-1]) * eta, _price_of_squares(dual.ridge, slack)
 
 
 class SVMs5(_NuMachine):
@@ -547,6 +663,7 @@ class SVMs5(_NuMachine):
     """
 
     _squared = True
+    _penalized = True
 
     def _dual(self, points: Points) -> DualProgram:
         one = np.ones(points.n)
@@ -563,7 +680,8 @@ class SVMs5(_NuMachine):
     def _terms(
         self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
-        return 0.5 * norm**2, 0.5 * b**2, -self.Km_ * eta, self.K_ * float(slack @ slack)
+        price = _price_of_squares(dual.ridge, slack)
+        return 0.5 * norm * norm, 0.5 * b * b, -float(dual.c[-1]) * eta, price
 
 
 class SVMs2l(SupportVectorMachine):
@@ -629,6 +747,7 @@ class SVMs2l(SupportVectorMachine):
     def _fit_points(self, points: Points) -> None:
         """Solve the linear program; read the multipliers from its dual solution."""
         s, n = points.s, points.n
+        points = points.in_unit(exponent_of(points.size))
         Z, origin = points.features()
         B = points.gram() if Z is None else Z
         unit = float(np.exp2(np.ceil(np.log2(np.abs(B).max() or 1.0))))
@@ -655,12 +774,14 @@ class SVMs2l(SupportVectorMachine):
         self.n_iter_ = int(answer.nit)
         coefficients = w / unit
         if Z is None:
-            quadratic = float(coefficients @ (B @ w))
-            self.w_, self.dual_coef_ = None, coefficients
-            self.norm_ = float(np.sqrt(max(quadratic, 0.0)))
+            norm = float(np.sqrt(max(float(coefficients @ (B @ w)), 0.0)))
+            self.w_ = None
+            self.dual_coef_ = scaled_back(coefficients, -2 * points.unit, "the coefficients")
         else:
-            self.w_, self.norm_ = coefficients, float(np.linalg.norm(coefficients))
+            norm = float(np.linalg.norm(coefficients))
+            self.w_ = scaled_back(coefficients, -points.unit, "the weights w")
             b += float(coefficients @ origin)
+        self.norm_ = float(scaled_back(norm, -points.unit, "the weights w"))
         self.b_, self.eta_ = b, 1.0
         self.delta_ = 1.0 / self.norm_ if self.norm_ > 0.0 else float("inf")
         self.degenerate_ = self.norm_ == 0.0
@@ -679,6 +800,17 @@ class SVMs2l(SupportVectorMachine):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+
+def _price(K: float, slack: np.ndarray) -> float:
+    """Return K times the sum of the slacks."""
+    total = float(slack.sum())
+    return K * total if total > 0.0 else 0.0
+
+
+def _price_of_squares(ridge: float, slack: np.ndarray) -> float:
+    """Return K times the sum of the squared slacks, for ridge = 1/(2K)."""
+    return 0.5 * float(slack @ (slack / ridge)) if ridge > 0.0 else 0.0
 
 
 def _smaller_class(points: Points) -> np.ndarray:
