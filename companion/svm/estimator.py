@@ -333,7 +333,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             _FLOOR * reach * reach,
             miss,
             result.certificate,
-            units.levels if self._normalized else 2 * units.weights,
+            units.features if self._normalized else 2 * units.weights,
         )
         if not self._squared:
             slack = np.where(slack > 1e-9 * size, slack, 0.0)
@@ -382,8 +382,9 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         objectives, which may overflow where the hyperplanes do not.
         """
         objective = float(sum(terms))
-        self.objective_ = float(np.ldexp(objective, unit))
-        self.dual_objective_ = float(np.ldexp(dual_value, unit))
+        with np.errstate(over="ignore"):
+            self.objective_ = float(np.ldexp(objective, unit))
+            self.dual_objective_ = float(np.ldexp(dual_value, unit))
         gap, size = abs(objective - dual_value), max(sum(map(abs, terms)), floor)
         self.certificate_ = Certificate(
             of_dual.primal_residual,
@@ -552,7 +553,10 @@ def _as_given(result: QPResult, units: Units) -> QPResult:
     """Return the solution in the units of the data."""
     if units == (0, 0):
         return result
-    x, y = np.ldexp(result.x, units.multipliers), np.ldexp(result.y, units.levels)
+    with np.errstate(
+        over="ignore"
+    ):  # neighbours make nothing of infinite multipliers of the equations
+        x, y = np.ldexp(result.x, units.multipliers), np.ldexp(result.y, units.levels)
     return replace(result, x=x, y=y)
 
 
