@@ -33,6 +33,7 @@ CACHE = ROOT / ".jupyter_cache"
 # The ordinary kernel, told to keep its notices on connections to itself.
 os.environ["JUPYTER_PATH"] = str(ROOT / "tools" / "jupyter")
 STAMP = CACHE / "sources.sha256"
+EXECUTED = ROOT / "build" / "executed"  # what nbval ran: see tools/executed.py
 TIMEOUT = 300  # seconds for one cell, on a slow machine
 
 # The whole metadata of a notebook file: nothing that depends on who ran it.
@@ -141,6 +142,29 @@ def carry_metadata(cache: Any, path: Path) -> None:
         nbformat.write(cached, file)
 
 
+def executed_file(page: Path) -> Path:
+    """Where a run of nbval keeps a page's outputs."""
+    return EXECUTED / page.resolve().relative_to(ROOT)
+
+
+def code_of(notebook: nbformat.NotebookNode) -> list[str]:
+    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def take_executed(cache: Any, path: Path) -> None:
+    """Put into the cache what nbval has executed, if it is this page and was made by this package."""
+    from jupyter_cache.base import CacheBundleIn
+
+    file = executed_file(path)
+    if not file.exists():
+        return
+    notebook, page = nbformat.read(file, as_version=4), nbformat.read(path, as_version=4)
+    if notebook.metadata.pop("sources") == sources_digest() and code_of(notebook) == code_of(page):
+        bundle = CacheBundleIn(notebook, str(path))
+        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+    file.unlink()
+
+
 def fill_cache() -> None:
     """Execute every page that changed since it was last cached, side by side."""
     from jupyter_cache import get_cache
@@ -150,6 +174,7 @@ def fill_cache() -> None:
     forget_stale(cache)
     wanted = pages()
     for path in wanted:
+        take_executed(cache, path)
         carry_metadata(cache, path)
     for record in cache.list_project_records():
         if Path(record.uri) not in wanted:
