@@ -2,6 +2,9 @@
 (() => {
   "use strict";
 
+  // A page from the disk may not read others: the search lists them without excerpts.
+  if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
   // The small arrows that unfold a part of the table of contents have no text.
   function nameToggles() {
     document.querySelectorAll("nav summary").forEach((summary) => {
@@ -88,6 +91,7 @@
       '<label>Filter the rows <input type="search" autocomplete="off" spellcheck="false"></label>' +
       '<label>Chapter <select><option value="">all</option></select></label><output aria-live="polite"></output>';
     const [words, choice, told] = ["input", "select", "output"].map((name) => bar.querySelector(name));
+    choice.parentElement.hidden = chapters.length < 2;
     chapters.forEach((part, i) => choice.append(new Option(part.querySelector("h2").firstChild.textContent.trim(), String(i))));
     const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
     const apply = () => {

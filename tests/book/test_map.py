@@ -5,17 +5,24 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tools.map import (
-    HEIGHT,
     PATHS,
-    WIDTH,
-    corner,
-    drawing,
-    lines_of,
+    above,
+    chapter_needs,
+    chapters,
+    essential,
+    lanes,
     map_page,
     needs_of,
     pages_on_the_map,
+    parts,
+    places_of_chapters,
+    reduced,
+    route,
+    tracks,
 )
 from tools.toc import pages_in_order
 
@@ -52,26 +59,68 @@ def test_needs_are_read_relative_to_the_page() -> None:
     assert "notebooks/admm/quadratic-programs" in needs_of("notebooks/regression/elastic-net")
 
 
-def test_the_drawing_has_a_box_and_a_link_for_every_page() -> None:
-    tree = ElementTree.fromstring(drawing())
-    svg = "{http://www.w3.org/2000/svg}"
-    links = [a.attrib["href"] for a in tree.iter(f"{svg}a")]
-    assert links == [f"../{path}.html" for path in SHOWN]
-    arrows = [p for g in tree.iter(f"{svg}g") for p in g.iter(f"{svg}path")]
-    assert len(arrows) == sum(len(page.needs) for page in SHOWN.values())
-    picture = next(tree.iter(f"{svg}svg")).attrib
-    for page in SHOWN.values():
-        x, y = corner(page)
-        assert 0 <= x <= float(picture["width"]) - WIDTH
-        assert 0 <= y <= float(picture["height"]) - HEIGHT
+SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_titles_are_broken_into_two_lines_that_fit() -> None:
-    assert lines_of("Ridge regression with an intercept") == [
-        "Ridge regression with an",
-        "intercept",
-    ]
-    assert all(len(line) <= 28 for line in lines_of("A very long title of a page " * 4))
+def needed_by(page: str) -> set[str]:
+    """All pages before a page, by the links of the pages themselves."""
+    found: set[str] = set()
+    for need in SHOWN[page].needs:
+        found |= {need} | needed_by(need)
+    return found
+
+
+def test_the_essential_needs_say_the_same_with_fewer_arrows() -> None:
+    fewer = essential(SHOWN)
+    assert sum(map(len, fewer.values())) < sum(len(page.needs) for page in SHOWN.values())
+    for page in SHOWN:
+        assert above(page, fewer) == needed_by(page)
+        for need in fewer[page]:
+            assert not any(need in needed_by(other) for other in fewer[page] - {need})
+
+
+def test_the_drawing_of_the_chapters_has_every_part_below_what_it_needs() -> None:
+    arrows = chapter_needs(SHOWN)
+    places = places_of_chapters(arrows)
+    assert sorted(places) == list(range(len(parts())))
+    assert len(set(places.values())) == len(places)
+    for start, end in arrows:
+        assert places[start][1] < places[end][1]
+        assert any(
+            start in {SHOWN[n].column for n in needed_by(p)}
+            for p in SHOWN
+            if SHOWN[p].column == end
+        )
+    svg = next(ElementTree.fromstring(chapters()).iter(f"{SVG}svg"))
+    assert [a.attrib["href"] for a in svg.iter(f"{SVG}a")] == [f"#lane-{c}" for c in places]
+    assert float(svg.attrib["width"]) <= 350, "fits a phone"
+
+
+def test_the_lanes_hold_every_page_once_and_every_need() -> None:
+    tree = ElementTree.fromstring(lanes())
+    rows = list(tree.iter("li"))
+    assert [row.find("a").attrib["href"] for row in rows] == [f"../{path}.html" for path in SHOWN]
+    assert len(list(tree.iter("circle"))) == len(SHOWN)
+    fewer = essential(SHOWN)
+    drawn = sum(path.attrib["d"].count("M") for path in tree.iter("path"))
+    named = sum(len(row.findall("small/a")) for row in rows)
+    assert drawn + named == sum(map(len, fewer.values()))
+    ids = {lane.attrib.get("id") for lane in tree.iter("div")}
+    assert {f"lane-{i}" for i in range(len(parts()))} <= ids
+
+
+@given(st.lists(st.sets(st.integers(0, 8), max_size=3), min_size=1, max_size=9))
+def test_no_line_runs_through_the_dot_of_another_page(wishes: list[set[int]]) -> None:
+    pages = [f"p{i}" for i in range(len(wishes))]
+    needs = reduced({f"p{i}": {f"p{j}" for j in wish if j < i} for i, wish in enumerate(wishes)})
+    track = tracks(pages, needs)
+    for page, mine in needs.items():
+        for need in mine:
+            line = route(need, page, track)
+            between = pages[pages.index(need) + 1 : pages.index(page)]
+            assert line is None or line not in {track[p] for p in between}, (needs, track)
+        if len(mine) == 1:
+            assert route(*mine, page, track) is not None, "one need can always be drawn"
 
 
 def test_paths_follow_the_arrows() -> None:
