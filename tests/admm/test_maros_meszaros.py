@@ -1,0 +1,298 @@
+"""Members of the Maros-Meszaros collection of quadratic programs whose data are formulas.
+
+The collection itself is a set of files; here are the problems that can be typed: from their sources (Hock and
+Schittkowski 1981; Zecevic; Kortanek and No; Gould) with the optimal values that Maros and Meszaros publish to nine
+digits (Optimization Methods and Software 11-12, 1999). Rows that are inequalities or ranges get a slack variable:
+then each problem has equations and bounds.
+"""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from companion.admm import solve_qp
+from companion.certificates import verify
+
+INF = np.inf
+
+
+@dataclass
+class Problem:
+    """``min 1/2 x'Px + q'x + constant  s.t. low <= rows x <= high, lower <= x <= upper``."""
+
+    P: np.ndarray
+    q: np.ndarray
+    constant: float
+    optimum: float
+    lower: float | np.ndarray = -INF
+    upper: float | np.ndarray = INF
+    rows: list = field(default_factory=list)
+    low: list | np.ndarray = field(default_factory=list)
+    high: list | np.ndarray = field(default_factory=list)
+    x: list | None = None
+
+    def standard(self):
+        """Return P, q, A, b, lower, upper with one slack for each row that is no equation."""
+        n, low, high = len(self.q), np.array(self.low, float), np.array(self.high, float)
+        rows = np.array(self.rows, float).reshape(len(low), n)
+        loose = np.flatnonzero(low < high)
+        k = loose.size
+        P = np.zeros((n + k, n + k))
+        P[:n, :n] = self.P
+        A = np.hstack([rows, -np.eye(len(low))[:, loose]])
+        b = np.where(low < high, 0.0, low)
+        lower = np.r_[np.broadcast_to(self.lower, n), low[loose]]
+        upper = np.r_[np.broadcast_to(self.upper, n), high[loose]]
+        return P, np.r_[self.q, np.zeros(k)], A, b, lower, upper
+
+
+def least_squares(terms, shift, **rest):
+    """Return the problem ``min sum_i (terms_i x - shift_i)^2``."""
+    G, h = np.array(terms, float), np.array(shift, float)
+    return Problem(2 * G.T @ G, -2 * G.T @ h, float(h @ h), **rest)
+
+
+def hs21():
+    return Problem(
+        np.diag([0.02, 2.0]), np.zeros(2), -100.0, -99.96, [2.0, -50.0], [50.0, 50.0],
+        [[10, -1]], [10], [INF], x=[2, 0],
+    )  # fmt: skip
+
+
+HS35 = {
+    "P": np.array([[4.0, 2.0, 2.0], [2.0, 4.0, 0.0], [2.0, 0.0, 2.0]]),
+    "q": np.array([-8.0, -6.0, -4.0]),
+    "constant": 9.0,
+    "rows": [[1, 1, 2]],
+    "low": [-INF],
+    "high": [3],
+}
+
+
+def hs35():
+    return Problem(**HS35, optimum=1 / 9, lower=0.0, x=[4 / 3, 7 / 9, 4 / 9])
+
+
+def hs35mod():
+    """x2 is fixed."""
+    return Problem(**HS35, optimum=0.25, lower=[0.0, 0.5, 0.0], upper=[INF, 0.5, INF])
+
+
+CHAIN = [[1, -1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 1]]
+EQUATIONS = [[1, 3, 0, 0, 0], [0, 0, 1, 1, -2], [0, 1, 0, 0, -1]]
+
+
+def hs51():
+    return least_squares(
+        CHAIN, [0, 2, 1, 1], rows=EQUATIONS, low=[4, 0, 0], high=[4, 0, 0], optimum=0.0, x=[1] * 5
+    )
+
+
+def hs52():
+    terms = [[4, -1, 0, 0, 0], *CHAIN[1:]]
+    x = np.array([-33, 11, 180, -158, 11]) / 349
+    return least_squares(
+        terms, [0, 2, 1, 1], rows=EQUATIONS, low=[0] * 3, high=[0] * 3, optimum=5.32664756, x=x
+    )
+
+
+def hs53():
+    x = np.array([-33, 11, 27, -5, 11]) / 43
+    return least_squares(
+        CHAIN, [0, 2, 1, 1], rows=EQUATIONS, low=[0] * 3, high=[0] * 3, lower=-10.0, upper=10.0,
+        optimum=4.09302326, x=x,
+    )  # fmt: skip
+
+
+def hs76():
+    P = np.array([[2.0, 0, -1, 0], [0, 1, 0, 0], [-1, 0, 2, 1], [0, 0, 1, 1]])
+    return Problem(
+        P, np.array([-1.0, -3, 1, -1]), 0.0, -4.68181818, 0.0, INF,
+        [[1, 2, 1, 1], [3, 1, 2, -1], [0, 1, 4, 0]], [-INF, -INF, 1.5], [5, 4, INF],
+        x=[3 / 11, 23 / 11, 0, 6 / 11],
+    )  # fmt: skip
+
+
+def hs118():
+    """Five periods of production of three goods: 15 variables, 17 rows."""
+    P = np.diag(np.tile([2e-4, 2e-4, 3e-4], 5))
+    q = np.tile([2.3, 1.7, 2.2], 5)
+    rows, low, high = [], [], []
+    for t in range(4):
+        for good, (least, most) in enumerate([(-7, 6), (-7, 7), (-7, 6)]):
+            row = np.zeros(15)
+            row[3 * t + 3 + good], row[3 * t + good] = 1.0, -1.0
+            rows.append(row)
+            low.append(least)
+            high.append(most)
+    for t, demand in enumerate([60, 50, 70, 85, 100]):
+        row = np.zeros(15)
+        row[3 * t : 3 * t + 3] = 1.0
+        rows.append(row)
+        low.append(demand)
+        high.append(INF)
+    lower = np.r_[8.0, 43.0, 3.0, np.zeros(12)]
+    upper = np.r_[21.0, 57.0, 16.0, np.tile([90.0, 120.0, 60.0], 4)]
+    return Problem(P, q, 0.0, 664.82045, lower, upper, rows, low, high)
+
+
+def hs268():
+    """A matrix of condition 1e6 and the optimal value 0 as a difference of numbers of size 1e4."""
+    D = np.array(
+        [
+            [10197, -12454, -1013, 1948, 329],
+            [-12454, 20909, -1733, -4914, -186],
+            [-1013, -1733, 1755, 1089, -174],
+            [1948, -4914, 1089, 1515, -22],
+            [329, -186, -174, -22, 27],
+        ],
+        float,
+    )
+    rows = [
+        [-1, -1, -1, -1, -1],
+        [10, 10, -3, 5, 4],
+        [-8, 1, -2, -5, 3],
+        [8, -1, 2, 5, -3],
+        [-4, -2, 3, -5, 1],
+    ]
+    return Problem(
+        2 * D, -2 * np.array([-9170.0, 17099, -2271, -4336, -43]), 14463.0, 0.0,
+        rows=rows, low=[-5, 20, -40, 11, -30], high=[INF] * 5, x=[1, 2, -1, 3, -4],
+    )  # fmt: skip
+
+
+def tame():
+    return least_squares(
+        [[1, -1]], [0], rows=[[1, 1]], low=[1], high=[1], lower=0.0, optimum=0.0, x=[0.5, 0.5]
+    )
+
+
+def zecevic2():
+    return Problem(
+        np.diag([0.0, 4.0]), np.array([-2.0, -3.0]), 0.0, -4.125, 0.0, 10.0,
+        [[1, 1], [1, 4]], [-INF, -INF], [2, 4], x=[1.75, 0.25],
+    )  # fmt: skip
+
+
+def qptest():
+    """The published value leaves out the constant 4 of the file."""
+    return Problem(
+        np.array([[8.0, 2.0], [2.0, 10.0]]), np.array([1.5, -2.0]), 0.0, 4.371875, 0.0, [20.0, INF],
+        [[2, 1], [-1, 2]], [2, -INF], [INF, 6],
+    )  # fmt: skip
+
+
+def genhs28():
+    """Ten variables; sums of neighbours, with a band of equations."""
+    terms = np.eye(9, 10) + np.eye(9, 10, k=1)
+    rows = np.eye(8, 10) + 2 * np.eye(8, 10, k=1) + 3 * np.eye(8, 10, k=2)
+    return least_squares(
+        terms, np.zeros(9), rows=rows, low=np.ones(8), high=np.ones(8), optimum=0.927173694
+    )
+
+
+def ksip():
+    """A semi-infinite program, sum_j t^(j-1) x_j >= sin t, on a grid: 1001 rows that are nearly dependent."""
+    j, t = np.arange(1, 21), np.linspace(0.0, 1.0, 1001)
+    return Problem(
+        np.diag(1.0 / j), 1.0 / j, 0.0, 0.575797941, -INF, INF,
+        t[:, None] ** (j - 1), np.sin(t), np.full(1001, INF),
+    )  # fmt: skip
+
+
+def cvxqp(m, optimum, n=100):
+    """Gould's convex programs: 1/2 sum_i i (x_i + x_(2i) + x_(3i))^2, indices modulo n."""
+    i = np.arange(1, n + 1)
+    G = np.eye(n)
+    np.add.at(G, (i - 1, (2 * i - 1) % n), 1.0)
+    np.add.at(G, (i - 1, (3 * i - 1) % n), 1.0)
+    rows = np.eye(m, n)
+    k = np.arange(1, m + 1)
+    np.add.at(rows, (k - 1, (4 * k - 1) % n), 2.0)
+    np.add.at(rows, (k - 1, (5 * k - 1) % n), 3.0)
+    right = np.full(m, 6.0)
+    return Problem(G.T @ (i[:, None] * G), np.zeros(n), 0.0, optimum, 0.1, 10.0, rows, right, right)
+
+
+PROBLEMS = {
+    "HS21": hs21,
+    "HS35": hs35,
+    "HS35MOD": hs35mod,
+    "HS51": hs51,
+    "HS52": hs52,
+    "HS53": hs53,
+    "HS76": hs76,
+    "HS118": hs118,
+    "HS268": hs268,
+    "TAME": tame,
+    "ZECEVIC2": zecevic2,
+    "QPTEST": qptest,
+    "GENHS28": genhs28,
+    "KSIP": ksip,
+    "CVXQP1_S": lambda: cvxqp(50, 11590.7181),
+    "CVXQP2_S": lambda: cvxqp(25, 8120.94048),
+    "CVXQP3_S": lambda: cvxqp(75, 11943.4322),
+}
+
+
+def solve(problem):
+    P, q, A, b, lower, upper = problem.standard()
+    return solve_qp(P, q, A, b, lower=lower, upper=upper)
+
+
+def check(problem):
+    """The published digits, a certificate that is exact, the published point."""
+    result = solve(problem)
+    attained = result.objective + problem.constant
+    size = max(abs(problem.constant), abs(problem.optimum))
+    assert abs(attained - problem.optimum) <= 5e-9 * size + 1e-12
+    assert result.converged
+    found = verify(result)
+    assert found.ok
+    assert found.agrees
+    if problem.x is not None:
+        np.testing.assert_allclose(result.x[: len(problem.q)], problem.x, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name in PROBLEMS if name != "KSIP"])
+def test_published_optimum(name):
+    check(PROBLEMS[name]())
+
+
+@pytest.mark.slow
+def test_published_optimum_of_a_semi_infinite_program():
+    check(ksip())
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_data_give_the_published_optimum_with_another_solver(name):
+    """So that a wrong entry above cannot hide behind our solver: rows as they are, without slacks."""
+    problem = PROBLEMS[name]()
+    x = cp.Variable(len(problem.q))
+    rows, low, high = np.array(problem.rows, float), np.array(problem.low), np.array(problem.high)
+    bounds = [
+        np.broadcast_to(np.asarray(v, float), x.shape) for v in (problem.lower, problem.upper)
+    ]
+    constraints = [sign * (x[use] - bound[use]) >= 0 for sign, bound in zip((1, -1), bounds)
+                   if (use := np.flatnonzero(np.isfinite(bound))).size]  # fmt: skip
+    constraints += [sign * (rows[use] @ x - bound[use]) >= 0 for sign, bound in ((1, low), (-1, high))
+                    if (use := np.flatnonzero(np.isfinite(bound))).size]  # fmt: skip
+    objective = cp.quad_form(x, cp.psd_wrap(problem.P)) / 2 + problem.q @ x
+    attained = cp.Problem(cp.Minimize(objective), constraints).solve(solver="CLARABEL")
+    size = max(abs(problem.constant), abs(problem.optimum), 1.0)
+    assert abs(attained + problem.constant - problem.optimum) <= 2e-7 * size
+
+
+def test_exact_optima():
+    """Where the published digits are those of a fraction, the fraction."""
+    for name, value in (
+        ("HS52", Fraction(1859, 349)),
+        ("HS53", Fraction(176, 43)),
+        ("HS76", Fraction(-103, 22)),
+        ("QPTEST", Fraction(4371875, 10**6)),
+    ):
+        problem = PROBLEMS[name]()
+        assert abs(solve(problem).objective + problem.constant - float(value)) <= 1e-13 * abs(value)
