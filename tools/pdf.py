@@ -321,7 +321,8 @@ def main() -> None:
     ):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        document = print_pages(browser, f"http://127.0.0.1:{server.server_port}/", pages_in_order())
+        pages = [name for name in pages_in_order() if name != "genindex"]  # it has no page numbers
+        document = print_pages(browser, f"http://127.0.0.1:{server.server_port}/", pages)
         browser.close()
         server.shutdown()
     document.write(TARGET)

@@ -1,45 +1,82 @@
 """Pages that are quick to open: pictures below the fold are loaded when the reader comes near them.
 
-The first picture of a page is loaded at once, since it may be in sight.
+The first picture of a page is loaded at once, since it may be in sight. Every picture says its size, so that the text
+stands still while pictures arrive.
 """
 
 from __future__ import annotations
 
 import re
+import struct
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
 IMAGE = re.compile(r"<img (?![^>]*\bloading=)")
+PICTURE = re.compile(r'<img (?P<rest>[^>]*\bsrc="(?P<src>[^"]+\.png)"[^>]*)>')
 
 
-def defer_images(
+def size_of(file: Path) -> tuple[int, int] | None:
+    """Return width and height of a PNG from its header."""
+    head = file.read_bytes()[:24] if file.is_file() else b""
+    if head[:8] != b"\x89PNG\r\n\x1a\n":
+        return None
+    width, height = struct.unpack(">II", head[16:24])
+    return width, height
+
+
+def say_sizes(body: str, folder: Path) -> str:
+    """Give each picture of a page its width and height; ``folder`` is the page's."""
+
+    def with_size(match: re.Match[str]) -> str:
+        size = size_of(folder / match["src"])
+        if size is None or re.search(r"\b(width|height)[=:]", match["rest"]):
+            return match[0]
+        return f'<img width="{size[0]}" height="{size[1]}" {match["rest"]}>'
+
+    return PICTURE.sub(with_size, body)
+
+
+def defer_images(body: str) -> str:
+    """Mark every picture of a page but the first as one that can wait."""
+    first = IMAGE.search(body)
+    if not first:
+        return body
+    head, rest = body[: first.end()], body[first.end() :]
+    return head + IMAGE.sub('<img loading="lazy" decoding="async" ', rest)
+
+
+def lighten(
     app: Sphinx,
     pagename: str,
     templatename: str,
     context: dict[str, Any],
     doctree: nodes.document | None,
 ) -> None:
-    """Mark every picture of a page but the first as one that can wait."""
-    if doctree is None or "body" not in context:
+    """Prepare the pictures of a page."""
+    if doctree is not None and "body" in context:
+        context["body"] = defer_images(context["body"])
+
+
+def finish(app: Sphinx, exception: Exception | None) -> None:
+    """Write the sizes, once the pictures are in their place."""
+    if exception or app.builder.name != "html":
         return
-    first = IMAGE.search(context["body"])
-    if first:
-        head, rest = (
-            context["body"][: first.end()],
-            context["body"][first.end() :],
-        )
-        context["body"] = head + IMAGE.sub(
-            '<img loading="lazy" decoding="async" ', rest
-        )
+    for page in Path(app.outdir).rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        new = say_sizes(text, page.parent)
+        if new != text:
+            page.write_text(new, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
-    app.connect("html-page-context", defer_images)
+    app.connect("html-page-context", lighten)
+    app.connect("build-finished", finish)
     return {
-        "version": "1",
+        "version": "2",
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }

@@ -26,6 +26,7 @@ UNWANTED = re.compile(
     r'\s*<link rel="preload" as="font"[^>]*>'
     r"|\s*<script[^>]*fontawesome[^>]*all\.min\.js[^>]*></script>"
     r'|\s*<link rel="preload" as="script"[^>]*fontawesome[^>]*>'
+    r'|\s*<meta name="viewport"[^>]*>(?=\s*<meta name="docsearch)'  # the page has one
 )
 RULE = re.compile(r"((?:\.fa-[\w-]+:+before,?)+)\{content:\"\\([0-9a-f]+)\"\}")
 CODE = re.compile(r"\\(f[0-9a-f]{3})\b")

@@ -22,6 +22,13 @@
     return child.model_name === "StackModel" ? pictureAt(models, child, indices.slice(1)) : child.state.value;
   }
 
+  // Width and height of a PNG in a data address, from its header: the text below stands still while it is decoded.
+  function sizeOf(address) {
+    const head = atob(address.slice(address.indexOf(",") + 1).slice(0, 32));
+    const number = (at) => [0, 1, 2, 3].reduce((sum, i) => 256 * sum + head.charCodeAt(at + i), 0);
+    return [number(16), number(20)];
+  }
+
   // One slider with its label and the value that it shows; `move` is called with each new position.
   function makeSlider(model, move) {
     const labels = model.state._options_labels;
@@ -57,6 +64,8 @@
     frame.className = "flipbook-picture";
     const show = () => {
       frame.innerHTML = pictureAt(models, stack, indices);
+      const image = frame.querySelector("img");
+      if (image?.src.startsWith("data:image/png")) [image.width, image.height] = sizeOf(image.src);
     };
     sliders.forEach((slider, i) => book.append(makeSlider(slider, (index) => {
       indices[i] = index;
