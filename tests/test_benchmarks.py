@@ -1,0 +1,146 @@
+"""The benchmarks run at small sizes, their answers are right, and so is the cost model. No timed tests."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import benchmarks
+from benchmarks import consensus, gram, kernel_pca, kernel_ridge, memory
+
+KEYS = {
+    "family",
+    "n",
+    "ours_ms",
+    "our_error",
+    "our_peak_MB",
+    "peer",
+    "peer_ms",
+    "peer_error",
+    "peer_peak_MB",
+    "ratio",
+}
+
+
+@pytest.mark.parametrize("module", [gram, kernel_ridge, kernel_pca], ids=lambda m: m.__name__)
+def test_rows_compare_equal_answers(module):
+    rows = module.compare(60, 1) + module.compare(210, 1) + module.compare(300, 1)
+    assert all(set(row) >= KEYS for row in rows)
+    for row in rows:
+        assert row["our_error"] < 1e-13
+        assert row["peer_error"] < 1e-11
+        assert row["ratio"] > 0
+    growing = benchmarks.exponents(rows)
+    assert len({(line["family"], line["solver"]) for line in growing}) == len(growing)
+    assert {line["solver"] for line in growing} == {"companion", *(row["peer"] for row in rows)}
+
+
+def test_growth_is_the_exponent_of_a_power():
+    assert benchmarks.growth((n, 3 * n**1.7) for n in (200, 1000, 3000)) == pytest.approx(1.7)
+
+
+def test_peak_counts_what_a_run_allocates():
+    def run():
+        a, b = np.ones(10**6), np.ones(10**6)
+        return a - b
+
+    assert benchmarks.peak_bytes(run) == pytest.approx(24e6, rel=0.01)
+
+
+def test_stored_files_name_the_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr(benchmarks, "RESULTS", tmp_path / "results")
+    benchmarks.store("some", [{"n": 1}], exponents=[])
+    stored = json.loads((tmp_path / "results" / "some.json").read_text())
+    assert stored["rows"] == [{"n": 1}]
+    assert stored["exponents"] == []
+    assert {"processor", "python", "numpy"} <= set(stored["machine"])
+
+
+def test_the_runner_names_what_there_is():
+    root = Path(benchmarks.__file__).parents[1]
+    command = [sys.executable, "-m", "benchmarks", "nothing"]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=root, check=False)
+    assert run.returncode != 0
+    assert "no such benchmark: nothing; there are: consensus, gram," in run.stderr
+    command = [sys.executable, "-m", "benchmarks", "kernel_ridge", "--sizes", "30", "--rounds", "1"]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=root, check=True)
+    assert "== kernel_ridge ==" in run.stdout
+    assert "n=30 " in run.stdout
+
+
+# Memory.
+
+
+@pytest.mark.parametrize("name", list(memory.linear_problems(1)))
+def test_with_a_linear_kernel_memory_is_proportional_to_the_data(name):
+    small, large = (memory.linear_row(name, n) for n in (20_000, 40_000))
+    assert large["worst_certificate"] <= 1e-9
+    assert large["peak_MB"] <= 2.4 * small["peak_MB"]
+    assert large["peak_in_data_sizes"] <= 25
+    # A matrix of n x n numbers would be 4,000 times the data.
+
+
+@pytest.mark.parametrize("name", list(memory.kernel_problems(1)))
+def test_with_a_gaussian_kernel_there_are_at_most_two_kernel_matrices(name):
+    n = 1500
+    row = memory.kernel_row(name, n)
+    assert row["peak_in_matrices"] <= 2 + 400 / n
+
+
+# The cost model of consensus.
+
+
+def rows_of(model, families=("a", "b"), per_worker=(1, 2, 4, 8)):
+    """Rows that follow a model without error."""
+    rows = []
+    for columns, compute in ((100, 1e-4), (1000, 5e-3)):
+        for workers in (1, 2):
+            for count in per_worker:
+                row = {
+                    "workers": workers,
+                    "blocks": workers * count,
+                    "columns": columns,
+                    "compute": compute,
+                }
+                rows.append({**row, "seconds": consensus.predict(model, row)})
+    return rows
+
+
+def test_the_fit_finds_the_model_that_made_the_rows():
+    model = {"latency": 4e-3, "per_block": 7e-4, "per_byte": 2e-9, "compute_factor": 1.2}
+    found = consensus.fit(rows_of(model))
+    for name, value in model.items():
+        assert found[name] == pytest.approx(value, rel=1e-6), name
+    held_out = {"workers": 2, "blocks": 32, "columns": 1000, "compute": 5e-3}
+    assert consensus.predict(found, held_out) == pytest.approx(
+        4e-3 + 32 * 7e-4 + 2e-9 * 24 * 1000 * 32 + 1.2 * 5e-3 * 16
+    )
+
+
+def test_the_plan_adds_the_network_to_the_model():
+    model = {"latency": 4e-3, "per_block": 7e-4, "per_byte": 0.0, "compute_factor": 1.0}
+    family = consensus.FAMILIES[0]
+    plan = consensus.plan(model, (family,), {family.name: 0.01})
+    assert [row["workers"] for row in plan] == list(consensus.PLANNED_WORKERS)
+    assert plan[-1]["loopback_seconds"] == pytest.approx(4e-3 + 100 * 7e-4 + 0.01)
+    wire = plan[-1]["network_seconds"] - plan[-1]["loopback_seconds"]
+    assert wire == pytest.approx(0.5e-3 + 8e-9 * 24 * family.columns * 100)
+
+
+def test_the_number_of_iterations_is_counted_up_to_many_blocks():
+    counted = consensus.count_iterations(consensus.FAMILIES, (1, 5, 20))
+    assert {line["blocks"] for line in counted} == {1, 5, 20}
+    for line in counted:
+        assert 1 < line["iterations"] < 1000
+
+
+@pytest.mark.distributed
+def test_a_small_measurement_on_two_workers():
+    pytest.importorskip("distributed")
+    family = consensus.Family("small", consensus.FAMILIES[0].objective, 50, 5)
+    (row,) = consensus.run_cluster(2, (family,), (1,), 3)
+    assert (row["workers"], row["blocks"], row["columns"]) == (2, 2, 5)
+    assert row["seconds"] > 0
