@@ -128,6 +128,18 @@ def _ratio(value: Fraction, scale: Fraction | float) -> Fraction | float:
     return value / Fraction(scale) if scale > 0 and scale != math.inf else math.inf
 
 
+def _floats(v: Vector) -> np.ndarray:
+    """Return the nearest floating-point numbers, infinite ones for those that are too large."""
+
+    def nearest(x: Fraction) -> float:
+        try:
+            return float(x)
+        except OverflowError:
+            return math.inf if x > 0 else -math.inf
+
+    return np.array([nearest(x) for x in v])
+
+
 def _norm(v: np.ndarray) -> float:
     """Return the Euclidean norm of a vector, without underflow."""
     largest = float(np.abs(v).max(initial=0.0))
@@ -283,7 +295,7 @@ def _residuals(
     low = exact(np.where(np.isfinite(lower), lower, 0.0))
     high = exact(np.where(np.isfinite(upper), upper, 0.0))
     sums = P.absolute(size)
-    columns = sums + np.abs(program.q) + np.abs(A).T @ np.abs(y.astype(float))
+    columns = sums + np.abs(program.q) + np.abs(A).T @ np.abs(_floats(y))
     xPx = _dot(x, Px)
     floor = _FLOOR * (float(_largest(q)) * float(size.sum()) if program.q.any() else reach * reach)
     value = max(
@@ -301,7 +313,7 @@ def _residuals(
         1.0,
     )
     rounding = 4.0 * _EPS * (x.size + y.size + 8) * noise
-    gain = _largest_gain(gradient.astype(float), x.astype(float), diagonal, lower, upper, columns)
+    gain = _largest_gain(_floats(gradient), _floats(x), diagonal, lower, upper, columns)
     missed = max(abs(gap), Fraction(gain)) if math.isfinite(gain) else abs(gap)
     return (
         primal,
@@ -416,9 +428,10 @@ def _(machine: SupportVectorMachine, X: Any = None, y: Any = None) -> Finding:
     at_bound = x == 0
     z_lower = _vector(max(g, _ZERO) if zero else _ZERO for g, zero in zip(gradient, at_bound))
     program = _Program(matrix, dual.q, dual.A, dual.c, np.zeros(n), np.full(n, dual.upper))
-    primal, misfit, complementarity, gap, rounding, _ = _residuals(
-        program, _Pair(x, y_, z_lower, z_upper)
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # in scales only
+        primal, misfit, complementarity, gap, rounding, _ = _residuals(
+            program, _Pair(x, y_, z_lower, z_upper)
+        )
     if linear and machine.w_ is not None:
         weights = exact(machine.w_) * unit
         away = _largest(weights - product((X * s[:, None]).T, x))
@@ -500,9 +513,10 @@ def _(machine: SupportVectorRegression, X: Any = None, y: Any = None) -> Finding
     z_lower = _vector(max(g, _ZERO) if v <= 0 else _ZERO for g, v in zip(gradient, x))
     box = np.r_[np.full(2 * m, upper), np.inf]
     whole = _Program(matrix, q, A, np.array(c), np.zeros(2 * m + 1), box)
-    primal, misfit, complementarity, gap, rounding, _ = _residuals(
-        whole, _Pair(x, y_, z_lower, z_upper)
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # in scales only
+        primal, misfit, complementarity, gap, rounding, _ = _residuals(
+            whole, _Pair(x, y_, z_lower, z_upper)
+        )
     delta = x[m:-1] - x[:m]
     if linear and machine.w_ is not None:
         away = _largest(exact(machine.w_) - product(X.T, delta))
@@ -831,13 +845,13 @@ def _shift_to_psd(M: np.ndarray) -> Fraction:
     r"""Return e >= 0 for which ``M + e I`` is proved to be positive semidefinite.
 
     A Cholesky factorisation of ``B`` that runs to its end in floating point proves that the smallest eigenvalue of B
-    is at least ``-2 (n + 1) eps trace(B)`` (Rump, 2006).
+    is at least ``-(n + 2) u trace(B)``, u being half of eps (Rump, 2006).
     """
     n = len(M)
     size = float(np.abs(M).max(initial=0.0))
     if size == 0.0:
         return _ZERO
-    scaled = (M + M.T) / (2.0 * size)  # each entry moves by at most eps
+    scaled = (M + M.T) / (2.0 * size)  # each entry moves by at most 2u
     e = max(-float(np.linalg.eigvalsh(scaled)[0]), 0.0) + n * _EPS
     while True:
         B = scaled + e * np.eye(n)
@@ -846,7 +860,8 @@ def _shift_to_psd(M: np.ndarray) -> Fraction:
         except np.linalg.LinAlgError:
             e *= 2.0
             continue
-        return Fraction(size) * Fraction(e + 2.0 * (n + 3) * _EPS * float(np.trace(B)))
+        missing = (n + 2.0) * _EPS / 2.0 * float(np.trace(B)) + 2.0 * n * _EPS
+        return Fraction(size) * Fraction(e + missing)
 
 
 def _shift_of_gradient(
@@ -855,8 +870,8 @@ def _shift_of_gradient(
     r"""Return e for which ``N + e I`` is positive semidefinite, ``N = 2 rho (K + shift I - K0) - 1/2 z z'``."""
     away = K + float(shift) * np.eye(len(K)) - K0
     N = 2.0 * rho * away - 0.5 * np.outer(z, z)
-    terms = 2.0 * rho * (np.abs(K) + np.abs(K0)) + np.abs(np.outer(z, z))
-    rounding = 8.0 * _EPS * len(K) * float(terms.max(initial=0.0))  # of the entries of N
+    terms = 2.0 * rho * (np.abs(K) + np.abs(K0) + np.abs(away)) + np.abs(np.outer(z, z))
+    rounding = 2.0 * _EPS * float(np.linalg.norm(terms))  # of N, in the Frobenius norm
     return _shift_to_psd(N) + Fraction(rounding)
 
 
