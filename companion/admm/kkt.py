@@ -172,7 +172,6 @@ class FactoredKKT:
         dy = self.root @ ((self.A @ t - s) @ self.root)
         return t - self.V @ dy, dy
 
-
     def matrix_of_solutions(self) -> np.ndarray | None:
         """Return the lower triangle of the matrix S with ``dx = S r`` for s = 0, if M is dense."""
         if not isinstance(self.block, _DenseBlock):

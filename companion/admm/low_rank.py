@@ -46,6 +46,7 @@ class LowRank:
 
     def __init__(self, G: np.ndarray, diagonal: float | np.ndarray | None = None) -> None:
         self.G = as_matrix(G, "G")
+        self._diagonal: np.ndarray | None = None
         n = self.G.shape[0]
         if diagonal is None:
             self.d = np.zeros(n)
@@ -72,7 +73,9 @@ class LowRank:
 
     def diagonal(self) -> np.ndarray:
         """Return the diagonal of the matrix."""
-        return np.einsum("ij,ij->i", self.G, self.G) + self.d
+        if self._diagonal is None:
+            self._diagonal = np.einsum("ij,ij->i", self.G, self.G) + self.d
+        return self._diagonal.copy()
 
     def toarray(self) -> np.ndarray:
         """Return the matrix itself, of shape (n, n)."""
@@ -97,7 +100,7 @@ class LowRank:
 def _trusted(G: np.ndarray, d: np.ndarray) -> LowRank:
     """Build a LowRank from arrays that need no checks."""
     matrix = LowRank.__new__(LowRank)
-    matrix.G, matrix.d = G, d
+    matrix.G, matrix.d, matrix._diagonal = G, d, None
     return matrix
 
 

@@ -187,15 +187,15 @@ def presolve(problem: BoxQP) -> Presolved:
 def _has_room(problem: BoxQP) -> bool:
     """Return whether the bounds are finite and apart, and each row stays clear of the ends of its range."""
     A, b, lower, upper = problem.A, problem.b, problem.lower, problem.upper
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         width = upper - lower
-    if not (width.min(initial=np.inf) > 0.0 and width.max(initial=0.0) < np.inf):
-        return False
-    if not b.size:
-        return True
-    low, high = row_ranges(A, lower, upper)
-    terms = np.abs(A) @ np.maximum(np.abs(lower), np.abs(upper)) + np.abs(b)
-    return bool((np.minimum(b - low, high - b) > _EQUAL * terms).all())
+        if not (width.min(initial=np.inf) > 0.0 and width.max(initial=0.0) < np.inf):
+            return False
+        if not b.size:
+            return True
+        low, high = row_ranges(A, lower, upper)
+        terms = np.abs(A) @ np.maximum(np.abs(lower), np.abs(upper)) + np.abs(b)
+        return bool((np.minimum(b - low, high - b) > _EQUAL * terms).all())
 
 
 def _force_rows(

@@ -6,7 +6,7 @@ the rest, and a certificate decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,8 @@ from scipy.linalg.blas import dsymv
 
 from companion.admm.active_set import active_set_newton, read_state
 from companion.admm.coarse import Pair, SolveFrom, coarse_to_fine, solve_for_undecided
-from companion.admm.interior_point import interior_point
+from companion.admm.factor_interior_point import factor_interior_point
+from companion.admm.interior_point import Iterate, interior_point
 from companion.admm.kkt import BoxQP, factor_kkt
 from companion.admm.low_rank import LowRank, low_rank_factor
 from companion.admm.row_matrix import RowMatrix
@@ -34,6 +35,7 @@ _PROXIMAL_STEPS = 8
 _LARGE_RANK = 40  # a large P of at most this rank is factored before anything else is tried
 # The interior-point method tries the exact finish each time that its error falls below one of these.
 _MILESTONES = (1e-5, 1e-8, 1e-10, 1e-12)
+_EARLY_MILESTONES = (1e-5, 1e-7, 1e-9, 1e-11, 1e-13)  # where the guess of the active set is better
 _QUICK = 3  # Newton steps of each of these attempts
 
 
@@ -123,14 +125,13 @@ def solve_reduced(
         x, y = start
         v = x - problem.gradient(x, y) / (penalty if penalty > 0.0 else 1.0)
         state = read_state(problem, v)
-        if v.size >= _COARSE_FROM and _can_fix(problem):
+        if isinstance(problem.P, RowMatrix) and _can_fix(problem):
             answer = solve_for_undecided(problem, x, y, state, _finisher(search, rho, alpha))
             if answer is not None and search.offer(*answer):
                 return
         elif search.finish(x, y, state):
             return
-    bounded = np.isfinite(problem.lower).any() or np.isfinite(problem.upper).any()
-    if not bounded or problem.b.size == problem.q.size:
+    if not _has_bounds(problem) or problem.b.size == problem.q.size:
         if search.finish(v, y, np.zeros(v.size, dtype=np.int8)):
             return
     elif not isinstance(problem.P, LowRank) and penalty > 0.0:
@@ -151,6 +152,10 @@ def _as_low_rank(search: Search, max_rank: int) -> bool:
     P = search.problem.P
     G = low_rank_factor(P, max_rank) if isinstance(P, np.ndarray) else None
     return G is not None and _interior_rounds(search, replace(search.problem, P=LowRank(G)))
+
+
+def _has_bounds(problem: BoxQP) -> bool:
+    return bool(np.isfinite(problem.lower).any() or np.isfinite(problem.upper).any())
 
 
 def _can_fix(problem: BoxQP) -> bool:
@@ -251,25 +256,39 @@ def _row_norms(rows: np.ndarray) -> np.ndarray:
 
 
 def _interior_rounds(search: Search, problem: BoxQP) -> bool:
-    """Interior-point method with the exact finish at each milestone."""
-    milestones = list(_MILESTONES)
-    last = None
-    for iterate in interior_point(problem, max_iter=max(min(search.left, 200), 1)):
-        search.count([iterate.primal_residual], [iterate.dual_residual])
-        last = iterate
-        if milestones and iterate.error <= milestones[0]:
-            while milestones and iterate.error <= milestones[0]:
-                milestones.pop(0)
-            if search.finish(iterate.x, iterate.y, iterate.state, max_steps=_QUICK):
-                return True
-    if last is None:
-        return False
+    """Interior-point methods with the exact finish at each milestone."""
+    P, has_bounds = problem.P, _has_bounds(problem)
+    if isinstance(P, LowRank) and problem.q.size > 2 * P.G.shape[1] and has_bounds:
+        iterates = factor_interior_point(problem, max_iter=max(min(search.left, 60), 1))
+        if _follow(search, iterates, _EARLY_MILESTONES)[0]:
+            return True
+    iterates = interior_point(problem, max_iter=max(min(search.left, 200), 1))
+    solved, last = _follow(search, iterates, _MILESTONES)
+    if solved or last is None:
+        return solved
     if search.finish(last.x, last.y, last.state):
         return True
     on_bounds = np.choose(last.state + 1, [search.problem.lower, last.x, search.problem.upper])
     if search.offer(on_bounds, last.y):
         return True
     return _proximal_rounds(search, last.x, last.y, last.state)
+
+
+def _follow(
+    search: Search, iterates: Iterator[Iterate], milestones: Sequence[float]
+) -> tuple[bool, Iterate | None]:
+    """Try the exact finish at each milestone; return whether that gave a solution, and the last iterate."""
+    left = list(milestones)
+    last = None
+    for iterate in iterates:
+        search.count([iterate.primal_residual], [iterate.dual_residual])
+        last = iterate
+        if left and iterate.error <= left[0]:
+            while left and iterate.error <= left[0]:
+                left.pop(0)
+            if search.finish(iterate.x, iterate.y, iterate.state, max_steps=_QUICK):
+                return True, last
+    return False, last
 
 
 def _proximal_rounds(search: Search, x: np.ndarray, y: np.ndarray, state: np.ndarray) -> bool:
