@@ -142,9 +142,9 @@
     freeCitations();
     askQuestions();
     filterTables();
+    openSolutions();
   });
   window.addEventListener("load", async () => {
-    openSolutions();
     await window.MathJax?.startup?.promise;
     reachScrollers();
   });
