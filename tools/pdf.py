@@ -262,6 +262,7 @@ def number_sheets(writer: PdfWriter, window: Page, titles: list[str]) -> None:
     feet = print_html(window, f"<style>{SHEET}</style>{rows}")
     for sheet, foot in zip(writer.pages, feet.pages):
         sheet.merge_page(foot)
+        sheet.compress_content_streams()
 
 
 def start_of_each(printed: dict[str, Printed], extra: int) -> dict[str, int]:
