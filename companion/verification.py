@@ -10,7 +10,7 @@ from __future__ import annotations
 import decimal
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any, NamedTuple
@@ -40,8 +40,6 @@ _TINY = Fraction(1, 10**6)  # the same for the squares of ridge regression
 _ZERO = Fraction(0)
 _SUBNORMAL = Fraction(2) ** -1022  # below it, floating-point numbers lose digits
 
-Vector = np.ndarray  # of Fractions
-
 
 class Finding(NamedTuple):
     """What an examination found: four relative residuals, the stored claim, and what rounding may hide from it."""
@@ -59,17 +57,116 @@ class Finding(NamedTuple):
 # ----------------------------------------------------------------------------------------------
 
 
+class Vector:
+    """Exact numbers: integers times one unit, which is a fraction.
+
+    It knows what the formulas below need of a NumPy vector. With one unit for all, most of the arithmetic is that of
+    integers: fractions that are reduced one by one take ten times as long.
+    """
+
+    __slots__ = ("digits", "unit")
+    __array_ufunc__ = None  # arrays on the left leave the arithmetic to this class
+
+    def __init__(self, digits: np.ndarray, unit: Fraction) -> None:
+        self.digits, self.unit = digits, unit
+
+    def __len__(self) -> int:
+        return len(self.digits)
+
+    @property
+    def size(self) -> int:
+        return len(self.digits)
+
+    def __iter__(self) -> Iterator[Fraction]:
+        up, down = self.unit.numerator, self.unit.denominator
+        return (Fraction(v * up, down) for v in self.digits.tolist())
+
+    def __getitem__(self, index: Any) -> Any:
+        part = self.digits[index]
+        return Vector(part, self.unit) if isinstance(part, np.ndarray) else part * self.unit
+
+    def astype(self, kind: type) -> np.ndarray:
+        """Return the nearest floating-point numbers."""
+        return np.array([float(v) for v in self], dtype=kind)
+
+    def _aligned(self, other: Any) -> tuple[np.ndarray, Any, Fraction]:
+        """Return the digits of both in a common unit."""
+        unit, digits = (other.unit, other.digits) if isinstance(other, Vector) else (other, 1)
+        if unit == 0:
+            return self.digits, 0, self.unit
+        if unit == self.unit:
+            return self.digits, digits, unit
+        down = math.lcm(self.unit.denominator, unit.denominator)
+        ours = self.unit.numerator * (down // self.unit.denominator)
+        theirs = unit.numerator * (down // unit.denominator)
+        up = math.gcd(ours, theirs)
+        return self.digits * (ours // up), digits * (theirs // up), Fraction(up, down)
+
+    def __add__(self, other: Any) -> Vector:
+        ours, theirs, unit = self._aligned(_operand(other))
+        return Vector(ours + theirs, unit)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Vector:
+        return Vector(-self.digits, self.unit)
+
+    def __sub__(self, other: Any) -> Vector:
+        return self + -_operand(other)
+
+    def __rsub__(self, other: Any) -> Vector:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Vector:
+        other = _operand(other)
+        if isinstance(other, Vector):
+            return Vector(self.digits * other.digits, self.unit * other.unit)
+        if other == 0:
+            return Vector(self.digits * 0, self.unit)
+        return Vector(self.digits, self.unit * other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Vector:
+        other = _operand(other)
+        if isinstance(other, Vector):
+            return _vector(x / y for x, y in zip(self, other))
+        return self * (1 / other)
+
+    def __pow__(self, power: int) -> Vector:
+        return Vector(self.digits**power, self.unit**power)
+
+    def __abs__(self) -> Vector:
+        return Vector(abs(self.digits), abs(self.unit))
+
+    def positive(self) -> Vector:
+        """Return the positive parts."""
+        return Vector(np.where(self.signs() > 0, self.digits, 0), self.unit)
+
+    def signs(self) -> np.ndarray:
+        """Return -1, 0 and 1."""
+        up = 1 if self.unit > 0 else -1
+        return np.array([up * ((v > 0) - (v < 0)) for v in self.digits.tolist()], dtype=int)
+
+
+def _operand(value: Any) -> Vector | Fraction:
+    if isinstance(value, (Vector, Fraction)):
+        return value
+    return exact(value) if isinstance(value, np.ndarray) else Fraction(value)
+
+
 def exact(values: Any) -> Vector:
-    """Return numbers as a vector of fractions."""
-    flat = np.atleast_1d(np.asarray(values, dtype=float)).ravel()
-    return _vector(Fraction(float(v)) for v in flat)
+    """Return floating-point numbers as they are, exactly."""
+    digits, exponent = _integers(np.atleast_1d(np.asarray(values, dtype=float)).ravel())
+    return Vector(digits, Fraction(2) ** exponent)
 
 
 def _vector(values: Iterable[Fraction]) -> Vector:
-    values = list(values)
-    vector = np.empty(len(values), dtype=object)
-    vector[:] = values
-    return vector
+    ratios = [v.as_integer_ratio() for v in values]
+    common = math.lcm(*{d for _, d in ratios})
+    digits = np.empty(len(ratios), dtype=object)
+    digits[:] = [n * (common // d) for n, d in ratios]
+    return Vector(digits, Fraction(1, common))
 
 
 def _integers(values: np.ndarray) -> tuple[np.ndarray, int]:
@@ -86,39 +183,31 @@ def _integers(values: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def product(A: np.ndarray, x: Vector) -> Vector:
-    """Return A x for a matrix of floating-point numbers and a vector of fractions."""
-    nonzero = np.flatnonzero(x != 0)
-    if nonzero.size == 0:
-        return _vector([_ZERO] * A.shape[0])
-    numerators, scale = _numerators(x[nonzero])
-    N = np.array([*numerators, 0], dtype=object)
-    rows: list[Fraction] = []
+    """Return A x for a matrix of floating-point numbers."""
+    nonzero = np.flatnonzero(x.digits != 0)
+    if nonzero.size == 0 or A.shape[0] == 0:
+        return Vector(np.zeros(A.shape[0], dtype=object), Fraction(1))
+    factors, rows, exponents = x.digits[nonzero], [], []
     for start in range(0, A.shape[0], _ROWS):
         block, exponent = _integers(np.asarray(A[start : start + _ROWS][:, nonzero], dtype=float))
-        up, down = 1 << max(exponent, 0), scale << max(-exponent, 0)
-        rows += [Fraction(int(v) * up, down) for v in block @ N[:-1]]
-    return _vector(rows)
+        rows.append(block @ factors)
+        exponents.append(exponent)
+    low = min(exponents)
+    digits = np.concatenate([row << (e - low) for row, e in zip(rows, exponents)])
+    return Vector(digits, x.unit * Fraction(2) ** low)
 
 
 def _largest(v: Vector) -> Fraction:
-    return max((abs(value) for value in v), default=_ZERO)
+    return max(map(abs, v.digits.tolist()), default=0) * abs(v.unit)
 
 
-def _numerators(v: Iterable[Fraction]) -> tuple[list[int], int]:
-    """Return the numerators over the common denominator, and that."""
-    ratios = [x.as_integer_ratio() for x in v]
-    common = math.lcm(*{d for _, d in ratios})
-    return [n * (common // d) for n, d in ratios], common
-
-
-def _sum(v: Iterable[Fraction]) -> Fraction:
-    numerators, common = _numerators(v)
-    return Fraction(sum(numerators), common)
+def _sum(v: Vector | Iterable[Fraction]) -> Fraction:
+    v = v if isinstance(v, Vector) else _vector(v)
+    return sum(v.digits.tolist()) * v.unit
 
 
 def _dot(a: Vector, b: Vector) -> Fraction:
-    (m, d), (n, e) = _numerators(a), _numerators(b)
-    return Fraction(sum(map(operator.mul, m, n)), d * e)
+    return sum(map(operator.mul, a.digits.tolist(), b.digits.tolist())) * (a.unit * b.unit)
 
 
 def _ratio(value: Fraction, scale: Fraction | float) -> Fraction | float:
@@ -275,19 +364,18 @@ def _residuals(
         scale = max(terms[i], abs(float(b[i])), length * float(np.abs(A[i]).max(initial=0.0)))
         primal = max(primal, _ratio(abs(miss), float(scale)))
     for bound, sign in ((lower, 1), (upper, -1)):
-        for j in np.flatnonzero(np.isfinite(bound)):
-            excess = sign * (Fraction(float(bound[j])) - x[j])
-            if excess > 0:
-                scale = max(float(farthest), length, abs(float(bound[j])))
-                primal = max(primal, _ratio(excess, scale))
+        finite = np.flatnonzero(np.isfinite(bound))
+        excess = sign * (exact(bound[finite]) - x[finite])
+        for j in np.flatnonzero(excess.signs() > 0):
+            scale = max(float(farthest), length, abs(float(bound[finite[j]])))
+            primal = max(primal, _ratio(excess[j], scale))
         if np.isnan(bound).any() or (sign * bound == np.inf).any():
             primal = math.inf
 
     gradient = Px + q + Aty - z_lower + z_upper
     misfit = _largest(gradient)
-    illegal = max((max(-z, _ZERO) for z in (*z_lower, *z_upper)), default=_ZERO)
-    free = (*z_lower[np.isinf(lower)], *z_upper[np.isinf(upper)])
-    illegal = max([illegal, *(abs(z) for z in free)])
+    illegal = max(_largest((-z).positive()) for z in (z_lower, z_upper))
+    illegal = max(illegal, _largest(z_lower[np.isinf(lower)]), _largest(z_upper[np.isinf(upper)]))
     slope = max(_largest(v) for v in (Px, q, Aty, z_lower, z_upper))
     if not program.q.any():
         slope = max(slope, _rational(_FLOOR * math.sqrt(steepest) * reach))
@@ -425,8 +513,7 @@ def _(machine: SupportVectorMachine, X: Any = None, y: Any = None) -> Finding:
     x, y_ = exact(a), _vector(levels[has])
     z_upper = exact(slack) * unit if bounded else exact(np.zeros(n))
     gradient = matrix.times(x) + exact(dual.q) + product(dual.A.T, y_) + z_upper
-    at_bound = x == 0
-    z_lower = _vector(max(g, _ZERO) if zero else _ZERO for g, zero in zip(gradient, at_bound))
+    z_lower = gradient.positive() * (x.signs() == 0)
     program = _Program(matrix, dual.q, dual.A, dual.c, np.zeros(n), np.full(n, dual.upper))
     with np.errstate(over="ignore", invalid="ignore"):  # in scales only
         primal, misfit, complementarity, gap, rounding, _ = _residuals(
@@ -455,7 +542,7 @@ def _(machine: SVMs2l, X: Any = None, y: Any = None) -> Finding:
     a = np.empty(n)
     a[blue], a[~blue] = machine.lambda_, machine.mu_
     inner = product(signed, exact(weights)) - exact(s) * Fraction(machine.b_)
-    slack = _vector(max(1 - v, _ZERO) for v in inner)
+    slack = (1 - inner).positive()
     attained, value = _sum(slack), _sum(exact(a))
     x, stored = exact(a), machine.certificate_
     outside = max(max(-v, v - 1, _ZERO) for v in x)
@@ -503,14 +590,15 @@ def _(machine: SupportVectorRegression, X: Any = None, y: Any = None) -> Finding
     x = exact(np.r_[machine.lambda_, machine.mu_, 0.0])
     if free:
         left = Fraction(total) - _sum(x)  # gamma; what is only rounding of the total is none
-        x[-1] = left if abs(left) > Fraction(1e-11 * total) else _ZERO
+        left = left if abs(left) > Fraction(1e-11 * total) else _ZERO
+        x = _vector([*x[:-1], left])
     slack = np.r_[machine.xi_, machine.xi_prime_, 0.0]
     z_upper = exact(slack if np.isfinite(upper) else 0.0 * slack)
     y_ = exact(levels) if levels else _vector([])
     A = np.array(rows).reshape(len(rows), 2 * m + 1)
     q = np.append(q, 0.0)
     gradient = matrix.times(x) + exact(q) + product(A.T, y_) + z_upper
-    z_lower = _vector(max(g, _ZERO) if v <= 0 else _ZERO for g, v in zip(gradient, x))
+    z_lower = gradient.positive() * (x.signs() <= 0)
     box = np.r_[np.full(2 * m, upper), np.inf]
     whole = _Program(matrix, q, A, np.array(c), np.zeros(2 * m + 1), box)
     with np.errstate(over="ignore", invalid="ignore"):  # in scales only
@@ -669,9 +757,9 @@ def _l1_regression(
             if K > 0 or theta == scaled
         )
     slope = c - K * w
-    excess = max((abs(v) - tau for v in slope), default=_ZERO)
+    excess = _largest(slope) - tau
     reference = max(tau, Fraction(_SMALL) * largest)
-    products = max((abs(tau * abs(v) - v * g) for v, g in zip(w, slope)), default=_ZERO)
+    products = _largest(tau * abs(w) - w * slope)
     spread = _sum(abs(xi)) + len(y) * _SMALL * abs(b)
     balance = abs(_sum(xi)) if free else abs(_sum(xi) - C * b) if penalized else _ZERO
     spread = max(float(spread), 1e-6 * float(np.abs(y).sum()))
@@ -708,7 +796,7 @@ def _l1_bound(
 ) -> Fraction:
     """Return the value of the dual function at theta times the residual, whose correlations are c."""
     bound = theta * _dot(point, target) - theta**2 * _dot(point, point) / 2
-    over = _vector(max(theta * abs(v) - tau, _ZERO) for v in c)
+    over = (theta * abs(c) - tau).positive()
     if K > 0:
         bound -= _dot(over, over) / (2 * K)
     if C is not None:
@@ -741,15 +829,15 @@ def _(result: TrainingResult, X: Any = None, y: Any = None) -> Finding:
         h, square = product(F, exact(result.w)), _dot(exact(result.w), exact(result.w))
     n, upper = len(labels), C if power == 1 else np.inf
     none, gradient = _vector([]), matrix.times(alpha) - 1
-    z_lower = _vector(max(g, _ZERO) if a == 0 else _ZERO for g, a in zip(gradient, alpha))
-    z_upper = _vector(max(-g, _ZERO) if a == upper else _ZERO for g, a in zip(gradient, alpha))
+    z_lower = gradient.positive() * (result.alpha == 0.0)
+    z_upper = (-gradient).positive() * (result.alpha == upper)
     program = _Program(
         matrix, -np.ones(n), np.zeros((0, n)), np.zeros(0), np.zeros(n), np.full(n, upper)
     )
     primal, dual, complementarity, gap, rounding, _ = _residuals(
         program, _Pair(alpha, none, z_lower, z_upper)
     )
-    slack = _vector(max(1 - s * v, _ZERO) for s, v in zip(exact(labels), h))
+    slack = (1 - exact(labels) * h).positive()
     J = square / 2 + Fraction(C) * _sum(slack**power)
     D = _sum(alpha) - _dot(alpha, gradient + 1) / 2
     for claim, value in ((result.objective, J), (result.dual_objective, D)):
@@ -1033,7 +1121,7 @@ def _logistic(result: ADMMResult, A: np.ndarray, tau: np.ndarray) -> Finding:
         entropies = (_entropy(theta * v) for v in p)
         gap = value - _sum(entropies)
     products = max(abs(t * abs(v) - v * g) for t, v, g in zip(bound, x, c))
-    free = bound == 0
+    free = bound.signs() == 0
     excess = max(abs(v) - b for v, b in zip(c, bound))
     if free.any():
         gap = _sum(bound * abs(x)) - _dot(x, c)
@@ -1084,7 +1172,7 @@ def _consensus(result: ADMMResult, blocks: list[Any], objective: Any) -> Finding
         inner, target = product(A, z), exact(b)
         if isinstance(objective, SquaredHingeObjective):
             weight = Fraction(objective.K)
-            slack = _vector(max(1 - v, _ZERO) for v in target * inner)
+            slack = (1 - target * inner).positive()
             losses.append(weight * _dot(slack, slack))
             gradients.append(product(A.T, -2 * weight * target * slack))
             curvatures.append(2.0 * objective.K * np.einsum("ij,ij->j", A, A))
@@ -1096,7 +1184,7 @@ def _consensus(result: ADMMResult, blocks: list[Any], objective: Any) -> Finding
     loss, gradient = _sum(losses), sum(gradients, _vector([_ZERO] * len(z)))
     d = np.mean(curvatures, axis=0)
     d = np.where(d > 0.0, d, d[d > 0.0].mean() if (d > 0.0).any() else 1.0)
-    root, t = np.sqrt(d), 1 / (len(parts) * exact(d))
+    root, t = np.sqrt(d), _vector(1 / (len(parts) * v) for v in exact(d))
     v = z - t * gradient
     if isinstance(objective, LassoObjective):
         tau, theta = Fraction(objective.tau), Fraction(1)

@@ -62,6 +62,7 @@ from companion.verification import (
     _root,
     _shift_of_gradient,
     _shift_to_psd,
+    _vector,
     exact,
     product,
 )
@@ -91,9 +92,9 @@ def test_products_are_those_of_fractions():
     rng = np.random.default_rng(0)
     A = rng.standard_normal((5, 4)) * 10.0 ** rng.integers(-300, 300, (5, 4))
     A[0] = 0.0
-    x = np.array([Fraction(1, 3), Fraction(-2, 7), Fraction(0), Fraction(5)], dtype=object)
+    x = _vector([Fraction(1, 3), Fraction(-2, 7), Fraction(0), Fraction(5)])
     expected = [sum(Fraction(a) * v for a, v in zip(row.tolist(), x)) for row in A]
-    assert product(A, x).tolist() == expected
+    assert list(product(A, x)) == expected
 
 
 def test_subnormal_numbers_are_exact():
