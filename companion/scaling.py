@@ -13,16 +13,16 @@ _ORDINARY = 1e40  # sizes up to this, and down to its inverse, need no other uni
 
 
 def exponent_of(size: float) -> int:
-    """Return e such that ``size / 2^e`` is about 1, and 0 for a size that needs no other unit.
+    """Return e such that ``size / 2^e`` is between 1 and 2, and 0 for a size that needs no other unit.
 
     Examples
     --------
     >>> exponent_of(1000.0), exponent_of(1e300), exponent_of(1e-300), exponent_of(0.0)
-    (0, 997, -996, 0)
+    (0, 996, -997, 0)
     """
     if size == 0.0 or 1.0 / _ORDINARY <= size <= _ORDINARY:
         return 0
-    return math.frexp(size)[1]
+    return math.frexp(size)[1] - 1
 
 
 def scaled_back(values: Any, exponent: int, name: str) -> np.ndarray:

@@ -139,7 +139,7 @@ def factor_interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[It
         yield Iterate(inside, v[r:], rows, dual, error, partial(_guess, bounds, s, z, *before))
         stalled = 0 if error < 0.9 * best or total < 0.9 * least else stalled + 1
         best, least = min(best, error), min(least, total)
-        if stalled > _PATIENCE or best < 1e-15:
+        if stalled > _PATIENCE or best < 1e-15 or total == 0.0:
             return
 
         curvature = z / s

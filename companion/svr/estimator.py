@@ -6,6 +6,8 @@ here, once.
 
 from __future__ import annotations
 
+import math
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,12 +19,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from companion.admm.quadratic import _symmetric_psd
 from companion.certificates import Certificate
-from companion.checks import as_scalar, check_count, reject_masked
+from companion.checks import (
+    as_scalar,
+    check_count,
+    forget_feature_names,
+    is_plain_data,
+    reject_masked,
+)
+from companion.exceptions import ConvergenceWarning, UnboundedProblemError
 from companion.kernels import Kernel, as_kernel
 from companion.results import Record
+from companion.scaling import exponent_of, scaled_back
+from companion.svm.estimator import Units
 from companion.svm.points import Points, make_points
 from companion.svr.solver import TubeSolution, solve_tube
-from companion.svr.tube import TubeProgram, hinge, least_value
+from companion.svr.tube import Levels, TubeProgram, hinge, least_value
 
 __all__ = ["POINT_CLASSES", "DualProgram", "Margins", "SupportVectorRegression"]
 
@@ -30,6 +41,9 @@ POINT_CLASSES = ("inside", "exceptional", "type 1", "type 2", "error")
 
 KernelLike = str | Kernel | Callable
 
+_SMALL = 1e-100  # a bound that is so small in units of y / |x|^2 makes P of no account
+_LARGE = 1e300  # a bound is not larger than this in these units: infinity is something else
+_STEEP = 1e30  # C/m |x|^2 / |y| from which on the bounds C/m may be out of reach
 _TIGHT = 1e-9  # a point is on a margin when it misses it by this part of the largest value
 
 
@@ -185,25 +199,68 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         """
         X, y = self._read(X, y)
         points = make_points(X, np.ones(len(y)), self.kernel_)
+        units = self._units(points, y)
+        points, y = points.in_unit(units.features), np.ldexp(y, -units.levels)
         # 1'delta = 0 allows to subtract the middle of y, which spares digits
         middle = 0.0 if self._penalized_b else float(y.min() + (y.max() - y.min()) / 2.0)
         ridge = self._ridge(len(y))
         P = points.signed_matrix(penalize_b=self._penalized_b, ridge=ridge)
         if points.Phi is None and self.kernel_.positive_definite is not True:
             P = self._check_psd(P)
-        program = replace(self._program(P, y - middle), reach=float(np.abs(y).max()))
-        solution = solve_tube(program, tol=float(self.tol), max_iter=self.max_iter)
-        self._store(points, program, solution, middle, ridge)
+        program = _in_units(self._program(P, y - middle), units)
+        program = replace(program, reach=float(np.abs(y).max()))
+        try:
+            solution = self._without_bounds(program) or solve_tube(
+                program, tol=float(self.tol), max_iter=self.max_iter
+            )
+        except UnboundedProblemError as error:  # only rounding can make that of P
+            raise ValueError(
+                f"C = {self.C_:g} is too large for these data: m/(2C) is lost beside the inner products of the points; "
+                "scale the data, or lower C"
+            ) from error
+        ridge = float(np.ldexp(ridge, -2 * units.features))
+        self._store(points, program, solution, middle, ridge, units)
+        if units != (0, 0):
+            self._store_as_given(units)
         return self
+
+    def _without_bounds(self, program: TubeProgram) -> TubeSolution | None:
+        """Return the solution for C = infinity where C is so large that it may be that, None if it is not."""
+        y, steepest = np.abs(program.y).max(), program.P.diagonal().max()
+        if np.isfinite(program.radius) or program.upper * steepest <= _STEEP * y:
+            return None
+        free = replace(program, upper=np.inf)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                solution = solve_tube(free, tol=float(self.tol), max_iter=self.max_iter)
+        except UnboundedProblemError:  # no tube of this width holds all points
+            return None
+        inside = np.abs(solution.delta).max() <= program.upper
+        return solution if solution.certificate.ok and inside else None
+
+    def _units(self, points: Points, y: np.ndarray) -> Units:
+        """Return the units in which the dual program has moderate numbers."""
+        size = max(points.size, math.sqrt(self._ridge(len(y))), float(self._penalized_b))
+        e, of_y = exponent_of(size), exponent_of(float(np.abs(y).max()))
+        units = Units(e, of_y - 2 * e)
+        program = self._program(None, y)
+        bound = program.upper if np.isfinite(program.upper) else program.radius
+        if bound > 0.0 and np.ldexp(bound, -units.multipliers) < _SMALL:
+            return Units()  # P is next to nothing; the bounds and y decide
+        return units
 
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Validate data and parameters."""
         self.kernel_ = self._named_kernel()
         as_scalar(self.tol, "tol", above=0.0)
         check_count(self.max_iter, "max_iter")
-        reject_masked(X, "X")
-        reject_masked(y, "y")
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        if is_plain_data(X, y) and not self.kernel_.is_precomputed:
+            forget_feature_names(self, X.shape[1])
+        else:
+            reject_masked(X, "X")
+            reject_masked(y, "y")
+            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         return X, y.astype(np.float64)
 
     def _check_psd(self, P: Any) -> np.ndarray:
@@ -246,20 +303,22 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         solution: TubeSolution,
         middle: float,
         ridge: float,
+        units: Units,
     ) -> None:
-        """Set the fitted attributes."""
+        """Set the fitted attributes, in the units of the program."""
         delta, s, levels = solution.delta, solution.s, solution.levels
         fitted = program.y - s  # P delta
         quadratic = float(delta @ (fitted - ridge * delta))
-        if self._penalized_b:
-            quadratic -= float(delta.sum()) ** 2
-        signed = Points(points.X, np.sign(delta), points.kernel, points.Phi)
+        bias = float(np.ldexp(delta.sum(), -units.features)) if self._penalized_b else 0.0
+        quadratic -= bias * bias
+        signed = replace(points, s=np.sign(delta))
         normal = signed.normal(np.abs(delta), quadratic, self._penalized_b)
         self.w_, self.norm_ = normal.w, normal.norm
         self.X_fit_, self.n_iter_, self.dual_coef_ = points.X, solution.n_iter, delta
 
         residuals = s + ridge * delta - levels.b
-        moved = levels.moved(_balance_of(delta) if self._penalized_b else middle - normal.shift)
+        b = float(np.ldexp(_balance_of(delta), -2 * units.features))
+        moved = levels.moved(b if self._penalized_b else middle - normal.shift)
         self.b_, self.epsilon_ = moved.b, moved.epsilon
         self.b_interval_, self.epsilon_interval_ = moved.b_interval, moved.epsilon_interval
         self.blue_interval_, self.red_interval_ = moved.blue_interval, moved.red_interval
@@ -268,26 +327,29 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         gamma = program.radius - spent
         self.gamma_ = gamma if np.isfinite(gamma) and gamma > 1e-11 * program.radius else 0.0
 
-        self._store_objective(program, delta, fitted, residuals, solution.certificate)
+        self._store_objective(program, solution, fitted, residuals, bias, units)
         size = max(float(np.abs(program.y).max()), float(np.abs(fitted).max()), abs(levels.b))
         self._store_points(delta, program.upper, residuals, ridge, _TIGHT * size)
 
     def _store_objective(
         self,
         program: TubeProgram,
-        delta: np.ndarray,
+        solution: TubeSolution,
         fitted: np.ndarray,
         residuals: np.ndarray,
-        of_dual: Certificate,
+        bias: float,
+        units: Units,
     ) -> None:
         """Compare the objectives of primal and dual program."""
+        delta, of_dual = solution.delta, solution.certificate
         largest = max(program.reach, float(np.abs(fitted).max()))
         slack = hinge(residuals, self.epsilon_, largest)
         loss = float(slack @ slack) if self._squared else float(slack.sum())
-        norms = 0.5 * self.norm_**2 + (0.5 * self.b_**2 if self._penalized_b else 0.0)
-        price = self._price_of_epsilon() * self.epsilon_
+        of_loss = 2 * units.features if self._squared else -units.multipliers
+        loss = float(np.ldexp(self.C_ / len(delta), of_loss)) * loss if loss > 0.0 else 0.0
+        price = program.radius * self.epsilon_ if np.isfinite(program.radius) else 0.0
         spent = float(np.abs(delta).sum())
-        self.objective_ = norms + price + self.C_ / len(delta) * loss
+        self.objective_ = 0.5 * self.norm_ * self.norm_ + 0.5 * bias * bias + price + loss
         self.dual_objective_ = (
             float(program.y @ delta) - 0.5 * float(delta @ fitted) - program.epsilon * spent
         )
@@ -300,6 +362,45 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
             max(of_dual.gap, gap / size if size > 0.0 else gap),
             of_dual.tolerance,
         )
+        if of_dual.ok and not self.certificate_.ok:
+            warnings.warn(
+                f"the dual program is solved, but the tube that its multipliers give misses tol = {self.tol:g} "
+                f"({self.certificate_}); scale the data, or lower C",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _store_as_given(self, units: Units) -> None:
+        """Take the fitted attributes to the units of the data."""
+        multipliers = "the multipliers"
+        total = float(np.ldexp(_balance_of(self.dual_coef_), units.multipliers))
+        for name in ("dual_coef_", "lambda_", "mu_"):
+            setattr(self, name, scaled_back(getattr(self, name), units.multipliers, multipliers))
+        self.gamma_ = float(np.ldexp(self.gamma_, units.multipliers))
+        if self.w_ is not None:
+            self.w_ = scaled_back(self.w_, units.weights, "the weights w")
+        self.norm_ = float(scaled_back(self.norm_, units.weights, "the weights w"))
+        levels = Levels(
+            self.b_,
+            self.epsilon_,
+            self.b_interval_,
+            self.epsilon_interval_,
+            self.blue_interval_,
+            self.red_interval_,
+        )
+        largest = max(abs(levels.b), levels.epsilon, float(np.abs(self.residuals_).max()))
+        scaled_back(largest, units.levels, "the values of the tube")
+        levels = levels.scaled(float(np.ldexp(1.0, units.levels)))
+        if self._penalized_b:  # b may be next to nothing beside epsilon, and still be known
+            levels = replace(levels, b=total, b_interval=(total, total))
+        self.b_, self.epsilon_ = levels.b, levels.epsilon
+        self.b_interval_, self.epsilon_interval_ = levels.b_interval, levels.epsilon_interval
+        self.blue_interval_, self.red_interval_ = levels.blue_interval, levels.red_interval
+        for name in ("residuals_", "offsets_", "xi_", "xi_prime_"):
+            setattr(self, name, np.ldexp(getattr(self, name), units.levels))
+        with np.errstate(over="ignore"):
+            self.objective_ = float(np.ldexp(self.objective_, 2 * units.weights))
+            self.dual_objective_ = float(np.ldexp(self.dual_objective_, 2 * units.weights))
 
     def _store_points(
         self, delta: np.ndarray, upper: float, residuals: np.ndarray, ridge: float, tight: float
@@ -375,6 +476,21 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
             raise AttributeError("coef_ exists for the linear kernel only; see w_ and dual_coef_")
         weights: Any = self.w_
         return weights
+
+
+def _in_units(program: TubeProgram, units: Units) -> TubeProgram:
+    """Return a program whose P and y have these units already, with everything else in them."""
+    if units == (0, 0):
+        return program
+    with np.errstate(over="ignore"):
+        upper, radius = np.ldexp([program.upper, program.radius], -units.multipliers)
+        epsilon = np.ldexp(program.epsilon, -units.levels)
+    return replace(
+        program,
+        upper=float(upper if np.isinf(program.upper) else min(upper, _LARGE)),
+        radius=float(radius if np.isinf(program.radius) else min(radius, _LARGE)),
+        epsilon=float(min(epsilon, _LARGE)),
+    )
 
 
 def _balance_of(delta: np.ndarray) -> float:

@@ -46,7 +46,12 @@ class _NuRegression(SupportVectorRegression):
         self.max_iter = max_iter
 
     def _prices(self, C: float) -> tuple[float, float]:
-        return C * as_scalar(self.nu, "nu", at_least=0.0), 0.0
+        nu = as_scalar(self.nu, "nu", at_least=0.0)
+        if not np.isfinite(C * nu):
+            raise ValueError(
+                f"C nu must be a number that float64 holds, got C = {C:g}, nu = {nu:g}"
+            )
+        return C * nu, 0.0
 
     def _price_of_epsilon(self) -> float:
         return self.C_ * self.nu
