@@ -497,8 +497,8 @@ def consensus(
     worker_timeout : float
         Seconds to wait when the cluster has no worker at all, before the run fails.
     block_timeout : float, optional
-        Seconds that a step may take on the cluster, once the rows are loaded, before the run fails and names the
-        blocks that have not answered. By default a step waits for its slowest block.
+        Seconds that a step may take on the cluster, after the first loading of the rows, before the run fails and
+        names the blocks that have not answered. By default a step waits for its slowest block.
     start : ADMMResult, optional
         The result of an earlier run over the same blocks, with this objective or a similar one (the next tau of a
         path, say). The run starts from its `z`, `u` and `rho`.
@@ -833,9 +833,9 @@ class _OnCluster:
         for attempt in range(_REPEATS + 1):
             try:
                 return self._gather(self._submit(method, arguments), method)
-            except (CancelledError, OSError) as error:  # comms raise subclasses of OSError
-                if isinstance(error, OSError) and self._scheduler_answers():
-                    raise  # a block's own error, such as a missing file
+            except Exception as error:
+                if not self._is_loss(error):
+                    raise
                 self._recover(error, last=attempt == _REPEATS)
         raise AssertionError
 
@@ -894,6 +894,12 @@ class _OnCluster:
                     raise RuntimeError(
                         f"blocks {late} have not answered within block_timeout = {limit:g} s"
                     )
+
+    def _is_loss(self, error: Exception) -> bool:
+        """Whether the futures or the scheduler are gone, and the error is not a block's own."""
+        if isinstance(error, CancelledError) or self.client.status != "running":
+            return True
+        return isinstance(error, OSError) and not self._scheduler_answers()  # as comms raise
 
     def _scheduler_answers(self) -> bool:
         try:
