@@ -1,0 +1,140 @@
+"""The recorder of tools/recorder.py sees every certified result, once, and is not fooled."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from companion.admm import solve_qp
+from companion.svm import SVMs2
+from tools.notebooks import ROOT
+from tools.recorder import Recorder, file_name
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from tools import recorder
+
+recorder.FOLDER = Path(sys.argv[1])
+watch = recorder.install()
+assert recorder.install() is watch
+
+import numpy as np
+from companion.admm import RidgeObjective, admm, consensus, lasso, soft_threshold, solve_qp
+from companion.kernels import KernelPCA
+from companion.regression import ElasticNet, lasso_path
+from companion.svm import SVMs1, SVMs2, dual_coordinate_ascent, nu_path
+from sklearn.model_selection import cross_val_score
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((24, 2))
+y = np.where(np.arange(24) % 2, 1.0, -1.0)
+X += y[:, None]
+solve_qp(np.eye(2), [-1.0, 0.5])
+watch.after_cell()
+SVMs2(K=0.3).fit(X, y).predict(X)
+SVMs1(K=0.3).fit_uv(X[y > 0], X[y < 0])
+nu_path(X, y, [0.4, 0.6])
+ElasticNet(tau=1.0, K=1.0).fit(X, X[:, 0])
+cross_val_score(SVMs2(), X, y, cv=3)
+KernelPCA(1).fit(X)
+watch.after_cell()
+lasso(X, y, 0.1)
+lasso_path(X, X[:, 0] + 0.1 * y, [3.0, 1.0, 0.3])
+dual_coordinate_ascent(X, y)
+consensus([(X[:9], y[:9]), (X[9:], y[9:])], RidgeObjective(1.0))
+admm(lambda v, rho: v, lambda v, rho: soft_threshold(-v, 1 / rho), A=1.0, B=-1.0, c=np.zeros(2))
+watch.after_cell()
+"""
+
+
+@pytest.fixture
+def problem():
+    return solve_qp(np.eye(2), [-2.0, -0.5], [[1.0, 1.0]], [1.0], upper=1.0)
+
+
+def verdicts(recorder: Recorder) -> list[str]:
+    return [r["verdict"] for r in json.loads(recorder.file.read_text())["results"]]
+
+
+def test_what_a_script_makes_is_seen_once(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)],
+        cwd=ROOT,
+        check=True,
+        env={"COMPANION_PAGE": "notebooks/a/b.ipynb", "PATH": "", "PYTHONPATH": str(ROOT)},
+    )
+    found = json.loads((tmp_path / "notebooks.a.b.json").read_text())
+    assert found["cells"] == 3
+    assert {r["verdict"] for r in found["results"]} == {"ok"}
+    kinds = [Counter(r["kind"] for r in found["results"] if r["cell"] == cell) for cell in range(3)]
+    assert kinds[0] == {"QPResult": 1}
+    # each machine once, not also the programs inside; three folds
+    assert kinds[1] == {"SVMs2": 4, "SVMs1": 1, "SVMs2prime": 2, "ElasticNet": 1}
+    assert kinds[2]["TrainingResult"] == 1
+    assert kinds[2]["L1Path"] == 3
+    assert kinds[2]["ADMMResult"] >= 2
+
+
+def test_false_and_unknown_results_are_reported(problem, tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "page.json")
+    recorder.note(problem)
+    recorder.note(replace(problem, x=problem.x + 1e-6))
+    recorder.note(replace(problem, problem=None))
+    recorder.note(replace(problem, y="nonsense"))
+    recorder.after_cell()
+    first, second, third, fourth = verdicts(recorder)
+    assert (first, second) == ("ok", "does not agree")
+    assert third == "does not know its problem"
+    assert "Error" in fourth
+
+
+def test_an_honest_failure_is_no_lie(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="did not reach"):
+        result = solve_qp(np.diag([1.0, 3.0]), [-0.1, 0.7], [[1.0, 0.3]], [0.7], tol=1e-300)
+    recorder = Recorder(tmp_path / "page.json")
+    recorder.note(result)
+    recorder.verify()
+    assert verdicts(recorder) == ["not ok"]
+
+
+def test_a_fit_is_noted_as_it_was(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "page.json")
+    X, y = [[0.0], [1.0], [3.0], [4.0]], [-1, -1, 1, 1]
+    fit = recorder.fitted(SVMs2.fit)
+    machine = fit(SVMs2(K=1.0), X, y)
+    machine.b_ = 7.0  # what the page does to it later is not what the fit said
+    recorder.verify()
+    recorder.note(machine, X, y)
+    recorder.verify()
+    assert verdicts(recorder) == ["ok", "does not agree"]
+
+
+def test_a_fit_that_fails_is_not_noted(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "page.json")
+    with pytest.raises(ValueError, match="two"):
+        recorder.fitted(SVMs2.fit)(SVMs2(), [[0.0], [1.0]], [1, 1])
+    assert recorder.depth == 0
+    assert not recorder.waiting
+
+
+def test_long_queues_are_verified_early(problem, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("tools.recorder.MOST", 3)
+    recorder = Recorder(tmp_path / "page.json")
+    for _ in range(8):
+        recorder.note(problem)
+    assert len(recorder.waiting) <= 3
+    recorder.after_cell()
+    assert verdicts(recorder) == ["ok"] * 8
+
+
+def test_names_of_files() -> None:
+    assert file_name("book/errata/chapter-16.ipynb") == "book.errata.chapter-16.json"
+    assert file_name("book/intro") == "book.intro.json"

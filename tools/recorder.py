@@ -1,0 +1,265 @@
+"""Verify every certified result that a notebook makes, while the notebook runs.
+
+The kernel in tools/jupyter/kernels/verified installs this before it runs the first cell. From then on every result
+record of the package is noted when it is made, and every estimator with a certificate after its fit. After each cell
+what was noted goes through :func:`companion.certificates.verify`, and the findings are written to
+build/verified/PAGE.json. tests/notebooks/verified.py reads these files. The package itself knows nothing of this.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import inspect
+import json
+import os
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parent.parent / "build" / "verified"
+RESULTS = {
+    "ADMMResult": "companion.results",
+    "QPResult": "companion.results",
+    "TrainingResult": "companion.svm.training",
+    "IndefiniteResult": "companion.svm.indefinite",
+    "L1Path": "companion.regression.lasso",
+}
+FITS = ("fit", "_fit")  # `fit_uv` goes through the second
+PATHS = ("nu_path", "K_path")  # functions that fit a list of machines
+MOST = 200  # results that wait for the end of their cell
+
+
+class Recorder:
+    """Note results, verify them after each cell, keep the findings of one notebook.
+
+    Parameters
+    ----------
+    file : Path
+        Where the findings go, as JSON.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.waiting: list[tuple[Any, tuple[Any, ...]]] = []
+        self.findings: list[dict[str, Any]] = []
+        self.cell = 0
+        self.depth = (
+            0  # of fits: what a fit makes on its way is covered by the certificate of its outcome
+        )
+        self.seconds = 0.0
+
+    def note(self, result: Any, *data: Any) -> None:
+        """Put a result in the queue; its fields may still be empty."""
+        if self.depth == 0:
+            self.waiting.append((result, data))
+            if len(self.waiting) > MOST:
+                last = self.waiting.pop()  # perhaps not filled yet
+                self.verify()
+                self.waiting.append(last)
+
+    def fitted(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap a method ``fit(self, X, y)``."""
+
+        @functools.wraps(method)
+        def fit(estimator: Any, *arguments: Any, **named: Any) -> Any:
+            self.depth += 1
+            try:
+                outcome = method(estimator, *arguments, **named)
+            finally:
+                self.depth -= 1
+            if hasattr(estimator, "certificate_"):
+                given = inspect.signature(method).bind(estimator, *arguments, **named).arguments
+                self.note(copy.copy(estimator), given["X"], given["y"])
+            return outcome
+
+        return fit
+
+    def path(self, function: Callable[..., list]) -> Callable[..., list]:
+        """Wrap a function ``path(X, y, ...)`` that returns fitted machines."""
+
+        @functools.wraps(function)
+        def fit(X: Any, y: Any, *rest: Any, **more: Any) -> list:
+            self.depth += 1
+            try:
+                machines = function(X, y, *rest, **more)
+            finally:
+                self.depth -= 1
+            for machine in machines:
+                self.note(copy.copy(machine), X, y)
+            return machines
+
+        return fit
+
+    def verify(self, *_: Any) -> None:
+        """Verify what waits, and write all findings."""
+        waiting, self.waiting = self.waiting, []
+        self.depth += 1  # verify makes results of its own
+        start = time.process_time()
+        try:
+            for result, data in waiting:
+                self.findings += examined(result, data, self.cell)
+        finally:
+            self.depth -= 1
+        self.seconds += time.process_time() - start
+        self.write()
+
+    def after_cell(self, *_: Any) -> None:
+        """Verify, and count the cell."""
+        self.verify()
+        self.cell += 1
+
+    def write(self) -> None:
+        """Write the findings so far: nobody tells a kernel that its notebook has ended."""
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        content = {
+            "cells": self.cell + 1,
+            "verification_seconds": round(self.seconds, 3),
+            "all_seconds": round(time.process_time(), 3),
+            "results": self.findings,
+        }
+        temporary = self.file.with_suffix(".tmp")
+        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        temporary.replace(self.file)
+
+
+def examined(result: Any, data: tuple[Any, ...], cell: int) -> Iterator[dict[str, Any]]:
+    """Verify one result; yield a finding for each certificate that it carries."""
+    from companion.certificates import verify
+
+    kind = type(result).__name__
+    if getattr(result, "certificate", True) is None or not vars(result):
+        return  # ADMM for a problem without a known dual; or a record whose making failed
+    finding = {"cell": cell, "kind": kind}
+    if getattr(result, "problem", True) is None:
+        yield finding | {"verdict": "does not know its problem"}
+        return
+    start = time.process_time()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            verified = verify(result, *data)
+    except Exception as error:  # the page must go on; the test tells
+        yield finding | {"verdict": f"{type(error).__name__}: {error}"}
+        return
+    seconds = round(time.process_time() - start, 4)
+    for one in verified if isinstance(verified, list) else [verified]:
+        verdict = "ok" if one.ok else "not ok"
+        yield finding | {
+            "verdict": verdict if one.agrees else "does not agree",
+            "worst": float(one.worst),
+            "stored": float(one.stored.worst),
+            "tolerance": float(one.tolerance),
+            "seconds": seconds,
+        }
+
+
+class Watch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Import hook: when a module of the package has run, put the recorder into its classes and functions."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.loaders: dict[str, Any] = {}
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Find the module as always, and become its loader."""
+        if not name.startswith("companion."):
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            self.loaders[name] = spec.loader
+            spec.loader = self
+        return spec
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+        """Make the module as always."""
+        return self.loaders[spec.name].create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module, then wrap what it defines."""
+        spec = module.__spec__
+        assert spec is not None
+        module.__loader__ = spec.loader = self.loaders[spec.name]  # inspect and pickle ask for it
+        spec.loader.exec_module(module)  # type: ignore[union-attr]
+        attach(self.recorder, module)
+
+
+def attach(recorder: Recorder, module: ModuleType) -> None:
+    """Wrap the results, the fits and the paths that a module defines."""
+    for name, value in list(vars(module).items()):
+        if getattr(value, "__module__", None) != module.__name__:
+            continue
+        if inspect.isclass(value):
+            if RESULTS.get(name) == module.__name__:
+                value.__new__ = noted(recorder)  # type: ignore[method-assign]
+                continue
+            for method in FITS if hasattr(value, "get_params") else ():
+                if inspect.isfunction(vars(value).get(method)):
+                    setattr(value, method, recorder.fitted(vars(value)[method]))
+        elif name in PATHS:
+            setattr(module, name, recorder.path(value))
+
+
+def noted(recorder: Recorder) -> Callable[..., Any]:
+    """Return a ``__new__`` that notes each object."""
+
+    def new(cls: type, *_: Any, **__: Any) -> Any:
+        result = object.__new__(cls)
+        recorder.note(result)
+        return result
+
+    return new
+
+
+def page() -> str:
+    """The notebook that this kernel runs: pytest's child knows its test, others say it in COMPANION_PAGE."""
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").split("::")[0]
+    return os.environ.get("COMPANION_PAGE") or test or f"process-{os.getpid()}"
+
+
+def file_name(page: str) -> str:
+    """Return the name of the file with the findings of a page."""
+    return page.removesuffix(".ipynb").replace("/", ".") + ".json"
+
+
+_recorder: Recorder | None = None
+
+
+def install() -> Recorder:
+    """Watch the imports of this process from now on."""
+    global _recorder
+    if _recorder is None:
+        _recorder = Recorder(FOLDER / file_name(page()))
+        sys.meta_path.insert(0, Watch(_recorder))
+    return _recorder
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Verify after each cell."""
+    shell.events.register("post_run_cell", install().after_cell)
+
+
+def main() -> None:
+    """Print what was found on each page, and what it took."""
+    spent = total = 0.0
+    for file in sorted(FOLDER.glob("*.json")):
+        found = json.loads(file.read_text(encoding="utf-8"))
+        verdicts = Counter(r["verdict"] for r in found["results"])
+        spent += found["verification_seconds"]
+        total += found["all_seconds"]
+        print(f"{file.stem:45} {found['verification_seconds']:6.2f} s  {dict(verdicts) or ''}")
+    print(f"{spent:.1f} of {total:.1f} processor seconds")
+
+
+if __name__ == "__main__":
+    main()
