@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request
 from tools.toc import ROOT, pages_in_order
 
 SITE = Path(os.environ.get("COMPANION_SITE", ROOT / "build/_build/html")).resolve()
+Count = Callable[[str, float], None]  # what the report at the end adds up
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 900}
 

@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from tests.site.site import PAGES, Reader
+from tests.site.site import PAGES, Count, Reader
 
 GRAVE = ("serious", "critical")
 
@@ -55,7 +55,7 @@ def violations(page: Page, options: dict, *, whole: bool) -> list[str]:
 
 
 @pytest.mark.parametrize("name", [*PAGES, "search.html"])
-def test_axe(reader: Reader, name: str) -> None:
+def test_axe(reader: Reader, name: str, count: Count) -> None:
     page, whole = reader.open(name), name in WHOLE
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
     page.evaluate(WORDS)
@@ -67,6 +67,7 @@ def test_axe(reader: Reader, name: str) -> None:
     page.wait_for_timeout(300)  # colours fade
     dark = violations(page, {"runOnly": COLOURS}, whole=whole)
     reader.close()
+    count("grave violations", len(structure) + len(light) + len(dark))
     assert not structure, "\n".join(structure)
     assert not light, "light mode:\n" + "\n".join(light)
     assert not dark, "dark mode:\n" + "\n".join(dark)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator
 
-from tests.site.site import NEXT_FRAME, PAGES, SITE, Reader, flipbooks
+from tests.site.site import NEXT_FRAME, PAGES, SITE, Count, Reader, flipbooks
 
 INTERACTIVE = [page for page in PAGES if (SITE / page).exists() and flipbooks(page)]
 
@@ -52,7 +52,8 @@ def test_there_are_flipbooks() -> None:
 
 
 @pytest.mark.parametrize("name", INTERACTIVE)
-def test_slider_changes_the_picture(reader: Reader, name: str) -> None:
+def test_slider_changes_the_picture(reader: Reader, name: str, count: Count) -> None:
+    count("flipbooks", flipbooks(name))
     check_flipbooks(reader, name)
 
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.site.site import EXTRA, PAGES, SITE, soup
+from tests.site.site import EXTRA, PAGES, SITE, Count, soup
 
 
 @cache
@@ -17,14 +17,18 @@ def anchors(page: str) -> frozenset[str]:
     return frozenset(tag["id"] for tag in soup(page).select("[id]"))
 
 
-def broken(page: str) -> list[str]:
-    """Return the internal links of a page that lead nowhere."""
+def inside(page: str) -> list[str]:
+    """Return the links of a page that lead to the site itself."""
+    tags = soup(page).select("a[href], link[href], script[src], img[src], source[src]")
+    links = [tag.get("href") or tag.get("src") for tag in tags]
+    return [link for link in links if not urlsplit(link).scheme and not urlsplit(link).netloc]
+
+
+def broken(page: str, links: list[str]) -> list[str]:
+    """Return the links that lead nowhere."""
     bad = []
-    for tag in soup(page).select("a[href], link[href], script[src], img[src], source[src]"):
-        link = tag.get("href") or tag.get("src")
+    for link in links:
         parts = urlsplit(link)
-        if parts.scheme or parts.netloc:
-            continue
         target = (SITE / page).parent / unquote(parts.path) if parts.path else SITE / page
         target = target.resolve()
         if target.is_dir():
@@ -33,14 +37,16 @@ def broken(page: str) -> list[str]:
             bad.append(f"{link}: no such file")
         elif parts.fragment and target.suffix == ".html":
             name = target.relative_to(SITE).as_posix()
-            if unquote(parts.fragment) not in anchors(name) and parts.fragment != "":
+            if unquote(parts.fragment) not in anchors(name):
                 bad.append(f"{link}: no such anchor")
     return bad
 
 
 @pytest.mark.parametrize("name", [*PAGES, *EXTRA, "index.html"])
-def test_links_resolve(name: str) -> None:
-    assert broken(name) == []
+def test_links_resolve(name: str, count: Count) -> None:
+    links = inside(name)
+    count("links", len(links))
+    assert broken(name, links) == []
 
 
 @pytest.mark.parametrize("name", PAGES)

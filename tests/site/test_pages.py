@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.site.site import DESKTOP, EXTRA, PAGES, PHONE, ROOT, SITE, Reader, flipbooks, soup
+from tests.site.site import DESKTOP, EXTRA, PAGES, PHONE, ROOT, SITE, Count, Reader, flipbooks, soup
 
 FILE_NAME = re.compile(r"[\w./-]+\.(png|svg|jpe?g|gif|webp)", re.IGNORECASE)
 
@@ -74,8 +74,11 @@ def test_every_listed_page_was_built() -> None:
 
 
 @pytest.mark.parametrize("name", PAGES + EXTRA)
-def test_opens_without_errors_and_without_other_hosts(reader: Reader, name: str) -> None:
+def test_opens_without_errors_and_without_other_hosts(
+    reader: Reader, name: str, count: Count
+) -> None:
     """The first look at a page, before any test touches it."""
+    count("pages", 1)
     seen = reader.visit(name)
     assert seen.console == []
     assert seen.failed == []
@@ -97,8 +100,10 @@ def test_no_address_of_another_host_waits_in_a_script_or_style(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_pictures_are_described(reader: Reader, name: str) -> None:
-    for image in reader.open(name).evaluate(IMAGES):
+def test_pictures_are_described(reader: Reader, name: str, count: Count) -> None:
+    images = reader.open(name).evaluate(IMAGES)
+    count("pictures", len(images))
+    for image in images:
         if image["decorative"]:
             continue
         alt = (image["alt"] or "").strip()
@@ -112,11 +117,12 @@ def test_figures_of_the_notebook_are_on_the_page(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_formulas_are_set(reader: Reader, name: str) -> None:
+def test_formulas_are_set(reader: Reader, name: str, count: Count) -> None:
     written = len(soup(name).select("article .math, article .math-wrapper"))
     page = reader.open(name)
     assert page.locator("mjx-merror, [data-mjx-error]").all_text_contents() == []
     drawn = page.locator("mjx-container").count()
+    count("formulas", drawn)
     assert drawn >= written
     assert (drawn > 0) == (written > 0)
 

@@ -6,7 +6,7 @@ import pytest
 from bs4 import Tag
 from playwright.sync_api import Locator, Page
 
-from tests.site.site import PAGES, SITE, Reader, soup
+from tests.site.site import PAGES, SITE, Count, Reader, soup
 
 VERDICTS = {True: ("right", "Yes:", "Right."), False: ("wrong", "No:", "Not this one.")}
 FOCUSED = "e => document.activeElement === e"
@@ -77,7 +77,8 @@ def test_there_are_questions() -> None:
 
 
 @pytest.mark.parametrize("name", ASKING)
-def test_a_choice_shows_its_reason(reader: Reader, name: str) -> None:
+def test_a_choice_shows_its_reason(reader: Reader, name: str, count: Count) -> None:
+    count("questions", len(asked(name)))
     page = reader.open(name)
     questions = page.locator(".admonition.question")
     expected = [marks(question) for question in asked(name)]

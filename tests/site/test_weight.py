@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.site.site import PAGES, Reader, flipbooks, soup
+from tests.site.site import PAGES, Count, Reader, flipbooks, soup
 
 MEGABYTE = 1e6
 PLAIN, WITH_SLIDERS = 3.0, 6.0  # MB
@@ -12,10 +12,12 @@ READY = 1500  # ms from the request to a page that answers
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_weight(reader: Reader, name: str) -> None:
+def test_weight(reader: Reader, name: str, count: Count) -> None:
     """Nothing was in the browser's cache."""
     limit = WITH_SLIDERS if flipbooks(name) else PLAIN
-    assert reader.visit(name).bytes <= limit * MEGABYTE
+    size = reader.visit(name).bytes / MEGABYTE
+    count("MB in all pages", size)
+    assert size <= limit
 
 
 @pytest.mark.parametrize("name", PAGES)
