@@ -3,31 +3,45 @@
 Run ``python -m benchmarks svm``; with ``python -m benchmarks.svm --store`` the page "How fast is it" shows the new
 figures. All solvers run in turn, in one process, with one BLAS thread; CPU times are compared. A row shows the median
 of a solver's times, and the median of the ratios of our time to its time in the same round (below 1: ours is faster).
-"gap" is the relative duality gap of the multipliers that a solver returns, made feasible in the same way for all.
+"gap" is the relative duality gap of the multipliers that a solver returns, made feasible in the same way for all; "kkt"
+the residual of the KKT conditions there, and of the constraints before.
 
 Estimators start from the points, with their validation; QP solvers from the signed Gram matrix, which they pay for.
 The text's algorithm solves its KKT system anew in each iteration. Its time is the number of iterations, counted with a
 factorisation that is kept, times the measured time of one iteration as printed.
+
+A second table compares at equal measured accuracy: of each solver the loosest tolerance that reaches a gap of 1e-6, and
+of 1e-9. Memory ("peak") is what a run adds to a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 import tracemalloc
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.svm import SVC, NuSVC
 from threadpoolctl import threadpool_limits
 
 from benchmarks import missing, store
-from companion.admm import qsolve1
+from benchmarks._qp import (
+    LEVELS,
+    PEERS,
+    QP,
+    Solve,
+    cpu_seconds,
+    exponents,
+    interleaved,
+    loosest,
+    natural_residual,
+    qp_solvers,
+    resident_peak,
+    text_as_printed,
+)
 from companion.kernels import Gaussian
 from companion.svm import SVMs2, SVMs2prime, nu_path
 from companion.svm.points import make_points
@@ -42,12 +56,8 @@ PROBLEMS = (  # kernel, C, nu: one of the last two is None
     ("linear", 1.0, None),
     ("linear", None, 0.4),
 )
-PEERS = ("osqp", "clarabel", "piqp")
 LARGEST = {"PIQP": 1000, "OSQP": 200, "Clarabel": 200, "text, as printed": 200}
-SLOW = 2.0  # seconds; who takes longer runs once only
 FAMILY = "{kernel}, {name}"
-
-Solve = Callable[[], np.ndarray]
 
 
 def two_clouds(n: int, d: int = 10, seed: int = 18) -> tuple[np.ndarray, np.ndarray]:
@@ -90,9 +100,14 @@ class Problem:
             return -one, self.y[None, :], np.zeros(1), float(self.C)  # type: ignore[arg-type]
         return 0.0 * one, np.array([self.y, one]), np.array([0.0, self.nu]), 1.0 / self.n
 
-    def gap(self, a: np.ndarray) -> float:
-        """Return the relative duality gap at a, after shifting each class until a is feasible."""
-        q, _, _, upper = self.constraints
+    def qp(self) -> QP:
+        """Return the dual program as quadratic programming solvers take it."""
+        q, A, b, upper = self.constraints
+        return QP(self.gram, q, A, b, upper, np.zeros((0, self.n)), np.zeros(0))
+
+    def made_feasible(self, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return a after shifting each class until its sum is right, and the gradient there."""
+        upper = self.constraints[3]
         a = np.clip(a, 0.0, upper)
         blue, red = self.y > 0, self.y < 0
         total = self.nu / 2 if self.nu is not None else (a[blue].sum() + a[red].sum()) / 2
@@ -100,15 +115,25 @@ class Problem:
             a[colour] = shifted(a[colour], total, upper)
         used = np.flatnonzero(a)
         w, X = a[used] * self.y[used], self.X[used]
-        g = self.y * (
-            self.X @ (w @ X) if self.kernel == "linear" else Gaussian(SIGMA)(self.X, X) @ w
-        )
-        half = float(a @ g) / 2
-        primal = half + (self.loss_at_best_b(g) if self.nu is None else self.loss_at_best_slab(g))
-        return (primal + half + float(q @ a)) / abs(half + float(q @ a))
+        g = self.X @ (w @ X) if self.kernel == "linear" else Gaussian(SIGMA)(self.X, X) @ w
+        return a, self.y * g
 
-    def loss_at_best_b(self, g: np.ndarray) -> float:
-        """Return the minimum over b of C times the sum of the slacks (1 - g + s b)_+."""
+    def accuracy(self, a: np.ndarray) -> tuple[float, float]:
+        """Return the relative duality gap and the KKT residual of what a solver returned."""
+        q, A, b, upper = self.constraints
+        miss = np.abs(A @ a - b) / (np.abs(A) @ np.abs(a) + np.abs(b))
+        a, g = self.made_feasible(a)
+        half = float(a @ g) / 2
+        at_best = self.loss_at_best_b(g) if self.nu is None else self.loss_at_best_slab(g)
+        gap = (half + at_best[0] + half + float(q @ a)) / abs(half + float(q @ a))
+        return gap, max(float(miss.max()), natural_residual(a, at_best[1], upper))
+
+    def gap(self, a: np.ndarray) -> float:
+        """Return the relative duality gap alone."""
+        return self.accuracy(a)[0]
+
+    def loss_at_best_b(self, g: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the minimum over b of C times the sum of the slacks (1 - g + s b)_+, and g - 1 - s b there."""
         b = np.sort(self.y * (g - 1.0))
         low, high = 0, b.size - 1
         while low < high:  # the slope of the sum grows with b
@@ -116,15 +141,17 @@ class Problem:
             between = (b[middle] + b[middle + 1]) / 2
             rising = self.y[1.0 - g + self.y * between > 0].sum() >= 0
             low, high = (low, middle) if rising else (middle + 1, high)
-        return float(self.C * np.maximum(1.0 - g + self.y * b[low], 0.0).sum())  # type: ignore[operator]
+        slope = g - 1.0 - self.y * b[low]
+        return float(self.C * np.maximum(-slope, 0.0).sum()), slope  # type: ignore[operator]
 
-    def loss_at_best_slab(self, g: np.ndarray) -> float:
-        """Return the minimum over b and eta of -nu eta + (sum of the slacks)/n: one class at a time."""
-        loss = 0.0
+    def loss_at_best_slab(self, g: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the minimum over b and eta of -nu eta + (sum of the slacks)/n, one class at a time; g - eta - s b."""
+        loss, slope = 0.0, g.copy()
         for colour in (self.y > 0, self.y < 0):
             p = np.sort(g[colour])[int(np.ceil(self.nu * self.n / 2 - 1e-9)) - 1]  # type: ignore[operator]
-            loss += float(np.maximum(p - g[colour], 0.0).sum() / self.n - self.nu / 2 * p)  # type: ignore[operator]
-        return loss
+            slope[colour] -= p
+            loss += float(np.maximum(-slope[colour], 0.0).sum() / self.n - self.nu / 2 * p)  # type: ignore[operator]
+        return loss, slope
 
 
 def shifted(a: np.ndarray, total: float, upper: float) -> np.ndarray:
@@ -170,101 +197,12 @@ def libsvm(problem: Problem) -> Solve:
     return run
 
 
-def by_piqp(problem: Problem) -> Solve:
-    import piqp
-
-    def run() -> np.ndarray:
-        q, A, b, upper = problem.constraints
-        solver = piqp.DenseSolver()
-        solver.settings.eps_abs, solver.settings.eps_rel = 1e-12, 1e-9
-        bounds = {"x_l": np.zeros(problem.n), "x_u": np.full(problem.n, upper)}
-        solver.setup(problem.gram(), q, A, b, **bounds)
-        solver.solve()
-        return solver.result.x
-
-    return run
-
-
-def by_osqp(problem: Problem) -> Solve:
-    import osqp
-
-    def run() -> np.ndarray:
-        q, A, b, upper = problem.constraints
-        solver = osqp.OSQP()
-        rows = sparse.vstack([sparse.csc_matrix(A), sparse.eye(problem.n)], format="csc")
-        low, high = np.r_[b, np.zeros(problem.n)], np.r_[b, np.full(problem.n, upper)]
-        tolerance = 1e-9 * upper
-        solver.setup(
-            sparse.triu(problem.gram(), format="csc"), q, rows, low, high,
-            eps_abs=tolerance, eps_rel=1e-9, max_iter=20_000, polishing=True, verbose=False,
-        )  # fmt: skip
-        return solver.solve().x
-
-    return run
-
-
-def by_clarabel(problem: Problem) -> Solve:
-    import clarabel
-
-    def run() -> np.ndarray:
-        q, A, b, upper = problem.constraints
-        n = problem.n
-        rows = sparse.vstack([sparse.csc_matrix(A), -sparse.eye(n), sparse.eye(n)], format="csc")
-        cones = [clarabel.ZeroConeT(b.size), clarabel.NonnegativeConeT(2 * n)]
-        settings = clarabel.DefaultSettings()
-        settings.verbose, settings.tol_gap_abs, settings.tol_gap_rel = False, 1e-12, 1e-9
-        P = sparse.triu(problem.gram(), format="csc")
-        right = np.r_[b, np.zeros(n), np.full(n, upper)]
-        return np.array(clarabel.DefaultSolver(P, q, rows, right, cones, settings).solve().x)
-
-    return run
-
-
 def solvers(problem: Problem) -> dict[str, Solve]:
-    makers = {
-        "companion": ours,
-        "libsvm": libsvm,
-        "PIQP": by_piqp,
-        "OSQP": by_osqp,
-        "Clarabel": by_clarabel,
-    }
-    absent = {name.lower() for name in missing(PEERS)}
-    return {
-        name: make(problem)
-        for name, make in makers.items()
-        if name.lower() not in absent and problem.n <= LARGEST.get(name, 10**9)
-    }
-
-
-# -- the text's algorithm
-
-
-def text_as_printed(problem: Problem) -> tuple[float, float]:
-    """Return the CPU seconds of the text's algorithm, and the gap that it reaches."""
-    q, A, b, upper = problem.constraints
-    n, m = problem.n, b.size
-    P = np.zeros((2 * n, 2 * n))
-    P[:n, :n] = problem.gram()
-    rows = np.block([[A, np.zeros((m, n))], [np.eye(n), np.eye(n)]])
-    right = np.r_[b, np.full(n, upper)]
-    scale = 1.0 / upper  # the unit in which the bound is 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        run = qsolve1(
-            P, np.r_[q, np.zeros(n)] * scale, rows, right * scale, 10.0, 1e-6 * n**0.5, 1e-6 * n**0.5, 20_000
-        )  # fmt: skip
-    KKT = np.block([[P + 10.0 * np.eye(2 * n), rows.T], [rows, np.zeros((n + m, n + m))]])
-    once = min(cpu_seconds(lambda: np.linalg.solve(KKT, np.ones(len(KKT)))) for _ in range(5))
-    return run.n_iter * once, problem.gap(run.x[:n] / scale)
+    ours_and_libsvm = {"companion": ours(problem), "libsvm": libsvm(problem)}
+    return ours_and_libsvm | qp_solvers(problem.qp(), problem.n, LARGEST)
 
 
 # -- measuring
-
-
-def cpu_seconds(run: Callable[[], Any]) -> float:
-    start = time.process_time()
-    run()
-    return time.process_time() - start
 
 
 def peak_memory(run: Callable[[], Any]) -> int:
@@ -278,63 +216,52 @@ def peak_memory(run: Callable[[], Any]) -> int:
 
 def compare(problem: Problem, rounds: int) -> list[dict[str, Any]]:
     runs = solvers(problem)
-    first, gaps = {}, {}
-    for name, run in runs.items():
-        start = time.process_time()
-        a = run()
-        first[name] = time.process_time() - start
-        gaps[name] = problem.gap(a)
-    times = {name: [] if first[name] < SLOW else [first[name]] for name in runs}
-    for _ in range(rounds if problem.n > 200 else 3 * rounds):
-        for name, run in runs.items():
-            if first[name] < SLOW:
-                times[name].append(cpu_seconds(run))
+    times, answers = interleaved(runs, rounds if problem.n > 200 else 3 * rounds)
     mine = times["companion"]
-    family = FAMILY.format(kernel=problem.kernel, name=problem.name)
-    rows = [
-        {
-            "family": family,
-            "n": problem.n,
+    head = {"family": FAMILY.format(kernel=problem.kernel, name=problem.name), "n": problem.n}
+    rows = []
+    for name, run in runs.items():
+        gap, kkt = problem.accuracy(answers[name])
+        row = {
+            **head,
             "solver": name,
             "ms": 1e3 * median(times[name]),
             "ratio": median(a / b for a, b in zip(mine, times[name])),
-            "gap": gaps[name],
+            "gap": gap,
+            "kkt": kkt,
             "runs": len(times[name]),
+            "resident_MB": resident_peak(run) / 1e6,
         }
-        for name in runs
-    ]
+        rows.append(row)
     rows[0]["peak_MB"] = peak_memory(runs["companion"]) / 1e6
     if problem.n <= LARGEST["text, as printed"]:
-        seconds, gap = text_as_printed(problem)
+        seconds, x = text_as_printed(problem.qp())
+        gap, kkt = problem.accuracy(x)
         rows.append(
             {
-                "family": family,
-                "n": problem.n,
+                **head,
                 "solver": "text, as printed",
                 "ms": 1e3 * seconds,
                 "ratio": median(mine) / seconds,
                 "gap": gap,
+                "kkt": kkt,
                 "runs": 1,
             }
         )
     return rows
 
 
-def exponents(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return how time grows with n from 200 on: the slope of log(time) over log(n)."""
-    out = []
-    for family in dict.fromkeys(row["family"] for row in rows):
-        for solver in ("companion", "libsvm"):
-            points = [
-                (row["n"], row["ms"])
-                for row in rows
-                if row["family"] == family and row["solver"] == solver and row["n"] >= 200
-            ]
-            if len(points) > 1:
-                n, ms = np.log(np.array(points)).T
-                slope = float(np.polyfit(n, ms, 1)[0])
-                out.append({"family": family, "solver": solver, "exponent": slope})
-    return out
+def at_equal_accuracy(problem: Problem, mine: float) -> list[dict[str, Any]]:
+    """Compare our time, in ms, with that of the solvers' loosest tolerances that reach the levels."""
+    family = FAMILY.format(kernel=problem.kernel, name=problem.name)
+    rows = []
+    for name in qp_solvers(problem.qp(), problem.n, LARGEST):
+        for level in LEVELS:
+            seconds, gap, x = loosest(name, problem.qp(), level, problem.gap)
+            row = {"family": family, "n": problem.n, "solver": name, "level": level}
+            row |= {"ms": 1e3 * seconds, "ratio": mine / (1e3 * seconds), "gap": gap}
+            rows.append(row | {"kkt": problem.accuracy(x)[1]})
+    return rows
 
 
 def path_of_fifty(n: int, rounds: int) -> dict[str, Any]:
@@ -406,18 +333,26 @@ def main() -> None:
     arguments = parser.parse_args()
     for name in missing(PEERS):
         print(f"not installed, and left out: {name} (pip install '.[bench]')")
-    rows = []
-    print("family               n  solver                  ms    ratio    gap")
+    rows, levels = [], []
+    print("family               n  solver                  ms    ratio    gap    kkt  resident")
     with threadpool_limits(1):
         for kernel, C, nu in PROBLEMS:
             for n in arguments.sizes:
-                for r in compare(Problem(*two_clouds(n), kernel, C, nu), arguments.rounds):
-                    rows.append(r)
+                problem = Problem(*two_clouds(n), kernel, C, nu)
+                found = compare(problem, arguments.rounds)
+                rows += found
+                levels += at_equal_accuracy(problem, found[0]["ms"])
+                for r in found:
                     print(
-                        f"{r['family']:<18} {n:>5}  {r['solver']:<17} {r['ms']:>11.2f}  "
-                        f"{r['ratio']:7.3g}  {r['gap']:.0e}",
+                        f"{r['family']:<18} {r['n']:>5}  {r['solver']:<17} {r['ms']:>11.2f}  {r['ratio']:7.3g}  "
+                        f"{r['gap']:.0e}  {r['kkt']:.0e}  {r.get('resident_MB', np.nan):6.1f}",
                         flush=True,
                     )
+        for r in levels:
+            print(
+                f"{r['family']:<18} {r['n']:>5}  {r['solver']:<9} at gap {r['level']:.0e} (reached {r['gap']:.0e}): "
+                f"{r['ms']:9.2f} ms, ratio {r['ratio']:.3g}"
+            )
         path = path_of_fifty(1000, arguments.rounds)
         print(
             f"a path of {path['values']} values of nu costs {path['single_fits']:.1f} single fits"
@@ -433,6 +368,7 @@ def main() -> None:
         print(f"{line['family']:<18} {line['solver']:<10} time grows like n^{line['exponent']:.2f}")
     if arguments.store:
         more = {"exponents": growth, "path": path, "stages": profile, "many_points": many}
+        more["equal_accuracy"] = levels
         store("svm", rows, **more, missing=missing(PEERS))
 
 
