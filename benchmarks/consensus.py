@@ -107,7 +107,7 @@ def run_cluster(
             processes=True,
             dashboard_address=None,
             local_directory=folder,
-            silence_logs=logging.ERROR,
+            silence_logs=logging.CRITICAL,
         ) as cluster,
         Client(cluster) as client,
     ):
