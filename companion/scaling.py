@@ -7,9 +7,14 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["exponent_of", "scaled_back"]
+__all__ = ["exponent_of", "largest", "scaled_back"]
 
 _ORDINARY = 1e40  # sizes up to this, and down to its inverse, need no other unit: fourth powers fit
+
+
+def largest(values: np.ndarray) -> float:
+    """Return the largest absolute value of an array of any shape; 0 for an empty one."""
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
 def exponent_of(size: float) -> int:
@@ -54,12 +59,12 @@ def scaled_back(values: Any, exponent: int, name: str) -> np.ndarray:
     values = np.asarray(values, dtype=float)
     if exponent == 0:
         return values
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest == 0.0:
+    size = largest(values)
+    if size == 0.0:
         return values
-    power = math.frexp(largest)[1] + exponent
+    power = math.frexp(size)[1] + exponent
     if not -1021 <= power <= 1024:
-        decimal = math.floor(math.log10(largest) + exponent * math.log10(2.0))
+        decimal = math.floor(math.log10(size) + exponent * math.log10(2.0))
         raise ValueError(
             f"{name} would be of the size 1e{decimal:+d}, and float64 holds 1e-308 to 1e+308; scale the data"
         )

@@ -25,6 +25,7 @@ from companion.certificates import _FLOOR, Certificate, _largest_gain
 from companion.regression import ElasticNet, KernelRidge, RidgeRegression
 from companion.regression.lasso import DualSolution, L1Path, L1Regression
 from companion.results import ADMMResult, Problem, QPResult
+from companion.scaling import exponent_of, largest
 from companion.svm import IndefiniteResult, IndefiniteSVC, SVMs2l, TrainingResult
 from companion.svm.estimator import SupportVectorMachine
 from companion.svm.points import make_points
@@ -36,7 +37,8 @@ _EPS = float(np.finfo(float).eps)
 _PRECISION = 60  # decimal digits of the square roots and logarithms
 _ROWS = 256  # rows of a matrix that are integers at the same time
 _SMALL = 1e-4  # a lasso objective is compared with at least this part of its value at w = 0
-_TINY = Fraction(1, 10**6)  # the same for the squares of ridge regression
+_FEW = 40  # columns of a linear system that is solved without rounding
+_TINY = Fraction(1, 10**5)  # the same for the squares of ridge regression
 _ZERO = Fraction(0)
 _SUBNORMAL = Fraction(2) ** -1022  # below it, floating-point numbers lose digits
 
@@ -653,7 +655,11 @@ def _squares(
     target = exact(y)
     value = _dot(xi, xi) + K * _dot(w, w) + (K * b * b if intercept == "penalized" else 0)
     size = max(_root(_dot(xi, xi)), _TINY * _root(_dot(target, target)))
-    columns = [_root(Fraction(float(v))) for v in np.einsum("ij,ij->j", X, X)]
+    unit = exponent_of(largest(X))
+    near = np.ldexp(X, -unit)
+    columns = [
+        _root(Fraction(float(v))) * Fraction(2) ** unit for v in np.einsum("ij,ij->j", near, near)
+    ]
     misfit = K * w - product(X.T, xi)
     dual = max(
         (_ratio(abs(g), c * size + K * abs(v)) for g, c, v in zip(misfit, columns, w)),
@@ -673,7 +679,28 @@ def _squares(
         gap = 2 * abs(_dot(xi, target - xi))
     scale = max(value, _TINY**2 * _dot(target, target), _TINY * _dot(target, target))
     stored = model.certificate_
+    if K > 0 and gap > scale * Fraction(stored.tolerance) and X.shape[1] <= _FEW:
+        edges = [] if intercept == "none" else [-total]
+        gap = _excess(X, K, intercept, _vector([*misfit, *edges]))
     return Finding(_ZERO, dual, _ZERO, _ratio(gap, scale), stored, stored.tolerance)
+
+
+def _excess(X: np.ndarray, K: Fraction, intercept: str, g: Vector) -> Fraction:
+    r"""Return by how much w and b miss the minimum: :math:`g^\top M^{-1} g`, half of gradient and Hessian."""
+    Z = X if intercept == "none" else np.column_stack([X, np.ones(len(X))])
+    n = Z.shape[1]
+    rows = np.array([[*product(Z.T, exact(Z[:, j]))] for j in range(n)], dtype=object)
+    for j in range(n):
+        rows[j, j] += 0 if j == X.shape[1] and intercept == "free" else K
+    rest, excess = list(g), _ZERO
+    for j in range(n):  # elimination without pivots: M is positive definite
+        pivot = rows[j, j]
+        excess += rest[j] * rest[j] / pivot
+        for i in range(j + 1, n):
+            factor = rows[i, j] / pivot
+            rows[i, j:] -= factor * rows[j, j:]
+            rest[i] -= factor * rest[j]
+    return excess
 
 
 @examine.register
@@ -689,7 +716,7 @@ def _(model: KernelRidge, X: Any = None, y: Any = None) -> Finding:
     value = _dot(xi, xi) + K * _dot(alpha, fit)
     point = _centred(xi) if free else xi
     y_square = _dot(target, target)
-    size = max(_root(_dot(xi, xi)), _TINY * _root(y_square))
+    size = max(_root(_dot(xi, xi)), _root(_dot(fit, fit)))
     if K > 0:
         away = xi - K * alpha
         dual = _ratio(_root(_dot(away, away)), size)

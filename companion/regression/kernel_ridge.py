@@ -2,6 +2,7 @@ r"""Kernel ridge regression: programs KRR2 and KRR6'."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -13,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from companion.certificates import Certificate
 from companion.checks import as_scalar, as_vector, reject_masked
 from companion.kernels import Kernel, as_kernel, center_gram
-from companion.regression.intercept import shift
-from companion.regression.ridge import _certify as certify_ridge
-from companion.regression.ridge import _choose, _solve
+from companion.regression.ridge import FLOOR, solve_ridge, times_power, warn_if_missed
+from companion.scaling import exponent_of, largest, scaled_back
 
 __all__ = ["KernelRidge"]
 
@@ -149,19 +149,21 @@ class KernelRidge(RegressorMixin, BaseEstimator):
 
     def _fit_features(self, Phi: np.ndarray, y: np.ndarray, K: float) -> None:
         """Solve for w in R^d: ridge regression on the features."""
-        data = shift(Phi, y, self.intercept, 0.0)
-        w, alpha = _solve(data.X, data.y, K, _choose(data.X, K))
-        self.w_, self.b_, self.alpha_ = w, data.intercept(w), data.unshift(alpha)
-        self.xi_ = y - Phi @ w - self.b_
-        self.norm_ = float(np.linalg.norm(w))
-        self.objective_ = float(self.xi_ @ self.xi_ + K * w @ w)
-        self.certificate_ = certify_ridge(Phi, y, K, self.intercept, w, self.b_, self.xi_)
+        found = solve_ridge(Phi, y, K, self.intercept)
+        self.w_, self.b_, self.alpha_, self.xi_ = found.w, found.b, found.alpha, found.xi
+        self.objective_, self.certificate_ = found.objective, found.certificate
+        self.norm_ = float(linalg.norm(self.w_))
 
     def _fit_gram(self, X: np.ndarray, y: np.ndarray, K: float) -> None:
         """Solve for alpha in R^m."""
         G = self.kernel_(X)
         if np.iscomplexobj(G):
             raise ValueError(f"kernel ridge regression needs a real kernel, got {self.kernel_!r}")
+        e = exponent_of(math.sqrt(max(largest(G.diagonal()), K)))
+        v = exponent_of(largest(y))
+        given = K
+        if e or v:  # powers of two: nothing is rounded
+            G, y, K = np.ldexp(G, -2 * e), np.ldexp(y, -v), math.ldexp(K, -2 * e)
         free = self.intercept == "free"
         alpha = _solve_gram(G, y - y.mean() if free else y, K, free)
         if free:
@@ -173,12 +175,19 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         self.norm_ = float(np.sqrt(max(alpha @ fit, 0.0)))
         self.objective_ = float(self.xi_ @ self.xi_ + K * (alpha @ fit))
         self.certificate_ = self._certify(G, y, K)
+        warn_if_missed(self.certificate_, given)
+        if e or v:
+            self.alpha_ = scaled_back(alpha, v - 2 * e, "the dual variables")
+            self.norm_ = float(scaled_back(self.norm_, v - e, "the norm of w"))
+            self.b_, self.xi_ = float(np.ldexp(self.b_, v)), np.ldexp(self.xi_, v)
+            self.objective_ = times_power(self.objective_, 2 * v)
 
     def _certify(self, G: np.ndarray, y: np.ndarray, K: float) -> Certificate:
         r"""Certify alpha as its own dual point: then the gap is :math:`\|\xi - K\alpha\|^2`."""
         norm = np.linalg.norm
         xi, alpha = self.xi_, self.alpha_
-        size = max(float(norm(xi)), 1e-6 * float(norm(y)))
+        fit = y - xi - self.b_
+        size = max(float(norm(xi)), float(norm(fit)))  # xi is a difference of y and fit
         total = abs(float(alpha.sum())) if self.intercept == "free" else 0.0
         if K > 0.0:
             misfit = float(norm(xi - K * alpha)) / size if size else 0.0
@@ -192,7 +201,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
             primal_residual=total / weight if weight else 0.0,
             dual_residual=misfit,
             complementarity=0.0,
-            gap=gap / max(self.objective_, 1e-6 * float(y @ y)) if gap else 0.0,
+            gap=gap / max(self.objective_, FLOOR * float(y @ y)) if gap else 0.0,
             tolerance=1e-9,
         )
 

@@ -9,9 +9,11 @@ They are one linear system on shifted data (:mod:`companion.regression.intercept
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,17 +24,20 @@ from tqdm.auto import tqdm
 
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_scalar, as_vector, reject_masked
+from companion.exceptions import ConvergenceWarning
 from companion.regression.intercept import check_intercept, shift
 from companion.results import Record
+from companion.scaling import exponent_of, largest, scaled_back
 
-__all__ = ["RidgePath", "RidgeRegression", "ridge_path"]
+__all__ = ["RidgePath", "RidgeRegression", "RidgeSolution", "ridge_path", "solve_ridge"]
 
 _SOLVERS = ("auto", "primal", "dual", "svd", "kkt")
 _EPS = float(np.finfo(float).eps)
 _SMALL_K = (
     1e-11  # below this fraction of ||X||_F^2, Cholesky's squared condition number is too large
 )
-_FLOOR = 1e-6  # a residual vector is compared with at least this fraction of y
+_TOLERANCE = 1e-9  # of the certificate
+FLOOR = 1e-5  # a residual vector is compared with at least this fraction of y
 
 
 class RidgeRegression(RegressorMixin, BaseEstimator):
@@ -87,6 +92,11 @@ class RidgeRegression(RegressorMixin, BaseEstimator):
     ValueError
         If K < 0, an option is unknown, or ``"kkt"`` meets K = 0 or an intercept that is not free.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If the certificate is not good.
+
     Notes
     -----
     Source: Sections 19.1 and 19.2, programs RR1, RR2, RR3, DRR3, RR6', RR3b. RR3 and RR6' have the same solution, which
@@ -136,18 +146,9 @@ class RidgeRegression(RegressorMixin, BaseEstimator):
         reject_masked(y, "y")
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         y = as_vector(y, "y")  # objects such as None become NaN only here
-        if self.solver == "kkt":
-            self.w_, self.b_, self.alpha_ = _solve_kkt(X, y, K, intercept)
-            self.solver_ = "kkt"
-        else:
-            data = shift(X, y, intercept, K)
-            self.solver_ = _choose(data.X, K) if self.solver == "auto" else self.solver
-            w, alpha = _solve(data.X, data.y, K, self.solver_)
-            self.w_, self.b_, self.alpha_ = w, data.intercept(w), data.unshift(alpha)
-        self.xi_ = y - X @ self.w_ - self.b_
-        b_penalty = K * self.b_**2 if intercept == "penalized" else 0.0
-        self.objective_ = float(self.xi_ @ self.xi_ + K * self.w_ @ self.w_ + b_penalty)
-        self.certificate_ = _certify(X, y, K, intercept, self.w_, self.b_, self.xi_)
+        found = solve_ridge(X, y, K, intercept, self.solver)
+        self.w_, self.b_, self.alpha_, self.xi_ = found.w, found.b, found.alpha, found.xi
+        self.objective_, self.certificate_, self.solver_ = found[4:]
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -175,6 +176,78 @@ class RidgeRegression(RegressorMixin, BaseEstimator):
     def intercept_(self) -> float:
         """The intercept `b_`, by scikit-learn's name."""
         return self.b_
+
+
+class RidgeSolution(NamedTuple):
+    """A solution of a program of ridge regression, its value, its proof, and how it was found."""
+
+    w: np.ndarray
+    b: float
+    alpha: np.ndarray
+    xi: np.ndarray
+    objective: float
+    certificate: Certificate
+    solver: str
+
+
+def solve_ridge(
+    X: np.ndarray, y: np.ndarray, K: float, intercept: str, solver: str = "auto"
+) -> RidgeSolution:
+    """Solve ridge regression for data that are known to be good; warn where the certificate misses.
+
+    Where squares of the data do not fit into float64, X and sqrt(K) are measured in another unit, and so is y: powers
+    of two, so that nothing is rounded.
+    """
+    e = exponent_of(max(largest(X), math.sqrt(K)))
+    v = exponent_of(largest(y))
+    Z, t, k = np.ldexp(X, -e) if e else X, np.ldexp(y, -v) if v else y, math.ldexp(K, -2 * e)
+    if solver in ("primal", "dual", "kkt") and k == 0.0 < K:
+        raise ValueError(_too_small(K))
+    if solver == "kkt":
+        w, b, alpha = _solve_kkt(Z, t, k, intercept)
+    else:
+        data = shift(Z, t, intercept, K)
+        solver = _choose(data.X, k) if solver == "auto" else solver
+        w, alpha = _solve(data.X, data.y, k, solver)
+        b, alpha = data.intercept(w), data.unshift(alpha)
+    xi = t - Z @ w - b
+    b_penalty = K * b**2 if intercept == "penalized" else 0.0
+    objective = float(xi @ xi + k * w @ w + b_penalty)
+    certificate = _certify(Z, t, k, intercept, w, b, xi, K)
+    warn_if_missed(certificate, K)
+    residual = np.ldexp(xi, v)
+    if k == 0.0 < K:
+        alpha = residual / K
+    else:
+        alpha = scaled_back(alpha, v - 2 * e, "the dual variables")
+    if not np.isfinite(alpha).all():
+        raise ValueError(
+            f"the dual variables, the residuals over K = {K:g}, overflow; K is too small"
+        )
+    w = scaled_back(w, v - e, "the weights w")
+    b = float(np.ldexp(b, v))
+    return RidgeSolution(w, b, alpha, residual, times_power(objective, 2 * v), certificate, solver)
+
+
+def times_power(value: float, exponent: int) -> float:
+    """Return value 2^exponent; infinite where that is too large."""
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(value, exponent))
+
+
+def warn_if_missed(certificate: Certificate, K: float) -> None:
+    """Warn the caller of `fit` if a certificate is not good."""
+    if not certificate.ok:
+        warnings.warn(
+            f"the solution for K = {K:g} misses tol = {certificate.tolerance:g} ({certificate}); the data are badly "
+            "conditioned, or of very different sizes: scale them, or raise K",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+def _too_small(K: float) -> str:
+    return f"K = {K:g} is too small for a Cholesky factorisation of these data; use solver='svd'"
 
 
 def _choose(Z: np.ndarray, K: float) -> str:
@@ -207,9 +280,7 @@ def _cholesky(S: np.ndarray, K: float) -> tuple[np.ndarray, bool]:
     try:
         return linalg.cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError as error:
-        raise ValueError(
-            f"K = {K:g} is too small for a Cholesky factorisation of these data; use solver='svd'"
-        ) from error
+        raise ValueError(_too_small(K)) from error
 
 
 def _singular_values(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -244,37 +315,77 @@ def _solve_kkt(
 
 
 def _certify(
-    X: np.ndarray, y: np.ndarray, K: float, intercept: str, w: np.ndarray, b: float, xi: np.ndarray
+    X: np.ndarray,
+    y: np.ndarray,
+    K: float,
+    intercept: str,
+    w: np.ndarray,
+    b: float,
+    xi: np.ndarray,
+    K_b: float | None = None,
 ) -> Certificate:
     r"""Certify w and b with the dual point :math:`\alpha = \xi / K`.
 
     Stationarity in w is :math:`Kw = X^\top\xi`; in b it is :math:`\mathbf 1^\top\xi = 0` or
-    :math:`Kb = \mathbf 1^\top\xi`. With these misfits g, the gap is :math:`\|g\|^2/K`, for a free b plus
-    :math:`2b\,\mathbf 1^\top\xi`.
+    :math:`K_b b = \mathbf 1^\top\xi` (:math:`K_b` is K in the unit of b). With these misfits g, the gap is
+    :math:`\|g\|^2/K`, for a free b plus :math:`2b\,\mathbf 1^\top\xi`. Where K is tiny, that is the rounding of
+    :math:`X^\top\xi` divided by K; then :func:`_least_gap` finds a better dual point.
     """
     norm = np.linalg.norm
+    K_b = K if K_b is None else K_b
     y_size, xi_size = float(norm(y)), float(norm(xi))
-    size = max(xi_size, _FLOOR * y_size)
+    size = max(xi_size, FLOOR * y_size)
     columns = np.sqrt(np.einsum("ij,ij->j", X, X))
     misfit, scale = K * w - X.T @ xi, columns * size + K * np.abs(w)
-    b_misfit = {"none": 0.0, "free": -xi.sum(), "penalized": K * b - xi.sum()}[intercept]
-    b_scale = np.sqrt(y.size) * size + (K * abs(b) if intercept == "penalized" else 0.0)
-    misfit, scale = np.append(misfit, b_misfit), np.append(scale, b_scale)
+    b_misfit = {"none": 0.0, "free": -xi.sum(), "penalized": K_b * b - xi.sum()}[intercept]
+    b_scale = np.sqrt(y.size) * size + (K_b * abs(b) if intercept == "penalized" else 0.0)
     relative = np.divide(np.abs(misfit), scale, out=np.zeros_like(misfit), where=misfit != 0.0)
+    relative = np.append(relative, abs(b_misfit) / b_scale if b_misfit else 0.0)
 
-    value = xi @ xi + K * (w @ w + (b * b if intercept == "penalized" else 0.0))
+    value = xi @ xi + K * (w @ w) + (K_b * b * b if intercept == "penalized" else 0.0)
+    value = max(value, FLOOR * y_size**2)
     if K > 0.0:
-        squares = misfit if intercept == "penalized" else misfit[:-1]
-        gap = squares @ squares / K + (abs(2 * b * b_misfit) if intercept == "free" else 0.0)
+        gap = misfit @ misfit / K
+        gap += b_misfit**2 / K_b if intercept == "penalized" else 0.0
+        gap += abs(2 * b * b_misfit) if intercept == "free" else 0.0
+        if gap > _TOLERANCE * value:
+            gap = min(gap, _least_gap(X, K, intercept, w, b, xi, K_b))
     else:
         gap = 2 * abs(xi @ (y - xi))  # orthogonality of residual and fit
     return Certificate(
         primal_residual=float(norm(y - X @ w - b - xi) / (y_size or 1.0)),
         dual_residual=float(relative.max()),
         complementarity=0.0,
-        gap=float(gap / max(value, _FLOOR * y_size**2)) if gap else 0.0,
-        tolerance=1e-9,
+        gap=float(gap / value) if gap else 0.0,
+        tolerance=_TOLERANCE,
     )
+
+
+def _least_gap(
+    X: np.ndarray, K: float, intercept: str, w: np.ndarray, b: float, xi: np.ndarray, K_b: float
+) -> float:
+    r"""Return by how much w and b miss the minimum.
+
+    For a quadratic program it is :math:`g^\top (Z^\top Z + K I)^{-1} g` with the gradient
+    :math:`g = Kw - Z^\top\xi`, half of the true one. In the singular basis of Z every term is small by itself:
+
+    .. math:: \sum_k \frac{(K v_k^\top w - s_k u_k^\top \xi)^2}{s_k^2 + K}, \qquad
+        \text{plus } K \|w\|^2 \text{ for the part of w outside.}
+
+    A free b is eliminated, a penalized one is the weight of one more column.
+    """
+    beside = 0.0
+    if intercept == "free":
+        beside = xi.size * float(xi.mean()) ** 2
+        X, xi = X - X.mean(axis=0), xi - xi.mean()
+    elif intercept == "penalized":
+        unit = math.sqrt(K / K_b)
+        X, w = np.column_stack([X, np.full(xi.size, unit)]), np.append(w, b / unit)
+    U, s, Vt = _singular_values(X)
+    inside = Vt @ w
+    outside = w - inside @ Vt
+    terms = (K * inside - s * (xi @ U)) ** 2 / (s**2 + K)
+    return float(terms.sum() + K * (outside @ outside)) + beside
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -21,6 +21,7 @@ from companion.admm import LowRank
 from companion.admm.qp_engine import ROWS_FROM
 from companion.admm.row_matrix import RowMatrix
 from companion.kernels import Kernel
+from companion.scaling import largest
 
 __all__ = ["Normal", "Points", "make_points"]
 
@@ -92,13 +93,13 @@ class Points:
         """
         if self.Phi is None:
             known = self.X if self.kernel.is_precomputed else self.kernel.diagonal(self.X).real
-            return math.sqrt(_largest(known))
-        largest = _largest(self.Phi)
-        if not math.isfinite(largest):
+            return math.sqrt(largest(known))
+        size = largest(self.Phi)
+        if not math.isfinite(size):
             raise ValueError(
                 f"the features of {self.kernel!r} overflow at these points; scale the data down"
             )
-        return largest
+        return size
 
     def features(self, penalize_b: bool = False) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Return the features from their mean on, and the mean; as they are, and None, when b is penalized."""
@@ -189,23 +190,18 @@ class Points:
         return Normal(w, norm, 0.0 if w is None or origin is None else float(w @ origin))
 
 
-def _largest(values: np.ndarray) -> float:
-    """Return the largest absolute value."""
-    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-
-
 def _norm(w: np.ndarray) -> float:
     """Return the norm of a vector, also where the squares of its entries underflow."""
-    norm, largest = float(np.linalg.norm(w)), _largest(w)
-    return norm if norm > 1e-150 or largest == 0.0 else largest * float(np.linalg.norm(w / largest))
+    norm, size = float(np.linalg.norm(w)), largest(w)
+    return norm if norm > 1e-150 or size == 0.0 else size * float(np.linalg.norm(w / size))
 
 
 def _lengths(Z: np.ndarray) -> np.ndarray:
     """Return the norms of the rows of a matrix, also where the squares of its entries underflow."""
-    lengths, largest = np.sqrt(np.einsum("ij,ij->i", Z, Z)), _largest(Z)
-    if lengths.max(initial=0.0) > 1e-150 or largest == 0.0:
+    lengths, size = np.sqrt(np.einsum("ij,ij->i", Z, Z)), largest(Z)
+    if lengths.max(initial=0.0) > 1e-150 or size == 0.0:
         return lengths
-    return largest * _lengths(Z / largest)
+    return size * _lengths(Z / size)
 
 
 def make_points(X: np.ndarray, s: np.ndarray, kernel: Kernel) -> Points:
