@@ -104,8 +104,12 @@ def index_words(about: str) -> str:
     >>> index_words("Moreau's identity"), index_words("The solution")
     ("Moreau's identity", '')
     """
-    words = re.sub(r"^(The|A|An) ", "", about)
-    if words.startswith("with ") or (words != about and " " not in words):
+    words = re.sub(r"^(The|A|An) ", "", about.replace("’", "'"))
+    if (
+        "\\" in words
+        or words.startswith("with ")
+        or (words != about and " " not in words)
+    ):
         return ""
     if words.startswith(NAMES) or not words[1:2].islower():
         return words

@@ -105,7 +105,7 @@ def documented_names(env: BuildEnvironment) -> dict[str, tuple[str, Any]]:
     found = defaultdict(set)
     objects = env.get_domain("py").objects
     for path, entry in objects.items():
-        if entry.objtype not in KINDS:
+        if entry.objtype not in KINDS or entry.aliased:
             continue
         parts = path.split(".")
         for i in range(len(parts)):
@@ -148,7 +148,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("missing-reference", find_name)
     app.connect("doctree-resolved", link_code)
     return {
-        "version": "3",
+        "version": "4",
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }
