@@ -15,6 +15,7 @@ from companion.checks import check_count, reject_masked
 from companion.kernels.choice import as_kernel
 from companion.kernels.functions import Kernel
 from companion.kernels.gram import _center
+from companion.scaling import exponent_of, largest, scaled_back
 
 __all__ = ["KernelPCA"]
 
@@ -62,7 +63,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     Raises
     ------
     ValueError
-        If the kernel matrix has a negative eigenvalue, is not real, or all points have the same image.
+        If the kernel matrix has a negative eigenvalue, is not real, or all points have the same image; if the
+        eigenvalues, which are squares, do not fit into float64.
 
     Notes
     -----
@@ -154,15 +156,26 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             K = kernel(X)
             _require_real(K, kernel)
             scale = np.abs(K).max()
+            unit = exponent_of(scale)
             means = self._column_means = K.mean(axis=0)
-            K = _center(K, means)
+            K = np.ldexp(_center(K, means), -unit)
             total = np.trace(K)
-            eigenvalues, V = _leading_eigenvectors(K, r, scale, kernel.positive_definite is True)
+            safe = kernel.positive_definite is True
+            eigenvalues, V = _leading_eigenvectors(K, r, float(np.ldexp(scale, -unit)), safe)
         else:
             _require_real(Phi, kernel)
-            self._mean = Phi.mean(axis=0)
-            V, sigma, U = linalg.svd(Phi - self._mean, full_matrices=False)
-            kept = sigma > len(X) * np.finfo(float).eps * np.abs(Phi).max()
+            scale = largest(Phi)
+            if not np.isfinite(scale):
+                raise ValueError(
+                    f"the features of {kernel!r} overflow at these points; scale the data"
+                )
+            unit = exponent_of(scale)
+            Z = np.ldexp(Phi, -unit) if unit else Phi
+            mean = Z.mean(axis=0)
+            self._mean = np.ldexp(mean, unit)
+            unit *= 2  # of the eigenvalues
+            V, sigma, U = linalg.svd(Z - mean, full_matrices=False)
+            kept = sigma > len(X) * np.finfo(float).eps * largest(Z)
             V, sigma, U = V[:, kept][:, :r], sigma[kept], U[kept][:r].T
             total = np.sum(sigma**2)
             eigenvalues = sigma[:r] ** 2
@@ -171,13 +184,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 "all points have the same image in feature space: there is no component"
             )
         signs = _signs(V)
+        explained = eigenvalues / total
+        eigenvalues = scaled_back(eigenvalues, unit, "the eigenvalues, squares of the components,")
         self.eigenvalues_ = eigenvalues
         self.eigenvectors_ = V * signs
         self.alpha_ = self.eigenvectors_ / np.sqrt(eigenvalues)
         if Phi is not None:
             self._directions = U * signs
         self.explained_variance_ = eigenvalues / (len(X) - 1)
-        self.explained_variance_ratio_ = eigenvalues / total
+        self.explained_variance_ratio_ = explained
         self.n_components_ = len(eigenvalues)
 
     def transform(self, X: Any) -> np.ndarray:

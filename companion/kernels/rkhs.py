@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from companion.checks import count_axes, reject_masked
+from companion.checks import as_array, count_axes, reject_masked
 from companion.kernels.choice import as_kernel
 from companion.kernels.functions import Kernel, _array_or_list, _is_number, _sequence
 
@@ -69,6 +69,8 @@ class RKHSFunction:
         reject_masked(coefficients, "coefficients")
         count_axes(coefficients, "coefficients")
         coefficients = np.array(coefficients)
+        if coefficients.dtype == object:  # numbers that are objects
+            coefficients = as_array(coefficients, "coefficients")
         if coefficients.dtype.kind not in "biufc" or coefficients.shape != (len(points),):
             raise ValueError(
                 f"coefficients must be {len(points)} numbers, one per point, got shape {coefficients.shape} "
