@@ -146,7 +146,9 @@ def public_names(module: str) -> list[str]:
 
 def at_home(name: str, value: Any, module: str) -> bool:
     """Whether a module defines a public name; a constant, which does not know, is at home where it is listed."""
-    return value.__module__ == module if callable(value) else name in public_names(module)
+    if not callable(value):
+        return name in public_names(module)
+    return value.__module__ == module or value.__module__.startswith(f"{module}.")
 
 
 def chapter_reference(package: str) -> str:
