@@ -20,6 +20,7 @@ from companion.admm import qsolve1
 PEERS = ("osqp", "clarabel", "piqp")
 LEVELS = (1e-6, 1e-9)  # measured relative gaps at which the solvers are compared
 LOOSER = (1e3, 1e1, 1e-1, 1e-3)  # tolerances that are tried, in units of the level
+PATIENCE = 20.0  # seconds that a run may take for which memory is measured
 SLOW = 2.0  # seconds; who takes longer runs once only
 
 Solve = Callable[[], np.ndarray]
@@ -87,7 +88,7 @@ def by_clarabel(qp: QP, tolerance: float) -> Solve:
             clarabel.NonnegativeConeT(2 * n + qp.h.size),
         ]
         settings = clarabel.DefaultSettings()
-        settings.verbose = False
+        settings.verbose, settings.max_threads = False, 1
         settings.tol_gap_abs, settings.tol_gap_rel = 1e-3 * tolerance, tolerance
         settings.tol_feas = min(tolerance, 1e-8)
         P = sparse.triu(qp.gram(), format="csc")
@@ -198,7 +199,7 @@ def interleaved(
     return times, answers
 
 
-def resident_peak(run: Callable[[], Any]) -> int:
+def resident_peak(run: Callable[[], Any]) -> float:
     """Return by how many bytes a run raises the memory of a process that is forked for it.
 
     It counts what compiled code allocates too; memory that the process had free already is not seen.
@@ -213,6 +214,9 @@ def resident_peak(run: Callable[[], Any]) -> int:
 
     process = context.Process(target=child)
     process.start()
+    if not receive.poll(PATIENCE):  # a solver whose threads the fork has lost
+        process.kill()
+        return float("nan")
     peak = receive.recv()
     process.join()
     return max(peak, 0)
