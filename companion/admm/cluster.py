@@ -231,8 +231,8 @@ def _build(objective: ConsensusObjective, i: int, *pair: Any) -> Block:
         pair = pair[0].pair() if isinstance(pair[0], _Recipe) else pair[0]
         if not _is_pair(pair):
             raise TypeError(f"blocks[{i}] must give a pair (A, b), got {type(pair).__name__}")
-    if isinstance(pair[1], str):  # a partition of a frame, and the name of the column that is b
-        frame, target = pair
+    frame, target = pair
+    if isinstance(target, str) and target in getattr(frame, "columns", ()):
         pair = frame.drop(columns=target), frame[target]
     A = as_matrix(pair[0], f"A of blocks[{i}]")
     if not A.size:
@@ -291,6 +291,8 @@ def _partitions(A: Any, b: Any) -> list[tuple[Any, ...]]:
         raise TypeError(
             f"with a dask DataFrame A, b must be a dask Series or the name of a column, got {type(b).__name__}"
         )
+    if not hasattr(A, "ndim"):
+        raise TypeError(f"A must be a dask array or DataFrame, got {type(A).__name__}")
     if A.ndim != 2 or b.ndim != 1:
         raise ValueError(
             f"A must be a matrix and b a vector, got dask frames of {A.ndim} and {b.ndim} dimensions"

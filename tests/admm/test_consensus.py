@@ -393,6 +393,20 @@ def test_dask_is_not_imported_and_not_needed(monkeypatch):
         consensus([ONE], RidgeObjective(1.0), client=object())
 
 
+def test_a_frame_and_the_name_of_its_column():
+    pd = pytest.importorskip("pandas")
+    A, b = data(None, n=3)
+    frame = pd.DataFrame(A, columns=list("xyz")).assign(target=b)
+    result = consensus([(frame[:20], "target"), (frame[20:], "target")], LassoObjective(3.0))
+    np.testing.assert_allclose(
+        result.z, consensus(split(A, b, (20,)), LassoObjective(3.0)).z, atol=1e-12
+    )
+    with pytest.raises(
+        TypeError, match=r"b of blocks\[0\] must be an array of numbers, got str 'w'"
+    ):
+        consensus([(frame, "w")], LassoObjective(3.0))
+
+
 # Stopping, and going on.
 
 

@@ -170,6 +170,7 @@ def test_errors_of_a_block_come_back_with_its_number(client):
 @pytest.mark.distributed
 def test_dask_blocks_that_do_not_fit(client):
     import dask.array as da
+    import dask.bag
 
     A, b, objective = da.ones((6, 4), chunks=(2, 4)), da.ones(6, chunks=2), RidgeObjective(1.0)
     with pytest.raises(ValueError, match=r"A.rechunk\(\{1: -1\}\)"):
@@ -179,12 +180,14 @@ def test_dask_blocks_that_do_not_fit(client):
     with pytest.raises(ValueError, match="A must be a matrix and b a vector"):
         consensus((A, A), objective, client=client)
     frame = A.to_dask_dataframe(columns=list("abcd"))
+    bag = dask.bag.from_sequence([1, 2, 3])
     for pair, error, message in (
         ((frame, "e"), ValueError, "got 'e'; there are: a, b, c, d"),
         ((A, "e"), TypeError, "A must be a dask DataFrame, got Array"),
         ((frame, b), TypeError, "b must be a dask Series or the name of a column, got Array"),
         ((A, frame["a"]), TypeError, "A and b must both be dask arrays, got Series"),
         ((frame, frame), ValueError, "dask frames of 2 and 2 dimensions"),
+        ((bag, frame["a"]), TypeError, "A must be a dask array or DataFrame, got Bag"),
         ((frame, frame["a"].repartition(npartitions=1)), ValueError, "got 3 and 1"),
     ):
         with pytest.raises(error, match=message):
@@ -423,7 +426,7 @@ def test_a_slow_block_changes_the_time_and_not_the_answer(client):
 def test_a_block_that_does_not_answer_is_named(client):
     A, b = data(None)
     slow = objective_with_a_slow_block(3.0)
-    with pytest.raises(RuntimeError, match=r"blocks \[0\] have not answered .* = 1 s"):
+    with pytest.raises(RuntimeError, match=r"blocks \[0[, 12]*\] have not answered .* = 1 s"):
         consensus(loaders(split(A, b)), slow, client=client, block_timeout=1.0)
     with pytest.raises(ValueError, match="block_timeout"):
         consensus([ONE], slow, client=client, block_timeout=0.0)
@@ -433,9 +436,9 @@ def test_a_block_that_does_not_answer_is_named(client):
 
 
 @pytest.mark.distributed
-@pytest.mark.parametrize("objective", OBJECTIVES[1:], ids=lambda o: type(o).__name__)
-def test_a_cluster_that_restarts_in_the_middle_changes_nothing(doomed_client, objective):
+def test_a_cluster_that_restarts_in_the_middle_changes_nothing(doomed_client):
     """All workers and all futures go; the blocks are built again and the step is repeated."""
+    objective = SquaredHingeObjective(K=0.7)
     A, b = data(objective, n=3)
     here = consensus(split(A, b), objective)
     restarted = []
