@@ -15,16 +15,24 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.blas import dsymv, dsyrk
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtri
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtri, spotrf, spotrs
 
 from companion.admm.low_rank import LowRank
 from companion.admm.row_matrix import RowMatrix
 
-__all__ = ["BoxQP", "FactoredKKT", "factor_kkt"]
+__all__ = ["BoxQP", "FactoredKKT", "factor_kkt", "symmetric_product"]
 
 
 _INDEPENDENT = 1e-3  # a unit row with such a part orthogonal to the others is independent of them
+_MODERATE = (1e-15, 1e15)  # numbers whose multiples by reasonable ones fit into single precision
 _FEW = 8  # a change of fewer than n / 8 variables is multiplied by their rows of P only
+
+
+def symmetric_product(P: np.ndarray | LowRank | RowMatrix, x: np.ndarray) -> np.ndarray:
+    """Return ``P x``, reading one triangle of a large array."""
+    if isinstance(P, np.ndarray) and x.size >= 100:
+        return dsymv(1.0, P.T, x, lower=1)
+    return P @ x
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +48,7 @@ class BoxQP:
 
     def product(self, x: np.ndarray) -> np.ndarray:
         """Return ``P x``, reading one triangle of a dense P."""
-        if isinstance(self.P, np.ndarray) and x.size >= 100:
-            return dsymv(1.0, self.P.T, x, lower=1)
-        return self.P @ x
+        return symmetric_product(self.P, x)
 
     def product_of_change(self, dx: np.ndarray) -> np.ndarray:
         """Return ``P dx`` for a dx with many zeros."""
@@ -98,6 +104,20 @@ class _DenseBlock:
         return dpotrs(self.factor, r, lower=1)[0] if r.size else r
 
 
+class _SingleBlock:
+    """Cholesky factor of ``P + shift I`` in single precision: half the work, and seven digits."""
+
+    def __init__(self, P: np.ndarray, shift: float) -> None:
+        M = P.T.astype(np.float32, order="F")
+        np.einsum("ii->i", M)[:] += np.float32(shift)
+        self.factor, info = spotrf(M, lower=1, clean=0, overwrite_a=1)
+        if info != 0 or not np.isfinite(self.factor.diagonal()).all():
+            raise np.linalg.LinAlgError("P + shift I is not positive definite in single precision")
+
+    def solve(self, r: np.ndarray) -> np.ndarray:
+        return spotrs(self.factor, r.astype(np.float32), lower=1)[0].astype(float)
+
+
 class _LowRankBlock:
     """Woodbury identity for ``G G' + D``: one Cholesky factorisation of ``I + G'D^-1 G``."""
 
@@ -129,7 +149,7 @@ class FactoredKKT:
 
     def __init__(
         self,
-        block: _DenseBlock | _LowRankBlock,
+        block: _DenseBlock | _SingleBlock | _LowRankBlock,
         A: np.ndarray,
         weight: float = 0.0,
         independent: bool = False,
@@ -171,6 +191,16 @@ class FactoredKKT:
         t = self.block.solve(r + self.weight * (s @ self.A) if self.weight else r)
         dy = self.root @ ((self.A @ t - s) @ self.root)
         return t - self.V @ dy, dy
+
+    @classmethod
+    def in_single_precision(cls, problem: BoxQP, shift: float) -> FactoredKKT | None:
+        """Return the system with seven digits of P + shift I, or None where P is no array or these do not do."""
+        if not isinstance(problem.P, np.ndarray) or not _MODERATE[0] < shift < _MODERATE[1]:
+            return None
+        try:
+            return cls(_SingleBlock(problem.P, shift), problem.A, independent=True)
+        except np.linalg.LinAlgError:
+            return None
 
     def matrix_of_solutions(self) -> np.ndarray | None:
         """Return the lower triangle of the matrix S with ``dx = S r`` for s = 0, if M is dense."""

@@ -16,12 +16,12 @@ from companion.admm.active_set import active_set_newton, read_state
 from companion.admm.coarse import Pair, SolveFrom, coarse_to_fine, solve_for_undecided
 from companion.admm.factor_interior_point import factor_interior_point
 from companion.admm.interior_point import Iterate, interior_point
-from companion.admm.kkt import BoxQP, factor_kkt
+from companion.admm.kkt import BoxQP, FactoredKKT, factor_kkt
 from companion.admm.low_rank import LowRank, low_rank_factor
 from companion.admm.row_matrix import RowMatrix
 from companion.certificates import Certificate, bound_multipliers, certify_qp
 
-__all__ = ["MAX_ITER", "ROWS_FROM", "Search", "solve_reduced"]
+__all__ = ["MAX_ITER", "ROWS_FROM", "Search", "XStep", "solve_reduced"]
 
 # ADMM iterations before each attempt of the exact finish.
 _ROUNDS = (10, 20, 40, 80)
@@ -125,12 +125,12 @@ def solve_reduced(
         x, y = start
         v = x - problem.gradient(x, y) / (penalty if penalty > 0.0 else 1.0)
         state = read_state(problem, v)
-        if isinstance(problem.P, RowMatrix) and _can_fix(problem):
+        if not isinstance(problem.P, RowMatrix) and search.finish(x, y, state):
+            return
+        if v.size >= _COARSE_FROM and _can_fix(problem):
             answer = solve_for_undecided(problem, x, y, state, _finisher(search, rho, alpha))
             if answer is not None and search.offer(*answer):
                 return
-        elif search.finish(x, y, state):
-            return
     if not _has_bounds(problem) or problem.b.size == problem.q.size:
         if search.finish(v, y, np.zeros(v.size, dtype=np.int8)):
             return
@@ -196,7 +196,11 @@ def _admm_rounds(search: Search, v: np.ndarray, rho: float, alpha: float) -> boo
     """ADMM with the exact finish after each round; return whether that gave a solution."""
     problem = search.problem
     splitting = _Splitting(problem, v, rho, alpha)
+    start = v
     for number, length in enumerate(_ROUNDS):
+        if number > 0 and splitting.step.is_rough:
+            splitting.make_step(rough=False)
+            splitting.v = v if np.isfinite(v).all() else start
         v, y = splitting.run(max(min(length, search.left), 1), search)
         x = np.clip(v, problem.lower, problem.upper)
         if search.finish(x, y, read_state(problem, v)):
@@ -209,28 +213,57 @@ def _admm_rounds(search: Search, v: np.ndarray, rho: float, alpha: float) -> boo
     return False
 
 
-class _Splitting:
-    """ADMM for the vector v = z + u, with one factorisation for all iterations.
+class XStep:
+    """The step ``x = argmin { f(x) + rho/2 |x - w|^2 : A x = b }`` of ADMM, with one factorisation.
 
-    The x-step is affine: ``x = S rho (2z - v) + x0``. For few variables S is worth having as a matrix.
+    It is affine: ``x = rho S w + x0``. For few variables S is worth having as a matrix. For others seven digits do
+    at first, since nothing but the active set is wanted.
+
+    Parameters
+    ----------
+    problem : BoxQP
+    rho : float
+    rough : bool
+        Whether single precision is good enough.
     """
+
+    def __init__(self, problem: BoxQP, rho: float, *, rough: bool = False) -> None:
+        self.problem, self.rho = problem, rho
+        few = problem.q.size <= _FEW_VARIABLES
+        kkt = FactoredKKT.in_single_precision(problem, rho) if rough and not few else None
+        self.is_rough = kkt is not None
+        self.kkt = factor_kkt(problem, rho, independent=True) if kkt is None else kkt
+        self.S = None
+        if few:
+            self.S = self.kkt.matrix_of_solutions()
+            self.x0, _ = self.kkt.solve(-problem.q, problem.b)
+
+    def __call__(self, w: np.ndarray) -> np.ndarray:
+        """Return x."""
+        if self.S is not None:
+            return dsymv(self.rho, self.S, w, beta=1.0, y=self.x0, lower=1)
+        return self.solve(w)[0]
+
+    def solve(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return x and the multipliers of ``A x = b``."""
+        return self.kkt.solve(self.rho * w - self.problem.q, self.problem.b)
+
+
+class _Splitting:
+    """ADMM for the vector v = z + u."""
 
     def __init__(self, problem: BoxQP, v: np.ndarray, rho: float, alpha: float) -> None:
         self.problem, self.v, self.rho, self.alpha = problem, v, rho, alpha
+        self.make_step(rough=True)
+
+    def make_step(self, rough: bool) -> None:
+        """Factor the matrix, in single or in double precision."""
         try:
-            self.kkt = factor_kkt(problem, rho, independent=True)
+            self.step = XStep(self.problem, self.rho, rough=rough)
         except np.linalg.LinAlgError:
             raise ValueError(
-                f"P must be positive semidefinite, but P + {rho:g} I has no Cholesky factor"
+                f"P must be positive semidefinite, but P + {self.rho:g} I has no Cholesky factor"
             ) from None
-        self.S = self.kkt.matrix_of_solutions() if v.size <= _FEW_VARIABLES else None
-        self.x0, _ = self.kkt.solve(-problem.q, problem.b)
-
-    def step(self, w: np.ndarray) -> np.ndarray:
-        """Return the x that minimises ``f(x) + rho/2 |x - w|^2`` on ``A x = b``."""
-        if self.S is not None:
-            return dsymv(self.rho, self.S, w, beta=1.0, y=self.x0, lower=1)
-        return self.kkt.solve(self.rho * w - self.problem.q, self.problem.b)[0]
 
     def run(self, length: int, search: Search) -> tuple[np.ndarray, np.ndarray]:
         """Do some iterations, record them; return v and the multipliers of A x = b."""
@@ -248,7 +281,7 @@ class _Splitting:
         Z = np.array(zs)
         r, s = np.array(xs) - Z[1:], np.diff(Z, axis=0)
         search.count(_row_norms(r), self.rho * _row_norms(s))
-        return v, self.kkt.solve(self.rho * w - self.problem.q, self.problem.b)[1]
+        return v, self.step.solve(w)[1]
 
 
 def _row_norms(rows: np.ndarray) -> np.ndarray:

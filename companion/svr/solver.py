@@ -14,14 +14,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 
 from companion.admm import LowRank, solve_qp
 from companion.admm.kkt import BoxQP, FactoredKKT, factor_kkt
 from companion.admm.low_rank import low_rank_factor
-from companion.certificates import Certificate
+from companion.admm.qp_engine import XStep
+from companion.certificates import Certificate, max_norm
 from companion.exceptions import ConvergenceWarning
 from companion.svr.tube import Levels, TubeProgram, certify, find_levels, snap
 
@@ -33,6 +35,7 @@ _RIDGE = (
     1e-10  # added to P on the free variables, in units of trace(P)/m; refinement removes its effect
 )
 _REFINEMENTS = 6
+_ROUNDING = 2.0 * float(np.finfo(float).eps)  # a residual below this part of its terms is rounding
 _SIGN_TOLERANCE = 1e-12  # a wrong sign by this part of the largest term is rounding
 _NEGLIGIBLE = 1e-9  # P delta below this part of y may not matter
 _FIT = 1e-9  # residuals below this part of y may be rounding
@@ -48,6 +51,12 @@ class TubeSolution:
     levels: Levels
     certificate: Certificate
     n_iter: int
+
+    def scaled(self, unit: float) -> TubeSolution:
+        """Return the solution for y times a power of two, which changes no digit and no relative number."""
+        return replace(
+            self, delta=self.delta * unit, s=self.s * unit, levels=self.levels.scaled(unit)
+        )
 
 
 class _Search:
@@ -100,17 +109,15 @@ def solve_tube(program: TubeProgram, *, tol: float = 1e-9, max_iter: int = 1000)
         _search(search)
     best = search.best
     assert best is not None
-    delta = best.delta * unit
-    s = program.residual(delta)
-    levels = find_levels(program, s, delta)
-    certificate = certify(program, s, delta, levels, tol)
+    solution = best.scaled(unit)
+    certificate = solution.certificate
     if not certificate.ok:
         warnings.warn(
             f"the dual program did not reach tol = {tol:g} within {search.n_iter} iterations: {certificate}",
             ConvergenceWarning,
             stacklevel=3,
         )
-    return TubeSolution(delta, s, levels, certificate, search.n_iter)
+    return replace(solution, n_iter=search.n_iter)
 
 
 def _search(search: _Search) -> bool:
@@ -157,9 +164,11 @@ def prox_tube(v: np.ndarray, upper: float, radius: float, t: float) -> tuple[np.
     ([1.5, -0.5, 0.0], 1.5)
     """
     a = np.abs(v)
-    if np.clip(a - t, 0.0, upper).sum() > radius:
+    z = np.minimum(np.maximum(a - t, 0.0), upper)
+    if z.sum() > radius:
         t = _threshold(a, upper, radius)
-    return np.sign(v) * np.clip(a - t, 0.0, upper), t
+        z = np.minimum(np.maximum(a - t, 0.0), upper)
+    return np.copysign(z, v), t
 
 
 def _threshold(a: np.ndarray, upper: float, radius: float) -> float:
@@ -168,11 +177,11 @@ def _threshold(a: np.ndarray, upper: float, radius: float) -> float:
     if np.isfinite(upper):  # from a - upper on downwards, an entry grows no more
         knots = np.concatenate([a, a - upper])
         slopes = np.concatenate([slopes, -slopes])
-    order = np.argsort(-knots, kind="stable")
-    knots, slope = knots[order], np.cumsum(slopes[order])
-    sums = np.concatenate([[0.0], np.cumsum(-np.diff(knots) * slope[:-1])])
-    j = int(np.searchsorted(sums, radius)) - 1
-    j = max(j, 0)
+    order = (-knots).argsort(kind="stable")
+    knots, slope = knots[order], slopes[order].cumsum()
+    sums = np.zeros(knots.size)
+    ((knots[:-1] - knots[1:]) * slope[:-1]).cumsum(out=sums[1:])
+    j = max(int(sums.searchsorted(radius)) - 1, 0)
     return float(knots[j] - (radius - sums[j]) / max(slope[j], 1.0))
 
 
@@ -213,15 +222,18 @@ def _admm_rounds(search: _Search) -> bool:
 
 
 def _admm(program: TubeProgram, rho: float) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-    """Yield v = z + u, z and the threshold; one factorisation for all iterations."""
+    """Yield v = z + u, z and the threshold; one factorisation, and a rough one for the first round."""
     y, (A, b) = program.y, _rows(program)
     free = np.full(program.m, np.inf)
-    kkt = factor_kkt(BoxQP(program.P, -y, A, b, -free, free), rho, independent=True)
+    problem = BoxQP(program.P, -y, A, b, -free, free)
+    step = XStep(problem, rho, rough=True)
     v = np.zeros(program.m)
     least = program.epsilon / rho
     z, t = v, least
-    while True:
-        x, _ = kkt.solve(rho * (2.0 * z - v) + y, b)
+    for k in count():
+        if k == _ROUNDS[0] and step.is_rough:
+            step = XStep(problem, rho)
+        x = step(2.0 * z - v)
         v = v + _RELAXATION * (x - z)
         z, t = prox_tube(v, program.upper, program.radius, least)
         yield v, z, t
@@ -320,7 +332,7 @@ def newton(
         system = _System(sets, state, curvature)
         if system.kkt is None:
             return None
-        delta, theta = system.correct(delta, theta)
+        delta, theta = system.correct(delta, theta, system.residuals(delta, theta))
         s = program.residual(delta)
         freed = -1
         for j in np.flatnonzero(~system.present):
@@ -376,30 +388,31 @@ class _System:
         level = theta[self.present] @ self.A[:, self.free] + self.sets.base * self.sign
         return s - level, self.b - self.A @ delta
 
-    def correct(self, delta: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def correct(
+        self, delta: np.ndarray, theta: np.ndarray, residuals: tuple[np.ndarray, np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Add the solution of the system for the present residuals."""
         assert self.kkt is not None
         delta, theta = delta.copy(), theta.copy()
-        change, of_theta = self.kkt.solve(*self.residuals(delta, theta))
+        change, of_theta = self.kkt.solve(*residuals)
         delta[self.free] += change
         theta[self.present] += of_theta
         return delta, theta
 
     def refine(self, delta: np.ndarray, theta: np.ndarray) -> np.ndarray:
         """Repeat the correction while it reduces the residuals."""
-
-        def size(delta: np.ndarray, theta: np.ndarray) -> tuple[float, ...]:
-            return tuple(
-                float(np.abs(part).max(initial=0.0)) for part in self.residuals(delta, theta)
-            )
-
-        now = size(delta, theta)
+        program, now = self.sets.program, self.residuals(delta, theta)
+        size = max_norm(now[0]), max_norm(now[1])
+        enough = _ROUNDING * max_norm(program.y), _ROUNDING * max_norm(self.b)
         for _ in range(_REFINEMENTS):
-            trial = self.correct(delta, theta)
-            then = size(*trial)
-            if not (then[0] < now[0] or then[1] < now[1]) or then[0] > 2.0 * now[0] + 1e-300:
+            if size[0] <= enough[0] and size[1] <= enough[1]:
                 break
-            (delta, theta), now = trial, then
+            trial = self.correct(delta, theta, now)
+            then = self.residuals(*trial)
+            left = max_norm(then[0]), max_norm(then[1])
+            if not (left[0] < size[0] or left[1] < size[1]) or left[0] > 2.0 * size[0] + 1e-300:
+                break
+            (delta, theta), now, size = trial, then, left
         return delta
 
 
@@ -413,7 +426,7 @@ def _next_state(
     curvature: float,
 ) -> np.ndarray:
     """Read the sets from the signs: positions of the free variables, sides of the tube of the others."""
-    largest = max(float(np.abs(program.y).max()), float(np.abs(program.y - s).max()), u, -low)
+    largest = max(max_norm(program.y), max_norm(program.y - s), u, -low)
     small = _SIGN_TOLERANCE * largest
     c, sign, size = program.upper, np.sign(state).astype(np.int8), np.abs(state)
     a = sign * delta

@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from companion.admm import LowRank
+from companion.admm.kkt import symmetric_product
 from companion.certificates import Certificate
 from companion.results import Record
 from companion.svm.slab import Interval, multiplier_interval
@@ -93,7 +94,7 @@ class TubeProgram:
 
     def residual(self, delta: np.ndarray) -> np.ndarray:
         """Return ``s = y - P delta``."""
-        return self.y - self.P @ delta
+        return self.y - symmetric_product(self.P, delta)
 
     def scaled(self, unit: float) -> TubeProgram:
         """Return the program for ``delta / unit``."""
@@ -125,6 +126,22 @@ class Levels(Record):
     epsilon_interval: Interval
     blue_interval: Interval
     red_interval: Interval
+
+    def scaled(self, unit: float) -> Levels:
+        """Return the tube in another unit of y."""
+        return Levels(
+            self.b * unit,
+            self.epsilon * unit,
+            *(
+                (low * unit, high * unit)
+                for low, high in (
+                    self.b_interval,
+                    self.epsilon_interval,
+                    self.blue_interval,
+                    self.red_interval,
+                )
+            ),
+        )
 
     def moved(self, distance: float) -> Levels:
         """Return the tube moved upwards by `distance`."""
