@@ -158,3 +158,24 @@ def test_full_names_in_the_pages_are_public() -> None:
         for name in re.findall(r"`(companion\.\w+\.\w+)`", text_of(page)):
             module, attribute = name.rsplit(".", 1)
             assert attribute in importlib.import_module(module).__all__, name
+
+
+def test_every_extension_is_in_use_and_described() -> None:
+    """Those of the folder, in the configuration and in the guide for contributors."""
+    own = {path.stem for path in (BOOK / "_ext").glob("companion_*.py")}
+    guide = set(re.findall(r"^\| `(companion_\w+)` \|", text_of("book/contributing"), re.MULTILINE))
+    assert set(CONFIG["sphinx"]["local_extensions"]) == own == guide
+    assert own <= set(SPHINX["extensions"])
+
+
+def test_how_to_cite_says_what_the_citation_file_says() -> None:
+    entry = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    page = text_of("book/citing")
+    assert f"{{{entry['version']}}}" in page
+    assert entry["date-released"][:4] in page
+    assert entry["license"] in page
+    assert "Gallier" in page
+    assert entry["version"] in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f'version = "{entry["version"]}"' in (ROOT / "pyproject.toml").read_text(
+        encoding="utf-8"
+    )
