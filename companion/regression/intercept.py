@@ -18,10 +18,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 __all__ = ["INTERCEPTS", "Shifted", "check_intercept", "shift"]
+
+_EPS = float(np.finfo(float).eps)
+_LOSS = 1e-13  # relative error of the largest correlation for which no copy of X is made
 
 INTERCEPTS = ("none", "free", "penalized")
 
@@ -39,8 +43,8 @@ class Shifted:
 
     Parameters
     ----------
-    X : ndarray of shape (m, n)
-        :math:`\hat X`, in Fortran order.
+    given : ndarray of shape (m, n)
+        X.
     y : ndarray of shape (m,)
         :math:`\hat y`.
     x_mean : ndarray of shape (n,)
@@ -51,11 +55,55 @@ class Shifted:
         The fraction t of the means that was subtracted.
     """
 
-    X: np.ndarray
+    given: np.ndarray
     y: np.ndarray
     x_mean: np.ndarray
     y_mean: float
     fraction: float
+
+    @cached_property
+    def X(self) -> np.ndarray:
+        r""":math:`\hat X`, in Fortran order; a new array, unless nothing is subtracted from an array in this order."""
+        if self.fraction == 0.0:
+            return np.asfortranarray(self.given)
+        Z = np.empty(self.given.shape, order="F")
+        np.subtract(self.given, self.offset, out=Z)
+        if self.fraction == 1.0:  # what a constant column leaves behind is rounding
+            Z[:, self.constant] = 0.0
+        return Z
+
+    @cached_property
+    def correlation(self) -> np.ndarray:
+        r""":math:`\hat X^\top \hat y`."""
+        return self.X.T @ self.y if self.needs_copy else self._difference
+
+    @cached_property
+    def needs_copy(self) -> bool:
+        r"""Whether products with :math:`\hat X` need it as an array.
+
+        Otherwise :math:`X^\top r - t \bar x\, \mathbf 1^\top r` is as good. Far from the origin it is not: the
+        difference would cancel.
+        """
+        if self.fraction == 0.0 or self.constant.size:
+            return True
+        size = math.sqrt(self.y.size) * np.abs(self.offset).max() * np.linalg.norm(self.y)
+        return bool(_EPS * size > _LOSS * np.abs(self._difference).max())
+
+    @cached_property
+    def _difference(self) -> np.ndarray:
+        return self.given.T @ self.y - self.y.sum() * self.offset
+
+    @property
+    def offset(self) -> np.ndarray:
+        """What is subtracted from each column."""
+        return self.fraction * self.x_mean
+
+    @cached_property
+    def constant(self) -> np.ndarray:
+        """Which columns have one value only."""
+        X = self.given
+        ends_agree = np.flatnonzero((X[0] == X[-1]) & (X[0] == X[len(X) // 2]))
+        return ends_agree[np.ptp(X[:, ends_agree], axis=0) == 0.0]
 
     def intercept(self, w: np.ndarray) -> float:
         """Return the best b for the weights w."""
@@ -86,7 +134,7 @@ def shift(X: np.ndarray, y: np.ndarray, intercept: str, C: float) -> Shifted:
     Returns
     -------
     Shifted
-        Its arrays are new unless the intercept is ``"none"`` and X is in Fortran order already.
+        The shifted matrix itself is computed when it is first asked for.
 
     Examples
     --------
@@ -96,12 +144,7 @@ def shift(X: np.ndarray, y: np.ndarray, intercept: str, C: float) -> Shifted:
     """
     m = y.size
     if intercept == "none":
-        return Shifted(np.asfortranarray(X), y, np.zeros(X.shape[1]), 0.0, 0.0)
+        return Shifted(X, y, np.zeros(X.shape[1]), 0.0, 0.0)
     fraction = 1.0 if intercept == "free" else 1.0 - math.sqrt(C / (m + C))
     x_mean, y_mean = X.mean(axis=0), float(y.mean())
-    Z = np.empty(X.shape, order="F")
-    np.subtract(X, fraction * x_mean, out=Z)
-    if intercept == "free":  # what a constant column leaves behind is rounding
-        ends_agree = np.flatnonzero((X[0] == X[-1]) & (X[0] == X[m // 2]))
-        Z[:, ends_agree[np.ptp(X[:, ends_agree], axis=0) == 0.0]] = 0.0
-    return Shifted(Z, y - fraction * y_mean, x_mean, y_mean, fraction)
+    return Shifted(X, y - fraction * y_mean, x_mean, y_mean, fraction)

@@ -2,6 +2,7 @@ r"""The lasso: programs lasso1 to lasso4, their duals, and the path over tau."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,7 +20,14 @@ from companion.admm.proximal import soft_threshold
 from companion.admm.quadratic import LowRank, solve_qp
 from companion.admm.splitting import Iterate, admm
 from companion.certificates import Certificate
-from companion.checks import as_matrix, as_scalar, as_vector, check_count, reject_masked
+from companion.checks import (
+    as_matrix,
+    as_scalar,
+    as_vector,
+    check_count,
+    forget_feature_names,
+    reject_masked,
+)
 from companion.exceptions import ConvergenceWarning
 from companion.regression.intercept import Shifted, check_intercept, shift
 from companion.regression.ridge import _choose as _choose_ridge
@@ -71,11 +79,14 @@ class L1Regression(RegressorMixin, BaseEstimator):
         intercept = check_intercept(self.intercept)
         if self.solver not in _SOLVERS:
             raise ValueError(f"solver must be one of {', '.join(_SOLVERS)}, got {self.solver!r}")
-        reject_masked(X, "X")
-        reject_masked(y, "y")
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        y = as_vector(y, "y")  # objects such as None become NaN only here
-        _check_squares(X, y)
+        if _is_plain(X, y):
+            forget_feature_names(self, X.shape[1])
+        else:
+            reject_masked(X, "X")
+            reject_masked(y, "y")
+            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+            y = as_vector(y, "y")  # objects such as None become NaN only here
+            _check_squares(X, y)
 
         data = shift(X, y, intercept, C)
         working_set = None
@@ -83,17 +94,20 @@ class L1Regression(RegressorMixin, BaseEstimator):
             w, _ = _solve_ridge(data.X, data.y, K, _choose_ridge(data.X, K))
             found = _measure(data, w, K, tau, tol, n_iter=1)
         elif self.solver == "newton":
-            working_set = WorkingSet(data.X, data.y, K)
+            working_set = WorkingSet.of(data, K)
             found = working_set.solve(tau, tol, max_iter)
         else:
             found = self._slow(data, K, tau, tol, max_iter)
 
         self.w_, self.b_ = found.w, data.intercept(found.w)
         self.support_ = np.flatnonzero(self.w_)
-        self.xi_ = y - X[:, self.support_] @ self.w_[self.support_] - self.b_
+        if 2 * self.support_.size < self.w_.size:
+            self.xi_ = y - X[:, self.support_] @ self.w_[self.support_] - self.b_
+        else:
+            self.xi_ = y - X @ self.w_ - self.b_
         self.lambda_ = data.unshift(found.residual)
         if working_set is None:
-            correlation = data.X.T @ data.y
+            correlation = data.correlation
             self.unique_ = K > 0.0 or is_unique(data.X, found.c, tau)
         else:
             correlation = working_set.correlation
@@ -379,7 +393,7 @@ def tau_max(X: ArrayLike, y: ArrayLike, *, intercept: str = "free", C: float = 1
     (3.0, 17.0)
     """
     data = _data(X, y, intercept, C)
-    return float(np.abs(data.X.T @ data.y).max())
+    return float(np.abs(data.correlation).max())
 
 
 def lasso_path(
@@ -457,7 +471,7 @@ def lasso_path(
     data = _data(X, y, intercept, C)
     K = as_scalar(K, "K", at_least=0)
     tol, max_iter = as_scalar(tol, "tol", above=0), check_count(max_iter, "max_iter")
-    working_set = WorkingSet(data.X, data.y, K)
+    working_set = WorkingSet.of(data, K)
     largest = float(np.abs(working_set.correlation).max())
     if tau is None:
         n_taus = check_count(n_taus, "n_taus")
@@ -508,6 +522,24 @@ def _data(X: ArrayLike, y: ArrayLike, intercept: str, C: float) -> Shifted:
         raise ValueError(f"X must have at least one row and one column, got shape {X.shape}")
     _check_squares(X, y)
     return shift(X, y, check_intercept(intercept), as_scalar(C, "C", above=0))
+
+
+def _is_plain(X: Any, y: Any) -> bool:
+    """Say whether X and y are arrays of numbers whose squares exist; one pass over the data."""
+    plain = (
+        type(X) is np.ndarray
+        and type(y) is np.ndarray
+        and X.ndim == 2
+        and X.size > 0
+        and y.shape == X.shape[:1]
+        and X.dtype == y.dtype == np.float64
+        and (X.flags.f_contiguous or X.flags.c_contiguous)
+    )
+    if not plain:
+        return False
+    flat = X.ravel(order="K")
+    with np.errstate(over="ignore", invalid="ignore"):
+        return math.isfinite(flat @ flat) and math.isfinite(y @ y)
 
 
 def _check_squares(X: np.ndarray, y: np.ndarray) -> None:

@@ -23,6 +23,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
+from companion.regression.intercept import Shifted
+
 __all__ = ["WorkingSet", "duality_gap", "is_unique", "newton_on_signs"]
 
 _EPS = float(np.finfo(float).eps)
@@ -30,9 +32,10 @@ _RIDGE = 1e-13  # added to the Gram matrix, relative to its diagonal; refinement
 _SLACK = 1e-12  # a correlation that exceeds tau by less than this fraction counts as tau
 _FIRST = 100  # number of columns in the first working set
 _SETTLED = 0.1  # Newton pauses when a smaller fraction of the signs changes
-_STAGE = 3.0  # with more columns than rows, tau approaches its value by this factor at a time ...
+_STAGE = 10.0  # with more columns than rows, tau approaches its value by this factor at a time ...
 _STAGE_TOL = 1e-2  # ... and a stage ends at this relative gap
 _FLOOR = 1e-4  # gaps are compared with f, but at least with this fraction of f(0)
+_SHORTEST = 0.05  # part of Newton's step down to which a decrease is looked for
 _STALLS = 3  # rounds without progress after which the gap is taken to be rounding
 
 
@@ -106,16 +109,27 @@ class WorkingSet:
     Parameters
     ----------
     X : ndarray of shape (m, n)
-        In Fortran order.
+        Best in Fortran order.
     y : ndarray of shape (m,)
     K : float
         The penalty on ||w||^2 / 2.
+    offset : ndarray of shape (n,), optional
+        What is to be subtracted from the columns of X. Only those that come inside are copied for it.
+    correlation : ndarray of shape (n,), optional
+        The products of the columns with y, if they are known.
     """
 
-    def __init__(self, X: np.ndarray, y: np.ndarray, K: float) -> None:
-        self.X, self.y, self.K = X, y, K
+    def __init__(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        K: float,
+        offset: np.ndarray | None = None,
+        correlation: np.ndarray | None = None,
+    ) -> None:
+        self.X, self.y, self.K, self.offset = X, y, K, offset
         n = X.shape[1]
-        self.correlation = X.T @ y  # of the columns with y
+        self.correlation = self._correlate(y) if correlation is None else correlation
         self.smallest_value = _FLOOR * 0.5 * float(y @ y)
         self.smallest_tau = _FLOOR * float(np.abs(self.correlation).max(initial=0.0))
         self.columns = np.zeros(0, dtype=np.intp)
@@ -124,6 +138,23 @@ class WorkingSet:
         self._X, self._gram = np.zeros((y.size, 0), order="F"), np.zeros((0, 0))  # with spare room
         if n <= _FIRST:
             self._take_all()
+
+    @classmethod
+    def of(cls, data: Shifted, K: float) -> WorkingSet:
+        """Return the working set of shifted data, without a shifted copy of X where it can be."""
+        if data.needs_copy:
+            return cls(data.X, data.y, K, correlation=data.correlation)
+        return cls(data.given, data.y, K, data.offset, data.correlation)
+
+    def _correlate(self, v: np.ndarray) -> np.ndarray:
+        """Return the products of all columns with v."""
+        c = self.X.T @ v
+        return c if self.offset is None else c - float(v.sum()) * self.offset
+
+    def _columns(self, chosen: np.ndarray) -> np.ndarray:
+        """Return some columns."""
+        X = self.X[:, chosen]
+        return X if self.offset is None else X - self.offset[chosen]
 
     @property
     def X_inside(self) -> np.ndarray:
@@ -140,7 +171,8 @@ class WorkingSet:
         """Let all columns in, without a copy of them."""
         n = self.X.shape[1]
         self.columns, self.is_inside, self.w = np.arange(n), np.ones(n, dtype=bool), np.zeros(n)
-        self._X, self._gram = self.X, self.X.T @ self.X
+        self._X = self.X if self.offset is None else self.X - self.offset
+        self._gram = self._X.T @ self._X
         self._gram[np.diag_indices(n)] += self.K
 
     def _grow(self, new: np.ndarray) -> None:
@@ -152,7 +184,7 @@ class WorkingSet:
             X, gram = np.empty((self.y.size, room), order="F"), np.empty((room, room))
             X[:, :k], gram[:k, :k] = self.X_inside, self.gram
             self._X, self._gram = X, gram
-        X_new = self.X[:, new]
+        X_new = self._columns(new)
         self._X[:, k:end] = X_new
         self._gram[:k, k:end] = self._X[:, :k].T @ X_new
         self._gram[k:end, :k] = self._gram[:k, k:end].T
@@ -231,7 +263,7 @@ class WorkingSet:
         if nonzero.size == 0:
             return self.weights(), self.y.copy(), self.correlation.copy()
         residual = self.y - self.X_inside[:, nonzero] @ self.w[nonzero]
-        c = self.X.T @ residual
+        c = self._correlate(residual)
         c[self.columns] -= self.K * self.w
         return self.weights(), residual, c
 
@@ -244,7 +276,8 @@ class WorkingSet:
         """Say whether the solution with the correlations c is proved to be the only one (see `is_unique`)."""
         tied = _tied(c, tau)
         if self.K > 0.0 or (tied & ~self.is_inside).any() or tied.sum() > self.y.size:
-            return self.K > 0.0 or is_unique(self.X, c, tau)
+            few = tied.sum() <= self.y.size
+            return self.K > 0.0 or (few and _independent(_gram(self._columns(tied))))
         places = np.flatnonzero(tied[self.columns])
         return _independent(self.gram[np.ix_(places, places)])
 
@@ -279,7 +312,11 @@ def is_unique(X: np.ndarray, c: np.ndarray, tau: float) -> bool:
     (False, True)
     """
     tied = X[:, _tied(c, tau)]
-    return tied.shape[1] <= tied.shape[0] and _independent(tied.T @ tied)
+    return tied.shape[1] <= tied.shape[0] and _independent(_gram(tied))
+
+
+def _gram(X: np.ndarray) -> np.ndarray:
+    return X.T @ X
 
 
 def _tied(c: np.ndarray, tau: float) -> np.ndarray:
@@ -328,8 +365,8 @@ def newton_on_signs(
     -----
     A step solves :math:`G_{SS}\, d = c_S - \tau s` for the signs s of the nonzero weights and of the columns that
     violate :math:`|c_j| \le \tau`, and takes the full step d with the weights that end on the wrong side of zero set
-    to zero. When that does not lower f, one violator at a time is let in, and the step ends at the exact minimum of f
-    along d. So f decreases, no choice of signs comes back, and the method ends after finitely many steps.
+    to zero. When that does not lower f, a half of the step may, or a quarter, and so on. When none does, one violator
+    at a time is let in, and the step ends at the exact minimum of f along d. So f always decreases.
     """
     w, c, steps, limit = w.copy(), c.copy(), 0, w.size
     while steps < max_steps:
@@ -345,15 +382,24 @@ def newton_on_signs(
         steps += 1
 
         right = target * s > 0.0
-        move = np.zeros_like(w)
+        step, move = 1.0, np.zeros_like(w)
         move[S] = np.where(right, target, 0.0) - w[S]
         change = gram @ move
-        if right.all() or _decrease(c, w, move, change, tau) > 0.0:
-            w[S] = np.where(right, target, 0.0)
+        falls = bool(right.all()) or _decrease(c, w, move, change, tau) > 0.0
+        while (
+            not falls and step > _SHORTEST
+        ):  # a part of the step, with what crosses zero left there
+            step *= 0.5
+            part = w[S] + step * (target - w[S])
+            move[S] = np.where(part * s > 0.0, part, 0.0) - w[S]
+            change = gram @ move
+            falls = _decrease(c, w, move, change, tau) > 0.0
+        if falls:
+            w[S] = _advance(w[S], move[S], 1.0)
             c -= change
             limit = w.size
             changes = S.size - support.size + np.count_nonzero(~right)
-            if changes <= _SETTLED * S.size:
+            if step == 1.0 and changes <= _SETTLED * S.size:
                 break
         elif limit > 0 and violators.size and (limit > 1 or not right[-1]):
             limit = 1 if limit > 1 else 0
@@ -371,7 +417,7 @@ def newton_on_signs(
 
 def _solve(gram: np.ndarray, S: np.ndarray, g: np.ndarray) -> np.ndarray:
     """Solve G_SS d = g, with a ridge so small that one step of refinement removes it."""
-    block = gram[np.ix_(S, S)].T  # in Fortran order, as LAPACK wants it
+    block = gram[S][:, S].T  # in Fortran order, as LAPACK wants it
     diagonal, ridge, failed = block.diagonal().copy(), _RIDGE, 1
     while failed:
         factor = block.copy(order="F")

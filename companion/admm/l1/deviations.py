@@ -183,7 +183,7 @@ class _LeastAbsolute(L1Problem):
             yield from self._along_the_path()
             return
         size = step.rho * np.abs(step.z + step.u) + EPS  # below 1 exactly where z is 0
-        yield from self._vertex(1 / size, step.rho * step.u, step.k)
+        yield from self._vertex(1 / size, step.rho * step.u, max(step.k, _MANY))
 
     def _along_the_path(self) -> Iterator[Triple]:
         """Yield the vertices that points of the central path suggest."""
@@ -222,22 +222,32 @@ class _LeastAbsolute(L1Problem):
             z = self._deviations(w, rows)
             multiplier = lapack.dgetrs(*block, -(np.sign(z) @ self.Q), trans=1)[0]
             wrong = np.count_nonzero(np.abs(multiplier) > 1 + _OVER)
-            if wrong > limit:
-                return
             if wrong:
+                if np.count_nonzero(z == 0) > rank:  # then the multiplier has a choice
+                    yield self._coefficients(w), z, self._spread(z, guess)
+                if wrong > limit:
+                    return
                 rows, w, multiplier = self._exchange(rows, limit)
         z = self._deviations(w, rows)
         # The multiplier is sign z, and on the rows what A'lambda = 0 asks for.
         lambda_ = np.sign(z)
         lambda_[rows] = multiplier
-        if largest(multiplier) > 1 + _OVER:  # spread it over all zeros, near to the guess
-            lambda_, free = np.sign(z), z == 0
-            Q, rest = self.Q[free], -(self.Q.T @ lambda_)
-            near = np.clip(guess[free], -1, 1)
-            lambda_[free] = near + linalg.lstsq(Q.T, rest - Q.T @ near)[0]
-            if largest(lambda_) > 1 + _OVER and free.sum() > rows.size:
-                lambda_[free] = lsq_linear(Q.T, rest, bounds=(-1, 1), method="bvls", tol=1e-14).x
+        if largest(multiplier) > 1 + _OVER:
+            lambda_ = self._spread(z, guess)
+            free = z == 0
+            if largest(lambda_) > 1 + _OVER and limit >= _MANY and free.sum() > rank:
+                rest = -(self.Q.T @ np.sign(z))
+                box = lsq_linear(self.Q[free].T, rest, bounds=(-1, 1), method="bvls", tol=1e-14)
+                lambda_[free] = box.x
         yield self._coefficients(w), z, lambda_
+
+    def _spread(self, z: np.ndarray, guess: np.ndarray) -> np.ndarray:
+        """Return the multiplier that is sign z, and on all zeros of z as near to the guess as A'lambda = 0 allows."""
+        lambda_, free = np.sign(z), z == 0
+        Q, near = self.Q[free], np.clip(guess[free], -1, 1)
+        rest = -(self.Q.T @ lambda_) - Q.T @ near
+        lambda_[free] = near + linalg.lstsq(Q.T, rest, lapack_driver="gelsy")[0]
+        return lambda_
 
     def _deviations(self, w: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return Q w - b, with exact zeros in the rows that are fitted."""

@@ -234,7 +234,10 @@ class _BasisPursuit(L1Problem):
             solution = np.zeros_like(self.c)
             solution[S] = x
             yield solution, solution, lambda_
-        elif wrong <= limit:
+            return
+        if not x.all():  # then the multiplier has a choice
+            yield from self._fit(S, z, y)
+        if wrong <= limit:
             yield from self._fit(self._exchange(S, limit), z, y)
 
     def _exchange(self, S: np.ndarray, limit: int) -> np.ndarray:
