@@ -18,41 +18,9 @@ from tests.hostile.attacks import FORMATS, HOSTILE, heard, names_the_cause, snap
 from tests.hostile.public import ESTIMATORS, X, t, y
 from tests.hostile.test_functions import SKLEARN
 
-KNOWN: dict[tuple[Any, ...], str] = {}
 
-LOST = "svm/points.py: below 1e-154 the matrix of inner products underflows to zero; w_ = 0 without a warning"
-EMPTY = "presolve.py: inner products overflow, and NumPy complains about an empty minimum"
-RIDGE = "ridge.py: the gap |misfit|^2 / K is rounding divided by K; certificate_.ok is False, but nobody is warned"
-OVERFLOW = "svm/estimator.py, svr/estimator.py: a square of 1e300 raises Python's OverflowError"
-QUIET = "svm/estimator.py: _certify finds a gap above tol and does not warn"
-SVMS = [f"svm.{name}" for name in ("SVMs1", "SVMs2", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5")]
-TUBES = [name for name in ESTIMATORS if name.startswith("svr.")]
-RIDGES = ["regression.KernelRidge", "regression.RidgeRegression"]
-
-KNOWN |= {
-    ("points", "kernels.KernelPCA", 1e300): "pca.py: the squares overflow; nobody is told",
-    **{("points", n, 1e-300): LOST for n in (*SVMS[1:2], *SVMS[3:], *TUBES)},
-    **{("points", n, 1e300): EMPTY for n in ("svm.HardMarginSVC", *SVMS, *TUBES)},
-    ("points", "svm.SVMs2", 1e30): QUIET,
-    **{("points", n, factor): RIDGE for n in RIDGES for factor in (1e30, 1e150, 1e300)},
-    (
-        "values",
-        "regression.RidgeRegression",
-        1e-300,
-    ): "ridge.py: the certificate divides by a square that underflowed",
-    **{(n, "K", 1e300): OVERFLOW for n in SVMS[2:]},
-    **{(n, "nu", 1e300): OVERFLOW for n in SVMS[4:]},
-    ("svr.NuSVRPenalizedBias", "C", 1e300): OVERFLOW,
-    ("svm.SVMs3", "nu", 1e-20): QUIET,
-    ("svm.SVMs3", "nu", 1e-300): QUIET,
-    **{(n, "K", value): RIDGE for n in RIDGES for value in (1e-20, 1e-300)},
-}
-
-
-def known(*key: Any) -> Any:
-    reason = KNOWN.get(key)
-    marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
-    return pytest.param(*key, marks=marks, id="-".join(map(str, key)))
+def case(*key: Any) -> Any:
+    return pytest.param(*key, id="-".join(map(str, key)))
 
 
 def is_classifier(name: str) -> bool:
@@ -124,7 +92,7 @@ def judge(name: str, X: Any, y: Any, **parameters: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "argument", "attack"),
     [
-        known(name, argument, attack)
+        case(name, argument, attack)
         for name in ESTIMATORS
         for argument in ("X", "y")
         for attack in HOSTILE
@@ -250,23 +218,16 @@ def test_degenerate_data_and_a_gaussian_kernel(name: str, data: tuple[np.ndarray
 SCALES = (1e-300, 1e-150, 1e-30, 1e30, 1e150, 1e300)
 
 
-@pytest.mark.parametrize(
-    ("_", "name", "factor"), [known("points", n, f) for n in ESTIMATORS for f in SCALES]
-)
-def test_points_of_any_size(_: str, name: str, factor: float) -> None:
+@pytest.mark.parametrize(("name", "factor"), [case(n, f) for n in ESTIMATORS for f in SCALES])
+def test_points_of_any_size(name: str, factor: float) -> None:
     judge(name, X * factor, labels(name))
 
 
 @pytest.mark.parametrize(
-    ("_", "name", "factor"),
-    [
-        known("values", n, f)
-        for n in ESTIMATORS
-        if n.startswith(("regression.", "svr."))
-        for f in SCALES
-    ],
+    ("name", "factor"),
+    [case(n, f) for n in ESTIMATORS if n.startswith(("regression.", "svr.")) for f in SCALES],
 )
-def test_values_of_any_size(_: str, name: str, factor: float) -> None:
+def test_values_of_any_size(name: str, factor: float) -> None:
     judge(name, X, t * factor)
 
 
@@ -304,7 +265,7 @@ def test_bad_numbers_are_refused_by_name(name: str, parameter: str, value: Any) 
 
 @pytest.mark.parametrize(
     ("name", "parameter", "value"),
-    [known(n, p, v) for n in ESTIMATORS for p in numbers_of(n) if p != "tol" for v in ABSURD],
+    [case(n, p, v) for n in ESTIMATORS for p in numbers_of(n) if p != "tol" for v in ABSURD],
 )
 def test_absurd_numbers(name: str, parameter: str, value: float) -> None:
     judge(name, X, labels(name), **{parameter: value})

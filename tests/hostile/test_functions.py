@@ -25,24 +25,9 @@ SKLEARN = (
     "y should be", "Input y", "inhomogeneous", "got one class", "classes", "dense data",
 )  # fmt: skip
 
-# What is known to be wrong, in files that others are working on.
-KNOWN = {
-    (
-        "kernels.RKHSFunction",
-        "coefficients",
-        "objects",
-    ): "rkhs.py: numbers that are objects are refused",
-}
-
-KNOWN_SCALES: dict[tuple[str, str, float], str] = {}
-
 
 def case(name: str, argument: str, attack: str) -> Any:
-    reason = KNOWN.get((name, argument, attack))
-    marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
-    return pytest.param(
-        TARGETS[name], argument, attack, marks=marks, id=f"{name}-{argument}-{attack}"
-    )
+    return pytest.param(TARGETS[name], argument, attack, id=f"{name}-{argument}-{attack}")
 
 
 ATTACKED = [
@@ -129,9 +114,7 @@ def scaled(target: Target, argument: str, factor: float) -> Any:
 
 
 def extreme(name: str, argument: str, factor: float) -> Any:
-    reason = KNOWN_SCALES.get((name, argument, factor))
-    marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
-    return pytest.param(name, argument, factor, marks=marks, id=f"{name}-{argument}-{factor:g}")
+    return pytest.param(name, argument, factor, id=f"{name}-{argument}-{factor:g}")
 
 
 @pytest.mark.parametrize(
