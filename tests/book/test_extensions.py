@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from bs4 import BeautifulSoup
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
-from tools.toc import BOOK, ROOT
+from tools.toc import BOOK, ROOT, pages_in_order, text_of
 
 sys.path.insert(0, str(BOOK / "_ext"))
 
@@ -245,3 +246,16 @@ def test_an_address_that_no_button_can_use_is_an_error(url: str) -> None:
 def test_the_configuration_has_a_place_for_the_address() -> None:
     assert set(CONFIG["repository"]) == {"url", "branch"}
     assert "companion_live" in CONFIG["sphinx"]["config"]["extensions"]
+
+
+@pytest.mark.parametrize("page", [page for page in pages_in_order() if "{prf:" in text_of(page)])
+def test_boxes_of_the_notebooks_have_no_second_number(page: str) -> None:
+    """JupyterLab would count them; links are written in the way that both understand."""
+    text = text_of(page)
+    counted = re.findall(
+        r"^(?:`{3,}|:{3,})\{prf:(?!proof)\w+\}([^\n]*)\n(?!(?::[\w-]+:[^\n]*\n)*:nonumber:)",
+        text,
+        re.M,
+    )
+    assert counted == [], "write :nonumber: below the label"
+    assert "{prf:ref}" not in text
