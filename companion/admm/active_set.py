@@ -7,6 +7,8 @@ reads new sets from the signs of its solution, and stops when the sets reproduce
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from companion.admm.kkt import BoxQP, FactoredKKT, factor_kkt
@@ -22,6 +24,14 @@ _REFINEMENTS = 6
 _SETTLEMENTS = 4
 
 
+class Answer(NamedTuple):
+    """A point, its multipliers, and the product of P and the point."""
+
+    x: np.ndarray
+    y: np.ndarray
+    Px: np.ndarray
+
+
 def read_state(problem: BoxQP, v: np.ndarray) -> np.ndarray:
     """Return -1, 0, 1 where `v` is at or below the lower bound, inside, at or above the upper bound."""
     return (v >= problem.upper).astype(np.int8) - (v <= problem.lower).astype(np.int8)
@@ -35,7 +45,8 @@ def active_set_newton(
     *,
     ridge: float = 1e-10,
     max_steps: int = 40,
-) -> tuple[np.ndarray, np.ndarray] | None:
+    Px: np.ndarray | None = None,
+) -> Answer | None:
     """Solve a box-constrained quadratic program from a good guess of its active set.
 
     Parameters
@@ -50,16 +61,20 @@ def active_set_newton(
         it is, the nearer to the given point the solution stays where P is nearly singular.
     max_steps : int
         Number of systems that may be solved.
+    Px : ndarray, optional
+        The product of P and x, where it is known.
 
     Returns
     -------
-    (x, y) or None
+    (x, y, Px) or None
         A point in the box, entries at a bound equal to it, with signs of the gradient that are right up to
         rounding; or None if the sets run in a circle.
     """
     state = state.copy()
-    x = _on_bounds(problem, x, state)
-    g = problem.gradient(x, y)
+    moved = _on_bounds(problem, x, state)
+    Px = problem.product(moved) if Px is None else Px + problem.product_of_change(moved - x)
+    x = moved
+    g = Px + problem.q + y @ problem.A
     curvature = problem.mean_curvature()
     seen: set[bytes] = set()
     for _ in range(max_steps):
@@ -76,10 +91,10 @@ def active_set_newton(
             kkt = factor_kkt(problem, shift, free, weight)
         except np.linalg.LinAlgError:
             return None
-        dx = np.zeros_like(x)
-        dx[free], dy = kkt.solve(-g[free], problem.b - problem.A @ x)
-        x, y = x + dx, y + dy
-        g = g + problem.product_of_change(dx) + dy @ problem.A
+        step, dy = kkt.solve(-g[free], problem.b - problem.A @ x)
+        x, y = x.copy(), y + dy
+        x[free] += step
+        g = g + kkt.product(problem, step, free) + dy @ problem.A
         if not (np.isfinite(x).all() and np.isfinite(g).all()):
             return None
         forced = state
@@ -87,7 +102,7 @@ def active_set_newton(
             y, g, forced = _place_multipliers(problem, kkt.null, x, y, g, state)
         new_state = _next_state(problem, x, y, g, forced, curvature)
         if np.array_equal(new_state, state):
-            return _settle(problem, kkt, free, x, y, shift, weight)
+            return _settle(problem, kkt, free, x, y, g, shift, weight)
         state = new_state
         moved = _on_bounds(problem, x, state)
         g = g + problem.product_of_change(moved - x)
@@ -108,49 +123,69 @@ def _settle(
     free: np.ndarray,
     x: np.ndarray,
     y: np.ndarray,
+    g: np.ndarray,
     shift: float,
     weight: float,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Answer:
     """Refine; bind the variables that rounding leaves outside the box, and refine the others again."""
     for _ in range(_SETTLEMENTS):
-        x, y = _refine(problem, kkt, free, x, y)
+        x, y, Px = _refine(problem, kkt, free, x, y, g)
         inside = (x[free] >= problem.lower[free]) & (x[free] <= problem.upper[free])
-        x = np.clip(x, problem.lower, problem.upper)
         if inside.all():
             break
+        x = np.minimum(np.maximum(x, problem.lower), problem.upper)
+        Px = problem.product(x)
+        g = Px + problem.q + y @ problem.A
         free = free[inside]
         try:
             kkt = factor_kkt(problem, shift, free, weight)
         except np.linalg.LinAlgError:
             break
-    return x, y
+    return Answer(x, y, Px)
 
 
 def _refine(
-    problem: BoxQP, kkt: FactoredKKT, free: np.ndarray, x: np.ndarray, y: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Correct x and y while that reduces the residuals, until nothing but rounding is left of them."""
+    problem: BoxQP,
+    kkt: FactoredKKT,
+    free: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    g: np.ndarray,
+) -> Answer:
+    """Correct x and y while that reduces the residuals, until nothing but rounding is left of them.
+
+    The gradient g comes with the rounding of the steps that led to x; each later one is computed anew.
+    """
     q, A, b = problem.q, problem.A, problem.b
-
-    def residuals(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return problem.gradient(x, y)[free], b - A @ x
-
-    g, miss = residuals(x, y)
-    dual, primal = max_norm(g), max_norm(miss)
     rounding = _ROUNDING * max(max_norm(q), max_norm(y @ A))
     rounding_of_rows = _ROUNDING * max(max_norm(np.abs(A) @ np.abs(x)), max_norm(b))
+
+    def corrected(
+        x: np.ndarray, y: np.ndarray, g: np.ndarray, miss: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        dx, dy = kkt.solve(-g[free], miss)
+        x = x.copy()
+        x[free] += dx
+        return x, y + dy
+
+    miss = b - A @ x
+    if max_norm(g[free]) > rounding or max_norm(miss) > rounding_of_rows:
+        x, y = corrected(x, y, g, miss)
+    Px, miss = problem.product(x), b - A @ x
+    g = Px + q + y @ A
+    dual, primal = max_norm(g[free]), max_norm(miss)
     for _ in range(_REFINEMENTS):
         if dual <= rounding and primal <= rounding_of_rows:
             break
-        dx, dy = kkt.solve(-g, miss)
-        trial = x.copy()
-        trial[free] += dx
-        trial_g, trial_miss = residuals(trial, y + dy)
-        trial_dual, trial_primal = max_norm(trial_g), max_norm(trial_miss)
+        trial_x, trial_y = corrected(x, y, g, miss)
+        trial_Px, trial_miss = problem.product(trial_x), b - A @ trial_x
+        trial_g = trial_Px + q + trial_y @ A
+        trial_dual, trial_primal = max_norm(trial_g[free]), max_norm(trial_miss)
         if not (trial_dual < dual or trial_primal < primal) or trial_dual > 2 * dual + 1e-300:
             break
-        x, y, g, miss, dual, primal = trial, y + dy, trial_g, trial_miss, trial_dual, trial_primal
-    return x, y
+        x, y, Px, g, miss = trial_x, trial_y, trial_Px, trial_g, trial_miss
+        dual, primal = trial_dual, trial_primal
+    return Answer(x, y, Px)
 
 
 def _next_state(

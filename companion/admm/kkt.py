@@ -156,6 +156,7 @@ class FactoredKKT:
     ) -> None:
         self.block, self.A, self.weight = block, A, weight
         self.null: np.ndarray | None = None
+        self.rows: np.ndarray | None = None  # of P, where they were needed anyway
         k = A.shape[0]
         if not k:
             return
@@ -191,6 +192,14 @@ class FactoredKKT:
         t = self.block.solve(r + self.weight * (s @ self.A) if self.weight else r)
         dy = self.root @ ((self.A @ t - s) @ self.root)
         return t - self.V @ dy, dy
+
+    def product(self, problem: BoxQP, step: np.ndarray, free: np.ndarray) -> np.ndarray:
+        """Return the change of ``P x`` when the free variables change by `step`."""
+        if self.rows is not None:
+            return step @ self.rows
+        dx = np.zeros(problem.q.size)
+        dx[free] = step
+        return problem.product_of_change(dx)
 
     @classmethod
     def in_single_precision(cls, problem: BoxQP, shift: float) -> FactoredKKT | None:
@@ -240,11 +249,15 @@ def factor_kkt(
         If ``P + diag(shift)`` is not positive definite.
     """
     P, A = problem.P, problem.A
-    part = False
+    part, rows = False, None
     if free is not None and free.size < problem.q.size:
         part = True
         A = A.take(free, axis=1)
-        P = P.take(free, 0).take(free, 1) if isinstance(P, np.ndarray) else P.restricted(free)
+        if isinstance(P, np.ndarray):
+            rows = P.take(free, 0)
+            P = rows.take(free, 1)
+        else:
+            P = P.restricted(free)
     if isinstance(P, RowMatrix):
         P, part = P.toarray(), True
     size = float(np.einsum("ij,ij->i", A, A).max(initial=0.0)) if weight else 0.0
@@ -258,4 +271,7 @@ def factor_kkt(
             block = _LowRankBlock(P, shift, A, weight)
     else:
         block = _DenseBlock(P, shift, A, weight, overwrite=part)
-    return FactoredKKT(block, A, weight, independent)
+    kkt = FactoredKKT(block, A, weight, independent)
+    if rows is not None and 2 * rows.shape[0] <= rows.shape[1]:
+        kkt.rows = rows
+    return kkt

@@ -62,14 +62,14 @@ class Search:
         self.history["dual_residual"].extend(dual_residuals)
         self.n_iter = len(self.history["primal_residual"])
 
-    def offer(self, x: np.ndarray, y: np.ndarray) -> bool:
+    def offer(self, x: np.ndarray, y: np.ndarray, Px: np.ndarray | None = None) -> bool:
         """Certify a point of the box, keep it if it is the best; return whether it is a solution."""
         if not (np.isfinite(x).all() and np.isfinite(y).all()):
             return False
         p = self.problem
         if not p.q.any() and p.mean_curvature() == 0.0:
             y = np.zeros_like(y)  # nothing to minimise: no multipliers, whatever rounding left
-        Px = p.product(x)
+        Px = p.product(x) if Px is None else Px
         z_lower, z_upper = bound_multipliers(Px + p.q + y @ p.A, x, p.lower, p.upper)
         certificate = certify_qp(
             p.P, p.q, p.A, p.b, p.lower, p.upper, x, y, z_lower, z_upper, self.tol, Px=Px
@@ -93,9 +93,12 @@ class Search:
         *,
         ridge: float = 1e-10,
         max_steps: int = 40,
+        Px: np.ndarray | None = None,
     ) -> bool:
         """Try the exact finish; return whether it gave a solution."""
-        answer = active_set_newton(self.problem, x, y, state, ridge=ridge, max_steps=max_steps)
+        answer = active_set_newton(
+            self.problem, x, y, state, ridge=ridge, max_steps=max_steps, Px=Px
+        )
         return answer is not None and self.offer(*answer)
 
 
@@ -123,9 +126,10 @@ def solve_reduced(
     y = np.zeros(problem.b.size)
     if start is not None:
         x, y = start
-        v = x - problem.gradient(x, y) / (penalty if penalty > 0.0 else 1.0)
+        Px = problem.product(x)
+        v = x - (Px + problem.q + y @ problem.A) / (penalty if penalty > 0.0 else 1.0)
         state = read_state(problem, v)
-        if not isinstance(problem.P, RowMatrix) and search.finish(x, y, state):
+        if not isinstance(problem.P, RowMatrix) and search.finish(x, y, state, Px=Px):
             return
         if v.size >= _COARSE_FROM and _can_fix(problem):
             answer = solve_for_undecided(problem, x, y, state, _finisher(search, rho, alpha))
@@ -173,7 +177,8 @@ def _coarse_to_fine(search: Search, rho: float | None, alpha: float) -> bool:
         return search.adopt(part)
 
     def newton(problem: BoxQP, x: np.ndarray, y: np.ndarray, state: np.ndarray) -> Pair | None:
-        return active_set_newton(problem, x, y, state, max_steps=_COARSE_STEPS)
+        answer = active_set_newton(problem, x, y, state, max_steps=_COARSE_STEPS)
+        return None if answer is None else answer[:2]
 
     answer = coarse_to_fine(search.problem, solve, newton, _finisher(search, rho, alpha))
     return answer is not None and search.offer(*answer)
@@ -342,7 +347,7 @@ def _proximal_rounds(search: Search, x: np.ndarray, y: np.ndarray, state: np.nda
             answer = active_set_newton(nearby, center, multipliers, guess)
             if answer is None:
                 break
-            center, multipliers = answer
+            center, multipliers, _ = answer
             if search.offer(center, multipliers):
                 return True
             guess = read_state(problem, center - nearby.gradient(center, multipliers) / unit)

@@ -184,7 +184,7 @@ def _check_data(
         P = np.ascontiguousarray(P, dtype=float)
         if P.shape != (n, n):
             raise ValueError(f"P must have shape ({n}, {n}) to go with q, got {P.shape}")
-        if not np.isfinite(P.sum()):
+        if not np.isfinite(P.diagonal()).all():  # which bounds the other entries of a semidefinite P
             P = as_matrix(P, "P")  # raises an error that names the entry
     else:
         P = _symmetric_psd(as_matrix(P, "P", (n, n)))

@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from companion.admm import LowRank, solve_qp
+from companion.admm.kkt import symmetric_product
 from companion.admm.row_matrix import RowMatrix
 from companion.certificates import Certificate
 from companion.checks import (
@@ -302,7 +303,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         result = self._solve(points, dual, _in_units(start, units))
         self.n_iter_ = result.n_iter
         a = snap(result.x, dual.upper)
-        g = dual.P @ a
+        g = symmetric_product(dual.P, a)
         slab = self._slab(s, g, a, dual.upper)
         if self._penalized and not dual.penalize_b:
             slab = slab_nearest(s, g, a, dual.upper)
@@ -316,6 +317,13 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         ):
             self._store_degenerate(points, a, dual, result.certificate, units)
             return result
+        if self._squared and normal.norm == 0.0:
+            warnings.warn(
+                "the optimum has w = 0 up to rounding: the images of the two classes balance each other, or K is "
+                "too large to tell",
+                DegenerateSolutionWarning,
+                stacklevel=5,
+            )
         slack = dual.ridge * a if self._squared else np.maximum(slab.eta - margin, 0.0)
         size = float(np.abs(g).max()) + slab.eta
         size += abs(slab.b) if not dual.penalize_b else abs(bias) * 2.0 ** min(-units.features, 0)
