@@ -36,6 +36,9 @@ RESULTS = {
 FITS = ("fit", "_fit")  # `fit_uv` goes through the second
 PATHS = ("nu_path", "K_path")  # functions that fit a list of machines
 MOST = 200  # results that wait for the end of their cell
+# Of the many of one kind that a cell may make (cross-validation, frames), the first FIRST are verified and then every
+# one in EVERY; all of them with COMPANION_VERIFY=all.
+FIRST, EVERY = 40, 20
 
 
 class Recorder:
@@ -52,9 +55,11 @@ class Recorder:
         self.waiting: list[tuple[Any, tuple[Any, ...]]] = []
         self.findings: list[dict[str, Any]] = []
         self.cell = 0
-        self.depth = (
-            0  # of fits: what a fit makes on its way is covered by the certificate of its outcome
-        )
+        self.made: Counter[str] = Counter()  # in this cell, by kind
+        self.total = 0
+        self.all = os.environ.get("COMPANION_VERIFY") == "all"
+        # of fits: what a fit makes on its way is covered by the certificate of its outcome
+        self.depth = 0
         self.seconds = 0.0
 
     def note(self, result: Any, *data: Any) -> None:
@@ -106,22 +111,31 @@ class Recorder:
         start = time.process_time()
         try:
             for result, data in waiting:
-                self.findings += examined(result, data, self.cell)
+                if is_certified(result) and self.takes(type(result).__name__):
+                    self.findings += examined(result, data, self.cell)
         finally:
             self.depth -= 1
         self.seconds += time.process_time() - start
         self.write()
 
+    def takes(self, kind: str) -> bool:
+        """Count a result; return whether it is to be verified."""
+        self.made[kind] += 1
+        self.total += 1
+        return self.all or self.made[kind] <= FIRST or self.made[kind] % EVERY == 0
+
     def after_cell(self, *_: Any) -> None:
         """Verify, and count the cell."""
         self.verify()
         self.cell += 1
+        self.made.clear()
 
     def write(self) -> None:
         """Write the findings so far: nobody tells a kernel that its notebook has ended."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         content = {
             "cells": self.cell + 1,
+            "made": self.total,
             "verification_seconds": round(self.seconds, 3),
             "all_seconds": round(time.process_time(), 3),
             "results": self.findings,
@@ -131,13 +145,16 @@ class Recorder:
         temporary.replace(self.file)
 
 
+def is_certified(result: Any) -> bool:
+    """Whether there is a certificate: not for ADMM without a known dual, nor for a record whose making failed."""
+    return bool(vars(result)) and getattr(result, "certificate", True) is not None
+
+
 def examined(result: Any, data: tuple[Any, ...], cell: int) -> Iterator[dict[str, Any]]:
     """Verify one result; yield a finding for each certificate that it carries."""
     from companion.certificates import verify
 
     kind = type(result).__name__
-    if getattr(result, "certificate", True) is None or not vars(result):
-        return  # ADMM for a problem without a known dual; or a record whose making failed
     finding = {"cell": cell, "kind": kind}
     if getattr(result, "problem", True) is None:
         yield finding | {"verdict": "does not know its problem"}

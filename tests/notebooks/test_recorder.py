@@ -122,7 +122,26 @@ def test_a_fit_that_fails_is_not_noted(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="two"):
         recorder.fitted(SVMs2.fit)(SVMs2(), [[0.0], [1.0]], [1, 1])
     assert recorder.depth == 0
+    assert recorder.total == 0
     assert not recorder.waiting
+
+
+def test_of_hundreds_some_are_taken_in_each_cell(problem, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("tools.recorder.FIRST", 4)
+    monkeypatch.setattr("tools.recorder.EVERY", 5)
+    recorder = Recorder(tmp_path / "page.json")
+    for _ in range(2):
+        for _ in range(15):
+            recorder.note(problem)
+        recorder.after_cell()
+    assert len(verdicts(recorder)) == 2 * (4 + 3)
+    assert json.loads(recorder.file.read_text())["made"] == 30
+    monkeypatch.setenv("COMPANION_VERIFY", "all")
+    recorder = Recorder(tmp_path / "all.json")
+    for _ in range(15):
+        recorder.note(problem)
+    recorder.after_cell()
+    assert len(verdicts(recorder)) == 15
 
 
 def test_long_queues_are_verified_early(problem, tmp_path: Path, monkeypatch) -> None:
