@@ -4,7 +4,11 @@ ADMM finds quickly which entries of the solution are zero and which signs the ot
 digits. So each solver here runs :func:`companion.admm.splitting.admm` with the text's updates and, at a few steps,
 reads the zero pattern from z, solves the problem that is left exactly, and looks at the certificate of the outcome.
 The answer is accepted when the certificate holds, that is, when primal and dual point prove each other optimal.
-With ``finish=False`` the solvers are the plain methods of the text.
+With ``finish=False`` the solvers are the plain methods of the text. The two linear programs (least absolute deviations,
+basis pursuit) ask an interior-point method for the zero pattern first: :mod:`companion.admm.l1.interior`.
+
+The problems are homogeneous. Data whose squares are beyond the floating-point numbers are divided by powers of two,
+which rounds nothing; an answer that cannot be written down is an error.
 
 The loop is :mod:`companion.admm.l1.loop`. What differs from problem to problem is an ``L1Problem``: the two updates,
 the exact finish and the certificate.

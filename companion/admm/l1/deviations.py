@@ -108,8 +108,8 @@ def least_absolute_deviations(
     -----
     Source: Section 16.8(1). The dual is: maximise :math:`-b^\top \lambda` subject to :math:`A^\top \lambda = 0`,
     :math:`\|\lambda\|_\infty \le 1`. The certificate measures its feasibility and the gap. The exact finish is a
-    vertex: a point that fits as many rows exactly as A has independent columns. ADMM proposes the rows; rows are
-    exchanged while that helps.
+    vertex: a point that fits as many rows exactly as A has independent columns. After the first step of ADMM an
+    interior-point method proposes the rows, later ADMM does; rows are exchanged while that helps.
 
     Examples
     --------

@@ -66,11 +66,10 @@ def central_path(
     Z, S = np.maximum(_SIGN * z, 0.0) + 0.5, 1.0 - _SIGN * lambda_
     for _ in range(max_iter):
         products = Z * S
-        mu = float(products.mean())
+        mu = float(products.sum()) / products.size
         spread = Z / S
         D = spread[0] + spread[1]
-        value = float(np.abs(z).sum())
-        gap = 2.0 * z.size * mu
+        value, gap = float(Z.sum()), products.size * mu
         if gap <= _NEAR * value:
             yield PathPoint(unit * z, lambda_, D)
         directions = newton(D) if gap > _END * value else None
@@ -81,13 +80,13 @@ def central_path(
         dS = -_SIGN * dlambda
         dZ = -Z - spread * dS
         ahead = (Z + _longest(Z, dZ) * dZ) * (S + _longest(S, dS) * dS)
-        center = mu * (float(ahead.mean()) / mu) ** 3
+        center = mu * (float(ahead.sum()) / (products.size * mu)) ** 3
         target = (center - products - dZ * dS) / S
         dz, dlambda = directions(target[0] - target[1])
         dS = -_SIGN * dlambda
         dZ = target - spread * dS
-        primal, dual = _SHORT * _longest(Z, dZ), _SHORT * _longest(S, dS)
-        primal, dual = min(primal, 1.0), min(dual, 1.0)
+        primal = min(_SHORT * _longest(Z, dZ), 1.0)
+        dual = min(_SHORT * _longest(S, dS), 1.0)
         if not max(primal, dual) > 1e-6:
             return
         Z, S = Z + primal * dZ, S + dual * dS

@@ -111,8 +111,9 @@ def basis_pursuit(
     -----
     Source: Section 16.8(2). The text asks for A of rank m; independent rows are enough, and the solver finds them.
     C is an affine subspace. The dual is: maximise :math:`b^\top y` subject to :math:`\|A^\top y\|_\infty \le 1`.
-    The certificate measures its feasibility and the gap. The exact finish solves :math:`A x = b` on a support that
-    ADMM proposes; entries are exchanged while that helps.
+    The certificate measures its feasibility and the gap. The exact finish solves :math:`A x = b` on a
+    support. After the first step of ADMM an interior-point method proposes it, later ADMM does; entries are exchanged
+    while that helps.
 
     Examples
     --------

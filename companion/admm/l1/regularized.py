@@ -214,11 +214,10 @@ def group_lasso(
     w = np.ones(count) if weights is None else as_vector(weights, "weights", count)
     if (w < 0).any():
         raise ValueError(f"weights must be >= 0, got {w.min():g}")
-    tau = tau * w
-    scaled = np.array([in_units(t, units.multiplier, "tau times a weight") for t in tau])
+    scaled = np.array([in_units(t, units.multiplier, "tau times a weight") for t in tau * w])
     return run(
         _Regularized(loss, _GroupL2(scaled, label), units=units),
-        given=Problem("group lasso", {"A": A, "b": b, "label": label, "tau": tau}),
+        given=Problem("group lasso", {"A": A, "b": b, "label": label, "tau": tau * w}),
         rho=rho,
         relaxation=relaxation,
         tol=tol,
