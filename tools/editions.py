@@ -22,6 +22,7 @@ SOLUTION = re.compile(
     r"^(?P<fence>`{3,})\{solution\}.*?^(?P=fence)[ \t]*\n?", re.MULTILINE | re.DOTALL
 )
 NEW_TOPIC = re.compile(r"^(#+ |`{3,}\{|\([\w.-]+\)=)", re.MULTILINE)
+FILES = re.compile(r"(?P<quote>[\"'])\.\./\.\./(?!\.\./)")
 BLANK = "# your solution\n"
 
 
@@ -89,6 +90,8 @@ def without_solutions(notebook: NotebookNode) -> NotebookNode:
         if i in dropped:
             continue
         new = nbformat.from_dict(cell)
+        if cell.cell_type == "code":  # the edition lies one folder deeper than the page
+            new.source = FILES.sub(r"\g<quote>../../../", cell.source)
         if cell.cell_type == "markdown" and SOLUTION.search(cell.source):
             new = nbformat.v4.new_markdown_cell(SOLUTION.sub("", cell.source).strip() + "\n")
             if new.source.strip():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 
 import nbformat
 import pytest
@@ -17,6 +18,7 @@ from tools.editions import (
     SOLUTION,
     belonging,
     downloads_page,
+    edition,
     has_solutions,
     names,
     read,
@@ -123,3 +125,12 @@ def test_the_page_offers_both_for_every_page() -> None:
     for page in PAGES:
         assert f"{{download}}`notebook <../{page}.ipynb>`" in text
         assert f"`exercises <exercises/{page.removeprefix('notebooks/')}.ipynb>`" in text
+
+
+def test_files_of_the_project_are_found_from_the_edition(page: str) -> None:
+    """An edition lies one folder deeper than its page."""
+    folder = edition(page).parent
+    for cell in without_solutions(read(page)).cells:
+        if cell.cell_type == "code":
+            for path in re.findall(r"[\"'](\.\./[\w./-]+)[\"']", cell.source):
+                assert (folder / path).exists(), path
