@@ -18,7 +18,7 @@ LENGTH = 160  # characters that search engines show
 STATE = "application/vnd.jupyter.widget-state+json"
 OTHERS = {
     "genindex": "Index of the statements, the algorithms, the words of the glossary and the public names of the package.",
-    "search": "Search all pages of the book.",
+    "search": "Search all pages of the companion.",
 }
 
 
@@ -48,7 +48,8 @@ def letter(match: re.Match[str]) -> str:
 
 def plain(node: nodes.Element) -> str:
     """Return the text of a paragraph, with its short formulas in plain letters."""
-    text = re.sub(r"\\([A-Za-z]+) ?", letter, node.astext())
+    text = re.sub(r"\^\\top\b|\^\{\\mathsf T\}", "ᵀ", node.astext())
+    text = re.sub(r"\\([A-Za-z]+) ?", letter, text)
     return re.sub(r"[\\{}]", "", text)
 
 

@@ -1,0 +1,125 @@
+"""What Lighthouse looks at and needs no network: heads of pages, sizes, targets for fingers, pages that stand still."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.site.site import EXTRA, PAGES, PHONE, SITE, soup
+
+ALL = sorted({*PAGES, *EXTRA})
+# One page of each kind: sliders, questions, wide tables, a drawing, the reference.
+KINDS = [
+    "book/intro.html",
+    "notebooks/svm/nu-svm.html",
+    "book/concordance.html",
+    "book/map.html",
+    "book/api/admm.html",
+]
+HEAD = 100_000  # bytes of scripts that the browser must run before it shows the page
+
+# Links and buttons smaller than 24 px, except within a line of text.
+SMALL = """
+() => [...document.querySelectorAll('a[href], button, input, select, summary')].filter(e => {
+  const box = e.getBoundingClientRect();
+  const style = getComputedStyle(e);
+  if (!box.width || !box.height || style.visibility === 'hidden') return false;
+  if (e.closest('.visually-hidden, .skip-link, #pst-skip-link, mjx-container, svg')) return false;
+  if (e.closest('.bd-sidebar-primary, .bd-sidebar-secondary') && box.right <= 0) return false;
+  const line = e.parentElement.closest('p, li, td, dd, dt, small, h1, h2, h3, h4, caption, div');
+  const inText = style.display.startsWith('inline') && line.textContent.trim() !== e.textContent.trim();
+  return !inText && (box.width < 23.5 || box.height < 23.5);
+}).map(e => `${e.outerHTML.slice(0, 120)} ${JSON.stringify(e.getBoundingClientRect())}`)
+"""
+
+# How much moves that the reader did not move, as browsers count it.
+SHIFTS = """
+window.shifts = [];
+new PerformanceObserver(list => list.getEntries().forEach(e => { if (!e.hadRecentInput) window.shifts.push(e.value); }))
+  .observe({type: 'layout-shift', buffered: true});
+"""
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_head(name: str) -> None:
+    page = soup(name)
+    assert page.html["lang"] == "en"
+    assert len(page.title.get_text().strip()) > 10
+    viewports = [tag["content"] for tag in page.select("meta[name=viewport]")]
+    assert len(viewports) == 1
+    assert "width=device-width" in viewports[0]
+    assert "scalable=no" not in viewports[0]
+    (description,) = page.select("meta[name=description]")
+    assert 30 <= len(description["content"]) <= 160
+    assert "\\" not in description["content"]
+    assert page.select_one("link[rel=icon]")
+
+
+def test_titles_and_descriptions_tell_pages_apart() -> None:
+    for texts in (
+        Counter(soup(name).title.get_text() for name in ALL),
+        Counter(soup(name).select_one("meta[name=description]")["content"] for name in ALL),
+    ):
+        assert [text for text, number in texts.items() if number > 1] == []
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name != "search.html"])  # it is its index
+def test_nothing_big_comes_before_the_text(name: str) -> None:
+    """Scripts of the head that neither wait nor are data."""
+    page, total = soup(name), 0
+    for script in page.head.select("script"):
+        if script.has_attr("defer") or script.has_attr("async"):
+            continue
+        if script.get("src"):
+            total += ((SITE / name).parent / script["src"].split("?")[0]).resolve().stat().st_size
+        else:
+            total += len(script.get_text())
+    assert total <= HEAD
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_pictures_say_their_size(name: str) -> None:
+    for picture in soup(name).select("article img"):
+        if Path(picture["src"]).suffix == ".png":
+            assert int(picture["width"]) > 0
+            assert int(picture["height"]) > 0
+
+
+def test_fonts_do_not_hide_the_text() -> None:
+    """Text is set in the reader's own fonts; only the icons are a font, and it is in the style sheet."""
+    for sheet in SITE.rglob("_static/**/*.css"):
+        for rule in sheet.read_text(encoding="utf-8").split("@font-face")[1:]:
+            body = rule.split("}")[0]
+            icons = "Font Awesome" in body or "FontAwesome" in body
+            assert icons or "font-display:swap" in body.replace(" ", ""), sheet.name
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_fingers_hit_what_they_aim_at(browser: Browser, server: str, name: str) -> None:
+    context = browser.new_context(viewport=PHONE, has_touch=True)
+    page = context.new_page()
+    page.goto(f"{server}/{name}")
+    page.wait_for_load_state("load")
+    small = page.evaluate(SMALL)
+    context.close()
+    assert small == []
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_page_stands_still_while_it_loads(browser: Browser, server: str, name: str) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.add_init_script(SHIFTS)
+    page = context.new_page()
+    page.goto(f"{server}/{name}")
+    page.wait_for_load_state("load")
+    page.evaluate("async () => { await window.MathJax?.startup?.promise; }")
+    height = page.evaluate("() => document.body.scrollHeight")
+    for y in range(0, min(height, 12_000), 800):
+        page.evaluate("y => window.scrollTo(0, y)", y)
+        page.wait_for_timeout(30)
+    moved = sum(page.evaluate("() => window.shifts"))
+    context.close()
+    assert moved <= 0.1
