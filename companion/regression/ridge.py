@@ -25,7 +25,7 @@ from tqdm.auto import tqdm
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_scalar, as_vector, reject_masked
 from companion.exceptions import ConvergenceWarning
-from companion.regression.intercept import check_intercept, shift
+from companion.regression.intercept import Shifted, check_intercept, shift
 from companion.results import Record
 from companion.scaling import exponent_of, largest, scaled_back
 
@@ -64,8 +64,9 @@ class RidgeRegression(RegressorMixin, BaseEstimator):
     solver : {"auto", "primal", "dual", "svd", "kkt"}
         ``"primal"`` solves the n x n system :math:`(X^\top X + K I) w = X^\top y`, ``"dual"`` the m x m system
         :math:`(XX^\top + K I)\alpha = y`, both by Cholesky and one step of refinement; ``"svd"`` needs neither
-        product. ``"auto"`` takes the smaller system, or the SVD when K is tiny. ``"kkt"`` solves the text's
-        program DRR3 for a free b as it stands, without centring.
+        product. ``"auto"`` takes the smaller system, or the SVD when K is tiny or
+        the system too ill conditioned. ``"kkt"`` solves the text's program DRR3 for a free b as it stands, without
+        centring.
 
     Attributes
     ----------
@@ -204,16 +205,20 @@ def solve_ridge(
     if solver in ("primal", "dual", "kkt") and k == 0.0 < K:
         raise ValueError(_too_small(K))
     if solver == "kkt":
-        w, b, alpha = _solve_kkt(Z, t, k, intercept)
+        found = _solve_kkt(Z, t, k, intercept)
+        xi, certificate = _examine(Z, t, k, K, intercept, *found[:2])
     else:
         data = shift(Z, t, intercept, K)
-        solver = _choose(data.X, k) if solver == "auto" else solver
-        w, alpha = _solve(data.X, data.y, k, solver)
-        b, alpha = data.intercept(w), data.unshift(alpha)
-    xi = t - Z @ w - b
-    b_penalty = K * b**2 if intercept == "penalized" else 0.0
+        choice = _choose(data.X, k) if solver == "auto" else solver
+        found = _solve_shifted(data, k, choice)
+        xi, certificate = _examine(Z, t, k, K, intercept, *found[:2])
+        if solver == "auto" and choice != "svd" and not certificate.ok:
+            choice, found = "svd", _solve_shifted(data, k, "svd")
+            xi, certificate = _examine(Z, t, k, K, intercept, *found[:2])
+        solver = choice
+    w, b, alpha = found
+    b_penalty = K * b * b if intercept == "penalized" else 0.0
     objective = float(xi @ xi + k * w @ w + b_penalty)
-    certificate = _certify(Z, t, k, intercept, w, b, xi, K)
     warn_if_missed(certificate, K)
     residual = np.ldexp(xi, v)
     if k == 0.0 < K:
@@ -227,6 +232,20 @@ def solve_ridge(
     w = scaled_back(w, v - e, "the weights w")
     b = float(np.ldexp(b, v))
     return RidgeSolution(w, b, alpha, residual, times_power(objective, 2 * v), certificate, solver)
+
+
+def _solve_shifted(data: Shifted, K: float, solver: str) -> tuple[np.ndarray, float, np.ndarray]:
+    """Return w, b and alpha for data without an intercept."""
+    w, alpha = _solve(data.X, data.y, K, solver)
+    return w, data.intercept(w), data.unshift(alpha)
+
+
+def _examine(
+    X: np.ndarray, y: np.ndarray, K: float, K_b: float, intercept: str, w: np.ndarray, b: float
+) -> tuple[np.ndarray, Certificate]:
+    """Return the residuals of w and b, and the certificate."""
+    xi = y - X @ w - b
+    return xi, _certify(X, y, K, intercept, w, b, xi, K_b)
 
 
 def times_power(value: float, exponent: int) -> float:

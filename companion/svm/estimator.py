@@ -152,6 +152,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
     tol: float
     max_iter: int
     w_: np.ndarray | None
+    K_: float
 
     _squared = False  # slacks enter squared
     _homogeneous = False  # w = 0 goes with eta = 0: there is no slab then
@@ -317,10 +318,9 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         ):
             self._store_degenerate(points, a, dual, result.certificate, units)
             return result
-        if self._squared and normal.norm == 0.0:
+        if self._squared and normal.norm == 0.0 and _differ(a, s):
             warnings.warn(
-                "the optimum has w = 0 up to rounding: the images of the two classes balance each other, or K is "
-                "too large to tell",
+                f"w is lost in rounding: 1/(2K) is next to nothing beside the inner products; lower K = {self.K_:g}",
                 DegenerateSolutionWarning,
                 stacklevel=5,
             )
@@ -350,7 +350,6 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         return _as_given(result, units)
 
     def _solve(self, points: Points, dual: DualProgram, start: Start = None) -> QPResult:
-        psd = points.Phi is not None or points.kernel.positive_definite is True
         try:
             return solve_qp(
                 dual.P,
@@ -361,7 +360,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
                 tol=self.tol,
                 max_iter=self.max_iter,
                 warm_start=start,
-                assume_psd=psd,
+                assume_psd=points.is_psd(),
             )
         except ValueError as error:
             if "positive semidefinite" not in str(error):
@@ -566,6 +565,12 @@ def _as_given(result: QPResult, units: Units) -> QPResult:
     ):  # neighbours make nothing of infinite multipliers of the equations
         x, y = np.ldexp(result.x, units.multipliers), np.ldexp(result.y, units.levels)
     return replace(result, x=x, y=y)
+
+
+def _differ(a: np.ndarray, s: np.ndarray) -> bool:
+    """Return whether multipliers of one class differ. With squared slacks they do not for w = 0."""
+    spread = max(float(np.ptp(a[s > 0])), float(np.ptp(a[s < 0])))
+    return spread > _FLOOR * float(a.max())
 
 
 def _over(value: float, size: float) -> float:

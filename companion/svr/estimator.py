@@ -42,7 +42,9 @@ POINT_CLASSES = ("inside", "exceptional", "type 1", "type 2", "error")
 KernelLike = str | Kernel | Callable
 
 _SMALL = 1e-100  # a bound that is so small in units of y / |x|^2 makes P of no account
-_LARGE = 1e300  # a bound is not larger than this in these units: infinity is something else
+_LARGE = (
+    1e120  # a bound is not larger than this in these units: nothing reaches it, and its square fits
+)
 _STEEP = 1e30  # C/m |x|^2 / |y| from which on the bounds C/m may be out of reach
 _TIGHT = 1e-9  # a point is on a margin when it misses it by this part of the largest value
 
@@ -246,7 +248,9 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         units = Units(e, of_y - 2 * e)
         program = self._program(None, y)
         bound = program.upper if np.isfinite(program.upper) else program.radius
-        if bound > 0.0 and np.ldexp(bound, -units.multipliers) < _SMALL:
+        with np.errstate(over="ignore"):
+            tiny = bound > 0.0 and np.ldexp(bound, -units.multipliers) < _SMALL
+        if tiny:
             return Units()  # P is next to nothing; the bounds and y decide
         return units
 
@@ -345,8 +349,9 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         largest = max(program.reach, float(np.abs(fitted).max()))
         slack = hinge(residuals, self.epsilon_, largest)
         loss = float(slack @ slack) if self._squared else float(slack.sum())
-        of_loss = 2 * units.features if self._squared else -units.multipliers
-        loss = float(np.ldexp(self.C_ / len(delta), of_loss)) * loss if loss > 0.0 else 0.0
+        if loss > 0.0:
+            C = self.C_ / len(delta)
+            loss *= float(np.ldexp(C, 2 * units.features)) if self._squared else program.upper
         price = program.radius * self.epsilon_ if np.isfinite(program.radius) else 0.0
         spent = float(np.abs(delta).sum())
         self.objective_ = 0.5 * self.norm_ * self.norm_ + 0.5 * bias * bias + price + loss
