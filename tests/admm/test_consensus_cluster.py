@@ -123,7 +123,11 @@ def test_cluster_takes_the_same_steps_for_each_kind_of_block(client):
 
 
 @pytest.mark.distributed
-@pytest.mark.parametrize("objective", OBJECTIVES[1:], ids=lambda o: type(o).__name__)
+@pytest.mark.parametrize(
+    "objective",
+    [pytest.param(OBJECTIVES[1], marks=pytest.mark.slow), OBJECTIVES[2]],
+    ids=lambda o: type(o).__name__,
+)
 def test_a_worker_killed_in_the_middle_changes_nothing(doomed_client, objective):
     A, b = data(objective, n=3)
     blocks = split(A, b)
@@ -460,6 +464,7 @@ def test_a_cluster_that_restarts_in_the_middle_changes_nothing(doomed_client):
     np.testing.assert_allclose(there.z, here.z, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.distributed
 def test_persisted_rows_do_not_outlive_a_restart(doomed_client):
     import dask.array as da
@@ -511,7 +516,13 @@ def remote_clusters(folder):
 
 
 @pytest.mark.distributed
-@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "ended"])
+@pytest.mark.parametrize(
+    "sign",
+    [
+        pytest.param(signal.SIGKILL, id="killed"),
+        pytest.param(signal.SIGTERM, id="ended", marks=pytest.mark.slow),
+    ],
+)
 def test_a_scheduler_that_ends_and_comes_back(tmp_path, sign):
     """The client connects to the successor by itself, or the run says what is wrong and can go on."""
     distributed = pytest.importorskip("distributed")
