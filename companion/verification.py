@@ -918,6 +918,8 @@ def _(result: IndefiniteResult, X: Any = None, y: Any = None) -> Finding:
     )
     by_gradient = _largest_on_q1(at_alpha, s, C) - _dot(at_alpha, alpha)
     gap = _ratio(max(high - low, _ZERO), size)
+    proof = e * (trace + n * shift) + n * e * e / (4 * rho)  # what the shifts cost
+    proof += shift * (_dot(z, z) / 2 + 2 * rho * (2 * trace + n * shift + abs(trace_0)))
     terms = max(size, constant)
     for claim, number in ((result.objective, low), (result.upper_bound, high)):
         wrong = abs(Fraction(claim) - number - constant)
@@ -928,7 +930,7 @@ def _(result: IndefiniteResult, X: Any = None, y: Any = None) -> Finding:
         _ratio(max(by_gradient, _ZERO), size),
         gap,
         stored,
-        stored.tolerance,
+        max(stored.tolerance, float(_ratio(proof, size))),
     )
 
 
