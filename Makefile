@@ -41,11 +41,14 @@ test-all: $(READY)         ## test, the unit tests that take minutes, and the no
 test-unit: $(READY)        ## the package: unit, property and peer tests, doctests
 	$(BIN)/python -m pytest -q -n $(JOBS) tests companion --ignore=tests/site
 
-# Sliders' frames are drawn when the book is built; here two of each are enough.
-test-notebooks: export COMPANION_FRAMES ?= 2
-test-notebooks: $(READY)   ## every notebook cell gives what its page shows
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope -p no:cacheprovider --nbval --nbval-current-env \
-	  --nbval-sanitize-with tests/notebooks/sanitize.cfg --ignore=book/exercises --junitxml=build/nbval.xml notebooks book
+# The runs are kept for the book that is built next (tools/executed.py), and every certified result that a notebook
+# makes is verified in exact arithmetic (tools/recorder.py, in the kernel "verified").
+test-notebooks: export JUPYTER_PATH := $(CURDIR)/tools/jupyter
+test-notebooks: $(READY)   ## every notebook cell gives what its page shows, every result is what it says
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope -p no:cacheprovider -p tools.executed --nbval \
+	  --nbval-kernel-name verified --nbval-sanitize-with tests/notebooks/sanitize.cfg --ignore=book/exercises \
+	  --junitxml=build/nbval.xml notebooks book
+	$(BIN)/python -m pytest -q -p no:cacheprovider tests/notebooks/verified.py
 
 test-site: $(READY)        ## the built pages, in a real browser (after: make book)
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup tests/site
