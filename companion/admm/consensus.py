@@ -697,6 +697,8 @@ class _Checkpoint:
         N: int,
         objective: ConsensusObjective,
     ) -> None:
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"checkpoint must be a path, got {type(path).__name__}")
         self.path = Path(path)
         self.every = check_count(every, "checkpoint_every")
         self.d, self.N, self.objective = d, N, _describe_objective(objective)

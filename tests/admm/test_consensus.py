@@ -492,6 +492,10 @@ def test_a_checkpoint_of_another_problem_is_an_error(tmp_path):
         consensus(split(A, b), LassoObjective(3.0), checkpoint=state)
     with pytest.raises(ValueError, match="folder that exists"):
         consensus(split(A, b), LassoObjective(3.0), checkpoint=tmp_path / "no" / "state.npz")
+    with pytest.raises(TypeError, match="checkpoint must be a path, got int"):
+        consensus(split(A, b), LassoObjective(3.0), checkpoint=3)
+    with pytest.raises(ValueError, match="is not a checkpoint of consensus"):
+        consensus(split(A, b), LassoObjective(3.0), checkpoint=tmp_path)
     with pytest.raises(ValueError, match="checkpoint_every"):
         consensus(split(A, b), LassoObjective(3.0), checkpoint=state, checkpoint_every=0)
 
