@@ -15,6 +15,7 @@ from scipy.optimize import linprog
 
 from companion.admm.kkt import BoxQP
 from companion.admm.low_rank import LowRank
+from companion.admm.row_matrix import RowMatrix
 from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
 
 __all__ = [
@@ -166,6 +167,7 @@ def presolve(problem: BoxQP) -> Presolved:
     diagonal = P.diagonal()
     peak = float(diagonal.max(initial=0.0))
     positive = diagonal > 1e-14 * peak
+    positive |= _alone(P, ~positive & (diagonal > 0.0) & np.isinf(upper - lower))
     if peak > 0.0 and (peak > _UNEVEN * diagonal[positive].min()):
         scale = _power_of_two(1.0 / np.sqrt(np.where(positive, diagonal, peak) / peak))
         result.column_scale = scale
@@ -182,6 +184,16 @@ def presolve(problem: BoxQP) -> Presolved:
     ):
         result.problem = BoxQP(P, q, np.ascontiguousarray(A), b, lower, upper)
     return result
+
+
+def _alone(P: np.ndarray | LowRank | RowMatrix, faint: np.ndarray) -> np.ndarray:
+    """Return which of these variables have no part in the curvature of others: theirs is no rounding of a sum."""
+    alone, j = np.zeros(faint.size, dtype=bool), np.flatnonzero(faint)
+    if isinstance(P, np.ndarray):
+        alone[j] = np.count_nonzero(P[j], axis=1) == 1
+    elif isinstance(P, LowRank):
+        alone[j] = ~P.G[j].any(axis=1)
+    return alone
 
 
 def _has_room(problem: BoxQP) -> bool:
@@ -365,6 +377,10 @@ def _find_witness(problem: BoxQP) -> np.ndarray | None:
 def _find_ray(problem: BoxQP) -> np.ndarray | None:
     """Minimise q'd over the directions of the feasible set along which P is flat."""
     down, up = np.isinf(problem.lower), np.isinf(problem.upper)
+    for j in np.flatnonzero((problem.P.diagonal() == 0.0) & np.where(problem.q < 0.0, up, down)):
+        d = -np.sign(problem.q[j]) * _unit(j, problem.q.size)  # however faint the slope
+        if d.any() and not problem.A[:, j].any() and is_unbounded_ray(problem, d):
+            return d
     movable = np.flatnonzero(down | up)
     if not movable.size or not problem.q[movable].any():
         return None
