@@ -19,7 +19,7 @@ __all__ = ["active_set_newton", "read_state"]
 LOWER, FREE, UPPER = -1, 0, 1
 
 _SIGN_TOLERANCE = 1e-12  # a wrong sign by this part of the largest term is rounding
-_ROUNDING = 2.0 * float(np.finfo(float).eps)  # a residual below this part of its terms is rounding
+_ROUNDING = 8.0 * float(np.finfo(float).eps)  # a residual below this part of its terms is rounding
 _REFINEMENTS = 6
 _SETTLEMENTS = 4
 

@@ -29,7 +29,11 @@ _READ = (
 
 
 class _SharedPoints(Points):
-    """Points that keep their signed matrix."""
+    """Points that keep their signed matrix, and what was found out about it."""
+
+    def is_psd(self) -> bool:
+        """Return whether the matrix is positive semidefinite by its kernel, or was tested for the first machine."""
+        return super().is_psd() or "_tested" in self.__dict__
 
     def signed_matrix(
         self, *, penalize_b: bool = False, ridge: float = 0.0
@@ -82,12 +86,28 @@ def nu_path(
     -----
     Source: Sections 18.5 to 18.8, which solve the program anew for each nu.
 
+    Cross-validation needs the kernel matrix once for all folds: each fold takes its rows and columns, as below.
+
     Examples
     --------
     >>> from companion.datasets import nine_points
     >>> data = nine_points()
     >>> [round(machine.delta_, 4) for machine in nu_path(data.X, data.y, [0.5, 0.6, 2 / 3])]
     [2.0555, 2.4597, 2.7951]
+
+    How many of 60 points do machines get right that have not seen them?
+
+    >>> import numpy as np
+    >>> from companion.kernels import Gaussian
+    >>> from sklearn.model_selection import StratifiedKFold
+    >>> y = np.repeat([1, -1], 30)
+    >>> X = np.random.default_rng(0).standard_normal((60, 2)) + y[:, None]
+    >>> K, nus, right = Gaussian(2.0)(X), [0.2, 0.4, 0.6], np.zeros(3, dtype=int)
+    >>> for train, test in StratifiedKFold(3).split(X, y):
+    ...     path = nu_path(K[np.ix_(train, train)], y[train], nus, kernel="precomputed")
+    ...     right += [np.sum(m.predict(K[np.ix_(test, train)]) == y[test]) for m in path]
+    >>> right
+    array([50, 54, 54])
     """
     machines = [
         SVMs2prime(
@@ -161,6 +181,7 @@ def _fit_in_turn(
     for value, i in zip(values, order):
         vars(machines[i]).update(read)
         result = machines[i]._fit_from(points, _predict(known, value))
+        points.__dict__["_tested"] = True
         known = [*known[-1:], (value, result.x, result.y)]
     return machines
 

@@ -25,6 +25,7 @@ from companion.scaling import largest
 
 __all__ = ["Normal", "Points", "make_points"]
 
+_BLOCK = 64  # rows of a matrix that a processor's cache can hold
 _MANY_FEATURES = 100  # explicit features are worth having up to this number, or up to one per point
 _ZERO_FEATURES = 1e-13  # |w| is zero up to rounding below this part of sum a_i |phi(x_i)|
 _ZERO_GRAM = 1e-7  # the same when only inner products are known: |w|^2 has the rounding of |phi|^2
@@ -83,6 +84,11 @@ class Points:
         return self if unit == self.unit else replace(self, unit=unit)
 
     @cached_property
+    def diagonal(self) -> np.ndarray:
+        """The squared lengths of the features, in the unit 1."""
+        return self.kernel.diagonal(self.X).real
+
+    @cached_property
     def size(self) -> float:
         r"""The largest coordinate of a feature vector, or the largest length where only those are known.
 
@@ -92,8 +98,7 @@ class Points:
             If the kernel overflows.
         """
         if self.Phi is None:
-            known = self.X if self.kernel.is_precomputed else self.kernel.diagonal(self.X).real
-            return math.sqrt(largest(known))
+            return math.sqrt(largest(self.X if self.kernel.is_precomputed else self.diagonal))
         size = largest(self.Phi)
         if not math.isfinite(size):
             raise ValueError(
@@ -117,6 +122,10 @@ class Points:
         if np.iscomplexobj(G):
             raise ValueError(f"a support vector machine needs a real kernel, got {self.kernel!r}")
         return np.ldexp(G, -2 * self.unit) if self.unit else G
+
+    def is_psd(self) -> bool:
+        """Return whether the matrix of inner products is known to be positive semidefinite."""
+        return self.Phi is not None or self.kernel.positive_definite is True
 
     def _is_safe(self) -> bool:
         """Return whether the kernel matrix need not be looked at as a whole before it is used."""
@@ -153,8 +162,10 @@ class Points:
             P = P.copy() if self.kernel.is_precomputed and not self.unit else P
             if penalize_b:
                 P += one * one
-            P *= s
-            P *= s[:, None]
+            for rows in range(0, self.n, _BLOCK):  # one pass through the memory
+                block = P[rows : rows + _BLOCK]
+                block *= s
+                block *= s[rows : rows + _BLOCK, None]
         else:
             F = (np.column_stack([F, np.full(self.n, one)]) if penalize_b else F) * s[:, None]
             few = self.n - 1 if self.kernel.is_linear else self.n // 2
@@ -180,7 +191,7 @@ class Points:
         Z, origin = self.features(penalize_b)
         if Z is None:
             w, norm, zero = None, float(np.sqrt(max(quadratic, 0.0))), _ZERO_GRAM
-            lengths = np.sqrt(np.maximum(self.kernel.diagonal(self.X).real, 0.0))
+            lengths = np.sqrt(np.maximum(self.diagonal, 0.0))
             lengths = np.ldexp(lengths, -self.unit) if self.unit else lengths
         else:
             w, zero = (self.s * a) @ Z, _ZERO_FEATURES

@@ -35,7 +35,7 @@ _RIDGE = (
     1e-10  # added to P on the free variables, in units of trace(P)/m; refinement removes its effect
 )
 _REFINEMENTS = 6
-_ROUNDING = 2.0 * float(np.finfo(float).eps)  # a residual below this part of its terms is rounding
+_ROUNDING = 8.0 * float(np.finfo(float).eps)  # a residual below this part of its terms is rounding
 _SIGN_TOLERANCE = 1e-12  # a wrong sign by this part of the largest term is rounding
 _NEGLIGIBLE = 1e-9  # P delta below this part of y may not matter
 _FIT = 1e-9  # residuals below this part of y may be rounding

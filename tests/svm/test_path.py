@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from companion.admm import quadratic
+from companion.admm.quadratic import _symmetric_psd
 from companion.datasets import nine_points
 from companion.exceptions import InfeasibleProblemError
+from companion.kernels import as_kernel
 from companion.svm import DegenerateSolutionWarning, K_path, SVMs2, SVMs2prime, nu_path
 
 RBF = {"kernel": "rbf", "kernel_params": {"gamma": 0.3}}
@@ -41,6 +44,26 @@ def test_K_path_gives_single_fits(n):
         single = SVMs2(K, **RBF).fit(X, y)
         assert_allclose(machine.objective_, single.objective_, rtol=1e-10)
         assert_allclose(machine.decision_function(X), single.decision_function(X), atol=1e-8)
+
+
+def test_a_precomputed_matrix_is_tested_once(monkeypatch):
+    X, y = two_clouds(120)
+    K, nus = as_kernel("rbf", gamma=0.3)(X), [0.7, 0.65, 0.6]
+    tested = []
+    monkeypatch.setattr(
+        quadratic, "_symmetric_psd", lambda P: (tested.append(P.shape), _symmetric_psd(P))[1]
+    )
+    machines = nu_path(K, y, nus, kernel="precomputed")
+    assert tested == [(120, 120)]
+    for machine, single in zip(machines, nu_path(X, y, nus, **RBF)):
+        assert machine.certificate_.ok
+        assert_allclose(machine.dual_coef_, single.dual_coef_, atol=1e-12)
+
+
+def test_a_path_over_an_indefinite_matrix_is_refused():
+    K = np.diag([1.0, 1.0, 1.0, -1.0])
+    with pytest.raises(ValueError, match="positive"):
+        nu_path(K, [1, 1, -1, -1], [0.9, 0.8], kernel="precomputed")
 
 
 def test_most_later_machines_need_no_admm():
