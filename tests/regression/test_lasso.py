@@ -32,6 +32,7 @@ from companion.regression import (
     lasso_dual,
     lasso_path,
     tau_max,
+    working_set,
 )
 from companion.regression.intercept import shift
 from companion.regression.working_set import WorkingSet, duality_gap, newton_on_signs
@@ -566,6 +567,46 @@ class TestLarge:
         assert peak < 4 * data.X.nbytes
         assert_array_equal(model.support_, np.flatnonzero(data.w))
         assert model.certificate_.worst < 1e-11
+
+
+class TestSystems:
+    """Systems of Newton's method: factored in single precision where that is good enough."""
+
+    def test_single_precision_and_refinement_give_all_digits(self):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((400, 300)) * np.geomspace(1, 100, 300)
+        G, g = X.T @ X, rng.standard_normal(300)
+        d = working_set._solve_mixed(np.asfortranarray(G), g)
+        assert np.abs(G @ d - g).max() <= 1e-13 * np.abs(g).max()
+        assert_allclose(d, np.linalg.solve(G, g), rtol=1e-6, atol=1e-12 * np.abs(d).max())
+        for scale in (1e-200, 1e200):
+            assert_allclose(working_set._solve_mixed(scale * G, scale * g), d, rtol=1e-9)
+
+    def test_a_bad_condition_is_left_to_double_precision(self):
+        rng = np.random.default_rng(1)
+        X = rng.standard_normal((400, 300))
+        X[:, 1] = X[:, 0] + 1e-5 * X[:, 1]
+        G, g = X.T @ X, X.T @ rng.standard_normal(400)
+        assert working_set._solve_mixed(np.asfortranarray(G), g) is None
+        d = working_set._solve(G, np.arange(300), g)
+        assert np.abs(G @ d - g).max() <= 1e-9 * np.abs(g).max()
+
+    def test_a_large_support_is_exact(self):
+        data = sparse_regression(m=700, n=500, nonzero=400, noise=0.5, seed=3)
+        model = Lasso(1e-3 * tau_max(data.X, data.y)).fit(data.X, data.y)
+        assert model.support_.size > 300
+        assert model.certificate_.worst < 1e-12
+
+    def test_no_copy_of_the_data_and_far_from_the_origin(self):
+        """Near the origin the means are not subtracted from X, far from it they are: the same solution."""
+        data = sparse_regression(m=300, n=150, nonzero=20, noise=0.5, seed=4)
+        tau = 0.05 * tau_max(data.X, data.y)
+        near, far = Lasso(tau).fit(data.X, data.y), Lasso(tau).fit(data.X + 1e6, data.y)
+        assert_allclose(far.w_, near.w_, atol=1e-6)
+        assert far.certificate_.ok
+        assert not shift(data.X, data.y, "free", 1.0).needs_copy
+        assert shift(data.X + 1e6, data.y, "free", 1.0).needs_copy
+        assert_allclose(tau_max(data.X + 1e6, data.y), tau_max(data.X, data.y), rtol=1e-7)
 
 
 class TestNewtonOnSigns:
