@@ -253,7 +253,8 @@ def test_a_missed_certificate_is_said_to_the_caller() -> None:
     with pytest.warns(ConvergenceWarning) as caught:
         machine = SVMs2(K=1e18).fit(X, s)
     assert not machine.certificate_.ok
-    assert caught[0].filename == __file__ or "solve_qp" in str(caught[0].message)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
 
 
 def test_rounding_of_slacks_is_no_gap() -> None:

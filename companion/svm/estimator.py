@@ -351,17 +351,19 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
 
     def _solve(self, points: Points, dual: DualProgram, start: Start = None) -> QPResult:
         try:
-            return solve_qp(
-                dual.P,
-                dual.q,
-                dual.A,
-                dual.c,
-                upper=dual.upper,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                warm_start=start,
-                assume_psd=points.is_psd(),
-            )
+            with warnings.catch_warnings():  # the certificate of the machine tells its caller
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                return solve_qp(
+                    dual.P,
+                    dual.q,
+                    dual.A,
+                    dual.c,
+                    upper=dual.upper,
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    warm_start=start,
+                    assume_psd=points.is_psd(),
+                )
         except ValueError as error:
             if "positive semidefinite" not in str(error):
                 raise
@@ -400,10 +402,14 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             max(of_dual.gap, _over(gap, size)),
             of_dual.tolerance,
         )
-        if of_dual.ok and not self.certificate_.ok:
+        if not self.certificate_.ok:
+            found = (
+                "the dual program is solved, but the hyperplanes that its multipliers give miss"
+                if of_dual.ok
+                else f"{self.n_iter_} iterations for the dual program did not reach"
+            )
             warnings.warn(
-                f"the dual program is solved, but the hyperplanes that its multipliers give miss tol = {self.tol:g} "
-                f"({self.certificate_}); scale the data, or lower the price of slack",
+                f"{found} tol = {self.tol:g} ({self.certificate_}); scale the data, or lower the price of slack",
                 ConvergenceWarning,
                 stacklevel=6,
             )
