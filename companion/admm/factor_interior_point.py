@@ -15,6 +15,7 @@ variables. That w need not fit x at first allows a good start: v solves the leas
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 
@@ -31,6 +32,7 @@ __all__ = ["factor_interior_point"]
 _STEP_TO_BOUNDARY = 0.995
 _REGULARISATION = 1e-14
 _DISTANCE = 2.0  # of the start from the boundary: multipliers in units of the mean slope
+_FLOOR = 1e-6  # w = 0 is compared with this part of the terms that cancel in it
 _PATIENCE = 10  # iterations without progress
 
 
@@ -114,7 +116,7 @@ def factor_interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[It
     s = bounds.slack(x)
     before = (s, z)
     steepest = float(P.diagonal().max(initial=0.0))
-    floor = 0.0 if q.any() else 1e-6 * steepest  # the optimal value may be 0
+    floor = 0.0 if q.any() else _FLOOR * steepest  # the optimal value may be 0
     best, least, stalled = np.inf, np.inf, 0
 
     for _ in range(max_iter):
@@ -129,8 +131,9 @@ def factor_interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[It
         value = max(
             float(Hx[:r] @ Hx[:r]), abs(float(q @ x)), abs(float(b @ v[r:])), floor * float(x @ x)
         )
-        short = max_norm(r_rows[:r]) / max(max_norm(v[:r]), max_norm(Hx[:r]), 1e-300)
-        rows = max(short, max_norm(r_rows[r:]) / max(max_norm(b), max_norm(x), 1e-300))
+        far = max(max_norm(x), 1e-300)
+        length = max(max_norm(v[:r]), max_norm(Hx[:r]), _FLOOR * math.sqrt(steepest) * far, 1e-300)
+        rows = max(max_norm(r_rows[:r]) / length, max_norm(r_rows[r:]) / max(max_norm(b), far))
         dual = max_norm(r_dual) / slope
         error = max(rows, dual, min(total / max(value, 1e-300), 1.0))
         if not np.isfinite(error + total):
