@@ -76,7 +76,7 @@ def complete_head(
         r'\s*<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", "")
     )
     if text := description(pagename, doctree):
-        tags += f'\\n<meta name="description" content="{escape(text)}" />'
+        tags += f'\n<meta name="description" content="{escape(text)}" />'
     context["metatags"] = tags
     late = [
         script
