@@ -49,7 +49,7 @@ def letter(match: re.Match[str]) -> str:
 def plain(node: nodes.Element) -> str:
     """Return the text of a paragraph, with its short formulas in plain letters."""
     text = re.sub(r"\^\\top\b|\^\{\\mathsf T\}", "ᵀ", node.astext())
-    text = re.sub(r"\\([A-Za-z]+) ?", letter, text)
+    text = re.sub(r"\\([A-Za-z]+)", letter, text)
     return re.sub(r"[\\{}]", "", text)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, NavigableString
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
@@ -18,6 +18,7 @@ from tools.toc import BOOK, ROOT, pages_in_order, text_of
 sys.path.insert(0, str(BOOK / "_ext"))
 
 from companion_boxes import split_title
+from companion_light import defer_images, say_sizes
 from companion_live import BINDER, COLAB, address, theme_options
 
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
@@ -185,6 +186,44 @@ def test_boxes_are_in_the_index(statements: Path) -> None:
 )
 def test_titles_are_split(kind: str, title: str, shown: tuple[str, str]) -> None:
     assert split_title(kind, title) == shown
+
+
+# ---------------------------------------------------------------------------------------------- head
+
+
+def test_a_page_is_described_by_its_first_paragraph(tmp_path: Path) -> None:
+    text = "# Slack\n\nThe price $\\nu$ of a unit of slack says how much of it there is, $w^\\top x$.\n\nMore.\n"
+    site = build(
+        tmp_path,
+        {"index.md": text},
+        ["myst_nb", "sphinx_book_theme", "companion_head"],
+        html_theme="sphinx_book_theme",
+    )
+    page = soup(site / "index.html")
+    (description,) = page.select("meta[name=description]")
+    assert description["content"] == (
+        "The price ν of a unit of slack says how much of it there is, wᵀ x."
+    )
+    loose = [
+        t for t in page.head.find_all(string=True, recursive=False) if type(t) is NavigableString
+    ]
+    assert "".join(loose).strip() == ""
+    assert len(soup(site / "search.html").select("meta[name=description]")) == 1
+
+
+def test_pictures_say_their_size(tmp_path: Path) -> None:
+    picture = tmp_path / "dot.png"
+    picture.write_bytes(
+        b"\x89PNG\r\n\x1a\n" + b"\0\0\0\rIHDR" + (7).to_bytes(4, "big") + (5).to_bytes(4, "big")
+    )
+    body = '<img alt="a dot" src="dot.png" /><img src="none.png" /><img width="3" src="dot.png" />'
+    assert say_sizes(body, tmp_path) == (
+        '<img width="7" height="5" alt="a dot" src="dot.png" /><img src="none.png" />'
+        '<img width="3" src="dot.png" />'
+    )
+    first, second = defer_images("<img src='a'><img src='b'>").split("><")
+    assert "lazy" not in first
+    assert "lazy" in second
 
 
 # ------------------------------------------------------------------------------------------- buttons

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from bs4 import NavigableString
 from playwright.sync_api import Browser
 
 from tests.site.site import EXTRA, PAGES, PHONE, SITE, soup
@@ -56,6 +57,12 @@ def test_head(name: str) -> None:
     assert 30 <= len(description["content"]) <= 160
     assert "\\" not in description["content"]
     assert page.select_one("link[rel=icon]")
+    loose = [
+        text
+        for text in page.head.find_all(string=True, recursive=False)
+        if type(text) is NavigableString
+    ]
+    assert "".join(loose).strip() == "", "nothing but elements stands in the head"
 
 
 def test_titles_and_descriptions_tell_pages_apart() -> None:
