@@ -325,7 +325,7 @@ class SVMs2(SupportVectorMachine):
 
     def _solve(self, points: Points, dual: DualProgram, start: Start = None) -> QPResult:
         """Solve the dual program; where P is very large or very small, by a program without one of its terms."""
-        steepest = points.size**2 if points.unit == 0 else 1.0
+        steepest = points.size * points.size if points.unit == 0 else 1.0
         if dual.upper * steepest > _STEEP:  # is it a hard margin?
             try:
                 result = super()._solve(points, replace(dual, upper=np.inf), start)
