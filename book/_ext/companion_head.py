@@ -59,7 +59,7 @@ def description(name: str, doctree: nodes.document | None) -> str:
         return OTHERS.get(name, "")
     for paragraph in doctree.findall(nodes.paragraph):
         inside = paragraph.parent
-        if isinstance(inside, nodes.section) and len(paragraph.astext()) > 40:
+        if isinstance(inside, nodes.section) and len(paragraph.astext()) > 30:
             return shorten(plain(paragraph))
     return ""
 
