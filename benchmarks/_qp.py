@@ -203,7 +203,8 @@ def interleaved(
 def resident_peak(run: Callable[[], Any]) -> float:
     """Return by how many bytes a run raises the memory of a process that is forked for it.
 
-    It counts what compiled code allocates too, and the pages that a fork copies when they change (some 5 MB). Memory that is free already would not be seen: it is given back before.
+    It counts what compiled code allocates too, and the pages that a fork copies when they change (some 5 MB).
+    Memory that is free already would not be seen: it is given back before.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
