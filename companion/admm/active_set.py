@@ -107,6 +107,7 @@ def active_set_newton(
         moved = _on_bounds(problem, x, state)
         g = g + problem.product_of_change(moved - x)
         x = moved
+        del kkt  # no factor is held beside the next one
     return None
 
 

@@ -26,6 +26,7 @@ __all__ = ["BoxQP", "FactoredKKT", "factor_kkt", "symmetric_product"]
 _INDEPENDENT = 1e-3  # a unit row with such a part orthogonal to the others is independent of them
 _MODERATE = (1e-15, 1e15)  # numbers whose multiples by reasonable ones fit into single precision
 _FEW = 8  # a change of fewer than n / 8 variables is multiplied by their rows of P only
+_STRIP = 128  # rows that are gathered at once
 
 
 def symmetric_product(P: np.ndarray | LowRank | RowMatrix, x: np.ndarray) -> np.ndarray:
@@ -253,9 +254,11 @@ def factor_kkt(
     if free is not None and free.size < problem.q.size:
         part = True
         A = A.take(free, axis=1)
-        if isinstance(P, np.ndarray):
+        if isinstance(P, np.ndarray) and 2 * free.size <= P.shape[0]:
             rows = P.take(free, 0)
             P = rows.take(free, 1)
+        elif isinstance(P, np.ndarray):
+            P = _square_part(P, free)
         else:
             P = P.restricted(free)
     if isinstance(P, RowMatrix):
@@ -272,6 +275,15 @@ def factor_kkt(
     else:
         block = _DenseBlock(P, shift, A, weight, overwrite=part)
     kkt = FactoredKKT(block, A, weight, independent)
-    if rows is not None and 2 * rows.shape[0] <= rows.shape[1]:
+    if rows is not None:
         kkt.rows = rows
     return kkt
+
+
+def _square_part(P: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Return the rows and columns of an index, strip by strip: beside the result little memory is held."""
+    part = np.empty((index.size, index.size), P.dtype)
+    for start in range(0, index.size, _STRIP):
+        strip = index[start : start + _STRIP]
+        part[start : start + _STRIP] = P.take(strip, 0).take(index, 1)
+    return part
