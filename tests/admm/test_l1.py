@@ -27,6 +27,7 @@ from companion.admm.l1.deviations import _LeastAbsolute
 from companion.admm.l1.pursuit import _BasisPursuit
 from companion.admm.l1.regularized import _L1, _Regularized
 from companion.admm.proximal import block_soft_threshold, soft_threshold
+from companion.certificates import verify
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
@@ -811,12 +812,27 @@ def test_history_and_callback_keep_the_given_units():
 def test_what_cannot_be_written_down_is_said():
     A, b = data("random", 9)
     with pytest.raises(ValueError, match=r"the objective is of the size 1e\+[56].* A and b"):
-        lasso(A, 1e300 * b, 1.0)
+        lasso(A, 1e300 * b, 1e280)
     A, b = A[:, :1], b
     with pytest.raises(ValueError, match=r"the solution x is of the size 1e\+4.* A and b"):
         least_absolute_deviations(1e-200 * A, 1e200 * b)
     with pytest.raises(ValueError, match="A is squared"):
         LeastSquaresLoss(1e200 * A, b)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_false_certificate_on_dependent_equations(seed):
+    """Columns of size 1e-6 to 1e6: where rounding decides, basis pursuit warns."""
+    rng = np.random.default_rng(seed)
+    m, n = rng.integers(6, 30, 2)
+    A = rng.standard_normal((m, n)) * 10.0 ** rng.integers(-6, 7, n)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = basis_pursuit(A, A @ rng.integers(-2, 3, n), max_iter=30)
+    if result.certificate.ok:
+        assert verify(result).ok
+    else:
+        assert any(issubclass(w.category, ConvergenceWarning) for w in caught)
 
 
 def test_columns_of_very_different_size_are_all_used():

@@ -152,9 +152,9 @@ class _BasisPursuit(L1Problem):
         norms = lengths(A.T)
         self.rows, self.b = A / norms[:, None], (np.ldexp(b, -a - c) if a.any() or c else b) / norms
         self.units = Units(c, c, c)
-        self.Q, R, kept = orthonormal(self.rows.T)
-        self.rank = kept.size
-        self.d = lapack.dtrtrs(R, self.b[kept], trans=1)[0] if self.rank else np.zeros(0)
+        self.Q, self.R, self.kept = orthonormal(self.rows.T)
+        self.rank, start = self.kept.size, self.b[self.kept]
+        self.d = lapack.dtrtrs(self.R, start, trans=1)[0] if self.rank else np.zeros(0)
         self.shortest = self.Q @ self.d  # A x = b says Q'x = d
         miss = self.rows @ self.shortest - self.b
         if largest(miss) > 1e-9 * (largest(self.b) + float(np.linalg.norm(self.shortest))):
@@ -278,16 +278,26 @@ class _BasisPursuit(L1Problem):
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
         total = float(np.abs(z).sum())
         slack = np.abs(z) - lambda_ * z
-        y = self.Q.T @ lambda_
+        nu = self._dual_point(lambda_)
+        slope = self.rows.T @ nu
         return Certificate(
             primal_residual=relative(
                 largest(self.rows @ x - self.b), largest(self.b) + float(np.linalg.norm(x))
             ),
-            dual_residual=max(largest(lambda_) - 1, largest(lambda_ - self.Q @ y), 0.0),
+            dual_residual=max(largest(slope) - 1, largest(lambda_ - slope), 0.0),
             complementarity=relative(largest(slack), total),
-            gap=relative(abs(total - float(self.d @ y)), total),
+            gap=relative(abs(total - float(self.b @ nu)), total),
             tolerance=tol,
         )
+
+    def _dual_point(self, lambda_: np.ndarray) -> np.ndarray:
+        """Return nu with A'nu = lambda, from A[kept]' = Q R, refined once."""
+        nu = np.zeros_like(self.b)
+        if self.rank:
+            for _ in range(2):
+                rest = lambda_ - self.rows.T @ nu
+                nu[self.kept] += lapack.dtrtrs(self.R, self.Q.T @ rest)[0]
+        return nu
 
 
 def _without_rounding(x: np.ndarray) -> np.ndarray:
