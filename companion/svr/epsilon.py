@@ -80,9 +80,6 @@ class EpsilonSVR(SupportVectorRegression):
     def _prices(self, C: float) -> tuple[float, float]:
         return np.inf, as_scalar(self.epsilon, "epsilon", at_least=0.0)
 
-    def _price_of_epsilon(self) -> float:
-        return 0.0
-
     @property
     def nu_(self) -> float:
         """The nu of nu-SV regression that has this solution."""

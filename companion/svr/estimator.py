@@ -154,10 +154,6 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
     def _prices(self, C: float) -> tuple[float, float]:
         r"""Return :math:`C\nu` and :math:`\epsilon_0`: the first infinite or the second 0."""
 
-    @abstractmethod
-    def _price_of_epsilon(self) -> float:
-        r"""Return the coefficient of :math:`\epsilon` in the primal objective."""
-
     def _program(
         self, P: Any, y: np.ndarray
     ) -> TubeProgram:  # P: Gram matrix and what the program adds to it

@@ -53,9 +53,6 @@ class _NuRegression(SupportVectorRegression):
             )
         return C * nu, 0.0
 
-    def _price_of_epsilon(self) -> float:
-        return self.C_ * self.nu
-
     def margins_by_averaging(self) -> Margins:
         r"""Return b and :math:`\epsilon` from the support vectors of type 1, by the text's averages.
 
