@@ -158,7 +158,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             scale = np.abs(K).max()
             unit = exponent_of(scale)
             means = self._column_means = K.mean(axis=0)
-            K = np.ldexp(_center(K, means), -unit)
+            K = _center(K, means)  # a new matrix: the next line changes no kernel matrix of the caller
+            np.ldexp(K, -unit, out=K)
             total = np.trace(K)
             safe = kernel.positive_definite is True
             eigenvalues, V = _leading_eigenvectors(K, r, float(np.ldexp(scale, -unit)), safe)
