@@ -98,6 +98,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", complete_head, priority=950)
     return {
         "version": "1",
+        "env_version": 2,  # a new one makes the builder write all pages again
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }
