@@ -184,7 +184,8 @@ def _check_data(
         P = np.ascontiguousarray(P, dtype=float)
         if P.shape != (n, n):
             raise ValueError(f"P must have shape ({n}, {n}) to go with q, got {P.shape}")
-        if not np.isfinite(P.diagonal()).all():  # which bounds the other entries of a semidefinite P
+        # The diagonal of a semidefinite P bounds its other entries.
+        if not np.isfinite(P.diagonal()).all():
             P = as_matrix(P, "P")  # raises an error that names the entry
     else:
         P = _symmetric_psd(as_matrix(P, "P", (n, n)))

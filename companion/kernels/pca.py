@@ -158,7 +158,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             scale = np.abs(K).max()
             unit = exponent_of(scale)
             means = self._column_means = K.mean(axis=0)
-            K = _center(K, means)  # a new matrix: the next line changes no kernel matrix of the caller
+            K = _center(K, means)  # a new matrix, so the next line leaves the caller's alone
             np.ldexp(K, -unit, out=K)
             total = np.trace(K)
             safe = kernel.positive_definite is True
