@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import os
 import re
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -135,4 +137,4 @@ def test_files_of_the_project_are_found_from_the_edition(page: str) -> None:
     for cell in without_solutions(read(page)).cells:
         if cell.cell_type == "code":
             for path in re.findall(r"[\"'](\.\./[\w./-]+)[\"']", cell.source):
-                assert (folder / path).exists(), path
+                assert Path(os.path.normpath(folder / path)).exists(), path
