@@ -45,6 +45,7 @@ test-unit: $(READY)        ## the package: unit, property and peer tests, doctes
 # makes is verified in exact arithmetic (tools/recorder.py, in the kernel "verified").
 test-notebooks: export JUPYTER_PATH := $(CURDIR)/tools/jupyter
 test-notebooks: $(READY)   ## every notebook cell gives what its page shows, every result is what it says
+	@rm -rf build/verified build/executed
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope -p no:cacheprovider -p tools.executed --nbval \
 	  --nbval-kernel-name verified --nbval-sanitize-with tests/notebooks/sanitize.cfg --ignore=book/exercises \
 	  --junitxml=build/nbval.xml notebooks book

@@ -21,6 +21,7 @@ UNSOLVED = {
     "book/errata/chapter-20": {"QPResult": 5},
     "book/errata/indefinite-kernels": {"IndefiniteResult": 9},
     "book/errata/zaki-meira": {"TrainingResult": 5},
+    "notebooks/admm/consensus": {"ADMMResult": 1},  # cut after some steps, to be taken up again
     "notebooks/admm/quadratic-programs": {"QPResult": 2},
     "notebooks/regression/elastic-net": {"QPResult": 1},
     "notebooks/svm/indefinite-kernels": {"IndefiniteResult": 14},
