@@ -20,14 +20,14 @@
 
   // What scrolls sideways must be reachable by keyboard; formulas that do not fit begin to scroll.
   const WIDE = "mjx-container[display=true], div.math, pre, .pst-scrollable-table-container, .cell_output, .output";
-  function reachScrollers() {
-    document.querySelectorAll(".bd-article mjx-container:not([display=true])").forEach((formula) => {
+  function reachScrollers(part = document.querySelector(".bd-article")) {
+    part?.querySelectorAll("mjx-container:not([display=true])").forEach((formula) => {
       const room = formula.parentElement.closest("p, li, td, dd, dt, div, h1, h2, h3, h4")?.clientWidth ?? Infinity;
       formula.classList.remove("scrolls");
       const svg = formula.querySelector("svg");
       if (svg && room > 0 && svg.getBoundingClientRect().width > room) formula.classList.add("scrolls");
     });
-    document.querySelectorAll(".bd-article :is(" + WIDE + ", .scrolls)").forEach((box) => {
+    part?.querySelectorAll(":is(" + WIDE + ", .scrolls)").forEach((box) => {
       if (box.scrollWidth > box.clientWidth + 1) {
         box.setAttribute("tabindex", "0");
       } else if (box.tagName !== "MJX-CONTAINER" && box.getAttribute("tabindex") === "0") {
@@ -69,7 +69,7 @@
           item.classList.add(right ? "right" : "wrong");
           if (reason) reason.hidden = false;
           status.textContent = `${right ? "Right." : "Not this one."} ${reason ? reason.textContent : ""}`;
-          window.dispatchEvent(new Event("resize"));
+          reachScrollers(box);
         });
       }
       list.classList.add("question-choices");
@@ -151,6 +151,6 @@
   let pending;
   window.addEventListener("resize", () => {
     clearTimeout(pending);
-    pending = setTimeout(reachScrollers, 100);
+    pending = setTimeout(() => reachScrollers(), 100);
   });
 })();

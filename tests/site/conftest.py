@@ -17,6 +17,7 @@ import pytest
 from playwright.sync_api import Browser, Error, sync_playwright
 
 from tests.site.site import SITE, Count, Reader
+from tools.pdf import BROWSERS
 
 FLAGS = [
     "--no-sandbox",
@@ -26,7 +27,6 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
 def give_up(reason: str) -> None:
@@ -85,7 +85,7 @@ def server(built_site: None) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    path = next(filter(None, map(shutil.which, NAMES)), None)
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
         try:
             chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
