@@ -33,7 +33,7 @@ book: $(READY)   ## execute the notebooks, build the site, print the page to ope
 test: test-unit test-notebooks book test-site   ## everything: package, notebooks, site
 
 test-all: $(READY)         ## test, the unit tests that take minutes, and the notebooks without their solutions
-	$(MAKE) test
+	COMPANION_VERIFY=all $(MAKE) test
 	$(BIN)/python -m pytest -q -n $(JOBS) -m slow tests
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope -p no:cacheprovider --nbval --nbval-current-env \
 	  --nbval-sanitize-with tests/notebooks/sanitize.cfg book/exercises
