@@ -47,9 +47,14 @@ TESTS = {
         "tests/admm/test_quadratic.py",
         "tests/admm/test_degenerate_qps.py",
     ],
-    "companion.svm.slab": ["tests/svm/test_programs.py", "tests/svm/test_degenerate.py"],
+    "companion.svm.slab": [
+        "tests/svm/test_survivors.py",
+        "tests/svm/test_programs.py",
+        "tests/svm/test_degenerate.py",
+    ],
     "companion.svm.soft_margin": ["tests/svm/test_programs.py", "tests/svm/test_degenerate.py"],
     "companion.svm.points": [
+        "tests/svm/test_survivors.py",
         "tests/svm/test_programs.py",
         "tests/svm/test_properties.py",
         "tests/svm/test_sklearn.py",
