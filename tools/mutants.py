@@ -52,7 +52,11 @@ TESTS = {
         "tests/svm/test_programs.py",
         "tests/svm/test_degenerate.py",
     ],
-    "companion.svm.soft_margin": ["tests/svm/test_programs.py", "tests/svm/test_degenerate.py"],
+    "companion.svm.soft_margin": [
+        "tests/svm/test_survivors.py",
+        "tests/svm/test_programs.py",
+        "tests/svm/test_degenerate.py",
+    ],
     "companion.svm.points": [
         "tests/svm/test_survivors.py",
         "tests/svm/test_programs.py",

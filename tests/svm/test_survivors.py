@@ -7,7 +7,7 @@ import pytest
 
 from companion.admm.row_matrix import RowMatrix
 from companion.kernels import Gaussian
-from companion.svm import points
+from companion.svm import SVMs3, points
 from companion.svm.points import make_points
 from companion.svm.slab import slab_unit
 
@@ -47,3 +47,16 @@ def test_lengths_of_tiny_features(scale: float) -> None:
     Z = np.array([[3.0, 4.0], [0.0, 0.0], [5.0, 12.0]])
     assert (points._lengths(scale * Z) == scale * np.array([5.0, 0.0, 13.0])).all()
     assert points._norm(scale * Z[0]) == 5.0 * scale
+
+
+@pytest.mark.parametrize("nu", [0.5, 0.9])
+@pytest.mark.parametrize("scale", [1.0, 1e-9])
+def test_exchanging_the_colours_turns_the_penalized_plane_around(nu: float, scale: float) -> None:
+    """Near the origin b alone decides about s'a, with the sign of the more frequent colour."""
+    rng = np.random.default_rng(11)
+    many, few = scale * rng.standard_normal((8, 2)), scale * (rng.standard_normal((4, 2)) + 1.0)
+    one, other = SVMs3(nu=nu).fit_uv(many, few), SVMs3(nu=nu).fit_uv(few, many)
+    assert one.certificate_.ok
+    assert other.certificate_.ok
+    np.testing.assert_allclose(other.w_, -one.w_, rtol=1e-7, atol=1e-9 * abs(one.w_).max())
+    assert other.b_ == pytest.approx(-one.b_, rel=1e-9, abs=1e-12)
