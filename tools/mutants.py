@@ -48,17 +48,17 @@ TESTS = {
         "tests/admm/test_degenerate_qps.py",
     ],
     "companion.svm.slab": [
-        "tests/svm/test_survivors.py",
+        "tests/svm/test_kept_mutants.py",
         "tests/svm/test_programs.py",
         "tests/svm/test_degenerate.py",
     ],
     "companion.svm.soft_margin": [
-        "tests/svm/test_survivors.py",
+        "tests/svm/test_kept_mutants.py",
         "tests/svm/test_programs.py",
         "tests/svm/test_degenerate.py",
     ],
     "companion.svm.points": [
-        "tests/svm/test_survivors.py",
+        "tests/svm/test_kept_mutants.py",
         "tests/svm/test_programs.py",
         "tests/svm/test_properties.py",
         "tests/svm/test_sklearn.py",
