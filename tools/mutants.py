@@ -226,6 +226,11 @@ def run_tests(mutant: Mutant, tests: list[str]) -> int:
     """Run in a child: 0 if the mutant survives."""
     import pytest
 
+    for name, module in list(sys.modules.items()):  # what the parent had imported of the project
+        if str(getattr(module, "__file__", None)).startswith(f"{ROOT}/") and ".venv" not in str(
+            module.__file__
+        ):
+            del sys.modules[name]
     sys.meta_path.insert(0, Changed(mutant))
     sys.path.insert(0, str(ROOT))
     os.chdir(ROOT)
