@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
 import time
 import tracemalloc
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 LIBRARIES = (
     "numpy", "scipy", "scikit-learn", "celer", "skglm", "osqp", "clarabel", "piqp", "highspy",
@@ -140,3 +142,27 @@ def show(row: dict[str, Any]) -> None:
         f"{row['peer_peak_MB']:.1f} MB)  ratio {row['ratio']:.2f}",
         flush=True,
     )
+
+
+def run_sizes(
+    name: str, about: str | None, sizes: Sequence[int], compare: Callable[[int, int], list[dict]]
+) -> None:
+    """The command line of a benchmark that compares ``compare(n, rounds)`` for growing n."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds")
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(sizes))
+    parser.add_argument(
+        "--store", action="store_true", help=f"write benchmarks/results/{name}.json"
+    )
+    arguments = parser.parse_args()
+    rows = []
+    with threadpool_limits(1):
+        for n in arguments.sizes:
+            for row in compare(n, arguments.rounds):
+                rows.append(row)
+                show(row)
+    growing = exponents(rows)
+    for line in growing:
+        print(f"{line['family']:<26} {line['solver']:<14} time grows like n^{line['exponent']:.2f}")
+    if arguments.store:
+        store(name, rows, exponents=growing)

@@ -7,15 +7,13 @@ block of entries, against a direct evaluation in extended precision. Memory is t
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import pairwise
-from threadpoolctl import threadpool_limits
 
-from benchmarks import against_peer, exponents, show, store
+from benchmarks import against_peer, run_sizes
 from companion.kernels import Gaussian, Linear, Polynomial
 
 SIZES = (200, 1000, 5000)
@@ -71,22 +69,7 @@ def compare(n: int, rounds: int, d: int = 10) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds")
-    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
-    parser.add_argument("--store", action="store_true", help="write benchmarks/results/gram.json")
-    arguments = parser.parse_args()
-    rows = []
-    with threadpool_limits(1):
-        for n in arguments.sizes:
-            for row in compare(n, arguments.rounds):
-                rows.append(row)
-                show(row)
-    growing = exponents(rows)
-    for line in growing:
-        print(f"{line['family']:<26} {line['solver']:<14} time grows like n^{line['exponent']:.2f}")
-    if arguments.store:
-        store("gram", rows, exponents=growing)
+    run_sizes("gram", __doc__, SIZES, compare)
 
 
 if __name__ == "__main__":

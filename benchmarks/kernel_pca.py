@@ -8,14 +8,12 @@ the largest residual of an eigenvector, relative to the largest eigenvalue, in t
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import numpy as np
 from sklearn import decomposition
-from threadpoolctl import threadpool_limits
 
-from benchmarks import against_peer, exponents, show, store
+from benchmarks import against_peer, run_sizes
 from benchmarks.kernel_ridge import GAMMA, noisy_sine
 from companion.kernels import Gaussian, KernelPCA, center_gram
 
@@ -49,24 +47,7 @@ def compare(n: int, rounds: int) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds")
-    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
-    parser.add_argument(
-        "--store", action="store_true", help="write benchmarks/results/kernel_pca.json"
-    )
-    arguments = parser.parse_args()
-    rows = []
-    with threadpool_limits(1):
-        for n in arguments.sizes:
-            for row in compare(n, arguments.rounds):
-                rows.append(row)
-                show(row)
-    growing = exponents(rows)
-    for line in growing:
-        print(f"{line['family']:<26} {line['solver']:<14} time grows like n^{line['exponent']:.2f}")
-    if arguments.store:
-        store("kernel_pca", rows, exponents=growing)
+    run_sizes("kernel_pca", __doc__, SIZES, compare)
 
 
 if __name__ == "__main__":
