@@ -22,10 +22,11 @@ from functools import cached_property
 
 import numpy as np
 
-__all__ = ["INTERCEPTS", "Shifted", "check_intercept", "shift"]
+__all__ = ["INTERCEPTS", "Shifted", "check_intercept", "correlate", "shift"]
 
 _EPS = float(np.finfo(float).eps)
 _LOSS = 1e-13  # relative error of the largest correlation for which no copy of X is made
+_ROWS = 4096  # rows whose products are summed in one go
 
 INTERCEPTS = ("none", "free", "penalized")
 
@@ -35,6 +36,28 @@ def check_intercept(value: object) -> str:
     if not isinstance(value, str) or value not in INTERCEPTS:
         raise ValueError(f"intercept must be one of {', '.join(INTERCEPTS)}, got {value!r}")
     return value
+
+
+def correlate(X: np.ndarray, v: np.ndarray) -> np.ndarray:
+    r"""Return :math:`X^\top v`, summed over blocks of rows.
+
+    BLAS adds the rows of a matrix in C order one after the other, and the rounding of each sum grows with their
+    number. In blocks it grows with the number of rows in one.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n)
+    v : ndarray of shape (m,)
+
+    Examples
+    --------
+    >>> correlate(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, -1.0]))
+    array([-2., -2.])
+    """
+    if X.flags.f_contiguous or v.size <= _ROWS:
+        return X.T @ v
+    blocks = [slice(start, start + _ROWS) for start in range(0, v.size, _ROWS)]
+    return np.sum([X[rows].T @ v[rows] for rows in blocks], axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +114,7 @@ class Shifted:
 
     @cached_property
     def _difference(self) -> np.ndarray:
-        return self.given.T @ self.y - self.y.sum() * self.offset
+        return correlate(self.given, self.y) - self.y.sum() * self.offset
 
     @property
     def offset(self) -> np.ndarray:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from companion.regression.intercept import Shifted
+from companion.regression.intercept import Shifted, correlate
 
 __all__ = ["WorkingSet", "duality_gap", "is_unique", "newton_on_signs"]
 
@@ -152,7 +152,7 @@ class WorkingSet:
 
     def _correlate(self, v: np.ndarray) -> np.ndarray:
         """Return the products of all columns with v."""
-        c = self.X.T @ v
+        c = correlate(self.X, v)
         return c if self.offset is None else c - float(v.sum()) * self.offset
 
     def _columns(self, chosen: np.ndarray) -> np.ndarray:
