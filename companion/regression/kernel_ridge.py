@@ -254,6 +254,8 @@ def _solve_gram(G: np.ndarray, y: np.ndarray, K: float, free: bool) -> np.ndarra
         smallest = linalg.eigvalsh(S, subset_by_index=(0, 0))[0]
         raise ValueError(_indefinite(K, smallest)) from error
     alpha = linalg.cho_solve(factor, y, check_finite=False)
+    if free:  # CGC alpha is CG alpha then
+        alpha -= alpha.mean()
     fit = G @ alpha
     residual = y - (fit - fit.mean() if free else fit) - K * alpha
     return alpha + linalg.cho_solve(factor, residual, check_finite=False)

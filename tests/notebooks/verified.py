@@ -32,7 +32,6 @@ UNSOLVED = {
     "notebooks/svm/soft-margin-s1": {"QPResult": 1},
     "notebooks/svm/soft-margin-s2": {"QPResult": 1},
     "notebooks/svm/training-algorithms": {"TrainingResult": 15},
-    "notebooks/svr/kernel-nu-svr": {"KernelRidge": 2},  # residuals of 1.09e-9, with a small K
     "notebooks/svr/penalised-bias-regression": {"QPResult": 1},
     "notebooks/svr/solving-nu-svr": {"QPResult": 6},
 }

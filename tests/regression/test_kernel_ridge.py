@@ -9,8 +9,9 @@ from sklearn.kernel_ridge import KernelRidge as Peer
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian, Linear, Polynomial, center_gram
-from companion.regression import KernelRidge, RidgeRegression
+from companion.regression import KernelRidge, RidgeRegression, kernel_ridge
 
 pytestmark = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.SkipTestWarning")
 
@@ -153,6 +154,28 @@ class TestIntercept:
         one = KernelRidge(K=0.5, kernel=Gaussian(1.0), intercept="free").fit(X, y)
         two = KernelRidge(K=0.5, kernel=Gaussian(1.0), intercept="free").fit(X, unit * y + c)
         assert_allclose(two.predict(X), unit * one.predict(X) + c, atol=1e-9 * (abs(c) + unit))
+
+
+class TestAccuracy:
+    @pytest.mark.parametrize("seed", range(5))
+    def test_a_free_intercept_costs_no_digits(self, seed):
+        """The factor leaves the sum of alpha to rounding over K; refinement must not meet it."""
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((200, 3))
+        y = 100.0 + np.where(rng.random(200) < 0.1, 1000.0, 100.0) * rng.standard_normal(200)
+        model = KernelRidge(0.003, kernel=Gaussian(2.0), intercept="free").fit(X, y)
+        assert model.certificate_.worst < 3e-12
+        C = np.eye(200) - 1.0 / 200
+        alpha = np.linalg.solve(C @ Gaussian(2.0)(X) @ C + 0.003 * np.eye(200), y - y.mean())
+        assert_allclose(model.alpha_, alpha, atol=1e-9 * np.abs(alpha).max())
+
+    def test_a_miss_warns(self, monkeypatch):
+        X, y = random_data()
+        solve = kernel_ridge._solve_gram
+        monkeypatch.setattr(kernel_ridge, "_solve_gram", lambda *data: solve(*data) * (1 + 1e-8))
+        with pytest.warns(ConvergenceWarning, match="K = 0.01 misses tol = 1e-09"):
+            model = KernelRidge(0.01, kernel="rbf", intercept="free").fit(X, y)
+        assert not model.certificate_.ok
 
 
 class TestDegenerate:
