@@ -155,10 +155,10 @@ class WorkingSet:
         c = correlate(self.X, v)
         return c if self.offset is None else c - float(v.sum()) * self.offset
 
-    def _columns(self, chosen: np.ndarray) -> np.ndarray:
+    def _columns(self, chosen: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """Return some columns."""
-        X = self.X[:, chosen]
-        return X if self.offset is None else X - self.offset[chosen]
+        offset = 0.0 if self.offset is None else self.offset[chosen]
+        return np.subtract(self.X[:, chosen], offset, out=out)
 
     @property
     def X_inside(self) -> np.ndarray:
@@ -188,8 +188,7 @@ class WorkingSet:
             X, gram = np.empty((self.y.size, room), order="F"), np.empty((room, room))
             X[:, :k], gram[:k, :k] = self.X_inside, self.gram
             self._X, self._gram = X, gram
-        X_new = self._columns(new)
-        self._X[:, k:end] = X_new
+        X_new = self._columns(new, out=self._X[:, k:end])
         self._gram[:k, k:end] = self._X[:, :k].T @ X_new
         self._gram[k:end, :k] = self._gram[:k, k:end].T
         self._gram[k:end, k:end] = X_new.T @ X_new
@@ -266,7 +265,10 @@ class WorkingSet:
         nonzero = np.flatnonzero(self.w)
         if nonzero.size == 0:
             return self.weights(), self.y.copy(), self.correlation.copy()
-        residual = self.y - self.X_inside[:, nonzero] @ self.w[nonzero]
+        if 2 * nonzero.size < self.w.size:
+            residual = self.y - self.X_inside[:, nonzero] @ self.w[nonzero]
+        else:
+            residual = self.y - self.X_inside @ self.w
         c = self._correlate(residual)
         c[self.columns] -= self.K * self.w
         return self.weights(), residual, c
@@ -283,7 +285,7 @@ class WorkingSet:
             few = tied.sum() <= self.y.size
             return self.K > 0.0 or (few and _independent(_gram(self._columns(tied))))
         places = np.flatnonzero(tied[self.columns])
-        return _independent(self.gram[np.ix_(places, places)])
+        return _independent(self.gram[places][:, places])
 
     def _violators(self, c: np.ndarray, tau: float) -> np.ndarray:
         """Return the columns outside with the largest correlations above tau, not too many of them."""
@@ -335,7 +337,8 @@ def _independent(gram: np.ndarray) -> bool:
     size = np.sqrt(gram.diagonal())
     if not size.all():
         return False
-    factor, failed = lapack.dpotrf(gram / np.outer(size, size), lower=1)
+    unit = (gram / np.outer(size, size)).T  # symmetric, and in LAPACK's order
+    factor, failed = lapack.dpotrf(unit, lower=1, overwrite_a=1, clean=0)
     return not failed and bool((factor.diagonal() > 1e-6).all())
 
 
