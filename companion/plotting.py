@@ -87,10 +87,15 @@ def show(figure: Figure, alt: str) -> None:
     """
     from IPython.display import display
 
+    from companion.pictures import png
+
     if len(alt.split()) < 4:
         raise ValueError(f"alt must describe the picture in a sentence, got {alt!r}")
-    display(figure, metadata={"image/png": {"alt": " ".join(alt.split())}})
-    plt.close(figure)
+    display(
+        {"image/png": png(figure), "text/plain": repr(figure)},
+        metadata={"image/png": {"alt": " ".join(alt.split())}},
+        raw=True,
+    )
 
 
 def points(ax: Axes, u: np.ndarray, v: np.ndarray, **kwargs: Any) -> None:

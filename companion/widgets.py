@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import html
-import io
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,46 +18,26 @@ from typing import Any
 import ipywidgets
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from PIL import Image
 
-from companion.plotting import CYCLE
+from companion.pictures import frames
 
 __all__ = ["flipbook", "flipbook_grid"]
 
 MAX_FRAMES = 150
 MAX_BYTES = 3_000_000
-# A frame's palette: the book's colours, so that a single small marker keeps its own, and some of the picture's.
-_BOOK_COLOURS = np.rint(255 * np.array([to_rgb(c) for c in ["white", "black", *CYCLE]])).astype(int)
 LIVE_CLASS = "companion-live"  # hidden by the static site's style sheet
 
 AltText = str | Callable[..., str]
 
 
-def _colour_numbers(rgb: np.ndarray) -> np.ndarray:
-    """One number for each colour."""
-    return rgb @ np.array([1 << 16, 1 << 8, 1])
-
-
-def _png(figure: Figure) -> bytes:
-    """The figure as a PNG with a palette: a third of the size, the same look."""
-    plt.close(figure)
-    figure.set(dpi=100, facecolor="white")
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()  # once: savefig would lay the figure out twice
-    picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-    few = picture.quantize(96 - len(_BOOK_COLOURS))
-    where, own = np.array(few), few.getpalette() or []
-    pixels = _colour_numbers(np.asarray(picture))
-    for k, colour in enumerate(_colour_numbers(_BOOK_COLOURS), len(own) // 3):
-        where[pixels == colour] = k
-    frame = Image.fromarray(where, "P")
-    frame.putpalette([*own, *_BOOK_COLOURS.ravel().tolist()])
-    buffer = io.BytesIO()
-    frame.save(buffer, format="png", compress_level=8)
-    return buffer.getvalue()
+def _figures(draw: Callable[..., Figure], positions: Sequence[tuple[Any, ...]]) -> list[Figure]:
+    """The figures of some positions, closed as soon as they are made."""
+    figures = []
+    for position in positions:
+        figures.append(draw(*position))
+        plt.close(figures[-1])
+    return figures
 
 
 def _pictures(draw: Callable[..., Figure], positions: Sequence[tuple[Any, ...]]) -> list[bytes]:
@@ -69,9 +48,9 @@ def _pictures(draw: Callable[..., Figure], positions: Sequence[tuple[Any, ...]])
     """
     limit = int(os.environ.get("COMPANION_FRAMES", "0")) or len(positions)
     if limit >= len(positions):
-        return [_png(draw(*position)) for position in positions]
+        return frames(_figures(draw, positions))
     chosen = np.linspace(0, len(positions) - 1, limit).round().astype(int)
-    drawn = [_png(draw(*positions[i])) for i in chosen]
+    drawn = frames(_figures(draw, [positions[i] for i in chosen]))
     return [drawn[np.abs(chosen - i).argmin()] for i in range(len(positions))]
 
 
@@ -154,7 +133,8 @@ def _live(
 
     def redraw(change: dict[str, Any]) -> None:
         value = change["new"]
-        picture.value = _frame(_png(draw(value)), _alt(alt, value)).value
+        (png,) = frames([draw(value)])
+        picture.value = _frame(png, _alt(alt, value)).value
 
     entry.observe(redraw, names="value")
     box = ipywidgets.VBox([entry, picture])
@@ -213,8 +193,8 @@ def flipbook(
     slider = _slider(values, label, value)
     pngs = _pictures(draw, [(v,) for v in values])
     _check_size(pngs)
-    frames = [_frame(png, _alt(alt, v)) for png, v in zip(pngs, values)]
-    stack = ipywidgets.Stack(children=frames, selected_index=slider.index)
+    shown = [_frame(png, _alt(alt, v)) for png, v in zip(pngs, values)]
+    stack = ipywidgets.Stack(children=shown, selected_index=slider.index)
     ipywidgets.jslink((slider, "index"), (stack, "selected_index"))
     box = ipywidgets.VBox([slider, stack, *_live(draw, values, label, alt)])
     box.add_class("companion-flipbook")
@@ -270,8 +250,8 @@ def flipbook_grid(
     pngs = [flat[i : i + len(second)] for i in range(0, len(flat), len(second))]
     rows = []
     for a, row in zip(first, pngs):
-        frames = [_frame(png, _alt(alt, a, b)) for png, b in zip(row, second)]
-        stack = ipywidgets.Stack(children=frames, selected_index=inner_slider.index)
+        shown = [_frame(png, _alt(alt, a, b)) for png, b in zip(row, second)]
+        stack = ipywidgets.Stack(children=shown, selected_index=inner_slider.index)
         ipywidgets.jslink((inner_slider, "index"), (stack, "selected_index"))
         rows.append(stack)
     outer = ipywidgets.Stack(children=rows, selected_index=outer_slider.index)

@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 from sklearn.base import clone
 
-from companion import board, plotting, widgets
+from companion import board, pictures, plotting, widgets
 from companion.board import PointBoard, fit_points, point_board
 from companion.datasets import TwoClasses, nine_points, zm_fourteen
 from companion.svm import (
@@ -158,7 +158,7 @@ def test_a_small_marker_keeps_its_colour() -> None:
     ax.contourf(grid, grid, np.add.outer(grid**2, grid**2), levels=60, cmap="viridis")
     ax.plot(0.5, 0.5, "o", color=plotting.BLUE, markersize=4)
     ax.plot(-0.5, 0.5, "s", color=plotting.RED, markersize=4)
-    frame = Image.open(io.BytesIO(widgets._png(figure))).convert("RGB")
+    frame = Image.open(io.BytesIO(pictures.frames([figure])[0])).convert("RGB")
     colours = {colour for _, colour in frame.getcolors(10**6)}
     for name in (plotting.BLUE, plotting.RED):
         assert tuple(round(255 * part) for part in to_rgb(name)) in colours
@@ -169,7 +169,7 @@ def test_palette_keeps_the_picture() -> None:
 
     from PIL import Image
 
-    picture = np.asarray(Image.open(BytesIO(widgets._png(draw(1.0)))).convert("L"))
+    picture = np.asarray(Image.open(BytesIO(pictures.frames([draw(1.0)])[0])).convert("L"))
     assert picture.shape == (150, 200)
     assert picture.min() < 80
     assert picture.max() == 255

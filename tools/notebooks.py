@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # so that it runs as a script as well as with -m
 
 from tools.toc import pages_in_order  # noqa: E402
+from tools.warm import warm  # noqa: E402
 
 CACHE = ROOT / ".jupyter_cache"
 # The ordinary kernel, told to keep its notices on connections to itself.
@@ -99,7 +100,7 @@ def run_all(paths: list[Path], jobs: int) -> None:
     for command in (["check", "--fix", "--select", "I"], ["format"]):
         subprocess.run([sys.executable, "-m", "ruff", *command, "--quiet", *paths], check=True)
     failed = 0
-    with ProcessPoolExecutor(jobs) as pool:
+    with warm(), ProcessPoolExecutor(jobs) as pool:
         futures = {path: pool.submit(run, path) for path in paths}
         for path, future in futures.items():
             try:
@@ -186,7 +187,8 @@ def fill_cache() -> None:
     if not todo:
         return
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-    result = load_executor("local-parallel", cache=cache).run_and_cache(timeout=TIMEOUT)
+    with warm():
+        result = load_executor("local-parallel", cache=cache).run_and_cache(timeout=TIMEOUT)
     for uri in [*result.excepted, *result.errored]:
         print(f"FAILED  {uri}", file=sys.stderr)
     if result.excepted or result.errored:

@@ -1,0 +1,149 @@
+"""Figures as PNG pictures, drawn once each; the frames of one slider keep their axes in one place.
+
+Most of the time that Matplotlib takes for a small figure goes into finding room for its labels. `savefig` looks for it
+twice, and a flipbook would look for it anew in every frame; its axes would also move a little as the slider moves.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
+from PIL import Image, ImageChops
+
+from companion.plotting import CYCLE
+
+__all__ = ["frames", "png"]
+
+DPI = 100
+RIM = 10  # pixels of white around a picture in the text
+# A frame's palette: the book's colours, so that a single small marker keeps its own, and some of the picture's.
+_BOOK_COLOURS = np.rint(255 * np.array([to_rgb(c) for c in ["white", "black", *CYCLE]])).astype(int)
+
+
+def _drawn(figure: Figure) -> Image.Image:
+    """The figure in pixels. It is closed."""
+    plt.close(figure)
+    figure.set(dpi=DPI, facecolor="white")
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+
+
+def _ink(picture: Image.Image) -> tuple[int, int, int, int] | None:
+    """The smallest box (left, top, right, bottom) around everything that is not white."""
+    return ImageChops.difference(picture, Image.new("RGB", picture.size, "white")).getbbox()
+
+
+def png(figure: Figure) -> bytes:
+    """A picture for the text: the figure without its empty margins.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> fig, ax = plt.subplots(figsize=(2, 2), layout="constrained")
+    >>> png(fig)[1:4]
+    b'PNG'
+    """
+    picture = _drawn(figure)
+    width, height = picture.size
+    left, top, right, bottom = _ink(picture) or (0, 0, width, height)
+    box = max(left - RIM, 0), max(top - RIM, 0), min(right + RIM, width), min(bottom + RIM, height)
+    buffer = io.BytesIO()
+    picture.crop(box).save(buffer, format="png")
+    return buffer.getvalue()
+
+
+def _set_free(figure: Figure) -> Figure:
+    """Let the figure's layout place its axes; return the figure."""
+    for ax in figure.axes:
+        ax.set_in_layout(True)
+    return figure
+
+
+def _room(figure: Figure) -> np.ndarray:
+    """Boxes for the axes in which their labels have room, shape (axes, 4): what the figure's layout finds."""
+    if engine := _set_free(figure).get_layout_engine():
+        engine.execute(figure)
+    return np.array([ax.get_position(original=True).extents for ax in figure.axes])
+
+
+def _put(figure: Figure, boxes: np.ndarray) -> Figure:
+    """Put the axes into boxes, if there is one for each, where the layout leaves them; return the figure."""
+    if len(figure.axes) == len(boxes):
+        for ax, box in zip(figure.axes, boxes):
+            ax.set_position(Bbox.from_extents(*box))
+    return figure
+
+
+def _common(rooms: Sequence[np.ndarray]) -> np.ndarray:
+    """For each axes the box that lies in those of all figures; none when figures differ in their axes."""
+    if len({len(room) for room in rooms}) > 1:
+        return np.empty((0, 4))
+    low, high = np.max(rooms, axis=0), np.min(rooms, axis=0)
+    return np.hstack([low[:, :2], high[:, 2:]])
+
+
+def _is_cut(picture: Image.Image) -> bool:
+    """Whether there is ink on the outermost pixels: a label had no room."""
+    width, height = picture.size
+    left, top, right, bottom = _ink(picture) or (1, 1, width - 1, height - 1)
+    return min(left, top) == 0 or right == width or bottom == height
+
+
+def _palette_png(picture: Image.Image) -> bytes:
+    """A picture as a PNG with a palette: a third of the size, the same look."""
+    few = picture.quantize(96 - len(_BOOK_COLOURS))
+    where, own = np.array(few), few.getpalette() or []
+    as_number = np.array([1 << 16, 1 << 8, 1])
+    pixels = np.asarray(picture) @ as_number
+    for k, colour in enumerate(_BOOK_COLOURS @ as_number, len(own) // 3):
+        where[pixels == colour] = k
+    frame = Image.fromarray(where, "P")
+    frame.putpalette([*own, *_BOOK_COLOURS.ravel().tolist()])
+    buffer = io.BytesIO()
+    frame.save(buffer, format="png", compress_level=8)
+    return buffer.getvalue()
+
+
+def frames(figures: Sequence[Figure]) -> list[bytes]:
+    """Pictures for the positions of one slider. Their axes do not move from one picture to the next.
+
+    The axes stand where the labels of the first, the middle and the last figure have room. Should a label of another
+    one be cut off there, that figure is asked as well; if that does not help, each figure is laid out by itself.
+
+    Parameters
+    ----------
+    figures : sequence of Figure
+        One for each position. They are closed.
+
+    Returns
+    -------
+    list of bytes
+        PNG files with a palette.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> figures = [plt.subplots(figsize=(2, 2), layout="constrained")[0] for _ in range(3)]
+    >>> [picture[1:4] for picture in frames(figures)]
+    [b'PNG', b'PNG', b'PNG']
+    """
+    last = len(figures) - 1
+    rooms = {i: _room(figures[i]) for i in (0, last // 2, last)}
+    for _ in range(2):
+        boxes = _common(list(rooms.values()))
+        pictures = [_drawn(_put(figure, boxes)) for figure in figures]
+        cut = [i for i, picture in enumerate(pictures) if _is_cut(picture)]
+        if not cut:
+            break
+        rooms |= {i: _room(figures[i]) for i in cut}
+    else:
+        pictures = [_drawn(_set_free(figure)) for figure in figures]
+    return [_palette_png(picture) for picture in pictures]

@@ -1,0 +1,112 @@
+"""Pictures: without empty margins in the text; in a flipbook, with axes that stand still and labels that are whole."""
+
+from __future__ import annotations
+
+import io
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from PIL import Image
+
+from companion import pictures
+
+
+def pixels(data: bytes) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)
+
+
+def drawing(top: float, *, panels: int = 1, label: str = "") -> Figure:
+    """Lines up to `top`, whose length is that of the tick labels."""
+    figure, axes = plt.subplots(1, panels, figsize=(3, 2), layout="constrained", squeeze=False)
+    for ax in axes[0]:
+        ax.plot([0, 1], [0, top])
+        ax.set_ylabel(label)
+    return figure
+
+
+def spines(data: bytes) -> tuple[int, int]:
+    """Where the left and the bottom axis are: the column and the row with the most black."""
+    black = (pixels(data) < 60).all(axis=2)
+    return int(black.sum(axis=0).argmax()), int(black.sum(axis=1).argmax())
+
+
+def test_axes_do_not_move_from_frame_to_frame() -> None:
+    made = pictures.frames([drawing(top) for top in (1.0, 10.0, 12345.0, 3.0)])
+    assert len({spines(frame) for frame in made}) == 1
+    assert len(set(made)) == 4
+
+
+def test_each_alone_would_stand_elsewhere() -> None:
+    """The test above can fail."""
+    alone = [pictures.frames([drawing(top)])[0] for top in (1.0, 12345.0)]
+    assert len({spines(frame) for frame in alone}) == 2
+
+
+def is_whole(data: bytes) -> bool:
+    picture = pixels(data)
+    return all(
+        (rim == 255).all() for rim in (picture[0], picture[-1], picture[:, 0], picture[:, -1])
+    )
+
+
+def test_a_label_that_would_be_cut_gets_room() -> None:
+    """The widest label is in a frame that is not among the first, the middle and the last."""
+    tops = [1.0, 54321.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    made = pictures.frames([drawing(top, label="height") for top in tops])
+    assert len({spines(frame) for frame in made}) == 1
+    assert all(map(is_whole, made))
+
+
+def test_labels_that_change_with_the_place_stay_whole() -> None:
+    """Room for the power of ten above one frame makes the others lower, with more and longer labels."""
+    tops = [1.0, 123456789.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    assert all(map(is_whole, pictures.frames([drawing(top, label="height") for top in tops])))
+
+
+def test_a_drawing_that_reaches_the_rim_is_drawn_all_the_same() -> None:
+    figures = []
+    for _ in range(5):
+        figure = plt.figure(figsize=(1, 1))
+        figure.add_axes((0, 0, 1, 1)).fill_between([0, 1], [0, 1])
+        figures.append(figure)
+    made = pictures.frames(figures)
+    assert len(made) == 5
+    assert not any(map(is_whole, made))
+
+
+def test_frames_with_different_axes_find_their_own_places() -> None:
+    made = pictures.frames([drawing(1.0, panels=number) for number in (1, 2, 1)])
+    assert made[0] == made[2] != made[1]
+    assert made[1] == pictures.frames([drawing(1.0, panels=2)])[0]
+
+
+def test_a_picture_has_a_narrow_white_rim() -> None:
+    figure, ax = plt.subplots(figsize=(5, 2), layout="constrained")
+    ax.set_aspect("equal")  # a square in the middle
+    data = pictures.png(figure)
+    picture = pixels(data)
+    ink = (picture != 255).any(axis=2)
+    assert picture.shape[1] < 300
+    assert not ink[: pictures.RIM - 6].any()
+    for side in (ink.any(axis=0), ink.any(axis=1)):
+        assert 1 <= side.argmax() <= pictures.RIM
+        assert 1 <= side[::-1].argmax() <= pictures.RIM
+    plt.close("all")
+
+
+def test_an_empty_figure_has_its_size() -> None:
+    assert pixels(pictures.png(plt.figure(figsize=(2, 1)))).shape == (100, 200, 3)
+
+
+@pytest.mark.parametrize("make", [pictures.png, lambda figure: pictures.frames([figure])])
+def test_a_figure_is_drawn_once_and_closed(make, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+    draw = FigureCanvasAgg.draw
+    monkeypatch.setattr(FigureCanvasAgg, "draw", lambda self: (drawn.append(1), draw(self)))
+    figure = drawing(1.0)
+    make(figure)
+    assert drawn == [1]
+    assert not plt.fignum_exists(figure.number)

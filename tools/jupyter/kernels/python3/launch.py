@@ -1,0 +1,5 @@
+"""Start the ordinary kernel."""
+
+from ipykernel import kernelapp
+
+kernelapp.launch_new_instance()
