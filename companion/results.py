@@ -182,6 +182,8 @@ class QPResult(Record):
     problem : Problem or None
         What was solved, for :func:`companion.certificates.verify`. The arrays are those that were given, not
         copies: to change them is to change the problem.
+    Px : ndarray of shape (n,) or None
+        The product of P and x, where it is known.
     """
 
     x: np.ndarray
@@ -195,6 +197,7 @@ class QPResult(Record):
     certificate: Certificate
     history: History = field(default_factory=dict)
     problem: Problem | None = field(default=None, repr=False)
+    Px: np.ndarray | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,6 +7,7 @@ reads new sets from the signs of its solution, and stops when the sets reproduce
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -19,17 +20,26 @@ __all__ = ["active_set_newton", "read_state"]
 LOWER, FREE, UPPER = -1, 0, 1
 
 _SIGN_TOLERANCE = 1e-12  # a wrong sign by this part of the largest term is rounding
-_ROUNDING = 8.0 * float(np.finfo(float).eps)  # a residual below this part of its terms is rounding
+_EPS = float(np.finfo(float).eps)
+_ROUNDING = 8.0 * _EPS  # a residual below this part of its terms is rounding
 _REFINEMENTS = 6
 _SETTLEMENTS = 4
 
 
+class ActiveSet(NamedTuple):
+    """Which variables are at a bound, and the factored system of the others."""
+
+    state: np.ndarray
+    kkt: FactoredKKT
+
+
 class Answer(NamedTuple):
-    """A point, its multipliers, and the product of P and the point."""
+    """A point, its multipliers, the product of P and the point, and what is known of its active set."""
 
     x: np.ndarray
     y: np.ndarray
     Px: np.ndarray
+    active: ActiveSet | None = None
 
 
 def read_state(problem: BoxQP, v: np.ndarray) -> np.ndarray:
@@ -46,6 +56,7 @@ def active_set_newton(
     ridge: float = 1e-10,
     max_steps: int = 40,
     Px: np.ndarray | None = None,
+    kkt: FactoredKKT | None = None,
 ) -> Answer | None:
     """Solve a box-constrained quadratic program from a good guess of its active set.
 
@@ -63,19 +74,20 @@ def active_set_newton(
         Number of systems that may be solved.
     Px : ndarray, optional
         The product of P and x, where it is known.
+    kkt : FactoredKKT, optional
+        The factored system of the free variables, where it is known from a program with the same P and A.
 
     Returns
     -------
-    (x, y, Px) or None
+    Answer or None
         A point in the box, entries at a bound equal to it, with signs of the gradient that are right up to
         rounding; or None if the sets run in a circle.
     """
-    state = state.copy()
     moved = _on_bounds(problem, x, state)
     Px = problem.product(moved) if Px is None else Px + problem.product_of_change(moved - x)
-    x = moved
-    g = Px + problem.q + y @ problem.A
-    curvature = problem.mean_curvature()
+    x, yA = moved, y @ problem.A
+    g = Px + problem.q + yA
+    curvature, slope_of_q = problem.mean_curvature(), max_norm(problem.q)
     seen: set[bytes] = set()
     for _ in range(max_steps):
         key = state.tobytes()
@@ -88,26 +100,30 @@ def active_set_newton(
             shift = (max_norm(g) or 1.0) / (max_norm(x) or 1.0)
         weight = max(curvature, shift)
         try:
-            kkt = factor_kkt(problem, shift, free, weight)
+            kkt = kkt or factor_kkt(problem, shift, free, weight)
         except np.linalg.LinAlgError:
             return None
         step, dy = kkt.solve(-g[free], problem.b - problem.A @ x)
-        x, y = x.copy(), y + dy
+        x, y, change = x.copy(), y + dy, dy @ problem.A
         x[free] += step
-        g = g + kkt.product(problem, step, free) + dy @ problem.A
-        if not (np.isfinite(x).all() and np.isfinite(g).all()):
+        yA = yA + change
+        g = g + change
+        g += kkt.product(problem, step, free)
+        if not math.isfinite(float(x.sum() + g.sum())):  # a finite sum has finite terms
             return None
         forced = state
         if kkt.null is not None:
             y, g, forced = _place_multipliers(problem, kkt.null, x, y, g, state)
-        new_state = _next_state(problem, x, y, g, forced, curvature)
+            yA = y @ problem.A
+        terms = max(max_norm(g), slope_of_q, max_norm(yA))
+        new_state = _next_state(problem, x, g, forced, free, terms, curvature)
         if np.array_equal(new_state, state):
-            return _settle(problem, kkt, free, x, y, g, shift, weight)
+            return _settle(problem, ActiveSet(state, kkt), free, x, y, g, shift, weight)
         state = new_state
         moved = _on_bounds(problem, x, state)
-        g = g + problem.product_of_change(moved - x)
+        g += problem.product_of_change(moved - x)
         x = moved
-        del kkt  # no factor is held beside the next one
+        kkt = None  # no factor is held beside the next one
     return None
 
 
@@ -120,7 +136,7 @@ def _on_bounds(problem: BoxQP, x: np.ndarray, state: np.ndarray) -> np.ndarray:
 
 def _settle(
     problem: BoxQP,
-    kkt: FactoredKKT,
+    active: ActiveSet,
     free: np.ndarray,
     x: np.ndarray,
     y: np.ndarray,
@@ -129,20 +145,23 @@ def _settle(
     weight: float,
 ) -> Answer:
     """Refine; bind the variables that rounding leaves outside the box, and refine the others again."""
+    state, kkt = active
     for _ in range(_SETTLEMENTS):
-        x, y, Px = _refine(problem, kkt, free, x, y, g)
+        x, y, Px, _ = _refine(problem, kkt, free, x, y, g)
         inside = (x[free] >= problem.lower[free]) & (x[free] <= problem.upper[free])
         if inside.all():
             break
         x = np.minimum(np.maximum(x, problem.lower), problem.upper)
         Px = problem.product(x)
         g = Px + problem.q + y @ problem.A
+        state = state.copy()
+        state[free[~inside]] = read_state(problem, x)[free[~inside]]
         free = free[inside]
         try:
             kkt = factor_kkt(problem, shift, free, weight)
         except np.linalg.LinAlgError:
-            break
-    return Answer(x, y, Px)
+            return Answer(x, y, Px)
+    return Answer(x, y, Px, ActiveSet(state, kkt))
 
 
 def _refine(
@@ -158,7 +177,10 @@ def _refine(
     The gradient g comes with the rounding of the steps that led to x; each later one is computed anew.
     """
     q, A, b = problem.q, problem.A, problem.b
-    rounding = _ROUNDING * max(max_norm(q), max_norm(y @ A))
+    slope = max(max_norm(q), max_norm(y @ A))
+    rounding = max(
+        _ROUNDING * slope, min(_rounding_of_product(problem, x), _SIGN_TOLERANCE * slope)
+    )
     rounding_of_rows = _ROUNDING * max(max_norm(np.abs(A) @ np.abs(x)), max_norm(b))
 
     def corrected(
@@ -189,28 +211,38 @@ def _refine(
     return Answer(x, y, Px)
 
 
+def _rounding_of_product(problem: BoxQP, x: np.ndarray) -> float:
+    """Return the rounding of ``P x``, whose terms |P_ij x_j| are at most sqrt(P_ii P_jj) |x_j|."""
+    roots = np.sqrt(np.maximum(problem.P.diagonal(), 0.0))
+    return _EPS * max_norm(roots) * float(roots @ np.abs(x))
+
+
 def _next_state(
     problem: BoxQP,
     x: np.ndarray,
-    y: np.ndarray,
     g: np.ndarray,
     state: np.ndarray,
+    free: np.ndarray,
+    terms: float,
     curvature: float,
 ) -> np.ndarray:
-    """Read the three sets from the signs: multipliers on the bounds, positions of the free variables."""
-    small_g = _SIGN_TOLERANCE * max(max_norm(g), max_norm(problem.q), max_norm(y @ problem.A))
-    small_x = _SIGN_TOLERANCE * max_norm(x)
+    """Read the three sets from the signs: multipliers on the bounds, positions of the free variables.
+
+    `free` are the variables that were free in the last system, `terms` is the largest of what the gradient is the
+    sum of.
+    """
+    lower, upper = problem.lower, problem.upper
     new = state.copy()
-    free = state == FREE
-    new[free & (x < problem.lower - small_x)] = LOWER
-    new[free & (x > problem.upper + small_x)] = UPPER
-    leaves_lower = (state == LOWER) & (g < -small_g)
-    leaves_upper = (state == UPPER) & (g > small_g)
-    new[leaves_lower | leaves_upper] = FREE
+    small_x = _SIGN_TOLERANCE * max_norm(x)
+    x_free = x[free]
+    new[free[x_free < lower[free] - small_x]] = LOWER
+    new[free[x_free > upper[free] + small_x]] = UPPER
+    leaving = np.flatnonzero(state * g > _SIGN_TOLERANCE * terms)  # pushed off its bound
+    new[leaving] = FREE
     if curvature > 0.0:
-        far = np.abs(g) >= curvature * (problem.upper - problem.lower)
-        new[leaves_lower & far] = UPPER
-        new[leaves_upper & far] = LOWER
+        reach = curvature * (upper[leaving] - lower[leaving])
+        far = leaving[np.abs(g[leaving]) >= reach]
+        new[far] = -state[far]
     return new
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from companion.admm.active_set import FREE, LOWER, UPPER, read_state
+from companion.admm.active_set import FREE, LOWER, UPPER, Answer, read_state
 from companion.admm.kkt import BoxQP
 from companion.admm.presolve import row_ranges
 
@@ -51,9 +51,9 @@ def representatives(A: np.ndarray) -> np.ndarray:
 def coarse_to_fine(
     fine: BoxQP,
     solve: Callable[[BoxQP], Pair | None],
-    newton: SolveFrom,
+    newton: Callable[[BoxQP, np.ndarray, np.ndarray, np.ndarray], Answer | None],
     solve_from: SolveFrom,
-) -> Pair | None:
+) -> Answer | Pair | None:
     """Solve a program with finite bounds by way of a coarse one.
 
     Parameters
@@ -66,7 +66,7 @@ def coarse_to_fine(
 
     Returns
     -------
-    (x, y) or None
+    (x, y) or Answer or None
         A point and multipliers; None if one of the smaller programs was not solved.
     """
     few = representatives(fine.A)
@@ -92,9 +92,9 @@ def coarse_to_fine(
     state[free] = FREE
     x = np.where(state == UPPER, fine.upper, fine.lower)
     if isinstance(fine.P, np.ndarray):
-        answer = newton(fine, x, y, state)
-        if answer is not None:
-            return answer
+        exact = newton(fine, x, y, state)
+        if exact is not None:
+            return exact
     W = _enough(fine, x, order, int(_UNDECIDED * free.size))
     return _rounds(fine, W, order, x, y, state, solve_from)
 

@@ -29,6 +29,7 @@ __all__ = [
 
 _EQUAL = 1e-12  # sums that differ by less than this part of their terms are equal
 _DEPENDENT = 1e-11  # a row whose part orthogonal to the others is this small depends on them
+_FAINT_SQUARE = 1e-200  # squares above this have all their digits
 _UNEVEN = 1e4  # a spread of the diagonal of P from which on the variables are rescaled
 
 
@@ -164,12 +165,8 @@ def presolve(problem: BoxQP) -> Presolved:
         result.rows = np.flatnonzero(open_rows)
         A, b = A[open_rows], b[open_rows]
 
-    diagonal = P.diagonal()
-    peak = float(diagonal.max(initial=0.0))
-    positive = diagonal > 1e-14 * peak
-    positive |= _alone(P, ~positive & (diagonal > 0.0) & np.isinf(upper - lower))
-    if peak > 0.0 and (peak > _UNEVEN * diagonal[positive].min()):
-        scale = _power_of_two(1.0 / np.sqrt(np.where(positive, diagonal, peak) / peak))
+    scale = _evening_scale(P, upper - lower)
+    if scale is not None:
         result.column_scale = scale
         P = P * scale * scale[:, None] if isinstance(P, np.ndarray) else P.scaled(scale)
         q, A, lower, upper = q * scale, A * scale, lower / scale, upper / scale
@@ -184,6 +181,19 @@ def presolve(problem: BoxQP) -> Presolved:
     ):
         result.problem = BoxQP(P, q, np.ascontiguousarray(A), b, lower, upper)
     return result
+
+
+def _evening_scale(P: np.ndarray | LowRank | RowMatrix, width: np.ndarray) -> np.ndarray | None:
+    """Return factors that bring the diagonal of P to one size, or None if it is so already."""
+    diagonal = P.diagonal()
+    peak = float(diagonal.max(initial=0.0))
+    if peak <= _UNEVEN * float(diagonal.min(initial=np.inf)):
+        return None
+    positive = diagonal > 1e-14 * peak
+    positive |= _alone(P, ~positive & (diagonal > 0.0) & np.isinf(width))
+    if peak <= 0.0 or peak <= _UNEVEN * diagonal[positive].min():
+        return None
+    return _power_of_two(1.0 / np.sqrt(np.where(positive, diagonal, peak) / peak))
 
 
 def _alone(P: np.ndarray | LowRank | RowMatrix, faint: np.ndarray) -> np.ndarray:
@@ -205,9 +215,12 @@ def _has_room(problem: BoxQP) -> bool:
             return False
         if not b.size:
             return True
-        low, high = row_ranges(A, lower, upper)
-        terms = np.abs(A) @ np.maximum(np.abs(lower), np.abs(upper)) + np.abs(b)
-        return bool((np.minimum(b - low, high - b) > _EQUAL * terms).all())
+        middle, absolute = (lower + upper) / 2.0, np.abs(A)
+        reach = (
+            absolute @ width / 2.0
+        )  # the values of a row are within this of its value in the middle
+        terms = absolute @ np.abs(middle) + reach + np.abs(b)
+        return bool((reach - np.abs(b - A @ middle) > _EQUAL * terms).all())
 
 
 def _force_rows(
@@ -262,12 +275,14 @@ def _independent_rows(
     """Bring the rows to comparable length and drop those that depend on others."""
     if b.size == 1:
         return A, b  # one row, not zero (that was tested before): its length does not matter
-    norms = np.linalg.norm(A, axis=1)
-    if norms.max() <= 16.0 * norms.min():
-        unit = A / norms[:, None]
-        factor, info = dpotrf(unit @ unit.T, lower=1)
+    products = A @ A.T
+    squares = products.diagonal()
+    if squares.min() > _FAINT_SQUARE and squares.max() <= 256.0 * squares.min():
+        norms = np.sqrt(squares)
+        factor, info = dpotrf(products / (norms * norms[:, None]), lower=1)
         if info == 0 and factor.diagonal().min() > 0.1:
             return A, b  # clearly independent
+    norms = np.linalg.norm(A, axis=1)
     scale = _power_of_two(1.0 / norms)
     Q, R, order = qr((A * scale[:, None]).T, mode="economic", pivoting=True)
     sizes = np.abs(np.diagonal(R))

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg.blas import dsymv
 
-from companion.admm.active_set import active_set_newton, read_state
+from companion.admm.active_set import ActiveSet, Answer, active_set_newton, read_state
 from companion.admm.coarse import Pair, SolveFrom, coarse_to_fine, solve_for_undecided
 from companion.admm.factor_interior_point import factor_interior_point
 from companion.admm.interior_point import Iterate, interior_point
@@ -21,7 +21,7 @@ from companion.admm.low_rank import LowRank, low_rank_factor
 from companion.admm.row_matrix import RowMatrix
 from companion.certificates import Certificate, bound_multipliers, certify_qp
 
-__all__ = ["MAX_ITER", "ROWS_FROM", "Search", "XStep", "solve_reduced"]
+__all__ = ["MAX_ITER", "ROWS_FROM", "Neighbour", "Search", "XStep", "solve_reduced"]
 
 # ADMM iterations before each attempt of the exact finish.
 _ROUNDS = (10, 20, 40, 80)
@@ -39,6 +39,31 @@ _EARLY_MILESTONES = (1e-5, 1e-7, 1e-9, 1e-11, 1e-13)  # where the guess of the a
 _QUICK = 3  # Newton steps of each of these attempts
 
 
+class Neighbour:
+    """The last solution of several programs with the same P, q and A: the next one starts from it.
+
+    Between values of b and of the bounds where the active set changes, the solution is an affine function of them.
+    So the first Newton step, from the old active set with its old factor, predicts the new solution, and the signs
+    there the new active set.
+    """
+
+    def __init__(self) -> None:
+        self._problem: BoxQP | None = None
+        self._answer: Answer | None = None
+
+    def answer_for(self, problem: BoxQP) -> Answer | None:
+        """Return what to start from, if `problem` is of the same family."""
+        last = self._problem
+        if last is None or last.P is not problem.P:
+            return None
+        same = np.array_equal(last.A, problem.A) and np.array_equal(last.q, problem.q)
+        return self._answer if same else None
+
+    def keep(self, problem: BoxQP, answer: Answer) -> None:
+        """Remember the solution of a program."""
+        self._problem, self._answer = problem, answer
+
+
 class Search:
     """The best point so far, its certificate, and the iterations that it took."""
 
@@ -47,6 +72,7 @@ class Search:
         self.x = np.clip(np.zeros(problem.q.size), problem.lower, problem.upper)
         self.y = np.zeros(problem.b.size)
         self.Px: np.ndarray | None = None
+        self.active: ActiveSet | None = None
         self.certificate: Certificate | None = None
         self.n_iter = 0
         self.history: dict[str, list[float]] = {"primal_residual": [], "dual_residual": []}
@@ -62,7 +88,13 @@ class Search:
         self.history["dual_residual"].extend(dual_residuals)
         self.n_iter = len(self.history["primal_residual"])
 
-    def offer(self, x: np.ndarray, y: np.ndarray, Px: np.ndarray | None = None) -> bool:
+    def offer(
+        self,
+        x: np.ndarray,
+        y: np.ndarray,
+        Px: np.ndarray | None = None,
+        active: ActiveSet | None = None,
+    ) -> bool:
         """Certify a point of the box, keep it if it is the best; return whether it is a solution."""
         if not (np.isfinite(x).all() and np.isfinite(y).all()):
             return False
@@ -75,7 +107,8 @@ class Search:
             p.P, p.q, p.A, p.b, p.lower, p.upper, x, y, z_lower, z_upper, self.tol, Px=Px
         )
         if self.certificate is None or certificate.worst < self.certificate.worst:
-            self.x, self.y, self.Px, self.certificate = x, y, Px, certificate
+            self.x, self.y, self.Px = x, y, Px
+            self.active, self.certificate = active, certificate
         return certificate.ok
 
     def adopt(self, part: Search) -> tuple[np.ndarray, np.ndarray] | None:
@@ -94,10 +127,11 @@ class Search:
         ridge: float = 1e-10,
         max_steps: int = 40,
         Px: np.ndarray | None = None,
+        kkt: FactoredKKT | None = None,
     ) -> bool:
         """Try the exact finish; return whether it gave a solution."""
         answer = active_set_newton(
-            self.problem, x, y, state, ridge=ridge, max_steps=max_steps, Px=Px
+            self.problem, x, y, state, ridge=ridge, max_steps=max_steps, Px=Px, kkt=kkt
         )
         return answer is not None and self.offer(*answer)
 
@@ -106,7 +140,7 @@ def solve_reduced(
     search: Search,
     rho: float | None,
     alpha: float,
-    start: tuple[np.ndarray, np.ndarray] | None,
+    start: Answer | tuple[np.ndarray, np.ndarray] | None,
 ) -> None:
     """Try the methods in turn, the cheapest first, until a point is certified."""
     problem = search.problem
@@ -125,11 +159,12 @@ def solve_reduced(
     v = np.clip(origin, problem.lower, problem.upper)
     y = np.zeros(problem.b.size)
     if start is not None:
-        x, y = start
-        Px = problem.product(x)
+        if not isinstance(start, Answer):
+            start = Answer(*start, problem.product(start[0]))
+        x, y, Px, active = start
         v = x - (Px + problem.q + y @ problem.A) / (penalty if penalty > 0.0 else 1.0)
-        state = read_state(problem, v)
-        if not isinstance(problem.P, RowMatrix) and search.finish(x, y, state, Px=Px):
+        state, kkt = active or (read_state(problem, v), None)
+        if not isinstance(problem.P, RowMatrix) and search.finish(x, y, state, Px=Px, kkt=kkt):
             return
         if v.size >= _COARSE_FROM and _can_fix(problem):
             answer = solve_for_undecided(problem, x, y, state, _finisher(search, rho, alpha))
@@ -176,9 +211,8 @@ def _coarse_to_fine(search: Search, rho: float | None, alpha: float) -> bool:
         solve_reduced(part, rho, alpha, None)
         return search.adopt(part)
 
-    def newton(problem: BoxQP, x: np.ndarray, y: np.ndarray, state: np.ndarray) -> Pair | None:
-        answer = active_set_newton(problem, x, y, state, max_steps=_COARSE_STEPS)
-        return None if answer is None else answer[:2]
+    def newton(problem: BoxQP, x: np.ndarray, y: np.ndarray, state: np.ndarray) -> Answer | None:
+        return active_set_newton(problem, x, y, state, max_steps=_COARSE_STEPS)
 
     answer = coarse_to_fine(search.problem, solve, newton, _finisher(search, rho, alpha))
     return answer is not None and search.offer(*answer)
@@ -347,7 +381,7 @@ def _proximal_rounds(search: Search, x: np.ndarray, y: np.ndarray, state: np.nda
             answer = active_set_newton(nearby, center, multipliers, guess)
             if answer is None:
                 break
-            center, multipliers, _ = answer
+            center, multipliers = answer[:2]
             if search.offer(center, multipliers):
                 return True
             guess = read_state(problem, center - nearby.gradient(center, multipliers) / unit)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 
+from companion.admm.active_set import Answer
 from companion.admm.kkt import BoxQP, factor_kkt
 from companion.admm.low_rank import LowRank
 from companion.admm.presolve import diagnose, presolve
-from companion.admm.qp_engine import MAX_ITER, Search, solve_reduced
+from companion.admm.qp_engine import MAX_ITER, Neighbour, Search, solve_reduced
 from companion.admm.row_matrix import RowMatrix
 from companion.certificates import bound_multipliers, certify_qp
 from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
@@ -238,7 +239,7 @@ def solve_qp(
     alpha: float = 1.6,
     tol: float = 1e-9,
     max_iter: int | None = None,
-    warm_start: QPResult | tuple[np.ndarray, np.ndarray] | None = None,
+    warm_start: QPResult | tuple[np.ndarray, np.ndarray] | Neighbour | None = None,
     assume_psd: bool = False,
 ) -> QPResult:
     r"""Solve ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``, exactly.
@@ -266,8 +267,9 @@ def solve_qp(
         Tolerance of the certificate.
     max_iter : int, optional
         Largest number of iterations, of ADMM and of the interior-point method together. Default: 1000.
-    warm_start : QPResult or (x, y), optional
-        Solution of a neighbouring problem.
+    warm_start : QPResult, (x, y) or Neighbour, optional
+        Solution of a neighbouring problem. A ``Neighbour`` (:mod:`companion.admm.qp_engine`) remembers the solution
+        of each program for the next, with its factored system.
     assume_psd : bool
         Trust that P is finite, symmetric and positive semidefinite. The test costs one Cholesky
         factorisation, which is as much as solving the problem. (A LowRank needs no test.)
@@ -328,15 +330,19 @@ def solve_qp(
     alpha = as_scalar(alpha, "alpha", above=0.0, below=2.0)
     tol = as_scalar(tol, "tol", above=0.0)
     cap = MAX_ITER if max_iter is None else check_count(max_iter, "max_iter")
-    start = _warm_point(warm_start, n, b.size)
+    neighbour = warm_start if isinstance(warm_start, Neighbour) else None
+    start: Answer | tuple[np.ndarray, np.ndarray] | None
+    start = neighbour.answer_for(original) if neighbour else _warm_point(warm_start, n, b.size)
 
     presolved = presolve(original)
     search = Search(presolved.problem, tol, cap)
     if presolved.problem.q.size == 0:
         search.offer(np.zeros(0), np.zeros(presolved.problem.b.size))
     else:
+        if start is not None and not presolved.trivial:
+            start = presolved.shrink(*start[:2])
         with np.errstate(all="ignore"):  # a failed attempt may overflow; the certificate judges
-            solve_reduced(search, rho, alpha, None if start is None else presolved.shrink(*start))
+            solve_reduced(search, rho, alpha, start)
 
     x, y = presolved.restore(search.x, search.y)
     Px = search.Px if search.Px is not None and presolved.trivial else original.product(x)
@@ -353,6 +359,8 @@ def solve_qp(
             ConvergenceWarning,
             stacklevel=2,
         )
+    elif neighbour:
+        neighbour.keep(original, Answer(x, y, Px, search.active if presolved.trivial else None))
     return QPResult(
         x=x,
         y=y,
@@ -365,6 +373,7 @@ def solve_qp(
         certificate=certificate,
         history={key: np.array(values) for key, values in search.history.items()},
         problem=problem,
+        Px=Px,
     )
 
 
@@ -377,9 +386,9 @@ def _bounds(value: float | np.ndarray, name: str, n: int) -> np.ndarray:
 
 
 def _warm_point(
-    warm_start: QPResult | tuple[np.ndarray, np.ndarray] | None, n: int, p: int
+    warm_start: QPResult | tuple[np.ndarray, np.ndarray] | Neighbour | None, n: int, p: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    if warm_start is None:
+    if warm_start is None or isinstance(warm_start, Neighbour):
         return None
     if isinstance(warm_start, QPResult):
         warm_start = (warm_start.x, warm_start.y)

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from companion.admm import LowRank, solve_qp
 from companion.admm.kkt import symmetric_product
+from companion.admm.qp_engine import Neighbour
 from companion.admm.row_matrix import RowMatrix
 from companion.certificates import Certificate
 from companion.checks import (
@@ -39,7 +40,6 @@ from companion.svm.slab import NO_SLAB, Slab, place_points, slab_nearest, snap
 __all__ = ["DegenerateSolutionWarning", "DualProgram", "SupportVectorMachine"]
 
 KernelLike = str | Kernel | Callable
-Start = tuple[np.ndarray, np.ndarray] | None  # multipliers a, and those of the equations
 
 _NEARLY_ZERO = 1e-12  # below this part of its terms, a linear program decides whether a'Pa is 0
 # Where the optimal value is nearly 0, a gap is compared with this part of the terms that cancel in it.
@@ -296,15 +296,16 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         """Fit to points that are known to be good."""
         self._fit_from(points, None)
 
-    def _fit_from(self, points: Points, start: Start) -> QPResult:
-        """Solve the dual program from a guess; recover w, b, eta and the slacks; certify."""
+    def _fit_from(self, points: Points, neighbour: Neighbour | None) -> None:
+        """Solve the dual program, from a neighbour if there is one; recover w, b, eta and the slacks; certify."""
         units = self._units(points)
         points = points.in_unit(units.features)
         s, dual = points.s, units.of(self._dual_to_solve(points))
-        result = self._solve(points, dual, _in_units(start, units))
+        result = self._solve(points, dual, neighbour if units == (0, 0) else None)
         self.n_iter_ = result.n_iter
         a = snap(result.x, dual.upper)
-        g = symmetric_product(dual.P, a)
+        Px = result.Px if np.array_equal(a, result.x) else None
+        g = symmetric_product(dual.P, a) if Px is None else Px
         slab = self._slab(s, g, a, dual.upper)
         if self._penalized and not dual.penalize_b:
             slab = slab_nearest(s, g, a, dual.upper)
@@ -317,7 +318,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             or (_nearly_vanishes(a, g, dual) and self._is_below_range(points))
         ):
             self._store_degenerate(points, a, dual, result.certificate, units)
-            return result
+            return
         if self._squared and normal.norm == 0.0 and _differ(a, s):
             warnings.warn(
                 f"w is lost in rounding: 1/(2K) is next to nothing beside the inner products; lower K = {self.K_:g}",
@@ -347,9 +348,10 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             slack = np.where(slack > 1e-9 * size, slack, 0.0)
         self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, self._squared)
         self._store(points, a, slack, normal, slab, dual, units)
-        return _as_given(result, units)
 
-    def _solve(self, points: Points, dual: DualProgram, start: Start = None) -> QPResult:
+    def _solve(
+        self, points: Points, dual: DualProgram, neighbour: Neighbour | None = None
+    ) -> QPResult:
         try:
             with warnings.catch_warnings():  # the certificate of the machine tells its caller
                 warnings.simplefilter("ignore", ConvergenceWarning)
@@ -361,7 +363,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
                     upper=dual.upper,
                     tol=self.tol,
                     max_iter=self.max_iter,
-                    warm_start=start,
+                    warm_start=neighbour,
                     assume_psd=points.is_psd(),
                 )
         except ValueError as error:
@@ -553,24 +555,6 @@ def _are_labels(values: np.ndarray) -> bool:
     return values.dtype.kind in "iubUS" or (
         values.dtype.kind == "f" and bool((values == np.floor(values)).all())
     )
-
-
-def _in_units(start: Start, units: Units) -> Start:
-    """Return multipliers that were given, in units of the program."""
-    if start is None or units == (0, 0):
-        return start
-    return np.ldexp(start[0], -units.multipliers), np.ldexp(start[1], -units.levels)
-
-
-def _as_given(result: QPResult, units: Units) -> QPResult:
-    """Return the solution in the units of the data."""
-    if units == (0, 0):
-        return result
-    with np.errstate(
-        over="ignore"
-    ):  # neighbours make nothing of infinite multipliers of the equations
-        x, y = np.ldexp(result.x, units.multipliers), np.ldexp(result.y, units.levels)
-    return replace(result, x=x, y=y)
 
 
 def _differ(a: np.ndarray, s: np.ndarray) -> bool:

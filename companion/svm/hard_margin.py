@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from companion.admm.qp_engine import Neighbour
 from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
 from companion.results import QPResult
-from companion.svm.estimator import DualProgram, KernelLike, Start, SupportVectorMachine
+from companion.svm.estimator import DualProgram, KernelLike, SupportVectorMachine
 from companion.svm.points import Points
 from companion.svm.slab import Slab, slab_unit
 
@@ -97,9 +98,11 @@ class HardMarginSVC(SupportVectorMachine):
     ) -> tuple[float, ...]:
         return (0.5 * norm * norm,)
 
-    def _solve(self, points: Points, dual: DualProgram, start: Start = None) -> QPResult:
+    def _solve(
+        self, points: Points, dual: DualProgram, neighbour: Neighbour | None = None
+    ) -> QPResult:
         try:
-            return super()._solve(points, dual, start)
+            return super()._solve(points, dual, neighbour)
         except UnboundedProblemError as error:
             witness = error.ray
             if witness is not None:  # P d = 0, s'd = 0, 1'd > 0: the alternative

@@ -1,17 +1,18 @@
-r"""Many machines on the same points: one kernel matrix, and each solution starts from the ones before.
+r"""Many machines on the same points: one kernel matrix, and each solution starts from the one before.
 
 Between the values of nu (or K) where a point enters or leaves the margin, the multipliers are an affine function of nu
-(or K). So two neighbours predict the next solution, and Newton's method has little to correct.
+(or K). So the linear system of one solution, factored already, predicts the next one, and Newton's method has little
+to correct (:class:`companion.admm.qp_engine.Neighbour`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from companion.admm import LowRank
+from companion.admm.qp_engine import Neighbour
 from companion.admm.row_matrix import RowMatrix
 from companion.checks import as_vector
 from companion.svm.estimator import KernelLike, SupportVectorMachine
@@ -116,7 +117,7 @@ def nu_path(
         for v in as_vector(nu, "nu")
     ]
     order = np.argsort([-machine.nu for machine in machines], kind="stable")
-    return _fit_in_turn(machines, [machines[i].nu for i in order], order, X, y)
+    return _fit_in_turn(machines, order, X, y)
 
 
 def K_path(
@@ -163,12 +164,10 @@ def K_path(
         for v in as_vector(K, "K")
     ]
     order = np.argsort([machine.K for machine in machines], kind="stable")
-    return _fit_in_turn(machines, [machines[i].K for i in order], order, X, y)
+    return _fit_in_turn(machines, order, X, y)
 
 
-def _fit_in_turn(
-    machines: list, values: Sequence[float], order: np.ndarray, X: Any, y: Any
-) -> list:
+def _fit_in_turn(machines: list, order: np.ndarray, X: Any, y: Any) -> list:
     """Fit the machines in the given order on the same points."""
     if not machines:
         return machines
@@ -177,24 +176,9 @@ def _fit_in_turn(
     read = {key: value for key, value in vars(first).items() if key in _READ}
     made = make_points(X, s, first.kernel_)
     points = _SharedPoints(made.X, made.s, made.kernel, made.Phi)
-    known: list[tuple[float, np.ndarray, np.ndarray]] = []
-    for value, i in zip(values, order):
+    neighbour = Neighbour()
+    for i in order:
         vars(machines[i]).update(read)
-        result = machines[i]._fit_from(points, _predict(known, value))
+        machines[i]._fit_from(points, neighbour)
         points.__dict__["_tested"] = True
-        known = [*known[-1:], (value, result.x, result.y)]
     return machines
-
-
-def _predict(
-    known: list[tuple[float, np.ndarray, np.ndarray]], value: float
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Continue the line through the last two solutions."""
-    if not known:
-        return None
-    now, x, y = known[-1]
-    if len(known) == 1 or known[0][0] == now:
-        return x, y
-    before, x_before, y_before = known[0]
-    t = (value - now) / (now - before)
-    return x + t * (x - x_before), y + t * (y - y_before)

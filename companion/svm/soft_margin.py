@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
+from companion.admm.qp_engine import Neighbour
 from companion.certificates import Certificate
 from companion.checks import as_scalar
 from companion.exceptions import (
@@ -40,7 +41,6 @@ from companion.svm.bounds import nu_min_of
 from companion.svm.estimator import (
     DualProgram,
     KernelLike,
-    Start,
     SupportVectorMachine,
     Units,
 )
@@ -323,12 +323,14 @@ class SVMs2(SupportVectorMachine):
         bound = np.ldexp(as_scalar(self.K, "K", above=0.0), 2 * units.features)
         return units if bound > _FAINT else Units()  # below, P does not matter but for w
 
-    def _solve(self, points: Points, dual: DualProgram, start: Start = None) -> QPResult:
+    def _solve(
+        self, points: Points, dual: DualProgram, neighbour: Neighbour | None = None
+    ) -> QPResult:
         """Solve the dual program; where P is very large or very small, by a program without one of its terms."""
         steepest = points.size * points.size if points.unit == 0 else 1.0
         if dual.upper * steepest > _STEEP:  # is it a hard margin?
             try:
-                result = super()._solve(points, replace(dual, upper=np.inf), start)
+                result = super()._solve(points, replace(dual, upper=np.inf), neighbour)
             except UnboundedProblemError:
                 pass
             else:
@@ -336,7 +338,7 @@ class SVMs2(SupportVectorMachine):
                     return result
         if dual.upper * steepest * points.n < _FAINT:
             return self._solve_faint(points, dual)
-        return super()._solve(points, dual, start)
+        return super()._solve(points, dual, neighbour)
 
     def _solve_faint(self, points: Points, dual: DualProgram) -> QPResult:
         r"""Solve the program for a K so small that every slack is nearly 1.
@@ -349,7 +351,7 @@ class SVMs2(SupportVectorMachine):
         sums = np.array([0.0, 2.0 * min(points.p, points.q)])
         of_a = DualProgram(near.signed_matrix(), 0.0 * one, np.array([s, one]), sums, 1.0)
         result = super()._solve(points, of_a)
-        return replace(result, x=dual.upper * result.x, y=np.zeros(1))
+        return replace(result, x=dual.upper * result.x, y=np.zeros(1), Px=None)
 
 
 class SVMs2prime(_NuMachine):
@@ -538,7 +540,9 @@ class SVMs3(_NuMachine):
         feasible = self.nu <= 2 * min(points.p, points.q) / points.n
         return feasible and points.size < _NEAR_ORIGIN
 
-    def _solve(self, points: Points, dual: DualProgram, start: Start = None) -> QPResult:
+    def _solve(
+        self, points: Points, dual: DualProgram, neighbour: Neighbour | None = None
+    ) -> QPResult:
         """Solve the dual program; for points near the origin, b alone decides about s'a."""
         s, fewest, total = points.s, min(points.p, points.q), float(dual.c[-1])
         excess = total - 2.0 * fewest * dual.upper  # the least abs(s'a)
@@ -548,13 +552,13 @@ class SVMs3(_NuMachine):
             or size >= _NEAR_ORIGIN
             or excess < size * size * points.n * dual.upper / _NEAR_ORIGIN
         ):
-            return super()._solve(points, dual, start)
+            return super()._solve(points, dual, neighbour)
         sums = np.array([excess if points.p > points.q else -excess, total])
         rows = np.array([s, np.ones(points.n)])
         result = super()._solve(
             points, DualProgram(near.signed_matrix(), dual.q, rows, sums, dual.upper)
         )
-        return replace(result, y=np.zeros(1))
+        return replace(result, y=np.zeros(1), Px=None)
 
     def _dual_to_solve(self, points: Points) -> DualProgram:
         if not self._forgets_b(points):
