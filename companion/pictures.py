@@ -52,6 +52,10 @@ def png(figure: Figure) -> bytes:
     b'PNG'
     """
     picture = _drawn(figure)
+    if _is_cut(picture):  # something stands over the rim
+        buffer = io.BytesIO()
+        figure.savefig(buffer, bbox_inches="tight")
+        return buffer.getvalue()
     width, height = picture.size
     left, top, right, bottom = _ink(picture) or (0, 0, width, height)
     box = max(left - RIM, 0), max(top - RIM, 0), min(right + RIM, width), min(bottom + RIM, height)

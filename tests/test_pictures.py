@@ -97,6 +97,13 @@ def test_a_picture_has_a_narrow_white_rim() -> None:
     plt.close("all")
 
 
+def test_what_stands_over_the_rim_of_the_figure_is_in_the_picture() -> None:
+    figure = plt.figure(figsize=(2, 1))
+    figure.text(0.9, 0.5, "over the rim")
+    assert is_whole(pictures.png(figure))
+    assert pixels(pictures.png(figure)).shape[1] > 200
+
+
 def test_an_empty_figure_has_its_size() -> None:
     assert pixels(pictures.png(plt.figure(figsize=(2, 1)))).shape == (100, 200, 3)
 
