@@ -30,6 +30,10 @@ from companion.svr.tube import Levels, TubeProgram, certify, find_levels, snap
 __all__ = ["TubeSolution", "newton", "prox_tube", "solve_tube"]
 
 _ROUNDS = (10, 10, 20, 40, 80, 160, 320)  # ADMM iterations before each attempt of Newton's method
+_SHARE_OF_Y = 0.1  # guess of the residuals, in units of the spread of y
+_SHARE_OUTSIDE = 0.5  # guess of the share of points outside of the tube
+_WIDELY = 1e6  # by this part the penalty may differ from trace(P)/m
+_ROUGH = sum(_ROUNDS[:2])  # iterations for which seven digits will do
 _RELAXATION = 1.6
 _RIDGE = (
     1e-10  # added to P on the free variables, in units of trace(P)/m; refinement removes its effect
@@ -194,9 +198,9 @@ def _rows(program: TubeProgram) -> tuple[np.ndarray, np.ndarray]:
 def _admm_rounds(search: _Search) -> bool:
     """ADMM with Newton's method after each round; return whether that gave a solution."""
     program, P = search.program, search.program.P
-    rho = float(np.mean(P.diagonal()))
-    if not rho > 0.0:
+    if not P.diagonal().any():
         return False
+    rho = _penalty(program)
     steps = _admm(program, rho)
     box_is_tried = False
     for number, length in enumerate(_ROUNDS):
@@ -221,8 +225,21 @@ def _admm_rounds(search: _Search) -> bool:
     return search.offer(z)
 
 
+def _penalty(program: TubeProgram) -> float:
+    r"""Return the penalty parameter for which residuals over rho have about the size of the multipliers.
+
+    ADMM's variable v is the sum of both, and its first iterations find the active set best if neither hides the other.
+    """
+    curvature = float(np.mean(program.P.diagonal()))
+    multiplier = min(program.radius / program.m, _SHARE_OUTSIDE * program.upper)
+    residual = _SHARE_OF_Y * float(np.abs(program.y - np.median(program.y)).mean())
+    if not (0.0 < multiplier < np.inf and residual > 0.0):
+        return curvature
+    return float(np.clip(residual / multiplier, curvature / _WIDELY, curvature * _WIDELY))
+
+
 def _admm(program: TubeProgram, rho: float) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-    """Yield v = z + u, z and the threshold; one factorisation, and a rough one for the first round."""
+    """Yield v = z + u, z and the threshold; one factorisation, and a rough one for the first rounds."""
     y, (A, b) = program.y, _rows(program)
     free = np.full(program.m, np.inf)
     problem = BoxQP(program.P, -y, A, b, -free, free)
@@ -231,7 +248,7 @@ def _admm(program: TubeProgram, rho: float) -> Iterator[tuple[np.ndarray, np.nda
     least = program.epsilon / rho
     z, t = v, least
     for k in count():
-        if k == _ROUNDS[0] and step.is_rough:
+        if k == _ROUGH and step.is_rough:
             step = XStep(problem, rho)
         x = step(2.0 * z - v)
         v = v + _RELAXATION * (x - z)
