@@ -90,6 +90,13 @@ def made(*cells: tuple[str, str]) -> nbformat.NotebookNode:
 SOLVED = "```{exercise}\nWhat is 1 + 1?\n```\n\n```{solution} one\n:class: dropdown\nTwo.\n```\n"
 
 
+def test_code_that_gives_a_solution_away_is_folded_like_it(page: str) -> None:
+    cells = read(page).cells
+    for i in belonging(cells):
+        if cells[i].cell_type == "code":
+            assert {"hide-cell", "hide-input"} & set(cells[i].metadata.get("tags", [])), cells[i]
+
+
 def test_a_check_goes_and_what_a_later_cell_needs_stays() -> None:
     book = made(
         ("md", SOLVED),
