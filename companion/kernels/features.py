@@ -92,9 +92,9 @@ def polynomial_features(X: Any, d: int, R: float = 0.0) -> np.ndarray:
 
     .. math::
 
-        \varphi_{(i_1, \dots, i_n)}(x) =
-        \Bigl( \tbinom{d}{m} R^{d-m} \tfrac{m!}{i_1! \cdots i_n!} \Bigr)^{1/2} x_1^{i_1} \cdots x_n^{i_n},
-        \qquad m = i_1 + \dots + i_n \le d.
+        & \varphi_{(i_1, \dots, i_n)}(x) \\
+        & \quad = \Bigl( \tbinom{d}{m} R^{d-m} \tfrac{m!}{i_1! \cdots i_n!} \Bigr)^{1/2} x_1^{i_1} \cdots x_n^{i_n}, \\
+        & m = i_1 + \dots + i_n \le d.
 
     Parameters
     ----------

@@ -59,9 +59,9 @@ def center_gram(K: Any, K_fit: Any = None) -> np.ndarray:
 
     .. math::
 
-        \widehat{\mathbf K} = \mathbf K - \tfrac1n \mathbf 1 \mathbf 1^\top \mathbf K
-        - \tfrac1n \mathbf K \mathbf 1 \mathbf 1^\top
-        + \tfrac1{n^2} (\mathbf 1^\top \mathbf K \mathbf 1)\, \mathbf 1 \mathbf 1^\top .
+        \widehat{\mathbf K} = {} & \mathbf K - \tfrac1n \mathbf 1 \mathbf 1^\top \mathbf K
+        - \tfrac1n \mathbf K \mathbf 1 \mathbf 1^\top \\
+        & + \tfrac1{n^2} (\mathbf 1^\top \mathbf K \mathbf 1)\, \mathbf 1 \mathbf 1^\top .
 
     Parameters
     ----------

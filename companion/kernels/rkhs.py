@@ -21,8 +21,8 @@ class RKHSFunction:
 
     .. math::
 
-        \langle f, g \rangle = \sum_{j,k} \alpha_j \overline{\beta_k}\, \kappa(x_j, y_k),
-        \qquad \langle f, \kappa_x \rangle = f(x).
+        \langle f, g \rangle &= \sum_{j,k} \alpha_j \overline{\beta_k}\, \kappa(x_j, y_k), \\
+        \langle f, \kappa_x \rangle &= f(x).
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ __all__ = ["ElasticNet", "elastic_net_dual", "elastic_net_qp"]
 class ElasticNet(L1Regression):
     r"""Least squares with a penalty on the squared norm and one on the sum of the absolute weights.
 
-    .. math:: \min_{w, b, \xi} \; \tfrac12 \|\xi\|_2^2 + \tfrac K2 \|w\|_2^2 + \tau \|w\|_1
-        \quad \text{subject to} \quad y - Xw - b\mathbf 1 = \xi
+    .. math:: & \min_{w, b, \xi} \; \tfrac12 \|\xi\|_2^2 + \tfrac K2 \|w\|_2^2 + \tau \|w\|_1 \\
+        & \text{subject to} \quad y - Xw - b\mathbf 1 = \xi
 
     with a free b; or without b, or with the further term :math:`\tfrac C2 b^2`. It is the lasso on the data
     :math:`\binom{\hat X}{\sqrt K I}, \binom{\hat y}{0}`, where the hats stand for centring.
@@ -146,8 +146,9 @@ def elastic_net_qp(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     r"""Return the matrices P, q, A, c of the text's program Dual Elastic Net.
 
-    .. math:: \min_z \; \tfrac12 z^\top P z + q^\top z \quad \text{subject to} \quad A z = c, \; z \ge 0,
-        \qquad z = (\beta_+, \beta_-, \mu_+, \mu_-)
+    .. math:: & \min_z \; \tfrac12 z^\top P z + q^\top z \\
+        & \text{subject to} \quad A z = c, \; z \ge 0, \\
+        & z = (\beta_+, \beta_-, \mu_+, \mu_-)
 
     Parameters
     ----------

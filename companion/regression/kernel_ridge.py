@@ -26,13 +26,14 @@ _EPS = float(np.finfo(float).eps)
 class KernelRidge(RegressorMixin, BaseEstimator):
     r"""Ridge regression in the feature space of a kernel.
 
-    .. math:: \min_{w, b, \xi} \; \|\xi\|_2^2 + K \langle w, w \rangle
-        \quad \text{subject to} \quad y_i - \langle w, \varphi(x_i) \rangle - b = \xi_i
+    .. math:: & \min_{w, b, \xi} \; \|\xi\|_2^2 + K \langle w, w \rangle \\
+        & \text{subject to} \quad y_i - \langle w, \varphi(x_i) \rangle - b = \xi_i
 
     with b = 0 (``intercept="none"``) or b free (``"free"``). With the matrix :math:`G_{ij} = \kappa(x_i, x_j)` and the
     centring matrix :math:`C = I - \mathbf 1\mathbf 1^\top/m`, the dual variables solve
 
-    .. math:: (G + K I)\, \alpha = y, \qquad \text{or} \qquad (CGC + K I)\, \alpha = Cy,
+    .. math:: (G + K I)\, \alpha &= y, \quad \text{or} \\
+              (CGC + K I)\, \alpha &= Cy,
 
     and :math:`w = \sum_i \alpha_i \varphi(x_i)`, so that :math:`f(x) = \sum_i \alpha_i \kappa(x_i, x) + b`.
 

@@ -43,8 +43,8 @@ _SOLVERS = ("newton", "admm", "dual")
 class L1Regression(RegressorMixin, BaseEstimator):
     r"""What :class:`Lasso` and :class:`ElasticNet` share.
 
-    .. math:: \min_{w, b, \xi} \; \tfrac12 \|\xi\|_2^2 + \tfrac K2 \|w\|_2^2 + \tau \|w\|_1
-        \quad \text{subject to} \quad y - Xw - b\mathbf 1 = \xi
+    .. math:: & \min_{w, b, \xi} \; \tfrac12 \|\xi\|_2^2 + \tfrac K2 \|w\|_2^2 + \tau \|w\|_1 \\
+        & \text{subject to} \quad y - Xw - b\mathbf 1 = \xi
     """
 
     tau: float
@@ -168,14 +168,14 @@ class L1Regression(RegressorMixin, BaseEstimator):
 class Lasso(L1Regression):
     r"""Least squares with a penalty on the sum of the absolute weights.
 
-    .. math:: \min_{w, b, \xi} \; \tfrac12 \|\xi\|_2^2 + \tau \|w\|_1
-        \quad \text{subject to} \quad y - Xw - b\mathbf 1 = \xi
+    .. math:: & \min_{w, b, \xi} \; \tfrac12 \|\xi\|_2^2 + \tau \|w\|_1 \\
+        & \text{subject to} \quad y - Xw - b\mathbf 1 = \xi
 
     with b = 0 (``intercept="none"``), b free (``"free"``), or the further term :math:`\tfrac C2 b^2` in the
     objective (``"penalized"``). The dual problem projects y on a polytope,
 
-    .. math:: \min_\lambda \; \tfrac12 \|y - \lambda\|_2^2
-        \quad \text{subject to} \quad \|X^\top \lambda\|_\infty \le \tau,
+    .. math:: & \min_\lambda \; \tfrac12 \|y - \lambda\|_2^2 \\
+        & \text{subject to} \quad \|X^\top \lambda\|_\infty \le \tau,
 
     with the further constraint :math:`\mathbf 1^\top\lambda = 0` for a free b, or the further term
     :math:`(\mathbf 1^\top\lambda)^2 / (2C)` in the objective for a penalized one; and :math:`\xi = \lambda`.
@@ -575,7 +575,8 @@ def lasso_admm(
 
     .. math::
 
-        x^{k+1} &= (\hat X^\top \hat X + (K + \rho) I)^{-1} (\hat X^\top \hat y + \rho (z^k - u^k)) \\
+        x^{k+1} &= (\hat X^\top \hat X + (K + \rho) I)^{-1} \\
+                & \qquad (\hat X^\top \hat y + \rho (z^k - u^k)) \\
         z^{k+1} &= S_{\tau/\rho}(x^{k+1} + u^k) \\
         u^{k+1} &= u^k + x^{k+1} - z^{k+1}.
 
@@ -703,9 +704,9 @@ def lasso_dual(
 ) -> DualSolution:
     r"""Solve the dual program of the lasso: Dlasso2, Dlasso3, or the one of lasso4.
 
-    .. math:: \min_{\lambda, v} \; \tfrac12 \|y - \lambda\|_2^2 \; [\, + \tfrac1{2C} (\mathbf 1^\top\lambda)^2 \,]
-        \quad \text{subject to} \quad X^\top\lambda = v, \; -\tau \le v_j \le \tau
-        \; [\, , \; \mathbf 1^\top \lambda = 0 \,]
+    .. math:: & \min_{\lambda, v} \; \tfrac12 \|y - \lambda\|_2^2 \; [\, + \tfrac1{2C} (\mathbf 1^\top\lambda)^2 \,] \\
+        & \text{subject to} \quad X^\top\lambda = v, \; -\tau \le v_j \le \tau \\
+        & \qquad [\, , \; \mathbf 1^\top \lambda = 0 \,]
 
     The multipliers of the equations are w and, for a free b, b.
 

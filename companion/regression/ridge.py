@@ -43,14 +43,14 @@ FLOOR = 1e-5  # a residual vector is compared with at least this fraction of y
 class RidgeRegression(RegressorMixin, BaseEstimator):
     r"""Least squares with a penalty on the squared norm of the weights.
 
-    .. math:: \min_{w, b, \xi} \; \|\xi\|_2^2 + K \|w\|_2^2
-        \quad \text{subject to} \quad y - Xw - b\mathbf 1 = \xi
+    .. math:: & \min_{w, b, \xi} \; \|\xi\|_2^2 + K \|w\|_2^2 \\
+        & \text{subject to} \quad y - Xw - b\mathbf 1 = \xi
 
     with b = 0 (``intercept="none"``), b free (``"free"``), or the further term :math:`K b^2` in the objective
     (``"penalized"``). The dual problem is
 
-    .. math:: \min_\alpha \; \alpha^\top (XX^\top + K I_m)\, \alpha - 2 \alpha^\top y,
-        \qquad \mathbf 1^\top \alpha = 0 \text{ when b is free,}
+    .. math:: & \min_\alpha \; \alpha^\top (XX^\top + K I_m)\, \alpha - 2 \alpha^\top y, \\
+        & \mathbf 1^\top \alpha = 0 \text{ when b is free,}
 
     and :math:`w = X^\top \alpha`, :math:`\xi = K \alpha`.
 

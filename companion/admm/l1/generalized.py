@@ -57,7 +57,8 @@ def generalized_lasso(
 
     .. math::
 
-        x^{k+1} &= (A^\top A + \rho F^\top F)^{-1} (A^\top b + \rho F^\top (z^k - u^k)) \\
+        x^{k+1} &= (A^\top A + \rho F^\top F)^{-1} \\
+                & \qquad (A^\top b + \rho F^\top (z^k - u^k)) \\
         z^{k+1} &= S_{\tau/\rho}(F x^{k+1} + u^k) \\
         u^{k+1} &= u^k + F x^{k+1} - z^{k+1}.
 

@@ -90,7 +90,8 @@ class LeastSquaresLoss(SmoothLoss):
     regression. The matrix is factored once for each value of rho. For fewer rows than columns the
     m x m matrix :math:`A A^\top + \rho I` is factored instead, by
 
-    .. math:: (A^\top A + \rho I)^{-1} w = \bigl(w - A^\top (A A^\top + \rho I)^{-1} A w\bigr) / \rho.
+    .. math:: & (A^\top A + \rho I)^{-1} w \\
+              & \quad = \bigl(w - A^\top (A A^\top + \rho I)^{-1} A w\bigr) / \rho.
 
     Examples
     --------

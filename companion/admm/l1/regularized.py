@@ -146,8 +146,8 @@ def group_lasso(
 
     The updates are those of the lasso, except that each group of z is thresholded as a block:
 
-    .. math:: z_i^{k+1} = \mathcal{S}_{\tau w_i/\rho}(x_i^{k+1} + u_i^k), \qquad
-              \mathcal{S}_c(v) = (1 - c / \|v\|_2)_+ \, v.
+    .. math:: z_i^{k+1} &= \mathcal{S}_{\tau w_i/\rho}(x_i^{k+1} + u_i^k), \\
+              \mathcal{S}_c(v) &= (1 - c / \|v\|_2)_+ \, v.
 
     Parameters
     ----------
@@ -248,7 +248,8 @@ def l1_regularized(
 
     .. math::
 
-        x^{k+1} &= \arg\min_x \; l(x) + (\rho/2)\|x - z^k + u^k\|_2^2 \\
+        x^{k+1} &= \arg\min_x \; l(x) \\
+                & \qquad {} + (\rho/2)\|x - z^k + u^k\|_2^2 \\
         z^{k+1} &= S_{\tau/\rho}(x^{k+1} + u^k) \\
         u^{k+1} &= u^k + x^{k+1} - z^{k+1}.
 
