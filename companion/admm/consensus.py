@@ -456,8 +456,10 @@ def consensus(
 
     .. math::
 
-        x_i^{k+1} &= \arg\min_{x_i} f_i(x_i) + (\rho/2)\|x_i - z^k + u_i^k\|_D^2 \quad\text{(at block i)} \\
-        z^{k+1} &= \arg\min_z g(z) + (N\rho/2)\bigl\|z - \tfrac{1}{N}\sum_i (x_i^{k+1} + u_i^k)\bigr\|_D^2 \\
+        x_i^{k+1} &= \arg\min_{x_i} f_i(x_i) \quad\text{(at block i)} \\
+            &\; {} + (\rho/2)\|x_i - z^k + u_i^k\|_D^2 \\
+        z^{k+1} &= \arg\min_z g(z) \\
+            &\; {} + (N\rho/2)\bigl\|z - \tfrac{1}{N}\sum_i (x_i^{k+1} + u_i^k)\bigr\|_D^2 \\
         u_i^{k+1} &= u_i^k + x_i^{k+1} - z^{k+1},
 
     where :math:`\|v\|_D^2 = \sum_j d_j v_j^2` and :math:`d_j` is the curvature of the :math:`f_i` along column j,

@@ -214,8 +214,8 @@ def dual_decomposition(
     r"""Dual ascent for a separable objective: the blocks of u are minimised independently.
 
     .. math::
-        \min\; \sum_{i=1}^N J_i(u_i) \quad\text{s.t.}\quad \sum_{i=1}^N A_i u_i = b,
-        \qquad u = (u_1, \ldots, u_N)
+        & \min\; \sum_{i=1}^N J_i(u_i) \quad\text{s.t.}\quad \sum_{i=1}^N A_i u_i = b, \\
+        & u = (u_1, \ldots, u_N)
 
     For a given multiplier the Lagrangian is the sum of
     :math:`L_i(u_i, \lambda) = J_i(u_i) + \lambda^\top (A_i u_i - b / N)`, so each block can be

@@ -75,8 +75,8 @@ def soft_threshold(v: ArrayLike, c: ArrayLike) -> np.ndarray:
     r"""Soft thresholding :math:`S_c`, the proximal operator of the l1-norm with parameter c.
 
     .. math::
-        S_c(v) = \arg\min_x\; c \|x\|_1 + \tfrac12 \|x - v\|_2^2, \qquad
-        (S_c(v))_i = \begin{cases} v_i - c & v_i > c \\ 0 & |v_i| \le c \\ v_i + c & v_i < -c
+        S_c(v) &= \arg\min_x\; c \|x\|_1 + \tfrac12 \|x - v\|_2^2, \\
+        (S_c(v))_i &= \begin{cases} v_i - c & v_i > c \\ 0 & |v_i| \le c \\ v_i + c & v_i < -c
         \end{cases}
 
     Parameters
@@ -113,7 +113,8 @@ def soft_threshold(v: ArrayLike, c: ArrayLike) -> np.ndarray:
 def block_soft_threshold(v: ArrayLike, c: float) -> np.ndarray:
     r"""Block soft thresholding, the proximal operator of the l2-norm with parameter c.
 
-    .. math:: \mathcal{S}_c(v) = \arg\min_x\; c \|x\|_2 + \tfrac12 \|x - v\|_2^2 = (1 - c / \|v\|_2)_+\, v
+    .. math:: \mathcal{S}_c(v) &= \arg\min_x\; c \|x\|_2 + \tfrac12 \|x - v\|_2^2 \\
+              &= (1 - c / \|v\|_2)_+\, v
 
     Parameters
     ----------
@@ -213,10 +214,10 @@ def prox_huber(v: ArrayLike, t: float, *, delta: float = 1.0) -> np.ndarray:
     r"""Proximal operator of the Huber loss.
 
     .. math::
-        g(x) = \sum_i h(x_i), \quad
-        h(x) = \begin{cases} x^2 / 2 & |x| \le \delta \\ \delta (|x| - \delta / 2) & |x| > \delta
-        \end{cases} \qquad \operatorname{prox}_{t g}(v) = v - t\, \Pi_{[-\delta, \delta]}\bigl(v /
-        (1 + t)\bigr)
+        g(x) &= \sum_i h(x_i), \\
+        h(x) &= \begin{cases} x^2 / 2 & |x| \le \delta \\ \delta (|x| - \delta / 2) & |x| > \delta
+        \end{cases} \\
+        \operatorname{prox}_{t g}(v) &= v - t\, \Pi_{[-\delta, \delta]}\bigl(v / (1 + t)\bigr)
 
     Parameters
     ----------
@@ -861,8 +862,8 @@ def prox_precompose_tight(prox: Prox, A: ArrayLike, b: ArrayLike | None = None) 
     r"""Return the proximal operator of :math:`f(x) = \phi(A x + b)` where :math:`A A^\top = c I`.
 
     .. math::
-        \operatorname{prox}_{t f}(v) = v + \tfrac1c A^\top \bigl( \operatorname{prox}_{c t \phi}(w)
-        - w \bigr), \qquad w = A v + b
+        \operatorname{prox}_{t f}(v) &= v + \tfrac1c A^\top \bigl( \operatorname{prox}_{c t \phi}(w) - w \bigr), \\
+        w &= A v + b
 
     Orthogonal matrices (c = 1), sums (A a row of ones) and tight frames are covered; other matrices
     need an iteration.
@@ -952,8 +953,8 @@ def prox_regularize(prox: Prox, rho: float, a: ArrayLike = 0.0) -> Prox:
     r"""Return the proximal operator of :math:`f(x) = \phi(x) + \tfrac{\rho}{2} \|x - a\|_2^2`.
 
     .. math::
-        \operatorname{prox}_{t f}(v) = \operatorname{prox}_{s \phi}\Bigl( \frac{v + t \rho\, a}{1 +
-        t \rho} \Bigr), \qquad s = \frac{t}{1 + t \rho}
+        \operatorname{prox}_{t f}(v) &= \operatorname{prox}_{s \phi}\Bigl( \frac{v + t \rho\, a}{1 + t \rho} \Bigr), \\
+        s &= \frac{t}{1 + t \rho}
 
     Parameters
     ----------

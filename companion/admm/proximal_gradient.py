@@ -273,7 +273,8 @@ def accelerated_proximal_gradient(
     r"""Minimise f + g as :func:`proximal_gradient` does, with an extrapolation before each step.
 
     .. math::
-        y^{k+1} &= x^k + \omega_k (x^k - x^{k-1}), \qquad \omega_k = k / (k + 3) \\
+        \omega_k &= k / (k + 3) \\
+        y^{k+1} &= x^k + \omega_k (x^k - x^{k-1}) \\
         x^{k+1} &= \operatorname{prox}_{t_k g}\bigl( y^{k+1} - t_k \nabla f(y^{k+1}) \bigr)
 
     Parameters

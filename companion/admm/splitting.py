@@ -81,8 +81,10 @@ def admm(
 
     .. math::
 
-        x^{k+1} &= \arg\min_x \; f(x) + (\rho/2) \|A x + B z^k - c + u^k\|_2^2 \\
-        z^{k+1} &= \arg\min_z \; g(z) + (\rho/2) \|A x^{k+1} + B z - c + u^k\|_2^2 \\
+        x^{k+1} &= \arg\min_x \; f(x) \\
+            &\qquad {} + (\rho/2) \|A x + B z^k - c + u^k\|_2^2 \\
+        z^{k+1} &= \arg\min_z \; g(z) \\
+            &\qquad {} + (\rho/2) \|A x^{k+1} + B z - c + u^k\|_2^2 \\
         u^{k+1} &= u^k + A x^{k+1} + B z^{k+1} - c.
 
     You supply the two minimisations. Each receives the point v that its own term should match.
@@ -153,8 +155,8 @@ def admm(
 
     .. math::
 
-        \|r^k\| &\le \sqrt{p}\,\epsilon_\mathrm{abs}
-            + \epsilon_\mathrm{rel} \max(\|A x^k\|, \|B z^k\|, \|c\|) \\
+        \|r^k\| &\le \sqrt{p}\,\epsilon_\mathrm{abs} \\
+            &\quad {} + \epsilon_\mathrm{rel} \max(\|A x^k\|, \|B z^k\|, \|c\|) \\
         \|s^k\| &\le \sqrt{n}\,\epsilon_\mathrm{abs} + \epsilon_\mathrm{rel} \|A^\top \lambda^k\|
 
     (Boyd et al. 2010, Section 3.3.1), where :math:`r^k = A x^k + B z^k - c` and
