@@ -94,7 +94,7 @@ def active_set_newton(
         if key in seen:
             return None
         seen.add(key)
-        free = np.flatnonzero(state == FREE)
+        free = (state == FREE).nonzero()[0]
         shift = ridge * curvature
         if shift == 0.0:  # a linear program: any ridge will do that balances the two units
             shift = (max_norm(g) or 1.0) / (max_norm(x) or 1.0)
@@ -109,7 +109,7 @@ def active_set_newton(
         yA = yA + change
         g = g + change
         g += kkt.product(problem, step, free)
-        if not math.isfinite(float(x.sum() + g.sum())):  # a finite sum has finite terms
+        if not math.isfinite(float(step.sum() + g.sum())):  # a finite sum has finite terms
             return None
         forced = state
         if kkt.null is not None:
@@ -117,12 +117,14 @@ def active_set_newton(
             yA = y @ problem.A
         terms = max(max_norm(g), slope_of_q, max_norm(yA))
         new_state = _next_state(problem, x, g, forced, free, terms, curvature)
-        if np.array_equal(new_state, state):
+        changed = (new_state != state).nonzero()[0]
+        if not changed.size:
             return _settle(problem, ActiveSet(state, kkt), free, x, y, g, shift, weight)
         state = new_state
-        moved = _on_bounds(problem, x, state)
-        g += problem.product_of_change(moved - x)
-        x = moved
+        bound = changed[state[changed] != FREE]
+        target = np.where(state[bound] == LOWER, problem.lower[bound], problem.upper[bound])
+        g += problem.product_of_part(target - x[bound], bound)
+        x[bound] = target
         kkt = None  # no factor is held beside the next one
     return None
 
@@ -237,7 +239,7 @@ def _next_state(
     x_free = x[free]
     new[free[x_free < lower[free] - small_x]] = LOWER
     new[free[x_free > upper[free] + small_x]] = UPPER
-    leaving = np.flatnonzero(state * g > _SIGN_TOLERANCE * terms)  # pushed off its bound
+    leaving = (state * g > _SIGN_TOLERANCE * terms).nonzero()[0]  # pushed off its bound
     new[leaving] = FREE
     if curvature > 0.0:
         reach = curvature * (upper[leaving] - lower[leaving])

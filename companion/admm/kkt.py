@@ -53,9 +53,15 @@ class BoxQP:
 
     def product_of_change(self, dx: np.ndarray) -> np.ndarray:
         """Return ``P dx`` for a dx with many zeros."""
-        moved = np.flatnonzero(dx)
-        if isinstance(self.P, np.ndarray) and moved.size < dx.size / _FEW:
-            return dx[moved] @ self.P[moved]
+        moved = dx.nonzero()[0]
+        return self.product_of_part(dx[moved], moved)
+
+    def product_of_part(self, values: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """Return ``P dx`` for a dx with the given values at an index, and zeros elsewhere."""
+        if isinstance(self.P, np.ndarray) and index.size < self.q.size / _FEW:
+            return values @ self.P.take(index, 0)
+        dx = np.zeros(self.q.size)
+        dx[index] = values
         return self.product(dx)
 
     def gradient(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -198,9 +204,7 @@ class FactoredKKT:
         """Return the change of ``P x`` when the free variables change by `step`."""
         if self.rows is not None:
             return step @ self.rows
-        dx = np.zeros(problem.q.size)
-        dx[free] = step
-        return problem.product_of_change(dx)
+        return problem.product_of_part(step, free)
 
     @classmethod
     def in_single_precision(cls, problem: BoxQP, shift: float) -> FactoredKKT | None:

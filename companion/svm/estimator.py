@@ -313,9 +313,10 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         margin = g - dual.ridge * a - (0.0 if dual.penalize_b else s * slab.b)  # s_i f(x_i)
         quadratic = float(a @ (g - dual.ridge * a)) - (bias * bias if dual.penalize_b else 0.0)
         normal = points.normal(a, quadratic, dual.penalize_b)
+        reach = _reach(a, dual)
         if self._homogeneous and (
             (normal.norm == 0.0 and not dual.penalize_b)
-            or (_nearly_vanishes(a, g, dual) and self._is_below_range(points))
+            or (_nearly_vanishes(a, g, reach) and self._is_below_range(points))
         ):
             self._store_degenerate(points, a, dual, result.certificate, units)
             return
@@ -328,7 +329,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         slack = dual.ridge * a if self._squared else np.maximum(slab.eta - margin, 0.0)
         size = float(np.abs(g).max()) + slab.eta
         size += abs(slab.b) if not dual.penalize_b else abs(bias) * 2.0 ** min(-units.features, 0)
-        reach = 0.0 if dual.q.any() else _reach(a, dual)
+        reach = 0.0 if dual.q.any() else reach
         miss = 0.0
         if (
             not self._squared
@@ -450,8 +451,9 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         coefficients = points.s * a * unit if normal.norm > 0.0 else np.zeros(points.n)
         self.dual_coef_ = scaled_back(coefficients, units.multipliers, "the multipliers")
         self._store_counts(points, a, slack * unit, dual.upper)
-        of_given = np.array(scaled_back(a, of_a, "the multipliers"))
-        self.lambda_, self.mu_ = of_given[points.s > 0], of_given[points.s < 0]
+        if of_a:
+            of_given = scaled_back(a, of_a, "the multipliers")
+            self.lambda_, self.mu_ = of_given[points.s > 0], of_given[points.s < 0]
         self.degenerate_ = False
 
     def _store_counts(self, points: Points, a: np.ndarray, slack: np.ndarray, upper: float) -> None:
@@ -578,9 +580,9 @@ def _reach(a: np.ndarray, dual: DualProgram) -> float:
     return float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
 
 
-def _nearly_vanishes(a: np.ndarray, g: np.ndarray, dual: DualProgram) -> bool:
-    """Return whether a'Pa is so small that it may be zero but for rounding."""
-    return float(a @ g) <= _NEARLY_ZERO * _reach(a, dual) ** 2
+def _nearly_vanishes(a: np.ndarray, g: np.ndarray, reach: float) -> bool:
+    """Return whether a'Pa is so small, beside the square of its reach, that it may be zero but for rounding."""
+    return float(a @ g) <= _NEARLY_ZERO * reach**2
 
 
 def _count(mask: np.ndarray) -> int:
