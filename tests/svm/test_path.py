@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
-from companion.admm import quadratic
+from companion.admm import active_set, quadratic, solve_qp
+from companion.admm.qp_engine import Neighbour
 from companion.admm.quadratic import _symmetric_psd
+from companion.certificates import verify
 from companion.datasets import nine_points
 from companion.exceptions import InfeasibleProblemError
 from companion.kernels import as_kernel
@@ -70,6 +72,78 @@ def test_most_later_machines_need_no_admm():
     X, y = two_clouds(300)
     machines = nu_path(X, y, np.linspace(0.8, 0.5, 30), **RBF)
     assert sum(machine.n_iter_ == 0 for machine in machines[1:]) >= 20
+
+
+def with_duplicates() -> tuple[np.ndarray, np.ndarray]:
+    """Points twice and three times, and one place with both colours."""
+    X, y = two_clouds(60)
+    X = np.vstack([X, X[:20], X[:10], X[:1]])
+    return X, np.concatenate([y, y[:20], y[:10], -y[:1]])
+
+
+@pytest.mark.parametrize("options", [{}, RBF], ids=["linear", "rbf"])
+@pytest.mark.parametrize("data", [two_clouds(150), with_duplicates()], ids=["clouds", "duplicates"])
+def test_random_nu_up_to_the_largest(options, data):
+    """At the largest nu all points of one colour are fixed; 2k/n leaves no support vector of type 1."""
+    X, y = data
+    n, fewest = len(y), min(np.count_nonzero(y == 1), np.count_nonzero(y == -1))
+    largest = 2 * fewest / n
+    nus = np.random.default_rng(7).uniform(0.7, largest, 25)
+    nus = np.concatenate([nus, [largest, 2 * (fewest - 3) / n, np.nextafter(largest, 0.0)]])
+    for nu, machine in zip(nus, nu_path(X, y, nus, **options)):
+        single = SVMs2prime(nu, **options).fit(X, y)
+        assert machine.certificate_.worst <= 1e-9
+        assert_allclose(machine.objective_, single.objective_, rtol=1e-9)
+        assert_allclose(machine.norm_, single.norm_, rtol=1e-7)
+        assert_allclose(machine.b_interval_, single.b_interval_, atol=1e-8)
+        assert_allclose(machine.eta_interval_, single.eta_interval_, rtol=1e-7)
+
+
+def test_certificates_are_true():
+    X, y = two_clouds(120)
+    for finding in verify(nu_path(X, y, np.linspace(0.5, 0.9, 9), **RBF), X, y):
+        assert finding.ok
+        assert finding.agrees
+
+
+def test_the_factor_of_one_machine_predicts_the_next(monkeypatch):
+    """Between two changes of the active set no system is factored at all."""
+    X, y = two_clouds(120)
+    one, other = (SVMs2prime(nu, **RBF).fit(X, y) for nu in (0.6, 0.6 + 1e-6))
+    assert_array_equal(one.support_type1_, other.support_type1_)
+    factored = []
+    factor = active_set.factor_kkt
+    monkeypatch.setattr(
+        active_set, "factor_kkt", lambda *args: (factored.append(args[2].size), factor(*args))[1]
+    )
+    nu_path(X, y, [0.6 + 1e-6], **RBF)
+    alone = len(factored)
+    path = nu_path(X, y, [0.6, 0.6 + 1e-6], **RBF)
+    assert len(factored) == 2 * alone
+    assert_allclose(path[0].dual_coef_, one.dual_coef_, atol=1e-14)
+
+
+def test_a_neighbour_is_not_used_for_another_program():
+    """Another P, or another row of A: the factor at hand is of no use, and is not taken for one that is."""
+    X, y = two_clouds(80)
+    K = as_kernel("rbf", gamma=0.3)(X)
+    P, ones, box = K * np.outer(y, y), np.ones((1, 80)), {"upper": 0.5, "assume_psd": True}
+    rows = np.vstack([y, ones])
+    near = Neighbour()
+    solve_qp(P, np.zeros(80), rows, [0.0, 9.0], warm_start=near, **box)
+    programs = [
+        (2.0 * P, rows),
+        (P, np.vstack([ones, X[:, :1].T])),
+        (P, rows),
+        (P + np.eye(80), rows),
+    ]
+    for matrix, A in programs:
+        q, b = np.zeros(80), A @ np.full(80, 0.1)
+        warm = solve_qp(matrix, q, A, b, warm_start=near, **box)
+        cold = solve_qp(matrix, q, A, b, **box)
+        assert warm.certificate.worst <= 1e-9
+        assert_allclose(warm.x, cold.x, atol=1e-12)
+        assert_allclose(warm.Px, matrix @ warm.x, atol=1e-12)
 
 
 def test_one_value_and_repeated_values():

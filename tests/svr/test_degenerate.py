@@ -349,6 +349,17 @@ class TestUnits:
         assert small.certificate_.ok
         assert small.lambda_.max() == 0.005 / 50
 
+    @pytest.mark.parametrize("kind", CLASSES)
+    def test_few_iterations_at_any_price(self, kind):
+        """The penalty of ADMM follows residuals and multipliers: a high price does not slow it down."""
+        rng = np.random.default_rng(3)
+        X = rng.standard_normal((150, 4))
+        y = np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] + 0.2 * rng.standard_normal(150)
+        for C in 150.0 * 10.0 ** np.arange(-2.0, 4.0):
+            model = kind(0.2, C=C, kernel=Gaussian(1.6)).fit(X, y)
+            assert model.certificate_.worst <= 1e-9
+            assert model.n_iter_ <= (80 if kind is EpsilonSVR else 40)
+
     def test_many_features_and_many_points(self):
         rng = np.random.default_rng(0)
         wide = NuSVR(0.4, C=10.0).fit(rng.standard_normal((15, 40)), rng.standard_normal(15))
