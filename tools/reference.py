@@ -21,6 +21,7 @@ SHARED = (
     "datasets",
     "openml",
     "plotting",
+    "pictures",
     "widgets",
     "board",
 )

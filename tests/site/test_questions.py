@@ -9,7 +9,25 @@ from playwright.sync_api import Locator, Page
 from tests.site.site import PAGES, SITE, Count, Reader, soup
 
 VERDICTS = {True: ("right", "Yes:", "Right."), False: ("wrong", "No:", "Not this one.")}
-FOCUSED = "e => document.activeElement === e"
+
+# What a question shows, read in one go.
+STATE = """
+question => ({
+  marks: question.querySelectorAll('input').length,
+  told: question.querySelector('[role=status]')?.textContent ?? '',
+  choices: [...question.querySelectorAll('.question-choices > li')].map(item => {
+    const button = item.querySelector('.question-choice');
+    const reason = item.querySelector('.question-reason');
+    return {
+      classes: [...item.classList],
+      pressed: button.getAttribute('aria-pressed'),
+      named: button.innerText.trim() !== '' || button.querySelector('mjx-container') !== null,
+      focused: document.activeElement === button,
+      reason: reason.checkVisibility({visibilityProperty: true}) ? reason.innerText : null,
+    };
+  }),
+})
+"""
 
 
 def asked(name: str) -> list[Tag]:
@@ -26,50 +44,43 @@ def marks(question: Tag) -> list[bool]:
 ASKING = [page for page in PAGES if (SITE / page).exists() and asked(page)]
 
 
-def visible(reasons: Locator) -> list[bool]:
-    return [reasons.nth(i).is_visible() for i in range(reasons.count())]
-
-
 def choose(page: Page, question: Locator, index: int, right: bool, key: str) -> None:
     """Choose with the keyboard; the choice says what it is, to the eye and to a screen reader."""
-    item = question.locator(".question-choices > li").nth(index)
-    button = item.locator(".question-choice")
-    button.focus()
-    assert button.evaluate(FOCUSED), "the choice cannot be reached with the keyboard"
+    question.locator(".question-choice").nth(index).focus()
     page.keyboard.press(key)
+    state = question.evaluate(STATE)
+    choice = state["choices"][index]
     name, verdict, told = VERDICTS[right]
-    other = VERDICTS[not right][0]
-    classes = (item.get_attribute("class") or "").split()
-    assert name in classes
-    assert other not in classes
-    assert button.get_attribute("aria-pressed") == "true"
-    reason = item.locator(".question-reason")
-    assert reason.is_visible()
-    assert reason.inner_text().startswith(verdict)
-    status = question.locator("[role=status]")
-    assert (status.text_content() or "").startswith(f"{told} {verdict}")
+    assert choice["focused"], "the choice cannot be reached with the keyboard"
+    assert name in choice["classes"]
+    assert VERDICTS[not right][0] not in choice["classes"]
+    assert choice["pressed"] == "true"
+    assert choice["reason"].startswith(verdict)
+    assert state["told"].startswith(f"{told} {verdict}")
+
+
+def pressed_and_explained(question: Locator) -> list[int]:
+    """The choices that are pressed: their reasons show, and no others do."""
+    choices = question.evaluate(STATE)["choices"]
+    pressed = [i for i, choice in enumerate(choices) if choice["pressed"] == "true"]
+    assert pressed == [i for i, choice in enumerate(choices) if choice["reason"]]
+    return pressed
 
 
 def check_question(page: Page, question: Locator, right: list[bool]) -> None:
     """One question: first a wrong choice, then the right one."""
-    question.scroll_into_view_if_needed()
-    choices, reasons = question.locator(".question-choice"), question.locator(".question-reason")
-    assert choices.count() == reasons.count() == len(right) >= 3
-    assert question.locator("input").count() == 0, "the marks give the answer away"
-    assert visible(reasons) == [False] * len(right)
-    for i in range(len(right)):
-        assert choices.nth(i).get_attribute("aria-pressed") == "false"
-        assert (
-            choices.nth(i).inner_text().strip() or choices.nth(i).locator("mjx-container").count()
-        )
+    state = question.evaluate(STATE)
+    assert len(state["choices"]) == len(right) >= 3
+    assert state["marks"] == 0, "the marks give the answer away"
+    assert all(choice["named"] for choice in state["choices"])
+    assert {choice["pressed"] for choice in state["choices"]} == {"false"}
+    assert pressed_and_explained(question) == []
 
     wrong_one, right_one = right.index(False), right.index(True)
     choose(page, question, wrong_one, False, "Enter")
-    assert visible(reasons) == [i == wrong_one for i in range(len(right))]
+    assert pressed_and_explained(question) == [wrong_one]
     choose(page, question, right_one, True, "Space")
-    assert visible(reasons) == [i in (wrong_one, right_one) for i in range(len(right))]
-    pressed = [choices.nth(i).get_attribute("aria-pressed") for i in range(len(right))]
-    assert pressed.count("true") == 2, "choosing one choice presses another"
+    assert pressed_and_explained(question) == sorted([wrong_one, right_one])
 
 
 def test_there_are_questions() -> None:
