@@ -282,7 +282,8 @@ def _independent_rows(
         factor, info = dpotrf(products / (norms * norms[:, None]), lower=1)
         if info == 0 and factor.diagonal().min() > 0.1:
             return A, b  # clearly independent
-    norms = np.linalg.norm(A, axis=1)
+    peaks = np.abs(A).max(axis=1)  # first, since squares may underflow
+    norms = peaks * np.linalg.norm(A / peaks[:, None], axis=1)
     scale = _power_of_two(1.0 / norms)
     Q, R, order = qr((A * scale[:, None]).T, mode="economic", pivoting=True)
     sizes = np.abs(np.diagonal(R))
