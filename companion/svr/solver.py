@@ -232,7 +232,7 @@ def _penalty(program: TubeProgram) -> float:
     """
     curvature = float(np.mean(program.P.diagonal()))
     multiplier = min(program.radius / program.m, _SHARE_OUTSIDE * program.upper)
-    residual = _SHARE_OF_Y * float(np.abs(program.y - np.median(program.y)).mean())
+    residual = _SHARE_OF_Y * float(np.abs(program.y - program.y.mean()).mean())
     if not (0.0 < multiplier < np.inf and residual > 0.0):
         return curvature
     return float(np.clip(residual / multiplier, curvature / _WIDELY, curvature * _WIDELY))
