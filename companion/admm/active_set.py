@@ -121,10 +121,7 @@ def active_set_newton(
         if not changed.size:
             return _settle(problem, ActiveSet(state, kkt), free, x, y, g, shift, weight)
         state = new_state
-        bound = changed[state[changed] != FREE]
-        target = np.where(state[bound] == LOWER, problem.lower[bound], problem.upper[bound])
-        g += problem.product_of_part(target - x[bound], bound)
-        x[bound] = target
+        _bind(problem, x, g, state, changed)
         kkt = None  # no factor is held beside the next one
     return None
 
@@ -134,6 +131,16 @@ def _on_bounds(problem: BoxQP, x: np.ndarray, state: np.ndarray) -> np.ndarray:
     x = np.minimum(np.maximum(x, problem.lower), problem.upper)
     x = np.where(state == LOWER, problem.lower, x)
     return np.where(state == UPPER, problem.upper, x)
+
+
+def _bind(
+    problem: BoxQP, x: np.ndarray, g: np.ndarray, state: np.ndarray, changed: np.ndarray
+) -> None:
+    """Move the variables that are newly at a bound there, and the gradient with them, in place."""
+    bound = changed[state[changed] != FREE]
+    target = np.where(state[bound] == LOWER, problem.lower[bound], problem.upper[bound])
+    g += problem.product_of_part(target - x[bound], bound)
+    x[bound] = target
 
 
 def _settle(
