@@ -75,7 +75,8 @@ def active_set_newton(
     Px : ndarray, optional
         The product of P and x, where it is known.
     kkt : FactoredKKT, optional
-        The factored system of the free variables, where it is known from a program with the same P and A.
+        The factored system of the free variables, where it is known from a program with the same P and A. With it
+        comes the product Px, which is then carried along, by the rows of P for what changes.
 
     Returns
     -------
@@ -83,6 +84,7 @@ def active_set_newton(
         A point in the box, entries at a bound equal to it, with signs of the gradient that are right up to
         rounding; or None if the sets run in a circle.
     """
+    carried = kkt is not None and Px is not None
     moved = _on_bounds(problem, x, state)
     Px = problem.product(moved) if Px is None else Px + problem.product_of_change(moved - x)
     x, yA = moved, y @ problem.A
@@ -119,7 +121,7 @@ def active_set_newton(
         new_state = _next_state(problem, x, g, forced, free, terms, curvature)
         changed = (new_state != state).nonzero()[0]
         if not changed.size:
-            return _settle(problem, ActiveSet(state, kkt), free, x, y, g, shift, weight)
+            return _settle(problem, ActiveSet(state, kkt), free, x, y, g, shift, weight, carried)
         state = new_state
         _bind(problem, x, g, state, changed)
         kkt = None  # no factor is held beside the next one
@@ -152,16 +154,17 @@ def _settle(
     g: np.ndarray,
     shift: float,
     weight: float,
+    carried: bool,
 ) -> Answer:
     """Refine; bind the variables that rounding leaves outside the box, and refine the others again."""
     state, kkt = active
     for _ in range(_SETTLEMENTS):
-        x, y, Px, _ = _refine(problem, kkt, free, x, y, g)
+        x, y, Px, _ = _refine(problem, kkt, free, x, y, g, carried)
         inside = (x[free] >= problem.lower[free]) & (x[free] <= problem.upper[free])
         if inside.all():
             break
         x = np.minimum(np.maximum(x, problem.lower), problem.upper)
-        Px = problem.product(x)
+        Px, carried = problem.product(x), False
         g = Px + problem.q + y @ problem.A
         state = state.copy()
         state[free[~inside]] = read_state(problem, x)[free[~inside]]
@@ -180,10 +183,12 @@ def _refine(
     x: np.ndarray,
     y: np.ndarray,
     g: np.ndarray,
+    carried: bool,
 ) -> Answer:
     """Correct x and y while that reduces the residuals, until nothing but rounding is left of them.
 
-    The gradient g comes with the rounding of the steps that led to x; each later one is computed anew.
+    The gradient g comes with the rounding of the steps that led to x; each later one is computed anew, but for the
+    first one if it may be carried along.
     """
     q, A, b = problem.q, problem.A, problem.b
     slope = max(max_norm(q), max_norm(y @ A))
@@ -194,22 +199,23 @@ def _refine(
 
     def corrected(
         x: np.ndarray, y: np.ndarray, g: np.ndarray, miss: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         dx, dy = kkt.solve(-g[free], miss)
         x = x.copy()
         x[free] += dx
-        return x, y + dy
+        return x, y + dy, dx
 
-    miss = b - A @ x
+    Px, miss = g - q - y @ A, b - A @ x
     if max_norm(g[free]) > rounding or max_norm(miss) > rounding_of_rows:
-        x, y = corrected(x, y, g, miss)
-    Px, miss = problem.product(x), b - A @ x
+        x, y, dx = corrected(x, y, g, miss)
+        Px = Px + kkt.product(problem, dx, free) if carried else Px
+    Px, miss = Px if carried else problem.product(x), b - A @ x
     g = Px + q + y @ A
     dual, primal = max_norm(g[free]), max_norm(miss)
     for _ in range(_REFINEMENTS):
         if dual <= rounding and primal <= rounding_of_rows:
             break
-        trial_x, trial_y = corrected(x, y, g, miss)
+        trial_x, trial_y, _ = corrected(x, y, g, miss)
         trial_Px, trial_miss = problem.product(trial_x), b - A @ trial_x
         trial_g = trial_Px + q + trial_y @ A
         trial_dual, trial_primal = max_norm(trial_g[free]), max_norm(trial_miss)

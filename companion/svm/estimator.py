@@ -6,6 +6,7 @@ A machine says which dual program it has (`_dual`), how multipliers give b and e
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
@@ -340,7 +341,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         self._certify(
             self._terms(normal.norm, bias if dual.penalize_b else slab.b, slab.eta, slack, dual),
             self._dual_value(float(a @ g), float(dual.q @ a)),
-            _FLOOR * reach * reach,
+            (math.sqrt(_FLOOR) * reach) ** (1 if self._normalized else 2),  # a norm, or its square
             miss,
             result.certificate,
             units.features if self._normalized else 2 * units.weights,

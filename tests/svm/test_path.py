@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from companion.admm import active_set, quadratic, solve_qp
+from companion.admm.kkt import BoxQP
 from companion.admm.qp_engine import Neighbour
 from companion.admm.quadratic import _symmetric_psd
 from companion.certificates import verify
@@ -99,11 +100,30 @@ def test_random_nu_up_to_the_largest(options, data):
         assert_allclose(machine.eta_interval_, single.eta_interval_, rtol=1e-7)
 
 
-def test_certificates_are_true():
-    X, y = two_clouds(120)
-    for finding in verify(nu_path(X, y, np.linspace(0.5, 0.9, 9), **RBF), X, y):
+@pytest.mark.parametrize("machines", ["nu", "K"])
+def test_certificates_are_true(machines):
+    """P x is carried along the path; the certificates agree with exact arithmetic on the data all the same."""
+    X, y = with_duplicates()
+    path = (
+        nu_path(X, y, np.linspace(0.6, 0.9, 24), **RBF)
+        if machines == "nu"
+        else K_path(X, y, np.geomspace(0.05, 5.0, 24), **RBF)
+    )
+    for finding in verify(path, X, y):
         assert finding.ok
         assert finding.agrees
+
+
+def test_a_carried_product_is_computed_anew(monkeypatch):
+    """Of thirty programs three start from a product that was computed from the matrix."""
+    X, y = two_clouds(120)
+    fresh = []
+    product = BoxQP.product
+    monkeypatch.setattr(BoxQP, "product", lambda *args: (fresh.append(1), product(*args))[1])
+    nu_path(X, y, [0.6], **RBF)
+    alone = len(fresh)
+    nu_path(X, y, np.full(31, 0.6), **RBF)
+    assert len(fresh) == 2 * alone + 3
 
 
 def test_the_factor_of_one_machine_predicts_the_next(monkeypatch):
