@@ -276,10 +276,10 @@ def _place_multipliers(
     zero, no point with these sets is feasible: variables switch, those nearest to it first, until the
     sum fits, and the last one becomes free.
     """
-    state = state.copy()
+    state, absolute = state.copy(), np.abs(problem.A)
     for t in null.T:
         d = t @ problem.A
-        active = (state != FREE) & (np.abs(d) > 1e-12 * (np.abs(t) @ np.abs(problem.A)).max())
+        active = (state != FREE) & (np.abs(d) > 1e-12 * (np.abs(t) @ absolute).max())
         if not active.any():
             continue
         ratio = np.divide(-g, d, out=np.zeros_like(g), where=active)
@@ -288,7 +288,7 @@ def _place_multipliers(
         )  # switching raises t'Ax; asks theta >= ratio
         lowers = active & ~raises
         mismatch = float(t @ (problem.b - problem.A @ x))
-        terms = float(np.abs(t) @ (np.abs(problem.A) @ np.abs(x) + np.abs(problem.b)))
+        terms = float(np.abs(t) @ (absolute @ np.abs(x) + np.abs(problem.b)))
         if abs(mismatch) > 1e-12 * terms:
             movable = np.flatnonzero(raises if mismatch > 0 else lowers)
             if not movable.size:
