@@ -269,7 +269,7 @@ def solve_qp(
         Largest number of iterations, of ADMM and of the interior-point method together. Default: 1000.
     warm_start : QPResult, (x, y) or Neighbour, optional
         Solution of a neighbouring problem. A ``Neighbour`` (:mod:`companion.admm.qp_engine`) remembers the solution
-        of each program for the next, with its factored system.
+        of each program for the next, with its factored system and the product P x.
     assume_psd : bool
         Trust that P is finite, symmetric and positive semidefinite. The test costs one Cholesky
         factorisation, which is as much as solving the problem. (A LowRank needs no test.)
