@@ -1,4 +1,4 @@
-"""Write the pages with several processes.
+"""Write the pages with several processes, and collect garbage seldom.
 
 Jupyter Book has no option for Sphinx's ``-j``. Reading stays in one process: extensions that number boxes and
 exercises keep lists in memory.
@@ -6,6 +6,7 @@ exercises keep lists in memory.
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import Any
 
@@ -20,6 +21,7 @@ def write_in_parallel(app: Sphinx, env: BuildEnvironment) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect to the end of reading."""
+    gc.set_threshold(500_000, 20, 20)  # a document is millions of small objects, and almost none is garbage
     app.connect("env-updated", write_in_parallel)
     return {
         "version": "1",
