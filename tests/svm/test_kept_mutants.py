@@ -9,7 +9,7 @@ from companion.admm.row_matrix import RowMatrix
 from companion.kernels import Gaussian
 from companion.svm import SVMs3, points
 from companion.svm.points import make_points
-from companion.svm.slab import slab_unit
+from companion.svm.slab import multiplier_interval, slab_eta, slab_unit, snap
 
 
 def test_the_slab_of_two_points() -> None:
@@ -60,3 +60,18 @@ def test_exchanging_the_colours_turns_the_penalized_plane_around(nu: float, scal
     assert other.certificate_.ok
     np.testing.assert_allclose(other.w_, -one.w_, rtol=1e-7, atol=1e-9 * abs(one.w_).max())
     assert other.b_ == pytest.approx(-one.b_, rel=1e-9, abs=1e-12)
+
+
+def test_an_interval_that_rounding_has_turned_around_is_its_middle() -> None:
+    g = np.array([1.0 + 4e-16, 1.0])
+    at_upper = np.array([True, False])
+    low, high = multiplier_interval(g, ~at_upper, at_upper)
+    assert low == high
+    assert 1.0 <= low <= 1.0 + 4e-16
+
+
+def test_small_multipliers_are_small_beside_each_other_only() -> None:
+    """Neither snapped to zero, nor their b, when all of them are tiny."""
+    a = np.array([3e-13, 1e-13])
+    np.testing.assert_array_equal(snap(a, np.inf), a)
+    assert slab_eta(np.array([1.0, -1.0]), np.zeros(2), a, np.inf).b == -(a[0] - a[1])
