@@ -46,7 +46,7 @@ def about(item: pytest.Item) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Bring the tests of a page together, in one worker: it opens the page once."""
+    """Bring the tests of a page together, in one worker: it opens the page once. Other tests, the longest, go first."""
     places = [i for i, item in enumerate(items) if "tests/site" in item.path.as_posix()]
     ours = [items[i] for i in places]
     first = {}
@@ -54,7 +54,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker("site")
         item.add_marker(pytest.mark.xdist_group(about(item)))
         first.setdefault(about(item), len(first))
-    ours.sort(key=lambda item: (first[about(item)], item.path.stem == LAST))
+    ours.sort(
+        key=lambda item: (
+            about(item).endswith(".html"),
+            first[about(item)],
+            item.path.stem == LAST,
+        )
+    )
     for i, item in zip(places, ours):
         items[i] = item
 

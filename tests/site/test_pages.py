@@ -143,7 +143,7 @@ def test_flipbooks_are_drawn(reader: Reader, name: str) -> None:
 def test_fits_a_phone(reader: Reader, name: str) -> None:
     page = reader.open(name)
     page.set_viewport_size(PHONE)
-    page.wait_for_timeout(300)  # the page adapts to the new width
+    page.wait_for_timeout(150)  # the page adapts to the new width
     width, beyond = page.evaluate("document.documentElement.scrollWidth"), page.evaluate(TOO_WIDE)
     page.set_viewport_size(DESKTOP)
     assert width <= PHONE["width"]
