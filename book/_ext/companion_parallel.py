@@ -21,7 +21,8 @@ def write_in_parallel(app: Sphinx, env: BuildEnvironment) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect to the end of reading."""
-    gc.set_threshold(500_000, 20, 20)  # a document is millions of small objects, and almost none is garbage
+    # A document is millions of small objects, and almost none of them is garbage.
+    gc.set_threshold(500_000, 20, 20)
     app.connect("env-updated", write_in_parallel)
     return {
         "version": "1",
