@@ -1,17 +1,19 @@
 """Figures as PNG pictures, drawn once each; the frames of one slider keep their axes in one place.
 
-Most of the time that Matplotlib takes for a small figure goes into finding room for its labels. `savefig` looks for it
-twice, and a flipbook would look for it anew in every frame; its axes would also move a little as the slider moves.
+Most of the time that Matplotlib takes for a small figure goes into its labels: how large they are, and where they have
+room. `savefig` asks twice, a flipbook would ask anew for every frame, and its axes would move a little as the slider
+moves.
 """
 
 from __future__ import annotations
 
+import functools
 import io
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
@@ -27,11 +29,30 @@ RIM = 10  # pixels of white around a picture in the text
 _BOOK_COLOURS = np.rint(255 * np.array([to_rgb(c) for c in ["white", "black", *CYCLE]])).astype(int)
 
 
-def _drawn(figure: Figure) -> Image.Image:
-    """The figure in pixels. It is closed."""
+@functools.lru_cache(4)
+def _renderer(width: float, height: float) -> RendererAgg:
+    """What draws all figures of a size. It remembers the shapes of texts; a new one would set each formula anew."""
+    return RendererAgg(width, height, DPI)
+
+
+class _Canvas(FigureCanvasAgg):
+    """A canvas with the common renderer."""
+
+    def get_renderer(self) -> RendererAgg:
+        return _renderer(*self.figure.bbox.size)
+
+
+def _prepare(figure: Figure) -> None:
+    """Close a figure, and give it the common canvas."""
     plt.close(figure)
     figure.set(dpi=DPI, facecolor="white")
-    canvas = FigureCanvasAgg(figure)
+    _Canvas(figure)
+
+
+def _drawn(figure: Figure) -> Image.Image:
+    """The figure in pixels."""
+    canvas = figure.canvas
+    assert isinstance(canvas, _Canvas), "prepare a figure before it is drawn"
     canvas.draw()
     return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
 
@@ -51,6 +72,7 @@ def png(figure: Figure) -> bytes:
     >>> png(fig)[1:4]
     b'PNG'
     """
+    _prepare(figure)
     picture = _drawn(figure)
     if _is_cut(picture):  # something stands over the rim
         buffer = io.BytesIO()
@@ -139,6 +161,8 @@ def frames(figures: Sequence[Figure]) -> list[bytes]:
     >>> [picture[1:4] for picture in frames(figures)]
     [b'PNG', b'PNG', b'PNG']
     """
+    for figure in figures:
+        _prepare(figure)
     last = len(figures) - 1
     rooms = {i: _room(figures[i]) for i in (0, last // 2, last)}
     for _ in range(2):
