@@ -8,7 +8,7 @@ is forked from it. The kernel takes its arguments, folder, environment and outpu
 started, which stays, passes signals on, and takes the kernel with it when it is killed. Nothing of this project is
 loaded before the fork: a kernel sees the package as it is.
 
-Outside of ``warm``, and on systems where forking is not safe, kernels start as always.
+Outside of ``warm``, on systems where forking is not safe, and with COMPANION_WARM="" kernels start as always.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def ask(address: str, arguments: Sequence[str]) -> None:
 if __name__ == "__main__":
     if sys.argv[1] == "--serve":
         serve(sys.argv[2])
-    elif ADDRESS in os.environ:
+    elif os.environ.get(ADDRESS):
         ask(os.environ[ADDRESS], sys.argv[1:])
     else:
         run(sys.argv[1:])

@@ -130,6 +130,15 @@ def test_a_kernel_that_dies_is_noticed(kernel: Kernel) -> None:
     assert not kernel.manager.is_alive()
 
 
+def test_an_empty_address_means_a_kernel_as_always(tmp_path: Path) -> None:
+    made = Kernel(tmp_path, **{ADDRESS: ""})
+    try:
+        assert made.run("import sys; print('numpy' in sys.modules)") == "False"
+        assert made.run("print(6 * 7)") == "42"
+    finally:
+        made.end()
+
+
 def test_the_block_leaves_nothing_behind() -> None:
     code = (
         "import os; from tools.warm import ADDRESS, warm\n"
