@@ -42,7 +42,8 @@ LAST = "test_accessibility"  # it takes pages apart
 def about(item: pytest.Item) -> str:
     """The page that a test looks at, or its file's name."""
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    return parameters.get("name", item.path.stem)
+    name = parameters.get("name")
+    return name if isinstance(name, str) else item.path.stem  # no site: a list of pages may be empty
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -24,16 +24,21 @@ PAGES = [f"{page}.html" for page in pages_in_order()]
 EXTRA = ["genindex.html", "search.html"]  # made by Sphinx
 
 
-@cache
-def soup(page: str) -> BeautifulSoup:
+def source(page: str) -> str:
     """The HTML of a page as it is on the disk, before any script runs."""
-    return BeautifulSoup((SITE / page.split("?")[0]).read_text(encoding="utf-8"), "html.parser")
+    return (SITE / page.split("?")[0]).read_text(encoding="utf-8")
 
 
+@lru_cache(4)  # the tests of a page follow each other, and a tree of a long page takes some 20 MB
+def soup(page: str) -> BeautifulSoup:
+    """The elements of a page before any script runs."""
+    return BeautifulSoup(source(page), "html.parser")
+
+
+@cache
 def flipbooks(page: str) -> int:
-    """How many flipbooks the widget state of a page describes."""
-    states = soup(page).find_all("script", type="application/vnd.jupyter.widget-state+json")
-    return sum(script.text.count('"companion-flipbook"') for script in states)
+    """How many flipbooks the widget state of a page describes. (Quotes in its text are not quotes in its source.)"""
+    return source(page).count('"companion-flipbook"')
 
 
 # What the browser fetched until now, and when the page answered.
