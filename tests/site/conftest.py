@@ -43,7 +43,8 @@ def about(item: pytest.Item) -> str:
     """The page that a test looks at, or its file's name."""
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     name = parameters.get("name")
-    return name if isinstance(name, str) else item.path.stem  # no site: a list of pages may be empty
+    # Without a site lists of pages are empty, and a name is a mark of pytest's own.
+    return name if isinstance(name, str) else item.path.stem
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
