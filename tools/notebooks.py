@@ -166,10 +166,19 @@ def take_executed(cache: Any, path: Path) -> None:
     file.unlink()
 
 
-def fill_cache() -> None:
-    """Execute every page that changed since it was last cached, side by side."""
+def execute_and_cache(number: int) -> list[str]:
+    """Execute one page, which the cache knows by its number; return its file if that fails."""
     from jupyter_cache import get_cache
     from jupyter_cache.executors import load_executor
+
+    executor = load_executor("local-serial", cache=get_cache(str(CACHE)))
+    result = executor.run_and_cache(filter_pks=[number], timeout=TIMEOUT)
+    return [*result.excepted, *result.errored]
+
+
+def fill_cache() -> None:
+    """Execute every page that changed since it was last cached, side by side, large files first."""
+    from jupyter_cache import get_cache
 
     cache = get_cache(str(CACHE))
     forget_stale(cache)
@@ -187,11 +196,12 @@ def fill_cache() -> None:
     if not todo:
         return
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-    with warm():
-        result = load_executor("local-parallel", cache=cache).run_and_cache(timeout=TIMEOUT)
-    for uri in [*result.excepted, *result.errored]:
+    todo.sort(key=lambda record: -Path(record.uri).stat().st_size)
+    with warm(), ProcessPoolExecutor(os.cpu_count()) as pool:
+        failed = [uri for uris in pool.map(execute_and_cache, [r.pk for r in todo]) for uri in uris]
+    for uri in failed:
         print(f"FAILED  {uri}", file=sys.stderr)
-    if result.excepted or result.errored:
+    if failed:
         sys.exit("some notebooks failed: run them in JupyterLab to see the error")
 
 
