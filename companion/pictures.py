@@ -65,6 +65,16 @@ def _ink(picture: Image.Image) -> tuple[int, int, int, int] | None:
 def png(figure: Figure) -> bytes:
     """A picture for the text: the figure without its empty margins.
 
+    Parameters
+    ----------
+    figure : Figure
+        The figure. It is closed.
+
+    Returns
+    -------
+    bytes
+        A PNG file of 100 pixels an inch. What stands over the rim of the figure is part of it.
+
     Examples
     --------
     >>> import matplotlib.pyplot as plt

@@ -138,7 +138,10 @@ def ask(address: str, arguments: Sequence[str]) -> None:
         asking.connect(address)
         socket.send_fds(asking, [len(text).to_bytes(8, "big")], [1, 2])
         asking.sendall(text)
-        kernel = int.from_bytes(asking.recv(8), "big")
+        answer = asking.recv(8)
+        if not answer:
+            sys.exit("the process that forks the kernels has gone")
+        kernel = int.from_bytes(answer, "big")
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda number, _: os.kill(kernel, number))
         asking.recv(1)  # nothing comes: the kernel closes its end

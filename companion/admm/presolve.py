@@ -216,9 +216,8 @@ def _has_room(problem: BoxQP) -> bool:
         if not b.size:
             return True
         middle, absolute = (lower + upper) / 2.0, np.abs(A)
-        reach = (
-            absolute @ width / 2.0
-        )  # the values of a row are within this of its value in the middle
+        # The values of a row are within `reach` of its value in the middle.
+        reach = absolute @ width / 2.0
         terms = absolute @ np.abs(middle) + reach + np.abs(b)
         return bool((reach - np.abs(b - A @ middle) > _EQUAL * terms).all())
 

@@ -25,21 +25,22 @@ PLAIN = """
 }
 """
 
-# Colours: axe measures the contrast of every element, a minute on a long page. Contrast depends on how a text looks and
-# on what is behind it. Two elements of each look stay, where looks are compared in both modes.
+# Colours: axe measures the contrast of every element, a minute on a long page. Contrast depends on how a text looks, on
+# what is behind it and, for a link, on the text around it. Two elements of each look stay; looks are compared in both
+# modes.
 NOTE_LOOKS = """
 () => {
   window.coloured?.forEach(([pre, nodes]) => pre.replaceChildren(...nodes));
   window.coloured = undefined;
   const top = document.querySelector('article.bd-article') ?? document.body;
-  const behind = new Map();
+  const behind = new Map(), texts = new Map();
   for (const e of [top, ...top.querySelectorAll('*:not(svg *)')]) {
     const s = getComputedStyle(e);
     const back = `${s.backgroundColor} ${s.backgroundImage} ${s.opacity}`;
     const clear = back === 'rgba(0, 0, 0, 0) none 1';
     behind.set(e, (behind.get(e.parentElement) ?? '') + (clear ? '' : back));
-    const text = `${s.color} ${s.fontSize} ${s.fontWeight} ${s.textDecorationLine}`;
-    e.looks = `${e.looks ?? e.tagName} ${text} ${behind.get(e)}`;
+    texts.set(e, `${s.color} ${s.fontSize} ${s.fontWeight} ${s.textDecorationLine} ${s.textShadow}`);
+    e.looks = `${e.looks ?? e.tagName} ${texts.get(e)} in ${texts.get(e.parentElement)} on ${behind.get(e)}`;
   }
 }
 """
@@ -79,6 +80,9 @@ def violations(page: Page, options: dict, *, whole: bool) -> list[str]:
     ]
 
 
+AT_ONCE = "*, ::before, ::after { transition: none !important; }"  # colours do not fade
+
+
 def put_on(page: Page, scheme: Literal["light", "dark"]) -> None:
     """Change the mode, at once."""
     page.emulate_media(color_scheme=scheme)
@@ -88,9 +92,7 @@ def put_on(page: Page, scheme: Literal["light", "dark"]) -> None:
 def grave_violations(page: Page, *, whole: bool) -> dict[str, list[str]]:
     """Look at a page three times: at its structure, and at its colours in both modes. The page is spoilt."""
     page.evaluate(AXE_SCRIPT)
-    page.add_style_tag(
-        content="*, ::before, ::after { transition: none !important; }"
-    )  # colours do not fade
+    page.add_style_tag(content=AT_ONCE)
     page.evaluate(PLAIN)
     found = {"structure": violations(page, {"rules": STRUCTURE}, whole=whole)}
     for scheme in ("dark", "light"):

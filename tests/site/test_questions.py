@@ -25,7 +25,7 @@ question => ({
       pressed: button.getAttribute('aria-pressed'),
       named: button.innerText.trim() !== '' || button.querySelector('mjx-container') !== null,
       focused: document.activeElement === button,
-      reason: reason.checkVisibility({visibilityProperty: true}) ? reason.innerText : null,
+      reason: reason.checkVisibility({visibilityProperty: true}) && reason.offsetHeight ? reason.innerText : null,
     };
   }),
 })
