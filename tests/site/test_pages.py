@@ -31,6 +31,13 @@ TOO_WIDE = """
 }
 """
 
+# Displayed formulas that do not fit and must be scrolled; those in closed boxes have no width.
+SCROLLING = """
+() => [...document.querySelectorAll('.bd-article mjx-container[display=true]')]
+  .filter(f => f.clientWidth > 0 && f.scrollWidth > f.clientWidth + 1)
+  .map(f => `${f.scrollWidth} > ${f.clientWidth}: ${f.textContent.slice(0, 80)}`)
+"""
+
 IMAGES = (
     "() => [...document.images].map(i => ({alt: i.getAttribute('alt'), src: i.src.slice(0, 120), "
     + ("decorative: i.closest('.navbar-brand, [aria-hidden=true]') !== null}))")
@@ -145,9 +152,13 @@ def test_fits_a_phone(reader: Reader, name: str) -> None:
     page.set_viewport_size(PHONE)
     page.wait_for_timeout(150)  # the page adapts to the new width
     width, beyond = page.evaluate("document.documentElement.scrollWidth"), page.evaluate(TOO_WIDE)
+    scrolling = (
+        page.evaluate(SCROLLING) if name.startswith("notebooks/") else []
+    )  # docstrings are for wide screens
     page.set_viewport_size(DESKTOP)
     assert width <= PHONE["width"]
     assert beyond == []
+    assert scrolling == []
 
 
 def test_the_front_door_leads_to_the_first_page(reader: Reader) -> None:
