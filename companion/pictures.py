@@ -25,7 +25,8 @@ __all__ = ["frames", "png"]
 
 DPI = 100
 RIM = 10  # pixels of white around a picture in the text
-# A frame's palette: the book's colours, so that a single small marker keeps its own, and some of the picture's.
+SAME_COLOUR = 8  # levels of 255
+# A slider's palette: the book's colours, so that a single small marker keeps its own, and some of the pictures'.
 _BOOK_COLOURS = np.rint(255 * np.array([to_rgb(c) for c in ["white", "black", *CYCLE]])).astype(int)
 
 
@@ -107,7 +108,8 @@ def _room(figure: Figure) -> np.ndarray:
     """Boxes for the axes in which their labels have room, shape (axes, 4): what the figure's layout finds."""
     if engine := _set_free(figure).get_layout_engine():
         engine.execute(figure)
-    return np.array([ax.get_position(original=True).extents for ax in figure.axes])
+    extents = [ax.get_position(original=True).extents for ax in figure.axes]
+    return np.reshape(extents, (-1, 4))
 
 
 def _put(figure: Figure, boxes: np.ndarray) -> Figure:
@@ -133,18 +135,29 @@ def _is_cut(picture: Image.Image) -> bool:
     return min(left, top) == 0 or right == width or bottom == height
 
 
-def _palette_png(picture: Image.Image) -> bytes:
+def _palette(pictures: Sequence[Image.Image]) -> Image.Image:
+    """The colours of one slider, as what Pillow takes for a palette: the book's, and others that are seen most."""
+    width, height = (
+        length // 4 for length in pictures[0].size
+    )  # a sixteenth of the pixels is enough
+    sheet = Image.new("RGB", (width, height * len(pictures)))
+    for i, picture in enumerate(pictures):
+        sheet.paste(picture.resize((width, height), Image.Resampling.NEAREST), (0, i * height))
+    seen = np.reshape(sheet.quantize(96 - len(_BOOK_COLOURS)).getpalette(), (-1, 3))
+    distance = np.abs(seen[:, None] - _BOOK_COLOURS).max(axis=2)
+    # Pillow does not tell colours apart that are this close: the book's own is taken.
+    seen = seen[distance.min(axis=1) >= SAME_COLOUR]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(np.vstack([_BOOK_COLOURS, seen]).ravel().tolist())
+    return palette
+
+
+def _palette_png(picture: Image.Image, palette: Image.Image) -> bytes:
     """A picture as a PNG with a palette: a third of the size, the same look."""
-    few = picture.quantize(96 - len(_BOOK_COLOURS))
-    where, own = np.array(few), few.getpalette() or []
-    as_number = np.array([1 << 16, 1 << 8, 1])
-    pixels = np.asarray(picture) @ as_number
-    for k, colour in enumerate(_BOOK_COLOURS @ as_number, len(own) // 3):
-        where[pixels == colour] = k
-    frame = Image.fromarray(where, "P")
-    frame.putpalette([*own, *_BOOK_COLOURS.ravel().tolist()])
     buffer = io.BytesIO()
-    frame.save(buffer, format="png", compress_level=8)
+    picture.quantize(palette=palette, dither=Image.Dither.NONE).save(
+        buffer, format="png", compress_level=6
+    )
     return buffer.getvalue()
 
 
@@ -184,4 +197,5 @@ def frames(figures: Sequence[Figure]) -> list[bytes]:
         rooms |= {i: _room(figures[i]) for i in cut}
     else:
         pictures = [_drawn(_set_free(figure)) for figure in figures]
-    return [_palette_png(picture) for picture in pictures]
+    palette = _palette(pictures)
+    return [_palette_png(picture, palette) for picture in pictures]
