@@ -143,7 +143,8 @@ def _palette(pictures: Sequence[Image.Image]) -> Image.Image:
     sheet = Image.new("RGB", (width, height * len(pictures)))
     for i, picture in enumerate(pictures):
         sheet.paste(picture.resize((width, height), Image.Resampling.NEAREST), (0, i * height))
-    seen = np.reshape(sheet.quantize(96 - len(_BOOK_COLOURS)).getpalette(), (-1, 3))
+    few = sheet.quantize(96 - len(_BOOK_COLOURS))
+    seen = np.array(few.getpalette() or [], dtype=int).reshape(-1, 3)
     distance = np.abs(seen[:, None] - _BOOK_COLOURS).max(axis=2)
     # Pillow does not tell colours apart that are this close: the book's own is taken.
     seen = seen[distance.min(axis=1) >= SAME_COLOUR]
