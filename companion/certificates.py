@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from scipy.linalg.blas import idamax
@@ -266,8 +266,8 @@ def bound_multipliers(
     >>> bound_multipliers(np.array([2.0, -3.0, 0.5]), np.array([0.0, 1.0, 0.5]), np.zeros(3), np.ones(3))
     (array([2., 0., 0.]), array([0., 3., 0.]))
     """
-    z_lower = np.where((x == lower) & (gradient > 0.0), gradient, 0.0)
-    z_upper = np.where((x == upper) & (gradient < 0.0), -gradient, 0.0)
+    z_lower = np.where(x == lower, np.maximum(gradient, 0.0), 0.0)
+    z_upper = np.where(x == upper, 0.0 - np.minimum(gradient, 0.0), 0.0)
     return z_lower, z_upper
 
 
@@ -291,6 +291,36 @@ def _largest_gain(
         step = np.clip(-gradient[j] / diagonal[j], lower[j] - x[j], upper[j] - x[j])
         gain = -step * (gradient[j] + 0.5 * diagonal[j] * step)
     return float(gain.max())
+
+
+def _as_bounds(bound: float | np.ndarray, n: int) -> np.ndarray:
+    if isinstance(bound, np.ndarray) and bound.ndim == 1:
+        return bound
+    return np.full(n, bound) if np.ndim(bound) == 0 else np.asarray(bound)
+
+
+class _Side(NamedTuple):
+    """What the bounds of one side, and their multipliers z >= 0, add to a certificate."""
+
+    value: float  # bound'z
+    terms: float  # |bound|'|z|
+    product: float  # the largest slack times its multiplier
+    illegal: float  # the largest negative multiplier, or multiplier of an infinite bound
+    excess: float  # by how much the worst violated bound is violated, not positive if none is
+    bound: float  # the bound that it is
+
+
+def _side(bound: np.ndarray, slack: np.ndarray, z: np.ndarray) -> _Side:
+    """Look at ``slack >= 0`` with the multipliers z; infinite bounds take no part."""
+    if not z.size:
+        return _Side(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    illegal, infinite, worst = -float(z.min()), np.isinf(bound), int(slack.argmin())
+    excess, violated = -float(slack[worst]), float(bound[worst])
+    if infinite.any():
+        illegal = max(illegal, float(z.max(where=infinite, initial=0.0)))
+        bound, slack = np.where(infinite, 0.0, bound), np.where(infinite, 0.0, slack)
+    value, terms = float(bound @ z), float(np.abs(bound) @ np.abs(z))
+    return _Side(value, terms, max_norm(slack * z), max(illegal, 0.0), excess, violated)
 
 
 def certify_qp(
@@ -372,16 +402,15 @@ def certify_qp(
     (0.167, 0.0)
     """
     n = x.size
-    lower, upper = (np.full(n, v) if np.ndim(v) == 0 else np.asarray(v) for v in (lower, upper))
+    lower, upper = _as_bounds(lower, n), _as_bounds(upper, n)
     if A is None or b is None:
         A, b = np.zeros((0, n)), np.zeros(0)
 
-    no_lower, no_upper = np.isinf(lower), np.isinf(upper)
-    low, high = np.where(no_lower, 0.0, lower), np.where(no_upper, 0.0, upper)
     with np.errstate(over="ignore", invalid="ignore"):
         Px = P @ x if Px is None else Px
         Aty, size, xPx = y @ A, np.abs(x), float(x @ Px)
-        gap = abs(xPx + float(q @ x) + float(b @ y) - float(low @ z_lower) + float(high @ z_upper))
+        below, above = _side(lower, x - lower, z_lower), _side(upper, upper - x, z_upper)
+        gap = abs(xPx + float(q @ x) + float(b @ y) - below.value + above.value)
     if not math.isfinite(gap):  # each entry of x, y, z_lower and z_upper takes part in this sum
         return Certificate(np.inf, np.inf, np.inf, np.inf, tolerance)
 
@@ -396,21 +425,14 @@ def certify_qp(
     if b.size:
         absolute = np.abs(A)
         row_scale = np.maximum(absolute @ size, np.abs(b))
-        row_scale = np.maximum(row_scale, length * absolute.max(axis=1, initial=0.0))
+        if length > 0.0:
+            row_scale = np.maximum(row_scale, length * absolute.max(axis=1, initial=0.0))
         primal = max(map(_ratio, np.abs(A @ x - b).tolist(), row_scale.tolist()))
-    for excess, bound in ((lower - x, lower), (x - upper, upper)):
-        if n and excess.max() > 0.0:
-            worst = int(np.argmax(excess))
-            scale = max(farthest, length, abs(float(bound[worst])))
-            primal = max(primal, _ratio(float(excess[worst]), scale))
+    for side in (below, above):
+        if side.excess > 0.0:
+            primal = max(primal, _ratio(side.excess, max(farthest, length, abs(side.bound))))
 
     gradient = Px + q + Aty - z_lower + z_upper
-    illegal = max(
-        -float(z_lower.min(initial=0.0)),
-        -float(z_upper.min(initial=0.0)),
-        float(z_lower.max(where=no_lower, initial=0.0)),
-        float(z_upper.max(where=no_upper, initial=0.0)),
-    )
     slope = max(slope_of_q, *map(max_norm, (Px, Aty, z_lower, z_upper)))
     if slope_of_q == 0.0:
         slope = max(slope, _FLOOR * math.sqrt(steepest) * reach)
@@ -419,21 +441,18 @@ def certify_qp(
         abs(xPx),
         float(np.abs(q) @ size),
         float(np.abs(b) @ np.abs(y)),
-        float(np.abs(low) @ np.abs(z_lower)),
-        float(np.abs(high) @ np.abs(z_upper)),
+        below.terms,
+        above.terms,
         _FLOOR * (slope_of_q * float(size.sum()) if slope_of_q > 0.0 else reach * reach),
     )
     value = max(terms)
     if n and steepest > _UNEVEN * float(diagonal.min()):
         terms_of_gradient = roots * float(roots @ size) + np.abs(q) + np.abs(y) @ np.abs(A)
         gap = max(gap, _largest_gain(gradient, x, diagonal, lower, upper, terms_of_gradient))
-    slack_lower, slack_upper = np.where(no_lower, 0.0, x - low), np.where(no_upper, 0.0, high - x)
-    product = max(max_norm(slack_lower * z_lower), max_norm(slack_upper * z_upper))
-
     return Certificate(
         primal_residual=primal,
-        dual_residual=_ratio(max(max_norm(gradient), illegal), slope),
-        complementarity=_ratio(product, value),
+        dual_residual=_ratio(max(max_norm(gradient), below.illegal, above.illegal), slope),
+        complementarity=_ratio(max(below.product, above.product), value),
         gap=_ratio(gap, value),
         tolerance=tolerance,
     )

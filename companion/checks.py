@@ -193,12 +193,15 @@ def as_scalar(
         accepted = " and ".join(f"{sign} {rule:g}" for sign, rule in rules if rule is not None)
         return f"{name} must be {f'a finite number {accepted}'.rstrip()}, got {given}"
 
-    if isinstance(value, (bool, np.bool_, str)) or np.ndim(value) != 0:
+    if type(value) is float:
+        number = value
+    elif isinstance(value, (bool, np.bool_, str)) or np.ndim(value) != 0:
         raise TypeError(rejection(_describe(value)))
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise TypeError(rejection(_describe(value))) from error
+    else:
+        try:
+            number = float(value)
+        except (TypeError, ValueError) as error:
+            raise TypeError(rejection(_describe(value))) from error
     inside = (
         math.isfinite(number)
         and (above is None or number > above)

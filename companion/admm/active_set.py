@@ -89,7 +89,7 @@ def active_set_newton(
     Px = problem.product(moved) if Px is None else Px + problem.product_of_change(moved - x)
     x, yA = moved, y @ problem.A
     g = Px + problem.q + yA
-    curvature, slope_of_q = problem.mean_curvature(), max_norm(problem.q)
+    curvature, slope_of_q = problem.mean_curvature, max_norm(problem.q)
     seen: set[bytes] = set()
     for _ in range(max_steps):
         key = state.tobytes()
@@ -106,12 +106,12 @@ def active_set_newton(
         except np.linalg.LinAlgError:
             return None
         step, dy = kkt.solve(-g[free], problem.b - problem.A @ x)
-        x, y, change = x.copy(), y + dy, dy @ problem.A
         x[free] += step
-        yA = yA + change
-        g = g + change
+        y, change = y + dy, dy @ problem.A
+        yA += change
+        g += change
         g += kkt.product(problem, step, free)
-        if not math.isfinite(float(step.sum() + g.sum())):  # a finite sum has finite terms
+        if not math.isfinite(float(g.sum())):  # a finite sum has finite terms
             return None
         forced = state
         if kkt.null is not None:
@@ -120,7 +120,7 @@ def active_set_newton(
         terms = max(max_norm(g), slope_of_q, max_norm(yA))
         new_state = _next_state(problem, x, g, forced, free, terms, curvature)
         changed = (new_state != state).nonzero()[0]
-        if not changed.size:
+        if changed.size == 0:
             return _settle(problem, ActiveSet(state, kkt), free, x, y, g, shift, weight, carried)
         state = new_state
         _bind(problem, x, g, state, changed)
@@ -140,9 +140,10 @@ def _bind(
 ) -> None:
     """Move the variables that are newly at a bound there, and the gradient with them, in place."""
     bound = changed[state[changed] != FREE]
-    target = np.where(state[bound] == LOWER, problem.lower[bound], problem.upper[bound])
-    g += problem.product_of_part(target - x[bound], bound)
-    x[bound] = target
+    if bound.size:
+        target = np.where(state[bound] == LOWER, problem.lower[bound], problem.upper[bound])
+        g += problem.product_of_part(target - x[bound], bound)
+        x[bound] = target
 
 
 def _settle(
@@ -191,7 +192,8 @@ def _refine(
     first one if it may be carried along.
     """
     q, A, b = problem.q, problem.A, problem.b
-    slope = max(max_norm(q), max_norm(y @ A))
+    yA = y @ A
+    slope = max(max_norm(q), max_norm(yA))
     rounding = max(
         _ROUNDING * slope, min(_rounding_of_product(problem, x), _SIGN_TOLERANCE * slope)
     )
@@ -205,7 +207,7 @@ def _refine(
         x[free] += dx
         return x, y + dy, dx
 
-    Px, miss = g - q - y @ A, b - A @ x
+    Px, miss = g - q - yA, b - A @ x
     if max_norm(g[free]) > rounding or max_norm(miss) > rounding_of_rows:
         x, y, dx = corrected(x, y, g, miss)
         Px = Px + kkt.product(problem, dx, free) if carried else Px
@@ -228,8 +230,7 @@ def _refine(
 
 def _rounding_of_product(problem: BoxQP, x: np.ndarray) -> float:
     """Return the rounding of ``P x``, whose terms |P_ij x_j| are at most sqrt(P_ii P_jj) |x_j|."""
-    roots = np.sqrt(np.maximum(problem.P.diagonal(), 0.0))
-    return _EPS * max_norm(roots) * float(roots @ np.abs(x))
+    return _EPS * max_norm(problem.roots) * float(problem.roots @ np.abs(x))
 
 
 def _next_state(
@@ -254,7 +255,7 @@ def _next_state(
     new[free[x_free > upper[free] + small_x]] = UPPER
     leaving = (state * g > _SIGN_TOLERANCE * terms).nonzero()[0]  # pushed off its bound
     new[leaving] = FREE
-    if curvature > 0.0:
+    if leaving.size and curvature > 0.0:
         reach = curvature * (upper[leaving] - lower[leaving])
         far = leaving[np.abs(g[leaving]) >= reach]
         new[far] = -state[far]

@@ -12,6 +12,7 @@ the Woodbury identity when ``P`` is low rank) and the rows of ``A`` are eliminat
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg.blas import dsymv, dsyrk
@@ -54,7 +55,7 @@ class BoxQP:
     def product_of_change(self, dx: np.ndarray) -> np.ndarray:
         """Return ``P dx`` for a dx with many zeros."""
         moved = dx.nonzero()[0]
-        return self.product_of_part(dx[moved], moved)
+        return self.product_of_part(dx[moved], moved) if moved.size else dx
 
     def product_of_part(self, values: np.ndarray, index: np.ndarray) -> np.ndarray:
         """Return ``P dx`` for a dx with the given values at an index, and zeros elsewhere."""
@@ -80,9 +81,31 @@ class BoxQP:
             return self.P[np.ix_(rows, columns)]
         return self.P.part(rows, columns)
 
+    def origin(self) -> np.ndarray:
+        """Return the point of the box nearest to 0."""
+        return np.minimum(np.maximum(0.0, self.lower), self.upper)
+
+    @cached_property
+    def roots(self) -> np.ndarray:
+        """The square roots of the diagonal of P: ``|P_ij|`` is at most ``roots[i] roots[j]``."""
+        return np.sqrt(np.maximum(self.P.diagonal(), 0.0))
+
+    @cached_property
     def mean_curvature(self) -> float:
-        """Return trace(P)/n, the scale of P and the natural penalty parameter."""
+        """trace(P)/n, the scale of P and the natural penalty parameter."""
         return float(self.P.diagonal().sum()) / self.q.size if self.q.size else 0.0
+
+    def learn_from(self, other: BoxQP) -> bool:
+        """Take over what is known about P, if the other program has the same P, q and A; return whether it has."""
+        if other.P is not self.P:
+            return False
+        for mine, its in ((self.q, other.q), (self.A, other.A)):
+            if mine is not its and not np.array_equal(mine, its):
+                return False
+        for fact in ("roots", "mean_curvature"):
+            if fact in vars(other):
+                vars(self)[fact] = vars(other)[fact]
+        return True
 
 
 class _DenseBlock:
@@ -169,18 +192,19 @@ class FactoredKKT:
             return
         self.V = block.solve(A.T)
         S = A @ self.V
-        scale = np.sqrt(np.maximum(S.diagonal(), 0.0))
-        scale = np.divide(1.0, scale, out=np.zeros(k), where=scale > 0.0)
-        S *= scale * scale[:, None]
-        if scale.all():
-            factor, info = dpotrf(S, lower=1)
-            if info == 0 and (independent or factor.diagonal().min() > _INDEPENDENT):
-                self.root = dtrtri(factor, lower=1)[0].T * scale[:, None]
-                return
-        self._leave_out_dependent_rows((S + S.T) / 2.0, scale)
+        factor, info = dpotrf(S, lower=1)
+        # A row that depends on others has a pivot that is small beside its own diagonal entry.
+        pivots = factor.diagonal() ** 2
+        if info == 0 and (independent or (pivots > _INDEPENDENT**2 * S.diagonal()).all()):
+            self.root = dtrtri(factor, lower=1)[0].T
+        else:
+            self._leave_out_dependent_rows(S)
 
-    def _leave_out_dependent_rows(self, S: np.ndarray, scale: np.ndarray) -> None:
+    def _leave_out_dependent_rows(self, S: np.ndarray) -> None:
         """Find ``root`` with ``root root'`` the pseudo-inverse of the Schur complement."""
+        scale = np.sqrt(np.maximum(S.diagonal(), 0.0))
+        scale = np.divide(1.0, scale, out=np.zeros(scale.size), where=scale > 0.0)
+        S = (S + S.T) / 2.0 * scale * scale[:, None]
         values, vectors = np.linalg.eigh(S) if scale.size > 1 else (S[0], np.ones((1, 1)))
         kept = values > 1e-13 * max(float(values[-1]), 0.0)
         vectors = vectors * scale[:, None]
@@ -267,7 +291,7 @@ def factor_kkt(
             P = P.restricted(free)
     if isinstance(P, RowMatrix):
         P, part = P.toarray(), True
-    size = float(np.einsum("ij,ij->i", A, A).max(initial=0.0)) if weight else 0.0
+    size = float(np.vdot(A, A)) if weight else 0.0
     weight = weight / size if size > 0.0 else 0.0
     block: _DenseBlock | _LowRankBlock
     if isinstance(P, LowRank):

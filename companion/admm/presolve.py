@@ -132,19 +132,28 @@ def _check_bounds(problem: BoxQP) -> None:
         )
 
 
-def presolve(problem: BoxQP) -> Presolved:
+def presolve(problem: BoxQP, like: Presolved | None = None) -> Presolved:
     """Reduce and scale a quadratic program.
+
+    Parameters
+    ----------
+    problem : BoxQP
+    like : Presolved, optional
+        What came out for a program with the same P and A. Where nothing had to be done, the bounds alone are looked at.
 
     Raises
     ------
     InfeasibleProblemError
         If bounds cross, or a row (or a combination of rows) cannot meet its right-hand side.
     """
+    has_room = _has_room(problem)
+    if has_room and like is not None and like.trivial:
+        return Presolved(problem, problem)
     A, b, lower, upper = problem.A, problem.b, problem.lower, problem.upper
     fixed, x_fixed = np.zeros(problem.q.size, dtype=bool), np.zeros(problem.q.size)
     open_rows = np.ones(b.size, dtype=bool)
     forced: list[tuple[int, float, np.ndarray]] = []
-    if not _has_room(problem):
+    if not has_room:
         _check_bounds(problem)
         fixed = lower == upper
         x_fixed = np.where(fixed, lower, 0.0)

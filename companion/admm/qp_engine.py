@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import dsymv
@@ -18,10 +19,20 @@ from companion.admm.factor_interior_point import factor_interior_point
 from companion.admm.interior_point import Iterate, interior_point
 from companion.admm.kkt import BoxQP, FactoredKKT, factor_kkt
 from companion.admm.low_rank import LowRank, low_rank_factor
+from companion.admm.presolve import Presolved
 from companion.admm.row_matrix import RowMatrix
 from companion.certificates import Certificate, bound_multipliers, certify_qp
 
-__all__ = ["MAX_ITER", "ROWS_FROM", "Neighbour", "Search", "XStep", "solve_reduced"]
+__all__ = [
+    "MAX_ITER",
+    "ROWS_FROM",
+    "Neighbour",
+    "Proof",
+    "Search",
+    "XStep",
+    "prove",
+    "solve_reduced",
+]
 
 # ADMM iterations before each attempt of the exact finish.
 _ROUNDS = (10, 20, 40, 80)
@@ -50,39 +61,55 @@ class Neighbour:
     """
 
     def __init__(self) -> None:
-        self._problem: BoxQP | None = None
-        self._answer: Answer | None = None
+        self.answer: Answer | None = None
+        self._presolved: Presolved | None = None
         self._age = 0
 
-    def answer_for(self, problem: BoxQP) -> Answer | None:
-        """Return what to start from, if `problem` is of the same family."""
-        last = self._problem
-        if last is None or last.P is not problem.P:
-            return None
-        if self._answer is None or not (
-            np.array_equal(last.A, problem.A) and np.array_equal(last.q, problem.q)
-        ):
+    def meet(self, problem: BoxQP) -> Presolved | None:
+        """Return what presolve found for the last program if `problem` is of the same family; forget all otherwise."""
+        last = self._presolved
+        if last is None or not problem.learn_from(last.original):
+            self.answer = self._presolved = None
             return None
         self._age = (self._age + 1) % _CARRIED
-        if self._age == 0:
-            self._answer = self._answer._replace(Px=problem.product(self._answer.x))
-        return self._answer
+        if self._age == 0 and self.answer is not None:
+            self.answer = self.answer._replace(Px=problem.product(self.answer.x))
+        return last
 
-    def keep(self, problem: BoxQP, answer: Answer) -> None:
+    def keep(self, presolved: Presolved, answer: Answer) -> None:
         """Remember the solution of a program."""
-        self._problem, self._answer = problem, answer
+        self._presolved, self.answer = presolved, answer
+
+
+class Proof(NamedTuple):
+    """What a certificate needs beside the point and the multipliers of the equations, and the certificate."""
+
+    Px: np.ndarray
+    z_lower: np.ndarray
+    z_upper: np.ndarray
+    certificate: Certificate
+
+
+def prove(
+    p: BoxQP, x: np.ndarray, y: np.ndarray, tol: float, Px: np.ndarray | None = None
+) -> Proof:
+    """Certify a point, with the multipliers of the bounds that the gradient asks for."""
+    Px = p.product(x) if Px is None else Px
+    z_lower, z_upper = bound_multipliers(Px + p.q + y @ p.A, x, p.lower, p.upper)
+    certificate = certify_qp(
+        p.P, p.q, p.A, p.b, p.lower, p.upper, x, y, z_lower, z_upper, tol, Px=Px
+    )
+    return Proof(Px, z_lower, z_upper, certificate)
 
 
 class Search:
-    """The best point so far, its certificate, and the iterations that it took."""
+    """The best point so far, the proof, and the iterations that it took."""
 
     def __init__(self, problem: BoxQP, tol: float, cap: int) -> None:
         self.problem, self.tol, self.cap = problem, tol, cap
-        self.x = np.clip(np.zeros(problem.q.size), problem.lower, problem.upper)
-        self.y = np.zeros(problem.b.size)
-        self.Px: np.ndarray | None = None
+        self.x, self.y = problem.origin(), np.zeros(problem.b.size)
+        self.proof: Proof | None = None
         self.active: ActiveSet | None = None
-        self.certificate: Certificate | None = None
         self.n_iter = 0
         self.history: dict[str, list[float]] = {"primal_residual": [], "dual_residual": []}
 
@@ -108,24 +135,19 @@ class Search:
         if not (np.isfinite(x).all() and np.isfinite(y).all()):
             return False
         p = self.problem
-        if not p.q.any() and p.mean_curvature() == 0.0:
+        if p.mean_curvature == 0.0 and not p.q.any():
             y = np.zeros_like(y)  # nothing to minimise: no multipliers, whatever rounding left
-        Px = p.product(x) if Px is None else Px
-        z_lower, z_upper = bound_multipliers(Px + p.q + y @ p.A, x, p.lower, p.upper)
-        certificate = certify_qp(
-            p.P, p.q, p.A, p.b, p.lower, p.upper, x, y, z_lower, z_upper, self.tol, Px=Px
-        )
-        if self.certificate is None or certificate.worst < self.certificate.worst:
-            self.x, self.y, self.Px = x, y, Px
-            self.active, self.certificate = active, certificate
-        return certificate.ok
+        proof = prove(p, x, y, self.tol, Px)
+        if self.proof is None or proof.certificate.worst < self.proof.certificate.worst:
+            self.x, self.y, self.active, self.proof = x, y, active, proof
+        return proof.certificate.ok
 
     def adopt(self, part: Search) -> tuple[np.ndarray, np.ndarray] | None:
         """Count the iterations of the search for a part; return its solution, None if there is none."""
         self.n_iter += part.n_iter
         for key, values in part.history.items():
             self.history[key] += values
-        return (part.x, part.y) if part.certificate is not None and part.certificate.ok else None
+        return (part.x, part.y) if part.proof is not None and part.proof.certificate.ok else None
 
     def finish(
         self,
@@ -155,30 +177,19 @@ def solve_reduced(
     problem = search.problem
     if isinstance(problem.P, RowMatrix) and problem.q.size < ROWS_FROM:
         search.problem = problem = replace(problem, P=problem.P.toarray())
-    origin = np.zeros(problem.q.size)
-    if (
-        not problem.q.any()
-        and not problem.b.any()
-        and ((problem.lower <= 0.0).all() and (problem.upper >= 0.0).all())
-    ):
-        search.offer(origin, np.zeros(problem.b.size))
-        return
-    curvature = problem.mean_curvature()
-    penalty = rho if rho is not None else curvature
-    v = np.clip(origin, problem.lower, problem.upper)
     y = np.zeros(problem.b.size)
-    if start is not None:
+    if not (problem.b.any() or problem.q.any() or problem.origin().any()):
+        search.offer(problem.origin(), y)
+        return
+    penalty = rho if rho is not None else problem.mean_curvature
+    if start is None:
+        v = problem.origin()
+    else:
         if not isinstance(start, Answer):
             start = Answer(*start, problem.product(start[0]))
-        x, y, Px, active = start
-        v = x - (Px + problem.q + y @ problem.A) / (penalty if penalty > 0.0 else 1.0)
-        state, kkt = active or (read_state(problem, v), None)
-        if not isinstance(problem.P, RowMatrix) and search.finish(x, y, state, Px=Px, kkt=kkt):
+        if _from_neighbour(search, start, penalty, _finisher(search, rho, alpha)):
             return
-        if v.size >= _COARSE_FROM and _can_fix(problem):
-            answer = solve_for_undecided(problem, x, y, state, _finisher(search, rho, alpha))
-            if answer is not None and search.offer(*answer):
-                return
+        v, y = _splitting_variable(problem, start, penalty), start.y
     if not _has_bounds(problem) or problem.b.size == problem.q.size:
         if search.finish(v, y, np.zeros(v.size, dtype=np.int8)):
             return
@@ -193,6 +204,28 @@ def solve_reduced(
         if _admm_rounds(search, v, penalty, alpha):
             return
     _interior_rounds(search, problem)
+
+
+def _from_neighbour(search: Search, near: Answer, penalty: float, solve_from: SolveFrom) -> bool:
+    """Guess the active set from the solution of a neighbouring problem; return whether that gave a solution."""
+    problem, (x, y, Px, active) = search.problem, near
+    if active is None:
+        v = _splitting_variable(problem, near, penalty)
+        state, kkt = read_state(problem, v), None
+    else:
+        state, kkt = active
+    if not isinstance(problem.P, RowMatrix) and search.finish(x, y, state, Px=Px, kkt=kkt):
+        return True
+    if x.size < _COARSE_FROM or not _can_fix(problem):
+        return False
+    answer = solve_for_undecided(problem, x, y, state, solve_from)
+    return answer is not None and search.offer(*answer)
+
+
+def _splitting_variable(problem: BoxQP, near: Answer, penalty: float) -> np.ndarray:
+    """Return the variable v = z + u of ADMM that belongs to a solution."""
+    gradient = near.Px + problem.q + near.y @ problem.A
+    return near.x - gradient / (penalty if penalty > 0.0 else 1.0)
 
 
 def _as_low_rank(search: Search, max_rank: int) -> bool:
@@ -233,7 +266,7 @@ def _finisher(search: Search, rho: float | None, alpha: float) -> SolveFrom:
     def solve_from(problem: BoxQP, x: np.ndarray, y: np.ndarray, state: np.ndarray) -> Pair | None:
         part = Search(problem, search.tol, min(sum(_ROUNDS), search.left))
         if not part.finish(x, y, state, max_steps=_COARSE_STEPS):
-            penalty = rho if rho is not None else problem.mean_curvature()
+            penalty = rho if rho is not None else problem.mean_curvature
             _admm_rounds(part, x, penalty, alpha)
         return search.adopt(part)
 
@@ -379,7 +412,7 @@ def _proximal_rounds(search: Search, x: np.ndarray, y: np.ndarray, state: np.nda
     programs is well conditioned, and its solution misses optimality by delta times the move only.
     """
     problem = search.problem
-    unit = problem.mean_curvature()
+    unit = problem.mean_curvature
     if unit == 0.0:
         return False
     for delta in _PROXIMAL:

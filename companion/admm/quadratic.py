@@ -13,14 +13,14 @@ from companion.admm.active_set import Answer
 from companion.admm.kkt import BoxQP, factor_kkt
 from companion.admm.low_rank import LowRank
 from companion.admm.presolve import diagnose, presolve
-from companion.admm.qp_engine import MAX_ITER, Neighbour, Search, solve_reduced
+from companion.admm.qp_engine import MAX_ITER, Neighbour, Search, prove, solve_reduced
 from companion.admm.row_matrix import RowMatrix
-from companion.certificates import bound_multipliers, certify_qp
+from companion.certificates import certify_qp
 from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
 from companion.exceptions import ConvergenceWarning
 from companion.results import Problem, QPResult
 
-__all__ = ["LowRank", "qsolve1", "solve_qp"]
+__all__ = ["LowRank", "check_matrix", "qsolve1", "solve_box_qp", "solve_qp"]
 
 
 def qsolve1(
@@ -178,6 +178,21 @@ def _check_data(
     n = q.size
     if n == 0:
         raise ValueError("q must have at least one entry, got an empty vector")
+    P = check_matrix(P, n, assume_psd=assume_psd)
+    if (A is None) != (b is None):
+        raise ValueError("A and b must be given together, got only " + ("b" if A is None else "A"))
+    if A is None or b is None:
+        return P, q, np.zeros((0, n)), np.zeros(0)
+    if count_axes(A, "A") == 1:
+        A = np.reshape(A, (1, -1))
+    A = as_matrix(A, "A", (None, n))
+    return P, q, np.ascontiguousarray(A), as_vector(b, "b", A.shape[0])
+
+
+def check_matrix(
+    P: np.ndarray | LowRank | RowMatrix, n: int, *, assume_psd: bool
+) -> np.ndarray | LowRank | RowMatrix:
+    """Return P as a matrix of order n that is symmetric positive semidefinite, or raise an error."""
     if isinstance(P, (LowRank, RowMatrix)):
         if P.shape != (n, n):
             raise ValueError(f"P must have shape ({n}, {n}) to go with q, got {P.shape}")
@@ -190,14 +205,7 @@ def _check_data(
             P = as_matrix(P, "P")  # raises an error that names the entry
     else:
         P = _symmetric_psd(as_matrix(P, "P", (n, n)))
-    if (A is None) != (b is None):
-        raise ValueError("A and b must be given together, got only " + ("b" if A is None else "A"))
-    if A is None or b is None:
-        return P, q, np.zeros((0, n)), np.zeros(0)
-    if count_axes(A, "A") == 1:
-        A = np.reshape(A, (1, -1))
-    A = as_matrix(A, "A", (None, n))
-    return P, q, np.ascontiguousarray(A), as_vector(b, "b", A.shape[0])
+    return P
 
 
 def _symmetric_psd(P: np.ndarray) -> np.ndarray:
@@ -322,57 +330,77 @@ def solve_qp(
     >>> result.certificate.ok
     True
     """
-    problem = _remember(P, q, A, b, lower, upper)
+    given = _remember(P, q, A, b, lower, upper)
     P, q, A, b = _check_data(P, q, A, b, assume_psd=assume_psd)
     n = q.size
-    original = BoxQP(P, q, A, b, _bounds(lower, "lower", n), _bounds(upper, "upper", n))
-    rho = None if rho is None else as_scalar(rho, "rho", above=0.0)
-    alpha = as_scalar(alpha, "alpha", above=0.0, below=2.0)
     tol = as_scalar(tol, "tol", above=0.0)
-    cap = MAX_ITER if max_iter is None else check_count(max_iter, "max_iter")
     neighbour = warm_start if isinstance(warm_start, Neighbour) else None
-    start: Answer | tuple[np.ndarray, np.ndarray] | None
-    start = neighbour.answer_for(original) if neighbour else _warm_point(warm_start, n, b.size)
-
-    presolved = presolve(original)
-    search = Search(presolved.problem, tol, cap)
-    if presolved.problem.q.size == 0:
-        search.offer(np.zeros(0), np.zeros(presolved.problem.b.size))
-    else:
-        if start is not None and not presolved.trivial:
-            start = presolved.shrink(*start[:2])
-        with np.errstate(all="ignore"):  # a failed attempt may overflow; the certificate judges
-            solve_reduced(search, rho, alpha, start)
-
-    x, y = presolved.restore(search.x, search.y)
-    Px = search.Px if search.Px is not None and presolved.trivial else original.product(x)
-    z_lower, z_upper = bound_multipliers(Px + q + y @ A, x, original.lower, original.upper)
-    certificate = search.certificate
-    if certificate is None or not presolved.trivial:
-        certificate = certify_qp(
-            P, q, A, b, original.lower, original.upper, x, y, z_lower, z_upper, tol, Px=Px
-        )
-    if not certificate.ok:
-        diagnose(original)
+    result = solve_box_qp(
+        BoxQP(P, q, A, b, _bounds(lower, "lower", n), _bounds(upper, "upper", n)),
+        rho=None if rho is None else as_scalar(rho, "rho", above=0.0),
+        alpha=as_scalar(alpha, "alpha", above=0.0, below=2.0),
+        tol=tol,
+        max_iter=MAX_ITER if max_iter is None else check_count(max_iter, "max_iter"),
+        start=neighbour or _warm_point(warm_start, n, b.size),
+        given=given,
+    )
+    if not result.converged:
         warnings.warn(
-            f"solve_qp did not reach tol = {tol:g} within {search.n_iter} iterations: {certificate}",
+            f"solve_qp did not reach tol = {tol:g} within {result.n_iter} iterations: {result.certificate}",
             ConvergenceWarning,
             stacklevel=2,
         )
-    elif neighbour:
-        neighbour.keep(original, Answer(x, y, Px, search.active if presolved.trivial else None))
+    return result
+
+
+def solve_box_qp(
+    program: BoxQP,
+    *,
+    tol: float,
+    max_iter: int,
+    rho: float | None = None,
+    alpha: float = 1.6,
+    start: Neighbour | tuple[np.ndarray, np.ndarray] | None = None,
+    given: Problem | None = None,
+) -> QPResult:
+    """Solve a program whose data are known to be good, as :func:`solve_qp` does; nobody is warned."""
+    near: Answer | tuple[np.ndarray, np.ndarray] | None
+    if isinstance(start, Neighbour):
+        like, near = start.meet(program), start.answer
+    else:
+        like, near = None, start
+    presolved = presolve(program, like)
+    search = Search(presolved.problem, tol, max_iter)
+    if presolved.problem.q.size == 0:
+        search.offer(np.zeros(0), np.zeros(presolved.problem.b.size))
+    else:
+        if near is not None and not presolved.trivial:
+            near = presolved.shrink(*near[:2])
+        with np.errstate(all="ignore"):  # a failed attempt may overflow; the certificate judges
+            solve_reduced(search, rho, alpha, near)
+
+    x, y, proof = search.x, search.y, search.proof
+    if proof is None or not presolved.trivial:
+        x, y = presolved.restore(x, y)
+        proof = prove(program, x, y, tol)
+    Px, certificate = proof.Px, proof.certificate
+    if not certificate.ok:
+        diagnose(program)
+    elif isinstance(start, Neighbour):
+        active = search.active if presolved.trivial else None
+        start.keep(presolved, Answer(x, y, Px, active))
     return QPResult(
         x=x,
         y=y,
-        z_lower=z_lower,
-        z_upper=z_upper,
-        objective=float(0.5 * x @ Px + q @ x),
+        z_lower=proof.z_lower,
+        z_upper=proof.z_upper,
+        objective=float(0.5 * x @ Px + program.q @ x),
         n_iter=search.n_iter,
         converged=certificate.ok,
         status="solved" if certificate.ok else "max_iter",
         certificate=certificate,
         history={key: np.array(values) for key, values in search.history.items()},
-        problem=problem,
+        problem=given,
         Px=Px,
     )
 

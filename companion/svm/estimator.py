@@ -18,11 +18,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.admm import LowRank, solve_qp
-from companion.admm.kkt import symmetric_product
+from companion.admm import LowRank
+from companion.admm.kkt import BoxQP, symmetric_product
 from companion.admm.qp_engine import Neighbour
+from companion.admm.quadratic import check_matrix, solve_box_qp
 from companion.admm.row_matrix import RowMatrix
-from companion.certificates import Certificate
+from companion.certificates import Certificate, max_norm
 from companion.checks import (
     as_matrix,
     as_scalar,
@@ -311,10 +312,14 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         if self._penalized and not dual.penalize_b:
             slab = slab_nearest(s, g, a, dual.upper)
         bias = float(np.ldexp(slab.b, -units.features))  # of a penalized b: one more weight
-        margin = g - dual.ridge * a - (0.0 if dual.penalize_b else s * slab.b)  # s_i f(x_i)
-        quadratic = float(a @ (g - dual.ridge * a)) - (bias * bias if dual.penalize_b else 0.0)
+        inner = g - dual.ridge * a if dual.ridge else g  # of the features alone
+        margin = inner if dual.penalize_b else inner - s * slab.b  # s_i f(x_i)
+        quadratic = float(a @ inner) - (bias * bias if dual.penalize_b else 0.0)
         normal = points.normal(a, quadratic, dual.penalize_b)
-        reach = _reach(a, dual)
+        roots = np.sqrt(np.maximum(dual.P.diagonal(), 0.0))
+        reach = float(
+            a @ roots
+        )  # what the terms of a'Pa add up to without cancellation, as a length
         if self._homogeneous and (
             (normal.norm == 0.0 and not dual.penalize_b)
             or (_nearly_vanishes(a, g, reach) and self._is_below_range(points))
@@ -328,16 +333,16 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
                 stacklevel=5,
             )
         slack = dual.ridge * a if self._squared else np.maximum(slab.eta - margin, 0.0)
-        size = float(np.abs(g).max()) + slab.eta
+        size = max_norm(g) + slab.eta
         size += abs(slab.b) if not dual.penalize_b else abs(bias) * 2.0 ** min(-units.features, 0)
         reach = 0.0 if dual.q.any() else reach
         miss = 0.0
         if (
             not self._squared
         ):  # only points with the multiplier K have slack; that of others is rounding
-            miss = float(slack[a < dual.upper].max(initial=0.0))
-            miss = _over(miss, max(size, _FLOOR * _steepness(dual) * reach))
-            slack = np.where(a >= dual.upper, slack, 0.0)
+            rounding = np.where(a < dual.upper, slack, 0.0)
+            miss = _over(max_norm(rounding), max(size, _FLOOR * max_norm(roots) * reach))
+            slack = slack - rounding
         self._certify(
             self._terms(normal.norm, bias if dual.penalize_b else slab.b, slab.eta, slack, dual),
             self._dual_value(float(a @ g), float(dual.q @ a)),
@@ -354,20 +359,13 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
     def _solve(
         self, points: Points, dual: DualProgram, neighbour: Neighbour | None = None
     ) -> QPResult:
+        n = points.n
         try:
-            with warnings.catch_warnings():  # the certificate of the machine tells its caller
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                return solve_qp(
-                    dual.P,
-                    dual.q,
-                    dual.A,
-                    dual.c,
-                    upper=dual.upper,
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                    warm_start=neighbour,
-                    assume_psd=points.is_psd(),
-                )
+            P = check_matrix(dual.P, n, assume_psd=points.is_psd())
+            program = BoxQP(P, dual.q, dual.A, dual.c, np.zeros(n), np.full(n, dual.upper))
+            return solve_box_qp(
+                program, tol=float(self.tol), max_iter=int(self.max_iter), start=neighbour
+            )
         except ValueError as error:
             if "positive semidefinite" not in str(error):
                 raise
@@ -395,9 +393,11 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         objectives, which may overflow where the hyperplanes do not.
         """
         objective = float(sum(terms))
-        with np.errstate(over="ignore"):
-            self.objective_ = float(np.ldexp(objective, unit))
-            self.dual_objective_ = float(np.ldexp(dual_value, unit))
+        self.objective_, self.dual_objective_ = objective, dual_value
+        if unit:
+            with np.errstate(over="ignore"):
+                values = np.ldexp([objective, dual_value], unit)
+            self.objective_, self.dual_objective_ = values.tolist()
         gap, size = abs(objective - dual_value), max(sum(map(abs, terms)), floor)
         self.certificate_ = Certificate(
             of_dual.primal_residual,
@@ -454,18 +454,20 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         self._store_counts(points, a, slack * unit, dual.upper)
         if of_a:
             of_given = scaled_back(a, of_a, "the multipliers")
-            self.lambda_, self.mu_ = of_given[points.s > 0], of_given[points.s < 0]
+            self.lambda_, self.mu_ = of_given[points.blue], of_given[points.red]
         self.degenerate_ = False
 
     def _store_counts(self, points: Points, a: np.ndarray, slack: np.ndarray, upper: float) -> None:
         """Set the attributes that belong to single points, and their numbers."""
-        blue = points.s > 0
-        self.lambda_, self.mu_ = a[blue], a[~blue]
-        self.epsilon_, self.xi_ = slack[blue], slack[~blue]
-        self.support_ = np.flatnonzero(a > 0.0)
-        self.support_type1_ = np.flatnonzero((a > 0.0) & (a < upper) & (not self._squared))
-        self.p_f_, self.q_f_ = _count(self.lambda_ >= upper), _count(self.mu_ >= upper)
-        self.p_m_, self.q_m_ = _count(self.lambda_ > 0.0), _count(self.mu_ > 0.0)
+        blue, red = points.blue, points.red
+        self.lambda_, self.mu_ = a[blue], a[red]
+        self.epsilon_, self.xi_ = slack[blue], slack[red]
+        positive, below = a > 0.0, a < upper
+        self.support_ = positive.nonzero()[0]
+        type1 = positive & below if not self._squared else np.zeros(a.size, dtype=bool)
+        self.support_type1_ = type1.nonzero()[0]
+        self.p_f_, self.q_f_ = blue.size - _count(below[blue]), red.size - _count(below[red])
+        self.p_m_, self.q_m_ = _count(positive[blue]), _count(positive[red])
         self.p_sf_, self.q_sf_ = _count(self.epsilon_ > 0.0), _count(self.xi_ > 0.0)
         self.X_fit_ = points.X
 
@@ -569,16 +571,6 @@ def _differ(a: np.ndarray, s: np.ndarray) -> bool:
 def _over(value: float, size: float) -> float:
     """Return value / size, or the value itself if there is nothing to compare it with."""
     return value / size if size > 0.0 else value
-
-
-def _steepness(dual: DualProgram) -> float:
-    """Return the length of the longest feature vector, with what the program adds to it."""
-    return float(np.sqrt(max(dual.P.diagonal().max(), 0.0)))
-
-
-def _reach(a: np.ndarray, dual: DualProgram) -> float:
-    """Return what the terms of a'Pa add up to without cancellation, as a length."""
-    return float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
 
 
 def _nearly_vanishes(a: np.ndarray, g: np.ndarray, reach: float) -> bool:

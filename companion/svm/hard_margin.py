@@ -85,9 +85,8 @@ class HardMarginSVC(SupportVectorMachine):
         self.max_iter = max_iter
 
     def _dual(self, points: Points) -> DualProgram:
-        s, one = points.s, np.ones(points.n)
         return DualProgram(
-            P=points.signed_matrix(), q=-one, A=s[None, :], c=np.zeros(1), upper=np.inf
+            points.signed_matrix(), points.zeros - 1.0, points.rows[:1], np.zeros(1), np.inf
         )
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:

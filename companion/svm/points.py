@@ -69,15 +69,35 @@ class Points:
         """Number of points, p + q."""
         return self.s.size
 
+    @cached_property
+    def blue(self) -> np.ndarray:
+        """Indices of the blue points."""
+        return (self.s > 0).nonzero()[0]
+
+    @cached_property
+    def red(self) -> np.ndarray:
+        """Indices of the red points."""
+        return (self.s < 0).nonzero()[0]
+
     @property
     def p(self) -> int:
         """Number of blue points."""
-        return int(np.count_nonzero(self.s > 0))
+        return self.blue.size
 
     @property
     def q(self) -> int:
         """Number of red points."""
-        return int(np.count_nonzero(self.s < 0))
+        return self.red.size
+
+    @cached_property
+    def zeros(self) -> np.ndarray:
+        """The vector of zeros."""
+        return np.zeros(self.n)
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        r"""The rows :math:`s^\top` and :math:`\mathbf 1^\top` of the equations in the dual programs."""
+        return np.array([self.s, np.ones(self.n)])
 
     def in_unit(self, unit: int) -> Self:
         """Return the points with features measured in the unit 2^unit."""
@@ -87,6 +107,11 @@ class Points:
     def diagonal(self) -> np.ndarray:
         """The squared lengths of the features, in the unit 1."""
         return self.kernel.diagonal(self.X).real
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """The lengths of the features, where only inner products of them are known."""
+        return np.ldexp(np.sqrt(np.maximum(self.diagonal, 0.0)), -self.unit)
 
     @cached_property
     def size(self) -> float:
@@ -190,9 +215,8 @@ class Points:
         """
         Z, origin = self.features(penalize_b)
         if Z is None:
-            w, norm, zero = None, float(np.sqrt(max(quadratic, 0.0))), _ZERO_GRAM
-            lengths = np.sqrt(np.maximum(self.diagonal, 0.0))
-            lengths = np.ldexp(lengths, -self.unit) if self.unit else lengths
+            w, norm, zero = None, math.sqrt(max(quadratic, 0.0)), _ZERO_GRAM
+            lengths = self.lengths
         else:
             w, zero = (self.s * a) @ Z, _ZERO_FEATURES
             norm, lengths = _norm(w), _lengths(Z)

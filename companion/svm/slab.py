@@ -44,6 +44,9 @@ POINT_CLASSES = (
     "undetermined",
 )
 
+_NAMES = np.array(POINT_CLASSES)
+_OUTSIDE, _TYPE_1, _TYPE_2, _EXCEPTIONAL, _IN_SLAB, _ON_HYPERPLANE, _MISCLASSIFIED = range(7)
+
 _ROUNDING = 1e-12  # multipliers nearer than this part to a bound are at the bound
 _TIGHT = 1e-9  # a constraint is active when it misses equality by this part of its terms
 
@@ -117,9 +120,9 @@ def multiplier_interval(g: np.ndarray, at_zero: np.ndarray, at_upper: np.ndarray
     >>> multiplier_interval(g[[0, 2]], a[[0, 2]] == 0.0, a[[0, 2]] == 1.0)
     (1.0, 5.0)
     """
-    between = ~(at_zero | at_upper)
-    if between.any():
-        value = float(g[between].mean())
+    between = (~(at_zero | at_upper)).nonzero()[0]
+    if between.size:
+        value = float(g[between].sum()) / between.size
         return value, value
     low = float(g[at_upper].max(initial=-np.inf))
     high = float(g[at_zero].min(initial=np.inf))
@@ -150,7 +153,8 @@ def slab_both(s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab
 
     The optimal pairs are a rectangle in the coordinates :math:`\eta + b` and :math:`\eta - b`.
     """
-    blue, red = (_interval_of(g[colour], a[colour], upper) for colour in (s > 0, s < 0))
+    colours = (s > 0).nonzero()[0], (s < 0).nonzero()[0]
+    blue, red = (_interval_of(g[colour], a[colour], upper) for colour in colours)
     plus, minus = _middle(blue), _middle(red)
     return Slab(
         b=(plus - minus) / 2.0,
@@ -220,13 +224,11 @@ def place_points(
     ndarray of str, shape (l,)
         Entries from ``POINT_CLASSES``.
     """
-    tight, code = _TIGHT * size, POINT_CLASSES.index
-    places = np.full(a.size, code("in slab"), dtype=np.int8)  # numbers are quicker than words
-    places[margin < -tight] = code("misclassified")
-    places[np.abs(margin) <= tight] = code("on hyperplane")
+    tight = _TIGHT * size
+    inside = np.where(margin <= tight, _ON_HYPERPLANE, _IN_SLAB)
+    positive = np.where(margin < -tight, _MISCLASSIFIED, inside)
     if not squared:
-        places[np.abs(margin - eta) <= tight] = code("type 2")
-        places[(a > 0.0) & (a < upper)] = code("type 1")
-    zero = a <= 0.0
-    places[zero] = np.where(margin[zero] > eta + tight, code("outside"), code("exceptional"))
-    return np.array(POINT_CLASSES)[places]
+        positive = np.where(np.abs(margin - eta) <= tight, _TYPE_2, positive)
+        positive = np.where(a < upper, _TYPE_1, positive)
+    zero = np.where(margin > eta + tight, _OUTSIDE, _EXCEPTIONAL)
+    return _NAMES[np.where(a > 0.0, positive, zero)]

@@ -187,7 +187,6 @@ class SVMs1(SupportVectorMachine):
         self.max_iter = max_iter
 
     def _dual(self, points: Points) -> DualProgram:
-        s, one = points.s, np.ones(points.n)
         fewest = min(points.p, points.q)
         K = 1.0 / fewest if self.K is None else as_scalar(self.K, "K", above=0.0)
         if 2 * fewest * K < 1.0 - _EQUAL:
@@ -198,7 +197,7 @@ class SVMs1(SupportVectorMachine):
             )
         self.K_ = K
         return DualProgram(
-            points.signed_matrix(), 0.0 * one, np.array([s, one]), np.array([0.0, 1.0]), K
+            points.signed_matrix(), points.zeros, points.rows, np.array([0.0, 1.0]), K
         )
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
@@ -306,9 +305,10 @@ class SVMs2(SupportVectorMachine):
         self.max_iter = max_iter
 
     def _dual(self, points: Points) -> DualProgram:
-        s, one = points.s, np.ones(points.n)
         self.K_ = as_scalar(self.K, "K", above=0.0)
-        return DualProgram(points.signed_matrix(), -one, s[None, :], np.zeros(1), self.K_)
+        return DualProgram(
+            points.signed_matrix(), points.zeros - 1.0, points.rows[:1], np.zeros(1), self.K_
+        )
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_unit(s, g, a, upper)
@@ -346,10 +346,9 @@ class SVMs2(SupportVectorMachine):
         The sum of the multipliers is then as large as the bounds allow, that of :class:`SVMs2prime` for the largest
         nu, and among these a'Pa is least.
         """
-        s, one = points.s, np.ones(points.n)
         near = points.in_unit(exponent_of(points.size))
         sums = np.array([0.0, 2.0 * min(points.p, points.q)])
-        of_a = DualProgram(near.signed_matrix(), 0.0 * one, np.array([s, one]), sums, 1.0)
+        of_a = DualProgram(near.signed_matrix(), near.zeros, near.rows, sums, 1.0)
         result = super()._solve(points, of_a)
         return replace(result, x=dual.upper * result.x, y=np.zeros(1), Px=None)
 
@@ -458,7 +457,6 @@ class SVMs2prime(_NuMachine):
     _homogeneous = True
 
     def _dual(self, points: Points) -> DualProgram:
-        s, one = points.s, np.ones(points.n)
         K, Km = self._constants(points)
         most = 2 * min(points.p, points.q) / points.n
         if self.nu > most * (1.0 + _EQUAL):
@@ -468,7 +466,7 @@ class SVMs2prime(_NuMachine):
                 witness=_smaller_class(points),
             )
         return DualProgram(
-            points.signed_matrix(), 0.0 * one, np.array([s, one]), np.array([0.0, Km]), K
+            points.signed_matrix(), points.zeros, points.rows, np.array([0.0, Km]), K
         )
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
@@ -525,7 +523,6 @@ class SVMs3(_NuMachine):
     _penalized = True
 
     def _dual(self, points: Points) -> DualProgram:
-        one = np.ones(points.n)
         K, Km = self._constants(points)
         if self.nu > 1.0 + _EQUAL:
             raise InfeasibleProblemError(
@@ -534,7 +531,7 @@ class SVMs3(_NuMachine):
                 witness=np.ones(1),
             )
         P = points.signed_matrix(penalize_b=True)
-        return DualProgram(P, 0.0 * one, one[None, :], np.array([Km]), K, penalize_b=True)
+        return DualProgram(P, points.zeros, points.rows[1:], np.array([Km]), K, penalize_b=True)
 
     def _forgets_b(self, points: Points) -> bool:
         feasible = self.nu <= 2 * min(points.p, points.q) / points.n
@@ -544,7 +541,7 @@ class SVMs3(_NuMachine):
         self, points: Points, dual: DualProgram, neighbour: Neighbour | None = None
     ) -> QPResult:
         """Solve the dual program; for points near the origin, b alone decides about s'a."""
-        s, fewest, total = points.s, min(points.p, points.q), float(dual.c[-1])
+        fewest, total = min(points.p, points.q), float(dual.c[-1])
         excess = total - 2.0 * fewest * dual.upper  # the least abs(s'a)
         near, size = points.in_unit(exponent_of(points.size)), points.size
         if (
@@ -554,19 +551,17 @@ class SVMs3(_NuMachine):
         ):
             return super()._solve(points, dual, neighbour)
         sums = np.array([excess if points.p > points.q else -excess, total])
-        rows = np.array([s, np.ones(points.n)])
         result = super()._solve(
-            points, DualProgram(near.signed_matrix(), dual.q, rows, sums, dual.upper)
+            points, DualProgram(near.signed_matrix(), dual.q, points.rows, sums, dual.upper)
         )
         return replace(result, y=np.zeros(1), Px=None)
 
     def _dual_to_solve(self, points: Points) -> DualProgram:
         if not self._forgets_b(points):
             return self._dual(points)
-        s, one = points.s, np.ones(points.n)
         K, Km = self._constants(points)
         P = points.signed_matrix()
-        return DualProgram(P, 0.0 * one, np.array([s, one]), np.array([0.0, Km]), K)
+        return DualProgram(P, points.zeros, points.rows, np.array([0.0, Km]), K)
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_eta(s, g, a, upper)
@@ -624,11 +619,10 @@ class SVMs4(_NuMachine):
     _squared = True
 
     def _dual(self, points: Points) -> DualProgram:
-        s, one = points.s, np.ones(points.n)
         K, Km = self._constants(points)
         ridge = 1.0 / (2.0 * K)
         P = points.signed_matrix(ridge=ridge)
-        return DualProgram(P, 0.0 * one, np.array([s, one]), np.array([0.0, Km]), np.inf, ridge)
+        return DualProgram(P, points.zeros, points.rows, np.array([0.0, Km]), np.inf, ridge)
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_both(s, g, a, upper)
@@ -670,12 +664,11 @@ class SVMs5(_NuMachine):
     _penalized = True
 
     def _dual(self, points: Points) -> DualProgram:
-        one = np.ones(points.n)
         K, Km = self._constants(points)
         ridge = 1.0 / (2.0 * K)
         P = points.signed_matrix(penalize_b=True, ridge=ridge)
         return DualProgram(
-            P, 0.0 * one, one[None, :], np.array([Km]), np.inf, ridge, penalize_b=True
+            P, points.zeros, points.rows[1:], np.array([Km]), np.inf, ridge, penalize_b=True
         )
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
