@@ -69,7 +69,7 @@ def test_a_rough_step_has_seven_digits(n):
     G = rng.standard_normal((n, n))
     box = np.full(n, np.inf)
     p = BoxQP(G @ G.T, rng.standard_normal(n), np.ones((1, n)), np.ones(1), -box, box)
-    rho, w = p.mean_curvature(), rng.standard_normal(n)
+    rho, w = p.mean_curvature, rng.standard_normal(n)
     rough, precise = XStep(p, rho, rough=True), XStep(p, rho)
     assert rough.is_rough == (n > 120)
     assert_allclose(rough(w), precise(w), atol=1e-5 * np.abs(precise(w)).max())
