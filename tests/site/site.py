@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -36,24 +37,37 @@ def soup(page: str) -> BeautifulSoup:
 
 
 @cache
+def has_formulas(page: str) -> bool:
+    """Whether there is something for MathJax to set."""
+    return re.search(r'<(span|div) class="[^"]*\bmath\b', source(page)) is not None
+
+
+@cache
 def flipbooks(page: str) -> int:
     """How many flipbooks the widget state of a page describes. (Quotes in its text are not quotes in its source.)"""
     return source(page).count('"companion-flipbook"')
 
 
-# What the browser fetched until now, and when the page answered.
-WEIGHT = """
+# What the browser fetched until now, when the page answered, and how much moved.
+MEASURED = """
 () => {
   const page = performance.getEntriesByType('navigation')[0];
   const parts = performance.getEntriesByType('resource');
   return {
     bytes: page.transferSize + parts.reduce((sum, part) => sum + part.transferSize, 0),
     ready: page.domInteractive,
+    moved: window.shifts.reduce((sum, shift) => sum + shift, 0),
   };
 }
 """
 
-NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+# How much moves that the reader did not move, as browsers count it.
+SHIFTS = """
+window.shifts = [];
+new PerformanceObserver(list => list.getEntries().forEach(e => { if (!e.hadRecentInput) window.shifts.push(e.value); }))
+  .observe({type: 'layout-shift', buffered: true});
+"""
 
 
 @dataclass
@@ -67,12 +81,13 @@ class Visit:
     foreign: list[str] = field(default_factory=list)
     bytes: int = 0
     ready: float = 0.0  # milliseconds
+    moved: float = 0.0  # as SHIFTS counts it
 
 
 def settle(page: Page, name: str) -> None:
     """Wait until formulas and widgets are drawn."""
     page.wait_for_load_state("load")
-    if soup(name).select(".math"):
+    if has_formulas(name):
         page.wait_for_function("() => window.MathJax?.startup?.promise")
         page.evaluate("() => MathJax.startup.promise.then(() => true)")
     if count := flipbooks(name):
@@ -112,6 +127,7 @@ class Reader:
     def context(self) -> BrowserContext:
         made = self.browser.new_context(viewport=DESKTOP)
         made.set_default_timeout(20_000)
+        made.add_init_script(SHIFTS)
         return made
 
     def is_foreign(self, request: Request) -> bool:
@@ -138,8 +154,9 @@ class Reader:
             )
             page.goto(f"{self.base}/{name}")
             settle(page, name)
-            measured = page.evaluate(WEIGHT)
+            measured = page.evaluate(MEASURED)
             visit.bytes, visit.ready = measured["bytes"], measured["ready"]
+            visit.moved = measured["moved"]
         return self.now
 
     def open(self, name: str) -> Page:

@@ -13,10 +13,16 @@ from tests.site.site import PAGES, Count, Reader
 GRAVE = ("serious", "critical")
 
 
+# What all pages share (header, sidebars, footer) is looked at on these; elsewhere the article is enough.
+WHOLE = (PAGES[0], "search.html")
+
+
 # Structure without colours: formulas are words among words (what matters of them is checked in
 # test_formulas_can_be_read_out), code is text without its colours, and the page gets a moment to find out what scrolls.
+# From here on colours change at once.
 PLAIN = """
 () => {
+  document.head.insertAdjacentHTML('beforeend', '<style>*, ::before, ::after { transition: none !important }</style>');
   document.querySelectorAll('mjx-container').forEach(f => f.replaceChildren(f.textContent));
   window.coloured = [...document.querySelectorAll('pre')].map(pre => [pre, [...pre.childNodes]]);
   window.coloured.forEach(([pre]) => pre.replaceChildren(pre.textContent));
@@ -60,10 +66,6 @@ COLOURS = ["color-contrast", "link-in-text-block"]
 STRUCTURE = {rule: {"enabled": False} for rule in COLOURS}
 
 
-# What all pages share (header, sidebars, footer) is looked at on these; elsewhere the article is enough.
-WHOLE = (PAGES[0], "search.html")
-
-
 def violations(page: Page, options: dict, *, whole: bool) -> list[str]:
     """Return the grave violations, each with its first elements."""
     context = {"include": ["html" if whole else "article.bd-article"]}
@@ -80,9 +82,6 @@ def violations(page: Page, options: dict, *, whole: bool) -> list[str]:
     ]
 
 
-AT_ONCE = "*, ::before, ::after { transition: none !important; }"  # colours do not fade
-
-
 def put_on(page: Page, scheme: Literal["light", "dark"]) -> None:
     """Change the mode, at once."""
     page.emulate_media(color_scheme=scheme)
@@ -92,7 +91,6 @@ def put_on(page: Page, scheme: Literal["light", "dark"]) -> None:
 def grave_violations(page: Page, *, whole: bool) -> dict[str, list[str]]:
     """Look at a page three times: at its structure, and at its colours in both modes. The page is spoilt."""
     page.evaluate(AXE_SCRIPT)
-    page.add_style_tag(content=AT_ONCE)
     page.evaluate(PLAIN)
     found = {"structure": violations(page, {"rules": STRUCTURE}, whole=whole)}
     for scheme in ("dark", "light"):

@@ -56,14 +56,16 @@ def test_ids_are_unique(name: str) -> None:
     assert sorted(ids) == sorted(set(ids))
 
 
+RAW = ("```", ":::", "{ref}", "{prf:", "$$")
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_no_raw_markup_is_left(name: str) -> None:
-    article = copy.copy(soup(name).select_one("article"))
-    for tag in article.select("pre, code, script, .math"):
-        tag.extract()
-    text = article.get_text(" ")
-    assert "```" not in text
-    assert ":::" not in text
-    assert "{ref}" not in text
-    assert "{prf:" not in text
-    assert "$$" not in text
+    """Code, data and formulas may hold such signs."""
+    suspected = [sign for sign in RAW if sign in source(name)]
+    if suspected:
+        article = copy.copy(soup(name).select_one("article"))
+        for tag in article.select("pre, code, script, .math"):
+            tag.extract()
+        text = article.get_text(" ")
+        assert [sign for sign in suspected if sign in text] == []

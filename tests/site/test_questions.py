@@ -6,28 +6,39 @@ import re
 
 import pytest
 from bs4 import Tag
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Page
 
 from tests.site.site import PAGES, SITE, Count, Reader, soup, source
 
 VERDICTS = {True: ("right", "Yes:", "Right."), False: ("wrong", "No:", "Not this one.")}
 
-# What a question shows, read in one go.
-STATE = """
-question => ({
+# What the questions show, read in one go: each new look at a long page costs its layout.
+STATES = """
+() => [...document.querySelectorAll('.admonition.question')].map(question => ({
   marks: question.querySelectorAll('input').length,
   told: question.querySelector('[role=status]')?.textContent ?? '',
   choices: [...question.querySelectorAll('.question-choices > li')].map(item => {
     const button = item.querySelector('.question-choice');
     const reason = item.querySelector('.question-reason');
     return {
+      tag: button.localName,
+      stop: button.tabIndex,
       classes: [...item.classList],
       pressed: button.getAttribute('aria-pressed'),
       named: button.innerText.trim() !== '' || button.querySelector('mjx-container') !== null,
-      focused: document.activeElement === button,
       reason: reason.checkVisibility({visibilityProperty: true}) && reason.offsetHeight ? reason.innerText : null,
     };
   }),
+}))
+"""
+
+# Choose one answer in each question. Returns for which questions the choice did not take the focus.
+CHOOSE = """
+chosen => [...document.querySelectorAll('.admonition.question')].flatMap((question, i) => {
+  const button = question.querySelectorAll('.question-choice')[chosen[i]];
+  button.focus();
+  button.click();
+  return document.activeElement === button ? [] : [i];
 })
 """
 
@@ -49,43 +60,48 @@ BOX = re.compile(
 ASKING = [page for page in PAGES if (SITE / page).exists() and BOX.search(source(page))]
 
 
-def choose(page: Page, question: Locator, index: int, right: bool, key: str) -> None:
-    """Choose with the keyboard; the choice says what it is, to the eye and to a screen reader."""
-    question.locator(".question-choice").nth(index).focus()
-    page.keyboard.press(key)
-    state = question.evaluate(STATE)
-    choice = state["choices"][index]
+def check_choices(states: list[dict], chosen: list[int], right: bool) -> None:
+    """Each choice says what it is, to the eye and to a screen reader."""
     name, verdict, told = VERDICTS[right]
-    assert choice["focused"], "the choice cannot be reached with the keyboard"
-    assert name in choice["classes"]
-    assert VERDICTS[not right][0] not in choice["classes"]
-    assert choice["pressed"] == "true"
-    assert choice["reason"].startswith(verdict)
-    assert state["told"].startswith(f"{told} {verdict}")
+    for state, index in zip(states, chosen, strict=True):
+        choice = state["choices"][index]
+        assert name in choice["classes"]
+        assert VERDICTS[not right][0] not in choice["classes"]
+        assert choice["pressed"] == "true"
+        assert choice["reason"].startswith(verdict)
+        assert state["told"].startswith(f"{told} {verdict}")
 
 
-def pressed_and_explained(question: Locator) -> list[int]:
+def pressed_and_explained(state: dict) -> list[int]:
     """The choices that are pressed: their reasons show, and no others do."""
-    choices = question.evaluate(STATE)["choices"]
+    choices = state["choices"]
     pressed = [i for i, choice in enumerate(choices) if choice["pressed"] == "true"]
     assert pressed == [i for i, choice in enumerate(choices) if choice["reason"]]
     return pressed
 
 
-def check_question(page: Page, question: Locator, right: list[bool]) -> None:
-    """One question: first a wrong choice, then the right one."""
-    state = question.evaluate(STATE)
-    assert len(state["choices"]) == len(right) >= 3
-    assert state["marks"] == 0, "the marks give the answer away"
-    assert all(choice["named"] for choice in state["choices"])
-    assert {choice["pressed"] for choice in state["choices"]} == {"false"}
-    assert pressed_and_explained(question) == []
+def check_questions(page: Page, answers: list[list[bool]]) -> None:
+    """All questions of a page: first a wrong choice in each, then the right one."""
+    states = page.evaluate(STATES)
+    for state, right in zip(states, answers, strict=True):
+        assert len(state["choices"]) == len(right) >= 3
+        assert state["marks"] == 0, "the marks give the answer away"
+        assert all(choice["named"] for choice in state["choices"])
+        assert all(choice["tag"] == "button" and choice["stop"] == 0 for choice in state["choices"])
+        assert {choice["pressed"] for choice in state["choices"]} == {"false"}
+        assert pressed_and_explained(state) == []
 
-    wrong_one, right_one = right.index(False), right.index(True)
-    choose(page, question, wrong_one, False, "Enter")
-    assert pressed_and_explained(question) == [wrong_one]
-    choose(page, question, right_one, True, "Space")
-    assert pressed_and_explained(question) == sorted([wrong_one, right_one])
+    wrong_ones = [right.index(False) for right in answers]
+    right_ones = [right.index(True) for right in answers]
+    assert page.evaluate(CHOOSE, wrong_ones) == [], "the choice cannot be reached with the keyboard"
+    states = page.evaluate(STATES)
+    check_choices(states, wrong_ones, False)
+    assert [pressed_and_explained(state) for state in states] == [[i] for i in wrong_ones]
+    assert page.evaluate(CHOOSE, right_ones) == []
+    states = page.evaluate(STATES)
+    check_choices(states, right_ones, True)
+    both = [sorted(pair) for pair in zip(wrong_ones, right_ones)]
+    assert [pressed_and_explained(state) for state in states] == both
 
 
 def test_there_are_questions() -> None:
@@ -94,13 +110,21 @@ def test_there_are_questions() -> None:
 
 @pytest.mark.parametrize("name", ASKING)
 def test_a_choice_shows_its_reason(reader: Reader, name: str, count: Count) -> None:
-    count("questions", len(asked(name)))
-    page = reader.open(name)
-    questions = page.locator(".admonition.question")
-    expected = [marks(question) for question in asked(name)]
-    assert questions.count() == len(expected)
-    for i, right in enumerate(expected):
-        check_question(page, questions.nth(i), right)
+    answers = [marks(question) for question in asked(name)]
+    count("questions", len(answers))
+    check_questions(reader.open(name), answers)
+
+
+def test_keys_choose(reader: Reader) -> None:
+    """Buttons answer Enter and Space by themselves, and nothing on the page stands in the way."""
+    page = reader.open(ASKING[0])
+    first = page.locator(".admonition.question").first.locator(".question-choice")
+    for index, key in enumerate(["Enter", "Space"]):
+        before = first.nth(index).get_attribute("aria-pressed")
+        first.nth(index).focus()
+        page.keyboard.press(key)
+        assert first.nth(index).get_attribute("aria-pressed") == "true" != before
+    reader.close()
 
 
 @pytest.mark.parametrize("name", ASKING)
