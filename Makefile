@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SITE := build/_build/html
 JOBS ?= 2
+LIGHT := -p no:nbval  # loading this plugin takes seconds in each process
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
@@ -34,12 +35,12 @@ test: test-unit test-notebooks book test-site   ## everything: package, notebook
 
 test-all: $(READY)         ## test, the unit tests that take minutes, and the notebooks without their solutions
 	COMPANION_VERIFY=all $(MAKE) test
-	$(BIN)/python -m pytest -q -n $(JOBS) -m slow tests
+	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) -m slow tests
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope -p no:cacheprovider --nbval --nbval-current-env \
 	  --nbval-sanitize-with tests/notebooks/sanitize.cfg book/exercises
 
 test-unit: $(READY)        ## the package: unit, property and peer tests, doctests
-	$(BIN)/python -m pytest -q -n $(JOBS) tests companion --ignore=tests/site
+	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) tests companion --ignore=tests/site
 
 # The runs are kept for the book that is built next (tools/executed.py), and every certified result that a notebook
 # makes is verified in exact arithmetic (tools/recorder.py, in the kernel "verified").
@@ -49,10 +50,10 @@ test-notebooks: $(READY)   ## every notebook cell gives what its page shows, eve
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope -p no:cacheprovider -p tools.executed --nbval \
 	  --nbval-kernel-name verified --nbval-sanitize-with tests/notebooks/sanitize.cfg --ignore=book/exercises \
 	  --junitxml=build/nbval.xml notebooks book
-	$(BIN)/python -m pytest -q -p no:cacheprovider tests/notebooks/verified.py
+	$(BIN)/python -m pytest -q $(LIGHT) -p no:cacheprovider tests/notebooks/verified.py
 
 test-site: $(READY)        ## the built pages, in a real browser (after: make book)
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup tests/site
+	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) --dist loadgroup tests/site
 
 pdf: book        ## the whole book as build/companion.pdf (needs Chromium)
 	$(BIN)/python -m tools.pdf
