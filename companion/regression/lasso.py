@@ -735,7 +735,7 @@ def lasso_dual(
     Examples
     --------
     >>> solution = lasso_dual([[2.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 1.0, intercept="none")
-    >>> solution.lambda_.round(6), solution.w.round(6)
+    >>> solution.lambda_.round(6), solution.w.round(6) + 0.0
     (array([0.5, 1. ]), array([1.25, 0.  ]))
     """
     X, y = as_matrix(X, "X"), as_vector(y, "y", np.shape(X)[0])
