@@ -161,7 +161,8 @@ def _settle(
     state, kkt = active
     for _ in range(_SETTLEMENTS):
         x, y, Px, _ = _refine(problem, kkt, free, x, y, g, carried)
-        inside = (x[free] >= problem.lower[free]) & (x[free] <= problem.upper[free])
+        x_free = x[free]
+        inside = (x_free >= problem.lower[free]) & (x_free <= problem.upper[free])
         if inside.all():
             break
         x = np.minimum(np.maximum(x, problem.lower), problem.upper)
@@ -192,12 +193,12 @@ def _refine(
     first one if it may be carried along.
     """
     q, A, b = problem.q, problem.A, problem.b
-    yA = y @ A
+    yA, size = y @ A, np.abs(x)
     slope = max(max_norm(q), max_norm(yA))
-    rounding = max(
-        _ROUNDING * slope, min(_rounding_of_product(problem, x), _SIGN_TOLERANCE * slope)
-    )
-    rounding_of_rows = _ROUNDING * max(max_norm(np.abs(A) @ np.abs(x)), max_norm(b))
+    # The terms |P_ij x_j| of a product P x are at most roots[i] roots[j] |x_j|.
+    rounding_of_product = _EPS * max_norm(problem.roots) * float(problem.roots @ size)
+    rounding = max(_ROUNDING * slope, min(rounding_of_product, _SIGN_TOLERANCE * slope))
+    rounding_of_rows = _ROUNDING * max(max_norm(problem.absolute_rows @ size), max_norm(b))
 
     def corrected(
         x: np.ndarray, y: np.ndarray, g: np.ndarray, miss: np.ndarray
@@ -226,11 +227,6 @@ def _refine(
         x, y, Px, g, miss = trial_x, trial_y, trial_Px, trial_g, trial_miss
         dual, primal = trial_dual, trial_primal
     return Answer(x, y, Px)
-
-
-def _rounding_of_product(problem: BoxQP, x: np.ndarray) -> float:
-    """Return the rounding of ``P x``, whose terms |P_ij x_j| are at most sqrt(P_ii P_jj) |x_j|."""
-    return _EPS * max_norm(problem.roots) * float(problem.roots @ np.abs(x))
 
 
 def _next_state(

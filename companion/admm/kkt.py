@@ -91,18 +91,23 @@ class BoxQP:
         return np.sqrt(np.maximum(self.P.diagonal(), 0.0))
 
     @cached_property
+    def absolute_rows(self) -> np.ndarray:
+        """The absolute values of A."""
+        return np.abs(self.A)
+
+    @cached_property
     def mean_curvature(self) -> float:
         """trace(P)/n, the scale of P and the natural penalty parameter."""
         return float(self.P.diagonal().sum()) / self.q.size if self.q.size else 0.0
 
     def learn_from(self, other: BoxQP) -> bool:
-        """Take over what is known about P, if the other program has the same P, q and A; return whether it has."""
+        """Take over what is known about P and A, if the other program has the same and q; return whether it has."""
         if other.P is not self.P:
             return False
         for mine, its in ((self.q, other.q), (self.A, other.A)):
             if mine is not its and not np.array_equal(mine, its):
                 return False
-        for fact in ("roots", "mean_curvature"):
+        for fact in ("roots", "mean_curvature", "absolute_rows"):
             if fact in vars(other):
                 vars(self)[fact] = vars(other)[fact]
         return True

@@ -224,7 +224,7 @@ def _has_room(problem: BoxQP) -> bool:
             return False
         if not b.size:
             return True
-        middle, absolute = (lower + upper) / 2.0, np.abs(A)
+        middle, absolute = (lower + upper) / 2.0, problem.absolute_rows
         # The values of a row are within `reach` of its value in the middle.
         reach = absolute @ width / 2.0
         terms = absolute @ np.abs(middle) + reach + np.abs(b)

@@ -65,6 +65,10 @@ class Neighbour:
         self._presolved: Presolved | None = None
         self._age = 0
 
+    def has_met(self, P: np.ndarray | LowRank | RowMatrix) -> bool:
+        """Return whether the last program had this very matrix."""
+        return self._presolved is not None and self._presolved.original.P is P
+
     def meet(self, problem: BoxQP) -> Presolved | None:
         """Return what presolve found for the last program if `problem` is of the same family; forget all otherwise."""
         last = self._presolved
@@ -283,7 +287,7 @@ def _admm_rounds(search: Search, v: np.ndarray, rho: float, alpha: float) -> boo
             splitting.make_step(rough=False)
             splitting.v = v if np.isfinite(v).all() else start
         v, y = splitting.run(max(min(length, search.left), 1), search)
-        x = np.clip(v, problem.lower, problem.upper)
+        x = np.minimum(np.maximum(v, problem.lower), problem.upper)
         if search.finish(x, y, read_state(problem, v)):
             return True
         if search.left <= 0:
@@ -360,7 +364,7 @@ class _Splitting:
             zs.append(z)
         self.v = v
         Z = np.array(zs)
-        r, s = np.array(xs) - Z[1:], np.diff(Z, axis=0)
+        r, s = np.array(xs) - Z[1:], Z[1:] - Z[:-1]
         search.count(_row_norms(r), self.rho * _row_norms(s))
         return v, self.step.solve(w)[1]
 

@@ -361,7 +361,9 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
     ) -> QPResult:
         n = points.n
         try:
-            P = check_matrix(dual.P, n, assume_psd=points.is_psd())
+            P = dual.P
+            if neighbour is None or not neighbour.has_met(P):
+                P = check_matrix(P, n, assume_psd=points.is_psd())
             program = BoxQP(P, dual.q, dual.A, dual.c, np.zeros(n), np.full(n, dual.upper))
             return solve_box_qp(
                 program, tol=float(self.tol), max_iter=int(self.max_iter), start=neighbour

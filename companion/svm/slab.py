@@ -74,6 +74,8 @@ class Slab:
 
     def moved(self, distance: float, scale: float = 1.0) -> Slab:
         """Return the slab for another origin of feature space, in another unit of w."""
+        if distance == 0.0 and scale == 1.0:
+            return self
 
         def move(interval: Interval) -> Interval:
             return (interval[0] + distance) * scale, (interval[1] + distance) * scale
