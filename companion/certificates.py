@@ -314,9 +314,10 @@ def _side(bound: np.ndarray, slack: np.ndarray, z: np.ndarray) -> _Side:
     """Look at ``slack >= 0`` with the multipliers z; infinite bounds take no part."""
     if not z.size:
         return _Side(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    illegal, infinite, worst = -float(z.min()), np.isinf(bound), int(slack.argmin())
+    illegal, worst = -float(z.min()), int(slack.argmin())
     excess, violated = -float(slack[worst]), float(bound[worst])
-    if infinite.any():
+    if max_norm(bound) == math.inf:
+        infinite = np.isinf(bound)
         illegal = max(illegal, float(z.max(where=infinite, initial=0.0)))
         bound, slack = np.where(infinite, 0.0, bound), np.where(infinite, 0.0, slack)
     value, terms = float(bound @ z), float(np.abs(bound) @ np.abs(z))
@@ -416,7 +417,7 @@ def certify_qp(
 
     diagonal = np.maximum(P.diagonal(), 0.0)
     roots = np.sqrt(diagonal)
-    steepest, farthest = float(diagonal.max(initial=0.0)), max_norm(x)
+    steepest, farthest = max_norm(diagonal), max_norm(x)
     reach = max(float(roots @ size), math.sqrt(steepest) * farthest)
     slope_of_q = max_norm(q)
     length = _FLOOR * slope_of_q / steepest if steepest > 0.0 else 0.0
@@ -439,7 +440,7 @@ def certify_qp(
 
     terms = (
         abs(xPx),
-        float(np.abs(q) @ size),
+        float(np.abs(q) @ size) if slope_of_q > 0.0 else 0.0,
         float(np.abs(b) @ np.abs(y)),
         below.terms,
         above.terms,

@@ -111,13 +111,13 @@ def active_set_newton(
         yA += change
         g += change
         g += kkt.product(problem, step, free)
-        if not math.isfinite(float(g.sum())):  # a finite sum has finite terms
-            return None
         forced = state
         if kkt.null is not None:
             y, g, forced = _place_multipliers(problem, kkt.null, x, y, g, state)
             yA = y @ problem.A
         terms = max(max_norm(g), slope_of_q, max_norm(yA))
+        if not math.isfinite(terms):
+            return None
         new_state = _next_state(problem, x, g, forced, free, terms, curvature)
         changed = (new_state != state).nonzero()[0]
         if changed.size == 0:
@@ -247,8 +247,9 @@ def _next_state(
     new = state.copy()
     small_x = _SIGN_TOLERANCE * max_norm(x)
     x_free = x[free]
-    new[free[x_free < lower[free] - small_x]] = LOWER
-    new[free[x_free > upper[free] + small_x]] = UPPER
+    new[free] = (x_free > upper[free] + small_x).view(np.int8) - (
+        x_free < lower[free] - small_x
+    ).view(np.int8)
     leaving = (state * g > _SIGN_TOLERANCE * terms).nonzero()[0]  # pushed off its bound
     new[leaving] = FREE
     if leaving.size and curvature > 0.0:

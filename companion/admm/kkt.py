@@ -204,6 +204,7 @@ class FactoredKKT:
             self.root = dtrtri(factor, lower=1)[0].T
         else:
             self._leave_out_dependent_rows(S)
+        self.inverse = self.root @ self.root.T  # of the Schur complement
 
     def _leave_out_dependent_rows(self, S: np.ndarray) -> None:
         """Find ``root`` with ``root root'`` the pseudo-inverse of the Schur complement."""
@@ -226,7 +227,7 @@ class FactoredKKT:
         if not s.size:
             return self.block.solve(r), s
         t = self.block.solve(r + self.weight * (s @ self.A) if self.weight else r)
-        dy = self.root @ ((self.A @ t - s) @ self.root)
+        dy = self.inverse @ (self.A @ t - s)
         return t - self.V @ dy, dy
 
     def product(self, problem: BoxQP, step: np.ndarray, free: np.ndarray) -> np.ndarray:

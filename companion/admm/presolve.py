@@ -16,6 +16,7 @@ from scipy.optimize import linprog
 from companion.admm.kkt import BoxQP
 from companion.admm.low_rank import LowRank
 from companion.admm.row_matrix import RowMatrix
+from companion.certificates import max_norm
 from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
 
 __all__ = [
@@ -220,7 +221,7 @@ def _has_room(problem: BoxQP) -> bool:
     A, b, lower, upper = problem.A, problem.b, problem.lower, problem.upper
     with np.errstate(over="ignore", invalid="ignore"):
         width = upper - lower
-        if not (width.min(initial=np.inf) > 0.0 and width.max(initial=0.0) < np.inf):
+        if not (width.min(initial=np.inf) > 0.0 and max_norm(width) < np.inf):
             return False
         if not b.size:
             return True

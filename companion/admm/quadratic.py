@@ -394,7 +394,7 @@ def solve_box_qp(
         y=y,
         z_lower=proof.z_lower,
         z_upper=proof.z_upper,
-        objective=float(0.5 * x @ Px + program.q @ x),
+        objective=float(0.5 * (x @ Px) + program.q @ x),
         n_iter=search.n_iter,
         converged=certificate.ok,
         status="solved" if certificate.ok else "max_iter",

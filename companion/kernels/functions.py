@@ -23,6 +23,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from numbers import Number
 from typing import Any, TypeVar, cast, dataclass_transform
 
@@ -564,9 +565,15 @@ class Kernel(ABC):
 
 def _make_hermitian(block: np.ndarray, diagonal: np.ndarray) -> None:
     """Put the exact diagonal into a diagonal block and mirror its upper triangle."""
-    upper = np.triu(block, 1)
-    np.add(upper, _conj(upper).T, out=block)
+    block += 0.0  # -0 becomes 0
+    np.copyto(block, _conj(block).T, where=_below_diagonal(len(block)))
     np.fill_diagonal(block, diagonal)
+
+
+@lru_cache(maxsize=8)
+def _below_diagonal(n: int) -> np.ndarray:
+    """Return which entries of an n x n block are below its diagonal."""
+    return np.tri(n, k=-1, dtype=bool)
 
 
 def _is_number(value: Any) -> bool:

@@ -306,7 +306,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         result = self._solve(points, dual, neighbour if units == (0, 0) else None)
         self.n_iter_ = result.n_iter
         a = snap(result.x, dual.upper)
-        Px = result.Px if np.array_equal(a, result.x) else None
+        Px = result.Px if (a == result.x).all() else None
         g = symmetric_product(dual.P, a) if Px is None else Px
         slab = self._slab(s, g, a, dual.upper)
         if self._penalized and not dual.penalize_b:
@@ -335,7 +335,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         slack = dual.ridge * a if self._squared else np.maximum(slab.eta - margin, 0.0)
         size = max_norm(g) + slab.eta
         size += abs(slab.b) if not dual.penalize_b else abs(bias) * 2.0 ** min(-units.features, 0)
-        reach = 0.0 if dual.q.any() else reach
+        reach = 0.0 if max_norm(dual.q) > 0.0 else reach
         miss = 0.0
         if (
             not self._squared
@@ -364,7 +364,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             P = dual.P
             if neighbour is None or not neighbour.has_met(P):
                 P = check_matrix(P, n, assume_psd=points.is_psd())
-            program = BoxQP(P, dual.q, dual.A, dual.c, np.zeros(n), np.full(n, dual.upper))
+            program = BoxQP(P, dual.q, dual.A, dual.c, points.zeros, np.full(n, dual.upper))
             return solve_box_qp(
                 program, tol=float(self.tol), max_iter=int(self.max_iter), start=neighbour
             )

@@ -14,9 +14,12 @@ solution, and the midpoint is chosen.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+
+from companion.certificates import max_norm
 
 __all__ = [
     "POINT_CLASSES",
@@ -107,8 +110,8 @@ NO_SLAB = Slab(0.0, 0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
 
 def snap(a: np.ndarray, upper: float) -> np.ndarray:
     """Return the multipliers with those moved to a bound that differ from it by rounding only."""
-    a = np.where(a <= _ROUNDING * a.max(initial=0.0), 0.0, a)
-    return np.where(upper - a <= _ROUNDING * upper, upper, a) if np.isfinite(upper) else a
+    a = np.where(a <= _ROUNDING * max_norm(a), 0.0, a)
+    return np.where(upper - a <= _ROUNDING * upper, upper, a) if math.isfinite(upper) else a
 
 
 def multiplier_interval(g: np.ndarray, at_zero: np.ndarray, at_upper: np.ndarray) -> Interval:
@@ -124,13 +127,18 @@ def multiplier_interval(g: np.ndarray, at_zero: np.ndarray, at_upper: np.ndarray
     """
     between = (~(at_zero | at_upper)).nonzero()[0]
     if between.size:
-        value = float(g[between].sum()) / between.size
-        return value, value
+        return _mean_of(g[between])
     low = float(g[at_upper].max(initial=-np.inf))
     high = float(g[at_zero].min(initial=np.inf))
     if low > high:  # rounding
         low = high = (low + high) / 2.0
     return low, high
+
+
+def _mean_of(values: np.ndarray) -> Interval:
+    """Return the mean of numbers that differ by rounding only, as an interval."""
+    mean = float(values.sum()) / values.size
+    return mean, mean
 
 
 def _interval_of(g: np.ndarray, a: np.ndarray, upper: float) -> Interval:
@@ -141,9 +149,9 @@ def _interval_of(g: np.ndarray, a: np.ndarray, upper: float) -> Interval:
 def _middle(interval: Interval) -> float:
     """Return the midpoint, or the finite end, or 0."""
     low, high = interval
-    if np.isfinite(low) and np.isfinite(high):
+    if math.isfinite(low) and math.isfinite(high):
         return low + (high - low) / 2.0
-    return low if np.isfinite(low) else high if np.isfinite(high) else 0.0
+    return low if math.isfinite(low) else high if math.isfinite(high) else 0.0
 
 
 def _minus(interval: Interval) -> Interval:
@@ -155,8 +163,17 @@ def slab_both(s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab
 
     The optimal pairs are a rectangle in the coordinates :math:`\eta + b` and :math:`\eta - b`.
     """
-    colours = (s > 0).nonzero()[0], (s < 0).nonzero()[0]
-    blue, red = (_interval_of(g[colour], a[colour], upper) for colour in colours)
+    free = ((a > 0.0) & (a < upper)).nonzero()[0]
+    s_free, g_free = s[free], g[free]
+
+    def interval(sign: float) -> Interval:
+        values = g_free[s_free == sign]
+        if values.size:  # support vectors of type 1
+            return _mean_of(values)
+        colour = s == sign
+        return _interval_of(g[colour], a[colour], upper)
+
+    blue, red = interval(1.0), interval(-1.0)
     plus, minus = _middle(blue), _middle(red)
     return Slab(
         b=(plus - minus) / 2.0,

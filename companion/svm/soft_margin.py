@@ -671,12 +671,24 @@ class SVMs5(_NuMachine):
             P, points.zeros, points.rows[1:], np.array([Km]), np.inf, ridge, penalize_b=True
         )
 
+    def _forgets_b(self, points: Points) -> bool:
+        return max(points.size, 1.0 / math.sqrt(2.0 * self.K_)) < _NEAR_ORIGIN
+
+    def _dual_to_solve(self, points: Points) -> DualProgram:
+        if not self._forgets_b(points):
+            return self._dual(points)
+        K, Km = self._constants(points)
+        ridge = 1.0 / (2.0 * K)
+        P = points.signed_matrix(ridge=ridge)
+        return DualProgram(P, points.zeros, points.rows, np.array([0.0, Km]), np.inf, ridge)
+
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_eta(s, g, a, upper)
 
     def _terms(
         self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
+        b = b if dual.penalize_b else 0.0
         price = _price_of_squares(dual.ridge, slack)
         return 0.5 * norm * norm, 0.5 * b * b, -float(dual.c[-1]) * eta, price
 
