@@ -1,15 +1,39 @@
 """Tests that kill mutants which all others let live (see tools/mutants.py)."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from companion.admm.row_matrix import RowMatrix
+from companion.datasets import nine_points
+from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian
-from companion.svm import SVMs3, points
+from companion.svm import (
+    DegenerateSolutionWarning,
+    SVMs1,
+    SVMs2,
+    SVMs2l,
+    SVMs2prime,
+    SVMs3,
+    SVMs4,
+    SVMs5,
+    nu_min,
+    points,
+    soft_margin,
+)
+from companion.svm.estimator import SupportVectorMachine
 from companion.svm.points import make_points
-from companion.svm.slab import multiplier_interval, slab_eta, slab_unit, snap
+from companion.svm.slab import (
+    multiplier_interval,
+    place_points,
+    slab_both,
+    slab_eta,
+    slab_nearest,
+    slab_unit,
+    snap,
+)
 
 
 def test_the_slab_of_two_points() -> None:
@@ -75,3 +99,341 @@ def test_small_multipliers_are_small_beside_each_other_only() -> None:
     a = np.array([3e-13, 1e-13])
     np.testing.assert_array_equal(snap(a, np.inf), a)
     assert slab_eta(np.array([1.0, -1.0]), np.zeros(2), a, np.inf).b == -(a[0] - a[1])
+
+
+# -- slabs, from the conditions on g
+
+
+def test_a_slab_with_a_known_b_moves_its_margins_by_the_interval_of_eta() -> None:
+    """With a penalized b the conditions bound eta alone: at most g where a = 0, at least g where a = K."""
+    s, g, a = np.array([1.0, -1.0]), np.array([5.0, 2.0]), np.array([0.0, 1.0])
+    slab = slab_eta(s, g, a, 1.0)
+    assert (slab.b, slab.eta) == (1.0, 3.5)
+    assert (slab.b_interval, slab.eta_interval) == ((1.0, 1.0), (2.0, 5.0))
+    assert (slab.blue_interval, slab.red_interval) == ((3.0, 6.0), (-4.0, -1.0))
+    moved = slab.with_bias(10.0)
+    assert (moved.b, moved.eta) == (10.0, 3.5)
+    assert (moved.b_interval, moved.eta_interval) == ((10.0, 10.0), (2.0, 5.0))
+    assert (moved.blue_interval, moved.red_interval) == ((12.0, 15.0), (5.0, 8.0))
+
+
+@pytest.mark.parametrize(
+    ("g", "b", "eta"),
+    [
+        ([1.0, 5.0, 2.0, 4.0], 0.0, (2.0, 4.0)),  # b may be 0
+        ([2.0, 4.0, 1.0, 5.0], 0.0, (2.0, 4.0)),
+        ([5.0, 9.0, 0.0, 1.0], 2.0, (3.0, 3.0)),  # b is at least 2
+        ([0.0, 1.0, 5.0, 9.0], -2.0, (3.0, 3.0)),
+    ],
+)
+def test_the_slab_nearest_to_the_origin(g: list[float], b: float, eta: tuple[float, float]) -> None:
+    """eta + b is between the first two numbers, eta - b between the others; abs(b) is as small as that allows."""
+    s, a = np.array([1.0, 1.0, -1.0, -1.0]), np.array([1.0, 0.0, 1.0, 0.0])
+    slab = slab_nearest(s, np.array(g), a, 1.0)
+    assert (slab.b, slab.b_interval) == (b, (b, b))
+    assert (slab.eta, slab.eta_interval) == (sum(eta) / 2, eta)
+    assert slab.blue_interval == (b + eta[0], b + eta[1])
+    assert slab.red_interval == (b - eta[1], b - eta[0])
+
+
+def test_zero_has_no_sign() -> None:
+    pair = np.array([0.5, 0.5])
+    slab = slab_both(np.array([1.0, -1.0]), np.zeros(2), pair, 1.0)
+    assert str(slab.red_interval) == "(0.0, 0.0)"
+
+
+def test_multipliers_that_rounding_keeps_from_their_bounds() -> None:
+    a = np.array([1.0 - 1e-14, 0.5, 1e-14])
+    np.testing.assert_array_equal(snap(a, 1.0), [1.0, 0.5, 0.0])
+    np.testing.assert_array_equal(snap(a, np.inf), [1.0 - 1e-14, 0.5, 0.0])
+
+
+def test_the_place_of_each_point() -> None:
+    """Definitions 18.1 to 18.3, with margins that rounding has moved, for eta = K = 1."""
+    rounding = 1e-12
+    rows = [
+        (0.0, 2.0, "outside"),
+        (0.0, 1.0 + rounding, "exceptional"),
+        (0.0, 1.0 - rounding, "exceptional"),
+        (0.5, 1.0, "type 1"),
+        (1.0, 1.0 + rounding, "type 2"),
+        (1.0, 1.0 - rounding, "type 2"),
+        (1.0, 0.5, "in slab"),
+        (1.0, rounding, "on hyperplane"),
+        (1.0, -rounding, "on hyperplane"),
+        (1.0, -0.5, "misclassified"),
+    ]
+    a, margin, places = (np.array(column) for column in zip(*rows, strict=True))
+    assert place_points(a, 1.0, margin, 1.0, 1.0, squared=False).tolist() == places.tolist()
+    slack = np.isin(places, ["outside", "exceptional", "in slab", "on hyperplane", "misclassified"])
+    found = place_points(a[slack], np.inf, margin[slack], 1.0, 1.0, squared=True)
+    assert found.tolist() == places[slack].tolist()
+
+
+# -- one blue point at x, one red point at -x
+
+
+PAIRS = [
+    (SVMs2prime, 0, 0), (SVMs2prime, 300, -600), (SVMs2prime, 700, -800), (SVMs2prime, -300, 600),
+    (SVMs3, 0, 0), (SVMs3, 300, -600), (SVMs3, 700, -800), (SVMs3, -300, 600), (SVMs3, -300, 100),
+    (SVMs4, 0, 0), (SVMs4, 500, -1000), (SVMs4, 700, -800), (SVMs4, 0, -800), (SVMs4, -300, 600),
+    (SVMs4, -500, 1000), (SVMs4, -500, 0), (SVMs5, 0, 0), (SVMs5, 500, -1000), (SVMs5, 700, -800),
+    (SVMs5, 0, -800), (SVMs5, -300, 600), (SVMs5, -500, 1000),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("machine", "of_x", "of_K"), PAIRS)
+def test_one_point_of_each_colour_at_any_scale(machine: type, of_x: int, of_K: int) -> None:
+    """For nu = 1/2 both multipliers are K/2, w = K x, b = 0, and a squared slack is a/(2K) = 1/4."""
+    x, K = 2.0**of_x, 2.0**of_K
+    found = machine(nu=0.5, K=K).fit_uv([[x]], [[-x]])
+    slack = 0.25 if machine in (SVMs4, SVMs5) else 0.0
+    assert found.certificate_.ok
+    np.testing.assert_allclose([found.lambda_[0], found.mu_[0]], K / 2, rtol=1e-8)
+    np.testing.assert_allclose(found.w_, [K * x], rtol=1e-12)
+    assert abs(found.b_) <= 1e-8 * K  # a penalized b is lost in the rounding of large x^2
+    assert found.eta_ == pytest.approx(K * x * x + slack, rel=1e-12, abs=0.0)
+    np.testing.assert_allclose([found.epsilon_[0], found.xi_[0]], slack, rtol=1e-8)
+
+
+@pytest.mark.parametrize("of_x", [0, 200, -200, 500, -500])
+def test_the_unit_normal_of_two_points_at_any_scale(of_x: int) -> None:
+    """(SVM_s1): a = 1/2, 1/2, so w = 1, delta = x, and gamma is half of the norm of the sum of s_i a_i x_i."""
+    x = 2.0**of_x
+    found = SVMs1(K=1.0).fit_uv([[x]], [[-x]])
+    assert found.certificate_.ok
+    np.testing.assert_allclose(found.w_, [1.0], rtol=1e-12)
+    values = [found.delta_, found.eta_, -found.objective_, -found.dual_objective_, 2 * found.gamma_]
+    np.testing.assert_allclose(values, x, rtol=1e-12)
+
+
+def test_gamma_makes_the_lagrangian_of_the_unit_normal_stationary() -> None:
+    data = nine_points()
+    found = SVMs1(K=0.2).fit_uv(data.u, data.v)
+    pull = found.lambda_ @ data.u - found.mu_ @ data.v
+    np.testing.assert_allclose(2.0 * found.gamma_ * found.w_, pull, rtol=1e-9)
+
+
+@pytest.mark.parametrize("of_x", [0, 500, -500])
+def test_the_hinge_loss_of_two_points_at_any_scale(of_x: int) -> None:
+    """w = 1/x and a = 1/(2 x^2), whatever K allows that."""
+    x = 2.0**of_x
+    found = SVMs2(K=1.0 / x / x).fit_uv([[x]], [[-x]])
+    assert found.certificate_.ok
+    np.testing.assert_allclose(found.w_, [1.0 / x], rtol=1e-12)
+    np.testing.assert_allclose([found.lambda_[0], found.mu_[0]], 0.5 / x / x, rtol=1e-12)
+    assert abs(found.b_) <= 1e-12
+
+
+def test_squares_of_slacks_that_cost_next_to_nothing() -> None:
+    """1/(2K) underflows beside x^2: the objective is that of slacks that are 0."""
+    x, nu = 2.0**540, 2.0**-200
+    found = SVMs4(nu=nu, K=0.25).fit_uv([[x]], [[-x]])
+    w = 0.5 * nu * x
+    np.testing.assert_allclose(found.w_, [w], rtol=1e-12)
+    assert found.objective_ == pytest.approx(-0.5 * w * w, rel=1e-12)
+    assert found.certificate_.ok
+
+
+@pytest.mark.parametrize(("exponent", "accuracy"), [(-14, 1e-6), (-30, 1e-8), (-300, 1e-8)])
+def test_a_penalized_b_costs_nothing_near_the_origin(exponent: int, accuracy: float) -> None:
+    """With x and 1/sqrt(K) next to nothing beside the constant 1, (SVM_s5) has the solution of (SVM_s4)."""
+    x, K, data = 2.0**exponent, 4.0**-exponent, nine_points()
+    free = SVMs4(nu=0.5, K=K).fit_uv(x * data.u, x * data.v)
+    found = SVMs5(nu=0.5, K=K).fit_uv(x * data.u, x * data.v)
+    for machine in (free, found):
+        assert machine.certificate_.ok
+    assert abs(free.b_) > 0.01
+    assert (found.b_, found.eta_) == pytest.approx((free.b_, free.eta_), rel=accuracy)
+    np.testing.assert_allclose(found.w_, free.w_, rtol=accuracy)
+    np.testing.assert_allclose(found.epsilon_, free.epsilon_, atol=accuracy)
+    np.testing.assert_allclose(found.xi_, free.xi_, atol=accuracy)
+
+
+# -- where the optimum turns to w = 0: blue points 0 and 3, red points 1 and 4, nu_min = 3/4
+
+
+BLUE, RED = [[0.0], [3.0]], [[1.0], [4.0]]
+GRAM = np.outer([0.0, 3.0, 1.0, 4.0], [0.0, 3.0, 1.0, 4.0])
+COLOURS = [1, 1, -1, -1]
+
+
+def test_a_small_normal_above_nu_min_is_found() -> None:
+    """w = -K (8 nu - 6) for nu from 3/4 on; the optimal value of (SVM_s1) is 6K - 2 for K up to 1/3."""
+    e = 2.0**-24
+    found = SVMs2prime(nu=0.75 * (1.0 + e), K=1.0).fit_uv(BLUE, RED)
+    assert not found.degenerate_
+    np.testing.assert_allclose(found.w_, [-6.0 * e], rtol=1e-6)
+    unit = SVMs1(K=(1.0 - e) / 3.0).fit_uv(BLUE, RED)
+    assert not unit.degenerate_
+    np.testing.assert_allclose(unit.w_, [-1.0], rtol=1e-12)
+    assert unit.objective_ == pytest.approx(-2.0 * e, rel=1e-6)
+    assert unit.delta_ == pytest.approx(2.0, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "machine", [SVMs1(K=1.0 / 3.0), SVMs2prime(nu=0.75), SVMs3(nu=0.75)], ids=repr
+)
+def test_at_nu_min_there_is_no_hyperplane(machine: SupportVectorMachine) -> None:
+    """The program of nu_min has the value k = 1/3, and nu_min = 1/(4k)."""
+    assert nu_min(BLUE, RED) == pytest.approx(0.75, rel=1e-15)
+    text = "K = 0.333333 is at least 0.333333" if isinstance(machine, SVMs1) else "at most nu_min"
+    with pytest.warns(DegenerateSolutionWarning, match=text):
+        found = machine.fit_uv(BLUE, RED)
+    assert found.degenerate_
+    assert (found.b_, found.eta_, found.norm_) == (0.0, 0.0, 0.0)
+    assert found.b_interval_ == found.eta_interval_ == (0.0, 0.0)
+    assert found.blue_interval_ == found.red_interval_ == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "machine", [SVMs1(K=(1.0 - 2.0**-30) / 3.0), SVMs2prime(nu=0.75 * (1.0 + 2.0**-30))], ids=repr
+)
+def test_a_normal_that_rounding_hides_is_not_said_to_be_zero(machine: SupportVectorMachine) -> None:
+    """Its square is 1e-18 of the terms of a'Pa: inner products do not tell it from 0."""
+    machine.set_params(kernel="precomputed")
+    with pytest.warns(DegenerateSolutionWarning, match="up to rounding"):
+        machine.fit(GRAM, COLOURS)
+
+
+# -- prices of slack at the ends of the range
+
+
+def test_a_price_that_no_slack_is_worth() -> None:
+    """The hard margin for K = 1e40: w = 1, b = 1 from the points 2 and 0, and no other point matters."""
+    found = SVMs2(K=1e40).fit_uv([[2.0], [3.0], [7.0]], [[0.0], [-5.0]])
+    np.testing.assert_allclose(found.w_, [1.0], rtol=1e-12)
+    assert found.b_ == pytest.approx(1.0, rel=1e-12)
+    np.testing.assert_allclose(found.lambda_, [0.5, 0.0, 0.0], rtol=1e-12)
+    np.testing.assert_allclose(found.mu_, [0.5, 0.0], rtol=1e-12)
+    assert found.certificate_.ok
+
+
+def test_multipliers_of_the_hard_margin_beyond_a_large_price() -> None:
+    """A gap of 2^-52 asks for multipliers 2^105; at K = 2^102 both are K, and w is K times the gap."""
+    gap, K = 2.0**-52, 2.0**102
+    found = SVMs2(K=K).fit_uv([[1.0 + gap]], [[1.0]])
+    assert (found.lambda_[0], found.mu_[0]) == (K, K)
+    np.testing.assert_allclose(found.w_, [K * gap], rtol=1e-12)
+
+
+def test_a_price_so_small_that_every_multiplier_is_at_it() -> None:
+    K = 2.0**-30
+    found = SVMs2(K=K).fit_uv([[3.0], [1.0]], [[0.0], [0.5]])
+    np.testing.assert_array_equal([*found.lambda_, *found.mu_], K)
+    np.testing.assert_allclose(found.w_, [3.5 * K], rtol=1e-12)
+    few = SVMs2(K=K).fit_uv([[3.0], [1.0]], [[0.0]])
+    np.testing.assert_array_equal([*few.lambda_, *few.mu_], [0.0, K, K])
+    np.testing.assert_allclose(few.w_, [K], rtol=1e-12)
+    assert few.b_interval_ == pytest.approx((K - 1.0, 3.0 * K - 1.0), rel=1e-12)
+
+
+def test_many_points_at_a_small_price() -> None:
+    """1,100 points with K x^2 = 1.2/1100 each: together they reach w = 1, and no slack is left."""
+    X, y = np.repeat([[1.0], [-1.0]], 550, axis=0), np.repeat([1, -1], 550)
+    found = SVMs2(K=1.2 / 1100).fit(X, y)
+    np.testing.assert_allclose(found.w_, [1.0], rtol=1e-9)
+    assert found.objective_ == pytest.approx(0.5, rel=1e-9)
+
+
+# -- a penalized b near the origin: blue points 2x and 3x, a red point at 0
+
+
+@pytest.mark.parametrize("of_x", [-12, -30, -200, -300])
+@pytest.mark.parametrize(
+    ("nu", "multipliers", "w", "b"),
+    [
+        (2.0 / 3.0, (1.0, 0.0, 1.0), 2.0, 0.0),  # s'a = 0 is possible, just so
+        (5.0 / 6.0, (1.0, 0.5, 1.0), 3.5, -0.5),  # abs(s'a) is at least 1/2
+    ],
+)
+def test_a_penalized_b_decides_before_points_near_the_origin(
+    of_x: int, nu: float, multipliers: tuple[float, ...], w: float, b: float
+) -> None:
+    """abs(s'a) is as small as it can be, and among what is left a'Ka: the nearer blue point comes first (K = 1)."""
+    x = 2.0**of_x
+    found = SVMs3(nu=nu, K=1.0).fit_uv([[2.0 * x], [3.0 * x]], [[0.0]])
+    assert found.certificate_.ok
+    accuracy = 20.0 * x * x + 1e-9
+    np.testing.assert_allclose([*found.lambda_, *found.mu_], multipliers, rtol=0, atol=accuracy)
+    np.testing.assert_allclose(found.w_, [w * x], rtol=accuracy)
+    assert found.b_ == pytest.approx(b, abs=accuracy)
+
+
+# -- the linear program: blue points 2 and -1/2, red points -2 and 1/2, so w = 1/2
+
+
+LP_BLUE, LP_RED = np.array([[2.0, 0.0], [-0.5, 0.0]]), np.array([[-2.0, 0.0], [0.5, 0.0]])
+
+
+@pytest.mark.parametrize("of_x", [0, -40, 60, 300, -300])
+def test_the_linear_program_of_four_points_at_any_scale(of_x: int) -> None:
+    """s'a = 0 and sum s_i a_i x_i = 0 leave a = (1/4, 1; 1/4, 1): the outer points on the margin, the others wrong."""
+    x = 2.0**of_x
+    found = SVMs2l().fit_uv(x * LP_BLUE, x * LP_RED)
+    assert found.certificate_.ok
+    np.testing.assert_allclose(found.w_ * x, [0.5, 0.0], atol=1e-12)
+    assert abs(found.b_) <= 1e-12
+    assert (found.norm_ * x, found.delta_ / x) == pytest.approx((0.5, 2.0), rel=1e-12)
+    np.testing.assert_allclose([found.lambda_, found.mu_], 2 * [[0.25, 1.0]], atol=1e-12)
+    np.testing.assert_allclose([found.epsilon_, found.xi_], 2 * [[0.0, 1.25]], atol=1e-12)
+    assert (found.p_sf_, found.q_sf_, found.p_f_, found.q_f_) == (1, 1, 1, 1)
+    assert found.point_classes_.tolist() == 2 * ["type 1", "misclassified"]
+    assert found.objective_ == pytest.approx(2.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("exponent", [0, 300, -300])
+def test_the_linear_program_of_inner_products_at_any_scale(exponent: int) -> None:
+    X = np.vstack([LP_BLUE, LP_RED])
+    gram, y = np.ldexp(X @ X.T, exponent), [1, 1, -1, -1]
+    found = SVMs2l(kernel="precomputed").fit(gram, y)
+    assert found.certificate_.ok
+    np.testing.assert_allclose(found.decision_function(gram), 0.5 * X[:, 0], atol=1e-12)
+    assert found.norm_ * 2.0 ** (exponent / 2) == pytest.approx(0.5, rel=1e-12)
+
+
+def test_the_linear_program_of_points_that_are_all_one() -> None:
+    found = SVMs2l().fit_uv([[3.0]], [[3.0]])
+    assert found.degenerate_
+    assert found.objective_ == 2.0
+    assert found.certificate_.ok
+
+
+@pytest.mark.parametrize(
+    ("a", "balance"),
+    [
+        ((0.5, 1.0, 0.125, 1.0), 0.375 / 2.625),  # abs(s'a) = 3/8 is the most, of 21/8
+        ((0.5, 1.0, 0.5, 1.0), 0.5 / 3.0),  # the first feature: 1/2 of 3
+        ((0.5, 0.0, 0.125, 0.0), 0.625),  # 5/8, of less than 1
+    ],
+)
+def test_the_certificate_of_the_linear_program_sees_a_wrong_answer(
+    monkeypatch: pytest.MonkeyPatch, a: tuple[float, ...], balance: float
+) -> None:
+    """The features in their unit are 1, -1/4; -1, 1/4. For w = 3/2, b = 1/4 the slacks are 0, 13/8; 0, 9/8."""
+    _answer(monkeypatch, (1.5, 0.0, 0.25), a)
+    with pytest.warns(ConvergenceWarning, match="missed tol") as caught:
+        found = SVMs2l().fit_uv(LP_BLUE, LP_RED)
+    assert caught[0].filename == __file__
+    certificate = found.certificate_
+    assert certificate.dual_residual == pytest.approx(balance, rel=1e-12)
+    size = 1.0 + 1.5 + 0.25  # of the terms 1, <w, x> and b
+    product = max(a[0] * 0.25, a[2] * 0.75)  # the outer points are 1/4 and 3/4 beyond their margins
+    assert certificate.complementarity == pytest.approx(product / size, rel=1e-12)
+    assert certificate.gap == pytest.approx(abs(2.75 - sum(a)) / 2.75, rel=1e-12)
+
+
+def test_the_gap_of_a_linear_program_with_little_slack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points 1 and -1, w = 3/4: slacks 1/4 and 1/4 against the multipliers 1/8 and 1/8."""
+    _answer(monkeypatch, (0.75, 0.0), (0.125, 0.125))
+    with pytest.warns(ConvergenceWarning):
+        found = SVMs2l().fit_uv([[1.0]], [[-1.0]])
+    assert (found.objective_, found.dual_objective_) == (0.5, 0.25)
+    assert found.certificate_.gap == 0.25
+
+
+def _answer(monkeypatch: pytest.MonkeyPatch, x: tuple[float, ...], a: tuple[float, ...]) -> None:
+    """Let the linear program have the solution x = (w, b) and the multipliers a."""
+    marginals = SimpleNamespace(marginals=-np.array(a))
+    answer = SimpleNamespace(x=np.array(x), ineqlin=marginals, nit=7, message="")
+    monkeypatch.setattr(soft_margin, "linprog", lambda *_, **__: answer)
