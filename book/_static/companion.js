@@ -36,6 +36,20 @@
     });
   }
 
+  // The mark after a formula stays on its line: a full stop never begins one.
+  function holdMarks() {
+    document.querySelectorAll(".bd-article :is(p, li, td, dd, a, em, strong, button) > span.math").forEach((formula) => {
+      const next = formula.nextSibling;
+      const mark = next?.nodeType === Node.TEXT_NODE && next.data.match(/^[.,;:!?)\]’”]+/)?.[0];
+      if (!mark) return;
+      const held = document.createElement("span");
+      held.className = "held";
+      formula.before(held);
+      held.append(formula, mark);
+      next.data = next.data.slice(mark.length);
+    });
+  }
+
   // A question's list of choices becomes buttons. Each choice ends with its explanation in italics, shown once chosen.
   function askQuestions() {
     document.querySelectorAll(".admonition.question").forEach((box) => {
@@ -109,7 +123,8 @@
     };
     bar.addEventListener("input", apply);
     bar.addEventListener("submit", (event) => event.preventDefault());
-    chapters[0].before(bar);
+    if (chapters.length < 2) chapters[0].querySelector(":scope > h2").after(bar);
+    else chapters[0].before(bar);
     apply();
   }
 
@@ -141,6 +156,7 @@
     nameToggles();
     freeCitations();
     askQuestions();
+    holdMarks();
     filterTables();
     openSolutions();
   });
