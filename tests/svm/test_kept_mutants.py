@@ -136,6 +136,24 @@ def test_the_slab_nearest_to_the_origin(g: list[float], b: float, eta: tuple[flo
     assert slab.red_interval == (b - eta[1], b - eta[0])
 
 
+def test_a_slab_from_another_origin_in_another_unit() -> None:
+    """b + eta and b - eta move with b, eta does not; all are scaled."""
+    slab = slab_both(
+        np.array([1.0, 1.0, -1.0, -1.0]),
+        np.array([2.0, 4.0, 1.0, 5.0]),
+        np.array([1.0, 0.0, 1.0, 0.0]),
+        1.0,
+    )
+    for distance, scale in ((0.0, 1.0), (1.0, 1.0), (0.0, 2.0), (1.0, 2.0), (-0.5, 0.25)):
+        moved = slab.moved(distance, scale)
+        assert (moved.b, moved.eta) == ((slab.b + distance) * scale, slab.eta * scale)
+        for name in ("b_interval", "blue_interval", "red_interval"):
+            low, high = getattr(slab, name)
+            assert getattr(moved, name) == ((low + distance) * scale, (high + distance) * scale)
+        assert moved.eta_interval == (1.5 * scale, 4.5 * scale)
+    assert slab.moved(1.0).eta == slab.eta == 3.0
+
+
 def test_zero_has_no_sign() -> None:
     pair = np.array([0.5, 0.5])
     slab = slab_both(np.array([1.0, -1.0]), np.zeros(2), pair, 1.0)
