@@ -12,6 +12,7 @@ on these sets end at the solution. If t = 0, the ball is idle, :math:`\epsilon =
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -19,10 +20,11 @@ from itertools import count
 
 import numpy as np
 
-from companion.admm import LowRank, solve_qp
+from companion.admm import LowRank
 from companion.admm.kkt import BoxQP, FactoredKKT, factor_kkt
 from companion.admm.low_rank import low_rank_factor
 from companion.admm.qp_engine import XStep
+from companion.admm.quadratic import solve_box_qp
 from companion.certificates import Certificate, max_norm
 from companion.exceptions import ConvergenceWarning
 from companion.svr.tube import Levels, TubeProgram, certify, find_levels, snap
@@ -177,12 +179,11 @@ def prox_tube(v: np.ndarray, upper: float, radius: float, t: float) -> tuple[np.
 
 def _threshold(a: np.ndarray, upper: float, radius: float) -> float:
     """Return t with ``sum clip(a - t, 0, upper) = radius``: the sum is piecewise linear in t."""
-    knots, slopes = a, np.ones(a.size)
-    if np.isfinite(upper):  # from a - upper on downwards, an entry grows no more
+    knots = a
+    if math.isfinite(upper):  # from a - upper on downwards, an entry grows no more
         knots = np.concatenate([a, a - upper])
-        slopes = np.concatenate([slopes, -slopes])
     order = (-knots).argsort(kind="stable")
-    knots, slope = knots[order], slopes[order].cumsum()
+    knots, slope = knots[order], np.where(order < a.size, 1.0, -1.0).cumsum()
     sums = np.zeros(knots.size)
     ((knots[:-1] - knots[1:]) * slope[:-1]).cumsum(out=sums[1:])
     j = max(int(sums.searchsorted(radius)) - 1, 0)
@@ -516,20 +517,9 @@ def _box(search: _Search, factor: LowRank | None = None) -> bool:
     P = program.P if factor is None else factor
     if program.epsilon > 0.0:
         return False
-    A, b = _rows(program)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        result = solve_qp(
-            P,
-            -program.y,
-            A,
-            b,
-            lower=-program.upper,
-            upper=program.upper,
-            tol=search.tol,
-            max_iter=max(search.left, 1),
-            assume_psd=True,
-        )
+    box = np.full(program.m, program.upper)
+    qp = BoxQP(P, -program.y, *_rows(program), -box, box)
+    result = solve_box_qp(qp, tol=search.tol, max_iter=max(search.left, 1))
     search.n_iter += result.n_iter
     solved = search.offer(result.x)
     return (isinstance(P, LowRank) and _exact_fit(search, P)) or solved
@@ -558,18 +548,9 @@ def _pairs(search: _Search, factor: LowRank | None = None) -> bool:
     else:
         double = np.zeros((q.size, q.size))
         double[: 2 * m, : 2 * m] = np.block([[P, -P], [-P, P]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        result = solve_qp(
-            double,
-            q,
-            np.array(rows).reshape(-1, q.size),
-            np.array(rhs),
-            upper=upper,
-            tol=min(search.tol, 1e-9),
-            max_iter=max(search.left, 1),
-            assume_psd=True,
-        )
+    A, b = np.array(rows).reshape(-1, q.size), np.array(rhs)
+    qp = BoxQP(double, q, A, b, np.zeros(q.size), upper)
+    result = solve_box_qp(qp, tol=min(search.tol, 1e-9), max_iter=max(search.left, 1))
     search.n_iter += result.n_iter
     delta = snap(result.x[m : 2 * m] - result.x[:m], program.upper)
     solved = search.offer(delta)
