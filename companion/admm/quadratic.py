@@ -7,7 +7,8 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
+from scipy.linalg import lu_factor
+from scipy.linalg.lapack import dgetrs
 
 from companion.admm.active_set import Answer
 from companion.admm.kkt import BoxQP, factor_kkt
@@ -118,7 +119,7 @@ def qsolve1(
     converged = False
     while not converged and len(primal) < max_iter:
         previous = z
-        xy = lu_solve(factors, np.concatenate([-q + rho * (z - u), b[rows]]))
+        xy, _ = dgetrs(*factors, np.concatenate([rho * (z - u) - q, b[rows]]))
         x = xy[:n]
         z = np.maximum(x + u, 0.0)
         u = u + x - z
