@@ -12,6 +12,7 @@ from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian
 from companion.svm import (
     DegenerateSolutionWarning,
+    HardMarginSVC,
     SVMs1,
     SVMs2,
     SVMs2l,
@@ -317,14 +318,17 @@ def test_a_normal_that_rounding_hides_is_not_said_to_be_zero(machine: SupportVec
 # -- prices of slack at the ends of the range
 
 
-def test_a_price_that_no_slack_is_worth() -> None:
-    """The hard margin for K = 1e40: w = 1, b = 1 from the points 2 and 0, and no other point matters."""
-    found = SVMs2(K=1e40).fit_uv([[2.0], [3.0], [7.0]], [[0.0], [-5.0]])
-    np.testing.assert_allclose(found.w_, [1.0], rtol=1e-12)
-    assert found.b_ == pytest.approx(1.0, rel=1e-12)
-    np.testing.assert_allclose(found.lambda_, [0.5, 0.0, 0.0], rtol=1e-12)
-    np.testing.assert_allclose(found.mu_, [0.5, 0.0], rtol=1e-12)
+@pytest.mark.parametrize("K", [1e31, 1e40, 1e100, 1e300])
+def test_a_price_that_no_slack_is_worth(K: float) -> None:
+    """The bounds K are out of reach for classes that a hyperplane separates: the machine is the hard margin."""
+    rng = np.random.default_rng(0)
+    blue, red = rng.standard_normal((8, 2)) + [4.0, 0.0], rng.standard_normal((8, 2)) - [4.0, 0.0]
+    hard = HardMarginSVC().fit_uv(blue, red)
+    found = SVMs2(K=K).fit_uv(blue, red)
     assert found.certificate_.ok
+    np.testing.assert_allclose(found.w_, hard.w_, rtol=1e-12)
+    np.testing.assert_allclose(found.lambda_, hard.lambda_, rtol=1e-12)
+    assert found.b_ == pytest.approx(hard.b_, rel=1e-12)
 
 
 def test_multipliers_of_the_hard_margin_beyond_a_large_price() -> None:
