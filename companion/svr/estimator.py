@@ -21,6 +21,7 @@ from companion.admm.quadratic import _symmetric_psd
 from companion.certificates import Certificate
 from companion.checks import (
     as_scalar,
+    as_vector,
     check_count,
     forget_feature_names,
     is_plain_data,
@@ -261,6 +262,7 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
             reject_masked(X, "X")
             reject_masked(y, "y")
             X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+            y = as_vector(y, "y")  # labels that are None have become nan
         return X, y.astype(np.float64)
 
     def _check_psd(self, P: Any) -> np.ndarray:
