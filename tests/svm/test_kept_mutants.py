@@ -254,19 +254,37 @@ def test_squares_of_slacks_that_cost_next_to_nothing() -> None:
     assert found.certificate_.ok
 
 
+@pytest.mark.parametrize("nu", [0.5, 2.0**-80])
 @pytest.mark.parametrize(("exponent", "accuracy"), [(-14, 1e-6), (-30, 1e-8), (-300, 1e-8)])
-def test_a_penalized_b_costs_nothing_near_the_origin(exponent: int, accuracy: float) -> None:
+def test_a_penalized_b_costs_nothing_near_the_origin(
+    exponent: int, accuracy: float, nu: float
+) -> None:
     """With x and 1/sqrt(K) next to nothing beside the constant 1, (SVM_s5) has the solution of (SVM_s4)."""
     x, K, data = 2.0**exponent, 4.0**-exponent, nine_points()
-    free = SVMs4(nu=0.5, K=K).fit_uv(x * data.u, x * data.v)
-    found = SVMs5(nu=0.5, K=K).fit_uv(x * data.u, x * data.v)
+    free = SVMs4(nu=nu, K=K).fit_uv(x * data.u, x * data.v)
+    found = SVMs5(nu=nu, K=K).fit_uv(x * data.u, x * data.v)
     for machine in (free, found):
         assert machine.certificate_.ok
-    assert abs(free.b_) > 0.01
-    assert (found.b_, found.eta_) == pytest.approx((free.b_, free.eta_), rel=accuracy)
+    assert abs(free.b_) > 0.01 * nu
+    assert found.b_ == pytest.approx(free.b_, rel=accuracy)
+    assert found.eta_ == pytest.approx(free.eta_, rel=accuracy)
     np.testing.assert_allclose(found.w_, free.w_, rtol=accuracy)
-    np.testing.assert_allclose(found.epsilon_, free.epsilon_, atol=accuracy)
-    np.testing.assert_allclose(found.xi_, free.xi_, atol=accuracy)
+    np.testing.assert_allclose(found.epsilon_, free.epsilon_, atol=accuracy * nu)
+    np.testing.assert_allclose(found.xi_, free.xi_, atol=accuracy * nu)
+
+
+def test_a_penalized_b_counts_beside_dear_slacks_or_long_points() -> None:
+    """One of x and 1/sqrt(K) is not small: b is part of the program, and s'a is not 0.
+
+    Points at the origin, K = 1/2, K_m = 1: 3 lambda - mu = 2 mu - 2 lambda, so (3, 3; 5)/11. Points 10 and -1 at a
+    high K: lambda = 0, w = b = K_m.
+    """
+    x = 2.0**-30
+    near = SVMs5(nu=2.0 / 3.0, K=0.5).fit_uv([[2.0 * x], [3.0 * x]], [[0.0]])
+    np.testing.assert_allclose([*near.lambda_, *near.mu_], [3 / 11, 3 / 11, 5 / 11], rtol=1e-8)
+    assert near.b_ == pytest.approx(-1.0 / 11.0, rel=1e-8)
+    far = SVMs5(nu=1.0, K=2.0**40).fit_uv([[10.0]], [[-1.0]])
+    assert (far.lambda_[0], far.mu_[0], far.w_[0], far.b_) == (0.0, 2.0**41, 2.0**41, 2.0**41)
 
 
 # -- where the optimum turns to w = 0: blue points 0 and 3, red points 1 and 4, nu_min = 3/4
