@@ -266,8 +266,8 @@ def test_a_penalized_b_costs_nothing_near_the_origin(
     for machine in (free, found):
         assert machine.certificate_.ok
     assert abs(free.b_) > 0.01 * nu
-    assert found.b_ == pytest.approx(free.b_, rel=accuracy)
-    assert found.eta_ == pytest.approx(free.eta_, rel=accuracy)
+    assert found.b_ == pytest.approx(free.b_, rel=accuracy, abs=0.0)
+    assert found.eta_ == pytest.approx(free.eta_, rel=accuracy, abs=0.0)
     np.testing.assert_allclose(found.w_, free.w_, rtol=accuracy)
     np.testing.assert_allclose(found.epsilon_, free.epsilon_, atol=accuracy * nu)
     np.testing.assert_allclose(found.xi_, free.xi_, atol=accuracy * nu)
