@@ -414,6 +414,7 @@ def test_the_linear_program_of_four_points_at_any_scale(of_x: int) -> None:
     assert found.certificate_.ok
     np.testing.assert_allclose(found.w_ * x, [0.5, 0.0], atol=1e-12)
     assert abs(found.b_) <= 1e-12
+    assert found.eta_ == 1.0
     assert (found.norm_ * x, found.delta_ / x) == pytest.approx((0.5, 2.0), rel=1e-12)
     np.testing.assert_allclose([found.lambda_, found.mu_], 2 * [[0.25, 1.0]], atol=1e-12)
     np.testing.assert_allclose([found.epsilon_, found.xi_], 2 * [[0.0, 1.25]], atol=1e-12)
@@ -430,6 +431,13 @@ def test_the_linear_program_of_inner_products_at_any_scale(exponent: int) -> Non
     assert found.certificate_.ok
     np.testing.assert_allclose(found.decision_function(gram), 0.5 * X[:, 0], atol=1e-12)
     assert found.norm_ * 2.0 ** (exponent / 2) == pytest.approx(0.5, rel=1e-12)
+
+
+def test_the_linear_program_of_classes_that_a_hyperplane_separates() -> None:
+    """No slack; the only vertex is w = 1, b = 0, and its margins meet the inner points without a multiplier."""
+    found = SVMs2l().fit_uv([[1.0], [2.0]], [[-1.0], [-2.0]])
+    assert (found.w_[0], found.b_, found.objective_) == (1.0, 0.0, 0.0)
+    assert found.point_classes_.tolist() == 2 * ["exceptional", "outside"]
 
 
 def test_the_linear_program_of_points_that_are_all_one() -> None:
