@@ -36,17 +36,19 @@
     });
   }
 
-  // The mark after a formula stays on its line: a full stop never begins one.
+  // The marks around a formula stay on its line: no full stop begins one, no bracket opens at the end of one.
   function holdMarks() {
     document.querySelectorAll(".bd-article :is(p, li, td, dd, a, em, strong, button) > span.math").forEach((formula) => {
-      const next = formula.nextSibling;
-      const mark = next?.nodeType === Node.TEXT_NODE && next.data.match(/^[.,;:!?)\]’”]+/)?.[0];
-      if (!mark) return;
+      const [before, after] = [formula.previousSibling, formula.nextSibling].map((e) => (e?.nodeType === Node.TEXT_NODE ? e : null));
+      const opening = before?.data.match(/[([“‘]+$/)?.[0] ?? "";
+      const closing = after?.data.match(/^[.,;:!?)\]’”]+/)?.[0] ?? "";
+      if (!opening && !closing) return;
       const held = document.createElement("span");
       held.className = "held";
       formula.before(held);
-      held.append(formula, mark);
-      next.data = next.data.slice(mark.length);
+      held.append(opening, formula, closing);
+      if (opening) before.data = before.data.slice(0, -opening.length);
+      if (closing) after.data = after.data.slice(closing.length);
     });
   }
 
