@@ -318,6 +318,7 @@ def test_at_nu_min_there_is_no_hyperplane(machine: SupportVectorMachine) -> None
     with pytest.warns(DegenerateSolutionWarning, match=text):
         found = machine.fit_uv(BLUE, RED)
     assert found.degenerate_
+    assert found._is_below_range(make_points(found.X_fit_, np.array(COLOURS), found.kernel_))
     assert (found.b_, found.eta_, found.norm_) == (0.0, 0.0, 0.0)
     assert found.b_interval_ == found.eta_interval_ == (0.0, 0.0)
     assert found.blue_interval_ == found.red_interval_ == (0.0, 0.0)
