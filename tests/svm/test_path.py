@@ -166,6 +166,25 @@ def test_a_neighbour_is_not_used_for_another_program():
         assert_allclose(warm.Px, matrix @ warm.x, atol=1e-12)
 
 
+def test_a_neighbour_hides_no_bounds_that_leave_no_choice():
+    """What presolve need not do again is known from P and A alone; b and the bounds are looked at each time."""
+    X, y = two_clouds(40)
+    P, rows = as_kernel("rbf", gamma=0.3)(X) * np.outer(y, y), np.vstack([y, np.ones(40)])
+    near, q, options = Neighbour(), np.zeros(40), {"upper": 0.5, "assume_psd": True}
+    solve_qp(P, q, rows, [0.0, 9.0], warm_start=near, **options)
+    with pytest.raises(InfeasibleProblemError):
+        solve_qp(P, q, rows, [0.0, 20.5], warm_start=near, **options)
+    at_the_end = solve_qp(P, q, rows, [0.0, 20.0], warm_start=near, **options)
+    assert_array_equal(at_the_end.x, 0.5)
+    upper = np.where(np.arange(40) < 4, 0.0, 0.5)
+    warm, cold = (
+        solve_qp(P, q, rows, [0.0, 9.0], upper=upper, assume_psd=True, warm_start=start)
+        for start in (near, None)
+    )
+    assert_allclose(warm.x, cold.x, atol=1e-12)
+    assert not warm.x[:4].any()
+
+
 def test_one_value_and_repeated_values():
     data = nine_points()
     first, second = nu_path(data.X, data.y, [0.6, 0.6])
