@@ -380,6 +380,7 @@ def test_many_points_at_a_small_price() -> None:
 # -- a penalized b near the origin: blue points 2x and 3x, a red point at 0
 
 
+@pytest.mark.parametrize("K", [1.0, 2.0**-40])
 @pytest.mark.parametrize("of_x", [-12, -30, -200, -300])
 @pytest.mark.parametrize(
     ("nu", "multipliers", "w", "b"),
@@ -389,16 +390,17 @@ def test_many_points_at_a_small_price() -> None:
     ],
 )
 def test_a_penalized_b_decides_before_points_near_the_origin(
-    of_x: int, nu: float, multipliers: tuple[float, ...], w: float, b: float
+    of_x: int, K: float, nu: float, multipliers: tuple[float, ...], w: float, b: float
 ) -> None:
-    """abs(s'a) is as small as it can be, and among what is left a'Ka: the nearer blue point comes first (K = 1)."""
+    """abs(s'a) is as small as it can be, and among what is left a'Ka: the nearer blue point comes first."""
     x = 2.0**of_x
-    found = SVMs3(nu=nu, K=1.0).fit_uv([[2.0 * x], [3.0 * x]], [[0.0]])
+    found = SVMs3(nu=nu, K=K).fit_uv([[2.0 * x], [3.0 * x]], [[0.0]])
     assert found.certificate_.ok
     accuracy = 20.0 * x * x + 1e-9
-    np.testing.assert_allclose([*found.lambda_, *found.mu_], multipliers, rtol=0, atol=accuracy)
-    np.testing.assert_allclose(found.w_, [w * x], rtol=accuracy)
-    assert found.b_ == pytest.approx(b, abs=accuracy)
+    parts = np.array([*found.lambda_, *found.mu_]) / K
+    np.testing.assert_allclose(parts, multipliers, rtol=0, atol=accuracy)
+    np.testing.assert_allclose(found.w_ / K, [w * x], rtol=accuracy)
+    assert found.b_ / K == pytest.approx(b, abs=accuracy)
 
 
 # -- the linear program: blue points 2 and -1/2, red points -2 and 1/2, so w = 1/2
