@@ -6,7 +6,7 @@ from scipy.special import expit
 
 from companion.admm import prox_logistic
 from companion.admm.active_set import active_set_newton
-from companion.admm.kkt import BoxQP
+from companion.admm.kkt import BoxQP, factor_kkt
 
 
 def test_the_bracket_of_the_logistic_prox_is_needed() -> None:
@@ -30,3 +30,90 @@ def test_a_variable_guessed_at_a_bound_is_set_free(bound: int) -> None:
     answer = active_set_newton(problem, bound * box, np.zeros(0), np.full(3, bound, dtype=np.int8))
     assert answer is not None
     np.testing.assert_allclose(answer.x, [0.5, -0.25, 1.0], atol=1e-12)
+
+
+def test_variables_switch_until_the_sum_fits() -> None:
+    """x on [1, 2]^4 with the sum 13/2: from (1, 1, 1, 1) two switch, the third is free; the next system is right."""
+    q, box = np.array([-10.0, -9.0, -1.5, 5.0]), np.ones(4)
+    problem = BoxQP(np.eye(4), q, np.ones((1, 4)), np.array([6.5]), box, 2.0 * box)
+    start = np.full(4, -1, dtype=np.int8)
+    answer = active_set_newton(problem, box, np.zeros(1), start, max_steps=2)
+    assert answer is not None
+    np.testing.assert_allclose(answer.x, [2.0, 2.0, 1.5, 1.0], atol=1e-12)
+    np.testing.assert_allclose(answer.y, 0.0, atol=1e-12)
+
+
+def test_rows_that_depend_on_others_leave_their_combinations() -> None:
+    """Three rows of rank 1, one of them zero: two combinations of length 1 vanish on the variables."""
+    A = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0], [2.0, 2.0, 0.0]])
+    box = np.ones(3)
+    kkt = factor_kkt(BoxQP(np.eye(3), np.zeros(3), A, np.zeros(3), -box, box), 1.0)
+    assert kkt.null is not None
+    assert kkt.null.shape == (3, 2)
+    assert np.linalg.matrix_rank(kkt.null) == 2
+    np.testing.assert_allclose(A.T @ kkt.null, 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(kkt.null, axis=0), 1.0, rtol=1e-12)
+    dx, dy = kkt.solve(np.array([1.0, 3.0, 5.0]), np.array([1.0, 0.0, 2.0]))
+    np.testing.assert_allclose(A @ dx, [1.0, 0.0, 2.0], atol=1e-12)
+    np.testing.assert_allclose(2.0 * dx + A.T @ dy, [1.0, 3.0, 5.0], atol=1e-12)
+
+
+def test_a_program_learns_from_one_with_the_same_matrices_only() -> None:
+    """Curvatures and absolute rows are taken over where P is the same array, and q and A are equal."""
+    P, q, A, b, box = (
+        np.diag([4.0, 9.0]),
+        np.ones(2),
+        np.array([[1.0, -2.0]]),
+        np.ones(1),
+        np.ones(2),
+    )
+    other = BoxQP(P, q, A, b, -box, box)
+    known = [other.roots, other.mean_curvature, other.absolute_rows]
+    assert (known[0].tolist(), known[1], known[2].tolist()) == ([2.0, 3.0], 6.5, [[1.0, 2.0]])
+    same = BoxQP(P, q.copy(), A.copy(), 2.0 * b, -box, 3.0 * box)
+    assert same.learn_from(other)
+    assert [vars(same)[name] for name in ("roots", "mean_curvature", "absolute_rows")] == known
+    for another in (
+        BoxQP(P.copy(), q, A, b, -box, box),
+        BoxQP(P, 2.0 * q, A, b, -box, box),
+        BoxQP(P, q, 2.0 * A, b, -box, box),
+    ):
+        assert not another.learn_from(other)
+        assert vars(another).keys().isdisjoint(("roots", "mean_curvature", "absolute_rows"))
+
+
+@pytest.mark.parametrize("ridge", [1e-2, 1e-4])
+def test_refinement_removes_a_large_ridge(ridge: float) -> None:
+    """Each correction multiplies the error by about the ridge; one of them would leave its square."""
+    P, A = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([[1.0, 2.0]])
+    far = np.full(2, 100.0)
+    problem = BoxQP(P, np.array([-4.0, 1.0]), A, np.array([3.0]), -far, far)
+    answer = active_set_newton(
+        problem, np.zeros(2), np.zeros(1), np.zeros(2, dtype=np.int8), ridge=ridge
+    )
+    assert answer is not None
+    KKT = np.block([[P, A.T], [A, np.zeros((1, 1))]])
+    expected = np.linalg.solve(KKT, [4.0, -1.0, 3.0])
+    np.testing.assert_allclose(np.r_[answer.x, answer.y], expected, atol=1e-12)
+
+
+def test_the_product_that_is_carried_along_is_that_of_the_answer() -> None:
+    """With a known system P x is not computed anew: neither where a variable meets its bound nor where one is free."""
+    rng = np.random.default_rng(3)
+    F = rng.standard_normal((6, 6))
+    P, A = F @ F.T + np.eye(6), np.ones((1, 6))
+    x, lower, upper = np.full(6, 0.5), np.full(6, 0.25), np.ones(6)
+    problem = BoxQP(P, 3.0 * rng.standard_normal(6), A, np.array([3.0]), lower, upper)
+    state = np.zeros(6, dtype=np.int8)
+    kkt = factor_kkt(problem, 1e-10 * problem.mean_curvature, weight=problem.mean_curvature)
+    answer = active_set_newton(problem, x, np.zeros(1), state, Px=P @ x, kkt=kkt)
+    anew = active_set_newton(problem, x, np.zeros(1), state)
+    assert answer is not None
+    assert anew is not None
+    assert (anew.x == 0.25).any()
+    assert ((anew.x > 0.25) & (anew.x < 1.0)).any()
+    np.testing.assert_allclose(answer.x, anew.x, rtol=1e-12)
+    np.testing.assert_allclose(answer.Px, P @ answer.x, rtol=1e-12)
+    gradient = answer.Px + problem.q + answer.y @ A
+    assert (gradient[answer.x == 0.25] >= 0.0).all()
+    assert (gradient[answer.x == 1.0] <= 0.0).all()
