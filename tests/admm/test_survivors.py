@@ -69,7 +69,7 @@ def test_a_program_learns_from_one_with_the_same_matrices_only() -> None:
     )
     other = BoxQP(P, q, A, b, -box, box)
     known = [other.roots, other.mean_curvature, other.absolute_rows]
-    assert (known[0].tolist(), known[1], known[2].tolist()) == ([2.0, 3.0], 6.5, [[1.0, 2.0]])
+    assert (known[0].tolist(), known[1], known[2].tolist()) == ([0.5, 3.0], 4.625, [[1.0, 2.0]])
     same = BoxQP(P, q.copy(), A.copy(), 2.0 * b, -box, 3.0 * box)
     assert same.learn_from(other)
     assert [vars(same)[name] for name in ("roots", "mean_curvature", "absolute_rows")] == known
