@@ -61,7 +61,7 @@ def test_rows_that_depend_on_others_leave_their_combinations() -> None:
 def test_a_program_learns_from_one_with_the_same_matrices_only() -> None:
     """Curvatures and absolute rows are taken over where P is the same array, and q and A are equal."""
     P, q, A, b, box = (
-        np.diag([4.0, 9.0]),
+        np.diag([0.25, 9.0]),
         np.ones(2),
         np.array([[1.0, -2.0]]),
         np.ones(1),
