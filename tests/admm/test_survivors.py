@@ -117,3 +117,13 @@ def test_the_product_that_is_carried_along_is_that_of_the_answer() -> None:
     gradient = answer.Px + problem.q + answer.y @ A
     assert (gradient[answer.x == 0.25] >= 0.0).all()
     assert (gradient[answer.x == 1.0] <= 0.0).all()
+
+
+def test_the_matrix_of_solutions_is_the_block_of_the_inverse() -> None:
+    """``dx = S r`` for s = 0: the first block of the inverse of ``[[P + I, A'], [A, 0]]``."""
+    P, A, box = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([[1.0, 2.0]]), np.ones(2)
+    kkt = factor_kkt(BoxQP(P, np.zeros(2), A, np.zeros(1), -box, box), 1.0)
+    found = kkt.matrix_of_solutions()
+    assert found is not None
+    inverse = np.linalg.inv(np.block([[P + np.eye(2), A.T], [A, np.zeros((1, 1))]]))
+    np.testing.assert_allclose(np.tril(found), np.tril(inverse[:2, :2]), atol=1e-14)
