@@ -100,9 +100,9 @@ def test_a_figure_at_the_end_of_a_cell_is_shown(kernel: Kernel) -> None:
 
 def test_an_interrupt_reaches_the_cell(kernel: Kernel) -> None:
     client = kernel.client
-    client.execute("import time; time.sleep(60)")
-    while client.get_iopub_msg(timeout=20)["header"]["msg_type"] != "execute_input":
-        pass
+    client.execute("import time; print('asleep', flush=True); time.sleep(60)")
+    while client.get_iopub_msg(timeout=20)["header"]["msg_type"] != "stream":
+        pass  # before it the interrupt would meet the kernel, not the cell
     kernel.manager.interrupt_kernel()
     start = time.monotonic()
     while (message := client.get_iopub_msg(timeout=20))["header"]["msg_type"] != "error":
