@@ -129,6 +129,7 @@ def test_a_fit_that_fails_is_not_noted(tmp_path: Path) -> None:
 def test_of_hundreds_some_are_taken_in_each_cell(problem, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("tools.recorder.FIRST", 4)
     monkeypatch.setattr("tools.recorder.EVERY", 5)
+    monkeypatch.delenv("COMPANION_VERIFY", raising=False)
     recorder = Recorder(tmp_path / "page.json")
     for _ in range(2):
         for _ in range(15):
