@@ -1,7 +1,7 @@
 """Pages that are quick to open: pictures below the fold are loaded when the reader comes near them.
 
-The first picture of a page is loaded at once, since it may be in sight. Every picture says its size, so that the text
-stands still while pictures arrive.
+The first picture of a page is loaded at once, since it may be in sight. Every picture says its size, and the button for
+all solutions has its place, so that the text stands still while pictures and scripts arrive.
 """
 
 from __future__ import annotations
@@ -48,6 +48,15 @@ def defer_images(body: str) -> str:
     return head + IMAGE.sub('<img loading="lazy" decoding="async" ', rest)
 
 
+def offer_solutions(body: str) -> str:
+    """Put a button below the title of a page with several solutions; the script of the site makes it work."""
+    number = body.count('class="solution dropdown admonition"')
+    if number < 2:
+        return body
+    button = f'<button class="all-solutions" type="button">Show all {number} solutions</button>'
+    return body.replace("</h1>", f"</h1>{button}", 1)
+
+
 def lighten(
     app: Sphinx,
     pagename: str,
@@ -55,9 +64,9 @@ def lighten(
     context: dict[str, Any],
     doctree: nodes.document | None,
 ) -> None:
-    """Prepare the pictures of a page."""
+    """Prepare the pictures and the solutions of a page."""
     if doctree is not None and "body" in context:
-        context["body"] = defer_images(context["body"])
+        context["body"] = offer_solutions(defer_images(context["body"]))
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:

@@ -133,11 +133,8 @@
   // A button that opens or closes all solutions of a page.
   function openSolutions() {
     const boxes = [...document.querySelectorAll(".admonition.solution.dropdown, .solution.dropdown")];
-    const heading = document.querySelector(".bd-article h1");
-    if (boxes.length < 2 || !heading) return;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "all-solutions";
+    const button = document.querySelector("button.all-solutions");
+    if (!button) return;
     const tell = () => {
       const closed = boxes.some((box) => box.classList.contains("toggle-hidden"));
       button.textContent = closed ? `Show all ${boxes.length} solutions` : `Hide all ${boxes.length} solutions`;
@@ -151,7 +148,6 @@
       });
       tell();
     });
-    heading.after(button);
   }
 
   document.addEventListener("DOMContentLoaded", () => {

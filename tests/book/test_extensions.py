@@ -18,7 +18,7 @@ from tools.toc import BOOK, ROOT, pages_in_order, text_of
 sys.path.insert(0, str(BOOK / "_ext"))
 
 from companion_boxes import split_title
-from companion_light import defer_images, say_sizes
+from companion_light import defer_images, offer_solutions, say_sizes
 from companion_live import BINDER, COLAB, address, theme_options
 
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
@@ -298,3 +298,12 @@ def test_boxes_of_the_notebooks_have_no_second_number(page: str) -> None:
     )
     assert counted == [], "write :nonumber: below the label"
     assert "{prf:ref}" not in text
+
+
+def test_a_page_with_several_solutions_offers_all_of_them() -> None:
+    solution = '<div class="solution dropdown admonition" id="a">'
+    title = "<h1>Title</h1><h1>Not the title</h1>"
+    assert offer_solutions(title + solution) == title + solution
+    offered = offer_solutions(title + 2 * solution)
+    assert offered.startswith("<h1>Title</h1><button")
+    assert offered.count("Show all 2 solutions</button>") == 1

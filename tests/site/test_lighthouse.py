@@ -20,7 +20,8 @@ KINDS = [
     "book/map.html",
     "book/api/admm.html",
 ]
-STILL = 0.15  # Lighthouse calls 0.1 good and 0.25 poor; a line of TeX that becomes shorter when set moves the rest up
+# Lighthouse calls a shift of 0.1 good and 0.25 poor; a line of TeX that becomes shorter when set moves the rest up.
+STILL, POOR = 0.15, 0.25
 HEAD = 100_000  # bytes of scripts that the browser must run before it shows the page
 
 # Links and buttons smaller than 24 px, except within a line of text.
@@ -125,9 +126,9 @@ def test_fingers_hit_what_they_aim_at(browser: Browser, server: str, name: str) 
     assert small == []
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", ALL)
 def test_the_page_stands_still_while_it_loads(reader: Reader, name: str) -> None:
-    assert reader.visit(name).moved <= STILL
+    assert reader.visit(name).moved <= (STILL if name in KINDS else POOR)
 
 
 @pytest.mark.parametrize("name", KINDS)
