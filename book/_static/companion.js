@@ -21,14 +21,20 @@
   // What scrolls sideways must be reachable by keyboard; formulas that do not fit begin to scroll.
   const WIDE = "mjx-container[display=true], div.math, pre, .pst-scrollable-table-container, .cell_output, .output";
   function reachScrollers(part = document.querySelector(".bd-article")) {
-    part?.querySelectorAll("mjx-container:not([display=true])").forEach((formula) => {
+    if (!part) return;
+    // All formulas are measured together: each look after a change lays out the page anew.
+    const formulas = [...part.querySelectorAll("mjx-container:not([display=true])")];
+    formulas.forEach((formula) => formula.classList.remove("scrolls"));
+    const wide = formulas.map((formula) => {
       const room = formula.parentElement.closest("p, li, td, dd, dt, div, h1, h2, h3, h4")?.clientWidth ?? Infinity;
-      formula.classList.remove("scrolls");
       const svg = formula.querySelector("svg");
-      if (svg && room > 0 && svg.getBoundingClientRect().width > room) formula.classList.add("scrolls");
+      return svg !== null && room > 0 && svg.getBoundingClientRect().width > room;
     });
-    part?.querySelectorAll(":is(" + WIDE + ", .scrolls)").forEach((box) => {
-      if (box.scrollWidth > box.clientWidth + 1) {
+    formulas.forEach((formula, i) => formula.classList.toggle("scrolls", wide[i]));
+    const boxes = [...part.querySelectorAll(":is(" + WIDE + ", .scrolls)")];
+    const scrolling = boxes.map((box) => box.scrollWidth > box.clientWidth + 1);
+    boxes.forEach((box, i) => {
+      if (scrolling[i]) {
         box.setAttribute("tabindex", "0");
       } else if (box.tagName !== "MJX-CONTAINER" && box.getAttribute("tabindex") === "0") {
         box.removeAttribute("tabindex");

@@ -7,11 +7,14 @@ without Chromium the tests are skipped with a message, and in CI (variable ``CI`
 from __future__ import annotations
 
 import functools
+import gc
 import http.server
 import os
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Error, sync_playwright
@@ -26,6 +29,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    "--js-flags=--no-opt",  # compiling scripts well costs more than it gains on pages that live for seconds
 ]
 
 
@@ -36,35 +40,57 @@ def give_up(reason: str) -> None:
     pytest.skip(reason)
 
 
-LAST = "test_accessibility"  # it takes pages apart
+LAST = [
+    "test_fits_a_phone",
+    "test_axe",
+]  # one leaves the window small, the other takes the page apart
+
+# The trees of pages are millions of small objects, and almost none of them is garbage.
+gc.set_threshold(100_000, 20, 20)
 
 
-def about(item: pytest.Item) -> str:
+def about(nodeid: str) -> str:
     """The page that a test looks at, or its file's name."""
-    parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    name = parameters.get("name")
-    # Without a site lists of pages are empty, and a name is a mark of pytest's own.
-    return name if isinstance(name, str) else item.path.stem
+    file, _, test = nodeid.partition("::")
+    page = re.search(r"\[([\w/-]+\.html)", test)
+    return page[1] if page else Path(file).name
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Bring the tests of a page together, in one worker: it opens the page once. Other tests, the longest, go first."""
-    places = [i for i, item in enumerate(items) if "tests/site" in item.path.as_posix()]
+    """Bring the tests of a page together. Other tests, the longest, go first."""
+    places = [i for i, item in enumerate(items) if Path(__file__).parent in item.path.parents]
     ours = [items[i] for i in places]
-    first = {}
+    first: dict[str, int] = {}
     for item in ours:
         item.add_marker("site")
-        item.add_marker(pytest.mark.xdist_group(about(item)))
-        first.setdefault(about(item), len(first))
-    ours.sort(
-        key=lambda item: (
-            about(item).endswith(".html"),
-            first[about(item)],
-            item.path.stem == LAST,
+        first.setdefault(about(item.nodeid), len(first))
+
+    def place(item: pytest.Item) -> tuple[bool, int, int]:
+        subject, test = about(item.nodeid), item.nodeid.partition("::")[2].partition("[")[0]
+        return (
+            subject.endswith(".html"),
+            first[subject],
+            LAST.index(test) + 1 if test in LAST else 0,
         )
-    )
-    for i, item in zip(places, ours):
+
+    for i, item in zip(places, sorted(ours, key=place)):
         items[i] = item
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Give all tests of a page to one worker, which opens it once.
+
+    Groups (``--dist loadgroup``) do nothing, and say nothing, with pytest-xdist 3.8 under pytest 9.2.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByPage(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return about(nodeid)
+
+    config.option.loadscopereorder = False
+    return ByPage(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)

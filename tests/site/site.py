@@ -11,14 +11,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bs4 import BeautifulSoup
-from playwright.sync_api import Browser, BrowserContext, Page, Request
+from playwright.sync_api import Browser, BrowserContext, Page, Request, ViewportSize
 
 from tools.toc import ROOT, pages_in_order
 
 SITE = Path(os.environ.get("COMPANION_SITE", ROOT / "build/_build/html")).resolve()
 Count = Callable[[str, float], None]  # what the report at the end adds up
-PHONE = {"width": 390, "height": 844}
-DESKTOP = {"width": 1280, "height": 900}
+PHONE = ViewportSize(width=390, height=844)
+DESKTOP = ViewportSize(width=1280, height=900)
 
 
 PAGES = [f"{page}.html" for page in pages_in_order()]
@@ -104,8 +104,8 @@ class Reader:
     """Opens pages and notes every request and every message.
 
     One page stays open: the tests of a page follow each other (see ``pytest_collection_modifyitems``), and all of
-    them look at the same opened page. A test that changes its size or its colours sets them back, and one that changes
-    its text calls `close`.
+    them look at the same opened page. A test that changes its colours sets them back, and one that changes its text
+    calls `close`.
     """
 
     def __init__(self, browser: Browser, base: str) -> None:
@@ -159,5 +159,9 @@ class Reader:
             visit.moved = measured["moved"]
         return self.now
 
-    def open(self, name: str) -> Page:
-        return self.visit(name).page
+    def open(self, name: str, size: ViewportSize | None = DESKTOP) -> Page:
+        """The page, in a window of this size, or of any size."""
+        page = self.visit(name).page
+        if size and page.viewport_size != size:
+            page.set_viewport_size(size)
+        return page

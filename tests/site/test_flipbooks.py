@@ -11,10 +11,9 @@ from tests.site.site import PAGES, SITE, Count, Reader, flipbooks
 
 INTERACTIVE = [page for page in PAGES if (SITE / page).exists() and flipbooks(page)]
 
-# What a flipbook shows and what its slider says, read in one go, once the page has answered the key.
+# What a flipbook shows and what its slider says, read in one go.
 STATE = """
-async ([i, j]) => {
-  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+([i, j]) => {
   const flipbook = document.querySelectorAll('.companion-flipbook')[i];
   const handle = flipbook.querySelectorAll('input[type=range]')[j];
   const seen = [...flipbook.querySelectorAll('img')].filter(picture => picture.offsetParent);
@@ -28,6 +27,7 @@ async ([i, j]) => {
   };
 }
 """
+ANSWERED = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 FOCUS = """
 ([i, j]) => document.querySelectorAll('.companion-flipbook')[i].querySelectorAll('input[type=range]')[j].focus()
 """
@@ -43,6 +43,7 @@ def check_slider(page: Page, place: list[int]) -> None:
     assert before["focused"], "the slider cannot be reached with the keyboard"
     assert before["name"], "the slider has no name"
     page.keyboard.press("ArrowLeft" if before["atEnd"] else "ArrowRight")
+    page.evaluate(ANSWERED)
     after = page.evaluate(STATE, place)
     assert len(before["pictures"]) == len(after["pictures"]) == 1, "one picture at a time"
     assert before["pictures"] != after["pictures"], f"slider {place} does not change the picture"
@@ -77,7 +78,7 @@ def disk(browser: Browser, built_site: None) -> Iterator[Reader]:
         yield opened
 
 
-@pytest.mark.parametrize("name", [PAGES[0], *INTERACTIVE[:2]])
+@pytest.mark.parametrize("name", INTERACTIVE[:2])
 def test_works_from_the_disk(disk: Reader, name: str) -> None:
     seen = disk.visit(name)
     assert seen.console == []

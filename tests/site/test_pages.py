@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.site.site import DESKTOP, EXTRA, PAGES, PHONE, ROOT, SITE, Count, Reader, flipbooks, soup
+from tests.site.site import EXTRA, PAGES, PHONE, ROOT, SITE, Count, Reader, flipbooks, soup
 
 FILE_NAME = re.compile(r"[\w./-]+\.(png|svg|jpe?g|gif|webp)", re.IGNORECASE)
 
@@ -148,14 +148,12 @@ def test_flipbooks_are_drawn(reader: Reader, name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_fits_a_phone(reader: Reader, name: str) -> None:
-    page = reader.open(name)
-    page.set_viewport_size(PHONE)
+    page = reader.open(name, PHONE)
     page.wait_for_timeout(150)  # the page adapts to the new width
     width, beyond = page.evaluate("document.documentElement.scrollWidth"), page.evaluate(TOO_WIDE)
     scrolling = (
         page.evaluate(SCROLLING) if name.startswith("notebooks/") else []
     )  # docstrings are for wide screens
-    page.set_viewport_size(DESKTOP)
     assert width <= PHONE["width"]
     assert beyond == []
     assert scrolling == []
