@@ -46,6 +46,7 @@ KernelLike = str | Kernel | Callable
 _NEARLY_ZERO = 1e-12  # below this part of its terms, a linear program decides whether a'Pa is 0
 # Where the optimal value is nearly 0, a gap is compared with this part of the terms that cancel in it.
 _FLOOR = 1e-5
+_REPETITIONS = 10  # for the right side of s'a = -b: each leaves about |x|^2 of the error before it
 
 
 class DegenerateSolutionWarning(UserWarning):
@@ -303,19 +304,17 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         units = self._units(points)
         points = points.in_unit(units.features)
         s, dual = points.s, units.of(self._dual_to_solve(points))
-        result = self._solve(points, dual, neighbour if units == (0, 0) else None)
+        dual, result, a, g, slab = self._optimum(
+            points, dual, units, neighbour if units == (0, 0) else None
+        )
         self.n_iter_ = result.n_iter
-        a = snap(result.x, dual.upper)
-        Px = result.Px if (a == result.x).all() else None
-        g = symmetric_product(dual.P, a) if Px is None else Px
-        slab = self._slab(s, g, a, dual.upper)
-        if self._penalized and not dual.penalize_b:
-            slab = slab_nearest(s, g, a, dual.upper)
-        bias = float(np.ldexp(slab.b, -units.features))  # of a penalized b: one more weight
+        bias = 0.0  # a penalized b, in the unit of weights
+        if self._penalized:
+            bias = float(np.ldexp(slab.b, -units.features if dual.penalize_b else units.features))
         inner = g - dual.ridge * a if dual.ridge else g  # of the features alone
         margin = inner if dual.penalize_b else inner - s * slab.b  # s_i f(x_i)
         quadratic = float(a @ inner) - (bias * bias if dual.penalize_b else 0.0)
-        normal = points.normal(a, quadratic, dual.penalize_b)
+        normal = points.normal(a, quadratic, self._penalized)
         roots = np.sqrt(np.maximum(dual.P.diagonal(), 0.0))
         reach = float(
             a @ roots
@@ -344,8 +343,10 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             miss = _over(max_norm(rounding), max(size, _FLOOR * max_norm(roots) * reach))
             slack = slack - rounding
         self._certify(
-            self._terms(normal.norm, bias if dual.penalize_b else slab.b, slab.eta, slack, dual),
-            self._dual_value(float(a @ g), float(dual.q @ a)),
+            self._terms(normal.norm, bias, slab.eta, slack, dual),
+            self._dual_value(
+                float(a @ g) + (0.0 if dual.penalize_b else bias * bias), float(dual.q @ a)
+            ),
             (math.sqrt(_FLOOR) * reach) ** (1 if self._normalized else 2),  # a norm, or its square
             miss,
             result.certificate,
@@ -355,6 +356,30 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             slack = np.where(slack > 1e-9 * size, slack, 0.0)
         self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, self._squared)
         self._store(points, a, slack, normal, slab, dual, units)
+
+    def _optimum(
+        self, points: Points, dual: DualProgram, units: Units, neighbour: Neighbour | None
+    ) -> tuple[DualProgram, QPResult, np.ndarray, np.ndarray, Slab]:
+        """Return the program that was solved, the result, the multipliers a, g = P a, and the slab.
+
+        A penalized b that is no weight of the program is the multiplier of s'a = -b. It hardly depends on the right
+        side of this equation, which is therefore found by repetition.
+        """
+        s = points.s
+        for _ in range(_REPETITIONS):
+            result = self._solve(points, dual, neighbour)
+            a = snap(result.x, dual.upper)
+            Px = result.Px if (a == result.x).all() else None
+            g = symmetric_product(dual.P, a) if Px is None else Px
+            if dual.penalize_b or not self._penalized:
+                return dual, result, a, g, self._slab(s, g, a, dual.upper)
+            slab = slab_nearest(s, g, a, dual.upper)
+            of_s, total = dual.c
+            balance = -float(np.ldexp(slab.b, 2 * units.features))
+            if _agree(balance, of_s, total):
+                break
+            dual = replace(dual, c=np.array([balance, total]))
+        return dual, result, a, g, slab
 
     def _solve(
         self, points: Points, dual: DualProgram, neighbour: Neighbour | None = None
@@ -573,6 +598,11 @@ def _differ(a: np.ndarray, s: np.ndarray) -> bool:
 def _over(value: float, size: float) -> float:
     """Return value / size, or the value itself if there is nothing to compare it with."""
     return value / size if size > 0.0 else value
+
+
+def _agree(balance: float, before: float, total: float) -> bool:
+    """Return whether s'a changed by less than its digits, or than the rounding of the sum of the multipliers."""
+    return abs(balance - before) <= max(1e-12 * abs(balance), 1e-17 * total)
 
 
 def _nearly_vanishes(a: np.ndarray, g: np.ndarray, reach: float) -> bool:

@@ -37,11 +37,13 @@ class _SharedPoints(Points):
         return super().is_psd() or "_tested" in self.__dict__
 
     def signed_matrix(
-        self, *, penalize_b: bool = False, ridge: float = 0.0
+        self, *, penalize_b: bool = False, keep_origin: bool = False, ridge: float = 0.0
     ) -> np.ndarray | LowRank | RowMatrix:
-        key = f"_matrix_{penalize_b}_{ridge}"
+        key = f"_matrix_{penalize_b}_{keep_origin}_{ridge}"
         if key not in self.__dict__:
-            self.__dict__[key] = super().signed_matrix(penalize_b=penalize_b, ridge=ridge)
+            self.__dict__[key] = super().signed_matrix(
+                penalize_b=penalize_b, keep_origin=keep_origin, ridge=ridge
+            )
         return self.__dict__[key]
 
 

@@ -168,16 +168,16 @@ class Points:
         return RowMatrix(part, kernel.diagonal(X) + constant, factors)
 
     def signed_matrix(
-        self, *, penalize_b: bool = False, ridge: float = 0.0
+        self, *, penalize_b: bool = False, keep_origin: bool = False, ridge: float = 0.0
     ) -> np.ndarray | LowRank | RowMatrix:
         r"""Return :math:`\mathbf K`, plus :math:`ss^\top` when b is penalized, plus ridge times the identity.
 
         The term :math:`ss^\top` is the kernel :math:`\kappa + 1`: the constant is one more feature. Where b is
-        free, :math:`s^\top a = 0` allows to subtract the mean of the features, which spares digits. Few features
-        stay a factor, and no n x n matrix is formed.
+        free, :math:`s^\top a = 0` allows to subtract the mean of the features, which spares digits, unless the
+        origin is kept. Few features stay a factor, and no n x n matrix is formed.
         """
         s = self.s
-        F, _ = self.features(penalize_b)
+        F, _ = self.features(penalize_b or keep_origin)
         one = float(np.ldexp(1.0, -self.unit))  # the constant feature
         ridge = float(np.ldexp(ridge, -2 * self.unit))
         if F is None:
@@ -201,7 +201,7 @@ class Points:
             P[np.diag_indices_from(P)] += ridge
         return P
 
-    def normal(self, a: np.ndarray, quadratic: float, penalize_b: bool = False) -> Normal:
+    def normal(self, a: np.ndarray, quadratic: float, keep_origin: bool = False) -> Normal:
         r"""Return :math:`w = \sum_i s_i a_i \varphi(x_i)` and its norm, which is 0 when it is nothing but rounding.
 
         Parameters
@@ -210,10 +210,10 @@ class Points:
             Multipliers.
         quadratic : float
             :math:`a^\top \mathbf K a`, which is :math:`\|w\|^2` where no features are known.
-        penalize_b : bool
+        keep_origin : bool
             Whether features keep their origin.
         """
-        Z, origin = self.features(penalize_b)
+        Z, origin = self.features(keep_origin)
         if Z is None:
             w, norm, zero = None, math.sqrt(max(quadratic, 0.0)), _ZERO_GRAM
             lengths = self.lengths

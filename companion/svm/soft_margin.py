@@ -52,6 +52,7 @@ __all__ = ["SVMs1", "SVMs2", "SVMs2l", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5"]
 _EQUAL = 1e-12  # a bound that is exceeded by this part is met
 _STEEP = 1e30  # K |x|^2 from which on the bounds of (SVM_s2) may be out of reach
 _NEAR_ORIGIN = 1e-5  # |x| below which kappa(x, x) is lost beside the 1 of a penalized b
+_SMALL = 1e-3  # |x| below which digits of such a b are lost in the sum s'a
 _FAINT = 1e-6  # and below which its slacks are nearly 1
 
 
@@ -97,7 +98,7 @@ class _NuMachine(SupportVectorMachine):
         return Units(exponent_of(size), exponent_of(Km))
 
     def _forgets_b(self, points: Points) -> bool:
-        """Return whether the term of b is lost in the rounding of the others."""
+        """Return whether a penalized b is found as the multiplier of s'a = -b, a sum that is nearly 0."""
         return False
 
     def _is_below_range(self, points: Points) -> bool:
@@ -535,7 +536,7 @@ class SVMs3(_NuMachine):
 
     def _forgets_b(self, points: Points) -> bool:
         feasible = self.nu <= 2 * min(points.p, points.q) / points.n
-        return feasible and points.size < _NEAR_ORIGIN
+        return feasible and points.size < _SMALL
 
     def _solve(
         self, points: Points, dual: DualProgram, neighbour: Neighbour | None = None
@@ -560,7 +561,7 @@ class SVMs3(_NuMachine):
         if not self._forgets_b(points):
             return self._dual(points)
         K, Km = self._constants(points)
-        P = points.signed_matrix()
+        P = points.signed_matrix(keep_origin=True)
         return DualProgram(P, points.zeros, points.rows, np.array([0.0, Km]), K)
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
@@ -569,7 +570,6 @@ class SVMs3(_NuMachine):
     def _terms(
         self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
-        b = b if dual.penalize_b else 0.0
         price = _price(dual.upper, slack)
         return 0.5 * norm * norm, 0.5 * b * b, -float(dual.c[-1]) * eta, price
 
@@ -672,14 +672,14 @@ class SVMs5(_NuMachine):
         )
 
     def _forgets_b(self, points: Points) -> bool:
-        return max(points.size, 1.0 / math.sqrt(2.0 * self.K_)) < _NEAR_ORIGIN
+        return max(points.size, 1.0 / math.sqrt(2.0 * self.K_)) < _SMALL
 
     def _dual_to_solve(self, points: Points) -> DualProgram:
         if not self._forgets_b(points):
             return self._dual(points)
         K, Km = self._constants(points)
         ridge = 1.0 / (2.0 * K)
-        P = points.signed_matrix(ridge=ridge)
+        P = points.signed_matrix(keep_origin=True, ridge=ridge)
         return DualProgram(P, points.zeros, points.rows, np.array([0.0, Km]), np.inf, ridge)
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
@@ -688,7 +688,6 @@ class SVMs5(_NuMachine):
     def _terms(
         self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
     ) -> tuple[float, ...]:
-        b = b if dual.penalize_b else 0.0
         price = _price_of_squares(dual.ridge, slack)
         return 0.5 * norm * norm, 0.5 * b * b, -float(dual.c[-1]) * eta, price
 
