@@ -81,7 +81,7 @@ def errata_page() -> str:
         "",
         f"There are {total} entries. Four kinds:",
         "",
-        *(f"- *{kind}*: {meaning};" for kind, meaning in MEANING.items()),
+        *(f"- *{kind}*: {meaning}." for kind, meaning in MEANING.items()),
         "",
         "A number is chapter and item. Some faults may belong to the copy that we read and not to the printed page;",
         "their entries say so. Found another one? [This is how to report it](#report-an-erratum).",
