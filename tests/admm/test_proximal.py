@@ -621,6 +621,21 @@ class TestCalculus:
         by_matrix = prox_precompose_tight(prox_huber, -1.5 * np.eye(3), [1, 0, 2])(v, 0.8)
         assert_allclose(by_number, by_matrix)
 
+    @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+    def test_rows_are_orthogonal_at_any_scale(self, size):
+        unit = np.linalg.qr(np.vander(np.linspace(-1, 1, 7), 3))[0].T  # A A' = I up to rounding
+        v, Q = np.linspace(-2, 3, 7), size * unit
+        here = prox_precompose_tight(block_soft_threshold, Q)(v, 0.5 / size)  # |size x| = size |x|
+        assert_allclose(here, prox_precompose_tight(block_soft_threshold, unit)(v, 0.5), rtol=1e-12)
+        with pytest.raises(ValueError, match="orthogonal rows of equal positive length"):
+            prox_precompose_tight(block_soft_threshold, Q * [1, 1, 1, 1, 1, 1, 1 + 1e-6])
+
+    def test_three_parts_of_a_sum(self):
+        parts = [(soft_threshold, 1), (block_soft_threshold, 2), (prox_logistic, 3)]
+        v = np.array([2.0, 3.0, -4.0, 0.5, -1.0, 2.0])
+        expected = [p(v_i, 0.7) for (p, _), v_i in zip(parts, np.split(v, [1, 3]))]
+        assert_allclose(prox_separable_sum(parts)(v, 0.7), np.concatenate(expected), rtol=1e-15)
+
     def test_logistic_with_labels(self):
         y, v = np.array([1.0, -1.0, -1.0]), np.array([0.3, 2.0, -1.0])
         by_rule = prox_precompose_tight(prox_logistic, np.diag(y))(v, 2.0)
