@@ -36,14 +36,19 @@ SECONDS = 90  # processor time for one mutant: an endless loop is noticed, too
 
 # The tests of each module, those that fail soonest first.
 TESTS = {
-    "companion.admm.proximal": ["tests/admm/test_proximal.py"],
+    "companion.admm.proximal": ["tests/admm/test_proximal.py", "tests/admm/test_survivors.py"],
     "companion.admm.quadratic": [
         "tests/admm/test_quadratic.py",
         "tests/admm/test_qsolve1.py",
         "tests/admm/test_degenerate_qps.py",
     ],
-    "companion.admm.kkt": ["tests/admm/test_quadratic.py", "tests/admm/test_degenerate_qps.py"],
+    "companion.admm.kkt": [
+        "tests/admm/test_survivors.py",
+        "tests/admm/test_quadratic.py",
+        "tests/admm/test_degenerate_qps.py",
+    ],
     "companion.admm.active_set": [
+        "tests/admm/test_survivors.py",
         "tests/admm/test_quadratic.py",
         "tests/admm/test_degenerate_qps.py",
     ],

@@ -5,7 +5,15 @@ import pytest
 from scipy.special import expit
 
 from companion.admm import prox_logistic
-from companion.admm.active_set import active_set_newton
+from companion.admm.active_set import (
+    FREE,
+    LOWER,
+    UPPER,
+    _bind,
+    _next_state,
+    _place_multipliers,
+    active_set_newton,
+)
 from companion.admm.kkt import BoxQP, factor_kkt
 
 
@@ -127,3 +135,73 @@ def test_the_matrix_of_solutions_is_the_block_of_the_inverse() -> None:
     assert found is not None
     inverse = np.linalg.inv(np.block([[P + np.eye(2), A.T], [A, np.zeros((1, 1))]]))
     np.testing.assert_allclose(np.tril(found), np.tril(inverse[:2, :2]), atol=1e-14)
+
+
+# -- the steps of the Newton finish: a wrong one is mended by the next, or by another method
+
+
+def test_the_next_state_is_read_from_positions_and_signs() -> None:
+    """On [1/4, 1]: three variables were free, one is on the bound by rounding; four were bound, two of them leave."""
+    lower, upper = np.full(8, 0.25), np.ones(8)
+    problem = BoxQP(np.eye(8), np.zeros(8), np.zeros((0, 8)), np.zeros(0), lower, upper)
+    state = np.array([FREE, FREE, FREE, FREE, LOWER, LOWER, UPPER, UPPER], dtype=np.int8)
+    x = np.array([1.5, -0.5, 0.5, 1.0, 0.25, 0.25, 1.0, 1.0])
+    g = np.array([0.0, 0.0, 0.0, 0.0, -2.0, -0.5, 0.5, 1e-15])
+    free = np.arange(4)
+    read = _next_state(problem, x, g, state, free, 1.0, 0.0)
+    assert read.tolist() == [UPPER, LOWER, FREE, FREE, FREE, FREE, FREE, UPPER]
+    # With curvature 2 the fifth variable would go 1 upwards, further than the other bound, the sixth 1/4.
+    read = _next_state(problem, x, g, state, free, 1.0, 2.0)
+    assert read.tolist() == [UPPER, LOWER, FREE, FREE, UPPER, FREE, FREE, UPPER]
+
+
+@pytest.mark.parametrize(
+    ("d", "state", "g", "theta"),
+    [
+        ([1, 2, -1, 0], [LOWER, UPPER, LOWER, LOWER], [3, -8, 5, 1], 0.5),  # between -3 and 4
+        ([1, 1, 0, 0], [LOWER, LOWER, LOWER, UPPER], [3, 1, 1, -1], 0.0),  # at least -1
+        ([1, 1, 0, 0], [LOWER, LOWER, LOWER, UPPER], [-3, 1, 1, -1], 3.0),  # at least 3
+        ([1, 1, 0, 0], [UPPER, UPPER, LOWER, UPPER], [3, 1, 1, -1], -3.0),  # at most -3
+    ],
+)
+def test_a_multiplier_without_free_variables(
+    d: list[float], state: list[int], g: list[float], theta: float
+) -> None:
+    A, box = np.array([d], dtype=float), np.ones(4)
+    x = np.array(state, dtype=float)
+    problem = BoxQP(np.eye(4), np.zeros(4), A, A @ x, -box, box)
+    start, gradient = np.array(state, dtype=np.int8), np.array(g, dtype=float)
+    y, moved, after = _place_multipliers(problem, np.eye(1), x, np.array([0.25]), gradient, start)
+    assert y.tolist() == [0.25 + theta]
+    np.testing.assert_array_equal(moved, gradient + theta * A[0])
+    np.testing.assert_array_equal(after, start)
+
+
+@pytest.mark.parametrize(
+    ("total", "after", "theta"),
+    [
+        (4.5, [UPPER, FREE, LOWER], 1.0),  # the first goes up by 1, the second by 1/2
+        (9.0, [UPPER, UPPER, FREE], -2.0),  # more than there is room for
+    ],
+)
+def test_variables_switch_in_the_order_of_their_ratios(
+    total: float, after: list[int], theta: float
+) -> None:
+    """x on [1, 2]^3 stands at (1, 1, 1), and its sum is to be more than 3."""
+    A, box = np.ones((1, 3)), np.ones(3)
+    problem = BoxQP(np.eye(3), np.zeros(3), A, np.array([total]), box, 2.0 * box)
+    state, g = np.full(3, LOWER, dtype=np.int8), np.array([-5.0, -1.0, 2.0])
+    y, moved, found = _place_multipliers(problem, np.eye(1), box, np.zeros(1), g, state)
+    assert found.tolist() == after
+    assert y.tolist() == [theta]
+    np.testing.assert_array_equal(moved, g + theta)
+
+
+def test_variables_are_moved_to_their_bounds_and_the_gradient_with_them() -> None:
+    P, lower, upper = np.array([[2.0, 1.0], [1.0, 3.0]]), np.full(2, -1.0), np.full(2, 2.0)
+    problem = BoxQP(P, np.zeros(2), np.zeros((0, 2)), np.zeros(0), lower, upper)
+    x = np.array([0.5, 0.25])
+    g = P @ x
+    _bind(problem, x, g, np.array([LOWER, UPPER], dtype=np.int8), np.arange(2))
+    assert x.tolist() == [-1.0, 2.0]
+    np.testing.assert_allclose(g, P @ x, rtol=1e-15)
