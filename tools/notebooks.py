@@ -27,6 +27,7 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # so that it runs as a script as well as with -m
 
+from tools.kernels import ATTEMPTS, again  # noqa: E402
 from tools.toc import pages_in_order  # noqa: E402
 from tools.warm import warm  # noqa: E402
 
@@ -80,14 +81,19 @@ def run(path: Path) -> tuple[Path, float]:
     notebook = nbformat.read(path, as_version=4)
     notebook.cells = [cell for cell in notebook.cells if cell.source.strip()]
     start = time.perf_counter()
-    NotebookClient(
-        notebook,
-        timeout=TIMEOUT,
-        kernel_name="python3",
-        store_widget_state=False,
-        coalesce_streams=True,  # one block of text, however fast the machine prints it
-        resources={"metadata": {"path": str(path.parent)}},
-    ).execute()
+
+    @again
+    def execute() -> None:
+        NotebookClient(
+            notebook,
+            timeout=TIMEOUT,
+            kernel_name="python3",
+            store_widget_state=False,
+            coalesce_streams=True,  # one block of text, however fast the machine prints it
+            resources={"metadata": {"path": str(path.parent)}},
+        ).execute()
+
+    execute()
     seconds = time.perf_counter() - start
     tidy(notebook)
     nbformat.validate(notebook)
@@ -172,7 +178,10 @@ def execute_and_cache(number: int) -> list[str]:
     from jupyter_cache.executors import load_executor
 
     executor = load_executor("local-serial", cache=get_cache(str(CACHE)))
-    result = executor.run_and_cache(filter_pks=[number], timeout=TIMEOUT)
+    for _ in range(ATTEMPTS):
+        result = executor.run_and_cache(filter_pks=[number], timeout=TIMEOUT)
+        if not result.errored:  # a kernel that did not start; an error in a cell is an exception
+            break
     return [*result.excepted, *result.errored]
 
 
