@@ -47,7 +47,7 @@ test-unit: $(READY)        ## the package: unit, property and peer tests, doctes
 test-notebooks: export JUPYTER_PATH := $(CURDIR)/tools/jupyter
 test-notebooks: $(READY)   ## every notebook cell gives what its page shows, every result is what it says
 	@rm -rf build/verified build/executed
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope -p no:cacheprovider -p tools.executed -p tools.kernels --nbval \
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope -p no:cacheprovider -p tools.kernels -p tools.executed --nbval \
 	  --nbval-kernel-name verified --nbval-sanitize-with tests/notebooks/sanitize.cfg --ignore=book/exercises \
 	  --junitxml=build/nbval.xml notebooks book
 	$(BIN)/python -m pytest -q $(LIGHT) -p no:cacheprovider tests/notebooks/verified.py

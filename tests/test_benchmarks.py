@@ -137,6 +137,7 @@ def test_the_number_of_iterations_is_counted_up_to_many_blocks():
         assert 1 < line["iterations"] < 1000
 
 
+@pytest.mark.slow
 @pytest.mark.distributed
 def test_a_small_measurement_on_two_workers():
     pytest.importorskip("distributed")

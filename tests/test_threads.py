@@ -94,6 +94,9 @@ def run(threads: int) -> dict:
     return json.loads(done.stdout)
 
 
+pytestmark = pytest.mark.slow  # two processes that draw and print much of the book
+
+
 @pytest.fixture(scope="module")
 def runs() -> dict[int, dict]:
     return {threads: run(threads) for threads in (1, 2)}

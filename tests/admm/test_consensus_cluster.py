@@ -380,6 +380,7 @@ def test_a_partition_without_rows_or_with_text_is_named(client, parquet):
         consensus((few, "target"), LassoObjective(1.0), client=client)
 
 
+@pytest.mark.slow
 @pytest.mark.distributed
 def test_rows_in_files_of_numpy(client, tmp_path):
     import dask.array as da
@@ -417,6 +418,7 @@ def objective_with_a_slow_block(seconds, tau=3.0):
     return SlowObjective(tau)
 
 
+@pytest.mark.slow
 @pytest.mark.distributed
 def test_a_slow_block_changes_the_time_and_not_the_answer(client):
     A, b = data(None)
@@ -439,6 +441,7 @@ def test_a_block_that_does_not_answer_is_named(client):
 # A scheduler that is restarted.
 
 
+@pytest.mark.slow
 @pytest.mark.distributed
 def test_a_cluster_that_restarts_in_the_middle_changes_nothing(doomed_client):
     """All workers and all futures go; the blocks are built again and the step is repeated."""
@@ -519,7 +522,7 @@ def remote_clusters(folder):
 @pytest.mark.parametrize(
     "sign",
     [
-        pytest.param(signal.SIGKILL, id="killed"),
+        pytest.param(signal.SIGKILL, id="killed", marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, id="ended", marks=pytest.mark.slow),
     ],
 )

@@ -231,6 +231,7 @@ class TestExample239:
         assert_allclose(primal_newton(X, y, 1000.0).w, self.OPTIMUM, atol=1e-9)
         assert primal_newton(X, y, 1000.0).n_iter == 9  # the tenth step changes nothing
 
+    @pytest.mark.slow
     def test_dual_is_as_accurate_as_eps(self):
         """Erratum ZM-21: the printed dual hyperplane is the output for eps = 1e-4, not the optimum."""
         X, y = sepals()
@@ -322,6 +323,7 @@ class TestExample2310:
         assert int((right.x > 10).sum()) == 11
         assert_allclose(right.x.max(), 36.6447, atol=1e-4)
 
+    @pytest.mark.slow
     def test_without_the_cut(self):
         Z, y = components()
         result = dual_coordinate_ascent(Z, y, 10.0, loss="quadratic", kernel=QUADRATIC, eps=1e-4)
@@ -535,6 +537,7 @@ def test_kernel_newton_reports_the_same_cycle():
     assert_allclose(primal_kernel_newton(X, y, 10.0).objective, 20 / 261, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_wrong_step_over_relaxes():
     """Erratum ZM-13: 1/K_kk beside the gradient with K + I/(2C) stops converging for a small C."""
     X, y = sepals("sklearn")
