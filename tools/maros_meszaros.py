@@ -1,7 +1,7 @@
 """Take eight quadratic programs of the Maros-Meszaros collection from the package sif2jax, for the tests.
 
-``DUAL1`` to ``DUAL4`` and ``DUALC1``, ``2``, ``5``, ``8`` (Frangioni) are tables of measured numbers, which nobody
-wants to type. sif2jax carries them as programs for JAX; the tests need neither of the two, only the numbers. In an
+``DUAL1`` to ``DUAL4`` and ``DUALC1``, ``2``, ``5``, ``8`` (Frangioni) are tables of numbers, which nobody wants
+to type. sif2jax carries them as programs for JAX; the tests need neither of the two, only the numbers. In an
 environment of its own::
 
     pip install sif2jax

@@ -376,10 +376,16 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             slab = slab_nearest(s, g, a, dual.upper)
             of_s, total = dual.c
             balance = -float(np.ldexp(slab.b, 2 * units.features))
+            solved, dual = dual, replace(dual, c=np.array([balance, total]))
             if _agree(balance, of_s, total):
                 break
-            dual = replace(dual, c=np.array([balance, total]))
-        return dual, result, a, g, slab
+        else:
+            warnings.warn(
+                f"b is known to {abs(balance - of_s) / abs(balance):.1e} of its size only; scale the data up",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+        return solved, result, a, g, slab
 
     def _solve(
         self, points: Points, dual: DualProgram, neighbour: Neighbour | None = None

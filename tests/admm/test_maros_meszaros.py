@@ -234,7 +234,7 @@ def dual(name, optimum=np.nan):
     )
 
 
-# The published values are those of an interior point: above or below what is certified here, by up to 6e-7 of it.
+# The published values lie above or below what is certified here, by up to 6e-7 of it.
 DUALS = {
     "DUAL1": 0.0350129662,
     "DUAL2": 0.0337336761,

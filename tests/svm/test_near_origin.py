@@ -82,3 +82,12 @@ def test_the_smallest_b_of_many() -> None:
         assert found.norm_ == pytest.approx(w, rel=1e-12)
         assert found.certificate_.ok
         assert found.b_ == 0.0
+
+
+@pytest.mark.filterwarnings("error::companion.exceptions.ConvergenceWarning")
+def test_a_b_that_does_not_settle_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = 3e-4 * points(0)
+    SVMs3(nu=0.43).fit(X, S)
+    monkeypatch.setattr("companion.svm.estimator._REPETITIONS", 1)
+    with pytest.raises(UserWarning, match="of its size only; scale the data up"):
+        SVMs3(nu=0.43).fit(X, S)
