@@ -31,7 +31,11 @@ book: $(READY)   ## execute the notebooks, build the site, print the page to ope
 	$(BIN)/jupyter-book build . --toc book/_toc.yml --path-output build -W -n --keep-going --quiet
 	@echo "Open $(CURDIR)/$(SITE)/index.html"
 
-test: test-unit test-notebooks book test-site   ## everything: package, notebooks, site
+# The notebooks first: the book is made of their runs. It is built by one process, beside the unit tests.
+test: $(READY)             ## everything: package, notebooks, site
+	$(MAKE) test-notebooks
+	$(MAKE) -j 2 test-unit book
+	$(MAKE) test-site
 
 test-all: $(READY)         ## test, the unit tests that take minutes, and the notebooks without their solutions
 	COMPANION_VERIFY=all $(MAKE) test

@@ -57,6 +57,7 @@ _STYLE: dict[str, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlesize": "medium",
+    "axes.titley": 1.0,  # a title that looks for its place costs a tenth of the drawing
     "axes.axisbelow": True,
     "grid.color": "#dddddd",
     "grid.linewidth": 0.6,

@@ -62,7 +62,12 @@ def title(page: str) -> str | None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a generated page only when it changed, so that an unchanged book builds in seconds."""
+    """Write a generated page only when it changed, so that an unchanged book builds in seconds.
+
+    The page is there as a whole or not at all: the unit tests, which read pages, may run beside the build.
+    """
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        part = path.with_suffix(".part")
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
