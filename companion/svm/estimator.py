@@ -335,10 +335,10 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         size = max_norm(g) + slab.eta
         size += abs(slab.b) if not dual.penalize_b else abs(bias) * 2.0 ** min(-units.features, 0)
         reach = 0.0 if max_norm(dual.q) > 0.0 else reach
-        miss = 0.0
-        if (
-            not self._squared
-        ):  # only points with the multiplier K have slack; that of others is rounding
+        if self._squared:  # each positive multiplier stands for a slack
+            off = np.where(a > 0.0, margin + slack - slab.eta, 0.0)
+            miss = _over(max_norm(off), size)
+        else:  # only points with the multiplier K have slack; that of others is rounding
             rounding = np.where(a < dual.upper, slack, 0.0)
             miss = _over(max_norm(rounding), max(size, _FLOOR * max_norm(roots) * reach))
             slack = slack - rounding

@@ -1,0 +1,97 @@
+"""Squared slacks at a high price: digits of w, b and eta are lost, and the certificate says how many.
+
+For data that cannot be separated w is a difference of terms of size K. The objective hardly depends on it, so the
+gap alone would call w = 0 a solution.
+"""
+
+import warnings
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from companion.certificates import verify
+from companion.datasets import nine_points
+from companion.exceptions import ConvergenceWarning
+from companion.svm import SVMs4, SVMs5
+
+PRICES = [1.0, 1e4, 1e6, 1e8, 1e9, 1e10, 1e11, 1e12, 1e14]
+
+
+def clouds(distance: float) -> tuple[np.ndarray, np.ndarray]:
+    s = np.repeat([1.0, -1.0], 15)
+    return np.random.default_rng(0).standard_normal((30, 2)) + distance * s[:, None], s
+
+
+NINE = nine_points()
+DATA = {
+    "nine points": (NINE.X, np.where(NINE.y > 0, 1.0, -1.0)),
+    "mixed": clouds(0.5),
+    "apart": clouds(3.0),
+}
+
+
+def exact_plane(X: np.ndarray, s: np.ndarray, K: float, nu: float, penalized: bool) -> np.ndarray:
+    """Return (w, b, eta): Newton's method for the primal program, with 60 digits."""
+    mp.mp.dps = 60
+    n, d = X.shape
+    slack = mp.matrix(np.column_stack([-s[:, None] * X, s, np.ones(n)]).tolist())
+    H0 = mp.diag([1] * d + [int(penalized), 0])
+    gradient = mp.matrix([0] * (d + 1) + [mp.mpf(n) * K * mp.mpf(nu)])
+    inside = np.ones(n, dtype=bool)
+    for _ in range(50):
+        R = mp.matrix([list(slack[i, :]) for i in np.flatnonzero(inside)])
+        z = mp.lu_solve(H0 + 2 * mp.mpf(K) * (R.T * R), gradient)
+        new = np.array([value > 0 for value in slack * z])
+        if (new == inside).all():
+            return np.array([float(value) for value in z])
+        inside = new
+    raise AssertionError("Newton's method does not end")
+
+
+@pytest.mark.parametrize("K", PRICES)
+@pytest.mark.parametrize("machine", [SVMs4, SVMs5])
+@pytest.mark.parametrize("data", DATA)
+def test_the_certificate_tells_the_digits(data: str, machine: type, K: float) -> None:
+    X, s = DATA[data]
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        found = machine(nu=0.5, K=K).fit(X, s)
+    true = exact_plane(X, s, K, 0.5, penalized=machine is SVMs5)
+    error = np.linalg.norm(np.array([*found.w_, found.b_, found.eta_]) - true)
+    error /= np.linalg.norm(true)
+    worst = found.certificate_.worst
+    assert error <= 100.0 * max(worst, 1e-14)
+    assert found.certificate_.ok == (not any(issubclass(w.category, ConvergenceWarning) for w in heard))  # fmt: skip
+    if found.certificate_.ok:
+        assert verify(found, X, s).ok
+
+
+def test_a_price_at_which_everything_is_lost() -> None:
+    X, s = DATA["mixed"]
+    with pytest.warns(UserWarning, match="lost in rounding"), pytest.warns(ConvergenceWarning):
+        found = SVMs4(nu=0.5, K=1e14).fit(X, s)
+    assert found.norm_ == 0.0
+    assert found.certificate_.worst > 1e-3
+
+
+def test_separated_points_bear_any_price() -> None:
+    X, s = DATA["apart"]
+    for K in PRICES:
+        assert SVMs5(nu=0.5, K=K).fit(X, s).certificate_.worst < 1e-14
+
+
+def test_b_of_a_tenth_digit_is_not_called_zero() -> None:
+    """s'a is below 1e-12 of the sum of the multipliers here, and still has digits."""
+    X, s = DATA["nine points"]
+    with pytest.warns(ConvergenceWarning):
+        found = SVMs5(nu=0.5, K=1e10).fit(X, s)
+    assert found.b_ == pytest.approx(0.03888494, rel=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:.*lost in rounding", "ignore:.*miss tol")
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("K", [1e-2, 1.0, 1e4])
+def test_b_of_symmetric_points_is_zero(size: float, K: float) -> None:
+    u = np.random.default_rng(1).standard_normal((12, 2)) + 0.3
+    assert SVMs5(nu=0.5, K=K).fit_uv(size * u, -size * u).b_ == 0.0
