@@ -12,7 +12,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: help book pdf zip test test-all test-unit test-notebooks test-site lab lint bench notebooks lock clean
+.PHONY: help book pdf zip test test-all test-unit test-notebooks test-site lab lint bench mutants notebooks lock clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 18
@@ -76,6 +76,11 @@ lint: $(READY)   ## ruff and mypy
 bench: $(READY)  ## timings against peers, as ratios in one run (the peers: pip install -e '.[bench]')
 	$(BIN)/python -m benchmarks
 
+mutants: $(READY)          ## change the solvers in one place at a time; print the changes that no test notices
+	$(BIN)/python -m pip install --quiet --no-build-isolation -e '.[mutants]'
+	$(BIN)/mutmut run --max-children $(JOBS) $(MUTANTS)
+	$(BIN)/mutmut results
+
 notebooks: $(READY)        ## run all notebooks in place and store their outputs
 	$(BIN)/python tools/notebooks.py run
 
@@ -86,4 +91,4 @@ lock:            ## write requirements.lock and environment.yml anew from pyproj
 	$(BIN)/python tools/environment.py
 
 clean:           ## remove what was built, keep the environment
-	rm -rf build .jupyter_cache book/_generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build mutants .jupyter_cache book/_generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

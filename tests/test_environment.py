@@ -30,7 +30,9 @@ def test_every_pin_is_exact_and_hashed() -> None:
 def test_the_lock_covers_every_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = [
-        names for extra, names in project["optional-dependencies"].items() if extra != "bench"
+        names
+        for extra, names in project["optional-dependencies"].items()
+        if extra not in ("bench", "mutants")
     ]
     wanted = [*project["dependencies"], *(name for extra in extras for name in extra)]
     locked = {re.split(r"[=\[]", pin)[0] for pin in pins(LOCK)}
@@ -56,3 +58,11 @@ def test_no_registry_host_in_any_file() -> None:
         path = ROOT / name
         if path.is_file() and "vendor" not in path.parts:
             assert not hosts.search(path.read_bytes()), name
+
+
+def test_what_mutants_are_made_of_exists() -> None:
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
+    for pattern in [*config["source_paths"], *config["only_mutate"], *config["do_not_mutate"]]:
+        assert list(ROOT.glob(pattern)), pattern
+    for path in [*config["also_copy"], *config["pytest_add_cli_args_test_selection"]]:
+        assert (ROOT / path).exists(), path

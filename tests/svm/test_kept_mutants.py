@@ -1,4 +1,4 @@
-"""Tests that kill mutants which all others let live (see tools/mutants.py)."""
+"""Tests that kill mutants which all others let live (``make mutants``)."""
 
 from dataclasses import replace
 from types import SimpleNamespace
