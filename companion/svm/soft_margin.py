@@ -91,13 +91,13 @@ class _NuMachine(SupportVectorMachine):
     def _units(self, points: Points) -> Units:
         K, Km = self._constants(points)
         size = points.size
-        if self._penalized and not self._forgets_b(points):  # b is the weight of the constant 1
+        if self._penalized and not self._b_is_multiplier(points):  # b is the weight of the constant 1
             size = max(size, 1.0)
         if self._squared:  # and slacks are weights of unit vectors
             size = max(size, 1.0 / math.sqrt(2.0 * K))
         return Units(exponent_of(size), exponent_of(Km))
 
-    def _forgets_b(self, points: Points) -> bool:
+    def _b_is_multiplier(self, points: Points) -> bool:
         """Return whether a penalized b is found as the multiplier of s'a = -b, a sum that is nearly 0."""
         return False
 
@@ -534,7 +534,7 @@ class SVMs3(_NuMachine):
         P = points.signed_matrix(penalize_b=True)
         return DualProgram(P, points.zeros, points.rows[1:], np.array([Km]), K, penalize_b=True)
 
-    def _forgets_b(self, points: Points) -> bool:
+    def _b_is_multiplier(self, points: Points) -> bool:
         feasible = self.nu <= 2 * min(points.p, points.q) / points.n
         return feasible and points.size < _SMALL
 
@@ -558,7 +558,7 @@ class SVMs3(_NuMachine):
         return replace(result, y=np.zeros(1), Px=None)
 
     def _dual_to_solve(self, points: Points) -> DualProgram:
-        if not self._forgets_b(points):
+        if not self._b_is_multiplier(points):
             return self._dual(points)
         K, Km = self._constants(points)
         P = points.signed_matrix(keep_origin=True)
@@ -674,11 +674,11 @@ class SVMs5(_NuMachine):
             P, points.zeros, points.rows[1:], np.array([Km]), np.inf, ridge, penalize_b=True
         )
 
-    def _forgets_b(self, points: Points) -> bool:
+    def _b_is_multiplier(self, points: Points) -> bool:
         return max(points.size, 1.0 / math.sqrt(2.0 * self.K_)) < _SMALL
 
     def _dual_to_solve(self, points: Points) -> DualProgram:
-        if not self._forgets_b(points):
+        if not self._b_is_multiplier(points):
             return self._dual(points)
         K, Km = self._constants(points)
         ridge = 1.0 / (2.0 * K)

@@ -488,3 +488,27 @@ def _answer(monkeypatch: pytest.MonkeyPatch, x: tuple[float, ...], a: tuple[floa
     marginals = SimpleNamespace(marginals=-np.array(a))
     answer = SimpleNamespace(x=np.array(x), ineqlin=marginals, nit=7, message="")
     monkeypatch.setattr(soft_margin, "linprog", lambda *_, **__: answer)
+
+
+def test_the_linear_program_takes_the_parameters_of_a_kernel_by_name() -> None:
+    data = nine_points()
+    named = SVMs2l(kernel="rbf", kernel_params={"gamma": 0.1}).fit(data.X, data.y)
+    given = SVMs2l(kernel=Gaussian(np.sqrt(5.0))).fit(data.X, data.y)
+    assert named.objective_ == pytest.approx(given.objective_, rel=1e-9)
+    assert named.n_iter_ > 0
+    with pytest.raises(RuntimeError, match="HiGHS could not solve"):
+        SVMs2l(max_iter=1).fit(data.X, data.y)
+
+
+@pytest.mark.parametrize("unit", [0, 3])
+@pytest.mark.parametrize("constant", [0.0, 1.0])
+def test_rows_on_demand_are_those_of_the_signed_matrix(constant: float, unit: int) -> None:
+    data = nine_points()
+    s = np.where(data.y > 0, 1.0, -1.0)
+    X = data.X / 3.0
+    here = make_points(X, s, Gaussian(1.0)).in_unit(unit)
+    rows = here._row_matrix(constant)
+    whole = np.outer(s, s) * (Gaussian(1.0)(X) + constant) * 4.0**-unit
+    np.testing.assert_allclose(rows.toarray(), whole, rtol=1e-14)
+    np.testing.assert_allclose(rows.diagonal(), np.diag(whole), rtol=1e-14)
+    np.testing.assert_allclose(rows @ np.eye(9)[4], whole[4], rtol=1e-14)
