@@ -91,7 +91,9 @@ class _NuMachine(SupportVectorMachine):
     def _units(self, points: Points) -> Units:
         K, Km = self._constants(points)
         size = points.size
-        if self._penalized and not self._b_is_multiplier(points):  # b is the weight of the constant 1
+        if self._penalized and not self._b_is_multiplier(
+            points
+        ):  # b is the weight of the constant 1
             size = max(size, 1.0)
         if self._squared:  # and slacks are weights of unit vectors
             size = max(size, 1.0 / math.sqrt(2.0 * K))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from companion.admm.quadratic import qsolve1, solve_qp
+from companion.certificates import verify
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
 
 EX_16_11 = (
@@ -159,3 +160,29 @@ def test_bad_input(change, error, message):
     arguments = dict(zip("PqAb", EX_16_11)) | change
     with pytest.raises(error, match=message):
         qsolve1(**arguments)
+
+
+def test_the_certificate_is_made_from_the_iterate() -> None:
+    """At x = (28, 0, 28, 24)/31 the bound x_2 >= 0 is active: its multiplier is -rho u."""
+    result = run(EX_16_12)
+    P, q, A, b = EX_16_12
+    assert result.certificate.tolerance == 1e-12
+    assert result.certificate.worst < 1e-11
+    gradient = P @ result.history["z"] + q + result.y @ A
+    np.testing.assert_allclose(result.z_lower - result.z_upper, gradient, atol=1e-10)
+    np.testing.assert_array_equal(result.z_upper, np.zeros(4))
+    assert (result.z_lower >= 0.0).all()
+    assert verify(result).worst < 1e-11
+
+
+def test_the_default_tolerance_is_reached_and_certified() -> None:
+    result = qsolve1(*EX_16_11)
+    assert result.certificate.ok
+    assert result.certificate.tolerance == 1e-10
+    assert verify(result).ok
+
+
+@pytest.mark.parametrize("name", ["tol_primal", "tol_dual", "max_iter", "rho"])
+def test_what_is_wrong_is_named(name: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        qsolve1(*EX_16_11, **{name: -1})

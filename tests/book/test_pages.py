@@ -179,3 +179,10 @@ def test_how_to_cite_says_what_the_citation_file_says() -> None:
     assert f'version = "{entry["version"]}"' in (ROOT / "pyproject.toml").read_text(
         encoding="utf-8"
     )
+
+
+def test_the_page_for_contributors_has_every_command() -> None:
+    commands = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    page = text_of("book/contributing")
+    assert len(commands) > 10
+    assert [name for name in commands if f"`make {name}`" not in page] == []

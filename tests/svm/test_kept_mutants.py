@@ -369,6 +369,15 @@ def test_a_price_so_small_that_every_multiplier_is_at_it() -> None:
     assert few.b_interval_ == pytest.approx((K - 1.0, 3.0 * K - 1.0), rel=1e-12)
 
 
+def test_a_price_so_small_that_the_smaller_class_is_at_it() -> None:
+    """The nearest points of the hulls, (1, 1/5) and (0, 1/5), and the multipliers that make them."""
+    K = 2.0**-30
+    found = SVMs2(K=K).fit_uv([[1.0, 1.0], [1.0, -1.0], [5.0, 0.0]], [[0.0, 0.2]])
+    np.testing.assert_allclose([*found.lambda_, *found.mu_], [0.6 * K, 0.4 * K, 0.0, K], rtol=1e-9)
+    np.testing.assert_allclose(found.w_, [K, 0.0], rtol=1e-9, atol=1e-9 * K)
+    assert found.certificate_.ok
+
+
 def test_many_points_at_a_small_price() -> None:
     """1,100 points with K x^2 = 1.2/1100 each: together they reach w = 1, and no slack is left."""
     X, y = np.repeat([[1.0], [-1.0]], 550, axis=0), np.repeat([1, -1], 550)
