@@ -165,7 +165,7 @@ def test_bad_input(change, error, message):
 def test_the_certificate_is_made_from_the_iterate() -> None:
     """At x = (28, 0, 28, 24)/31 the bound x_2 >= 0 is active: its multiplier is -rho u."""
     result = run(EX_16_12)
-    P, q, A, b = EX_16_12
+    P, q, A, _ = EX_16_12
     assert result.certificate.tolerance == 1e-12
     assert result.certificate.worst < 1e-11
     gradient = P @ result.history["z"] + q + result.y @ A
