@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bs4 import BeautifulSoup
+from lxml import html
 from playwright.sync_api import Browser, BrowserContext, Page, Request, ViewportSize
 
 from tools.toc import ROOT, pages_in_order
@@ -30,10 +30,10 @@ def source(page: str) -> str:
     return (SITE / page.split("?")[0]).read_text(encoding="utf-8")
 
 
-@lru_cache(4)  # the tests of a page follow each other, and a tree of a long page takes some 20 MB
-def soup(page: str) -> BeautifulSoup:
+@lru_cache(4)  # the tests of a page follow each other
+def tree(page: str) -> html.HtmlElement:
     """The elements of a page before any script runs."""
-    return BeautifulSoup(source(page), "html.parser")
+    return html.document_fromstring(source(page), parser=html.HTMLParser(huge_tree=True))
 
 
 @cache

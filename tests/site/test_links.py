@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.site.site import EXTRA, PAGES, SITE, Count, soup, source
+from tests.site.site import EXTRA, PAGES, SITE, Count, source, tree
 
 
 @cache
@@ -20,7 +20,7 @@ def anchors(page: str) -> frozenset[str]:
 
 def inside(page: str) -> list[str]:
     """Return the links of a page that lead to the site itself."""
-    tags = soup(page).select("a[href], link[href], script[src], img[src], source[src]")
+    tags = tree(page).cssselect("a[href], link[href], script[src], img[src], source[src]")
     links = [tag.get("href") or tag.get("src") for tag in tags]
     return [link for link in links if not urlsplit(link).scheme and not urlsplit(link).netloc]
 
@@ -52,7 +52,7 @@ def test_links_resolve(name: str, count: Count) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_ids_are_unique(name: str) -> None:
-    ids = [tag["id"] for tag in soup(name).select("article [id]")]
+    ids = [tag.get("id") for tag in tree(name).cssselect("article [id]")]
     assert sorted(ids) == sorted(set(ids))
 
 
@@ -64,8 +64,8 @@ def test_no_raw_markup_is_left(name: str) -> None:
     """Code, data and formulas may hold such signs."""
     suspected = [sign for sign in RAW if sign in source(name)]
     if suspected:
-        article = copy.copy(soup(name).select_one("article"))
-        for tag in article.select("pre, code, script, .math"):
-            tag.extract()
-        text = article.get_text(" ")
+        article = copy.deepcopy(tree(name).cssselect("article")[0])
+        for tag in article.cssselect("pre, code, script, .math"):
+            tag.drop_tree()
+        text = " ".join(article.itertext())
         assert [sign for sign in suspected if sign in text] == []

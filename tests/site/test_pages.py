@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.site.site import EXTRA, PAGES, PHONE, ROOT, SITE, Count, Reader, flipbooks, soup
+from tests.site.site import EXTRA, PAGES, PHONE, ROOT, SITE, Count, Reader, flipbooks, tree
 
 FILE_NAME = re.compile(r"[\w./-]+\.(png|svg|jpe?g|gif|webp)", re.IGNORECASE)
 
@@ -94,13 +94,15 @@ def test_opens_without_errors_and_without_other_hosts(
 
 @pytest.mark.parametrize("name", PAGES)
 def test_no_address_of_another_host_waits_in_a_script_or_style(name: str) -> None:
-    tree = soup(name)
+    page = tree(name)
     sources = [
         tag.get("src") or tag.get("href")
-        for tag in tree.select("script[src], link[href], img[src]")
+        for tag in page.cssselect("script[src], link[href], img[src]")
     ]
     outside = [url for url in sources if re.match(r"(https?:)?//", url)]
-    inline = "\n".join(tag.text for tag in tree.select("script:not([src]):not([type]), style"))
+    inline = "\n".join(
+        tag.text_content() for tag in page.cssselect("script:not([src]):not([type]), style")
+    )
     assert outside == []
     assert "thebe" not in inline
     assert not re.search(r"https?://(?!www\.w3\.org/)", inline)
@@ -120,12 +122,12 @@ def test_pictures_are_described(reader: Reader, name: str, count: Count) -> None
 
 @pytest.mark.parametrize("name", [name for name in PAGES if has_figures(name)])
 def test_figures_of_the_notebook_are_on_the_page(name: str) -> None:
-    assert len(soup(name).select("div.cell_output img")) == stored_figures(name)
+    assert len(tree(name).cssselect("div.cell_output img")) == stored_figures(name)
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_formulas_are_set(reader: Reader, name: str, count: Count) -> None:
-    written = len(soup(name).select("article .math, article .math-wrapper"))
+    written = len(tree(name).cssselect("article .math, article .math-wrapper"))
     page = reader.open(name)
     assert page.locator("mjx-merror, [data-mjx-error]").all_text_contents() == []
     drawn = page.locator("mjx-container").count()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from bs4 import Tag
+from lxml.html import HtmlElement
 from playwright.sync_api import Page
 
-from tests.site.site import PAGES, SITE, Count, Reader, soup, source
+from tests.site.site import PAGES, SITE, Count, Reader, source, tree
 
 VERDICTS = {True: ("right", "Yes:", "Right."), False: ("wrong", "No:", "Not this one.")}
 
@@ -44,15 +44,15 @@ chosen => [...document.querySelectorAll('.admonition.question')].flatMap((questi
 """
 
 
-def asked(name: str) -> list[Tag]:
+def asked(name: str) -> list[HtmlElement]:
     """The questions of a page as they are on the disk, before any script runs."""
-    return soup(name).select(".admonition.question")
+    return tree(name).cssselect(".admonition.question")
 
 
-def marks(question: Tag) -> list[bool]:
+def marks(question: HtmlElement) -> list[bool]:
     """Which choices are right, in their order."""
-    boxes = question.select("li.task-list-item input[type=checkbox]")
-    return [box.has_attr("checked") for box in boxes]
+    boxes = question.cssselect("li.task-list-item input[type=checkbox]")
+    return ["checked" in box.attrib for box in boxes]
 
 
 BOX = re.compile(
@@ -128,10 +128,10 @@ def test_a_choice_shows_its_reason(reader: Reader, name: str, count: Count) -> N
 def test_each_choice_carries_its_reason_without_the_script(name: str) -> None:
     """The script takes the last emphasis of a choice for the reason; so it must be there, and agree with the mark."""
     for question in asked(name):
-        items = question.select("li.task-list-item")
+        items = question.cssselect("li.task-list-item")
         assert len(items) == len(marks(question)) >= 3
         for item, right in zip(items, marks(question), strict=True):
-            home = item.find("p", recursive=False) or item
-            emphases = home.find_all("em", recursive=False)
-            assert len(emphases) == 1, item.get_text()
-            assert emphases[0].get_text().startswith(VERDICTS[right][1])
+            paragraph = item.find("p")
+            emphases = (item if paragraph is None else paragraph).findall("em")
+            assert len(emphases) == 1, item.text_content()
+            assert emphases[0].text_content().startswith(VERDICTS[right][1])

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.site.site import PAGES, Count, Reader, flipbooks, soup, source
+from tests.site.site import PAGES, Count, Reader, flipbooks, source, tree
 
 MEGABYTE = 1e6
 PLAIN, WITH_SLIDERS = 3.0, 6.0  # MB
@@ -35,7 +35,7 @@ def test_time(reader: Reader, name: str) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_pictures_wait(name: str) -> None:
     """Every picture of a page but the first is loaded when the reader comes near."""
-    pictures = soup(name).select("article img")
+    pictures = tree(name).cssselect("article img")
     assert all(picture.get("loading") == "lazy" for picture in pictures[1:])
 
 
