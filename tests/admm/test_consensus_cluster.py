@@ -203,6 +203,7 @@ def test_dask_blocks_that_do_not_fit(client):
         consensus((A, b), objective, client="localhost")
 
 
+@pytest.mark.slow
 @pytest.mark.distributed
 def test_scattered_rows_that_are_lost(doomed_client):
     first, second = doomed_client.nthreads()
@@ -221,6 +222,7 @@ def test_scattered_rows_that_are_lost(doomed_client):
         consensus(blocks, RidgeObjective(1.0), client=doomed_client, callback=kill_one)
 
 
+@pytest.mark.slow
 @pytest.mark.distributed
 def test_a_cluster_without_workers_or_scheduler(tmp_path):
     distributed = pytest.importorskip("distributed")
@@ -341,7 +343,7 @@ def parquet(tmp_path_factory):
 
 
 @pytest.mark.distributed
-@pytest.mark.parametrize("kind", ["name", "series", "array"])
+@pytest.mark.parametrize("kind", ["name", *(pytest.param(k, marks=pytest.mark.slow) for k in ("series", "array"))])  # fmt: skip
 def test_rows_in_parquet_never_leave_the_worker_that_read_them(client, parquet, kind):
     dd, folder, A, b = parquet
     frame = dd.read_parquet(folder)
@@ -428,6 +430,7 @@ def test_a_slow_block_changes_the_time_and_not_the_answer(client):
     np.testing.assert_allclose(there.z, here.z, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.distributed
 def test_a_block_that_does_not_answer_is_named(client):
     A, b = data(None)
@@ -565,6 +568,7 @@ def test_a_scheduler_that_ends_and_comes_back(tmp_path, sign):
     np.testing.assert_allclose(there.z, here.z, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.distributed
 def test_a_checkpoint_goes_from_a_cluster_that_is_gone_to_one_process(client, tmp_path):
     A, b = data(None)

@@ -84,6 +84,7 @@ def test_outputs_and_sliders_are_kept(project: Path) -> None:
     assert not notebooks.executed_file(project / "page.ipynb").exists(), "taken once"
 
 
+@pytest.mark.slow
 def test_a_run_without_frames_is_not_kept(project: Path) -> None:
     run_nbval(project, COMPANION_FRAMES="2")
     assert cached(project) is None

@@ -15,7 +15,10 @@ from jupyter_client import BlockingKernelClient, KernelManager
 from tools import notebooks
 from tools.warm import ADDRESS, LIBRARIES, warm
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kernels start warm on Linux only")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="kernels start warm on Linux only"),
+    pytest.mark.slow,  # make test runs every notebook on such a kernel
+]
 
 
 @pytest.fixture(scope="module", autouse=True)

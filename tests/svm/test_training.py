@@ -116,6 +116,7 @@ class TestExample237:
         assert_allclose(result.w, [2.7431, -3.7424, -3.0886], atol=5e-4)
         assert_array_equal(result.w.round(2), [2.74, -3.74, -3.09])
 
+    @pytest.mark.slow  # the page runs it, too
     def test_C_1000(self):
         X, y = sepals()
         result = dual_coordinate_ascent(X, y, 1000.0, as_printed=True)
@@ -355,7 +356,7 @@ class TestExample2310:
 # --- the same answers as other solvers -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(k, marks=pytest.mark.slow) for k in range(4, 8))])  # fmt: skip
 @pytest.mark.parametrize("loss", ["hinge", "quadratic"])
 @pytest.mark.parametrize("kernel", ["linear", Gaussian(1.5), Polynomial(2, R=1.0)])
 def test_dual_equals_the_qp_engine(seed, loss, kernel):
