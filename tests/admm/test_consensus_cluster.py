@@ -343,7 +343,9 @@ def parquet(tmp_path_factory):
 
 
 @pytest.mark.distributed
-@pytest.mark.parametrize("kind", ["name", *(pytest.param(k, marks=pytest.mark.slow) for k in ("series", "array"))])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind", ["name", *(pytest.param(k, marks=pytest.mark.slow) for k in ("series", "array"))]
+)
 def test_rows_in_parquet_never_leave_the_worker_that_read_them(client, parquet, kind):
     dd, folder, A, b = parquet
     frame = dd.read_parquet(folder)

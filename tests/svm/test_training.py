@@ -356,7 +356,9 @@ class TestExample2310:
 # --- the same answers as other solvers -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(k, marks=pytest.mark.slow) for k in range(4, 8))])  # fmt: skip
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(k, marks=pytest.mark.slow) for k in range(4, 8))]
+)
 @pytest.mark.parametrize("loss", ["hinge", "quadratic"])
 @pytest.mark.parametrize("kernel", ["linear", Gaussian(1.5), Polynomial(2, R=1.0)])
 def test_dual_equals_the_qp_engine(seed, loss, kernel):
