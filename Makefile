@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SITE := build/_build/html
 JOBS ?= 2
+KERNELS := $(shell expr $(JOBS) + 1)  # notebooks at once: a kernel waits now and then for who asks it
 LIGHT := -p no:nbval  # loading this plugin takes seconds in each process
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
@@ -40,7 +41,7 @@ test: $(READY)             ## everything: package, notebooks, site
 test-all: $(READY)         ## test, the unit tests that take minutes, and the notebooks without their solutions
 	COMPANION_VERIFY=all $(MAKE) test
 	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) -m slow tests
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope -p no:cacheprovider -p tools.kernels --nbval --nbval-current-env \
+	$(BIN)/python -m pytest -q -n $(KERNELS) --dist loadscope -p no:cacheprovider -p tools.kernels --nbval --nbval-current-env \
 	  --nbval-sanitize-with tests/notebooks/sanitize.cfg book/exercises
 
 test-unit: $(READY)        ## the package: unit, property and peer tests, doctests
@@ -51,7 +52,7 @@ test-unit: $(READY)        ## the package: unit, property and peer tests, doctes
 test-notebooks: export JUPYTER_PATH := $(CURDIR)/tools/jupyter
 test-notebooks: $(READY)   ## every notebook cell gives what its page shows, every result is what it says
 	@rm -rf build/verified build/executed
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope -p no:cacheprovider -p tools.kernels -p tools.executed --nbval \
+	$(BIN)/python -m pytest -q -n $(KERNELS) --dist loadscope -p no:cacheprovider -p tools.kernels -p tools.executed --nbval \
 	  --nbval-kernel-name verified --nbval-sanitize-with tests/notebooks/sanitize.cfg --ignore=book/exercises \
 	  --junitxml=build/nbval.xml notebooks book
 	$(BIN)/python -m pytest -q $(LIGHT) -p no:cacheprovider tests/notebooks/verified.py
