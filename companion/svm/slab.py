@@ -51,7 +51,7 @@ _NAMES = np.array(POINT_CLASSES)
 _OUTSIDE, _TYPE_1, _TYPE_2, _EXCEPTIONAL, _IN_SLAB, _ON_HYPERPLANE, _MISCLASSIFIED = range(7)
 
 _ROUNDING = 1e-12  # multipliers nearer than this part to a bound are at the bound
-_ZERO_SUM = 4e-15  # a sum is zero up to rounding below this part of its terms
+_ZERO_SUM = 4e-15  # the sum s'a is zero up to rounding below this part of its terms
 _TIGHT = 1e-9  # a constraint is active when it misses equality by this part of its terms
 
 
@@ -213,7 +213,9 @@ def slab_unit(s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab
 def slab_eta(s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
     r"""Return the slab when :math:`b = -\sum_i s_i a_i` is part of the matrix: (SVM_s3), (SVM_s5)."""
     b = float(-(s @ a))
-    b = b if abs(b) > _ZERO_SUM * float(a.sum()) else 0.0
+    # Multipliers near a bound were moved there; without a bound the sum has the rounding of its terms only.
+    rounding = _ROUNDING if math.isfinite(upper) else _ZERO_SUM
+    b = b if abs(b) > rounding * float(a.sum()) else 0.0
     interval = _interval_of(g, a, upper)
     low, high = interval
     return Slab(b, _middle(interval), (b, b), interval, (b + low, b + high), (b - high, b - low))

@@ -609,8 +609,8 @@ class SVMs4(_NuMachine):
     Source: Sections 18.13 and 18.14; ZM Section 23.3.2. The solution is unique, and b needs the slacks. A positive
     slack puts a point inside the slab, not on the wrong side of it: separable data are no obstacle.
 
-    For data that cannot be separated w is a difference of terms of size K. From :math:`K = 10^7 / \|x\|^2` or so on
-    fewer than nine digits of it are left; the certificate tells, and a warning.
+    For data that cannot be separated w is a difference of terms of size K, and a large K costs digits of w, b and eta.
+    The certificate tells how many are left.
 
     Examples
     --------
