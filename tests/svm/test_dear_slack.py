@@ -96,4 +96,9 @@ def test_b_of_a_tenth_digit_is_not_called_zero() -> None:
 def test_b_of_symmetric_points_is_zero(size: float, K: float) -> None:
     u = np.random.default_rng(1).standard_normal((12, 2)) + 0.3
     assert SVMs5(nu=0.5, K=K).fit_uv(size * u, -size * u).b_ == 0.0
-    assert SVMs3(nu=0.7, K=K).fit_uv(size * u, -size * u).b_ == 0.0
+
+
+@pytest.mark.parametrize(("seed", "nu"), [(0, 0.55), (1, 0.9), (2, 0.7), (3, 0.9)])
+def test_multipliers_with_a_bound_have_more_rounding_in_their_sum(seed: int, nu: float) -> None:
+    u = 1e4 * (np.random.default_rng(seed).standard_normal((12, 2)) + 0.3)
+    assert SVMs3(nu).fit_uv(u, -u).b_ == 0.0
