@@ -268,21 +268,22 @@ def counted_bytes(client):
     def count():
         from distributed.comm.tcp import TCP
 
-        if not hasattr(TCP, "written"):
-            write = TCP.write
+        if not hasattr(TCP.write, "bytes"):
+            uncounted = TCP.write
 
-            async def counted(self, *args, **kwargs):
-                TCP.written += (size := await write(self, *args, **kwargs))
+            async def write(self, *args, **kwargs):
+                size = await uncounted(self, *args, **kwargs)
+                write.bytes += size  # of this function: a write that ends after restore() adds nothing to TCP
                 return size
 
-            TCP.written, TCP.write, TCP.uncounted = 0, counted, write
-        return TCP.written
+            write.bytes, write.uncounted = 0, uncounted
+            TCP.write = write
+        return TCP.write.bytes
 
     def restore():
         from distributed.comm.tcp import TCP
 
-        TCP.write = TCP.uncounted
-        del TCP.written, TCP.uncounted
+        TCP.write = TCP.write.uncounted
 
     try:
         yield lambda: count() + sum(client.run(count).values())
