@@ -27,7 +27,7 @@ from companion.regression.lasso import DualSolution, L1Path, L1Regression
 from companion.results import ADMMResult, Problem, QPResult
 from companion.scaling import exponent_of, largest
 from companion.svm import IndefiniteResult, IndefiniteSVC, SVMs2l, TrainingResult
-from companion.svm.estimator import SupportVectorMachine
+from companion.svm.estimator import DualProgram, SupportVectorMachine
 from companion.svm.points import make_points
 from companion.svr.estimator import SupportVectorRegression
 
@@ -528,8 +528,29 @@ def _(machine: SupportVectorMachine, X: Any = None, y: Any = None) -> Finding:
         primal = max(primal, _ratio(away, size))
     if dual.penalize_b:
         primal = max(primal, _ratio(abs(b + _dot(exact(s), x)), float(_sum(x))))
+        if linear and bounded and not machine.degenerate_:
+            gap = max(gap, _miss_with_b(machine, X, s, x, dual))
     stored = machine.certificate_
     return Finding(primal, misfit, complementarity, gap, stored, max(rounding, stored.tolerance))
+
+
+def _miss_with_b(
+    machine: SupportVectorMachine, X: np.ndarray, s: np.ndarray, a: Vector, dual: DualProgram
+) -> Fraction | float:
+    """Return how far w, b and eta are from the dual optimum, in their own size: ``a'Pa`` of long x is no measure of b.
+
+    It is the gap with the slacks of the points with the multiplier K, or the largest slack of another point.
+    """
+    w, b, eta = exact(machine.w_), Fraction(machine.b_), Fraction(machine.eta_)
+    margin = exact(s) * (product(X, w) - b)
+    slack, full = (eta - margin).positive(), exact((a.astype(float) >= dual.upper).astype(float))
+    terms = [_dot(w, w) / 2, b * b / 2, -Fraction(float(dual.c[-1])) * eta]
+    terms.append(Fraction(dual.upper) * _dot(full, slack))
+    v, balance = product((X * s[:, None]).T, a), _dot(exact(s), a)
+    size = max(_sum(abs(t) for t in terms), Fraction(_FLOOR) * _sum(a) ** 2)
+    gap = _ratio(abs(sum(terms, _ZERO) + (_dot(v, v) + balance * balance) / 2), size)
+    length = max(_largest(margin) + abs(eta) + abs(b), Fraction(_FLOOR) * _sum(a))
+    return max(gap, _ratio(_largest((1 - full) * slack), length))
 
 
 @examine.register
@@ -647,13 +668,23 @@ def _residual(X: np.ndarray, y: np.ndarray, w: Vector, b: float) -> Vector:
 
 
 def _squares(
-    X: np.ndarray, y: np.ndarray, K_: float, intercept: str, w: Vector, model: Any
+    X: np.ndarray,
+    y: np.ndarray,
+    K_: float,
+    intercept: str,
+    w: Vector,
+    model: Any,
+    C_: float | None = None,
 ) -> Finding:
-    r"""Examine ``|xi|^2 + K |w|^2`` with the dual point alpha = xi / K, whose sum is made 0 when b is free."""
+    r"""Examine ``|xi|^2 + K |w|^2 [+ C b^2]`` with the dual point alpha = xi / K.
+
+    Its sum is made 0 when b is free. C is K if it is not given.
+    """
     K, b = Fraction(K_), Fraction(model.b_)
+    C = K if C_ is None else Fraction(C_)
     xi = _residual(X, y, w, model.b_)
     target = exact(y)
-    value = _dot(xi, xi) + K * _dot(w, w) + (K * b * b if intercept == "penalized" else 0)
+    value = _dot(xi, xi) + K * _dot(w, w) + (C * b * b if intercept == "penalized" else 0)
     size = max(_root(_dot(xi, xi)), _TINY * _root(_dot(target, target)))
     unit = exponent_of(largest(X))
     near = np.ldexp(X, -unit)
@@ -665,33 +696,34 @@ def _squares(
         (_ratio(abs(g), c * size + K * abs(v)) for g, c, v in zip(misfit, columns, w)),
         default=_ZERO,
     )
-    total = _sum(xi) - (K * b if intercept == "penalized" else 0)
+    total = _sum(xi) - (C * b if intercept == "penalized" else 0)
     if intercept != "none":
-        edge = _root(Fraction(len(y))) * size + (K * abs(b) if intercept == "penalized" else 0)
+        edge = _root(Fraction(len(y))) * size + (C * abs(b) if intercept == "penalized" else 0)
         dual = max(dual, _ratio(abs(total), edge))
     if K > 0:
         point = _centred(xi) if intercept == "free" else xi
         Xp = product(X.T, point)
         bound = 2 * _dot(point, target) - _dot(point, point) - _dot(Xp, Xp) / K
-        bound -= _sum(point) ** 2 / K if intercept == "penalized" else 0
+        bound -= _sum(point) ** 2 / C if intercept == "penalized" else 0
         gap = value - bound
     else:
-        gap = 2 * abs(_dot(xi, target - xi))
+        paid = C * b * b if intercept == "penalized" else 0
+        gap = 2 * abs(_dot(xi, target - xi) - paid)
     scale = max(value, _TINY**2 * _dot(target, target), _TINY * _dot(target, target))
     stored = model.certificate_
     if K > 0 and gap > scale * Fraction(stored.tolerance) and X.shape[1] <= _FEW:
         edges = [] if intercept == "none" else [-total]
-        gap = _excess(X, K, intercept, _vector([*misfit, *edges]))
+        gap = _excess(X, K, C, intercept, _vector([*misfit, *edges]))
     return Finding(_ZERO, dual, _ZERO, _ratio(gap, scale), stored, stored.tolerance)
 
 
-def _excess(X: np.ndarray, K: Fraction, intercept: str, g: Vector) -> Fraction:
+def _excess(X: np.ndarray, K: Fraction, C: Fraction, intercept: str, g: Vector) -> Fraction:
     r"""Return by how much w and b miss the minimum: :math:`g^\top M^{-1} g`, half of gradient and Hessian."""
     Z = X if intercept == "none" else np.column_stack([X, np.ones(len(X))])
     n = Z.shape[1]
     rows = np.array([[*product(Z.T, exact(Z[:, j]))] for j in range(n)], dtype=object)
     for j in range(n):
-        rows[j, j] += 0 if j == X.shape[1] and intercept == "free" else K
+        rows[j, j] += K if j < X.shape[1] else C if intercept == "penalized" else 0
     rest, excess = list(g), _ZERO
     for j in range(n):  # elimination without pivots: M is positive definite
         pivot = rows[j, j]
@@ -716,7 +748,8 @@ def _(model: KernelRidge, X: Any = None, y: Any = None) -> Finding:
     value = _dot(xi, xi) + K * _dot(alpha, fit)
     point = _centred(xi) if free else xi
     y_square = _dot(target, target)
-    size = max(_root(_dot(xi, xi)), _root(_dot(fit, fit)))
+    f = fit + Fraction(model.b_)
+    size = max(_root(_dot(xi, xi)), _root(_dot(f, f)))
     if K > 0:
         away = xi - K * alpha
         dual = _ratio(_root(_dot(away, away)), size)
@@ -750,6 +783,8 @@ def _(model: L1Regression, X: Any = None, y: Any = None) -> Finding:
     """
     X, y = _read_regression(X, y)
     K = float(model.K) if isinstance(model, ElasticNet) else 0.0
+    if model.tau == 0:
+        return _squares(X, y, K, model.intercept, exact(model.w_), model, float(model.C))
     numbers = (K, float(model.tau), float(model.C), model.b_, model.tau_max_)
     return _l1_regression(X, y, model.w_, numbers, model.intercept, model.certificate_)
 
@@ -775,14 +810,11 @@ def _l1_regression(
     scale = max(value, Fraction(_SMALL) * _dot(flat, flat) / 2)
     steepest = _largest(c)
     scaled = tau / steepest if steepest > tau else Fraction(1)
-    if K == tau == 0:
-        gap = abs(_dot(w, c))
-    else:  # the residual itself, where its excess is finite; and scaled, so that it has none
-        gap = min(
-            value - _l1_bound(point, target, c, theta, K, tau, C if penalized else None)
-            for theta in {scaled, Fraction(1)}
-            if K > 0 or theta == scaled
-        )
+    gap = min(  # the residual itself, where its excess is finite; and scaled, so that it has none
+        value - _l1_bound(point, target, c, theta, K, tau, C if penalized else None)
+        for theta in {scaled, Fraction(1)}
+        if K > 0 or theta == scaled
+    )
     slope = c - K * w
     excess = _largest(slope) - tau
     reference = max(tau, Fraction(_SMALL) * largest)
@@ -1100,7 +1132,7 @@ def _group_lasso(
     # with tau = 0 no scaling makes the residual feasible: there the gap is x'c
     unpenalized = [m for m, t in zip(members, bound) if t == 0]
     if unpenalized:
-        gap = abs(_sum(penalty) - _dot(x, c))
+        gap = abs(_sum(penalty) - _dot(x, c)) + _gain(A, c, np.concatenate(unpenalized))
     products = max(abs(p - _dot(x[m], c[m])) for p, m in zip(penalty, members))
     return _l1_finding(
         result,
@@ -1120,16 +1152,13 @@ def _generalized_lasso(
     size = np.abs(b) + np.abs(A) @ np.abs(result.x)
     value = _dot(r, r) / 2 + t * _sum(abs(Fx))
     total = max(float(value), _FLOOR * float(size @ size) / 2)
-    slope = max(
-        float((np.abs(F).T @ np.abs(lambda_.astype(float))).max(initial=0.0)),
-        _FLOOR * float((np.abs(A).T @ size).max()),
-    )
-    misfit = _largest(product(A.T, r) + product(F.T, lambda_))
+    slope = np.maximum(np.abs(F).T @ np.abs(lambda_.astype(float)), _FLOOR * (np.abs(A).T @ size))
+    misfit = abs(product(A.T, r) + product(F.T, lambda_))
     over = _ratio(max(_largest(lambda_) - t, _ZERO), tau)
     return _l1_finding(
         result,
         _ratio(_largest(Fx - z), float((np.abs(F) @ np.abs(result.x)).max(initial=0.0))),
-        max(_ratio(misfit, slope), over),
+        max(max(map(_ratio, misfit, slope), default=0.0), over),
         _ratio(max((abs(t * abs(v) - u * v) for u, v in zip(lambda_, Fx)), default=_ZERO), total),
         _ratio(abs(t * _sum(abs(Fx)) - _dot(lambda_, Fx)), total),
     )
@@ -1153,7 +1182,8 @@ def _logistic(result: ADMMResult, A: np.ndarray, tau: np.ndarray) -> Finding:
     free = bound.signs() == 0
     excess = max(abs(v) - b for v, b in zip(c, bound))
     if free.any():
-        gap = _sum(bound * abs(x)) - _dot(x, c)
+        weight = np.sqrt([float(v * (1 - v)) for v in p])[:, None]
+        gap = abs(_sum(bound * abs(x)) - _dot(x, c)) + _gain(weight * A, c, np.flatnonzero(free))
     start = float(np.abs(A.T @ np.full(len(A), 0.5)).max(initial=0.0))
     total = max(float(value), _FLOOR * len(A) * math.log(2.0))
     return _l1_finding(
@@ -1162,6 +1192,15 @@ def _logistic(result: ADMMResult, A: np.ndarray, tau: np.ndarray) -> Finding:
         _ratio(max(excess, _ZERO), max(float(np.max(tau)), _SMALL * start)),
         _ratio(products, total),
         _ratio(abs(gap), total),
+    )
+
+
+def _gain(A: np.ndarray, c: Vector, free: np.ndarray) -> Fraction:
+    """Return by how much the loss falls, at least, when the best entry without penalty is chosen anew."""
+    curvature = np.einsum("ij,ij->j", A[:, free], A[:, free])
+    return max(
+        (c[j] ** 2 / Fraction(h) / 2 for j, h in zip(free, curvature.tolist()) if h > 0),
+        default=_ZERO,
     )
 
 

@@ -171,7 +171,7 @@ def prox_linf_norm(v: ArrayLike, t: float) -> np.ndarray:
     v = as_array(v, "v")
     t = _parameter(t)
     size = np.abs(v)
-    if size.sum() <= t:
+    if _sum(size) <= t:
         return np.zeros_like(v)
     level = size.max() + _simplex_threshold((size - size.max()).ravel(), t)
     return np.clip(v, -level, level)
@@ -239,7 +239,8 @@ def prox_huber(v: ArrayLike, t: float, *, delta: float = 1.0) -> np.ndarray:
     array([ 0.5,  4. , -4. ])
     """
     v, t, delta = as_array(v, "v"), _parameter(t), as_scalar(delta, "delta", above=0)
-    return v - t * np.clip(v / (1 + t), -delta, delta)
+    inside = v / (1 + t)  # v - t inside, without the cancellation
+    return np.where(np.abs(inside) <= delta, inside, v - np.copysign(t * delta, v))
 
 
 def prox_logistic(v: ArrayLike, t: float) -> np.ndarray:
@@ -284,6 +285,24 @@ def prox_logistic(v: ArrayLike, t: float) -> np.ndarray:
         inside = (low <= newton) & (newton <= high)
         x, previous = np.where(inside, newton, 0.5 * (low + high)), x
         if (np.abs(x - previous) <= 4 * np.finfo(float).eps * (np.abs(x) + np.abs(v))).all():
+            break
+    # A root far above v < 0 has an absolute error of the size of |v| eps so far.
+    x, far = np.array(x), (v < 0) & (x - v > -v / 4)
+    x[far] = _logistic_root(x[far], v[far], t)
+    return x
+
+
+def _logistic_root(x: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
+    """Improve roots of x - v = t / (1 + e^x), as those of x = log((v + t - x) / (x - v)): nothing cancels there."""
+    end = v + t
+    x = np.minimum(x, end)
+    for _ in range(100):
+        below, above = np.maximum(end - x, np.finfo(float).tiny), x - v
+        newton = x - (x - np.log(below / above)) / (1 + 1 / below + 1 / above)
+        newton = np.where(newton < end, newton, (x + end) / 2)
+        newton = np.where(newton > v, newton, (x + v) / 2)
+        x, previous = newton, x
+        if (np.abs(x - previous) <= 4 * np.finfo(float).eps * np.abs(x)).all():
             break
     return x
 
@@ -417,7 +436,7 @@ def project_l1_ball(v: ArrayLike, *, radius: float = 1.0) -> np.ndarray:
     v = as_array(v, "v")
     radius = as_scalar(radius, "radius", at_least=0)
     size = np.abs(v)
-    if size.sum() <= radius:
+    if _sum(size) <= radius:
         return v.copy()
     x = project_simplex(size.ravel(), radius=radius).reshape(v.shape)
     return np.sign(v) * x + 0.0  # no -0.0
@@ -1033,6 +1052,12 @@ def _norm(x: np.ndarray) -> float:
     return float(norm(x.ravel(), check_finite=False))
 
 
+def _sum(size: np.ndarray) -> float:
+    """The sum of nonnegative numbers, infinite where it is too large."""
+    with np.errstate(over="ignore"):
+        return float(size.sum())
+
+
 def _parameter(t: float) -> float:
     return as_scalar(t, "t", above=0)
 
@@ -1048,7 +1073,7 @@ def _check_broadcast(array: np.ndarray, name: str, v: np.ndarray) -> None:
 
 def _simplex_threshold(v: np.ndarray, radius: float) -> float:
     """Return theta with ``sum((v - theta)_+) = radius``, for v of shape (n,) with ``max(v) = 0``."""
-    u = np.sort(v)[::-1]
+    u = np.sort(v[v >= -radius])[::-1]  # theta is not below -radius
     theta = (np.cumsum(u) - radius) / np.arange(1, u.size + 1)  # if the j largest stay positive
     kept = int(np.sum(u > theta))
     return float(theta[max(kept, 1) - 1])

@@ -87,6 +87,8 @@ class RowMatrix:
 
     def part(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return a block of the matrix."""
+        if not (rows.size and columns.size):
+            return np.zeros((rows.size, columns.size))
         entries = self._part(rows, columns)
         entries *= self._factors[rows, None]
         entries *= self._factors[columns]

@@ -22,6 +22,8 @@ from companion.results import ADMMResult, History
 
 __all__ = ["Iterate", "admm", "convergence_inequalities", "lyapunov"]
 
+_TURNS = 10  # changes of direction after which the penalty stays
+
 Update = Callable[[np.ndarray, float], np.ndarray]
 Apply = Callable[[np.ndarray], np.ndarray]
 
@@ -118,7 +120,8 @@ def admm(
     tau_incr, tau_decr, mu : float
         The three parameters of that rule, all > 1.
     adapt_steps : int
-        The rule acts during so many steps. Then rho stays constant, which is what the proof of
+        The rule acts during so many steps, or until rho has turned ten times from rising to falling or back: for
+        ever up and down, it can drive the iterates away. Then rho stays constant, which is what the proof of
         convergence needs.
     tol_abs, tol_rel : float
         Tolerances of the stopping rule, see Notes.
@@ -200,7 +203,7 @@ def admm(
         log |= {"x": [], "z": [z.copy()], "u": [u.copy()]}
     norm = np.linalg.norm
     status = "max_iter"
-    x, Bz, rho0 = np.full(n, np.nan), B_(z), rho
+    x, Bz, rho0, way, turns = np.full(n, np.nan), B_(z), rho, 0.0, 0
     steps: Iterable[int] = range(1, max_iter + 1)
     for k in tqdm(steps, desc="ADMM", leave=False) if progress else steps:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -234,10 +237,12 @@ def admm(
         if callback is not None and callback(Iterate(k, x, z, u, rho, float(r), float(s))):
             status = "stopped by callback"
             break
-        if adaptive and k <= adapt_steps:
+        if adaptive and k <= adapt_steps and turns < _TURNS:
             factor = _balance(r, s, tau_incr, tau_decr, mu)
-            if 1e-10 <= factor * rho / rho0 <= 1e10:
+            if factor != 1.0 and 1e-10 <= factor * rho / rho0 <= 1e10:
                 rho, u = factor * rho, u / factor
+                turns += (factor - 1.0) * way < 0.0
+                way = factor - 1.0
 
     history = {name: np.array(values) for name, values in log.items()}
     n_iter = len(log["rho"])

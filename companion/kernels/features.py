@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import comb, factorial
+from scipy.special import comb, factorial, gammaln
 
 from companion.checks import as_matrix, as_scalar, check_count, count_axes
 
 __all__ = ["polynomial_exponents", "polynomial_features", "subset_features", "subsets"]
+
+_LARGEST_FACTORIAL = 170  # beyond this number n! overflows
 
 
 def real_or_complex_matrix(value: Any, name: str) -> np.ndarray:
@@ -141,6 +143,9 @@ def polynomial_features(X: Any, d: int, R: float = 0.0) -> np.ndarray:
 def _weights(exponents: np.ndarray, d: int, R: float) -> np.ndarray:
     """Return (d! / ((d - m)! i_1! ... i_n!) R^(d - m))^(1/2) for each row (i_1, ..., i_n) of sum m."""
     rest = d - exponents.sum(axis=1)
+    if d > _LARGEST_FACTORIAL:
+        logs = gammaln(d + 1) - gammaln(rest + 1) - gammaln(exponents + 1).sum(axis=1)
+        return np.exp(0.5 * (logs + rest * np.log(R or 1.0)))
     counts = factorial(d) / (factorial(rest) * factorial(exponents).prod(axis=1))
     return np.sqrt(counts * R ** rest.astype(float))
 

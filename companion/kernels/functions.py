@@ -29,6 +29,7 @@ from typing import Any, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from scipy.special import comb
 
 from companion.checks import as_scalar, as_vector, check_count
@@ -38,6 +39,13 @@ __all__ = ["Constant", "FeatureMap", "FromFunction", "Kernel"]
 
 # Rows and columns of a block: 1 MB; not powers of two, whose strides collide in the cache.
 _BLOCK_ROWS, _BLOCK_COLUMNS = 120, 1080
+_EPS = float(np.finfo(float).eps)
+_FAR = 1e4  # squared lengths, in units of sigma, from which on distances are made of differences
+_FEW = 1000  # features are worth having up to this number, where kernel values lost the distances
+_LOST = (
+    1e-3  # rounding of a squared distance, in units of sigma^2, that leaves no digits of a Gaussian
+)
+_FAINT = 1e-290  # numbers below may have lost digits to underflow
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)  # how tightly a formula binds, for parentheses
 
 Formula = tuple[str, int]
@@ -622,6 +630,23 @@ def _squared_norms(P: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ij->i", P, _conj(P)).real
 
 
+def _gaussian(P: np.ndarray, Q: np.ndarray, sigma: float) -> np.ndarray:
+    """Return exp(-|p - q|^2 / (2 sigma^2)) for the rows p and q of two real matrices."""
+    centre = Q.mean(axis=0)
+    Z, Y = (P - centre) / sigma, (Q - centre) / sigma
+    z, y = _squared_norms(Z), _squared_norms(Y)
+    if not max(z.max(), y.max()) <= _FAR:  # one outlier would take the digits of all distances
+        e = math.frexp(sigma)[1]
+        K = cdist(np.ldexp(P, -e), np.ldexp(Q, -e), "sqeuclidean")
+        K *= -0.5 / math.ldexp(sigma, -e) ** 2
+        return np.exp(K, out=K)
+    z, y = -0.5 * z[:, None], -0.5 * y[:, None]
+    # <z, y> - |z|^2/2 - |y|^2/2 = -|z - y|^2/2, all in one product
+    K = np.hstack([Z, z, np.ones_like(z)]) @ np.hstack([Y, np.ones_like(y), y]).T
+    np.minimum(K, 0.0, out=K)  # rounding can leave a tiny negative squared distance
+    return np.exp(K, out=K)
+
+
 def _power(K: np.ndarray, m: int) -> np.ndarray:
     """Return K^m entry by entry, by repeated squaring."""
     if m == 0:
@@ -997,9 +1022,22 @@ class GaussianOf(_OfOne):
     sigma: float
 
     def _block(self, P: Points, Q: Points) -> np.ndarray:
+        p, q = self.kernel._diagonal(P), self.kernel._diagonal(Q)
+        rounding = _EPS * max(np.abs(p).max(), np.abs(q).max()) / self.sigma / self.sigma
+        if _EPS * _FAR < rounding < math.inf:
+            F, G = self.kernel._features(P, _FEW), self.kernel._features(Q, _FEW)
+            if F is not None and G is not None and not np.iscomplexobj(F):
+                return _gaussian(F, G, self.sigma)
+            if rounding > _LOST:
+                raise ValueError(
+                    f"the distances of {self!r} are lost in rounding: the numbers k(x, x) are too large "
+                    "beside sigma^2; move the points to the origin, or raise sigma"
+                )
         K = self.kernel._block(P, Q)
-        K -= 0.5 * self.kernel._diagonal(P)[:, None]
-        K -= 0.5 * self.kernel._diagonal(Q)
+        K -= 0.5 * p[:, None]
+        K -= 0.5 * q
+        if not np.iscomplexobj(K) and self.kernel.positive_definite is True:
+            np.minimum(K, 0.0, out=K)  # rounding can leave a tiny negative squared distance
         K /= self.sigma**2
         return np.exp(K, out=K)
 
@@ -1053,6 +1091,10 @@ class Normalized(_OfOne):
             raise ValueError(
                 f"{self.kernel!r} has k(x, x) = {diagonal.min():.4g} < 0 at a point; a positive definite "
                 "kernel has k(x, x) >= 0 (Proposition 17.2), and only such a kernel has angles"
+            )
+        if ((diagonal > 0) & (diagonal < _FAINT)).any():
+            raise ValueError(
+                f"the values of {self.kernel!r} underflow at these points; scale the data up"
             )
         scale = np.zeros_like(diagonal)
         np.divide(1.0, np.sqrt(diagonal), out=scale, where=diagonal > 0)

@@ -13,6 +13,7 @@ from companion.kernels.choice import as_kernel
 from companion.kernels.features import real_or_complex_matrix
 from companion.kernels.functions import Kernel
 from companion.results import Record
+from companion.scaling import exponent_of
 
 __all__ = ["Definiteness", "center_gram", "gram", "is_positive_definite"]
 
@@ -97,7 +98,19 @@ def center_gram(K: Any, K_fit: Any = None) -> np.ndarray:
             f"centring needs the square matrix of the n fitted points and n columns in K, got K of shape {K.shape} "
             f"and K_fit of shape {K_fit.shape}"
         )
-    return _center(K, K_fit.mean(axis=0))
+    unit = 2.0 ** exponent_of(max(_peak(K), _peak(K_fit)))
+    if unit == 1.0:
+        return _center(K, K_fit.mean(axis=0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        centred = unit * _center(K / unit, (K_fit / unit).mean(axis=0))
+    if not np.isfinite(centred).all():
+        raise ValueError("the centred matrix overflows; scale K down")
+    return centred
+
+
+def _peak(K: np.ndarray) -> float:
+    """Return a size of the matrix: its largest entry, real or imaginary."""
+    return max(float(np.abs(K.real).max(initial=0.0)), float(np.abs(K.imag).max(initial=0.0)))
 
 
 def _center(K: np.ndarray, column_means: np.ndarray) -> np.ndarray:
@@ -187,10 +200,13 @@ def is_positive_definite(K: Any, tol: float | None = None) -> Definiteness:
     if K.shape != (n, n) or n == 0:
         raise ValueError(f"K must be square, got shape {K.shape}")
     tol = 100 * n * np.finfo(float).eps if tol is None else as_scalar(tol, "tol", at_least=0.0)
+    unit = 2.0 ** exponent_of(_peak(K))  # so that sums of entries neither overflow nor underflow
+    K = K / unit
     eigenvalues, U = np.linalg.eigh((K + K.conj().T) / 2)
     skew = (K - K.conj().T) / 2j
     scale = max(abs(eigenvalues[0]), abs(eigenvalues[-1]), float(np.abs(skew).max()))
     lowest, highest = float(eigenvalues[0]), float(eigenvalues[-1])
+    smallest, largest = lowest * unit, highest * unit
     if np.abs(skew).max() > tol * scale:
         parts, V = np.linalg.eigh(skew)
         u = V[:, np.argmax(np.abs(parts))]
@@ -199,6 +215,8 @@ def is_positive_definite(K: Any, tol: float | None = None) -> Definiteness:
         u = U[:, 0]
         reason = "u* K u is negative for the witness u"
     else:
-        return Definiteness(True, "no eigenvalue is negative", lowest, highest, tol)
-    value = complex(np.vdot(u, K @ u))
-    return Definiteness(False, reason, lowest, highest, tol, u, value if value.imag else value.real)
+        return Definiteness(True, "no eigenvalue is negative", smallest, largest, tol)
+    value = complex(np.vdot(u, K @ u)) * unit
+    return Definiteness(
+        False, reason, smallest, largest, tol, u, value if value.imag else value.real
+    )

@@ -140,7 +140,7 @@ class CyclicKernel(_VectorKernel):
         s = as_matrix(_vectors(X), "X", (None, 1))
         if (s != np.round(s)).any():
             raise ValueError(f"points must be integers modulo {len(self.p)}")
-        return s.astype(np.int64)
+        return (s % len(self.p)).astype(np.int64)
 
     def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
         return self.p[(P - Q.T) % len(self.p)]
@@ -153,7 +153,7 @@ class CyclicKernel(_VectorKernel):
             return None
         n = len(self.p)
         weights = np.sqrt(np.maximum(self.spectrum.real, 0.0))
-        return _within(weights * np.exp(2j * np.pi / n * P * np.arange(n)), limit)
+        return _within(weights * np.exp(2j * np.pi / n * (P * np.arange(n) % n)), limit)
 
     def _formula(self, x: str, y: str) -> Formula:
         return f"p({x} - {y} mod {len(self.p)})", _ATOM

@@ -21,6 +21,7 @@ from scipy.special import roots_legendre
 from companion.checks import as_array, as_scalar, as_vector, check_count, count_axes, reject_masked
 from companion.kernels.features import real_or_complex_matrix
 from companion.results import Record
+from companion.scaling import exponent_of
 
 __all__ = [
     "Expansion",
@@ -36,6 +37,8 @@ __all__ = [
 ]
 
 Function = Callable[[np.ndarray], Any]
+
+_LARGEST = 1e140  # squares of numbers up to this, and down to its inverse, have all their digits
 
 
 # --- families -------------------------------------------------------------------------------------
@@ -221,8 +224,9 @@ class Legendre(_FunctionFamily):
     def __call__(self, k: Any, x: Any) -> np.ndarray:
         """Return the polynomials k at x, with an axis for each argument that is an array."""
         x, k = as_array(x, "x"), np.asarray(k)
-        if (k < 0).any():
-            raise ValueError("indices of Legendre polynomials must be nonnegative")
+        if (k < 0).any() or (k != np.round(k)).any():
+            raise ValueError("indices of Legendre polynomials must be nonnegative integers")
+        k = k.astype(np.int64)
         P = [np.ones_like(x), x]
         for n in range(1, int(k.max(initial=0))):
             P.append(((2 * n + 1) * x * P[n] - n * P[n - 1]) / (n + 1))
@@ -291,12 +295,19 @@ class VectorFamily(OrthogonalFamily):
             raise ValueError(
                 f"U must have at least one row and one column, got shape {self.U.shape}"
             )
+        peaks = np.abs(self.U).max(axis=1)
+        if (peaks == 0).any():
+            raise ValueError(
+                f"the vectors of an orthogonal family are nonzero, row {np.argmin(peaks)} is zero"
+            )
+        if peaks.min() < 1.0 / _LARGEST or peaks.max() > _LARGEST:
+            worst = int(np.argmax(np.abs(np.log(peaks))))
+            raise ValueError(
+                f"the squared norms of the vectors must fit into float64, row {worst} has entries of the size "
+                f"{peaks[worst]:.3g}; scale it"
+            )
         G = self.U @ self.U.conj().T
         norms = np.sqrt(G.diagonal().real)
-        if (norms == 0).any():
-            raise ValueError(
-                f"the vectors of an orthogonal family are nonzero, row {np.argmin(norms)} is zero"
-            )
         cosines = np.abs(G / np.outer(norms, norms) - np.eye(len(G)))
         if cosines.max() > 1e-10:
             i, j = np.unravel_index(np.argmax(cosines), cosines.shape)
@@ -511,6 +522,7 @@ def orthogonalize(V: Any, *, tol: float = 1e-10) -> np.ndarray:
     V = real_or_complex_matrix(V, "V")
     Q = np.empty((0, V.shape[1]), dtype=V.dtype)
     for v in V:
+        v = v / 2.0 ** exponent_of(float(np.abs(v).max(initial=0.0)))  # its length does not matter
         rest = v
         for _ in range(2):  # the second pass removes what rounding left of the first
             rest = rest - (Q.conj() @ rest) @ Q

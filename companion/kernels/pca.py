@@ -68,10 +68,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Notes
     -----
-    Source: Section 17.4. When the kernel has explicit features, fewer than half as many as there are
-    points, a singular value decomposition of the centred features replaces the n x n matrix; for the linear
-    kernel this is ordinary PCA. When a few components of a large matrix are wanted, Lanczos iterations find
-    them, and a second run on the deflated matrix makes sure that no repeated eigenvalue was missed.
+    Source: Section 17.4. When the kernel has explicit features, at most half as many as there are
+    points, a singular value decomposition of the centred features replaces the n x n matrix. For the linear
+    kernel it always does: this is ordinary PCA. When a few components of a large matrix are wanted, Lanczos
+    iterations find them, and a second run on the deflated matrix makes sure that no repeated eigenvalue was
+    missed.
 
     Examples
     --------
@@ -151,7 +152,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.kernel_ = kernel
         self.X_fit_ = X
         self._directions: np.ndarray | None = None
-        Phi = kernel.features(X, limit=len(X) // 2)
+        # the matrix of points far from the origin has lost what centring leaves
+        Phi = kernel.features(X, limit=np.inf if kernel.is_linear else len(X) // 2)
         if Phi is None:
             K = kernel(X)
             _require_real(K, kernel)

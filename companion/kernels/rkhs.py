@@ -108,8 +108,8 @@ class RKHSFunction:
         r"""Return the function of least norm with given values at the points.
 
         It lies in the span of the :math:`\kappa_{x_i}`. The coefficients solve :math:`K_S \beta = f(S)`
-        with the text's Gram matrix :math:`K_S = (\kappa(x_j, x_i))`; where it is singular, the
-        pseudo-inverse gives the least-squares fit.
+        with the text's Gram matrix :math:`K_S = (\kappa(x_j, x_i))`; where it is singular, be it by rounding
+        as for a wide Gaussian on many points, the pseudo-inverse gives the least-squares fit.
 
         Parameters
         ----------

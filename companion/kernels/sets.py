@@ -91,7 +91,7 @@ class Subset(Kernel):
         return np.exp2(np.asarray(sizes, dtype=float))
 
     def _features(self, P: Any, limit: float) -> np.ndarray | None:
-        if self.ground is None or 2.0 ** len(self.ground) > limit:
+        if self.ground is None or len(self.ground) > 1000 or 2.0 ** len(self.ground) > limit:
             return None
         rows = [{d for d, inside in zip(self.ground, row) if inside} for row in P]
         return subset_features(rows, self.ground)

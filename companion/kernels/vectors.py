@@ -16,6 +16,7 @@ from companion.kernels.functions import (
     _PRODUCT,
     Formula,
     _conj,
+    _gaussian,
     _inner,
     _nonnegative,
     _number,
@@ -131,8 +132,8 @@ class Gaussian(_VectorKernel):
     Notes
     -----
     Source: Definition 17.4, Proposition 17.7 (3). The squared distances come from one matrix product,
-    :math:`\|x\|^2 + \|y\|^2 - 2\langle x, y\rangle`, of points moved close to the origin first:
-    cancellation is as small as it can be.
+    :math:`\|x\|^2 + \|y\|^2 - 2\langle x, y\rangle`, of points moved close to the origin first. Where some
+    point is more than 100 widths away, this would cancel too much, and the differences are formed.
 
     Examples
     --------
@@ -153,13 +154,7 @@ class Gaussian(_VectorKernel):
         return np.hstack([Z.real, Z.imag]) if np.iscomplexobj(Z) else Z
 
     def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
-        centre = Q.mean(axis=0)
-        P, Q = (P - centre) / self.sigma, (Q - centre) / self.sigma
-        p, q = -0.5 * _squared_norms(P)[:, None], -0.5 * _squared_norms(Q)[:, None]
-        # <p, q> - |p|^2/2 - |q|^2/2 = -|p - q|^2/2, all in one product
-        K = np.hstack([P, p, np.ones_like(p)]) @ np.hstack([Q, np.ones_like(q), q]).T
-        np.minimum(K, 0.0, out=K)  # rounding can leave a tiny negative squared distance
-        return np.exp(K, out=K)
+        return _gaussian(P, Q, self.sigma)
 
     def _diagonal(self, P: np.ndarray) -> np.ndarray:
         return np.ones(len(P))
@@ -261,6 +256,11 @@ class Bilinear(_VectorKernel):
             raise ValueError(f"B must be square, got shape {B.shape}")
         if not np.allclose(B, B.conj().T, rtol=0.0, atol=1e-12 * np.abs(B).max()):
             raise ValueError("Proposition 17.6 (5) needs a symmetric (or Hermitian) B")
+        diagonal, peaks = B.diagonal().real, np.abs(B).max(axis=1)
+        for i in np.flatnonzero(diagonal < -1e-12 * peaks)[:1]:  # small beside others, yet negative
+            raise ValueError(
+                f"Proposition 17.6 (5) needs a positive semidefinite B, got B[{i}, {i}] = {diagonal[i]:.4g}"
+            )
         lowest, highest = np.linalg.eigvalsh(B)[[0, -1]]
         if lowest < -1e-12 * max(highest, -lowest):
             raise ValueError(

@@ -73,7 +73,7 @@ class ElasticNet(L1Regression):
     Warns
     -----
     ConvergenceWarning
-        If the gap misses `tol`.
+        If the gap misses `tol`, or the certificate its tolerance.
 
     Notes
     -----

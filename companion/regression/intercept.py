@@ -26,6 +26,7 @@ __all__ = ["INTERCEPTS", "Shifted", "check_intercept", "correlate", "shift"]
 
 _EPS = float(np.finfo(float).eps)
 _LOSS = 1e-13  # relative error of the largest correlation for which no copy of X is made
+_CENTRED = 8.0 * _EPS  # a mean below this part of the column's spread is rounding near the origin
 _ROWS = 4096  # rows whose products are summed in one go
 
 INTERCEPTS = ("none", "free", "penalized")
@@ -58,6 +59,12 @@ def correlate(X: np.ndarray, v: np.ndarray) -> np.ndarray:
         return X.T @ v
     blocks = [slice(start, start + _ROWS) for start in range(0, v.size, _ROWS)]
     return np.sum([X[rows].T @ v[rows] for rows in blocks], axis=0)
+
+
+def _left_over(centred: np.ndarray) -> np.ndarray:
+    """Return the means of centred columns: far from the origin, the means that were subtracted had more rounding."""
+    means, spread = centred.mean(axis=0), centred.max(axis=0) - centred.min(axis=0)
+    return np.where(np.abs(means) > _CENTRED * spread, means, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +100,7 @@ class Shifted:
         np.subtract(self.given, self.offset, out=Z)
         if self.fraction == 1.0:  # what a constant column leaves behind is rounding
             Z[:, self.constant] = 0.0
+            Z -= _left_over(Z)
         return Z
 
     @cached_property
@@ -168,6 +176,10 @@ def shift(X: np.ndarray, y: np.ndarray, intercept: str, C: float) -> Shifted:
     m = y.size
     if intercept == "none":
         return Shifted(X, y, np.zeros(X.shape[1]), 0.0, 0.0)
-    fraction = 1.0 if intercept == "free" else 1.0 - math.sqrt(C / (m + C))
     x_mean, y_mean = X.mean(axis=0), float(y.mean())
+    if intercept == "free":
+        centred = y - y_mean
+        return Shifted(X, centred - _left_over(centred), x_mean, y_mean, 1.0)
+    # 1 - sqrt(C/(m + C)), without the difference that cancels where C is large
+    fraction = m / (m + C) / (1.0 + math.sqrt(C / (m + C)))
     return Shifted(X, y - fraction * y_mean, x_mean, y_mean, fraction)

@@ -187,11 +187,11 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         r"""Certify alpha as its own dual point: then the gap is :math:`\|\xi - K\alpha\|^2`."""
         norm = np.linalg.norm
         xi, alpha = self.xi_, self.alpha_
-        fit = y - xi - self.b_
-        size = max(float(norm(xi)), float(norm(fit)))  # xi is a difference of y and fit
+        size = max(float(norm(xi)), float(norm(y - xi)))  # xi is a difference of y and f
         total = abs(float(alpha.sum())) if self.intercept == "free" else 0.0
         if K > 0.0:
-            misfit = float(norm(xi - K * alpha)) / size if size else 0.0
+            rounding = 0.5 * _EPS * largest(G.diagonal()) * largest(alpha)  # of one term of G alpha
+            misfit = max(float(norm(xi - K * alpha)), rounding) / size if size else 0.0
             gap = float(norm(xi - K * alpha)) ** 2 + 2 * K * abs(self.b_) * total
         else:  # the residual is orthogonal to every fit
             scale = float(norm(G)) * size

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +31,8 @@ from companion.checks import (
 from companion.exceptions import ConvergenceWarning
 from companion.regression.intercept import Shifted, check_intercept, shift
 from companion.regression.ridge import _choose as _choose_ridge
+from companion.regression.ridge import _examine as _examine_ridge
+from companion.regression.ridge import _least_gap
 from companion.regression.ridge import _solve as _solve_ridge
 from companion.regression.working_set import Solution, WorkingSet, duality_gap, is_unique
 from companion.results import ADMMResult, Problem, QPResult, Record
@@ -38,6 +40,7 @@ from companion.results import ADMMResult, Problem, QPResult, Record
 __all__ = ["DualSolution", "L1Path", "Lasso", "lasso_admm", "lasso_dual", "lasso_path", "tau_max"]
 
 _SOLVERS = ("newton", "admm", "dual")
+_LEAST_TOL = 1e-9  # a certificate is not measured by less
 
 
 class L1Regression(RegressorMixin, BaseEstimator):
@@ -91,8 +94,7 @@ class L1Regression(RegressorMixin, BaseEstimator):
         data = shift(X, y, intercept, C)
         working_set = None
         if tau == 0.0:
-            w, _ = _solve_ridge(data.X, data.y, K, _choose_ridge(data.X, K))
-            found = _measure(data, w, K, tau, tol, n_iter=1)
+            found = _without_tau(data, K, tol)
         elif self.solver == "newton":
             working_set = WorkingSet.of(data, K)
             found = working_set.solve(tau, tol, max_iter)
@@ -115,9 +117,19 @@ class L1Regression(RegressorMixin, BaseEstimator):
         self.tau_max_ = float(np.abs(correlation).max())
         self.objective_, self.n_iter_ = found.objective, max(found.n_iter, 1)
         difference = float(np.linalg.norm(self.xi_ - self.lambda_))
-        self.certificate_ = _certify(data, found, difference, self.tau_max_, tau, tol)
+        if tau == 0.0:
+            _, certificate = _examine_ridge(X, y, K, C, intercept, self.w_, self.b_)
+            self.certificate_ = replace(certificate, tolerance=max(tol, _LEAST_TOL))
+        else:
+            self.certificate_ = _certify(data, found, difference, self.tau_max_, tau, tol)
         if not found.converged:
             _warn(found, tol, f"max_iter = {max_iter}")
+        elif not self.certificate_.ok:
+            warnings.warn(
+                f"the duality gap meets tol = {tol:g}, but {self.certificate_} does not; scale the data",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     def _slow(self, data: Shifted, K: float, tau: float, tol: float, max_iter: int) -> Solution:
@@ -231,7 +243,7 @@ class Lasso(L1Regression):
     Warns
     -----
     ConvergenceWarning
-        If the gap misses `tol`.
+        If the gap misses `tol`, or the certificate its tolerance.
 
     Notes
     -----
@@ -281,12 +293,26 @@ def _measure(
     residual = data.y - data.X @ w
     c = data.X.T @ residual - K * w
     value, gap = duality_gap(w, residual, c, K, tau)
-    if (
-        tau == 0.0
-    ):  # no dual point but the optimal one is feasible; the gap bounds by strong convexity
-        gap = abs(float(w @ c))
     scale = max(value, 0.5e-4 * float(data.y @ data.y))
-    return Solution(w, residual, c, value, gap, n_iter, gap <= tol * scale)
+    if tau == 0.0:  # no dual point but the optimal one is feasible
+        gap = 0.5 * float(c @ c) / K if K > 0.0 else np.inf
+        if gap > tol * scale:
+            gap = min(gap, 0.5 * _least_gap(data.X, K, "none", w, 0.0, residual, K))
+    excess = float(np.abs(c).max()) - tau
+    reference = max(tau, 1e-4 * float(np.abs(data.correlation).max()))
+    small = gap <= tol * scale and (tau == 0.0 or excess <= max(tol, _LEAST_TOL) * reference)
+    return Solution(w, residual, c, value, gap, n_iter, small)
+
+
+def _without_tau(data: Shifted, K: float, tol: float) -> Solution:
+    """Solve ridge regression or least squares, by an SVD where a Cholesky factorisation is not good enough."""
+    for solver in dict.fromkeys((_choose_ridge(data.X, K), "svd")):
+        w, _ = _solve_ridge(data.X, data.y, K, solver)
+        found = _measure(data, w, K, 0.0, tol, n_iter=1)
+        _, certificate = _examine_ridge(data.X, data.y, K, K, "none", w, 0.0)
+        if found.converged and certificate.ok:
+            break
+    return found
 
 
 def _certify(
@@ -307,7 +333,7 @@ def _certify(
         dual_residual=excess / reference if excess else 0.0,
         complementarity=product / scale if product else 0.0,
         gap=found.gap / scale if found.gap else 0.0,
-        tolerance=max(tol, 1e-9),
+        tolerance=max(tol, _LEAST_TOL),
     )
 
 
@@ -645,7 +671,8 @@ def _admm(
 ) -> ADMMResult:
     Z, y = data.X, data.y
     n = Z.shape[1]
-    rho = float(np.vdot(Z.T, Z.T)) / n + K if rho is None else as_scalar(rho, "rho", above=0)
+    natural = float(np.vdot(Z.T, Z.T)) / n + K
+    rho = (natural or 1.0) if rho is None else as_scalar(rho, "rho", above=0)
     gram = Z.T @ Z
     gram[np.diag_indices(n)] += K + rho
     factor, Zy = linalg.cho_factor(gram, overwrite_a=True), Z.T @ y

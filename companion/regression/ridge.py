@@ -36,6 +36,9 @@ _EPS = float(np.finfo(float).eps)
 _SMALL_K = (
     1e-11  # below this fraction of ||X||_F^2, Cholesky's squared condition number is too large
 )
+_PIVOT = (
+    16.0 * _EPS
+)  # a pivot of Cholesky's method below sqrt(n) times this part of its diagonal is rounding
 _TOLERANCE = 1e-9  # of the certificate
 FLOOR = 1e-5  # a residual vector is compared with at least this fraction of y
 
@@ -212,6 +215,11 @@ def solve_ridge(
         choice = _choose(data.X, k) if solver == "auto" else solver
         found = _solve_shifted(data, k, choice)
         xi, certificate = _examine(Z, t, k, K, intercept, *found[:2])
+        if K == 0.0 and intercept == "penalized":  # several solutions: the shortest w and b
+            shortest = _solve_stacked(Z, t, math.ldexp(1.0, -e))
+            its_xi, its_certificate = _examine(Z, t, k, K, intercept, *shortest[:2])
+            if its_certificate.ok:
+                found, xi, certificate = shortest, its_xi, its_certificate
         if solver == "auto" and choice != "svd" and not certificate.ok:
             choice, found = "svd", _solve_shifted(data, k, "svd")
             xi, certificate = _examine(Z, t, k, K, intercept, *found[:2])
@@ -223,7 +231,7 @@ def solve_ridge(
     residual = np.ldexp(xi, v)
     if k == 0.0 < K:
         alpha = residual / K
-    else:
+    elif np.isfinite(alpha).all():
         alpha = scaled_back(alpha, v - 2 * e, "the dual variables")
     if not np.isfinite(alpha).all():
         raise ValueError(
@@ -236,8 +244,17 @@ def solve_ridge(
 
 def _solve_shifted(data: Shifted, K: float, solver: str) -> tuple[np.ndarray, float, np.ndarray]:
     """Return w, b and alpha for data without an intercept."""
-    w, alpha = _solve(data.X, data.y, K, solver)
-    return w, data.intercept(w), data.unshift(alpha)
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite dual variables are refused later
+        w, alpha = _solve(data.X, data.y, K, solver)
+        return w, data.intercept(w), data.unshift(alpha)
+
+
+def _solve_stacked(
+    X: np.ndarray, y: np.ndarray, unit: float
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """Return the shortest w, b and alpha of least squares: b is the weight of one more column."""
+    w, alpha = _solve_svd(np.column_stack([X, np.full(y.size, unit)]), y, 0.0)
+    return w[:-1], unit * float(w[-1]), alpha
 
 
 def _examine(
@@ -296,10 +313,14 @@ def _solve(Z: np.ndarray, y: np.ndarray, K: float, solver: str) -> tuple[np.ndar
 def _cholesky(S: np.ndarray, K: float) -> tuple[np.ndarray, bool]:
     """Factor S + K I in the memory of S."""
     S[np.diag_indices_from(S)] += K
+    diagonal = S.diagonal().copy()
     try:
-        return linalg.cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
+        factor = linalg.cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError as error:
         raise ValueError(_too_small(K)) from error
+    if (factor[0].diagonal() ** 2 <= _PIVOT * math.sqrt(len(S)) * diagonal).any():
+        raise ValueError(_too_small(K))
+    return factor
 
 
 def _singular_values(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -326,11 +347,11 @@ def _solve_kkt(
         raise ValueError(f"solver='kkt' is for intercept='free', got intercept={intercept!r}")
     if K == 0.0:
         raise ValueError("solver='kkt' needs K > 0; for K = 0 use 'svd' or 'auto'")
-    factor = _cholesky(X @ X.T, K)
-    Sy, S1 = linalg.cho_solve(factor, np.column_stack([y, np.ones(y.size)])).T
+    factor, middle = _cholesky(X @ X.T, K), y.mean()  # which is a part of mu
+    Sy, S1 = linalg.cho_solve(factor, np.column_stack([y - middle, np.ones(y.size)])).T
     mu = Sy.sum() / S1.sum()
     alpha = Sy - mu * S1
-    return X.T @ alpha, float(mu), alpha
+    return X.T @ alpha, float(middle + mu), alpha
 
 
 def _certify(
@@ -370,7 +391,8 @@ def _certify(
         if gap > _TOLERANCE * value:
             gap = min(gap, _least_gap(X, K, intercept, w, b, xi, K_b))
     else:
-        gap = 2 * abs(xi @ (y - xi))  # orthogonality of residual and fit
+        paid = K_b * b * b if intercept == "penalized" else 0.0
+        gap = 2 * abs(xi @ (y - xi) - paid)  # orthogonality of residual and fit
     return Certificate(
         primal_residual=float(norm(y - X @ w - b - xi) / (y_size or 1.0)),
         dual_residual=float(relative.max()),
@@ -471,6 +493,11 @@ def ridge_path(
     ValueError
         If a shape does not fit or some K < 0.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If the certificate of some solution is not good.
+
     Notes
     -----
     Source: Section 19.1. The factor :math:`s/(s^2 + K)` is the filter that tends to :math:`1/s` as K -> 0
@@ -491,31 +518,37 @@ def ridge_path(
     for value in penalties:
         as_scalar(value, "K", at_least=0)
     intercept = check_intercept(intercept)
+    e, v = exponent_of(max(largest(X), math.sqrt(largest(penalties)))), exponent_of(largest(y))
+    Z, t, unit = np.ldexp(X, -e), np.ldexp(y, -v), math.ldexp(1.0, -e)
     if intercept == "penalized":
-        data = shift(np.column_stack([X, np.ones(y.size)]), y, "none", 0.0)
+        data = shift(np.column_stack([Z, np.full(y.size, unit)]), t, "none", 0.0)
     else:
-        data = shift(X, y, intercept, 0.0)
+        data = shift(Z, t, intercept, 0.0)
 
     U, s, Vt = _singular_values(data.X)
     h = U.T @ data.y
-    outside = float(np.linalg.norm(data.y - U @ h)) ** 2  # the part of y that no w reaches
-    w, xi_norm, freedom = [], [], []
+    weights, b = np.empty((penalties.size, X.shape[1])), np.empty(penalties.size)
+    xi_norm, freedom = np.empty(penalties.size), np.empty(penalties.size)
     steps: Iterable[float] = tqdm(penalties, desc="ridge path") if progress else penalties
-    for k in steps:
+    for i, K_i in enumerate(steps):
+        k = math.ldexp(K_i, -2 * e)
         filter_ = s / (s**2 + k)
-        w.append(Vt.T @ (filter_ * h))
-        xi_norm.append(np.sqrt(outside + np.sum(((1 - s * filter_) * h) ** 2)))
-        freedom.append(np.sum(s * filter_) + (intercept == "free"))
-    weights = np.array(w).reshape(penalties.size, -1)
-    if intercept == "penalized":
-        weights, b = weights[:, :-1], weights[:, -1]
-    else:
-        b = np.array([data.intercept(row) for row in weights])
+        w = Vt.T @ (filter_ * h)
+        w, b_i = (w[:-1], unit * w[-1]) if intercept == "penalized" else (w, data.intercept(w))
+        freedom[i] = np.sum(s * filter_) + (intercept == "free")
+        xi, certificate = _examine(Z, t, k, float(K_i), intercept, w, b_i)
+        if certificate.ok:
+            weights[i], b[i] = scaled_back(w, v - e, "the weights w"), np.ldexp(b_i, v)
+            xi_norm[i] = np.ldexp(np.linalg.norm(xi), v)
+        else:  # columns of very different sizes: what is rounding beside one is a number beside another
+            alone = solve_ridge(X, y, float(K_i), intercept)
+            weights[i], b[i] = alone.w, alone.b
+            xi_norm[i] = times_power(float(np.linalg.norm(np.ldexp(alone.xi, -v))), v)
     return RidgePath(
         K=penalties,
         w=weights,
         b=b,
-        xi_norm=np.array(xi_norm),
+        xi_norm=xi_norm,
         w_norm=np.linalg.norm(weights, axis=1),
-        degrees_of_freedom=np.array(freedom, dtype=float),
+        degrees_of_freedom=freedom,
     )

@@ -15,6 +15,9 @@ from companion.svm.points import Points, make_points
 
 __all__ = ["nu_max", "nu_min"]
 
+_TOUCH = 1e-14  # hulls that miss each other by this part of their size meet up to rounding
+_FINER = 1e6  # the unit in which the rest of an equation is looked at again
+
 
 def nu_max(p: int, q: int) -> float:
     r"""Return :math:`2 \min(p, q)/(p + q)`, the largest nu for which (SVM_s2') has a solution.
@@ -99,7 +102,17 @@ def nu_min_of(points: Points) -> float:
     A_eq = np.hstack([np.vstack([balance, sums]), np.zeros((len(balance) + 2, 1))])
     b_eq = np.concatenate([np.zeros(len(balance)), [0.5, 0.5]])
     A_ub = np.hstack([np.eye(n), -np.ones((n, 1))])  # a_i <= k
-    answer = linprog(
-        np.append(np.zeros(n), 1.0), A_ub=A_ub, b_ub=np.zeros(n), A_eq=A_eq, b_eq=b_eq, method="highs-ds"
-    )  # fmt: skip
-    return 1.0 / (n * float(answer.fun)) if answer.status == 0 else 0.0
+    x, scale, cost = np.zeros(n + 1), 1.0, np.append(np.zeros(n), 1.0)
+    for _ in range(2):
+        rest = b_eq - A_eq @ x
+        answer = linprog(
+            cost, A_ub=A_ub, b_ub=-scale * (A_ub @ x), A_eq=A_eq, b_eq=scale * rest,
+            bounds=np.column_stack([-scale * x, np.full(n + 1, np.inf)]), method="highs-ds",
+        )  # fmt: skip
+        if answer.status != 0:
+            return 0.0
+        x = x + answer.x / scale
+        if np.abs(b_eq - A_eq @ x).max() <= _TOUCH:
+            break
+        scale = _FINER  # HiGHS lets equations miss by 1e-7: hulls that near need not meet
+    return 1.0 / (n * float(x[-1]))

@@ -335,13 +335,22 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         size = max_norm(g) + slab.eta
         size += abs(slab.b) if not dual.penalize_b else abs(bias) * 2.0 ** min(-units.features, 0)
         reach = 0.0 if max_norm(dual.q) > 0.0 else reach
+        widest = max_norm(roots)
+        if dual.penalize_b:
+            # b is a weight of the constant 1, and has to keep its digits beside long features
+            one = 2.0 ** min(-units.features, 0)
+            reach, widest = one * float(a.sum()), one
         if self._squared:  # each positive multiplier stands for a slack
             off = np.where(a > 0.0, margin + slack - slab.eta, 0.0)
             miss = _over(max_norm(off), size)
         else:  # only points with the multiplier K have slack; that of others is rounding
             rounding = np.where(a < dual.upper, slack, 0.0)
-            miss = _over(max_norm(rounding), max(size, _FLOOR * max_norm(roots) * reach))
+            miss = _over(max_norm(rounding), max(size, _FLOOR * widest * reach))
             slack = slack - rounding
+        if dual.penalize_b and normal.w is not None:  # margins by w and b, not by the multipliers
+            Z, _ = points.features(penalize_b=True)
+            off = inner - s * (Z @ normal.w - one * one * slab.b)
+            miss = max(miss, _over(max_norm(off), max(size, _FLOOR * widest * reach)))
         self._certify(
             self._terms(normal.norm, bias, slab.eta, slack, dual),
             self._dual_value(

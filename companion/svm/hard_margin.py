@@ -2,6 +2,7 @@ r"""The hard margin support vector machine, program (SVM_h2)."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
 from companion.results import QPResult
 from companion.svm.estimator import DualProgram, KernelLike, SupportVectorMachine
 from companion.svm.points import Points
-from companion.svm.slab import Slab, slab_unit
+from companion.svm.slab import Slab, slab_unit, snap
 
 __all__ = ["HardMarginSVC"]
 
@@ -101,8 +102,14 @@ class HardMarginSVC(SupportVectorMachine):
         self, points: Points, dual: DualProgram, neighbour: Neighbour | None = None
     ) -> QPResult:
         try:
-            return super()._solve(points, dual, neighbour)
+            result = super()._solve(points, dual, neighbour)
+            if result.certificate.ok:
+                return result
+            return self._solve_nearest(points, dual) or result
         except UnboundedProblemError as error:
+            nearest = self._solve_nearest(points, dual)
+            if nearest is not None:
+                return nearest
             witness = error.ray
             if witness is not None:  # P d = 0, s'd = 0, 1'd > 0: the alternative
                 witness = witness / witness[points.s > 0].sum()
@@ -111,3 +118,17 @@ class HardMarginSVC(SupportVectorMachine):
                 "point with the coefficients error.witness; use a soft margin or another kernel",
                 witness=witness,
             ) from error
+
+    def _solve_nearest(self, points: Points, dual: DualProgram) -> QPResult | None:
+        """Solve for the nearest points of the convex hulls, or return None if they meet up to rounding.
+
+        For classes that nearly touch the multipliers are huge. With the sum 2 they are not, and one number tells the
+        rest: at the solution 1'a = a'Pa.
+        """
+        sums = np.array([0.0, 2.0])
+        result = super()._solve(points, replace(dual, q=points.zeros, A=points.rows, c=sums))
+        a = snap(result.x, np.inf)
+        square = float(a @ (dual.P @ a))
+        if square <= 0.0 or points.normal(a, square).norm == 0.0:
+            return None
+        return replace(result, x=(2.0 / square) * a, y=np.zeros(1), Px=None)

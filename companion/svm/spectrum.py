@@ -97,10 +97,11 @@ def spectrum_transform(K: Any, how: str = "clip", rows: Any = None) -> Any:
         raise ValueError(
             f"exp overflows at the eigenvalue {d[-1]:.4g} of K; scale K, to at most 700"
         )
+    zero = len(d) * _EPS * np.abs(d).max(initial=0.0)  # below this an eigenvalue has no sign
     # the factor t with new eigenvalue = d t, or d t + constant
     factor = {
-        "clip": lambda: np.where(d > 0.0, 1.0, 0.0),
-        "flip": lambda: np.sign(d),
+        "clip": lambda: np.where(d > zero, 1.0, 0.0),
+        "flip": lambda: np.where(np.abs(d) > zero, np.sign(d), 0.0),
         "shift": lambda: np.ones_like(d),
         "square": lambda: d,
         "diffusion": lambda: np.divide(np.expm1(d), d, out=np.ones_like(d), where=d != 0.0),

@@ -17,6 +17,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from companion.admm import LowRank
+from companion.admm.kkt import symmetric_product
 from companion.admm.quadratic import _symmetric_psd
 from companion.certificates import Certificate
 from companion.checks import (
@@ -47,6 +49,7 @@ _LARGE = (
     1e120  # a bound is not larger than this in these units: nothing reaches it, and its square fits
 )
 _STEEP = 1e30  # C/m |x|^2 / |y| from which on the bounds C/m may be out of reach
+_FAINT = 1e-3  # features that are smaller than this lose digits beside the constant 1
 _TIGHT = 1e-9  # a point is on a margin when it misses it by this part of the largest value
 
 
@@ -197,15 +200,18 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
             Itself.
         """
         X, y = self._read(X, y)
-        points = make_points(X, np.ones(len(y)), self.kernel_)
+        points = self._spread(make_points(X, np.ones(len(y)), self.kernel_))
         units = self._units(points, y)
         points, y = points.in_unit(units.features), np.ldexp(y, -units.levels)
         # 1'delta = 0 allows to subtract the middle of y, which spares digits
         middle = 0.0 if self._penalized_b else float(y.min() + (y.max() - y.min()) / 2.0)
         ridge = self._ridge(len(y))
-        P = points.signed_matrix(penalize_b=self._penalized_b, ridge=ridge)
+        faint = self._penalized_b and points.size < _FAINT
+        P: Any = points.signed_matrix(penalize_b=self._penalized_b and not faint, ridge=ridge)
         if points.Phi is None and self.kernel_.positive_definite is not True:
             P = self._check_psd(P)
+        if faint:
+            P = _beside_constant(points, P)
         program = _in_units(self._program(P, y - middle), units)
         program = replace(program, reach=float(np.abs(y).max()))
         try:
@@ -213,15 +219,32 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
                 program, tol=float(self.tol), max_iter=self.max_iter
             )
         except UnboundedProblemError as error:  # only rounding can make that of P
-            raise ValueError(
-                f"C = {self.C_:g} is too large for these data: m/(2C) is lost beside the inner products of the points; "
-                "scale the data, or lower C"
-            ) from error
+            raise ValueError(self._too_large()) from error
+        if units != (0, 0) and _is_cut_off(program, solution.delta):
+            raise ValueError(self._too_large())
         ridge = float(np.ldexp(ridge, -2 * units.features))
         self._store(points, program, solution, middle, ridge, units)
         if units != (0, 0):
             self._store_as_given(units)
         return self
+
+    def _too_large(self) -> str:
+        return (
+            f"C = {self.C_:g} is too large for these data: m/(2C) is lost beside the inner products of the points; "
+            "scale the data, or lower C"
+        )
+
+    def _spread(self, points: Points) -> Points:
+        """Return the points; at the origin, if b is free and they are all the same: then their size says nothing."""
+        Phi = points.Phi
+        if (
+            self._penalized_b
+            or Phi is None
+            or not (Phi[0] == Phi[-1]).all()
+            or np.ptp(Phi, axis=0).any()
+        ):
+            return points
+        return replace(points, Phi=np.zeros_like(Phi))
 
     def _without_bounds(self, program: TubeProgram) -> TubeSolution | None:
         """Return the solution for C = infinity where C is so large that it may be that, None if it is not."""
@@ -309,8 +332,12 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
     ) -> None:
         """Set the fitted attributes, in the units of the program."""
         delta, s, levels = solution.delta, solution.s, solution.levels
-        fitted = program.y - s  # P delta
+        fitted = symmetric_product(program.P, delta)  # of y - s, rounding is left where C is tiny
         quadratic = float(delta @ (fitted - ridge * delta))
+        if ridge > 0.0 and points.Phi is None and isinstance(program.P, np.ndarray):
+            K = program.P  # its diagonal may be lost beside the ridge; P has done its work
+            K[np.diag_indices_from(K)] = np.ldexp(points.diagonal, -2 * units.features)
+            quadratic = float(delta @ symmetric_product(K, delta))
         bias = float(np.ldexp(delta.sum(), -units.features)) if self._penalized_b else 0.0
         quadratic -= bias * bias
         signed = replace(points, s=np.sign(delta))
@@ -494,6 +521,22 @@ def _in_units(program: TubeProgram, units: Units) -> TubeProgram:
         radius=float(radius if np.isinf(program.radius) else min(radius, _LARGE)),
         epsilon=float(min(epsilon, _LARGE)),
     )
+
+
+def _beside_constant(points: Points, gram: Any) -> LowRank:
+    """Return the kernel matrix plus 1 by a factor: in their sum, the small inner products would lose their digits."""
+    F, _ = points.features(penalize_b=True)
+    if F is None:
+        values, V = np.linalg.eigh(gram if isinstance(gram, np.ndarray) else gram.toarray())
+        F = V * np.sqrt(np.maximum(values, 0.0))
+    return LowRank(np.column_stack([F, np.full(points.n, np.ldexp(1.0, -points.unit))]))
+
+
+def _is_cut_off(program: TubeProgram, delta: np.ndarray) -> bool:
+    """Say whether a bound that was lowered to what nothing should reach has been reached."""
+    size = np.abs(delta)
+    tight = program.radius == _LARGE and float(size.sum()) >= _LARGE * (1.0 - _TIGHT)
+    return tight or (program.upper == _LARGE and float(size.max()) >= _LARGE)
 
 
 def _balance_of(delta: np.ndarray) -> float:

@@ -21,12 +21,13 @@ from itertools import count
 import numpy as np
 
 from companion.admm import LowRank
-from companion.admm.kkt import BoxQP, FactoredKKT, factor_kkt
+from companion.admm.kkt import BoxQP, FactoredKKT, factor_kkt, symmetric_product
 from companion.admm.low_rank import low_rank_factor
 from companion.admm.qp_engine import XStep
 from companion.admm.quadratic import solve_box_qp
+from companion.admm.row_matrix import RowMatrix
 from companion.certificates import Certificate, max_norm
-from companion.exceptions import ConvergenceWarning
+from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
 from companion.svr.tube import Levels, TubeProgram, certify, find_levels, snap
 
 __all__ = ["TubeSolution", "newton", "prox_tube", "solve_tube"]
@@ -43,7 +44,8 @@ _RIDGE = (
 _REFINEMENTS = 6
 _ROUNDING = 8.0 * float(np.finfo(float).eps)  # a residual below this part of its terms is rounding
 _SIGN_TOLERANCE = 1e-12  # a wrong sign by this part of the largest term is rounding
-_NEGLIGIBLE = 1e-9  # P delta below this part of y may not matter
+_NEGLIGIBLE = 1e-3  # P delta below this part of y decides between ties at most
+_TIED = 4.0  # values are tied if they differ by this much times the largest that P delta can be
 _FIT = 1e-9  # residuals below this part of y may be rounding
 _PATIENCE = 40  # ADMM iterations before a threshold 0 is taken for the solution's
 
@@ -133,11 +135,12 @@ def _search(search: _Search) -> bool:
     if spread <= 2.0 * program.epsilon or program.radius == 0.0 or program.m == program.balanced:
         return search.offer(np.zeros(program.m))
     dense = not isinstance(program.P, LowRank)
+    most = min(program.radius, program.m * program.upper)
+    negligible = most * float(program.P.diagonal().max()) <= _NEGLIGIBLE * spread
+    if negligible and _without_quadratic(search):
+        return True
     if program.ball_is_idle and program.epsilon == 0.0:
         return _box(search) or (_by_factor(search, program.m) if dense else _pairs(search))
-    steepest = float(program.P.diagonal().max())
-    if program.radius * steepest <= _NEGLIGIBLE * spread and _without_quadratic(search):
-        return True
     if dense:
         return _admm_rounds(search) or _by_factor(search, program.m) or _pairs(search)
     return _pairs(search) or _box(search)
@@ -466,20 +469,132 @@ def _next_state(
 
 
 def _without_quadratic(search: _Search) -> bool:
-    r"""Solve as if P = 0: the largest and the smallest values take all that the box and the ball allow."""
+    r"""Solve as if P = 0: the largest and the smallest values take all that the box and the ball allow.
+
+    P decides between values that are equal, or differ by no more than :math:`P\delta` can make up for.
+    """
     program, y = search.program, search.program.y
-    sums = program.radius / 2.0 if program.balanced else program.radius
+    most = min(program.radius, program.m * program.upper)
+    band = _TIED * most * float(program.P.diagonal().max())
+    if not np.isfinite(program.radius):
+        e = program.epsilon
+        b = _order_statistic(np.concatenate([y - e, y + e]), float(y.size))[0]
+        delta, u, low = np.zeros(y.size), b + e, b - e
+        delta[y > u + band], delta[y < low - band] = program.upper, -program.upper
+        totals = [-float(delta.sum())]
+    else:
+        sums = most / 2.0 if program.balanced else most
 
-    def greedy(values: np.ndarray) -> np.ndarray:
-        order = np.argsort(-values, kind="stable")
-        before = np.arange(values.size) * (program.upper if np.isfinite(program.upper) else sums)
-        share = np.empty(values.size)
-        share[order] = np.clip(sums - before, 0.0, program.upper)
-        return share
+        def greedy(values: np.ndarray) -> np.ndarray:
+            order = np.argsort(-values, kind="stable")
+            before = np.arange(values.size) * (
+                program.upper if np.isfinite(program.upper) else sums
+            )
+            share = np.empty(values.size)
+            share[order] = np.clip(sums - before, 0.0, program.upper)
+            return share
 
-    if program.balanced:
-        return search.offer(greedy(y) - greedy(-y))
-    return search.offer(np.sign(y) * greedy(np.abs(y)))
+        if program.balanced:
+            above, below = greedy(y), greedy(-y)
+            delta = above - below
+            u, low = float(y[above > 0.0].min()), float(y[below > 0.0].max())
+        else:
+            size = greedy(np.abs(y))
+            delta = np.sign(y) * size
+            u = float(np.abs(y[size > 0.0]).min())
+            low = -u
+        totals = [sums] * (1 + program.balanced)
+    if u - low <= 2.0 * band:  # the tube is no wider than the ties
+        middle = (u + low) / 2.0 if program.balanced else 0.0
+        divided = _divide_inside(search, middle, np.abs(y - middle) <= 3.0 * band)
+        return divided is not None and search.offer(divided)
+    red, blue = np.abs(y - u) <= band, np.abs(y - low) <= band
+    divided = _divide(search, delta, red, blue, (u, low), totals)
+    return divided is not None and search.offer(divided)
+
+
+def _divide(
+    search: _Search,
+    delta: np.ndarray,
+    red: np.ndarray,
+    blue: np.ndarray,
+    levels: tuple[float, float],
+    totals: list[float],
+) -> np.ndarray | None:
+    """Divide what the red and the blue points share among them, so that the objective is least; None if that fails.
+
+    `totals` has the sums of all positive and of all negative multipliers, or of their sizes, or, where epsilon is
+    fixed, what the other multipliers lack to the sum 0.
+    """
+    program, y = search.program, search.program.y
+    tied = np.flatnonzero(red | blue)
+    if tied.size == 0:
+        return delta
+    sign = np.where(red[tied], 1.0, -1.0)
+    fixed = delta.copy()
+    fixed[tied] = 0.0
+    if not np.isfinite(program.radius):
+        rows, rest = np.ones((1, tied.size)), totals
+    elif program.balanced:
+        rows = np.array([sign > 0.0, -1.0 * (sign < 0.0)], dtype=float)
+        rest = [totals[0] - fixed[fixed > 0.0].sum(), totals[1] + fixed[fixed < 0.0].sum()]
+    else:
+        rows, rest = sign[None], [totals[0] - np.abs(fixed).sum()]
+    P, fitted, unit = _part(program, tied, fixed)
+    qp = BoxQP(
+        P,
+        (fitted - (y[tied] - np.where(red[tied], *levels))) / unit,
+        rows,
+        np.array(rest) / unit,
+        np.where(sign > 0.0, 0.0, -program.upper / unit),
+        np.where(sign > 0.0, program.upper / unit, 0.0),
+    )
+    x = _solved(search, qp)
+    if x is not None:
+        fixed[tied] = unit * x
+    return None if x is None else fixed
+
+
+def _divide_inside(search: _Search, middle: float, tied: np.ndarray) -> np.ndarray | None:
+    """Solve for the tied points, of which each may be red or blue; the others are at their bounds."""
+    program, y = search.program, search.program.y
+    fixed = np.where(tied, 0.0, np.sign(y - middle) * program.upper)
+    if not (np.isfinite(fixed).all() and tied.any()):
+        return None
+    tied = np.flatnonzero(tied)
+    P, fitted, unit = _part(program, tied, fixed)
+    qp = _in_pairs(
+        P,
+        (y[tied] - middle - fitted) / unit,
+        program.epsilon / unit,
+        program.upper / unit,
+        (program.radius - float(np.abs(fixed).sum())) / unit,
+        -float(fixed.sum()) / unit if program.balanced else None,
+    )
+    x = _solved(search, qp)
+    if x is not None:
+        fixed[tied] = unit * (x[tied.size : 2 * tied.size] - x[: tied.size])
+    return None if x is None else fixed
+
+
+def _part(
+    program: TubeProgram, index: np.ndarray, fixed: np.ndarray
+) -> tuple[np.ndarray | LowRank | RowMatrix, np.ndarray, float]:
+    """Return the part of P, the part of P delta that the other points give, and a unit for the multipliers."""
+    box = np.full(program.m, program.upper)
+    whole = BoxQP(program.P, -program.y, *_rows(program), -box, box)
+    fitted = symmetric_product(program.P, fixed)[index]
+    return whole.part(index), fitted, min(program.radius, program.m * program.upper)
+
+
+def _solved(search: _Search, qp: BoxQP) -> np.ndarray | None:
+    """Return the solution of a smaller program, None if there is none or it is not found."""
+    try:
+        result = solve_box_qp(qp, tol=search.tol, max_iter=max(search.left, 1))
+    except InfeasibleProblemError:  # by rounding
+        return None
+    search.n_iter += result.n_iter
+    return result.x if result.converged else None
 
 
 def _by_factor(search: _Search, max_rank: int) -> bool:
@@ -532,24 +647,8 @@ def _pairs(search: _Search, factor: LowRank | None = None) -> bool:
     """
     program, m = search.program, search.program.m
     P = program.P if factor is None else factor
-    one, gamma = np.ones(m), int(np.isfinite(program.radius))
-    pad = np.zeros(gamma)
-    rows = [np.concatenate([-one, one, pad])] if program.balanced else []
-    rhs = [0.0] if program.balanced else []
-    if gamma:
-        rows.append(np.ones(2 * m + 1))
-        rhs.append(program.radius)
-    q = np.concatenate([program.epsilon + program.y, program.epsilon - program.y, pad])
-    upper = np.concatenate([np.full(2 * m, program.upper), np.full(gamma, np.inf)])
-    double: LowRank | np.ndarray
-    if isinstance(P, LowRank):
-        G = np.vstack([-P.G, P.G, np.zeros((gamma, P.G.shape[1]))])
-        double = LowRank(G, np.concatenate([P.d, P.d, pad]))
-    else:
-        double = np.zeros((q.size, q.size))
-        double[: 2 * m, : 2 * m] = np.block([[P, -P], [-P, P]])
-    A, b = np.array(rows).reshape(-1, q.size), np.array(rhs)
-    qp = BoxQP(double, q, A, b, np.zeros(q.size), upper)
+    lack = 0.0 if program.balanced else None
+    qp = _in_pairs(P, program.y, program.epsilon, program.upper, program.radius, lack)
     result = solve_box_qp(qp, tol=min(search.tol, 1e-9), max_iter=max(search.left, 1))
     search.n_iter += result.n_iter
     delta = snap(result.x[m : 2 * m] - result.x[:m], program.upper)
@@ -558,3 +657,34 @@ def _pairs(search: _Search, factor: LowRank | None = None) -> bool:
         return True
     state = np.sign(delta) * (1 + (np.abs(delta) >= program.upper))
     return search.offer(newton(program, delta, state.astype(np.int8)))
+
+
+def _in_pairs(
+    P: np.ndarray | LowRank | RowMatrix,
+    y: np.ndarray,
+    epsilon: float,
+    upper: float,
+    total: float,
+    balance: float | None,
+) -> BoxQP:
+    r"""Return the program in :math:`(\lambda, \mu, \gamma)`, where :math:`\mu - \lambda` has a given sum."""
+    m = y.size
+    one, gamma = np.ones(m), int(np.isfinite(total))
+    pad = np.zeros(gamma)
+    rows = [] if balance is None else [np.concatenate([-one, one, pad])]
+    rhs = [] if balance is None else [balance]
+    if gamma:
+        rows.append(np.ones(2 * m + 1))
+        rhs.append(total)
+    q = np.concatenate([epsilon + y, epsilon - y, pad])
+    bounds = np.concatenate([np.full(2 * m, upper), np.full(gamma, np.inf)])
+    double: LowRank | np.ndarray
+    if isinstance(P, LowRank):
+        G = np.vstack([-P.G, P.G, np.zeros((gamma, P.G.shape[1]))])
+        double = LowRank(G, np.concatenate([P.d, P.d, pad]))
+    else:
+        P = P.toarray() if isinstance(P, RowMatrix) else P
+        double = np.zeros((q.size, q.size))
+        double[: 2 * m, : 2 * m] = np.block([[P, -P], [-P, P]])
+    A, b = np.array(rows).reshape(-1, q.size), np.array(rhs)
+    return BoxQP(double, q, A, b, np.zeros(q.size), bounds)

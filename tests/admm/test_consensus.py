@@ -507,3 +507,19 @@ def test_a_start_that_does_not_fit():
         consensus([(A, b)], LassoObjective(3.0), start=result)
     with pytest.raises(TypeError, match="start must be the result of consensus, got ndarray"):
         consensus([(A, b)], LassoObjective(3.0), start=result.z)
+
+
+@pytest.mark.parametrize(("seed", "cuts"), [(29, (1, 3)), (53, ())])
+def test_a_penalty_that_swings_comes_to_rest(seed: int, cuts: tuple[int, ...]) -> None:
+    """Few rows, columns of very different size: rho rose and fell for ever, and drove the iterates to 1e124."""
+    rng = np.random.default_rng(seed)
+    n, rows = rng.integers(1, 5), rng.integers(3, 30)
+    A = rng.normal(size=(rows, n)) * 10.0 ** rng.uniform(-3, 3, size=n)
+    b = rng.normal(size=rows)
+    rng.integers(0, rows + 1, size=rng.integers(0, 6))
+    K = 10.0 ** rng.uniform(-3, 3)
+    result = consensus(list(zip(np.split(A, cuts), np.split(b, cuts))), RidgeObjective(K))
+    assert result.certificate.ok
+    np.testing.assert_allclose(
+        result.z, np.linalg.solve(A.T @ A + K * np.eye(n), A.T @ b), rtol=1e-5
+    )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from companion.admm import prox_logistic
+from companion.admm import LowRank, generalized_lasso, least_absolute_deviations, prox_logistic
 from companion.admm.active_set import (
     FREE,
     LOWER,
@@ -13,8 +13,15 @@ from companion.admm.active_set import (
     _next_state,
     _place_multipliers,
     active_set_newton,
+    read_state,
 )
+from companion.admm.coarse import Pair, _rounds
 from companion.admm.kkt import BoxQP, factor_kkt
+from companion.admm.l1.signs import first_zero, newton_step
+from companion.admm.proximal_gradient import _first_step
+from companion.admm.qp_engine import _plus_identity
+from companion.admm.row_matrix import RowMatrix
+from companion.exceptions import ConvergenceWarning
 
 
 def test_the_bracket_of_the_logistic_prox_is_needed() -> None:
@@ -205,3 +212,90 @@ def test_variables_are_moved_to_their_bounds_and_the_gradient_with_them() -> Non
     _bind(problem, x, g, np.array([LOWER, UPPER], dtype=np.int8), np.arange(2))
     assert x.tolist() == [-1.0, 2.0]
     np.testing.assert_allclose(g, P @ x, rtol=1e-15)
+
+
+def test_a_multiple_of_the_identity_is_added_to_each_kind_of_matrix() -> None:
+    """Proximal steps do so where P is nearly singular; other methods would hide a wrong sign."""
+    G = np.random.default_rng(3).standard_normal((5, 2))
+    P = G @ G.T
+    rows = RowMatrix(lambda i, j: P[np.ix_(i, j)], P.diagonal(), np.ones(5))
+    for matrix in (P, LowRank(G), rows):
+        np.testing.assert_allclose(
+            _plus_identity(matrix, 0.5) @ np.eye(5)[1], (P + np.eye(5) / 2)[1]
+        )
+
+
+def test_rows_that_are_computed_in_turn_add_up() -> None:
+    """The second product needs rows that the first one did not: its terms are the sum over both."""
+    rng = np.random.default_rng(4)
+    G, factors = rng.standard_normal((6, 6)), rng.uniform(1.0, 2.0, 6)
+    K = G @ G.T
+    rows = RowMatrix(lambda i, j: K[np.ix_(i, j)], K.diagonal(), factors)
+    for x in (np.array([1.0, 0, 0, -2.0, 0, 0]), np.array([0, 3.0, 0, 1.0, 0, -1.0]), np.ones(6)):
+        np.testing.assert_allclose(rows @ x, factors * (K @ (factors * x)), rtol=1e-13)
+
+
+def test_an_unfinished_run_returns_the_residuals_of_its_point() -> None:
+    rng = np.random.default_rng(5)
+    A, b = rng.standard_normal((12, 3)), rng.standard_normal(12)
+    with pytest.warns(ConvergenceWarning):
+        run = least_absolute_deviations(A, b, finish=False, max_iter=4)
+    np.testing.assert_allclose(run.z, A @ run.x - b, atol=1e-12)
+
+
+def test_signs_stop_a_step_where_the_first_entry_meets_zero() -> None:
+    v, signs = np.array([2.0, -1.0, 3.0, 0.5]), np.array([1.0, -1.0, 1.0, 1.0])
+    part, stops = first_zero(v, np.array([-8.0, 4.0, 1.0, -0.25]), signs)
+    assert part == 0.25
+    np.testing.assert_array_equal(stops, [0, 1])
+    part, stops = first_zero(v, np.array([-1.0, 0.5, -1.0, 0.0]), signs)
+    assert (part, stops.size) == (1.0, 0)
+
+
+def test_where_curvature_is_missing_the_step_goes_far_downhill() -> None:
+    """g'd + d'Hd/2 with H = diag(2, 0): no minimum if g has a second entry."""
+    H = np.diag([2.0, 0.0])
+    np.testing.assert_allclose(newton_step(H, np.array([4.0, 0.0]), 1e-12, 1.0), [-2.0, 0.0])
+    step = newton_step(H, np.array([4.0, 1.0]), 1e-12, reach=3.0)
+    assert step[1] < -1e9
+    assert abs(step[0]) < 1e-6
+
+
+def test_the_first_step_of_the_proximal_gradient_is_one_over_the_curvature() -> None:
+    Q = np.diag([1.0, 9.0])
+    x = np.array([0.0, 1.0])
+    assert _first_step(lambda v: Q @ v, x, Q @ x) == pytest.approx(1 / 9, rel=1e-6)
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_the_penalty_of_the_generalized_lasso_moves_only_if_it_may(adaptive: bool) -> None:
+    A, D = np.eye(8), np.diff(np.eye(8), axis=0)
+    b = np.r_[np.zeros(4), np.ones(4)]
+    run = generalized_lasso(A, b, D, 0.1, rho=1e3, adaptive=adaptive, finish=False)
+    assert (np.ptp(run.history["rho"]) > 0) == adaptive
+
+
+def test_a_smaller_program_that_fails_gets_more_variables() -> None:
+    """Those in doubt, twice as many each time, in the given order; with all of them there is no more to try."""
+    n = 40
+    box = np.ones(n)
+    q = np.linspace(-2.0, 2.0, n)
+    problem = BoxQP(np.eye(n), q, np.zeros((0, n)), np.zeros(0), -box, box)
+    order, tried = np.argsort(np.abs(q)), []
+
+    def solve_from(part: BoxQP, x: np.ndarray, y: np.ndarray, state: np.ndarray) -> Pair | None:
+        tried.append(part.q.size)
+        return (np.clip(-part.q, -1.0, 1.0), y) if part.q.size >= enough else None
+
+    start = np.where(q > 0, -1.0, 1.0)
+    state = read_state(problem, start)
+    enough = 24
+    answer = _rounds(problem, np.sort(order[:6]), order, start, np.zeros(0), state, solve_from)
+    assert answer is not None
+    np.testing.assert_allclose(answer[0], np.clip(-q, -1.0, 1.0))
+    assert tried == [6, 12, 24]
+    enough, tried = n + 1, []
+    assert (
+        _rounds(problem, np.sort(order[:6]), order, start, np.zeros(0), state, solve_from) is None
+    )
+    assert tried == [6, 12, 24]

@@ -169,6 +169,21 @@ class TestAccuracy:
         alpha = np.linalg.solve(C @ Gaussian(2.0)(X) @ C + 0.003 * np.eye(200), y - y.mean())
         assert_allclose(model.alpha_, alpha, atol=1e-9 * np.abs(alpha).max())
 
+    @pytest.mark.parametrize("intercept", ["none", "free"])
+    def test_a_large_intercept_does_not_hide_a_miss(self, intercept):
+        """f is a difference of G alpha and b here, both of size 1e3; misfits are compared with f itself."""
+        rng = np.random.default_rng(5)
+        X, y = rng.standard_normal((14, 1)), np.round(2.0 * rng.standard_normal(14))
+        with pytest.warns(ConvergenceWarning, match="misses tol"):
+            model = KernelRidge(1.4e-9, kernel=Gaussian(0.7), intercept=intercept).fit(X, y)
+        assert model.certificate_.worst > 1e-9
+
+    def test_rounding_of_large_inner_products_is_counted(self):
+        """Equal points with different values: G alpha is 0, but its terms are 1e19 times y. b may become -555."""
+        G = np.full((2, 2), 1e20)
+        with pytest.warns(ConvergenceWarning, match="misses tol"):
+            KernelRidge(10.0, kernel="precomputed", intercept="free").fit(G, [1.0, -1.0])
+
     def test_a_miss_warns(self, monkeypatch):
         X, y = random_data()
         solve = kernel_ridge._solve_gram

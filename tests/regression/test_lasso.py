@@ -15,6 +15,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from companion.admm import qsolve1
+from companion.certificates import verify
 from companion.datasets import (
     diabetes,
     example_19_1,
@@ -376,6 +377,73 @@ class TestLimits:
         assert (model.K, model.tau, model.C, model.intercept) == (6.0, 2.0, 2.0, "penalized")
         with pytest.raises(ValueError, match="theta"):
             ElasticNet.blend(1.0, 1.5)
+
+
+class TestWithoutTau:
+    """Ridge regression and least squares, by the elastic net with tau = 0."""
+
+    @pytest.mark.parametrize("intercept", INTERCEPTS)
+    def test_columns_of_different_sizes(self, intercept):
+        """|w'c| called solutions good that were not: w and c may be orthogonal."""
+        rng = np.random.default_rng(0)
+        for _ in range(20):
+            X = rng.standard_normal((12, 3)) * 10.0 ** rng.integers(-8, 9, 3)
+            y = X.sum(axis=1) / np.abs(X).max() + 1e3 + rng.standard_normal(12)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                net = ElasticNet(1e-10, 0.0, intercept=intercept, C=1e-10).fit(X, y)
+                ridge = RidgeRegression(1e-10, intercept=intercept).fit(X, y)
+            if net.certificate_.ok and ridge.certificate_.ok:
+                assert net.objective_ <= 0.5 * ridge.objective_ * (1 + 1e-8)
+                assert ridge.objective_ <= 2.0 * net.objective_ * (1 + 1e-8)
+                assert verify(net, X, y).agrees
+
+    def test_a_certificate_that_fails_warns(self):
+        """This one did not: least squares of 16 orders of magnitude, with a gap |w'c| of 0."""
+        rng = np.random.default_rng(0)
+        silent = 0
+        for _ in range(200):
+            X = rng.integers(-2, 3, (4, 3)) + 10.0 ** rng.integers(6, 10)
+            y = rng.integers(-3, 4, 4).astype(float)
+            with warnings.catch_warnings(record=True) as heard:
+                warnings.simplefilter("always")
+                model = ElasticNet(1e-4, 0.0, intercept="none").fit(X, y)
+            silent += not model.certificate_.ok and not heard
+        assert silent == 0
+
+    def test_no_correlation_at_all(self):
+        X, y = np.array([[-2.0], [2.0], [-2.0]]), np.array([3.0, 1.0, -1.0])
+        model = Lasso(0.0).fit(X, y)
+        assert abs(model.w_[0]) < 1e-15
+        assert model.certificate_.ok
+
+    def test_admm_on_a_constant_column(self):
+        model = Lasso(1.0, solver="admm").fit(np.ones((3, 1)), [1.0, 2.0, 3.0])
+        assert (model.w_[0], model.b_) == (0.0, 2.0)
+
+
+class TestFarFromTheOrigin:
+    def test_objective_of_values_far_from_0(self):
+        """The mean of y has the rounding of 1e12; what it leaves must not count as residual."""
+        rng = np.random.default_rng(0)
+        X, y = rng.standard_normal((5, 2)), 1e12 + rng.standard_normal(5)
+        model = Lasso(0.3).fit(X, y)
+        near = Lasso(0.3).fit(X, y - 1e12)
+        assert model.objective_ == pytest.approx(near.objective_, rel=1e-12)
+        assert_allclose(model.w_, near.w_, atol=1e-12)
+
+    @pytest.mark.parametrize("C", [1e10, 1e14, 1e17])
+    def test_b_under_a_large_penalty(self, C):
+        X, y = random_data(4)
+        model = Lasso(1e9, intercept="penalized", C=C).fit(X, y)
+        assert model.b_ == pytest.approx(y.sum() / (len(y) + C), rel=1e-13, abs=0.0)
+
+    @pytest.mark.parametrize("solver", ["admm", "dual"])
+    def test_slow_solvers_meet_the_whole_certificate(self, solver):
+        X, y = random_data(0, m=15, n=4)
+        for fraction in (1.0, 0.9, 0.5):
+            model = Lasso(fraction * tau_max(X, y), solver=solver).fit(X, y)
+            assert model.certificate_.ok
 
 
 class TestDegenerate:

@@ -1,5 +1,6 @@
 """Ridge regression: printed numbers, the text's propositions, scikit-learn, degenerate data."""
 
+import warnings
 from fractions import Fraction as F
 
 import cvxpy as cp
@@ -13,6 +14,7 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from companion.datasets import diabetes, example_19_1
+from companion.exceptions import ConvergenceWarning
 from companion.regression import RidgeRegression, ridge_path
 from companion.regression.intercept import shift
 
@@ -273,6 +275,101 @@ class TestLimits:
             assert model.certificate_.ok
 
 
+def exact(X, y, K, intercept):
+    """Solve the normal equations without rounding: w and b as floats."""
+    Z = sp.Matrix([[sp.Rational(v) for v in row] for row in X.tolist()])
+    m, n = X.shape
+    if intercept != "none":
+        Z = Z.row_join(sp.ones(m, 1))
+    penalty = [sp.Rational(K)] * n + [sp.Rational(K if intercept == "penalized" else 0)] * (
+        intercept != "none"
+    )
+    target = sp.Matrix([sp.Rational(v) for v in y.tolist()])
+    z = (Z.T * Z + sp.diag(*penalty)).LUsolve(Z.T * target)
+    return np.array([float(v) for v in z])
+
+
+class TestExtremes:
+    """Solutions without rounding beside data at the ends of the range."""
+
+    @pytest.mark.parametrize("K", [1e8, 1e12, 1e16, 1e20])
+    def test_b_under_a_large_penalty(self, K):
+        """1 - sqrt(K/(m + K)) cancels; b was 0 from K = 1e17 on."""
+        X = np.array([[1.0, 2.0], [0.0, 1.0], [3.0, -1.0], [1.0, 1.0]])
+        y = np.array([1.0, 3.0, 2.0, -1.0])
+        model = RidgeRegression(K, intercept="penalized").fit(X, y)
+        assert_allclose(numbers(model), exact(X, y, K, "penalized"), rtol=1e-13)
+
+    @pytest.mark.parametrize("shape", [(4, 6), (3, 3), (8, 3)])
+    def test_no_penalty_on_b_is_the_limit_of_small_ones(self, shape):
+        X, y = random_data(0, *shape)
+        model = RidgeRegression(0.0, intercept="penalized").fit(X, y + 5.0)
+        shortest = np.linalg.pinv(np.column_stack([X, np.ones(len(X))])) @ (y + 5.0)
+        assert_allclose(numbers(model), shortest, atol=1e-11)
+        assert_allclose(model.alpha_.sum(), model.b_, atol=1e-10)
+        assert model.certificate_.ok
+
+    def assert_right_or_warned(self, X, y, K, intercept):
+        """A path warns where RidgeRegression does; where it does not, the fit is right."""
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            path = ridge_path(X, y, [K], intercept=intercept)
+        z = exact(X, y, K, intercept)
+        fit = X @ z if intercept == "none" else X @ z[:-1] + z[-1]
+        missed = [str(w.message) for w in heard if "misses tol" not in str(w.message)]
+        assert not missed, missed
+        if not heard:
+            assert_allclose(X @ path.w[0] + path.b[0], fit, atol=1e-9 * np.abs(y).max())
+            assert path.xi_norm[0] == pytest.approx(np.linalg.norm(y - fit), rel=1e-6)
+
+    @pytest.mark.parametrize("intercept", INTERCEPTS)
+    @pytest.mark.parametrize(
+        ("size", "K"),
+        [(1e25, 1e4), (1e-59, 1e-118), (1e87, 1e-7), (1e160, 1e300), (1e-170, 1e-300)],
+    )
+    def test_path_of_huge_and_tiny_data(self, intercept, size, K):
+        """The column of ones beside X was taken for rounding, and squares overflowed."""
+        X, y = random_data(3, 8, 2)
+        self.assert_right_or_warned(X * size, y, K, intercept)
+
+    @pytest.mark.parametrize("intercept", INTERCEPTS)
+    def test_path_of_columns_of_different_sizes(self, intercept):
+        X, y = random_data(1, 6, 3)
+        self.assert_right_or_warned(X * [1e8, 1.0, 1e-8], y, 1e-14, intercept)
+
+    def test_a_factorisation_of_rounding_is_refused(self):
+        """The rank is 1, and the second pivot is what rounding leaves, above or below 0."""
+        for seed in range(20):
+            x = np.random.default_rng(seed).standard_normal(8)
+            X = np.column_stack([x, x * 3.0])
+            model = RidgeRegression(1e-17, intercept="none", solver="primal")
+            with pytest.raises(ValueError, match="too small for a Cholesky"):
+                model.fit(X, x + 1.0)
+
+    def test_dual_variables_that_overflow_say_so(self):
+        X = np.array([[1.0], [2.0], [4.0]])
+        with pytest.raises(ValueError, match="dual variables"):
+            RidgeRegression(1e-310, intercept="none").fit(X, np.array([1e60, 1e70, 1e50]))
+
+    @pytest.mark.parametrize("offset", [1e6, 1e8])
+    def test_few_points_far_from_the_origin(self, offset):
+        """The mean of large numbers has their rounding: centred data were not centred."""
+        rng = np.random.default_rng(2)
+        X, y = offset + rng.standard_normal((2, 5)), 1e3 + rng.standard_normal(2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # b is known to ten digits only
+            model = RidgeRegression(1e-30).fit(X, y)
+        step = X[1] - X[0]
+        assert_allclose(model.w_, step * (y[1] - y[0]) / (step @ step), rtol=1e-12)
+
+    def test_text_s_system_for_values_far_from_0(self):
+        X, y = random_data(3)
+        near = RidgeRegression(1e3, solver="kkt").fit(X, y)
+        far = RidgeRegression(1e3, solver="kkt").fit(X, y + 2.0**40)
+        assert_allclose(far.w_, near.w_, rtol=1e-2)
+        assert_allclose(RidgeRegression(1e3).fit(X, y + 2.0**40).w_, far.w_, rtol=1e-10)
+
+
 class TestSymmetries:
     @settings(max_examples=30, deadline=None)
     @given(
@@ -318,9 +415,8 @@ class TestPath:
         path = ridge_path(X, y, K, intercept=intercept, progress=False)
         for i, k in enumerate(K):
             model = RidgeRegression(K=k, intercept=intercept).fit(X, y)
-            if k or intercept != "penalized":
-                assert_allclose(path.w[i], model.w_, atol=1e-10)
-                assert path.b[i] == pytest.approx(model.b_, abs=1e-10)
+            assert_allclose(path.w[i], model.w_, atol=1e-10)
+            assert path.b[i] == pytest.approx(model.b_, abs=1e-10)
             assert path.xi_norm[i] == pytest.approx(np.linalg.norm(model.xi_), abs=1e-9)
             assert path.w_norm[i] == pytest.approx(np.linalg.norm(path.w[i]), rel=1e-12)
 

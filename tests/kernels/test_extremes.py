@@ -1,0 +1,138 @@
+"""Points far from the origin, outliers, huge and tiny numbers: a kernel has its digits, or says that they are lost."""
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from companion.kernels import (
+    Bilinear,
+    CyclicKernel,
+    Gaussian,
+    KernelPCA,
+    Legendre,
+    Linear,
+    Polynomial,
+    Subset,
+    VectorFamily,
+    center_gram,
+    is_positive_definite,
+    orthogonalize,
+    polynomial_features,
+)
+
+
+def exact_gaussian(X: np.ndarray, sigma: float) -> np.ndarray:
+    mp.mp.dps = 50
+    rows = [[mp.mpf(float(t)) for t in row] for row in X]
+    square = [[mp.fsum((a - b) ** 2 for a, b in zip(x, y)) for y in rows] for x in rows]
+    return np.array([[float(mp.exp(-d / (2 * mp.mpf(sigma) ** 2))) for d in row] for row in square])
+
+
+CLOUD = np.random.default_rng(0).standard_normal((6, 3))
+
+
+@pytest.mark.parametrize("outlier", [10.0, 1e3, 1e5, 1e8, 1e12, 1e200])
+@pytest.mark.parametrize("sigma", [0.3, 1.0])
+def test_an_outlier_takes_no_digits_from_other_distances(outlier: float, sigma: float) -> None:
+    X = np.vstack([CLOUD, CLOUD[:1] + 1e-3, [[outlier, 0.0, 0.0]]])
+    K = Gaussian(sigma)(X)
+    assert np.abs(K - exact_gaussian(X, sigma)).max() < 1e-11
+    assert (K == K.T).all()
+    assert (K <= 1.0).all()
+
+
+@pytest.mark.parametrize("sigma", [1e-150, 1e-5, 1e150])
+def test_any_unit_of_length_with_an_outlier(sigma: float) -> None:
+    X = np.vstack([CLOUD, [[1e6, 0.0, 0.0]]])
+    assert np.abs(Gaussian(sigma)(sigma * X) - Gaussian(1.0)(X)).max() < 1e-9
+
+
+@pytest.mark.parametrize("away", [1e3, 1e6, 1e8, 1e12])
+def test_the_gaussian_of_the_linear_kernel_is_the_gaussian(away: float) -> None:
+    X = CLOUD + away
+    K = Linear().gaussian(0.7)(X)
+    np.testing.assert_allclose(K, exact_gaussian(X, 0.7), rtol=0.0, atol=1e-11)
+
+
+def test_the_gaussian_of_a_kernel_is_at_most_1() -> None:
+    X = 1e3 + CLOUD  # k(x, x) of the size 1e6: the distances have ten digits
+    k = (Linear() + Gaussian(1.0)).gaussian(1.0)
+    assert k(X).max() == 1.0
+    np.testing.assert_allclose(k(X), k(X, X.copy()), rtol=0.0, atol=1e-8)
+
+
+def test_distances_in_feature_space_that_are_lost_are_said_to_be() -> None:
+    with pytest.raises(ValueError, match="lost in rounding"):
+        (Linear() + Gaussian(1.0)).gaussian(1.0)(CLOUD + 1e8)
+
+
+@pytest.mark.parametrize("away", [0.0, 1e4, 1e6, 1e8])
+@pytest.mark.parametrize("copies", [1, 3])
+def test_pca_of_few_points_far_from_the_origin(away: float, copies: int) -> None:
+    Z = CLOUD[:4] * [3.0, 1.0, 0.3]
+    X = np.tile(Z + away, (copies, 1))
+    expected = np.linalg.svd((X - away) - (X - away).mean(axis=0), compute_uv=False)[:3] ** 2
+    pca = KernelPCA().fit(X)
+    np.testing.assert_allclose(pca.eigenvalues_, expected, rtol=1e-6)
+    np.testing.assert_allclose(pca.transform(X), pca.fit_transform(X), rtol=0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("s", [1e15 + 1, -9e18, 1e300])
+def test_a_cyclic_group_takes_any_integer(s: float) -> None:
+    k = CyclicKernel([2.0, 1.0, 0.0, 0.0, 1.0])
+    X = [[s], [3.0], [-1.0]]
+    residues = [int(x[0]) % 5 for x in X]
+    expected = [[k.p[(i - j) % 5] for j in residues] for i in residues]
+    np.testing.assert_array_equal(k(X), expected)
+    Phi = k.features(X)
+    np.testing.assert_allclose(Phi @ Phi.conj().T, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("d", "R"), [(170, 1.0), (171, 1.0), (300, 0.5), (400, 0.0)])
+def test_monomials_of_a_degree_whose_factorial_overflows(d: int, R: float) -> None:
+    X = np.array([[0.9, 0.4], [0.7, 0.6]])
+    Phi = polynomial_features(X, d, R)
+    np.testing.assert_allclose(Phi @ Phi.T, Polynomial(d, R)(X), rtol=1e-10)
+
+
+def test_a_large_ground_set_has_too_many_subsets() -> None:
+    assert Subset(range(1100)).features([{1}, {2}], limit=100) is None
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-300, 1e300, 9e307])
+def test_definiteness_does_not_depend_on_the_unit(size: float) -> None:
+    assert is_positive_definite(size * np.array([[1.0, 1.0], [1.0, 1.0]]))
+    no = is_positive_definite(size * np.array([[0.5, 1.0], [1.0, 0.5]]))
+    assert not no
+    assert no.smallest_eigenvalue == pytest.approx(-0.5 * size, rel=1e-2)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e307])
+def test_centring_in_any_unit(size: float) -> None:
+    K = np.diag([9.0, 6.0, 3.0]) + 1.0
+    np.testing.assert_allclose(center_gram(size * K) / size, center_gram(K), rtol=1e-12)
+    np.testing.assert_allclose(center_gram(size * K[:1], size * K) / size, center_gram(K)[:1])
+
+
+def test_a_negative_entry_of_the_diagonal_beside_a_large_one() -> None:
+    with pytest.raises(ValueError, match=r"B\[1, 1\] = -1"):
+        Bilinear([[1e16, 0.0], [0.0, -1.0]])
+
+
+def test_angles_of_points_whose_squares_underflow() -> None:
+    with pytest.raises(ValueError, match="underflow"):
+        Linear().normalized()([[3e-162, 4e-162], [1e-162, 0.0]])
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e200, 1e300])
+def test_orthogonal_vectors_in_any_unit(size: float) -> None:
+    V = np.array([[3.0, 4.0, 0.0], [6.0, 8.0, 0.0], [0.0, 1.0, 1.0]])
+    np.testing.assert_allclose(orthogonalize(size * V), orthogonalize(V), rtol=0.0, atol=1e-14)
+    with pytest.raises(ValueError, match="must fit into float64"):
+        VectorFamily([[size, 0.0], [size, size]])
+
+
+def test_legendre_polynomials_have_integer_indices() -> None:
+    with pytest.raises(ValueError, match="integers"):
+        Legendre()(2.5, 0.3)
+    assert Legendre()(2.0, 0.3) == Legendre()(2, 0.3)

@@ -1,0 +1,80 @@
+"""Digits lost in cancellation: a penalized b far from the origin, classes that nearly touch, zero eigenvalues."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from companion.certificates import verify
+from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
+from companion.svm import HardMarginSVC, SVMs1, SVMs2prime, SVMs3, nu_min, spectrum_transform
+
+U = np.array([[3.0], [4.0], [3.0]])
+V = np.array([[1.0], [0.0], [-3.0], [-1.0], [-1.0], [1.0]])
+
+
+@pytest.mark.parametrize("size", [1e2, 1e4, 1e5, 1e6, 1e7, 1e8, 1e10])
+def test_the_certificate_of_a_penalized_b_far_from_the_origin(size: float) -> None:
+    """For long x, w is next to nothing and s'a is not: a certificate in units of |x|^2 would not see b."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        found = SVMs3(nu=4 / 9).fit_uv(size * U, size * V)
+    # For size 10^k, b = 1/3 - 10^-2k/30 and eta = 2 b up to 10^-2k.
+    error = max(abs(found.b_ - 1 / 3), abs(found.eta_ - 2 / 3)) / (2 / 3)
+    worst = found.certificate_.worst
+    assert error <= 2.0 / size**2 + 100.0 * max(worst, 1e-14) or worst > 0.1
+    assert verify(found, size * np.vstack([U, V]), np.repeat([1, -1], [3, 6])).ok == (worst <= 1e-9)
+    assert found.certificate_.ok == (not any(issubclass(w.category, ConvergenceWarning) for w in heard))  # fmt: skip
+
+
+def test_far_points_are_no_obstacle_where_w_is_not_small() -> None:
+    s = np.repeat([1.0, -1.0], [6, 5])
+    X = 1e9 * (np.random.default_rng(0).standard_normal((11, 2)) + 0.7 * s[:, None])
+    found = SVMs3(0.55).fit(X, s)
+    assert found.certificate_.ok
+    assert verify(found, X, s).ok
+
+
+GAPS = [1e-6, 1e-8, 1e-9, 1e-10, 1e-12]
+
+
+@pytest.mark.parametrize("gap", GAPS)
+def test_nearly_touching_classes_are_separable(gap: float) -> None:
+    u, v = [[gap], [1.0]], [[-gap], [-1.0]]
+    assert nu_min(u, v) == 0.0
+    for machine in (SVMs1(K=0.6), SVMs2prime(0.3), SVMs3(0.3)):
+        machine.fit_uv(u, v)
+        assert not machine.degenerate_
+        assert machine.delta_ == pytest.approx(gap, rel=1e-9)
+    hard = HardMarginSVC().fit_uv(u, v)
+    assert hard.certificate_.ok
+    assert verify(hard, np.vstack([u, v]), np.array([1, 1, -1, -1])).ok
+    assert hard.w_ == pytest.approx(1.0 / gap, rel=1e-9)
+    assert abs(hard.b_) < 1e-9
+
+
+@pytest.mark.filterwarnings("ignore::companion.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("gap", GAPS)
+def test_the_hard_margin_finds_a_narrow_slab(gap: float) -> None:
+    u, v = [[1 + gap, 0.0], [1 + gap, 1.0], [5.0, 5.0]], [[1 - gap, 0.5], [-1.0, 2.0], [0.0, 0.0]]
+    found = HardMarginSVC().fit_uv(u, v)
+    true = ((1 + gap) - (1 - gap)) / 2  # of the numbers that float64 holds
+    assert abs(found.delta_ / true - 1.0) <= 10.0 * max(found.certificate_.worst, 1e-9)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e-17])
+def test_classes_that_touch_are_not(shift: float) -> None:
+    u, v = [[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]], [[shift, 0.0], [-1.0, 1.0], [-1.0, 0.3]]
+    assert nu_min(u, v) == pytest.approx(1 / 3)
+    with pytest.raises(InfeasibleProblemError, match="convex hulls meet"):
+        HardMarginSVC().fit_uv(u, v)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8])
+@pytest.mark.parametrize("how", ["clip", "flip"])
+def test_an_eigenvalue_of_zero_has_no_sign(n: int, how: str) -> None:
+    """All eigenvalues but one are zero; rounding gives them signs."""
+    row = np.eye(n)[:1]
+    K, mapped = spectrum_transform(np.ones((n, n)), how, rows=row)
+    np.testing.assert_allclose(K, np.ones((n, n)), atol=1e-14)
+    np.testing.assert_allclose(mapped, np.full((1, n), 1.0 / n), atol=1e-14)
