@@ -26,6 +26,7 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $(READY)
 
+# The generated pages last: the one on the state of the build tells how long the notebooks ran.
 book: $(READY)   ## execute the notebooks, build the site, print the page to open
 	$(BIN)/python tools/notebooks.py cache
 	$(BIN)/python -m tools.pages
@@ -88,7 +89,7 @@ notebooks: $(READY)        ## run all notebooks in place and store their outputs
 lock:            ## write requirements.lock and environment.yml anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
-	  --extra distributed --extra book --extra test --no-annotate --no-header pyproject.toml -o requirements.lock
+	  --extra distributed --extra book --extra test --no-strip-extras --no-annotate --no-header pyproject.toml -o requirements.lock
 	$(BIN)/python tools/environment.py
 
 clean:           ## remove what was built, keep the environment

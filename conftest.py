@@ -1,5 +1,6 @@
 """What holds for each test process; this runs before anything imports NumPy or Dask."""
 
+import gc
 import multiprocessing
 import os
 
@@ -11,3 +12,12 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 # Workers of a cluster are forked from a process that has loaded the libraries, not started anew each time.
 if "forkserver" in multiprocessing.get_all_start_methods():
     os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")
+
+# Tests, and the trees of pages, are millions of small objects; almost none of them is garbage.
+gc.set_threshold(100_000, 20, 20)
+
+
+def pytest_collection_finish() -> None:
+    """Never look for garbage among the libraries and the collected tests."""
+    gc.collect()
+    gc.freeze()

@@ -23,7 +23,7 @@ def test_environment_yml_has_the_pins_of_the_lock() -> None:
 
 def test_every_pin_is_exact_and_hashed() -> None:
     for block in re.split(r"\n(?=\S)", LOCK.strip()):
-        assert re.match(r"[a-z0-9.-]+(\[[a-z,]+\])?==\S+", block), block
+        assert re.match(r"[a-z0-9.-]+(\[[a-z, -]+\])?==\S+", block), block
         assert "--hash=sha256:" in block, block
 
 

@@ -11,10 +11,9 @@ import re
 from typing import Any
 
 import jsonschema
-import yaml
 
 from tools.reference import resolve
-from tools.toc import BOOK, pages, title
+from tools.toc import BOOK, pages, read_yaml, title
 
 FILES = BOOK / "concordance"
 SCHEMA = BOOK / "concordance.schema.yml"
@@ -47,12 +46,12 @@ LABELS = {
 
 def load_concordance() -> list[dict[str, Any]]:
     """Return the chapters of the concordance, each file checked against the schema."""
-    schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
+    schema = read_yaml(SCHEMA)
     jsonschema.Draft202012Validator.check_schema(schema)
     place = {name: i for i, name in enumerate(ORDER)}
     chapters = []
     for path in sorted(FILES.glob("*.yml"), key=lambda f: (place.get(f.stem, len(ORDER)), f.stem)):
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = read_yaml(path)
         jsonschema.validate(data, schema, jsonschema.Draft202012Validator)
         chapters += data["chapters"]
     return chapters
@@ -119,7 +118,8 @@ def row(item: dict[str, Any], listed: set[str], titles: dict[str, str]) -> str:
     """Return the table's row for one item."""
     name = item["item"] if item["item"].startswith("*") else f"**{item['item']}**"
     where = [place(item["at"], listed, titles), *map(function, item.get("code", []))]
-    return f"| {name}: {item['what']} | {'<br>'.join(where)} | {checks(item.get('tests', [])) or '–'} |"
+    what = item["what"].replace("|", r"\|")  # a bare one would end the table's cell
+    return f"| {name}: {what} | {'<br>'.join(where)} | {checks(item.get('tests', [])) or '–'} |"
 
 
 def coverage_table(chapters: list[dict[str, Any]]) -> list[str]:

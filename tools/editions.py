@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -26,9 +27,11 @@ FILES = re.compile(r"(?P<quote>[\"'])\.\./\.\./(?!\.\./)")
 BLANK = "# your solution\n"
 
 
-def names(source: str) -> tuple[set[str], set[str]]:
+@cache
+def names(source: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names that a cell defines and those that it reads."""
-    stored, loaded = set(), set()
+    stored: set[str] = set()
+    loaded: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Name):
             (stored if isinstance(node.ctx, ast.Store) else loaded).add(node.id)
@@ -40,7 +43,7 @@ def names(source: str) -> tuple[set[str], set[str]]:
             stored.add(node.arg)
         elif isinstance(node, ast.ExceptHandler) and node.name:
             stored.add(node.name)
-    return stored, loaded
+    return frozenset(stored), frozenset(loaded)
 
 
 def tail(source: str) -> str:

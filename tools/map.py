@@ -11,9 +11,7 @@ import posixpath
 import re
 from typing import NamedTuple
 
-import yaml
-
-from tools.toc import BOOK, text_of, title
+from tools.toc import listed, text_of, title
 
 TRACK, LEFT = 18, 12  # distance of the lines of a chapter, and of the first from the edge
 ROW, TITLE, NOTE = (
@@ -66,9 +64,8 @@ class Page(NamedTuple):
 
 def parts() -> list[tuple[str, list[str]]]:
     """Return the parts of the table of contents that hold chapter pages: caption and pages."""
-    toc = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))
     found = []
-    for part in toc["parts"]:
+    for part in listed()["parts"]:
         pages = [entry["file"] for entry in part["chapters"]]
         chapter = [p for p in pages if "**Needs**" in text_of(p) and "/about/" not in p]
         if chapter:

@@ -12,11 +12,13 @@ all of them are run.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -119,6 +121,18 @@ def run_all(paths: list[Path], jobs: int) -> None:
         sys.exit(f"{failed} of {len(paths)} notebooks failed")
 
 
+@contextlib.contextmanager
+def opened(folder: Path) -> Iterator[Any]:
+    """Open a cache of executed notebooks, and close its database at the end."""
+    from jupyter_cache import get_cache
+
+    cache = get_cache(str(folder))
+    try:
+        yield cache
+    finally:
+        cache.db.dispose()
+
+
 def sources_digest() -> str:
     """A fingerprint of the package and of the environment, from which all outputs come."""
     files = [*sorted((ROOT / "companion").rglob("*.py")), ROOT / "requirements.lock"]
@@ -174,33 +188,32 @@ def take_executed(cache: Any, path: Path) -> None:
 
 def execute_and_cache(number: int) -> list[str]:
     """Execute one page, which the cache knows by its number; return its file if that fails."""
-    from jupyter_cache import get_cache
     from jupyter_cache.executors import load_executor
 
-    executor = load_executor("local-serial", cache=get_cache(str(CACHE)))
-    for _ in range(ATTEMPTS):
-        result = executor.run_and_cache(filter_pks=[number], timeout=TIMEOUT)
-        if not result.errored:  # a kernel that did not start; an error in a cell is an exception
-            break
+    with opened(CACHE) as cache:
+        executor = load_executor("local-serial", cache=cache)
+        for _ in range(ATTEMPTS):
+            result = executor.run_and_cache(filter_pks=[number], timeout=TIMEOUT)
+            # A kernel that did not start is tried again; an error in a cell is an exception.
+            if not result.errored:
+                break
     return [*result.excepted, *result.errored]
 
 
 def fill_cache() -> None:
     """Execute every page that changed since it was last cached, side by side, large files first."""
-    from jupyter_cache import get_cache
-
-    cache = get_cache(str(CACHE))
-    forget_stale(cache)
     wanted = pages()
-    for path in wanted:
-        take_executed(cache, path)
-        carry_metadata(cache, path)
-    for record in cache.list_project_records():
-        if Path(record.uri) not in wanted:
-            cache.remove_nb_from_project(record.pk)
-    for path in wanted:
-        cache.add_nb_to_project(str(path))
-    todo = cache.list_unexecuted()
+    with opened(CACHE) as cache:
+        forget_stale(cache)
+        for path in wanted:
+            take_executed(cache, path)
+            carry_metadata(cache, path)
+        for record in cache.list_project_records():
+            if Path(record.uri) not in wanted:
+                cache.remove_nb_from_project(record.pk)
+        for path in wanted:
+            cache.add_nb_to_project(str(path))
+        todo = cache.list_unexecuted()
     print(f"{len(wanted)} notebooks, {len(todo)} to execute", flush=True)
     if not todo:
         return

@@ -18,7 +18,6 @@ from collections import defaultdict
 from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
-import yaml
 from playwright.sync_api import Browser, Page, sync_playwright
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import (
@@ -29,7 +28,7 @@ from pypdf.generic import (
     NullObject,
 )
 
-from tools.toc import BOOK, ROOT, pages_in_order
+from tools.toc import ROOT, listed, pages_in_order
 
 SITE = ROOT / "build/_build/html"
 TARGET = ROOT / "build/companion.pdf"
@@ -230,8 +229,7 @@ def link_inside(
 
 def captions() -> dict[str, str]:
     """Return, for the first page of each part, the part's caption."""
-    toc = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))
-    return {part["chapters"][0]["file"]: part["caption"] for part in toc["parts"]}
+    return {part["chapters"][0]["file"]: part["caption"] for part in listed()["parts"]}
 
 
 def contents(printed: dict[str, Printed], starts: dict[str, int], base: str) -> str:

@@ -9,10 +9,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from xml.etree import ElementTree
 
+from tools.notebooks import CACHE, opened
 from tools.toc import ROOT, pages_in_order, title
 
 REPORT = ROOT / "build" / "nbval.xml"  # written by make test-notebooks
-CACHE = ROOT / ".jupyter_cache"
 LIBRARIES = (
     "companion",
     "numpy",
@@ -41,10 +41,10 @@ def seconds_of() -> dict[str, float]:
     """Return the running time of each page's notebook when it was last executed for the book."""
     if not CACHE.exists():
         return {}
-    from jupyter_cache import get_cache
-
     found = {}
-    for record in get_cache(str(CACHE)).list_cache_records():
+    with opened(CACHE) as runs:
+        records = runs.list_cache_records()
+    for record in records:
         path = Path(record.uri)
         if path.is_relative_to(ROOT) and "execution_seconds" in record.data:
             page = path.relative_to(ROOT).with_suffix("").as_posix()

@@ -13,6 +13,17 @@ ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
 
 
+def read_yaml(path: Path) -> Any:
+    """Return what a YAML file holds, read by the compiled parser: it takes a tenth of the time."""
+    return yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+
+
+@cache
+def listed() -> dict[str, Any]:
+    """Return the table of contents."""
+    return read_yaml(BOOK / "_toc.yml")
+
+
 def pages_in_order() -> list[str]:
     """Return every page that the table of contents lists, as a path without suffix, in reading order."""
     found: list[str] = []
@@ -26,7 +37,7 @@ def pages_in_order() -> list[str]:
             for value in node:
                 visit(value)
 
-    visit(yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8")))
+    visit(listed())
     return found
 
 

@@ -18,6 +18,7 @@ import importlib
 import pkgutil
 import re
 from collections import defaultdict
+from functools import lru_cache
 from typing import Any
 
 from companion_boxes import box
@@ -100,6 +101,7 @@ BY_LAST_PART = ("book/notation", "book/glossary")
 KINDS = ("class", "exception", "function", "method", "data")
 
 
+@lru_cache(1)  # all pages are read before the first one asks
 def documented_names(env: BuildEnvironment) -> dict[str, tuple[str, Any]]:
     """Return what the reference documents, by full name and by every unique end of it."""
     found = defaultdict(set)

@@ -49,3 +49,13 @@ def test_every_notebook_has_a_row() -> None:
             assert text.count(f"(/{page}.ipynb) |") == 1
     assert "| numpy | " in text
     assert "not installed" not in text
+
+
+def test_the_page_is_made_when_the_notebooks_have_run() -> None:
+    """It tells how long they ran."""
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").split("\nbook:")[1].split("\n\n")[0]
+    execute, generate, build = (
+        recipe.index(step)
+        for step in ("notebooks.py cache\n", "-m tools.pages\n", "jupyter-book build")
+    )
+    assert execute < generate < build

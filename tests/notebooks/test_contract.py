@@ -7,9 +7,11 @@ run and pictures; this file closes those gaps.
 from __future__ import annotations
 
 import ast
+import dis
 import json
 import re
 from pathlib import Path
+from types import CodeType
 
 import pytest
 
@@ -29,6 +31,7 @@ CHAPTERS = [
     if (path.parent.parent.name == "notebooks" and path.parent.name != "about")
     or path.name == "template.ipynb"
 ]
+COLUMNS = 80  # what fits beside the two bars of a window of 1280 pixels: book/_static/companion.css
 
 
 def read(path: Path) -> dict:
@@ -88,6 +91,23 @@ def test_no_paths_addresses_or_timings(path: Path) -> None:
         assert not re.search(r"%%?time", source(cell)), source(cell)
 
 
+def printed(output: dict) -> str:
+    """What a cell printed, or its value where that is shown as text."""
+    shown = output.get("data", {})
+    rich = set(shown) - {"text/plain"}
+    return "".join(output.get("text", [] if rich else shown.get("text/plain", [])))
+
+
+NARROW = [path for path in NOTEBOOKS if path.parent.name != "about"]  # tables of timings scroll
+
+
+@pytest.mark.parametrize("path", NARROW, ids=[str(path.relative_to(ROOT)) for path in NARROW])
+def test_printed_lines_fit_the_page(path: Path) -> None:
+    for cell in code_cells(path):
+        lines = "".join(map(printed, cell["outputs"])).splitlines()
+        assert max(map(len, lines), default=0) <= COLUMNS, source(cell)
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=IDS)
 def test_every_picture_has_alt_text_in_both_places(path: Path) -> None:
     for cell in code_cells(path):
@@ -119,6 +139,44 @@ def test_flipbooks_are_tagged_and_preceded_by_a_picture(path: Path) -> None:
         seen_picture = seen_picture or any(
             "image/png" in o.get("data", {}) for o in cell["outputs"]
         )
+
+
+def functions(code: CodeType) -> list[CodeType]:
+    return [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+
+
+def names(code: CodeType, operation: str) -> set[str]:
+    return {step.argval for step in dis.get_instructions(code) if step.opname == operation}
+
+
+def read_by(function: CodeType) -> set[str]:
+    """Return the global names that a function reads, and those within it."""
+    return names(function, "LOAD_GLOBAL").union(*map(read_by, functions(function)))
+
+
+def sliders(tree: ast.Module) -> list[ast.Call]:
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    return [call for call in calls if call.func.id in ("flipbook", "flipbook_grid")]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=IDS)
+def test_no_later_cell_changes_what_a_slider_draws(path: Path) -> None:
+    """In JupyterLab a slider's second control draws anew, when all cells have run."""
+    reads: dict[str, set[str]] = {}  # by function
+    of_sliders: set[str] = set()
+    for cell in code_cells(path):
+        text = "\n".join(ln for ln in source(cell).splitlines() if not ln.startswith("%"))
+        module = compile(text, str(path), "exec")
+        defined = names(module, "STORE_NAME")
+        assert not defined & of_sliders, f"a slider above reads {defined & of_sliders}"
+        reads |= {function.co_name: read_by(function) for function in functions(module)}
+        for call in sliders(ast.parse(text)):
+            given = [call.args[0], *(k.value for k in call.keywords if k.arg == "alt")]
+            todo = [reads.get(value.id, set()) for value in given if isinstance(value, ast.Name)]
+            while todo:
+                new = todo.pop() - of_sliders
+                of_sliders |= new
+                todo += [reads[name] for name in new & set(reads)]
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=[str(p.relative_to(ROOT)) for p in CHAPTERS])

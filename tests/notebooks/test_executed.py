@@ -11,7 +11,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from jupyter_cache import get_cache
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from tools import notebooks
@@ -63,13 +62,13 @@ def run_nbval(project: Path, **environment: str) -> None:
 
 
 def cached(project: Path) -> nbformat.NotebookNode | None:
-    cache = get_cache(str(project / "cache"))
-    notebooks.take_executed(cache, project / "page.ipynb")
-    try:
-        record = cache.match_cache_file(str(project / "page.ipynb"))
-    except KeyError:
-        return None
-    return cache.get_cache_bundle(record.pk).nb
+    with notebooks.opened(project / "cache") as cache:
+        notebooks.take_executed(cache, project / "page.ipynb")
+        try:
+            record = cache.match_cache_file(str(project / "page.ipynb"))
+        except KeyError:
+            return None
+        return cache.get_cache_bundle(record.pk).nb
 
 
 def test_outputs_and_sliders_are_kept(project: Path) -> None:

@@ -7,7 +7,6 @@ without Chromium the tests are skipped with a message, and in CI (variable ``CI`
 from __future__ import annotations
 
 import functools
-import gc
 import http.server
 import os
 import re
@@ -44,9 +43,6 @@ LAST = [
     "test_fits_a_phone",
     "test_axe",
 ]  # one leaves the window small, the other takes the page apart
-
-# The trees of pages are millions of small objects, and almost none of them is garbage.
-gc.set_threshold(100_000, 20, 20)
 
 
 def about(nodeid: str) -> str:
