@@ -273,7 +273,7 @@ def counted_bytes(client):
 
             async def write(self, *args, **kwargs):
                 size = await uncounted(self, *args, **kwargs)
-                write.bytes += size  # of this function: a write that ends after restore() adds nothing to TCP
+                write.bytes += size  # not of TCP: a write may end after restore()
                 return size
 
             write.bytes, write.uncounted = 0, uncounted
