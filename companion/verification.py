@@ -27,7 +27,8 @@ from companion.regression.lasso import DualSolution, L1Path, L1Regression
 from companion.results import ADMMResult, Problem, QPResult
 from companion.scaling import exponent_of, largest
 from companion.svm import IndefiniteResult, IndefiniteSVC, SVMs2l, TrainingResult
-from companion.svm.estimator import DualProgram, SupportVectorMachine
+from companion.svm.dual import DualProgram
+from companion.svm.estimator import SupportVectorMachine
 from companion.svm.points import make_points
 from companion.svr.estimator import SupportVectorRegression
 

@@ -18,7 +18,8 @@
 """
 
 from companion.svm.bounds import nu_max, nu_min
-from companion.svm.estimator import DegenerateSolutionWarning, DualProgram
+from companion.svm.dual import DualProgram
+from companion.svm.estimator import DegenerateSolutionWarning
 from companion.svm.hard_margin import HardMarginSVC
 from companion.svm.indefinite import (
     INDEFINITE_METHODS,

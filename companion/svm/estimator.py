@@ -10,20 +10,19 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.admm import LowRank
 from companion.admm.kkt import BoxQP, symmetric_product
 from companion.admm.qp_engine import Neighbour
 from companion.admm.quadratic import check_matrix, solve_box_qp
 from companion.admm.row_matrix import RowMatrix
-from companion.certificates import Certificate, max_norm
+from companion.certificates import Certificate
 from companion.checks import (
     as_matrix,
     as_scalar,
@@ -34,117 +33,22 @@ from companion.checks import (
 )
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel
-from companion.results import QPResult, Record
+from companion.results import QPResult
 from companion.scaling import exponent_of, scaled_back
+from companion.svm.dual import DualProgram, Units
 from companion.svm.points import Normal, Points, make_points
+from companion.svm.recovery import FLOOR, Recovered, over
 from companion.svm.slab import NO_SLAB, Slab, place_points, slab_nearest, snap
 
-__all__ = ["DegenerateSolutionWarning", "DualProgram", "SupportVectorMachine"]
+__all__ = ["DegenerateSolutionWarning", "SupportVectorMachine"]
 
 KernelLike = str | Kernel | Callable
 
-_NEARLY_ZERO = 1e-12  # below this part of its terms, a linear program decides whether a'Pa is 0
-# Where the optimal value is nearly 0, a gap is compared with this part of the terms that cancel in it.
-_FLOOR = 1e-5
 _REPETITIONS = 10  # for the right side of s'a = -b: each leaves about |x|^2 of the error before it
 
 
 class DegenerateSolutionWarning(UserWarning):
     """The optimum is w = 0: the program says nothing about a separating hyperplane."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class DualProgram(Record):
-    r"""The program ``min 1/2 a'Pa + q'a  s.t. A a = c, 0 <= a <= upper`` for the multipliers a = (lambda, mu).
-
-    Parameters
-    ----------
-    P : ndarray of shape (n, n) or LowRank
-        The matrix of signed inner products, and what the program adds to it.
-    q : ndarray of shape (n,)
-        Zero, or -1 in the programs without nu.
-    A : ndarray of shape (m, n)
-        The rows :math:`s^\top` and :math:`\mathbf 1^\top`, or one of them.
-    c : ndarray of shape (m,)
-        Right-hand sides.
-    upper : float
-        K, or infinity where slacks are squared or absent.
-    ridge : float
-        The multiple 1/(2K) of the identity that P contains.
-    penalize_b : bool
-        Whether P contains :math:`ss^\top`.
-
-    Examples
-    --------
-    >>> from companion.datasets import xor
-    >>> from companion.svm import SVMs2
-    >>> program = SVMs2(K=1.0).dual_program(xor().X, xor().y)
-    >>> P, q, A, c = program.standard_form()
-    >>> A.astype(int)
-    array([[ 1,  1, -1, -1,  0,  0,  0,  0],
-           [ 1,  0,  0,  0,  1,  0,  0,  0],
-           [ 0,  1,  0,  0,  0,  1,  0,  0],
-           [ 0,  0,  1,  0,  0,  0,  1,  0],
-           [ 0,  0,  0,  1,  0,  0,  0,  1]])
-    """
-
-    P: np.ndarray | LowRank | RowMatrix
-    q: np.ndarray
-    A: np.ndarray
-    c: np.ndarray
-    upper: float
-    ridge: float = 0.0
-    penalize_b: bool = False
-
-    def standard_form(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        r"""Return P, q, A, c of the text's form ``x >= 0``, for :func:`companion.admm.qsolve1`.
-
-        A finite upper bound becomes n slack variables :math:`(\alpha, \beta)` and n equations
-        :math:`\lambda + \alpha = K \mathbf 1`, :math:`\mu + \beta = K \mathbf 1`. The sum of the multipliers stays an
-        equation (the text's :math:`A_2`): its variant with the multiplier :math:`\gamma` has the same solution.
-        """
-        P = self.P if isinstance(self.P, np.ndarray) else self.P.toarray()
-        if not np.isfinite(self.upper):
-            return P, self.q, self.A, self.c
-        n, m = self.q.size, self.c.size
-        P_a = np.zeros((2 * n, 2 * n))
-        P_a[:n, :n] = P
-        A = np.block([[self.A, np.zeros((m, n))], [np.eye(n), np.eye(n)]])
-        c = np.concatenate([self.c, np.full(n, self.upper)])
-        return P_a, np.concatenate([self.q, np.zeros(n)]), A, c
-
-
-class Units(NamedTuple):
-    r"""Units in which a dual program is solved, as exponents of 2: of the features and of the multipliers.
-
-    With :math:`\varphi = 2^e \varphi'` and :math:`a = 2^f a'`, the weights w have the unit :math:`2^{e + f}`, and b,
-    eta and the slacks :math:`2^{2e + f}`. Both exponents are 0 except where squares would not fit into float64.
-    """
-
-    features: int = 0
-    multipliers: int = 0
-
-    @property
-    def weights(self) -> int:
-        """The unit of w."""
-        return self.features + self.multipliers
-
-    @property
-    def levels(self) -> int:
-        """The unit of b, eta and the slacks."""
-        return 2 * self.features + self.multipliers
-
-    def of(self, dual: DualProgram) -> DualProgram:
-        """Return the program in these units; its matrix has that of the features already."""
-        if self == (0, 0):
-            return dual
-        return replace(
-            dual,
-            q=np.ldexp(dual.q, -self.levels),
-            c=np.ldexp(dual.c, -self.multipliers),
-            upper=float(np.ldexp(dual.upper, -self.multipliers)),
-            ridge=float(np.ldexp(dual.ridge, -2 * self.features)),
-        )
 
 
 class SupportVectorMachine(ClassifierMixin, BaseEstimator):
@@ -303,68 +207,45 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         """Solve the dual program, from a neighbour if there is one; recover w, b, eta and the slacks; certify."""
         units = self._units(points)
         points = points.in_unit(units.features)
-        s, dual = points.s, units.of(self._dual_to_solve(points))
         dual, result, a, g, slab = self._optimum(
-            points, dual, units, neighbour if units == (0, 0) else None
+            points,
+            units.of(self._dual_to_solve(points)),
+            units,
+            neighbour if units == (0, 0) else None,
         )
         self.n_iter_ = result.n_iter
-        bias = 0.0  # a penalized b, in the unit of weights
-        if self._penalized:
-            bias = float(np.ldexp(slab.b, -units.features if dual.penalize_b else units.features))
-        inner = g - dual.ridge * a if dual.ridge else g  # of the features alone
-        margin = inner if dual.penalize_b else inner - s * slab.b  # s_i f(x_i)
-        quadratic = float(a @ inner) - (bias * bias if dual.penalize_b else 0.0)
-        normal = points.normal(a, quadratic, self._penalized)
-        roots = np.sqrt(np.maximum(dual.P.diagonal(), 0.0))
-        reach = float(
-            a @ roots
-        )  # what the terms of a'Pa add up to without cancellation, as a length
-        if self._homogeneous and (
-            (normal.norm == 0.0 and not dual.penalize_b)
-            or (_nearly_vanishes(a, g, reach) and self._is_below_range(points))
-        ):
+        found = Recovered(points, dual, a, g, slab, units, self._penalized, self._squared)
+        if self._homogeneous and self._has_no_slab(found):
             self._store_degenerate(points, a, dual, result.certificate, units)
             return
-        if self._squared and normal.norm == 0.0 and _differ(a, s):
+        norm, bias = found.normal.norm, found.bias
+        if self._squared and norm == 0.0 and _differ(a, points.s):
             warnings.warn(
                 f"w is lost in rounding: 1/(2K) is next to nothing beside the inner products; lower K = {self.K_:g}",
                 DegenerateSolutionWarning,
                 stacklevel=5,
             )
-        slack = dual.ridge * a if self._squared else np.maximum(slab.eta - margin, 0.0)
-        size = max_norm(g) + slab.eta
-        size += abs(slab.b) if not dual.penalize_b else abs(bias) * 2.0 ** min(-units.features, 0)
-        reach = 0.0 if max_norm(dual.q) > 0.0 else reach
-        widest = max_norm(roots)
-        if dual.penalize_b:
-            # b is a weight of the constant 1, and has to keep its digits beside long features
-            one = 2.0 ** min(-units.features, 0)
-            reach, widest = one * float(a.sum()), one
-        if self._squared:  # each positive multiplier stands for a slack
-            off = np.where(a > 0.0, margin + slack - slab.eta, 0.0)
-            miss = _over(max_norm(off), size)
-        else:  # only points with the multiplier K have slack; that of others is rounding
-            rounding = np.where(a < dual.upper, slack, 0.0)
-            miss = _over(max_norm(rounding), max(size, _FLOOR * widest * reach))
-            slack = slack - rounding
-        if dual.penalize_b and normal.w is not None:  # margins by w and b, not by the multipliers
-            Z, _ = points.features(penalize_b=True)
-            off = inner - s * (Z @ normal.w - one * one * slab.b)
-            miss = max(miss, _over(max_norm(off), max(size, _FLOOR * widest * reach)))
+        quadratic = float(a @ g) + (0.0 if dual.penalize_b else bias * bias)
         self._certify(
-            self._terms(normal.norm, bias, slab.eta, slack, dual),
-            self._dual_value(
-                float(a @ g) + (0.0 if dual.penalize_b else bias * bias), float(dual.q @ a)
-            ),
-            (math.sqrt(_FLOOR) * reach) ** (1 if self._normalized else 2),  # a norm, or its square
-            miss,
+            self._terms(norm, bias, slab.eta, found.slack, dual),
+            self._dual_value(quadratic, float(dual.q @ a)),
+            (math.sqrt(FLOOR) * found.reach) ** (1 if self._normalized else 2),
+            found.miss(),
             result.certificate,
             units.features if self._normalized else 2 * units.weights,
         )
+        slack, size = found.slack, found.size
         if not self._squared:
             slack = np.where(slack > 1e-9 * size, slack, 0.0)
-        self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, self._squared)
-        self._store(points, a, slack, normal, slab, dual, units)
+        self.point_classes_ = place_points(
+            a, dual.upper, found.margin, slab.eta, size, self._squared
+        )
+        self._store(points, a, slack, found.normal, slab, dual, units)
+
+    def _has_no_slab(self, found: Recovered) -> bool:
+        """Return whether w = 0, which goes with eta = 0; in doubt a linear program decides."""
+        vanishes = found.normal.norm == 0.0 and not found.dual.penalize_b
+        return vanishes or (found.nearly_vanishes and self._is_below_range(found.points))
 
     def _optimum(
         self, points: Points, dual: DualProgram, units: Units, neighbour: Neighbour | None
@@ -445,7 +326,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             of_dual.primal_residual,
             max(of_dual.dual_residual, miss),
             of_dual.complementarity,
-            max(of_dual.gap, _over(gap, size)),
+            max(of_dual.gap, over(gap, size)),
             of_dual.tolerance,
         )
         if not self.certificate_.ok:
@@ -607,22 +488,12 @@ def _are_labels(values: np.ndarray) -> bool:
 def _differ(a: np.ndarray, s: np.ndarray) -> bool:
     """Return whether multipliers of one class differ. With squared slacks they do not for w = 0."""
     spread = max(float(np.ptp(a[s > 0])), float(np.ptp(a[s < 0])))
-    return spread > _FLOOR * float(a.max())
-
-
-def _over(value: float, size: float) -> float:
-    """Return value / size, or the value itself if there is nothing to compare it with."""
-    return value / size if size > 0.0 else value
+    return spread > FLOOR * float(a.max())
 
 
 def _agree(balance: float, before: float, total: float) -> bool:
     """Return whether s'a changed by less than its digits, or than the rounding of the sum of the multipliers."""
     return abs(balance - before) <= max(1e-12 * abs(balance), 1e-17 * total)
-
-
-def _nearly_vanishes(a: np.ndarray, g: np.ndarray, reach: float) -> bool:
-    """Return whether a'Pa is so small, beside the square of its reach, that it may be zero but for rounding."""
-    return float(a @ g) <= _NEARLY_ZERO * reach**2
 
 
 def _count(mask: np.ndarray) -> int:

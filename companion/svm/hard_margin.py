@@ -10,7 +10,8 @@ import numpy as np
 from companion.admm.qp_engine import Neighbour
 from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
 from companion.results import QPResult
-from companion.svm.estimator import DualProgram, KernelLike, SupportVectorMachine
+from companion.svm.dual import DualProgram
+from companion.svm.estimator import KernelLike, SupportVectorMachine
 from companion.svm.points import Points
 from companion.svm.slab import Slab, slab_unit, snap
 

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from companion.checks import as_scalar, as_symmetric
-from companion.svm.estimator import DualProgram, KernelLike, SupportVectorMachine
+from companion.svm.dual import DualProgram
+from companion.svm.estimator import KernelLike, SupportVectorMachine
 from companion.svm.indefinite import INDEFINITE_METHODS, solve_indefinite
 from companion.svm.points import Points
 from companion.svm.slab import Slab, slab_unit, snap

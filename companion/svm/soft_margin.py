@@ -38,12 +38,8 @@ from companion.exceptions import (
 from companion.results import QPResult
 from companion.scaling import exponent_of, scaled_back
 from companion.svm.bounds import nu_min_of
-from companion.svm.estimator import (
-    DualProgram,
-    KernelLike,
-    SupportVectorMachine,
-    Units,
-)
+from companion.svm.dual import DualProgram, Units
+from companion.svm.estimator import KernelLike, SupportVectorMachine
 from companion.svm.points import Normal, Points
 from companion.svm.slab import Slab, place_points, slab_both, slab_eta, slab_unit, snap
 

@@ -28,7 +28,8 @@ from companion.checks import as_matrix, as_scalar, as_vector, check_count
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel
 from companion.results import History, Problem, Record
-from companion.svm.estimator import DualProgram, KernelLike
+from companion.svm.dual import DualProgram
+from companion.svm.estimator import KernelLike
 
 __all__ = [
     "TrainingResult",

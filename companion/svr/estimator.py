@@ -33,7 +33,7 @@ from companion.exceptions import ConvergenceWarning, UnboundedProblemError
 from companion.kernels import Kernel, as_kernel
 from companion.results import Record
 from companion.scaling import exponent_of, scaled_back
-from companion.svm.estimator import Units
+from companion.svm.dual import Units
 from companion.svm.points import Points, make_points
 from companion.svr.solver import TubeSolution, solve_tube
 from companion.svr.tube import Levels, TubeProgram, hinge, least_value
