@@ -39,6 +39,7 @@ test: $(READY)             ## everything: package, notebooks, site
 	$(MAKE) -j 2 test-unit book
 	$(MAKE) test-site
 
+test-all: export COMPANION_EXPLORE := 1
 test-all: $(READY)         ## test, the unit tests that take minutes, and the notebooks without their solutions
 	COMPANION_VERIFY=all $(MAKE) test
 	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) -m slow tests
