@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,9 @@ from companion.results import ADMMResult, History
 
 __all__ = ["Iterate", "admm", "convergence_inequalities", "lyapunov"]
 
+_LOGGED = ("primal_residual", "dual_residual", "objective", "rho")
 _TURNS = 10  # changes of direction after which the penalty stays
+_FAR = 1e10  # and it stays within this factor of where it began
 
 Update = Callable[[np.ndarray, float], np.ndarray]
 Apply = Callable[[np.ndarray], np.ndarray]
@@ -51,6 +54,31 @@ class Iterate(NamedTuple):
     rho: float
     primal_residual: float
     dual_residual: float
+
+
+@dataclass
+class _Balance:
+    """Residual balancing: by which factor rho changes after a step."""
+
+    increase: float
+    decrease: float
+    mu: float
+    total: float = 1.0
+    turns: int = 0
+    last: float = 1.0
+
+    def factor(self, r: float, s: float) -> float:
+        """Return the factor for the lengths r and s of the two residuals, 1 where rho stays."""
+        factor = 1.0
+        if r > self.mu * s:
+            factor = self.increase
+        elif s > self.mu * r:
+            factor = 1.0 / self.decrease
+        if self.turns == _TURNS or not 1.0 / _FAR <= factor * self.total <= _FAR or factor == 1.0:
+            return 1.0
+        self.turns += (factor > 1.0) != (self.last > 1.0) and self.last != 1.0
+        self.total, self.last = factor * self.total, factor
+        return factor
 
 
 def admm(
@@ -185,25 +213,21 @@ def admm(
     p, n = A_shape or (c.size, c.size)
     rho = as_scalar(rho, "rho", above=0)
     alpha = as_scalar(relaxation, "relaxation", above=0, below=2)
-    tau_incr = as_scalar(tau_incr, "tau_incr", above=1)
-    tau_decr = as_scalar(tau_decr, "tau_decr", above=1)
-    mu = as_scalar(mu, "mu", above=1)
+    balance = _Balance(
+        as_scalar(tau_incr, "tau_incr", above=1),
+        as_scalar(tau_decr, "tau_decr", above=1),
+        as_scalar(mu, "mu", above=1),
+    )
     tol_abs = as_scalar(tol_abs, "tol_abs", at_least=0)
     tol_rel = as_scalar(tol_rel, "tol_rel", at_least=0)
     max_iter = check_count(max_iter, "max_iter")
     adapt_steps = check_count(adapt_steps, "adapt_steps", at_least=0)
 
-    log: dict[str, list[Any]] = {
-        "primal_residual": [],
-        "dual_residual": [],
-        "objective": [],
-        "rho": [],
-    }
+    log: dict[str, list[Any]] = {name: [] for name in _LOGGED}
     if keep_iterates:
         log |= {"x": [], "z": [z.copy()], "u": [u.copy()]}
-    norm = np.linalg.norm
-    status = "max_iter"
-    x, Bz, rho0, way, turns = np.full(n, np.nan), B_(z), rho, 0.0, 0
+    norm, status = np.linalg.norm, "max_iter"
+    x, Bz = np.full(n, np.nan), B_(z)
     steps: Iterable[int] = range(1, max_iter + 1)
     for k in tqdm(steps, desc="ADMM", leave=False) if progress else steps:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -221,13 +245,12 @@ def admm(
         if not (np.isfinite(r) and np.isfinite(s) and np.isfinite(u).all()):
             (x, z, u), status = last, "diverged"
             break
-        log["primal_residual"].append(r)
-        log["dual_residual"].append(s)
-        log["rho"].append(rho)
-        log["objective"].append(np.nan if objective is None else float(objective(x, z)))
+        value = np.nan if objective is None else float(objective(x, z))
+        for name, number in zip(_LOGGED, (r, s, value, rho)):
+            log[name].append(number)
         if keep_iterates:
-            for name, value in zip("xzu", (x, z, u)):
-                log[name].append(value.copy())
+            for name, vector in zip("xzu", (x, z, u)):
+                log[name].append(vector.copy())
 
         r_max = np.sqrt(p) * tol_abs + tol_rel * max(norm(Ax), norm(Bz), norm(c))
         s_max = np.sqrt(n) * tol_abs + tol_rel * rho * norm(At(u))
@@ -237,12 +260,8 @@ def admm(
         if callback is not None and callback(Iterate(k, x, z, u, rho, float(r), float(s))):
             status = "stopped by callback"
             break
-        if adaptive and k <= adapt_steps and turns < _TURNS:
-            factor = _balance(r, s, tau_incr, tau_decr, mu)
-            if factor != 1.0 and 1e-10 <= factor * rho / rho0 <= 1e10:
-                rho, u = factor * rho, u / factor
-                turns += (factor - 1.0) * way < 0.0
-                way = factor - 1.0
+        if adaptive and k <= adapt_steps and (factor := balance.factor(float(r), float(s))) != 1.0:
+            rho, u = factor * rho, u / factor
 
     history = {name: np.array(values) for name, values in log.items()}
     n_iter = len(log["rho"])
@@ -447,13 +466,6 @@ def _vector(value: Any, size: int, name: str, shape: tuple[int, int] | None) -> 
             f"{name} must return a vector of length {size} ({columns}), got shape {vector.shape}"
         )
     return vector
-
-
-def _balance(r: Any, s: Any, tau_incr: float, tau_decr: float, mu: float) -> float:
-    """Return the factor by which residual balancing changes rho."""
-    if r > mu * s:
-        return tau_incr
-    return 1 / tau_decr if s > mu * r else 1.0
 
 
 def _complaint(status: str, history: History, n_iter: int) -> str:
