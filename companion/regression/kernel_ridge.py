@@ -70,6 +70,8 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         The training points.
     certificate_ : Certificate
         Residuals and duality gap.
+    w_error_ : float
+        About by how much rounding has changed w in feature space, relative to its norm.
     n_features_in_ : int
         n.
 
@@ -77,6 +79,11 @@ class KernelRidge(RegressorMixin, BaseEstimator):
     ------
     ValueError
         If K < 0, an option is unknown, or :math:`G + K I` is not positive definite.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the certificate is not good, or w has fewer than seven digits.
 
     Notes
     -----
@@ -153,6 +160,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         found = solve_ridge(Phi, y, K, self.intercept)
         self.w_, self.b_, self.alpha_, self.xi_ = found.w, found.b, found.alpha, found.xi
         self.objective_, self.certificate_ = found.objective, found.certificate
+        self.w_error_ = found.w_error
         self.norm_ = float(linalg.norm(self.w_))
 
     def _fit_gram(self, X: np.ndarray, y: np.ndarray, K: float) -> None:
@@ -166,17 +174,18 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         if e or v:  # powers of two: nothing is rounded
             G, y, K = np.ldexp(G, -2 * e), np.ldexp(y, -v), math.ldexp(K, -2 * e)
         free = self.intercept == "free"
-        alpha = _solve_gram(G, y - y.mean() if free else y, K, free)
-        if free:
-            alpha -= alpha.mean()  # rounding
+        alpha, correction = _solve_gram(G, y - y.mean() if free else y, K, free)
         fit = G @ alpha
         self.w_, self.alpha_ = None, alpha
         self.b_ = float(y.mean() - fit.mean()) if free else 0.0
         self.xi_ = y - fit - self.b_
-        self.norm_ = float(np.sqrt(max(alpha @ fit, 0.0)))
+        self.norm_ = _norm_in(G, alpha)
         self.objective_ = float(self.xi_ @ self.xi_ + K * (alpha @ fit))
         self.certificate_ = self._certify(G, y, K)
-        warn_if_missed(self.certificate_, given)
+        largest_phi = math.sqrt(largest(G.diagonal()))
+        error, size = largest_phi * _norm_in(G, correction), largest_phi * self.norm_
+        self.w_error_ = error / max(size, FLOOR * float(linalg.norm(y))) if error else 0.0
+        warn_if_missed(self.certificate_, given, self.w_error_)
         if e or v:
             self.alpha_ = scaled_back(alpha, v - 2 * e, "the dual variables")
             self.norm_ = float(scaled_back(self.norm_, v - e, "the norm of w"))
@@ -219,6 +228,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         ndarray of shape (k,)
         """
         check_is_fitted(self)
+        reject_masked(X, "X")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if self.w_ is not None:
             return self.kernel_.features(X) @ self.w_ + self.b_
@@ -235,8 +245,34 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         return self.b_
 
 
-def _solve_gram(G: np.ndarray, y: np.ndarray, K: float, free: bool) -> np.ndarray:
-    """Solve (S + K I) alpha = y, S being G or CGC, by Cholesky and a step of refinement.
+def _norm_in(G: np.ndarray, alpha: np.ndarray) -> float:
+    """Return the norm of the vector in feature space with these coefficients."""
+    return float(np.sqrt(max(alpha @ (G @ alpha), 0.0)))
+
+
+def _solve_gram(
+    G: np.ndarray, y: np.ndarray, K: float, free: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Solve (S + K I) alpha = y, S being G or CGC, with a step of refinement.
+
+    The second part is what one more step would add: after the first it is all rounding, and as large as the rounding
+    that alpha has.
+    """
+    solve = _inverse(G, K, free)
+
+    def centred(v: np.ndarray) -> np.ndarray:
+        return v - v.mean() if free else v
+
+    def correction(alpha: np.ndarray) -> np.ndarray:  # CGC alpha is CG alpha, alpha being centred
+        return centred(solve(y - centred(G @ alpha) - K * alpha))
+
+    alpha = centred(solve(y))
+    alpha += correction(alpha)
+    return alpha, correction(alpha)
+
+
+def _inverse(G: np.ndarray, K: float, free: bool) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what solves (S + K I) x = y for x, S being G or CGC, by Cholesky.
 
     When K is tiny, eigenvalues replace the factorisation. Besides G, one matrix is held: the factor.
     """
@@ -246,7 +282,8 @@ def _solve_gram(G: np.ndarray, y: np.ndarray, K: float, free: bool) -> np.ndarra
         if values[0] < -1e-9 * abs(values[-1]):
             raise ValueError(_indefinite(K, values[0]))
         keep = values > _EPS * len(S) * values[-1]
-        return V[:, keep] @ ((V[:, keep].T @ y) / (values[keep] + K))
+        V, values = V[:, keep], values[keep]
+        return lambda y: V @ ((V.T @ y) / (values + K))
     S[np.diag_indices_from(S)] += K
     try:  # the transpose of a symmetric matrix is in LAPACK's order, so that S itself is overwritten
         factor = linalg.cho_factor(S.T, lower=True, overwrite_a=True, check_finite=False)
@@ -254,12 +291,7 @@ def _solve_gram(G: np.ndarray, y: np.ndarray, K: float, free: bool) -> np.ndarra
         S = center_gram(G) if free else G
         smallest = linalg.eigvalsh(S, subset_by_index=(0, 0))[0]
         raise ValueError(_indefinite(K, smallest)) from error
-    alpha = linalg.cho_solve(factor, y, check_finite=False)
-    if free:  # CGC alpha is CG alpha then
-        alpha -= alpha.mean()
-    fit = G @ alpha
-    residual = y - (fit - fit.mean() if free else fit) - K * alpha
-    return alpha + linalg.cho_solve(factor, residual, check_finite=False)
+    return lambda y: linalg.cho_solve(factor, y, check_finite=False)
 
 
 def _indefinite(K: float, smallest: float) -> str:

@@ -307,7 +307,7 @@ def _measure(
 def _without_tau(data: Shifted, K: float, tol: float) -> Solution:
     """Solve ridge regression or least squares, by an SVD where a Cholesky factorisation is not good enough."""
     for solver in dict.fromkeys((_choose_ridge(data.X, K), "svd")):
-        w, _ = _solve_ridge(data.X, data.y, K, solver)
+        w, _, _ = _solve_ridge(data.X, data.y, K, solver)
         found = _measure(data, w, K, 0.0, tol, n_iter=1)
         _, certificate = _examine_ridge(data.X, data.y, K, K, "none", w, 0.0)
         if found.converged and certificate.ok:

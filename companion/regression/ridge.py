@@ -41,6 +41,7 @@ _PIVOT = (
 )  # a pivot of Cholesky's method below sqrt(n) times this part of its diagonal is rounding
 _TOLERANCE = 1e-9  # of the certificate
 FLOOR = 1e-5  # a residual vector is compared with at least this fraction of y
+_FEW_DIGITS = 1e-7  # the relative error of w from which on there is a warning
 
 
 class RidgeRegression(RegressorMixin, BaseEstimator):
@@ -88,6 +89,8 @@ class RidgeRegression(RegressorMixin, BaseEstimator):
         What ``"auto"`` chose.
     certificate_ : Certificate
         Residuals and duality gap on the data as given.
+    w_error_ : float
+        About by how much rounding has changed w, relative to w with each weight times the norm of its column.
     n_features_in_ : int
         n.
 
@@ -99,7 +102,8 @@ class RidgeRegression(RegressorMixin, BaseEstimator):
     Warns
     -----
     ConvergenceWarning
-        If the certificate is not good.
+        If the certificate is not good, or w has fewer than seven digits: where columns are nearly dependent and K is
+        tiny, the fit is right and w may not be. Columns that are dependent up to rounding count as dependent.
 
     Notes
     -----
@@ -152,7 +156,7 @@ class RidgeRegression(RegressorMixin, BaseEstimator):
         y = as_vector(y, "y")  # objects such as None become NaN only here
         found = solve_ridge(X, y, K, intercept, self.solver)
         self.w_, self.b_, self.alpha_, self.xi_ = found.w, found.b, found.alpha, found.xi
-        self.objective_, self.certificate_, self.solver_ = found[4:]
+        self.objective_, self.certificate_, self.solver_, self.w_error_ = found[4:]
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -192,6 +196,7 @@ class RidgeSolution(NamedTuple):
     objective: float
     certificate: Certificate
     solver: str
+    w_error: float
 
 
 def solve_ridge(
@@ -215,19 +220,20 @@ def solve_ridge(
         choice = _choose(data.X, k) if solver == "auto" else solver
         found = _solve_shifted(data, k, choice)
         xi, certificate = _examine(Z, t, k, K, intercept, *found[:2])
-        if K == 0.0 and intercept == "penalized":  # several solutions: the shortest w and b
-            shortest = _solve_stacked(Z, t, math.ldexp(1.0, -e))
-            its_xi, its_certificate = _examine(Z, t, k, K, intercept, *shortest[:2])
-            if its_certificate.ok:
-                found, xi, certificate = shortest, its_xi, its_certificate
+        tiny = choice == "svd" and intercept == "penalized"
+        if tiny and (K == 0.0 or _is_dependent(data.X)):  # K decides between solutions
+            stacked = _solve_stacked(data, Z, t, k, math.ldexp(1.0, -e))
+            its_xi, its_certificate = _examine(Z, t, k, K, intercept, *stacked[:2])
+            if its_certificate.ok and stacked[3] <= max(found[3], _FEW_DIGITS):
+                found, xi, certificate = stacked, its_xi, its_certificate
         if solver == "auto" and choice != "svd" and not certificate.ok:
             choice, found = "svd", _solve_shifted(data, k, "svd")
             xi, certificate = _examine(Z, t, k, K, intercept, *found[:2])
         solver = choice
-    w, b, alpha = found
+    w, b, alpha, w_error = found
     b_penalty = K * b * b if intercept == "penalized" else 0.0
     objective = float(xi @ xi + k * w @ w + b_penalty)
-    warn_if_missed(certificate, K)
+    warn_if_missed(certificate, K, w_error)
     residual = np.ldexp(xi, v)
     if k == 0.0 < K:
         alpha = residual / K
@@ -239,22 +245,34 @@ def solve_ridge(
         )
     w = scaled_back(w, v - e, "the weights w")
     b = float(np.ldexp(b, v))
-    return RidgeSolution(w, b, alpha, residual, times_power(objective, 2 * v), certificate, solver)
+    objective = times_power(objective, 2 * v)
+    return RidgeSolution(w, b, alpha, residual, objective, certificate, solver, w_error)
 
 
-def _solve_shifted(data: Shifted, K: float, solver: str) -> tuple[np.ndarray, float, np.ndarray]:
-    """Return w, b and alpha for data without an intercept."""
+_Found = tuple[np.ndarray, float, np.ndarray, float]  # w, b, alpha and the relative error of w
+
+
+def _solve_shifted(data: Shifted, K: float, solver: str) -> _Found:
+    """Solve the program for data without an intercept."""
     with np.errstate(over="ignore", invalid="ignore"):  # infinite dual variables are refused later
-        w, alpha = _solve(data.X, data.y, K, solver)
-        return w, data.intercept(w), data.unshift(alpha)
+        w, alpha, correction = _solve(data.X, data.y, K, solver)
+        return w, data.intercept(w), data.unshift(alpha), _relative(correction, w, data)
 
 
-def _solve_stacked(
-    X: np.ndarray, y: np.ndarray, unit: float
-) -> tuple[np.ndarray, float, np.ndarray]:
-    """Return the shortest w, b and alpha of least squares: b is the weight of one more column."""
-    w, alpha = _solve_svd(np.column_stack([X, np.full(y.size, unit)]), y, 0.0)
-    return w[:-1], unit * float(w[-1]), alpha
+def _solve_stacked(data: Shifted, X: np.ndarray, y: np.ndarray, K: float, unit: float) -> _Found:
+    """Solve the program with a penalized b as the weight of one more column.
+
+    What a tiny K does to b is lost in the shift 1 - t.
+    """
+    w, alpha, correction = _solve_svd(np.column_stack([X, np.full(y.size, unit)]), y, K)
+    return w[:-1], unit * float(w[-1]), alpha, _relative(correction[:-1], w[:-1], data)
+
+
+def _relative(correction: np.ndarray, w: np.ndarray, data: Shifted) -> float:
+    """Return the size of a correction of w, both measured by what they do to the fit."""
+    size = np.sqrt(np.einsum("ij,ij->j", data.X, data.X))
+    change, whole = (float((size * np.abs(v)).max()) for v in (correction, w))
+    return change / max(whole, FLOOR * float(np.linalg.norm(data.y))) if change else 0.0
 
 
 def _examine(
@@ -271,12 +289,20 @@ def times_power(value: float, exponent: int) -> float:
         return float(np.ldexp(value, exponent))
 
 
-def warn_if_missed(certificate: Certificate, K: float) -> None:
-    """Warn the caller of `fit` if a certificate is not good."""
+def warn_if_missed(certificate: Certificate, K: float, w_error: float = 0.0) -> None:
+    """Warn the caller of `fit` if a certificate is not good, or w has few digits."""
     if not certificate.ok:
         warnings.warn(
             f"the solution for K = {K:g} misses tol = {certificate.tolerance:g} ({certificate}); the data are badly "
             "conditioned, or of very different sizes: scale them, or raise K",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    elif w_error > _FEW_DIGITS:
+        warnings.warn(
+            f"the fit for K = {K:g} is right, but rounding has changed its weights w by about {w_error:.0e} of their "
+            "size: features are nearly dependent or of very different sizes, and weights that differ much fit almost "
+            "equally well; raise K, leave out what depends on others, or scale them",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -293,8 +319,14 @@ def _choose(Z: np.ndarray, K: float) -> str:
     return "svd"
 
 
-def _solve(Z: np.ndarray, y: np.ndarray, K: float, solver: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return w and alpha with (Z'Z + K I) w = Z'y, (Z Z' + K I) alpha = y, w = Z' alpha."""
+def _solve(
+    Z: np.ndarray, y: np.ndarray, K: float, solver: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return w and alpha with (Z'Z + K I) w = Z'y, (Z Z' + K I) alpha = y, w = Z' alpha.
+
+    The third part is what one more step of refinement would add to w: after the first it is all rounding, and as large
+    as the rounding that w has.
+    """
     if solver == "svd":
         return _solve_svd(Z, y, K)
     if K == 0.0:
@@ -303,11 +335,13 @@ def _solve(Z: np.ndarray, y: np.ndarray, K: float, solver: str) -> tuple[np.ndar
         factor = _cholesky(Z.T @ Z, K)
         w = linalg.cho_solve(factor, Z.T @ y)
         w += linalg.cho_solve(factor, Z.T @ (y - Z @ w) - K * w)
-        return w, (y - Z @ w) / K
+        xi = y - Z @ w
+        return w, xi / K, linalg.cho_solve(factor, Z.T @ xi - K * w)
     factor = _cholesky(Z @ Z.T, K)
     alpha = linalg.cho_solve(factor, y)
     alpha += linalg.cho_solve(factor, y - Z @ (Z.T @ alpha) - K * alpha)
-    return Z.T @ alpha, alpha
+    w = Z.T @ alpha
+    return w, alpha, Z.T @ linalg.cho_solve(factor, y - Z @ w - K * alpha)
 
 
 def _cholesky(S: np.ndarray, K: float) -> tuple[np.ndarray, bool]:
@@ -323,25 +357,49 @@ def _cholesky(S: np.ndarray, K: float) -> tuple[np.ndarray, bool]:
     return factor
 
 
-def _singular_values(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+_Basis = tuple[np.ndarray, np.ndarray, np.ndarray]  # U, s and V', a singular value decomposition
+
+
+def _singular_values(Z: np.ndarray) -> _Basis:
     """Return the SVD of Z without the singular values that are rounding."""
     U, s, Vt = linalg.svd(Z, full_matrices=False, check_finite=False)
     rank = int((s > _EPS * max(Z.shape) * s.max(initial=0.0)).sum())
     return U[:, :rank], s[:rank], Vt[:rank]
 
 
-def _solve_svd(Z: np.ndarray, y: np.ndarray, K: float) -> tuple[np.ndarray, np.ndarray]:
-    U, s, Vt = _singular_values(Z)
-    h = U.T @ y
-    w = Vt.T @ (s / (s**2 + K) * h)
-    if K > 0.0:
-        return w, (y - Z @ w) / K
-    return w, U @ (h / s**2)
+def _is_dependent(Z: np.ndarray) -> bool:
+    """Return whether columns are linearly dependent, up to rounding."""
+    return _singular_values(Z)[1].size < Z.shape[1]
 
 
-def _solve_kkt(
-    X: np.ndarray, y: np.ndarray, K: float, intercept: str
-) -> tuple[np.ndarray, float, np.ndarray]:
+def _small_columns(Z: np.ndarray, s: np.ndarray, K: float) -> bool:
+    """Return whether a small column was taken for rounding: its weight is lost, unless K makes it small, too."""
+    rounding = _EPS * max(Z.shape) * s.max(initial=0.0)
+    if s.size == min(Z.shape) or rounding**2 <= _FEW_DIGITS * K:
+        return False
+    size = np.sqrt(np.einsum("ij,ij->j", Z, Z))
+    return _singular_values(Z / np.where(size > 0.0, size, 1.0))[1].size > s.size
+
+
+def _solve_svd(Z: np.ndarray, y: np.ndarray, K: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    U, s, _ = basis = _singular_values(Z)
+    w, correction = _filtered(Z, y, K, basis)
+    alpha = (y - Z @ w) / K if K > 0.0 else U @ (U.T @ y / s**2)
+    return w, alpha, correction
+
+
+def _filtered(
+    Z: np.ndarray, y: np.ndarray, K: float, basis: _Basis
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return w, and what a step of refinement would add to it; all of w where its digits are lost."""
+    U, s, Vt = basis
+    w = Vt.T @ (s / (s**2 + K) * (U.T @ y))
+    if _small_columns(Z, s, K):
+        return w, w
+    return w, Vt.T @ (Vt @ (Z.T @ (y - Z @ w) - K * w) / (s**2 + K))
+
+
+def _solve_kkt(X: np.ndarray, y: np.ndarray, K: float, intercept: str) -> _Found:
     r"""Solve DRR3: :math:`(XX^\top + K I)\alpha + \mu\mathbf 1 = y`, :math:`\mathbf 1^\top\alpha = 0`."""
     if intercept != "free":
         raise ValueError(f"solver='kkt' is for intercept='free', got intercept={intercept!r}")
@@ -351,7 +409,11 @@ def _solve_kkt(
     Sy, S1 = linalg.cho_solve(factor, np.column_stack([y - middle, np.ones(y.size)])).T
     mu = Sy.sum() / S1.sum()
     alpha = Sy - mu * S1
-    return X.T @ alpha, float(middle + mu), alpha
+    w = X.T @ alpha
+    Sr = linalg.cho_solve(factor, y - middle - mu - X @ w - K * alpha)
+    correction = X.T @ (Sr - (Sr.sum() + alpha.sum()) / S1.sum() * S1)
+    error = _relative(correction, w, shift(X, y, intercept, K))
+    return w, float(middle + mu), alpha, error
 
 
 def _certify(
@@ -496,7 +558,7 @@ def ridge_path(
     Warns
     -----
     ConvergenceWarning
-        If the certificate of some solution is not good.
+        If the certificate of some solution is not good, or its w has fewer than seven digits.
 
     Notes
     -----
@@ -520,27 +582,29 @@ def ridge_path(
     intercept = check_intercept(intercept)
     e, v = exponent_of(max(largest(X), math.sqrt(largest(penalties)))), exponent_of(largest(y))
     Z, t, unit = np.ldexp(X, -e), np.ldexp(y, -v), math.ldexp(1.0, -e)
-    if intercept == "penalized":
+    penalized = intercept == "penalized"
+    if penalized:
         data = shift(np.column_stack([Z, np.full(y.size, unit)]), t, "none", 0.0)
     else:
         data = shift(Z, t, intercept, 0.0)
 
-    U, s, Vt = _singular_values(data.X)
-    h = U.T @ data.y
+    basis = _singular_values(data.X)
+    s = basis[1]
+    depends = s.size < min(data.X.shape)
     weights, b = np.empty((penalties.size, X.shape[1])), np.empty(penalties.size)
     xi_norm, freedom = np.empty(penalties.size), np.empty(penalties.size)
     steps: Iterable[float] = tqdm(penalties, desc="ridge path") if progress else penalties
     for i, K_i in enumerate(steps):
         k = math.ldexp(K_i, -2 * e)
-        filter_ = s / (s**2 + k)
-        w = Vt.T @ (filter_ * h)
-        w, b_i = (w[:-1], unit * w[-1]) if intercept == "penalized" else (w, data.intercept(w))
-        freedom[i] = np.sum(s * filter_) + (intercept == "free")
+        w, correction = _filtered(data.X, data.y, k, basis)
+        error = _relative(correction, w, data)
+        w, b_i = (w[:-1], unit * w[-1]) if penalized else (w, data.intercept(w))
+        freedom[i] = np.sum(s**2 / (s**2 + k)) + (intercept == "free")
         xi, certificate = _examine(Z, t, k, float(K_i), intercept, w, b_i)
-        if certificate.ok:
+        if certificate.ok and error <= _FEW_DIGITS and not (penalized and depends):
             weights[i], b[i] = scaled_back(w, v - e, "the weights w"), np.ldexp(b_i, v)
             xi_norm[i] = np.ldexp(np.linalg.norm(xi), v)
-        else:  # columns of very different sizes: what is rounding beside one is a number beside another
+        else:  # columns nearly dependent, or so beside 1, or of very different sizes: this warns
             alone = solve_ridge(X, y, float(K_i), intercept)
             weights[i], b[i] = alone.w, alone.b
             xi_norm[i] = times_power(float(np.linalg.norm(np.ldexp(alone.xi, -v))), v)

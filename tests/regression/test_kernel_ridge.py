@@ -1,5 +1,8 @@
 """Kernel ridge regression: explicit features, scikit-learn, the corrected intercept, degenerate kernels."""
 
+import warnings
+
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -38,6 +41,23 @@ KERNELS = [
     ),
     ("rbf", {"gamma": 0.3}, {"kernel": "rbf", "gamma": 0.3}),
 ]
+
+
+def relative_error(G, y, K, intercept, alpha):
+    """Return the distance of alpha from the solution, both in feature space, with 60 digits."""
+    free, m = intercept == "free", len(y)
+    with mp.workdps(60):
+        gram = mp.matrix(G.tolist())
+        A, right = mp.zeros(m + free), mp.matrix([*y.tolist(), *[0] * free])
+        for i in range(m):
+            for j in range(m):
+                A[i, j] = gram[i, j] + (K if i == j else 0)
+            if free:
+                A[i, m] = A[m, i] = 1
+        true = mp.lu_solve(A, right)[:m]
+        d = mp.matrix(alpha.tolist()) - mp.matrix(true)
+        norms = [mp.sqrt(abs((v.T * gram * v)[0])) for v in (d, mp.matrix(true))]
+        return float(norms[0] / norms[1])
 
 
 class TestAgainstScikitLearn:
@@ -187,10 +207,42 @@ class TestAccuracy:
     def test_a_miss_warns(self, monkeypatch):
         X, y = random_data()
         solve = kernel_ridge._solve_gram
-        monkeypatch.setattr(kernel_ridge, "_solve_gram", lambda *data: solve(*data) * (1 + 1e-8))
+
+        def changed(*data):
+            alpha, correction = solve(*data)
+            return alpha * (1 + 1e-8), correction
+
+        monkeypatch.setattr(kernel_ridge, "_solve_gram", changed)
         with pytest.warns(ConvergenceWarning, match="K = 0.01 misses tol = 1e-09"):
             model = KernelRidge(0.01, kernel="rbf", intercept="free").fit(X, y)
         assert not model.certificate_.ok
+
+    @pytest.mark.parametrize("intercept", ["none", "free"])
+    def test_few_digits_of_w_warn(self, intercept):
+        """A nearly singular Gram matrix with a tiny K: compared with 60 digits in the norm of the feature space."""
+        X, y = random_data(m=9, n=1)
+        for sigma in (0.3, 2.0, 8.0):
+            for K in (1e-4, 1e-8, 1e-11, 1e-14):
+                G = Gaussian(sigma)(X)
+                model = KernelRidge(K, kernel="precomputed", intercept=intercept)
+                with warnings.catch_warnings(record=True) as heard:
+                    warnings.simplefilter("always")
+                    model.fit(G, y)
+                error = relative_error(G, y, K, intercept, model.alpha_)
+                assert heard or error < 1e-6, (sigma, K, error)
+                assert not heard or model.w_error_ > 1e-7 or not model.certificate_.ok
+                assert sigma > 1.0 or not heard
+
+    @pytest.mark.parametrize("intercept", ["none", "free"])
+    def test_points_that_nearly_coincide(self, intercept):
+        X, y = np.array([[0.0], [1e-6], [1.0], [2.0], [3.0]]), np.array([0.0, 1e-5, 1.0, -1.0, 0.5])
+        G = Gaussian(0.7)(X)
+        with pytest.warns(ConvergenceWarning, match="features are nearly dependent"):
+            model = KernelRidge(1e-12, kernel="precomputed", intercept=intercept).fit(G, y)
+        assert model.certificate_.ok
+        error = relative_error(G, y, 1e-12, intercept, model.alpha_)
+        assert error > 1e-6
+        assert 0.1 < model.w_error_ / error < 10.0
 
 
 class TestDegenerate:

@@ -370,6 +370,91 @@ class TestExtremes:
         assert_allclose(RidgeRegression(1e3).fit(X, y + 2.0**40).w_, far.w_, rtol=1e-10)
 
 
+def nearly_dependent(seed, apart):
+    """Columns of which two are `apart`, values with some noise, for a model with intercept far from the origin."""
+    rng = np.random.default_rng(seed)
+    m, n = int(rng.integers(6, 12)), int(rng.integers(2, 5))
+    X = rng.standard_normal((m, n))
+    X[:, -1] = X[:, 0] + apart * rng.standard_normal(m)
+    return X, X @ rng.standard_normal(n) + 10.0 ** rng.uniform(-9, 0) * rng.standard_normal(m)
+
+
+class TestDigitsOfW:
+    """Where columns are nearly dependent the fit is right, and w may have no digits: that is said."""
+
+    def error(self, w, true):
+        return np.abs(w - true).max() / np.abs(true).max()
+
+    @pytest.mark.parametrize("intercept", INTERCEPTS)
+    @pytest.mark.parametrize("solver", ["auto", "primal", "dual", "svd", "kkt"])
+    @pytest.mark.parametrize("apart", [1e-3, 1e-8, 1e-10, 1e-12])
+    def test_few_digits_warn(self, intercept, solver, apart):
+        if solver == "kkt" and intercept != "free":
+            pytest.skip("for a free b only")
+        for seed in range(3):
+            X, y = nearly_dependent(seed, apart)
+            for K in (0.0, 1e-24, 1e-18, 1e-10):
+                model = RidgeRegression(K, intercept=intercept, solver=solver)
+                with warnings.catch_warnings(record=True) as heard:
+                    warnings.simplefilter("always")
+                    try:
+                        model.fit(X, y)
+                    except ValueError:
+                        continue  # no Cholesky factorisation
+                error = self.error(model.w_, exact(X, y, K, intercept)[: X.shape[1]])
+                assert heard or error < 1e-6, (seed, K, error)
+                assert not heard or model.w_error_ > 1e-7 or not model.certificate_.ok
+                assert error < 100.0 * model.w_error_ + 1e-10
+
+    def test_the_warning_names_the_cause(self):
+        X, y = nearly_dependent(0, 1e-11)
+        with pytest.warns(ConvergenceWarning, match="features are nearly dependent"):
+            model = RidgeRegression(0.0, intercept="none").fit(X, y)
+        assert model.certificate_.ok
+        assert 1e-7 < model.w_error_ < 1e-2
+        with pytest.warns(ConvergenceWarning, match="features are nearly dependent"):
+            ridge_path(X, y, [0.0, 1.0], intercept="none")
+
+    def test_a_small_column_is_not_rounding(self):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((9, 2)) * [1.0, 1e-9]
+        X[:, 1] += 1e-17 * rng.standard_normal(9)
+        X = np.column_stack([X, X[:, 1] * (1.0 + 1e-8 * rng.standard_normal(9))])
+        with pytest.warns(ConvergenceWarning, match="of very different sizes"):
+            model = RidgeRegression(0.0, intercept="none").fit(X, rng.standard_normal(9))
+        assert model.w_error_ == 1.0
+
+    @pytest.mark.parametrize("K", [0.0, 1e-20, 1e-12, 1e-6])
+    def test_well_posed_data_do_not_warn(self, K):
+        data = diabetes()
+        for intercept in INTERCEPTS:
+            model = RidgeRegression(K, intercept=intercept).fit(data.X, data.y)
+            assert model.w_error_ < 1e-11
+        X, y = random_data(0)
+        for dependent in (X[:, [0, 1, 1]], np.column_stack([X, X @ np.ones(5)])):
+            for intercept in INTERCEPTS:
+                assert RidgeRegression(K, intercept=intercept).fit(dependent, y).w_error_ < 1e-7
+
+    def test_weights_that_are_zero_do_not_warn(self):
+        """What rounding leaves of them is no w with few digits."""
+        X = np.array([[1.0, 0.3], [-1.0, 0.3], [1.0, -0.3], [-1.0, -0.3]]) / 3.0
+        for K in (0.0, 1e-3):
+            model = RidgeRegression(K, intercept="none").fit(X, [0.1, 0.1, 0.1, 0.1])
+            assert_allclose(model.w_, 0.0, atol=1e-15)
+
+    @pytest.mark.parametrize("K", [1e-20, 1e-26, 1e-32, 1e-40])
+    def test_a_tiny_penalty_on_b_decides_between_interpolations(self, K):
+        """1 - t was rounding: b was free, and w was wrong by a third."""
+        rng = np.random.default_rng(0)
+        X, y = rng.standard_normal((3, 6)), rng.standard_normal(3)
+        true = exact(X, y, K, "penalized")
+        assert_allclose(
+            numbers(RidgeRegression(K, intercept="penalized").fit(X, y)), true, atol=1e-9
+        )
+        path = ridge_path(X, y, [K], intercept="penalized")
+        assert_allclose(np.append(path.w[0], path.b), true, atol=1e-9)
+
+
 class TestSymmetries:
     @settings(max_examples=30, deadline=None)
     @given(
