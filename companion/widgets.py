@@ -115,31 +115,40 @@ def _check_count(count: int) -> None:
         raise ValueError(f"a flipbook has at most {MAX_FRAMES} frames, got {count}")
 
 
-def _live(
-    draw: Callable[..., Figure], values: Sequence[Any], label: str, alt: AltText
-) -> list[Any]:
-    """The control for JupyterLab: any number between the smallest and the largest value, drawn on demand."""
-    if not all(isinstance(v, (float, np.floating)) for v in values):
-        return []
-    entry = ipywidgets.BoundedFloatText(
-        value=float(values[len(values) // 2]),
+def _is_continuous(values: Sequence[Any]) -> bool:
+    """Numbers with a decimal point among them: what lies between two of them makes sense too."""
+    numbers = (int, float, np.integer, np.floating)
+    return all(isinstance(v, numbers) for v in values) and any(
+        isinstance(v, (float, np.floating)) for v in values
+    )
+
+
+def _entry(values: Sequence[Any], label: str, value: Any) -> ipywidgets.BoundedFloatText:
+    """A field for any number between the smallest and the largest value."""
+    return ipywidgets.BoundedFloatText(
+        value=float(values[_position(values, label, value)]),
         min=float(min(values)),
         max=float(max(values)),
         step=float(max(values) - min(values)) / 1000,
         description=f"any {label}",
         style={"description_width": "initial"},
     )
+
+
+def _live(draw: Callable[..., Figure], entries: Sequence[Any], alt: AltText) -> ipywidgets.VBox:
+    """The control for JupyterLab: a field for each parameter, and the picture of what stands there, drawn on demand."""
     picture = ipywidgets.HTML()
 
     def redraw(change: dict[str, Any]) -> None:
-        value = change["new"]
-        (png,) = frames([draw(value)])
-        picture.value = _frame(png, _alt(alt, value)).value
+        values = tuple(entry.value for entry in entries)
+        (png,) = frames([draw(*values)])
+        picture.value = _frame(png, _alt(alt, *values)).value
 
-    entry.observe(redraw, names="value")
-    box = ipywidgets.VBox([entry, picture])
+    for entry in entries:
+        entry.observe(redraw, names="value")
+    box = ipywidgets.VBox([*entries, picture])
     box.add_class(LIVE_CLASS)
-    return [box]
+    return box
 
 
 def flipbook(
@@ -157,7 +166,8 @@ def flipbook(
     draw : callable
         ``draw(value)`` returns a Matplotlib figure. It is called once per value, and closed here.
     values : sequence
-        The slider's positions, at least two, at most 150 pictures and 3 MB.
+        The slider's positions, at least two, at most 150 pictures and 3 MB. Numbers with a float among them get a
+        second control in JupyterLab, where `draw` must then take any number between the smallest and the largest.
     label : str
         What the slider changes, shown beside it and read out by screen readers.
     alt : str or callable
@@ -196,7 +206,9 @@ def flipbook(
     shown = [_frame(png, _alt(alt, v)) for png, v in zip(pngs, values)]
     stack = ipywidgets.Stack(children=shown, selected_index=slider.index)
     ipywidgets.jslink((slider, "index"), (stack, "selected_index"))
-    box = ipywidgets.VBox([slider, stack, *_live(draw, values, label, alt)])
+    box = ipywidgets.VBox([slider, stack])
+    if _is_continuous(values):
+        box.children += (_live(draw, [_entry(values, label, value)], alt),)
     box.add_class("companion-flipbook")
     return box
 
@@ -217,7 +229,8 @@ def flipbook_grid(
     draw : callable
         ``draw(a, b)`` returns a Matplotlib figure.
     first, second : sequence
-        Positions of the two sliders; ``len(first) * len(second)`` is at most 150.
+        Positions of the two sliders; ``len(first) * len(second)`` is at most 150. As in `flipbook`, numbers with a
+        float among them, in both, get a second control in JupyterLab.
     labels : tuple of str
         What the two sliders change.
     alt : str or callable
@@ -257,5 +270,8 @@ def flipbook_grid(
     outer = ipywidgets.Stack(children=rows, selected_index=outer_slider.index)
     ipywidgets.jslink((outer_slider, "index"), (outer, "selected_index"))
     box = ipywidgets.VBox([outer_slider, inner_slider, outer])
+    if _is_continuous(first) and _is_continuous(second):
+        entries = [_entry(*each) for each in zip((first, second), labels, value)]
+        box.children += (_live(draw, entries, alt),)
     box.add_class("companion-flipbook")
     return box

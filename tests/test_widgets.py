@@ -90,14 +90,31 @@ def test_live_control_redraws_between_the_frames() -> None:
     assert widgets.LIVE_CLASS in live._dom_classes
 
 
-def test_values_that_are_not_numbers_have_no_live_control() -> None:
-    box = flipbook(lambda name: draw(len(name)), ["a", "bb"], label="name", alt="name {}")
+def test_live_control_of_two_parameters() -> None:
+    """Integers among floats are numbers like others."""
+    options = {"labels": ("a", "b"), "alt": "{} and {}", "value": (2, 0.5)}
+    box = flipbook_grid(draw, [1, 2, 2.5], [0.1, 0.5], **options)
+    first, second, picture = box.children[3].children
+    assert (first.value, second.value) == (2, 0.5)
+    first.value = 1.25
+    assert 'alt="1.25 and 0.5"' in picture.value
+    before = picture.value
+    second.value = 0.3
+    assert 'alt="1.25 and 0.3"' in picture.value
+    assert picture.value != before
+
+
+@pytest.mark.parametrize("values", [["a", "bb"], [1, 2]])
+def test_values_without_others_between_them_have_no_live_control(values: list) -> None:
+    box = flipbook(lambda value: draw(len(str(value))), values, label="name", alt="name {}")
     assert len(box.children) == 2
 
 
 def test_every_figure_is_closed() -> None:
+    """Also those of the live control: Jupyter shows what is left open under the next cell."""
     before = plt.get_fignums()
-    flipbook(draw, [1, 2, 3], label="slope", alt="slope {}")
+    box = flipbook(draw, [1.0, 2.0, 3.0], label="slope", alt="slope {}")
+    box.children[2].children[0].value = 1.5
     assert plt.get_fignums() == before
 
 

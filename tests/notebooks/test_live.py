@@ -1,0 +1,79 @@
+"""The second control of a slider, which only JupyterLab shows, draws what lies between the stored pictures."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.notebooks import ROOT, pages
+
+pytestmark = pytest.mark.slow
+
+# Runs a notebook's code up to its last slider, and moves each second control as a reader would.
+MOVE = """
+import json, sys
+from companion import widgets
+
+def moved(make):
+    def made(*arguments, **options):
+        box = make(*arguments, **options)
+        for live in box.children:
+            if widgets.LIVE_CLASS in live._dom_classes:
+                *entries, picture = live.children
+                for entry in entries:
+                    entry.value = 0.713 * entry.min + 0.287 * entry.max
+                assert "<img" in picture.value
+                print("moved", *(entry.description for entry in entries))
+        return box
+    return made
+
+widgets.flipbook, widgets.flipbook_grid = moved(widgets.flipbook), moved(widgets.flipbook_grid)
+cells = json.load(open(sys.argv[1], encoding="utf-8"))["cells"]
+sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+last = max(i for i, source in enumerate(sources) if "flipbook" in source)
+names = {"__name__": "__main__"}
+for source in sources[: last + 1]:
+    exec(source, names)
+"""
+
+
+def run(notebook: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", MOVE, str(notebook)],
+        cwd=notebook.parent,
+        env={**os.environ, "MPLBACKEND": "agg", "COMPANION_FRAMES": "1", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+WITH_SLIDERS = [path for path in pages() if "flipbook(" in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", WITH_SLIDERS, ids=lambda path: path.stem)
+def test_any_value_can_be_drawn(path: Path) -> None:
+    ended = run(path)
+    assert ended.returncode == 0, ended.stderr[-2000:]
+
+
+def test_a_picture_that_exists_for_the_frames_only_is_found(tmp_path: Path) -> None:
+    source = """
+import matplotlib.pyplot as plt
+from companion.widgets import flipbook
+known = {0.5: 1, 1.0: 2, 2.0: 3}
+def draw(x):
+    return plt.figure(figsize=(2, known[x]))
+flipbook(draw, [0.5, 1.0, 2.0], label="x", alt="{}")
+"""
+    path = tmp_path / "page.ipynb"
+    for text, code in ((source, 1), (source.replace("known[x]", "1 + x"), 0)):
+        path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": text}]}))
+        ended = run(path)
+        assert ended.returncode == code, ended.stderr
+    assert "moved any x" in ended.stdout
