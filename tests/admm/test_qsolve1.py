@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from companion.admm import admm
 from companion.admm.quadratic import qsolve1, solve_qp
 from companion.certificates import verify
+from companion.datasets import text_uv14
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
 
 EX_16_11 = (
@@ -70,10 +72,13 @@ def test_example_16_12_first_iterate():
 
 @pytest.mark.parametrize(
     ("example", "counts"),
-    [(EX_16_11, [15, 28, 42, 56, 69, 76, 83]), (EX_16_12, [16, 30, 46, 62, 78, 87, 95])],
+    [
+        (EX_16_11, [15, 28, 42, 56, 69, 76, 83, 90]),
+        (EX_16_12, [16, 30, 46, 62, 78, 87, 95, 103]),
+    ],
 )
 def test_iterations_by_tolerance(example, counts):
-    tolerances = [1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-11, 1e-12]
+    tolerances = [1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-11, 1e-12, 1e-13]
     assert [run(example, tol).n_iter for tol in tolerances] == counts
 
 
@@ -87,6 +92,94 @@ def test_iterations_by_tolerance(example, counts):
 def test_iterations_by_rho(example, counts):
     rhos = [0.1, 0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 50]
     assert [run(example, rho=rho).n_iter for rho in rhos] == counts
+
+
+def test_a_penalty_of_100() -> None:
+    """The last iterations of the first example are rounding: one more or less."""
+    assert run(EX_16_11, rho=100).n_iter in (649, 650)
+    assert run(EX_16_12, rho=100).n_iter == 808
+
+
+def by_the_general_loop(example, z0, u0, **options):
+    """Run `admm` on a program of the text, with the text's stopping rule."""
+    P, q, A, b = example
+    (m, n), rho = A.shape, 10.0
+    kkt = lambda rho: np.block([[P + rho * np.eye(n), A.T], [A, np.zeros((m, m))]])  # noqa: E731
+    return admm(
+        lambda v, rho: np.linalg.solve(kkt(rho), np.append(rho * v - q, b))[:n],
+        lambda v, rho: np.maximum(-v, 0.0),
+        1, -1, np.zeros(n), rho=rho, z0=z0, u0=u0, tol_abs=0, tol_rel=0,
+        callback=lambda step: max(step.primal_residual, step.dual_residual) <= 1e-12,
+        **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("example", "counts", "balanced"),
+    [(EX_16_11, [83, 88, 2, 85], 12), (EX_16_12, [95, 98, 92, 90], 12)],
+)
+def test_the_general_loop_takes_as_many_steps_from_each_start(example, counts, balanced):
+    zero, one = np.zeros(example[1].size), np.ones(example[1].size)
+    text = one - np.eye(one.size)[0]
+    starts = [(one, text), (zero, zero), (one, zero), (one, one)]
+    assert [by_the_general_loop(example, *start).n_iter for start in starts] == counts
+    assert by_the_general_loop(example, one, text, adaptive=True).n_iter == balanced
+
+
+def test_the_multiplier_of_example_16_11_is_zero_after_one_step():
+    assert np.abs(run(EX_16_11).history["u"]).max() < 1e-13
+    with pytest.warns(ConvergenceWarning):
+        first = qsolve1(*EX_16_11, max_iter=1)
+    assert np.abs(first.history["u"]).max() < 1e-14
+
+
+def test_rate_of_example_16_12():
+    """The larger eigenvalue of the step, where no bound is active, is (280 + 10 sqrt 2)/391."""
+    P, _, A, _ = EX_16_12
+    kkt = np.block([[P + 10 * np.eye(4), A.T], [A, np.zeros((2, 2))]])
+    step = 10 * np.linalg.inv(kkt)[:4, :4]
+    eigenvalues = np.sort(np.linalg.eigvalsh((step + step.T) / 2))
+    assert eigenvalues == pytest.approx(
+        [0, 0, (280 - 10 * np.sqrt(2)) / 391, (280 + 10 * np.sqrt(2)) / 391], abs=1e-14
+    )
+    assert eigenvalues[2:] == pytest.approx([0.679943387151583, 0.752281676787036], abs=1e-14)
+    s = run(EX_16_12).history["dual_residual"]
+    assert (s[79] / s[59]) ** (1 / 20) == pytest.approx(eigenvalues[3], abs=1e-3)
+
+
+def hard_margin(u, v):
+    """Run the text's routine on the dual of the hard margin SVM (points are rows); w as well."""
+    X = np.vstack([-np.asarray(u), v])
+    sign = np.append(np.ones(len(u)), -np.ones(len(v)))
+    result = qsolve1(X @ X.T, -np.ones(len(X)), sign[None], [0.0])
+    return result, -result.x @ X
+
+
+@pytest.mark.parametrize(
+    ("u", "v", "n_iter", "theta", "w"),
+    [
+        ([(2.0, 0), (3, 1)], [(0.0, 0), (-1, 1)], 108, (1 / 2, 0, 1 / 2, 0), (1, 0)),
+        ([(0.0, 2)], [(-1.0, 0), (1, 0)], 103, (1 / 2, 1 / 4, 1 / 4), (0, 1)),
+    ],
+)
+def test_small_hard_margin_machines(u, v, n_iter, theta, w):
+    result, normal = hard_margin(u, v)
+    assert result.n_iter == n_iter
+    assert result.x == pytest.approx(theta, abs=1e-10)
+    assert normal == pytest.approx(w, abs=1e-10)
+
+
+def test_the_points_of_figure_16_5():
+    data = text_uv14()
+    result, w = hard_margin(data.u, data.v)
+    assert result.n_iter == pytest.approx(26_235, rel=1e-2)
+    assert result.n_iter < 80_000  # the text's cap
+    assert w == pytest.approx([0.12878858, 0.09337664], abs=5e-9)
+    theta = result.history["z"]
+    assert np.flatnonzero(theta > 1e-8).tolist() == [0, 50 + 6, 50 + 24]
+    edge = [data.u[0] @ w - 1, data.v[6] @ w + 1, data.v[24] @ w + 1]
+    assert edge == pytest.approx([-0.33151992034] * 3, abs=1e-8)
+    assert 1 / np.linalg.norm(w) == pytest.approx(6.2862387, abs=1e-6)
 
 
 def test_cap_means_cap():

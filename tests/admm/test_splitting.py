@@ -375,6 +375,9 @@ def test_divergence_is_reported_with_the_last_finite_iterate():
 
 def test_history_and_progress(capsys):
     run = admm(**EXAMPLE, progress=True)
+    assert "ADMM" in capsys.readouterr().err
+    admm(**EXAMPLE)
+    assert capsys.readouterr().err == ""
     for name in ("primal_residual", "dual_residual", "objective", "rho"):
         assert run.history[name].shape == (run.n_iter,)
     assert "x" not in run.history
