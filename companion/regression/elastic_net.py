@@ -55,7 +55,8 @@ class ElasticNet(L1Regression):
     tau_max_ : float
         The smallest tau with w = 0. It does not depend on K.
     unique_ : bool
-        Whether w is proved to be the only solution; always true for K > 0.
+        Whether w is proved to be the only solution. It always is for K > 0; but below about 1e-10 of the squared norm
+        of a column, K does not tell in float64 how repeated columns share their weight, and then this is False.
     objective_ : float
         The minimum.
     n_iter_ : int

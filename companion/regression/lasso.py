@@ -110,7 +110,7 @@ class L1Regression(RegressorMixin, BaseEstimator):
         self.lambda_ = data.unshift(found.residual)
         if working_set is None:
             correlation = data.correlation
-            self.unique_ = K > 0.0 or is_unique(data.X, found.c, tau)
+            self.unique_ = is_unique(data.X, found.c, tau, K)
         else:
             correlation = working_set.correlation
             self.unique_ = working_set.is_unique(found.c, tau)

@@ -40,6 +40,7 @@ _STAGE = 10.0  # with more columns than rows, tau approaches its value by this f
 _STAGE_TOL = 1e-2  # ... and a stage ends at this relative gap
 _FLOOR = 1e-4  # gaps are compared with f, but at least with this fraction of f(0)
 _SHORTEST = 0.05  # part of Newton's step down to which a decrease is looked for
+_MARGIN = 1e-5  # independent columns of norm 1 have this distance from each other's span: w has six digits
 _STALLS = 3  # rounds without progress after which the gap is taken to be rounding
 
 
@@ -281,11 +282,12 @@ class WorkingSet:
     def is_unique(self, c: np.ndarray, tau: float) -> bool:
         """Say whether the solution with the correlations c is proved to be the only one (see `is_unique`)."""
         tied = _tied(c, tau)
-        if self.K > 0.0 or (tied & ~self.is_inside).any() or tied.sum() > self.y.size:
-            few = tied.sum() <= self.y.size
-            return self.K > 0.0 or (few and _independent(_gram(self._columns(tied))))
+        if (tied & ~self.is_inside).any():
+            return _all_independent(self._columns(tied), self.K)
         places = np.flatnonzero(tied[self.columns])
-        return _independent(self.gram[places][:, places])
+        if _decides(self.K, self.gram.diagonal()[places]):
+            return True
+        return places.size <= self.y.size and _independent(self.gram[places][:, places])
 
     def _violators(self, c: np.ndarray, tau: float) -> np.ndarray:
         """Return the columns outside with the largest correlations above tau, not too many of them."""
@@ -298,18 +300,19 @@ class WorkingSet:
         return outside
 
 
-def is_unique(X: np.ndarray, c: np.ndarray, tau: float) -> bool:
-    r"""Say whether a lasso solution (K = 0) is proved to be the only one, given its correlations.
+def is_unique(X: np.ndarray, c: np.ndarray, tau: float, K: float = 0.0) -> bool:
+    r"""Say whether a solution is proved to be the only one, given its correlations.
 
-    All solutions have the same residual, and weights only on the columns whose correlation with it is
-    :math:`\pm\tau`. So it is enough that these columns are linearly independent.
+    All solutions of the lasso (K = 0) have the same residual, and weights only on the columns whose correlation with it
+    is :math:`\pm\tau`. So it is enough that these columns are linearly independent. A K > 0 makes them independent, as
+    columns of :math:`\binom{X}{\sqrt K I}`; where K is tiny, this is lost in rounding, and does not count.
 
     Parameters
     ----------
     X : ndarray of shape (m, n)
     c : ndarray of shape (n,)
-        :math:`X^\top (y - Xw)`.
-    tau : float
+        :math:`X^\top (y - Xw) - Kw`.
+    tau, K : float
 
     Examples
     --------
@@ -317,12 +320,19 @@ def is_unique(X: np.ndarray, c: np.ndarray, tau: float) -> bool:
     >>> is_unique(X, np.array([1.0, 0.5, 1.0]), 1.0), is_unique(X, np.array([1.0, 0.5, 0.9]), 1.0)
     (False, True)
     """
-    tied = X[:, _tied(c, tau)]
-    return tied.shape[1] <= tied.shape[0] and _independent(_gram(tied))
+    return _all_independent(X[:, _tied(c, tau)], K)
 
 
-def _gram(X: np.ndarray) -> np.ndarray:
-    return X.T @ X
+def _all_independent(X: np.ndarray, K: float) -> bool:
+    """Say whether all columns, with a part sqrt(K) of their own, are linearly independent, with a margin."""
+    if _decides(K, np.einsum("ij,ij->j", X, X)):
+        return True
+    return X.shape[1] <= X.shape[0] and _independent(X.T @ X + K * np.eye(X.shape[1]))
+
+
+def _decides(K: float, squares: np.ndarray) -> bool:
+    """Say whether K alone makes columns with these squared norms independent, with a margin."""
+    return bool(_MARGIN**2 * squares.max(initial=0.0) < K)
 
 
 def _tied(c: np.ndarray, tau: float) -> np.ndarray:
@@ -339,7 +349,7 @@ def _independent(gram: np.ndarray) -> bool:
         return False
     unit = (gram / np.outer(size, size)).T  # symmetric, and in LAPACK's order
     factor, failed = lapack.dpotrf(unit, lower=1, overwrite_a=1, clean=0)
-    return not failed and bool((factor.diagonal() > 1e-6).all())
+    return not failed and bool((factor.diagonal() > _MARGIN).all())
 
 
 def newton_on_signs(

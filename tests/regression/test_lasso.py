@@ -468,6 +468,21 @@ class TestDegenerate:
         assert_allclose(net.w_[:6], net.w_[6:12], atol=1e-12)
         assert_allclose(net.w_[:6], -net.w_[12:], atol=1e-12)
 
+    @pytest.mark.parametrize("solver", ["newton", "admm"])
+    @pytest.mark.parametrize("tau", [0.0, 0.5])
+    @pytest.mark.parametrize("K", [1e-7, 1e-12, 1e-15])
+    def test_a_K_that_is_lost_in_rounding_makes_nothing_unique(self, K, tau, solver):
+        """Equal columns have equal weights for every K > 0; with a tiny one, rounding splits them."""
+        X, y = random_data(5)
+        X = np.column_stack([X, X[:, 0]])
+        net = ElasticNet(K * (X[:, 0] @ X[:, 0]), tau, solver=solver).fit(X, y)
+        assert net.certificate_.ok
+        assert net.unique_ == (K > 1e-10)
+        if net.unique_:
+            assert net.w_[0] == pytest.approx(net.w_[-1], rel=1e-5)
+        alone = ElasticNet(K, tau, solver=solver).fit(X[:, :-1], y)
+        assert alone.unique_
+
     def test_zero_and_constant_columns(self):
         X, y = random_data(1)
         X[:, 2], X[:, 5] = 0.0, 0.3
