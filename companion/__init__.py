@@ -10,7 +10,8 @@ One sub-package per chapter:
 ``companion.svr``           chapter 20: nu-SV regression
 ==========================  =========================================================
 
-Chapters that are not there yet are not importable; ``CHANGELOG.md`` says which are.
+What they share is in the modules beside them: ``results``, ``certificates``, ``exceptions``, ``datasets``,
+``plotting``, ``widgets``. Import what you use: ``from companion.admm import solve_qp``.
 """
 
 from importlib.metadata import version as _version

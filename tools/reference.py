@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import math
 import pkgutil
 import re
 from collections.abc import Iterator
@@ -112,7 +113,8 @@ def directive(module: str, name: str) -> Iterator[str]:
     elif callable(value):
         yield f".. autofunction:: {module}.{name}"
     else:
-        yield f".. py:data:: {module}.{name}"  # autodata would print the manual of its type
+        yield f".. py:data:: {name}"  # autodata would print the manual of its type
+        yield f"   :module: {module}"
         yield f"   :value: {value!r}"
     yield ""
     yield from symbols_of(name)
@@ -152,17 +154,26 @@ def at_home(name: str, value: Any, module: str) -> bool:
     return value.__module__ == module or value.__module__.startswith(f"{module}.")
 
 
+def first_uses(package: str, names: list[str]) -> list[float]:
+    """Return where the chapters first use each name, as places in the reading order, the earliest first."""
+    chapters = [page for page in pages_in_order() if page.startswith("notebooks/")]
+    users = ([p for p in used_in().get(f"{package}.{n}", []) if p in chapters] for n in names)
+    return sorted(chapters.index(pages[0]) if pages else math.inf for pages in users)
+
+
 def chapter_reference(package: str) -> str:
-    """Return the reference page of one chapter's sub-package, in the order of its modules."""
+    """Return the reference page of one chapter's sub-package, its modules as the chapters first use them."""
     loaded = importlib.import_module(package)
     exported = public_names(package)
     lines = [f"(api-{package.rsplit('.', 1)[-1]})=", f"# {package}", "", first_line(loaded), ""]
+    parts: dict[str, list[str]] = {}
     for info in pkgutil.iter_modules(loaded.__path__):
         module = f"{package}.{info.name}"
         mine = [n for n in exported if at_home(n, getattr(loaded, n), module)]
         if mine:
-            order = public_names(module)
-            lines += section(module, sorted(mine, key=order.index), package)
+            parts[module] = sorted(mine, key=public_names(module).index)
+    for module in sorted(parts, key=lambda m: first_uses(package, parts[m])):
+        lines += section(module, parts[module], package)
     return "\n".join(lines)
 
 

@@ -88,7 +88,18 @@ def test_every_chapter_package_has_its_reference_page() -> None:
 def test_the_reference_holds_every_public_name(package: str) -> None:
     page = chapter_reference(package) + shared_reference()
     for name in importlib.import_module(package).__all__:
-        assert re.search(rf":: (companion\.\w+)\.{name}$", page, flags=re.MULTILINE), name
+        full, constant = rf"(companion\.\w+)\.{name}", rf"{name}\n   :module: companion\.\w+"
+        assert re.search(rf":: ({full}|{constant})$", page, flags=re.MULTILINE), name
+
+
+def test_the_reference_follows_the_chapters() -> None:
+    """What the first page needs stands first; what no page uses, last."""
+    page = chapter_reference("companion.admm")
+    place = [
+        page.index(f":: companion.admm.{n}\n") for n in ("dual_ascent", "solve_qp", "consensus")
+    ]
+    assert place == sorted(place)
+    assert place[-1] < page.index(":: companion.admm.LowRank\n")
 
 
 def test_shared_modules_are_all_of_the_package() -> None:

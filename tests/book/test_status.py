@@ -42,6 +42,17 @@ def test_states() -> None:
     assert nbval_state((6, 1)) == "1 of 7 cells differ"
 
 
+@pytest.mark.parametrize("ran", [True, False])
+def test_nbval_has_a_column_when_it_ran(ran: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"book/intro": (3, 0)} if ran else {}
+    monkeypatch.setattr("tools.status.nbval_results", lambda: found)
+    text = status_page()
+    assert ("| Run time | nbval |" in text) is ran
+    assert ("all 3 cells agree" in text) is ran
+    assert ("| not run for this build |" in text) is ran
+    assert ("did not run for this build" in text) is not ran
+
+
 def test_every_notebook_has_a_row() -> None:
     text = status_page()
     for page in pages_in_order():
