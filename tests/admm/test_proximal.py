@@ -55,6 +55,7 @@ SHIFT = np.array([0.3, -1.0, 2.0, 0.0])
 l1 = lambda x: np.abs(x).sum()  # noqa: E731
 small = {"max_examples": 15, "deadline": None}
 vectors = arrays(np.float64, N, elements=st.floats(-20, 20, allow_subnormal=False))
+matrices = arrays(np.float64, (N, N), elements=st.floats(-20, 20, allow_subnormal=False))
 parameters = st.floats(0.01, 50)
 
 
@@ -225,6 +226,17 @@ class TestEveryOperator:
     def test_firmly_nonexpansive(self, case, v, w, t):
         difference = case.prox(v, t) - case.prox(w, t)
         assert difference @ (v - w) >= difference @ difference - 1e-9 * (1 + np.sum((v - w) ** 2))
+
+    @every_case
+    @settings(**small)
+    @given(v=vectors, z=vectors, t=parameters)
+    def test_moreau(self, case, v, z, t):
+        """V = t p + y with y the proximal operator of t g* at v: y is a subgradient of g at p = (v - y)/t."""
+        p, y, z = case.prox(v / t, 1 / t), prox_conjugate(case.prox)(v, t), case.prox(z, 1.0)
+        assert_allclose(t * p + y, v, rtol=0, atol=1e-11 * (1 + np.abs(v).max() + np.abs(y).max()))
+        below = case.g(p) + y @ (z - p)
+        size = 1 + abs(below) + abs(case.g(z)) + np.abs(y) @ (np.abs(z) + np.abs(p))
+        assert case.g(z) >= below - 1e-9 * size
 
     @every_case
     @settings(**small)
@@ -496,6 +508,14 @@ class TestProjections:
         Y = cp.Variable((4, 4), PSD=True)
         cp.Problem(cp.Minimize(cp.sum_squares(Y - V))).solve(solver=cp.CLARABEL)
         assert_allclose(X, Y.value, atol=1e-4)
+
+    @settings(**small)
+    @given(V=matrices, W=matrices)
+    def test_psd_is_firmly_nonexpansive_and_splits_a_matrix(self, V, W):
+        scale = 1 + np.abs(V).max() + np.abs(W).max()
+        move = project_psd(V) - project_psd(W)
+        assert np.sum(move * (V - W)) >= np.sum(move**2) - 1e-12 * scale**2
+        assert_allclose(project_psd(V) - project_psd(-V), (V + V.T) / 2, rtol=0, atol=1e-13 * scale)
 
     def test_psd_bad_input(self):
         with pytest.raises(ValueError, match=r"V must be square, got shape \(2, 3\)"):
