@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from companion.admm.consensus import LassoObjective, RidgeObjective, SquaredHingeObjective
 from companion.admm.low_rank import LowRank
@@ -486,6 +487,7 @@ def _points_of(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray, np.ndar
     """Return an unfitted copy of an estimator that has read the data, and what it read."""
     if X is None or y is None:
         raise TypeError(f"verify needs the data: verify({type(estimator).__name__}, X, y)")
+    check_is_fitted(estimator)
     copy = clone(estimator)
     return copy, *copy._read(X, y)
 
@@ -645,9 +647,10 @@ def _(machine: SupportVectorRegression, X: Any = None, y: Any = None) -> Finding
 # ----------------------------------------------------------------------------------------------
 
 
-def _read_regression(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+def _read_regression(model: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     if X is None or y is None:
-        raise TypeError("verify needs the data: verify(estimator, X, y)")
+        raise TypeError(f"verify needs the data: verify({type(model).__name__}, X, y)")
+    check_is_fitted(model)
     return _dense(X), np.asarray(y, dtype=float).ravel()
 
 
@@ -657,7 +660,7 @@ def _centred(v: Vector) -> Vector:
 
 @examine.register
 def _(model: RidgeRegression, X: Any = None, y: Any = None) -> Finding:
-    X, y = _read_regression(X, y)
+    X, y = _read_regression(model, X, y)
     finding = _squares(X, y, float(model.K), model.intercept, exact(model.w_), model)
     away = _largest(exact(model.xi_) - _residual(X, y, exact(model.w_), model.b_))
     size = float(np.abs(y).max() + (np.abs(X) @ np.abs(model.w_)).max() + abs(model.b_))
@@ -738,7 +741,7 @@ def _excess(X: np.ndarray, K: Fraction, C: Fraction, intercept: str, g: Vector) 
 
 @examine.register
 def _(model: KernelRidge, X: Any = None, y: Any = None) -> Finding:
-    X, y = _read_regression(X, y)
+    X, y = _read_regression(model, X, y)
     if model.w_ is not None:
         Phi = np.asarray(model.kernel_.features(X))
         return _squares(Phi, y, float(model.K), model.intercept, exact(model.w_), model)
@@ -782,7 +785,7 @@ def _(model: L1Regression, X: Any = None, y: Any = None) -> Finding:
     minus :math:`(\mathbf 1^\top\lambda)^2/(2C)` where b is penalized. Any lambda (with sum 0 where b is free) gives
     a bound.
     """
-    X, y = _read_regression(X, y)
+    X, y = _read_regression(model, X, y)
     K = float(model.K) if isinstance(model, ElasticNet) else 0.0
     if model.tau == 0:
         return _squares(X, y, K, model.intercept, exact(model.w_), model, float(model.C))

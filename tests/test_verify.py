@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 
 from companion.admm import (
@@ -210,8 +211,11 @@ def test_what_cannot_be_verified_says_why():
         verify(LinearRegression())
     with pytest.raises(TypeError, match=r"verify\(SVMs2, X, y\)"):
         verify(SVMs2())
-    with pytest.raises(TypeError, match="verify needs the data"):
+    with pytest.raises(TypeError, match=r"verify\(RidgeRegression, X, y\)"):
         verify(RidgeRegression())
+    for machine in (SVMs2(), SVMs2l(), NuSVR(), RidgeRegression(), Lasso(tau=1.0)):
+        with pytest.raises(NotFittedError, match=type(machine).__name__):
+            verify(machine, np.eye(2), [-1.0, 1.0])
 
 
 def test_display():
