@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from scipy.linalg.blas import idamax
 
+from companion.checks import as_matrix, as_scalar, as_vector, count_axes
 from companion.results import Record
 
 if TYPE_CHECKING:
@@ -266,6 +267,9 @@ def bound_multipliers(
     >>> bound_multipliers(np.array([2.0, -3.0, 0.5]), np.array([0.0, 1.0, 0.5]), np.zeros(3), np.ones(3))
     (array([2., 0., 0.]), array([0., 3., 0.]))
     """
+    n = _length(gradient, "gradient")
+    gradient, x = _vector(gradient, "gradient", n), _vector(x, "x", n)
+    lower, upper = _as_bounds(lower, "lower", n), _as_bounds(upper, "upper", n)
     z_lower = np.where(x == lower, np.maximum(gradient, 0.0), 0.0)
     z_upper = np.where(x == upper, 0.0 - np.minimum(gradient, 0.0), 0.0)
     return z_lower, z_upper
@@ -293,10 +297,33 @@ def _largest_gain(
     return float(gain.max())
 
 
-def _as_bounds(bound: float | np.ndarray, n: int) -> np.ndarray:
-    if isinstance(bound, np.ndarray) and bound.ndim == 1:
-        return bound
-    return np.full(n, bound) if np.ndim(bound) == 0 else np.asarray(bound)
+def _vector(value: Any, name: str, n: int) -> np.ndarray:
+    """Return a vector of length n. Numbers that are not finite pass: no certificate is good for them."""
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.shape == (n,):
+        return value
+    return as_vector(value, name, n, finite=False)
+
+
+def _as_bounds(bound: Any, name: str, n: int) -> np.ndarray:
+    if type(bound) is float:
+        return np.full(n, bound)
+    if count_axes(bound, name) == 0:
+        return np.full(n, as_vector(bound, name, 1, finite=False)[0])
+    return _vector(bound, name, n)
+
+
+def _matrix(value: Any, name: str, shape: tuple[int, int]) -> Any:
+    """Return a matrix of this shape; those that are never formed stay as they are."""
+    plain = type(value) is np.ndarray and value.dtype == np.float64
+    never_formed = getattr(value, "__array_ufunc__", False) is None
+    if (plain or never_formed) and value.shape == shape:
+        return value
+    return as_matrix(value, name, shape)
+
+
+def _length(value: Any, name: str) -> int:
+    count_axes(value, name)
+    return np.size(value)
 
 
 class _Side(NamedTuple):
@@ -402,10 +429,14 @@ def certify_qp(
     >>> round(wrong.dual_residual, 3), round(wrong.primal_residual, 3)
     (0.167, 0.0)
     """
-    n = x.size
-    lower, upper = _as_bounds(lower, n), _as_bounds(upper, n)
+    n, tolerance = _length(x, "x"), as_scalar(tolerance, "tolerance", at_least=0.0)
     if A is None or b is None:
         A, b = np.zeros((0, n)), np.zeros(0)
+    p = _length(b, "b")
+    P, A = _matrix(P, "P", (n, n)), _matrix(A, "A", (p, n))
+    q, x, b, y = _vector(q, "q", n), _vector(x, "x", n), _vector(b, "b", p), _vector(y, "y", p)
+    lower, upper = _as_bounds(lower, "lower", n), _as_bounds(upper, "upper", n)
+    z_lower, z_upper = _vector(z_lower, "z_lower", n), _vector(z_upper, "z_upper", n)
 
     with np.errstate(over="ignore", invalid="ignore"):
         Px = P @ x if Px is None else Px

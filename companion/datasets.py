@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from sklearn import datasets as bundled
 
-from companion.checks import as_scalar, check_count
+from companion.checks import as_scalar, as_vector, check_count
 from companion.results import Record
 
 __all__ = [
@@ -143,14 +143,15 @@ class Labelled(Record):
 
     def pair(self, blue: int, red: int) -> TwoClasses:
         """Return class `blue` as the blue points and class `red` as the red ones."""
-        blue, red = _label(blue, len(self.classes)), _label(red, len(self.classes))
+        n = len(self.classes)
+        blue, red = _label(blue, n, "blue"), _label(red, n, "red")
         return TwoClasses(self.X[self.y == blue], self.X[self.y == red], self.names)
 
 
-def _label(label: int, n_classes: int) -> int:
-    label = check_count(label, "label", at_least=0)
+def _label(label: int, n_classes: int, name: str = "label") -> int:
+    label = check_count(label, name, at_least=0)
     if label >= n_classes:
-        raise ValueError(f"label must be one of 0, ..., {n_classes - 1}, got {label}")
+        raise ValueError(f"{name} must be one of 0, ..., {n_classes - 1}, got {label}")
     return label
 
 
@@ -746,7 +747,8 @@ def two_circles(points: int = 40, radii: tuple[float, float] = (1.0, 3.0)) -> Tw
     """
     angle = 2 * np.pi * np.arange(check_count(points, "points")) / points
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
-    inner, outer = (as_scalar(r, "radii", above=0) for r in radii)
+    inner, outer = as_vector(radii, "radii", 2)
+    inner, outer = (as_scalar(r, "radii", above=0.0) for r in (inner, outer))
     return TwoClasses(inner * circle, outer * circle)
 
 

@@ -378,10 +378,10 @@ def dual_function(
     >>> G([-1]), G([1])
     (2.5, -7.5)
     """
-    L_rho = augmented_lagrangian(J, A, b, rho)
+    L_rho, n_rows = augmented_lagrangian(J, A, b, rho), as_vector(b, "b").size
 
     def G(lambda_: ArrayLike) -> float:
-        lambda_ = as_vector(lambda_, "lambda_")
+        lambda_ = as_vector(lambda_, "lambda_", n_rows)
         try:
             return L_rho(argmin(lambda_), lambda_)
         except UnboundedProblemError:

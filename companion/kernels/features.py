@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import comb, factorial, gammaln
 
-from companion.checks import as_matrix, as_scalar, check_count, count_axes
+from companion.checks import as_matrix, as_scalar, check_count, count_axes, reject_masked
 
 __all__ = ["polynomial_exponents", "polynomial_features", "subset_features", "subsets"]
 
@@ -21,6 +21,7 @@ def real_or_complex_matrix(value: Any, name: str) -> np.ndarray:
     """Return `value` as a finite float64 or complex128 matrix, or raise an error that names it."""
     if sparse.issparse(value):
         value = value.toarray()
+    reject_masked(value, name)
     if not isinstance(value, np.ndarray):
         try:
             value = np.asarray(value)

@@ -1038,7 +1038,7 @@ class GaussianOf(_OfOne):
         K -= 0.5 * q
         if not np.iscomplexobj(K) and self.kernel.positive_definite is True:
             np.minimum(K, 0.0, out=K)  # rounding can leave a tiny negative squared distance
-        K /= self.sigma**2
+        K /= self.sigma * self.sigma  # infinite where the square is too large
         return np.exp(K, out=K)
 
     def _diagonal(self, P: Points) -> np.ndarray:

@@ -41,6 +41,29 @@ Function = Callable[[np.ndarray], Any]
 _LARGEST = 1e140  # squares of numbers up to this, and down to its inverse, have all their digits
 
 
+def _as_numbers(value: Any, name: str) -> np.ndarray:
+    """Return a vector of finite real or complex numbers, or raise an error that names it."""
+    reject_masked(value, name)
+    count_axes(value, name)
+    if not np.iscomplexobj(value):
+        return as_vector(value, name)
+    vector = np.asarray(value, dtype=np.complex128)
+    if not np.isfinite(vector).all():
+        raise ValueError(f"{name} must be finite, got NaN or infinity")
+    return vector
+
+
+def _as_indices(value: Any, *, signed: bool = False, below: int = 2**53) -> np.ndarray:
+    """Return indices as integers, or raise an error that says what they must be."""
+    number = as_array(value, "indices")
+    wrong = (number != np.round(number)) | (number < (-below if signed else 0)) | (number >= below)
+    if wrong.any():
+        what = "integers" if signed else "nonnegative integers"
+        end = f" below {below}" if below < 2**53 else ""
+        raise ValueError(f"indices must be {what}{end}, got {number[wrong].flat[0]:g}")
+    return number.astype(np.int64)
+
+
 # --- families -------------------------------------------------------------------------------------
 
 
@@ -84,7 +107,8 @@ class _FunctionFamily(OrthogonalFamily):
 
     def _quadrature(self, degree: int, breaks: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
         a, b = self.interval
-        inside = [as_scalar(c, "breaks", above=a, below=b) for c in breaks]
+        degree = check_count(degree, "degree", at_least=0)
+        inside = [as_scalar(c, "breaks", above=a, below=b) for c in as_vector(breaks, "breaks")]
         ends = np.unique([a, *inside, b])
         t, w = _gauss(64 + 4 * degree)
         half = np.diff(ends)[:, None] / 2
@@ -181,7 +205,7 @@ class Fourier(_FunctionFamily):
 
     def __call__(self, k: Any, x: Any) -> np.ndarray:
         """Return exp(i k x), with an axis for each argument that is an array."""
-        return np.exp(1j * np.multiply.outer(as_array(x, "x"), np.asarray(k)))
+        return np.exp(1j * np.multiply.outer(as_array(x, "x"), _as_indices(k, signed=True)))
 
     def indices(self, order: int) -> np.ndarray:
         """Return -order, ..., order."""
@@ -190,7 +214,7 @@ class Fourier(_FunctionFamily):
 
     def norm_squared(self, indices: Any) -> np.ndarray:
         """Return 2 pi times the scale, for each index."""
-        return np.full(np.shape(indices), 2.0 * np.pi * self.scale)
+        return np.full(_as_indices(indices, signed=True).shape, 2.0 * np.pi * self.scale)
 
 
 @dataclass(frozen=True)
@@ -223,10 +247,7 @@ class Legendre(_FunctionFamily):
 
     def __call__(self, k: Any, x: Any) -> np.ndarray:
         """Return the polynomials k at x, with an axis for each argument that is an array."""
-        x, k = as_array(x, "x"), np.asarray(k)
-        if (k < 0).any() or (k != np.round(k)).any():
-            raise ValueError("indices of Legendre polynomials must be nonnegative integers")
-        k = k.astype(np.int64)
+        x, k = as_array(x, "x"), _as_indices(k)
         P = [np.ones_like(x), x]
         for n in range(1, int(k.max(initial=0))):
             P.append(((2 * n + 1) * x * P[n] - n * P[n - 1]) / (n + 1))
@@ -241,7 +262,7 @@ class Legendre(_FunctionFamily):
 
     def norm_squared(self, indices: Any) -> np.ndarray:
         """Return 2/(2n + 1), or 1 if orthonormal, for each index n."""
-        n = np.asarray(indices, dtype=float)
+        n = _as_indices(indices).astype(float)
         return np.ones_like(n) if self.orthonormal else 2.0 / (2.0 * n + 1.0)
 
     @staticmethod
@@ -326,14 +347,12 @@ class VectorFamily(OrthogonalFamily):
 
     def norm_squared(self, indices: Any) -> np.ndarray:
         """Return the squared norms of the rows."""
-        return (np.abs(self.U[np.asarray(indices)]) ** 2).sum(axis=-1)
+        return (np.abs(self.U[_as_indices(indices, below=len(self.U))]) ** 2).sum(axis=-1)
 
     def _inner_products(
         self, v: Any, indices: np.ndarray, breaks: Sequence[float]
     ) -> tuple[np.ndarray, float]:
-        reject_masked(v, "v")
-        count_axes(v, "v")
-        v = np.asarray(v) if np.iscomplexobj(v) else as_vector(v, "v")
+        v = _as_numbers(v, "v")
         if v.shape != self.U.shape[1:]:
             raise ValueError(f"v must have length {self.U.shape[1]}, got shape {v.shape}")
         return self.U[indices].conj() @ v, float(np.vdot(v, v).real)
@@ -341,6 +360,12 @@ class VectorFamily(OrthogonalFamily):
     def _combine(self, coefficients: np.ndarray, indices: np.ndarray, x: Any) -> np.ndarray:
         vector = coefficients @ self.U[indices]
         return vector if x is None else vector[x]
+
+
+def _is_same_family(one: OrthogonalFamily, other: OrthogonalFamily) -> bool:
+    if isinstance(one, VectorFamily) and isinstance(other, VectorFamily):
+        return np.array_equal(one.U, other.U)
+    return one == other
 
 
 # --- expansions -----------------------------------------------------------------------------------
@@ -404,7 +429,12 @@ class Expansion(Record):
         least = max(self.norm_squared - self.energy, 0.0)
         if coefficients is None:
             return least
-        difference = np.asarray(coefficients) - self.coefficients
+        given = _as_numbers(coefficients, "coefficients")
+        if given.shape != self.coefficients.shape:
+            raise ValueError(
+                f"coefficients must be {self.coefficients.size} numbers, one per index, got shape {given.shape}"
+            )
+        difference = given - self.coefficients
         return least + float(np.abs(difference) ** 2 @ self.family.norm_squared(self.indices))
 
     def inner(self, other: Expansion) -> Any:
@@ -423,6 +453,12 @@ class Expansion(Record):
         >>> expand([1.0, 2.0], U).inner(expand([3.0, 4.0], U))
         11.0
         """
+        if not isinstance(other, Expansion):
+            raise TypeError(f"expected an Expansion, got {type(other).__name__}")
+        if not _is_same_family(self.family, other.family):
+            raise ValueError(
+                f"the two expansions must have the same family, got {self.family!r} and {other.family!r}"
+            )
         if not np.array_equal(self.indices, other.indices):
             raise ValueError("the two expansions must have the same index set")
         weights = self.family.norm_squared(self.indices)
@@ -441,7 +477,14 @@ class Expansion(Record):
         >>> expand([3.0, 4.0], VectorFamily(np.eye(2))).restrict([1])()
         array([0., 4.])
         """
-        kept = np.isin(self.indices, list(indices))
+        listed = (
+            indices if isinstance(indices, np.ndarray) or not np.iterable(indices) else [*indices]
+        )
+        wanted = _as_indices(listed, signed=True)
+        strange = np.setdiff1d(wanted, self.indices)
+        if strange.size:
+            raise ValueError(f"indices must be in the index set of the expansion, got {strange[0]}")
+        kept = np.isin(self.indices, wanted)
         return Expansion(
             self.family, self.indices[kept], self.coefficients[kept], self.norm_squared
         )

@@ -212,6 +212,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             One row per point.
         """
         check_is_fitted(self)
+        reject_masked(X, "X")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if self._directions is not None:
             return (self.kernel_.features(X) - self._mean) @ self._directions

@@ -128,7 +128,13 @@ class RKHSFunction:
         """
         kernel = as_kernel(kernel)
         K = kernel(points).T
+        reject_masked(values, "values")
+        count_axes(values, "values")
+        if not np.iscomplexobj(values):
+            values = as_array(values, "values")
         values = np.asarray(values)
+        if not np.isfinite(values).all():
+            raise ValueError("values must be finite, got NaN or infinity")
         if values.shape != (len(K),):
             raise ValueError(
                 f"values must have length {len(K)}, one per point, got shape {values.shape}"
@@ -200,6 +206,7 @@ class RKHSFunction:
         >>> f.distance(RKHSFunction.section("linear", [1, 1]))
         0.0
         """
+        self._check_same_space(other)
         return (self - other).norm()
 
     def project(self, points: Any) -> RKHSFunction:

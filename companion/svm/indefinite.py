@@ -302,7 +302,7 @@ class IndefiniteObjective:
 
     def __call__(self, alpha: Any) -> tuple[float, np.ndarray]:
         """Return the value and the gradient at alpha."""
-        alpha, tau = np.asarray(alpha, dtype=float), 0.25 / self.rho
+        alpha, tau = as_vector(alpha, "alpha", self.y.size), 0.25 / self.rho
         d, V = self.spectrum.d, self.spectrum.V
         u = (self.y * alpha) @ V
         squares, Nu = self.spectrum.negative_part(u, tau)
@@ -319,6 +319,7 @@ class IndefiniteObjective:
         """Return a Lipschitz constant of the gradient; see :func:`lipschitz_constant`."""
         if variant not in _VARIANTS:
             raise ValueError(f"variant must be one of {', '.join(_VARIANTS)}, got {variant!r}")
+        C = as_scalar(C, "C", above=0.0)
         n, blue = self.y.size, int(np.count_nonzero(self.y > 0))
         smaller = min(blue, n - blue)
         squares = {"paper": n, "proof": 0.75 * n, "classes": 1.5 * smaller}[variant]

@@ -5,6 +5,7 @@ All data are small integers, so that every number format holds them without roun
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 from collections.abc import Callable
@@ -14,13 +15,15 @@ from typing import Any
 import numpy as np
 
 from companion import admm as A_
+from companion import certificates as C_
+from companion import datasets as D_
 from companion import kernels as K_
 from companion import regression as R_
 from companion import svm as S_
 from companion import svr as T_
 from companion.admm import admm
 
-PACKAGES = ("admm", "kernels", "svm", "regression", "svr")
+PACKAGES = ("admm", "kernels", "svm", "regression", "svr", "certificates", "datasets")
 
 # ----------------------------------------------------------------------------------------------
 # Data
@@ -38,7 +41,12 @@ GRAM = X @ X.T
 WIDE = np.array([[1, 2, 0, -1, 3], [0, 1, 4, 2, -2], [2, 0, 1, 1, 1]], dtype=float)
 THREE = np.array([1, -2, 3], dtype=float)
 ALPHA = np.array([1, 0, 2, 1, 2, 1, 0, 1], dtype=float)
+NOT_FINITE = ("nan", "inf", "minus inf")
 ROWS = np.array([[1, 2], [2, 1], [0, 3]], dtype=float)
+
+
+FITTED = S_.SVMs2(1.0).fit(X, y)
+REGRESSOR = T_.NuSVR(C=5.0).fit(X, t)
 
 
 @dataclass
@@ -624,9 +632,77 @@ SVR = {
     ),
 }
 
+CERTIFICATES = {
+    "verify": Target(lambda X, y: C_.verify(FITTED, X, y).worst, {"X": X, "y": y}, sklearn=True),
+    "certify_qp": Target(
+        C_.certify_qp,
+        {
+            "P": P,
+            "q": q,
+            "A": A,
+            "b": np.zeros(2),
+            "lower": np.zeros(3),
+            "upper": 5 * np.ones(3),
+            "x": np.array([1.0, 0.0, 1.0]),
+            "y": np.ones(2),
+            "z_lower": np.zeros(3),
+            "z_upper": np.zeros(3),
+        },
+        scalars={"tolerance": 1e-9},
+        read=lambda certificate: certificate.worst,
+        accepts={
+            (name, attack)
+            for name in ("P", "q", "A", "b", "lower", "upper", "x", "y", "z_lower", "z_upper")
+            for attack in NOT_FINITE
+        },  # no certificate is good for them
+    ),
+    "bound_multipliers": Target(
+        C_.bound_multipliers,
+        {"gradient": THREE, "x": np.ones(3), "lower": np.zeros(3), "upper": 5 * np.ones(3)},
+        accepts={
+            (name, attack) for name in ("gradient", "x", "lower", "upper") for attack in NOT_FINITE
+        },
+    ),
+}
+
+DATASETS = {
+    "matlab_randn": Target(D_.matlab_randn, {}, scalars={"shape": 3, "offset": 2}),
+    "sparse_regression": Target(
+        D_.sparse_regression,
+        {},
+        scalars={"m": 10, "n": 5, "nonzero": 2, "noise": 0.1, "seed": 1},
+        read=lambda data: data.X,
+    ),
+    "outlier_line": Target(
+        D_.outlier_line,
+        {},
+        scalars={"m": 10, "outliers": 2, "seed": 1},
+        read=lambda data: data.X,
+    ),
+    "piecewise_constant": Target(
+        D_.piecewise_constant,
+        {},
+        scalars={"m": 12, "noise": 0.1, "seed": 1},
+        read=lambda data: data.X,
+    ),
+    "noisy_sinc": Target(
+        D_.noisy_sinc, {}, scalars={"m": 12, "noise": 0.1, "seed": 1}, read=lambda data: data.X
+    ),
+    "two_circles": Target(
+        D_.two_circles,
+        {"radii": np.array([1.0, 3.0])},
+        scalars={"points": 12},
+        read=lambda data: data.X,
+    ),
+    "iris": Target(D_.iris, {}, scalars={"version": "sklearn"}, read=lambda data: data.X),
+    "example_19_1": Target(D_.example_19_1, {}, scalars={"target": "y1"}, read=lambda data: data.X),
+}
+
 TARGETS = {
     f"{package}.{name}": target
-    for package, table in zip(PACKAGES, (ADMM, KERNELS, SVM, REGRESSION, SVR))
+    for package, table in zip(
+        PACKAGES, (ADMM, KERNELS, SVM, REGRESSION, SVR, CERTIFICATES, DATASETS)
+    )
     for name, target in table.items()
 }
 
@@ -671,6 +747,11 @@ OTHERS = {
         "svr.DualProgram",
         "svr.Levels",
         "svr.Margins",
+        "certificates.Certificate",
+        "certificates.Verification",
+        "datasets.Labelled",
+        "datasets.Regression",
+        "datasets.TwoClasses",
     ),
     "abstract; its children are in the tables": (
         "admm.Block",
@@ -688,6 +769,30 @@ OTHERS = {
         "kernels.subset_features",
         "kernels.subsets",
     ),
+    "fixed data, without arguments": (
+        "datasets.breast_cancer",
+        "datasets.diabetes",
+        "datasets.digits",
+        "datasets.example_19_3",
+        "datasets.four_heights",
+        "datasets.iris_components",
+        "datasets.iris_sepals",
+        "datasets.nile",
+        "datasets.nine_points",
+        "datasets.sixty_points",
+        "datasets.ten_points",
+        "datasets.text_uv14",
+        "datasets.text_uv16",
+        "datasets.text_x13",
+        "datasets.text_x14",
+        "datasets.text_x20",
+        "datasets.wine",
+        "datasets.xor",
+        "datasets.zm_eighteen",
+        "datasets.zm_fourteen",
+        "datasets.zm_six",
+    ),
+    "a helper for vectors that were checked": ("certificates.max_norm",),
     "takes an estimator: test_others.py": (
         "svm.from_sklearn",
         "svm.to_sklearn",
@@ -695,6 +800,246 @@ OTHERS = {
         "regression.to_sklearn",
         "svr.from_sklearn",
         "svr.to_sklearn",
+    ),
+}
+
+
+# ----------------------------------------------------------------------------------------------
+# Methods, and other uses of the functions above
+# ----------------------------------------------------------------------------------------------
+
+LEAST_SQUARES, LOGISTIC = A_.LeastSquaresLoss(X, t), A_.LogisticLoss(X, y)
+TWO = np.array([1, -2], dtype=float)
+EXPANSION = K_.expand(TWO, K_.VectorFamily(np.diag([2.0, 3.0])))
+FUNCTION = K_.RKHSFunction("rbf", ROWS, THREE)
+OBJECTIVE = S_.IndefiniteObjective(GRAM, y, 1.0)
+TRAINED = S_.dual_coordinate_ascent(X, y)
+INDICES = np.arange(2)
+
+
+def _of_kernel(call: Callable[..., Any]) -> Target:
+    return Target(
+        call,
+        {"X": X},
+        alone=True,
+        complex_numbers=True,
+        says=("X", "a kernel needs", "points"),
+        accepts={("X", "none")},  # means: no second points
+    )
+
+
+def _at_point(call: Callable[..., Any], name: str = "x", **scalars: float) -> Target:
+    """A loss: what an iteration makes may have diverged, and its value is NaN then."""
+    return Target(
+        call, {name: TWO}, scalars=scalars, accepts={(name, attack) for attack in NOT_FINITE}
+    )
+
+
+METHODS = {
+    "admm.SmoothLoss.value": _at_point(LEAST_SQUARES.value),
+    "admm.SmoothLoss.gradient": _at_point(LEAST_SQUARES.gradient),
+    "admm.SmoothLoss.prox": _at_point(LEAST_SQUARES.prox, "v", rho=1.0),
+    "kernels.Kernel.__call__": _of_kernel(lambda X: K_.Gaussian(1.0)(ROWS, X)),
+    "kernels.Kernel.diagonal": _of_kernel(lambda X: K_.Polynomial(2).diagonal(X)),
+    "kernels.Kernel.features": _of_kernel(lambda X: K_.Polynomial(2).features(X)),
+    "kernels.Kernel.compose": Target(
+        lambda X: K_.Linear().compose(lambda z: 2 * z)(ROWS, X),
+        {"X": X},
+        alone=True,
+        opaque=True,
+        says=("a kernel needs", "points"),
+    ),
+    "kernels.Kernel.polynomial": Target(
+        lambda coefficients: K_.Linear().polynomial(coefficients)(X),
+        {"coefficients": np.array([4.0, 1.0, 9.0])},
+        alone=True,
+    ),
+    "kernels.Kernel.gaussian": Target(
+        lambda sigma: K_.Linear().gaussian(sigma)(X), {}, scalars={"sigma": 1.0}
+    ),
+    "kernels.Kernel.__pow__": Target(
+        lambda exponent: (K_.Linear() ** exponent)(X), {}, scalars={"exponent": 2}
+    ),
+    "kernels.KernelPCA.transform": Target(
+        K_.KernelPCA(2).fit(X).transform, {"X": X}, alone=True, sklearn=True
+    ),
+    "kernels.RKHSFunction.__call__": _of_kernel(FUNCTION),
+    "kernels.RKHSFunction.project": _of_kernel(lambda X: FUNCTION.project(X)(ROWS)),
+    "kernels.RKHSFunction.interpolate": Target(
+        lambda points, values: K_.RKHSFunction.interpolate("rbf", points, values)(ROWS),
+        {"points": X, "values": t},
+        complex_numbers=True,
+        says=("X", "a kernel needs"),
+    ),
+    "kernels._FunctionFamily.inner": Target(
+        lambda degree, breaks: K_.Legendre().inner(np.exp, np.exp, degree=degree, breaks=breaks),
+        {"breaks": np.array([0.0])},
+        scalars={"degree": 8},
+        alone=True,
+        accepts={("breaks", "empty")},
+    ),
+    "kernels.Expansion.__call__": Target(
+        K_.expand(np.exp, K_.Legendre(), 3),
+        {"x": np.array([0.0, 1.0])},
+        alone=True,
+        any_shape=True,
+        says=("points",),
+    ),
+    "kernels.Expansion.restrict": Target(
+        lambda indices: EXPANSION.restrict(indices).coefficients,
+        {"indices": INDICES},
+        alone=True,
+        any_shape=True,
+    ),
+    "kernels.Expansion.squared_distance": Target(
+        EXPANSION.squared_distance,
+        {"coefficients": TWO},
+        complex_numbers=True,
+        accepts={("coefficients", "none")},
+    ),
+    "kernels.OrthogonalFamily.norm_squared": Target(
+        K_.VectorFamily(np.diag([2.0, 3.0])).norm_squared,
+        {"indices": INDICES},
+        alone=True,
+        any_shape=True,
+    ),
+    "kernels.OrthogonalFamily.indices": Target(
+        K_.VectorFamily(np.diag([2.0, 3.0])).indices,
+        {},
+        scalars={"order": 2},
+        accepts={("order", "none")},
+    ),
+    "kernels.Legendre.polynomial": Target(
+        K_.Legendre.polynomial, {}, scalars={"n": 3}, read=lambda c: [float(v) for v in c]
+    ),
+    "kernels._FunctionFamily.__call__": Target(
+        lambda indices: K_.Fourier()(indices, TWO), {"indices": INDICES}, alone=True, any_shape=True
+    ),
+    "svm.SupportVectorMachine.fit_uv": Target(
+        lambda u, v: S_.SVMs2().fit_uv(u, v).w_, {"u": X[:4], "v": X[4:]}, alone=True, sklearn=True
+    ),
+    "svm.SupportVectorMachine.dual_program": Target(
+        lambda X, y: S_.SVMs2prime(0.4).dual_program(X, y).P, {"X": X, "y": y}, sklearn=True
+    ),
+    "svm.TrainingResult.decision_function": Target(
+        TRAINED.decision_function, {"X": X}, alone=True, says=("a kernel needs",)
+    ),
+    "svm.TrainingResult.predict": Target(
+        TRAINED.predict, {"X": X}, alone=True, says=("a kernel needs",)
+    ),
+    "svm.IndefiniteObjective.__call__": Target(OBJECTIVE, {"alpha": ALPHA}),
+    "svm.IndefiniteObjective.lipschitz": Target(OBJECTIVE.lipschitz, {}, scalars={"C": 1.0}),
+    "svr.SupportVectorRegression.dual_program": Target(
+        lambda X, y: T_.NuSVR().dual_program(X, y).standard_form()[0],
+        {"X": X, "y": t},
+        sklearn=True,
+    ),
+    "svr.NuSVR.margins_from_gap": Target(
+        lambda i: dataclasses.astuple(REGRESSOR.margins_from_gap(i)),
+        {},
+        scalars={"i": 1},
+        accepts={("i", "none")},
+    ),
+    "regression.ElasticNet.blend": Target(
+        lambda C, theta: R_.ElasticNet.blend(C, theta).fit(X, t).w_,
+        {},
+        scalars={"C": 1.0, "theta": 0.5},
+    ),
+    "datasets.Labelled.pair": Target(
+        D_.iris().pair, {}, scalars={"blue": 0, "red": 1}, read=lambda data: data.X
+    ),
+    "datasets.Labelled.one_vs_rest": Target(
+        D_.iris().one_vs_rest, {}, scalars={"label": 0}, read=lambda data: data.X
+    ),
+}
+
+MORE = {  # arguments that the tables above leave at one value, and overridden methods
+    "value of LogisticLoss": _at_point(LOGISTIC.value),
+    "gradient of LogisticLoss": _at_point(LOGISTIC.gradient),
+    "prox of LogisticLoss": Target(LOGISTIC.prox, {"v": TWO}, scalars={"rho": 1.0}),
+    "norm_squared of Legendre": Target(
+        K_.Legendre().norm_squared, {"indices": INDICES}, alone=True, any_shape=True
+    ),
+    "norm_squared of Fourier": Target(
+        K_.Fourier().norm_squared, {"indices": INDICES}, alone=True, any_shape=True
+    ),
+    "order of Legendre": Target(K_.Legendre().indices, {}, scalars={"order": 3}),
+    "order of Fourier": Target(K_.Fourier().indices, {}, scalars={"order": 3}),
+    "indices of Legendre": Target(
+        lambda indices: K_.Legendre()(indices, TWO / 2),
+        {"indices": INDICES},
+        alone=True,
+        any_shape=True,
+    ),
+    "a normalized kernel": _of_kernel(lambda X: K_.Linear().normalized()(ROWS, X)),
+    "the exponential of a kernel": _of_kernel(lambda X: (K_.Linear() * 0.1).exp()(ROWS, X)),
+    "a precomputed kernel": Target(
+        lambda K: K_.Precomputed()(K), {"K": GRAM}, says=("precomputed kernel matrix",)
+    ),
+    "groups of group_lasso": Target(
+        lambda groups: A_.group_lasso(WIDE, THREE, groups, 1.0).z,
+        {"groups": np.array([0, 0, 1, 1, 2])},
+        accepts={("groups", "text")},
+    ),
+    "K_fit of center_gram": Target(
+        lambda K, K_fit: K_.center_gram(K, K_fit),
+        {"K": GRAM[:2], "K_fit": GRAM},
+        complex_numbers=True,
+        alone=True,
+        accepts={("K_fit", "none"), ("K", "empty")},
+    ),
+    "x of project_affine": Target(A_.project_affine(A, np.ones(2)), {"v": THREE}),
+    "x of prox_quadratic": Target(A_.prox_quadratic(P, q), {"v": THREE}, scalars={"t": 1.0}),
+    "u and lambda of augmented_lagrangian": Target(
+        lambda u, lambda_: A_.augmented_lagrangian(_half_norm, A, np.ones(2))(u, lambda_),
+        {"u": THREE, "lambda_": np.ones(2)},
+    ),
+    "lambda of quadratic_argmin": Target(
+        lambda lambda_: A_.quadratic_argmin(P, q, A, np.ones(2))(lambda_), {"lambda_": np.ones(2)}
+    ),
+    "lambda of dual_function": Target(
+        lambda lambda_: A_.dual_function(lambda l: -A.T @ l, _half_norm, A, np.ones(2))(lambda_),
+        {"lambda_": np.ones(2)},
+    ),
+}
+
+# Methods that the tables need not name, and why.
+PROTOCOL = {
+    "what an iteration calls with its own numbers": (
+        "admm.Block.loss_and_gradient",
+        "admm.Block.prox",
+        "admm.ConsensusObjective.block",
+        "admm.ConsensusObjective.dual_value",
+        "admm.ConsensusObjective.penalty",
+        "admm.ConsensusObjective.penalty_conjugate",
+        "admm.ConsensusObjective.penalty_prox",
+        "admm.SmoothLoss.dual_value",
+        "admm.SmoothLoss.gain",
+        "admm.SmoothLoss.hessian",
+        "svm.RankOneSpectrum.negative_part",
+        "svr.Levels.moved",
+        "svr.Levels.scaled",
+    ),
+    "a matrix: NumPy's rules and NumPy's words": (
+        "admm.LowRank.__matmul__",
+        "admm.LowRank.part",
+        "admm.LowRank.restricted",
+        "admm.LowRank.scaled",
+    ),
+    "other types get Python's TypeError": (
+        "kernels.Kernel.__add__",
+        "kernels.Kernel.__mul__",
+        "kernels.Kernel.__sub__",
+        "kernels.RKHSFunction.__add__",
+        "kernels.RKHSFunction.__mul__",
+        "kernels.RKHSFunction.__sub__",
+    ),
+    "a switch": ("svr.DualProgram.standard_form",),
+    "takes what the package made: test_others.py": (
+        "kernels.Expansion.inner",
+        "kernels.RKHSFunction.distance",
+        "kernels.RKHSFunction.inner",
+        "kernels.RKHSFunction.section",
     ),
 }
 
@@ -707,6 +1052,31 @@ def public_callables() -> set[str]:
         for name in importlib.import_module(f"companion.{package}").__all__
         if callable(getattr(importlib.import_module(f"companion.{package}"), name))
     }
+
+
+OPERATORS = ("__call__", "__add__", "__mul__", "__pow__", "__sub__", "__matmul__")
+OF_SCIKIT_LEARN = (  # test_estimators.py
+    "fit", "fit_transform", "predict", "decision_function", "set_score_request",
+)  # fmt: skip
+
+
+def public_methods() -> set[str]:
+    """Return all methods with an argument, each once, by the first class of its family that has it."""
+    found = set()
+    for package in PACKAGES:
+        module = importlib.import_module(f"companion.{package}")
+        for cls in filter(inspect.isclass, (getattr(module, name) for name in module.__all__)):
+            family = [c for c in cls.__mro__[::-1] if c.__module__.startswith("companion.")]
+            owners = {name: c.__name__ for c in family[::-1] for name in vars(c)}
+            found |= {
+                f"{package}.{owner}.{name}"
+                for name, owner in owners.items()
+                if (not name.startswith("_") or name in OPERATORS)
+                and not (name in OF_SCIKIT_LEARN and hasattr(cls, "get_params"))
+                and inspect.isroutine(getattr(cls, name))
+                and set(inspect.signature(getattr(cls, name)).parameters) - {"self"}
+            }
+    return found
 
 
 def numbers(answer: Any) -> list[np.ndarray]:

@@ -18,7 +18,18 @@ from tests.hostile.attacks import (
     names_the_cause,
     snapshot,
 )
-from tests.hostile.public import ESTIMATORS, OTHERS, TARGETS, Target, numbers, public_callables
+from tests.hostile.public import (
+    ESTIMATORS,
+    METHODS,
+    MORE,
+    OTHERS,
+    PROTOCOL,
+    TARGETS,
+    Target,
+    numbers,
+    public_callables,
+    public_methods,
+)
 
 SKLEARN = (
     "Found", "Expected 2D", "could not convert", "Complex data", "argument must be", "Unknown label", "inconsistent",
@@ -26,14 +37,15 @@ SKLEARN = (
 )  # fmt: skip
 
 
+ALL = TARGETS | METHODS | MORE
 ARRAYS = [
     pytest.param(target, argument, id=f"{name}-{argument}")
-    for name, target in TARGETS.items()
+    for name, target in ALL.items()
     for argument in target.arrays
 ]
 SCALARS = [
     pytest.param(target, argument, id=f"{name}-{argument}")
-    for name, target in TARGETS.items()
+    for name, target in ALL.items()
     for argument in target.scalars
 ]
 
@@ -43,6 +55,12 @@ def test_every_public_name_is_in_one_list() -> None:
     listed = [*TARGETS, *ESTIMATORS, *others]
     assert len(listed) == len(set(listed))
     assert set(listed) == public_callables()
+
+
+def test_every_public_method_is_in_one_list() -> None:
+    listed = [*METHODS, *(name for names in PROTOCOL.values() for name in names)]
+    assert len(listed) == len(set(listed))
+    assert public_methods() == set(listed)
 
 
 def refused(target: Target, error: BaseException) -> str | None:

@@ -15,8 +15,11 @@ from companion.kernels import (
     Agreement,
     GroupKernel,
     Intersection,
+    RKHSFunction,
     Subset,
     UnionComplement,
+    VectorFamily,
+    expand,
     is_positive_definite,
     subset_features,
     subsets,
@@ -76,6 +79,22 @@ def test_group_kernels() -> None:
     refuses(lambda: kernel(lambda g: float("nan"))([0, 1]))
     refuses(lambda: kernel(lambda g: "a")([0, 1]))
     refuses(lambda: kernel(lambda g: 1.0)([]))
+
+
+def test_expansions_over_other_families_have_no_inner_product() -> None:
+    one, other = (expand([1.0, 2.0], VectorFamily(np.diag(d))) for d in ([1.0, 1.0], [2.0, 2.0]))
+    assert one.inner(expand([3.0, 4.0], VectorFamily(np.eye(2)))) == 11.0
+    refuses(lambda: one.inner(other))
+    refuses(lambda: one.inner(None))
+    refuses(lambda: one.restrict([2]))
+
+
+def test_functions_of_other_spaces_do_not_meet() -> None:
+    f = RKHSFunction("rbf", [[0.0], [1.0]], [1.0, 2.0])
+    for other in (RKHSFunction("linear", [[0.0]], [1.0]), None, 3.0):
+        refuses(lambda other=other: f.inner(other))
+        refuses(lambda other=other: f.distance(other))
+    refuses(lambda: RKHSFunction.section("rbf", [[0.0], [1.0]]))
 
 
 @pytest.mark.parametrize("package", [regression, svr])

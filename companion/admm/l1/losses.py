@@ -11,7 +11,7 @@ from scipy import linalg
 from scipy.special import entr, expit
 
 from companion.admm.l1.loop import largest, rows_of
-from companion.checks import as_matrix, as_vector
+from companion.checks import as_matrix, as_scalar, as_vector
 
 __all__ = ["LeastSquaresLoss", "LogisticLoss", "SmoothLoss"]
 
@@ -31,6 +31,12 @@ class SmoothLoss(ABC):
 
     n: int
     curvature: float = 1.0
+
+    def _point(self, x: Any, name: str = "x") -> np.ndarray:
+        """Return a point of R^n as an array; what an iteration makes is one, and may have diverged."""
+        if type(x) is np.ndarray and x.dtype == np.float64 and x.shape == (self.n,):
+            return x
+        return as_vector(x, name, self.n)
 
     @abstractmethod
     def value(self, x: np.ndarray) -> float:
@@ -67,6 +73,7 @@ class SmoothLoss(ABC):
 
     def prox(self, v: np.ndarray, rho: float) -> np.ndarray:
         r"""Return :math:`\arg\min_x l(x) + (\rho/2)\|x - v\|_2^2`, by Newton's method with step halving."""
+        v, rho = as_vector(v, "v", self.n), as_scalar(rho, "rho", above=0.0)
         x, everything = v.copy(), np.arange(v.size)
 
         def F(x: np.ndarray) -> float:
@@ -126,12 +133,12 @@ class LeastSquaresLoss(SmoothLoss):
 
     def value(self, x: np.ndarray) -> float:
         """Return ``1/2 |A x - b|^2``."""
-        r = self.A @ x - self.b
+        r = self.A @ self._point(x) - self.b
         return float(r @ r) / 2
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """Return A'(A x - b)."""
-        return self.A.T @ (self.A @ x - self.b)
+        return self.A.T @ (self.A @ self._point(x) - self.b)
 
     def hessian(self, x: np.ndarray, S: np.ndarray) -> np.ndarray:
         """Return the rows and columns S of A'A."""
@@ -152,6 +159,7 @@ class LeastSquaresLoss(SmoothLoss):
 
     def prox(self, v: np.ndarray, rho: float) -> np.ndarray:
         """Return the x-update (A'A + rho I)^{-1} (A'b + rho v)."""
+        v, rho = self._point(v, "v"), as_scalar(rho, "rho", above=0.0)
         if self._factor[0] != rho:
             ridge = self.gram + rho * np.eye(len(self.gram))
             self._factor = rho, linalg.cho_factor(ridge, overwrite_a=True, check_finite=False)
@@ -197,11 +205,11 @@ class LogisticLoss(SmoothLoss):
 
     def value(self, x: np.ndarray) -> float:
         """Return sum_i log(1 + exp(-y_i a_i'x))."""
-        return float(np.logaddexp(0, -(self.A @ x)).sum())
+        return float(np.logaddexp(0, -(self.A @ self._point(x))).sum())
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """Return -sum_i p_i y_i a_i with p_i = 1 / (1 + exp(y_i a_i'x))."""
-        return -self.A.T @ expit(-(self.A @ x))
+        return -self.A.T @ expit(-(self.A @ self._point(x)))
 
     def hessian(self, x: np.ndarray, S: np.ndarray) -> np.ndarray:
         """Return the rows and columns S of A' diag(p (1 - p)) A."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,14 @@ from companion.admm.l1.signs import first_zero, newton_step
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate
 from companion.certificates import Certificate
-from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
+from companion.checks import (
+    as_matrix,
+    as_scalar,
+    as_vector,
+    check_count,
+    count_axes,
+    reject_masked,
+)
 from companion.results import ADMMResult, Problem
 
 __all__ = ["group_lasso", "l1_regularized", "lasso"]
@@ -361,12 +368,17 @@ def _scaled_loss(A: np.ndarray, b: np.ndarray) -> tuple[LeastSquaresLoss, Units]
 
 def _labels(groups: Any, n: int) -> tuple[np.ndarray, int]:
     """Return the group number of each coefficient, and the number of groups."""
+    reject_masked(groups, "groups")
+    if not isinstance(groups, Iterable) or isinstance(groups, (str, Mapping)):
+        raise TypeError(f"groups must be a sequence, got {type(groups).__name__}")
     groups = list(groups)
     if all(np.ndim(g) == 0 for g in groups):
         if len(groups) != n:
             raise ValueError(
                 f"groups must be {n} labels or a sequence of index lists, got {len(groups)} labels"
             )
+        if not all(isinstance(g, (str, bool, int, np.bool_, np.integer)) for g in groups):
+            groups = as_vector(groups, "groups").tolist()  # floats such as 1.0
         names, label = np.unique(np.array(groups), return_inverse=True)
         return label, names.size
     label = np.full(n, -1)
