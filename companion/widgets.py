@@ -35,8 +35,11 @@ def _figures(draw: Callable[..., Figure], positions: Sequence[tuple[Any, ...]]) 
     """The figures of some positions, closed as soon as they are made."""
     figures = []
     for position in positions:
-        figures.append(draw(*position))
-        plt.close(figures[-1])
+        figure = draw(*position)
+        if not isinstance(figure, Figure):
+            raise TypeError(f"draw must return a Matplotlib figure, got {type(figure).__name__}")
+        plt.close(figure)
+        figures.append(figure)
     return figures
 
 
@@ -72,6 +75,8 @@ def _labels(values: Sequence[Any]) -> list[str]:
 
 
 def _slider(values: Sequence[Any], label: str, value: Any) -> ipywidgets.SelectionSlider:
+    if not label.strip():
+        raise ValueError("label must say what the slider changes, got an empty text")
     labels = _labels(values)
     if len(set(labels)) < len(labels):
         raise ValueError(
@@ -184,7 +189,9 @@ def flipbook(
     Raises
     ------
     ValueError
-        When there are too few or too many frames, too many bytes, or `value` is not among `values`.
+        When there are too few or too many frames, too many bytes, `value` is not among `values`, or a text is empty.
+    TypeError
+        When `draw` returns no figure.
 
     Examples
     --------

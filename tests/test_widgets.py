@@ -134,11 +134,17 @@ def test_grid_has_a_frame_for_each_pair() -> None:
         ({"values": [1, 2], "value": 3}, "must be one of"),
         ({"values": [1.00001, 1.00002]}, "four significant digits"),
         ({"values": [1, 2], "alt": " "}, "alt must describe"),
+        ({"values": [1, 2], "label": " "}, "label must say"),
     ],
 )
 def test_bad_arguments(arguments: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        flipbook(draw, label="x", **{"alt": "frame {}", **arguments})
+        flipbook(draw, **{"label": "x", "alt": "frame {}", **arguments})
+
+
+def test_a_drawing_without_return() -> None:
+    with pytest.raises(TypeError, match="draw must return a Matplotlib figure, got NoneType"):
+        flipbook(lambda value: None, [1, 2], label="x", alt="frame {}")
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
