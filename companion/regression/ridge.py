@@ -172,6 +172,7 @@ class RidgeRegression(RegressorMixin, BaseEstimator):
         ndarray of shape (k,)
         """
         check_is_fitted(self)
+        reject_masked(X, "X")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return X @ self.w_ + self.b_
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.checks import as_scalar, as_symmetric
+from companion.checks import as_scalar, as_symmetric, reject_masked
 from companion.svm.dual import DualProgram
 from companion.svm.estimator import KernelLike, SupportVectorMachine
 from companion.svm.indefinite import INDEFINITE_METHODS, solve_indefinite
@@ -187,6 +187,7 @@ class IndefiniteSVC(SupportVectorMachine):
             Positive on the blue side.
         """
         check_is_fitted(self)
+        reject_masked(X, "X")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         rows = X if self.kernel_.is_precomputed else self.kernel_(X, self.X_fit_)
         return rows @ self.dual_coef_ - self.b_

@@ -484,6 +484,7 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         ndarray of shape (k,)
         """
         check_is_fitted(self)
+        reject_masked(X, "X")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if self.w_ is not None:
             features: Any = self.kernel_.features(X)
