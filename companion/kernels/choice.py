@@ -109,7 +109,14 @@ class FromGram(Kernel):
         )  # one call: the function need not see blocks
 
     def _block(self, P: Points, Q: Points) -> np.ndarray:
-        K = np.array(self.function(P, Q))
+        try:
+            K = np.array(self.function(P, Q))
+        except Exception as error:
+            error.add_note(
+                "A kernel function gets two matrices, a point in each row; for a function of one pair use "
+                "companion.kernels.FromFunction."
+            )
+            raise
         if K.shape != (len(P), len(Q)) or K.dtype.kind not in "biufc":
             raise ValueError(
                 f"a kernel function must return the matrix of shape {(len(P), len(Q))} of all pairs, got shape "

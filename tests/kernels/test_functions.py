@@ -536,6 +536,9 @@ def test_functions_must_return_what_they_promise():
         FeatureMap(lambda X: X[:1], batch=True)(np.eye(3))
     with pytest.raises(ValueError, match="1 points for 3"):
         Linear().compose(lambda X: X[:1], batch=True)(np.eye(3))
+    with pytest.raises(ValueError, match="matmul") as failed:
+        as_kernel(lambda x, y: x @ y)([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    assert "two matrices" in failed.value.__notes__[0]
 
 
 def test_normalizing_needs_nonnegative_squares():
