@@ -197,3 +197,16 @@ def test_the_page_for_contributors_has_every_command() -> None:
     page = text_of("book/contributing")
     assert len(commands) > 10
     assert [name for name in commands if f"`make {name}`" not in page] == []
+
+
+@pytest.mark.parametrize("path", ["README.md", "book/api.md"])
+def test_the_examples_of_the_package_run(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / path).read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE):
+        exec(block, names)
+    told = capsys.readouterr().out.splitlines()
+    assert told
+    for line in told:
+        if "residual" in line:
+            assert "every residual <= 1e-09" in line
