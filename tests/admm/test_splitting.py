@@ -358,6 +358,28 @@ def test_callback_sees_each_step_and_can_stop():
     assert_array_equal(seen[-1].z, run.z)
 
 
+@pytest.mark.parametrize(("tol_abs", "tol_rel"), [(1e-3, 0), (0, 1e-3), (1e-4, 1e-4), (0, 1e-6)])
+@pytest.mark.parametrize("rho", [0.05, 1.0, 20.0])
+def test_stops_at_the_first_step_that_meets_the_rule(tol_abs, tol_rel, rho):
+    """Boyd et al., Section 3.3.1."""
+    largest = set()
+    for seed in range(4):
+        problem = Quadratic(np.random.default_rng(seed))
+        run = problem.run(
+            rho=rho, tol_abs=tol_abs, tol_rel=tol_rel, max_iter=10**5, keep_iterates=True
+        )
+        h, norm = run.history, lambda rows: np.linalg.norm(rows, axis=-1)
+        norms = norm(h["x"] @ problem.A.T), norm(h["z"][1:] @ problem.B.T)
+        norms = np.array([*norms, np.full(run.n_iter, norm(problem.c))])
+        eps_primal = np.sqrt(5) * tol_abs + tol_rel * norms.max(axis=0)
+        eps_dual = np.sqrt(3) * tol_abs + tol_rel * norm(rho * h["u"][1:] @ problem.A)
+        met = (h["primal_residual"] <= eps_primal) & (h["dual_residual"] <= eps_dual)
+        assert np.flatnonzero(met).tolist() == [run.n_iter - 1]
+        assert run.converged
+        largest.add(int(norms[:, -1].argmax()))
+    assert len(largest) > 1
+
+
 def test_warm_start_at_the_solution_stops_at_once():
     run = admm(**EXAMPLE, z0=[-0.5], u0=[-1.0])
     assert run.n_iter == 1
