@@ -345,6 +345,38 @@ class TestRates:
         assert runs["restarted"].n_iter < runs["plain"].n_iter / 5
 
 
+class TestStoppingRule:
+    """Each run ends at the first iterate that meets its rule, in which a large scale counts."""
+
+    @pytest.mark.parametrize("method", [proximal_gradient, accelerated_proximal_gradient])
+    def test_of_the_gradient_methods(self, method):
+        problem, scales = LeastSquares(tau=20.0), []
+        problem.b = 100 * problem.b
+
+        def gradient(x):
+            scales.append(np.linalg.norm(problem.gradient(x)))
+            return problem.gradient(x)
+
+        run = method(gradient, problem.prox, problem.x0, step=1 / problem.L, tol=1e-6)
+        met = run.history["residual"] <= 1e-6 * np.array(scales)
+        assert min(scales) > 10
+        assert run.x.any()
+        assert np.flatnonzero(met).tolist() == [run.n_iter - 1]
+
+    def test_of_averaged_maps(self):
+        p, path = np.array([300.0, -400.0]), [np.array([301.0, -400.0])]
+        run = krasnoselskii_mann(
+            lambda x: p + rotation(x - p), path[0], callback=lambda k, x: path.append(x), tol=1e-5
+        )
+        met = run.history["residual"] <= 1e-5 * np.linalg.norm(path[:-1], axis=1)
+        assert np.flatnonzero(met).tolist() == [run.n_iter - 1]
+
+    def test_of_proximal_minimisation(self):
+        run = proximal_point(lambda v, t: v / (1 + 0.3 * t), [500.0, 3.0], tol=1e-3)
+        met = run.history["residual"] <= 1e-3
+        assert np.flatnonzero(met).tolist() == [run.n_iter - 1]
+
+
 class TestRangeOfTheStep:
     """f(x) = L x^2 / 2, g = 0."""
 

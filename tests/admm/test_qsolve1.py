@@ -169,6 +169,15 @@ def test_small_hard_margin_machines(u, v, n_iter, theta, w):
     assert normal == pytest.approx(w, abs=1e-10)
 
 
+@pytest.mark.parametrize(("tol_primal", "tol_dual"), [(1e-2, 1e-8), (1e-8, 1e-2), (1e-5, 1e-5)])
+def test_stops_when_both_residuals_meet_their_own_tolerance(tol_primal, tol_dual):
+    X, sign = np.array([[-2.0, 0], [-3, -1], [0, 0], [-1, 1]]), np.array([[1.0, 1, -1, -1]])
+    run = qsolve1(X @ X.T, -np.ones(4), sign, [0.0], tol_primal=tol_primal, tol_dual=tol_dual)
+    r, s = run.history["primal_residual"], run.history["dual_residual"]
+    met = (r <= tol_primal) & (s <= tol_dual)
+    assert np.flatnonzero(met).tolist() == [run.n_iter - 1]
+
+
 def test_the_points_of_figure_16_5():
     data = text_uv14()
     result, w = hard_margin(data.u, data.v)
