@@ -83,8 +83,9 @@ def errata_page() -> str:
         "",
         *(f"- *{kind}*: {meaning}." for kind, meaning in MEANING.items()),
         "",
-        "A number is chapter and item. Some faults may belong to the copy that we read and not to the printed page;",
-        "their entries say so. Found another one? [This is how to report it](#report-an-erratum).",
+        "The number of an entry names its source and the item. Some faults may belong to the copy that we read and",
+        "not to the printed page; their entries say so.",
+        "Found another one? [This is how to report it](#report-an-erratum).",
         "",
     ]
     for page, entries in found.items():
