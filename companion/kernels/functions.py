@@ -106,6 +106,17 @@ def _rows(points: Points, rows: slice) -> Points:
     return tuple(_rows(p, rows) for p in points) if isinstance(points, tuple) else points[rows]
 
 
+def _enlarged(points: Points) -> Points:
+    """Return vectors times powers of two that bring them to a size of about 1, and other points as they are."""
+    if isinstance(points, tuple):
+        return tuple(map(_enlarged, points))
+    if not isinstance(points, np.ndarray) or points.dtype.kind not in "fc":
+        return points
+    exponents = np.frexp(np.abs(points).max(axis=1, initial=0.0))[1]
+    half = exponents // 2
+    return points * np.exp2(-half)[:, None] * np.exp2(half - exponents)[:, None]
+
+
 def _count(points: Points) -> int:
     return _count(points[0]) if isinstance(points, tuple) else len(points)
 
@@ -1092,13 +1103,19 @@ class Normalized(_OfOne):
                 f"{self.kernel!r} has k(x, x) = {diagonal.min():.4g} < 0 at a point; a positive definite "
                 "kernel has k(x, x) >= 0 (Proposition 17.2), and only such a kernel has angles"
             )
-        if ((diagonal > 0) & (diagonal < _FAINT)).any():
+        faint = diagonal < _FAINT
+        if faint.any() and (diagonal[faint].any() or self._vanishes_only_here(P, faint)):
             raise ValueError(
                 f"the values of {self.kernel!r} underflow at these points; scale the data up"
             )
         scale = np.zeros_like(diagonal)
         np.divide(1.0, np.sqrt(diagonal), out=scale, where=diagonal > 0)
         return scale
+
+    def _vanishes_only_here(self, P: Points, zero: np.ndarray) -> bool:
+        """Return whether k(x, x) = 0 is underflow: it is not 0 for a multiple of x."""
+        diagonal = self.kernel._diagonal(_enlarged(P)).real
+        return bool(diagonal[zero].any())
 
     def _block(self, P: Points, Q: Points) -> np.ndarray:
         K = self.kernel._block(P, Q)

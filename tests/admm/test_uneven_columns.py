@@ -86,3 +86,28 @@ def test_verification_sees_it_too() -> None:
     smooth = generalized_lasso(A, B, np.eye(2), 1e-14)
     stuck = replace(smooth, x=x, z=x, u=np.full(2, 1e-14) / smooth.rho, objective=0.5)
     assert not verify(stuck).ok
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.1])
+@pytest.mark.parametrize("size", [1e-14, 1e-15, 1e-16, 1e-18, 1e-50, 1e-200])
+def test_a_column_that_is_small_is_no_rounding(size: float, tau: float) -> None:
+    """From a ratio of 1e-15 on, its weight was left out, and the certificate knew nothing of it."""
+    rng = np.random.default_rng(0)
+    A, b = rng.standard_normal((8, 3)), rng.standard_normal(8)
+    F = np.array([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]])
+    even = generalized_lasso(A, b, F, tau)
+    for j in range(3):
+        columns = np.ones(3)
+        columns[j] = size
+        found = generalized_lasso(A * columns, b, F * columns, tau)
+        assert found.certificate.ok
+        assert verify(found).ok
+        np.testing.assert_allclose(found.x * columns, even.x, atol=1e-9)
+
+
+def test_small_columns_beside_dependent_ones_are_refused() -> None:
+    A = np.random.default_rng(0).standard_normal((8, 3))[:, [0, 0, 1]] * [1.0, 1.0, 1e-20]
+    with pytest.raises(ValueError, match="scale the columns"):
+        generalized_lasso(A, np.ones(8), np.zeros((1, 3)), 0.1)
+    found = generalized_lasso(A * [1.0, 1.0, 1e20], np.ones(8), np.zeros((1, 3)), 0.1)
+    assert found.x[0] == pytest.approx(found.x[1])  # the shortest of all solutions

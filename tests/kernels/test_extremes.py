@@ -8,6 +8,7 @@ from companion.kernels import (
     Bilinear,
     CyclicKernel,
     Gaussian,
+    Intersection,
     KernelPCA,
     Legendre,
     Linear,
@@ -122,6 +123,21 @@ def test_a_negative_entry_of_the_diagonal_beside_a_large_one() -> None:
 def test_angles_of_points_whose_squares_underflow() -> None:
     with pytest.raises(ValueError, match="underflow"):
         Linear().normalized()([[3e-162, 4e-162], [1e-162, 0.0]])
+    for kernel, size in ((Linear(), 1e-170), (Linear(), 5e-324), (Linear() ** 3, 1e-60)):
+        with pytest.raises(ValueError, match="underflow"):
+            kernel.normalized()([[size], [1.0]])
+        with pytest.raises(ValueError, match="underflow"):
+            (kernel * Linear()).normalized()([[size * 1j], [1.0]])
+
+
+def test_angles_of_points_without_length_are_zero() -> None:
+    """It is no underflow where all multiples of x have k(x, x) = 0."""
+    K = Linear().normalized()([[0.0, 0.0], [0.0, 2.0]])
+    np.testing.assert_array_equal(K, [[0.0, 0.0], [0.0, 1.0]])
+    K = Bilinear([[1.0, -1.0], [-1.0, 1.0]]).normalized()([[1e-9, 1e-9], [0.0, 1e-9]])
+    np.testing.assert_allclose(K, [[0.0, 0.0], [0.0, 1.0]])
+    K = Intersection([1.0, 2.0, 3.0]).normalized()([set(), {1, 2}])
+    np.testing.assert_allclose(K, [[0.0, 0.0], [0.0, 1.0]])
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-200, 1e200, 1e300])

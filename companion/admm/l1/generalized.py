@@ -34,6 +34,10 @@ __all__ = ["generalized_lasso"]
 _HEAVIEST = (
     1e30  # beside data of the size 1; what rounding leaves of F x = 0 would be the whole objective
 )
+_UNEVEN = (
+    "columns of A and F are linearly dependent, and others so small beside them that they are lost in rounding; "
+    "scale the columns"
+)
 
 
 def generalized_lasso(
@@ -137,6 +141,15 @@ def generalized_lasso(
     )
 
 
+def _row_space(A: np.ndarray, F: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the weight that makes F as large as A, and an orthonormal basis of their rows."""
+    weight = float(np.linalg.norm(A) / (np.linalg.norm(F) or 1.0)) or 1.0
+    stacked = np.vstack([A, weight * F])
+    _, s, Vt = np.linalg.svd(stacked, full_matrices=False)
+    rank = int(np.sum(s > max(stacked.shape) * EPS * s.max(initial=0.0)))
+    return weight, Vt[:rank]
+
+
 class _GeneralizedLasso(L1Problem):
     """Minimise 1/2 |A x - b|^2 + tau |z|_1 subject to F x - z = 0."""
 
@@ -146,18 +159,24 @@ class _GeneralizedLasso(L1Problem):
         if any((a, c, f)):
             A, b, F = np.ldexp(A, -a), np.ldexp(b, -c), np.ldexp(F, -f)
             tau = in_units(tau, self.units.multiplier, "tau", _HEAVIEST)
+        weight, rows = _row_space(A, F)
         self.basis: np.ndarray | None = None
-        weight = np.linalg.norm(A) / (np.linalg.norm(F) or 1.0) or 1.0
-        stacked = np.vstack([A, weight * F])
-        _, s, Vt = np.linalg.svd(stacked, full_matrices=False)
-        rank = int(np.sum(s > max(stacked.shape) * EPS * s.max(initial=0.0)))
-        if rank < A.shape[1]:  # a direction with A d = 0, F d = 0 changes nothing: leave it out
-            self.basis = Vt[:rank].T
-            A, F = A @ self.basis, F @ self.basis
+        self.columns = np.zeros(A.shape[1], dtype=int)
+        if len(rows) < A.shape[1]:
+            sizes = np.frexp(np.abs(np.vstack([A, F])).max(axis=0))[1]
+            even = np.ldexp(A, -sizes), np.ldexp(F, -sizes)
+            even_weight, even_rows = _row_space(*even)
+            if len(even_rows) == A.shape[1]:  # small columns were taken for rounding
+                self.columns, (A, F), weight = sizes, even, even_weight
+            elif len(even_rows) > len(rows):
+                raise ValueError(_UNEVEN)
+            else:  # a direction with A d = 0, F d = 0 changes nothing: leave it out
+                self.basis = rows.T
+                A, F = A @ self.basis, F @ self.basis
         self.data, self.b, self.A, self.tau = A, b, F, tau
         self.c = np.zeros(F.shape[0])
         self.gram, self.A_b, self.F_F = A.T @ A, A.T @ b, F.T @ F
-        self.rho = float(weight**2)
+        self.rho = weight**2
         self._factor: tuple[float, Any] = (np.nan, None)
 
     def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
@@ -175,7 +194,8 @@ class _GeneralizedLasso(L1Problem):
         return float(r @ r / 2 + self.tau * np.abs(z).sum())
 
     def original(self, x: np.ndarray) -> np.ndarray:
-        return x if self.basis is None else self.basis @ x
+        x = x if self.basis is None else self.basis @ x
+        return np.ldexp(x, -self.columns)
 
     def plain(self, step: Iterate) -> Triple:
         return step.x, self.A @ step.x, step.rho * step.u
