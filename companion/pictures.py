@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 from PIL import Image, ImageChops
 
+from companion.panels import cuts, note
 from companion.plotting import CYCLE
 
 __all__ = ["frames", "png"]
@@ -84,16 +85,18 @@ def png(figure: Figure) -> bytes:
     b'PNG'
     """
     _prepare(figure)
-    picture = _drawn(figure)
+    picture, renderer, buffer = _drawn(figure), _renderer(*figure.bbox.size), io.BytesIO()
+    columns = cuts(figure, renderer, [picture])
     if _is_cut(picture):  # something stands over the rim
-        buffer = io.BytesIO()
-        figure.savefig(buffer, bbox_inches="tight")
+        whole = figure.get_tightbbox(renderer).padded(RIM / DPI)
+        about = note([round(x - DPI * whole.x0) for x in columns])
+        figure.savefig(buffer, bbox_inches=whole, pil_kwargs={"pnginfo": about} if about else None)
         return buffer.getvalue()
     width, height = picture.size
     left, top, right, bottom = _ink(picture) or (0, 0, width, height)
     box = max(left - RIM, 0), max(top - RIM, 0), min(right + RIM, width), min(bottom + RIM, height)
-    buffer = io.BytesIO()
-    picture.crop(box).save(buffer, format="png")
+    about = note([x - box[0] for x in columns])
+    picture.crop(box).save(buffer, format="png", pnginfo=about)
     return buffer.getvalue()
 
 
@@ -153,11 +156,11 @@ def _palette(pictures: Sequence[Image.Image]) -> Image.Image:
     return palette
 
 
-def _palette_png(picture: Image.Image, palette: Image.Image) -> bytes:
+def _palette_png(picture: Image.Image, palette: Image.Image, panels: Sequence[int]) -> bytes:
     """A picture as a PNG with a palette: a third of the size, the same look."""
     buffer = io.BytesIO()
     picture.quantize(palette=palette, dither=Image.Dither.NONE).save(
-        buffer, format="png", compress_level=6
+        buffer, format="png", compress_level=6, pnginfo=note(panels)
     )
     return buffer.getvalue()
 
@@ -199,4 +202,5 @@ def frames(figures: Sequence[Figure]) -> list[bytes]:
     else:
         pictures = [_drawn(_set_free(figure)) for figure in figures]
     palette = _palette(pictures)
-    return [_palette_png(picture, palette) for picture in pictures]
+    panels = cuts(figures[0], _renderer(*figures[0].bbox.size), pictures)
+    return [_palette_png(picture, palette, panels) for picture in pictures]

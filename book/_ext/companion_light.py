@@ -1,7 +1,8 @@
 """Pages that are quick to open: pictures below the fold are loaded when the reader comes near them.
 
 The first picture of a page is loaded at once, since it may be in sight. Every picture says its size, and the button for
-all solutions has its place, so that the text stands still while pictures and scripts arrive.
+all solutions has its place, so that the text stands still while pictures and scripts arrive. A picture of several panels
+says where it may be cut (`companion.panels`): on a phone a script puts them one below the other.
 """
 
 from __future__ import annotations
@@ -15,26 +16,33 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 IMAGE = re.compile(r"<img (?![^>]*\bloading=)")
+PANELS = re.compile(rb"tEXtpanels\x00([\d ]+);")
 PICTURE = re.compile(r'<img (?P<rest>[^>]*\bsrc="(?P<src>[^"]+\.png)"[^>]*)>')
 
 
-def size_of(file: Path) -> tuple[int, int] | None:
-    """Return width and height of a PNG from its header."""
-    head = file.read_bytes()[:24] if file.is_file() else b""
+def facts_of(file: Path) -> tuple[int, int, str] | None:
+    """Return width and height of a PNG and the columns between its panels, from the first bytes of the file."""
+    if not file.is_file():
+        return None
+    with file.open("rb") as stream:
+        head = stream.read(200)
     if head[:8] != b"\x89PNG\r\n\x1a\n":
         return None
     width, height = struct.unpack(">II", head[16:24])
-    return width, height
+    panels = PANELS.search(head)
+    return width, height, panels[1].decode() if panels else ""
 
 
 def say_sizes(body: str, folder: Path) -> str:
-    """Give each picture of a page its width and height; ``folder`` is the page's."""
+    """Give each picture of a page its width and height, and its panels; ``folder`` is the page's."""
 
     def with_size(match: re.Match[str]) -> str:
-        size = size_of(folder / match["src"])
-        if size is None or re.search(r"\b(width|height)[=:]", match["rest"]):
+        facts = facts_of(folder / match["src"])
+        if facts is None or re.search(r"\b(width|height)[=:]", match["rest"]):
             return match[0]
-        return f'<img width="{size[0]}" height="{size[1]}" {match["rest"]}>'
+        width, height, panels = facts
+        cuts = f'data-panels="{panels}" ' if panels else ""
+        return f'<img width="{width}" height="{height}" {cuts}{match["rest"]}>'
 
     return PICTURE.sub(with_size, body)
 

@@ -22,11 +22,14 @@
     return child.model_name === "StackModel" ? pictureAt(models, child, indices.slice(1)) : child.state.value;
   }
 
-  // Width and height of a PNG in a data address, from its header: the text below stands still while it is decoded.
-  function sizeOf(address) {
-    const head = atob(address.slice(address.indexOf(",") + 1).slice(0, 32));
+  // What the first bytes of a PNG in a data address say: its size, so that the text below stands still while it is
+  // decoded, and the columns between its panels.
+  function describe(image) {
+    const head = atob(image.src.slice(image.src.indexOf(",") + 1).slice(0, 256));
     const number = (at) => [0, 1, 2, 3].reduce((sum, i) => 256 * sum + head.charCodeAt(at + i), 0);
-    return [number(16), number(20)];
+    [image.width, image.height] = [number(16), number(20)];
+    const panels = head.match(/tEXtpanels\0([\d ]+);/);
+    if (panels) image.dataset.panels = panels[1];
   }
 
   // One slider with its label and the value that it shows; `move` is called with each new position.
@@ -65,7 +68,9 @@
     const show = () => {
       frame.innerHTML = pictureAt(models, stack, indices);
       const image = frame.querySelector("img");
-      if (image?.src.startsWith("data:image/png")) [image.width, image.height] = sizeOf(image.src);
+      if (!image?.src.startsWith("data:image/png")) return;
+      describe(image);
+      window.stackPanels?.(image);
     };
     sliders.forEach((slider, i) => book.append(makeSlider(slider, (index) => {
       indices[i] = index;

@@ -7,12 +7,15 @@ import re
 import sys
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
 import yaml
 from bs4 import BeautifulSoup, NavigableString
+from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
+from companion.pictures import png
 from tools.toc import BOOK, ROOT, pages_in_order, text_of
 
 sys.path.insert(0, str(BOOK / "_ext"))
@@ -221,6 +224,11 @@ def test_pictures_say_their_size(tmp_path: Path) -> None:
         '<img width="7" height="5" alt="a dot" src="dot.png" /><img src="none.png" />'
         '<img width="3" src="dot.png" />'
     )
+    figure, _ = plt.subplots(1, 2, figsize=(4, 2), layout="constrained")
+    picture.write_bytes(png(figure))
+    with Image.open(picture) as image:
+        columns = image.info["panels"].removesuffix(";")
+    assert f'data-panels="{columns}" ' in say_sizes(body, tmp_path)
     first, second = defer_images("<img src='a'><img src='b'>").split("><")
     assert "lazy" not in first
     assert "lazy" in second

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 
+import matplotlib.pyplot as plt
 import pytest
 
+from companion.pictures import frames
 from tests.site.site import EXTRA, PAGES, PHONE, ROOT, SITE, Count, Reader, flipbooks, tree
 
 FILE_NAME = re.compile(r"[\w./-]+\.(png|svg|jpe?g|gif|webp)", re.IGNORECASE)
@@ -17,7 +19,7 @@ TOO_WIDE = """
 () => {
   const limit = document.documentElement.clientWidth + 1;
   const hidden = 'mjx-assistive-mml, .visually-hidden, .sr-only, .skip-link, #pst-skip-link, '
-    + '.bd-sidebar-primary, .bd-sidebar-secondary';
+    + '.bd-sidebar-primary, .bd-sidebar-secondary, .panels .view img';
   const scrolls = e => ['auto', 'scroll'].includes(getComputedStyle(e).overflowX);
   const bad = [];
   for (const e of document.querySelectorAll('body *')) {
@@ -148,6 +150,21 @@ def test_flipbooks_are_drawn(reader: Reader, name: str) -> None:
     assert reader.open(name).locator(".companion-flipbook").count() == flipbooks(name)
 
 
+# Pictures that should be cut and are not; panels much smaller than they were drawn, or not the right part.
+TINY_PANELS = """
+() => [...document.querySelectorAll('.bd-article img[data-panels]')].flatMap(image => {
+  const view = image.closest('.panels .view')?.getBoundingClientRect();
+  if (!view) return [image.alt || image.src.slice(-40)];
+  if (view.width === 0) return [];  // in a closed box
+  const shown = image.getBoundingClientRect();
+  const scale = shown.width / Number(image.getAttribute('width'));
+  const covers = shown.left <= view.left + 1 && shown.right >= view.right - 1
+    && Math.abs(shown.height - view.height) < 2;
+  return scale > 0.6 && covers ? [] : [`${scale.toFixed(2)}, ${covers}: ${image.alt}`];
+})
+"""
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_fits_a_phone(reader: Reader, name: str) -> None:
     page = reader.open(name, PHONE)
@@ -159,6 +176,17 @@ def test_fits_a_phone(reader: Reader, name: str) -> None:
     assert width <= PHONE["width"]
     assert beyond == []
     assert scrolling == []
+    assert page.evaluate(TINY_PANELS) == []
+
+
+def test_many_pictures_have_panels_that_a_phone_shows_one_by_one() -> None:
+    """So that the test above looks at something: pictures in the text, and those of sliders."""
+    cut = sum((SITE / name).read_text(encoding="utf-8").count(" data-panels=") for name in PAGES)
+    assert cut > 40
+    figures = [plt.subplots(1, 2, figsize=(4, 2), layout="constrained")[0] for _ in range(2)]
+    assert all(
+        b"tEXtpanels\0" in frame[:192] for frame in frames(figures)
+    )  # what flipbook.js reads
 
 
 def test_the_front_door_leads_to_the_first_page(reader: Reader) -> None:

@@ -1,0 +1,103 @@
+"""Pictures of several panels say where they may be cut."""
+
+from __future__ import annotations
+
+import io
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import ConnectionPatch
+from PIL import Image
+
+from companion.pictures import frames, png
+
+
+def drawn(rows: int, columns: int, layout: str | None = "constrained") -> Figure:
+    figure, axes = plt.subplots(rows, columns, figsize=(7, 3), layout=layout, squeeze=False)
+    for ax in axes.flat:
+        ax.plot([0, 1], [0, 1])
+        ax.set(ylabel="height", title="a line", xlim=(0, 1.1))
+    return figure
+
+
+def parts_of(data: bytes) -> list[np.ndarray]:
+    """The panels of a picture, cut where it says."""
+    image = Image.open(io.BytesIO(data))
+    columns = [int(x) for x in image.info.get("panels", ";").removesuffix(";").split()]
+    pixels = np.asarray(image.convert("L"))
+    for x in columns:
+        assert (pixels[:, x] >= 250).all()
+    return np.split(pixels, columns, axis=1)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 2), (1, 3), (2, 2), (2, 3)])
+def test_each_column_of_panels_becomes_a_part(rows: int, columns: int) -> None:
+    parts = parts_of(png(drawn(rows, columns)))
+    assert len(parts) == columns
+    widths = [part.shape[1] for part in parts]
+    assert max(widths) < 1.25 * min(widths)
+    for part in parts:  # each has its own axes, with their label left of them
+        assert (part < 100).mean(axis=0).max() > 0.5
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_one_column_is_not_cut(rows: int) -> None:
+    assert len(parts_of(png(drawn(rows, 1)))) == 1
+
+
+def test_a_colour_bar_stays_with_its_panel() -> None:
+    figure = drawn(1, 2)
+    mappable = figure.axes[0].scatter([0, 1], [0, 1], c=[0, 1])
+    figure.colorbar(mappable, ax=figure.axes[0], label="value")
+    left, right = parts_of(png(figure))
+    assert left.shape[1] > right.shape[1] / 2
+
+
+@pytest.mark.parametrize("what", ["title", "legend", "line"])
+def test_what_reaches_over_both_panels_is_not_cut(what: str) -> None:
+    figure = drawn(1, 2)
+    left, right = figure.axes
+    if what == "title":
+        figure.suptitle("a title of many words, with a space above the gap of the panels")
+    elif what == "legend":
+        figure.legend(left.lines, ["a line of the left panel"], loc="outside lower center")
+    else:
+        figure.add_artist(
+            ConnectionPatch((0.5, 0.5), (0.5, 0.5), "data", "data", axesA=left, axesB=right)
+        )
+    assert len(parts_of(png(figure))) == 1
+
+
+def test_labels_over_the_rim_leave_the_cut_in_its_place() -> None:
+    figures = [drawn(1, 2, None), drawn(1, 2, None)]
+    for figure, left in zip(figures, (0.2, 0.01), strict=True):
+        figure.subplots_adjust(left=left, right=0.9, wspace=0.4)
+    with_room, over_the_rim = (parts_of(png(figure)) for figure in figures)
+    assert over_the_rim[0].shape[1] > with_room[0].shape[1] + 20
+    for part in over_the_rim:
+        assert (part < 100).mean(axis=0).max() > 0.5
+
+
+def test_labels_are_not_cut_off() -> None:
+    """The cut lies left of the label, however long the numbers are."""
+    figure = drawn(1, 2)
+    figure.axes[1].set_ylim(0, 123456789)
+    _, right = parts_of(png(figure))
+    short = drawn(1, 2)
+    assert right.shape[1] > parts_of(png(short))[1].shape[1] - 25
+    assert (right[:, :4] >= 250).all()
+
+
+def test_all_frames_of_a_slider_have_the_same_cut() -> None:
+    figures = [drawn(1, 2) for _ in range(4)]
+    figures[2].axes[0].set_title("a longer title of this one")
+    made = [Image.open(io.BytesIO(frame)).info["panels"] for frame in frames(figures)]
+    assert len(set(made)) == 1
+
+
+def test_a_frame_that_fills_the_gap_spoils_the_cut_of_all() -> None:
+    figures = [drawn(1, 2) for _ in range(3)]
+    figures[1].text(0.3, 0.5, "x" * 60)
+    assert all("panels" not in Image.open(io.BytesIO(frame)).info for frame in frames(figures))
