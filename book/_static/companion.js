@@ -5,6 +5,29 @@
   // A page from the disk may not read others: the search lists them without excerpts.
   if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 
+  // The search names first the chapters, and among the pages those with its words in their title. What it quotes is the
+  // article without its title, not the buttons above it.
+  if (typeof DOCUMENTATION_OPTIONS !== "undefined" && DOCUMENTATION_OPTIONS.pagename === "search") {
+    const words = (new URLSearchParams(location.search).get("q") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+    window.Scorer = {
+      score: ([page, title, anchor, description, score]) => {
+        const named = !anchor && !description && words.every((word) => title.toLowerCase().includes(word));
+        const share = words.join(" ").length / title.length;
+        return score + (named ? 20 + 10 * share : 0) + (page.startsWith("notebooks/") ? 3 : 0);
+      },
+      objNameMatch: 11, objPartialMatch: 6, objPrio: { 0: 15, 1: 5, 2: -5 }, objPrioDefault: 0,
+      title: 15, partialTitle: 7, term: 5, partialTerm: 2,
+    };
+    document.addEventListener("DOMContentLoaded", () => {
+      Search.htmlToText = (source, anchor) => {
+        const article = new DOMParser().parseFromString(source, "text/html").querySelector("article.bd-article");
+        const part = (anchor && article?.querySelector(anchor)) || article;
+        part?.querySelectorAll("h1, .headerlink, .all-solutions, script, style").forEach((element) => element.remove());
+        return part?.textContent ?? "";
+      };
+    });
+  }
+
   // The small arrows that unfold a part of the table of contents have no text.
   function nameToggles() {
     document.querySelectorAll("nav summary").forEach((summary) => {
