@@ -9,7 +9,18 @@ import numpy as np
 import pytest
 
 import benchmarks
-from benchmarks import consensus, gram, kernel_pca, kernel_ridge, memory
+from benchmarks import (
+    _qp,
+    consensus,
+    gram,
+    kernel_pca,
+    kernel_ridge,
+    lasso,
+    memory,
+    profile,
+    svm,
+    svr,
+)  # fmt: skip
 
 KEYS = {
     "family",
@@ -69,6 +80,112 @@ def test_the_runner_names_what_there_is():
     run = subprocess.run(command, capture_output=True, text=True, cwd=root, check=True)
     assert "== kernel_ridge ==" in run.stdout
     assert "n=30 " in run.stdout
+
+
+# What the accuracies are: of exact answers none is left, and of others they are what an independent sum says.
+
+DUALS = [
+    svm.Problem(*svm.two_clouds(60), kernel, C, nu)
+    for kernel, C, nu in svm.PROBLEMS
+]  # fmt: skip
+
+
+def nearby(x, seed=0):
+    return x * (1 + 0.02 * np.random.default_rng(seed).standard_normal(x.size))
+
+
+@pytest.mark.parametrize("problem", DUALS, ids=lambda p: f"{p.kernel}, {p.name}")
+def test_the_gap_of_a_machine_bounds_what_its_dual_program_loses(problem):
+    best = svm.ours(problem)()
+    gap, kkt = problem.accuracy(best)
+    assert abs(gap) < 1e-12
+    assert kkt < 1e-11
+    q, A, b, upper = problem.constraints
+    a, _ = problem.made_feasible(nearby(best))
+    np.testing.assert_allclose(A @ a, b, atol=1e-12)
+    assert (a >= 0).all()
+    assert (a <= upper).all()
+    P = problem.gram()
+    value, least = (x @ P @ x / 2 + q @ x for x in (a, best))
+    loss = (value - least) / abs(value)
+    gap, kkt = problem.accuracy(nearby(best))
+    assert 0 < loss <= gap
+    assert kkt > 1e-4
+
+
+@pytest.mark.parametrize("gamma", svr.GAMMAS)
+def test_the_gap_of_a_regression_bounds_what_its_dual_program_loses(gamma):
+    problem = svr.Problem(*svr.noisy_curve(50), gamma)
+    best = svr.ours(problem)()
+    gap, kkt = problem.accuracy(best)
+    assert abs(gap) < 1e-12
+    assert kkt < 1e-11
+    delta = 0.99 * best  # feasible
+    K = problem.gram()
+    value, least = (x @ K @ x / 2 - problem.y @ x for x in (delta, best))
+    gap, kkt = problem.accuracy(delta)
+    assert 0 < (value - least) / abs(value) <= gap
+    assert kkt > 1e-4
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_the_gap_of_a_lasso_bounds_what_it_loses(share):
+    X, y = lasso.correlated_design(60, 20)
+    program = lasso.Program(X, y, 5.0, share * 5.0)
+    model = program.ours(1e-12)
+
+    def value(w):
+        r = (y - y.mean()) - (X - X.mean(axis=0)) @ w
+        return r @ r / 2 + program.K * w @ w / 2 + program.tau * np.abs(w).sum()
+
+    best = model.w_
+    assert program.measure(best)[0] < 1e-12
+    other = nearby(best)
+    gap, kkt = program.measure(other)
+    assert 0 < (value(other) - value(best)) / value(other) <= gap
+    assert kkt > 1e-4
+    for fit in program.peers().values():  # they solve the same program
+        assert program.measure(fit(1e-8).coef_)[0] < 1e-5
+
+
+@pytest.mark.parametrize("solver", ["OSQP", "Clarabel"])
+def test_quadratic_programming_solvers_get_the_same_program(solver):
+    problem = DUALS[2]
+    x = _qp.MAKERS[solver](problem.qp(), 1e-9)()
+    assert problem.gap(x) < 1e-6
+    regression = svr.Problem(*svr.noisy_curve(50), 1.0)
+    assert regression.gap(_qp.MAKERS[solver](regression.qp(), 1e-9)()) < 1e-6
+
+
+def test_the_text_as_printed_solves_the_same_program():
+    problem = svm.Problem(*svm.two_clouds(20), "Gaussian", None, 0.4)
+    seconds, x = _qp.text_as_printed(problem.qp())
+    assert seconds > 0
+    assert problem.gap(x) < 1e-3
+
+
+def test_solvers_take_turns():
+    turns = []
+    runs = {name: lambda name=name: turns.append(name) for name in "ab"}
+    times = benchmarks.interleaved(runs, 3)
+    assert "".join(turns) == "ab" * 4  # the first round warms up
+    assert {name: len(values) for name, values in times.items()} == {"a": 3, "b": 3}
+
+
+def test_a_profile_names_the_functions_at_work():
+    row = profile.row("calls", "some", profile.support_vectors(200, "Gaussian", 1.0, None), 0.3)
+    assert 0.5 < sum(row["shares"].values()) <= 1.0 + 1e-9
+    assert row["samples"] > 20
+    assert any(name.startswith("kernels.functions.") for name in row["shares"])
+    assert list(row["shares"].values()) == sorted(row["shares"].values(), reverse=True)
+
+
+def test_the_page_explains_the_bounds_that_are_profiled():
+    page = json.loads(Path("notebooks/about/how-fast.ipynb").read_text())
+    text = "".join(line for cell in page["cells"] for line in cell["source"])
+    assert {f"**{bound}.**" for bound in profile.CASES} <= {
+        f"**{part}.**" for part in profile.CASES if f"- **{part}.**" in text
+    }
 
 
 # Memory.
