@@ -66,3 +66,11 @@ def test_what_mutants_are_made_of_exists() -> None:
         assert list(ROOT.glob(pattern)), pattern
     for path in [*config["also_copy"], *config["pytest_add_cli_args_test_selection"]]:
         assert (ROOT / path).exists(), path
+
+
+def test_scripts_explain_themselves() -> None:
+    """A script that is asked for help, or given a word that it does not know, does nothing else."""
+    scripts = [p for p in (ROOT / "tools").glob("*.py") if '"__main__"' in p.read_text()]
+    assert len(scripts) > 5
+    for script in scripts:
+        assert "ArgumentParser(" in script.read_text(), script.name

@@ -6,6 +6,7 @@ installing give the same environment. A test compares the two files.
 
 from __future__ import annotations
 
+import argparse
 import re
 from pathlib import Path
 
@@ -36,5 +37,6 @@ def environment(lock: str) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     text = environment((ROOT / "requirements.lock").read_text())
     (ROOT / "environment.yml").write_text(text)

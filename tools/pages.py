@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 from tools.concordance import concordance_page, load_concordance
 from tools.editions import downloads_page, write_editions
 from tools.errata import errata_page
@@ -26,4 +28,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

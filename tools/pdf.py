@@ -6,6 +6,7 @@ stands before it already; the folded code of pictures stays away.
 
 from __future__ import annotations
 
+import argparse
 import functools
 import html
 import http.server
@@ -333,4 +334,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

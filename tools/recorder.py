@@ -8,6 +8,7 @@ build/verified/PAGE.json. tests/notebooks/verified.py reads these files. The pac
 
 from __future__ import annotations
 
+import argparse
 import copy
 import functools
 import importlib.abc
@@ -279,4 +280,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()
