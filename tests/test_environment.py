@@ -70,7 +70,9 @@ def test_what_mutants_are_made_of_exists() -> None:
 
 def test_scripts_explain_themselves() -> None:
     """A script that is asked for help, or given a word that it does not know, does nothing else."""
-    scripts = [p for p in (ROOT / "tools").glob("*.py") if '"__main__"' in p.read_text()]
+    scripts = [
+        p for p in (ROOT / "tools").glob("*.py") if '__name__ == "__main__"' in p.read_text()
+    ]
+    mute = {p.name for p in scripts if "ArgumentParser(" not in p.read_text()}
     assert len(scripts) > 5
-    for script in scripts:
-        assert "ArgumentParser(" in script.read_text(), script.name
+    assert mute == {"warm.py"}, "warm.py runs the program that its arguments name"
