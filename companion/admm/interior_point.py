@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from companion.admm.kkt import BoxQP, factor_kkt
+from companion.admm.kkt import BoxQP, FactoredKKT, factor_kkt
 
 __all__ = ["Iterate", "interior_point"]
 
@@ -73,6 +73,82 @@ def _room(value: np.ndarray, change: np.ndarray) -> float:
     return min(1.0, 1.0 / max(float((-change / value).max()), 1e-300))
 
 
+class _Bounds:
+    """The finite bounds in one list, lower ones first: slacks ``s = E x + constant`` and multipliers z.
+
+    E selects ``x_i`` for a lower bound and ``-x_i`` for an upper one.
+    """
+
+    def __init__(self, problem: BoxQP) -> None:
+        self.lower, self.upper = problem.lower, problem.upper
+        self.has_lower = np.flatnonzero(np.isfinite(self.lower))
+        self.has_upper = np.flatnonzero(np.isfinite(self.upper))
+        self.split, self.size = self.has_lower.size, self.has_lower.size + self.has_upper.size
+        self.boxed = self.size == 2 * problem.q.size
+
+    def select(self, x: np.ndarray) -> np.ndarray:
+        """Return E x."""
+        parts = [x, -x] if self.boxed else [x[self.has_lower], -x[self.has_upper]]
+        return np.concatenate(parts)
+
+    def spread(self, w: np.ndarray, sign: float = -1.0) -> np.ndarray:
+        """Return E'w; with ``sign=1``, the sum of both bounds' entries."""
+        if self.boxed:
+            return w[: self.split] + sign * w[self.split :]
+        out = np.zeros(self.lower.size)
+        out[self.has_lower] = w[: self.split]
+        out[self.has_upper] += sign * w[self.split :]
+        return out
+
+    def slacks(self, x: np.ndarray) -> np.ndarray:
+        """Return the distances of x from the bounds."""
+        below, above = (x - self.lower)[self.has_lower], (self.upper - x)[self.has_upper]
+        return np.concatenate([below, above])
+
+    def guess(self, s: np.ndarray, z: np.ndarray, unit: float) -> np.ndarray:
+        """Read an active set: bounds whose slack is small beside the multiplier, in typical units."""
+        active = np.where(s < unit * z, 1.0 / np.maximum(s, 1e-300), 0.0)
+        return -np.sign(self.spread(active)).astype(np.int8)
+
+
+class _Measure:
+    """How far a point is from optimal, relative to the terms that its conditions are the sums of."""
+
+    def __init__(self, problem: BoxQP) -> None:
+        self.problem, self.absA = problem, np.abs(problem.A)
+        self.steepest = float(problem.P.diagonal().max(initial=0.0))
+
+    def errors(
+        self,
+        x: np.ndarray,
+        y: np.ndarray,
+        Px: np.ndarray,
+        r_primal: np.ndarray,
+        r_dual: np.ndarray,
+        complementarity: float,
+    ) -> tuple[float, float, float]:
+        """Return the relative primal and dual residual, and the largest error."""
+        p = self.problem
+        slope = max(_norm(Px), _norm(p.q), _norm(y @ p.A), 1e-300)
+        value = max(abs(float(x @ Px)), abs(float(p.q @ x)), abs(float(p.b @ y)), 1e-300)
+        if not p.q.any():  # the optimal value may be 0
+            slope = max(slope, 1e-6 * self.steepest * _norm(x))
+            value = max(value, 1e-6 * self.steepest * float(x @ x))
+        rows = float(np.maximum(self.absA @ np.abs(x), np.abs(p.b)).max(initial=0.0)) or 1.0
+        primal, dual = _norm(r_primal) / rows, _norm(r_dual) / slope
+        return primal, dual, max(primal, dual, min(complementarity / value, 1.0))
+
+
+def _factored(problem: BoxQP, curvature: np.ndarray, ridge: float) -> FactoredKKT | None:
+    """Factor the KKT matrix, with more regularisation where it takes more; None if nothing helps."""
+    for boost in (1.0, 1e2, 1e4, 1e6):
+        try:
+            return factor_kkt(problem, curvature + boost * ridge, independent=True)
+        except np.linalg.LinAlgError:
+            continue
+    return None
+
+
 def interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[Iterate]:
     """Yield the iterates of Mehrotra's method; stop when no progress is made.
 
@@ -82,60 +158,27 @@ def interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[Iterate]:
         With ``lower < upper`` in every entry; infinite bounds are allowed.
     max_iter : int
         Largest number of iterates.
-
-    Notes
-    -----
-    The finite bounds are kept in one list, lower ones first: slacks ``s = E x + constant`` and multipliers
-    ``z``, where E selects ``x_i`` for a lower bound and ``-x_i`` for an upper one.
     """
-    q, A, b, lower, upper = problem.q, problem.A, problem.b, problem.lower, problem.upper
-    has_lower, has_upper = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
-    split, pairs = has_lower.size, has_lower.size + has_upper.size
-    boxed = pairs == 2 * q.size
-
-    def select(x: np.ndarray) -> np.ndarray:
-        """E x."""
-        return np.concatenate([x, -x] if boxed else [x[has_lower], -x[has_upper]])
-
-    def spread(w: np.ndarray, sign: float = -1.0) -> np.ndarray:
-        """E'w; with ``sign=1``, the sum of both bounds' entries."""
-        if boxed:
-            return w[:split] + sign * w[split:]
-        out = np.zeros(q.size)
-        out[has_lower] = w[:split]
-        out[has_upper] += sign * w[split:]
-        return out
-
+    q, A, b = problem.q, problem.A, problem.b
+    bounds, measure = _Bounds(problem), _Measure(problem)
+    select, spread, pairs = bounds.select, bounds.spread, bounds.size
     x, typical, force = _start(problem)
-    y = np.zeros(b.size)
-    s = np.concatenate([(x - lower)[has_lower], (upper - x)[has_upper]])
-    z = np.full(pairs, force)
-    steepest = float(problem.P.diagonal().max(initial=0.0))
-    ridge = _REGULARISATION * max(steepest, force / typical)
-    absA = np.abs(A)
+    y, s, z = np.zeros(b.size), bounds.slacks(x), np.full(pairs, force)
+    ridge = _REGULARISATION * max(measure.steepest, force / typical)
     best, least, stalled = np.inf, np.inf, 0
 
     for _ in range(max_iter):
-        Px, Aty = problem.product(x), y @ A
-        r_dual = Px + q + Aty - spread(z)
+        Px = problem.product(x)
+        r_dual = Px + q + y @ A - spread(z)
         r_primal = A @ x - b
         sz = s * z
         total = float(sz.sum())
 
-        slope = max(_norm(Px), _norm(q), _norm(Aty), 1e-300)
-        value = max(abs(float(x @ Px)), abs(float(q @ x)), abs(float(b @ y)), 1e-300)
-        if not q.any():  # the optimal value may be 0
-            slope, value = (
-                max(slope, 1e-6 * steepest * _norm(x)),
-                max(value, 1e-6 * steepest * float(x @ x)),
-            )
-        row_scale = float(np.maximum(absA @ np.abs(x), np.abs(b)).max(initial=0.0)) or 1.0
-        primal, dual = _norm(r_primal) / row_scale, _norm(r_dual) / slope
-        error = max(primal, dual, min(total / value, 1.0))
+        primal, dual, error = measure.errors(x, y, Px, r_primal, r_dual, total)
         if not np.isfinite(error):
             return
-        inside = np.minimum(np.maximum(x, lower), upper)
-        guess = partial(_guess, s, z, typical / force, spread)
+        inside = np.minimum(np.maximum(x, problem.lower), problem.upper)
+        guess = partial(bounds.guess, s, z, typical / force)
         yield Iterate(inside, y, primal, dual, error, guess)
         stalled = 0 if error < 0.9 * best or total < 0.9 * least else stalled + 1
         best, least = min(best, error), min(least, total)
@@ -143,13 +186,7 @@ def interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[Iterate]:
             return
 
         curvature = spread(z / s, 1.0)
-        kkt = None
-        for boost in (1.0, 1e2, 1e4, 1e6):
-            try:
-                kkt = factor_kkt(problem, curvature + boost * ridge, independent=True)
-                break
-            except np.linalg.LinAlgError:
-                continue
+        kkt = _factored(problem, curvature, ridge)
         if kkt is None:
             return
 
@@ -175,11 +212,3 @@ def interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[Iterate]:
         if pairs:
             step = min(1.0, _STEP_TO_BOUNDARY * step)
         x, y, s, z = x + step * dx, y + step * dy, s + step * ds, z + step * dz
-
-
-def _guess(
-    s: np.ndarray, z: np.ndarray, unit: float, spread: Callable[[np.ndarray], np.ndarray]
-) -> np.ndarray:
-    """Read an active set: bounds whose slack is small beside the multiplier, in typical units."""
-    active = np.where(s < unit * z, 1.0 / np.maximum(s, 1e-300), 0.0)
-    return -np.sign(spread(active)).astype(np.int8)

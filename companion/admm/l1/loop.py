@@ -189,6 +189,36 @@ class L1Problem(ABC):
             )
 
 
+class _Watch:
+    """Looks at the steps of ADMM now and then: is some answer that they suggest certified? The best one is kept."""
+
+    def __init__(self, problem: L1Problem, tol: float, first_check: int, max_iter: int) -> None:
+        self.problem, self.tol, self.max_iter = problem, tol, max_iter
+        self.next_check, self.pattern = first_check, np.zeros(0)
+        self.best: tuple[Certificate, Triple] | None = None
+
+    def offer(self, answer: Triple) -> bool:
+        """Certify an answer, keep it if it is the best; return whether it is a solution."""
+        certificate = self.problem.certify(*answer, self.tol)
+        if self.best is None or certificate.worst <= self.best[0].worst:
+            self.best = certificate, answer
+        return certificate.ok
+
+    def certified(self, step: Iterate) -> bool:
+        """Return whether an exact finish from this step, or the step itself, is a solution."""
+        old, self.pattern = self.pattern, np.sign(step.z)
+        settled = np.array_equal(old, self.pattern) or step.k == 1 or step.k >= 200
+        found = any(self.offer(answer) for answer in self.problem.finished(step, settled))
+        return found or self.offer(self.problem.plain(step))
+
+    def __call__(self, step: Iterate) -> bool:
+        """Return whether ADMM may stop after this step."""
+        if step.k < min(self.next_check, self.max_iter):
+            return False
+        self.next_check = int(np.ceil(1.3 * max(self.next_check, 9))) + 1
+        return self.certified(step) or step.k == self.max_iter
+
+
 def run(
     problem: L1Problem,
     *,
@@ -203,47 +233,16 @@ def run(
     **loop: Any,
 ) -> ADMMResult:
     """Run ADMM on the problem until an exact finish, or the iterate itself, is certified."""
-    units = problem.units
-    if rho is None:
-        rho = problem.rho
-    else:
-        rho = float(np.clip(np.ldexp(as_scalar(rho, "rho", above=0), -units.rho), *_PENALTIES))
+    rho = _penalty(problem, rho)
     tol = as_scalar(tol, "tol", above=0)
     max_iter = check_count(max_iter, "max_iter")
     if warm_start is not None:
-        if not isinstance(warm_start, ADMMResult):
-            raise TypeError(f"warm_start must be an ADMMResult, got {type(warm_start).__name__}")
-        lambda_ = np.ldexp(warm_start.rho * warm_start.u, -units.multiplier)
-        loop |= {"z0": np.ldexp(warm_start.z, -units.z), "u0": lambda_ / rho}
+        loop |= _start(problem, warm_start, rho)
+    watch = _Watch(problem, tol, problem.first_check if warm_start is None else 1, max_iter)
 
-    best: tuple[Certificate, Triple] | None = None
-    pattern, next_check = np.zeros(0), problem.first_check if warm_start is None else 1
-
-    def answers(step: Iterate, settled: bool) -> Iterator[Triple]:
-        yield from problem.finished(step, settled)
-        yield problem.plain(step)
-
-    def certified(step: Iterate) -> bool:
-        """Say whether some answer is certified at this step; keep the best one."""
-        nonlocal best, pattern
-        old, pattern = pattern, np.sign(step.z)
-        settled = np.array_equal(old, pattern) or step.k == 1 or step.k >= 200
-        for answer in answers(step, settled):
-            certificate = problem.certify(*answer, tol)
-            if best is None or certificate.worst <= best[0].worst:
-                best = certificate, answer
-            if certificate.ok:
-                return True
-        return False
-
-    def watch(step: Iterate) -> bool:
-        nonlocal next_check
-        if callback is not None and callback(problem.given(step)):
-            return True
-        if not finish or step.k < min(next_check, max_iter):
-            return False
-        next_check = int(np.ceil(1.3 * max(next_check, 9))) + 1
-        return certified(step) or step.k == max_iter
+    def stop(step: Iterate) -> bool:
+        wanted = callback is not None and callback(problem.given(step))
+        return bool(wanted) or (finish and watch(step))
 
     result = admm(
         problem.x_update,
@@ -257,36 +256,51 @@ def run(
         tol_rel=EPS if finish else tol,
         max_iter=max_iter,
         objective=problem.objective,
-        callback=watch if finish or callback is not None else None,
+        callback=stop if finish or callback is not None else None,
         **loop,
     )
     last = Iterate(result.n_iter, result.x, result.z, result.u, result.rho, 0.0, 0.0)
-    if not finish or best is None:
-        answer = problem.plain(last)
-        best = problem.certify(*answer, tol), answer
-    if finish and not best[0].ok and result.status == "converged":
-        certified(last)
-    certificate, answer = best
-    converged, status = result.converged, result.status
-    if finish and certificate.ok:
-        converged, status = True, "converged"
-    elif finish:
-        converged = False
-        status = status if result.n_iter < max_iter and status != "converged" else "max_iter"
-    if finish and status == "max_iter":
+    if watch.best is None:
+        watch.offer(problem.plain(last))
+    assert watch.best is not None
+    if finish and not watch.best[0].ok and result.status == "converged":
+        watch.certified(last)
+    certificate, answer = watch.best
+    result = replace(problem.restore(result, answer), certificate=certificate, problem=given)
+    return _judged(result, certificate, tol, max_iter) if finish else result
+
+
+def _penalty(problem: L1Problem, rho: float | None) -> float:
+    """Return the penalty in the units of the problem."""
+    if rho is None:
+        return problem.rho
+    given = np.ldexp(as_scalar(rho, "rho", above=0), -problem.units.rho)
+    return float(np.clip(given, *_PENALTIES))
+
+
+def _start(problem: L1Problem, warm_start: ADMMResult, rho: float) -> dict[str, np.ndarray]:
+    """Return the arguments with which ADMM starts from an earlier result."""
+    if not isinstance(warm_start, ADMMResult):
+        raise TypeError(f"warm_start must be an ADMMResult, got {type(warm_start).__name__}")
+    units = problem.units
+    lambda_ = np.ldexp(warm_start.rho * warm_start.u, -units.multiplier)
+    return {"z0": np.ldexp(warm_start.z, -units.z), "u0": lambda_ / rho}
+
+
+def _judged(result: ADMMResult, certificate: Certificate, tol: float, max_iter: int) -> ADMMResult:
+    """Return the result with the status that its certificate gives; warn if ADMM ended without a solution."""
+    if certificate.ok:
+        return replace(result, converged=True, status="converged")
+    status = result.status
+    if result.n_iter >= max_iter or status == "converged":
+        status = "max_iter"
         warnings.warn(
             f"no certified solution after {result.n_iter} steps of ADMM: {certificate}, "
             f"wanted {tol:.0e}; raise max_iter or change rho (now {result.rho:.3g})",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-    return replace(
-        problem.restore(result, answer),
-        converged=converged,
-        status=status,
-        certificate=certificate,
-        problem=given,
-    )
+    return replace(result, converged=False, status=status)
 
 
 def relative(value: float, scale: float) -> float:
