@@ -124,6 +124,7 @@ def directive(module: str, name: str) -> Iterator[str]:
 def section(module: str, names: list[str], public: str) -> list[str]:
     """Return the reference of the names that one module defines, under the path they are imported from."""
     summary = first_line(importlib.import_module(module)).rstrip(".")
+    summary = re.sub(r":math:`([^`]+)`", r"$\1$", summary)  # headings are Markdown
     loaded = importlib.import_module(public)
     rows = [f"- :py:obj:`~{public}.{n}` – {summary_of(getattr(loaded, n))}" for n in names]
     body = [line for name in names for line in directive(public, name)]

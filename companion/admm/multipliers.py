@@ -1,4 +1,4 @@
-r"""Dual ascent and the method of multipliers for ``minimize J(u)  subject to  A u = b``.
+r"""Dual ascent and the method of multipliers, for :math:`\min J(u)` subject to :math:`A u = b`.
 
 Both methods climb the dual function
 :math:`G(\lambda) = \inf_u L(u, \lambda)`, whose gradient is the residual :math:`A u_\lambda - b` at

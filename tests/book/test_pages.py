@@ -102,6 +102,14 @@ def test_the_reference_follows_the_chapters() -> None:
     assert place[-1] < page.index(":: companion.admm.LowRank\n")
 
 
+@pytest.mark.parametrize("package", chapter_packages())
+def test_headings_of_the_reference_are_markdown(package: str) -> None:
+    """Roles of the docstrings are not read there."""
+    headings = re.findall("^## .*$", chapter_reference(package), flags=re.MULTILINE)
+    assert headings
+    assert not [heading for heading in headings if re.search(r":\w+:`", heading)]
+
+
 def test_shared_modules_are_all_of_the_package() -> None:
     modules = {p.stem for p in (ROOT / "companion").glob("*.py")} - {
         "__init__",
