@@ -5,11 +5,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.optimize import OptimizeResult, linprog
 
 from companion.admm.row_matrix import RowMatrix
 from companion.datasets import nine_points
-from companion.exceptions import ConvergenceWarning
-from companion.kernels import Gaussian
+from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
+from companion.kernels import FeatureMap, Gaussian, as_kernel
 from companion.svm import (
     DegenerateSolutionWarning,
     HardMarginSVC,
@@ -20,6 +21,7 @@ from companion.svm import (
     SVMs3,
     SVMs4,
     SVMs5,
+    bounds,
     nu_min,
     points,
     soft_margin,
@@ -521,3 +523,176 @@ def test_rows_on_demand_are_those_of_the_signed_matrix(constant: float, unit: in
     np.testing.assert_allclose(rows.toarray(), whole, rtol=1e-14)
     np.testing.assert_allclose(rows.diagonal(), np.diag(whole), rtol=1e-14)
     np.testing.assert_allclose(rows @ np.eye(9)[4], whole[4], rtol=1e-14)
+
+
+# -- what kernels without features, or with many, have to say
+
+
+def _inner_products(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    return X @ Y.T
+
+
+@pytest.mark.parametrize("of_x", [0, 400, -400])
+def test_nu_min_from_inner_products(of_x: int) -> None:
+    data, x = nine_points(), 2.0**of_x
+    found = nu_min(x * data.u, x * data.v, _inner_products)
+    assert found == pytest.approx(58 / 153, rel=1e-12)
+
+
+@pytest.mark.parametrize("shift", [(2.0**30, 0.0), (2.0**30, -(2.0**40)), (2.0**40, 2.0**45)])
+def test_nu_min_far_from_the_origin(shift: tuple[float, float]) -> None:
+    """It belongs to the differences of points."""
+    data, far = nine_points(), np.array(shift)
+    assert nu_min(data.u + far, data.v + far) == pytest.approx(58 / 153, rel=1e-12)
+    assert nu_min(np.array([[1.0, 0.0], [3.0, 1.0]]) + far, far[None]) == 0.0
+
+
+def test_nu_min_takes_the_parameters_of_a_kernel_by_name() -> None:
+    data = nine_points()
+    shifted = nu_min(data.u, data.v, "poly", degree=1, gamma=3.0, coef0=2.0)
+    assert shifted == pytest.approx(58 / 153, rel=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), "rbf", lambda X, Y: (1.0 + X @ Y.T) ** 3])
+def test_nu_min_of_classes_that_share_a_point(kernel: object) -> None:
+    """The images are independent but for the shared point: it alone has multipliers, 1/2 and 1/2, and n = 4."""
+    assert nu_min([[0.0], [5.0]], [[0.0], [-5.0]], kernel) == pytest.approx(0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize(("p", "q"), [(0, 3), (3, 0)])
+def test_nu_min_of_an_empty_class_is_an_error(p: int, q: int) -> None:
+    with pytest.raises(ValueError, match=f"at least one point each, got {p} and {q}"):
+        nu_min(np.ones((p, 2)), np.ones((q, 2)))
+
+
+@pytest.mark.parametrize("kernel", [lambda X, Y: 1j * (X @ Y.T), FeatureMap(lambda x: 1j * x)])
+def test_complex_inner_products_are_refused(kernel: object) -> None:
+    with pytest.raises(ValueError, match="needs a real kernel"):
+        SVMs2prime(kernel=kernel).fit_uv(BLUE, RED)
+
+
+def test_a_kernel_that_may_be_indefinite_is_looked_at_as_a_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rows on demand would hide that it is no kernel, and a user's matrix has its rows already."""
+    monkeypatch.setattr(points, "ROWS_FROM", 2)
+    s = np.array([1.0, 1.0, -1.0, -1.0])
+    for kernel, data in ((lambda X, Y: -X @ Y.T, np.array([*BLUE, *RED])), ("precomputed", GRAM)):
+        matrix = make_points(data, s, as_kernel(kernel)).signed_matrix()
+        assert isinstance(matrix, np.ndarray)
+    with pytest.raises(ValueError, match="must be positive definite on the training points"):
+        SVMs2prime(kernel=lambda X, Y: -X @ Y.T).fit_uv(BLUE, RED)
+
+
+@pytest.mark.parametrize("machine", [SVMs4, SVMs5])
+def test_points_that_are_all_one_have_no_normal_and_no_weights(machine: type) -> None:
+    """Squared slacks: a = 1/2, 1/2 for K = 1, so both slacks are 1/4, and eta is as large."""
+    for kernel, weights in ((_inner_products, None), ("linear", [0.0])):
+        found = machine(nu=0.5, K=1.0, kernel=kernel).fit_uv([[1.0]], [[1.0]])
+        assert (found.norm_, found.b_, found.eta_) == (0.0, 0.0, 0.25)
+        assert (found.w_ if weights is None else found.w_.tolist()) == weights
+        assert found.decision_function([[3.0]]).tolist() == [0.0]
+
+
+def test_points_of_many_coordinates_have_weights() -> None:
+    """The features of the linear kernel are the points, however many coordinates they have."""
+    X = np.random.default_rng(0).standard_normal((4, 150))
+    found = SVMs2prime(nu=0.5).fit(X, COLOURS)
+    np.testing.assert_allclose(found.w_, found.dual_coef_ @ X, rtol=1e-9, atol=1e-12)
+
+
+# -- parameters
+
+
+MACHINES = [SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5, HardMarginSVC]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_every_machine_is_certified_to_nine_digits(machine: type) -> None:
+    found = machine().fit_uv([[1.0], [3.0]], [[-1.0]])
+    assert found.certificate_.tolerance == 1e-9
+
+
+@pytest.mark.parametrize(("p", "q"), [(2, 3), (3, 2)])
+def test_a_price_below_the_range_of_the_unit_normal_has_a_witness(p: int, q: int) -> None:
+    """y'Aa stays below y'c for all a between 0 and K: no a is feasible."""
+    K = 0.9 / (2 * min(p, q))
+    with pytest.raises(InfeasibleProblemError, match=r"max\(1/\(2p\), 1/\(2q\)\) = 0.25") as error:
+        SVMs1(K=K).fit_uv(np.ones((p, 1)), np.zeros((q, 1)))
+    s, y = np.repeat([1.0, -1.0], [p, q]), error.value.witness
+    assert K * np.maximum(y[0] * s + y[1], 0.0).sum() < y[1]
+
+
+@pytest.mark.parametrize("machine", [SVMs2prime, SVMs3, SVMs4, SVMs5])
+@pytest.mark.parametrize(("nu", "K"), [(2.0**-600, 2.0**-600), (0.75, 2.0**1023)])
+def test_a_sum_of_multipliers_beyond_float64_is_an_error(
+    machine: type, nu: float, K: float
+) -> None:
+    with pytest.raises(ValueError, match=r"\(p \+ q\) K nu must be a positive number"):
+        machine(nu=nu, K=K).fit_uv([[1.0], [2.0]], [[-1.0]])
+
+
+# -- steps that other tests do not come to
+
+
+def test_equations_that_the_simplex_method_misses_are_met_in_a_second_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first answer is wrong by 1e-7, upwards and downwards; the second counts from what is left."""
+
+    def careless(*args: object, **kwargs: object) -> OptimizeResult:
+        answer = linprog(*args, **kwargs)
+        answer.x = answer.x + 1e-7 * (-1.0) ** np.arange(answer.x.size)
+        return answer
+
+    monkeypatch.setattr(bounds, "linprog", careless)
+    data = nine_points()
+    assert nu_min(data.u, data.v) == pytest.approx(58 / 153, rel=1e-11)
+
+
+@pytest.mark.parametrize("of_e", [0, -1])
+def test_a_penalized_b_near_the_origin_may_cost_more_than_it_must(of_e: int) -> None:
+    """Blue points x and 2x, a red point 4x, K = 1, 1'a = 2 + e with e of the size of x^2.
+
+    abs(s'a) could be e. For a = (e + d, 1; 1 - d) the objective is (x^2 (5d + e - 2)^2 + (e + 2d)^2)/2, least for
+    d = (10 x^2 - 5 x^2 e - 2e)/(25 x^2 + 4), so that b = -(e + 2d) = -5 x^2 but for terms of higher order.
+    """
+    x = 2.0**-20
+    e = 2.0**of_e * x * x
+    d = (10.0 * x * x - 5.0 * x * x * e - 2.0 * e) / (25.0 * x * x + 4.0)
+    found = SVMs3(nu=(2.0 + e) / 3.0, K=1.0).fit_uv([[x], [2.0 * x]], [[4.0 * x]])
+    assert found.certificate_.ok
+    assert found.b_ == pytest.approx(-(e + 2.0 * d), rel=1e-3)
+    np.testing.assert_allclose(1.0 - found.mu_, d, rtol=1e-3)
+
+
+@pytest.mark.parametrize("of_x", [-10, -12, -20])
+def test_a_penalized_b_with_squared_slacks_is_counted_from_the_origin(of_x: int) -> None:
+    """All multipliers are positive, so a, b and a multiplier theta of 1'a = K_m solve linear equations.
+
+    For points x Y and 1/(2K) = x^2 they are (s_i s_j Y_i Y_j + I) a - s b/x^2 + 1 theta = 0 and s'a + b = 0.
+    """
+    x, Y, s = 2.0**of_x, np.array([0.9, 0.8, 0.3]), np.array([1.0, 1.0, -1.0])
+    K, M = 0.5 / x / x, np.zeros((5, 5))
+    M[:3, :3] = np.outer(s * Y, s * Y) + np.eye(3)
+    M[3, :3], M[4, :3], M[:3, 3], M[:3, 4], M[3, 3] = s, 1.0, -s, 1.0, x * x
+    *a, b, _ = np.linalg.solve(M, [0.0, 0.0, 0.0, 0.0, 1.5 * K])
+    assert min(a) > 0.0
+    found = SVMs5(nu=0.5, K=K).fit_uv(x * Y[:2, None], x * Y[2:, None])
+    np.testing.assert_allclose([*found.lambda_, *found.mu_], a, rtol=1e-9)
+    np.testing.assert_allclose(found.w_, [(s * a) @ Y * x], rtol=1e-9)
+    assert found.b_ == pytest.approx(x * x * b, rel=1e-9)
+
+
+@pytest.mark.parametrize("of_x", [-60, -15, 15, 30])
+def test_a_price_is_small_or_large_beside_the_squares_of_the_points(of_x: int) -> None:
+    """(SVM_s2) for points x X and the price K/x^2 is the same program in another unit."""
+    x = 2.0**of_x
+    low = SVMs2(K=2.0**-30 / x / x).fit_uv([[3.0 * x], [x]], [[0.0]])
+    np.testing.assert_array_equal([*low.lambda_, *low.mu_], [0.0, low.K_, low.K_])
+    np.testing.assert_allclose(low.w_ * x, [2.0**-30], rtol=1e-12)
+    high = SVMs2(K=2.0**102 / x / x).fit_uv([[x + 2.0**-52 * x]], [[x]])
+    np.testing.assert_array_equal([*high.lambda_, *high.mu_], high.K_)
+    np.testing.assert_allclose(high.w_ * x, [2.0**50], rtol=1e-12)
+    hard = SVMs2(K=2.0**110 / x / x).fit_uv([[4.0 * x]], [[-4.0 * x]])
+    np.testing.assert_allclose(hard.w_ * x, [0.25], rtol=1e-12)
