@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.optimize import OptimizeResult, linprog
+from sklearn.base import clone
 
 from companion.admm.row_matrix import RowMatrix
 from companion.datasets import nine_points
@@ -26,9 +27,12 @@ from companion.svm import (
     points,
     soft_margin,
 )
+from companion.svm.dual import DualProgram, Units
 from companion.svm.estimator import SupportVectorMachine
 from companion.svm.points import make_points
+from companion.svm.recovery import Recovered, over
 from companion.svm.slab import (
+    Slab,
     multiplier_interval,
     place_points,
     slab_both,
@@ -696,3 +700,109 @@ def test_a_price_is_small_or_large_beside_the_squares_of_the_points(of_x: int) -
     np.testing.assert_allclose(high.w_ * x, [2.0**50], rtol=1e-12)
     hard = SVMs2(K=2.0**110 / x / x).fit_uv([[4.0 * x]], [[-4.0 * x]])
     np.testing.assert_allclose(hard.w_ * x, [0.25], rtol=1e-12)
+
+
+# -- what follows from a solved dual program, and how exactly
+
+
+def _recovered(X: list, a: list, g: list, b: float, eta: float, **rest: object) -> Recovered:
+    """Return two points, one of each colour, with the multipliers a, g and a slab as given."""
+    options = {"upper": np.inf, "q": 0.0, "ridge": 0.0, "unit": 0, "squared": False} | rest
+    penalize_b = options.get("penalize_b", False)
+    data = make_points(np.array(X), np.array([1.0, -1.0]), as_kernel("linear"))
+    data = data.in_unit(options["unit"])
+    dual = DualProgram(
+        P=data.signed_matrix(penalize_b=penalize_b, keep_origin=True, ridge=options["ridge"]),
+        q=np.full(2, options["q"]),
+        A=data.rows,
+        c=np.zeros(2),
+        upper=options["upper"],
+        ridge=options["ridge"],
+        penalize_b=penalize_b,
+    )
+    slab = Slab(b, eta, (b, b), (eta, eta), (b + eta, b + eta), (b - eta, b - eta))
+    units = Units(options["unit"], 0)
+    squared = bool(options["squared"])
+    return Recovered(data, dual, np.array(a), np.array(g), slab, units, penalize_b, squared)
+
+
+def test_points_below_their_hyperplane_have_slack_or_are_missed() -> None:
+    """Margins (1/8, 1/4) against eta = 1/2: the second multiplier is at its bound, the first is not."""
+    found = _recovered([[0.5], [-0.25]], [0.5, 1.0], [0.25, 0.125], b=0.125, eta=0.5, upper=1.0)
+    assert found.margin.tolist() == [0.125, 0.25]
+    assert found.slack.tolist() == [0.0, 0.25]
+    assert found.lengths.tolist() == [0.5, 0.25]
+    assert (found.reach, found.size) == (0.5, 0.25 + 0.5 + 0.125)
+    assert found.miss() == 0.375 / 0.875
+
+
+@pytest.mark.parametrize("x", [2.0**-20, 1.0, 2.0**20])
+@pytest.mark.parametrize("q", [0.0, -1.0])
+def test_misses_are_compared_with_the_terms_that_cancel_in_w(x: float, q: float) -> None:
+    """Both points at x with a = (1, 1): w = 0, but its terms have the length 2x; without nu w is no question."""
+    eta = 1e-7 * x * x
+    found = _recovered([[x], [x]], [1.0, 1.0], [0.0, 0.0], b=0.0, eta=eta, upper=2.0, q=q)
+    assert found.reach == (0.0 if q else 2.0 * x)
+    assert found.miss() == pytest.approx(1.0 if q else eta / (1e-5 * x * 2.0 * x), rel=1e-12)
+
+
+@pytest.mark.parametrize("x", [2.0**-20, 1.0, 2.0**20])
+@pytest.mark.parametrize(("part", "vanishes"), [(1e-6, True), (4e-6, False)])
+def test_a_normal_nearly_vanishes_beside_its_terms(x: float, part: float, vanishes: bool) -> None:
+    """w = part x, from two terms of the length x."""
+    P = np.array([[(1.0 + part) ** 2, -(1.0 + part)], [-(1.0 + part), 1.0]]) * x * x
+    a = np.ones(2)
+    found = _recovered([[(1.0 + part) * x], [x]], a, P @ a, b=0.0, eta=0.0)
+    assert found.nearly_vanishes == vanishes
+
+
+def test_squared_slacks_are_multipliers_and_put_points_on_their_hyperplanes() -> None:
+    """P = K + I/2, so g less a/2 are the margins (1/4, 1/4): with the slacks (1/4, 1/4) eta is 1/2."""
+    for eta in (0.25, 0.5, 1.0):
+        found = _recovered(
+            [[0.5], [-0.5]], [0.5, 0.5], [0.5, 0.5], b=0.0, eta=eta, ridge=0.5, squared=True
+        )
+        assert found.slack.tolist() == [0.25, 0.25]
+        assert found.margin.tolist() == [0.25, 0.25]
+        assert found.miss() == abs(0.5 - eta) / (0.5 + eta)
+
+
+@pytest.mark.parametrize("error", [0.0, 2.0**-12])
+@pytest.mark.parametrize("unit", [0, 1, 3])
+@pytest.mark.parametrize("x", [2.0, 64.0])
+def test_a_penalized_b_fits_together_with_w(x: float, unit: int, error: float) -> None:
+    """a = (3/2, 1/2), so w = 2x and b = -1 for points x and -x; an error of b shows in the margins.
+
+    In the unit 2^e the features are x/2^e and the constant 1/2^e, and so are the weights.
+    """
+    one = 2.0**-unit
+    a, P = np.array([1.5, 0.5]), np.array([[x * x + 1.0, x * x - 1.0], [x * x - 1.0, x * x + 1.0]])
+    g, b = one * one * P @ a, -1.0 + error
+    options = {"upper": 2.0, "penalize_b": True, "unit": unit}
+    found = _recovered([[x], [-x]], a, g, b=b, eta=0.25 * one * one, **options)
+    assert (found.constant, found.bias) == (one, one * b)
+    assert found.normal.w.tolist() == [2.0 * x * one]
+    assert found.reach == 2.0 * one
+    assert found.size == one * one * (2.0 * x * x + 1.0 + 0.25 + abs(b))
+    assert found.miss() == error * one * one / found.size
+
+
+def test_the_norm_beside_a_penalized_b_from_inner_products() -> None:
+    """a'Pa is the sum of the squares of w and of b; near the origin b is a multiplier, and it is that of w alone."""
+    data = nine_points()
+    for machine in (SVMs3(nu=0.6), SVMs5(nu=0.6)):
+        for x, K in ((1.0, None), (2.0**-13, 2.0**26)):
+            machine.set_params(K=K, kernel="linear")
+            by_features = clone(machine).fit_uv(x * data.u, x * data.v)
+            machine.set_params(kernel=_inner_products)
+            found = clone(machine).fit_uv(x * data.u, x * data.v)
+            assert found.w_ is None
+            assert found.norm_ == pytest.approx(by_features.norm_, rel=1e-10)
+            assert found.objective_ == pytest.approx(by_features.objective_, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("value", "size", "part"), [(3.0, 2.0, 1.5), (3.0, 0.5, 6.0), (3.0, 0, 3.0)]
+)
+def test_a_part_of_nothing_is_the_value_itself(value: float, size: float, part: float) -> None:
+    assert over(value, size) == part
