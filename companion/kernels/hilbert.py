@@ -7,6 +7,8 @@ Everything here holds for orthogonal families that need not be orthonormal: the 
 
 from __future__ import annotations
 
+import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +21,9 @@ import numpy as np
 from scipy.special import roots_legendre
 
 from companion.checks import as_array, as_scalar, as_vector, check_count, count_axes, reject_masked
+from companion.exceptions import ConvergenceWarning
 from companion.kernels.features import real_or_complex_matrix
+from companion.kernels.functions import _enlarged
 from companion.results import Record
 from companion.scaling import exponent_of
 
@@ -38,6 +42,7 @@ __all__ = [
 
 Function = Callable[[np.ndarray], Any]
 
+_RESOLVED = 1e-6  # relative change of an integral with the number of nodes that is not told
 _LARGEST = 1e140  # squares of numbers up to this, and down to its inverse, have all their digits
 
 
@@ -134,6 +139,11 @@ class _FunctionFamily(OrthogonalFamily):
         float or complex
             Linear in f, conjugate-linear in g.
 
+        Warns
+        -----
+        ConvergenceWarning
+            If twice as many nodes change the result.
+
         Examples
         --------
         >>> round(Legendre().inner(np.exp, np.exp), 6)
@@ -141,19 +151,51 @@ class _FunctionFamily(OrthogonalFamily):
         >>> round(Fourier().inner(np.sign, np.sign, breaks=[0.0]), 6)
         1.0
         """
-        x, w = self._quadrature(degree, breaks)
-        return np.vdot(_values(g, x), w * _values(f, x)).item()
+
+        def integrals(x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
+            a, b = _values(f, x), _values(g, x)
+            return np.array([np.vdot(b, w * a)]), math.sqrt(_square(a, w) * _square(b, w))
+
+        return self._integrate(integrals, degree, breaks, stacklevel=3)[0].item()
 
     def _inner_products(
         self, v: Function, indices: np.ndarray, breaks: Sequence[float]
     ) -> tuple[np.ndarray, float]:
-        x, w = self._quadrature(int(np.abs(indices).max(initial=16)), breaks)
-        values = _values(v, x)
-        products = (w * values) @ self(indices, x).conj()
-        return products, float(w @ np.abs(values) ** 2)
+        degree, norms = int(np.abs(indices).max(initial=16)), np.sqrt(self.norm_squared(indices))
+
+        def integrals(x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
+            values = _values(v, x)
+            return (w * values) @ self(indices, x).conj() / norms, math.sqrt(_square(values, w))
+
+        products, norm = self._integrate(integrals, degree, breaks, stacklevel=4)
+        return products * norms, norm * norm
+
+    def _integrate(
+        self,
+        integrals: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, float]],
+        degree: int,
+        breaks: Sequence[float],
+        stacklevel: int,
+    ) -> tuple[np.ndarray, float]:
+        """Return integrals and their size, from nodes and weights; warn if twice the nodes tell another story."""
+        found, size = integrals(*self._quadrature(degree, breaks))
+        finer, its_size = integrals(*self._quadrature(2 * degree + 16, breaks))
+        change = max(float(np.abs(finer - found).max(initial=0.0)), abs(its_size - size))
+        if change > _RESOLVED * max(size, its_size):
+            warnings.warn(
+                f"the integrals are known to {change / max(size, its_size):.0e} of their size only: the function "
+                "jumps, has a kink, or varies too fast between the nodes; give breaks",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
+        return found, size
 
     def _combine(self, coefficients: np.ndarray, indices: np.ndarray, x: Any) -> np.ndarray:
         return self(indices, x) @ coefficients
+
+
+def _square(values: np.ndarray, w: np.ndarray) -> float:
+    return float(w @ np.abs(values) ** 2)
 
 
 @lru_cache(maxsize=32)
@@ -512,6 +554,11 @@ def expand(
     Expansion
         The coefficients and, by calling it, the partial sum.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If twice as many nodes change an integral: a jump or a kink that is no break, or a function that varies fast.
+
     Notes
     -----
     Source: Definition A.1, Propositions A.2 and A.5. Integrals are computed by Gauss-Legendre quadrature
@@ -600,6 +647,7 @@ def orthogonal_complement(V: Any) -> np.ndarray:
     (array([[0., 1.]]), array([[1., 0.]]))
     """
     V = real_or_complex_matrix(V, "V")
+    V = _enlarged(V)  # lengths do not matter
     _, sigma, W = np.linalg.svd(V)
     rank = int((sigma > max(V.shape) * np.finfo(float).eps * sigma.max(initial=0.0)).sum())
     return W[rank:]

@@ -2,16 +2,23 @@ r"""Functions of a reproducing kernel Hilbert space: finite expansions :math:`f 
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from companion.checks import as_array, count_axes, reject_masked
+from companion.exceptions import ConvergenceWarning
 from companion.kernels.choice import as_kernel
 from companion.kernels.functions import Kernel, _array_or_list, _is_number, _sequence
+from companion.scaling import exponent_of
 
 __all__ = ["RKHSFunction"]
+
+_NEGATIVE = 1e-9  # relative size from which on a negative square is no rounding
+_MISSED = 1e-6  # part of the largest value by which an interpolant may miss one without a warning
 
 
 class RKHSFunction:
@@ -109,7 +116,8 @@ class RKHSFunction:
 
         It lies in the span of the :math:`\kappa_{x_i}`. The coefficients solve :math:`K_S \beta = f(S)`
         with the text's Gram matrix :math:`K_S = (\kappa(x_j, x_i))`; where it is singular, be it by rounding
-        as for a wide Gaussian on many points, the pseudo-inverse gives the least-squares fit.
+        as for a wide Gaussian on many points, the pseudo-inverse gives the least-squares fit, and a warning says by
+        how much it misses the values.
 
         Parameters
         ----------
@@ -119,6 +127,16 @@ class RKHSFunction:
             The points.
         values : array-like of shape (p,)
             The values there.
+
+        Raises
+        ------
+        ValueError
+            If the kernel matrix is not Hermitian, or has a negative eigenvalue.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the function misses the values: no function of the space has them, or float64 does not tell.
 
         Examples
         --------
@@ -139,7 +157,16 @@ class RKHSFunction:
             raise ValueError(
                 f"values must have length {len(K)}, one per point, got shape {values.shape}"
             )
-        return cls(kernel, points, _pseudo_solve(K, values))
+        coefficients = _pseudo_solve(K, values)
+        missed, size = float(np.abs(K @ coefficients - values).max()), float(np.abs(values).max())
+        if missed > _MISSED * size:
+            warnings.warn(
+                f"the function misses the values by {missed / size:.0e} of the largest one: the kernel matrix is "
+                "singular up to rounding (equal points, a wide Gaussian, or numbers that underflow)",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return cls(kernel, points, coefficients)
 
     def __call__(self, X: Any) -> Any:
         r"""Return the values :math:`f(x) = \sum_j \alpha_j \kappa(x_j, x)`.
@@ -182,15 +209,33 @@ class RKHSFunction:
     def norm(self) -> float:
         r"""Return :math:`\|f\| = \langle f, f \rangle^{1/2}`.
 
+        Where terms cancel, what is below about 1e-8 of them is rounding.
+
+        Raises
+        ------
+        ValueError
+            If :math:`\langle f, f \rangle` is negative: the kernel is not positive definite.
+
         Examples
         --------
         >>> RKHSFunction.section("linear", [3.0, 4.0]).norm()
         5.0
         """
-        return float(np.sqrt(max(complex(self.inner(self)).real, 0.0)))
+        size = float(np.abs(self.coefficients).max())
+        if exponent_of(size):  # its square may not fit into float64
+            return size * RKHSFunction(self.kernel, self.points, self.coefficients / size).norm()
+        square = complex(self.inner(self)).real
+        lengths = np.sqrt(np.abs(self.kernel.diagonal(self.points)))
+        if square < -_NEGATIVE * float(np.abs(self.coefficients) @ lengths) ** 2:
+            raise ValueError(
+                f"an RKHS needs a positive definite kernel: for {self.kernel!r}, <f, f> = {square:.3g}"
+            )
+        return math.sqrt(max(square, 0.0))
 
     def distance(self, other: RKHSFunction) -> float:
-        r"""Return :math:`\|f - g\|`, zero exactly when f and g are the same function.
+        r"""Return :math:`\|f - g\|`, zero when f and g are the same function.
+
+        Functions that differ by less than about 1e-8 of their norms are the same up to rounding.
 
         Parameters
         ----------
@@ -275,7 +320,14 @@ class RKHSFunction:
 
 def _pseudo_solve(K: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return K^+ values for a Hermitian positive semidefinite K."""
+    if np.abs(K - K.conj().T).max() > _NEGATIVE * np.abs(K).max():
+        raise ValueError("an RKHS needs a Hermitian kernel: its matrix on these points is not")
     eigenvalues, U = np.linalg.eigh(K)
+    if eigenvalues[0] < -_NEGATIVE * abs(eigenvalues[-1]):
+        raise ValueError(
+            "an RKHS needs a positive definite kernel: its matrix on these points has the eigenvalue "
+            f"{eigenvalues[0]:.3g}"
+        )
     kept = eigenvalues > 10 * len(K) * np.finfo(float).eps * max(eigenvalues[-1], 0.0)
     U = U[:, kept]
     return U @ ((U.conj().T @ values) / eigenvalues[kept])

@@ -1,5 +1,7 @@
 """Appendix A: orthogonal families, Bessel, Parseval, best approximation, Problems A.1 and A.2."""
 
+import warnings
+
 import numpy as np
 import pytest
 import sympy
@@ -7,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special
 
+from companion.exceptions import ConvergenceWarning
 from companion.kernels import (
     Fourier,
     Legendre,
@@ -336,3 +339,36 @@ def test_errors(call, error, message):
 def test_a_constant_function_may_return_a_number():
     e = expand(lambda x: 2.0, Legendre(), 3)
     np.testing.assert_allclose(e.coefficients, [2, 0, 0, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("v", "family"),
+    [
+        (np.sign, Fourier()),
+        (np.abs, Legendre()),
+        (lambda x: np.cos(300 * x), Fourier()),
+        (lambda x: np.exp(-1e5 * (x - 0.3) ** 2), Legendre()),
+    ],
+)
+def test_a_function_that_the_nodes_do_not_resolve(v, family):
+    """cos 300 x had coefficients of 0.1 for |k| <= 5, where they are 0."""
+    with pytest.warns(ConvergenceWarning, match="give breaks"):
+        expand(v, family, 5)
+    with pytest.warns(ConvergenceWarning, match="give breaks"):
+        family.inner(v, np.exp)
+    a, b = family.interval
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fine = expand(v, family, 5, breaks=[0.0, *np.linspace(a, b, 60)[1:-1]])
+    exact = {0: 0.0, 1: 2 / (np.pi * 1j)} if v is np.sign else {}
+    for k, value in exact.items():
+        assert fine.coefficients[fine.indices == k] == pytest.approx(value)
+
+
+def test_the_complement_does_not_depend_on_lengths():
+    V = np.array([[1.0, 2.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1j], [0.0, 0.0, 0.0, 0.0]])
+    for size in (1.0, 1e-17, 1e-160, 5e-324, 1e200):
+        W = orthogonal_complement(V * [[1.0], [size], [1.0]])
+        assert W.shape == (2, 4)
+        np.testing.assert_allclose(V.conj() @ W.T, 0.0, atol=1e-14)
+    assert orthogonal_complement(np.zeros((2, 3))).shape == (3, 3)

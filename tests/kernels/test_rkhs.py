@@ -1,10 +1,13 @@
 """Functions of an RKHS: Theorem 17.1, Corollary 17.1, SP Theorems 1.2 and 1.5."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from companion.exceptions import ConvergenceWarning
 from companion.kernels import (
     FeatureMap,
     Gaussian,
@@ -169,3 +172,50 @@ def test_points_are_copied():
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("size", [1e-310, 1e-250, 1e-170, 1e-100, 1e160, 1e300])
+def test_norms_whose_squares_do_not_fit(size):
+    X = [[0.0], [1.0], [3.0]]
+    one = RKHSFunction(Gaussian(1.0), X, [1.0, -2.0, 0.5]).norm()
+    assert RKHSFunction(
+        Gaussian(1.0), X, np.array([1.0, -2.0, 0.5]) * size
+    ).norm() == pytest.approx(size * one, rel=1e-9)
+
+
+def negative(X, Y):
+    return -(X @ Y.T)
+
+
+def lopsided(X, Y):
+    return X @ Y.T + X[:, :1]
+
+
+def test_kernels_that_are_none():
+    """The norm was 0, and the interpolant missed every value."""
+    X, c = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]), [1.0, 2.0, -1.0]
+    with pytest.raises(ValueError, match="<f, f> = -"):
+        RKHSFunction(negative, X, c).norm()
+    with pytest.raises(ValueError, match="eigenvalue -"):
+        RKHSFunction.interpolate(negative, X, c)
+    with pytest.raises(ValueError, match="Hermitian"):
+        RKHSFunction.interpolate(lopsided, X, c)
+    assert RKHSFunction.section("linear", [0.0, 0.0]).norm() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "points", "values"),
+    [
+        (Gaussian(1.0), [[0.0], [0.0]], [1.0, 2.0]),
+        (Gaussian(3.0), np.linspace(-1, 1, 30)[:, None], np.repeat([-1.0, 1.0], 15)),
+        (Linear(), [[1e-170], [2e-170]], [1.0, 2.0]),
+    ],
+)
+def test_an_interpolant_that_misses_says_so(kernel, points, values):
+    with pytest.warns(ConvergenceWarning, match="misses the values"):
+        f = RKHSFunction.interpolate(kernel, points, values)
+    assert np.abs(f(points) - values).max() > 0.1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RKHSFunction.interpolate(kernel, points, np.zeros(len(points)))
+        f.project(points)
