@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from companion.admm import solve_qp
-from companion.certificates import Certificate
+from companion.certificates import Certificate, max_norm
 from companion.checks import as_scalar, as_symmetric, as_vector, check_count
 from companion.exceptions import ConvergenceWarning
 from companion.results import History, Problem, Record
@@ -43,6 +43,8 @@ INDEFINITE_METHODS = ("smm", "spgm", "accelerated")
 
 _VARIANTS = ("paper", "proof", "classes")
 _QP_TOLERANCE = 1e-9
+_EPS = float(np.finfo(float).eps)
+_FAR = 1e4  # entries above this part of C, whose level is looked for twice
 
 
 def _labels(y: Any, n: int | None = None) -> np.ndarray:
@@ -79,6 +81,11 @@ def project_q1(beta: Any, y: Any, C: float) -> np.ndarray:
     ndarray of shape (n,)
         Entries at a bound are ``==`` to it.
 
+    Raises
+    ------
+    ValueError
+        If an input is unusable, or C is lost in rounding beside the entries of beta.
+
     Notes
     -----
     Source: YCG (10).
@@ -90,18 +97,31 @@ def project_q1(beta: Any, y: Any, C: float) -> np.ndarray:
     >>> project_q1([0.6, 0.1, 0.5], [1, 1, -1], C=1.0).round(4)
     array([0.5333, 0.0333, 0.5667])
     """
-    beta = as_vector(beta, "beta")
-    return _project(beta, _labels(y, beta.size), as_scalar(C, "C", above=0.0))
+    beta, C = as_vector(beta, "beta"), as_scalar(C, "C", above=0.0)
+    y = _labels(y, beta.size)
+    if 8.0 * _EPS * beta.size * max_norm(beta) > C:
+        raise ValueError(
+            f"C = {C:g} is lost in rounding beside beta, whose entries go up to {max_norm(beta):g}"
+        )
+    return _project(beta, y, C)
 
 
 def _project(beta: np.ndarray, y: np.ndarray, C: float) -> np.ndarray:
-    v = y * beta  # alpha_i leaves its left bound at t = low_i and reaches the other at high_i
+    v = y * beta
+    if max_norm(v) > _FAR * C:  # C has few digits beside v, but enough to tell what is at a bound
+        v = np.clip(v - _level(v, y, C), -_FAR * C, _FAR * C)
+    return np.clip(y * (v - _level(v, y, C)), 0.0, C) + 0.0  # no -0.0
+
+
+def _level(v: np.ndarray, y: np.ndarray, C: float) -> float:
+    """Return the t for which ``clip(y (v - t), 0, C)`` is orthogonal to y."""
+    # alpha_i leaves its left bound at t = low_i and reaches the other at high_i
     low, high = np.where(y > 0.0, v - C, v), np.where(y > 0.0, v, v + C)
     t = np.concatenate([low, high])
     order = np.argsort(t, kind="stable")
     t = t[order]
     # y'alpha is C n_plus on the far left; between two breakpoints its slope is minus the number of free entries
-    free = np.cumsum(np.where(order < beta.size, 1, -1))
+    free = np.cumsum(np.where(order < v.size, 1, -1))
     value = C * np.count_nonzero(y > 0.0) - np.append(0.0, np.cumsum(free[:-1] * np.diff(t)))
     k = int(np.searchsorted(-value, 0.0))  # the first breakpoint with y'alpha <= 0
     left, right = t[max(k - 1, 0)], t[min(k, t.size - 1)]
@@ -110,10 +130,8 @@ def _project(beta: np.ndarray, y: np.ndarray, C: float) -> np.ndarray:
     if inside.any():  # solve y'alpha = 0 for the entries that are free between these breakpoints
         full = np.where(y > 0.0, low >= middle, high <= middle)
         shift = (float(v[inside].sum()) + C * float(y[full].sum())) / np.count_nonzero(inside)
-        shift = min(max(shift, left), right)
-    else:
-        shift = middle
-    return np.clip(beta - shift * y, 0.0, C)
+        return float(min(max(shift, left), right))
+    return float(middle)
 
 
 def largest_linear(g: Any, y: Any, C: float) -> float:
@@ -505,7 +523,7 @@ def solve_indefinite(
     Warns
     -----
     ConvergenceWarning
-        If no stopping rule is met within `max_iter` steps.
+        If no stopping rule is met within `max_iter` steps, or the certificate misses its tolerance.
 
     Notes
     -----
@@ -584,7 +602,14 @@ def solve_indefinite(
             ConvergenceWarning,
             stacklevel=2,
         )
-    return _finish(f, best, C, tol, state.L, len(history["gap"]) - 1, status, history)
+    found = _finish(f, best, C, tol, state.L, len(history["gap"]) - 1, status, history)
+    if status == "converged" and not found.certificate.ok:
+        warnings.warn(
+            f"the gradient proves tol = {tol:g}, but the certificate does not ({found.certificate}); scale K0 and rho",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return found
 
 
 def _evaluator(f: IndefiniteObjective) -> Callable[[np.ndarray], _Point]:

@@ -405,7 +405,8 @@ def dual_coordinate_ascent(
     arrays["active"] = arrays["active"].astype(int)
     beta = alpha * task.y
     w = None if task.F is None else beta @ task.F
-    return _result(task, w, alpha, beta, arrays["primal_objective"][-1], status, 0, tol, arrays)
+    value = arrays["primal_objective"][-1]
+    return _result(task, w, alpha, beta, value, status, 0, tol, arrays, eps is None)
 
 
 def _steps(step: float | np.ndarray | None, diagonal: np.ndarray) -> np.ndarray:
@@ -557,7 +558,7 @@ def primal_newton(
     Warns
     -----
     ConvergenceWarning
-        If the iterates repeat, or `max_iter` is reached.
+        If the iterates repeat, `max_iter` is reached, or the certificate misses `tol`.
 
     Notes
     -----
@@ -602,6 +603,7 @@ def primal_newton(
         run.cycle,
         tol,
         run.history,
+        eps is None and not as_printed,
     )
 
 
@@ -662,7 +664,7 @@ def primal_kernel_newton(
     Warns
     -----
     ConvergenceWarning
-        If the iterates repeat, or `max_iter` is reached.
+        If the iterates repeat, `max_iter` is reached, or the certificate misses `tol`.
 
     Notes
     -----
@@ -712,10 +714,22 @@ def primal_kernel_newton(
         model, at, np.zeros(n), line_search, tol, eps, max_iter, as_printed, callback, ridge is None
     )
     run.history["beta"] = run.history.pop("point")
-    alpha = 2.0 * task.C * np.maximum(1.0 - run.point.margins, 0.0)
+    if run.status == "converged" and ridge is None and not as_printed:
+        alpha = np.maximum(y * run.point.x, 0.0)  # 2 C xi, without the cancellation in xi
+    else:
+        alpha = 2.0 * task.C * np.maximum(1.0 - run.point.margins, 0.0)
     w = None if task.F is None else run.point.x @ task.F
     return _result(
-        task, w, alpha, run.point.x, run.point.value, run.status, run.cycle, tol, run.history
+        task,
+        w,
+        alpha,
+        run.point.x,
+        run.point.value,
+        run.status,
+        run.cycle,
+        tol,
+        run.history,
+        eps is None and not as_printed,
     )
 
 
@@ -733,7 +747,8 @@ def _cholesky_solve(H: np.ndarray, right: np.ndarray) -> np.ndarray:
         return cho_solve(cho_factor(H), right)
     except LinAlgError as error:
         raise ValueError(
-            "the kernel must be positive definite on the training points: the matrix of the Newton step is not"
+            "the kernel must be positive definite on the training points: the matrix of the Newton step is not, unless "
+            "C is so large that 1/(2C) is lost in rounding beside the inner products; then scale the data, or lower C"
         ) from error
 
 
@@ -841,8 +856,12 @@ def _result(
     cycle: int,
     tol: float,
     history: History,
+    exact: bool,
 ) -> TrainingResult:
-    """Certify the multipliers with the dual program of the loss, whatever the method did, and collect."""
+    """Certify the multipliers with the dual program of the loss, whatever the method did, and collect.
+
+    `exact` says that the method stopped by `tol`, and not by ZM's rule, which promises nothing.
+    """
     Q = task.matrix()
     lower, upper = np.zeros(task.n), np.full(task.n, task.upper)
     Qa = Q @ alpha
@@ -851,6 +870,12 @@ def _result(
     certificate = certify_qp(
         Q, -np.ones(task.n), None, None, lower, upper, alpha, none, z_lower, z_upper, tol
     )
+    if exact and status == "converged" and not certificate.ok:
+        _complain(
+            f"the solution misses tol = {tol:g} ({certificate}): C or the inner products are so large that the slacks "
+            "are lost in the rounding of the margins; scale the data, or lower C",
+            stacklevel=4,
+        )
     return TrainingResult(
         w=w,
         alpha=alpha,

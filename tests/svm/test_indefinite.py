@@ -1,6 +1,8 @@
 """Indefinite kernels: the projection, the objective, its bounds, three methods, the estimator."""
 
 import warnings
+from fractions import Fraction
+from itertools import pairwise
 
 import cvxpy as cp
 import numpy as np
@@ -704,3 +706,47 @@ def test_inputs_are_left_alone():
     copy = K0.copy()
     IndefiniteSVC(kernel="precomputed").fit(K0, y)
     assert_array_equal(K0, copy)
+
+
+def exact_projection(beta, y, C):
+    """Solve y'alpha = 0 without rounding, between two breakpoints."""
+    beta, C = [Fraction(float(b)) for b in beta], Fraction(C)
+    signs = [int(s) for s in y]
+
+    def at(t):
+        return [min(max(b - t * s, Fraction(0)), C) for b, s in zip(beta, signs)]
+
+    def balance(t):
+        return sum(s * a for s, a in zip(signs, at(t)))
+
+    ends = sorted({s * b - w for b, s in zip(beta, signs) for w in (Fraction(0), s * C)})
+    left, right = next((p, q) for p, q in pairwise(ends) if balance(p) >= 0 >= balance(q))
+    fall = balance(left) - balance(right)
+    t = left + (right - left) * balance(left) / fall if fall else left
+    return np.array([float(a) for a in at(t)])
+
+
+@pytest.mark.parametrize("far", [0.0, 1.0, 1e3, 1e6, 1e9, 1e12])
+def test_projection_of_points_far_away(far):
+    """The level was of the size of beta, and C was lost beside it: y'alpha was not 0."""
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        n = int(rng.integers(2, 9))
+        y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+        y[:2] = 1.0, -1.0
+        beta = rng.standard_normal(n) + far * rng.choice([-1.0, 0.0, 1.0], n)
+        alpha = project_q1(beta, y, 0.3)
+        assert_allclose(alpha, exact_projection(beta, y, 0.3), atol=1e-11)
+        assert abs(y @ alpha) < 1e-11
+    with pytest.raises(ValueError, match="lost in rounding"):
+        project_q1([1e16, 0.0], [1, -1], 1.0)
+
+
+@pytest.mark.parametrize("method", INDEFINITE_METHODS)
+def test_steps_that_lead_far_away(method):
+    rng = np.random.default_rng(3)
+    K0, y = rng.standard_normal((9, 9)), np.array([1.0, 1, 1, -1, -1, -1, 1, -1, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = solve_indefinite(K0 + K0.T, y, 4e-4, 5e3, method=method, L=1e-10, max_iter=50)
+    assert result.certificate.primal_residual < 1e-9

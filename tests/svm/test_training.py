@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.svm import LinearSVC
 
 from companion.admm import solve_qp
+from companion.certificates import verify
 from companion.datasets import iris, iris_components, iris_sepals, zm_eighteen
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian, Polynomial
@@ -632,3 +633,43 @@ def test_inputs_are_left_alone_and_results_are_records():
     rbf = primal_kernel_newton(X, y, 10.0, kernel="rbf")
     assert rbf.w is None
     assert (rbf.predict(X) == y).all()
+
+
+class TestLostDigits:
+    """Newton's methods ended with status "converged" and a certificate of 1, and nothing was said."""
+
+    X = np.array([[1.0, -2.0], [0.5, 1.0], [-1.0, 0.3], [2.0, 1.0], [-0.4, -1.0], [0.1, 0.2]])
+    y = np.array([1.0, -1.0, 1.0, -1.0, -1.0, 1.0])
+
+    @pytest.mark.parametrize("train", [primal_newton, primal_kernel_newton])
+    @pytest.mark.parametrize("size", [1.0, 1e3, 1e5, 1e7])
+    @pytest.mark.parametrize("C", [1e-3, 1.0, 1e4, 1e8])
+    def test_certified_or_warned(self, train, size, C):
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            if train is primal_kernel_newton and C * size**2 > 1e15:
+                with pytest.raises(ValueError, match="lost in rounding"):
+                    train(self.X * size, self.y, C)
+                return
+            result = train(self.X * size, self.y, C)
+        assert result.certificate.ok == (not heard)
+        assert verify(result).ok == (not heard)
+        assert all("misses tol" in str(w.message) for w in heard)
+
+    def test_points_far_from_the_origin(self):
+        with pytest.warns(ConvergenceWarning, match="misses tol = 1e-09"):
+            result = primal_newton(self.X + 1e6, self.y, 50.0)
+        assert result.converged
+        assert result.certificate.worst > 1e-3
+
+    @pytest.mark.parametrize("C", [1e4, 1e8, 1e12])
+    def test_multipliers_of_a_large_C(self, C):
+        """2 C xi cancels in xi = 1 - margin; the coefficients do not."""
+        s = np.where(self.X[:, 0] > 0, 1.0, -1.0)
+        result = primal_kernel_newton(self.X, s, C, kernel=Gaussian(1.0))
+        assert result.certificate.worst < 1e-12
+        assert_allclose(result.alpha, s * result.beta, atol=1e-12)
+
+    def test_the_printed_rule_promises_nothing(self):
+        result = primal_newton(self.X + 1e6, self.y, 50.0, eps=0.5)
+        assert not result.certificate.ok
