@@ -845,3 +845,13 @@ def test_columns_of_very_different_size_are_all_used():
     assert_allclose(far.objective, near.objective, rtol=1e-12)
     near, far = basis_pursuit(A.T, b[:3]), basis_pursuit((A * size).T, b[:3] * size)
     assert_allclose(far.x, near.x, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "solve", [lasso, lambda A, b, tau, rho: generalized_lasso(A, b, np.eye(2), tau, rho=rho)]
+)
+def test_a_rho_that_is_lost_in_rounding_is_named(solve):
+    A, b = np.full((8, 2), 1e8), np.arange(8.0)
+    with pytest.raises(ValueError, match="rho = 1 is too small"):
+        solve(A, b, 1.0, rho=1.0)
+    assert lasso(A, b, 1.0).certificate.ok

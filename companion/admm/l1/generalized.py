@@ -22,6 +22,7 @@ from companion.admm.l1.loop import (
     rows_of,
     run,
 )
+from companion.admm.l1.losses import factored
 from companion.admm.l1.signs import first_zero, newton_step
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate
@@ -182,7 +183,7 @@ class _GeneralizedLasso(L1Problem):
     def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
         """Return (A'A + rho F'F)^{-1} (A'b + rho F'v)."""
         if self._factor[0] != rho:
-            self._factor = rho, linalg.cho_factor(self.gram + rho * self.F_F, check_finite=False)
+            self._factor = rho, factored(self.gram + rho * self.F_F, rho)
         right = self.A_b + rho * (self.A.T @ v)
         return linalg.cho_solve(self._factor[1], right, check_finite=False)
 

@@ -162,7 +162,7 @@ class LeastSquaresLoss(SmoothLoss):
         v, rho = self._point(v, "v"), as_scalar(rho, "rho", above=0.0)
         if self._factor[0] != rho:
             ridge = self.gram + rho * np.eye(len(self.gram))
-            self._factor = rho, linalg.cho_factor(ridge, overwrite_a=True, check_finite=False)
+            self._factor = rho, factored(ridge, rho)
         w = self.A_b + rho * v
         if self.skinny:
             return linalg.cho_solve(self._factor[1], w, check_finite=False)
@@ -220,6 +220,18 @@ class LogisticLoss(SmoothLoss):
         """Return the sum of the entropies of t p_i, with t = shrink."""
         p = shrink * expit(-(self.A @ x))
         return float((entr(p) + entr(1 - p)).sum())
+
+
+def factored(ridge: np.ndarray, rho: float) -> Any:
+    """Return the Cholesky factor of A'A + rho I in its place, or raise an error if rho is lost in rounding."""
+    size = float(np.trace(ridge)) / len(ridge)
+    try:
+        return linalg.cho_factor(ridge, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError:
+        raise ValueError(
+            f"rho = {rho:g} is too small: beside A'A, whose diagonal is about {size:.3g}, it is lost in rounding; "
+            "raise rho, or leave it out"
+        ) from None
 
 
 class ProximalLoss:
