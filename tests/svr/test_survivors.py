@@ -1,0 +1,332 @@
+"""Tests that kill mutants which all others let live: the tube, from the KKT conditions on s = y - P delta."""
+
+import numpy as np
+import pytest
+
+from companion.svr.tube import (
+    Levels,
+    TubeProgram,
+    _ratio,
+    certify,
+    find_levels,
+    hinge,
+    least_value,
+    middle,
+    snap,
+    tube_between,
+)
+
+INFINITY = float("inf")
+
+
+def program(y: list[float], **rest: object) -> TubeProgram:
+    """Return a program with P = I and c = 1."""
+    options = {"upper": 1.0, "radius": INFINITY} | rest
+    return TubeProgram(np.eye(len(y)), np.array(y), **options)
+
+
+def tube(b: float, epsilon: float) -> Levels:
+    low, high = b - epsilon, b + epsilon
+    return Levels(b, epsilon, (b, b), (epsilon, epsilon), (low, low), (high, high))
+
+
+# -- the width is given: l = b - 1 and u = b + 1
+
+
+@pytest.mark.parametrize(
+    ("s", "b"),
+    [
+        ([-3.0, 0.0, 2.5], (-1.0, 1.0)),  # -3 <= l <= 0 <= u <= 5/2
+        ([-0.5, 0.0, 2.5], (0.5, 1.0)),  # -1/2 <= l
+        ([-3.0, 0.0, 1.5], (-1.0, 0.5)),  # u <= 3/2
+    ],
+)
+def test_a_tube_of_given_width_has_room(s: list[float], b: tuple[float, float]) -> None:
+    delta = np.array([-1.0, 0.0, 1.0])
+    found = find_levels(program([0.0] * 3, epsilon=1.0), np.array(s), delta)
+    assert (found.b_interval, found.b) == (b, sum(b) / 2.0)
+    assert (found.epsilon, found.epsilon_interval) == (1.0, (1.0, 1.0))
+    assert found.blue_interval == (b[0] - 1.0, b[1] - 1.0)
+    assert found.red_interval == (b[0] + 1.0, b[1] + 1.0)
+
+
+@pytest.mark.parametrize(
+    ("s", "delta", "epsilon", "b"),
+    [
+        ([-0.75, 0.0, 1.25], [-0.5, 0.0, 0.5], 1.0, 0.25),  # l = -3/4 and u = 5/4
+        ([-0.75, 0.0, 1.75], [-0.5, 0.0, 0.5], 1.0, 0.5),  # but for rounding: their mean
+        ([-9.0, 0.0, 1.25], [-1.0, 0.0, 0.5], 1.0, 0.25),  # u = 5/4
+        ([0.5, 7.0], [0.0, 1.0], 0.0, 0.5),  # l = u: a point without multiplier is on both
+    ],
+)
+def test_points_on_a_margin_fix_a_tube_of_given_width(
+    s: list[float], delta: list[float], epsilon: float, b: float
+) -> None:
+    found = find_levels(program([0.0] * len(s), epsilon=epsilon), np.array(s), np.array(delta))
+    assert (found.b, found.b_interval) == (b, (b, b))
+
+
+def test_a_tube_that_rounding_has_turned_around_is_in_the_middle() -> None:
+    delta = np.array([-1.0, 1.0])
+    found = find_levels(program([0.0, 0.0], epsilon=0.5), np.array([1.0, 1.5]), delta)
+    assert found.b_interval == (1.25, 1.25)
+
+
+def test_a_tube_around_zero_of_given_width_is_what_it_is() -> None:
+    given = program([0.0, 0.0], epsilon=0.75, balanced=False)
+    found = find_levels(given, np.array([-5.0, 0.5]), np.array([-1.0, 0.0]))
+    assert (found.b, found.epsilon) == (0.0, 0.75)
+    assert (found.b_interval, found.epsilon_interval) == ((0.0, 0.0), (0.75, 0.75))
+    assert (found.blue_interval, found.red_interval) == ((-0.75, -0.75), (0.75, 0.75))
+
+
+# -- the width is free: the sum of the multipliers is tau
+
+
+@pytest.mark.parametrize(
+    ("s", "delta", "epsilon"),
+    [
+        ([-3.0, 2.0, 1.0], [-1.0, 1.0, 0.0], (1.0, 2.0)),  # at least 1, at most 3 and 2
+        ([-3.0, 2.0, -1.0], [-1.0, 1.0, 0.0], (1.0, 2.0)),
+        ([-1.5, 2.0, 0.5], [-1.0, 1.0, 0.0], (0.5, 1.5)),
+        ([-1.5, 2.0, 0.5], [-0.5, 1.0, 0.0], (1.5, 1.5)),  # the first point is on its margin
+        ([-3.0, -0.5], [-1.0, 1.0], (0.0, 0.0)),  # a red point below the middle
+    ],
+)
+def test_the_width_of_a_tube_around_zero(
+    s: list[float], delta: list[float], epsilon: tuple[float, float]
+) -> None:
+    tau = float(np.abs(delta).sum())
+    given = program([0.0] * len(s), radius=tau, balanced=False)
+    found = find_levels(given, np.array(s), np.array(delta))
+    assert (found.b, found.b_interval) == (0.0, (0.0, 0.0))
+    assert (found.epsilon, found.epsilon_interval) == (sum(epsilon) / 2.0, epsilon)
+    assert found.red_interval == epsilon
+    assert found.blue_interval == (-epsilon[1], -epsilon[0])
+    assert "-0.0" not in str(found.blue_interval)
+
+
+def test_both_levels_of_a_tube_are_free() -> None:
+    """l is between -2 and -1/2, u between 1/4 and 3."""
+    s, delta = np.array([-2.0, -0.5, 0.25, 3.0]), np.array([-1.0, 0.0, 0.0, 1.0])
+    found = find_levels(program([0.0] * 4, radius=2.0), s, delta)
+    assert (found.blue_interval, found.red_interval) == ((-2.0, -0.5), (0.25, 3.0))
+    assert (found.b_interval, found.epsilon_interval) == ((-0.875, 1.25), (0.375, 2.5))
+    assert (found.b, found.epsilon) == (0.1875, 1.4375)
+    wide = find_levels(program([0.0] * 4, radius=2.0 + 1e-6, epsilon=1.0), s, delta)
+    assert wide.epsilon_interval == (1.0, 1.0)
+
+
+# -- parts
+
+
+def test_multipliers_that_rounding_keeps_from_zero_and_from_their_bounds() -> None:
+    delta = np.array([-1e-14, 0.5, -(1.0 - 1e-14), 1.0 - 1e-14, 1.0 - 1e-9])
+    assert snap(delta, 1.0).tolist() == [0.0, 0.5, -1.0, 1.0, 1.0 - 1e-9]
+    assert snap(delta, INFINITY).tolist() == [0.0, *delta[1:]]
+    tiny = np.array([3e-13, 1e-13])
+    assert snap(tiny, 1.0).tolist() == tiny.tolist()
+    assert snap(np.array([1024.0 - 5e-10, 1.0]), 1024.0).tolist() == [1024.0, 1.0]
+    assert snap(np.zeros(2), 1.0).tolist() == [0.0, 0.0]
+    assert snap(np.zeros(0), 1.0).size == 0
+
+
+@pytest.mark.parametrize(
+    ("interval", "value"),
+    [
+        ((1.0, 4.0), 2.5),
+        ((1.0, INFINITY), 1.0),
+        ((-INFINITY, 4.0), 4.0),
+        ((-INFINITY, INFINITY), 0.0),
+    ],
+)
+def test_the_middle_of_an_interval(interval: tuple[float, float], value: float) -> None:
+    assert middle(interval) == value
+
+
+@pytest.mark.parametrize(("radius", "idle"), [(3.0, True), (3.5, True), (2.75, False)])
+def test_the_box_may_imply_the_ball(radius: float, idle: bool) -> None:
+    """Three entries of at most 1 have at most the sum 3."""
+    assert program([0.0] * 3, radius=radius).ball_is_idle == idle
+    assert program([0.0] * 3, radius=2.0 * radius, upper=2.0).ball_is_idle == idle
+
+
+def test_a_program_and_its_tube_in_another_unit() -> None:
+    given = program([4.0, -2.0], upper=8.0, radius=12.0, epsilon=2.0, reach=6.0)
+    half = given.scaled(2.0)
+    assert half.y.tolist() == [2.0, -1.0]
+    assert (half.upper, half.radius, half.epsilon, half.reach) == (4.0, 6.0, 1.0, 3.0)
+    assert given.residual(np.array([1.0, 3.0])).tolist() == [3.0, -5.0]
+    levels = Levels(1.0, 2.0, (0.0, 3.0), (1.0, 4.0), (-2.0, -1.0), (2.0, 6.0))
+    assert vars(levels.scaled(0.5)) == vars(
+        Levels(0.5, 1.0, (0.0, 1.5), (0.5, 2.0), (-1.0, -0.5), (1.0, 3.0))
+    )
+    assert vars(levels.moved(1.0)) == vars(
+        Levels(2.0, 2.0, (1.0, 4.0), (1.0, 4.0), (-1.0, 0.0), (3.0, 7.0))
+    )
+
+
+def test_the_loss_of_what_lies_beyond_the_tube() -> None:
+    residuals = np.array([-3.0, -1.0, 0.5, 1.0 + 1e-15, 2.0])
+    assert hinge(residuals, 1.0, 3.0).tolist() == [2.0, 0.0, 0.0, 0.0, 1.0]
+    assert hinge(residuals, 1.0, 0.0)[3] > 0.0
+
+
+def test_values_that_rounding_hides() -> None:
+    """1e-5 of |y| |delta|_1, and 1e-4 of C |y|."""
+    given = program([-4.0, 2.0], upper=0.5)
+    assert least_value(given, 100.0) == pytest.approx(4e-3, rel=1e-12)
+    assert least_value(given, 1.0) == pytest.approx(4e-4, rel=1e-12)
+    assert least_value(program([0.25], upper=0.5), 1.0) == pytest.approx(1.25e-5, rel=1e-12)
+    assert least_value(program([-4.0, 2.0], upper=INFINITY), 1.0) == pytest.approx(4e-5, rel=1e-12)
+
+
+# -- the certificate, by the five conditions and by the two objectives
+
+
+def test_the_certificate_of_an_optimal_tube() -> None:
+    """One point on each margin, one beyond it: delta = (-1, -1/2, 0, 1/2, 1), tau = 3, b = 1, epsilon = 2."""
+    delta, s = np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), np.array([-1.5, -1.0, 0.5, 3.0, 4.0])
+    for given in (
+        program(s + delta, radius=3.0),
+        program(s + delta, epsilon=2.0),
+        program(s + delta, radius=3.0, balanced=False),
+    ):
+        found = certify(given, s, delta, tube(1.0, 2.0), 1e-9)
+        residuals = [found.primal_residual, found.dual_residual, found.complementarity, found.gap]
+        assert residuals == pytest.approx([0.0] * 4, abs=1e-15)
+        assert found.tolerance == 1e-9
+
+
+@pytest.mark.parametrize("error", [2.0**-6, -(2.0**-6)])
+@pytest.mark.parametrize("i", range(5))
+def test_the_certificate_measures_the_five_conditions(i: int, error: float) -> None:
+    """Points on the margins -1 and 3; with s_i moved, only a point that may be there is not off."""
+    delta, s = np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), np.array([-1.0, -1.0, 3.0, 3.0, 3.0])
+    y = s + delta
+    s[i] += error
+    allowed = (i == 0 and error < 0.0) or (i == 2 and error < 0.0) or (i == 4 and error > 0.0)
+    found = certify(program(y, radius=3.0), s, delta, tube(1.0, 2.0), 1e-9)
+    assert found.dual_residual == (0.0 if allowed else abs(error) / 4.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "price", "idle"),
+    [
+        ({"radius": 4.0}, 8.0, 2.0),
+        ({"radius": 3.0}, 6.0, 0.0),
+        ({"epsilon": 2.0}, 6.0, 0.0),
+        ({"radius": 4.0, "upper": INFINITY}, 8.0, 2.0),
+        ({"radius": 4.0, "upper": 2.0}, 8.0, 2.0),
+    ],
+)
+def test_the_certificate_compares_the_objectives(
+    options: dict[str, float], price: float, idle: float
+) -> None:
+    """1/2 d'Pd + price + loss against y'd - 1/2 d'Pd, where the slacks are (1/2, 0, 0, 0, 1)."""
+    delta, s = np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), np.array([-1.5, -1.0, 0.5, 3.0, 4.0])
+    y = s + 2.0 * delta + 0.25  # P = 2 I, and an error
+    fitted = y - s
+    found = certify(program(y, **options), s, delta, tube(1.0, 2.0), 1e-9)
+    upper = options.get("upper", 1.0)
+    loss = 1.5 * upper if np.isfinite(upper) else 0.0
+    gap = delta @ fitted + price + loss - y @ delta
+    largest = max(abs(delta @ fitted), price, loss)
+    assert found.gap == pytest.approx(abs(gap) / largest, rel=1e-12, abs=1e-16)
+    assert found.complementarity == pytest.approx(idle / largest, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("delta", "tau", "balanced", "residual"),
+    [
+        ([1.0, -0.5], 2.0, True, 0.5 / 1.5),  # the sum is 1/2, of 3/2
+        ([1.0, -0.5], 2.0, False, 0.0),
+        ([1.0, -1.0], 1.5, True, 0.5 / 1.5),  # 1/2 more than 3/2
+        ([1.0, -0.5], 1.0, True, 0.5),
+        ([0.25, -0.25], 0.0, True, 0.5),
+        ([0.0, 0.0], 0.0, True, 0.0),
+    ],
+)
+def test_the_certificate_measures_balance_and_ball(
+    delta: list[float], tau: float, balanced: bool, residual: float
+) -> None:
+    given = program([3.0, -3.0], radius=tau, balanced=balanced)
+    found = certify(given, np.array([2.0, -2.0]), np.array(delta), tube(0.0, 1.0), 1e-9)
+    assert found.primal_residual == pytest.approx(residual, rel=1e-15)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("where", ["delta", "b", "epsilon"])
+def test_what_is_not_finite_is_certified_as_such(bad: float, where: str) -> None:
+    values = {"delta": 1.0, "b": 0.0, "epsilon": 1.0} | {where: bad}
+    delta = np.array([values["delta"], -1.0])
+    levels = tube(values["b"], values["epsilon"])
+    found = certify(program([3.0, -3.0], radius=2.0), np.array([2.0, -2.0]), delta, levels, 1e-9)
+    assert not found.ok
+    assert found.worst == INFINITY
+    assert found.tolerance == 1e-9
+
+
+@pytest.mark.parametrize(
+    ("y", "s", "b", "epsilon", "misfit", "largest"),
+    [
+        ([0.25, -0.25], [-8.0, 8.0], 0.0, 1.0, 9.0, 8.25),  # P delta is the largest
+        ([0.25, -0.25], [0.25, -0.25], 3.0, 1.0, 3.75, 3.0),  # b
+        ([0.25, -0.25], [0.25, -0.25], 0.0, 2.0, 1.75, 2.0),  # epsilon
+        ([0.25, -0.25], [0.25, -0.25], 0.0, 0.5, 0.25, 0.5),
+        ([0.75, -0.75], [0.25, -0.25], 0.0, 0.5, 0.25, 0.75),  # y
+    ],
+)
+def test_misfits_are_compared_with_the_largest_number(
+    y: list[float], s: list[float], b: float, epsilon: float, misfit: float, largest: float
+) -> None:
+    """delta = (1, -1) asks for s_1 - b >= epsilon and b - s_2 >= epsilon."""
+    delta = np.array([1.0, -1.0])
+    found = certify(program(y, radius=2.0), np.array(s), delta, tube(b, epsilon), 1e-9)
+    assert found.dual_residual == misfit / largest
+
+
+@pytest.mark.parametrize(
+    ("y", "s", "size", "epsilon", "largest"),
+    [
+        (4.0, 1.0, 1.0, 0.5, 6.0),  # delta'P delta
+        (9.0, 8.0, 1.0, 0.5, 15.0),  # the loss
+        (1.0, 0.5, 1.0, 0.5, 1.5),  # the price of epsilon
+        (1e3, 1e3, 2.0**-40, 1e3, 0.2),  # what rounding hides of the loss in an exact fit
+    ],
+)
+def test_a_gap_is_compared_with_the_largest_term(
+    y: float, s: float, size: float, epsilon: float, largest: float
+) -> None:
+    """tau is half as large again as the sum of the multipliers: the gap is what is idle of it, times epsilon."""
+    delta = np.array([size, -size])
+    given = program([y, -y], radius=3.0 * size)
+    found = certify(given, np.array([s, -s]), delta, tube(0.0, epsilon), 1e-9)
+    assert found.gap == pytest.approx(size * epsilon / largest, rel=1e-9)
+    assert found.complementarity == pytest.approx(size * epsilon / largest, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("blue", "red", "b", "epsilon"),
+    [
+        ((0.0, 2.0), (0.0, 2.0), (0.0, 2.0), (0.0, 1.0)),
+        ((0.0, 2.0), (1.0, 4.0), (0.5, 3.0), (0.0, 2.0)),
+        ((0.0, 3.0), (1.0, 2.0), (0.5, 2.0), (0.0, 1.0)),
+        ((0.0, 0.5), (0.25, 0.75), (0.125, 0.625), (0.0, 0.375)),
+    ],
+)
+def test_the_pairs_of_levels_that_are_in_order(
+    blue: tuple[float, float],
+    red: tuple[float, float],
+    b: tuple[float, float],
+    epsilon: tuple[float, float],
+) -> None:
+    """Of all l in the first interval and u in the second those with l <= u count; b and epsilon are midpoints."""
+    found = tube_between(blue, red)
+    assert (found.b_interval, found.epsilon_interval) == (b, epsilon)
+    assert (found.b, found.epsilon) == (sum(b) / 2.0, sum(epsilon) / 2.0)
+    assert (found.blue_interval, found.red_interval) == (blue, red)
+
+
+def test_parts_of_nothing() -> None:
+    assert (_ratio(3.0, 0.5), _ratio(3.0, 0.0), _ratio(0.0, 0.0)) == (6.0, INFINITY, 0.0)
