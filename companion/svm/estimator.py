@@ -196,7 +196,9 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
                     f"Only binary classification is supported. The type of the target is {kind}."
                 )
         if len(self.classes_) < 2:
-            raise ValueError(f"y must have two classes, got one class only: {self.classes_[0]!r}")
+            raise ValueError(
+                f"y must have two classes, got one class only: {self.classes_.tolist()[0]!r}"
+            )
         return X, np.where(y == self.classes_[1], 1.0, -1.0)
 
     def _fit_points(self, points: Points) -> None:
@@ -204,7 +206,24 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         self._fit_from(points, None)
 
     def _fit_from(self, points: Points, neighbour: Neighbour | None) -> None:
-        """Solve the dual program, from a neighbour if there is one; recover w, b, eta and the slacks; certify."""
+        """Fit, from a neighbour if there is one, and from nothing where that misses the tolerance."""
+        of_dual = self._attempt(points, neighbour)
+        if neighbour is not None and not self.certificate_.ok:
+            of_dual = self._attempt(points, None)
+        if not self.certificate_.ok:
+            found = (
+                "the dual program is solved, but the hyperplanes that its multipliers give miss"
+                if of_dual.ok
+                else f"{self.n_iter_} iterations for the dual program did not reach"
+            )
+            warnings.warn(
+                f"{found} tol = {self.tol:g} ({self.certificate_}); scale the data, or lower the price of slack",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def _attempt(self, points: Points, neighbour: Neighbour | None) -> Certificate:
+        """Solve the dual program; recover w, b, eta and the slacks; certify. Return the certificate of the dual."""
         units = self._units(points)
         points = points.in_unit(units.features)
         dual, result, a, g, slab = self._optimum(
@@ -217,13 +236,13 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         found = Recovered(points, dual, a, g, slab, units, self._penalized, self._squared)
         if self._homogeneous and self._has_no_slab(found):
             self._store_degenerate(points, a, dual, result.certificate, units)
-            return
+            return result.certificate
         norm, bias = found.normal.norm, found.bias
         if self._squared and norm == 0.0 and _differ(a, points.s):
             warnings.warn(
                 f"w is lost in rounding: 1/(2K) is next to nothing beside the inner products; lower K = {self.K_:g}",
                 DegenerateSolutionWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
         quadratic = float(a @ g) + (0.0 if dual.penalize_b else bias * bias)
         self._certify(
@@ -241,6 +260,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             a, dual.upper, found.margin, slab.eta, size, self._squared
         )
         self._store(points, a, slack, found.normal, slab, dual, units)
+        return result.certificate
 
     def _has_no_slab(self, found: Recovered) -> bool:
         """Return whether w = 0, which goes with eta = 0; in doubt a linear program decides."""
@@ -273,7 +293,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             warnings.warn(
                 f"b is known to {abs(balance - of_s) / abs(balance):.1e} of its size only; scale the data up",
                 ConvergenceWarning,
-                stacklevel=6,
+                stacklevel=7,
             )
         return solved, result, a, g, slab
 
@@ -329,17 +349,6 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             max(of_dual.gap, over(gap, size)),
             of_dual.tolerance,
         )
-        if not self.certificate_.ok:
-            found = (
-                "the dual program is solved, but the hyperplanes that its multipliers give miss"
-                if of_dual.ok
-                else f"{self.n_iter_} iterations for the dual program did not reach"
-            )
-            warnings.warn(
-                f"{found} tol = {self.tol:g} ({self.certificate_}); scale the data, or lower the price of slack",
-                ConvergenceWarning,
-                stacklevel=6,
-            )
 
     def _store(
         self,
@@ -410,7 +419,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         self.degenerate_ = True
         self.objective_ = self.dual_objective_ = 0.0
         self.certificate_ = certificate
-        warnings.warn(self._degenerate_message(points), DegenerateSolutionWarning, stacklevel=6)
+        warnings.warn(self._degenerate_message(points), DegenerateSolutionWarning, stacklevel=7)
 
     def _is_below_range(self, points: Points) -> bool:
         """Return whether w = 0 is the optimum, by the linear program of `nu_min`."""

@@ -180,7 +180,14 @@ def _fit_in_turn(machines: list, order: np.ndarray, X: Any, y: Any) -> list:
     points = _SharedPoints(made.X, made.s, made.kernel, made.Phi)
     neighbour = Neighbour()
     for i in order:
-        vars(machines[i]).update(read)
-        machines[i]._fit_from(points, neighbour)
+        _fit_next(machines[i], read, points, neighbour)
         points.__dict__["_tested"] = True
     return machines
+
+
+def _fit_next(
+    machine: SupportVectorMachine, read: dict[str, Any], points: Points, neighbour: Neighbour
+) -> None:
+    """Fit a machine that knows what `read` says of the data, from the solution of the one before."""
+    machine.__dict__.update(read)
+    machine._fit_from(points, neighbour)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -12,7 +14,7 @@ from companion.admm.qp_engine import Neighbour
 from companion.admm.quadratic import _symmetric_psd
 from companion.certificates import verify
 from companion.datasets import nine_points
-from companion.exceptions import InfeasibleProblemError
+from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
 from companion.kernels import as_kernel
 from companion.svm import DegenerateSolutionWarning, K_path, SVMs2, SVMs2prime, nu_path
 
@@ -201,3 +203,29 @@ def test_out_of_range():
     assert below.degenerate_
     with pytest.raises(ValueError, match="nu must be"):
         nu_path(data.X, data.y, [0.5, -0.1])
+
+
+@pytest.mark.parametrize("seed", [0, 77])
+def test_where_the_start_from_a_neighbour_misses_the_machine_is_fitted_alone(seed: int) -> None:
+    """Separable data: the objective is small beside K, and a part in 1e9 of it is little."""
+    X = np.random.default_rng(seed).normal(size=(30, 2))
+    y = np.sign(X[:, 0] + 0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for machine in K_path(X, y, [1.0, 2.0]):
+            assert machine.certificate_.ok
+            alone = SVMs2(K=machine.K).fit(X, y)
+            assert_allclose(machine.w_, alone.w_, rtol=1e-7)
+            assert_allclose(machine.objective_, alone.objective_, rtol=1e-8)
+
+
+def test_warnings_point_at_the_caller() -> None:
+    data = nine_points()
+    with pytest.warns(DegenerateSolutionWarning) as of_path:
+        nu_path(data.X, data.y, [0.01])
+    with pytest.warns(DegenerateSolutionWarning) as alone:
+        SVMs2prime(nu=0.01).fit(data.X, data.y)
+    with pytest.warns(ConvergenceWarning) as missed:
+        K_path(1e4 * data.X, data.y, [1e9], tol=1e-16)
+    for record in (of_path, alone, missed):
+        assert {warning.filename for warning in record} == {__file__}
