@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import OptimizeResult, linprog
 from sklearn.base import clone
 
+from companion.admm import LowRank
 from companion.admm.row_matrix import RowMatrix
 from companion.datasets import nine_points
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
@@ -806,3 +807,34 @@ def test_the_norm_beside_a_penalized_b_from_inner_products() -> None:
 )
 def test_a_part_of_nothing_is_the_value_itself(value: float, size: float, part: float) -> None:
     assert over(value, size) == part
+
+
+# -- units and sizes
+
+
+@pytest.mark.parametrize("unit", [0, 3, -3])
+def test_lengths_and_sizes_of_features_that_only_the_kernel_knows(unit: int) -> None:
+    """Lengths are in the unit; the size is that of the data: of inner products, or of a Gram matrix."""
+    X, s = np.array([[0.5], [-0.25], [100.0]]), np.array([1.0, -1.0, -1.0])
+    data = make_points(X, s, as_kernel(_inner_products)).in_unit(unit)
+    assert data.lengths.tolist() == (np.array([0.5, 0.25, 100.0]) / 2.0**unit).tolist()
+    assert data.size == 100.0
+    assert make_points(X, s, Gaussian(1.0)).size == 1.0
+    assert make_points(X @ X.T, s, as_kernel("precomputed")).size == 100.0
+    indefinite = np.array([[0.0, 4.0], [4.0, 0.0]])
+    assert make_points(indefinite, s[:2], as_kernel("precomputed")).size == 2.0
+
+
+def test_a_dual_program_in_other_units_and_in_the_form_of_the_text() -> None:
+    """With features 4 phi' and multipliers 8 a', P' is P/16, and q'a = 128 q'a'."""
+    F, A = np.array([[1.0], [2.0]]), np.array([[1.0, -1.0]])
+    dual = DualProgram(LowRank(F), np.array([-1.0, -1.0]), A, np.array([8.0]), 16.0, ridge=32.0)
+    there = Units(2, 3).of(dual)
+    assert (there.q.tolist(), there.c.tolist()) == ([-1 / 128, -1 / 128], [1.0])
+    assert (there.upper, there.ridge) == (2.0, 2.0)
+    assert Units().of(dual) is dual
+    P, q, rows, c = dual.standard_form()
+    assert P.tolist() == [[1, 2, 0, 0], [2, 4, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
+    assert q.tolist() == [-1.0, -1.0, 0.0, 0.0]
+    assert rows.tolist() == [[1, -1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1]]
+    assert c.tolist() == [8.0, 16.0, 16.0]

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from companion.svr import NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
+from companion.svr.estimator import SupportVectorRegression
 from companion.svr.tube import (
     Levels,
     TubeProgram,
@@ -330,3 +332,72 @@ def test_the_pairs_of_levels_that_are_in_order(
 
 def test_parts_of_nothing() -> None:
     assert (_ratio(3.0, 0.5), _ratio(3.0, 0.0), _ratio(0.0, 0.0)) == (6.0, INFINITY, 0.0)
+
+
+# -- b and epsilon from one support vector: values without features, so that f = b = 2
+
+
+def fitted(machine: type, y: list[float], delta: list[float], nu: float) -> SupportVectorRegression:
+    """Return a regression for C = m with another of its solutions, as delta is not unique for equal points."""
+    m = len(y)
+    model = machine(nu=nu, C=float(m)).fit(np.zeros((m, 1)), y)
+    model.b_, model.epsilon_, model.dual_coef_ = 2.0, 1.0, np.array(delta)
+    model.residuals_ = np.array(y) - 2.0
+    model._store_points(model.dual_coef_, 1.0, model.residuals_, 0.0, 1e-9)
+    return model
+
+
+def test_every_point_on_a_margin_gives_both_levels_and_no_other_does() -> None:
+    """Of three points on each margin one has the multiplier 1, one 1/2 and one 0."""
+    y, delta = [1.0, 1.0, 1.0, 2.0, 3.0, 3.0, 3.0], [-1.0, -0.5, 0.0, 0.0, 0.0, 0.5, 1.0]
+    model = fitted(NuSVR, y, delta, nu=3 / 7)
+    kinds = ["type 2", "type 1", "exceptional"]
+    assert model.point_classes_.tolist() == [*kinds, "inside", *kinds[::-1]]
+    assert model.standard_margin_hypothesis_
+    for i in (None, 0, 1, 2, 4, 5, 6):
+        assert model.margins_from_gap(i) == pytest.approx((2.0, 1.0), rel=1e-12)
+    for i in (3, 7, 8):
+        with pytest.raises(ValueError, match="must be a support vector on one margin"):
+            model.margins_from_gap(i)
+
+
+def test_errors_are_on_no_margin() -> None:
+    """The outer points have slack 1 and 2: it enters the gap, but they do not tell where a margin is."""
+    y, delta = [0.0, 1.0, 1.5, 3.0, 5.0], [-1.0, -0.5, 0.0, 0.5, 1.0]
+    model = fitted(NuSVR, y, delta, nu=0.6)
+    assert model.point_classes_.tolist() == ["error", "type 1", "inside", "type 1", "error"]
+    for i in (None, 1, 3):
+        assert model.margins_from_gap(i) == pytest.approx((2.0, 1.0), rel=1e-12)
+    for i in (0, 2, 4):
+        with pytest.raises(ValueError, match="must be a support vector on one margin"):
+            model.margins_from_gap(i)
+
+
+def test_at_a_critical_nu_the_gap_does_not_tell_epsilon() -> None:
+    """m nu = 2 points fail the margin: epsilon drops out of the equation."""
+    model = fitted(NuSVR, [1.0, 1.5, 2.0, 2.5, 3.0], [-1.0, 0.0, 0.0, 0.0, 1.0], nu=0.4)
+    for i in (None, 0, 4):
+        assert np.isnan(model.margins_from_gap(i)).tolist() == [True, True]
+    assert np.isnan(model.margins_by_averaging()).tolist() == [True, True]
+    assert not model.standard_margin_hypothesis_
+    penalized = fitted(NuSVRPenalizedBias, [1.0, 2.0, 3.0], [-1.0, 0.0, 1.0], nu=2 / 3)
+    assert penalized.margins_from_gap().b == 2.0
+    assert np.isnan(penalized.margins_from_gap().epsilon)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_margin_hypothesis_needs_both_colours(sign: float) -> None:
+    y, delta = sign * np.array([-1.0, 0.0, 1.0, 1.0]) + 2.0, sign * np.array([-1.0, 0.0, 0.5, 0.5])
+    assert not fitted(NuSVR, y.tolist(), delta.tolist(), nu=0.5).standard_margin_hypothesis_
+
+
+def test_no_multiplier_no_level() -> None:
+    """In an exact fit epsilon is 0, and points on both margins have no colour."""
+    exact = NuSVR(nu=0.5, C=2.0).fit([[0.0], [1.0]], [0.0, 0.0])
+    assert exact.point_classes_.tolist() == ["exceptional", "exceptional"]
+    assert exact.colours_.tolist() == ["", ""]
+    assert np.isnan(exact.margins_from_gap()).tolist() == [True, True]
+    with pytest.raises(ValueError, match="must be a support vector on one margin"):
+        exact.margins_from_gap(0)
+    model = QuadraticNuSVR(nu=0.5, C=2.0).fit([[0.0], [1.0]], [0.0, 0.0])
+    assert np.isnan(model.margins_by_averaging()).tolist() == [True, True]
