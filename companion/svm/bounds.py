@@ -86,11 +86,27 @@ def nu_min(u: Any, v: Any, kernel: Any = "linear", **kernel_params: Any) -> floa
 
 def nu_min_of(points: Points) -> float:
     """Return :func:`nu_min` for training points."""
+    _, k = _smallest_bound(points)
+    return 1.0 / (points.n * k)
+
+
+def vanishing_multipliers(points: Points) -> np.ndarray | None:
+    r"""Return multipliers of sum 1 with :math:`\sum_i s_i a_i \varphi(x_i) = 0` and s'a = 0; None if there are none.
+
+    The largest one is as small as it can be.
+    """
+    a, k = _smallest_bound(points)
+    return None if np.isinf(k) else a
+
+
+def _smallest_bound(points: Points) -> tuple[np.ndarray, float]:
+    """Return the solution of the linear program of :func:`nu_min` and its value, which is infinite without one."""
     s, n = points.s, points.n
+    nothing = np.zeros(n), np.inf
     if points.Phi is None:
         factor = low_rank_factor(points.in_unit(exponent_of(points.size)).gram(), n)
         if factor is None or factor.shape[1] == n:  # independent images: the hulls are disjoint
-            return 0.0
+            return nothing
         F = factor
     else:
         F = np.ldexp(points.Phi, -exponent_of(points.size))
@@ -110,9 +126,9 @@ def nu_min_of(points: Points) -> float:
             bounds=np.column_stack([-scale * x, np.full(n + 1, np.inf)]), method="highs-ds",
         )  # fmt: skip
         if answer.status != 0:
-            return 0.0
+            return nothing
         x = x + answer.x / scale
         if np.abs(b_eq - A_eq @ x).max() <= _TOUCH:
             break
         scale = _FINER  # HiGHS lets equations miss by 1e-7: hulls that near need not meet
-    return 1.0 / (n * float(x[-1]))
+    return x[:-1], float(x[-1])

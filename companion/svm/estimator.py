@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from companion.admm.kkt import BoxQP, symmetric_product
-from companion.admm.qp_engine import Neighbour
+from companion.admm.qp_engine import Neighbour, prove
 from companion.admm.quadratic import check_matrix, solve_box_qp
 from companion.admm.row_matrix import RowMatrix
 from companion.certificates import Certificate
@@ -35,6 +35,7 @@ from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel
 from companion.results import QPResult
 from companion.scaling import exponent_of, scaled_back
+from companion.svm.bounds import vanishing_multipliers
 from companion.svm.dual import DualProgram, Units
 from companion.svm.points import Normal, Points, make_points
 from companion.svm.recovery import FLOOR, Recovered, over
@@ -216,8 +217,9 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
                 if of_dual.ok
                 else f"{self.n_iter_} iterations for the dual program did not reach"
             )
+            advice = "centre and scale the data" if self._penalized else "scale the data"
             warnings.warn(
-                f"{found} tol = {self.tol:g} ({self.certificate_}); scale the data, or lower the price of slack",
+                f"{found} tol = {self.tol:g} ({self.certificate_}); {advice}, or lower the price of slack",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -235,8 +237,9 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         self.n_iter_ = result.n_iter
         found = Recovered(points, dual, a, g, slab, units, self._penalized, self._squared)
         if self._homogeneous and self._has_no_slab(found):
-            self._store_degenerate(points, a, dual, result.certificate, units)
-            return result.certificate
+            a, certificate = self._of_no_slab(found, result)
+            self._store_degenerate(points, a, dual, certificate, units)
+            return certificate
         norm, bias = found.normal.norm, found.bias
         if self._squared and norm == 0.0 and _differ(a, points.s):
             warnings.warn(
@@ -267,6 +270,20 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         vanishes = found.normal.norm == 0.0 and not found.dual.penalize_b
         return vanishes or (found.nearly_vanishes and self._is_below_range(found.points))
 
+    def _of_no_slab(self, found: Recovered, result: QPResult) -> tuple[np.ndarray, Certificate]:
+        """Return the multipliers of w = 0 and their certificate.
+
+        Beside long features, the b of a penalized b hardly counts in a'Pa: a linear program balances the classes.
+        """
+        dual, a = found.dual, found.a
+        balanced = vanishing_multipliers(found.points) if dual.penalize_b else None
+        if balanced is None:
+            return a, result.certificate
+        a = np.minimum(float(dual.c[-1]) * np.maximum(balanced, 0.0), dual.upper)
+        zeros = found.points.zeros
+        program = BoxQP(dual.P, dual.q, dual.A, dual.c, zeros, zeros + dual.upper)
+        return a, prove(program, a, np.zeros(1), float(self.tol)).certificate
+
     def _optimum(
         self, points: Points, dual: DualProgram, units: Units, neighbour: Neighbour | None
     ) -> tuple[DualProgram, QPResult, np.ndarray, np.ndarray, Slab]:
@@ -278,7 +295,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         s = points.s
         for _ in range(_REPETITIONS):
             result = self._solve(points, dual, neighbour)
-            a = snap(result.x, dual.upper)
+            a = snap(result.x, dual.upper, np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
             Px = result.Px if (a == result.x).all() else None
             g = symmetric_product(dual.P, a) if Px is None else Px
             if dual.penalize_b or not self._penalized:
@@ -447,6 +464,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             Positive on the blue side.
         """
         check_is_fitted(self)
+        reject_masked(X, "X")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if self.w_ is not None:
             features: Any = self.kernel_.features(X)

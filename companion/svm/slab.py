@@ -109,9 +109,16 @@ class Slab:
 NO_SLAB = Slab(0.0, 0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
 
 
-def snap(a: np.ndarray, upper: float) -> np.ndarray:
-    """Return the multipliers with those moved to a bound that differ from it by rounding only."""
-    a = np.where(a <= _ROUNDING * max_norm(a), 0.0, a)
+def snap(a: np.ndarray, upper: float, lengths: np.ndarray | None = None) -> np.ndarray:
+    """Return the multipliers with those moved to a bound that differ from it by rounding only.
+
+    With the lengths of the features, a small multiplier of a long one stays if its part of w is no rounding.
+    """
+    small = a <= _ROUNDING * max_norm(a)
+    if lengths is not None and (small & (a > 0.0)).any():
+        parts = a * lengths
+        small &= parts <= _ROUNDING * max_norm(parts)
+    a = np.where(small, 0.0, a)
     return np.where(upper - a <= _ROUNDING * upper, upper, a) if math.isfinite(upper) else a
 
 

@@ -113,7 +113,7 @@ def test_bad_data_are_refused(name: str, argument: str, attack: str) -> None:
 def test_bad_points_are_refused_by_a_fitted_model(name: str) -> None:
     with heard():
         model = fit(make(name), X, labels(name))
-    legal = {"short"} | ({"masked"} if name.startswith(("svm.SVM", "svm.Hard")) else set())
+    legal = {"short"}
     for method in ("predict", "decision_function", "transform"):
         for attack in HOSTILE if hasattr(model, method) else ():
             if attack not in legal:

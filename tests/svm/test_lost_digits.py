@@ -7,7 +7,16 @@ import pytest
 
 from companion.certificates import verify
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
-from companion.svm import HardMarginSVC, SVMs1, SVMs2prime, SVMs3, nu_min, spectrum_transform
+from companion.svm import (
+    DegenerateSolutionWarning,
+    HardMarginSVC,
+    SVMs1,
+    SVMs2prime,
+    SVMs3,
+    SVMs5,
+    nu_min,
+    spectrum_transform,
+)
 
 U = np.array([[3.0], [4.0], [3.0]])
 V = np.array([[1.0], [0.0], [-3.0], [-1.0], [-1.0], [1.0]])
@@ -78,3 +87,38 @@ def test_an_eigenvalue_of_zero_has_no_sign(n: int, how: str) -> None:
     K, mapped = spectrum_transform(np.ones((n, n)), how, rows=row)
     np.testing.assert_allclose(K, np.ones((n, n)), atol=1e-14)
     np.testing.assert_allclose(mapped, np.full((1, n), 1.0 / n), atol=1e-14)
+
+
+@pytest.mark.parametrize("x", [4.0, 4e3, 4e6, 1e8, 1e10])
+def test_a_small_multiplier_of_a_long_feature_is_no_rounding(x: float) -> None:
+    """One blue point at 0, one red one at -x: w = mu x, b = mu - lambda, and with K = 1/2 the slacks are lambda, mu.
+
+    The two margins, -b = eta - lambda and w x + b = eta - mu, with lambda + mu = 1 give mu (x^2 + 6) = 3.
+    """
+    machine = SVMs5(nu=1.0, K=0.5).fit([[0.0], [-x]], [1, -1])
+    mu = 3.0 / (x * x + 6.0)
+    np.testing.assert_allclose(machine.mu_, mu, rtol=1e-9)
+    np.testing.assert_allclose(machine.w_, mu * x, rtol=1e-9)
+    assert machine.predict([[0.0], [-x]]).tolist() == [1, -1]
+
+
+@pytest.mark.parametrize("size", [1.0, 1e4, 1e6, 1e8])
+def test_the_multipliers_of_w_0_balance_the_classes_beside_long_features(size: float) -> None:
+    """w = 0 and b = 0 ask for s'a = 0, which is nothing beside |x|^2 in the dual objective."""
+    rng = np.random.default_rng(0)
+    y = np.array([1, -1, 1, -1, 1, -1])
+    for _ in range(20):
+        X = size * np.round(2.0 * rng.standard_normal((6, 2)))
+        smallest = nu_min(X[y > 0], X[y < 0])
+        if smallest == 0.0:
+            continue
+        with pytest.warns(DegenerateSolutionWarning):
+            machine = SVMs3(nu=0.9 * smallest).fit(X, y)
+        a = np.empty(6)
+        a[y > 0], a[y < 0] = machine.lambda_, machine.mu_
+        assert (a >= 0.0).all()
+        assert (a <= machine.K_).all()
+        assert abs(y @ a) <= 1e-12 * machine.Km_
+        assert abs(a.sum() - machine.Km_) <= 1e-12 * machine.Km_
+        assert np.abs((y * a) @ X).max() <= 1e-12 * size * machine.Km_
+        assert verify(machine, X, y).ok
