@@ -14,6 +14,21 @@ What they share is in the modules beside them: ``results``, ``certificates``, ``
 ``plotting``, ``widgets``. Import what you use: ``from companion.admm import solve_qp``.
 """
 
+from importlib import import_module as _import
 from importlib.metadata import version as _version
+from pkgutil import iter_modules as _modules
+from types import ModuleType as _Module
 
 __version__ = _version("companion")
+
+
+def __getattr__(name: str) -> _Module:
+    """Load a part when it is first asked for: ``import companion; companion.svm.SVMs2()``."""
+    if name not in __dir__():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _import(f"{__name__}.{name}")
+
+
+def __dir__() -> list[str]:
+    """Return the names of the parts."""
+    return ["__version__", *(module.name for module in _modules(__path__))]
