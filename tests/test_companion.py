@@ -27,5 +27,5 @@ def test_the_list_of_parts_is_complete() -> None:
 
 
 def test_an_unknown_part_is_named() -> None:
-    with pytest.raises(AttributeError, match="companion.* has no attribute 'svms'"):
+    with pytest.raises(AttributeError, match=r"companion.* has no attribute 'svms'"):
         _ = companion.svms
