@@ -6,7 +6,7 @@
   "use strict";
 
   const narrow = matchMedia("(max-width: 600px)");
-  const SMALL = 240;  // two panels of fewer pixels fit beside each other
+  const SMALL = 260;  // two panels of fewer pixels fit beside each other
   const PLACES = { 2: ["left", "right"], 3: ["left", "middle", "right"] };
 
   function stackPanels(image) {
