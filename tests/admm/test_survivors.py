@@ -11,6 +11,7 @@ from companion.admm.active_set import (
     UPPER,
     _bind,
     _next_state,
+    _on_bounds,
     _place_multipliers,
     active_set_newton,
     read_state,
@@ -97,14 +98,15 @@ def test_a_program_learns_from_one_with_the_same_matrices_only() -> None:
         assert vars(another).keys().isdisjoint(("roots", "mean_curvature", "absolute_rows"))
 
 
+@pytest.mark.parametrize("y", [0.0, 5.0])
 @pytest.mark.parametrize("ridge", [1e-2, 1e-4])
-def test_refinement_removes_a_large_ridge(ridge: float) -> None:
+def test_refinement_removes_a_large_ridge(ridge: float, y: float) -> None:
     """Each correction multiplies the error by about the ridge; one of them would leave its square."""
     P, A = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([[1.0, 2.0]])
     far = np.full(2, 100.0)
     problem = BoxQP(P, np.array([-4.0, 1.0]), A, np.array([3.0]), -far, far)
     answer = active_set_newton(
-        problem, np.zeros(2), np.zeros(1), np.zeros(2, dtype=np.int8), ridge=ridge
+        problem, np.array([y, 1.0]), np.array([y]), np.zeros(2, dtype=np.int8), ridge=ridge
     )
     assert answer is not None
     KKT = np.block([[P, A.T], [A, np.zeros((1, 1))]])
@@ -157,6 +159,8 @@ def test_the_next_state_is_read_from_positions_and_signs() -> None:
     free = np.arange(4)
     read = _next_state(problem, x, g, state, free, 1.0, 0.0)
     assert read.tolist() == [UPPER, LOWER, FREE, FREE, FREE, FREE, FREE, UPPER]
+    read = _next_state(problem, x, g, state, free, 1.0, 0.5)  # all three go further than that
+    assert read.tolist() == [UPPER, LOWER, FREE, FREE, UPPER, UPPER, LOWER, UPPER]
     # With curvature 2 the fifth variable would go 1 upwards, further than the other bound, the sixth 1/4.
     read = _next_state(problem, x, g, state, free, 1.0, 2.0)
     assert read.tolist() == [UPPER, LOWER, FREE, FREE, UPPER, FREE, FREE, UPPER]
@@ -187,6 +191,7 @@ def test_a_multiplier_without_free_variables(
 @pytest.mark.parametrize(
     ("total", "after", "theta"),
     [
+        (3.25, [FREE, LOWER, LOWER], 5.0),  # the first goes up by 1/4
         (4.5, [UPPER, FREE, LOWER], 1.0),  # the first goes up by 1, the second by 1/2
         (9.0, [UPPER, UPPER, FREE], -2.0),  # more than there is room for
     ],
@@ -204,10 +209,21 @@ def test_variables_switch_in_the_order_of_their_ratios(
     np.testing.assert_array_equal(moved, g + theta)
 
 
+def test_a_combination_of_rows_without_variables_is_passed_over() -> None:
+    """The multiplier of the row 0'x = 0 is any number; that of the other row is still chosen."""
+    A, box = np.array([[0.0, 0.0], [1.0, 1.0]]), np.ones(2)
+    problem = BoxQP(np.eye(2), np.zeros(2), A, np.array([0.0, 2.5]), box, 2.0 * box)
+    state, g = np.full(2, LOWER, dtype=np.int8), np.array([-3.0, -1.0])
+    y, moved, found = _place_multipliers(problem, np.eye(2), box, np.array([7.0, 0.0]), g, state)
+    assert (y.tolist(), moved.tolist(), found.tolist()) == ([7.0, 3.0], [0.0, 2.0], [FREE, LOWER])
+
+
 def test_variables_are_moved_to_their_bounds_and_the_gradient_with_them() -> None:
     P, lower, upper = np.array([[2.0, 1.0], [1.0, 3.0]]), np.full(2, -1.0), np.full(2, 2.0)
     problem = BoxQP(P, np.zeros(2), np.zeros((0, 2)), np.zeros(0), lower, upper)
     x = np.array([0.5, 0.25])
+    assert _on_bounds(problem, x, np.array([LOWER, FREE])).tolist() == [-1.0, 0.25]
+    assert _on_bounds(problem, 9.0 * x, np.array([FREE, UPPER])).tolist() == [2.0, 2.0]
     g = P @ x
     _bind(problem, x, g, np.array([LOWER, UPPER], dtype=np.int8), np.arange(2))
     assert x.tolist() == [-1.0, 2.0]

@@ -401,3 +401,15 @@ def test_no_multiplier_no_level() -> None:
         exact.margins_from_gap(0)
     model = QuadraticNuSVR(nu=0.5, C=2.0).fit([[0.0], [1.0]], [0.0, 0.0])
     assert np.isnan(model.margins_by_averaging()).tolist() == [True, True]
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-300, 1e8, 1e160, 1e300])
+def test_points_that_are_all_one_say_nothing_wherever_they_are(x: float) -> None:
+    """w = 0 and delta = (-1, 0, 0, 1): b - epsilon is between 0 and 1, b + epsilon between 2 and 4."""
+    model = NuSVR(nu=0.5, C=4.0).fit([[x]] * 4, [0.0, 1.0, 2.0, 4.0])
+    assert model.certificate_.ok
+    assert model.dual_coef_.tolist() == [-1.0, 0.0, 0.0, 1.0]
+    assert (model.w_.tolist(), model.b_, model.epsilon_) == ([0.0], 1.75, 1.25)
+    squared = QuadraticNuSVR(nu=0.5, C=4.0).fit([[x]] * 4, [0.0, 1.0, 2.0, 4.0])
+    assert squared.certificate_.ok
+    assert (squared.w_.tolist(), squared.b_, squared.epsilon_) == ([0.0], 2.0, 1.5)
