@@ -35,6 +35,8 @@ Argmin = Callable[[np.ndarray], np.ndarray]
 Objective = Callable[[np.ndarray], float]
 Step = float | Callable[[int], float]
 
+_FAR = 1e100
+
 
 def dual_ascent(
     argmin: Argmin,
@@ -423,6 +425,8 @@ def quadratic_argmin(
         At once if :math:`Q + \rho A^\top A` has a negative eigenvalue; by the returned function if
         the matrix is singular and the Lagrangian decreases without limit along its null space. The
         error carries that direction.
+    ValueError
+        If shapes do not match, or :math:`\rho A^\top A` is beyond the floating-point numbers.
 
     Notes
     -----
@@ -445,34 +449,60 @@ def quadratic_argmin(
     rho = as_scalar(rho, "rho", at_least=0)
     if b is None and rho > 0:
         raise ValueError("b is needed when rho > 0: the penalty is rho/2 ||A u - b||^2")
-    h = -c if b is None else rho * (A.T @ as_vector(b, "b", m)) - c
-
-    eigenvalues, V = np.linalg.eigh(Q + rho * (A.T @ A))
-    scale = np.linalg.norm(Q, 2) + rho * np.linalg.norm(A, 2) ** 2  # before any cancellation
-    threshold = n * np.finfo(float).eps * scale
+    b = np.zeros(m) if b is None else as_vector(b, "b", m)
+    with np.errstate(over="ignore", invalid="ignore"):
+        M, h = (Q + rho * (A.T @ A), rho * (A.T @ b) - c) if rho > 0.0 else (Q, -c)
+        squares = rho * (A * A).sum(axis=0) if rho > 0.0 else np.zeros(n)
+    if not (np.isfinite(M).all() and np.isfinite(h).all()):
+        raise ValueError(
+            f"rho A'A or rho A'b overflows for rho = {rho:g} and entries of A up to "
+            f"{np.abs(A).max():.3g}; scale the rows of A and b"
+        )
+    curvatures = np.abs(Q.diagonal()) + squares  # before any cancellation
+    units, rounding = _units(curvatures), n * np.finfo(float).eps
+    with np.errstate(over="ignore"):  # entries far above 1 mean a negative eigenvalue
+        scaled = np.clip(M * units * units[:, None], -_FAR, _FAR)
+    eigenvalues, V = np.linalg.eigh(scaled)
+    threshold = rounding * float((curvatures * units * units).sum())
     if eigenvalues[0] < -threshold:
         raise UnboundedProblemError(
-            f"Q + rho A'A must be positive semidefinite, got the eigenvalue {eigenvalues[0]:.3g} "
+            "Q + rho A'A must be positive semidefinite, got the eigenvalue "
+            f"{np.linalg.eigvalsh(M)[0]:.3g} "
             f"for rho = {rho:g}: the Lagrangian has no minimum for any multiplier",
-            ray=V[:, 0],
+            ray=_unit_vector(units * V[:, 0]),
         )
     regular = eigenvalues > threshold
     V0, V, eigenvalues = V[:, ~regular], V[:, regular], eigenvalues[regular]
+    support = np.abs(V0) > rounding
+    N = np.linalg.qr(units[:, None] * V0)[0]  # the null space in the unit of u
 
     def argmin(lambda_: ArrayLike) -> np.ndarray:
         pull = A.T @ as_vector(lambda_, "lambda_", m)
-        rhs = h - pull
+        rhs = units * (h - pull)
         slope = V0.T @ rhs  # the Lagrangian is linear on the null space
-        rounding = 10 * n * np.finfo(float).eps * (np.linalg.norm(h) + np.linalg.norm(pull))
-        if np.linalg.norm(slope) > rounding:
+        terms = units * (np.abs(h) + np.abs(pull))
+        rises = np.abs(slope) > 10 * rounding * np.linalg.norm(terms[:, None] * support, axis=0)
+        if rises.any():
             raise UnboundedProblemError(
                 "the Lagrangian has no minimum for this multiplier: it is linear and not constant "
                 "on the null space of Q + rho A'A",
-                ray=V0 @ slope / np.linalg.norm(slope),
+                ray=_unit_vector(units * (V0[:, rises] @ slope[rises])),
             )
-        return V @ ((V.T @ rhs) / eigenvalues)
+        u = units * (V @ ((V.T @ rhs) / eigenvalues))
+        return u - N @ (N.T @ u)
 
     return argmin
+
+
+def _units(curvatures: np.ndarray) -> np.ndarray:
+    """Return powers of two in which the curvatures are about 1; a variable without any keeps its unit."""
+    half = np.frexp(np.where(curvatures > 0.0, curvatures, 1.0))[1] // 2
+    return np.ldexp(1.0, -half)
+
+
+def _unit_vector(v: np.ndarray) -> np.ndarray:
+    v = v / np.abs(v).max()
+    return v / np.linalg.norm(v)
 
 
 def _problem(

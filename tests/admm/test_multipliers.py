@@ -197,6 +197,49 @@ class TestExample163:
         assert_allclose(lambda_, (1 + 2 * rho / beta) ** np.arange(len(lambda_)))
 
 
+class TestUnevenCurvatures:
+    """A small curvature is one, whatever the others are; and null space is what no unit makes visible."""
+
+    Q = np.diag([1.0, 1e-17])
+
+    @pytest.mark.parametrize(("c", "u"), [([1, 1e-17], [-1, -1]), ([1, 1], [-1, -1e17])])
+    def test_a_small_curvature_is_not_zero(self, c, u):
+        assert_allclose(quadratic_argmin(self.Q, c, [[1, 0]])([0]), u)
+
+    @pytest.mark.parametrize("small", [1e-9, 1e-17, 1e-150])
+    def test_coupled_variables_of_different_units(self, small):
+        units = np.array([1.0, small, 1.0])
+        Q = np.outer(units, units) * (np.ones((3, 3)) + np.diag([1.0, 2.0, 0.0]))
+        u = quadratic_argmin(Q, -Q @ (1 / units), np.ones((1, 3)))([0.0])
+        assert_allclose(u * units, 1, rtol=1e-12)
+
+    def test_the_shortest_minimiser_beside_a_small_curvature(self):
+        Q = np.zeros((3, 3))
+        Q[0, 0], Q[1:, 1:] = 1.0, 1e-20
+        u = quadratic_argmin(Q, [-1, -2e-20, -2e-20], np.ones((1, 3)))([0.0])
+        assert_allclose(u, [1, 1, 1])
+
+    def test_a_small_slope_without_curvature_is_seen(self):
+        argmin = quadratic_argmin(np.diag([1e-20, 0.0]), [1, 1e-8], [[1, 0]])
+        with pytest.raises(UnboundedProblemError) as caught:
+            argmin([0.0])
+        assert_allclose(caught.value.ray, [0, -1])
+
+    def test_a_small_negative_curvature_is_seen(self):
+        with pytest.raises(UnboundedProblemError) as caught:
+            quadratic_argmin(np.diag([1.0, -1e-30]), [0, 0], [[1, 0]])
+        assert_allclose(np.abs(caught.value.ray), [0, 1])
+
+    def test_a_large_mixed_term_beside_small_curvatures(self):
+        with pytest.raises(UnboundedProblemError):
+            quadratic_argmin([[1e-300, 1e300], [1e300, 1e-300]], [0, 0], [[1, 0]])
+
+    def test_a_penalty_that_overflows_is_named(self):
+        with pytest.raises(ValueError, match="rho A'A or rho A'b overflows.*entries of A up to 1e"):
+            quadratic_argmin(np.eye(2), [1, 1], [[1e200, 0]], [0], 1.0)
+        assert_allclose(quadratic_argmin(np.eye(2), [1, 1], [[1e200, 0]])([0.0]), [-1, -1])
+
+
 class TestTheory:
     @pytest.mark.parametrize("seed", range(4))
     def test_step_rho_is_dual_feasible_and_others_are_not(self, seed):
