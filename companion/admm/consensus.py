@@ -19,8 +19,10 @@ what g is. A new penalty is a subclass of :class:`ConsensusObjective`; a new los
 
 from __future__ import annotations
 
+import math
 import os
 import uuid
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -33,10 +35,12 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator
 
 from companion.admm.cluster import InProcess, OnCluster, blocks_of_rows
+from companion.admm.l1.losses import check_squares
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate, admm
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_scalar, as_vector, check_count
+from companion.exceptions import ConvergenceWarning
 from companion.results import ADMMResult, Problem
 
 __all__ = [
@@ -74,6 +78,8 @@ class Block(ABC):
     def __init__(self, A: np.ndarray, b: np.ndarray) -> None:
         self.A = as_matrix(A, "A")
         self.b = as_vector(b, "b", len(self.A))
+        check_squares(self.A, "A", smallest=0.0)
+        check_squares(self.b, "b")
 
     @abstractmethod
     def prox(self, v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
@@ -523,7 +529,8 @@ def consensus(
     Warns
     -----
     ConvergenceWarning
-        When `max_iter` is reached.
+        When `max_iter` is reached, or the certificate misses its tolerance although `tol_abs` and `tol_rel` do not
+        exceed it. (An objective without a conjugate has no finite gap, and nobody is warned.)
 
     Raises
     ------
@@ -650,6 +657,8 @@ def consensus(
     x, z = result.x.reshape(N, n), result.z
     losses, gradients = zip(*each("loss_and_gradient", [z] * N))
     certificate = _certify(objective, x, z, sum(losses), np.array(gradients), d)
+    if result.converged and max(tol_abs, tol_rel) <= certificate.tolerance:
+        _warn_if_missed(certificate)
     return replace(
         result,
         x=x,
@@ -773,6 +782,17 @@ def _certify(
         gap=_relative(max(primal - dual, 0.0), max(abs(primal), abs(dual))),
         tolerance=_CERTIFICATE_TOLERANCE,
     )
+
+
+def _warn_if_missed(certificate: Certificate) -> None:
+    """Warn about an answer that ADMM takes for one; an infinite gap is that of a penalty without a conjugate."""
+    if certificate.tolerance < certificate.worst < math.inf:
+        warnings.warn(
+            f"ADMM met its tolerances, but the certificate misses {certificate.tolerance:g} ({certificate}): one of "
+            "loss and penalty is lost in rounding beside the other; scale A and b, or change the penalty",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 def _norm(v: np.ndarray) -> float:

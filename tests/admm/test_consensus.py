@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 from dataclasses import dataclass
 
 import cvxpy as cp
@@ -523,3 +524,42 @@ def test_a_penalty_that_swings_comes_to_rest(seed: int, cuts: tuple[int, ...]) -
     np.testing.assert_allclose(
         result.z, np.linalg.solve(A.T @ A + K * np.eye(n), A.T @ b), rtol=1e-5
     )
+
+
+@pytest.mark.parametrize("size", [1e30, 1e100])
+def test_a_penalty_that_is_lost_beside_the_losses_is_told(size: float) -> None:
+    A, b = data(None)
+    with pytest.warns(ConvergenceWarning, match=r"certificate misses 1e-06 .* lost in rounding"):
+        result = consensus(split(A, b * size), LassoObjective(3.0))
+    assert result.converged
+    assert not result.certificate.ok
+
+
+def test_nobody_is_warned_of_loose_tolerances_or_a_penalty_without_conjugate() -> None:
+    class Nonnegative(ConsensusObjective):
+        def block(self, A, b):
+            return LeastSquaresBlock(A, b)
+
+        def penalty(self, z):
+            return 0.0
+
+        def penalty_prox(self, v, t):
+            return np.maximum(v, 0)
+
+    A, b = data(None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loose = consensus(split(A, b), LassoObjective(3.0), tol_abs=1e-2, tol_rel=1e-2)
+        unknown = consensus(split(A, b), Nonnegative())
+    assert loose.converged
+    assert not loose.certificate.ok
+    assert unknown.certificate.gap == np.inf
+
+
+@pytest.mark.parametrize(
+    ("of_A", "of_b", "name"), [(1e300, 1.0, "A"), (1.0, 1e300, "b"), (1.0, 1e-300, "b")]
+)
+def test_squares_beyond_the_range_are_named(of_A: float, of_b: float, name: str) -> None:
+    A, b = data(None)
+    with pytest.raises(ValueError, match=rf"blocks\[0\]: {name} is squared"):
+        consensus(split(A * of_A, b * of_b), RidgeObjective(1.0))
