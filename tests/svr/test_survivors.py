@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from companion.svr import NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
+from companion.svr import EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
 from companion.svr.estimator import SupportVectorRegression
 from companion.svr.tube import (
     Levels,
@@ -413,3 +413,58 @@ def test_points_that_are_all_one_say_nothing_wherever_they_are(x: float) -> None
     squared = QuadraticNuSVR(nu=0.5, C=4.0).fit([[x]] * 4, [0.0, 1.0, 2.0, 4.0])
     assert squared.certificate_.ok
     assert (squared.w_.tolist(), squared.b_, squared.epsilon_) == ([0.0], 2.0, 1.5)
+
+
+def machines(j: int, k: int) -> list[SupportVectorRegression]:
+    """Return regressions for points 2^k X and values 2^j y, which differ from those of X and y by powers of 2."""
+    y, price = 2.0**j, 2.0 ** (j - 2 * k)
+    return [
+        NuSVR(nu=0.5, C=4.0 * price),
+        NuSVR(nu=1.5, C=4.0 * price),
+        EpsilonSVR(epsilon=0.5 * y, C=4.0 * price),
+        QuadraticNuSVR(nu=0.5 * y, C=4.0 * 2.0 ** (-2 * k)),
+        *([NuSVRPenalizedBias(nu=0.5, C=4.0 * price)] if k == 0 else []),
+    ]
+
+
+@pytest.mark.parametrize(("j", "k"), [(300, 0), (-300, 0), (0, 400), (200, 300), (-200, -300)])
+@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+def test_every_number_of_a_regression_has_its_unit(j: int, k: int, kernel: str) -> None:
+    """Multipliers have the unit of y/x^2, weights that of y/x, objectives that of its square."""
+    rng = np.random.default_rng(6)
+    X, y = rng.standard_normal((8, 2)), rng.standard_normal(8)
+    data = (X, 2.0**k * X) if kernel == "linear" else (X @ X.T, 2.0 ** (2 * k) * (X @ X.T))
+    powers = {
+        "dual_coef_": j - 2 * k, "lambda_": j - 2 * k, "mu_": j - 2 * k, "gamma_": j - 2 * k,
+        "norm_": j - k, "b_": j, "epsilon_": j, "b_interval_": j, "epsilon_interval_": j,
+        "blue_interval_": j, "red_interval_": j, "residuals_": j, "offsets_": j, "xi_": j,
+        "xi_prime_": j, "objective_": 2 * (j - k), "dual_objective_": 2 * (j - k),
+    }  # fmt: skip
+    for here, there in zip(machines(0, 0), machines(j, k)):
+        here.set_params(kernel=kernel).fit(data[0], y)
+        there.set_params(kernel=kernel).fit(data[1], 2.0**j * y)
+        assert there.certificate_.ok
+        assert there.point_classes_.tolist() == here.point_classes_.tolist()
+        for name, power in powers.items():
+            value = np.asarray(getattr(here, name))
+            found = np.ldexp(getattr(there, name), -power)
+            np.testing.assert_allclose(found, value, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_points_that_rounding_puts_inside_the_tube_have_no_slack() -> None:
+    """Neither a point with the multiplier C/m just inside its margin, nor one without multiplier just outside."""
+    e = 2.0**-40
+    model = fitted(NuSVR, [1.0 + e, 2.0, 3.0 + e], [-1.0, 0.0, 0.0], nu=0.5)
+    assert model.xi_.tolist() == model.xi_prime_.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_what_is_left_of_the_sum_of_the_multipliers() -> None:
+    """gamma is C nu - |delta|_1 where epsilon is 0, exactly 0 where it is not, and 0 where it is no variable."""
+    rng = np.random.default_rng(6)
+    X, y = rng.standard_normal((8, 2)), rng.standard_normal(8)
+    left = NuSVR(nu=1.5, C=4.0).fit(X, y)
+    assert left.epsilon_ == 0.0
+    assert left.gamma_ == pytest.approx(6.0 - np.abs(left.dual_coef_).sum(), rel=1e-12)
+    assert left.gamma_ >= 2.0
+    for model in (NuSVR(nu=0.5), NuSVR(nu=0.3, C=0.7), EpsilonSVR(epsilon=0.5)):
+        assert model.fit(X, y).gamma_ == 0.0
