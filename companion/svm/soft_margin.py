@@ -781,7 +781,7 @@ class SVMs2l(SupportVectorMachine):
         self.point_classes_ = place_points(a, 1.0, inner, 1.0, size, squared=False)
         self._store_counts(points, a, exact, 1.0)
         self.n_iter_ = int(answer.nit)
-        coefficients = w / unit
+        coefficients, told = w / unit, slack
         if Z is None:
             norm = float(np.sqrt(max(float(coefficients @ (B @ w)), 0.0)))
             self.w_ = None
@@ -790,6 +790,8 @@ class SVMs2l(SupportVectorMachine):
             norm = float(np.linalg.norm(coefficients))
             self.w_ = scaled_back(coefficients, -points.unit, "the weights w")
             b += float(coefficients @ origin)
+            Phi, _ = points.features(penalize_b=True)
+            told = np.maximum(1.0 - s * (Phi @ coefficients - b), 0.0)
         self.norm_ = float(scaled_back(norm, -points.unit, "the weights w"))
         self.b_, self.eta_ = b, 1.0
         self.delta_ = 1.0 / self.norm_ if self.norm_ > 0.0 else float("inf")
@@ -800,7 +802,7 @@ class SVMs2l(SupportVectorMachine):
             primal_residual=0.0,
             dual_residual=balance / max(float(a.sum()), 1.0),
             complementarity=float(np.abs(a * (inner + slack - 1.0)).max()) / size,
-            gap=abs(self.objective_ - self.dual_objective_) / max(self.objective_, 1.0),
+            gap=abs(float(told.sum()) - self.dual_objective_) / max(self.objective_, 1.0),
             tolerance=float(self.tol),
         )
         if not self.certificate_.ok:

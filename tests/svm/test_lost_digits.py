@@ -11,6 +11,7 @@ from companion.svm import (
     DegenerateSolutionWarning,
     HardMarginSVC,
     SVMs1,
+    SVMs2l,
     SVMs2prime,
     SVMs3,
     SVMs5,
@@ -122,3 +123,13 @@ def test_the_multipliers_of_w_0_balance_the_classes_beside_long_features(size: f
         assert abs(a.sum() - machine.Km_) <= 1e-12 * machine.Km_
         assert np.abs((y * a) @ X).max() <= 1e-12 * size * machine.Km_
         assert verify(machine, X, y).ok
+
+
+def test_the_linear_program_tells_of_slack_that_w_and_b_have_and_its_own_points_have_not() -> None:
+    X, y = np.array([[1e-8], [0.0], [2.0]]), np.array([1.0, -1.0, 1.0])
+    with pytest.warns(ConvergenceWarning, match="missed tol = 1e-09"):
+        machine = SVMs2l().fit(X, y)
+    slack = 1.0 - y * (X @ machine.w_ - machine.b_)
+    assert slack.max() > 1e-9
+    assert not machine.certificate_.ok
+    assert verify(machine, X, y).agrees
