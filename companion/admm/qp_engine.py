@@ -40,7 +40,7 @@ MAX_ITER = 1000
 _FEW_VARIABLES = 120  # for so few ADMM works with an inverse matrix
 _COARSE_FROM = 500  # number of variables from which on a coarse problem is solved first
 ROWS_FROM = 2000  # number of variables from which on rows of P are computed one by one
-_CARRIED = 10  # programs through which a product P x is carried
+_CARRIED = 25  # programs through which a product P x is carried
 _COARSE_STEPS = 20  # Newton steps from a guess that a coarse solution suggests
 _PROXIMAL = (1e-8, 1e-6, 1e-4)  # weights of the proximal term, in units of trace(P)/n
 _PROXIMAL_STEPS = 8
@@ -57,7 +57,7 @@ class Neighbour:
     Between values of b and of the bounds where the active set changes, the solution is an affine function of them.
     So the first Newton step, from the old active set with its old factor, predicts the new solution, and the signs
     there the new active set. The product P x goes along, changed by the rows of P for what changed in x; for every
-    tenth program it is computed anew, before its rounding adds up.
+    25th program it is computed anew, before its rounding adds up.
     """
 
     def __init__(self) -> None:
