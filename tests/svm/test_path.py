@@ -117,14 +117,14 @@ def test_certificates_are_true(machines):
 
 
 def test_a_carried_product_is_computed_anew(monkeypatch):
-    """Of thirty programs three start from a product that was computed from the matrix."""
+    """Of 75 programs after the first three start from a product that was computed from the matrix."""
     X, y = two_clouds(120)
     fresh = []
     product = BoxQP.product
     monkeypatch.setattr(BoxQP, "product", lambda *args: (fresh.append(1), product(*args))[1])
     nu_path(X, y, [0.6], **RBF)
     alone = len(fresh)
-    nu_path(X, y, np.full(31, 0.6), **RBF)
+    nu_path(X, y, np.full(76, 0.6), **RBF)
     assert len(fresh) == 2 * alone + 3
 
 
