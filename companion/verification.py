@@ -903,6 +903,8 @@ def _(result: TrainingResult, X: Any = None, y: Any = None) -> Finding:
     slack = (1 - exact(labels) * h).positive()
     J = square / 2 + Fraction(C) * _sum(slack**power)
     D = _sum(alpha) - _dot(alpha, gradient + 1) / 2
+    if max(primal, dual, complementarity, gap) <= stored.tolerance:
+        gap = max(gap, _ratio(J - D, max(J, _sum(abs(alpha)))))
     for claim, value in ((result.objective, J), (result.dual_objective, D)):
         size = max(abs(value), _sum(abs(alpha)))
         gap = max(gap, _beyond(abs(Fraction(claim) - value), size, stored.tolerance))

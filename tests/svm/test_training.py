@@ -673,3 +673,22 @@ class TestLostDigits:
     def test_the_printed_rule_promises_nothing(self):
         result = primal_newton(self.X + 1e6, self.y, 50.0, eps=0.5)
         assert not result.certificate.ok
+
+
+@pytest.mark.parametrize("loss", ["hinge", "quadratic"])
+@pytest.mark.parametrize("size", [1e2, 1e4])
+def test_coordinate_ascent_on_long_points_ends_where_the_objectives_meet(loss, size):
+    """A slack of tol outweighs |w|^2 of long points: J was 200 times as large as its minimum."""
+    X, y = np.array([[2.0, 1.0], [3.0, -1.0], [-1.0, 0.0], [-2.0, 1.0]]), np.array([1, 1, -1, -1])
+    result = dual_coordinate_ascent(size * X, y, loss=loss)
+    assert result.certificate.ok
+    assert result.objective <= result.dual_objective * (1 + 1e-6)
+    assert verify(result).ok
+
+
+@pytest.mark.parametrize("size", [1e8, 1e9, 1e12])
+def test_objectives_that_are_lost_in_the_rounding_of_margins_are_told(size):
+    X, y = np.array([[2.1, 1.1], [3.1, -0.9], [-0.9, 0.1], [-1.9, 1.1]]), np.array([1, 1, -1, -1])
+    with pytest.warns(ConvergenceWarning, match="misses tol = 1e-06"):
+        result = dual_coordinate_ascent(size * X, y)
+    assert not result.certificate.ok
