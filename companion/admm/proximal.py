@@ -17,6 +17,7 @@ Source: Section 16.5 (Examples 16.7-16.10), Section 16.8; SP Section 2.1.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -868,6 +869,8 @@ def prox_precompose(prox: Prox, a: float, b: ArrayLike = 0.0) -> Prox:
     a, b = as_scalar(a, "a"), as_array(b, "b")
     if a == 0:
         raise ValueError("a must not be 0: phi(b) is a constant")
+    if a * a == math.inf:
+        raise ValueError(f"a is squared, so it must be at most 1e154 in size, got {a:g}")
 
     def composed(v: np.ndarray, t: float) -> np.ndarray:
         v = as_array(v, "v")
@@ -912,8 +915,13 @@ def prox_precompose_tight(prox: Prox, A: ArrayLike, b: ArrayLike | None = None) 
     A = as_matrix(A, "A")
     m, n = A.shape
     b = np.zeros(m) if b is None else as_vector(b, "b", m)
-    AAt = A @ A.T
+    with np.errstate(over="ignore", invalid="ignore"):
+        AAt = A @ A.T
     c = float(np.trace(AAt)) / max(m, 1)
+    if not math.isfinite(c):
+        raise ValueError(
+            f"A is squared, so its entries must be at most 1e150 in size, got {np.abs(A).max():g}"
+        )
     off = np.abs(AAt - c * np.eye(m)).max(initial=0.0)
     if c == 0 or off > 1e-10 * c:
         raise ValueError(

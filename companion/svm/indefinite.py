@@ -11,6 +11,7 @@ on :math:`Q_1 = \{\alpha : y^\top \alpha = 0, \; 0 \le \alpha \le C\}`. The inne
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -223,7 +224,9 @@ def saddle_value(alpha: Any, K: Any, K0: Any, y: Any, rho: float) -> float:
     """
     z, K0, tau = _signed(alpha, K0, y, rho)
     K = as_symmetric(K, "K", len(K0))
-    return float(np.abs(z).sum() - 0.5 * z @ K @ z + ((K - K0) ** 2).sum() / (4.0 * tau))
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = np.abs(z).sum() - 0.5 * z @ K @ z + ((K - K0) ** 2).sum() / (4.0 * tau)
+    return _checked(float(value), z, K0, rho)
 
 
 def indefinite_objective(alpha: Any, K0: Any, y: Any, rho: float) -> float:
@@ -276,6 +279,16 @@ def _signed(alpha: Any, K0: Any, y: Any, rho: float) -> tuple[np.ndarray, np.nda
     return y * as_vector(alpha, "alpha", len(K0)), K0, tau
 
 
+def _checked(value: float, alpha: np.ndarray, K0: np.ndarray, rho: float) -> float:
+    """Return a value of L or f, or raise an error if it overflowed."""
+    if not math.isfinite(value):
+        raise ValueError(
+            f"the objective overflows for alpha up to {max_norm(alpha):.3g}, K0 up to {max_norm(K0.ravel()):.3g} and "
+            f"rho = {rho:.3g}; scale alpha or K0"
+        )
+    return value
+
+
 class IndefiniteObjective:
     r"""The function f and its gradient for one :math:`K_0`, which is decomposed once.
 
@@ -323,10 +336,13 @@ class IndefiniteObjective:
         alpha, tau = as_vector(alpha, "alpha", self.y.size), 0.25 / self.rho
         d, V = self.spectrum.d, self.spectrum.V
         u = (self.y * alpha) @ V
-        squares, Nu = self.spectrum.negative_part(u, tau)
-        norm2 = float(u @ u)
-        value = alpha.sum() - 0.5 * float(d @ u**2) - 0.25 * tau * norm2**2 + self.rho * squares
-        return float(value), 1.0 - self.y * (V @ ((d + tau * norm2) * u + Nu))
+        with np.errstate(over="ignore", invalid="ignore"):
+            norm2 = float(u @ u)
+            quartic = _checked(0.25 * tau * norm2 * norm2, alpha, self.K0, self.rho)
+            squares, Nu = self.spectrum.negative_part(u, tau)
+            value = float(alpha.sum() - 0.5 * (d @ u**2)) - quartic + self.rho * squares
+            _checked(value, alpha, self.K0, self.rho)
+            return value, 1.0 - self.y * (V @ ((d + tau * norm2) * u + Nu))
 
     @property
     def largest_eigenvalue(self) -> float:

@@ -749,6 +749,11 @@ def _solve(H: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def _cholesky_solve(H: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solve with a positive definite matrix."""
+    if not np.isfinite(H).all():
+        raise ValueError(
+            "C or the inner products of the points are so large that the matrix of the Newton step overflows; scale "
+            "the data, or lower C"
+        )
     try:
         return cho_solve(cho_factor(H), right)
     except LinAlgError as error:

@@ -235,7 +235,9 @@ class TestUnevenCurvatures:
             quadratic_argmin([[1e-300, 1e300], [1e300, 1e-300]], [0, 0], [[1, 0]])
 
     def test_a_penalty_that_overflows_is_named(self):
-        with pytest.raises(ValueError, match=r"rho A'A or rho A'b overflows.*entries of A up to 1e"):
+        with pytest.raises(
+            ValueError, match=r"rho A'A or rho A'b overflows.*entries of A up to 1e"
+        ):
             quadratic_argmin(np.eye(2), [1, 1], [[1e200, 0]], [0], 1.0)
         assert_allclose(quadratic_argmin(np.eye(2), [1, 1], [[1e200, 0]])([0.0]), [-1, -1])
 

@@ -10,6 +10,9 @@ from companion.admm import (
     prox_huber,
     prox_linf_norm,
     prox_logistic,
+    prox_precompose,
+    prox_precompose_tight,
+    soft_threshold,
 )
 
 
@@ -53,3 +56,11 @@ def test_entries_whose_sum_overflows() -> None:
     np.testing.assert_allclose(project_l1_ball(v, radius=3.0), [1.5, 0.0, 0.0, -1.5, 0.0])
     w = np.array([8e307, -8e307, -8e307, -8e307, 8e307])
     np.testing.assert_allclose(project_simplex(w, radius=3.0), [1.5, 0.0, 0.0, 0.0, 1.5])
+
+
+def test_factors_whose_squares_overflow_are_named() -> None:
+    with pytest.raises(ValueError, match="a is squared, so it must be at most 1e154"):
+        prox_precompose(soft_threshold, 1e300)
+    with pytest.raises(ValueError, match="A is squared, so its entries must be at most 1e150"):
+        prox_precompose_tight(soft_threshold, [[1e300, 0.0]])
+    assert prox_precompose(soft_threshold, 1e100)([1e120], 1.0) == 1e120

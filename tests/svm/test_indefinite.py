@@ -750,3 +750,13 @@ def test_steps_that_lead_far_away(method):
         warnings.simplefilter("ignore", ConvergenceWarning)
         result = solve_indefinite(K0 + K0.T, y, 4e-4, 5e3, method=method, L=1e-10, max_iter=50)
     assert result.certificate.primal_residual < 1e-9
+
+
+@pytest.mark.parametrize("size", [1e80, 1e150, 1e300])
+def test_an_objective_that_overflows_is_named(size):
+    K0, y = np.array([[0.0, 2.0], [2.0, 0.0]]), np.array([1.0, -1.0])
+    for call in (indefinite_objective, indefinite_gradient):
+        with pytest.raises(ValueError, match="objective overflows for alpha up to"):
+            call(np.full(2, size), K0, y, 1.0)
+    with pytest.raises(ValueError, match=r"overflows for alpha up to 1, K0 up to .*; scale"):
+        saddle_value(np.ones(2), np.zeros((2, 2)), 1e200 * K0, y, 1.0)
