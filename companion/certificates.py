@@ -165,9 +165,8 @@ def verify(result: Any, X: Any = None, y: Any = None) -> Verification | list[Ver
     and the slacks as the multipliers of that program: all that the fitted machine says enters. With the linear kernel
     the program is made from the points themselves, and the stored w is compared with the multipliers. For other
     kernels the floating-point kernel matrix is the problem. Least-squares problems are tested by a dual point
-    made from the exact residual. Square roots and logarithms (group lasso, logistic loss) have 60 digits. That a
-    matrix is positive semidefinite (indefinite kernels) is proved by a Cholesky factorisation whose rounding is
-    bounded.
+    made from the exact residual. Square roots and logarithms (group lasso, logistic loss) have 60 digits. Matrices
+    that have to be positive semidefinite (indefinite kernels) are examined as U U'.
 
     A product with a dense matrix costs about 0.2 microseconds for each entry.
 

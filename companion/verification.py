@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from companion.admm.consensus import LassoObjective, RidgeObjective, SquaredHingeObjective
 from companion.admm.low_rank import LowRank
-from companion.certificates import _FLOOR, Certificate, _largest_gain
+from companion.certificates import _FLOOR, Certificate, _as_float, _largest_gain
 from companion.regression import ElasticNet, KernelRidge, RidgeRegression
 from companion.regression.lasso import DualSolution, L1Path, L1Regression
 from companion.results import ADMMResult, Problem, QPResult
@@ -915,60 +915,56 @@ def _(result: TrainingResult, X: Any = None, y: Any = None) -> Finding:
 def _(result: IndefiniteResult, X: Any = None, y: Any = None) -> Finding:
     r"""Examine the saddle point (alpha, K) of ``L(a, K) = 1'a - 1/2 z'Kz + rho |K - K0|_F^2``, z = Ya.
 
-    For every K that is positive semidefinite, ``max_a L(a, K)`` is an upper bound of the maximum of f. A lower bound
-    of ``f(alpha) = min_K L(alpha, K)`` follows from convexity: the gradient in K is N, and where N + e I is positive
-    semidefinite, no other matrix makes L smaller than ``L(alpha, K) - <N + e I, K> - n e^2 / (4 rho)``.
+    For every K that is positive semidefinite, ``max_a L(a, K)`` is an upper bound of the maximum of f. And for every
+    such S, ``1'alpha + rho |K0|^2 - rho |M + S|^2`` with ``M = K0 + z z'/(4 rho)`` is a lower bound of
+    ``f(alpha) = min_K L(alpha, K)``. Here K = U U', from the eigenvectors of the matrix that is stored, and S = W W',
+    from those of -M: both are positive semidefinite without rounding, and what it does to the bounds is of second
+    order.
     """
     data, stored = _problem_of(result), result.certificate
     K0, C, rho = data["K0"], Fraction(float(data["C"])), Fraction(float(data["rho"]))
-    s, n = exact(data["y"]), len(K0)
+    s, tau = exact(data["y"]), 1 / (4 * rho)
     numbers = (result.alpha, result.multipliers, result.K, result.objective, result.upper_bound)
-    if not all(np.isfinite(v).all() for v in numbers):
+    signed = data["y"] * result.alpha
+    with np.errstate(all="ignore"):
+        M = K0 + np.outer(signed, 0.25 / float(data["rho"]) * signed)
+    if not all(np.isfinite(v).all() for v in (*numbers, M)):
         return Finding(math.inf, math.inf, math.inf, math.inf, stored, 0.0)
-    alpha, a = exact(result.alpha), exact(result.multipliers)
-    z, K = (
-        s * alpha,
-        (result.K + result.K.T) / 2,
-    )  # any K gives bounds, and the one that is stored good ones
-    shift = _shift_to_psd(K)  # from here on, K is K + shift I
+    alpha, a, z = exact(result.alpha), exact(result.multipliers), exact(signed)
+    U, W = _root_of_psd((result.K + result.K.T) / 2), _root_of_psd(-M)
 
-    def times(v: Vector) -> Vector:
-        return product(K, v) + shift * v
+    def slope(v: Vector) -> Vector:
+        return 1 - s * product(U, product(U.T, s * v))
 
-    def value(v: Vector, Kv: Vector) -> Fraction:
-        """L without its constant."""
-        return _sum(v) - _dot(s * v, Kv) / 2
-
-    Kz, Ka = times(z), times(s * a)
-    trace, trace_0 = _sum(exact(K.diagonal())), _sum(exact(K0.diagonal()))
-    square = _inner(K, K) + 2 * shift * trace + n * shift**2
-    mixed = _inner(K, K0) + shift * trace_0
-    constant = rho * (square - 2 * mixed + _inner(K0, K0))
-    e = _shift_of_gradient(K, K0, float(rho), z.astype(float), shift)
-    inner = 2 * rho * (square - mixed) - _dot(z, Kz) / 2 + e * (trace + n * shift)
-    low = value(alpha, Kz) - inner - n * e * e / (4 * rho)
-    slope, at_alpha = 1 - s * Ka, 1 - s * Kz
-    excess = _largest_on_q1(slope, s, C) - _dot(slope, a)
-    high = value(a, Ka) + max(excess, _ZERO)
+    UU, K0U = _square(U), _trace(K0, U)
+    constant = rho * (UU - 2 * K0U + _inner(K0, K0))
+    far = 2 * tau * _dot(z, product(K0, z)) + (tau * _dot(z, z)) ** 2 + 2 * _trace(K0, W)
+    Wz = product(W.T, z)
+    far += 2 * tau * _dot(Wz, Wz) + _square(W)  # |M + S|^2 - |K0|^2
+    low = _sum(alpha) - rho * far
+    at_a, at_alpha = slope(a), slope(alpha)
+    excess = _largest_on_q1(at_a, s, C) - _dot(at_a, a)
+    high = (_sum(a) + _dot(a, at_a)) / 2 + max(excess, _ZERO) + constant
     size = _sum(alpha)
     outside = max(
         abs(_dot(s, alpha)), abs(_dot(s, a)), *(max(-v, v - C) for v in (*alpha, *a)), _ZERO
     )
     by_gradient = _largest_on_q1(at_alpha, s, C) - _dot(at_alpha, alpha)
     gap = _ratio(max(high - low, _ZERO), size)
-    proof = e * (trace + n * shift) + n * e * e / (4 * rho)  # what the shifts cost
-    proof += shift * (_dot(z, z) / 2 + 2 * rho * (2 * trace + n * shift + abs(trace_0)))
     terms = max(size, constant)
     for claim, number in ((result.objective, low), (result.upper_bound, high)):
-        wrong = abs(Fraction(claim) - number - constant)
+        wrong = abs(Fraction(claim) - number)
         gap = max(gap, _beyond(wrong, terms, stored.tolerance))
+    largest_entry = float(np.abs(result.K).max())
+    away = float(np.abs(result.K - U @ U.T).max())
+    rounding = len(K0) * _EPS * _as_float(_ratio(constant, size))
     return Finding(
-        max(_ratio(outside, size), _ratio(shift, float(np.abs(K).max()))),
+        max(_ratio(outside, size), _ratio(Fraction(away), largest_entry)),
         _ratio(max(excess, _ZERO), size),
         _ratio(max(by_gradient, _ZERO), size),
         gap,
         stored,
-        max(stored.tolerance, float(_ratio(proof, size))),
+        max(stored.tolerance, rounding),
     )
 
 
@@ -996,38 +992,21 @@ def _(machine: IndefiniteSVC, X: Any = None, y: Any = None) -> Finding:
     return examine(result)
 
 
-def _shift_to_psd(M: np.ndarray) -> Fraction:
-    r"""Return e >= 0 for which ``M + e I`` is proved to be positive semidefinite.
-
-    A Cholesky factorisation of ``B`` that runs to its end in floating point proves that the smallest eigenvalue of B
-    is at least ``-(n + 2) u trace(B)``, u being half of eps (Rump, 2006).
-    """
-    n = len(M)
-    size = float(np.abs(M).max(initial=0.0))
-    if size == 0.0:
-        return _ZERO
-    scaled = (M + M.T) / (2.0 * size)  # each entry moves by at most 2u
-    e = max(-float(np.linalg.eigvalsh(scaled)[0]), 0.0) + n * _EPS
-    while True:
-        B = scaled + e * np.eye(n)
-        try:
-            np.linalg.cholesky(B)
-        except np.linalg.LinAlgError:
-            e *= 2.0
-            continue
-        missing = (n + 2.0) * _EPS / 2.0 * float(np.trace(B)) + 2.0 * n * _EPS
-        return Fraction(size) * Fraction(e + missing)
+def _root_of_psd(M: np.ndarray) -> np.ndarray:
+    """Return U for which U U' is about the positive part of M: its eigenvectors, times the roots of the eigenvalues."""
+    d, V = np.linalg.eigh(M)
+    large = d > len(d) * _EPS * np.abs(d).max(initial=0.0)  # others have no sign
+    return V[:, large] * np.sqrt(d[large])
 
 
-def _shift_of_gradient(
-    K: np.ndarray, K0: np.ndarray, rho: float, z: np.ndarray, shift: Fraction
-) -> Fraction:
-    r"""Return e for which ``N + e I`` is positive semidefinite, ``N = 2 rho (K + shift I - K0) - 1/2 z z'``."""
-    away = K + float(shift) * np.eye(len(K)) - K0
-    N = 2.0 * rho * away - 0.5 * np.outer(z, z)
-    terms = 2.0 * rho * (np.abs(K) + np.abs(K0) + np.abs(away)) + np.abs(np.outer(z, z))
-    rounding = 2.0 * _EPS * float(np.linalg.norm(terms))  # of N, in the Frobenius norm
-    return _shift_to_psd(N) + Fraction(rounding)
+def _trace(K: np.ndarray, U: np.ndarray) -> Fraction:
+    """Return the sum of the products of the entries of K and U U'."""
+    return _sum(_dot(u, product(K, u)) for u in map(exact, U.T))
+
+
+def _square(U: np.ndarray) -> Fraction:
+    """Return the sum of the squared entries of U U', or U'U."""
+    return _sum(_dot(v, v) for v in (product(U.T, exact(u)) for u in U.T))
 
 
 def _inner(A: np.ndarray, B: np.ndarray) -> Fraction:

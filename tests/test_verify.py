@@ -61,8 +61,9 @@ from companion.verification import (
     _inner,
     _largest_on_q1,
     _root,
-    _shift_of_gradient,
-    _shift_to_psd,
+    _root_of_psd,
+    _square,
+    _trace,
     _vector,
     exact,
     product,
@@ -508,29 +509,27 @@ def test_indefinite_machines_agree():
     assert not verify(machine, X, y).ok
 
 
-@pytest.mark.parametrize("rank", [1, 4, 12])
-@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e150])
-def test_the_shift_is_enough_and_small(rank, scale):
-    rng = np.random.default_rng(rank)
-    G = rng.integers(-3, 4, (12, rank)).astype(float)
-    M = G @ G.T * scale  # exact, up to a factor that hardly rounds
-    shift = _shift_to_psd(M)
-    assert 0 < float(shift) < 1e-12 * np.abs(M).max()
-    if rank < 12:
-        lowered = float(_shift_to_psd(M - scale * np.eye(12))) / scale
-        assert np.isclose(lowered, 1.0, rtol=1e-10)
-    assert _shift_to_psd(np.zeros((3, 3))) == 0
-    assert np.isclose(float(_shift_to_psd(np.diag([1.0, -2.0]) * scale)) / scale, 2.0)
+@pytest.mark.parametrize("rho", [1e5, 1e8, 1e20])
+def test_a_large_price_of_the_distance_is_no_obstacle(rho):
+    """The constant rho |K - K0|^2 is 1e20 times the rest: what rounding does to K must not count times rho."""
+    K0, y = indefinite_problem(1, n=8)
+    result = solve_indefinite(K0, y, C=1.0, rho=rho)
+    confirm(result)
+    assert not verify(replace(result, alpha=result.alpha * 0.9, objective=np.nan)).ok
+    assert not verify(replace(result, K=K0)).ok  # not positive semidefinite
+    away = result.K + 1e-4 * np.abs(result.K).max() * np.eye(len(K0))
+    assert not verify(replace(result, K=away)).ok
 
 
-def test_the_gradient_in_K_is_shifted_enough():
-    """diag(2, 0) - 1/2 zz' with z = (2, 0) is zero: the shift is rounding, and pays for it."""
-    shift = _shift_of_gradient(
-        np.diag([1.0, 0.0]), np.zeros((2, 2)), 1.0, np.array([2.0, 0.0]), Fraction(0)
-    )
-    assert 0 < shift < Fraction(1, 10**12)
-    negative = _shift_of_gradient(np.zeros((2, 2)), np.eye(2), 1.5, np.zeros(2), Fraction(0))
-    assert math.isclose(negative, 3.0, rel_tol=1e-12)
+def test_matrices_that_are_given_by_a_factor():
+    M = np.diag([4.0, -9.0, 0.0, 1e-20])
+    U, W = _root_of_psd(M), _root_of_psd(-M)
+    np.testing.assert_array_equal(np.abs(U), [[2.0], [0.0], [0.0], [0.0]])
+    np.testing.assert_array_equal(np.abs(W), [[0.0], [3.0], [0.0], [0.0]])
+    rng = np.random.default_rng(0)
+    V, K = rng.integers(-9, 10, (5, 3)) / 8, rng.integers(-9, 10, (5, 5)) / 4
+    assert _trace(K, V) == np.trace(K @ V @ V.T)
+    assert _square(V) == ((V @ V.T) ** 2).sum()
 
 
 def test_inner_products_and_the_linear_program_are_exact():
