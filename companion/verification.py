@@ -42,6 +42,9 @@ _SMALL = 1e-4  # a lasso objective is compared with at least this part of its va
 _FEW = 40  # columns of a linear system that is solved without rounding
 _TINY = Fraction(1, 10**5)  # the same for the squares of ridge regression
 _ZERO = Fraction(0)
+_ROUGH = Fraction(
+    1, 10**9
+)  # a relative gradient from which on one asks whether x could have a smaller one
 _SUBNORMAL = Fraction(2) ** -1022  # below it, floating-point numbers lose digits
 
 
@@ -387,6 +390,8 @@ def _residuals(
     low = exact(np.where(np.isfinite(lower), lower, 0.0))
     high = exact(np.where(np.isfinite(upper), upper, 0.0))
     sums = P.absolute(size)
+    if misfit > _ROUGH * slope:
+        misfit = _unexplained(gradient, sums, slope)
     columns = sums + np.abs(program.q) + np.abs(A).T @ np.abs(_floats(y))
     xPx = _dot(x, Px)
     floor = _FLOOR * (float(_largest(q)) * float(size.sum()) if program.q.any() else reach * reach)
@@ -415,6 +420,16 @@ def _residuals(
         rounding,
         value,
     )
+
+
+def _unexplained(gradient: Vector, terms: np.ndarray, slope: Fraction) -> Fraction:
+    """Return the largest entry that is not due to half a unit in the last place of each entry of x.
+
+    Where P x cancels, no floating-point x has a smaller gradient. Five digits have to be left.
+    """
+    room = np.minimum(0.5 * _EPS * terms, _as_float(Fraction(_FLOOR) * slope))
+    beyond = np.abs(_floats(gradient)) > room
+    return _largest(gradient[beyond]) if beyond.any() else _ZERO
 
 
 def _box(value: Any, n: int) -> np.ndarray:
@@ -819,6 +834,8 @@ def _l1_regression(
         for theta in {scaled, Fraction(1)}
         if K > 0 or theta == scaled
     )
+    if free:
+        gap = max(gap - len(y) * (2 * Fraction(_EPS) * b) ** 2, _ZERO)  # what rounding b costs
     slope = c - K * w
     excess = _largest(slope) - tau
     reference = max(tau, Fraction(_SMALL) * largest)
@@ -1140,9 +1157,11 @@ def _generalized_lasso(
     slope = np.maximum(np.abs(F).T @ np.abs(lambda_.astype(float)), _FLOOR * (np.abs(A).T @ size))
     misfit = abs(product(A.T, r) + product(F.T, lambda_))
     over = _ratio(max(_largest(lambda_) - t, _ZERO), tau)
+    reach = np.abs(F).max(initial=0.0) * np.abs(result.x).max()
+    length = max((np.abs(F) @ np.abs(result.x)).max(initial=0.0), _FLOOR * reach)
     return _l1_finding(
         result,
-        _ratio(_largest(Fx - z), float((np.abs(F) @ np.abs(result.x)).max(initial=0.0))),
+        _ratio(_largest(Fx - z), float(length)),
         max(max(map(_ratio, misfit, slope), default=0.0), over),
         _ratio(max((abs(t * abs(v) - u * v) for u, v in zip(lambda_, Fx)), default=_ZERO), total),
         _ratio(abs(t * _sum(abs(Fx)) - _dot(lambda_, Fx)), total),

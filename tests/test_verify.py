@@ -625,3 +625,39 @@ def test_paths_of_machines_agree_at_every_point():
         assert all(point.ok and point.agrees for point in found)
     path[0].b_ += 1e-3
     assert [point.ok for point in verify(path, X, y)] == [False, True]
+
+
+# -- right answers whose last digits cannot be better
+
+
+@pytest.mark.parametrize("n", [3, 8])
+def test_a_gradient_that_no_floating_point_numbers_make_smaller(n):
+    """Equal columns of 16384: X'mu cancels to the last digit of mu, times 16384 squared."""
+    y = np.array([3, 5, 4, 7, -2, -3, -5, 1], dtype=float)[:n]
+    confirm(elastic_net_dual(np.full((n, 2), 16384.0), y, 1.0, 1.0))
+    X, labels = np.full((4, 1), 16384.0), np.array([1.0, 1.0, 1.0, -1.0])
+    confirm(SVMs2().fit(X, labels), X, labels)
+
+
+def test_a_gradient_that_others_make_smaller_is_no_rounding():
+    """min 1e12 (x1 - x2)^2 / 2 - x1 - x2 on the unit square. The terms of P x at (1/2, 1/2) hide much of q."""
+    P = 1e12 * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    result = solve_qp(P, [-1.0, -1.0], upper=1.0)
+    confirm(result)
+    middle = replace(result, x=np.full(2, 0.5), z_upper=np.zeros(2), objective=-1.0)
+    assert verify(middle).dual_residual >= 1.0
+
+
+def test_a_constant_response_whose_mean_is_rounded():
+    X, y = np.full((3, 1), 2.0), np.full(3, -2e-8)
+    model = ElasticNet().fit(X, y)
+    confirm(model, X, y)
+    model.b_ *= 1 + 1e-9
+    assert not verify(model, X, y).ok
+
+
+def test_a_generalized_lasso_whose_differences_are_rounding():
+    F = np.array([[-2.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    result = generalized_lasso(np.full((3, 3), -2.0), np.full(3, -2.0), F, 1.0)
+    confirm(result)
+    assert not verify(replace(result, z=result.z + 1e-6)).ok
