@@ -390,8 +390,12 @@ def _residuals(
     low = exact(np.where(np.isfinite(lower), lower, 0.0))
     high = exact(np.where(np.isfinite(upper), upper, 0.0))
     sums = P.absolute(size)
+    hidden = _ZERO
     if misfit > _ROUGH * slope:
-        misfit = _unexplained(gradient, sums, slope)
+        room = _room(sums, slope)
+        beyond = np.abs(_floats(gradient)) > room
+        misfit = _largest(gradient[beyond]) if beyond.any() else _ZERO
+        hidden = Fraction(float(room @ size))  # of the gap, which has x'gradient among its terms
     columns = sums + np.abs(program.q) + np.abs(A).T @ np.abs(_floats(y))
     xPx = _dot(x, Px)
     floor = _FLOOR * (float(_largest(q)) * float(size.sum()) if program.q.any() else reach * reach)
@@ -411,7 +415,8 @@ def _residuals(
     )
     rounding = 4.0 * _EPS * (x.size + y.size + 8) * noise
     gain = _largest_gain(_floats(gradient), _floats(x), diagonal, lower, upper, columns)
-    missed = max(abs(gap), Fraction(gain)) if math.isfinite(gain) else abs(gap)
+    missed = max(abs(gap) - hidden, _ZERO)
+    missed = max(missed, Fraction(gain)) if math.isfinite(gain) else missed
     return (
         primal,
         _ratio(max(misfit, illegal), slope),
@@ -422,14 +427,12 @@ def _residuals(
     )
 
 
-def _unexplained(gradient: Vector, terms: np.ndarray, slope: Fraction) -> Fraction:
-    """Return the largest entry that is not due to half a unit in the last place of each entry of x.
+def _room(terms: np.ndarray, slope: Fraction) -> np.ndarray:
+    """Return what half a unit in the last place of each entry of x does to the gradient.
 
-    Where P x cancels, no floating-point x has a smaller gradient. Five digits have to be left.
+    Where P x cancels, no floating-point x has a smaller one. Five digits have to be left.
     """
-    room = np.minimum(0.5 * _EPS * terms, _as_float(Fraction(_FLOOR) * slope))
-    beyond = np.abs(_floats(gradient)) > room
-    return _largest(gradient[beyond]) if beyond.any() else _ZERO
+    return np.minimum(0.5 * _EPS * terms, _as_float(Fraction(_FLOOR) * slope))
 
 
 def _box(value: Any, n: int) -> np.ndarray:

@@ -639,6 +639,13 @@ def test_a_gradient_that_no_floating_point_numbers_make_smaller(n):
     confirm(SVMs2().fit(X, labels), X, labels)
 
 
+def test_a_gap_that_no_floating_point_multipliers_make_smaller():
+    """Nearly equal rows of the Gaussian kernel matrix, and values that are 1e-8 of the multipliers."""
+    X = np.array([[-2.0, -2.0], *[[-1.0, -1.0]] * 4]) * 2.0**-13
+    y = np.array([-1.0, -1.0, -2.0, -2.0, -2.0]) * 2.0**-27
+    confirm(NuSVRPenalizedBias(kernel="gaussian").fit(X, y), X, y)
+
+
 def test_a_gradient_that_others_make_smaller_is_no_rounding():
     """min 1e12 (x1 - x2)^2 / 2 - x1 - x2 on the unit square. The terms of P x at (1/2, 1/2) hide much of q."""
     P = 1e12 * np.array([[1.0, -1.0], [-1.0, 1.0]])

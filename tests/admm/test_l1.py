@@ -855,3 +855,10 @@ def test_a_rho_that_is_lost_in_rounding_is_named(solve):
     with pytest.raises(ValueError, match="rho = 1 is too small"):
         solve(A, b, 1.0, rho=1.0)
     assert lasso(A, b, 1.0).certificate.ok
+
+
+def test_a_generalized_lasso_that_depends_on_no_variable():
+    result = generalized_lasso(np.zeros((3, 3)), [-2.0, -2.0, -2.0], np.zeros((2, 3)), 1.0)
+    assert result.objective == 6.0
+    np.testing.assert_array_equal(result.x, 0.0)
+    assert result.certificate.ok

@@ -224,7 +224,7 @@ class LogisticLoss(SmoothLoss):
 
 def factored(ridge: np.ndarray, rho: float) -> Any:
     """Return the Cholesky factor of A'A + rho I in its place, or raise an error if rho is lost in rounding."""
-    size = float(np.trace(ridge)) / len(ridge)
+    size = float(np.trace(ridge)) / max(len(ridge), 1)
     try:
         return linalg.cho_factor(ridge, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
