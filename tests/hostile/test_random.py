@@ -27,9 +27,6 @@ LONGEST = 30.0  # seconds: far more than any of these problems takes
 
 often = settings(
     max_examples=40,
-    derandomize=True,
-    database=None,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
