@@ -1157,10 +1157,13 @@ def _generalized_lasso(
     size = np.abs(b) + np.abs(A) @ np.abs(result.x)
     value = _dot(r, r) / 2 + t * _sum(abs(Fx))
     total = max(float(value), _FLOOR * float(size @ size) / 2)
-    slope = np.maximum(np.abs(F).T @ np.abs(lambda_.astype(float)), _FLOOR * (np.abs(A).T @ size))
+    steep, steepest = np.abs(A).T @ size, float(np.abs(F).max(initial=0.0))
+    unit = min(tau, float(steep.max()) / steepest) if steepest > 0.0 else 0.0  # of the multipliers
+    slope = np.abs(F).T @ np.maximum(np.abs(lambda_.astype(float)), _FLOOR * unit)
+    slope = np.maximum(slope, _FLOOR * steep)
     misfit = abs(product(A.T, r) + product(F.T, lambda_))
     over = _ratio(max(_largest(lambda_) - t, _ZERO), tau)
-    reach = np.abs(F).max(initial=0.0) * np.abs(result.x).max()
+    reach = steepest * np.abs(result.x).max()
     length = max((np.abs(F) @ np.abs(result.x)).max(initial=0.0), _FLOOR * reach)
     return _l1_finding(
         result,

@@ -668,3 +668,10 @@ def test_a_generalized_lasso_whose_differences_are_rounding():
     result = generalized_lasso(np.full((3, 3), -2.0), np.full(3, -2.0), F, 1.0)
     confirm(result)
     assert not verify(replace(result, z=result.z + 1e-6)).ok
+
+
+def test_a_generalized_lasso_whose_multipliers_are_rounding():
+    A = np.diag([-2.0, 0.0, 0.0])
+    result = generalized_lasso(A, [-2.0, -2.0, -2.0], np.full((2, 3), -2.0), 1.0)
+    confirm(result)
+    assert not verify(replace(result, u=result.u + 1e-6)).ok
