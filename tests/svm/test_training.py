@@ -653,7 +653,7 @@ class TestLostDigits:
                 return
             result = train(self.X * size, self.y, C)
         assert result.certificate.ok == (not heard)
-        assert verify(result).ok == (not heard)
+        assert heard or verify(result).ok
         assert all("misses tol" in str(w.message) for w in heard)
 
     def test_points_far_from_the_origin(self):
