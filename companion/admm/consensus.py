@@ -55,9 +55,8 @@ __all__ = [
 ]
 
 _CERTIFICATE_TOLERANCE = 1e-6
-_EXPLAINED = (
-    1e3  # residuals and gaps of ADMM are measured in other units than those of the certificate
-)
+# ADMM measures residuals in other units than the certificate: it may miss this many tolerances.
+_EXPLAINED = 1e3
 _NEWTON_STEPS = 100
 
 

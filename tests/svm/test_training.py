@@ -653,7 +653,8 @@ class TestLostDigits:
                 return
             result = train(self.X * size, self.y, C)
         assert result.certificate.ok == (not heard)
-        assert heard or verify(result).ok
+        exact = verify(result)  # forgives what half a unit in the last place explains
+        assert exact.ok == (not heard) or (exact.ok and result.certificate.worst < 1e-4)
         assert all("misses tol" in str(w.message) for w in heard)
 
     def test_points_far_from_the_origin(self):
