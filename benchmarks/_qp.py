@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -19,12 +19,19 @@ from benchmarks import missing
 from companion.admm import qsolve1
 
 PEERS = ("osqp", "clarabel", "piqp")
-LEVELS = (1e-6, 1e-9)  # measured relative gaps at which the solvers are compared
-LOOSER = (1e3, 1e1, 1e-1, 1e-3)  # tolerances that are tried, in units of the level
+LEVELS = (
+    1e-6,
+    1e-9,
+)  # relative gaps and KKT residuals, both measured, at which solvers are compared
+FACTORS = (1e3, 1e1, 1e-1, 1e-3, 1e-5)  # tolerances that are tried, in units of the level
+TEXT_FACTORS = (1.0, 1e-2, 1e-4)  # and for the text's algorithm
+TEXT_CAP = 20_000  # its iterations
 PATIENCE = 20.0  # seconds that a run may take for which memory is measured
 SLOW = 2.0  # seconds; who takes longer runs once only
 
 Solve = Callable[[], np.ndarray]
+Maker = Callable[[float], Solve]  # the run with a tolerance
+Accuracy = Callable[[np.ndarray], tuple[float, float]]  # relative gap and KKT residual
 
 
 @dataclass(frozen=True)
@@ -70,10 +77,10 @@ def by_osqp(qp: QP, tolerance: float) -> Solve:
         low = np.r_[qp.b, np.full(qp.h.size, -np.inf), np.zeros(qp.n)]
         high = np.r_[qp.b, qp.h, np.full(qp.n, qp.upper)]
         solver.setup(
-            sparse.triu(qp.gram(), format="csc"), qp.q, rows, low, high, eps_abs=tolerance * qp.upper,
+            sparse.csc_matrix(np.triu(qp.gram())), qp.q, rows, low, high, eps_abs=tolerance * qp.upper,
             eps_rel=tolerance, max_iter=20_000, polishing=True, verbose=False,
         )  # fmt: skip
-        return solver.solve().x
+        return solver.solve(raise_error=False).x
 
     return run
 
@@ -83,7 +90,7 @@ def by_clarabel(qp: QP, tolerance: float) -> Solve:
 
     def run() -> np.ndarray:
         n = qp.n
-        parts = [sparse.csc_matrix(qp.A), qp.G, -sparse.eye(n), sparse.eye(n)]
+        parts = [sparse.csc_array(qp.A), qp.G, -sparse.eye_array(n), sparse.eye_array(n)]
         cones = [
             clarabel.ZeroConeT(qp.b.size),
             clarabel.NonnegativeConeT(2 * n + qp.h.size),
@@ -92,7 +99,7 @@ def by_clarabel(qp: QP, tolerance: float) -> Solve:
         settings.verbose, settings.max_threads = False, 1
         settings.tol_gap_abs, settings.tol_gap_rel = 1e-3 * tolerance, tolerance
         settings.tol_feas = min(tolerance, 1e-8)
-        P = sparse.triu(qp.gram(), format="csc")
+        P = sparse.csc_array(np.triu(qp.gram()))
         rows, right = (
             sparse.vstack(parts, format="csc"),
             np.r_[qp.b, qp.h, np.zeros(n), np.full(n, qp.upper)],
@@ -105,40 +112,26 @@ def by_clarabel(qp: QP, tolerance: float) -> Solve:
 MAKERS = {"PIQP": by_piqp, "OSQP": by_osqp, "Clarabel": by_clarabel}
 
 
-def qp_solvers(
-    qp: QP, n: int, largest: dict[str, int], tolerance: float = 1e-9
-) -> dict[str, Solve]:
-    """Return the solvers that are installed, and not too slow for n points."""
+def qp_makers(qp: QP, n: int, largest: dict[str, int]) -> dict[str, Maker]:
+    """Return the solvers that are installed, and not too slow for n points, as functions of their tolerance."""
     absent = {name.lower() for name in missing(PEERS)}
     return {
-        name: make(qp, tolerance)
+        name: lambda tolerance, make=make: make(qp, tolerance)  # type: ignore[misc]
         for name, make in MAKERS.items()
         if name.lower() not in absent and n <= largest.get(name, 10**9)
     }
 
 
-def loosest(
-    name: str, qp: QP, level: float, gap: Callable[[np.ndarray], float]
-) -> tuple[float, float, np.ndarray]:
-    """Return the seconds of the loosest tolerance whose measured gap is at most `level`, that gap, and x.
+class TextRun(NamedTuple):
+    """The text's algorithm: CPU seconds as printed, the x that it ends with, and how many iterations it took."""
 
-    If no tolerance gets there, the last one tried is what counts, with the gap that it reached.
-    """
-    for factor in LOOSER:
-        run = MAKERS[name](qp, level * factor)
-        start = time.process_time()
-        x = run()
-        seconds = time.process_time() - start
-        reached = gap(x)
-        if reached <= level:
-            break
-    if seconds < SLOW / 4:
-        seconds = median([seconds, *(cpu_seconds(run) for _ in range(4))])
-    return seconds, reached, x
+    seconds: float
+    x: np.ndarray
+    n_iter: int
 
 
-def text_as_printed(qp: QP, n_iter_cap: int = 20_000) -> tuple[float, np.ndarray]:
-    """Return the CPU seconds of the text's algorithm, and the x that it ends with.
+def text_as_printed(qp: QP, tolerance: float = 1e-6) -> TextRun:
+    """Run the text's algorithm; each iteration is charged the solution of its KKT system.
 
     The text's program has equations only, and bounds 0: each upper bound, and each inequality, has a slack variable.
     """
@@ -152,14 +145,35 @@ def text_as_printed(qp: QP, n_iter_cap: int = 20_000) -> tuple[float, np.ndarray
     scale = 1.0 / qp.upper  # the unit in which the bound is 1
     right = np.r_[qp.b, qp.h, np.full(n, qp.upper)] * scale
     q = np.r_[qp.q, np.zeros(N - n)] * scale
-    tolerance = 1e-6 * n**0.5
+    run = charged_as_printed(P, q, rows, right, tolerance * n**0.5)
+    return run._replace(x=run.x[:n] / scale)
+
+
+def charged_as_printed(
+    P: np.ndarray,
+    q: np.ndarray,
+    A: np.ndarray,
+    b: np.ndarray,
+    tolerance: float,
+    cap: int = TEXT_CAP,
+) -> TextRun:
+    """Run ``qsolve1`` with the text's rho, and multiply its iterations by the time of one as printed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        run = qsolve1(P, q, rows, right, 10.0, tolerance, tolerance, n_iter_cap)
-    size = N + len(rows)
-    KKT = np.block([[P + 10.0 * np.eye(N), rows.T], [rows, np.zeros((len(rows), len(rows)))]])
-    once = min(cpu_seconds(lambda: np.linalg.solve(KKT, np.ones(size))) for _ in range(3))
-    return run.n_iter * once, run.x[:n] / scale
+        run = qsolve1(P, q, A, b, 10.0, tolerance, tolerance, cap)
+    n, m = q.size, b.size
+    KKT = np.block([[P + 10.0 * np.eye(n), A.T], [A, np.zeros((m, m))]])
+    once = min(cpu_seconds(lambda: np.linalg.solve(KKT, np.ones(n + m))) for _ in range(3))
+    return TextRun(run.n_iter * once, run.x, run.n_iter)
+
+
+def print_level(row: dict[str, Any]) -> None:
+    """Print a row of :func:`at_equal_accuracy`."""
+    missed = "" if row["reached"] else ", missed"
+    print(
+        f"{row['family']:<24} {row['n']:>5}  {row['solver']:<16} to {row['level']:.0e}{missed} "
+        f"({row['gap']:.0e}, {row['kkt']:.0e}): {row['ms']:9.2f} ms, ratio {row['ratio']:.3g}"
+    )
 
 
 # -- measuring
@@ -179,6 +193,57 @@ def cpu_seconds(run: Callable[[], Any]) -> float:
     start = time.process_time()
     run()
     return time.process_time() - start
+
+
+def loosest(make: Maker, level: float, accuracy: Accuracy) -> tuple[Solve, dict[str, Any]]:
+    """Return the run with the loosest tolerance whose gap and KKT residual are at most `level`, and what it reaches.
+
+    If no tolerance gets there, it is the tightest, and "reached" is false.
+    """
+    for factor in FACTORS:
+        run = make(level * factor)
+        gap, kkt = accuracy(run())
+        reached = max(gap, kkt) <= level
+        if reached:
+            break
+    return run, {"tolerance": level * factor, "gap": gap, "kkt": kkt, "reached": reached}
+
+
+def at_equal_accuracy(
+    ours: Solve, makers: dict[str, Maker], accuracy: Accuracy, rounds: int
+) -> list[dict[str, Any]]:
+    """Compare us with the loosest tolerances of the others that reach the levels, all taking turns."""
+    rows = []
+    for level in LEVELS:
+        found = {name: loosest(make, level, accuracy) for name, make in makers.items()}
+        runs = {"companion": ours, **{name: run for name, (run, _) in found.items()}}
+        times, _ = interleaved(runs, rounds)
+        for name, (_, reached) in found.items():
+            ratio = median(a / b for a, b in zip(times["companion"], times[name]))
+            row = {"solver": name, "level": level, "ms": 1e3 * median(times[name]), "ratio": ratio}
+            rows.append(row | reached | {"runs": len(times[name])})
+    return rows
+
+
+def text_at_levels(
+    run: Callable[[float], TextRun], accuracy: Accuracy, mine: float
+) -> list[dict[str, Any]]:
+    """Compare our time, in ms, with the text's algorithm at the loosest tolerances that reach the levels.
+
+    `run` takes a tolerance. Its time is a product, no measurement of one run, so it takes no turns.
+    """
+    rows = []
+    for level in LEVELS:
+        for factor in TEXT_FACTORS:
+            seconds, x, n_iter = run(level * factor)
+            gap, kkt = accuracy(x)
+            reached = max(gap, kkt) <= level
+            if reached or n_iter >= TEXT_CAP:
+                break
+        row = {"solver": "text, as printed", "level": level, "ms": 1e3 * seconds, "runs": 1}
+        row |= {"ratio": mine / (1e3 * seconds), "gap": gap, "kkt": kkt, "reached": reached}
+        rows.append(row | {"n_iter": n_iter, "tolerance": level * factor})
+    return rows
 
 
 def interleaved(

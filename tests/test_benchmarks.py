@@ -16,6 +16,7 @@ from benchmarks import (
     kernel_pca,
     kernel_ridge,
     lasso,
+    linear_programs,
     memory,
     profile,
     svm,
@@ -94,7 +95,7 @@ def nearby(x, seed=0):
     return x * (1 + 0.02 * np.random.default_rng(seed).standard_normal(x.size))
 
 
-@pytest.mark.parametrize("problem", DUALS, ids=lambda p: f"{p.kernel}, {p.name}")
+@pytest.mark.parametrize("problem", DUALS, ids=lambda p: p.family)
 def test_the_gap_of_a_machine_bounds_what_its_dual_program_loses(problem):
     best = svm.ours(problem)()
     gap, kkt = problem.accuracy(best)
@@ -152,16 +153,72 @@ def test_the_gap_of_a_lasso_bounds_what_it_loses(share):
 def test_quadratic_programming_solvers_get_the_same_program(solver):
     problem = DUALS[2]
     x = _qp.MAKERS[solver](problem.qp(), 1e-9)()
-    assert problem.gap(x) < 1e-6
+    assert problem.accuracy(x)[0] < 1e-6
     regression = svr.Problem(*svr.noisy_curve(50), 1.0)
-    assert regression.gap(_qp.MAKERS[solver](regression.qp(), 1e-9)()) < 1e-6
+    assert regression.accuracy(_qp.MAKERS[solver](regression.qp(), 1e-9)())[0] < 1e-6
 
 
 def test_the_text_as_printed_solves_the_same_program():
-    problem = svm.Problem(*svm.two_clouds(20), "Gaussian", None, 0.4)
-    seconds, x = _qp.text_as_printed(problem.qp())
-    assert seconds > 0
-    assert problem.gap(x) < 1e-3
+    machine = svm.Problem(*svm.two_clouds(20), "Gaussian", None, 0.4)
+    regression = svr.Problem(*svr.noisy_curve(20), 1.0)
+    for problem in (machine, regression):
+        loose, tight = (_qp.text_as_printed(problem.qp(), tol) for tol in (1e-6, 1e-9))
+        assert loose.seconds > 0
+        assert loose.n_iter < tight.n_iter
+        assert problem.accuracy(loose.x)[0] < 1e-3
+        assert max(problem.accuracy(tight.x)) < 1e-6
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_the_text_solves_the_same_lasso(share):
+    X, y = lasso.correlated_design(40, 8)
+    program = lasso.Program(X, y, 5.0, share * 5.0)
+    rows = _qp.text_at_levels(program.text, program.measure, 1.0)
+    assert [row["level"] for row in rows] == list(_qp.LEVELS)
+    assert all(row["reached"] for row in rows)
+    assert rows[0]["n_iter"] < rows[1]["n_iter"]
+    np.testing.assert_allclose(program.text(1e-11).x, program.ours(1e-12).w_, atol=1e-8)
+
+
+@pytest.mark.parametrize("family", ["least absolute deviations", "basis pursuit"])
+def test_the_text_solves_the_same_linear_program(family):
+    shape = (30, 4) if family == "least absolute deviations" else (6, 15)
+    row, texts = linear_programs.compare(family, (*shape, "random"), 1)
+    assert row["our_gap"] < 1e-12
+    assert row["peer_gap"] < 1e-9
+    assert [text["level"] for text in texts] == list(_qp.LEVELS)
+    for text in texts:
+        assert text["reached"] == (text["peer_gap"] <= text["level"])
+        assert text["n_iter"] <= _qp.TEXT_CAP
+    assert texts[0]["reached"]
+
+
+def test_equal_accuracy_takes_the_loosest_tolerance_that_reaches_a_level():
+    def maker(worst):
+        """A solver that gets ten times as close as its tolerance says, but no closer than the worst."""
+        return lambda tol: lambda: np.array([max(tol / 10, worst)])
+
+    def accuracy(x):
+        return float(x[0]), float(x[0]) / 2
+
+    makers = {"good": maker(0.0), "bad": maker(1e-7)}
+    rows = _qp.at_equal_accuracy(lambda: np.zeros(1), makers, accuracy, 2)
+    found = {(row["solver"], row["level"]): row for row in rows}
+    assert len(found) == 4
+    assert found["good", 1e-6]["tolerance"] == pytest.approx(1e-5)
+    assert found["good", 1e-9]["tolerance"] == pytest.approx(1e-8)
+    assert all(found[name, 1e-6]["reached"] for name in makers)
+    assert found["good", 1e-9]["reached"]
+    assert not found["bad", 1e-9]["reached"]
+    assert found["bad", 1e-9]["gap"] == 1e-7
+
+
+def test_a_kkt_residual_must_reach_the_level_too():
+    makers = {"a": lambda tol: lambda: np.array([tol])}
+    (loose, _) = _qp.at_equal_accuracy(
+        lambda: np.zeros(1), makers, lambda x: (0.0, 20 * float(x[0])), 1
+    )
+    assert loose["tolerance"] == pytest.approx(1e-9)
 
 
 def test_solvers_take_turns():
