@@ -23,6 +23,8 @@ from companion.results import Problem, QPResult
 
 __all__ = ["LowRank", "check_matrix", "qsolve1", "solve_box_qp", "solve_qp"]
 
+_STALLED = 1e-9  # a certificate that is worse, where rounding met the stopping rule, is no solution
+
 
 def qsolve1(
     P: np.ndarray,
@@ -69,17 +71,19 @@ def qsolve1(
         residual. ``history`` holds ``primal_residual`` and ``dual_residual`` per iteration, and the last
         ``z`` (nonnegative) and ``u``. The certificate is made from z, y and ``z_lower = -rho u``; it is
         relative, so it may call a run good that missed a small absolute tolerance, and the reverse.
-        ``converged`` is the stopping rule's verdict.
+        ``converged`` is the stopping rule's verdict, unless rounding met it: then `status` is ``"rounding"``.
 
     Raises
     ------
     InfeasibleProblemError
         If ``A x = b`` has no solution.
+    ValueError
+        If an input is unusable, or rho is so large that numbers overflow.
 
     Warns
     -----
     ConvergenceWarning
-        If `max_iter` iterations were not enough.
+        If `max_iter` iterations were not enough, or rho is so large that rounding stops the iteration.
 
     Notes
     -----
@@ -109,7 +113,10 @@ def qsolve1(
     reduced = presolve(BoxQP(P, q, A, b, -no_bound, no_bound))
     rows = np.arange(b.size) if reduced.rows is None else reduced.rows
     m = rows.size
-    KKT = np.block([[P + rho * np.eye(n), A[rows].T], [A[rows], np.zeros((m, m))]])
+    with np.errstate(over="ignore"):
+        shifted = P + rho * np.eye(n)
+        _require_range(shifted, rho)
+    KKT = np.block([[shifted, A[rows].T], [A[rows], np.zeros((m, m))]])
     factors = lu_factor(KKT)
 
     z, u = np.ones(n), np.ones(n)
@@ -119,8 +126,11 @@ def qsolve1(
     converged = False
     while not converged and len(primal) < max_iter:
         previous = z
-        xy, _ = dgetrs(*factors, np.concatenate([rho * (z - u) - q, b[rows]]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            right = rho * (z - u) - q
+        xy, _ = dgetrs(*factors, np.concatenate([right, b[rows]]))
         x = xy[:n]
+        _require_range(x, rho)
         z = np.maximum(x + u, 0.0)
         u = u + x - z
         primal.append(float(np.linalg.norm(x - z)))
@@ -133,10 +143,20 @@ def qsolve1(
     certificate = certify_qp(
         P, q, A, b, 0.0, np.inf, z, y, z_lower, z_upper, max(tol_primal, tol_dual)
     )
+    status = "solved" if converged else "max_iter"
+    rounding = rho * float(np.finfo(float).eps * np.linalg.norm(z))  # of s = rho (z - previous z)
     if not converged:
         warnings.warn(
             f"qsolve1 stopped after max_iter = {max_iter} iterations with residuals {primal[-1]:.1e} and "
             f"{dual[-1]:.1e}; raise max_iter, change rho, or use solve_qp",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    elif rounding > tol_dual and certificate.worst > max(certificate.tolerance, _STALLED):
+        converged, status = False, "rounding"
+        warnings.warn(
+            f"qsolve1 stopped by rounding, not at a solution ({certificate}): P and q are lost beside rho = {rho:g}; "
+            "lower rho, or use solve_qp",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -148,7 +168,7 @@ def qsolve1(
         objective=float(0.5 * x @ (P @ x) + q @ x),
         n_iter=len(primal),
         converged=converged,
-        status="solved" if converged else "max_iter",
+        status=status,
         certificate=certificate,
         history={
             "primal_residual": np.array(primal),
@@ -158,6 +178,14 @@ def qsolve1(
         },
         problem=problem,
     )
+
+
+def _require_range(values: np.ndarray, rho: float) -> None:
+    """Raise an error if the iterates of qsolve1 have left the range of float64."""
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"the iterates of qsolve1 overflow for rho = {rho:g}; lower rho, or scale P, q, A and b"
+        )
 
 
 def _remember(P: Any, q: Any, A: Any, b: Any, lower: Any, upper: Any) -> Problem:

@@ -14,6 +14,7 @@ from companion.checks import as_matrix, as_scalar, check_count, count_axes, reje
 
 __all__ = ["polynomial_exponents", "polynomial_features", "subset_features", "subsets"]
 
+_TINY = float(np.finfo(float).tiny)  # numbers below have lost digits to underflow
 _LARGEST_FACTORIAL = 170  # beyond this number n! overflows
 
 
@@ -114,6 +115,11 @@ def polynomial_features(X: Any, d: int, R: float = 0.0) -> np.ndarray:
         Columns in the order of :func:`polynomial_exponents`; :math:`N = \binom{n+d}{d}`, or
         :math:`\binom{n+d-1}{d}` when R = 0.
 
+    Raises
+    ------
+    ValueError
+        If an input is unusable, or all monomials underflow.
+
     Notes
     -----
     Source: Examples 17.4 and 17.5, Problem 17.2. The text prints the first coordinate of x in every factor
@@ -138,7 +144,12 @@ def polynomial_features(X: Any, d: int, R: float = 0.0) -> np.ndarray:
     degrees = range(d, -1, -1) if R > 0 else [d]
     monomials = [_homogeneous(one, X.T, n, m, np.multiply) for m in degrees]
     exponents = polynomial_exponents(n, d, homogeneous=R == 0)
-    return np.ascontiguousarray((_weights(exponents, d, R)[:, None] * np.vstack(monomials)).T)
+    Phi = np.ascontiguousarray((_weights(exponents, d, R)[:, None] * np.vstack(monomials)).T)
+    if d > 1 and X.any() and not np.abs(Phi).max(initial=0.0) >= _TINY:
+        raise ValueError(
+            f"the monomials of degree {d} underflow at these points; scale the data up"
+        )
+    return Phi
 
 
 def _weights(exponents: np.ndarray, d: int, R: float) -> np.ndarray:

@@ -10,12 +10,13 @@ from scipy.optimize import linprog
 from companion.admm.low_rank import low_rank_factor
 from companion.checks import as_matrix, check_count
 from companion.kernels import as_kernel
-from companion.scaling import exponent_of
+from companion.scaling import exponent_of, largest
 from companion.svm.points import Points, make_points
 
 __all__ = ["nu_max", "nu_min"]
 
 _TOUCH = 1e-14  # hulls that miss each other by this part of their size meet up to rounding
+_FAINT = float(np.finfo(float).tiny)  # numbers below have lost digits to underflow
 _FINER = 1e6  # the unit in which the rest of an equation is looked at again
 
 
@@ -64,6 +65,11 @@ def nu_min(u: Any, v: Any, kernel: Any = "linear", **kernel_params: Any) -> floa
     float
         At most :func:`nu_max`.
 
+    Raises
+    ------
+    ValueError
+        If there is no point of one class, or the numbers k(x, x) underflow.
+
     Notes
     -----
     Source: made precise here; Sections 18.5, 18.8 and 18.12 observe that a small nu gives w = 0, and ascribe it to
@@ -81,7 +87,12 @@ def nu_min(u: Any, v: Any, kernel: Any = "linear", **kernel_params: Any) -> floa
     if not (len(u) and len(v)):
         raise ValueError(f"u and v must have at least one point each, got {len(u)} and {len(v)}")
     s = np.repeat([1.0, -1.0], [len(u), len(v)])
-    return nu_min_of(make_points(np.vstack([u, v]), s, as_kernel(kernel, **kernel_params)))
+    points = make_points(np.vstack([u, v]), s, as_kernel(kernel, **kernel_params))
+    if points.Phi is None and points.X.any() and largest(points.diagonal) < _FAINT:
+        raise ValueError(
+            f"the values of {points.kernel!r} underflow at these points; scale the kernel or the data up"
+        )
+    return nu_min_of(points)
 
 
 def nu_min_of(points: Points) -> float:

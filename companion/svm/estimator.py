@@ -41,10 +41,11 @@ from companion.svm.points import Normal, Points, make_points
 from companion.svm.recovery import FLOOR, Recovered, over
 from companion.svm.slab import NO_SLAB, Slab, place_points, slab_nearest, snap
 
-__all__ = ["DegenerateSolutionWarning", "SupportVectorMachine"]
+__all__ = ["FEW_DIGITS", "DegenerateSolutionWarning", "SupportVectorMachine", "warn_of_norm"]
 
 KernelLike = str | Kernel | Callable
 
+FEW_DIGITS = 1e-7  # the relative error of the norm of w from which on there is a warning
 _REPETITIONS = 10  # for the right side of s'a = -b: each leaves about |x|^2 of the error before it
 
 
@@ -223,6 +224,8 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=5,
             )
+        elif self.norm_error_ > FEW_DIGITS:
+            warn_of_norm(self.norm_error_, stacklevel=6)
 
     def _attempt(self, points: Points, neighbour: Neighbour | None) -> Certificate:
         """Solve the dual program; recover w, b, eta and the slacks; certify. Return the certificate of the dual."""
@@ -263,6 +266,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             a, dual.upper, found.margin, slab.eta, size, self._squared
         )
         self._store(points, a, slack, found.normal, slab, dual, units)
+        self.norm_error_ = found.norm_error
         return result.certificate
 
     def _has_no_slab(self, found: Recovered) -> bool:
@@ -433,7 +437,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         self._store(points, a, np.zeros(points.n), Normal(w, 0.0, 0.0), NO_SLAB, dual, units)
         self.delta_ = self._delta_of_nothing()
         self.point_classes_ = np.full(points.n, "undetermined")
-        self.degenerate_ = True
+        self.degenerate_, self.norm_error_ = True, 0.0
         self.objective_ = self.dual_objective_ = 0.0
         self.certificate_ = certificate
         warnings.warn(self._degenerate_message(points), DegenerateSolutionWarning, stacklevel=7)
@@ -503,6 +507,17 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             raise AttributeError("coef_ exists for the linear kernel only; see w_ and dual_coef_")
         weights: Any = self.w_
         return weights[None, :]
+
+
+def warn_of_norm(error: float, stacklevel: int) -> None:
+    """Warn that few digits of the norm of w are known."""
+    warnings.warn(
+        f"the hyperplane is right, but rounding has changed the norm of w, and with it the width of the slab, by about "
+        f"{error:.0e} of itself: the images of the points nearly coincide; scale the data up, or take a narrower "
+        "kernel",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def _are_labels(values: np.ndarray) -> bool:

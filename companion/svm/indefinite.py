@@ -357,7 +357,7 @@ class IndefiniteObjective:
         n, blue = self.y.size, int(np.count_nonzero(self.y > 0))
         smaller = min(blue, n - blue)
         squares = {"paper": n, "proof": 0.75 * n, "classes": 1.5 * smaller}[variant]
-        return max(self.largest_eigenvalue, 0.0) + squares * C * C / self.rho
+        return max(self.largest_eigenvalue, 0.0) + squares * C * (C / self.rho)
 
 
 def lipschitz_constant(K0: Any, y: Any, C: float, rho: float, variant: str = "paper") -> float:
@@ -437,7 +437,7 @@ class IndefiniteResult(Record):
         The Lipschitz constant, given, computed or (accelerated) found.
     certificate : Certificate
         Residuals of :math:`y^\top \alpha = 0`, of the maximum over :math:`Q_1` (by the gradient), and the saddle gap,
-        relative to :math:`\mathbf 1^\top \alpha`.
+        with :math:`\rho` times the squared rounding of K, relative to :math:`\mathbf 1^\top \alpha`.
     K : ndarray of shape (n, n)
         The proxy kernel :math:`K(\alpha)`.
     history : dict of ndarray
@@ -569,7 +569,7 @@ def solve_indefinite(
     max_iter = check_count(max_iter, "max_iter")
     start = np.zeros(y.size) if alpha0 is None else as_vector(alpha0, "alpha0", y.size)
     if L is None:
-        L = f.lipschitz(C) if method != "accelerated" else max(f.largest_eigenvalue, C * C / f.rho)
+        L = _default_lipschitz(f, C, method)
     L = as_scalar(L, "L", above=0.0)
 
     at = _evaluator(f)
@@ -621,11 +621,24 @@ def solve_indefinite(
     found = _finish(f, best, C, tol, state.L, len(history["gap"]) - 1, status, history)
     if status == "converged" and not found.certificate.ok:
         warnings.warn(
-            f"the gradient proves tol = {tol:g}, but the certificate does not ({found.certificate}); scale K0 and rho",
+            f"the gradient proves tol = {tol:g}, but the certificate does not ({found.certificate}); scale K0, lower "
+            "rho, or raise C",
             ConvergenceWarning,
             stacklevel=2,
         )
     return found
+
+
+def _default_lipschitz(f: IndefiniteObjective, C: float, method: str) -> float:
+    """Return the Lipschitz constant of Theorem 2, or the first guess of the line search, if float64 holds it."""
+    curvature = C * (C / f.rho)
+    L = f.lipschitz(C) if method != "accelerated" else max(f.largest_eigenvalue, curvature)
+    if not 0.0 < L < math.inf:
+        raise ValueError(
+            f"the Lipschitz constant is {L:g} in float64 for C = {C:g} and rho = {f.rho:g}, of the size of C^2/rho; "
+            "scale K0, C and rho, or give L"
+        )
+    return L
 
 
 def _evaluator(f: IndefiniteObjective) -> Callable[[np.ndarray], _Point]:
@@ -723,6 +736,7 @@ def _finish(
 
     gap = max(linear_part(a) - linear_part(alpha), 0.0)
     scale = float(alpha.sum())
+    rounding = y.size * _EPS * float(np.linalg.norm(f.K0))  # of K; L has it squared
     by_gradient = _largest_linear(point.gradient, y, C) - float(point.gradient @ alpha)
 
     def relative(value: float) -> float:
@@ -732,7 +746,7 @@ def _finish(
         primal_residual=relative(float(y @ alpha)),
         dual_residual=quality,
         complementarity=relative(by_gradient),
-        gap=relative(gap),
+        gap=relative(gap + rounding * (f.rho * rounding)),
         tolerance=max(tol, _QP_TOLERANCE),
     )
     return IndefiniteResult(

@@ -19,6 +19,7 @@ from companion.svm.slab import Slab
 
 __all__ = ["FLOOR", "Recovered", "over"]
 
+_EPS = float(np.finfo(float).eps)
 _NEARLY_ZERO = 1e-12  # below this part of its terms, a linear program decides whether a'Pa is 0
 # Where the optimal value is nearly 0, a gap is compared with this part of the terms that cancel in it.
 FLOOR = 1e-5
@@ -81,6 +82,20 @@ class Recovered:
         """The normal w."""
         b_squared = self.bias * self.bias if self.dual.penalize_b else 0.0
         return self.points.normal(self.a, float(self.a @ self.inner) - b_squared, self.penalized)
+
+    @cached_property
+    def norm_error(self) -> float:
+        """About by how much rounding has changed the norm of w, relative to it.
+
+        Where only inner products are known, the norm is the root of a sum in which terms of the size of the squared
+        lengths cancel.
+        """
+        norm, (Z, _) = self.normal.norm, self.points.features(self.penalized)
+        if norm == 0.0:
+            return 0.0
+        if Z is None:
+            return 0.5 * _EPS * (float(self.a @ self.lengths) / norm) ** 2
+        return _EPS * float(self.a @ np.linalg.norm(Z, axis=1)) / norm
 
     @cached_property
     def slack(self) -> np.ndarray:

@@ -39,12 +39,20 @@ from companion.results import QPResult
 from companion.scaling import exponent_of, scaled_back
 from companion.svm.bounds import nu_min_of
 from companion.svm.dual import DualProgram, Units
-from companion.svm.estimator import KernelLike, SupportVectorMachine
+from companion.svm.estimator import (
+    FEW_DIGITS,
+    KernelLike,
+    SupportVectorMachine,
+    warn_of_norm,
+)
 from companion.svm.points import Normal, Points
+from companion.svm.recovery import over
 from companion.svm.slab import Slab, place_points, slab_both, slab_eta, slab_unit, snap
 
 __all__ = ["SVMs1", "SVMs2", "SVMs2l", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5"]
 
+_EPS = float(np.finfo(float).eps)
+_ALIKE = 1e-3  # rows of a matrix that differ by less, beside its entries, nearly coincide
 _EQUAL = 1e-12  # a bound that is exceeded by this part is met
 _STEEP = 1e30  # K |x|^2 from which on the bounds of (SVM_s2) may be out of reach
 _NEAR_ORIGIN = 1e-5  # |x| below which kappa(x, x) is lost beside the 1 of a penalized b
@@ -398,6 +406,9 @@ class SVMs2prime(_NuMachine):
         Half of the slab's width, :math:`\eta/\|w\|`.
     norm_ : float
         The norm of w.
+    norm_error_ : float
+        About by how much rounding has changed the norm, and with it ``delta_``, relative to it. Where only inner
+        products are known, and the images of the points nearly coincide, few digits may be left.
     b_interval_, eta_interval_, blue_interval_, red_interval_ : (float, float)
         All values of b, :math:`\eta`, :math:`b + \eta` and :math:`b - \eta` in optimal solutions. Where they differ,
         b and eta are made of midpoints; where an interval is unbounded, of its finite end.
@@ -434,6 +445,8 @@ class SVMs2prime(_NuMachine):
     -----
     DegenerateSolutionWarning
         If nu is at most :func:`nu_min`: the unique optimum is then w = 0, eta = 0.
+    ConvergenceWarning
+        If the certificate misses `tol`, or fewer than seven digits of ``norm_`` are known.
 
     Notes
     -----
@@ -758,7 +771,9 @@ class SVMs2l(SupportVectorMachine):
         s, n = points.s, points.n
         points = points.in_unit(exponent_of(points.size))
         Z, origin = points.features()
-        B = points.gram() if Z is None else Z
+        Phi, _ = points.features(penalize_b=True)
+        F = points.gram() if Phi is None else Phi
+        B, mean = _from_means(F) if Z is None or origin is None else (Z, origin)
         unit = float(np.exp2(np.ceil(np.log2(np.abs(B).max() or 1.0))))
         B = B / unit
         N = B.shape[1]
@@ -781,28 +796,33 @@ class SVMs2l(SupportVectorMachine):
         self.point_classes_ = place_points(a, 1.0, inner, 1.0, size, squared=False)
         self._store_counts(points, a, exact, 1.0)
         self.n_iter_ = int(answer.nit)
-        coefficients, told = w / unit, slack
+        coefficients = w / unit
+        b += float(coefficients @ mean)
+        values = F @ coefficients
+        told = np.maximum(1.0 - s * (values - b), 0.0)
+        rounding = n * _EPS * (float((np.abs(F) @ np.abs(coefficients)).max()) + abs(b))
         if Z is None:
-            norm = float(np.sqrt(max(float(coefficients @ (B @ w)), 0.0)))
+            norm = float(np.sqrt(max(float(coefficients @ values), 0.0)))
+            lengths = np.sqrt(np.maximum(F.diagonal(), 0.0))
+            error = 0.5 * _EPS * over(float(np.abs(coefficients) @ lengths), norm) ** 2
             self.w_ = None
             self.dual_coef_ = scaled_back(coefficients, -2 * points.unit, "the coefficients")
         else:
-            norm = float(np.linalg.norm(coefficients))
+            norm, error = float(np.linalg.norm(coefficients)), 0.0
             self.w_ = scaled_back(coefficients, -points.unit, "the weights w")
-            b += float(coefficients @ origin)
-            Phi, _ = points.features(penalize_b=True)
-            told = np.maximum(1.0 - s * (Phi @ coefficients - b), 0.0)
         self.norm_ = float(scaled_back(norm, -points.unit, "the weights w"))
         self.b_, self.eta_ = b, 1.0
         self.delta_ = 1.0 / self.norm_ if self.norm_ > 0.0 else float("inf")
         self.degenerate_ = self.norm_ == 0.0
+        self.norm_error_ = 0.0 if self.degenerate_ else error
         self.objective_, self.dual_objective_ = float(slack.sum()), float(a.sum())
         balance = max(float(np.abs((s * a) @ B).max()), abs(float(s @ a)))
         self.certificate_ = Certificate(
             primal_residual=0.0,
             dual_residual=balance / max(float(a.sum()), 1.0),
             complementarity=float(np.abs(a * (inner + slack - 1.0)).max()) / size,
-            gap=abs(float(told.sum()) - self.dual_objective_) / max(self.objective_, 1.0),
+            gap=max(abs(float(told.sum()) - self.dual_objective_), rounding)
+            / max(self.objective_, 1.0),
             tolerance=float(self.tol),
         )
         if not self.certificate_.ok:
@@ -811,6 +831,20 @@ class SVMs2l(SupportVectorMachine):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+        elif self.norm_error_ > FEW_DIGITS:
+            warn_of_norm(self.norm_error_, stacklevel=5)
+
+
+def _from_means(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a matrix less the means of its columns, which b takes, and these; or itself, and 0.
+
+    HiGHS does not see differences of nearly equal rows.
+    """
+    mean = G.mean(axis=0)
+    centred = G - mean
+    if np.abs(centred).max() > _ALIKE * np.abs(G).max():
+        return G, np.zeros_like(mean)
+    return centred, mean
 
 
 def _price(K: float, slack: np.ndarray) -> float:

@@ -2,22 +2,28 @@
 
 import warnings
 
+import mpmath
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from companion.certificates import verify
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
+from companion.kernels import Polynomial
 from companion.svm import (
     DegenerateSolutionWarning,
     HardMarginSVC,
     SVMs1,
+    SVMs2,
     SVMs2l,
     SVMs2prime,
     SVMs3,
+    SVMs4,
     SVMs5,
     nu_min,
     spectrum_transform,
 )
+from companion.svm.estimator import SupportVectorMachine
 
 U = np.array([[3.0], [4.0], [3.0]])
 V = np.array([[1.0], [0.0], [-3.0], [-1.0], [-1.0], [1.0]])
@@ -133,3 +139,81 @@ def test_the_linear_program_tells_of_slack_that_w_and_b_have_and_its_own_points_
     assert slack.max() > 1e-9
     assert not machine.certificate_.ok
     assert verify(machine, X, y).agrees
+
+
+@pytest.mark.parametrize("size", [1e-310, 1e-316, 1e-323, 0.0])
+def test_kernel_values_that_underflow_are_named(size: float) -> None:
+    u, v = [[1.0, 2.0], [3.0, 1.0]], [[2.0, 1.0], [1.0, 1.0], [3.0, 2.0]]
+    with pytest.raises(ValueError, match="underflow at these points"):
+        nu_min(u, v, kernel=lambda X, Y: size * (X @ Y.T))
+    expected = nu_min(u, v)
+    assert nu_min(u, v, kernel=lambda X, Y: 1e-300 * (X @ Y.T)) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_zero_kernel_at_zero_is_no_underflow() -> None:
+    assert nu_min([[0.0]], [[0.0], [0.0]], kernel=lambda X, Y: X @ Y.T) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("size", [1e-160, 1e-200])
+def test_monomials_that_underflow_are_named(size: float) -> None:
+    u, v = size * U, size * V
+    square = Polynomial(2, R=0.0)
+    with pytest.raises(ValueError, match="degree 2 underflow"):
+        nu_min(u, v, kernel=square)
+    with pytest.raises(ValueError, match="degree 2 underflow"):
+        SVMs2prime(nu=0.6, kernel=square).fit_uv(u, v)
+    assert nu_min(1e-100 * U, 1e-100 * V, kernel=square) == pytest.approx(
+        nu_min(U, V, kernel=square)
+    )
+    assert nu_min(0.0 * U, 0.0 * V, kernel=square) == pytest.approx(2 / 3)
+
+
+def exact_norm(machine: SupportVectorMachine, X: np.ndarray) -> float:
+    """Return the root of c'Kc for the matrix of the Gaussian, in 50 digits."""
+    with mpmath.workdps(50):
+        x, c = ([mpmath.mpf(float(v)) for v in values] for values in (X[:, 0], machine.dual_coef_))
+        K = [[mpmath.exp(-((p - q) ** 2) / 2) for q in x] for p in x]
+        square = sum(a * b * K[i][j] for i, a in enumerate(c) for j, b in enumerate(c))
+        return float(mpmath.sqrt(square))
+
+
+GAUSSIAN = [
+    SVMs1(K=0.3, kernel="rbf"),
+    SVMs2(K=1.0, kernel="rbf"),
+    SVMs2l(kernel="rbf"),
+    SVMs2prime(nu=2 / 3, kernel="rbf"),
+    SVMs3(nu=2 / 3, kernel="rbf"),
+    SVMs4(nu=2 / 3, kernel="rbf"),
+]
+
+
+@pytest.mark.parametrize("machine", GAUSSIAN, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("size", [1.0, 1e-2, 1e-4, 1e-5, 1e-6])
+def test_the_digits_of_the_norm_are_told(machine: SupportVectorMachine, size: float) -> None:
+    """Points that nearly coincide have images that do so more: the norm of w is what cancels in c'Kc."""
+    X = size * np.vstack([U, V])
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        found = clone(machine).fit(X, np.repeat([1, -1], [3, 6]))
+    wrong = abs(found.norm_ / exact_norm(found, X) - 1.0)
+    assert wrong <= 2.0 * found.norm_error_ + 1e-14
+    told = any("rounding has changed the norm of w" in str(w.message) for w in heard)
+    assert told == (found.certificate_.ok and found.norm_error_ > 1e-7)
+    assert size > 1e-6 or told or not found.certificate_.ok
+
+
+def test_a_norm_from_features_keeps_its_digits() -> None:
+    found = SVMs2prime(nu=2 / 3).fit_uv(1e-8 * U, 1e-8 * V)
+    assert found.norm_error_ < 1e-13
+    with pytest.warns(DegenerateSolutionWarning):
+        assert SVMs2prime(nu=0.1).fit_uv(U, U + 0.5).norm_error_ == 0.0
+
+
+@pytest.mark.parametrize("size", [1e-4, 1e-5, 1e-6])
+def test_a_linear_program_sees_points_that_nearly_coincide(size: float) -> None:
+    """HiGHS took rows that differ by 1e-10 for equal, and w = 0 for the optimum."""
+    X, y = size * np.vstack([U, V]), np.repeat([1, -1], [3, 6])
+    with pytest.warns(ConvergenceWarning):
+        found = SVMs2l(kernel="rbf").fit(X, y)
+    assert found.objective_ == pytest.approx(0.0, abs=1e-6)
+    assert found.predict(X).tolist() == y.tolist()
