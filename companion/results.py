@@ -132,11 +132,10 @@ class ADMMResult(Record):
     history : dict of ndarray
         ``primal_residual``, ``dual_residual``, ``objective``, ``rho``: one entry per iteration.
     certificate : Certificate or None
-        Residuals and duality gap, for the problems whose dual is known (all of
-        ``companion.admm.l1``).
+        Residuals and duality gap, for the problems whose dual is known (all of ``companion.admm.l1``,
+        ``lasso_admm``, ``consensus``); None where f and g are functions of the reader's.
     problem : Problem or None
-        What was solved, for :func:`companion.certificates.verify`; with the certificate, for the problems of
-        ``companion.admm.l1``.
+        What was solved, for :func:`companion.certificates.verify`; with the certificate.
     """
 
     x: np.ndarray

@@ -24,6 +24,7 @@ from companion.admm.consensus import LassoObjective, RidgeObjective, SquaredHing
 from companion.admm.low_rank import LowRank
 from companion.certificates import _FLOOR, Certificate, _as_float, _largest_gain
 from companion.regression import ElasticNet, KernelRidge, RidgeRegression
+from companion.regression.intercept import shift
 from companion.regression.lasso import DualSolution, L1Path, L1Regression
 from companion.results import ADMMResult, Problem, QPResult
 from companion.scaling import exponent_of, largest
@@ -1112,6 +1113,16 @@ def _lasso(result: ADMMResult, A: np.ndarray, b: np.ndarray, tau: float) -> Find
     return _group_lasso(result, A, b, np.arange(A.shape[1]), np.full(A.shape[1], tau))
 
 
+def _lasso_by_admm(
+    result: ADMMResult, X: np.ndarray, y: np.ndarray, K: float, tau: float, C: float, intercept: str
+) -> Finding:
+    data = shift(X, y, intercept, C)
+    tau_max = float(np.abs(data.correlation).max())
+    numbers = (K, tau, C, data.intercept(result.z), tau_max)
+    assert result.certificate is not None
+    return _l1_regression(X, y, result.z, numbers, intercept, result.certificate)
+
+
 def _group_lasso(
     result: ADMMResult, A: np.ndarray, b: np.ndarray, label: np.ndarray, tau: np.ndarray
 ) -> Finding:
@@ -1303,6 +1314,7 @@ _L1: dict[str, Callable[..., Finding]] = {
     "least absolute deviations": _least_absolute,
     "basis pursuit": _basis_pursuit,
     "lasso": _lasso,
+    "lasso by ADMM": _lasso_by_admm,
     "group lasso": _group_lasso,
     "generalized lasso": _generalized_lasso,
     "logistic regression": _logistic,

@@ -36,6 +36,7 @@ from companion.regression import (
     Lasso,
     RidgeRegression,
     elastic_net_dual,
+    lasso_admm,
     lasso_dual,
     lasso_path,
 )
@@ -599,6 +600,26 @@ def test_consensus_results_that_cannot_be_verified_say_why():
 
 
 # -- paths
+
+
+@pytest.mark.parametrize("intercept", ["free", "none", "penalized"])
+@pytest.mark.parametrize("K", [0.0, 0.7])
+def test_the_texts_admm_for_the_lasso(intercept, K):
+    rng = np.random.default_rng(19)
+    X = rng.standard_normal((20, 5)) + 3.0
+    y = X[:, 0] + rng.standard_normal(20)
+    result = lasso_admm(X, y, 4.0, K=K, intercept=intercept, C=2.0, tol=1e-11)
+    assert result.certificate.ok
+    assert verify(result).ok
+    np.testing.assert_allclose(
+        result.z, ElasticNet(K, 4.0, intercept=intercept, C=2.0).fit(X, y).w_, atol=1e-9
+    )
+    changed = verify(replace(result, z=result.z + 1e-5))
+    assert not changed.ok
+    with pytest.warns(ConvergenceWarning):
+        short = lasso_admm(X, y, 4.0, K=K, intercept=intercept, C=2.0, max_iter=3)
+    assert not short.certificate.ok
+    assert not verify(short).ok
 
 
 @pytest.mark.parametrize("intercept", ["free", "none", "penalized"])
