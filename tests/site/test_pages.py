@@ -33,11 +33,12 @@ TOO_WIDE = """
 }
 """
 
-# Displayed formulas that do not fit and must be scrolled; those in closed boxes have no width.
+# Displayed formulas that do not fit and must be scrolled, or would with a font 2 % wider; those in closed boxes have no width.
 SCROLLING = """
 () => [...document.querySelectorAll('.bd-article mjx-container[display=true]')]
-  .filter(f => f.clientWidth > 0 && f.scrollWidth > f.clientWidth + 1)
-  .map(f => `${f.scrollWidth} > ${f.clientWidth}: ${f.textContent.slice(0, 80)}`)
+  .map(f => [1.02 * f.querySelector('svg').getBoundingClientRect().width, f.clientWidth, f])
+  .filter(([width, room]) => room > 0 && width > room)
+  .map(([width, room, f]) => `${width.toFixed()} > ${room}: ${f.textContent.slice(0, 80)}`)
 """
 
 IMAGES = (
