@@ -22,6 +22,8 @@ from functools import cached_property
 
 import numpy as np
 
+from companion.certificates import max_norm
+
 __all__ = ["INTERCEPTS", "Shifted", "check_intercept", "correlate", "shift"]
 
 _EPS = float(np.finfo(float).eps)
@@ -117,8 +119,8 @@ class Shifted:
         """
         if self.fraction == 0.0 or self.constant.size:
             return True
-        size = math.sqrt(self.y.size) * np.abs(self.offset).max() * np.linalg.norm(self.y)
-        return bool(_EPS * size > _LOSS * np.abs(self._difference).max())
+        size = math.sqrt(self.y.size) * max_norm(self.offset) * math.sqrt(self.y @ self.y)
+        return _EPS * size > _LOSS * max_norm(self._difference)
 
     @cached_property
     def _difference(self) -> np.ndarray:
@@ -133,7 +135,7 @@ class Shifted:
     def constant(self) -> np.ndarray:
         """Which columns have one value only."""
         X = self.given
-        ends_agree = np.flatnonzero((X[0] == X[-1]) & (X[0] == X[len(X) // 2]))
+        ends_agree = ((X[0] == X[-1]) & (X[0] == X[len(X) // 2])).nonzero()[0]
         return ends_agree[np.ptp(X[:, ends_agree], axis=0) == 0.0]
 
     def intercept(self, w: np.ndarray) -> float:

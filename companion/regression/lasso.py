@@ -19,7 +19,7 @@ from companion.admm.l1.losses import check_squares
 from companion.admm.proximal import soft_threshold
 from companion.admm.quadratic import LowRank, solve_qp
 from companion.admm.splitting import Iterate, admm
-from companion.certificates import Certificate
+from companion.certificates import Certificate, max_norm
 from companion.checks import (
     as_matrix,
     as_scalar,
@@ -102,7 +102,7 @@ class L1Regression(RegressorMixin, BaseEstimator):
             found = self._slow(data, K, tau, tol, max_iter)
 
         self.w_, self.b_ = found.w, data.intercept(found.w)
-        self.support_ = np.flatnonzero(self.w_)
+        self.support_ = self.w_.nonzero()[0]
         if 2 * self.support_.size < self.w_.size:
             self.xi_ = y - X[:, self.support_] @ self.w_[self.support_] - self.b_
         else:
@@ -114,7 +114,7 @@ class L1Regression(RegressorMixin, BaseEstimator):
         else:
             correlation = working_set.correlation
             self.unique_ = working_set.is_unique(found.c, tau)
-        self.tau_max_ = float(np.abs(correlation).max())
+        self.tau_max_ = max_norm(correlation)
         self.objective_, self.n_iter_ = found.objective, max(found.n_iter, 1)
         difference = float(np.linalg.norm(self.xi_ - self.lambda_))
         if tau == 0.0:
@@ -324,8 +324,8 @@ def _certify(
     `difference` is the distance of its residual from the one on the data as given, `largest` is tau_max.
     """
     w, c = found.w, found.c
-    excess = float(np.maximum(np.abs(c) - tau, 0.0).max())
-    product = float(np.abs(tau * np.abs(w) - w * c).max())
+    excess = max(max_norm(c) - tau, 0.0)
+    product = max_norm(tau * np.abs(w) - w * c)
     reference = max(tau, 1e-4 * largest)
     scale = max(found.objective, 0.5e-4 * float(data.y @ data.y))
     size = float(np.linalg.norm(data.y)) + abs(data.y_mean) * np.sqrt(data.y.size)

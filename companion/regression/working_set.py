@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
+from companion.certificates import max_norm
 from companion.regression.intercept import Shifted, correlate
 
 __all__ = ["WorkingSet", "duality_gap", "is_unique", "newton_on_signs"]
@@ -98,7 +99,7 @@ def duality_gap(
     >>> duality_gap(np.array([1.25, 0.0]), np.array([0.5, 1.0]), np.array([1.0, 1.0]), 0.0, 1.0)
     (1.875, 0.0)
     """
-    largest = float(np.abs(c).max(initial=0.0))
+    largest = max_norm(c)
     theta = min(1.0, tau / largest) if largest > 0.0 else 1.0
     quadratic = 0.5 * float(residual @ residual + K * (w @ w))
     penalty = tau * np.abs(w)
@@ -136,7 +137,7 @@ class WorkingSet:
         n = X.shape[1]
         self.correlation = self._correlate(y) if correlation is None else correlation
         self.smallest_value = _FLOOR * 0.5 * float(y @ y)
-        self.smallest_tau = _FLOOR * float(np.abs(self.correlation).max(initial=0.0))
+        self.smallest_tau = _FLOOR * max_norm(self.correlation)
         self.columns = np.zeros(0, dtype=np.intp)
         self.is_inside = np.zeros(n, dtype=bool)
         self.w = np.zeros(0)  # on the columns inside
@@ -246,7 +247,7 @@ class WorkingSet:
             value, gap = duality_gap(w, residual, c, self.K, tau)
             small = gap <= tol * max(value, self.smallest_value)
             if exact and small:
-                excess = float(np.abs(c).max()) - tau
+                excess = max_norm(c) - tau
                 small = excess <= tol * max(tau, self.smallest_tau)
             new = self._violators(c, tau)
             better = value < (1.0 - 1e-14) * best_value or gap < 0.5 * best_gap
@@ -263,7 +264,7 @@ class WorkingSet:
 
     def _state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return w, the residual and the correlations at the present point."""
-        nonzero = np.flatnonzero(self.w)
+        nonzero = self.w.nonzero()[0]
         if nonzero.size == 0:
             return self.weights(), self.y.copy(), self.correlation.copy()
         if 2 * nonzero.size < self.w.size:
@@ -292,7 +293,7 @@ class WorkingSet:
     def _violators(self, c: np.ndarray, tau: float) -> np.ndarray:
         """Return the columns outside with the largest correlations above tau, not too many of them."""
         excess = np.where(self.is_inside, 0.0, np.abs(c))
-        outside = np.flatnonzero(excess > tau * (1.0 + _SLACK))
+        outside = (excess > tau * (1.0 + _SLACK)).nonzero()[0]
         free = (self._rank() - int(np.count_nonzero(self.w))) // 2
         room = max(10, min(max(_FIRST, self.columns.size), free))
         if outside.size > room:
@@ -347,7 +348,7 @@ def _independent(gram: np.ndarray) -> bool:
     size = np.sqrt(gram.diagonal())
     if not size.all():
         return False
-    unit = (gram / np.outer(size, size)).T  # symmetric, and in LAPACK's order
+    unit = (gram / (size * size[:, None])).T  # symmetric, and in LAPACK's order
     factor, failed = lapack.dpotrf(unit, lower=1, overwrite_a=1, clean=0)
     return not failed and bool((factor.diagonal() > _MARGIN).all())
 
@@ -387,32 +388,33 @@ def newton_on_signs(
     """
     w, c, steps, limit = w.copy(), c.copy(), 0, w.size
     while steps < max_steps:
-        support = np.flatnonzero(w)
-        violators = np.flatnonzero((w == 0.0) & (np.abs(c) > tau * (1.0 + _SLACK)))
-        violators = violators[np.argsort(-np.abs(c[violators]))]
+        support = w.nonzero()[0]
+        violators = ((w == 0.0) & (np.abs(c) > tau * (1.0 + _SLACK))).nonzero()[0]
+        violators = violators[(-np.abs(c[violators])).argsort()]
         room = max(5, (rank - support.size) // 2)
-        S = np.append(support, violators[: min(limit, room)])
+        S = np.concatenate([support, violators[: min(limit, room)]])
         if S.size == 0:
             break
-        s = np.where(w[S] != 0.0, np.sign(w[S]), np.sign(c[S]))
-        target = w[S] + _solve(gram, S, c[S] - tau * s)
+        w_S, c_S = w[S], c[S]
+        s = np.sign(np.where(w_S != 0.0, w_S, c_S))
+        target = w_S + _solve(gram, S, c_S - tau * s)
         steps += 1
 
         right = target * s > 0.0
-        step, move = 1.0, np.zeros_like(w)
-        move[S] = np.where(right, target, 0.0) - w[S]
+        step, move = 1.0, np.zeros(w.size)
+        move[S] = np.where(right, target, 0.0) - w_S
         change = gram @ move
         falls = bool(right.all()) or _decrease(c, w, move, change, tau) > 0.0
         while (
             not falls and step > _SHORTEST
         ):  # a part of the step, with what crosses zero left there
             step *= 0.5
-            part = w[S] + step * (target - w[S])
-            move[S] = np.where(part * s > 0.0, part, 0.0) - w[S]
+            part = w_S + step * (target - w_S)
+            move[S] = np.where(part * s > 0.0, part, 0.0) - w_S
             change = gram @ move
             falls = _decrease(c, w, move, change, tau) > 0.0
         if falls:
-            w[S] = _advance(w[S], move[S], 1.0)
+            w[S] = _advance(w_S, move[S], 1.0)
             c -= change
             limit = w.size
             changes = S.size - support.size + np.count_nonzero(~right)
@@ -421,8 +423,8 @@ def newton_on_signs(
         elif limit > 0 and violators.size and (limit > 1 or not right[-1]):
             limit = 1 if limit > 1 else 0
         else:
-            d = np.zeros_like(w)
-            d[S] = target - w[S]
+            d = np.zeros(w.size)
+            d[S] = target - w_S
             change = gram @ d
             t = _line_search(c, w, d, change, tau)
             if t <= 0.0:
@@ -439,10 +441,10 @@ def _solve(gram: np.ndarray, S: np.ndarray, g: np.ndarray) -> np.ndarray:
         d = _solve_mixed(block, g)
         if d is not None:
             return d
-    diagonal, ridge, failed = block.diagonal().copy(), _RIDGE, 1
+    diagonal, ridge, failed = block.diagonal(), _RIDGE, 1
     while failed:
         factor = block.copy(order="F")
-        factor[np.diag_indices(S.size)] += ridge * diagonal
+        np.fill_diagonal(factor, diagonal + ridge * diagonal)
         factor, failed = lapack.dpotrf(factor, lower=1, overwrite_a=1, clean=0)
         ridge *= 100.0
     d, _ = lapack.dpotrs(factor, g, lower=1)
