@@ -84,11 +84,10 @@ class _Bounds:
 class _System:
     """The equations ``D dx + H dv = rhs, H'dx - (dw, 0) = -rows`` of a step."""
 
-    def __init__(self, Ht: np.ndarray, D: np.ndarray, r: int) -> None:
+    def __init__(self, Ht: np.ndarray, D: np.ndarray, identity: np.ndarray) -> None:
         self.Ht, self.D = Ht, D
         W = Ht / np.sqrt(D)
-        M = W @ W.T
-        M[np.arange(r), np.arange(r)] += 1.0
+        M = W @ W.T + identity
         self.factor, info = dpotrf(M, lower=1, clean=0)
         if info != 0 or not np.isfinite(M).all():
             raise np.linalg.LinAlgError("H' D^-1 H is not positive definite")
@@ -112,11 +111,13 @@ def factor_interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[It
     assert isinstance(P, LowRank)
     bounds = _Bounds(problem.lower, problem.upper)
     r, Ht = P.G.shape[1], np.vstack([P.G.T, problem.A])
-    x, v, z = _start(problem, bounds, Ht)
+    identity = np.diag(1.0 * (np.arange(len(Ht)) < r))  # diag(I, 0)
+    x, v, z = _start(problem, bounds, Ht, identity)
     s = bounds.slack(x)
     before = (s, z)
     steepest = float(P.diagonal().max(initial=0.0))
-    floor = 0.0 if q.any() else _FLOOR * steepest  # the optimal value may be 0
+    slope_of_q, size_of_b = max_norm(q), max_norm(b)
+    floor = 0.0 if slope_of_q > 0.0 else _FLOOR * steepest  # the optimal value may be 0
     best, least, stalled = np.inf, np.inf, 0
 
     for _ in range(max_iter):
@@ -127,16 +128,16 @@ def factor_interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[It
         sz = s * z
         total = float(sz.sum())
 
-        slope = max(max_norm(g), max_norm(q), floor * max_norm(x), 1e-300)
+        far = max(max_norm(x), 1e-300)
+        slope = max(max_norm(g), slope_of_q, floor * far, 1e-300)
         value = max(
             float(Hx[:r] @ Hx[:r]), abs(float(q @ x)), abs(float(b @ v[r:])), floor * float(x @ x)
         )
-        far = max(max_norm(x), 1e-300)
         length = max(max_norm(v[:r]), max_norm(Hx[:r]), _FLOOR * math.sqrt(steepest) * far, 1e-300)
-        rows = max(max_norm(r_rows[:r]) / length, max_norm(r_rows[r:]) / max(max_norm(b), far))
+        rows = max(max_norm(r_rows[:r]) / length, max_norm(r_rows[r:]) / max(size_of_b, far))
         dual = max_norm(r_dual) / slope
         error = max(rows, dual, min(total / max(value, 1e-300), 1.0))
-        if not np.isfinite(error + total):
+        if not math.isfinite(error + total):
             return
         inside = np.minimum(np.maximum(x, problem.lower), problem.upper)
         yield Iterate(inside, v[r:], rows, dual, error, partial(_guess, bounds, s, z, *before))
@@ -149,7 +150,7 @@ def factor_interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[It
         D = bounds.spread(curvature, 1.0) + P.d
         D += _REGULARISATION * steepest
         try:
-            system = _System(Ht, D, r)
+            system = _System(Ht, D, identity)
         except np.linalg.LinAlgError:
             return
 
@@ -171,22 +172,21 @@ def factor_interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[It
 
 
 def _start(
-    problem: BoxQP, bounds: _Bounds, Ht: np.ndarray
+    problem: BoxQP, bounds: _Bounds, Ht: np.ndarray, identity: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return x, v and z: v by least squares, x and z such that all products ``s z`` are alike."""
     q, b = problem.q, problem.b
     width = problem.upper - problem.lower
     typical = float(np.median(width))
-    M = Ht @ Ht.T
     ridge = max_norm(q) / typical if np.isfinite(typical) else 0.0
-    r = Ht.shape[0] - b.size
-    M[np.arange(r), np.arange(r)] += ridge
+    M = Ht @ Ht.T + ridge * identity
     v = np.linalg.lstsq(M, -(Ht @ q), rcond=1e-12)[0]
     g = v @ Ht + q
     unit = float(np.abs(g).sum()) / g.size
     if unit == 0.0:
         middle, _ = bounds.place(g, 1.0)
-        at = middle + np.linalg.lstsq(M[r:, r:], b - problem.A @ middle, rcond=None)[0] @ problem.A
+        A = problem.A
+        at = middle + np.linalg.lstsq(A @ A.T, b - A @ middle, rcond=None)[0] @ A
         unit = float(np.abs(problem.product(at)).sum()) / g.size or 1.0
     x, z = bounds.place(g, _DISTANCE * unit)
     return x, v, z

@@ -9,8 +9,8 @@ linear kernels, and the fallback wherever active sets run in a circle.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ _REGULARISATION = 1e-12
 _REFINED = 1e-2  # error from which on linear systems are refined
 
 
-@dataclass(frozen=True, eq=False)
-class Iterate:
+class Iterate(NamedTuple):
     """One point of the central path's neighbourhood."""
 
     x: np.ndarray
