@@ -185,7 +185,7 @@ def _threshold(a: np.ndarray, upper: float, radius: float) -> float:
     knots = a
     if math.isfinite(upper):  # from a - upper on downwards, an entry grows no more
         knots = np.concatenate([a, a - upper])
-    order = (-knots).argsort(kind="stable")
+    order = (-knots).argsort()
     knots, slope = knots[order], np.where(order < a.size, 1.0, -1.0).cumsum()
     sums = np.zeros(knots.size)
     ((knots[:-1] - knots[1:]) * slope[:-1]).cumsum(out=sums[1:])
