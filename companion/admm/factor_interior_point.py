@@ -134,7 +134,7 @@ def factor_interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[It
             float(Hx[:r] @ Hx[:r]), abs(float(q @ x)), abs(float(b @ v[r:])), floor * float(x @ x)
         )
         length = max(max_norm(v[:r]), max_norm(Hx[:r]), _FLOOR * math.sqrt(steepest) * far, 1e-300)
-        rows = max(max_norm(r_rows[:r]) / length, max_norm(r_rows[r:]) / max(size_of_b, far))
+        rows = max(max_norm(r_rows[:r]) / length, max_norm(r_rows[r:]) / max(far, size_of_b))
         dual = max_norm(r_dual) / slope
         error = max(rows, dual, min(total / max(value, 1e-300), 1.0))
         if not math.isfinite(error + total):
