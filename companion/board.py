@@ -21,8 +21,9 @@ from IPython.core.getipython import get_ipython
 from IPython.display import Markdown
 from sklearn.base import BaseEstimator, clone
 
-from companion.checks import as_matrix
+from companion.checks import as_matrix, as_vector
 from companion.plotting import BLUE, RED
+from companion.svm.estimator import SupportVectorMachine
 
 __all__ = ["PointBoard", "fit_points", "point_board"]
 
@@ -79,8 +80,10 @@ def fit_points(machine: BaseEstimator, points: Points, limits: Limits) -> dict[s
     >>> found["multipliers"], found["places"], found["facts"][:2]
     ([0.5, 0.5], ['type 1', 'type 1'], [['b', '0'], ['η', '1']])
     """
-    table = np.array(points, dtype=float).reshape(-1, 3)
+    table = as_matrix(points, "points", (None, 3)) if len(points) else np.empty((0, 3))
     X, s = table[:, :2], table[:, 2]
+    if not np.isin(s, (-1.0, 1.0)).all():
+        raise ValueError("points must be triples (x, y, sign) with the sign +1 or -1")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -254,6 +257,9 @@ def point_board(
     named = machines if isinstance(machines, Mapping) else {type(machines).__name__: machines}
     if not named:
         raise ValueError("machines must hold at least one machine, got none")
+    for machine in named.values():
+        if not isinstance(machine, SupportVectorMachine):
+            raise TypeError(f"machines must be machines of companion.svm, got {machine!r}")
     points = [*((*x, 1.0) for x in u.tolist()), *((*x, -1.0) for x in v.tolist())]
     if limits is None:
         both = np.vstack([u, v])
@@ -261,6 +267,9 @@ def point_board(
         border = 0.2 * np.maximum(high - low, 1.0)
         (left, bottom), (right, top) = np.round(low - border, 2), np.round(high + border, 2)
         limits = float(left), float(right), float(bottom), float(top)
+    left, right, bottom, top = as_vector(limits, "limits", 4)
+    if not (left < right and bottom < top):
+        raise ValueError(f"limits must be (left, right, bottom, top), rising, got {limits}")
     if not somebody_is_there():
         return Markdown(STATIC)
     return PointBoard(named, points, limits)

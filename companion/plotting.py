@@ -15,6 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from companion.checks import as_matrix, as_scalar, as_vector
+
 __all__ = [
     "BLUE",
     "CYCLE",
@@ -90,7 +92,9 @@ def show(figure: Figure, alt: str) -> None:
 
     from companion.pictures import png
 
-    if len(alt.split()) < 4:
+    if not isinstance(figure, Figure):
+        raise TypeError(f"figure must be a Matplotlib figure, got {type(figure).__name__}")
+    if not isinstance(alt, str) or len(alt.split()) < 4:
         raise ValueError(f"alt must describe the picture in a sentence, got {alt!r}")
     display(
         {"image/png": png(figure), "text/plain": repr(figure)},
@@ -101,13 +105,22 @@ def show(figure: Figure, alt: str) -> None:
 
 def points(ax: Axes, u: np.ndarray, v: np.ndarray, **kwargs: Any) -> None:
     """Draw the text's blue points u (circles) and red points v (squares), both of shape (number, 2)."""
+    u, v = _in_the_plane(u, "u"), _in_the_plane(v, "v")
     style: dict[str, Any] = {"s": 34, "edgecolor": "black", "linewidth": 0.5, "zorder": 3, **kwargs}
     ax.scatter(u[:, 0], u[:, 1], color=BLUE, marker="o", label="blue points $u_i$", **style)
     ax.scatter(v[:, 0], v[:, 1], color=RED, marker="s", label="red points $v_j$", **style)
 
 
+def _in_the_plane(values: Any, name: str) -> np.ndarray:
+    """Return points of the plane, the rows of a matrix, or raise an error that names them."""
+    return as_matrix(values, name, (None, 2))
+
+
 def hyperplane(ax: Axes, w: np.ndarray, level: float, **kwargs: Any) -> None:
     """Draw the line <w, x> = level across the current axes, without changing their limits."""
+    w, level = as_vector(w, "w", 2), as_scalar(level, "level")
+    if not w.any():
+        raise ValueError("w must not be 0: <w, x> = level is no line")
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
     if abs(w[1]) >= abs(w[0]):
         xs = np.array([x0, x1])
@@ -122,6 +135,7 @@ def hyperplane(ax: Axes, w: np.ndarray, level: float, **kwargs: Any) -> None:
 
 def margin(ax: Axes, w: np.ndarray, b: float, delta: float = 1.0) -> None:
     """Draw the separating line <w, x> = b and the two margin lines <w, x> = b + delta and b - delta."""
+    b, delta = as_scalar(b, "b"), as_scalar(delta, "delta")
     hyperplane(ax, w, b, label=r"$\langle w, x\rangle = b$")
     hyperplane(ax, w, b + delta, color=BLUE, linestyle="--", linewidth=1.3)
     hyperplane(ax, w, b - delta, color=RED, linestyle=":", linewidth=1.6)
@@ -154,6 +168,8 @@ def slab(
     limits : ((float, float), (float, float)), optional
         Limits of the two axes; by default those of the points, with a rim. The frames of a flipbook should share them.
     """
+    u, v = _in_the_plane(u, "u"), _in_the_plane(v, "v")
+    w, b, eta = as_vector(w, "w", 2), as_scalar(b, "b"), as_scalar(eta, "eta", at_least=0.0)
     both = np.vstack([u, v])
     if limits is None:
         low, high = both.min(axis=0), both.max(axis=0)
@@ -225,11 +241,14 @@ def tube(
     limits : ((float, float), (float, float)), optional
         Limits of the two axes; by default those of the points, with a rim. The frames of a flipbook should share them.
     """
+    x, epsilon = as_vector(x, "x"), as_scalar(epsilon, "epsilon", at_least=0.0)
+    y = as_vector(y, "y", x.size)
+    share = None if share is None else as_vector(share, "share", x.size)
     if limits is None:
         rim_x, rim_y = 0.05 * np.ptp(x), 0.08 * np.ptp(y)
         limits = ((x.min() - rim_x, x.max() + rim_x), (y.min() - rim_y, y.max() + rim_y))
     grid = np.linspace(*limits[0], 300)
-    middle, r = f(grid), y - f(x)
+    middle, r = as_vector(f(grid), "f(x)", grid.size), y - as_vector(f(x), "f(x)", x.size)
     tight = 1e-9 * (float(np.abs(y).max()) + epsilon)
     if share is None:
         share = np.where(np.abs(r) > epsilon + tight, np.sign(r), 0.0)
@@ -267,7 +286,9 @@ def residuals(
 ) -> None:
     """Draw a solver's residuals against the iteration, on a logarithmic axis."""
     for name, line in zip(names, ("-", "--", "-.", ":")):
-        values = np.asarray(history[name])
+        if name not in history:
+            raise ValueError(f"names must be in the history, {', '.join(history)}, got {name!r}")
+        values = as_vector(history[name], name, finite=False)
         iterations = np.arange(1, values.size + 1)
         positive = values > 0  # an exact zero has no place on a logarithmic axis
         ax.semilogy(iterations[positive], values[positive], line, label=name.replace("_", " "))
@@ -283,6 +304,13 @@ def paths(
     names: Sequence[str] | None = None,
 ) -> None:
     """Draw coefficients (one column per feature) against a parameter, on a logarithmic axis."""
+    parameter = as_vector(parameter, "parameter")
+    if not (parameter > 0.0).all():
+        raise ValueError(
+            f"parameter must be positive on a logarithmic axis, got {parameter.min():g}"
+        )
+    coefficients = as_matrix(coefficients, "coefficients", (parameter.size, None))
+    _check_names(names, coefficients.shape[1])
     lines = ("-", "--", "-.", ":")
     for j in range(coefficients.shape[1]):
         ax.semilogx(
@@ -295,11 +323,20 @@ def paths(
     ax.axhline(0, color="black", linewidth=0.8)
 
 
+def _check_names(names: Sequence[str] | None, count: int) -> None:
+    """Raise an error if there is not one name for each curve."""
+    if names is not None and (isinstance(names, str) or len(names) != count):
+        given = repr(names) if isinstance(names, str) else len(names)
+        raise ValueError(f"names must be a list of {count} names, one per curve, got {given}")
+
+
 def names_at_end(ax: Axes, x: float, heights: np.ndarray, names: Sequence[str]) -> None:
     """Write the names of curves beside their last points (x, heights), no two closer than a line of text.
 
     Call it when the limits of the vertical axis are final.
     """
+    heights = as_vector(heights, "heights")
+    _check_names(names, heights.size)
     low, high = ax.get_ylim()
     line, place = 0.038 * (high - low), -np.inf
     for j in np.argsort(heights, kind="stable"):
@@ -311,5 +348,7 @@ def names_at_end(ax: Axes, x: float, heights: np.ndarray, names: Sequence[str]) 
 
 def surface(ax: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, **kwargs: Any) -> None:
     """Draw a translucent surface z(x, y) on 3-D axes; x, y, z from `numpy.meshgrid`."""
+    x = as_matrix(x, "x")
+    y, z = as_matrix(y, "y", x.shape), as_matrix(z, "z", x.shape)
     style = {"color": SKY, "alpha": 0.45, "linewidth": 0.2, "edgecolor": GREY, **kwargs}
     ax.plot_surface(x, y, z, **style)

@@ -64,9 +64,9 @@ def _frame(png: bytes, alt: str) -> ipywidgets.HTML:
 
 
 def _alt(alt: AltText, *values: Any) -> str:
-    text = alt(*values) if callable(alt) else alt.format(*values)
-    if not text.strip():
-        raise ValueError("alt must describe the picture, got an empty text")
+    text = alt(*values) if callable(alt) else alt.format(*values) if isinstance(alt, str) else alt
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"alt must describe the picture, got {text!r}")
     return text
 
 
@@ -74,9 +74,25 @@ def _labels(values: Sequence[Any]) -> list[str]:
     return [f"{v:.4g}" if isinstance(v, (float, np.floating)) else str(v) for v in values]
 
 
+def _as_list(values: Any, name: str) -> list[Any]:
+    """Return the positions of a slider, or raise an error that names them."""
+    if isinstance(values, str) or not np.iterable(values):
+        raise TypeError(f"{name} must be a sequence, got {type(values).__name__} {values!r}")
+    listed = list(values)
+    for v in listed:
+        if isinstance(v, (float, np.floating)) and not np.isfinite(v):
+            raise ValueError(f"{name} must be finite, got {v}")
+    return listed
+
+
+def _check_draw(draw: Any) -> None:
+    if not callable(draw):
+        raise TypeError(f"draw must be a function, got {type(draw).__name__}")
+
+
 def _slider(values: Sequence[Any], label: str, value: Any) -> ipywidgets.SelectionSlider:
-    if not label.strip():
-        raise ValueError("label must say what the slider changes, got an empty text")
+    if not isinstance(label, str) or not label.strip():
+        raise ValueError(f"label must say what the slider changes, got {label!r}")
     labels = _labels(values)
     if len(set(labels)) < len(labels):
         raise ValueError(
@@ -205,7 +221,8 @@ def flipbook(
     >>> slider.index, len(pictures.children)
     (1, 3)
     """
-    values = list(values)
+    _check_draw(draw)
+    values = _as_list(values, "values")
     _check_count(len(values))
     slider = _slider(values, label, value)
     pngs = _pictures(draw, [(v,) for v in values])
@@ -261,7 +278,11 @@ def flipbook_grid(
     >>> [len(stack.children) for stack in box.children[2].children]
     [3, 3]
     """
-    first, second = list(first), list(second)
+    _check_draw(draw)
+    first, second = _as_list(first, "first"), _as_list(second, "second")
+    for pair, name in ((labels, "labels"), (value, "value")):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise ValueError(f"{name} must be two, one for each slider, got {pair!r}")
     _check_count(len(first) * len(second))
     outer_slider = _slider(first, labels[0], value[0])
     inner_slider = _slider(second, labels[1], value[1])

@@ -144,3 +144,63 @@ def test_names_at_the_end_keep_their_order_and_their_distance(ax: Axes) -> None:
     assert np.diff(sorted(place.values())).min() > 0.7
     assert (place["b"], place["a"], place["e"]) == (-4.0, 3.0, 8.0)
     assert ax.get_ylim() == (-10, 10)
+
+
+PLANE, SPACE, HOLED = np.ones((3, 2)), np.ones((3, 3)), np.array([[0.0, np.nan]])
+CURVES = np.ones((3, 2))
+
+
+def line(x: np.ndarray) -> np.ndarray:
+    return x
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("points", (SPACE, PLANE), r"u must have shape \(any, 2\), got \(3, 3\)"),
+        ("points", (PLANE, HOLED), "v must be finite, got nan"),
+        ("points", (PLANE, [1.0, 2.0]), "v must be a matrix"),
+        ("hyperplane", (np.ones(3), 0.0), "w must have length 2"),
+        ("hyperplane", (np.zeros(2), 0.0), "w must not be 0"),
+        ("hyperplane", (None, 0.0), "w must be an array of numbers, got None"),
+        ("hyperplane", (np.ones(2), np.nan), "level must be a finite number"),
+        ("margin", (np.ones(2), 0.0, np.inf), "delta must be a finite number"),
+        ("slab", (SPACE, SPACE, np.ones(3), 0.0, 1.0), "u must have shape"),
+        ("slab", (PLANE, PLANE, np.ones(2), 0.0, np.nan), "eta must be a finite number"),
+        ("slab", (PLANE, PLANE, np.ones(2), 0.0, -1.0), "eta must be a finite number >= 0"),
+        ("tube", (np.ones(3), np.ones(2), line, 1.0), "y must have length 3"),
+        ("tube", (PLANE, np.ones(3), line, 1.0), "x must be a vector"),
+        ("tube", (np.ones(3), np.ones(3), line, -1.0), "epsilon must be a finite number >= 0"),
+        ("tube", (np.ones(3), np.ones(3), np.sum, 1.0), r"f\(x\) must have length"),
+        ("tube", (np.ones(3), np.ones(3), line, 1.0, np.ones(2)), "share must have length 3"),
+        ("residuals", ({"gap": np.ones(3)},), "names must be in the history, gap, got 'primal_"),
+        ("residuals", ({"gap": PLANE}, ["gap"]), "gap must be a vector"),
+        ("residuals", ({"gap": [1.0, np.nan]}, ["gap"]), "gap must not contain NaN"),
+        ("paths", (np.ones(2), CURVES), r"coefficients must have shape \(2, any\), got \(3, 2\)"),
+        ("paths", ([0.0, 1.0, 2.0], CURVES), "parameter must be positive .* got 0"),
+        ("paths", (np.ones(3), CURVES, ["a"]), "names must be a list of 2 names"),
+        ("paths", (np.ones(3), CURVES, "ab"), "names must be a list of 2 names"),
+        ("names_at_end", (1.0, [1.0, np.nan], ["a", "b"]), "heights must be finite"),
+        ("names_at_end", (1.0, [1.0, 2.0], ["a"]), "names must be a list of 2 names"),
+        ("surface", (PLANE, PLANE, SPACE), r"z must have shape \(3, 2\), got \(3, 3\)"),
+    ],
+)
+def test_what_cannot_be_drawn_is_named(ax: Axes, name: str, arguments: tuple, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        getattr(plotting, name)(ax, *arguments)
+    assert not ax.lines
+    assert not ax.collections
+
+
+def test_lists_are_drawn_as_arrays_are(ax: Axes) -> None:
+    plotting.slab(ax, [[1, 1]], [[-1, 0]], [1, 0], 0, 1)
+    plotting.tube(ax, [0, 1], [1, 2], line, 0, [0, 1])
+    plotting.paths(ax, [1, 2], [[1], [2]], ["a"])
+    assert len(ax.collections) > 5
+
+
+def test_show_wants_a_figure(ax: Axes) -> None:
+    with pytest.raises(TypeError, match="figure must be a Matplotlib figure, got Axes"):
+        plotting.show(ax, "A line that rises from zero to one")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="alt must describe the picture"):
+        plotting.show(ax.figure, None)  # type: ignore[arg-type]

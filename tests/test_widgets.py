@@ -23,6 +23,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
 from sklearn.base import clone
+from sklearn.svm import SVC
 
 from companion import board, pictures, plotting, widgets
 from companion.board import PointBoard, fit_points, point_board
@@ -368,3 +369,67 @@ def test_a_front_end_that_answers_is_a_reader(monkeypatch: pytest.MonkeyPatch) -
     ):
         monkeypatch.setattr(board, "get_ipython", lambda shell=shell: shell)
         assert board.somebody_is_there() is there
+
+
+def a_figure(*values: float) -> Figure:
+    return plt.figure(figsize=(1, 1))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"draw": None}, "draw must be a function, got NoneType"),
+        ({"values": None}, "values must be a sequence, got NoneType"),
+        ({"values": "abc"}, "values must be a sequence, got str"),
+        ({"values": [1.0, np.nan]}, "values must be finite, got nan"),
+        ({"label": None}, "label must say what the slider changes, got None"),
+        ({"alt": None}, "alt must describe the picture, got None"),
+        ({"alt": lambda v: v}, "alt must describe the picture, got 1"),
+    ],
+)
+def test_what_makes_no_flipbook_is_named(changes: dict, message: str) -> None:
+    good = {"draw": a_figure, "values": [1.0, 2.0], "label": "x", "alt": "A picture {}"}
+    with pytest.raises((ValueError, TypeError), match=message):
+        widgets.flipbook(**(good | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"labels": "ab"}, "labels must be two, one for each slider, got 'ab'"),
+        ({"labels": ("a",)}, "labels must be two"),
+        ({"value": 1.0}, "value must be two"),
+        ({"second": 3}, "second must be a sequence, got int 3"),
+        ({"draw": 1}, "draw must be a function, got int"),
+    ],
+)
+def test_what_makes_no_grid_is_named(changes: dict, message: str) -> None:
+    good = {
+        "draw": a_figure,
+        "first": [1, 2],
+        "second": [3, 4],
+        "labels": ("a", "b"),
+        "alt": "{} {}",
+    }
+    with pytest.raises((ValueError, TypeError), match=message):
+        widgets.flipbook_grid(**(good | changes))
+
+
+@pytest.mark.parametrize(
+    "points", [np.ones((3, 2)), np.ones((3, 4)), [(0.0, np.nan, 1.0)]], ids=repr
+)
+def test_points_of_a_board_are_triples(points: Any) -> None:
+    """Three pairs used to be read as two triples."""
+    with pytest.raises(ValueError, match="points must"):
+        fit_points(SVMs2(K=1.0), points, LIMITS)
+    with pytest.raises(ValueError, match=r"sign \+1 or -1"):
+        fit_points(SVMs2(K=1.0), [(1.0, 0.0, 1.0), (0.0, 0.0, 0.0)], LIMITS)
+
+
+def test_a_board_wants_machines_and_limits_that_rise() -> None:
+    u, v = [[1.0, 0.0]], [[-1.0, 0.0]]
+    with pytest.raises(TypeError, match=r"machines must be machines of companion.svm, got SVC\(\)"):
+        point_board(SVC(), u, v)
+    for limits in ((1.0, -1.0, 0.0, 1.0), (0.0, 1.0, 2.0)):
+        with pytest.raises(ValueError, match="limits must"):
+            point_board(SVMs2(K=1.0), u, v, limits=limits)  # type: ignore[arg-type]
