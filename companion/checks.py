@@ -34,6 +34,9 @@ def _as_float_array(value: Any, name: str) -> np.ndarray:
         array = np.asarray(value)
         if np.iscomplexobj(array):
             raise TypeError(f"{name} must be real, got complex numbers (dtype {array.dtype})")
+        if value is None:  # NumPy makes it NaN
+            raise TypeError(f"{name} must be an array of numbers, got None")
+        _reject_dates(array, name)
         array = np.asarray(array, dtype=np.float64)
     except (ValueError, TypeError) as error:
         if isinstance(error, TypeError) and str(error).startswith(name):
@@ -83,9 +86,20 @@ def count_axes(value: Any, name: str) -> int:
 
 
 def reject_masked(value: Any, name: str) -> None:
-    """Raise an error that names `value` if it is a masked array with masked entries."""
+    """Raise an error that names `value` if it holds what only looks like numbers: masked entries, dates."""
     if np.ma.isMaskedArray(value) and np.ma.is_masked(value):
         raise ValueError(f"{name} has masked entries; fill or drop them first")
+    _reject_dates(value, name)
+
+
+def _reject_dates(value: Any, name: str) -> None:
+    """Raise an error that names an array, a series or a frame of dates: their numbers depend on a hidden unit."""
+    dtypes = getattr(value, "dtypes", getattr(value, "dtype", None))
+    for dtype in np.ravel(np.asarray(dtypes, dtype=object)):
+        if getattr(dtype, "kind", None) in ("m", "M"):
+            raise TypeError(
+                f"{name} must be an array of numbers, got dates ({dtype}); subtract a date and divide by a unit of time"
+            )
 
 
 def as_array(value: Any, name: str, *, finite: bool = True) -> np.ndarray:

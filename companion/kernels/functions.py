@@ -62,7 +62,7 @@ def _sequence(X: Any) -> tuple[Any, bool]:
     if sparse.issparse(X):
         return np.atleast_2d(X.toarray()), X.ndim == 1
     if isinstance(X, Number):
-        return np.array([[X]]), True
+        return _widened(np.array([[X]])), True
     if hasattr(X, "to_numpy"):
         X = X.to_numpy()
     elif isinstance(X, (list, tuple)):
@@ -81,7 +81,19 @@ def _sequence(X: Any) -> tuple[Any, bool]:
         X, single = np.atleast_2d(X), True
     if len(X) == 0 or (single and np.size(X) == 0):
         raise ValueError("a kernel needs at least one point, got none")
-    return X, single
+    return (_widened(X) if isinstance(X, np.ndarray) else X), single
+
+
+def _widened(X: np.ndarray) -> np.ndarray:
+    """Return numbers of few bits in 64: those of an image, 0 to 255, wrap around in a reader's function."""
+    if X.dtype.kind in "iu":
+        return X.astype(np.int64) if np.can_cast(X.dtype, np.int64) else _signed(X)
+    return X.astype(np.float64) if X.dtype in (np.float16, np.float32) else X
+
+
+def _signed(X: np.ndarray) -> np.ndarray:
+    """Return unsigned integers of 64 bits as signed ones, or as floats where these are too short."""
+    return X.astype(np.int64 if X.max() <= np.iinfo(np.int64).max else np.float64)
 
 
 def _array_or_list(X: Sequence) -> np.ndarray | list:

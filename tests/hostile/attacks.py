@@ -52,6 +52,8 @@ HOSTILE: dict[str, Callable[[np.ndarray], Any]] = {
     "nones": lambda a: np.full(a.shape, None, dtype=object).tolist(),
     "complex": lambda a: a + 1j,
     "masked": masked,
+    "dates": lambda a: np.full(a.shape, "2024-01-31", dtype="datetime64[s]"),
+    "no time": lambda a: np.full(a.shape, "NaT", dtype="timedelta64[s]"),
     "ragged": lambda a: [[1.0, 2.0], [3.0]],
     "a dictionary": lambda a: {"a": 1.0},
     "a function": lambda a: len,

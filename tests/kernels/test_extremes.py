@@ -1,5 +1,7 @@
 """Points far from the origin, outliers, huge and tiny numbers: a kernel has its digits, or says that they are lost."""
 
+from collections.abc import Callable
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -7,12 +9,15 @@ import pytest
 from companion.kernels import (
     Bilinear,
     CyclicKernel,
+    FeatureMap,
+    FromFunction,
     Gaussian,
     Intersection,
     KernelPCA,
     Legendre,
     Linear,
     Polynomial,
+    RKHSFunction,
     Subset,
     VectorFamily,
     center_gram,
@@ -152,3 +157,35 @@ def test_legendre_polynomials_have_integer_indices() -> None:
     with pytest.raises(ValueError, match="integers"):
         Legendre()(2.5, 0.3)
     assert Legendre()(2.0, 0.3) == Legendre()(2, 0.3)
+
+
+SMALL = (np.uint8, np.int16, np.uint64, np.float16, np.float32)
+
+
+@pytest.mark.parametrize(
+    "form", [lambda X: X, list, lambda X: X.tolist()], ids=["array", "rows", "lists"]
+)
+@pytest.mark.parametrize("dtype", SMALL, ids=lambda d: d.__name__)
+def test_numbers_of_few_bits_do_not_wrap_around(dtype: type, form: Callable) -> None:
+    """In 8 bits 16^2 is 0 and 3 - 5 is 254: the images of a camera are such numbers."""
+    X = np.array([[16, 3, 250], [1, 5, 255]])
+    images = form(X.astype(dtype))
+    for kernel, expected in (
+        (FeatureMap(lambda x: x**2), (X**2) @ (X**2).T),
+        (FeatureMap(lambda X: X**2, batch=True), (X**2) @ (X**2).T),
+        (FromFunction(lambda x, y: x @ y), X @ X.T),
+        (FromFunction(lambda x, y: ((x - y) ** 2).sum()), np.array([[0, 254], [254, 0]])),
+        (Linear().compose(lambda x: 3 * x), 9 * (X @ X.T)),
+    ):
+        np.testing.assert_array_equal(kernel(images), expected)
+        np.testing.assert_array_equal(kernel.diagonal(images), expected.diagonal())
+        assert kernel(images[0], images[1]) == expected[0, 1]
+    f = RKHSFunction(FromFunction(lambda x, y: x @ y), images, [1.0, 1.0])
+    assert f(images[0]) == (X @ X.T)[0].sum()
+
+
+def test_an_integer_of_64_bits_keeps_its_sign() -> None:
+    huge = np.array([[2**64 - 1], [1]], dtype=np.uint64)
+    k = FromFunction(lambda x, y: float(x[0]) - float(y[0]))
+    assert k(huge)[1, 0] == -(2.0**64)
+    assert FromFunction(lambda x, y: x[0] - y[0])(np.uint8(3), np.uint8(5)) == -2
