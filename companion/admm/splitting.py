@@ -7,6 +7,7 @@ bounds, and :class:`Iterate` is what a callback sees.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -226,7 +227,7 @@ def admm(
     log: dict[str, list[Any]] = {name: [] for name in _LOGGED}
     if keep_iterates:
         log |= {"x": [], "z": [z.copy()], "u": [u.copy()]}
-    norm, status = np.linalg.norm, "max_iter"
+    status, size_of_c = "max_iter", _norm(c)
     x, Bz = np.full(n, np.nan), B_(z)
     steps: Iterable[int] = range(1, max_iter + 1)
     for k in tqdm(steps, desc="ADMM", leave=False) if progress else steps:
@@ -239,10 +240,10 @@ def admm(
             Bz = B_(z)
             u = u + (h + Bz - c)
 
-            r = norm(Ax + Bz - c)
+            r = _norm(Ax + Bz - c)
             d = Bz - Bz_old
-            s = rho * norm(At(d if alpha == 1 else d + (alpha - 1) * (Ax + Bz_old - c)))
-        if not (np.isfinite(r) and np.isfinite(s) and np.isfinite(u).all()):
+            s = rho * _norm(At(d if alpha == 1 else d + (alpha - 1) * (Ax + Bz_old - c)))
+        if not (math.isfinite(r) and math.isfinite(s) and np.isfinite(u).all()):
             (x, z, u), status = last, "diverged"
             break
         value = np.nan if objective is None else float(objective(x, z))
@@ -252,15 +253,15 @@ def admm(
             for name, vector in zip("xzu", (x, z, u)):
                 log[name].append(vector.copy())
 
-        r_max = np.sqrt(p) * tol_abs + tol_rel * max(norm(Ax), norm(Bz), norm(c))
-        s_max = np.sqrt(n) * tol_abs + tol_rel * rho * norm(At(u))
+        r_max = math.sqrt(p) * tol_abs + tol_rel * max(_norm(Ax), _norm(Bz), size_of_c)
+        s_max = math.sqrt(n) * tol_abs + tol_rel * rho * _norm(At(u))
         if r <= r_max and s <= s_max:
             status = "converged"
             break
-        if callback is not None and callback(Iterate(k, x, z, u, rho, float(r), float(s))):
+        if callback is not None and callback(Iterate(k, x, z, u, rho, r, s)):
             status = "stopped by callback"
             break
-        if adaptive and k <= adapt_steps and (factor := balance.factor(float(r), float(s))) != 1.0:
+        if adaptive and k <= adapt_steps and (factor := balance.factor(r, s)) != 1.0:
             rho, u = factor * rho, u / factor
 
     history = {name: np.array(values) for name, values in log.items()}
@@ -454,6 +455,10 @@ def _start(
     z = np.zeros(m) if z0 is None else as_vector(z0, "z0", m).copy()
     u = np.zeros(p) if u0 is None else as_vector(u0, "u0", p).copy()
     return c, z, u
+
+
+def _norm(v: np.ndarray) -> float:
+    return math.sqrt(v @ v)
 
 
 def _vector(value: Any, size: int, name: str, shape: tuple[int, int] | None) -> np.ndarray:

@@ -23,6 +23,7 @@ from companion.admm.l1.loop import (
     relative,
     rows_of,
     run,
+    shrunk,
 )
 from companion.admm.l1.vertex import (
     first_ascent,
@@ -31,7 +32,6 @@ from companion.admm.l1.vertex import (
     orthonormal,
     replace_row,
 )
-from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_vector
@@ -163,7 +163,7 @@ class _LeastAbsolute(L1Problem):
         return self._coefficients(self.Q.T @ v)
 
     def z_update(self, v: np.ndarray, rho: float) -> np.ndarray:
-        return soft_threshold(-v, 1 / rho)
+        return shrunk(-v, 1 / rho)
 
     def objective(self, x: np.ndarray, z: np.ndarray) -> float:
         return float(np.abs(z).sum())

@@ -21,10 +21,10 @@ from companion.admm.l1.loop import (
     relative,
     rows_of,
     run,
+    shrunk,
 )
 from companion.admm.l1.losses import factored
 from companion.admm.l1.signs import first_zero, newton_step
-from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_scalar, as_vector
@@ -188,7 +188,7 @@ class _GeneralizedLasso(L1Problem):
         return linalg.cho_solve(self._factor[1], right, check_finite=False)
 
     def z_update(self, v: np.ndarray, rho: float) -> np.ndarray:
-        return soft_threshold(-v, self.tau / rho)
+        return shrunk(-v, self.tau / rho)
 
     def objective(self, x: np.ndarray, z: np.ndarray) -> float:
         r = self.data @ x - self.b

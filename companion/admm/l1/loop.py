@@ -266,8 +266,15 @@ def run(
     if finish and not watch.best[0].ok and result.status == "converged":
         watch.certified(last)
     certificate, answer = watch.best
-    result = replace(problem.restore(result, answer), certificate=certificate, problem=given)
-    return _judged(result, certificate, tol, max_iter) if finish else result
+    result = problem.restore(result, answer)
+    status = _verdict(result, certificate, tol, max_iter) if finish else result.status
+    return replace(
+        result,
+        certificate=certificate,
+        problem=given,
+        status=status,
+        converged=status == "converged",
+    )
 
 
 def _penalty(problem: L1Problem, rho: float | None) -> float:
@@ -287,10 +294,10 @@ def _start(problem: L1Problem, warm_start: ADMMResult, rho: float) -> dict[str, 
     return {"z0": np.ldexp(warm_start.z, -units.z), "u0": lambda_ / rho}
 
 
-def _judged(result: ADMMResult, certificate: Certificate, tol: float, max_iter: int) -> ADMMResult:
-    """Return the result with the status that its certificate gives; warn if ADMM ended without a solution."""
+def _verdict(result: ADMMResult, certificate: Certificate, tol: float, max_iter: int) -> str:
+    """Return the status that the certificate gives; warn if ADMM ended without a solution."""
     if certificate.ok:
-        return replace(result, converged=True, status="converged")
+        return "converged"
     status = result.status
     if result.n_iter >= max_iter or status == "converged":
         status = "max_iter"
@@ -300,7 +307,7 @@ def _judged(result: ADMMResult, certificate: Certificate, tol: float, max_iter: 
             ConvergenceWarning,
             stacklevel=4,
         )
-    return replace(result, converged=False, status=status)
+    return status
 
 
 def relative(value: float, scale: float) -> float:
@@ -313,6 +320,11 @@ def relative(value: float, scale: float) -> float:
 def largest(v: np.ndarray) -> float:
     """Return the largest absolute value."""
     return float(np.abs(v).max(initial=0.0))
+
+
+def shrunk(v: np.ndarray, c: float | np.ndarray) -> np.ndarray:
+    """Return :func:`companion.admm.soft_threshold` of a vector that ADMM has made."""
+    return v - np.minimum(np.maximum(v, -c), c)
 
 
 def rows_of(A: np.ndarray) -> int:

@@ -19,6 +19,7 @@ from companion.admm.l1.loop import (
     relative,
     rows_of,
     run,
+    shrunk,
 )
 from companion.admm.l1.vertex import (
     first_ascent,
@@ -28,7 +29,6 @@ from companion.admm.l1.vertex import (
     orthonormal,
     replace_row,
 )
-from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_vector
@@ -172,7 +172,7 @@ class _BasisPursuit(L1Problem):
         return v - self.Q @ (self.Q.T @ v - self.d)
 
     def z_update(self, v: np.ndarray, rho: float) -> np.ndarray:
-        return soft_threshold(-v, 1 / rho)
+        return shrunk(-v, 1 / rho)
 
     def objective(self, x: np.ndarray, z: np.ndarray) -> float:
         return float(np.abs(z).sum())
@@ -262,7 +262,7 @@ class _BasisPursuit(L1Problem):
 
     def _fit(self, S: np.ndarray, z: np.ndarray, y: np.ndarray) -> Iterator[Triple]:
         """Yield the solution on S that is nearest to z, with the A'y nearest to y that is sign x on the support."""
-        V, R = linalg.qr(self.Q[S].T, mode="economic", check_finite=False)
+        V, R = np.linalg.qr(self.Q[S].T)
         if numerical_rank(R, R.shape) < S.size:
             return
         x = np.zeros_like(self.c)
@@ -270,7 +270,7 @@ class _BasisPursuit(L1Problem):
         x[S] = _without_rounding(z[S] + lapack.dtrtrs(R, rest)[0])
         if not x[S].all():
             S = np.flatnonzero(x)
-            V, R = linalg.qr(self.Q[S].T, mode="economic", check_finite=False)
+            V, R = np.linalg.qr(self.Q[S].T)
         y = y + V @ lapack.dtrtrs(R, np.sign(x[S]) - self.Q[S] @ y, trans=1)[0]
         lambda_ = self.Q @ y
         yield x, x, lambda_ / max(largest(lambda_), 1.0)

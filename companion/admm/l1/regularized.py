@@ -19,10 +19,10 @@ from companion.admm.l1.loop import (
     relative,
     rows_of,
     run,
+    shrunk,
 )
 from companion.admm.l1.losses import LeastSquaresLoss, LogisticLoss, ProximalLoss, SmoothLoss
 from companion.admm.l1.signs import first_zero, newton_step
-from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate
 from companion.certificates import Certificate
 from companion.checks import (
@@ -417,7 +417,7 @@ class _L1:
         return self.tau * np.abs(x)
 
     def prox(self, v: np.ndarray, rho: float) -> np.ndarray:
-        return soft_threshold(v, self.tau / rho)
+        return shrunk(v, self.tau / rho)
 
     def minimize(self, loss: SmoothLoss, x: np.ndarray, limit: int) -> np.ndarray:
         """Minimise l(x) + sum_i tau_i |x_i| by Newton's method on a support S with signs s.
