@@ -9,20 +9,35 @@ from __future__ import annotations
 
 import decimal
 import math
-import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from companion.admm.consensus import LassoObjective, RidgeObjective, SquaredHingeObjective
 from companion.admm.low_rank import LowRank
 from companion.certificates import _FLOOR, Certificate, _as_float, _largest_gain
+from companion.checks import as_matrix
+from companion.exact import (
+    Vector,
+    dot,
+    exact,
+    floats_of,
+    integers_of,
+    largest_of,
+    product,
+    products_of,
+    ratio_of,
+    root_of,
+    sum_of,
+    vector_of,
+)  # fmt: skip
+from companion.kernels.pca import KernelPCA, variance_left
 from companion.regression import ElasticNet, KernelRidge, RidgeRegression
 from companion.regression.intercept import shift
 from companion.regression.lasso import DualSolution, L1Path, L1Regression
@@ -37,8 +52,7 @@ from companion.svr.estimator import SupportVectorRegression
 __all__ = ["Finding", "examine", "path_findings"]
 
 _EPS = float(np.finfo(float).eps)
-_PRECISION = 60  # decimal digits of the square roots and logarithms
-_ROWS = 256  # rows of a matrix that are integers at the same time
+_PRECISION = 60  # decimal digits of logarithms
 _SMALL = 1e-4  # a lasso objective is compared with at least this part of its value at w = 0
 _FEW = 40  # columns of a linear system that is solved without rounding
 _TINY = Fraction(1, 10**5)  # the same for the squares of ridge regression
@@ -60,192 +74,10 @@ class Finding(NamedTuple):
     rounding: float
 
 
-# ----------------------------------------------------------------------------------------------
-# Exact numbers
-# ----------------------------------------------------------------------------------------------
-
-
-class Vector:
-    """Exact numbers: integers times one unit, which is a fraction.
-
-    It knows what the formulas below need of a NumPy vector. With one unit for all, most of the arithmetic is that of
-    integers: fractions that are reduced one by one take ten times as long.
-    """
-
-    __slots__ = ("digits", "unit")
-    __array_ufunc__ = None  # arrays on the left leave the arithmetic to this class
-
-    def __init__(self, digits: np.ndarray, unit: Fraction) -> None:
-        self.digits, self.unit = digits, unit
-
-    def __len__(self) -> int:
-        return len(self.digits)
-
-    @property
-    def size(self) -> int:
-        return len(self.digits)
-
-    def __iter__(self) -> Iterator[Fraction]:
-        up, down = self.unit.numerator, self.unit.denominator
-        return (Fraction(v * up, down) for v in self.digits.tolist())
-
-    def __getitem__(self, index: Any) -> Any:
-        part = self.digits[index]
-        return Vector(part, self.unit) if isinstance(part, np.ndarray) else part * self.unit
-
-    def astype(self, kind: type) -> np.ndarray:
-        """Return the nearest floating-point numbers."""
-        return np.array([float(v) for v in self], dtype=kind)
-
-    def _aligned(self, other: Any) -> tuple[np.ndarray, Any, Fraction]:
-        """Return the digits of both in a common unit."""
-        unit, digits = (other.unit, other.digits) if isinstance(other, Vector) else (other, 1)
-        if unit == 0:
-            return self.digits, 0, self.unit
-        if unit == self.unit:
-            return self.digits, digits, unit
-        down = math.lcm(self.unit.denominator, unit.denominator)
-        ours = self.unit.numerator * (down // self.unit.denominator)
-        theirs = unit.numerator * (down // unit.denominator)
-        up = math.gcd(ours, theirs)
-        return self.digits * (ours // up), digits * (theirs // up), Fraction(up, down)
-
-    def __add__(self, other: Any) -> Vector:
-        ours, theirs, unit = self._aligned(_operand(other))
-        return Vector(ours + theirs, unit)
-
-    __radd__ = __add__
-
-    def __neg__(self) -> Vector:
-        return Vector(-self.digits, self.unit)
-
-    def __sub__(self, other: Any) -> Vector:
-        return self + -_operand(other)
-
-    def __rsub__(self, other: Any) -> Vector:
-        return -self + other
-
-    def __mul__(self, other: Any) -> Vector:
-        other = _operand(other)
-        if isinstance(other, Vector):
-            return Vector(self.digits * other.digits, self.unit * other.unit)
-        if other == 0:
-            return Vector(self.digits * 0, self.unit)
-        return Vector(self.digits, self.unit * other)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Vector:
-        other = _operand(other)
-        if isinstance(other, Vector):
-            return _vector(x / y for x, y in zip(self, other))
-        return self * (1 / other)
-
-    def __pow__(self, power: int) -> Vector:
-        return Vector(self.digits**power, self.unit**power)
-
-    def __abs__(self) -> Vector:
-        return Vector(abs(self.digits), abs(self.unit))
-
-    def positive(self) -> Vector:
-        """Return the positive parts."""
-        return Vector(np.where(self.signs() > 0, self.digits, 0), self.unit)
-
-    def signs(self) -> np.ndarray:
-        """Return -1, 0 and 1."""
-        up = 1 if self.unit > 0 else -1
-        return np.array([up * ((v > 0) - (v < 0)) for v in self.digits.tolist()], dtype=int)
-
-
-def _operand(value: Any) -> Vector | Fraction:
-    if isinstance(value, (Vector, Fraction)):
-        return value
-    return exact(value) if isinstance(value, np.ndarray) else Fraction(value)
-
-
-def exact(values: Any) -> Vector:
-    """Return floating-point numbers as they are, exactly."""
-    digits, exponent = _integers(np.atleast_1d(np.asarray(values, dtype=float)).ravel())
-    return Vector(digits, Fraction(2) ** exponent)
-
-
-def _vector(values: Iterable[Fraction]) -> Vector:
-    ratios = [v.as_integer_ratio() for v in values]
-    common = math.lcm(*{d for _, d in ratios})
-    digits = np.empty(len(ratios), dtype=object)
-    digits[:] = [n * (common // d) for n, d in ratios]
-    return Vector(digits, Fraction(1, common))
-
-
-def _integers(values: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return integers N and an exponent e with ``values = N 2^e``, exactly."""
-    mantissa, exponent = np.frexp(values)
-    digits = (mantissa * 2.0**53).astype(np.int64)
-    nonzero = digits != 0
-    if not nonzero.any():
-        return digits.astype(object), 0
-    exponent = exponent.astype(np.int64) - 53
-    low = int(exponent[nonzero].min())
-    shift = np.where(nonzero, exponent - low, 0)
-    return digits.astype(object) << shift.astype(object), low
-
-
-def product(A: np.ndarray, x: Vector) -> Vector:
-    """Return A x for a matrix of floating-point numbers."""
-    nonzero = np.flatnonzero(x.digits != 0)
-    if nonzero.size == 0 or A.shape[0] == 0:
-        return Vector(np.zeros(A.shape[0], dtype=object), Fraction(1))
-    factors, rows, exponents = x.digits[nonzero], [], []
-    for start in range(0, A.shape[0], _ROWS):
-        block, exponent = _integers(np.asarray(A[start : start + _ROWS][:, nonzero], dtype=float))
-        rows.append(block @ factors)
-        exponents.append(exponent)
-    low = min(exponents)
-    digits = np.concatenate([row << (e - low) for row, e in zip(rows, exponents)])
-    return Vector(digits, x.unit * Fraction(2) ** low)
-
-
-def _largest(v: Vector) -> Fraction:
-    return max(map(abs, v.digits.tolist()), default=0) * abs(v.unit)
-
-
-def _sum(v: Vector | Iterable[Fraction]) -> Fraction:
-    v = v if isinstance(v, Vector) else _vector(v)
-    return sum(v.digits.tolist()) * v.unit
-
-
-def _dot(a: Vector, b: Vector) -> Fraction:
-    return sum(map(operator.mul, a.digits.tolist(), b.digits.tolist())) * (a.unit * b.unit)
-
-
-def _ratio(value: Fraction, scale: Fraction | float) -> Fraction | float:
-    """Return ``value / scale`` with 0/0 = 0; a scale that overflowed proves nothing."""
-    if value == 0:
-        return _ZERO
-    return value / Fraction(scale) if scale > 0 and scale != math.inf else math.inf
-
-
-def _floats(v: Vector) -> np.ndarray:
-    """Return the nearest floating-point numbers, infinite ones for those that are too large."""
-
-    def nearest(x: Fraction) -> float:
-        try:
-            return float(x)
-        except OverflowError:
-            return math.inf if x > 0 else -math.inf
-
-    return np.array([nearest(x) for x in v])
-
-
 def _norm(v: np.ndarray) -> float:
     """Return the Euclidean norm of a vector, without underflow."""
     largest = float(np.abs(v).max(initial=0.0))
     return largest * float(np.linalg.norm(v / largest)) if largest > 0.0 else 0.0
-
-
-def _rational(value: float) -> Fraction:
-    """Return a number as a fraction, and 0 for one that overflowed: it serves as a lower bound of a scale."""
-    return Fraction(value) if math.isfinite(value) else _ZERO
 
 
 def _quotient(value: float, scale: Fraction) -> float:
@@ -258,15 +90,9 @@ def _quotient(value: float, scale: Fraction) -> float:
         return math.inf
 
 
-def _root(value: Fraction) -> Fraction:
-    """Return the square root, to 60 digits."""
-    if value <= 0:
-        return _ZERO
-    shift = max(
-        0, _PRECISION - (value.numerator.bit_length() - value.denominator.bit_length()) // 6
-    )
-    whole = value * Fraction(100) ** shift
-    return Fraction(math.isqrt(whole.numerator // whole.denominator), 10**shift)
+def _rational(value: float) -> Fraction:
+    """Return a number as a fraction, and 0 for one that overflowed: it serves as a lower bound of a scale."""
+    return Fraction(value) if math.isfinite(value) else _ZERO
 
 
 def _dense(matrix: Any) -> np.ndarray:
@@ -358,33 +184,35 @@ def _residuals(
     """Return the four residuals of :func:`companion.certificates.certify_qp`, rounding, and the scale of the gap."""
     P, _, A, _, lower, upper = program
     x, y, z_lower, z_upper = pair
-    q, b = exact(program.q), exact(program.b) if program.b.size else _vector([])
+    q, b = exact(program.q), exact(program.b) if program.b.size else vector_of([])
     Px, Aty, Ax = P.times(x), product(A.T, y), product(A, x)
     size, diagonal = np.abs(x.astype(float)), np.maximum(P.diagonal(), 0.0)
     roots, steepest = np.sqrt(diagonal), float(diagonal.max(initial=0.0))
-    farthest = _largest(x)
+    farthest = largest_of(x)
     reach = max(float(roots @ size), math.sqrt(steepest) * float(farthest))
-    length = _FLOOR * float(_largest(q)) / steepest if steepest > 0.0 else 0.0
+    length = _FLOOR * float(largest_of(q)) / steepest if steepest > 0.0 else 0.0
 
     primal: Fraction | float = _ZERO
     terms = np.abs(A) @ size
     for i, miss in enumerate(Ax - b):
         scale = max(terms[i], abs(float(b[i])), length * float(np.abs(A[i]).max(initial=0.0)))
-        primal = max(primal, _ratio(abs(miss), float(scale)))
+        primal = max(primal, ratio_of(abs(miss), float(scale)))
     for bound, sign in ((lower, 1), (upper, -1)):
         finite = np.flatnonzero(np.isfinite(bound))
         excess = sign * (exact(bound[finite]) - x[finite])
         for j in np.flatnonzero(excess.signs() > 0):
             scale = max(float(farthest), length, abs(float(bound[finite[j]])))
-            primal = max(primal, _ratio(excess[j], scale))
+            primal = max(primal, ratio_of(excess[j], scale))
         if np.isnan(bound).any() or (sign * bound == np.inf).any():
             primal = math.inf
 
     gradient = Px + q + Aty - z_lower + z_upper
-    misfit = _largest(gradient)
-    illegal = max(_largest((-z).positive()) for z in (z_lower, z_upper))
-    illegal = max(illegal, _largest(z_lower[np.isinf(lower)]), _largest(z_upper[np.isinf(upper)]))
-    slope = max(_largest(v) for v in (Px, q, Aty, z_lower, z_upper))
+    misfit = largest_of(gradient)
+    illegal = max(largest_of((-z).positive()) for z in (z_lower, z_upper))
+    illegal = max(
+        illegal, largest_of(z_lower[np.isinf(lower)]), largest_of(z_upper[np.isinf(upper)])
+    )
+    slope = max(largest_of(v) for v in (Px, q, Aty, z_lower, z_upper))
     if not program.q.any():
         slope = max(slope, _rational(_FLOOR * math.sqrt(steepest) * reach))
 
@@ -394,20 +222,22 @@ def _residuals(
     hidden = _ZERO
     if misfit > _ROUGH * slope:
         room = _room(sums, slope)
-        beyond = np.abs(_floats(gradient)) > room
-        misfit = _largest(gradient[beyond]) if beyond.any() else _ZERO
+        beyond = np.abs(floats_of(gradient)) > room
+        misfit = largest_of(gradient[beyond]) if beyond.any() else _ZERO
         hidden = Fraction(float(room @ size))  # of the gap, which has x'gradient among its terms
-    columns = sums + np.abs(program.q) + np.abs(A).T @ np.abs(_floats(y))
-    xPx = _dot(x, Px)
-    floor = _FLOOR * (float(_largest(q)) * float(size.sum()) if program.q.any() else reach * reach)
+    columns = sums + np.abs(program.q) + np.abs(A).T @ np.abs(floats_of(y))
+    xPx = dot(x, Px)
+    floor = _FLOOR * (
+        float(largest_of(q)) * float(size.sum()) if program.q.any() else reach * reach
+    )
     value = max(
         abs(xPx),
-        *(_dot(abs(u), abs(v)) for u, v in ((q, x), (b, y), (low, z_lower), (high, z_upper))),
+        *(dot(abs(u), abs(v)) for u, v in ((q, x), (b, y), (low, z_lower), (high, z_upper))),
         _rational(floor),
     )
-    gap = xPx + _dot(q, x) + _dot(b, y) - _dot(low, z_lower) + _dot(high, z_upper)
+    gap = xPx + dot(q, x) + dot(b, y) - dot(low, z_lower) + dot(high, z_upper)
     below, above = (x - low) * np.isfinite(lower), (high - x) * np.isfinite(upper)
-    products = max(_largest(below * z_lower), _largest(above * z_upper))
+    products = max(largest_of(below * z_lower), largest_of(above * z_upper))
 
     noise = max(
         _quotient(float(columns.max(initial=0.0)), slope),
@@ -415,14 +245,14 @@ def _residuals(
         1.0,
     )
     rounding = 4.0 * _EPS * (x.size + y.size + 8) * noise
-    gain = _largest_gain(_floats(gradient), _floats(x), diagonal, lower, upper, columns)
+    gain = _largest_gain(floats_of(gradient), floats_of(x), diagonal, lower, upper, columns)
     missed = max(abs(gap) - hidden, _ZERO)
     missed = max(missed, Fraction(gain)) if math.isfinite(gain) else missed
     return (
         primal,
-        _ratio(max(misfit, illegal), slope),
-        _ratio(products, value),
-        _ratio(missed, value) if math.isfinite(gain) else math.inf,
+        ratio_of(max(misfit, illegal), slope),
+        ratio_of(products, value),
+        ratio_of(missed, value) if math.isfinite(gain) else math.inf,
         rounding,
         value,
     )
@@ -445,7 +275,8 @@ def examine(result: Any, X: Any = None, y: Any = None) -> Finding:
     """Recompute the residuals of a result from the data of its problem."""
     raise TypeError(
         "verify knows results of solve_qp, qsolve1, the l1 solvers, consensus, training and solve_indefinite, lasso "
-        "paths, dual solutions of lasso and elastic net, and fitted estimators of companion.svm, svr and regression; "
+        "paths, dual solutions of lasso and elastic net, fitted estimators of companion.svm, svr and regression, and "
+        "KernelPCA; "
         f"got {type(result).__name__}"
     )
 
@@ -464,13 +295,13 @@ def _(result: QPResult, X: Any = None, y: Any = None) -> Finding:
     numbers = (x, result.y, result.z_lower, result.z_upper)
     if not all(np.isfinite(v).all() for v in numbers):
         return Finding(math.inf, math.inf, math.inf, math.inf, result.certificate, 0.0)
-    multipliers = exact(result.y) if result.y.size else _vector([])
+    multipliers = exact(result.y) if result.y.size else vector_of([])
     pair = _Pair(exact(x), multipliers, exact(result.z_lower), exact(result.z_upper))
     with np.errstate(over="ignore", invalid="ignore"):  # in scales only
         primal, dual, complementarity, gap, rounding, size = _residuals(program, pair)
     if not math.isfinite(result.objective):
         return Finding(primal, dual, complementarity, math.inf, result.certificate, rounding)
-    objective = _dot(exact(result.x), matrix.times(exact(result.x)) / 2 + exact(q))
+    objective = dot(exact(result.x), matrix.times(exact(result.x)) / 2 + exact(q))
     wrong = abs(objective - Fraction(result.objective))
     wrong = _ZERO if wrong < _SUBNORMAL else wrong
     gap = max(gap, _beyond(wrong, size, rounding))
@@ -479,7 +310,7 @@ def _(result: QPResult, X: Any = None, y: Any = None) -> Finding:
 
 def _beyond(difference: Fraction, size: Fraction, rounding: float) -> Fraction | float:
     """Return the relative difference of a stored number and the exact one; 0 where rounding explains it."""
-    relative = _ratio(difference, size)
+    relative = ratio_of(difference, size)
     return relative if relative > rounding else _ZERO
 
 
@@ -534,7 +365,7 @@ def _(machine: SupportVectorMachine, X: Any = None, y: Any = None) -> Finding:
     levels = {(True, True): [-b, -eta], (True, False): [-b], (False, True): [-eta]}
     has = (bool((s == dual.A).all(axis=1).any()), bool((dual.A == 1.0).all(axis=1).any()))
     bounded = np.isfinite(dual.upper)
-    x, y_ = exact(a), _vector(levels[has])
+    x, y_ = exact(a), vector_of(levels[has])
     z_upper = exact(slack) * unit if bounded else exact(np.zeros(n))
     gradient = matrix.times(x) + exact(dual.q) + product(dual.A.T, y_) + z_upper
     z_lower = gradient.positive() * (x.signs() == 0)
@@ -545,11 +376,11 @@ def _(machine: SupportVectorMachine, X: Any = None, y: Any = None) -> Finding:
         )
     if linear and machine.w_ is not None:
         weights = exact(machine.w_) * unit
-        away = _largest(weights - product((X * s[:, None]).T, x))
-        size = float(_largest(product(np.abs(X).T, x)))
-        primal = max(primal, _ratio(away, size))
+        away = largest_of(weights - product((X * s[:, None]).T, x))
+        size = float(largest_of(product(np.abs(X).T, x)))
+        primal = max(primal, ratio_of(away, size))
     if dual.penalize_b:
-        primal = max(primal, _ratio(abs(b + _dot(exact(s), x)), float(_sum(x))))
+        primal = max(primal, ratio_of(abs(b + dot(exact(s), x)), float(sum_of(x))))
         if linear and bounded and not machine.degenerate_:
             gap = max(gap, _miss_with_b(machine, X, s, x, dual))
     stored = machine.certificate_
@@ -566,13 +397,13 @@ def _miss_with_b(
     w, b, eta = exact(machine.w_), Fraction(machine.b_), Fraction(machine.eta_)
     margin = exact(s) * (product(X, w) - b)
     slack, full = (eta - margin).positive(), exact((a.astype(float) >= dual.upper).astype(float))
-    terms = [_dot(w, w) / 2, b * b / 2, -Fraction(float(dual.c[-1])) * eta]
-    terms.append(Fraction(dual.upper) * _dot(full, slack))
-    v, balance = product((X * s[:, None]).T, a), _dot(exact(s), a)
-    size = max(_sum(abs(t) for t in terms), Fraction(_FLOOR) * _sum(a) ** 2)
-    gap = _ratio(abs(sum(terms, _ZERO) + (_dot(v, v) + balance * balance) / 2), size)
-    length = max(_largest(margin) + abs(eta) + abs(b), Fraction(_FLOOR) * _sum(a))
-    return max(gap, _ratio(_largest((1 - full) * slack), length))
+    terms = [dot(w, w) / 2, b * b / 2, -Fraction(float(dual.c[-1])) * eta]
+    terms.append(Fraction(dual.upper) * dot(full, slack))
+    v, balance = product((X * s[:, None]).T, a), dot(exact(s), a)
+    size = max(sum_of(abs(t) for t in terms), Fraction(_FLOOR) * sum_of(a) ** 2)
+    gap = ratio_of(abs(sum(terms, _ZERO) + (dot(v, v) + balance * balance) / 2), size)
+    length = max(largest_of(margin) + abs(eta) + abs(b), Fraction(_FLOOR) * sum_of(a))
+    return max(gap, ratio_of(largest_of((1 - full) * slack), length))
 
 
 @examine.register
@@ -588,22 +419,22 @@ def _(machine: SVMs2l, X: Any = None, y: Any = None) -> Finding:
     a[blue], a[~blue] = machine.lambda_, machine.mu_
     inner = product(signed, exact(weights)) - exact(s) * Fraction(machine.b_)
     slack = (1 - inner).positive()
-    attained, value = _sum(slack), _sum(exact(a))
+    attained, value = sum_of(slack), sum_of(exact(a))
     x, stored = exact(a), machine.certificate_
     outside = max(max(-v, v - 1, _ZERO) for v in x)
     balance = max(
-        float(_ratio(abs(_dot(exact(s), x)), max(float(value), 1.0))),
-        *(float(_ratio(abs(v), max(float(size), 1e-300)))
+        float(ratio_of(abs(dot(exact(s), x)), max(float(value), 1.0))),
+        *(float(ratio_of(abs(v), max(float(size), 1e-300)))
           for v, size in zip(product(signed.T, x), np.abs(signed).T @ a)),
     )  # fmt: skip
     largest = 1.0 + float(np.abs(inner.astype(float)).max())
     scale = max(float(attained), 1.0)
-    products = _largest(x * (inner + slack - 1))
+    products = largest_of(x * (inner + slack - 1))
     return Finding(
         outside,
         max(balance, float(outside)),
-        _ratio(products, largest),
-        _ratio(abs(attained - value), scale),
+        ratio_of(products, largest),
+        ratio_of(abs(attained - value), scale),
         stored,
         stored.tolerance,
     )
@@ -634,12 +465,12 @@ def _(machine: SupportVectorRegression, X: Any = None, y: Any = None) -> Finding
 
     x = exact(np.r_[machine.lambda_, machine.mu_, 0.0])
     if free:
-        left = Fraction(total) - _sum(x)  # gamma; what is only rounding of the total is none
+        left = Fraction(total) - sum_of(x)  # gamma; what is only rounding of the total is none
         left = left if abs(left) > Fraction(1e-11 * total) else _ZERO
-        x = _vector([*x[:-1], left])
+        x = vector_of([*x[:-1], left])
     slack = np.r_[machine.xi_, machine.xi_prime_, 0.0]
     z_upper = exact(slack if np.isfinite(upper) else 0.0 * slack)
-    y_ = exact(levels) if levels else _vector([])
+    y_ = exact(levels) if levels else vector_of([])
     A = np.array(rows).reshape(len(rows), 2 * m + 1)
     q = np.append(q, 0.0)
     gradient = matrix.times(x) + exact(q) + product(A.T, y_) + z_upper
@@ -652,11 +483,11 @@ def _(machine: SupportVectorRegression, X: Any = None, y: Any = None) -> Finding
         )
     delta = x[m:-1] - x[:m]
     if linear and machine.w_ is not None:
-        away = _largest(exact(machine.w_) - product(X.T, delta))
-        primal = max(primal, _ratio(away, float(_largest(product(np.abs(X).T, abs(delta))))))
+        away = largest_of(exact(machine.w_) - product(X.T, delta))
+        primal = max(primal, ratio_of(away, float(largest_of(product(np.abs(X).T, abs(delta))))))
     if copy._penalized_b:
-        away = abs(Fraction(machine.b_) - _sum(delta))
-        primal = max(primal, _ratio(away, float(_sum(abs(delta)))))
+        away = abs(Fraction(machine.b_) - sum_of(delta))
+        primal = max(primal, ratio_of(away, float(sum_of(abs(delta)))))
     stored = machine.certificate_
     return Finding(primal, misfit, complementarity, gap, stored, max(rounding, stored.tolerance))
 
@@ -674,16 +505,16 @@ def _read_regression(model: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray
 
 
 def _centred(v: Vector) -> Vector:
-    return v - _sum(v) / len(v)
+    return v - sum_of(v) / len(v)
 
 
 @examine.register
 def _(model: RidgeRegression, X: Any = None, y: Any = None) -> Finding:
     X, y = _read_regression(model, X, y)
     finding = _squares(X, y, float(model.K), model.intercept, exact(model.w_), model)
-    away = _largest(exact(model.xi_) - _residual(X, y, exact(model.w_), model.b_))
+    away = largest_of(exact(model.xi_) - _residual(X, y, exact(model.w_), model.b_))
     size = float(np.abs(y).max() + (np.abs(X) @ np.abs(model.w_)).max() + abs(model.b_))
-    return finding._replace(primal=_ratio(away, size))
+    return finding._replace(primal=ratio_of(away, size))
 
 
 def _residual(X: np.ndarray, y: np.ndarray, w: Vector, b: float) -> Vector:
@@ -707,37 +538,37 @@ def _squares(
     C = K if C_ is None else Fraction(C_)
     xi = _residual(X, y, w, model.b_)
     target = exact(y)
-    value = _dot(xi, xi) + K * _dot(w, w) + (C * b * b if intercept == "penalized" else 0)
-    size = max(_root(_dot(xi, xi)), _TINY * _root(_dot(target, target)))
+    value = dot(xi, xi) + K * dot(w, w) + (C * b * b if intercept == "penalized" else 0)
+    size = max(root_of(dot(xi, xi)), _TINY * root_of(dot(target, target)))
     unit = exponent_of(largest(X))
     near = np.ldexp(X, -unit)
     columns = [
-        _root(Fraction(float(v))) * Fraction(2) ** unit for v in np.einsum("ij,ij->j", near, near)
+        root_of(Fraction(float(v))) * Fraction(2) ** unit for v in np.einsum("ij,ij->j", near, near)
     ]
     misfit = K * w - product(X.T, xi)
     dual = max(
-        (_ratio(abs(g), c * size + K * abs(v)) for g, c, v in zip(misfit, columns, w)),
+        (ratio_of(abs(g), c * size + K * abs(v)) for g, c, v in zip(misfit, columns, w)),
         default=_ZERO,
     )
-    total = _sum(xi) - (C * b if intercept == "penalized" else 0)
+    total = sum_of(xi) - (C * b if intercept == "penalized" else 0)
     if intercept != "none":
-        edge = _root(Fraction(len(y))) * size + (C * abs(b) if intercept == "penalized" else 0)
-        dual = max(dual, _ratio(abs(total), edge))
+        edge = root_of(Fraction(len(y))) * size + (C * abs(b) if intercept == "penalized" else 0)
+        dual = max(dual, ratio_of(abs(total), edge))
     if K > 0:
         point = _centred(xi) if intercept == "free" else xi
         Xp = product(X.T, point)
-        bound = 2 * _dot(point, target) - _dot(point, point) - _dot(Xp, Xp) / K
-        bound -= _sum(point) ** 2 / C if intercept == "penalized" else 0
+        bound = 2 * dot(point, target) - dot(point, point) - dot(Xp, Xp) / K
+        bound -= sum_of(point) ** 2 / C if intercept == "penalized" else 0
         gap = value - bound
     else:
         paid = C * b * b if intercept == "penalized" else 0
-        gap = 2 * abs(_dot(xi, target - xi) - paid)
-    scale = max(value, _TINY**2 * _dot(target, target), _TINY * _dot(target, target))
+        gap = 2 * abs(dot(xi, target - xi) - paid)
+    scale = max(value, _TINY**2 * dot(target, target), _TINY * dot(target, target))
     stored = model.certificate_
     if K > 0 and gap > scale * Fraction(stored.tolerance) and X.shape[1] <= _FEW:
         edges = [] if intercept == "none" else [-total]
-        gap = _excess(X, K, C, intercept, _vector([*misfit, *edges]))
-    return Finding(_ZERO, dual, _ZERO, _ratio(gap, scale), stored, stored.tolerance)
+        gap = _excess(X, K, C, intercept, vector_of([*misfit, *edges]))
+    return Finding(_ZERO, dual, _ZERO, ratio_of(gap, scale), stored, stored.tolerance)
 
 
 def _excess(X: np.ndarray, K: Fraction, C: Fraction, intercept: str, g: Vector) -> Fraction:
@@ -768,32 +599,70 @@ def _(model: KernelRidge, X: Any = None, y: Any = None) -> Finding:
     alpha, target = exact(model.alpha_), exact(y)
     fit = product(G, alpha)
     xi = target - fit - Fraction(model.b_)
-    value = _dot(xi, xi) + K * _dot(alpha, fit)
+    value = dot(xi, xi) + K * dot(alpha, fit)
     point = _centred(xi) if free else xi
-    y_square = _dot(target, target)
+    y_square = dot(target, target)
     f = fit + Fraction(model.b_)
-    size = max(_root(_dot(xi, xi)), _root(_dot(f, f)))
+    size = max(root_of(dot(xi, xi)), root_of(dot(f, f)))
     if K > 0:
         away = xi - K * alpha
-        dual = _ratio(_root(_dot(away, away)), size)
+        dual = ratio_of(root_of(dot(away, away)), size)
         gap = value - (
-            2 * _dot(point, target) - _dot(point, point) - _dot(point, product(G, point)) / K
+            2 * dot(point, target) - dot(point, point) - dot(point, product(G, point)) / K
         )
     else:
         slope = product(G, point)
-        dual = _ratio(_root(_dot(slope, slope)), float(np.linalg.norm(G)) * float(size))
-        gap = 2 * abs(_dot(xi, target - xi))
-    total = abs(_sum(alpha)) if free else _ZERO
-    weight = _root(_dot(alpha, alpha) * len(y))
+        dual = ratio_of(root_of(dot(slope, slope)), float(np.linalg.norm(G)) * float(size))
+        gap = 2 * abs(dot(xi, target - xi))
+    total = abs(sum_of(alpha)) if free else _ZERO
+    weight = root_of(dot(alpha, alpha) * len(y))
     stored = model.certificate_
     return Finding(
-        _ratio(total, weight),
+        ratio_of(total, weight),
         dual,
         _ZERO,
-        _ratio(abs(gap), max(value, _TINY * y_square)),
+        ratio_of(abs(gap), max(value, _TINY * y_square)),
         stored,
         stored.tolerance,
     )
+
+
+@examine.register
+def _(model: KernelPCA, X: Any = None, y: Any = None) -> Finding:
+    r"""Examine :math:`V^\top V = I` and :math:`\widehat{\mathbf K} V = V \Sigma^2`.
+
+    K is the floating-point kernel matrix; where the fit uses explicit features, it is the exact product of these.
+    That no larger eigenvalue is left is seen in float64, with a bound of the rounding.
+    """
+    if X is None:
+        raise TypeError("verify needs the data: verify(KernelPCA, X)")
+    check_is_fitted(model)
+    X = as_matrix(X, "X")
+    by_features = model._directions is not None
+    M = _dense(model.kernel_.features(X) if by_features else model.kernel_(X))
+    columns = [exact(v) for v in model.eigenvectors_.T]
+    values = [Fraction(float(v)) for v in model.eigenvalues_]
+    V = model.eigenvectors_
+    skew = max(
+        abs(part - (j == k))
+        for k, column in enumerate(products_of(V.T, columns))
+        for j, part in enumerate(column)
+    )
+    images = [_centred(v) for v in columns]
+    images = products_of(M, products_of(M.T, images) if by_features else images)
+    away = [_centred(image) - value * v for image, value, v in zip(images, values, columns)]
+    off = max(root_of(dot(v, v)) for v in away)
+    unit = exponent_of(largest(M))
+    rest = np.ldexp(M - M.mean(axis=0), -unit)
+    if by_features:
+        rest, unit = rest @ rest.T, 2 * unit
+    else:
+        rest -= rest.mean(axis=1)[:, None]
+    small = np.ldexp(model.eigenvalues_, -unit)
+    left = float(linalg.eigvalsh(rest - (V * small) @ V.T)[-1])
+    gap = variance_left(small, left, model.n_components == len(values))
+    stored = model.certificate_
+    return Finding(skew, ratio_of(off, values[0]), _ZERO, gap, stored, stored.tolerance)
 
 
 @examine.register
@@ -824,14 +693,14 @@ def _l1_regression(
     free, penalized = intercept == "free", intercept == "penalized"
     w, target = exact(weights), exact(y)
     xi = _residual(X, y, w, float(b))
-    value = (_dot(xi, xi) + K * _dot(w, w) + (C * b * b if penalized else 0)) / 2
-    value += tau * _sum(abs(w))
+    value = (dot(xi, xi) + K * dot(w, w) + (C * b * b if penalized else 0)) / 2
+    value += tau * sum_of(abs(w))
     point = _centred(xi) if free else xi
     c = product(X.T, point)
     largest = max(tau_max, _ZERO)
     flat = _centred(target) if free else target
-    scale = max(value, Fraction(_SMALL) * _dot(flat, flat) / 2)
-    steepest = _largest(c)
+    scale = max(value, Fraction(_SMALL) * dot(flat, flat) / 2)
+    steepest = largest_of(c)
     scaled = tau / steepest if steepest > tau else Fraction(1)
     gap = min(  # the residual itself, where its excess is finite; and scaled, so that it has none
         value - _l1_bound(point, target, c, theta, K, tau, C if penalized else None)
@@ -841,17 +710,17 @@ def _l1_regression(
     if free:
         gap = max(gap - len(y) * (2 * Fraction(_EPS) * b) ** 2, _ZERO)  # what rounding b costs
     slope = c - K * w
-    excess = _largest(slope) - tau
+    excess = largest_of(slope) - tau
     reference = max(tau, Fraction(_SMALL) * largest)
-    products = _largest(tau * abs(w) - w * slope)
-    spread = _sum(abs(xi)) + len(y) * _SMALL * abs(b)
-    balance = abs(_sum(xi)) if free else abs(_sum(xi) - C * b) if penalized else _ZERO
+    products = largest_of(tau * abs(w) - w * slope)
+    spread = sum_of(abs(xi)) + len(y) * _SMALL * abs(b)
+    balance = abs(sum_of(xi)) if free else abs(sum_of(xi) - C * b) if penalized else _ZERO
     spread = max(float(spread), 1e-6 * float(np.abs(y).sum()))
     return Finding(
-        _ratio(balance, spread),
-        _ratio(max(excess, _ZERO), reference),
-        _ratio(products, scale),
-        _ratio(abs(gap), scale),
+        ratio_of(balance, spread),
+        ratio_of(max(excess, _ZERO), reference),
+        ratio_of(products, scale),
+        ratio_of(abs(gap), scale),
         stored,
         stored.tolerance,
     )
@@ -879,12 +748,12 @@ def _l1_bound(
     C: Fraction | None,
 ) -> Fraction:
     """Return the value of the dual function at theta times the residual, whose correlations are c."""
-    bound = theta * _dot(point, target) - theta**2 * _dot(point, point) / 2
+    bound = theta * dot(point, target) - theta**2 * dot(point, point) / 2
     over = (theta * abs(c) - tau).positive()
     if K > 0:
-        bound -= _dot(over, over) / (2 * K)
+        bound -= dot(over, over) / (2 * K)
     if C is not None:
-        bound -= (theta * _sum(point)) ** 2 / (2 * C)
+        bound -= (theta * sum_of(point)) ** 2 / (2 * C)
     return bound
 
 
@@ -906,13 +775,13 @@ def _(result: TrainingResult, X: Any = None, y: Any = None) -> Finding:
         gram = _dense(result.kernel(result.points))
         matrix: Matrix = _Signed(gram, labels, 0.5 / C if power == 2 else 0.0)
         h = product(gram, beta)
-        square = _dot(beta, h)
+        square = dot(beta, h)
     else:
         F = np.asarray(result.kernel.features(result.points, limit=np.inf))
         matrix = _Factor(F * labels[:, None], np.full(len(F), 0.5 / C if power == 2 else 0.0))
-        h, square = product(F, exact(result.w)), _dot(exact(result.w), exact(result.w))
+        h, square = product(F, exact(result.w)), dot(exact(result.w), exact(result.w))
     n, upper = len(labels), C if power == 1 else np.inf
-    none, gradient = _vector([]), matrix.times(alpha) - 1
+    none, gradient = vector_of([]), matrix.times(alpha) - 1
     z_lower = gradient.positive() * (result.alpha == 0.0)
     z_upper = (-gradient).positive() * (result.alpha == upper)
     program = _Program(
@@ -922,12 +791,12 @@ def _(result: TrainingResult, X: Any = None, y: Any = None) -> Finding:
         program, _Pair(alpha, none, z_lower, z_upper)
     )
     slack = (1 - exact(labels) * h).positive()
-    J = square / 2 + Fraction(C) * _sum(slack**power)
-    D = _sum(alpha) - _dot(alpha, gradient + 1) / 2
+    J = square / 2 + Fraction(C) * sum_of(slack**power)
+    D = sum_of(alpha) - dot(alpha, gradient + 1) / 2
     if max(primal, dual, complementarity, gap) <= stored.tolerance:
-        gap = max(gap, _ratio(J - D, max(J, _sum(abs(alpha)))))
+        gap = max(gap, ratio_of(J - D, max(J, sum_of(abs(alpha)))))
     for claim, value in ((result.objective, J), (result.dual_objective, D)):
-        size = max(abs(value), _sum(abs(alpha)))
+        size = max(abs(value), sum_of(abs(alpha)))
         gap = max(gap, _beyond(abs(Fraction(claim) - value), size, stored.tolerance))
     return Finding(primal, dual, complementarity, gap, stored, max(rounding, stored.tolerance))
 
@@ -959,30 +828,30 @@ def _(result: IndefiniteResult, X: Any = None, y: Any = None) -> Finding:
 
     UU, K0U = _square(U), _trace(K0, U)
     constant = rho * (UU - 2 * K0U + _inner(K0, K0))
-    far = 2 * tau * _dot(z, product(K0, z)) + (tau * _dot(z, z)) ** 2 + 2 * _trace(K0, W)
+    far = 2 * tau * dot(z, product(K0, z)) + (tau * dot(z, z)) ** 2 + 2 * _trace(K0, W)
     Wz = product(W.T, z)
-    far += 2 * tau * _dot(Wz, Wz) + _square(W)  # |M + S|^2 - |K0|^2
-    low = _sum(alpha) - rho * far
+    far += 2 * tau * dot(Wz, Wz) + _square(W)  # |M + S|^2 - |K0|^2
+    low = sum_of(alpha) - rho * far
     at_a, at_alpha = slope(a), slope(alpha)
-    excess = _largest_on_q1(at_a, s, C) - _dot(at_a, a)
-    high = (_sum(a) + _dot(a, at_a)) / 2 + max(excess, _ZERO) + constant
-    size = _sum(alpha)
+    excess = _largest_on_q1(at_a, s, C) - dot(at_a, a)
+    high = (sum_of(a) + dot(a, at_a)) / 2 + max(excess, _ZERO) + constant
+    size = sum_of(alpha)
     outside = max(
-        abs(_dot(s, alpha)), abs(_dot(s, a)), *(max(-v, v - C) for v in (*alpha, *a)), _ZERO
+        abs(dot(s, alpha)), abs(dot(s, a)), *(max(-v, v - C) for v in (*alpha, *a)), _ZERO
     )
-    by_gradient = _largest_on_q1(at_alpha, s, C) - _dot(at_alpha, alpha)
-    gap = _ratio(max(high - low, _ZERO), size)
+    by_gradient = _largest_on_q1(at_alpha, s, C) - dot(at_alpha, alpha)
+    gap = ratio_of(max(high - low, _ZERO), size)
     terms = max(size, constant)
     for claim, number in ((result.objective, low), (result.upper_bound, high)):
         wrong = abs(Fraction(claim) - number)
         gap = max(gap, _beyond(wrong, terms, stored.tolerance))
     largest_entry = float(np.abs(result.K).max())
     away = float(np.abs(result.K - U @ U.T).max())
-    rounding = len(K0) * _EPS * _as_float(_ratio(constant, size))
+    rounding = len(K0) * _EPS * _as_float(ratio_of(constant, size))
     return Finding(
-        max(_ratio(outside, size), _ratio(Fraction(away), largest_entry)),
-        _ratio(max(excess, _ZERO), size),
-        _ratio(max(by_gradient, _ZERO), size),
+        max(ratio_of(outside, size), ratio_of(Fraction(away), largest_entry)),
+        ratio_of(max(excess, _ZERO), size),
+        ratio_of(max(by_gradient, _ZERO), size),
         gap,
         stored,
         max(stored.tolerance, rounding),
@@ -1022,17 +891,19 @@ def _root_of_psd(M: np.ndarray) -> np.ndarray:
 
 def _trace(K: np.ndarray, U: np.ndarray) -> Fraction:
     """Return the sum of the products of the entries of K and U U'."""
-    return _sum(_dot(u, product(K, u)) for u in map(exact, U.T))
+    columns = [exact(u) for u in U.T]
+    return sum_of(map(dot, columns, products_of(K, columns))) if columns else _ZERO
 
 
 def _square(U: np.ndarray) -> Fraction:
     """Return the sum of the squared entries of U U', or U'U."""
-    return _sum(_dot(v, v) for v in (product(U.T, exact(u)) for u in U.T))
+    columns = [exact(u) for u in U.T]
+    return sum_of(dot(v, v) for v in products_of(U.T, columns)) if columns else _ZERO
 
 
 def _inner(A: np.ndarray, B: np.ndarray) -> Fraction:
     """Return the sum of the products of the entries."""
-    (M, low), (N, least) = _integers(A.ravel()), _integers(B.ravel())
+    (M, low), (N, least) = integers_of(A.ravel()), integers_of(B.ravel())
     return int(M @ N) * Fraction(2) ** (low + least)
 
 
@@ -1040,7 +911,7 @@ def _largest_on_q1(c: Vector, s: Vector, C: Fraction) -> Fraction:
     """Return ``max c'v  s.t. s'v = 0, 0 <= v <= C``: pairs of one point of each class, best first, while they gain."""
     blue = sorted((v for v, t in zip(c, s) if t > 0), reverse=True)
     red = sorted((v for v, t in zip(c, s) if t < 0), reverse=True)
-    return C * _sum(max(u + v, _ZERO) for u, v in zip(blue, red))
+    return C * sum_of(max(u + v, _ZERO) for u, v in zip(blue, red))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -1068,21 +939,21 @@ def _least_absolute(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> Finding
     r"""``min |A x - b|_1``; the dual is ``max -b'lambda`` with ``A'lambda = 0``, ``|lambda| <= 1``."""
     x, z, lambda_ = exact(result.x), exact(result.z), _multiplier(result)
     miss = product(A, x) - exact(b)
-    value, size = _sum(abs(miss)), float(np.abs(b).sum() + (np.abs(A) @ np.abs(result.x)).sum())
+    value, size = sum_of(abs(miss)), float(np.abs(b).sum() + (np.abs(A) @ np.abs(result.x)).sum())
     total = max(float(value), _FLOOR * size)
     slope = product(A.T, lambda_)
     dual = max(
-        _largest(lambda_) - 1,
-        *(_ratio(abs(v), _norm(a)) for v, a in zip(slope, A.T)),
+        largest_of(lambda_) - 1,
+        *(ratio_of(abs(v), _norm(a)) for v, a in zip(slope, A.T)),
         _ZERO,
     )
     reach = float(np.abs(b).max() + (np.abs(A) @ np.abs(result.x)).max())
     return _l1_finding(
         result,
-        _ratio(_largest(miss - z), reach),
+        ratio_of(largest_of(miss - z), reach),
         dual,
-        _ratio(_largest(abs(miss) - lambda_ * miss), total),
-        _ratio(abs(value + _dot(exact(b), lambda_)), total),
+        ratio_of(largest_of(abs(miss) - lambda_ * miss), total),
+        ratio_of(abs(value + dot(exact(b), lambda_)), total),
     )
 
 
@@ -1092,20 +963,20 @@ def _basis_pursuit(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> Finding:
     norms = np.array([_norm(a) for a in A])
     miss = product(A, x) - exact(b)
     scale = np.abs(b) + norms * _norm(result.z)
-    primal = max(_ratio(abs(m), float(s)) for m, s in zip(miss, scale))
+    primal = max(ratio_of(abs(m), float(s)) for m, s in zip(miss, scale))
     nu = exact(
         np.linalg.lstsq((A / np.where(norms > 0, norms, 1.0)[:, None]).T, lambda_.astype(float))[0]
     )
     nu = nu / exact(np.where(norms > 0, norms, 1.0))
     slope = product(A.T, nu)
-    value = _sum(abs(x))
-    dual = max(_largest(slope) - 1, _largest(slope - lambda_), _ZERO)
+    value = sum_of(abs(x))
+    dual = max(largest_of(slope) - 1, largest_of(slope - lambda_), _ZERO)
     return _l1_finding(
         result,
         primal,
         dual,
-        _ratio(_largest(abs(x) - slope * x), value),
-        _ratio(abs(value - _dot(exact(b), nu)), value),
+        ratio_of(largest_of(abs(x) - slope * x), value),
+        ratio_of(abs(value - dot(exact(b), nu)), value),
     )
 
 
@@ -1134,28 +1005,28 @@ def _group_lasso(
     alone = all(len(m) == 1 for m in members)
 
     def norm(v: Vector, m: np.ndarray) -> Fraction:
-        return abs(v[m[0]]) if alone else _root(_dot(v[m], v[m]))
+        return abs(v[m[0]]) if alone else root_of(dot(v[m], v[m]))
 
-    sizes, slopes = _vector(norm(x, m) for m in members), _vector(norm(c, m) for m in members)
+    sizes, slopes = vector_of(norm(x, m) for m in members), vector_of(norm(c, m) for m in members)
     penalty = bound * sizes
-    value = _dot(r, r) / 2 + _sum(penalty)
+    value = dot(r, r) / 2 + sum_of(penalty)
     theta = min([t / s for t, s in zip(bound, slopes) if s > t and t > 0] + [Fraction(1)])
-    gap = value - theta * _dot(r, target) + theta**2 * _dot(r, r) / 2
-    total = max(float(value), _FLOOR * float(_dot(target, target)) / 2)
+    gap = value - theta * dot(r, target) + theta**2 * dot(r, r) / 2
+    total = max(float(value), _FLOOR * float(dot(target, target)) / 2)
     start = product(A.T, target)
     largest = max(float(norm(start, m)) for m in members)
     excess = max(s - t for s, t in zip(slopes, bound))
     # with tau = 0 no scaling makes the residual feasible: there the gap is x'c
     unpenalized = [m for m, t in zip(members, bound) if t == 0]
     if unpenalized:
-        gap = abs(_sum(penalty) - _dot(x, c)) + _gain(A, c, np.concatenate(unpenalized))
-    products = max(abs(p - _dot(x[m], c[m])) for p, m in zip(penalty, members))
+        gap = abs(sum_of(penalty) - dot(x, c)) + _gain(A, c, np.concatenate(unpenalized))
+    products = max(abs(p - dot(x[m], c[m])) for p, m in zip(penalty, members))
     return _l1_finding(
         result,
         _ZERO,
-        _ratio(max(excess, _ZERO), max(float(max(bound)), _SMALL * largest)),
-        _ratio(products, total),
-        _ratio(abs(gap), total),
+        ratio_of(max(excess, _ZERO), max(float(max(bound)), _SMALL * largest)),
+        ratio_of(products, total),
+        ratio_of(abs(gap), total),
     )
 
 
@@ -1166,22 +1037,22 @@ def _generalized_lasso(
     x, z, lambda_, t = exact(result.x), exact(result.z), _multiplier(result), Fraction(tau)
     Fx, r = product(F, x), product(A, x) - exact(b)
     size = np.abs(b) + np.abs(A) @ np.abs(result.x)
-    value = _dot(r, r) / 2 + t * _sum(abs(Fx))
+    value = dot(r, r) / 2 + t * sum_of(abs(Fx))
     total = max(float(value), _FLOOR * float(size @ size) / 2)
     steep, steepest = np.abs(A).T @ size, float(np.abs(F).max(initial=0.0))
     unit = min(tau, float(steep.max()) / steepest) if steepest > 0.0 else 0.0  # of the multipliers
     slope = np.abs(F).T @ np.maximum(np.abs(lambda_.astype(float)), _FLOOR * unit)
     slope = np.maximum(slope, _FLOOR * steep)
     misfit = abs(product(A.T, r) + product(F.T, lambda_))
-    over = _ratio(max(_largest(lambda_) - t, _ZERO), tau)
+    over = ratio_of(max(largest_of(lambda_) - t, _ZERO), tau)
     reach = steepest * np.abs(result.x).max()
     length = max((np.abs(F) @ np.abs(result.x)).max(initial=0.0), _FLOOR * reach)
     return _l1_finding(
         result,
-        _ratio(_largest(Fx - z), float(length)),
-        max(max(map(_ratio, misfit, slope), default=0.0), over),
-        _ratio(max((abs(t * abs(v) - u * v) for u, v in zip(lambda_, Fx)), default=_ZERO), total),
-        _ratio(abs(t * _sum(abs(Fx)) - _dot(lambda_, Fx)), total),
+        ratio_of(largest_of(Fx - z), float(length)),
+        max(max(map(ratio_of, misfit, slope), default=0.0), over),
+        ratio_of(max((abs(t * abs(v) - u * v) for u, v in zip(lambda_, Fx)), default=_ZERO), total),
+        ratio_of(abs(t * sum_of(abs(Fx)) - dot(lambda_, Fx)), total),
     )
 
 
@@ -1193,26 +1064,26 @@ def _logistic(result: ADMMResult, A: np.ndarray, tau: np.ndarray) -> Finding:
         t = [decimal.Decimal(v.numerator) / decimal.Decimal(v.denominator) for v in product(A, x)]
         tail = [(-abs(v)).exp() for v in t]  # of the larger of the two probabilities
         loss = [max(-v, decimal.Decimal(0)) + (1 + e).ln() for v, e in zip(t, tail)]
-        p = _vector(Fraction(e / (1 + e) if v >= 0 else 1 / (1 + e)) for v, e in zip(t, tail))
-        value = _sum(Fraction(v) for v in loss) + _sum(bound * abs(x))
+        p = vector_of(Fraction(e / (1 + e) if v >= 0 else 1 / (1 + e)) for v, e in zip(t, tail))
+        value = sum_of(Fraction(v) for v in loss) + sum_of(bound * abs(x))
         c = product(A.T, p)
         theta = min([b / abs(v) for v, b in zip(c, bound) if abs(v) > b > 0] + [Fraction(1)])
         entropies = (_entropy(theta * v) for v in p)
-        gap = value - _sum(entropies)
+        gap = value - sum_of(entropies)
     products = max(abs(t * abs(v) - v * g) for t, v, g in zip(bound, x, c))
     free = bound.signs() == 0
     excess = max(abs(v) - b for v, b in zip(c, bound))
     if free.any():
         weight = np.sqrt([float(v * (1 - v)) for v in p])[:, None]
-        gap = abs(_sum(bound * abs(x)) - _dot(x, c)) + _gain(weight * A, c, np.flatnonzero(free))
+        gap = abs(sum_of(bound * abs(x)) - dot(x, c)) + _gain(weight * A, c, np.flatnonzero(free))
     start = float(np.abs(A.T @ np.full(len(A), 0.5)).max(initial=0.0))
     total = max(float(value), _FLOOR * len(A) * math.log(2.0))
     return _l1_finding(
         result,
         _ZERO,
-        _ratio(max(excess, _ZERO), max(float(np.max(tau)), _SMALL * start)),
-        _ratio(products, total),
-        _ratio(abs(gap), total),
+        ratio_of(max(excess, _ZERO), max(float(np.max(tau)), _SMALL * start)),
+        ratio_of(products, total),
+        ratio_of(abs(gap), total),
     )
 
 
@@ -1262,25 +1133,25 @@ def _consensus(result: ADMMResult, blocks: list[Any], objective: Any) -> Finding
         if isinstance(objective, SquaredHingeObjective):
             weight = Fraction(objective.K)
             slack = (1 - target * inner).positive()
-            losses.append(weight * _dot(slack, slack))
+            losses.append(weight * dot(slack, slack))
             gradients.append(product(A.T, -2 * weight * target * slack))
             curvatures.append(2.0 * objective.K * np.einsum("ij,ij->j", A, A))
         else:
             miss = inner - target
-            losses.append(_dot(miss, miss) / 2)
+            losses.append(dot(miss, miss) / 2)
             gradients.append(product(A.T, miss))
             curvatures.append(np.einsum("ij,ij->j", A, A))
-    loss, gradient = _sum(losses), sum(gradients, _vector([_ZERO] * len(z)))
+    loss, gradient = sum_of(losses), sum(gradients, vector_of([_ZERO] * len(z)))
     d = np.mean(curvatures, axis=0)
     d = np.where(d > 0.0, d, d[d > 0.0].mean() if (d > 0.0).any() else 1.0)
-    root, t = np.sqrt(d), _vector(1 / (len(parts) * v) for v in exact(d))
+    root, t = np.sqrt(d), vector_of(1 / (len(parts) * v) for v in exact(d))
     v = z - t * gradient
     if isinstance(objective, LassoObjective):
         tau, theta = Fraction(objective.tau), Fraction(1)
-        moved = _vector(max(abs(p) - tau * r, _ZERO) * (1 if p > 0 else -1) for p, r in zip(v, t))
-        value = loss + tau * _sum(abs(z))
+        moved = vector_of(max(abs(p) - tau * r, _ZERO) * (1 if p > 0 else -1) for p, r in zip(v, t))
+        value = loss + tau * sum_of(abs(z))
         if loss > 0:  # the best multiple of the residual that is feasible
-            slope, steepest = 2 * loss - _dot(z, gradient), _largest(gradient)
+            slope, steepest = 2 * loss - dot(z, gradient), largest_of(gradient)
             theta = slope / (2 * loss)
             if abs(theta) * steepest > tau:
                 theta = tau / steepest * (1 if theta > 0 else -1)
@@ -1289,22 +1160,22 @@ def _consensus(result: ADMMResult, blocks: list[Any], objective: Any) -> Finding
             bound = _ZERO
     else:
         K = Fraction(objective.K) if isinstance(objective, RidgeObjective) else Fraction(1)
-        moved = _vector(p / (1 + K * r) for p, r in zip(v, t))
-        value = loss + K * _dot(z, z) / 2
-        bound = loss - _dot(z, gradient) - _dot(gradient, gradient) / (2 * K)
+        moved = vector_of(p / (1 + K * r) for p, r in zip(v, t))
+        value = loss + K * dot(z, z) / 2
+        bound = loss - dot(z, gradient) - dot(gradient, gradient) / (2 * K)
     length = max(
         float(np.abs(root * z.astype(float)).max()),
         max(float(np.abs(g.astype(float) / root).max()) for g in gradients),
         1e-6 * math.sqrt(float(abs(value))),
     )
-    copies = [_largest(exact(root) * (exact(x) - z)) for x in np.atleast_2d(result.x)]
-    gap = _ratio(max(value - bound, _ZERO), max(abs(value), abs(bound)))
+    copies = [largest_of(exact(root) * (exact(x) - z)) for x in np.atleast_2d(result.x)]
+    gap = ratio_of(max(value - bound, _ZERO), max(abs(value), abs(bound)))
     wrong = abs(Fraction(result.objective) - value)
     assert result.certificate is not None
     return _l1_finding(
         result,
-        _ratio(max(copies), length),
-        _ratio(_largest(exact(root) * (z - moved)), length),
+        ratio_of(max(copies), length),
+        ratio_of(largest_of(exact(root) * (z - moved)), length),
         _ZERO,
         max(gap, _beyond(wrong, abs(value), result.certificate.tolerance)),
     )

@@ -1,6 +1,7 @@
 """Exact certificates: they confirm what the solvers say, and they are not fooled."""
 
 import math
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 
@@ -29,7 +30,9 @@ from companion.admm import (
     solve_qp,
 )
 from companion.certificates import Certificate, verify
+from companion.exact import Vector, exact, product, products_of, root_of, vector_of
 from companion.exceptions import ConvergenceWarning
+from companion.kernels import Gaussian, KernelPCA, Polynomial
 from companion.regression import (
     ElasticNet,
     KernelRidge,
@@ -58,17 +61,7 @@ from companion.svm import (
     solve_indefinite,
 )
 from companion.svr import EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
-from companion.verification import (
-    _inner,
-    _largest_on_q1,
-    _root,
-    _root_of_psd,
-    _square,
-    _trace,
-    _vector,
-    exact,
-    product,
-)
+from companion.verification import _inner, _largest_on_q1, _root_of_psd, _square, _trace
 
 NAMES = ("primal_residual", "dual_residual", "complementarity", "gap")
 
@@ -95,9 +88,27 @@ def test_products_are_those_of_fractions():
     rng = np.random.default_rng(0)
     A = rng.standard_normal((5, 4)) * 10.0 ** rng.integers(-300, 300, (5, 4))
     A[0] = 0.0
-    x = _vector([Fraction(1, 3), Fraction(-2, 7), Fraction(0), Fraction(5)])
+    x = vector_of([Fraction(1, 3), Fraction(-2, 7), Fraction(0), Fraction(5)])
     expected = [sum(Fraction(a) * v for a, v in zip(row.tolist(), x)) for row in A]
     assert list(product(A, x)) == expected
+
+
+@pytest.mark.parametrize("spread", [0, 5, 60, 300])
+@pytest.mark.parametrize("shape", [(50, 60), (600, 7), (3, 1500)])
+def test_products_of_slices_are_those_of_integers(shape, spread):
+    """Slices and limbs, and, where the numbers lie too far apart for them, integers."""
+    rng = np.random.default_rng(sum(shape) + spread)
+    A = rng.standard_normal(shape) * 10.0 ** rng.uniform(-spread, 2, shape)
+    A[rng.random(shape) < 0.2] = 0.0
+    A[0, :2] = 2.0**-20, -(2.0**52)
+    if spread == 300:
+        A[1, 0] = 5e-324
+    powers = np.array([(-3) ** (k % 90) for k in range(shape[1])], dtype=object)
+    X = [exact(rng.standard_normal(shape[1])), Vector(powers, Fraction(1, 7))]
+    for x, found in zip(X, products_of(A, X)):
+        for row in (0, 1, shape[0] - 1):
+            expected = sum(Fraction(a) * v for a, v in zip(A[row].tolist(), x))
+            assert found[row] == expected
 
 
 def test_subnormal_numbers_are_exact():
@@ -109,7 +120,7 @@ def test_subnormal_numbers_are_exact():
     "value", [Fraction(2), Fraction(1, 10**40), Fraction(10**90), Fraction(9, 4)]
 )
 def test_square_roots_have_their_digits(value):
-    root = _root(value)
+    root = root_of(value)
     assert abs(root * root - value) <= value * Fraction(1, 10**50)
 
 
@@ -365,6 +376,49 @@ def test_kernel_ridge(kernel, intercept, K):
     if kernel == "gaussian":
         model.alpha_ = model.alpha_ + 1e-5
         assert not verify(model, X, y).agrees
+
+
+@pytest.mark.parametrize("n_components", [None, 2])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", Polynomial(2), "precomputed"])
+def test_kernel_components(kernel, n_components):
+    X = np.random.default_rng(17).standard_normal((15, 3)) + 5.0
+    X = Gaussian(2.0)(X) if kernel == "precomputed" else X
+    pca = KernelPCA(n_components, kernel=kernel).fit(X)
+    found = verify(pca, X)
+    assert pca.certificate_.ok
+    assert found.ok
+    assert found.agrees
+    honest = pca.certificate_
+    for attribute in ("eigenvalues_", "eigenvectors_"):
+        changed = copy(pca)
+        setattr(changed, attribute, (1.0 + 1e-6) * getattr(pca, attribute))
+        assert not changed.certificate_.ok
+        assert not verify(changed, X).ok
+    assert honest.gap < 1e-12
+
+
+def test_components_that_leave_a_larger_one_out():
+    X = np.random.default_rng(17).standard_normal((15, 3))
+    pca = KernelPCA(3, kernel="rbf").fit(X)
+    pca.eigenvalues_, pca.eigenvectors_ = pca.eigenvalues_[1:], pca.eigenvectors_[:, 1:]
+    pca.n_components = 2
+    certificate = pca.certificate_
+    assert certificate.dual_residual < 1e-12
+    assert certificate.gap > 0.1
+    assert not verify(pca, X).ok
+    with pytest.raises(TypeError, match="needs the data"):
+        verify(pca)
+
+
+def test_digits_of_components_far_from_the_origin_are_told():
+    X = np.random.default_rng(17).standard_normal((15, 3))
+    assert KernelPCA(2, kernel=Polynomial(2)).fit(X).certificate_.ok
+    with pytest.warns(ConvergenceWarning, match="far from the origin"):
+        far = KernelPCA(2, kernel=Polynomial(2)).fit(X + 1e7)
+    assert not far.certificate_.ok
+    assert verify(far, X + 1e7).agrees
+    with pytest.warns(ConvergenceWarning, match="far from the origin"):
+        KernelPCA(2, kernel=Gaussian(1e5)).fit(X)
 
 
 def test_dual_programs():

@@ -82,9 +82,10 @@ class Recorder:
                 outcome = method(estimator, *arguments, **named)
             finally:
                 self.depth -= 1
-            if hasattr(estimator, "certificate_"):
+            # of the class, where it is computed when it is asked for
+            if hasattr(type(estimator), "certificate_") or "certificate_" in vars(estimator):
                 given = inspect.signature(method).bind(estimator, *arguments, **named).arguments
-                self.note(copy.copy(estimator), given["X"], given["y"])
+                self.note(copy.copy(estimator), given["X"], given.get("y"))
             return outcome
 
         return fit

@@ -2,6 +2,8 @@ r"""Kernel principal component analysis (Section 17.4)."""
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,13 +13,17 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from companion.certificates import Certificate, max_norm
 from companion.checks import check_count, reject_masked
+from companion.exceptions import ConvergenceWarning
 from companion.kernels.choice import as_kernel
 from companion.kernels.functions import Kernel
 from companion.kernels.gram import _center
 from companion.scaling import exponent_of, largest, scaled_back
 
 __all__ = ["KernelPCA"]
+
+_FEW_DIGITS = 1e-7  # part of the largest eigenvalue that centring may take without a warning
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -59,12 +65,19 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Number of components kept.
     kernel_ : Kernel
         The kernel.
+    certificate_ : Certificate
+        Residuals of the eigenvectors, and what other directions could add.
 
     Raises
     ------
     ValueError
         If the kernel matrix has a negative eigenvalue, is not real, or all points have the same image; if the
         eigenvalues, which are squares, do not fit into float64.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If centring leaves less than seven digits of the largest eigenvalue.
 
     Notes
     -----
@@ -86,6 +99,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
            [ 2.7257, -0.1225]])
     >>> pca.transform([[2.0]]).round(4)
     array([[ 2.7257, -0.1225]])
+    >>> pca.certificate_.ok
+    True
     """
 
     def __init__(
@@ -159,12 +174,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             _require_real(K, kernel)
             scale = np.abs(K).max()
             unit = exponent_of(scale)
-            means = self._column_means = K.mean(axis=0)
-            K = _center(K, means)  # a new matrix, so the next line leaves the caller's alone
-            np.ldexp(K, -unit, out=K)
+            self._column_means = K.mean(axis=0)
+            K = self._centred(K, unit)
             total = np.trace(K)
             safe = kernel.positive_definite is True
-            eigenvalues, V = _leading_eigenvectors(K, r, float(np.ldexp(scale, -unit)), safe)
+            scale = float(np.ldexp(scale, -unit))
+            eigenvalues, V = _leading_eigenvectors(K, r, scale, safe)
+            lost = len(X) * scale
         else:
             _require_real(Phi, kernel)
             scale = largest(Phi)
@@ -182,9 +198,19 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             V, sigma, U = V[:, kept][:, :r], sigma[kept], U[kept][:r].T
             total = np.sum(sigma**2)
             eigenvalues = sigma[:r] ** 2
+            lost = 2.0 * np.sqrt(Z.size) * sigma.max(initial=0.0) * largest(Z)
         if len(eigenvalues) == 0:
             raise ValueError(
                 "all points have the same image in feature space: there is no component"
+            )
+        self._lost = float(np.finfo(float).eps * lost / eigenvalues[0])
+        if self._lost > _FEW_DIGITS:
+            warnings.warn(
+                f"centring may leave only {max(-math.log10(self._lost), 0.0):.0f} digits of the largest eigenvalue: "
+                "the images of the points lie close together and far from the origin; centre the data, or change the "
+                "kernel's parameters",
+                ConvergenceWarning,
+                stacklevel=3,
             )
         signs = _signs(V)
         explained = eigenvalues / total
@@ -219,9 +245,58 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         K = self.kernel_(X, self.X_fit_)
         return _center(K, self._column_means) @ self.alpha_
 
+    def _centred(self, K: np.ndarray, unit: int) -> np.ndarray:
+        """Return the centred kernel matrix as a new one, in units of ``2^unit``."""
+        K = _center(K, self._column_means)
+        return np.ldexp(K, -unit, out=K)
+
+    @property
+    def certificate_(self) -> Certificate:
+        r"""The proof that no other r directions carry more variance, computed when it is asked for.
+
+        ``primal_residual`` is the largest entry of :math:`V^\top V - I`, and ``dual_residual`` the largest norm of
+        :math:`\widehat{\mathbf K} v_k - \sigma_k^2 v_k` relative to :math:`\sigma_1^2`, with what rounding the
+        kernel values may do to it. ``gap`` is what the largest eigenvalue of
+        :math:`\widehat{\mathbf K} - V \Sigma^2 V^\top` could add to the sum of the kept ones, relative to that sum.
+        """
+        check_is_fitted(self)
+        X, V = self.X_fit_, self.eigenvectors_
+        if self._directions is None:
+            K = self.kernel_(X)
+            unit = exponent_of(largest(K))
+            K = self._centred(K, unit)
+            values = np.ldexp(self.eigenvalues_, -unit)
+            off = K @ V - V * values
+            K -= (V * values) @ V.T
+        else:
+            Phi = self.kernel_.features(X)
+            assert Phi is not None
+            unit = exponent_of(largest(Phi))
+            Z = np.ldexp(Phi - self._mean, -unit)
+            values = np.ldexp(self.eigenvalues_, -2 * unit)
+            off = Z @ (Z.T @ V) - V * values
+            K = Z.T @ Z - (self._directions * values) @ self._directions.T
+        left = float(linalg.eigvalsh(K, subset_by_index=[len(K) - 1, len(K) - 1])[0])
+        return Certificate(
+            primal_residual=max_norm((V.T @ V - np.eye(len(values))).ravel()),
+            dual_residual=float(np.linalg.norm(off, axis=0).max() / values[0]) + self._lost,
+            complementarity=0.0,
+            gap=variance_left(values, left, self.n_components == len(values)),
+            tolerance=1e-9,
+        )
+
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+
+def variance_left(values: np.ndarray, left: float, truncated: bool) -> float:
+    """Return by which part of their sum other directions could be better than those with these eigenvalues.
+
+    `left` is the largest of the other eigenvalues. If all nonzero ones were wanted, it should be 0.
+    """
+    better = np.maximum(left - values, 0.0).sum() if truncated else max(left, 0.0)
+    return float(better / values.sum())
 
 
 def _require_real(K: np.ndarray, kernel: Kernel) -> None:

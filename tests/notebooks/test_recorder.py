@@ -77,7 +77,7 @@ def test_what_a_script_makes_is_seen_once(tmp_path: Path) -> None:
     kinds = [Counter(r["kind"] for r in found["results"] if r["cell"] == cell) for cell in range(3)]
     assert kinds[0] == {"QPResult": 1}
     # each machine once, not also the programs inside; three folds
-    assert kinds[1] == {"SVMs2": 4, "SVMs1": 1, "SVMs2prime": 2, "ElasticNet": 1}
+    assert kinds[1] == {"SVMs2": 4, "SVMs1": 1, "SVMs2prime": 2, "ElasticNet": 1, "KernelPCA": 1}
     assert kinds[2]["TrainingResult"] == 1
     assert kinds[2]["L1Path"] == 3
     assert kinds[2]["ADMMResult"] >= 2

@@ -33,7 +33,7 @@ TOO_WIDE = """
 }
 """
 
-# Displayed formulas that do not fit and must be scrolled, or would with a font 2 % wider; those in closed boxes have no width.
+# Displayed formulas that must be scrolled, or would with a font 2 % wider; those in closed boxes have no width.
 SCROLLING = """
 () => [...document.querySelectorAll('.bd-article mjx-container[display=true]')]
   .map(f => [1.02 * f.querySelector('svg').getBoundingClientRect().width, f.clientWidth, f])
