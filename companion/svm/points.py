@@ -207,7 +207,7 @@ class Points:
         Parameters
         ----------
         a : ndarray of shape (n,)
-            Multipliers.
+            Multipliers, of any sign.
         quadratic : float
             :math:`a^\top \mathbf K a`, which is :math:`\|w\|^2` where no features are known.
         keep_origin : bool
@@ -220,7 +220,7 @@ class Points:
         else:
             w, zero = (self.s * a) @ Z, _ZERO_FEATURES
             norm, lengths = _norm(w), _lengths(Z)
-        if norm <= zero * float(a @ lengths):
+        if norm <= zero * float(np.abs(a) @ lengths):
             return Normal(None if w is None else np.zeros_like(w), 0.0, 0.0)
         return Normal(w, norm, 0.0 if w is None or origin is None else float(w @ origin))
 

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from companion.admm import LowRank
 from companion.admm.kkt import symmetric_product
 from companion.admm.quadratic import _symmetric_psd
-from companion.certificates import Certificate
+from companion.certificates import Certificate, max_norm
 from companion.checks import (
     as_scalar,
     as_vector,
@@ -123,10 +123,10 @@ class DualProgram(Record):
         P, q, A, c : ndarray
             The variables are :math:`(\lambda, \mu, \alpha, \beta, \gamma)`.
         """
-        n, free = self.q.size, np.isfinite(self.total)
+        n, free = self.q.size, math.isfinite(self.total)
         if gamma and not free:
             raise ValueError("gamma is the multiplier of epsilon >= 0; here epsilon is fixed")
-        m, slacks = n // 2, n * int(np.isfinite(self.upper))
+        m, slacks = n // 2, n * int(math.isfinite(self.upper))
         N = n + slacks + int(gamma)
         one = np.ones(m)
         balance = np.concatenate([one, -one, np.zeros(N - n)])
@@ -248,8 +248,9 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
 
     def _without_bounds(self, program: TubeProgram) -> TubeSolution | None:
         """Return the solution for C = infinity where C is so large that it may be that, None if it is not."""
-        y, steepest = np.abs(program.y).max(), program.P.diagonal().max()
-        if np.isfinite(program.radius) or program.upper * steepest <= _STEEP * y:
+        if math.isfinite(program.radius):
+            return None
+        if program.upper * program.P.diagonal().max() <= _STEEP * max_norm(program.y):
             return None
         free = replace(program, upper=np.inf)
         try:
@@ -267,7 +268,7 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         e, of_y = exponent_of(size), exponent_of(float(np.abs(y).max()))
         units = Units(e, of_y - 2 * e)
         program = self._program(None, y)
-        bound = program.upper if np.isfinite(program.upper) else program.radius
+        bound = program.upper if math.isfinite(program.upper) else program.radius
         with np.errstate(over="ignore"):
             tiny = bound > 0.0 and np.ldexp(bound, -units.multipliers) < _SMALL
         if tiny:
@@ -340,8 +341,7 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
             quadratic = float(delta @ symmetric_product(K, delta))
         bias = float(np.ldexp(delta.sum(), -units.features)) if self._penalized_b else 0.0
         quadratic -= bias * bias
-        signed = replace(points, s=np.sign(delta))
-        normal = signed.normal(np.abs(delta), quadratic, self._penalized_b)
+        normal = points.normal(delta, quadratic, self._penalized_b)
         self.w_, self.norm_ = normal.w, normal.norm
         self.X_fit_, self.n_iter_, self.dual_coef_ = points.X, solution.n_iter, delta
 
@@ -354,7 +354,7 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         self.residuals_, self.offsets_ = residuals, residuals + self.b_
         spent = float(np.abs(delta).sum())
         gamma = program.radius - spent
-        self.gamma_ = gamma if np.isfinite(gamma) and gamma > 1e-11 * program.radius else 0.0
+        self.gamma_ = gamma if math.isfinite(gamma) and gamma > 1e-11 * program.radius else 0.0
 
         self._store_objective(program, solution, fitted, residuals, bias, units)
         size = max(float(np.abs(program.y).max()), float(np.abs(fitted).max()), abs(levels.b))
@@ -377,7 +377,7 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         if loss > 0.0:
             C = self.C_ / len(delta)
             loss *= float(np.ldexp(C, 2 * units.features)) if self._squared else program.upper
-        price = program.radius * self.epsilon_ if np.isfinite(program.radius) else 0.0
+        price = program.radius * self.epsilon_ if math.isfinite(program.radius) else 0.0
         spent = float(np.abs(delta).sum())
         self.objective_ = 0.5 * self.norm_ * self.norm_ + 0.5 * bias * bias + price + loss
         self.dual_objective_ = (
@@ -444,11 +444,11 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         blue, red = delta < 0.0, delta > 0.0
         self.lambda_, self.mu_ = np.where(blue, size, 0.0), np.where(red, size, 0.0)
         self.xi_, self.xi_prime_ = np.where(blue, slack, 0.0), np.where(red, slack, 0.0)
-        self.support_ = np.flatnonzero(size > 0.0)
+        self.support_ = size.nonzero()[0]
         full, free = size >= upper, (size > 0.0) & (size < upper) & (not self._squared)
-        self.I_lambda_, self.I_mu_ = np.flatnonzero(free & blue), np.flatnonzero(free & red)
-        self.K_lambda_, self.K_mu_ = np.flatnonzero(full & blue), np.flatnonzero(full & red)
-        self.E_lambda_, self.E_mu_ = np.flatnonzero(self.xi_), np.flatnonzero(self.xi_prime_)
+        self.I_lambda_, self.I_mu_ = (free & blue).nonzero()[0], (free & red).nonzero()[0]
+        self.K_lambda_, self.K_mu_ = (full & blue).nonzero()[0], (full & red).nonzero()[0]
+        self.E_lambda_, self.E_mu_ = self.xi_.nonzero()[0], self.xi_prime_.nonzero()[0]
         self.numsvl1_, self.numsvm1_ = self.I_lambda_.size, self.I_mu_.size
         self.p_f_, self.q_f_ = self.K_lambda_.size, self.K_mu_.size
         self.p_m_, self.q_m_ = int(np.count_nonzero(blue)), int(np.count_nonzero(red))

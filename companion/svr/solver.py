@@ -109,9 +109,11 @@ def solve_tube(program: TubeProgram, *, tol: float = 1e-9, max_iter: int = 1000)
     TubeSolution
     """
     diagonal = program.P.diagonal()
-    steepest, largest = float(diagonal.max(initial=0.0)), float(np.abs(program.y).max(initial=0.0))
-    unit = largest / steepest if steepest > 0.0 and largest > 0.0 else 1.0
-    unit = float(np.exp2(np.clip(np.round(np.log2(unit)), -900, 900)))
+    steepest, largest = float(diagonal.max(initial=0.0)), max_norm(program.y)
+    power = 0.0
+    if steepest > 0.0 and largest > 0.0:
+        power = min(max(math.log2(largest) - math.log2(steepest), -900.0), 900.0)
+    unit = 2.0 ** round(power)
     search = _Search(program.scaled(unit), tol, max_iter)
     with np.errstate(all="ignore"):  # a failed attempt may overflow; the certificate judges
         _search(search)
@@ -234,12 +236,12 @@ def _penalty(program: TubeProgram) -> float:
 
     ADMM's variable v is the sum of both, and its first iterations find the active set best if neither hides the other.
     """
-    curvature = float(np.mean(program.P.diagonal()))
+    curvature = float(program.P.diagonal().mean())
     multiplier = min(program.radius / program.m, _SHARE_OUTSIDE * program.upper)
     residual = _SHARE_OF_Y * float(np.abs(program.y - program.y.mean()).mean())
     if not (0.0 < multiplier < np.inf and residual > 0.0):
         return curvature
-    return float(np.clip(residual / multiplier, curvature / _WIDELY, curvature * _WIDELY))
+    return min(max(residual / multiplier, curvature / _WIDELY), curvature * _WIDELY)
 
 
 def _admm(program: TubeProgram, rho: float) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
@@ -273,10 +275,10 @@ class _Sets:
     def __init__(self, program: TubeProgram) -> None:
         tau, e = program.radius, program.epsilon
         self.program, self.base = program, e
-        if np.isfinite(tau) and program.balanced:
+        if math.isfinite(tau) and program.balanced:
             self.up, self.down = np.array([1.0, 0.0]), np.array([0.0, 1.0])
             self.rhs = np.array([tau / 2.0, -tau / 2.0])
-        elif np.isfinite(tau):
+        elif math.isfinite(tau):
             self.up, self.down, self.rhs = np.array([1.0]), np.array([-1.0]), np.array([tau])
         else:
             k = int(program.balanced)
@@ -297,7 +299,7 @@ class _Sets:
     def place(self, j: int, s: np.ndarray) -> tuple[float, int]:
         """Choose theta_j, on which no free point depends, as an order statistic; return the point to free, or -1."""
         c, tau, e = self.program.upper, self.program.radius, self.base
-        if not np.isfinite(tau):  # b: as many points above u as below l
+        if not math.isfinite(tau):  # b: as many points above u as below l
             return _order_statistic(np.concatenate([s - e, s + e]), float(s.size))[0], -1
         if self.rhs.size == 1:
             return _order_statistic(np.abs(s), tau / c)
@@ -340,7 +342,7 @@ def newton(
         A point whose sets reproduce themselves; None if they run in a circle or change more and more.
     """
     sets = _Sets(program)
-    curvature = float(np.mean(program.P.diagonal()))
+    curvature = float(program.P.diagonal().mean())
     theta = np.zeros(sets.rhs.size)
     seen: set[bytes] = set()
     fewest = program.m
@@ -381,7 +383,7 @@ def _on_sets(delta: np.ndarray, state: np.ndarray, upper: float) -> np.ndarray:
     """Return delta with the entries of its sets; a free entry keeps its value if the sign fits."""
     sign = np.sign(state)
     size = np.clip(sign * delta, 0.0, upper)
-    size = np.where(np.abs(state) == 2, upper if np.isfinite(upper) else size, size)
+    size = np.where(np.abs(state) == 2, upper if math.isfinite(upper) else size, size)
     return sign * size
 
 
@@ -476,7 +478,7 @@ def _without_quadratic(search: _Search) -> bool:
     program, y = search.program, search.program.y
     most = min(program.radius, program.m * program.upper)
     band = _TIED * most * float(program.P.diagonal().max())
-    if not np.isfinite(program.radius):
+    if not math.isfinite(program.radius):
         e = program.epsilon
         b = _order_statistic(np.concatenate([y - e, y + e]), float(y.size))[0]
         delta, u, low = np.zeros(y.size), b + e, b - e
@@ -488,7 +490,7 @@ def _without_quadratic(search: _Search) -> bool:
         def greedy(values: np.ndarray) -> np.ndarray:
             order = np.argsort(-values, kind="stable")
             before = np.arange(values.size) * (
-                program.upper if np.isfinite(program.upper) else sums
+                program.upper if math.isfinite(program.upper) else sums
             )
             share = np.empty(values.size)
             share[order] = np.clip(sums - before, 0.0, program.upper)
@@ -533,7 +535,7 @@ def _divide(
     sign = np.where(red[tied], 1.0, -1.0)
     fixed = delta.copy()
     fixed[tied] = 0.0
-    if not np.isfinite(program.radius):
+    if not math.isfinite(program.radius):
         rows, rest = np.ones((1, tied.size)), totals
     elif program.balanced:
         rows = np.array([sign > 0.0, -1.0 * (sign < 0.0)], dtype=float)
@@ -669,7 +671,7 @@ def _in_pairs(
 ) -> BoxQP:
     r"""Return the program in :math:`(\lambda, \mu, \gamma)`, where :math:`\mu - \lambda` has a given sum."""
     m = y.size
-    one, gamma = np.ones(m), int(np.isfinite(total))
+    one, gamma = np.ones(m), int(math.isfinite(total))
     pad = np.zeros(gamma)
     rows = [] if balance is None else [np.concatenate([-one, one, pad])]
     rhs = [] if balance is None else [balance]

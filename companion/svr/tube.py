@@ -23,13 +23,14 @@ Without the balance :math:`\mathbf 1^\top \delta = 0` they hold with b = 0. If :
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from companion.admm import LowRank
 from companion.admm.kkt import symmetric_product
-from companion.certificates import Certificate
+from companion.certificates import Certificate, max_norm
 from companion.results import Record
 from companion.svm.slab import Interval, multiplier_interval
 
@@ -159,7 +160,7 @@ def snap(delta: np.ndarray, upper: float) -> np.ndarray:
     """Return delta with the entries moved to 0 and to the bounds that differ from it by rounding only."""
     size = np.abs(delta)
     delta = np.where(size <= _ROUNDING * size.max(initial=0.0), 0.0, delta)
-    if np.isfinite(upper):
+    if math.isfinite(upper):
         delta = np.where(upper - size <= _ROUNDING * upper, np.copysign(upper, delta), delta)
     return delta
 
@@ -167,9 +168,9 @@ def snap(delta: np.ndarray, upper: float) -> np.ndarray:
 def middle(interval: Interval) -> float:
     """Return the midpoint, or the finite end, or 0."""
     low, high = interval
-    if np.isfinite(low) and np.isfinite(high):
+    if math.isfinite(low) and math.isfinite(high):
         return low + (high - low) / 2.0
-    return low if np.isfinite(low) else high if np.isfinite(high) else 0.0
+    return low if math.isfinite(low) else high if math.isfinite(high) else 0.0
 
 
 def find_levels(program: TubeProgram, s: np.ndarray, delta: np.ndarray) -> Levels:
@@ -263,8 +264,8 @@ def least_value(program: TubeProgram, norm: float) -> float:
     norm : float
         :math:`\|\delta\|_1`.
     """
-    largest = float(np.abs(program.y).max(initial=0.0))
-    C = program.m * program.upper if np.isfinite(program.upper) else 0.0
+    largest = max_norm(program.y)
+    C = program.m * program.upper if math.isfinite(program.upper) else 0.0
     return largest * max(_FLOOR * norm, _LOSS * C)
 
 
@@ -285,7 +286,7 @@ def certify(
     :func:`least_value` where that is larger: in an exact fit, rounding is all that is left of the loss.
     """
     c, tau, b, epsilon = program.upper, program.radius, levels.b, levels.epsilon
-    if not (np.isfinite(delta).all() and np.isfinite([b, epsilon]).all()):
+    if not (np.isfinite(delta).all() and math.isfinite(b + epsilon)):
         return Certificate(np.inf, np.inf, np.inf, np.inf, tolerance)
     size, sign = np.abs(delta), np.sign(delta)
     norm = float(size.sum())
@@ -294,23 +295,21 @@ def certify(
 
     r = s - b
     fitted = program.y - s
-    largest = max(
-        np.abs(program.y).max(initial=0.0), np.abs(fitted).max(initial=0.0), abs(b), epsilon
-    )
+    largest = max(max_norm(program.y), max_norm(fitted), abs(b), epsilon)
     slack = hinge(r, epsilon, max(largest, program.reach))
     beyond = sign * r - epsilon
     misfit = np.where(
         size >= c, np.maximum(-beyond, 0.0), np.where(size > 0.0, np.abs(beyond), slack)
     )
     quadratic, linear = float(delta @ fitted), float(program.y @ delta)
-    price = tau * epsilon if np.isfinite(tau) else program.epsilon * norm
-    loss = c * float(slack.sum()) if np.isfinite(c) else 0.0
+    price = tau * epsilon if math.isfinite(tau) else program.epsilon * norm
+    loss = c * float(slack.sum()) if math.isfinite(c) else 0.0
     value = max(abs(quadratic), price, loss, least_value(program, norm))
-    idle = (tau - norm) * epsilon if np.isfinite(tau) else 0.0
+    idle = (tau - norm) * epsilon if math.isfinite(tau) else 0.0
     gap = abs(quadratic + price + loss - linear)
     return Certificate(
         primal_residual=max(_ratio(balance, norm), excess),
-        dual_residual=_ratio(float(misfit.max(initial=0.0)), float(largest)),
+        dual_residual=_ratio(float(misfit.max(initial=0.0)), largest),
         complementarity=_ratio(max(idle, 0.0), value),
         gap=_ratio(gap, value),
         tolerance=tolerance,
