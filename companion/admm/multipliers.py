@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import norm
 
 from companion.checks import as_matrix, as_scalar, as_schedule, as_symmetric, as_vector, check_count
 from companion.exceptions import ConvergenceWarning, UnboundedProblemError
@@ -72,8 +73,8 @@ def dual_ascent(
     J : callable, optional
         The objective. With it the history records ``J(u)`` and the dual function.
     tol : float
-        Stop as soon as ``||A u - b|| <= tol * max(1, ||b||)``. Nothing else needs a check: a
-        minimiser of the Lagrangian that satisfies the constraint is optimal.
+        Stop as soon as ``||A u - b|| <= tol * ||b||`` (``tol``, if b = 0). Nothing else needs a
+        check: a minimiser of the Lagrangian that satisfies the constraint is optimal.
     max_iter : int
         Largest number of updates.
     divergence : float
@@ -536,8 +537,8 @@ def _ascend(
     advice: str,
 ) -> MultiplierResult:
     """The loop of both methods; rho only enters the recorded dual function."""
-    eps = as_scalar(tol, "tol", at_least=0) * max(1.0, float(np.linalg.norm(b)))
-    scale = max(1.0, float(np.linalg.norm(b)), float(np.linalg.norm(lambda0)))
+    eps = as_scalar(tol, "tol", at_least=0) * (float(norm(b)) or 1.0)
+    scale = max(1.0, float(norm(b)), float(norm(lambda0)))
     bound = as_scalar(divergence, "divergence", above=1) * scale
     n = A.shape[1]
     u, lambda_, status = np.full(n, np.nan), lambda0, "max_iter"
@@ -550,13 +551,13 @@ def _ascend(
             u_next = _minimiser(argmin, lambda_, n, "argmin")
             r = A @ u_next - b
             lambda_next = lambda_ + alpha(k) * r
-        size = np.linalg.norm(np.concatenate([u_next, lambda_next]) / bound)
+        size = norm(np.concatenate([u_next, lambda_next]) / bound, check_finite=False)
         if not size <= 1:  # also when it is NaN
             status = "diverged"
             break
         u = u_next
         history["u"].append(u)
-        history["primal_residual"].append(np.linalg.norm(r))
+        history["primal_residual"].append(float(norm(r, check_finite=False)))
         if J is not None:
             history["objective"].append(float(J(u)))
             history["dual_objective"].append(

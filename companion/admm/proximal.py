@@ -18,6 +18,7 @@ Source: Section 16.5 (Examples 16.7-16.10), Section 16.8; SP Section 2.1.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,7 +35,8 @@ from companion.checks import (
     as_vector,
     check_count,
 )
-from companion.exceptions import InfeasibleProblemError
+from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
+from companion.scaling import exponent_of, largest
 
 __all__ = [
     "block_soft_threshold",
@@ -62,6 +64,8 @@ __all__ = [
     "prox_separable_sum",
     "soft_threshold",
 ]
+
+_FEW_DIGITS = 1e-7  # the relative error of a projection from which on there is a warning
 
 Prox = Callable[[np.ndarray, float], np.ndarray]
 Projection = Callable[[np.ndarray], np.ndarray]
@@ -140,7 +144,8 @@ def block_soft_threshold(v: ArrayLike, c: float) -> np.ndarray:
     """
     v = as_array(v, "v")
     c = as_scalar(c, "c", at_least=0)
-    size = _norm(v)
+    unit = _unit(v)  # a norm may overflow where entries do not
+    size, c = _norm(v / unit), c / unit
     return (1 - c / size) * v if size > c else np.zeros_like(v)
 
 
@@ -407,8 +412,10 @@ def project_ball(
     radius = as_scalar(radius, "radius", at_least=0)
     center = np.zeros_like(v) if center is None else as_array(center, "center")
     _check_broadcast(center, "center", v)
-    distance = _norm(v - center)
-    return v.copy() if distance <= radius else center + (radius / distance) * (v - center)
+    unit = _unit(v, center)
+    away = v / unit - center / unit
+    distance = _norm(away)
+    return v.copy() if distance <= radius / unit else center + radius * (away / distance)
 
 
 def project_l1_ball(v: ArrayLike, *, radius: float = 1.0) -> np.ndarray:
@@ -510,7 +517,9 @@ def project_halfspace(v: ArrayLike, a: ArrayLike, b: float) -> np.ndarray:
             )
         return v.copy()
     n = (a / size) / _norm(a / size)  # the unit normal
-    return v - max(n @ v - (b / size) / _norm(a / size), 0.0) * n
+    with np.errstate(over="ignore", invalid="ignore"):
+        x = v - max(n @ v - b / size / _norm(a / size), 0.0) * n
+    return _in_range(x, f"a up to {size:g} and b = {b:g}")
 
 
 def project_psd(V: ArrayLike) -> np.ndarray:
@@ -537,9 +546,13 @@ def project_psd(V: ArrayLike) -> np.ndarray:
     V = as_matrix(V, "V")
     if V.shape[0] != V.shape[1]:
         raise ValueError(f"V must be square, got shape {V.shape}")
+    unit = _unit(V)
+    V = V / unit
     eigenvalues, Q = np.linalg.eigh(0.5 * (V + V.T))
     X = (Q * np.maximum(eigenvalues, 0.0)) @ Q.T
-    return 0.5 * (X + X.T)
+    with np.errstate(over="ignore"):
+        X = unit * (0.5 * (X + X.T))
+    return _in_range(X, f"entries up to {unit:.0e}")
 
 
 def project_affine(A: ArrayLike, b: ArrayLike) -> Projection:
@@ -548,7 +561,9 @@ def project_affine(A: ArrayLike, b: ArrayLike) -> Projection:
     .. math:: \Pi(v) = v - A^+ (A v - b)
 
     The singular value decomposition is taken once; a call costs two products with an orthonormal
-    basis of the row space. Rows may depend on each other.
+    basis of the row space. Rows may depend on each other; those that do up to rounding count as
+    dependent, and a distance of 1e-10 between b and the column space counts as rounding. The unit
+    of an equation does not matter.
 
     Parameters
     ----------
@@ -567,6 +582,11 @@ def project_affine(A: ArrayLike, b: ArrayLike) -> Projection:
     InfeasibleProblemError
         If no x satisfies ``A x = b``. The witness y has ``A'y = 0`` and ``y'b > 0``.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If rows are so nearly dependent that the projection has fewer than seven digits.
+
     Notes
     -----
     Source: Section 16.8(2), Problem 16.6, for A of full row rank, where
@@ -581,17 +601,28 @@ def project_affine(A: ArrayLike, b: ArrayLike) -> Projection:
     """
     A = as_matrix(A, "A")
     m, n = A.shape
-    b = as_vector(b, "b", m)
+    A, units = _equilibrated(A)
+    with np.errstate(over="ignore"):
+        b = _in_range(np.ldexp(as_vector(b, "b", m), -units), "b beside the rows of A")
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     rank = int(np.sum(s > max(m, n) * np.finfo(float).eps * s.max(initial=0.0)))
     U, s, R = U[:, :rank], s[:rank], Vt[:rank]  # R: an orthonormal basis of the row space
     coordinates = U.T @ b
     y = b - U @ coordinates
-    if _norm(y) > 1e-10 * _norm(b):
+    if _norm(y) <= 1e-10 * _norm(b):
+        y = np.where(A.any(axis=1), 0.0, b)  # the equation 0 = b_i knows no rounding
+    if y.any():
         raise InfeasibleProblemError(
             f"no x satisfies A x = b: A has rank {rank}, and b is at distance "
             f"{_norm(y):.3g} from its column space",
-            witness=y,
+            witness=np.ldexp(y, (units.min() + units.max()) // 2 - units),
+        )
+    lost = float(np.finfo(float).eps * s.max(initial=0.0) / s.min(initial=np.inf))
+    if lost > _FEW_DIGITS:
+        warnings.warn(
+            f"the rows of A are nearly dependent: rounding may change the projection by {lost:.0e} of its size",
+            ConvergenceWarning,
+            stacklevel=2,
         )
     offset = coordinates / s  # R x = offset describes the same set
 
@@ -699,7 +730,7 @@ def prox_quadratic(
     q = np.zeros(n) if q is None else as_vector(q, "q", n)
     if A is not None and b is not None:
         A = as_matrix(A, "A", (None, n))
-        x0, N = project_affine(A, b)(np.zeros(n)), null_space(A)  # x = x0 + N z
+        x0, N = project_affine(A, b)(np.zeros(n)), null_space(_equilibrated(A)[0])  # x = x0 + N z
         H = N.T @ P @ N
     elif A is None and b is None:
         x0, H = np.zeros(n), P
@@ -719,7 +750,12 @@ def prox_quadratic(
 
     def prox(v: ArrayLike, t: float) -> np.ndarray:
         v, t = as_vector(v, "v", n), _parameter(t)
-        return x0 + V @ ((V.T @ v - t * q_hat) / (1 + t * eigenvalues))
+        with np.errstate(over="ignore", invalid="ignore"):
+            if t <= 1:
+                z = (V.T @ v - t * q_hat) / (1 + t * eigenvalues)
+            else:
+                z = (V.T @ v / t - q_hat) / (1 / t + eigenvalues)
+            return _in_range(x0 + V @ z, f"t = {t:g}")
 
     return prox
 
@@ -755,7 +791,9 @@ def prox_conjugate(prox: Prox) -> Prox:
 
     def conjugate(v: np.ndarray, t: float) -> np.ndarray:
         v, t = as_array(v, "v"), _parameter(t)
-        return v - t * prox(v / t, 1 / t)
+        with np.errstate(over="ignore"):
+            scaled = _in_range(v / t, f"v / t with t = {t:g}")
+        return v - t * prox(scaled, 1 / t)
 
     return conjugate
 
@@ -875,7 +913,7 @@ def prox_precompose(prox: Prox, a: float, b: ArrayLike = 0.0) -> Prox:
     def composed(v: np.ndarray, t: float) -> np.ndarray:
         v = as_array(v, "v")
         _check_broadcast(b, "b", v)
-        return (prox(a * v + b, a**2 * t) - b) / a
+        return (prox(a * v + b, a * (a * t)) - b) / a
 
     return composed
 
@@ -921,6 +959,10 @@ def prox_precompose_tight(prox: Prox, A: ArrayLike, b: ArrayLike | None = None) 
     if not math.isfinite(c):
         raise ValueError(
             f"A is squared, so its entries must be at most 1e150 in size, got {np.abs(A).max():g}"
+        )
+    if A.any() and c < np.finfo(float).tiny:
+        raise ValueError(
+            f"A is squared, so its entries must be at least 1e-150 in size, got {np.abs(A).max():g}"
         )
     off = np.abs(AAt - c * np.eye(m)).max(initial=0.0)
     if c == 0 or off > 1e-10 * c:
@@ -1010,7 +1052,7 @@ def prox_regularize(prox: Prox, rho: float, a: ArrayLike = 0.0) -> Prox:
     def regularized(v: np.ndarray, t: float) -> np.ndarray:
         v, t = as_array(v, "v"), _parameter(t)
         _check_broadcast(a, "a", v)
-        shrink = 1 + t * rho
+        shrink = float(_in_range(np.asarray(1 + t * rho), f"t = {t:g} and rho = {rho:g}"))
         return prox((v + t * rho * a) / shrink, t / shrink)
 
     return regularized
@@ -1050,9 +1092,28 @@ def moreau_envelope(
     def envelope(v: np.ndarray, t: float) -> float:
         v, t = as_array(v, "v"), _parameter(t)
         x = prox(v, t)
-        return float(g(x) + np.sum((x - v) ** 2) / (2 * t))
+        away = x - v
+        return float(g(x) + np.sum(away * (away / (2 * t))))
 
     return envelope
+
+
+def _equilibrated(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return A with its rows in units that make their largest entries about 1, and the exponents of these units."""
+    exponents = np.frexp(np.abs(A).max(axis=1, initial=0.0))[1]
+    return np.ldexp(A, -exponents[:, None]), exponents
+
+
+def _unit(*arrays: np.ndarray) -> float:
+    """Return the power of 2 in which numbers at the ends of the range are moderate; 1 for others."""
+    return 2.0 ** exponent_of(max(map(largest, arrays)))
+
+
+def _in_range(x: np.ndarray, given: str) -> np.ndarray:
+    """Return x, or raise an error if it has overflowed."""
+    if not np.isfinite(x).all():
+        raise ValueError(f"the result overflows for {given}; scale the data")
+    return x
 
 
 def _norm(x: np.ndarray) -> float:

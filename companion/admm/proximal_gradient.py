@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import norm
 
 from companion.admm.proximal import Prox
 from companion.checks import as_array, as_scalar, as_schedule, check_count
@@ -31,6 +32,11 @@ __all__ = [
     "proximal_gradient",
     "proximal_point",
 ]
+
+_EPS = float(np.finfo(float).eps)
+_SHORT = _EPS**0.5  # the length of a difference, where the gradient is moderate
+_LONGER, _FARTHEST = 1e4, 1e100
+_CLEAR = 1e6  # a change of the gradient that is so many times its rounding has six digits
 
 Operator = Callable[[np.ndarray], np.ndarray]
 Function = Callable[[np.ndarray], float]
@@ -63,7 +69,8 @@ def krasnoselskii_mann(
         :math:`\lambda_n \in [0, 1]`: a constant, or a function of ``n = 0, 1, ...``. Convergence
         needs :math:`\sum_n \lambda_n (1 - \lambda_n) = \infty`.
     tol : float
-        Stop when ``||R x - x|| <= tol * max(1, ||x||)``.
+        Stop when ``||R x - x|| <= tol * max(1, ||x||)``: choose a unit in which x is not small
+        beside 1.
     max_iter : int
         Largest number of iterations.
     divergence : float
@@ -137,7 +144,7 @@ def proximal_point(
         g, recorded in the history.
     tol : float
         Stop when ``||x^k - x^(k+1)|| / t_k <= tol``; this vector is a subgradient of g at
-        ``x^(k+1)``.
+        ``x^(k+1)``. Scale g if its subgradients are small beside 1.
     max_iter, divergence, callback
         As for :func:`krasnoselskii_mann`.
 
@@ -211,7 +218,8 @@ def proximal_gradient(
     objective : callable, optional
         f + g, recorded in the history.
     tol : float
-        Stop when ``||x^k - x^(k+1)|| / t <= tol * max(1, ||gradient||)``.
+        Stop when ``||x^k - x^(k+1)|| / t <= tol * max(1, ||gradient||)``: scale f and g if their
+        gradients are small beside 1.
     max_iter, divergence, callback
         As for :func:`krasnoselskii_mann`.
 
@@ -342,7 +350,8 @@ def estimate_lipschitz(
 ) -> float:
     r"""Estimate the largest eigenvalue of the Hessian at x by the power method, from gradients alone.
 
-    For a quadratic f it is the Lipschitz constant L of the gradient, for other f a local value.
+    For a quadratic f it is the Lipschitz constant L of the gradient, for other f a local value (of a larger
+    neighbourhood, where the gradient at x is so large that rounding hides its change near x).
 
     Parameters
     ----------
@@ -363,6 +372,16 @@ def estimate_lipschitz(
         An estimate that is never above the true value but for rounding. Take a step a little below
         1/L.
 
+    Raises
+    ------
+    ValueError
+        If x is empty, or gradients overflow.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the estimate still changes by more than `tol` after `max_iter` gradients.
+
     Examples
     --------
     >>> import numpy as np
@@ -371,25 +390,44 @@ def estimate_lipschitz(
     5.0
     """
     x = as_array(x, "x")
+    if x.size == 0:
+        raise ValueError("x must have at least one entry, got an empty array")
     tol = as_scalar(tol, "tol", above=0)
     rng = np.random.default_rng(0) if rng is None else rng
-    gradient_x = _like(gradient(x), x, "gradient")
+    with np.errstate(over="ignore", invalid="ignore"):
+        gradient_x = _like(gradient(x), x, "gradient")
     d, L = rng.standard_normal(x.shape), 0.0
     for _ in range(check_count(max_iter, "max_iter")):
-        d, L_next = _curvature(gradient, x, gradient_x, d)
+        with np.errstate(over="ignore", invalid="ignore"):
+            d, L_next = _curvature(gradient, x, gradient_x, d)
+        if not np.isfinite(L_next):
+            raise ValueError("the gradient overflows near x; scale f")
         if abs(L_next - L) <= tol * L_next:
             return L_next
-        L = L_next
+        L, change = L_next, abs(L_next - L) / L_next
+    warnings.warn(
+        f"after max_iter = {max_iter} gradients the estimate {L:g} still changes by {change:.1e} of itself",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
     return L
 
 
 def _curvature(
     gradient: Operator, x: np.ndarray, gradient_x: np.ndarray, d: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Return H d and its norm for the unit vector along d, H the Hessian at x, by a difference."""
-    h = np.sqrt(np.finfo(float).eps) * max(1.0, _norm(x))
-    Hd = (_like(gradient(x + h / _norm(d) * d), x, "gradient") - gradient_x) / h
-    return Hd, _norm(Hd)
+    """Return H d and its norm for the unit vector along d, H the Hessian at x, by a difference.
+
+    The difference is taken over a longer way where the gradient is so large that rounding hides its change.
+    """
+    h, rounding = _SHORT * max(1.0, _norm(x)), _EPS * _norm(gradient_x)
+    farthest = _FARTHEST * h
+    while True:
+        Hd = (_like(gradient(x + h / _norm(d) * d), x, "gradient") - gradient_x) / h
+        L = _norm(Hd)
+        if not (L * h < _CLEAR * rounding and h < farthest):
+            return Hd, L
+        h *= _LONGER
 
 
 def _forward_backward(
@@ -526,7 +564,7 @@ def _iterate(
 
 
 def _norm(x: np.ndarray) -> float:
-    return float(np.linalg.norm(x))
+    return float(norm(x.ravel(), check_finite=False))  # safe from overflow and underflow
 
 
 def _like(value: Any, x: np.ndarray, name: str) -> np.ndarray:

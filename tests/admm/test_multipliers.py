@@ -457,3 +457,15 @@ class TestInput:
         assert "converged" in repr(run)
         with pytest.raises(AttributeError):
             run.u = 0
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-165, 1e-10, 1e-3, 1e3, 1e150])
+def test_the_unit_of_b_does_not_matter(size: float) -> None:
+    """A small b used to be met by u = 0, for the tolerance did not fall below that of b = 1."""
+    A, b = [[1.0, 1.0]], [size]
+    by_ascent = dual_ascent(lambda l: -l * np.array([0.25, 0.25]), A, b, [0.0], 1.0)
+    argmin = quadratic_argmin(4.0 * np.eye(2), [0.0, 0.0], A, b, 1.0)
+    by_multipliers = method_of_multipliers(argmin, A, b, [0.0], 1.0)
+    for result in (by_ascent, by_multipliers):
+        assert result.converged
+        np.testing.assert_allclose(result.u / size, [0.5, 0.5], rtol=1e-7)

@@ -1,19 +1,33 @@
 """Proximal operators at extreme points and parameters, against 60 digits or more."""
 
+import warnings
+from collections.abc import Callable
+
 import mpmath as mp
 import numpy as np
 import pytest
 
 from companion.admm import (
+    block_soft_threshold,
+    moreau_envelope,
+    project_affine,
+    project_ball,
+    project_halfspace,
     project_l1_ball,
+    project_psd,
     project_simplex,
+    prox_conjugate,
     prox_huber,
+    prox_indicator,
     prox_linf_norm,
     prox_logistic,
     prox_precompose,
     prox_precompose_tight,
+    prox_quadratic,
+    prox_regularize,
     soft_threshold,
 )
+from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
 
 
 def exact_logistic(v: float, t: float) -> mp.mpf:
@@ -64,3 +78,81 @@ def test_factors_whose_squares_overflow_are_named() -> None:
     with pytest.raises(ValueError, match="A is squared, so its entries must be at most 1e150"):
         prox_precompose_tight(soft_threshold, [[1e300, 0.0]])
     assert prox_precompose(soft_threshold, 1e100)([1e120], 1.0) == 1e120
+
+
+HUGE = 1.7e308
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (lambda: project_ball([HUGE, HUGE]), [0.5**0.5, 0.5**0.5]),
+        (lambda: project_ball([HUGE], center=[-HUGE]), [-HUGE]),
+        (lambda: project_ball([1e288, 3e288], radius=1e-153 * 10**0.5), [1e-153, 3e-153]),
+        (lambda: block_soft_threshold([HUGE, HUGE], HUGE), [HUGE * (1 - 0.5**0.5)] * 2),
+        (lambda: project_halfspace([1.0], [1e-300], 1e300), [1.0]),
+        (lambda: project_psd([[HUGE, HUGE], [HUGE, HUGE]]), [[HUGE, HUGE], [HUGE, HUGE]]),
+        (lambda: project_psd([[HUGE, 0.0], [0.0, -HUGE]]), [[HUGE, 0.0], [0.0, 0.0]]),
+        (lambda: project_affine([[1, 0], [0, 1e-20]], [1, 1e-20])([5, 5]), [1, 1]),
+        (lambda: project_affine([[1e200, 0], [0, 1e-200]], [1e200, 3e-200])([5, 5]), [1, 3]),
+        (lambda: prox_quadratic(np.eye(2), A=[[1, 0], [0, 1e-20]], b=[1, 1e-20])([5, 5], 1), [1, 1]),
+        (lambda: prox_quadratic(np.eye(2), [1e10, 1])([1, 1], 1e300), [-1e10, -1]),
+        (lambda: prox_precompose(soft_threshold, 1e-160)([3e-5], 1e155), [2e-5]),
+        (lambda: [moreau_envelope(lambda x: 0.0, prox_indicator(np.zeros_like))(1e-170, 1e-300)], [5e-41]),
+        (lambda: [moreau_envelope(lambda x: 0.0, prox_indicator(np.zeros_like))(1e170, 1e300)], [5e39]),
+    ],
+)  # fmt: skip
+def test_numbers_whose_squares_or_quotients_leave_the_range(
+    found: Callable, expected: list
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(found(), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: project_halfspace([1.0], [1e-300], -1e300), "overflows for a up to 1e-300"),
+        (lambda: prox_quadratic(np.zeros((1, 1)), [1e10])([1], 1e300), r"overflows for t = 1e\+300"),
+        (lambda: project_affine([[1e-300]], [1e300]), "overflows for b beside the rows of A"),
+        (lambda: prox_conjugate(soft_threshold)([1e200], 1e-200), r"overflows for v / t with t = 1e-200"),
+        (lambda: prox_regularize(soft_threshold, 1e200)([1.0], 1e200), r"overflows for t = 1e\+200 and rho"),
+        (lambda: prox_precompose_tight(soft_threshold, [[1e-160, 1e-160]]), "must be at least 1e-150"),
+    ],
+)  # fmt: skip
+def test_results_out_of_range_are_named(call: Callable, message: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_an_equation_without_a_variable_is_exact() -> None:
+    for b in ([1.0, 1e-20], [1e300, 1e-300]):
+        with pytest.raises(InfeasibleProblemError) as caught:
+            project_affine([[1.0, 0.0], [0.0, 0.0]], b)
+        witness = caught.value.witness
+        assert witness is not None
+        assert witness[0] == 0.0
+        assert witness[1] > 0.0
+    assert project_affine([[1.0, 0.0], [0.0, 0.0]], [1.0, 0.0])([5.0, 5.0]).tolist() == [1.0, 5.0]
+
+
+def test_the_witness_belongs_to_the_equations_as_given() -> None:
+    A, b = np.array([[1e10, 2e10], [3e-10, 6e-10]]), np.array([1e10, 4e-10])
+    with pytest.raises(InfeasibleProblemError) as caught:
+        project_affine(A, b)
+    witness = caught.value.witness
+    assert witness is not None
+    size = np.abs(witness[:, None] * A).max()
+    assert np.abs(A.T @ witness).max() < 1e-14 * size
+    assert witness @ b > 1e-3 * size
+
+
+def test_rows_that_are_nearly_dependent_are_told() -> None:
+    with pytest.warns(ConvergenceWarning, match="the rows of A are nearly dependent"):
+        x = project_affine([[1.0, 0.0], [1.0, 1e-13]], [1.0, 1.0])([5.0, 5.0])
+    assert abs(x - [1.0, 0.0]).max() < 1e-2
+    with pytest.warns(ConvergenceWarning, match="the rows of A are nearly dependent"):
+        prox_quadratic(np.eye(2), A=[[1.0, 0.0], [1.0, 1e-13]], b=[1.0, 1.0])

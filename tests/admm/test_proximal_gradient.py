@@ -535,3 +535,23 @@ class TestEstimateLipschitz:
         assert estimate_lipschitz(lambda X: 3 * X, np.ones((2, 2))) == pytest.approx(3, rel=1e-6)
         rng = np.random.default_rng(4)
         assert estimate_lipschitz(lambda x: 2 * x, [1.0], rng=rng) == pytest.approx(2, rel=1e-6)
+
+
+@pytest.mark.parametrize("far", [1.0, 1e5, 1e8, 1e10, 1e15])
+@pytest.mark.parametrize("size", [1e-100, 1.0, 1e100])
+def test_the_lipschitz_constant_far_from_the_minimiser(far: float, size: float) -> None:
+    """The gradient at x is so large that over a short way it does not change in float64: L was 0."""
+    H, b = size * np.diag([4.0, 1.0]), size * far * np.ones(2)
+    L = estimate_lipschitz(lambda x: H @ x - b, [0.0, 0.0])
+    assert 3.99 < L / size < 4.0001
+
+
+def test_a_lipschitz_constant_that_is_not_found_is_told() -> None:
+    H = np.diag(np.linspace(1.0, 2.0, 50))
+    with pytest.warns(ConvergenceWarning, match="after max_iter = 2 gradients the estimate"):
+        estimate_lipschitz(lambda x: H @ x, np.zeros(50), max_iter=2, tol=1e-12)
+    with pytest.raises(ValueError, match="gradient overflows"):
+        estimate_lipschitz(lambda x: 1e300 * (1e300 * x), [1.0])
+    with pytest.raises(ValueError, match="x must have at least one entry"):
+        estimate_lipschitz(lambda x: x, [])
+    assert estimate_lipschitz(np.ones_like, [0.0, 1.0]) == 0.0
