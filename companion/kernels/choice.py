@@ -21,7 +21,7 @@ from companion.kernels.functions import (
 )
 from companion.kernels.vectors import Gaussian, Linear, Polynomial, Sigmoid
 
-__all__ = ["FromGram", "Precomputed", "as_kernel"]
+__all__ = ["FromGram", "Precomputed", "as_kernel", "own_points"]
 
 
 @_value
@@ -137,6 +137,14 @@ class FromGram(Kernel):
     @property
     def _hermitian(self) -> bool:
         return False
+
+
+def own_points(X: np.ndarray, kernel: Kernel) -> np.ndarray:
+    """Return training points as a fitted model keeps them: a copy, which nobody changes after the fit.
+
+    Rows of a Gram matrix are not looked at again.
+    """
+    return X if kernel.is_precomputed else X.copy()
 
 
 _ALIASES = {"poly": "polynomial", "rbf": "gaussian"}

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from companion.certificates import Certificate, max_norm
 from companion.checks import check_count, reject_masked
 from companion.exceptions import ConvergenceWarning
-from companion.kernels.choice import as_kernel
+from companion.kernels.choice import as_kernel, own_points
 from companion.kernels.functions import Kernel
 from companion.kernels.gram import _center
 from companion.scaling import exponent_of, largest, scaled_back
@@ -165,7 +165,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         reject_masked(X, "X")
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         self.kernel_ = kernel
-        self.X_fit_ = X
+        self.X_fit_ = own_points(X, kernel)
         self._directions: np.ndarray | None = None
         # the matrix of points far from the origin has lost what centring leaves
         Phi = kernel.features(X, limit=np.inf if kernel.is_linear else len(X) // 2)

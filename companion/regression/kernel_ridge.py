@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from companion.certificates import Certificate
 from companion.checks import as_scalar, as_vector, reject_masked
 from companion.kernels import Kernel, as_kernel, center_gram
+from companion.kernels.choice import own_points
 from companion.regression.ridge import FLOOR, solve_ridge, times_power, warn_if_missed
 from companion.scaling import exponent_of, largest, scaled_back
 
@@ -145,7 +146,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         reject_masked(y, "y")
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         y = as_vector(y, "y")  # objects such as None become NaN only here
-        self.X_fit_ = X
+        self.X_fit_ = own_points(X, self.kernel_)
         Phi = self.kernel_.features(X, limit=len(X) // 2)
         if Phi is None or np.iscomplexobj(Phi):
             self._fit_gram(X, y, K)

@@ -33,6 +33,7 @@ from companion.checks import (
 )
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel
+from companion.kernels.choice import own_points
 from companion.results import QPResult
 from companion.scaling import exponent_of, scaled_back
 from companion.svm.bounds import vanishing_multipliers
@@ -201,7 +202,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"y must have two classes, got one class only: {self.classes_.tolist()[0]!r}"
             )
-        return X, np.where(y == self.classes_[1], 1.0, -1.0)
+        return own_points(X, self.kernel_), np.where(y == self.classes_[1], 1.0, -1.0)
 
     def _fit_points(self, points: Points) -> None:
         """Fit to points that are known to be good."""

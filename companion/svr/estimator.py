@@ -31,6 +31,7 @@ from companion.checks import (
 )
 from companion.exceptions import ConvergenceWarning, UnboundedProblemError
 from companion.kernels import Kernel, as_kernel
+from companion.kernels.choice import own_points
 from companion.results import Record
 from companion.scaling import exponent_of, scaled_back
 from companion.svm.dual import Units
@@ -287,7 +288,7 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
             reject_masked(y, "y")
             X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
             y = as_vector(y, "y")  # labels that are None have become nan
-        return X, y.astype(np.float64)
+        return own_points(X, self.kernel_), y.astype(np.float64)
 
     def _check_psd(self, P: Any) -> np.ndarray:
         try:

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from companion.certificates import verify
 from companion.exceptions import ConvergenceWarning
-from companion.kernels import KernelPCA
+from companion.kernels import FromFunction, KernelPCA
 from companion.svm import IndefiniteSVC
 from tests.hostile.attacks import FORMATS, HOSTILE, heard, names_the_cause, snapshot
 from tests.hostile.public import ESTIMATORS, X, t, y
@@ -301,3 +301,51 @@ OPTIONS = ("kernel", "intercept", "solver", "method", "extension")
 def test_unknown_options_are_refused(name: str, parameter: str, value: Any) -> None:
     with heard(), pytest.raises((ValueError, TypeError), match=parameter):
         fit(make(name, **{parameter: value}), X, labels(name))
+
+
+# -- what happens after the fit
+
+KERNELS = [
+    name
+    for name in ESTIMATORS
+    if "kernel" in make(name).get_params() or name == "kernels.KernelPCA"
+]
+
+
+@pytest.mark.parametrize(
+    "kernel", ["linear", "rbf", "poly", FromFunction(lambda p, q: float(p @ q))]
+)
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_data_may_change_after_the_fit(name: str, kernel: Any) -> None:
+    """A model kept the caller's array, and ``X -= X.mean(axis=0)`` changed what it predicted."""
+    own, target = X.copy(), labels(name).copy()
+    with heard():
+        model = fit(make(name, kernel=kernel), own, target)
+        before = outcome(model, X)
+        own[:], target[:] = 0.0, 0.0
+        assert np.array_equal(outcome(model, X), before)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_second_fit_forgets_the_first(name: str, kernel: str) -> None:
+    with heard():
+        twice = fit(
+            make(name, kernel=kernel), pd.DataFrame(X[:, ::-1], columns=["a", "b"]), labels(name)
+        )
+        other = np.hstack([X[:6], X[2:]])
+        fit(twice, other, labels(name)[1:7])
+        once = fit(make(name, kernel=kernel), other, labels(name)[1:7])
+        assert vars(twice).keys() == vars(once).keys()
+        assert np.array_equal(outcome(twice, other), outcome(once, other))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.float16])
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_images_of_small_numbers(name: str, dtype: type) -> None:
+    """Differences of unsigned bytes wrap around, and their squares do too."""
+    images = np.abs(17 * X + 40).astype(dtype)
+    with heard():
+        of_bytes = fit(make(name), images, labels(name))
+        of_floats = fit(make(name), images.astype(float), labels(name))
+        assert np.array_equal(outcome(of_bytes, images), outcome(of_floats, images.astype(float)))
