@@ -224,7 +224,7 @@ def as_scalar(
         and (at_most is None or number <= at_most)
     )
     if not inside:
-        raise ValueError(rejection(repr(value)))
+        raise ValueError(rejection(repr(value.item() if isinstance(value, np.generic) else value)))
     return number
 
 

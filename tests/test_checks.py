@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
-from companion.checks import as_matrix, as_scalar, as_vector, check_count
+from companion.checks import (
+    as_array,
+    as_matrix,
+    as_scalar,
+    as_vector,
+    check_count,
+    reject_masked,
+)
 
 
 def test_vectors_of_every_kind_become_float64() -> None:
@@ -89,3 +97,30 @@ def test_counts() -> None:
     for bad, error in [(0, ValueError), (1.5, TypeError), (True, TypeError), ("3", TypeError)]:
         with pytest.raises(error, match="max_iter must be an integer >= 1, got"):
             check_count(bad, "max_iter")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array(["2024-01-31"], dtype="datetime64[D]"),
+        np.array(["NaT"], dtype="timedelta64[s]"),
+        pd.Series(pd.to_datetime(["2024-01-31"], utc=True)),
+        pd.DataFrame({"a": [1.0], "b": pd.to_datetime(["2024-01-31"])}),
+    ],
+    ids=["date", "no time", "zone", "frame"],
+)
+def test_dates_are_no_numbers(value: object) -> None:
+    with pytest.raises(TypeError, match="x must be an array of numbers, got dates"):
+        reject_masked(value, "x")
+    with pytest.raises(TypeError, match="x must be an array of numbers, got"):
+        as_array(value, "x")
+
+
+def test_nothing_is_no_number() -> None:
+    with pytest.raises(TypeError, match="x must be an array of numbers, got None"):
+        as_array(None, "x")
+
+
+def test_a_number_is_shown_as_it_is_written() -> None:
+    with pytest.raises(ValueError, match=r"got 0\.0$"):
+        as_scalar(np.float64(0.0), "x", above=0)

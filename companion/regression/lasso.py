@@ -508,6 +508,8 @@ def lasso_path(
         taus = largest * np.geomspace(1.0, eps, n_taus)
     else:
         taus = as_vector(tau, "tau")
+        if taus.size == 0:
+            raise ValueError("tau must hold at least one value, got none")
         for value in taus:
             as_scalar(value, "tau", above=0)
 

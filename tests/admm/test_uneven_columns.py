@@ -111,3 +111,12 @@ def test_small_columns_beside_dependent_ones_are_refused() -> None:
         generalized_lasso(A, np.ones(8), np.zeros((1, 3)), 0.1)
     found = generalized_lasso(A * [1.0, 1.0, 1e20], np.ones(8), np.zeros((1, 3)), 0.1)
     assert found.x[0] == pytest.approx(found.x[1])  # the shortest of all solutions
+
+
+@pytest.mark.parametrize("size", [1e4, 1e7, 1e8, 1e9, 1e12])
+def test_a_large_column_that_F_does_not_see(size: float) -> None:
+    """A'A + rho F'F had no Cholesky factor, and the reader, who gave no rho, was told to leave it out."""
+    A, F = np.array([[2.0 * size, 0.0, 1.0], [size, 1.0, 0.0]]), [[0.0, 1.0, -1.0]]
+    result = generalized_lasso(A, [1.0, 2.0], F, tau=1.0)
+    assert result.converged
+    np.testing.assert_allclose(result.x * [size, 1.0, 1.0], [-1.0, 3.0, 3.0], rtol=1e-9)

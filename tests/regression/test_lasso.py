@@ -628,6 +628,10 @@ class TestPath:
         with pytest.raises(ValueError, match=message):
             lasso_path(*args, **options)
 
+    def test_a_path_of_no_tau_is_refused(self):
+        with pytest.raises(ValueError, match="tau must hold at least one value"):
+            lasso_path([[1.0], [2.0]], [1.0, 2.0], [])
+
 
 class TestLarge:
     def test_many_columns(self):

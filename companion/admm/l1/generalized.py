@@ -151,6 +151,15 @@ def _row_space(A: np.ndarray, F: np.ndarray) -> tuple[float, np.ndarray]:
     return weight, Vt[:rank]
 
 
+def _is_definite(M: np.ndarray) -> bool:
+    """Return whether the pivots of Cholesky's method are more than rounding."""
+    try:
+        pivots = linalg.cholesky(M, check_finite=False).diagonal()
+    except linalg.LinAlgError:
+        return False
+    return bool((pivots**2 > 100 * len(M) * EPS * M.diagonal().max(initial=0.0)).all())
+
+
 class _GeneralizedLasso(L1Problem):
     """Minimise 1/2 |A x - b|^2 + tau |z|_1 subject to F x - z = 0."""
 
@@ -163,7 +172,7 @@ class _GeneralizedLasso(L1Problem):
         weight, rows = _row_space(A, F)
         self.basis: np.ndarray | None = None
         self.columns = np.zeros(A.shape[1], dtype=int)
-        if len(rows) < A.shape[1]:
+        if len(rows) < A.shape[1] or not _is_definite(A.T @ A + weight**2 * (F.T @ F)):
             sizes = np.frexp(np.abs(np.vstack([A, F])).max(axis=0))[1]
             even = np.ldexp(A, -sizes), np.ldexp(F, -sizes)
             even_weight, even_rows = _row_space(*even)
