@@ -78,7 +78,8 @@ def exponents(A: np.ndarray) -> np.ndarray:
 
 def in_units(value: float, power: int, name: str, heaviest: float = math.inf) -> float:
     """Return a penalty divided by a power of two, or raise an error if the data vanish beside it."""
-    scaled = float(np.ldexp(value, -power))
+    with np.errstate(over="ignore"):
+        scaled = float(np.ldexp(value, -power))
     if power and not (scaled <= heaviest and scaled < math.inf):
         raise ValueError(
             f"{name} = {value:g} is too large for A and b of this size: it counts relative to A'b; "
