@@ -160,9 +160,10 @@ def factor_interior_point(problem: BoxQP, *, max_iter: int = 100) -> Iterator[It
         step = min(
             1.0, 1.0 / max(-float(ds.min()), 1e-300), 1.0 / max(1.0 + float(ds.max()), 1e-300)
         )
-        ahead = max(float((sz * (1.0 + step * ds)) @ (1.0 - step * (1.0 + ds))), 0.0)
+        second = sz * ds * (-1.0 - ds)  # the product of the changes of s and z
+        ahead = max((1.0 - step) * total + step * step * float(second.sum()), 0.0)
         # Corrector: aim at s z = mu, with the second-order term.
-        change = (ahead / total) ** 3 * total / s.size - sz + sz * ds * (1.0 + ds)
+        change = (ahead / total) ** 3 * total / s.size - sz - second
         dx, dv = system.solve(bounds.spread(change / s) - r_dual, r_rows)
         ds = bounds.select(dx) / s
         dz = change / sz - ds
