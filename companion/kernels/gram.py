@@ -2,6 +2,7 @@ r"""Gram matrices: the text's index order, centring in feature space, and the te
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,13 +10,16 @@ from typing import Any
 import numpy as np
 
 from companion.checks import as_scalar
+from companion.exceptions import ConvergenceWarning
 from companion.kernels.choice import as_kernel
 from companion.kernels.features import real_or_complex_matrix
 from companion.kernels.functions import Kernel
 from companion.results import Record
 from companion.scaling import exponent_of
 
-__all__ = ["Definiteness", "center_gram", "gram", "is_positive_definite"]
+__all__ = ["Definiteness", "center_gram", "centred_gram", "gram", "is_positive_definite"]
+
+_FEW_DIGITS = 1e-7  # the relative error of a centred matrix from which on there is a warning
 
 
 def gram(kernel: str | Kernel | Callable, X: Any, **params: Any) -> np.ndarray:
@@ -76,6 +80,11 @@ def center_gram(K: Any, K_fit: Any = None) -> np.ndarray:
     ndarray of the shape of `K`
         The numbers :math:`\hat\kappa(x, x_i) = \langle \varphi(x) - \mu, \varphi(x_i) - \mu \rangle`.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If the result has fewer than seven digits: the images of the points lie close together, far from the origin.
+
     Notes
     -----
     Source: Section 17.4. Means of rows and columns suffice; no matrix product is formed.
@@ -90,6 +99,20 @@ def center_gram(K: Any, K_fit: Any = None) -> np.ndarray:
     >>> bool(np.allclose(center_gram(K[:1], K), center_gram(K)[:1]))
     True
     """
+    centred, size = centred_gram(K, K_fit)
+    lost = float(np.finfo(float).eps) * size
+    if lost > _FEW_DIGITS * _peak(centred):
+        warnings.warn(
+            f"centring leaves the numbers of K, up to {size:.1e}, with an error of {lost:.0e}, beside a result of the "
+            f"size {_peak(centred):.0e}; centre the data first",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return centred
+
+
+def centred_gram(K: Any, K_fit: Any = None) -> tuple[np.ndarray, float]:
+    """Return what :func:`center_gram` does, and the size of the numbers that cancel in it."""
     K = real_or_complex_matrix(K, "K")
     K_fit = K if K_fit is None else real_or_complex_matrix(K_fit, "K_fit")
     n = len(K_fit)
@@ -98,14 +121,15 @@ def center_gram(K: Any, K_fit: Any = None) -> np.ndarray:
             f"centring needs the square matrix of the n fitted points and n columns in K, got K of shape {K.shape} "
             f"and K_fit of shape {K_fit.shape}"
         )
-    unit = 2.0 ** exponent_of(max(_peak(K), _peak(K_fit)))
+    size = max(_peak(K), _peak(K_fit))
+    unit = 2.0 ** exponent_of(size)
     if unit == 1.0:
-        return _center(K, K_fit.mean(axis=0))
+        return _center(K, K_fit.mean(axis=0)), size
     with np.errstate(over="ignore", invalid="ignore"):
         centred = unit * _center(K / unit, (K_fit / unit).mean(axis=0))
     if not np.isfinite(centred).all():
         raise ValueError("the centred matrix overflows; scale K down")
-    return centred
+    return centred, size
 
 
 def _peak(K: np.ndarray) -> float:

@@ -137,6 +137,8 @@ class CyclicKernel(_VectorKernel):
         return np.fft.fft(self.p) / len(self.p)
 
     def _points(self, X: Any) -> np.ndarray:
+        if isinstance(X, np.ndarray) and X.dtype.kind in "iu":  # exact, where a float is not
+            X = X % len(self.p)
         s = as_matrix(_vectors(X), "X", (None, 1))
         if (s != np.round(s)).any():
             raise ValueError(f"points must be integers modulo {len(self.p)}")

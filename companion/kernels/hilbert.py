@@ -180,10 +180,15 @@ class _FunctionFamily(OrthogonalFamily):
         """Return integrals and their size, from nodes and weights; warn if twice the nodes tell another story."""
         found, size = integrals(*self._quadrature(degree, breaks))
         finer, its_size = integrals(*self._quadrature(2 * degree + 16, breaks))
-        change = max(float(np.abs(finer - found).max(initial=0.0)), abs(its_size - size))
-        if change > _RESOLVED * max(size, its_size):
+        change, total = float(np.abs(finer - found).max(initial=0.0)), max(size, its_size)
+        if not math.isfinite(total) or (total == 0.0 and found.any()):
+            raise ValueError(
+                "the square of the function is beyond the floating-point numbers; divide the function by its size"
+            )
+        change = max(change, abs(its_size - size))
+        if change > _RESOLVED * total:
             warnings.warn(
-                f"the integrals are known to {change / max(size, its_size):.0e} of their size only: the function "
+                f"the integrals are known to {change / total:.0e} of their size only: the function "
                 "jumps, has a kink, or varies too fast between the nodes; give breaks",
                 ConvergenceWarning,
                 stacklevel=stacklevel,
@@ -195,7 +200,8 @@ class _FunctionFamily(OrthogonalFamily):
 
 
 def _square(values: np.ndarray, w: np.ndarray) -> float:
-    return float(w @ np.abs(values) ** 2)
+    with np.errstate(over="ignore"):
+        return float(w @ np.abs(values) ** 2)
 
 
 @lru_cache(maxsize=32)
@@ -397,6 +403,11 @@ class VectorFamily(OrthogonalFamily):
         v = _as_numbers(v, "v")
         if v.shape != self.U.shape[1:]:
             raise ValueError(f"v must have length {self.U.shape[1]}, got shape {v.shape}")
+        size = float(np.abs(v).max())
+        if size and not 1.0 / _LARGEST <= size <= _LARGEST:
+            raise ValueError(
+                f"the squared norm of v must fit into float64, got entries of the size {size:.3g}; scale v"
+            )
         return self.U[indices].conj() @ v, float(np.vdot(v, v).real)
 
     def _combine(self, coefficients: np.ndarray, indices: np.ndarray, x: Any) -> np.ndarray:
@@ -461,7 +472,7 @@ class Expansion(Record):
         ----------
         coefficients : array-like, optional
             The :math:`\lambda_k`; default the Fourier coefficients, for which it is
-            :math:`\|v\|^2 - \sum |c_k|^2 \|u_k\|^2`.
+            :math:`\|v\|^2 - \sum |c_k|^2 \|u_k\|^2`. What is below about 1e-15 of :math:`\|v\|^2` is rounding.
 
         Notes
         -----

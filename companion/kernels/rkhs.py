@@ -18,6 +18,7 @@ from companion.scaling import exponent_of
 __all__ = ["RKHSFunction"]
 
 _NEGATIVE = 1e-9  # relative size from which on a negative square is no rounding
+_FEW = 1000  # features are worth having up to this number
 _MISSED = 1e-6  # part of the largest value by which an interpolant may miss one without a warning
 
 
@@ -209,7 +210,7 @@ class RKHSFunction:
     def norm(self) -> float:
         r"""Return :math:`\|f\| = \langle f, f \rangle^{1/2}`.
 
-        Where terms cancel, what is below about 1e-8 of them is rounding.
+        Where terms cancel, what is below about 1e-8 of them is rounding; 1e-15 for a kernel with explicit features.
 
         Raises
         ------
@@ -224,6 +225,9 @@ class RKHSFunction:
         size = float(np.abs(self.coefficients).max())
         if exponent_of(size):  # its square may not fit into float64
             return size * RKHSFunction(self.kernel, self.points, self.coefficients / size).norm()
+        Phi = self.kernel.features(self.points, limit=_FEW)
+        if Phi is not None:  # the function is a vector, and nothing is squared before it cancels
+            return float(np.linalg.norm(self.coefficients @ Phi))
         square = complex(self.inner(self)).real
         lengths = np.sqrt(np.abs(self.kernel.diagonal(self.points)))
         if square < -_NEGATIVE * float(np.abs(self.coefficients) @ lengths) ** 2:
@@ -235,7 +239,8 @@ class RKHSFunction:
     def distance(self, other: RKHSFunction) -> float:
         r"""Return :math:`\|f - g\|`, zero when f and g are the same function.
 
-        Functions that differ by less than about 1e-8 of their norms are the same up to rounding.
+        Functions that differ by less than about 1e-8 of their norms are the same up to rounding; 1e-15 for a kernel
+        with explicit features.
 
         Parameters
         ----------

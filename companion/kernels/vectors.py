@@ -205,10 +205,16 @@ class Sigmoid(_VectorKernel):
         K = P @ Q.T
         K *= self.a
         K += self.b
-        return np.tanh(K, out=K)
+        return self._tanh(K)
 
     def _diagonal(self, P: np.ndarray) -> np.ndarray:
-        return np.tanh(self.a * _squared_norms(P) + self.b)
+        return self._tanh(self.a * _squared_norms(P) + self.b)
+
+    def _tanh(self, K: np.ndarray) -> np.ndarray:
+        """Return tanh K in the place of K; what has overflowed is no number, though tanh would make it 1."""
+        if self.a < 1.0:
+            K[np.isinf(K)] = np.nan
+        return np.tanh(K, out=K)
 
     def _formula(self, x: str, y: str) -> Formula:
         inner = f"<{x}, {y}>" if self.a == 1 else f"{_number(self.a)} <{x}, {y}>"

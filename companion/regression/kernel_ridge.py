@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from companion.certificates import Certificate
 from companion.checks import as_scalar, as_vector, reject_masked
-from companion.kernels import Kernel, as_kernel, center_gram
+from companion.kernels import Kernel, as_kernel
 from companion.kernels.choice import own_points
+from companion.kernels.gram import centred_gram
 from companion.regression.ridge import FLOOR, solve_ridge, times_power, warn_if_missed
 from companion.scaling import exponent_of, largest, scaled_back
 
@@ -277,7 +278,7 @@ def _inverse(G: np.ndarray, K: float, free: bool) -> Callable[[np.ndarray], np.n
 
     When K is tiny, eigenvalues replace the factorisation. Besides G, one matrix is held: the factor.
     """
-    S = center_gram(G) if free else G.copy()
+    S = centred_gram(G)[0] if free else G.copy()
     if float(np.trace(S)) * _SMALL_K >= K:
         values, V = linalg.eigh(S, check_finite=False)
         if values[0] < -1e-9 * abs(values[-1]):
@@ -289,7 +290,7 @@ def _inverse(G: np.ndarray, K: float, free: bool) -> Callable[[np.ndarray], np.n
     try:  # the transpose of a symmetric matrix is in LAPACK's order, so that S itself is overwritten
         factor = linalg.cho_factor(S.T, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError as error:
-        S = center_gram(G) if free else G
+        S = centred_gram(G)[0] if free else G
         smallest = linalg.eigvalsh(S, subset_by_index=(0, 0))[0]
         raise ValueError(_indefinite(K, smallest)) from error
     return lambda y: linalg.cho_solve(factor, y, check_finite=False)

@@ -1,11 +1,13 @@
 """Points far from the origin, outliers, huge and tiny numbers: a kernel has its digits, or says that they are lost."""
 
+import warnings
 from collections.abc import Callable
 
 import mpmath as mp
 import numpy as np
 import pytest
 
+from companion.exceptions import ConvergenceWarning
 from companion.kernels import (
     Bilinear,
     CyclicKernel,
@@ -18,9 +20,11 @@ from companion.kernels import (
     Linear,
     Polynomial,
     RKHSFunction,
+    Sigmoid,
     Subset,
     VectorFamily,
     center_gram,
+    expand,
     is_positive_definite,
     orthogonalize,
     polynomial_features,
@@ -189,3 +193,48 @@ def test_an_integer_of_64_bits_keeps_its_sign() -> None:
     k = FromFunction(lambda x, y: float(x[0]) - float(y[0]))
     assert k(huge)[1, 0] == -(2.0**64)
     assert FromFunction(lambda x, y: x[0] - y[0])(np.uint8(3), np.uint8(5)) == -2
+
+
+def test_a_cyclic_group_takes_integers_that_no_float_is() -> None:
+    k = CyclicKernel([2.0, 1.0, 0.0, 0.0, 1.0])
+    far = np.array([[2**60 + 1], [-(2**60)], [0]])
+    np.testing.assert_array_equal(k(far), k(np.array([[2], [4], [0]])))
+    np.testing.assert_array_equal(k(far.tolist()), k(far))
+
+
+def test_a_sigmoid_that_overflows_is_no_plateau() -> None:
+    with pytest.raises(ValueError, match="overflow at these points"):
+        Sigmoid(1e-310)([[1e155]], [[1e155]])
+    with pytest.raises(ValueError, match="overflow at these points"):
+        Sigmoid(1e-310).diagonal([[1e155]])
+    assert Sigmoid(2.0)([[1e155]], [[1e155]]).item() == 1.0
+
+
+@pytest.mark.parametrize("far", [0.0, 1e3, 1e5, 1e8])
+def test_centring_that_leaves_few_digits_is_told(far: float) -> None:
+    K = np.add.outer([0.0, 1.0, 2.0], [0.0, 1.0, 2.0]) ** 2 + far**2  # sums are squared
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        centred = center_gram(K)
+    exact = np.array([[2.0, 0.0, -2.0], [0.0, 0.0, 0.0], [-2.0, 0.0, 2.0]])
+    assert np.abs(centred - exact).max() <= 1e-15 * max(far**2, 10.0)
+    assert [w.category for w in heard] == [ConvergenceWarning] * (far > 1e4)
+
+
+def test_a_function_whose_square_leaves_the_range_is_named() -> None:
+    for size in (1e-200, 1e200):
+        with pytest.raises(ValueError, match="divide the function by its size"):
+            expand(lambda x, size=size: size * np.exp(x), Legendre(), 3)
+        with pytest.raises(ValueError, match="the squared norm of v must fit into float64"):
+            expand([size, 0.0], VectorFamily([[1.0, 0.0]]))
+    assert not expand(np.zeros_like, Legendre(), 3).coefficients.any()
+
+
+@pytest.mark.parametrize("far", [1.0, 1e4, 1e8])
+def test_functions_that_are_vectors_keep_the_digits_of_their_distance(far: float) -> None:
+    f, g = (RKHSFunction.section("linear", [x]) for x in (far, far + 0.5))
+    assert f.distance(g) == 0.5
+    square = Polynomial(2, R=1.0)
+    f, g = (RKHSFunction.section(square, [x]) for x in (far, far + 0.5))
+    expected = np.linalg.norm(square.features([[far]]) - square.features([[far + 0.5]]))
+    assert f.distance(g) == pytest.approx(expected, rel=1e-7)
