@@ -21,7 +21,8 @@ from companion.admm import (
     proximal_point,
     soft_threshold,
 )
-from companion.admm.l1.deviations import _LeastAbsolute
+from companion.admm.l1.deviations import _MANY, _LeastAbsolute
+from companion.admm.l1.generalized import _GeneralizedLasso
 from companion.admm.l1.interior import central_path
 from companion.admm.l1.loop import in_units, relative, run
 from companion.admm.l1.losses import LeastSquaresLoss, LogisticLoss, SmoothLoss
@@ -541,3 +542,110 @@ def test_rows_of_large_size_are_taken_if_they_are_independent() -> None:
     assert np.linalg.svd(Q[rows])[1].min() > 1e-3
     assert {1, 4, 7} - set(rows)
     assert len(set(rows) & {1, 4, 7}) == 2
+
+
+# -- vertices
+
+
+def _whole_numbers(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Data of which many rows can be fitted at once."""
+    rng = np.random.default_rng(seed)
+    return rng.integers(-2, 3, (14, 3)).astype(float), rng.integers(-2, 3, 14).astype(float)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_exchanges_lead_from_any_rows_to_the_least_deviations(seed: int) -> None:
+    A, b = _data(20, 4, seed)
+    problem = _LeastAbsolute(A, b)
+    rows = np.sort(np.random.default_rng(seed).permutation(20)[:4])
+    first, w, multiplier = problem._exchange(rows, 0)
+    assert first.tolist() == rows.tolist()
+    np.testing.assert_allclose(problem.Q[rows] @ w, b[rows], atol=1e-12)
+    z = problem._deviations(w, rows)
+    np.testing.assert_allclose(multiplier @ problem.Q[rows], -np.sign(z) @ problem.Q, atol=1e-10)
+    last, w, multiplier = problem._exchange(rows, 100)
+    assert np.abs(multiplier).max() <= 1.0 + 1e-9
+    z = problem._deviations(w, last)
+    assert np.flatnonzero(z == 0.0).tolist() == sorted(last)
+    assert np.abs(z).sum() == pytest.approx(_least_deviations(A, b), rel=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_exchanges_lead_from_any_support_to_the_least_norm(seed: int) -> None:
+    A, b = _data(4, 16, seed)
+    problem = _BasisPursuit(A, b)
+    S = np.sort(np.random.default_rng(seed).permutation(16)[:4])
+    assert problem._exchange(S, 0).tolist() == S.tolist()
+    last = problem._exchange(S, 100)
+    x = np.linalg.solve(A[:, last], b)
+    assert np.abs(x).sum() == pytest.approx(_smallest_norm(A, b), rel=1e-10)
+    answers = list(problem._fit(last, np.zeros(16), np.zeros(4)))
+    assert problem.certify(*answers[0], 1e-8).ok
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_vertex_is_found_from_sizes_of_any_kind(seed: int) -> None:
+    """In whole numbers the multiplier has a choice, and a guess that is far off must not matter."""
+    rng = np.random.default_rng(seed)
+    for A, b in (_whole_numbers(seed), _data(14, 3, seed)):
+        deviations = _LeastAbsolute(A, b)
+        answers = list(deviations._vertex(rng.random(14), 3.0 * rng.standard_normal(14), _MANY))
+        assert any(deviations.certify(*answer, 1e-8).ok for answer in answers)
+        x, z, _ = answers[-1]
+        np.testing.assert_allclose(deviations.A @ x - b, z, atol=1e-11)
+        assert np.abs(z).sum() == pytest.approx(_least_deviations(A, b), rel=1e-9)
+        assert np.count_nonzero(z == 0.0) >= deviations.kept.size
+        pursuit = _BasisPursuit(A.T, A.T @ b)
+        noise = rng.standard_normal(14)
+        found = pursuit._vertex(rng.random(14), noise, rng.standard_normal(pursuit.rank), 100)
+        x = list(found)[-1][0]
+        np.testing.assert_allclose(A.T @ x, A.T @ b, atol=1e-9)
+        assert np.abs(x).sum() == pytest.approx(_smallest_norm(A.T, A.T @ b), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_multiplier_is_spread_over_the_rows_that_fit(seed: int) -> None:
+    """Orthogonal to the columns, sign z elsewhere, and as near as that allows to the guess, cut to [-1, 1]."""
+    A, b = _whole_numbers(seed)
+    problem = _LeastAbsolute(A, b)
+    solution = least_absolute_deviations(A, b)
+    z = np.where(np.abs(solution.z) < 1e-9, 0.0, solution.z)
+    guess = 2.0 * np.random.default_rng(seed).standard_normal(14)
+    lambda_, free = problem._spread(z, guess), z == 0.0
+    assert free.sum() >= 3
+    np.testing.assert_allclose(problem.Q.T @ lambda_, 0.0, atol=1e-12)
+    np.testing.assert_array_equal(lambda_[~free], np.sign(z[~free]))
+    move = lambda_[free] - np.clip(guess[free], -1.0, 1.0)
+    fit = problem.Q[free] @ np.linalg.lstsq(problem.Q[free], move)[0]
+    np.testing.assert_allclose(fit, move, atol=1e-12)
+
+
+# -- the certificates see each condition
+
+
+def test_a_certificate_of_least_deviations_sees_each_condition() -> None:
+    A, b = _data(9, 3)
+    problem, solution = _LeastAbsolute(A, b), least_absolute_deviations(A, b)
+    x, z, lambda_ = problem.norms * solution.x, solution.z, solution.rho * solution.u
+    assert problem.certify(x, z, lambda_, 1e-8).ok
+    assert problem.certify(x, z, 1.5 * lambda_, 1e-8).dual_residual == pytest.approx(0.5)
+    off = 0.9 * lambda_ + 0.1 * problem.Q[:, 0]
+    assert problem.certify(x, z, off, 1e-8).dual_residual == pytest.approx(0.1)
+    assert problem.certify(x, z, -lambda_, 1e-8).complementarity > 1e-3
+    assert problem.certify(x, z, 0.0 * lambda_, 1e-8).gap == pytest.approx(1.0)
+    assert problem.certify(1.1 * x, z, lambda_, 1e-8).primal_residual > 1e-3
+
+
+def test_a_certificate_of_the_generalized_lasso_sees_each_condition() -> None:
+    A, b = _data(9, 4)
+    F, tau = np.diff(np.eye(4), axis=0), 0.7
+    problem, solution = _GeneralizedLasso(A, b, F, tau), generalized_lasso(A, b, F, tau)
+    x, z, lambda_ = solution.x, solution.z, solution.rho * solution.u
+    assert problem.certify(x, z, lambda_, 1e-8).ok
+    loose = problem.certify(x, z, 0.9 * lambda_, 1e-8)
+    assert loose.dual_residual > 1e-3
+    assert loose.gap > 1e-4
+    assert problem.certify(x, z + 0.01, lambda_, 1e-8).primal_residual > 1e-4
+    assert problem.certify(x, z, -lambda_, 1e-8).complementarity > 1e-3
+    light = _GeneralizedLasso(A, b, F, 0.5 * tau)
+    assert light.certify(x, z, lambda_, 1e-8).dual_residual >= 0.99  # |lambda| = 2 tau
