@@ -88,7 +88,7 @@ def krasnoselskii_mann(
     Warns
     -----
     ConvergenceWarning
-        If the residual did not meet `tol`.
+        If the residual did not meet `tol`, or only because all numbers are small beside 1.
 
     Notes
     -----
@@ -156,7 +156,7 @@ def proximal_point(
     Warns
     -----
     ConvergenceWarning
-        If the residual did not meet `tol`.
+        If the residual did not meet `tol`, or only because all numbers are small beside 1.
 
     Notes
     -----
@@ -238,8 +238,8 @@ def proximal_gradient(
     Warns
     -----
     ConvergenceWarning
-        If the residual did not meet `tol`, or the iterates grew without bound (a step of 2/L or
-        more).
+        If the residual did not meet `tol`, or only because all numbers are small beside 1, or the
+        iterates grew without bound (a step of 2/L or more).
 
     Notes
     -----
@@ -539,6 +539,15 @@ def _iterate(
             status = "stopped by callback"
             break
 
+    if status == "converged" and scale < 1.0:
+        start, rounding = max(history["residual"][0], scale), 100 * _EPS * _norm(x) / min(step, 1.0)
+        if residual > max(max(tol, 1e-8) ** 0.5 * start, rounding):
+            warnings.warn(
+                f"the residual {residual:.1e} met tol = {tol:g} because all numbers are small: it was "
+                f"{history['residual'][0]:.1e} at the start; scale the functions, or lower tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
     if status == "diverged":
         warnings.warn(
             f"the iterates grow without bound: after {k} iterations the next one exceeds "

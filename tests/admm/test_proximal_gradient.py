@@ -1,5 +1,6 @@
 """Krasnosel'skii-Mann, proximal point, proximal gradient, acceleration."""
 
+import warnings
 from functools import partial
 
 import cvxpy as cp
@@ -555,3 +556,30 @@ def test_a_lipschitz_constant_that_is_not_found_is_told() -> None:
     with pytest.raises(ValueError, match="x must have at least one entry"):
         estimate_lipschitz(lambda x: x, [])
     assert estimate_lipschitz(np.ones_like, [0.0, 1.0]) == 0.0
+
+
+@pytest.mark.parametrize("size", [1e-5, 1e-8, 1e-150])
+def test_a_tolerance_that_only_small_numbers_meet_is_told(size: float) -> None:
+    """The stopping rule compares with 1: where all gradients are tiny, the start meets it."""
+    A = np.diag([2.0, 1.0])
+
+    def gradient(x: np.ndarray) -> np.ndarray:
+        return A @ (A @ x - size)
+
+    def prox(v: np.ndarray, t: float) -> np.ndarray:
+        return soft_threshold(v, t * size / 10)
+
+    for solve in (proximal_gradient, accelerated_proximal_gradient):
+        with pytest.warns(ConvergenceWarning, match="because all numbers are small"):
+            solve(gradient, prox, [0.0, 0.0], step=0.2)
+        result = solve(gradient, prox, [0.0, 0.0], step=0.2, tol=1e-8 * size)
+        assert_allclose(result.x / size, [0.475, 0.9], rtol=1e-7)
+    with pytest.warns(ConvergenceWarning, match="because all numbers are small"):
+        krasnoselskii_mann(lambda x: size * np.cos(x / size), [0.0])
+
+
+def test_a_start_at_the_solution_is_no_small_number() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = proximal_gradient(lambda x: x - 1.0, lambda v, t: v, [1.0 + 1e-16], step=0.5)
+    assert result.n_iter == 1
