@@ -649,3 +649,28 @@ def test_a_certificate_of_the_generalized_lasso_sees_each_condition() -> None:
     assert problem.certify(x, z, -lambda_, 1e-8).complementarity > 1e-3
     light = _GeneralizedLasso(A, b, F, 0.5 * tau)
     assert light.certify(x, z, lambda_, 1e-8).dual_residual >= 0.99  # |lambda| = 2 tau
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_last_vertex_of_the_path_is_a_solution(seed: int) -> None:
+    """The first ones that are certified end the run: the last one would still be found without them."""
+    for A, b in (_whole_numbers(seed), _data(14, 3, seed)):
+        for problem in (_LeastAbsolute(A, b), _BasisPursuit(A.T, A.T @ b)):
+            *_, last = problem._along_the_path()
+            assert problem.certify(*last, 1e-8).ok
+
+
+@pytest.mark.parametrize(
+    ("A", "b"),
+    [
+        (np.zeros((5, 2)), np.arange(-2.0, 3.0)),  # nothing can be fitted
+        (np.ones((5, 2)), np.full(5, 3.0)),  # all rows can
+        (np.arange(10.0).reshape(5, 2), np.zeros(5)),
+    ],
+)
+def test_deviations_without_a_path(A: np.ndarray, b: np.ndarray) -> None:
+    problem = _LeastAbsolute(A, b)
+    *_, (x, z, lambda_) = problem._along_the_path()
+    assert problem.certify(x, z, lambda_, 1e-8).ok
+    np.testing.assert_allclose(z, -b if not A.any() else 0.0, atol=1e-12)
+    assert x.size == problem.kept.size == (1 if A[0, 0] else 2 if A.any() else 0)
