@@ -49,6 +49,7 @@ _SMALL = 1e-100  # a bound that is so small in units of y / |x|^2 makes P of no 
 _LARGE = (
     1e120  # a bound is not larger than this in these units: nothing reaches it, and its square fits
 )
+_EPS = float(np.finfo(float).eps)
 _STEEP = 1e30  # C/m |x|^2 / |y| from which on the bounds C/m may be out of reach
 _FAINT = 1e-3  # features that are smaller than this lose digits beside the constant 1
 _TIGHT = 1e-9  # a point is on a margin when it misses it by this part of the largest value
@@ -343,7 +344,10 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         bias = float(np.ldexp(delta.sum(), -units.features)) if self._penalized_b else 0.0
         quadratic -= bias * bias
         normal = points.normal(delta, quadratic, self._penalized_b)
-        self.w_, self.norm_ = normal.w, normal.norm
+        self.w_, self.norm_, self.norm_error_ = normal.w, normal.norm, 0.0
+        if normal.w is None and normal.norm > 0.0:
+            cancelled = float(np.abs(delta) @ points.lengths) / normal.norm
+            self.norm_error_ = 0.5 * _EPS * cancelled**2
         self.X_fit_, self.n_iter_, self.dual_coef_ = points.X, solution.n_iter, delta
 
         residuals = s + ridge * delta - levels.b

@@ -128,6 +128,9 @@ class NuSVR(_NuRegression):
         Weights, where the kernel has explicit features and few.
     norm_ : float
         The norm of w.
+    norm_error_ : float
+        About by how much rounding has changed the norm, relative to it. Where only inner products are known, and the
+        images of the points nearly coincide, few digits may be left; the tube is right then.
     b_, epsilon_ : float
         Intercept and half of the tube's width.
     b_interval_, epsilon_interval_, blue_interval_, red_interval_ : (float, float)

@@ -2,6 +2,7 @@
 
 import warnings
 
+import mpmath
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -497,3 +498,19 @@ class TestWrongInput:
             tube = tube_from_offsets([1.0, 2.0], 0.0)
         assert tube.epsilon_interval == (0.5, np.inf)
         assert tube.b_interval == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-2, 1e-4, 1e-6])
+def test_the_digits_of_the_norm_are_told(size: float) -> None:
+    """Of the images of points that nearly coincide, the norm of w is what cancels in the sum of inner products."""
+    x = np.random.default_rng(0).standard_normal(10)
+    model = NuSVR(C=100.0, kernel="rbf").fit(size * x[:, None], x)
+    with mpmath.workdps(50):
+        p, c = ([mpmath.mpf(float(v)) for v in values] for values in (size * x, model.dual_coef_))
+        square = sum(
+            a * b * mpmath.exp(-((s - t) ** 2) / 2) for a, s in zip(c, p) for b, t in zip(c, p)
+        )
+        wrong = abs(float(model.norm_ / mpmath.sqrt(square)) - 1.0)
+    assert wrong <= 2.0 * model.norm_error_ + 1e-14
+    assert (model.norm_error_ > 1e-7) == (size < 1e-5)
+    assert NuSVR(C=100.0).fit(size * x[:, None], x).norm_error_ == 0.0
