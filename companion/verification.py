@@ -1044,6 +1044,10 @@ def _generalized_lasso(
     slope = np.abs(F).T @ np.maximum(np.abs(lambda_.astype(float)), _FLOOR * unit)
     slope = np.maximum(slope, _FLOOR * steep)
     misfit = abs(product(A.T, r) + product(F.T, lambda_))
+    noise = sum(A.shape) * _EPS * float(steep.max()) / steepest if steepest > 0.0 else 0.0
+    misfit = (
+        misfit - exact(noise * np.abs(F).sum(axis=0))
+    ).positive()  # A'r, on which lambda rests, is rounded
     over = ratio_of(max(largest_of(lambda_) - t, _ZERO), tau)
     reach = steepest * np.abs(result.x).max()
     length = max((np.abs(F) @ np.abs(result.x)).max(initial=0.0), _FLOOR * reach)

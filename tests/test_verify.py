@@ -750,3 +750,20 @@ def test_a_generalized_lasso_whose_multipliers_are_rounding():
     result = generalized_lasso(A, [-2.0, -2.0, -2.0], np.full((2, 3), -2.0), 1.0)
     confirm(result)
     assert not verify(replace(result, u=result.u + 1e-6)).ok
+
+
+def test_a_generalized_lasso_with_a_column_that_only_the_penalty_sees():
+    """The sixth variable; the multipliers are zero, and what rounding leaves of them is all of its gradient."""
+    A = np.array(
+        [
+            [2.0, -3, -3, -3, 3, 0, 2],
+            [12, -6, -3, 0, 9, 0, 12],
+            [0, -8, -10, -12, 6, 0, 0],
+            [-4, 2, 1, 0, -3, 0, -4],
+        ]
+    )
+    F = np.array([[1.0, -1, 0, 1, 0, -1, 1], [0, 0, 1, 1, 1, 1, 0]])
+    result = generalized_lasso(A, [-1.0, 2.0, -3.0, -4.0], F, 0.0013597311837102652)
+    confirm(result)
+    assert not verify(replace(result, u=result.u + 1e-6)).ok
+    assert not verify(replace(result, x=result.x + 1e-6)).ok
