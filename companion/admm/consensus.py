@@ -626,19 +626,11 @@ def consensus(
     def weigh(x: np.ndarray) -> np.ndarray:
         return (x.reshape(N, n) * root).ravel()
 
-    def sum_blocks(y: np.ndarray) -> np.ndarray:
-        return root * y.reshape(N, n).sum(axis=0)
-
     result = admm(
         x_update,
         z_update,
         A=LinearOperator((N * n, N * n), matvec=weigh, rmatvec=weigh, dtype=float),
-        B=LinearOperator(
-            (N * n, n),
-            matvec=lambda z: -weigh(np.tile(z, N)),
-            rmatvec=lambda y: -sum_blocks(y),
-            dtype=float,
-        ),
+        B=LinearOperator((N * n, n), matvec=lambda z: -weigh(np.tile(z, N)), dtype=float),
         c=np.zeros(N * n),
         rho=rho,
         z0=z0,

@@ -1,5 +1,6 @@
 """Tests of multipliers, splittings and first-order methods that kill mutants (``make mutants``)."""
 
+import pathlib
 import re
 import warnings
 from collections.abc import Callable
@@ -655,3 +656,91 @@ def test_points_at_the_edge_of_a_set_are_left_alone() -> None:
     assert project_ball([1.0, 2.0], radius=0.0, center=[5.0, 5.0]).tolist() == [5.0, 5.0]
     assert project_simplex([7.0, 3.0], radius=0.0).tolist() == [0.0, 0.0]
     assert project_l1_ball([[3.0], [-1.0]], radius=2.0).tolist() == [[2.0], [0.0]]
+
+
+def test_a_run_that_is_broken_off_leaves_its_last_checkpoint(tmp_path: pathlib.Path) -> None:
+    A, b = _rows(12, 4)
+    blocks, file, seen = [(A[:5], b[:5]), (A[5:], b[5:])], tmp_path / "state", []
+
+    def breaks(iterate) -> None:
+        seen.append(iterate.z.copy())
+        if iterate.k == 8:
+            raise KeyboardInterrupt
+
+    options = {"checkpoint": file, "checkpoint_every": 3}
+    with pytest.raises(KeyboardInterrupt):
+        consensus(blocks, LassoObjective(0.5), callback=breaks, **options)
+    np.testing.assert_array_equal(np.load(file)["z"], seen[5])
+    done = consensus(blocks, LassoObjective(0.5), **options)
+    np.testing.assert_array_equal(np.load(file)["z"], done.z)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0])
+def test_a_checkpoint_of_other_data_is_refused(tmp_path: pathlib.Path, unit: float) -> None:
+    A, b = _rows(12, 4)
+    options = {"checkpoint": tmp_path / "state", "callback": lambda step: True}
+    consensus([(unit * A, b)], RidgeObjective(unit**2), **options)
+    with pytest.raises(ValueError, match="is a checkpoint of other data: their columns differ"):
+        consensus([(1.000001 * unit * A, b)], RidgeObjective(unit**2), **options)
+
+
+def test_over_relaxation_changes_the_steps_and_not_the_answer() -> None:
+    A, b = _rows(12, 4)
+    blocks = [(A[:5], b[:5]), (A[5:], b[5:])]
+    plain, over = (consensus(blocks, RidgeObjective(2.0), relaxation=r) for r in (1.0, 1.6))
+    np.testing.assert_allclose(plain.z, over.z, rtol=1e-6)
+    assert plain.history["primal_residual"][3] != over.history["primal_residual"][3]
+    assert plain.problem.name == "consensus"
+    assert plain.problem.data["blocks"] is not None
+
+
+class _Length(RidgeObjective):
+    """A penalty that is not a sum over columns, for one of them."""
+
+    separable = False
+
+
+def test_one_column_needs_no_second() -> None:
+    A, b = _rows(6, 1)
+    run = consensus([(A[:2], b[:2]), (A[2:], b[2:])], _Length(2.0))
+    np.testing.assert_allclose(run.z, A.T @ b / (np.sum(A**2) + 2.0), rtol=1e-7)
+
+
+@pytest.mark.parametrize("far", [1.0, 8.0, 1e3])
+def test_a_step_that_is_too_long_is_halved(far: float) -> None:
+    """Along a multiple of Newton's direction, until the objective falls enough."""
+    A, b = _labels(30, 4)
+    block, w = SquaredHingeBlock(A, b, 8.0), WEIGHTS[0]
+    slack, from_v = 1.0 - b * (A @ V), 0.5 * V
+    gradient = block.loss_and_gradient(V)[1] + w * from_v
+    d = -far * np.linalg.solve(16.0 * A.T @ A + np.diag(w), gradient)
+    t = block._step_length(slack, from_v, d, w, gradient @ d)
+
+    def value(t: float) -> float:
+        xi = np.maximum(1.0 - b * (A @ (V + t * d)), 0.0)
+        return 8.0 * xi @ xi + np.sum(w * (from_v + t * d) ** 2) / 2
+
+    enough = 1e-4 * (gradient @ d)
+    assert value(t) <= value(0.0) + t * enough
+    assert (t == 1.0) == (far == 1.0)
+    assert t == 1.0 or value(2.0 * t) > value(0.0) + 2.0 * t * enough
+
+
+def test_the_residuals_of_a_certificate_are_those_that_are_stated() -> None:
+    """The disagreement and the length of a proximal step 1 / (N d), relative to z and to the gradients."""
+    A, b = _rows(12, 4)
+    blocks, objective = (
+        [LeastSquaresBlock(A[:5], b[:5]), LeastSquaresBlock(A[5:], b[5:])],
+        LassoObjective(0.5),
+    )
+    d = _column_weights([block.curvature() for block in blocks], True)
+    root = np.sqrt(d)
+    for z in (V, 1e-3 * V):
+        x = np.array([z + 0.25, z - 0.5])
+        losses, gradients = zip(*(block.loss_and_gradient(z) for block in blocks))
+        found = _certify(objective, x, z, sum(losses), np.array(gradients), d)
+        length = max(np.abs(root * z).max(), np.abs(np.array(gradients) / root).max())
+        v, t = z - sum(gradients) / (2 * d), 0.5 / (2 * d)
+        step = z - np.sign(v) * np.maximum(np.abs(v) - t, 0.0)
+        assert found.primal_residual == pytest.approx(0.5 * root.max() / length)
+        assert found.dual_residual == pytest.approx(np.abs(root * step).max() / length)
