@@ -30,6 +30,7 @@ from companion.admm.l1.pursuit import _BasisPursuit
 from companion.admm.l1.regularized import _L1, _GroupL2, _Regularized
 from companion.admm.l1.signs import first_zero, newton_step
 from companion.admm.l1.vertex import independent_rows, orthonormal
+from companion.admm.splitting import Iterate
 from companion.exceptions import ConvergenceWarning
 
 
@@ -674,3 +675,34 @@ def test_deviations_without_a_path(A: np.ndarray, b: np.ndarray) -> None:
     assert problem.certify(x, z, lambda_, 1e-8).ok
     np.testing.assert_allclose(z, -b if not A.any() else 0.0, atol=1e-12)
     assert x.size == problem.kept.size == (1 if A[0, 0] else 2 if A.any() else 0)
+
+
+@pytest.mark.parametrize("size", [0.01, 1.0, 30.0])
+def test_a_fit_on_a_support_has_the_nearest_multiplier(size: float) -> None:
+    """One entry of the support is 0 after all: there the multiplier has a choice; it is scaled to be feasible."""
+    A, _ = _data(5, 16)
+    expected = np.zeros(16)
+    expected[[2, 7]] = 1.5, -0.5
+    problem = _BasisPursuit(A, A @ expected)
+    rng = np.random.default_rng(46)
+    y = size * rng.standard_normal(5)
+    [(x, z, lambda_)] = problem._fit(np.array([2, 5, 7]), rng.standard_normal(16), y)
+    np.testing.assert_allclose(x, expected, atol=1e-12)
+    assert np.flatnonzero(x).tolist() == [2, 7]
+    assert z is x
+    shrink = lambda_[2]
+    np.testing.assert_allclose(lambda_[7], -shrink)
+    assert np.abs(lambda_).max() == pytest.approx(1.0)
+    move = problem.Q.T @ lambda_ / shrink - y
+    part = problem.Q[[2, 7]].T
+    np.testing.assert_allclose(part @ np.linalg.lstsq(part, move)[0], move, atol=1e-10 * size)
+
+
+def test_the_multiplier_of_a_step_is_feasible() -> None:
+    problem = _BasisPursuit(*_data(3, 6))
+    u = np.random.default_rng(47).standard_normal(6)
+    for rho in (0.01, 100.0):
+        step = Iterate(5, u, u, u, rho, 0.0, 0.0)
+        _, _, lambda_ = problem.plain(step)
+        inside = rho * problem.Q @ (problem.Q.T @ u)
+        np.testing.assert_allclose(lambda_, inside / max(np.abs(inside).max(), 1.0))
