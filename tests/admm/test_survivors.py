@@ -1060,3 +1060,29 @@ def test_enough_variables_are_undecided_for_the_equations(total: float, size: in
     x = np.r_[np.ones(10), np.zeros(290), np.ones(100)]
     fine = _program(np.eye(400), np.zeros(400), np.ones((1, 400)), [total], 0.0, 1.0)
     assert _enough(fine, x, np.arange(400), 1).size == size
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_rows_force_variables_one_after_the_other(sign: float) -> None:
+    """x_2 = 1 by the first row; only then has the second one its largest value. Below x = 0 is forced."""
+    A = np.array([[0.0, -1.0, 0.5], [0.5, 1.0, 0.0]])
+    small = presolve(
+        _program(np.eye(3), np.ones(3), sign * A, sign * np.array([-0.5, 1.5]), 0.0, 1.0)
+    )
+    assert (small.problem.q.size, small.problem.b.size) == (0, 0)
+    assert small.x_fixed.tolist() == [1.0, 1.0, 1.0]
+    assert [row for row, *_ in small.forced] == [1, 0]
+    small = presolve(
+        _program(np.eye(3), np.ones(3), sign * np.array([[1.0, 0.0, 2.0]]), [0.0], 0.0, INF)
+    )
+    assert small.columns.tolist() == [1]
+    assert small.x_fixed.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(("b", "told"), [(0.5, "at least 1, but"), (7.5, "at most 7, but")])
+def test_the_range_that_a_row_misses_is_told(b: float, told: str) -> None:
+    """x_1 + 2 x_2 on [1, 3] x [0, 2]; the first row can be met."""
+    A = np.array([[1.0, 0.0], [1.0, 2.0]])
+    program = _program(np.eye(2), np.ones(2), A, [2.0, b], [1.0, 0.0], [3.0, 2.0])
+    with pytest.raises(InfeasibleProblemError, match=rf"^row 1 .*\(A x\)\[1\] is {told}"):
+        presolve(program)
