@@ -23,7 +23,8 @@ LEVELS = (
     1e-6,
     1e-9,
 )  # relative gaps and KKT residuals, both measured, at which solvers are compared
-FACTORS = (1e3, 1e1, 1e-1, 1e-3, 1e-5)  # tolerances that are tried, in units of the level
+FACTORS = (1e3, 1e1, 1e-1, 1e-3, 1e-5, 1e-7)  # tolerances that are tried, in units of the level
+TIGHTEST = 1e-14
 TEXT_FACTORS = (1.0, 1e-2, 1e-4)  # and for the text's algorithm
 TEXT_CAP = 20_000  # its iterations
 PATIENCE = 20.0  # seconds that a run may take for which memory is measured
@@ -200,13 +201,13 @@ def loosest(make: Maker, level: float, accuracy: Accuracy) -> tuple[Solve, dict[
 
     If no tolerance gets there, it is the tightest, and "reached" is false.
     """
-    for factor in FACTORS:
-        run = make(level * factor)
+    for tolerance in (level * factor for factor in FACTORS if level * factor >= TIGHTEST / 2):
+        run = make(tolerance)
         gap, kkt = accuracy(run())
         reached = max(gap, kkt) <= level
         if reached:
             break
-    return run, {"tolerance": level * factor, "gap": gap, "kkt": kkt, "reached": reached}
+    return run, {"tolerance": tolerance, "gap": gap, "kkt": kkt, "reached": reached}
 
 
 def at_equal_accuracy(
