@@ -131,8 +131,8 @@ class TextRun(NamedTuple):
     n_iter: int
 
 
-def text_as_printed(qp: QP, tolerance: float = 1e-6) -> TextRun:
-    """Run the text's algorithm; each iteration is charged the solution of its KKT system.
+def text_as_printed(qp: QP, tolerance: float = 1e-6, cap: int = TEXT_CAP) -> TextRun:
+    """Run the text's algorithm; each iteration, up to `cap` of them, is charged the solution of its KKT system.
 
     The text's program has equations only, and bounds 0: each upper bound, and each inequality, has a slack variable.
     """
@@ -146,7 +146,7 @@ def text_as_printed(qp: QP, tolerance: float = 1e-6) -> TextRun:
     scale = 1.0 / qp.upper  # the unit in which the bound is 1
     right = np.r_[qp.b, qp.h, np.full(n, qp.upper)] * scale
     q = np.r_[qp.q, np.zeros(N - n)] * scale
-    run = charged_as_printed(P, q, rows, right, tolerance * n**0.5)
+    run = charged_as_printed(P, q, rows, right, tolerance * n**0.5, cap)
     return run._replace(x=run.x[:n] / scale)
 
 
