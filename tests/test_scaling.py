@@ -219,14 +219,17 @@ def test_any_K(machine, K: float) -> None:
 
 @pytest.mark.parametrize("machine", [SVMs4, SVMs5])
 def test_weights_lost_in_rounding_are_reported(machine) -> None:
-    """The hulls meet: w is of the size 1/K, a difference of numbers of the size 1."""
+    """The hulls meet: w is of the size 1/K, a difference of numbers of the size 1, so K eps of it is rounding.
+
+    K = 1e4 leaves 1e-12, beside a tolerance of 1e-9; K = 1e20 leaves nothing.
+    """
     X, s = classes(distance=0.1)
     with (
         pytest.warns(DegenerateSolutionWarning, match="lower K"),
         pytest.warns(ConvergenceWarning, match="lower the price of slack"),
     ):
         assert machine(0.5, K=1e20).fit(X, s).norm_ == 0.0
-    assert quietly(machine(0.5, K=1e6), X, s).norm_ > 0.0
+    assert quietly(machine(0.5, K=1e4), X, s).norm_ > 0.0
 
 
 @pytest.mark.parametrize("K", [1e20, 1e100, 1e300])

@@ -232,7 +232,7 @@ def elastic_net_dual(
     Examples
     --------
     >>> solution = elastic_net_dual([[2.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 1.0, 1.0, intercept="none")
-    >>> solution.w.round(6), solution.lambda_.round(6)
+    >>> solution.w.round(6) + 0.0, solution.lambda_.round(6)
     (array([1., 0.]), array([1., 1.]))
     """
     X, y, K, tau = _check(X, y, K, tau)

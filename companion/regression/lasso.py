@@ -257,7 +257,7 @@ class Lasso(L1Regression):
     >>> X = [[-10, 11], [-6, 5], [-2, 4], [0, 0], [1, 2], [2, -5], [6, -4], [10, -6]]
     >>> y = [0, -2.5, 0.5, -2, 2.5, -4.2, 1, 4]
     >>> model = Lasso(tau=10).fit(X, y)
-    >>> model.w_.round(4), round(model.b_, 4), model.tau_max_
+    >>> model.w_.round(4), round(model.b_, 4), round(model.tau_max_, 6)
     (array([0.6103, 0.5282]), -0.626, 54.1875)
     >>> Lasso(tau=54.1875).fit(X, y).w_
     array([0., 0.])
@@ -416,7 +416,7 @@ def tau_max(X: ArrayLike, y: ArrayLike, *, intercept: str = "free", C: float = 1
     Examples
     --------
     >>> X, y = [[1.0], [2.0], [3.0]], [1.0, 2.0, 4.0]
-    >>> tau_max(X, y), tau_max(X, y, intercept="none")
+    >>> round(tau_max(X, y), 6), round(tau_max(X, y, intercept="none"), 6)
     (3.0, 17.0)
     """
     data = _data(X, y, intercept, C)

@@ -210,16 +210,24 @@ PAIRS = [
 
 @pytest.mark.parametrize(("machine", "of_x", "of_K"), PAIRS)
 def test_one_point_of_each_colour_at_any_scale(machine: type, of_x: int, of_K: int) -> None:
-    """For nu = 1/2 both multipliers are K/2, w = K x, b = 0, and a squared slack is a/(2K) = 1/4."""
+    """For nu = 1/2 both multipliers are K/2, w = K x, b = 0, and a squared slack is a/(2K) = 1/4.
+
+    A penalized b is the difference of the multipliers, and its b^2 is rounding beside |w|^2 = (K x)^2 where
+    x^2 eps > 1: their sum is all that float64 knows then.
+    """
     x, K = 2.0**of_x, 2.0**of_K
+    knows_b = machine not in (SVMs3, SVMs5) or x <= 1.0
     found = machine(nu=0.5, K=K).fit_uv([[x]], [[-x]])
     slack = 0.25 if machine in (SVMs4, SVMs5) else 0.0
     assert found.certificate_.ok
-    np.testing.assert_allclose([found.lambda_[0], found.mu_[0]], K / 2, rtol=1e-8)
+    np.testing.assert_allclose(found.lambda_[0] + found.mu_[0], K, rtol=1e-12)
     np.testing.assert_allclose(found.w_, [K * x], rtol=1e-12)
-    assert abs(found.b_) <= 1e-8 * K  # a penalized b is lost in the rounding of large x^2
+    if knows_b:
+        np.testing.assert_allclose([found.lambda_[0], found.mu_[0]], K / 2, rtol=1e-8)
+        assert abs(found.b_) <= 1e-8 * K
     assert found.eta_ == pytest.approx(K * x * x + slack, rel=1e-12, abs=0.0)
-    np.testing.assert_allclose([found.epsilon_[0], found.xi_[0]], slack, rtol=1e-8)
+    if knows_b:
+        np.testing.assert_allclose([found.epsilon_[0], found.xi_[0]], slack, rtol=1e-8)
 
 
 @pytest.mark.parametrize("of_x", [0, 200, -200, 500, -500])
