@@ -77,7 +77,7 @@ def fit_points(machine: BaseEstimator, points: Points, limits: Limits) -> dict[s
     --------
     >>> from companion.svm import SVMs2
     >>> found = fit_points(SVMs2(K=1.0), [(1, 0, 1), (-1, 0, -1)], (-2, 2, -2, 2))
-    >>> found["multipliers"], found["places"], found["facts"][:2]
+    >>> [round(a, 6) for a in found["multipliers"]], found["places"], found["facts"][:2]
     ([0.5, 0.5], ['type 1', 'type 1'], [['b', '0'], ['η', '1']])
     """
     table = as_matrix(points, "points", (None, 3)) if len(points) else np.empty((0, 3))

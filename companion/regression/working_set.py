@@ -465,7 +465,7 @@ def _solve_mixed(block: np.ndarray, g: np.ndarray) -> np.ndarray | None:
         d = d + (size / unit) * step
         rest = g - block @ d
         before, size = size, float(np.abs(rest).max())
-        failed = not size <= 0.01 * before
+        failed = not size <= max(0.01 * before, small)
     return None if failed else d
 
 

@@ -60,8 +60,8 @@ def check(result, P, q, A, b, lower, upper):
     rows = np.abs(A) @ np.abs(x) + np.abs(b)
     assert (np.abs(A @ x - b) <= 1e-9 * rows + 1e-15 * np.abs(q).max()).all()
     terms = [np.abs(t).max(initial=0) for t in (dense @ x, q, A.T @ y, zl, zu)]
-    floor = 1e-15 * np.abs(dense).max() * np.abs(x).sum()
-    assert np.abs(dense @ x + q + A.T @ y - zl + zu).max() <= 2e-9 * max(terms) + floor
+    rounding = n * np.finfo(float).eps * np.abs(dense).max() * np.abs(x).sum()  # of n products
+    assert np.abs(dense @ x + q + A.T @ y - zl + zu).max() <= 2e-9 * max(terms) + rounding
     assert result.objective == pytest.approx(0.5 * x @ dense @ x + q @ x, rel=1e-9, abs=1e-12)
 
 

@@ -101,4 +101,6 @@ def test_b_of_symmetric_points_is_zero(size: float, K: float) -> None:
 @pytest.mark.parametrize(("seed", "nu"), [(0, 0.55), (1, 0.9), (2, 0.7), (3, 0.9)])
 def test_multipliers_with_a_bound_have_more_rounding_in_their_sum(seed: int, nu: float) -> None:
     u = 1e4 * (np.random.default_rng(seed).standard_normal((12, 2)) + 0.3)
-    assert SVMs3(nu).fit_uv(u, -u).b_ == 0.0
+    found = SVMs3(nu).fit_uv(u, -u)
+    # b^2/2 has the curvature 1 beside the |u|^2 of the rest: rounding of the gradient moves b by eps |u|^2 sum(a).
+    assert abs(found.b_) <= np.finfo(float).eps * (u * u).sum(axis=1).max() * nu
