@@ -7,13 +7,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SITE := build/_build/html
 JOBS ?= 2
+CORE ?= Prescott
 KERNELS := $(shell expr $(JOBS) + 1)  # notebooks at once: a kernel waits now and then for who asks it
 LIGHT := -p no:nbval  # loading this plugin takes seconds in each process
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: help book pdf zip test test-all test-unit test-notebooks test-site lab lint bench mutants notebooks lock clean
+.PHONY: help book pdf zip test test-all test-processor test-unit test-notebooks test-site lab lint bench mutants notebooks lock clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 18
@@ -45,6 +46,13 @@ test-all: $(READY)         ## test, the unit tests that take minutes, and the no
 	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) -m slow tests
 	$(BIN)/python -m pytest -q -n $(KERNELS) --dist loadscope -p no:cacheprovider -p tools.kernels --nbval --nbval-current-env \
 	  --nbval-sanitize-with tests/notebooks/sanitize.cfg book/exercises
+
+# OpenBLAS sums in the order that suits the processor; OPENBLAS_CORETYPE lets it sum as on another one.
+test-processor: export OPENBLAS_CORETYPE := $(CORE)
+test-processor: $(READY)   ## the package and the notebooks as another processor computes (CORE=Haswell, Nehalem, ...)
+	@$(BIN)/python -c 'import numpy as np; A = np.ones((200, 200)); A @ A' || \
+	  { echo "This processor cannot run OpenBLAS's kernels for $(CORE)"; exit 1; }
+	$(MAKE) test-notebooks test-unit
 
 test-unit: $(READY)        ## the package: unit, property and peer tests, doctests
 	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) tests companion --ignore=tests/site
