@@ -45,6 +45,7 @@ INDEFINITE_METHODS = ("smm", "spgm", "accelerated")
 _VARIANTS = ("paper", "proof", "classes")
 _QP_TOLERANCE = 1e-9
 _EPS = float(np.finfo(float).eps)
+_FALL = 0.9  # each step of the line search first tries an L that is smaller by this factor
 _FAR = 1e4  # entries above this part of C, whose level is looked for twice
 
 
@@ -434,7 +435,7 @@ class IndefiniteResult(Record):
     status : str
         ``"converged"``, ``"small change"``, ``"max_iter"`` or ``"stopped by callback"``.
     L : float
-        The Lipschitz constant, given, computed or (accelerated) found.
+        The Lipschitz constant, given, computed or (accelerated) found for the last step.
     certificate : Certificate
         Residuals of :math:`y^\top \alpha = 0`, of the maximum over :math:`Q_1` (by the gradient), and the saddle gap,
         with :math:`\rho` times the squared rounding of K, relative to :math:`\mathbf 1^\top \alpha`.
@@ -442,7 +443,8 @@ class IndefiniteResult(Record):
         The proxy kernel :math:`K(\alpha)`.
     history : dict of ndarray
         One entry per point, from the first one on: ``objective``; ``gap``, the bound on :math:`f^* - f` by the
-        gradient; ``L``; and for ``"smm"`` with ``track=True`` also ``objective_gamma``.
+        gradient; ``L``, with which the point was found; and for ``"smm"`` with ``track=True`` also
+        ``objective_gamma``.
     problem : Problem or None
         What was solved, for :func:`companion.certificates.verify`.
     """
@@ -491,8 +493,8 @@ def solve_indefinite(
                       :math:`\beta_k = P(\alpha_0 + \tfrac1{2L} \sum_{i \le k} (i+1) \nabla f(\alpha_i))`,
                       :math:`\alpha_{k+1} = \tfrac2{k+3} \beta_k + \tfrac{k+1}{k+3} \gamma_k`: error of
                       :math:`\gamma_k` O(1/k^2), f does not always rise
-    ``accelerated``   the gradient step from an extrapolated point, with an L that a line search finds; the
-                      momentum is dropped where a step turns against it
+    ``accelerated``   the gradient step from an extrapolated point, with an L that a line search finds anew in each
+                      step; the momentum is dropped where a step turns against it
     ================  ==========================================================================================
 
     Parameters
@@ -509,7 +511,8 @@ def solve_indefinite(
         ``"smm"``, ``"spgm"`` or ``"accelerated"``.
     L : float, optional
         Lipschitz constant; by default that of Theorem 2. For ``"accelerated"`` the first guess, by default the
-        largest eigenvalue of K0.
+        largest eigenvalue of K0 (the constant of Theorem 2 if that is not positive): each step begins with 9/10 of the
+        L before and doubles it until the parabola of curvature L lies below f at the new point.
     alpha0 : array-like of shape (n,), optional
         Starting point, projected to :math:`Q_1`; 0 by default.
     tol : float
@@ -544,7 +547,8 @@ def solve_indefinite(
     Notes
     -----
     Source: YCG Tables 1 and 2, with the sum of Section 4.2 in place of that of Table 2; the line search is what its
-    conclusion proposes. The bounds are
+    conclusion proposes; that L may fall as well as rise, with weights that keep the rate, is Scheinberg, Goldfarb and
+    Bai's (2014). The bounds are
     :math:`f^* - f(\alpha_k) \le \tfrac{L}{2k} \|\alpha_0 - \alpha^*\|^2` for SPGM and
     :math:`f^* - f(\gamma_k) \le \tfrac{4L}{(k+1)(k+2)} \|\alpha_0 - \alpha^*\|^2` for SMM.
 
@@ -631,14 +635,13 @@ def solve_indefinite(
 
 def _default_lipschitz(f: IndefiniteObjective, C: float, method: str) -> float:
     """Return the Lipschitz constant of Theorem 2, or the first guess of the line search, if float64 holds it."""
-    curvature = C * (C / f.rho)
-    L = f.lipschitz(C) if method != "accelerated" else max(f.largest_eigenvalue, curvature)
+    L = f.lipschitz(C)
     if not 0.0 < L < math.inf:
         raise ValueError(
             f"the Lipschitz constant is {L:g} in float64 for C = {C:g} and rho = {f.rho:g}, of the size of C^2/rho; "
             "scale K0, C and rho, or give L"
         )
-    return L
+    return f.largest_eigenvalue if method == "accelerated" and f.largest_eigenvalue > 0.0 else L
 
 
 def _evaluator(f: IndefiniteObjective) -> Callable[[np.ndarray], _Point]:
@@ -682,30 +685,30 @@ def _accelerated(
     old, t = point.alpha, 1.0
     while True:
         yield _State(point, L)
-        t_next = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
-        ahead = point if t == 1.0 else at(point.alpha + (t - 1.0) / t_next * (point.alpha - old))
-        new, L = _line_search(at, ahead, y, C, L)
+        before, L = L, _FALL * L
+        while True:  # the first L whose parabola lies below f at the new point
+            # the weight of the momentum for which the rate 1/k^2 survives a change of L
+            t_next = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t * (L / before)))
+            move = (t - 1.0) / t_next * (point.alpha - old)
+            ahead = at(point.alpha + move) if move.any() else point
+            new = at(_project(ahead.alpha + ahead.gradient / L, y, C))
+            if _fits(ahead, new, L):
+                break
+            L *= 2.0
         turned = (ahead.alpha - new.alpha) @ (new.alpha - point.alpha) > 0.0
         old, point, t = point.alpha, new, 1.0 if turned else t_next
 
 
-def _line_search(
-    at: Callable[[np.ndarray], _Point], ahead: _Point, y: np.ndarray, C: float, L: float
-) -> tuple[_Point, float]:
-    """Return the gradient step from `ahead` with the first L, 2L, 4L, ... whose parabola lies below f there."""
-    while True:
-        new = at(_project(ahead.alpha + ahead.gradient / L, y, C))
-        step = new.alpha - ahead.alpha
-        room = 0.5 * L * float(step @ step)
-        rise = float(ahead.gradient @ step)
-        noise = 1e-13 * (abs(ahead.value) + float(np.abs(ahead.alpha).sum()))
-        if rise + room > noise:
-            fits = new.value >= ahead.value + rise - room
-        else:  # the values differ by rounding; the gradients still tell the curvature
-            fits = float((ahead.gradient - new.gradient) @ step) <= 2.0 * room * (1.0 + 1e-6)
-        if fits or not step.any():
-            return new, L
-        L *= 2.0
+def _fits(ahead: _Point, new: _Point, L: float) -> bool:
+    """Tell whether the parabola of curvature L at `ahead` lies below f at the new point."""
+    step = new.alpha - ahead.alpha
+    room = 0.5 * L * float(step @ step)
+    rise = float(ahead.gradient @ step)
+    noise = 1e-13 * (abs(ahead.value) + float(np.abs(ahead.alpha).sum()))
+    if rise + room > noise:
+        return new.value >= ahead.value + rise - room
+    # the values differ by rounding; the gradients still tell the curvature
+    return float((ahead.gradient - new.gradient) @ step) <= 2.0 * room * (1.0 + 1e-6)
 
 
 def _finish(
