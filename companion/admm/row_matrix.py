@@ -94,6 +94,10 @@ class RowMatrix:
         entries *= self._factors[columns]
         return entries
 
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        """Return whole rows of the matrix, which are not kept."""
+        return self.part(index, np.arange(self._of_K.size))
+
     def restricted(self, index: np.ndarray) -> RowMatrix:
         """Return the principal submatrix with the given rows and columns, not computed yet."""
 

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from companion.admm import LowRank
 from companion.admm.kkt import BoxQP, symmetric_product
 from companion.admm.qp_engine import Neighbour, prove
 from companion.admm.quadratic import check_matrix, solve_box_qp
@@ -31,6 +32,8 @@ from companion.checks import (
     is_plain_data,
     reject_masked,
 )
+from companion.engine.guess import guess_machine
+from companion.engine.machines import Dense, finish
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel
 from companion.kernels.choice import own_points
@@ -38,7 +41,7 @@ from companion.results import QPResult
 from companion.scaling import exponent_of, scaled_back
 from companion.svm.bounds import vanishing_multipliers
 from companion.svm.dual import DualProgram, Units
-from companion.svm.points import Normal, Points, make_points
+from companion.svm.points import ROWS_FROM, Normal, Points, make_points
 from companion.svm.recovery import FLOOR, Recovered, over
 from companion.svm.slab import NO_SLAB, Slab, place_points, slab_nearest, snap
 
@@ -328,6 +331,11 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             if neighbour is None or not neighbour.has_met(P):
                 P = check_matrix(P, n, assume_psd=points.is_psd())
             program = BoxQP(P, dual.q, dual.A, dual.c, points.zeros, np.full(n, dual.upper))
+            many = n >= ROWS_FROM and points.unit == 0
+            if many and neighbour is None:
+                found = self._from_libsvm(points, program, dual)
+                if found is not None:
+                    return found
             return solve_box_qp(
                 program, tol=float(self.tol), max_iter=int(self.max_iter), start=neighbour
             )
@@ -338,6 +346,43 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
                 f"the kernel must be positive definite on the training points; the matrix of {points.kernel!r} "
                 f"there is not: {error}"
             ) from error
+
+    def _from_libsvm(self, points: Points, program: BoxQP, dual: DualProgram) -> QPResult | None:
+        """Let libsvm guess the active set, and finish; None where that gives no solution."""
+        balanced, P = bool((dual.A[0] == points.s).all()), program.P
+        if isinstance(P, LowRank):
+            return None
+        if balanced and dual.ridge == 0.0:
+            X, options = points.for_libsvm()
+        else:
+            signs = points.s if balanced else np.ones(points.n)
+            whole = P.toarray() if isinstance(P, RowMatrix) else P
+            X, options = whole * np.outer(signs, signs), {"kernel": "precomputed"}
+        total = float(dual.c[-1]) if not dual.q.any() else None
+        guess = guess_machine(
+            X, points.s, options, upper=dual.upper, total=total, balanced=balanced
+        )
+        if guess is None:
+            return None
+        rows = P if isinstance(P, RowMatrix) else Dense(P)
+        done = finish(rows, dual.q, dual.A, dual.c, dual.upper, guess.a, guess.state)
+        if done is None:
+            return None
+        proof = prove(program, done.a, done.y, float(self.tol), done.Pa)
+        if not proof.certificate.ok:
+            return None
+        return QPResult(
+            x=done.a,
+            y=done.y,
+            z_lower=proof.z_lower,
+            z_upper=proof.z_upper,
+            objective=float(0.5 * (done.a @ done.Pa) + program.q @ done.a),
+            n_iter=done.n_systems,
+            converged=True,
+            status="solved",
+            certificate=proof.certificate,
+            Px=done.Pa,
+        )
 
     def _unit(self, norm: float) -> float:
         """Return the factor that takes sum s_i a_i phi(x_i) to w: 1 but for (SVM_s1)."""

@@ -13,18 +13,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from companion.admm import LowRank
-from companion.admm.qp_engine import ROWS_FROM
 from companion.admm.row_matrix import RowMatrix
-from companion.kernels import Kernel
+from companion.kernels import Gaussian, Kernel, Polynomial
 from companion.scaling import largest
 
 __all__ = ["Normal", "Points", "make_points"]
 
+ROWS_FROM = 20  # number of points from which on libsvm guesses, and rows are computed when needed
 _BLOCK = 64  # rows of a matrix that a processor's cache can hold
 _MANY_FEATURES = 100  # explicit features are worth having up to this number, or up to one per point
 _ZERO_FEATURES = 1e-13  # |w| is zero up to rounding below this part of sum a_i |phi(x_i)|
@@ -151,6 +151,15 @@ class Points:
     def is_psd(self) -> bool:
         """Return whether the matrix of inner products is known to be positive semidefinite."""
         return self.Phi is not None or self.kernel.positive_definite is True
+
+    def for_libsvm(self) -> tuple[np.ndarray, dict[str, Any]]:
+        """Return points, or a Gram matrix, and the kernel as libsvm calls it."""
+        kernel = self.kernel
+        if isinstance(kernel, Gaussian):
+            return self.X, {"kernel": "rbf", "gamma": 0.5 / kernel.sigma**2}
+        if isinstance(kernel, Polynomial):
+            return self.X, {"kernel": "poly", "degree": kernel.d, "coef0": kernel.R, "gamma": kernel.gamma}  # fmt: skip
+        return self.gram(), {"kernel": "precomputed"}
 
     def _is_safe(self) -> bool:
         """Return whether the kernel matrix need not be looked at as a whole before it is used."""

@@ -1,0 +1,92 @@
+"""What libsvm, through scikit-learn, says about the active set of a kernel machine's dual program."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, NuSVC, OneClassSVM
+
+__all__ = ["Guess", "guess_machine"]
+
+_TOL = 1e-5
+_AT_BOUND = 1.0 - 1e-9  # libsvm puts multipliers at their bound exactly, but scales them afterwards
+_ITERATIONS = 100  # per variable; a hard margin that does not exist would have no end
+_LARGE = 1e4  # bound that stands for none, in units of the mean diagonal
+
+
+class Guess(NamedTuple):
+    """A point near the solution, and the state of each multiplier: -1 at zero, 0 free, 1 at the bound."""
+
+    a: np.ndarray
+    state: np.ndarray
+
+
+def guess_machine(
+    X: np.ndarray,
+    s: np.ndarray,
+    options: dict[str, Any],
+    *,
+    upper: float,
+    total: float | None,
+    balanced: bool,
+) -> Guess | None:
+    r"""Ask libsvm for the multipliers of a classifier.
+
+    Parameters
+    ----------
+    X : ndarray
+        Points, or a Gram matrix (the signed matrix P, if not balanced).
+    s : ndarray of shape (n,)
+        Signs of the classes.
+    options : dict
+        The kernel, as libsvm calls it.
+    upper : float
+        Bound of the multipliers, or infinity.
+    total : float or None
+        Their sum, where the program fixes it; its linear term is -1 otherwise.
+    balanced : bool
+        Whether the program has the equation :math:`s^\top a = 0`.
+
+    Returns
+    -------
+    Guess or None
+        None where libsvm finds nothing.
+    """
+    n = s.size
+    options = {**options, "tol": _TOL, "max_iter": max(_ITERATIONS * n, 10_000), "cache_size": 500}
+    model: Any
+    if total is None:
+        bound = upper if math.isfinite(upper) else _LARGE
+        model = SVC(C=bound, **options)
+    else:
+        # 0 <= a <= 1 and 1'a = nu n; without a bound, nothing reaches 1 if each class has the sum 1
+        bound = upper if math.isfinite(upper) else total / (2.0 if balanced else 1.0)
+        nu = total / (n * bound)
+        model = (NuSVC if balanced else OneClassSVM)(nu=nu, **options)
+    try:
+        with (
+            warnings.catch_warnings(),
+            config_context(skip_parameter_validation=True, assume_finite=True),
+        ):
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, s)
+    except ValueError:  # nu at its limit, or w = 0
+        return None
+    size = np.abs(model.dual_coef_[0])
+    if total is not None:
+        size *= total / float(size.sum())  # NuSVC scales by the margin
+    if not np.isfinite(size).all():
+        return None
+    a, state = np.zeros(n), np.full(n, -1, dtype=np.int8)
+    a[model.support_] = size
+    state[model.support_] = 0
+    if math.isfinite(upper):
+        at_bound = model.support_[size >= _AT_BOUND * upper]
+        state[at_bound] = 1
+        a[at_bound] = upper
+    return Guess(a, state)

@@ -1,0 +1,108 @@
+"""The finish of the kernel machines' duals: against Clarabel, from good guesses and from bad ones."""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from companion.engine.guess import guess_machine
+from companion.engine.machines import Dense, Finished, finish
+from companion.kernels import Gaussian
+
+
+def _data(rng: np.random.Generator, kind: str, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return points and their signs."""
+    s = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    X = rng.standard_normal((n, 2)) + 0.6 * s[:, None]
+    if kind == "duplicates":
+        X[n // 2 :] = X[: n - n // 2]
+    elif kind == "grid":
+        X = np.round(X)
+    elif kind == "collinear":
+        X[:, 1] = X[:, 0]
+    elif kind == "one red point":
+        s = np.where(np.arange(n) == 3, -1.0, 1.0)
+    return X, s
+
+
+def _program(
+    form: str, X: np.ndarray, s: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
+    """Return P, q, A, c and the bound of a program of Chapter 18."""
+    n = s.size
+    few = float(min((s > 0).sum(), (s < 0).sum()))
+    P = Gaussian(1.0)(X) * np.outer(s, s)
+    both = np.array([s, np.ones(n)])
+    if form == "s2":
+        return P, -np.ones(n), both[:1], np.zeros(1), 3.0
+    if form == "s2'":
+        return P, np.zeros(n), both, np.array([0.0, 1.3 * few]), 1.0
+    if form == "s3":
+        return P + np.outer(s, s), np.zeros(n), both[1:], np.array([0.6 * n]), 1.0
+    if form == "s4":
+        return P + 0.2 * np.eye(n), np.zeros(n), both, np.array([0.0, 1.0]), np.inf
+    return P + np.outer(s, s) + 0.2 * np.eye(n), np.zeros(n), both[1:], np.ones(1), np.inf
+
+
+def _ask(form: str, P: np.ndarray, c: np.ndarray, s: np.ndarray, upper: float) -> Finished | None:
+    balanced = form not in ("s3", "s5")
+    signs = s if balanced else np.ones(s.size)
+    total = None if form == "s2" else float(c[-1])
+    guess = guess_machine(
+        P * np.outer(signs, signs), s, {"kernel": "precomputed"},
+        upper=upper, total=total, balanced=balanced,
+    )  # fmt: skip
+    assert guess is not None
+    X = np.zeros(s.size) if form != "s2" else -np.ones(s.size)
+    rows = np.array([s, np.ones(s.size)])
+    A = rows[:1] if form == "s2" else rows if balanced else rows[1:]
+    return finish(Dense(P), X, A, c, upper, guess.a, guess.state)
+
+
+@pytest.mark.parametrize("form", ["s2", "s2'", "s3", "s4", "s5"])
+@pytest.mark.parametrize("kind", ["cloud", "duplicates", "grid", "collinear", "one red point"])
+def test_the_finish_has_the_objective_of_clarabel_and_meets_the_kkt_conditions(
+    kind: str, form: str
+) -> None:
+    rng = np.random.default_rng(7)
+    X, s = _data(rng, kind, 30)
+    P, q, A, c, upper = _program(form, X, s)
+    done = _ask(form, P, c, s, upper)
+    if done is None:  # the fallback is for these; a well-placed cloud needs none
+        assert kind != "cloud"
+        return
+    a, g = done.a, done.Pa + q + A.T @ done.y
+    assert (a >= 0.0).all() and (a <= upper).all()
+    np.testing.assert_allclose(A @ a, c, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(done.Pa, P @ a, atol=1e-12 * a.sum())
+    small = 1e-10 * (1.0 + a.sum())
+    assert (g[a == 0.0] >= -small).all() and (g[a == upper] <= small).all()
+    assert (np.abs(g[(a > 0.0) & (a < upper)]) <= small).all()
+
+    x = cp.Variable(s.size, nonneg=True)
+    square = cp.quad_form(x, cp.psd_wrap(P))
+    limits = [A @ x == c] + ([x <= upper] if np.isfinite(upper) else [])
+    value = cp.Problem(cp.Minimize(0.5 * square + q @ x), limits).solve(solver=cp.CLARABEL)
+    assert 0.5 * a @ done.Pa + q @ a == pytest.approx(value, rel=1e-6, abs=1e-7)
+
+
+def test_a_wrong_guess_is_corrected_or_given_up() -> None:
+    """A wrong state is moved, or None is the answer; multipliers at a bound end exactly there."""
+    rng = np.random.default_rng(3)
+    X, s = _data(rng, "cloud", 60)
+    P, q, A, c, upper = _program("s2", X, s)
+    right = _ask("s2", P, c, s, upper)
+    assert right is not None
+    state = np.where(right.a == 0.0, -1, np.where(right.a == upper, 1, 0)).astype(np.int8)
+    corrected = 0
+    for i in range(60):
+        wrong = state.copy()
+        wrong[i] = 0 if state[i] else -1
+        found = finish(Dense(P), q, A, c, upper, right.a, wrong)
+        if found is None:
+            continue
+        corrected += 1
+        np.testing.assert_allclose(found.a, right.a, atol=1e-10)
+        assert ((found.a == upper) == (right.a == upper)).all()
+    assert corrected > 30
