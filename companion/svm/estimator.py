@@ -35,7 +35,7 @@ from companion.checks import (
 from companion.engine.guess import guess_machine
 from companion.engine.machines import Dense, finish
 from companion.exceptions import ConvergenceWarning
-from companion.kernels import Kernel, as_kernel
+from companion.kernels import Kernel, as_kernel, is_positive_definite
 from companion.kernels.choice import own_points
 from companion.results import QPResult
 from companion.scaling import exponent_of, scaled_back
@@ -45,7 +45,13 @@ from companion.svm.points import ROWS_FROM, Normal, Points, make_points
 from companion.svm.recovery import FLOOR, Recovered, over
 from companion.svm.slab import NO_SLAB, Slab, place_points, slab_nearest, snap
 
-__all__ = ["FEW_DIGITS", "DegenerateSolutionWarning", "SupportVectorMachine", "warn_of_norm"]
+__all__ = [
+    "FEW_DIGITS",
+    "DegenerateSolutionWarning",
+    "IndefiniteKernelError",
+    "SupportVectorMachine",
+    "warn_of_norm",
+]
 
 KernelLike = str | Kernel | Callable
 
@@ -55,6 +61,15 @@ _REPETITIONS = 10  # for the right side of s'a = -b: each leaves about |x|^2 of 
 
 class DegenerateSolutionWarning(UserWarning):
     """The optimum is w = 0: the program says nothing about a separating hyperplane."""
+
+
+class IndefiniteKernelError(ValueError):
+    """The kernel is not positive definite on the training points."""
+
+    def __init__(self, kernel: Kernel, why: str) -> None:
+        super().__init__(
+            f"the kernel must be positive definite on the training points; the matrix of {kernel!r} there is not: {why}"
+        )
 
 
 class SupportVectorMachine(ClassifierMixin, BaseEstimator):
@@ -71,6 +86,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
     _homogeneous = False  # w = 0 goes with eta = 0: there is no slab then
     _normalized = False  # the norm of w is 1
     _penalized = False  # the objective contains b
+    _balanced = True  # the coefficients of w in the images of the points have the sum s'a = 0
 
     # -- what each machine says about itself
 
@@ -157,8 +173,28 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any) -> Self:
         X, s = self._read(X, y)
-        self._fit_points(make_points(X, s, self.kernel_))
+        points = make_points(X, s, self.kernel_)
+        try:
+            self._fit_points(points)
+        except IndefiniteKernelError as error:
+            points = self._centred(points, error)
+            self._fit_points(points)
         return self
+
+    def _centred(self, points: Points, error: ValueError) -> Points:
+        r"""Return the points with centred inner products, if the kernel is conditionally positive definite.
+
+        Where :math:`s^\top a = 0`, the multipliers do not see the difference.
+        """
+        centred = replace(points, centred=True)
+        if not is_positive_definite(centred.gram()):
+            raise ValueError(f"{error}; nor is it conditionally positive definite") from error
+        if self._penalized or not self._balanced:
+            raise ValueError(
+                f"{error}; it is conditionally positive definite, which is enough where s'a = 0 (HardMarginSVC, SVMs1, "
+                f"SVMs2, SVMs2prime, SVMs4), but {type(self).__name__} has no such equation for the coefficients of w"
+            ) from error
+        return centred
 
     def dual_program(self, X: Any, y: Any) -> DualProgram:
         """Return the dual program for the given data, as the text writes it; nothing is solved.
@@ -330,6 +366,9 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             P = dual.P
             if neighbour is None or not neighbour.has_met(P):
                 P = check_matrix(P, n, assume_psd=points.is_psd())
+                if isinstance(P, np.ndarray) and dual.ridge > 0.0 and not points.is_psd():
+                    # the ridge must not hide what the kernel is
+                    check_matrix(P - dual.ridge * np.eye(n), n, assume_psd=False)
             program = BoxQP(P, dual.q, dual.A, dual.c, points.zeros, np.full(n, dual.upper))
             many = n >= ROWS_FROM and points.unit == 0
             if many and neighbour is None:
@@ -342,10 +381,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         except ValueError as error:
             if "positive semidefinite" not in str(error):
                 raise
-            raise ValueError(
-                f"the kernel must be positive definite on the training points; the matrix of {points.kernel!r} "
-                f"there is not: {error}"
-            ) from error
+            raise IndefiniteKernelError(points.kernel, str(error)) from error
 
     def _from_libsvm(self, points: Points, program: BoxQP, dual: DualProgram) -> QPResult | None:
         """Let libsvm guess the active set, and finish; None where that gives no solution."""

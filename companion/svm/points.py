@@ -20,6 +20,7 @@ import numpy as np
 from companion.admm import LowRank
 from companion.admm.row_matrix import RowMatrix
 from companion.kernels import Gaussian, Kernel, Polynomial
+from companion.kernels.gram import centred_gram
 from companion.scaling import largest
 
 __all__ = ["Normal", "Points", "make_points"]
@@ -56,6 +57,9 @@ class Points:
     unit : int
         The exponent e of the unit :math:`2^e` in which features are measured: everything below speaks of
         :math:`2^{-e} \varphi`. It is 0 except for points whose squares do not fit into float64.
+    centred : bool
+        Whether inner products are those of the features from their mean on. A kernel that is only conditionally
+        positive definite has no others, and where :math:`s^\top a = 0` the dual program needs no others.
     """
 
     X: np.ndarray
@@ -63,6 +67,7 @@ class Points:
     kernel: Kernel
     Phi: np.ndarray | None
     unit: int = 0
+    centred: bool = False
 
     @property
     def n(self) -> int:
@@ -106,6 +111,8 @@ class Points:
     @cached_property
     def diagonal(self) -> np.ndarray:
         """The squared lengths of the features, in the unit 1."""
+        if self.centred:
+            return np.ldexp(self.gram().diagonal(), 2 * self.unit)
         return self.kernel.diagonal(self.X).real
 
     @cached_property
@@ -146,7 +153,13 @@ class Points:
         G = self.kernel(self.X)
         if np.iscomplexobj(G):
             raise ValueError(f"a support vector machine needs a real kernel, got {self.kernel!r}")
-        return np.ldexp(G, -2 * self.unit) if self.unit else G
+        G = np.ldexp(G, -2 * self.unit) if self.unit else G
+        return centred_gram(G)[0] if self.centred else G
+
+    @cached_property
+    def _means(self) -> np.ndarray:
+        """The means of the rows of the matrix of inner products, where these are centred."""
+        return np.ldexp(self.kernel(self.X).mean(axis=1), -2 * self.unit)
 
     def is_psd(self) -> bool:
         """Return whether the matrix of inner products is known to be positive semidefinite."""
@@ -226,12 +239,14 @@ class Points:
         if Z is None:
             w, norm, zero = None, math.sqrt(max(quadratic, 0.0)), _ZERO_GRAM
             lengths = self.lengths
+            shift = float(self._means @ (self.s * a)) if self.centred else 0.0
         else:
             w, zero = (self.s * a) @ Z, _ZERO_FEATURES
             norm, lengths = _norm(w), _lengths(Z)
+            shift = 0.0 if origin is None else float(w @ origin)
         if norm <= zero * float(np.abs(a) @ lengths):
             return Normal(None if w is None else np.zeros_like(w), 0.0, 0.0)
-        return Normal(w, norm, 0.0 if w is None or origin is None else float(w @ origin))
+        return Normal(w, norm, shift)
 
 
 def _norm(w: np.ndarray) -> float:

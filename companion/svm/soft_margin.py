@@ -35,12 +35,14 @@ from companion.exceptions import (
     InfeasibleProblemError,
     UnboundedProblemError,
 )
+from companion.kernels import is_positive_definite
 from companion.results import QPResult
 from companion.scaling import exponent_of, scaled_back
 from companion.svm.bounds import nu_min_of
 from companion.svm.dual import DualProgram, Units
 from companion.svm.estimator import (
     FEW_DIGITS,
+    IndefiniteKernelError,
     KernelLike,
     SupportVectorMachine,
     warn_of_norm,
@@ -386,7 +388,8 @@ class SVMs2prime(_NuMachine):
         The text's :math:`K_s`; None is 1/(p+q). It scales w, b, eta and the slacks and moves no hyperplane.
     kernel : str, Kernel or callable
         See :func:`companion.kernels.as_kernel`; ``"precomputed"`` takes ``k(X)`` in `fit` and ``k(X_new, X)`` in
-        `predict`.
+        `predict`. In the machines with :math:`s^\top a = 0` (HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs4) it may
+        also be conditionally positive definite, such as :math:`-\|x - z\|^2`.
     kernel_params : dict or None
         The parameters of a kernel given by its name, for example ``{"sigma": 2.0}``.
     tol : float
@@ -763,6 +766,8 @@ class SVMs2l(SupportVectorMachine):
         self.tol = tol
         self.max_iter = max_iter
 
+    _balanced = False  # w has coefficients of its own
+
     def _dual(self, points: Points) -> DualProgram:
         raise ValueError("(SVM_s2l) is a linear program; its dual is no quadratic program in P")
 
@@ -773,6 +778,13 @@ class SVMs2l(SupportVectorMachine):
         Z, origin = points.features()
         Phi, _ = points.features(penalize_b=True)
         F = points.gram() if Phi is None else Phi
+        if not points.is_psd():
+            answer = is_positive_definite(F)
+            if not answer:
+                why = (
+                    f"{answer.reason}; the smallest eigenvalue is {answer.smallest_eigenvalue:.6g}"
+                )
+                raise IndefiniteKernelError(points.kernel, why)
         B, mean = _from_means(F) if Z is None or origin is None else (Z, origin)
         unit = float(np.exp2(np.ceil(np.log2(np.abs(B).max() or 1.0))))
         B = B / unit

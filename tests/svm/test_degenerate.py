@@ -416,9 +416,11 @@ class TestKernels:
     def test_indefinite_kernel_is_refused(self):
         rng = np.random.default_rng(1)
         u, v = rng.standard_normal((9, 2)), rng.standard_normal((9, 2))
-        for kernel in (Sigmoid(1.0, -1.0), FromFunction(lambda x, y: -abs(x - y).sum())):
-            with pytest.raises(ValueError, match="positive definite on the training points"):
-                SVMs2(kernel=kernel).fit_uv(u, v)
+        with pytest.raises(ValueError, match="nor is it conditionally positive definite"):
+            SVMs2(kernel=Sigmoid(1.0, -1.0)).fit_uv(u, v)
+        distance = FromFunction(lambda x, y: -abs(x - y).sum())  # conditionally positive definite
+        with pytest.raises(ValueError, match="positive definite on the training points"):
+            SVMs3(kernel=distance).fit_uv(u, v)
 
     def test_complex_kernel_is_refused(self):
         kernel = FromFunction(lambda x, y: 1j * (x @ y))

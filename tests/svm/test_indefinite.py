@@ -12,18 +12,27 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from companion.admm import solve_qp
-from companion.datasets import digits, xor, zm_fourteen
+from companion.certificates import verify
+from companion.datasets import digits, iris_sepals, xor, zm_fourteen
 from companion.exceptions import ConvergenceWarning
-from companion.kernels import Gaussian, Sigmoid
+from companion.kernels import Gaussian, Sigmoid, center_gram, is_positive_definite
 from companion.svm import (
     INDEFINITE_METHODS,
+    HardMarginSVC,
     IndefiniteObjective,
     IndefiniteSVC,
     RankOneSpectrum,
+    SVMs1,
     SVMs2,
+    SVMs2l,
+    SVMs2prime,
+    SVMs3,
+    SVMs4,
+    SVMs5,
     indefinite_gradient,
     indefinite_objective,
     largest_linear,
@@ -614,6 +623,94 @@ def test_callback_stops():
     result = solve_indefinite(K0, y, callback=lambda k, a: k == 3)
     assert result.status == "stopped by callback"
     assert result.n_iter == 3
+
+
+# --- conditionally positive definite kernels ------------------------------------------------------
+
+BALANCED = [HardMarginSVC(), SVMs1(), SVMs2(K=1.0), SVMs2prime(nu=0.5), SVMs4(nu=0.5)]
+
+
+def minus_distance(A, B):
+    return -((A[:, None] - B[None]) ** 2).sum(axis=2) / 10.0
+
+
+def multiquadric(A, B):
+    """Conditionally positive definite, and no polynomial: it has no few features."""
+    return -np.sqrt(1.0 + ((A[:, None] - B[None]) ** 2).sum(axis=2))
+
+
+def test_schoenberg():
+    """A kernel is conditionally positive definite when its centred matrix is positive definite."""
+    X = zm_fourteen().X
+    distances, tanh = (reference(name)[0] for name in ("distances", "tanh"))
+    assert not is_positive_definite(distances)
+    assert is_positive_definite(center_gram(distances))
+    assert is_positive_definite(center_gram(multiquadric(X, X)))
+    assert is_positive_definite(center_gram(tanh)).smallest_eigenvalue < -0.9
+    centred = X - X.mean(axis=0)
+    assert_allclose(center_gram(distances), centred @ centred.T / 5, atol=1e-12)
+    rng = np.random.default_rng(0)
+    c = rng.standard_normal((100, 14))
+    c -= c.mean(axis=1, keepdims=True)
+    assert (np.einsum("ki,ij,kj->k", c, distances, c) >= -1e-10).all()
+    assert (np.einsum("ki,ij,kj->k", c, tanh, c) < -1e-3).any()
+
+
+@pytest.mark.parametrize("machine", BALANCED, ids=lambda m: type(m).__name__)
+def test_minus_the_squared_distance_is_the_linear_machine(machine):
+    data, K0 = zm_fourteen(), reference("distances")[0]
+    new = np.random.default_rng(0).uniform(0, 6, (20, 2))
+    linear = clone(machine).set_params(kernel="precomputed").fit(data.X @ data.X.T / 5, data.y)
+    wanted = linear.decision_function(new @ data.X.T / 5)
+    given_ = clone(machine).set_params(kernel="precomputed").fit(K0, data.y)
+    called = clone(machine).set_params(kernel=minus_distance).fit(data.X, data.y)
+    for fitted, rows, points in (
+        (given_, minus_distance(new, data.X), K0),
+        (called, new, data.X),
+    ):
+        assert fitted.certificate_.ok
+        assert_allclose(fitted.objective_, linear.objective_, rtol=1e-9)
+        assert_allclose(fitted.norm_, linear.norm_, rtol=1e-9)
+        assert_allclose(fitted.decision_function(rows), wanted, atol=1e-9)
+        assert verify(fitted, points, data.y).ok
+
+
+@pytest.mark.parametrize("kernel", [minus_distance, multiquadric])
+@pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
+def test_conditionally_positive_definite_kernels_against_libsvm(kernel, C):
+    data = iris_sepals()
+    K0 = kernel(data.X, data.X)
+    assert np.linalg.eigvalsh(K0)[0] < -1.0
+    machine = SVMs2(K=C, kernel=kernel).fit(data.X, data.y)
+    libsvm = SVC(kernel="precomputed", C=C, tol=1e-10).fit(K0, data.y)
+    a = np.zeros(len(data.X))
+    a[libsvm.support_] = libsvm.dual_coef_[0]
+    assert_allclose(machine.dual_objective_, np.abs(a).sum() - 0.5 * a @ K0 @ a, rtol=1e-7)
+    assert_allclose(machine.decision_function(data.X), libsvm.decision_function(K0), atol=1e-5)
+    assert machine.certificate_.ok
+
+
+def test_value_of_libsvm_on_the_page():
+    K0, y = reference("distances")
+    assert_allclose(SVMs2(K=1.0, kernel="precomputed").fit(K0, y).objective_, 2.0034188, atol=1e-7)
+
+
+@pytest.mark.parametrize("machine", [SVMs3(), SVMs5(), SVMs2l()], ids=lambda m: type(m).__name__)
+def test_machines_without_the_equation_refuse_by_name(machine):
+    K0, y = reference("distances")
+    name = type(machine).__name__
+    with pytest.raises(ValueError, match=f"conditionally positive definite.* but {name} has no"):
+        machine.set_params(kernel="precomputed").fit(K0, y)
+
+
+@pytest.mark.parametrize(
+    "machine", [*BALANCED, SVMs3(), SVMs5(), SVMs2l()], ids=lambda m: type(m).__name__
+)
+def test_an_indefinite_kernel_is_refused_by_all(machine):
+    """Squared slacks add 1/(2K) to the diagonal, which could hide the negative eigenvalues."""
+    K0, y = reference("tanh")
+    with pytest.raises(ValueError, match="nor is it conditionally positive definite"):
+        clone(machine).set_params(kernel="precomputed").fit(K0, y)
 
 
 # --- spectrum transforms ---------------------------------------------------------------------------
