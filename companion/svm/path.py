@@ -21,6 +21,7 @@ from companion.svm.soft_margin import SVMs2, SVMs2prime
 
 __all__ = ["K_path", "nu_path"]
 
+_WHOLE = 2000  # number of points below which the whole matrix serves all machines
 _READ = (
     "kernel_",
     "classes_",
@@ -41,9 +42,10 @@ class _SharedPoints(Points):
     ) -> np.ndarray | LowRank | RowMatrix:
         key = f"_matrix_{penalize_b}_{keep_origin}_{ridge}"
         if key not in self.__dict__:
-            self.__dict__[key] = super().signed_matrix(
-                penalize_b=penalize_b, keep_origin=keep_origin, ridge=ridge
-            )
+            P = super().signed_matrix(penalize_b=penalize_b, keep_origin=keep_origin, ridge=ridge)
+            if isinstance(P, RowMatrix) and self.n < _WHOLE:
+                P = P.toarray()
+            self.__dict__[key] = P
         return self.__dict__[key]
 
 
