@@ -72,8 +72,8 @@ def nu_min(u: Any, v: Any, kernel: Any = "linear", **kernel_params: Any) -> floa
 
     Notes
     -----
-    Source: made precise here; Sections 18.5, 18.8 and 18.12 observe that a small nu gives w = 0, and ascribe it to
-    numerical precision. For (SVM_s1) the optimal value is 0 exactly for K at least
+    Source: made precise here; Sections 18.5, 18.8 and 18.12 observe that a small nu leaves w = 0, eta = 0 as the only
+    solution. For (SVM_s1) the optimal value is 0 exactly for K at least
     :math:`1/((p+q)\nu_{\min})`.
 
     Examples
