@@ -6,7 +6,9 @@ remains. With the loss :math:`\xi_i = \max(0, 1 - y_i h(x_i))` all three solve
 .. math:: \min_w \; J(w) = \tfrac12 \|w\|^2 + C \sum_i \xi_i^k, \qquad h(x) = \langle w, \varphi(x) \rangle,
 
 for the hinge loss k = 1 or the quadratic loss k = 2. It is not the program with a free bias: here the bias costs
-what a weight costs. The dual program, with :math:`Q_{ij} = y_i y_j \kappa(x_i, x_j)`, is
+what a weight costs. A kernel that does not see the coordinate 1, such as the Gaussian kernel, gets the constant 1
+added: :math:`\kappa + 1` is the kernel of features whose last one is 1. The dual program, with
+:math:`Q_{ij} = y_i y_j \kappa(x_i, x_j)`, is
 
 .. math:: \max_\alpha \; \mathbf 1^\top \alpha - \tfrac12 \alpha^\top Q \alpha \quad (k = 1, \; 0 \le \alpha \le C),
     \qquad Q + \tfrac1{2C} I \text{ in place of } Q \quad (k = 2, \; 0 \le \alpha) .
@@ -23,7 +25,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from companion.admm import LowRank
-from companion.certificates import Certificate, bound_multipliers, certify_qp
+from companion.certificates import Certificate, bound_multipliers, certify_qp, max_norm
 from companion.checks import as_matrix, as_scalar, as_vector, check_count
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel
@@ -45,6 +47,7 @@ Callback = Callable[[int, np.ndarray], Any]
 _LOSSES = {"hinge": 1, "quadratic": 2}
 _ORDERS = ("cyclic", "shuffled")
 _PRINTED_EPS = 1e-4  # the accuracy of ZM's examples
+_SAMPLE = 20  # points on which a kernel shows whether it sees the coordinate 1
 _FEW = 100  # explicit features are worth having up to this number, or up to one per point
 _SUFFICIENT = 1e-4  # part of the predicted decrease that the line search insists on
 _EPS = float(np.finfo(float).eps)
@@ -206,9 +209,18 @@ class _Task:
 
 
 def _read(
-    X: Any, y: Any, C: float, loss: str, kernel: KernelLike, params: dict[str, Any] | None
+    X: Any,
+    y: Any,
+    C: float,
+    loss: str,
+    kernel: KernelLike,
+    params: dict[str, Any] | None,
+    as_printed: bool = False,
 ) -> _Task:
-    """Check the arguments; add the coordinate 1; ask the kernel for features or for the Gram matrix."""
+    """Check the arguments; add the coordinate 1; ask the kernel for features or for the Gram matrix.
+
+    A kernel that does not see the coordinate gets the constant 1, unless the algorithm shall run as it is printed.
+    """
     X = as_matrix(X, "X")
     y = as_vector(y, "y", len(X))
     wrong = y[(y != 1.0) & (y != -1.0)]
@@ -221,11 +233,32 @@ def _read(
     if named.is_precomputed and X.shape[0] != X.shape[1]:
         raise ValueError(f"a precomputed kernel needs a square Gram matrix, got shape {X.shape}")
     Z = X if named.is_precomputed else augment(X)
+    if not (named.is_precomputed or as_printed or _sees_last(named, Z)):
+        named = named + 1.0
     F = named.features(Z, limit=np.inf if named.is_linear else max(len(Z), _FEW))
     K = None if F is not None else np.array(named(Z))
     if (F is not None and np.iscomplexobj(F)) or (K is not None and np.iscomplexobj(K)):
         raise ValueError(f"training needs a real kernel, got {named!r}")
     return _Task(Z, y, C, _LOSSES[loss], named, F, K)
+
+
+def _sees_last(kernel: Kernel, Z: np.ndarray) -> bool:
+    """Return whether the kernel depends on the last coordinate, which all points share."""
+    if kernel.is_linear:
+        return True
+    few = Z[:_SAMPLE]
+    moved, gone = few.copy(), few.copy()
+    moved[:, -1] += max_norm(few.ravel())
+    gone[:, -1] = 0.0
+    with np.errstate(all="ignore"):
+        try:
+            K, far, without = (np.asarray(kernel(points)) for points in (few, moved, gone))
+        except ValueError:  # it overflows
+            return True
+        peak = float(np.abs(K).max())
+        # rounding grows with the distance from the origin
+        unseen = np.abs(far - K).max() <= 1e-6 * peak and np.abs(without - K).max() <= 1e-12 * peak
+    return not unseen
 
 
 def augmented_dual(
@@ -303,7 +336,7 @@ def dual_coordinate_ascent(
     Parameters
     ----------
     X : array-like of shape (n, d), or (n, n) for a precomputed kernel
-        Points; the coordinate 1 is added here. A Gram matrix is taken as it is.
+        Points; the coordinate 1 is added here. A Gram matrix is taken as it is: add 1 to it for a bias.
     y : array-like of shape (n,)
         Labels +1 and -1.
     C : float
@@ -311,7 +344,8 @@ def dual_coordinate_ascent(
     loss : str
         ``"hinge"`` or ``"quadratic"``.
     kernel, kernel_params
-        See :func:`companion.kernels.as_kernel`; the kernel sees points with the coordinate 1.
+        See :func:`companion.kernels.as_kernel`; the kernel sees points with the coordinate 1. One that does not depend
+        on it, such as the Gaussian kernel, gets the constant 1 added, so that there is a bias.
     step : float or array-like of shape (n,), optional
         :math:`\eta`. Default: the best one. Convergence needs :math:`\eta_k Q'_{kk} < 2`.
     order : str
@@ -325,7 +359,7 @@ def dual_coordinate_ascent(
         Largest number of epochs.
     as_printed : bool
         Run Algorithm 23.1 as it is printed: it cuts multipliers at C with the quadratic loss too, which changes the
-        answer, and stops by `eps`, 1e-4 if none is given.
+        answer, has no bias with a Gaussian kernel, and stops by `eps`, 1e-4 if none is given.
     rng : numpy Generator, optional
         For ``order="shuffled"``; seed 0 by default.
     callback : callable, optional
@@ -359,7 +393,7 @@ def dual_coordinate_ascent(
     >>> result.w.round(4), result.certificate.ok
     (array([ 2.7463, -3.7479, -3.0868]), True)
     """
-    task = _read(X, y, C, loss, kernel, kernel_params)
+    task = _read(X, y, C, loss, kernel, kernel_params, as_printed)
     if order not in _ORDERS:
         raise ValueError(f"order must be one of {_ORDERS}, got {order!r}")
     tol = as_scalar(tol, "tol", above=0.0)
@@ -578,7 +612,7 @@ def primal_newton(
     >>> result.w.round(4), round(result.objective, 4), result.certificate.ok
     (array([  7.4737,  -6.3402, -19.9082]), 285.0407, True)
     """
-    task = _read(X, y, C, "quadratic", kernel, kernel_params)
+    task = _read(X, y, C, "quadratic", kernel, kernel_params, as_printed)
     if task.F is None:
         raise ValueError(
             f"{task.kernel!r} has no explicit features, or too many; use primal_kernel_newton"
@@ -643,20 +677,21 @@ def primal_kernel_newton(
     Parameters
     ----------
     X : array-like of shape (n, d), or (n, n) for a precomputed kernel
-        Points; the coordinate 1 is added here. A Gram matrix is taken as it is.
+        Points; the coordinate 1 is added here. A Gram matrix is taken as it is: add 1 to it for a bias.
     y : array-like of shape (n,)
         Labels +1 and -1.
     C : float
         Price of the loss.
     kernel, kernel_params
-        See :func:`companion.kernels.as_kernel`; the kernel sees points with the coordinate 1.
+        See :func:`companion.kernels.as_kernel`; the kernel sees points with the coordinate 1. One that does not depend
+        on it, such as the Gaussian kernel, gets the constant 1 added, so that there is a bias.
     ridge : float, optional
         Take the step :math:`-(H + \lambda I)^{-1} \nabla` with this :math:`\lambda > 0` instead.
     line_search, tol, eps, max_iter, callback
         As for :func:`primal_newton`, with :math:`\beta` in place of w.
     as_printed : bool
-        Run Algorithm 23.3 as it is printed: the step :math:`-H^{-1} \nabla` (or with `ridge`), no line search, and
-        `eps`, 1e-4 if none is given.
+        Run Algorithm 23.3 as it is printed: the step :math:`-H^{-1} \nabla` (or with `ridge`), no line search, no bias
+        with a Gaussian kernel, and `eps`, 1e-4 if none is given.
 
     Returns
     -------
@@ -685,7 +720,7 @@ def primal_kernel_newton(
     >>> round(result.objective, 4), int((result.predict(data.X) != data.y).sum())
     (136.8543, 5)
     """
-    task = _read(X, y, C, "quadratic", kernel, kernel_params)
+    task = _read(X, y, C, "quadratic", kernel, kernel_params, as_printed)
     y, K, n = task.y, task.gram(), task.n
     ridge = None if ridge is None else as_scalar(ridge, "ridge", above=0.0)
     if as_printed and ridge is None:

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
 from sklearn.svm import LinearSVC
 
 from companion.admm import solve_qp
 from companion.certificates import verify
 from companion.datasets import iris, iris_components, iris_sepals, zm_eighteen
 from companion.exceptions import ConvergenceWarning
-from companion.kernels import Gaussian, Polynomial
+from companion.kernels import Gaussian, Polynomial, as_kernel
 from companion.svm import (
     SVMs2,
     TrainingResult,
@@ -385,6 +386,63 @@ def test_newton_equals_the_qp_engine(seed, kernel):
         weights = primal_newton(X, y, C)
         assert_allclose(weights.objective, result.objective, rtol=1e-10)
         assert_allclose(weights.decision_function(X), result.decision_function(X), atol=1e-8)
+
+
+# --- the bias of a kernel that does not see the coordinate 1 ---------------------------------------
+
+
+def lopsided():
+    """Forty blue points and eight red ones: a machine with a bias says "blue" far away."""
+    rng = np.random.default_rng(1)
+    y = np.repeat([1.0, -1.0], [40, 8])
+    return rng.standard_normal((48, 2)) + np.where(y > 0, 0.5, -0.5)[:, None], y
+
+
+TRAININGS = [
+    (dual_coordinate_ascent, {"loss": "hinge"}),
+    (dual_coordinate_ascent, {"loss": "quadratic"}),
+    (primal_kernel_newton, {}),
+]
+
+
+@pytest.mark.parametrize(("train", "options"), TRAININGS)
+@pytest.mark.parametrize("kernel", [Gaussian(0.7), lambda A, B: np.exp(-cdist(A, B, "cityblock"))])
+def test_far_from_all_points_a_gaussian_machine_says_its_bias(train, options, kernel):
+    """Erratum ZM-28: the coordinate 1 cancels in x - z. The kernel plus 1 has the bias sum beta_i."""
+    X, y = lopsided()
+    result = train(X, y, 1.0, kernel=kernel, **options)
+    far = np.array([[1e3, 0.0], [0.0, -1e4]])
+    bias = result.beta.sum()
+    assert bias > 0.1
+    assert_allclose(result.decision_function(far), bias, rtol=1e-12)
+    # it is the machine of kernel + 1, whatever the way to it
+    K = as_kernel(kernel)(augment(X)) + 1.0
+    loss = options.get("loss", "quadratic")
+    program = augmented_dual(K, y, 1.0, loss=loss, kernel="precomputed")
+    expected = solve_qp(program.P, program.q, upper=program.upper)
+    assert_allclose(result.dual_objective, -expected.objective, rtol=1e-6)
+    printed = np.abs(
+        train(X, y, 1.0, kernel=kernel, as_printed=True, **options).decision_function(far)
+    )
+    assert printed.max() < 1e-12
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3, 1e6])
+@pytest.mark.parametrize("kernel", ["linear", Polynomial(2, R=0.0), Polynomial(3, R=1.0)])
+def test_a_kernel_that_sees_the_coordinate_gets_no_second_constant(kernel, scale):
+    X, y, _ = random_problem(0)
+    program = augmented_dual(scale * X, y, 1.0, kernel=kernel)
+    K = as_kernel(kernel)(augment(scale * X)) * np.outer(y, y)
+    P = program.P if isinstance(program.P, np.ndarray) else program.P.toarray()
+    assert_allclose(P, K, atol=1e-9 * np.abs(K).max())
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_a_gaussian_kernel_of_any_width_gets_the_constant(scale):
+    X, y, _ = random_problem(0)
+    for sigma in (1e-2, 1.0, 1e3):
+        P = augmented_dual(scale * X, y, 1.0, kernel=Gaussian(sigma)).P
+        assert_allclose(P.diagonal(), 2.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(4))
