@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC, NuSVC, OneClassSVM
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
-__all__ = ["Guess", "guess_machine"]
+__all__ = ["Guess", "guess_machine", "guess_tube"]
 
 _TOL = 1e-5
 _AT_BOUND = 1.0 - 1e-9  # libsvm puts multipliers at their bound exactly, but scales them afterwards
 _ITERATIONS = 100  # per variable; a hard margin that does not exist would have no end
+_OF_A_TUBE = 10  # the same for regressions, where the search by ADMM is good
 _LARGE = 1e4  # bound that stands for none, in units of the mean diagonal
 
 
@@ -68,14 +69,7 @@ def guess_machine(
         bound = upper if math.isfinite(upper) else total / (2.0 if balanced else 1.0)
         nu = total / (n * bound)
         model = (NuSVC if balanced else OneClassSVM)(nu=nu, **options)
-    try:
-        with (
-            warnings.catch_warnings(),
-            config_context(skip_parameter_validation=True, assume_finite=True),
-        ):
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(X, s)
-    except ValueError:  # nu at its limit, or w = 0
+    if not _fitted(model, X, s):
         return None
     size = np.abs(model.dual_coef_[0])
     if total is not None:
@@ -90,3 +84,63 @@ def guess_machine(
         state[at_bound] = 1
         a[at_bound] = upper
     return Guess(a, state)
+
+
+def guess_tube(
+    X: np.ndarray,
+    y: np.ndarray,
+    options: dict[str, Any],
+    *,
+    upper: float,
+    radius: float,
+    epsilon: float,
+) -> Guess | None:
+    r"""Ask libsvm for the multipliers :math:`\delta` of a regression with a free intercept.
+
+    Parameters
+    ----------
+    X, y : ndarray
+        Points, or a Gram matrix, and values.
+    options : dict
+        The kernel, as libsvm calls it.
+    upper : float
+        Bound of :math:`|\delta_i|`.
+    radius : float
+        Bound of the sum of these, or infinity where the tube is given.
+    epsilon : float
+        Half of the width of the given tube.
+
+    Returns
+    -------
+    Guess or None
+        The states are 0 for zero, 1 and -1 for free, 2 and -2 for the bounds.
+    """
+    m = y.size
+    options = {**options, "tol": _TOL * float(np.ptp(y)), "max_iter": _OF_A_TUBE * m, "cache_size": 500}  # fmt: skip
+    model: Any
+    if math.isfinite(radius):
+        model = NuSVR(C=upper, nu=min(radius / (m * upper), 1.0), **options)
+    else:
+        model = SVR(C=upper, epsilon=epsilon, **options)
+    if not _fitted(model, X, y):
+        return None
+    delta = np.zeros(m)
+    delta[model.support_] = model.dual_coef_[0]
+    at_bound = np.abs(delta) >= _AT_BOUND * upper
+    delta[at_bound] = np.copysign(upper, delta[at_bound])
+    state = np.sign(delta) * (1.0 + at_bound)
+    return Guess(delta, state.astype(np.int8))
+
+
+def _fitted(model: Any, X: np.ndarray, y: np.ndarray) -> bool:
+    """Fit without a word; return whether that went well."""
+    try:
+        with (
+            warnings.catch_warnings(),
+            config_context(skip_parameter_validation=True, assume_finite=True),
+        ):
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, y)
+    except ValueError:  # nu at its limit, or w = 0
+        return False
+    return bool(np.isfinite(model.dual_coef_).all())

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from companion.admm import LowRank
 from companion.admm.kkt import symmetric_product
 from companion.admm.quadratic import _symmetric_psd
+from companion.admm.row_matrix import RowMatrix
 from companion.certificates import Certificate, max_norm
 from companion.checks import (
     as_scalar,
@@ -29,13 +30,14 @@ from companion.checks import (
     is_plain_data,
     reject_masked,
 )
+from companion.engine.guess import Guess, guess_tube
 from companion.exceptions import ConvergenceWarning, UnboundedProblemError
 from companion.kernels import Kernel, as_kernel
 from companion.kernels.choice import own_points
 from companion.results import Record
 from companion.scaling import exponent_of, scaled_back
 from companion.svm.dual import Units
-from companion.svm.points import Points, make_points
+from companion.svm.points import ROWS_FROM, Points, make_points
 from companion.svr.solver import TubeSolution, solve_tube
 from companion.svr.tube import Levels, TubeProgram, hinge, least_value
 
@@ -141,6 +143,18 @@ class DualProgram(Record):
         return P, np.concatenate([self.q, np.zeros(N - n)]), np.vstack(rows), np.array(c)
 
 
+def _from_libsvm(points: Points, program: TubeProgram) -> Guess | None:
+    """Return libsvm's guess of the active set, where it has the program and a kernel without few features."""
+    dense = points.n >= ROWS_FROM and points.unit == 0 and not isinstance(program.P, LowRank)
+    if not (dense and program.balanced and math.isfinite(program.upper)):
+        return None
+    X, options = points.for_libsvm()
+    return guess_tube(
+        X, program.y, options,
+        upper=program.upper, radius=program.radius, epsilon=program.epsilon,
+    )  # fmt: skip
+
+
 class SupportVectorRegression(RegressorMixin, BaseEstimator):
     """Base of the regressions of chapter 20; see :class:`NuSVR` for the attributes."""
 
@@ -210,6 +224,7 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         ridge = self._ridge(len(y))
         faint = self._penalized_b and points.size < _FAINT
         P: Any = points.signed_matrix(penalize_b=self._penalized_b and not faint, ridge=ridge)
+        P = P.toarray() if isinstance(P, RowMatrix) else P
         if points.Phi is None and self.kernel_.positive_definite is not True:
             P = self._check_psd(P)
         if faint:
@@ -218,7 +233,10 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         program = replace(program, reach=float(np.abs(y).max()))
         try:
             solution = self._without_bounds(program) or solve_tube(
-                program, tol=float(self.tol), max_iter=self.max_iter
+                program,
+                tol=float(self.tol),
+                max_iter=self.max_iter,
+                guess=_from_libsvm(points, program),
             )
         except UnboundedProblemError as error:  # only rounding can make that of P
             raise ValueError(self._too_large()) from error

@@ -27,6 +27,7 @@ from companion.admm.qp_engine import XStep
 from companion.admm.quadratic import solve_box_qp
 from companion.admm.row_matrix import RowMatrix
 from companion.certificates import Certificate, max_norm
+from companion.engine.guess import Guess
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
 from companion.svr.tube import Levels, TubeProgram, certify, find_levels, snap
 
@@ -92,7 +93,9 @@ class _Search:
         return certificate.ok
 
 
-def solve_tube(program: TubeProgram, *, tol: float = 1e-9, max_iter: int = 1000) -> TubeSolution:
+def solve_tube(
+    program: TubeProgram, *, tol: float = 1e-9, max_iter: int = 1000, guess: Guess | None = None
+) -> TubeSolution:
     """Solve a dual program; warn if the certificate misses `tol`.
 
     Parameters
@@ -103,6 +106,8 @@ def solve_tube(program: TubeProgram, *, tol: float = 1e-9, max_iter: int = 1000)
         Tolerance of the certificate.
     max_iter : int
         Largest number of iterations, of ADMM and of the interior-point method together.
+    guess : Guess, optional
+        What libsvm says about the active set.
 
     Returns
     -------
@@ -116,7 +121,7 @@ def solve_tube(program: TubeProgram, *, tol: float = 1e-9, max_iter: int = 1000)
     unit = 2.0 ** round(power)
     search = _Search(program.scaled(unit), tol, max_iter)
     with np.errstate(all="ignore"):  # a failed attempt may overflow; the certificate judges
-        _search(search)
+        _search(search, guess and guess._replace(a=guess.a / unit))
     best = search.best
     assert best is not None
     solution = best.scaled(unit)
@@ -130,7 +135,7 @@ def solve_tube(program: TubeProgram, *, tol: float = 1e-9, max_iter: int = 1000)
     return replace(solution, n_iter=search.n_iter)
 
 
-def _search(search: _Search) -> bool:
+def _search(search: _Search, guess: Guess | None) -> bool:
     """Try the methods in turn, the cheapest first."""
     program, y = search.program, search.program.y
     spread = float(np.ptp(y)) if program.balanced else 2.0 * float(np.abs(y).max())
@@ -140,6 +145,8 @@ def _search(search: _Search) -> bool:
     most = min(program.radius, program.m * program.upper)
     negligible = most * float(program.P.diagonal().max()) <= _NEGLIGIBLE * spread
     if negligible and _without_quadratic(search):
+        return True
+    if guess and not negligible and search.offer(newton(program, guess.a, guess.state)):
         return True
     if program.ball_is_idle and program.epsilon == 0.0:
         return _box(search) or (_by_factor(search, program.m) if dense else _pairs(search))
