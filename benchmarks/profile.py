@@ -1,32 +1,32 @@
-"""Where the time of our solvers goes, for one problem of each kind that the page on speed names.
+"""Where the time of our solvers goes, on the problem of each family that is slowest beside its peer.
 
-Run ``python -m benchmarks profile``; with ``--store`` the page "How fast is it" shows the new figures. A clock of CPU
-time interrupts the fits, which are repeated, once in a millisecond, and notes which function of `companion` is at work,
-by itself or in what it calls of NumPy, SciPy and scikit-learn. The twelve largest shares are kept.
+Run ``python -m benchmarks profile`` after ``python -m benchmarks families --store``; with ``--store`` the page "How
+fast is it" shows the new figures. A clock of CPU time interrupts the fits, which are repeated, once in a millisecond, and
+notes which function of `companion` is at work, by itself or in what it calls of NumPy, SciPy and scikit-learn.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import signal
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 import companion
-from benchmarks import lasso, linear_programs, store, svm, svr
-from companion.admm import basis_pursuit, least_absolute_deviations
-from companion.regression import tau_max
-from companion.svm import nu_path
+from benchmarks import RESULTS, store
+from benchmarks.families import GROUPS, Problem
 
 TICK = 1e-3  # seconds of CPU time
-MOST = 12  # functions that are kept
+MOST = 5  # functions that are kept
 HOME = Path(companion.__file__).parent
 
 Run = Callable[[], Any]
@@ -60,87 +60,41 @@ def name(frame: FrameType) -> str:
     return ".".join((*file.parts, frame.f_code.co_qualname.replace("<locals>.", "")))
 
 
-def support_vectors(n: int, kernel: str, C: float | None, nu: float | None) -> Run:
-    return svm.ours(svm.Problem(*svm.two_clouds(n), kernel, C, nu))
+def slowest() -> list[Problem]:
+    """Return the problem of each measured family with the largest ratio to a peer at its default tolerance."""
+    rows = json.loads((RESULTS / "families.json").read_text())["rows"]
+    worst: dict[str, dict[str, Any]] = {}
+    for r in rows:
+        if r["level"] == "default" and r["ratio"] > worst.get(r["family"], r)["ratio"] - 1e-12:
+            worst[r["family"]] = r
+    wanted = {(r["family"], r["shape"], r["setting"]) for r in worst.values()}
+    every = chain.from_iterable(group() for group in GROUPS.values())
+    return [p for p in every if (p.family, p.shape, p.setting) in wanted]
 
 
-def regression(m: int, gamma: float | None) -> Run:
-    return svr.ours(svr.Problem(*svr.noisy_curve(m), gamma))
-
-
-def sparse(m: int, n: int, fraction: float, share: float = 0.0) -> Run:
-    X, y = lasso.correlated_design(m, n)
-    tau = fraction * tau_max(X, y)
-    program = lasso.Program(X, y, tau, share * tau)
-    return lambda: program.ours(1e-10)
-
-
-def path() -> Run:
-    X, y = svm.two_clouds(1000)
-    nus = np.linspace(0.3, 0.8, 50)
-    return lambda: nu_path(X, y, nus, kernel="rbf", kernel_params={"gamma": svm.GAMMA})
-
-
-CASES: dict[str, tuple[tuple[str, Callable[[], Run]], ...]] = {
-    "calls": (
-        ("svm, linear, nu = 0.4, 60", lambda: support_vectors(60, "linear", None, 0.4)),
-        ("svm, Gaussian, C = 1, 200", lambda: support_vectors(200, "Gaussian", 1.0, None)),
-        ("svr, Gaussian, gamma = 1, 50", lambda: regression(50, 1.0)),
-        ("svr, linear, 50", lambda: regression(50, None)),
-        ("lasso, 200 x 30", lambda: sparse(200, 30, 0.1)),
-    ),
-    "kernel matrix": (
-        ("svm, Gaussian, C = 1, 1000", lambda: support_vectors(1000, "Gaussian", 1.0, None)),
-        ("svm, Gaussian, C = 100, 1000", lambda: support_vectors(1000, "Gaussian", 100.0, None)),
-    ),
-    "steps": (("svm, linear, C = 1, 1000", lambda: support_vectors(1000, "linear", 1.0, None)),),
-    "dense support": (
-        ("lasso, 1000 x 1000, 0.01 of the largest tau", lambda: sparse(1000, 1000, 0.01)),
-    ),
-    "products": (
-        ("lasso, 1000 x 1000, 0.1 of the largest tau", lambda: sparse(1000, 1000, 0.1)),
-        ("elastic net, 200 x 20000", lambda: sparse(200, 20000, 0.1, 0.5)),
-    ),
-    "vertex": (
-        (
-            "least absolute deviations, integers, 200 x 20",
-            lambda: bound_to(least_absolute_deviations, linear_programs.noisy(200, 20, "integers")),
-        ),
-        (
-            "basis pursuit, twice, 50 x 200",
-            lambda: bound_to(basis_pursuit, linear_programs.underdetermined(50, 200, "twice")),
-        ),
-    ),
-    "path": (("svm, path of 50 nu, 1000", path),),
-}
-
-
-def bound_to(solver: Callable[..., Any], data: linear_programs.Data) -> Run:
-    return lambda: solver(*data)
-
-
-def row(bound: str, problem: str, run: Run, seconds: float) -> dict[str, Any]:
-    found = sampled(run, seconds)
+def row(problem: Problem, seconds: float) -> dict[str, Any]:
+    found = sampled(problem.ours, seconds)
     total = sum(found.values())
-    shares = {function: count / total for function, count in found.most_common(MOST)}
-    return {"bound": bound, "problem": problem, "samples": total, "shares": shares}
+    shares = {function: round(count / total, 3) for function, count in found.most_common(MOST)}
+    title = ", ".join(filter(None, (problem.shape, problem.setting)))
+    return {"family": problem.family, "problem": title, "samples": total, "shares": shares}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=3.0, help="CPU time for each problem")
+    parser.add_argument("--seconds", type=float, default=2.0, help="CPU time for each problem")
     parser.add_argument(
         "--store", action="store_true", help="write benchmarks/results/profile.json"
     )
     arguments = parser.parse_args()
     rows = []
-    with threadpool_limits(1):
-        for bound, cases in CASES.items():
-            for problem, make in cases:
-                rows.append(row(bound, problem, make(), arguments.seconds))
-                print(f"{bound}: {problem}")
-                for function, share in list(rows[-1]["shares"].items())[:6]:
-                    print(f"  {share:6.1%}  {function}")
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for problem in slowest():
+            rows.append(row(problem, arguments.seconds))
+            print(f"{rows[-1]['family']}: {rows[-1]['problem']}")
+            for function, share in list(rows[-1]["shares"].items())[:6]:
+                print(f"  {share:6.1%}  {function}")
     if arguments.store:
         store("profile", rows)
 
