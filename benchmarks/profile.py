@@ -1,8 +1,8 @@
 """Where the time of our solvers goes, on the problem of each family that is slowest beside its peer.
 
 Run ``python -m benchmarks profile`` after ``python -m benchmarks families --store``; with ``--store`` the page "How
-fast is it" shows the new figures. A clock of CPU time interrupts the fits, which are repeated, once in a millisecond, and
-notes which function of `companion` is at work, by itself or in what it calls of NumPy, SciPy and scikit-learn.
+fast is it" shows the new figures. A clock of CPU time interrupts the fits, which are repeated, once in a millisecond,
+and notes which function of `companion` is at work, by itself or in what it calls of NumPy, SciPy and scikit-learn.
 """
 
 from __future__ import annotations
