@@ -13,7 +13,7 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 __all__ = ["Guess", "guess_machine", "guess_tube"]
 
-_TOL = 1e-5
+_TOL = 1e-3
 _AT_BOUND = 1.0 - 1e-9  # libsvm puts multipliers at their bound exactly, but scales them afterwards
 _ITERATIONS = 100  # per variable; a hard margin that does not exist would have no end
 _OF_A_TUBE = 10  # the same for regressions, where the search by ADMM is good

@@ -1,12 +1,12 @@
-r"""The duals of the kernel machines: libsvm guesses which multipliers are at a bound, one exact system finishes.
+r"""The duals of the kernel machines: from a guess of the active set to the solution.
 
 A machine is a program
 
 .. math:: \min_a \tfrac12 a^\top P a + q^\top a \quad \text{subject to} \quad A a = c, \quad 0 \le a \le K,
 
 in which each variable belongs to one equation, with the coefficient +1 or -1. Once it is known which multipliers are
-0, at K, or free, the optimum is the solution of a linear system of the free ones, for which only the rows of P that
-belong to support vectors are needed.
+0, at K, or free, the optimum is the solution of a linear system of the free ones. It needs the rows of P that belong
+to support vectors, and keeps those of the free ones.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 __all__ = ["Dense", "Finished", "Rows", "equations", "finish"]
 
-_STEPS = 25  # systems that may be solved
+_STEPS = 40  # systems that may be solved in a row
+_DELTAS = (1e-2, 1e-4, 1e-6, 0.0)
 _REFINEMENTS = 4
-_RIDGE = 1e-12  # added to the matrix of the free variables, in units of its mean diagonal
+_RIDGES = (1e-13, 1e-11, 1e-9)  # added to the matrix of a system, in units of its mean diagonal
 _SIGN = 1e-11  # a wrong sign by this part of the terms is rounding
+_BLOCK = 2**22  # entries of rows that are computed at once and not kept
 _EPS = float(np.finfo(float).eps)
 
 
 class Rows(Protocol):
-    """A symmetric matrix of which rows can be had."""
+    """A symmetric positive semidefinite matrix of which rows can be had."""
 
     def rows(self, index: np.ndarray) -> np.ndarray:
-        """Return the rows with these indices."""
+        """Return the rows with these indices as a new array."""
 
 
 class Dense:
@@ -54,12 +56,16 @@ class Finished(NamedTuple):
 
 
 class _Equations(NamedTuple):
-    """Equations ``sum of sign_j a_j over group_j = i`` = c_i, and the matrix that takes their multipliers to A's."""
+    """The equations: sign_j a_j summed over the variables of group i gives c_i. `back` takes multipliers to A's."""
 
     group: np.ndarray
     sign: np.ndarray
     c: np.ndarray
     back: np.ndarray
+
+    def sums(self, a: np.ndarray) -> np.ndarray:
+        """Return the left sides."""
+        return np.bincount(self.group, self.sign * a, minlength=self.c.size)
 
 
 def equations(A: np.ndarray, c: np.ndarray) -> _Equations:
@@ -93,7 +99,12 @@ def finish(
     a: np.ndarray,
     state: np.ndarray,
 ) -> Finished | None:
-    """Solve a machine from a guess of its active set.
+    r"""Solve a machine from a guess of its active set.
+
+    Each system gives the minimum for the present sets; variables beyond a bound go there, and those whose multiplier
+    has the wrong sign become free. Where P is nearly singular and the guess rough, the sets may never settle. Then
+    the minima of :math:`\tfrac12 a^\top P a + q^\top a + \tfrac{\delta}2 \|a - a_0\|^2` lead to the solution: each
+    is the next one's :math:`a_0`, and :math:`\delta` becomes smaller.
 
     Parameters
     ----------
@@ -114,131 +125,220 @@ def finish(
     Finished or None
         None if the sets do not settle.
     """
-    system, seen = _System(P, q, equations(A, c), upper), set()
-    fewest = q.size
-    for step in range(1, _STEPS + 1):
-        key = state.tobytes()
-        if key in seen:
-            return None
-        seen.add(key)
-        a = np.where(state == 0, np.clip(a, 0.0, upper), np.where(state > 0, upper, 0.0))
-        found = system.solve(a, state)
-        if found is None:
-            return None
-        a, y, Pa, levels = found
-        new = system.corrected(a, Pa, levels, state)
-        if new is None:
-            return Finished(np.clip(a, 0.0, upper), system.e.back @ y, Pa, step)
-        changes = int(np.count_nonzero(new != state))
-        if changes > 2 * fewest + 10:  # the sets drift away
-            return None
-        fewest, state = min(fewest, changes), new
-    return None
+    system = _System(P, q, equations(A, c), upper, a)
+    state = np.asarray(state, dtype=np.int8)
+    settled = system.settle(a, state)
+    if settled is None:
+        for delta in _DELTAS:
+            system.pull(a, delta)
+            settled = system.settle(a, state)
+            if settled is None:
+                return None
+            a, state = system.inside(settled[0].a, settled[1]), settled[1]
+    assert settled is not None
+    point = system.refined(*settled)
+    return Finished(
+        np.clip(point.a, 0.0, upper), system.e.back @ point.y, point.Pa, system.n_systems
+    )
+
+
+class _Point(NamedTuple):
+    a: np.ndarray
+    y: np.ndarray
+    Pa: np.ndarray
 
 
 class _System:
-    """The linear systems of the free variables."""
+    """The linear systems of the free variables, and the rows of P that they need."""
 
-    def __init__(self, P: Rows, q: np.ndarray, e: _Equations, upper: float) -> None:
-        self.P, self.q, self.e, self.upper = P, q, e, upper
-        self.size = 0.0  # of the terms of the gradient
-        self.place = np.full(q.size, -1)
-        self.store = np.zeros((0, q.size))
+    def __init__(self, P: Rows, q: np.ndarray, e: _Equations, upper: float, a: np.ndarray) -> None:
+        self.P, self.q, self.e, self.upper, n = P, q, e, upper, q.size
+        self.place = np.full(n, -1)  # of each variable in the store
+        self.index = np.zeros(0, dtype=int)  # of each row of the store
+        self.store = np.zeros((0, n))
+        self.base = np.zeros(n)  # P a of the variables that are not in the store
+        self.fixed = np.zeros(n)  # and these variables
+        self.delta, self.centre = 0.0, a
+        self.n_systems, self.mean = 0, 1.0
+        self._start(a)
 
-    def rows(self, index: np.ndarray) -> np.ndarray:
-        """Return rows of P, and keep them."""
-        missing = index[self.place[index] < 0]
-        if missing.size:
-            new = self.P.rows(missing)
-            self.place[missing] = len(self.store) + np.arange(missing.size)
-            self.store = np.concatenate([self.store, new]) if len(self.store) else new
-        place = self.place[index]
-        if place.size == len(self.store) and (place == np.arange(place.size)).all():
-            return self.store
-        return self.store[place]
+    def pull(self, a: np.ndarray, delta: float) -> None:
+        """Add the distance from a to the objective, in units of the mean diagonal of P."""
+        self.delta, self.centre = delta * self.mean, a
 
-    def solve(
-        self, a: np.ndarray, state: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[tuple[float, float]]] | None:
-        """Return a, the multipliers, P a, and the interval of each multiplier."""
-        e, q = self.e, self.q
+    def inside(self, a: np.ndarray, state: np.ndarray) -> np.ndarray:
+        """Return a with its entries within the bounds, and at them where the state says so."""
+        return np.where(
+            state == 0, np.clip(a, 0.0, self.upper), np.where(state > 0, self.upper, 0.0)
+        )
+
+    def settle(self, a: np.ndarray, state: np.ndarray) -> tuple[_Point, np.ndarray] | None:
+        """Return the minimum and its sets; None if they run in a circle or change more and more."""
+        seen, fewest = set(), a.size
+        for _ in range(_STEPS):
+            if (key := state.tobytes()) in seen:
+                return None
+            seen.add(key)
+            found = self._minimum(self.inside(a, state), state)
+            if found is None:
+                return None
+            new = self._corrected_state(found, state)
+            changes = int(np.count_nonzero(new != state))
+            if changes == 0:
+                return found, state
+            if changes > 2 * fewest + 10:
+                return None
+            fewest, a, state = min(fewest, changes), found.a, new
+        return None
+
+    # -- rows and products
+
+    def _start(self, a: np.ndarray) -> None:
+        """Compute the rows of the support vectors; keep those of the free ones, and all if there is room."""
+        support = np.flatnonzero(a)
+        if support.size * a.size <= _BLOCK:
+            self.keep(support)
+            return
+        full = np.flatnonzero(a >= self.upper)
+        self.keep(np.flatnonzero((a > 0.0) & (a < self.upper)))
+        for part in np.array_split(full, full.size * a.size // _BLOCK + 1):
+            if part.size:
+                self.base += a[part] @ self.P.rows(part)
+        self.fixed[full] = a[full]
+
+    def keep(self, index: np.ndarray) -> None:
+        """Have these rows in the store."""
+        new = index[self.place[index] < 0]
+        if not new.size:
+            return
+        rows, old = self.P.rows(new), self.index.size
+        self.place[new] = old + np.arange(new.size)
+        self.mean = float(rows[np.arange(new.size), new].mean())
+        self.index = np.concatenate([self.index, new])
+        if old + new.size > len(self.store):
+            more = np.empty((max(0, 2 * old - new.size) if old else 0, rows.shape[1]))
+            self.store = np.concatenate([self.store[:old], rows, more]) if old else rows
+        else:
+            self.store[old : old + new.size] = rows
+        known = self.fixed[new]
+        if known.any():
+            self.base -= known @ rows
+            self.fixed[new] = 0.0
+
+    def product(self, a: np.ndarray) -> np.ndarray:
+        """Return P a."""
+        self.keep(np.flatnonzero(a != self.fixed))
+        return self.base + a[self.index] @ self.store[: self.index.size]
+
+    def gradient(self, point: _Point) -> np.ndarray:
+        """Return the gradient of the objective."""
+        g = point.Pa + self.q
+        return g + self.delta * (point.a - self.centre) if self.delta else g
+
+    def size(self, point: _Point) -> float:
+        """Return the size of the terms of the gradient."""
+        return max(_size(point.Pa) + _size(self.q), math.ulp(0.0))
+
+    # -- the systems
+
+    def _minimum(self, a: np.ndarray, state: np.ndarray) -> _Point | None:
+        """Return the minimum over the free variables, which may miss their bounds; None if there is none."""
         free = np.flatnonzero(state == 0)
-        used = np.flatnonzero((a != 0.0) | (state == 0))
-        R = self.rows(used)
-        at = np.searchsorted(used, free)
-        R_free = R[at] if at.size < used.size else R
-        Pa = a[used] @ R
-        self.size = _size(Pa) + _size(q)
-        groups = range(e.c.size)
-        y = np.zeros(e.c.size)
-        present = [i for i in groups if (e.group[free] == i).any()]
+        self.keep(free)
+        point = _Point(a, np.zeros(self.e.c.size), self.product(a))
+        self.n_systems += 1
+        self.free, self.present = free, np.unique(self.e.group[free])
         if free.size:
-            H = R_free[:, free]
-            ridge = _RIDGE * float(H.trace()) / free.size
-            H[np.diag_indices_from(H)] += ridge
-            try:
-                factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
-            except LinAlgError:
+            if not self._factorise():
                 return None
-            B = np.array([e.sign[free] * (e.group[free] == i) for i in present]).T
-            W = cho_solve(factor, B, check_finite=False)
-            schur = B.T @ W
-            best = math.inf
-            for _ in range(_REFINEMENTS):
-                r = -(Pa[free] + q[free]) - e.sign[free] * y[e.group[free]]
-                miss = e.c - np.bincount(e.group, e.sign * a, minlength=e.c.size)
-                error = max(_size(r) / self.size, _size(miss[present]) / max(_size(a), 1e-300))
-                if (error >= 0.5 * best and error < 1e-13) or error <= _EPS:
-                    break
-                best = min(error, best)
-                t = cho_solve(factor, r, check_finite=False)
-                dy = np.linalg.solve(schur, B.T @ t - miss[present])
-                d = t - W @ dy
-                a = a.copy()
-                a[free] += d
-                y[present] += dy
-                Pa = Pa + d @ R_free
-            if not np.isfinite(a).all():
+            point = self._corrected(point)
+            if not np.isfinite(point.a).all():
                 return None
-            self.size = _size(Pa) + _size(q)
-        miss = np.abs(e.c - np.bincount(e.group, e.sign * a, minlength=e.c.size))
-        if _size(miss) > 1e-13 * max(float(np.abs(a).sum()), _size(e.c)):
-            return None
-        levels = [(y[i], y[i]) for i in groups]
-        g = Pa + q
-        for i in groups:
-            if i in present:
-                continue
-            # at 0: g + sign y >= 0;  at K: g + sign y <= 0
-            mine = e.group == i
-            bound, positive = -g * e.sign, e.sign > 0.0
-            from_below = mine & ((state < 0) == positive)
-            from_above = mine & ~from_below
-            low = float(bound[from_below].max(initial=-math.inf))
-            high = float(bound[from_above].min(initial=math.inf))
-            levels[i] = low, high
-            y[i] = _middle(low, high)
-        return a, y, Pa, levels
+        return self._with_levels(point, state)
 
-    def corrected(
-        self,
-        a: np.ndarray,
-        Pa: np.ndarray,
-        levels: list[tuple[float, float]],
-        state: np.ndarray,
-    ) -> np.ndarray | None:
-        """Return the state with what is off moved, or None if nothing is."""
-        e, small = self.e, _SIGN * self.size
-        y = np.array([_middle(*level) for level in levels])
-        g = Pa + self.q + e.sign * y[e.group]
-        new = state.copy()
-        free = state == 0
-        tiny = _SIGN * _size(a)
+    def _factorise(self) -> bool:
+        """Factor the matrix of the free variables; return whether it is positive definite."""
+        if self.free.size == self.index.size:
+            self.free = self.index.copy()  # all rows, in their order
+        free, e = self.free, self.e
+        self.B = np.array([e.sign[free] * (e.group[free] == i) for i in self.present]).T
+        for ridge in _RIDGES:
+            H = self._matrix()
+            diagonal = H.diagonal()
+            H[np.diag_indices_from(H)] = diagonal + (ridge * diagonal.mean() + self.delta)
+            try:
+                self.factor = cho_factor(H.T, lower=True, overwrite_a=True, check_finite=False)
+            except LinAlgError:
+                continue
+            self.W = cho_solve(self.factor, self.B, check_finite=False)
+            self.schur = self.B.T @ self.W
+            return True
+        return False
+
+    def _matrix(self) -> np.ndarray:
+        """Return the part of P that belongs to the free variables, as a new array."""
+        if self.free.size == self.index.size:
+            return self.store[: self.index.size, self.index]
+        return self.store[np.ix_(self.place[self.free], self.free)]
+
+    def _residuals(self, point: _Point) -> tuple[np.ndarray, np.ndarray]:
+        free, e = self.free, self.e
+        r = -self.gradient(point)[free] - e.sign[free] * point.y[e.group[free]]
+        return r, e.c - e.sums(point.a)
+
+    def _corrected(self, point: _Point) -> _Point:
+        """Add the solution of the system for the present residuals."""
+        r, miss = self._residuals(point)
+        t = cho_solve(self.factor, r, check_finite=False)
+        dy = np.linalg.solve(self.schur, self.B.T @ t - miss[self.present])
+        a, y = point.a.copy(), point.y.copy()
+        a[self.free] += t - self.W @ dy
+        y[self.present] += dy
+        return _Point(a, y, self.product(a))
+
+    def refined(self, point: _Point, state: np.ndarray) -> _Point:
+        """Repeat the correction while it helps."""
+        if not self.free.size:
+            return point
+        error = math.inf
+        for _ in range(_REFINEMENTS):
+            better = self._corrected(point)
+            r, miss = self._residuals(better)
+            then = max(_size(r) / self.size(better), _size(miss) / float(np.abs(better.a).sum()))
+            if not then < error:
+                break
+            point, error = better, then
+            if error <= _EPS:
+                break
+        return self._with_levels(point, state)
+
+    def _with_levels(self, point: _Point, state: np.ndarray) -> _Point:
+        """Set the multipliers of equations without a free variable to the middle of what the others allow."""
+        e, y = self.e, point.y.copy()
+        for i in range(y.size):
+            if i in self.present:
+                continue
+            mine = e.group == i
+            bound = -self.gradient(point) * e.sign
+            below = (state < 0) == (e.sign > 0.0)
+            low = float(bound[mine & below].max(initial=-math.inf))
+            high = float(bound[mine & ~below].min(initial=math.inf))
+            y[i] = _middle(low, high)
+        return point._replace(y=y)
+
+    def _corrected_state(self, point: _Point, state: np.ndarray) -> np.ndarray:
+        """Return the state with what is off moved."""
+        e, a, new = self.e, point.a, state.copy()
+        g = self.gradient(point) + e.sign * point.y[e.group]
+        free, tiny = state == 0, _SIGN * _size(a)
         new[free & (a < -tiny)] = -1
         new[free & (a > self.upper + tiny)] = 1
-        new[(state < 0) & (g < -small)] = 0
-        new[(state > 0) & (g > small)] = 0
-        return None if (new == state).all() else new
+        new[state * g > _SIGN * self.size(point)] = 0
+        miss = np.abs(e.c - e.sums(a)) > 1e-12 * max(float(np.abs(a).sum()), _size(e.c))
+        for i in np.flatnonzero(miss):  # nothing is free to meet the equation: take what is nearest
+            if i not in self.present:
+                new[np.where(e.group == i, np.abs(g), np.inf).argmin()] = 0
+        return new
 
 
 def _middle(low: float, high: float) -> float:
