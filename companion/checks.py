@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from companion.engine.arithmetic import largest
+
 __all__ = [
     "as_array",
     "as_matrix",
@@ -17,11 +19,15 @@ __all__ = [
     "as_symmetric",
     "as_vector",
     "check_count",
+    "check_range",
     "count_axes",
     "forget_feature_names",
     "is_plain_data",
     "reject_masked",
 ]
+
+
+LARGEST, SMALLEST = 1e75, 1e-75  # sizes whose fourth powers float64 holds
 
 
 def _as_float_array(value: Any, name: str) -> np.ndarray:
@@ -51,10 +57,39 @@ def _describe(value: Any) -> str:
 
 
 def _reject_nonfinite(array: np.ndarray, name: str) -> None:
-    if not np.isfinite(array).all():
+    size = largest(array)
+    if not math.isfinite(size):
         bad = np.argwhere(~np.isfinite(array))[0]
         where = ", ".join(str(i) for i in bad)
         raise ValueError(f"{name} must be finite, got {array[tuple(bad)]} at [{where}]")
+    check_range(size, name, tiny=True)
+
+
+def check_range(size: float, name: str, *, tiny: bool = False) -> None:
+    """Raise an error where float64 cannot carry what is computed from numbers of this size: squares, their products.
+
+    Parameters
+    ----------
+    size : float
+        The largest absolute value of an argument. 0 is accepted.
+    name : str
+        The argument's name in the message.
+    tiny : bool
+        Whether numbers that are all small are accepted: those of an iterate that goes to zero, say.
+
+    Examples
+    --------
+    >>> check_range(1e-8, "X")
+    >>> check_range(1e120, "X")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ValueError: X has numbers of the size 1e+120, whose squares float64 cannot carry through a computation; ...
+    """
+    if size > LARGEST or (0.0 < size < SMALLEST and not tiny):
+        raise ValueError(
+            f"{name} has numbers of the size {size:.0e}, whose squares float64 cannot carry through a "
+            f"computation; choose units in which they are from {SMALLEST:.0e} to {LARGEST:.0e}"
+        )
 
 
 def is_plain_data(X: Any, y: Any) -> bool:
@@ -67,7 +102,7 @@ def is_plain_data(X: Any, y: Any) -> bool:
         and X.size > 0
         and X.dtype == np.float64
         and (y.dtype.kind in "iu" or (y.dtype == np.float64 and bool(np.isfinite(y).all())))
-        and bool(np.isfinite(X).all())
+        and SMALLEST <= (largest(X) or 1.0) <= LARGEST
     )
 
 
@@ -113,6 +148,8 @@ def as_array(value: Any, name: str, *, finite: bool = True) -> np.ndarray:
     elif np.isnan(array).any():
         where = ", ".join(str(i) for i in np.argwhere(np.isnan(array))[0])
         raise ValueError(f"{name} must not contain NaN, got NaN at [{where}]")
+    else:
+        check_range(largest(array[np.isfinite(array)]), name, tiny=True)
     return array
 
 
@@ -225,6 +262,7 @@ def as_scalar(
     )
     if not inside:
         raise ValueError(rejection(repr(value.item() if isinstance(value, np.generic) else value)))
+    check_range(abs(number), name, tiny=above != 0.0)
     return number
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from companion.checks import (
@@ -124,3 +125,33 @@ def test_nothing_is_no_number() -> None:
 def test_a_number_is_shown_as_it_is_written() -> None:
     with pytest.raises(ValueError, match=r"got 0\.0$"):
         as_scalar(np.float64(0.0), "x", above=0)
+
+
+class TestRange:
+    """What float64 cannot square is refused at the door, by one message; ordinary units are not."""
+
+    @pytest.mark.parametrize("size", [1e80, 1e200, 1e300])
+    def test_large_numbers_are_refused_wherever_they_come(self, size):
+        for door in (as_array, as_vector):
+            with pytest.raises(ValueError, match="x has numbers of the size .* choose units"):
+                door([1.0, -size], "x")
+        with pytest.raises(ValueError, match=r"X has numbers of the size"):
+            as_matrix([[1.0, size]], "X")
+        with pytest.raises(ValueError, match=r"C has numbers of the size"):
+            as_scalar(size, "C")
+
+    def test_a_bound_may_be_infinite_and_no_larger_than_the_range(self):
+        assert_array_equal(as_vector([1.0, np.inf], "upper", finite=False), [1.0, np.inf])
+        with pytest.raises(ValueError, match="upper has numbers of the size"):
+            as_vector([1e80, np.inf], "upper", finite=False)
+
+    def test_positive_parameters_have_a_smallest_size_and_iterates_have_none(self):
+        with pytest.raises(ValueError, match="sigma has numbers of the size 1e-80"):
+            as_scalar(1e-80, "sigma", above=0.0)
+        assert as_scalar(1e-80, "c", at_least=0.0) == 1e-80
+        assert_array_equal(as_vector([1e-200], "v"), [1e-200])
+
+    @pytest.mark.parametrize("size", [1e-8, 1.0, 1e8, 1e30])
+    def test_ordinary_units_pass(self, size):
+        assert as_scalar(size, "C", above=0.0) == size
+        assert_array_equal(as_matrix([[size]], "X"), [[size]])

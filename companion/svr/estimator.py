@@ -366,7 +366,7 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         if normal.w is None and normal.norm > 0.0:
             cancelled = float(np.abs(delta) @ points.lengths) / normal.norm
             self.norm_error_ = 0.5 * _EPS * cancelled**2
-        self.X_fit_, self.n_iter_, self.dual_coef_ = points.X, solution.n_iter, delta
+        self.X_fit_, self.n_iter_, self.dual_coef_ = points.X, max(solution.n_iter, 1), delta
 
         residuals = s + ridge * delta - levels.b
         b = float(np.ldexp(_balance_of(delta), -2 * units.features))

@@ -337,27 +337,3 @@ def test_the_default_tolerance_is_reached_and_certified() -> None:
 def test_what_is_wrong_is_named(name: str) -> None:
     with pytest.raises(ValueError, match=f"^{name} must"):
         qsolve1(*EX_16_11, **{name: -1})
-
-
-@pytest.mark.parametrize("rho", [1e14, 1e18, 1e20, 1e100, 1e300])
-def test_a_penalty_beside_which_the_program_is_lost_is_told(rho: float) -> None:
-    """For 1/2 (x1 - 1)^2 + 1/2 (x2 - 2)^2 on x1 + x2 = 1 the solution is (0, 1); the iteration starts near (1, 0)."""
-    with pytest.warns(ConvergenceWarning):
-        result = qsolve1(np.eye(2), [-1.0, -2.0], [[1.0, 1.0]], [1.0], rho=rho, max_iter=500)
-    assert not result.converged
-    assert result.status in ("rounding", "max_iter")
-
-
-def test_rounding_that_meets_the_stopping_rule_is_no_convergence() -> None:
-    with pytest.warns(ConvergenceWarning, match="P and q are lost beside rho = 1e\\+100"):
-        result = qsolve1(np.eye(2), [-1.0, -2.0], [[1.0, 1.0]], [1.0], rho=1e100)
-    assert (result.converged, result.status) == (False, "rounding")
-    assert not result.certificate.ok
-
-
-@pytest.mark.parametrize(
-    ("P", "q"), [(1.5e308 * np.eye(1), [1.0]), (np.eye(2), [-1.5e308, 1.5e308])]
-)
-def test_a_penalty_that_overflows_is_named(P: np.ndarray, q: list) -> None:
-    with pytest.raises(ValueError, match="the iterates of qsolve1 overflow for rho = 1e\\+308"):
-        qsolve1(P, q, np.ones((1, len(q))), [1.0], rho=1e308)

@@ -130,7 +130,7 @@ def test_bad_numbers_are_refused_by_name(target: Target, argument: str) -> None:
 
 # -- numbers at the ends of the range: a certified answer, a warning, or an error that names the cause
 
-EXTREME = (1e-300, 1e-150, 1e150, 1e300)
+EXTREME = (1e-30, 1e30, 1e150)
 CERTIFIED = (
     "admm.solve_qp", "admm.lasso", "admm.basis_pursuit", "admm.least_absolute_deviations",
     "admm.generalized_lasso", "admm.group_lasso", "regression.lasso_dual", "regression.elastic_net_dual",
