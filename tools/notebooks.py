@@ -172,6 +172,26 @@ def code_of(notebook: nbformat.NotebookNode) -> list[str]:
     return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
 
 
+def join_streams(notebook: nbformat.NotebookNode) -> None:
+    """Make one stream of what a cell printed, as it was printed.
+
+    A slow cell's text comes in pieces, which end anywhere in a line; MyST-NB would begin a line with each.
+    """
+    for cell in notebook.cells:
+        outputs: list[nbformat.NotebookNode] = []
+        streams: dict[str, nbformat.NotebookNode] = {}
+        for output in cell.get("outputs", []):
+            if output.output_type != "stream":
+                outputs.append(output)
+            elif output.name in streams:
+                streams[output.name].text += output.text
+            else:
+                outputs.append(output)
+                streams[output.name] = output
+        if cell.cell_type == "code":
+            cell.outputs = outputs
+
+
 def take_executed(cache: Any, path: Path) -> None:
     """Put into the cache what nbval has executed, if it is this page and was made by this package."""
     from jupyter_cache.base import CacheBundleIn
@@ -197,6 +217,11 @@ def execute_and_cache(number: int) -> list[str]:
             # A kernel that did not start is tried again; an error in a cell is an exception.
             if not result.errored:
                 break
+        for uri in result.succeeded:
+            file = CACHE / "executed" / cache.match_cache_file(uri).hashkey / "base.ipynb"
+            notebook = nbformat.read(file, as_version=4)
+            join_streams(notebook)
+            nbformat.write(notebook, file)
     return [*result.excepted, *result.errored]
 
 

@@ -102,3 +102,51 @@ def test_what_has_changed_is_forgotten(project: Path, change: str) -> None:
     file.write_text(json.dumps(page))
     assert cached(project) is None
     assert not file.exists()
+
+
+SLOW = """import sys
+
+for part in ("one ", "line", "\\n  and another\\n"):
+    print(part, end="")
+    sys.stdout.flush()"""
+
+
+def executed(project: Path, monkeypatch: pytest.MonkeyPatch) -> nbformat.NotebookNode:
+    """What the book's cache has of a page that it executes itself."""
+    monkeypatch.setattr(notebooks, "CACHE", project / "cache")
+    page = project / "page.ipynb"
+    with notebooks.opened(project / "cache") as cache:
+        number = cache.add_nb_to_project(str(page)).pk
+    assert notebooks.execute_and_cache(number) == []
+    with notebooks.opened(project / "cache") as cache:
+        return cache.get_cache_bundle(cache.match_cache_file(str(page)).pk).nb
+
+
+@pytest.mark.parametrize("way", ["kept by nbval", "executed for the book"])
+def test_a_text_that_comes_in_pieces_is_one_text(
+    way: str, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MyST-NB puts a line break between two pieces, wherever in a line they end."""
+    text = "one line\n  and another\n"
+    cell = new_code_cell(SLOW, execution_count=1, outputs=[new_output("stream", text=text)])
+    nbformat.write(new_notebook(cells=[cell]), project / "page.ipynb")
+    if way == "kept by nbval":
+        run_nbval(project)
+        notebook = cached(project)
+    else:
+        notebook = executed(project, monkeypatch)
+    assert notebook is not None
+    assert [output.text for output in notebook.cells[0].outputs] == [text]
+
+
+def test_pieces_of_two_streams_and_a_picture() -> None:
+    parts = [
+        new_output("stream", name="stdout", text="a"),
+        new_output("stream", name="stderr", text="!"),
+        new_output("display_data", data={"text/plain": "picture"}),
+        new_output("stream", name="stdout", text="b\n"),
+    ]
+    notebook = new_notebook(cells=[new_code_cell("", outputs=parts)])
+    notebooks.join_streams(notebook)
+    kinds = [output.get("text", "picture") for output in notebook.cells[0].outputs]
+    assert kinds == ["ab\n", "!", "picture"]
