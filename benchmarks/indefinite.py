@@ -59,7 +59,7 @@ METHODS = ("smm", "spgm", "accelerated")
 REMEDIES = ("as_is", *TRANSFORMS, "clean")
 
 LEVELS, DRAWS, TRAINING = (0.1, 0.2, 0.4, 0.8, 1.6), 24, 120  # of the experiment on noise
-NOISE_GRID = {"C": (0.1, 1.0, 10.0), "rho": (0.1, 1.0, 10.0)}
+NOISE_GRID = {"C": (0.01, 0.1, 1.0, 10.0, 100.0), "rho": (0.1, 1.0, 10.0)}
 
 KEEL = {  # the paper's name, the file, its columns, the blue class
     "sonar": ("sonar", 60, "M"),
