@@ -14,10 +14,10 @@ from companion.admm import (
     ConsensusObjective,
     LassoObjective,
     LeastSquaresBlock,
-    LeastSquaresLoss,
     LogisticLoss,
     LowRank,
     RidgeObjective,
+    SmoothLoss,
     SquaredHingeObjective,
     basis_pursuit,
     consensus,
@@ -444,7 +444,7 @@ def l1_answers():
     yield "fused lasso", generalized_lasso(np.eye(6), b[:6], np.diff(np.eye(6), axis=0), 0.7)
     y = np.where(b > 0, 1.0, -1.0)
     yield "logistic", l1_regularized(LogisticLoss(A, y), 0.8)
-    yield "own penalties", l1_regularized(LeastSquaresLoss(A, b), [1, 2, 3, 0.5, 1, 0.2])
+    yield "own penalties", group_lasso(A, b, range(6), 1.0, weights=[1, 2, 3, 0.5, 1, 0.2])
 
 
 @pytest.mark.parametrize(
@@ -457,7 +457,19 @@ def test_l1_problems(name, result):
 
 
 def test_a_loss_of_the_readers_own_has_no_exact_form():
-    result = l1_regularized(lambda v, rho: (rho * v + 1) / (1 + rho), 0.2, n=2)
+    class Squares(SmoothLoss):
+        n = 2
+
+        def value(self, x):
+            return float((x - 1) @ (x - 1)) / 2
+
+        def gradient(self, x):
+            return x - 1
+
+        def hessian(self, x, S):
+            return np.eye(S.size)
+
+    result = l1_regularized(Squares(), 0.2)
     with pytest.raises(ValueError, match="does not know its problem"):
         verify(result)
 

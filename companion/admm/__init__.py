@@ -11,7 +11,6 @@ from companion.admm.consensus import (
     consensus,
 )
 from companion.admm.l1 import (
-    LeastSquaresLoss,
     LogisticLoss,
     SmoothLoss,
     basis_pursuit,
@@ -85,7 +84,6 @@ __all__ = [
     "Iterate",
     "LassoObjective",
     "LeastSquaresBlock",
-    "LeastSquaresLoss",
     "LogisticLoss",
     "LowRank",
     "MultiplierResult",

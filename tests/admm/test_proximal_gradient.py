@@ -583,3 +583,42 @@ def test_a_start_at_the_solution_is_no_small_number() -> None:
         warnings.simplefilter("error")
         result = proximal_gradient(lambda x: x - 1.0, lambda v, t: v, [1.0 + 1e-16], step=0.5)
     assert result.n_iter == 1
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("momentum", [None, 0.875])
+def test_the_accelerated_iteration_is_the_one_that_is_stated(momentum, restart: bool) -> None:
+    """Momentum k / (k + 3), counted from the last restart: where it points against the step."""
+    Q, tau, t = np.diag([1.0, 0.1, 0.01]), 0.05, 1.0
+    h = np.array([3.0, -2.0, 0.5])
+    with pytest.warns(
+        ConvergenceWarning, match="restart=True, or smooth= for a line search may help$"
+    ):
+        run = accelerated_proximal_gradient(
+            lambda x: Q @ x - h, lambda v, s: soft_threshold(v, s * tau), np.zeros(3), step=t,
+            momentum=momentum, restart=restart, max_iter=60, tol=1e-30,
+        )  # fmt: skip
+    x = last = np.zeros(3)
+    age, restarts = 0, 0
+    for _ in range(60):
+        y = x + (age / (age + 3) if momentum is None else momentum) * (x - last)
+        after = soft_threshold(y - t * (Q @ y - h), t * tau)
+        age += 1
+        if restart and (y - after) @ (after - x) > 0.0:
+            age, restarts = 0, restarts + 1
+        x, last = after, x
+    assert (restarts > 0) == restart
+    np.testing.assert_allclose(run.x, x, rtol=1e-12)
+
+
+@pytest.mark.parametrize("start", [1.0, 10.0])
+def test_a_fixed_point_iteration_gives_up_beyond_its_bound(start: float) -> None:
+    """x doubles: beyond 100 max(1, |x^0|) it is given up."""
+    with pytest.warns(ConvergenceWarning, match="after 6 iterations"):
+        run = proximal_point(lambda v, t: 2.0 * v, [start], step=1.0, divergence=100.0)
+    assert (run.status, run.x.tolist()) == ("diverged", [64.0 * start])
+
+
+def test_the_last_residual_of_a_fixed_point_iteration_is_told() -> None:
+    with pytest.warns(ConvergenceWarning, match=r"the residual is 5\.00e-01"):
+        krasnoselskii_mann(lambda x: x / 2, [8.0], 1.0, max_iter=4)

@@ -181,9 +181,8 @@ ADMM = {
         accepts={("weights", "none")},
     ),
     "l1_regularized": Target(
-        A_.l1_regularized, {"tau": np.array([1.0, 2.0])}, {"loss": A_.LeastSquaresLoss(X, t)}
+        A_.l1_regularized, {"tau": np.array([1.0, 2.0])}, {"loss": A_.LogisticLoss(X, y)}
     ),
-    "LeastSquaresLoss": Target(A_.LeastSquaresLoss, {"A": X, "b": t}, read=_loss),
     "LogisticLoss": Target(A_.LogisticLoss, {"A": X, "y": y}, read=_loss),
     "LowRank": Target(
         A_.LowRank,
@@ -808,7 +807,7 @@ OTHERS = {
 # Methods, and other uses of the functions above
 # ----------------------------------------------------------------------------------------------
 
-LEAST_SQUARES, LOGISTIC = A_.LeastSquaresLoss(X, t), A_.LogisticLoss(X, y)
+LOGISTIC = A_.LogisticLoss(X, y)
 TWO = np.array([1, -2], dtype=float)
 EXPANSION = K_.expand(TWO, K_.VectorFamily(np.diag([2.0, 3.0])))
 FUNCTION = K_.RKHSFunction("rbf", ROWS, THREE)
@@ -828,17 +827,10 @@ def _of_kernel(call: Callable[..., Any]) -> Target:
     )
 
 
-def _at_point(call: Callable[..., Any], name: str = "x", **scalars: float) -> Target:
-    """A loss: what an iteration makes may have diverged, and its value is NaN then."""
-    return Target(
-        call, {name: TWO}, scalars=scalars, accepts={(name, attack) for attack in NOT_FINITE}
-    )
-
-
 METHODS = {
-    "admm.SmoothLoss.value": _at_point(LEAST_SQUARES.value),
-    "admm.SmoothLoss.gradient": _at_point(LEAST_SQUARES.gradient),
-    "admm.SmoothLoss.prox": _at_point(LEAST_SQUARES.prox, "v", rho=1.0),
+    "admm.SmoothLoss.value": Target(LOGISTIC.value, {"x": TWO}),
+    "admm.SmoothLoss.gradient": Target(LOGISTIC.gradient, {"x": TWO}),
+    "admm.SmoothLoss.prox": Target(LOGISTIC.prox, {"v": TWO}, scalars={"rho": 1.0}),
     "kernels.Kernel.__call__": _of_kernel(lambda X: K_.Gaussian(1.0)(ROWS, X)),
     "kernels.Kernel.diagonal": _of_kernel(lambda X: K_.Polynomial(2).diagonal(X)),
     "kernels.Kernel.features": _of_kernel(lambda X: K_.Polynomial(2).features(X)),
@@ -954,9 +946,6 @@ METHODS = {
 }
 
 MORE = {  # arguments that the tables above leave at one value, and overridden methods
-    "value of LogisticLoss": _at_point(LOGISTIC.value),
-    "gradient of LogisticLoss": _at_point(LOGISTIC.gradient),
-    "prox of LogisticLoss": Target(LOGISTIC.prox, {"v": TWO}, scalars={"rho": 1.0}),
     "norm_squared of Legendre": Target(
         K_.Legendre().norm_squared, {"indices": INDICES}, alone=True, any_shape=True
     ),
@@ -1013,7 +1002,6 @@ PROTOCOL = {
         "admm.ConsensusObjective.penalty",
         "admm.ConsensusObjective.penalty_conjugate",
         "admm.ConsensusObjective.penalty_prox",
-        "admm.SmoothLoss.dual_value",
         "admm.SmoothLoss.gain",
         "admm.SmoothLoss.hessian",
         "svm.RankOneSpectrum.negative_part",

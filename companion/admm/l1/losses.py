@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.special import entr, expit
+from scipy.special import expit
 
-from companion.admm.l1.loop import largest, rows_of
+from companion.admm.l1.problem import rows_of
 from companion.checks import as_matrix, as_scalar, as_vector
+from companion.engine.arithmetic import largest
 
 __all__ = ["LeastSquaresLoss", "LogisticLoss", "SmoothLoss"]
 
 
 class SmoothLoss(ABC):
-    r"""A convex, twice differentiable loss l on R^n, for :func:`l1_regularized`.
+    r"""A convex, twice differentiable loss l >= 0 on R^n, for :func:`l1_regularized`.
 
     Define :meth:`value`, :meth:`gradient` and :meth:`hessian`, and set `n`. The rest has defaults.
 
@@ -32,12 +32,6 @@ class SmoothLoss(ABC):
     n: int
     curvature: float = 1.0
 
-    def _point(self, x: Any, name: str = "x") -> np.ndarray:
-        """Return a point of R^n as an array; what an iteration makes is one, and may have diverged."""
-        if type(x) is np.ndarray and x.dtype == np.float64 and x.shape == (self.n,):
-            return x
-        return as_vector(x, name, self.n)
-
     @abstractmethod
     def value(self, x: np.ndarray) -> float:
         """Return l(x)."""
@@ -50,26 +44,14 @@ class SmoothLoss(ABC):
     def hessian(self, x: np.ndarray, S: np.ndarray) -> np.ndarray:
         """Return the rows and columns S (an integer array) of the Hessian of l at x."""
 
-    def dual_value(self, x: np.ndarray, shrink: float) -> float:
-        r"""Return a dual objective value at x.
-
-        The default is :math:`-l^*(\nabla l(x)) = l(x) - \nabla l(x)^\top x`. A loss of the form
-        :math:`\phi(A x)` can do better and return :math:`-\phi^*(t \nabla\phi(A x))`, t = `shrink`, which makes the
-        multiplier exactly feasible.
-        """
-        return float(self.value(x) - self.gradient(x) @ x)
-
     def gain(self, x: np.ndarray, S: np.ndarray) -> float:
         """Return by how much l falls, as far as its Hessian tells, when the entries S of x are chosen anew.
 
         The certificate adds it to the gap for entries without penalty: their gradient has to be 0, and how small it
         must be depends on the curvature along them.
         """
-        H, g = self.hessian(x, S), self.gradient(x)[S]
-        root = np.sqrt(np.abs(H.diagonal()))
-        root = np.where(root > 0, root, 1.0)
-        H, g = H / root / root[:, None], g / root
-        return float(g @ linalg.lstsq(H, g, lapack_driver="gelsy", check_finite=False)[0]) / 2
+        g = self.gradient(x)[S]
+        return float(g @ newton_step(self.hessian(x, S), g)) / 2
 
     def prox(self, v: np.ndarray, rho: float) -> np.ndarray:
         r"""Return :math:`\arg\min_x l(x) + (\rho/2)\|x - v\|_2^2`, by Newton's method with step halving."""
@@ -133,33 +115,20 @@ class LeastSquaresLoss(SmoothLoss):
 
     def value(self, x: np.ndarray) -> float:
         """Return ``1/2 |A x - b|^2``."""
-        r = self.A @ self._point(x) - self.b
+        r = self.A @ x - self.b
         return float(r @ r) / 2
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """Return A'(A x - b)."""
-        return self.A.T @ (self.A @ self._point(x) - self.b)
+        return self.A.T @ (self.A @ x - self.b)
 
     def hessian(self, x: np.ndarray, S: np.ndarray) -> np.ndarray:
         """Return the rows and columns S of A'A."""
         return self.gram[np.ix_(S, S)] if self.skinny else self.A[:, S].T @ self.A[:, S]
 
-    def gain(self, x: np.ndarray, S: np.ndarray) -> float:
-        """Return by how much l falls when the entries S of x are chosen anew."""
-        A = self.A[:, S]
-        norms = np.sqrt(np.einsum("ij,ij->j", A, A))
-        A, r = A / np.where(norms > 0, norms, 1.0), self.b - self.A @ x
-        fit = A @ linalg.lstsq(A, r, lapack_driver="gelsy", check_finite=False)[0]
-        return float(fit @ fit) / 2
-
-    def dual_value(self, x: np.ndarray, shrink: float) -> float:
-        """Return ``1/2 |b|^2 - 1/2 |b - t r|^2`` at the residual ``r = b - A x``, with t = shrink."""
-        r = shrink * (self.b - self.A @ x)
-        return float(r @ (self.b - r / 2))
-
     def prox(self, v: np.ndarray, rho: float) -> np.ndarray:
         """Return the x-update (A'A + rho I)^{-1} (A'b + rho v)."""
-        v, rho = self._point(v, "v"), as_scalar(rho, "rho", above=0.0)
+        v, rho = as_vector(v, "v", self.n), as_scalar(rho, "rho", above=0.0)
         if self._factor[0] != rho:
             ridge = self.gram + rho * np.eye(len(self.gram))
             self._factor = rho, factored(ridge, rho)
@@ -205,21 +174,16 @@ class LogisticLoss(SmoothLoss):
 
     def value(self, x: np.ndarray) -> float:
         """Return sum_i log(1 + exp(-y_i a_i'x))."""
-        return float(np.logaddexp(0, -(self.A @ self._point(x))).sum())
+        return float(np.logaddexp(0, -(self.A @ as_vector(x, "x", self.n))).sum())
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """Return -sum_i p_i y_i a_i with p_i = 1 / (1 + exp(y_i a_i'x))."""
-        return -self.A.T @ expit(-(self.A @ self._point(x)))
+        return -self.A.T @ expit(-(self.A @ as_vector(x, "x", self.n)))
 
     def hessian(self, x: np.ndarray, S: np.ndarray) -> np.ndarray:
         """Return the rows and columns S of A' diag(p (1 - p)) A."""
         t, A = self.A @ x, self.A[:, S]
         return (A.T * (expit(t) * expit(-t))) @ A
-
-    def dual_value(self, x: np.ndarray, shrink: float) -> float:
-        """Return the sum of the entropies of t p_i, with t = shrink."""
-        p = shrink * expit(-(self.A @ x))
-        return float((entr(p) + entr(1 - p)).sum())
 
 
 def factored(ridge: np.ndarray, rho: float) -> Any:
@@ -234,11 +198,11 @@ def factored(ridge: np.ndarray, rho: float) -> Any:
         ) from None
 
 
-class ProximalLoss:
-    """A loss of which only the proximal operator is known."""
-
-    def __init__(self, prox: Callable[[np.ndarray, float], np.ndarray], n: int) -> None:
-        self.prox, self.n, self.curvature = prox, n, 1.0
+def newton_step(H: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """Return the shortest d that minimises d'H d/2 - g'd, in units in which the diagonal of H is 1."""
+    unit = 1 / np.sqrt(np.where(H.diagonal() > 0, H.diagonal(), 1.0))
+    H = unit * H * unit[:, None]
+    return unit * linalg.lstsq(H, unit * g, lapack_driver="gelsy", check_finite=False)[0]
 
 
 def check_squares(data: np.ndarray, name: str, *, smallest: float = 1e-150) -> None:

@@ -1,0 +1,151 @@
+"""Guess, finish, prove: what all the l1 problems of Section 16.8 share."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from companion.admm.splitting import Iterate, admm
+from companion.certificates import Certificate
+from companion.checks import as_scalar, check_count
+from companion.engine.arithmetic import EPS
+from companion.exceptions import ConvergenceWarning
+from companion.results import ADMMResult, Problem
+
+FLOOR = 1e-6
+
+Triple = tuple[np.ndarray, np.ndarray, np.ndarray]  # x, z and the multiplier lambda
+
+
+class L1Problem(ABC):
+    """An l1 problem in ADMM form: minimise f(x) + g(z) subject to A x + B z = c."""
+
+    A: Any = 1.0
+    B: Any = -1.0
+    c: Any = 0.0
+    rho: float = 1.0  # the default penalty, from the data
+    first_check = 10  # the first step of ADMM after which an exact finish is tried
+
+    @abstractmethod
+    def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
+        """Return the first update of ADMM."""
+
+    @abstractmethod
+    def z_update(self, v: np.ndarray, rho: float) -> np.ndarray:
+        """Return the second update of ADMM."""
+
+    @abstractmethod
+    def objective(self, x: np.ndarray, z: np.ndarray) -> float:
+        """Return f(x) + g(z)."""
+
+    @abstractmethod
+    def plain(self, step: Iterate) -> Triple:
+        """Return the answer that the iterate itself gives."""
+
+    def guesses(self, step: Iterate) -> Iterator[Triple]:
+        """Yield points that show which entries of z are zero: the iterate does."""
+        yield step.x, step.z, step.rho * step.u
+
+    @abstractmethod
+    def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray) -> Triple:
+        """Return the solution of the linear system that is left when the zeros and signs of z are known."""
+
+    @abstractmethod
+    def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
+        """Measure how far x, z and the multiplier are from proving each other optimal."""
+
+    def original(self, x: np.ndarray) -> np.ndarray:
+        """Return x in the coordinates in which the problem was given."""
+        return x
+
+
+def solve(
+    problem: L1Problem,
+    given: Problem | None,
+    *,
+    rho: float | None = None,
+    relaxation: float = 1.6,
+    tol: float = 1e-8,
+    max_iter: int = 20_000,
+    finish: bool = True,
+    warm_start: ADMMResult | None = None,
+    callback: Callable[[Iterate], Any] | None = None,
+    **loop: Any,
+) -> ADMMResult:
+    """Run ADMM on the problem until an exact finish, or the iterate itself, is certified.
+
+    The options are those of every l1 problem, see :mod:`companion.admm.l1`.
+    """
+    rho = problem.rho if rho is None else as_scalar(rho, "rho", above=0)
+    tol, max_iter = as_scalar(tol, "tol", above=0), check_count(max_iter, "max_iter")
+    if warm_start is not None:
+        if not isinstance(warm_start, ADMMResult):
+            raise TypeError(f"warm_start must be an ADMMResult, got {type(warm_start).__name__}")
+        loop |= {"z0": warm_start.z, "u0": warm_start.rho * warm_start.u / rho}
+    best: tuple[Certificate, Triple] | None = None
+    next_check = 1 if warm_start is not None else problem.first_check
+
+    def proved(answer: Triple) -> bool:
+        """Certify an answer, keep it if it is the best; return whether it is a solution."""
+        nonlocal best
+        certificate = problem.certify(*answer, tol)
+        if best is None or certificate.worst <= best[0].worst:
+            best = certificate, answer
+        return certificate.ok
+
+    def solved(step: Iterate) -> bool:
+        """Return whether an answer that the iterate suggests, or the iterate itself, is a solution."""
+        answers = (problem.finished(*guess) for guess in problem.guesses(step))
+        return any(map(proved, answers)) or proved(problem.plain(step))
+
+    def stop(step: Iterate) -> bool:
+        """Look at a step of ADMM now and then."""
+        nonlocal next_check
+        if callback is not None and callback(step._replace(x=problem.original(step.x))):
+            return True
+        if not finish or step.k < min(next_check, max_iter):
+            return False
+        next_check = step.k + 1 + step.k // 3
+        return solved(step) or step.k == max_iter
+
+    result = admm(
+        problem.x_update, problem.z_update, problem.A, problem.B, problem.c,
+        rho=rho, relaxation=relaxation, max_iter=max_iter, objective=problem.objective,
+        tol_abs=0.0 if finish else tol, tol_rel=EPS if finish else tol, callback=stop, **loop,
+    )  # fmt: skip
+    last = Iterate(result.n_iter, result.x, result.z, result.u, result.rho, 0.0, 0.0)
+    if finish and result.status == "converged":  # ADMM stands still
+        solved(last)
+    elif best is None:
+        proved(problem.plain(last))
+    certificate, (x, z, lambda_) = best  # type: ignore[misc]
+    status = result.status
+    if finish and certificate.ok:
+        status = "converged"
+    elif finish and (status == "converged" or result.n_iter == max_iter):
+        status = "max_iter"
+        warnings.warn(
+            f"no certified solution after {result.n_iter} steps of ADMM: {certificate}, wanted {tol:.0e}; "
+            f"raise max_iter or change rho (now {result.rho:.3g})",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    history = dict(result.history)
+    if "x" in history:
+        history["x"] = np.array([problem.original(row) for row in history["x"]])
+    return replace(
+        result, x=problem.original(x), z=z, u=lambda_ / result.rho, objective=problem.objective(x, z),
+        certificate=certificate, problem=given, status=status, converged=status == "converged", history=history,
+    )  # fmt: skip
+
+
+def rows_of(A: np.ndarray) -> int:
+    """Return the number of rows of a matrix that has at least one row and one column."""
+    if A.size == 0:
+        raise ValueError(f"A must have at least one row and one column, got shape {A.shape}")
+    return A.shape[0]
