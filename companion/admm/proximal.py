@@ -12,19 +12,17 @@ form is a plain function whose first argument is v. Where data have to be factor
 (:func:`project_affine`, :func:`prox_quadratic`), and in the calculus rules, the function returns
 the callable.
 
-Source: Section 16.5 (Examples 16.7-16.10), Section 16.8; SP Section 2.1.
+Source: Section 16.6 (Examples 16.7-16.10), Section 16.8; SP Section 2.1.
 """
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import norm, null_space
+from scipy.linalg import null_space
 from scipy.special import expit, wrightomega
 
 from companion.checks import (
@@ -35,8 +33,8 @@ from companion.checks import (
     as_vector,
     check_count,
 )
-from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
-from companion.scaling import exponent_of, largest
+from companion.engine.arithmetic import EPS, largest
+from companion.exceptions import InfeasibleProblemError
 
 __all__ = [
     "block_soft_threshold",
@@ -44,8 +42,6 @@ __all__ = [
     "project_affine",
     "project_ball",
     "project_box",
-    "project_halfspace",
-    "project_l1_ball",
     "project_orthant",
     "project_psd",
     "project_simplex",
@@ -58,14 +54,10 @@ __all__ = [
     "prox_logistic",
     "prox_postcompose",
     "prox_precompose",
-    "prox_precompose_tight",
     "prox_quadratic",
-    "prox_regularize",
     "prox_separable_sum",
     "soft_threshold",
 ]
-
-_FEW_DIGITS = 1e-7  # the relative error of a projection from which on there is a warning
 
 Prox = Callable[[np.ndarray, float], np.ndarray]
 Projection = Callable[[np.ndarray], np.ndarray]
@@ -144,8 +136,7 @@ def block_soft_threshold(v: ArrayLike, c: float) -> np.ndarray:
     """
     v = as_array(v, "v")
     c = as_scalar(c, "c", at_least=0)
-    unit = _unit(v)  # a norm may overflow where entries do not
-    size, c = _norm(v / unit), c / unit
+    size = np.linalg.norm(v)
     return (1 - c / size) * v if size > c else np.zeros_like(v)
 
 
@@ -177,7 +168,7 @@ def prox_linf_norm(v: ArrayLike, t: float) -> np.ndarray:
     v = as_array(v, "v")
     t = _parameter(t)
     size = np.abs(v)
-    if _sum(size) <= t:
+    if size.sum() <= t:
         return np.zeros_like(v)
     level = size.max() + _simplex_threshold((size - size.max()).ravel(), t)
     return np.clip(v, -level, level)
@@ -203,8 +194,7 @@ def prox_elastic_net(v: ArrayLike, t: float, *, tau: float, K: float) -> np.ndar
 
     Notes
     -----
-    The penalty is that of Section 19.6. The formula is the regularisation rule
-    (:func:`prox_regularize`).
+    The penalty is that of Section 19.6.
 
     Examples
     --------
@@ -290,27 +280,9 @@ def prox_logistic(v: ArrayLike, t: float) -> np.ndarray:
         newton = x - excess / (1 + t * slope * (1 - slope))
         inside = (low <= newton) & (newton <= high)
         x, previous = np.where(inside, newton, 0.5 * (low + high)), x
-        if (np.abs(x - previous) <= 4 * np.finfo(float).eps * (np.abs(x) + np.abs(v))).all():
+        if (np.abs(x - previous) <= 4 * EPS * (np.abs(x) + np.abs(v))).all():
             break
-    # A root far above v < 0 has an absolute error of the size of |v| eps so far.
-    x, far = np.array(x), (v < 0) & (x - v > -v / 4)
-    x[far] = _logistic_root(x[far], v[far], t)
-    return x
-
-
-def _logistic_root(x: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
-    """Improve roots of x - v = t / (1 + e^x), as those of x = log((v + t - x) / (x - v)): nothing cancels there."""
-    end = v + t
-    x = np.minimum(x, end)
-    for _ in range(100):
-        below, above = np.maximum(end - x, np.finfo(float).tiny), x - v
-        newton = x - (x - np.log(below / above)) / (1 + 1 / below + 1 / above)
-        newton = np.where(newton < end, newton, (x + end) / 2)
-        newton = np.where(newton > v, newton, (x + v) / 2)
-        x, previous = newton, x
-        if (np.abs(x - previous) <= 4 * np.finfo(float).eps * np.abs(x)).all():
-            break
-    return x
+    return np.array(x)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -412,42 +384,9 @@ def project_ball(
     radius = as_scalar(radius, "radius", at_least=0)
     center = np.zeros_like(v) if center is None else as_array(center, "center")
     _check_broadcast(center, "center", v)
-    unit = _unit(v, center)
-    away = v / unit - center / unit
-    distance = _norm(away)
-    return v.copy() if distance <= radius / unit else center + radius * (away / distance)
-
-
-def project_l1_ball(v: ArrayLike, *, radius: float = 1.0) -> np.ndarray:
-    r"""Project onto the l1-ball :math:`\{x \mid \|x\|_1 \le \mathrm{radius}\}`.
-
-    Outside the ball the projection is a soft threshold, at the level that makes the l1-norm equal
-    to the radius.
-
-    Parameters
-    ----------
-    v : array-like of any shape
-        The point.
-    radius : float
-        Radius >= 0.
-
-    Returns
-    -------
-    ndarray of the shape of v
-
-    Examples
-    --------
-    >>> from companion.admm import project_l1_ball
-    >>> project_l1_ball([3, -1, 0.5], radius=2)
-    array([2., 0., 0.])
-    """
-    v = as_array(v, "v")
-    radius = as_scalar(radius, "radius", at_least=0)
-    size = np.abs(v)
-    if _sum(size) <= radius:
-        return v.copy()
-    x = project_simplex(size.ravel(), radius=radius).reshape(v.shape)
-    return np.sign(v) * x + 0.0  # no -0.0
+    away = v - center
+    distance = np.linalg.norm(away)
+    return v.copy() if distance <= radius else center + radius * (away / distance)
 
 
 def project_simplex(v: ArrayLike, *, radius: float = 1.0) -> np.ndarray:
@@ -480,48 +419,6 @@ def project_simplex(v: ArrayLike, *, radius: float = 1.0) -> np.ndarray:
     return np.maximum(below - _simplex_threshold(below, radius), 0.0)
 
 
-def project_halfspace(v: ArrayLike, a: ArrayLike, b: float) -> np.ndarray:
-    r"""Project onto the half-space :math:`\{x \mid a^\top x \le b\}`.
-
-    Parameters
-    ----------
-    v : array-like of shape (n,)
-        The point.
-    a : array-like of shape (n,)
-        Normal vector. If it is 0 the set is everything (b >= 0) or empty.
-    b : float
-        Right-hand side.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Raises
-    ------
-    InfeasibleProblemError
-        If a = 0 and b < 0. The witness is the multiplier 1.
-
-    Examples
-    --------
-    >>> from companion.admm import project_halfspace
-    >>> project_halfspace([3, 3], [1, 1], 2)
-    array([1., 1.])
-    """
-    v = as_vector(v, "v")
-    a, b = as_vector(a, "a", v.size), as_scalar(b, "b")
-    size = np.abs(a).max(initial=0.0)
-    if size == 0:
-        if b < 0:
-            raise InfeasibleProblemError(
-                f"the half-space is empty: a = 0 and b = {b:g} < 0", witness=np.ones(1)
-            )
-        return v.copy()
-    n = (a / size) / _norm(a / size)  # the unit normal
-    with np.errstate(over="ignore", invalid="ignore"):
-        x = v - max(n @ v - b / size / _norm(a / size), 0.0) * n
-    return _in_range(x, f"a up to {size:g} and b = {b:g}")
-
-
 def project_psd(V: ArrayLike) -> np.ndarray:
     r"""Project onto the positive semidefinite matrices: negative eigenvalues become 0.
 
@@ -546,13 +443,9 @@ def project_psd(V: ArrayLike) -> np.ndarray:
     V = as_matrix(V, "V")
     if V.shape[0] != V.shape[1]:
         raise ValueError(f"V must be square, got shape {V.shape}")
-    unit = _unit(V)
-    V = V / unit
     eigenvalues, Q = np.linalg.eigh(0.5 * (V + V.T))
     X = (Q * np.maximum(eigenvalues, 0.0)) @ Q.T
-    with np.errstate(over="ignore"):
-        X = unit * (0.5 * (X + X.T))
-    return _in_range(X, f"entries up to {unit:.0e}")
+    return 0.5 * (X + X.T)
 
 
 def project_affine(A: ArrayLike, b: ArrayLike) -> Projection:
@@ -582,11 +475,6 @@ def project_affine(A: ArrayLike, b: ArrayLike) -> Projection:
     InfeasibleProblemError
         If no x satisfies ``A x = b``. The witness y has ``A'y = 0`` and ``y'b > 0``.
 
-    Warns
-    -----
-    ConvergenceWarning
-        If rows are so nearly dependent that the projection has fewer than seven digits.
-
     Notes
     -----
     Source: Section 16.8(2), Problem 16.6, for A of full row rank, where
@@ -596,41 +484,34 @@ def project_affine(A: ArrayLike, b: ArrayLike) -> Projection:
     --------
     >>> from companion.admm import project_affine
     >>> project = project_affine([[1, 1, 1]], [3])
-    >>> project([1, 2, 6]).round(8)
+    >>> project([1, 2, 6]).round(8) + 0.0
     array([-1.,  0.,  4.])
     """
-    A = as_matrix(A, "A")
-    m, n = A.shape
-    A, units = _equilibrated(A)
-    with np.errstate(over="ignore"):
-        b = _in_range(np.ldexp(as_vector(b, "b", m), -units), "b beside the rows of A")
-    U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    rank = int(np.sum(s > max(m, n) * np.finfo(float).eps * s.max(initial=0.0)))
-    U, s, R = U[:, :rank], s[:rank], Vt[:rank]  # R: an orthonormal basis of the row space
-    coordinates = U.T @ b
-    y = b - U @ coordinates
-    if _norm(y) <= 1e-10 * _norm(b):
-        y = np.where(A.any(axis=1), 0.0, b)  # the equation 0 = b_i knows no rounding
-    if y.any():
-        raise InfeasibleProblemError(
-            f"no x satisfies A x = b: A has rank {rank}, and b is at distance "
-            f"{_norm(y):.3g} from its column space",
-            witness=np.ldexp(y, (units.min() + units.max()) // 2 - units),
-        )
-    lost = float(np.finfo(float).eps * s.max(initial=0.0) / s.min(initial=np.inf))
-    if lost > _FEW_DIGITS:
-        warnings.warn(
-            f"the rows of A are nearly dependent: rounding may change the projection by {lost:.0e} of its size",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    offset = coordinates / s  # R x = offset describes the same set
+    R, offset = _independent(as_matrix(A, "A"), b)
 
     def project(v: ArrayLike) -> np.ndarray:
-        v = as_vector(v, "v", n)
+        v = as_vector(v, "v", R.shape[1])
         return v - R.T @ (R @ v - offset)
 
     return project
+
+
+def _independent(A: np.ndarray, b: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Return orthonormal rows R and a vector c: R x = c says what A x = b says."""
+    sizes = np.linalg.norm(A, axis=1)
+    sizes = np.where(sizes > 0.0, sizes, 1.0)  # the units of the equations
+    A, b = A / sizes[:, None], as_vector(b, "b", len(A)) / sizes
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    rank = int(np.sum(s > max(A.shape) * EPS * s.max(initial=0.0)))
+    U, s, R = U[:, :rank], s[:rank], Vt[:rank]
+    y = b - U @ (U.T @ b)
+    if largest(y) > 1e-10 * largest(b):
+        raise InfeasibleProblemError(
+            f"no x satisfies A x = b: A has rank {rank}, and b is at distance "
+            f"{np.linalg.norm(y * sizes):.3g} from its column space",
+            witness=y / sizes,
+        )
+    return R, (U.T @ b) / s
 
 
 # ----------------------------------------------------------------------------------------------
@@ -729,8 +610,8 @@ def prox_quadratic(
     n = P.shape[0]
     q = np.zeros(n) if q is None else as_vector(q, "q", n)
     if A is not None and b is not None:
-        A = as_matrix(A, "A", (None, n))
-        x0, N = project_affine(A, b)(np.zeros(n)), null_space(_equilibrated(A)[0])  # x = x0 + N z
+        R, c = _independent(as_matrix(A, "A", (None, n)), b)
+        x0, N = R.T @ c, null_space(R)  # x = x0 + N z
         H = N.T @ P @ N
     elif A is None and b is None:
         x0, H = np.zeros(n), P
@@ -739,7 +620,7 @@ def prox_quadratic(
         raise ValueError(f"{missing} is needed with {given}: the constraint is A x = b")
 
     eigenvalues, V = np.linalg.eigh(0.5 * (H + H.T))
-    if eigenvalues.min(initial=0.0) < -10 * n * np.finfo(float).eps * _norm(P):
+    if eigenvalues.min(initial=0.0) < -10 * n * EPS * np.linalg.norm(P):
         where = "" if A is None else " on the null space of A"
         raise ValueError(
             f"P must be positive semidefinite{where}, got the eigenvalue {eigenvalues[0]:.3g}"
@@ -750,12 +631,7 @@ def prox_quadratic(
 
     def prox(v: ArrayLike, t: float) -> np.ndarray:
         v, t = as_vector(v, "v", n), _parameter(t)
-        with np.errstate(over="ignore", invalid="ignore"):
-            if t <= 1:
-                z = (V.T @ v - t * q_hat) / (1 + t * eigenvalues)
-            else:
-                z = (V.T @ v / t - q_hat) / (1 / t + eigenvalues)
-            return _in_range(x0 + V @ z, f"t = {t:g}")
+        return x0 + V @ ((V.T @ v - t * q_hat) / (1 + t * eigenvalues))
 
     return prox
 
@@ -791,9 +667,7 @@ def prox_conjugate(prox: Prox) -> Prox:
 
     def conjugate(v: np.ndarray, t: float) -> np.ndarray:
         v, t = as_array(v, "v"), _parameter(t)
-        with np.errstate(over="ignore"):
-            scaled = _in_range(v / t, f"v / t with t = {t:g}")
-        return v - t * prox(scaled, 1 / t)
+        return v - t * prox(v / t, 1 / t)
 
     return conjugate
 
@@ -907,74 +781,11 @@ def prox_precompose(prox: Prox, a: float, b: ArrayLike = 0.0) -> Prox:
     a, b = as_scalar(a, "a"), as_array(b, "b")
     if a == 0:
         raise ValueError("a must not be 0: phi(b) is a constant")
-    if a * a == math.inf:
-        raise ValueError(f"a is squared, so it must be at most 1e154 in size, got {a:g}")
 
     def composed(v: np.ndarray, t: float) -> np.ndarray:
         v = as_array(v, "v")
         _check_broadcast(b, "b", v)
-        return (prox(a * v + b, a * (a * t)) - b) / a
-
-    return composed
-
-
-def prox_precompose_tight(prox: Prox, A: ArrayLike, b: ArrayLike | None = None) -> Prox:
-    r"""Return the proximal operator of :math:`f(x) = \phi(A x + b)` where :math:`A A^\top = c I`.
-
-    .. math::
-        \operatorname{prox}_{t f}(v) &= v + \tfrac1c A^\top \bigl( \operatorname{prox}_{c t \phi}(w) - w \bigr), \\
-        w &= A v + b
-
-    Orthogonal matrices (c = 1), sums (A a row of ones) and tight frames are covered; other matrices
-    need an iteration.
-
-    Parameters
-    ----------
-    prox : callable
-        ``prox(v, t)`` of phi, on vectors of length m.
-    A : array-like of shape (m, n)
-        Matrix with orthogonal rows of equal, positive length.
-    b : array-like of shape (m,), optional
-        Shift; 0 by default.
-
-    Returns
-    -------
-    callable
-        ``prox(v, t)`` of f, for v of shape (n,).
-
-    Examples
-    --------
-    The modulus of a sum, ``|x_1 + x_2|``:
-
-    >>> from companion.admm import prox_precompose_tight, soft_threshold
-    >>> prox_precompose_tight(soft_threshold, [[1, 1]])([3, 1], 1.0)
-    array([2., 0.])
-    """
-    A = as_matrix(A, "A")
-    m, n = A.shape
-    b = np.zeros(m) if b is None else as_vector(b, "b", m)
-    with np.errstate(over="ignore", invalid="ignore"):
-        AAt = A @ A.T
-    c = float(np.trace(AAt)) / max(m, 1)
-    if not math.isfinite(c):
-        raise ValueError(
-            f"A is squared, so its entries must be at most 1e150 in size, got {np.abs(A).max():g}"
-        )
-    if A.any() and c < np.finfo(float).tiny:
-        raise ValueError(
-            f"A is squared, so its entries must be at least 1e-150 in size, got {np.abs(A).max():g}"
-        )
-    off = np.abs(AAt - c * np.eye(m)).max(initial=0.0)
-    if c == 0 or off > 1e-10 * c:
-        raise ValueError(
-            "A must have orthogonal rows of equal positive length (A A' = c I), "
-            f"got max |A A' - c I| = {off:.3g} with c = {c:.3g}"
-        )
-
-    def composed(v: np.ndarray, t: float) -> np.ndarray:
-        v = as_vector(v, "v", n)
-        w = A @ v + b
-        return v + A.T @ (prox(w, c * t) - w) / c
+        return (prox(a * v + b, a * a * t) - b) / a
 
     return composed
 
@@ -1018,46 +829,6 @@ def prox_add_linear(prox: Prox, a: ArrayLike) -> Prox:
     return shifted
 
 
-def prox_regularize(prox: Prox, rho: float, a: ArrayLike = 0.0) -> Prox:
-    r"""Return the proximal operator of :math:`f(x) = \phi(x) + \tfrac{\rho}{2} \|x - a\|_2^2`.
-
-    .. math::
-        \operatorname{prox}_{t f}(v) &= \operatorname{prox}_{s \phi}\Bigl( \frac{v + t \rho\, a}{1 + t \rho} \Bigr), \\
-        s &= \frac{t}{1 + t \rho}
-
-    Parameters
-    ----------
-    prox : callable
-        ``prox(v, t)`` of phi.
-    rho : float
-        Weight >= 0.
-    a : float or array-like of the shape of v
-        Centre.
-
-    Returns
-    -------
-    callable
-        ``prox(v, t)`` of f.
-
-    Examples
-    --------
-    The elastic net penalty ``2 |x|_1 + 1/2 |x|^2``:
-
-    >>> from companion.admm import prox_postcompose, prox_regularize, soft_threshold
-    >>> prox_regularize(prox_postcompose(soft_threshold, 2), rho=1)([5, 1, -3], 1.0)
-    array([ 1.5,  0. , -0.5])
-    """
-    rho, a = as_scalar(rho, "rho", at_least=0), as_array(a, "a")
-
-    def regularized(v: np.ndarray, t: float) -> np.ndarray:
-        v, t = as_array(v, "v"), _parameter(t)
-        _check_broadcast(a, "a", v)
-        shrink = float(_in_range(np.asarray(1 + t * rho), f"t = {t:g} and rho = {rho:g}"))
-        return prox((v + t * rho * a) / shrink, t / shrink)
-
-    return regularized
-
-
 def moreau_envelope(
     g: Callable[[np.ndarray], float], prox: Prox
 ) -> Callable[[np.ndarray, float], float]:
@@ -1093,38 +864,9 @@ def moreau_envelope(
         v, t = as_array(v, "v"), _parameter(t)
         x = prox(v, t)
         away = x - v
-        return float(g(x) + np.sum(away * (away / (2 * t))))
+        return float(g(x) + np.sum(away**2) / (2 * t))
 
     return envelope
-
-
-def _equilibrated(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return A with its rows in units that make their largest entries about 1, and the exponents of these units."""
-    exponents = np.frexp(np.abs(A).max(axis=1, initial=0.0))[1]
-    return np.ldexp(A, -exponents[:, None]), exponents
-
-
-def _unit(*arrays: np.ndarray) -> float:
-    """Return the power of 2 in which numbers at the ends of the range are moderate; 1 for others."""
-    return 2.0 ** exponent_of(max(map(largest, arrays)))
-
-
-def _in_range(x: np.ndarray, given: str) -> np.ndarray:
-    """Return x, or raise an error if it has overflowed."""
-    if not np.isfinite(x).all():
-        raise ValueError(f"the result overflows for {given}; scale the data")
-    return x
-
-
-def _norm(x: np.ndarray) -> float:
-    """The Euclidean (Frobenius) norm, safe from overflow and underflow."""
-    return float(norm(x.ravel(), check_finite=False))
-
-
-def _sum(size: np.ndarray) -> float:
-    """The sum of nonnegative numbers, infinite where it is too large."""
-    with np.errstate(over="ignore"):
-        return float(size.sum())
 
 
 def _parameter(t: float) -> float:

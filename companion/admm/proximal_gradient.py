@@ -18,25 +18,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import norm
 
 from companion.admm.proximal import Prox
 from companion.checks import as_array, as_scalar, as_schedule, check_count
+from companion.engine.arithmetic import EPS
 from companion.exceptions import ConvergenceWarning
 from companion.results import FixedPointResult
 
 __all__ = [
     "accelerated_proximal_gradient",
-    "estimate_lipschitz",
     "krasnoselskii_mann",
     "proximal_gradient",
     "proximal_point",
 ]
 
-_EPS = float(np.finfo(float).eps)
-_SHORT = _EPS**0.5  # the length of a difference, where the gradient is moderate
-_LONGER, _FARTHEST = 1e4, 1e100
-_CLEAR = 1e6  # a change of the gradient that is so many times its rounding has six digits
+_SHORT = EPS**0.5  # the length of a difference
 
 Operator = Callable[[np.ndarray], np.ndarray]
 Function = Callable[[np.ndarray], float]
@@ -49,11 +45,7 @@ def krasnoselskii_mann(
     R: Operator,
     x0: ArrayLike,
     relaxation: Schedule = 0.5,
-    *,
-    tol: float = 1e-8,
-    max_iter: int = 10_000,
-    divergence: float = 1e10,
-    callback: Callback | None = None,
+    **loop: Any,
 ) -> FixedPointResult:
     r"""Find a fixed point of a nonexpansive map by averaging.
 
@@ -68,16 +60,11 @@ def krasnoselskii_mann(
     relaxation : float or callable
         :math:`\lambda_n \in [0, 1]`: a constant, or a function of ``n = 0, 1, ...``. Convergence
         needs :math:`\sum_n \lambda_n (1 - \lambda_n) = \infty`.
-    tol : float
-        Stop when ``||R x - x|| <= tol * max(1, ||x||)``: choose a unit in which x is not small
-        beside 1.
-    max_iter : int
-        Largest number of iterations.
-    divergence : float
-        Give up once x exceeds this many times ``max(1, ||x0||)`` in norm.
-    callback : callable, optional
-        ``callback(k, x)`` is called after iteration ``k = 1, 2, ...``; it stops the iteration by
-        returning True.
+    **loop
+        Options of all the iterations of this module: `tol` (1e-8), `max_iter` (10 000), `divergence` (1e10: give up
+        once x exceeds this many times ``max(1, ||x0||)`` in norm) and `callback` (``callback(k, x)`` is called after
+        iteration k = 1, 2, ... and stops it by returning True). The iteration stops when
+        ``||R x - x|| <= tol * max(1, ||x||)``: choose a unit in which x is not small beside 1.
 
     Returns
     -------
@@ -88,7 +75,7 @@ def krasnoselskii_mann(
     Warns
     -----
     ConvergenceWarning
-        If the residual did not meet `tol`, or only because all numbers are small beside 1.
+        If the residual did not meet the tolerance, or only because all numbers are small beside 1.
 
     Notes
     -----
@@ -111,10 +98,10 @@ def krasnoselskii_mann(
     def update(n: int, x: np.ndarray) -> tuple[np.ndarray, float, float, float]:
         d = _like(R(x), x, "R") - x
         lambda_n = relax(n)
-        return x + lambda_n * d, _norm(d), lambda_n, _norm(x)
+        return x + lambda_n * d, _length(d), lambda_n, _length(x)
 
     advice = "R may not be nonexpansive, or the relaxation too close to 0 or 1"
-    return _iterate(update, x0, None, tol, max_iter, divergence, callback, advice)
+    return _iterate(update, x0, advice, **loop)
 
 
 def proximal_point(
@@ -122,11 +109,7 @@ def proximal_point(
     x0: ArrayLike,
     *,
     step: Schedule = 1.0,
-    objective: Function | None = None,
-    tol: float = 1e-8,
-    max_iter: int = 10_000,
-    divergence: float = 1e10,
-    callback: Callback | None = None,
+    **loop: Any,
 ) -> FixedPointResult:
     r"""Minimise g by the proximal minimisation algorithm.
 
@@ -140,13 +123,10 @@ def proximal_point(
         Starting point.
     step : float or callable
         :math:`t_k > 0`: a constant, or a function of ``k = 0, 1, ...``; their sum must be infinite.
-    objective : callable, optional
-        g, recorded in the history.
-    tol : float
-        Stop when ``||x^k - x^(k+1)|| / t_k <= tol``; this vector is a subgradient of g at
-        ``x^(k+1)``. Scale g if its subgradients are small beside 1.
-    max_iter, divergence, callback
-        As for :func:`krasnoselskii_mann`.
+    **loop
+        `objective` (g, recorded in the history) and the options of :func:`krasnoselskii_mann`. Here the iteration
+        stops when ``||x^k - x^(k+1)|| / t_k <= tol``; this vector is a subgradient of g at ``x^(k+1)``. Scale g if its
+        subgradients are small beside 1.
 
     Returns
     -------
@@ -156,7 +136,7 @@ def proximal_point(
     Warns
     -----
     ConvergenceWarning
-        If the residual did not meet `tol`, or only because all numbers are small beside 1.
+        If the residual did not meet the tolerance, or only because all numbers are small beside 1.
 
     Notes
     -----
@@ -176,10 +156,10 @@ def proximal_point(
     def update(k: int, x: np.ndarray) -> tuple[np.ndarray, float, float, float]:
         t = t_at(k)
         x_next = _like(prox(x, t), x, "prox")
-        return x_next, _norm(x - x_next) / t, t, 0.0
+        return x_next, _length(x - x_next) / t, t, 0.0
 
     advice = "g may have no minimiser; otherwise a larger step may help"
-    return _iterate(update, x0, objective, tol, max_iter, divergence, callback, advice)
+    return _iterate(update, x0, advice, **loop)
 
 
 def proximal_gradient(
@@ -189,11 +169,7 @@ def proximal_gradient(
     *,
     step: Schedule | None = None,
     smooth: Function | None = None,
-    objective: Function | None = None,
-    tol: float = 1e-8,
-    max_iter: int = 10_000,
-    divergence: float = 1e10,
-    callback: Callback | None = None,
+    **loop: Any,
 ) -> FixedPointResult:
     r"""Minimise f + g, f smooth and convex, g convex with a simple proximal operator.
 
@@ -215,13 +191,10 @@ def proximal_gradient(
         The function f. With it the step is found by backtracking: halved until
         :math:`f(x^{k+1}) \le f(x^k) + \nabla f(x^k)^\top d + \|d\|^2 / (2t)`,
         :math:`d = x^{k+1} - x^k`, and never raised again. L need not be known.
-    objective : callable, optional
-        f + g, recorded in the history.
-    tol : float
-        Stop when ``||x^k - x^(k+1)|| / t <= tol * max(1, ||gradient||)``: scale f and g if their
-        gradients are small beside 1.
-    max_iter, divergence, callback
-        As for :func:`krasnoselskii_mann`.
+    **loop
+        `objective` (f + g, recorded in the history) and the options of :func:`krasnoselskii_mann`. Here the iteration
+        stops when ``||x^k - x^(k+1)|| / t <= tol * max(1, ||gradient||)``: scale f and g if their gradients are small
+        beside 1.
 
     Returns
     -------
@@ -238,7 +211,7 @@ def proximal_gradient(
     Warns
     -----
     ConvergenceWarning
-        If the residual did not meet `tol`, or only because all numbers are small beside 1, or the
+        If the residual did not meet the tolerance, or only because all numbers are small beside 1, or the
         iterates grew without bound (a step of 2/L or more).
 
     Notes
@@ -260,7 +233,7 @@ def proximal_gradient(
     """
     update = _forward_backward(gradient, prox, x0, lambda k: 0.0, False, step, smooth)
     advice = "a step below 2/L, or smooth= for a line search, may help"
-    return _iterate(update, x0, objective, tol, max_iter, divergence, callback, advice)
+    return _iterate(update, x0, advice, **loop)
 
 
 def accelerated_proximal_gradient(
@@ -272,11 +245,7 @@ def accelerated_proximal_gradient(
     smooth: Function | None = None,
     momentum: Schedule | None = None,
     restart: bool = False,
-    objective: Function | None = None,
-    tol: float = 1e-8,
-    max_iter: int = 10_000,
-    divergence: float = 1e10,
-    callback: Callback | None = None,
+    **loop: Any,
 ) -> FixedPointResult:
     r"""Minimise f + g as :func:`proximal_gradient` does, with an extrapolation before each step.
 
@@ -287,7 +256,7 @@ def accelerated_proximal_gradient(
 
     Parameters
     ----------
-    gradient, prox, x0, smooth, objective, tol, max_iter, divergence, callback
+    gradient, prox, x0, smooth, **loop
         As for :func:`proximal_gradient`; the residual is measured from :math:`y^{k+1}`.
     step : float or callable, optional
         As for :func:`proximal_gradient`, but in (0, 1/L].
@@ -337,97 +306,7 @@ def accelerated_proximal_gradient(
         omega = as_schedule(momentum, "momentum", at_least=0, at_most=1)
     update = _forward_backward(gradient, prox, x0, omega, restart, step, smooth)
     advice = "a step of at most 1/L, restart=True, or smooth= for a line search may help"
-    return _iterate(update, x0, objective, tol, max_iter, divergence, callback, advice)
-
-
-def estimate_lipschitz(
-    gradient: Operator,
-    x: ArrayLike,
-    *,
-    tol: float = 1e-4,
-    max_iter: int = 500,
-    rng: np.random.Generator | None = None,
-) -> float:
-    r"""Estimate the largest eigenvalue of the Hessian at x by the power method, from gradients alone.
-
-    For a quadratic f it is the Lipschitz constant L of the gradient, for other f a local value (of a larger
-    neighbourhood, where the gradient at x is so large that rounding hides its change near x).
-
-    Parameters
-    ----------
-    gradient : callable
-        Gradient of a convex f.
-    x : array-like of any shape
-        Where the Hessian is taken.
-    tol : float
-        Stop when the estimate changes by less than this relative amount.
-    max_iter : int
-        Largest number of gradients.
-    rng : numpy.random.Generator, optional
-        Source of the first direction; ``default_rng(0)`` by default.
-
-    Returns
-    -------
-    float
-        An estimate that is never above the true value but for rounding. Take a step a little below
-        1/L.
-
-    Raises
-    ------
-    ValueError
-        If x is empty, or gradients overflow.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the estimate still changes by more than `tol` after `max_iter` gradients.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from companion.admm import estimate_lipschitz
-    >>> round(estimate_lipschitz(lambda x: np.array([1.0, 5.0, 2.0]) * x, np.zeros(3)), 2)
-    5.0
-    """
-    x = as_array(x, "x")
-    if x.size == 0:
-        raise ValueError("x must have at least one entry, got an empty array")
-    tol = as_scalar(tol, "tol", above=0)
-    rng = np.random.default_rng(0) if rng is None else rng
-    with np.errstate(over="ignore", invalid="ignore"):
-        gradient_x = _like(gradient(x), x, "gradient")
-    d, L = rng.standard_normal(x.shape), 0.0
-    for _ in range(check_count(max_iter, "max_iter")):
-        with np.errstate(over="ignore", invalid="ignore"):
-            d, L_next = _curvature(gradient, x, gradient_x, d)
-        if not np.isfinite(L_next):
-            raise ValueError("the gradient overflows near x; scale f")
-        if abs(L_next - L) <= tol * L_next:
-            return L_next
-        L, change = L_next, abs(L_next - L) / L_next
-    warnings.warn(
-        f"after max_iter = {max_iter} gradients the estimate {L:g} still changes by {change:.1e} of itself",
-        ConvergenceWarning,
-        stacklevel=2,
-    )
-    return L
-
-
-def _curvature(
-    gradient: Operator, x: np.ndarray, gradient_x: np.ndarray, d: np.ndarray
-) -> tuple[np.ndarray, float]:
-    """Return H d and its norm for the unit vector along d, H the Hessian at x, by a difference.
-
-    The difference is taken over a longer way where the gradient is so large that rounding hides its change.
-    """
-    h, rounding = _SHORT * max(1.0, _norm(x)), _EPS * _norm(gradient_x)
-    farthest = _FARTHEST * h
-    while True:
-        Hd = (_like(gradient(x + h / _norm(d) * d), x, "gradient") - gradient_x) / h
-        L = _norm(Hd)
-        if not (L * h < _CLEAR * rounding and h < farthest):
-            return Hd, L
-        h *= _LONGER
+    return _iterate(update, x0, advice, **loop)
 
 
 def _forward_backward(
@@ -448,8 +327,8 @@ def _forward_backward(
         t_at = as_schedule(step, "step", above=0)
     elif smooth is None:
         raise ValueError(
-            "give a step (constant and below 2/L, L the Lipschitz constant of the gradient; see "
-            "estimate_lipschitz) or the function smooth for a line search, got neither"
+            "give a step (constant and below 2/L, L the Lipschitz constant of the gradient) or the "
+            "function smooth for a line search, got neither"
         )
 
     def update(k: int, x: np.ndarray) -> tuple[np.ndarray, float, float, float]:
@@ -468,17 +347,19 @@ def _forward_backward(
             x_next, t = _line_search(smooth, prox, y, g, t)
         age = 0 if restart and np.vdot(y - x_next, x_next - x) > 0 else age + 1
         last = x
-        return x_next, _norm(y - x_next) / t, t, _norm(g)
+        return x_next, _length(y - x_next) / t, t, _length(g)
 
     return update
 
 
 def _first_step(gradient: Operator, x: np.ndarray, g: np.ndarray) -> float:
     """Return 1/L for the curvature along the gradient: at least 1 over the true L, if f is convex."""
-    if not g.any():
+    size = _length(g)
+    if size == 0.0:
         return 1.0
-    _, L = _curvature(gradient, x, g, g)
-    return 1 / L if L > 0 and np.isfinite(L) else 1.0
+    h = _SHORT * max(1.0, _length(x))
+    bend = _length(_like(gradient(x + h / size * g), x, "gradient") - g)
+    return h / bend if 0.0 < bend < np.inf else 1.0
 
 
 def _line_search(
@@ -491,7 +372,7 @@ def _line_search(
         d = x - y
         f_x = float(smooth(x))
         bound = f_y + np.vdot(g, d) + np.vdot(d, d) / (2 * t)
-        rounding = 100 * np.finfo(float).eps * (abs(f_y) + abs(f_x))
+        rounding = 100 * EPS * (abs(f_y) + abs(f_x))
         if np.isfinite(f_x) and f_x <= bound + rounding:
             return x, t
         t /= 2
@@ -504,17 +385,18 @@ def _line_search(
 def _iterate(
     update: Update,
     x0: ArrayLike,
-    objective: Function | None,
-    tol: float,
-    max_iter: int,
-    divergence: float,
-    callback: Callback | None,
     advice: str,
+    *,
+    objective: Function | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 10_000,
+    divergence: float = 1e10,
+    callback: Callback | None = None,
 ) -> FixedPointResult:
     """Repeat ``x, residual, step, scale = update(k, x)`` until ``residual <= tol * max(1, scale)``."""
     x = as_array(x0, "x0").copy()
     tol = as_scalar(tol, "tol", at_least=0)
-    bound = as_scalar(divergence, "divergence", above=1) * max(1.0, _norm(x))
+    bound = as_scalar(divergence, "divergence", above=1) * max(1.0, _length(x))
     history: dict[str, list[float]] = {"residual": [], "step": []}
     if objective is not None:
         history["objective"] = []
@@ -523,7 +405,7 @@ def _iterate(
     for k in range(check_count(max_iter, "max_iter")):
         with np.errstate(over="ignore", invalid="ignore"):  # reported as divergence below
             x_next, residual, step, scale = update(k, x)
-            if not _norm(x_next) <= bound:  # also when it is NaN
+            if not _length(x_next) <= bound:  # also when it is NaN
                 status = "diverged"
                 break
         x = x_next
@@ -540,7 +422,10 @@ def _iterate(
             break
 
     if status == "converged" and scale < 1.0:
-        start, rounding = max(history["residual"][0], scale), 100 * _EPS * _norm(x) / min(step, 1.0)
+        start, rounding = (
+            max(history["residual"][0], scale),
+            100 * EPS * _length(x) / min(step, 1.0),
+        )
         if residual > max(max(tol, 1e-8) ** 0.5 * start, rounding):
             warnings.warn(
                 f"the residual {residual:.1e} met tol = {tol:g} because all numbers are small: it was "
@@ -572,8 +457,8 @@ def _iterate(
     )
 
 
-def _norm(x: np.ndarray) -> float:
-    return float(norm(x.ravel(), check_finite=False))  # safe from overflow and underflow
+def _length(x: np.ndarray) -> float:
+    return float(np.linalg.norm(x))
 
 
 def _like(value: Any, x: np.ndarray, name: str) -> np.ndarray:

@@ -1,6 +1,5 @@
 """Krasnosel'skii-Mann, proximal point, proximal gradient, acceleration."""
 
-import warnings
 from functools import partial
 
 import cvxpy as cp
@@ -15,7 +14,6 @@ from sklearn.linear_model import Lasso
 from companion.admm import (
     accelerated_proximal_gradient,
     block_soft_threshold,
-    estimate_lipschitz,
     krasnoselskii_mann,
     project_box,
     project_orthant,
@@ -521,68 +519,6 @@ class TestInterface:
         with pytest.warns(ConvergenceWarning) as caught:
             proximal_gradient(lambda x: x, identity, [1.0], step=0.1, max_iter=3)
         assert caught[0].filename == __file__
-
-
-class TestEstimateLipschitz:
-    @pytest.mark.parametrize("seed", range(5))
-    def test_quadratic(self, seed):
-        problem = LeastSquares(seed)
-        L = estimate_lipschitz(problem.gradient, problem.x0, tol=1e-8)
-        assert pytest.approx(problem.L, rel=1e-4) == L
-        assert L <= problem.L * (1 + 1e-6)
-
-    def test_zero_and_matrix(self):
-        assert estimate_lipschitz(np.ones_like, np.zeros(3)) == 0
-        assert estimate_lipschitz(lambda X: 3 * X, np.ones((2, 2))) == pytest.approx(3, rel=1e-6)
-        rng = np.random.default_rng(4)
-        assert estimate_lipschitz(lambda x: 2 * x, [1.0], rng=rng) == pytest.approx(2, rel=1e-6)
-
-
-@pytest.mark.parametrize("far", [1.0, 1e5, 1e8, 1e10, 1e15])
-@pytest.mark.parametrize("size", [1e-100, 1.0, 1e100])
-def test_the_lipschitz_constant_far_from_the_minimiser(far: float, size: float) -> None:
-    """The gradient at x is so large that over a short way it does not change in float64: L was 0."""
-    H, b = size * np.diag([4.0, 1.0]), size * far * np.ones(2)
-    L = estimate_lipschitz(lambda x: H @ x - b, [0.0, 0.0])
-    assert 3.99 < L / size < 4.0001
-
-
-def test_a_lipschitz_constant_that_is_not_found_is_told() -> None:
-    H = np.diag(np.linspace(1.0, 2.0, 50))
-    with pytest.warns(ConvergenceWarning, match="after max_iter = 2 gradients the estimate"):
-        estimate_lipschitz(lambda x: H @ x, np.zeros(50), max_iter=2, tol=1e-12)
-    with pytest.raises(ValueError, match="gradient overflows"):
-        estimate_lipschitz(lambda x: 1e300 * (1e300 * x), [1.0])
-    with pytest.raises(ValueError, match="x must have at least one entry"):
-        estimate_lipschitz(lambda x: x, [])
-    assert estimate_lipschitz(np.ones_like, [0.0, 1.0]) == 0.0
-
-
-@pytest.mark.parametrize("size", [1e-5, 1e-8, 1e-150])
-def test_a_tolerance_that_only_small_numbers_meet_is_told(size: float) -> None:
-    """The stopping rule compares with 1: where all gradients are tiny, the start meets it."""
-    A = np.diag([2.0, 1.0])
-
-    def gradient(x: np.ndarray) -> np.ndarray:
-        return A @ (A @ x - size)
-
-    def prox(v: np.ndarray, t: float) -> np.ndarray:
-        return soft_threshold(v, t * size / 10)
-
-    for solve in (proximal_gradient, accelerated_proximal_gradient):
-        with pytest.warns(ConvergenceWarning, match="because all numbers are small"):
-            solve(gradient, prox, [0.0, 0.0], step=0.2)
-        result = solve(gradient, prox, [0.0, 0.0], step=0.2, tol=1e-8 * size)
-        assert_allclose(result.x / size, [0.475, 0.9], rtol=1e-7)
-    with pytest.warns(ConvergenceWarning, match="because all numbers are small"):
-        krasnoselskii_mann(lambda x: size * np.cos(x / size), [0.0])
-
-
-def test_a_start_at_the_solution_is_no_small_number() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        result = proximal_gradient(lambda x: x - 1.0, lambda v, t: v, [1.0 + 1e-16], step=0.5)
-    assert result.n_iter == 1
 
 
 @pytest.mark.parametrize("restart", [False, True])

@@ -219,12 +219,6 @@ ADMM = {
         accepts={("upper", "inf"), ("lower", "minus inf")},
         says=("box",),
     ),
-    "project_halfspace": Target(
-        A_.project_halfspace, {"v": v, "a": np.ones(4)}, scalars={"b": -2.0}
-    ),
-    "project_l1_ball": Target(
-        A_.project_l1_ball, {"v": v}, scalars={"radius": 2.0}, alone=True, any_shape=True
-    ),
     "project_orthant": Target(A_.project_orthant, {"v": v}, alone=True, any_shape=True),
     "project_psd": Target(A_.project_psd, {"V": SQUARE}),
     "project_simplex": Target(A_.project_simplex, {"v": v}, scalars={"radius": 2.0}, alone=True),
@@ -260,16 +254,6 @@ ADMM = {
     "prox_postcompose": Target(A_.prox_postcompose, {}, {"prox": _l1}, {"a": 2.0}, read=_at_v),
     "prox_precompose": Target(
         A_.prox_precompose, {"b": THREE}, {"prox": _l1}, {"a": 2.0}, read=_at_v
-    ),
-    "prox_precompose_tight": Target(
-        A_.prox_precompose_tight,
-        {"A": np.array([[0, 2.0, 0], [2.0, 0, 0]]), "b": np.ones(2)},
-        {"prox": _l1},
-        read=_at_v,
-        accepts={("b", "none")},
-    ),
-    "prox_regularize": Target(
-        A_.prox_regularize, {"a": THREE}, {"prox": _l1}, {"rho": 2.0}, read=_at_v
     ),
     "prox_separable_sum": Target(
         lambda x: A_.prox_separable_sum([(_l1, 2), (_l1, 2)])(x, 1.0), {"x": v}, says=("v",)
@@ -351,14 +335,6 @@ ADMM = {
         {"x0": THREE},
         {"R": lambda x: x / 2},
         {"relaxation": 0.5, "max_iter": 200},
-        alone=True,
-        any_shape=True,
-    ),
-    "estimate_lipschitz": Target(
-        A_.estimate_lipschitz,
-        {"x": THREE},
-        {"gradient": lambda x: 2 * x},
-        {"max_iter": 100},
         alone=True,
         any_shape=True,
     ),
