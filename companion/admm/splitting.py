@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +25,6 @@ __all__ = ["Iterate", "admm", "convergence_inequalities", "lyapunov"]
 
 _LOGGED = ("primal_residual", "dual_residual", "objective", "rho")
 _TURNS = 10  # changes of direction after which the penalty stays
-_FAR = 1e10  # and it stays within this factor of where it began
 
 Update = Callable[[np.ndarray, float], np.ndarray]
 Apply = Callable[[np.ndarray], np.ndarray]
@@ -55,31 +53,6 @@ class Iterate(NamedTuple):
     rho: float
     primal_residual: float
     dual_residual: float
-
-
-@dataclass
-class _Balance:
-    """Residual balancing: by which factor rho changes after a step."""
-
-    increase: float
-    decrease: float
-    mu: float
-    total: float = 1.0
-    turns: int = 0
-    last: float = 1.0
-
-    def factor(self, r: float, s: float) -> float:
-        """Return the factor for the lengths r and s of the two residuals, 1 where rho stays."""
-        factor = 1.0
-        if r > self.mu * s:
-            factor = self.increase
-        elif s > self.mu * r:
-            factor = 1.0 / self.decrease
-        if self.turns == _TURNS or not 1.0 / _FAR <= factor * self.total <= _FAR or factor == 1.0:
-            return 1.0
-        self.turns += (factor > 1.0) != (self.last > 1.0) and self.last != 1.0
-        self.total, self.last = factor * self.total, factor
-        return factor
 
 
 def admm(
@@ -214,25 +187,25 @@ def admm(
     p, n = A_shape or (c.size, c.size)
     rho = as_scalar(rho, "rho", above=0)
     alpha = as_scalar(relaxation, "relaxation", above=0, below=2)
-    balance = _Balance(
+    increase, decrease = (
         as_scalar(tau_incr, "tau_incr", above=1),
         as_scalar(tau_decr, "tau_decr", above=1),
-        as_scalar(mu, "mu", above=1),
     )
+    mu = as_scalar(mu, "mu", above=1)
     tol_abs = as_scalar(tol_abs, "tol_abs", at_least=0)
     tol_rel = as_scalar(tol_rel, "tol_rel", at_least=0)
     max_iter = check_count(max_iter, "max_iter")
-    adapt_steps = check_count(adapt_steps, "adapt_steps", at_least=0)
+    adapt_steps = check_count(adapt_steps, "adapt_steps", at_least=0) if adaptive else 0
 
     log: dict[str, list[Any]] = {name: [] for name in _LOGGED}
     if keep_iterates:
         log |= {"x": [], "z": [z.copy()], "u": [u.copy()]}
-    status, size_of_c = "max_iter", _norm(c)
+    status, turns, last = "max_iter", 0, 1.0
     x, Bz = np.full(n, np.nan), B_(z)
     steps: Iterable[int] = range(1, max_iter + 1)
     for k in tqdm(steps, desc="ADMM", leave=False) if progress else steps:
         with np.errstate(over="ignore", invalid="ignore"):
-            last, Bz_old = (x, z, u), Bz
+            before, Bz_old = (x, z, u), Bz
             x = _vector(x_update(c - Bz - u, rho), n, "x_update", A_shape)
             Ax = A_(x)
             h = Ax if alpha == 1 else alpha * Ax + (1 - alpha) * (c - Bz)
@@ -244,16 +217,13 @@ def admm(
             d = Bz - Bz_old
             s = rho * _norm(At(d if alpha == 1 else d + (alpha - 1) * (Ax + Bz_old - c)))
         if not (math.isfinite(r) and math.isfinite(s) and np.isfinite(u).all()):
-            (x, z, u), status = last, "diverged"
+            (x, z, u), status = before, "diverged"
             break
         value = np.nan if objective is None else float(objective(x, z))
-        for name, number in zip(_LOGGED, (r, s, value, rho)):
-            log[name].append(number)
-        if keep_iterates:
-            for name, vector in zip("xzu", (x, z, u)):
-                log[name].append(vector.copy())
+        for name, entry in zip(log, (r, s, value, rho, x, z, u)):
+            log[name].append(entry)
 
-        r_max = math.sqrt(p) * tol_abs + tol_rel * max(_norm(Ax), _norm(Bz), size_of_c)
+        r_max = math.sqrt(p) * tol_abs + tol_rel * max(_norm(Ax), _norm(Bz), _norm(c))
         s_max = math.sqrt(n) * tol_abs + tol_rel * rho * _norm(At(u))
         if r <= r_max and s <= s_max:
             status = "converged"
@@ -261,23 +231,18 @@ def admm(
         if callback is not None and callback(Iterate(k, x, z, u, rho, r, s)):
             status = "stopped by callback"
             break
-        if adaptive and k <= adapt_steps and (factor := balance.factor(r, s)) != 1.0:
-            rho, u = factor * rho, u / factor
+        if k <= adapt_steps and turns < _TURNS and (r > mu * s or s > mu * r):
+            factor = increase if r > mu * s else 1 / decrease
+            turns += last != 1 and (factor > 1) != (last > 1)
+            rho, u, last = factor * rho, u / factor, factor
 
     history = {name: np.array(values) for name, values in log.items()}
     n_iter = len(log["rho"])
     if status in ("max_iter", "diverged"):
         warnings.warn(_complaint(status, history, n_iter), ConvergenceWarning, stacklevel=2)
+    objective_value = float(log["objective"][-1]) if n_iter else np.nan
     return ADMMResult(
-        x=x,
-        z=z,
-        u=u,
-        rho=float(rho),
-        objective=float(log["objective"][-1]) if n_iter else np.nan,
-        n_iter=n_iter,
-        converged=status == "converged",
-        status=status,
-        history=history,
+        x, z, u, float(rho), objective_value, n_iter, status == "converged", status, history
     )
 
 

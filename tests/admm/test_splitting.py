@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
-from companion.admm.proximal import soft_threshold
-from companion.admm.splitting import Iterate, admm, convergence_inequalities, lyapunov
+from companion.admm import Iterate, admm, convergence_inequalities, lyapunov, soft_threshold
 from companion.exceptions import ConvergenceWarning
 
 # Example 16.4: minimise 2x + z^2 subject to 2x - z = 0
@@ -272,6 +271,24 @@ def test_adaptive_rho_follows_the_rule_and_then_stays():
         assert_allclose(rho[k + 1], rho[k] * (factor if k < 4 else 1), rtol=1e-14)
 
 
+def test_adaptive_rho_turns_ten_times_at_most():
+    """In turn x runs away from z, and z follows: without a limit rho would go up and down for ever."""
+    z, step = 0.0, 0
+
+    def x_update(v, rho):
+        nonlocal step
+        step += 1
+        return z + 1.0
+
+    def z_update(v, rho):
+        nonlocal z
+        z += 1.0 - step % 2
+        return z
+
+    rho = run_steps(30, x_update, z_update, 1, -1, 0, adaptive=True).history["rho"]
+    assert_array_equal(rho[1:], [2, 1] * 5 + [2] * 19)
+
+
 def test_rescaling_keeps_lambda():
     """With rho u = lambda kept, the first step after a change is the step of a fresh run with that rho."""
     run = run_steps(2, **EXAMPLE, rho=1000, adaptive=True, keep_iterates=True)
@@ -479,3 +496,36 @@ def test_example_16_4_converges_from_anywhere(rho, z0, u0, relaxation):
     run = admm(**EXAMPLE, rho=rho, z0=[z0], u0=[u0], relaxation=relaxation, max_iter=100_000)
     assert run.converged
     assert_allclose([run.x[0], run.z[0], rho * run.u[0]], [-0.25, -0.5, -1], atol=1e-5)
+
+
+def test_the_inequality_that_holds_from_any_start_is_the_one_that_is_stated():
+    run = admm(**EXAMPLE, z0=[0.5], u0=[-11.0], keep_iterates=True, rho=3.0)
+    slack = convergence_inequalities(run.history, 2, -1, [0], **EXAMPLE_STAR)
+    x, z = run.history["x"][:, 0], run.history["z"][:, 0]
+    V = (3.0 * run.history["u"][:, 0] + 1.0) ** 2 / 3.0 + 3.0 * (z + 0.5) ** 2
+    r, step = 2.0 * x - z[1:], -np.diff(z)
+    assert_allclose(slack["A1 from any start"], V[:-1] - V[1:] - 3.0 * (r - step) ** 2, atol=1e-12)
+
+
+def test_a_start_gives_the_length_where_the_constraint_has_none():
+    """f = g = |x|^2/2 with x = z."""
+    half = lambda v, rho: rho * v / (1.0 + rho)  # noqa: E731
+    for start in ({"z0": np.ones(3)}, {"u0": np.ones(3)}, {"z0": np.ones(3), "u0": -np.ones(3)}):
+        assert admm(half, lambda v, rho: -half(v, rho), 1, -1, 0, **start).x.shape == (3,)
+
+
+def test_an_update_may_return_numbers_of_any_kind():
+    run = admm(lambda v, rho: 3, lambda v, rho: [3], 1, -1, 0)
+    assert (run.x.dtype, run.z.dtype, run.x.tolist()) == (np.float64, np.float64, [3.0])
+    A = sparse.csr_matrix(np.eye(2, dtype=np.int8))
+    run = admm(lambda v, rho: [200, 100], lambda v, rho: [200, 100], A, -1, 0)
+    assert run.x.tolist() == run.z.tolist() == [200.0, 100.0]
+
+
+def test_a_run_that_ends_at_its_first_step():
+    with pytest.warns(ConvergenceWarning, match="step 1 gave NaN"):
+        run = admm(
+            lambda v, rho: v * np.nan, lambda v, rho: v, 1, -1, 0, objective=lambda x, z: 1.0
+        )
+    assert (run.n_iter, run.status) == (0, "diverged")
+    assert np.isnan(run.objective)
