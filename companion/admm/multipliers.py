@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.linalg import norm
 from numpy.typing import ArrayLike
-from scipy.linalg import norm
 
 from companion.checks import as_matrix, as_scalar, as_schedule, as_symmetric, as_vector, check_count
+from companion.engine.arithmetic import EPS, largest
 from companion.exceptions import ConvergenceWarning, UnboundedProblemError
 from companion.results import MultiplierResult
 
@@ -36,8 +37,6 @@ Argmin = Callable[[np.ndarray], np.ndarray]
 Objective = Callable[[np.ndarray], float]
 Step = float | Callable[[int], float]
 
-_FAR = 1e100
-
 
 def dual_ascent(
     argmin: Argmin,
@@ -45,11 +44,7 @@ def dual_ascent(
     b: ArrayLike,
     lambda0: ArrayLike,
     step: Step,
-    *,
-    J: Objective | None = None,
-    tol: float = 1e-8,
-    max_iter: int = 1000,
-    divergence: float = 1e10,
+    **loop: Any,
 ) -> MultiplierResult:
     r"""Solve ``min J(u)  s.t.  A u = b`` by gradient ascent on the dual function.
 
@@ -70,16 +65,12 @@ def dual_ascent(
         Starting multiplier.
     step : float or callable
         Step size :math:`\alpha^k > 0`: a constant, or a function of ``k = 0, 1, ...``.
-    J : callable, optional
-        The objective. With it the history records ``J(u)`` and the dual function.
-    tol : float
-        Stop as soon as ``||A u - b|| <= tol * ||b||`` (``tol``, if b = 0). Nothing else needs a
-        check: a minimiser of the Lagrangian that satisfies the constraint is optimal.
-    max_iter : int
-        Largest number of updates.
-    divergence : float
-        Give up once u or the multiplier exceeds this many times ``max(1, ||b||, ||lambda0||)`` in
-        norm.
+    **loop
+        Options of the three methods of this module. `J`: the objective; with it the history records ``J(u)`` and the
+        dual function. `tol` (1e-8): stop as soon as ``||A u - b|| <= tol * ||b||`` (``tol``, if b = 0); nothing else
+        needs a check, since a minimiser of the Lagrangian that satisfies the constraint is optimal. `max_iter` (1000):
+        largest number of updates. `divergence` (1e10): give up once u or the multiplier exceeds this many times
+        ``max(1, ||b||, ||lambda0||)`` in norm.
 
     Returns
     -------
@@ -96,7 +87,7 @@ def dual_ascent(
     Warns
     -----
     ConvergenceWarning
-        If the residual did not meet `tol`, or the iterates grew without bound.
+        If the residual did not meet the tolerance, or the iterates grew without bound.
 
     Notes
     -----
@@ -118,8 +109,8 @@ def dual_ascent(
     array([ 3. ,  1. ,  0. , -0.5])
     """
     A, b, lambda0 = _problem(A, b, lambda0)
-    alpha, advice = as_schedule(step, "step", above=0), "a smaller step may help"
-    return _ascend(argmin, A, b, lambda0, alpha, J, 0.0, tol, max_iter, divergence, advice)
+    alpha = as_schedule(step, "step", above=0)
+    return _ascend(argmin, A, b, lambda0, alpha, "a smaller step may help", **loop)
 
 
 def method_of_multipliers(
@@ -128,11 +119,7 @@ def method_of_multipliers(
     b: ArrayLike,
     lambda0: ArrayLike,
     rho: float,
-    *,
-    J: Objective | None = None,
-    tol: float = 1e-8,
-    max_iter: int = 1000,
-    divergence: float = 1e10,
+    **loop: Any,
 ) -> MultiplierResult:
     r"""Solve ``min J(u)  s.t.  A u = b`` by dual ascent on the augmented Lagrangian with step rho.
 
@@ -156,9 +143,7 @@ def method_of_multipliers(
         Starting multiplier.
     rho : float
         Penalty parameter > 0; the same as in `argmin`.
-    J : callable, optional
-        The objective. With it the history records ``J(u)`` and the dual function.
-    tol, max_iter, divergence
+    **loop
         As for :func:`dual_ascent`.
 
     Returns
@@ -175,7 +160,7 @@ def method_of_multipliers(
     Warns
     -----
     ConvergenceWarning
-        If the residual did not meet `tol`, or the iterates grew without bound.
+        If the residual did not meet the tolerance, or the iterates grew without bound.
 
     Notes
     -----
@@ -198,8 +183,7 @@ def method_of_multipliers(
     """
     A, b, lambda0 = _problem(A, b, lambda0)
     rho = as_scalar(rho, "rho", above=0)
-    alpha, advice = as_schedule(rho, "rho", above=0), "a larger rho may help"
-    return _ascend(argmin, A, b, lambda0, alpha, J, rho, tol, max_iter, divergence, advice)
+    return _ascend(argmin, A, b, lambda0, lambda k: rho, "a larger rho may help", rho=rho, **loop)
 
 
 def dual_decomposition(
@@ -210,9 +194,7 @@ def dual_decomposition(
     *,
     J: Sequence[Objective] | None = None,
     map_blocks: Callable[..., Iterable[Any]] = map,
-    tol: float = 1e-8,
-    max_iter: int = 1000,
-    divergence: float = 1e10,
+    **loop: Any,
 ) -> MultiplierResult:
     r"""Dual ascent for a separable objective: the blocks of u are minimised independently.
 
@@ -240,8 +222,8 @@ def dual_decomposition(
     map_blocks : callable
         Applies a function to every block; pass ``executor.map`` of a thread pool to run the blocks
         at the same time.
-    tol, max_iter, divergence
-        As for :func:`dual_ascent`.
+    **loop
+        `tol`, `max_iter`, `divergence` as for :func:`dual_ascent`.
 
     Returns
     -------
@@ -256,7 +238,7 @@ def dual_decomposition(
     Warns
     -----
     ConvergenceWarning
-        If the residual did not meet `tol`, or the iterates grew without bound.
+        If the residual did not meet the tolerance, or the iterates grew without bound.
 
     Notes
     -----
@@ -297,8 +279,8 @@ def dual_decomposition(
             return sum(float(J_i(u_i)) for J_i, u_i in zip(J, np.split(u, ends[:-1])))
 
     A, b, lambda0 = _problem(np.hstack(matrices), b, lambda0)
-    alpha, advice = as_schedule(step, "step", above=0), "a smaller step may help"
-    return _ascend(argmin, A, b, lambda0, alpha, joint, 0.0, tol, max_iter, divergence, advice)
+    alpha = as_schedule(step, "step", above=0)
+    return _ascend(argmin, A, b, lambda0, alpha, "a smaller step may help", J=joint, **loop)
 
 
 def augmented_lagrangian(
@@ -427,7 +409,7 @@ def quadratic_argmin(
         the matrix is singular and the Lagrangian decreases without limit along its null space. The
         error carries that direction.
     ValueError
-        If shapes do not match, or :math:`\rho A^\top A` is beyond the floating-point numbers.
+        If shapes do not match.
 
     Notes
     -----
@@ -451,59 +433,30 @@ def quadratic_argmin(
     if b is None and rho > 0:
         raise ValueError("b is needed when rho > 0: the penalty is rho/2 ||A u - b||^2")
     b = np.zeros(m) if b is None else as_vector(b, "b", m)
-    with np.errstate(over="ignore", invalid="ignore"):
-        M, h = (Q + rho * (A.T @ A), rho * (A.T @ b) - c) if rho > 0.0 else (Q, -c)
-        squares = rho * (A * A).sum(axis=0) if rho > 0.0 else np.zeros(n)
-    if not (np.isfinite(M).all() and np.isfinite(h).all()):
-        raise ValueError(
-            f"rho A'A or rho A'b overflows for rho = {rho:g} and entries of A up to "
-            f"{np.abs(A).max():.3g}; scale the rows of A and b"
-        )
-    curvatures = np.abs(Q.diagonal()) + squares  # before any cancellation
-    units, rounding = _units(curvatures), n * np.finfo(float).eps
-    with np.errstate(over="ignore"):  # entries far above 1 mean a negative eigenvalue
-        scaled = np.clip(M * units * units[:, None], -_FAR, _FAR)
-    eigenvalues, V = np.linalg.eigh(scaled)
-    threshold = rounding * float((curvatures * units * units).sum())
-    if eigenvalues[0] < -threshold:
+    M, h = Q + rho * (A.T @ A), rho * (A.T @ b) - c
+    eigenvalues, V = np.linalg.eigh(M)
+    rounding = n * EPS * float(np.abs(Q.diagonal()).sum() + rho * (A * A).sum())
+    if eigenvalues[0] < -rounding:
         raise UnboundedProblemError(
-            "Q + rho A'A must be positive semidefinite, got the eigenvalue "
-            f"{np.linalg.eigvalsh(M)[0]:.3g} "
+            f"Q + rho A'A must be positive semidefinite, got the eigenvalue {eigenvalues[0]:.3g} "
             f"for rho = {rho:g}: the Lagrangian has no minimum for any multiplier",
-            ray=_unit_vector(units * V[:, 0]),
+            ray=V[:, 0],
         )
-    regular = eigenvalues > threshold
-    V0, V, eigenvalues = V[:, ~regular], V[:, regular], eigenvalues[regular]
-    support = np.abs(V0) > rounding
-    N = np.linalg.qr(units[:, None] * V0)[0]  # the null space in the unit of u
+    flat = eigenvalues <= rounding
+    N, V, eigenvalues = V[:, flat], V[:, ~flat], eigenvalues[~flat]
 
     def argmin(lambda_: ArrayLike) -> np.ndarray:
         pull = A.T @ as_vector(lambda_, "lambda_", m)
-        rhs = units * (h - pull)
-        slope = V0.T @ rhs  # the Lagrangian is linear on the null space
-        terms = units * (np.abs(h) + np.abs(pull))
-        rises = np.abs(slope) > 10 * rounding * np.linalg.norm(terms[:, None] * support, axis=0)
-        if rises.any():
+        slope = N.T @ (h - pull)  # the Lagrangian is linear on the null space
+        if largest(slope) > 10 * n * EPS * float(norm(np.abs(h) + np.abs(pull))):
             raise UnboundedProblemError(
                 "the Lagrangian has no minimum for this multiplier: it is linear and not constant "
                 "on the null space of Q + rho A'A",
-                ray=_unit_vector(units * (V0[:, rises] @ slope[rises])),
+                ray=N @ slope / norm(slope),
             )
-        u = units * (V @ ((V.T @ rhs) / eigenvalues))
-        return u - N @ (N.T @ u)
+        return V @ ((V.T @ (h - pull)) / eigenvalues)
 
     return argmin
-
-
-def _units(curvatures: np.ndarray) -> np.ndarray:
-    """Return powers of two in which the curvatures are about 1; a variable without any keeps its unit."""
-    half = np.frexp(np.where(curvatures > 0.0, curvatures, 1.0))[1] // 2
-    return np.ldexp(1.0, -half)
-
-
-def _unit_vector(v: np.ndarray) -> np.ndarray:
-    v = v / np.abs(v).max()
-    return v / np.linalg.norm(v)
 
 
 def _problem(
@@ -529,12 +482,13 @@ def _ascend(
     b: np.ndarray,
     lambda0: np.ndarray,
     alpha: Callable[[int], float],
-    J: Objective | None,
-    rho: float,
-    tol: float,
-    max_iter: int,
-    divergence: float,
     advice: str,
+    *,
+    rho: float = 0.0,
+    J: Objective | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+    divergence: float = 1e10,
 ) -> MultiplierResult:
     """The loop of both methods; rho only enters the recorded dual function."""
     eps = as_scalar(tol, "tol", at_least=0) * (float(norm(b)) or 1.0)
@@ -551,13 +505,12 @@ def _ascend(
             u_next = _minimiser(argmin, lambda_, n, "argmin")
             r = A @ u_next - b
             lambda_next = lambda_ + alpha(k) * r
-        size = norm(np.concatenate([u_next, lambda_next]) / bound, check_finite=False)
-        if not size <= 1:  # also when it is NaN
+        if not norm(np.concatenate([u_next, lambda_next])) <= bound:  # also when it is NaN
             status = "diverged"
             break
         u = u_next
         history["u"].append(u)
-        history["primal_residual"].append(float(norm(r, check_finite=False)))
+        history["primal_residual"].append(float(norm(r)))
         if J is not None:
             history["objective"].append(float(J(u)))
             history["dual_objective"].append(
@@ -569,28 +522,18 @@ def _ascend(
             status = "converged"
             break
 
-    if status == "diverged":
-        warnings.warn(
-            f"the iterates grow without bound: after {k} updates the next one exceeds {bound:.1e} "
-            f"in norm; {advice}",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-    elif status == "max_iter":
-        warnings.warn(
-            f"no convergence in {max_iter} updates: ||A u - b|| = "
-            f"{history['primal_residual'][-1]:.2e} > {eps:.2e}; increase max_iter, or {advice}",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+    if status != "converged":
+        told = f"the iterates grow without bound: after {k} updates the next one exceeds {bound:.1e} in norm; "
+        if status == "max_iter":
+            last = history["primal_residual"][-1]
+            told = f"no convergence in {max_iter} updates: ||A u - b|| = {last:.2e} > {eps:.2e}; increase max_iter, or "
+        warnings.warn(told + advice, ConvergenceWarning, stacklevel=3)
+    history["u"] = np.array(history["u"]).reshape(-1, n)  # type: ignore[assignment]
     return MultiplierResult(
         u=u,
         lambda_=lambda_,
         n_iter=len(history["u"]),
         converged=status == "converged",
         status=status,
-        history={
-            name: np.array(rows).reshape(-1, n) if name == "u" else np.array(rows)
-            for name, rows in history.items()
-        },
+        history={name: np.array(rows) for name, rows in history.items()},
     )

@@ -421,32 +421,21 @@ def _iterate(
             status = "stopped by callback"
             break
 
-    if status == "converged" and scale < 1.0:
-        start, rounding = (
-            max(history["residual"][0], scale),
-            100 * EPS * _length(x) / min(step, 1.0),
-        )
-        if residual > max(max(tol, 1e-8) ** 0.5 * start, rounding):
-            warnings.warn(
-                f"the residual {residual:.1e} met tol = {tol:g} because all numbers are small: it was "
-                f"{history['residual'][0]:.1e} at the start; scale the functions, or lower tol",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+    told, residuals = "", history["residual"]
     if status == "diverged":
-        warnings.warn(
-            f"the iterates grow without bound: after {k} iterations the next one exceeds "
-            f"{bound:.1e} in norm; {advice}",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+        told = f"the iterates grow without bound: after {k} iterations the next exceeds {bound:.1e} in norm; {advice}"
     elif status == "max_iter":
-        warnings.warn(
-            f"no convergence in {max_iter} iterations: the residual is "
-            f"{history['residual'][-1]:.2e}; increase max_iter; {advice}",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+        told = f"no convergence in {max_iter} iterations: the residual is {residuals[-1]:.2e}; "
+        told += f"increase max_iter; {advice}"
+    elif status == "converged" and scale < 1.0:
+        start, rounding = max(residuals[0], scale), 100 * EPS * _length(x) / min(step, 1.0)
+        if residual > max(max(tol, 1e-8) ** 0.5 * start, rounding):
+            told = (
+                f"the residual {residual:.1e} met tol = {tol:g} because all numbers are small: it was "
+                f"{residuals[0]:.1e} at the start; scale the functions, or lower tol"
+            )
+    if told:
+        warnings.warn(told, ConvergenceWarning, stacklevel=3)
     return FixedPointResult(
         x=x,
         objective=np.nan if objective is None else float(objective(x)),
