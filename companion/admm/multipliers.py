@@ -25,13 +25,9 @@ from companion.exceptions import ConvergenceWarning, UnboundedProblemError
 from companion.results import MultiplierResult
 
 __all__ = [
-    "augmented_lagrangian",
-    "dual_ascent",
-    "dual_decomposition",
-    "dual_function",
-    "method_of_multipliers",
-    "quadratic_argmin",
-]
+    "augmented_lagrangian", "dual_ascent", "dual_decomposition", "dual_function",
+    "method_of_multipliers", "quadratic_argmin",
+]  # fmt: skip
 
 Argmin = Callable[[np.ndarray], np.ndarray]
 Objective = Callable[[np.ndarray], float]

@@ -26,11 +26,9 @@ from companion.exceptions import ConvergenceWarning
 from companion.results import FixedPointResult
 
 __all__ = [
-    "accelerated_proximal_gradient",
-    "krasnoselskii_mann",
-    "proximal_gradient",
+    "accelerated_proximal_gradient", "krasnoselskii_mann", "proximal_gradient",
     "proximal_point",
-]
+]  # fmt: skip
 
 _SHORT = EPS**0.5  # the length of a difference
 

@@ -8,15 +8,12 @@ import numpy as np
 from scipy.linalg import lapack
 
 from companion.admm.l1.least_norm import (
-    Directions,
     LeastNorm,
-    factor,
     lengths,
     nearest,
     orthonormal,
 )
 from companion.admm.l1.problem import FLOOR, Triple, rows_of, solve
-from companion.admm.splitting import Iterate
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_vector
 from companion.engine.arithmetic import largest, ratio
@@ -27,6 +24,8 @@ __all__ = ["least_absolute_deviations"]
 
 class _LeastAbsolute(LeastNorm):
     """Minimise |z|_1 subject to A x - z = b, for the independent columns of A, each of length 1."""
+
+    spans = True
 
     def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
         """Return (A'A)^{-1} A'v from A = QR."""
@@ -50,20 +49,6 @@ class _LeastAbsolute(LeastNorm):
         full = np.zeros(self.n)
         full[self.kept] = x
         return full / self.norms
-
-    def plain(self, step: Iterate) -> Triple:
-        return step.x, self.A @ step.x - self.b, step.rho * step.u
-
-    def newton(self, D: np.ndarray) -> Directions | None:
-        """Solve for dz = Q dw and Q'dlambda = 0."""
-        Q = self.Q / np.sqrt(D)[:, None]
-        solved = factor(Q.T @ Q)
-
-        def directions(g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            dz = self.Q @ solved((g / D) @ self.Q)  # type: ignore[misc]
-            return dz, (dz - g) / D
-
-        return None if solved is None else directions
 
     def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray) -> Triple:
         """Move z along Q until its rows of zeros vanish, and lambda in these rows until Q'lambda = 0."""

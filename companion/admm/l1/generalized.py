@@ -11,7 +11,6 @@ from companion.admm.l1.least_norm import lengths, nearest
 from companion.admm.l1.losses import factored
 from companion.admm.l1.problem import FLOOR, L1Problem, Triple, rows_of, solve
 from companion.admm.proximal import soft_threshold
-from companion.admm.splitting import Iterate
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_scalar, as_vector
 from companion.engine.arithmetic import EPS, largest, ratio
@@ -61,9 +60,6 @@ class _GeneralizedLasso(L1Problem):
 
     def original(self, x: np.ndarray) -> np.ndarray:
         return (self.basis @ x) / self.sizes
-
-    def plain(self, step: Iterate) -> Triple:
-        return step.x, self.A @ step.x, step.rho * step.u
 
     def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray) -> Triple:
         """Return the minimum over the x with F x = 0 where z is 0, and with the signs of z elsewhere."""

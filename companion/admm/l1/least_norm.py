@@ -11,7 +11,6 @@ slacks :math:`s_\pm = 1 \mp \lambda`, the central path is where all the products
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -23,22 +22,23 @@ from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate
 from companion.engine.arithmetic import EPS
 
-Directions = Callable[
-    [np.ndarray], tuple[np.ndarray, np.ndarray]
-]  # g -> dz in V, dlambda in V-perp
+# g -> dz, dlambda
+Directions = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 _SIGN = np.array([[1.0], [-1.0]])
 _NEAR = 1e-4  # from this relative gap on, the path shows which entries of z are zero
 _END = 1e-13
+_CLEAR = 1e6  # a ratio of weights that no vertex explains
 _SHORT = 1.0 - 1e-3  # steps end just before the boundary
 _CLEARLY = 0.01  # distance of a column of length 1 from the span of those before it
 
 
 class LeastNorm(L1Problem):
-    """Minimise |z|_1 over an affine space; `Q` is an orthonormal basis of its directions, or of their complement."""
+    """Minimise |z|_1 over an affine space whose directions V are the span of Q, or its complement."""
 
     first_check = 1
-    Q: np.ndarray
+    Q: np.ndarray  # orthonormal
+    spans: bool  # whether V is the span of Q
     shortest: np.ndarray  # the z of smallest 2-norm
 
     def z_update(self, v: np.ndarray, rho: float) -> np.ndarray:
@@ -49,9 +49,18 @@ class LeastNorm(L1Problem):
         """Return |z|_1."""
         return float(np.abs(z).sum())
 
-    @abstractmethod
     def newton(self, D: np.ndarray) -> Directions | None:
         """Return a function that finds dz in V and dlambda in V-perp with dz - D dlambda = g; None if singular."""
+        E = 1 / D if self.spans else D
+        root = self.Q * np.sqrt(E)[:, None]
+        L, failed = lapack.dpotrf(root.T @ root, lower=1, overwrite_a=1, clean=0)
+
+        def directions(g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            g = -E * g if self.spans else g
+            along = -(self.Q @ lapack.dpotrs(L, g @ self.Q, lower=1)[0])
+            return (along, g + E * along) if self.spans else (g + E * along, along)
+
+        return None if failed else directions
 
     def guesses(self, step: Iterate) -> Iterator[Triple]:
         """Yield points along the central path at first, later the iterate."""
@@ -59,8 +68,15 @@ class LeastNorm(L1Problem):
             yield step.x, self.shortest, 0 * self.shortest
         elif step.k == 1:
             for z, lambda_, spread in central_path(self.shortest, self.newton):
-                yield step.x, np.where(spread < 1, 0.0, z), lambda_
+                yield step.x, np.where(spread <= self._cut(spread), 0.0, z), lambda_
         yield from super().guesses(step)
+
+    def _cut(self, spread: np.ndarray) -> float:
+        """Return what divides the zeros of a vertex from the rest, or 1 where the path seems to end at no vertex."""
+        n, rank = self.Q.shape
+        index = rank - 1 if self.spans else n - rank - 1
+        cut = float(np.partition(spread, index)[index]) if rank < n else 1.0
+        return cut if _CLEAR > (1 / cut if self.spans else cut) > 1 else 1.0
 
 
 def central_path(
@@ -73,7 +89,7 @@ def central_path(
     z : ndarray of shape (p,)
         The point of smallest 2-norm, not 0. It lies in :math:`V^\perp`, so a multiple of it is a feasible dual point.
     newton : callable
-        As :meth:`LeastNorm.newton`.
+        :meth:`LeastNorm.newton`.
     max_iter : int
         Largest number of steps.
 
@@ -115,12 +131,6 @@ def central_path(
 def _longest(V: np.ndarray, dV: np.ndarray) -> float:
     """Return the longest step, at most 1 / 0.999, that keeps V + step dV >= 0."""
     return 1.0 / max(-float((dV / V).min()), _SHORT)
-
-
-def factor(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-    """Return g -> H^{-1} g for a positive definite H, which is overwritten; None if it is not that."""
-    L, failed = lapack.dpotrf(H.T, lower=1, overwrite_a=1, clean=0)
-    return None if failed else lambda g: lapack.dpotrs(L, g, lower=1)[0]
 
 
 def nearest(M: np.ndarray, r: np.ndarray) -> np.ndarray:

@@ -43,9 +43,9 @@ class L1Problem(ABC):
     def objective(self, x: np.ndarray, z: np.ndarray) -> float:
         """Return f(x) + g(z)."""
 
-    @abstractmethod
     def plain(self, step: Iterate) -> Triple:
-        """Return the answer that the iterate itself gives."""
+        """Return the answer that the iterate itself gives: x, the z that fits it, and the multiplier."""
+        return step.x, self.A @ step.x - self.c if np.ndim(self.A) else step.x, step.rho * step.u
 
     def guesses(self, step: Iterate) -> Iterator[Triple]:
         """Yield points that show which entries of z are zero: the iterate does."""

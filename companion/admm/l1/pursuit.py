@@ -9,15 +9,12 @@ from scipy import linalg
 from scipy.linalg import lapack
 
 from companion.admm.l1.least_norm import (
-    Directions,
     LeastNorm,
-    factor,
     lengths,
     nearest,
     orthonormal,
 )
 from companion.admm.l1.problem import Triple, rows_of, solve
-from companion.admm.splitting import Iterate
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_vector
 from companion.engine.arithmetic import largest, ratio
@@ -29,6 +26,8 @@ __all__ = ["basis_pursuit"]
 
 class _BasisPursuit(LeastNorm):
     """Minimise |z|_1 subject to x in C and x - z = 0; C, where A x = b, is where Q'x = d."""
+
+    spans = False
 
     def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
         """Return the projection of v onto C."""
@@ -51,21 +50,6 @@ class _BasisPursuit(LeastNorm):
             )
         self.rho = self.c.size / float(np.abs(self.shortest).sum()) if self.shortest.any() else 1.0
 
-    def plain(self, step: Iterate) -> Triple:
-        lambda_ = self.Q @ (self.Q.T @ (step.rho * step.u))
-        return step.x, step.x, lambda_ / max(largest(lambda_), 1.0)
-
-    def newton(self, D: np.ndarray) -> Directions | None:
-        """Solve for Q'dz = 0 and dlambda = Q dy."""
-        Q = self.Q * np.sqrt(D)[:, None]
-        solved = factor(Q.T @ Q)
-
-        def directions(g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            dlambda = self.Q @ -solved(g @ self.Q)  # type: ignore[misc]
-            return g + D * dlambda, dlambda
-
-        return None if solved is None else directions
-
     def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray) -> Triple:
         """Move the other entries of z until Q'z = d, and lambda = Q y until it is sign z there."""
         x, S = z.copy(), z != 0
@@ -76,27 +60,18 @@ class _BasisPursuit(LeastNorm):
         return x, x, lambda_ / max(largest(lambda_), 1.0)
 
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
-        total = float(np.abs(z).sum())
-        slack = np.abs(z) - lambda_ * z
-        nu = self._dual_point(lambda_)
+        total, miss = float(np.abs(z).sum()), self.rows @ x - self.b
+        slack, nu = np.abs(z) - lambda_ * z, np.zeros_like(self.b)  # A'nu = lambda
+        if self.kept.size:
+            nu[self.kept] = lapack.dtrtrs(self.R, self.Q.T @ lambda_)[0]
         slope = self.rows.T @ nu
         return Certificate(
-            primal_residual=ratio(
-                largest(self.rows @ x - self.b), largest(self.b) + float(np.linalg.norm(x))
-            ),
+            primal_residual=ratio(largest(miss), largest(self.b) + float(np.linalg.norm(x))),
             dual_residual=max(largest(slope) - 1, largest(lambda_ - slope), 0.0),
             complementarity=ratio(largest(slack), total),
             gap=ratio(abs(total - float(self.b @ nu)), total),
             tolerance=tol,
         )
-
-    def _dual_point(self, lambda_: np.ndarray) -> np.ndarray:
-        """Return nu with A'nu = lambda, from A[kept]' = Q R, refined once."""
-        nu = np.zeros_like(self.b)
-        for _ in range(2 if self.kept.size else 0):
-            rest = lambda_ - self.rows.T @ nu
-            nu[self.kept] += lapack.dtrtrs(self.R, self.Q.T @ rest)[0]
-        return nu
 
 
 def basis_pursuit(A: Any, b: Any, **options: Any) -> ADMMResult:
