@@ -11,7 +11,9 @@ its own copy :math:`x_i` and ask that all copies agree with one z:
 
 This is the form of :func:`companion.admm.splitting.admm`, with A = 1 and B minus a stack of identities. The
 x-update falls apart into N proximal steps that need one block each; the z-update needs only the mean of the
-:math:`x_i + u_i`. The constraint is weighted by columns, so that the units of a column do not matter.
+:math:`x_i + u_i`. So the loop is written here once more: the :math:`x_i` and :math:`u_i` stay where the rows are, and
+the norms of the stopping rule are made from sums. The constraint is weighted by columns, so that the units of a
+column do not matter.
 
 A :class:`Block` holds the rows and knows the loss. A :class:`ConsensusObjective` says which kind of block, and
 what g is. A new penalty is a subclass of :class:`ConsensusObjective`; a new loss is a subclass of :class:`Block`.
@@ -24,22 +26,26 @@ import os
 import uuid
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.sparse.linalg import LinearOperator
+from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+from tqdm.auto import tqdm
 
-from companion.admm.cluster import InProcess, OnCluster, blocks_of_rows
-from companion.admm.l1.losses import check_squares
+from companion.admm.blocks import Block, LeastSquaresBlock, SquaredHingeBlock, half_square
+from companion.admm.l1 import lasso
 from companion.admm.proximal import soft_threshold
-from companion.admm.splitting import Iterate, admm
+from companion.admm.splitting import Iterate
 from companion.certificates import Certificate
-from companion.checks import as_matrix, as_scalar, as_vector, check_count
+from companion.checks import as_scalar, check_count
+from companion.distributed.cluster import OnCluster, StateLostError
+from companion.distributed.rows import blocks_of_rows
+from companion.distributed.teams import InProcess
+from companion.engine.arithmetic import EPS, largest, ratio
 from companion.exceptions import ConvergenceWarning
 from companion.results import ADMMResult, Problem
 
@@ -57,198 +63,10 @@ __all__ = [
 _CERTIFICATE_TOLERANCE = 1e-6
 # ADMM measures residuals in other units than the certificate: it may miss this many tolerances.
 _EXPLAINED = 1e3
-_NEWTON_STEPS = 100
-
-
-# Blocks: everything that touches the rows.
-
-
-class Block(ABC):
-    r"""The rows :math:`(A_i, b_i)` and their loss :math:`f_i`; it lives where the rows live.
-
-    A block may remember a factorisation or its last solution to go faster. Its answers must not depend on what it
-    remembers: a block lost with its worker is built again from the rows.
-
-    Parameters
-    ----------
-    A : ndarray of shape (m, n)
-        Rows of the data, finite float64.
-    b : ndarray of shape (m,)
-        Targets or labels.
-    """
-
-    def __init__(self, A: np.ndarray, b: np.ndarray) -> None:
-        self.A = as_matrix(A, "A")
-        self.b = as_vector(b, "b", len(self.A))
-        check_squares(self.A, "A", smallest=0.0)
-        check_squares(self.b, "b")
-
-    @abstractmethod
-    def prox(self, v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
-        r"""Return :math:`x = \arg\min_x f_i(x) + \frac{1}{2}\sum_j w_j (x_j - v_j)^2` and :math:`f_i(x)`."""
-
-    @abstractmethod
-    def loss_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        r"""Return :math:`f_i(x)` and :math:`\nabla f_i(x)`, computed from the rows."""
-
-    @abstractmethod
-    def curvature(self) -> np.ndarray:
-        r"""Return the diagonal of the Hessian of :math:`f_i`, or a bound: it sets the weights of the columns."""
-
-    def __sizeof__(self) -> int:
-        # Dask moves what looks small, and a plain object looks like 50 bytes. Say how large the arrays are.
-        arrays = [value for value in vars(self).values() if isinstance(value, np.ndarray)]
-        return object.__sizeof__(self) + sum(array.nbytes for array in arrays)
-
-
-class LeastSquaresBlock(Block):
-    r"""A block with :math:`f_i(x) = \frac{1}{2}\|A_i x - b_i\|_2^2`.
-
-    Each rho costs one Cholesky factorisation: of :math:`A_i^\top A_i + W`, or, when the block has fewer rows than
-    columns, of the smaller :math:`A_i W^{-1} A_i^\top + I`, with W = diag(w). A step then costs two triangular solves.
-
-    Parameters
-    ----------
-    A : ndarray of shape (m, n)
-        Rows of the data.
-    b : ndarray of shape (m,)
-        Targets.
-    """
-
-    def __init__(self, A: np.ndarray, b: np.ndarray) -> None:
-        super().__init__(A, b)
-        self.fat = self.A.shape[0] < self.A.shape[1]
-        self.Atb = self.A.T @ self.b
-        self.AtA = None if self.fat else self.A.T @ self.A
-        self._factored: tuple[bytes, Any] = (b"", None)
-
-    def prox(self, v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
-        r"""Return :math:`v + (A^\top A + W)^{-1} A^\top (b - A v)` and the loss there."""
-        factor = self._factor(w)
-        if self.AtA is None:  # (A'A + W)^{-1} A' = W^{-1} A' (A W^{-1} A' + I)^{-1}
-            x = v + self.A.T @ cho_solve(factor, self.b - self.A @ v) / w
-            return x, _half_square(self.A @ x - self.b)
-        x = v + cho_solve(factor, self.Atb - self.AtA @ v)
-        return x, float(x @ (self.AtA @ x) / 2 - x @ self.Atb + _half_square(self.b))
-
-    def _factor(self, w: np.ndarray) -> Any:
-        key = w.tobytes()
-        if self._factored[0] != key:
-            self._factored = key, _factor_hessian(self.A, w, self.AtA)
-        return self._factored[1]
-
-    def loss_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        r"""Return :math:`\frac{1}{2}\|r\|_2^2` and :math:`A^\top r` with :math:`r = A x - b`."""
-        r = self.A @ x - self.b
-        return _half_square(r), self.A.T @ r
-
-    def curvature(self) -> np.ndarray:
-        r"""Return the diagonal of :math:`A^\top A`."""
-        return _square_columns(self.A)
-
-
-class SquaredHingeBlock(Block):
-    r"""A block with :math:`f_i(w) = K \sum_j \max(0, 1 - b_j\, a_j^\top w)^2`, the :math:`a_j` being the rows.
-
-    The loss is quadratic between the hinges. Newton's method with a line search finds the right piece in a few
-    steps and is then exact. The Cholesky factor is kept as long as the same rows violate the margin.
-
-    Parameters
-    ----------
-    A : ndarray of shape (m, n)
-        Rows of the data.
-    b : ndarray of shape (m,)
-        Labels, -1 or +1.
-    K : float
-        Weight of the loss.
-    """
-
-    def __init__(self, A: np.ndarray, b: np.ndarray, K: float) -> None:
-        super().__init__(A, b)
-        self.K = as_scalar(K, "K", above=0.0)
-        self._last: np.ndarray | None = None
-        self._piece: tuple[tuple[bytes, bytes], np.ndarray, Any] | None = None
-
-    def prox(self, v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
-        r"""Return the proximal point of v, by Newton's method from the last one, and the loss there."""
-        x = v if self._last is None else self._last
-        slack = self._slack(x)
-        for _ in range(_NEWTON_STEPS):
-            active = slack > 0
-            from_loss, from_v = self._gradient(slack), w * (x - v)
-            gradient = from_loss + from_v
-            if _norm(gradient) <= 1e-14 * (_norm(from_loss) + _norm(from_v)):
-                break
-            d = -self._solve_hessian(active, w, gradient)
-            t = self._step_length(slack, x - v, d, w, gradient @ d)
-            x = x + t * d
-            slack = self._slack(x)
-            if t == 1 and np.array_equal(slack > 0, active):
-                break  # a full step inside one quadratic piece ends at the minimum
-        self._last = x
-        return x, self._loss(slack)
-
-    def loss_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        r"""Return :math:`K \|\xi\|_2^2` and :math:`-2K A^\top (b \xi)` with :math:`\xi = (1 - b \, A x)_+`."""
-        slack = self._slack(x)
-        return self._loss(slack), self._gradient(slack)
-
-    def curvature(self) -> np.ndarray:
-        r"""Return the diagonal of :math:`2K A^\top A`, the Hessian where every row violates the margin."""
-        return 2 * self.K * _square_columns(self.A)
-
-    def _slack(self, x: np.ndarray) -> np.ndarray:
-        return 1 - self.b * (self.A @ x)
-
-    def _loss(self, slack: np.ndarray) -> float:
-        return 2 * self.K * _half_square(np.maximum(slack, 0))
-
-    def _gradient(self, slack: np.ndarray) -> np.ndarray:
-        return -2 * self.K * (self.A.T @ (self.b * np.maximum(slack, 0)))
-
-    def _solve_hessian(self, active: np.ndarray, w: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Return H^{-1} q with H = 2K A_I'A_I + W, where I are the active rows."""
-        key = active.tobytes(), w.tobytes()
-        if self._piece is None or self._piece[0] != key:
-            A_I = np.sqrt(2 * self.K) * self.A[active]
-            fat = A_I.shape[0] < A_I.shape[1]
-            factor = _factor_hessian(A_I, w, None if fat else A_I.T @ A_I)
-            self._piece = key, (A_I if fat else A_I[:0]), factor
-        _, A_I, factor = self._piece
-        if A_I.shape[0]:  # the matrix inversion lemma
-            return (q - A_I.T @ cho_solve(factor, A_I @ (q / w))) / w
-        return cho_solve(factor, q) if active.any() else q / w
-
-    def _step_length(
-        self, slack: np.ndarray, from_v: np.ndarray, d: np.ndarray, w: np.ndarray, slope: float
-    ) -> float:
-        """Halve t from 1 until the step along d decreases the proximal objective enough."""
-        change = -self.b * (self.A @ d)
-
-        def objective(t: float) -> float:
-            return self._loss(slack + t * change) + _half_square(np.sqrt(w) * (from_v + t * d))
-
-        t, start = 1.0, objective(0.0)
-        rounding = 4 * np.finfo(float).eps * start
-        while objective(t) > start + 1e-4 * t * slope + rounding and t > 1e-10:
-            t /= 2
-        return t
-
-
-def _factor_hessian(A: np.ndarray, w: np.ndarray, AtA: np.ndarray | None) -> Any:
-    """Return the Cholesky factor of A'A + W or, when A'A is not given, of A W^{-1} A' + I."""
-    H = (A / w) @ A.T + np.eye(A.shape[0]) if AtA is None else AtA + np.diag(w)
-    try:
-        return cho_factor(H, lower=True)
-    except LinAlgError as error:
-        raise ValueError(
-            f"rho is too small for a block with {A.shape[0]} rows and {A.shape[1]} columns: "
-            "its Hessian plus rho is not positive definite in floating point"
-        ) from error
-
-
-def _square_columns(A: np.ndarray) -> np.ndarray:
-    return np.einsum("ij,ij->j", A, A)
+_EXPECTED = 300  # iterations; real columns, which are correlated, take hundreds and more
+_BALANCE = 5.0  # rho changes where one residual is so many times the other
+_TURNS = 10  # changes of direction after which rho stays, as in admm
+_LOGGED = ("primal_residual", "dual_residual", "objective", "rho")
 
 
 # Objectives: the block's loss and the central penalty.
@@ -258,7 +76,8 @@ class ConsensusObjective(ABC):
     r"""A loss for the blocks and a penalty g for the centre: :math:`\sum_i f_i(x) + g(x)`.
 
     Objectives are small frozen objects; they travel to the workers. Set ``separable = False`` in a subclass whose
-    penalty is not a sum over coordinates (a norm of groups, say): all columns then get the same weight.
+    penalty is not a sum over coordinates (a norm of groups, say): all columns then get the same weight. Set
+    ``quadratic = True`` where the loss is :math:`\frac{1}{2}\|Ax - b\|_2^2` and :meth:`from_sums` is defined.
 
     Examples
     --------
@@ -281,6 +100,7 @@ class ConsensusObjective(ABC):
     """
 
     separable = True
+    quadratic = False
 
     @abstractmethod
     def block(self, A: np.ndarray, b: np.ndarray) -> Block:
@@ -303,6 +123,10 @@ class ConsensusObjective(ABC):
         The default, infinity, is always an upper bound: the certificate then has an infinite gap and proves nothing.
         """
         return np.inf
+
+    def from_sums(self, AtA: np.ndarray, Atb: np.ndarray) -> np.ndarray:
+        r"""Return the minimiser, from the sums of the :math:`A_i^\top A_i` and the :math:`A_i^\top b_i`."""
+        raise NotImplementedError
 
     def dual_value(self, z: np.ndarray, loss: float, gradient: np.ndarray) -> float:
         r"""Return a lower bound of the minimum, from the loss and its gradient at z, summed over the blocks.
@@ -328,8 +152,14 @@ class RidgeObjective(ConsensusObjective):
 
     K: float
 
+    quadratic = True
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "K", as_scalar(self.K, "K", above=0))
+
+    def from_sums(self, AtA: np.ndarray, Atb: np.ndarray) -> np.ndarray:
+        """Return (A'A + K)^{-1} A'b."""
+        return cho_solve(cho_factor(AtA + self.K * np.eye(Atb.size)), Atb)
 
     def block(self, A: np.ndarray, b: np.ndarray) -> Block:
         """Return a least squares block."""
@@ -337,7 +167,7 @@ class RidgeObjective(ConsensusObjective):
 
     def penalty(self, z: np.ndarray) -> float:
         r"""Return :math:`(K/2)\|z\|_2^2`."""
-        return self.K * _half_square(z)
+        return self.K * half_square(z)
 
     def penalty_prox(self, v: np.ndarray, t: Any) -> np.ndarray:
         """Return v / (1 + K t)."""
@@ -345,7 +175,7 @@ class RidgeObjective(ConsensusObjective):
 
     def penalty_conjugate(self, s: np.ndarray) -> float:
         r"""Return :math:`\|s\|_2^2 / (2K)`."""
-        return _half_square(s) / self.K
+        return half_square(s) / self.K
 
 
 @dataclass(frozen=True)
@@ -364,8 +194,16 @@ class LassoObjective(ConsensusObjective):
 
     tau: float
 
+    quadratic = True
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "tau", as_scalar(self.tau, "tau", above=0))
+
+    def from_sums(self, AtA: np.ndarray, Atb: np.ndarray) -> np.ndarray:
+        """Return the lasso of :func:`companion.admm.lasso` on n rows: the factor L' of A'A = L L' and L^{-1} A'b."""
+        d = AtA.diagonal()
+        L = cholesky(AtA + np.diag(np.where(d > 0, 2 * EPS * d.size * d, 1.0)), lower=True)
+        return lasso(L.T, solve_triangular(L, Atb, lower=True), self.tau).z
 
     def block(self, A: np.ndarray, b: np.ndarray) -> Block:
         """Return a least squares block."""
@@ -390,8 +228,8 @@ class LassoObjective(ConsensusObjective):
         if loss == 0:
             return 0.0
         slope = 2 * loss - z @ gradient
-        largest = self.tau / max(float(np.abs(gradient).max()), np.finfo(float).tiny)
-        s = np.clip(slope / (2 * loss), -largest, largest)
+        longest = self.tau / max(largest(gradient), np.finfo(float).tiny)
+        s = np.clip(slope / (2 * loss), -longest, longest)
         return float(s * slope - s**2 * loss)
 
 
@@ -425,7 +263,7 @@ class SquaredHingeObjective(ConsensusObjective):
 
     def penalty(self, z: np.ndarray) -> float:
         r"""Return :math:`\frac{1}{2}\|z\|_2^2`."""
-        return _half_square(z)
+        return half_square(z)
 
     def penalty_prox(self, v: np.ndarray, t: Any) -> np.ndarray:
         """Return v / (1 + t)."""
@@ -433,7 +271,7 @@ class SquaredHingeObjective(ConsensusObjective):
 
     def penalty_conjugate(self, s: np.ndarray) -> float:
         r"""Return :math:`\frac{1}{2}\|s\|_2^2`."""
-        return _half_square(s)
+        return half_square(s)
 
 
 # The solver.
@@ -443,6 +281,7 @@ def consensus(
     blocks: Any,
     objective: ConsensusObjective,
     *,
+    method: str = "auto",
     rho: float = 1.0,
     relaxation: float = 1.0,
     adaptive: bool = True,
@@ -460,7 +299,7 @@ def consensus(
 ) -> ADMMResult:
     r"""Minimise :math:`\sum_i f_i(x) + g(x)`, each loss :math:`f_i` made from its own block of rows.
 
-    The rows stay where they are. In each iteration a block receives two vectors of length n and returns one:
+    The rows stay where they are. In each iteration z goes out and the sum of the :math:`x_i + u_i` comes back:
 
     .. math::
 
@@ -487,6 +326,12 @@ def consensus(
         - the tuple of a dask DataFrame and a dask Series with the same partitions.
     objective : ConsensusObjective
         :class:`RidgeObjective`, :class:`LassoObjective`, :class:`SquaredHingeObjective` or your own.
+    method : {"auto", "admm", "sums"}
+        ``"admm"`` is the iteration. ``"sums"`` is for the quadratic losses of ridge and lasso: the
+        :math:`A_i^\top A_i` and :math:`A_i^\top b_i` are added up once, and the problem with n rows that they make is
+        solved here, exactly. ``"auto"`` takes the sums on a cluster when they are fewer numbers, n (n + 3) / 2, than
+        300 iterations send and receive, 2 n each, which is n < 1,197; and goes on with ADMM should the certificate not
+        be met. An argument that speaks of iterations, `start`, `checkpoint` or `callback`, asks for ADMM.
     rho : float
         Penalty parameter at the start, > 0, in units of the curvature: 1 fits most data.
     relaxation : float
@@ -505,27 +350,30 @@ def consensus(
         Seconds that a step may take on the cluster, after the first loading of the rows, before the run fails and
         names the blocks that have not answered. By default a step waits for its slowest block.
     start : ADMMResult, optional
-        The result of an earlier run over the same blocks, with this objective or a similar one (the next tau of a
-        path, say). The run starts from its `z`, `u` and `rho`.
+        The result of an earlier run with this objective or a similar one (the next tau of a path, say), over the same
+        rows, in whatever blocks. The run starts from its `z` and `rho`, with the multipliers that belong to z.
     checkpoint : path, optional
-        A file that keeps z, the :math:`u_i` and rho. A run that finds it there goes on from it, whatever became of
-        the cluster or the process that wrote it; a file of another problem is an error.
+        A file that keeps z and rho. A run that finds it there goes on from them, whatever became of the cluster or the
+        process that wrote it; a file of another problem is an error.
     checkpoint_every : int
         Number of iterations between two writes of the file; it is also written at the end.
     callback : callable, optional
-        Called with an :class:`~companion.admm.splitting.Iterate` after each iteration, with x and u the stacks of
-        all :math:`x_i` and :math:`\sqrt{d} \, u_i`; the run stops when it returns True.
+        Called with an :class:`~companion.admm.splitting.Iterate` after each iteration; the run stops when it returns
+        True. In one process its x and u are the stacks of all :math:`x_i` and :math:`\sqrt{d} \, u_i`; on a cluster
+        these stay on the workers, and x and u are empty.
     progress : bool
         Whether a progress bar is shown.
 
     Returns
     -------
     ADMMResult
-        `z` of shape (n,) is the answer. `x` and `u` of shape (N, n) have one row per block; :math:`\rho u_i` is the
-        multiplier of :math:`x_i = z`, which is :math:`-\nabla f_i(x_i)`. `objective` is :math:`\sum_i f_i(z) + g(z)`,
+        `z` of shape (n,) is the answer. `x` and `u` of shape (N, n) have one row per block, collected once at the end;
+        ``rho * u[i]`` is the multiplier of :math:`x_i = z`, which is :math:`-\nabla f_i(x_i)`. `objective`
+        is :math:`\sum_i f_i(z) + g(z)`,
         computed from the rows; in `history` it has :math:`f_i(x_i)`. `certificate` has the disagreement of the
         :math:`x_i` with z, the length of a proximal gradient step from z, and the duality gap, from one last sum over
-        the blocks. Its complementarity is 0: the dual point is made from z. `problem` has the blocks, for
+        the blocks. Its complementarity is 0: the dual point is made from z. `status` is ``"solved from the sums"``,
+        with 0 iterations, where that road was taken. `problem` has the blocks, for
         :func:`companion.certificates.verify`; None if they live on a cluster.
 
     Warns
@@ -551,28 +399,30 @@ def consensus(
     Source: named at the end of Section 16.8; Boyd et al. (2010), Sections 7.1 and 8.2.
 
     The weights d make the iteration indifferent to the units of the columns, not to columns that are nearly
-    collinear: these slow it down, as every first-order method. Centre the columns before you split the rows.
+    collinear: these slow it down, as every first-order method; with a factor that is common to all columns it takes
+    thousands of steps. Centre the columns before you split the rows, take the sums where n allows it.
 
-    **Losing a worker.** The calling process keeps everything that changes: z, the :math:`x_i`, the :math:`u_i`. A
-    worker keeps only what follows from the rows: the block, its factorisation, a starting point for Newton's method. A
-    block is an ordinary dask future, so that dask computes it again, from its source, on another worker when its
-    worker dies; the interrupted step is repeated there, and the run goes on as if nothing had happened. Actors would
-    be lost with their worker. So are futures made by ``client.scatter``: give ``dask.delayed`` loaders instead.
-    Arrays of this process are sent once, and the scheduler keeps them so that it can send them again; for large
-    data let the workers load their own rows.
+    **What travels.** The calling process sends z once per iteration and receives one sum, 2 n numbers however many
+    blocks there are. The workers pass z on, and add up the :math:`x_i + u_i` in a tree. The weights d travel once.
+    A block is loaded and prepared in one task, on one worker, and stays there. Collections whose chunks share work,
+    after a shuffle or ``rechunk``, are the exception: dask moves these chunks once, before the first step.
+
+    **Losing a worker.** A block is an ordinary dask future, so that dask computes it again, from its source, on
+    another worker when its worker dies. The :math:`x_i` and :math:`u_i` there are lost; the calling process has z and
+    rho. All blocks then begin again at :math:`x_i = z` with the multipliers that belong to it,
+    :math:`u_i = -\nabla f_i(z) / (\rho d)`, the interrupted step is repeated, and the run goes on: by other steps, to
+    the same answer. Futures made by ``client.scatter`` are lost with their worker: give ``dask.delayed`` loaders
+    instead. Arrays of this process are sent once, and the scheduler keeps them so that it can send them again; for
+    large data let the workers load their own rows.
 
     **Losing the scheduler.** When the scheduler is started again at its address, or the cluster is restarted, the
-    client connects anew, the blocks are built again, and the interrupted step is repeated. When the client gives up
+    client connects anew, the blocks are built again, and the run goes on in the same way. When the client gives up
     (its own `timeout`), the run fails and says so. With a `checkpoint` a new run, on any cluster or on none, goes on
     where the old one stopped; the answer is the same up to the tolerances.
 
     **A slow block.** The iteration is synchronous: its answer does not depend on who is fast, its time is that of the
-    slowest block. A block that never answers is what `block_timeout` is for. Many small blocks leave dask more
-    freedom than few large ones, but each block costs the scheduler about a millisecond in each iteration.
-
-    **What travels.** A block is loaded and prepared in one task, on one worker, and stays there. Collections whose
-    chunks share work, after a shuffle or ``rechunk``, are the exception: dask moves these chunks once, before the
-    first step.
+    slowest thread of a worker, which steps through its blocks in turn. A block that never answers is what
+    `block_timeout` is for. A slow network is waited for.
 
     Examples
     --------
@@ -593,131 +443,269 @@ def consensus(
             "objective must be a ConsensusObjective such as LassoObjective(tau=0.1), "
             f"got {type(objective).__name__}"
         )
+    if method not in ("auto", "admm", "sums"):
+        raise ValueError(f"method must be 'auto', 'admm' or 'sums', got {method!r}")
+    if method == "sums" and not objective.quadratic:
+        raise ValueError(
+            f"method 'sums' needs a quadratic loss; that of {type(objective).__name__} is not"
+        )
     max_iter = check_count(max_iter, "max_iter")
+    tols = as_scalar(tol_abs, "tol_abs", at_least=0), as_scalar(tol_rel, "tol_rel", at_least=0)
+    alpha = as_scalar(relaxation, "relaxation", above=0, below=2)
     rows = blocks_of_rows(blocks)
-    if client is None:
-        each = InProcess(rows, objective).each
-    else:
-        each = OnCluster(blocks, rows, objective, client, worker_timeout, block_timeout).each
-    d = _column_weights(each("curvature"), objective.separable)
-    root, N, n = np.sqrt(d), len(rows), d.size
-    losses: Sequence[float] = [np.nan] * N
-    z0, u0, rho = _start(start, root, N, rho)
-    file = None
+    crew: Any = (
+        InProcess(rows, objective)
+        if client is None
+        else OnCluster(blocks, rows, objective, client, worker_timeout, block_timeout)
+    )
+    problem = None if client else Problem("consensus", {"blocks": rows, "objective": objective})
+    run = _Run(crew, objective, as_scalar(rho, "rho", above=0), alpha, problem)
+    saved, file = (None if start is None else _start(start, run.n)), None
     if checkpoint is not None:
-        file = _Checkpoint(checkpoint, checkpoint_every, d, N, objective)
-        z0, u0, rho = file.read() or (z0, u0, rho)
+        file = _Checkpoint(checkpoint, checkpoint_every, run.N * run.d, objective)
+        saved = file.read() or saved
 
-    def x_update(v: np.ndarray, rho: float) -> np.ndarray:
-        nonlocal losses
-        xs, losses = zip(*each("prox", v.reshape(N, n) / root, [rho * d] * N))
-        return np.concatenate(xs)
+    iterates = not start is checkpoint is callback is None
+    few = client is not None and (run.n + 3) / 2 < 2 * _EXPECTED
+    if method == "sums" or (method == "auto" and objective.quadratic and few and not iterates):
+        AtA, Atb = run.ask("sums")
+        saved = objective.from_sums(_symmetric(AtA, run.n), Atb), run.rho
+        run.begin(saved)
+        result = run.result("solved from the sums", {})
+        if result.converged or method == "sums":
+            _warn_if_missed(result.certificate, 0.0)
+            return result
 
-    def z_update(v: np.ndarray, rho: float) -> np.ndarray:
-        t = 1 / (N * rho * d)
-        v = -v.reshape(N, n).mean(axis=0) / root
-        return objective.penalty_prox(v, t if objective.separable else float(t[0]))
+    def after_step(k: int, r: float, s: float) -> Any:
+        if file is not None and k % file.every == 0:
+            file.write(run.z, run.rho)
+        return callback is not None and callback(run.iterate(k, r, s))
 
-    def after_step(iterate: Iterate) -> Any:
-        if file is not None and iterate.k % file.every == 0:
-            file.write(iterate.z, iterate.u, iterate.rho)
-        return callback is not None and callback(iterate)
-
-    def weigh(x: np.ndarray) -> np.ndarray:
-        return (x.reshape(N, n) * root).ravel()
-
-    result = admm(
-        x_update,
-        z_update,
-        A=LinearOperator((N * n, N * n), matvec=weigh, rmatvec=weigh, dtype=float),
-        B=LinearOperator((N * n, n), matvec=lambda z: -weigh(np.tile(z, N)), dtype=float),
-        c=np.zeros(N * n),
-        rho=rho,
-        z0=z0,
-        u0=u0,
-        relaxation=relaxation,
-        adaptive=adaptive,
-        mu=5.0,
-        adapt_steps=max_iter // 2,
-        tol_abs=tol_abs,
-        tol_rel=tol_rel,
-        max_iter=max_iter,
-        objective=lambda x, z: sum(losses) + objective.penalty(z),
-        callback=after_step,
-        progress=progress,
+    run.begin(saved)
+    steps, adapted = range(1, max_iter + 1), max_iter // 2 if adaptive else 0
+    status, log = run.admm(
+        tqdm(steps, desc="ADMM", leave=False) if progress else steps, *tols, adapted, after_step
     )
-    if file is not None and result.status != "diverged":
-        file.write(result.z, result.u, result.rho)
-    x, z = result.x.reshape(N, n), result.z
-    losses, gradients = zip(*each("loss_and_gradient", [z] * N))
-    certificate = _certify(objective, x, z, sum(losses), np.array(gradients), d)
+    if file is not None and status != "diverged":
+        file.write(run.z, run.rho)
+    result = run.result(status, log)
     if result.converged:
-        _warn_if_missed(certificate, max(tol_abs, tol_rel))
-    return replace(
-        result,
-        x=x,
-        u=root * result.u.reshape(N, n),
-        objective=float(sum(losses) + objective.penalty(z)),
-        certificate=certificate,
-        problem=None if client else Problem("consensus", {"blocks": rows, "objective": objective}),
-    )
+        _warn_if_missed(result.certificate, max(tols))
+    elif status != "stopped by callback":
+        r, s = (result.history[name][-1:] for name in _LOGGED[:2])
+        warnings.warn(
+            f"consensus has the status {status!r} after {result.n_iter} steps of max_iter={max_iter}: "
+            f"primal residual {r}, dual residual {s}",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return result
 
 
-def _column_weights(curvatures: list[np.ndarray], separable: bool) -> np.ndarray:
+class _Run:
+    """The calling process's side of a run: z, rho, the mean of the u_i, and questions to those who have the rest."""
+
+    def __init__(
+        self,
+        crew: Any,
+        objective: ConsensusObjective,
+        rho: float,
+        alpha: float,
+        problem: Problem | None,
+    ) -> None:
+        self.crew, self.objective, self.alpha, self.problem = crew, objective, alpha, problem
+        self.turn, self.begun = 0, False
+        columns = self.ask("columns", each=True)
+        self.N, self.n = len(columns), columns[0][1]
+        for i, n in columns:
+            if n != self.n:
+                raise ValueError(
+                    "all blocks must have the same number of columns, "
+                    f"got {self.n} in blocks[0] and {n} in blocks[{i}]"
+                )
+        self.d = _column_weights(self.ask("curvature")[0] / self.N, objective.separable)
+        self.z, self.rho = np.zeros(self.n), rho
+
+    def ask(self, method: str, *arguments: Any, each: bool = False) -> Any:
+        """Return the sum of the answers, or all of them; where teams are lost, restore them and ask again."""
+        while True:
+            try:
+                return (self.crew.each if each else self.crew.total)(method, *arguments)
+            except StateLostError:
+                if self.begun and method != "settle":
+                    self.settle()
+
+    def settle(self) -> None:
+        """Let all blocks begin at z, with the multipliers that belong to it."""
+        (u,) = self.ask("settle", self.turn, self.d, self.alpha, self.z, self.rho)
+        self.u_mean = u / self.N
+
+    def begin(self, saved: tuple[np.ndarray, float] | None) -> None:
+        """Begin at 0, or with a z and a rho that are known."""
+        self.begun = True
+        if saved is None:
+            self.ask("begin", self.d, self.alpha)
+            self.u_mean = np.zeros(self.n)
+        else:
+            self.z, self.rho = saved
+            self.settle()
+
+    def prox(self, v: np.ndarray) -> np.ndarray:
+        """Return the proximal point of v, with the weight N rho d."""
+        t = 1 / (self.N * self.rho * self.d)
+        return self.objective.penalty_prox(v, t if self.objective.separable else float(t[0]))
+
+    def admm(
+        self,
+        steps: Iterable[int],
+        tol_abs: float,
+        tol_rel: float,
+        adapted: int,
+        after_step: Callable[[int, float, float], Any],
+    ) -> tuple[str, dict[str, list[float]]]:
+        """Take the steps of ADMM; return how that ended, and the history. So many first steps may change rho.
+
+        The norms over all blocks are made from sums of squares about the z before, which is known where they are
+        added: about x_i - z nothing cancels, since x_i - z and z - z_before become small together.
+        """
+        log: dict[str, list[float]] = {name: [] for name in _LOGGED}
+        N, d, alpha = self.N, self.d, self.alpha
+        size, turns, last = math.sqrt(N * self.n) * tol_abs, 0, 1.0
+        for k in steps:
+            before = self.z
+            w, (loss, y, y_d, x, v) = self.ask("step", self.turn + 1, before, self.rho)
+            self.turn += 1
+            z = self.prox(w / N)
+            u_mean = w / N - z
+            moved, off = (
+                z - before,
+                (u_mean + z - self.u_mean - before) / alpha,
+            )  # mean of x - before
+            r = math.sqrt(max(y + N * (d @ (moved * (moved - 2 * off))), 0.0))
+            back = N * (d**2 @ (moved * (moved - 2 * (alpha - 1) * off))) + (alpha - 1) ** 2 * y_d
+            s = self.rho * math.sqrt(max(back, 0.0))
+            if not (math.isfinite(r) and math.isfinite(s) and np.isfinite(w).all()):
+                self.settle()
+                return "diverged", log
+            self.z, self.u_mean = z, u_mean
+            for name, number in zip(_LOGGED, (r, s, loss + self.objective.penalty(z), self.rho)):
+                log[name].append(float(number))
+            u = v + d**2 @ (moved * (N * moved - 2 * (w - N * before)))
+            lengths = math.sqrt(max(x, N * (d @ z**2))), self.rho * math.sqrt(max(u, 0.0))
+            if r <= size + tol_rel * lengths[0] and s <= size + tol_rel * lengths[1]:
+                return "converged", log
+            if after_step(k, r, s):
+                return "stopped by callback", log
+            if k <= adapted and turns < _TURNS and not s / _BALANCE <= r <= s * _BALANCE:
+                factor = 2.0 if r > s else 0.5
+                turns += last != 1.0 and factor != last
+                self.rho, self.u_mean, last = factor * self.rho, u_mean / factor, factor
+        return "max_iter", log
+
+    def iterate(self, k: int, r: float, s: float) -> Iterate:
+        """Return what a callback sees."""
+        x = u = np.empty((0, self.n))
+        if self.problem is not None:
+            x, u = self.state()
+        return Iterate(k, x.ravel(), self.z, (u * np.sqrt(self.d)).ravel(), self.rho, r, s)
+
+    def state(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the x_i and the u_i."""
+        _, x, u = zip(*self.ask("state", self.z, self.rho, each=True))
+        return np.array(x), np.array(u)
+
+    def result(self, status: str, log: dict[str, list[float]]) -> ADMMResult:
+        """Return the result with its certificate, from one more sum over the blocks."""
+        z = self.z
+        loss, gradient = self.ask("loss_and_gradient", z)
+        steepest = max(self.ask("steepest", np.sqrt(self.d), each=True))
+        x, u = self.state()
+        certificate = self._certify(x, loss, gradient, steepest)
+        return ADMMResult(
+            x=x,
+            z=z,
+            u=self.d * u,
+            rho=float(self.rho),
+            objective=float(loss + self.objective.penalty(z)),
+            n_iter=len(log.get("rho", ())),
+            converged=status == "converged" or (not log and certificate.ok),
+            status=status,
+            history={name: np.array(log.get(name, ())) for name in _LOGGED},
+            certificate=certificate,
+            problem=self.problem,
+        )
+
+    def _certify(
+        self, x: np.ndarray, loss: float, gradient: np.ndarray, steepest: float
+    ) -> Certificate:
+        """Return how far the copies differ, z is from stationary, and the objective is from its lower bound."""
+        z, root = self.z, np.sqrt(self.d)
+        t = 1 / (self.N * self.d)
+        prox, separable = self.objective.penalty_prox, self.objective.separable
+        step = z - prox(z - t * gradient, t if separable else float(t[0]))
+        primal = loss + self.objective.penalty(z)
+        dual = self.objective.dual_value(z, loss, gradient)
+        # root * z has the unit of sqrt(f). Neither a solution z = 0 nor gradients that cancel make the length 0.
+        length = max(largest(root * z), steepest, 1e-6 * math.sqrt(abs(primal)))
+        return Certificate(
+            primal_residual=_relative(largest(root * (x - z)), length),
+            dual_residual=_relative(largest(root * step), length),
+            complementarity=0.0,
+            gap=_relative(max(primal - dual, 0.0), max(abs(primal), abs(dual))),
+            tolerance=_CERTIFICATE_TOLERANCE,
+        )
+
+
+def _symmetric(upper: np.ndarray, n: int) -> np.ndarray:
+    """Return the symmetric matrix whose upper half this is, row by row."""
+    M = np.zeros((n, n))
+    M[np.triu_indices(n)] = upper
+    return M + np.triu(M, 1).T
+
+
+def _column_weights(d: np.ndarray, separable: bool) -> np.ndarray:
     """Return the mean curvature of each column; where there is none, and without separability, one for all."""
-    for i, curvature in enumerate(curvatures):
-        if curvature.size != curvatures[0].size:
-            raise ValueError(
-                "all blocks must have the same number of columns, "
-                f"got {curvatures[0].size} in blocks[0] and {curvature.size} in blocks[{i}]"
-            )
-    d = np.mean(curvatures, axis=0)
     average = d[d > 0].mean() if (d > 0).any() else 1.0
     return np.where(d > 0, d, average) if separable else np.full(d.size, average)
 
 
-def _start(
-    start: ADMMResult | None, root: np.ndarray, N: int, rho: float
-) -> tuple[np.ndarray | None, np.ndarray | None, float]:
-    """Return the z, the weighted multipliers and the rho that an earlier result ends with."""
-    if start is None:
-        return None, None, rho
+def _start(start: ADMMResult, n: int) -> tuple[np.ndarray, float]:
+    """Return the z and the rho that an earlier result ends with."""
     if not isinstance(start, ADMMResult):
         raise TypeError(f"start must be the result of consensus, got {type(start).__name__}")
-    if np.shape(start.u) != (N, root.size):
+    if np.shape(start.z) != (n,):
         raise ValueError(
-            f"start must come from {N} blocks with {root.size} columns, its u has shape {np.shape(start.u)}"
+            f"start must come from blocks with {n} columns, its z has shape {np.shape(start.z)}"
         )
-    return start.z, (start.u / root).ravel(), start.rho
+    return start.z, start.rho
 
 
 class _Checkpoint:
-    """The state of a run in a file: z, the weighted multipliers, rho, and what they belong to."""
+    """The state of a run in a file: z, rho, and what they belong to; `D` are the curvatures of the columns, summed."""
 
     def __init__(
         self,
         path: str | os.PathLike[str],
         every: int,
-        d: np.ndarray,
-        N: int,
+        D: np.ndarray,
         objective: ConsensusObjective,
     ) -> None:
         if not isinstance(path, (str, os.PathLike)):
             raise TypeError(f"checkpoint must be a path, got {type(path).__name__}")
         self.path = Path(path)
         self.every = check_count(every, "checkpoint_every")
-        self.d, self.N, self.objective = d, N, _describe_objective(objective)
+        self.D, self.objective = D, _describe_objective(objective)
         if not self.path.parent.is_dir():
             raise ValueError(f"checkpoint must lie in a folder that exists, got {str(path)!r}")
 
-    def read(self) -> tuple[np.ndarray, np.ndarray, float] | None:
+    def read(self) -> tuple[np.ndarray, float] | None:
         """Return the state, or nothing when there is no file yet."""
         if not self.path.exists():
             return None
         try:
             with open(self.path, "rb") as stream:
                 file = np.load(stream, allow_pickle=False)
-                saved = {name: file[name] for name in ("z", "u", "rho", "d", "objective")}
+                saved = {name: file[name] for name in ("z", "rho", "D", "objective")}
         except (OSError, ValueError, LookupError, EOFError, BadZipFile) as error:
             raise ValueError(f"{self.path} is not a checkpoint of consensus") from error
         if str(saved["objective"]) != self.objective:
@@ -725,22 +713,19 @@ class _Checkpoint:
                 f"{self.path} is a checkpoint of {saved['objective']}, got {self.objective}; "
                 "delete the file or name another"
             )
-        n = self.d.size
-        if saved["d"].size != n or saved["u"].size != self.N * n:
-            columns = saved["d"].size
+        if saved["D"].size != self.D.size:
             raise ValueError(
-                f"{self.path} is a checkpoint of {saved['u'].size // columns} blocks with {columns} columns, "
-                f"got {self.N} blocks with {n} columns"
+                f"{self.path} is a checkpoint of blocks with {saved['D'].size} columns, got {self.D.size}"
             )
-        if not np.allclose(saved["d"], self.d, rtol=1e-9, atol=0):
+        if not np.allclose(saved["D"], self.D, rtol=1e-9, atol=0):
             raise ValueError(f"{self.path} is a checkpoint of other data: their columns differ")
-        return saved["z"], saved["u"], float(saved["rho"])
+        return saved["z"], float(saved["rho"])
 
-    def write(self, z: np.ndarray, u: np.ndarray, rho: float) -> None:
+    def write(self, z: np.ndarray, rho: float) -> None:
         """Replace the file, in one step: a reader finds the old state or the new one."""
         new = self.path.with_name(f"{self.path.name}.{uuid.uuid4().hex}.new")
         with open(new, "wb") as file:
-            np.savez(file, z=z, u=u, rho=rho, d=self.d, objective=np.array(self.objective))
+            np.savez(file, z=z, rho=rho, D=self.D, objective=np.array(self.objective))
         os.replace(new, self.path)
 
 
@@ -752,37 +737,12 @@ def _describe_objective(objective: ConsensusObjective) -> str:
     return f"{type(objective).__name__}({values})"
 
 
-def _certify(
-    objective: ConsensusObjective,
-    x: np.ndarray,
-    z: np.ndarray,
-    loss: float,
-    gradients: np.ndarray,
-    d: np.ndarray,
-) -> Certificate:
-    """Return how far the copies differ, z is from stationary, and the objective is from its lower bound."""
-    gradient, t = gradients.sum(axis=0), 1 / (len(x) * d)
-    step = z - objective.penalty_prox(z - t * gradient, t if objective.separable else float(t[0]))
-    primal, dual = loss + objective.penalty(z), objective.dual_value(z, loss, gradient)
-    root = np.sqrt(d)
-    # root * z has the unit of sqrt(f). Neither a solution z = 0 nor gradients that cancel make the length 0.
-    length = max(
-        np.abs(root * z).max(), np.abs(gradients / root).max(), 1e-6 * np.sqrt(np.abs(primal))
-    )
-    return Certificate(
-        primal_residual=_relative(np.abs(root * (x - z)).max(), length),
-        dual_residual=_relative(np.abs(root * step).max(), length),
-        complementarity=0.0,
-        gap=_relative(max(primal - dual, 0.0), max(abs(primal), abs(dual))),
-        tolerance=_CERTIFICATE_TOLERANCE,
-    )
-
-
-def _warn_if_missed(certificate: Certificate, tol: float) -> None:
+def _warn_if_missed(certificate: Certificate | None, tol: float) -> None:
     """Warn about an answer that ADMM takes for one, if its tolerance does not explain what the certificate misses.
 
     An infinite gap is that of a penalty without a conjugate.
     """
+    assert certificate is not None
     level = max(certificate.tolerance, _EXPLAINED * tol)
     if level < certificate.worst < math.inf:
         warnings.warn(
@@ -793,15 +753,5 @@ def _warn_if_missed(certificate: Certificate, tol: float) -> None:
         )
 
 
-def _norm(v: np.ndarray) -> float:
-    return float(np.linalg.norm(v))
-
-
-def _half_square(v: np.ndarray) -> float:
-    return float(v @ v) / 2
-
-
 def _relative(value: float, scale: float) -> float:
-    if value == 0:
-        return 0.0
-    return float(value / scale) if scale > 0 and np.isfinite(value) else np.inf
+    return ratio(value, scale) if math.isfinite(value) else math.inf

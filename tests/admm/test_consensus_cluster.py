@@ -1,5 +1,6 @@
 """Consensus ADMM on a cluster of worker processes: what travels, and what happens when something dies."""
 
+import contextlib
 import gc
 import logging
 import os
@@ -7,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager
 
@@ -128,7 +130,8 @@ def test_cluster_takes_the_same_steps_for_each_kind_of_block(client):
     [pytest.param(OBJECTIVES[1], marks=pytest.mark.slow), OBJECTIVES[2]],
     ids=lambda o: type(o).__name__,
 )
-def test_a_worker_killed_in_the_middle_changes_nothing(doomed_client, objective):
+def test_a_worker_killed_in_the_middle_does_not_change_the_answer(doomed_client, objective):
+    """All blocks begin again at the last z, with the multipliers that belong to it."""
     A, b = data(objective, n=3)
     blocks = split(A, b)
     here = consensus(blocks, objective)
@@ -136,7 +139,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(doomed_client, objective)
 
     def kill_one(iterate):
         if iterate.k == 5:
-            held = holders(doomed_client, "_build")
+            held = holders(doomed_client, "build_block")
             assert len(held) == 2  # both workers have a part of the data
             killed.append(min(held))
             kill(doomed_client, killed[0])
@@ -144,7 +147,8 @@ def test_a_worker_killed_in_the_middle_changes_nothing(doomed_client, objective)
     there = consensus(loaders(blocks), objective, client=doomed_client, callback=kill_one)
     assert killed
     assert there.converged
-    assert there.n_iter == here.n_iter > 5
+    assert there.certificate.ok
+    assert 5 < there.n_iter < 2 * here.n_iter
     np.testing.assert_allclose(there.z, here.z, atol=1e-6)
     np.testing.assert_allclose(there.z, by_sklearn(objective, A, b), atol=1e-6)
 
@@ -292,11 +296,6 @@ def counted_bytes(client):
         client.run(restore)
 
 
-def between_workers(client):
-    """How often each worker has fetched values from other workers."""
-    return client.run(lambda dask_worker: dask_worker.state.transfer_incoming_count_total)
-
-
 @pytest.mark.distributed
 def test_the_rows_do_not_travel(client):
     """Count every byte that is written, from the loading of the rows to the certificate."""
@@ -310,7 +309,6 @@ def test_the_rows_do_not_travel(client):
         return A, A[:, 0] + rng.standard_normal(rows)
 
     blocks = [delayed(load)(seed) for seed in range(4)]
-    moved = between_workers(client)
     with counted_bytes(client) as total:
         before = total()
         consensus(
@@ -322,9 +320,8 @@ def test_the_rows_do_not_travel(client):
             callback=lambda iterate: iterate.k == steps,
         )
         written = total() - before
-    numbers = steps * 4 * 3 * n * 8  # two vectors to each block and one back, in each step
+    numbers = steps * 2 * n * 8  # one vector out and one back, in each step
     assert numbers < written < rows * n * 8  # one block
-    assert between_workers(client) == moved
 
 
 @pytest.fixture(scope="module")
@@ -358,10 +355,9 @@ def test_rows_in_parquet_never_leave_the_worker_that_read_them(client, parquet, 
     else:
         values = frame[[*columns, "target"]].to_dask_array(lengths=True)
         blocks = values[:, :8], values[:, 8]
-    moved = between_workers(client)
     with counted_bytes(client) as total:
         before = total()
-        there = consensus(blocks, LassoObjective(500.0), client=client)
+        there = consensus(blocks, LassoObjective(500.0), client=client, method="admm")
         written = total() - before
     assert there.converged
     assert there.certificate.ok
@@ -370,7 +366,6 @@ def test_rows_in_parquet_never_leave_the_worker_that_read_them(client, parquet, 
     here = consensus(split(A, b, cuts), LassoObjective(500.0))
     np.testing.assert_allclose(there.z, here.z, atol=1e-7)
     np.testing.assert_allclose(there.z, by_sklearn(LassoObjective(500.0), A, b), atol=1e-6)
-    assert between_workers(client) == moved
     assert written < A.nbytes / 4  # one file
 
 
@@ -393,16 +388,33 @@ def test_rows_in_files_of_numpy(client, tmp_path):
     A, b = data(None, m=60)
     for name, array in (("A", A), ("b", b)):
         da.to_npy_stack(tmp_path / name, da.from_array(array, (20, *array.shape[1:])))
-    moved = between_workers(client)
     blocks = da.from_npy_stack(tmp_path / "A"), da.from_npy_stack(tmp_path / "b")
-    there = consensus(blocks, LassoObjective(3.0), client=client)
+    there = consensus(blocks, LassoObjective(3.0), client=client, method="admm")
     here = consensus(split(A, b, (20, 40)), LassoObjective(3.0))
     np.testing.assert_allclose(there.z, here.z, atol=1e-9)
-    assert between_workers(client) == moved
     mixed = da.from_array(A, (15, -1)).rechunk((20, -1)), da.from_array(b, 20)  # chunks share work
     np.testing.assert_allclose(
-        consensus(mixed, LassoObjective(3.0), client=client).z, here.z, atol=1e-9
+        consensus(mixed, LassoObjective(3.0), client=client, method="admm").z, here.z, atol=1e-9
     )
+
+
+@pytest.mark.distributed
+@pytest.mark.parametrize("objective", OBJECTIVES[:2], ids=lambda o: type(o).__name__)
+def test_the_sums_are_taken_where_they_are_fewer_numbers(client, objective):
+    """On a cluster, and unless an argument speaks of iterations; with many columns the iteration is shorter."""
+    A, b = data(objective)
+    there = consensus(loaders(split(A, b)), objective, client=client)
+    assert (there.status, there.n_iter) == ("solved from the sums", 0)
+    assert there.certificate.ok
+    np.testing.assert_allclose(there.z, by_sklearn(objective, A, b), atol=1e-6)
+    for options in (
+        {"method": "admm"},
+        {"callback": lambda iterate: None},
+        {"start": there},
+    ):
+        assert consensus(loaders(split(A, b)), objective, client=client, **options).n_iter > 0
+    wide = [(np.ones((1, 1200)), np.ones(1)), (np.eye(1, 1200), np.ones(1))]
+    assert consensus(wide, RidgeObjective(1.0), client=client).status == "converged"
 
 
 # A slow block.
@@ -428,7 +440,8 @@ def objective_with_a_slow_block(seconds, tau=3.0):
 def test_a_slow_block_changes_the_time_and_not_the_answer(client):
     A, b = data(None)
     here = consensus(split(A, b), LassoObjective(3.0))
-    there = consensus(loaders(split(A, b)), objective_with_a_slow_block(0.02), client=client)
+    slow = objective_with_a_slow_block(0.02)
+    there = consensus(loaders(split(A, b)), slow, client=client, method="admm")
     assert there.n_iter == here.n_iter
     np.testing.assert_allclose(there.z, here.z, atol=1e-12)
 
@@ -439,7 +452,7 @@ def test_a_block_that_does_not_answer_is_named(client):
     A, b = data(None)
     slow = objective_with_a_slow_block(3.0)
     with pytest.raises(RuntimeError, match=r"blocks \[0[, 12]*\] have not answered .* = 1 s"):
-        consensus(loaders(split(A, b)), slow, client=client, block_timeout=1.0)
+        consensus(loaders(split(A, b)), slow, client=client, block_timeout=1.0, method="admm")
     with pytest.raises(ValueError, match="block_timeout"):
         consensus([ONE], slow, client=client, block_timeout=0.0)
 
@@ -449,8 +462,8 @@ def test_a_block_that_does_not_answer_is_named(client):
 
 @pytest.mark.slow
 @pytest.mark.distributed
-def test_a_cluster_that_restarts_in_the_middle_changes_nothing(doomed_client):
-    """All workers and all futures go; the blocks are built again and the step is repeated."""
+def test_a_cluster_that_restarts_in_the_middle_does_not_change_the_answer(doomed_client):
+    """All workers and all futures go; the blocks are built again and the run goes on from the last z."""
     objective = SquaredHingeObjective(K=0.7)
     A, b = data(objective, n=3)
     here = consensus(split(A, b), objective)
@@ -459,7 +472,7 @@ def test_a_cluster_that_restarts_in_the_middle_changes_nothing(doomed_client):
     def restart(iterate):
         if iterate.k == 4:
             doomed_client.restart(wait_for_workers=False)
-            restarted.append(len(holders(doomed_client, "_build")))
+            restarted.append(len(holders(doomed_client, "build_block")))
 
     there = consensus(
         loaders(split(A, b)),
@@ -469,7 +482,8 @@ def test_a_cluster_that_restarts_in_the_middle_changes_nothing(doomed_client):
         callback=restart,
     )
     assert restarted == [0]
-    assert there.n_iter == here.n_iter > 5
+    assert there.converged
+    assert 5 < there.n_iter < 2 * here.n_iter
     np.testing.assert_allclose(there.z, here.z, atol=1e-6)
 
 
@@ -524,6 +538,109 @@ def remote_clusters(folder):
             process.wait()
 
 
+class Link:
+    """A port that passes everything on to another one, counts it, and takes its time: seconds for each byte."""
+
+    def __init__(self, address, seconds=0.0):
+        host, port = address.removeprefix("tcp://").rsplit(":", 1)
+        self.target, self.seconds, self.passed = (host, int(port)), seconds, 0
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        self.sockets = [listener]
+        threading.Thread(target=self.accept, args=[listener], daemon=True).start()
+
+    def accept(self, listener):
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = listener.accept()
+                far = socket.create_connection(self.target)
+                self.sockets += [near, far]
+                for ends in ((near, far), (far, near)):
+                    threading.Thread(target=self.copy, args=ends, daemon=True).start()
+
+    def copy(self, source, sink):
+        with contextlib.suppress(OSError):
+            while part := source.recv(1 << 16):
+                self.passed += len(part)
+                time.sleep(len(part) * self.seconds)
+                sink.sendall(part)
+        with contextlib.suppress(OSError):
+            sink.shutdown(socket.SHUT_WR)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for one in self.sockets:
+            one.close()
+
+
+def one_row(n, i):
+    """The loader of a block with one row, which no worker gets from here."""
+    from dask import delayed
+
+    def load():
+        rng = np.random.default_rng(i)
+        return rng.standard_normal((1, n)), rng.standard_normal(1)
+
+    return delayed(load)()
+
+
+@pytest.mark.distributed
+def test_the_calling_process_sends_z_and_receives_one_sum(tmp_path):
+    """Whatever the number of blocks; counted between it and a cluster in another process."""
+    distributed = pytest.importorskip("distributed")
+    n = 20_000
+    with remote_clusters(tmp_path) as (start, address):
+        start()
+        distributed.Client(address, timeout=60, set_as_default=False).close()  # it is there
+        with (
+            Link(address) as link,
+            distributed.Client(link.address, timeout=60, set_as_default=False) as client,
+        ):
+            for N in (3, 24):
+                marks = []
+                consensus(
+                    [one_row(n, i) for i in range(N)],
+                    LassoObjective(0.1),
+                    client=client,
+                    adaptive=False,
+                    callback=lambda it, marks=marks: marks.append(link.passed) or it.k == 12,
+                )
+                numbers = (marks[-1] - marks[3]) / 8 / 8
+                assert 1.9 * n < numbers < 2.2 * n, N
+
+
+@pytest.mark.distributed
+def test_a_slow_link_is_waited_for(tmp_path):
+    """Each transfer takes longer than the run waits before it looks around, and none is begun again."""
+    distributed = pytest.importorskip("distributed")
+    n, slowness = 100_000, 1.2
+    options = {"dashboard_address": None, "silence_logs": logging.CRITICAL, "processes": False}
+    with (
+        distributed.LocalCluster(
+            n_workers=1, protocol="tcp", host="127.0.0.1", local_directory=tmp_path, **options
+        ) as cluster,
+        Link(cluster.scheduler_address, seconds=slowness / (8 * n)) as link,
+        distributed.Client(link.address, timeout=60, set_as_default=False) as client,
+    ):
+        ticks = []
+        there = consensus(
+            [one_row(n, 0)],
+            LassoObjective(1e-3),
+            client=client,
+            callback=lambda it: ticks.append(time.monotonic()) or it.k == 2,
+        )
+    assert ticks[1] - ticks[0] > 2 * slowness
+    rng = np.random.default_rng(0)
+    here = consensus(
+        [(rng.standard_normal((1, n)), rng.standard_normal(1))],
+        LassoObjective(1e-3),
+        callback=lambda it: it.k == 2,
+    )
+    np.testing.assert_allclose(there.z, here.z, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.distributed
 @pytest.mark.parametrize(
     "sign",
@@ -567,7 +684,7 @@ def test_a_scheduler_that_ends_and_comes_back(tmp_path, sign):
     assert len(errors) <= (1 if sign == signal.SIGKILL else 2), errors
     assert all("scheduler is lost" in error for error in errors[:-1])
     assert there.converged
-    assert there.n_iter + 5 * (len(errors) - 1) == here.n_iter
+    assert there.n_iter + 5 * (len(errors) - 1) < 2 * here.n_iter
     np.testing.assert_allclose(there.z, here.z, atol=1e-7)
 
 

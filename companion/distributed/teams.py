@@ -1,0 +1,119 @@
+r"""The blocks of one place, and what changes there: the copies :math:`x_i` and the multipliers :math:`u_i`.
+
+A :class:`Team` answers for all its blocks at once. :class:`InProcess` is the one team of a run without a cluster. Its
+methods are those of :class:`companion.distributed.cluster.OnCluster`: ``total`` adds up what the teams answer, ``each``
+returns their answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from companion.distributed.rows import build_block, is_lazy
+
+if TYPE_CHECKING:
+    from companion.admm.blocks import Block
+    from companion.admm.consensus import ConsensusObjective
+
+__all__ = ["InProcess", "Team"]
+
+
+class Team:
+    """Some of the blocks, with their numbers.
+
+    Between two steps a team keeps w = h + u, where h is x, relaxed; the u of the next step is w - z.
+    """
+
+    def __init__(self, numbers: Sequence[int], blocks: Sequence[Block]) -> None:
+        self.numbers, self.blocks = list(numbers), list(blocks)
+
+    def columns(self) -> list[tuple[int, int]]:
+        """Return the number of each block and of its columns."""
+        return [(i, block.A.shape[1]) for i, block in zip(self.numbers, self.blocks)]
+
+    def curvature(self) -> tuple[np.ndarray]:
+        """Return the sum of the curvatures."""
+        return (np.sum([block.curvature() for block in self.blocks], axis=0),)
+
+    def sums(self) -> tuple[Any, Any]:
+        """Return the upper half of the sum of the A'A, row by row, and the sum of the A'b."""
+        AtA, Atb = zip(*(block.sums() for block in self.blocks))
+        upper = np.triu_indices(len(Atb[0]))
+        return sum(part[upper] for part in AtA), sum(Atb)
+
+    def begin(self, d: np.ndarray, alpha: float) -> tuple[float]:
+        """Begin with u = 0; d are the weights of the columns, alpha is the relaxation."""
+        self.d, self.alpha, self.rho, self.turn = d, alpha, 1.0, 0
+        self.x = self.w = np.zeros((len(self.blocks), d.size))
+        return (0.0,)
+
+    def settle(
+        self, turn: int, d: np.ndarray, alpha: float, z: np.ndarray, rho: float
+    ) -> tuple[np.ndarray]:
+        r"""Begin at x_i = z with the :math:`u_i = -\nabla f_i(z) / (\rho d)` that belong to it; return their sum."""
+        self.begin(d, alpha)
+        _, gradient = self.loss_and_gradient(z)
+        self.turn, self.rho = turn, rho
+        self.x = np.tile(z, (len(self.blocks), 1))
+        self.w = z - self.gradients / (rho * d)
+        return (-gradient / (rho * d),)
+
+    def step(self, turn: int, z: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray]:
+        r"""End a step with its z, take the next one up to its :math:`w_i = h_i + u_i`, and return their sum.
+
+        The second part of the answer are the sums of :math:`f_i(x_i)`, of the squares of x_i - z weighted by d and by
+        d^2, of those of x_i weighted by d, and of w_i - z weighted by d^2: the norms of ADMM are made from them.
+        """
+        if turn != self.turn + 1:
+            raise RepeatedStepError(f"step {turn} after step {self.turn}")
+        d = self.d
+        u = (self.rho / rho) * (self.w - z)
+        with np.errstate(over="ignore", invalid="ignore"):
+            x, losses = zip(*(b.prox(z - u_i, rho * d) for b, u_i in zip(self.blocks, u)))
+            self.turn, self.rho, self.x = turn, rho, np.array(x)
+            self.w = self.alpha * self.x + (1 - self.alpha) * z + u
+            y, v = np.square(self.x - z).sum(axis=0), np.square(self.w - z).sum(axis=0)
+            lengths = d @ y, d**2 @ y, d @ np.square(self.x).sum(axis=0), d**2 @ v
+        return self.w.sum(axis=0), np.array([sum(losses), *lengths])
+
+    def loss_and_gradient(self, z: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the sums of f_i(z) and of its gradients."""
+        losses, gradients = zip(*(block.loss_and_gradient(z) for block in self.blocks))
+        self.gradients = np.array(gradients)
+        return sum(losses), self.gradients.sum(axis=0)
+
+    def state(self, z: np.ndarray, rho: float) -> list[tuple[int, np.ndarray, np.ndarray]]:
+        """Return the number, x and u of each block, for the last z and rho."""
+        return list(zip(self.numbers, self.x, (self.rho / rho) * (self.w - z)))
+
+    def steepest(self, root: np.ndarray) -> list[float]:
+        """Return the largest entry of the last gradients, in units of the columns."""
+        return [float(np.abs(self.gradients / root).max())]
+
+
+class RepeatedStepError(RuntimeError):
+    """A step that a team has taken already, or not been prepared for."""
+
+
+class InProcess:
+    """All blocks in this process."""
+
+    def __init__(self, rows: list[Any], objective: ConsensusObjective) -> None:
+        if any(is_lazy(part) for pair in rows for part in pair):
+            raise TypeError(
+                "blocks holds dask objects; say where they run with "
+                "client=dask.distributed.Client(...)"
+            )
+        blocks = [build_block(objective, i, *pair) for i, pair in enumerate(rows)]
+        self.team = Team(range(len(rows)), blocks)
+
+    def total(self, method: str, *arguments: Any) -> Any:
+        """Return what the team answers."""
+        return getattr(self.team, method)(*arguments)
+
+    def each(self, method: str, *arguments: Any) -> list[Any]:
+        """Return the answers about all blocks."""
+        return list(getattr(self.team, method)(*arguments))
