@@ -136,24 +136,24 @@ def rows_of(model, families=("a", "b"), per_worker=(1, 2, 4, 8)):
 
 
 def test_the_fit_finds_the_model_that_made_the_rows():
-    model = {"latency": 4e-3, "per_block": 7e-4, "per_byte": 2e-9, "compute_factor": 1.2}
+    model = {"latency": 4e-3, "per_worker": 7e-4, "per_byte": 2e-9, "compute_factor": 1.2}
     found = consensus.fit(rows_of(model))
     for name, value in model.items():
         assert found[name] == pytest.approx(value, rel=1e-6), name
     held_out = {"workers": 2, "blocks": 32, "columns": 1000, "compute": 5e-3}
     assert consensus.predict(found, held_out) == pytest.approx(
-        4e-3 + 32 * 7e-4 + 2e-9 * 24 * 1000 * 32 + 1.2 * 5e-3 * 16
+        4e-3 + 2 * 7e-4 + 2e-9 * 16 * 1000 * 2 + 1.2 * 5e-3 * 16
     )
 
 
 def test_the_plan_adds_the_network_to_the_model():
-    model = {"latency": 4e-3, "per_block": 7e-4, "per_byte": 0.0, "compute_factor": 1.0}
+    model = {"latency": 4e-3, "per_worker": 7e-4, "per_byte": 0.0, "compute_factor": 1.0}
     family = consensus.FAMILIES[0]
     plan = consensus.plan(model, (family,), {family.name: 0.01})
     assert [row["workers"] for row in plan] == list(consensus.PLANNED_WORKERS)
     assert plan[-1]["loopback_seconds"] == pytest.approx(4e-3 + 100 * 7e-4 + 0.01)
     wire = plan[-1]["network_seconds"] - plan[-1]["loopback_seconds"]
-    assert wire == pytest.approx(0.5e-3 + 8e-9 * 24 * family.columns * 100)
+    assert wire == pytest.approx(0.5e-3 + 8e-9 * 16 * family.columns * np.log2(200))
 
 
 def test_the_number_of_iterations_is_counted_up_to_many_blocks():
@@ -168,6 +168,10 @@ def test_the_number_of_iterations_is_counted_up_to_many_blocks():
 def test_a_small_measurement_on_two_workers():
     pytest.importorskip("distributed")
     family = consensus.Family("small", consensus.FAMILIES[0].objective, 50, 5)
-    (row,) = consensus.run_cluster(2, (family,), (1,), 3)
+    (row,) = consensus.run_cluster(2, (family,), (2,), 3)
     assert (row["workers"], row["blocks"], row["columns"]) == (2, 2, 5)
     assert row["seconds"] > 0
+    assert row["bytes"] > 2 * 8 * 5
+    admm, sums = consensus.compare_roads((family,), 3)
+    assert admm["iterations"] > 0 == sums["iterations"]
+    assert sums["bytes"] < admm["bytes"]

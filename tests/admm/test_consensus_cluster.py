@@ -1,6 +1,5 @@
 """Consensus ADMM on a cluster of worker processes: what travels, and what happens when something dies."""
 
-import contextlib
 import gc
 import logging
 import os
@@ -8,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from contextlib import contextmanager
 
@@ -16,6 +14,7 @@ import numpy as np
 import pytest
 from test_consensus import OBJECTIVES, by_sklearn, data, split
 
+from benchmarks.consensus import Link
 from companion.admm.consensus import (
     LassoObjective,
     LeastSquaresBlock,
@@ -536,43 +535,6 @@ def remote_clusters(folder):
         for process in running:
             process.kill()
             process.wait()
-
-
-class Link:
-    """A port that passes everything on to another one, counts it, and takes its time: seconds for each byte."""
-
-    def __init__(self, address, seconds=0.0):
-        host, port = address.removeprefix("tcp://").rsplit(":", 1)
-        self.target, self.seconds, self.passed = (host, int(port)), seconds, 0
-        listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
-        self.sockets = [listener]
-        threading.Thread(target=self.accept, args=[listener], daemon=True).start()
-
-    def accept(self, listener):
-        with contextlib.suppress(OSError):
-            while True:
-                near, _ = listener.accept()
-                far = socket.create_connection(self.target)
-                self.sockets += [near, far]
-                for ends in ((near, far), (far, near)):
-                    threading.Thread(target=self.copy, args=ends, daemon=True).start()
-
-    def copy(self, source, sink):
-        with contextlib.suppress(OSError):
-            while part := source.recv(1 << 16):
-                self.passed += len(part)
-                time.sleep(len(part) * self.seconds)
-                sink.sendall(part)
-        with contextlib.suppress(OSError):
-            sink.shutdown(socket.SHUT_WR)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        for one in self.sockets:
-            one.close()
 
 
 def one_row(n, i):
