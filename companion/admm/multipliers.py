@@ -35,12 +35,7 @@ Step = float | Callable[[int], float]
 
 
 def dual_ascent(
-    argmin: Argmin,
-    A: ArrayLike,
-    b: ArrayLike,
-    lambda0: ArrayLike,
-    step: Step,
-    **loop: Any,
+    argmin: Argmin, A: ArrayLike, b: ArrayLike, lambda0: ArrayLike, step: Step, **loop: Any
 ) -> MultiplierResult:
     r"""Solve ``min J(u)  s.t.  A u = b`` by gradient ascent on the dual function.
 
@@ -110,12 +105,7 @@ def dual_ascent(
 
 
 def method_of_multipliers(
-    argmin: Argmin,
-    A: ArrayLike,
-    b: ArrayLike,
-    lambda0: ArrayLike,
-    rho: float,
-    **loop: Any,
+    argmin: Argmin, A: ArrayLike, b: ArrayLike, lambda0: ArrayLike, rho: float, **loop: Any
 ) -> MultiplierResult:
     r"""Solve ``min J(u)  s.t.  A u = b`` by dual ascent on the augmented Lagrangian with step rho.
 

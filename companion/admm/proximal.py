@@ -25,14 +25,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import null_space
 from scipy.special import expit, wrightomega
 
-from companion.checks import (
-    as_array,
-    as_matrix,
-    as_scalar,
-    as_symmetric,
-    as_vector,
-    check_count,
-)
+from companion.checks import as_array, as_matrix, as_scalar, as_symmetric, as_vector, check_count
 from companion.engine.arithmetic import EPS, largest
 from companion.exceptions import InfeasibleProblemError
 
@@ -539,10 +532,7 @@ def prox_indicator(project: Callable[..., np.ndarray], **parameters: Any) -> Pro
 
 
 def prox_quadratic(
-    P: ArrayLike,
-    q: ArrayLike | None = None,
-    A: ArrayLike | None = None,
-    b: ArrayLike | None = None,
+    P: ArrayLike, q: ArrayLike | None = None, A: ArrayLike | None = None, b: ArrayLike | None = None
 ) -> Prox:
     r"""Return the proximal operator of :math:`f(x) = \tfrac12 x^\top P x + q^\top x`, on :math:`A x = b` if given.
 

@@ -40,10 +40,7 @@ Update = Callable[[int, np.ndarray], tuple[np.ndarray, float, float, float]]
 
 
 def krasnoselskii_mann(
-    R: Operator,
-    x0: ArrayLike,
-    relaxation: Schedule = 0.5,
-    **loop: Any,
+    R: Operator, x0: ArrayLike, relaxation: Schedule = 0.5, **loop: Any
 ) -> FixedPointResult:
     r"""Find a fixed point of a nonexpansive map by averaging.
 
@@ -103,11 +100,7 @@ def krasnoselskii_mann(
 
 
 def proximal_point(
-    prox: Prox,
-    x0: ArrayLike,
-    *,
-    step: Schedule = 1.0,
-    **loop: Any,
+    prox: Prox, x0: ArrayLike, *, step: Schedule = 1.0, **loop: Any
 ) -> FixedPointResult:
     r"""Minimise g by the proximal minimisation algorithm.
 

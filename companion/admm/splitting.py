@@ -239,7 +239,10 @@ def admm(
     history = {name: np.array(values) for name, values in log.items()}
     n_iter = len(log["rho"])
     if status in ("max_iter", "diverged"):
-        warnings.warn(_complaint(status, history, n_iter), ConvergenceWarning, stacklevel=2)
+        told = f"ADMM diverged: step {n_iter + 1} gave NaN or infinite values"
+        if status == "max_iter":
+            told = f"ADMM did not converge in {max_iter=} steps: primal residual {r:.1e}, dual residual {s:.1e}"
+        warnings.warn(told, ConvergenceWarning, stacklevel=2)
     objective_value = float(log["objective"][-1]) if n_iter else np.nan
     return ADMMResult(
         x, z, u, float(rho), objective_value, n_iter, status == "converged", status, history
@@ -436,16 +439,6 @@ def _vector(value: Any, size: int, name: str, shape: tuple[int, int] | None) -> 
             f"{name} must return a vector of length {size} ({columns}), got shape {vector.shape}"
         )
     return vector
-
-
-def _complaint(status: str, history: History, n_iter: int) -> str:
-    if status == "diverged":
-        return f"ADMM diverged: step {n_iter + 1} gave NaN or infinite values"
-    r, s = history["primal_residual"][-1], history["dual_residual"][-1]
-    return (
-        f"ADMM did not converge in max_iter={n_iter} steps: "
-        f"primal residual {r:.1e}, dual residual {s:.1e}"
-    )
 
 
 def _kept(history: History) -> tuple[float, np.ndarray, np.ndarray]:

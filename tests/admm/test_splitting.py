@@ -486,12 +486,7 @@ def test_the_proof_needs_iterates_and_a_constant_rho():
 
 
 @settings(max_examples=30, deadline=None)
-@given(
-    st.floats(0.1, 10),
-    st.floats(-5, 5),
-    st.floats(-5, 5),
-    st.floats(0.2, 1.9),
-)
+@given(st.floats(0.1, 10), st.floats(-5, 5), st.floats(-5, 5), st.floats(0.2, 1.9))
 def test_example_16_4_converges_from_anywhere(rho, z0, u0, relaxation):
     run = admm(**EXAMPLE, rho=rho, z0=[z0], u0=[u0], relaxation=relaxation, max_iter=100_000)
     assert run.converged

@@ -7,12 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from companion.admm.l1.least_norm import (
-    LeastNorm,
-    lengths,
-    nearest,
-    orthonormal,
-)
+from companion.admm.l1.least_norm import LeastNorm, lengths, nearest, orthonormal
 from companion.admm.l1.problem import FLOOR, Triple, rows_of, solve
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_vector
@@ -70,13 +65,10 @@ class _LeastAbsolute(LeastNorm):
         size = float(np.abs(self.b).sum() + (np.abs(self.A) @ np.abs(x)).sum())
         total = max(attained, FLOOR * size)
         slack = np.abs(z) - lambda_ * z
-        return Certificate(
-            primal_residual=ratio(largest(fit - self.b - z), largest(self.b) + largest(fit)),
-            dual_residual=max(largest(lambda_) - 1, largest(self.Q.T @ lambda_), 0.0),
-            complementarity=ratio(largest(slack), total),
-            gap=ratio(abs(attained + float(self.b @ lambda_)), total),
-            tolerance=tol,
-        )
+        primal = ratio(largest(fit - self.b - z), largest(self.b) + largest(fit))
+        dual = max(largest(lambda_) - 1, largest(self.Q.T @ lambda_), 0.0)
+        gap = ratio(abs(attained + float(self.b @ lambda_)), total)
+        return Certificate(primal, dual, ratio(largest(slack), total), gap, tol)
 
 
 def least_absolute_deviations(A: Any, b: Any, **options: Any) -> ADMMResult:

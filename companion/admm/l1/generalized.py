@@ -88,14 +88,10 @@ class _GeneralizedLasso(L1Problem):
         total = max(value, FLOOR * float(reach @ reach) / 2)
         slack += EPS * self.tau * size  # what F x = 0 may hide from a large tau
         gap = max(float(slack.sum() + missed @ np.abs(x)), value - zero)
+        primal = ratio(largest(F_x - z), largest(size))
         over = ratio(max(largest(lambda_) - self.tau, 0.0), self.tau)
-        return Certificate(
-            primal_residual=ratio(largest(F_x - z), largest(size)),
-            dual_residual=max(largest(ratio(missed, terms)), over),
-            complementarity=ratio(largest(slack), total),
-            gap=ratio(gap, total),
-            tolerance=tol,
-        )
+        dual = max(largest(ratio(missed, terms)), over)
+        return Certificate(primal, dual, ratio(largest(slack), total), ratio(gap, total), tol)
 
 
 def generalized_lasso(

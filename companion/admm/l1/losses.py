@@ -105,8 +105,6 @@ class LeastSquaresLoss(SmoothLoss):
         self.A = as_matrix(A, "A")
         self.b = as_vector(b, "b", rows_of(self.A))
         self.m, self.n = self.A.shape
-        check_squares(self.A, "A")
-        check_squares(self.b, "b")
         self.A_b = self.A.T @ self.b
         self.skinny = self.m >= self.n
         self.gram = self.A.T @ self.A if self.skinny else self.A @ self.A.T
@@ -135,9 +133,8 @@ class LeastSquaresLoss(SmoothLoss):
         w = self.A_b + rho * v
         if self.skinny:
             return linalg.cho_solve(self._factor[1], w, check_finite=False)
-        return (
-            w - self.A.T @ linalg.cho_solve(self._factor[1], self.A @ w, check_finite=False)
-        ) / rho
+        inner = linalg.cho_solve(self._factor[1], self.A @ w, check_finite=False)
+        return (w - self.A.T @ inner) / rho
 
 
 class LogisticLoss(SmoothLoss):
@@ -167,7 +164,6 @@ class LogisticLoss(SmoothLoss):
         if not np.isin(self.y, (-1.0, 1.0)).all():
             bad = self.y[~np.isin(self.y, (-1.0, 1.0))][0]
             raise ValueError(f"y must hold labels +1 and -1, got {bad:g}")
-        check_squares(A, "A")
         self.A = self.y[:, None] * A  # rows y_i a_i
         self.n = A.shape[1]
         self.curvature = float(np.sum(A**2)) / (4 * self.n)

@@ -8,12 +8,7 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
-from companion.admm.l1.least_norm import (
-    LeastNorm,
-    lengths,
-    nearest,
-    orthonormal,
-)
+from companion.admm.l1.least_norm import LeastNorm, lengths, nearest, orthonormal
 from companion.admm.l1.problem import Triple, rows_of, solve
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_vector
@@ -65,13 +60,10 @@ class _BasisPursuit(LeastNorm):
         if self.kept.size:
             nu[self.kept] = lapack.dtrtrs(self.R, self.Q.T @ lambda_)[0]
         slope = self.rows.T @ nu
-        return Certificate(
-            primal_residual=ratio(largest(miss), largest(self.b) + float(np.linalg.norm(x))),
-            dual_residual=max(largest(slope) - 1, largest(lambda_ - slope), 0.0),
-            complementarity=ratio(largest(slack), total),
-            gap=ratio(abs(total - float(self.b @ nu)), total),
-            tolerance=tol,
-        )
+        primal = ratio(largest(miss), largest(self.b) + float(np.linalg.norm(x)))
+        dual = max(largest(slope) - 1, largest(lambda_ - slope), 0.0)
+        gap = ratio(abs(total - float(self.b @ nu)), total)
+        return Certificate(primal, dual, ratio(largest(slack), total), gap, tol)
 
 
 def basis_pursuit(A: Any, b: Any, **options: Any) -> ADMMResult:

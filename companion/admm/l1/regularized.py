@@ -69,23 +69,17 @@ class _Regularized(L1Problem):
         """
         P, tau, free = self.penalty, self.penalty.tau, self.penalty.free()
         norms = P.norms(lambda_)
-        over = (norms > tau) & (tau > 0)
-        t = float((tau[over] / norms[over]).min(initial=1.0))
+        above = (norms > tau) & (tau > 0)
+        t = float((tau[above] / norms[above]).min(initial=1.0))
         slack = P.terms(z) - t * P.products(z, lambda_)
         loss = self.loss.value(z)
         gap = (1 - t) * loss + float(np.abs(slack).sum())
         if free.size:  # entries without penalty, whose gradient has to be 0
             gap += self.loss.gain(z, free)
         total = max(loss + float(P.terms(z).sum()), FLOOR * self.value_0)
-        return Certificate(
-            primal_residual=0.0,
-            dual_residual=ratio(
-                largest(np.maximum(norms - tau, 0)), max(largest(tau), _SLOPE_FLOOR * self.slope_0)
-            ),
-            complementarity=ratio(largest(slack), total),
-            gap=ratio(gap, total),
-            tolerance=tol,
-        )
+        over = largest(np.maximum(norms - tau, 0))
+        dual = ratio(over, max(largest(tau), _SLOPE_FLOOR * self.slope_0))
+        return Certificate(0.0, dual, ratio(largest(slack), total), ratio(gap, total), tol)
 
 
 class _Groups:
