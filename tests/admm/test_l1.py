@@ -587,6 +587,28 @@ def test_a_coefficient_without_penalty_in_any_unit(size):
         assert not plain.certificate.ok
 
 
+@pytest.mark.parametrize("size", [1e-4, 1e-8])
+def test_an_intercept_in_another_unit(size):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    y = np.where(X[:, 0] + rng.standard_normal(40) > 0.7, 1.0, -1.0)
+    plain, other = (
+        solved(l1_regularized(LogisticLoss(np.column_stack([X, np.full(40, c)]), y), [2, 2, 2, 0]))
+        for c in (1.0, size)
+    )
+    assert_allclose(other.objective, plain.objective, rtol=1e-7)
+    assert_allclose(size * other.x[3], plain.x[3], rtol=1e-3)
+
+
+@pytest.mark.parametrize("seed", [38, 47, 80])
+def test_separable_labels_and_a_small_tau(seed):
+    """The loss has no minimum: the entries that ADMM leaves are too many for the rows."""
+    rng = np.random.default_rng(seed)
+    A, y = rng.standard_normal((4, 9)), np.array([1.0, -1.0, 1.0, 1.0])
+    result = solved(l1_regularized(LogisticLoss(A, y), 1e-3))
+    assert np.count_nonzero(result.x) <= 4
+
+
 @pytest.mark.parametrize("tau", [0.0, 0.1])
 @pytest.mark.parametrize("size", [1e-15, 1e-8, 1e8])
 def test_the_columns_of_a_generalized_lasso_have_their_own_units(size, tau):

@@ -45,7 +45,7 @@ class _LeastAbsolute(LeastNorm):
         full[self.kept] = x
         return full / self.norms
 
-    def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray) -> Triple:
+    def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
         """Move z along Q until its rows of zeros vanish, and lambda in these rows until Q'lambda = 0."""
         w, zero = self.Q.T @ (z + self.b), z == 0
         for _ in range(2):

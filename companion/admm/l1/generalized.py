@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from companion.admm.l1.least_norm import lengths, nearest
-from companion.admm.l1.losses import factored
+from companion.admm.l1.least_norm import lengths
+from companion.admm.l1.losses import factored, first_zero, newton_step
 from companion.admm.l1.problem import FLOOR, L1Problem, Triple, rows_of, solve
 from companion.admm.proximal import soft_threshold
 from companion.certificates import Certificate
@@ -61,19 +61,35 @@ class _GeneralizedLasso(L1Problem):
     def original(self, x: np.ndarray) -> np.ndarray:
         return (self.basis @ x) / self.sizes
 
-    def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray) -> Triple:
-        """Return the minimum over the x with F x = 0 where z is 0, and with the signs of z elsewhere."""
-        F, s = self.A, np.sign(z)
-        zeros = s == 0
-        U, sigma, Vt = linalg.svd(F[zeros], check_finite=False)
-        rank = int(np.sum(sigma > max(F.shape) * EPS * sigma.max(initial=0.0)))
-        null = Vt[rank:].T  # x = null w has F x = 0 in those rows
-        slope, x = self.A_b - self.tau * (F.T @ s), null @ (null.T @ x)
-        for _ in range(2):
-            x = x - null @ nearest(null.T @ self.gram @ null, null.T @ (self.gram @ x - slope))
-        lambda_ = np.where(zeros, np.clip(lambda_, -self.tau, self.tau), self.tau * s)
-        rest = self.A_b - self.gram @ x - F.T @ lambda_
-        lambda_[zeros] += U[:, :rank] @ ((Vt[:rank] @ rest) / sigma[:rank])
+    def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
+        """Minimise over the x with F x = 0 where z is 0, and with the signs of z elsewhere.
+
+        A row that would change its sign becomes a zero. At the minimum, the zero that violates |lambda_i| <= tau most
+        is released.
+        """
+        F, tau, s, guess = self.A, self.tau, np.sign(z), lambda_
+        for i in range(2 + k // 20):
+            zeros = s == 0
+            U, sigma, Vt = linalg.svd(F[zeros], check_finite=False)
+            rank = int(np.sum(sigma > max(F.shape) * EPS * sigma.max(initial=0.0)))
+            null = Vt[rank:].T  # x = null w has F x = 0 in those rows
+            x, slope = null @ (null.T @ x), self.A_b - tau * (F.T @ s)
+            if i == 0:
+                s = np.where(s * (F @ x) < 0, -s, s)
+            H, g = null.T @ self.gram @ null, null.T @ (self.gram @ x - slope)
+            move = null @ newton_step(H, g, 1e-11 * largest(slope), largest(x))
+            part, left = first_zero(F @ x, F @ move, s)
+            x = x + part * move
+            s[left] = 0
+            if left.size:
+                continue
+            lambda_ = np.where(zeros, np.clip(guess, -tau, tau), tau * s)
+            rest = self.A_b - self.gram @ x - F.T @ lambda_
+            lambda_[zeros] += U[:, :rank] @ ((Vt[:rank] @ rest) / sigma[:rank])
+            j = int(np.abs(lambda_).argmax())
+            if abs(lambda_[j]) <= tau * (1 + 1e-10):
+                break
+            s[j] = np.sign(lambda_[j])
         return x, np.where(zeros, 0.0, F @ x), lambda_
 
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:

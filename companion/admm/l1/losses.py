@@ -51,7 +51,7 @@ class SmoothLoss(ABC):
         must be depends on the curvature along them.
         """
         g = self.gradient(x)[S]
-        return float(g @ newton_step(self.hessian(x, S), g)) / 2
+        return -float(g @ newton_step(self.hessian(x, S), g)) / 2
 
     def prox(self, v: np.ndarray, rho: float) -> np.ndarray:
         r"""Return :math:`\arg\min_x l(x) + (\rho/2)\|x - v\|_2^2`, by Newton's method with step halving."""
@@ -194,11 +194,30 @@ def factored(ridge: np.ndarray, rho: float) -> Any:
         ) from None
 
 
-def newton_step(H: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """Return the shortest d that minimises d'H d/2 - g'd, in units in which the diagonal of H is 1."""
+def newton_step(
+    H: np.ndarray, g: np.ndarray, noise: float = np.inf, reach: float = 0.0
+) -> np.ndarray:
+    """Return the shortest minimiser d of g'd + d'H d/2, in units in which the diagonal of H is 1.
+
+    There is none if g has a part of more than the noise in the null space of H. Then return a step downhill there, far
+    beyond `reach`.
+    """
     unit = 1 / np.sqrt(np.where(H.diagonal() > 0, H.diagonal(), 1.0))
-    H = unit * H * unit[:, None]
-    return unit * linalg.lstsq(H, unit * g, lapack_driver="gelsy", check_finite=False)[0]
+    scaled = unit * H * unit[:, None]
+    d = -unit * linalg.lstsq(scaled, unit * g, lapack_driver="gelsy", check_finite=False)[0]
+    rest = g + H @ d
+    if largest(unit * rest) <= max(noise * float(unit.min(initial=1.0)), 1e-6 * largest(unit * g)):
+        return d
+    return -1e10 * (reach or 1.0) / largest(rest) * rest
+
+
+def first_zero(v: np.ndarray, step: np.ndarray, s: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return how much of the step the signs s of v allow (at most 1), and the entries that stop it."""
+    crossing = np.flatnonzero(((v + step) * s < 0) & (step * s < 0))
+    if crossing.size == 0:
+        return 1.0, crossing
+    parts = np.maximum(-v[crossing] / step[crossing], 0.0)
+    return float(parts.min()), crossing[parts == parts.min()]
 
 
 def check_squares(data: np.ndarray, name: str, *, smallest: float = 1e-150) -> None:

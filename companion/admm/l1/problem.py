@@ -19,6 +19,8 @@ from companion.results import ADMMResult, Problem
 
 FLOOR = 1e-6
 
+_LATE = 200  # from this step on a pattern that still changes is tried, too
+
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]  # x, z and the multiplier lambda
 
 
@@ -52,8 +54,11 @@ class L1Problem(ABC):
         yield step.x, step.z, step.rho * step.u
 
     @abstractmethod
-    def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray) -> Triple:
-        """Return the solution of the linear system that is left when the zeros and signs of z are known."""
+    def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
+        """Return the solution of the linear system that is left when the zeros and signs of z are known.
+
+        Zeros and signs that turn out wrong may be corrected, the more often the more steps k ADMM has made.
+        """
 
     @abstractmethod
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
@@ -88,6 +93,7 @@ def solve(
             raise TypeError(f"warm_start must be an ADMMResult, got {type(warm_start).__name__}")
         loop |= {"z0": warm_start.z, "u0": warm_start.rho * warm_start.u / rho}
     best: tuple[Certificate, Triple] | None = None
+    pattern = np.zeros(0)  # of zeros and signs, when last looked at
     next_check = 1 if warm_start is not None else problem.first_check
 
     def proved(answer: Triple) -> bool:
@@ -100,7 +106,10 @@ def solve(
 
     def solved(step: Iterate) -> bool:
         """Return whether an answer that the iterate suggests, or the iterate itself, is a solution."""
-        answers = (problem.finished(*guess) for guess in problem.guesses(step))
+        nonlocal pattern
+        before, pattern = pattern, np.sign(step.z)
+        settled = step.k == 1 or step.k >= _LATE or np.array_equal(before, pattern)
+        answers = (problem.finished(*guess, step.k) for guess in problem.guesses(step) if settled)
         return any(map(proved, answers)) or proved(problem.plain(step))
 
     def stop(step: Iterate) -> bool:

@@ -45,7 +45,7 @@ class _BasisPursuit(LeastNorm):
             )
         self.rho = self.c.size / float(np.abs(self.shortest).sum()) if self.shortest.any() else 1.0
 
-    def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray) -> Triple:
+    def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
         """Move the other entries of z until Q'z = d, and lambda = Q y until it is sign z there."""
         x, S = z.copy(), z != 0
         x[S] -= nearest(self.Q[S].T, self.Q.T @ x - self.d)

@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from companion.admm.l1.losses import LeastSquaresLoss, LogisticLoss, SmoothLoss, newton_step
+from companion.admm.l1.losses import (
+    LeastSquaresLoss,
+    LogisticLoss,
+    SmoothLoss,
+    first_zero,
+    newton_step,
+)
 from companion.admm.l1.problem import FLOOR, L1Problem, Triple, solve
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate
@@ -18,8 +24,6 @@ from companion.results import ADMMResult, Problem
 
 __all__ = ["group_lasso", "l1_regularized", "lasso"]
 
-_STEPS = 30  # of Newton's method
-_ROUNDING = 1e-14  # what an entry of x adds to A x, beside the largest
 _SLOPE_FLOOR = 1e-4  # a gradient is compared with tau, or with this part of the gradient at 0
 
 
@@ -47,19 +51,10 @@ class _Regularized(L1Problem):
     def plain(self, step: Iterate) -> Triple:
         return step.z, step.z, -self.loss.gradient(step.z)
 
-    def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray) -> Triple:
-        """Return the minimum on the support S of z, where P is smooth, by Newton's method."""
-        x, size, P = z.copy(), np.inf, self.penalty
-        S, last = np.flatnonzero(x), x
-        for _ in range(_STEPS if S.size else 0):
-            g, H = (self.loss.gradient(x) + P.gradient(x, z))[S], self.loss.hessian(x, S)
-            if not largest(g) < size / 2:
-                break
-            last, size = x.copy(), largest(g)
-            x[S] -= newton_step(H + P.hessian(x, S), g)
-            reach = np.abs(x[S]) * np.sqrt(H.diagonal())
-            x[S[reach <= _ROUNDING * reach.max()]] = 0
-        return last, last, -self.loss.gradient(last)
+    def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
+        """Return the minimum on the support of z, where P is smooth, by Newton's method."""
+        x = self.penalty.minimize(self.loss, z.copy(), k + 5)
+        return x, x, -self.loss.gradient(x)
 
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
         """Prove z by the dual point t lambda, t at most 1 so that it is feasible.
@@ -112,16 +107,22 @@ class _Groups:
         norms = self.norms(x)[self.label]
         return np.divide(x, norms, out=np.zeros_like(x), where=norms > 0)
 
-    def gradient(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the gradient at a point x that is near z, for the groups that are not 0."""
-        return self.tau[self.label] * self._direction(x)
-
-    def hessian(self, x: np.ndarray, S: np.ndarray) -> np.ndarray:
-        """Return tau_i (I - d d') / |x_i|_2 for each group that has entries in S, d the direction of x_i."""
-        d, label = self._direction(x)[S], self.label[S]
-        same = label[:, None] == label
-        bend = self.tau[label] / self.norms(x)[label]
-        return bend[:, None] * same * (np.eye(S.size) - np.outer(d, d))
+    def minimize(self, loss: SmoothLoss, x: np.ndarray, limit: int) -> np.ndarray:
+        """Minimise l(x) + sum_i tau_i |x_i|_2 over the groups that are not zero."""
+        S, size, last = np.flatnonzero(x), np.inf, x
+        for _ in range(limit if S.size else 0):
+            d, norms = self._direction(x), self.norms(x)[self.label]
+            g = (loss.gradient(x) + self.tau[self.label] * d)[S]
+            if not largest(g) < size / 2:  # rounding is reached, or there is no progress
+                break
+            last, size = x.copy(), largest(g)
+            # Each group's norm has the Hessian (I - d d') / |x_i|_2, d the direction of x_i.
+            same = self.label[S, None] == self.label[S]
+            bend = (self.tau[self.label[S]] / norms[S])[:, None] * same
+            x[S] += newton_step(
+                loss.hessian(x, S) + bend * (np.eye(S.size) - np.outer(d[S], d[S])), g
+            )
+        return last
 
 
 class _L1(_Groups):
@@ -133,11 +134,30 @@ class _L1(_Groups):
     def prox(self, v: np.ndarray, rho: float) -> np.ndarray:
         return soft_threshold(v, self.tau / rho)
 
-    def gradient(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self.tau * np.sign(z)
+    def minimize(self, loss: SmoothLoss, x: np.ndarray, limit: int) -> np.ndarray:
+        """Minimise l(x) + sum_i tau_i |x_i| on a support with signs s.
 
-    def hessian(self, x: np.ndarray, S: np.ndarray) -> np.ndarray:
-        return np.zeros((S.size, S.size))
+        An entry that would change its sign leaves the support. When the minimum is reached, the entry that violates
+        |gradient_i| <= tau_i most enters.
+        """
+        s, size, noise = np.sign(x), np.inf, 1e-11 * largest(self.tau)
+        for _ in range(limit):
+            S, gradient = np.flatnonzero(s), loss.gradient(x)
+            g = (gradient + self.tau * s)[S]
+            if largest(g) < size / 2:
+                step = np.zeros_like(x)
+                step[S] = newton_step(loss.hessian(x, S), g, noise, largest(x))
+                part, left = first_zero(x, step, np.where(self.tau > 0, s, 0))
+                x = x + part * step
+                x[left] = s[left] = 0
+                size = np.inf if left.size else largest(g)
+            else:  # rounding is reached: this is the minimum on S
+                excess = np.where(s == 0, np.abs(gradient) - self.tau, 0.0)
+                j = int(excess.argmax())
+                if excess[j] <= 1e-10 * largest(gradient):
+                    break
+                s[j], size = -np.sign(gradient[j]), np.inf
+        return x
 
 
 def lasso(A: Any, b: Any, tau: float, **options: Any) -> ADMMResult:
