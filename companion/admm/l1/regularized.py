@@ -43,7 +43,7 @@ class _Regularized(L1Problem):
         self.slope_0 = largest(penalty.norms(loss.gradient(self.c)))
         self.rho = loss.curvature or 1.0
         if 0 < largest(penalty.tau) < 0.1 * self.slope_0:  # small tau, small threshold
-            self.rho *= (10 * largest(penalty.tau) / self.slope_0) ** 0.75
+            self.rho *= max(10 * largest(penalty.tau) / self.slope_0, 1e-8) ** 0.75
 
     def objective(self, x: np.ndarray, z: np.ndarray) -> float:
         return self.loss.value(x) + float(self.penalty.terms(z).sum())
