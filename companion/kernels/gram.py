@@ -12,8 +12,8 @@ import numpy as np
 from companion.checks import as_scalar
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.choice import as_kernel
-from companion.kernels.features import real_or_complex_matrix
 from companion.kernels.functions import Kernel
+from companion.kernels.points import real_or_complex_matrix
 from companion.results import Record
 from companion.scaling import exponent_of
 

@@ -8,24 +8,15 @@ from typing import Any
 import numpy as np
 
 from companion.checks import as_matrix, count_axes, reject_masked
-from companion.kernels.features import real_or_complex_matrix
-from companion.kernels.functions import (
-    _ATOM,
-    Formula,
-    _check_callable,
-    _name,
-    _PairKernel,
-    _value,
-    _VectorKernel,
-    _vectors,
-    _within,
-)
+from companion.kernels.arithmetic import check_callable, name_of, within
+from companion.kernels.functions import Kernel
+from companion.kernels.given import FromFunction
+from companion.kernels.points import as_vectors, real_or_complex_matrix
 
 __all__ = ["CyclicKernel", "GroupKernel"]
 
 
-@_value
-class GroupKernel(_PairKernel):
+class GroupKernel(Kernel):
     r"""The kernel :math:`\kappa(s, t) = p(t^{-1} s)` of a function p on a group.
 
     Parameters
@@ -61,29 +52,25 @@ class GroupKernel(_PairKernel):
     p: Callable
     multiply: Callable
     inverse: Callable
-    known: bool | None
+    positive_definite: bool | None = None
+    _hermitian = False  # p may be anything
 
-    def __init__(
-        self,
-        p: Callable,
-        multiply: Callable,
-        inverse: Callable,
-        positive_definite: bool | None = None,
-    ) -> None:
-        object.__setattr__(self, "p", _check_callable(p, "p"))
-        object.__setattr__(self, "multiply", _check_callable(multiply, "multiply"))
-        object.__setattr__(self, "inverse", _check_callable(inverse, "inverse"))
-        object.__setattr__(self, "known", positive_definite)
+    def __post_init__(self) -> None:
+        for name in ("p", "multiply", "inverse"):
+            check_callable(getattr(self, name), name)
 
-    def _pair(self, x: Any, y: Any) -> complex:
-        return self.p(self.multiply(self.inverse(y), x))
+    def _points(self, X: Any) -> list:
+        return list(X)
 
-    def _formula(self, x: str, y: str) -> Formula:
-        return f"{_name(self.p, 'p')}({y}^-1 {x})", _ATOM
+    def _block(self, P: list, Q: list) -> np.ndarray:
+        pairs = FromFunction(lambda s, t: self.p(self.multiply(self.inverse(t), s)))
+        return pairs._block(P, Q)
+
+    def _formula(self, x: str, y: str) -> str:
+        return f"{name_of(self.p, 'p')}({y}^-1 {x})"
 
 
-@_value
-class CyclicKernel(_VectorKernel):
+class CyclicKernel(Kernel):
     r"""The kernel :math:`\kappa(s, t) = p(s - t)` on the cyclic group :math:`\mathbb{Z}/n`.
 
     Parameters
@@ -139,7 +126,7 @@ class CyclicKernel(_VectorKernel):
     def _points(self, X: Any) -> np.ndarray:
         if isinstance(X, np.ndarray) and X.dtype.kind in "iu":  # exact, where a float is not
             X = X % len(self.p)
-        s = as_matrix(_vectors(X), "X", (None, 1))
+        s = as_matrix(as_vectors(X), "X", (None, 1))
         if (s != np.round(s)).any():
             raise ValueError(f"points must be integers modulo {len(self.p)}")
         return (s % len(self.p)).astype(np.int64)
@@ -155,17 +142,18 @@ class CyclicKernel(_VectorKernel):
             return None
         n = len(self.p)
         weights = np.sqrt(np.maximum(self.spectrum.real, 0.0))
-        return _within(weights * np.exp(2j * np.pi / n * (P * np.arange(n) % n)), limit)
+        return within(weights * np.exp(2j * np.pi / n * (P * np.arange(n) % n)), limit)
 
-    def _formula(self, x: str, y: str) -> Formula:
-        return f"p({x} - {y} mod {len(self.p)})", _ATOM
+    def _formula(self, x: str, y: str) -> str:
+        return f"p({x} - {y} mod {len(self.p)})"
 
     @property
-    def _definite(self) -> bool | None:
+    def positive_definite(self) -> bool | None:
+        """Whether all coefficients over the characters are real and nonnegative."""
         tolerance = 1e-12 * np.abs(self.p).max()
         weights = self.spectrum
         return bool(np.abs(weights.imag).max() <= tolerance and weights.real.min() >= -tolerance)
 
     @property
-    def _hermitian(self) -> bool:
-        return bool(self._definite)
+    def _hermitian(self) -> bool:  # type: ignore[override]
+        return bool(self.positive_definite)

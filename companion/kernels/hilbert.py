@@ -22,8 +22,7 @@ from scipy.special import roots_legendre
 
 from companion.checks import as_array, as_scalar, as_vector, check_count, count_axes, reject_masked
 from companion.exceptions import ConvergenceWarning
-from companion.kernels.features import real_or_complex_matrix
-from companion.kernels.functions import _enlarged
+from companion.kernels.points import real_or_complex_matrix
 from companion.results import Record
 from companion.scaling import exponent_of
 
@@ -658,7 +657,8 @@ def orthogonal_complement(V: Any) -> np.ndarray:
     (array([[0., 1.]]), array([[1., 0.]]))
     """
     V = real_or_complex_matrix(V, "V")
-    V = _enlarged(V)  # lengths do not matter
+    sizes = np.linalg.norm(V, axis=1, keepdims=True)  # lengths do not matter
+    V = V / np.where(sizes > 0.0, sizes, 1.0)
     _, sigma, W = np.linalg.svd(V)
     rank = int((sigma > max(V.shape) * np.finfo(float).eps * sigma.max(initial=0.0)).sum())
     return W[rank:]

@@ -12,7 +12,8 @@ import numpy as np
 from companion.checks import as_array, count_axes, reject_masked
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.choice import as_kernel
-from companion.kernels.functions import Kernel, _array_or_list, _is_number, _sequence
+from companion.kernels.functions import Kernel
+from companion.kernels.points import array_or_list, as_points, is_number
 from companion.scaling import exponent_of
 
 __all__ = ["RKHSFunction"]
@@ -71,7 +72,7 @@ class RKHSFunction:
         self.kernel = as_kernel(kernel)
         if self.kernel.positive_definite is False or self.kernel.is_precomputed:
             raise ValueError(f"an RKHS needs a positive definite kernel, got {self.kernel!r}")
-        points, single = _sequence(points)
+        points, single = as_points(points)
         if single:
             raise ValueError("points must be a list of points (a matrix), got a single point")
         reject_masked(coefficients, "coefficients")
@@ -106,7 +107,7 @@ class RKHSFunction:
         >>> RKHSFunction.section("linear", [1.0, 2.0])([3.0, 4.0])
         11.0
         """
-        points, single = _sequence(x)
+        points, single = as_points(x)
         if not single:
             raise ValueError(f"x must be one point, got {len(points)}")
         return cls(kernel, points, [1.0])
@@ -299,18 +300,18 @@ class RKHSFunction:
         if not isinstance(other, RKHSFunction):
             return NotImplemented
         self._check_same_space(other)
-        points = _array_or_list([*self.points, *other.points])
+        points = array_or_list([*self.points, *other.points])
         return RKHSFunction(self.kernel, points, np.append(self.coefficients, other.coefficients))
 
     def __mul__(self, a: complex) -> RKHSFunction:
-        if not _is_number(a):
+        if not is_number(a):
             return NotImplemented
         return RKHSFunction(self.kernel, self.points, a * self.coefficients)
 
     __rmul__ = __mul__
 
     def __truediv__(self, a: complex) -> RKHSFunction:
-        return self * (1.0 / a) if _is_number(a) else NotImplemented
+        return self * (1.0 / a) if is_number(a) else NotImplemented
 
     def __neg__(self) -> RKHSFunction:
         return self * -1.0

@@ -13,7 +13,8 @@ import numpy as np
 
 from companion.checks import as_matrix, as_scalar, as_vector
 from companion.kernels.features import subset_features
-from companion.kernels.functions import _ATOM, _SUM, Formula, Kernel, _value, _within
+from companion.kernels.functions import Kernel
+from companion.kernels.given import ExplicitKernel
 
 __all__ = ["Agreement", "Intersection", "Subset", "UnionComplement"]
 
@@ -41,7 +42,6 @@ def _as_set(points: Any) -> frozenset:
     raise TypeError(f"a point must be a set, got {type(points).__name__} {points!r}")
 
 
-@_value
 class Subset(Kernel):
     r"""The subset kernel :math:`\kappa(A, B) = 2^{|A \cap B|}`: the number of common subsets of A and B.
 
@@ -96,12 +96,12 @@ class Subset(Kernel):
         rows = [{d for d, inside in zip(self.ground, row) if inside} for row in P]
         return subset_features(rows, self.ground)
 
-    def _formula(self, x: str, y: str) -> Formula:
-        return f"2^|{x} & {y}|", _ATOM
+    def _formula(self, x: str, y: str) -> str:
+        return f"2^|{x} & {y}|"
 
 
-class _MeasureKernel(Kernel):
-    """A kernel on the subsets of a finite set with a measure."""
+class _MeasureKernel(ExplicitKernel):
+    """A kernel on the subsets of a finite set with a measure: its features are functions in L^2 of the measure."""
 
     mu: dict[Hashable, float]
 
@@ -114,20 +114,16 @@ class _MeasureKernel(Kernel):
         weights = {e: as_scalar(w, f"mu({e!r})", at_least=0.0) for e, w in mu.items()}
         object.__setattr__(self, "mu", weights)
 
-    @property
-    def _weights(self) -> np.ndarray:
-        return np.array(list(self.mu.values()))
-
     def _points(self, X: Any) -> np.ndarray:
-        return _indicators(X, tuple(self.mu))
+        inside = _indicators(X, tuple(self.mu))
+        weights = np.array(list(self.mu.values()))
+        return np.sqrt(self._weigh(inside, weights))
+
+    def _weigh(self, inside: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the squares of the features of sets that are given by their indicators."""
+        raise NotImplementedError
 
 
-def _common(P: np.ndarray, Q: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the measures of the intersections."""
-    return (P * weights) @ Q.T
-
-
-@_value
 class Intersection(_MeasureKernel):
     r"""The intersection kernel :math:`\kappa(A, B) = \mu(A \cap B)`.
 
@@ -150,20 +146,13 @@ class Intersection(_MeasureKernel):
 
     mu: Any
 
-    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
-        return _common(P, Q, self._weights)
+    def _weigh(self, inside: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return inside * weights
 
-    def _diagonal(self, P: np.ndarray) -> np.ndarray:
-        return P @ self._weights
-
-    def _features(self, P: np.ndarray, limit: float) -> np.ndarray | None:
-        return _within(P * np.sqrt(self._weights), limit)
-
-    def _formula(self, x: str, y: str) -> Formula:
-        return f"mu({x} & {y})", _ATOM
+    def _formula(self, x: str, y: str) -> str:
+        return f"mu({x} & {y})"
 
 
-@_value
 class UnionComplement(_MeasureKernel):
     r"""The union complement kernel :math:`\kappa(A, B) = \mu(\overline{A} \cap \overline{B}) = \mu(D) - \mu(A \cup B)`.
 
@@ -180,26 +169,19 @@ class UnionComplement(_MeasureKernel):
     Examples
     --------
     >>> k = UnionComplement({"a": 0.5, "b": 0.25, "c": 0.25})
-    >>> k, k({"b"}, {"b", "c"})
+    >>> k, round(k({"b"}, {"b", "c"}), 6)
     (mu(D - (x | y)), 0.5)
     """
 
     mu: Any
 
-    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
-        return _common(1.0 - P, 1.0 - Q, self._weights)
+    def _weigh(self, inside: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return (1.0 - inside) * weights
 
-    def _diagonal(self, P: np.ndarray) -> np.ndarray:
-        return (1.0 - P) @ self._weights
-
-    def _features(self, P: np.ndarray, limit: float) -> np.ndarray | None:
-        return _within((1.0 - P) * np.sqrt(self._weights), limit)
-
-    def _formula(self, x: str, y: str) -> Formula:
-        return f"mu(D - ({x} | {y}))", _ATOM
+    def _formula(self, x: str, y: str) -> str:
+        return f"mu(D - ({x} | {y}))"
 
 
-@_value
 class Agreement(_MeasureKernel):
     r"""The agreement kernel :math:`\kappa(A, B) = \mu(D) - \mu(A - B) - \mu(B - A)`.
 
@@ -223,16 +205,8 @@ class Agreement(_MeasureKernel):
 
     mu: Any
 
-    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
-        K = _common(P, Q, self._weights)
-        K += _common(1.0 - P, 1.0 - Q, self._weights)
-        return K
+    def _weigh(self, inside: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return np.hstack([inside, 1.0 - inside]) * np.tile(weights, 2)
 
-    def _diagonal(self, P: np.ndarray) -> np.ndarray:
-        return np.full(len(P), self._weights.sum())
-
-    def _features(self, P: np.ndarray, limit: float) -> np.ndarray | None:
-        return _within(np.hstack([P, 1.0 - P]) * np.sqrt(np.tile(self._weights, 2)), limit)
-
-    def _formula(self, x: str, y: str) -> Formula:
-        return f"mu(D) - mu({x} - {y}) - mu({y} - {x})", _SUM
+    def _formula(self, x: str, y: str) -> str:
+        return f"mu(D) - mu({x} - {y}) - mu({y} - {x})"

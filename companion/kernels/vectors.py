@@ -6,33 +6,29 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from scipy.special import comb
 
 from companion.checks import as_matrix, as_scalar, check_count
-from companion.kernels.features import polynomial_features, real_or_complex_matrix
-from companion.kernels.functions import (
-    _ATOM,
-    _POWER,
-    _PRODUCT,
-    Formula,
-    _conj,
-    _gaussian,
-    _inner,
-    _nonnegative,
-    _number,
-    _power,
-    _squared_norms,
-    _value,
-    _VectorKernel,
-    _vectors,
-    _within,
+from companion.kernels.arithmetic import (
+    inner_products,
+    nonnegative,
+    number,
+    power,
+    squared_norms,
+    within,
 )
+from companion.kernels.features import LARGEST_DEGREE, polynomial_features
+from companion.kernels.functions import Kernel
+from companion.kernels.given import ExplicitKernel
+from companion.kernels.points import as_vectors, real_or_complex_matrix
 
 __all__ = ["Bilinear", "Gaussian", "Linear", "Polynomial", "Sigmoid"]
 
+_FAR = 1e4  # squared lengths, in units of sigma, from which on distances are made of differences
 
-@_value
-class Linear(_VectorKernel):
+
+class Linear(ExplicitKernel):
     r"""The linear kernel :math:`\kappa(x, y) = \langle x, y \rangle` on :math:`\mathbb{R}^n` or :math:`\mathbb{C}^n`.
 
     Notes
@@ -49,23 +45,13 @@ class Linear(_VectorKernel):
     0j
     """
 
-    _linear = True
+    is_linear = True
 
-    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
-        return _inner(P, Q)
-
-    def _diagonal(self, P: np.ndarray) -> np.ndarray:
-        return _squared_norms(P)
-
-    def _features(self, P: np.ndarray, limit: float) -> np.ndarray | None:
-        return _within(P, limit)
-
-    def _formula(self, x: str, y: str) -> Formula:
-        return f"<{x}, {y}>", _ATOM
+    def _formula(self, x: str, y: str) -> str:
+        return f"<{x}, {y}>"
 
 
-@_value
-class Polynomial(_VectorKernel):
+class Polynomial(Kernel):
     r"""The polynomial kernel :math:`\kappa(x, y) = (\gamma \langle x, y \rangle + R)^d`.
 
     Parameters
@@ -95,33 +81,48 @@ class Polynomial(_VectorKernel):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "d", check_count(self.d, "d"))
-        object.__setattr__(self, "R", _nonnegative(self.R, "R", "Example 17.5"))
+        object.__setattr__(self, "R", nonnegative(self.R, "R", "Example 17.5"))
         object.__setattr__(self, "gamma", as_scalar(self.gamma, "gamma", above=0.0))
 
     def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
-        K = _inner(P, Q)
+        K = inner_products(P, Q)
         K *= self.gamma
         K += self.R
-        return _power(K, self.d)
+        return power(K, self.d)
 
     def _diagonal(self, P: np.ndarray) -> np.ndarray:
-        return _power(self.gamma * _squared_norms(P) + self.R, self.d)
+        return power(self.gamma * squared_norms(P) + self.R, self.d)
 
     def _features(self, P: np.ndarray, limit: float) -> np.ndarray | None:
         n = P.shape[1] - (self.R == 0)
-        if comb(n + self.d, self.d) > limit:
+        if self.d > LARGEST_DEGREE or comb(n + self.d, self.d) > limit:
             return None
         return polynomial_features(math.sqrt(self.gamma) * P, self.d, self.R)
 
-    def _formula(self, x: str, y: str) -> Formula:
-        inner = f"<{x}, {y}>" if self.gamma == 1 else f"{_number(self.gamma)} <{x}, {y}>"
-        base = f"({inner} + {_number(self.R)})" if self.R else inner
+    def _formula(self, x: str, y: str) -> str:
+        inner = f"<{x}, {y}>" if self.gamma == 1 else f"{number(self.gamma)} <{x}, {y}>"
+        base = f"({inner} + {number(self.R)})" if self.R else inner
         base = f"({base})" if self.gamma != 1 and not self.R else base
-        return f"{base}^{self.d}", _POWER
+        return f"{base}^{self.d}"
 
 
-@_value
-class Gaussian(_VectorKernel):
+def _gaussian(P: np.ndarray, Q: np.ndarray, sigma: float) -> np.ndarray:
+    """Return exp(-|p - q|^2 / (2 sigma^2)) for the rows p and q of two real matrices."""
+    centre = Q.mean(axis=0)
+    Z, Y = (P - centre) / sigma, (Q - centre) / sigma
+    z, y = squared_norms(Z), squared_norms(Y)
+    if not max(z.max(), y.max()) <= _FAR:  # one outlier would take the digits of all distances
+        K = cdist(P, Q, "sqeuclidean")
+        K *= -0.5 / sigma**2
+        return np.exp(K, out=K)
+    z, y = -0.5 * z[:, None], -0.5 * y[:, None]
+    # <z, y> - |z|^2/2 - |y|^2/2 = -|z - y|^2/2, all in one product
+    K = np.hstack([Z, z, np.ones_like(z)]) @ np.hstack([Y, np.ones_like(y), y]).T
+    np.minimum(K, 0.0, out=K)  # rounding can leave a tiny negative squared distance
+    return np.exp(K, out=K)
+
+
+class Gaussian(Kernel):
     r"""The Gaussian kernel :math:`\kappa(x, y) = e^{-\|x - y\|^2 / (2\sigma^2)}`.
 
     Parameters
@@ -150,7 +151,7 @@ class Gaussian(_VectorKernel):
         object.__setattr__(self, "sigma", as_scalar(self.sigma, "sigma", above=0.0))
 
     def _points(self, X: Any) -> np.ndarray:
-        Z = _vectors(X)
+        Z = as_vectors(X)
         return np.hstack([Z.real, Z.imag]) if np.iscomplexobj(Z) else Z
 
     def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
@@ -159,12 +160,11 @@ class Gaussian(_VectorKernel):
     def _diagonal(self, P: np.ndarray) -> np.ndarray:
         return np.ones(len(P))
 
-    def _formula(self, x: str, y: str) -> Formula:
-        return f"exp(-|{x} - {y}|^2/(2*{_number(self.sigma)}^2))", _ATOM
+    def _formula(self, x: str, y: str) -> str:
+        return f"exp(-|{x} - {y}|^2/(2*{number(self.sigma)}^2))"
 
 
-@_value
-class Sigmoid(_VectorKernel):
+class Sigmoid(Kernel):
     r"""The sigmoid kernel :math:`\kappa(x, y) = \tanh(a \langle x, y \rangle + b)`: **not** positive definite.
 
     Parameters
@@ -193,41 +193,31 @@ class Sigmoid(_VectorKernel):
 
     a: float = 1.0
     b: float = 0.0
+    positive_definite = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", as_scalar(self.a, "a", above=0.0))
         object.__setattr__(self, "b", as_scalar(self.b, "b"))
 
     def _points(self, X: Any) -> np.ndarray:
-        return as_matrix(_vectors(X), "X")  # real: tanh has poles in the complex plane
+        return as_matrix(as_vectors(X), "X")  # real: tanh has poles in the complex plane
 
     def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
         K = P @ Q.T
         K *= self.a
         K += self.b
-        return self._tanh(K)
-
-    def _diagonal(self, P: np.ndarray) -> np.ndarray:
-        return self._tanh(self.a * _squared_norms(P) + self.b)
-
-    def _tanh(self, K: np.ndarray) -> np.ndarray:
-        """Return tanh K in the place of K; what has overflowed is no number, though tanh would make it 1."""
-        if self.a < 1.0:
-            K[np.isinf(K)] = np.nan
         return np.tanh(K, out=K)
 
-    def _formula(self, x: str, y: str) -> Formula:
-        inner = f"<{x}, {y}>" if self.a == 1 else f"{_number(self.a)} <{x}, {y}>"
-        offset = f" {'+' if self.b > 0 else '-'} {_number(abs(self.b))}" if self.b else ""
-        return f"tanh({inner}{offset})", _ATOM
+    def _diagonal(self, P: np.ndarray) -> np.ndarray:
+        return np.tanh(self.a * squared_norms(P) + self.b)
 
-    @property
-    def _definite(self) -> bool | None:
-        return False
+    def _formula(self, x: str, y: str) -> str:
+        inner = f"<{x}, {y}>" if self.a == 1 else f"{number(self.a)} <{x}, {y}>"
+        offset = f" {'+' if self.b > 0 else '-'} {number(abs(self.b))}" if self.b else ""
+        return f"tanh({inner}{offset})"
 
 
-@_value
-class Bilinear(_VectorKernel):
+class Bilinear(Kernel):
     r"""The kernel :math:`\kappa(x, y) = x^\top B y` of a positive semidefinite matrix B.
 
     Parameters
@@ -262,11 +252,6 @@ class Bilinear(_VectorKernel):
             raise ValueError(f"B must be square, got shape {B.shape}")
         if not np.allclose(B, B.conj().T, rtol=0.0, atol=1e-12 * np.abs(B).max()):
             raise ValueError("Proposition 17.6 (5) needs a symmetric (or Hermitian) B")
-        diagonal, peaks = B.diagonal().real, np.abs(B).max(axis=1)
-        for i in np.flatnonzero(diagonal < -1e-12 * peaks)[:1]:  # small beside others, yet negative
-            raise ValueError(
-                f"Proposition 17.6 (5) needs a positive semidefinite B, got B[{i}, {i}] = {diagonal[i]:.4g}"
-            )
         lowest, highest = np.linalg.eigvalsh(B)[[0, -1]]
         if lowest < -1e-12 * max(highest, -lowest):
             raise ValueError(
@@ -276,7 +261,7 @@ class Bilinear(_VectorKernel):
         object.__setattr__(self, "B", B)
 
     def _points(self, X: Any) -> np.ndarray:
-        X = _vectors(X)
+        X = as_vectors(X)
         if X.shape[1] != len(self.B):
             raise ValueError(
                 f"points must have {len(self.B)} coordinates, as B has, got {X.shape[1]}"
@@ -284,16 +269,16 @@ class Bilinear(_VectorKernel):
         return X
 
     def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
-        return _inner(P @ self.B.T, Q)
+        return inner_products(P @ self.B.T, Q)
 
     def _diagonal(self, P: np.ndarray) -> np.ndarray:
-        return np.einsum("ij,ij->i", P @ self.B.T, _conj(P)).real
+        return np.einsum("ij,ij->i", P @ self.B.T, np.conj(P)).real
 
     def _features(self, P: np.ndarray, limit: float) -> np.ndarray | None:
         eigenvalues, U = np.linalg.eigh(self.B)
         kept = eigenvalues > 1e-15 * max(eigenvalues[-1], 0.0)
         R = U[:, kept] * np.sqrt(eigenvalues[kept])
-        return _within(P @ R.conj(), limit)
+        return within(P @ R.conj(), limit)
 
-    def _formula(self, x: str, y: str) -> Formula:
-        return (f"{y}^* B {x}" if np.iscomplexobj(self.B) else f"{x}' B {y}"), _PRODUCT
+    def _formula(self, x: str, y: str) -> str:
+        return f"{y}^* B {x}" if np.iscomplexobj(self.B) else f"{x}' B {y}"

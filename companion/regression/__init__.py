@@ -1,34 +1,19 @@
 """Chapter 19: ridge regression, kernel ridge regression, lasso, elastic net."""
 
+# fmt: off
+# isort: off
 from companion.regression.elastic_net import ElasticNet, elastic_net_dual, elastic_net_qp
 from companion.regression.kernel_ridge import KernelRidge
 from companion.regression.lasso import (
-    DualSolution,
-    L1Path,
-    Lasso,
-    lasso_admm,
-    lasso_dual,
-    lasso_path,
-    tau_max,
+    DualSolution, L1Path, Lasso, lasso_admm, lasso_dual, lasso_path, tau_max,
 )
 from companion.regression.mapping import from_sklearn, to_sklearn
 from companion.regression.ridge import RidgePath, RidgeRegression, ridge_path
 
 __all__ = [
-    "DualSolution",
-    "ElasticNet",
-    "KernelRidge",
-    "L1Path",
-    "Lasso",
-    "RidgePath",
-    "RidgeRegression",
-    "elastic_net_dual",
-    "elastic_net_qp",
-    "from_sklearn",
-    "lasso_admm",
-    "lasso_dual",
-    "lasso_path",
-    "ridge_path",
-    "tau_max",
-    "to_sklearn",
+    "DualSolution", "ElasticNet", "KernelRidge", "L1Path", "Lasso", "RidgePath",
+    "RidgeRegression", "elastic_net_dual", "elastic_net_qp", "from_sklearn", "lasso_admm",
+    "lasso_dual", "lasso_path", "ridge_path", "tau_max", "to_sklearn",
 ]
+# isort: on
+# fmt: on

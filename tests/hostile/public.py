@@ -420,16 +420,6 @@ KERNELS = {
         opaque=True,
         says=("a kernel needs", "points", "constant kernel"),
     ),
-    "FromGram": Target(
-        lambda x: K_.FromGram(lambda a, b: a @ b.T)(x),
-        {"x": X},
-        alone=True,
-        opaque=True,
-        says=("a kernel needs", "points", "constant kernel"),
-    ),
-    "Precomputed": Target(
-        lambda G: K_.Precomputed()(G), {"G": GRAM}, says=("precomputed kernel matrix",)
-    ),
     "as_kernel": Target(
         lambda x: K_.as_kernel("rbf")(x),
         {"x": X},
@@ -710,8 +700,16 @@ OTHERS = {
         "admm.MultiplierResult",
         "admm.QPResult",
         "admm.Iterate",
+        "kernels.Composed",
         "kernels.Definiteness",
+        "kernels.Exp",
         "kernels.Expansion",
+        "kernels.GaussianOf",
+        "kernels.Normalized",
+        "kernels.PolynomialOf",
+        "kernels.Product",
+        "kernels.Scaled",
+        "kernels.Sum",
         "svm.DualProgram",
         "svm.IndefiniteResult",
         "svm.TrainingResult",
@@ -939,7 +937,7 @@ MORE = {  # arguments that the tables above leave at one value, and overridden m
     "a normalized kernel": _of_kernel(lambda X: K_.Linear().normalized()(ROWS, X)),
     "the exponential of a kernel": _of_kernel(lambda X: (K_.Linear() * 0.1).exp()(ROWS, X)),
     "a precomputed kernel": Target(
-        lambda K: K_.Precomputed()(K), {"K": GRAM}, says=("precomputed kernel matrix",)
+        lambda K: K_.as_kernel("precomputed")(K), {"K": GRAM}, says=("precomputed kernel matrix",)
     ),
     "groups of group_lasso": Target(
         lambda groups: A_.group_lasso(WIDE, THREE, groups, 1.0).z,

@@ -1,0 +1,219 @@
+r"""Kernels that a reader gives: by a feature map, by a function of a pair, of whole matrices, or as a matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from companion.checks import as_matrix
+from companion.kernels.arithmetic import (
+    check_callable,
+    images,
+    inner_products,
+    name_of,
+    squared_norms,
+    within,
+)
+from companion.kernels.functions import Kernel
+from companion.kernels.points import Points, as_vectors
+
+__all__ = ["ExplicitKernel", "FeatureMap", "FromFunction", "FromGram", "Precomputed"]
+
+
+class ExplicitKernel(Kernel):
+    """A kernel whose features are known and few: points become their features, and the kernel their inner product."""
+
+    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+        return inner_products(P, Q)
+
+    def _diagonal(self, P: np.ndarray) -> np.ndarray:
+        return squared_norms(P)
+
+    def _features(self, P: np.ndarray, limit: float) -> np.ndarray | None:
+        return within(P, limit)
+
+
+class FeatureMap(ExplicitKernel):
+    r"""The kernel :math:`\kappa(x, y) = \langle \varphi(x), \varphi(y) \rangle` of a feature map.
+
+    Parameters
+    ----------
+    phi : callable
+        The feature map: takes one point, returns a vector of :math:`\mathbb{R}^N` or :math:`\mathbb{C}^N`
+        (or a number, N = 1). Points may be anything.
+    batch : bool
+        Whether `phi` takes all points at once: an array of shape (n, d) to one of shape (n, N).
+
+    Notes
+    -----
+    Source: Definition 17.1, Proposition 17.1. With a number-valued :math:`\varphi = f` it is
+    :math:`f(x)\overline{f(y)}`, Proposition 17.6 (3).
+
+    Examples
+    --------
+    The quadratic kernel through :math:`\mathbb{R}^3` (Example 17.2):
+
+    >>> from companion.kernels import Polynomial
+    >>> k = FeatureMap(lambda x: (x[0]**2, x[1]**2, 2**0.5 * x[0] * x[1]))
+    >>> k
+    <phi(x), phi(y)>
+    >>> round(k([1.0, 2.0], [3.0, 4.0]), 6), Polynomial(2, R=0.0)([1.0, 2.0], [3.0, 4.0])
+    (121.0, 121.0)
+    """
+
+    phi: Callable
+    batch: bool = False
+
+    def __post_init__(self) -> None:
+        check_callable(self.phi, "phi")
+
+    def _points(self, X: Any) -> np.ndarray:
+        Phi = as_vectors(images(self.phi, X, self.batch))
+        if len(Phi) != len(X):
+            raise ValueError(f"phi returned {len(Phi)} rows for {len(X)} points")
+        return Phi
+
+    def _formula(self, x: str, y: str) -> str:
+        phi = name_of(self.phi, "phi")
+        return f"<{phi}({x}), {phi}({y})>"
+
+
+class FromFunction(Kernel):
+    r"""A kernel given by its formula on a pair of points.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(x, y)`` returns the number :math:`\kappa(x, y)`. It is called once per pair.
+    positive_definite : bool or None
+        What is known about it.
+
+    Examples
+    --------
+    >>> k = FromFunction(lambda x, y: min(x[0], y[0]))
+    >>> k([[1.0], [3.0], [2.0]])
+    array([[1., 1., 1.],
+           [1., 3., 2.],
+           [1., 2., 2.]])
+    """
+
+    function: Callable
+    positive_definite: bool | None = None
+    _hermitian = False  # the function may be anything: evaluate it on both halves
+
+    def __post_init__(self) -> None:
+        check_callable(self.function, "function")
+
+    def _points(self, X: Any) -> list:
+        return list(X)
+
+    def _block(self, P: list, Q: list) -> np.ndarray:
+        values = np.array([[self.function(x, y) for y in Q] for x in P])
+        if values.ndim != 2 or values.dtype.kind not in "biufc":
+            raise TypeError(f"{self!r} must return one number per pair of points")
+        return values.astype(np.complex128 if np.iscomplexobj(values) else np.float64)
+
+    def _formula(self, x: str, y: str) -> str:
+        return f"{name_of(self.function, 'k')}({x}, {y})"
+
+
+class Precomputed(Kernel):
+    """A Gram matrix that was computed elsewhere.
+
+    Calling it returns its first argument: ``k(K)`` the square matrix, ``k(K_new, K)`` the matrix of shape
+    (n_new, n) with the values at the new points against the fitted ones. It cannot be combined with other
+    kernels.
+
+    Examples
+    --------
+    >>> from companion.kernels import as_kernel
+    >>> k = as_kernel("precomputed")
+    >>> k([[2, 1], [1, 2]])
+    array([[2., 1.],
+           [1., 2.]])
+    """
+
+    is_precomputed = True
+    positive_definite = None
+
+    def __call__(self, X: Any, Y: Any = None) -> Any:
+        """Return `X`, checked."""
+        K = as_matrix(X, "the precomputed kernel matrix")
+        n = K.shape[0] if Y is None else len(Y)
+        if K.shape[1] != n:
+            raise ValueError(
+                f"the precomputed kernel matrix must have {n} columns, one per fitted point, got shape {K.shape}"
+            )
+        if Y is None and not np.allclose(K, K.T, rtol=0.0, atol=1e-6 * np.abs(K).max()):
+            raise ValueError("the precomputed kernel matrix must be symmetric (Proposition 17.2)")
+        return K
+
+    def diagonal(self, X: Any) -> Any:
+        """Return the diagonal of the square matrix `X`."""
+        return self(X).diagonal().copy()
+
+    def features(self, X: Any, limit: float = math.inf) -> np.ndarray | None:
+        """Return None: a matrix alone names no features."""
+        return None
+
+    def _points(self, X: Any) -> Points:
+        raise TypeError("a precomputed kernel cannot be combined with others; combine the matrices")
+
+    def _block(self, P: Points, Q: Points) -> np.ndarray:
+        return self._points(P)
+
+    def _formula(self, x: str, y: str) -> str:
+        return "precomputed"
+
+
+class FromGram(Kernel):
+    """A kernel given by a function that returns whole matrices, the callable that scikit-learn's SVC takes.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(X, Y)`` returns the matrix of shape (n, m) of the values at all pairs of rows.
+
+    Examples
+    --------
+    >>> k = FromGram(lambda X, Y: (X @ Y.T) ** 2)
+    >>> k([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[121.]])
+    """
+
+    function: Callable
+    positive_definite = None
+    _hermitian = False
+
+    def __post_init__(self) -> None:
+        check_callable(self.function, "function")
+
+    def _points(self, X: Any) -> Points:
+        return as_vectors(X) if isinstance(X, np.ndarray) else X
+
+    def _matrix(self, P: Points, Q: Points | None) -> np.ndarray:
+        return self._finite_block(
+            P, P if Q is None else Q
+        )  # one call: the function need not see blocks
+
+    def _block(self, P: Points, Q: Points) -> np.ndarray:
+        try:
+            K = np.array(self.function(P, Q))
+        except Exception as error:
+            error.add_note(
+                "A kernel function gets two matrices, a point in each row; for a function of one pair use "
+                "companion.kernels.FromFunction."
+            )
+            raise
+        if K.shape != (len(P), len(Q)) or K.dtype.kind not in "biufc":
+            raise ValueError(
+                f"a kernel function must return the matrix of shape {(len(P), len(Q))} of all pairs, got shape "
+                f"{K.shape}; for a function of one pair use companion.kernels.FromFunction"
+            )
+        return K if np.iscomplexobj(K) else K.astype(np.float64)
+
+    def _formula(self, x: str, y: str) -> str:
+        return f"{name_of(self.function, 'k')}({x}, {y})"
