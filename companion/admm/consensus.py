@@ -189,7 +189,7 @@ class LassoObjective(ConsensusObjective):
 
     Notes
     -----
-    Source: Section 16.8, problem (3); Section 19.4, program (lasso1).
+    Source: Section 16.8, problem (4); Section 19.4, program (lasso1).
     """
 
     tau: float

@@ -1,8 +1,8 @@
-r"""The alternating direction method of multipliers, written once.
+r"""The alternating direction method of multipliers.
 
-Everything in this package that is an ADMM calls :func:`admm`. The other three names serve the
-convergence proof: :func:`lyapunov` and :func:`convergence_inequalities` evaluate what Theorem 16.1
-bounds, and :class:`Iterate` is what a callback sees.
+The problems of Section 16.8 and the lasso of chapter 19 call :func:`admm`. The other three names serve the convergence
+proof: :func:`lyapunov` and :func:`convergence_inequalities` evaluate what Theorem 16.1 bounds, and :class:`Iterate` is
+what a callback sees.
 """
 
 from __future__ import annotations

@@ -684,37 +684,16 @@ def test_callback_and_history_pass_through():
     assert kept.history["z"].shape == (kept.n_iter + 1, A.shape[1])
 
 
-def test_inputs_are_not_modified():
-    A, b = data("integers", 1)
-    copies = A.copy(), b.copy()
-    for solve in (least_absolute_deviations, lambda A, b: lasso(A, b, 0.1)):
-        solve(A, b)
-    basis_pursuit(A, A @ np.ones(A.shape[1]))
-    generalized_lasso(A, b, np.eye(A.shape[1]), 0.1)
-    assert_array_equal(A, copies[0])
-    assert_array_equal(b, copies[1])
-
-
 A2, B2 = np.eye(2), np.ones(2)
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: lasso(A2, [1, 2, 3], 1), ValueError, "b must have length 2, got length 3"),
-        (lambda: lasso([1, 2], [1, 2], 1), ValueError, r"A must be a matrix \(2-D\)"),
         (lambda: lasso(A2, B2, -1), ValueError, "tau must be a finite number >= 0, got -1"),
-        (lambda: lasso(A2, [1, np.nan], 1), ValueError, "b must be finite"),
         (lambda: lasso(np.zeros((2, 0)), B2, 1), ValueError, "at least one row and one column"),
         (lambda: lasso(A2, B2, 1, rho=-1), ValueError, "rho must be a finite number > 0"),
         (lambda: lasso(A2, B2, 1, warm_start=B2), TypeError, "warm_start must be an ADMMResult"),
-        (lambda: least_absolute_deviations(A2, [1]), ValueError, "b must have length 2"),
-        (lambda: basis_pursuit(A2, [1]), ValueError, "b must have length 2"),
-        (
-            lambda: generalized_lasso(A2, B2, [[1, 2, 3]], 1),
-            ValueError,
-            r"F must have shape \(any, 2\)",
-        ),
         (
             lambda: group_lasso(A2, B2, [0, 1, 1], 1),
             ValueError,
