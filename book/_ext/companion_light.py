@@ -3,10 +3,14 @@
 The first picture of a page is loaded at once, since it may be in sight. Every picture says its size, and the button for
 all solutions has its place, so that the text stands still while pictures and scripts arrive. A picture of several panels
 says where it may be cut (`companion.panels`): on a phone a script puts them one below the other.
+
+Every picture is seen once. A slider begins with the picture of the cell before it, which is drawn there for nbval, for
+paper and for browsers without scripts; the style sheet hides that one from all others.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import struct
 from pathlib import Path
@@ -17,6 +21,9 @@ from sphinx.application import Sphinx
 
 IMAGE = re.compile(r"<img (?![^>]*\bloading=)")
 PANELS = re.compile(rb"tEXtpanels\x00([\d ]+);")
+CELL = '<div class="cell '
+HEADING = re.compile(r"<h[23][ >]")
+SLIDER = "application/vnd.jupyter.widget-view+json"
 PICTURE = re.compile(r'<img (?P<rest>[^>]*\bsrc="(?P<src>[^"]+\.png)"[^>]*)>')
 
 
@@ -47,6 +54,23 @@ def say_sizes(body: str, folder: Path) -> str:
     return PICTURE.sub(with_size, body)
 
 
+def show_once(body: str) -> str:
+    """Mark the cells whose picture the slider below them shows again; a heading between the two keeps it."""
+    head, *cells = body.split(CELL)
+    for i, (cell, following) in enumerate(itertools.pairwise(cells)):
+        is_slider = SLIDER in following and SLIDER not in cell
+        if (
+            is_slider
+            and "cell_output" in cell
+            and "<img " in cell
+            and not HEADING.search(cell)
+        ):
+            cells[i] = "in-slider " + cell.replace(
+                "<img ", '<img loading="lazy" decoding="async" '
+            )
+    return CELL.join([head, *cells])
+
+
 def defer_images(body: str) -> str:
     """Mark every picture of a page but the first as one that can wait."""
     first = IMAGE.search(body)
@@ -74,7 +98,9 @@ def lighten(
 ) -> None:
     """Prepare the pictures and the solutions of a page."""
     if doctree is not None and "body" in context:
-        context["body"] = offer_solutions(defer_images(context["body"]))
+        context["body"] = offer_solutions(
+            defer_images(show_once(context["body"]))
+        )
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:

@@ -21,7 +21,7 @@ from tools.toc import BOOK, ROOT, pages_in_order, text_of
 sys.path.insert(0, str(BOOK / "_ext"))
 
 from companion_boxes import split_title
-from companion_light import defer_images, offer_solutions, say_sizes
+from companion_light import SLIDER, defer_images, offer_solutions, say_sizes, show_once
 from companion_live import BINDER, COLAB, address, theme_options
 
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
@@ -212,6 +212,33 @@ def test_a_page_is_described_by_its_first_paragraph(tmp_path: Path) -> None:
     ]
     assert "".join(loose).strip() == ""
     assert len(soup(site / "search.html").select("meta[name=description]")) == 1
+
+
+CELLS = {
+    "picture": '<div class="cell docutils"><div class="cell_output"><img src="a.png"></div></div>',
+    "slider": f'<div class="cell docutils"><div class="cell_output"><script type="{SLIDER}"></script></div></div>',
+    "words": '<div class="cell docutils"><div class="cell_output">1.0</div></div>',
+}
+
+
+@pytest.mark.parametrize(
+    ("body", "hidden"),
+    [
+        ("{picture}<p>Move it.</p>{slider}", 1),
+        ("{picture}{picture}{slider}{picture}{slider}", 2),
+        ("{picture}<h2>Next</h2>{slider}", 0),
+        ("{picture}{words}{slider}", 0),
+        ("{slider}{picture}", 0),
+    ],
+)
+def test_a_slider_takes_the_place_of_the_picture_before_it(body: str, hidden: int) -> None:
+    marked = BeautifulSoup(show_once(body.format(**CELLS)), "html.parser")
+    found = marked.select(".cell.in-slider > .cell_output img[loading=lazy]")
+    assert len(found) == len(marked.select(".in-slider")) == hidden
+    for picture in found:
+        cell = picture.find_parent(class_="cell").find_next_sibling(class_="cell")  # type: ignore[union-attr]
+        assert cell is not None
+        assert cell.script is not None
 
 
 def test_pictures_say_their_size(tmp_path: Path) -> None:

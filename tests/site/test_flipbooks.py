@@ -27,6 +27,14 @@ STATE = """
   };
 }
 """
+# The pictures just before a slider that say the same as its own.
+TWICE = """
+() => [...document.querySelectorAll('.companion-flipbook')].flatMap(flipbook => {
+  const first = flipbook.querySelector('img').alt.trim();
+  return [...document.querySelectorAll('.bd-article .cell_output > img, .bd-article .cell_output p img')]
+    .filter(image => image.offsetParent && image.alt.trim() === first).map(image => image.alt);
+})
+"""
 ANSWERED = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 FOCUS = """
 ([i, j]) => document.querySelectorAll('.companion-flipbook')[i].querySelectorAll('input[type=range]')[j].focus()
@@ -69,6 +77,13 @@ def test_there_are_flipbooks() -> None:
 def test_slider_changes_the_picture(reader: Reader, name: str, count: Count) -> None:
     count("flipbooks", flipbooks(name))
     check_flipbooks(reader, name)
+
+
+@pytest.mark.parametrize("name", INTERACTIVE)
+def test_every_picture_is_seen_once(reader: Reader, name: str) -> None:
+    """The picture that a slider begins with is not on the screen a second time, just above it."""
+    twice = reader.open(name).evaluate(TWICE)
+    assert not twice, f"drawn twice: {twice}"
 
 
 @pytest.fixture(scope="module")
