@@ -36,13 +36,8 @@ class Quadratic:
             S[0] = T[0] = 0
         self.P, self.M = S.T @ S, T.T @ T
         self.q, self.l = rng.standard_normal(n), rng.standard_normal(m)
-        K = np.block(
-            [
-                [self.P, np.zeros((n, m)), self.A.T],
-                [np.zeros((m, n)), self.M, self.B.T],
-                [self.A, self.B, np.zeros((p, p))],
-            ]
-        )
+        top, middle = [self.P, np.zeros((n, m)), self.A.T], [np.zeros((m, n)), self.M, self.B.T]
+        K = np.block([top, middle, [self.A, self.B, np.zeros((p, p))]])
         solution = np.linalg.solve(K, np.concatenate([-self.q, -self.l, self.c]))
         self.x, self.z, self.lambda_ = np.split(solution, [n, n + m])
         self.value = self.objective(self.x, self.z)
@@ -62,14 +57,15 @@ class Quadratic:
             self.x_update, self.z_update, options.pop("A"), options.pop("B"), self.c, **options
         )
 
+    def steps(self, number, **options):
+        """Exactly so many steps, with all iterates."""
+        stop = lambda step: step.k == number  # noqa: E731
+        return self.run(**FOREVER, callback=stop, keep_iterates=True, **options).history
+
     @property
     def star(self):
-        return {
-            "x_star": self.x,
-            "z_star": self.z,
-            "lambda_star": self.lambda_,
-            "p_star": self.value,
-        }
+        names = "x_star", "z_star", "lambda_star", "p_star"
+        return dict(zip(names, (self.x, self.z, self.lambda_, self.value)))
 
 
 def run_steps(steps, *args, **options):
@@ -116,17 +112,9 @@ def test_example_16_6_marches_to_minus_infinity():
     # minimise x + (indicator of no constraint) z: f(x) = x, g = 0, x - z = 0
     with pytest.warns(ConvergenceWarning, match="did not converge in max_iter=9"):
         run = admm(
-            lambda v, rho: v - 1 / rho,
-            lambda v, rho: -v,
-            1,
-            -1,
-            0,
-            rho=2,
-            z0=[7],
-            u0=[2.5],
-            max_iter=9,
-            keep_iterates=True,
-        )
+            lambda v, rho: v - 1 / rho, lambda v, rho: -v, 1, -1, 0,
+            rho=2, z0=[7], u0=[2.5], max_iter=9, keep_iterates=True,
+        )  # fmt: skip
     x = run.history["x"][:, 0]
     assert_array_equal(run.history["u"][1:], 0)
     assert_allclose(x[2:], x[1] - (np.arange(7) + 1) / 2, rtol=1e-15)
@@ -141,18 +129,7 @@ def test_scaled_equals_unscaled():
     problem = Quadratic(np.random.default_rng(1))
     A, B, c, rho = problem.A, problem.B, problem.c, 0.7
     z, lam = np.ones(4), np.arange(5.0)
-    history = run_steps(
-        25,
-        problem.x_update,
-        problem.z_update,
-        A,
-        B,
-        c,
-        rho=rho,
-        z0=z,
-        u0=lam / rho,
-        keep_iterates=True,
-    ).history
+    history = problem.steps(25, rho=rho, z0=z, u0=lam / rho)
     for k in range(25):  # the three lines of the unscaled method, minimised by calculus
         x = np.linalg.solve(problem.P + rho * A.T @ A, -problem.q - A.T @ (lam + rho * (B @ z - c)))
         z = np.linalg.solve(problem.M + rho * B.T @ B, -problem.l - B.T @ (lam + rho * (A @ x - c)))
@@ -176,17 +153,7 @@ def test_u_is_the_running_sum_of_the_residuals():
 def test_dual_residual_is_the_defect_of_stationarity(relaxation):
     """grad f(x^k) + A'lambda^k = s^k, and grad g(z^k) + B'lambda^k = 0, also with over-relaxation."""
     problem = Quadratic(np.random.default_rng(3))
-    h = run_steps(
-        8,
-        problem.x_update,
-        problem.z_update,
-        problem.A,
-        problem.B,
-        problem.c,
-        rho=2,
-        relaxation=relaxation,
-        keep_iterates=True,
-    ).history
+    h = problem.steps(8, rho=2, relaxation=relaxation)
     lam = 2 * h["u"][1:]
     s = h["x"] @ problem.P + problem.q + lam @ problem.A
     assert_allclose(np.linalg.norm(s, axis=1), h["dual_residual"], rtol=1e-8, atol=1e-12)
@@ -305,20 +272,9 @@ def test_rescaling_keeps_lambda():
 
 def slack_of(problem, rho, seed, steps=40):
     rng = np.random.default_rng(seed)
-    run = run_steps(
-        steps,
-        problem.x_update,
-        problem.z_update,
-        problem.A,
-        problem.B,
-        problem.c,
-        rho=rho,
-        z0=5 * rng.standard_normal(4),
-        u0=5 * rng.standard_normal(5),
-        objective=problem.objective,
-        keep_iterates=True,
-    )
-    return convergence_inequalities(run.history, problem.A, problem.B, problem.c, **problem.star)
+    start = {"z0": 5 * rng.standard_normal(4), "u0": 5 * rng.standard_normal(5)}
+    history = problem.steps(steps, rho=rho, **start)
+    return convergence_inequalities(history, problem.A, problem.B, problem.c, **problem.star)
 
 
 def test_inequalities_on_random_instances():
