@@ -90,8 +90,8 @@ def least_absolute_deviations(A: Any, b: Any, **options: Any) -> ADMMResult:
     b : array-like of shape (m,)
         Targets.
     **options
-        Options of every l1 problem: `rho`, `relaxation`, `tol`, `max_iter`, `finish`, `warm_start`, and those of
-        :func:`companion.admm.admm`; see :mod:`companion.admm.l1`.
+        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `finish`, `warm_start`, and those of
+        :func:`companion.admm.admm`.
 
     Returns
     -------

@@ -135,8 +135,8 @@ def generalized_lasso(
     tau : float
         Weight of the l1-norm, >= 0.
     **options
-        Options of every l1 problem: `rho`, `relaxation`, `tol`, `max_iter`, `finish`, `warm_start`, and those of
-        :func:`companion.admm.admm`; see :mod:`companion.admm.l1`.
+        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `finish`, `warm_start`, and those of
+        :func:`companion.admm.admm`.
     adaptive : bool
         Whether rho is balanced in the first steps, see :func:`companion.admm.admm`. The size of F x is not known
         beforehand, so here this helps.

@@ -84,7 +84,7 @@ def solve(
 ) -> ADMMResult:
     """Run ADMM on the problem until an exact finish, or the iterate itself, is certified.
 
-    The options are those of every l1 problem, see :mod:`companion.admm.l1`.
+    The options are described at :func:`companion.admm.lasso`.
     """
     rho = problem.rho if rho is None else as_scalar(rho, "rho", above=0)
     tol, max_iter = as_scalar(tol, "tol", above=0), check_count(max_iter, "max_iter")

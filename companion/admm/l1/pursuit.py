@@ -85,8 +85,8 @@ def basis_pursuit(A: Any, b: Any, **options: Any) -> ADMMResult:
     b : array-like of shape (m,)
         Right-hand side, in the column space of A.
     **options
-        Options of every l1 problem: `rho`, `relaxation`, `tol`, `max_iter`, `finish`, `warm_start`, and those of
-        :func:`companion.admm.admm`; see :mod:`companion.admm.l1`.
+        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `finish`, `warm_start`, and those of
+        :func:`companion.admm.admm`.
 
     Returns
     -------

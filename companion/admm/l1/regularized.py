@@ -181,8 +181,17 @@ def lasso(A: Any, b: Any, tau: float, **options: Any) -> ADMMResult:
         Weight of the l1-norm, >= 0. From :math:`\|A^\top b\|_\infty` on, the solution is 0. With 0 the problem is
         least squares.
     **options
-        Options of every l1 problem: `rho`, `relaxation`, `tol`, `max_iter`, `finish`, `warm_start`, and those of
-        :func:`companion.admm.admm`; see :mod:`companion.admm.l1`.
+        Options of all the l1 problems:
+
+        - `rho`: penalty parameter > 0. By default it is chosen from the data, so that units do not matter.
+        - `relaxation`: over-relaxation in (0, 2), 1.6 by default; 1 gives the updates as printed above.
+        - `tol`: tolerance of the certificate, 1e-8 by default; with ``finish=False`` the stopping tolerance of ADMM,
+          `tol_abs` and `tol_rel`.
+        - `max_iter`: largest number of ADMM steps, 20 000 by default.
+        - `finish`: whether the problem is solved exactly once ADMM has found the zero pattern. With False this is the
+          plain method of the text.
+        - `warm_start`: the :class:`~companion.results.ADMMResult` for a similar problem, to start from its z and u.
+        - Those of :func:`companion.admm.admm`: `callback`, `keep_iterates`, `progress`, `adaptive`, ...
 
     Returns
     -------
@@ -244,8 +253,8 @@ def group_lasso(
     weights : array-like of shape (N,), optional
         The :math:`w_i \ge 0`, 1 by default as in the text. The square roots of the group sizes are a common choice.
     **options
-        Options of every l1 problem: `rho`, `relaxation`, `tol`, `max_iter`, `finish`, `warm_start`, and those of
-        :func:`companion.admm.admm`; see :mod:`companion.admm.l1`.
+        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `finish`, `warm_start`, and those of
+        :func:`companion.admm.admm`.
 
     Returns
     -------
@@ -329,8 +338,8 @@ def l1_regularized(loss: SmoothLoss, tau: Any, **options: Any) -> ADMMResult:
     tau : float or array-like of shape (n,)
         Weight of the l1-norm, >= 0, or one weight per coefficient (0: not penalised, as for an intercept).
     **options
-        Options of every l1 problem: `rho`, `relaxation`, `tol`, `max_iter`, `finish`, `warm_start`, and those of
-        :func:`companion.admm.admm`; see :mod:`companion.admm.l1`.
+        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `finish`, `warm_start`, and those of
+        :func:`companion.admm.admm`.
 
     Returns
     -------
