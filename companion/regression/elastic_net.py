@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from companion.admm.l1.losses import check_squares
 from companion.admm.quadratic import LowRank, solve_qp
 from companion.checks import as_matrix, as_scalar, as_vector
 from companion.regression.intercept import Shifted, check_intercept
@@ -259,8 +258,6 @@ def _check(
 ) -> tuple[np.ndarray, np.ndarray, float, float]:
     X = as_matrix(X, "X")
     y = as_vector(y, "y", X.shape[0])
-    check_squares(X, "X", smallest=0.0)
-    check_squares(y, "y", smallest=0.0)
     return X, y, as_scalar(K, "K", above=0), as_scalar(tau, "tau", at_least=0)
 
 

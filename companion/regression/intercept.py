@@ -22,13 +22,12 @@ from functools import cached_property
 
 import numpy as np
 
-from companion.certificates import max_norm
+from companion.engine.arithmetic import EPS, largest
 
 __all__ = ["INTERCEPTS", "Shifted", "check_intercept", "correlate", "shift"]
 
-_EPS = float(np.finfo(float).eps)
 _LOSS = 1e-13  # relative error of the largest correlation for which no copy of X is made
-_CENTRED = 8.0 * _EPS  # a mean below this part of the column's spread is rounding near the origin
+_CENTRED = 8.0 * EPS  # a mean below this part of the column's spread is rounding near the origin
 _ROWS = 4096  # rows whose products are summed in one go
 
 INTERCEPTS = ("none", "free", "penalized")
@@ -119,8 +118,8 @@ class Shifted:
         """
         if self.fraction == 0.0 or self.constant.size:
             return True
-        size = math.sqrt(self.y.size) * max_norm(self.offset) * math.sqrt(self.y @ self.y)
-        return _EPS * size > _LOSS * max_norm(self._difference)
+        size = math.sqrt(self.y.size) * largest(self.offset) * math.sqrt(self.y @ self.y)
+        return EPS * size > _LOSS * largest(self._difference)
 
     @cached_property
     def _difference(self) -> np.ndarray:

@@ -13,16 +13,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from companion.certificates import Certificate
 from companion.checks import as_scalar, as_vector, reject_masked
+from companion.engine.arithmetic import EPS, largest, ratio
 from companion.kernels import Kernel, as_kernel
 from companion.kernels.choice import own_points
 from companion.kernels.gram import centred_gram
-from companion.regression.ridge import FLOOR, solve_ridge, times_power, warn_if_missed
-from companion.scaling import exponent_of, largest, scaled_back
+from companion.regression.ridge import FLOOR, solve_ridge, warn_if_missed
 
 __all__ = ["KernelRidge"]
 
 _SMALL_K = 1e-13  # below this fraction of the trace, eigenvalues replace the Cholesky factorisation
-_EPS = float(np.finfo(float).eps)
 
 
 class KernelRidge(RegressorMixin, BaseEstimator):
@@ -170,11 +169,6 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         G = self.kernel_(X)
         if np.iscomplexobj(G):
             raise ValueError(f"kernel ridge regression needs a real kernel, got {self.kernel_!r}")
-        e = exponent_of(math.sqrt(max(largest(G.diagonal()), K)))
-        v = exponent_of(largest(y))
-        given = K
-        if e or v:  # powers of two: nothing is rounded
-            G, y, K = np.ldexp(G, -2 * e), np.ldexp(y, -v), math.ldexp(K, -2 * e)
         free = self.intercept == "free"
         alpha, correction = _solve_gram(G, y - y.mean() if free else y, K, free)
         fit = G @ alpha
@@ -186,13 +180,8 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         self.certificate_ = self._certify(G, y, K)
         largest_phi = math.sqrt(largest(G.diagonal()))
         error, size = largest_phi * _norm_in(G, correction), largest_phi * self.norm_
-        self.w_error_ = error / max(size, FLOOR * float(linalg.norm(y))) if error else 0.0
-        warn_if_missed(self.certificate_, given, self.w_error_)
-        if e or v:
-            self.alpha_ = scaled_back(alpha, v - 2 * e, "the dual variables")
-            self.norm_ = float(scaled_back(self.norm_, v - e, "the norm of w"))
-            self.b_, self.xi_ = float(np.ldexp(self.b_, v)), np.ldexp(self.xi_, v)
-            self.objective_ = times_power(self.objective_, 2 * v)
+        self.w_error_ = ratio(error, max(size, FLOOR * float(linalg.norm(y))))
+        warn_if_missed(self.certificate_, K, self.w_error_)
 
     def _certify(self, G: np.ndarray, y: np.ndarray, K: float) -> Certificate:
         r"""Certify alpha as its own dual point: then the gap is :math:`\|\xi - K\alpha\|^2`."""
@@ -201,19 +190,19 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         size = max(float(norm(xi)), float(norm(y - xi)))  # xi is a difference of y and f
         total = abs(float(alpha.sum())) if self.intercept == "free" else 0.0
         if K > 0.0:
-            rounding = 0.5 * _EPS * largest(G.diagonal()) * largest(alpha)  # of one term of G alpha
-            misfit = max(float(norm(xi - K * alpha)), rounding) / size if size else 0.0
+            rounding = 0.5 * EPS * largest(G.diagonal()) * largest(alpha)  # of one term of G alpha
+            misfit = ratio(max(float(norm(xi - K * alpha)), rounding), size)
             gap = float(norm(xi - K * alpha)) ** 2 + 2 * K * abs(self.b_) * total
         else:  # the residual is orthogonal to every fit
             scale = float(norm(G)) * size
-            misfit = float(norm(G @ (xi - xi.mean() if total else xi))) / scale if scale else 0.0
+            misfit = ratio(float(norm(G @ (xi - xi.mean() if total else xi))), scale)
             gap = 2 * abs(float(xi @ (y - xi)))
         weight = float(norm(alpha)) * np.sqrt(y.size)
         return Certificate(
-            primal_residual=total / weight if weight else 0.0,
+            primal_residual=ratio(total, weight),
             dual_residual=misfit,
             complementarity=0.0,
-            gap=gap / max(self.objective_, FLOOR * float(y @ y)) if gap else 0.0,
+            gap=ratio(gap, max(self.objective_, FLOOR * float(y @ y))),
             tolerance=1e-9,
         )
 
@@ -283,7 +272,7 @@ def _inverse(G: np.ndarray, K: float, free: bool) -> Callable[[np.ndarray], np.n
         values, V = linalg.eigh(S, check_finite=False)
         if values[0] < -1e-9 * abs(values[-1]):
             raise ValueError(_indefinite(K, values[0]))
-        keep = values > _EPS * len(S) * values[-1]
+        keep = values > EPS * len(S) * values[-1]
         V, values = V[:, keep], values[keep]
         return lambda y: V @ ((V.T @ y) / (values + K))
     S[np.diag_indices_from(S)] += K

@@ -2,7 +2,6 @@ r"""The lasso: programs lasso1 to lasso4, their duals, and the path over tau."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -15,25 +14,24 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm.auto import tqdm
 
-from companion.admm.l1.losses import check_squares
 from companion.admm.proximal import soft_threshold
 from companion.admm.quadratic import LowRank, solve_qp
 from companion.admm.splitting import Iterate, admm
-from companion.certificates import Certificate, max_norm
+from companion.certificates import Certificate
 from companion.checks import (
     as_matrix,
     as_scalar,
     as_vector,
     check_count,
     forget_feature_names,
+    is_plain_data,
     reject_masked,
 )
+from companion.engine.arithmetic import largest as largest_of
+from companion.engine.arithmetic import ratio
 from companion.exceptions import ConvergenceWarning
 from companion.regression.intercept import Shifted, check_intercept, shift
-from companion.regression.ridge import _choose as _choose_ridge
-from companion.regression.ridge import _examine as _examine_ridge
-from companion.regression.ridge import _least_gap
-from companion.regression.ridge import _solve as _solve_ridge
+from companion.regression.ridge import solve_ridge
 from companion.regression.working_set import Solution, WorkingSet, duality_gap, is_unique
 from companion.results import ADMMResult, Problem, QPResult, Record
 
@@ -82,19 +80,21 @@ class L1Regression(RegressorMixin, BaseEstimator):
         intercept = check_intercept(self.intercept)
         if self.solver not in _SOLVERS:
             raise ValueError(f"solver must be one of {', '.join(_SOLVERS)}, got {self.solver!r}")
-        if _is_plain(X, y):
+        if is_plain_data(X, y):
             forget_feature_names(self, X.shape[1])
         else:
             reject_masked(X, "X")
             reject_masked(y, "y")
             X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
             y = as_vector(y, "y")  # objects such as None become NaN only here
-            _check_squares(X, y)
 
         data = shift(X, y, intercept, C)
         working_set = None
         if tau == 0.0:
-            found = _without_tau(data, K, tol)
+            ridge = solve_ridge(data.X, data.y, K, "none")
+            c = data.X.T @ ridge.xi - K * ridge.w
+            gap = 0.5 * ridge.certificate.gap * ridge.objective
+            found = Solution(ridge.w, ridge.xi, c, 0.5 * ridge.objective, gap, 1, True)
         elif self.solver == "newton":
             working_set = WorkingSet.of(data, K)
             found = working_set.solve(tau, tol, max_iter)
@@ -114,17 +114,16 @@ class L1Regression(RegressorMixin, BaseEstimator):
         else:
             correlation = working_set.correlation
             self.unique_ = working_set.is_unique(found.c, tau)
-        self.tau_max_ = max_norm(correlation)
+        self.tau_max_ = largest_of(correlation)
         self.objective_, self.n_iter_ = found.objective, max(found.n_iter, 1)
         difference = float(np.linalg.norm(self.xi_ - self.lambda_))
         if tau == 0.0:
-            _, certificate = _examine_ridge(X, y, K, C, intercept, self.w_, self.b_)
-            self.certificate_ = replace(certificate, tolerance=max(tol, _LEAST_TOL))
+            self.certificate_ = replace(ridge.certificate, tolerance=max(tol, _LEAST_TOL))
         else:
             self.certificate_ = _certify(data, found, difference, self.tau_max_, tau, tol)
         if not found.converged:
             _warn(found, tol, f"max_iter = {max_iter}")
-        elif not self.certificate_.ok:
+        elif not self.certificate_.ok and tau > 0.0:
             warnings.warn(
                 f"the duality gap meets tol = {tol:g}, but {self.certificate_} does not; scale the data",
                 ConvergenceWarning,
@@ -295,25 +294,10 @@ def _measure(
     c = data.X.T @ residual - K * w
     value, gap = duality_gap(w, residual, c, K, tau)
     scale = max(value, 0.5e-4 * float(data.y @ data.y))
-    if tau == 0.0:  # no dual point but the optimal one is feasible
-        gap = 0.5 * float(c @ c) / K if K > 0.0 else np.inf
-        if gap > tol * scale:
-            gap = min(gap, 0.5 * _least_gap(data.X, K, "none", w, 0.0, residual, K))
     excess = float(np.abs(c).max()) - tau
     reference = max(tau, 1e-4 * float(np.abs(data.correlation).max()))
-    small = gap <= tol * scale and (tau == 0.0 or excess <= max(tol, _LEAST_TOL) * reference)
+    small = gap <= tol * scale and excess <= max(tol, _LEAST_TOL) * reference
     return Solution(w, residual, c, value, gap, n_iter, small)
-
-
-def _without_tau(data: Shifted, K: float, tol: float) -> Solution:
-    """Solve ridge regression or least squares, by an SVD where a Cholesky factorisation is not good enough."""
-    for solver in dict.fromkeys((_choose_ridge(data.X, K), "svd")):
-        w, _, _ = _solve_ridge(data.X, data.y, K, solver)
-        found = _measure(data, w, K, 0.0, tol, n_iter=1)
-        _, certificate = _examine_ridge(data.X, data.y, K, K, "none", w, 0.0)
-        if found.converged and certificate.ok:
-            break
-    return found
 
 
 def _certify(
@@ -324,16 +308,16 @@ def _certify(
     `difference` is the distance of its residual from the one on the data as given, `largest` is tau_max.
     """
     w, c = found.w, found.c
-    excess = max(max_norm(c) - tau, 0.0)
-    product = max_norm(tau * np.abs(w) - w * c)
+    excess = max(largest_of(c) - tau, 0.0)
+    product = largest_of(tau * np.abs(w) - w * c)
     reference = max(tau, 1e-4 * largest)
     scale = max(found.objective, 0.5e-4 * float(data.y @ data.y))
     size = float(np.linalg.norm(data.y)) + abs(data.y_mean) * np.sqrt(data.y.size)
     return Certificate(
-        primal_residual=difference / size if size else 0.0,
-        dual_residual=excess / reference if excess else 0.0,
-        complementarity=product / scale if product else 0.0,
-        gap=found.gap / scale if found.gap else 0.0,
+        primal_residual=ratio(difference, size),
+        dual_residual=ratio(excess, reference),
+        complementarity=ratio(product, scale),
+        gap=ratio(found.gap, scale),
         tolerance=max(tol, _LEAST_TOL),
     )
 
@@ -532,7 +516,7 @@ def lasso_path(
         b=np.array([data.intercept(row) for row in w]),
         n_nonzero=np.count_nonzero(w, axis=1),
         objective=value,
-        gap=np.divide(gap, scale, out=np.zeros_like(gap), where=gap > 0.0),
+        gap=ratio(gap, scale),
         n_iter=np.array([s.n_iter for s in solutions], dtype=np.intp),
         converged=converged,
         tau_max=largest,
@@ -549,32 +533,7 @@ def _data(X: ArrayLike, y: ArrayLike, intercept: str, C: float) -> Shifted:
         raise ValueError(f"y must have length {X.shape[0]}, one per row of X, got {y.size}")
     if X.size == 0:
         raise ValueError(f"X must have at least one row and one column, got shape {X.shape}")
-    _check_squares(X, y)
     return shift(X, y, check_intercept(intercept), as_scalar(C, "C", above=0))
-
-
-def _is_plain(X: Any, y: Any) -> bool:
-    """Say whether X and y are arrays of numbers whose squares exist; one pass over the data."""
-    plain = (
-        type(X) is np.ndarray
-        and type(y) is np.ndarray
-        and X.ndim == 2
-        and X.size > 0
-        and y.shape == X.shape[:1]
-        and X.dtype == y.dtype == np.float64
-        and (X.flags.f_contiguous or X.flags.c_contiguous)
-    )
-    if not plain:
-        return False
-    flat = X.ravel(order="K")
-    with np.errstate(over="ignore", invalid="ignore"):
-        return math.isfinite(flat @ flat) and math.isfinite(y @ y)
-
-
-def _check_squares(X: np.ndarray, y: np.ndarray) -> None:
-    """Raise an error if the squares of the data overflow; data whose squares underflow have w = 0."""
-    check_squares(X, "X", smallest=0.0)
-    check_squares(y, "y", smallest=0.0)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -785,7 +744,6 @@ def lasso_dual(
     (array([0.5, 1. ]), array([1.25, 0.  ]))
     """
     X, y = as_matrix(X, "X"), as_vector(y, "y", np.shape(X)[0])
-    _check_squares(X, y)
     tau, C = as_scalar(tau, "tau", above=0), as_scalar(C, "C", above=0)
     intercept = check_intercept(intercept)
     m, n = X.shape

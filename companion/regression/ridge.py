@@ -4,7 +4,8 @@ All of them minimise
 
 .. math:: \|\xi\|_2^2 + K \|w\|_2^2 \; [\, + K b^2 \,] \quad \text{subject to} \quad y - Xw - b\mathbf 1 = \xi .
 
-They are one linear system on shifted data (:mod:`companion.regression.intercept`).
+A free b centres the data (:mod:`companion.regression.intercept`), a penalized one is the weight of one more column of
+ones: RR3b is RR2 for the matrix :math:`[X\ \mathbf 1]`. What is left is one linear system.
 """
 
 from __future__ import annotations
@@ -24,20 +25,27 @@ from tqdm.auto import tqdm
 
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_scalar, as_vector, reject_masked
+from companion.engine.arithmetic import EPS, ratio
 from companion.exceptions import ConvergenceWarning
-from companion.regression.intercept import Shifted, check_intercept, shift
+from companion.regression.intercept import check_intercept, shift
 from companion.results import Record
-from companion.scaling import exponent_of, largest, scaled_back
 
-__all__ = ["RidgePath", "RidgeRegression", "RidgeSolution", "ridge_path", "solve_ridge"]
+__all__ = [
+    "FLOOR",
+    "RidgePath",
+    "RidgeRegression",
+    "RidgeSolution",
+    "ridge_path",
+    "solve_ridge",
+    "warn_if_missed",
+]
 
 _SOLVERS = ("auto", "primal", "dual", "svd", "kkt")
-_EPS = float(np.finfo(float).eps)
 _SMALL_K = (
     1e-11  # below this fraction of ||X||_F^2, Cholesky's squared condition number is too large
 )
 _PIVOT = (
-    16.0 * _EPS
+    16.0 * EPS
 )  # a pivot of Cholesky's method below sqrt(n) times this part of its diagonal is rounding
 _TOLERANCE = 1e-9  # of the certificate
 FLOOR = 1e-5  # a residual vector is compared with at least this fraction of y
@@ -203,91 +211,36 @@ class RidgeSolution(NamedTuple):
 def solve_ridge(
     X: np.ndarray, y: np.ndarray, K: float, intercept: str, solver: str = "auto"
 ) -> RidgeSolution:
-    """Solve ridge regression for data that are known to be good; warn where the certificate misses.
-
-    Where squares of the data do not fit into float64, X and sqrt(K) are measured in another unit, and so is y: powers
-    of two, so that nothing is rounded.
-    """
-    e = exponent_of(max(largest(X), math.sqrt(K)))
-    v = exponent_of(largest(y))
-    Z, t, k = np.ldexp(X, -e) if e else X, np.ldexp(y, -v) if v else y, math.ldexp(K, -2 * e)
-    if solver in ("primal", "dual", "kkt") and k == 0.0 < K:
-        raise ValueError(_too_small(K))
-    if solver == "kkt":
-        found = _solve_kkt(Z, t, k, intercept)
-        xi, certificate = _examine(Z, t, k, K, intercept, *found[:2])
-    else:
-        data = shift(Z, t, intercept, K)
-        choice = _choose(data.X, k) if solver == "auto" else solver
-        found = _solve_shifted(data, k, choice)
-        xi, certificate = _examine(Z, t, k, K, intercept, *found[:2])
-        tiny = choice == "svd" and intercept == "penalized"
-        if tiny and (K == 0.0 or _is_dependent(data.X)):  # K decides between solutions
-            stacked = _solve_stacked(data, Z, t, k, math.ldexp(1.0, -e))
-            its_xi, its_certificate = _examine(Z, t, k, K, intercept, *stacked[:2])
-            if its_certificate.ok and stacked[3] <= max(found[3], _FEW_DIGITS):
-                found, xi, certificate = stacked, its_xi, its_certificate
-        if solver == "auto" and choice != "svd" and not certificate.ok:
-            choice, found = "svd", _solve_shifted(data, k, "svd")
-            xi, certificate = _examine(Z, t, k, K, intercept, *found[:2])
-        solver = choice
-    w, b, alpha, w_error = found
-    b_penalty = K * b * b if intercept == "penalized" else 0.0
-    objective = float(xi @ xi + k * w @ w + b_penalty)
-    warn_if_missed(certificate, K, w_error)
-    residual = np.ldexp(xi, v)
-    if k == 0.0 < K:
-        alpha = residual / K
-    elif np.isfinite(alpha).all():
-        alpha = scaled_back(alpha, v - 2 * e, "the dual variables")
+    """Solve ridge regression for data that are known to be good; warn where the certificate misses."""
+    free, n = intercept == "free", X.shape[1]
+    Z = np.column_stack([X, np.ones(y.size)]) if intercept == "penalized" else X
+    if solver in ("primal", "dual", "kkt") and K == 0.0:
+        raise ValueError(f"solver={solver!r} needs K > 0; for K = 0 use 'svd' or 'auto'")
+    if solver == "kkt" and not free:
+        raise ValueError(f"solver='kkt' is for intercept='free', got intercept={intercept!r}")
+    data = shift(Z, y, "free" if free else "none", 0.0)
+    choice = _cheapest(data.X, K) if solver == "auto" else solver
+    with np.errstate(over="ignore"):  # dual variables that overflow are refused
+        while True:
+            if choice == "kkt":
+                w, b, alpha, correction = _solve_kkt(X, y, K)
+            else:
+                w, alpha, correction = _solve(data.X, data.y, K, choice)
+                b = data.intercept(w)
+            xi = y - Z @ w - b
+            certificate = _certify(Z, y, K, free, w, b, xi)
+            if certificate.ok or solver != "auto" or choice == "svd":
+                break
+            choice = "svd"
     if not np.isfinite(alpha).all():
         raise ValueError(
             f"the dual variables, the residuals over K = {K:g}, overflow; K is too small"
         )
-    w = scaled_back(w, v - e, "the weights w")
-    b = float(np.ldexp(b, v))
-    objective = times_power(objective, 2 * v)
-    return RidgeSolution(w, b, alpha, residual, objective, certificate, solver, w_error)
-
-
-_Found = tuple[np.ndarray, float, np.ndarray, float]  # w, b, alpha and the relative error of w
-
-
-def _solve_shifted(data: Shifted, K: float, solver: str) -> _Found:
-    """Solve the program for data without an intercept."""
-    with np.errstate(over="ignore", invalid="ignore"):  # infinite dual variables are refused later
-        w, alpha, correction = _solve(data.X, data.y, K, solver)
-        return w, data.intercept(w), data.unshift(alpha), _relative(correction, w, data)
-
-
-def _solve_stacked(data: Shifted, X: np.ndarray, y: np.ndarray, K: float, unit: float) -> _Found:
-    """Solve the program with a penalized b as the weight of one more column.
-
-    What a tiny K does to b is lost in the shift 1 - t.
-    """
-    w, alpha, correction = _solve_svd(np.column_stack([X, np.full(y.size, unit)]), y, K)
-    return w[:-1], unit * float(w[-1]), alpha, _relative(correction[:-1], w[:-1], data)
-
-
-def _relative(correction: np.ndarray, w: np.ndarray, data: Shifted) -> float:
-    """Return the size of a correction of w, both measured by what they do to the fit."""
-    size = np.sqrt(np.einsum("ij,ij->j", data.X, data.X))
-    change, whole = (float((size * np.abs(v)).max()) for v in (correction, w))
-    return change / max(whole, FLOOR * float(np.linalg.norm(data.y))) if change else 0.0
-
-
-def _examine(
-    X: np.ndarray, y: np.ndarray, K: float, K_b: float, intercept: str, w: np.ndarray, b: float
-) -> tuple[np.ndarray, Certificate]:
-    """Return the residuals of w and b, and the certificate."""
-    xi = y - X @ w - b
-    return xi, _certify(X, y, K, intercept, w, b, xi, K_b)
-
-
-def times_power(value: float, exponent: int) -> float:
-    """Return value 2^exponent; infinite where that is too large."""
-    with np.errstate(over="ignore"):
-        return float(np.ldexp(value, exponent))
+    w_error = _relative(correction[:n], w[:n], data.X[:, :n], data.y)
+    warn_if_missed(certificate, K, w_error)
+    objective = float(xi @ xi + K * (w @ w))
+    b = float(w[n]) if intercept == "penalized" else b
+    return RidgeSolution(w[:n], b, alpha, xi, objective, certificate, choice, w_error)
 
 
 def warn_if_missed(certificate: Certificate, K: float, w_error: float = 0.0) -> None:
@@ -309,11 +262,18 @@ def warn_if_missed(certificate: Certificate, K: float, w_error: float = 0.0) -> 
         )
 
 
-def _too_small(K: float) -> str:
-    return f"K = {K:g} is too small for a Cholesky factorisation of these data; use solver='svd'"
+def _column_norms(Z: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.einsum("ij,ij->j", Z, Z))
 
 
-def _choose(Z: np.ndarray, K: float) -> str:
+def _relative(correction: np.ndarray, w: np.ndarray, Z: np.ndarray, y: np.ndarray) -> float:
+    """Return the size of a correction of w, both measured by what they do to the fit."""
+    size = _column_norms(Z)
+    change, whole = (float((size * np.abs(v)).max()) for v in (correction, w))
+    return ratio(change, max(whole, FLOOR * float(np.linalg.norm(y))))
+
+
+def _cheapest(Z: np.ndarray, K: float) -> str:
     """Return the solver that is cheapest among those that are accurate."""
     if float(np.linalg.norm(Z)) ** 2 * _SMALL_K < K:
         return "primal" if Z.shape[1] <= Z.shape[0] else "dual"
@@ -329,9 +289,9 @@ def _solve(
     as the rounding that w has.
     """
     if solver == "svd":
-        return _solve_svd(Z, y, K)
-    if K == 0.0:
-        raise ValueError(f"solver={solver!r} needs K > 0; for K = 0 use 'svd' or 'auto'")
+        U, s, _ = basis = _singular_values(Z)
+        w, correction = _filtered(Z, y, K, basis)
+        return w, (y - Z @ w) / K if K > 0.0 else U @ (U.T @ y / s**2), correction
     if solver == "primal":
         factor = _cholesky(Z.T @ Z, K)
         w = linalg.cho_solve(factor, Z.T @ y)
@@ -345,16 +305,31 @@ def _solve(
     return w, alpha, Z.T @ linalg.cho_solve(factor, y - Z @ w - K * alpha)
 
 
+def _solve_kkt(
+    X: np.ndarray, y: np.ndarray, K: float
+) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
+    r"""Solve DRR3: :math:`(XX^\top + K I)\alpha + \mu\mathbf 1 = y`, :math:`\mathbf 1^\top\alpha = 0`."""
+    factor, middle = _cholesky(X @ X.T, K), y.mean()  # which is a part of mu
+    Sy, S1 = linalg.cho_solve(factor, np.column_stack([y - middle, np.ones(y.size)])).T
+    mu = Sy.sum() / S1.sum()
+    alpha = Sy - mu * S1
+    w = X.T @ alpha
+    Sr = linalg.cho_solve(factor, y - middle - mu - X @ w - K * alpha)
+    correction = X.T @ (Sr - (Sr.sum() + alpha.sum()) / S1.sum() * S1)
+    return w, float(middle + mu), alpha, correction
+
+
 def _cholesky(S: np.ndarray, K: float) -> tuple[np.ndarray, bool]:
     """Factor S + K I in the memory of S."""
     S[np.diag_indices_from(S)] += K
-    diagonal = S.diagonal().copy()
+    smallest = _PIVOT * math.sqrt(len(S)) * S.diagonal()
+    message = f"K = {K:g} is too small for a Cholesky factorisation of these data; use solver='svd'"
     try:
         factor = linalg.cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError as error:
-        raise ValueError(_too_small(K)) from error
-    if (factor[0].diagonal() ** 2 <= _PIVOT * math.sqrt(len(S)) * diagonal).any():
-        raise ValueError(_too_small(K))
+        raise ValueError(message) from error
+    if (factor[0].diagonal() ** 2 <= smallest).any():
+        raise ValueError(message)
     return factor
 
 
@@ -364,29 +339,8 @@ _Basis = tuple[np.ndarray, np.ndarray, np.ndarray]  # U, s and V', a singular va
 def _singular_values(Z: np.ndarray) -> _Basis:
     """Return the SVD of Z without the singular values that are rounding."""
     U, s, Vt = linalg.svd(Z, full_matrices=False, check_finite=False)
-    rank = int((s > _EPS * max(Z.shape) * s.max(initial=0.0)).sum())
+    rank = int((s > EPS * max(Z.shape) * s.max(initial=0.0)).sum())
     return U[:, :rank], s[:rank], Vt[:rank]
-
-
-def _is_dependent(Z: np.ndarray) -> bool:
-    """Return whether columns are linearly dependent, up to rounding."""
-    return _singular_values(Z)[1].size < Z.shape[1]
-
-
-def _small_columns(Z: np.ndarray, s: np.ndarray, K: float) -> bool:
-    """Return whether a small column was taken for rounding: its weight is lost, unless K makes it small, too."""
-    rounding = _EPS * max(Z.shape) * s.max(initial=0.0)
-    if s.size == min(Z.shape) or rounding**2 <= _FEW_DIGITS * K:
-        return False
-    size = np.sqrt(np.einsum("ij,ij->j", Z, Z))
-    return _singular_values(Z / np.where(size > 0.0, size, 1.0))[1].size > s.size
-
-
-def _solve_svd(Z: np.ndarray, y: np.ndarray, K: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    U, s, _ = basis = _singular_values(Z)
-    w, correction = _filtered(Z, y, K, basis)
-    alpha = (y - Z @ w) / K if K > 0.0 else U @ (U.T @ y / s**2)
-    return w, alpha, correction
 
 
 def _filtered(
@@ -400,75 +354,47 @@ def _filtered(
     return w, Vt.T @ (Vt @ (Z.T @ (y - Z @ w) - K * w) / (s**2 + K))
 
 
-def _solve_kkt(X: np.ndarray, y: np.ndarray, K: float, intercept: str) -> _Found:
-    r"""Solve DRR3: :math:`(XX^\top + K I)\alpha + \mu\mathbf 1 = y`, :math:`\mathbf 1^\top\alpha = 0`."""
-    if intercept != "free":
-        raise ValueError(f"solver='kkt' is for intercept='free', got intercept={intercept!r}")
-    if K == 0.0:
-        raise ValueError("solver='kkt' needs K > 0; for K = 0 use 'svd' or 'auto'")
-    factor, middle = _cholesky(X @ X.T, K), y.mean()  # which is a part of mu
-    Sy, S1 = linalg.cho_solve(factor, np.column_stack([y - middle, np.ones(y.size)])).T
-    mu = Sy.sum() / S1.sum()
-    alpha = Sy - mu * S1
-    w = X.T @ alpha
-    Sr = linalg.cho_solve(factor, y - middle - mu - X @ w - K * alpha)
-    correction = X.T @ (Sr - (Sr.sum() + alpha.sum()) / S1.sum() * S1)
-    error = _relative(correction, w, shift(X, y, intercept, K))
-    return w, float(middle + mu), alpha, error
+def _small_columns(Z: np.ndarray, s: np.ndarray, K: float) -> bool:
+    """Return whether a small column was taken for rounding: its weight is lost, unless K makes it small, too."""
+    rounding = EPS * max(Z.shape) * s.max(initial=0.0)
+    if s.size == min(Z.shape) or rounding**2 <= _FEW_DIGITS * K:
+        return False
+    size = _column_norms(Z)
+    return _singular_values(Z / np.where(size > 0.0, size, 1.0))[1].size > s.size
 
 
 def _certify(
-    X: np.ndarray,
-    y: np.ndarray,
-    K: float,
-    intercept: str,
-    w: np.ndarray,
-    b: float,
-    xi: np.ndarray,
-    K_b: float | None = None,
+    X: np.ndarray, y: np.ndarray, K: float, free: bool, w: np.ndarray, b: float, xi: np.ndarray
 ) -> Certificate:
     r"""Certify w and b with the dual point :math:`\alpha = \xi / K`.
 
-    Stationarity in w is :math:`Kw = X^\top\xi`; in b it is :math:`\mathbf 1^\top\xi = 0` or
-    :math:`K_b b = \mathbf 1^\top\xi` (:math:`K_b` is K in the unit of b). With these misfits g, the gap is
-    :math:`\|g\|^2/K`, for a free b plus :math:`2b\,\mathbf 1^\top\xi`. Where K is tiny, that is the rounding of
-    :math:`X^\top\xi` divided by K; then :func:`_least_gap` finds a better dual point.
+    Stationarity in w is :math:`Kw = X^\top\xi`, in a free b it is :math:`\mathbf 1^\top\xi = 0`. With the misfit g of
+    the first, the gap is :math:`\|g\|^2/K`, for a free b plus :math:`2b\,\mathbf 1^\top\xi`. Where K is tiny, that is
+    the rounding of :math:`X^\top\xi` divided by K; then :func:`_least_gap` finds a better dual point.
     """
-    norm = np.linalg.norm
-    K_b = K if K_b is None else K_b
-    y_size, xi_size = float(norm(y)), float(norm(xi))
-    size = max(xi_size, FLOOR * y_size)
-    columns = np.sqrt(np.einsum("ij,ij->j", X, X))
-    misfit, scale = K * w - X.T @ xi, columns * size + K * np.abs(w)
-    b_misfit = {"none": 0.0, "free": -xi.sum(), "penalized": K_b * b - xi.sum()}[intercept]
-    b_scale = np.sqrt(y.size) * size + (K_b * abs(b) if intercept == "penalized" else 0.0)
-    relative = np.divide(np.abs(misfit), scale, out=np.zeros_like(misfit), where=misfit != 0.0)
-    relative = np.append(relative, abs(b_misfit) / b_scale if b_misfit else 0.0)
-
-    value = xi @ xi + K * (w @ w) + (K_b * b * b if intercept == "penalized" else 0.0)
-    value = max(value, FLOOR * y_size**2)
+    y_size = float(np.linalg.norm(y))
+    size = max(float(np.linalg.norm(xi)), FLOOR * y_size)
+    total = abs(float(xi.sum())) if free else 0.0
+    misfit = K * w - X.T @ xi
+    relative = ratio(np.abs(misfit), _column_norms(X) * size + K * np.abs(w))
+    value = max(float(xi @ xi + K * (w @ w)), FLOOR * y_size**2)
     if K > 0.0:
-        gap = misfit @ misfit / K
-        gap += b_misfit**2 / K_b if intercept == "penalized" else 0.0
-        gap += abs(2 * b * b_misfit) if intercept == "free" else 0.0
+        gap = float(misfit @ misfit) / K + 2.0 * abs(b) * total
         if gap > _TOLERANCE * value:
-            gap = min(gap, _least_gap(X, K, intercept, w, b, xi, K_b))
+            gap = min(gap, _least_gap(X, K, free, w, xi))
     else:
-        paid = K_b * b * b if intercept == "penalized" else 0.0
-        gap = 2 * abs(xi @ (y - xi) - paid)  # orthogonality of residual and fit
+        gap = 2.0 * abs(float(xi @ (y - xi)))  # orthogonality of residual and fit
     return Certificate(
-        primal_residual=float(norm(y - X @ w - b - xi) / (y_size or 1.0)),
-        dual_residual=float(relative.max()),
+        primal_residual=ratio(float(np.linalg.norm(y - X @ w - b - xi)), y_size),
+        dual_residual=max(float(relative.max()), ratio(total, math.sqrt(y.size) * size)),
         complementarity=0.0,
-        gap=float(gap / value) if gap else 0.0,
+        gap=ratio(gap, value),
         tolerance=_TOLERANCE,
     )
 
 
-def _least_gap(
-    X: np.ndarray, K: float, intercept: str, w: np.ndarray, b: float, xi: np.ndarray, K_b: float
-) -> float:
-    r"""Return by how much w and b miss the minimum.
+def _least_gap(X: np.ndarray, K: float, free: bool, w: np.ndarray, xi: np.ndarray) -> float:
+    r"""Return by how much w and the best b miss the minimum.
 
     For a quadratic program it is :math:`g^\top (Z^\top Z + K I)^{-1} g` with the gradient
     :math:`g = Kw - Z^\top\xi`, half of the true one. In the singular basis of Z every term is small by itself:
@@ -476,15 +402,12 @@ def _least_gap(
     .. math:: \sum_k \frac{(K v_k^\top w - s_k u_k^\top \xi)^2}{s_k^2 + K}, \qquad
         \text{plus } K \|w\|^2 \text{ for the part of w outside.}
 
-    A free b is eliminated, a penalized one is the weight of one more column.
+    A free b is eliminated.
     """
     beside = 0.0
-    if intercept == "free":
+    if free:
         beside = xi.size * float(xi.mean()) ** 2
         X, xi = X - X.mean(axis=0), xi - xi.mean()
-    elif intercept == "penalized":
-        unit = math.sqrt(K / K_b)
-        X, w = np.column_stack([X, np.full(xi.size, unit)]), np.append(w, b / unit)
     U, s, Vt = _singular_values(X)
     inside = Vt @ w
     outside = w - inside @ Vt
@@ -581,34 +504,26 @@ def ridge_path(
     for value in penalties:
         as_scalar(value, "K", at_least=0)
     intercept = check_intercept(intercept)
-    e, v = exponent_of(max(largest(X), math.sqrt(largest(penalties)))), exponent_of(largest(y))
-    Z, t, unit = np.ldexp(X, -e), np.ldexp(y, -v), math.ldexp(1.0, -e)
-    penalized = intercept == "penalized"
-    if penalized:
-        data = shift(np.column_stack([Z, np.full(y.size, unit)]), t, "none", 0.0)
-    else:
-        data = shift(Z, t, intercept, 0.0)
-
+    penalized, n = intercept == "penalized", X.shape[1]
+    Z = np.column_stack([X, np.ones(y.size)]) if penalized else X
+    data = shift(Z, y, "free" if intercept == "free" else "none", 0.0)
     basis = _singular_values(data.X)
     s = basis[1]
-    depends = s.size < min(data.X.shape)
-    weights, b = np.empty((penalties.size, X.shape[1])), np.empty(penalties.size)
+    weights, b = np.empty((penalties.size, n)), np.empty(penalties.size)
     xi_norm, freedom = np.empty(penalties.size), np.empty(penalties.size)
     steps: Iterable[float] = tqdm(penalties, desc="ridge path") if progress else penalties
     for i, K_i in enumerate(steps):
-        k = math.ldexp(K_i, -2 * e)
-        w, correction = _filtered(data.X, data.y, k, basis)
-        error = _relative(correction, w, data)
-        w, b_i = (w[:-1], unit * w[-1]) if penalized else (w, data.intercept(w))
-        freedom[i] = np.sum(s**2 / (s**2 + k)) + (intercept == "free")
-        xi, certificate = _examine(Z, t, k, float(K_i), intercept, w, b_i)
-        if certificate.ok and error <= _FEW_DIGITS and not (penalized and depends):
-            weights[i], b[i] = scaled_back(w, v - e, "the weights w"), np.ldexp(b_i, v)
-            xi_norm[i] = np.ldexp(np.linalg.norm(xi), v)
-        else:  # columns nearly dependent, or so beside 1, or of very different sizes: this warns
-            alone = solve_ridge(X, y, float(K_i), intercept)
-            weights[i], b[i] = alone.w, alone.b
-            xi_norm[i] = times_power(float(np.linalg.norm(np.ldexp(alone.xi, -v))), v)
+        w, correction = _filtered(data.X, data.y, K_i, basis)
+        b_i = data.intercept(w)
+        xi = y - Z @ w - b_i
+        warn_if_missed(
+            _certify(Z, y, float(K_i), intercept == "free", w, b_i, xi),
+            K_i,
+            _relative(correction[:n], w[:n], data.X[:, :n], data.y),
+        )
+        weights[i], b[i] = w[:n], w[n] if penalized else b_i
+        xi_norm[i] = np.linalg.norm(xi)
+        freedom[i] = np.sum(s**2 / (s**2 + K_i)) + (intercept == "free")
     return RidgePath(
         K=penalties,
         w=weights,

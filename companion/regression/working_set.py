@@ -23,12 +23,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from companion.certificates import max_norm
+from companion.engine.arithmetic import EPS, largest
 from companion.regression.intercept import Shifted, correlate
 
 __all__ = ["WorkingSet", "duality_gap", "is_unique", "newton_on_signs"]
 
-_EPS = float(np.finfo(float).eps)
 _RIDGE = 1e-13  # added to the Gram matrix, relative to its diagonal; refinement removes its effect
 _MIXED = (
     250  # size from which systems are factored in single precision, twice as fast, and refined ...
@@ -99,8 +98,8 @@ def duality_gap(
     >>> duality_gap(np.array([1.25, 0.0]), np.array([0.5, 1.0]), np.array([1.0, 1.0]), 0.0, 1.0)
     (1.875, 0.0)
     """
-    largest = max_norm(c)
-    theta = min(1.0, tau / largest) if largest > 0.0 else 1.0
+    size = largest(c)
+    theta = min(1.0, tau / size) if size > 0.0 else 1.0
     quadratic = 0.5 * float(residual @ residual + K * (w @ w))
     penalty = tau * np.abs(w)
     gap = (1.0 - theta) ** 2 * quadratic + float((penalty - theta * w * c).sum())
@@ -137,7 +136,7 @@ class WorkingSet:
         n = X.shape[1]
         self.correlation = self._correlate(y) if correlation is None else correlation
         self.smallest_value = _FLOOR * 0.5 * float(y @ y)
-        self.smallest_tau = _FLOOR * max_norm(self.correlation)
+        self.smallest_tau = _FLOOR * largest(self.correlation)
         self.columns = np.zeros(0, dtype=np.intp)
         self.is_inside = np.zeros(n, dtype=bool)
         self.w = np.zeros(0)  # on the columns inside
@@ -247,7 +246,7 @@ class WorkingSet:
             value, gap = duality_gap(w, residual, c, self.K, tau)
             small = gap <= tol * max(value, self.smallest_value)
             if exact and small:
-                excess = max_norm(c) - tau
+                excess = largest(c) - tau
                 small = excess <= tol * max(tau, self.smallest_tau)
             new = self._violators(c, tau)
             better = value < (1.0 - 1e-14) * best_value or gap < 0.5 * best_gap
@@ -475,7 +474,7 @@ def _decrease(
     """Return f(w) - f(w + move), where change = G move; at most rounding counts as 0."""
     gain = float(c @ move - 0.5 * (move @ change))
     loss = tau * float((np.abs(w + move) - np.abs(w)).sum())
-    return gain - loss if abs(gain - loss) > 4 * _EPS * (abs(gain) + abs(loss)) else 0.0
+    return gain - loss if abs(gain - loss) > 4 * EPS * (abs(gain) + abs(loss)) else 0.0
 
 
 def _line_search(
@@ -504,5 +503,5 @@ def _line_search(
 def _advance(w: np.ndarray, d: np.ndarray, t: float) -> np.ndarray:
     """Return w + t d, with exact zeros where a weight reaches zero."""
     moved = w + t * d
-    moved[(w != 0.0) & (np.abs(moved) <= 4 * _EPS * np.abs(w))] = 0.0
+    moved[(w != 0.0) & (np.abs(moved) <= 4 * EPS * np.abs(w))] = 0.0
     return moved
