@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from companion.checks import as_scalar
+from companion.engine.arithmetic import EPS
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.choice import as_kernel
 from companion.kernels.functions import Kernel
 from companion.kernels.points import real_or_complex_matrix
 from companion.results import Record
-from companion.scaling import exponent_of
 
-__all__ = ["Definiteness", "center_gram", "centred_gram", "gram", "is_positive_definite"]
+__all__ = ["Definiteness", "center_gram", "centre", "centred_gram", "gram", "is_positive_definite"]
 
 _FEW_DIGITS = 1e-7  # the relative error of a centred matrix from which on there is a warning
 
@@ -100,7 +100,7 @@ def center_gram(K: Any, K_fit: Any = None) -> np.ndarray:
     True
     """
     centred, size = centred_gram(K, K_fit)
-    lost = float(np.finfo(float).eps) * size
+    lost = EPS * size
     if lost > _FEW_DIGITS * _peak(centred):
         warnings.warn(
             f"centring leaves the numbers of K, up to {size:.1e}, with an error of {lost:.0e}, beside a result of the "
@@ -121,23 +121,14 @@ def centred_gram(K: Any, K_fit: Any = None) -> tuple[np.ndarray, float]:
             f"centring needs the square matrix of the n fitted points and n columns in K, got K of shape {K.shape} "
             f"and K_fit of shape {K_fit.shape}"
         )
-    size = max(_peak(K), _peak(K_fit))
-    unit = 2.0 ** exponent_of(size)
-    if unit == 1.0:
-        return _center(K, K_fit.mean(axis=0)), size
-    with np.errstate(over="ignore", invalid="ignore"):
-        centred = unit * _center(K / unit, (K_fit / unit).mean(axis=0))
-    if not np.isfinite(centred).all():
-        raise ValueError("the centred matrix overflows; scale K down")
-    return centred, size
+    return centre(K, K_fit.mean(axis=0)), max(_peak(K), _peak(K_fit))
 
 
 def _peak(K: np.ndarray) -> float:
-    """Return a size of the matrix: its largest entry, real or imaginary."""
-    return max(float(np.abs(K.real).max(initial=0.0)), float(np.abs(K.imag).max(initial=0.0)))
+    return float(np.abs(K).max(initial=0.0))
 
 
-def _center(K: np.ndarray, column_means: np.ndarray) -> np.ndarray:
+def centre(K: np.ndarray, column_means: np.ndarray) -> np.ndarray:
     """Centre k(X_new, X), given the means of the columns of k(X)."""
     centred = K - column_means
     centred -= K.mean(axis=1)[:, None]
@@ -223,24 +214,21 @@ def is_positive_definite(K: Any, tol: float | None = None) -> Definiteness:
     n = len(K)
     if K.shape != (n, n) or n == 0:
         raise ValueError(f"K must be square, got shape {K.shape}")
-    tol = 100 * n * np.finfo(float).eps if tol is None else as_scalar(tol, "tol", at_least=0.0)
-    unit = 2.0 ** exponent_of(_peak(K))  # so that sums of entries neither overflow nor underflow
-    K = K / unit
+    tol = 100 * n * EPS if tol is None else as_scalar(tol, "tol", at_least=0.0)
     eigenvalues, U = np.linalg.eigh((K + K.conj().T) / 2)
     skew = (K - K.conj().T) / 2j
     scale = max(abs(eigenvalues[0]), abs(eigenvalues[-1]), float(np.abs(skew).max()))
-    lowest, highest = float(eigenvalues[0]), float(eigenvalues[-1])
-    smallest, largest = lowest * unit, highest * unit
+    smallest, largest = float(eigenvalues[0]), float(eigenvalues[-1])
     if np.abs(skew).max() > tol * scale:
         parts, V = np.linalg.eigh(skew)
         u = V[:, np.argmax(np.abs(parts))]
         reason = "the matrix is not Hermitian: u* K u is not real for the witness u"
-    elif lowest < -tol * scale:
+    elif smallest < -tol * scale:
         u = U[:, 0]
         reason = "u* K u is negative for the witness u"
     else:
         return Definiteness(True, "no eigenvalue is negative", smallest, largest, tol)
-    value = complex(np.vdot(u, K @ u)) * unit
+    value = complex(np.vdot(u, K @ u))
     return Definiteness(
         False, reason, smallest, largest, tol, u, value if value.imag else value.real
     )

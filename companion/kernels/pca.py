@@ -13,13 +13,13 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.certificates import Certificate, max_norm
+from companion.certificates import Certificate
 from companion.checks import check_count, reject_masked
+from companion.engine.arithmetic import EPS, largest
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.choice import as_kernel, own_points
 from companion.kernels.functions import Kernel
-from companion.kernels.gram import _center
-from companion.scaling import exponent_of, largest, scaled_back
+from companion.kernels.gram import centre
 
 __all__ = ["KernelPCA"]
 
@@ -71,8 +71,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     Raises
     ------
     ValueError
-        If the kernel matrix has a negative eigenvalue, is not real, or all points have the same image; if the
-        eigenvalues, which are squares, do not fit into float64.
+        If the kernel matrix has a negative eigenvalue, is not real, or all points have the same image.
 
     Warns
     -----
@@ -172,14 +171,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if Phi is None:
             K = kernel(X)
             _require_real(K, kernel)
-            scale = np.abs(K).max()
-            unit = exponent_of(scale)
+            scale = largest(K)
             self._column_means = K.mean(axis=0)
-            K = self._centred(K, unit)
+            K = centre(K, self._column_means)
             total = np.trace(K)
-            safe = kernel.positive_definite is True
-            scale = float(np.ldexp(scale, -unit))
-            eigenvalues, V = _leading_eigenvectors(K, r, scale, safe)
+            eigenvalues, V = _leading_eigenvectors(K, r, scale, kernel.positive_definite is True)
             lost = len(X) * scale
         else:
             _require_real(Phi, kernel)
@@ -188,22 +184,18 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 raise ValueError(
                     f"the features of {kernel!r} overflow at these points; scale the data"
                 )
-            unit = exponent_of(scale)
-            Z = np.ldexp(Phi, -unit) if unit else Phi
-            mean = Z.mean(axis=0)
-            self._mean = np.ldexp(mean, unit)
-            unit *= 2  # of the eigenvalues
-            V, sigma, U = linalg.svd(Z - mean, full_matrices=False)
-            kept = sigma > len(X) * np.finfo(float).eps * largest(Z)
+            self._mean = Phi.mean(axis=0)
+            V, sigma, U = linalg.svd(Phi - self._mean, full_matrices=False)
+            kept = sigma > len(X) * EPS * scale
             V, sigma, U = V[:, kept][:, :r], sigma[kept], U[kept][:r].T
             total = np.sum(sigma**2)
             eigenvalues = sigma[:r] ** 2
-            lost = 2.0 * np.sqrt(Z.size) * sigma.max(initial=0.0) * largest(Z)
+            lost = 2.0 * np.sqrt(Phi.size) * sigma.max(initial=0.0) * scale
         if len(eigenvalues) == 0:
             raise ValueError(
                 "all points have the same image in feature space: there is no component"
             )
-        self._lost = float(np.finfo(float).eps * lost / eigenvalues[0])
+        self._lost = float(EPS * lost / eigenvalues[0])
         if self._lost > _FEW_DIGITS:
             warnings.warn(
                 f"centring may leave only {max(-math.log10(self._lost), 0.0):.0f} digits of the largest eigenvalue: "
@@ -213,15 +205,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 stacklevel=3,
             )
         signs = _signs(V)
-        explained = eigenvalues / total
-        eigenvalues = scaled_back(eigenvalues, unit, "the eigenvalues, squares of the components,")
         self.eigenvalues_ = eigenvalues
         self.eigenvectors_ = V * signs
         self.alpha_ = self.eigenvectors_ / np.sqrt(eigenvalues)
         if Phi is not None:
             self._directions = U * signs
         self.explained_variance_ = eigenvalues / (len(X) - 1)
-        self.explained_variance_ratio_ = explained
+        self.explained_variance_ratio_ = eigenvalues / total
         self.n_components_ = len(eigenvalues)
 
     def transform(self, X: Any) -> np.ndarray:
@@ -243,12 +233,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if self._directions is not None:
             return (self.kernel_.features(X) - self._mean) @ self._directions
         K = self.kernel_(X, self.X_fit_)
-        return _center(K, self._column_means) @ self.alpha_
-
-    def _centred(self, K: np.ndarray, unit: int) -> np.ndarray:
-        """Return the centred kernel matrix as a new one, in units of ``2^unit``."""
-        K = _center(K, self._column_means)
-        return np.ldexp(K, -unit, out=K)
+        return centre(K, self._column_means) @ self.alpha_
 
     @property
     def certificate_(self) -> Certificate:
@@ -261,24 +246,20 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         check_is_fitted(self)
         X, V = self.X_fit_, self.eigenvectors_
+        values = self.eigenvalues_
         if self._directions is None:
-            K = self.kernel_(X)
-            unit = exponent_of(largest(K))
-            K = self._centred(K, unit)
-            values = np.ldexp(self.eigenvalues_, -unit)
+            K = centre(self.kernel_(X), self._column_means)
             off = K @ V - V * values
             K -= (V * values) @ V.T
         else:
             Phi = self.kernel_.features(X)
             assert Phi is not None
-            unit = exponent_of(largest(Phi))
-            Z = np.ldexp(Phi - self._mean, -unit)
-            values = np.ldexp(self.eigenvalues_, -2 * unit)
+            Z = Phi - self._mean
             off = Z @ (Z.T @ V) - V * values
             K = Z.T @ Z - (self._directions * values) @ self._directions.T
         left = float(linalg.eigvalsh(K, subset_by_index=[len(K) - 1, len(K) - 1])[0])
         return Certificate(
-            primal_residual=max_norm((V.T @ V - np.eye(len(values))).ravel()),
+            primal_residual=largest(V.T @ V - np.eye(len(values))),
             dual_residual=float(np.linalg.norm(off, axis=0).max() / values[0]) + self._lost,
             complementarity=0.0,
             gap=variance_left(values, left, self.n_components == len(values)),
@@ -312,7 +293,7 @@ def _leading_eigenvectors(
     `scale` is the largest entry before centring: rounding can move an eigenvalue by n eps times that.
     """
     n = len(K)
-    zero = 10 * n * np.finfo(float).eps * scale
+    zero = 10 * n * EPS * scale
     found = None
     if r is not None and n >= 500 and r <= n // 20 and positive:
         found = _lanczos(K, r)

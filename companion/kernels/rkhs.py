@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from companion.checks import as_array, count_axes, reject_masked
+from companion.checks import as_array, check_range, count_axes, reject_masked
+from companion.engine.arithmetic import EPS
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.choice import as_kernel
 from companion.kernels.functions import Kernel
 from companion.kernels.points import array_or_list, as_points, is_number
-from companion.scaling import exponent_of
 
 __all__ = ["RKHSFunction"]
 
@@ -87,6 +87,7 @@ class RKHSFunction:
             )
         if not np.isfinite(coefficients).all():
             raise ValueError("coefficients must be finite, got NaN or infinity")
+        check_range(float(np.abs(coefficients).max()), "coefficients", tiny=True)
         is_complex = np.iscomplexobj(coefficients)
         self.points = points.copy()
         self.coefficients = coefficients.astype(np.complex128 if is_complex else np.float64)
@@ -223,9 +224,6 @@ class RKHSFunction:
         >>> RKHSFunction.section("linear", [3.0, 4.0]).norm()
         5.0
         """
-        size = float(np.abs(self.coefficients).max())
-        if exponent_of(size):  # its square may not fit into float64
-            return size * RKHSFunction(self.kernel, self.points, self.coefficients / size).norm()
         Phi = self.kernel.features(self.points, limit=_FEW)
         if Phi is not None:  # the function is a vector, and nothing is squared before it cancels
             return float(np.linalg.norm(self.coefficients @ Phi))
@@ -334,6 +332,6 @@ def _pseudo_solve(K: np.ndarray, values: np.ndarray) -> np.ndarray:
             "an RKHS needs a positive definite kernel: its matrix on these points has the eigenvalue "
             f"{eigenvalues[0]:.3g}"
         )
-    kept = eigenvalues > 10 * len(K) * np.finfo(float).eps * max(eigenvalues[-1], 0.0)
+    kept = eigenvalues > 10 * len(K) * EPS * max(eigenvalues[-1], 0.0)
     U = U[:, kept]
     return U @ ((U.conj().T @ values) / eigenvalues[kept])
