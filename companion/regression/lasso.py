@@ -41,6 +41,149 @@ _SOLVERS = ("newton", "admm", "dual")
 _LEAST_TOL = 1e-9  # a certificate is not measured by less
 
 
+# ---------------------------------------------------------------------------------------------
+# The text's ADMM
+# ---------------------------------------------------------------------------------------------
+
+
+def _admm(
+    data: Shifted,
+    K: float,
+    tau: float,
+    *,
+    rho: float | None = None,
+    tol: float,
+    **options: Any,
+) -> ADMMResult:
+    """Run the three lines: a linear system, a soft threshold, the multipliers' update."""
+    Z, y = data.X, data.y
+    n = Z.shape[1]
+    natural = float(np.vdot(Z.T, Z.T)) / n + K
+    rho = (natural or 1.0) if rho is None else as_scalar(rho, "rho", above=0)
+    gram = Z.T @ Z
+    gram[np.diag_indices(n)] += K + rho
+    factor, Zy = linalg.cho_factor(gram, overwrite_a=True), Z.T @ y
+
+    def objective(x: np.ndarray, z: np.ndarray) -> float:
+        r = y - Z @ z
+        return float(0.5 * (r @ r + K * (z @ z)) + tau * np.abs(z).sum())
+
+    return admm(
+        lambda v, rho: linalg.cho_solve(factor, Zy + rho * v),
+        lambda v, rho: soft_threshold(-v, tau / rho),
+        A=1,
+        B=-1,
+        c=np.zeros(n),
+        rho=rho,
+        tol_abs=tol / np.sqrt(n),
+        tol_rel=0.0,
+        objective=objective,
+        **options,
+    )
+
+
+def lasso_admm(
+    X: ArrayLike,
+    y: ArrayLike,
+    tau: float,
+    *,
+    K: float = 0.0,
+    intercept: str = "free",
+    C: float = 1.0,
+    rho: float | None = None,
+    relaxation: float = 1.0,
+    tol: float = 1e-8,
+    max_iter: int = 10_000,
+    z0: ArrayLike | None = None,
+    u0: ArrayLike | None = None,
+    keep_iterates: bool = False,
+) -> ADMMResult:
+    r"""Solve the lasso, or the elastic net, by the text's ADMM.
+
+    On the shifted data (centred, when b is free), with the scaled multiplier u,
+
+    .. math::
+
+        x^{k+1} &= (\hat X^\top \hat X + (K + \rho) I)^{-1} \\
+                & \qquad (\hat X^\top \hat y + \rho (z^k - u^k)) \\
+        z^{k+1} &= S_{\tau/\rho}(x^{k+1} + u^k) \\
+        u^{k+1} &= u^k + x^{k+1} - z^{k+1}.
+
+    Parameters
+    ----------
+    X : array-like of shape (m, n)
+    y : array-like of shape (m,)
+    tau, K : float
+        Penalties, tau > 0, K >= 0.
+    intercept : {"free", "none", "penalized"}
+        As in :class:`Lasso`.
+    C : float
+        The penalty on a penalized b.
+    rho : float, optional
+        Penalty parameter of ADMM. Default: the mean square norm of the columns.
+    relaxation : float
+        Over-relaxation, in (0, 2).
+    tol : float
+        The run stops when the norms of the primal and of the dual residual are at most this.
+    max_iter : int
+        Largest number of steps.
+    z0, u0 : array-like of shape (n,), optional
+        The start, zero by default.
+    keep_iterates : bool
+        Whether the iterates go into the history.
+
+    Returns
+    -------
+    ADMMResult
+        The weights, with exact zeros, are `z`. The certificate is made from them; it is relative, so it may call a run
+        good that missed the absolute `tol`, and the reverse. ``converged`` is the stopping rule's verdict.
+
+    Notes
+    -----
+    Source: Section 16.8 (4), Problem 16.7, Example 19.3. The elastic net needs no larger system than the lasso; the
+    text solves it through a dual program in 2(n + m) variables.
+
+    Examples
+    --------
+    >>> result = lasso_admm([[2.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 1.0, intercept="none", rho=1.0)
+    >>> result.z.round(6), result.converged, result.certificate.ok
+    (array([1.25, 0.  ]), True, True)
+    """
+    data = _data(X, y, intercept, C)
+    K, tau = as_scalar(K, "K", at_least=0), as_scalar(tau, "tau", above=0)
+    tol = as_scalar(tol, "tol", above=0)
+    run = _admm(
+        data,
+        K,
+        tau,
+        rho=rho,
+        relaxation=relaxation,
+        tol=tol,
+        max_iter=max_iter,
+        z0=z0,
+        u0=u0,
+        keep_iterates=keep_iterates,
+    )
+    found = _measure(data, run.z, K, tau, tol, run.n_iter)
+    y = np.asarray(y, dtype=np.float64)
+    residual = y - data.given @ run.z - data.intercept(run.z)
+    difference = float(np.linalg.norm(residual - data.unshift(found.residual)))
+    largest = float(np.abs(data.correlation).max())
+    return replace(
+        run,
+        certificate=_certify(data, found, difference, largest, tau, tol),
+        problem=Problem(
+            "lasso by ADMM",
+            {"X": data.given, "y": y, "K": K, "tau": tau, "C": C, "intercept": intercept},
+        ),
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# The estimators
+# ---------------------------------------------------------------------------------------------
+
+
 class L1Regression(RegressorMixin, BaseEstimator):
     r"""What :class:`Lasso` and :class:`ElasticNet` share.
 
@@ -537,140 +680,8 @@ def _data(X: ArrayLike, y: ArrayLike, intercept: str, C: float) -> Shifted:
 
 
 # ---------------------------------------------------------------------------------------------
-# The text's ways: ADMM on the primal problem, and the dual program
+# The dual program
 # ---------------------------------------------------------------------------------------------
-
-
-def lasso_admm(
-    X: ArrayLike,
-    y: ArrayLike,
-    tau: float,
-    *,
-    K: float = 0.0,
-    intercept: str = "free",
-    C: float = 1.0,
-    rho: float | None = None,
-    relaxation: float = 1.0,
-    tol: float = 1e-8,
-    max_iter: int = 10_000,
-    z0: ArrayLike | None = None,
-    u0: ArrayLike | None = None,
-    keep_iterates: bool = False,
-) -> ADMMResult:
-    r"""Solve the lasso, or the elastic net, by the text's ADMM.
-
-    On the shifted data (centred, when b is free), with the scaled multiplier u,
-
-    .. math::
-
-        x^{k+1} &= (\hat X^\top \hat X + (K + \rho) I)^{-1} \\
-                & \qquad (\hat X^\top \hat y + \rho (z^k - u^k)) \\
-        z^{k+1} &= S_{\tau/\rho}(x^{k+1} + u^k) \\
-        u^{k+1} &= u^k + x^{k+1} - z^{k+1}.
-
-    Parameters
-    ----------
-    X : array-like of shape (m, n)
-    y : array-like of shape (m,)
-    tau, K : float
-        Penalties, tau > 0, K >= 0.
-    intercept : {"free", "none", "penalized"}
-        As in :class:`Lasso`.
-    C : float
-        The penalty on a penalized b.
-    rho : float, optional
-        Penalty parameter of ADMM. Default: the mean square norm of the columns.
-    relaxation : float
-        Over-relaxation, in (0, 2).
-    tol : float
-        The run stops when the norms of the primal and of the dual residual are at most this.
-    max_iter : int
-        Largest number of steps.
-    z0, u0 : array-like of shape (n,), optional
-        The start, zero by default.
-    keep_iterates : bool
-        Whether the iterates go into the history.
-
-    Returns
-    -------
-    ADMMResult
-        The weights, with exact zeros, are `z`. The certificate is made from them; it is relative, so it may call a run
-        good that missed the absolute `tol`, and the reverse. ``converged`` is the stopping rule's verdict.
-
-    Notes
-    -----
-    Source: Section 16.8 (4), Problem 16.7, Example 19.3. The elastic net needs no larger system than the lasso; the
-    text solves it through a dual program in 2(n + m) variables.
-
-    Examples
-    --------
-    >>> result = lasso_admm([[2.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 1.0, intercept="none", rho=1.0)
-    >>> result.z.round(6), result.converged, result.certificate.ok
-    (array([1.25, 0.  ]), True, True)
-    """
-    data = _data(X, y, intercept, C)
-    K, tau = as_scalar(K, "K", at_least=0), as_scalar(tau, "tau", above=0)
-    tol = as_scalar(tol, "tol", above=0)
-    run = _admm(
-        data,
-        K,
-        tau,
-        rho=rho,
-        relaxation=relaxation,
-        tol=tol,
-        max_iter=max_iter,
-        z0=z0,
-        u0=u0,
-        keep_iterates=keep_iterates,
-    )
-    found = _measure(data, run.z, K, tau, tol, run.n_iter)
-    y = np.asarray(y, dtype=np.float64)
-    residual = y - data.given @ run.z - data.intercept(run.z)
-    difference = float(np.linalg.norm(residual - data.unshift(found.residual)))
-    largest = float(np.abs(data.correlation).max())
-    return replace(
-        run,
-        certificate=_certify(data, found, difference, largest, tau, tol),
-        problem=Problem(
-            "lasso by ADMM",
-            {"X": data.given, "y": y, "K": K, "tau": tau, "C": C, "intercept": intercept},
-        ),
-    )
-
-
-def _admm(
-    data: Shifted,
-    K: float,
-    tau: float,
-    *,
-    rho: float | None = None,
-    tol: float,
-    **options: Any,
-) -> ADMMResult:
-    Z, y = data.X, data.y
-    n = Z.shape[1]
-    natural = float(np.vdot(Z.T, Z.T)) / n + K
-    rho = (natural or 1.0) if rho is None else as_scalar(rho, "rho", above=0)
-    gram = Z.T @ Z
-    gram[np.diag_indices(n)] += K + rho
-    factor, Zy = linalg.cho_factor(gram, overwrite_a=True), Z.T @ y
-
-    def objective(x: np.ndarray, z: np.ndarray) -> float:
-        r = y - Z @ z
-        return float(0.5 * (r @ r + K * (z @ z)) + tau * np.abs(z).sum())
-
-    return admm(
-        lambda v, rho: linalg.cho_solve(factor, Zy + rho * v),
-        lambda v, rho: soft_threshold(-v, tau / rho),
-        A=1,
-        B=-1,
-        c=np.zeros(n),
-        rho=rho,
-        tol_abs=tol / np.sqrt(n),
-        tol_rel=0.0,
-        objective=objective,
-        **options,
-    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -35,6 +35,7 @@ __all__ = [
     "RidgePath",
     "RidgeRegression",
     "RidgeSolution",
+    "certify_ridge",
     "ridge_path",
     "solve_ridge",
     "warn_if_missed",
@@ -228,7 +229,7 @@ def solve_ridge(
                 w, alpha, correction = _solve(data.X, data.y, K, choice)
                 b = data.intercept(w)
             xi = y - Z @ w - b
-            certificate = _certify(Z, y, K, free, w, b, xi)
+            certificate = certify_ridge(Z, y, K, free, w, b, xi)
             if certificate.ok or solver != "auto" or choice == "svd":
                 break
             choice = "svd"
@@ -363,7 +364,7 @@ def _small_columns(Z: np.ndarray, s: np.ndarray, K: float) -> bool:
     return _singular_values(Z / np.where(size > 0.0, size, 1.0))[1].size > s.size
 
 
-def _certify(
+def certify_ridge(
     X: np.ndarray, y: np.ndarray, K: float, free: bool, w: np.ndarray, b: float, xi: np.ndarray
 ) -> Certificate:
     r"""Certify w and b with the dual point :math:`\alpha = \xi / K`.
@@ -517,7 +518,7 @@ def ridge_path(
         b_i = data.intercept(w)
         xi = y - Z @ w - b_i
         warn_if_missed(
-            _certify(Z, y, float(K_i), intercept == "free", w, b_i, xi),
+            certify_ridge(Z, y, float(K_i), intercept == "free", w, b_i, xi),
             K_i,
             _relative(correction[:n], w[:n], data.X[:, :n], data.y),
         )
