@@ -190,7 +190,7 @@ def lasso(A: Any, b: Any, tau: float, **options: Any) -> ADMMResult:
         - `max_iter`: largest number of ADMM steps, 20 000 by default.
         - `finish`: whether the problem is solved exactly once ADMM has found the zero pattern. With False this is the
           plain method of the text.
-        - `warm_start`: the :class:`~companion.results.ADMMResult` for a similar problem, to start from its z and u.
+        - `warm_start`: the `ADMMResult` for a similar problem, to start from its z and u.
         - Those of :func:`companion.admm.admm`: `callback`, `keep_iterates`, `progress`, `adaptive`, ...
 
     Returns
