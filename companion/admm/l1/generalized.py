@@ -18,9 +18,8 @@ from companion.results import ADMMResult, Problem
 
 __all__ = ["generalized_lasso"]
 
-_SLOPE_FLOOR = (
-    1e-4  # a gradient is compared with its terms in lambda, or with this part of the others
-)
+# A gradient is compared with its terms in lambda, or with this part of the others.
+_SLOPE_FLOOR = 1e-4
 
 
 class _GeneralizedLasso(L1Problem):
@@ -39,9 +38,7 @@ class _GeneralizedLasso(L1Problem):
         return soft_threshold(-v, self.tau / rho)
 
     def __init__(self, A: np.ndarray, b: np.ndarray, F: np.ndarray, tau: float) -> None:
-        self.sizes = lengths(
-            np.vstack([A, F])
-        )  # columns of length 1: then what is small is rounding
+        self.sizes = lengths(np.vstack([A, F]))  # with columns of length 1, small is rounding
         A, F = A / self.sizes, F / self.sizes
         weight = float(np.linalg.norm(A) / (np.linalg.norm(F) or 1.0)) or 1.0
         _, s, Vt = np.linalg.svd(np.vstack([A, weight * F]), full_matrices=False)

@@ -55,15 +55,16 @@ class _BasisPursuit(LeastNorm):
         return x, x, lambda_ / max(largest(lambda_), 1.0)
 
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
-        total, miss = float(np.abs(z).sum()), self.rows @ x - self.b
-        slack, nu = np.abs(z) - lambda_ * z, np.zeros_like(self.b)  # A'nu = lambda
+        """Compare |x|_1 with b'nu, A'nu = lambda: what divides them is |x_i| - lambda_i x_i, and nu'(A x - b)."""
+        nu = np.zeros_like(self.b)
         if self.kept.size:
             nu[self.kept] = lapack.dtrtrs(self.R, self.Q.T @ lambda_)[0]
-        slope = self.rows.T @ nu
+        slope, miss, total = self.rows.T @ nu, self.rows @ x - self.b, self.objective(x, x)
+        slack = np.abs(np.abs(x) - slope * x)
         primal = ratio(largest(miss), largest(self.b) + float(np.linalg.norm(x)))
         dual = max(largest(slope) - 1, largest(lambda_ - slope), 0.0)
-        gap = ratio(abs(total - float(self.b @ nu)), total)
-        return Certificate(primal, dual, ratio(largest(slack), total), gap, tol)
+        gap = float(slack.sum() + np.abs(nu) @ np.abs(miss))
+        return Certificate(primal, dual, ratio(largest(slack), total), ratio(gap, total), tol)
 
 
 def basis_pursuit(A: Any, b: Any, **options: Any) -> ADMMResult:

@@ -31,9 +31,11 @@ class _Regularized(L1Problem):
     """Minimise l(x) + P(z) subject to x - z = 0. The multiplier at a solution is minus the gradient of l."""
 
     def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
+        """Return argmin l(x) + rho/2 |x - v|^2; for least squares (A'A + rho I)^{-1} (A'b + rho v)."""
         return self.loss.prox(v, rho)
 
     def z_update(self, v: np.ndarray, rho: float) -> np.ndarray:
+        """Return S_{tau/rho}(-v), entry by entry or group by group."""
         return self.penalty.prox(-v, rho)
 
     def __init__(self, loss: SmoothLoss, penalty: _Groups) -> None:
