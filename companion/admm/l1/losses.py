@@ -218,14 +218,3 @@ def first_zero(v: np.ndarray, step: np.ndarray, s: np.ndarray) -> tuple[float, n
         return 1.0, crossing
     parts = np.maximum(-v[crossing] / step[crossing], 0.0)
     return float(parts.min()), crossing[parts == parts.min()]
-
-
-def check_squares(data: np.ndarray, name: str, *, smallest: float = 1e-150) -> None:
-    """Raise an error if the squares of the data are beyond the floating-point numbers."""
-    size = largest(data)
-    if size and not smallest <= size <= 1e150:
-        low = f"between {smallest:g} and" if smallest else "at most"
-        raise ValueError(
-            f"{name} is squared, so its largest entry must be {low} 1e150 in size, got {size:.3g}; "
-            f"multiply {name} by a constant"
-        )
