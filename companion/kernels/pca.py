@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from companion.certificates import Certificate
-from companion.checks import check_count, reject_masked
+from companion.checks import as_matrix, check_count, reject_masked
 from companion.engine.arithmetic import EPS, largest
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.choice import as_kernel, own_points
@@ -162,7 +162,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         r = None if r is None else check_count(r, "n_components")
         kernel = self._named_kernel()
         reject_masked(X, "X")
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        X = as_matrix(validate_data(self, X, dtype=np.float64, ensure_min_samples=2), "X")
         self.kernel_ = kernel
         self.X_fit_ = own_points(X, kernel)
         self._directions: np.ndarray | None = None

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from companion.certificates import Certificate
-from companion.checks import as_scalar, as_vector, reject_masked
+from companion.checks import as_matrix, as_scalar, as_vector, reject_masked
 from companion.engine.arithmetic import EPS, largest, ratio
 from companion.kernels import Kernel, as_kernel
 from companion.kernels.choice import own_points
@@ -145,7 +145,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         reject_masked(X, "X")
         reject_masked(y, "y")
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        y = as_vector(y, "y")  # objects such as None become NaN only here
+        X, y = as_matrix(X, "X"), as_vector(y, "y")  # objects become NaN only here
         self.X_fit_ = own_points(X, self.kernel_)
         Phi = self.kernel_.features(X, limit=len(X) // 2)
         if Phi is None or np.iscomplexobj(Phi):

@@ -229,7 +229,8 @@ class L1Regression(RegressorMixin, BaseEstimator):
             reject_masked(X, "X")
             reject_masked(y, "y")
             X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-            y = as_vector(y, "y")  # objects such as None become NaN only here
+            X = as_matrix(X, "X")
+        y = as_vector(y, "y")  # objects become NaN only here
 
         data = shift(X, y, intercept, C)
         working_set = None

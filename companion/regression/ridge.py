@@ -162,7 +162,7 @@ class RidgeRegression(RegressorMixin, BaseEstimator):
         reject_masked(X, "X")
         reject_masked(y, "y")
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        y = as_vector(y, "y")  # objects such as None become NaN only here
+        X, y = as_matrix(X, "X"), as_vector(y, "y")  # objects become NaN only here
         found = solve_ridge(X, y, K, intercept, self.solver)
         self.w_, self.b_, self.alpha_, self.xi_ = found.w, found.b, found.alpha, found.xi
         self.objective_, self.certificate_, self.solver_, self.w_error_ = found[4:]
