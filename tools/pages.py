@@ -1,4 +1,4 @@
-"""Write the pages that are made from data: concordance, errata, map, downloads, state, API reference.
+"""Write what is made from data: concordance, errata, map, downloads, state, API reference, names for the search.
 
 ``python -m tools.pages`` runs before every build of the book. These pages are not committed.
 """
@@ -10,6 +10,7 @@ import argparse
 from tools.concordance import concordance_page, load_concordance
 from tools.editions import downloads_page, write_editions
 from tools.errata import errata_page
+from tools.items import write_items
 from tools.map import map_page
 from tools.reference import write_reference
 from tools.status import status_page
@@ -19,6 +20,7 @@ from tools.toc import BOOK, write
 def main() -> None:
     """Write all generated pages."""
     write(BOOK / "concordance.md", concordance_page(load_concordance()))
+    write_items()
     write(BOOK / "errata.md", errata_page())
     write(BOOK / "map.md", map_page())
     write_editions()

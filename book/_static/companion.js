@@ -9,23 +9,93 @@
   // article without its title, not the buttons above it.
   if (typeof DOCUMENTATION_OPTIONS !== "undefined" && DOCUMENTATION_OPTIONS.pagename === "search") {
     const words = (new URLSearchParams(location.search).get("q") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+    const AUTHORS = /^(book\/(contributing|template|changes|status|troubleshooting)|notebooks\/about\/)/; // pages for them come last
     window.Scorer = {
       score: ([page, title, anchor, description, score]) => {
         const named = !anchor && !description && words.every((word) => title.toLowerCase().includes(word));
         const share = words.join(" ").length / title.length;
-        return score + (named ? 20 + 10 * share : 0) + (page.startsWith("notebooks/") ? 3 : 0);
+        return score + (named ? 20 + 10 * share : 0) + (page.startsWith("notebooks/") ? 3 : 0) - (AUTHORS.test(page) ? 1000 : 0);
       },
       objNameMatch: 11, objPartialMatch: 6, objPrio: { 0: 15, 1: 5, 2: -5 }, objPrioDefault: 0,
       title: 15, partialTitle: 7, term: 5, partialTerm: 2,
     };
     document.addEventListener("DOMContentLoaded", () => {
       Search.htmlToText = (source, anchor) => {
-        const article = new DOMParser().parseFromString(source, "text/html").querySelector("article.bd-article");
-        const part = (anchor && article?.querySelector(anchor)) || article;
+        const page = new DOMParser().parseFromString(source, "text/html");
+        const part = (anchor && page.getElementById(anchor.slice(1))) || page.querySelector("article.bd-article");
         part?.querySelectorAll("h1, .headerlink, .all-solutions, script, style").forEach((element) => element.remove());
         return part?.textContent ?? "";
       };
+      const names = document.createElement("script");
+      names.src = "_static/items.js"; // tools/items.py
+      const loaded = new Promise((done) => ["load", "error"].forEach((kind) => names.addEventListener(kind, done)));
+      document.head.append(names);
+      const search = Search.query;
+      Search.named = named;
+      Search.query = (query) => loaded.then(() => {
+        nameFirst(query);
+        search(query);
+      });
     });
+  }
+
+  // Names are equal up to case, spaces, hyphens, brackets and the spelling of Greek letters: "nu-SVM" is "The ν-SVM".
+  const GREEK = { ν: "nu", ε: "epsilon", λ: "lambda", ρ: "rho", τ: "tau", σ: "sigma", μ: "mu", η: "eta", ξ: "xi", δ: "delta", ℓ: "l", "¹": "1", "′": "'", "’": "'", "∗": "*" };
+  const SHORT = { fig: "figure", thm: "theorem", prop: "proposition", prob: "problem", ex: "example", def: "definition", cor: "corollary", sec: "section", "§": "section" };
+  function key(name) {
+    return name.trim().toLowerCase()
+      .replace(/^(fig|thm|prop|prob|ex|def|cor|sec|§)\.?\s*(?=(\d|[a-z]\.\d))/, (_, word) => SHORT[word] + " ")
+      .replace(/^(the|an|a) /, "").replace(/[νελρτσμηξδℓ¹′’∗]/g, (letter) => GREEK[letter])
+      .replace(/[\s_\-‐–—(){}[\]$\\,;:"“”]/g, "").replace(/\.(?!\d)/g, "") || name.trim();
+  }
+
+  // All names with their keys: those of tools/items.py, and the public names that the search index has.
+  let known;
+  function allNames() {
+    const index = Search._index, entries = [...(window.COMPANION_ITEMS ?? [])];
+    for (const [prefix, members] of Object.entries(index.objects)) {
+      for (const [page, , , , name] of members) {
+        const path = `${prefix}.${name}`;
+        entries.push([[name, path], `${index.docnames[page]}.html#${path}`, path]);
+      }
+    }
+    return entries.map(([names, href, told]) => ({ names, keys: names.map(key), href, told }));
+  }
+
+  // What is called as typed, and then what begins so.
+  function named(query) {
+    known ??= allNames();
+    const index = Search._index, wanted = key(query), exact = [], begun = [];
+    for (const { names, keys, href, told } of known) {
+      const place = keys.indexOf(wanted);
+      if (place < 0 && !(wanted.length > 3 && keys.some((k) => k.startsWith(wanted)))) continue;
+      const term = href.endsWith("#") ? index.indexentries[names[Math.max(place, 0)].toLowerCase()]?.[0] : null;
+      (place < 0 ? begun : exact).push({ name: names[Math.max(place, 0)], told, href: term ? `${index.docnames[term[0]]}.html#${term[1]}` : href });
+    }
+    return [...exact, ...begun].slice(0, Math.max(exact.length, 5));
+  }
+
+  // They stand before the pages that hold the words.
+  function nameFirst(query) {
+    const list = document.createElement("ul");
+    list.className = "search";
+    for (const { name, href, told } of named(query)) {
+      const item = document.createElement("li"), link = document.createElement("a"), context = document.createElement("p");
+      link.href = href;
+      link.textContent = name;
+      context.className = "context";
+      context.textContent = told;
+      item.append(link, ...(told ? [context] : []));
+      list.append(item);
+    }
+    if (!list.children.length) return;
+    document.getElementById("search-results").prepend(list);
+    // The count that follows is of the pages with the words.
+    new MutationObserver((_, watch) => {
+      if (!Search.status.textContent.includes("did not match")) return;
+      watch.disconnect();
+      Search.status.textContent = "Search finished, found nothing else.";
+    }).observe(Search.status, { childList: true });
   }
 
   // The small arrows that unfold a part of the table of contents have no text.

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page
 
-from tests.site.site import PAGES, PHONE, Reader
+from tests.site.site import PAGES, PHONE, SITE, Count, Reader
+from tests.site.test_links import anchors
+from tools.concordance import load_concordance
+from tools.items import item_names, words
 
 DONE = "() => document.querySelector('.search-summary')?.textContent.includes('found')"
 # How far the lens reaches into what is typed, in pixels.
@@ -60,3 +63,94 @@ def test_the_lens_covers_nothing(reader: Reader, name: str) -> None:
         page.keyboard.press("Control+k")
     assert page.locator("input[type=search]:visible").first.evaluate(COVERED) <= 0
     reader.close()
+
+
+FIRST = """
+queries => queries.map(query => {
+  const first = Search.named(query)[0];
+  const there = first && new URL(first.href, 'http://site/');
+  return there ? there.pathname.slice(1) + decodeURIComponent(there.hash) : '';
+})
+"""
+
+
+def first_hits(reader: Reader, queries: list[str]) -> dict[str, str]:
+    """Return the first hit of each query as page#anchor; it must exist."""
+    page = search(reader, "ridge")
+    found = dict(zip(queries, page.evaluate(FIRST, queries), strict=True))
+    for query, hit in found.items():
+        name, _, anchor = hit.partition("#")
+        assert name in PAGES, (query, hit)
+        assert not anchor or anchor in anchors(name), (query, hit)
+    return found
+
+
+def test_every_row_of_the_concordance_is_found_by_its_name(reader: Reader, count: Count) -> None:
+    rows: dict[str, set[str]] = {}
+    for chapter in load_concordance():
+        for item in chapter["items"]:
+            name = item_names(item["item"])[0]
+            rows.setdefault(name, set()).add(item["at"].replace("#", ".html#"))
+    found = first_hits(reader, list(rows))
+    count("names looked up", len(rows))
+    assert {name: hit for name, hit in found.items() if hit not in rows[name]} == {}
+
+
+def test_every_word_of_the_glossary_is_found(reader: Reader, count: Count) -> None:
+    terms = [term for names, _, _ in words() for term in names]
+    found = first_hits(reader, terms)
+    count("names looked up", len(terms))
+    # A page or a numbered item of the same name stands before it.
+    places = ("book/glossary.html#term-", "notebooks/")
+    assert {t: h for t, h in found.items() if not h.startswith(places)} == {}
+    assert sum(h.startswith(places[0]) for h in found.values()) > 0.7 * len(terms)
+
+
+def test_every_public_name_is_found_by_its_path(reader: Reader, count: Count) -> None:
+    names = [
+        anchor
+        for page in PAGES
+        if page.startswith("book/api/")
+        for anchor in anchors(page)
+        if anchor.startswith("companion.")
+    ]
+    assert len(names) > 200
+    found = first_hits(reader, names)
+    count("names looked up", len(names))
+    assert {n: h for n, h in found.items() if h.partition("#")[2] != n} == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("18.7", "#sec-18-7"),
+        ("Problem 18.7", "#prob-18-7"),
+        ("fig. 19.4", "#fig-19-4"),
+        ("Theorem 16.1", "#thm-16-1"),
+        ("SVM_s3", "#prog-18-s3"),
+        ("nu-SVM", "notebooks/svm/nu-svm.html"),
+        ("soft threshold", "#companion.admm.soft_threshold"),
+    ],
+)
+def test_what_readers_type_comes_first(reader: Reader, words: str, wanted: str) -> None:
+    page = search(reader, words.replace(" ", "+"))
+    link = page.locator("#search-results li a").first
+    assert wanted in str(link.evaluate("a => a.href"))
+
+
+def test_pages_for_authors_come_last(reader: Reader) -> None:
+    page = search(reader, "notebook")
+    paths = page.locator("#search-results li a").evaluate_all("links => links.map(a => a.pathname)")
+    ours = ["contributing" in path or "template" in path for path in paths]
+    assert any(ours)
+    assert ours == sorted(ours)
+
+
+def test_from_the_disk_a_name_is_found_and_told(reader: Reader) -> None:
+    page = reader.context().new_page()
+    page.goto(f"{(SITE / 'search.html').as_uri()}?q=Problem+18.7")
+    page.wait_for_function(DONE)
+    first = page.locator("#search-results li").first
+    assert "prob-18-7" in str(first.locator("a").evaluate("a => a.href"))
+    assert first.locator(".context").inner_text()
+    page.context.close()

@@ -1,0 +1,85 @@
+"""What the search looks up by name: numbered items, sections, words of the glossary, pages.
+
+An entry is ``[names, address, description]``. The search page puts an entry whose name was typed before all pages that
+merely hold the words (``book/_static/companion.js``), also where a page from the disk may not read others.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from tools.concordance import load_concordance
+from tools.toc import BOOK, pages_in_order, text_of, title, write
+
+FILE = BOOK / "_static" / "items.js"
+SECTION = re.compile(r"^\(sec-(\w+)-(\d+)\)=\n+#+ (.+)$", re.MULTILINE)
+GLOSSARY = re.compile(r"^```\{glossary\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PARENTHESES = re.compile(r"\(([^()]+)\)")
+
+Entry = tuple[list[str], str, str]
+
+
+def plain(text: str) -> str:
+    """Return a text without links and the marks of Markdown and TeX.
+
+    >>> plain("In the *code* `companion.admm.admm` ([program](#prog-1)), $x$.")
+    'In the code companion.admm.admm (program), x.'
+    """
+    return re.sub(r"[*`$\\]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text))
+
+
+def item_names(item: str) -> list[str]:
+    """Return what a reader types for an item of the concordance: its name, what it names in parentheses, its number.
+
+    >>> item_names("*Program (SVM_s1)*")
+    ['Program (SVM_s1)', 'SVM_s1']
+    >>> item_names("Figure 18.2")
+    ['Figure 18.2', '18.2']
+    """
+    name = plain(item)
+    numbers = re.findall(r"^[A-Z]\w+ (\w+\.\d+)$", name)
+    inner = PARENTHESES.findall(name) if re.search(r"Program|^\(", name) else []
+    return list(dict.fromkeys([name, *(n for n in inner if not n.isdecimal()), *numbers]))
+
+
+def sections() -> Iterator[Entry]:
+    """Yield the sections of the text, by their numbers."""
+    for page in pages_in_order():
+        for chapter, number, heading in SECTION.findall(text_of(page)):
+            name = f"{chapter.upper()}.{number}"
+            yield [f"Section {name}", name], f"{page}.html#sec-{chapter}-{number}", plain(heading)
+
+
+def items() -> Iterator[Entry]:
+    """Yield the rows of the concordance."""
+    for chapter in load_concordance():
+        for item in chapter["items"]:
+            page, label = item["at"].split("#")
+            what = f"{plain(item['what'])} ({chapter['title']})"
+            yield item_names(item["item"]), f"{page}.html#{label}", what
+
+
+def words() -> Iterator[Entry]:
+    """Yield the terms of the glossary; the search index of the site knows their anchors."""
+    for block in GLOSSARY.findall(text_of("book/glossary")):
+        for entry in re.split(r"\n\s*\n", block.strip()):
+            lines = entry.splitlines()
+            terms = [plain(line) for line in lines if not line.startswith(" ")]
+            told = plain(" ".join(line.strip() for line in lines if line.startswith(" ")))
+            yield terms, "book/glossary.html#", told
+
+
+def entries() -> list[Entry]:
+    """Return all entries; what stands first is shown first."""
+    named = ((p, title(p) or p) for p in pages_in_order())
+    pages = [([plain(name)], f"{page}.html", "") for page, name in named]
+    headings = [([heading], href, names[0]) for names, href, heading in sections()]
+    return [*sections(), *items(), *pages, *headings, *words()]
+
+
+def write_items() -> None:
+    """Write the entries as a script, which a page from the disk may load as well."""
+    told = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries())
+    write(FILE, f"window.COMPANION_ITEMS = [\n{told}\n];\n")
