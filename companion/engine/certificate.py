@@ -1,0 +1,184 @@
+"""The proof that a point solves a convex quadratic program: a bound of its distance from the optimal value."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+
+from companion.certificates import Certificate
+from companion.engine.arithmetic import EPS, largest, ratio
+
+__all__ = ["Matrix", "absolute_product", "bound_multipliers", "certify", "rounding_of"]
+
+
+def rounding_of(n: int) -> float:
+    """Return what part of the absolute values of its n terms rounding may leave of a sum that vanishes."""
+    return 8.0 * EPS * (1.0 + math.sqrt(n))
+
+
+class Matrix(Protocol):
+    """A symmetric positive semidefinite matrix that need not be formed; an ndarray is one."""
+
+    def __matmul__(self, x: np.ndarray, /) -> np.ndarray:
+        """Return the product with a vector."""
+
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal."""
+
+
+def bound_multipliers(
+    gradient: np.ndarray, x: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return the multipliers of ``lower <= x <= upper`` that a gradient of the Lagrangian asks for.
+
+    Parameters
+    ----------
+    gradient : ndarray of shape (n,)
+        :math:`P x + q + A^\top y`.
+    x, lower, upper : ndarray of shape (n,)
+        The point and its bounds.
+
+    Returns
+    -------
+    z_lower, z_upper : ndarray of shape (n,)
+        Positive and negative part of the gradient, where `x` is equal to that bound; zero elsewhere.
+
+    Examples
+    --------
+    >>> bound_multipliers(np.array([2.0, -3.0, 0.5]), np.array([0.0, 1.0, 0.5]), np.zeros(3), np.ones(3))
+    (array([2., 0., 0.]), array([0., 3., 0.]))
+    """
+    z_lower = np.where(x == lower, np.maximum(gradient, 0.0), 0.0)
+    z_upper = np.where(x == upper, 0.0 - np.minimum(gradient, 0.0), 0.0)
+    return z_lower, z_upper
+
+
+def absolute_product(P: Matrix, size: np.ndarray) -> np.ndarray:
+    r"""Return :math:`|P| |x|`, the size of the terms of each entry of P x, or a bound of it if P is not an array."""
+    if isinstance(P, np.ndarray):
+        return np.abs(P) @ size
+    roots = np.sqrt(np.maximum(P.diagonal(), 0.0))
+    return roots * float(roots @ size)
+
+
+def certify(
+    P: Matrix,
+    q: np.ndarray,
+    A: np.ndarray,
+    b: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    z_lower: np.ndarray,
+    z_upper: np.ndarray,
+    tolerance: float = 1e-9,
+    Px: np.ndarray | None = None,
+) -> Certificate:
+    r"""Prove that x solves ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``, or say by how much it may fail.
+
+    Parameters
+    ----------
+    P : Matrix of shape (n, n)
+    q, lower, upper : ndarray of shape (n,)
+        Bounds may be infinite.
+    A : ndarray of shape (p, n)
+    b : ndarray of shape (p,)
+    x : ndarray of shape (n,)
+    y : ndarray of shape (p,)
+        Multipliers of ``A x = b``.
+    z_lower, z_upper : ndarray of shape (n,)
+        Multipliers of the bounds.
+    tolerance : float
+        What each residual is compared with.
+    Px : ndarray of shape (n,), optional
+        The product of P and x, where it is known.
+
+    Returns
+    -------
+    Certificate
+        With the residual :math:`e = P x + q + A^\top y - z_\ell + z_u`,
+
+        - ``primal_residual``: the largest over the rows of :math:`|a_i^\top x - b_i|` divided by
+          :math:`\max(\sum_j |a_{ij} x_j|, |b_i|)`, and over the variables of what they are outside of a bound by,
+          divided by :math:`\max(|x_j|, |\text{bound}|)`;
+        - ``dual_residual``: the largest :math:`|e_j|` divided by :math:`|P x|_j + |q_j| + \sum_i |a_{ij} y_i|`, the
+          terms of its own column;
+        - ``gap``: a bound of :math:`f(x) - f^*`, see below, divided by :math:`\tfrac12 x^\top P x + |q|^\top |x|`;
+        - ``complementarity``: the largest :math:`(x - \ell)_j (z_\ell)_j` or :math:`(u - x)_j (z_u)_j` among the terms
+          of that bound.
+
+    Notes
+    -----
+    Convexity gives, for every z >= 0 and with :math:`s_j` for the bound that :math:`e_j` pushes :math:`x_j` to,
+
+    .. math::
+
+        f(x) - f^* \le |y|^\top |A x - b| + z_\ell^\top (x - \ell) + z_u^\top (u - x) + \sum_j |e_j| |x_j - s_j|.
+
+    No term is negative, so none hides another; and none changes with the unit of a variable or of a row. Where that
+    bound is infinite the program asks for :math:`e_j = 0`, and ``dual_residual`` says how well that holds. A negative
+    multiplier, or one of an infinite bound, counts as zero here, and its size as an :math:`e_j` there.
+
+    What rounding leaves of a sum is no residual: an :math:`e_j` below :math:`8 + 8 \sqrt n` units in the last place of
+    the absolute values of its terms, a row's residual below that part of the smallest :math:`|a_{ij} q_j| / P_{jj}`,
+    and a gap below that part of its own terms. It shows as one unit at most.
+    """
+    unit = rounding_of(q.size)
+    with np.errstate(over="ignore", invalid="ignore"):
+        Px = P @ x if Px is None else Px
+        size, absolute, dear = np.abs(x), np.abs(A), np.abs(y)
+        pull, reach = dear @ absolute, absolute_product(P, size)
+        terms = reach + np.abs(q) + pull
+        scale = np.abs(Px) + np.abs(q) + pull
+        value = 0.5 * abs(float(x @ Px)) + float(np.abs(q) @ size)
+
+        miss, row_terms = np.abs(A @ x - b), np.maximum(absolute @ size, np.abs(b))
+        faint = miss <= unit * _row_units(absolute, q, P) if miss.any() else np.zeros(0, bool)
+        miss = np.where(faint, np.minimum(miss, EPS * row_terms), miss) if faint.any() else miss
+        primal = largest(ratio(miss, row_terms)) if b.size else 0.0
+        gap = float(dear @ miss)
+
+        products, e, illegal = 0.0, Px + q + y @ A, np.zeros(q.size)
+        sides = (lower, x - lower, z_lower, -1.0), (upper, upper - x, z_upper, 1.0)
+        for bound, slack, z, sign in sides:
+            legal = np.where(np.isfinite(bound), np.maximum(z, 0.0), 0.0)
+            e, illegal = e + sign * legal, np.maximum(illegal, np.abs(z - legal))
+            product = np.abs(legal * np.where(legal > 0.0, slack, 0.0))
+            products, gap = max(products, largest(product)), gap + float(product.sum())
+            outside = np.flatnonzero(~(slack >= 0.0))
+            if outside.size:
+                reference = np.maximum(size, np.abs(bound))[outside]
+                primal = max(primal, largest(ratio(-slack[outside], reference)))
+
+        misfit = np.abs(e)
+        rounded = misfit <= unit * terms
+        dual = largest(
+            ratio(np.where(rounded, np.minimum(misfit, EPS * scale), misfit) + illegal, scale)
+        )
+        left = np.flatnonzero(~rounded)
+        if left.size:
+            room = np.abs(x - np.where(e > 0.0, lower, upper))[left]
+            gap += float((misfit[left] * room)[np.isfinite(room)].sum())
+        rounding = float(size @ reach) + value + float(dear @ (absolute @ size + np.abs(b)))
+    if not math.isfinite(gap + rounding + dual + primal):
+        return Certificate(np.inf, np.inf, np.inf, np.inf, tolerance)
+    most = EPS if gap <= unit * rounding else np.inf
+    return Certificate(
+        primal_residual=primal,
+        dual_residual=dual,
+        complementarity=min(ratio(products, value), most),
+        gap=min(ratio(gap, value), most),
+        tolerance=tolerance,
+    )
+
+
+def _row_units(absolute: np.ndarray, q: np.ndarray, P: Matrix) -> np.ndarray:
+    """Return the smallest term that a row of A x would have where each variable is alone with its objective."""
+    alone = np.broadcast_to(ratio(np.abs(q), np.maximum(P.diagonal(), 0.0)), absolute.shape)
+    lengths = np.full(absolute.shape, np.inf)
+    np.multiply(absolute, alone, out=lengths, where=(absolute > 0.0) & np.isfinite(alone))
+    least = lengths.min(axis=1, initial=np.inf)
+    return np.where(np.isfinite(least), least, 0.0)

@@ -1,0 +1,192 @@
+"""Why a quadratic program has no solution: a vector that proves it, tested without rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+
+from companion.engine.arithmetic import EPS
+from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
+
+__all__ = ["check_bounds", "refuse"]
+
+_CLEARLY = 1e-9  # part of its terms by which a sum has to differ from 0 where no vector is exact
+
+
+def check_bounds(lower: np.ndarray, upper: np.ndarray) -> None:
+    """Raise an error if no number lies between the bounds of a variable."""
+    empty = (lower > upper) | (lower == np.inf) | (upper == -np.inf)
+    if empty.any():
+        i = int(np.argmax(empty))
+        raise InfeasibleProblemError(
+            f"no number lies between the bounds of x[{i}]: lower = {lower[i]:g}, upper = {upper[i]:g}; "
+            "lower <= upper is needed"
+        )
+
+
+def refuse(
+    P: Any, q: np.ndarray, A: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> None:
+    """Raise an error if the program is infeasible or unbounded; return if there is no proof of that.
+
+    Raises
+    ------
+    InfeasibleProblemError
+        Its witness y has ``max { y'A x : lower <= x <= upper } < y'b`` in exact arithmetic. It is None where y'A x has
+        no finite maximum because y'A misses 0 by rounding.
+    UnboundedProblemError
+        Its ray d has ``P d = 0, A d = 0, q'd < 0`` to rounding, and meets no bound.
+    """
+    if b.size:
+        _refuse_row(A, b, lower, upper)
+        y = _find_witness(A, b, lower, upper)
+        if y is not None:
+            exact = next((v for v in _simple(y) if _is_witness(A, b, lower, upper, v)), None)
+            alone = exact is not None and not any(_combination(A, exact))
+            reason = (
+                "the equations A x = b contradict each other"
+                if alone
+                else "no x within the bounds satisfies A x = b"
+            )
+            proof = (
+                "; with y = error.witness, y'A x stays below y'b for every x within the bounds"
+                if exact is not None
+                else ""
+            )
+            raise InfeasibleProblemError(reason + proof, witness=exact)
+    d = _find_ray(P, q, A, lower, upper)
+    if d is not None:
+        raise UnboundedProblemError(
+            "the objective decreases without limit: with d = error.ray, P d = 0, A d = 0 and q'd < 0, "
+            "and no bound is met along d",
+            ray=d,
+        )
+
+
+def _refuse_row(A: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+    """Raise an error for a row that is out of reach by itself."""
+    with np.errstate(invalid="ignore"):
+        ends = np.where(A != 0.0, A * lower, 0.0), np.where(A != 0.0, A * upper, 0.0)
+    least, most = np.minimum(*ends).sum(axis=1), np.maximum(*ends).sum(axis=1)
+    for i in np.flatnonzero((b < least) | (b > most)):
+        sign = 1.0 if b[i] > most[i] else -1.0
+        witness = sign * (np.arange(b.size) == i)
+        reach = most[i] if sign > 0 else least[i]
+        clear = abs(b[i] - reach) > _CLEARLY * max(abs(reach), abs(b[i]))
+        if clear and _is_witness(A, b, lower, upper, witness):
+            word = "at most" if sign > 0 else "at least"
+            raise InfeasibleProblemError(
+                f"row {i} of A x = b cannot be met within the bounds: (A x)[{i}] is {word} {reach:g}, "
+                f"but b[{i}] = {b[i]:g}",
+                witness=witness,
+            )
+
+
+def _find_witness(
+    A: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> np.ndarray | None:
+    """Minimise the misfit of A x = b on the box; the multipliers of a clearly positive minimum."""
+    peak = np.abs(A).max(axis=1, initial=0.0)
+    scale = 1.0 / np.where(peak > 0.0, peak, 1.0)
+    p, n = A.shape
+    unit = float(np.abs(scale * b).max()) or 1.0
+    rows = np.hstack([A * scale[:, None], np.eye(p), -np.eye(p)])
+    slack = np.column_stack([np.zeros(2 * p), np.full(2 * p, np.inf)])
+    bounds = np.vstack([np.column_stack([lower, upper]) / unit, slack])
+    cost = np.concatenate([np.zeros(n), np.ones(2 * p)])
+    answer = linprog(cost, A_eq=rows, b_eq=scale * b / unit, bounds=bounds, method="highs")
+    if answer.status != 0:
+        return None
+    y = answer.eqlin.marginals * scale
+    w = y @ A
+    w = np.where(np.abs(w) <= _CLEARLY * (np.abs(y) @ np.abs(A)), 0.0, w)
+    most = np.where(w == 0.0, 0.0, w * np.where(w > 0.0, upper, np.where(w < 0.0, lower, 0.0)))
+    terms = float(np.abs(y) @ np.abs(b)) + float(np.abs(most).sum())
+    return y if float(y @ b) - float(most.sum()) > _CLEARLY * terms else None
+
+
+def _simple(y: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield y, and near it the multiples of simple units, for which sums can vanish without rounding."""
+    yield y
+    size = np.abs(y[y != 0.0])
+    for unit in (float(size.min()), float(size.max())):
+        for k in (1.0, 12.0, 2.0**10, 2.0**20):
+            v = np.round(k * y / unit)
+            if np.isfinite(v).all() and v.any():
+                yield v
+
+
+def _combination(A: np.ndarray, y: np.ndarray) -> list[Fraction]:
+    """Return y'A without rounding."""
+    w = [Fraction(0)] * A.shape[1]
+    for v, row in zip(y.tolist(), A):
+        if v:
+            for j in np.flatnonzero(row):
+                w[j] += Fraction(v) * Fraction(float(row[j]))
+    return w
+
+
+def _is_witness(
+    A: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray, y: np.ndarray
+) -> bool:
+    """Return whether ``max { y'A x : lower <= x <= upper } < y'b``, in exact arithmetic."""
+    most = Fraction(0)
+    for w, lo, hi in zip(_combination(A, y), lower.tolist(), upper.tolist()):
+        end = hi if w > 0 else lo
+        if w:
+            if not np.isfinite(end):
+                return False
+            most += w * Fraction(end)
+    value = sum((Fraction(v) * Fraction(t) for v, t in zip(y.tolist(), b.tolist())), Fraction(0))
+    return most < value
+
+
+def _find_ray(
+    P: Any, q: np.ndarray, A: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> np.ndarray | None:
+    """Minimise q'd over the directions of the feasible set along which P is flat."""
+    down, up = np.isinf(lower), np.isinf(upper)
+    movable = np.flatnonzero(down | up)
+    if not q[movable].any():
+        return None
+    diagonal = np.maximum(P.diagonal(), 0.0)[movable]
+    unit = np.where(diagonal > 0.0, np.sqrt(diagonal), 1.0)
+    if isinstance(P, np.ndarray):
+        values, vectors = np.linalg.eigh(P[np.ix_(movable, movable)] / np.outer(unit, unit))
+        flat = vectors[:, values > 1e-11 * max(values[-1], 0.0)].T
+    else:
+        flat = (
+            np.vstack([P.G[movable].T, np.diag(np.sqrt(P.d[movable]))[P.d[movable] > 0.0]]) / unit
+        )
+    rows = np.vstack([flat, A[:, movable] / unit])
+    norms = np.abs(rows).max(axis=1, initial=0.0)
+    rows = rows[norms > 0.0] / norms[norms > 0.0, None]
+    cost = q[movable] / unit
+    peak = np.abs(rows).max(axis=0, initial=0.0)
+    column = 1.0 / np.where(peak > 0.0, peak, 1.0)
+    cost = cost * column / np.abs(cost * column).max()
+    bounds = np.column_stack([-1.0 * down[movable], 1.0 * up[movable]])
+    answer = linprog(
+        cost, A_eq=rows * column, b_eq=np.zeros(len(rows)), bounds=bounds, method="highs"
+    )
+    if answer.status != 0 or answer.fun > -1e-7:
+        return None
+    d = np.zeros(q.size)
+    d[movable] = np.clip(answer.x, bounds[:, 0], bounds[:, 1]) * column / unit
+    for rough in (4.0 * EPS, _CLEARLY):
+        for v in _simple(d):
+            if _is_ray(P, q, A, v, rough):
+                return v
+    return None
+
+
+def _is_ray(P: Any, q: np.ndarray, A: np.ndarray, d: np.ndarray, rough: float) -> bool:
+    """Return whether ``P d = 0``, ``A d = 0`` and ``q'd < 0``, to a part of their terms."""
+    size, roots = np.abs(d), np.sqrt(np.maximum(P.diagonal(), 0.0))
+    flat = np.abs(P @ d) <= rough * roots * float(roots @ size)
+    level = np.abs(A @ d) <= rough * (np.abs(A) @ size)
+    return bool(flat.all() and level.all() and float(q @ d) < -rough * float(np.abs(q) @ size))
