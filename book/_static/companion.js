@@ -70,15 +70,17 @@
       const place = keys.indexOf(wanted);
       if (place < 0 && !(wanted.length > 3 && keys.some((k) => k.startsWith(wanted)))) continue;
       const term = href.endsWith("#") ? index.indexentries[names[Math.max(place, 0)].toLowerCase()]?.[0] : null;
-      (place < 0 ? begun : exact).push({ name: names[Math.max(place, 0)], told, href: term ? `${index.docnames[term[0]]}.html#${term[1]}` : href });
+      (place < 0 ? begun : exact).push({ name: names[Math.max(place, 0)], told, verbatim: Number(names.includes(query.trim())), href: term ? `${index.docnames[term[0]]}.html#${term[1]}` : href });
     }
+    // A name of the code is meant as it is written: point_board is not PointBoard.
+    if (/[._]|[a-z][A-Z]/.test(query)) exact.sort((a, b) => b.verbatim - a.verbatim);
     return [...exact, ...begun].slice(0, Math.max(exact.length, 5));
   }
 
   // They stand before the pages that hold the words.
   function nameFirst(query) {
     const list = document.createElement("ul");
-    list.className = "search";
+    list.className = "search named";
     for (const { name, href, told } of named(query)) {
       const item = document.createElement("li"), link = document.createElement("a"), context = document.createElement("p");
       link.href = href;

@@ -41,7 +41,7 @@ def test_what_is_called_so_comes_first(reader: Reader, words: str, wanted: str) 
 
 
 def test_an_excerpt_is_text_of_the_article(reader: Reader) -> None:
-    excerpt = search(reader, "ridge").locator("#search-results li .context").first
+    excerpt = search(reader, "ridge").locator("#search-results ul:not(.named) .context").first
     excerpt.wait_for()
     told = excerpt.inner_text()
     assert "ridge" in told.lower()
@@ -129,7 +129,8 @@ def test_every_public_name_is_found_by_its_path(reader: Reader, count: Count) ->
         ("Theorem 16.1", "#thm-16-1"),
         ("SVM_s3", "#prog-18-s3"),
         ("nu-SVM", "notebooks/svm/nu-svm.html"),
-        ("soft threshold", "#companion.admm.soft_threshold"),
+        ("soft threshold", "#term-soft-threshold"),
+        ("soft_threshold", "#companion.admm.soft_threshold"),
     ],
 )
 def test_what_readers_type_comes_first(reader: Reader, words: str, wanted: str) -> None:
