@@ -133,7 +133,7 @@ class TestRange:
     @pytest.mark.parametrize("size", [1e80, 1e200, 1e300])
     def test_large_numbers_are_refused_wherever_they_come(self, size):
         for door in (as_array, as_vector):
-            with pytest.raises(ValueError, match="x has numbers of the size .* choose units"):
+            with pytest.raises(ValueError, match=r"x has numbers of the size .* choose units"):
                 door([1.0, -size], "x")
         with pytest.raises(ValueError, match=r"X has numbers of the size"):
             as_matrix([[1.0, size]], "X")

@@ -974,6 +974,7 @@ PROTOCOL = {
         "admm.ConsensusObjective.block",
         "admm.ConsensusObjective.dual_value",
         "admm.ConsensusObjective.penalty",
+        "admm.ConsensusObjective.from_sums",
         "admm.ConsensusObjective.penalty_conjugate",
         "admm.ConsensusObjective.penalty_prox",
         "admm.SmoothLoss.gain",
