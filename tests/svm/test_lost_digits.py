@@ -9,7 +9,6 @@ from sklearn.base import clone
 
 from companion.certificates import verify
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
-from companion.kernels import Polynomial
 from companion.svm import (
     DegenerateSolutionWarning,
     HardMarginSVC,
@@ -152,20 +151,6 @@ def test_kernel_values_that_underflow_are_named(size: float) -> None:
 
 def test_the_zero_kernel_at_zero_is_no_underflow() -> None:
     assert nu_min([[0.0]], [[0.0], [0.0]], kernel=lambda X, Y: X @ Y.T) == pytest.approx(2 / 3)
-
-
-@pytest.mark.parametrize("size", [1e-160, 1e-200])
-def test_monomials_that_underflow_are_named(size: float) -> None:
-    u, v = size * U, size * V
-    square = Polynomial(2, R=0.0)
-    with pytest.raises(ValueError, match="degree 2 underflow"):
-        nu_min(u, v, kernel=square)
-    with pytest.raises(ValueError, match="degree 2 underflow"):
-        SVMs2prime(nu=0.6, kernel=square).fit_uv(u, v)
-    assert nu_min(1e-100 * U, 1e-100 * V, kernel=square) == pytest.approx(
-        nu_min(U, V, kernel=square)
-    )
-    assert nu_min(0.0 * U, 0.0 * V, kernel=square) == pytest.approx(2 / 3)
 
 
 def exact_norm(machine: SupportVectorMachine, X: np.ndarray) -> float:
