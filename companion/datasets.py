@@ -762,7 +762,9 @@ def diabetes() -> Regression:
 
     Ten measurements on 442 patients (age, sex, body mass index, blood pressure, six blood values) and a
     score of the disease's progression a year later, between 25 and 346. Each column of X has mean 0 and
-    standard deviation 1; y is as measured.
+    standard deviation 1; y is as measured. All rows take part in mean and deviation: to estimate an error, put
+    ``StandardScaler`` into a pipeline. It gives what it would give on the raw columns, as standardizing undoes any
+    unit and origin.
 
     Notes
     -----
@@ -885,7 +887,7 @@ def breast_cancer() -> Labelled:
     """Return the Wisconsin diagnostic study: X of shape (569, 30), standardized, y of shape (569,).
 
     Class 0 is malignant (212 tumours), class 1 benign (357). Each column of X has mean 0 and standard
-    deviation 1.
+    deviation 1, over all rows: to estimate an accuracy, put ``StandardScaler`` into a pipeline (see :func:`diabetes`).
 
     Notes
     -----
@@ -903,6 +905,9 @@ def breast_cancer() -> Labelled:
 
 def wine() -> Labelled:
     """Return the wines of three growers: X of shape (178, 13), standardized, y of shape (178,).
+
+    Mean 0 and standard deviation 1 hold over all rows: to estimate an accuracy, put ``StandardScaler`` into a
+    pipeline (see :func:`diabetes`).
 
     Notes
     -----
