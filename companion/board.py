@@ -1,12 +1,14 @@
 """A board on which the reader drags, adds and removes points, while a machine is fitted again.
 
-The board needs a running kernel and somebody who moves the points. Where a notebook is executed without a reader, as
-for the book's static pages, :func:`point_board` returns a sentence instead, so that no page asks for a widget that
-it cannot show.
+Where somebody moves the points of a running notebook, the machine is the package's. Where a notebook is executed
+without a reader, as for the book's pages, a board is a picture of its first points with its configuration beside it.
+In the rendered page the files of ``companion/boards`` make it move, with a solver in the browser.
 """
 
 from __future__ import annotations
 
+import html
+import json
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -18,16 +20,17 @@ import numpy as np
 import traitlets
 from contourpy import contour_generator
 from IPython.core.getipython import get_ipython
-from IPython.display import Markdown
 from sklearn.base import BaseEstimator, clone
 
 from companion.checks import as_matrix, as_vector
+from companion.kernels import Gaussian, Polynomial
 from companion.plotting import BLUE, RED
+from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
 from companion.svm.estimator import SupportVectorMachine
 
 __all__ = ["PointBoard", "fit_points", "point_board"]
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent / "boards"
 GRID = 61  # values of the decision function per axis, from which the curves come
 
 # The parameters that get a slider: letter, smallest and largest value, logarithmic or not.
@@ -35,10 +38,21 @@ SLIDERS: dict[str, dict[str, Any]] = {
     "nu": {"letter": "ν", "low": 0.01, "high": 1.0, "log": False},
     "K": {"letter": "K", "low": 1e-3, "high": 1e3, "log": True},
 }
-STATIC = (
-    "*Run this cell in JupyterLab: a board appears on which you drag points, add and remove them, by mouse or by "
-    "keyboard. Multipliers, slacks and the place of each point follow.*"
-)
+_GAUSSIAN = {"name": "sigma", "letter": "σ", "low": 0.1, "high": 10.0, "log": True}
+KERNELS = ("linear", "quadratic", "Gaussian")  # the names of the choice
+# The machines for which the browser has a solver (boards/svm.js).
+IN_BROWSER = (HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5)
+CELL = """from companion.board import point_board
+from companion.svm import {names}
+
+point_board(
+    {{{machines}}},
+    BLUE,
+    RED,
+    limits={limits},
+    program=PROGRAM,
+    values=VALUES,{more}
+)"""
 
 Points = Sequence[Sequence[float]]
 Limits = tuple[float, float, float, float]
@@ -102,17 +116,56 @@ def fit_points(machine: BaseEstimator, points: Points, limits: Limits) -> dict[s
         "δ": machine.delta_,
         "objective": machine.objective_,
     }
+    low, high = getattr(machine, "b_interval_", (machine.b_, machine.b_))
+    shown = [[name, _number(value)] for name, value in facts.items()]
+    if high > low:
+        shown.append(["b from, to", f"{_number(low)}, {_number(high)}"])
+    if not machine.degenerate_ and hasattr(machine, "p_f_"):
+        shown.extend(_counts(machine))
     return {
         "message": " ".join(str(warning.message) for warning in caught),
         "multipliers": a.tolist(),
         "slacks": slack.tolist(),
         "places": machine.point_classes_.tolist(),
         "curves": _curves(machine, limits),
-        "facts": [[name, _number(value)] for name, value in facts.items()],
+        "arrows": _arrows(machine, X, s, slack),
+        "facts": shown,
     }
 
 
+def _counts(machine: BaseEstimator) -> list[list[str]]:
+    """Return the counts of points beside the bounds that Propositions 18.1 and 18.3 prove for them."""
+    p_f, q_f, p_m, q_m = machine.p_f_, machine.q_f_, machine.p_m_, machine.q_m_
+    n = len(machine.point_classes_)
+    if isinstance(machine, SVMs3):
+        return [
+            ["p_f+q_f ≤ ν(p+q) ≤ p_m+q_m", f"{p_f + q_f} ≤ {_number(machine.nu * n)} ≤ {p_m + q_m}"]
+        ]
+    if isinstance(machine, SVMs1 | SVMs2prime):
+        normed = isinstance(machine, SVMs1)
+        half, name = (
+            (1 / (2 * machine.K_), "1/(2K)") if normed else (machine.nu * n / 2, "ν(p+q)/2")
+        )
+        return [
+            [f"{c}_f ≤ {name} ≤ {c}_m", f"{fail} ≤ {_number(half)} ≤ {most}"]
+            for c, fail, most in (("p", p_f, p_m), ("q", q_f, q_m))
+        ]
+    return [["p_f, q_f, p_m, q_m", f"{p_f}, {q_f}, {p_m}, {q_m}"]]
+
+
+def _arrows(
+    machine: BaseEstimator, X: np.ndarray, s: np.ndarray, slack: np.ndarray
+) -> list[list[float]]:
+    """Return arrows from the points with slack to their margin line, for a hyperplane of the plane itself."""
+    w = machine.w_
+    if not machine.kernel_.is_linear or w is None or not w.any():
+        return []
+    ends = X + (s * slack / float(w @ w))[:, None] * w
+    return np.hstack([X, ends])[slack > 0.0].tolist()
+
+
 def _number(value: float) -> str:
+    value = 0.0 if abs(value) < 1e-12 else value  # rounding
     return f"{value:.4g}" if math.isfinite(value) else "∞" if value > 0 else "undefined"
 
 
@@ -151,8 +204,10 @@ class PointBoard(anywidget.AnyWidget):
         Multipliers, slacks, places, curves, facts; or a message.
     """
 
-    _esm = FOLDER / "board.js"
-    _css = FOLDER / "board.css"
+    _esm = (FOLDER / "front.js").read_text(
+        encoding="utf-8"
+    ) + "\nexport default { render: globalThis.companionBoards.render };\n"
+    _css = (FOLDER / "board.css").read_text(encoding="utf-8")
 
     points: traitlets.List[Any] = traitlets.List().tag(sync=True)
     start: traitlets.List[Any] = traitlets.List().tag(sync=True)
@@ -162,25 +217,40 @@ class PointBoard(anywidget.AnyWidget):
     values = traitlets.Dict().tag(sync=True)
     limits: traitlets.List[Any] = traitlets.List().tag(sync=True)
     colors = traitlets.Dict({"blue": BLUE, "red": RED}).tag(sync=True)
+    presets = traitlets.Dict().tag(sync=True)
     result = traitlets.Dict().tag(sync=True)
 
     def __init__(
-        self, machines: Mapping[str, BaseEstimator], points: Points, limits: Limits
+        self,
+        machines: Mapping[str, BaseEstimator],
+        points: Points,
+        limits: Limits,
+        kernels: Sequence[str] = (),
+        presets: Mapping[str, Points] | None = None,
     ) -> None:
         self._machines = dict(machines)
         table = [list(map(float, point)) for point in points]
         first, *_ = self._machines
-        values = {name: _parameters(machine) for name, machine in self._machines.items()}
+        values: dict[str, dict[str, Any]] = {
+            name: _parameters(machine) for name, machine in self._machines.items()
+        }
+        sliders = {name: [{"name": p, **SLIDERS[p]} for p in values[name]] for name in values}
+        if kernels:
+            choice = {"name": "kernel", "letter": "kernel", "options": list(kernels)}
+            for name in values:
+                values[name] |= {"kernel": kernels[0], "sigma": 1.0}
+                sliders[name] += [choice, {**_GAUSSIAN, "when": ["kernel", "Gaussian"]}]
         super().__init__(
             points=table,
             start=table,
             limits=list(limits),
             program=first,
             programs=[
-                {"name": name, "parameters": [{"name": p, **SLIDERS[p]} for p in values[name]]}
-                for name in self._machines
+                {"name": name, "machine": type(machine).__name__, "parameters": sliders[name]}
+                for name, machine in self._machines.items()
             ],
             values=values,
+            presets={name: [list(t) for t in chosen] for name, chosen in (presets or {}).items()},
         )
         self._fit()
         self.observe(self._fit, names=["points", "program", "values"])
@@ -204,7 +274,12 @@ class PointBoard(anywidget.AnyWidget):
 
     def machine(self) -> BaseEstimator:
         """Return the machine in use, not fitted, with the values of the sliders."""
-        return clone(self._machines[self.program]).set_params(**self.values[self.program])
+        values = dict(self.values[self.program])
+        if "kernel" in values:
+            kernel, sigma = values.pop("kernel"), values.pop("sigma")
+            kernels = {"quadratic": Polynomial(2, 1.0), "Gaussian": Gaussian(sigma)}
+            values["kernel"] = kernels.get(kernel, "linear")
+        return clone(self._machines[self.program]).set_params(**values)
 
     def _fit(self, change: Any = None) -> None:
         left, right, bottom, top = self.limits
@@ -223,7 +298,10 @@ def point_board(
     v: Any,
     *,
     limits: Limits | None = None,
-) -> PointBoard | Markdown:
+    kernels: bool = False,
+    program: str | None = None,
+    values: Mapping[str, Any] | None = None,
+) -> Any:
     """Return a board on which the reader moves the points and sees the fitted machine follow.
 
     Parameters
@@ -235,11 +313,15 @@ def point_board(
         Blue and red points to begin with.
     limits : (left, right, bottom, top), optional
         The part of the plane that is shown; by default the points and a border of a fifth.
+    kernels : bool, optional
+        Whether the reader may choose among the linear, the quadratic and the Gaussian kernel.
+    program, values : str and mapping, optional
+        The machine to begin with, and values of its sliders.
 
     Returns
     -------
-    PointBoard or Markdown
-        The widget; where nobody is there to use it, a sentence that says where to find it.
+    PointBoard or object
+        The widget; where nobody is there to use it, the picture that the rendered book makes alive.
 
     Raises
     ------
@@ -249,9 +331,8 @@ def point_board(
     Examples
     --------
     >>> from companion.svm import SVMs2prime
-    >>> note = point_board(SVMs2prime(nu=0.5), [[1, 0]], [[-1, 0]])
-    >>> type(note).__name__  # a doctest has no reader
-    'Markdown'
+    >>> point_board(SVMs2prime(nu=0.5), [[1, 0]], [[-1, 0]])  # a doctest has no reader
+    Board of 2 points: blue at (1, 0); red at (-1, 0). b = 0, η = 0.5, ‖w‖ = 0.5, δ = 1, ...
     """
     u, v = as_matrix(u, "u", (None, 2)), as_matrix(v, "v", (None, 2))
     named = machines if isinstance(machines, Mapping) else {type(machines).__name__: machines}
@@ -270,6 +351,121 @@ def point_board(
     left, right, bottom, top = as_vector(limits, "limits", 4)
     if not (left < right and bottom < top):
         raise ValueError(f"limits must be (left, right, bottom, top), rising, got {limits}")
-    if not somebody_is_there():
-        return Markdown(STATIC)
-    return PointBoard(named, points, limits)
+    made = PointBoard(
+        named, points, limits, KERNELS if kernels else (), _presets(float(right), float(top))
+    )
+    if program is not None:
+        made.program = program
+    if values is not None:
+        made.values = {**made.values, made.program: {**made.values[made.program], **values}}
+    return made if somebody_is_there() else BoardPicture(made, "point", _cell(made, kernels))
+
+
+def _presets(right: float, top: float) -> dict[str, Points]:
+    """Return points to begin with, for a plane that reaches as far."""
+    size = min(right, top) / 5.0
+    two = [(1.6, 1.2), (2.4, -0.6), (3.1, 2.4), (1.9, 3.0), (3.6, 0.6)]
+    t = np.linspace(0.0, np.pi, 10)
+    moons = np.column_stack([2.4 * np.cos(t) - 1.2, 2.4 * np.sin(t) - 0.7])
+    steps = [(0.6, 1.0), (0.7, 0.0), (0.8, -1.0), (3.5, 0.8), (3.8, -0.8)]
+    separable = [*((x, y, 1.0) for x, y in two), *((-x, -y, -1.0) for x, y in two)]
+    found = {
+        "separable": separable,
+        "one outlier": [*separable, (-2.2, -0.4, 1.0)],
+        "two moons": [
+            *((x, y, 1.0) for x, y in moons.tolist()),
+            *((-x, -y, -1.0) for x, y in moons.tolist()),
+        ],
+        "no type 1": [*((x, y, 1.0) for x, y in steps), *((-x, -y, -1.0) for x, y in steps)],
+    }
+    return {
+        name: [[round(size * x, 2), round(size * y, 2), s] for x, y, s in table]
+        for name, table in found.items()
+    }
+
+
+def _cell(board: PointBoard, kernels: bool) -> str:
+    """Return the cell that makes this board, with places for the points."""
+    machines = {k: m for k, m in board._machines.items() if isinstance(m, IN_BROWSER)}
+    names = sorted({type(machine).__name__ for machine in machines.values()})
+    return CELL.format(
+        names=", ".join(names),
+        machines=", ".join(
+            f'"{name}": {" ".join(repr(m).split())}' for name, m in machines.items()
+        ),
+        limits=tuple(board.limits),
+        more="\n    kernels=True," if kernels else "",
+    )
+
+
+class BoardPicture:
+    """A board where nobody is there: its first points and curves as a picture, and its configuration for the page.
+
+    Parameters
+    ----------
+    board : PointBoard
+        The board.
+    kind : str
+        Name of the solver in the browser.
+    cell : str
+        Text of a cell that makes the board, with BLUE, RED, PROGRAM and VALUES for what the reader has changed.
+    """
+
+    def __init__(self, board: PointBoard, kind: str, cell: str) -> None:
+        names = ("points", "start", "selected", "program", "values", "limits", "colors", "presets")
+        self.state: dict[str, Any] = {name: getattr(board, name) for name in names}
+        known = {cls.__name__ for cls in IN_BROWSER}
+        self.state |= {
+            "programs": [p for p in board.programs if p["machine"] in known],
+            "kind": kind,
+            "cell": cell,
+        }
+        self.state["id"] = f"board-{kind}"
+        self.result = board.result
+
+    def __repr__(self) -> str:
+        at = {
+            colour: ", ".join(f"({x:g}, {y:g})" for x, y, s in self.state["points"] if s == sign)
+            for colour, sign in (("blue", 1), ("red", -1))
+        }
+        facts = ", ".join(f"{name} = {value}" for name, value in self.result.get("facts", []))
+        return (
+            f"Board of {len(self.state['points'])} points: blue at {at['blue']}; red at {at['red']}. "
+            f"{self.result['message'] or facts}"
+        )
+
+    def _repr_html_(self) -> str:
+        text = json.dumps(self.state, ensure_ascii=False).replace("</", "<\\/")
+        return (
+            f'<div class="companion-board-static" id="{self.state["id"]}">{self._picture()}'
+            f'<script type="application/json">{text}</script></div>'
+        )
+
+    def _picture(self) -> str:
+        """Return the points and the curves as an SVG image with its alternative text."""
+        left, right, bottom, top = self.state["limits"]
+        width, height = 480.0, 430.0
+        sx, sy = width / (right - left), height / (top - bottom)
+
+        def place(x: float, y: float) -> str:
+            return f"{(x - left) * sx:.1f} {(top - y) * sy:.1f}"
+
+        colors = {1: self.state["colors"]["blue"], -1: self.state["colors"]["red"]}
+        inks = {"blue": colors[1], "red": colors[-1], "hyperplane": "currentColor"}
+        dashes = {"blue": "8 5", "red": "2 4", "hyperplane": "none"}
+        parts = [
+            f'<path d="{"".join("M" + "L".join(place(*t) for t in line) for line in lines)}" fill="none" '
+            f'stroke="{inks.get(name, "currentColor")}" stroke-width="2" '
+            f'stroke-dasharray="{dashes.get(name, "none")}"/>'
+            for name, lines in self.result.get("curves", {}).items()
+        ]
+        for x, y, s in self.state["points"]:
+            cx, cy = place(x, y).split()
+            if s > 0:
+                parts.append(f'<circle cx="{cx}" cy="{cy}" r="7" fill="{colors[1]}"/>')
+            else:
+                parts.append(f'<path d="M{cx} {cy}m-6.5-6.5h13v13h-13z" fill="{colors[-1]}"/>')
+        return (
+            f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{html.escape(repr(self))}">'
+            f"{''.join(parts)}</svg>"
+        )

@@ -334,12 +334,12 @@ def test_the_board_shows_all_points(live: None) -> None:
 
 
 def test_the_module_of_the_board_loads_nothing() -> None:
-    for name in ("board.js", "board.css"):
+    for name in ("front.js", "page.js", "board.css"):
         text = (board.FOLDER / name).read_text(encoding="utf-8").replace(SVG_NAMESPACE, "")
         assert not re.search(r"https?:|//\w|\bimport\b|@import|url\(|fetch\(", text)
 
 
-def test_without_a_reader_there_is_a_sentence_and_no_widget() -> None:
+def test_without_a_reader_there_is_a_picture_and_no_widget() -> None:
     notebook = nbformat.v4.new_notebook()
     notebook.cells = [
         nbformat.v4.new_code_cell(
@@ -349,7 +349,7 @@ def test_without_a_reader_there_is_a_sentence_and_no_widget() -> None:
     ]
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     (output,) = notebook.cells[0].outputs
-    assert output.data["text/markdown"] == board.STATIC
+    assert "companion-board-static" in output.data["text/html"]
     assert "widgets" not in notebook.metadata
 
 

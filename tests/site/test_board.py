@@ -51,7 +51,7 @@ def page(browser: Browser) -> Iterator[Page]:
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.set_content('<html lang="en"><title>board</title><main id="here"></main></html>')
     opened.add_style_tag(content=(board.FOLDER / "board.css").read_text(encoding="utf-8"))
-    module = (board.FOLDER / "board.js").read_text(encoding="utf-8")
+    module = PointBoard._esm
     opened.evaluate(
         f"""async (source) => {{
           const url = URL.createObjectURL(new Blob([source], {{ type: "text/javascript" }}));

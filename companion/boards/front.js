@@ -1,7 +1,8 @@
-// A board of points: drag them, add and remove them; the kernel fits the machine again and sends what to draw.
+// A board of points: drag them, add and remove them; a machine is fitted again and says what to draw.
 //
-// Python owns `result` (multipliers, slacks, places, curves); this module owns `points`, `selected`, `program` and
-// `values`. Nothing is loaded from anywhere.
+// The model behind it is a kernel's (anywidget) or, in the rendered page, that of page.js. It owns `result` (multipliers,
+// slacks, places, curves); this file owns `points`, `selected`, `program` and `values`. Nothing is loaded from anywhere.
+(() => {
 
 const NAMESPACE = "http://www.w3.org/2000/svg"; // a name, not a request
 const [WIDTH, HEIGHT, PAD] = [480, 430, 34];
@@ -53,6 +54,15 @@ function render({ model, el }) {
   for (const { name } of get("programs")) node("option", { value: name }, select, name);
   if (get("programs").length < 2) choice.hidden = true;
   const sliders = node("span", { class: "board-sliders" }, controls);
+  const presets = get("presets") ?? {};
+  if (Object.keys(presets).length) {
+    const preset = node("select", {}, node("label", {}, controls, "points "));
+    for (const name of ["choose", ...Object.keys(presets)]) node("option", { value: name }, preset, name);
+    preset.addEventListener("change", () => {
+      if (presets[preset.value]) send({ points: presets[preset.value], selected: 0 });
+      preset.value = "choose";
+    });
+  }
 
   const main = node("div", { class: "board-main" }, root);
   const figure = node("div", { class: "board-figure" }, main);
@@ -145,17 +155,17 @@ function render({ model, el }) {
 
   const drawPoints = () => {
     dots.replaceChildren();
-    const label = names();
+    const label = names(), most = Math.max(...(get("result").multipliers ?? []).map(Math.abs), 1e-300);
     get("points").forEach(([x, y, s], i) => {
-      const at = place(i), [cx, cy] = [toX(x), toY(y)];
+      const at = place(i), r = 5 + (at ? (4 * Math.abs(at.multiplier)) / most : 2), [cx, cy] = [toX(x), toY(y)];
       const group = shape("g", {
-        class: `board-point ${COLOUR[s]}${at && at.multiplier > 0 ? " active" : ""}`, role: "img",
+        class: `board-point ${COLOUR[s]}${at && at.multiplier ? " active" : ""}`, role: "img",
         "aria-label": describe(i, label[i]), "data-index": i,
       }, dots);
       if (i === chosen()) shape("circle", { class: "chosen", cx, cy, r: 15 }, group);
-      if (at?.name === "type 1") shape("circle", { class: "ring", cx, cy, r: 11 }, group);
-      if (s > 0) shape("circle", { class: "dot", cx, cy, r: 7 }, group);
-      else shape("rect", { class: "dot", x: cx - 6.5, y: cy - 6.5, width: 13, height: 13 }, group);
+      if (at?.name === "type 1") shape("circle", { class: "ring", cx, cy, r: r + 4 }, group);
+      if (s > 0) shape("circle", { class: "dot", cx, cy, r }, group);
+      else shape("rect", { class: "dot", x: cx - r + 0.5, y: cy - r + 0.5, width: 2 * r - 1, height: 2 * r - 1 }, group);
       if (at?.name === "misclassified") shape("path", { class: "cross", d: `M${cx - 4} ${cy - 4}l8 8m0-8l-8 8` }, group);
       shape("circle", { class: "grip", cx, cy, r: 16 }, group);
     });
@@ -163,11 +173,19 @@ function render({ model, el }) {
 
   const drawCurves = () => {
     curves.replaceChildren();
-    for (const [name, lines] of Object.entries(get("result").curves ?? {})) {
-      for (const line of lines) {
-        shape("path", { class: name, d: "M" + line.map(([x, y]) => `${toX(x).toFixed(2)} ${toY(y).toFixed(2)}`).join("L") }, curves);
-      }
-    }
+    const { curves: lines = {}, arrows = [], places = [] } = get("result");
+    if (places.length && places.length !== get("points").length) return; // the kernel may still be at work
+    const path = (name, found) => {
+      const d = found.map((line) => "M" + line.map(([x, y]) => `${toX(x).toFixed(2)} ${toY(y).toFixed(2)}`).join("L")).join("");
+      if (d) shape("path", { class: name, d }, curves);
+    };
+    for (const [name, found] of Object.entries(lines)) path(name, found);
+    path("arrow", arrows.map(([x, y, u, v]) => {
+      const [dx, dy] = [u - x, v - y];
+      const part = Math.min(0.3, (0.018 * (right - left)) / Math.hypot(dx, dy));
+      const back = (turn) => [u - part * (dx - turn * dy), v - part * (dy + turn * dx)];
+      return [[x, y], [u, v], back(0.5), [u, v], back(-0.5)];
+    }));
   };
 
   const fillTable = () => {
@@ -190,7 +208,7 @@ function render({ model, el }) {
     status.classList.toggle("board-warning", message !== "");
     facts.replaceChildren();
     for (const [name, value] of found) {
-      node("span", {}, facts, `${name} = ${value}`);
+      node("span", {}, facts, name.includes("≤") ? `${name}: ${value}` : `${name} = ${value}`);
       facts.append(" ");
     }
     removal.disabled = i < 0;
@@ -200,7 +218,20 @@ function render({ model, el }) {
     const program = get("program");
     select.value = program;
     sliders.replaceChildren();
-    for (const { name, letter, low, high, log } of get("programs").find((p) => p.name === program).parameters) {
+    for (const { name, letter, low, high, log, options, when } of get("programs").find((p) => p.name === program).parameters) {
+      const change = (value) => send({ values: { ...get("values"), [program]: { ...get("values")[program], [name]: value } } });
+      if (when && get("values")[program][when[0]] !== when[1]) continue;
+      if (options) {
+        const chooser = node("select", {}, node("label", {}, sliders, `${letter} `));
+        for (const option of options) node("option", { value: option }, chooser, option);
+        chooser.value = get("values")[program][name];
+        chooser.addEventListener("change", () => {
+          change(chooser.value);
+          fillSliders();
+          sliders.querySelector("select").focus();
+        });
+        continue;
+      }
       const [put, take] = log ? [Math.log10, (t) => 10 ** t] : [(t) => t, (t) => t];
       const value = get("values")[program][name];
       const label = node("label", {}, sliders, `${letter} `);
@@ -212,7 +243,7 @@ function render({ model, el }) {
         const chosenValue = +take(+range.value).toPrecision(3);
         shown.textContent = short(chosenValue);
         range.setAttribute("aria-valuetext", short(chosenValue));
-        send({ values: { ...get("values"), [program]: { ...get("values")[program], [name]: chosenValue } } });
+        change(chosenValue);
       });
     }
   };
@@ -290,4 +321,5 @@ function render({ model, el }) {
   };
 }
 
-export default { render };
+(globalThis.companionBoards ??= {}).render = render;
+})();

@@ -1,0 +1,122 @@
+// The boards of a rendered page. Each is a picture with its configuration beside it; when it comes into view, the files
+// that move it are loaded from the folder of this one (scripts, not modules: those do not load from file://).
+(() => {
+  const folder = document.currentScript.src.replace(/[^/]*$/, "");
+  const FILES = ["solver.js", "contours.js", "svm.js", "front.js"];
+  let loading = null;
+  const load = () =>
+    (loading ??= FILES.reduce((before, file) => before.then(() => new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      Object.assign(script, { src: folder + file, onload: resolve, onerror: reject });
+      document.head.append(script);
+    })), Promise.resolve()));
+
+  const address = () => {
+    try {
+      return JSON.parse(decodeURIComponent(location.hash.match(/^#board=(.*)$/)?.[1] ?? "null"));
+    } catch {
+      return null; // not ours
+    }
+  };
+  // What the address says, as far as it fits this board.
+  const configure = (state) => {
+    const { id, program, values, points } = address() ?? {};
+    const known = state.programs.find((p) => p.name === program);
+    const triple = (t) => Array.isArray(t) && t.length === 3 && t.every(Number.isFinite) && Math.abs(t[2]) === 1;
+    if (id !== state.id || !known || !Array.isArray(points) || points.length > 200 || !points.every(triple)) return state;
+    const given = { ...state.values[program] };
+    for (const { name, options } of known.parameters) {
+      if (options ? options.includes(values?.[name]) : Number.isFinite(values?.[name])) given[name] = values[name];
+    }
+    return { ...state, program, points, values: { ...state.values, [program]: given } };
+  };
+
+  // A model as a kernel has one; what changes within a frame is computed and drawn once.
+  const makeModel = (state, told) => {
+    const listeners = [], changed = new Set();
+    const solve = () => {
+      const { machine } = state.programs.find((p) => p.name === state.program);
+      state.result = globalThis.companionBoards.engines[state.kind]({ ...state, machine, values: state.values[state.program] });
+    };
+    const frame = () => {
+      if ([...changed].some((name) => name !== "selected")) {
+        solve();
+        changed.add("result");
+      }
+      const due = new Set(listeners.filter(([event]) => changed.has(event.slice(7))).map(([, listener]) => listener));
+      changed.clear();
+      due.forEach((listener) => listener());
+      told();
+    };
+    solve();
+    return {
+      get: (name) => state[name],
+      set: (name, value) => {
+        state[name] = value;
+        if (!changed.size) requestAnimationFrame(frame);
+        changed.add(name);
+      },
+      save_changes: () => {},
+      on: (event, listener) => listeners.push([event, listener]),
+      off: () => {},
+    };
+  };
+
+  const open = async (place) => {
+    const state = configure(JSON.parse(place.querySelector("script[type='application/json']").textContent));
+    try {
+      await load();
+    } catch {
+      return; // the picture stays
+    }
+    let timer = 0;
+    const cell = document.createElement("pre");
+    cell.className = "board-cell";
+    cell.tabIndex = 0;
+    cell.hidden = true;
+    const told = () => {
+      const { id, program, points, values, programs } = state;
+      const given = programs.find((p) => p.name === program).parameters.map(({ name }) => [name, values[program][name]]);
+      const settings = Object.fromEntries(given);
+      const shown = (sign) => JSON.stringify(points.filter((t) => !sign || t[2] === sign).map((t) => t.slice(0, 2)));
+      cell.textContent = state.cell.replace("BLUE", shown(1)).replace("RED", shown(-1)).replace("PROGRAM", JSON.stringify(program))
+        .replace("VALUES", JSON.stringify(settings));
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        history.replaceState(null, "", `#board=${encodeURIComponent(JSON.stringify({ id, program, values: settings, points }))}`);
+      }, 300);
+    };
+    const model = makeModel(state, told);
+    const holder = document.createElement("div");
+    globalThis.companionBoards.render({ model, el: holder });
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Open this in a notebook";
+    button.setAttribute("aria-expanded", "false");
+    button.addEventListener("click", () => {
+      if (cell.hidden) told();
+      cell.hidden = !cell.hidden;
+      button.setAttribute("aria-expanded", String(!cell.hidden));
+    });
+    holder.querySelector(".board-buttons").append(button);
+    holder.firstChild.append(cell);
+    place.replaceChildren(holder);
+    place.board = state; // for tests
+  };
+
+  const start = () => {
+    const seen = new IntersectionObserver((entries) => {
+      for (const { isIntersecting, target } of entries) {
+        if (!isIntersecting) continue;
+        seen.unobserve(target);
+        open(target);
+      }
+    }, { rootMargin: "200px" });
+    for (const place of document.querySelectorAll(".companion-board-static")) {
+      seen.observe(place);
+      if (address()?.id === place.id) place.scrollIntoView();
+    }
+  };
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
+})();

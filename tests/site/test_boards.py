@@ -1,0 +1,250 @@
+"""The boards of the rendered page: a solver in the browser finds what the package finds. Opened from file://."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page
+
+from companion import board
+from companion.board import BoardPicture, PointBoard, fit_points, point_board
+from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
+
+LIMITS = (-5.0, 5.0, -5.0, 5.0)
+SOLVERS = ("solver.js", "contours.js", "svm.js")
+MACHINES = {
+    "hard": HardMarginSVC(),
+    "s1": SVMs1(K=0.6),
+    "s2": SVMs2(K=1.0),
+    "s2'": SVMs2prime(nu=0.6),
+    "s3": SVMs3(nu=0.5),
+    "s4": SVMs4(nu=0.5, K=1.0),
+    "s5": SVMs5(nu=0.5, K=1.0),
+}
+U, V = [[2.0, 1.0], [3.0, 3.0], [0.5, 2.0]], [[-2.0, -1.0], [-3.0, 0.0], [-0.5, -1.0]]
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page on the disk with one board below the fold, and the scripts beside it."""
+    folder = tmp_path_factory.mktemp("boards")
+    for file in board.FOLDER.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    picture = point_board(MACHINES, U, V, limits=LIMITS, kernels=True)
+    assert isinstance(picture, BoardPicture)
+    (folder / "page.html").write_text(
+        '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>board</title>'
+        '<link rel="stylesheet" href="board.css"><script src="page.js"></script>'
+        f'<main><p style="height: 3000px">Above</p>{picture._repr_html_()}</main></html>',
+        encoding="utf-8",
+    )
+    return folder / "page.html"
+
+
+@pytest.fixture(params=["mouse", "touch"])
+def page(browser: Browser, saved: Path, request: pytest.FixtureRequest) -> Iterator[Page]:
+    touch = request.param == "touch"
+    context = browser.new_context(
+        viewport={"width": 390 if touch else 1280, "height": 844}, has_touch=touch
+    )
+    opened = context.new_page()
+    errors: list[str] = []
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.on("request", lambda r: None if r.url.startswith("file:") else errors.append(r.url))
+    opened.goto(saved.as_uri())
+    assert opened.evaluate("globalThis.companionBoards === undefined")  # nothing before it is seen
+    opened.locator(".companion-board-static").scroll_into_view_if_needed()
+    opened.wait_for_selector(".companion-board .board-point")
+    yield opened
+    assert errors == []
+    context.close()
+
+
+def settle(page: Page) -> dict[str, Any]:
+    """The state of the board after the next frames."""
+    page.evaluate("() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))")
+    return page.evaluate("() => document.querySelector('.companion-board-static').board")
+
+
+def agrees(state: dict[str, Any]) -> None:
+    """Compare what the board shows with the package."""
+    live = PointBoard(MACHINES, state["points"], LIMITS, ("linear", "quadratic", "Gaussian"))
+    live.program, live.values = state["program"], state["values"]
+    wanted, found = live.result, state["result"]
+    assert found["message"] == wanted["message"]
+    if wanted["message"]:
+        return
+    np.testing.assert_allclose(found["multipliers"], wanted["multipliers"], atol=1e-9)
+    np.testing.assert_allclose(found["slacks"], wanted["slacks"], atol=1e-9)
+    assert found["places"] == wanted["places"]
+    assert [name for name, _ in found["facts"]] == [name for name, _ in wanted["facts"]]
+    for (_, shown), (_, meant) in zip(found["facts"], wanted["facts"], strict=True):
+        assert numbers(shown) == pytest.approx(numbers(meant), rel=1e-3, abs=1e-9, nan_ok=True)
+
+
+def numbers(text: str) -> list[float]:
+    """The numbers of a line such as "2 ≤ 2.7 ≤ 3"."""
+    text = text.replace("∞", "inf").replace("undefined", "nan")
+    return [float(word) for word in re.split(r" ≤ |, ", text)]
+
+
+def drag(page: Page, index: int, dx: float, dy: float) -> None:
+    """Drag a point by mouse, or by touch where the page has it."""
+    box = page.locator(".board-point .grip").nth(index).bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    if page.evaluate("navigator.maxTouchPoints > 0"):
+        session = page.context.new_cdp_session(page)
+        for kind, points in (
+            ("touchStart", [{"x": x, "y": y}]),
+            ("touchMove", [{"x": x + dx / 2, "y": y + dy / 2}]),
+            ("touchMove", [{"x": x + dx, "y": y + dy}]),
+            ("touchEnd", []),
+        ):
+            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    else:
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x + dx, y + dy, steps=3)
+        page.mouse.up()
+
+
+def test_drag_add_remove(page: Page) -> None:
+    before = settle(page)
+    drag(page, 1, -40.0, 25.0)
+    after = settle(page)
+    assert after["points"][1] != before["points"][1]
+    agrees(after)
+    svg = page.locator(".companion-board svg")
+    svg.focus()
+    for key in ("a", "ArrowLeft", "b", "Shift+ArrowUp", "n", "Delete"):
+        page.keyboard.press(key)
+        agrees(settle(page))
+    page.locator("button:has-text('Add blue')").click()
+    agrees(settle(page))
+    page.locator("button:has-text('Remove')").click()
+    agrees(settle(page))
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_every_program_and_kernel(page: Page) -> None:
+    for name in MACHINES:
+        page.locator(".board-controls select").first.select_option(name)
+        for kernel in ("linear", "quadratic", "Gaussian"):
+            page.locator(".board-sliders select").select_option(kernel)
+            state = settle(page)
+            assert (state["program"], state["values"][name]["kernel"]) == (name, kernel)
+            agrees(state)
+
+
+def test_presets_and_empty_boards(page: Page) -> None:
+    page.locator(".board-controls select").first.select_option("s2'")
+    chooser = page.locator("label:has-text('points') select")
+    for name in ("separable", "one outlier", "two moons", "no type 1"):
+        chooser.select_option(name)
+        state = settle(page)
+        assert state["points"] == state["presets"][name]
+        agrees(state)
+    assert any(name.startswith("b from") for name, _ in state["result"]["facts"])
+    page.locator(".companion-board svg").focus()
+    for _ in range(11):
+        page.keyboard.press("Delete")
+        settle(page)
+    assert page.inner_text(".board-status") == "There must be a point of each colour."
+
+
+def test_the_address_holds_the_board(page: Page, browser: Browser, saved: Path) -> None:
+    drag(page, 0, 30.0, 30.0)
+    state = settle(page)
+    page.wait_for_function("location.hash.startsWith('#board=')")
+    again = browser.new_page()
+    again.goto(page.url)
+    again.wait_for_selector(".companion-board .board-point")
+    assert settle(again)["points"] == state["points"]
+    again.close()
+    page.click("button:has-text('Open this in a notebook')")
+    cell = page.inner_text(".board-cell")
+    made: dict[str, Any] = {}
+    exec(cell.replace("\npoint_board(", "\nmade = point_board("), made)
+    assert made["made"].state["points"] == state["points"]
+
+
+def test_without_scripts_there_is_the_picture(browser: Browser, saved: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    opened = context.new_page()
+    opened.goto(saved.as_uri())
+    picture = opened.locator(".companion-board-static > svg[role=img]")
+    assert "blue at (2, 1)" in (picture.get_attribute("aria-label") or "")
+    assert picture.is_visible()
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def solvers(browser: Browser) -> Iterator[Page]:
+    """A page that has the solvers only."""
+    opened = browser.new_page()
+    for name in SOLVERS:
+        opened.add_script_tag(content=(board.FOLDER / name).read_text(encoding="utf-8"))
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_the_solver_finds_what_the_package_finds(solvers: Page, seed: int) -> None:
+    """Seeds that end with 7 have one colour only, with 8 equal points, with 9 rounded ones."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 41))
+    s = rng.choice([-1.0, 1.0], n)
+    X = (rng.normal(size=(n, 2)) + s[:, None] * rng.uniform(0.0, 2.0)).round(3)
+    if seed % 10 == 7:
+        s[:] = 1.0
+    elif seed % 10 == 8:
+        X[:] = X[0]
+    elif seed % 10 == 9:
+        X = X.round()
+    for kernel in [("linear", "quadratic", "Gaussian")[seed % 3]]:
+        for made in (
+            HardMarginSVC(),
+            SVMs1(K=round(float(rng.uniform(0.02, 1.0)), 4)),
+            SVMs2(K=round(float(10 ** rng.uniform(-2, 2)), 4)),
+            *(cls(nu=round(float(rng.uniform(0.05, 1.2)), 3)) for cls in (SVMs2prime, SVMs3)),
+            *(cls(nu=round(float(rng.uniform(0.05, 1.2)), 3), K=1.0) for cls in (SVMs4, SVMs5)),
+        ):
+            points = [[*x, t] for x, t in zip(X.tolist(), s.tolist(), strict=True)]
+            live = PointBoard({"it": made}, points, LIMITS, (kernel,))
+            values = {**live.values["it"], "sigma": 1.5}
+            live.values = {"it": values}
+            machine, wanted = live.machine(), live.result
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                fit_points(machine, points, LIMITS)
+            given = {
+                "points": points,
+                "machine": type(made).__name__,
+                "values": values,
+                "limits": LIMITS,
+            }
+            found = solvers.evaluate("(given) => companionBoards.engines.point(given)", given)
+            told = json.dumps(given)
+            assert found["message"] == wanted["message"], told
+            if "places" not in wanted or wanted["message"]:
+                continue
+            machine.fit(X, s)
+            exact, size = found["exact"], 1.0 + abs(machine.b_) + abs(machine.eta_)
+            assert exact["b"] == pytest.approx(machine.b_, abs=1e-9 * size), told
+            assert exact["eta"] == pytest.approx(machine.eta_, abs=1e-9 * size), told
+            if kernel == "linear":
+                np.testing.assert_allclose(
+                    exact["w"], machine.w_, atol=1e-9 * (1.0 + machine.norm_), err_msg=told
+                )
+            if len(np.unique(X, axis=0)) == n:  # else the multipliers are not unique
+                counts = [machine.p_f_, machine.q_f_, machine.p_m_, machine.q_m_]
+                assert exact["counts"] == counts, told
+                assert found["places"] == wanted["places"], told
