@@ -229,29 +229,7 @@ class PointBoard(anywidget.AnyWidget):
         presets: Mapping[str, Points] | None = None,
     ) -> None:
         self._machines = dict(machines)
-        table = [list(map(float, point)) for point in points]
-        first, *_ = self._machines
-        values: dict[str, dict[str, Any]] = {
-            name: _parameters(machine) for name, machine in self._machines.items()
-        }
-        sliders = {name: [{"name": p, **SLIDERS[p]} for p in values[name]] for name in values}
-        if kernels:
-            choice = {"name": "kernel", "letter": "kernel", "options": list(kernels)}
-            for name in values:
-                values[name] |= {"kernel": kernels[0], "sigma": 1.0}
-                sliders[name] += [choice, {**_GAUSSIAN, "when": ["kernel", "Gaussian"]}]
-        super().__init__(
-            points=table,
-            start=table,
-            limits=list(limits),
-            program=first,
-            programs=[
-                {"name": name, "machine": type(machine).__name__, "parameters": sliders[name]}
-                for name, machine in self._machines.items()
-            ],
-            values=values,
-            presets={name: [list(t) for t in chosen] for name, chosen in (presets or {}).items()},
-        )
+        super().__init__(**_configuration(machines, points, limits, kernels, presets))
         self._fit()
         self.observe(self._fit, names=["points", "program", "values"])
 
@@ -274,16 +252,56 @@ class PointBoard(anywidget.AnyWidget):
 
     def machine(self) -> BaseEstimator:
         """Return the machine in use, not fitted, with the values of the sliders."""
-        values = dict(self.values[self.program])
-        if "kernel" in values:
-            kernel, sigma = values.pop("kernel"), values.pop("sigma")
-            kernels = {"quadratic": Polynomial(2, 1.0), "Gaussian": Gaussian(sigma)}
-            values["kernel"] = kernels.get(kernel, "linear")
-        return clone(self._machines[self.program]).set_params(**values)
+        return _machine(self._machines[self.program], self.values[self.program])
 
     def _fit(self, change: Any = None) -> None:
         left, right, bottom, top = self.limits
         self.result = fit_points(self.machine(), self.points, (left, right, bottom, top))
+
+
+def _machine(machine: BaseEstimator, values: Mapping[str, Any]) -> BaseEstimator:
+    """Return a copy of a machine with the values of the sliders."""
+    values = dict(values)
+    if "kernel" in values:
+        kernel, sigma = values.pop("kernel"), values.pop("sigma")
+        kernels = {"quadratic": Polynomial(2, 1.0), "Gaussian": Gaussian(sigma)}
+        values["kernel"] = kernels.get(kernel, "linear")
+    return clone(machine).set_params(**values)
+
+
+def _configuration(
+    machines: Mapping[str, BaseEstimator],
+    points: Points,
+    limits: Limits,
+    kernels: Sequence[str],
+    presets: Mapping[str, Points] | None,
+) -> dict[str, Any]:
+    """Return the attributes with which a board begins."""
+    table = [list(map(float, point)) for point in points]
+    first, *_ = machines
+    values: dict[str, dict[str, Any]] = {
+        name: _parameters(machine) for name, machine in machines.items()
+    }
+    sliders = {name: [{"name": p, **SLIDERS[p]} for p in values[name]] for name in values}
+    if kernels:
+        choice = {"name": "kernel", "letter": "kernel", "options": list(kernels)}
+        for name in values:
+            values[name] |= {"kernel": kernels[0], "sigma": 1.0}
+            sliders[name] += [choice, {**_GAUSSIAN, "when": ["kernel", "Gaussian"]}]
+    return {
+        "points": table,
+        "start": table,
+        "selected": 0,
+        "limits": list(limits),
+        "colors": {"blue": BLUE, "red": RED},
+        "program": first,
+        "programs": [
+            {"name": name, "machine": type(machine).__name__, "parameters": sliders[name]}
+            for name, machine in machines.items()
+        ],
+        "values": values,
+        "presets": {name: [list(t) for t in chosen] for name, chosen in (presets or {}).items()},
+    }
 
 
 def _parameters(machine: BaseEstimator) -> dict[str, float]:
@@ -351,14 +369,16 @@ def point_board(
     left, right, bottom, top = as_vector(limits, "limits", 4)
     if not (left < right and bottom < top):
         raise ValueError(f"limits must be (left, right, bottom, top), rising, got {limits}")
-    made = PointBoard(
-        named, points, limits, KERNELS if kernels else (), _presets(float(right), float(top))
-    )
+    names, presets = KERNELS if kernels else (), _presets(float(right), float(top))
+    if somebody_is_there():
+        made: Any = PointBoard(named, points, limits, names, presets)
+    else:
+        made = BoardPicture(named, _configuration(named, points, limits, names, presets), kernels)
     if program is not None:
         made.program = program
     if values is not None:
         made.values = {**made.values, made.program: {**made.values[made.program], **values}}
-    return made if somebody_is_there() else BoardPicture(made, "point", _cell(made, kernels))
+    return made
 
 
 def _presets(right: float, top: float) -> dict[str, Points]:
@@ -384,16 +404,14 @@ def _presets(right: float, top: float) -> dict[str, Points]:
     }
 
 
-def _cell(board: PointBoard, kernels: bool) -> str:
+def _cell(machines: Mapping[str, BaseEstimator], limits: Sequence[float], kernels: bool) -> str:
     """Return the cell that makes this board, with places for the points."""
-    machines = {k: m for k, m in board._machines.items() if isinstance(m, IN_BROWSER)}
     names = sorted({type(machine).__name__ for machine in machines.values()})
+    shown = (f'"{name}": {" ".join(repr(m).split())}' for name, m in machines.items())
     return CELL.format(
         names=", ".join(names),
-        machines=", ".join(
-            f'"{name}": {" ".join(repr(m).split())}' for name, m in machines.items()
-        ),
-        limits=tuple(board.limits),
+        machines=", ".join(shown),
+        limits=tuple(limits),
         more="\n    kernels=True," if kernels else "",
     )
 
@@ -403,35 +421,53 @@ class BoardPicture:
 
     Parameters
     ----------
-    board : PointBoard
-        The board.
-    kind : str
-        Name of the solver in the browser.
-    cell : str
-        Text of a cell that makes the board, with BLUE, RED, PROGRAM and VALUES for what the reader has changed.
+    machines : mapping
+        The machines by name.
+    configuration : dict
+        What the board begins with.
+    kernels : bool
+        Whether the reader may choose the kernel.
     """
 
-    def __init__(self, board: PointBoard, kind: str, cell: str) -> None:
-        names = ("points", "start", "selected", "program", "values", "limits", "colors", "presets")
-        self.state: dict[str, Any] = {name: getattr(board, name) for name in names}
-        known = {cls.__name__ for cls in IN_BROWSER}
-        self.state |= {
-            "programs": [p for p in board.programs if p["machine"] in known],
-            "kind": kind,
-            "cell": cell,
+    def __init__(
+        self,
+        machines: Mapping[str, BaseEstimator],
+        configuration: Mapping[str, Any],
+        kernels: bool,
+    ) -> None:
+        known = {name: m for name, m in machines.items() if isinstance(m, IN_BROWSER)}
+        self.machines = machines
+        self.program, self.values = configuration["program"], configuration["values"]
+        self._configuration = {
+            **configuration,
+            "programs": [p for p in configuration["programs"] if p["name"] in known],
+            "kind": "point",
+            "cell": _cell(known, configuration["limits"], kernels),
+            "id": "board-point",
         }
-        self.state["id"] = f"board-{kind}"
-        self.result = board.result
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the page needs to know."""
+        return {**self._configuration, "program": self.program, "values": self.values}
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """What :func:`fit_points` returns for the program and the points."""
+        machine = _machine(self.machines[self.program], self.values[self.program])
+        left, right, bottom, top = self._configuration["limits"]
+        return fit_points(machine, self._configuration["points"], (left, right, bottom, top))
 
     def __repr__(self) -> str:
         at = {
             colour: ", ".join(f"({x:g}, {y:g})" for x, y, s in self.state["points"] if s == sign)
             for colour, sign in (("blue", 1), ("red", -1))
         }
-        facts = ", ".join(f"{name} = {value}" for name, value in self.result.get("facts", []))
+        result = self.result
+        facts = ", ".join(f"{name} = {value}" for name, value in result.get("facts", []))
         return (
             f"Board of {len(self.state['points'])} points: blue at {at['blue']}; red at {at['red']}. "
-            f"{self.result['message'] or facts}"
+            f"{result['message'] or facts}"
         )
 
     def _repr_html_(self) -> str:
