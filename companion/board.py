@@ -7,7 +7,6 @@ In the rendered page the files of ``companion/boards`` make it move, with a solv
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import warnings
@@ -16,12 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import anywidget
+import matplotlib.pyplot as plt
 import numpy as np
 import traitlets
 from contourpy import contour_generator
 from IPython.core.getipython import get_ipython
+from IPython.display import display
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator, clone
 
+from companion import plotting
 from companion.checks import as_matrix, as_vector
 from companion.kernels import Gaussian, Polynomial
 from companion.plotting import BLUE, RED
@@ -470,38 +474,29 @@ class BoardPicture:
             f"{result['message'] or facts}"
         )
 
-    def _repr_html_(self) -> str:
+    def _ipython_display_(self) -> None:
+        """Show the picture, and beside it, unseen, what the page needs."""
+        plotting.show(self.picture(), repr(self))
+        display({"text/html": self.html(), "text/plain": repr(self)}, raw=True)
+
+    def html(self) -> str:
+        """Return the configuration for the page."""
         text = json.dumps(self.state, ensure_ascii=False).replace("</", "<\\/")
         return (
-            f'<div class="companion-board-static" id="{self.state["id"]}">{self._picture()}'
+            f'<div class="companion-board-static" id="{self.state["id"]}">'
             f'<script type="application/json">{text}</script></div>'
         )
 
-    def _picture(self) -> str:
-        """Return the points and the curves as an SVG image with its alternative text."""
-        left, right, bottom, top = self.state["limits"]
-        width, height = 480.0, 430.0
-        sx, sy = width / (right - left), height / (top - bottom)
-
-        def place(x: float, y: float) -> str:
-            return f"{(x - left) * sx:.1f} {(top - y) * sy:.1f}"
-
-        colors = {1: self.state["colors"]["blue"], -1: self.state["colors"]["red"]}
-        inks = {"blue": colors[1], "red": colors[-1], "hyperplane": "currentColor"}
-        dashes = {"blue": "8 5", "red": "2 4", "hyperplane": "none"}
-        parts = [
-            f'<path d="{"".join("M" + "L".join(place(*t) for t in line) for line in lines)}" fill="none" '
-            f'stroke="{inks.get(name, "currentColor")}" stroke-width="2" '
-            f'stroke-dasharray="{dashes.get(name, "none")}"/>'
-            for name, lines in self.result.get("curves", {}).items()
-        ]
-        for x, y, s in self.state["points"]:
-            cx, cy = place(x, y).split()
-            if s > 0:
-                parts.append(f'<circle cx="{cx}" cy="{cy}" r="7" fill="{colors[1]}"/>')
-            else:
-                parts.append(f'<path d="M{cx} {cy}m-6.5-6.5h13v13h-13z" fill="{colors[-1]}"/>')
-        return (
-            f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{html.escape(repr(self))}">'
-            f"{''.join(parts)}</svg>"
-        )
+    def picture(self) -> Figure:
+        """Draw the points, and the lines where the decision function is 0, eta and -eta."""
+        table = np.array(self._configuration["points"])
+        left, right, bottom, top = self._configuration["limits"]
+        figure, ax = plt.subplots(figsize=(5.0, 4.5))
+        ax.set(xlim=(left, right), ylim=(bottom, top), xlabel="$x_1$", ylabel="$x_2$")
+        found = self.result
+        levels = {"hyperplane": ("black", "-"), "blue": (BLUE, "--"), "red": (RED, ":")}
+        for name, lines in found.get("curves", {}).items():
+            color, style = levels[name]
+            ax.add_collection(LineCollection(lines, colors=color, linestyles=style))
+        plotting.points(ax, table[table[:, 2] > 0, :2], table[table[:, 2] < 0, :2])
+        return figure

@@ -348,8 +348,9 @@ def test_without_a_reader_there_is_a_picture_and_no_widget() -> None:
         )
     ]
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
-    (output,) = notebook.cells[0].outputs
-    assert "companion-board-static" in output.data["text/html"]
+    picture, configuration = notebook.cells[0].outputs
+    assert "blue at (1, 0)" in picture.metadata["image/png"]["alt"]
+    assert "companion-board-static" in configuration.data["text/html"]
     assert "widgets" not in notebook.metadata
 
 

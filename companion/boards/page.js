@@ -62,6 +62,10 @@
     };
   };
 
+  // The preset's picture stands in the output before the board's.
+  const picture = (place) => [...(place.closest(".cell_output") ?? place.parentElement).querySelectorAll("img")].find(
+    (img) => img.compareDocumentPosition(place) & Node.DOCUMENT_POSITION_FOLLOWING);
+
   const open = async (place) => {
     const state = configure(JSON.parse(place.querySelector("script[type='application/json']").textContent));
     try {
@@ -101,6 +105,7 @@
     holder.querySelector(".board-buttons").append(button);
     holder.firstChild.append(cell);
     place.replaceChildren(holder);
+    picture(place)?.remove();
     place.board = state; // for tests
   };
 
@@ -111,7 +116,7 @@
         seen.unobserve(target);
         open(target);
       }
-    }, { rootMargin: "200px" });
+    }, { rootMargin: "600px" });
     for (const place of document.querySelectorAll(".companion-board-static")) {
       seen.observe(place);
       if (address()?.id === place.id) place.scrollIntoView();
