@@ -4,7 +4,7 @@ A flipbook draws one picture per slider position when the cell runs. Slider and 
 browser (``jslink``), so moving the slider needs no kernel. In JupyterLab a second control, which the
 static site hides, redraws for values between the frames.
 
-Points that can be dragged are live only: :func:`companion.board.point_board`.
+Points that can be dragged are live only: :func:`companion.boards.point_board`.
 """
 
 from __future__ import annotations

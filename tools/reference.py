@@ -24,7 +24,7 @@ SHARED = (
     "plotting",
     "pictures",
     "widgets",
-    "board",
+    "boards",
 )
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from companion import board
-from companion.board import PointBoard
+from companion.boards import board, point_board
 from companion.svm import SVMs2, SVMs2prime
 
 LIMITS = (-5.0, 5.0, -5.0, 5.0)
@@ -37,10 +36,11 @@ MODEL = """
 
 def state() -> dict[str, Any]:
     """What the kernel sends to begin with."""
-    made = PointBoard({"s2": SVMs2(K=1.0), "s2'": SVMs2prime(nu=0.5)}, START, LIMITS)
-    return {name: getattr(made, name) for name in made.keys if not name.startswith("_")} | {
-        "layout": None
-    }
+    u, v = ([x[:2] for x in START if x[2] == sign] for sign in (1, -1))
+    machines = {"s2": SVMs2(K=1.0), "s2'": SVMs2prime(nu=0.5)}
+    made = point_board(machines, u, v, limits=LIMITS)
+    assert isinstance(made, board.BoardPicture)
+    return made.state | {"result": made.result, "presets": {}}
 
 
 @pytest.fixture
@@ -50,8 +50,8 @@ def page(browser: Browser) -> Iterator[Page]:
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.set_content('<html lang="en"><title>board</title><main id="here"></main></html>')
-    opened.add_style_tag(content=(board.FOLDER / "board.css").read_text(encoding="utf-8"))
-    module = PointBoard._esm
+    opened.add_style_tag(content=(board.BROWSER / "board.css").read_text(encoding="utf-8"))
+    module = board.module("point")
     opened.evaluate(
         f"""async (source) => {{
           const url = URL.createObjectURL(new Blob([source], {{ type: "text/javascript" }}));
@@ -144,7 +144,7 @@ def test_keys_with_a_modifier_belong_to_the_browser(page: Page) -> None:
 def test_the_surrounding_notebook_hears_no_key(page: Page) -> None:
     page.evaluate("document.addEventListener('keydown', () => (window.heard = true))")
     press(page, "a", "b", "x")
-    page.locator("select").focus()
+    page.locator("select").first.focus()
     page.keyboard.press("ArrowDown")
     assert page.evaluate("window.heard") is None
 

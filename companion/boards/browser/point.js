@@ -1,21 +1,6 @@
 // Chapter 18 in the browser: dual program, w, b, eta, slacks, places and counts, as companion.svm finds them.
 (() => {
-  const { solveQP, dot, times, largest } = companionBoards.solver;
-  const inner = (x, y) => x[0] * y[0] + x[1] * y[1];
-  const KERNELS = {
-    linear: () => inner,
-    quadratic: () => (x, y) => (inner(x, y) + 1) ** 2,
-    Gaussian: (sigma) => (x, y) => Math.exp(-((x[0] - y[0]) ** 2 + (x[1] - y[1]) ** 2) / (2 * sigma * sigma)),
-  };
-  // As Python's format "g" with so many digits.
-  const g = (x, digits = 6) => {
-    if (!Number.isFinite(x)) return Number.isNaN(x) ? "undefined" : x > 0 ? "∞" : "-∞";
-    if (x === 0) return "0";
-    const power = +x.toExponential(digits - 1).split("e")[1];
-    if (power >= -4 && power < digits) return String(+x.toPrecision(digits));
-    const [mantissa, e] = x.toExponential(digits - 1).split("e");
-    return `${+mantissa}e${e[0] === "-" ? "-" : "+"}${e.slice(1).padStart(2, "0")}`;
-  };
+  const { solveQP, guess, dot, times, largest, KERNELS, snap, interval, middle, g, text } = companionBoards.solver;
 
   // The largest nu with w = 0 (companion.svm.nu_min): min k subject to sum_i s_i a_i phi(x_i) = 0, sums 1/2, a <= k.
   const nuMin = (features, s) => {
@@ -32,7 +17,7 @@
     for (let k = 0; k < n; k++) row((i) => (i === k || i === n + k ? 1 : i === 2 * n ? -1 : 0), 0);
     const P = Array.from({ length: N }, () => new Float64Array(N));
     const q = Float64Array.from({ length: N }, (_, i) => (i === 2 * n ? 1 : 0));
-    const { x } = companionBoards.solver.guess(P, q, A, c, new Float64Array(N).fill(Infinity));
+    const { x } = guess(P, q, A, c, new Float64Array(N).fill(Infinity));
     return 1 / (n * x[2 * n]);
   };
 
@@ -56,15 +41,6 @@
     if (machine === "SVMs3" && nu > 1 + 1e-12) throw Error(`nu = ${g(nu)} exceeds 1: ${end}primal objective is unbounded`);
     const squared = machine === "SVMs4" || machine === "SVMs5";
     return { q: 0, upper: squared ? Infinity : K, total: Km, balanced, penalized: !balanced, ridge: squared ? 1 / (2 * K) : 0 };
-  };
-
-  const middle = ([low, high]) => (Number.isFinite(low + high) ? low + (high - low) / 2 : Number.isFinite(low) ? low : Number.isFinite(high) ? high : 0);
-  // What "<= g where a = 0, >= g where a = K, = g between" leaves of a number.
-  const interval = (g, zero, full) => {
-    const free = g.filter((_, i) => !zero[i] && !full[i]);
-    if (free.length) return Array(2).fill(free.reduce((t, x) => t + x, 0) / free.length);
-    const low = Math.max(...g.filter((_, i) => full[i])), high = Math.min(...g.filter((_, i) => zero[i]));
-    return low > high ? [(low + high) / 2, (low + high) / 2] : [low, high];
   };
 
   // b, eta and the interval of b from the multipliers a and g = P a (companion/svm/slab.py).
@@ -101,10 +77,10 @@
   };
 
   let last = {};
-  const fit = ({ points, machine, values, limits }) => {
+  const solve = ({ points, machine, values, limits }) => {
     const s = points.map((t) => t[2]), X = points.map(([x, y]) => [x, y]), n = s.length;
     if (new Set(s).size < 2) return { message: "There must be a point of each colour." };
-    const kernel = KERNELS[values.kernel ?? "linear"](values.sigma);
+    const kind = values.kernel ?? "linear", kernel = KERNELS[kind](values.sigma);
     let dual;
     try {
       dual = program(machine, values, s);
@@ -118,18 +94,18 @@
     if (total !== null) A.push(new Float64Array(n).fill(1)), c.push(total);
     const found = solveQP(P, new Float64Array(n).fill(dual.q), A, c, new Float64Array(n).fill(upper), last.key === machine ? last : null);
     last = { key: machine, ...found };
-    const top = largest(found.x);
-    const a = found.x.map((t) => (t <= 1e-12 * top ? 0 : upper < Infinity && upper - t <= 1e-12 * upper ? upper : t));
+    const a = snap(found.x, upper);
     let G = times(P, a);
     const reach = dot(a, P.map((row, i) => Math.sqrt(Math.max(row[i], 0)))), square = dot(a, G);
     const hard = machine === "HardMarginSVC", homogeneous = ["SVMs1", "SVMs2prime", "SVMs3"].includes(machine);
-    const vanishes = square <= 1e-10 * reach * reach && (hard ? square <= 1e-12 * reach * reach : lost(machine, values, s, X, values.kernel ?? "linear"));
-    if ((hard || homogeneous) && vanishes) {
-      if (hard) return { message: "no hyperplane separates the two classes in feature space: their convex hulls meet, in the point with the coefficients error.witness; use a soft margin or another kernel" };
+    if (hard && square <= 1e-12 * reach * reach) {
+      return { message: "no hyperplane separates the two classes in feature space: their convex hulls meet, in the point with the coefficients error.witness; use a soft margin or another kernel" };
+    }
+    const vanishes = homogeneous && square <= 1e-10 * reach * reach && lost(machine, values, s, X, kind);
+    if (vanishes) {
       return {
-        message: vanishes, multipliers: [...a], slacks: Array(n).fill(0), places: Array(n).fill("undetermined"),
-        curves: {}, arrows: [], exact: { w: [0, 0], b: 0, eta: 0, bInterval: [0, 0], counts: [] },
-        facts: [["b", "0"], ["η", "0"], ["‖w‖", "0"], ["δ", machine === "SVMs1" ? "0" : "undefined"], ["objective", "0"]],
+        message: vanishes, solved: true, size: n, multipliers: a, slacks: Array(n).fill(0), places: Array(n).fill("undetermined"),
+        b: 0, eta: 0, norm: 0, delta: machine === "SVMs1" ? 0 : NaN, objective: 0, b_interval: [0, 0],
       };
     }
     if (hard) {
@@ -138,48 +114,57 @@
     }
     let { b, eta, bInterval } = slab(machine, s, a, G, upper);
     const margin = G.map((t, i) => t - ridge * a[i] - (penalized ? 0 : s[i] * b));
-    const size = largest(G) + Math.abs(eta) + Math.abs(b);
-    const slacks = Array.from(a, (t, i) => {
-      const slack = ridge ? ridge * t : t < upper ? 0 : Math.max(eta - margin[i], 0);
-      return ridge || slack > 1e-9 * size ? slack : 0;
-    });
-    const place = places(a, upper, margin, eta, 1e-9 * size, ridge > 0);
-    const norm = Math.sqrt(Math.max(dot(a, G) - ridge * dot(a, a) - (penalized ? b * b : 0), 0));
-    const unit = machine === "SVMs1" ? 1 / norm : 1;
+    const size = largest(G) + Math.abs(eta) + Math.abs(b), tight = 1e-9 * size;
+    const slacks = a.map((t, i) => (ridge ? ridge * t : t >= upper && eta - margin[i] > tight ? eta - margin[i] : 0));
+    const place = places(a, upper, margin, eta, tight, ridge > 0);
+    const ww = dot(a, G) - ridge * dot(a, a) - (penalized ? b * b : 0), length = ww > 1e-13 * reach * reach ? Math.sqrt(ww) : 0;
+    const unit = machine === "SVMs1" ? 1 / length : 1, norm = length * unit; // (SVM_s1) has the unit normal
     [b, eta, bInterval] = [b * unit, eta * unit, bInterval.map((t) => t * unit)];
-    const coefficients = Array.from(a, (t, i) => t * s[i] * unit), spent = slacks.reduce((t, x) => t + (ridge ? x * x : x), 0) * unit;
+    const coefficients = a.map((t, i) => t * s[i] * unit), spent = slacks.reduce((t, x) => t + (ridge ? x * x : x), 0) * unit;
     const objective = machine === "SVMs1" ? -eta + upper * spent : norm * norm / 2 + (penalized ? b * b / 2 : 0)
       - (total !== null && !hard ? total * eta : 0) + (ridge ? spent / (2 * ridge) : hard ? 0 : upper * spent);
     const f = (x) => coefficients.reduce((t, ai, i) => (ai ? t + ai * kernel(X[i], x) : t), -b);
     const count = (test, colour) => s.filter((t, i) => t === colour && test(a[i])).length;
-    const [pf, qf] = [1, -1].map((t) => count((ai) => ai >= upper, t)), [pm, qm] = [1, -1].map((t) => count((ai) => ai > 0, t));
+    const counts = [count((t) => t >= upper, 1), count((t) => t >= upper, -1), count((t) => t > 0, 1), count((t) => t > 0, -1)];
     return {
-      message: "", multipliers: [...a], slacks: slacks.map((t) => t * unit), places: place,
-      curves: norm > 1e-12 * reach ? companionBoards.contours(f, limits, { hyperplane: 0, blue: eta, red: -eta }) : {},
-      arrows: values.kernel && values.kernel !== "linear" ? [] : arrows(X, s, slacks.map((t) => t * unit), coefficients),
-      facts: facts(machine, values, n, upper, { b, eta, bInterval, norm: unit === 1 ? norm : 1, objective, pf, qf, pm, qm, error: place.length }),
-      exact: { w: [0, 1].map((k) => X.reduce((t, x, i) => t + coefficients[i] * x[k], 0)), b, eta, bInterval, counts: [pf, qf, pm, qm], solved: found.exact },
+      message: "", solved: true, size: n, multipliers: a, slacks: slacks.map((t) => t * unit), places: place,
+      b, eta, norm, delta: norm > 0 ? eta / norm : eta > 0 ? Infinity : NaN, objective, b_interval: bInterval, counts,
+      bound: machine === "SVMs1" ? 1 / (2 * upper) : machine === "SVMs3" ? values.nu * n : machine === "SVMs2prime" ? values.nu * n / 2 : null,
+      w: kind === "linear" && norm > 0 ? [0, 1].map((k) => X.reduce((t, x, i) => t + coefficients[i] * x[k], 0)) : null,
+      field: norm > 0 ? companionBoards.field(f, limits) : null,
     };
   };
 
-  // From a point with slack to its margin line: the slack over the norm of w, along w.
-  const arrows = (X, s, slacks, coefficients) => {
-    const w = [0, 1].map((k) => X.reduce((t, x, i) => t + coefficients[i] * x[k], 0)), square = w[0] ** 2 + w[1] ** 2;
-    return X.flatMap((x, i) => (slacks[i] > 0 && square > 0 ? [[...x, x[0] + (s[i] * slacks[i] * w[0]) / square, x[1] + (s[i] * slacks[i] * w[1]) / square]] : []));
+  // The counts beside the bounds that Propositions 18.1 and 18.3 prove for them.
+  const proved = (machine, [pf, qf, pm, qm], bound) => {
+    if (machine === "SVMs3") return [["p_f+q_f ≤ ν(p+q) ≤ p_m+q_m", `${pf + qf} ≤ ${text(bound)} ≤ ${pm + qm}`]];
+    if (bound === null) return [["p_f, q_f, p_m, q_m", [pf, qf, pm, qm].join(", ")]];
+    const name = machine === "SVMs1" ? "1/(2K)" : "ν(p+q)/2";
+    return [[`p_f ≤ ${name} ≤ p_m`, `${pf} ≤ ${text(bound)} ≤ ${pm}`], [`q_f ≤ ${name} ≤ q_m`, `${qf} ≤ ${text(bound)} ≤ ${qm}`]];
   };
 
-  const facts = (machine, values, n, upper, { b, eta, bInterval, norm, objective, pf, qf, pm, qm }) => {
-    const shown = [["b", g(Math.abs(b) < 1e-12 ? 0 : b, 4)], ["η", g(eta, 4)], ["‖w‖", g(norm, 4)], ["δ", g(norm > 0 ? eta / norm : eta > 0 ? Infinity : NaN, 4)], ["objective", g(objective, 4)]];
-    if (bInterval[1] > bInterval[0]) shown.push(["b from, to", bInterval.map((t) => g(t, 4)).join(", ")]);
-    if (machine === "SVMs2prime" || machine === "SVMs1") {
-      const half = machine === "SVMs1" ? 1 / (2 * upper) : (values.nu * n) / 2;
-      const name = machine === "SVMs1" ? "1/(2K)" : "ν(p+q)/2";
-      shown.push([`p_f ≤ ${name} ≤ p_m`, `${pf} ≤ ${g(half, 4)} ≤ ${pm}`], [`q_f ≤ ${name} ≤ q_m`, `${qf} ≤ ${g(half, 4)} ≤ ${qm}`]);
-    } else if (machine === "SVMs3") shown.push(["p_f+q_f ≤ ν(p+q) ≤ p_m+q_m", `${pf + qf} ≤ ${g(values.nu * n, 4)} ≤ ${pm + qm}`]);
-    else shown.push(["p_f, q_f, p_m, q_m", [pf, qf, pm, qm].join(", ")]);
-    return shown;
+  const view = ({ multipliers, slacks, places, b, eta, norm, delta, objective, b_interval, counts, bound, w, field }, { points, limits, machine }) => {
+    const most = Math.max(...multipliers.map(Math.abs), 1e-300);
+    const marks = multipliers.map((a, i) => ({
+      size: Math.abs(a) / most, active: a !== 0, ring: places[i] === "type 1", cross: places[i] === "misclassified",
+      cells: [text(a), text(slacks[i]), places[i]],
+    }));
+    const curves = field ? companionBoards.contours(field, limits, { middle: 0, blue: eta, red: -eta }) : {};
+    const shapes = Object.entries(curves).map(([name, found]) => ["path", name, found]);
+    const square = w ? dot(w, w) : 0; // a point with slack is as far from its margin line as slack over the norm of w
+    if (square > 0) {
+      shapes.push(["arrows", "arrow", points.flatMap(([x, y, s], i) => {
+        const t = (s * slacks[i]) / square;
+        return slacks[i] > 0 ? [[[x, y], [x + t * w[0], y + t * w[1]]]] : [];
+      })]);
+    }
+    const facts = [["b", b], ["η", eta], ["‖w‖", norm], ["δ", delta], ["objective", objective]].map(([name, value]) => [name, text(value)]);
+    if (b_interval[1] > b_interval[0]) facts.push(["b from, to", b_interval.map(text).join(", ")]);
+    return { marks, shapes, facts: counts ? [...facts, ...proved(machine, counts, bound)] : facts };
   };
 
-  Object.assign(companionBoards, { g, KERNELS, middle });
-  (companionBoards.engines ??= {}).point = fit;
+  companionBoards.kinds.point = {
+    label: "Points of two classes and the fitted hyperplanes", axes: ["x₁", "x₂"], head: ["multiplier", "slack", "place"],
+    adds: [[1, "blue point", "a"], [-1, "red point", "b"]], colour: (s) => (s > 0 ? "blue" : "red"), equal: true, solve, view,
+  };
 })();

@@ -2,14 +2,14 @@
 // that move it are loaded from the folder of this one (scripts, not modules: those do not load from file://).
 (() => {
   const folder = document.currentScript.src.replace(/[^/]*$/, "");
-  const FILES = ["solver.js", "contours.js", "svm.js", "front.js"];
-  let loading = null;
-  const load = () =>
-    (loading ??= FILES.reduce((before, file) => before.then(() => new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      Object.assign(script, { src: folder + file, onload: resolve, onerror: reject });
-      document.head.append(script);
-    })), Promise.resolve()));
+  const loaded = {};
+  const script = (name) =>
+    (loaded[name] ??= new Promise((resolve, reject) => {
+      const made = document.createElement("script");
+      Object.assign(made, { src: `${folder}${name}.js`, async: false, onload: resolve, onerror: reject }); // in this order
+      document.head.append(made);
+    }));
+  const load = (kind) => Promise.all(["solver", "contours", "front", kind].map(script));
 
   const address = () => {
     try {
@@ -24,6 +24,7 @@
     const known = state.programs.find((p) => p.name === program);
     const triple = (t) => Array.isArray(t) && t.length === 3 && t.every(Number.isFinite) && Math.abs(t[2]) === 1;
     if (id !== state.id || !known || !Array.isArray(points) || points.length > 200 || !points.every(triple)) return state;
+    if (state.fixed && points.length !== state.points.length) return state;
     const given = { ...state.values[program] };
     for (const { name, options } of known.parameters) {
       if (options ? options.includes(values?.[name]) : Number.isFinite(values?.[name])) given[name] = values[name];
@@ -36,7 +37,7 @@
     const listeners = [], changed = new Set();
     const solve = () => {
       const { machine } = state.programs.find((p) => p.name === state.program);
-      state.result = globalThis.companionBoards.engines[state.kind]({ ...state, machine, values: state.values[state.program] });
+      state.result = companionBoards.kinds[state.kind].solve({ ...state, machine, values: state.values[state.program] });
     };
     const frame = () => {
       if ([...changed].some((name) => name !== "selected")) {
@@ -69,7 +70,7 @@
   const open = async (place) => {
     const state = configure(JSON.parse(place.querySelector("script[type='application/json']").textContent));
     try {
-      await load();
+      await load(state.kind);
     } catch {
       return; // the picture stays
     }
@@ -83,7 +84,7 @@
       const given = programs.find((p) => p.name === program).parameters.map(({ name }) => [name, values[program][name]]);
       const settings = Object.fromEntries(given);
       const shown = (sign) => JSON.stringify(points.filter((t) => !sign || t[2] === sign).map((t) => t.slice(0, 2)));
-      cell.textContent = state.cell.replace("BLUE", shown(1)).replace("RED", shown(-1)).replace("PROGRAM", JSON.stringify(program))
+      cell.textContent = state.cell.replace("BLUE", shown(1)).replace("RED", shown(-1)).replace("POINTS", shown(0)).replace("PROGRAM", JSON.stringify(program))
         .replace("VALUES", JSON.stringify(settings));
       clearTimeout(timer);
       timer = setTimeout(() => {
@@ -92,7 +93,7 @@
     };
     const model = makeModel(state, told);
     const holder = document.createElement("div");
-    globalThis.companionBoards.render({ model, el: holder });
+    companionBoards.render({ model, el: holder });
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = "Open this in a notebook";

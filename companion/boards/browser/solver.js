@@ -151,5 +151,38 @@
     const near = guess(P, q, A, c, u);
     return finish(P, q, A, c, u, near, active(near, u), 12);
   };
-  return { solveQP, guess, dot, times, largest, cholesky, solveWith };
+
+  // -- what the boards share besides
+
+  const inner = (x, y) => x[0] * y[0] + x[1] * y[1];
+  const KERNELS = {
+    linear: () => inner,
+    quadratic: () => (x, y) => (inner(x, y) + 1) ** 2,
+    Gaussian: (sigma) => (x, y) => Math.exp(-((x[0] - y[0]) ** 2 + (x[1] - y[1]) ** 2) / (2 * sigma * sigma)),
+  };
+  // Multipliers that differ from a bound by rounding only are at the bound.
+  const snap = (x, upper) => {
+    const top = largest(x);
+    return Array.from(x, (t) => (t <= 1e-12 * top ? 0 : upper < Infinity && upper - t <= 1e-12 * upper ? upper : t));
+  };
+  // What "g <= level where a = 0, >= where a = K, = between" leaves of a level, and the middle of it.
+  const interval = (g, zero, full) => {
+    const free = g.filter((_, i) => !zero[i] && !full[i]);
+    if (free.length) return Array(2).fill(free.reduce((t, x) => t + x, 0) / free.length);
+    const low = Math.max(...g.filter((_, i) => full[i])), high = Math.min(...g.filter((_, i) => zero[i]));
+    return low > high ? [(low + high) / 2, (low + high) / 2] : [low, high];
+  };
+  const middle = ([low, high]) => (Number.isFinite(low + high) ? low + (high - low) / 2 : Number.isFinite(low) ? low : Number.isFinite(high) ? high : 0);
+  // As Python's format "g" with so many digits.
+  const g = (x, digits = 6) => {
+    if (!Number.isFinite(x)) return Number.isNaN(x) ? "undefined" : x > 0 ? "∞" : "-∞";
+    if (x === 0) return "0";
+    const [mantissa, e] = x.toExponential(digits - 1).split("e");
+    if (+e >= -4 && +e < digits) return String(+x.toPrecision(digits));
+    return `${+mantissa}e${e[0]}${e.slice(1).padStart(2, "0")}`;
+  };
+  const text = (x) => (typeof x === "number" ? g(Math.abs(x) < 1e-12 ? 0 : x, 4) : String(x ?? "undefined")); // a kernel sends no NaN
+
+  return { solveQP, guess, dot, times, largest, KERNELS, snap, interval, middle, g, text };
 })();
+companionBoards.kinds ??= {};

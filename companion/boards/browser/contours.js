@@ -1,11 +1,12 @@
 // Level lines of a function on a grid, by marching squares: short segments, drawn as one path each level.
 (() => {
+  // The values of f on the grid of the part of the plane that is shown, row by row from below.
   const GRID = 48;
+  const at = (low, high) => Array.from({ length: GRID }, (_, i) => low + ((high - low) * i) / (GRID - 1));
+  companionBoards.field = (f, [left, right, bottom, top]) => at(bottom, top).map((y) => at(left, right).map((x) => f([x, y])));
 
-  companionBoards.contours = (f, [left, right, bottom, top], levels) => {
-    const x = Array.from({ length: GRID }, (_, i) => left + ((right - left) * i) / (GRID - 1));
-    const y = Array.from({ length: GRID }, (_, i) => bottom + ((top - bottom) * i) / (GRID - 1));
-    const values = y.map((yj) => x.map((xi) => f([xi, yj])));
+  companionBoards.contours = (values, [left, right, bottom, top], levels) => {
+    const [x, y] = [at(left, right), at(bottom, top)];
     const lines = Object.fromEntries(Object.keys(levels).map((name) => [name, []]));
     for (const [name, level] of Object.entries(levels)) {
       for (let j = 0; j + 1 < GRID; j++) {

@@ -1,0 +1,11 @@
+"""Boards of points that the reader drags, adds and removes, while a program of the text is solved again.
+
+One call makes a board. In a running notebook it is a widget that the package answers. In the rendered book it is a
+picture that JavaScript makes alive, with solvers of its own that are tested against the package.
+"""
+
+from companion.boards.board import Board, BoardPicture
+from companion.boards.point import point_board
+from companion.boards.tube import tube_board
+
+__all__ = ["Board", "BoardPicture", "point_board", "tube_board"]

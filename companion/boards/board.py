@@ -1,0 +1,321 @@
+"""What all boards share: the widget of a running notebook, and the picture of a page that is executed without a reader.
+
+Where somebody moves the points of a running notebook, the package solves. In the rendered page the files of
+``companion/boards/browser`` do. Both give the same numbers to the same front.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import numpy as np
+import traitlets
+from IPython.core.getipython import get_ipython
+from IPython.display import display
+from matplotlib.figure import Figure
+
+from companion import plotting
+from companion.checks import as_vector
+from companion.kernels import Gaussian, Polynomial
+
+__all__ = ["Board", "BoardPicture", "Setup", "Slider", "grid", "number", "present"]
+
+BROWSER = Path(__file__).parent / "browser"
+GRID = 48  # values of a function per axis, from which the browser draws its curves
+KERNELS = ("linear", "quadratic", "Gaussian")
+
+Points = Sequence[Sequence[float]]
+Limits = tuple[float, float, float, float]
+Values = Mapping[str, Any]
+Slider = dict[str, Any]
+
+
+def slider(name: str, letter: str, low: float, high: float, *, log: bool = False) -> Slider:
+    """Return the description of a slider."""
+    return {"name": name, "letter": letter, "low": low, "high": high, "log": log}
+
+
+KERNEL_CHOICE: list[Slider] = [
+    {"name": "kernel", "letter": "kernel", "options": list(KERNELS)},
+    {**slider("sigma", "σ", 0.1, 10.0, log=True), "when": ["kernel", "Gaussian"]},
+]
+FIRST_KERNEL = {"kernel": "linear", "sigma": 1.0}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A board before anything is moved.
+
+    Parameters
+    ----------
+    kind : str
+        Name of the board, and of its file in the browser.
+    points : list of [x, y, sign]
+        The points.
+    limits : (left, right, bottom, top)
+        The part of the plane that is shown.
+    programs : mapping
+        For each program what the browser calls it, and its sliders.
+    values : mapping
+        For each program the values of its sliders.
+    solve : callable
+        From the points, the program and its values to the numbers of the result. A ValueError is a message.
+    draw : callable
+        From the same and the result to a figure.
+    call : str
+        The cell that makes the board, with BLUE, RED, POINTS, PROGRAM and VALUES for what the reader changes.
+    program : str
+        The program to begin with.
+    presets : mapping
+        Points by name.
+    fixed : bool
+        Whether points are neither added nor removed.
+    """
+
+    kind: str
+    points: list[list[float]]
+    limits: Limits
+    programs: dict[str, tuple[str, list[Slider]]]
+    values: dict[str, dict[str, Any]]
+    solve: Callable[[Points, str, Values], dict[str, Any]]
+    draw: Callable[[Points, str, Values, dict[str, Any]], Figure]
+    call: str
+    program: str = ""
+    presets: dict[str, list[list[float]]] = field(default_factory=dict)
+    fixed: bool = False
+
+    def begun(self, program: str | None, values: Values | None) -> Setup:
+        """Return the board with another program and other values to begin with."""
+        chosen = next(iter(self.programs)) if program is None else program
+        if chosen not in self.programs:
+            raise ValueError(f"program must be one of {list(self.programs)}, got {program!r}")
+        unknown = set(values or {}) - set(self.values[chosen])
+        if unknown:
+            raise ValueError(
+                f"values must name sliders of {chosen}, {list(self.values[chosen])}, got {sorted(unknown)}"
+            )
+        given = {**self.values, chosen: {**self.values[chosen], **(values or {})}}
+        return replace(self, program=chosen, values=given)
+
+    def result(self, points: Points, program: str, values: Values) -> dict[str, Any]:
+        """Return the numbers of the board, with the warnings; without a solution a message alone."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                found = self.solve(points, program, values)
+            except ValueError as error:
+                return {"message": str(error)}
+        told = " ".join(str(warning.message) for warning in caught)
+        return {"message": told, "solved": True, "size": len(points), **found}
+
+    def state(self) -> dict[str, Any]:
+        """Return what the front needs to know."""
+        return {
+            "kind": self.kind,
+            "points": self.points,
+            "start": self.points,
+            "selected": 0,
+            "limits": list(self.limits),
+            "colors": {"blue": plotting.BLUE, "red": plotting.RED},
+            "program": self.program,
+            "programs": [
+                {"name": name, "machine": machine, "parameters": sliders}
+                for name, (machine, sliders) in self.programs.items()
+            ],
+            "values": self.values,
+            "presets": self.presets,
+            "fixed": self.fixed,
+        }
+
+
+class Board(anywidget.AnyWidget):
+    """The widget: points that can be moved, and the numbers that follow.
+
+    Parameters
+    ----------
+    setup : Setup
+        The board.
+
+    Attributes
+    ----------
+    points : list of [x, y, sign]
+        The points.
+    selected : int
+        Index of the point that the keyboard moves.
+    program : str
+        Name of the program in use.
+    values : dict
+        For each program the values of its sliders.
+    result : dict
+        The numbers found for them, with a message.
+    """
+
+    _css = (BROWSER / "board.css").read_text(encoding="utf-8")
+
+    kind = traitlets.Unicode().tag(sync=True)
+    points: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    start: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    selected = traitlets.Int(0, min=0).tag(sync=True)
+    program = traitlets.Unicode().tag(sync=True)
+    programs: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    values = traitlets.Dict().tag(sync=True)
+    limits: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    colors = traitlets.Dict().tag(sync=True)
+    presets = traitlets.Dict().tag(sync=True)
+    fixed = traitlets.Bool(False).tag(sync=True)
+    result = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        super().__init__(**setup.state(), _esm=module(setup.kind))
+        self._solve()
+        self.observe(self._solve, names=["points", "program", "values"])
+
+    @traitlets.validate("points")
+    def _check_points(self, proposal: dict[str, Any]) -> list[list[float]]:
+        for point in proposal["value"]:
+            if len(point) != 3 or not np.isfinite(point).all() or point[2] not in (1, -1):
+                raise traitlets.TraitError(
+                    f"a point is [x, y, sign] with sign +1 or -1, got {point}"
+                )
+        if self._setup.fixed and len(proposal["value"]) != len(self._setup.points):
+            raise traitlets.TraitError(f"this board has {len(self._setup.points)} points")
+        return [[float(t) for t in point] for point in proposal["value"]]
+
+    @traitlets.validate("program")
+    def _check_program(self, proposal: dict[str, Any]) -> str:
+        if proposal["value"] not in self._setup.programs:
+            raise traitlets.TraitError(
+                f"program must be one of {list(self._setup.programs)}, got {proposal['value']!r}"
+            )
+        return proposal["value"]
+
+    def _solve(self, change: Any = None) -> None:
+        found = self._setup.result(self.points, self.program, self.values[self.program])
+        self.result = finite(found)
+
+
+class BoardPicture:
+    """A board where nobody is there: the picture of its first points, and what the page needs to make it move.
+
+    Parameters
+    ----------
+    setup : Setup
+        The board.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self.state = {
+            **setup.state(),
+            "programs": [p for p in setup.state()["programs"] if p["machine"]],
+            "cell": setup.call,
+            "id": f"board-{setup.kind}",
+        }
+        self.result = setup.result(setup.points, setup.program, setup.values[setup.program])
+
+    def __repr__(self) -> str:
+        points = self.setup.points
+        groups = {
+            name: ", ".join(f"({x:g}, {y:g})" for x, y, s in points if s == sign)
+            for name, sign in (("blue", 1), ("red", -1))
+        }
+        where = "; ".join(f"{name} at {at}" for name, at in groups.items() if at)
+        if not groups["red"]:
+            where = f"at {groups['blue']}"
+        facts = ", ".join(
+            f"{name} = {number(value)}"
+            for name, value in self.result.items()
+            if isinstance(value, float)
+        )
+        told = self.result["message"] or facts
+        return f"Board of {len(points)} points, {self.setup.program}: {where}. {told}"
+
+    def _ipython_display_(self) -> None:
+        """Show the picture, and beside it, unseen, what the page needs."""
+        at = (self.setup.points, self.setup.program, self.setup.values[self.setup.program])
+        plotting.show(self.setup.draw(*at, self.result), repr(self))
+        display({"text/html": self.html(), "text/plain": repr(self)}, raw=True)
+
+    def html(self) -> str:
+        """Return the configuration for the page."""
+        text = json.dumps(self.state, ensure_ascii=False).replace("</", "<\\/")
+        return (
+            f'<div class="companion-board-static" id="{self.state["id"]}">'
+            f'<script type="application/json">{text}</script></div>'
+        )
+
+
+def somebody_is_there() -> bool:
+    """Return whether the cell that runs was sent by a front end with a reader.
+
+    Front ends for people answer ``input()`` and say so with each cell; programs that execute notebooks do not.
+    """
+    shell = get_ipython()
+    parent: Any = getattr(shell, "get_parent", dict)()
+    return bool(parent.get("content", {}).get("allow_stdin", False))
+
+
+def present(setup: Setup, program: str | None, values: Values | None) -> Board | BoardPicture:
+    """Return the widget, or the picture where nobody is there to use it."""
+    setup = setup.begun(program, values)
+    return Board(setup) if somebody_is_there() else BoardPicture(setup)
+
+
+def module(kind: str) -> str:
+    """Return the front and one board as a module of JavaScript."""
+    parts = [(BROWSER / f"{name}.js").read_text("utf-8") for name in files(kind)]
+    return "\n".join([*parts, "export default { render: companionBoards.render };\n"])
+
+
+def files(kind: str) -> list[str]:
+    """Return the names of the files of a board, in the order in which they are read."""
+    return ["solver", "contours", "front", kind]
+
+
+def rising(limits: Any) -> Limits:
+    """Return the limits of the plane as numbers, or raise an error."""
+    left, right, bottom, top = as_vector(limits, "limits", 4).tolist()
+    if not (left < right and bottom < top):
+        raise ValueError(f"limits must be (left, right, bottom, top), rising, got {limits}")
+    return left, right, bottom, top
+
+
+def with_kernel(values: Values) -> dict[str, Any]:
+    """Return the parameters of a machine, with the kernel that a choice names."""
+    given = dict(values)
+    if "kernel" in given:
+        kernel, sigma = given.pop("kernel"), given.pop("sigma")
+        kernels: dict[str, Any] = {"quadratic": Polynomial(2, 1.0), "Gaussian": Gaussian(sigma)}
+        given["kernel"] = kernels.get(kernel, "linear")
+    return given
+
+
+def grid(limits: Limits) -> tuple[np.ndarray, np.ndarray]:
+    """Return the coordinates at which the browser wants values of a function."""
+    left, right, bottom, top = limits
+    return np.linspace(left, right, GRID), np.linspace(bottom, top, GRID)
+
+
+def number(value: float) -> str:
+    """Return a number as the board shows it."""
+    value = 0.0 if abs(value) < 1e-12 else value  # rounding
+    return f"{value:.4g}" if math.isfinite(value) else "∞" if value > 0 else "undefined"
+
+
+def finite(value: Any) -> Any:
+    """Return the result for a browser: JSON has no numbers that are not finite."""
+    if isinstance(value, dict):
+        return {name: finite(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [finite(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return number(value)
+    return value

@@ -1,0 +1,233 @@
+"""The board of chapter 18: two classes of points, and the hyperplanes of a support vector machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.base import BaseEstimator, clone
+
+from companion import plotting
+from companion.boards.board import (
+    FIRST_KERNEL,
+    KERNEL_CHOICE,
+    Board,
+    BoardPicture,
+    Limits,
+    Points,
+    Setup,
+    Values,
+    grid,
+    present,
+    rising,
+    slider,
+    with_kernel,
+)
+from companion.checks import as_matrix
+from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
+from companion.svm.estimator import SupportVectorMachine
+
+__all__ = ["point_board"]
+
+SLIDERS = {
+    "nu": slider("nu", "ν", 0.01, 1.0),
+    "K": slider("K", "K", 1e-3, 1e3, log=True),
+}
+# The machines for which the browser has a solver (browser/point.js).
+IN_BROWSER = (HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5)
+CELL = """from companion.boards import point_board
+from companion.svm import {names}
+
+point_board(
+    {{{machines}}},
+    BLUE,
+    RED,
+    limits={limits},
+    program=PROGRAM,
+    values=VALUES,{more}
+)"""
+
+
+def point_board(
+    machines: BaseEstimator | Mapping[str, BaseEstimator],
+    u: Any,
+    v: Any,
+    *,
+    limits: Limits | None = None,
+    kernels: bool = False,
+    program: str | None = None,
+    values: Values | None = None,
+) -> Board | BoardPicture:
+    """Return a board on which the reader moves the points of two classes and sees the fitted machine follow.
+
+    Parameters
+    ----------
+    machines : estimator or mapping
+        A machine of `companion.svm`, or several by name, among which the reader chooses. Parameters nu and K that
+        are set get a slider.
+    u, v : array-like of shape (p, 2), (q, 2)
+        Blue and red points to begin with.
+    limits : (left, right, bottom, top), optional
+        The part of the plane that is shown; by default the points and a border of a fifth.
+    kernels : bool, optional
+        Whether the reader may choose among the linear, the quadratic and the Gaussian kernel.
+    program, values : str and mapping, optional
+        The machine to begin with, and values of its sliders.
+
+    Returns
+    -------
+    Board or BoardPicture
+        The widget; where nobody is there to use it, the picture that the rendered book makes alive.
+
+    Raises
+    ------
+    ValueError
+        If the points are not in the plane, or there is no machine.
+
+    Examples
+    --------
+    >>> from companion.svm import SVMs2prime
+    >>> point_board(SVMs2prime(nu=0.5), [[1, 0]], [[-1, 0]]).result["multipliers"]  # a doctest has no reader
+    [0.25, 0.25]
+    """
+    u, v = as_matrix(u, "u", (None, 2)), as_matrix(v, "v", (None, 2))
+    named = machines if isinstance(machines, Mapping) else {type(machines).__name__: machines}
+    if not named:
+        raise ValueError("machines must hold at least one machine, got none")
+    for machine in named.values():
+        if not isinstance(machine, SupportVectorMachine):
+            raise TypeError(f"machines must be machines of companion.svm, got {machine!r}")
+    points = [*([*x, 1.0] for x in u.tolist()), *([*x, -1.0] for x in v.tolist())]
+    if limits is None:
+        both = np.vstack([u, v])
+        low, high = both.min(axis=0), both.max(axis=0)
+        border = 0.2 * np.maximum(high - low, 1.0)
+        (left, bottom), (right, top) = np.round(low - border, 2), np.round(high + border, 2)
+        limits = float(left), float(right), float(bottom), float(top)
+    window = rising(limits)
+
+    def solve(points: Points, program: str, values: Values) -> dict[str, Any]:
+        return fit(clone(named[program]).set_params(**with_kernel(values)), points, window)
+
+    setup = Setup(
+        "point",
+        points,
+        window,
+        {
+            name: (
+                type(machine).__name__ if isinstance(machine, IN_BROWSER) else "",
+                [SLIDERS[p] for p in _parameters(machine)] + (KERNEL_CHOICE if kernels else []),
+            )
+            for name, machine in named.items()
+        },
+        {
+            name: _parameters(machine) | (FIRST_KERNEL if kernels else {})
+            for name, machine in named.items()
+        },
+        solve,
+        lambda points, program, values, result: draw(points, window, result),
+        _cell(named, window, kernels),
+        presets=_presets(min(window[1], window[3]) / 5.0),
+    )
+    return present(setup, program, values)
+
+
+def fit(machine: BaseEstimator, points: Points, limits: Limits) -> dict[str, Any]:
+    """Fit a machine to points (x, y, sign) and return the numbers of the board."""
+    table = np.array(points, dtype=float).reshape(-1, 3)
+    X, s = table[:, :2], table[:, 2]
+    if len(set(s)) < 2:
+        raise ValueError("There must be a point of each colour.")
+    machine.fit(X, s)
+    a, slack = np.empty(len(s)), np.empty(len(s))
+    a[s > 0], a[s < 0] = machine.lambda_, machine.mu_
+    slack[s > 0], slack[s < 0] = machine.epsilon_, machine.xi_
+    known = not machine.degenerate_ and hasattr(machine, "p_f_")
+    flat = machine.kernel_.is_linear and machine.w_ is not None and machine.norm_ > 0.0
+    return {
+        "multipliers": a.tolist(),
+        "slacks": slack.tolist(),
+        "places": machine.point_classes_.tolist(),
+        "b": float(machine.b_),
+        "eta": float(machine.eta_),
+        "norm": float(machine.norm_),
+        "delta": float(machine.delta_),
+        "objective": float(machine.objective_),
+        "b_interval": list(getattr(machine, "b_interval_", (machine.b_, machine.b_))),
+        "counts": [machine.p_f_, machine.q_f_, machine.p_m_, machine.q_m_] if known else None,
+        "bound": _bound(machine, len(s)) if known else None,
+        "w": machine.w_.tolist() if flat else None,
+        "field": _field(machine, limits) if machine.norm_ > 0.0 else None,
+    }
+
+
+def _bound(machine: BaseEstimator, n: int) -> float | None:
+    """Return what Propositions 18.1 and 18.3 put between the counts of points."""
+    if isinstance(machine, SVMs1):
+        return float(1.0 / (2.0 * machine.K_))
+    if isinstance(machine, SVMs2prime):
+        return float(machine.nu * n / 2.0)
+    return float(machine.nu * n) if isinstance(machine, SVMs3) else None
+
+
+def _field(machine: BaseEstimator, limits: Limits) -> list[list[float]]:
+    """Return the decision function on the browser's grid."""
+    plane = np.stack(np.meshgrid(*grid(limits)), axis=-1)
+    f = machine.decision_function(plane.reshape(-1, 2)).reshape(plane.shape[:2])
+    return f.tolist()
+
+
+def draw(points: Points, limits: Limits, result: dict[str, Any]) -> Figure:
+    """Draw the points, and the lines where the decision function is 0, eta and -eta."""
+    table = np.array(points)
+    figure, ax = plt.subplots(figsize=(5.0, 4.5))
+    ax.set(xlim=limits[:2], ylim=limits[2:], xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
+    if result.get("field"):
+        ax.contour(
+            *grid(limits),
+            np.array(result["field"]),
+            levels=[-result["eta"], 0.0, result["eta"]] if result["eta"] > 0 else [0.0],
+            colors=[plotting.RED, "black", plotting.BLUE] if result["eta"] > 0 else ["black"],
+            linestyles=[":", "-", "--"] if result["eta"] > 0 else ["-"],
+        )
+    plotting.points(ax, table[table[:, 2] > 0, :2], table[table[:, 2] < 0, :2])
+    return figure
+
+
+def _parameters(machine: BaseEstimator) -> dict[str, Any]:
+    """Return the parameters of a machine that have a slider and a value."""
+    found = {name: machine.get_params().get(name) for name in SLIDERS}
+    return {name: float(value) for name, value in found.items() if value is not None}
+
+
+def _presets(size: float) -> dict[str, list[list[float]]]:
+    """Return points to begin with, for a plane that reaches to 5 times the size."""
+    two = [(1.6, 1.2), (2.4, -0.6), (3.1, 2.4), (1.9, 3.0), (3.6, 0.6)]
+    t = np.linspace(0.0, np.pi, 10)
+    moons = np.column_stack([2.4 * np.cos(t) - 1.2, 2.4 * np.sin(t) - 0.7]).tolist()
+    steps = [(0.6, 1.0), (0.7, 0.0), (0.8, -1.0), (3.5, 0.8), (3.8, -0.8)]
+    found = {"separable": two, "one outlier": two, "two moons": moons, "no type 1": steps}
+    presets = {
+        name: [*([x, y, 1.0] for x, y in half), *([-x, -y, -1.0] for x, y in half)]
+        for name, half in found.items()
+    }
+    presets["one outlier"].append([-2.2, -0.4, 1.0])
+    return {
+        name: [[round(size * x, 2), round(size * y, 2), s] for x, y, s in table]
+        for name, table in presets.items()
+    }
+
+
+def _cell(machines: Mapping[str, BaseEstimator], limits: Limits, kernels: bool) -> str:
+    """Return the cell that makes this board, with places for what the reader changes."""
+    known = {name: m for name, m in machines.items() if isinstance(m, IN_BROWSER)}
+    shown = (f'"{name}": {" ".join(repr(m).split())}' for name, m in known.items())
+    return CELL.format(
+        names=", ".join(sorted({type(machine).__name__ for machine in known.values()})),
+        machines=", ".join(shown),
+        limits=tuple(limits),
+        more="\n    kernels=True," if kernels else "",
+    )

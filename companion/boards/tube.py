@@ -1,0 +1,183 @@
+"""The board of chapter 20: points over a line, and the tube of a support vector regression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.base import BaseEstimator, clone
+
+from companion import plotting
+from companion.boards.board import (
+    FIRST_KERNEL,
+    KERNEL_CHOICE,
+    Board,
+    BoardPicture,
+    Limits,
+    Points,
+    Setup,
+    Values,
+    present,
+    rising,
+    slider,
+    with_kernel,
+)
+from companion.checks import as_vector
+from companion.svr import EpsilonSVR, NuSVR
+
+__all__ = ["tube_board"]
+
+SAMPLES = 241  # values of the regression function that the browser draws
+SLIDERS = {
+    "nu": slider("nu", "ν", 0.0, 1.0),
+    "epsilon": slider("epsilon", "ε", 0.0, 2.0),
+    "C": slider("C", "C", 0.1, 1e3, log=True),
+}
+CELL = """from companion.boards import tube_board
+
+points = POINTS
+tube_board(
+    [x for x, y in points],
+    [y for x, y in points],
+    limits={limits},
+    program=PROGRAM,
+    values=VALUES,
+)"""
+MACHINES: Mapping[str, BaseEstimator] = {
+    "ν-SV regression": NuSVR(nu=0.3, C=30.0),
+    "ε-SV regression": EpsilonSVR(epsilon=0.5, C=30.0),
+}
+
+
+def tube_board(
+    x: Any,
+    y: Any,
+    *,
+    limits: Limits = (-5.0, 5.0, -4.0, 4.0),
+    program: str | None = None,
+    values: Values | None = None,
+) -> Board | BoardPicture:
+    r"""Return a board on which the reader moves points over a line and sees the tube of the regression follow.
+
+    The programs are nu-SV regression and epsilon-SV regression, with the linear, the quadratic and the Gaussian
+    kernel. Beside the numbers :math:`p_f, q_f` of points that fail the margin stands :math:`m\nu/2`, which bounds them
+    (Proposition 20.1).
+
+    Parameters
+    ----------
+    x, y : array-like of shape (m,)
+        The points to begin with.
+    limits : (left, right, bottom, top), optional
+        The part of the plane that is shown.
+    program : str, optional
+        The regression to begin with, ``"ν-SV regression"`` or ``"ε-SV regression"``.
+    values : mapping, optional
+        Values to begin with, of ``nu`` or ``epsilon``, and of ``C``, ``kernel`` and ``sigma``.
+
+    Returns
+    -------
+    Board or BoardPicture
+        The widget; where nobody is there to use it, the picture that the rendered book makes alive.
+
+    Examples
+    --------
+    >>> found = tube_board([-1.0, 0.0, 1.0], [-1.0, 0.5, 1.0], values={"nu": 0.5}).result
+    >>> round(found["b"], 6), round(found["epsilon"], 6), found["counts"]
+    (0.25, 0.25, [0, 0, 2, 1])
+    """
+    x = as_vector(x, "x")
+    y = as_vector(y, "y", x.size)
+    window = rising(limits)
+
+    def solve(points: Points, program: str, values: Values) -> dict[str, Any]:
+        return fit(clone(MACHINES[program]).set_params(**with_kernel(values)), points, window)
+
+    parameters = {
+        name: {p: v for p, v in machine.get_params().items() if p in SLIDERS}
+        for name, machine in MACHINES.items()
+    }
+    setup = Setup(
+        "tube",
+        [[a, b, 1.0] for a, b in zip(x.tolist(), y.tolist(), strict=True)],
+        window,
+        {
+            name: (type(machine).__name__, [SLIDERS[p] for p in parameters[name]] + KERNEL_CHOICE)
+            for name, machine in MACHINES.items()
+        },
+        {name: {**given, **FIRST_KERNEL} for name, given in parameters.items()},
+        solve,
+        lambda points, program, values, result: draw(points, window, result),
+        CELL.format(limits=window),
+        presets=_presets(),
+    )
+    return present(setup, program, values)
+
+
+def fit(machine: BaseEstimator, points: Points, limits: Limits) -> dict[str, Any]:
+    """Fit a regression to points (x, y, 1) and return the numbers of the board."""
+    table = np.array(points, dtype=float).reshape(-1, 3)
+    if not len(table):
+        raise ValueError("There must be a point.")
+    X, y = table[:, :1], table[:, 1]
+    machine.fit(X, y)
+    at = np.linspace(limits[0], limits[1], SAMPLES)[:, None]
+    return {
+        "multipliers": machine.dual_coef_.tolist(),
+        "slacks": (machine.xi_ + machine.xi_prime_).tolist(),
+        "places": machine.point_classes_.tolist(),
+        "b": float(machine.b_),
+        "epsilon": float(machine.epsilon_),
+        "norm": float(machine.norm_),
+        "objective": float(machine.objective_),
+        "nu": float(machine.nu if isinstance(machine, NuSVR) else machine.nu_),
+        "b_interval": list(machine.b_interval_),
+        "epsilon_interval": list(machine.epsilon_interval_),
+        "counts": [machine.p_f_, machine.q_f_, machine.p_m_, machine.q_m_],
+        "values": machine.predict(at).tolist(),
+        "fitted": (y - machine.residuals_).tolist(),
+    }
+
+
+def draw(points: Points, limits: Limits, result: dict[str, Any]) -> Figure:
+    """Draw the points and the tube."""
+    table, at = np.array(points), np.linspace(limits[0], limits[1], SAMPLES)
+    figure, ax = plt.subplots(figsize=(5.6, 4.2))
+    plotting.tube(
+        ax,
+        table[:, 0],
+        table[:, 1],
+        lambda x: np.interp(x, at, result["values"]),
+        result["epsilon"],
+        share=np.sign(result["multipliers"]) * _share(result),
+        limits=(limits[:2], limits[2:]),
+    )
+    ax.set(xlabel="$x$", ylabel="$y$")
+    return figure
+
+
+def _share(result: dict[str, Any]) -> np.ndarray:
+    """Return 1 for the points that fail the margin, a half for the other support vectors, 0 for the rest."""
+    places = np.array(result["places"])
+    full, free = (places == "error") | (places == "type 2"), places == "type 1"
+    return np.where(full, 1.0, np.where(free, 0.5, 0.0))
+
+
+def _presets() -> dict[str, list[list[float]]]:
+    """Return points to begin with."""
+    x = np.linspace(-4.0, 4.0, 9)
+    line = 0.6 * x + np.array([0.5, -0.4, 0.2, -0.6, 0.3, 0.6, -0.3, 0.1, -0.5])
+    outlier = np.where(x == 2.0, -3.0, line)
+    wave = 2.0 * np.sin(np.linspace(-4.0, 4.0, 17)) + np.tile([0.3, -0.3], 9)[:17]
+    found = {
+        "on a line": (x, line),
+        "one outlier": (x, outlier),
+        "a wave": (np.linspace(-4.0, 4.0, 17), wave),
+        "two levels": (x, np.where(x > 0.0, 1.0, -1.0)),
+    }
+    return {
+        name: [[round(a, 2), round(b, 2), 1.0] for a, b in zip(*pair, strict=True)]
+        for name, pair in ((n, (u.tolist(), v.tolist())) for n, (u, v) in found.items())
+    }
