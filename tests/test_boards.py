@@ -14,7 +14,7 @@ import traitlets
 from sklearn.base import clone
 from sklearn.svm import SVC
 
-from companion.boards import Board, board, point_board
+from companion.boards import Board, board, point_board, tube_board
 from companion.boards.board import grid
 from companion.boards.point import fit
 from companion.datasets import TwoClasses, nine_points, zm_fourteen
@@ -28,6 +28,7 @@ from companion.svm import (
     SVMs4,
     SVMs5,
 )
+from companion.svr import NuSVR
 
 NAMESPACE = "http://www.w3.org/2000/svg"
 MACHINES = {
@@ -208,3 +209,18 @@ def test_a_board_wants_machines_limits_that_rise_and_its_own_programs() -> None:
         point_board(SVMs2(K=1.0), u, v, program="s3")
     with pytest.raises(ValueError, match="values must name sliders"):
         point_board(SVMs2(K=1.0), u, v, values={"nu": 0.5})
+
+
+def test_the_tube_follows_a_point(live: None) -> None:
+    made = tube_board([-1.0, 0.0, 1.0], [-1.0, 0.5, 1.0], values={"C": 3.0, "nu": 0.9})
+    assert isinstance(made, Board)
+    made.points = [[-1.0, -1.0, 1.0], [0.0, -0.5, 1.0], [1.0, 1.0, 1.0]]
+    model = NuSVR(0.9, C=3.0).fit([[-1.0], [0.0], [1.0]], [-1.0, -0.5, 1.0])
+    assert made.result["b"] == pytest.approx(model.b_)
+    assert made.result["epsilon"] == pytest.approx(model.epsilon_)
+    np.testing.assert_allclose(
+        made.result["values"], np.polyval([model.w_[0], model.b_], np.linspace(-5, 5, 241))
+    )
+    assert made.result["counts"] == [model.p_f_, model.q_f_, model.p_m_, model.q_m_]
+    made.points = []
+    assert made.result == {"message": "There must be a point."}

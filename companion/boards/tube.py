@@ -64,7 +64,7 @@ def tube_board(
 
     The programs are nu-SV regression and epsilon-SV regression, with the linear, the quadratic and the Gaussian
     kernel. Beside the numbers :math:`p_f, q_f` of points that fail the margin stands :math:`m\nu/2`, which bounds them
-    (Proposition 20.1).
+    (Proposition 20.2).
 
     Parameters
     ----------

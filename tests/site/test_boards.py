@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from companion.boards import BoardPicture, point_board
+from companion.boards import BoardPicture, point_board, tube_board
 from companion.boards.board import BROWSER, Setup
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
 
@@ -26,6 +26,7 @@ MACHINES = {
     "s4": SVMs4(nu=0.5, K=1.0),
     "s5": SVMs5(nu=0.5, K=1.0),
 }
+KINDS = ("point", "tube")
 U, V = [[2.0, 1.0], [3.0, 3.0], [0.5, 2.0]], [[-2.0, -1.0], [-3.0, 0.0], [-0.5, -1.0]]
 PICTURE = point_board(MACHINES, U, V, limits=LIMITS, kernels=True)
 assert isinstance(PICTURE, BoardPicture)
@@ -189,7 +190,7 @@ def test_without_scripts_there_is_the_picture(browser: Browser, saved: Path) -> 
 def solvers(browser: Browser) -> Iterator[Page]:
     """A page that has the solvers only."""
     opened = browser.new_page()
-    for name in ("solver", "contours", "point"):
+    for name in ("solver", "contours", *KINDS):
         opened.add_script_tag(content=(BROWSER / f"{name}.js").read_text(encoding="utf-8"))
     yield opened
     opened.close()
@@ -242,3 +243,34 @@ def test_the_solver_finds_what_the_package_finds(solvers: Page, seed: int) -> No
             for name in ("multipliers", "places", "counts", "delta"):
                 wanted.pop(name, None)
         same(found, wanted, f"{made} {values} {setup.points}")
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_the_tube_is_that_of_the_package(solvers: Page, seed: int) -> None:
+    """Seeds that end with 5 have one point or two, with 6 values on a line, with 7 equal points, with 8 equal x."""
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(1, 3)) if seed % 10 == 5 else int(rng.integers(2, 31))
+    x, y = rng.uniform(-4.0, 4.0, m).round(3), rng.normal(size=m).round(3)
+    if seed % 10 == 6:
+        y = 0.5 * x
+    elif seed % 10 == 7:
+        x[:], y[:] = x[0], y[0]
+    elif seed % 10 == 8:
+        x[:] = x[0]
+    values = {
+        "C": round(float(10 ** rng.uniform(-1, 2)), 3),
+        "kernel": ("linear", "quadratic", "Gaussian")[seed % 3],
+        "sigma": 1.0,
+    }
+    for program, name, value in (
+        ("ν-SV regression", "nu", round(float(rng.uniform(0.0, 1.2)), 3)),
+        ("ε-SV regression", "epsilon", round(float(rng.uniform(0.0, 1.0)), 3)),
+    ):
+        shown = tube_board(x, y, program=program, values={**values, name: value})
+        assert isinstance(shown, BoardPicture)
+        setup = shown.setup
+        wanted, found = dict(shown.result), by_browser(solvers, setup)
+        if len(set(x)) < m or wanted["epsilon"] == 0.0:  # the multipliers are not unique
+            for part in ("multipliers", "places", "counts"):
+                wanted.pop(part)
+        same(found, wanted, f"{program} {setup.values[program]} {setup.points}")

@@ -157,7 +157,8 @@
 
     const names = () => {
       const seen = {};
-      return get("points").map(([, , s], i) => board.names?.[i] ?? `${board.colour(s)} ${(seen[s] = (seen[s] ?? 0) + 1)}`);
+      const called = (s) => board.adds.find(([sign]) => sign === s)[1].replace(" point", ""); // "blue point": blue 1, blue 2
+      return get("points").map(([, , s], i) => board.names?.[i] ?? `${called(s)} ${(seen[s] = (seen[s] ?? 0) + 1)}`);
     };
     const describe = (i, name, { cells = [] } = {}) => {
       const [x, y] = get("points")[i];

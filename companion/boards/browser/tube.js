@@ -82,7 +82,7 @@
     for (const [name, [low, high]] of [["b", b_interval], ["ε", epsilon_interval]]) {
       if (high - low > 1e-9 * (Math.abs(low) + Math.abs(high))) facts.push([`${name} from, to`, `${text(low)}, ${text(high)}`]);
     }
-    // Proposition 20.1: at most m nu/2 points fail the margin on each side; where epsilon > 0, at least as many have a multiplier.
+    // Proposition 20.2: at most m nu/2 points fail the margin on each side; where epsilon > 0, at least as many have a multiplier.
     const half = text((m * nu) / 2), wide = epsilon > 0;
     for (const [letter, fail, some] of [["p", pf, pm], ["q", qf, qm]]) {
       facts.push([`${letter}_f ≤ mν/2${wide ? ` ≤ ${letter}_m` : ""}`, `${fail} ≤ ${half}${wide ? ` ≤ ${some}` : ""}`]);
