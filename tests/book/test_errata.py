@@ -45,6 +45,31 @@ def test_a_page_links_to_it(entry: object) -> None:
     assert entry.label in LINKS
 
 
+def blocks(page: str) -> dict[str, str]:
+    """The text of each entry of a page by its labels; labels that stand together share it."""
+    text = re.sub(r"^\((err-[\w-]+)\)=\n(?=\(err-)", r"(\1)=,", text_of(page), flags=re.MULTILINE)
+    parts = re.split(r"^(?=\(err-)", text, flags=re.MULTILINE)[1:]
+    return {label: part for part in parts for label in re.findall(r"\((err-[\w-]+)\)=", part)}
+
+
+def test_an_entry_leads_back_to_a_page_that_links_to_it() -> None:
+    concerned: dict[str, set[str]] = {}  # labels of the pages that link to an erratum
+    for page in pages():
+        if page.startswith("notebooks/"):
+            text = text_of(page)
+            for link in re.findall(r"\(#(err-[\w-]+)\)", text):
+                concerned.setdefault(link, set()).update(
+                    re.findall(r"^\(([\w-]+)\)=$", text, flags=re.MULTILINE)
+                )
+    lost = [
+        label
+        for page in PAGES
+        for label, text in blocks(page).items()
+        if label in concerned and not concerned[label] & set(re.findall(r"\(#([\w-]+)\)", text))
+    ]
+    assert not lost
+
+
 def test_no_page_links_to_an_erratum_that_is_not_there() -> None:
     assert {entry.label for entry in ENTRIES} >= LINKS
 
