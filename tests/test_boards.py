@@ -14,10 +14,11 @@ import traitlets
 from sklearn.base import clone
 from sklearn.svm import SVC
 
-from companion.boards import Board, board, point_board, tube_board
+from companion.boards import Board, board, point_board, tube_board, weight_board
 from companion.boards.board import grid
 from companion.boards.point import fit
 from companion.datasets import TwoClasses, nine_points, zm_fourteen
+from companion.regression import Lasso, tau_max
 from companion.svm import (
     HardMarginSVC,
     SVMs1,
@@ -224,3 +225,17 @@ def test_the_tube_follows_a_point(live: None) -> None:
     assert made.result["counts"] == [model.p_f_, model.q_f_, model.p_m_, model.q_m_]
     made.points = []
     assert made.result == {"message": "There must be a point."}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_weight_is_zero_from_the_threshold_on(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = rng.uniform(-1.0, 3.0, 12), rng.normal(size=12)
+    found = weight_board(x, y).result
+    X = np.column_stack([x, x**2])
+    assert max(found["zeros"]) == pytest.approx(tau_max(X, y))
+    for j, threshold in enumerate(found["zeros"]):
+        for part in (1.0 + 1e-6, 1.5, 3.0):
+            assert Lasso(part * threshold).fit(X, y).w_[j] == 0.0
+        if threshold > 0.0:
+            assert Lasso((1.0 - 1e-6) * threshold).fit(X, y).w_[j] != 0.0

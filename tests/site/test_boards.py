@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from companion.boards import BoardPicture, point_board, tube_board
+from companion.boards import BoardPicture, point_board, tube_board, weight_board
 from companion.boards.board import BROWSER, Setup
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
 
@@ -26,7 +26,7 @@ MACHINES = {
     "s4": SVMs4(nu=0.5, K=1.0),
     "s5": SVMs5(nu=0.5, K=1.0),
 }
-KINDS = ("point", "tube")
+KINDS = ("point", "tube", "weights")
 U, V = [[2.0, 1.0], [3.0, 3.0], [0.5, 2.0]], [[-2.0, -1.0], [-3.0, 0.0], [-0.5, -1.0]]
 PICTURE = point_board(MACHINES, U, V, limits=LIMITS, kernels=True)
 assert isinstance(PICTURE, BoardPicture)
@@ -274,3 +274,21 @@ def test_the_tube_is_that_of_the_package(solvers: Page, seed: int) -> None:
             for part in ("multipliers", "places", "counts"):
                 wanted.pop(part)
         same(found, wanted, f"{program} {setup.values[program]} {setup.points}")
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_the_weights_are_those_of_the_package(solvers: Page, seed: int) -> None:
+    """Seeds that end with 5 have one point or two, with 6 an exact parabola, with 7 equal points, with 8 equal x."""
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(1, 3)) if seed % 10 == 5 else int(rng.integers(2, 31))
+    x, y = rng.uniform(-2.0, 2.0, m).round(3), rng.normal(size=m).round(3)
+    if seed % 10 == 6:
+        y = 0.5 * x**2 - x
+    elif seed % 10 == 7:
+        x[:], y[:] = x[0], y[0]
+    elif seed % 10 == 8:
+        x[:] = x[0]
+    for tau, K in 10.0 ** rng.uniform(-2.0, 2.0, (3, 2)).round(3):
+        shown = weight_board(x, y, values={"tau": float(tau), "K": float(K)})
+        assert isinstance(shown, BoardPicture)
+        same(by_browser(solvers, shown.setup), shown.result, f"{tau} {K} {shown.setup.points}")
