@@ -90,7 +90,10 @@ def _check_draw(draw: Any) -> None:
         raise TypeError(f"draw must be a function, got {type(draw).__name__}")
 
 
-def _slider(values: Sequence[Any], label: str, value: Any) -> ipywidgets.SelectionSlider:
+def _slider(
+    values: Sequence[Any], label: str, value: Any
+) -> ipywidgets.SelectionSlider | ipywidgets.Dropdown:
+    """Return a slider; for values that are names, which have no order, a select box."""
     if not isinstance(label, str) or not label.strip():
         raise ValueError(f"label must say what the slider changes, got {label!r}")
     labels = _labels(values)
@@ -99,16 +102,19 @@ def _slider(values: Sequence[Any], label: str, value: Any) -> ipywidgets.Selecti
             f"values for {label!r} must differ in four significant digits, got {labels}"
         )
     start = _position(values, label, value)
-    slider = ipywidgets.SelectionSlider(
-        options=labels,
-        index=start,
-        description=label,
-        continuous_update=True,
-        style={"description_width": "initial"},
-        layout=ipywidgets.Layout(width="min(100%, 30rem)"),
-    )
-    slider.add_class("companion-slider")
-    return slider
+    options: dict[str, Any] = {
+        "options": labels,
+        "index": start,
+        "description": label,
+        "style": {"description_width": "initial"},
+        "layout": ipywidgets.Layout(width="min(100%, 30rem)"),
+    }
+    if all(isinstance(v, str) for v in values):
+        control = ipywidgets.Dropdown(**options)
+    else:
+        control = ipywidgets.SelectionSlider(continuous_update=True, **options)
+    control.add_class("companion-slider")
+    return control
 
 
 def _position(values: Sequence[Any], label: str, value: Any) -> int:
@@ -189,6 +195,7 @@ def flipbook(
     values : sequence
         The slider's positions, at least two, at most 150 pictures and 3 MB. Numbers with a float among them get a
         second control in JupyterLab, where `draw` must then take any number between the smallest and the largest.
+        Names (all strings) get a select box in place of a slider.
     label : str
         What the slider changes, shown beside it and read out by screen readers.
     alt : str or callable

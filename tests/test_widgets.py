@@ -43,6 +43,21 @@ def test_one_frame_per_value_each_with_its_own_words() -> None:
     assert slider.index == stack.selected_index == 1
 
 
+def test_names_are_chosen_and_numbers_slide() -> None:
+    box = flipbook_grid(
+        lambda program, k: plt.figure(figsize=(1, 1)),
+        ["s1", "s2"],
+        [1, 2],
+        labels=("program", "step"),
+        alt="{} {}",
+        value=("s2", 1),
+    )
+    choice, slider, stack = box.children[:3]
+    assert isinstance(choice, ipywidgets.Dropdown)
+    assert isinstance(slider, ipywidgets.SelectionSlider)
+    assert choice.index == stack.selected_index == 1
+
+
 def test_slider_and_stack_are_linked_in_the_browser() -> None:
     box = flipbook(draw, [1, 2], label="slope", alt="slope {}")
     models = embed_data(views=[box])["manager_state"]["state"].values()

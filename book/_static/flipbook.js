@@ -1,7 +1,8 @@
 // Sliders of the static page, without a kernel: they show the pictures that the notebook stored in the page.
 //
 // A flipbook is stored as widgets: a box that holds one or two sliders and a stack of pictures, or a stack of stacks.
-// This script reads them from the page, and puts a slider of the browser and one picture in the place of each box.
+// A choice among names is stored as a select box in place of a slider. This script reads them from the page, and puts
+// the browser's controls and one picture in the place of each box.
 (() => {
   "use strict";
 
@@ -56,9 +57,26 @@
     return row;
   }
 
+  // One select box with its label.
+  function makeChoice(model, move) {
+    const row = document.createElement("label");
+    row.className = "flipbook-slider";
+    const name = document.createElement("span");
+    name.textContent = model.state.description;
+    const choice = document.createElement("select");
+    choice.append(...model.state._options_labels.map((label) => new Option(label)));
+    choice.selectedIndex = model.state.index;
+    choice.setAttribute("aria-label", model.state.description);
+    choice.addEventListener("change", () => move(choice.selectedIndex));
+    row.append(name, choice);
+    return row;
+  }
+
+  const CONTROLS = { SelectionSliderModel: makeSlider, DropdownModel: makeChoice };
+
   function makeFlipbook(models, box) {
     const parts = box.state.children.map((child) => models[child.replace("IPY_MODEL_", "")]);
-    const sliders = parts.filter((part) => part.model_name === "SelectionSliderModel");
+    const sliders = parts.filter((part) => part.model_name in CONTROLS);
     const stack = parts.find((part) => part.model_name === "StackModel");
     const indices = sliders.map((slider) => slider.state.index);
     const book = document.createElement("div");
@@ -72,7 +90,7 @@
       describe(image);
       window.stackPanels?.(image);
     };
-    sliders.forEach((slider, i) => book.append(makeSlider(slider, (index) => {
+    sliders.forEach((slider, i) => book.append(CONTROLS[slider.model_name](slider, (index) => {
       indices[i] = index;
       show();
     })));

@@ -96,7 +96,7 @@ def settle(page: Page, name: str) -> None:
         )
         page.wait_for_function(
             "() => [...document.querySelectorAll('.companion-flipbook')]"
-            ".every(f => f.querySelector('input[type=range]') && f.querySelector('img'))"
+            ".every(f => f.querySelector('input[type=range], select') && f.querySelector('img'))"
         )
 
 

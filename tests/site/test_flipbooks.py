@@ -15,13 +15,14 @@ INTERACTIVE = [page for page in PAGES if (SITE / page).exists() and flipbooks(pa
 STATE = """
 ([i, j]) => {
   const flipbook = document.querySelectorAll('.companion-flipbook')[i];
-  const handle = flipbook.querySelectorAll('input[type=range]')[j];
+  const handle = flipbook.querySelectorAll('input[type=range], select')[j];
+  const last = handle.options ? handle.options.length - 1 : Number(handle.max);
   const seen = [...flipbook.querySelectorAll('img')].filter(picture => picture.offsetParent);
   return {
     focused: document.activeElement === handle,
-    atEnd: handle.value === handle.max,
+    atEnd: (handle.selectedIndex ?? Number(handle.value)) === last,
     name: handle.getAttribute('aria-label'),
-    value: handle.getAttribute('aria-valuetext'),
+    value: handle.options ? handle.value : handle.getAttribute('aria-valuetext'),
     pictures: seen.map(picture => picture.src),
     texts: seen.map(picture => picture.alt.trim()),
   };
@@ -37,10 +38,12 @@ TWICE = """
 """
 ANSWERED = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 FOCUS = """
-([i, j]) => document.querySelectorAll('.companion-flipbook')[i].querySelectorAll('input[type=range]')[j].focus()
+([i, j]) =>
+  document.querySelectorAll('.companion-flipbook')[i].querySelectorAll('input[type=range], select')[j].focus()
 """
 SLIDERS = """
-() => [...document.querySelectorAll('.companion-flipbook')].map(f => f.querySelectorAll('input[type=range]').length)
+() => [...document.querySelectorAll('.companion-flipbook')]
+  .map(f => f.querySelectorAll('input[type=range], select').length)
 """
 
 
