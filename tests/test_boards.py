@@ -14,7 +14,15 @@ import traitlets
 from sklearn.base import clone
 from sklearn.svm import SVC
 
-from companion.boards import Board, board, point_board, tube_board, weight_board
+from companion.boards import (
+    Board,
+    board,
+    gram_board,
+    point_board,
+    step_board,
+    tube_board,
+    weight_board,
+)
 from companion.boards.board import grid
 from companion.boards.point import fit
 from companion.datasets import TwoClasses, nine_points, zm_fourteen
@@ -239,3 +247,35 @@ def test_a_weight_is_zero_from_the_threshold_on(seed: int) -> None:
             assert Lasso(part * threshold).fit(X, y).w_[j] == 0.0
         if threshold > 0.0:
             assert Lasso((1.0 - 1e-6) * threshold).fit(X, y).w_[j] != 0.0
+
+
+def test_the_steps_end_in_both_sets(live: None) -> None:
+    made = step_board([4.0, -3.0], [0.0, 0.0], [[-4.0, 0.0], [4.0, 2.0]], values={"radius": 2.0})
+    assert isinstance(made, Board)
+    end = np.array(made.result["z"][-1])
+    assert np.hypot(*end) <= 2.0 + 1e-6
+    assert end @ [-2.0, 8.0] == pytest.approx([-4.0, 0.0] @ np.array([-2.0, 8.0]), abs=1e-9)
+    made.program = "a lasso with two weights"
+    w, subgradient = np.array(made.result["z"][-1]), np.array([[2.0, 1.2], [1.2, 1.0]])
+    np.testing.assert_allclose(w, [0.0, 0.0], atol=1e-9)
+    moved = [[4.0, -3.0, 1.0], [3.0, 1.0, 1.0], *made.points[2:]]
+    made.points = moved
+    w = np.array(made.result["z"][-1])
+    gradient = subgradient @ (w - [3.0, 1.0])
+    assert w[0] > 0.0 == w[1]
+    assert gradient[0] == pytest.approx(-1.0, abs=1e-6)
+    assert abs(gradient[1]) <= 1.0
+    with pytest.raises(traitlets.TraitError, match="this board has 4 points"):
+        made.points = made.points[:3]
+
+
+def test_the_component_is_centred_and_has_the_first_eigenvalue(live: None) -> None:
+    X = np.random.default_rng(17).normal(size=(9, 2))
+    made = gram_board(X, values={"sigma": 1.5})
+    assert isinstance(made, Board)
+    component, G = np.array(made.result["component"]), np.array(made.result["gram"])
+    centred = (np.eye(9) - 1 / 9) @ G @ (np.eye(9) - 1 / 9)
+    assert component.sum() == pytest.approx(0.0, abs=1e-9)
+    np.testing.assert_allclose(centred @ component, made.result["eigenvalues"][0] * component)
+    np.testing.assert_allclose(made.result["eigenvalues"], np.linalg.eigvalsh(centred)[:-7:-1])
+    assert made.result["share"] == pytest.approx(made.result["eigenvalues"][0] / np.trace(centred))

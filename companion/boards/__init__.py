@@ -5,8 +5,18 @@ picture that JavaScript makes alive, with solvers of its own that are tested aga
 """
 
 from companion.boards.board import Board, BoardPicture
+from companion.boards.gram import gram_board
 from companion.boards.point import point_board
+from companion.boards.steps import step_board
 from companion.boards.tube import tube_board
 from companion.boards.weights import weight_board
 
-__all__ = ["Board", "BoardPicture", "point_board", "tube_board", "weight_board"]
+__all__ = [
+    "Board",
+    "BoardPicture",
+    "gram_board",
+    "point_board",
+    "step_board",
+    "tube_board",
+    "weight_board",
+]

@@ -12,7 +12,14 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from companion.boards import BoardPicture, point_board, tube_board, weight_board
+from companion.boards import (
+    BoardPicture,
+    gram_board,
+    point_board,
+    step_board,
+    tube_board,
+    weight_board,
+)
 from companion.boards.board import BROWSER, Setup
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
 
@@ -26,7 +33,7 @@ MACHINES = {
     "s4": SVMs4(nu=0.5, K=1.0),
     "s5": SVMs5(nu=0.5, K=1.0),
 }
-KINDS = ("point", "tube", "weights")
+KINDS = ("point", "tube", "weights", "steps", "gram")
 U, V = [[2.0, 1.0], [3.0, 3.0], [0.5, 2.0]], [[-2.0, -1.0], [-3.0, 0.0], [-0.5, -1.0]]
 PICTURE = point_board(MACHINES, U, V, limits=LIMITS, kernels=True)
 assert isinstance(PICTURE, BoardPicture)
@@ -292,3 +299,40 @@ def test_the_weights_are_those_of_the_package(solvers: Page, seed: int) -> None:
         shown = weight_board(x, y, values={"tau": float(tau), "K": float(K)})
         assert isinstance(shown, BoardPicture)
         same(by_browser(solvers, shown.setup), shown.result, f"{tau} {K} {shown.setup.points}")
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_the_steps_are_those_of_the_package(solvers: Page, seed: int) -> None:
+    """Seeds that end with 7 have a line without a direction, with 8 a start in the solution, with 9 a centre on it."""
+    rng = np.random.default_rng(seed)
+    start, centre, first, second = rng.uniform(-4.0, 4.0, (4, 2)).round(2)
+    if seed % 10 == 7:
+        second = first
+    elif seed % 10 == 8:
+        start = centre = first
+    elif seed % 10 == 9:
+        centre = first
+    alpha, radius, rho = rng.uniform(0.1, 1.9), rng.uniform(0.2, 4.0), 10 ** rng.uniform(-2.0, 2.0)
+    for program, values in (
+        ("a disc and a line", {"alpha": round(alpha, 2), "radius": round(radius, 2)}),
+        ("a lasso with two weights", {"alpha": round(alpha, 2), "rho": rho, "tau": radius}),
+    ):
+        shown = step_board(start, centre, [first, second], program=program, values=values)
+        assert isinstance(shown, BoardPicture)
+        same(by_browser(solvers, shown.setup), shown.result, f"{values} {shown.setup.points}")
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_the_component_is_that_of_the_package(solvers: Page, seed: int) -> None:
+    """Seeds that end with 6 have a point twice, with 7 equal points, with 8 one point, with 9 two."""
+    rng = np.random.default_rng(seed)
+    n = {8: 1, 9: 2}.get(seed % 10, int(rng.integers(3, 31)))
+    X = rng.normal(scale=2.0, size=(n, 2)).round(2)
+    if seed % 10 == 6:
+        X[1] = X[0]
+    elif seed % 10 == 7:
+        X[:] = X[0]
+    for kernel in ("linear", "quadratic", "Gaussian"):
+        shown = gram_board(X, values={"kernel": kernel, "sigma": float(rng.uniform(0.3, 4.0))})
+        assert isinstance(shown, BoardPicture)
+        same(by_browser(solvers, shown.setup), shown.result, f"{kernel} {shown.setup.points}")

@@ -23,8 +23,8 @@
     return power * ([1, 2, 5].find((m) => m * power >= length / 5) ?? 10);
   };
 
-  // A coordinate plane. `equal`: a unit has the same length in both directions.
-  const makePane = (parent, attributes, equal) => {
+  // A plane. `equal`: a unit has the same length in both directions. `bare`: it has no axes.
+  const makePane = (parent, attributes, equal, bare = false) => {
     const svg = shape("svg", attributes, parent);
     const [axes, back, front] = ["axes", "curves", "points"].map((name) => shape("g", { class: `board-${name}` }, svg));
     axes.setAttribute("aria-hidden", "true");
@@ -47,6 +47,7 @@
       };
       svg.setAttribute("viewBox", `0 0 ${WIDTH} ${height}`);
       axes.replaceChildren();
+      if (bare) return;
       const ticks = (low, high) => {
         const width = niceStep(high - low), first = Math.ceil(low / width);
         return Array.from({ length: Math.floor(high / width + 1e-9) - first + 1 }, (_, k) => (first + k) * width);
@@ -60,7 +61,7 @@
         shape("text", { x: PAD - 6, y: pane.y(t) + 4, "text-anchor": "end" }, axes, short(t));
       }
     };
-    // Shapes in the plane's own units: lines, arrows, rectangles with a shade between 0 and 1, marks and texts.
+    // Shapes in the plane's own units: lines, arrows, rectangles of a shade between 0 and 1, marks and texts.
     const lines = (found) => found.map((line) => "M" + line.map(([x, y]) => `${pane.x(x).toFixed(2)} ${pane.y(y).toFixed(2)}`).join("L")).join("");
     const head = ([[x, y], [u, v]]) => {
       const [dx, dy] = [pane.x(u) - pane.x(x), pane.y(v) - pane.y(y)], part = Math.min(0.3, 8 / Math.hypot(dx, dy));
@@ -70,9 +71,11 @@
     const DRAW = {
       path: (name, found) => shape("path", { class: name, d: lines(found) }, back),
       arrows: (name, found) => shape("path", { class: name, d: lines(found) + found.map(head).join("") }, back),
-      rect: (name, [x, y, u, v], shade) =>
-        shape("rect", { class: name, x: pane.x(x), y: pane.y(v), width: pane.x(u) - pane.x(x), height: pane.y(y) - pane.y(v), "fill-opacity": shade }, back),
-      mark: (name, [x, y]) => shape("circle", { class: name, cx: pane.x(x), cy: pane.y(y), r: 4.5 }, back),
+      tiles: (name, found, shade) => shape("path", { class: name, d: lines(found.map(([x, y, u, v]) => [[x, y], [u, y], [u, v], [x, v]])), "fill-opacity": shade }, back),
+      mark: (name, [x, y]) => {
+        const [cx, cy] = [pane.x(x), pane.y(y)];
+        shape("path", { class: `${name} mark`, d: name === "red" ? `M${cx - 3.5} ${cy - 3.5}h7v7h-7z` : `M${cx - 4} ${cy}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0` }, back);
+      },
       text: (name, [x, y], words) => shape("text", { class: name, x: pane.x(x), y: pane.y(y) }, back, words),
     };
     pane.draw = (shapes) => {
@@ -128,7 +131,7 @@
       `the arrows move it (with Shift: far), ${keys}${keys ? "Delete removes, " : ""}Escape starts again.`);
 
     const side = node("div", { class: "board-side" }, main);
-    const second = board.second ? makePane(side, { role: "img", "aria-label": board.second }, board.secondEqual) : null;
+    const second = board.second ? makePane(side, { role: "img", "aria-label": board.second }, board.secondEqual, board.bare) : null;
     const status = node("p", { class: "board-status", role: "status", "aria-live": "polite" }, side);
     const facts = node("p", { class: "board-facts" }, side);
     const table = node("table", {}, side);
@@ -168,6 +171,7 @@
     const drawPoints = (label, marks) => {
       pane.front.replaceChildren();
       get("points").forEach(([x, y, s], i) => {
+        if (marks[i]?.hidden) return;
         const { size = 0.5, colour = board.colour(s), active, ring, cross } = marks[i] ?? {};
         const [cx, cy, r] = [pane.x(x), pane.y(y), 5 + 4 * size];
         const group = shape("g", {
@@ -185,6 +189,7 @@
     const fillTable = (label, marks) => {
       body.replaceChildren();
       get("points").forEach(([x, y], i) => {
+        if (marks[i]?.hidden) return;
         const row = node("tr", i === chosen() ? { class: "chosen", "aria-current": "true" } : {}, body);
         node("th", { scope: "row" }, row, label[i]);
         for (const text of [short(x), short(y), ...(marks[i]?.cells ?? board.head.map(() => ""))]) node("td", {}, row, text);

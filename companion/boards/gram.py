@@ -1,0 +1,130 @@
+"""The board of chapter 17: the Gram matrix of points, its eigenvalues, and the first kernel principal component."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+
+from companion import plotting
+from companion.boards.board import (
+    KERNEL_CHOICE,
+    Board,
+    BoardPicture,
+    Limits,
+    Points,
+    Setup,
+    Values,
+    grid,
+    present,
+    rising,
+    with_kernel,
+)
+from companion.checks import as_matrix
+from companion.kernels import KernelPCA, as_kernel, gram
+
+__all__ = ["gram_board"]
+
+SHOWN = 6  # eigenvalues
+PROGRAM = "kernel PCA"
+CELL = """from companion.boards import gram_board
+
+gram_board(POINTS, limits={limits}, values=VALUES)"""
+
+
+def gram_board(
+    points: Any,
+    *,
+    limits: Limits = (-5.0, 5.0, -4.5, 4.5),
+    values: Values | None = None,
+) -> Board | BoardPicture:
+    r"""Return a board on which the reader moves points and sees what a kernel makes of them.
+
+    Beside the points stand their Gram matrix, the largest eigenvalues of its centred form, and the level lines of the
+    first kernel principal component.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, 2)
+        The points to begin with.
+    limits : (left, right, bottom, top), optional
+        The part of the plane that is shown.
+    values : mapping, optional
+        Values to begin with: ``kernel``, one of ``"linear"``, ``"quadratic"`` and ``"Gaussian"``, and ``sigma``.
+
+    Returns
+    -------
+    Board or BoardPicture
+        The widget; where nobody is there to use it, the picture that the rendered book makes alive.
+
+    Examples
+    --------
+    >>> found = gram_board([[-1, 0], [0, 0], [1, 0]], values={"kernel": "linear"}).result
+    >>> [round(t, 6) for t in found["eigenvalues"]], round(found["share"], 6)
+    ([2.0, 0.0, 0.0], 1.0)
+    """
+    table, window = as_matrix(points, "points", (None, 2)), rising(limits)
+    setup = Setup(
+        "gram",
+        [[*point, 1.0] for point in table.tolist()],
+        window,
+        {PROGRAM: ("gram", KERNEL_CHOICE)},
+        {PROGRAM: {"kernel": "Gaussian", "sigma": 1.0}},
+        lambda points, program, values: fit(points, values, window),
+        lambda points, program, values, result: draw(points, window, result),
+        CELL.format(limits=window),
+        presets=_presets(),
+    )
+    return present(setup, None, values)
+
+
+def fit(points: Points, values: Values, limits: Limits) -> dict[str, Any]:
+    """Find the first kernel principal component of points (x, y, 1) and return the numbers of the board."""
+    X = np.array(points, dtype=float).reshape(-1, 3)[:, :2]
+    if len(X) < 2:
+        raise ValueError("There must be two points.")
+    kernel = as_kernel(with_kernel(values)["kernel"])
+    machine = KernelPCA(kernel=kernel).fit(X)
+    found = np.pad(machine.eigenvalues_, (0, len(X)))[: min(SHOWN, len(X))]
+    plane = np.stack(np.meshgrid(*grid(limits)), axis=-1)
+    first = machine.transform(plane.reshape(-1, 2))[:, 0]
+    return {
+        "gram": gram(kernel, X).tolist(),
+        "eigenvalues": np.where(found > 1e-12 * found[0], found, 0.0).tolist(),
+        "share": float(machine.explained_variance_ratio_[0]),
+        "component": machine.transform(X)[:, 0].tolist(),
+        "field": first.reshape(plane.shape[:2]).tolist(),
+    }
+
+
+def draw(points: Points, limits: Limits, result: dict[str, Any]) -> Figure:
+    """Draw the points with the level lines of the component, and the Gram matrix."""
+    table, most = np.array(points), max(map(abs, result["component"]))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.9))
+    levels = np.array([-0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75]) * most
+    colors = [plotting.RED] * 3 + ["black"] + [plotting.BLUE] * 3
+    left.contour(*grid(limits), np.array(result["field"]), levels=levels, colors=colors)
+    component = np.array(result["component"])
+    plotting.points(left, table[component >= 0.0, :2], table[component < 0.0, :2])
+    left.set(xlim=limits[:2], ylim=limits[2:], xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
+    G = np.array(result["gram"])
+    right.imshow(G, cmap="Blues", vmin=0.0, vmax=np.abs(G).max())
+    right.set(xlabel="point", ylabel="point", xticks=[], yticks=[])
+    right.grid(visible=False)
+    return figure
+
+
+def _presets() -> dict[str, list[list[float]]]:
+    """Return points to begin with."""
+    t = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
+    ring = np.column_stack([np.cos(t), np.sin(t)])
+    cloud = np.array([(0.0, 0.2), (0.7, -0.4), (-0.5, 0.6), (0.3, 0.9), (-0.8, -0.5), (0.2, -1.0)])
+    found = {
+        "two clouds": np.vstack([cloud + [-2.5, -1.0], 1.2 * cloud + [2.0, 1.3]]),
+        "three clouds": np.vstack([cloud + [-3, -2], cloud[:5] + [3, -1.5], cloud[:4] + [0, 3]]),
+        "a ring around a cloud": np.vstack([0.6 * cloud, ring * [3.6, 3.4] + [0.1, 0.2]]),
+        "an arc": np.column_stack([3.5 * np.cos(t / 2), 3.0 * np.sin(t / 2) - 1.5]),
+    }
+    return {name: [[*row, 1.0] for row in table.round(2).tolist()] for name, table in found.items()}
