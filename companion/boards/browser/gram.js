@@ -3,25 +3,36 @@
 (() => {
   const { largest, KERNELS, text } = companionBoards.solver;
 
-  // Eigenvalues and eigenvectors (columns of V) of a symmetric matrix, by Jacobi's rotations in cyclic order. K is overwritten.
+  // Eigenvalues, and eigenvectors as rows of V, of a symmetric matrix by Jacobi's rotations in cyclic order. K is overwritten.
+  const rotate = (x, y, c, s) => {
+    for (let i = 0; i < x.length; i++) {
+      const t = x[i];
+      x[i] = c * t - s * y[i];
+      y[i] = s * t + c * y[i];
+    }
+  };
   const jacobi = (K) => {
     const n = K.length, V = K.map((_, i) => Float64Array.from(K, (_, j) => (i === j ? 1 : 0)));
-    const turn = (M, i, p, q, c, s) => ([M[i][p], M[i][q]] = [c * M[i][p] - s * M[i][q], s * M[i][p] + c * M[i][q]]);
-    for (let sweep = 0; sweep < 30; sweep++) {
-      let rest = 0;
+    const size = Math.max(...K.map((row, i) => Math.abs(row[i])));
+    for (let sweep = 0, moved = true; moved && sweep < 30; sweep++) {
+      moved = false;
       for (let p = 0; p < n; p++) {
         for (let q = p + 1; q < n; q++) {
-          if (Math.abs(K[p][q]) <= 1e-17 * Math.max(...[0, p, q].map((i) => Math.abs(K[i][i])))) continue;
-          rest++;
-          const t2 = (K[q][q] - K[p][p]) / (2 * K[p][q]), t = (t2 < 0 ? -1 : 1) / (Math.abs(t2) + Math.hypot(1, t2));
-          const c = 1 / Math.hypot(1, t), s = t * c;
-          for (let i = 0; i < n; i++) turn(K, i, p, q, c, s);
-          const [row, other] = [K[p].slice(), K[q].slice()];
-          for (let i = 0; i < n; i++) [K[p][i], K[q][i]] = [c * row[i] - s * other[i], s * row[i] + c * other[i]];
-          for (let i = 0; i < n; i++) turn(V, i, p, q, c, s);
+          const [a, b, d] = [K[p][p], K[p][q], K[q][q]];
+          if (Math.abs(b) <= 1e-17 * size) continue;
+          moved = true;
+          const h = (d - a) / (2 * b), t = (h < 0 ? -1 : 1) / (Math.abs(h) + Math.hypot(1, h)), c = 1 / Math.hypot(1, t);
+          rotate(K[p], K[q], c, t * c); // the rows; the columns are the same by symmetry
+          for (let i = 0; i < n; i++) {
+            K[i][p] = K[p][i];
+            K[i][q] = K[q][i];
+          }
+          K[p][p] = a - t * b;
+          K[q][q] = d + t * b;
+          K[p][q] = K[q][p] = 0;
+          rotate(V[p], V[q], c, t * c);
         }
       }
-      if (!rest) break;
     }
     return [K.map((row, i) => row[i]), V];
   };
@@ -34,7 +45,7 @@
     const same = points.every(([x, y]) => x === points[0][0] && y === points[0][1]);
     if (same) return { message: "all points have the same image in feature space: there is no component" };
     const [found, V] = jacobi(K.map((row, i) => Float64Array.from(row, (t, j) => t - means[i] - means[j] + mean)));
-    const order = [...found.keys()].sort((i, j) => found[j] - found[i]), top = found[order[0]], first = V.map((row) => row[order[0]]);
+    const order = [...found.keys()].sort((i, j) => found[j] - found[i]), top = found[order[0]], first = [...V[order[0]]];
     const lead = first.find((t) => Math.abs(t) >= (1 - 1e-6) * largest(first)), sign = Math.sign(lead);
     const alpha = first.map((t) => (sign * t) / Math.sqrt(top)), total = found.reduce((t, x) => t + x, 0);
     const f = (x) => points.reduce((t, p, i) => t + alpha[i] * (kernel(p, x) - means[i]), 0);
@@ -53,7 +64,8 @@
     const tiles = new Map(); // by colour and shade in steps of a tenth
     gram.forEach((row, i) => row.forEach((t, j) => {
       const key = Math.round((10 * t) / top);
-      tiles.set(key, [...(tiles.get(key) ?? []), [j, n - 1 - i, j + 1, n - i]]);
+      if (!tiles.has(key)) tiles.set(key, []);
+      tiles.get(key).push([j, n - 1 - i, j + 1, n - i]);
     }));
     const wide = n / eigenvalues.length, bars = eigenvalues.map((t, k) => [k * wide, -0.5 * n, (k + 0.8) * wide, (-0.5 + (0.36 * t) / eigenvalues[0]) * n]);
     const second = [
