@@ -192,7 +192,11 @@ def chapter_packages() -> list[str]:
     """Return the sub-packages of `companion` that export something, one per chapter."""
     import companion
 
-    names = [f"companion.{m.name}" for m in pkgutil.iter_modules(companion.__path__) if m.ispkg]
+    names = [
+        f"companion.{m.name}"
+        for m in pkgutil.iter_modules(companion.__path__)
+        if m.ispkg and m.name not in SHARED
+    ]
     return [name for name in names if hasattr(importlib.import_module(name), "__all__")]
 
 
