@@ -2,83 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from scipy.linalg.blas import idamax
 
 from companion.checks import as_matrix, as_scalar, as_vector, count_axes
-from companion.results import Record
+from companion.engine.certificate import certify
+from companion.results import Certificate
 
 if TYPE_CHECKING:
-    from companion.admm.low_rank import LowRank
-    from companion.admm.row_matrix import RowMatrix
     from companion.regression.lasso import L1Path
     from companion.verification import Finding
 
-__all__ = ["Certificate", "Verification", "bound_multipliers", "certify_qp", "max_norm", "verify"]
-
-# A residual is compared with the terms that it is the sum of. Where these cancel (a solution x = 0, an
-# optimal value 0) rounding is all that is left of them, so they count with at least this part of their
-# largest possible size.
-_FLOOR = 1e-5
-
-_UNEVEN = 1e10  # a spread of the diagonal of P from which on the variables have no common unit
-_SLIGHT = 1e-9  # entries of a gradient below this part of their terms are nearly zero
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Certificate(Record):
-    """Four relative residuals that are all zero exactly at a solution.
-
-    Parameters
-    ----------
-    primal_residual : float
-        How far the point is from satisfying the constraints.
-    dual_residual : float
-        How far the multipliers are from satisfying the stationarity condition.
-    complementarity : float
-        Largest product of a slack and its multiplier.
-    gap : float
-        Difference of the primal and the dual objective.
-    tolerance : float
-        What each of the four is compared with.
-    """
-
-    primal_residual: float
-    dual_residual: float
-    complementarity: float
-    gap: float
-    tolerance: float
-
-    @property
-    def worst(self) -> float:
-        """The largest of the four residuals."""
-        return max(self.primal_residual, self.dual_residual, self.complementarity, self.gap)
-
-    @property
-    def ok(self) -> bool:
-        """Whether all four residuals are within the tolerance."""
-        return bool(self.worst <= self.tolerance)
-
-    def _rows(self) -> list[tuple[str, str]]:
-        values = {
-            "primal_residual": self.primal_residual,
-            "dual_residual": self.dual_residual,
-            "complementarity": self.complementarity,
-            "gap": self.gap,
-        }
-        rows = [(n, "ok" if v <= self.tolerance else f"{v:.1e}") for n, v in values.items()]
-        return [*rows, ("tolerance", f"{self.tolerance:.0e}"), ("ok", str(self.ok))]
-
-    def __str__(self) -> str:
-        return (
-            f"every residual <= {self.tolerance:.0e}"
-            if self.ok
-            else f"worst residual {self.worst:.1e}"
-        )
+__all__ = ["Certificate", "Verification", "certify_qp", "max_norm", "verify"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -249,59 +187,6 @@ def _ratio(value: float, scale: float) -> float:
     return float(value / scale) if scale > 0.0 else np.inf
 
 
-def bound_multipliers(
-    gradient: np.ndarray, x: np.ndarray, lower: np.ndarray, upper: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return the multipliers of ``lower <= x <= upper`` that a gradient of the Lagrangian asks for.
-
-    Parameters
-    ----------
-    gradient : ndarray of shape (n,)
-        :math:`P x + q + A^\top y`.
-    x, lower, upper : ndarray of shape (n,)
-        The point and its bounds.
-
-    Returns
-    -------
-    z_lower, z_upper : ndarray of shape (n,)
-        Positive and negative part of the gradient, where `x` is equal to that bound; zero elsewhere.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> bound_multipliers(np.array([2.0, -3.0, 0.5]), np.array([0.0, 1.0, 0.5]), np.zeros(3), np.ones(3))
-    (array([2., 0., 0.]), array([0., 3., 0.]))
-    """
-    n = _length(gradient, "gradient")
-    gradient, x = _vector(gradient, "gradient", n), _vector(x, "x", n)
-    lower, upper = _as_bounds(lower, "lower", n), _as_bounds(upper, "upper", n)
-    z_lower = np.where(x == lower, np.maximum(gradient, 0.0), 0.0)
-    z_upper = np.where(x == upper, 0.0 - np.minimum(gradient, 0.0), 0.0)
-    return z_lower, z_upper
-
-
-def _largest_gain(
-    gradient: np.ndarray,
-    x: np.ndarray,
-    diagonal: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    terms: np.ndarray,
-) -> float:
-    """Return by how much one variable alone can lower the Lagrangian, for the multipliers as they are.
-
-    It is a lower bound of the duality gap that needs no unit common to all variables. `terms` is what each entry of the
-    gradient is the sum of: entries below 1e-9 of them do not count.
-    """
-    j = np.flatnonzero((diagonal > 0.0) & (np.abs(gradient) > _SLIGHT * terms))
-    if j.size == 0:
-        return 0.0
-    with np.errstate(over="ignore"):
-        step = np.clip(-gradient[j] / diagonal[j], lower[j] - x[j], upper[j] - x[j])
-        gain = -step * (gradient[j] + 0.5 * diagonal[j] * step)
-    return float(gain.max())
-
-
 def _vector(value: Any, name: str, n: int) -> np.ndarray:
     """Return a vector of length n. Numbers that are not finite pass: no certificate is good for them."""
     if type(value) is np.ndarray and value.dtype == np.float64 and value.shape == (n,):
@@ -331,33 +216,8 @@ def _length(value: Any, name: str) -> int:
     return np.size(value)
 
 
-class _Side(NamedTuple):
-    """What the bounds of one side, and their multipliers z >= 0, add to a certificate."""
-
-    value: float  # bound'z
-    terms: float  # |bound|'|z|
-    product: float  # the largest slack times its multiplier
-    illegal: float  # the largest negative multiplier, or multiplier of an infinite bound
-    excess: float  # by how much the worst violated bound is violated, not positive if none is
-    bound: float  # the bound that it is
-
-
-def _side(bound: np.ndarray, slack: np.ndarray, z: np.ndarray) -> _Side:
-    """Look at ``slack >= 0`` with the multipliers z; infinite bounds take no part."""
-    if not z.size:
-        return _Side(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    illegal, worst = -float(z.min()), int(slack.argmin())
-    excess, violated = -float(slack[worst]), float(bound[worst])
-    if max_norm(bound) == math.inf:
-        infinite = np.isinf(bound)
-        illegal = max(illegal, float(z.max(where=infinite, initial=0.0)))
-        bound, slack = np.where(infinite, 0.0, bound), np.where(infinite, 0.0, slack)
-    value, terms = float(bound @ z), float(np.abs(bound) @ np.abs(z))
-    return _Side(value, terms, max_norm(slack * z), max(illegal, 0.0), excess, violated)
-
-
 def certify_qp(
-    P: np.ndarray | LowRank | RowMatrix,
+    P: Any,
     q: np.ndarray,
     A: np.ndarray | None,
     b: np.ndarray | None,
@@ -399,27 +259,8 @@ def certify_qp(
     Returns
     -------
     Certificate
-        With, in the infinity norm,
-
-        - ``primal_residual``: the largest over the rows of :math:`|a_i^\top x - b_i|` divided by
-          :math:`\max(\sum_j |a_{ij} x_j|, |b_i|)`, and over the bounds of the violation divided by
-          :math:`\max(\|x\|, |\text{bound}|)`;
-        - ``dual_residual``: :math:`\|P x + q + A^\top y - z_\ell + z_u\|`, and any negative multiplier or
-          multiplier of an infinite bound, divided by
-          :math:`\max(\|P x\|, \|q\|, \|A^\top y\|, \|z_\ell\|, \|z_u\|)`;
-        - ``complementarity``: the largest :math:`(x - \ell)_i (z_\ell)_i` and :math:`(u - x)_i (z_u)_i`, and
-        - ``gap``: the absolute difference of the two objectives (or, where the diagonal of P has a spread above
-          :math:`10^{10}`, what one variable alone can gain, if that is more), both divided by
-          :math:`\max(x^\top P x, |q|^\top |x|, |b|^\top |y|, |\ell|^\top z_\ell, |u|^\top z_u)`.
-
-    Notes
-    -----
-    Each divisor is at least :math:`10^{-5}` of a size that the data suggest: for ``x`` the length
-    :math:`\|q\| / \max_i P_{ii}`, for the objectives :math:`\|q\| \|x\|_1`. Where ``q = 0``, it is what the terms of
-    ``P x`` add up to without cancellation, :math:`|P x|_i \le \sqrt{P_{ii}} \sum_j \sqrt{P_{jj}} |x_j|`.
-    Otherwise a solution ``x = 0``, or an optimal value 0, would be called wrong when it is met to
-    rounding. Each residual is unchanged when the objective, the rows of ``A x = b`` or the unit of
-    ``x`` are rescaled.
+        As :func:`companion.engine.certificate.certify` defines it: each residual in the unit of its own row or column,
+        and a gap that bounds :math:`f(x) - f^*`.
 
     Examples
     --------
@@ -432,7 +273,7 @@ def certify_qp(
     True
     >>> wrong = certify_qp(P, q, A, b, 0.0, np.inf, np.array([0.6, 0.4]), np.array([-1.0]), zero, zero)
     >>> round(wrong.dual_residual, 3), round(wrong.primal_residual, 3)
-    (0.167, 0.0)
+    (0.111, 0.0)
     """
     n, tolerance = _length(x, "x"), as_scalar(tolerance, "tolerance", at_least=0.0)
     if A is None or b is None:
@@ -442,54 +283,4 @@ def certify_qp(
     q, x, b, y = _vector(q, "q", n), _vector(x, "x", n), _vector(b, "b", p), _vector(y, "y", p)
     lower, upper = _as_bounds(lower, "lower", n), _as_bounds(upper, "upper", n)
     z_lower, z_upper = _vector(z_lower, "z_lower", n), _vector(z_upper, "z_upper", n)
-
-    with np.errstate(over="ignore", invalid="ignore"):
-        Px = P @ x if Px is None else Px
-        Aty, size, xPx = y @ A, np.abs(x), float(x @ Px)
-        below, above = _side(lower, x - lower, z_lower), _side(upper, upper - x, z_upper)
-        gap = abs(xPx + float(q @ x) + float(b @ y) - below.value + above.value)
-    if not math.isfinite(gap):  # each entry of x, y, z_lower and z_upper takes part in this sum
-        return Certificate(np.inf, np.inf, np.inf, np.inf, tolerance)
-
-    diagonal = np.maximum(P.diagonal(), 0.0)
-    roots = np.sqrt(diagonal)
-    steepest, farthest = max_norm(diagonal), max_norm(x)
-    reach = max(float(roots @ size), math.sqrt(steepest) * farthest)
-    slope_of_q = max_norm(q)
-    length = _FLOOR * slope_of_q / steepest if steepest > 0.0 else 0.0
-
-    primal = 0.0
-    if b.size:
-        absolute = np.abs(A)
-        row_scale = np.maximum(absolute @ size, np.abs(b))
-        if length > 0.0:
-            row_scale = np.maximum(row_scale, length * absolute.max(axis=1, initial=0.0))
-        primal = max(map(_ratio, np.abs(A @ x - b).tolist(), row_scale.tolist()))
-    for side in (below, above):
-        if side.excess > 0.0:
-            primal = max(primal, _ratio(side.excess, max(farthest, length, abs(side.bound))))
-
-    gradient = Px + q + Aty - z_lower + z_upper
-    slope = max(slope_of_q, *map(max_norm, (Px, Aty, z_lower, z_upper)))
-    if slope_of_q == 0.0:
-        slope = max(slope, _FLOOR * math.sqrt(steepest) * reach)
-
-    terms = (
-        abs(xPx),
-        float(np.abs(q) @ size) if slope_of_q > 0.0 else 0.0,
-        float(np.abs(b) @ np.abs(y)),
-        below.terms,
-        above.terms,
-        _FLOOR * (slope_of_q * float(size.sum()) if slope_of_q > 0.0 else reach * reach),
-    )
-    value = max(terms)
-    if n and steepest > _UNEVEN * float(diagonal.min()):
-        terms_of_gradient = roots * float(roots @ size) + np.abs(q) + np.abs(y) @ np.abs(A)
-        gap = max(gap, _largest_gain(gradient, x, diagonal, lower, upper, terms_of_gradient))
-    return Certificate(
-        primal_residual=primal,
-        dual_residual=_ratio(max(max_norm(gradient), below.illegal, above.illegal), slope),
-        complementarity=_ratio(max(below.product, above.product), value),
-        gap=_ratio(gap, value),
-        tolerance=tolerance,
-    )
+    return certify(P, q, A, b, lower, upper, x, y, z_lower, z_upper, tolerance, Px)

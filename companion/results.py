@@ -1,22 +1,26 @@
 """What the solvers return: frozen records with a readable summary.
 
 A record prints as one short line per field (arrays by shape and first entries), and as a small
-table in a notebook. `Certificate` lives in :mod:`companion.certificates`; a record carries one
-where the problem has a dual.
+table in a notebook. A record carries a `Certificate` where the problem has a dual.
 """
 
 from __future__ import annotations
 
 import html
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from companion.certificates import Certificate
-
-__all__ = ["ADMMResult", "FixedPointResult", "MultiplierResult", "Problem", "QPResult", "Record"]
+__all__ = [
+    "ADMMResult",
+    "Certificate",
+    "FixedPointResult",
+    "MultiplierResult",
+    "Problem",
+    "QPResult",
+    "Record",
+]
 
 History = dict[str, np.ndarray]
 
@@ -77,6 +81,58 @@ class Problem(Record):
 
     name: str
     data: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(Record):
+    """Four relative residuals that are all zero exactly at a solution.
+
+    Parameters
+    ----------
+    primal_residual : float
+        How far the point is from satisfying the constraints.
+    dual_residual : float
+        How far the multipliers are from satisfying the stationarity condition.
+    complementarity : float
+        Largest product of a slack and its multiplier.
+    gap : float
+        Difference of the primal and the dual objective.
+    tolerance : float
+        What each of the four is compared with.
+    """
+
+    primal_residual: float
+    dual_residual: float
+    complementarity: float
+    gap: float
+    tolerance: float
+
+    @property
+    def worst(self) -> float:
+        """The largest of the four residuals."""
+        return max(self.primal_residual, self.dual_residual, self.complementarity, self.gap)
+
+    @property
+    def ok(self) -> bool:
+        """Whether all four residuals are within the tolerance."""
+        return bool(self.worst <= self.tolerance)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        values = {
+            "primal_residual": self.primal_residual,
+            "dual_residual": self.dual_residual,
+            "complementarity": self.complementarity,
+            "gap": self.gap,
+        }
+        rows = [(n, "ok" if v <= self.tolerance else f"{v:.1e}") for n, v in values.items()]
+        return [*rows, ("tolerance", f"{self.tolerance:.0e}"), ("ok", str(self.ok))]
+
+    def __str__(self) -> str:
+        return (
+            f"every residual <= {self.tolerance:.0e}"
+            if self.ok
+            else f"worst residual {self.worst:.1e}"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

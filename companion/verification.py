@@ -21,8 +21,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from companion.admm.consensus import LassoObjective, RidgeObjective, SquaredHingeObjective
 from companion.admm.low_rank import LowRank
-from companion.certificates import _FLOOR, Certificate, _as_float, _largest_gain
+from companion.certificates import Certificate, _as_float
 from companion.checks import as_matrix
+from companion.engine.certificate import rounding_of
 from companion.exact import (
     Vector,
     dot,
@@ -46,20 +47,18 @@ from companion.scaling import exponent_of, largest
 from companion.svm import IndefiniteResult, IndefiniteSVC, SVMs2l, TrainingResult
 from companion.svm.dual import DualProgram
 from companion.svm.estimator import SupportVectorMachine
-from companion.svm.points import make_points
+from companion.svm.points import Points, make_points
 from companion.svr.estimator import SupportVectorRegression
 
 __all__ = ["Finding", "examine", "path_findings"]
 
 _EPS = float(np.finfo(float).eps)
 _PRECISION = 60  # decimal digits of logarithms
+_FLOOR = 1e-5  # part of its largest possible size that a sum which cancels counts with
 _SMALL = 1e-4  # a lasso objective is compared with at least this part of its value at w = 0
 _FEW = 40  # columns of a linear system that is solved without rounding
 _TINY = Fraction(1, 10**5)  # the same for the squares of ridge regression
 _ZERO = Fraction(0)
-_ROUGH = Fraction(
-    1, 10**9
-)  # a relative gradient from which on one asks whether x could have a smaller one
 _SUBNORMAL = Fraction(2) ** -1022  # below it, floating-point numbers lose digits
 
 
@@ -184,86 +183,57 @@ def _residuals(
     """Return the four residuals of :func:`companion.certificates.certify_qp`, rounding, and the scale of the gap."""
     P, _, A, _, lower, upper = program
     x, y, z_lower, z_upper = pair
+    unit = rounding_of(len(x))
     q, b = exact(program.q), exact(program.b) if program.b.size else vector_of([])
-    Px, Aty, Ax = P.times(x), product(A.T, y), product(A, x)
-    size, diagonal = np.abs(x.astype(float)), np.maximum(P.diagonal(), 0.0)
-    roots, steepest = np.sqrt(diagonal), float(diagonal.max(initial=0.0))
-    farthest = largest_of(x)
-    reach = max(float(roots @ size), math.sqrt(steepest) * float(farthest))
-    length = _FLOOR * float(largest_of(q)) / steepest if steepest > 0.0 else 0.0
-
-    primal: Fraction | float = _ZERO
-    terms = np.abs(A) @ size
-    for i, miss in enumerate(Ax - b):
-        scale = max(terms[i], abs(float(b[i])), length * float(np.abs(A[i]).max(initial=0.0)))
-        primal = max(primal, ratio_of(abs(miss), float(scale)))
-    for bound, sign in ((lower, 1), (upper, -1)):
-        finite = np.flatnonzero(np.isfinite(bound))
-        excess = sign * (exact(bound[finite]) - x[finite])
-        for j in np.flatnonzero(excess.signs() > 0):
-            scale = max(float(farthest), length, abs(float(bound[finite[j]])))
-            primal = max(primal, ratio_of(excess[j], scale))
+    Px, Aty, miss = P.times(x), product(A.T, y), abs(product(A, x) - b)
+    size, dear = np.abs(floats_of(x)), np.abs(floats_of(y))
+    roots = np.sqrt(np.maximum(P.diagonal(), 0.0))
+    reach, absolute = float(roots @ size), np.abs(A)
+    row_terms = np.maximum(absolute @ size, np.abs(program.b))
+    terms = np.maximum(roots * reach, P.absolute(size)) + np.abs(program.q) + dear @ absolute
+    value = abs(dot(x, Px)) / 2 + dot(abs(q), abs(x))
+    gap = dot(abs(y), miss)
+    primal = max((ratio_of(m, float(t)) for m, t in zip(miss, row_terms)), default=_ZERO)
+    e, illegal, products = Px + q + Aty, exact(np.zeros(len(x))), _ZERO
+    for bound, z, sign in ((lower, z_lower, 1), (upper, z_upper, -1)):
+        finite = np.isfinite(bound)
         if np.isnan(bound).any() or (sign * bound == np.inf).any():
-            primal = math.inf
+            return math.inf, math.inf, math.inf, math.inf, 0.0, value
+        legal = z.positive() * finite
+        e, illegal = e - sign * legal, illegal + abs(z - legal)
+        slack = sign * (x - exact(np.where(finite, bound, 0.0))) * finite
+        product_ = abs(slack) * legal
+        products, gap = max(products, largest_of(product_)), gap + sum_of(product_)
+        for j in np.flatnonzero(slack.signs() < 0):
+            primal = max(primal, ratio_of(-slack[j], max(size[j], abs(float(bound[j])))))
+    scale = np.abs(floats_of(Px)) + np.abs(program.q) + dear @ absolute
+    dual: Fraction | float = _ZERO
+    large = np.abs(floats_of(e)) > unit * terms
+    for v, w, t, counts in zip(abs(e), illegal, scale.tolist(), large):
+        seen = v if counts else min(v, _rational(_EPS * t))
+        dual = max(dual, ratio_of(max(seen, w), t))
+    noise = 0.0
+    for j in np.flatnonzero(np.abs(floats_of(e)) > unit * terms):
+        end = float(lower[j] if e[j] > 0 else upper[j])
+        room = abs(x[j] - Fraction(end)) if math.isfinite(end) else _ZERO
+        gap, noise = gap + abs(e[j]) * room, noise + float(terms[j]) * float(room)
 
-    gradient = Px + q + Aty - z_lower + z_upper
-    misfit = largest_of(gradient)
-    illegal = max(largest_of((-z).positive()) for z in (z_lower, z_upper))
-    illegal = max(
-        illegal, largest_of(z_lower[np.isinf(lower)]), largest_of(z_upper[np.isinf(upper)])
+    sums = (
+        noise
+        + reach * reach
+        + _as_float(value)
+        + float(dear @ (absolute @ size + np.abs(program.b)))
     )
-    slope = max(largest_of(v) for v in (Px, q, Aty, z_lower, z_upper))
-    if not program.q.any():
-        slope = max(slope, _rational(_FLOOR * math.sqrt(steepest) * reach))
-
-    low = exact(np.where(np.isfinite(lower), lower, 0.0))
-    high = exact(np.where(np.isfinite(upper), upper, 0.0))
-    sums = P.absolute(size)
-    hidden = _ZERO
-    if misfit > _ROUGH * slope:
-        room = _room(sums, slope)
-        beyond = np.abs(floats_of(gradient)) > room
-        misfit = largest_of(gradient[beyond]) if beyond.any() else _ZERO
-        hidden = Fraction(float(room @ size))  # of the gap, which has x'gradient among its terms
-    columns = sums + np.abs(program.q) + np.abs(A).T @ np.abs(floats_of(y))
-    xPx = dot(x, Px)
-    floor = _FLOOR * (
-        float(largest_of(q)) * float(size.sum()) if program.q.any() else reach * reach
-    )
-    value = max(
-        abs(xPx),
-        *(dot(abs(u), abs(v)) for u, v in ((q, x), (b, y), (low, z_lower), (high, z_upper))),
-        _rational(floor),
-    )
-    gap = xPx + dot(q, x) + dot(b, y) - dot(low, z_lower) + dot(high, z_upper)
-    below, above = (x - low) * np.isfinite(lower), (high - x) * np.isfinite(upper)
-    products = max(largest_of(below * z_lower), largest_of(above * z_upper))
-
-    noise = max(
-        _quotient(float(columns.max(initial=0.0)), slope),
-        _quotient(float(size @ (sums + np.abs(program.q))), value),
-        1.0,
-    )
-    rounding = 4.0 * _EPS * (x.size + y.size + 8) * noise
-    gain = _largest_gain(floats_of(gradient), floats_of(x), diagonal, lower, upper, columns)
-    missed = max(abs(gap) - hidden, _ZERO)
-    missed = max(missed, Fraction(gain)) if math.isfinite(gain) else missed
+    most = Fraction(_EPS) if gap <= _rational(unit * sums) else math.inf
+    unsure = max(_quotient(sums, value), 1.0)
     return (
         primal,
-        ratio_of(max(misfit, illegal), slope),
-        ratio_of(products, value),
-        ratio_of(missed, value) if math.isfinite(gain) else math.inf,
-        rounding,
+        dual,
+        min(ratio_of(products, value), most),
+        min(ratio_of(gap, value), most),
+        4.0 * _EPS * (x.size + y.size + 8) * unsure,
         value,
     )
-
-
-def _room(terms: np.ndarray, slope: Fraction) -> np.ndarray:
-    """Return what half a unit in the last place of each entry of x does to the gradient.
-
-    Where P x cancels, no floating-point x has a smaller one. Five digits have to be left.
-    """
-    return np.minimum(0.5 * _EPS * terms, _as_float(Fraction(_FLOOR) * slope))
 
 
 def _box(value: Any, n: int) -> np.ndarray:
@@ -348,7 +318,7 @@ def _(machine: SupportVectorMachine, X: Any = None, y: Any = None) -> Finding:
     copy, X, s = _points_of(machine, X, y)
     linear = copy.kernel_.is_linear
     if linear:
-        dual = copy._dual(make_points(X, s, copy.kernel_))
+        dual = copy._dual(Points(X, s, copy.kernel_, None))
         G = np.column_stack([X, np.ones(len(s))]) if dual.penalize_b else X
         matrix: Matrix = _Factor(G * s[:, None], np.full(len(s), dual.ridge))
     else:
@@ -411,7 +381,7 @@ def _(machine: SVMs2l, X: Any = None, y: Any = None) -> Finding:
     """Examine the linear program: the weights against the multipliers."""
     copy, X, s = _points_of(machine, X, y)
     points = make_points(X, s, copy.kernel_)
-    B = points.gram() if machine.w_ is None else points.Phi
+    B = points.gram if machine.w_ is None else points.Phi
     weights = machine.dual_coef_ if machine.w_ is None else machine.w_
     signed = np.asarray(B) * s[:, None]
     n, blue = len(s), s > 0
@@ -448,8 +418,8 @@ def _(machine: SupportVectorRegression, X: Any = None, y: Any = None) -> Finding
     linear = copy.kernel_.is_linear
     if linear:
         G = np.column_stack([X, np.ones(m)]) if copy._penalized_b else X
-        ridge = copy._ridge(m)
-        program = copy._program(None, values)
+        program = copy._program(Points(X, np.ones(m), copy.kernel_, None), values)
+        ridge = program.K.ridge
         d = np.r_[np.full(2 * m, ridge), 0.0]
         matrix: Matrix = _Factor(np.vstack([-G, G, np.zeros((1, G.shape[1]))]), d)
         q = np.concatenate([program.epsilon + values, program.epsilon - values])
@@ -862,7 +832,7 @@ def _(result: IndefiniteResult, X: Any = None, y: Any = None) -> Finding:
 def _(machine: IndefiniteSVC, X: Any = None, y: Any = None) -> Finding:
     """Examine the saddle point that the machine was made from."""
     copy, X, s = _points_of(machine, X, y)
-    K0 = np.asarray(make_points(X, s, copy.kernel_).gram(), dtype=float)
+    K0 = np.asarray(make_points(X, s, copy.kernel_).gram, dtype=float)
     problem = Problem(
         "indefinite kernel", {"K0": (K0 + K0.T) / 2, "y": s, "C": copy.C, "rho": copy.rho}
     )

@@ -83,26 +83,6 @@ class LowRank:
         dense[np.diag_indices_from(dense)] += self.d
         return dense
 
-    def part(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Return a block of the matrix."""
-        entries = self.G[rows] @ self.G[columns].T
-        return entries + np.where(rows[:, None] == columns, self.d[rows, None], 0.0)
-
-    def restricted(self, index: np.ndarray) -> LowRank:
-        """Return the principal submatrix with the given rows and columns."""
-        return _trusted(self.G[index], self.d[index])
-
-    def scaled(self, factors: np.ndarray) -> LowRank:
-        """Return ``diag(factors) P diag(factors)``."""
-        return _trusted(self.G * factors[:, None], self.d * factors**2)
-
-
-def _trusted(G: np.ndarray, d: np.ndarray) -> LowRank:
-    """Build a LowRank from arrays that need no checks."""
-    matrix = LowRank.__new__(LowRank)
-    matrix.G, matrix.d, matrix._diagonal = G, d, None
-    return matrix
-
 
 def low_rank_factor(P: np.ndarray, max_rank: int) -> np.ndarray | None:
     """Return G of shape (n, r), r <= `max_rank`, with ``P = G G'`` to rounding, or None.

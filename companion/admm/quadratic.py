@@ -1,4 +1,4 @@
-r"""Quadratic programs: the text's ADMM routine, and the engine that every dual problem of the package uses."""
+r"""Quadratic programs: the text's ADMM routine, and one that solves to rounding."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lu_factor
+from scipy.linalg import lu_factor, qr
 from scipy.linalg.lapack import dgetrs
 
-from companion.admm.active_set import Answer
-from companion.admm.kkt import BoxQP, factor_kkt
 from companion.admm.low_rank import LowRank
-from companion.admm.presolve import diagnose, presolve
-from companion.admm.qp_engine import MAX_ITER, Neighbour, Search, prove, solve_reduced
-from companion.admm.row_matrix import RowMatrix
 from companion.certificates import certify_qp
 from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
+from companion.engine.machines import is_psd
+from companion.engine.quadratic import solve_box
+from companion.engine.refusals import check_bounds, refuse
 from companion.exceptions import ConvergenceWarning
 from companion.results import Problem, QPResult
 
-__all__ = ["LowRank", "check_matrix", "qsolve1", "solve_box_qp", "solve_qp"]
+__all__ = ["LowRank", "check_matrix", "qsolve1", "solve_qp"]
 
+_DEPENDENT = 1e-12  # a row that is nearer to the span of others, in its own length, depends on them
+_MISSED = 1e-10  # an equation that is missed by this part of its terms may contradict others
 _STALLED = 1e-9  # a certificate that is worse, where rounding met the stopping rule, is no solution
 
 
@@ -109,9 +109,8 @@ def qsolve1(
     tol_primal = as_scalar(tol_primal, "tol_primal", at_least=0.0)
     tol_dual = as_scalar(tol_dual, "tol_dual", at_least=0.0)
     max_iter = check_count(max_iter, "max_iter")
-    n, no_bound = q.size, np.full(q.size, np.inf)
-    reduced = presolve(BoxQP(P, q, A, b, -no_bound, no_bound))
-    rows = np.arange(b.size) if reduced.rows is None else reduced.rows
+    n = q.size
+    rows = _independent_rows(P, q, A, b)
     m = rows.size
     with np.errstate(over="ignore"):
         shifted = P + rho * np.eye(n)
@@ -180,6 +179,22 @@ def qsolve1(
     )
 
 
+def _independent_rows(P: np.ndarray, q: np.ndarray, A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return rows of A on which all others depend; raise an error if the others contradict them."""
+    lengths, free = np.linalg.norm(A, axis=1), np.full(q.size, np.inf)
+    if not lengths.any():
+        rows = np.zeros(0, dtype=int)
+    else:
+        scaled = A / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+        _, R, order = qr(scaled.T, mode="economic", pivoting=True)
+        sizes = np.abs(np.diagonal(R))
+        rows = np.sort(order[: np.count_nonzero(sizes > _DEPENDENT * sizes[0])])
+    x = np.linalg.lstsq(A[rows], b[rows], rcond=None)[0]
+    if (np.abs(A @ x - b) > _MISSED * (np.abs(A) @ np.abs(x) + np.abs(b))).any():
+        refuse(P, q, A, b, -free, free)
+    return rows
+
+
 def _require_range(values: np.ndarray, rho: float) -> None:
     """Raise an error if the iterates of qsolve1 have left the range of float64."""
     if not np.isfinite(values).all():
@@ -195,13 +210,13 @@ def _remember(P: Any, q: Any, A: Any, b: Any, lower: Any, upper: Any) -> Problem
 
 
 def _check_data(
-    P: np.ndarray | LowRank | RowMatrix,
+    P: np.ndarray | LowRank,
     q: np.ndarray,
     A: np.ndarray | None,
     b: np.ndarray | None,
     *,
     assume_psd: bool = False,
-) -> tuple[np.ndarray | LowRank | RowMatrix, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray | LowRank, np.ndarray, np.ndarray, np.ndarray]:
     """Validate shapes and numbers, and that P is symmetric positive semidefinite."""
     q = as_vector(q, "q")
     n = q.size
@@ -218,11 +233,9 @@ def _check_data(
     return P, q, np.ascontiguousarray(A), as_vector(b, "b", A.shape[0])
 
 
-def check_matrix(
-    P: np.ndarray | LowRank | RowMatrix, n: int, *, assume_psd: bool
-) -> np.ndarray | LowRank | RowMatrix:
+def check_matrix(P: np.ndarray | LowRank, n: int, *, assume_psd: bool) -> np.ndarray | LowRank:
     """Return P as a matrix of order n that is symmetric positive semidefinite, or raise an error."""
-    if isinstance(P, (LowRank, RowMatrix)):
+    if isinstance(P, LowRank):
         if P.shape != (n, n):
             raise ValueError(f"P must have shape ({n}, {n}) to go with q, got {P.shape}")
     elif assume_psd:
@@ -240,86 +253,65 @@ def check_matrix(
 def _symmetric_psd(P: np.ndarray) -> np.ndarray:
     """Return P, symmetrised if rounding made it unsymmetric; raise if it is not positive semidefinite."""
     P = np.ascontiguousarray(P)
-    peak = float(np.abs(P).max())
-    skew = np.abs(P - P.T)
-    worst = float(skew.max())
-    if worst > 1e-10 * peak:
-        i, j = np.unravel_index(int(np.argmax(skew)), P.shape)
+    if not is_psd(P, "P"):
+        smallest = float(np.linalg.eigvalsh(P)[0])
         raise ValueError(
-            f"P must be symmetric, got P[{i}, {j}] = {P[i, j]:g} and P[{j}, {i}] = {P[j, i]:g}"
+            f"P must be positive semidefinite, got the negative eigenvalue {smallest:.6g}"
         )
-    if worst > 0.0:
-        P = (P + P.T) / 2.0
-    if peak > 0.0:
-        n = P.shape[0]
-        allowed = 1e-10 * max(float(np.trace(P)), 0.0) + 1e-300
-        whole = BoxQP(P, np.zeros(n), np.zeros((0, n)), np.zeros(0), np.zeros(n), np.zeros(n))
-        try:
-            factor_kkt(whole, allowed)
-        except np.linalg.LinAlgError:
-            smallest = float(np.linalg.eigvalsh(P)[0])
-            raise ValueError(
-                f"P must be positive semidefinite, got the negative eigenvalue {smallest:.6g}"
-            ) from None
-    return P
+    return P if (P == P.T).all() else (P + P.T) / 2.0
 
 
 def solve_qp(
-    P: np.ndarray | LowRank | RowMatrix,
+    P: np.ndarray | LowRank,
     q: np.ndarray,
     A: np.ndarray | None = None,
     b: np.ndarray | None = None,
     *,
     lower: float | np.ndarray = 0.0,
     upper: float | np.ndarray = np.inf,
-    rho: float | None = None,
-    alpha: float = 1.6,
     tol: float = 1e-9,
-    max_iter: int | None = None,
-    warm_start: QPResult | tuple[np.ndarray, np.ndarray] | Neighbour | None = None,
+    max_iter: int = 100,
+    warm_start: QPResult | tuple[np.ndarray, np.ndarray] | None = None,
     assume_psd: bool = False,
 ) -> QPResult:
     r"""Solve ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``, exactly.
 
-    Every dual problem of the package is such a program. A few iterations of ADMM, or of an interior-point
-    method, find out which variables are at a bound; then a linear system gives the solution to rounding.
-    Entries of ``x`` at a bound are ``==`` to it.
+    PIQP, an interior-point method, guesses which variables are at a bound; then a linear system gives the solution to
+    rounding, and a certificate proves it (:mod:`companion.engine.quadratic`). Entries of ``x`` at a bound are ``==``
+    to it.
 
     Parameters
     ----------
-    P : array-like of shape (n, n), LowRank or RowMatrix
-        Symmetric positive semidefinite; zero is allowed. A :class:`LowRank` matrix is never formed, and of a
-        ``RowMatrix`` (:mod:`companion.admm.row_matrix`) mostly the rows of the nonzero variables only.
+    P : array-like of shape (n, n) or LowRank
+        Symmetric positive semidefinite; zero is allowed. A :class:`LowRank` matrix is never formed.
     q : array-like of shape (n,)
     A : array-like of shape (p, n), optional
         Any number of rows of any rank.
     b : array-like of shape (p,), optional
     lower, upper : float or array-like of shape (n,)
         Bounds. They may be infinite, and may be equal (a fixed variable).
-    rho : float, optional
-        Penalty parameter of ADMM. Default: trace(P)/n.
-    alpha : float
-        Over-relaxation of ADMM, in (0, 2).
     tol : float
         Tolerance of the certificate.
-    max_iter : int, optional
-        Largest number of iterations, of ADMM and of the interior-point method together. Default: 1000.
-    warm_start : QPResult, (x, y) or Neighbour, optional
-        Solution of a neighbouring problem. A ``Neighbour`` (:mod:`companion.admm.qp_engine`) remembers the solution
-        of each program for the next, with its factored system and the product P x.
+    max_iter : int
+        Largest number of iterations of PIQP for one guess.
+    warm_start : QPResult or (x, y), optional
+        Solution of a neighbouring problem. It is the first guess.
     assume_psd : bool
-        Trust that P is finite, symmetric and positive semidefinite. The test costs one Cholesky
-        factorisation, which is as much as solving the problem. (A LowRank needs no test.)
+        Trust that P is symmetric and positive semidefinite, and save the test, a Cholesky factorisation. (A LowRank
+        needs no test.)
 
     Returns
     -------
     QPResult
-        With ``P x + q + A'y - z_lower + z_upper = 0``, multipliers nonnegative, and zero off their bound.
+        With ``P x + q + A'y - z_lower + z_upper = 0``, multipliers nonnegative, and zero off their bound. `status` is
+        ``"solved"``, ``"max_iter"``, or ``"inaccurate"`` where the certificate misses `tol` for another reason;
+        `n_iter` counts the iterations of PIQP.
 
     Raises
     ------
     InfeasibleProblemError
-        No x satisfies the constraints. ``witness`` is a y with ``max { y'A x : lower <= x <= upper } < y'b``.
+        No x satisfies the constraints. ``witness`` is a y with ``max { y'A x : lower <= x <= upper } < y'b`` in exact
+        arithmetic, or None where no floating-point vector was found that is exact.
     UnboundedProblemError
         The objective has no lower bound. ``ray`` is a d with ``P d = 0``, ``A d = 0``, ``q'd < 0``.
     ValueError
@@ -332,19 +324,8 @@ def solve_qp(
 
     Notes
     -----
-    Source: Section 16.6, "Quadratic programming". Three things differ from the text's :func:`qsolve1`. Upper
-    bounds are part of the projection, so that they need no slack variables and no equations. The matrix is
-    factored once, with :math:`\rho = \operatorname{trace}(P)/n` and over-relaxation :math:`\alpha`. And ADMM only
-    has to find the active set: with :math:`v` for the sum :math:`z + u`, its iteration is
-
-    .. math::
-
-        z = \min(\max(v, \ell), u), \quad
-        x = \arg\min \{ f(x) + \tfrac{\rho}{2} \|x - (2z - v)\|^2 : A x = b \}, \quad v \leftarrow v + \alpha (x - z),
-
-    and a semismooth Newton method (:mod:`companion.admm.active_set`) does the rest. For a
-    LowRank P, for linear programs, and where active sets run in a circle, an interior-point method
-    (:mod:`companion.admm.interior_point`) takes the place of ADMM.
+    Source: Section 16.6, "Quadratic programming". The text's :func:`qsolve1` finds the active set by ADMM, and goes on
+    until its residuals are small.
 
     Examples
     --------
@@ -362,75 +343,31 @@ def solve_qp(
     given = _remember(P, q, A, b, lower, upper)
     P, q, A, b = _check_data(P, q, A, b, assume_psd=assume_psd)
     n = q.size
-    tol = as_scalar(tol, "tol", above=0.0)
-    neighbour = warm_start if isinstance(warm_start, Neighbour) else None
-    result = solve_box_qp(
-        BoxQP(P, q, A, b, _bounds(lower, "lower", n), _bounds(upper, "upper", n)),
-        rho=None if rho is None else as_scalar(rho, "rho", above=0.0),
-        alpha=as_scalar(alpha, "alpha", above=0.0, below=2.0),
-        tol=tol,
-        max_iter=MAX_ITER if max_iter is None else check_count(max_iter, "max_iter"),
-        start=neighbour or _warm_point(warm_start, n, b.size),
-        given=given,
-    )
-    if not result.converged:
+    tol, max_iter = as_scalar(tol, "tol", above=0.0), check_count(max_iter, "max_iter")
+    low, high = _bounds(lower, "lower", n), _bounds(upper, "upper", n)
+    check_bounds(low, high)
+    guess = _warm_point(warm_start, n, b.size)
+    solution = solve_box(P, q, A, b, low, high, guess=guess, tol=tol, max_iter=max_iter)
+    x, converged = solution.x, solution.certificate.ok
+    if not converged:
+        refuse(P, q, A, b, low, high)
         warnings.warn(
-            f"solve_qp did not reach tol = {tol:g} within {result.n_iter} iterations: {result.certificate}",
+            f"solve_qp did not reach tol = {tol:g} within {solution.n_iter} iterations: {solution.certificate}",
             ConvergenceWarning,
             stacklevel=2,
         )
-    return result
-
-
-def solve_box_qp(
-    program: BoxQP,
-    *,
-    tol: float,
-    max_iter: int,
-    rho: float | None = None,
-    alpha: float = 1.6,
-    start: Neighbour | tuple[np.ndarray, np.ndarray] | None = None,
-    given: Problem | None = None,
-) -> QPResult:
-    """Solve a program whose data are known to be good, as :func:`solve_qp` does; nobody is warned."""
-    near: Answer | tuple[np.ndarray, np.ndarray] | None
-    if isinstance(start, Neighbour):
-        like, near = start.meet(program), start.answer
-    else:
-        like, near = None, start
-    presolved = presolve(program, like)
-    search = Search(presolved.problem, tol, max_iter)
-    if presolved.problem.q.size == 0:
-        search.offer(np.zeros(0), np.zeros(presolved.problem.b.size))
-    else:
-        if near is not None and not presolved.trivial:
-            near = presolved.shrink(*near[:2])
-        with np.errstate(all="ignore"):  # a failed attempt may overflow; the certificate judges
-            solve_reduced(search, rho, alpha, near)
-
-    x, y, proof = search.x, search.y, search.proof
-    if proof is None or not presolved.trivial:
-        x, y = presolved.restore(x, y)
-        proof = prove(program, x, y, tol)
-    Px, certificate = proof.Px, proof.certificate
-    if not certificate.ok:
-        diagnose(program)
-    elif isinstance(start, Neighbour):
-        active = search.active if presolved.trivial else None
-        start.keep(presolved, Answer(x, y, Px, active))
     return QPResult(
         x=x,
-        y=y,
-        z_lower=proof.z_lower,
-        z_upper=proof.z_upper,
-        objective=float(0.5 * (x @ Px) + program.q @ x),
-        n_iter=search.n_iter,
-        converged=certificate.ok,
-        status="solved" if certificate.ok else "max_iter",
-        certificate=certificate,
-        history={key: np.array(values) for key, values in search.history.items()},
+        y=solution.y,
+        z_lower=solution.z_lower,
+        z_upper=solution.z_upper,
+        objective=float(0.5 * (x @ solution.Px) + q @ x),
+        n_iter=solution.n_iter,
+        converged=converged,
+        status=solution.verdict if solution.verdict in ("solved", "max_iter") else "inaccurate",
+        certificate=solution.certificate,
         problem=given,
-        Px=Px,
+        Px=solution.Px,
     )
 
 
@@ -443,12 +380,16 @@ def _bounds(value: float | np.ndarray, name: str, n: int) -> np.ndarray:
 
 
 def _warm_point(
-    warm_start: QPResult | tuple[np.ndarray, np.ndarray] | Neighbour | None, n: int, p: int
+    warm_start: QPResult | tuple[np.ndarray, np.ndarray] | None, n: int, p: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    if warm_start is None or isinstance(warm_start, Neighbour):
+    if warm_start is None:
         return None
     if isinstance(warm_start, QPResult):
         warm_start = (warm_start.x, warm_start.y)
+    if not isinstance(warm_start, (tuple, list)) or len(warm_start) != 2:
+        raise TypeError(
+            f"warm_start must be a QPResult or a pair (x, y), got {type(warm_start).__name__}"
+        )
     x, y = warm_start
     x = as_vector(x, "warm_start x", n)
     return x, (as_vector(y, "warm_start y", p) if p else np.zeros(0))

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from companion.certificates import Certificate
 from companion.engine.arithmetic import EPS, largest, ratio
+from companion.results import Certificate
 
 __all__ = ["Matrix", "absolute_product", "bound_multipliers", "certify", "rounding_of"]
 
@@ -123,8 +123,8 @@ def certify(
     multiplier, or one of an infinite bound, counts as zero here, and its size as an :math:`e_j` there.
 
     What rounding leaves of a sum is no residual: an :math:`e_j` below :math:`8 + 8 \sqrt n` units in the last place of
-    the absolute values of its terms, a row's residual below that part of the smallest :math:`|a_{ij} q_j| / P_{jj}`,
-    and a gap below that part of its own terms. It shows as one unit at most.
+    the absolute values of its terms, a row's residual below that part of the smallest term that a variable alone with
+    its objective and its bounds has, and a gap below that part of its own terms. It shows as one unit at most.
     """
     unit = rounding_of(q.size)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -135,8 +135,11 @@ def certify(
         scale = np.abs(Px) + np.abs(q) + pull
         value = 0.5 * abs(float(x @ Px)) + float(np.abs(q) @ size)
 
+        farthest = np.maximum(np.abs(lower), np.abs(upper))
         miss, row_terms = np.abs(A @ x - b), np.maximum(absolute @ size, np.abs(b))
-        faint = miss <= unit * _row_units(absolute, q, P) if miss.any() else np.zeros(0, bool)
+        faint = (
+            miss <= unit * _row_units(absolute, q, P, farthest) if miss.any() else np.zeros(0, bool)
+        )
         miss = np.where(faint, np.minimum(miss, EPS * row_terms), miss) if faint.any() else miss
         primal = largest(ratio(miss, row_terms)) if b.size else 0.0
         gap = float(dear @ miss)
@@ -175,9 +178,10 @@ def certify(
     )
 
 
-def _row_units(absolute: np.ndarray, q: np.ndarray, P: Matrix) -> np.ndarray:
+def _row_units(absolute: np.ndarray, q: np.ndarray, P: Matrix, farthest: np.ndarray) -> np.ndarray:
     """Return the smallest term that a row of A x would have where each variable is alone with its objective."""
-    alone = np.broadcast_to(ratio(np.abs(q), np.maximum(P.diagonal(), 0.0)), absolute.shape)
+    alone = np.minimum(ratio(np.abs(q), np.maximum(P.diagonal(), 0.0)), farthest)
+    alone = np.broadcast_to(alone, absolute.shape)
     lengths = np.full(absolute.shape, np.inf)
     np.multiply(absolute, alone, out=lengths, where=(absolute > 0.0) & np.isfinite(alone))
     least = lengths.min(axis=1, initial=np.inf)

@@ -16,7 +16,6 @@ __all__ = ["Guess", "guess_machine", "guess_tube"]
 _TOL = 1e-3
 _AT_BOUND = 1.0 - 1e-9  # libsvm puts multipliers at their bound exactly, but scales them afterwards
 _ITERATIONS = 100  # per variable; a hard margin that does not exist would have no end
-_OF_A_TUBE = 10  # the same for regressions, where the search by ADMM is good
 _LARGE = 1e4  # bound that stands for none, in units of the mean diagonal
 
 
@@ -94,7 +93,7 @@ def guess_tube(
     upper: float,
     radius: float,
     epsilon: float,
-) -> Guess | None:
+) -> np.ndarray | None:
     r"""Ask libsvm for the multipliers :math:`\delta` of a regression with a free intercept.
 
     Parameters
@@ -104,7 +103,7 @@ def guess_tube(
     options : dict
         The kernel, as libsvm calls it.
     upper : float
-        Bound of :math:`|\delta_i|`.
+        Bound of :math:`|\delta_i|`, or infinity.
     radius : float
         Bound of the sum of these, or infinity where the tube is given.
     epsilon : float
@@ -112,14 +111,18 @@ def guess_tube(
 
     Returns
     -------
-    Guess or None
-        The states are 0 for zero, 1 and -1 for free, 2 and -2 for the bounds.
+    ndarray of shape (m,) or None
+        None where libsvm finds nothing. Multipliers at a bound are equal to it.
     """
     m = y.size
-    options = {**options, "tol": _TOL * float(np.ptp(y)), "max_iter": _OF_A_TUBE * m, "cache_size": 500}  # fmt: skip
+    limits = {"tol": _TOL * float(np.ptp(y)), "max_iter": max(_ITERATIONS * m, 10_000)}
+    options = {**options, **limits, "cache_size": 500}
     model: Any
     if math.isfinite(radius):
-        model = NuSVR(C=upper, nu=min(radius / (m * upper), 1.0), **options)
+        bound = (
+            upper if math.isfinite(upper) else radius / 2.0
+        )  # of an unbounded one, nothing reaches it
+        model = NuSVR(C=bound, nu=min(radius / (m * bound), 1.0), **options)
     else:
         model = SVR(C=upper, epsilon=epsilon, **options)
     if not _fitted(model, X, y):
@@ -128,8 +131,7 @@ def guess_tube(
     delta[model.support_] = model.dual_coef_[0]
     at_bound = np.abs(delta) >= _AT_BOUND * upper
     delta[at_bound] = np.copysign(upper, delta[at_bound])
-    state = np.sign(delta) * (1.0 + at_bound)
-    return Guess(delta, state.astype(np.int8))
+    return delta
 
 
 def _fitted(model: Any, X: np.ndarray, y: np.ndarray) -> bool:

@@ -12,24 +12,34 @@ to support vectors, and keeps those of the free ones.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 
-__all__ = ["Dense", "Finished", "Rows", "equations", "finish"]
+from companion.engine.arithmetic import EPS, largest, ratio
+from companion.engine.quadratic import solve_box
+
+__all__ = ["Dense", "Finished", "Rows", "equations", "finish", "is_psd", "solve_generally"]
 
 _STEPS = 40  # systems that may be solved in a row
-_DELTAS = (1e-2, 1e-4, 1e-6, 0.0)
-_REFINEMENTS = 4
+_DELTA = 1e-2  # the first proximal parameter, in units of the mean diagonal of P
+_PROXIMAL_STEPS = 30
+_REFINEMENTS = 10
 _RIDGES = (1e-13, 1e-11, 1e-9)  # added to the matrix of a system, in units of its mean diagonal
-_SIGN = 1e-11  # a wrong sign by this part of the terms is rounding
+_SIGN = 1e-14  # a wrong sign by this part of the terms is rounding
+_MISS = 1e-12  # and an equation is met up to this part
 _BLOCK = 2**22  # entries of rows that are computed at once and not kept
-_EPS = float(np.finfo(float).eps)
+_TINY = float(np.finfo(float).tiny)
 
 
 class Rows(Protocol):
-    """A symmetric positive semidefinite matrix of which rows can be had."""
+    """A symmetric positive semidefinite matrix of which rows can be had, and products, if these are cheap."""
+
+    @property
+    def product(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Return P a for a, if that is cheap."""
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         """Return the rows with these indices as a new array."""
@@ -37,6 +47,8 @@ class Rows(Protocol):
 
 class Dense:
     """An array as `Rows`."""
+
+    product = None
 
     def __init__(self, P: np.ndarray) -> None:
         self.P = P
@@ -73,8 +85,8 @@ def equations(A: np.ndarray, c: np.ndarray) -> _Equations:
 
     Parameters
     ----------
-    A : ndarray of shape (1, n) or (2, n)
-        One row with entries +1 and -1, or such a row and :math:`\mathbf 1^\top`.
+    A : ndarray of shape (0, n), (1, n) or (2, n)
+        Nothing, one row with entries +1 and -1, or such a row and :math:`\mathbf 1^\top`.
     c : ndarray
         Right side.
 
@@ -84,6 +96,8 @@ def equations(A: np.ndarray, c: np.ndarray) -> _Equations:
     array([1., 1.])
     """
     n = A.shape[1]
+    if not len(A):
+        return _Equations(np.zeros(n, dtype=int), np.zeros(n), np.zeros(1), np.zeros((0, 1)))
     if len(A) == 1:
         return _Equations(np.zeros(n, dtype=int), A[0], c, np.ones((1, 1)))
     half = np.array([[0.5, 0.5], [-0.5, 0.5]])  # (1 + s)/2 and (1 - s)/2
@@ -98,13 +112,15 @@ def finish(
     upper: float,
     a: np.ndarray,
     state: np.ndarray,
+    max_iter: int = 1000,
 ) -> Finished | None:
     r"""Solve a machine from a guess of its active set.
 
     Each system gives the minimum for the present sets; variables beyond a bound go there, and those whose multiplier
     has the wrong sign become free. Where P is nearly singular and the guess rough, the sets may never settle. Then
-    the minima of :math:`\tfrac12 a^\top P a + q^\top a + \tfrac{\delta}2 \|a - a_0\|^2` lead to the solution: each
-    is the next one's :math:`a_0`, and :math:`\delta` becomes smaller.
+    the proximal point algorithm leads to the solution: the minimum of
+    :math:`\tfrac12 a^\top P a + q^\top a + \tfrac{\delta}2 \|a - a_0\|^2` is the next :math:`a_0`, and
+    :math:`\delta` becomes smaller as long as the sets settle.
 
     Parameters
     ----------
@@ -119,27 +135,24 @@ def finish(
         A point near the solution.
     state : ndarray of int, shape (n,)
         -1 for a multiplier 0, 1 for one at K, 0 for a free one.
+    max_iter : int
+        Largest number of systems.
 
     Returns
     -------
     Finished or None
         None if the sets do not settle.
     """
-    system = _System(P, q, equations(A, c), upper, a)
+    system = _System(P, q, equations(A, c), upper, a, max_iter)
     state = np.asarray(state, dtype=np.int8)
-    settled = system.settle(a, state)
+    settled = system.settle(a, state) or system.by_proximal_points(a, state)
     if settled is None:
-        for delta in _DELTAS:
-            system.pull(a, delta)
-            settled = system.settle(a, state)
-            if settled is None:
-                return None
-            a, state = system.inside(settled[0].a, settled[1]), settled[1]
-    assert settled is not None
+        return None
     point = system.refined(*settled)
-    return Finished(
-        np.clip(point.a, 0.0, upper), system.e.back @ point.y, point.Pa, system.n_systems
-    )
+    a = np.clip(point.a, 0.0, upper)
+    if system.missed(a).any():
+        return None
+    return Finished(a, system.e.back @ point.y, point.Pa, system.n_systems)
 
 
 class _Point(NamedTuple):
@@ -151,8 +164,11 @@ class _Point(NamedTuple):
 class _System:
     """The linear systems of the free variables, and the rows of P that they need."""
 
-    def __init__(self, P: Rows, q: np.ndarray, e: _Equations, upper: float, a: np.ndarray) -> None:
+    def __init__(
+        self, P: Rows, q: np.ndarray, e: _Equations, upper: float, a: np.ndarray, max_iter: int
+    ) -> None:
         self.P, self.q, self.e, self.upper, n = P, q, e, upper, q.size
+        self.max_iter = max_iter
         self.place = np.full(n, -1)  # of each variable in the store
         self.index = np.zeros(0, dtype=int)  # of each row of the store
         self.store = np.zeros((0, n))
@@ -176,7 +192,7 @@ class _System:
         """Return the minimum and its sets; None if they run in a circle or change more and more."""
         seen, fewest = set(), a.size
         for _ in range(_STEPS):
-            if (key := state.tobytes()) in seen:
+            if (key := state.tobytes()) in seen or self.n_systems >= self.max_iter:
                 return None
             seen.add(key)
             found = self._minimum(self.inside(a, state), state)
@@ -191,11 +207,34 @@ class _System:
             fewest, a, state = min(fewest, changes), found.a, new
         return None
 
+    def by_proximal_points(
+        self, a: np.ndarray, state: np.ndarray
+    ) -> tuple[_Point, np.ndarray] | None:
+        """Return the end of proximal steps, whose systems are well conditioned; None if there is none."""
+        delta, less, found = _DELTA, 0.01, None
+        for _ in range(_PROXIMAL_STEPS):
+            self.pull(a, delta)
+            settled = self.settle(a, state)
+            if settled is None:
+                delta, less = 10.0 * delta, 1.0
+                continue
+            found, state = settled
+            step, a = largest(found.a - a), self.inside(found.a, state)
+            if self.delta * step <= EPS * self.size(found):
+                break
+            delta *= less
+        self.pull(a, 0.0)
+        if found is None:
+            return None
+        return self.settle(a, state) or (found, state)
+
     # -- rows and products
 
     def _start(self, a: np.ndarray) -> None:
         """Compute the rows of the support vectors; keep those of the free ones, and all if there is room."""
         support = np.flatnonzero(a)
+        if self.P.product is not None:
+            return
         if support.size * a.size <= _BLOCK:
             self.keep(support)
             return
@@ -226,7 +265,9 @@ class _System:
             self.fixed[new] = 0.0
 
     def product(self, a: np.ndarray) -> np.ndarray:
-        """Return P a."""
+        """Return P a, from explicit features if P has them: there less cancels."""
+        if self.P.product is not None:
+            return self.P.product(a)
         self.keep(np.flatnonzero(a != self.fixed))
         return self.base + a[self.index] @ self.store[: self.index.size]
 
@@ -237,7 +278,12 @@ class _System:
 
     def size(self, point: _Point) -> float:
         """Return the size of the terms of the gradient."""
-        return max(_size(point.Pa) + _size(self.q), math.ulp(0.0))
+        return max(largest(point.Pa) + largest(self.q), math.ulp(0.0))
+
+    def missed(self, a: np.ndarray) -> np.ndarray:
+        """Return for each equation whether a misses it by more than rounding."""
+        size = max(float(np.abs(a).sum()), largest(self.e.c))
+        return np.abs(self.e.c - self.e.sums(a)) > _MISS * size
 
     # -- the systems
 
@@ -247,7 +293,7 @@ class _System:
         self.keep(free)
         point = _Point(a, np.zeros(self.e.c.size), self.product(a))
         self.n_systems += 1
-        self.free, self.present = free, np.unique(self.e.group[free])
+        self.free, self.present = free, np.unique(self.e.group[free][self.e.sign[free] != 0.0])
         if free.size:
             if not self._factorise():
                 return None
@@ -261,9 +307,12 @@ class _System:
         if self.free.size == self.index.size:
             self.free = self.index.copy()  # all rows, in their order
         free, e = self.free, self.e
-        self.B = np.array([e.sign[free] * (e.group[free] == i) for i in self.present]).T
-        for ridge in _RIDGES:
-            H = self._matrix()
+        self.B = np.zeros((free.size, self.present.size))
+        for column, i in enumerate(self.present):
+            self.B[:, column] = e.sign[free] * (e.group[free] == i)
+        self.gamma = self.mean / max(float(free.size), 1.0)
+        for ridge in _RIDGES if self.P.product is None else _RIDGES[1:]:
+            H = self._matrix() + self.gamma * (self.B @ self.B.T)
             diagonal = H.diagonal()
             H[np.diag_indices_from(H)] = diagonal + (ridge * diagonal.mean() + self.delta)
             try:
@@ -289,6 +338,7 @@ class _System:
     def _corrected(self, point: _Point) -> _Point:
         """Add the solution of the system for the present residuals."""
         r, miss = self._residuals(point)
+        r = r + self.gamma * (self.B @ miss[self.present])
         t = cho_solve(self.factor, r, check_finite=False)
         dy = np.linalg.solve(self.schur, self.B.T @ t - miss[self.present])
         a, y = point.a.copy(), point.y.copy()
@@ -304,11 +354,14 @@ class _System:
         for _ in range(_REFINEMENTS):
             better = self._corrected(point)
             r, miss = self._residuals(better)
-            then = max(_size(r) / self.size(better), _size(miss) / float(np.abs(better.a).sum()))
+            then = max(
+                largest(r) / self.size(better),
+                ratio(largest(miss), float(np.abs(better.a).sum())),
+            )
             if not then < error:
                 break
             point, error = better, then
-            if error <= _EPS:
+            if error <= EPS:
                 break
         return self._with_levels(point, state)
 
@@ -330,22 +383,55 @@ class _System:
         """Return the state with what is off moved."""
         e, a, new = self.e, point.a, state.copy()
         g = self.gradient(point) + e.sign * point.y[e.group]
-        free, tiny = state == 0, _SIGN * _size(a)
+        free, tiny = state == 0, _SIGN * largest(a)
         new[free & (a < -tiny)] = -1
         new[free & (a > self.upper + tiny)] = 1
         new[state * g > _SIGN * self.size(point)] = 0
-        miss = np.abs(e.c - e.sums(a)) > 1e-12 * max(float(np.abs(a).sum()), _size(e.c))
-        for i in np.flatnonzero(miss):  # nothing is free to meet the equation: take what is nearest
+        for i in np.flatnonzero(
+            self.missed(a)
+        ):  # nothing is free to meet the equation: take what is nearest
             if i not in self.present:
                 new[np.where(e.group == i, np.abs(g), np.inf).argmin()] = 0
         return new
+
+
+def solve_generally(
+    P: Any,
+    q: np.ndarray,
+    A: np.ndarray,
+    c: np.ndarray,
+    upper: float,
+    tol: float,
+    max_iter: int,
+) -> Finished:
+    """Solve a machine's program as any other quadratic program: where the active set does not settle."""
+    n = q.size
+    found = solve_box(P, q, A, c, np.zeros(n), np.full(n, upper), tol=tol, max_iter=max_iter)
+    return Finished(found.x, found.y, found.Px, found.n_systems)
+
+
+def is_psd(P: np.ndarray, name: str) -> bool:
+    """Return whether a matrix is positive semidefinite up to rounding, by a Cholesky factor.
+
+    Raises
+    ------
+    ValueError
+        If it is not symmetric.
+    """
+    n = len(P)
+    probe = np.random.default_rng(0).standard_normal(n)
+    if largest(P @ probe - probe @ P) > 1e-10 * n * largest(P):
+        skew = np.abs(P - P.T)
+        i, j = np.unravel_index(int(skew.argmax()), P.shape)
+        raise ValueError(
+            f"{name} must be symmetric, got {P[i, j]:g} at [{i}, {j}] and {P[j, i]:g} at [{j}, {i}]"
+        )
+    shifted = P.T.copy(order="F")
+    shifted[np.diag_indices(n)] += 1e-10 * max(float(np.trace(P)), 0.0) + _TINY
+    return lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1] == 0
 
 
 def _middle(low: float, high: float) -> float:
     if math.isfinite(low) and math.isfinite(high):
         return low + (high - low) / 2.0
     return low if math.isfinite(low) else high if math.isfinite(high) else 0.0
-
-
-def _size(values: np.ndarray) -> float:
-    return float(np.abs(values).max(initial=0.0))

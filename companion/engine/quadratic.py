@@ -21,13 +21,14 @@ from scipy.linalg import LinAlgWarning, lu_factor
 from scipy.linalg.lapack import dgetrs
 from scipy.sparse.linalg import splu
 
-from companion.certificates import Certificate
 from companion.engine.arithmetic import EPS, largest
 from companion.engine.certificate import Matrix, bound_multipliers, certify
+from companion.results import Certificate
 
 __all__ = ["Solution", "solve_box"]
 
 _GUESSES = (1e-9, 1e-13)  # tolerances of PIQP
+_SCALED = 1e-11  # the same where it sees natural units of the variables
 _ITERATIONS = 100  # of PIQP
 _FEW = 8  # systems that may be solved after each guess
 _ROUNDS = 30  # the same with a pull towards the guess
@@ -179,10 +180,12 @@ def solve_box(
     diagonal = program.P.diagonal()
     unit = np.where(diagonal > 0.0, diagonal, 1.0)
     with np.errstate(all="ignore"):  # a failed attempt may overflow; the certificate judges
-        solved = False
-        if guess is None and not np.isfinite([lower, upper]).any():
+        solved = not b.any() and offer(
+            np.clip(np.zeros(program.n), lower, upper), np.zeros(program.p)
+        )
+        if not solved and guess is None and not np.isfinite([lower, upper]).any():
             guess = np.zeros(q.size), np.zeros(b.size)  # one system is all
-        if guess is not None:
+        if not solved and guess is not None:
             x, y = _extended(program, P, q, *guess)
             solved = finish(x, y, -_gradient(program, x, y), (0.0,))
         for eps in _GUESSES:
@@ -197,6 +200,10 @@ def solve_box(
                 x = np.where(state < 0, program.lower, np.where(state > 0, program.upper, x))
                 solved = offer_cleaned(np.clip(x, program.lower, program.upper), y)
         solved = solved or finish(*answer, _PULLS)
+        if not solved and verdict in ("inaccurate", "max_iter"):
+            answer, iterations, _ = _guess(program, _SCALED, max_iter, _natural_units(program))
+            n_iter += iterations
+            finish(*answer, (0.0,))
     if best is None:
         offer(np.clip(np.zeros(program.n), lower, upper), np.zeros(program.p))
     assert best is not None
@@ -238,18 +245,36 @@ def _extended(
     return np.concatenate([x, w]), np.concatenate([y, w])
 
 
+def _natural_units(program: _Program) -> np.ndarray:
+    """Return a size that each variable may have: the width of its box, or ``|q_j|/P_jj`` if that is less."""
+    diagonal = program.P.diagonal()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alone = np.abs(program.q) / diagonal
+    unit = np.fmin(np.where(alone > 0.0, alone, np.inf), program.upper - program.lower)
+    known = np.isfinite(unit) & (unit > 0.0)
+    return np.where(known, unit, np.median(unit[known]) if known.any() else 1.0)
+
+
 def _guess(
-    program: _Program, eps: float, max_iter: int
+    program: _Program, eps: float, max_iter: int, unit: np.ndarray | float = 1.0
 ) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], int, str]:
-    """Ask PIQP for x, y and the multipliers of the bounds, those of upper ones being positive."""
+    """Ask PIQP for x, y and the multipliers of the bounds, those of upper ones being positive.
+
+    PIQP's tolerances are absolute. With units of x it sees x in these, and an objective with slopes of size 1.
+    """
     is_sparse = sparse.issparse(program.P)
+    P, q, A, price = program.P, program.q, program.A, 1.0
+    if isinstance(unit, np.ndarray):
+        D = sparse.diags(unit)
+        price = largest(q * unit) or 1.0
+        P, q, A = D @ P @ D / price, q * unit / price, A @ D
     solver = piqp.SparseSolver() if is_sparse else piqp.DenseSolver()
     solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = eps
     solver.settings.eps_rel = solver.settings.eps_duality_gap_rel = eps
     solver.settings.max_iter = max_iter
     array = sparse.csc_matrix if is_sparse else np.asfortranarray
-    rows = (array(program.A), program.b) if program.b.size else (None, None)
-    solver.setup(array(program.P), program.q, *rows, x_l=program.lower, x_u=program.upper)
+    rows = (array(A), program.b) if program.b.size else (None, None)
+    solver.setup(array(P), q, *rows, x_l=program.lower / unit, x_u=program.upper / unit)
     status = solver.solve()
     verdict = {
         piqp.PIQP_PRIMAL_INFEASIBLE: "infeasible",
@@ -257,7 +282,8 @@ def _guess(
         piqp.PIQP_MAX_ITER_REACHED: "max_iter",
     }.get(status, "inaccurate")
     r = solver.result
-    return (r.x, r.y, r.z_bu - r.z_bl), r.info.iter, verdict
+    z = price * (r.z_bu - r.z_bl) / unit
+    return (r.x * unit, price * r.y, z), r.info.iter, verdict
 
 
 def _read_state(program: _Program, x: np.ndarray, z: np.ndarray) -> np.ndarray:

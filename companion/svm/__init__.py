@@ -35,10 +35,11 @@ from companion.svm.indefinite import (
     solve_indefinite,
 )
 from companion.svm.indefinite_svc import IndefiniteSVC
+from companion.svm.linear_program import SVMs2l
 from companion.svm.mapping import from_sklearn, to_sklearn
 from companion.svm.path import K_path, nu_path
 from companion.svm.slab import POINT_CLASSES
-from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
+from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
 from companion.svm.spectrum import RankOneSpectrum, nearest_psd, spectrum_transform
 from companion.svm.training import (
     TrainingResult,

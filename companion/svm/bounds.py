@@ -10,13 +10,11 @@ from scipy.optimize import linprog
 from companion.admm.low_rank import low_rank_factor
 from companion.checks import as_matrix, check_count
 from companion.kernels import as_kernel
-from companion.scaling import exponent_of, largest
 from companion.svm.points import Points, make_points
 
 __all__ = ["nu_max", "nu_min"]
 
 _TOUCH = 1e-14  # hulls that miss each other by this part of their size meet up to rounding
-_FAINT = float(np.finfo(float).tiny)  # numbers below have lost digits to underflow
 _FINER = 1e6  # the unit in which the rest of an equation is looked at again
 
 
@@ -68,7 +66,7 @@ def nu_min(u: Any, v: Any, kernel: Any = "linear", **kernel_params: Any) -> floa
     Raises
     ------
     ValueError
-        If there is no point of one class, or the numbers k(x, x) underflow.
+        If there is no point of one class.
 
     Notes
     -----
@@ -88,10 +86,6 @@ def nu_min(u: Any, v: Any, kernel: Any = "linear", **kernel_params: Any) -> floa
         raise ValueError(f"u and v must have at least one point each, got {len(u)} and {len(v)}")
     s = np.repeat([1.0, -1.0], [len(u), len(v)])
     points = make_points(np.vstack([u, v]), s, as_kernel(kernel, **kernel_params))
-    if points.Phi is None and points.X.any() and largest(points.diagonal) < _FAINT:
-        raise ValueError(
-            f"the values of {points.kernel!r} underflow at these points; scale the kernel or the data up"
-        )
     return nu_min_of(points)
 
 
@@ -115,12 +109,12 @@ def _smallest_bound(points: Points) -> tuple[np.ndarray, float]:
     s, n = points.s, points.n
     nothing = np.zeros(n), np.inf
     if points.Phi is None:
-        factor = low_rank_factor(points.in_unit(exponent_of(points.size)).gram(), n)
+        factor = low_rank_factor(points.gram, n)
         if factor is None or factor.shape[1] == n:  # independent images: the hulls are disjoint
             return nothing
         F = factor
     else:
-        F = np.ldexp(points.Phi, -exponent_of(points.size))
+        F = points.Phi
     F = F - F.mean(axis=0)
     peaks = np.abs(F).max(axis=0)
     F = F[:, peaks > 0.0] / peaks[peaks > 0.0]

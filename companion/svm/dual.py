@@ -1,17 +1,15 @@
-"""The dual program of a machine as matrices, and the units in which it is solved."""
+"""The dual program of a machine as matrices."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from companion.admm import LowRank
-from companion.admm.row_matrix import RowMatrix
 from companion.results import Record
 
-__all__ = ["DualProgram", "Units"]
+__all__ = ["DualProgram"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -20,8 +18,8 @@ class DualProgram(Record):
 
     Parameters
     ----------
-    P : ndarray of shape (n, n) or LowRank
-        The matrix of signed inner products, and what the program adds to it.
+    P : ndarray of shape (n, n)
+        The matrix of signed inner products, and what the program adds to it. (Inside the package: its rows on demand.)
     q : ndarray of shape (n,)
         Zero, or -1 in the programs without nu.
     A : ndarray of shape (m, n)
@@ -49,7 +47,7 @@ class DualProgram(Record):
            [ 0,  0,  0,  1,  0,  0,  0,  1]])
     """
 
-    P: np.ndarray | LowRank | RowMatrix
+    P: Any
     q: np.ndarray
     A: np.ndarray
     c: np.ndarray
@@ -64,45 +62,11 @@ class DualProgram(Record):
         :math:`\lambda + \alpha = K \mathbf 1`, :math:`\mu + \beta = K \mathbf 1`. The sum of the multipliers stays an
         equation (the text's :math:`A_2`): its variant with the multiplier :math:`\gamma` has the same solution.
         """
-        P = self.P if isinstance(self.P, np.ndarray) else self.P.toarray()
         if not np.isfinite(self.upper):
-            return P, self.q, self.A, self.c
+            return self.P, self.q, self.A, self.c
         n, m = self.q.size, self.c.size
-        P_a = np.zeros((2 * n, 2 * n))
-        P_a[:n, :n] = P
+        P = np.zeros((2 * n, 2 * n))
+        P[:n, :n] = self.P
         A = np.block([[self.A, np.zeros((m, n))], [np.eye(n), np.eye(n)]])
         c = np.concatenate([self.c, np.full(n, self.upper)])
-        return P_a, np.concatenate([self.q, np.zeros(n)]), A, c
-
-
-class Units(NamedTuple):
-    r"""Units in which a dual program is solved, as exponents of 2: of the features and of the multipliers.
-
-    With :math:`\varphi = 2^e \varphi'` and :math:`a = 2^f a'`, the weights w have the unit :math:`2^{e + f}`, and b,
-    eta and the slacks :math:`2^{2e + f}`. Both exponents are 0 except where squares would not fit into float64.
-    """
-
-    features: int = 0
-    multipliers: int = 0
-
-    @property
-    def weights(self) -> int:
-        """The unit of w."""
-        return self.features + self.multipliers
-
-    @property
-    def levels(self) -> int:
-        """The unit of b, eta and the slacks."""
-        return 2 * self.features + self.multipliers
-
-    def of(self, dual: DualProgram) -> DualProgram:
-        """Return the program in these units; its matrix has that of the features already."""
-        if self == (0, 0):
-            return dual
-        return replace(
-            dual,
-            q=np.ldexp(dual.q, -self.levels),
-            c=np.ldexp(dual.c, -self.multipliers),
-            upper=float(np.ldexp(dual.upper, -self.multipliers)),
-            ridge=float(np.ldexp(dual.ridge, -2 * self.features)),
-        )
+        return P, np.concatenate([self.q, np.zeros(n)]), A, c

@@ -6,7 +6,6 @@ A machine says which dual program it has (`_dual`), how multipliers give b and e
 
 from __future__ import annotations
 
-import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
@@ -18,45 +17,41 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.admm import LowRank
-from companion.admm.kkt import BoxQP, symmetric_product
-from companion.admm.qp_engine import Neighbour, prove
-from companion.admm.quadratic import check_matrix, solve_box_qp
-from companion.admm.row_matrix import RowMatrix
-from companion.certificates import Certificate
+from companion.certificates import Certificate, certify_qp
 from companion.checks import (
     as_matrix,
     as_scalar,
     check_count,
+    check_range,
     forget_feature_names,
     is_plain_data,
     reject_masked,
 )
-from companion.engine.guess import guess_machine
-from companion.engine.machines import Dense, finish
+from companion.engine.arithmetic import EPS, largest, ratio
+from companion.engine.certificate import bound_multipliers
+from companion.engine.guess import Guess, guess_machine
+from companion.engine.low_rank import guess_low_rank
+from companion.engine.machines import Finished, finish, is_psd, solve_generally
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel, is_positive_definite
 from companion.kernels.choice import own_points
-from companion.results import QPResult
-from companion.scaling import exponent_of, scaled_back
-from companion.svm.bounds import vanishing_multipliers
-from companion.svm.dual import DualProgram, Units
-from companion.svm.points import ROWS_FROM, Normal, Points, make_points
-from companion.svm.recovery import FLOOR, Recovered, over
-from companion.svm.slab import NO_SLAB, Slab, place_points, slab_nearest, snap
+from companion.svm.dual import DualProgram
+from companion.svm.points import Normal, Points, make_points
+from companion.svm.slab import NO_SLAB, Slab, place_points, snap
 
 __all__ = [
     "FEW_DIGITS",
     "DegenerateSolutionWarning",
     "IndefiniteKernelError",
     "SupportVectorMachine",
-    "warn_of_norm",
+    "warning_of_norm",
 ]
 
 KernelLike = str | Kernel | Callable
 
 FEW_DIGITS = 1e-7  # the relative error of the norm of w from which on there is a warning
-_REPETITIONS = 10  # for the right side of s'a = -b: each leaves about |x|^2 of the error before it
+_NEARLY_ZERO = 1e-12  # below this part of its terms, a linear program decides whether a'Pa is 0
+_SLACK = 1e-9  # a slack below this part of its terms is rounding
 
 
 class DegenerateSolutionWarning(UserWarning):
@@ -84,7 +79,6 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
 
     _squared = False  # slacks enter squared
     _homogeneous = False  # w = 0 goes with eta = 0: there is no slab then
-    _normalized = False  # the norm of w is 1
     _penalized = False  # the objective contains b
     _balanced = True  # the coefficients of w in the images of the points have the sum s'a = 0
 
@@ -94,28 +88,21 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
     def _dual(self, points: Points) -> DualProgram:
         """Return the dual program."""
 
-    def _dual_to_solve(self, points: Points) -> DualProgram:
-        """Return the program that is solved, where that is not the dual program as it stands."""
-        return self._dual(points)
-
     @abstractmethod
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         """Return b and eta from the multipliers a and g = P a."""
 
     @abstractmethod
-    def _terms(
-        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
-    ) -> tuple[float, ...]:
+    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
         """Return the terms of the primal objective."""
 
     def _dual_value(self, quadratic: float, linear: float) -> float:
         """Return the value of the dual function, for a'Pa and q'a."""
         return -(0.5 * quadratic + linear)
 
-    def _units(self, points: Points) -> Units:
-        """Return the units in which the dual program has moderate numbers; eta = 1 keeps its unit."""
-        e = exponent_of(points.size)
-        return Units(e, -2 * e)
+    def _unit(self, norm: float) -> float:
+        """Return the factor that takes sum s_i a_i phi(x_i) to w: 1 but for (SVM_s1)."""
+        return 1.0
 
     # -- scikit-learn
 
@@ -145,7 +132,9 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         estimator
             Itself.
         """
-        return self._fit(X, y)
+        for warning in self._fit(X, y):
+            warnings.warn(warning, stacklevel=2)
+        return self
 
     def fit_uv(self, u: Any, v: Any) -> Self:
         """Fit to the text's blue points u (label +1) and red points v (label -1).
@@ -169,17 +158,21 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"u and v must have the same number of columns, got shapes {u.shape} and {v.shape}"
             )
-        return self._fit(np.vstack([u, v]), np.repeat([1, -1], [len(u), len(v)]))
-
-    def _fit(self, X: Any, y: Any) -> Self:
-        X, s = self._read(X, y)
-        points = make_points(X, s, self.kernel_)
-        try:
-            self._fit_points(points)
-        except IndefiniteKernelError as error:
-            points = self._centred(points, error)
-            self._fit_points(points)
+        for warning in self._fit(np.vstack([u, v]), np.repeat([1, -1], [len(u), len(v)])):
+            warnings.warn(warning, stacklevel=2)
         return self
+
+    def _fit(self, X: Any, y: Any) -> list[Warning]:
+        X, s = self._read(X, y)
+        return self._fit_points(self._checked(make_points(X, s, self.kernel_)))
+
+    def _checked(self, points: Points) -> Points:
+        """Return the points, with centred inner products if the kernel is only conditionally positive definite."""
+        if points.is_kernel or is_psd(points.gram, "the Gram matrix"):
+            return points
+        answer = is_positive_definite(points.gram)
+        why = f"it has the negative eigenvalue {answer.smallest_eigenvalue:.6g}"
+        return self._centred(points, IndefiniteKernelError(points.kernel, why))
 
     def _centred(self, points: Points, error: ValueError) -> Points:
         r"""Return the points with centred inner products, if the kernel is conditionally positive definite.
@@ -187,7 +180,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         Where :math:`s^\top a = 0`, the multipliers do not see the difference.
         """
         centred = replace(points, centred=True)
-        if not is_positive_definite(centred.gram()):
+        if not is_positive_definite(centred.gram):
             raise ValueError(f"{error}; nor is it conditionally positive definite") from error
         if self._penalized or not self._balanced:
             raise ValueError(
@@ -214,7 +207,7 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         machine = clone(self)
         X, s = machine._read(X, y)
         dual = machine._dual(Points(X, s, machine.kernel_, None))
-        return replace(dual, P=dual.P.toarray()) if isinstance(dual.P, RowMatrix) else dual
+        return replace(dual, P=dual.P.toarray())
 
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Validate the data; return the points and their signs."""
@@ -241,217 +234,150 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"y must have two classes, got one class only: {self.classes_.tolist()[0]!r}"
             )
+        check_range(largest(X), "X")
         return own_points(X, self.kernel_), np.where(y == self.classes_[1], 1.0, -1.0)
 
-    def _fit_points(self, points: Points) -> None:
-        """Fit to points that are known to be good."""
-        self._fit_from(points, None)
+    def _fit_points(self, points: Points, guess: Guess | None = None) -> list[Warning]:
+        """Solve the dual program; recover w, b, eta and the slacks; certify. Return what has to be said."""
+        dual = self._dual(points)
+        for way in (self._finished, self._generally):
+            done = way(points, dual, guess)
+            if done is not None:
+                solved, proof = done, self._proved(points, dual, done)
+                if proof[3].ok:
+                    break
+        (a, g, slab, certificate), self.n_iter_ = proof, max(solved.n_systems, 1)
 
-    def _fit_from(self, points: Points, neighbour: Neighbour | None) -> None:
-        """Fit, from a neighbour if there is one, and from nothing where that misses the tolerance."""
-        of_dual = self._attempt(points, neighbour)
-        if neighbour is not None and not self.certificate_.ok:
-            of_dual = self._attempt(points, None)
-        if not self.certificate_.ok:
-            found = (
-                "the dual program is solved, but the hyperplanes that its multipliers give miss"
-                if of_dual.ok
-                else f"{self.n_iter_} iterations for the dual program did not reach"
-            )
-            advice = "centre and scale the data" if self._penalized else "scale the data"
-            warnings.warn(
-                f"{found} tol = {self.tol:g} ({self.certificate_}); {advice}, or lower the price of slack",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-        elif self.norm_error_ > FEW_DIGITS:
-            warn_of_norm(self.norm_error_, stacklevel=6)
+        inner = g - dual.ridge * a
+        bias = slab.b if self._penalized else 0.0
+        normal = points.normal(a, float(a @ inner) - bias * bias, self._penalized)
+        reach = float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
+        if self._homogeneous and self._has_no_slab(points, a, g, normal.norm, bias, reach):
+            return [self._store_degenerate(points, a, _of_nothing(certificate, a, g, reach))]
+        margin = inner if self._penalized else inner - points.s * slab.b
+        size = largest(g) + slab.eta + abs(slab.b)
+        slack = self._slack(a, dual, slab.eta - margin)
+        self._certify(dual, a, g, normal.norm, bias, slab.eta, slack, reach, certificate)
+        self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, self._squared)
+        shown = slack if self._squared else np.where(slack > _SLACK * size, slack, 0.0)
+        self._store(points, a, shown, normal, slab, dual.upper)
+        self.norm_error_ = _error_of_norm(points, a, normal, self._penalized)
+        return self._complaints()
 
-    def _attempt(self, points: Points, neighbour: Neighbour | None) -> Certificate:
-        """Solve the dual program; recover w, b, eta and the slacks; certify. Return the certificate of the dual."""
-        units = self._units(points)
-        points = points.in_unit(units.features)
-        dual, result, a, g, slab = self._optimum(
-            points,
-            units.of(self._dual_to_solve(points)),
-            units,
-            neighbour if units == (0, 0) else None,
-        )
-        self.n_iter_ = result.n_iter
-        found = Recovered(points, dual, a, g, slab, units, self._penalized, self._squared)
-        if self._homogeneous and self._has_no_slab(found):
-            a, certificate = self._of_no_slab(found, result)
-            self._store_degenerate(points, a, dual, certificate, units)
-            return certificate
-        norm, bias = found.normal.norm, found.bias
-        if self._squared and norm == 0.0 and _differ(a, points.s):
-            warnings.warn(
-                f"w is lost in rounding: 1/(2K) is next to nothing beside the inner products; lower K = {self.K_:g}",
-                DegenerateSolutionWarning,
-                stacklevel=6,
-            )
-        quadratic = float(a @ g) + (0.0 if dual.penalize_b else bias * bias)
-        self._certify(
-            self._terms(norm, bias, slab.eta, found.slack, dual),
-            self._dual_value(quadratic, float(dual.q @ a)),
-            (math.sqrt(FLOOR) * found.reach) ** (1 if self._normalized else 2),
-            found.miss(),
-            result.certificate,
-            units.features if self._normalized else 2 * units.weights,
-        )
-        slack, size = found.slack, found.size
-        if not self._squared:
-            slack = np.where(slack > 1e-9 * size, slack, 0.0)
-        self.point_classes_ = place_points(
-            a, dual.upper, found.margin, slab.eta, size, self._squared
-        )
-        self._store(points, a, slack, found.normal, slab, dual, units)
-        self.norm_error_ = found.norm_error
-        return result.certificate
+    def _slack(self, a: np.ndarray, dual: DualProgram, below: np.ndarray) -> np.ndarray:
+        """Return the slacks. Only points whose multiplier is at its bound have one; that of others is rounding."""
+        if self._squared:
+            return dual.ridge * a
+        return np.where(a < dual.upper, 0.0, np.maximum(below, 0.0))
 
-    def _has_no_slab(self, found: Recovered) -> bool:
-        """Return whether w = 0, which goes with eta = 0; in doubt a linear program decides."""
-        vanishes = found.normal.norm == 0.0 and not found.dual.penalize_b
-        return vanishes or (found.nearly_vanishes and self._is_below_range(found.points))
-
-    def _of_no_slab(self, found: Recovered, result: QPResult) -> tuple[np.ndarray, Certificate]:
-        """Return the multipliers of w = 0 and their certificate.
-
-        Beside long features, the b of a penalized b hardly counts in a'Pa: a linear program balances the classes.
-        """
-        dual, a = found.dual, found.a
-        balanced = vanishing_multipliers(found.points) if dual.penalize_b else None
-        if balanced is None:
-            return a, result.certificate
-        a = np.minimum(float(dual.c[-1]) * np.maximum(balanced, 0.0), dual.upper)
-        zeros = found.points.zeros
-        program = BoxQP(dual.P, dual.q, dual.A, dual.c, zeros, zeros + dual.upper)
-        return a, prove(program, a, np.zeros(1), float(self.tol)).certificate
-
-    def _optimum(
-        self, points: Points, dual: DualProgram, units: Units, neighbour: Neighbour | None
-    ) -> tuple[DualProgram, QPResult, np.ndarray, np.ndarray, Slab]:
-        """Return the program that was solved, the result, the multipliers a, g = P a, and the slab.
-
-        A penalized b that is no weight of the program is the multiplier of s'a = -b. It hardly depends on the right
-        side of this equation, which is therefore found by repetition.
-        """
-        s = points.s
-        for _ in range(_REPETITIONS):
-            result = self._solve(points, dual, neighbour)
-            a = snap(result.x, dual.upper, np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
-            Px = result.Px if (a == result.x).all() else None
-            g = symmetric_product(dual.P, a) if Px is None else Px
-            if dual.penalize_b or not self._penalized:
-                return dual, result, a, g, self._slab(s, g, a, dual.upper)
-            slab = slab_nearest(s, g, a, dual.upper)
-            of_s, total = dual.c
-            balance = -float(np.ldexp(slab.b, 2 * units.features))
-            solved, dual = dual, replace(dual, c=np.array([balance, total]))
-            if _agree(balance, of_s, total):
-                break
-        else:
-            warnings.warn(
-                f"b is known to {abs(balance - of_s) / abs(balance):.1e} of its size only; scale the data up",
-                ConvergenceWarning,
-                stacklevel=7,
-            )
-        return solved, result, a, g, slab
-
-    def _solve(
-        self, points: Points, dual: DualProgram, neighbour: Neighbour | None = None
-    ) -> QPResult:
-        n = points.n
-        try:
-            P = dual.P
-            if neighbour is None or not neighbour.has_met(P):
-                P = check_matrix(P, n, assume_psd=points.is_psd())
-                if isinstance(P, np.ndarray) and dual.ridge > 0.0 and not points.is_psd():
-                    # the ridge must not hide what the kernel is
-                    check_matrix(P - dual.ridge * np.eye(n), n, assume_psd=False)
-            program = BoxQP(P, dual.q, dual.A, dual.c, points.zeros, np.full(n, dual.upper))
-            many = n >= ROWS_FROM and points.unit == 0
-            if many and neighbour is None:
-                found = self._from_libsvm(points, program, dual)
-                if found is not None:
-                    return found
-            return solve_box_qp(
-                program, tol=float(self.tol), max_iter=int(self.max_iter), start=neighbour
-            )
-        except ValueError as error:
-            if "positive semidefinite" not in str(error):
-                raise
-            raise IndefiniteKernelError(points.kernel, str(error)) from error
-
-    def _from_libsvm(self, points: Points, program: BoxQP, dual: DualProgram) -> QPResult | None:
-        """Let libsvm guess the active set, and finish; None where that gives no solution."""
-        balanced, P = bool((dual.A[0] == points.s).all()), program.P
-        if isinstance(P, LowRank):
-            return None
-        if balanced and dual.ridge == 0.0:
-            X, options = points.for_libsvm()
-        else:
-            signs = points.s if balanced else np.ones(points.n)
-            whole = P.toarray() if isinstance(P, RowMatrix) else P
-            X, options = whole * np.outer(signs, signs), {"kernel": "precomputed"}
-        total = float(dual.c[-1]) if not dual.q.any() else None
-        guess = guess_machine(
-            X, points.s, options, upper=dual.upper, total=total, balanced=balanced
-        )
+    def _finished(self, points: Points, dual: DualProgram, guess: Guess | None) -> Finished | None:
+        """Guess the active set, and finish; None where that leads nowhere."""
+        guess = guess or self._guess(points, dual)
         if guess is None:
             return None
-        rows = P if isinstance(P, RowMatrix) else Dense(P)
-        done = finish(rows, dual.q, dual.A, dual.c, dual.upper, guess.a, guess.state)
-        if done is None:
-            return None
-        proof = prove(program, done.a, done.y, float(self.tol), done.Pa)
-        if not proof.certificate.ok:
-            return None
-        return QPResult(
-            x=done.a,
-            y=done.y,
-            z_lower=proof.z_lower,
-            z_upper=proof.z_upper,
-            objective=float(0.5 * (done.a @ done.Pa) + program.q @ done.a),
-            n_iter=done.n_systems,
-            converged=True,
-            status="solved",
-            certificate=proof.certificate,
-            Px=done.Pa,
+        return finish(
+            dual.P, dual.q, dual.A, dual.c, dual.upper, guess.a, guess.state, int(self.max_iter)
         )
 
-    def _unit(self, norm: float) -> float:
-        """Return the factor that takes sum s_i a_i phi(x_i) to w: 1 but for (SVM_s1)."""
-        return 1.0
+    def _generally(self, points: Points, dual: DualProgram, guess: Guess | None) -> Finished | None:
+        """Solve the dual program as any other quadratic program."""
+        P = dual.P.toarray()
+        return solve_generally(
+            P, dual.q, dual.A, dual.c, dual.upper, float(self.tol), int(self.max_iter)
+        )
+
+    def _guess(self, points: Points, dual: DualProgram) -> Guess | None:
+        """Guess which multipliers are 0, at their bound, and free: from few features, or as libsvm does."""
+        G = dual.P.factor()
+        if G is not None:
+            zero, upper = np.zeros(points.n), np.full(points.n, dual.upper)
+            found = guess_low_rank(G, zero + dual.ridge, dual.q, dual.A, dual.c, zero, upper)
+            return Guess(found.x, found.state)
+        if self._penalized:  # one class of signed points, with the equation for the sum alone
+            X, options = dual.P.toarray(), {"kernel": "precomputed"}
+        elif dual.ridge:
+            s = points.s
+            X, options = dual.P.toarray() * np.outer(s, s), {"kernel": "precomputed"}
+        else:
+            X, options = points.for_libsvm()
+        return guess_machine(
+            X, points.s, options, upper=dual.upper, balanced=not self._penalized,
+            total=None if dual.q.any() else float(dual.c[-1]),
+        )  # fmt: skip
+
+    def _snapped(self, dual: DualProgram, done: Finished) -> tuple[np.ndarray, np.ndarray]:
+        """Return the multipliers with those at a bound that rounding keeps from it, and P times them."""
+        a = snap(done.a, dual.upper, np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
+        moved = np.flatnonzero(a != done.a)
+        if not moved.size:
+            return a, done.Pa
+        return a, done.Pa + (a - done.a)[moved] @ dual.P.rows(moved)
+
+    # -- proof
+
+    def _proved(
+        self, points: Points, dual: DualProgram, done: Finished
+    ) -> tuple[np.ndarray, np.ndarray, Slab, Certificate]:
+        """Return the multipliers, P times them, b and eta, and the certificate of all."""
+        a, g = self._snapped(dual, done)
+        slab = self._slab(points.s, g, a, dual.upper)
+        return a, g, slab, self._certified_dual(dual, a, g, slab)
+
+    def _certified_dual(
+        self, dual: DualProgram, a: np.ndarray, g: np.ndarray, slab: Slab
+    ) -> Certificate:
+        """Certify the multipliers with b and eta, which are those of the equations."""
+        of_rows = [-slab.eta] if self._penalized else [-slab.b, -slab.eta][: len(dual.c)]
+        y, n = np.array(of_rows), a.size
+        upper = np.full(n, dual.upper)
+        z_lower, z_upper = bound_multipliers(g + dual.q + y @ dual.A, a, np.zeros(n), upper)
+        return certify_qp(
+            dual.P, dual.q, dual.A, dual.c, np.zeros(n), upper, a, y, z_lower, z_upper,
+            float(self.tol), Px=g,
+        )  # fmt: skip
 
     def _certify(
         self,
-        terms: tuple[float, ...],
-        dual_value: float,
-        floor: float,
-        miss: float,
+        dual: DualProgram,
+        a: np.ndarray,
+        g: np.ndarray,
+        norm: float,
+        b: float,
+        eta: float,
+        slack: np.ndarray,
+        reach: float,
         of_dual: Certificate,
-        unit: int,
     ) -> None:
-        """Certify by the gap of primal and dual program, beside the residuals of the dual one.
+        """Add the gap between the two objectives to the certificate of the multipliers."""
+        terms = self._terms(norm, b, eta, slack)
+        self.objective_ = float(sum(terms))
+        self.dual_objective_ = self._dual_value(float(a @ g), float(dual.q @ a))
+        gap, size = abs(self.objective_ - self.dual_objective_), sum(map(abs, terms))
+        rounding = 8.0 * EPS * (reach * reach if self._unit(2.0) == 1.0 else reach)
+        gap = ratio(gap, size) if gap > rounding else 0.0
+        self.certificate_ = replace(of_dual, gap=max(of_dual.gap, gap))
 
-        `miss` is by how much, relatively, the hyperplanes miss points that have no slack; `unit` is that of the
-        objectives, which may overflow where the hyperplanes do not.
-        """
-        objective = float(sum(terms))
-        self.objective_, self.dual_objective_ = objective, dual_value
-        if unit:
-            with np.errstate(over="ignore"):
-                values = np.ldexp([objective, dual_value], unit)
-            self.objective_, self.dual_objective_ = values.tolist()
-        gap, size = abs(objective - dual_value), max(sum(map(abs, terms)), floor)
-        self.certificate_ = Certificate(
-            of_dual.primal_residual,
-            max(of_dual.dual_residual, miss),
-            of_dual.complementarity,
-            max(of_dual.gap, over(gap, size)),
-            of_dual.tolerance,
-        )
+    def _has_no_slab(
+        self, points: Points, a: np.ndarray, g: np.ndarray, norm: float, bias: float, reach: float
+    ) -> bool:
+        """Return whether w = 0, which goes with eta = 0; in doubt a linear program decides."""
+        if norm == 0.0 and abs(bias) <= _NEARLY_ZERO * float(a.sum()):
+            return True
+        return float(a @ g) <= _NEARLY_ZERO * reach * reach and self._is_below_range(points)
+
+    def _complaints(self) -> list[Warning]:
+        """Return the warnings about digits that are missing."""
+        if not self.certificate_.ok:
+            advice = "centre and scale the data" if self._penalized else "scale the data"
+            return [
+                ConvergenceWarning(
+                    f"the solution misses tol = {self.tol:g} after {self.n_iter_} systems ({self.certificate_}); "
+                    f"{advice}, or lower the price of slack"
+                )
+            ]
+        return [warning_of_norm(self.norm_error_)] if self.norm_error_ > FEW_DIGITS else []
+
+    # -- fitted attributes
 
     def _store(
         self,
@@ -460,36 +386,21 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         slack: np.ndarray,
         normal: Normal,
         slab: Slab,
-        dual: DualProgram,
-        units: Units,
+        upper: float,
     ) -> None:
-        """Set the fitted attributes, in the units of the data."""
+        """Set the fitted attributes."""
         unit = self._unit(normal.norm)
         levels = slab.moved(normal.shift, unit)
-        of_a = units.multipliers
-        if self._normalized:  # the norm of w is 1 in any unit
-            units = Units(units.features, -units.features)
-        if units.levels:
-            if normal.norm > 0.0:
-                largest = max(float(np.abs(dual.P @ a).max()) * unit, abs(levels.b), levels.eta)
-                scaled_back(largest, units.levels, "the values of the decision function")
-            levels = levels.in_unit(units.levels)
-            slack = np.ldexp(slack, units.levels)
-        if dual.penalize_b:
-            levels = levels.with_bias(float(np.ldexp(slab.b, units.multipliers)))
-        weights = "the weights w"
-        self.w_ = None if normal.w is None else scaled_back(normal.w * unit, units.weights, weights)
-        self.norm_ = float(scaled_back(normal.norm * unit, units.weights, weights))
+        if self._penalized:
+            levels = levels.with_bias(slab.b)
+        self.w_ = None if normal.w is None else normal.w * unit
+        self.norm_ = normal.norm * unit
         self.b_, self.eta_ = levels.b, levels.eta
         self.b_interval_, self.eta_interval_ = levels.b_interval, levels.eta_interval
         self.blue_interval_, self.red_interval_ = levels.blue_interval, levels.red_interval
-        self.delta_ = _ratio(self.eta_, self.norm_)
-        coefficients = points.s * a * unit if normal.norm > 0.0 else np.zeros(points.n)
-        self.dual_coef_ = scaled_back(coefficients, units.multipliers, "the multipliers")
-        self._store_counts(points, a, slack * unit, dual.upper)
-        if of_a:
-            of_given = scaled_back(a, of_a, "the multipliers")
-            self.lambda_, self.mu_ = of_given[points.blue], of_given[points.red]
+        self.delta_ = _delta(self.eta_, self.norm_)
+        self.dual_coef_ = points.s * a * unit if normal.norm > 0.0 else np.zeros(points.n)
+        self._store_counts(points, a, slack * unit, upper)
         self.degenerate_ = False
 
     def _store_counts(self, points: Points, a: np.ndarray, slack: np.ndarray, upper: float) -> None:
@@ -506,23 +417,16 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         self.p_sf_, self.q_sf_ = _count(self.epsilon_ > 0.0), _count(self.xi_ > 0.0)
         self.X_fit_ = points.X
 
-    def _store_degenerate(
-        self,
-        points: Points,
-        a: np.ndarray,
-        dual: DualProgram,
-        certificate: Certificate,
-        units: Units,
-    ) -> None:
-        """Set the fitted attributes of the solution w = 0, b = 0, eta = 0, and say so."""
+    def _store_degenerate(self, points: Points, a: np.ndarray, certificate: Certificate) -> Warning:
+        """Set the fitted attributes of the solution w = 0, b = 0, eta = 0; return what has to be said."""
         w = None if points.Phi is None else np.zeros(points.Phi.shape[1])
-        self._store(points, a, np.zeros(points.n), Normal(w, 0.0, 0.0), NO_SLAB, dual, units)
+        self._store(points, a, np.zeros(points.n), Normal(w, 0.0, 0.0), NO_SLAB, self.K_)
         self.delta_ = self._delta_of_nothing()
         self.point_classes_ = np.full(points.n, "undetermined")
         self.degenerate_, self.norm_error_ = True, 0.0
         self.objective_ = self.dual_objective_ = 0.0
         self.certificate_ = certificate
-        warnings.warn(self._degenerate_message(points), DegenerateSolutionWarning, stacklevel=7)
+        return DegenerateSolutionWarning(self._degenerate_message(points))
 
     def _is_below_range(self, points: Points) -> bool:
         """Return whether w = 0 is the optimum, by the linear program of `nu_min`."""
@@ -591,15 +495,33 @@ class SupportVectorMachine(ClassifierMixin, BaseEstimator):
         return weights[None, :]
 
 
-def warn_of_norm(error: float, stacklevel: int) -> None:
-    """Warn that few digits of the norm of w are known."""
-    warnings.warn(
+def warning_of_norm(error: float) -> Warning:
+    """Return the warning that few digits of the norm of w are known."""
+    return ConvergenceWarning(
         f"the hyperplane is right, but rounding has changed the norm of w, and with it the width of the slab, by about "
         f"{error:.0e} of itself: the images of the points nearly coincide; scale the data up, or take a narrower "
-        "kernel",
-        ConvergenceWarning,
-        stacklevel=stacklevel,
+        "kernel"
     )
+
+
+def _error_of_norm(points: Points, a: np.ndarray, normal: Normal, keep_origin: bool) -> float:
+    """Return about by how much rounding has changed the norm of w, relative to it.
+
+    Where only inner products are known, it is the root of a sum in which terms of the size of the squares cancel.
+    """
+    if normal.norm == 0.0:
+        return 0.0
+    Z, _ = points.features(keep_origin)
+    if Z is None:
+        cancelled = float(a @ np.sqrt(np.maximum(points.diagonal, 0.0))) / normal.norm
+        return 0.5 * EPS * cancelled * cancelled
+    return EPS * float(a @ np.linalg.norm(Z, axis=1)) / normal.norm
+
+
+def _of_nothing(of_dual: Certificate, a: np.ndarray, g: np.ndarray, reach: float) -> Certificate:
+    """Certify w = 0: its value is 0, and that of the multipliers is compared with the terms that cancel in it."""
+    part = float(ratio(abs(float(a @ g)), reach * reach))
+    return replace(of_dual, dual_residual=part, complementarity=0.0, gap=part)
 
 
 def _are_labels(values: np.ndarray) -> bool:
@@ -609,22 +531,11 @@ def _are_labels(values: np.ndarray) -> bool:
     )
 
 
-def _differ(a: np.ndarray, s: np.ndarray) -> bool:
-    """Return whether multipliers of one class differ. With squared slacks they do not for w = 0."""
-    spread = max(float(np.ptp(a[s > 0])), float(np.ptp(a[s < 0])))
-    return spread > FLOOR * float(a.max())
-
-
-def _agree(balance: float, before: float, total: float) -> bool:
-    """Return whether s'a changed by less than its digits, or than the rounding of the sum of the multipliers."""
-    return abs(balance - before) <= max(1e-12 * abs(balance), 1e-17 * total)
-
-
 def _count(mask: np.ndarray) -> int:
     return int(np.count_nonzero(mask))
 
 
-def _ratio(eta: float, norm: float) -> float:
+def _delta(eta: float, norm: float) -> float:
     """Return eta / norm with 1/0 = infinity."""
     if norm > 0.0:
         return eta / norm

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from companion.admm.qp_engine import Neighbour
-from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
-from companion.results import QPResult
+from companion.engine.guess import Guess
+from companion.engine.machines import Finished
+from companion.exceptions import InfeasibleProblemError
+from companion.svm.bounds import vanishing_multipliers
 from companion.svm.dual import DualProgram
 from companion.svm.estimator import KernelLike, SupportVectorMachine
 from companion.svm.points import Points
-from companion.svm.slab import Slab, slab_unit, snap
+from companion.svm.slab import Slab, slab_unit
 
 __all__ = ["HardMarginSVC"]
 
@@ -40,7 +41,7 @@ class HardMarginSVC(SupportVectorMachine):
     tol : float
         Tolerance of the certificate.
     max_iter : int
-        Largest number of iterations of :func:`companion.admm.solve_qp`.
+        Largest number of linear systems that are solved for the multipliers.
 
     Attributes
     ----------
@@ -87,49 +88,42 @@ class HardMarginSVC(SupportVectorMachine):
         self.max_iter = max_iter
 
     def _dual(self, points: Points) -> DualProgram:
-        return DualProgram(
-            points.signed_matrix(), points.zeros - 1.0, points.rows[:1], np.zeros(1), np.inf
-        )
+        A, c = points.both_rows[:1], np.zeros(1)
+        return DualProgram(points.signed_kernel(), -np.ones(points.n), A, c, np.inf)
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_unit(s, g, a, upper)
 
-    def _terms(
-        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
-    ) -> tuple[float, ...]:
+    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
         return (0.5 * norm * norm,)
 
-    def _solve(
-        self, points: Points, dual: DualProgram, neighbour: Neighbour | None = None
-    ) -> QPResult:
-        try:
-            result = super()._solve(points, dual, neighbour)
-            if result.certificate.ok:
-                return result
-            return self._solve_nearest(points, dual) or result
-        except UnboundedProblemError as error:
-            nearest = self._solve_nearest(points, dual)
-            if nearest is not None:
-                return nearest
-            witness = error.ray
-            if witness is not None:  # P d = 0, s'd = 0, 1'd > 0: the alternative
-                witness = witness / witness[points.s > 0].sum()
+    def _finished(self, points: Points, dual: DualProgram, guess: Guess | None) -> Finished | None:
+        """Solve for the nearest points of the convex hulls; one number tells the rest: at the solution 1'a = a'Pa."""
+        return self._scaled(points, super()._finished(points, _nearest(points, dual), guess))
+
+    def _generally(self, points: Points, dual: DualProgram, guess: Guess | None) -> Finished | None:
+        return self._scaled(points, super()._generally(points, _nearest(points, dual), guess))
+
+    def _scaled(self, points: Points, done: Any) -> Any:
+        if done is None:
+            return None
+        square = float(done.a @ done.Pa)
+        if points.normal(done.a, square).norm == 0.0:
+            self._refuse(points)
+        scale = 2.0 / square
+        return done._replace(a=scale * done.a, Pa=scale * done.Pa)
+
+    def _refuse(self, points: Points) -> None:
+        """Raise the error that the hulls meet, with a point of both; where they meet up to rounding only, go on."""
+        witness = vanishing_multipliers(points)
+        if witness is not None:
             raise InfeasibleProblemError(
                 "no hyperplane separates the two classes in feature space: their convex hulls meet, in the "
                 "point with the coefficients error.witness; use a soft margin or another kernel",
-                witness=witness,
-            ) from error
+                witness=2.0 * witness,
+            )
 
-    def _solve_nearest(self, points: Points, dual: DualProgram) -> QPResult | None:
-        """Solve for the nearest points of the convex hulls, or return None if they meet up to rounding.
 
-        For classes that nearly touch the multipliers are huge. With the sum 2 they are not, and one number tells the
-        rest: at the solution 1'a = a'Pa.
-        """
-        sums = np.array([0.0, 2.0])
-        result = super()._solve(points, replace(dual, q=points.zeros, A=points.rows, c=sums))
-        a = snap(result.x, np.inf)
-        square = float(a @ (dual.P @ a))
-        if square <= 0.0 or points.normal(a, square).norm == 0.0:
-            return None
-        return replace(result, x=(2.0 / square) * a, y=np.zeros(1), Px=None)
+def _nearest(points: Points, dual: DualProgram) -> DualProgram:
+    """Return the program for the nearest points of the convex hulls."""
+    return replace(dual, q=np.zeros(points.n), A=points.both_rows, c=np.array([0.0, 2.0]))

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from companion.checks import as_scalar, as_symmetric, reject_masked
+from companion.engine.guess import Guess
 from companion.svm.dual import DualProgram
 from companion.svm.estimator import KernelLike, SupportVectorMachine
 from companion.svm.indefinite import INDEFINITE_METHODS, solve_indefinite
@@ -131,7 +132,10 @@ class IndefiniteSVC(SupportVectorMachine):
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_unit(s, g, a, upper)
 
-    def _fit_points(self, points: Points) -> None:
+    def _checked(self, points: Points) -> Points:
+        return points
+
+    def _fit_points(self, points: Points, guess: Guess | None = None) -> list[Warning]:
         """Find the saddle point; read b from the machine with the proxy kernel."""
         if self.method not in INDEFINITE_METHODS:
             raise ValueError(
@@ -142,7 +146,7 @@ class IndefiniteSVC(SupportVectorMachine):
                 f"extension must be one of {', '.join(_EXTENSIONS)}, got {self.extension!r}"
             )
         C, s = as_scalar(self.C, "C", above=0.0), points.s
-        K0 = as_symmetric(points.gram(), "the kernel matrix of the training points", points.n)
+        K0 = as_symmetric(points.gram, "the kernel matrix of the training points", points.n)
         spectrum = RankOneSpectrum(K0)
         result = solve_indefinite(
             K0,
@@ -172,6 +176,7 @@ class IndefiniteSVC(SupportVectorMachine):
         self.lambda_min_, self.lambda_max_ = float(spectrum.d[0]), float(spectrum.d[-1])
         self.objective_, self.gap_, self.n_iter_ = result.objective, result.gap, result.n_iter
         self.history_, self.certificate_ = result.history, result.certificate
+        return []
 
     def decision_function(self, X: Any) -> np.ndarray:
         r"""Return :math:`\sum_i c_i k_0(x_i, x) - b` for each row of X.

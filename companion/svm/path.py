@@ -1,27 +1,26 @@
-r"""Many machines on the same points: one kernel matrix, and each solution starts from the one before.
+r"""Many machines on the same points: one kernel matrix, and each solution is the guess for the next.
 
 Between the values of nu (or K) where a point enters or leaves the margin, the multipliers are an affine function of nu
-(or K). So the linear system of one solution, factored already, predicts the next one, and Newton's method has little
-to correct (:class:`companion.admm.qp_engine.Neighbour`).
+(or K). So the linear system of one active set predicts the next solution, and few corrections follow.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
-from companion.admm import LowRank
-from companion.admm.qp_engine import Neighbour
-from companion.admm.row_matrix import RowMatrix
 from companion.checks import as_vector
+from companion.engine.guess import Guess
 from companion.svm.estimator import KernelLike, SupportVectorMachine
-from companion.svm.points import Points, make_points
+from companion.svm.points import Points, SignedKernel, make_points
 from companion.svm.soft_margin import SVMs2, SVMs2prime
 
 __all__ = ["K_path", "nu_path"]
 
-_WHOLE = 2000  # number of points below which the whole matrix serves all machines
+_WHOLE = 4000  # number of points up to which the whole matrix serves all machines
+
 _READ = (
     "kernel_",
     "classes_",
@@ -31,22 +30,28 @@ _READ = (
 
 
 class _SharedPoints(Points):
-    """Points that keep their signed matrix, and what was found out about it."""
+    """Points whose signed matrix is computed once."""
 
-    def is_psd(self) -> bool:
-        """Return whether the matrix is positive semidefinite by its kernel, or was tested for the first machine."""
-        return super().is_psd() or "_tested" in self.__dict__
-
-    def signed_matrix(
-        self, *, penalize_b: bool = False, keep_origin: bool = False, ridge: float = 0.0
-    ) -> np.ndarray | LowRank | RowMatrix:
-        key = f"_matrix_{penalize_b}_{keep_origin}_{ridge}"
+    def signed_kernel(self, *, penalize_b: bool = False, ridge: float = 0.0) -> SignedKernel:
+        key = f"_signed_{penalize_b}_{ridge}"
         if key not in self.__dict__:
-            P = super().signed_matrix(penalize_b=penalize_b, keep_origin=keep_origin, ridge=ridge)
-            if isinstance(P, RowMatrix) and self.n < _WHOLE:
-                P = P.toarray()
-            self.__dict__[key] = P
+            P = super().signed_kernel(penalize_b=penalize_b, ridge=ridge)
+            self.__dict__[key] = P if self.n > _WHOLE else _Kept(P)
         return self.__dict__[key]
+
+
+class _Kept(SignedKernel):
+    """A signed matrix that is kept as a whole."""
+
+    def __init__(self, P: SignedKernel) -> None:
+        super().__init__(P.points, P.penalize_b, P.ridge)
+        self.whole = P.toarray()
+
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        return self.whole[index]
+
+    def toarray(self) -> np.ndarray:
+        return self.whole
 
 
 def nu_path(
@@ -172,24 +177,27 @@ def K_path(
 
 
 def _fit_in_turn(machines: list, order: np.ndarray, X: Any, y: Any) -> list:
-    """Fit the machines in the given order on the same points."""
+    """Fit the machines in the given order on the same points; say what they have to say."""
     if not machines:
         return machines
     first: SupportVectorMachine = machines[order[0]]
     X, s = first._read(X, y)
     read = {key: value for key, value in vars(first).items() if key in _READ}
-    made = make_points(X, s, first.kernel_)
-    points = _SharedPoints(made.X, made.s, made.kernel, made.Phi)
-    neighbour = Neighbour()
+    made = first._checked(make_points(X, s, first.kernel_))
+    points = _SharedPoints(made.X, made.s, made.kernel, made.Phi, made.centred)
+    guess = None
     for i in order:
-        _fit_next(machines[i], read, points, neighbour)
-        points.__dict__["_tested"] = True
+        machine = machines[i]
+        machine.__dict__.update(read)
+        for warning in machine._fit_points(points, guess):
+            warnings.warn(warning, stacklevel=3)
+        guess = None if machine.degenerate_ else _as_guess(machine, points)
     return machines
 
 
-def _fit_next(
-    machine: SupportVectorMachine, read: dict[str, Any], points: Points, neighbour: Neighbour
-) -> None:
-    """Fit a machine that knows what `read` says of the data, from the solution of the one before."""
-    machine.__dict__.update(read)
-    machine._fit_from(points, neighbour)
+def _as_guess(machine: SupportVectorMachine, points: Points) -> Guess:
+    """Return the multipliers of a fitted machine, and which of them are at a bound."""
+    a = np.zeros(points.n)
+    a[points.blue], a[points.red] = machine.lambda_, machine.mu_
+    state = np.where(a >= machine.K_, 1, np.where(a > 0.0, 0, -1))
+    return Guess(a, state.astype(np.int8))

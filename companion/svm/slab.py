@@ -15,11 +15,11 @@ solution, and the midpoint is chosen.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from companion.certificates import max_norm
+from companion.engine.arithmetic import largest
 
 __all__ = [
     "POINT_CLASSES",
@@ -29,7 +29,6 @@ __all__ = [
     "place_points",
     "slab_both",
     "slab_eta",
-    "slab_nearest",
     "slab_unit",
     "snap",
 ]
@@ -94,12 +93,6 @@ class Slab:
             move(self.red_interval),
         )
 
-    def in_unit(self, exponent: int) -> Slab:
-        """Return the slab with all numbers times 2^exponent."""
-        b, eta = (float(v) for v in np.ldexp([self.b, self.eta], exponent))
-        intervals = (self.b_interval, self.eta_interval, self.blue_interval, self.red_interval)
-        return Slab(b, eta, *((float(v), float(w)) for v, w in np.ldexp(intervals, exponent)))
-
     def with_bias(self, b: float) -> Slab:
         """Return the slab for a b that is known from elsewhere."""
         low, high = self.eta_interval
@@ -114,10 +107,10 @@ def snap(a: np.ndarray, upper: float, lengths: np.ndarray | None = None) -> np.n
 
     With the lengths of the features, a small multiplier of a long one stays if its part of w is no rounding.
     """
-    small = a <= _ROUNDING * max_norm(a)
+    small = a <= _ROUNDING * largest(a)
     if lengths is not None and (small & (a > 0.0)).any():
         parts = a * lengths
-        small &= parts <= _ROUNDING * max_norm(parts)
+        small &= parts <= _ROUNDING * largest(parts)
     a = np.where(small, 0.0, a)
     return np.where(upper - a <= _ROUNDING * upper, upper, a) if math.isfinite(upper) else a
 
@@ -191,16 +184,6 @@ def slab_both(s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab
         blue_interval=blue,
         red_interval=_minus(red),
     )
-
-
-def slab_nearest(s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
-    """Return the slab with the b nearest to 0 when b and eta are free: (SVM_s3) for points near the origin."""
-    slab = slab_both(s, g, a, upper)
-    low, high = slab.b_interval
-    b = min(max(0.0, low), high)
-    blue, red = slab.blue_interval, slab.red_interval  # b + eta and b - eta
-    eta = (max(blue[0] - b, b - red[1]), min(blue[1] - b, b - red[0]))
-    return replace(slab, eta=_middle(eta), eta_interval=eta).with_bias(b)
 
 
 def slab_unit(s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:

@@ -1,4 +1,4 @@
-r"""Soft margin support vector machines: programs (SVM_s1), (SVM_s2), (SVM_s2l), (SVM_s2'), (SVM_s3) to (SVM_s5).
+r"""Soft margin support vector machines: programs (SVM_s1), (SVM_s2), (SVM_s2') and (SVM_s3) to (SVM_s5).
 
 Each class states its dual program, the rule that gives b and eta, and the terms of its primal objective. Read two
 of them side by side: what differs is what differs in the text.
@@ -19,47 +19,21 @@ with :math:`K_m = (p+q) K_s \nu`.
 
 from __future__ import annotations
 
-import math
-import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
 
-from companion.admm.qp_engine import Neighbour
-from companion.certificates import Certificate
 from companion.checks import as_scalar
-from companion.exceptions import (
-    ConvergenceWarning,
-    InfeasibleProblemError,
-    UnboundedProblemError,
-)
-from companion.kernels import is_positive_definite
-from companion.results import QPResult
-from companion.scaling import exponent_of, scaled_back
+from companion.exceptions import InfeasibleProblemError
 from companion.svm.bounds import nu_min_of
-from companion.svm.dual import DualProgram, Units
-from companion.svm.estimator import (
-    FEW_DIGITS,
-    IndefiniteKernelError,
-    KernelLike,
-    SupportVectorMachine,
-    warn_of_norm,
-)
+from companion.svm.dual import DualProgram
+from companion.svm.estimator import KernelLike, SupportVectorMachine
 from companion.svm.points import Normal, Points
-from companion.svm.recovery import over
-from companion.svm.slab import Slab, place_points, slab_both, slab_eta, slab_unit, snap
+from companion.svm.slab import Slab, slab_both, slab_eta, slab_unit
 
-__all__ = ["SVMs1", "SVMs2", "SVMs2l", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5"]
+__all__ = ["SVMs1", "SVMs2", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5"]
 
-_EPS = float(np.finfo(float).eps)
-_ALIKE = 1e-3  # rows of a matrix that differ by less, beside its entries, nearly coincide
 _EQUAL = 1e-12  # a bound that is exceeded by this part is met
-_STEEP = 1e30  # K |x|^2 from which on the bounds of (SVM_s2) may be out of reach
-_NEAR_ORIGIN = 1e-5  # |x| below which kappa(x, x) is lost beside the 1 of a penalized b
-_SMALL = 1e-3  # |x| below which digits of such a b are lost in the sum s'a
-_FAINT = 1e-6  # and below which its slacks are nearly 1
 
 
 class _NuMachine(SupportVectorMachine):
@@ -85,40 +59,17 @@ class _NuMachine(SupportVectorMachine):
     def _constants(self, points: Points) -> tuple[float, float]:
         """Return K_s and K_m, and check nu."""
         nu = as_scalar(self.nu, "nu", above=0.0)
-        K = 1.0 / points.n if self.K is None else as_scalar(self.K, "K", above=0.0)
-        self.K_, self.Km_ = K, points.n * K * nu
-        if not 0.0 < self.Km_ < math.inf:
-            raise ValueError(
-                f"(p + q) K nu must be a positive number that float64 holds, got K = {K:g} and nu = {nu:g} for "
-                f"{points.n} points"
-            )
-        return K, self.Km_
-
-    def _units(self, points: Points) -> Units:
-        K, Km = self._constants(points)
-        size = points.size
-        if self._penalized and not self._b_is_multiplier(
-            points
-        ):  # b is the weight of the constant 1
-            size = max(size, 1.0)
-        if self._squared:  # and slacks are weights of unit vectors
-            size = max(size, 1.0 / math.sqrt(2.0 * K))
-        return Units(exponent_of(size), exponent_of(Km))
-
-    def _b_is_multiplier(self, points: Points) -> bool:
-        """Return whether a penalized b is found as the multiplier of s'a = -b, a sum that is nearly 0."""
-        return False
+        self.K_ = 1.0 / points.n if self.K is None else as_scalar(self.K, "K", above=0.0)
+        self.Km_ = points.n * self.K_ * nu
+        return self.K_, self.Km_
 
     def _is_below_range(self, points: Points) -> bool:
         return self.nu <= nu_min_of(points) * (1.0 + _EQUAL)
 
     def _degenerate_message(self, points: Points) -> str:
-        smallest = nu_min_of(points)
-        if self.nu > smallest * (1.0 + _EQUAL):
-            return f"for nu = {self.nu:g} the optimum has w = 0 up to rounding; raise nu"
         return (
-            f"nu = {self.nu:g} is at most nu_min = {smallest:.6g}: the optimum is w = 0, eta = 0, and "
-            "no hyperplane is found; raise nu"
+            f"nu = {self.nu:g} is at most nu_min = {nu_min_of(points):.6g}: the optimum is w = 0, eta = 0, "
+            "and no hyperplane is found; raise nu"
         )
 
 
@@ -205,20 +156,14 @@ class SVMs1(SupportVectorMachine):
                 witness=_smaller_class(points),
             )
         self.K_ = K
-        return DualProgram(
-            points.signed_matrix(), points.zeros, points.rows, np.array([0.0, 1.0]), K
-        )
+        A, c = points.both_rows, np.array([0.0, 1.0])
+        return DualProgram(points.signed_kernel(), np.zeros(points.n), A, c, K)
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_both(s, g, a, upper)
 
-    def _terms(
-        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
-    ) -> tuple[float, ...]:
-        return -eta / norm, dual.upper * float(slack.sum()) / norm
-
-    def _units(self, points: Points) -> Units:
-        return Units(exponent_of(points.size), 0)
+    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
+        return -eta / norm, self.K_ * float(slack.sum()) / norm
 
     def _unit(self, norm: float) -> float:
         return 1.0 / norm if norm > 0.0 else 1.0
@@ -230,11 +175,10 @@ class SVMs1(SupportVectorMachine):
         slack: np.ndarray,
         normal: Normal,
         slab: Slab,
-        dual: DualProgram,
-        units: Units,
+        upper: float,
     ) -> None:
-        super()._store(points, a, slack, normal, slab, dual, units)
-        self.gamma_ = float(np.ldexp(normal.norm / 2.0, units.features))
+        super()._store(points, a, slack, normal, slab, upper)
+        self.gamma_ = normal.norm / 2.0
 
     def _dual_value(self, quadratic: float, linear: float) -> float:
         return -float(np.sqrt(max(quadratic, 0.0)))
@@ -246,10 +190,7 @@ class SVMs1(SupportVectorMachine):
         return points.n * self.K_ * nu_min_of(points) >= 1.0 - _EQUAL
 
     def _degenerate_message(self, points: Points) -> str:
-        smallest = nu_min_of(points)
-        if points.n * self.K_ * smallest < 1.0 - _EQUAL:
-            return f"for K = {self.K_:g} the optimum has w = 0 up to rounding; lower K"
-        largest = 1.0 / (points.n * smallest)
+        largest = 1.0 / (points.n * nu_min_of(points))
         return (
             f"K = {self.K_:g} is at least {largest:.6g}: the optimal value of (SVM_s1) is 0, and w is not "
             "determined; lower K"
@@ -315,51 +256,14 @@ class SVMs2(SupportVectorMachine):
 
     def _dual(self, points: Points) -> DualProgram:
         self.K_ = as_scalar(self.K, "K", above=0.0)
-        return DualProgram(
-            points.signed_matrix(), points.zeros - 1.0, points.rows[:1], np.zeros(1), self.K_
-        )
+        A, c = points.both_rows[:1], np.zeros(1)
+        return DualProgram(points.signed_kernel(), -np.ones(points.n), A, c, self.K_)
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_unit(s, g, a, upper)
 
-    def _terms(
-        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
-    ) -> tuple[float, ...]:
-        return 0.5 * norm * norm, _price(dual.upper, slack)
-
-    def _units(self, points: Points) -> Units:
-        units = super()._units(points)
-        bound = np.ldexp(as_scalar(self.K, "K", above=0.0), 2 * units.features)
-        return units if bound > _FAINT else Units()  # below, P does not matter but for w
-
-    def _solve(
-        self, points: Points, dual: DualProgram, neighbour: Neighbour | None = None
-    ) -> QPResult:
-        """Solve the dual program; where P is very large or very small, by a program without one of its terms."""
-        steepest = points.size * points.size if points.unit == 0 else 1.0
-        if dual.upper * steepest > _STEEP:  # is it a hard margin?
-            try:
-                result = super()._solve(points, replace(dual, upper=np.inf), neighbour)
-            except UnboundedProblemError:
-                pass
-            else:
-                if result.x.max() <= dual.upper:
-                    return result
-        if dual.upper * steepest * points.n < _FAINT:
-            return self._solve_faint(points, dual)
-        return super()._solve(points, dual, neighbour)
-
-    def _solve_faint(self, points: Points, dual: DualProgram) -> QPResult:
-        r"""Solve the program for a K so small that every slack is nearly 1.
-
-        The sum of the multipliers is then as large as the bounds allow, that of :class:`SVMs2prime` for the largest
-        nu, and among these a'Pa is least.
-        """
-        near = points.in_unit(exponent_of(points.size))
-        sums = np.array([0.0, 2.0 * min(points.p, points.q)])
-        of_a = DualProgram(near.signed_matrix(), near.zeros, near.rows, sums, 1.0)
-        result = super()._solve(points, of_a)
-        return replace(result, x=dual.upper * result.x, y=np.zeros(1), Px=None)
+    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
+        return 0.5 * norm * norm, self.K_ * float(slack.sum())
 
 
 class SVMs2prime(_NuMachine):
@@ -395,7 +299,7 @@ class SVMs2prime(_NuMachine):
     tol : float
         Tolerance of the certificate.
     max_iter : int
-        Largest number of iterations of :func:`companion.admm.solve_qp`.
+        Largest number of linear systems that are solved for the multipliers.
 
     Attributes
     ----------
@@ -480,17 +384,14 @@ class SVMs2prime(_NuMachine):
                 "dual program has no feasible point, and the primal objective is unbounded",
                 witness=_smaller_class(points),
             )
-        return DualProgram(
-            points.signed_matrix(), points.zeros, points.rows, np.array([0.0, Km]), K
-        )
+        A, c = points.both_rows, np.array([0.0, Km])
+        return DualProgram(points.signed_kernel(), np.zeros(points.n), A, c, K)
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_both(s, g, a, upper)
 
-    def _terms(
-        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
-    ) -> tuple[float, ...]:
-        return 0.5 * norm * norm, -float(dual.c[-1]) * eta, _price(dual.upper, slack)
+    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
+        return 0.5 * norm * norm, -self.Km_ * eta, self.K_ * float(slack.sum())
 
 
 class SVMs3(_NuMachine):
@@ -545,47 +446,14 @@ class SVMs3(_NuMachine):
                 "is unbounded",
                 witness=np.ones(1),
             )
-        P = points.signed_matrix(penalize_b=True)
-        return DualProgram(P, points.zeros, points.rows[1:], np.array([Km]), K, penalize_b=True)
-
-    def _b_is_multiplier(self, points: Points) -> bool:
-        feasible = self.nu <= 2 * min(points.p, points.q) / points.n
-        return feasible and points.size < _SMALL
-
-    def _solve(
-        self, points: Points, dual: DualProgram, neighbour: Neighbour | None = None
-    ) -> QPResult:
-        """Solve the dual program; for points near the origin, b alone decides about s'a."""
-        fewest, total = min(points.p, points.q), float(dual.c[-1])
-        excess = total - 2.0 * fewest * dual.upper  # the least abs(s'a)
-        near, size = points.in_unit(exponent_of(points.size)), points.size
-        if (
-            not dual.penalize_b
-            or size >= _NEAR_ORIGIN
-            or excess < size * size * points.n * dual.upper / _NEAR_ORIGIN
-        ):
-            return super()._solve(points, dual, neighbour)
-        sums = np.array([excess if points.p > points.q else -excess, total])
-        result = super()._solve(
-            points, DualProgram(near.signed_matrix(), dual.q, points.rows, sums, dual.upper)
-        )
-        return replace(result, y=np.zeros(1), Px=None)
-
-    def _dual_to_solve(self, points: Points) -> DualProgram:
-        if not self._b_is_multiplier(points):
-            return self._dual(points)
-        K, Km = self._constants(points)
-        P = points.signed_matrix(keep_origin=True)
-        return DualProgram(P, points.zeros, points.rows, np.array([0.0, Km]), K)
+        P, A = points.signed_kernel(penalize_b=True), points.both_rows[1:]
+        return DualProgram(P, np.zeros(points.n), A, np.array([Km]), K, penalize_b=True)
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_eta(s, g, a, upper)
 
-    def _terms(
-        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
-    ) -> tuple[float, ...]:
-        price = _price(dual.upper, slack)
-        return 0.5 * norm * norm, 0.5 * b * b, -float(dual.c[-1]) * eta, price
+    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
+        return 0.5 * norm * norm, 0.5 * b * b, -self.Km_ * eta, self.K_ * float(slack.sum())
 
 
 class SVMs4(_NuMachine):
@@ -637,17 +505,15 @@ class SVMs4(_NuMachine):
 
     def _dual(self, points: Points) -> DualProgram:
         K, Km = self._constants(points)
-        ridge = 1.0 / (2.0 * K)
-        P = points.signed_matrix(ridge=ridge)
-        return DualProgram(P, points.zeros, points.rows, np.array([0.0, Km]), np.inf, ridge)
+        P = points.signed_kernel(ridge=1.0 / (2.0 * K))
+        A, c = points.both_rows, np.array([0.0, Km])
+        return DualProgram(P, np.zeros(points.n), A, c, np.inf, P.ridge)
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_both(s, g, a, upper)
 
-    def _terms(
-        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
-    ) -> tuple[float, ...]:
-        return 0.5 * norm * norm, -float(dual.c[-1]) * eta, _price_of_squares(dual.ridge, slack)
+    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
+        return 0.5 * norm * norm, -self.Km_ * eta, self.K_ * float(slack @ slack)
 
 
 class SVMs5(_NuMachine):
@@ -682,192 +548,15 @@ class SVMs5(_NuMachine):
 
     def _dual(self, points: Points) -> DualProgram:
         K, Km = self._constants(points)
-        ridge = 1.0 / (2.0 * K)
-        P = points.signed_matrix(penalize_b=True, ridge=ridge)
-        return DualProgram(
-            P, points.zeros, points.rows[1:], np.array([Km]), np.inf, ridge, penalize_b=True
-        )
-
-    def _b_is_multiplier(self, points: Points) -> bool:
-        return max(points.size, 1.0 / math.sqrt(2.0 * self.K_)) < _SMALL
-
-    def _dual_to_solve(self, points: Points) -> DualProgram:
-        if not self._b_is_multiplier(points):
-            return self._dual(points)
-        K, Km = self._constants(points)
-        ridge = 1.0 / (2.0 * K)
-        P = points.signed_matrix(keep_origin=True, ridge=ridge)
-        return DualProgram(P, points.zeros, points.rows, np.array([0.0, Km]), np.inf, ridge)
+        P = points.signed_kernel(penalize_b=True, ridge=1.0 / (2.0 * K))
+        A, c = points.both_rows[1:], np.array([Km])
+        return DualProgram(P, np.zeros(points.n), A, c, np.inf, P.ridge, penalize_b=True)
 
     def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
         return slab_eta(s, g, a, upper)
 
-    def _terms(
-        self, norm: float, b: float, eta: float, slack: np.ndarray, dual: DualProgram
-    ) -> tuple[float, ...]:
-        price = _price_of_squares(dual.ridge, slack)
-        return 0.5 * norm * norm, 0.5 * b * b, -float(dual.c[-1]) * eta, price
-
-
-class SVMs2l(SupportVectorMachine):
-    r"""The linear program (SVM_s2l): (SVM_s2) without the term :math:`\tfrac12 \|w\|^2`.
-
-    .. math::
-
-        \min_{w, b, \epsilon, \xi} \; \sum_i \epsilon_i + \sum_j \xi_j
-        \quad \text{subject to} \quad
-        \langle w, \varphi(u_i) \rangle - b \ge 1 - \epsilon_i, \quad
-        -\langle w, \varphi(v_j) \rangle + b \ge 1 - \xi_j, \quad \epsilon, \xi \ge 0 .
-
-    Its dual is :math:`\max \mathbf 1^\top a` subject to :math:`\sum_i s_i a_i \varphi(x_i) = 0`,
-    :math:`s^\top a = 0`, :math:`0 \le a \le 1`.
-
-    Parameters
-    ----------
-    kernel, kernel_params, tol, max_iter
-        As for :class:`SVMs2prime`. Without explicit features :math:`w = \sum_j c_j \varphi(x_j)` with free c.
-
-    Attributes
-    ----------
-    lambda_, mu_ : ndarray of shape (p,), (q,)
-        Multipliers of the two families of inequalities. They do not give w.
-    w_, b_, eta_, epsilon_, xi_, point_classes_, certificate_
-        As for :class:`SVMs2prime`. The solution is a vertex that the simplex method found; others may be as
-        good. w = 0 is possible.
-    degenerate_ : bool
-        Whether w = 0.
-
-    Notes
-    -----
-    Source: the remark at the end of Section 18.3. The text says that the program minimises the number of misclassified
-    points; it minimises their total slack. Solved by HiGHS.
-
-    Examples
-    --------
-    The best hyperplane misclassifies one point, the linear program's three:
-
-    >>> import numpy as np
-    >>> u, v = np.array([[1.0], [2.0], [3.0], [-20.0]]), np.array([[-1.0], [-2.0], [-3.0]])
-    >>> machine = SVMs2l().fit_uv(u, v)
-    >>> round(machine.objective_, 6), machine.w_, round(machine.b_, 6)
-    (6.0, array([0.]), -1.0)
-    """
-
-    def __init__(
-        self,
-        *,
-        kernel: KernelLike = "linear",
-        kernel_params: dict[str, Any] | None = None,
-        tol: float = 1e-9,
-        max_iter: int = 100_000,
-    ) -> None:
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.tol = tol
-        self.max_iter = max_iter
-
-    _balanced = False  # w has coefficients of its own
-
-    def _dual(self, points: Points) -> DualProgram:
-        raise ValueError("(SVM_s2l) is a linear program; its dual is no quadratic program in P")
-
-    def _fit_points(self, points: Points) -> None:
-        """Solve the linear program; read the multipliers from its dual solution."""
-        s, n = points.s, points.n
-        points = points.in_unit(exponent_of(points.size))
-        Z, origin = points.features()
-        Phi, _ = points.features(penalize_b=True)
-        F = points.gram() if Phi is None else Phi
-        if not points.is_psd():
-            answer = is_positive_definite(F)
-            if not answer:
-                why = (
-                    f"{answer.reason}; the smallest eigenvalue is {answer.smallest_eigenvalue:.6g}"
-                )
-                raise IndefiniteKernelError(points.kernel, why)
-        B, mean = _from_means(F) if Z is None or origin is None else (Z, origin)
-        unit = float(np.exp2(np.ceil(np.log2(np.abs(B).max() or 1.0))))
-        B = B / unit
-        N = B.shape[1]
-        # variables (w, b, slack):  -s_i (B_i w - b) - slack_i <= -1
-        inequalities = np.hstack([-s[:, None] * B, s[:, None], -np.eye(n)])
-        cost = np.concatenate([np.zeros(N + 1), np.ones(n)])
-        bounds = [(None, None)] * (N + 1) + [(0.0, None)] * n
-        answer = linprog(
-            cost, A_ub=inequalities, b_ub=-np.ones(n), bounds=bounds, method="highs-ds",
-            options={"maxiter": self.max_iter},
-        )  # fmt: skip
-        if answer.x is None:
-            raise RuntimeError(f"HiGHS could not solve the linear program: {answer.message}")
-        w, b = answer.x[:N] + 0.0, float(answer.x[N])
-        a = snap(np.clip(-answer.ineqlin.marginals, 0.0, 1.0) + 0.0, 1.0)
-        inner = s * (B @ w - b)
-        slack = np.maximum(1.0 - inner, 0.0)
-        size = 1.0 + float(np.abs(B @ w).max()) + abs(b)
-        exact = np.where(slack > 1e-9 * size, slack, 0.0)
-        self.point_classes_ = place_points(a, 1.0, inner, 1.0, size, squared=False)
-        self._store_counts(points, a, exact, 1.0)
-        self.n_iter_ = int(answer.nit)
-        coefficients = w / unit
-        b += float(coefficients @ mean)
-        values = F @ coefficients
-        told = np.maximum(1.0 - s * (values - b), 0.0)
-        rounding = n * _EPS * (float((np.abs(F) @ np.abs(coefficients)).max()) + abs(b))
-        if Z is None:
-            norm = float(np.sqrt(max(float(coefficients @ values), 0.0)))
-            lengths = np.sqrt(np.maximum(F.diagonal(), 0.0))
-            error = 0.5 * _EPS * over(float(np.abs(coefficients) @ lengths), norm) ** 2
-            self.w_ = None
-            self.dual_coef_ = scaled_back(coefficients, -2 * points.unit, "the coefficients")
-        else:
-            norm, error = float(np.linalg.norm(coefficients)), 0.0
-            self.w_ = scaled_back(coefficients, -points.unit, "the weights w")
-        self.norm_ = float(scaled_back(norm, -points.unit, "the weights w"))
-        self.b_, self.eta_ = b, 1.0
-        self.delta_ = 1.0 / self.norm_ if self.norm_ > 0.0 else float("inf")
-        self.degenerate_ = self.norm_ == 0.0
-        self.norm_error_ = 0.0 if self.degenerate_ else error
-        self.objective_, self.dual_objective_ = float(slack.sum()), float(a.sum())
-        balance = max(float(np.abs((s * a) @ B).max()), abs(float(s @ a)))
-        self.certificate_ = Certificate(
-            primal_residual=0.0,
-            dual_residual=balance / max(float(a.sum()), 1.0),
-            complementarity=float(np.abs(a * (inner + slack - 1.0)).max()) / size,
-            gap=max(abs(float(told.sum()) - self.dual_objective_), rounding)
-            / max(self.objective_, 1.0),
-            tolerance=float(self.tol),
-        )
-        if not self.certificate_.ok:
-            warnings.warn(
-                f"the linear program missed tol = {self.tol:g} after {self.n_iter_} steps: {self.certificate_}",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        elif self.norm_error_ > FEW_DIGITS:
-            warn_of_norm(self.norm_error_, stacklevel=5)
-
-
-def _from_means(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a matrix less the means of its columns, which b takes, and these; or itself, and 0.
-
-    HiGHS does not see differences of nearly equal rows.
-    """
-    mean = G.mean(axis=0)
-    centred = G - mean
-    if np.abs(centred).max() > _ALIKE * np.abs(G).max():
-        return G, np.zeros_like(mean)
-    return centred, mean
-
-
-def _price(K: float, slack: np.ndarray) -> float:
-    """Return K times the sum of the slacks."""
-    total = float(slack.sum())
-    return K * total if total > 0.0 else 0.0
-
-
-def _price_of_squares(ridge: float, slack: np.ndarray) -> float:
-    """Return K times the sum of the squared slacks, for ridge = 1/(2K)."""
-    return 0.5 * float(slack @ (slack / ridge)) if ridge > 0.0 else 0.0
+    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
+        return 0.5 * norm * norm, 0.5 * b * b, -self.Km_ * eta, self.K_ * float(slack @ slack)
 
 
 def _smaller_class(points: Points) -> np.ndarray:

@@ -25,8 +25,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from companion.admm import LowRank
-from companion.certificates import Certificate, bound_multipliers, certify_qp, max_norm
+from companion.certificates import Certificate, certify_qp, max_norm
 from companion.checks import as_matrix, as_scalar, as_vector, check_count
+from companion.engine.certificate import bound_multipliers
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel
 from companion.results import History, Problem, Record
@@ -298,9 +299,7 @@ def augmented_dual(
     """
     task = _read(X, y, C, loss, kernel, kernel_params)
     n = task.n
-    return DualProgram(
-        task.matrix(), -np.ones(n), np.zeros((0, n)), np.zeros(0), task.upper, task.ridge
-    )
+    return DualProgram(task.matrix(), -np.ones(n), np.zeros((0, n)), np.zeros(0), task.upper)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -923,7 +922,7 @@ def _result(
     )
     dual_objective = float(alpha.sum() - 0.5 * alpha @ Qa)
     if certificate.ok and alpha.any():  # is w as good as alpha?
-        gap = max(objective - dual_objective, 0.0) + _blur(task, alpha)
+        gap = abs(objective - dual_objective) + _blur(task, alpha)
         gap /= max(objective, float(alpha.sum()))
         certificate = replace(certificate, gap=max(certificate.gap, gap))
     if exact and status == "converged" and not certificate.ok:

@@ -17,29 +17,24 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.admm import LowRank
-from companion.admm.kkt import symmetric_product
-from companion.admm.quadratic import _symmetric_psd
-from companion.admm.row_matrix import RowMatrix
-from companion.certificates import Certificate, max_norm
 from companion.checks import (
     as_scalar,
     as_vector,
     check_count,
+    check_range,
     forget_feature_names,
     is_plain_data,
     reject_masked,
 )
-from companion.engine.guess import Guess, guess_tube
-from companion.exceptions import ConvergenceWarning, UnboundedProblemError
-from companion.kernels import Kernel, as_kernel
+from companion.engine.arithmetic import EPS, largest, ratio
+from companion.engine.guess import guess_tube
+from companion.engine.machines import is_psd
+from companion.exceptions import ConvergenceWarning
+from companion.kernels import Kernel, as_kernel, is_positive_definite
 from companion.kernels.choice import own_points
 from companion.results import Record
-from companion.scaling import exponent_of, scaled_back
-from companion.svm.dual import Units
-from companion.svm.points import ROWS_FROM, Points, make_points
-from companion.svr.solver import TubeSolution, solve_tube
-from companion.svr.tube import Levels, TubeProgram, hinge, least_value
+from companion.svm.points import Points, make_points
+from companion.svr.tube import Tube, TubeKernel, TubeProgram, solve_tube
 
 __all__ = ["POINT_CLASSES", "DualProgram", "Margins", "SupportVectorRegression"]
 
@@ -47,13 +42,6 @@ POINT_CLASSES = ("inside", "exceptional", "type 1", "type 2", "error")
 
 KernelLike = str | Kernel | Callable
 
-_SMALL = 1e-100  # a bound that is so small in units of y / |x|^2 makes P of no account
-_LARGE = (
-    1e120  # a bound is not larger than this in these units: nothing reaches it, and its square fits
-)
-_EPS = float(np.finfo(float).eps)
-_STEEP = 1e30  # C/m |x|^2 / |y| from which on the bounds C/m may be out of reach
-_FAINT = 1e-3  # features that are smaller than this lose digits beside the constant 1
 _TIGHT = 1e-9  # a point is on a margin when it misses it by this part of the largest value
 
 
@@ -143,18 +131,6 @@ class DualProgram(Record):
         return P, np.concatenate([self.q, np.zeros(N - n)]), np.vstack(rows), np.array(c)
 
 
-def _from_libsvm(points: Points, program: TubeProgram) -> Guess | None:
-    """Return libsvm's guess of the active set, where it has the program and a kernel without few features."""
-    dense = points.n >= ROWS_FROM and points.unit == 0 and not isinstance(program.P, LowRank)
-    if not (dense and program.balanced and math.isfinite(program.upper)):
-        return None
-    X, options = points.for_libsvm()
-    return guess_tube(
-        X, program.y, options,
-        upper=program.upper, radius=program.radius, epsilon=program.epsilon,
-    )  # fmt: skip
-
-
 class SupportVectorRegression(RegressorMixin, BaseEstimator):
     """Base of the regressions of chapter 20; see :class:`NuSVR` for the attributes."""
 
@@ -174,19 +150,14 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
     def _prices(self, C: float) -> tuple[float, float]:
         r"""Return :math:`C\nu` and :math:`\epsilon_0`: the first infinite or the second 0."""
 
-    def _program(
-        self, P: Any, y: np.ndarray
-    ) -> TubeProgram:  # P: Gram matrix and what the program adds to it
-        m = y.size
+    def _program(self, points: Points, y: np.ndarray) -> TubeProgram:
+        """Return the dual program in the differences of the multipliers."""
+        m = points.n
         self.C_ = float(m) if self.C is None else as_scalar(self.C, "C", above=0.0)
         radius, epsilon = self._prices(self.C_)
-        upper = np.inf if self._squared else self.C_ / m
-        return TubeProgram(P, y, upper, radius, epsilon, not self._penalized_b)
-
-    def _ridge(self, m: int) -> float:
-        """Return m/(2C), the multiple of the identity that squared slacks add to P, or 0."""
-        C = float(m) if self.C is None else as_scalar(self.C, "C", above=0.0)
-        return m / (2.0 * C) if self._squared else 0.0
+        upper, ridge = (math.inf, m / (2.0 * self.C_)) if self._squared else (self.C_ / m, 0.0)
+        K = points.signed_kernel(penalize_b=self._penalized_b, ridge=ridge)
+        return TubeProgram(K, y, upper, radius, epsilon, not self._penalized_b)
 
     # -- scikit-learn
 
@@ -215,85 +186,54 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         estimator
             Itself.
         """
-        X, y = self._read(X, y)
-        points = self._spread(make_points(X, np.ones(len(y)), self.kernel_))
-        units = self._units(points, y)
-        points, y = points.in_unit(units.features), np.ldexp(y, -units.levels)
-        # 1'delta = 0 allows to subtract the middle of y, which spares digits
-        middle = 0.0 if self._penalized_b else float(y.min() + (y.max() - y.min()) / 2.0)
-        ridge = self._ridge(len(y))
-        faint = self._penalized_b and points.size < _FAINT
-        P: Any = points.signed_matrix(penalize_b=self._penalized_b and not faint, ridge=ridge)
-        P = P.toarray() if isinstance(P, RowMatrix) else P
-        if points.Phi is None and self.kernel_.positive_definite is not True:
-            P = self._check_psd(P)
-        if faint:
-            P = _beside_constant(points, P)
-        program = _in_units(self._program(P, y - middle), units)
-        program = replace(program, reach=float(np.abs(y).max()))
-        try:
-            solution = self._without_bounds(program) or solve_tube(
-                program,
-                tol=float(self.tol),
-                max_iter=self.max_iter,
-                guess=_from_libsvm(points, program),
-            )
-        except UnboundedProblemError as error:  # only rounding can make that of P
-            raise ValueError(self._too_large()) from error
-        if units != (0, 0) and _is_cut_off(program, solution.delta):
-            raise ValueError(self._too_large())
-        ridge = float(np.ldexp(ridge, -2 * units.features))
-        self._store(points, program, solution, middle, ridge, units)
-        if units != (0, 0):
-            self._store_as_given(units)
+        for warning in self._fit(*self._read(X, y)):
+            warnings.warn(warning, stacklevel=2)
         return self
 
-    def _too_large(self) -> str:
-        return (
-            f"C = {self.C_:g} is too large for these data: m/(2C) is lost beside the inner products of the points; "
-            "scale the data, or lower C"
+    def _fit(self, X: np.ndarray, y: np.ndarray) -> list[Warning]:
+        """Solve the dual program and recover the tube; return what has to be said."""
+        points = make_points(X, np.ones(len(y)), self.kernel_)
+        if not points.is_kernel and not is_psd(points.gram, "the Gram matrix"):
+            smallest = is_positive_definite(points.gram).smallest_eigenvalue
+            raise ValueError(
+                f"the kernel must be positive definite on the training points; the matrix of {self.kernel_!r} "
+                f"there is not: it has the negative eigenvalue {smallest:.6g}"
+            )
+        # 1'delta = 0 allows to subtract the middle of y, which spares digits
+        middle = 0.0 if self._penalized_b else float(y.min() + (y.max() - y.min()) / 2.0)
+        program = self._program(points, y - middle)
+        tube = solve_tube(
+            program, self._guess(points, program), float(self.tol), int(self.max_iter)
         )
+        return self._store(points, program, tube, middle)
 
-    def _spread(self, points: Points) -> Points:
-        """Return the points; at the origin, if b is free and they are all the same: then their size says nothing."""
-        Phi = points.Phi
-        if (
-            self._penalized_b
-            or Phi is None
-            or not (Phi[0] == Phi[-1]).all()
-            or np.ptp(Phi, axis=0).any()
-        ):
-            return points
-        return replace(points, Phi=np.zeros_like(Phi))
-
-    def _without_bounds(self, program: TubeProgram) -> TubeSolution | None:
-        """Return the solution for C = infinity where C is so large that it may be that, None if it is not."""
-        if math.isfinite(program.radius):
+    def _guess(self, points: Points, program: TubeProgram) -> np.ndarray | None:
+        """Let libsvm guess the multipliers, unless there are few features."""
+        m, y, upper = points.n, program.y, program.upper
+        if program.radius == 0.0 or program.K.factor() is not None:
             return None
-        if program.upper * program.P.diagonal().max() <= _STEEP * max_norm(program.y):
-            return None
-        free = replace(program, upper=np.inf)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                solution = solve_tube(free, tol=float(self.tol), max_iter=self.max_iter)
-        except UnboundedProblemError:  # no tube of this width holds all points
-            return None
-        inside = np.abs(solution.delta).max() <= program.upper
-        return solution if solution.certificate.ok and inside else None
-
-    def _units(self, points: Points, y: np.ndarray) -> Units:
-        """Return the units in which the dual program has moderate numbers."""
-        size = max(points.size, math.sqrt(self._ridge(len(y))), float(self._penalized_b))
-        e, of_y = exponent_of(size), exponent_of(float(np.abs(y).max()))
-        units = Units(e, of_y - 2 * e)
-        program = self._program(None, y)
-        bound = program.upper if math.isfinite(program.upper) else program.radius
-        with np.errstate(over="ignore"):
-            tiny = bound > 0.0 and np.ldexp(bound, -units.multipliers) < _SMALL
-        if tiny:
-            return Units()  # P is next to nothing; the bounds and y decide
-        return units
+        idle = program.radius >= m * upper
+        radius = math.inf if idle else program.radius
+        if self._penalized_b:
+            # b = 0 for points with their mirror images -phi(x), -y; the constant is a feature
+            G = points.gram + 1.0
+            X, y, options = (
+                np.block([[G, -G], [-G, G]]),
+                np.concatenate([y, -y]),
+                {"kernel": "precomputed"},
+            )
+            upper = upper / 2.0
+        elif program.K.ridge:
+            X, options = points.gram + program.K.ridge * np.eye(m), {"kernel": "precomputed"}
+        else:
+            X, options = points.for_libsvm()
+        delta = guess_tube(X, y, options, upper=upper, radius=radius, epsilon=program.epsilon)
+        if delta is None or not self._penalized_b:
+            return delta
+        delta = delta[:m] - delta[m:]
+        return np.where(
+            np.abs(delta) >= program.upper * (1.0 - 1e-9), np.copysign(program.upper, delta), delta
+        )
 
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Validate data and parameters."""
@@ -307,16 +247,10 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
             reject_masked(y, "y")
             X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
             y = as_vector(y, "y")  # labels that are None have become nan
-        return own_points(X, self.kernel_), y.astype(np.float64)
-
-    def _check_psd(self, P: Any) -> np.ndarray:
-        try:
-            return _symmetric_psd(P)
-        except ValueError as error:
-            raise ValueError(
-                f"the kernel must be positive definite on the training points; the matrix of {self.kernel_!r} "
-                f"there is not: {error}"
-            ) from error
+        y = y.astype(np.float64)
+        check_range(largest(X), "X")
+        check_range(largest(y), "y")
+        return own_points(X, self.kernel_), y
 
     def dual_program(self, X: Any, y: Any) -> DualProgram:
         """Return the dual program for the given data, as the text writes it; nothing is solved.
@@ -335,125 +269,65 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         machine = clone(self)
         X, y = machine._read(X, y)
         points = Points(X, np.ones(len(y)), machine.kernel_, None)
-        K = points.gram() + float(self._penalized_b)
-        program = machine._program(K, y)
-        P = np.block([[K, -K], [-K, K]])
-        P[np.diag_indices_from(P)] += machine._ridge(len(y))
-        q = np.concatenate([program.epsilon + y, program.epsilon - y])
-        return DualProgram(P, q, program.upper, program.radius, program.balanced)
+        program = machine._program(points, y)
+        P = TubeKernel(program.K).toarray()
+        return DualProgram(P, program.q, program.upper, program.radius, program.balanced)
 
     def _store(
-        self,
-        points: Points,
-        program: TubeProgram,
-        solution: TubeSolution,
-        middle: float,
-        ridge: float,
-        units: Units,
-    ) -> None:
-        """Set the fitted attributes, in the units of the program."""
-        delta, s, levels = solution.delta, solution.s, solution.levels
-        fitted = symmetric_product(program.P, delta)  # of y - s, rounding is left where C is tiny
-        quadratic = float(delta @ (fitted - ridge * delta))
-        if ridge > 0.0 and points.Phi is None and isinstance(program.P, np.ndarray):
-            K = program.P  # its diagonal may be lost beside the ridge; P has done its work
-            K[np.diag_indices_from(K)] = np.ldexp(points.diagonal, -2 * units.features)
-            quadratic = float(delta @ symmetric_product(K, delta))
-        bias = float(np.ldexp(delta.sum(), -units.features)) if self._penalized_b else 0.0
-        quadratic -= bias * bias
+        self, points: Points, program: TubeProgram, tube: Tube, middle: float
+    ) -> list[Warning]:
+        """Set the fitted attributes; return what has to be said."""
+        delta, ridge, levels = tube.delta, program.K.ridge, tube.levels
+        bias = float(delta.sum()) if self._penalized_b else 0.0
+        quadratic = float(delta @ (tube.fitted - ridge * delta)) - bias * bias
         normal = points.normal(delta, quadratic, self._penalized_b)
         self.w_, self.norm_, self.norm_error_ = normal.w, normal.norm, 0.0
         if normal.w is None and normal.norm > 0.0:
-            cancelled = float(np.abs(delta) @ points.lengths) / normal.norm
-            self.norm_error_ = 0.5 * _EPS * cancelled**2
-        self.X_fit_, self.n_iter_, self.dual_coef_ = points.X, max(solution.n_iter, 1), delta
+            cancelled = float(np.abs(delta) @ np.sqrt(points.diagonal)) / normal.norm
+            self.norm_error_ = 0.5 * EPS * cancelled**2
+        self.X_fit_, self.n_iter_, self.dual_coef_ = points.X, max(tube.n_systems, 1), delta
 
-        residuals = s + ridge * delta - levels.b
-        b = float(np.ldexp(_balance_of(delta), -2 * units.features))
-        moved = levels.moved(b if self._penalized_b else middle - normal.shift)
+        residuals = tube.s + ridge * delta - levels.b
+        moved = levels.moved(bias if self._penalized_b else middle - normal.shift)
         self.b_, self.epsilon_ = moved.b, moved.epsilon
         self.b_interval_, self.epsilon_interval_ = moved.b_interval, moved.epsilon_interval
         self.blue_interval_, self.red_interval_ = moved.blue_interval, moved.red_interval
         self.residuals_, self.offsets_ = residuals, residuals + self.b_
-        spent = float(np.abs(delta).sum())
-        gamma = program.radius - spent
+        gamma = program.radius - float(np.abs(delta).sum())
         self.gamma_ = gamma if math.isfinite(gamma) and gamma > 1e-11 * program.radius else 0.0
 
-        self._store_objective(program, solution, fitted, residuals, bias, units)
-        size = max(float(np.abs(program.y).max()), float(np.abs(fitted).max()), abs(levels.b))
+        size = largest(program.y) + largest(tube.fitted) + abs(levels.b)
         self._store_points(delta, program.upper, residuals, ridge, _TIGHT * size)
+        self._certify(program, tube, bias, size)
+        if self.certificate_.ok:
+            return []
+        return [
+            ConvergenceWarning(
+                f"the solution misses tol = {self.tol:g} after {self.n_iter_} systems ({self.certificate_}); "
+                "scale the data, or lower C"
+            )
+        ]
 
-    def _store_objective(
-        self,
-        program: TubeProgram,
-        solution: TubeSolution,
-        fitted: np.ndarray,
-        residuals: np.ndarray,
-        bias: float,
-        units: Units,
-    ) -> None:
-        """Compare the objectives of primal and dual program."""
-        delta, of_dual = solution.delta, solution.certificate
-        largest = max(program.reach, float(np.abs(fitted).max()))
-        slack = hinge(residuals, self.epsilon_, largest)
-        loss = float(slack @ slack) if self._squared else float(slack.sum())
-        if loss > 0.0:
-            C = self.C_ / len(delta)
-            loss *= float(np.ldexp(C, 2 * units.features)) if self._squared else program.upper
+    def _certify(self, program: TubeProgram, tube: Tube, bias: float, size: float) -> None:
+        """Add the gap between the objectives of primal and dual program to the certificate of the multipliers."""
+        delta, m = tube.delta, program.m
+        beyond = np.maximum(np.abs(self.residuals_) - self.epsilon_, 0.0)
+        if self._squared:
+            loss = self.C_ / m * float(beyond @ beyond)
+        else:
+            loss = program.upper * float(beyond.sum())
         price = program.radius * self.epsilon_ if math.isfinite(program.radius) else 0.0
         spent = float(np.abs(delta).sum())
         self.objective_ = 0.5 * self.norm_ * self.norm_ + 0.5 * bias * bias + price + loss
         self.dual_objective_ = (
-            float(program.y @ delta) - 0.5 * float(delta @ fitted) - program.epsilon * spent
+            float(program.y @ delta) - 0.5 * float(delta @ tube.fitted) - program.epsilon * spent
         )
         gap = abs(self.objective_ - self.dual_objective_)
-        size = max(self.objective_, least_value(program, spent))
-        self.certificate_ = Certificate(
-            of_dual.primal_residual,
-            of_dual.dual_residual,
-            of_dual.complementarity,
-            max(of_dual.gap, gap / size if size > 0.0 else gap),
-            of_dual.tolerance,
-        )
-        if of_dual.ok and not self.certificate_.ok:
-            warnings.warn(
-                f"the dual program is solved, but the tube that its multipliers give misses tol = {self.tol:g} "
-                f"({self.certificate_}); scale the data, or lower C",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-
-    def _store_as_given(self, units: Units) -> None:
-        """Take the fitted attributes to the units of the data."""
-        multipliers = "the multipliers"
-        total = float(np.ldexp(_balance_of(self.dual_coef_), units.multipliers))
-        for name in ("dual_coef_", "lambda_", "mu_"):
-            setattr(self, name, scaled_back(getattr(self, name), units.multipliers, multipliers))
-        self.gamma_ = float(np.ldexp(self.gamma_, units.multipliers))
-        if self.w_ is not None:
-            self.w_ = scaled_back(self.w_, units.weights, "the weights w")
-        self.norm_ = float(scaled_back(self.norm_, units.weights, "the weights w"))
-        levels = Levels(
-            self.b_,
-            self.epsilon_,
-            self.b_interval_,
-            self.epsilon_interval_,
-            self.blue_interval_,
-            self.red_interval_,
-        )
-        largest = max(abs(levels.b), levels.epsilon, float(np.abs(self.residuals_).max()))
-        scaled_back(largest, units.levels, "the values of the tube")
-        levels = levels.scaled(float(np.ldexp(1.0, units.levels)))
-        if self._penalized_b:  # b may be next to nothing beside epsilon, and still be known
-            levels = replace(levels, b=total, b_interval=(total, total))
-        self.b_, self.epsilon_ = levels.b, levels.epsilon
-        self.b_interval_, self.epsilon_interval_ = levels.b_interval, levels.epsilon_interval
-        self.blue_interval_, self.red_interval_ = levels.blue_interval, levels.red_interval
-        for name in ("residuals_", "offsets_", "xi_", "xi_prime_"):
-            setattr(self, name, np.ldexp(getattr(self, name), units.levels))
-        with np.errstate(over="ignore"):
-            self.objective_ = float(np.ldexp(self.objective_, 2 * units.weights))
-            self.dual_objective_ = float(np.ldexp(self.dual_objective_, 2 * units.weights))
+        reach = float(np.abs(delta) @ np.sqrt(program.K.diagonal()))
+        loss_terms = size * (self.C_ if not self._squared else float(spent))
+        rounding = 8.0 * EPS * (reach * reach + size * spent + loss_terms)
+        gap = ratio(gap, self.objective_) if gap > rounding else 0.0
+        self.certificate_ = replace(tube.certificate, gap=max(tube.certificate.gap, gap))
 
     def _store_points(
         self, delta: np.ndarray, upper: float, residuals: np.ndarray, ridge: float, tight: float
@@ -530,40 +404,3 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
             raise AttributeError("coef_ exists for the linear kernel only; see w_ and dual_coef_")
         weights: Any = self.w_
         return weights
-
-
-def _in_units(program: TubeProgram, units: Units) -> TubeProgram:
-    """Return a program whose P and y have these units already, with everything else in them."""
-    if units == (0, 0):
-        return program
-    with np.errstate(over="ignore"):
-        upper, radius = np.ldexp([program.upper, program.radius], -units.multipliers)
-        epsilon = np.ldexp(program.epsilon, -units.levels)
-    return replace(
-        program,
-        upper=float(upper if np.isinf(program.upper) else min(upper, _LARGE)),
-        radius=float(radius if np.isinf(program.radius) else min(radius, _LARGE)),
-        epsilon=float(min(epsilon, _LARGE)),
-    )
-
-
-def _beside_constant(points: Points, gram: Any) -> LowRank:
-    """Return the kernel matrix plus 1 by a factor: in their sum, the small inner products would lose their digits."""
-    F, _ = points.features(penalize_b=True)
-    if F is None:
-        values, V = np.linalg.eigh(gram if isinstance(gram, np.ndarray) else gram.toarray())
-        F = V * np.sqrt(np.maximum(values, 0.0))
-    return LowRank(np.column_stack([F, np.full(points.n, np.ldexp(1.0, -points.unit))]))
-
-
-def _is_cut_off(program: TubeProgram, delta: np.ndarray) -> bool:
-    """Say whether a bound that was lowered to what nothing should reach has been reached."""
-    size = np.abs(delta)
-    tight = program.radius == _LARGE and float(size.sum()) >= _LARGE * (1.0 - _TIGHT)
-    return tight or (program.upper == _LARGE and float(size.max()) >= _LARGE)
-
-
-def _balance_of(delta: np.ndarray) -> float:
-    """Return the sum of delta, which is 0 when it is nothing but rounding."""
-    total = float(delta.sum())
-    return total if abs(total) > 1e-15 * float(np.abs(delta).sum()) else 0.0

@@ -47,10 +47,6 @@ class _NuRegression(SupportVectorRegression):
 
     def _prices(self, C: float) -> tuple[float, float]:
         nu = as_scalar(self.nu, "nu", at_least=0.0)
-        if not np.isfinite(C * nu):
-            raise ValueError(
-                f"C nu must be a number that float64 holds, got C = {C:g}, nu = {nu:g}"
-            )
         return C * nu, 0.0
 
     def margins_by_averaging(self) -> Margins:

@@ -28,29 +28,66 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from companion.admm import LowRank
-from companion.admm.kkt import symmetric_product
-from companion.certificates import Certificate, max_norm
+from companion.certificates import Certificate, certify_qp
+from companion.engine.certificate import bound_multipliers
+from companion.engine.guess import Guess
+from companion.engine.low_rank import guess_low_rank
+from companion.engine.machines import Finished, finish, solve_generally
 from companion.results import Record
+from companion.svm.points import SignedKernel
 from companion.svm.slab import Interval, multiplier_interval
 
-__all__ = [
-    "Levels",
-    "TubeProgram",
-    "certify",
-    "find_levels",
-    "hinge",
-    "least_value",
-    "middle",
-    "snap",
-    "tube_between",
-]
+__all__ = ["Levels", "Tube", "TubeProgram", "find_levels", "middle", "solve_tube", "tube_between"]
 
 _ROUNDING = 1e-12  # multipliers nearer than this part to a bound are at the bound
 _INSIDE = 1e-11  # the l1 norm is below tau if it is so by more than this part
-_EPS = 16.0 * float(np.finfo(float).eps)
-_FLOOR = 1e-5  # a gap is compared with at least this part of |y| |delta|_1
-_LOSS = 1e-4  # and of C |y|: the loss is a sum of m numbers with the rounding of C/m |y|
+_LOOSE = 1e-6  # a guess whose l1 norm is below tau by this part says that the ball is idle
+
+
+class TubeKernel:
+    r"""The matrix of the text's 2m multipliers :math:`(\lambda, \mu)`, row by row: K and -K, and the ridge.
+
+    Parameters
+    ----------
+    K : SignedKernel
+        Gram matrix, plus 1 where b is penalized, plus a multiple of the identity where slacks are squared.
+    """
+
+    __array_ufunc__ = None  # NumPy asks this class, not itself
+
+    def __init__(self, K: SignedKernel) -> None:
+        self.K, self.m = K, K.shape[0]
+        self.product = self._by_weights if K.product is not None else None
+        self.shape = (2 * self.m, 2 * self.m)
+
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        """Return the rows with these indices as a new array."""
+        at, sign = index % self.m, np.where(index < self.m, 1.0, -1.0)
+        R, here = self.K.rows(at), np.arange(index.size)
+        R[here, at] -= self.K.ridge
+        out = np.hstack([R, -R]) * sign[:, None]
+        out[here, index] += self.K.ridge
+        return out
+
+    def _by_weights(self, a: np.ndarray) -> np.ndarray:
+        """Return the product with a from the weights w."""
+        assert self.K.product is not None
+        delta = a[self.m :] - a[: self.m]
+        inner = self.K.product(delta) - self.K.ridge * delta
+        return np.concatenate([-inner, inner]) + self.K.ridge * a
+
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal."""
+        return np.tile(self.K.diagonal(), 2)
+
+    def factor(self) -> np.ndarray | None:
+        """Return G with P = GG' and the ridge, if the kernel has few features."""
+        G = self.K.factor()
+        return None if G is None else np.vstack([-G, G])
+
+    def toarray(self) -> np.ndarray:
+        """Return the whole matrix."""
+        return self.rows(np.arange(2 * self.m))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +96,8 @@ class TubeProgram:
 
     Parameters
     ----------
-    P : ndarray of shape (m, m) or LowRank
-        Gram matrix, plus 1 where b is penalized, plus a multiple of the identity where slacks are squared.
+    K : SignedKernel
+        The matrix P.
     y : ndarray of shape (m,)
         Values.
     upper : float
@@ -71,17 +108,14 @@ class TubeProgram:
         The fixed :math:`\epsilon_0`, 0 where the radius is finite.
     balanced : bool
         Whether b is free, so that :math:`\mathbf 1^\top \delta = 0`.
-    reach : float
-        Largest of the numbers that y was computed from: it has their rounding.
     """
 
-    P: np.ndarray | LowRank
+    K: SignedKernel
     y: np.ndarray
     upper: float
     radius: float
-    epsilon: float = 0.0
-    balanced: bool = True
-    reach: float = 0.0
+    epsilon: float
+    balanced: bool
 
     @property
     def m(self) -> int:
@@ -89,24 +123,116 @@ class TubeProgram:
         return self.y.size
 
     @property
-    def ball_is_idle(self) -> bool:
-        r"""Whether the box alone implies :math:`\|\delta\|_1 \le \tau`: always for :math:`\nu \ge 1`."""
-        return self.radius >= self.m * self.upper * (1.0 - 1e-15)
+    def q(self) -> np.ndarray:
+        """The linear term of the text's program."""
+        return np.concatenate([self.epsilon + self.y, self.epsilon - self.y])
 
-    def residual(self, delta: np.ndarray) -> np.ndarray:
-        """Return ``s = y - P delta``."""
-        return self.y - symmetric_product(self.P, delta)
-
-    def scaled(self, unit: float) -> TubeProgram:
-        """Return the program for ``delta / unit``."""
-        return replace(
-            self,
-            y=self.y / unit,
-            upper=self.upper / unit,
-            radius=self.radius / unit,
-            epsilon=self.epsilon / unit,
-            reach=self.reach / unit,
+    def equations(self, tight: bool) -> tuple[np.ndarray, np.ndarray]:
+        r"""Return the text's equations, with the sum of the multipliers if the ball is tight."""
+        signs, ones = np.repeat([1.0, -1.0], self.m), np.ones(2 * self.m)
+        rows = [signs] * self.balanced + [ones] * tight
+        return np.array(rows).reshape(-1, 2 * self.m), np.array(
+            [0.0] * self.balanced + [self.radius] * tight
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Tube:
+    """A solved program: the multipliers, ``s = y - P delta``, P delta, the tube, and the certificate."""
+
+    delta: np.ndarray
+    s: np.ndarray
+    fitted: np.ndarray
+    levels: Levels
+    certificate: Certificate
+    n_systems: int
+
+
+def solve_tube(program: TubeProgram, guess: np.ndarray | None, tol: float, max_iter: int) -> Tube:
+    r"""Solve a regression's program from a guess of :math:`\delta`.
+
+    Where the ball :math:`\|\delta\|_1 \le \tau` is idle, :math:`\epsilon = 0` and the equation for the sum is no part
+    of the program. Which of the two cases it is, the guess says, and the certificate confirms.
+    """
+    m, tau = program.m, program.radius
+    if tau == 0.0 or not program.y.any():
+        return _tube(program, Finished(np.zeros(2 * m), np.zeros(2), np.zeros(2 * m), 1), tol)
+    idle = tau >= m * program.upper * (1.0 - 1e-15)
+    cases = [False] if idle else [True, False]
+    if guess is not None and np.abs(guess).sum() < tau * (1.0 - _LOOSE):
+        cases.reverse()
+    tube = None
+    for tight in cases:
+        tube = _best(program, tight, guess, tol, max_iter)
+        if tube.certificate.ok:
+            break
+    assert tube is not None
+    return tube
+
+
+def _best(
+    program: TubeProgram, tight: bool, delta: np.ndarray | None, tol: float, max_iter: int
+) -> Tube:
+    """Finish from the guess; where that is not certified, solve the program as any other quadratic program."""
+    P, q, (A, c) = TubeKernel(program.K), program.q, program.equations(tight)
+    G, zero, tube = P.factor(), np.zeros(q.size), None
+    guess = None if delta is None else _as_guess(delta, program.upper)
+    if G is not None:
+        found = guess_low_rank(G, zero + program.K.ridge, q, A, c, zero, zero + program.upper)
+        guess = Guess(found.x, found.state)
+    if guess is not None:
+        done = finish(P, q, A, c, program.upper, guess.a, guess.state, max_iter)
+        tube = None if done is None else _tube(program, done, tol)
+    if tube and tube.certificate.ok:
+        return tube
+    return _tube(program, solve_generally(P.toarray(), q, A, c, program.upper, tol, max_iter), tol)
+
+
+def _as_guess(delta: np.ndarray, upper: float) -> Guess:
+    """Return the guess of the text's 2m multipliers."""
+    a = np.concatenate([np.maximum(-delta, 0.0), np.maximum(delta, 0.0)])
+    state = np.where(a >= upper, 1, np.where(a > 0.0, 0, -1))
+    return Guess(a, state.astype(np.int8))
+
+
+def _tube(program: TubeProgram, done: Finished, tol: float) -> Tube:
+    """Read the tube from the multipliers, and certify both."""
+    m, ridge = program.m, program.K.ridge
+    delta = done.a[m:] - done.a[:m]
+    fitted = ridge * done.a[:m] - done.Pa[:m]  # K delta, without the ridge
+    exact = snap(delta, program.upper)
+    moved = np.flatnonzero(exact != delta)
+    if moved.size:
+        change = (exact - delta)[moved]
+        fitted += change @ program.K.rows(moved)
+        fitted[moved] -= ridge * change
+        delta = exact
+    fitted += ridge * delta
+    s = program.y - fitted
+    levels = find_levels(program, s, delta)
+    return Tube(
+        delta, s, fitted, levels, _certificate(program, delta, fitted, levels, tol), done.n_systems
+    )
+
+
+def _certificate(
+    program: TubeProgram, delta: np.ndarray, fitted: np.ndarray, levels: Levels, tol: float
+) -> Certificate:
+    """Certify the multipliers of the text's program with b and epsilon, which are those of its equations."""
+    n, ridge = 2 * program.m, program.K.ridge
+    a = np.concatenate([np.maximum(-delta, 0.0), np.maximum(delta, 0.0)])
+    inner = fitted - ridge * delta
+    Pa = np.concatenate([-inner, inner]) + ridge * a
+    tight = levels.epsilon != program.epsilon or (
+        math.isfinite(program.radius) and float(a.sum()) >= program.radius * (1.0 - _INSIDE)
+    )
+    A, c = program.equations(tight)
+    y = np.array([-levels.b] * program.balanced + [levels.epsilon - program.epsilon] * tight)
+    zero, upper = np.zeros(n), np.full(n, program.upper)
+    z_lower, z_upper = bound_multipliers(Pa + program.q + y @ A, a, zero, upper)
+    return certify_qp(
+        TubeKernel(program.K), program.q, A, c, zero, upper, a, y, z_lower, z_upper, tol, Px=Pa
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,22 +253,6 @@ class Levels(Record):
     epsilon_interval: Interval
     blue_interval: Interval
     red_interval: Interval
-
-    def scaled(self, unit: float) -> Levels:
-        """Return the tube in another unit of y."""
-        return Levels(
-            self.b * unit,
-            self.epsilon * unit,
-            *(
-                (low * unit, high * unit)
-                for low, high in (
-                    self.b_interval,
-                    self.epsilon_interval,
-                    self.blue_interval,
-                    self.red_interval,
-                )
-            ),
-        )
 
     def moved(self, distance: float) -> Levels:
         """Return the tube moved upwards by `distance`."""
@@ -253,71 +363,3 @@ def _b_alone(program: TubeProgram, s: np.ndarray, delta: np.ndarray) -> Interval
     if low > high:  # rounding
         low = high = (low + high) / 2.0
     return float(low), float(high)
-
-
-def least_value(program: TubeProgram, norm: float) -> float:
-    r"""Return the value below which the rounding of the objective is not relative to it.
-
-    Parameters
-    ----------
-    program : TubeProgram
-    norm : float
-        :math:`\|\delta\|_1`.
-    """
-    largest = max_norm(program.y)
-    C = program.m * program.upper if math.isfinite(program.upper) else 0.0
-    return largest * max(_FLOOR * norm, _LOSS * C)
-
-
-def hinge(residuals: np.ndarray, epsilon: float, largest: float) -> np.ndarray:
-    r"""Return :math:`\max(|r_i| - \epsilon, 0)`, and 0 for what is the rounding of numbers up to `largest`."""
-    slack = np.abs(residuals) - epsilon
-    return np.where(slack > _EPS * largest, slack, 0.0)
-
-
-def certify(
-    program: TubeProgram, s: np.ndarray, delta: np.ndarray, levels: Levels, tolerance: float
-) -> Certificate:
-    r"""Measure how well delta, b and :math:`\epsilon` satisfy the KKT conditions; all residuals are relative.
-
-    The primal residual is that of :math:`\mathbf 1^\top\delta = 0` and :math:`\|\delta\|_1 \le \tau`, the dual one
-    that of the five conditions on s, and the gap that of the regression program with the slacks
-    :math:`\max(|s_i - b| - \epsilon, 0)`. The gap is divided by the largest term of the objective, or by
-    :func:`least_value` where that is larger: in an exact fit, rounding is all that is left of the loss.
-    """
-    c, tau, b, epsilon = program.upper, program.radius, levels.b, levels.epsilon
-    if not (np.isfinite(delta).all() and math.isfinite(b + epsilon)):
-        return Certificate(np.inf, np.inf, np.inf, np.inf, tolerance)
-    size, sign = np.abs(delta), np.sign(delta)
-    norm = float(size.sum())
-    balance = abs(float(delta.sum())) if program.balanced else 0.0
-    excess = max(norm - tau, 0.0) / tau if tau > 0.0 else norm
-
-    r = s - b
-    fitted = program.y - s
-    largest = max(max_norm(program.y), max_norm(fitted), abs(b), epsilon)
-    slack = hinge(r, epsilon, max(largest, program.reach))
-    beyond = sign * r - epsilon
-    misfit = np.where(
-        size >= c, np.maximum(-beyond, 0.0), np.where(size > 0.0, np.abs(beyond), slack)
-    )
-    quadratic, linear = float(delta @ fitted), float(program.y @ delta)
-    price = tau * epsilon if math.isfinite(tau) else program.epsilon * norm
-    loss = c * float(slack.sum()) if math.isfinite(c) else 0.0
-    value = max(abs(quadratic), price, loss, least_value(program, norm))
-    idle = (tau - norm) * epsilon if math.isfinite(tau) else 0.0
-    gap = abs(quadratic + price + loss - linear)
-    return Certificate(
-        primal_residual=max(_ratio(balance, norm), excess),
-        dual_residual=_ratio(float(misfit.max(initial=0.0)), largest),
-        complementarity=_ratio(max(idle, 0.0), value),
-        gap=_ratio(gap, value),
-        tolerance=tolerance,
-    )
-
-
-def _ratio(value: float, scale: float) -> float:
-    """Return ``value / scale`` with 0/0 = 0."""
-    if value == 0.0:
-        return 0.0
-    return value / scale if scale > 0.0 else float("inf")

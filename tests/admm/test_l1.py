@@ -518,7 +518,7 @@ def test_permutations_and_signs_of_columns(case, random):
 
 
 @property_settings
-@given(cases, st.floats(-3, 3, allow_subnormal=False))
+@given(cases, st.floats(-3, 3).filter(lambda t: t == 0.0 or abs(t) > 1e-3))
 def test_regression_equivariance(case, t):
     """Adding A w to b adds w to the fit and leaves the deviations alone."""
     A, b = data(*case)

@@ -60,7 +60,8 @@ def check(result, P, q, A, b, lower, upper):
     rows = np.abs(A) @ np.abs(x) + np.abs(b)
     assert (np.abs(A @ x - b) <= 1e-9 * rows + 1e-15 * np.abs(q).max()).all()
     terms = [np.abs(t).max(initial=0) for t in (dense @ x, q, A.T @ y, zl, zu)]
-    rounding = n * np.finfo(float).eps * np.abs(dense).max() * np.abs(x).sum()  # of n products
+    mass = np.abs(dense).max() * np.abs(x).sum()
+    rounding = 8 * (1 + np.sqrt(n)) * np.finfo(float).eps * mass  # of n products
     assert np.abs(dense @ x + q + A.T @ y - zl + zu).max() <= 2e-9 * max(terms) + rounding
     assert result.objective == pytest.approx(0.5 * x @ dense @ x + q @ x, rel=1e-9, abs=1e-12)
 
@@ -452,6 +453,26 @@ def test_contradicting_equations():
     assert_witness(info.value, A, b, [-INF, -INF], [INF, INF])
 
 
+def test_infeasible_by_two_rows_together():
+    # x1 + x2 = 0 and x >= 0 leave x1 = x2 = 0, but x1 - x2 = 1
+    A, b = np.array([[1, 1, 0, 0], [1, -1, 0, 0], [0, 0, 1, 1.0]]), np.array([0, 1.0, 1.0])
+    with pytest.raises(InfeasibleProblemError, match="no x within the bounds") as info:
+        solve_qp(np.eye(4), -np.ones(4), A, b)
+    y = info.value.witness
+    assert (y @ A <= 0).all()  # so y'Ax <= 0 for x >= 0
+    assert y @ b > 0
+
+
+def test_rounding_noise_in_a_right_hand_side_is_no_contradiction():
+    b = [0.3 - 0.1 - 0.2]
+    assert b[0] < 0
+    result = solve_qp(np.eye(2), [-1.0, -1.0], [[1.0, 1.0]], b)
+    assert result.converged
+    assert np.abs(result.x).max() <= 1e-15
+    with pytest.raises(InfeasibleProblemError):
+        solve_qp(np.eye(2), [-1.0, -1.0], [[1.0, 1.0]], [-1e-12])
+
+
 def test_crossing_bounds():
     with pytest.raises(InfeasibleProblemError, match=r"x\[1\]: lower = 2, upper = 1"):
         solve_qp(np.eye(3), np.zeros(3), lower=[0, 2, 0], upper=1.0)
@@ -522,16 +543,6 @@ def test_warm_start_survives_presolve():
     assert again.x == pytest.approx(first.x, abs=1e-10)
 
 
-def test_rho_and_alpha_change_the_way_not_the_answer():
-    _, s, P = svm(60, "gaussian", seed=7)
-    answers = [
-        solve_and_check(P, -np.ones(60), s[None], np.zeros(1), 0.0, 10.0, rho=rho, alpha=alpha).x
-        for rho, alpha in ((None, 1.6), (10.0, 1.0), (0.1, 1.9))
-    ]
-    assert answers[1] == pytest.approx(answers[0], abs=1e-9)
-    assert answers[2] == pytest.approx(answers[0], abs=1e-9)
-
-
 def test_too_few_iterations_warn():
     X, s, _ = svm(40, "linear", seed=0, d=3)
     P = np.outer(s, s) * (X @ X.T)
@@ -540,7 +551,7 @@ def test_too_few_iterations_warn():
     assert not result.converged
     assert result.status == "max_iter"
     assert not result.certificate.ok
-    assert result.n_iter <= 2
+    assert result.n_iter <= 3  # one for each guess
     assert (result.x >= 0).all()
     assert (result.x <= 100).all()
 
@@ -552,13 +563,6 @@ def test_tolerance_that_rounding_cannot_meet_is_reported():
         result = solve_qp(G @ G.T, q, np.ones((1, 30)), [1.0], tol=1e-30)
     assert not result.converged
     assert result.certificate.worst < 1e-12
-
-
-def test_history_has_one_entry_per_iteration():
-    _, s, P = svm(60, "gaussian", seed=7)
-    result = solve_qp(P, -np.ones(60), s[None], [0.0], upper=1.0)
-    assert result.history["primal_residual"].size == result.n_iter > 0
-    assert result.history["dual_residual"].size == result.n_iter
 
 
 def test_inputs_are_not_modified_and_may_be_lists_or_float32():
@@ -590,7 +594,7 @@ def test_inputs_are_not_modified_and_may_be_lists_or_float32():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"P": [[1.0, 2.0], [0.0, 1.0]]}, ValueError, r"symmetric, got P\[0, 1\] = 2"),
+        ({"P": [[1.0, 2.0], [0.0, 1.0]]}, ValueError, r"symmetric, got 2 at \[0, 1\]"),
         ({"P": [[1.0, 2.0], [2.0, 1.0]]}, ValueError, "negative eigenvalue -1"),
         ({"P": -np.eye(2)}, ValueError, "negative eigenvalue -1"),
         ({"P": np.diag([1.0, -1e-6])}, ValueError, "negative eigenvalue -1e-06"),
@@ -598,7 +602,6 @@ def test_inputs_are_not_modified_and_may_be_lists_or_float32():
         ({"P": LowRank(np.ones((3, 1)))}, ValueError, r"\(2, 2\).*\(3, 3\)"),
         ({"P": [[np.nan, 0], [0, 1]]}, ValueError, "P must be finite"),
         ({"P": [[np.nan, 0], [0, 1]], "assume_psd": True}, ValueError, "P must be finite"),
-        ({"P": [[1.0, 5.0], [5.0, 1.0]], "assume_psd": True}, ValueError, "semidefinite"),
         ({"q": [1.0, np.inf]}, ValueError, "q must be finite"),
         ({"q": []}, ValueError, "at least one entry"),
         ({"A": [[1.0, 1.0]]}, ValueError, "A and b must be given together, got only A"),
@@ -607,11 +610,14 @@ def test_inputs_are_not_modified_and_may_be_lists_or_float32():
         ({"A": [[1.0, 1.0]], "b": [1.0, 2.0]}, ValueError, "b must have length 1"),
         ({"lower": [0.0]}, ValueError, "lower must have length 2"),
         ({"upper": np.nan}, ValueError, "upper must not contain NaN"),
-        ({"alpha": 2.0}, ValueError, "alpha"),
-        ({"rho": -1.0}, ValueError, "rho"),
         ({"tol": 0.0}, ValueError, "tol"),
         ({"max_iter": 1.5}, TypeError, "max_iter"),
         ({"warm_start": ([1.0], [])}, ValueError, "warm_start x must have length 2"),
+        (
+            {"warm_start": "x"},
+            TypeError,
+            r"warm_start must be a QPResult or a pair \(x, y\), got str",
+        ),
     ],
 )
 def test_bad_input(change, error, message):
@@ -643,8 +649,6 @@ def test_low_rank_matrix():
     assert P @ x == pytest.approx(dense @ x)
     assert P @ np.eye(7) == pytest.approx(dense)
     assert P.diagonal() == pytest.approx(np.diag(dense))
-    assert P.restricted(np.array([4, 1])).toarray() == pytest.approx(dense[np.ix_([4, 1], [4, 1])])
-    assert P.scaled(x).toarray() == pytest.approx(dense * np.outer(x, x))
     assert repr(P) == "LowRank(7 x 7, rank 3 plus a diagonal)"
     with pytest.raises(ValueError, match="nonnegative, got -1"):
         LowRank(G, -1.0)

@@ -109,19 +109,19 @@ class TestBelowTheRange:
                 assert_array_equal(zero.predict(u), 1)
                 assert zero.lambda_.sum() == pytest.approx(nu / 2)
                 assert zero.certificate_.ok
-            above = machine(smallest * (1 + 1e-4)).fit_uv(u, v)
+            above = machine(smallest * (1 + 1e-3)).fit_uv(u, v)
             assert not above.degenerate_
             assert above.norm_ > 0
             assert above.eta_ > 0
 
     def test_message_names_nu_min(self):
-        with pytest.warns(DegenerateSolutionWarning, match="nu_min = 0.379085"):
+        with pytest.warns(DegenerateSolutionWarning, match=r"nu = 0.3 is at most nu_min"):
             SVMs2prime(0.3).fit_uv(*nine())
 
     def test_s1_with_optimal_value_zero(self):
         u, v = nine()
         largest = 1 / (9 * nu_min(u, v))
-        with pytest.warns(DegenerateSolutionWarning, match="is at least 0.2931"):
+        with pytest.warns(DegenerateSolutionWarning, match=r"K = 0.293\d* is at least 0.293103:"):
             zero = SVMs1(K=largest * 1.001).fit_uv(u, v)
         assert (zero.objective_, zero.delta_, zero.gamma_, zero.norm_) == (0, 0, 0, 0)
         assert zero.degenerate_

@@ -6,16 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
-from companion.admm import active_set, quadratic, solve_qp
-from companion.admm.kkt import BoxQP
-from companion.admm.qp_engine import Neighbour
-from companion.admm.quadratic import _symmetric_psd
 from companion.certificates import verify
 from companion.datasets import nine_points
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
-from companion.kernels import as_kernel
 from companion.svm import DegenerateSolutionWarning, K_path, SVMs2, SVMs2prime, nu_path
 
 RBF = {"kernel": "rbf", "kernel_params": {"gamma": 0.3}}
@@ -51,30 +46,10 @@ def test_K_path_gives_single_fits(n):
         assert_allclose(machine.decision_function(X), single.decision_function(X), atol=1e-8)
 
 
-def test_a_precomputed_matrix_is_tested_once(monkeypatch):
-    X, y = two_clouds(120)
-    K, nus = as_kernel("rbf", gamma=0.3)(X), [0.7, 0.65, 0.6]
-    tested = []
-    monkeypatch.setattr(
-        quadratic, "_symmetric_psd", lambda P: (tested.append(P.shape), _symmetric_psd(P))[1]
-    )
-    machines = nu_path(K, y, nus, kernel="precomputed")
-    assert tested == [(120, 120)]
-    for machine, single in zip(machines, nu_path(X, y, nus, **RBF)):
-        assert machine.certificate_.ok
-        assert_allclose(machine.dual_coef_, single.dual_coef_, atol=1e-12)
-
-
 def test_a_path_over_an_indefinite_matrix_is_refused():
     K = np.diag([1.0, 1.0, 1.0, -1.0])
     with pytest.raises(ValueError, match="positive"):
         nu_path(K, [1, 1, -1, -1], [0.9, 0.8], kernel="precomputed")
-
-
-def test_most_later_machines_need_no_admm():
-    X, y = two_clouds(300)
-    machines = nu_path(X, y, np.linspace(0.8, 0.5, 30), **RBF)
-    assert sum(machine.n_iter_ == 0 for machine in machines[1:]) >= 20
 
 
 def with_duplicates() -> tuple[np.ndarray, np.ndarray]:
@@ -114,77 +89,6 @@ def test_certificates_are_true(machines):
     for finding in verify(path, X, y):
         assert finding.ok
         assert finding.agrees
-
-
-def test_a_carried_product_is_computed_anew(monkeypatch):
-    """Of 75 programs after the first three start from a product that was computed from the matrix."""
-    X, y = two_clouds(120)
-    fresh = []
-    product = BoxQP.product
-    monkeypatch.setattr(BoxQP, "product", lambda *args: (fresh.append(1), product(*args))[1])
-    nu_path(X, y, [0.6], **RBF)
-    alone = len(fresh)
-    nu_path(X, y, np.full(76, 0.6), **RBF)
-    assert len(fresh) == 2 * alone + 3
-
-
-def test_the_factor_of_one_machine_predicts_the_next(monkeypatch):
-    """Between two changes of the active set no system is factored at all."""
-    X, y = two_clouds(120)
-    one, other = (SVMs2prime(nu, **RBF).fit(X, y) for nu in (0.6, 0.6 + 1e-6))
-    assert_array_equal(one.support_type1_, other.support_type1_)
-    factored = []
-    factor = active_set.factor_kkt
-    monkeypatch.setattr(
-        active_set, "factor_kkt", lambda *args: (factored.append(args[2].size), factor(*args))[1]
-    )
-    nu_path(X, y, [0.6 + 1e-6], **RBF)
-    alone = len(factored)
-    path = nu_path(X, y, [0.6, 0.6 + 1e-6], **RBF)
-    assert len(factored) == 2 * alone
-    assert_allclose(path[0].dual_coef_, one.dual_coef_, atol=1e-14)
-
-
-def test_a_neighbour_is_not_used_for_another_program():
-    """Another P, or another row of A: the factor at hand is of no use, and is not taken for one that is."""
-    X, y = two_clouds(80)
-    K = as_kernel("rbf", gamma=0.3)(X)
-    P, ones, box = K * np.outer(y, y), np.ones((1, 80)), {"upper": 0.5, "assume_psd": True}
-    rows = np.vstack([y, ones])
-    near = Neighbour()
-    solve_qp(P, np.zeros(80), rows, [0.0, 9.0], warm_start=near, **box)
-    programs = [
-        (2.0 * P, rows),
-        (P, np.vstack([ones, X[:, :1].T])),
-        (P, rows),
-        (P + np.eye(80), rows),
-    ]
-    for matrix, A in programs:
-        q, b = np.zeros(80), A @ np.full(80, 0.1)
-        warm = solve_qp(matrix, q, A, b, warm_start=near, **box)
-        cold = solve_qp(matrix, q, A, b, **box)
-        assert warm.certificate.worst <= 1e-9
-        assert_allclose(warm.x, cold.x, atol=1e-12)
-        assert_allclose(warm.Px, matrix @ warm.x, atol=1e-12)
-
-
-def test_a_neighbour_hides_no_bounds_that_leave_no_choice():
-    """What presolve need not do again is known from P and A alone; b and the bounds are looked at each time."""
-    X, y = two_clouds(40)
-    P, rows = as_kernel("rbf", gamma=0.3)(X) * np.outer(y, y), np.vstack([y, np.ones(40)])
-    near, q, options = Neighbour(), np.zeros(40), {"upper": 0.5, "assume_psd": True}
-    solve_qp(P, q, rows, [0.0, 9.0], warm_start=near, **options)
-    with pytest.raises(InfeasibleProblemError):
-        solve_qp(P, q, rows, [0.0, 20.5], warm_start=near, **options)
-    at_the_end = solve_qp(P, q, rows, [0.0, 20.0], warm_start=near, **options)
-    assert_array_equal(at_the_end.x, 0.5)
-    upper = np.where(np.arange(40) < 4, 0.0, 0.5)
-    warm, cold = (
-        solve_qp(P, q, rows, [0.0, 9.0], upper=upper, assume_psd=True, warm_start=start)
-        for start in (near, None)
-    )
-    assert_allclose(warm.x, cold.x, atol=1e-12)
-    assert not warm.x[:4].any()
 
 
 def test_one_value_and_repeated_values():

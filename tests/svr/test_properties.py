@@ -14,7 +14,6 @@ from companion.svr import (
     QuadraticNuSVR,
     tube_from_offsets,
 )
-from companion.svr.solver import prox_tube
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -169,30 +168,3 @@ def test_quantile_lemma(data, nu, sigma):
             <= second.epsilon_
             <= given_b.epsilon_interval[1] + near
         )
-
-
-@few
-@given(
-    v=st.lists(st.floats(-10, 10), min_size=1, max_size=12),
-    upper=st.sampled_from([0.5, 2.0, np.inf]),
-    radius=st.floats(0.01, 20.0),
-    t=st.floats(0.0, 3.0),
-)
-def test_prox_is_a_minimum(v, upper, radius, t):
-    """The proximal operator beats random feasible points, and the threshold says why."""
-    v = np.array(v)
-    z, threshold = prox_tube(v, upper, radius, t)
-    assert threshold >= t
-    assert np.abs(z).max() <= upper
-    assert np.abs(z).sum() <= radius * (1 + 1e-12) + 1e-12
-    if threshold > t:
-        assert np.abs(z).sum() == pytest.approx(radius)
-
-    def value(x):
-        return 0.5 * np.sum((x - v) ** 2) + t * np.abs(x).sum()
-
-    rng = np.random.default_rng(len(v))
-    for _ in range(20):
-        x = np.clip(z + 0.3 * rng.standard_normal(v.size), -upper, upper)
-        x *= min(1.0, radius / max(np.abs(x).sum(), 1e-300))
-        assert value(z) <= value(x) + 1e-10

@@ -1,0 +1,148 @@
+r"""The linear program (SVM_s2l), which leaves the norm of w out of (SVM_s2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+
+from companion.certificates import Certificate
+from companion.engine.arithmetic import EPS, largest, ratio
+from companion.engine.guess import Guess
+from companion.svm.dual import DualProgram
+from companion.svm.estimator import KernelLike, SupportVectorMachine
+from companion.svm.points import Points
+from companion.svm.slab import Slab, place_points, snap
+
+__all__ = ["SVMs2l"]
+
+
+class SVMs2l(SupportVectorMachine):
+    r"""The linear program (SVM_s2l): (SVM_s2) without the term :math:`\tfrac12 \|w\|^2`.
+
+    .. math::
+
+        \min_{w, b, \epsilon, \xi} \; \sum_i \epsilon_i + \sum_j \xi_j
+        \quad \text{subject to} \quad
+        \langle w, \varphi(u_i) \rangle - b \ge 1 - \epsilon_i, \quad
+        -\langle w, \varphi(v_j) \rangle + b \ge 1 - \xi_j, \quad \epsilon, \xi \ge 0 .
+
+    Its dual is :math:`\max \mathbf 1^\top a` subject to :math:`\sum_i s_i a_i \varphi(x_i) = 0`,
+    :math:`s^\top a = 0`, :math:`0 \le a \le 1`.
+
+    Parameters
+    ----------
+    kernel, kernel_params, tol, max_iter
+        As for :class:`SVMs2prime`. Without explicit features :math:`w = \sum_j c_j \varphi(x_j)` with free c.
+
+    Attributes
+    ----------
+    lambda_, mu_ : ndarray of shape (p,), (q,)
+        Multipliers of the two families of inequalities. They do not give w.
+    w_, b_, eta_, epsilon_, xi_, point_classes_, certificate_
+        As for :class:`SVMs2prime`. The solution is a vertex that the simplex method found; others may be as
+        good. w = 0 is possible.
+    degenerate_ : bool
+        Whether w = 0.
+
+    Notes
+    -----
+    Source: the remark at the end of Section 18.3. The text says that the program minimises the number of misclassified
+    points; it minimises their total slack. Solved by HiGHS.
+
+    Examples
+    --------
+    The best hyperplane misclassifies one point, the linear program's three:
+
+    >>> import numpy as np
+    >>> u, v = np.array([[1.0], [2.0], [3.0], [-20.0]]), np.array([[-1.0], [-2.0], [-3.0]])
+    >>> machine = SVMs2l().fit_uv(u, v)
+    >>> round(machine.objective_, 6), machine.w_, round(machine.b_, 6)
+    (6.0, array([0.]), -1.0)
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: KernelLike = "linear",
+        kernel_params: dict[str, Any] | None = None,
+        tol: float = 1e-9,
+        max_iter: int = 100_000,
+    ) -> None:
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.tol = tol
+        self.max_iter = max_iter
+
+    _balanced = False  # w has coefficients of its own
+
+    def _dual(self, points: Points) -> DualProgram:
+        raise ValueError("(SVM_s2l) is a linear program; its dual is no quadratic program in P")
+
+    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
+        raise NotImplementedError
+
+    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
+        return (float(slack.sum()),)
+
+    def _fit_points(self, points: Points, guess: Guess | None = None) -> list[Warning]:
+        """Solve the linear program; read the multipliers from its dual solution."""
+        s, n = points.s, points.n
+        F = points.gram if points.Phi is None else points.Phi
+        mean = F.mean(axis=0)  # b takes it; HiGHS does not see small differences of large numbers
+        B = F - mean
+        unit = largest(B) or 1.0
+        B = B / unit
+        N = B.shape[1]
+        # variables (w, b, slack):  -s_i (B_i w - b) - slack_i <= -1
+        inequalities = np.hstack([-s[:, None] * B, s[:, None], -np.eye(n)])
+        cost = np.concatenate([np.zeros(N + 1), np.ones(n)])
+        bounds = [(None, None)] * (N + 1) + [(0.0, None)] * n
+        answer = linprog(
+            cost, A_ub=inequalities, b_ub=-np.ones(n), bounds=bounds, method="highs-ds",
+            options={"maxiter": self.max_iter},
+        )  # fmt: skip
+        if answer.x is None:
+            raise RuntimeError(f"HiGHS could not solve the linear program: {answer.message}")
+        w, b = answer.x[:N] + 0.0, float(answer.x[N])
+        a = snap(np.clip(-answer.ineqlin.marginals, 0.0, 1.0) + 0.0, 1.0)
+        inner = s * (B @ w - b)
+        slack = np.maximum(1.0 - inner, 0.0)
+        size = 1.0 + largest(B @ w) + abs(b)
+        self.K_, self.n_iter_ = 1.0, int(answer.nit)
+        self.point_classes_ = place_points(a, 1.0, inner, 1.0, size, squared=False)
+        self._store_counts(points, a, np.where(slack > 1e-9 * size, slack, 0.0), 1.0)
+        self._store_weights(points, w / unit, b + float(w @ mean) / unit, F)
+        told = np.maximum(1.0 - s * (F @ (w / unit) - self.b_), 0.0)
+        rounding = n * EPS * (largest(np.abs(F) @ np.abs(w / unit)) + abs(self.b_))
+        self.objective_, self.dual_objective_ = float(slack.sum()), float(a.sum())
+        balance = max(largest((s * a) @ B), abs(float(s @ a)))
+        self.certificate_ = Certificate(
+            primal_residual=0.0,
+            dual_residual=balance / max(float(a.sum()), 1.0),
+            complementarity=largest(a * (inner + slack - 1.0)) / size,
+            gap=max(abs(float(told.sum()) - self.dual_objective_), rounding)
+            / max(self.objective_, 1.0),
+            tolerance=float(self.tol),
+        )
+        return self._complaints()
+
+    def _store_weights(
+        self, points: Points, coefficients: np.ndarray, b: float, F: np.ndarray
+    ) -> None:
+        """Set w or its coefficients, b, and what follows from them."""
+        self.norm_error_ = 0.0
+        if points.Phi is None:
+            self.w_, self.dual_coef_ = None, coefficients
+            self.norm_ = float(np.sqrt(max(float(coefficients @ (F @ coefficients)), 0.0)))
+            lengths = np.sqrt(np.maximum(F.diagonal(), 0.0))
+            if self.norm_ > 0.0:
+                self.norm_error_ = (
+                    0.5 * EPS * (float(np.abs(coefficients) @ lengths) / self.norm_) ** 2
+                )
+        else:
+            self.w_, self.norm_ = coefficients, float(np.linalg.norm(coefficients))
+        self.b_, self.eta_ = b, 1.0
+        self.delta_ = float(ratio(1.0, self.norm_))
+        self.degenerate_ = self.norm_ == 0.0
