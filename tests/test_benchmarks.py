@@ -86,7 +86,7 @@ def test_the_runner_names_what_there_is():
     command = [sys.executable, "-m", "benchmarks", "nothing"]
     run = subprocess.run(command, capture_output=True, text=True, cwd=root, check=False)
     assert run.returncode != 0
-    assert "no such benchmark: nothing; there are: consensus, families," in run.stderr
+    assert "no such benchmark: nothing; there are: boards, consensus, families," in run.stderr
     command = [sys.executable, "-m", "benchmarks", "families", "--largest", "45"]
     run = subprocess.run(command, capture_output=True, text=True, cwd=root, check=True)
     assert "== families ==" in run.stdout

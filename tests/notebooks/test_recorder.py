@@ -97,8 +97,9 @@ def test_false_and_unknown_results_are_reported(problem, tmp_path: Path) -> None
 
 
 def test_an_honest_failure_is_no_lie(tmp_path: Path) -> None:
+    G, q = np.random.default_rng(0).standard_normal((2, 9, 9))
     with pytest.warns(UserWarning, match="did not reach"):
-        result = solve_qp(np.diag([1.0, 3.0]), [-0.1, 0.7], [[1.0, 0.3]], [0.7], tol=1e-70)
+        result = solve_qp(G @ G.T, q[0], q[1:4], q[1:4] @ np.ones(9), tol=1e-70)
     recorder = Recorder(tmp_path / "page.json")
     recorder.note(result)
     recorder.verify()
