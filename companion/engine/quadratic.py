@@ -11,14 +11,12 @@ they come, and interior points lie in the middle of a face of solutions, so that
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 import piqp
 from scipy import sparse
-from scipy.linalg import LinAlgWarning, lu_factor
-from scipy.linalg.lapack import dgetrs
+from scipy.linalg.lapack import dgetrf, dgetrs
 from scipy.sparse.linalg import splu
 
 from companion.engine.arithmetic import EPS, largest
@@ -27,16 +25,19 @@ from companion.results import Certificate
 
 __all__ = ["Solution", "solve_box"]
 
-_GUESSES = (1e-9, 1e-13)  # tolerances of PIQP
-_SCALED = 1e-11  # the same where it sees natural units of the variables
+_GUESSES = (1e-7, 1e-13)  # tolerances of PIQP
 _ITERATIONS = 100  # of PIQP
 _FEW = 8  # systems that may be solved after each guess
 _ROUNDS = 30  # the same with a pull towards the guess
 _PULLS = (1e-2, 1e-4, 1e-6, 1e-8, 0.0)  # in units of the diagonal of P
-_RIDGE = 1e-11  # on the diagonal of a system whose rows have the largest entry 1
+_RIDGE = 1e-13  # on the diagonal of a system whose rows have the largest entry 1
 _REFINEMENTS = 8
 _FAINT = (1e-14, 1e-11, 1e-8)  # parts of its terms below which a number may be nothing but rounding
+_NOTHING = 1e-150  # a smaller number is 0
 _SPARSE = 0.15  # a smaller share of nonzeros is worth a sparse factorisation
+_SPREAD = (
+    10  # powers of two: variables and rows whose units are further from natural ones are scaled
+)
 _MANY = 100  # variables from which on one looks for that
 
 
@@ -68,7 +69,7 @@ class _Program(NamedTuple):
 
 
 def solve_box(
-    P: Matrix,
+    P: Any,
     q: np.ndarray,
     A: np.ndarray,
     b: np.ndarray,
@@ -121,12 +122,65 @@ def solve_box(
     >>> solution.x, solution.certificate.ok
     (array([1., 0.]), True)
     """
+    t = _units(P, A, lower, upper)
+    r = _power(np.abs(A * t).max(axis=1, initial=0.0))
+    if np.abs(np.log2(np.concatenate([t, r]))).max() <= _SPREAD:
+        return _solve(P, q, A, b, lower, upper, guess, tol, max_iter)
+    scaled = (
+        P * np.outer(t, t) if isinstance(P, np.ndarray) else type(P)(P.G * t[:, None], P.d * t**2)
+    )
+    rows, near = A * t / r[:, None], None if guess is None else (guess[0] / t, guess[1] * r)
+    s = _solve(scaled, q * t, rows, b / r, lower / t, upper / t, near, tol, max_iter)
+    scaled_back = s._replace(
+        x=s.x * t, y=s.y / r, z_lower=s.z_lower / t, z_upper=s.z_upper / t, Px=s.Px / t
+    )  # all without rounding
+    if s.certificate.ok:
+        return scaled_back
+    plain = _solve(P, q, A, b, lower, upper, guess, tol, max_iter)
+    return min(scaled_back, plain, key=lambda found: found.certificate.worst)
+
+
+def _power(values: np.ndarray) -> np.ndarray:
+    """Return the nearest power of two of each number, and 1 for those that are not positive or not finite."""
+    good = (values > 0.0) & (values < np.inf)
+    return np.exp2(np.round(np.log2(np.where(good, values, 1.0))))
+
+
+def _units(P: Any, A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return powers of two to measure the variables in, such that the diagonal of P is near 1.
+
+    Where it is 0 the width of the box counts, or else the largest entry of A's column, in rows whose others are near 1.
+    """
+    t, curved = upper - lower, (diagonal := P.diagonal()) > 0.0
+    t[curved] = 1.0 / np.sqrt(diagonal[curved])
+    known = (t > 0.0) & np.isfinite(t)
+    if not known.all() and A.size:
+        rows = (np.abs(A) * np.where(known, t, 0.0)).max(axis=1)
+        rows = np.where(rows > 0.0, rows, np.abs(A).max(axis=1))
+        peaks = (np.abs(A) / np.where(rows > 0.0, rows, 1.0)[:, None]).max(axis=0)
+        t = np.where(known, t, 1.0 / np.where(peaks > 0.0, peaks, 1.0))
+    return _power(t)
+
+
+def _solve(
+    P: Any,
+    q: np.ndarray,
+    A: np.ndarray,
+    b: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    guess: tuple[np.ndarray, np.ndarray] | None,
+    tol: float,
+    max_iter: int,
+) -> Solution:
+    """Solve in the units that the data have."""
     program = _in_arrays(P, q, A, b, lower, upper)
     best, n_iter, n_systems, verdict = None, 0, 0, "inaccurate"
 
     def offer(x: np.ndarray, y: np.ndarray) -> bool:
         nonlocal best
-        x, y = x[: program.n], y[: program.p]
+        x, y = x[: program.n], np.where(np.abs(y) < _NOTHING, 0.0, y)[: program.p]
+        x = np.where((np.abs(x) < _NOTHING) & (lower <= 0.0) & (upper >= 0.0), 0.0, x)
         Px = P @ x
         z = bound_multipliers(Px + q + y @ A, x, lower, upper)
         certificate = certify(P, q, A, b, lower, upper, x, y, *z, tol, Px)
@@ -180,12 +234,10 @@ def solve_box(
     diagonal = program.P.diagonal()
     unit = np.where(diagonal > 0.0, diagonal, 1.0)
     with np.errstate(all="ignore"):  # a failed attempt may overflow; the certificate judges
-        solved = not b.any() and offer(
-            np.clip(np.zeros(program.n), lower, upper), np.zeros(program.p)
-        )
-        if not solved and guess is None and not np.isfinite([lower, upper]).any():
+        solved = not (q.any() or b.any()) and offer(np.clip(0.0, lower, upper), np.zeros(b.size))
+        if guess is None and not np.isfinite([lower, upper]).any():
             guess = np.zeros(q.size), np.zeros(b.size)  # one system is all
-        if not solved and guess is not None:
+        if guess is not None and not solved:
             x, y = _extended(program, P, q, *guess)
             solved = finish(x, y, -_gradient(program, x, y), (0.0,))
         for eps in _GUESSES:
@@ -200,10 +252,6 @@ def solve_box(
                 x = np.where(state < 0, program.lower, np.where(state > 0, program.upper, x))
                 solved = offer_cleaned(np.clip(x, program.lower, program.upper), y)
         solved = solved or finish(*answer, _PULLS)
-        if not solved and verdict in ("inaccurate", "max_iter"):
-            answer, iterations, _ = _guess(program, _SCALED, max_iter, _natural_units(program))
-            n_iter += iterations
-            finish(*answer, (0.0,))
     if best is None:
         offer(np.clip(np.zeros(program.n), lower, upper), np.zeros(program.p))
     assert best is not None
@@ -245,36 +293,22 @@ def _extended(
     return np.concatenate([x, w]), np.concatenate([y, w])
 
 
-def _natural_units(program: _Program) -> np.ndarray:
-    """Return a size that each variable may have: the width of its box, or ``|q_j|/P_jj`` if that is less."""
-    diagonal = program.P.diagonal()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        alone = np.abs(program.q) / diagonal
-    unit = np.fmin(np.where(alone > 0.0, alone, np.inf), program.upper - program.lower)
-    known = np.isfinite(unit) & (unit > 0.0)
-    return np.where(known, unit, np.median(unit[known]) if known.any() else 1.0)
-
-
 def _guess(
-    program: _Program, eps: float, max_iter: int, unit: np.ndarray | float = 1.0
+    program: _Program, eps: float, max_iter: int
 ) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], int, str]:
-    """Ask PIQP for x, y and the multipliers of the bounds, those of upper ones being positive.
-
-    PIQP's tolerances are absolute. With units of x it sees x in these, and an objective with slopes of size 1.
-    """
+    """Ask PIQP for x, y and the multipliers of the bounds, those of upper ones being positive."""
     is_sparse = sparse.issparse(program.P)
-    P, q, A, price = program.P, program.q, program.A, 1.0
-    if isinstance(unit, np.ndarray):
-        D = sparse.diags(unit)
-        price = largest(q * unit) or 1.0
-        P, q, A = D @ P @ D / price, q * unit / price, A @ D
     solver = piqp.SparseSolver() if is_sparse else piqp.DenseSolver()
     solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = eps
     solver.settings.eps_rel = solver.settings.eps_duality_gap_rel = eps
     solver.settings.max_iter = max_iter
-    array = sparse.csc_matrix if is_sparse else np.asfortranarray
-    rows = (array(A), program.b) if program.b.size else (None, None)
-    solver.setup(array(P), q, *rows, x_l=program.lower / unit, x_u=program.upper / unit)
+    P, A = program.P, program.A
+    if is_sparse:
+        P, A = sparse.csc_matrix(P), sparse.csc_matrix(A)
+    else:
+        P, A = P.T, np.asfortranarray(A)
+    rows = (A, program.b) if program.b.size else (None, None)
+    solver.setup(P, program.q, *rows, x_l=program.lower, x_u=program.upper)
     status = solver.solve()
     verdict = {
         piqp.PIQP_PRIMAL_INFEASIBLE: "infeasible",
@@ -282,8 +316,7 @@ def _guess(
         piqp.PIQP_MAX_ITER_REACHED: "max_iter",
     }.get(status, "inaccurate")
     r = solver.result
-    z = price * (r.z_bu - r.z_bl) / unit
-    return (r.x * unit, price * r.y, z), r.info.iter, verdict
+    return (r.x, r.y, r.z_bu - r.z_bl), r.info.iter, verdict
 
 
 def _read_state(program: _Program, x: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -314,15 +347,14 @@ def _minimum(
     free = np.flatnonzero(state == 0)
     x = np.where(state < 0, program.lower, np.where(state > 0, program.upper, x))
     solve = _factor(program, free, pull[free])
-    best, found = np.inf, (x, y, _gradient(program, x, y) + pull * (x - centre))
+    best, found = (np.inf, np.inf), (x, y, _gradient(program, x, y) + pull * (x - centre))
     for k in range(_REFINEMENTS):
         g = _gradient(program, x, y) + pull * (x - centre)
         miss = program.b - program.A @ x
-        size = largest(g[free]) + largest(miss)
-        if not size < 0.5 * best:
+        sizes = largest(g[free]), largest(miss)
+        if k and not (sizes[0] < 0.5 * best[0] or sizes[1] < 0.5 * best[1]):
             break
-        if size < best:
-            best, found = size, (x, y, g)
+        best, found = sizes, (x, y, g)
         step = solve(np.concatenate([-g[free], miss]))
         x, y = x.copy(), y + step[free.size :]
         x[free] += step[: free.size]
@@ -365,9 +397,7 @@ def _factor(program: _Program, free: np.ndarray, pull: np.ndarray) -> Any:
     K *= d
     K *= d[:, None]
     K[np.arange(f + p), np.arange(f + p)] += np.r_[np.full(f, _RIDGE), np.full(p, -_RIDGE)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LinAlgWarning)
-        lu, piv = lu_factor(K, overwrite_a=True, check_finite=False)
+    lu, piv, _ = dgetrf(K, overwrite_a=1)
     return lambda v: d * dgetrs(lu, piv, d * v)[0]
 
 
@@ -422,7 +452,9 @@ def _without_rounding(
     roots, absolute = np.sqrt(np.maximum(P.diagonal(), 0.0)), np.abs(A)
     mass = roots * float(roots @ np.abs(x)) + np.abs(q)
     terms = faint * (mass + np.abs(y) @ absolute)
+    width = np.maximum(np.abs(lower), np.abs(upper))
     small = (np.abs(x) * roots**2 <= terms) & (roots > 0.0)
+    small |= (np.abs(x) <= faint * width) & (width < np.inf) & (roots == 0.0)
     x = np.where(small & (lower <= 0.0) & (upper >= 0.0), 0.0, x)
     rows = absolute[:, mass > 0.0]
     small = (np.abs(y)[:, None] * rows <= terms[mass > 0.0]).all(axis=1) & rows.any(axis=1)
