@@ -45,11 +45,13 @@ class Verification(Certificate):
     def agrees(self) -> bool:
         """Whether the stored certificate promises no more than is true.
 
-        No exact residual exceeds twice the stored one by more than rounding, and a stored verdict "ok" is right.
+        No exact residual exceeds twice the stored one by more than rounding, and a stored verdict "ok" is right. A
+        residual above 1 says no more than 1: nothing is right.
         """
         names = ("primal_residual", "dual_residual", "complementarity", "gap")
         honest = all(
-            getattr(self, n) <= 2.0 * getattr(self.stored, n) + self.rounding for n in names
+            min(getattr(self, n), 1.0) <= 2.0 * getattr(self.stored, n) + self.rounding
+            for n in names
         )
         return honest and (self.ok or not self.stored.ok)
 

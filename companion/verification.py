@@ -190,7 +190,11 @@ def _residuals(
     roots = np.sqrt(np.maximum(P.diagonal(), 0.0))
     reach, absolute = float(roots @ size), np.abs(A)
     row_terms = np.maximum(absolute @ size, np.abs(program.b))
-    terms = np.maximum(roots * reach, P.absolute(size)) + np.abs(program.q) + dear @ absolute
+    own = np.maximum(roots * reach, P.absolute(size)) + np.abs(program.q)
+    terms = own + dear @ absolute
+    # a multiplier of an equation is a quotient of such terms: it is known up to the rounding of the largest one
+    of_rows = np.divide(own, absolute, out=np.zeros_like(absolute), where=absolute > 0.0)
+    unsure_rows = of_rows.max(axis=1, initial=0.0) @ absolute
     value = abs(dot(x, Px)) / 2 + dot(abs(q), abs(x))
     gap = dot(abs(y), miss)
     primal = max((ratio_of(m, float(t)) for m, t in zip(miss, row_terms)), default=_ZERO)
@@ -208,7 +212,7 @@ def _residuals(
             primal = max(primal, ratio_of(-slack[j], max(size[j], abs(float(bound[j])))))
     scale = np.abs(floats_of(Px)) + np.abs(program.q) + dear @ absolute
     dual: Fraction | float = _ZERO
-    large = np.abs(floats_of(e)) > unit * terms
+    large = np.abs(floats_of(e)) > unit * (terms + unsure_rows)
     for v, w, t, counts in zip(abs(e), illegal, scale.tolist(), large):
         seen = v if counts else min(v, _rational(_EPS * t))
         dual = max(dual, ratio_of(max(seen, w), t))
