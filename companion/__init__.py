@@ -11,7 +11,7 @@ One sub-package per chapter:
 ==========================  =========================================================
 
 What they share is in the modules beside them: ``results``, ``certificates``, ``exceptions``, ``datasets``,
-``plotting``, ``widgets``. Import what you use: ``from companion.admm import solve_qp``.
+``figures``. Import what you use: ``from companion.admm import solve_qp``.
 """
 
 from importlib import import_module as _import

@@ -4,7 +4,7 @@
     python tools/notebooks.py cache               fill the cache from which the book is built
 
 `run` formats the code, stores outputs, numbers the cells from 1, drops widget state and execution
-times, and copies the alt text of each picture (given to `companion.plotting.show`) into the cell's
+times, and copies the alt text of each picture (given to `companion.figures.plotting.show`) into the cell's
 metadata, where the book's builder looks for it. Pages are listed in book/_toc.yml; without a path,
 all of them are run.
 """

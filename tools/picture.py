@@ -12,9 +12,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from companion import plotting
 from companion.admm import lasso, project_ball
 from companion.datasets import diabetes
+from companion.figures import plotting
 from companion.kernels import Gaussian, KernelPCA
 from companion.svm import SVMs2prime
 from companion.svr import NuSVR

@@ -21,9 +21,9 @@ SHARED = (
     "exceptions",
     "datasets",
     "openml",
-    "plotting",
-    "pictures",
-    "widgets",
+    "figures.plotting",
+    "figures.pictures",
+    "figures.flipbook",
     "boards",
 )
 

@@ -21,8 +21,8 @@ from IPython.core.getipython import get_ipython
 from IPython.display import display
 from matplotlib.figure import Figure
 
-from companion import plotting
 from companion.checks import as_vector
+from companion.figures import plotting
 from companion.kernels import Gaussian, Polynomial
 
 __all__ = ["Board", "BoardPicture", "Setup", "Slider", "grid", "number", "present"]

@@ -8,7 +8,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from companion import plotting
 from companion.boards.board import (
     KERNEL_CHOICE,
     Board,
@@ -23,6 +22,7 @@ from companion.boards.board import (
     with_kernel,
 )
 from companion.checks import as_matrix
+from companion.figures import plotting
 from companion.kernels import KernelPCA, as_kernel, gram
 
 __all__ = ["gram_board"]

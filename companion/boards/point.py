@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator, clone
 
-from companion import plotting
 from companion.boards.board import (
     FIRST_KERNEL,
     KERNEL_CHOICE,
@@ -27,6 +26,7 @@ from companion.boards.board import (
     with_kernel,
 )
 from companion.checks import as_matrix
+from companion.figures import plotting
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
 from companion.svm.estimator import SupportVectorMachine
 

@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from companion import plotting
 from companion.admm import admm, project_ball, soft_threshold
 from companion.boards.board import (
     Board,
@@ -25,6 +24,7 @@ from companion.boards.board import (
 )
 from companion.checks import as_matrix, as_vector
 from companion.exceptions import ConvergenceWarning
+from companion.figures import plotting
 
 __all__ = ["step_board"]
 

@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator, clone
 
-from companion import plotting
 from companion.boards.board import (
     FIRST_KERNEL,
     KERNEL_CHOICE,
@@ -26,6 +25,7 @@ from companion.boards.board import (
     with_kernel,
 )
 from companion.checks import as_vector
+from companion.figures import plotting
 from companion.svr import EpsilonSVR, NuSVR
 
 __all__ = ["tube_board"]

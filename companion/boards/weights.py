@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
 
-from companion import plotting
 from companion.boards.board import (
     Board,
     BoardPicture,
@@ -22,6 +21,7 @@ from companion.boards.board import (
     slider,
 )
 from companion.checks import as_vector
+from companion.figures import plotting
 from companion.regression import Lasso, RidgeRegression
 
 __all__ = ["weight_board"]

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 # Runs a notebook's code up to its last slider, and moves each second control as a reader would.
 MOVE = """
 import json, sys
-from companion import widgets
+from companion.figures import flipbook as widgets
 
 def moved(make):
     def made(*arguments, **options):
@@ -65,7 +65,7 @@ def test_any_value_can_be_drawn(path: Path) -> None:
 def test_a_picture_that_exists_for_the_frames_only_is_found(tmp_path: Path) -> None:
     source = """
 import matplotlib.pyplot as plt
-from companion.widgets import flipbook
+from companion.figures.flipbook import flipbook
 known = {0.5: 1, 1.0: 2, 2.0: 3}
 def draw(x):
     return plt.figure(figsize=(2, known[x]))

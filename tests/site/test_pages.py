@@ -8,7 +8,7 @@ import re
 import matplotlib.pyplot as plt
 import pytest
 
-from companion.pictures import frames
+from companion.figures.pictures import frames
 from tests.site.site import EXTRA, PAGES, PHONE, ROOT, SITE, Count, Reader, flipbooks, tree
 
 FILE_NAME = re.compile(r"[\w./-]+\.(png|svg|jpe?g|gif|webp)", re.IGNORECASE)

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 
-from companion import plotting
+from companion.figures import plotting
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
 
-from companion import pictures
-from companion.plotting import CYCLE
+from companion.figures import pictures
+from companion.figures.plotting import CYCLE
 
 
 def pixels(data: bytes) -> np.ndarray:

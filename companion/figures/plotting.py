@@ -90,7 +90,7 @@ def show(figure: Figure, alt: str) -> None:
     """
     from IPython.display import display
 
-    from companion.pictures import png
+    from companion.figures.pictures import png
 
     if not isinstance(figure, Figure):
         raise TypeError(f"figure must be a Matplotlib figure, got {type(figure).__name__}")

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import ConnectionPatch
 from PIL import Image
 
-from companion.pictures import frames, png
+from companion.figures.pictures import frames, png
 
 
 def drawn(rows: int, columns: int, layout: str | None = "constrained") -> Figure:

@@ -14,8 +14,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
 
-from companion import pictures, plotting, widgets
-from companion.widgets import flipbook, flipbook_grid
+from companion.figures import flipbook as widgets
+from companion.figures import pictures, plotting
+from companion.figures.flipbook import flipbook, flipbook_grid
 
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"
 

@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from companion.pictures import frames
+from companion.figures.pictures import frames
 
 __all__ = ["flipbook", "flipbook_grid"]
 

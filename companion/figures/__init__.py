@@ -1,0 +1,1 @@
+"""What the pages draw and move: the figure style, pictures as bytes, panels, sliders."""
