@@ -91,7 +91,7 @@ def errata_page() -> str:
     for page, entries in found.items():
         name = (title(page) or page).removeprefix("Errata: ")
         lines += [f"## {name[0].upper()}{name[1:]}", ""]
-        lines += [":::{table}", ":class: stacked filterable", ":widths: 15 65 20", ""]
+        lines += [":::{table}", ":class: stacked filterable by-kind", ":widths: 15 65 20", ""]
         lines += ["| Number | Place | Kind |", "|---|---|---|"]
         lines += [f"| [{e.number}](#{e.label}) | {e.place} | {e.kind} |" for e in entries]
         lines += [":::", ""]

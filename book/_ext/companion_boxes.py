@@ -9,6 +9,7 @@ as it does in JupyterLab. What a box is about goes into the index.
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Any
 
 from docutils import nodes
@@ -173,11 +174,33 @@ def name_links(app: Sphinx, doctree: nodes.document) -> None:
             node["refexplicit"] = False
 
 
+def letter(entry: str) -> str | None:
+    """Return the letter of the index under which a reader looks for a word that begins with another sign.
+
+    >>> letter("ν-SVM"), letter("ℓ¹ norm"), letter("loss")
+    ('N', 'L', None)
+    """
+    first = entry[:1]
+    if first.isascii() or not first.isalpha():
+        return None
+    return unicodedata.name(first).split()[-1][0]
+
+
+def sort_index(app: Sphinx) -> None:
+    """Enter words that begin with a Greek letter under its name."""
+    entries = app.env.get_domain("index").entries
+    entries[app.env.docname] = [
+        (kind, value, target, main, key or letter(value))
+        for kind, value, target, main, key in entries.get(app.env.docname, [])
+    ]
+
+
 def name_all(app: Sphinx, doctree: nodes.document) -> None:
     """Give the boxes of a page their names."""
     name_statements(app, doctree)
     name_exercises(app, doctree)
     name_links(app, doctree)
+    sort_index(app)
 
 
 def open_box(self: Any, node: box) -> None:

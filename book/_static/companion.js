@@ -195,39 +195,40 @@
     });
   }
 
-  // One field above the tables of a page narrows them to the rows with the words typed; parts without a row disappear.
+  // A bar below the title narrows a page's tables to the rows with the words typed, of one chapter, of one kind (the last
+  // column of a table "by-kind"); parts without a row disappear.
   function filterTables() {
     const rows = [...document.querySelectorAll("table.filterable tbody tr")];
     if (!rows.length) return;
-    const parts = [...document.querySelectorAll(".bd-article section")].filter((s) => s.querySelector("table.filterable"));
+    const parts = [...document.querySelectorAll(".bd-article section section")].filter((s) => s.querySelector("table.filterable"));
     const chapters = parts.filter((s) => s.querySelector(":scope > h2"));
+    const kindOf = (row) => row.closest("table.by-kind") ? row.lastElementChild.textContent.trim() : "";
     const bar = document.createElement("form");
     bar.className = "table-filter";
     bar.setAttribute("role", "search");
     bar.innerHTML =
-      '<label>Filter the rows <input type="search" autocomplete="off" spellcheck="false"></label>' +
-      '<label>Chapter <select><option value="">all</option></select></label><output aria-live="polite"></output>';
-    const [words, choice, told] = ["input", "select", "output"].map((name) => bar.querySelector(name));
+      '<label>Filter <input type="search" placeholder="words, numbers" autocomplete="off" spellcheck="false"></label>' +
+      '<label>Chapter <select><option value="">all</option></select></label>' +
+      '<label>Kind <select><option value="">all</option></select></label><output aria-live="polite"></output>';
+    const [words, choice, kind, told] = bar.querySelectorAll("input, select, output");
     choice.parentElement.hidden = chapters.length < 2;
     chapters.forEach((part, i) => choice.append(new Option(part.querySelector("h2").firstChild.textContent.trim(), String(i))));
+    const kinds = [...new Set(rows.map(kindOf))].filter(Boolean);
+    kind.parentElement.hidden = kinds.length < 2;
+    kind.append(...kinds.map((name) => new Option(name)));
     const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
     const apply = () => {
       const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
-      const chapter = choice.value === "" ? null : chapters[Number(choice.value)];
-      let shown = 0;
-      for (const row of rows) {
-        row.hidden = !wanted.every((word) => texts.get(row).includes(word)) || Boolean(chapter && !chapter.contains(row));
-        shown += row.hidden ? 0 : 1;
-      }
-      for (const part of parts) {
-        part.hidden = part.contains(bar) ? false : ![...part.querySelectorAll("table.filterable tbody tr")].some((row) => !row.hidden);
-      }
-      told.textContent = `${shown} of ${rows.length} rows`;
+      const chapter = chapters[choice.value];
+      const fits = (row) => wanted.every((word) => texts.get(row).includes(word)) &&
+        (!chapter || chapter.contains(row)) && (!kind.value || kindOf(row) === kind.value);
+      rows.forEach((row) => { row.hidden = !fits(row); });
+      parts.forEach((part) => { part.hidden = !part.querySelector("table.filterable tbody tr:not([hidden])"); });
+      told.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
     };
     bar.addEventListener("input", apply);
     bar.addEventListener("submit", (event) => event.preventDefault());
-    if (chapters.length < 2) chapters[0].querySelector(":scope > h2").after(bar);
-    else chapters[0].before(bar);
+    document.querySelector(".bd-article h1").after(bar);
     apply();
   }
 
@@ -251,6 +252,31 @@
     });
   }
 
+  // A link lands on its target. A folded box around it opens, and while formulas and pictures find their heights the
+  // target stays under the header, until the reader moves.
+  let settling = null;
+  function land() {
+    settling?.disconnect();
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let box = target; box; box = box.parentElement) {
+      if (box.tagName === "DETAILS") box.open = true;
+      if (box.classList.contains("toggle-hidden")) box.querySelector("button.toggle-button")?.click();
+    }
+    settling = new ResizeObserver(() => target.scrollIntoView());
+    document.querySelectorAll(".bd-article, .bd-article > section").forEach((part) => settling.observe(part));
+  }
+  function landWhenAsked() {
+    if (performance.getEntriesByType("navigation")[0]?.type === "navigate") land(); // else the browser knows the place
+    ["wheel", "touchmove", "keydown", "pointerdown"].forEach((sign) => addEventListener(sign, () => settling?.disconnect(), { capture: true, passive: true }));
+    let clicked = false; // a change of the address without a click is a way back
+    document.addEventListener("click", (event) => { clicked = event.target.closest?.("a[href*='#']") != null; });
+    window.addEventListener("hashchange", () => {
+      if (clicked) land();
+      clicked = false;
+    });
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
     nameToggles();
     freeCitations();
@@ -258,6 +284,7 @@
     holdMarks();
     filterTables();
     openSolutions();
+    setTimeout(landWhenAsked); // after the theme has folded what is folded
   });
   window.addEventListener("load", async () => {
     await window.MathJax?.startup?.promise;

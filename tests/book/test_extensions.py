@@ -54,6 +54,11 @@ Minimise.
 Nothing to call it by.
 ```
 
+```{prf:lemma} ν as a fraction
+:label: lem-nu
+A Greek letter begins it.
+```
+
 See [](#prop-20-3), {prf:ref}`thm-16-1`, [](#alg-dual), [the program](#def-p).
 
 ```{exercise}
@@ -144,6 +149,7 @@ def test_a_box_is_headed_by_the_number_of_its_source(statements: Path) -> None:
         "prop-20-3": "Proposition 20.3",
         "alg-dual": "Algorithm: Dual ascent",
         "lem-bare": "Lemma",
+        "lem-nu": "Lemma: ν as a fraction",
     }
     assert page.select_one("#def-p .admonition-title .math"), "the formula in the heading is set"
     ids = [tag["id"] for tag in page.select("[id]")]
@@ -172,6 +178,13 @@ def test_boxes_are_in_the_index(statements: Path) -> None:
     entries = {words(a): a["href"] for a in soup(statements / "genindex.html").select("table a")}
     assert entries["convergence of ADMM"] == entries["Theorem 16.1"] == "index.html#thm-16-1"
     assert entries["dual ascent"] == "index.html#alg-dual"
+
+
+def test_the_index_has_greek_letters_under_their_names(statements: Path) -> None:
+    letter = (
+        soup(statements / "genindex.html").find("a", string="ν as a fraction").find_previous("h2")
+    )
+    assert letter.text == "N"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tools.reference import (
     shared_reference,
     used_in,
 )
-from tools.toc import BOOK, ROOT, pages, text_of
+from tools.toc import BOOK, ROOT, pages, text_of, title
 from tools.vendor import PACKAGES, VENDOR
 
 GENERATED = (BOOK / ".gitignore").read_text(encoding="utf-8").splitlines()
@@ -75,6 +75,25 @@ def test_listed_pages_exist() -> None:
     for page in pages():
         made = f"{page.removeprefix('book/')}.md" in GENERATED or page.startswith("book/api/")
         assert made or text_of(page), f"{page} has no file"
+
+
+def test_the_side_bar_shows_the_section_and_the_title() -> None:
+    """Every number of a page's title there is one of its labels, or of its line "Follows"."""
+    shown = re.findall(
+        r"- file: (notebooks/\S+)\n +title: \"((?:ZM |YCG |SP )?[\dA.–]+(?:, A.4)?) (.+)\"",
+        (BOOK / "_toc.yml").read_text(encoding="utf-8"),
+    )
+    assert {page for page, _, _ in shown} == {
+        page for page in pages() if re.match("notebooks/(?!about)", page)
+    }
+    for page, numbers, name in shown:
+        assert name == title(page)
+        text = text_of(page)
+        known = {"A"} | {
+            label.replace("-", ".") for label in re.findall(r"\(sec-\w+?-([\d-]+)", text)
+        }
+        known |= set(re.findall(r"\d+\.\d+|A\.\d", re.search("Follows.*", text)[0]))
+        assert set(re.findall(r"[A\d][\d.]*", numbers)) <= known | {"1", "4", "5"}, page
 
 
 def test_every_chapter_package_has_its_reference_page() -> None:

@@ -1,0 +1,48 @@
+"""The filter above the tables of the concordance and of the errata."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.site.site import Reader
+
+ROWS = "table.filterable tbody tr:not([hidden])"
+
+
+@pytest.mark.parametrize("name", ["book/concordance.html", "book/errata.html"])
+def test_the_filter_is_the_first_thing_on_the_page(reader: Reader, name: str) -> None:
+    page = reader.open(name)
+    assert (
+        page.evaluate("document.querySelector('article h1').nextElementSibling.className")
+        == "table-filter"
+    )
+    all_rows = page.locator(ROWS).count()
+    page.fill(".table-filter input", "18.7")
+    found = page.locator(ROWS).count()
+    assert 0 < found < all_rows
+    assert all("18.7" in text for text in page.locator(ROWS).all_inner_texts())
+    expect(page.locator(".table-filter output")).to_have_text(f"{found} of {all_rows} rows")
+    page.fill(".table-filter input", "")
+    page.locator(".table-filter select").first.select_option(index=1)
+    chapter = page.locator("article section section:has(table.filterable) > h2").first
+    assert page.locator("article section:not([hidden]) > h2:visible").count() == 1
+    assert chapter.is_visible()
+    reader.close()
+
+
+def test_errata_are_filtered_by_kind(reader: Reader) -> None:
+    page = reader.open("book/errata.html")
+    kinds = page.locator(".table-filter select").nth(1)
+    assert kinds.locator("option").all_inner_texts() == [
+        "all",
+        "statement",
+        "formula",
+        "slip",
+        "program",
+    ]
+    kinds.select_option("program")
+    shown = page.locator(f"{ROWS} td:last-child").all_inner_texts()
+    assert shown
+    assert set(shown) == {"program"}
+    reader.close()
