@@ -277,7 +277,7 @@ def module(kind: str) -> str:
 
 def files(kind: str) -> list[str]:
     """Return the names of the files of a board, in the order in which they are read."""
-    return ["solver", "contours", "front", kind]
+    return ["solver", "numbers", "curves", "plane", "front", kind]
 
 
 def rising(limits: Any) -> Limits:

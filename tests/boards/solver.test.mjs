@@ -5,25 +5,25 @@ import { test } from "node:test";
 import vm from "node:vm";
 
 const folder = new URL("../../companion/boards/browser/", import.meta.url);
-for (const name of ["solver", "contours", "point", "tube", "weights", "steps", "gram"]) {
+for (const name of ["solver", "numbers", "curves", "point", "tube", "weights", "steps", "gram"]) {
   vm.runInThisContext(readFileSync(new URL(`${name}.js`, folder), "utf8"), { filename: `${name}.js` });
 }
-const { solver, contours, field, kinds } = globalThis.companionBoards;
+const { solver, numbers, curves, answer } = globalThis.companionBoards;
 
 // A generator of numbers between -1 and 1, the same in each run.
-const numbers = (seed) => () => {
+const random = (seed) => () => {
   seed = (seed * 1103515245 + 12345) % 2 ** 31;
   return seed / 2 ** 30 - 1;
 };
 
 for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
   test(`a quadratic program meets its optimality conditions (${seed})`, () => {
-    const next = numbers(seed), n = 3 + seed * 2, rank = seed % 2 ? n : 2;
+    const next = random(seed), n = 3 + seed * 2, rank = seed % 2 ? n : 2;
     const B = Array.from({ length: n }, () => Array.from({ length: rank }, next));
     const P = B.map((a) => Float64Array.from(B, (b) => solver.dot(a, b)));
     const q = Float64Array.from({ length: n }, next), A = [new Float64Array(n).fill(1)], c = [n / 3];
-    const u = Float64Array.from({ length: n }, (_, i) => (i % 3 ? 1 : Infinity));
-    const { x, y, exact } = solver.solveQP(P, q, A, c, u), g = solver.times(P, x);
+    const u = Float64Array.from({ length: n }, (_, i) => (i % 3 ? 1 : 2 * n));
+    const { x, y, exact } = solver.solveQP({ P, q, A, c, u }), g = solver.times(P, x);
     assert.ok(exact);
     assert.ok(Math.abs(solver.dot(A[0], x) - c[0]) < 1e-10);
     x.forEach((xi, i) => {
@@ -38,28 +38,28 @@ for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
 
 test("numbers read as in Python", () => {
   for (const [x, text] of [[0, "0"], [1234567, "1.23457e+06"], [0.1 + 0.2, "0.3"], [1e-5, "1e-05"], [-2.5, "-2.5"], [123456, "123456"]]) {
-    assert.equal(solver.g(x), text);
+    assert.equal(numbers.g(x), text);
   }
-  assert.equal(solver.text(NaN), "undefined");
-  assert.equal(solver.text(Infinity), "∞");
+  assert.equal(numbers.text(NaN), "undefined");
+  assert.equal(numbers.text(Infinity), "∞");
 });
 
 test("an interval holds what the conditions leave", () => {
-  assert.deepEqual(solver.interval([1, 2, 5], [true, true, false], [false, false, true]), [3, 3]); // rounding: the middle
-  assert.deepEqual(solver.interval([1, 4], [false, true], [true, false]), [1, 4]);
-  assert.deepEqual(solver.interval([1, 2, 4], [false, false, true], [false, false, false]), [1.5, 1.5]);
-  assert.equal(solver.middle([-Infinity, 3]), 3);
+  assert.deepEqual(numbers.interval([1, 2, 5], [true, true, false], [false, false, true]), [3, 3]); // rounding: the middle
+  assert.deepEqual(numbers.interval([1, 4], [false, true], [true, false]), [1, 4]);
+  assert.deepEqual(numbers.interval([1, 2, 4], [false, false, true], [false, false, false]), [1.5, 1.5]);
+  assert.equal(numbers.middle([-Infinity, 3]), 3);
 });
 
 test("level lines lie on their level", () => {
-  const limits = [-2, 2, -1, 3], f = ([x, y]) => x - 2 * y, lines = contours(field(f, limits), limits, { middle: 0.5 }).middle;
+  const limits = [-2, 2, -1, 3], f = ([x, y]) => x - 2 * y, lines = curves.contours(curves.field(f, limits), limits, 0.5);
   assert.equal(lines.length, 1);
   for (const at of lines[0]) assert.ok(Math.abs(f(at) - 0.5) < 1e-12);
 });
 
 test("a board without points has a message, and every result is for its points", () => {
   for (const kind of ["point", "tube", "weights", "gram"]) {
-    const found = kinds[kind].solve({ points: [], machine: "SVMs2", values: {}, limits: [0, 1, 0, 1] });
+    const found = answer(kind, { points: [], machine: "SVMs2", values: {}, limits: [0, 1, 0, 1] });
     assert.match(found.message, /There must be/);
     assert.equal(found.solved, undefined);
   }

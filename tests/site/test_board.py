@@ -104,7 +104,7 @@ def test_keys_add_and_remove(page: Page) -> None:
     assert points(page) == [*START, [0, 0, 1]]
     press(page, *["Delete"] * 6)  # one more than there are points
     assert points(page) == []
-    assert page.inner_text(".board-status") == "No points."
+    assert page.inner_text(".board-status") == "Removed blue 1. No points."
     assert page.locator("button:has-text('Remove')").is_disabled()
     press(page, "a", "Escape")
     assert points(page) == START

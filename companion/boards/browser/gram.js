@@ -1,9 +1,10 @@
 // Chapter 17 in the browser: the Gram matrix, its centred form's eigenvalues and the first kernel principal component,
 // as companion.kernels.KernelPCA finds them.
 (() => {
-  const { largest, KERNELS, text } = companionBoards.solver;
+  const { Refusal, solver: { times, largest }, numbers: { kernelOf, sum }, curves: { field, contours } } = companionBoards;
 
-  // Eigenvalues, and eigenvectors as rows of V, of a symmetric matrix by Jacobi's rotations in cyclic order. K is overwritten.
+  // Eigenvalues, and eigenvectors as rows of V, of a symmetric matrix by Jacobi's rotations in cyclic order. They begin
+  // with the V of the last time: while a point is dragged, it makes the matrix almost diagonal.
   const rotate = (x, y, c, s) => {
     for (let i = 0; i < x.length; i++) {
       const t = x[i];
@@ -11,74 +12,64 @@
       y[i] = s * t + c * y[i];
     }
   };
+  let V = [];
   const jacobi = (K) => {
-    const n = K.length, V = K.map((_, i) => Float64Array.from(K, (_, j) => (i === j ? 1 : 0)));
-    const size = Math.max(...K.map((row, i) => Math.abs(row[i])));
-    for (let sweep = 0, moved = true; moved && sweep < 30; sweep++) {
+    if (V.length !== K.length) V = K.map((row, i) => row.map((_, j) => (i === j ? 1 : 0)));
+    const D = V.map((v) => times(V, times(K, v))), size = largest(D.map((row, i) => row[i]));
+    const turned = (p, q) => {
+      if (Math.abs(D[p][q]) <= 1e-15 * size) return false;
+      const h = (D[q][q] - D[p][p]) / (2 * D[p][q]), t = (h < 0 ? -1 : 1) / (Math.abs(h) + Math.hypot(1, h)), c = 1 / Math.hypot(1, t);
+      rotate(D[p], D[q], c, t * c);
+      rotate(V[p], V[q], c, t * c);
+      for (const row of D) [row[p], row[q]] = [c * row[p] - t * c * row[q], t * c * row[p] + c * row[q]];
+      D[p][q] = D[q][p] = 0;
+      return true;
+    };
+    for (let moved = true, sweep = 0; moved && sweep < 30; sweep++) {
       moved = false;
-      for (let p = 0; p < n; p++) {
-        for (let q = p + 1; q < n; q++) {
-          const [a, b, d] = [K[p][p], K[p][q], K[q][q]];
-          if (Math.abs(b) <= 1e-17 * size) continue;
-          moved = true;
-          const h = (d - a) / (2 * b), t = (h < 0 ? -1 : 1) / (Math.abs(h) + Math.hypot(1, h)), c = 1 / Math.hypot(1, t);
-          rotate(K[p], K[q], c, t * c); // the rows; the columns are the same by symmetry
-          for (let i = 0; i < n; i++) {
-            K[i][p] = K[p][i];
-            K[i][q] = K[q][i];
-          }
-          K[p][p] = a - t * b;
-          K[q][q] = d + t * b;
-          K[p][q] = K[q][p] = 0;
-          rotate(V[p], V[q], c, t * c);
-        }
-      }
+      for (let q = 1; q < D.length; q++) for (let p = 0; p < q; p++) moved = turned(p, q) || moved;
     }
-    return [K.map((row, i) => row[i]), V];
+    return D.map((row, i) => row[i]);
   };
 
   const solve = ({ points, values, limits }) => {
-    const n = points.length;
-    if (n < 2) return { message: "There must be two points." };
-    const kernel = KERNELS[values.kernel](values.sigma), K = points.map((x) => points.map((y) => kernel(x, y)));
-    const means = K.map((row) => row.reduce((t, x) => t + x, 0) / n), mean = means.reduce((t, x) => t + x, 0) / n;
-    const same = points.every(([x, y]) => x === points[0][0] && y === points[0][1]);
-    if (same) return { message: "all points have the same image in feature space: there is no component" };
-    const [found, V] = jacobi(K.map((row, i) => Float64Array.from(row, (t, j) => t - means[i] - means[j] + mean)));
+    const n = points.length, kernel = kernelOf(values);
+    if (n < 2) throw new Refusal("There must be two points.");
+    if (points.every(([x, y]) => x === points[0][0] && y === points[0][1])) {
+      throw new Refusal("all points have the same image in feature space: there is no component");
+    }
+    const K = points.map((x) => points.map((y) => kernel(x, y))), means = K.map((row) => sum(row) / n), mean = sum(means) / n;
+    const found = jacobi(K.map((row, i) => Float64Array.from(row, (t, j) => t - means[i] - means[j] + mean)));
     const order = [...found.keys()].sort((i, j) => found[j] - found[i]), top = found[order[0]], first = [...V[order[0]]];
-    const lead = first.find((t) => Math.abs(t) >= (1 - 1e-6) * largest(first)), sign = Math.sign(lead);
-    const alpha = first.map((t) => (sign * t) / Math.sqrt(top)), total = found.reduce((t, x) => t + x, 0);
-    const f = (x) => points.reduce((t, p, i) => t + alpha[i] * (kernel(p, x) - means[i]), 0);
+    const sign = Math.sign(first.find((t) => Math.abs(t) >= (1 - 1e-6) * largest(first)));
+    const alpha = first.map((t) => (sign * t) / Math.sqrt(top));
     return {
-      message: "", solved: true, size: n, gram: K, eigenvalues: order.slice(0, 6).map((i) => (found[i] > 1e-12 * top ? found[i] : 0)),
-      share: top / total, component: first.map((t) => sign * t * Math.sqrt(top)), field: companionBoards.field(f, limits),
+      gram: K, eigenvalues: order.slice(0, 6).map((i) => (found[i] > 1e-12 * top ? found[i] : 0)), share: top / sum(found),
+      component: first.map((t) => sign * t * Math.sqrt(top)),
+      field: field((x) => points.reduce((t, p, i) => t + alpha[i] * (kernel(p, x) - means[i]), 0), limits),
     };
   };
 
   const view = ({ gram, eigenvalues, share, component, field }, { limits }) => {
-    const n = gram.length, most = Math.max(...component.map(Math.abs)), top = Math.max(...gram.flat().map(Math.abs), 1e-300);
-    const marks = component.map((t) => ({ size: Math.abs(t) / most, active: true, colour: t < 0 ? "red" : "blue", cells: [text(t)] }));
-    const levels = Object.fromEntries([-0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75].map((t) => [t, t * most]));
-    const curves = companionBoards.contours(field, limits, levels);
-    const shapes = Object.entries(curves).map(([t, found]) => ["path", +t === 0 ? "middle" : `${t < 0 ? "red" : "blue"} thin`, found]);
-    const tiles = new Map(); // by colour and shade in steps of a tenth
-    gram.forEach((row, i) => row.forEach((t, j) => {
-      const key = Math.round((10 * t) / top);
-      if (!tiles.has(key)) tiles.set(key, []);
-      tiles.get(key).push([j, n - 1 - i, j + 1, n - i]);
-    }));
-    const wide = n / eigenvalues.length, bars = eigenvalues.map((t, k) => [k * wide, -0.5 * n, (k + 0.8) * wide, (-0.5 + (0.36 * t) / eigenvalues[0]) * n]);
+    const n = gram.length, most = largest(component), top = Math.max(...gram.map(largest), 1e-300);
+    const marks = component.map((t) => ({ size: Math.abs(t) / most, active: true, colour: t < 0 ? "red" : "blue", cells: [t] }));
+    const shapes = [-0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75].map((t) =>
+      ["path", t ? `${t < 0 ? "red" : "blue"} thin` : "middle", contours(field, limits, t * most)]);
+    const tiles = {}; // by colour and shade in steps of a tenth
+    gram.forEach((row, i) => row.forEach((t, j) => (tiles[Math.round((10 * t) / top)] ??= []).push([j, n - 1 - i, j + 1, n - i])));
+    const wide = n / eigenvalues.length, high = (t) => (-0.5 + (0.36 * t) / eigenvalues[0]) * n;
     const second = [
       ["text", "", [0, 1.03 * n], "Gram matrix, point by point"], ["text", "", [0, -0.1 * n], "eigenvalues of the centred matrix"],
-      ...[...tiles].map(([key, found]) => ["tiles", key < 0 ? "tile minus" : "tile", found, Math.abs(key) / 10]), ["tiles", "tile", bars, 1],
+      ...Object.entries(tiles).map(([key, found]) => ["tiles", key < 0 ? "tile minus" : "tile", found, Math.abs(key) / 10]),
+      ["tiles", "tile", eigenvalues.map((t, k) => [k * wide, -0.5 * n, (k + 0.8) * wide, high(t)])],
     ];
-    const facts = [["eigenvalues", eigenvalues.map(text).join(", ")], ["share of the first", text(share)]];
+    const facts = Object.entries({ eigenvalues, "share of the first": share });
     return { marks, shapes, facts, second: { limits: [0, n, -0.5 * n, 1.1 * n], shapes: second } };
   };
 
   companionBoards.kinds.gram = {
     label: "Points, and level lines of their first kernel principal component", axes: ["x₁", "x₂"], head: ["component"],
-    adds: [[1, "point", "a"]], colour: () => "grey", equal: true, solve, view, bare: true, secondEqual: true,
+    adds: [[1, "point", "a"]], colour: () => "grey", equal: true, solve, view, bare: true,
     second: "The Gram matrix, darker where two points are more alike, and below it the eigenvalues of its centred form",
   };
 })();

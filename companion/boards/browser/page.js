@@ -1,15 +1,13 @@
 // The boards of a rendered page. Each is a picture with its configuration beside it; when it comes into view, the files
 // that move it are loaded from the folder of this one (scripts, not modules: those do not load from file://).
 (() => {
-  const folder = document.currentScript.src.replace(/[^/]*$/, "");
-  const loaded = {};
-  const script = (name) =>
-    (loaded[name] ??= new Promise((resolve, reject) => {
-      const made = document.createElement("script");
-      Object.assign(made, { src: `${folder}${name}.js`, async: false, onload: resolve, onerror: reject }); // in this order
-      document.head.append(made);
-    }));
-  const load = (kind) => Promise.all(["solver", "contours", "front", kind].map(script));
+  const folder = document.currentScript.src.replace(/[^/]*$/, ""), loaded = {};
+  const script = (name) => (loaded[name] ??= new Promise((resolve, reject) => {
+    const made = document.createElement("script");
+    Object.assign(made, { src: `${folder}${name}.js`, async: false, onload: resolve, onerror: reject }); // in this order
+    document.head.append(made);
+  }));
+  const load = (kind) => Promise.all(["solver", "numbers", "curves", "plane", "front", kind].map(script));
 
   const address = () => {
     try {
@@ -20,16 +18,13 @@
   };
   // What the address says, as far as it fits this board.
   const configure = (state) => {
-    const { id, program, values, points } = address() ?? {};
-    const known = state.programs.find((p) => p.name === program);
+    const { id, program, values, points } = address() ?? {}, known = state.programs.find((p) => p.name === program);
     const triple = (t) => Array.isArray(t) && t.length === 3 && t.every(Number.isFinite) && Math.abs(t[2]) === 1;
     if (id !== state.id || !known || !Array.isArray(points) || points.length > 200 || !points.every(triple)) return state;
     if (state.fixed && points.length !== state.points.length) return state;
-    const given = { ...state.values[program] };
-    for (const { name, options } of known.parameters) {
-      if (options ? options.includes(values?.[name]) : Number.isFinite(values?.[name])) given[name] = values[name];
-    }
-    return { ...state, program, points, values: { ...state.values, [program]: given } };
+    const fits = ({ name, options }) => (options ? options.includes(values?.[name]) : Number.isFinite(values?.[name]));
+    const given = Object.fromEntries(known.parameters.filter(fits).map(({ name }) => [name, values[name]]));
+    return { ...state, program, points, values: { ...state.values, [program]: { ...state.values[program], ...given } } };
   };
 
   // A model as a kernel has one; what changes within a frame is computed and drawn once.
@@ -37,7 +32,7 @@
     const listeners = [], changed = new Set();
     const solve = () => {
       const { machine } = state.programs.find((p) => p.name === state.program);
-      state.result = companionBoards.kinds[state.kind].solve({ ...state, machine, values: state.values[state.program] });
+      state.result = companionBoards.answer(state.kind, { ...state, machine, values: state.values[state.program] });
     };
     const frame = () => {
       if ([...changed].some((name) => name !== "selected")) {
@@ -57,15 +52,18 @@
         if (!changed.size) requestAnimationFrame(frame);
         changed.add(name);
       },
-      save_changes: () => {},
-      on: (event, listener) => listeners.push([event, listener]),
-      off: () => {},
+      save_changes: () => {}, on: (event, listener) => listeners.push([event, listener]), off: () => {},
     };
   };
 
-  // The preset's picture stands in the output before the board's.
-  const picture = (place) => [...(place.closest(".cell_output") ?? place.parentElement).querySelectorAll("img")].find(
-    (img) => img.compareDocumentPosition(place) & Node.DOCUMENT_POSITION_FOLLOWING);
+  // The cell that makes the board as it is now.
+  const cellOf = ({ cell, points, program }, settings) => {
+    const at = (sign) => points.filter((t) => !sign || t[2] === sign).map((t) => t.slice(0, 2));
+    const parts = {
+      BLUE: at(1), RED: at(-1), POINTS: at(0), XS: points.map(([x]) => x), YS: points.map(([, y]) => y), PROGRAM: program, VALUES: settings,
+    };
+    return cell.replace(/\b[A-Z]+\b/g, (name) => (name in parts ? JSON.stringify(parts[name]) : name));
+  };
 
   const open = async (place) => {
     const state = configure(JSON.parse(place.querySelector("script[type='application/json']").textContent));
@@ -74,46 +72,37 @@
     } catch {
       return; // the picture stays
     }
+    const { make } = companionBoards, cell = make("pre", { class: "board-cell", tabindex: "0", hidden: true }), holder = make("div");
     let timer = 0;
-    const cell = document.createElement("pre");
-    cell.className = "board-cell";
-    cell.tabIndex = 0;
-    cell.hidden = true;
     const told = () => {
       const { id, program, points, values, programs } = state;
       const given = programs.find((p) => p.name === program).parameters.map(({ name }) => [name, values[program][name]]);
-      const settings = Object.fromEntries(given);
-      const shown = (sign) => JSON.stringify(points.filter((t) => !sign || t[2] === sign).map((t) => t.slice(0, 2)));
-      cell.textContent = state.cell.replace("BLUE", shown(1)).replace("RED", shown(-1)).replace("POINTS", shown(0)).replace("PROGRAM", JSON.stringify(program))
-        .replace("VALUES", JSON.stringify(settings));
+      const settings = Object.fromEntries(given), hash = JSON.stringify({ id, program, values: settings, points });
+      cell.textContent = cellOf(state, settings);
       clearTimeout(timer);
-      timer = setTimeout(() => {
-        history.replaceState(null, "", `#board=${encodeURIComponent(JSON.stringify({ id, program, values: settings, points }))}`);
-      }, 300);
+      timer = setTimeout(() => history.replaceState(null, "", `#board=${encodeURIComponent(hash)}`), 300);
     };
-    const model = makeModel(state, told);
-    const holder = document.createElement("div");
-    companionBoards.render({ model, el: holder });
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = "Open this in a notebook";
-    button.setAttribute("aria-expanded", "false");
-    button.addEventListener("click", () => {
-      if (cell.hidden) told();
-      cell.hidden = !cell.hidden;
-      button.setAttribute("aria-expanded", String(!cell.hidden));
-    });
+    const button = make("button", {
+      type: "button", "aria-expanded": "false",
+      onclick: () => {
+        if (cell.hidden) told();
+        cell.hidden = !cell.hidden;
+        button.setAttribute("aria-expanded", String(!cell.hidden));
+      },
+    }, "Open this in a notebook");
+    companionBoards.render({ model: makeModel(state, told), el: holder });
     holder.querySelector(".board-buttons").append(button);
     holder.firstChild.append(cell);
+    // The preset's picture stands in the output before the board's.
+    const before = (img) => img.compareDocumentPosition(place) & Node.DOCUMENT_POSITION_FOLLOWING;
+    [...(place.closest(".cell_output") ?? place.parentElement).querySelectorAll("img")].find(before)?.remove();
     place.replaceChildren(holder);
-    picture(place)?.remove();
     place.board = state; // for tests
   };
 
   const start = () => {
     const seen = new IntersectionObserver((entries) => {
-      for (const { isIntersecting, target } of entries) {
-        if (!isIntersecting) continue;
+      for (const { target } of entries.filter(({ isIntersecting }) => isIntersecting)) {
         seen.unobserve(target);
         open(target);
       }
