@@ -24,8 +24,8 @@ from companion.admm import (
     least_absolute_deviations,
     soft_threshold,
 )
-from companion.certificates import verify
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
+from tests.exact import verify
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 PLAIN = {"finish": False, "relaxation": 1.0}

@@ -8,9 +8,9 @@ import pytest
 
 from companion.admm import admm
 from companion.admm.quadratic import qsolve1, solve_qp
-from companion.certificates import verify
 from companion.datasets import text_uv14
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
+from tests.exact import verify
 
 EX_16_11 = (
     np.array([[4.0, 1, 0], [1, 4, 1], [0, 1, 4]]),
