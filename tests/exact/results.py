@@ -654,7 +654,8 @@ def least_absolute(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> float:
     at = Candidate(
         np.concatenate([x, r]), exact(np.zeros(n + m)), np.zeros(n + m),
         np.r_[np.abs(A).sum(axis=0), np.zeros(m)],
-        sum(abs(r), arb(0)), np.column_stack([A, -np.eye(m)]), b, exact(result.rho * result.u),
+        max(sum(abs(r), arb(0)), arb(1e-5 * sizes.sum()), key=float), np.column_stack([A, -np.eye(m)]), b,
+        exact(result.rho * result.u),
         tau=np.r_[np.zeros(n), np.ones(m)],
     )  # fmt: skip
     at.reach = sizes
