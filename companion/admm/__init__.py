@@ -3,13 +3,13 @@
 # fmt: off
 # isort: off
 from companion.admm.consensus import (
-    Block, ConsensusObjective, LassoObjective, LeastSquaresBlock, RidgeObjective,
-    SquaredHingeBlock, SquaredHingeObjective, consensus,
+    ConsensusObjective, LassoObjective, RidgeObjective, SquaredHingeObjective, consensus,
 )
 from companion.admm.l1 import (
-    LogisticLoss, SmoothLoss, basis_pursuit, generalized_lasso, group_lasso, l1_regularized,
-    lasso, least_absolute_deviations,
+    basis_pursuit, generalized_lasso, group_lasso, l1_regularized, lasso,
+    least_absolute_deviations,
 )
+from companion.admm.losses import LeastSquaresLoss, LogisticLoss, SmoothLoss, SquaredHingeLoss
 from companion.admm.low_rank import LowRank
 from companion.admm.multipliers import (
     augmented_lagrangian, dual_ascent, dual_decomposition, dual_function, method_of_multipliers,
@@ -29,9 +29,9 @@ from companion.admm.splitting import Iterate, admm, convergence_inequalities, ly
 from companion.results import ADMMResult, FixedPointResult, MultiplierResult, QPResult
 
 __all__ = [
-    "ADMMResult", "Block", "ConsensusObjective", "FixedPointResult", "Iterate",
-    "LassoObjective", "LeastSquaresBlock", "LogisticLoss", "LowRank", "MultiplierResult",
-    "QPResult", "RidgeObjective", "SmoothLoss", "SquaredHingeBlock", "SquaredHingeObjective",
+    "ADMMResult", "ConsensusObjective", "FixedPointResult", "Iterate",
+    "LassoObjective", "LeastSquaresLoss", "LogisticLoss", "LowRank", "MultiplierResult",
+    "QPResult", "RidgeObjective", "SmoothLoss", "SquaredHingeLoss", "SquaredHingeObjective",
     "accelerated_proximal_gradient", "admm", "augmented_lagrangian", "basis_pursuit",
     "block_soft_threshold", "consensus", "convergence_inequalities", "dual_ascent",
     "dual_decomposition", "dual_function", "generalized_lasso", "group_lasso",

@@ -15,8 +15,9 @@ x-update falls apart into N proximal steps that need one block each; the z-updat
 the norms of the stopping rule are made from sums. The constraint is weighted by columns, so that the units of a
 column do not matter.
 
-A :class:`Block` holds the rows and knows the loss. A :class:`ConsensusObjective` says which kind of block, and
-what g is. A new penalty is a subclass of :class:`ConsensusObjective`; a new loss is a subclass of :class:`Block`.
+A :class:`ConsensusObjective` says which :class:`~companion.admm.losses.SmoothLoss` the rows of a block make, and what g
+is. A new penalty is a subclass of :class:`ConsensusObjective`; a new loss is a subclass of
+:class:`~companion.admm.losses.SmoothLoss`.
 """
 
 from __future__ import annotations
@@ -26,20 +27,19 @@ import os
 import uuid
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
-from tqdm.auto import tqdm
 
-from companion.admm.blocks import Block, LeastSquaresBlock, SquaredHingeBlock, half_square
 from companion.admm.l1 import lasso
+from companion.admm.losses import LeastSquaresLoss, SmoothLoss, SquaredHingeLoss, half_square
 from companion.admm.proximal import soft_threshold
-from companion.admm.splitting import Iterate
+from companion.admm.splitting import LOGGED, Balance, Iterate
 from companion.certificates import Certificate
 from companion.checks import as_scalar, check_count
 from companion.distributed.cluster import OnCluster, StateLostError
@@ -50,12 +50,9 @@ from companion.exceptions import ConvergenceWarning
 from companion.results import ADMMResult, Problem
 
 __all__ = [
-    "Block",
     "ConsensusObjective",
     "LassoObjective",
-    "LeastSquaresBlock",
     "RidgeObjective",
-    "SquaredHingeBlock",
     "SquaredHingeObjective",
     "consensus",
 ]
@@ -64,9 +61,6 @@ _CERTIFICATE_TOLERANCE = 1e-6
 # ADMM measures residuals in other units than the certificate: it may miss this many tolerances.
 _EXPLAINED = 1e3
 _EXPECTED = 300  # iterations; real columns, which are correlated, take hundreds and more
-_BALANCE = 5.0  # rho changes where one residual is so many times the other
-_TURNS = 10  # changes of direction after which rho stays, as in admm
-_LOGGED = ("primal_residual", "dual_residual", "objective", "rho")
 
 
 # Objectives: the block's loss and the central penalty.
@@ -75,8 +69,7 @@ _LOGGED = ("primal_residual", "dual_residual", "objective", "rho")
 class ConsensusObjective(ABC):
     r"""A loss for the blocks and a penalty g for the centre: :math:`\sum_i f_i(x) + g(x)`.
 
-    Objectives are small frozen objects; they travel to the workers. Set ``separable = False`` in a subclass whose
-    penalty is not a sum over coordinates (a norm of groups, say): all columns then get the same weight. Set
+    Objectives are small frozen objects; they travel to the workers. The penalty is a sum over the coordinates. Set
     ``quadratic = True`` where the loss is :math:`\frac{1}{2}\|Ax - b\|_2^2` and :meth:`from_sums` is defined.
 
     Examples
@@ -84,10 +77,10 @@ class ConsensusObjective(ABC):
     Least squares with :math:`x \ge 0`, a penalty that is not in this module. Its proximal operator is the projection.
 
     >>> import numpy as np
-    >>> from companion.admm import ConsensusObjective, LeastSquaresBlock, consensus
+    >>> from companion.admm import ConsensusObjective, LeastSquaresLoss, consensus
     >>> class NonnegativeLeastSquares(ConsensusObjective):
     ...     def block(self, A, b):
-    ...         return LeastSquaresBlock(A, b)
+    ...         return LeastSquaresLoss(A, b)
     ...     def penalty(self, z):
     ...         return 0.0 if (z >= 0).all() else np.inf
     ...     def penalty_prox(self, v, t):
@@ -99,23 +92,19 @@ class ConsensusObjective(ABC):
     [0.  0.3]
     """
 
-    separable = True
     quadratic = False
 
     @abstractmethod
-    def block(self, A: np.ndarray, b: np.ndarray) -> Block:
-        """Return the block that holds these rows, or raise if b does not fit the loss."""
+    def block(self, A: np.ndarray, b: np.ndarray) -> SmoothLoss:
+        """Return the loss that these rows make, or raise if b does not fit it."""
 
     @abstractmethod
     def penalty(self, z: np.ndarray) -> float:
         """Return g(z)."""
 
     @abstractmethod
-    def penalty_prox(self, v: np.ndarray, t: Any) -> np.ndarray:
-        r"""Return :math:`\arg\min_z g(z) + \sum_j (z_j - v_j)^2 / (2 t_j)`.
-
-        The step t is a vector if the penalty is separable, and a number otherwise.
-        """
+    def penalty_prox(self, v: np.ndarray, t: np.ndarray) -> np.ndarray:
+        r"""Return :math:`\arg\min_z g(z) + \sum_j (z_j - v_j)^2 / (2 t_j)`."""
 
     def penalty_conjugate(self, s: np.ndarray) -> float:
         r"""Return :math:`g^*(s) = \sup_z s^\top z - g(z)`.
@@ -136,8 +125,31 @@ class ConsensusObjective(ABC):
         return loss - z @ gradient - self.penalty_conjugate(-gradient)
 
 
+class _SquaredLength(ConsensusObjective):
+    """The penalty K/2 |z|^2; the parameters of the subclasses are positive."""
+
+    def __post_init__(self) -> None:
+        _require_positive(self)
+
+    def weight(self) -> float:
+        """Return K."""
+        return 1.0
+
+    def penalty(self, z: np.ndarray) -> float:
+        r"""Return :math:`(K/2)\|z\|_2^2`."""
+        return self.weight() * half_square(z)
+
+    def penalty_prox(self, v: np.ndarray, t: np.ndarray) -> np.ndarray:
+        """Return v / (1 + K t)."""
+        return v / (1 + self.weight() * t)
+
+    def penalty_conjugate(self, s: np.ndarray) -> float:
+        r"""Return :math:`\|s\|_2^2 / (2K)`."""
+        return half_square(s) / self.weight()
+
+
 @dataclass(frozen=True)
-class RidgeObjective(ConsensusObjective):
+class RidgeObjective(_SquaredLength):
     r"""Ridge regression: :math:`\frac{1}{2}\|A x - b\|_2^2 + \frac{K}{2}\|x\|_2^2`.
 
     Parameters
@@ -154,28 +166,17 @@ class RidgeObjective(ConsensusObjective):
 
     quadratic = True
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "K", as_scalar(self.K, "K", above=0))
+    def weight(self) -> float:
+        """Return K."""
+        return self.K
+
+    def block(self, A: np.ndarray, b: np.ndarray) -> SmoothLoss:
+        """Return the squares of the residuals."""
+        return LeastSquaresLoss(A, b)
 
     def from_sums(self, AtA: np.ndarray, Atb: np.ndarray) -> np.ndarray:
         """Return (A'A + K)^{-1} A'b."""
         return cho_solve(cho_factor(AtA + self.K * np.eye(Atb.size)), Atb)
-
-    def block(self, A: np.ndarray, b: np.ndarray) -> Block:
-        """Return a least squares block."""
-        return LeastSquaresBlock(A, b)
-
-    def penalty(self, z: np.ndarray) -> float:
-        r"""Return :math:`(K/2)\|z\|_2^2`."""
-        return self.K * half_square(z)
-
-    def penalty_prox(self, v: np.ndarray, t: Any) -> np.ndarray:
-        """Return v / (1 + K t)."""
-        return v / (1 + self.K * t)
-
-    def penalty_conjugate(self, s: np.ndarray) -> float:
-        r"""Return :math:`\|s\|_2^2 / (2K)`."""
-        return half_square(s) / self.K
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,11 @@ class LassoObjective(ConsensusObjective):
     quadratic = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tau", as_scalar(self.tau, "tau", above=0))
+        _require_positive(self)
+
+    def block(self, A: np.ndarray, b: np.ndarray) -> SmoothLoss:
+        """Return the squares of the residuals."""
+        return LeastSquaresLoss(A, b)
 
     def from_sums(self, AtA: np.ndarray, Atb: np.ndarray) -> np.ndarray:
         """Return the lasso of :func:`companion.admm.lasso` on n rows: the factor L' of A'A = L L' and L^{-1} A'b."""
@@ -205,15 +210,11 @@ class LassoObjective(ConsensusObjective):
         L = cholesky(AtA + np.diag(np.where(d > 0, 2 * EPS * d.size * d, 1.0)), lower=True)
         return lasso(L.T, solve_triangular(L, Atb, lower=True), self.tau).z
 
-    def block(self, A: np.ndarray, b: np.ndarray) -> Block:
-        """Return a least squares block."""
-        return LeastSquaresBlock(A, b)
-
     def penalty(self, z: np.ndarray) -> float:
         r"""Return :math:`\tau\|z\|_1`."""
         return self.tau * float(np.abs(z).sum())
 
-    def penalty_prox(self, v: np.ndarray, t: Any) -> np.ndarray:
+    def penalty_prox(self, v: np.ndarray, t: np.ndarray) -> np.ndarray:
         r"""Return the soft thresholding :math:`S_{\tau t}(v)`."""
         return soft_threshold(v, self.tau * t)
 
@@ -234,7 +235,7 @@ class LassoObjective(ConsensusObjective):
 
 
 @dataclass(frozen=True)
-class SquaredHingeObjective(ConsensusObjective):
+class SquaredHingeObjective(_SquaredLength):
     r"""Linear l2-SVM: :math:`\frac{1}{2}\|w\|_2^2 + K \sum_j \max(0, 1 - b_j\, a_j^\top w)^2` with labels +-1.
 
     There is no intercept; a column of ones in every block adds one, which is then penalised with w.
@@ -251,27 +252,16 @@ class SquaredHingeObjective(ConsensusObjective):
 
     K: float
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "K", as_scalar(self.K, "K", above=0))
+    def block(self, A: np.ndarray, b: np.ndarray) -> SmoothLoss:
+        """Return the squares of the slacks; the labels must be -1 or +1."""
+        return SquaredHingeLoss(A, b, self.K)
 
-    def block(self, A: np.ndarray, b: np.ndarray) -> Block:
-        """Return a squared hinge block; the labels must be -1 or +1."""
-        strange = b[np.abs(b) != 1]
-        if strange.size:
-            raise ValueError(f"labels must be -1 or +1, got {strange[0]:g}")
-        return SquaredHingeBlock(A, b, self.K)
 
-    def penalty(self, z: np.ndarray) -> float:
-        r"""Return :math:`\frac{1}{2}\|z\|_2^2`."""
-        return half_square(z)
-
-    def penalty_prox(self, v: np.ndarray, t: Any) -> np.ndarray:
-        """Return v / (1 + t)."""
-        return v / (1 + t)
-
-    def penalty_conjugate(self, s: np.ndarray) -> float:
-        r"""Return :math:`\frac{1}{2}\|s\|_2^2`."""
-        return half_square(s)
+def _require_positive(objective: Any) -> None:
+    """Raise an error if a parameter of the objective is not a positive number."""
+    for parameter in fields(objective):
+        value = as_scalar(getattr(objective, parameter.name), parameter.name, above=0)
+        object.__setattr__(objective, parameter.name, value)
 
 
 # The solver.
@@ -295,7 +285,6 @@ def consensus(
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: int = 10,
     callback: Callable[[Iterate], Any] | None = None,
-    progress: bool = False,
 ) -> ADMMResult:
     r"""Minimise :math:`\sum_i f_i(x) + g(x)`, each loss :math:`f_i` made from its own block of rows.
 
@@ -337,7 +326,8 @@ def consensus(
     relaxation : float
         Over-relaxation in (0, 2), see :func:`companion.admm.admm`.
     adaptive : bool
-        Whether rho is balanced on the way. Each new rho costs one factorisation per block.
+        Whether rho is balanced on the way: doubled or halved where one residual is more than twice the other. Each new
+        rho costs one factorisation per block.
     tol_abs, tol_rel : float
         Tolerances of the stopping rule of :func:`companion.admm.admm`.
     max_iter : int
@@ -361,8 +351,6 @@ def consensus(
         Called with an :class:`~companion.admm.splitting.Iterate` after each iteration; the run stops when it returns
         True. In one process its x and u are the stacks of all :math:`x_i` and :math:`\sqrt{d} \, u_i`; on a cluster
         these stay on the workers, and x and u are empty.
-    progress : bool
-        Whether a progress bar is shown.
 
     Returns
     -------
@@ -373,8 +361,8 @@ def consensus(
         computed from the rows; in `history` it has :math:`f_i(x_i)`. `certificate` has the disagreement of the
         :math:`x_i` with z, the length of a proximal gradient step from z, and the duality gap, from one last sum over
         the blocks. Its complementarity is 0: the dual point is made from z. `status` is ``"solved from the sums"``,
-        with 0 iterations, where that road was taken. `problem` has the blocks;
-        None if they live on a cluster.
+        with 0 iterations, where that road was taken. `problem` has the blocks, for
+        :func:`companion.certificates.verify`; None if they live on a cluster.
 
     Warns
     -----
@@ -439,9 +427,9 @@ def consensus(
     (True, True)
     """
     if not isinstance(objective, ConsensusObjective):
+        given = type(objective).__name__
         raise TypeError(
-            "objective must be a ConsensusObjective such as LassoObjective(tau=0.1), "
-            f"got {type(objective).__name__}"
+            f"objective must be a ConsensusObjective such as LassoObjective(tau=0.1), got {given}"
         )
     if method not in ("auto", "admm", "sums"):
         raise ValueError(f"method must be 'auto', 'admm' or 'sums', got {method!r}")
@@ -450,8 +438,12 @@ def consensus(
             f"method 'sums' needs a quadratic loss; that of {type(objective).__name__} is not"
         )
     max_iter = check_count(max_iter, "max_iter")
-    tols = as_scalar(tol_abs, "tol_abs", at_least=0), as_scalar(tol_rel, "tol_rel", at_least=0)
-    alpha = as_scalar(relaxation, "relaxation", above=0, below=2)
+    tol_abs = as_scalar(tol_abs, "tol_abs", at_least=0)
+    tol_rel = as_scalar(tol_rel, "tol_rel", at_least=0)
+    rho, alpha = (
+        as_scalar(rho, "rho", above=0),
+        as_scalar(relaxation, "relaxation", above=0, below=2),
+    )
     rows = blocks_of_rows(blocks)
     crew: Any = (
         InProcess(rows, objective)
@@ -459,46 +451,58 @@ def consensus(
         else OnCluster(blocks, rows, objective, client, worker_timeout, block_timeout)
     )
     problem = None if client else Problem("consensus", {"blocks": rows, "objective": objective})
-    run = _Run(crew, objective, as_scalar(rho, "rho", above=0), alpha, problem)
+    run = _Run(crew, objective, rho, alpha, problem)
     saved, file = (None if start is None else _start(start, run.n)), None
     if checkpoint is not None:
-        file = _Checkpoint(checkpoint, checkpoint_every, run.N * run.d, objective)
+        every = check_count(checkpoint_every, "checkpoint_every")
+        file = _Checkpoint(checkpoint, run.N * run.d, objective)
         saved = file.read() or saved
 
     iterates = not start is checkpoint is callback is None
     few = client is not None and (run.n + 3) / 2 < 2 * _EXPECTED
     if method == "sums" or (method == "auto" and objective.quadratic and few and not iterates):
         AtA, Atb = run.ask("sums")
-        saved = objective.from_sums(_symmetric(AtA, run.n), Atb), run.rho
-        run.begin(saved)
+        run.begin((objective.from_sums(_symmetric(AtA, run.n), Atb), run.rho))
         result = run.result("solved from the sums", {})
         if result.converged or method == "sums":
-            _warn_if_missed(result.certificate, 0.0)
+            _warn_if_missed(result, 0.0)
             return result
-
-    def after_step(k: int, r: float, s: float) -> Any:
-        if file is not None and k % file.every == 0:
-            file.write(run.z, run.rho)
-        return callback is not None and callback(run.iterate(k, r, s))
+        saved = run.z, run.rho
 
     run.begin(saved)
-    steps, adapted = range(1, max_iter + 1), max_iter // 2 if adaptive else 0
-    status, log = run.admm(
-        tqdm(steps, desc="ADMM", leave=False) if progress else steps, *tols, adapted, after_step
-    )
+    log: dict[str, list[float]] = {name: [] for name in LOGGED}
+    balance = Balance(max_iter // 2 if adaptive else 0, mu=2.0)
+    size, status = math.sqrt(run.N * run.n) * tol_abs, "max_iter"
+    for k in range(1, max_iter + 1):
+        rho = run.rho
+        r, s, r_scale, s_scale, value = run.step()
+        if not (math.isfinite(r) and math.isfinite(s)):
+            run.settle()
+            status = "diverged"
+            break
+        for name, number in zip(LOGGED, (r, s, value, rho)):
+            log[name].append(number)
+        if r <= size + tol_rel * r_scale and s <= size + tol_rel * s_scale:
+            status = "converged"
+            break
+        if file is not None and k % every == 0:
+            file.write(run.z, rho)
+        if callback is not None and callback(run.iterate(k, r, s)):
+            status = "stopped by callback"
+            break
+        run.multiply(balance.factor(k, r, s))
     if file is not None and status != "diverged":
         file.write(run.z, run.rho)
     result = run.result(status, log)
-    if result.converged:
-        _warn_if_missed(result.certificate, max(tols))
-    elif status != "stopped by callback":
-        r, s = (result.history[name][-1:] for name in _LOGGED[:2])
+    if status in ("max_iter", "diverged"):
         warnings.warn(
-            f"consensus has the status {status!r} after {result.n_iter} steps of max_iter={max_iter}: "
-            f"primal residual {r}, dual residual {s}",
+            f"consensus has the status {status!r} after {result.n_iter} steps of {max_iter=}: "
+            f"primal residual {r:.1e}, dual residual {s:.1e}",
             ConvergenceWarning,
             stacklevel=2,
         )
+    elif status == "converged":
+        _warn_if_missed(result, max(tol_abs, tol_rel))
     return result
 
 
@@ -523,7 +527,8 @@ class _Run:
                     "all blocks must have the same number of columns, "
                     f"got {self.n} in blocks[0] and {n} in blocks[{i}]"
                 )
-        self.d = _column_weights(self.ask("curvature")[0] / self.N, objective.separable)
+        d = self.ask("curvature")[0] / self.N
+        self.d = np.where(d > 0, d, d[d > 0].mean() if (d > 0).any() else 1.0)
         self.z, self.rho = np.zeros(self.n), rho
 
     def ask(self, method: str, *arguments: Any, each: bool = False) -> Any:
@@ -550,57 +555,31 @@ class _Run:
             self.z, self.rho = saved
             self.settle()
 
-    def prox(self, v: np.ndarray) -> np.ndarray:
-        """Return the proximal point of v, with the weight N rho d."""
-        t = 1 / (self.N * self.rho * self.d)
-        return self.objective.penalty_prox(v, t if self.objective.separable else float(t[0]))
-
-    def admm(
-        self,
-        steps: Iterable[int],
-        tol_abs: float,
-        tol_rel: float,
-        adapted: int,
-        after_step: Callable[[int, float, float], Any],
-    ) -> tuple[str, dict[str, list[float]]]:
-        """Take the steps of ADMM; return how that ended, and the history. So many first steps may change rho.
+    def step(self) -> tuple[float, float, float, float, float]:
+        """Take a step of ADMM; return ||r||, ||s||, the norms that they are compared with, and the objective.
 
         The norms over all blocks are made from sums of squares about the z before, which is known where they are
         added: about x_i - z nothing cancels, since x_i - z and z - z_before become small together.
         """
-        log: dict[str, list[float]] = {name: [] for name in _LOGGED}
-        N, d, alpha = self.N, self.d, self.alpha
-        size, turns, last = math.sqrt(N * self.n) * tol_abs, 0, 1.0
-        for k in steps:
-            before = self.z
-            w, (loss, y, y_d, x, v) = self.ask("step", self.turn + 1, before, self.rho)
-            self.turn += 1
-            z = self.prox(w / N)
-            u_mean = w / N - z
-            moved, off = (
-                z - before,
-                (u_mean + z - self.u_mean - before) / alpha,
-            )  # mean of x - before
-            r = math.sqrt(max(y + N * (d @ (moved * (moved - 2 * off))), 0.0))
-            back = N * (d**2 @ (moved * (moved - 2 * (alpha - 1) * off))) + (alpha - 1) ** 2 * y_d
-            s = self.rho * math.sqrt(max(back, 0.0))
-            if not (math.isfinite(r) and math.isfinite(s) and np.isfinite(w).all()):
-                self.settle()
-                return "diverged", log
-            self.z, self.u_mean = z, u_mean
-            for name, number in zip(_LOGGED, (r, s, loss + self.objective.penalty(z), self.rho)):
-                log[name].append(float(number))
-            u = v + d**2 @ (moved * (N * moved - 2 * (w - N * before)))
-            lengths = math.sqrt(max(x, N * (d @ z**2))), self.rho * math.sqrt(max(u, 0.0))
-            if r <= size + tol_rel * lengths[0] and s <= size + tol_rel * lengths[1]:
-                return "converged", log
-            if after_step(k, r, s):
-                return "stopped by callback", log
-            if k <= adapted and turns < _TURNS and not s / _BALANCE <= r <= s * _BALANCE:
-                factor = 2.0 if r > s else 0.5
-                turns += last != 1.0 and factor != last
-                self.rho, self.u_mean, last = factor * self.rho, u_mean / factor, factor
-        return "max_iter", log
+        N, d, alpha, before = self.N, self.d, self.alpha, self.z
+        w, (loss, y, y_d, x, v) = self.ask("step", self.turn + 1, before, self.rho)
+        self.turn += 1
+        z = self.objective.penalty_prox(w / N, 1 / (N * self.rho * d))
+        u_mean = w / N - z
+        moved, off = z - before, (u_mean + z - self.u_mean - before) / alpha  # mean of x - before
+        r = y + N * (d @ (moved * (moved - 2 * off)))
+        s = N * (d**2 @ (moved * (moved - 2 * (alpha - 1) * off))) + (alpha - 1) ** 2 * y_d
+        u = v + d**2 @ (moved * (N * moved - 2 * (w - N * before)))
+        if not np.isfinite([r, s, u]).all():
+            return (math.nan,) * 5
+        self.z, self.u_mean = z, u_mean
+        r, s, u, Bz = (math.sqrt(max(square, 0.0)) for square in (r, s, u, N * (d @ z**2)))
+        value = loss + self.objective.penalty(z)
+        return r, self.rho * s, max(math.sqrt(x), Bz), self.rho * u, float(value)
+
+    def multiply(self, factor: float) -> None:
+        """Change rho; the multipliers rho u stay."""
+        self.rho, self.u_mean = factor * self.rho, self.u_mean / factor
 
     def iterate(self, k: int, r: float, s: float) -> Iterate:
         """Return what a callback sees."""
@@ -616,21 +595,20 @@ class _Run:
 
     def result(self, status: str, log: dict[str, list[float]]) -> ADMMResult:
         """Return the result with its certificate, from one more sum over the blocks."""
-        z = self.z
-        loss, gradient = self.ask("loss_and_gradient", z)
+        loss, gradient = self.ask("loss_and_gradient", self.z)
         steepest = max(self.ask("steepest", np.sqrt(self.d), each=True))
         x, u = self.state()
         certificate = self._certify(x, loss, gradient, steepest)
         return ADMMResult(
             x=x,
-            z=z,
+            z=self.z,
             u=self.d * u,
             rho=float(self.rho),
-            objective=float(loss + self.objective.penalty(z)),
+            objective=float(loss + self.objective.penalty(self.z)),
             n_iter=len(log.get("rho", ())),
             converged=status == "converged" or (not log and certificate.ok),
             status=status,
-            history={name: np.array(log.get(name, ())) for name in _LOGGED},
+            history={name: np.array(log.get(name, ())) for name in LOGGED},
             certificate=certificate,
             problem=self.problem,
         )
@@ -639,21 +617,17 @@ class _Run:
         self, x: np.ndarray, loss: float, gradient: np.ndarray, steepest: float
     ) -> Certificate:
         """Return how far the copies differ, z is from stationary, and the objective is from its lower bound."""
-        z, root = self.z, np.sqrt(self.d)
-        t = 1 / (self.N * self.d)
-        prox, separable = self.objective.penalty_prox, self.objective.separable
-        step = z - prox(z - t * gradient, t if separable else float(t[0]))
+        z, root, t = self.z, np.sqrt(self.d), 1 / (self.N * self.d)
+        step = z - self.objective.penalty_prox(z - t * gradient, t)
         primal = loss + self.objective.penalty(z)
         dual = self.objective.dual_value(z, loss, gradient)
+        gap = math.inf
+        if math.isfinite(primal - dual):
+            gap = ratio(max(primal - dual, 0.0), max(abs(primal), abs(dual)))
         # root * z has the unit of sqrt(f). Neither a solution z = 0 nor gradients that cancel make the length 0.
         length = max(largest(root * z), steepest, 1e-6 * math.sqrt(abs(primal)))
-        return Certificate(
-            primal_residual=_relative(largest(root * (x - z)), length),
-            dual_residual=_relative(largest(root * step), length),
-            complementarity=0.0,
-            gap=_relative(max(primal - dual, 0.0), max(abs(primal), abs(dual))),
-            tolerance=_CERTIFICATE_TOLERANCE,
-        )
+        copies, stationary = (ratio(largest(root * v), length) for v in (x - z, step))
+        return Certificate(copies, stationary, 0.0, gap, _CERTIFICATE_TOLERANCE)
 
 
 def _symmetric(upper: np.ndarray, n: int) -> np.ndarray:
@@ -663,20 +637,13 @@ def _symmetric(upper: np.ndarray, n: int) -> np.ndarray:
     return M + np.triu(M, 1).T
 
 
-def _column_weights(d: np.ndarray, separable: bool) -> np.ndarray:
-    """Return the mean curvature of each column; where there is none, and without separability, one for all."""
-    average = d[d > 0].mean() if (d > 0).any() else 1.0
-    return np.where(d > 0, d, average) if separable else np.full(d.size, average)
-
-
 def _start(start: ADMMResult, n: int) -> tuple[np.ndarray, float]:
     """Return the z and the rho that an earlier result ends with."""
     if not isinstance(start, ADMMResult):
         raise TypeError(f"start must be the result of consensus, got {type(start).__name__}")
     if np.shape(start.z) != (n,):
-        raise ValueError(
-            f"start must come from blocks with {n} columns, its z has shape {np.shape(start.z)}"
-        )
+        given = np.shape(start.z)
+        raise ValueError(f"start must come from blocks with {n} columns, its z has shape {given}")
     return start.z, start.rho
 
 
@@ -684,17 +651,11 @@ class _Checkpoint:
     """The state of a run in a file: z, rho, and what they belong to; `D` are the curvatures of the columns, summed."""
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        every: int,
-        D: np.ndarray,
-        objective: ConsensusObjective,
+        self, path: str | os.PathLike[str], D: np.ndarray, objective: ConsensusObjective
     ) -> None:
-        if not isinstance(path, (str, os.PathLike)):
-            raise TypeError(f"checkpoint must be a path, got {type(path).__name__}")
-        self.path = Path(path)
-        self.every = check_count(every, "checkpoint_every")
-        self.D, self.objective = D, _describe_objective(objective)
+        self.path, self.D = Path(path), D
+        values = sorted(getattr(objective, "__dict__", {}).items())
+        self.objective = f"{type(objective).__name__} {values}"
         if not self.path.parent.is_dir():
             raise ValueError(f"checkpoint must lie in a folder that exists, got {str(path)!r}")
 
@@ -703,23 +664,17 @@ class _Checkpoint:
         if not self.path.exists():
             return None
         try:
-            with open(self.path, "rb") as stream:
-                file = np.load(stream, allow_pickle=False)
-                saved = {name: file[name] for name in ("z", "rho", "D", "objective")}
+            with np.load(self.path, allow_pickle=False) as file:
+                z, rho, D, objective = (file[name] for name in ("z", "rho", "D", "objective"))
         except (OSError, ValueError, LookupError, EOFError, BadZipFile) as error:
             raise ValueError(f"{self.path} is not a checkpoint of consensus") from error
-        if str(saved["objective"]) != self.objective:
+        same = D.shape == self.D.shape and np.allclose(D, self.D, rtol=1e-9, atol=0)
+        if str(objective) != self.objective or not same:
             raise ValueError(
-                f"{self.path} is a checkpoint of {saved['objective']}, got {self.objective}; "
+                f"{self.path} is the checkpoint of another problem, with {objective} and {D.size} columns; "
                 "delete the file or name another"
             )
-        if saved["D"].size != self.D.size:
-            raise ValueError(
-                f"{self.path} is a checkpoint of blocks with {saved['D'].size} columns, got {self.D.size}"
-            )
-        if not np.allclose(saved["D"], self.D, rtol=1e-9, atol=0):
-            raise ValueError(f"{self.path} is a checkpoint of other data: their columns differ")
-        return saved["z"], float(saved["rho"])
+        return z, float(rho)
 
     def write(self, z: np.ndarray, rho: float) -> None:
         """Replace the file, in one step: a reader finds the old state or the new one."""
@@ -729,29 +684,17 @@ class _Checkpoint:
         os.replace(new, self.path)
 
 
-def _describe_objective(objective: ConsensusObjective) -> str:
-    """Return the class and its values, without the address that a plain object prints."""
-    values = ", ".join(
-        f"{name}={value!r}" for name, value in sorted(getattr(objective, "__dict__", {}).items())
-    )
-    return f"{type(objective).__name__}({values})"
-
-
-def _warn_if_missed(certificate: Certificate | None, tol: float) -> None:
+def _warn_if_missed(result: ADMMResult, tol: float) -> None:
     """Warn about an answer that ADMM takes for one, if its tolerance does not explain what the certificate misses.
 
     An infinite gap is that of a penalty without a conjugate.
     """
-    assert certificate is not None
-    level = max(certificate.tolerance, _EXPLAINED * tol)
-    if level < certificate.worst < math.inf:
+    assert result.certificate is not None
+    level = max(result.certificate.tolerance, _EXPLAINED * tol)
+    if level < result.certificate.worst < math.inf:
         warnings.warn(
-            f"ADMM met its tolerances, but the certificate misses {level:g} ({certificate}): one of "
+            f"ADMM met its tolerances, but the certificate misses {level:g} ({result.certificate}): one of "
             "loss and penalty is lost in rounding beside the other; scale A and b, or change the penalty",
             ConvergenceWarning,
             stacklevel=3,
         )
-
-
-def _relative(value: float, scale: float) -> float:
-    return ratio(value, scale) if math.isfinite(value) else math.inf

@@ -12,7 +12,7 @@ Source: Sections 16.1 and 16.2.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ __all__ = [
     "augmented_lagrangian", "dual_ascent", "dual_decomposition", "dual_function",
     "method_of_multipliers", "quadratic_argmin",
 ]  # fmt: skip
+
+_DIVERGED = 1e10
 
 Argmin = Callable[[np.ndarray], np.ndarray]
 Objective = Callable[[np.ndarray], float]
@@ -60,8 +62,7 @@ def dual_ascent(
         Options of the three methods of this module. `J`: the objective; with it the history records ``J(u)`` and the
         dual function. `tol` (1e-8): stop as soon as ``||A u - b|| <= tol * ||b||`` (``tol``, if b = 0); nothing else
         needs a check, since a minimiser of the Lagrangian that satisfies the constraint is optimal. `max_iter` (1000):
-        largest number of updates. `divergence` (1e10): give up once u or the multiplier exceeds this many times
-        ``max(1, ||b||, ||lambda0||)`` in norm.
+        largest number of updates.
 
     Returns
     -------
@@ -78,7 +79,8 @@ def dual_ascent(
     Warns
     -----
     ConvergenceWarning
-        If the residual did not meet the tolerance, or the iterates grew without bound.
+        If the residual did not meet the tolerance, or u or the multiplier exceeded 1e10 times
+        ``max(1, ||b||, ||lambda0||)`` in norm.
 
     Notes
     -----
@@ -99,7 +101,6 @@ def dual_ascent(
     >>> result.history["lambda_"][:4, 0].round(4)  # 4 / 2^k - 1
     array([ 3. ,  1. ,  0. , -0.5])
     """
-    A, b, lambda0 = _problem(A, b, lambda0)
     alpha = as_schedule(step, "step", above=0)
     return _ascend(argmin, A, b, lambda0, alpha, "a smaller step may help", **loop)
 
@@ -167,7 +168,6 @@ def method_of_multipliers(
     >>> result.n_iter, result.u.round(4), result.lambda_.round(4)
     (2, array([-0.25, -0.5 ]), array([-1.]))
     """
-    A, b, lambda0 = _problem(A, b, lambda0)
     rho = as_scalar(rho, "rho", above=0)
     return _ascend(argmin, A, b, lambda0, lambda k: rho, "a larger rho may help", rho=rho, **loop)
 
@@ -177,9 +177,6 @@ def dual_decomposition(
     b: ArrayLike,
     lambda0: ArrayLike,
     step: Step,
-    *,
-    J: Sequence[Objective] | None = None,
-    map_blocks: Callable[..., Iterable[Any]] = map,
     **loop: Any,
 ) -> MultiplierResult:
     r"""Dual ascent for a separable objective: the blocks of u are minimised independently.
@@ -203,13 +200,8 @@ def dual_decomposition(
         Starting multiplier.
     step : float or callable
         As for :func:`dual_ascent`.
-    J : sequence of callables, optional
-        The objectives :math:`J_i`, one per block.
-    map_blocks : callable
-        Applies a function to every block; pass ``executor.map`` of a thread pool to run the blocks
-        at the same time.
     **loop
-        `tol`, `max_iter`, `divergence` as for :func:`dual_ascent`.
+        As for :func:`dual_ascent`, `J` being a function of the joint u.
 
     Returns
     -------
@@ -244,29 +236,17 @@ def dual_decomposition(
     if len(blocks) == 0:
         raise ValueError("blocks must hold at least one pair (argmin_i, A_i), got none")
     b = as_vector(b, "b")
-    matrices = [
-        as_matrix(A_i, f"A of block {i}", (b.size, None)) for i, (_, A_i) in enumerate(blocks)
-    ]
-    sizes = [A_i.shape[1] for A_i in matrices]
-    ends = np.cumsum(sizes)
+    A = [as_matrix(A_i, f"A of block {i}", (b.size, None)) for i, (_, A_i) in enumerate(blocks)]
 
     def argmin(lambda_: np.ndarray) -> np.ndarray:
-        def minimise(i: int) -> np.ndarray:
-            return _minimiser(blocks[i][0], lambda_, sizes[i], f"argmin of block {i}")
+        return np.concatenate(
+            [
+                _minimiser(argmin_i, lambda_, A_i.shape[1], f"argmin of block {i}")
+                for i, ((argmin_i, _), A_i) in enumerate(zip(blocks, A))
+            ]
+        )
 
-        return np.concatenate(list(map_blocks(minimise, range(len(blocks)))))
-
-    joint = None
-    if J is not None:
-        if len(J) != len(blocks):
-            raise ValueError(f"J must hold one function per block ({len(blocks)}), got {len(J)}")
-
-        def joint(u: np.ndarray) -> float:
-            return sum(float(J_i(u_i)) for J_i, u_i in zip(J, np.split(u, ends[:-1])))
-
-    A, b, lambda0 = _problem(np.hstack(matrices), b, lambda0)
-    alpha = as_schedule(step, "step", above=0)
-    return _ascend(argmin, A, b, lambda0, alpha, "a smaller step may help", J=joint, **loop)
+    return dual_ascent(argmin, np.hstack(A), b, lambda0, step, **loop)
 
 
 def augmented_lagrangian(
@@ -445,13 +425,6 @@ def quadratic_argmin(
     return argmin
 
 
-def _problem(
-    A: ArrayLike, b: ArrayLike, lambda0: ArrayLike
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    A = as_matrix(A, "A")
-    return A, as_vector(b, "b", A.shape[0]), as_vector(lambda0, "lambda0", A.shape[0]).copy()
-
-
 def _minimiser(argmin: Argmin, lambda_: np.ndarray, n: int, name: str) -> np.ndarray:
     """Call `argmin` on a copy; check the shape, let infinities through (they mean divergence)."""
     u = np.atleast_1d(np.asarray(argmin(lambda_.copy())))
@@ -464,9 +437,9 @@ def _minimiser(argmin: Argmin, lambda_: np.ndarray, n: int, name: str) -> np.nda
 
 def _ascend(
     argmin: Argmin,
-    A: np.ndarray,
-    b: np.ndarray,
-    lambda0: np.ndarray,
+    A: ArrayLike,
+    b: ArrayLike,
+    lambda0: ArrayLike,
     alpha: Callable[[int], float],
     advice: str,
     *,
@@ -474,52 +447,45 @@ def _ascend(
     J: Objective | None = None,
     tol: float = 1e-8,
     max_iter: int = 1000,
-    divergence: float = 1e10,
 ) -> MultiplierResult:
     """The loop of both methods; rho only enters the recorded dual function."""
+    A = as_matrix(A, "A")
+    m, n = A.shape
+    b, lambda_ = as_vector(b, "b", m), as_vector(lambda0, "lambda0", m).copy()
     eps = as_scalar(tol, "tol", at_least=0) * (float(norm(b)) or 1.0)
-    scale = max(1.0, float(norm(b)), float(norm(lambda0)))
-    bound = as_scalar(divergence, "divergence", above=1) * scale
-    n = A.shape[1]
-    u, lambda_, status = np.full(n, np.nan), lambda0, "max_iter"
-    history: dict[str, list] = {"u": [], "lambda_": [lambda0], "primal_residual": []}
+    bound = _DIVERGED * max(1.0, float(norm(b)), float(norm(lambda_)))
+    status = "max_iter"
+    history: dict[str, list] = {"u": [], "lambda_": [lambda_], "primal_residual": []}
     if J is not None:
         history |= {"objective": [], "dual_objective": []}
 
     for k in range(check_count(max_iter, "max_iter")):
         with np.errstate(over="ignore", invalid="ignore"):  # reported as divergence below
-            u_next = _minimiser(argmin, lambda_, n, "argmin")
-            r = A @ u_next - b
+            u = _minimiser(argmin, lambda_, n, "argmin")
+            r = A @ u - b
             lambda_next = lambda_ + alpha(k) * r
-        if not norm(np.concatenate([u_next, lambda_next])) <= bound:  # also when it is NaN
+        if not norm(np.concatenate([u, lambda_next])) <= bound:  # also when it is NaN
             status = "diverged"
             break
-        u = u_next
         history["u"].append(u)
         history["primal_residual"].append(float(norm(r)))
         if J is not None:
             history["objective"].append(float(J(u)))
-            history["dual_objective"].append(
-                history["objective"][-1] + lambda_ @ r + 0.5 * rho * (r @ r)
-            )
+            plus = lambda_ @ r + 0.5 * rho * (r @ r)
+            history["dual_objective"].append(history["objective"][-1] + plus)
         lambda_ = lambda_next
         history["lambda_"].append(lambda_)
         if history["primal_residual"][-1] <= eps:
             status = "converged"
             break
 
-    if status != "converged":
+    if status == "diverged":
         told = f"the iterates grow without bound: after {k} updates the next one exceeds {bound:.1e} in norm; "
-        if status == "max_iter":
-            last = history["primal_residual"][-1]
-            told = f"no convergence in {max_iter} updates: ||A u - b|| = {last:.2e} > {eps:.2e}; increase max_iter, or "
         warnings.warn(told + advice, ConvergenceWarning, stacklevel=3)
-    history["u"] = np.array(history["u"]).reshape(-1, n)  # type: ignore[assignment]
-    return MultiplierResult(
-        u=u,
-        lambda_=lambda_,
-        n_iter=len(history["u"]),
-        converged=status == "converged",
-        status=status,
-        history={name: np.array(rows) for name, rows in history.items()},
-    )
+    elif status == "max_iter":
+        told = f"no convergence in {max_iter} updates: ||A u - b|| = {norm(r):.2e} > {eps:.2e}; increase max_iter, or "
+        warnings.warn(told + advice, ConvergenceWarning, stacklevel=3)
+    arrays = {name: np.array(rows) for name, rows in history.items()}
+    arrays["u"] = arrays["u"].reshape(-1, n)
+    u = arrays["u"][-1] if len(arrays["u"]) else np.full(n, np.nan)
+    return MultiplierResult(u, lambda_, len(arrays["u"]), status == "converged", status, arrays)

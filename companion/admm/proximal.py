@@ -78,10 +78,9 @@ def soft_threshold(v: ArrayLike, c: ArrayLike) -> np.ndarray:
     array([ 3.,  0., -1.])
     """
     v = as_array(v, "v")
-    c = as_array(c, "c")
+    c = _like(c, "c", v)
     if (c < 0).any():
         raise ValueError(f"c must be >= 0, got {c.min():g}")
-    _check_broadcast(c, "c", v)
     return v - np.clip(v, -c, c)
 
 
@@ -112,8 +111,7 @@ def block_soft_threshold(v: ArrayLike, c: float) -> np.ndarray:
     >>> block_soft_threshold([3, 4], 1), block_soft_threshold([3, 4], 5)
     (array([2.4, 3.2]), array([0., 0.]))
     """
-    v = as_array(v, "v")
-    c = as_scalar(c, "c", at_least=0)
+    v, c = as_array(v, "v"), as_scalar(c, "c", at_least=0)
     size = np.linalg.norm(v)
     return (1 - c / size) * v if size > c else np.zeros_like(v)
 
@@ -143,8 +141,7 @@ def prox_linf_norm(v: ArrayLike, t: float) -> np.ndarray:
     >>> prox_linf_norm([5, -4, 1], 3)
     array([ 3., -3.,  1.])
     """
-    v = as_array(v, "v")
-    t = _parameter(t)
+    v, t = as_array(v, "v"), _parameter(t)
     size = np.abs(v)
     if size.sum() <= t:
         return np.zeros_like(v)
@@ -246,8 +243,7 @@ def prox_logistic(v: ArrayLike, t: float) -> np.ndarray:
     >>> x.round(4)
     array([-1.2268,  0.4011,  3.0454])
     """
-    v = as_array(v, "v")
-    t = _parameter(t)
+    v, t = as_array(v, "v"), _parameter(t)
     # 1/(1 + e^x) is below 1 and below e^-x; the second bound is solved by x = v + W(t e^-v).
     low, high = v, v + np.minimum(t, wrightomega(np.log(t) - v))
     x = high
@@ -295,16 +291,13 @@ def project_box(v: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> np.ndarray:
     array([0. , 0.5, 7. ])
     """
     v = as_array(v, "v")
-    lower, upper = as_array(lower, "lower", finite=False), as_array(upper, "upper", finite=False)
-    _check_broadcast(lower, "lower", v)
-    _check_broadcast(upper, "upper", v)
+    lower, upper = _like(lower, "lower", v, finite=False), _like(upper, "upper", v, finite=False)
     empty = (lower > upper) | (lower == np.inf) | (upper == -np.inf)
     if empty.any():
         raise InfeasibleProblemError(
             f"the box is empty: {int(np.sum(empty))} of its intervals hold no number, "
-            f"the first is {np.broadcast_to(lower, empty.shape)[empty][0]:g} <= x <= "
-            f"{np.broadcast_to(upper, empty.shape)[empty][0]:g}",
-            witness=np.broadcast_to(empty, v.shape).astype(float),
+            f"the first is {lower[empty][0]:g} <= x <= {upper[empty][0]:g}",
+            witness=empty.astype(float),
         )
     return np.clip(v, lower, upper)
 
@@ -358,10 +351,8 @@ def project_ball(
     >>> project_ball([3, 4]), project_ball([3, 4], radius=2, center=[3, 0])
     (array([0.6, 0.8]), array([3., 2.]))
     """
-    v = as_array(v, "v")
-    radius = as_scalar(radius, "radius", at_least=0)
-    center = np.zeros_like(v) if center is None else as_array(center, "center")
-    _check_broadcast(center, "center", v)
+    v, radius = as_array(v, "v"), as_scalar(radius, "radius", at_least=0)
+    center = np.zeros_like(v) if center is None else _like(center, "center", v)
     away = v - center
     distance = np.linalg.norm(away)
     return v.copy() if distance <= radius else center + radius * (away / distance)
@@ -389,8 +380,7 @@ def project_simplex(v: ArrayLike, *, radius: float = 1.0) -> np.ndarray:
     >>> project_simplex([1.0, 0.5, -1.0])
     array([0.75, 0.25, 0.  ])
     """
-    v = as_vector(v, "v")
-    radius = as_scalar(radius, "radius", at_least=0)
+    v, radius = as_vector(v, "v"), as_scalar(radius, "radius", at_least=0)
     if v.size == 0:
         raise ValueError("v must have at least one entry, got length 0")
     below = v - v.max()  # the projection does not see a constant; rounding does
@@ -584,24 +574,20 @@ def prox_quadratic(
     P = as_symmetric(P, "P")
     n = P.shape[0]
     q = np.zeros(n) if q is None else as_vector(q, "q", n)
+    if (A is None) != (b is None):
+        raise ValueError("A and b must be given together: the constraint is A x = b")
+    x0, N = np.zeros(n), np.eye(n)  # x = x0 + N z
     if A is not None and b is not None:
         R, c = _independent(as_matrix(A, "A", (None, n)), b)
-        x0, N = R.T @ c, null_space(R)  # x = x0 + N z
-        H = N.T @ P @ N
-    elif A is None and b is None:
-        x0, H = np.zeros(n), P
-    else:
-        missing, given = ("A", "b") if A is None else ("b", "A")
-        raise ValueError(f"{missing} is needed with {given}: the constraint is A x = b")
+        x0, N = R.T @ c, null_space(R)
+    H = N.T @ P @ N
 
     eigenvalues, V = np.linalg.eigh(0.5 * (H + H.T))
     if eigenvalues.min(initial=0.0) < -10 * n * EPS * np.linalg.norm(P):
-        where = "" if A is None else " on the null space of A"
         raise ValueError(
-            f"P must be positive semidefinite{where}, got the eigenvalue {eigenvalues[0]:.3g}"
+            f"P must be positive semidefinite (with A: on its null space), got the eigenvalue {eigenvalues[0]:.3g}"
         )
-    eigenvalues = np.maximum(eigenvalues, 0.0)
-    V = V if A is None else N @ V
+    eigenvalues, V = np.maximum(eigenvalues, 0.0), N @ V
     q_hat = V.T @ (q + P @ x0)
 
     def prox(v: ArrayLike, t: float) -> np.ndarray:
@@ -753,14 +739,14 @@ def prox_precompose(prox: Prox, a: float, b: ArrayLike = 0.0) -> Prox:
     >>> prox_precompose(soft_threshold, 1, -3)([5.5, 3.5], 1.0)
     array([4.5, 3. ])
     """
-    a, b = as_scalar(a, "a"), as_array(b, "b")
+    a = as_scalar(a, "a")
     if a == 0:
         raise ValueError("a must not be 0: phi(b) is a constant")
 
     def composed(v: np.ndarray, t: float) -> np.ndarray:
         v = as_array(v, "v")
-        _check_broadcast(b, "b", v)
-        return (prox(a * v + b, a * a * t) - b) / a
+        shift = _like(b, "b", v)
+        return (prox(a * v + shift, a * a * t) - shift) / a
 
     return composed
 
@@ -794,12 +780,10 @@ def prox_add_linear(prox: Prox, a: ArrayLike) -> Prox:
     >>> prox_add_linear(soft_threshold, [1, -1])([3, 3], 1.0)
     array([1., 3.])
     """
-    a = as_array(a, "a")
 
     def shifted(v: np.ndarray, t: float) -> np.ndarray:
         v = as_array(v, "v")
-        _check_broadcast(a, "a", v)
-        return prox(v - t * a, t)
+        return prox(v - t * _like(a, "a", v), t)
 
     return shifted
 
@@ -838,8 +822,7 @@ def moreau_envelope(
     def envelope(v: np.ndarray, t: float) -> float:
         v, t = as_array(v, "v"), _parameter(t)
         x = prox(v, t)
-        away = x - v
-        return float(g(x) + np.sum(away**2) / (2 * t))
+        return float(g(x) + np.sum((x - v) ** 2) / (2 * t))
 
     return envelope
 
@@ -848,13 +831,15 @@ def _parameter(t: float) -> float:
     return as_scalar(t, "t", above=0)
 
 
-def _check_broadcast(array: np.ndarray, name: str, v: np.ndarray) -> None:
+def _like(value: ArrayLike, name: str, v: np.ndarray, *, finite: bool = True) -> np.ndarray:
+    """Return an array of the shape of v, or raise an error if `value` does not broadcast to it."""
+    array = as_array(value, name, finite=finite)
     try:
-        fits = np.broadcast_shapes(array.shape, v.shape) == v.shape
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ValueError(f"{name} must broadcast to the shape {v.shape} of v, got {array.shape}")
+        return np.broadcast_to(array, v.shape)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} must broadcast to the shape {v.shape} of v, got {array.shape}"
+        ) from error
 
 
 def _simplex_threshold(v: np.ndarray, radius: float) -> float:

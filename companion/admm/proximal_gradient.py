@@ -30,12 +30,11 @@ __all__ = [
     "proximal_point",
 ]  # fmt: skip
 
-_SHORT = EPS**0.5  # the length of a difference
+_DIVERGED = 1e10
 
 Operator = Callable[[np.ndarray], np.ndarray]
 Function = Callable[[np.ndarray], float]
 Schedule = float | Callable[[int], float]
-Callback = Callable[[int, np.ndarray], Any]
 Update = Callable[[int, np.ndarray], tuple[np.ndarray, float, float, float]]
 
 
@@ -56,9 +55,9 @@ def krasnoselskii_mann(
         :math:`\lambda_n \in [0, 1]`: a constant, or a function of ``n = 0, 1, ...``. Convergence
         needs :math:`\sum_n \lambda_n (1 - \lambda_n) = \infty`.
     **loop
-        Options of all the iterations of this module: `tol` (1e-8), `max_iter` (10 000), `divergence` (1e10: give up
-        once x exceeds this many times ``max(1, ||x0||)`` in norm) and `callback` (``callback(k, x)`` is called after
-        iteration k = 1, 2, ... and stops it by returning True). The iteration stops when
+        Options of all the iterations of this module: `tol` (1e-8), `max_iter` (10 000) and `callback`
+        (``callback(k, x)`` is called after iteration k = 1, 2, ... and stops it by returning True). The run ends as
+        diverged once x exceeds 1e10 times ``max(1, ||x0||)`` in norm. The iteration stops when
         ``||R x - x|| <= tol * max(1, ||x||)``: choose a unit in which x is not small beside 1.
 
     Returns
@@ -234,7 +233,6 @@ def accelerated_proximal_gradient(
     *,
     step: Schedule | None = None,
     smooth: Function | None = None,
-    momentum: Schedule | None = None,
     restart: bool = False,
     **loop: Any,
 ) -> FixedPointResult:
@@ -251,9 +249,6 @@ def accelerated_proximal_gradient(
         As for :func:`proximal_gradient`; the residual is measured from :math:`y^{k+1}`.
     step : float or callable, optional
         As for :func:`proximal_gradient`, but in (0, 1/L].
-    momentum : float or callable, optional
-        :math:`\omega_k \in [0, 1]`: a constant, or a function of ``k = 0, 1, ...``; by default
-        ``k / (k + 3)``.
     restart : bool
         Whether to start again at k = 0 when the step points against the movement,
         :math:`(y^{k+1} - x^{k+1})^\top (x^{k+1} - x^k) > 0`. It helps where the objective is
@@ -291,11 +286,7 @@ def accelerated_proximal_gradient(
     >>> result.x.round(6)
     array([1.25, 0.  ])
     """
-    if momentum is None:
-        omega: Callable[[int], float] = lambda k: k / (k + 3)  # noqa: E731
-    else:
-        omega = as_schedule(momentum, "momentum", at_least=0, at_most=1)
-    update = _forward_backward(gradient, prox, x0, omega, restart, step, smooth)
+    update = _forward_backward(gradient, prox, x0, lambda k: k / (k + 3), restart, step, smooth)
     advice = "a step of at most 1/L, restart=True, or smooth= for a line search may help"
     return _iterate(update, x0, advice, **loop)
 
@@ -310,17 +301,10 @@ def _forward_backward(
     smooth: Function | None,
 ) -> Update:
     """The update of both proximal gradient methods; it keeps the last point and the last step."""
-    last = as_array(x0, "x0")
-    age = 0  # iterations since the momentum was started
-    t = 0.0
-    t_at: Callable[[int], float] | None = None
-    if step is not None:
-        t_at = as_schedule(step, "step", above=0)
-    elif smooth is None:
-        raise ValueError(
-            "give a step (constant and below 2/L, L the Lipschitz constant of the gradient) or the "
-            "function smooth for a line search, got neither"
-        )
+    if step is None and smooth is None:
+        raise ValueError("give a step (below 2/L), or the function smooth for a line search")
+    last, age, t = as_array(x0, "x0"), 0, 0.0  # age: iterations since the momentum was started
+    t_at = None if step is None else as_schedule(step, "step", above=0)
 
     def update(k: int, x: np.ndarray) -> tuple[np.ndarray, float, float, float]:
         nonlocal last, age, t
@@ -345,11 +329,8 @@ def _forward_backward(
 
 def _first_step(gradient: Operator, x: np.ndarray, g: np.ndarray) -> float:
     """Return 1/L for the curvature along the gradient: at least 1 over the true L, if f is convex."""
-    size = _length(g)
-    if size == 0.0:
-        return 1.0
-    h = _SHORT * max(1.0, _length(x))
-    bend = _length(_like(gradient(x + h / size * g), x, "gradient") - g)
+    h = EPS**0.5 * max(1.0, _length(x))
+    bend = _length(_like(gradient(x + h / (_length(g) or 1.0) * g), x, "gradient") - g)
     return h / bend if 0.0 < bend < np.inf else 1.0
 
 
@@ -381,17 +362,15 @@ def _iterate(
     objective: Function | None = None,
     tol: float = 1e-8,
     max_iter: int = 10_000,
-    divergence: float = 1e10,
-    callback: Callback | None = None,
+    callback: Callable[[int, np.ndarray], Any] | None = None,
 ) -> FixedPointResult:
     """Repeat ``x, residual, step, scale = update(k, x)`` until ``residual <= tol * max(1, scale)``."""
-    x = as_array(x0, "x0").copy()
-    tol = as_scalar(tol, "tol", at_least=0)
-    bound = as_scalar(divergence, "divergence", above=1) * max(1.0, _length(x))
+    x, tol = as_array(x0, "x0").copy(), as_scalar(tol, "tol", at_least=0)
+    bound = _DIVERGED * max(1.0, _length(x))
     history: dict[str, list[float]] = {"residual": [], "step": []}
     if objective is not None:
         history["objective"] = []
-    status = "max_iter"
+    status, told = "max_iter", ""
 
     for k in range(check_count(max_iter, "max_iter")):
         with np.errstate(over="ignore", invalid="ignore"):  # reported as divergence below
@@ -412,12 +391,11 @@ def _iterate(
             status = "stopped by callback"
             break
 
-    told, residuals = "", history["residual"]
+    residuals = history["residual"]
     if status == "diverged":
         told = f"the iterates grow without bound: after {k} iterations the next exceeds {bound:.1e} in norm; {advice}"
     elif status == "max_iter":
-        told = f"no convergence in {max_iter} iterations: the residual is {residuals[-1]:.2e}; "
-        told += f"increase max_iter; {advice}"
+        told = f"no convergence in {max_iter} iterations, the residual is {residuals[-1]:.2e}: raise max_iter; {advice}"
     elif status == "converged" and scale < 1.0:
         start, rounding = max(residuals[0], scale), 100 * EPS * _length(x) / min(step, 1.0)
         if residual > max(max(tol, 1e-8) ** 0.5 * start, rounding):
@@ -427,14 +405,9 @@ def _iterate(
             )
     if told:
         warnings.warn(told, ConvergenceWarning, stacklevel=3)
-    return FixedPointResult(
-        x=x,
-        objective=np.nan if objective is None else float(objective(x)),
-        n_iter=len(history["residual"]),
-        converged=status == "converged",
-        status=status,
-        history={name: np.array(values) for name, values in history.items()},
-    )
+    value = np.nan if objective is None else float(objective(x))
+    arrays = {name: np.array(values) for name, values in history.items()}
+    return FixedPointResult(x, value, len(residuals), status == "converged", status, arrays)
 
 
 def _length(x: np.ndarray) -> float:

@@ -13,13 +13,14 @@ from scipy.linalg.lapack import dgetrs
 from companion.admm.low_rank import LowRank
 from companion.certificates import certify_qp
 from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
+from companion.engine.arithmetic import EPS
 from companion.engine.machines import is_psd
 from companion.engine.quadratic import solve_box
 from companion.engine.refusals import check_bounds, refuse
 from companion.exceptions import ConvergenceWarning
 from companion.results import Problem, QPResult
 
-__all__ = ["LowRank", "check_matrix", "qsolve1", "solve_qp"]
+__all__ = ["LowRank", "qsolve1", "solve_qp"]
 
 _DEPENDENT = 1e-12  # a row that is nearer to the span of others, in its own length, depends on them
 _MISSED = 1e-10  # an equation that is missed by this part of its terms may contradict others
@@ -78,7 +79,7 @@ def qsolve1(
     InfeasibleProblemError
         If ``A x = b`` has no solution.
     ValueError
-        If an input is unusable, or rho is so large that numbers overflow.
+        If an input is unusable.
 
     Warns
     -----
@@ -103,61 +104,46 @@ def qsolve1(
     (83, '1.000000000000149')
     """
     problem = _remember(P, q, A, b, 0.0, np.inf)
-    P = as_matrix(P, "P")
-    _, q, A, b = _check_data(P, q, A, b)
+    P, q, A, b = _check_data(as_matrix(P, "P"), q, A, b)
     rho = as_scalar(rho, "rho", above=0.0)
     tol_primal = as_scalar(tol_primal, "tol_primal", at_least=0.0)
     tol_dual = as_scalar(tol_dual, "tol_dual", at_least=0.0)
-    max_iter = check_count(max_iter, "max_iter")
-    n = q.size
-    rows = _independent_rows(P, q, A, b)
+    n, rows = q.size, _independent_rows(P, q, A, b)
     m = rows.size
-    with np.errstate(over="ignore"):
-        shifted = P + rho * np.eye(n)
-        _require_range(shifted, rho)
-    KKT = np.block([[shifted, A[rows].T], [A[rows], np.zeros((m, m))]])
-    factors = lu_factor(KKT)
+    factors = lu_factor(np.block([[P + rho * np.eye(n), A[rows].T], [A[rows], np.zeros((m, m))]]))
 
     z, u = np.ones(n), np.ones(n)
     u[0] = 0.0
     primal: list[float] = []
     dual: list[float] = []
-    converged = False
-    while not converged and len(primal) < max_iter:
+    status = "max_iter"
+    for _ in range(check_count(max_iter, "max_iter")):
         previous = z
-        with np.errstate(over="ignore", invalid="ignore"):
-            right = rho * (z - u) - q
-        xy, _ = dgetrs(*factors, np.concatenate([right, b[rows]]))
+        xy, _ = dgetrs(*factors, np.concatenate([rho * (z - u) - q, b[rows]]))
         x = xy[:n]
-        _require_range(x, rho)
         z = np.maximum(x + u, 0.0)
         u = u + x - z
         primal.append(float(np.linalg.norm(x - z)))
         dual.append(rho * float(np.linalg.norm(z - previous)))
-        converged = primal[-1] <= tol_primal and dual[-1] <= tol_dual
+        if primal[-1] <= tol_primal and dual[-1] <= tol_dual:
+            status = "solved"
+            break
 
-    y = np.zeros(b.size)
+    y, z_lower, z_upper = np.zeros(b.size), -rho * np.minimum(u, 0.0), np.zeros(n)
     y[rows] = xy[n:]
-    z_lower, z_upper = -rho * np.minimum(u, 0.0), np.zeros(n)
-    certificate = certify_qp(
-        P, q, A, b, 0.0, np.inf, z, y, z_lower, z_upper, max(tol_primal, tol_dual)
-    )
-    status = "solved" if converged else "max_iter"
-    rounding = rho * float(np.finfo(float).eps * np.linalg.norm(z))  # of s = rho (z - previous z)
-    if not converged:
-        warnings.warn(
-            f"qsolve1 stopped after max_iter = {max_iter} iterations with residuals {primal[-1]:.1e} and "
-            f"{dual[-1]:.1e}; raise max_iter, change rho, or use solve_qp",
-            ConvergenceWarning,
-            stacklevel=2,
+    tol = max(tol_primal, tol_dual)
+    certificate = certify_qp(P, q, A, b, 0.0, np.inf, z, y, z_lower, z_upper, tol)
+    rounding = rho * EPS * float(np.linalg.norm(z))  # of s = rho (z - previous z)
+    if status == "solved" and rounding > tol_dual and certificate.worst > max(tol, _STALLED):
+        status = "rounding"
+    if status != "solved":
+        why = (
+            f"after max_iter = {max_iter} iterations with residuals {primal[-1]:.1e} and {dual[-1]:.1e}: raise max_iter"
+            if status == "max_iter"
+            else f"by rounding, not at a solution ({certificate}): P and q are lost beside rho = {rho:g}"
         )
-    elif rounding > tol_dual and certificate.worst > max(certificate.tolerance, _STALLED):
-        converged, status = False, "rounding"
         warnings.warn(
-            f"qsolve1 stopped by rounding, not at a solution ({certificate}): P and q are lost beside rho = {rho:g}; "
-            "lower rho, or use solve_qp",
-            ConvergenceWarning,
-            stacklevel=2,
+            f"qsolve1 stopped {why}, change rho, or use solve_qp", ConvergenceWarning, stacklevel=2
         )
     return QPResult(
         x=x,
@@ -166,7 +152,7 @@ def qsolve1(
         z_upper=z_upper,
         objective=float(0.5 * x @ (P @ x) + q @ x),
         n_iter=len(primal),
-        converged=converged,
+        converged=status == "solved",
         status=status,
         certificate=certificate,
         history={
@@ -195,14 +181,6 @@ def _independent_rows(P: np.ndarray, q: np.ndarray, A: np.ndarray, b: np.ndarray
     return rows
 
 
-def _require_range(values: np.ndarray, rho: float) -> None:
-    """Raise an error if the iterates of qsolve1 have left the range of float64."""
-    if not np.isfinite(values).all():
-        raise ValueError(
-            f"the iterates of qsolve1 overflow for rho = {rho:g}; lower rho, or scale P, q, A and b"
-        )
-
-
 def _remember(P: Any, q: Any, A: Any, b: Any, lower: Any, upper: Any) -> Problem:
     """Keep the data as they were given."""
     data = {"P": P, "q": q, "A": A, "b": b, "lower": lower, "upper": upper}
@@ -210,44 +188,28 @@ def _remember(P: Any, q: Any, A: Any, b: Any, lower: Any, upper: Any) -> Problem
 
 
 def _check_data(
-    P: np.ndarray | LowRank,
-    q: np.ndarray,
-    A: np.ndarray | None,
-    b: np.ndarray | None,
-    *,
-    assume_psd: bool = False,
-) -> tuple[np.ndarray | LowRank, np.ndarray, np.ndarray, np.ndarray]:
+    P: Any, q: Any, A: Any, b: Any, *, assume_psd: bool = False
+) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
     """Validate shapes and numbers, and that P is symmetric positive semidefinite."""
     q = as_vector(q, "q")
     n = q.size
     if n == 0:
         raise ValueError("q must have at least one entry, got an empty vector")
-    P = check_matrix(P, n, assume_psd=assume_psd)
+    if assume_psd and not isinstance(P, LowRank):
+        P = np.ascontiguousarray(P, dtype=float)
+        if not np.isfinite(P.diagonal()).all():  # it bounds the other entries of a semidefinite P
+            as_matrix(P, "P")  # raises an error that names the entry
+    elif not isinstance(P, LowRank):
+        P = _symmetric_psd(as_matrix(P, "P", (n, n)))
+    if P.shape != (n, n):
+        raise ValueError(f"P must have shape ({n}, {n}) to go with q, got {P.shape}")
     if (A is None) != (b is None):
         raise ValueError("A and b must be given together, got only " + ("b" if A is None else "A"))
-    if A is None or b is None:
+    if A is None:
         return P, q, np.zeros((0, n)), np.zeros(0)
-    if count_axes(A, "A") == 1:
-        A = np.reshape(A, (1, -1))
-    A = as_matrix(A, "A", (None, n))
-    return P, q, np.ascontiguousarray(A), as_vector(b, "b", A.shape[0])
-
-
-def check_matrix(P: np.ndarray | LowRank, n: int, *, assume_psd: bool) -> np.ndarray | LowRank:
-    """Return P as a matrix of order n that is symmetric positive semidefinite, or raise an error."""
-    if isinstance(P, LowRank):
-        if P.shape != (n, n):
-            raise ValueError(f"P must have shape ({n}, {n}) to go with q, got {P.shape}")
-    elif assume_psd:
-        P = np.ascontiguousarray(P, dtype=float)
-        if P.shape != (n, n):
-            raise ValueError(f"P must have shape ({n}, {n}) to go with q, got {P.shape}")
-        # The diagonal of a semidefinite P bounds its other entries.
-        if not np.isfinite(P.diagonal()).all():
-            P = as_matrix(P, "P")  # raises an error that names the entry
-    else:
-        P = _symmetric_psd(as_matrix(P, "P", (n, n)))
-    return P
+    A = np.reshape(A, (1, -1)) if count_axes(A, "A") == 1 else A
+    A = np.ascontiguousarray(as_matrix(A, "A", (None, n)))
+    return P, q, A, as_vector(b, "b", A.shape[0])
 
 
 def _symmetric_psd(P: np.ndarray) -> np.ndarray:
@@ -387,9 +349,8 @@ def _warm_point(
     if isinstance(warm_start, QPResult):
         warm_start = (warm_start.x, warm_start.y)
     if not isinstance(warm_start, (tuple, list)) or len(warm_start) != 2:
-        raise TypeError(
-            f"warm_start must be a QPResult or a pair (x, y), got {type(warm_start).__name__}"
-        )
+        given = type(warm_start).__name__
+        raise TypeError(f"warm_start must be a QPResult or a pair (x, y), got {given}")
     x, y = warm_start
     x = as_vector(x, "warm_start x", n)
     return x, (as_vector(y, "warm_start y", p) if p else np.zeros(0))

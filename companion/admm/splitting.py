@@ -1,30 +1,28 @@
 r"""The alternating direction method of multipliers.
 
-The problems of Section 16.8 and the lasso of chapter 19 call :func:`admm`. The other three names serve the convergence
-proof: :func:`lyapunov` and :func:`convergence_inequalities` evaluate what Theorem 16.1 bounds, and :class:`Iterate` is
-what a callback sees.
+:func:`admm` is the loop; the problems of Section 16.8 and the lasso of chapter 19 call it. Its rule for the penalty is
+:class:`Balance`. The other three names serve the convergence proof: :func:`lyapunov` and
+:func:`convergence_inequalities` evaluate what Theorem 16.1 bounds, and :class:`Iterate` is what a callback sees.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
-from tqdm.auto import tqdm
 
-from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
+from companion.checks import as_array, as_matrix, as_scalar, as_vector, check_count, count_axes
 from companion.exceptions import ConvergenceWarning
 from companion.results import ADMMResult, History
 
-__all__ = ["Iterate", "admm", "convergence_inequalities", "lyapunov"]
+__all__ = ["LOGGED", "Balance", "Iterate", "admm", "convergence_inequalities", "lyapunov"]
 
-_LOGGED = ("primal_residual", "dual_residual", "objective", "rho")
-_TURNS = 10  # changes of direction after which the penalty stays
+LOGGED = ("primal_residual", "dual_residual", "objective", "rho")
 
 Update = Callable[[np.ndarray, float], np.ndarray]
 Apply = Callable[[np.ndarray], np.ndarray]
@@ -55,6 +53,30 @@ class Iterate(NamedTuple):
     dual_residual: float
 
 
+class Balance:
+    r"""The varying penalty of Section 16.5: rho doubles or halves where one residual is much larger than the other.
+
+    Parameters
+    ----------
+    steps : int
+        The rule acts during so many steps, or until rho has turned ten times from rising to falling or back.
+    mu : float
+        How many times as large a residual is too large.
+    """
+
+    def __init__(self, steps: int, mu: float) -> None:
+        self.steps, self.mu, self.turns, self.last = steps, mu, 10, 1.0
+
+    def factor(self, k: int, r: float, s: float) -> float:
+        """Return the number by which rho is multiplied after step k."""
+        if k > self.steps or self.turns == 0 or s / self.mu <= r <= self.mu * s:
+            return 1.0
+        factor = 2.0 if r > s else 0.5
+        self.turns -= self.last not in (1.0, factor)
+        self.last = factor
+        return factor
+
+
 def admm(
     x_update: Update,
     z_update: Update,
@@ -67,16 +89,12 @@ def admm(
     u0: Any = None,
     relaxation: float = 1.0,
     adaptive: bool = False,
-    tau_incr: float = 2.0,
-    tau_decr: float = 2.0,
-    mu: float = 10.0,
     adapt_steps: int = 1000,
     tol_abs: float = 1e-8,
     tol_rel: float = 1e-8,
     max_iter: int = 10_000,
     objective: Callable[[np.ndarray, np.ndarray], float] | None = None,
     keep_iterates: bool = False,
-    progress: bool = False,
     callback: Callable[[Iterate], Any] | None = None,
 ) -> ADMMResult:
     r"""Minimise f(x) + g(z) subject to A x + B z = c, one variable at a time.
@@ -116,11 +134,9 @@ def admm(
         :math:`\alpha A x^{k+1} + (1 - \alpha)(c - B z^k)` in the second and third line. 1 is the
         method above.
     adaptive : bool
-        Whether rho is balanced after each step: times `tau_incr` if ``||r|| > mu ||s||``, divided by
-        `tau_decr` if ``||s|| > mu ||r||``. The scaled multiplier u is rescaled with it, so that
-        lambda does not jump.
-    tau_incr, tau_decr, mu : float
-        The three parameters of that rule, all > 1.
+        Whether rho is balanced after each step: doubled if ``||r|| > 10 ||s||``, halved if
+        ``||s|| > 10 ||r||``, the text's rule with its usual numbers. The scaled multiplier u is rescaled with it,
+        so that lambda does not jump.
     adapt_steps : int
         The rule acts during so many steps, or until rho has turned ten times from rising to falling or back: for
         ever up and down, it can drive the iterates away. Then rho stays constant, which is what the proof of
@@ -133,8 +149,6 @@ def admm(
         ``objective(x, z)`` returns f(x) + g(z), recorded at each step.
     keep_iterates : bool
         Whether the iterates go into the history.
-    progress : bool
-        Whether a progress bar is shown.
     callback : callable, optional
         Called with an :class:`Iterate` after each step; the run stops when it returns
         something true.
@@ -187,29 +201,22 @@ def admm(
     p, n = A_shape or (c.size, c.size)
     rho = as_scalar(rho, "rho", above=0)
     alpha = as_scalar(relaxation, "relaxation", above=0, below=2)
-    increase, decrease = (
-        as_scalar(tau_incr, "tau_incr", above=1),
-        as_scalar(tau_decr, "tau_decr", above=1),
-    )
-    mu = as_scalar(mu, "mu", above=1)
     tol_abs = as_scalar(tol_abs, "tol_abs", at_least=0)
     tol_rel = as_scalar(tol_rel, "tol_rel", at_least=0)
-    max_iter = check_count(max_iter, "max_iter")
     adapt_steps = check_count(adapt_steps, "adapt_steps", at_least=0) if adaptive else 0
+    balance = Balance(adapt_steps, mu=10.0)
 
-    log: dict[str, list[Any]] = {name: [] for name in _LOGGED}
+    log: dict[str, list[Any]] = {name: [] for name in LOGGED}
     if keep_iterates:
         log |= {"x": [], "z": [z.copy()], "u": [u.copy()]}
-    status, turns, last = "max_iter", 0, 1.0
-    x, Bz = np.full(n, np.nan), B_(z)
-    steps: Iterable[int] = range(1, max_iter + 1)
-    for k in tqdm(steps, desc="ADMM", leave=False) if progress else steps:
+    x, Bz, status = np.full(n, np.nan), B_(z), "max_iter"
+    for k in range(1, check_count(max_iter, "max_iter") + 1):
         with np.errstate(over="ignore", invalid="ignore"):
             before, Bz_old = (x, z, u), Bz
-            x = _vector(x_update(c - Bz - u, rho), n, "x_update", A_shape)
+            x = _vector(x_update(c - Bz - u, rho), n, "x_update")
             Ax = A_(x)
             h = Ax if alpha == 1 else alpha * Ax + (1 - alpha) * (c - Bz)
-            z = _vector(z_update(c - h - u, rho), z.size, "z_update", B_shape)
+            z = _vector(z_update(c - h - u, rho), z.size, "z_update")
             Bz = B_(z)
             u = u + (h + Bz - c)
 
@@ -231,22 +238,18 @@ def admm(
         if callback is not None and callback(Iterate(k, x, z, u, rho, r, s)):
             status = "stopped by callback"
             break
-        if k <= adapt_steps and turns < _TURNS and (r > mu * s or s > mu * r):
-            factor = increase if r > mu * s else 1 / decrease
-            turns += last != 1 and (factor > 1) != (last > 1)
-            rho, u, last = factor * rho, u / factor, factor
+        factor = balance.factor(k, r, s)
+        rho, u = factor * rho, u / factor
 
-    history = {name: np.array(values) for name, values in log.items()}
     n_iter = len(log["rho"])
     if status in ("max_iter", "diverged"):
         told = f"ADMM diverged: step {n_iter + 1} gave NaN or infinite values"
         if status == "max_iter":
             told = f"ADMM did not converge in {max_iter=} steps: primal residual {r:.1e}, dual residual {s:.1e}"
         warnings.warn(told, ConvergenceWarning, stacklevel=2)
-    objective_value = float(log["objective"][-1]) if n_iter else np.nan
-    return ADMMResult(
-        x, z, u, float(rho), objective_value, n_iter, status == "converged", status, history
-    )
+    value = float(log["objective"][-1]) if n_iter else np.nan
+    history = {name: np.array(values) for name, values in log.items()}
+    return ADMMResult(x, z, u, rho, value, n_iter, status == "converged", status, history)
 
 
 def lyapunov(history: History, B: Any, z_star: Any, lambda_star: Any) -> np.ndarray:
@@ -392,17 +395,14 @@ def convergence_inequalities(
 
 def _linear_map(M: Any, name: str) -> tuple[Apply, Apply, tuple[int, int] | None]:
     """Return v -> M v, y -> M'y and the shape of M (None for a multiple of the identity)."""
-    if isinstance(M, LinearOperator):
-        return M.matvec, M.rmatvec, M.shape
     if sparse.issparse(M):
-        if not np.isfinite(M.data).all():
-            raise ValueError(f"{name} must be finite, got NaN or infinite entries")
-        M, Mt = M.tocsr().astype(float), M.T.tocsr().astype(float)
-        return M.__matmul__, Mt.__matmul__, M.shape
-    if count_axes(M, name) == 0:
-        number = as_scalar(M, name)
-        return (lambda v: number * v), (lambda y: number * y), None
-    M = as_matrix(M, name)
+        M = M.tocsr()
+        as_array(M.data, name)  # raises an error if an entry is not finite
+    elif not isinstance(M, LinearOperator):
+        if count_axes(M, name) == 0:
+            number = as_scalar(M, name)
+            return (lambda v: number * v), (lambda y: number * y), None
+        M = as_matrix(M, name)
     return M.__matmul__, M.T.__matmul__, M.shape
 
 
@@ -414,12 +414,11 @@ def _start(
         raise ValueError(
             f"A and B must have the same number of rows, got shapes {A_shape} and {B_shape}"
         )
-    sizes = [shape[0] for shape in (A_shape, B_shape) if shape]
-    sizes += [np.size(c)] if count_axes(c, "c") else []
-    sizes += [np.size(v) for v, fits in ((z0, not B_shape), (u0, True)) if v is not None and fits]
-    p = sizes[0] if sizes else 1
-    c = np.full(p, as_scalar(c, "c")) if np.ndim(c) == 0 else as_vector(c, "c", p)
+    shape = A_shape or B_shape
+    given = [v for v in (c, u0, z0) if v is not None and count_axes(v, "c") > 0]
+    p = shape[0] if shape else np.size(given[0]) if given else 1
     m = B_shape[1] if B_shape else p
+    c = np.full(p, as_scalar(c, "c")) if np.ndim(c) == 0 else as_vector(c, "c", p)
     z = np.zeros(m) if z0 is None else as_vector(z0, "z0", m).copy()
     u = np.zeros(p) if u0 is None else as_vector(u0, "u0", p).copy()
     return c, z, u
@@ -429,14 +428,12 @@ def _norm(v: np.ndarray) -> float:
     return math.sqrt(v @ v)
 
 
-def _vector(value: Any, size: int, name: str, shape: tuple[int, int] | None) -> np.ndarray:
+def _vector(value: Any, size: int, name: str) -> np.ndarray:
     """Return what an update returned as a new float vector, or say which length it should have."""
     vector = np.array(value, dtype=np.float64, ndmin=1)
     if vector.shape != (size,):
-        matrix = "A" if name == "x_update" else "B"
-        columns = f"{matrix} has shape {shape}" if shape else f"{matrix} is a number"
         raise ValueError(
-            f"{name} must return a vector of length {size} ({columns}), got shape {vector.shape}"
+            f"{name} must return a vector of length {size}, as A, B and c ask, got shape {vector.shape}"
         )
     return vector
 

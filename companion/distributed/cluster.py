@@ -22,7 +22,6 @@ from companion.distributed.rows import build_block, one_source_each
 from companion.distributed.teams import RepeatedStepError, Team
 
 if TYPE_CHECKING:
-    from companion.admm.blocks import Block
     from companion.admm.consensus import ConsensusObjective
 
 __all__ = ["OnCluster", "StateLostError"]
@@ -280,7 +279,7 @@ class _Arguments:
         return object.__sizeof__(self) + sum(arrays)
 
 
-def _team(numbers: list[int], *blocks: Block) -> Team:
+def _team(numbers: list[int], *blocks: Any) -> Team:
     return Team(numbers, blocks)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from companion.checks import as_matrix, as_vector
 
 if TYPE_CHECKING:
-    from companion.admm.consensus import Block, ConsensusObjective
+    from companion.admm.consensus import ConsensusObjective
+    from companion.admm.losses import SmoothLoss
 
 __all__ = ["blocks_of_rows", "build_block", "is_lazy", "one_source_each"]
 
@@ -59,7 +60,7 @@ def _is_small_constant(node: Any) -> bool:
     return not getattr(node, "dependencies", ()) and len(dumps(node)) < _SMALL
 
 
-def build_block(objective: ConsensusObjective, i: int, *pair: Any) -> Block:
+def build_block(objective: ConsensusObjective, i: int, *pair: Any) -> SmoothLoss:
     """Return block i, from its two arrays or from the pair of them, after all checks."""
     if len(pair) == 1:
         pair = pair[0].pair() if isinstance(pair[0], _Recipe) else pair[0]
@@ -83,12 +84,7 @@ def build_block(objective: ConsensusObjective, i: int, *pair: Any) -> Block:
 def blocks_of_rows(blocks: Any) -> list[tuple[Any, ...]]:
     """Return one tuple per block: (A_i, b_i), or one lazy object that will be the pair."""
     if _is_pair(blocks) and hasattr(type(blocks[0]), "to_delayed"):
-        A, b = blocks
-        if isinstance(b, str):
-            return _partitions_with_target(A, b)
-        if hasattr(A, "npartitions") and not hasattr(A, "chunks"):
-            return _partitions(A, b)
-        return _chunks(A, b)
+        return _collections(*blocks)
     if isinstance(blocks, np.ndarray) or not isinstance(blocks, Sequence):
         raise TypeError(f"blocks must be a list of pairs (A_i, b_i), got {type(blocks).__name__}")
     if not blocks:
@@ -102,64 +98,41 @@ def blocks_of_rows(blocks: Any) -> list[tuple[Any, ...]]:
     return [tuple(item) if _is_pair(item) else (item,) for item in blocks]
 
 
-def _partitions_with_target(frame: Any, target: str) -> list[tuple[Any, ...]]:
-    """Return the partitions of a dask DataFrame, each with the name of the column that is b."""
-    if getattr(frame, "ndim", 0) != 2 or not hasattr(frame, "columns"):
-        raise TypeError(
-            f"a column is named, {target!r}: A must be a dask DataFrame, got {type(frame).__name__}"
-        )
-    if list(frame.columns).count(target) != 1:
-        raise ValueError(
-            f"b must name one column of the frame, got {target!r}; there are: {', '.join(map(str, frame.columns))}"
-        )
-    return [(part, target) for part in frame.to_delayed()]
+def _collections(A: Any, b: Any) -> list[tuple[Any, ...]]:
+    """Return the parts of two dask collections as pairs of delayed objects, or of a frame with the name of b.
 
-
-def _partitions(A: Any, b: Any) -> list[tuple[Any, ...]]:
-    """Return the partitions of a dask DataFrame and a dask Series as pairs of delayed objects.
-
-    Optimised apart, dask may read several files into one partition of the Series but not of the DataFrame. The
-    simplified expressions keep the partitions, and read no column that is not used.
+    Optimised apart, dask may read several files into one partition of a Series but not of a DataFrame. The simplified
+    expressions keep the partitions, and read no column that is not used.
     """
-    if not hasattr(b, "npartitions") or hasattr(b, "chunks"):
-        raise TypeError(
-            f"with a dask DataFrame A, b must be a dask Series or the name of a column, got {type(b).__name__}"
-        )
-    if not hasattr(A, "ndim"):
-        raise TypeError(f"A must be a dask array or DataFrame, got {type(A).__name__}")
+    kinds = f"got {type(A).__name__} and {type(b).__name__}"
+    if isinstance(b, str):
+        if not hasattr(A, "columns"):
+            raise TypeError(f"a column is named, {b!r}: A must be a dask DataFrame, {kinds}")
+        if list(A.columns).count(b) != 1:
+            names = ", ".join(map(str, A.columns))
+            raise ValueError(f"b must name one column of the frame, got {b!r}; there are: {names}")
+        return [(part, b) for part in A.to_delayed()]
+    arrays = hasattr(A, "chunks")
+    if not (hasattr(A, "ndim") and hasattr(b, "npartitions") and hasattr(b, "chunks") == arrays):
+        raise TypeError(f"A and b must be two dask arrays, or a dask DataFrame and Series, {kinds}")
     if A.ndim != 2 or b.ndim != 1:
         raise ValueError(
-            f"A must be a matrix and b a vector, got dask frames of {A.ndim} and {b.ndim} dimensions"
+            f"A must be a matrix and b a vector, got collections of {A.ndim} and {b.ndim} dimensions"
         )
-    if A.npartitions != b.npartitions:
-        raise ValueError(
-            f"A and b must have the same partitions, got {A.npartitions} and {b.npartitions}"
-        )
-    lazy = [part.simplify().to_delayed(optimize_graph=False) for part in (A, b)]
-    return list(zip(*lazy))
-
-
-def _chunks(A: Any, b: Any) -> list[tuple[Any, ...]]:
-    """Return the row chunks of two dask arrays as pairs of delayed objects."""
-    for part in (A, b):
-        if not hasattr(part, "chunks"):
-            raise TypeError(f"A and b must both be dask arrays, got {type(part).__name__}")
-    if A.ndim != 2 or b.ndim != 1:
-        raise ValueError(
-            f"A must be a matrix and b a vector, got arrays of {A.ndim} and {b.ndim} dimensions"
-        )
-    if A.numblocks[1] != 1:
+    if arrays and A.numblocks[1] != 1:
         raise ValueError(
             f"A must be chunked by rows only, got {A.numblocks[1]} chunks of columns; "
             "use A.rechunk({1: -1})"
         )
-    known = not (np.isnan(A.shape[0]) or np.isnan(b.shape[0]))
-    if A.chunks[0] != b.chunks[0] if known else A.numblocks[0] != b.numblocks[0]:
+    rows = [part.chunks[0] if arrays else part.npartitions for part in (A, b)]
+    unknown = arrays and np.isnan([*rows[0], *rows[1]]).any()
+    if len(rows[0]) != len(rows[1]) if unknown else rows[0] != rows[1]:
         raise ValueError(
-            f"A and b must have the same row chunks, got {A.chunks[0]} and {b.chunks[0]}; "
-            "use b.rechunk(A.chunks[0])"
+            f"A and b must have the same row chunks or partitions, got {rows[0]} and {rows[1]}"
         )
-    return list(zip(A.to_delayed().ravel(), b.to_delayed()))
+    if arrays:
+        return list(zip(A.to_delayed().ravel(), b.to_delayed()))
+    return list(zip(*(part.simplify().to_delayed(optimize_graph=False) for part in (A, b))))
 
 
 def _is_pair(item: Any) -> bool:

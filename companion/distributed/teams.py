@@ -15,7 +15,6 @@ import numpy as np
 from companion.distributed.rows import build_block, is_lazy
 
 if TYPE_CHECKING:
-    from companion.admm.blocks import Block
     from companion.admm.consensus import ConsensusObjective
 
 __all__ = ["InProcess", "Team"]
@@ -27,16 +26,16 @@ class Team:
     Between two steps a team keeps w = h + u, where h is x, relaxed; the u of the next step is w - z.
     """
 
-    def __init__(self, numbers: Sequence[int], blocks: Sequence[Block]) -> None:
+    def __init__(self, numbers: Sequence[int], blocks: Sequence[Any]) -> None:
         self.numbers, self.blocks = list(numbers), list(blocks)
 
     def columns(self) -> list[tuple[int, int]]:
         """Return the number of each block and of its columns."""
-        return [(i, block.A.shape[1]) for i, block in zip(self.numbers, self.blocks)]
+        return [(i, block.n) for i, block in zip(self.numbers, self.blocks)]
 
     def curvature(self) -> tuple[np.ndarray]:
         """Return the sum of the curvatures."""
-        return (np.sum([block.curvature() for block in self.blocks], axis=0),)
+        return (np.sum([block.curvature for block in self.blocks], axis=0),)
 
     def sums(self) -> tuple[Any, Any]:
         """Return the upper half of the sum of the A'A, row by row, and the sum of the A'b."""
@@ -72,18 +71,18 @@ class Team:
         d = self.d
         u = (self.rho / rho) * (self.w - z)
         with np.errstate(over="ignore", invalid="ignore"):
-            x, losses = zip(*(b.prox(z - u_i, rho * d) for b, u_i in zip(self.blocks, u)))
-            self.turn, self.rho, self.x = turn, rho, np.array(x)
+            x = np.array([b.prox(z - u_i, rho * d) for b, u_i in zip(self.blocks, u)])
+            loss = sum(block.estimate(x_i) for block, x_i in zip(self.blocks, x))
+            self.turn, self.rho, self.x = turn, rho, x
             self.w = self.alpha * self.x + (1 - self.alpha) * z + u
             y, v = np.square(self.x - z).sum(axis=0), np.square(self.w - z).sum(axis=0)
             lengths = d @ y, d**2 @ y, d @ np.square(self.x).sum(axis=0), d**2 @ v
-        return self.w.sum(axis=0), np.array([sum(losses), *lengths])
+        return self.w.sum(axis=0), np.array([loss, *lengths])
 
     def loss_and_gradient(self, z: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the sums of f_i(z) and of its gradients."""
-        losses, gradients = zip(*(block.loss_and_gradient(z) for block in self.blocks))
-        self.gradients = np.array(gradients)
-        return sum(losses), self.gradients.sum(axis=0)
+        self.gradients = np.array([block.gradient(z) for block in self.blocks])
+        return sum(block.value(z) for block in self.blocks), self.gradients.sum(axis=0)
 
     def state(self, z: np.ndarray, rho: float) -> list[tuple[int, np.ndarray, np.ndarray]]:
         """Return the number, x and u of each block, for the last z and rho."""

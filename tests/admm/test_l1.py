@@ -13,8 +13,10 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Lasso, LogisticRegression
 
 from companion.admm import (
+    LeastSquaresLoss,
     LogisticLoss,
     SmoothLoss,
+    admm,
     basis_pursuit,
     block_soft_threshold,
     generalized_lasso,
@@ -24,11 +26,11 @@ from companion.admm import (
     least_absolute_deviations,
     soft_threshold,
 )
+from companion.certificates import verify
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
-from tests.exact import verify
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
-PLAIN = {"finish": False, "relaxation": 1.0}
+PLAIN = {"relaxation": 1, "tol": 1e-70, "keep_iterates": True}  # ADMM goes on
 
 
 def data(kind, seed):
@@ -96,9 +98,6 @@ def solved(result):
 def test_lasso_pin():
     A, b = np.diag([2.0, 1.0]), [3, 1]
     assert_allclose(solved(lasso(A, b, 1)).x, [5 / 4, 0], **EXACT)
-    plain = lasso(A, b, 1, rho=1, tol=1e-12, **PLAIN)
-    assert_allclose(plain.x, [5 / 4, 0], atol=1e-10)
-    assert plain.converged
 
 
 def test_generalized_lasso_pin():
@@ -106,7 +105,7 @@ def test_generalized_lasso_pin():
 
 
 def test_group_lasso_pin():
-    result = solved(group_lasso(np.eye(2), [3, 4], [[0, 1]], 1))
+    result = solved(group_lasso(np.eye(2), [3, 4], [0, 0], 1))
     assert_allclose(result.x, [12 / 5, 16 / 5], **EXACT)
 
 
@@ -125,12 +124,14 @@ def test_problem_16_7_rho_changes_the_speed_a_lot():
     rng = np.random.default_rng(7)
     A = rng.standard_normal((100, 20))
     b = A[:, :4] @ [3.0, -2, 1, 4] + 0.1 * rng.standard_normal(100)
-    steps = {}
+    loss, steps = LeastSquaresLoss(A, b), {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for rho in (1e-2, 1e-1, 1, 10, 100, 1e3, 1e4):
-            run = lasso(A, b, 10, rho=rho, tol=1e-4, max_iter=10_000, **PLAIN)
-            steps[rho] = run.n_iter
+            steps[rho] = admm(
+                loss.prox, lambda v, rho: soft_threshold(-v, 10 / rho), 1, -1, np.zeros(20),
+                rho=rho, tol_abs=1e-4, tol_rel=1e-4,
+            ).n_iter  # fmt: skip
     best = min(steps, key=steps.get)
     assert best == 100
     order = list(steps.values())
@@ -146,9 +147,7 @@ def test_lasso_updates():
     for m, n in ((8, 3), (3, 8)):  # skinny and fat: the matrix inversion lemma
         A, b, rho, tau = rng.standard_normal((m, n)), rng.standard_normal(m), 0.7, 0.4
         with pytest.warns(ConvergenceWarning):
-            h = lasso(
-                A, b, tau, rho=rho, max_iter=6, tol=1e-14, keep_iterates=True, **PLAIN
-            ).history
+            h = lasso(A, b, tau, rho=rho, max_iter=6, **PLAIN).history
         z = u = np.zeros(n)
         for k in range(6):
             x = np.linalg.solve(A.T @ A + rho * np.eye(n), A.T @ b + rho * (z - u))
@@ -161,9 +160,7 @@ def test_least_absolute_deviations_updates():
     rng = np.random.default_rng(1)
     A, b, rho = rng.standard_normal((9, 3)), rng.standard_normal(9), 0.7
     with pytest.warns(ConvergenceWarning):
-        h = least_absolute_deviations(
-            A, b, rho=rho, max_iter=6, tol=1e-14, keep_iterates=True, **PLAIN
-        ).history
+        h = least_absolute_deviations(A, b, rho=rho, max_iter=6, **PLAIN).history
     z = u = np.zeros(9)
     for k in range(6):
         x = np.linalg.solve(A.T @ A, A.T @ (b + z - u))
@@ -176,7 +173,7 @@ def test_basis_pursuit_updates():
     rng = np.random.default_rng(2)
     A, b, rho = rng.standard_normal((3, 7)), rng.standard_normal(3), 0.7
     with pytest.warns(ConvergenceWarning):
-        h = basis_pursuit(A, b, rho=rho, max_iter=6, tol=1e-14, keep_iterates=True, **PLAIN).history
+        h = basis_pursuit(A, b, rho=rho, max_iter=6, **PLAIN).history
     z = u = np.zeros(7)
     for k in range(6):
         v = z - u
@@ -188,15 +185,15 @@ def test_basis_pursuit_updates():
 
 def test_group_lasso_thresholds_each_block():
     rng = np.random.default_rng(3)
-    A, b, groups = rng.standard_normal((8, 5)), rng.standard_normal(8), [[0, 3], [1], [2, 4]]
+    A, b, groups = rng.standard_normal((8, 5)), rng.standard_normal(8), np.array([0, 1, 2, 0, 2])
     with pytest.warns(ConvergenceWarning):
-        h = group_lasso(
-            A, b, groups, 0.9, rho=2, max_iter=4, tol=1e-14, keep_iterates=True, **PLAIN
-        ).history
+        h = group_lasso(A, b, groups, 0.9, rho=2, max_iter=4, **PLAIN).history
     for k in range(4):
-        for group in groups:
-            v = (h["x"][k] + h["u"][k])[group]
-            assert_allclose(h["z"][k + 1][group], block_soft_threshold(v, 0.45), atol=1e-14)
+        for group in range(3):
+            v = (h["x"][k] + h["u"][k])[groups == group]
+            assert_allclose(
+                h["z"][k + 1][groups == group], block_soft_threshold(v, 0.45), atol=1e-14
+            )
 
 
 # ---------------------------------------------------------------- independent solvers
@@ -284,15 +281,14 @@ def test_group_lasso_against_clarabel(kind, seed):
     A, b = data(kind, seed)
     n = A.shape[1]
     label = np.random.default_rng(seed).integers(0, 3, n)
-    groups = [np.flatnonzero(label == g) for g in np.unique(label)]
+    weights = np.arange(1.0, 1.0 + np.unique(label).size)
     tau = 0.3 * np.abs(A.T @ b).max() or 0.3
     x = cp.Variable(n)
-    penalty = sum(cp.norm2(x[g]) for g in groups)
+    penalty = sum(w * cp.norm2(x[label == g]) for w, g in zip(weights, np.unique(label)))
     value, _ = clarabel(cp.sum_squares(A @ x - b) / 2 + tau * penalty, x)
-    result = solved(group_lasso(A, b, label, tau))
+    names = np.array(["a", "b", "c"])[label]
+    result = solved(group_lasso(A, b, names, tau, weights=weights))
     assert_allclose(result.objective, value, rtol=1e-6, atol=1e-8)
-    same = solved(group_lasso(A, b, groups, tau))
-    assert_allclose(same.x, result.x, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -390,84 +386,12 @@ def test_lasso_zeros_are_exact_and_kkt_holds():
     assert_allclose(result.rho * result.u, lam, rtol=1e-10)
 
 
-@pytest.mark.parametrize("factor", [1.0, 1.0001, 10.0])
-def test_from_tau_max_on_the_solution_is_zero(factor):
-    A, b = data("random", 3)
-    assert_array_equal(solved(lasso(A, b, factor * np.abs(A.T @ b).max())).x, 0)
-    label = np.arange(A.shape[1]) % 2
-    norms = [np.linalg.norm((A.T @ b)[label == g]) for g in (0, 1)]
-    assert_array_equal(solved(group_lasso(A, b, label, factor * max(norms))).x, 0)
-
-
-def test_tau_zero_is_least_squares():
-    A, b = np.random.default_rng(4).standard_normal((2, 9, 3))[0], np.arange(9.0)
-    exact = np.linalg.lstsq(A, b)[0]
-    for result in (
-        lasso(A, b, 0),
-        group_lasso(A, b, [0, 0, 1], 0),
-        generalized_lasso(A, b, np.eye(3), 0),
-    ):
-        assert_allclose(solved(result).x, exact, atol=1e-8)
-
-
 def test_special_cases_agree():
     A, b = data("random", 5)
     n, tau = A.shape[1], 0.2
     x = lasso(A, b, tau).x
     assert_allclose(generalized_lasso(A, b, np.eye(n), tau).x, x, atol=1e-8)
     assert_allclose(group_lasso(A, b, range(n), tau).x, x, atol=1e-8)
-
-
-def test_group_weights():
-    A, b, groups = np.eye(4), np.array([3.0, 4, 0, 2]), [[0, 1], [2, 3]]
-    result = solved(group_lasso(A, b, groups, 1, weights=[2, 0]))
-    assert_allclose(result.x, [9 / 5, 12 / 5, 0, 2], **EXACT)
-
-
-def test_groups_may_have_names_of_any_kind():
-    A, b = np.random.default_rng(16).standard_normal((9, 4)), np.arange(9.0)
-    plain = group_lasso(A, b, [0, 0, 1, 0], 1.0).x
-    for groups in ([0.0, 0.0, 1.5, 0.0], ["a", "a", "b", "a"], [[0, 1, 3], [2]], (7, 7, 8, 7)):
-        assert_array_equal(group_lasso(A, b, groups, 1.0).x, plain)
-
-
-def test_total_variation_jumps():
-    """Denoising a step by its jumps: the exact solution is known for one step without noise."""
-    b = np.repeat([0.0, 2.0], 10)
-    F = np.diff(np.eye(20), axis=0)
-    result = solved(generalized_lasso(np.eye(20), b, F, 1))
-    assert_allclose(result.x, np.repeat([0.1, 1.9], 10), **EXACT)  # each half moves by tau / 10
-    assert np.count_nonzero(result.z) == 1
-
-
-def test_sparse_recovery():
-    rng = np.random.default_rng(12)
-    A = rng.standard_normal((40, 120))
-    x = np.zeros(120)
-    x[rng.choice(120, 6, replace=False)] = rng.standard_normal(6)
-    result = solved(basis_pursuit(A, A @ x))
-    assert_allclose(result.x, x, atol=1e-12)
-    assert_array_equal(result.x != 0, x != 0)
-
-
-def test_least_absolute_deviations_ignores_outliers():
-    rng = np.random.default_rng(13)
-    A = np.column_stack([np.ones(30), np.arange(30.0)])
-    b = A @ [1.0, 2.0]
-    b[rng.choice(30, 10, replace=False)] += 100 * rng.standard_normal(10)
-    result = solved(least_absolute_deviations(A, b))
-    assert_allclose(result.x, [1, 2], atol=1e-10)
-    assert np.count_nonzero(result.z) == 10
-
-
-def test_harder_linear_programs():
-    rng = np.random.default_rng(14)
-    A = rng.standard_normal((60, 150))
-    b = A[:, :30] @ rng.standard_normal(30)  # too dense for recovery
-    assert_allclose(solved(basis_pursuit(A, b)).objective, lp_basis_pursuit(A, b).fun, rtol=1e-9)
-    A, b = rng.standard_normal((300, 40)), rng.standard_t(1, 300)
-    result = solved(least_absolute_deviations(A, b))
-    assert_allclose(result.objective, lp_least_absolute(A, b), rtol=1e-9)
 
 
 # ---------------------------------------------------------------- symmetries
@@ -495,39 +419,6 @@ def test_units_do_not_matter(case, c):
     assert_allclose(bp_scaled.objective, c * bp.objective, rtol=1e-9, atol=1e-12 * c)
 
 
-@property_settings
-@given(cases, st.randoms(use_true_random=False))
-def test_permutations_and_signs_of_columns(case, random):
-    A, b = data(*case)
-    n = A.shape[1]
-    order = random.sample(range(n), n)
-    signs = np.array([random.choice([-1.0, 1.0]) for _ in range(n)])
-    B = (A * signs)[:, order]
-    tau = 0.1 * np.abs(A.T @ b).max() or 0.1
-    first, second = lasso(A, b, tau), lasso(B, b, tau)
-    assert second.certificate.ok
-    assert_allclose(second.objective, first.objective, rtol=1e-9, atol=1e-14)
-    if case[0] == "random":
-        assert_allclose(second.x, (first.x * signs)[order], atol=1e-7)
-    lad = least_absolute_deviations(B, b)
-    assert_allclose(lad.objective, least_absolute_deviations(A, b).objective, rtol=1e-9, atol=1e-12)
-    b = A @ np.cos(np.arange(n))
-    assert_allclose(
-        basis_pursuit(B, b).objective, basis_pursuit(A, b).objective, rtol=1e-9, atol=1e-12
-    )
-
-
-@property_settings
-@given(cases, st.floats(-3, 3).filter(lambda t: t == 0.0 or abs(t) > 1e-3))
-def test_regression_equivariance(case, t):
-    """Adding A w to b adds w to the fit and leaves the deviations alone."""
-    A, b = data(*case)
-    moved = least_absolute_deviations(A, b + A @ np.full(A.shape[1], t))
-    assert moved.certificate.ok
-    expected = least_absolute_deviations(A, b).objective
-    assert_allclose(moved.objective, expected, rtol=1e-9, atol=1e-11)
-
-
 # ---------------------------------------------------------------- real data, warm start
 
 
@@ -547,12 +438,6 @@ def test_diabetes_path_with_warm_start():
     assert nonzeros[0] == 0
     assert nonzeros[-1] == 10
     assert np.sum(steps, axis=0)[0] < np.sum(steps, axis=0)[1]
-
-
-def test_warm_start_at_the_solution_takes_one_step():
-    A, b = data("random", 2)
-    first = lasso(A, b, 0.1)
-    assert solved(lasso(A, b, 0.1, warm_start=first)).n_iter == 1
 
 
 TALL = data("random", 0)
@@ -581,23 +466,6 @@ def test_a_coefficient_without_penalty_in_any_unit(size):
         assert verify(solved(result)).ok
         assert_allclose(result.objective, 0.095, rtol=1e-9)
         assert_allclose(result.x, x, rtol=1e-6)
-    plain = group_lasso(A, b, [0, 1], 0.1, weights=[1.0, 0.0], max_iter=50, tol=1e-6, finish=False)
-    if size < 1e-6:  # ADMM alone leaves the second coefficient near 0
-        assert plain.x[1] < 1e3
-        assert not plain.certificate.ok
-
-
-@pytest.mark.parametrize("size", [1e-4, 1e-8])
-def test_an_intercept_in_another_unit(size):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, 3))
-    y = np.where(X[:, 0] + rng.standard_normal(40) > 0.7, 1.0, -1.0)
-    plain, other = (
-        solved(l1_regularized(LogisticLoss(np.column_stack([X, np.full(40, c)]), y), [2, 2, 2, 0]))
-        for c in (1.0, size)
-    )
-    assert_allclose(other.objective, plain.objective, rtol=1e-7)
-    assert_allclose(size * other.x[3], plain.x[3], rtol=1e-3)
 
 
 @pytest.mark.parametrize("seed", [38, 47, 80])
@@ -609,19 +477,6 @@ def test_separable_labels_and_a_small_tau(seed):
     assert np.count_nonzero(result.x) <= 4
 
 
-@pytest.mark.parametrize("tau", [0.0, 0.1])
-@pytest.mark.parametrize("size", [1e-15, 1e-8, 1e8])
-def test_the_columns_of_a_generalized_lasso_have_their_own_units(size, tau):
-    A, b = data("random", 8)
-    F = np.diff(np.eye(A.shape[1]), axis=0)
-    even = solved(generalized_lasso(A, b, F, tau))
-    columns = np.ones(A.shape[1])
-    columns[1] = size
-    found = solved(generalized_lasso(A * columns, b, F * columns, tau))
-    assert verify(found).ok
-    assert_allclose(found.objective, even.objective, rtol=1e-9, atol=1e-12)
-
-
 def test_a_generalized_lasso_that_depends_on_no_variable():
     result = solved(generalized_lasso(np.zeros((3, 3)), np.full(3, -2.0), np.zeros((2, 3)), 1.0))
     assert result.objective == 6.0
@@ -629,15 +484,6 @@ def test_a_generalized_lasso_that_depends_on_no_variable():
 
 
 # ---------------------------------------------------------------- options, certificate, errors
-
-
-def test_plain_admm_is_certified_less_well():
-    A, b = data("random", 7)
-    with pytest.warns(ConvergenceWarning):
-        plain = lasso(A, b, 0.05, max_iter=20, tol=1e-12, rho=1e3, **PLAIN)
-    assert not plain.converged
-    assert not plain.certificate.ok
-    assert plain.certificate.worst > 1e-6
 
 
 def test_no_certificate_is_said_so():
@@ -650,28 +496,6 @@ def test_no_certificate_is_said_so():
     assert not result.converged
     assert result.status == "max_iter"
     assert not result.certificate.ok
-
-
-@pytest.mark.parametrize("solve", PROBLEMS)
-def test_without_the_finish_it_is_the_method_of_the_text(solve):
-    """The tolerance ends the run, and a run from the solution stays there, whatever rho is."""
-    rough, fine = (solve(finish=False, tol=tol) for tol in (1e-3, 1e-9))
-    assert rough.converged
-    assert fine.converged
-    assert rough.n_iter < fine.n_iter
-    for rho in (None, 3.0):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            again = solve(finish=False, warm_start=solved(solve()), rho=rho, max_iter=1, tol=1e-30)
-        assert_allclose(again.z, solve().z, atol=1e-10)
-
-
-@pytest.mark.parametrize("adaptive", [True, False])
-def test_the_penalty_of_the_generalized_lasso_moves_only_if_it_may(adaptive: bool) -> None:
-    A, D = np.eye(8), np.diff(np.eye(8), axis=0)
-    b = np.r_[np.zeros(4), np.ones(4)]
-    run = generalized_lasso(A, b, D, 0.1, rho=1e3, adaptive=adaptive, finish=False)
-    assert (np.ptp(run.history["rho"]) > 0) == adaptive
 
 
 def test_callback_and_history_pass_through():
@@ -694,16 +518,9 @@ A2, B2 = np.eye(2), np.ones(2)
         (lambda: lasso(np.zeros((2, 0)), B2, 1), ValueError, "at least one row and one column"),
         (lambda: lasso(A2, B2, 1, rho=-1), ValueError, "rho must be a finite number > 0"),
         (lambda: lasso(A2, B2, 1, warm_start=B2), TypeError, "warm_start must be an ADMMResult"),
-        (
-            lambda: group_lasso(A2, B2, [0, 1, 1], 1),
-            ValueError,
-            "groups must be 2 labels .* 3 labels",
-        ),
-        (lambda: group_lasso(A2, B2, 5, 1), TypeError, "groups must be a sequence, got int"),
+        (lambda: group_lasso(A2, B2, [0, 1, 1], 1), ValueError, "groups must hold 2 labels"),
+        (lambda: group_lasso(A2, B2, [[0], [1]], 1), ValueError, "groups must be a vector"),
         (lambda: group_lasso(A2, B2, [0, np.nan], 1), ValueError, "groups must be finite"),
-        (lambda: group_lasso(A2, B2, [[0], [0, 1]], 1), ValueError, "each of 0, ..., 1 once"),
-        (lambda: group_lasso(A2, B2, [[0], [2]], 1), ValueError, "each of 0, ..., 1 once"),
-        (lambda: group_lasso(A2, B2, [[0]], 1), ValueError, "each of 0, ..., 1 once"),
         (
             lambda: group_lasso(A2, B2, [0, 1], 1, weights=[1, -1]),
             ValueError,
@@ -718,28 +535,6 @@ A2, B2 = np.eye(2), np.ones(2)
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_central_path_ends_at_a_vertex(seed):
-    """After one step of ADMM the interior-point method finds the rows that are fitted, and the support."""
-    rng = np.random.default_rng(seed)
-    A = rng.standard_normal((1500, 20))
-    b = A @ rng.standard_normal(20) + rng.laplace(size=1500)
-    result = least_absolute_deviations(A, b)
-    highs = linprog(b, A_eq=A.T, b_eq=np.zeros(20), bounds=(-1, 1), method="highs")
-    assert result.certificate.ok
-    assert result.n_iter == 1
-    assert np.count_nonzero(result.z == 0) == 20
-    assert_allclose(result.objective, -highs.fun, rtol=1e-9)
-
-    A = rng.standard_normal((20, 300))
-    b = rng.standard_normal(20)
-    result = basis_pursuit(A, b)
-    assert result.certificate.worst < 1e-12
-    assert result.n_iter == 1
-    assert np.count_nonzero(result.x) == 20
-    assert_allclose(result.objective, lp_basis_pursuit(A, b).fun, rtol=1e-9)
 
 
 DEGENERATE = ["one value twice", "equal rows", "equal columns", "zero columns", "low rank", "ties"]
@@ -795,6 +590,6 @@ def test_no_false_certificate_on_dependent_equations(seed):
 )
 def test_a_rho_that_is_lost_in_rounding_is_named(solve):
     A, b = np.full((8, 2), 1e8), np.arange(8.0)
-    with pytest.raises(ValueError, match="rho = 1 is too small"):
+    with pytest.raises(ValueError, match="rho is too small"):
         solve(A, b, 1.0, rho=1.0)
     assert lasso(A, b, 1.0).certificate.ok

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from companion.admm import solve_qp
-from tests.exact import verify
+from companion.certificates import verify
 
 INF = np.inf
 

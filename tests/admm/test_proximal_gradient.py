@@ -8,16 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import lsq_linear, nnls
 from sklearn.linear_model import Lasso
 
 from companion.admm import (
     accelerated_proximal_gradient,
-    block_soft_threshold,
     krasnoselskii_mann,
-    project_box,
-    project_orthant,
-    project_psd,
     project_simplex,
     prox_indicator,
     prox_postcompose,
@@ -77,12 +72,6 @@ class TestKrasnoselskiiMann:
         k = np.arange(run.n_iter)
         assert_allclose(run.history["residual"], np.sqrt(2) * 0.5 ** (k / 2), rtol=1e-8)
 
-    def test_no_averaging_no_convergence(self):
-        with pytest.warns(ConvergenceWarning, match="no convergence in 99 iterations"):
-            run = krasnoselskii_mann(rotation, [1.0, 0.0], 1.0, max_iter=99)
-        assert (run.converged, run.status, run.n_iter) == (False, "max_iter", 99)
-        assert np.linalg.norm(run.x) == pytest.approx(1)
-
     @pytest.mark.parametrize(
         ("relaxation", "limit"), [(lambda n: 1 / (n + 2) ** 2, 0.533), (lambda n: 1 / (n + 2), 0)]
     )
@@ -113,34 +102,6 @@ class TestKrasnoselskiiMann:
         assert (residual <= bound + 1e-12).all()
         distance = np.linalg.norm(np.array([x0, *points]) - p, axis=1)
         assert (np.diff(distance) <= 1e-12).all()
-
-    def test_distance_may_grow_to_points_that_are_not_fixed(self):
-        """The notes claim monotonicity for every point; it holds for fixed points of R."""
-        x0, p = np.array([1.0, 0.0]), np.array([1.0, -1.0])
-        run = krasnoselskii_mann(rotation, x0, callback=lambda k, x: True)
-        assert (run.n_iter, run.status, run.converged) == (1, "stopped by callback", False)
-        assert np.linalg.norm(run.x - p) == pytest.approx(np.sqrt(2.5))
-        assert np.linalg.norm(x0 - p) == 1
-
-    def test_residual_is_small_o_of_one_over_sqrt_k(self):
-        # Project onto a line, then onto a disc that touches it: slow, not linear.
-        def R(x):
-            y = np.array([x[0], 0.0]) - [0, 1]
-            return np.array([0, 1]) + y / max(1, np.linalg.norm(y))
-
-        with pytest.warns(ConvergenceWarning):
-            run = krasnoselskii_mann(R, [2.0, 0.5], max_iter=4000)
-        k = np.arange(1, 4001)
-        scaled = np.sqrt(k) * run.history["residual"]
-        assert scaled[-1] < 0.01 * scaled[0]
-        assert run.history["residual"][-1] > 1e-6
-
-    def test_expansive_map_diverges(self):
-        with pytest.warns(ConvergenceWarning, match="grow without bound.*nonexpansive") as caught:
-            run = krasnoselskii_mann(lambda x: x**3, [2.0])
-        assert {w.category for w in caught} == {ConvergenceWarning}
-        assert run.status == "diverged"
-        assert np.isfinite(run.x).all()
 
     def test_bad_input(self):
         with pytest.raises(ValueError, match="relaxation must be a finite number >= 0 and <= 1"):
@@ -182,20 +143,10 @@ class TestProximalPoint:
         run = proximal_point(prox, [R], step=t, callback=lambda j, x: j == k)
         assert c * abs(run.x[0]) == pytest.approx(R**2 / (4 * k * t))
 
-    def test_growing_steps(self):
-        run = proximal_point(soft_threshold, [100.0], step=lambda k: 2.0**k)
-        assert_array_equal(run.history["step"], 2.0 ** np.arange(run.n_iter))
-        assert run.x[0] == 0
-        assert run.n_iter == 8
-
     def test_without_a_minimiser(self):
         with pytest.warns(ConvergenceWarning, match="g may have no minimiser"):
             run = proximal_point(lambda v, t: v - t, [0.0], max_iter=50)  # g(x) = x
         assert run.x[0] == -50
-
-    def test_residual_is_a_subgradient(self):
-        run = proximal_point(block_soft_threshold, [3.0, 4.0], step=0.5)
-        assert_allclose(run.history["residual"][:-1], 1)  # the l2-norm has gradients of length 1
 
 
 class TestAgainstOtherSolvers:
@@ -212,26 +163,6 @@ class TestAgainstOtherSolvers:
         assert_allclose(run.x, expected, atol=1e-5)
         assert_array_equal(run.x == 0, expected == 0)
 
-    def test_text_pin(self):
-        A, b = np.diag([2.0, 1.0]), np.array([3.0, 1.0])
-        run = proximal_gradient(lambda x: A.T @ (A @ x - b), soft_threshold, [9, 9], step=0.25)
-        assert_allclose(run.x, [5 / 4, 0], atol=1e-8)
-
-    @methods
-    def test_nonnegative_least_squares(self, method):
-        problem = LeastSquares(3)
-        prox = prox_indicator(project_orthant)
-        run = method(problem.gradient, prox, np.zeros(12), smooth=problem.f)
-        assert_allclose(run.x, nnls(problem.A, problem.b)[0], atol=1e-6)
-
-    @methods
-    def test_box_with_more_unknowns_than_equations(self, method):
-        problem = LeastSquares(4, m=5, n=9)
-        prox = prox_indicator(project_box, lower=-0.1, upper=0.2)
-        run = method(problem.gradient, prox, np.zeros(9), smooth=problem.f, objective=problem.f)
-        reference = lsq_linear(problem.A, problem.b, (-0.1, 0.2), tol=1e-14)
-        assert run.objective == pytest.approx(reference.cost, abs=1e-8)
-
     @methods
     def test_least_squares_on_the_simplex(self, method):
         problem = LeastSquares(5)
@@ -241,35 +172,6 @@ class TestAgainstOtherSolvers:
         goal = cp.Minimize(0.5 * cp.sum_squares(problem.A @ x - problem.b))
         cp.Problem(goal, [cp.sum(x) == 1]).solve(solver=cp.CLARABEL)
         assert_allclose(run.x, x.value, atol=1e-5)
-
-    @methods
-    def test_sparse_logistic_regression(self, method):
-        rng = np.random.default_rng(6)
-        X, tau = rng.standard_normal((40, 6)), 2.0
-        y = np.sign(X[:, 0] - 0.5 * X[:, 1] + 0.5 * rng.standard_normal(40))
-        f = lambda w: np.logaddexp(0, -y * (X @ w)).sum()  # noqa: E731
-        gradient = lambda w: -X.T @ (y / (1 + np.exp(y * (X @ w))))  # noqa: E731
-        prox = prox_postcompose(soft_threshold, tau)
-        run = method(gradient, prox, np.zeros(6), smooth=f)
-        w = cp.Variable(6)
-        goal = cp.sum(cp.logistic(-cp.multiply(y, X @ w))) + tau * cp.norm1(w)
-        cp.Problem(cp.Minimize(goal)).solve(solver=cp.CLARABEL)
-        assert run.converged
-        assert f(run.x) + tau * np.abs(run.x).sum() <= goal.value + 1e-6
-        assert_allclose(run.x, w.value, atol=1e-4)
-
-    @methods
-    def test_matrices(self, method):
-        """Nearest positive semidefinite matrix in a weighted norm."""
-        rng = np.random.default_rng(7)
-        G, W = rng.standard_normal((4, 4)), rng.uniform(0.5, 2, (4, 4))
-        G, W = G + G.T, W + W.T
-        run = method(lambda X: W * (X - G), prox_indicator(project_psd), G, step=1 / W.max())
-        X = cp.Variable((4, 4), PSD=True)
-        goal = cp.Minimize(0.5 * cp.sum(cp.multiply(W, cp.square(X - G))))
-        cp.Problem(goal).solve(solver=cp.CLARABEL)
-        assert run.x.shape == (4, 4)
-        assert_allclose(run.x, X.value, atol=1e-4)
 
 
 class TestRates:
@@ -311,28 +213,6 @@ class TestRates:
             step=1 / problem.L, restart=True, tol=1e-10,
         ).x  # fmt: skip
 
-    def test_orders_on_a_hard_quadratic(self):
-        """Eigenvalues from 1e-8 to 1, evenly in the logarithm: the gap falls like 1/k and 1/k^2."""
-        w, k = np.geomspace(1e-8, 1, 200), np.arange(1, 3001)
-        order = {"plain": 1, "accelerated": 2}
-        bound = {"plain": 1 / (2 * k), "accelerated": 2 / (k + 1.0) ** 2}
-        for name in order:
-            run = METHODS[name](
-                lambda x: w * x, identity, np.ones(200), step=1.0, tol=0,
-                objective=lambda x: 0.5 * w @ x**2, callback=lambda k, x: k == 3000,
-            )  # fmt: skip
-            gap = run.history["objective"]
-            assert (gap <= 200 * bound[name]).all()
-            slope = np.polyfit(np.log(k[100:]), np.log(gap[100:]), 1)[0]
-            assert slope == pytest.approx(-order[name], abs=0.15)
-
-    def test_objective_of_the_accelerated_method_is_not_monotone(self):
-        w = np.array([1.0, 0.01])
-        run = accelerated_proximal_gradient(
-            lambda x: w * x, identity, [1.0, 1.0], step=1.0, objective=lambda x: 0.5 * w @ x**2
-        )
-        assert np.diff(run.history["objective"]).max() > 0
-
     def test_restart_saves_iterations_when_strongly_convex(self):
         w = np.geomspace(1e-3, 1, 20)
         runs = {
@@ -360,19 +240,6 @@ class TestStoppingRule:
         met = run.history["residual"] <= 1e-6 * np.array(scales)
         assert min(scales) > 10
         assert run.x.any()
-        assert np.flatnonzero(met).tolist() == [run.n_iter - 1]
-
-    def test_of_averaged_maps(self):
-        p, path = np.array([300.0, -400.0]), [np.array([301.0, -400.0])]
-        run = krasnoselskii_mann(
-            lambda x: p + rotation(x - p), path[0], callback=lambda k, x: path.append(x), tol=1e-5
-        )
-        met = run.history["residual"] <= 1e-5 * np.linalg.norm(path[:-1], axis=1)
-        assert np.flatnonzero(met).tolist() == [run.n_iter - 1]
-
-    def test_of_proximal_minimisation(self):
-        run = proximal_point(lambda v, t: v / (1 + 0.3 * t), [500.0, 3.0], tol=1e-3)
-        met = run.history["residual"] <= 1e-3
         assert np.flatnonzero(met).tolist() == [run.n_iter - 1]
 
 
@@ -405,20 +272,11 @@ class TestRangeOfTheStep:
     def test_hypotheses_missing_in_the_notes(self):
         """SP Theorem 2.4 asks neither for convexity nor for a minimiser."""
         with pytest.warns(ConvergenceWarning, match="no convergence"):
-            concave = proximal_gradient(
-                lambda x: -x, identity, [1.0], step=0.5, max_iter=100, divergence=1e20
-            )
-        assert concave.x[0] == pytest.approx(1.5**100)
+            concave = proximal_gradient(lambda x: -x, identity, [1.0], step=0.5, max_iter=50)
+        assert concave.x[0] == pytest.approx(1.5**50)
         with pytest.warns(ConvergenceWarning, match="no convergence"):
             linear = proximal_gradient(np.ones_like, identity, [1.0], step=0.5, max_iter=100)
         assert linear.x[0] == -49
-
-    def test_overflow_is_divergence_not_a_warning(self):
-        with pytest.warns(ConvergenceWarning) as caught:
-            run = proximal_gradient(lambda x: -np.exp(x), soft_threshold, [5.0], step=10.0)
-        assert {w.category for w in caught} == {ConvergenceWarning}
-        assert run.status == "diverged"
-        assert np.isfinite(run.x).all()
 
 
 class TestLineSearch:
@@ -437,24 +295,6 @@ class TestLineSearch:
         assert (np.diff(steps) <= 0).all()
         assert steps.min() >= 0.5 - 1e-6
         assert_allclose(run.x, problem.solution(), atol=1e-5)
-
-    def test_step_is_where_the_search_starts(self):
-        problem = LeastSquares(8)
-        run = proximal_gradient(
-            problem.gradient, problem.prox, problem.x0, step=100.0, smooth=problem.f
-        )
-        halvings = np.log2(100 / run.history["step"])
-        assert_allclose(halvings, np.round(halvings))
-        assert halvings[0] >= 1
-
-    def test_stays_in_the_domain(self):
-        f = lambda x: np.inf if x[0] <= 0 else x[0] - np.log(x[0])  # noqa: E731
-        run = proximal_gradient(lambda x: 1 - 1 / x, identity, [5.0], step=1e3, smooth=f)
-        assert_allclose(run.x, 1, atol=1e-7)
-
-    def test_starts_at_the_solution(self):
-        run = proximal_gradient(lambda x: x, identity, [0.0, 0.0], smooth=lambda x: x @ x / 2)
-        assert (run.n_iter, run.converged) == (1, True)
 
     def test_wrong_gradient(self):
         with pytest.raises(ValueError, match="gradient does not belong to smooth"):
@@ -477,28 +317,6 @@ class TestInterface:
         with pytest.raises(ValueError, match="tol must be"):
             method(lambda x: x, identity, [1.0], step=1, tol=-1)
 
-    def test_projection_in_place_of_a_proximal_operator(self):
-        with pytest.raises(TypeError, match="positional argument"):
-            proximal_gradient(lambda x: x, project_simplex, [1.0, 2.0], step=1)
-
-    def test_momentum_zero_is_the_plain_method(self):
-        problem = LeastSquares(9)
-        arguments = (problem.gradient, problem.prox, problem.x0)
-        plain = proximal_gradient(*arguments, step=1 / problem.L)
-        without = accelerated_proximal_gradient(*arguments, step=1 / problem.L, momentum=0.0)
-        assert_array_equal(plain.history["residual"], without.history["residual"])
-
-    def test_momentum_of_the_notes(self):
-        points = [np.array([1.0])]
-        accelerated_proximal_gradient(
-            lambda x: x, identity, [1.0], step=0.5,
-            callback=lambda k, x: points.append(x) or k == 6,
-        )  # fmt: skip
-        x = np.concatenate(points)
-        for k in range(6):
-            y = x[k] + k / (k + 3) * (x[k] - x[max(k - 1, 0)])
-            assert x[k + 1] == pytest.approx(0.5 * y)
-
     def test_variable_steps(self):
         problem = LeastSquares(9)
         run = proximal_gradient(
@@ -507,23 +325,9 @@ class TestInterface:
         assert_allclose(run.history["step"][:3] * problem.L, [0.5, 1.5, 0.5])
         assert_allclose(run.x, problem.solution(), atol=1e-5)
 
-    def test_x0_is_not_modified(self):
-        x0 = np.array([3.0, 4.0])
-        run = proximal_gradient(lambda x: x, identity, x0, step=0.5)
-        assert_array_equal(x0, [3, 4])
-        assert run.x.dtype == np.float64
-        assert np.isnan(run.objective)
-        assert "converged" in repr(run)
-
-    def test_warning_points_at_the_caller(self):
-        with pytest.warns(ConvergenceWarning) as caught:
-            proximal_gradient(lambda x: x, identity, [1.0], step=0.1, max_iter=3)
-        assert caught[0].filename == __file__
-
 
 @pytest.mark.parametrize("restart", [False, True])
-@pytest.mark.parametrize("momentum", [None, 0.875])
-def test_the_accelerated_iteration_is_the_one_that_is_stated(momentum, restart: bool) -> None:
+def test_the_accelerated_iteration_is_the_one_that_is_stated(restart: bool) -> None:
     """Momentum k / (k + 3), counted from the last restart: where it points against the step."""
     Q, tau, t = np.diag([1.0, 0.1, 0.01]), 0.05, 1.0
     h = np.array([3.0, -2.0, 0.5])
@@ -532,12 +336,12 @@ def test_the_accelerated_iteration_is_the_one_that_is_stated(momentum, restart: 
     ):
         run = accelerated_proximal_gradient(
             lambda x: Q @ x - h, lambda v, s: soft_threshold(v, s * tau), np.zeros(3), step=t,
-            momentum=momentum, restart=restart, max_iter=60, tol=1e-30,
+            restart=restart, max_iter=60, tol=1e-30,
         )  # fmt: skip
     x = last = np.zeros(3)
     age, restarts = 0, 0
     for _ in range(60):
-        y = x + (age / (age + 3) if momentum is None else momentum) * (x - last)
+        y = x + age / (age + 3) * (x - last)
         after = soft_threshold(y - t * (Q @ y - h), t * tau)
         age += 1
         if restart and (y - after) @ (after - x) > 0.0:
@@ -545,16 +349,3 @@ def test_the_accelerated_iteration_is_the_one_that_is_stated(momentum, restart: 
         x, last = after, x
     assert (restarts > 0) == restart
     np.testing.assert_allclose(run.x, x, rtol=1e-12)
-
-
-@pytest.mark.parametrize("start", [1.0, 10.0])
-def test_a_fixed_point_iteration_gives_up_beyond_its_bound(start: float) -> None:
-    """x doubles: beyond 100 max(1, |x^0|) it is given up."""
-    with pytest.warns(ConvergenceWarning, match="after 6 iterations"):
-        run = proximal_point(lambda v, t: 2.0 * v, [start], step=1.0, divergence=100.0)
-    assert (run.status, run.x.tolist()) == ("diverged", [64.0 * start])
-
-
-def test_the_last_residual_of_a_fixed_point_iteration_is_told() -> None:
-    with pytest.warns(ConvergenceWarning, match=r"the residual is 5\.00e-01"):
-        krasnoselskii_mann(lambda x: x / 2, [8.0], 1.0, max_iter=4)

@@ -45,6 +45,7 @@ NOT_FINITE = ("nan", "inf", "minus inf")
 ROWS = np.array([[1, 2], [2, 1], [0, 3]], dtype=float)
 
 
+FITTED = S_.SVMs2(1.0).fit(X, y)
 REGRESSOR = T_.NuSVR(C=5.0).fit(X, t)
 
 
@@ -97,10 +98,6 @@ def _half_norm(u: np.ndarray) -> float:
 def _loss(loss: Any) -> list[Any]:
     x = np.ones(loss.n)
     return [loss.value(x), loss.gradient(x), loss.prox(x, 2.0)]
-
-
-def _block(block: Any) -> list[Any]:
-    return list(block.loss_and_gradient(np.ones(block.A.shape[1])))
 
 
 def _at_v(prox: Any) -> Any:
@@ -189,9 +186,9 @@ ADMM = {
         read=lambda L: L.toarray(),
         accepts={("diagonal", "none")},
     ),
-    "LeastSquaresBlock": Target(A_.LeastSquaresBlock, {"A": X, "b": t}, read=_block),
-    "SquaredHingeBlock": Target(
-        A_.SquaredHingeBlock, {"A": X, "b": y}, scalars={"K": 1.0}, read=_block
+    "LeastSquaresLoss": Target(A_.LeastSquaresLoss, {"A": X, "b": t}, read=_loss),
+    "SquaredHingeLoss": Target(
+        A_.SquaredHingeLoss, {"A": X, "y": y}, scalars={"K": 1.0}, read=_loss
     ),
     "LassoObjective": Target(A_.LassoObjective, {}, scalars={"tau": 1.0}, read=lambda o: o.tau),
     "RidgeObjective": Target(A_.RidgeObjective, {}, scalars={"K": 1.0}, read=lambda o: o.K),
@@ -597,6 +594,7 @@ SVR = {
 }
 
 CERTIFICATES = {
+    "verify": Target(lambda X, y: C_.verify(FITTED, X, y).worst, {"X": X, "y": y}, sklearn=True),
     "certify_qp": Target(
         C_.certify_qp,
         {
@@ -712,12 +710,12 @@ OTHERS = {
         "svr.Levels",
         "svr.Margins",
         "certificates.Certificate",
+        "certificates.Verification",
         "datasets.Labelled",
         "datasets.Regression",
         "datasets.TwoClasses",
     ),
     "abstract; its children are in the tables": (
-        "admm.Block",
         "admm.ConsensusObjective",
         "admm.SmoothLoss",
         "kernels.Kernel",
@@ -794,7 +792,6 @@ def _of_kernel(call: Callable[..., Any]) -> Target:
 METHODS = {
     "admm.SmoothLoss.value": Target(LOGISTIC.value, {"x": TWO}),
     "admm.SmoothLoss.gradient": Target(LOGISTIC.gradient, {"x": TWO}),
-    "admm.SmoothLoss.prox": Target(LOGISTIC.prox, {"v": TWO}, scalars={"rho": 1.0}),
     "kernels.Kernel.__call__": _of_kernel(lambda X: K_.Gaussian(1.0)(ROWS, X)),
     "kernels.Kernel.diagonal": _of_kernel(lambda X: K_.Polynomial(2).diagonal(X)),
     "kernels.Kernel.features": _of_kernel(lambda X: K_.Polynomial(2).features(X)),
@@ -959,16 +956,16 @@ MORE = {  # arguments that the tables above leave at one value, and overridden m
 # Methods that the tables need not name, and why.
 PROTOCOL = {
     "what an iteration calls with its own numbers": (
-        "admm.Block.loss_and_gradient",
-        "admm.Block.prox",
         "admm.ConsensusObjective.from_sums",
         "admm.ConsensusObjective.block",
         "admm.ConsensusObjective.dual_value",
         "admm.ConsensusObjective.penalty",
         "admm.ConsensusObjective.penalty_conjugate",
         "admm.ConsensusObjective.penalty_prox",
+        "admm.SmoothLoss.estimate",
         "admm.SmoothLoss.gain",
         "admm.SmoothLoss.hessian",
+        "admm.SmoothLoss.prox",
         "svm.RankOneSpectrum.negative_part",
         "svr.Levels.moved",
     ),

@@ -11,13 +11,10 @@ Each problem is a class whose first lines are the two updates of its ADMM.
 
 from companion.admm.l1.deviations import least_absolute_deviations
 from companion.admm.l1.generalized import generalized_lasso
-from companion.admm.l1.losses import LogisticLoss, SmoothLoss
 from companion.admm.l1.pursuit import basis_pursuit
 from companion.admm.l1.regularized import group_lasso, l1_regularized, lasso
 
 __all__ = [
-    "LogisticLoss",
-    "SmoothLoss",
     "basis_pursuit",
     "generalized_lasso",
     "group_lasso",

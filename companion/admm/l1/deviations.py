@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
 
-from companion.admm.l1.least_norm import LeastNorm, lengths, nearest, orthonormal
-from companion.admm.l1.problem import FLOOR, Triple, rows_of, solve
+from companion.admm.l1.least_norm import LeastNorm, back_substitute, nearest, orthonormal
+from companion.admm.l1.problem import FLOOR, Triple, solve
+from companion.admm.losses import rows_of
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_vector
 from companion.engine.arithmetic import largest, ratio
@@ -18,7 +18,7 @@ __all__ = ["least_absolute_deviations"]
 
 
 class _LeastAbsolute(LeastNorm):
-    """Minimise |z|_1 subject to A x - z = b, for the independent columns of A, each of length 1."""
+    """Minimise |z|_1 subject to A x - z = b."""
 
     spans = True
 
@@ -27,10 +27,8 @@ class _LeastAbsolute(LeastNorm):
         return self._coefficients(self.Q.T @ v)
 
     def __init__(self, A: np.ndarray, b: np.ndarray) -> None:
-        self.n, self.norms = A.shape[1], lengths(A)
-        A = A / self.norms
+        self.A, self.b, self.c = A, b, b
         self.Q, self.R, self.kept = orthonormal(A)
-        self.A, self.b, self.c = A[:, self.kept], b, b
         self.shortest = self.Q @ (self.Q.T @ b) - b  # the deviations of the least squares fit
         # Compared with the size of b, residuals below rounding count as zero.
         self.zero = 1e-13 * b.size * largest(b)
@@ -39,11 +37,6 @@ class _LeastAbsolute(LeastNorm):
         # the least squares fit, as the size of its 2 rank smallest deviations.
         deviations = np.sort(np.abs(self.shortest))
         self.rho = 1 / (deviations[min(2 * self.kept.size, b.size - 1)] + self.zero or 1.0)
-
-    def original(self, x: np.ndarray) -> np.ndarray:
-        full = np.zeros(self.n)
-        full[self.kept] = x
-        return full / self.norms
 
     def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
         """Move z along Q until its rows of zeros vanish, and lambda in these rows until Q'lambda = 0."""
@@ -57,7 +50,10 @@ class _LeastAbsolute(LeastNorm):
         return self._coefficients(w), z, lambda_
 
     def _coefficients(self, w: np.ndarray) -> np.ndarray:
-        return lapack.dtrtrs(self.R, w)[0] if w.size else w
+        """Return the x with A x = Q w that is 0 where a column depends on the others."""
+        x = np.zeros(self.A.shape[1])
+        x[self.kept] = back_substitute(self.R, w)
+        return x
 
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
         """Compare |A x - b|_1 with -b'lambda: what divides them is |z_i| - lambda_i z_i, and (A'lambda)'x."""
@@ -91,7 +87,7 @@ def least_absolute_deviations(A: Any, b: Any, **options: Any) -> ADMMResult:
     b : array-like of shape (m,)
         Targets.
     **options
-        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `finish`, `warm_start`, and those of
+        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `warm_start`, and those of
         :func:`companion.admm.admm`.
 
     Returns

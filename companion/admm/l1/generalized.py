@@ -8,8 +8,8 @@ import numpy as np
 from scipy import linalg
 
 from companion.admm.l1.least_norm import lengths
-from companion.admm.l1.losses import factored, first_zero, newton_step
-from companion.admm.l1.problem import FLOOR, L1Problem, Triple, rows_of, solve
+from companion.admm.l1.problem import FLOOR, L1Problem, Triple, solve
+from companion.admm.losses import factored, first_zero, newton_step, rows_of
 from companion.admm.proximal import soft_threshold
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_scalar, as_vector
@@ -30,7 +30,7 @@ class _GeneralizedLasso(L1Problem):
     def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
         """Return (A'A + rho F'F)^{-1} (A'b + rho F'v)."""
         if self._factor[0] != rho:
-            self._factor = rho, factored(self.gram + rho * self.F_F, rho)
+            self._factor = rho, factored(self.gram + rho * self.F_F)
         right = self.A_b + rho * (self.A.T @ v)
         return linalg.cho_solve(self._factor[1], right, check_finite=False)
 
@@ -132,7 +132,7 @@ def generalized_lasso(
     tau : float
         Weight of the l1-norm, >= 0.
     **options
-        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `finish`, `warm_start`, and those of
+        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `warm_start`, and those of
         :func:`companion.admm.admm`.
     adaptive : bool
         Whether rho is balanced in the first steps, see :func:`companion.admm.admm`. The size of F x is not known

@@ -138,23 +138,31 @@ def nearest(M: np.ndarray, r: np.ndarray) -> np.ndarray:
     return linalg.lstsq(M, r, lapack_driver="gelsy", check_finite=False)[0]
 
 
+def back_substitute(R: np.ndarray, w: np.ndarray, trans: int = 0) -> np.ndarray:
+    """Return R^{-1} w or R'^{-1} w for a triangular R, which may be empty."""
+    return lapack.dtrtrs(R, w, trans=trans)[0] if w.size else w
+
+
 def orthonormal(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return Q, R and a largest set `kept` of independent columns of A, with A[:, kept] = Q R.
 
-    The columns of A have length 1. Where they are clearly independent, Cholesky's method does it, applied twice: the
-    second time makes Q orthonormal to the last digit. Otherwise columns are exchanged.
+    In columns of length 1, small is rounding. Where they are clearly independent, Cholesky's method does it, applied
+    twice: the second time makes Q orthonormal to the last digit. Otherwise columns are exchanged.
     """
+    sizes = lengths(A)
+    A = A / sizes
     R, failed = lapack.dpotrf(A.T @ A)
     if not failed and R.diagonal().min() > _CLEARLY:
         Qt = blas.dtrsm(1.0, R, A.T, trans_a=1)
         R2, failed = lapack.dpotrf(Qt @ Qt.T)
         if not failed:
             Q = blas.dtrsm(1.0, R2, Qt, trans_a=1, overwrite_b=1).T
-            return Q, R2 @ R, np.arange(A.shape[1])
+            return Q, R2 @ R * sizes, np.arange(A.shape[1])
     Q, R, order = linalg.qr(A, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
     rank = int(np.sum(diagonal > max(A.shape) * EPS * diagonal.max(initial=0.0)))
-    return np.ascontiguousarray(Q[:, :rank]), R[:rank, :rank], order[:rank]
+    kept = order[:rank]
+    return np.ascontiguousarray(Q[:, :rank]), R[:rank, :rank] * sizes[kept], kept
 
 
 def lengths(A: np.ndarray) -> np.ndarray:

@@ -47,7 +47,7 @@ class L1Problem(ABC):
 
     def plain(self, step: Iterate) -> Triple:
         """Return the answer that the iterate itself gives: x, the z that fits it, and the multiplier."""
-        return step.x, self.A @ step.x - self.c if np.ndim(self.A) else step.x, step.rho * step.u
+        return step.x, np.dot(self.A, step.x) - self.c, step.rho * step.u
 
     def guesses(self, step: Iterate) -> Iterator[Triple]:
         """Yield points that show which entries of z are zero: the iterate does."""
@@ -77,7 +77,6 @@ def solve(
     relaxation: float = 1.6,
     tol: float = 1e-8,
     max_iter: int = 20_000,
-    finish: bool = True,
     warm_start: ADMMResult | None = None,
     callback: Callable[[Iterate], Any] | None = None,
     **loop: Any,
@@ -88,36 +87,34 @@ def solve(
     """
     rho = problem.rho if rho is None else as_scalar(rho, "rho", above=0)
     tol, max_iter = as_scalar(tol, "tol", above=0), check_count(max_iter, "max_iter")
+    next_check = problem.first_check
     if warm_start is not None:
         if not isinstance(warm_start, ADMMResult):
             raise TypeError(f"warm_start must be an ADMMResult, got {type(warm_start).__name__}")
         loop |= {"z0": warm_start.z, "u0": warm_start.rho * warm_start.u / rho}
-    best: tuple[Certificate, Triple] | None = None
+        next_check = 1
+    answers: list[tuple[Certificate, Triple]] = []
     pattern = np.zeros(0)  # of zeros and signs, when last looked at
-    next_check = 1 if warm_start is not None else problem.first_check
 
     def proved(answer: Triple) -> bool:
-        """Certify an answer, keep it if it is the best; return whether it is a solution."""
-        nonlocal best
-        certificate = problem.certify(*answer, tol)
-        if best is None or certificate.worst <= best[0].worst:
-            best = certificate, answer
-        return certificate.ok
+        """Certify an answer; return whether it is a solution."""
+        answers.append((problem.certify(*answer, tol), answer))
+        return answers[-1][0].ok
 
     def solved(step: Iterate) -> bool:
         """Return whether an answer that the iterate suggests, or the iterate itself, is a solution."""
         nonlocal pattern
         before, pattern = pattern, np.sign(step.z)
         settled = step.k == 1 or step.k >= _LATE or np.array_equal(before, pattern)
-        answers = (problem.finished(*guess, step.k) for guess in problem.guesses(step) if settled)
-        return any(map(proved, answers)) or proved(problem.plain(step))
+        finished = (problem.finished(*guess, step.k) for guess in problem.guesses(step) if settled)
+        return any(map(proved, finished)) or proved(problem.plain(step))
 
     def stop(step: Iterate) -> bool:
         """Look at a step of ADMM now and then."""
         nonlocal next_check
         if callback is not None and callback(step._replace(x=problem.original(step.x))):
             return True
-        if not finish or step.k < min(next_check, max_iter):
+        if step.k < min(next_check, max_iter):
             return False
         next_check = step.k + 1 + step.k // 3
         return solved(step) or step.k == max_iter
@@ -125,18 +122,16 @@ def solve(
     result = admm(
         problem.x_update, problem.z_update, problem.A, problem.B, problem.c,
         rho=rho, relaxation=relaxation, max_iter=max_iter, objective=problem.objective,
-        tol_abs=0.0 if finish else tol, tol_rel=EPS if finish else tol, callback=stop, **loop,
+        tol_abs=0.0, tol_rel=EPS, callback=stop, **loop,
     )  # fmt: skip
     last = Iterate(result.n_iter, result.x, result.z, result.u, result.rho, 0.0, 0.0)
-    if finish and result.status == "converged":  # ADMM stands still
+    if result.status == "converged":  # ADMM stands still
         solved(last)
-    elif best is None:
+    elif not answers:
         proved(problem.plain(last))
-    certificate, (x, z, lambda_) = best  # type: ignore[misc]
-    status = result.status
-    if finish and certificate.ok:
-        status = "converged"
-    elif finish and (status == "converged" or result.n_iter == max_iter):
+    certificate, (x, z, lambda_) = min(answers, key=lambda answer: answer[0].worst)
+    status = "converged" if certificate.ok else result.status
+    if not certificate.ok and (status == "converged" or result.n_iter == max_iter):
         status = "max_iter"
         warnings.warn(
             f"no certified solution after {result.n_iter} steps of ADMM: {certificate}, wanted {tol:.0e}; "
@@ -149,12 +144,5 @@ def solve(
         history["x"] = np.array([problem.original(row) for row in history["x"]])
     return replace(
         result, x=problem.original(x), z=z, u=lambda_ / result.rho, objective=problem.objective(x, z),
-        certificate=certificate, problem=given, status=status, converged=status == "converged", history=history,
+        certificate=certificate, problem=given, status=status, converged=certificate.ok, history=history,
     )  # fmt: skip
-
-
-def rows_of(A: np.ndarray) -> int:
-    """Return the number of rows of a matrix that has at least one row and one column."""
-    if A.size == 0:
-        raise ValueError(f"A must have at least one row and one column, got shape {A.shape}")
-    return A.shape[0]

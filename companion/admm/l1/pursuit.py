@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg import lapack
 
-from companion.admm.l1.least_norm import LeastNorm, lengths, nearest, orthonormal
-from companion.admm.l1.problem import Triple, rows_of, solve
+from companion.admm.l1.least_norm import LeastNorm, back_substitute, lengths, nearest, orthonormal
+from companion.admm.l1.problem import Triple, solve
+from companion.admm.losses import rows_of
 from companion.certificates import Certificate
 from companion.checks import as_matrix, as_vector
 from companion.engine.arithmetic import largest, ratio
@@ -32,14 +32,13 @@ class _BasisPursuit(LeastNorm):
         norms = lengths(A.T)
         self.rows, self.b, self.c = A / norms[:, None], b / norms, np.zeros(A.shape[1])
         self.Q, self.R, self.kept = orthonormal(self.rows.T)
-        start = self.b[self.kept]
-        self.d = lapack.dtrtrs(self.R, start, trans=1)[0] if start.size else start
+        self.d = back_substitute(self.R, self.b[self.kept], trans=1)
         self.shortest = self.Q @ self.d
         miss = self.rows @ self.shortest - self.b
         if largest(miss) > 1e-9 * (largest(self.b) + float(np.linalg.norm(self.shortest))):
             y = self.b - self.rows @ linalg.lstsq(self.rows, self.b)[0]
             raise InfeasibleProblemError(
-                f"no x satisfies A x = b: A has rank {start.size}, and b is not in its column space "
+                f"no x satisfies A x = b: A has rank {self.kept.size}, and b is not in its column space "
                 f"(the best x misses an equation by {largest(y * norms):.3g})",
                 witness=y / norms,
             )
@@ -57,8 +56,7 @@ class _BasisPursuit(LeastNorm):
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
         """Compare |x|_1 with b'nu, A'nu = lambda: what divides them is |x_i| - lambda_i x_i, and nu'(A x - b)."""
         nu = np.zeros_like(self.b)
-        if self.kept.size:
-            nu[self.kept] = lapack.dtrtrs(self.R, self.Q.T @ lambda_)[0]
+        nu[self.kept] = back_substitute(self.R, self.Q.T @ lambda_)
         slope, miss, total = self.rows.T @ nu, self.rows @ x - self.b, self.objective(x, x)
         slack = np.abs(np.abs(x) - slope * x)
         primal = ratio(largest(miss), largest(self.b) + float(np.linalg.norm(x)))
@@ -86,7 +84,7 @@ def basis_pursuit(A: Any, b: Any, **options: Any) -> ADMMResult:
     b : array-like of shape (m,)
         Right-hand side, in the column space of A.
     **options
-        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `finish`, `warm_start`, and those of
+        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `warm_start`, and those of
         :func:`companion.admm.admm`.
 
     Returns

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from companion.admm.l1.losses import (
+from companion.admm.l1.problem import FLOOR, L1Problem, Triple, solve
+from companion.admm.losses import (
     LeastSquaresLoss,
     LogisticLoss,
     SmoothLoss,
     first_zero,
     newton_step,
 )
-from companion.admm.l1.problem import FLOOR, L1Problem, Triple, solve
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate
 from companion.certificates import Certificate
-from companion.checks import as_scalar, as_vector, count_axes, reject_masked
+from companion.checks import as_scalar, as_vector, count_axes
 from companion.engine.arithmetic import largest, ratio
 from companion.results import ADMMResult, Problem
 
@@ -43,7 +42,7 @@ class _Regularized(L1Problem):
         self.c = np.zeros(loss.n)
         self.value_0 = loss.value(self.c)
         self.slope_0 = largest(penalty.norms(loss.gradient(self.c)))
-        self.rho = loss.curvature or 1.0
+        self.rho = float(np.mean(loss.curvature)) or 1.0
         if 0 < largest(penalty.tau) < 0.1 * self.slope_0:  # small tau, small threshold
             self.rho *= max(10 * largest(penalty.tau) / self.slope_0, 1e-8) ** 0.75
 
@@ -187,13 +186,11 @@ def lasso(A: Any, b: Any, tau: float, **options: Any) -> ADMMResult:
 
         - `rho`: penalty parameter > 0. By default it is chosen from the data, so that units do not matter.
         - `relaxation`: over-relaxation in (0, 2), 1.6 by default; 1 gives the updates as printed above.
-        - `tol`: tolerance of the certificate, 1e-8 by default; with ``finish=False`` the stopping tolerance of ADMM,
-          `tol_abs` and `tol_rel`.
+        - `tol`: tolerance of the certificate, 1e-8 by default.
         - `max_iter`: largest number of ADMM steps, 20 000 by default.
-        - `finish`: whether the problem is solved exactly once ADMM has found the zero pattern. With False this is the
-          plain method of the text.
         - `warm_start`: the `ADMMResult` for a similar problem, to start from its z and u.
-        - Those of :func:`companion.admm.admm`: `callback`, `keep_iterates`, `progress`, `adaptive`, ...
+        - Those of :func:`companion.admm.admm`: `callback`, `keep_iterates`, `adaptive`, `adapt_steps`. For the plain
+          method of the text, give :func:`companion.admm.admm` the updates.
 
     Returns
     -------
@@ -247,15 +244,14 @@ def group_lasso(
         Data.
     b : array-like of shape (m,)
         Targets.
-    groups : sequence
-        Either n labels, one per coefficient (equal labels, same group; groups are then ordered by label), or a
-        sequence of index lists that together hold each of 0, ..., n-1 once.
+    groups : sequence of n numbers or strings
+        The label of each coefficient's group. Groups are ordered by label.
     tau : float
         Weight of the penalty, >= 0.
     weights : array-like of shape (N,), optional
         The :math:`w_i \ge 0`, 1 by default as in the text. The square roots of the group sizes are a common choice.
     **options
-        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `finish`, `warm_start`, and those of
+        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `warm_start`, and those of
         :func:`companion.admm.admm`.
 
     Returns
@@ -298,26 +294,12 @@ def group_lasso(
 
 def _labels(groups: Any, n: int) -> tuple[np.ndarray, int]:
     """Return the group number of each coefficient, and the number of groups."""
-    reject_masked(groups, "groups")
-    if not isinstance(groups, Iterable) or isinstance(groups, (str, Mapping)):
-        raise TypeError(f"groups must be a sequence, got {type(groups).__name__}")
-    groups = list(groups)
-    if all(np.ndim(g) == 0 for g in groups):
-        if len(groups) != n:
-            raise ValueError(
-                f"groups must be {n} labels or a sequence of index lists, got {len(groups)} labels"
-            )
-        if not all(isinstance(g, (str, bool, int, np.bool_, np.integer)) for g in groups):
-            groups = as_vector(groups, "groups").tolist()  # floats such as 1.0
-        names, label = np.unique(np.array(groups), return_inverse=True)
-        return label, names.size
-    members = [as_vector(g, "groups") for g in groups]
-    entries = np.concatenate(members)
-    if sorted(entries) != list(range(n)):
-        raise ValueError(f"groups must hold each of 0, ..., {n - 1} once, got {entries.tolist()}")
-    label = np.zeros(n, dtype=int)
-    label[entries.astype(int)] = np.repeat(np.arange(len(groups)), [m.size for m in members])
-    return label, len(groups)
+    texts = count_axes(groups, "groups") == 1 and all(isinstance(label, str) for label in groups)
+    labels = np.array(groups) if texts else as_vector(groups, "groups")
+    if labels.size != n:
+        raise ValueError(f"groups must hold {n} labels, got {labels.size}")
+    names, label = np.unique(labels, return_inverse=True)
+    return label, names.size
 
 
 def l1_regularized(loss: SmoothLoss, tau: Any, **options: Any) -> ADMMResult:
@@ -340,7 +322,7 @@ def l1_regularized(loss: SmoothLoss, tau: Any, **options: Any) -> ADMMResult:
     tau : float or array-like of shape (n,)
         Weight of the l1-norm, >= 0, or one weight per coefficient (0: not penalised, as for an intercept).
     **options
-        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `finish`, `warm_start`, and those of
+        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `warm_start`, and those of
         :func:`companion.admm.admm`.
 
     Returns

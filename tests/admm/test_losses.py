@@ -1,0 +1,133 @@
+"""Losses and penalties: derivatives, proximal steps, conjugates; what consensus and the l1 problems are made of."""
+
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import approx_fprime
+
+from companion.admm import (
+    LassoObjective,
+    LeastSquaresLoss,
+    LogisticLoss,
+    RidgeObjective,
+    SmoothLoss,
+    SquaredHingeLoss,
+    SquaredHingeObjective,
+    consensus,
+)
+
+WEIGHTS = 0.7, np.array([0.5, 1.0, 2.0, 3.0]), np.array([1e-2, 10.0, 1.0, 5.0])
+V = np.array([1.0, -2.0, 0.5, 3.0])
+LOSSES = ("squares", "logistic", "hinge")
+
+
+def rows(m: int, n: int = 4, seed: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((m, n)), rng.standard_normal(m)
+
+
+def loss_of(name: str, m: int) -> SmoothLoss:
+    A, b = rows(m)
+    if name == "squares":
+        return LeastSquaresLoss(A, b)
+    y = np.where(b > 0.0, 1.0, -1.0)
+    return LogisticLoss(A, y) if name == "logistic" else SquaredHingeLoss(A, y, 0.25)
+
+
+def test_values_are_those_of_the_formulas() -> None:
+    A, b = rows(9)
+    y = np.where(b > 0.0, 1.0, -1.0)
+    assert LeastSquaresLoss(A, b).value(V) == pytest.approx(np.sum((A @ V - b) ** 2) / 2)
+    assert LeastSquaresLoss(A, b).estimate(V) == pytest.approx(np.sum((A @ V - b) ** 2) / 2)
+    assert LogisticLoss(A, y).value(V) == pytest.approx(np.log1p(np.exp(-y * (A @ V))).sum())
+    xi = np.maximum(1.0 - y * (A @ V), 0.0)
+    assert SquaredHingeLoss(A, y, 3.0).value(V) == pytest.approx(3.0 * xi @ xi)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("m", [2, 9])
+def test_derivatives(name: str, m: int) -> None:
+    """Difference quotients; their error is about the root of the machine epsilon times the curvature."""
+    loss = loss_of(name, m)
+    assert_allclose(loss.gradient(V), approx_fprime(V, loss.value), rtol=1e-5, atol=1e-5)
+    H = loss.hessian(V, np.arange(4))
+    assert_allclose(H, approx_fprime(V, loss.gradient), rtol=1e-5, atol=1e-5)
+    some = np.array([3, 1])
+    assert_allclose(loss.hessian(V, some), H[np.ix_(some, some)], atol=1e-14)
+    assert (H.diagonal() <= loss.curvature * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("m", [2, 4, 30])
+def test_the_proximal_step_is_stationary(name: str, m: int) -> None:
+    """For fewer rows than columns and for more; from far away Newton's method has to halve its steps."""
+    loss = loss_of(name, m)
+    for w in (*WEIGHTS, WEIGHTS[1]):
+        for v in (V, 1e3 * V, 0.1 * V, -1e3 * V):
+            x = loss.prox(v, w)
+            size = np.abs(loss.A).sum() * np.abs(loss.A @ x).max() + np.abs(w * (x - v)).max()
+            assert_allclose(loss.gradient(x) + w * (x - v), 0.0, atol=1e-10 * size)
+
+
+def test_a_loss_looks_as_large_as_its_arrays() -> None:
+    """By this Dask decides whether a block travels."""
+    A, b = np.zeros((100, 50)), np.zeros(100)
+    assert sys.getsizeof(LeastSquaresLoss(A, b)) > A.nbytes + b.nbytes
+
+
+@pytest.mark.parametrize(
+    "objective", [RidgeObjective(3.0), RidgeObjective(0.25), SquaredHingeObjective(7.0)]
+)
+def test_a_penalty_and_its_conjugate_meet_at_the_gradient(objective) -> None:
+    K = objective.K if isinstance(objective, RidgeObjective) else 1.0
+    assert objective.penalty(V) == pytest.approx(K * V @ V / 2)
+    assert objective.penalty(V) + objective.penalty_conjugate(K * V) == pytest.approx(K * V @ V)
+    z = objective.penalty_prox(V, WEIGHTS[1])
+    assert_allclose(K * z, (V - z) / WEIGHTS[1])
+
+
+def test_the_lower_bounds_are_below_and_meet_the_minimum() -> None:
+    A, b = rows(12)
+    for objective in (LassoObjective(1.5), RidgeObjective(2.0)):
+        z, loss = consensus([(A[:5], b[:5]), (A[5:], b[5:])], objective).z, LeastSquaresLoss(A, b)
+        best = objective.penalty(z) + loss.value(z)
+        for scale in (-1.0, 0.0, 0.5, 0.99, 1.01, 3.0):
+            v = scale * z
+            assert objective.dual_value(v, loss.value(v), loss.gradient(v)) < best
+        bound = objective.dual_value(z, loss.value(z), loss.gradient(z))
+        assert bound == pytest.approx(best, rel=1e-7)
+
+
+@pytest.mark.parametrize("objective", [RidgeObjective(2.0), LassoObjective(1.5)])
+@pytest.mark.parametrize(("m", "n"), [(12, 4), (5, 9)])
+def test_the_minimiser_from_the_sums(objective, m: int, n: int) -> None:
+    """Columns in units that differ by 1e8, one of zeros, and two that are equal."""
+    A, b = rows(m, n)
+    A = A * np.logspace(-4, 4, n)
+    A[:, 1], A[:, 2] = 0.0, A[:, 0]
+    z, loss = objective.from_sums(A.T @ A, A.T @ b), LeastSquaresLoss(A, b)
+    best = loss.value(z) + objective.penalty(z)
+    assert best - objective.dual_value(z, loss.value(z), loss.gradient(z)) < 1e-7 * best
+    assert z[1] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda A, b: LeastSquaresLoss(A * np.nan, b), "A must"),
+        (lambda A, b: LeastSquaresLoss(A, b[1:]), "b must"),
+        (lambda A, b: LeastSquaresLoss(A[:, :0], b), "A must"),
+        (lambda A, b: LeastSquaresLoss(1e200 * A, b), "A has numbers of the size"),
+        (lambda A, b: LeastSquaresLoss(A, 1e-200 * b), "b has numbers of the size"),
+        (lambda A, b: SquaredHingeLoss(A, np.ones(6), 0.0), "K must"),
+        (lambda A, b: LogisticLoss(A, 2.0 * np.ones(6)), r"y must hold labels \+1 and -1, got 2"),
+        (lambda A, b: RidgeObjective(0.0), "K must"),
+        (lambda A, b: SquaredHingeObjective(-1.0), "K must"),
+        (lambda A, b: LassoObjective(0.0), "tau must"),
+    ],
+)
+def test_what_is_wrong_is_named(call, name: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name}"):
+        call(*rows(6, 3))
