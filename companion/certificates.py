@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import idamax
@@ -12,181 +11,12 @@ from companion.checks import as_matrix, as_scalar, as_vector, count_axes
 from companion.engine.certificate import certify
 from companion.results import Certificate
 
-if TYPE_CHECKING:
-    from companion.regression.lasso import L1Path
-    from companion.verification import Finding
-
-__all__ = ["Certificate", "Verification", "certify_qp", "max_norm", "verify"]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Verification(Certificate):
-    """A certificate that was computed anew without rounding, next to the stored one.
-
-    Parameters
-    ----------
-    primal_residual, dual_residual, complementarity, gap : float
-        The exact values, rounded once.
-    tolerance : float
-        That of the stored certificate.
-    stored : Certificate
-        What the result says about itself.
-    rounding : float
-        By how much rounding may move a residual of the stored certificate.
-    digits : int
-        Decimal digits of the longest number that occurs in the exact residuals.
-    """
-
-    stored: Certificate
-    rounding: float
-    digits: int
-
-    @property
-    def agrees(self) -> bool:
-        """Whether the stored certificate promises no more than is true.
-
-        No exact residual exceeds twice the stored one by more than rounding, and a stored verdict "ok" is right. A
-        residual above 1 says no more than 1: nothing is right.
-        """
-        names = ("primal_residual", "dual_residual", "complementarity", "gap")
-        honest = all(
-            min(getattr(self, n), 1.0) <= 2.0 * getattr(self.stored, n) + self.rounding
-            for n in names
-        )
-        return honest and (self.ok or not self.stored.ok)
-
-    def _rows(self) -> list[tuple[str, str]]:
-        return [*super()._rows(), ("agrees", str(self.agrees)), ("digits", str(self.digits))]
-
-
-@overload
-def verify(result: list | tuple | L1Path, X: Any = None, y: Any = None) -> list[Verification]: ...
-
-
-@overload
-def verify(result: Any, X: Any = None, y: Any = None) -> Verification: ...
-
-
-def verify(result: Any, X: Any = None, y: Any = None) -> Verification | list[Verification]:
-    r"""Recompute the certificate of a result from the data of its problem, without rounding.
-
-    Floating-point numbers are fractions. So the residuals and the duality gap of an answer are rational numbers,
-    which this function computes exactly: it shares no arithmetic with the solver.
-
-    Parameters
-    ----------
-    result : a result, a fitted estimator, or a list of them
-        The answer of :func:`~companion.admm.solve_qp`, :func:`~companion.admm.qsolve1`, of an l1 problem of
-        ``companion.admm``, of :func:`~companion.admm.consensus` with blocks in this process, of the training
-        algorithms of ``companion.svm``, of :func:`~companion.svm.solve_indefinite`, of
-        :func:`~companion.regression.lasso_path`, :func:`~companion.regression.lasso_dual`,
-        :func:`~companion.regression.lasso_admm` or :func:`~companion.regression.elastic_net_dual`; or an estimator of
-        ``companion.svm``, ``companion.svr`` or ``companion.regression``, or a
-        :class:`~companion.kernels.KernelPCA`. A list may be what :func:`~companion.svm.nu_path` and
-        :func:`~companion.svm.K_path` return.
-    X, y : array-like
-        The data that the estimator was fitted to. Results know their problem.
-
-    Returns
-    -------
-    Verification, or a list of them
-        A certificate with exact numbers. ``ok`` says whether they meet the tolerance, ``agrees`` whether the
-        certificate that the result carries is true. A list for a list, and for the points of a lasso path.
-
-    Raises
-    ------
-    TypeError
-        If the kind of result is not known, or an estimator comes without its data.
-    ValueError
-        If a result has no problem or no certificate.
-
-    Notes
-    -----
-    The multipliers of a support vector machine or regression are tested in its dual program, with b, eta (or epsilon)
-    and the slacks as the multipliers of that program: all that the fitted machine says enters. With the linear kernel
-    the program is made from the points themselves, and the stored w is compared with the multipliers. For other
-    kernels the floating-point kernel matrix is the problem. Least-squares problems are tested by a dual point
-    made from the exact residual. Square roots and logarithms (group lasso, logistic loss) have 60 digits. Matrices
-    that have to be positive semidefinite (indefinite kernels) are examined as U U'. That kernel PCA has left no larger
-    eigenvalue out is the one claim that is tested in floating-point numbers.
-
-    In a quadratic program, a gradient that half a unit in the last place of x explains counts as zero, up to a part of
-    1e-5 of its terms: where P x cancels, no floating-point answer has a smaller one.
-
-    A product with a dense matrix costs about 0.03 microseconds for each entry: the numbers are cut into slices of few
-    bits, of which floating-point arithmetic forms exact sums of products.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dataclasses import replace
-    >>> from companion.admm import solve_qp
-    >>> result = solve_qp(np.eye(2), [-2.0, -0.5], [[1.0, 1.0]], [1.0], upper=1.0)
-    >>> verify(result)
-    Verification
-      primal_residual  ok
-      dual_residual    ok
-      complementarity  ok
-      gap              ok
-      tolerance        1e-09
-      ok               True
-      agrees           True
-      digits           1
-
-    An answer that was changed a little keeps its old certificate, which is now false:
-
-    >>> verify(replace(result, x=result.x + 1e-6)).agrees
-    False
-
-    >>> from companion.datasets import zm_fourteen
-    >>> from companion.svm import SVMs2prime
-    >>> data = zm_fourteen()
-    >>> verify(SVMs2prime(nu=0.3).fit(data.X, data.y), data.X, data.y).ok
-    True
-    """
-    # imports the packages that import this module
-    from companion.verification import L1Path, examine, path_findings
-
-    if isinstance(result, (list, tuple)):
-        return [_verified(examine(part, X, y)) for part in result]
-    if isinstance(result, L1Path):
-        return [_verified(finding) for finding in path_findings(result)]
-    return _verified(examine(result, X, y))
-
-
-def _verified(finding: Finding) -> Verification:
-    exact = finding[:4]
-    rational = [v for v in exact if not isinstance(v, float)]
-    bits = [max(abs(v.numerator), v.denominator).bit_length() for v in rational]
-    return Verification(
-        primal_residual=_as_float(finding.primal),
-        dual_residual=_as_float(finding.dual),
-        complementarity=_as_float(finding.complementarity),
-        gap=_as_float(finding.gap),
-        tolerance=finding.stored.tolerance,
-        stored=finding.stored,
-        rounding=finding.rounding,
-        digits=max((int(0.30103 * b) + 1 for b in bits), default=0),
-    )
-
-
-def _as_float(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return np.inf
+__all__ = ["Certificate", "certify_qp", "max_norm"]
 
 
 def max_norm(vector: np.ndarray) -> float:
     """Return the largest absolute value of a finite vector's entries; 0 for an empty one."""
     return abs(float(vector[idamax(vector)])) if vector.size else 0.0
-
-
-def _ratio(value: float, scale: float) -> float:
-    """``value / scale`` with 0/0 = 0."""
-    if value == 0.0:
-        return 0.0
-    return float(value / scale) if scale > 0.0 else np.inf
 
 
 def _vector(value: Any, name: str, n: int) -> np.ndarray:

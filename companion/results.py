@@ -191,7 +191,7 @@ class ADMMResult(Record):
         Residuals and duality gap, for the problems whose dual is known (all of ``companion.admm.l1``,
         ``lasso_admm``, ``consensus``); None where f and g are functions of the reader's.
     problem : Problem or None
-        What was solved, for :func:`companion.certificates.verify`; with the certificate.
+        What was solved, so that the answer can be examined; with the certificate.
     """
 
     x: np.ndarray
@@ -235,7 +235,7 @@ class QPResult(Record):
     history : dict of ndarray
         Residuals per iteration (empty for direct solves).
     problem : Problem or None
-        What was solved, for :func:`companion.certificates.verify`. The arrays are those that were given, not
+        What was solved, so that the answer can be examined. The arrays are those that were given, not
         copies: to change them is to change the problem.
     Px : ndarray of shape (n,) or None
         The product of P and x, where it is known.

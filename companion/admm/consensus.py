@@ -361,8 +361,8 @@ def consensus(
         computed from the rows; in `history` it has :math:`f_i(x_i)`. `certificate` has the disagreement of the
         :math:`x_i` with z, the length of a proximal gradient step from z, and the duality gap, from one last sum over
         the blocks. Its complementarity is 0: the dual point is made from z. `status` is ``"solved from the sums"``,
-        with 0 iterations, where that road was taken. `problem` has the blocks, for
-        :func:`companion.certificates.verify`; None if they live on a cluster.
+        with 0 iterations, where that road was taken. `problem` has the blocks;
+        None if they live on a cluster.
 
     Warns
     -----

@@ -506,7 +506,7 @@ class L1Path(Record):
     tau_max : float
         The smallest tau with w = 0.
     problem : Problem or None
-        What was solved, for :func:`companion.certificates.verify`.
+        What was solved, so that the answer can be examined.
     """
 
     tau: np.ndarray

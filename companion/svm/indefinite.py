@@ -446,7 +446,7 @@ class IndefiniteResult(Record):
         gradient; ``L``, with which the point was found; and for ``"smm"`` with ``track=True`` also
         ``objective_gamma``.
     problem : Problem or None
-        What was solved, for :func:`companion.certificates.verify`.
+        What was solved, so that the answer can be examined.
     """
 
     alpha: np.ndarray

@@ -93,7 +93,7 @@ class TrainingResult(Record):
     points : ndarray
         The training points as the kernel sees them, with the last coordinate 1.
     problem : Problem or None
-        What was solved, for :func:`companion.certificates.verify`.
+        What was solved, so that the answer can be examined.
     """
 
     w: np.ndarray | None

@@ -15,8 +15,8 @@ import pytest
 from scipy.linalg import hilbert
 
 from companion.admm import LowRank, solve_qp
-from companion.certificates import verify
 from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
+from tests.exact import verify
 
 INF = np.inf
 ONES = np.ones((2, 2))

@@ -26,8 +26,8 @@ from companion.admm import (
     least_absolute_deviations,
     soft_threshold,
 )
-from companion.certificates import verify
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
+from tests.exact import verify
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 PLAIN = {"relaxation": 1, "tol": 1e-70, "keep_iterates": True}  # ADMM goes on

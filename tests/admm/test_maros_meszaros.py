@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from companion.admm import solve_qp
-from companion.certificates import verify
+from tests.exact import verify
 
 INF = np.inf
 

@@ -45,7 +45,6 @@ NOT_FINITE = ("nan", "inf", "minus inf")
 ROWS = np.array([[1, 2], [2, 1], [0, 3]], dtype=float)
 
 
-FITTED = S_.SVMs2(1.0).fit(X, y)
 REGRESSOR = T_.NuSVR(C=5.0).fit(X, t)
 
 
@@ -594,7 +593,6 @@ SVR = {
 }
 
 CERTIFICATES = {
-    "verify": Target(lambda X, y: C_.verify(FITTED, X, y).worst, {"X": X, "y": y}, sklearn=True),
     "certify_qp": Target(
         C_.certify_qp,
         {
@@ -710,7 +708,6 @@ OTHERS = {
         "svr.Levels",
         "svr.Margins",
         "certificates.Certificate",
-        "certificates.Verification",
         "datasets.Labelled",
         "datasets.Regression",
         "datasets.TwoClasses",

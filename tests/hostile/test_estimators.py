@@ -10,10 +10,10 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from companion.certificates import verify
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import FromFunction, KernelPCA
 from companion.svm import IndefiniteSVC
+from tests.exact import verify
 from tests.hostile.attacks import FORMATS, HOSTILE, heard, names_the_cause, snapshot
 from tests.hostile.public import ESTIMATORS, X, t, y
 from tests.hostile.test_functions import SKLEARN

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from companion.certificates import verify
 from companion.exceptions import ConvergenceWarning
+from tests.exact import verify
 from tests.hostile.attacks import (
     BAD_SCALARS,
     FORMATS,

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from companion.certificates import verify
 from companion.exceptions import ConvergenceWarning
+from tests.exact import verify
 from tests.hostile.attacks import heard, names_the_cause
 from tests.hostile.public import ESTIMATORS, TARGETS
 from tests.hostile.test_estimators import is_classifier, judge

@@ -15,7 +15,6 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from companion.admm import qsolve1
-from companion.certificates import verify
 from companion.datasets import (
     diabetes,
     example_19_1,
@@ -37,6 +36,7 @@ from companion.regression import (
 )
 from companion.regression.intercept import correlate, shift
 from companion.regression.working_set import WorkingSet, duality_gap, newton_on_signs
+from tests.exact import verify
 
 pytestmark = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.SkipTestWarning")
 

@@ -9,10 +9,10 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from companion.certificates import verify
 from companion.datasets import nine_points
 from companion.exceptions import ConvergenceWarning
 from companion.svm import SVMs3, SVMs4, SVMs5
+from tests.exact import verify
 
 PRICES = [1e-2, 1.0, 1e2, 1e4]
 

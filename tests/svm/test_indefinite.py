@@ -16,7 +16,6 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from companion.admm import solve_qp
-from companion.certificates import verify
 from companion.datasets import digits, iris_sepals, xor, zm_fourteen
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian, Sigmoid, center_gram, is_positive_definite
@@ -44,6 +43,7 @@ from companion.svm import (
     solve_indefinite,
     spectrum_transform,
 )
+from tests.exact import verify
 
 pytestmark = pytest.mark.filterwarnings(
     "error", "ignore::sklearn.exceptions.SkipTestWarning", "ignore:.*Clarabel.*"

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from companion.certificates import verify
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
 from companion.svm import (
     DegenerateSolutionWarning,
@@ -23,6 +22,7 @@ from companion.svm import (
     spectrum_transform,
 )
 from companion.svm.estimator import SupportVectorMachine
+from tests.exact import verify
 
 U = np.array([[3.0], [4.0], [3.0]])
 V = np.array([[1.0], [0.0], [-3.0], [-1.0], [-1.0], [1.0]])

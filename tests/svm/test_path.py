@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from companion.certificates import verify
 from companion.datasets import nine_points
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
 from companion.svm import DegenerateSolutionWarning, K_path, SVMs2, SVMs2prime, nu_path
+from tests.exact import verify
 
 RBF = {"kernel": "rbf", "kernel_params": {"gamma": 0.3}}
 

@@ -11,7 +11,6 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import LinearSVC
 
 from companion.admm import solve_qp
-from companion.certificates import verify
 from companion.datasets import iris, iris_components, iris_sepals, zm_eighteen
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian, Polynomial, as_kernel
@@ -24,6 +23,7 @@ from companion.svm import (
     primal_kernel_newton,
     primal_newton,
 )
+from tests.exact import verify
 
 pytestmark = pytest.mark.filterwarnings("error")
 

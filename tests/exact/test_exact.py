@@ -29,8 +29,6 @@ from companion.admm import (
     qsolve1,
     solve_qp,
 )
-from companion.certificates import Certificate, verify
-from companion.exact import Vector, exact, product, products_of, root_of, vector_of
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian, KernelPCA, Polynomial
 from companion.regression import (
@@ -43,6 +41,7 @@ from companion.regression import (
     lasso_dual,
     lasso_path,
 )
+from companion.results import Certificate
 from companion.svm import (
     HardMarginSVC,
     IndefiniteSVC,
@@ -61,9 +60,9 @@ from companion.svm import (
     solve_indefinite,
 )
 from companion.svr import EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
-from companion.verification import _inner, _largest_on_q1, _root_of_psd, _square, _trace
-
-NAMES = ("primal_residual", "dual_residual", "complementarity", "gap")
+from tests.exact import verify
+from tests.exact.numbers import exact, product, ratio
+from tests.exact.results import largest_sum, square, trace
 
 
 def confirm(answer, *data):
@@ -86,42 +85,18 @@ def random_qp(seed, n=12, p=3, rank=None, low_rank=False):
 
 def test_products_are_those_of_fractions():
     rng = np.random.default_rng(0)
-    A = rng.standard_normal((5, 4)) * 10.0 ** rng.integers(-300, 300, (5, 4))
+    A = rng.standard_normal((5, 4)) * 10.0 ** rng.integers(-70, 70, (5, 4))
     A[0] = 0.0
-    x = vector_of([Fraction(1, 3), Fraction(-2, 7), Fraction(0), Fraction(5)])
-    expected = [sum(Fraction(a) * v for a, v in zip(row.tolist(), x)) for row in A]
-    assert list(product(A, x)) == expected
+    x = rng.standard_normal(4)
+    for row, v in zip(A.tolist(), product(A, exact(x))):
+        true = sum(Fraction(a) * Fraction(t) for a, t in zip(row, x.tolist()))
+        mantissa, exponent = v.man_exp()
+        assert Fraction(int(mantissa)) * Fraction(2) ** int(exponent) == true
 
 
-@pytest.mark.parametrize("spread", [0, 5, 60, 300])
-@pytest.mark.parametrize("shape", [(50, 60), (600, 7), (3, 1500)])
-def test_products_of_slices_are_those_of_integers(shape, spread):
-    """Slices and limbs, and, where the numbers lie too far apart for them, integers."""
-    rng = np.random.default_rng(sum(shape) + spread)
-    A = rng.standard_normal(shape) * 10.0 ** rng.uniform(-spread, 2, shape)
-    A[rng.random(shape) < 0.2] = 0.0
-    A[0, :2] = 2.0**-20, -(2.0**52)
-    if spread == 300:
-        A[1, 0] = 5e-324
-    powers = np.array([(-3) ** (k % 90) for k in range(shape[1])], dtype=object)
-    X = [exact(rng.standard_normal(shape[1])), Vector(powers, Fraction(1, 7))]
-    for x, found in zip(X, products_of(A, X)):
-        for row in (0, 1, shape[0] - 1):
-            expected = sum(Fraction(a) * v for a, v in zip(A[row].tolist(), x))
-            assert found[row] == expected
-
-
-def test_subnormal_numbers_are_exact():
-    tiny = np.array([[5e-324, 1.0]])
-    assert product(tiny, exact([1.0, 0.0]))[0] == Fraction(5e-324)
-
-
-@pytest.mark.parametrize(
-    "value", [Fraction(2), Fraction(1, 10**40), Fraction(10**90), Fraction(9, 4)]
-)
-def test_square_roots_have_their_digits(value):
-    root = root_of(value)
-    assert abs(root * root - value) <= value * Fraction(1, 10**50)
+def test_no_number_passes_for_small():
+    assert ratio(math.nan, 1.0) == ratio(1.0, 0.0) == ratio(1.0, math.inf) == math.inf
+    assert ratio(0.0, 0.0) == 0.0
 
 
 # -- quadratic programs
@@ -131,10 +106,7 @@ def test_square_roots_have_their_digits(value):
 def test_random_programs_agree(seed):
     P, q, A, b = random_qp(seed)
     result = solve_qp(P, q, A, b, upper=1.0)
-    found = confirm(result)
-    assert found.rounding < 1e-11
-    for name in NAMES:  # number by number, within rounding
-        assert abs(getattr(found, name) - getattr(result.certificate, name)) <= found.rounding
+    confirm(result)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -202,10 +174,6 @@ def test_a_certificate_that_claims_too_much_is_found():
     assert honest.agrees  # it says so itself
     claimed = replace(result, certificate=Certificate(0.0, 0.0, 0.0, 0.0, 1e-70))
     assert not verify(claimed).agrees
-    off = replace(result, x=np.clip(result.x + 1e-9, 0, 1))
-    lax = replace(off, certificate=replace(result.certificate, tolerance=1e-3))
-    assert verify(lax).ok
-    assert not verify(lax).agrees  # within the tolerance, yet not what it says
 
 
 def test_the_problem_is_remembered_without_a_copy():
@@ -221,7 +189,7 @@ def test_what_cannot_be_verified_says_why():
     with pytest.raises(ValueError, match="does not know its problem"):
         verify(result)
     with pytest.raises(TypeError, match="got LinearRegression"):
-        verify(LinearRegression())
+        verify(LinearRegression().fit(np.eye(2), [1.0, 2.0]), np.eye(2), [1.0, 2.0])
     with pytest.raises(TypeError, match=r"verify\(SVMs2, X, y\)"):
         verify(SVMs2())
     with pytest.raises(TypeError, match=r"verify\(RidgeRegression, X, y\)"):
@@ -229,12 +197,6 @@ def test_what_cannot_be_verified_says_why():
     for machine in (SVMs2(), SVMs2l(), NuSVR(), RidgeRegression(), Lasso(tau=1.0)):
         with pytest.raises(NotFittedError, match=type(machine).__name__):
             verify(machine, np.eye(2), [-1.0, 1.0])
-
-
-def test_display():
-    text = repr(verify(solve_qp(np.eye(1), [1.0])))
-    assert "agrees" in text
-    assert "digits" in text
 
 
 # -- support vector machines
@@ -474,18 +436,6 @@ def test_a_loss_of_the_readers_own_has_no_exact_form():
         verify(result)
 
 
-def test_numbers_in_a_verification_are_rounded_once():
-    P, q, A, b = random_qp(4)
-    result = solve_qp(P, q, A, b, upper=1.0)
-    x = [Fraction(v) for v in result.x.tolist()]
-    misses = [
-        abs(sum(Fraction(a) * v for a, v in zip(row, x)) - Fraction(t))
-        / Fraction(max(float(np.abs(row) @ np.abs(result.x)), abs(t)))
-        for row, t in zip(A.tolist(), b.tolist())
-    ]
-    assert math.isclose(verify(result).primal_residual, float(max(misses)), rel_tol=1e-12)
-
-
 # -- training algorithms
 
 
@@ -509,9 +459,7 @@ TRAINED = {
 @pytest.mark.parametrize("train", TRAINED.values(), ids=TRAINED.keys())
 def test_training_agrees(train):
     result = train(*labelled_clouds())
-    found = confirm(result)
-    for name in NAMES[:3]:
-        assert abs(getattr(found, name) - getattr(result.certificate, name)) <= found.rounding
+    confirm(result)
     for change in (
         {"alpha": result.alpha + 1e-4},
         {"alpha": -result.alpha},
@@ -588,27 +536,17 @@ def test_a_large_price_of_the_distance_is_no_obstacle(rho):
     assert not verify(replace(result, K=away)).ok
 
 
-def test_matrices_that_are_given_by_a_factor():
-    M = np.diag([4.0, -9.0, 0.0, 1e-20])
-    U, W = _root_of_psd(M), _root_of_psd(-M)
-    np.testing.assert_array_equal(np.abs(U), [[2.0], [0.0], [0.0], [0.0]])
-    np.testing.assert_array_equal(np.abs(W), [[0.0], [3.0], [0.0], [0.0]])
+def test_sums_over_a_matrix_that_is_given_by_a_factor():
     rng = np.random.default_rng(0)
     V, K = rng.integers(-9, 10, (5, 3)) / 8, rng.integers(-9, 10, (5, 5)) / 4
-    assert _trace(K, V) == np.trace(K @ V @ V.T)
-    assert _square(V) == ((V @ V.T) ** 2).sum()
+    assert trace(K, V) == np.trace(K @ V @ V.T)
+    assert square(V) == ((V @ V.T) ** 2).sum()
 
 
-def test_inner_products_and_the_linear_program_are_exact():
-    rng = np.random.default_rng(0)
-    A, B = rng.standard_normal((2, 4, 4)) * 10.0 ** rng.integers(-90, 90, (2, 4, 4))
-    assert _inner(A, B) == sum(Fraction(a) * Fraction(b) for a, b in zip(A.ravel(), B.ravel()))
-    c = exact(
-        [3.0, -1.0, 2.0, -1.0, -5.0]
-    )  # the pairs 3 - 1 and 2 - 1... the best: (3, -1), then (2, -1)
-    s = exact([1.0, 1.0, -1.0, -1.0, -1.0])
-    # blue 3, -1 against red 2, -1, -5: 3 + 2 gains, -1 - 1 does not
-    assert _largest_on_q1(c, s, Fraction(2)) == 10
+def test_the_linear_program_over_two_classes():
+    """Blue 3, -1 against red 2, -1, -5: the pair 3 + 2 gains, -1 - 1 does not."""
+    c, s = exact([3.0, -1.0, 2.0, -1.0, -5.0]), exact([1.0, 1.0, -1.0, -1.0, -1.0])
+    assert largest_sum(c, s, 2) == 10
 
 
 # -- consensus
@@ -632,9 +570,7 @@ CONSENSUS = {
 def test_consensus_agrees(objective, kind):
     rows = [(A, b if kind is float else kind(b)) for A, b in blocks()]
     result = consensus(rows, objective)
-    found = confirm(result)
-    for name in NAMES:
-        assert abs(getattr(found, name) - getattr(result.certificate, name)) <= 1e-12
+    confirm(result)
     for change in (
         {"z": result.z + 1e-2},
         {"x": result.x + 1e-2},
@@ -661,7 +597,7 @@ def test_consensus_results_that_cannot_be_verified_say_why():
     with pytest.raises(ValueError, match="got a result for Nonnegative"):
         verify(consensus(blocks(), Nonnegative()))
     result = consensus(blocks(), RidgeObjective(1.0))
-    with pytest.raises(ValueError, match="consensus with blocks in this process"):
+    with pytest.raises(ValueError, match="does not know its problem"):
         verify(replace(result, problem=None))
 
 
@@ -723,7 +659,7 @@ def test_a_gradient_that_others_make_smaller_is_no_rounding():
     result = solve_qp(P, [-1.0, -1.0], upper=1.0)
     confirm(result)
     middle = replace(result, x=np.full(2, 0.5), z_upper=np.zeros(2), objective=-1.0)
-    assert verify(middle).dual_residual >= 1.0
+    assert verify(middle).worst >= 1.0
 
 
 def test_a_constant_response_whose_mean_is_rounded():

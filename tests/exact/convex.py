@@ -1,0 +1,131 @@
+r"""One proof for all convex programs, in exact arithmetic.
+
+The program is
+
+.. math:: \min h(x) + \sum_g \tau_g \|x_g\| \quad \text{subject to} \quad A x = b, \quad l \le x \le u,
+
+with h convex and differentiable: a quadratic or linear program, the dual program of a machine or a tube, ridge
+regression, lasso, group lasso, logistic regression. Each is known here by its gradient at one point.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from tests.exact.numbers import exact, floats, length, product, ratio
+
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass
+class Candidate:
+    r"""A point x of the program, with multipliers y of its equations.
+
+    For every feasible t, convexity gives
+    :math:`f(x) - f(t) \le |y|^\top |A x - b| + \sum_g [e_g^\top (x_g - t_g) + \tau_g (\|x_g\| - \|t_g\|)]` with
+    :math:`e = \nabla h(x) + A^\top y`. No part of the sum is negative at the worst t, which is a bound where tau is
+    zero, and 0 elsewhere. Where that bound is infinite, e has to vanish; where tau is positive, :math:`\|e_g\|` must
+    not exceed it.
+
+    Parameters
+    ----------
+    x, gradient : ndarray of arb
+        The point, and the gradient of h there.
+    terms, columns : ndarray of float
+        Size of what adds up to the gradient: rounding of x moves it by a few units in the last place of `terms`, and
+        what is left of e is compared with `columns`.
+    value : arb
+        Size of the terms of f(x), which the gap is compared with.
+    A, b, lower, upper, tau : ndarray of float
+        tau has an entry for each variable.
+    y : ndarray of arb
+    groups : ndarray of int
+        The group of each variable; every variable is alone if not given.
+    """
+
+    x: np.ndarray
+    gradient: np.ndarray
+    terms: np.ndarray
+    columns: np.ndarray
+    value: Any
+    A: np.ndarray | None = None
+    b: np.ndarray | None = None
+    y: np.ndarray = field(default_factory=lambda: exact([]))
+    lower: Any = -np.inf
+    upper: Any = np.inf
+    tau: Any = 0.0
+    groups: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        n = len(self.x)
+        self.A = np.zeros((0, n)) if self.A is None else np.asarray(self.A, dtype=float)
+        self.b = np.zeros(0) if self.b is None else np.asarray(self.b, dtype=float)
+        bounds = np.asarray(self.lower, dtype=float), np.asarray(self.upper, dtype=float)
+        self.lower, self.upper = (np.broadcast_to(bound, n) for bound in bounds)
+        self.tau = np.broadcast_to(np.asarray(self.tau, dtype=float), n)
+        self.unit = 8.0 * EPS * (1.0 + math.sqrt(n))
+        self.size, self.pull = np.abs(floats(self.x)), np.abs(self.A).T @ np.abs(floats(self.y))
+        self.reach = np.abs(self.A) @ self.size + np.abs(self.b)
+        self.e = self.gradient + product(self.A.T, self.y)
+        self.columns = self.columns + self.pull
+
+    @cached_property
+    def faint(self) -> np.ndarray:
+        """What rounding may leave of each entry of e: a multiplier is a quotient of the terms of one column."""
+        of_rows = np.divide(
+            self.terms, np.abs(self.A), out=np.zeros(self.A.shape), where=self.A != 0.0
+        )
+        unsure = of_rows.max(axis=1, initial=0.0) @ np.abs(self.A)
+        return self.unit * (self.terms + self.pull + unsure)
+
+    @property
+    def infeasibility(self) -> float:
+        """The largest miss of an equation or of a bound, in the unit of its row or variable."""
+        miss = product(self.A, self.x) - exact(self.b)
+        worst = max(map(ratio, miss, self.reach), default=0.0)
+        for bound, sign in ((self.lower, 1), (self.upper, -1)):
+            for j in np.flatnonzero(np.isfinite(bound)):
+                beyond = sign * (arb(bound[j]) - self.x[j])
+                if not beyond <= 0:
+                    worst = max(worst, ratio(beyond, max(self.size[j], abs(float(bound[j])))))
+        return worst
+
+    def _terms_of_the_gap(self) -> tuple[Any, float, float]:
+        """Return the sum, the largest violation of a dual constraint, and the size of what rounding moves."""
+        labels = np.arange(len(self.x)) if self.groups is None else self.groups
+        gap, worst, rounding = arb(0), 0.0, float(self.size @ (self.terms + self.pull))
+        for j in np.flatnonzero(self.tau == 0.0):
+            bound = float(self.lower[j] if self.e[j] > 0 else self.upper[j])
+            far = math.isinf(bound)
+            if far and not abs(self.e[j]) <= self.faint[j]:
+                worst = max(worst, ratio(self.e[j], self.columns[j]))
+            elif not far and not abs(self.e[j]) <= self.faint[j]:
+                gap += abs(self.e[j]) * abs(self.x[j] - bound)
+        penalized = np.flatnonzero(self.tau > 0.0)
+        for g in np.unique(labels[penalized]):
+            m = penalized[labels[penalized] == g]
+            tau, steep = arb(self.tau[m[0]]), length(self.e[m])
+            gap += abs(tau * length(self.x[m]) + sum(self.e[m] * self.x[m], arb(0)))
+            if not steep - tau <= float(self.faint[m].max()):
+                worst = max(
+                    worst, ratio(steep - tau, max(float(tau), float(self.columns[m].max())))
+                )
+        return gap, worst, rounding
+
+    @property
+    def worst(self) -> float:
+        """The largest of infeasibility, violated dual constraint and relative gap."""
+        if not all(v.is_finite() for v in (*self.x, *self.y, *self.e)):
+            return math.inf
+        gap, worst, rounding = self._terms_of_the_gap()
+        miss = abs(product(self.A, self.x) - exact(self.b))
+        gap += sum(abs(self.y) * miss, arb(0))
+        rounding += float(self.value) + float(np.abs(floats(self.y)) @ self.reach)
+        relative = 0.0 if gap <= self.unit * rounding else ratio(gap, self.value)
+        return max(self.infeasibility, worst, relative)

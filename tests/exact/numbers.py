@@ -1,0 +1,67 @@
+"""Floating-point numbers taken as what they are: balls of python-flint with a thousand bits."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx
+
+__all__ = ["exact", "floats", "is_zero", "length", "product", "ratio", "split"]
+
+ctx.prec = (
+    1000  # the radius of a ball says what even this leaves open; no comparison is true by chance
+)
+_ENTRIES = 2**20  # of a matrix that are converted at the same time
+
+
+def exact(values: Any) -> Any:
+    """Return numbers as balls of radius zero, in an array of objects."""
+    return np.frompyfunc(arb, 1, 1)(np.asarray(values, dtype=float))
+
+
+def floats(values: np.ndarray) -> np.ndarray:
+    """Return the nearest floating-point numbers."""
+    return np.array([float(v) for v in values])
+
+
+def product(M: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return M x for a matrix of floating-point numbers and an exact vector."""
+    used = ~is_zero(x)
+    M, x = M[:, used], x[used]
+    if not M.size:
+        return exact(np.zeros(len(M)))
+    rows = max(1, _ENTRIES // M.shape[1])
+    return np.concatenate([exact(M[i : i + rows]) @ x for i in range(0, len(M), rows)])
+
+
+def is_zero(x: np.ndarray) -> np.ndarray:
+    """Return which entries are zero for certain."""
+    return np.array([v == 0 for v in x], dtype=bool)
+
+
+def length(x: np.ndarray) -> Any:
+    """Return the Euclidean norm."""
+    return abs(x[0]) if len(x) == 1 else sum(x * x, arb(0)).sqrt()
+
+
+def ratio(value: Any, scale: Any) -> float:
+    """Return an upper bound of |value| / scale, with 0/0 = 0 and infinity for what is no number."""
+    if value == 0:
+        return 0.0
+    most = (
+        float((abs(arb(value)) / arb(scale)).upper())
+        if scale > 0 and scale < math.inf
+        else math.inf
+    )
+    return math.inf if math.isnan(most) else most
+
+
+def split(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positive and the negative parts, both not negative; what is no number stays so."""
+    zero = arb(0)
+    return (
+        np.array([zero if v <= 0 else v for v in x], dtype=object),
+        np.array([zero if v >= 0 else -v for v in x], dtype=object),
+    )

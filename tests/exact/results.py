@@ -1,0 +1,763 @@
+"""What each kind of result says, and the form of its problem.
+
+An examination returns the largest relative error that it found. An estimator is examined by the text's program in
+the multipliers (or the weights) that it stores, and by its claims: everything that a prediction uses, and the slacks,
+are compared with what follows from these multipliers without rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+import numpy as np
+from flint import arb
+from scipy import linalg, sparse
+from sklearn.utils.validation import check_is_fitted
+
+from companion.admm.consensus import LassoObjective, RidgeObjective, SquaredHingeObjective
+from companion.admm.low_rank import LowRank
+from companion.kernels import KernelPCA, as_kernel
+from companion.regression import ElasticNet, KernelRidge, Lasso, RidgeRegression
+from companion.regression.lasso import DualSolution, L1Path
+from companion.results import ADMMResult, Certificate, Problem, QPResult
+from companion.svm import IndefiniteResult, IndefiniteSVC, SVMs2l, TrainingResult
+from companion.svm.estimator import SupportVectorMachine
+from companion.svr.estimator import SupportVectorRegression
+from tests.exact.convex import EPS, Candidate
+from tests.exact.numbers import exact, floats, is_zero, length, product, ratio, split
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The largest relative error of a result, and the certificate that it carries."""
+
+    worst: float
+    stored: Certificate
+
+    @property
+    def tolerance(self) -> float:
+        """That of the certificate."""
+        return self.stored.tolerance
+
+    @property
+    def ok(self) -> bool:
+        """Whether the result is what it should be."""
+        return self.worst <= self.tolerance
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the certificate promises no more than is true."""
+        return self.ok or not self.stored.ok
+
+
+def verify(result: Any, X: Any = None, y: Any = None) -> Any:
+    """Examine a result, or an estimator with its data; a list for a list and for a path."""
+    if isinstance(result, (list, tuple)):
+        return [verify(part, X, y) for part in result]
+    if isinstance(result, L1Path):
+        return _path(result)
+    if X is None and hasattr(result, "fit"):
+        raise TypeError(f"verify needs the data: verify({type(result).__name__}, X, y)")
+    if getattr(result, "problem", True) is None:
+        raise ValueError("the result does not know its problem")
+    if hasattr(result, "fit"):
+        check_is_fitted(result)
+        X, y = dense(X), None if y is None else np.asarray(y).ravel()
+        return Verdict(examine(result, X, y), result.certificate_)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return Verdict(
+            examine(result, X, y),
+            (result.qp if isinstance(result, DualSolution) else result).certificate,
+        )
+
+
+@singledispatch
+def examine(result: Any, X: Any, y: Any) -> float:
+    """Return the largest relative error of a result."""
+    raise TypeError(
+        f"verify knows the results and estimators of the package, got {type(result).__name__}"
+    )
+
+
+def dense(M: Any) -> np.ndarray:
+    """Return a matrix as an array."""
+    return np.atleast_2d(np.asarray(M.toarray() if sparse.issparse(M) else M, dtype=float))
+
+
+def away(stated: Any, true: Any, size: Any) -> float:
+    """Return the largest difference of stated numbers from exact ones, relative to the size of their terms."""
+    stated, true, size = np.atleast_1d(stated), np.atleast_1d(true), np.atleast_1d(size)
+    if stated.shape != true.shape or not np.isfinite(stated).all():
+        return math.inf
+    pairs = zip(stated.tolist(), true.tolist(), np.broadcast_to(size, true.shape).tolist())
+    return max((ratio(arb(s) - t, z) for s, t, z in pairs), default=0.0)
+
+
+def told(method: Any, X: np.ndarray) -> Any:
+    """Return what a fitted estimator says about its data; nan if it cannot."""
+    try:
+        return np.ravel(method(X))
+    except (ValueError, IndexError):
+        return np.nan
+
+
+def same(stated: Any, true: Any) -> float:
+    """Return 0 for equal arrays, and infinity."""
+    return 0.0 if np.array_equal(stated, true) else math.inf
+
+
+# -- quadratic and linear programs
+
+
+class Matrix(NamedTuple):
+    """The matrix D (K + G G') D + diag(d) by its parts, or some of them; D = diag(s)."""
+
+    d: Any = 0.0
+    K: np.ndarray | None = None
+    G: np.ndarray | None = None
+    s: Any = 1.0
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        """Return the product with an exact vector."""
+        s, total = exact(self.s), exact(np.zeros(len(x)))
+        if self.K is not None:
+            total = product(self.K, s * x)
+        if self.G is not None:
+            total = total + product(self.G, product(self.G.T, s * x))
+        return s * total + exact(self.d) * x
+
+    def sizes(self, x: np.ndarray) -> np.ndarray:
+        """Return the size of the terms of each entry of that product."""
+        size, total = np.abs(floats(x)), 0.0
+        if self.K is not None:
+            roots = np.sqrt(np.maximum(self.K.diagonal(), 0.0))
+            total = np.maximum(np.abs(self.K) @ size, roots * (roots @ size))
+        if self.G is not None:
+            total = total + np.abs(self.G) @ (np.abs(self.G).T @ size)
+        return total + self.d * size
+
+
+def quadratic(P: Matrix, q: np.ndarray, x: np.ndarray, **rest: Any) -> Candidate:
+    """Return the candidate for a program with the objective 1/2 x'Px + q'x."""
+    Px = P.times(x)
+    value = abs(sum(x * Px, arb(0))) / 2 + sum(abs(exact(q) * x), arb(0))
+    columns = np.abs(floats(Px)) + np.abs(q)
+    return Candidate(x, Px + exact(q), P.sizes(x) + np.abs(q), columns, value, **rest)
+
+
+@examine.register
+def _(result: QPResult, X: Any, y: Any) -> float:
+    data = result.problem.data
+    q = np.atleast_1d(np.asarray(data["q"], dtype=float))
+    P = (
+        Matrix(data["P"].d, G=data["P"].G)
+        if isinstance(data["P"], LowRank)
+        else Matrix(K=dense(data["P"]))
+    )
+    z = np.asarray(result.history.get("z", result.x))  # qsolve1 certifies its z
+    stated = (z, result.y, result.z_lower, result.z_upper, [result.objective])
+    if not all(np.isfinite(part).all() for part in stated):
+        return math.inf
+    rows = {} if data["A"] is None else {"A": dense(data["A"]), "b": np.atleast_1d(data["b"])}
+    at = quadratic(
+        P, q, exact(z), y=exact(result.y), lower=data["lower"], upper=data["upper"], **rows
+    )
+    low, high = exact(result.z_lower), exact(result.z_upper)
+    off = [ratio(e - l + u, c) for e, l, u, c, f in zip(at.e, low, high, at.columns, at.faint)
+           if not abs(e - l + u) <= f]  # fmt: skip
+    wrong = [ratio(v, c) for v, c in zip(split(low)[1] + split(high)[1], at.columns)]
+    products = arb(0)
+    for multiplier, bound in ((low, at.lower), (high, at.upper)):
+        for j in np.flatnonzero(~is_zero(multiplier)):
+            products += (
+                abs(multiplier[j] * (at.x[j] - bound[j])) if np.isfinite(bound[j]) else math.inf
+            )
+    x = exact(result.x)
+    objective = sum(x * (P.times(x) / 2 + exact(q)), arb(0))
+    rounding = float(at.value) + float(at.size @ P.sizes(x))
+    claim = ratio(arb(result.objective) - objective, at.value)
+    claim = 0.0 if abs(arb(result.objective) - objective) <= at.unit * rounding else claim
+    return max(at.worst, *off, *wrong, ratio(products, at.value), claim)
+
+
+@examine.register
+def _(result: DualSolution, X: Any, y: Any) -> float:
+    return examine(result.qp, X, y)
+
+
+# -- machines and tubes
+
+
+def kernel_of(estimator: Any, X: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Return the Gram matrix, or the points if the kernel is linear: then the products are exact, too."""
+    kernel = as_kernel(estimator.kernel, **(estimator.kernel_params or {}))
+    return (None, X) if kernel.is_linear else (dense(kernel(X)), None)
+
+
+@examine.register
+def _(machine: SupportVectorMachine, X: Any, y: Any) -> float:
+    """Examine a = (lambda, mu) in the dual program, where b and eta are the multipliers of the equations."""
+    dual, (K, F) = machine.dual_program(X, y), kernel_of(machine, X)
+    classes = np.unique(y)
+    s, unit = (
+        np.where(y == classes[1], 1.0, -1.0),
+        arb(2.0 * getattr(machine, "gamma_", 0.0) or 1.0),
+    )
+    a, slack = np.empty(len(s)), np.zeros(len(s))
+    a[s > 0], a[s < 0], slack[s > 0], slack[s < 0] = (
+        machine.lambda_,
+        machine.mu_,
+        machine.epsilon_,
+        machine.xi_,
+    )
+    b, eta, weight = arb(machine.b_), arb(machine.eta_), exact(s * a)
+    one = np.ones((len(s), 1)) if dual.penalize_b else np.zeros((len(s), 0))
+    G = one if F is None else np.column_stack([F, one])
+    P = Matrix(dual.ridge, K, G, s)
+    levels = [-b * unit] * any((row == s).all() for row in dual.A) + [-eta * unit] * any(
+        (dual.A == 1.0).all(axis=1)
+    )
+    at = quadratic(
+        P, dual.q, exact(a), A=dual.A, b=dual.c, y=np.array(levels, dtype=object), lower=0.0, upper=dual.upper,
+    )  # fmt: skip
+    sizes = P.sizes(exact(a)) / float(unit) + abs(machine.b_)
+    claims = [same(machine.classes_, classes), same(machine.support_, np.flatnonzero(a))]
+    claims += [0.0 if machine.X_fit_.shape == X.shape and (machine.X_fit_ == X).all() else math.inf]
+    if machine.degenerate_:
+        nothing = [machine.b_, machine.norm_, *machine.dual_coef_]
+        return max(*claims, at.infeasibility, 0.0 if not np.any(nothing) else math.inf)
+    inner = Matrix(0.0, K, F).times(weight) / unit
+    square = sum(weight * inner, arb(0)) / unit
+    claims.append(ratio(arb(machine.norm_) ** 2 - square, float(a @ sizes) / float(unit)))
+    vanishes = machine.norm_ == 0.0  # what rounding leaves of w is not stored
+    f = (0 * inner if vanishes else inner) - b
+    if dual.penalize_b:
+        claims.append(away(machine.b_, -sum(weight, arb(0)) / unit, a.sum() / float(unit)))
+    if F is not None:
+        claims.append(away(machine.w_, product(F.T, weight) / unit, np.abs(F).T @ a / float(unit)))
+    claims.append(away(told(machine.decision_function, X), f, sizes))
+    claims.append(away(machine.dual_coef_, (0 if vanishes else 1) * weight / unit, a / float(unit)))
+    claims.append(away(slack, split(eta - exact(s) * f)[0], sizes + abs(machine.eta_)))
+    return max(at.worst, *claims)
+
+
+@examine.register
+def _(machine: SVMs2l, X: Any, y: Any) -> float:
+    """Examine w, b, the slacks xi and their multipliers a: min 1'xi with s (B w - b) + xi >= 1."""
+    kernel = as_kernel(machine.kernel, **(machine.kernel_params or {}))
+    by_weights = machine.w_ is not None
+    B = np.asarray(kernel.features(X)) if by_weights else dense(kernel(X))
+    stated = machine.w_ if by_weights else machine.dual_coef_
+    classes = np.unique(y)
+    s = np.where(y == classes[1], 1.0, -1.0)
+    a, slack = np.empty(len(s)), np.empty(len(s))
+    a[s > 0], a[s < 0], slack[s > 0], slack[s < 0] = (
+        machine.lambda_,
+        machine.mu_,
+        machine.epsilon_,
+        machine.xi_,
+    )
+    w, b, n = exact(stated), arb(machine.b_), len(s)
+    f = product(B, w) - b
+    beyond = exact(s) * f - 1
+    left, xi = split(beyond)
+    x = np.concatenate([w, [b], xi, left])
+    A = np.column_stack([s[:, None] * B, -s, np.eye(n), -np.eye(n)])
+    r = np.r_[np.full(len(w) + 1, -np.inf), np.zeros(2 * n)]
+    cost = np.r_[np.zeros(len(w) + 1), np.ones(n), np.zeros(n)]
+    value = max(sum(xi, arb(0)), arb(1), key=float)
+    at = Candidate(x, exact(cost), cost, cost, value, A, np.ones(n), exact(-a), r)
+    sizes = np.abs(B) @ np.abs(stated) + abs(machine.b_) + 1.0
+    claims = [same(machine.classes_, classes), same(machine.support_, np.flatnonzero(a))]
+    claims += [0.0 if machine.X_fit_.shape == X.shape and (machine.X_fit_ == X).all() else math.inf]
+    claims += [away(told(machine.decision_function, X), f, sizes), away(slack, xi, sizes)]
+    square = sum(w * w if by_weights else w * (f + b), arb(0))
+    total = float(stated @ stated) if by_weights else float(np.abs(stated) @ sizes)
+    claims.append(ratio(arb(machine.norm_) ** 2 - square, total))
+    return max(at.worst, *claims)
+
+
+@examine.register
+def _(tube: SupportVectorRegression, X: Any, y: Any) -> float:
+    """Examine x = (lambda, mu, gamma), where b and epsilon are the multipliers of the equations."""
+    dual, (K, F), m = tube.dual_program(X, y), kernel_of(tube, X), len(y)
+    free, penalized = np.isfinite(dual.total), not dual.balanced
+    delta, b = exact(tube.mu_) - exact(tube.lambda_), arb(tube.b_)
+    inner = Matrix(0.0, K, F).times(delta)
+    bias = sum(delta, arb(0)) if penalized else arb(0)
+    ridge = arb(tube.C_ and m / (2 * tube.C_) if not np.isfinite(dual.upper) else 0.0)
+    fitted = inner + bias + ridge * delta
+    sizes = (
+        Matrix(0.0, K, F).sizes(abs(delta))
+        + abs(float(bias))
+        + float(ridge) * np.abs(floats(delta))
+    )
+    x = np.concatenate([exact(tube.lambda_), exact(tube.mu_), [arb(0)]])
+    if free:
+        left = arb(dual.total) - sum(x, arb(0))
+        x[-1] = (
+            left if abs(left) > 1e-11 * dual.total else arb(0)
+        )  # what is only rounding of the total is none
+    rows = [np.r_[np.ones(m), -np.ones(m), 0.0]] * dual.balanced + [np.ones(2 * m + 1)] * bool(free)
+    q, Px = np.append(dual.q, 0.0), np.concatenate([-fitted, fitted, [arb(0)]])
+    at = Candidate(
+        x,
+        Px + exact(q),
+        np.r_[sizes, sizes, 0.0] + np.abs(q),
+        np.abs(floats(Px)) + np.abs(q),
+        abs(sum(x * Px, arb(0))) / 2 + sum(abs(exact(q) * x), arb(0)),
+        np.array(rows).reshape(len(rows), 2 * m + 1),
+        np.array([0.0] * dual.balanced + [dual.total] * bool(free)),
+        exact([-tube.b_] * dual.balanced + [tube.epsilon_] * bool(free)),
+        0.0,
+        np.r_[np.full(2 * m, dual.upper), np.inf],
+    )
+    f, total = inner + b, sizes + abs(tube.b_)
+    residual = exact(y) - f
+    over, under = split(residual - arb(tube.epsilon_))[0], split(-residual - arb(tube.epsilon_))[0]
+    claims = [
+        same(tube.support_, np.flatnonzero(~is_zero(delta))),
+        same(tube.dual_coef_, floats(delta)),
+    ]
+    claims += [0.0 if tube.X_fit_.shape == X.shape and (tube.X_fit_ == X).all() else math.inf]
+    claims += [away(told(tube.predict, X), f, total), away(tube.xi_prime_, over, total + np.abs(y))]
+    claims += [
+        away(tube.xi_, under, total + np.abs(y)),
+        away(tube.residuals_, residual, total + np.abs(y)),
+    ]
+    if penalized:
+        claims.append(away(tube.b_, bias, float(sum(abs(delta), arb(0)))))
+    if F is not None:
+        claims.append(away(tube.w_, product(F.T, delta), np.abs(F).T @ np.abs(floats(delta))))
+    square = sum(delta * inner, arb(0))
+    claims.append(ratio(arb(tube.norm_) ** 2 - square, float(np.abs(floats(delta)) @ sizes)))
+    return max(at.worst, *claims)
+
+
+# -- ridge regression, lasso, elastic net
+
+
+def squares(
+    X: np.ndarray, y: np.ndarray, w: np.ndarray, b: float, K: float, tau: float, C: float | None
+) -> float:
+    r"""Examine ``1/2 |y - Xw - b|^2 + K/2 |w|^2 + tau |w|_1 + C/2 b^2``; there is no b if C is None."""
+    Z = X if C is None else np.column_stack([X, np.ones(len(y))])
+    d = np.full(X.shape[1], K) if C is None else np.r_[np.full(X.shape[1], K), C]
+    taus = np.r_[np.full(X.shape[1], tau), np.zeros(Z.shape[1] - X.shape[1])]
+    x = exact(w) if C is None else np.append(exact(w), arb(b))
+    return smooth_squares(Z, y, x, d, taus).worst
+
+
+def smooth_squares(
+    Z: np.ndarray, y: np.ndarray, x: np.ndarray, d: Any, tau: Any, groups: Any = None
+) -> Candidate:
+    """Return the candidate for least squares with the penalties d x^2/2 and tau |x|."""
+    r, size, curve = exact(y) - product(Z, x), np.abs(floats(x)), exact(np.broadcast_to(d, len(x)))
+    terms = np.abs(Z).T @ (np.abs(Z) @ size + np.abs(y)) + d * size
+    columns = np.abs(Z).T @ np.abs(floats(r)) + d * size
+    value = sum(r * r, arb(0)) / 2 + sum(curve * x * x, arb(0)) / 2
+    labels, tau = np.arange(len(x)) if groups is None else groups, np.broadcast_to(tau, len(x))
+    for g in np.unique(labels[tau > 0.0]):
+        value += arb(float(tau[labels == g][0])) * length(x[labels == g])
+    return Candidate(x, curve * x - product(Z.T, r), terms, columns, value, tau=tau, groups=groups)
+
+
+def price_of_b(model: Any, C: float) -> float | None:
+    """Return the price of b^2: none for a free b, and None where there is no b."""
+    return {"none": None, "free": 0.0, "penalized": C}[model.intercept]
+
+
+def linear_claims(model: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
+    """Examine the predictions and residuals of a linear model."""
+    fit, sizes = product(X, exact(w)) + arb(model.b_), np.abs(X) @ np.abs(w) + abs(model.b_)
+    unused = 0.0 if model.intercept != "none" or model.b_ == 0.0 else math.inf
+    return max(
+        away(told(model.predict, X), fit, sizes),
+        away(model.xi_, exact(y) - fit, sizes + np.abs(y)),
+        unused,
+    )
+
+
+@examine.register
+def _(model: RidgeRegression, X: Any, y: Any) -> float:
+    optimum = squares(
+        X, y, model.w_, model.b_, float(model.K), 0.0, price_of_b(model, float(model.K))
+    )
+    claim = (
+        away(float(model.K) * model.alpha_, exact(model.xi_), np.abs(model.xi_).max())
+        if model.K > 0
+        else 0.0
+    )
+    return max(optimum, linear_claims(model, X, y, model.w_), claim)
+
+
+@examine.register(Lasso)
+@examine.register(ElasticNet)
+def _(model: Any, X: Any, y: Any) -> float:
+    K = float(model.K) if isinstance(model, ElasticNet) else 0.0
+    optimum = squares(
+        X, y, model.w_, model.b_, K, float(model.tau), price_of_b(model, float(model.C))
+    )
+    support = same(model.support_, np.flatnonzero(model.w_))
+    return max(optimum, support, linear_claims(model, X, y, model.w_))
+
+
+@examine.register
+def _(model: KernelRidge, X: Any, y: Any) -> float:
+    """Examine the weights of the features, or alpha: (G + K I) alpha + b 1 = y, and 1'alpha = 0 for a free b."""
+    K, free = float(model.K), model.intercept == "free"
+    seen = 0.0 if model.X_fit_.shape == X.shape and (model.X_fit_ == X).all() else math.inf
+    if model.w_ is not None:
+        Phi = np.asarray(model.kernel_.features(X))
+        fit, sizes = (
+            product(Phi, exact(model.w_)) + arb(model.b_),
+            np.abs(Phi) @ np.abs(model.w_) + abs(model.b_),
+        )
+        claims = max(
+            away(told(model.predict, X), fit, sizes),
+            away(model.xi_, exact(y) - fit, sizes + np.abs(y)),
+            seen,
+        )
+        return max(squares(Phi, y, model.w_, model.b_, K, 0.0, 0.0 if free else None), claims)
+    G, alpha = dense(model.kernel_(X)), exact(model.alpha_)
+    fit, sizes = product(G, alpha) + arb(model.b_), np.abs(G) @ np.abs(model.alpha_) + abs(model.b_)
+    claims = max(
+        away(told(model.predict, X), fit, sizes),
+        away(model.xi_, exact(y) - fit, sizes + np.abs(y)),
+        seen,
+    )
+    if not K:
+        return max(claims, squares(G, y, model.alpha_, model.b_, 0.0, 0.0, 0.0 if free else None))
+    rows = {"A": np.ones((1, len(y))), "b": np.zeros(1), "y": exact([model.b_])} if free else {}
+    return max(claims, quadratic(Matrix(K, G), -y, alpha, **rows).worst)
+
+
+def _path(path: L1Path) -> list[Verdict]:
+    """Examine each point of a lasso path; what the path says of itself is its gaps."""
+    if path.problem is None:
+        raise ValueError("the result does not know its problem")
+    data, found = path.problem.data, []
+    tolerance = max(float(data["tol"]), 1e-9)
+    C = {"none": None, "free": 0.0, "penalized": float(data["C"])}[data["intercept"]]
+    for tau, w, b, gap in zip(path.tau, path.w, path.b, path.gap):
+        worst = squares(data["X"], data["y"], w, float(b), float(data["K"]), float(tau), C)
+        found.append(Verdict(worst, Certificate(0.0, 0.0, 0.0, float(gap), tolerance)))
+    return found
+
+
+# -- kernel components
+
+
+@examine.register
+def _(pca: KernelPCA, X: Any, y: Any) -> float:
+    """Examine V'V = I and K V = V S for the centred K. That no larger eigenvalue is left is seen in float64."""
+    M = pca.kernel_(X)
+    V, values = np.frompyfunc(arb, 1, 1)(pca.eigenvectors_), exact(pca.eigenvalues_)
+    if not all(np.isfinite(v).all() for v in (pca.eigenvectors_, pca.eigenvalues_)):
+        return math.inf
+    images = []
+    for v in V.T:
+        v = v - sum(v, arb(0)) / len(v)
+        u = product(M, v)
+        images.append(u - sum(u, arb(0)) / len(u))
+    images = np.array(images).T
+    size = float(np.abs(M).max()) * len(M)
+    skew = max(abs(float(t)) for t in (V.T @ V - np.eye(V.shape[1])).ravel())
+    off = max(ratio(sum(t * t, arb(0)).sqrt(), size) for t in (images - V * values).T)
+    centred = M - M.mean(axis=0)
+    centred = centred - centred.mean(axis=1)[:, None]
+    left = linalg.eigvalsh(centred - (pca.eigenvectors_ * pca.eigenvalues_) @ pca.eigenvectors_.T)[
+        -1
+    ]
+    better = max(left - (pca.eigenvalues_[-1] if pca.n_components == len(values) else 0.0), 0.0)
+    coordinates = pca.eigenvectors_ * np.sqrt(pca.eigenvalues_)
+    claims = away(told(pca.transform, X), exact(coordinates.ravel()), math.sqrt(size))
+    claims = max(claims, 0.0 if (pca.X_fit_ == X).all() else math.inf)
+    better = better / pca.eigenvalues_.sum()
+    return max(skew, off, claims, better if better > 1e-12 * len(M) else 0.0)
+
+
+# -- training algorithms and indefinite kernels
+
+
+@examine.register
+def _(result: TrainingResult, X: Any, y: Any) -> float:
+    """Examine alpha in the dual program without b, and the stored objectives at w (or at beta)."""
+    s, C, hinge = (
+        result.problem.data["y"],
+        float(result.problem.data["C"]),
+        result.problem.data["power"] == 1,
+    )
+    if not all(
+        np.isfinite(v).all()
+        for v in (result.alpha, result.beta, [result.objective, result.dual_objective])
+    ):
+        return math.inf
+    alpha, n = exact(result.alpha), len(s)
+    if result.w is None:
+        K, F = dense(result.kernel(result.points)), None
+        f = product(K, exact(result.beta))
+        square = sum(exact(result.beta) * f, arb(0))
+    else:
+        K, F = None, np.asarray(result.kernel.features(result.points, limit=np.inf))
+        f = product(F, exact(result.w))
+        square = sum(exact(result.w) ** 2, arb(0))
+    P = Matrix(0.0 if hinge else 0.5 / C, K, F, s)
+    at = quadratic(P, -np.ones(n), alpha, lower=0.0, upper=C if hinge else np.inf)
+    slack = split(1 - exact(s) * f)[0]
+    J = square / 2 + arb(C) * sum(slack ** (1 if hinge else 2), arb(0))
+    D = sum(alpha, arb(0)) - sum(alpha * P.times(alpha), arb(0)) / 2
+    size = max(float(J), float(sum(abs(alpha), arb(0))))
+    rounding = at.unit * (float(at.size @ at.terms) + size)  # of alpha and w, next to exact optima
+    claims = [ratio(arb(result.objective) - J, size), ratio(arb(result.dual_objective) - D, size)]
+    return max(at.worst, *claims, 0.0 if rounding >= J - D else ratio(J - D, size))
+
+
+@examine.register
+def _(result: IndefiniteResult, X: Any, y: Any) -> float:
+    r"""Examine the saddle point (alpha, K) of ``L(a, K) = 1'a - 1/2 z'Kz + rho |K - K0|_F^2``, z = Ya.
+
+    For every K that is positive semidefinite, ``max_a L(a, K)`` is an upper bound of the maximum of f. And for every
+    such S, ``1'alpha + rho |K0|^2 - rho |M + S|^2`` with ``M = K0 + z z'/(4 rho)`` is a lower bound of
+    ``f(alpha) = min_K L(alpha, K)``. Here K = U U', from the eigenvectors of the matrix that is stored, and S = W W',
+    from those of -M: both are positive semidefinite without rounding, and what it does to the bounds is of second
+    order.
+    """
+    data = result.problem.data
+    stated = (result.alpha, result.multipliers, result.K, result.objective, result.upper_bound)
+    signed, n = data["y"] * result.alpha, len(data["y"])
+    if not all(np.isfinite(v).all() for v in stated):
+        return math.inf
+    M = data["K0"] + np.outer(signed, 0.25 / float(data["rho"]) * signed)
+    C, rho, s = arb(float(data["C"])), arb(float(data["rho"])), exact(data["y"])
+    alpha, a, z, tau = exact(result.alpha), exact(result.multipliers), exact(signed), 1 / (4 * rho)
+    U, W, K0 = root((result.K + result.K.T) / 2), root(-M), data["K0"]
+
+    def slope(v: np.ndarray) -> np.ndarray:
+        return 1 - s * product(U, product(U.T, s * v))
+
+    squared_K0 = sum(exact(K0.ravel()) ** 2, arb(0))
+    constant = rho * (square(U) - 2 * trace(K0, U) + squared_K0)
+    w, zz = product(W.T, z), sum(z * z, arb(0))
+    far = 2 * tau * sum(z * product(K0, z), arb(0)) + (tau * zz) ** 2 + 2 * trace(K0, W)
+    far += 2 * tau * sum(w * w, arb(0)) + square(W)  # |M + S|^2 - |K0|^2
+    low = sum(alpha, arb(0)) - rho * far
+    excess = largest_sum(slope(a), s, C) - sum(slope(a) * a, arb(0))
+    high = (
+        (sum(a, arb(0)) + sum(a * slope(a), arb(0))) / 2
+        + (excess if excess > 0 else arb(0))
+        + constant
+    )
+    size = sum(alpha, arb(0))
+    outside = [abs(sum(s * alpha, arb(0))), abs(sum(s * a, arb(0))), *split(alpha)[1], *split(a)[1]]
+    outside += [*split(alpha - C)[0], *split(a - C)[0]]
+    terms = max(size, constant, key=float)
+    off = ratio(float(np.abs(result.K - U @ U.T).max()), float(np.abs(result.K).max()))
+    gap = (
+        high - low if high > low + n * EPS * terms else arb(0)
+    )  # the constant rho |K - K0|^2 may be the larger part
+    claims = [
+        ratio(arb(result.objective) - low, terms),
+        ratio(arb(result.upper_bound) - high, terms),
+    ]
+    return max(ratio(max(outside, key=float), size), ratio(gap, size), off, *claims)
+
+
+@examine.register
+def _(machine: IndefiniteSVC, X: Any, y: Any) -> float:
+    """Examine the machine with the proxy kernel, b, and the coefficients of the prediction."""
+    classes, K0 = np.unique(y), dense(as_kernel(machine.kernel, **(machine.kernel_params or {}))(X))
+    s, K0 = np.where(y == classes[1], 1.0, -1.0), (K0 + K0.T) / 2
+    result = IndefiniteResult(
+        alpha=machine.alpha_, objective=machine.objective_, upper_bound=machine.objective_ + machine.gap_,
+        multipliers=machine.multipliers_, n_iter=0, converged=True, status="", L=0.0, K=machine.proxy_kernel_,
+        certificate=machine.certificate_,
+        problem=Problem("", {"K0": K0, "y": s, "C": float(machine.C), "rho": float(machine.rho)}),
+    )  # fmt: skip
+    a, weight = machine.multipliers_, s * machine.multipliers_
+    if not all(np.isfinite(v).all() for v in (machine.alpha_, a, machine.proxy_kernel_)):
+        return math.inf
+    values = product(machine.proxy_kernel_, exact(weight)) - arb(machine.b_)
+    sizes = np.abs(machine.proxy_kernel_) @ a + abs(machine.b_)
+    margins = quadratic(
+        Matrix(K=machine.proxy_kernel_, s=s), -np.ones(len(s)), exact(a), A=s[None], b=np.zeros(1),
+        y=exact([-machine.b_]), lower=0.0, upper=float(machine.C),
+    )  # fmt: skip
+    if machine.extension == "projected":
+        z = s * machine.alpha_
+        d, V = np.linalg.eigh(K0 + np.outer(z, z) / (4.0 * machine.rho))
+        V = V[:, d > 1e-12 * max(d[-1], 0.0)]
+        weight = V @ (weight @ V)
+    claims = [same(machine.classes_, classes), same(machine.support_, np.flatnonzero(a))]
+    claims += [same(machine.lambda_, a[s > 0]), same(machine.mu_, a[s < 0])]
+    claims += [0.0 if machine.X_fit_.shape == X.shape and (machine.X_fit_ == X).all() else math.inf]
+    claims += [
+        away(machine.decision_, values, sizes),
+        away(machine.dual_coef_, exact(weight), np.abs(weight).max()),
+    ]
+    f = product(K0, exact(weight)) - arb(machine.b_)
+    claims.append(
+        away(told(machine.decision_function, X), f, np.abs(K0) @ np.abs(weight) + abs(machine.b_))
+    )
+    return max(examine(result, X, y), margins.worst, *claims)
+
+
+def root(M: np.ndarray) -> np.ndarray:
+    """Return U for which U U' is about the positive part of M: its eigenvectors, times the roots of the eigenvalues."""
+    d, V = np.linalg.eigh(M)
+    large = d > len(d) * EPS * np.abs(d).max(initial=0.0)  # others have no sign
+    return V[:, large] * np.sqrt(d[large])
+
+
+def trace(K: np.ndarray, U: np.ndarray) -> Any:
+    """Return the sum of the products of the entries of K and U U'."""
+    return sum((sum(exact(u) * product(K, exact(u)), arb(0)) for u in U.T), arb(0))
+
+
+def square(U: np.ndarray) -> Any:
+    """Return the sum of the squared entries of U U', or U'U."""
+    return sum((sum(product(U.T, exact(u)) ** 2, arb(0)) for u in U.T), arb(0))
+
+
+def largest_sum(c: np.ndarray, s: np.ndarray, C: Any) -> Any:
+    """Return ``max c'v  s.t. s'v = 0, 0 <= v <= C``: pairs of one point of each class, best first, while they gain."""
+    blue = sorted((v for v, t in zip(c, s) if t > 0), key=float, reverse=True)
+    red = sorted((v for v, t in zip(c, s) if t < 0), key=float, reverse=True)
+    return C * sum((u + v for u, v in zip(blue, red) if u + v > 0), arb(0))
+
+
+# -- the l1 problems of Section 16.8, and consensus
+
+
+@examine.register
+def _(result: ADMMResult, X: Any, y: Any) -> float:
+    if not all(np.isfinite(v).all() for v in (result.x, result.z, result.u, result.rho)):
+        return math.inf
+    return L1[result.problem.name](result, **result.problem.data)
+
+
+def stated_twice(
+    result: ADMMResult, true: np.ndarray, stated: np.ndarray, size: np.ndarray
+) -> float:
+    """Return how far two vectors are apart that the constraint of the splitting makes equal."""
+    return away(stated, true, max(float(np.abs(size).max(initial=0.0)), math.ulp(0.0)))
+
+
+def least_absolute(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> float:
+    """Examine ``min |r|_1`` with ``A x - r = b``."""
+    x, (m, n) = exact(result.x), A.shape
+    r = product(A, x) - exact(b)
+    sizes = np.abs(A) @ np.abs(result.x) + np.abs(b)
+    at = Candidate(
+        np.concatenate([x, r]), exact(np.zeros(n + m)), np.zeros(n + m),
+        np.r_[np.abs(A).sum(axis=0), np.zeros(m)],
+        max(sum(abs(r), arb(0)), arb(1e-5 * sizes.sum()), key=float), np.column_stack([A, -np.eye(m)]), b,
+        exact(result.rho * result.u),
+        tau=np.r_[np.zeros(n), np.ones(m)],
+    )  # fmt: skip
+    at.reach = sizes
+    return max(at.worst, stated_twice(result, r, result.z, sizes))
+
+
+def basis_pursuit(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> float:
+    """Examine ``min |x|_1`` with ``A x = b``; its multipliers are fitted to ``A'y = -lambda``."""
+    norms = np.array([np.linalg.norm(a / (np.abs(a).max() or 1.0)) * np.abs(a).max() for a in A])
+    norms = np.where(norms > 0.0, norms, 1.0)
+    y = np.linalg.lstsq((A / norms[:, None]).T, -result.rho * result.u)[0] / norms
+    x = exact(result.z)
+    none = np.zeros(len(x))
+    return Candidate(x, exact(none), none, none, sum(abs(x), arb(0)), A, b, exact(y), tau=1.0).worst
+
+
+def lasso(result: ADMMResult, A: np.ndarray, b: np.ndarray, tau: float) -> float:
+    """Examine ``1/2 |A x - b|^2 + tau |x|_1`` at z."""
+    return squares(A, b, result.z, 0.0, 0.0, tau, None)
+
+
+def lasso_by_admm(
+    result: ADMMResult, X: Any, y: Any, K: float, tau: float, C: float, intercept: str
+) -> float:
+    """Examine the text's ADMM: b is the best one for the weights."""
+    w, left = result.z, y - X @ result.z
+    b = {"none": 0.0, "free": left.mean(), "penalized": left.sum() / (len(y) + C)}[intercept]
+    return squares(
+        X, y, w, float(b), K, tau, {"none": None, "free": 0.0, "penalized": C}[intercept]
+    )
+
+
+def group_lasso(
+    result: ADMMResult, A: np.ndarray, b: np.ndarray, label: np.ndarray, tau: np.ndarray
+) -> float:
+    """Examine ``1/2 |A x - b|^2 + sum_g tau_g |x_g|`` at z."""
+    return smooth_squares(
+        A, b, exact(result.z), 0.0, np.asarray(tau)[label], np.asarray(label)
+    ).worst
+
+
+def generalized_lasso(
+    result: ADMMResult, A: np.ndarray, b: np.ndarray, F: np.ndarray, tau: float
+) -> float:
+    """Examine ``1/2 |A x - b|^2 + tau |z|_1`` with ``F x - z = 0``."""
+    x, (k, n) = exact(result.x), F.shape
+    z = product(F, x)
+    one = smooth_squares(A, b, x, 0.0, 0.0)
+    at = Candidate(
+        np.concatenate([x, z]), np.concatenate([one.gradient, exact(np.zeros(k))]), np.r_[one.terms, np.zeros(k)],
+        np.r_[one.columns, np.zeros(k)], one.value + arb(tau) * sum(abs(z), arb(0)), np.column_stack([F, -np.eye(k)]),
+        np.zeros(k), exact(result.rho * result.u), tau=np.r_[np.zeros(n), np.full(k, tau)],
+    )  # fmt: skip
+    sizes = np.append(np.abs(F) @ np.abs(result.x), 1e-5 * np.abs(F).max() * np.abs(result.x).max())
+    return max(at.worst, stated_twice(result, z, result.z, sizes))
+
+
+def logistic(result: ADMMResult, A: np.ndarray, tau: np.ndarray) -> float:
+    """Examine ``sum_i log(1 + exp(-a_i'x)) + sum_j tau_j |x_j|`` for rows that carry their label."""
+    x = exact(result.z)
+    t = product(A, x)
+    p = np.array([1 / (1 + v.exp()) for v in t], dtype=object)
+    value = sum(((1 + (-v).exp()).log() for v in t), arb(0)) + sum(abs(exact(tau) * x), arb(0))
+    likely = np.abs(floats(p))
+    terms = np.abs(A).T @ (likely * (1.0 + np.abs(A) @ np.abs(result.z)))
+    return Candidate(x, -product(A.T, p), terms, np.abs(A).T @ likely, value, tau=tau).worst
+
+
+def consensus(result: ADMMResult, blocks: list[Any], objective: Any) -> float:
+    """Examine ``sum_i f_i(z) + g(z)`` at z, the copies of z, and the stored objective."""
+    if type(objective) not in (RidgeObjective, LassoObjective, SquaredHingeObjective):
+        raise ValueError(
+            "verify knows RidgeObjective, LassoObjective and SquaredHingeObjective, got a result for "
+            f"{type(objective).__name__}"
+        )
+    A, b = (
+        np.vstack([dense(A) for A, _ in blocks]),
+        np.concatenate([np.ravel(b) for _, b in blocks]),
+    )
+    z, hinge = exact(result.z), isinstance(objective, SquaredHingeObjective)
+    tau, K = getattr(objective, "tau", 0.0), 1.0 if hinge else getattr(objective, "K", 0.0)
+    if hinge:
+        slack = split(1 - exact(b) * product(A, z))[0]
+        seen = np.array([v > 0 for v in slack])
+        A, b, root = A[seen], b[seen], math.sqrt(2.0 * objective.K)
+        A, b = root * A, root * b
+    at = smooth_squares(A, b, z, K, tau)
+    steps = at.columns / np.maximum(
+        np.einsum("ij,ij->j", A, A) + K, math.ulp(0.0)
+    )  # of z, for one block alone
+    size = max(float(np.abs(result.z).max()), float(steps.max(initial=0.0)))
+    copies = [away(x, z, size) for x in np.atleast_2d(result.x)]
+    return max(at.worst, *copies, ratio(arb(result.objective) - at.value, at.value))
+
+
+L1 = {
+    "least absolute deviations": least_absolute,
+    "basis pursuit": basis_pursuit,
+    "lasso": lasso,
+    "lasso by ADMM": lasso_by_admm,
+    "group lasso": group_lasso,
+    "generalized lasso": generalized_lasso,
+    "logistic regression": logistic,
+    "consensus": consensus,
+}
