@@ -48,7 +48,7 @@ from companion.svm import (
     solve_indefinite,
     spectrum_transform,
 )
-from companion.svm.slab import slab_unit, snap
+from companion.svm.slab import slab_b, snap
 
 NOISE, CHANGE = 0.1, 1e-6
 MAX_ITER = 5000
@@ -149,7 +149,7 @@ def train_machine(
             K0, y, C, rho, method=method, change=CHANGE, max_iter=max_iter, spectrum=spectrum
         )
     a = snap(result.multipliers, C)
-    b = slab_unit(y, y * (result.K @ (y * a)), a, C).b
+    b = slab_b(y, y * (result.K @ (y * a)) - 1.0, a, C, eta=1.0).b
     return Machine(result, rho, y, b)
 
 

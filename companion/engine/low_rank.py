@@ -56,6 +56,7 @@ class _Bounds:
         return np.bincount(self.index, values, minlength=self.n)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # it guesses; what overflows ends it
 def guess_low_rank(
     G: np.ndarray,
     d: np.ndarray,

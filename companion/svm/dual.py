@@ -1,4 +1,4 @@
-"""The dual program of a machine as matrices."""
+"""The dual program of a machine or of a tube as matrices."""
 
 from __future__ import annotations
 
@@ -21,17 +21,13 @@ class DualProgram(Record):
     P : ndarray of shape (n, n)
         The matrix of signed inner products, and what the program adds to it. (Inside the package: its rows on demand.)
     q : ndarray of shape (n,)
-        Zero, or -1 in the programs without nu.
+        Of a machine: zero, or -1 in the programs without nu. Of a tube: (y, -y), plus epsilon where it is fixed.
     A : ndarray of shape (m, n)
-        The rows :math:`s^\top` and :math:`\mathbf 1^\top`, or one of them.
+        The rows :math:`s^\top`, where b is free, and :math:`\mathbf 1^\top`, where :math:`\eta` or :math:`\epsilon` is.
     c : ndarray of shape (m,)
         Right-hand sides.
     upper : float
-        K, or infinity where slacks are squared or absent.
-    ridge : float
-        The multiple 1/(2K) of the identity that P contains.
-    penalize_b : bool
-        Whether P contains :math:`ss^\top`.
+        Bound of the multipliers: K or C/m, or infinity where slacks are squared or absent.
 
     Examples
     --------
@@ -52,21 +48,38 @@ class DualProgram(Record):
     A: np.ndarray
     c: np.ndarray
     upper: float
-    ridge: float = 0.0
-    penalize_b: bool = False
 
-    def standard_form(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        r"""Return P, q, A, c of the text's form ``x >= 0``, for :func:`companion.admm.qsolve1`.
+    def standard_form(
+        self, gamma: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        r"""Return P, q, A, c of the text's form ``A x = c, x >= 0``, for :func:`companion.admm.qsolve1`.
 
         A finite upper bound becomes n slack variables :math:`(\alpha, \beta)` and n equations
-        :math:`\lambda + \alpha = K \mathbf 1`, :math:`\mu + \beta = K \mathbf 1`. The sum of the multipliers stays an
-        equation (the text's :math:`A_2`): its variant with the multiplier :math:`\gamma` has the same solution.
+        :math:`\lambda + \alpha = K \mathbf 1`, :math:`\mu + \beta = K \mathbf 1`.
+
+        Parameters
+        ----------
+        gamma : bool
+            False: the sum of the multipliers is an equation (the text's :math:`A_2`, and :math:`A_3` with b
+            penalized). For :math:`\nu \le 1` that changes no optimal value (with a tube's squared slacks it may); for
+            a larger :math:`\nu` a tube may get :math:`\epsilon < 0`. True: one more variable :math:`\gamma \ge 0` is
+            added to that sum (the text's A).
+
+        Raises
+        ------
+        ValueError
+            If `gamma` is asked for where the program has no such equation.
         """
-        if not np.isfinite(self.upper):
-            return self.P, self.q, self.A, self.c
-        n, m = self.q.size, self.c.size
-        P = np.zeros((2 * n, 2 * n))
-        P[:n, :n] = self.P
-        A = np.block([[self.A, np.zeros((m, n))], [np.eye(n), np.eye(n)]])
-        c = np.concatenate([self.c, np.full(n, self.upper)])
-        return P, np.concatenate([self.q, np.zeros(n)]), A, c
+        if gamma and not (self.A[-1:] == 1.0).all(axis=1).any():
+            raise ValueError(
+                "gamma is the multiplier of eta >= 0 or epsilon >= 0; here these are fixed"
+            )
+        m, n = self.A.shape
+        slacks = n if np.isfinite(self.upper) else 0
+        N = n + slacks + int(gamma)
+        P, q, A = np.zeros((N, N)), np.zeros(N), np.zeros((m + slacks, N))
+        P[:n, :n], q[:n], A[:m, :n] = self.P, self.q, self.A
+        A[m:, :n], A[m:, n : n + slacks] = np.eye(slacks, n), np.eye(slacks)
+        if gamma:
+            A[m - 1, -1] = 1.0
+        return P, q, A, np.concatenate([self.c, np.full(slacks, self.upper)])

@@ -2,8 +2,8 @@ r"""The hard margin support vector machine, program (SVM_h2)."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,13 +12,14 @@ from companion.engine.machines import Finished
 from companion.exceptions import InfeasibleProblemError
 from companion.svm.bounds import vanishing_multipliers
 from companion.svm.dual import DualProgram
-from companion.svm.estimator import KernelLike, SupportVectorMachine
+from companion.svm.estimator import SupportVectorMachine
 from companion.svm.points import Points
-from companion.svm.slab import Slab, slab_unit
+from companion.svm.slab import Slab, slab_b
 
 __all__ = ["HardMarginSVC"]
 
 
+@dataclass(eq=False, repr=False)
 class HardMarginSVC(SupportVectorMachine):
     r"""Hard margin support vector machine (SVM_h2): the hyperplane with the widest slab free of points.
 
@@ -74,56 +75,30 @@ class HardMarginSVC(SupportVectorMachine):
     (array([0.833333, 0.333333]), 3.333333, 1.114172)
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: KernelLike = "linear",
-        kernel_params: dict[str, Any] | None = None,
-        tol: float = 1e-9,
-        max_iter: int = 1000,
-    ) -> None:
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.tol = tol
-        self.max_iter = max_iter
-
     def _dual(self, points: Points) -> DualProgram:
-        A, c = points.both_rows[:1], np.zeros(1)
-        return DualProgram(points.signed_kernel(), -np.ones(points.n), A, c, np.inf)
+        P, one = points.signed_kernel(), np.ones(points.n)
+        return DualProgram(P, -one, A=points.s[None], c=np.zeros(1), upper=np.inf)
 
-    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
-        return slab_unit(s, g, a, upper)
+    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
+        return slab_b(s, h, a, dual.upper, eta=1.0)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
         return (0.5 * norm * norm,)
 
-    def _finished(self, points: Points, dual: DualProgram, guess: Guess | None) -> Finished | None:
-        """Solve for the nearest points of the convex hulls; one number tells the rest: at the solution 1'a = a'Pa."""
-        return self._scaled(points, super()._finished(points, _nearest(points, dual), guess))
-
-    def _generally(self, points: Points, dual: DualProgram, guess: Guess | None) -> Finished | None:
-        return self._scaled(points, super()._generally(points, _nearest(points, dual), guess))
-
-    def _scaled(self, points: Points, done: Any) -> Any:
-        if done is None:
-            return None
-        square = float(done.a @ done.Pa)
-        if points.normal(done.a, square).norm == 0.0:
-            self._refuse(points)
-        scale = 2.0 / square
-        return done._replace(a=scale * done.a, Pa=scale * done.Pa)
-
-    def _refuse(self, points: Points) -> None:
-        """Raise the error that the hulls meet, with a point of both; where they meet up to rounding only, go on."""
-        witness = vanishing_multipliers(points)
-        if witness is not None:
-            raise InfeasibleProblemError(
-                "no hyperplane separates the two classes in feature space: their convex hulls meet, in the "
-                "point with the coefficients error.witness; use a soft margin or another kernel",
-                witness=2.0 * witness,
-            )
-
-
-def _nearest(points: Points, dual: DualProgram) -> DualProgram:
-    """Return the program for the nearest points of the convex hulls."""
-    return replace(dual, q=np.zeros(points.n), A=points.both_rows, c=np.array([0.0, 2.0]))
+    def _answers(
+        self, points: Points, dual: DualProgram, guess: Guess | None = None
+    ) -> Iterator[tuple[DualProgram, Finished]]:
+        """Find the nearest points of the convex hulls; one number tells the rest: at the solution 1'a = a'Pa."""
+        A = np.array([points.s, np.ones(points.n)])
+        nearest = replace(dual, q=np.zeros(points.n), A=A, c=np.array([0.0, 2.0]))
+        for _, done in super()._answers(points, nearest, guess):
+            square = float(done.a @ done.Pa)
+            # where the hulls meet up to rounding only, go on
+            witness = None if points.normal(done.a, square).norm else vanishing_multipliers(points)
+            if witness is not None:
+                raise InfeasibleProblemError(
+                    "no hyperplane separates the two classes in feature space: their convex hulls meet, in the "
+                    "point with the coefficients error.witness; use a soft margin or another kernel",
+                    witness=2.0 * witness,
+                )
+            yield dual, done._replace(a=2.0 / square * done.a, Pa=2.0 / square * done.Pa)

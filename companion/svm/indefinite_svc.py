@@ -2,19 +2,18 @@ r"""The support vector machine with an indefinite kernel, as an estimator."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.checks import as_scalar, as_symmetric, reject_masked
-from companion.engine.guess import Guess
+from companion.checks import as_scalar, as_symmetric
 from companion.svm.dual import DualProgram
-from companion.svm.estimator import KernelLike, SupportVectorMachine
-from companion.svm.indefinite import INDEFINITE_METHODS, solve_indefinite
+from companion.svm.estimator import SupportVectorMachine
+from companion.svm.indefinite import solve_indefinite
+from companion.svm.model import KernelLike
 from companion.svm.points import Points
-from companion.svm.slab import Slab, slab_unit, snap
-from companion.svm.spectrum import RankOneSpectrum
+from companion.svm.slab import Slab, slab_b, snap
 
 __all__ = ["IndefiniteSVC"]
 
@@ -22,6 +21,7 @@ _EXTENSIONS = ("projected", "plain")
 _ZERO = 1e-12  # eigenvalues below this part of the largest are zero
 
 
+@dataclass(eq=False, repr=False)
 class IndefiniteSVC(SupportVectorMachine):
     r"""Support vector machine whose kernel need not be positive definite.
 
@@ -103,96 +103,54 @@ class IndefiniteSVC(SupportVectorMachine):
     True
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        rho: float = 1.0,
-        *,
-        kernel: KernelLike = "rbf",
-        kernel_params: dict[str, Any] | None = None,
-        method: str = "accelerated",
-        extension: str = "projected",
-        tol: float = 1e-6,
-        change: float | None = None,
-        max_iter: int = 10_000,
-    ) -> None:
-        self.C = C
-        self.rho = rho
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.method = method
-        self.extension = extension
-        self.tol = tol
-        self.change = change
-        self.max_iter = max_iter
+    C: float = 1.0
+    rho: float = 1.0
+    _: KW_ONLY
+    kernel: KernelLike = "rbf"
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    method: str = "accelerated"
+    extension: str = "projected"
+    change: float | None = None
 
     def _dual(self, points: Points) -> DualProgram:
         raise ValueError("the program of an indefinite kernel is no quadratic program")
 
-    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
-        return slab_unit(s, g, a, upper)
+    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
+        raise NotImplementedError
 
-    def _checked(self, points: Points) -> Points:
-        return points
+    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
+        raise NotImplementedError
 
-    def _fit_points(self, points: Points, guess: Guess | None = None) -> list[Warning]:
+    def _fit(self, X: Any, y: Any) -> list[Warning]:
         """Find the saddle point; read b from the machine with the proxy kernel."""
-        if self.method not in INDEFINITE_METHODS:
-            raise ValueError(
-                f"method must be one of {', '.join(INDEFINITE_METHODS)}, got {self.method!r}"
-            )
+        X, s = self._read(X, y)
         if self.extension not in _EXTENSIONS:
             raise ValueError(
                 f"extension must be one of {', '.join(_EXTENSIONS)}, got {self.extension!r}"
             )
-        C, s = as_scalar(self.C, "C", above=0.0), points.s
-        K0 = as_symmetric(points.gram, "the kernel matrix of the training points", points.n)
-        spectrum = RankOneSpectrum(K0)
+        C = as_scalar(self.C, "C", above=0.0)
+        gram = Points(X, s, self.kernel_, None).gram
+        K0 = as_symmetric(gram, "the kernel matrix of the training points", len(s))
         result = solve_indefinite(
-            K0,
-            s,
-            C,
-            self.rho,
-            method=self.method,
-            tol=self.tol,
-            change=self.change,
-            max_iter=self.max_iter,
-            spectrum=spectrum,
-        )
+            K0, s, C, self.rho, method=self.method, tol=self.tol, change=self.change, max_iter=self.max_iter
+        )  # fmt: skip
         a = snap(result.multipliers, C)
         values = result.K @ (s * a)
-        slab = self._slab(s, s * values, a, C)
         coefficients = s * a
         if self.extension == "projected":
             z = s * result.alpha
             d, V = np.linalg.eigh(K0 + np.outer(z, z) / (4.0 * self.rho))
             V = V[:, d > _ZERO * max(float(d[-1]), 0.0)]
             coefficients = V @ (coefficients @ V)
-        self.X_fit_, self.w_ = points.X, None
+        self.X_fit_, self.w_ = X, None
+        self.b_ = slab_b(s, s * values - 1.0, a, C, eta=1.0).b
         self.alpha_, self.multipliers_ = result.alpha, a
-        self.proxy_kernel_, self.dual_coef_, self.b_ = result.K, coefficients, slab.b
-        self.decision_ = values - slab.b
+        self.proxy_kernel_, self.dual_coef_ = result.K, coefficients
+        self.decision_ = values - self.b_
         self.lambda_, self.mu_, self.support_ = a[s > 0], a[s < 0], np.flatnonzero(a)
-        self.lambda_min_, self.lambda_max_ = float(spectrum.d[0]), float(spectrum.d[-1])
+        d = np.linalg.eigvalsh(K0)
+        self.lambda_min_, self.lambda_max_ = float(d[0]), float(d[-1])
         self.objective_, self.gap_, self.n_iter_ = result.objective, result.gap, result.n_iter
         self.history_, self.certificate_ = result.history, result.certificate
         return []
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        r"""Return :math:`\sum_i c_i k_0(x_i, x) - b` for each row of X.
-
-        Parameters
-        ----------
-        X : array-like of shape (k, d), or (k, l) for a precomputed kernel
-            New points.
-
-        Returns
-        -------
-        ndarray of shape (k,)
-            Positive on the blue side.
-        """
-        check_is_fitted(self)
-        reject_masked(X, "X")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        rows = X if self.kernel_.is_precomputed else self.kernel_(X, self.X_fit_)
-        return rows @ self.dual_coef_ - self.b_

@@ -2,7 +2,7 @@ r"""The linear program (SVM_s2l), which leaves the norm of w out of (SVM_s2)."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from scipy.optimize import linprog
@@ -11,13 +11,14 @@ from companion.certificates import Certificate
 from companion.engine.arithmetic import EPS, largest, ratio
 from companion.engine.guess import Guess
 from companion.svm.dual import DualProgram
-from companion.svm.estimator import KernelLike, SupportVectorMachine
+from companion.svm.estimator import SupportVectorMachine
 from companion.svm.points import Points
-from companion.svm.slab import Slab, place_points, snap
+from companion.svm.slab import Slab, place_points, slab_b, snap
 
 __all__ = ["SVMs2l"]
 
 
+@dataclass(eq=False, repr=False)
 class SVMs2l(SupportVectorMachine):
     r"""The linear program (SVM_s2l): (SVM_s2) without the term :math:`\tfrac12 \|w\|^2`.
 
@@ -62,26 +63,16 @@ class SVMs2l(SupportVectorMachine):
     (6.0, array([0.]), -1.0)
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: KernelLike = "linear",
-        kernel_params: dict[str, Any] | None = None,
-        tol: float = 1e-9,
-        max_iter: int = 100_000,
-    ) -> None:
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.tol = tol
-        self.max_iter = max_iter
+    _: KW_ONLY
+    max_iter: int = 100_000
 
     _balanced = False  # w has coefficients of its own
 
     def _dual(self, points: Points) -> DualProgram:
         raise ValueError("(SVM_s2l) is a linear program; its dual is no quadratic program in P")
 
-    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
-        raise NotImplementedError
+    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
+        return slab_b(s, h, a, 1.0, eta=1.0)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
         return (float(slack.sum()),)
@@ -91,11 +82,10 @@ class SVMs2l(SupportVectorMachine):
         s, n = points.s, points.n
         F = points.gram if points.Phi is None else points.Phi
         mean = F.mean(axis=0)  # b takes it; HiGHS does not see small differences of large numbers
-        B = F - mean
-        unit = largest(B) or 1.0
-        B = B / unit
-        N = B.shape[1]
+        unit = largest(F - mean) or 1.0
+        B = (F - mean) / unit
         # variables (w, b, slack):  -s_i (B_i w - b) - slack_i <= -1
+        N = B.shape[1]
         inequalities = np.hstack([-s[:, None] * B, s[:, None], -np.eye(n)])
         cost = np.concatenate([np.zeros(N + 1), np.ones(n)])
         bounds = [(None, None)] * (N + 1) + [(0.0, None)] * n
@@ -112,37 +102,32 @@ class SVMs2l(SupportVectorMachine):
         size = 1.0 + largest(B @ w) + abs(b)
         self.K_, self.n_iter_ = 1.0, int(answer.nit)
         self.point_classes_ = place_points(a, 1.0, inner, 1.0, size, squared=False)
-        self._store_counts(points, a, np.where(slack > 1e-9 * size, slack, 0.0), 1.0)
-        self._store_weights(points, w / unit, b + float(w @ mean) / unit, F)
+        self._store_points(points, a, np.where(slack > 1e-9 * size, slack, 0.0), 1.0)
+        self._store_weights(points, w / unit, F)
+        self.b_, self.eta_ = b + float(w @ mean) / unit, 1.0
+        self.delta_, self.degenerate_ = float(ratio(1.0, self.norm_)), self.norm_ == 0.0
         told = np.maximum(1.0 - s * (F @ (w / unit) - self.b_), 0.0)
         rounding = n * EPS * (largest(np.abs(F) @ np.abs(w / unit)) + abs(self.b_))
         self.objective_, self.dual_objective_ = float(slack.sum()), float(a.sum())
         balance = max(largest((s * a) @ B), abs(float(s @ a)))
+        gap = max(abs(float(told.sum()) - self.dual_objective_), rounding)
         self.certificate_ = Certificate(
             primal_residual=0.0,
-            dual_residual=balance / max(float(a.sum()), 1.0),
+            dual_residual=balance / max(self.dual_objective_, 1.0),
             complementarity=largest(a * (inner + slack - 1.0)) / size,
-            gap=max(abs(float(told.sum()) - self.dual_objective_), rounding)
-            / max(self.objective_, 1.0),
+            gap=gap / max(self.objective_, 1.0),
             tolerance=float(self.tol),
         )
         return self._complaints()
 
-    def _store_weights(
-        self, points: Points, coefficients: np.ndarray, b: float, F: np.ndarray
-    ) -> None:
-        """Set w or its coefficients, b, and what follows from them."""
-        self.norm_error_ = 0.0
-        if points.Phi is None:
-            self.w_, self.dual_coef_ = None, coefficients
-            self.norm_ = float(np.sqrt(max(float(coefficients @ (F @ coefficients)), 0.0)))
-            lengths = np.sqrt(np.maximum(F.diagonal(), 0.0))
-            if self.norm_ > 0.0:
-                self.norm_error_ = (
-                    0.5 * EPS * (float(np.abs(coefficients) @ lengths) / self.norm_) ** 2
-                )
-        else:
+    def _store_weights(self, points: Points, coefficients: np.ndarray, F: np.ndarray) -> None:
+        """Set w or its coefficients, and its norm."""
+        self.w_, self.norm_error_ = None, 0.0
+        if points.Phi is not None:
             self.w_, self.norm_ = coefficients, float(np.linalg.norm(coefficients))
-        self.b_, self.eta_ = b, 1.0
-        self.delta_ = float(ratio(1.0, self.norm_))
-        self.degenerate_ = self.norm_ == 0.0
+            return
+        self.dual_coef_ = coefficients
+        self.norm_ = float(np.sqrt(max(float(coefficients @ F @ coefficients), 0.0)))
+        reach = float(np.abs(coefficients) @ np.sqrt(np.maximum(F.diagonal(), 0.0)))
+        if self.norm_ > 0.0:
+            self.norm_error_ = 0.5 * EPS * (reach / self.norm_) ** 2

@@ -7,37 +7,31 @@ Between the values of nu (or K) where a point enters or leaves the margin, the m
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from companion.checks import as_vector
-from companion.engine.guess import Guess
-from companion.svm.estimator import KernelLike, SupportVectorMachine
-from companion.svm.points import Points, SignedKernel, make_points
+from companion.svm.model import KernelLike, as_guess
+from companion.svm.points import Points, SignedKernel
 from companion.svm.soft_margin import SVMs2, SVMs2prime
 
 __all__ = ["K_path", "nu_path"]
 
 _WHOLE = 4000  # number of points up to which the whole matrix serves all machines
 
-_READ = (
-    "kernel_",
-    "classes_",
-    "n_features_in_",
-    "feature_names_in_",
-)  # attributes that depend on the data only
-
 
 class _SharedPoints(Points):
     """Points whose signed matrix is computed once."""
 
     def signed_kernel(self, *, penalize_b: bool = False, ridge: float = 0.0) -> SignedKernel:
-        key = f"_signed_{penalize_b}_{ridge}"
-        if key not in self.__dict__:
-            P = super().signed_kernel(penalize_b=penalize_b, ridge=ridge)
-            self.__dict__[key] = P if self.n > _WHOLE else _Kept(P)
-        return self.__dict__[key]
+        return self._kept
+
+    @cached_property
+    def _kept(self) -> SignedKernel:
+        P = super().signed_kernel()
+        return P if self.n > _WHOLE else _Kept(P)
 
 
 class _Kept(SignedKernel):
@@ -119,14 +113,15 @@ def nu_path(
     >>> right
     array([50, 54, 54])
     """
-    machines = [
-        SVMs2prime(
-            nu=float(v), kernel=kernel, kernel_params=kernel_params, tol=tol, max_iter=max_iter
-        )
-        for v in as_vector(nu, "nu")
-    ]
-    order = np.argsort([-machine.nu for machine in machines], kind="stable")
-    return _fit_in_turn(machines, order, X, y)
+    options: dict[str, Any] = {
+        "kernel": kernel,
+        "kernel_params": kernel_params,
+        "tol": tol,
+        "max_iter": max_iter,
+    }
+    machines = [SVMs2prime(float(value), **options) for value in as_vector(nu, "nu")]
+    _fit_in_turn(sorted(machines, key=lambda machine: -machine.nu), X, y)
+    return machines
 
 
 def K_path(
@@ -168,36 +163,28 @@ def K_path(
     >>> [round(machine.objective_, 4) for machine in K_path(data.X, data.y, [0.01, 0.1, 1.0])]
     [0.0729, 0.4645, 3.5917]
     """
-    machines = [
-        SVMs2(K=float(v), kernel=kernel, kernel_params=kernel_params, tol=tol, max_iter=max_iter)
-        for v in as_vector(K, "K")
-    ]
-    order = np.argsort([machine.K for machine in machines], kind="stable")
-    return _fit_in_turn(machines, order, X, y)
-
-
-def _fit_in_turn(machines: list, order: np.ndarray, X: Any, y: Any) -> list:
-    """Fit the machines in the given order on the same points; say what they have to say."""
-    if not machines:
-        return machines
-    first: SupportVectorMachine = machines[order[0]]
-    X, s = first._read(X, y)
-    read = {key: value for key, value in vars(first).items() if key in _READ}
-    made = first._checked(make_points(X, s, first.kernel_))
-    points = _SharedPoints(made.X, made.s, made.kernel, made.Phi, made.centred)
-    guess = None
-    for i in order:
-        machine = machines[i]
-        machine.__dict__.update(read)
-        for warning in machine._fit_points(points, guess):
-            warnings.warn(warning, stacklevel=3)
-        guess = None if machine.degenerate_ else _as_guess(machine, points)
+    options: dict[str, Any] = {
+        "kernel": kernel,
+        "kernel_params": kernel_params,
+        "tol": tol,
+        "max_iter": max_iter,
+    }
+    machines = [SVMs2(float(value), **options) for value in as_vector(K, "K")]
+    _fit_in_turn(sorted(machines, key=lambda machine: machine.K), X, y)
     return machines
 
 
-def _as_guess(machine: SupportVectorMachine, points: Points) -> Guess:
-    """Return the multipliers of a fitted machine, and which of them are at a bound."""
-    a = np.zeros(points.n)
-    a[points.blue], a[points.red] = machine.lambda_, machine.mu_
-    state = np.where(a >= machine.K_, 1, np.where(a > 0.0, 0, -1))
-    return Guess(a, state.astype(np.int8))
+def _fit_in_turn(machines: list, X: Any, y: Any) -> None:
+    """Fit the machines one after the other on the same points; say what they have to say."""
+    if not machines:
+        return
+    made = machines[0]._points(*machines[0]._read(X, y))
+    read = {key: value for key, value in vars(machines[0]).items() if key.endswith("_")}
+    points = _SharedPoints(made.X, made.s, made.kernel, made.Phi, made.centred)
+    a, guess = np.zeros(points.n), None
+    for machine in machines:
+        vars(machine).update(read)
+        for warning in machine._fit_points(points, guess):
+            warnings.warn(warning, stacklevel=3)
+        a[points.blue], a[points.red] = machine.lambda_, machine.mu_
+        guess = None if machine.degenerate_ else as_guess(a.copy(), machine.K_)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion.engine.arithmetic import largest
+from companion.engine.arithmetic import EPS, largest
 from companion.kernels import Gaussian, Kernel, Polynomial
 from companion.kernels.gram import centred_gram
 
@@ -28,11 +28,12 @@ _ZERO_GRAM = 1e-7  # the same when only inner products are known: |w|^2 has the 
 
 
 class Normal(NamedTuple):
-    """The vector w, its norm, and its inner product with the origin that the features were counted from."""
+    """The vector w, its norm, its inner product with the features' origin, and the norm's relative error."""
 
     w: np.ndarray | None
     norm: float
-    shift: float
+    shift: float = 0.0
+    error: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,19 +77,9 @@ class Points:
         return (self.s < 0).nonzero()[0]
 
     @property
-    def p(self) -> int:
-        """Number of blue points."""
-        return self.blue.size
-
-    @property
-    def q(self) -> int:
-        """Number of red points."""
-        return self.red.size
-
-    @cached_property
-    def both_rows(self) -> np.ndarray:
-        r"""The rows :math:`s^\top` and :math:`\mathbf 1^\top` of the equations in the dual programs."""
-        return np.array([self.s, np.ones(self.n)])
+    def fewest(self) -> int:
+        """Number of points of the smaller class, min(p, q)."""
+        return min(self.blue.size, self.red.size)
 
     @property
     def is_kernel(self) -> bool:
@@ -144,17 +135,18 @@ class Points:
         """
         Z, origin = self.features(keep_origin)
         if Z is None:
-            w, norm, zero = None, float(np.sqrt(max(quadratic, 0.0))), _ZERO_GRAM
-            lengths = np.sqrt(np.maximum(self.diagonal, 0.0))
-            means = self.kernel(self.X).mean(axis=1) if self.centred else 0.0
-            shift = float(np.sum(self.s * a * means))
+            w, norm, zero, lengths = None, float(np.sqrt(max(quadratic, 0.0))), _ZERO_GRAM, self.diagonal  # fmt: skip
         else:
-            w, zero = (self.s * a) @ Z, _ZERO_FEATURES
-            norm, lengths = float(np.linalg.norm(w)), np.sqrt(np.einsum("ij,ij->i", Z, Z))
-            shift = 0.0 if origin is None else float(w @ origin)
-        if norm <= zero * float(np.abs(a) @ lengths):
-            return Normal(None if w is None else np.zeros_like(w), 0.0, 0.0)
-        return Normal(w, norm, shift)
+            w, zero, lengths = (self.s * a) @ Z, _ZERO_FEATURES, np.einsum("ij,ij->i", Z, Z)
+            norm = float(np.linalg.norm(w))
+        reach = float(np.abs(a) @ np.sqrt(np.maximum(lengths, 0.0)))
+        if norm <= zero * reach:
+            return Normal(None if w is None else np.zeros_like(w), 0.0)
+        lost = reach / norm  # cancels; where only inner products are known, its square
+        if w is None:
+            means = self.kernel(self.X).mean(axis=1) if self.centred else np.zeros(self.n)
+            return Normal(w, norm, float(np.sum(self.s * a * means)), 0.5 * EPS * lost * lost)
+        return Normal(w, norm, 0.0 if origin is None else float(w @ origin), EPS * lost)
 
 
 class SignedKernel:
@@ -205,9 +197,8 @@ class SignedKernel:
 
     def diagonal(self) -> np.ndarray:
         """Return the diagonal."""
-        of_kernel = (
-            self.points.diagonal if self.Z is None else np.einsum("ij,ij->i", self.Z, self.Z)
-        )
+        Z = self.Z
+        of_kernel = self.points.diagonal if Z is None else np.einsum("ij,ij->i", Z, Z)
         return of_kernel + float(self.penalize_b) + self.ridge
 
     def factor(self) -> np.ndarray | None:

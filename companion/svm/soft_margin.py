@@ -19,7 +19,7 @@ with :math:`K_m = (p+q) K_s \nu`.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -27,52 +27,18 @@ from companion.checks import as_scalar
 from companion.exceptions import InfeasibleProblemError
 from companion.svm.bounds import nu_min_of
 from companion.svm.dual import DualProgram
-from companion.svm.estimator import KernelLike, SupportVectorMachine
+from companion.svm.estimator import SupportVectorMachine
 from companion.svm.points import Normal, Points
-from companion.svm.slab import Slab, slab_both, slab_eta, slab_unit
+from companion.svm.slab import Slab, slab_b, slab_both, slab_eta
 
 __all__ = ["SVMs1", "SVMs2", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5"]
 
 _EQUAL = 1e-12  # a bound that is exceeded by this part is met
 
-
-class _NuMachine(SupportVectorMachine):
-    """What the machines with nu have in common: the parameters nu and K, and K_m = (p+q) K nu."""
-
-    def __init__(
-        self,
-        nu: float = 0.5,
-        *,
-        K: float | None = None,
-        kernel: KernelLike = "linear",
-        kernel_params: dict[str, Any] | None = None,
-        tol: float = 1e-9,
-        max_iter: int = 1000,
-    ) -> None:
-        self.nu = nu
-        self.K = K
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.tol = tol
-        self.max_iter = max_iter
-
-    def _constants(self, points: Points) -> tuple[float, float]:
-        """Return K_s and K_m, and check nu."""
-        nu = as_scalar(self.nu, "nu", above=0.0)
-        self.K_ = 1.0 / points.n if self.K is None else as_scalar(self.K, "K", above=0.0)
-        self.Km_ = points.n * self.K_ * nu
-        return self.K_, self.Km_
-
-    def _is_below_range(self, points: Points) -> bool:
-        return self.nu <= nu_min_of(points) * (1.0 + _EQUAL)
-
-    def _degenerate_message(self, points: Points) -> str:
-        return (
-            f"nu = {self.nu:g} is at most nu_min = {nu_min_of(points):.6g}: the optimum is w = 0, eta = 0, "
-            "and no hyperplane is found; raise nu"
-        )
+Terms = tuple[float, ...]
 
 
+@dataclass(eq=False, repr=False)
 class SVMs1(SupportVectorMachine):
     r"""Soft margin support vector machine (SVM_s1): maximise the margin of a unit normal.
 
@@ -128,75 +94,53 @@ class SVMs1(SupportVectorMachine):
     -0.600833
     """
 
-    _homogeneous = True
-    _normalized = True
+    K: float | None = None
 
-    def __init__(
-        self,
-        K: float | None = None,
-        *,
-        kernel: KernelLike = "linear",
-        kernel_params: dict[str, Any] | None = None,
-        tol: float = 1e-9,
-        max_iter: int = 1000,
-    ) -> None:
-        self.K = K
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.tol = tol
-        self.max_iter = max_iter
+    _homogeneous = True
 
     def _dual(self, points: Points) -> DualProgram:
-        fewest = min(points.p, points.q)
-        K = 1.0 / fewest if self.K is None else as_scalar(self.K, "K", above=0.0)
-        if 2 * fewest * K < 1.0 - _EQUAL:
+        least = 1.0 / (2 * points.fewest)
+        self.K_ = 2.0 * least if self.K is None else as_scalar(self.K, "K", above=0.0)
+        if least * (1.0 - _EQUAL) > self.K_:
             raise InfeasibleProblemError(
-                f"K = {K:g} is below max(1/(2p), 1/(2q)) = {1 / (2 * fewest):g} for p = {points.p}, q = {points.q}: "
-                "the dual program has no feasible point, and the margin is unbounded",
+                f"K = {self.K_:g} is below max(1/(2p), 1/(2q)) = {least:g} for p = {points.blue.size}, "
+                f"q = {points.red.size}: the dual program has no feasible point, and the margin is unbounded",
                 witness=_smaller_class(points),
             )
-        self.K_ = K
-        A, c = points.both_rows, np.array([0.0, 1.0])
-        return DualProgram(points.signed_kernel(), np.zeros(points.n), A, c, K)
+        P, zero, one = points.signed_kernel(), np.zeros(points.n), np.ones(points.n)
+        return DualProgram(
+            P, zero, A=np.array([points.s, one]), c=np.array([0.0, 1.0]), upper=self.K_
+        )
 
-    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
-        return slab_both(s, g, a, upper)
+    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
+        return slab_both(s, h, a, dual.upper)
 
-    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
-        return -eta / norm, self.K_ * float(slack.sum()) / norm
+    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
+        return -eta, self.K_ * float(slack.sum())
+
+    def _dual_value(self, quadratic: float, linear: float) -> float:
+        return -float(np.sqrt(max(quadratic, 0.0)))
 
     def _unit(self, norm: float) -> float:
         return 1.0 / norm if norm > 0.0 else 1.0
 
     def _store(
-        self,
-        points: Points,
-        a: np.ndarray,
-        slack: np.ndarray,
-        normal: Normal,
-        slab: Slab,
-        upper: float,
-    ) -> None:
+        self, points: Points, a: np.ndarray, slack: np.ndarray, normal: Normal, slab: Slab, upper: float
+    ) -> None:  # fmt: skip
         super()._store(points, a, slack, normal, slab, upper)
-        self.gamma_ = normal.norm / 2.0
+        self.delta_, self.gamma_ = self.eta_, normal.norm / 2.0
 
-    def _dual_value(self, quadratic: float, linear: float) -> float:
-        return -float(np.sqrt(max(quadratic, 0.0)))
-
-    def _delta_of_nothing(self) -> float:
-        return 0.0
-
-    def _is_below_range(self, points: Points) -> bool:
-        return points.n * self.K_ * nu_min_of(points) >= 1.0 - _EQUAL
-
-    def _degenerate_message(self, points: Points) -> str:
-        largest = 1.0 / (points.n * nu_min_of(points))
+    def _below_range(self, points: Points) -> str:
+        least = points.n * nu_min_of(points)
+        if self.K_ * least < 1.0 - _EQUAL:
+            return ""
         return (
-            f"K = {self.K_:g} is at least {largest:.6g}: the optimal value of (SVM_s1) is 0, and w is not "
+            f"K = {self.K_:g} is at least {1.0 / least:.6g}: the optimal value of (SVM_s1) is 0, and w is not "
             "determined; lower K"
         )
 
 
+@dataclass(eq=False, repr=False)
 class SVMs2(SupportVectorMachine):
     r"""Soft margin support vector machine (SVM_s2): the C-SVM, with the hinge loss.
 
@@ -239,34 +183,47 @@ class SVMs2(SupportVectorMachine):
     (array([4., 2.]), 1.0)
     """
 
-    def __init__(
-        self,
-        K: float = 1.0,
-        *,
-        kernel: KernelLike = "linear",
-        kernel_params: dict[str, Any] | None = None,
-        tol: float = 1e-9,
-        max_iter: int = 1000,
-    ) -> None:
-        self.K = K
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.tol = tol
-        self.max_iter = max_iter
+    K: float = 1.0
 
     def _dual(self, points: Points) -> DualProgram:
         self.K_ = as_scalar(self.K, "K", above=0.0)
-        A, c = points.both_rows[:1], np.zeros(1)
-        return DualProgram(points.signed_kernel(), -np.ones(points.n), A, c, self.K_)
+        P, one = points.signed_kernel(), np.ones(points.n)
+        return DualProgram(P, -one, A=points.s[None], c=np.zeros(1), upper=self.K_)
 
-    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
-        return slab_unit(s, g, a, upper)
+    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
+        return slab_b(s, h, a, dual.upper, eta=1.0)
 
-    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
+    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
         return 0.5 * norm * norm, self.K_ * float(slack.sum())
 
 
-class SVMs2prime(_NuMachine):
+@dataclass(eq=False, repr=False)
+class NuMachine(SupportVectorMachine):
+    """Base of the machines with nu."""
+
+    nu: float = 0.5
+    _: KW_ONLY
+    K: float | None = None
+
+    def _constants(self, points: Points) -> tuple[float, float]:
+        """Return K_s and K_m = (p+q) K_s nu."""
+        nu = as_scalar(self.nu, "nu", above=0.0)
+        self.K_ = 1.0 / points.n if self.K is None else as_scalar(self.K, "K", above=0.0)
+        self.Km_ = points.n * self.K_ * nu
+        return self.K_, self.Km_
+
+    def _below_range(self, points: Points) -> str:
+        least = nu_min_of(points)
+        if self.nu > least * (1.0 + _EQUAL):
+            return ""
+        return (
+            f"nu = {self.nu:g} is at most nu_min = {least:.6g}: the optimum is w = 0, eta = 0, "
+            "and no hyperplane is found; raise nu"
+        )
+
+
+@dataclass(eq=False, repr=False)
+class SVMs2prime(NuMachine):
     r"""Soft margin support vector machine (SVM_s2'): the nu-SVM.
 
     .. math::
@@ -376,25 +333,26 @@ class SVMs2prime(_NuMachine):
     _homogeneous = True
 
     def _dual(self, points: Points) -> DualProgram:
-        K, Km = self._constants(points)
-        most = 2 * min(points.p, points.q) / points.n
+        Ks, Km = self._constants(points)
+        most = 2 * points.fewest / points.n
         if self.nu > most * (1.0 + _EQUAL):
             raise InfeasibleProblemError(
-                f"nu = {self.nu:g} exceeds 2 min(p, q)/(p + q) = {most:g} for p = {points.p}, q = {points.q}: the "
-                "dual program has no feasible point, and the primal objective is unbounded",
+                f"nu = {self.nu:g} exceeds 2 min(p, q)/(p + q) = {most:g} for p = {points.blue.size}, "
+                f"q = {points.red.size}: the dual program has no feasible point, and the primal objective is unbounded",
                 witness=_smaller_class(points),
             )
-        A, c = points.both_rows, np.array([0.0, Km])
-        return DualProgram(points.signed_kernel(), np.zeros(points.n), A, c, K)
+        P, zero, one = points.signed_kernel(), np.zeros(points.n), np.ones(points.n)
+        return DualProgram(P, zero, A=np.array([points.s, one]), c=np.array([0.0, Km]), upper=Ks)
 
-    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
-        return slab_both(s, g, a, upper)
+    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
+        return slab_both(s, h, a, dual.upper)
 
-    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
+    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
         return 0.5 * norm * norm, -self.Km_ * eta, self.K_ * float(slack.sum())
 
 
-class SVMs3(_NuMachine):
+@dataclass(eq=False, repr=False)
+class SVMs3(NuMachine):
     r"""Soft margin support vector machine (SVM_s3): the nu-SVM with a penalized b.
 
     The program of :class:`SVMs2prime` with :math:`\tfrac12 b^2` added to the objective. Its dual is
@@ -439,24 +397,25 @@ class SVMs3(_NuMachine):
     _penalized = True
 
     def _dual(self, points: Points) -> DualProgram:
-        K, Km = self._constants(points)
+        Ks, Km = self._constants(points)
         if self.nu > 1.0 + _EQUAL:
             raise InfeasibleProblemError(
                 f"nu = {self.nu:g} exceeds 1: the dual program has no feasible point, and the primal objective "
                 "is unbounded",
                 witness=np.ones(1),
             )
-        P, A = points.signed_kernel(penalize_b=True), points.both_rows[1:]
-        return DualProgram(P, np.zeros(points.n), A, np.array([Km]), K, penalize_b=True)
+        P, zero, one = points.signed_kernel(penalize_b=True), np.zeros(points.n), np.ones(points.n)
+        return DualProgram(P, zero, A=one[None], c=np.array([Km]), upper=Ks)
 
-    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
-        return slab_eta(s, g, a, upper)
+    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
+        return slab_eta(s, h, a, dual.upper)
 
-    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
+    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
         return 0.5 * norm * norm, 0.5 * b * b, -self.Km_ * eta, self.K_ * float(slack.sum())
 
 
-class SVMs4(_NuMachine):
+@dataclass(eq=False, repr=False)
+class SVMs4(NuMachine):
     r"""Soft margin support vector machine (SVM_s4): squared slacks.
 
     .. math::
@@ -504,19 +463,25 @@ class SVMs4(_NuMachine):
     _squared = True
 
     def _dual(self, points: Points) -> DualProgram:
-        K, Km = self._constants(points)
-        P = points.signed_kernel(ridge=1.0 / (2.0 * K))
-        A, c = points.both_rows, np.array([0.0, Km])
-        return DualProgram(P, np.zeros(points.n), A, c, np.inf, P.ridge)
+        Ks, Km = self._constants(points)
+        P, zero, one = (
+            points.signed_kernel(ridge=1.0 / (2.0 * Ks)),
+            np.zeros(points.n),
+            np.ones(points.n),
+        )
+        return DualProgram(
+            P, zero, A=np.array([points.s, one]), c=np.array([0.0, Km]), upper=np.inf
+        )
 
-    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
-        return slab_both(s, g, a, upper)
+    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
+        return slab_both(s, h, a, dual.upper)
 
-    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
+    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
         return 0.5 * norm * norm, -self.Km_ * eta, self.K_ * float(slack @ slack)
 
 
-class SVMs5(_NuMachine):
+@dataclass(eq=False, repr=False)
+class SVMs5(NuMachine):
     r"""Soft margin support vector machine (SVM_s5): squared slacks and a penalized b.
 
     The program of :class:`SVMs4` with :math:`\tfrac12 b^2` added to the objective. Its dual is
@@ -547,18 +512,21 @@ class SVMs5(_NuMachine):
     _penalized = True
 
     def _dual(self, points: Points) -> DualProgram:
-        K, Km = self._constants(points)
-        P = points.signed_kernel(penalize_b=True, ridge=1.0 / (2.0 * K))
-        A, c = points.both_rows[1:], np.array([Km])
-        return DualProgram(P, np.zeros(points.n), A, c, np.inf, P.ridge, penalize_b=True)
+        Ks, Km = self._constants(points)
+        P, zero, one = (
+            points.signed_kernel(penalize_b=True, ridge=1.0 / (2.0 * Ks)),
+            np.zeros(points.n),
+            np.ones(points.n),
+        )
+        return DualProgram(P, zero, A=one[None], c=np.array([Km]), upper=np.inf)
 
-    def _slab(self, s: np.ndarray, g: np.ndarray, a: np.ndarray, upper: float) -> Slab:
-        return slab_eta(s, g, a, upper)
+    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
+        return slab_eta(s, h, a, dual.upper)
 
-    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
+    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
         return 0.5 * norm * norm, 0.5 * b * b, -self.Km_ * eta, self.K_ * float(slack @ slack)
 
 
 def _smaller_class(points: Points) -> np.ndarray:
     """Return y with y'(A a) = the sum of the multipliers of the smaller class, which cannot be as large as asked."""
-    return np.array([0.5 if points.p <= points.q else -0.5, 0.5])
+    return np.array([0.5 if points.blue.size <= points.red.size else -0.5, 0.5])

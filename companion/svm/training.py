@@ -32,7 +32,7 @@ from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel
 from companion.results import History, Problem, Record
 from companion.svm.dual import DualProgram
-from companion.svm.estimator import KernelLike
+from companion.svm.model import KernelLike
 
 __all__ = [
     "TrainingResult",

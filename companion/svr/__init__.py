@@ -10,8 +10,9 @@
 =============================  ================================================================
 """
 
+from companion.svm.dual import DualProgram
 from companion.svr.epsilon import EpsilonSVR
-from companion.svr.estimator import POINT_CLASSES, DualProgram, Margins
+from companion.svr.estimator import POINT_CLASSES, Margins
 from companion.svr.mapping import from_sklearn, to_sklearn
 from companion.svr.nu import NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
 from companion.svr.quantiles import tube_from_offsets

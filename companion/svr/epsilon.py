@@ -2,16 +2,20 @@ r"""epsilon-SV regression: the width of the tube is given."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from companion.checks import as_scalar
-from companion.svr.estimator import KernelLike, SupportVectorRegression
+from companion.svm.dual import DualProgram
+from companion.svm.points import Points
+from companion.svr.estimator import SupportVectorRegression
+from companion.svr.tube import TubeKernel
 
 __all__ = ["EpsilonSVR"]
 
 
+@dataclass(eq=False, repr=False)
 class EpsilonSVR(SupportVectorRegression):
     r"""epsilon-SV regression: errors below a fixed :math:`\epsilon` cost nothing.
 
@@ -60,25 +64,18 @@ class EpsilonSVR(SupportVectorRegression):
     (array([23., 21.]), -1.0, 0.717456)
     """
 
-    def __init__(
-        self,
-        epsilon: float = 0.1,
-        *,
-        C: float | None = None,
-        kernel: KernelLike = "linear",
-        kernel_params: dict[str, Any] | None = None,
-        tol: float = 1e-9,
-        max_iter: int = 1000,
-    ) -> None:
-        self.epsilon = epsilon
-        self.C = C
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.tol = tol
-        self.max_iter = max_iter
+    epsilon: float = 0.1
 
-    def _prices(self, C: float) -> tuple[float, float]:
-        return np.inf, as_scalar(self.epsilon, "epsilon", at_least=0.0)
+    def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
+        C, m, one = self._price(points), points.n, np.ones(points.n)
+        P, q = TubeKernel(points.signed_kernel()), self._epsilon_given() + np.append(y, -y)
+        return DualProgram(P, q, A=np.append(one, -one)[None], c=np.zeros(1), upper=C / m)
+
+    def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:
+        return 0.5 * norm * norm, self.C_ * float(slack.mean())
+
+    def _epsilon_given(self) -> float:
+        return as_scalar(self.epsilon, "epsilon", at_least=0.0)
 
     @property
     def nu_(self) -> float:

@@ -1,48 +1,43 @@
 r"""What the four regressions of the chapter have in common: the way from data to multipliers to the tube.
 
-A class says which dual program it has (`_program`) and what its primal objective is made of (`_terms`). The rest is
-here, once.
+A class says which dual program it has (`_dual`), in the text's 2m multipliers :math:`a = (\lambda, \mu)` with
+:math:`s = (\mathbf 1_m, -\mathbf 1_m)`:
+
+.. math:: \min_a \tfrac12 a^\top P a + q^\top a \quad \text{subject to} \quad
+    s^\top a = 0, \quad \mathbf 1^\top a \le C\nu, \quad 0 \le a \le \tfrac Cm .
+
+If the sum is less than :math:`C\nu`, then :math:`\epsilon = 0`, and the program is the one without that row.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import RegressorMixin, clone
 
-from companion.checks import (
-    as_scalar,
-    as_vector,
-    check_count,
-    check_range,
-    forget_feature_names,
-    is_plain_data,
-    reject_masked,
-)
-from companion.engine.arithmetic import EPS, largest, ratio
-from companion.engine.guess import guess_tube
-from companion.engine.machines import is_psd
-from companion.exceptions import ConvergenceWarning
-from companion.kernels import Kernel, as_kernel, is_positive_definite
-from companion.kernels.choice import own_points
-from companion.results import Record
-from companion.svm.points import Points, make_points
-from companion.svr.tube import Tube, TubeKernel, TubeProgram, solve_tube
+from companion.checks import as_scalar, as_vector, check_range
+from companion.engine.arithmetic import largest
+from companion.engine.guess import Guess, guess_tube
+from companion.engine.machines import Finished
+from companion.svm.dual import DualProgram
+from companion.svm.model import KernelModel, Solved, as_guess
+from companion.svm.points import Points
+from companion.svm.slab import Slab, slab_b, slab_both, slab_eta
+from companion.svr.tube import tube_around, tube_between
 
-__all__ = ["POINT_CLASSES", "DualProgram", "Margins", "SupportVectorRegression"]
+__all__ = ["POINT_CLASSES", "Margins", "SupportVectorRegression"]
 
 POINT_CLASSES = ("inside", "exceptional", "type 1", "type 2", "error")
 
-KernelLike = str | Kernel | Callable
-
 _TIGHT = 1e-9  # a point is on a margin when it misses it by this part of the largest value
+_INSIDE = 1e-11  # the sum of the multipliers is below C nu if it is so by more than this part
+_ROUNDING = 1e-15  # the largest sum that the bounds allow is met up to this part
+_LOOSE = 1e-6  # a guess whose sum is below C nu by this part says that epsilon = 0
 
 
 class Margins(NamedTuple):
@@ -52,205 +47,33 @@ class Margins(NamedTuple):
     epsilon: float
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DualProgram(Record):
-    r"""The dual program as the text writes it, in the 2m multipliers :math:`x = (\lambda, \mu)`.
-
-    It is ``min 1/2 x'Px + q'x`` subject to ``1'lambda = 1'mu`` (where b is free), ``1'x <= total`` (where epsilon is
-    free) and ``0 <= x <= upper``.
-
-    Parameters
-    ----------
-    P : ndarray of shape (2m, 2m)
-        :math:`\begin{pmatrix} \mathbf K & -\mathbf K \\ -\mathbf K & \mathbf K \end{pmatrix}`, and what the program
-        adds to it.
-    q : ndarray of shape (2m,)
-        :math:`(y, -y)`, plus :math:`\epsilon` where it is fixed.
-    upper : float
-        C/m, or infinity where slacks are squared.
-    total : float
-        :math:`C\nu`, or infinity where :math:`\epsilon` is fixed.
-    balanced : bool
-        Whether b is free.
-
-    Examples
-    --------
-    >>> from companion.svr import NuSVR
-    >>> program = NuSVR(nu=0.5, C=2.0).dual_program([[0.0], [1.0]], [3.0, 5.0])
-    >>> P, q, A, c = program.standard_form()
-    >>> A.astype(int)
-    array([[ 1,  1, -1, -1,  0,  0,  0,  0],
-           [ 1,  1,  1,  1,  0,  0,  0,  0],
-           [ 1,  0,  0,  0,  1,  0,  0,  0],
-           [ 0,  1,  0,  0,  0,  1,  0,  0],
-           [ 0,  0,  1,  0,  0,  0,  1,  0],
-           [ 0,  0,  0,  1,  0,  0,  0,  1]])
-    >>> c
-    array([0., 1., 1., 1., 1., 1.])
-    """
-
-    P: np.ndarray
-    q: np.ndarray
-    upper: float
-    total: float
-    balanced: bool
-
-    def standard_form(
-        self, gamma: bool = False
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        r"""Return P, q, A, c of the form ``A x = c, x >= 0``, for :func:`companion.admm.qsolve1`.
-
-        A finite bound becomes 2m slack variables :math:`(\alpha, \beta)` and 2m equations.
-
-        Parameters
-        ----------
-        gamma : bool
-            False: the sum of the multipliers is :math:`C\nu`; the text's :math:`A_2` (b free) and :math:`A_3`
-            (b penalized). For :math:`\nu \le 1` that changes no optimal value (with squared slacks it may), for
-            larger :math:`\nu` it allows :math:`\epsilon < 0`. True: the sum plus one more variable
-            :math:`\gamma \ge 0` is :math:`C\nu`; the text's A.
-
-        Returns
-        -------
-        P, q, A, c : ndarray
-            The variables are :math:`(\lambda, \mu, \alpha, \beta, \gamma)`.
-        """
-        n, free = self.q.size, math.isfinite(self.total)
-        if gamma and not free:
-            raise ValueError("gamma is the multiplier of epsilon >= 0; here epsilon is fixed")
-        m, slacks = n // 2, n * int(math.isfinite(self.upper))
-        N = n + slacks + int(gamma)
-        one = np.ones(m)
-        balance = np.concatenate([one, -one, np.zeros(N - n)])
-        total = np.concatenate([one, one, np.zeros(slacks), np.ones(int(gamma))])
-        box = np.hstack([np.eye(slacks, n), np.eye(slacks), np.zeros((slacks, int(gamma)))])
-        rows = [balance[None]] * self.balanced + [total[None]] * bool(free) + [box]
-        c = [0.0] * self.balanced + [self.total] * bool(free) + [self.upper] * slacks
-        P = np.zeros((N, N))
-        P[:n, :n] = self.P
-        return P, np.concatenate([self.q, np.zeros(N - n)]), np.vstack(rows), np.array(c)
-
-
-class SupportVectorRegression(RegressorMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class SupportVectorRegression(RegressorMixin, KernelModel):
     """Base of the regressions of chapter 20; see :class:`NuSVR` for the attributes."""
 
-    C: float | None
-    kernel: KernelLike
-    kernel_params: dict[str, Any] | None
-    tol: float
-    max_iter: int
-    w_: np.ndarray | None
-
-    _penalized_b = False
-    _squared = False
+    _: KW_ONLY
+    C: float | None = None
 
     # -- what each regression says about itself
 
     @abstractmethod
-    def _prices(self, C: float) -> tuple[float, float]:
-        r"""Return :math:`C\nu` and :math:`\epsilon_0`: the first infinite or the second 0."""
+    def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
+        r"""Return the dual program with :math:`C\nu` as the sum of the multipliers, where it has one."""
 
-    def _program(self, points: Points, y: np.ndarray) -> TubeProgram:
-        """Return the dual program in the differences of the multipliers."""
-        m = points.n
-        self.C_ = float(m) if self.C is None else as_scalar(self.C, "C", above=0.0)
-        radius, epsilon = self._prices(self.C_)
-        upper, ridge = (math.inf, m / (2.0 * self.C_)) if self._squared else (self.C_ / m, 0.0)
-        K = points.signed_kernel(penalize_b=self._penalized_b, ridge=ridge)
-        return TubeProgram(K, y, upper, radius, epsilon, not self._penalized_b)
+    @abstractmethod
+    def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:
+        """Return the terms of the primal objective."""
 
-    # -- scikit-learn
+    def _price(self, points: Points) -> float:
+        """Return C."""
+        self.C_ = float(points.n) if self.C is None else as_scalar(self.C, "C", above=0.0)
+        return self.C_
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._named_kernel().is_precomputed
-        return tags
-
-    def _named_kernel(self) -> Kernel:
-        return as_kernel(self.kernel, **(self.kernel_params or {}))
+    def _epsilon_given(self) -> float:
+        """Return the epsilon of a program without the sum of the multipliers."""
+        return 0.0
 
     # -- fitting
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Solve the dual program and recover the tube.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n), or (m, m) for a precomputed kernel
-            Points.
-        y : array-like of shape (m,)
-            Values.
-
-        Returns
-        -------
-        estimator
-            Itself.
-        """
-        for warning in self._fit(*self._read(X, y)):
-            warnings.warn(warning, stacklevel=2)
-        return self
-
-    def _fit(self, X: np.ndarray, y: np.ndarray) -> list[Warning]:
-        """Solve the dual program and recover the tube; return what has to be said."""
-        points = make_points(X, np.ones(len(y)), self.kernel_)
-        if not points.is_kernel and not is_psd(points.gram, "the Gram matrix"):
-            smallest = is_positive_definite(points.gram).smallest_eigenvalue
-            raise ValueError(
-                f"the kernel must be positive definite on the training points; the matrix of {self.kernel_!r} "
-                f"there is not: it has the negative eigenvalue {smallest:.6g}"
-            )
-        # 1'delta = 0 allows to subtract the middle of y, which spares digits
-        middle = 0.0 if self._penalized_b else float(y.min() + (y.max() - y.min()) / 2.0)
-        program = self._program(points, y - middle)
-        tube = solve_tube(
-            program, self._guess(points, program), float(self.tol), int(self.max_iter)
-        )
-        return self._store(points, program, tube, middle)
-
-    def _guess(self, points: Points, program: TubeProgram) -> np.ndarray | None:
-        """Let libsvm guess the multipliers, unless there are few features."""
-        m, y, upper = points.n, program.y, program.upper
-        if program.radius == 0.0 or program.K.factor() is not None:
-            return None
-        idle = program.radius >= m * upper
-        radius = math.inf if idle else program.radius
-        if self._penalized_b:
-            # b = 0 for points with their mirror images -phi(x), -y; the constant is a feature
-            G = points.gram + 1.0
-            X, y, options = (
-                np.block([[G, -G], [-G, G]]),
-                np.concatenate([y, -y]),
-                {"kernel": "precomputed"},
-            )
-            upper = upper / 2.0
-        elif program.K.ridge:
-            X, options = points.gram + program.K.ridge * np.eye(m), {"kernel": "precomputed"}
-        else:
-            X, options = points.for_libsvm()
-        delta = guess_tube(X, y, options, upper=upper, radius=radius, epsilon=program.epsilon)
-        if delta is None or not self._penalized_b:
-            return delta
-        delta = delta[:m] - delta[m:]
-        return np.where(
-            np.abs(delta) >= program.upper * (1.0 - 1e-9), np.copysign(program.upper, delta), delta
-        )
-
-    def _read(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Validate data and parameters."""
-        self.kernel_ = self._named_kernel()
-        as_scalar(self.tol, "tol", above=0.0)
-        check_count(self.max_iter, "max_iter")
-        if is_plain_data(X, y) and not self.kernel_.is_precomputed:
-            forget_feature_names(self, X.shape[1])
-        else:
-            reject_masked(X, "X")
-            reject_masked(y, "y")
-            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-            y = as_vector(y, "y")  # labels that are None have become nan
-        y = y.astype(np.float64)
-        check_range(largest(X), "X")
-        check_range(largest(y), "y")
-        return own_points(X, self.kernel_), y
 
     def dual_program(self, X: Any, y: Any) -> DualProgram:
         """Return the dual program for the given data, as the text writes it; nothing is solved.
@@ -268,66 +91,118 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         """
         machine = clone(self)
         X, y = machine._read(X, y)
-        points = Points(X, np.ones(len(y)), machine.kernel_, None)
-        program = machine._program(points, y)
-        P = TubeKernel(program.K).toarray()
-        return DualProgram(P, program.q, program.upper, program.radius, program.balanced)
+        dual = machine._dual(Points(X, np.ones(len(y)), machine.kernel_, None), y)
+        return replace(dual, P=dual.P.toarray())
+
+    def _read(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Validate data and parameters."""
+        X, y = self._validated(X, y, y_numeric=True)
+        y = as_vector(y, "y")  # labels that are None have become nan
+        check_range(largest(y), "y")
+        return X, y
+
+    def _fit(self, X: Any, y: Any) -> list[Warning]:
+        """Solve the dual program and recover the tube; return what has to be said."""
+        X, y = self._read(X, y)
+        points = self._points(X, np.ones(len(y)))
+        # where b is free, w does not see the middle of y; to subtract it spares digits
+        centre = 0.0 if self._penalized else float(y.min() + (y.max() - y.min()) / 2.0)
+        dual = self._dual(points, y - centre)
+        solved = self._proved(np.repeat([1.0, -1.0], len(y)), self._answers(points, dual))
+        return self._store(points, solved, y - centre, centre, self._radius(dual))
+
+    def _radius(self, dual: DualProgram) -> float:
+        """Return the sum of the multipliers, infinite where it is no equation."""
+        return float(dual.c[-1]) if len(dual.c) + self._penalized == 2 else math.inf
+
+    def _answers(
+        self, points: Points, dual: DualProgram, guess: Guess | None = None
+    ) -> Iterator[tuple[DualProgram, Finished]]:
+        """Solve with the sum of the multipliers as an equation, and without; a guess says what comes first."""
+        m, n, radius = points.n, dual.q.size, self._radius(dual)
+        balance = slice(0, int(not self._penalized))
+        idle = replace(dual, A=dual.A[balance], c=dual.c[balance])
+        if radius == 0.0 or np.array_equal(dual.q[:m], dual.q[m:]):  # y = 0
+            nothing = Finished(np.zeros(n), np.zeros(2), np.zeros(n), 1)
+            yield idle if radius else dual, nothing
+            return
+        programs = [dual, idle] if math.isfinite(radius) else [dual]
+        if math.isfinite(radius) and radius >= m * dual.upper * (1.0 - _ROUNDING):
+            programs = [idle]
+        if dual.P.factor() is None:
+            guess = self._guess(points, programs[0])
+            if guess is not None and guess.a.sum() < radius * (1.0 - _LOOSE):
+                programs.reverse()
+        for program in programs:
+            for _, done in super()._answers(points, program, guess):
+                a, Pa = _split(done, dual.P.ridge)
+                tight = a.sum() >= radius * (1.0 - _INSIDE)
+                yield dual if tight else idle, done._replace(a=a, Pa=Pa)
+
+    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
+        """Return the tube as a slab with eta = -epsilon."""
+        fixed = math.isinf(self._radius(dual))
+        if fixed and not self._penalized:
+            return slab_b(s, h, a, dual.upper, eta=-self._epsilon_given())
+        if not self._penalized:
+            slab = slab_both(s, h, a, dual.upper)
+            return tube_between(slab.blue_interval, slab.red_interval).as_slab()
+        slab = slab_eta(s, h, a, dual.upper)
+        low, high = (0.0, 0.0) if fixed else (max(0.0, -end) for end in slab.eta_interval[::-1])
+        return tube_around(slab.b, (low, high)).as_slab()
+
+    def _libsvm(self, points: Points, dual: DualProgram) -> Guess | None:
+        m, upper, radius = points.n, dual.upper, self._radius(dual)
+        y = (dual.q[:m] - dual.q[m:]) / 2.0
+        if math.isinf(min(radius, upper)):
+            return None
+        if self._penalized:  # b = 0 for points with their mirror images; the constant is a feature
+            G, y, upper = points.gram + 1.0, np.concatenate([y, -y]), upper / 2.0
+            X, options = np.block([[G, -G], [-G, G]]), {"kernel": "precomputed"}
+        elif dual.P.ridge:
+            X, options = points.gram + dual.P.ridge * np.eye(m), {"kernel": "precomputed"}
+        else:
+            X, options = points.for_libsvm()
+        epsilon = self._epsilon_given()
+        delta = guess_tube(X, y, options, upper=upper, radius=radius, epsilon=epsilon)
+        if delta is None:
+            return None
+        delta = delta[:m] - delta[m:] if self._penalized else delta
+        a = np.concatenate([np.maximum(-delta, 0.0), np.maximum(delta, 0.0)])
+        return as_guess(np.where(a >= dual.upper * (1.0 - 1e-9), dual.upper, a), dual.upper)
+
+    # -- fitted attributes
 
     def _store(
-        self, points: Points, program: TubeProgram, tube: Tube, middle: float
+        self, points: Points, solved: Solved, y: np.ndarray, centre: float, radius: float
     ) -> list[Warning]:
         """Set the fitted attributes; return what has to be said."""
-        delta, ridge, levels = tube.delta, program.K.ridge, tube.levels
-        bias = float(delta.sum()) if self._penalized_b else 0.0
-        quadratic = float(delta @ (tube.fitted - ridge * delta)) - bias * bias
-        normal = points.normal(delta, quadratic, self._penalized_b)
-        self.w_, self.norm_, self.norm_error_ = normal.w, normal.norm, 0.0
-        if normal.w is None and normal.norm > 0.0:
-            cancelled = float(np.abs(delta) @ np.sqrt(points.diagonal)) / normal.norm
-            self.norm_error_ = 0.5 * EPS * cancelled**2
-        self.X_fit_, self.n_iter_, self.dual_coef_ = points.X, max(tube.n_systems, 1), delta
+        dual, a, Pa, slab, certificate, _ = solved
+        m, ridge, spent = points.n, dual.P.ridge, float(a.sum())
+        delta, fitted = a[m:] - a[:m], ridge * a[:m] - Pa[:m]
+        bias = slab.b if self._penalized else 0.0
+        normal = points.normal(delta, float(delta @ fitted) - bias * bias, self._penalized)
+        self.w_, self.norm_, self.norm_error_ = normal.w, normal.norm, normal.error
+        self.X_fit_, self.dual_coef_ = points.X, delta
 
-        residuals = tube.s + ridge * delta - levels.b
-        moved = levels.moved(bias if self._penalized_b else middle - normal.shift)
-        self.b_, self.epsilon_ = moved.b, moved.epsilon
-        self.b_interval_, self.epsilon_interval_ = moved.b_interval, moved.epsilon_interval
+        residuals = y - fitted - (0.0 if self._penalized else slab.b)
+        moved = slab.moved(centre - normal.shift)
+        low, high = moved.eta_interval
+        self.b_, self.epsilon_ = moved.b, 0.0 - moved.eta
+        self.b_interval_, self.epsilon_interval_ = moved.b_interval, (0.0 - high, 0.0 - low)
         self.blue_interval_, self.red_interval_ = moved.blue_interval, moved.red_interval
         self.residuals_, self.offsets_ = residuals, residuals + self.b_
-        gamma = program.radius - float(np.abs(delta).sum())
-        self.gamma_ = gamma if math.isfinite(gamma) and gamma > 1e-11 * program.radius else 0.0
+        left = radius - spent
+        self.gamma_ = left if math.isfinite(left) and left > _INSIDE * radius else 0.0
 
-        size = largest(program.y) + largest(tube.fitted) + abs(levels.b)
-        self._store_points(delta, program.upper, residuals, ridge, _TIGHT * size)
-        self._certify(program, tube, bias, size)
-        if self.certificate_.ok:
-            return []
-        return [
-            ConvergenceWarning(
-                f"the solution misses tol = {self.tol:g} after {self.n_iter_} systems ({self.certificate_}); "
-                "scale the data, or lower C"
-            )
-        ]
-
-    def _certify(self, program: TubeProgram, tube: Tube, bias: float, size: float) -> None:
-        """Add the gap between the objectives of primal and dual program to the certificate of the multipliers."""
-        delta, m = tube.delta, program.m
-        beyond = np.maximum(np.abs(self.residuals_) - self.epsilon_, 0.0)
-        if self._squared:
-            loss = self.C_ / m * float(beyond @ beyond)
-        else:
-            loss = program.upper * float(beyond.sum())
-        price = program.radius * self.epsilon_ if math.isfinite(program.radius) else 0.0
-        spent = float(np.abs(delta).sum())
-        self.objective_ = 0.5 * self.norm_ * self.norm_ + 0.5 * bias * bias + price + loss
-        self.dual_objective_ = (
-            float(program.y @ delta) - 0.5 * float(delta @ tube.fitted) - program.epsilon * spent
-        )
-        gap = abs(self.objective_ - self.dual_objective_)
-        reach = float(np.abs(delta) @ np.sqrt(program.K.diagonal()))
-        loss_terms = size * (self.C_ if not self._squared else float(spent))
-        rounding = 8.0 * EPS * (reach * reach + size * spent + loss_terms)
-        gap = ratio(gap, self.objective_) if gap > rounding else 0.0
-        self.certificate_ = replace(tube.certificate, gap=max(tube.certificate.gap, gap))
+        size = largest(y) + largest(fitted) + abs(slab.b)
+        self._store_points(delta, dual.upper, residuals, ridge, _TIGHT * size)
+        slack = np.maximum(np.abs(residuals) - self.epsilon_, 0.0)
+        terms = self._terms(self.norm_, bias, self.epsilon_, slack)
+        value = -0.5 * float(a @ Pa) - float(dual.q @ a)
+        reach = float(a @ np.sqrt(dual.P.diagonal()))
+        noise = reach * reach + size * (spent + (0.0 if self._squared else self.C_))
+        return self._prove(certificate, terms, value, noise)
 
     def _store_points(
         self, delta: np.ndarray, upper: float, residuals: np.ndarray, ridge: float, tight: float
@@ -361,11 +236,6 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         upper_side = red | ((classes == "exceptional") & (residuals > tight))
         self.colours_ = np.where(lower, "blue", np.where(upper_side, "red", ""))
 
-    @property
-    def width_(self) -> float:
-        r"""The distance of the two margins in :math:`\mathbb R^{n+1}`, :math:`2\epsilon/\sqrt{1 + \|w\|^2}`."""
-        return 2.0 * self.epsilon_ / float(np.hypot(1.0, self.norm_))
-
     # -- using the regression estimate
 
     def predict(self, X: Any) -> np.ndarray:
@@ -380,17 +250,7 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
         -------
         ndarray of shape (k,)
         """
-        check_is_fitted(self)
-        reject_masked(X, "X")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        if self.w_ is not None:
-            features: Any = self.kernel_.features(X)
-            return features @ self.w_ + self.b_
-        rows = self.support_
-        if not rows.size:
-            return np.full(len(X), self.b_)
-        K = X[:, rows] if self.kernel_.is_precomputed else self.kernel_(X, self.X_fit_[rows])
-        return K @ self.dual_coef_[rows] + self.b_
+        return self._inner(X) + self.b_
 
     @property
     def intercept_(self) -> float:
@@ -400,7 +260,12 @@ class SupportVectorRegression(RegressorMixin, BaseEstimator):
     @property
     def coef_(self) -> np.ndarray:
         """The weights w, by scikit-learn's name; linear kernel only."""
-        if not self._named_kernel().is_linear:
-            raise AttributeError("coef_ exists for the linear kernel only; see w_ and dual_coef_")
-        weights: Any = self.w_
-        return weights
+        return self._linear_weights()
+
+
+def _split(done: Finished, ridge: float) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return multipliers with :math:`\lambda_i \mu_i = 0` and the same differences, and P times them."""
+    m = done.a.size // 2
+    delta, inner = done.a[m:] - done.a[:m], ridge * done.a[:m] - done.Pa[:m]
+    a = np.concatenate([np.maximum(-delta, 0.0), np.maximum(delta, 0.0)])
+    return a, np.concatenate([-inner, inner]) + ridge * a

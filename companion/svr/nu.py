@@ -13,41 +13,30 @@ with :math:`\delta = \mu - \lambda` and v for :math:`\nu`.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from companion.checks import as_scalar, check_count
-from companion.svr.estimator import KernelLike, Margins, SupportVectorRegression
+from companion.svm.dual import DualProgram
+from companion.svm.points import Points
+from companion.svr.estimator import Margins, SupportVectorRegression
+from companion.svr.tube import TubeKernel
 
 __all__ = ["NuSVR", "NuSVRPenalizedBias", "QuadraticNuSVR"]
 
 _CRITICAL = 1e-9  # a coefficient of epsilon below this part of its terms is 0
 
 
-class _NuRegression(SupportVectorRegression):
-    """What the regressions with nu have in common."""
+@dataclass(eq=False, repr=False)
+class NuRegression(SupportVectorRegression):
+    """Base of the regressions with nu."""
 
-    def __init__(
-        self,
-        nu: float = 0.5,
-        *,
-        C: float | None = None,
-        kernel: KernelLike = "linear",
-        kernel_params: dict[str, Any] | None = None,
-        tol: float = 1e-9,
-        max_iter: int = 1000,
-    ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.tol = tol
-        self.max_iter = max_iter
+    nu: float = 0.5
 
-    def _prices(self, C: float) -> tuple[float, float]:
-        nu = as_scalar(self.nu, "nu", at_least=0.0)
-        return C * nu, 0.0
+    def _constants(self, points: Points) -> tuple[float, float]:
+        r"""Return C and :math:`\nu`."""
+        return self._price(points), as_scalar(self.nu, "nu", at_least=0.0)
 
     def margins_by_averaging(self) -> Margins:
         r"""Return b and :math:`\epsilon` from the support vectors of type 1, by the text's averages.
@@ -74,7 +63,8 @@ class _NuRegression(SupportVectorRegression):
         return float(self.dual_coef_ @ r) - c * errors
 
 
-class NuSVR(_NuRegression):
+@dataclass(eq=False, repr=False)
+class NuSVR(NuRegression):
     r"""nu-SV regression: fit a tube around an affine function, and let :math:`\nu` choose its width.
 
     .. math::
@@ -149,8 +139,6 @@ class NuSVR(_NuRegression):
         ``"blue"`` on and below the lower margin, ``"red"`` on and above the upper one, ``""`` inside.
     offsets_, residuals_ : ndarray of shape (m,)
         :math:`y_i - \langle w, \varphi(x_i)\rangle` and :math:`y_i - f(x_i)`.
-    width_ : float
-        Distance of the two margins, :math:`2\epsilon/\sqrt{1 + \|w\|^2}`.
     critical_nu_ : tuple of float
         :math:`2p_{sf}/m`, :math:`2q_{sf}/m` and :math:`(p_{sf} + q_{sf})/m`.
     support_, dual_coef_ : ndarray
@@ -187,6 +175,15 @@ class NuSVR(_NuRegression):
     >>> model.p_f_, model.q_f_, model.p_m_, model.q_m_, model.certificate_.ok
     (2, 1, 3, 4, True)
     """
+
+    def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
+        (C, nu), m, one = self._constants(points), points.n, np.ones(points.n)
+        A = np.array([np.append(one, -one), np.append(one, one)])
+        P, q, c = TubeKernel(points.signed_kernel()), np.append(y, -y), np.array([0.0, C * nu])
+        return DualProgram(P, q, A, c, upper=C / m)
+
+    def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:
+        return 0.5 * norm * norm, self.C_ * self.nu * epsilon, self.C_ * float(slack.mean())
 
     @property
     def critical_nu_(self) -> tuple[float, float, float]:
@@ -258,7 +255,8 @@ class NuSVR(_NuRegression):
         return [order.index(kind) for kind in self.point_classes_]
 
 
-class NuSVRPenalizedBias(_NuRegression):
+@dataclass(eq=False, repr=False)
+class NuSVRPenalizedBias(NuRegression):
     r"""nu-SV regression, version 2: the program of :class:`NuSVR` with :math:`\tfrac12 b^2` added to the objective.
 
     Its dual is
@@ -295,7 +293,19 @@ class NuSVRPenalizedBias(_NuRegression):
     (array([579.5, 550. ]), -508.0, 253.0)
     """
 
-    _penalized_b = True
+    _penalized = True
+
+    def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
+        (C, nu), m = self._constants(points), points.n
+        P, q = TubeKernel(points.signed_kernel(penalize_b=True)), np.append(y, -y)
+        return DualProgram(P, q, A=np.ones((1, 2 * m)), c=np.array([C * nu]), upper=C / m)
+
+    def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:
+        return (
+            0.5 * (norm * norm + b * b),
+            self.C_ * self.nu * epsilon,
+            self.C_ * float(slack.mean()),
+        )
 
     def margins_by_averaging(self) -> Margins:
         r"""Return b and :math:`\epsilon`, the average of :math:`|y_i - f(x_i)|` over the support vectors of type 1.
@@ -330,7 +340,8 @@ class NuSVRPenalizedBias(_NuRegression):
         return Margins(self.b_, self._left_of_gap() / (c * coefficient))
 
 
-class QuadraticNuSVR(_NuRegression):
+@dataclass(eq=False, repr=False)
+class QuadraticNuSVR(NuRegression):
     r"""nu-SV regression with squared slacks.
 
     The program of :class:`NuSVR` with :math:`\sum_i (\xi_i^2 + \xi_i'^2)` in place of :math:`\sum_i (\xi_i + \xi'_i)`.
@@ -368,6 +379,15 @@ class QuadraticNuSVR(_NuRegression):
     """
 
     _squared = True
+
+    def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
+        (C, nu), m, one = self._constants(points), points.n, np.ones(points.n)
+        A = np.array([np.append(one, -one), np.append(one, one)])
+        P, q = TubeKernel(points.signed_kernel(ridge=m / (2.0 * C))), np.append(y, -y)
+        return DualProgram(P, q, A, c=np.array([0.0, C * nu]), upper=np.inf)
+
+    def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:
+        return 0.5 * norm * norm, self.C_ * self.nu * epsilon, self.C_ * float(np.mean(slack**2))
 
     def margins_by_averaging(self) -> Margins:
         r"""Return b and :math:`\epsilon` from the points with a positive multiplier.

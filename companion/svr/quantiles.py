@@ -17,7 +17,7 @@ import numpy as np
 
 from companion.checks import as_scalar, as_vector
 from companion.svm.slab import Interval
-from companion.svr.tube import Levels, middle, tube_between
+from companion.svr.tube import Levels, tube_around, tube_between
 
 __all__ = ["tube_from_offsets"]
 
@@ -64,10 +64,7 @@ def tube_from_offsets(offsets: Any, nu: float, b: float | None = None) -> Levels
     if b is not None:
         distance = np.abs(s - as_scalar(b, "b"))
         low, high = _from_above(distance, s.size * nu)
-        low, high = max(low, 0.0), max(high, 0.0)
-        return Levels(
-            b, middle((low, high)), (b, b), (low, high), (b - high, b - low), (b + low, b + high)
-        )
+        return tube_around(b, (max(low, 0.0), max(high, 0.0)))
     if nu > 1.0:
         low, high = _from_above(s, s.size / 2.0)
         at = low + (high - low) / 2.0

@@ -483,7 +483,8 @@ def test_matrices_of_the_text():
         P, q, A, c = program.standard_form()
         assert A.shape == size
         assert np.linalg.matrix_rank(A) == size[0]
-        extra = (np.outer(data.y, data.y) if program.penalize_b else 0) + program.ridge * np.eye(9)
+        extra = np.outer(data.y, data.y) * isinstance(machine, (SVMs3, SVMs5))
+        extra = extra + 4.5 * np.eye(9) * isinstance(machine, (SVMs4, SVMs5))  # 1/(2K), K = 1/9
         assert_allclose(program.P, G + extra, atol=1e-12)
         assert_allclose(P[:9, :9], program.P)
         machine.fit_uv(data.u, data.v)

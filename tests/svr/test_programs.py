@@ -351,7 +351,7 @@ class TestForms:
         assert -without.objective < model.objective_ - 1e-3
 
     def test_epsilon_has_no_gamma(self):
-        with pytest.raises(ValueError, match="epsilon is fixed"):
+        with pytest.raises(ValueError, match="these are fixed"):
             EpsilonSVR().dual_program([[1.0], [2.0]], [0.0, 1.0]).standard_form(gamma=True)
 
 

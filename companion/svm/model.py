@@ -1,0 +1,241 @@
+"""What machines and tubes have in common: the way from data to the multipliers of a dual program, and to new points."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from companion.certificates import Certificate, certify_qp
+from companion.checks import as_scalar, check_count, check_range, reject_masked
+from companion.engine.arithmetic import EPS, largest, ratio
+from companion.engine.certificate import bound_multipliers
+from companion.engine.guess import Guess
+from companion.engine.low_rank import guess_low_rank
+from companion.engine.machines import Finished, finish, is_psd, solve_generally
+from companion.exceptions import ConvergenceWarning
+from companion.kernels import Kernel, as_kernel, is_positive_definite
+from companion.kernels.choice import own_points
+from companion.svm.dual import DualProgram
+from companion.svm.points import Points, make_points
+from companion.svm.slab import Slab, snap
+
+__all__ = ["KernelLike", "KernelModel", "Solved", "as_guess"]
+
+KernelLike = str | Kernel | Callable
+
+
+class Solved(NamedTuple):
+    """Multipliers with those at a bound exactly there, the product P a, b and eta, and the proof of all."""
+
+    dual: DualProgram
+    a: np.ndarray
+    Pa: np.ndarray
+    slab: Slab
+    certificate: Certificate
+    n_systems: int
+
+
+@dataclass(eq=False, repr=False)
+class KernelModel(BaseEstimator):
+    """Base of the machines of chapter 18 and of the tubes of chapter 20: their parameters, and how they are fitted."""
+
+    _: KW_ONLY
+    kernel: KernelLike = "linear"
+    kernel_params: dict[str, Any] | None = None
+    tol: float = 1e-9
+    max_iter: int = 1000
+
+    _penalized = False  # the objective contains b
+    _squared = False  # slacks enter squared
+    _balanced = True  # the coefficients of w in the images of the points have the sum 0
+
+    # -- scikit-learn
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._named_kernel().is_precomputed
+        return tags
+
+    def _named_kernel(self) -> Kernel:
+        return as_kernel(self.kernel, **(self.kernel_params or {}))
+
+    # -- from data to points
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Solve the dual program, and read the hyperplanes from its multipliers.
+
+        Parameters
+        ----------
+        X : array-like of shape (l, d), or (l, l) for a precomputed kernel
+            Points.
+        y : array-like of shape (l,)
+            Two labels, of which the larger one (``classes_[1]``) belongs to the text's blue points u; or, for a
+            regression, values.
+
+        Returns
+        -------
+        estimator
+            Itself.
+        """
+        for warning in self._fit(X, y):
+            warnings.warn(warning, stacklevel=2)
+        return self
+
+    @abstractmethod
+    def _fit(self, X: Any, y: Any) -> list[Warning]:
+        """Fit; return what has to be said."""
+
+    def _validated(self, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Check parameters and data as scikit-learn does; return points and labels or values."""
+        self.kernel_ = self._named_kernel()
+        as_scalar(self.tol, "tol", above=0.0)
+        check_count(self.max_iter, "max_iter")
+        reject_masked(X, "X")
+        reject_masked(y, "y")
+        X, y = validate_data(self, X, y, dtype=np.float64, **options)
+        check_range(largest(X), "X")
+        return own_points(X, self.kernel_), y
+
+    def _points(self, X: np.ndarray, s: np.ndarray) -> Points:
+        r"""Return the points, if the kernel is positive definite on them.
+
+        One that is so only conditionally has centred inner products: where the coefficients of w have the sum 0, no
+        program sees the difference.
+        """
+        points = make_points(X, s, self.kernel_)
+        if points.is_kernel or is_psd(points.gram, "the Gram matrix"):
+            return points
+        smallest = is_positive_definite(points.gram).smallest_eigenvalue
+        refusal = (
+            f"the kernel must be positive definite on the training points; the matrix of {self.kernel_!r} there is "
+            f"not: it has the negative eigenvalue {smallest:.6g}"
+        )
+        centred = replace(points, centred=True)
+        if not is_positive_definite(centred.gram):
+            raise ValueError(f"{refusal}; nor is it conditionally positive definite")
+        if self._penalized or not self._balanced:
+            raise ValueError(
+                f"{refusal}; it is conditionally positive definite, which is enough where the coefficients of w have "
+                f"the sum 0, but {type(self).__name__} has no such equation"
+            )
+        return centred
+
+    # -- from the dual program to multipliers
+
+    def _proved(self, s: np.ndarray, answers: Iterator[tuple[DualProgram, Finished]]) -> Solved:
+        """Return the first answer that is proved, or else the last one."""
+        for dual, done in answers:
+            lengths = np.sqrt(np.maximum(dual.P.diagonal(), 0.0))
+            a = snap(done.a, dual.upper, lengths)
+            Pa, moved = done.Pa, np.flatnonzero(a != done.a)
+            if moved.size:
+                Pa = Pa + (a - done.a)[moved] @ dual.P.rows(moved)
+            slab = self._slab(s, Pa + dual.q, a, dual)
+            certificate = self._certificate(dual, a, Pa, slab)
+            solved = Solved(dual, a, Pa, slab, certificate, done.n_systems)
+            if certificate.ok:
+                break
+        self.n_iter_ = max(solved.n_systems, 1)
+        return solved
+
+    @abstractmethod
+    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
+        """Return b and eta from the multipliers a and the gradient h = P a + q."""
+
+    def _certificate(
+        self, dual: DualProgram, a: np.ndarray, Pa: np.ndarray, slab: Slab
+    ) -> Certificate:
+        """Certify the multipliers: -b is the multiplier of the equation s'a = 0, and -eta that of the sum."""
+        y = np.array([-slab.eta] if self._penalized else [-slab.b, -slab.eta])[: len(dual.c)]
+        zero, upper = np.zeros(a.size), np.full(a.size, dual.upper)
+        z_lower, z_upper = bound_multipliers(Pa + dual.q + y @ dual.A, a, zero, upper)
+        return certify_qp(
+            dual.P, dual.q, dual.A, dual.c, zero, upper, a, y, z_lower, z_upper, float(self.tol), Px=Pa
+        )  # fmt: skip
+
+    def _answers(
+        self, points: Points, dual: DualProgram, guess: Guess | None = None
+    ) -> Iterator[tuple[DualProgram, Finished]]:
+        """Finish from a guess of the active set; then solve as any other quadratic program."""
+        P, q, A, c, upper, steps = dual.P, dual.q, dual.A, dual.c, dual.upper, int(self.max_iter)
+        guess = guess or self._guess(points, dual)
+        if guess is not None:
+            done = finish(P, q, A, c, upper, guess.a, guess.state, steps)
+            if done is not None:
+                yield dual, done
+        yield dual, solve_generally(P.toarray(), q, A, c, upper, float(self.tol), steps)
+
+    def _guess(self, points: Points, dual: DualProgram) -> Guess | None:
+        """Guess which multipliers are 0, at their bound, and free: from few features, or as libsvm does."""
+        G = dual.P.factor()
+        if G is None:
+            return self._libsvm(points, dual)
+        zero = np.zeros(dual.q.size)
+        ridge, upper = zero + dual.P.ridge, zero + dual.upper
+        found = guess_low_rank(G, ridge, dual.q, dual.A, dual.c, zero, upper)
+        return Guess(found.x, found.state)
+
+    @abstractmethod
+    def _libsvm(self, points: Points, dual: DualProgram) -> Guess | None:
+        """Guess as libsvm does."""
+
+    # -- proof of the whole, and digits
+
+    def _prove(
+        self, of_dual: Certificate, terms: tuple[float, ...], dual: float, noise: float
+    ) -> list[Warning]:
+        """Set the values and the certificate, with the gap between them; return what has to be said.
+
+        `noise` is the size of the terms that the rounding of the values comes from.
+        """
+        self.objective_, self.dual_objective_ = float(sum(terms)), float(dual)
+        gap, size = abs(self.objective_ - self.dual_objective_), sum(map(abs, terms))
+        gap = ratio(gap, size) if gap > 8.0 * EPS * noise else 0.0
+        self.certificate_ = replace(of_dual, gap=max(of_dual.gap, gap))
+        return self._complaints()
+
+    def _complaints(self) -> list[Warning]:
+        """Return the warnings about digits that are missing."""
+        if self.certificate_.ok:
+            return []
+        advice = "centre and scale the data" if self._penalized else "scale the data"
+        return [
+            ConvergenceWarning(
+                f"the solution misses tol = {self.tol:g} after {self.n_iter_} systems ({self.certificate_}); "
+                f"{advice}, or lower the price of slack"
+            )
+        ]
+
+    # -- new points
+
+    def _inner(self, X: Any) -> np.ndarray:
+        r"""Return :math:`\langle w, \varphi(x) \rangle` for each row of X."""
+        check_is_fitted(self)
+        reject_masked(X, "X")
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        if self.w_ is not None:
+            features: Any = self.kernel_.features(X)
+            return features @ self.w_
+        rows = np.flatnonzero(self.dual_coef_)
+        if not rows.size:
+            return np.zeros(len(X))
+        K = X[:, rows] if self.kernel_.is_precomputed else self.kernel_(X, self.X_fit_[rows])
+        return K @ self.dual_coef_[rows]
+
+    def _linear_weights(self) -> np.ndarray:
+        if not self._named_kernel().is_linear:
+            raise AttributeError("coef_ exists for the linear kernel only; see w_ and dual_coef_")
+        weights: Any = self.w_
+        return weights
+
+
+def as_guess(a: np.ndarray, upper: float) -> Guess:
+    """Return multipliers with their states: -1 at zero, 1 at the bound, 0 free."""
+    return Guess(a, np.where(a >= upper, 1, np.where(a > 0.0, 0, -1)).astype(np.int8))
