@@ -17,6 +17,7 @@
 ===========================  ==================================================================
 """
 
+from companion.svm.ascent import dual_coordinate_ascent
 from companion.svm.bounds import nu_max, nu_min
 from companion.svm.dual import DualProgram
 from companion.svm.estimator import DegenerateSolutionWarning
@@ -37,18 +38,12 @@ from companion.svm.indefinite import (
 from companion.svm.indefinite_svc import IndefiniteSVC
 from companion.svm.linear_program import SVMs2l
 from companion.svm.mapping import from_sklearn, to_sklearn
+from companion.svm.newton import primal_kernel_newton, primal_newton
 from companion.svm.path import K_path, nu_path
 from companion.svm.slab import POINT_CLASSES
 from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
 from companion.svm.spectrum import RankOneSpectrum, nearest_psd, spectrum_transform
-from companion.svm.training import (
-    TrainingResult,
-    augment,
-    augmented_dual,
-    dual_coordinate_ascent,
-    primal_kernel_newton,
-    primal_newton,
-)
+from companion.svm.training import TrainingResult, augment, augmented_dual
 
 __all__ = [
     "INDEFINITE_METHODS",

@@ -20,10 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from companion.admm import solve_qp
-from companion.certificates import Certificate, max_norm
+from companion.certificates import Certificate
 from companion.checks import as_scalar, as_symmetric, as_vector, check_count
+from companion.engine.arithmetic import EPS, largest, ratio
 from companion.exceptions import ConvergenceWarning
 from companion.results import History, Problem, Record
+from companion.svm.points import as_signs
 from companion.svm.spectrum import RankOneSpectrum, nearest_psd
 
 __all__ = [
@@ -44,17 +46,8 @@ INDEFINITE_METHODS = ("smm", "spgm", "accelerated")
 
 _VARIANTS = ("paper", "proof", "classes")
 _QP_TOLERANCE = 1e-9
-_EPS = float(np.finfo(float).eps)
 _FALL = 0.9  # each step of the line search first tries an L that is smaller by this factor
 _FAR = 1e4  # entries above this part of C, whose level is looked for twice
-
-
-def _labels(y: Any, n: int | None = None) -> np.ndarray:
-    y = as_vector(y, "y", n)
-    wrong = y[(y != 1.0) & (y != -1.0)]
-    if wrong.size:
-        raise ValueError(f"y must hold +1 and -1, got {wrong[0]:g}")
-    return y
 
 
 # ---------------------------------------------------------------------------------------------
@@ -100,17 +93,17 @@ def project_q1(beta: Any, y: Any, C: float) -> np.ndarray:
     array([0.5333, 0.0333, 0.5667])
     """
     beta, C = as_vector(beta, "beta"), as_scalar(C, "C", above=0.0)
-    y = _labels(y, beta.size)
-    if 8.0 * _EPS * beta.size * max_norm(beta) > C:
+    y = as_signs(y, beta.size)
+    if 8.0 * EPS * beta.size * largest(beta) > C:
         raise ValueError(
-            f"C = {C:g} is lost in rounding beside beta, whose entries go up to {max_norm(beta):g}"
+            f"C = {C:g} is lost in rounding beside beta, whose entries go up to {largest(beta):g}"
         )
     return _project(beta, y, C)
 
 
 def _project(beta: np.ndarray, y: np.ndarray, C: float) -> np.ndarray:
     v = y * beta
-    if max_norm(v) > _FAR * C:  # C has few digits beside v, but enough to tell what is at a bound
+    if largest(v) > _FAR * C:  # C has few digits beside v, but enough to tell what is at a bound
         v = np.clip(v - _level(v, y, C), -_FAR * C, _FAR * C)
     return np.clip(y * (v - _level(v, y, C)), 0.0, C) + 0.0  # no -0.0
 
@@ -162,7 +155,7 @@ def largest_linear(g: Any, y: Any, C: float) -> float:
     2.0
     """
     g = as_vector(g, "g")
-    return _largest_linear(g, _labels(y, g.size), as_scalar(C, "C", above=0.0))
+    return _largest_linear(g, as_signs(y, g.size), as_scalar(C, "C", above=0.0))
 
 
 def _largest_linear(g: np.ndarray, y: np.ndarray, C: float) -> float:
@@ -247,7 +240,7 @@ def indefinite_objective(alpha: Any, K0: Any, y: Any, rho: float) -> float:
     >>> round(indefinite_objective([0.0, 0.0], [[0, 2], [2, 0]], [1, -1], rho=1.0), 6)
     4.0
     """
-    y = _labels(y)
+    y = as_signs(y)
     return IndefiniteObjective(K0, y, rho)(as_vector(alpha, "alpha", y.size))[0]
 
 
@@ -268,14 +261,14 @@ def indefinite_gradient(alpha: Any, K0: Any, y: Any, rho: float) -> np.ndarray:
     >>> indefinite_gradient([1.0, 1.0], [[0, 2], [2, 0]], [1, -1], rho=1.0).round(6)
     array([1., 1.])
     """
-    y = _labels(y)
+    y = as_signs(y)
     return IndefiniteObjective(K0, y, rho)(as_vector(alpha, "alpha", y.size))[1]
 
 
 def _signed(alpha: Any, K0: Any, y: Any, rho: float) -> tuple[np.ndarray, np.ndarray, float]:
     """Check the arguments; return z = Y alpha, K0, and tau = 1/(4 rho)."""
     K0 = as_symmetric(K0, "K0")
-    y = _labels(y, len(K0))
+    y = as_signs(y, len(K0))
     tau = 0.25 / as_scalar(rho, "rho", above=0.0)
     return y * as_vector(alpha, "alpha", len(K0)), K0, tau
 
@@ -284,7 +277,7 @@ def _checked(value: float, alpha: np.ndarray, K0: np.ndarray, rho: float) -> flo
     """Return a value of L or f, or raise an error if it overflowed."""
     if not math.isfinite(value):
         raise ValueError(
-            f"the objective overflows for alpha up to {max_norm(alpha):.3g}, K0 up to {max_norm(K0.ravel()):.3g} and "
+            f"the objective overflows for alpha up to {largest(alpha):.3g}, K0 up to {largest(K0):.3g} and "
             f"rho = {rho:.3g}; scale alpha or K0"
         )
     return value
@@ -308,8 +301,6 @@ class IndefiniteObjective:
         Labels +1 and -1.
     rho : float
         Price of the distance from K0.
-    spectrum : RankOneSpectrum, optional
-        The eigendecomposition of K0, if there is one already.
 
     Notes
     -----
@@ -324,13 +315,11 @@ class IndefiniteObjective:
     (6.0, array([1., 1.]))
     """
 
-    def __init__(
-        self, K0: Any, y: Any, rho: float, *, spectrum: RankOneSpectrum | None = None
-    ) -> None:
+    def __init__(self, K0: Any, y: Any, rho: float) -> None:
         self.K0 = as_symmetric(K0, "K0")
-        self.y = _labels(y, len(self.K0))
+        self.y = as_signs(y, len(self.K0))
         self.rho = as_scalar(rho, "rho", above=0.0)
-        self.spectrum = RankOneSpectrum(self.K0) if spectrum is None else spectrum
+        self.spectrum = RankOneSpectrum(self.K0)
 
     def __call__(self, alpha: Any) -> tuple[float, np.ndarray]:
         """Return the value and the gradient at alpha."""
@@ -482,7 +471,6 @@ def solve_indefinite(
     max_iter: int = 10_000,
     track: bool = False,
     as_printed: bool = False,
-    spectrum: RankOneSpectrum | None = None,
     callback: Callable[[int, np.ndarray], Any] | None = None,
 ) -> IndefiniteResult:
     r"""Maximise f over :math:`Q_1`, by a projected gradient method or one of two accelerated ones.
@@ -525,8 +513,6 @@ def solve_indefinite(
         Whether SMM's history has :math:`f(\gamma_k)`, which needs one more evaluation per step.
     as_printed : bool
         SMM with the sum of Table 2 as it is printed, with :math:`\nabla f(\alpha_k)` in every term.
-    spectrum : RankOneSpectrum, optional
-        The eigendecomposition of K0, if there is one already.
     callback : callable, optional
         ``callback(k, alpha)`` after step k; a true answer stops.
 
@@ -566,7 +552,7 @@ def solve_indefinite(
         raise ValueError(f"method must be one of {', '.join(INDEFINITE_METHODS)}, got {method!r}")
     if as_printed and method != "smm":
         raise ValueError("as_printed concerns method='smm' only")
-    f = IndefiniteObjective(K0, y, rho, spectrum=spectrum)
+    f = IndefiniteObjective(K0, y, rho)
     y, C = f.y, as_scalar(C, "C", above=0.0)
     tol = as_scalar(tol, "tol", at_least=0.0)
     change = None if change is None else as_scalar(change, "change", above=0.0)
@@ -576,15 +562,15 @@ def solve_indefinite(
         L = _default_lipschitz(f, C, method)
     L = as_scalar(L, "L", above=0.0)
 
-    at = _evaluator(f)
+    def at(alpha: np.ndarray) -> _Point:
+        return _Point(alpha, *f(alpha))
+
     first = at(_project(start, y, C))
-    steps: Iterator[_State]
-    if method == "spgm":
-        steps = _spgm(at, first, y, C, L)
-    elif method == "smm":
-        steps = _smm(at, first, y, C, L, as_printed)
-    else:
-        steps = _accelerated(at, first, y, C, L)
+    steps = {
+        "spgm": lambda: _spgm(at, first, y, C, L),
+        "smm": lambda: _smm(at, first, y, C, L, as_printed),
+        "accelerated": lambda: _accelerated(at, first, y, C, L),
+    }[method]()
 
     history: dict[str, list[float]] = {"objective": [], "gap": [], "L": []}
     if track and method == "smm":
@@ -642,10 +628,6 @@ def _default_lipschitz(f: IndefiniteObjective, C: float, method: str) -> float:
             "scale K0, C and rho, or give L"
         )
     return f.largest_eigenvalue if method == "accelerated" and f.largest_eigenvalue > 0.0 else L
-
-
-def _evaluator(f: IndefiniteObjective) -> Callable[[np.ndarray], _Point]:
-    return lambda alpha: _Point(alpha, *f(alpha))
 
 
 def _spgm(
@@ -732,24 +714,19 @@ def _finish(
         )  # fmt: skip
     a, quality = answer.x, answer.certificate.worst
 
-    def linear_part(
-        x: np.ndarray,
-    ) -> float:  # L without the constant that could drown the difference
+    def linear_part(x: np.ndarray) -> float:
+        """Return L without the constant that could drown the difference."""
         return float(x.sum() - 0.5 * x @ (P @ x))
 
     gap = max(linear_part(a) - linear_part(alpha), 0.0)
     scale = float(alpha.sum())
-    rounding = y.size * _EPS * float(np.linalg.norm(f.K0))  # of K; L has it squared
+    rounding = y.size * EPS * float(np.linalg.norm(f.K0))  # of K; L has it squared
     by_gradient = _largest_linear(point.gradient, y, C) - float(point.gradient @ alpha)
-
-    def relative(value: float) -> float:
-        return abs(value) / scale if scale > 0.0 else (0.0 if value == 0.0 else np.inf)
-
     certificate = Certificate(
-        primal_residual=relative(float(y @ alpha)),
+        primal_residual=ratio(abs(float(y @ alpha)), scale),
         dual_residual=quality,
-        complementarity=relative(by_gradient),
-        gap=relative(gap + rounding * (f.rho * rounding)),
+        complementarity=ratio(abs(by_gradient), scale),
+        gap=ratio(gap + rounding * (f.rho * rounding), scale),
         tolerance=max(tol, _QP_TOLERANCE),
     )
     return IndefiniteResult(

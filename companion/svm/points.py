@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from companion.checks import as_vector
 from companion.engine.arithmetic import EPS, largest
 from companion.kernels import Gaussian, Kernel, Polynomial
 from companion.kernels.gram import centred_gram
 
-__all__ = ["Normal", "Points", "SignedKernel", "make_points"]
+__all__ = ["Normal", "Points", "SignedKernel", "as_signs", "make_points"]
 
 _MANY_FEATURES = 100  # explicit features are worth having up to this number, or up to one per point
 _ZERO_FEATURES = 1e-13  # |w| is zero up to rounding below this part of sum a_i |phi(x_i)|
@@ -216,6 +217,15 @@ class SignedKernel:
         P = (self.points.gram + float(self.penalize_b)) * np.outer(s, s)
         P[np.diag_indices_from(P)] += self.ridge
         return P
+
+
+def as_signs(y: Any, n: int | None = None) -> np.ndarray:
+    """Return labels that have to be +1 and -1."""
+    y = as_vector(y, "y", n)
+    wrong = y[(y != 1.0) & (y != -1.0)]
+    if wrong.size:
+        raise ValueError(f"y must hold +1 and -1, got {wrong[0]:g}")
+    return y
 
 
 def make_points(X: np.ndarray, s: np.ndarray, kernel: Kernel) -> Points:

@@ -8,12 +8,12 @@ import numpy as np
 
 from companion.admm import project_psd
 from companion.checks import as_matrix, as_symmetric
+from companion.engine.arithmetic import EPS
 
 __all__ = ["RankOneSpectrum", "nearest_psd", "spectrum_transform"]
 
 _TRANSFORMS = ("clip", "flip", "shift", "square", "diffusion")
 _SMALL = 100  # up to this size, decomposing the new matrix costs no more than the secular equation
-_EPS = float(np.finfo(float).eps)
 _MAX_STEPS = 60  # the rational iteration needs about 6; the rest are bisections that never happen
 
 
@@ -97,7 +97,7 @@ def spectrum_transform(K: Any, how: str = "clip", rows: Any = None) -> Any:
         raise ValueError(
             f"exp overflows at the eigenvalue {d[-1]:.4g} of K; scale K, to at most 700"
         )
-    zero = len(d) * _EPS * np.abs(d).max(initial=0.0)  # below this an eigenvalue has no sign
+    zero = len(d) * EPS * np.abs(d).max(initial=0.0)  # below this an eigenvalue has no sign
     # the factor t with new eigenvalue = d t, or d t + constant
     factor = {
         "clip": lambda: np.where(d > zero, 1.0, 0.0),
@@ -168,7 +168,7 @@ class RankOneSpectrum:
             below = np.minimum(values, 0.0)
             return float(below @ below), W @ (-below * (u @ W))
         d, weight = self.d, tau * u * u
-        noise = _EPS * max(abs(float(d[0])), abs(float(d[-1])), float(weight.sum()))
+        noise = EPS * max(abs(float(d[0])), abs(float(d[-1])), float(weight.sum()))
         # equal eigenvalues act as one, with the sum of their weights; the others of the group stay where they are
         first = np.flatnonzero(np.append(True, np.diff(d) > 4.0 * noise))
         group = np.repeat(np.arange(first.size), np.diff(np.append(first, d.size)))
@@ -227,7 +227,7 @@ def _secular_roots(p: np.ndarray, c: np.ndarray, count: int) -> tuple[np.ndarray
         gaps = distance[open_] - mu[open_, None]
         terms = c / gaps
         f = 1.0 + terms.sum(axis=1)
-        noise = 8.0 * _EPS * (1.0 + np.abs(terms).sum(axis=1))
+        noise = 8.0 * EPS * (1.0 + np.abs(terms).sum(axis=1))
         slopes = terms / gaps
         lower = np.einsum("ij,ij->i", slopes, np.arange(m) <= open_[:, None])
         upper = np.where(last[open_], 0.0, np.maximum(slopes.sum(axis=1) - lower, 0.0))
@@ -240,7 +240,7 @@ def _secular_roots(p: np.ndarray, c: np.ndarray, count: int) -> tuple[np.ndarray
         new = size + side[open_] * step
         inside = (new >= near[open_]) & (new <= far[open_])
         new = np.where(inside, new, np.sqrt(near[open_] * far[open_]))
-        found = (np.abs(new - size) <= 4.0 * _EPS * size) | (np.abs(f) <= noise)
+        found = (np.abs(new - size) <= 4.0 * EPS * size) | (np.abs(f) <= noise)
         mu[open_] = side[open_] * np.where(f == 0.0, size, new)
         open_ = open_[~found]
         if not open_.size:

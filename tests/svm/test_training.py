@@ -624,7 +624,7 @@ def test_tiny_ridge_does_not_settle():
 
 def test_max_iter_warns():
     X, y = sepals()
-    with pytest.warns(ConvergenceWarning, match="3 epochs"):
+    with pytest.warns(ConvergenceWarning, match="3 steps"):
         result = dual_coordinate_ascent(X, y, 10.0, max_iter=3)
     assert result.status == "max_iter"
     with pytest.warns(ConvergenceWarning, match="2 steps"):

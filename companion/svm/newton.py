@@ -1,0 +1,356 @@
+"""Training by Newton's method on the primal program with the quadratic loss: for w, or for a kernel expansion."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from companion.checks import as_scalar, check_count
+from companion.exceptions import ConvergenceWarning
+from companion.results import History
+from companion.svm.model import KernelLike
+from companion.svm.training import Callback, TrainingResult, complaint, read_task, stopping
+
+__all__ = ["primal_kernel_newton", "primal_newton"]
+
+_SUFFICIENT = 1e-4  # part of the predicted decrease that the line search insists on
+_NOISE = 1e-14  # a predicted decrease below this part of J is rounding
+
+
+def primal_newton(
+    X: Any,
+    y: Any,
+    C: float = 1.0,
+    *,
+    kernel: KernelLike = "linear",
+    kernel_params: dict[str, Any] | None = None,
+    line_search: bool = True,
+    tol: float = 1e-9,
+    eps: float | None = None,
+    max_iter: int = 100,
+    as_printed: bool = False,
+    callback: Callback | None = None,
+) -> TrainingResult:
+    r"""Train by Newton's method on the primal program with the quadratic loss.
+
+    .. math:: \nabla = H w - 2 C v, \quad H = I + 2 C S, \quad S = \sum_{i \in A} x_i x_i^\top, \quad
+        v = \sum_{i \in A} y_i x_i, \quad A = \{ i : y_i \langle w, x_i \rangle < 1 \} .
+
+    J is quadratic as long as A does not change, so that a full step is the minimiser for the present A. When the new
+    point has the same A, it is the solution, exactly.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Points; the coordinate 1 is added here.
+    y : array-like of shape (n,)
+        Labels +1 and -1.
+    C : float
+        Price of the loss.
+    kernel, kernel_params
+        The linear kernel, or another one with few explicit features.
+    line_search : bool
+        Whether a step that does not decrease J enough is halved. Without it the iterates can run in a circle, which
+        is noticed and reported.
+    tol : float
+        Tolerance of the certificate, and relative change of w that counts as none.
+    eps : float, optional
+        Stop by ZM's rule instead: the change of w has norm at most `eps`.
+    max_iter : int
+        Largest number of steps.
+    as_printed : bool
+        Run Algorithm 23.2 as it is printed: no line search, and `eps`, 1e-4 if none is given.
+    callback : callable, optional
+        ``callback(step, w)``; a true answer stops.
+
+    Returns
+    -------
+    TrainingResult
+        With ``status`` ``"cycle"`` and the length ``cycle`` if the iterates repeat.
+
+    Raises
+    ------
+    ValueError
+        If the kernel has no explicit features; :func:`primal_kernel_newton` needs none.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the iterates repeat, `max_iter` is reached, or the certificate misses `tol`.
+
+    Notes
+    -----
+    Source: ZM Algorithm 23.2, (23.72) to (23.77).
+
+    Examples
+    --------
+    >>> from companion.datasets import iris_sepals
+    >>> data = iris_sepals()
+    >>> result = primal_newton(data.X, data.y, C=1000.0)
+    >>> result.w.round(4), round(result.objective, 4), result.certificate.ok
+    (array([  7.4737,  -6.3402, -19.9082]), 285.0407, True)
+    """
+    task = read_task(X, y, C, "quadratic", kernel, kernel_params, as_printed)
+    if task.F is None:
+        raise ValueError(
+            f"{task.kernel!r} has no explicit features, or too many; use primal_kernel_newton"
+        )
+    F, y = task.F, task.y
+    G, identity = F * y[:, None], np.eye(F.shape[1])
+
+    def model(point: _Point) -> tuple[np.ndarray, np.ndarray]:
+        inside = G[point.inside]
+        H, v = identity + 2.0 * task.C * inside.T @ inside, inside.sum(axis=0)
+        gradient = H @ point.x - 2.0 * task.C * v
+        return gradient, _cholesky_solve(H, 2.0 * task.C * v)
+
+    def at(w: np.ndarray) -> _Point:
+        margins = G @ w
+        return _Point(w, margins, task.primal(float(w @ w), margins))
+
+    rule = _Rule(*stopping(tol, eps, as_printed), line_search and not as_printed)
+    run = _newton(model, at, np.zeros(F.shape[1]), rule, max_iter, callback)
+    run.history["w"] = run.history.pop("point")
+    point, alpha = run.point, 2.0 * task.C * np.maximum(1.0 - run.point.margins, 0.0)
+    result = task.result(
+        alpha * y, alpha, point.value, rule.tol, run.status, run.history, run.cycle, w=point.x
+    )
+    if text := complaint(result, by_certificate=rule.eps is None):
+        warnings.warn(text, ConvergenceWarning, stacklevel=2)
+    return result
+
+
+def primal_kernel_newton(
+    X: Any,
+    y: Any,
+    C: float = 1.0,
+    *,
+    kernel: KernelLike = "linear",
+    kernel_params: dict[str, Any] | None = None,
+    ridge: float | None = None,
+    line_search: bool = True,
+    tol: float = 1e-9,
+    eps: float | None = None,
+    max_iter: int = 100,
+    as_printed: bool = False,
+    callback: Callback | None = None,
+) -> TrainingResult:
+    r"""Train by Newton's method on the coefficients of :math:`h(x) = \sum_i \beta_i \kappa(x_i, x)`, quadratic loss.
+
+    .. math:: \nabla = H \beta - 2 C v, \quad H = K + 2 C S, \quad S = \sum_{i \in A} K_i K_i^\top, \quad
+        v = \sum_{i \in A} y_i K_i, \quad A = \{ i : y_i (K \beta)_i < 1 \} .
+
+    H has the null space of K: whenever K is singular, so is H, and the printed step does not exist. Among its
+    minimisers the quadratic model has one that vanishes outside of A,
+
+    .. math:: (K_{AA} + \tfrac1{2C} I)\, \beta_A = y_A,
+
+    and the default step leads to it. It costs :math:`|A|^3` instead of :math:`n^3`.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d), or (n, n) for a precomputed kernel
+        Points; the coordinate 1 is added here. A Gram matrix is taken as it is: add 1 to it for a bias.
+    y : array-like of shape (n,)
+        Labels +1 and -1.
+    C : float
+        Price of the loss.
+    kernel, kernel_params
+        See :func:`companion.kernels.as_kernel`; the kernel sees points with the coordinate 1. One that does not depend
+        on it, such as the Gaussian kernel, gets the constant 1 added, so that there is a bias.
+    ridge : float, optional
+        Take the step :math:`-(H + \lambda I)^{-1} \nabla` with this :math:`\lambda > 0` instead.
+    line_search, tol, eps, max_iter, callback
+        As for :func:`primal_newton`, with :math:`\beta` in place of w.
+    as_printed : bool
+        Run Algorithm 23.3 as it is printed: the step :math:`-H^{-1} \nabla` (or with `ridge`), no line search, no bias
+        with a Gaussian kernel, and `eps`, 1e-4 if none is given.
+
+    Returns
+    -------
+    TrainingResult
+
+    Raises
+    ------
+    ValueError
+        If the printed step is asked for and K is singular.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the iterates repeat, `max_iter` is reached, or the certificate misses `tol`.
+
+    Notes
+    -----
+    Source: ZM Algorithm 23.3, (23.78) to (23.88); the step in :math:`\beta_A` is Chapelle's (2007).
+
+    Examples
+    --------
+    >>> from companion.datasets import iris_components
+    >>> from companion.kernels import Polynomial
+    >>> data = iris_components()
+    >>> result = primal_kernel_newton(data.X, data.y, C=10.0, kernel=Polynomial(2, R=0.0))
+    >>> round(result.objective, 4), int((result.predict(data.X) != data.y).sum())
+    (136.8543, 5)
+    """
+    task = read_task(X, y, C, "quadratic", kernel, kernel_params, as_printed)
+    y, K, n = task.y, task.gram(), task.n
+    ridge = None if ridge is None else as_scalar(ridge, "ridge", above=0.0)
+    if as_printed and ridge is None:
+        rank = int(np.linalg.matrix_rank(K))
+        if rank < n:
+            raise ValueError(
+                f"the printed step needs the inverse of H = K + 2CS, but K has rank {rank} < n = {n}, and so H is "
+                "singular; give a ridge, or use as_printed=False"
+            )
+
+    def model(point: _Point) -> tuple[np.ndarray, np.ndarray]:
+        A = np.flatnonzero(point.inside)
+        residual = point.x.copy()
+        residual[A] -= 2.0 * task.C * y[A] * (1.0 - point.margins[A])
+        gradient = K @ residual
+        if as_printed or ridge is not None:
+            H = K + 2.0 * task.C * K[:, A] @ K[:, A].T
+            H[np.diag_indices(n)] += ridge or 0.0
+            return gradient, point.x - _solve(H, gradient)
+        target = np.zeros(n)
+        if A.size:
+            block = K[np.ix_(A, A)]
+            block[np.diag_indices_from(block)] += 0.5 / task.C
+            target[A] = _cholesky_solve(block, y[A])
+        return gradient, target
+
+    def at(beta: np.ndarray) -> _Point:
+        h = K @ beta
+        return _Point(beta, y * h, task.primal(float(beta @ h), y * h))
+
+    full = ridge is None
+    rule = _Rule(*stopping(tol, eps, as_printed), line_search and not as_printed, exact=full)
+    run = _newton(model, at, np.zeros(n), rule, max_iter, callback)
+    run.history["beta"] = run.history.pop("point")
+    point, alpha = run.point, 2.0 * task.C * np.maximum(1.0 - run.point.margins, 0.0)
+    if run.status == "converged" and full and not as_printed:
+        alpha = np.maximum(y * point.x, 0.0)  # 2 C xi, without the cancellation in xi
+    result = task.result(point.x, alpha, point.value, rule.tol, run.status, run.history, run.cycle)
+    if text := complaint(result, by_certificate=rule.eps is None):
+        warnings.warn(text, ConvergenceWarning, stacklevel=2)
+    return result
+
+
+def _solve(H: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve with a symmetric matrix that may be singular but for rounding."""
+    try:
+        return np.linalg.solve(H, right)
+    except np.linalg.LinAlgError as error:
+        raise ValueError("the matrix of the step is singular; give a larger ridge") from error
+
+
+def _cholesky_solve(H: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve with a positive definite matrix."""
+    if not np.isfinite(H).all():
+        raise ValueError(
+            "C or the inner products of the points are so large that the matrix of the Newton step overflows; scale "
+            "the data, or lower C"
+        )
+    try:
+        return cho_solve(cho_factor(H), right)
+    except LinAlgError as error:
+        raise ValueError(
+            "the kernel must be positive definite on the training points: the matrix of the Newton step is not, unless "
+            "C is so large that 1/(2C) is lost in rounding beside the inner products; then scale the data, or lower C"
+        ) from error
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    x: np.ndarray
+    margins: np.ndarray
+    value: float
+
+    @property
+    def inside(self) -> np.ndarray:
+        """Which points are inside the margin: the set A."""
+        return self.margins < 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    point: _Point
+    status: str
+    cycle: int
+    history: History
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """When to stop: by the certificate's tolerance, or by ZM's eps; `exact` when a full step depends on A alone."""
+
+    tol: float
+    eps: float | None
+    line_search: bool
+    exact: bool = True
+
+    def met(self, old: _Point, new: _Point, step: float, settled: bool) -> bool:
+        """Return whether the last step was the last."""
+        change = float(np.linalg.norm(new.x - old.x))
+        if self.eps is not None:
+            return change <= self.eps
+        same = self.exact and step == 1.0 and np.array_equal(new.inside, old.inside)
+        return same or settled or change <= self.tol * float(np.linalg.norm(new.x))
+
+
+def _newton(
+    model: Callable[[_Point], tuple[np.ndarray, np.ndarray]],
+    at: Callable[[np.ndarray], _Point],
+    start: np.ndarray,
+    rule: _Rule,
+    max_iter: int,
+    callback: Callback | None,
+) -> _Run:
+    """Go from minimiser to minimiser of the quadratic model."""
+    max_iter = check_count(max_iter, "max_iter")
+    point, status, cycle = at(start), "max_iter", 0
+    keys = ("objective", "change", "active", "step", "point")
+    history: dict[str, list[Any]] = {key: [] for key in keys}
+    seen = {point.inside.tobytes(): 0}
+    for t in range(1, max_iter + 1):
+        gradient, target = model(point)
+        slope = float(gradient @ (target - point.x))
+        settled = -slope <= _NOISE * point.value  # what is left to gain is rounding
+        search = rule.line_search and not settled
+        old, (point, step) = point, _step(point, target, slope, at, search)
+        change = float(np.linalg.norm(point.x - old.x))
+        for key, value in zip(keys, (point.value, change, point.inside, step, point.x)):
+            history[key].append(value)
+        if rule.met(old, point, step, settled):
+            status = "converged"
+            break
+        first = seen.setdefault(point.inside.tobytes(), t)
+        # the same set twice in a row is not a circle: the next step changes nothing, and ends the run
+        if rule.exact and not rule.line_search and first < t - 1:
+            status, cycle = "cycle", t - first
+            break
+        if callback is not None and callback(t, point.x.copy()):
+            status = "stopped by callback"
+            break
+    return _Run(point, status, cycle, {key: np.array(values) for key, values in history.items()})
+
+
+def _step(
+    point: _Point,
+    target: np.ndarray,
+    slope: float,
+    at: Callable[[np.ndarray], _Point],
+    line_search: bool,
+) -> tuple[_Point, float]:
+    """Return the next point and the step: 1, or the first of 1/2, 1/4, ... with a sufficient decrease."""
+    new, step, direction = at(target), 1.0, target - point.x
+    while line_search and new.value > point.value + _SUFFICIENT * step * slope and step > 1e-10:
+        step /= 2.0
+        new = at(point.x + step * direction)
+    return new, step
