@@ -250,7 +250,7 @@ def complaint(result: TrainingResult, by_certificate: bool) -> str:
     if result.status == "cycle":
         return f"Newton's full steps repeat every {result.cycle} steps and never end; line_search=True helps"
     if result.status in ("max_iter", "diverged"):
-        return f"no stopping rule was met in {result.n_iter} steps"
+        return f"no stopping rule was met in {result.n_iter} steps ({result.status})"
     if by_certificate and result.converged and not result.certificate.ok:
         return (
             f"the solution misses tol = {result.certificate.tolerance:g} ({result.certificate}): C or the inner "

@@ -214,9 +214,13 @@ def _(machine: SupportVectorMachine, X: Any, y: Any) -> float:
         machine.xi_,
     )
     b, eta, weight = arb(machine.b_), arb(machine.eta_), exact(s * a)
-    one = np.ones((len(s), 1)) if dual.penalize_b else np.zeros((len(s), 0))
+    penalized = not any(
+        (row == s).all() for row in dual.A
+    )  # b is in the matrix, not in an equation
+    ridge = 0.5 / machine.K_ if hasattr(machine, "K_") and np.isinf(dual.upper) else 0.0
+    one = np.ones((len(s), 1)) if penalized else np.zeros((len(s), 0))
     G = one if F is None else np.column_stack([F, one])
-    P = Matrix(dual.ridge, K, G, s)
+    P = Matrix(ridge, K, G, s)
     levels = [-b * unit] * any((row == s).all() for row in dual.A) + [-eta * unit] * any(
         (dual.A == 1.0).all(axis=1)
     )
@@ -234,7 +238,7 @@ def _(machine: SupportVectorMachine, X: Any, y: Any) -> float:
     claims.append(ratio(arb(machine.norm_) ** 2 - square, float(a @ sizes) / float(unit)))
     vanishes = machine.norm_ == 0.0  # what rounding leaves of w is not stored
     f = (0 * inner if vanishes else inner) - b
-    if dual.penalize_b:
+    if penalized:
         claims.append(away(machine.b_, -sum(weight, arb(0)) / unit, a.sum() / float(unit)))
     if F is not None:
         claims.append(away(machine.w_, product(F.T, weight) / unit, np.abs(F).T @ a / float(unit)))
@@ -284,7 +288,10 @@ def _(machine: SVMs2l, X: Any, y: Any) -> float:
 def _(tube: SupportVectorRegression, X: Any, y: Any) -> float:
     """Examine x = (lambda, mu, gamma), where b and epsilon are the multipliers of the equations."""
     dual, (K, F), m = tube.dual_program(X, y), kernel_of(tube, X), len(y)
-    free, penalized = np.isfinite(dual.total), not dual.balanced
+    signs = np.repeat([1.0, -1.0], m)
+    balanced = any((row == signs).all() for row in dual.A)
+    total_of_all = float(dual.c[-1]) if (dual.A == 1.0).all(axis=1).any() else np.inf
+    free, penalized = np.isfinite(total_of_all), not balanced
     delta, b = exact(tube.mu_) - exact(tube.lambda_), arb(tube.b_)
     inner = Matrix(0.0, K, F).times(delta)
     bias = sum(delta, arb(0)) if penalized else arb(0)
@@ -297,11 +304,11 @@ def _(tube: SupportVectorRegression, X: Any, y: Any) -> float:
     )
     x = np.concatenate([exact(tube.lambda_), exact(tube.mu_), [arb(0)]])
     if free:
-        left = arb(dual.total) - sum(x, arb(0))
+        left = arb(total_of_all) - sum(x, arb(0))
         x[-1] = (
-            left if abs(left) > 1e-11 * dual.total else arb(0)
+            left if abs(left) > 1e-11 * total_of_all else arb(0)
         )  # what is only rounding of the total is none
-    rows = [np.r_[np.ones(m), -np.ones(m), 0.0]] * dual.balanced + [np.ones(2 * m + 1)] * bool(free)
+    rows = [np.r_[np.ones(m), -np.ones(m), 0.0]] * balanced + [np.ones(2 * m + 1)] * bool(free)
     q, Px = np.append(dual.q, 0.0), np.concatenate([-fitted, fitted, [arb(0)]])
     at = Candidate(
         x,
@@ -310,8 +317,8 @@ def _(tube: SupportVectorRegression, X: Any, y: Any) -> float:
         np.abs(floats(Px)) + np.abs(q),
         abs(sum(x * Px, arb(0))) / 2 + sum(abs(exact(q) * x), arb(0)),
         np.array(rows).reshape(len(rows), 2 * m + 1),
-        np.array([0.0] * dual.balanced + [dual.total] * bool(free)),
-        exact([-tube.b_] * dual.balanced + [tube.epsilon_] * bool(free)),
+        np.array([0.0] * balanced + [total_of_all] * bool(free)),
+        exact([-tube.b_] * balanced + [tube.epsilon_] * bool(free)),
         0.0,
         np.r_[np.full(2 * m, dual.upper), np.inf],
     )
