@@ -122,8 +122,8 @@ class KernelModel(BaseEstimator):
             raise ValueError(f"{refusal}; nor is it conditionally positive definite")
         if self._penalized or not self._balanced:
             raise ValueError(
-                f"{refusal}; it is conditionally positive definite, which is enough where s'a = 0 (HardMarginSVC, SVMs1, "
-                f"SVMs2, SVMs2prime, SVMs4), but {type(self).__name__} has no such equation for the coefficients of w"
+                f"{refusal}; it is conditionally positive definite, which is enough where s'a = 0 (HardMarginSVC, "
+                f"SVMs1, SVMs2, SVMs2prime, SVMs4), but {type(self).__name__} has no such equation for the coefficients of w"
             )
         return centred
 
