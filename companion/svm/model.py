@@ -123,7 +123,8 @@ class KernelModel(BaseEstimator):
         if self._penalized or not self._balanced:
             raise ValueError(
                 f"{refusal}; it is conditionally positive definite, which is enough where s'a = 0 (HardMarginSVC, "
-                f"SVMs1, SVMs2, SVMs2prime, SVMs4), but {type(self).__name__} has no such equation for the coefficients of w"
+                f"SVMs1, SVMs2, SVMs2prime, SVMs4), but {type(self).__name__} has no such equation for the "
+                "coefficients of w"
             )
         return centred
 
