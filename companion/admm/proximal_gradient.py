@@ -272,8 +272,8 @@ def accelerated_proximal_gradient(
     Notes
     -----
     Source: SP Theorem 2.5. With constant step :math:`t \le 1/L` (and without restart)
-    :math:`F(x^k) - F(x^*) \le 2 \|x^0 - x^*\|^2 / \bigl(t (k + 1)^2\bigr)`. The range must not be
-    widened to 2/L: on a quadratic the method diverges beyond 4/(3L).
+    :math:`F(x^k) - F(x^*) \le \bigl(2 \|x^0 - x^*\|^2 / t + 3 (F(x^0) - F(x^*))\bigr) / (k + 2)^2`.
+    The range must not be widened to 2/L: on a quadratic the method diverges beyond 4/(3L).
 
     Examples
     --------

@@ -39,9 +39,9 @@ __all__ = [
     "use_style",
 ]
 
-# The Okabe-Ito palette: distinguishable with every common colour-vision deficiency.
+# The Okabe-Ito palette with a red that is red (Paul Tol): told apart with every common colour-vision deficiency.
 BLUE = "#0072B2"  # the text's blue points u, label +1
-RED = "#D55E00"  # the text's red points v, label -1
+RED = "#CC3311"  # the text's red points v, label -1
 GREEN = "#009E73"
 ORANGE = "#E69F00"
 PURPLE = "#CC79A7"

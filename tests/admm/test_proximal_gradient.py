@@ -202,7 +202,8 @@ class TestRates:
         x_star = self.optimum(problem)
         k = np.arange(1, run.n_iter + 1)
         gap = run.history["objective"] - problem.F(x_star)
-        bound = 2 * np.sum((problem.x0 - x_star) ** 2) / (t * (k + 1) ** 2)
+        start = problem.F(problem.x0) - problem.F(x_star)
+        bound = (2 * np.sum((problem.x0 - x_star) ** 2) / t + 3 * start) / (k + 2) ** 2
         assert (gap <= bound + 1e-10).all()
 
     @staticmethod
