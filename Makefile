@@ -14,7 +14,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: help book pdf zip test test-all test-processor test-unit test-notebooks test-site lab lint bench mutants notebooks lock clean
+.PHONY: help book pdf zip release test test-all test-processor test-unit test-notebooks test-site lab lint bench mutants notebooks lock clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 18
@@ -76,8 +76,15 @@ pdf: book        ## the whole book as build/companion.pdf (needs Chromium)
 zip: book        ## the site as build/companion.zip, to read from the disk
 	$(BIN)/python -m tools.offline
 
-lab: $(READY)    ## open JupyterLab on the notebooks
-	$(BIN)/jupyter lab --notebook-dir=.
+release: $(READY)          ## the site with the PDF and its own zip on its page of downloads
+	rm -f build/companion.pdf build/companion.zip
+	$(MAKE) pdf
+	$(MAKE) zip
+	$(MAKE) book
+
+lab: $(READY)    ## open JupyterLab on the contents: each notebook with and without its solutions
+	$(BIN)/python -m tools.pages
+	$(BIN)/jupyter lab --notebook-dir=. book/exercises/contents.ipynb
 
 lint: $(READY)   ## ruff and mypy
 	$(BIN)/ruff check .

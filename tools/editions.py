@@ -1,130 +1,37 @@
-"""The notebooks without their solutions, made from the pages themselves, and the page that offers both.
+"""The notebooks without their solutions, zips of the chapters, and the page of all downloads.
 
-In the edition for exercises a solution is replaced by a place for the reader's own. The cells that go on with it, up to
-the next heading or box, are left out, unless a later cell needs what they compute.
+A solution is a directive, and a cell that goes on with it has the tag "solution". In the edition for exercises
+nbconvert removes both, and an empty cell stands in their place. The choices of a question lose their marks and reasons.
 """
 
 from __future__ import annotations
 
-import ast
-import builtins
 import re
-from functools import cache
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
+from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools.map import parts
+from tools.offline import pack
 from tools.toc import BOOK, ROOT, title, write
 
 EXERCISES = BOOK / "exercises"
 SOLUTION = re.compile(
     r"^(?P<fence>`{3,})\{solution\}.*?^(?P=fence)[ \t]*\n?", re.MULTILINE | re.DOTALL
 )
-NEW_TOPIC = re.compile(r"^(#+ |`{3,}\{|\([\w.-]+\)=)", re.MULTILINE)
+CHOICE = re.compile(r"^(- \[)[ x](\] .*?)\s+\*(?:Yes|No|Right|Only|Not)\b.*\*$", re.MULTILINE)
 FILES = re.compile(r"(?P<quote>[\"'])\.\./\.\./(?!\.\./)")
 BLANK = "# your solution\n"
-
-
-@cache
-def names(source: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names that a cell defines and those that it reads."""
-    stored: set[str] = set()
-    loaded: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Name):
-            (stored if isinstance(node.ctx, ast.Store) else loaded).add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            stored.add(node.name)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            stored.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.arg):
-            stored.add(node.arg)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            stored.add(node.name)
-    return frozenset(stored), frozenset(loaded)
-
-
-def tail(source: str) -> str:
-    """Return the text of a cell after its last solution."""
-    ends = [match.end() for match in SOLUTION.finditer(source)]
-    return source[ends[-1] :] if ends else source
-
-
-def belonging(cells: list[NotebookNode]) -> set[int]:
-    """Return the positions of the cells that go on with a solution: up to the next heading, label or box."""
-    found, after = set(), False
-    for i, cell in enumerate(cells):
-        if cell.cell_type == "markdown" and SOLUTION.search(cell.source):
-            after = not tail(cell.source).strip()
-        elif cell.cell_type == "markdown" and NEW_TOPIC.search(cell.source):
-            after = False
-        elif after:
-            found.add(i)
-    return found
-
-
-def droppable(cells: list[NotebookNode]) -> set[int]:
-    """Return what can be left out with the solutions: text, and code whose names no kept cell reads."""
-    candidates = belonging(cells)
-    dropped = {i for i in candidates if cells[i].cell_type == "markdown"}
-    for i in sorted(candidates - dropped, reverse=True):
-        mine, _ = names(cells[i].source)
-        read_later: set[str] = set()
-        for j in range(i + 1, len(cells)):
-            if cells[j].cell_type == "code" and j not in dropped:
-                stored, loaded = names(cells[j].source)
-                read_later |= loaded - stored
-        earlier: set[str] = set(dir(builtins))
-        for j in range(i):
-            if cells[j].cell_type == "code" and j not in candidates:
-                earlier |= names(cells[j].source)[0]
-        if not (mine & read_later) - earlier:
-            dropped.add(i)
-    return dropped
-
-
-def without_solutions(notebook: NotebookNode) -> NotebookNode:
-    """Return a notebook in which the reader solves the exercises."""
-    cells, dropped = notebook.cells, droppable(notebook.cells)
-    kept: list[NotebookNode] = []
-    for i, cell in enumerate(cells):
-        if i in dropped:
-            continue
-        new = nbformat.from_dict(cell)
-        if cell.cell_type == "code":  # the edition lies one folder deeper than the page
-            new.source = FILES.sub(r"\g<quote>../../../", cell.source)
-        if cell.cell_type == "markdown" and SOLUTION.search(cell.source):
-            new = nbformat.v4.new_markdown_cell(SOLUTION.sub("", cell.source).strip() + "\n")
-            if new.source.strip():
-                kept.append(new)
-            kept.append(nbformat.v4.new_code_cell(BLANK))
-            continue
-        kept.append(new)
-    result = nbformat.v4.new_notebook(metadata=notebook.metadata, cells=kept)
-    count = 0
-    for number, cell in enumerate(result.cells, 1):
-        cell.id = f"c{number:03d}"
-        if cell.cell_type == "code":
-            count += 1
-            cell.execution_count = count
-            for output in cell.outputs:
-                if "execution_count" in output:
-                    output.execution_count = count
-    return result
-
-
-def edition(page: str) -> Path:
-    """Return the file of a page's edition for exercises."""
-    return EXERCISES / f"{page.removeprefix('notebooks/')}.ipynb"
-
-
-def has_solutions(page: str) -> bool:
-    """Whether a page has solutions to leave out."""
-    return bool(
-        SOLUTION.search("\n".join(c.source for c in read(page).cells if c.cell_type == "markdown"))
-    )
+ENVIRONMENT = ("pyproject.toml", "requirements.lock", "environment.yml", "README.md", "LICENSE")
+RELEASE = {  # what other commands make of the whole project, and what it is
+    "build/companion.pdf": "the book as one PDF",
+    "build/companion.zip": "the site, to read from the disk: unpack it and open `index.html`",
+}
 
 
 def read(page: str) -> NotebookNode:
@@ -132,36 +39,140 @@ def read(page: str) -> NotebookNode:
     return nbformat.read(ROOT / f"{page}.ipynb", as_version=4)
 
 
+def in_pieces(cell: NotebookNode) -> list[NotebookNode]:
+    """Return a cell of text as cells: each solution in one of its own, with its tag and a place for the reader's."""
+    pieces, end = [], 0
+    for match in SOLUTION.finditer(cell.source):
+        pieces.append(new_markdown_cell(cell.source[end : match.start()].strip()))
+        pieces.append(new_markdown_cell(match[0], metadata={"tags": ["solution"]}))
+        pieces.append(new_code_cell(BLANK))
+        end = match.end()
+    rest = new_markdown_cell(cell.source[end:].strip(), metadata=cell.metadata)
+    return [piece for piece in (*pieces, rest) if piece.source]
+
+
+def without_solutions(notebook: NotebookNode) -> NotebookNode:
+    """Return a notebook in which the reader solves the exercises."""
+    cells: list[NotebookNode] = []
+    for cell in map(nbformat.from_dict, notebook.cells):
+        if cell.cell_type == "markdown":
+            cell.source = CHOICE.sub(r"\1 \2", cell.source)
+            cells += in_pieces(cell)
+        else:  # the edition lies one folder deeper than the page
+            cell.source = FILES.sub(r"\g<quote>../../../", cell.source)
+            cell.metadata.pop("jupyter", None)
+            cells.append(cell)
+    result = new_notebook(metadata=notebook.metadata, cells=cells)
+    result, _ = TagRemovePreprocessor(remove_cell_tags={"solution"}).preprocess(result, {})
+    for number, cell in enumerate(result.cells, 1):
+        cell.id = f"c{number:03d}"
+    for count, cell in enumerate((c for c in result.cells if c.cell_type == "code"), 1):
+        cell.execution_count = count
+        for output in cell.outputs:
+            if "execution_count" in output:
+                output.execution_count = count
+    return result
+
+
+def edition(page: str) -> Path:
+    """Return the file of a page's edition for exercises."""
+    return EXERCISES / f"{page.removeprefix('notebooks/')}-exercises.ipynb"
+
+
+def has_solutions(page: str) -> bool:
+    """Whether a page has solutions to leave out."""
+    return any(SOLUTION.search(c.source) for c in read(page).cells if c.cell_type == "markdown")
+
+
+def solved_pages() -> list[str]:
+    """Return the pages with solutions, in reading order."""
+    return [page for _, pages in parts() for page in pages if has_solutions(page)]
+
+
+def chapters() -> dict[str, list[str]]:
+    """Return the pages with solutions by their folder, one for each chapter."""
+    found: dict[str, list[str]] = {}
+    for page in solved_pages():
+        found.setdefault(page.split("/")[1], []).append(page)
+    return found
+
+
+def contents() -> NotebookNode:
+    """Return a notebook that leads to both editions of every page: JupyterLab opens on it."""
+    lines = ["# Contents", "", "| Page | For exercises |", "|---|---|"]
+    for page in solved_pages():
+        bare = edition(page).relative_to(EXERCISES)
+        lines.append(f"| [{title(page)}](../../{page}.ipynb) | [exercises]({bare}) |")
+    return new_notebook(cells=[new_markdown_cell("\n".join(lines), id="c001")])
+
+
 def write_editions() -> None:
-    """Write the edition for exercises of every page with solutions, and remove those of pages that are gone."""
-    wanted = {edition(p): p for _, pages in parts() for p in pages if has_solutions(p)}
+    """Write the editions, their contents and a zip for each chapter; remove those of pages that are gone."""
+    wanted = {edition(page): without_solutions(read(page)) for page in solved_pages()}
+    wanted[EXERCISES / "contents.ipynb"] = contents()
     for path in EXERCISES.rglob("*.ipynb"):
         if path not in wanted:
             path.unlink()
-    for path, page in wanted.items():
-        write(path, nbformat.writes(without_solutions(read(page))) + "\n")
+    for path, notebook in wanted.items():
+        write(path, nbformat.writes(notebook) + "\n")
+    package = [
+        p
+        for p in sorted((ROOT / "companion").rglob("*"))
+        if p.suffix in (".py", ".js", ".css", ".typed")
+    ]
+    package += [ROOT / name for name in ENVIRONMENT]
+    for chapter, pages in chapters().items():
+        notebooks = [file for page in pages for file in (ROOT / f"{page}.ipynb", edition(page))]
+        pack(ROOT, EXERCISES / f"{chapter}.zip", [*package, *notebooks], f"companion-{chapter}")
 
 
-def downloads_page() -> str:
-    """Return the page that offers every notebook with and without its solutions."""
+def write_sdist() -> Path:
+    """Build the source distribution of the package; return its file."""
+    build = "from setuptools.build_meta import build_sdist; print(build_sdist('build'))"
+    (ROOT / "build").mkdir(exist_ok=True)
+    run = [sys.executable, "-c", build]
+    told = subprocess.run(run, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return ROOT / "build" / told.split()[-1]
+
+
+def offer(path: Path, name: str) -> str:
+    """Return the link that downloads a file."""
+    return f"{{download}}`{name} </{path.relative_to(ROOT).as_posix()}>`"
+
+
+def downloads_page(sdist: Path) -> str:
+    """Return the page that offers the book, the package, and every notebook with and without its solutions."""
+    known = {name: what for name, what in RELEASE.items() if (ROOT / name).exists()}
     lines = [
         "(downloads)=",
-        "# Notebooks to download",
+        "# Downloads",
+        "",
+        *(f"- {offer(ROOT / name, Path(name).name)}: {what}" for name, what in known.items()),
+        f"- {offer(sdist, sdist.name)}: the package alone, for `pip install`",
         "",
         "Every page is a notebook. The edition for exercises is the same notebook without the solutions and their",
-        "checks, with an empty cell in their place. Both run in the environment of the book: `make lab` sets it up.",
+        "checks, with an empty cell in their place, and without the answers to its questions. The zip of a chapter",
+        "has both editions, the package and its environment: unpack it, and in its folder run",
+        "",
+        "```shell",
+        "python -m venv .venv",
+        ".venv/bin/python -m pip install --require-hashes -r requirements.lock",
+        ".venv/bin/python -m pip install --no-deps --no-build-isolation -e .",
+        ".venv/bin/jupyter lab",
+        "```",
         "",
     ]
+    offered = set()
     for caption, pages in parts():
-        lines += [f"## {caption}", "", ":::{table}", ":class: stacked", ""]
+        lines += [f"## {caption}", ""]
+        for chapter in sorted({page.split("/")[1] for page in pages} & set(chapters()) - offered):
+            offered.add(chapter)
+            lines += [f"All in one: {offer(EXERCISES / f'{chapter}.zip', f'{chapter}.zip')}.", ""]
+        lines += [":::{table}", ":class: stacked", ""]
         lines += ["| Page | With solutions | For exercises |", "|---|---|---|"]
         for page in pages:
-            full = f"{{download}}`notebook <../{page}.ipynb>`"
-            bare = (
-                f"{{download}}`exercises <exercises/{page.removeprefix('notebooks/')}.ipynb>`"
-                if has_solutions(page)
-                else "–"
-            )
+            bare = offer(edition(page), "exercises") if has_solutions(page) else "–"
+            full = offer(ROOT / f"{page}.ipynb", "notebook")
             lines.append(f"| [{title(page)}](../{page}.ipynb) | {full} | {bare} |")
         lines += [":::", ""]
     return "\n".join(lines)

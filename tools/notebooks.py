@@ -66,7 +66,8 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
             continue
         if "nbval-ignore-output" in cell.metadata.get("tags", []):  # a slider: fold its call away
             fold = "remove-input" if "remove-input" in cell.metadata["tags"] else "hide-input"
-            cell.metadata["tags"] = ["nbval-ignore-output", fold]
+            solution = ["solution"] if "solution" in cell.metadata["tags"] else []
+            cell.metadata["tags"] = ["nbval-ignore-output", fold, *solution]
         alts = [
             output.metadata["image/png"]["alt"]
             for output in cell.outputs

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 
 from tools.concordance import concordance_page, load_concordance
-from tools.editions import downloads_page, write_editions
+from tools.editions import downloads_page, write_editions, write_sdist
 from tools.errata import errata_page
 from tools.items import write_items
 from tools.map import map_page
@@ -24,7 +24,7 @@ def main() -> None:
     write(BOOK / "errata.md", errata_page())
     write(BOOK / "map.md", map_page())
     write_editions()
-    write(BOOK / "downloads.md", downloads_page())
+    write(BOOK / "downloads.md", downloads_page(write_sdist()))
     write(BOOK / "status.md", status_page())
     write_reference()
 

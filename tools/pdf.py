@@ -71,7 +71,7 @@ PRINT = """
 @page { size: A4; margin: 18mm 16mm 20mm; }
 html { font-size: 12.5px !important; }
 .onlyprint h1 { margin: 0 0 1.5rem !important; font-size: 2.2rem !important; text-align: left !important; }
-#jb-print-toc, .all-solutions, .table-filter, .headerlink, .copybtn, button.toggle-button, .flipbook-slider,
+#jb-print-toc, .page-tools, .table-filter, .headerlink, .copybtn, button.toggle-button, .flipbook-slider,
 .prev-next-footer, .bd-footer-content, .article-header-buttons, .bd-header, .header-article, details.above-input,
 .cell_input:has(details.above-input):not(:has(.highlight)), details.hide > summary { display: none !important; }
 .bd-main .bd-content, .bd-article, .bd-article-container, .bd-content { margin: 0 !important; padding: 0 !important; }

@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import re
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -80,13 +81,37 @@ def defer_images(body: str) -> str:
     return head + IMAGE.sub('<img loading="lazy" decoding="async" ', rest)
 
 
-def offer_solutions(body: str) -> str:
-    """Put a button below the title of a page with several solutions; the script of the site makes it work."""
+def offer_solutions(body: str, links: str = "") -> str:
+    """Put below the title a button for several solutions, which the site's script makes work, and links."""
     number = body.count('class="solution dropdown admonition"')
-    if number < 2:
-        return body
-    button = f'<button class="all-solutions" type="button">Show all {number} solutions</button>'
-    return body.replace("</h1>", f"</h1>{button}", 1)
+    tools = links
+    if number > 1:
+        tools = f'<button class="all-solutions" type="button">Show all {number} solutions</button>{links}'
+    return (
+        body.replace("</h1>", f'</h1><div class="page-tools">{tools}</div>', 1)
+        if tools
+        else body
+    )
+
+
+def editions(app: Sphinx, pagename: str, path_to: Callable[..., str]) -> str:
+    """Return the links to a page's notebook without solutions, and to the zip of its chapter."""
+    name = pagename.removeprefix("notebooks/")
+    offered = {
+        f"book/exercises/{name}-exercises.ipynb": "Notebook without solutions",
+        f"book/exercises/{name.split('/')[0]}.zip": "Chapter as a zip",
+    }
+    if f"book/exercises/{name}-exercises.ipynb" not in app.env.dlfiles:
+        return ""
+    known = [
+        (app.env.dlfiles[file][1], text)
+        for file, text in offered.items()
+        if file in app.env.dlfiles
+    ]
+    return "".join(
+        f'<a href="{path_to(f"_downloads/{place}", resource=True)}" download>{text}</a>'
+        for place, text in known
+    )
 
 
 def lighten(
@@ -99,7 +124,8 @@ def lighten(
     """Prepare the pictures and the solutions of a page."""
     if doctree is not None and "body" in context:
         context["body"] = offer_solutions(
-            defer_images(show_once(context["body"]))
+            defer_images(show_once(context["body"])),
+            editions(app, pagename, context["pathto"]),
         )
 
 

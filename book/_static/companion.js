@@ -23,7 +23,7 @@
       Search.htmlToText = (source, anchor) => {
         const page = new DOMParser().parseFromString(source, "text/html");
         const part = (anchor && page.getElementById(anchor.slice(1))) || page.querySelector("article.bd-article");
-        part?.querySelectorAll("h1, .headerlink, .all-solutions, script, style").forEach((element) => element.remove());
+        part?.querySelectorAll("h1, .headerlink, .page-tools, script, style").forEach((element) => element.remove());
         return part?.textContent ?? "";
       };
       const names = document.createElement("script");

@@ -1,7 +1,7 @@
 """The edition for exercises shows no solution and still runs.
 
-Running it takes as long as running all pages, so that is part of ``make test-all``. Here, reading is enough: no
-solution is left, and every name that a cell reads is defined by a cell before it.
+Running it takes as long as running all pages, so that is part of ``make test-all``. Here, reading is enough: what must
+not be there is not, and every name that a cell reads is defined by a cell before it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import ast
 import builtins
 import os
 import re
+import tarfile
+import zipfile
 from pathlib import Path
 
 import nbformat
@@ -17,18 +19,23 @@ import pytest
 
 from tools.editions import (
     BLANK,
+    EXERCISES,
     SOLUTION,
-    belonging,
+    chapters,
+    contents,
     downloads_page,
     edition,
-    has_solutions,
-    names,
+    in_pieces,
     read,
+    solved_pages,
     without_solutions,
+    write_editions,
+    write_sdist,
 )
-from tools.map import parts
+from tools.toc import ROOT
 
-PAGES = [page for _, pages in parts() for page in pages if has_solutions(page)]
+PAGES = solved_pages()
+TOPIC = re.compile(r"(\([\w.-]+\)=|#+ |`{3,}|:::)")
 
 
 @pytest.fixture(scope="module", params=PAGES)
@@ -36,112 +43,148 @@ def page(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-def count_solutions(notebook: nbformat.NotebookNode) -> int:
-    return sum(
-        len(SOLUTION.findall(cell.source))
-        for cell in notebook.cells
-        if cell.cell_type == "markdown"
-    )
+@pytest.fixture(scope="module")
+def bare(page: str) -> nbformat.NotebookNode:
+    return without_solutions(read(page))
 
 
-def test_no_solution_is_left_and_there_is_room_for_one(page: str) -> None:
-    notebook = read(page)
-    bare = without_solutions(notebook)
+def tags(cell: nbformat.NotebookNode) -> list[str]:
+    return cell.metadata.get("tags", [])
+
+
+def markdown(notebook: nbformat.NotebookNode) -> str:
+    return "\n\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+
+
+def test_it_holds_no_solution_no_answer_and_no_reason(
+    page: str, bare: nbformat.NotebookNode
+) -> None:
     nbformat.validate(bare)
-    assert count_solutions(notebook) > 0
-    assert count_solutions(bare) == 0
-    exercises = [c for c in bare.cells if "{exercise}" in c.source]
-    assert exercises
-    assert sum(cell.source == BLANK for cell in bare.cells) >= 1
-    assert "{solution}" not in "\n".join(cell.source for cell in bare.cells)
+    text = markdown(bare)
+    assert "{exercise}" in text
+    assert "{solution}" not in text
+    assert "[x]" not in text
+    assert not re.search(r"^- \[ \].*\*(Yes|No)\b", text, re.MULTILINE)
+    whole = read(page)
+    given_away = [max(m[0].splitlines()[2:], key=len) for m in SOLUTION.finditer(markdown(whole))]
+    given_away += [c.source for c in whole.cells if "solution" in tags(c)]
+    assert given_away
+    sources = "\n\n".join(cell.source for cell in bare.cells)
+    assert [told for told in given_away if told in sources] == []
+    assert sum(cell.source == BLANK for cell in bare.cells) == text.count("{exercise}")
 
 
-def test_every_name_is_defined_before_it_is_read(page: str) -> None:
+def test_the_choices_of_a_question_are_still_there(page: str, bare: nbformat.NotebookNode) -> None:
+    whole = re.findall(r"^- \[[ x]\]", markdown(read(page)), re.MULTILINE)
+    assert len(whole) == len(re.findall(r"^- \[ \] \S", markdown(bare), re.MULTILINE))
+
+
+def test_what_goes_on_with_a_solution_has_its_tag(page: str) -> None:
+    """Up to the next heading, label or box."""
+    cells = read(page).cells
+    pieces = [p for c in cells for p in (in_pieces(c) if c.cell_type == "markdown" else [c])]
+    after = False
+    for piece in pieces:
+        if piece.source == BLANK or "solution" in tags(piece):
+            after = True
+        elif after and piece.cell_type == "markdown" and TOPIC.match(piece.source):
+            after = False
+        assert not after or piece.source == BLANK or "solution" in tags(piece), piece.source
+
+
+def test_a_check_is_folded_like_its_solution(page: str) -> None:
+    for cell in read(page).cells:
+        if cell.cell_type == "code" and "solution" in tags(cell):
+            assert {"hide-cell", "hide-input"} & set(tags(cell)), cell.source
+
+
+def names(source: str) -> tuple[set[str], set[str]]:
+    """Return the names that a cell defines and those that it reads."""
+    stored: set[str] = set()
+    loaded: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name):
+            (stored if isinstance(node.ctx, ast.Store) else loaded).add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            stored.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            stored.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.arg):
+            stored.add(node.arg)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            stored.add(node.name)
+    return stored, loaded
+
+
+def test_every_name_is_defined_before_it_is_read(bare: nbformat.NotebookNode) -> None:
     known = set(dir(builtins)) | {"display", "get_ipython"}
-    for cell in without_solutions(read(page)).cells:
+    for cell in bare.cells:
         if cell.cell_type == "code":
             stored, loaded = names(cell.source)
             known |= stored
             assert loaded <= known, (loaded - known, cell.source)
 
 
-def test_cells_are_numbered_in_order(page: str) -> None:
-    cells = without_solutions(read(page)).cells
-    counts = [cell.execution_count for cell in cells if cell.cell_type == "code"]
+def test_cells_are_numbered_in_order(bare: nbformat.NotebookNode) -> None:
+    counts = [cell.execution_count for cell in bare.cells if cell.cell_type == "code"]
     assert counts == list(range(1, len(counts) + 1))
 
 
-def test_nothing_but_solutions_is_left_out(page: str) -> None:
-    notebook = read(page)
-    kept = [
-        cell.source.replace("../../../", "../../") for cell in without_solutions(notebook).cells
-    ]
-    gone = belonging(notebook.cells)
-    for i, cell in enumerate(notebook.cells):
-        if i not in gone and not SOLUTION.search(cell.source):
-            assert cell.source in kept
+def test_nothing_else_is_left_out(page: str, bare: nbformat.NotebookNode) -> None:
+    kept = [cell.source for cell in bare.cells]
+    for cell in read(page).cells:
+        if cell.cell_type == "code" and "solution" not in tags(cell):
+            assert re.sub(r"(?<=[\"'])\.\./\.\./(?!\.\./)", "../../../", cell.source) in kept
 
 
-def made(*cells: tuple[str, str]) -> nbformat.NotebookNode:
-    new = {"md": nbformat.v4.new_markdown_cell, "code": nbformat.v4.new_code_cell}
-    return nbformat.v4.new_notebook(cells=[new[kind](source) for kind, source in cells])
-
-
-SOLVED = "```{exercise}\nWhat is 1 + 1?\n```\n\n```{solution} one\n:class: dropdown\nTwo.\n```\n"
-
-
-def test_code_that_gives_a_solution_away_is_folded_like_it(page: str) -> None:
-    cells = read(page).cells
-    for i in belonging(cells):
-        if cells[i].cell_type == "code":
-            assert {"hide-cell", "hide-input"} & set(cells[i].metadata.get("tags", [])), cells[i]
-
-
-def test_a_check_goes_and_what_a_later_cell_needs_stays() -> None:
-    book = made(
-        ("md", SOLVED),
-        ("code", "two = 1 + 1\nassert two == 2"),
-        ("md", "A remark on the solution."),
-        ("code", "needed = 3"),
-        ("md", "## Next"),
-        ("code", "print(needed)"),
+def test_a_solution_between_two_texts() -> None:
+    cell = nbformat.v4.new_markdown_cell(
+        "```{exercise}\n1 + 1?\n```\n\n```{solution} one\nTwo.\n```\n\nSomething else."
     )
+    book = nbformat.v4.new_notebook(cells=[cell])
     sources = [cell.source for cell in without_solutions(book).cells]
-    assert sources == [
-        SOLVED.split("\n\n")[0] + "\n",
-        BLANK,
-        "needed = 3",
-        "## Next",
-        "print(needed)",
-    ]
+    assert sources == ["```{exercise}\n1 + 1?\n```", BLANK, "Something else."]
 
 
-def test_text_after_a_solution_in_the_same_cell_ends_it() -> None:
-    book = made(("md", SOLVED + "\nNow something else."), ("code", "x = 1"))
-    sources = [cell.source for cell in without_solutions(book).cells]
-    assert sources[-1] == "x = 1"
-    assert "something else" in sources[0]
-
-
-def test_names_of_a_cell() -> None:
-    stored, loaded = names("import numpy as np\ndef f(a):\n    return a + b\nc = f(np.pi)")
-    assert stored == {"np", "f", "a", "c"}
-    assert {"b", "f", "np", "a"} <= loaded
-    with pytest.raises(SyntaxError):
-        ast.parse("a +")
-
-
-def test_the_page_offers_both_for_every_page() -> None:
-    text = downloads_page()
-    for page in PAGES:
-        assert f"{{download}}`notebook <../{page}.ipynb>`" in text
-        assert f"`exercises <exercises/{page.removeprefix('notebooks/')}.ipynb>`" in text
-
-
-def test_files_of_the_project_are_found_from_the_edition(page: str) -> None:
+def test_files_of_the_project_are_found_from_the_edition(
+    page: str, bare: nbformat.NotebookNode
+) -> None:
     """An edition lies one folder deeper than its page."""
     folder = edition(page).parent
-    for cell in without_solutions(read(page)).cells:
+    for cell in bare.cells:
         if cell.cell_type == "code":
             for path in re.findall(r"[\"'](\.\./[\w./-]+)[\"']", cell.source):
                 assert Path(os.path.normpath(folder / path)).exists(), path
+
+
+@pytest.fixture(scope="module")
+def written() -> None:
+    write_editions()
+
+
+def test_the_contents_lead_to_both_editions(written: None) -> None:
+    links = re.findall(r"\]\(([^)]+)\)", contents().cells[0].source)
+    assert len(links) == 2 * len(PAGES)
+    assert [link for link in links if not (EXERCISES / link).exists()] == []
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_a_zip_holds_both_editions_and_their_environment(chapter: str, written: None) -> None:
+    with zipfile.ZipFile(EXERCISES / f"{chapter}.zip") as archive:
+        inside = {name.partition("/")[2] for name in archive.namelist()}
+    for page in chapters()[chapter]:
+        assert {f"{page}.ipynb", edition(page).relative_to(ROOT).as_posix()} <= inside
+    assert {"companion/__init__.py", "pyproject.toml", "requirements.lock"} <= inside
+
+
+def test_the_sdist_holds_the_package_and_the_page_offers_all(written: None) -> None:
+    sdist = write_sdist()
+    with tarfile.open(sdist) as archive:
+        inside = {name.partition("/")[2] for name in archive.getnames()}
+    wanted = {p.relative_to(ROOT).as_posix() for p in (ROOT / "companion").rglob("*.py")}
+    assert wanted | {"companion/py.typed", "pyproject.toml", "README.md"} <= inside
+    files = re.findall(r"\{download\}`[^<]+ </([^>]+)>`", downloads_page(sdist))
+    assert {f"{page}.ipynb" for page in PAGES} <= set(files)
+    assert {edition(page).relative_to(ROOT).as_posix() for page in PAGES} <= set(files)
+    assert {f"book/exercises/{chapter}.zip" for chapter in chapters()} <= set(files)
+    assert [file for file in files if not (ROOT / file).exists()] == []

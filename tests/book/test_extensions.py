@@ -353,5 +353,5 @@ def test_a_page_with_several_solutions_offers_all_of_them() -> None:
     title = "<h1>Title</h1><h1>Not the title</h1>"
     assert offer_solutions(title + solution) == title + solution
     offered = offer_solutions(title + 2 * solution)
-    assert offered.startswith("<h1>Title</h1><button")
+    assert offered.startswith('<h1>Title</h1><div class="page-tools"><button')
     assert offered.count("Show all 2 solutions</button>") == 1
