@@ -55,7 +55,7 @@ test-processor: $(READY)   ## the package and the notebooks as another processor
 	$(MAKE) test-notebooks test-unit
 
 test-unit: $(READY)        ## the package: unit, property and peer tests, doctests
-	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) tests companion --ignore=tests/site
+	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) --junitxml=build/unit.xml tests companion --ignore=tests/site
 
 # The runs are kept for the book that is built next (tools/executed.py), and every certified result that a notebook
 # makes is verified in exact arithmetic (tools/recorder.py, in the kernel "verified").
@@ -68,7 +68,7 @@ test-notebooks: $(READY)   ## every notebook cell gives what its page shows, eve
 	$(BIN)/python -m pytest -q $(LIGHT) -p no:cacheprovider tests/notebooks/verified.py
 
 test-site: $(READY)        ## the built pages, in a real browser (after: make book)
-	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) tests/site
+	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) --junitxml=build/site.xml tests/site
 
 pdf: book        ## the whole book as build/companion.pdf (needs Chromium)
 	$(BIN)/python -m tools.pdf

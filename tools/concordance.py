@@ -101,17 +101,22 @@ def function(name: str) -> str:
 
 
 def checks(tests: list[str]) -> str:
-    """Return the tests of an item for the table, file by file."""
+    """Return the tests of an item for the table, file by file; the name of a file leads to its source."""
     files: dict[str, list[str]] = {}
     for test in tests:
         file, *names = test.split("::")
         files.setdefault(file, []).extend(names[-1:])
     return "<br>".join(
-        "<br>".join([f"{file.removeprefix('tests/')}:", *(f"`{name}`" for name in names)])
+        "<br>".join([source_of(file), *(f"`{name}`" for name in names)])
         if names
         else "cells of the page"
         for file, names in files.items()
     )
+
+
+def source_of(file: str) -> str:
+    """Return the link to a file of tests."""
+    return f"{{download}}`{file.removeprefix('tests/')} </{file}>`:"
 
 
 def row(item: dict[str, Any], listed: set[str], titles: dict[str, str]) -> str:

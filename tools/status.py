@@ -1,9 +1,15 @@
-"""The page on the state of this build: how long each notebook runs, whether nbval agreed, which versions were used."""
+"""The page on the state of this build: machine, versions, tests, verified results, and each notebook's run.
+
+What the tests left in ``build`` counts while it is younger than the package and the notebooks.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import platform
 import re
+from collections import Counter
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,6 +19,12 @@ from tools.notebooks import CACHE, opened
 from tools.toc import ROOT, pages_in_order, title
 
 REPORT = ROOT / "build" / "nbval.xml"  # written by make test-notebooks
+SUITES = {
+    "unit.xml": "package, pages, tools",
+    "nbval.xml": "cells of the notebooks",
+    "site.xml": "built pages",
+}
+VERIFIED = ROOT / "build" / "verified"  # written by tools/recorder.py
 LIBRARIES = (
     "companion",
     "numpy",
@@ -37,8 +49,37 @@ def run_time_class(seconds: float | None) -> str:
 
 
 @cache
-def seconds_of() -> dict[str, float]:
-    """Return the running time of each page's notebook when it was last executed for the book."""
+def changed() -> float:
+    """Return when the package or a notebook last changed."""
+    files = [*(ROOT / "companion").rglob("*.py"), *(ROOT / "notebooks").rglob("*.ipynb")]
+    return max(file.stat().st_mtime for file in files)
+
+
+def is_fresh(report: Path) -> bool:
+    """Whether a report is of the package and the notebooks as they are."""
+    return report.exists() and report.stat().st_mtime >= changed()
+
+
+def page_of(case: ElementTree.Element) -> str | None:
+    """Return the page of a cell in nbval's report."""
+    name = case.get("classname", "") or case.get("name", "")
+    match = re.search(r"(notebooks|book)[./].*?(?=\.ipynb|$)", name)
+    return match[0].removesuffix(".ipynb").replace(".", "/") if match else None
+
+
+def seconds_of(report: Path = REPORT) -> dict[str, float]:
+    """Return the running time of each page's notebook: as nbval ran it, or when it was executed for the book."""
+    found: Counter[str] = Counter()
+    if report.exists():
+        for case in ElementTree.parse(report).iter("testcase"):
+            if page := page_of(case):
+                found[page] += float(case.get("time", 0))
+    return cached_seconds() | found
+
+
+@cache
+def cached_seconds() -> dict[str, float]:
+    """Return the running times that the cache of executed notebooks knows."""
     if not CACHE.exists():
         return {}
     found = {}
@@ -52,19 +93,61 @@ def seconds_of() -> dict[str, float]:
     return found
 
 
+def machine_rows(cpuinfo: Path = Path("/proc/cpuinfo")) -> list[str]:
+    """Return the table's rows for the machine of this build."""
+    text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.exists() else ""
+    named = re.search(r"^model name\s*: (.+)$", text, re.MULTILINE)
+    processor = named[1] if named else platform.processor() or platform.machine()
+    return [
+        f"| Processor | {processor}, {os.cpu_count()} cores |",
+        f"| System | {platform.system()}, {platform.machine()} |",
+    ]
+
+
+def suite_rows(folder: Path = REPORT.parent) -> list[str]:
+    """Return the table's rows for the tests that ran: how many, how many failed, how long."""
+    rows = []
+    for file, what in SUITES.items():
+        if not is_fresh(folder / file):
+            rows.append(f"| {what} | not run for this build | |")
+            continue
+        suites = list(ElementTree.parse(folder / file).iter("testsuite"))
+        total, skipped, bad = (
+            sum(int(suite.get(name, 0)) for suite in suites for name in names)
+            for names in (["tests"], ["skipped"], ["failures", "errors"])
+        )
+        seconds = sum(float(suite.get("time", 0)) for suite in suites)
+        told = f"{total - skipped - bad} passed" + f", {bad} failed" * bool(bad)
+        told += f", {skipped} left out" * bool(skipped)
+        rows.append(f"| {what} | {told} | {seconds / 60:.1f} min |")
+    return rows
+
+
+def verified_line(folder: Path = VERIFIED) -> str:
+    """Return the sentence on the results that were verified while the notebooks ran."""
+    verdicts: Counter[str] = Counter()
+    for file in folder.glob("*.json"):
+        if is_fresh(file):
+            found = json.loads(file.read_text(encoding="utf-8"))
+            verdicts.update(result["verdict"] for result in found["results"])
+    if not verdicts:
+        return "No result of a page was verified for this build: `make test-notebooks` does it."
+    wrong = verdicts.total() - verdicts["ok"] - verdicts["not ok"]
+    return (
+        f"While the pages ran, exact arithmetic verified the certificates of {verdicts['ok']} results; "
+        f"{verdicts['not ok']} more say of themselves that their run was cut short, and {wrong} are not what they say."
+    )
+
+
 def nbval_results(report: Path = REPORT) -> dict[str, tuple[int, int]]:
     """Return, for each page, how many cells the last run of nbval passed and how many it failed."""
     if not report.exists():
         return {}
     found: dict[str, tuple[int, int]] = {}
     for case in ElementTree.parse(report).iter("testcase"):
-        match = re.search(
-            r"(notebooks|book)[./].*?(?=\.ipynb|$)",
-            case.get("classname", "") or case.get("name", ""),
-        )
-        if not match:
+        page = page_of(case)
+        if page is None:
             continue
-        page = match[0].removesuffix(".ipynb").replace(".", "/")
         passed, failed = found.get(page, (0, 0))
         bad = case.find("failure") is not None or case.find("error") is not None
         found[page] = (passed + (not bad), failed + bad)
@@ -92,10 +175,16 @@ def library_rows() -> list[str]:
 
 def status_page() -> str:
     """Return the page as MyST; it has a column for nbval when that ran."""
-    results = nbval_results()
+    results, seconds = nbval_results(), seconds_of()
     lines = [
         "(status)=",
         "# State of this build",
+        "",
+        "| Tests | Result | Time |",
+        "|---|---|---|",
+        *suite_rows(),
+        "",
+        verified_line(),
         "",
         "Run time is a class: *short* is under 5 seconds on the machine of this build, *medium* under 15, *long*",
         "above.",
@@ -110,17 +199,18 @@ def status_page() -> str:
     ]
     for page in pages_in_order():
         if (ROOT / f"{page}.ipynb").exists():
-            run_time = run_time_class(seconds_of().get(page))
+            run_time = run_time_class(seconds.get(page))
             state = f" {nbval_state(results.get(page))} |" if results else ""
             name = (title(page) or page).replace("|", "\\|")
             lines.append(f"| [{name}](/{page}.ipynb) | {run_time} |{state}")
     lines += [
         ":::",
         "",
-        "## Versions",
+        "## Machine and versions",
         "",
-        "| Library | Version |",
+        "| What | Which |",
         "|---|---|",
+        *machine_rows(),
         *library_rows(),
         "",
     ]

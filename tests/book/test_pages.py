@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import json
 import re
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -219,6 +222,24 @@ def test_how_to_cite_says_what_the_citation_file_says() -> None:
     assert f'version = "{entry["version"]}"' in (ROOT / "pyproject.toml").read_text(
         encoding="utf-8"
     )
+
+
+DISTRIBUTIONS = {"PIL": "pillow", "sklearn": "scikit-learn", "mpl_toolkits": "matplotlib"}
+
+
+def test_the_package_declares_all_that_it_imports() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["distributed"]]
+    declared = {re.split(r"[\[>=<]", requirement)[0] for requirement in wanted}
+    imported = set()
+    for path in (ROOT / "companion").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                imported.add(node.module.split(".")[0])
+    others = imported - sys.stdlib_module_names - {"companion"}
+    assert {DISTRIBUTIONS.get(name, name).lower() for name in others} <= declared
 
 
 def test_the_page_for_contributors_has_every_command() -> None:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
 
-from tools.status import nbval_results, nbval_state, run_time_class, status_page
+from tools.status import (
+    changed,
+    machine_rows,
+    nbval_results,
+    nbval_state,
+    run_time_class,
+    seconds_of,
+    status_page,
+    suite_rows,
+    verified_line,
+)
 from tools.toc import ROOT, pages_in_order
 
-REPORT = """<?xml version="1.0"?><testsuites><testsuite>
-<testcase classname="notebooks.admm.dual-ascent.ipynb" name="Cell 0"/>
-<testcase classname="notebooks.admm.dual-ascent.ipynb" name="Cell 1"><failure message="x"/></testcase>
+REPORT = """<?xml version="1.0"?><testsuites><testsuite tests="4" failures="1" errors="0" skipped="1" time="90">
+<testcase classname="notebooks.admm.dual-ascent.ipynb" name="Cell 0" time="1.5"/>
+<testcase classname="notebooks.admm.dual-ascent.ipynb" name="Cell 1" time="2"><failure message="x"/></testcase>
 <testcase classname="book.errata.chapter-16.ipynb" name="Cell 0"/>
 <testcase classname="book.intro.ipynb" name="Cell 0"/>
 </testsuite></testsuites>"""
@@ -36,6 +48,37 @@ def test_results_of_nbval(tmp_path: Path) -> None:
     assert nbval_results(tmp_path / "none.xml") == {}
 
 
+def test_run_times_are_those_of_nbval(tmp_path: Path) -> None:
+    report = tmp_path / "nbval.xml"
+    report.write_text(REPORT, encoding="utf-8")
+    assert seconds_of(report)["notebooks/admm/dual-ascent"] == 3.5
+
+
+def test_tests_are_counted_while_their_report_is_younger_than_the_package(tmp_path: Path) -> None:
+    report = tmp_path / "unit.xml"
+    report.write_text(REPORT, encoding="utf-8")
+    unit, _, site = suite_rows(tmp_path)
+    assert unit.endswith("| 2 passed, 1 failed, 1 left out | 1.5 min |")
+    assert "not run" in site
+    os.utime(report, (changed() - 1, changed() - 1))
+    assert "not run" in suite_rows(tmp_path)[0]
+
+
+def test_verified_results_are_counted(tmp_path: Path) -> None:
+    assert "No result" in verified_line(tmp_path)
+    found = {"results": [{"verdict": "ok"}, {"verdict": "ok"}, {"verdict": "not ok"}]}
+    (tmp_path / "page.json").write_text(json.dumps(found), encoding="utf-8")
+    assert "of 2 results; 1 more say" in verified_line(tmp_path)
+    assert "0 are not what they say" in verified_line(tmp_path)
+
+
+def test_the_machine_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "cpuinfo"
+    file.write_text("model name\t: A processor\n", encoding="utf-8")
+    assert machine_rows(file)[0].startswith("| Processor | A processor, ")
+    assert "cores |" in machine_rows(tmp_path / "none")[0]
+
+
 def test_states() -> None:
     assert nbval_state(None) == "not run for this build"
     assert nbval_state((7, 0)) == "all 7 cells agree"
@@ -49,7 +92,7 @@ def test_nbval_has_a_column_when_it_ran(ran: bool, monkeypatch: pytest.MonkeyPat
     text = status_page()
     assert ("| Run time | nbval |" in text) is ran
     assert ("all 3 cells agree" in text) is ran
-    assert ("| not run for this build |" in text) is ran
+    assert (".ipynb) |" in text and "| not run for this build |\n" in text) is ran
     assert ("did not run for this build" in text) is not ran
 
 
