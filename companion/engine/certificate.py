@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from companion.engine.arithmetic import EPS, largest, ratio
+from companion.engine.arithmetic import EPS, ratio
 from companion.results import Certificate
 
 __all__ = ["Matrix", "absolute_product", "bound_multipliers", "certify", "rounding_of"]
@@ -127,46 +127,42 @@ def certify(
     its objective and its bounds has, and a gap below that part of its own terms. It shows as one unit at most.
     """
     unit = rounding_of(q.size)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         Px = P @ x if Px is None else Px
         size, absolute, dear = np.abs(x), np.abs(A), np.abs(y)
         pull, reach = dear @ absolute, absolute_product(P, size)
-        terms = reach + np.abs(q) + pull
-        scale = np.abs(Px) + np.abs(q) + pull
+        terms, scale = reach + np.abs(q) + pull, np.abs(Px) + np.abs(q) + pull
         value = 0.5 * abs(float(x @ Px)) + float(np.abs(q) @ size)
 
-        farthest = np.maximum(np.abs(lower), np.abs(upper))
         miss, row_terms = np.abs(A @ x - b), np.maximum(absolute @ size, np.abs(b))
-        faint = (
-            miss <= unit * _row_units(absolute, q, P, farthest) if miss.any() else np.zeros(0, bool)
-        )
-        miss = np.where(faint, np.minimum(miss, EPS * row_terms), miss) if faint.any() else miss
-        primal = largest(ratio(miss, row_terms)) if b.size else 0.0
-        gap = float(dear @ miss)
+        if miss.any():
+            farthest = np.maximum(np.abs(lower), np.abs(upper))
+            faint = miss <= unit * _row_units(absolute, q, P, farthest)
+            miss = np.where(faint, np.minimum(miss, EPS * row_terms), miss)
+        primal, gap = _worst(miss, row_terms), float(dear @ miss)
 
         products, e, illegal = 0.0, Px + q + y @ A, np.zeros(q.size)
         sides = (lower, x - lower, z_lower, -1.0), (upper, upper - x, z_upper, 1.0)
         for bound, slack, z, sign in sides:
-            legal = np.where(np.isfinite(bound), np.maximum(z, 0.0), 0.0)
-            e, illegal = e + sign * legal, np.maximum(illegal, np.abs(z - legal))
-            product = np.abs(legal * np.where(legal > 0.0, slack, 0.0))
-            products, gap = max(products, largest(product)), gap + float(product.sum())
-            outside = np.flatnonzero(~(slack >= 0.0))
-            if outside.size:
-                reference = np.maximum(size, np.abs(bound))[outside]
-                primal = max(primal, largest(ratio(-slack[outside], reference)))
+            if z.any():
+                legal = np.where(np.isfinite(bound), np.maximum(z, 0.0), 0.0)
+                e, illegal = e + sign * legal, np.maximum(illegal, np.abs(z - legal))
+                product = np.abs(legal * np.where(legal > 0.0, slack, 0.0))
+                products, gap = max(products, float(product.max())), gap + float(product.sum())
+            if not slack.min(initial=0.0) >= 0.0:
+                primal = max(
+                    primal, _worst(np.maximum(-slack, 0.0), np.maximum(size, np.abs(bound)))
+                )
 
         misfit = np.abs(e)
         rounded = misfit <= unit * terms
-        dual = largest(
-            ratio(np.where(rounded, np.minimum(misfit, EPS * scale), misfit) + illegal, scale)
-        )
-        left = np.flatnonzero(~rounded)
-        if left.size:
-            room = np.abs(x - np.where(e > 0.0, lower, upper))[left]
-            gap += float((misfit[left] * room)[np.isfinite(room)].sum())
+        dual = _worst(np.where(rounded, np.minimum(misfit, EPS * scale), misfit) + illegal, scale)
+        if not rounded.all():
+            room = np.abs(x - np.where(e > 0.0, lower, upper))
+            gap += float((misfit * room)[~rounded & np.isfinite(room)].sum())
         rounding = float(size @ reach) + value + float(dear @ (absolute @ size + np.abs(b)))
-    if not math.isfinite(gap + rounding + dual + primal):
+        finite = math.isfinite(gap + rounding + dual + primal + float(misfit.sum()))
+    if not finite:
         return Certificate(np.inf, np.inf, np.inf, np.inf, tolerance)
     most = EPS if gap <= unit * rounding else np.inf
     return Certificate(
@@ -176,6 +172,11 @@ def certify(
         gap=min(ratio(gap, value), most),
         tolerance=tolerance,
     )
+
+
+def _worst(value: np.ndarray, scale: np.ndarray) -> float:
+    """Return the largest value / scale of numbers that are not negative, with 0/0 = 0."""
+    return float(np.fmax.reduce(value / scale, initial=0.0))
 
 
 def _row_units(absolute: np.ndarray, q: np.ndarray, P: Matrix, farthest: np.ndarray) -> np.ndarray:
