@@ -44,6 +44,7 @@ class _Bounds:
 
     def __init__(self, lower: np.ndarray, upper: np.ndarray) -> None:
         below, above = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
+        self.lower, self.upper = lower, upper
         self.n, self.index = lower.size, np.concatenate([below, above])
         self.sign = np.repeat([1.0, -1.0], [below.size, above.size])
         self.bound = np.concatenate([lower[below], upper[above]])
@@ -88,7 +89,7 @@ def guess_low_rank(
     target = np.concatenate([np.zeros(r), b])
     roots, sizes = np.sqrt(np.einsum("ij,ij->i", G, G)), np.abs(H)
     ridge = _RIDGE * float((roots**2 + d).max(initial=0.0))
-    x, v, z = _start(bounds, H, core, q, target, lower, upper)
+    x, v, z = _start(bounds, H, core, q, target)
     s = bounds.slack(x)
     best, found, s_before, z_before = np.inf, None, s, z
     for _ in range(_ITERATIONS):
@@ -139,15 +140,10 @@ def _step(
 
 
 def _start(
-    bounds: _Bounds,
-    H: np.ndarray,
-    core: np.ndarray,
-    q: np.ndarray,
-    target: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
+    bounds: _Bounds, H: np.ndarray, core: np.ndarray, q: np.ndarray, target: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return v by least squares, ``H'v = -q`` or nearly, and x and z such that all products ``s z`` are alike."""
+    lower, upper = bounds.lower, bounds.upper
     width = float(np.median(upper - lower))
     M = H @ H.T + (largest(q) / width) * core
     v = np.linalg.lstsq(M, -(H @ q), rcond=1e-12)[0]

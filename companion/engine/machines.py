@@ -51,11 +51,7 @@ class Dense:
     product = None
 
     def __init__(self, P: np.ndarray) -> None:
-        self.P = P
-
-    def rows(self, index: np.ndarray) -> np.ndarray:
-        """Return rows of the array."""
-        return self.P[index]
+        self.rows = P.__getitem__
 
 
 class Finished(NamedTuple):
@@ -374,9 +370,12 @@ class _System:
             mine = e.group == i
             bound = -self.gradient(point) * e.sign
             below = (state < 0) == (e.sign > 0.0)
-            low = float(bound[mine & below].max(initial=-math.inf))
-            high = float(bound[mine & ~below].min(initial=math.inf))
-            y[i] = _middle(low, high)
+            ends = (
+                bound[mine & below].max(initial=-np.inf),
+                bound[mine & ~below].min(initial=np.inf),
+            )
+            known = [end / np.isfinite(ends).sum() for end in ends if np.isfinite(end)]
+            y[i] = sum(known)
         return point._replace(y=y)
 
     def _corrected_state(self, point: _Point, state: np.ndarray) -> np.ndarray:
@@ -429,9 +428,3 @@ def is_psd(P: np.ndarray, name: str) -> bool:
     shifted = P.T.copy(order="F")
     shifted[np.diag_indices(n)] += 1e-10 * max(float(np.trace(P)), 0.0) + _TINY
     return lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1] == 0
-
-
-def _middle(low: float, high: float) -> float:
-    if math.isfinite(low) and math.isfinite(high):
-        return low + (high - low) / 2.0
-    return low if math.isfinite(low) else high if math.isfinite(high) else 0.0

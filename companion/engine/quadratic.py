@@ -20,7 +20,7 @@ from scipy.linalg.lapack import dgetrf, dgetrs
 from scipy.sparse.linalg import splu
 
 from companion.engine.arithmetic import EPS, largest
-from companion.engine.certificate import Matrix, bound_multipliers, certify
+from companion.engine.certificate import bound_multipliers, certify
 from companion.results import Certificate
 
 __all__ = ["Solution", "solve_box"]
@@ -39,6 +39,11 @@ _SPREAD = (
     10  # powers of two: variables and rows whose units are further from natural ones are scaled
 )
 _MANY = 100  # variables from which on one looks for that
+_VERDICTS = {
+    piqp.PIQP_PRIMAL_INFEASIBLE: "infeasible",
+    piqp.PIQP_DUAL_INFEASIBLE: "unbounded",
+    piqp.PIQP_MAX_ITER_REACHED: "max_iter",
+}
 
 
 class Solution(NamedTuple):
@@ -56,16 +61,12 @@ class Solution(NamedTuple):
 
 
 class _Program(NamedTuple):
-    """The program in arrays, dense or sparse; `n` and `p` count the variables and rows that were there before."""
-
     P: Any
     q: np.ndarray
     A: Any
     b: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    n: int
-    p: int
 
 
 def solve_box(
@@ -122,22 +123,20 @@ def solve_box(
     >>> solution.x, solution.certificate.ok
     (array([1., 0.]), True)
     """
+    given = _Program(P, q, A, b, lower, upper)
     t = _units(P, A, lower, upper)
     r = _power(np.abs(A * t).max(axis=1, initial=0.0))
     if np.abs(np.log2(np.concatenate([t, r]))).max() <= _SPREAD:
-        return _solve(P, q, A, b, lower, upper, guess, tol, max_iter)
-    scaled = (
-        P * np.outer(t, t) if isinstance(P, np.ndarray) else type(P)(P.G * t[:, None], P.d * t**2)
-    )
-    rows, near = A * t / r[:, None], None if guess is None else (guess[0] / t, guess[1] * r)
-    s = _solve(scaled, q * t, rows, b / r, lower / t, upper / t, near, tol, max_iter)
-    scaled_back = s._replace(
+        return _solve(given, guess, tol, max_iter)
+    D = P * np.outer(t, t) if isinstance(P, np.ndarray) else type(P)(P.G * t[:, None], P.d * t**2)
+    scaled = _Program(D, q * t, A * t / r[:, None], b / r, lower / t, upper / t)
+    s = _solve(scaled, None if guess is None else (guess[0] / t, guess[1] * r), tol, max_iter)
+    back = s._replace(
         x=s.x * t, y=s.y / r, z_lower=s.z_lower / t, z_upper=s.z_upper / t, Px=s.Px / t
     )  # all without rounding
     if s.certificate.ok:
-        return scaled_back
-    plain = _solve(P, q, A, b, lower, upper, guess, tol, max_iter)
-    return min(scaled_back, plain, key=lambda found: found.certificate.worst)
+        return back
+    return min(back, _solve(given, guess, tol, max_iter), key=lambda found: found.certificate.worst)
 
 
 def _power(values: np.ndarray) -> np.ndarray:
@@ -163,299 +162,251 @@ def _units(P: Any, A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.nd
 
 
 def _solve(
-    P: Any,
-    q: np.ndarray,
-    A: np.ndarray,
-    b: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    guess: tuple[np.ndarray, np.ndarray] | None,
-    tol: float,
-    max_iter: int,
+    program: _Program, guess: tuple[np.ndarray, np.ndarray] | None, tol: float, max_iter: int
 ) -> Solution:
     """Solve in the units that the data have."""
-    program = _in_arrays(P, q, A, b, lower, upper)
-    best, n_iter, n_systems, verdict = None, 0, 0, "inaccurate"
-
-    def offer(x: np.ndarray, y: np.ndarray) -> bool:
-        nonlocal best
-        x, y = x[: program.n], np.where(np.abs(y) < _NOTHING, 0.0, y)[: program.p]
-        x = np.where((np.abs(x) < _NOTHING) & (lower <= 0.0) & (upper >= 0.0), 0.0, x)
-        Px = P @ x
-        z = bound_multipliers(Px + q + y @ A, x, lower, upper)
-        certificate = certify(P, q, A, b, lower, upper, x, y, *z, tol, Px)
-        if best is None or certificate.worst < best.certificate.worst:
-            best = Solution(x, y, *z, Px, certificate, 0, 0, verdict)
-        return certificate.ok
-
-    def offer_cleaned(x: np.ndarray, y: np.ndarray) -> bool:
-        x, y = x[: program.n], y[: program.p]
-        return offer(x, y) or any(
-            offer(*_without_rounding(P, q, A, lower, upper, x, y, faint)) for faint in _FAINT
-        )
-
-    def settle(
-        x: np.ndarray, y: np.ndarray, state: np.ndarray, delta: float, careful: bool = False
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Correct the sets until they stay; return None where a point came out that is proved."""
-        nonlocal n_systems
-        pull, centre, seen = delta * unit, np.clip(x, program.lower, program.upper), set()
-        for _ in range(_ROUNDS if delta or careful else _FEW):
-            if state.tobytes() in seen:
-                break
-            seen.add(state.tobytes())
-            start = x
-            try:
-                x, y, g = _minimum(program, x, y, state, pull, centre)
-            except RuntimeError:  # SuperLU met an exact singularity
-                break
-            n_systems += 1
-            if careful:
-                x, new = _walk(program, start, x, g, y, state)
-            else:
-                new = _corrected(program, x, g, y, state)
-            x = np.clip(x, program.lower, program.upper)
-            if (not delta or (new == state).all()) and offer_cleaned(x, y):
-                return None
-            state = new
-        return x, y, state
-
-    def finish(x: np.ndarray, y: np.ndarray, z: np.ndarray, pulls: tuple[float, ...]) -> bool:
-        if not (np.isfinite(x).all() and np.isfinite(y).all()):
-            return False
-        state = _read_state(program, x, z)
-        for delta in pulls:
-            settled = settle(x, y, state, delta, delta == 0.0 and len(pulls) > 1)
-            if settled is None:
-                return True
-            x, y, state = settled
-        return False
-
-    diagonal = program.P.diagonal()
-    unit = np.where(diagonal > 0.0, diagonal, 1.0)
+    search = _Search(program, tol)
     with np.errstate(all="ignore"):  # a failed attempt may overflow; the certificate judges
-        solved = not (q.any() or b.any()) and offer(np.clip(0.0, lower, upper), np.zeros(b.size))
-        if guess is None and not np.isfinite([lower, upper]).any():
-            guess = np.zeros(q.size), np.zeros(b.size)  # one system is all
-        if guess is not None and not solved:
-            x, y = _extended(program, P, q, *guess)
-            solved = finish(x, y, -_gradient(program, x, y), (0.0,))
-        for eps in _GUESSES:
-            if solved:
-                break
-            answer, iterations, verdict = _guess(program, eps, max_iter)
-            n_iter += iterations
-            solved = finish(*answer, (0.0,))
-            if not solved and np.isfinite(answer[0]).all():
-                x, y, z = answer
-                state = _read_state(program, x, z)
-                x = np.where(state < 0, program.lower, np.where(state > 0, program.upper, x))
-                solved = offer_cleaned(np.clip(x, program.lower, program.upper), y)
-        solved = solved or finish(*answer, _PULLS)
-    if best is None:
-        offer(np.clip(np.zeros(program.n), lower, upper), np.zeros(program.p))
-    assert best is not None
-    verdict = "solved" if best.certificate.ok else verdict
-    return best._replace(n_iter=n_iter, n_systems=n_systems, verdict=verdict)
-
-
-def _in_arrays(
-    P: Any, q: np.ndarray, A: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray
-) -> _Program:
-    """Return the program; sparse arrays where P is low rank, with the variables w = G'x, or mostly zeros."""
-    n, p = q.size, b.size
-    if isinstance(P, np.ndarray):
-        few = np.count_nonzero(P) + np.count_nonzero(A) < _SPARSE * (n + 2 * p) * n
-        if n >= _MANY and few:
-            P, A = sparse.csc_matrix(P), sparse.csc_matrix(A)
-        return _Program(P, q, A, b, lower, upper, n, p)
-    r = P.G.shape[1]
-    free = np.full(r, np.inf)
-    return _Program(
-        sparse.diags(np.concatenate([P.d, np.ones(r)]), format="csc"),
-        np.concatenate([q, np.zeros(r)]),
-        sparse.bmat([[sparse.csc_matrix(A), None], [P.G.T, -sparse.identity(r)]], format="csc"),
-        np.concatenate([b, np.zeros(r)]),
-        np.concatenate([lower, -free]),
-        np.concatenate([upper, free]),
-        n,
-        p,
+        if not search.succeeds(guess, max_iter) and search.best is None:
+            search.offer(np.clip(np.zeros(search.n), search.lower, search.upper), 0.0 * search.b)
+    assert search.best is not None
+    return search.best._replace(
+        n_iter=search.n_iter,
+        n_systems=search.n_systems,
+        verdict="solved" if search.best.certificate.ok else search.verdict,
     )
 
 
-def _extended(
-    program: _Program, P: Any, q: np.ndarray, x: np.ndarray, y: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return a point and multipliers with those of the additional variables and rows."""
-    if program.q.size == q.size:
-        return x, y
-    w = P.G.T @ x
-    return np.concatenate([x, w]), np.concatenate([y, w])
+class _Search:
+    """The program in arrays, dense or sparse, and the best point so far.
 
-
-def _guess(
-    program: _Program, eps: float, max_iter: int
-) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], int, str]:
-    """Ask PIQP for x, y and the multipliers of the bounds, those of upper ones being positive."""
-    is_sparse = sparse.issparse(program.P)
-    solver = piqp.SparseSolver() if is_sparse else piqp.DenseSolver()
-    solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = eps
-    solver.settings.eps_rel = solver.settings.eps_duality_gap_rel = eps
-    solver.settings.max_iter = max_iter
-    P, A = program.P, program.A
-    if is_sparse:
-        P, A = sparse.csc_matrix(P), sparse.csc_matrix(A)
-    else:
-        P, A = P.T, np.asfortranarray(A)
-    rows = (A, program.b) if program.b.size else (None, None)
-    solver.setup(P, program.q, *rows, x_l=program.lower, x_u=program.upper)
-    status = solver.solve()
-    verdict = {
-        piqp.PIQP_PRIMAL_INFEASIBLE: "infeasible",
-        piqp.PIQP_DUAL_INFEASIBLE: "unbounded",
-        piqp.PIQP_MAX_ITER_REACHED: "max_iter",
-    }.get(status, "inaccurate")
-    r = solver.result
-    return (r.x, r.y, r.z_bu - r.z_bl), r.info.iter, verdict
-
-
-def _read_state(program: _Program, x: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Return -1 and 1 for variables at their lower and upper bound: the multiplier exceeds the distance."""
-    state = np.zeros(x.size, dtype=np.int8)
-    state[-z > x - program.lower] = -1
-    state[z > program.upper - x] = 1
-    state[program.lower == program.upper] = -1
-    return state
-
-
-def _gradient(program: _Program, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return program.P @ x + program.q + program.A.T @ y
-
-
-def _minimum(
-    program: _Program,
-    x: np.ndarray,
-    y: np.ndarray,
-    state: np.ndarray,
-    pull: np.ndarray,
-    centre: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Solve the system of the free variables; return x, y and the gradient of the Lagrangian.
-
-    The objective has the additional term ``1/2 sum_j pull_j (x_j - centre_j)^2``.
+    Arrays are sparse where they are mostly zeros, and where P is low rank: then w = G'x are more variables.
     """
-    free = np.flatnonzero(state == 0)
-    x = np.where(state < 0, program.lower, np.where(state > 0, program.upper, x))
-    solve = _factor(program, free, pull[free])
-    best, found = (np.inf, np.inf), (x, y, _gradient(program, x, y) + pull * (x - centre))
-    for k in range(_REFINEMENTS):
-        g = _gradient(program, x, y) + pull * (x - centre)
-        miss = program.b - program.A @ x
-        sizes = largest(g[free]), largest(miss)
-        if k and not (sizes[0] < 0.5 * best[0] or sizes[1] < 0.5 * best[1]):
-            break
-        best, found = sizes, (x, y, g)
-        step = solve(np.concatenate([-g[free], miss]))
-        x, y = x.copy(), y + step[free.size :]
-        x[free] += step[: free.size]
-        if k:  # a correction that is larger than the number: nothing but rounding
-            x[free[np.abs(x[free]) <= np.abs(step[: free.size])]] = 0.0
-    return found
+
+    def __init__(self, program: _Program, tol: float) -> None:
+        self.program, self.tol = program, tol
+        self.P, self.q, self.A, self.b, self.lower, self.upper = P, q, A, b, lower, upper = program
+        self.n, self.p = n, p = q.size, b.size
+        if not isinstance(P, np.ndarray):
+            r = P.G.shape[1]
+            one, zero, free = sparse.identity(r), np.zeros(r), np.full(r, np.inf)
+            self.P = sparse.diags(np.concatenate([P.d, zero + 1.0]), format="csc")
+            self.A = sparse.bmat([[sparse.csc_matrix(A), None], [P.G.T, -one]], format="csc")
+            self.q, self.b = np.concatenate([q, zero]), np.concatenate([b, zero])
+            self.lower, self.upper = np.concatenate([lower, -free]), np.concatenate([upper, free])
+        elif n >= _MANY and sum(map(np.count_nonzero, (P, A))) < _SPARSE * (n + 2 * p) * n:
+            self.P, self.A = sparse.csc_matrix(P), sparse.csc_matrix(A)
+        self.diagonal = self.P.diagonal()
+        self.roots = np.sqrt(np.maximum(self.diagonal, 0.0))
+        self.best: Solution | None = None
+        self.n_iter, self.n_systems, self.verdict = 0, 0, "inaccurate"
+
+    def succeeds(self, guess: tuple[np.ndarray, np.ndarray] | None, max_iter: int) -> bool:
+        """Go from the given guess, or from those of PIQP, to a point that is proved; return whether there is one."""
+        P, q, _, b, lower, upper = self.program
+        if not (q.any() or b.any()) and self.offer(np.clip(0.0, lower, upper), np.zeros(b.size)):
+            return True
+        if guess is None and not np.isfinite([lower, upper]).any():
+            guess = np.zeros(q.size), np.zeros(b.size)  # one system is all
+        if guess is not None:
+            w = np.zeros(0) if self.q.size == q.size else P.G.T @ guess[0]
+            x, y = (np.concatenate([part, w]) for part in guess)
+            if self.finish(x, y, -self.gradient(x, y), (0.0,)):
+                return True
+        for eps in _GUESSES:
+            x, y, z = self.ask(eps, max_iter)
+            if self.finish(x, y, z, (0.0,)):
+                return True
+            if np.isfinite(x).all() and self.offer_cleaned(
+                self.placed(x, self.read_state(x, z)), y
+            ):
+                return True
+        return self.finish(x, y, z, _PULLS)
+
+    def ask(self, eps: float, max_iter: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Ask PIQP for x, y and the multipliers of the bounds, those of upper ones being positive."""
+        is_sparse = sparse.issparse(self.P)
+        solver = piqp.SparseSolver() if is_sparse else piqp.DenseSolver()
+        solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = eps
+        solver.settings.eps_rel = solver.settings.eps_duality_gap_rel = eps
+        solver.settings.max_iter = max_iter
+        P = sparse.csc_matrix(self.P) if is_sparse else self.P.T
+        A = sparse.csc_matrix(self.A) if is_sparse else np.asfortranarray(self.A)
+        rows = (A, self.b) if self.b.size else (None, None)
+        solver.setup(P, self.q, *rows, x_l=self.lower, x_u=self.upper)
+        self.verdict = _VERDICTS.get(solver.solve(), "inaccurate")
+        r = solver.result
+        self.n_iter += r.info.iter
+        return r.x, r.y, r.z_bu - r.z_bl
+
+    # -- proof
+
+    def offer(self, x: np.ndarray, y: np.ndarray) -> bool:
+        """Certify a point, keep it if it is the best; return whether it is proved."""
+        P, q, A, b, lower, upper = self.program
+        x, y = x[: self.n], np.where(np.abs(y) < _NOTHING, 0.0, y)[: self.p]
+        x = np.where((np.abs(x) < _NOTHING) & (lower <= 0.0) & (upper >= 0.0), 0.0, x)
+        Px = P @ x
+        z = bound_multipliers(Px + q + y @ A, x, lower, upper)
+        certificate = certify(P, q, A, b, lower, upper, x, y, *z, self.tol, Px)
+        if self.best is None or certificate.worst < self.best.certificate.worst:
+            self.best = Solution(x, y, *z, Px, certificate, 0, 0, "")
+        return certificate.ok
+
+    def offer_cleaned(self, x: np.ndarray, y: np.ndarray) -> bool:
+        """Offer a point, and then without what may be nothing but rounding."""
+        x, y = x[: self.n], y[: self.p]
+        return self.offer(x, y) or any(
+            self.offer(*self.without_rounding(x, y, faint)) for faint in _FAINT
+        )
+
+    def without_rounding(
+        self, x: np.ndarray, y: np.ndarray, faint: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return x and y with 0 for the entries that move the gradient by a faint part of its terms only.
+
+        The multiplier 1e-17 of a row that is slack, say, or a variable 1e-17 whose gradient has terms of size 1.
+        """
+        P, q, A, _, lower, upper = self.program
+        roots, absolute = np.sqrt(np.maximum(P.diagonal(), 0.0)), np.abs(A)
+        mass = roots * float(roots @ np.abs(x)) + np.abs(q)
+        terms = faint * (mass + np.abs(y) @ absolute)
+        width = np.maximum(np.abs(lower), np.abs(upper))
+        small = (np.abs(x) * roots**2 <= terms) & (roots > 0.0)
+        small |= (np.abs(x) <= faint * width) & (width < np.inf) & (roots == 0.0)
+        x = np.where(small & (lower <= 0.0) & (upper >= 0.0), 0.0, x)
+        rows = absolute[:, mass > 0.0]
+        small = (np.abs(y)[:, None] * rows <= terms[mass > 0.0]).all(axis=1) & rows.any(axis=1)
+        return x, np.where(small, 0.0, y)
+
+    # -- finish
+
+    def finish(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, pulls: tuple[float, ...]) -> bool:
+        """Correct the sets under each pull towards the point; return whether a point came out that is proved."""
+        if not (np.isfinite(x).all() and np.isfinite(y).all()):
+            return False
+        state = self.read_state(x, z)
+        for delta in pulls:
+            careful = delta == 0.0 and len(pulls) > 1
+            pull = delta * np.where(self.diagonal > 0.0, self.diagonal, 1.0)
+            centre, seen = np.clip(x, self.lower, self.upper), set()
+            for _ in range(_ROUNDS if delta or careful else _FEW):
+                if state.tobytes() in seen:
+                    break
+                seen.add(state.tobytes())
+                start = x
+                try:
+                    x, y, g = self.minimum(x, y, state, pull, centre)
+                except RuntimeError:  # SuperLU met an exact singularity
+                    break
+                self.n_systems += 1
+                x, new = (
+                    self.walk(start, x, g, y, state)
+                    if careful
+                    else (x, self.corrected(x, g, y, state))
+                )
+                x = np.clip(x, self.lower, self.upper)
+                if (not delta or (new == state).all()) and self.offer_cleaned(x, y):
+                    return True
+                state = new
+        return False
+
+    def read_state(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Return -1 and 1 for variables at their lower and upper bound: the multiplier exceeds the distance."""
+        state = np.zeros(x.size, dtype=np.int8)
+        state[-z > x - self.lower] = -1
+        state[z > self.upper - x] = 1
+        state[self.lower == self.upper] = -1
+        return state
+
+    def placed(self, x: np.ndarray, state: np.ndarray) -> np.ndarray:
+        """Return x with the variables that are not free at their bound."""
+        return np.where(state < 0, self.lower, np.where(state > 0, self.upper, x))
+
+    def gradient(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the gradient of the Lagrangian."""
+        return self.P @ x + self.q + self.A.T @ y
+
+    def minimum(
+        self, x: np.ndarray, y: np.ndarray, state: np.ndarray, pull: np.ndarray, centre: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Solve the system of the free variables; return x, y and the gradient of the Lagrangian.
+
+        The objective has the additional term ``1/2 sum_j pull_j (x_j - centre_j)^2``.
+        """
+        free, x = np.flatnonzero(state == 0), self.placed(x, state)
+        solve = _factor(self.P, self.A, free, pull[free])
+        best, found = (np.inf, np.inf), (x, y, self.gradient(x, y) + pull * (x - centre))
+        for k in range(_REFINEMENTS):
+            g = self.gradient(x, y) + pull * (x - centre)
+            miss = self.b - self.A @ x
+            sizes = largest(g[free]), largest(miss)
+            if k and not (sizes[0] < 0.5 * best[0] or sizes[1] < 0.5 * best[1]):
+                break
+            best, found = sizes, (x, y, g)
+            step = solve(np.concatenate([-g[free], miss]))
+            x, y = x.copy(), y + step[free.size :]
+            x[free] += step[: free.size]
+            if k:  # a correction that is larger than the number: nothing but rounding
+                x[free[np.abs(x[free]) <= np.abs(step[: free.size])]] = 0.0
+        return found
+
+    def corrected(
+        self, x: np.ndarray, g: np.ndarray, y: np.ndarray, state: np.ndarray
+    ) -> np.ndarray:
+        """Return the state with variables that left the box at their bound, and those of a wrong sign free."""
+        new = state.copy()
+        new[(state == 0) & (x < self.lower)] = -1
+        new[(state == 0) & (x > self.upper)] = 1
+        terms = self.roots * float(self.roots @ np.abs(x)) + np.abs(self.q) + np.abs(self.A.T @ y)
+        wrong = (state * g > 16.0 * EPS * terms) & (self.lower < self.upper)
+        new[wrong] = 0
+        return new
+
+    def walk(
+        self, start: np.ndarray, x: np.ndarray, g: np.ndarray, y: np.ndarray, state: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Go from a point of the box towards a minimum, to the first bound that is met; return point and state."""
+        step, new = x - start, state.copy()
+        room = np.maximum(np.where(step > 0.0, self.upper - start, start - self.lower), 0.0)
+        share = np.where((state == 0) & (step != 0.0), room / np.abs(step), np.inf)
+        most = float(share.min(initial=np.inf))
+        if most >= 1.0:
+            return x, self.corrected(x, g, y, state)
+        met = share <= most * (1.0 + 16.0 * EPS)
+        new[met] = np.sign(step[met])
+        return start + most * step, new
 
 
-def _factor(program: _Program, free: np.ndarray, pull: np.ndarray) -> Any:
+def _factor(P: Any, A: Any, free: np.ndarray, pull: np.ndarray) -> Any:
     """Factor the regularised system of the free variables, with rows and columns scaled to the largest entry 1."""
-    p, f = program.b.size, free.size
+    p, f = A.shape[0], free.size
     if p + f == 0:
         return lambda v: v
-    if sparse.issparse(program.P):
-        AF = program.A[:, free]
-        K = sparse.bmat(
-            [
-                [program.P[free][:, free] + sparse.diags(pull), AF.T],
-                [AF, sparse.csc_matrix((p, p))],
-            ],
-            format="csc",
-        )
+    ridge, AF = np.repeat([_RIDGE, -_RIDGE], [f, p]), A[:, free]
+    if sparse.issparse(P):
+        top = P[free][:, free] + sparse.diags(pull)
+        K = sparse.bmat([[top, AF.T], [AF, sparse.csc_matrix((p, p))]], format="csc")
         d = np.ones(f + p)
         for _ in range(3):
-            peak = np.asarray(abs(K).max(axis=1).todense()).ravel()
-            s = 1.0 / np.sqrt(np.where(peak > 0.0, peak, 1.0))
+            s = _scales(np.asarray(abs(K).max(axis=1).todense()).ravel())
             S = sparse.diags(s)
             K, d = (S @ K @ S).tocsc(), d * s
-        K = K + sparse.diags(np.r_[np.full(f, _RIDGE), np.full(p, -_RIDGE)], format="csc")
-        factors = splu(K.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01)
+        K = (K + sparse.diags(ridge, format="csc")).tocsc()
+        factors = splu(K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01)
         return lambda v: d * factors.solve(d * v)
     K = np.zeros((f + p, f + p), order="F")
-    whole = f == program.n
-    K[:f, :f] = program.P if whole else program.P[np.ix_(free, free)]
-    K[np.arange(f), np.arange(f)] += pull
-    AF = program.A[:, free]
+    K[:f, :f] = P if f == len(P) else P[np.ix_(free, free)]
     K[f:, :f], K[:f, f:] = AF, AF.T
-    peak = np.abs(K).max(axis=1, initial=0.0)
-    d = 1.0 / np.sqrt(np.where(peak > 0.0, peak, 1.0))
+    K[np.arange(f), np.arange(f)] += pull
+    d = _scales(np.abs(K).max(axis=1, initial=0.0))
     K *= d
     K *= d[:, None]
-    K[np.arange(f + p), np.arange(f + p)] += np.r_[np.full(f, _RIDGE), np.full(p, -_RIDGE)]
+    K[np.arange(f + p), np.arange(f + p)] += ridge
     lu, piv, _ = dgetrf(K, overwrite_a=1)
     return lambda v: d * dgetrs(lu, piv, d * v)[0]
 
 
-def _corrected(
-    program: _Program, x: np.ndarray, g: np.ndarray, y: np.ndarray, state: np.ndarray
-) -> np.ndarray:
-    """Return the state with variables that left the box at their bound, and those of a wrong sign free."""
-    new = state.copy()
-    new[(state == 0) & (x < program.lower)] = -1
-    new[(state == 0) & (x > program.upper)] = 1
-    roots = np.sqrt(np.maximum(program.P.diagonal(), 0.0))
-    terms = roots * float(roots @ np.abs(x)) + np.abs(program.q) + np.abs(program.A.T @ y)
-    wrong = (state * g > 16.0 * EPS * terms) & (program.lower < program.upper)
-    new[wrong] = 0
-    return new
-
-
-def _walk(
-    program: _Program,
-    start: np.ndarray,
-    x: np.ndarray,
-    g: np.ndarray,
-    y: np.ndarray,
-    state: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Go from a point of the box towards a minimum, to the first bound that is met; return point and state."""
-    step, new = x - start, state.copy()
-    room = np.where(step > 0.0, program.upper - start, start - program.lower)
-    share = np.where((state == 0) & (step != 0.0), np.maximum(room, 0.0) / np.abs(step), np.inf)
-    most = float(share.min(initial=np.inf))
-    if most >= 1.0:
-        return x, _corrected(program, x, g, y, state)
-    met = share <= most * (1.0 + 16.0 * EPS)
-    new[met] = np.sign(step[met])
-    return start + most * step, new
-
-
-def _without_rounding(
-    P: Matrix,
-    q: np.ndarray,
-    A: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    x: np.ndarray,
-    y: np.ndarray,
-    faint: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return x and y with 0 for the entries that move the gradient by a faint part of its terms only.
-
-    The multiplier 1e-17 of a row that is slack, say, or a variable 1e-17 whose gradient has terms of size 1.
-    """
-    roots, absolute = np.sqrt(np.maximum(P.diagonal(), 0.0)), np.abs(A)
-    mass = roots * float(roots @ np.abs(x)) + np.abs(q)
-    terms = faint * (mass + np.abs(y) @ absolute)
-    width = np.maximum(np.abs(lower), np.abs(upper))
-    small = (np.abs(x) * roots**2 <= terms) & (roots > 0.0)
-    small |= (np.abs(x) <= faint * width) & (width < np.inf) & (roots == 0.0)
-    x = np.where(small & (lower <= 0.0) & (upper >= 0.0), 0.0, x)
-    rows = absolute[:, mass > 0.0]
-    small = (np.abs(y)[:, None] * rows <= terms[mass > 0.0]).all(axis=1) & rows.any(axis=1)
-    return x, np.where(small, 0.0, y)
+def _scales(peak: np.ndarray) -> np.ndarray:
+    """Return one over the root of the largest entry of each row, and 1 for a row of zeros."""
+    return 1.0 / np.sqrt(np.where(peak > 0.0, peak, 1.0))
