@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from companion.engine.arithmetic import EPS, largest, ratio
 from companion.engine.quadratic import solve_box
@@ -311,11 +311,10 @@ class _System:
             H = self._matrix() + self.gamma * (self.B @ self.B.T)
             diagonal = H.diagonal()
             H[np.diag_indices_from(H)] = diagonal + (ridge * diagonal.mean() + self.delta)
-            try:
-                self.factor = cho_factor(H.T, lower=True, overwrite_a=True, check_finite=False)
-            except LinAlgError:
+            self.factor, missing = dpotrf(H.T, lower=1, clean=0, overwrite_a=1)
+            if missing:
                 continue
-            self.W = cho_solve(self.factor, self.B, check_finite=False)
+            self.W = dpotrs(self.factor, self.B, lower=1)[0]
             self.schur = self.B.T @ self.W
             return True
         return False
@@ -335,7 +334,7 @@ class _System:
         """Add the solution of the system for the present residuals."""
         r, miss = self._residuals(point)
         r = r + self.gamma * (self.B @ miss[self.present])
-        t = cho_solve(self.factor, r, check_finite=False)
+        t = dpotrs(self.factor, r, lower=1)[0]
         dy = np.linalg.solve(self.schur, self.B.T @ t - miss[self.present])
         a, y = point.a.copy(), point.y.copy()
         a[self.free] += t - self.W @ dy
@@ -427,4 +426,4 @@ def is_psd(P: np.ndarray, name: str) -> bool:
         )
     shifted = P.T.copy(order="F")
     shifted[np.diag_indices(n)] += 1e-10 * max(float(np.trace(P)), 0.0) + _TINY
-    return lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1] == 0
+    return dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1] == 0
