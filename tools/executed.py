@@ -3,14 +3,12 @@
 A plugin of pytest. When all cells of a notebook have passed, the notebook with the outputs of this run and the state
 of its sliders goes to build/executed; ``python tools/notebooks.py cache`` takes it from there when its cells are those
 of the page and the package is the one that it ran with. A run with COMPANION_FRAMES is not kept: frames are missing.
-Kernels start warm (tools/warm.py).
 """
 
 from __future__ import annotations
 
 import json
 import os
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,6 @@ import pytest
 from nbval.plugin import IPyNbCell
 
 from tools.notebooks import executed_file, sources_digest
-from tools.warm import warm
 
 PASSED = pytest.StashKey[dict[int, IPyNbCell]]()
 STATE = """
@@ -56,14 +53,6 @@ def keep(cells: dict[int, IPyNbCell], file: Path) -> None:
     notebook.metadata["sources"] = sources_digest()
     nbformat.validate(notebook)
     nbformat.write(notebook, file)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Start kernels warm, in all workers."""
-    if not hasattr(config, "workerinput"):
-        block = ExitStack()
-        block.enter_context(warm())
-        config.add_cleanup(block.close)
 
 
 @pytest.hookimpl(hookwrapper=True)

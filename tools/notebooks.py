@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -31,12 +32,12 @@ sys.path.insert(0, str(ROOT))  # so that it runs as a script as well as with -m
 
 from tools.kernels import ATTEMPTS, again  # noqa: E402
 from tools.toc import pages_in_order  # noqa: E402
-from tools.warm import warm  # noqa: E402
 
 CACHE = ROOT / ".jupyter_cache"
 # The ordinary kernel, told to keep its notices on connections to itself.
 os.environ["JUPYTER_PATH"] = str(ROOT / "tools" / "jupyter")
 STAMP = CACHE / "sources.sha256"
+DOCTREES = ROOT / "build" / "_build" / ".doctrees"
 EXECUTED = ROOT / "build" / "executed"  # what nbval ran: see tools/executed.py
 TIMEOUT = 300  # seconds for one cell, on a slow machine
 
@@ -109,7 +110,7 @@ def run_all(paths: list[Path], jobs: int) -> None:
     for command in (["check", "--fix", "--select", "I"], ["format"]):
         subprocess.run([sys.executable, "-m", "ruff", *command, "--quiet", *paths], check=True)
     failed = 0
-    with warm(), ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(jobs) as pool:
         futures = {path: pool.submit(run, path) for path in paths}
         for path, future in futures.items():
             try:
@@ -146,6 +147,9 @@ def forget_stale(cache: Any) -> None:
         cache.clear_cache()
         CACHE.mkdir(parents=True, exist_ok=True)
         STAMP.write_text(sources_digest())
+        shutil.rmtree(
+            DOCTREES, ignore_errors=True
+        )  # the book is read anew: its outputs may be others
 
 
 def carry_metadata(cache: Any, path: Path) -> None:
@@ -245,7 +249,7 @@ def fill_cache() -> None:
         return
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     todo.sort(key=lambda record: -Path(record.uri).stat().st_size)
-    with warm(), ProcessPoolExecutor(os.cpu_count()) as pool:
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
         failed = [uri for uris in pool.map(execute_and_cache, [r.pk for r in todo]) for uri in uris]
     for uri in failed:
         print(f"FAILED  {uri}", file=sys.stderr)

@@ -14,7 +14,6 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from tools import notebooks
-from tools.warm import ADDRESS
 
 SLIDER = """import ipywidgets
 
@@ -57,7 +56,7 @@ def run_nbval(project: Path, **environment: str) -> None:
     variables = {k: v for k, v in os.environ.items() if k != "COMPANION_FRAMES"}
     subprocess.run(
         [sys.executable, "-c", start, *options, "page.ipynb"],
-        cwd=project, env=variables | {ADDRESS: ""} | environment, check=True, capture_output=True,
+        cwd=project, env=variables | environment, check=True, capture_output=True,
     )  # fmt: skip
 
 
