@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import validate_data
 
 from companion.engine.arithmetic import largest
 
@@ -23,6 +24,7 @@ __all__ = [
     "count_axes",
     "forget_feature_names",
     "is_plain_data",
+    "read_data",
     "reject_masked",
 ]
 
@@ -110,6 +112,27 @@ def forget_feature_names(estimator: Any, n_features: int) -> None:
     """Set the attributes that scikit-learn's ``validate_data`` sets for an array of numbers."""
     estimator.n_features_in_ = n_features
     vars(estimator).pop("feature_names_in_", None)
+
+
+def read_data(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the training data of an estimator, checked as scikit-learn checks them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets ``n_features_in_``, and ``feature_names_in_`` from a frame.
+    X : array-like of shape (m, n)
+    y : array-like of shape (m,)
+    **options
+        For scikit-learn's ``validate_data``.
+    """
+    if is_plain_data(X, y):  # a tenth of a millisecond is a third of a small fit
+        forget_feature_names(estimator, X.shape[1])
+        return X, y
+    reject_masked(X, "X")
+    reject_masked(y, "y")
+    X, y = validate_data(estimator, X, y, dtype=np.float64, **options)
+    return as_matrix(X, "X"), y
 
 
 def count_axes(value: Any, name: str) -> int:

@@ -2,11 +2,10 @@
 
 # fmt: off
 # isort: off
-from companion.regression.elastic_net import ElasticNet, elastic_net_dual, elastic_net_qp
+from companion.regression.duals import DualSolution, elastic_net_dual, elastic_net_qp, lasso_dual
+from companion.regression.elastic_net import ElasticNet
 from companion.regression.kernel_ridge import KernelRidge
-from companion.regression.lasso import (
-    DualSolution, L1Path, Lasso, lasso_admm, lasso_dual, lasso_path, tau_max,
-)
+from companion.regression.lasso import L1Path, Lasso, lasso_admm, lasso_path, tau_max
 from companion.regression.mapping import from_sklearn, to_sklearn
 from companion.regression.ridge import RidgePath, RidgeRegression, ridge_path
 

@@ -18,17 +18,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from companion.engine.arithmetic import EPS, largest
-
-__all__ = ["INTERCEPTS", "Shifted", "check_intercept", "correlate", "shift"]
-
-_LOSS = 1e-13  # relative error of the largest correlation for which no copy of X is made
-_CENTRED = 8.0 * EPS  # a mean below this part of the column's spread is rounding near the origin
-_ROWS = 4096  # rows whose products are summed in one go
+__all__ = ["INTERCEPTS", "Shifted", "check_intercept", "shift"]
 
 INTERCEPTS = ("none", "free", "penalized")
 
@@ -40,42 +33,14 @@ def check_intercept(value: object) -> str:
     return value
 
 
-def correlate(X: np.ndarray, v: np.ndarray) -> np.ndarray:
-    r"""Return :math:`X^\top v`, summed over blocks of rows.
-
-    BLAS adds the rows of a matrix in C order one after the other, and the rounding of each sum grows with their
-    number. In blocks it grows with the number of rows in one.
-
-    Parameters
-    ----------
-    X : ndarray of shape (m, n)
-    v : ndarray of shape (m,)
-
-    Examples
-    --------
-    >>> correlate(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, -1.0]))
-    array([-2., -2.])
-    """
-    if X.flags.f_contiguous or v.size <= _ROWS:
-        return X.T @ v
-    blocks = [slice(start, start + _ROWS) for start in range(0, v.size, _ROWS)]
-    return np.sum([X[rows].T @ v[rows] for rows in blocks], axis=0)
-
-
-def _left_over(centred: np.ndarray) -> np.ndarray:
-    """Return the means of centred columns: far from the origin, the means that were subtracted had more rounding."""
-    means, spread = centred.mean(axis=0), centred.max(axis=0) - centred.min(axis=0)
-    return np.where(np.abs(means) > _CENTRED * spread, means, 0.0)
-
-
 @dataclass(frozen=True, eq=False)
 class Shifted:
     r"""Data whose program has no intercept any more.
 
     Parameters
     ----------
-    given : ndarray of shape (m, n)
-        X.
+    X : ndarray of shape (m, n)
+        :math:`\hat X`.
     y : ndarray of shape (m,)
         :math:`\hat y`.
     x_mean : ndarray of shape (n,)
@@ -86,68 +51,20 @@ class Shifted:
         The fraction t of the means that was subtracted.
     """
 
-    given: np.ndarray
+    X: np.ndarray
     y: np.ndarray
     x_mean: np.ndarray
     y_mean: float
     fraction: float
 
-    @cached_property
-    def X(self) -> np.ndarray:
-        r""":math:`\hat X`, in Fortran order; a new array, unless nothing is subtracted from an array in this order."""
-        if self.fraction == 0.0:
-            return np.asfortranarray(self.given)
-        Z = np.empty(self.given.shape, order="F")
-        np.subtract(self.given, self.offset, out=Z)
-        if self.fraction == 1.0:  # what a constant column leaves behind is rounding
-            Z[:, self.constant] = 0.0
-            Z -= _left_over(Z)
-        return Z
-
-    @cached_property
-    def correlation(self) -> np.ndarray:
-        r""":math:`\hat X^\top \hat y`."""
-        return self.X.T @ self.y if self.needs_copy else self._difference
-
-    @cached_property
-    def needs_copy(self) -> bool:
-        r"""Whether products with :math:`\hat X` need it as an array.
-
-        Otherwise :math:`X^\top r - t \bar x\, \mathbf 1^\top r` is as good. Far from the origin it is not: the
-        difference would cancel.
-        """
-        if self.fraction == 0.0 or self.constant.size:
-            return True
-        size = math.sqrt(self.y.size) * largest(self.offset) * math.sqrt(self.y @ self.y)
-        return EPS * size > _LOSS * largest(self._difference)
-
-    @cached_property
-    def _difference(self) -> np.ndarray:
-        return correlate(self.given, self.y) - self.y.sum() * self.offset
-
-    @property
-    def offset(self) -> np.ndarray:
-        """What is subtracted from each column."""
-        return self.fraction * self.x_mean
-
-    @cached_property
-    def constant(self) -> np.ndarray:
-        """Which columns have one value only."""
-        X = self.given
-        ends_agree = ((X[0] == X[-1]) & (X[0] == X[len(X) // 2])).nonzero()[0]
-        return ends_agree[np.ptp(X[:, ends_agree], axis=0) == 0.0]
-
     def intercept(self, w: np.ndarray) -> float:
         """Return the best b for the weights w."""
-        if self.fraction == 0.0:
-            return 0.0
-        # m/(m + C) = 1 - (1 - t)^2
-        share = self.fraction * (2.0 - self.fraction)
+        share = self.fraction * (2.0 - self.fraction)  # m/(m + C) = 1 - (1 - t)^2
         return float(share * (self.y_mean - self.x_mean @ w))
 
     def unshift(self, residual: np.ndarray) -> np.ndarray:
         r"""Return :math:`y - Xw - b\mathbf 1`, from :math:`\hat y - \hat X w`."""
-        return residual - self.fraction * residual.mean() if self.fraction else residual
+        return residual - self.fraction * residual.mean()
 
 
 def shift(X: np.ndarray, y: np.ndarray, intercept: str, C: float) -> Shifted:
@@ -166,7 +83,6 @@ def shift(X: np.ndarray, y: np.ndarray, intercept: str, C: float) -> Shifted:
     Returns
     -------
     Shifted
-        The shifted matrix itself is computed when it is first asked for.
 
     Examples
     --------
@@ -174,13 +90,25 @@ def shift(X: np.ndarray, y: np.ndarray, intercept: str, C: float) -> Shifted:
     >>> data.X.ravel(), data.y, data.intercept(np.array([3.0]))
     (array([-1.,  1.]), array([-3.,  3.]), -1.0)
     """
-    m = y.size
+    m, n = X.shape
     if intercept == "none":
-        return Shifted(X, y, np.zeros(X.shape[1]), 0.0, 0.0)
-    x_mean, y_mean = X.mean(axis=0), float(y.mean())
+        return Shifted(X, y, np.zeros(n), 0.0, 0.0)
     if intercept == "free":
-        centred = y - y_mean
-        return Shifted(X, centred - _left_over(centred), x_mean, y_mean, 1.0)
+        Z, x_mean = _centred(X)
+        target, mean = _centred(y[:, None])
+        return Shifted(Z, target[:, 0], x_mean, float(mean[0]), 1.0)
+    x_mean, y_mean = X.mean(axis=0), float(y.mean())
     # 1 - sqrt(C/(m + C)), without the difference that cancels where C is large
-    fraction = m / (m + C) / (1.0 + math.sqrt(C / (m + C)))
-    return Shifted(X, y - fraction * y_mean, x_mean, y_mean, fraction)
+    t = m / (m + C) / (1.0 + math.sqrt(C / (m + C)))
+    return Shifted(X - t * x_mean, y - t * y_mean, x_mean, y_mean, t)
+
+
+def _centred(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return X minus the means of its columns, and the means; of a column with one value nothing remains."""
+    mean = X.mean(axis=0)
+    Z = X - mean
+    left = Z.mean(axis=0)  # far from the origin, the first mean is rounded
+    Z -= left
+    ends_agree = (X[0] == X[-1]).nonzero()[0]
+    Z[:, ends_agree[np.ptp(X[:, ends_agree], axis=0) == 0.0]] = 0.0
+    return Z, mean + left

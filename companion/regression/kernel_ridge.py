@@ -8,23 +8,22 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.certificates import Certificate
-from companion.checks import as_matrix, as_scalar, as_vector, reject_masked
+from companion.checks import as_scalar
 from companion.engine.arithmetic import EPS, largest, ratio
 from companion.kernels import Kernel, as_kernel
 from companion.kernels.choice import own_points
 from companion.kernels.gram import centred_gram
+from companion.regression.regressor import Regressor
 from companion.regression.ridge import FLOOR, solve_ridge, warn_if_missed
+from companion.results import Certificate
 
 __all__ = ["KernelRidge"]
 
 _SMALL_K = 1e-13  # below this fraction of the trace, eigenvalues replace the Cholesky factorisation
 
 
-class KernelRidge(RegressorMixin, BaseEstimator):
+class KernelRidge(Regressor):
     r"""Ridge regression in the feature space of a kernel.
 
     .. math:: & \min_{w, b, \xi} \; \|\xi\|_2^2 + K \langle w, w \rangle \\
@@ -71,8 +70,6 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         The training points.
     certificate_ : Certificate
         Residuals and duality gap.
-    w_error_ : float
-        About by how much rounding has changed w in feature space, relative to its norm.
     n_features_in_ : int
         n.
 
@@ -142,46 +139,47 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         if self.intercept not in ("none", "free"):
             raise ValueError(f"intercept must be 'none' or 'free', got {self.intercept!r}")
         self.kernel_ = self._named_kernel()
-        reject_masked(X, "X")
-        reject_masked(y, "y")
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        X, y = as_matrix(X, "X"), as_vector(y, "y")  # objects become NaN only here
+        X, y = self._read(X, y)
         self.X_fit_ = own_points(X, self.kernel_)
         Phi = self.kernel_.features(X, limit=len(X) // 2)
         if Phi is None or np.iscomplexobj(Phi):
-            self._fit_gram(X, y, K)
-        else:
-            self._fit_features(Phi, y, K)
+            w_error = self._fit_gram(X, y, K)
+        else:  # ridge regression on the features
+            found = solve_ridge(Phi, y, K, self.intercept)
+            self.w_, self.b_, self.alpha_, self.xi_ = found.w, found.b, found.alpha, found.xi
+            self.objective_, self.certificate_ = found.objective, found.certificate
+            self.norm_, w_error = float(linalg.norm(found.w)), found.w_error
+        warn_if_missed(self.certificate_, K, w_error)
         return self
 
-    w_: np.ndarray | None
+    def _fit_gram(self, X: np.ndarray, y: np.ndarray, K: float) -> float:
+        """Solve for alpha in R^m; return about by how much rounding has changed w in feature space.
 
-    def _fit_features(self, Phi: np.ndarray, y: np.ndarray, K: float) -> None:
-        """Solve for w in R^d: ridge regression on the features."""
-        found = solve_ridge(Phi, y, K, self.intercept)
-        self.w_, self.b_, self.alpha_, self.xi_ = found.w, found.b, found.alpha, found.xi
-        self.objective_, self.certificate_ = found.objective, found.certificate
-        self.w_error_ = found.w_error
-        self.norm_ = float(linalg.norm(self.w_))
-
-    def _fit_gram(self, X: np.ndarray, y: np.ndarray, K: float) -> None:
-        """Solve for alpha in R^m."""
-        G = self.kernel_(X)
+        The second step of refinement is not taken: it is all rounding, and as large as the rounding that alpha has.
+        """
+        G, free = self.kernel_(X), self.intercept == "free"
         if np.iscomplexobj(G):
             raise ValueError(f"kernel ridge regression needs a real kernel, got {self.kernel_!r}")
-        free = self.intercept == "free"
-        alpha, correction = _solve_gram(G, y - y.mean() if free else y, K, free)
-        fit = G @ alpha
+        solve = _inverse(centred_gram(G)[0] if free else G.copy(), K)
+
+        def centred(v: np.ndarray) -> np.ndarray:
+            return v - v.mean() if free else v
+
+        def step(alpha: np.ndarray) -> np.ndarray:  # CGC alpha is CG alpha, alpha being centred
+            return centred(solve(centred(y) - centred(G @ alpha) - K * alpha))
+
+        alpha = step(np.zeros(y.size))
+        alpha += step(alpha)
+        fit, left = G @ alpha, step(alpha)
         self.w_, self.alpha_ = None, alpha
         self.b_ = float(y.mean() - fit.mean()) if free else 0.0
         self.xi_ = y - fit - self.b_
-        self.norm_ = _norm_in(G, alpha)
+        self.norm_ = math.sqrt(max(alpha @ fit, 0.0))
         self.objective_ = float(self.xi_ @ self.xi_ + K * (alpha @ fit))
         self.certificate_ = self._certify(G, y, K)
-        largest_phi = math.sqrt(largest(G.diagonal()))
-        error, size = largest_phi * _norm_in(G, correction), largest_phi * self.norm_
-        self.w_error_ = ratio(error, max(size, FLOOR * float(linalg.norm(y))))
-        warn_if_missed(self.certificate_, K, self.w_error_)
+        size = math.sqrt(largest(G.diagonal()))  # of the largest feature vector
+        error = size * math.sqrt(max(left @ (G @ left), 0.0))
+        return ratio(error, max(size * self.norm_, FLOOR * float(linalg.norm(y))))
 
     def _certify(self, G: np.ndarray, y: np.ndarray, K: float) -> Certificate:
         r"""Certify alpha as its own dual point: then the gap is :math:`\|\xi - K\alpha\|^2`."""
@@ -197,30 +195,15 @@ class KernelRidge(RegressorMixin, BaseEstimator):
             scale = float(norm(G)) * size
             misfit = ratio(float(norm(G @ (xi - xi.mean() if total else xi))), scale)
             gap = 2 * abs(float(xi @ (y - xi)))
-        weight = float(norm(alpha)) * np.sqrt(y.size)
         return Certificate(
-            primal_residual=ratio(total, weight),
+            primal_residual=ratio(total, float(norm(alpha)) * math.sqrt(y.size)),
             dual_residual=misfit,
             complementarity=0.0,
             gap=ratio(gap, max(self.objective_, FLOOR * float(y @ y))),
             tolerance=1e-9,
         )
 
-    def predict(self, X: Any) -> np.ndarray:
-        r"""Return :math:`f(x) = \sum_i \alpha_i \kappa(x_i, x) + b` for each row of X.
-
-        Parameters
-        ----------
-        X : array-like of shape (k, n), or (k, m) for a precomputed kernel
-            Points.
-
-        Returns
-        -------
-        ndarray of shape (k,)
-        """
-        check_is_fitted(self)
-        reject_masked(X, "X")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+    def _f(self, X: np.ndarray) -> np.ndarray:
         if self.w_ is not None:
             return self.kernel_.features(X) @ self.w_ + self.b_
         return self.kernel_(X, self.X_fit_) @ self.alpha_ + self.b_
@@ -230,63 +213,23 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         """The dual variables `alpha_`, by scikit-learn's name."""
         return self.alpha_
 
-    @property
-    def intercept_(self) -> float:
-        """The intercept `b_`, by scikit-learn's name."""
-        return self.b_
 
-
-def _norm_in(G: np.ndarray, alpha: np.ndarray) -> float:
-    """Return the norm of the vector in feature space with these coefficients."""
-    return float(np.sqrt(max(alpha @ (G @ alpha), 0.0)))
-
-
-def _solve_gram(
-    G: np.ndarray, y: np.ndarray, K: float, free: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Solve (S + K I) alpha = y, S being G or CGC, with a step of refinement.
-
-    The second part is what one more step would add: after the first it is all rounding, and as large as the rounding
-    that alpha has.
-    """
-    solve = _inverse(G, K, free)
-
-    def centred(v: np.ndarray) -> np.ndarray:
-        return v - v.mean() if free else v
-
-    def correction(alpha: np.ndarray) -> np.ndarray:  # CGC alpha is CG alpha, alpha being centred
-        return centred(solve(y - centred(G @ alpha) - K * alpha))
-
-    alpha = centred(solve(y))
-    alpha += correction(alpha)
-    return alpha, correction(alpha)
-
-
-def _inverse(G: np.ndarray, K: float, free: bool) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what solves (S + K I) x = y for x, S being G or CGC, by Cholesky.
-
-    When K is tiny, eigenvalues replace the factorisation. Besides G, one matrix is held: the factor.
-    """
-    S = centred_gram(G)[0] if free else G.copy()
-    if float(np.trace(S)) * _SMALL_K >= K:
-        values, V = linalg.eigh(S, check_finite=False)
-        if values[0] < -1e-9 * abs(values[-1]):
-            raise ValueError(_indefinite(K, values[0]))
-        keep = values > EPS * len(S) * values[-1]
-        V, values = V[:, keep], values[keep]
-        return lambda y: V @ ((V.T @ y) / (values + K))
-    S[np.diag_indices_from(S)] += K
-    try:  # the transpose of a symmetric matrix is in LAPACK's order, so that S itself is overwritten
-        factor = linalg.cho_factor(S.T, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError as error:
-        S = centred_gram(G)[0] if free else G
-        smallest = linalg.eigvalsh(S, subset_by_index=(0, 0))[0]
-        raise ValueError(_indefinite(K, smallest)) from error
-    return lambda y: linalg.cho_solve(factor, y, check_finite=False)
-
-
-def _indefinite(K: float, smallest: float) -> str:
-    return (
-        f"the kernel is not positive definite on these points: its matrix has the eigenvalue {smallest:.3g}, "
-        f"which K = {K:g} on the diagonal does not make up for"
+def _inverse(S: np.ndarray, K: float) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what solves (S + K I) x = y, by Cholesky in the memory of S; by eigenvalues where K is tiny."""
+    refusal = (
+        f"the kernel is not positive definite on these points, and K = {K:g} on the diagonal of its matrix does not "
+        "make up for it"
     )
+    if float(np.trace(S)) * _SMALL_K < K:
+        S[np.diag_indices_from(S)] += K
+        try:  # the transpose of a symmetric matrix is in LAPACK's order, so that S itself is overwritten
+            factor = linalg.cho_factor(S.T, lower=True, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError as error:
+            raise ValueError(refusal) from error
+        return lambda y: linalg.cho_solve(factor, y, check_finite=False)
+    values, V = linalg.eigh(S, check_finite=False)
+    if values[0] < -1e-9 * abs(values[-1]):
+        raise ValueError(refusal)
+    keep = values > EPS * len(S) * values[-1]
+    V, values = V[:, keep], values[keep]
+    return lambda y: V @ ((V.T @ y) / (values + K))

@@ -72,7 +72,7 @@ def to_sklearn(model: BaseEstimator, m: int) -> BaseEstimator:
     if isinstance(model, (Lasso, ElasticNet)):
         if model.intercept == "penalized":
             raise ValueError("scikit-learn has no lasso with a penalized intercept")
-        K, tau = model._penalties()
+        K, tau = float(model.K), float(model.tau)
         if K + tau == 0.0:
             return linear_model.LinearRegression(fit_intercept=model.intercept == "free")
         options: dict[str, Any] = {"fit_intercept": model.intercept == "free", "tol": 1e-12}

@@ -12,48 +12,40 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm.auto import tqdm
 
-from companion.certificates import Certificate
-from companion.checks import as_matrix, as_scalar, as_vector, reject_masked
+from companion.checks import as_scalar, as_vector
 from companion.engine.arithmetic import EPS, ratio
 from companion.exceptions import ConvergenceWarning
-from companion.regression.intercept import check_intercept, shift
-from companion.results import Record
+from companion.regression.intercept import Shifted, check_intercept, shift
+from companion.regression.regressor import Regressor, as_data
+from companion.results import Certificate, Record
 
 __all__ = [
     "FLOOR",
     "RidgePath",
     "RidgeRegression",
     "RidgeSolution",
-    "certify_ridge",
     "ridge_path",
     "solve_ridge",
     "warn_if_missed",
 ]
 
-_SOLVERS = ("auto", "primal", "dual", "svd", "kkt")
-_SMALL_K = (
-    1e-11  # below this fraction of ||X||_F^2, Cholesky's squared condition number is too large
-)
-_PIVOT = (
-    16.0 * EPS
-)  # a pivot of Cholesky's method below sqrt(n) times this part of its diagonal is rounding
+_SOLVERS = ("auto", "primal", "dual", "svd")
+_SMALL_K = 1e-11  # below this fraction of ||X||^2, Cholesky's squared condition number is too large
 _TOLERANCE = 1e-9  # of the certificate
 FLOOR = 1e-5  # a residual vector is compared with at least this fraction of y
 _FEW_DIGITS = 1e-7  # the relative error of w from which on there is a warning
 
 
-class RidgeRegression(RegressorMixin, BaseEstimator):
+class RidgeRegression(Regressor):
     r"""Least squares with a penalty on the squared norm of the weights.
 
     .. math:: & \min_{w, b, \xi} \; \|\xi\|_2^2 + K \|w\|_2^2 \\
@@ -74,12 +66,10 @@ class RidgeRegression(RegressorMixin, BaseEstimator):
         for K -> 0.
     intercept : {"free", "none", "penalized"}
         What happens to b: programs RR3, RR2 and RR3b.
-    solver : {"auto", "primal", "dual", "svd", "kkt"}
+    solver : {"auto", "primal", "dual", "svd"}
         ``"primal"`` solves the n x n system :math:`(X^\top X + K I) w = X^\top y`, ``"dual"`` the m x m system
         :math:`(XX^\top + K I)\alpha = y`, both by Cholesky and one step of refinement; ``"svd"`` needs neither
-        product. ``"auto"`` takes the smaller system, or the SVD when K is tiny or
-        the system too ill conditioned. ``"kkt"`` solves the text's program DRR3 for a free b as it stands, without
-        centring.
+        product. ``"auto"`` takes the smaller system, or the SVD when K is tiny.
 
     Attributes
     ----------
@@ -98,15 +88,13 @@ class RidgeRegression(RegressorMixin, BaseEstimator):
         What ``"auto"`` chose.
     certificate_ : Certificate
         Residuals and duality gap on the data as given.
-    w_error_ : float
-        About by how much rounding has changed w, relative to w with each weight times the norm of its column.
     n_features_in_ : int
         n.
 
     Raises
     ------
     ValueError
-        If K < 0, an option is unknown, or ``"kkt"`` meets K = 0 or an intercept that is not free.
+        If K < 0, an option is unknown, or K is too small for Cholesky's method.
 
     Warns
     -----
@@ -155,45 +143,81 @@ class RidgeRegression(RegressorMixin, BaseEstimator):
         RidgeRegression
             Itself.
         """
-        K = as_scalar(self.K, "K", at_least=0)
-        intercept = check_intercept(self.intercept)
+        K, intercept = as_scalar(self.K, "K", at_least=0), check_intercept(self.intercept)
         if self.solver not in _SOLVERS:
             raise ValueError(f"solver must be one of {', '.join(_SOLVERS)}, got {self.solver!r}")
-        reject_masked(X, "X")
-        reject_masked(y, "y")
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        X, y = as_matrix(X, "X"), as_vector(y, "y")  # objects become NaN only here
-        found = solve_ridge(X, y, K, intercept, self.solver)
+        found = solve_ridge(*self._read(X, y), K, intercept, self.solver)
+        warn_if_missed(found.certificate, K, found.w_error)
         self.w_, self.b_, self.alpha_, self.xi_ = found.w, found.b, found.alpha, found.xi
-        self.objective_, self.certificate_, self.solver_, self.w_error_ = found[4:]
+        self.objective_, self.certificate_ = found.objective, found.certificate
+        self.solver_ = found.solver
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
-        r"""Return :math:`f(x) = w^\top x + b` for each row of X.
 
-        Parameters
-        ----------
-        X : array-like of shape (k, n)
-            Points.
+# ---------------------------------------------------------------------------------------------
+# One linear system
+# ---------------------------------------------------------------------------------------------
 
-        Returns
-        -------
-        ndarray of shape (k,)
-        """
-        check_is_fitted(self)
-        reject_masked(X, "X")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return X @ self.w_ + self.b_
 
-    @property
-    def coef_(self) -> np.ndarray:
-        """The weights `w_`, by scikit-learn's name."""
-        return self.w_
+class Inverse(NamedTuple):
+    """The linear system of ridge regression, factored."""
 
-    @property
-    def intercept_(self) -> float:
-        """The intercept `b_`, by scikit-learn's name."""
-        return self.b_
+    weights: Callable[[np.ndarray], np.ndarray]  # y -> (Z'Z + K I)^-1 Z'y
+    apply: Callable[[np.ndarray], np.ndarray]  # g -> (Z'Z + K I)^-1 g
+
+
+def _primal(Z: np.ndarray, K: float) -> Inverse:
+    """The n x n system (Z'Z + K I) w = Z'y."""
+    solve = _cholesky(Z.T @ Z, K)
+
+    def weights(y: np.ndarray) -> np.ndarray:
+        w = solve(Z.T @ y)
+        return w + solve(Z.T @ (y - Z @ w) - K * w)
+
+    return Inverse(weights, solve)
+
+
+def _dual(Z: np.ndarray, K: float) -> Inverse:
+    """The m x m system (Z Z' + K I) alpha = y, and w = Z'alpha."""
+    solve = _cholesky(Z @ Z.T, K)
+
+    def weights(y: np.ndarray) -> np.ndarray:
+        alpha = solve(y)
+        return Z.T @ (alpha + solve(y - Z @ (Z.T @ alpha) - K * alpha))
+
+    return Inverse(weights, lambda g: (g - Z.T @ solve(Z @ g)) / K)
+
+
+def _svd(basis: tuple[np.ndarray, np.ndarray, np.ndarray], K: float) -> Inverse:
+    """The filter s/(s^2 + K) on the singular values of Z."""
+    U, s, Vt = basis
+    return Inverse(
+        lambda y: (s / (s**2 + K) * (U.T @ y)) @ Vt, lambda g: ((Vt @ g) / (s**2 + K)) @ Vt
+    )
+
+
+def _cholesky(S: np.ndarray, K: float) -> Callable[[np.ndarray], np.ndarray]:
+    """Factor S + K I in the memory of S."""
+    S[np.diag_indices_from(S)] += K
+    try:
+        factor = linalg.cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError as error:
+        raise ValueError(
+            f"K = {K:g} is too small for a Cholesky factorisation of these data; use solver='svd'"
+        ) from error
+    return lambda g: linalg.cho_solve(factor, g, check_finite=False)
+
+
+def _singular_values(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return U, s and V' of the SVD of Z, without the singular values that are rounding."""
+    U, s, Vt = linalg.svd(Z, full_matrices=False, check_finite=False)
+    rank = int((s > EPS * max(Z.shape) * s.max(initial=0.0)).sum())
+    return U[:, :rank], s[:rank], Vt[:rank]
+
+
+# ---------------------------------------------------------------------------------------------
+# The programs
+# ---------------------------------------------------------------------------------------------
 
 
 class RidgeSolution(NamedTuple):
@@ -206,214 +230,112 @@ class RidgeSolution(NamedTuple):
     objective: float
     certificate: Certificate
     solver: str
-    w_error: float
+    w_error: float  # about by how much rounding has changed w
+
+
+class _Program(NamedTuple):
+    """A program of ridge regression: the points, with the column of ones of a penalized b, and the shifted data."""
+
+    Z: np.ndarray
+    y: np.ndarray
+    intercept: str
+    data: Shifted
+
+
+def _program(X: np.ndarray, y: np.ndarray, intercept: str) -> _Program:
+    Z = np.column_stack([X, np.ones(y.size)]) if intercept == "penalized" else X
+    return _Program(Z, y, intercept, shift(Z, y, "free" if intercept == "free" else "none", 0.0))
 
 
 def solve_ridge(
     X: np.ndarray, y: np.ndarray, K: float, intercept: str, solver: str = "auto"
 ) -> RidgeSolution:
-    """Solve ridge regression for data that are known to be good; warn where the certificate misses."""
-    free, n = intercept == "free", X.shape[1]
-    Z = np.column_stack([X, np.ones(y.size)]) if intercept == "penalized" else X
-    if solver in ("primal", "dual", "kkt") and K == 0.0:
+    """Solve ridge regression for data that are known to be good."""
+    program = _program(X, y, intercept)
+    Z = program.data.X
+    if solver == "auto":
+        smaller = "primal" if Z.shape[1] <= Z.shape[0] else "dual"
+        solver = smaller if float(np.vdot(Z, Z)) * _SMALL_K < K else "svd"
+    elif solver != "svd" and K == 0.0:
         raise ValueError(f"solver={solver!r} needs K > 0; for K = 0 use 'svd' or 'auto'")
-    if solver == "kkt" and not free:
-        raise ValueError(f"solver='kkt' is for intercept='free', got intercept={intercept!r}")
-    data = shift(Z, y, "free" if free else "none", 0.0)
-    choice = _cheapest(data.X, K) if solver == "auto" else solver
-    with np.errstate(over="ignore"):  # dual variables that overflow are refused
-        while True:
-            if choice == "kkt":
-                w, b, alpha, correction = _solve_kkt(X, y, K)
-            else:
-                w, alpha, correction = _solve(data.X, data.y, K, choice)
-                b = data.intercept(w)
-            xi = y - Z @ w - b
-            certificate = certify_ridge(Z, y, K, free, w, b, xi)
-            if certificate.ok or solver != "auto" or choice == "svd":
-                break
-            choice = "svd"
-    if not np.isfinite(alpha).all():
-        raise ValueError(
-            f"the dual variables, the residuals over K = {K:g}, overflow; K is too small"
-        )
-    w_error = _relative(correction[:n], w[:n], data.X[:, :n], data.y)
-    warn_if_missed(certificate, K, w_error)
-    objective = float(xi @ xi + K * (w @ w))
-    b = float(w[n]) if intercept == "penalized" else b
-    return RidgeSolution(w[:n], b, alpha, xi, objective, certificate, choice, w_error)
-
-
-def warn_if_missed(certificate: Certificate, K: float, w_error: float = 0.0) -> None:
-    """Warn the caller of `fit` if a certificate is not good, or w has few digits."""
-    if not certificate.ok:
-        warnings.warn(
-            f"the solution for K = {K:g} misses tol = {certificate.tolerance:g} ({certificate}); the data are badly "
-            "conditioned, or of very different sizes: scale them, or raise K",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-    elif w_error > _FEW_DIGITS:
-        warnings.warn(
-            f"the fit for K = {K:g} is right, but rounding has changed its weights w by about {w_error:.0e} of their "
-            "size: features are nearly dependent or of very different sizes, and weights that differ much fit almost "
-            "equally well; raise K, leave out what depends on others, or scale them",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-
-
-def _column_norms(Z: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.einsum("ij,ij->j", Z, Z))
-
-
-def _relative(correction: np.ndarray, w: np.ndarray, Z: np.ndarray, y: np.ndarray) -> float:
-    """Return the size of a correction of w, both measured by what they do to the fit."""
-    size = _column_norms(Z)
-    change, whole = (float((size * np.abs(v)).max()) for v in (correction, w))
-    return ratio(change, max(whole, FLOOR * float(np.linalg.norm(y))))
-
-
-def _cheapest(Z: np.ndarray, K: float) -> str:
-    """Return the solver that is cheapest among those that are accurate."""
-    if float(np.linalg.norm(Z)) ** 2 * _SMALL_K < K:
-        return "primal" if Z.shape[1] <= Z.shape[0] else "dual"
-    return "svd"
-
-
-def _solve(
-    Z: np.ndarray, y: np.ndarray, K: float, solver: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return w and alpha with (Z'Z + K I) w = Z'y, (Z Z' + K I) alpha = y, w = Z' alpha.
-
-    The third part is what one more step of refinement would add to w: after the first it is all rounding, and as large
-    as the rounding that w has.
-    """
     if solver == "svd":
-        U, s, _ = basis = _singular_values(Z)
-        w, correction = _filtered(Z, y, K, basis)
-        return w, (y - Z @ w) / K if K > 0.0 else U @ (U.T @ y / s**2), correction
-    if solver == "primal":
-        factor = _cholesky(Z.T @ Z, K)
-        w = linalg.cho_solve(factor, Z.T @ y)
-        w += linalg.cho_solve(factor, Z.T @ (y - Z @ w) - K * w)
-        xi = y - Z @ w
-        return w, xi / K, linalg.cho_solve(factor, Z.T @ xi - K * w)
-    factor = _cholesky(Z @ Z.T, K)
-    alpha = linalg.cho_solve(factor, y)
-    alpha += linalg.cho_solve(factor, y - Z @ (Z.T @ alpha) - K * alpha)
-    w = Z.T @ alpha
-    return w, alpha, Z.T @ linalg.cho_solve(factor, y - Z @ w - K * alpha)
+        inverse = _svd(_singular_values(Z), K)
+    else:
+        inverse = {"primal": _primal, "dual": _dual}[solver](Z, K)
+    return _solution(program, K, inverse, solver)
 
 
-def _solve_kkt(
-    X: np.ndarray, y: np.ndarray, K: float
-) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
-    r"""Solve DRR3: :math:`(XX^\top + K I)\alpha + \mu\mathbf 1 = y`, :math:`\mathbf 1^\top\alpha = 0`."""
-    factor, middle = _cholesky(X @ X.T, K), y.mean()  # which is a part of mu
-    Sy, S1 = linalg.cho_solve(factor, np.column_stack([y - middle, np.ones(y.size)])).T
-    mu = Sy.sum() / S1.sum()
-    alpha = Sy - mu * S1
-    w = X.T @ alpha
-    Sr = linalg.cho_solve(factor, y - middle - mu - X @ w - K * alpha)
-    correction = X.T @ (Sr - (Sr.sum() + alpha.sum()) / S1.sum() * S1)
-    return w, float(middle + mu), alpha, correction
+def _solution(program: _Program, K: float, inverse: Inverse, solver: str) -> RidgeSolution:
+    """Return what the factored system gives, with its certificate."""
+    Z, y, intercept, data = program
+    w = inverse.weights(data.y)
+    b = data.intercept(w)
+    xi = y - Z @ w - b
+    with np.errstate(over="ignore"):
+        alpha = xi / K if K > 0.0 else linalg.lstsq(data.X.T, w, cond=EPS * max(Z.shape))[0]
+    if not np.isfinite(alpha).all():
+        raise ValueError(f"the dual variables, the residuals over K = {K:g}, overflow")
+    certificate, w_error = _certify(program, K, w, b, xi, inverse)
+    objective = float(xi @ xi + K * (w @ w))
+    if intercept == "penalized":
+        w, b = w[:-1], float(w[-1])
+    return RidgeSolution(w, b, alpha, xi, objective, certificate, solver, w_error)
 
 
-def _cholesky(S: np.ndarray, K: float) -> tuple[np.ndarray, bool]:
-    """Factor S + K I in the memory of S."""
-    S[np.diag_indices_from(S)] += K
-    smallest = _PIVOT * math.sqrt(len(S)) * S.diagonal()
-    message = f"K = {K:g} is too small for a Cholesky factorisation of these data; use solver='svd'"
-    try:
-        factor = linalg.cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError as error:
-        raise ValueError(message) from error
-    if (factor[0].diagonal() ** 2 <= smallest).any():
-        raise ValueError(message)
-    return factor
+def _certify(
+    program: _Program, K: float, w: np.ndarray, b: float, xi: np.ndarray, inverse: Inverse
+) -> tuple[Certificate, float]:
+    r"""Return the certificate of w and b, and about by how much rounding has changed w.
 
-
-_Basis = tuple[np.ndarray, np.ndarray, np.ndarray]  # U, s and V', a singular value decomposition
-
-
-def _singular_values(Z: np.ndarray) -> _Basis:
-    """Return the SVD of Z without the singular values that are rounding."""
-    U, s, Vt = linalg.svd(Z, full_matrices=False, check_finite=False)
-    rank = int((s > EPS * max(Z.shape) * s.max(initial=0.0)).sum())
-    return U[:, :rank], s[:rank], Vt[:rank]
-
-
-def _filtered(
-    Z: np.ndarray, y: np.ndarray, K: float, basis: _Basis
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return w, and what a step of refinement would add to it; all of w where its digits are lost."""
-    U, s, Vt = basis
-    w = Vt.T @ (s / (s**2 + K) * (U.T @ y))
-    if _small_columns(Z, s, K):
-        return w, w
-    return w, Vt.T @ (Vt @ (Z.T @ (y - Z @ w) - K * w) / (s**2 + K))
-
-
-def _small_columns(Z: np.ndarray, s: np.ndarray, K: float) -> bool:
-    """Return whether a small column was taken for rounding: its weight is lost, unless K makes it small, too."""
-    rounding = EPS * max(Z.shape) * s.max(initial=0.0)
-    if s.size == min(Z.shape) or rounding**2 <= _FEW_DIGITS * K:
-        return False
-    size = _column_norms(Z)
-    return _singular_values(Z / np.where(size > 0.0, size, 1.0))[1].size > s.size
-
-
-def certify_ridge(
-    X: np.ndarray, y: np.ndarray, K: float, free: bool, w: np.ndarray, b: float, xi: np.ndarray
-) -> Certificate:
-    r"""Certify w and b with the dual point :math:`\alpha = \xi / K`.
-
-    Stationarity in w is :math:`Kw = X^\top\xi`, in a free b it is :math:`\mathbf 1^\top\xi = 0`. With the misfit g of
-    the first, the gap is :math:`\|g\|^2/K`, for a free b plus :math:`2b\,\mathbf 1^\top\xi`. Where K is tiny, that is
-    the rounding of :math:`X^\top\xi` divided by K; then :func:`_least_gap` finds a better dual point.
+    Stationarity in w is :math:`Kw = X^\top\xi`, in a free b it is :math:`\mathbf 1^\top\xi = 0`. What the first misses
+    by, on the shifted data, is half of the gradient. The objective is quadratic, so that
+    :math:`d = (\hat X^\top \hat X + K I)^{-1} g` leads to the minimum: it is what rounding changed w by, and
+    :math:`g^\top d + m \bar\xi^2` is the gap.
     """
+    Z, y, intercept, data = program
+    free = intercept == "free"
+    mean = float(xi.mean()) if free else 0.0
+    g = data.X.T @ (xi - mean) - K * w
+    d = inverse.apply(g)
     y_size = float(np.linalg.norm(y))
     size = max(float(np.linalg.norm(xi)), FLOOR * y_size)
-    total = abs(float(xi.sum())) if free else 0.0
-    misfit = K * w - X.T @ xi
-    relative = ratio(np.abs(misfit), _column_norms(X) * size + K * np.abs(w))
-    value = max(float(xi @ xi + K * (w @ w)), FLOOR * y_size**2)
-    if K > 0.0:
-        gap = float(misfit @ misfit) / K + 2.0 * abs(b) * total
-        if gap > _TOLERANCE * value:
-            gap = min(gap, _least_gap(X, K, free, w, xi))
-    else:
-        gap = 2.0 * abs(float(xi @ (y - xi)))  # orthogonality of residual and fit
-    return Certificate(
-        primal_residual=ratio(float(np.linalg.norm(y - X @ w - b - xi)), y_size),
-        dual_residual=max(float(relative.max()), ratio(total, math.sqrt(y.size) * size)),
+    columns, spread = (np.sqrt(np.einsum("ij,ij->j", A, A)) for A in (Z, data.X))
+    misfit = ratio(np.abs(g), columns * size + K * np.abs(w))
+    fit = max(float((spread * np.abs(w)).max()), FLOOR * float(np.linalg.norm(data.y)))
+    certificate = Certificate(
+        primal_residual=0.0,  # xi is computed from w and b
+        dual_residual=max(float(misfit.max()), ratio(abs(mean) * math.sqrt(y.size), size)),
         complementarity=0.0,
-        gap=ratio(gap, value),
+        gap=ratio(
+            abs(float(g @ d)) + y.size * mean**2,
+            max(float(xi @ xi + K * (w @ w)), FLOOR * y_size**2),
+        ),
         tolerance=_TOLERANCE,
     )
+    return certificate, ratio(float((spread * np.abs(d)).max()), fit)
 
 
-def _least_gap(X: np.ndarray, K: float, free: bool, w: np.ndarray, xi: np.ndarray) -> float:
-    r"""Return by how much w and the best b miss the minimum.
+def warn_if_missed(certificate: Certificate, K: float, w_error: float) -> None:
+    """Warn the caller of `fit` if a certificate is not good, or w has few digits."""
+    if not certificate.ok:
+        message = (
+            f"the solution for K = {K:g} misses tol = {certificate.tolerance:g} ({certificate}); the data are badly "
+            "conditioned, or of very different sizes: scale them, or raise K"
+        )
+    elif w_error > _FEW_DIGITS:
+        message = (
+            f"the fit for K = {K:g} is right, but rounding has changed its weights w by about {w_error:.0e} of their "
+            "size: features are nearly dependent or of very different sizes, and weights that differ much fit almost "
+            "equally well; raise K, leave out what depends on others, or scale them"
+        )
+    else:
+        return
+    warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
-    For a quadratic program it is :math:`g^\top (Z^\top Z + K I)^{-1} g` with the gradient
-    :math:`g = Kw - Z^\top\xi`, half of the true one. In the singular basis of Z every term is small by itself:
 
-    .. math:: \sum_k \frac{(K v_k^\top w - s_k u_k^\top \xi)^2}{s_k^2 + K}, \qquad
-        \text{plus } K \|w\|^2 \text{ for the part of w outside.}
-
-    A free b is eliminated.
-    """
-    beside = 0.0
-    if free:
-        beside = xi.size * float(xi.mean()) ** 2
-        X, xi = X - X.mean(axis=0), xi - xi.mean()
-    U, s, Vt = _singular_values(X)
-    inside = Vt @ w
-    outside = w - inside @ Vt
-    terms = (K * inside - s * (xi @ U)) ** 2 / (s**2 + K)
-    return float(terms.sum() + K * (outside @ outside)) + beside
+# ---------------------------------------------------------------------------------------------
+# Many K
+# ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -496,40 +418,23 @@ def ridge_path(
     >>> path.w.ravel(), path.b.round(4)
     (array([1.5 , 0.75]), array([0.8333, 1.5833]))
     """
-    X, y = as_matrix(X, "X"), as_vector(y, "y")
-    if y.size != X.shape[0]:
-        raise ValueError(f"y must have length {X.shape[0]}, one per row of X, got {y.size}")
-    if X.size == 0:
-        raise ValueError(f"X must have at least one row and one column, got shape {X.shape}")
+    X, y = as_data(X, y)
     penalties = as_vector(K, "K")
     for value in penalties:
         as_scalar(value, "K", at_least=0)
-    intercept = check_intercept(intercept)
-    penalized, n = intercept == "penalized", X.shape[1]
-    Z = np.column_stack([X, np.ones(y.size)]) if penalized else X
-    data = shift(Z, y, "free" if intercept == "free" else "none", 0.0)
-    basis = _singular_values(data.X)
-    s = basis[1]
-    weights, b = np.empty((penalties.size, n)), np.empty(penalties.size)
-    xi_norm, freedom = np.empty(penalties.size), np.empty(penalties.size)
-    steps: Iterable[float] = tqdm(penalties, desc="ridge path") if progress else penalties
-    for i, K_i in enumerate(steps):
-        w, correction = _filtered(data.X, data.y, K_i, basis)
-        b_i = data.intercept(w)
-        xi = y - Z @ w - b_i
-        warn_if_missed(
-            certify_ridge(Z, y, float(K_i), intercept == "free", w, b_i, xi),
-            K_i,
-            _relative(correction[:n], w[:n], data.X[:, :n], data.y),
-        )
-        weights[i], b[i] = w[:n], w[n] if penalized else b_i
-        xi_norm[i] = np.linalg.norm(xi)
-        freedom[i] = np.sum(s**2 / (s**2 + K_i)) + (intercept == "free")
+    program = _program(X, y, check_intercept(intercept))
+    basis = _singular_values(program.data.X)
+    found = []
+    for K_i in tqdm(penalties.tolist(), desc="ridge path", disable=not progress):
+        found.append(_solution(program, K_i, _svd(basis, K_i), "svd"))
+        warn_if_missed(found[-1].certificate, K_i, found[-1].w_error)
+    w, free = np.array([each.w for each in found]).reshape(-1, X.shape[1]), intercept == "free"
+    filtered = basis[1] ** 2 / (basis[1] ** 2 + penalties[:, None])
     return RidgePath(
         K=penalties,
-        w=weights,
-        b=b,
-        xi_norm=xi_norm,
-        w_norm=np.linalg.norm(weights, axis=1),
-        degrees_of_freedom=freedom,
+        w=w,
+        b=np.array([each.b for each in found]),
+        xi_norm=np.array([np.linalg.norm(each.xi) for each in found]),
+        w_norm=np.linalg.norm(w, axis=1),
+        degrees_of_freedom=filtered.sum(axis=1) + free,
     )

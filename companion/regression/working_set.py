@@ -24,9 +24,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from companion.engine.arithmetic import EPS, largest
-from companion.regression.intercept import Shifted, correlate
 
-__all__ = ["WorkingSet", "duality_gap", "is_unique", "newton_on_signs"]
+__all__ = ["Solution", "WorkingSet", "duality_gap", "newton_on_signs", "product"]
 
 _RIDGE = 1e-13  # added to the Gram matrix, relative to its diagonal; refinement removes its effect
 _MIXED = (
@@ -106,6 +105,12 @@ def duality_gap(
     return quadratic + float(penalty.sum()), max(gap, 0.0)
 
 
+def product(X: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return X w, from the columns with weight where they are few."""
+    nonzero = w.nonzero()[0]
+    return X[:, nonzero] @ w[nonzero] if 2 * nonzero.size < w.size else X @ w
+
+
 class WorkingSet:
     """The columns of X that a solution may use, with their Gram matrix.
 
@@ -114,27 +119,15 @@ class WorkingSet:
     Parameters
     ----------
     X : ndarray of shape (m, n)
-        Best in Fortran order.
     y : ndarray of shape (m,)
     K : float
         The penalty on ||w||^2 / 2.
-    offset : ndarray of shape (n,), optional
-        What is to be subtracted from the columns of X. Only those that come inside are copied for it.
-    correlation : ndarray of shape (n,), optional
-        The products of the columns with y, if they are known.
     """
 
-    def __init__(
-        self,
-        X: np.ndarray,
-        y: np.ndarray,
-        K: float,
-        offset: np.ndarray | None = None,
-        correlation: np.ndarray | None = None,
-    ) -> None:
-        self.X, self.y, self.K, self.offset = X, y, K, offset
+    def __init__(self, X: np.ndarray, y: np.ndarray, K: float) -> None:
+        self.X, self.y, self.K = X, y, K
         n = X.shape[1]
-        self.correlation = self._correlate(y) if correlation is None else correlation
+        self.correlation = X.T @ y
         self.smallest_value = _FLOOR * 0.5 * float(y @ y)
         self.smallest_tau = _FLOOR * largest(self.correlation)
         self.columns = np.zeros(0, dtype=np.intp)
@@ -143,23 +136,6 @@ class WorkingSet:
         self._X, self._gram = np.zeros((y.size, 0), order="F"), np.zeros((0, 0))  # with spare room
         if n <= _FIRST:
             self._take_all()
-
-    @classmethod
-    def of(cls, data: Shifted, K: float) -> WorkingSet:
-        """Return the working set of shifted data, without a shifted copy of X where it can be."""
-        if data.needs_copy:
-            return cls(data.X, data.y, K, correlation=data.correlation)
-        return cls(data.given, data.y, K, data.offset, data.correlation)
-
-    def _correlate(self, v: np.ndarray) -> np.ndarray:
-        """Return the products of all columns with v."""
-        c = correlate(self.X, v)
-        return c if self.offset is None else c - float(v.sum()) * self.offset
-
-    def _columns(self, chosen: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """Return some columns."""
-        offset = 0.0 if self.offset is None else self.offset[chosen]
-        return np.subtract(self.X[:, chosen], offset, out=out)
 
     @property
     def X_inside(self) -> np.ndarray:
@@ -176,8 +152,7 @@ class WorkingSet:
         """Let all columns in, without a copy of them."""
         n = self.X.shape[1]
         self.columns, self.is_inside, self.w = np.arange(n), np.ones(n, dtype=bool), np.zeros(n)
-        self._X = self.X if self.offset is None else self.X - self.offset
-        self._gram = self._X.T @ self._X
+        self._X, self._gram = self.X, self.X.T @ self.X
         self._gram[np.diag_indices(n)] += self.K
 
     def _grow(self, new: np.ndarray) -> None:
@@ -189,7 +164,7 @@ class WorkingSet:
             X, gram = np.empty((self.y.size, room), order="F"), np.empty((room, room))
             X[:, :k], gram[:k, :k] = self.X_inside, self.gram
             self._X, self._gram = X, gram
-        X_new = self._columns(new, out=self._X[:, k:end])
+        X_new = self._X[:, k:end] = self.X[:, new]
         self._gram[:k, k:end] = self._X[:, :k].T @ X_new
         self._gram[k:end, :k] = self._gram[:k, k:end].T
         self._gram[k:end, k:end] = X_new.T @ X_new
@@ -203,13 +178,6 @@ class WorkingSet:
         w = np.zeros(self.X.shape[1])
         w[self.columns] = self.w
         return w
-
-    def start(self, w: np.ndarray) -> None:
-        """Take `w`, of shape (n,), as the point to go on from."""
-        new = np.flatnonzero((w != 0.0) & ~self.is_inside)
-        if new.size:
-            self._grow(new)
-        self.w = w[self.columns]
 
     def solve(self, tau: float, tol: float, max_iter: int) -> Solution:
         """Solve the problem for one tau > 0, from where the last call ended.
@@ -263,14 +231,8 @@ class WorkingSet:
 
     def _state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return w, the residual and the correlations at the present point."""
-        nonzero = self.w.nonzero()[0]
-        if nonzero.size == 0:
-            return self.weights(), self.y.copy(), self.correlation.copy()
-        if 2 * nonzero.size < self.w.size:
-            residual = self.y - self.X_inside[:, nonzero] @ self.w[nonzero]
-        else:
-            residual = self.y - self.X_inside @ self.w
-        c = self._correlate(residual)
+        residual = self.y - product(self.X_inside, self.w)
+        c = self.X.T @ residual if self.w.any() else self.correlation.copy()
         c[self.columns] -= self.K * self.w
         return self.weights(), residual, c
 
@@ -280,14 +242,22 @@ class WorkingSet:
         return rank if self.K == 0.0 else max(rank, 2 * int(np.count_nonzero(self.w)))
 
     def is_unique(self, c: np.ndarray, tau: float) -> bool:
-        """Say whether the solution with the correlations c is proved to be the only one (see `is_unique`)."""
-        tied = _tied(c, tau)
-        if (tied & ~self.is_inside).any():
-            return _all_independent(self._columns(tied), self.K)
-        places = np.flatnonzero(tied[self.columns])
-        if _decides(self.K, self.gram.diagonal()[places]):
-            return True
-        return places.size <= self.y.size and _independent(self.gram[places][:, places])
+        r"""Say whether a solution is proved to be the only one, given its correlations c.
+
+        All solutions of the lasso (K = 0) have the same residual, and weights only on the columns whose correlation
+        with it is :math:`\pm\tau`. So it is enough that these columns are linearly independent. A K > 0 makes them
+        independent, as columns of :math:`\binom{X}{\sqrt K I}`; where K is tiny, this is lost in rounding, and does
+        not count.
+        """
+        tied = np.abs(c) >= (1.0 - 1e-8) * tau
+        if np.count_nonzero(tied) > self.y.size:  # dependent but for K
+            squares = np.einsum("ij,ij->j", self.X, self.X)
+            return bool(_MARGIN**2 * squares.max() < self.K)
+        new = (tied & ~self.is_inside).nonzero()[0]
+        if new.size:
+            self._grow(new)
+        places = tied[self.columns].nonzero()[0]
+        return _independent(self.gram[places][:, places])
 
     def _violators(self, c: np.ndarray, tau: float) -> np.ndarray:
         """Return the columns outside with the largest correlations above tau, not too many of them."""
@@ -298,46 +268,6 @@ class WorkingSet:
         if outside.size > room:
             outside = outside[np.argpartition(-excess[outside], room)[:room]]
         return outside
-
-
-def is_unique(X: np.ndarray, c: np.ndarray, tau: float, K: float = 0.0) -> bool:
-    r"""Say whether a solution is proved to be the only one, given its correlations.
-
-    All solutions of the lasso (K = 0) have the same residual, and weights only on the columns whose correlation with it
-    is :math:`\pm\tau`. So it is enough that these columns are linearly independent. A K > 0 makes them independent, as
-    columns of :math:`\binom{X}{\sqrt K I}`; where K is tiny, this is lost in rounding, and does not count.
-
-    Parameters
-    ----------
-    X : ndarray of shape (m, n)
-    c : ndarray of shape (n,)
-        :math:`X^\top (y - Xw) - Kw`.
-    tau, K : float
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    >>> is_unique(X, np.array([1.0, 0.5, 1.0]), 1.0), is_unique(X, np.array([1.0, 0.5, 0.9]), 1.0)
-    (False, True)
-    """
-    return _all_independent(X[:, _tied(c, tau)], K)
-
-
-def _all_independent(X: np.ndarray, K: float) -> bool:
-    """Say whether all columns, with a part sqrt(K) of their own, are linearly independent, with a margin."""
-    if _decides(K, np.einsum("ij,ij->j", X, X)):
-        return True
-    return X.shape[1] <= X.shape[0] and _independent(X.T @ X + K * np.eye(X.shape[1]))
-
-
-def _decides(K: float, squares: np.ndarray) -> bool:
-    """Say whether K alone makes columns with these squared norms independent, with a margin."""
-    return bool(_MARGIN**2 * squares.max(initial=0.0) < K)
-
-
-def _tied(c: np.ndarray, tau: float) -> np.ndarray:
-    """Return which columns may carry weight: those with |c_j| = tau."""
-    return np.abs(c) >= (1.0 - 1e-8) * tau
 
 
 def _independent(gram: np.ndarray) -> bool:

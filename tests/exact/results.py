@@ -20,8 +20,14 @@ from sklearn.utils.validation import check_is_fitted
 from companion.admm.consensus import LassoObjective, RidgeObjective, SquaredHingeObjective
 from companion.admm.low_rank import LowRank
 from companion.kernels import KernelPCA, as_kernel
-from companion.regression import ElasticNet, KernelRidge, Lasso, RidgeRegression
-from companion.regression.lasso import DualSolution, L1Path
+from companion.regression import (
+    DualSolution,
+    ElasticNet,
+    KernelRidge,
+    L1Path,
+    Lasso,
+    RidgeRegression,
+)
 from companion.results import ADMMResult, Certificate, Problem, QPResult
 from companion.svm import IndefiniteResult, IndefiniteSVC, SVMs2l, TrainingResult
 from companion.svm.estimator import SupportVectorMachine

