@@ -19,8 +19,8 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 from PIL import Image, ImageChops
 
+from companion.figures.colours import CYCLE
 from companion.figures.panels import cuts, note
-from companion.figures.plotting import CYCLE
 
 __all__ = ["frames", "png"]
 

@@ -16,6 +16,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from companion.checks import as_matrix, as_scalar, as_vector
+from companion.figures.colours import BLUE, CYCLE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
+from companion.figures.pictures import png
 
 __all__ = [
     "BLUE",
@@ -38,16 +40,6 @@ __all__ = [
     "tube",
     "use_style",
 ]
-
-# The Okabe-Ito palette with a red that is red (Paul Tol): told apart with every common colour-vision deficiency.
-BLUE = "#0072B2"  # the text's blue points u, label +1
-RED = "#CC3311"  # the text's red points v, label -1
-GREEN = "#009E73"
-ORANGE = "#E69F00"
-PURPLE = "#CC79A7"
-SKY = "#56B4E9"
-GREY = "#666666"
-CYCLE = [BLUE, RED, GREEN, ORANGE, PURPLE, SKY, GREY]
 
 _STYLE: dict[str, Any] = {
     "figure.figsize": (6.4, 3.8),
@@ -89,8 +81,6 @@ def show(figure: Figure, alt: str) -> None:
         What is drawn, in a sentence or two: the axes, the objects, the pattern. Not a file name, not empty.
     """
     from IPython.display import display
-
-    from companion.figures.pictures import png
 
     if not isinstance(figure, Figure):
         raise TypeError(f"figure must be a Matplotlib figure, got {type(figure).__name__}")
