@@ -9,6 +9,7 @@ SITE := build/_build/html
 JOBS ?= 2
 CORE ?= Prescott
 KERNELS := $(shell expr $(JOBS) + 1)  # notebooks at once: a kernel waits now and then for who asks it
+NODE := $(shell command -v npx >/dev/null && command -v node)
 LIGHT := -p no:nbval  # loading this plugin takes seconds in each process
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
@@ -56,6 +57,7 @@ test-processor: $(READY)   ## the package and the notebooks as another processor
 
 test-unit: $(READY)        ## the package: unit, property and peer tests, doctests
 	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) --junitxml=build/unit.xml tests companion --ignore=tests/site
+	$(if $(NODE),node --test tests/boards/solver.test.mjs,@echo "SKIPPED: the arithmetic of the boards in the browser (node is not there)")
 
 # The runs are kept for the book that is built next (tools/executed.py), and every certified result that a notebook
 # makes is verified in exact arithmetic (tools/recorder.py, in the kernel "verified").
@@ -86,10 +88,11 @@ lab: $(READY)    ## open JupyterLab on the contents: each notebook with and with
 	$(BIN)/python -m tools.pages
 	$(BIN)/jupyter lab --notebook-dir=. book/exercises/contents.ipynb
 
-lint: $(READY)   ## ruff and mypy
+lint: $(READY)   ## ruff and mypy; eslint for the boards
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(if $(NODE),npx --yes eslint@9 -c tests/boards/eslint.config.mjs companion/boards/browser,@echo "SKIPPED: eslint (node is not there)")
 
 bench: $(READY)  ## timings against peers, as ratios in one run (the peers: pip install -e '.[bench]')
 	$(BIN)/python -m benchmarks

@@ -24,7 +24,7 @@ MODEL = """
     get: (name) => state[name],
     set: (name, value) => {
       state[name] = value;
-      listeners.filter(([event]) => event === `change:${name}`).forEach(([, listener]) => listener());
+      listeners.forEach(([, listener]) => listener());
     },
     save_changes: () => {},
     on: (event, listener) => listeners.push([event, listener]),

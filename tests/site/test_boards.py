@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Browser, Locator, Page
 
+from companion import boards
 from companion.boards import (
     BoardPicture,
     gram_board,
@@ -33,39 +36,48 @@ MACHINES = {
     "s4": SVMs4(nu=0.5, K=1.0),
     "s5": SVMs5(nu=0.5, K=1.0),
 }
-KINDS = ("point", "tube", "weights", "steps", "gram")
 U, V = [[2.0, 1.0], [3.0, 3.0], [0.5, 2.0]], [[-2.0, -1.0], [-3.0, 0.0], [-0.5, -1.0]]
-PICTURE = point_board(MACHINES, U, V, limits=LIMITS, kernels=True)
-assert isinstance(PICTURE, BoardPicture)
-SETUP = PICTURE.setup
+X, Y = [-3.1, -2.0, -0.9, 0.2, 1.1, 2.3, 2.9], [-1.0, 0.4, -0.3, 1.2, 0.1, 2.0, -2.2]
+PICTURES = {
+    "point": point_board(MACHINES, U, V, limits=LIMITS, kernels=True),
+    "tube": tube_board(X, Y),
+    "weights": weight_board(X, Y, limits=(-4.0, 4.0, -4.0, 4.0)),
+    "steps": step_board([4.0, -3.0], [0.0, 0.5]),
+    "gram": gram_board([*U, *V]),
+}
+SETUPS = {kind: made.setup for kind, made in PICTURES.items() if isinstance(made, BoardPicture)}
+KINDS = tuple(SETUPS)
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page on the disk with one board below the fold, and the scripts beside it."""
+    """A folder with a page for each board, below the fold, and the scripts beside it."""
     folder = tmp_path_factory.mktemp("boards")
     for file in BROWSER.iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
-    (folder / "page.html").write_text(
-        '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>board</title>'
-        '<link rel="stylesheet" href="board.css"><script src="page.js"></script>'
-        f'<main><p style="height: 3000px">Above</p><div><img alt="{PICTURE!r}">{PICTURE.html()}</div></main></html>',
-        encoding="utf-8",
-    )
-    return folder / "page.html"
+    for kind, made in PICTURES.items():
+        assert isinstance(made, BoardPicture)
+        (folder / f"{kind}.html").write_text(
+            '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>board</title>'
+            '<link rel="stylesheet" href="board.css"><script src="page.js"></script><main><h1>Board</h1>'
+            f'<p style="height: 3000px">Above</p><div><img alt="{made!r}">{made.html()}</div></main></html>',
+            encoding="utf-8",
+        )
+    return folder
 
 
-@pytest.fixture(params=["mouse", "touch"])
+@pytest.fixture(params=[(kind, by) for kind in KINDS for by in ("mouse", "touch")], ids="-".join)
 def page(browser: Browser, saved: Path, request: pytest.FixtureRequest) -> Iterator[Page]:
-    touch = request.param == "touch"
+    """Each board, on a screen with a mouse and on a telephone."""
+    kind, by = request.param
     context = browser.new_context(
-        viewport={"width": 390 if touch else 1280, "height": 844}, has_touch=touch
+        viewport={"width": 390 if by == "touch" else 1280, "height": 844}, has_touch=by == "touch"
     )
     opened = context.new_page()
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.on("request", lambda r: None if r.url.startswith("file:") else errors.append(r.url))
-    opened.goto(saved.as_uri())
+    opened.goto((saved / f"{kind}.html").as_uri())
     assert opened.evaluate("globalThis.companionBoards === undefined")  # nothing before it is seen
     opened.locator(".companion-board-static").scroll_into_view_if_needed()
     opened.wait_for_selector(".companion-board .board-point")
@@ -93,13 +105,16 @@ def same(found: Any, wanted: Any, told: str) -> None:
         assert found == wanted, told
 
 
-def agrees(state: dict[str, Any], setup: Setup, *, unique: bool = True) -> None:
+def agrees(page: Page, *, unique: bool = True) -> dict[str, Any]:
     """Compare what the board of the page has found with the package; multipliers where there is only one choice."""
+    state = settle(page)
     at = state["points"], state["program"], state["values"][state["program"]]
-    wanted = setup.result(*at)
+    wanted = SETUPS[state["kind"]].result(*at)
     if not unique:
-        del wanted["multipliers"]
+        for name in ("multipliers", "places", "counts"):
+            wanted.pop(name, None)
     same(state["result"], wanted, json.dumps(at))
+    return state
 
 
 def drag(page: Page, index: int, dx: float, dy: float) -> None:
@@ -125,54 +140,138 @@ def drag(page: Page, index: int, dx: float, dy: float) -> None:
         page.mouse.up()
 
 
-def test_drag_add_remove(page: Page) -> None:
-    before = settle(page)
+def tap(page: Page, selector: str) -> None:
+    """Press a button by mouse or by touch."""
+    button = page.locator(selector)
+    button.tap() if page.evaluate("navigator.maxTouchPoints > 0") else button.click()
+
+
+def choices(page: Page, label: str) -> Locator:
+    """The select box with a label."""
+    return page.locator(f".board-controls label:not([hidden]):has-text('{label} ') select")
+
+
+def test_points_are_dragged_added_and_removed(page: Page) -> None:
+    before = agrees(page)
+    scrolled = page.evaluate("scrollY")
     drag(page, 1, -40.0, 25.0)
-    after = settle(page)
+    after = agrees(page)
     assert after["points"][1] != before["points"][1]
-    agrees(after, SETUP)
-    svg = page.locator(".companion-board svg")
-    svg.focus()
-    for key in ("a", "ArrowLeft", "b", "Shift+ArrowUp", "n", "Delete"):
+    assert after["selected"] == 1
+    assert page.evaluate("scrollY") == pytest.approx(scrolled, abs=900)
+    page.locator("svg[tabindex]").focus()
+    for key in ("n", "ArrowLeft", "Shift+ArrowUp"):
         page.keyboard.press(key)
-        agrees(settle(page), SETUP)
-    page.locator("button:has-text('Add blue')").click()
-    agrees(settle(page), SETUP)
-    page.locator("button:has-text('Remove')").click()
-    agrees(settle(page), SETUP)
+    moved = agrees(page)
+    assert moved["selected"] == 2
+    assert moved["points"][2] != after["points"][2]
+    count = len(moved["points"])
+    if SETUPS[moved["kind"]].fixed:
+        page.keyboard.press("Delete")
+        assert len(agrees(page)["points"]) == count
+    else:
+        for key, change in (("a", 1), ("ArrowRight", 1), ("Delete", 0), ("p", 0), ("Delete", -1)):
+            page.keyboard.press(key)
+            assert len(agrees(page)["points"]) == count + change
+        for words, change in (("Add", 0), ("Add", 1), ("Remove", 0)):
+            tap(page, f"button:has-text('{words}') >> nth=0")
+            page.keyboard.press("ArrowDown")
+            assert len(agrees(page)["points"]) == count + change
+        page.locator("svg[tabindex]").dblclick(position={"x": 300, "y": 60})
+        assert len(agrees(page)["points"]) == count + 1
+    tap(page, "button:has-text('Start again')")
+    assert agrees(page)["points"] == moved["start"]
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_every_program_and_kernel(page: Page) -> None:
-    for name in MACHINES:
-        page.locator(".board-controls select").first.select_option(name)
-        for kernel in ("linear", "quadratic", "Gaussian"):
-            page.locator(".board-sliders select").select_option(kernel)
-            state = settle(page)
-            assert (state["program"], state["values"][name]["kernel"]) == (name, kernel)
-            agrees(state, SETUP)
+def test_every_program_kernel_preset_and_slider(page: Page) -> None:
+    state = settle(page)
+    for program in state["programs"]:
+        if len(state["programs"]) > 1:
+            choices(page, "program").select_option(program["name"])
+        kernels = choices(page, "kernel")
+        for kernel in ("linear", "quadratic", "Gaussian") if kernels.count() else ("",):
+            if kernel:
+                kernels.select_option(kernel)
+            found = agrees(page, unique=kernel != "linear" or state["kind"] != "tube")
+            assert found["program"] == program["name"]
+            for slider in page.locator("input[type=range]:visible").all():
+                slider.press("ArrowRight")
+                now = agrees(page, unique=kernel != "linear" or state["kind"] != "tube")
+                assert now["values"] != found["values"]
+                found = now
+    for name, points in state["presets"].items():
+        choices(page, "points").select_option(name)
+        # what a mirror exchanges, and points with the same x, leave multipliers open
+        assert agrees(page, unique=state["kind"] not in ("point", "tube"))["points"] == points
 
 
-def test_presets_and_empty_boards(page: Page) -> None:
-    page.locator(".board-controls select").first.select_option("s2'")
-    chooser = page.locator("label:has-text('points') select")
-    for name in ("separable", "one outlier", "two moons", "no type 1"):
-        chooser.select_option(name)
-        state = settle(page)
-        assert state["points"] == state["presets"][name]
-        # each moon is the mirror image of the other: some multipliers can be exchanged for others
-        agrees(state, SETUP, unique=name != "two moons")
-    low, high = state["result"]["b_interval"]
-    assert low < high
-    assert "b from, to" in page.inner_text(".board-facts")
-    page.locator(".companion-board svg").focus()
-    for _ in range(11):
+def test_a_board_without_points_says_what_it_wants(page: Page) -> None:
+    svg = page.locator("svg[tabindex]")
+    svg.focus()
+    for _ in range(len(settle(page)["points"])):
         page.keyboard.press("Delete")
+    state = agrees(page)
+    if not SETUPS[state["kind"]].fixed:
+        assert state["points"] == []
+        told = page.inner_text("[role=status][aria-live=polite]")
+        assert told.endswith(state["result"]["message"])
+        assert "There must be" in told
+        assert page.locator("button:has-text('Remove')").is_disabled()
+
+
+def test_what_is_out_of_range_has_the_words_of_the_error(page: Page) -> None:
+    state = settle(page)
+    if state["kind"] == "point":
+        choices(page, "points").select_option("one outlier")
+        for name, key in (("s2'", "End"), ("s2'", "Home"), ("s1", "Home"), ("s1", "End")):
+            choices(page, "program").select_option(name)
+            page.locator("input[type=range]").first.press(key)
+            message = agrees(page, unique=False)["result"]["message"]
+            assert message
+            assert page.inner_text(".board-status").endswith(message)
+    elif state["kind"] == "steps":
+        page.locator("svg[tabindex]").focus()
+        page.keyboard.press("p")
+        for _ in range(16):
+            page.keyboard.press("Shift+ArrowRight")
+            page.keyboard.press("Shift+ArrowUp")
+        page.keyboard.press("p")
+        for _ in range(16):
+            page.keyboard.press("Shift+ArrowRight")
+            page.keyboard.press("Shift+ArrowUp")
+        assert agrees(page)["result"] == {"message": "The two points of the line must differ."}
+
+
+def test_a_change_is_told_in_words(page: Page) -> None:
+    status = page.locator("[role=status][aria-live=polite]")
+    page.locator("svg[tabindex]").focus()
+    page.keyboard.press("n")
+    settle(page)
+    label = page.locator(".board-point").nth(1).get_attribute("aria-label")
+    assert status.inner_text() == label
+    if page.locator("input[type=range]:visible").count() == 0:  # the hard margin has no parameter
+        choices(page, "program").select_option("s2'")
+    page.locator("input[type=range]:visible").first.press("ArrowRight")
+    settle(page)
+    assert re.match(r"\S+ = [\d.]+: .* = ", status.inner_text())
+    if page.locator("button:has-text('Add')").count():
+        page.locator("svg[tabindex]").press("a")
         settle(page)
-    assert page.inner_text(".board-status").endswith("There must be a point of each colour.")
+        assert status.inner_text().startswith("Added a ")
 
 
-def test_the_address_holds_the_board(page: Page, browser: Browser, saved: Path) -> None:
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_on_the_board(page: Page, dark: bool) -> None:
+    if dark:
+        page.add_style_tag(content=":root { color-scheme: dark; background: #121212; color: #ddd }")
+    page.click("button:has-text('Open this in a notebook')")
+    page.evaluate(AXE_SCRIPT)
+    found = page.evaluate("() => axe.run('.companion-board', { resultTypes: ['violations'] })")
+    assert [(v["id"], v["nodes"][0]["html"]) for v in found["violations"]] == []
+
+
+def test_the_address_holds_the_board(page: Page, browser: Browser) -> None:
     drag(page, 0, 30.0, 30.0)
     state = settle(page)
     page.wait_for_function("location.hash.startsWith('#board=')")
@@ -181,19 +280,22 @@ def test_the_address_holds_the_board(page: Page, browser: Browser, saved: Path) 
     again.wait_for_selector(".companion-board .board-point")
     assert settle(again)["points"] == state["points"]
     again.close()
-    page.click("button:has-text('Open this in a notebook')")
+    tap(page, "button:has-text('Open this in a notebook')")
     cell = page.inner_text(".board-cell")
+    name = next(name for name in boards.__all__ if f"\n{name}(" in cell)
     made: dict[str, Any] = {}
-    exec(cell.replace("\npoint_board(", "\nmade = point_board("), made)
+    exec(cell.replace(f"\n{name}(", f"\nmade = {name}("), made)
     assert made["made"].state["points"] == state["points"]
+    assert made["made"].state["program"] == state["program"]
 
 
 def test_without_scripts_there_is_the_picture(browser: Browser, saved: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     opened = context.new_page()
-    opened.goto(saved.as_uri())
-    assert opened.get_by_alt_text("blue at (2, 1)").count() == 1
-    assert opened.locator(".companion-board-static").inner_text() == ""
+    for kind, setup in SETUPS.items():
+        opened.goto((saved / f"{kind}.html").as_uri())
+        assert opened.get_by_alt_text(f"Board of {len(setup.points)} points").count() == 1
+        assert opened.locator(".companion-board-static").inner_text() == ""
     context.close()
 
 

@@ -29,31 +29,23 @@
 
   // A model as a kernel has one; what changes within a frame is computed and drawn once.
   const makeModel = (state, told) => {
-    const listeners = [], changed = new Set();
+    let waiting = false, draw = () => {};
     const solve = () => {
       const { machine } = state.programs.find((p) => p.name === state.program);
       state.result = companionBoards.answer(state.kind, { ...state, machine, values: state.values[state.program] });
     };
     const frame = () => {
-      if ([...changed].some((name) => name !== "selected")) {
-        solve();
-        changed.add("result");
-      }
-      const due = new Set(listeners.filter(([event]) => changed.has(event.slice(7))).map(([, listener]) => listener));
-      changed.clear();
-      due.forEach((listener) => listener());
+      waiting = false;
+      solve();
+      draw();
       told();
     };
     solve();
-    return {
-      get: (name) => state[name],
-      set: (name, value) => {
-        state[name] = value;
-        if (!changed.size) requestAnimationFrame(frame);
-        changed.add(name);
-      },
-      save_changes: () => {}, on: (event, listener) => listeners.push([event, listener]), off: () => {},
+    const set = (name, value) => {
+      state[name] = value;
+      if (!waiting) waiting = requestAnimationFrame(frame) > 0;
     };
+    return { get: (name) => state[name], set, save_changes: () => {}, on: (_, listener) => (draw = listener), off: () => {} };
   };
 
   // The cell that makes the board as it is now.

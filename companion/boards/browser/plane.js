@@ -27,7 +27,7 @@
   };
 
   // `equal`: a unit has the same length in both directions. `bare`: the plane has no axes.
-  const makePlane = (attributes, { equal, bare }) => {
+  const makePlane = (attributes, equal, bare = false) => {
     const [axes, back, front] = ["axes", "curves", "points"].map((name) => make("g", { class: `board-${name}` }));
     for (const hidden of [axes, back]) hidden.setAttribute("aria-hidden", "true");
     const svg = make("svg", attributes, axes, back, front), plane = { svg, front };
