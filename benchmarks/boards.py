@@ -1,35 +1,51 @@
 """Time the frames of a drag on each board with 60 points, in headless Chromium: ``python -m benchmarks.boards``.
 
-A frame's time is the processor time of the page's thread from the move of the pointer to the next frame: the solver,
-the drawing and the layout. 33 ms are 30 frames a second.
+A trace of the browser has the moments at which a frame begins, and the tasks of the page's thread. A frame's work is
+the processor time of the tasks until the next frame: the solver, the drawing and the layout. 33 ms are 30 frames a
+second. With ``--store`` the page on the state of the build shows the new figures.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
+import sys
 import tempfile
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 from playwright.sync_api import Page, sync_playwright
 
-from companion.boards import BoardPicture, gram_board, point_board, tube_board, weight_board
+from companion.boards import (
+    BoardPicture,
+    gram_board,
+    point_board,
+    step_board,
+    tube_board,
+    weight_board,
+)
 from companion.boards.board import BROWSER
 from companion.svm import SVMs1, SVMs2, SVMs2prime, SVMs5
 from tools.pdf import BROWSERS
 
 POINTS, FRAMES = 60, 60
-MOVE = """
-([type, k]) => {
+RESULTS = Path(__file__).parent / "results" / "boards.json"
+CATEGORIES = ["devtools.timeline", "disabled-by-default-devtools.timeline"]
+DRAG = """
+async (frames) => {
   const svg = document.querySelector(".companion-board svg"), grip = svg.querySelector(".grip");
-  window.from ??= grip.getBoundingClientRect();
+  const from = grip.getBoundingClientRect();
   svg.setPointerCapture = () => {};
-  (type === "pointerdown" ? grip : svg).dispatchEvent(new PointerEvent(type, { bubbles: true, pointerId: 1,
-    clientX: window.from.x + 15 + 1.5 * k * Math.cos(k / 9),
-    clientY: window.from.y + 15 + 1.5 * k * Math.sin(k / 9) }));
-  return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const send = (target, type, k) => target.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerId: 1,
+    clientX: from.x + 15 + 1.5 * k * Math.cos(k / 9), clientY: from.y + 15 + 1.5 * k * Math.sin(k / 9) }));
+  send(grip, "pointerdown", 0);
+  for (let k = 0; k < frames; k++) {
+    send(svg, "pointermove", k);
+    await new Promise(requestAnimationFrame);
+    console.timeStamp("frame");
+  }
+  send(svg, "pointerup", frames);
 }
 """
 
@@ -42,7 +58,7 @@ def boards() -> dict[str, Any]:
     x = rng.uniform(-4.0, 4.0, POINTS).round(2)
     y = (np.sin(x) + 0.3 * rng.normal(size=POINTS)).round(2)
     machines = {
-        "s1": SVMs1(K=0.05),
+        "s1": SVMs1(K=0.05),  # at first w = 0
         "s2": SVMs2(K=1.0),
         "s2'": SVMs2prime(nu=0.5),
         "s5": SVMs5(nu=0.5, K=1.0),
@@ -64,33 +80,41 @@ def boards() -> dict[str, Any]:
             shown[f"chapter 20, {name}, {kernel}"] = tube_board(x, y, program=name, values=values)
     shown["chapter 19"] = weight_board(x / 2.0 + 1.0, y)
     shown["chapter 17"] = gram_board(X)
+    shown["chapter 16"] = step_board([4.0, -3.0], [0.0, 0.0])
     return shown
 
 
-def measure(page: Page, board: BoardPicture, folder: Path) -> list[float]:
-    """Return the milliseconds of each frame of a drag."""
+def measure(page: Page, board: BoardPicture, folder: Path) -> dict[str, float]:
+    """Return the median milliseconds from frame to frame, and of a frame's work, while a point is dragged."""
     text = f'<!doctype html><script src="page.js"></script><link rel="stylesheet" href="board.css">{board.html()}'
     (folder / "page.html").write_text(text, encoding="utf-8")
     page.goto((folder / "page.html").as_uri())
     page.wait_for_selector(".board-point")
-    session = page.context.new_cdp_session(page)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    browser = page.context.browser
+    assert browser is not None
+    browser.start_tracing(page=page, categories=CATEGORIES)
+    page.evaluate(DRAG, FRAMES)
+    return frames(json.loads(browser.stop_tracing())["traceEvents"])
 
-    def used() -> float:
-        metrics = session.send("Performance.getMetrics")["metrics"]
-        return 1e3 * next(m["value"] for m in metrics if m["name"] == "TaskDuration")
 
-    page.evaluate(MOVE, ["pointerdown", 0])
-    times = []
-    for k in range(FRAMES):
-        before = used()
-        page.evaluate(MOVE, ["pointermove", k])
-        times.append(used() - before)
-    return times
+def frames(events: list[dict[str, Any]]) -> dict[str, float]:
+    """Return the medians of a trace: of the time between two frames, and of the work in it."""
+    begun = [e for e in events if e["name"] == "TimeStamp"]  # by DRAG
+    thread = begun[0]["pid"], begun[0]["tid"]
+    starts = np.array([e["ts"] for e in begun])
+    work = np.zeros(len(starts) + 1)
+    for e in events:
+        if e["name"] == "RunTask" and "dur" in e and (e["pid"], e["tid"]) == thread:
+            work[np.searchsorted(starts, e["ts"])] += e.get("tdur", e["dur"])
+    return {
+        "frame": round(float(np.median(np.diff(starts))) / 1e3, 1),
+        "work": round(float(np.median(work[1:-1])) / 1e3, 1),
+    }
 
 
 def main() -> None:
-    """Print the median and the slowest tenth."""
+    """Print the medians, and store them."""
+    found: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)
         for file in BROWSER.iterdir():
@@ -99,12 +123,11 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         for title, board in boards().items():
-            times = sorted(measure(page, board, folder))
-            print(
-                f"{title:40s} median {median(times):5.1f} ms, nine in ten below {times[int(0.9 * FRAMES)]:5.1f} ms",
-                flush=True,
-            )
+            found[title] = measure(page, board, folder)
+            print(f"{title:40s} {found[title]}", flush=True)
         browser.close()
+    if "--store" in sys.argv:
+        RESULTS.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ SUITES = {
     "site.xml": "built pages",
 }
 VERIFIED = ROOT / "build" / "verified"  # written by tools/recorder.py
+FRAMES = ROOT / "benchmarks" / "results" / "boards.json"  # python -m benchmarks.boards --store
 LIBRARIES = (
     "companion",
     "numpy",
@@ -173,6 +174,12 @@ def library_rows() -> list[str]:
     return rows
 
 
+def board_rows() -> list[str]:
+    """Return the table's rows for the boards: medians of a drag with 60 points."""
+    found = json.loads(FRAMES.read_text(encoding="utf-8"))
+    return [f"| {name} | {f['frame']} ms | {f['work']} ms |" for name, f in found.items()]
+
+
 def status_page() -> str:
     """Return the page as MyST; it has a column for nbval when that ran."""
     results, seconds = nbval_results(), seconds_of()
@@ -212,6 +219,19 @@ def status_page() -> str:
         "|---|---|",
         *machine_rows(),
         *library_rows(),
+        "",
+        "## Boards",
+        "",
+        "Medians while a point among 60 is dragged, from a trace of Chromium when the boards were last measured: the time",
+        "from a frame to the next, and the processor time of the page's thread in it. 33 ms are 30 frames a second.",
+        "",
+        ":::{table}",
+        ":class: stacked",
+        "",
+        "| Board | Frame | Work |",
+        "|---|---|---|",
+        *board_rows(),
+        ":::",
         "",
     ]
     return "\n".join(lines)

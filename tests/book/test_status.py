@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tools.status import (
+    board_rows,
     changed,
     machine_rows,
     nbval_results,
@@ -113,3 +114,9 @@ def test_the_page_is_made_when_the_notebooks_have_run() -> None:
         for step in ("notebooks.py cache\n", "-m tools.pages\n", "jupyter-book build")
     )
     assert execute < generate < build
+
+
+def test_the_frames_of_every_board_are_listed() -> None:
+    rows = board_rows()
+    assert {row.split()[2].strip(",") for row in rows} == {"16", "17", "18", "19", "20"}
+    assert set(rows) <= set(status_page().splitlines())

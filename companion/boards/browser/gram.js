@@ -17,11 +17,15 @@
     if (V.length !== K.length) V = K.map((row, i) => row.map((_, j) => (i === j ? 1 : 0)));
     const D = V.map((v) => times(V, times(K, v))), size = largest(D.map((row, i) => row[i]));
     const turned = (p, q) => {
-      if (Math.abs(D[p][q]) <= 1e-15 * size) return false;
+      if (Math.abs(D[p][q]) <= 1e-13 * size) return false;
       const h = (D[q][q] - D[p][p]) / (2 * D[p][q]), t = (h < 0 ? -1 : 1) / (Math.abs(h) + Math.hypot(1, h)), c = 1 / Math.hypot(1, t);
       rotate(D[p], D[q], c, t * c);
       rotate(V[p], V[q], c, t * c);
-      for (const row of D) [row[p], row[q]] = [c * row[p] - t * c * row[q], t * c * row[p] + c * row[q]];
+      for (const row of D) {
+        const a = row[p], b = row[q];
+        row[p] = c * (a - t * b);
+        row[q] = c * (t * a + b);
+      }
       D[p][q] = D[q][p] = 0;
       return true;
     };
