@@ -10,7 +10,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from companion.checks import as_vector
 from companion.figures import plotting
 from companion.kernels import Gaussian, Polynomial
 
-__all__ = ["Board", "BoardPicture", "Setup", "Slider", "grid", "number", "present"]
+__all__ = ["Board", "BoardPicture", "Setup", "Shown", "Slider", "grid", "number", "present"]
 
 BROWSER = Path(__file__).parent / "browser"
 GRID = 48  # values of a function per axis, from which the browser draws its curves
@@ -42,6 +42,7 @@ def slider(name: str, letter: str, low: float, high: float, *, log: bool = False
     return {"name": name, "letter": letter, "low": low, "high": high, "log": log}
 
 
+PRESETS = json.loads((Path(__file__).parent / "presets.json").read_text(encoding="utf-8"))
 KERNEL_CHOICE: list[Slider] = [
     {"name": "kernel", "letter": "kernel", "options": list(KERNELS)},
     {**slider("sigma", "σ", 0.1, 10.0, log=True), "when": ["kernel", "Gaussian"]},
@@ -66,15 +67,17 @@ class Setup:
     values : mapping
         For each program the values of its sliders.
     solve : callable
-        From the points, the program and its values to the numbers of the result. A ValueError is a message.
+        From the points, the program, its values and the limits to the numbers of the result. A ValueError is a message.
     draw : callable
         From the same and the result to a figure.
     call : str
-        The cell that makes the board, with BLUE, RED, POINTS, PROGRAM and VALUES for what the reader changes.
+        The call that makes the board, with BLUE, RED, POINTS, XS or YS for what the reader moves, up to its options.
+    before : str
+        A line of the cell before the call.
     program : str
         The program to begin with.
-    presets : mapping
-        Points by name.
+    scale : float
+        The length of a preset's unit.
     fixed : bool
         Whether points are neither added nor removed.
     """
@@ -84,11 +87,12 @@ class Setup:
     limits: Limits
     programs: dict[str, tuple[str, list[Slider]]]
     values: dict[str, dict[str, Any]]
-    solve: Callable[[Points, str, Values], dict[str, Any]]
-    draw: Callable[[Points, str, Values, dict[str, Any]], Figure]
+    solve: Callable[[Points, str, Values, Limits], dict[str, Any]]
+    draw: Callable[[Points, str, Values, Limits, dict[str, Any]], Figure]
     call: str
+    before: str = ""
     program: str = ""
-    presets: dict[str, list[list[float]]] = field(default_factory=dict)
+    scale: float = 1.0
     fixed: bool = False
 
     def begun(self, program: str | None, values: Values | None) -> Setup:
@@ -109,7 +113,7 @@ class Setup:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                found = self.solve(points, program, values)
+                found = self.solve(points, program, values, self.limits)
             except ValueError as error:
                 return {"message": str(error)}
         told = " ".join(str(warning.message) for warning in caught)
@@ -130,9 +134,22 @@ class Setup:
                 for name, (machine, sliders) in self.programs.items()
             ],
             "values": self.values,
-            "presets": self.presets,
+            "presets": {
+                name: [
+                    [round(self.scale * x, 2), round(self.scale * y, 2), s] for x, y, s in points
+                ]
+                for name, points in PRESETS[self.kind].items()
+            },
             "fixed": self.fixed,
         }
+
+    def cell(self) -> str:
+        """Return the cell that makes the board, with names in capitals for what the reader changes."""
+        choice = "program=PROGRAM, " if len(self.programs) > 1 else ""
+        return (
+            f"from companion.boards import {self.call.partition('(')[0]}\n{self.before}\n"
+            f"{self.call},\n    limits={self.limits}, {choice}values=VALUES,\n)"
+        )
 
 
 class Board(anywidget.AnyWidget):
@@ -216,7 +233,7 @@ class BoardPicture:
         self.state = {
             **setup.state(),
             "programs": [p for p in setup.state()["programs"] if p["machine"]],
-            "cell": setup.call,
+            "cell": setup.cell(),
             "id": f"board-{setup.kind}",
         }
         self.result = setup.result(setup.points, setup.program, setup.values[setup.program])
@@ -240,8 +257,9 @@ class BoardPicture:
 
     def _ipython_display_(self) -> None:
         """Show the picture, and beside it, unseen, what the page needs."""
-        at = (self.setup.points, self.setup.program, self.setup.values[self.setup.program])
-        plotting.show(self.setup.draw(*at, self.result), repr(self))
+        setup = self.setup
+        at = setup.points, setup.program, setup.values[setup.program], setup.limits
+        plotting.show(setup.draw(*at, self.result), repr(self))
         display({"text/html": self.html(), "text/plain": repr(self)}, raw=True)
 
     def html(self) -> str:
@@ -251,6 +269,14 @@ class BoardPicture:
             f'<div class="companion-board-static" id="{self.state["id"]}">'
             f'<script type="application/json">{text}</script></div>'
         )
+
+
+Shown = Board | BoardPicture
+
+
+def columns(*data: np.ndarray) -> list[list[float]]:
+    """Return points (x, y, 1) from two columns, or from the rows of a matrix."""
+    return [[x, y, 1.0] for x, y in np.column_stack(data).tolist()]
 
 
 def somebody_is_there() -> bool:
@@ -263,7 +289,7 @@ def somebody_is_there() -> bool:
     return bool(parent.get("content", {}).get("allow_stdin", False))
 
 
-def present(setup: Setup, program: str | None, values: Values | None) -> Board | BoardPicture:
+def present(setup: Setup, program: str | None, values: Values | None) -> Shown:
     """Return the widget, or the picture where nobody is there to use it."""
     setup = setup.begun(program, values)
     return Board(setup) if somebody_is_there() else BoardPicture(setup)

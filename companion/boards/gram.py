@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 
 from companion.boards.board import (
     KERNEL_CHOICE,
-    Board,
-    BoardPicture,
     Limits,
     Points,
     Setup,
+    Shown,
     Values,
+    columns,
     grid,
     present,
     rising,
@@ -29,9 +29,6 @@ __all__ = ["gram_board"]
 
 SHOWN = 6  # eigenvalues
 PROGRAM = "kernel PCA"
-CELL = """from companion.boards import gram_board
-
-gram_board(POINTS, limits={limits}, values=VALUES)"""
 
 
 def gram_board(
@@ -39,7 +36,7 @@ def gram_board(
     *,
     limits: Limits = (-5.0, 5.0, -4.5, 4.5),
     values: Values | None = None,
-) -> Board | BoardPicture:
+) -> Shown:
     r"""Return a board on which the reader moves points and sees what a kernel makes of them.
 
     Beside the points stand their Gram matrix, the largest eigenvalues of its centred form, and the level lines of the
@@ -65,22 +62,21 @@ def gram_board(
     >>> [round(t, 6) for t in found["eigenvalues"]], round(found["share"], 6)
     ([2.0, 0.0, 0.0], 1.0)
     """
-    table, window = as_matrix(points, "points", (None, 2)), rising(limits)
+    points = as_matrix(points, "points", (None, 2))
     setup = Setup(
         "gram",
-        [[*point, 1.0] for point in table.tolist()],
-        window,
+        columns(points),
+        rising(limits),
         {PROGRAM: ("gram", KERNEL_CHOICE)},
         {PROGRAM: {"kernel": "Gaussian", "sigma": 1.0}},
-        lambda points, program, values: fit(points, values, window),
-        lambda points, program, values, result: draw(points, window, result),
-        CELL.format(limits=window),
-        presets=_presets(),
+        fit,
+        draw,
+        "gram_board(\n    POINTS",
     )
     return present(setup, None, values)
 
 
-def fit(points: Points, values: Values, limits: Limits) -> dict[str, Any]:
+def fit(points: Points, program: str, values: Values, limits: Limits) -> dict[str, Any]:
     """Find the first kernel principal component of points (x, y, 1) and return the numbers of the board."""
     X = np.array(points, dtype=float).reshape(-1, 3)[:, :2]
     if len(X) < 2:
@@ -99,7 +95,9 @@ def fit(points: Points, values: Values, limits: Limits) -> dict[str, Any]:
     }
 
 
-def draw(points: Points, limits: Limits, result: dict[str, Any]) -> Figure:
+def draw(
+    points: Points, program: str, values: Values, limits: Limits, result: dict[str, Any]
+) -> Figure:
     """Draw the points with the level lines of the component, and the Gram matrix."""
     table, most = np.array(points), max(map(abs, result["component"]))
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.9))
@@ -114,17 +112,3 @@ def draw(points: Points, limits: Limits, result: dict[str, Any]) -> Figure:
     right.set(xlabel="point", ylabel="point", xticks=[], yticks=[])
     right.grid(visible=False)
     return figure
-
-
-def _presets() -> dict[str, list[list[float]]]:
-    """Return points to begin with."""
-    t = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
-    ring = np.column_stack([np.cos(t), np.sin(t)])
-    cloud = np.array([(0.0, 0.2), (0.7, -0.4), (-0.5, 0.6), (0.3, 0.9), (-0.8, -0.5), (0.2, -1.0)])
-    found = {
-        "two clouds": np.vstack([cloud + [-2.5, -1.0], 1.2 * cloud + [2.0, 1.3]]),
-        "three clouds": np.vstack([cloud + [-3, -2], cloud[:5] + [3, -1.5], cloud[:4] + [0, 3]]),
-        "a ring around a cloud": np.vstack([0.6 * cloud, ring * [3.6, 3.4] + [0.1, 0.2]]),
-        "an arc": np.column_stack([3.5 * np.cos(t / 2), 3.0 * np.sin(t / 2) - 1.5]),
-    }
-    return {name: [[*row, 1.0] for row in table.round(2).tolist()] for name, table in found.items()}

@@ -13,11 +13,10 @@ from sklearn.base import BaseEstimator, clone
 from companion.boards.board import (
     FIRST_KERNEL,
     KERNEL_CHOICE,
-    Board,
-    BoardPicture,
     Limits,
     Points,
     Setup,
+    Shown,
     Values,
     grid,
     present,
@@ -38,17 +37,6 @@ SLIDERS = {
 }
 # The machines for which the browser has a solver (browser/point.js).
 IN_BROWSER = (HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5)
-CELL = """from companion.boards import point_board
-from companion.svm import {names}
-
-point_board(
-    {{{machines}}},
-    BLUE,
-    RED,
-    limits={limits},
-    program=PROGRAM,
-    values=VALUES,{more}
-)"""
 
 
 def point_board(
@@ -60,7 +48,7 @@ def point_board(
     kernels: bool = False,
     program: str | None = None,
     values: Values | None = None,
-) -> Board | BoardPicture:
+) -> Shown:
     """Return a board on which the reader moves the points of two classes and sees the fitted machine follow.
 
     Parameters
@@ -109,8 +97,11 @@ def point_board(
         limits = float(left), float(right), float(bottom), float(top)
     window = rising(limits)
 
-    def solve(points: Points, program: str, values: Values) -> dict[str, Any]:
-        return fit(clone(named[program]).set_params(**with_kernel(values)), points, window)
+    def solve(points: Points, program: str, values: Values, limits: Limits) -> dict[str, Any]:
+        return fit(clone(named[program]).set_params(**with_kernel(values)), points, limits)
+
+    known = {name: m for name, m in named.items() if isinstance(m, IN_BROWSER)}
+    shown = ", ".join(f'"{name}": {" ".join(repr(m).split())}' for name, m in known.items())
 
     setup = Setup(
         "point",
@@ -128,9 +119,10 @@ def point_board(
             for name, machine in named.items()
         },
         solve,
-        lambda points, program, values, result: draw(points, window, result),
-        _cell(named, window, kernels),
-        presets=_presets(min(window[1], window[3]) / 5.0),
+        draw,
+        f"point_board(\n    {{{shown}}},\n    BLUE,\n    RED{', kernels=True' if kernels else ''}",
+        f"from companion.svm import {', '.join(sorted({type(m).__name__ for m in known.values()}))}",
+        scale=min(window[1], window[3]) / 5.0,
     )
     return present(setup, program, values)
 
@@ -180,7 +172,9 @@ def _field(machine: BaseEstimator, limits: Limits) -> list[list[float]]:
     return f.tolist()
 
 
-def draw(points: Points, limits: Limits, result: dict[str, Any]) -> Figure:
+def draw(
+    points: Points, program: str, values: Values, limits: Limits, result: dict[str, Any]
+) -> Figure:
     """Draw the points, and the lines where the decision function is 0, eta and -eta."""
     table = np.array(points)
     figure, ax = plt.subplots(figsize=(5.0, 4.5))
@@ -201,33 +195,3 @@ def _parameters(machine: BaseEstimator) -> dict[str, Any]:
     """Return the parameters of a machine that have a slider and a value."""
     found = {name: machine.get_params().get(name) for name in SLIDERS}
     return {name: float(value) for name, value in found.items() if value is not None}
-
-
-def _presets(size: float) -> dict[str, list[list[float]]]:
-    """Return points to begin with, for a plane that reaches to 5 times the size."""
-    two = [(1.6, 1.2), (2.4, -0.6), (3.1, 2.4), (1.9, 3.0), (3.6, 0.6)]
-    t = np.linspace(0.0, np.pi, 10)
-    moons = np.column_stack([2.4 * np.cos(t) - 1.2, 2.4 * np.sin(t) - 0.7]).tolist()
-    steps = [(0.6, 1.0), (0.7, 0.0), (0.8, -1.0), (3.5, 0.8), (3.8, -0.8)]
-    found = {"separable": two, "one outlier": two, "two moons": moons, "no type 1": steps}
-    presets = {
-        name: [*([x, y, 1.0] for x, y in half), *([-x, -y, -1.0] for x, y in half)]
-        for name, half in found.items()
-    }
-    presets["one outlier"].append([-2.2, -0.4, 1.0])
-    return {
-        name: [[round(size * x, 2), round(size * y, 2), s] for x, y, s in table]
-        for name, table in presets.items()
-    }
-
-
-def _cell(machines: Mapping[str, BaseEstimator], limits: Limits, kernels: bool) -> str:
-    """Return the cell that makes this board, with places for what the reader changes."""
-    known = {name: m for name, m in machines.items() if isinstance(m, IN_BROWSER)}
-    shown = (f'"{name}": {" ".join(repr(m).split())}' for name, m in known.items())
-    return CELL.format(
-        names=", ".join(sorted({type(machine).__name__ for machine in known.values()})),
-        machines=", ".join(shown),
-        limits=tuple(limits),
-        more="\n    kernels=True," if kernels else "",
-    )

@@ -11,17 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from companion.admm import admm, project_ball, soft_threshold
-from companion.boards.board import (
-    Board,
-    BoardPicture,
-    Limits,
-    Points,
-    Setup,
-    Values,
-    present,
-    rising,
-    slider,
-)
+from companion.boards.board import Limits, Points, Setup, Shown, Values, present, rising, slider
 from companion.checks import as_matrix, as_vector
 from companion.exceptions import ConvergenceWarning
 from companion.figures import plotting
@@ -40,17 +30,6 @@ PROGRAMS = {
     ),
 }
 VALUES = {SETS: {"radius": 2.0, "alpha": 1.0}, LASSO: {"rho": 1.0, "alpha": 1.0, "tau": 1.0}}
-CELL = """from companion.boards import step_board
-
-points = POINTS
-step_board(
-    points[0],
-    points[1],
-    points[2:],
-    limits={limits},
-    program=PROGRAM,
-    values=VALUES,
-)"""
 
 
 def step_board(
@@ -61,7 +40,7 @@ def step_board(
     limits: Limits = (-5.0, 5.0, -4.5, 4.5),
     program: str | None = None,
     values: Values | None = None,
-) -> Board | BoardPicture:
+) -> Shown:
     r"""Return a board on which the reader moves the start and the sets, and sees the steps of ADMM follow.
 
     Two programs in the form f(x) + g(z), x - z = 0. "A disc and a line": f and g are the indicators of the two sets,
@@ -96,23 +75,22 @@ def step_board(
     """
     points = [as_vector(start, "start", 2), as_vector(centre, "centre", 2)]
     points += list(as_matrix(line, "line", (2, 2)))
-    window = rising(limits)
     setup = Setup(
         "steps",
         [[*point.tolist(), 1.0] for point in points],
-        window,
+        rising(limits),
         PROGRAMS,
         VALUES,
         fit,
-        lambda points, program, values, result: draw(points, program, values, window, result),
-        CELL.format(limits=window),
-        presets=_presets(),
+        draw,
+        "step_board(\n    *points[:2], points[2:]",
+        before="points = POINTS",
         fixed=True,
     )
     return present(setup, program, values)
 
 
-def fit(points: Points, program: str, values: Values) -> dict[str, Any]:
+def fit(points: Points, program: str, values: Values, limits: Limits) -> dict[str, Any]:
     """Take the steps and return the numbers of the board."""
     start, centre, first, second = (np.array(point[:2], dtype=float) for point in points)
     rho = values.get("rho", 1.0)
@@ -185,14 +163,3 @@ def draw(
     right.set(xlabel="step")
     right.legend()
     return figure
-
-
-def _presets() -> dict[str, list[list[float]]]:
-    """Return a start, a centre and a line."""
-    found: dict[str, list[tuple[float, float]]] = {
-        "they cross": [(4, -3), (0, 0), (-4, 1.2), (4, 2.6)],
-        "they touch": [(4, -3), (0, 0), (-4, 2), (4, 2)],
-        "they miss": [(4, -3), (0, -1), (-4, 3), (4, 3)],
-        "through the centre": [(3, 4), (0, 0), (-4, 0), (4, 0)],
-    }
-    return {name: [[float(x), float(y), 1.0] for x, y in table] for name, table in found.items()}

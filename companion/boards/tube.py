@@ -13,12 +13,12 @@ from sklearn.base import BaseEstimator, clone
 from companion.boards.board import (
     FIRST_KERNEL,
     KERNEL_CHOICE,
-    Board,
-    BoardPicture,
     Limits,
     Points,
     Setup,
+    Shown,
     Values,
+    columns,
     present,
     rising,
     slider,
@@ -36,16 +36,6 @@ SLIDERS = {
     "epsilon": slider("epsilon", "ε", 0.0, 2.0),
     "C": slider("C", "C", 0.1, 1e3, log=True),
 }
-CELL = """from companion.boards import tube_board
-
-points = POINTS
-tube_board(
-    [x for x, y in points],
-    [y for x, y in points],
-    limits={limits},
-    program=PROGRAM,
-    values=VALUES,
-)"""
 MACHINES: Mapping[str, BaseEstimator] = {
     "ν-SV regression": NuSVR(nu=0.3, C=30.0),
     "ε-SV regression": EpsilonSVR(epsilon=0.5, C=30.0),
@@ -59,7 +49,7 @@ def tube_board(
     limits: Limits = (-5.0, 5.0, -4.0, 4.0),
     program: str | None = None,
     values: Values | None = None,
-) -> Board | BoardPicture:
+) -> Shown:
     r"""Return a board on which the reader moves points over a line and sees the tube of the regression follow.
 
     The programs are nu-SV regression and epsilon-SV regression, with the linear, the quadratic and the Gaussian
@@ -90,39 +80,33 @@ def tube_board(
     """
     x = as_vector(x, "x")
     y = as_vector(y, "y", x.size)
-    window = rising(limits)
-
-    def solve(points: Points, program: str, values: Values) -> dict[str, Any]:
-        return fit(clone(MACHINES[program]).set_params(**with_kernel(values)), points, window)
-
     parameters = {
         name: {p: v for p, v in machine.get_params().items() if p in SLIDERS}
         for name, machine in MACHINES.items()
     }
     setup = Setup(
         "tube",
-        [[a, b, 1.0] for a, b in zip(x.tolist(), y.tolist(), strict=True)],
-        window,
+        columns(x, y),
+        rising(limits),
         {
             name: (type(machine).__name__, [SLIDERS[p] for p in parameters[name]] + KERNEL_CHOICE)
             for name, machine in MACHINES.items()
         },
         {name: {**given, **FIRST_KERNEL} for name, given in parameters.items()},
-        solve,
-        lambda points, program, values, result: draw(points, window, result),
-        CELL.format(limits=window),
-        presets=_presets(),
+        fit,
+        draw,
+        "tube_board(\n    XS,\n    YS",
     )
     return present(setup, program, values)
 
 
-def fit(machine: BaseEstimator, points: Points, limits: Limits) -> dict[str, Any]:
+def fit(points: Points, program: str, values: Values, limits: Limits) -> dict[str, Any]:
     """Fit a regression to points (x, y, 1) and return the numbers of the board."""
     table = np.array(points, dtype=float).reshape(-1, 3)
     if not len(table):
         raise ValueError("There must be a point.")
     X, y = table[:, :1], table[:, 1]
-    machine.fit(X, y)
+    machine = clone(MACHINES[program]).set_params(**with_kernel(values)).fit(X, y)
     at = np.linspace(limits[0], limits[1], SAMPLES)[:, None]
     return {
         "multipliers": machine.dual_coef_.tolist(),
@@ -141,7 +125,9 @@ def fit(machine: BaseEstimator, points: Points, limits: Limits) -> dict[str, Any
     }
 
 
-def draw(points: Points, limits: Limits, result: dict[str, Any]) -> Figure:
+def draw(
+    points: Points, program: str, values: Values, limits: Limits, result: dict[str, Any]
+) -> Figure:
     """Draw the points and the tube."""
     table, at = np.array(points), np.linspace(limits[0], limits[1], SAMPLES)
     figure, ax = plt.subplots(figsize=(5.6, 4.2))
@@ -163,21 +149,3 @@ def _share(result: dict[str, Any]) -> np.ndarray:
     places = np.array(result["places"])
     full, free = (places == "error") | (places == "type 2"), places == "type 1"
     return np.where(full, 1.0, np.where(free, 0.5, 0.0))
-
-
-def _presets() -> dict[str, list[list[float]]]:
-    """Return points to begin with."""
-    x = np.linspace(-4.0, 4.0, 9)
-    line = 0.6 * x + np.array([0.5, -0.4, 0.2, -0.6, 0.3, 0.6, -0.3, 0.1, -0.5])
-    outlier = np.where(x == 2.0, -3.0, line)
-    wave = 2.0 * np.sin(np.linspace(-4.0, 4.0, 17)) + np.tile([0.3, -0.3], 9)[:17]
-    found = {
-        "on a line": (x, line),
-        "one outlier": (x, outlier),
-        "a wave": (np.linspace(-4.0, 4.0, 17), wave),
-        "two levels": (x, np.where(x > 0.0, 1.0, -1.0)),
-    }
-    return {
-        name: [[round(a, 2), round(b, 2), 1.0] for a, b in zip(*pair, strict=True)]
-        for name, pair in ((n, (u.tolist(), v.tolist())) for n, (u, v) in found.items())
-    }

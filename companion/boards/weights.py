@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
 
 from companion.boards.board import (
-    Board,
-    BoardPicture,
     Limits,
     Points,
     Setup,
+    Shown,
     Values,
+    columns,
     present,
     rising,
     slider,
@@ -29,15 +29,6 @@ __all__ = ["weight_board"]
 SAMPLES = 121  # values of each parabola that the browser draws
 SLIDERS = [slider("tau", "τ", 0.01, 100.0, log=True), slider("K", "K", 0.01, 100.0, log=True)]
 PROGRAM = "least squares, ridge, lasso"
-CELL = """from companion.boards import weight_board
-
-points = POINTS
-weight_board(
-    [x for x, y in points],
-    [y for x, y in points],
-    limits={limits},
-    values=VALUES,
-)"""
 
 
 def weight_board(
@@ -46,7 +37,7 @@ def weight_board(
     *,
     limits: Limits = (-1.0, 3.0, -4.0, 4.0),
     values: Values | None = None,
-) -> Board | BoardPicture:
+) -> Shown:
     r"""Return a board on which the reader moves points and sees least squares, ridge and lasso follow.
 
     The three fit :math:`f(x) = w_1 x + w_2 x^2 + b` with b free. In the plane of :math:`w_1, w_2` the disc of ridge and
@@ -76,22 +67,20 @@ def weight_board(
     """
     x = as_vector(x, "x")
     y = as_vector(y, "y", x.size)
-    window = rising(limits)
     setup = Setup(
         "weights",
-        [[a, b, 1.0] for a, b in zip(x.tolist(), y.tolist(), strict=True)],
-        window,
+        columns(x, y),
+        rising(limits),
         {PROGRAM: ("weights", SLIDERS)},
         {PROGRAM: {"tau": 1.0, "K": 1.0}},
-        lambda points, program, values: fit(points, window, **values),
-        lambda points, program, values, result: draw(points, window, result),
-        CELL.format(limits=window),
-        presets=_presets(),
+        fit,
+        draw,
+        "weight_board(\n    XS,\n    YS",
     )
     return present(setup, None, values)
 
 
-def fit(points: Points, limits: Limits, tau: float, K: float) -> dict[str, Any]:
+def fit(points: Points, program: str, values: Values, limits: Limits) -> dict[str, Any]:
     """Fit the three parabolas to points (x, y, 1) and return the numbers of the board."""
     table = np.array(points, dtype=float).reshape(-1, 3)
     if not len(table):
@@ -99,8 +88,8 @@ def fit(points: Points, limits: Limits, tau: float, K: float) -> dict[str, Any]:
     X, y = table[:, :1] ** [1, 2], table[:, 1]
     machines: dict[str, Any] = {
         "least": RidgeRegression(K=0.0),
-        "ridge": RidgeRegression(K=K),
-        "lasso": Lasso(tau),
+        "ridge": RidgeRegression(K=values["K"]),
+        "lasso": Lasso(values["tau"]),
     }
     found = {
         name: [*machine.fit(X, y).w_.tolist(), float(machine.b_)]
@@ -135,7 +124,9 @@ def zeros(G: np.ndarray, c: np.ndarray) -> list[float]:
     return found
 
 
-def draw(points: Points, limits: Limits, result: dict[str, Any]) -> Figure:
+def draw(
+    points: Points, program: str, values: Values, limits: Limits, result: dict[str, Any]
+) -> Figure:
     """Draw the parabolas, and the plane of the weights."""
     table, at = np.array(points), np.linspace(limits[0], limits[1], SAMPLES)
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.0, 3.9))
@@ -167,19 +158,3 @@ def draw(points: Points, limits: Limits, result: dict[str, Any]) -> Figure:
         xlim=(-reach, reach), ylim=(-reach, reach), xlabel="$w_1$", ylabel="$w_2$", aspect="equal"
     )
     return figure
-
-
-def _presets() -> dict[str, list[list[float]]]:
-    """Return points to begin with."""
-    x = np.linspace(-0.8, 2.8, 7)
-    rough = np.array([0.3, -0.2, 0.1, -0.4, 0.3, 0.2, -0.3])
-    found = {
-        "a line": (x, 1.2 * x - 1.2 + rough),
-        "a parabola": (x, (x - 1.0) ** 2 - 1.5 + rough),
-        "one outlier": (x, np.where(x == x[5], -3.0, 1.2 * x - 1.2 + rough)),
-        "two places": (np.array([0.0, 0.0, 2.5, 2.5]), np.array([-1.0, -0.4, 1.0, 2.0])),
-    }
-    return {
-        name: [[round(a, 2), round(b, 2), 1.0] for a, b in zip(u.tolist(), v.tolist(), strict=True)]
-        for name, (u, v) in found.items()
-    }
