@@ -204,7 +204,7 @@ def _stream(n_pairs: int) -> np.ndarray:
     numbers, start = [], 0
     for k in np.flatnonzero(~inside).tolist():
         if k < start or k + 1 >= n_pairs:
-            continue  # used up; or at the very end, which nobody reads
+            continue  # used up; or at the very end, where nothing reads on
         numbers.append(z[start:k])
         if layer[k] == _BASE:
             number, start = _tail(uniform, k + 1)

@@ -368,7 +368,7 @@ def consensus(
     -----
     ConvergenceWarning
         When `max_iter` is reached, or the certificate misses its tolerance although `tol_abs` and `tol_rel` do not
-        exceed it. (An objective without a conjugate has no finite gap, and nobody is warned.)
+        exceed it. (An objective without a conjugate has no finite gap, and no warning.)
 
     Raises
     ------

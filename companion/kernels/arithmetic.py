@@ -37,7 +37,7 @@ def nonnegative(value: Any, name: str, source: str) -> float:
 
 
 def check_callable(function: Any, name: str) -> Callable:
-    """Return `function`, or raise an error that names it if it is none."""
+    """Return `function`, or raise an error that names it if it cannot be called."""
     if not callable(function):
         raise TypeError(f"{name} must be callable, got {type(function).__name__} {function!r}")
     return function

@@ -17,7 +17,7 @@ __all__ = ["as_kernel", "own_points"]
 
 
 def own_points(X: np.ndarray, kernel: Kernel) -> np.ndarray:
-    """Return training points as a fitted model keeps them: a copy, which nobody changes after the fit.
+    """Return training points as a fitted model keeps them: a copy, safe from later changes.
 
     Rows of a Gram matrix are not looked at again.
     """
