@@ -254,7 +254,7 @@ class SquaredHingeLoss(SmoothLoss):
         return self._at[1]
 
     def value(self, x: np.ndarray) -> float:
-        """Return K |xi|^2 with the slacks xi."""
+        """Return ``K |xi|^2`` with the slacks xi."""
         return 2 * self.K * half_square(np.maximum(self._slack(x), 0))
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
