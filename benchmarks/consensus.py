@@ -97,10 +97,7 @@ class Link:
                 near, _ = listener.accept()
                 far = socket.create_connection(self.target)
                 self.sockets += [near, far]
-                for end in (
-                    near,
-                    far,
-                ):  # small parts go on at once: waiting to fill a packet costs 40 ms
+                for end in (near, far):  # to wait until a packet is full would cost 40 ms
                     end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 for ends in ((near, far), (far, near)):
                     threading.Thread(target=self._copy, args=ends, daemon=True).start()
