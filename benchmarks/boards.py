@@ -8,6 +8,7 @@ second. With ``--store`` the page on the state of the build shows the new figure
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -127,7 +128,8 @@ def main() -> None:
             print(f"{title:40s} {found[title]}", flush=True)
         browser.close()
     if "--store" in sys.argv:
-        RESULTS.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        kept = {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "boards": found}
+        RESULTS.write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

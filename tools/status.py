@@ -176,8 +176,14 @@ def library_rows() -> list[str]:
 
 def board_rows() -> list[str]:
     """Return the table's rows for the boards: medians of a drag with 60 points."""
-    found = json.loads(FRAMES.read_text(encoding="utf-8"))
+    found = json.loads(FRAMES.read_text(encoding="utf-8"))["boards"]
     return [f"| {name} | {f['frame']} ms | {f['work']} ms |" for name, f in found.items()]
+
+
+def board_machine() -> str:
+    """Return on what the boards were measured: frames wait where other programs want the cores, work does not."""
+    found = json.loads(FRAMES.read_text(encoding="utf-8"))
+    return f"The machine had {found['cores']} cores and a load of {found['load']} programs at once."
 
 
 def status_page() -> str:
@@ -224,7 +230,7 @@ def status_page() -> str:
         "",
         "Medians while a point among 60 is dragged, from a trace of Chromium when the boards were last measured:",
         "the time from a frame to the next, and the processor time of the page's thread in it.",
-        "33 ms are 30 frames a second.",
+        f"33 ms are 30 frames a second. {board_machine()}",
         "",
         ":::{table}",
         ":class: stacked",
