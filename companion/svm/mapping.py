@@ -17,7 +17,7 @@ from companion.svm.estimator import SupportVectorMachine
 from companion.svm.hard_margin import HardMarginSVC
 from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
 
-__all__ = ["from_sklearn", "to_sklearn"]
+__all__ = ["from_sklearn", "kernel_of", "kernel_options", "to_sklearn"]
 
 _HARD = 1e10  # the C that stands for infinity
 
@@ -62,14 +62,14 @@ def to_sklearn(model: SupportVectorMachine, p: int, q: int) -> BaseEstimator:
     p, q = check_count(p, "p"), check_count(q, "q")
     precise = {"tol": 1e-9}
     if isinstance(model, HardMarginSVC):
-        return svm.SVC(C=_HARD, **precise, **_kernel_options(model))
+        return svm.SVC(C=_HARD, **precise, **kernel_options(model))
     if isinstance(model, SVMs1):
         K = 1.0 / min(p, q) if model.K is None else model.K
-        return svm.NuSVC(nu=1.0 / ((p + q) * K), **precise, **_kernel_options(model))
+        return svm.NuSVC(nu=1.0 / ((p + q) * K), **precise, **kernel_options(model))
     if isinstance(model, SVMs2):
-        return svm.SVC(C=model.K, **precise, **_kernel_options(model))
+        return svm.SVC(C=model.K, **precise, **kernel_options(model))
     if isinstance(model, SVMs2prime):
-        return svm.NuSVC(nu=model.nu, **precise, **_kernel_options(model))
+        return svm.NuSVC(nu=model.nu, **precise, **kernel_options(model))
     if isinstance(model, (SVMs3, SVMs5)):
         if not as_kernel(model.kernel, **(model.kernel_params or {})).is_linear:
             raise ValueError("scikit-learn penalizes b for the linear kernel only, in LinearSVC")
@@ -89,7 +89,7 @@ def to_sklearn(model: SupportVectorMachine, p: int, q: int) -> BaseEstimator:
     raise TypeError(f"model must be a machine of companion.svm, got {type(model).__name__}")
 
 
-def _kernel_options(model: SupportVectorMachine) -> dict[str, Any]:
+def kernel_options(model: SupportVectorMachine) -> dict[str, Any]:
     """Return scikit-learn's names for a kernel; a kernel without a name is passed as a function."""
     kernel = as_kernel(model.kernel, **(model.kernel_params or {}))
     if kernel.is_precomputed:
@@ -138,7 +138,7 @@ def from_sklearn(estimator: BaseEstimator) -> SupportVectorMachine:
         raise ValueError("class_weight has no counterpart here")
     if isinstance(estimator, svm.LinearSVC):
         return _from_linear(estimator)
-    kernel, params = _kernel_of(estimator)
+    kernel, params = kernel_of(estimator)
     if isinstance(estimator, svm.NuSVC):
         return SVMs2prime(nu=float(estimator.nu), kernel=kernel, kernel_params=params)
     return SVMs2(K=float(estimator.C), kernel=kernel, kernel_params=params)
@@ -156,7 +156,8 @@ def _from_linear(estimator: svm.LinearSVC) -> SVMs5:
     return SVMs5(K=float(estimator.C))
 
 
-def _kernel_of(estimator: svm.SVC | svm.NuSVC) -> tuple[Any, dict[str, Any] | None]:
+def kernel_of(estimator: svm.SVC | svm.NuSVC) -> tuple[Any, dict[str, Any] | None]:
+    """Return the kernel of a machine of scikit-learn, and the parameters of a name."""
     name, gamma = estimator.kernel, estimator.gamma
     if not isinstance(name, str):
         return name, None

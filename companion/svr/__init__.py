@@ -10,7 +10,6 @@
 =============================  ================================================================
 """
 
-from companion.svm.dual import DualProgram
 from companion.svr.epsilon import EpsilonSVR
 from companion.svr.estimator import POINT_CLASSES, Margins
 from companion.svr.mapping import from_sklearn, to_sklearn
@@ -20,7 +19,6 @@ from companion.svr.tube import Levels
 
 __all__ = [
     "POINT_CLASSES",
-    "DualProgram",
     "EpsilonSVR",
     "Levels",
     "Margins",

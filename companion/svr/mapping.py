@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from companion.checks import check_count
 from companion.kernels import as_kernel
-from companion.svm.mapping import _kernel_of, _kernel_options
+from companion.svm.mapping import kernel_of, kernel_options
 from companion.svr.epsilon import EpsilonSVR
 from companion.svr.estimator import SupportVectorRegression
 from companion.svr.nu import NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
@@ -72,7 +72,7 @@ def to_sklearn(model: SupportVectorRegression, m: int) -> BaseEstimator:
             raise ValueError("epsilon is known only after NuSVRPenalizedBias was fitted")
         options.update(tol=1e-12, max_iter=1_000_000)
         return svm.LinearSVR(epsilon=model.epsilon_, intercept_scaling=1.0, **options)
-    options.update(_kernel_options(model))
+    options.update(kernel_options(model))
     if isinstance(model, EpsilonSVR):
         return svm.SVR(epsilon=model.epsilon, **options)
     if model.nu <= 0.0:
@@ -112,7 +112,7 @@ def from_sklearn(estimator: BaseEstimator, m: int) -> NuSVR | EpsilonSVR:
         raise TypeError(
             f"estimator must be a NuSVR or SVR of scikit-learn, got {type(estimator).__name__}"
         )
-    kernel, params = _kernel_of(estimator)
+    kernel, params = kernel_of(estimator)
     options: dict[str, Any] = {
         "C": float(m * estimator.C),
         "kernel": kernel,

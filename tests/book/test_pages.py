@@ -142,7 +142,6 @@ def test_shared_modules_are_all_of_the_package() -> None:
         "__init__",
         "checks",
         "panels",
-        "scaling",
     }
     assert modules <= set(SHARED)
 

@@ -704,7 +704,6 @@ OTHERS = {
         "regression.DualSolution",
         "regression.L1Path",
         "regression.RidgePath",
-        "svr.DualProgram",
         "svr.Levels",
         "svr.Margins",
         "certificates.Certificate",
@@ -975,7 +974,7 @@ PROTOCOL = {
         "kernels.RKHSFunction.__mul__",
         "kernels.RKHSFunction.__sub__",
     ),
-    "a switch": ("svr.DualProgram.standard_form",),
+    "a switch": ("svm.DualProgram.standard_form",),
     "takes what the package made: test_others.py": (
         "kernels.Expansion.inner",
         "kernels.RKHSFunction.distance",

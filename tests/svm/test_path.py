@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -91,13 +89,6 @@ def test_certificates_are_true(machines):
         assert finding.agrees
 
 
-def test_one_value_and_repeated_values():
-    data = nine_points()
-    first, second = nu_path(data.X, data.y, [0.6, 0.6])
-    assert_allclose(first.w_, second.w_)
-    assert_allclose(nu_path(data.X, data.y, 0.6)[0].w_, first.w_)
-
-
 def test_out_of_range():
     data = nine_points()
     with pytest.raises(InfeasibleProblemError, match="exceeds"):
@@ -107,20 +98,6 @@ def test_out_of_range():
     assert below.degenerate_
     with pytest.raises(ValueError, match="nu must be"):
         nu_path(data.X, data.y, [0.5, -0.1])
-
-
-@pytest.mark.parametrize("seed", [0, 77])
-def test_where_the_start_from_a_neighbour_misses_the_machine_is_fitted_alone(seed: int) -> None:
-    """Separable data: the objective is small beside K, and a part in 1e9 of it is little."""
-    X = np.random.default_rng(seed).normal(size=(30, 2))
-    y = np.sign(X[:, 0] + 0.1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for machine in K_path(X, y, [1.0, 2.0]):
-            assert machine.certificate_.ok
-            alone = SVMs2(K=machine.K).fit(X, y)
-            assert_allclose(machine.w_, alone.w_, rtol=1e-7)
-            assert_allclose(machine.objective_, alone.objective_, rtol=1e-8)
 
 
 def test_warnings_point_at_the_caller() -> None:

@@ -1,12 +1,9 @@
 """scikit-learn: the contract of its estimators, and the same solutions by its names."""
 
-import pickle
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import svm
-from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -72,17 +69,6 @@ class TestInterface:
             assert_allclose(machine.w_, sign * by_sign.w_, rtol=1e-12)
             assert_array_equal(machine.predict(data.X) == blue, sign * by_sign.predict(data.X) > 0)
 
-    def test_order_of_points_and_uv(self):
-        data = nine_points()
-        by_uv = SVMs2(0.5).fit_uv(data.u, data.v)
-        assert_array_equal(by_uv.classes_, [-1, 1])
-        order = np.random.default_rng(0).permutation(9)
-        mixed = SVMs2(0.5).fit(data.X[order], data.y[order])
-        assert_allclose(mixed.w_, by_uv.w_, rtol=1e-12)
-        assert_allclose(mixed.lambda_, by_uv.lambda_[order[order < 4]], atol=1e-13)
-        assert_allclose(mixed.mu_, by_uv.mu_[order[order >= 4] - 4], atol=1e-13)
-        assert_array_equal(mixed.point_classes_, by_uv.point_classes_[order])
-
     def test_tie_is_blue(self):
         machine = SVMs2(10.0).fit_uv([[1.0]], [[-1.0]])
         assert machine.decision_function([[0.0]])[0] == 0.0
@@ -96,13 +82,6 @@ class TestInterface:
         assert_allclose(machine.dual_coef_ @ data.X, machine.w_, rtol=1e-12)
         with pytest.raises(AttributeError, match="linear kernel only"):
             SVMs2(kernel="rbf").fit_uv(data.u, data.v).coef_  # noqa: B018
-
-    def test_pickle_and_clone(self):
-        X, y = random_data(0)
-        for machine in (SVMs2prime(0.4, kernel=Gaussian(1.0)), SVMs5(), SVMs1()):
-            fitted = clone(machine).fit(X, y)
-            again = pickle.loads(pickle.dumps(fitted))
-            assert_array_equal(again.decision_function(X), fitted.decision_function(X))
 
     def test_precomputed(self):
         X, y = random_data(1)
@@ -254,10 +233,3 @@ class TestMapping:
             to_sklearn(SVMs3(), 3, 3)
         with pytest.raises(ValueError, match="linear kernel only"):
             to_sklearn(SVMs5(kernel="rbf"), 3, 3)
-
-    def test_infeasible_for_both(self):
-        data = nine_points()
-        with pytest.raises(ValueError, match="infeasible"):
-            svm.NuSVC(nu=0.9).fit(data.X, data.y)
-        with pytest.raises(ValueError, match="no feasible point"):
-            SVMs2prime(0.9).fit(data.X, data.y)

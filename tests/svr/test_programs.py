@@ -191,22 +191,6 @@ def test_rational_optima_of_example_19_1(case):
     assert model.certificate_.ok
 
 
-def test_decimals_of_example_19_1():
-    data = example_19_1()
-    for nu in (0.3, 0.45):
-        model = NuSVR(nu, C=8.0).fit(data.X, data.y)
-        assert_allclose(model.w_, [1.1672413793, 1.1379310345], atol=5e-11)
-        assert_allclose([model.b_, model.epsilon_], [-1.2810344828, 0.4362068966], atol=5e-11)
-    model = NuSVR(0.7, C=8.0).fit(data.X, data.y)
-    assert_allclose(model.w_, [1.1441176471, 1.1205882353], atol=5e-11)
-    assert_allclose([model.b_, model.epsilon_], [-1.1338235294, 0.2485294118], atol=5e-11)
-    second = NuSVRPenalizedBias(0.3, C=8.0).fit(data.X, data.y)
-    assert_allclose(second.w_, [1.0348214286, 0.9821428571], atol=5e-11)
-    assert_allclose([second.b_, second.epsilon_], [-0.9071428571, 0.4517857143], atol=5e-11)
-    fixed = EpsilonSVR(1.0, C=8.0).fit(data.X, data.y)
-    assert_allclose(fixed.w_, [0.8846153846, 0.8076923077], atol=5e-11)
-
-
 # nu, w, b, epsilon, (p_f, q_f, p_m, q_m), points inside: Figures 20.11 to 20.15
 FIFTY = [
     (0.03, 0.9691887324, 23.9078342034, 25.9206483625, (0, 0, 2, 1), 47),
