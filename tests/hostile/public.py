@@ -963,7 +963,6 @@ PROTOCOL = {
         "admm.SmoothLoss.hessian",
         "admm.SmoothLoss.prox",
         "svm.RankOneSpectrum.negative_part",
-        "svr.Levels.moved",
     ),
     "a matrix: NumPy's rules and NumPy's words": ("admm.LowRank.__matmul__",),
     "other types get Python's TypeError": (
