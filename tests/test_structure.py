@@ -1,0 +1,172 @@
+"""The package stays small, and its rooms import one way. With ``-s``, pytest prints the table.
+
+A line counts if it holds code: docstrings, comments and blank lines do not. The numbers below are a ratchet: make them
+smaller when the package is smaller, never larger without a reason in the commit.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "companion"
+FILES = sorted(PACKAGE.rglob("*.py"))
+SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+
+MOST = 11_169  # lines of code of the whole package
+MOST_OF_A_FILE = 400
+LONG: dict[str, int] = {}  # files that are longer, and their lines: to be made smaller
+
+# To be mended: a private name that another room uses, and files that need each other.
+BORROWED = {("svr/mapping.py", "_kernel_of"), ("svr/mapping.py", "_kernel_options")}
+CIRCLE = {
+    "admm/consensus.py",
+    "distributed/cluster.py",
+    "distributed/rows.py",
+    "distributed/teams.py",
+}
+
+# Who may import whom, at the top of a file, in a function or for a type: only what stands before it, and its own room.
+ARITHMETIC = "engine/arithmetic.py"  # needs nothing, and everyone may use it
+ORDER = [
+    {"exceptions", "arithmetic"},
+    {"results", "checks", "scaling"},
+    {"engine", "certificates"},
+    {"admm", "kernels", "distributed", "datasets", "openml"},
+    {"svm", "regression", "svr"},
+    {"figures"},
+    {"boards"},
+]
+
+
+def lines_of_code(path: Path) -> int:
+    """Return how many lines of a file hold code."""
+    source = path.read_text(encoding="utf-8")
+    silent: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        body = getattr(node, "body", [])
+        for each in body if isinstance(body, list) else []:
+            is_text = isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)
+            if is_text and isinstance(each.value.value, str):
+                silent.update(range(each.lineno, each.end_lineno + 1))
+    code: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in SILENT and token.type != tokenize.ENDMARKER:
+            code.update(range(token.start[0], token.end[0] + 1))
+    return len(code - silent)
+
+
+LINES = {path: lines_of_code(path) for path in FILES}
+
+
+def name_of(path: Path) -> str:
+    """Return a file's path inside the package."""
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def room_of(path: Path) -> str:
+    """Return the folder of a file, or its own name at the top."""
+    return (
+        "arithmetic"
+        if name_of(path) == ARITHMETIC
+        else name_of(path).split("/")[0].removesuffix(".py")
+    )
+
+
+def imports_of(path: Path) -> set[tuple[str, str]]:
+    """Return the modules of the package that a file imports, each with the name taken from it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "companion":
+            found |= {(node.module, alias.name) for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {(a.name, "") for a in node.names if a.name.split(".")[0] == "companion"}
+    return found
+
+
+def target_of(module: str, name: str) -> Path | None:
+    """Return the file that an import reads."""
+    for dotted in (f"{module}.{name}", module):
+        place = ROOT.joinpath(*dotted.split("."))
+        for path in (place.with_suffix(".py"), place / "__init__.py"):
+            if path in LINES:
+                return path
+    return None
+
+
+def test_the_package_is_no_larger_than_it_was() -> None:
+    rooms = Counter()
+    for path, lines in LINES.items():
+        rooms["." if path.parent == PACKAGE else room_of(path)] += lines
+    total = sum(rooms.values())
+    print("\n" + "\n".join(f"{lines:6,d}  {room}" for room, lines in sorted(rooms.items())))
+    print(f"{total:6,d}  together")
+    assert total <= MOST
+
+
+def test_no_file_is_long() -> None:
+    long = {name_of(path): n for path, n in LINES.items() if n > MOST_OF_A_FILE}
+    assert all(n <= LONG.get(name, 0) for name, n in long.items()), long
+    assert set(LONG) == set(long), "a file became shorter: take it off the list"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_imports_point_one_way(path: Path) -> None:
+    place = {room: i for i, rooms in enumerate(ORDER) for room in rooms}
+    here = room_of(path)
+    if here not in place:  # companion/__init__.py imports nothing of the package
+        assert not imports_of(path)
+        return
+    for module, name in imports_of(path):
+        target = target_of(module, name)
+        assert target is not None, f"{module}.{name}"
+        there = room_of(target)
+        if there == here:
+            continue
+        assert place[there] <= place[here], f"{name_of(path)} imports {module}.{name}"
+        private = name.startswith("_") or any(p.startswith("_") for p in module.split("."))
+        assert not private or (name_of(path), name) in BORROWED, (
+            f"{name_of(path)} imports the private name {module}.{name}"
+        )
+
+
+def test_no_circle_among_the_files() -> None:
+    """Types included. A package's ``__init__`` lists its files; who imports from it needs the file that defines it."""
+    needs: dict[Path, set[Path]] = {
+        path: {t for m, n in imports_of(path) if (t := target_of(m, n)) is not None}
+        for path in FILES
+        if path.name != "__init__.py"
+    }
+    done: set[Path] = set()
+    while ready := {p for p in needs if p not in done and needs[p] & set(needs) <= done}:
+        done |= ready
+    assert {name_of(p) for p in set(needs) - done} == CIRCLE
+
+
+def the_map() -> str:
+    """Return a line for each file, from the first line of its docstring: ``python -m tests.test_structure``."""
+    lines, folder = [], None
+    for path in sorted((p for p in FILES if p.name != "__init__.py"), key=lambda p: (p.parent, p)):
+        if path.parent != folder:
+            folder = path.parent
+            lines += ["", f"`{folder.relative_to(ROOT).as_posix()}/`", ""]
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        summary = re.sub(r":math:`([^`]+)`", r"$\1$", text.split("\n\n")[0].replace("\n", " "))
+        lines.append(f"- `{path.name}`: {summary}")
+    return "\n".join([*lines[1:], ""])
+
+
+def test_the_map_of_the_contributing_page_has_every_file() -> None:
+    text = (ROOT / "book" / "contributing.md").read_text(encoding="utf-8")
+    assert the_map() in text, "print the map with python -m tests.test_structure, and paste it"
+
+
+if __name__ == "__main__":
+    print(the_map())
