@@ -154,7 +154,7 @@ def test_a_worker_killed_in_the_middle_does_not_change_the_answer(doomed_client,
 
 @pytest.mark.distributed
 def test_errors_of_a_block_come_back_with_its_number(client):
-    with pytest.raises(ValueError, match=r"blocks\[1\]: labels must be -1 or \+1"):
+    with pytest.raises(ValueError, match=r"blocks\[1\]: y must hold labels \+1 and -1"):
         consensus(
             loaders([ONE, (np.ones((2, 3)), [0, 1])]),
             SquaredHingeObjective(1.0),
