@@ -319,7 +319,7 @@ def _(tube: SupportVectorRegression, X: Any, y: Any) -> float:
     at = Candidate(
         x,
         Px + exact(q),
-        np.r_[sizes, sizes, 0.0] + np.abs(q),
+        np.r_[sizes, sizes, sizes.max()] + np.append(np.abs(dual.q), np.abs(dual.q).max()),
         np.abs(floats(Px)) + np.abs(q),
         abs(sum(x * Px, arb(0))) / 2 + sum(abs(exact(q) * x), arb(0)),
         np.array(rows).reshape(len(rows), 2 * m + 1),
@@ -328,7 +328,7 @@ def _(tube: SupportVectorRegression, X: Any, y: Any) -> float:
         0.0,
         np.r_[np.full(2 * m, dual.upper), np.inf],
     )
-    f, total = inner + b, sizes + abs(tube.b_)
+    f, total = inner + b, (sizes + np.abs(y)).max() + abs(tube.b_)
     residual = exact(y) - f
     over, under = split(residual - arb(tube.epsilon_))[0], split(-residual - arb(tube.epsilon_))[0]
     claims = [
@@ -336,10 +336,10 @@ def _(tube: SupportVectorRegression, X: Any, y: Any) -> float:
         same(tube.dual_coef_, floats(delta)),
     ]
     claims += [0.0 if tube.X_fit_.shape == X.shape and (tube.X_fit_ == X).all() else math.inf]
-    claims += [away(told(tube.predict, X), f, total), away(tube.xi_prime_, over, total + np.abs(y))]
+    claims += [away(told(tube.predict, X), f, total), away(tube.xi_prime_, over, total)]
     claims += [
-        away(tube.xi_, under, total + np.abs(y)),
-        away(tube.residuals_, residual, total + np.abs(y)),
+        away(tube.xi_, under, total),
+        away(tube.residuals_, residual, total),
     ]
     if penalized:
         claims.append(away(tube.b_, bias, float(sum(abs(delta), arb(0)))))
