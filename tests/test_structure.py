@@ -20,18 +20,13 @@ PACKAGE = ROOT / "companion"
 FILES = sorted(PACKAGE.rglob("*.py"))
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
-MOST = 11_169  # lines of code of the whole package
+MOST = 11171  # lines of code of the whole package
 MOST_OF_A_FILE = 400
 LONG: dict[str, int] = {}  # files that are longer, and their lines: to be made smaller
 
 # To be mended: a private name that another room uses, and files that need each other.
-BORROWED = {("svr/mapping.py", "_kernel_of"), ("svr/mapping.py", "_kernel_options")}
-CIRCLE = {
-    "admm/consensus.py",
-    "distributed/cluster.py",
-    "distributed/rows.py",
-    "distributed/teams.py",
-}
+BORROWED: set[tuple[str, str]] = set()
+CIRCLE: set[str] = set()
 
 # Who may import whom, at the top of a file, in a function or for a type: only what stands before it, and its own room.
 ARITHMETIC = "engine/arithmetic.py"  # needs nothing, and everyone may use it

@@ -2,9 +2,7 @@
 
 # fmt: off
 # isort: off
-from companion.admm.consensus import (
-    ConsensusObjective, LassoObjective, RidgeObjective, SquaredHingeObjective, consensus,
-)
+from companion.admm.consensus import consensus
 from companion.admm.l1 import (
     basis_pursuit, generalized_lasso, group_lasso, l1_regularized, lasso,
     least_absolute_deviations,
@@ -14,6 +12,9 @@ from companion.admm.low_rank import LowRank
 from companion.admm.multipliers import (
     augmented_lagrangian, dual_ascent, dual_decomposition, dual_function, method_of_multipliers,
     quadratic_argmin,
+)
+from companion.admm.objectives import (
+    ConsensusObjective, LassoObjective, RidgeObjective, SquaredHingeObjective,
 )
 from companion.admm.proximal import (
     block_soft_threshold, moreau_envelope, project_affine, project_ball, project_box,

@@ -22,7 +22,7 @@ from companion.distributed.rows import build_block, one_source_each
 from companion.distributed.teams import RepeatedStepError, Team
 
 if TYPE_CHECKING:
-    from companion.admm.consensus import ConsensusObjective
+    from companion.admm.objectives import ConsensusObjective
 
 __all__ = ["OnCluster", "StateLostError"]
 

@@ -11,8 +11,8 @@ import numpy as np
 from companion.checks import as_matrix, as_vector
 
 if TYPE_CHECKING:
-    from companion.admm.consensus import ConsensusObjective
     from companion.admm.losses import SmoothLoss
+    from companion.admm.objectives import ConsensusObjective
 
 __all__ = ["blocks_of_rows", "build_block", "is_lazy", "one_source_each"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from companion.distributed.rows import build_block, is_lazy
 
 if TYPE_CHECKING:
-    from companion.admm.consensus import ConsensusObjective
+    from companion.admm.objectives import ConsensusObjective
 
 __all__ = ["InProcess", "Team"]
 

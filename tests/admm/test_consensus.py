@@ -13,12 +13,13 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import ElasticNet, Lasso, Ridge
 from sklearn.svm import LinearSVC
 
-from companion.admm import LeastSquaresLoss, admm
-from companion.admm.consensus import (
+from companion.admm import (
     ConsensusObjective,
     LassoObjective,
+    LeastSquaresLoss,
     RidgeObjective,
     SquaredHingeObjective,
+    admm,
     consensus,
 )
 from companion.exceptions import ConvergenceWarning

@@ -17,8 +17,8 @@ from flint import arb
 from scipy import linalg, sparse
 from sklearn.utils.validation import check_is_fitted
 
-from companion.admm.consensus import LassoObjective, RidgeObjective, SquaredHingeObjective
 from companion.admm.low_rank import LowRank
+from companion.admm.objectives import LassoObjective, RidgeObjective, SquaredHingeObjective
 from companion.kernels import KernelPCA, as_kernel
 from companion.regression import (
     DualSolution,
