@@ -220,7 +220,7 @@ class Board(anywidget.AnyWidget):
 
 
 class BoardPicture:
-    """A board where nobody is there: the picture of its first points, and what the page needs to make it move.
+    """A board without a kernel: the picture of its first points, and what the page needs to make it move.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def somebody_is_there() -> bool:
 
 
 def present(setup: Setup, program: str | None, values: Values | None) -> Shown:
-    """Return the widget, or the picture where nobody is there to use it."""
+    """Return the widget in JupyterLab, and elsewhere the picture."""
     setup = setup.begun(program, values)
     return Board(setup) if somebody_is_there() else BoardPicture(setup)
 

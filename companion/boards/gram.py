@@ -54,7 +54,7 @@ def gram_board(
     Returns
     -------
     Board or BoardPicture
-        The widget; where nobody is there to use it, the picture that the rendered book makes alive.
+        The widget in JupyterLab; elsewhere the picture that the rendered page makes alive.
 
     Examples
     --------

@@ -65,7 +65,7 @@ def step_board(
     Returns
     -------
     Board or BoardPicture
-        The widget; where nobody is there to use it, the picture that the rendered book makes alive.
+        The widget in JupyterLab; elsewhere the picture that the rendered page makes alive.
 
     Examples
     --------
