@@ -151,6 +151,12 @@ def choices(page: Page, label: str) -> Locator:
     return page.locator(f".board-controls label:not([hidden]):has-text('{label} ') select")
 
 
+def choose(page: Page, label: str, option: str) -> None:
+    """Choose from a select box, and wait for the controls that belong to the choice."""
+    choices(page, label).select_option(option)
+    settle(page)
+
+
 def test_points_are_dragged_added_and_removed(page: Page) -> None:
     before = agrees(page)
     scrolled = page.evaluate("scrollY")
@@ -188,11 +194,11 @@ def test_every_program_kernel_preset_and_slider(page: Page) -> None:
     state = settle(page)
     for program in state["programs"]:
         if len(state["programs"]) > 1:
-            choices(page, "program").select_option(program["name"])
+            choose(page, "program", program["name"])
         kernels = choices(page, "kernel")
         for kernel in ("linear", "quadratic", "Gaussian") if kernels.count() else ("",):
             if kernel:
-                kernels.select_option(kernel)
+                choose(page, "kernel", kernel)
             found = agrees(page, unique=kernel != "linear" or state["kind"] != "tube")
             assert found["program"] == program["name"]
             for slider in page.locator("input[type=range]:visible").all():
@@ -201,7 +207,7 @@ def test_every_program_kernel_preset_and_slider(page: Page) -> None:
                 assert now["values"] != found["values"]
                 found = now
     for name, points in state["presets"].items():
-        choices(page, "points").select_option(name)
+        choose(page, "points", name)
         # what a mirror exchanges, and points with the same x, leave multipliers open
         assert agrees(page, unique=state["kind"] not in ("point", "tube"))["points"] == points
 
@@ -223,9 +229,9 @@ def test_a_board_without_points_says_what_it_wants(page: Page) -> None:
 def test_what_is_out_of_range_has_the_words_of_the_error(page: Page) -> None:
     state = settle(page)
     if state["kind"] == "point":
-        choices(page, "points").select_option("one outlier")
+        choose(page, "points", "one outlier")
         for name, key in (("s2'", "End"), ("s2'", "Home"), ("s1", "Home"), ("s1", "End")):
-            choices(page, "program").select_option(name)
+            choose(page, "program", name)
             page.locator("input[type=range]").first.press(key)
             message = agrees(page, unique=False)["result"]["message"]
             assert message
@@ -251,7 +257,7 @@ def test_a_change_is_told_in_words(page: Page) -> None:
     label = page.locator(".board-point").nth(1).get_attribute("aria-label")
     assert status.inner_text() == label
     if page.locator("input[type=range]:visible").count() == 0:  # the hard margin has no parameter
-        choices(page, "program").select_option("s2'")
+        choose(page, "program", "s2'")
     page.locator("input[type=range]:visible").first.press("ArrowRight")
     settle(page)
     assert re.match(r"\S+ = [\d.]+: .* = ", status.inner_text())

@@ -68,11 +68,11 @@ companionBoards.render = ({ model, el }) => {
     controls.forEach(({ show }) => show());
   };
   const fillSliders = () => {
-    own = get("program");
+    const mine = own = get("program");
     const made = program().parameters.map(({ name, when, ...rest }) => control({
       ...rest, value: () => values()[name], when: when && (() => values()[when[0]] === when[1]),
       change: (value) => send(`${rest.letter} = ${text(value)}: `, {
-        values: { ...get("values"), [own]: { ...values(), [name]: value } },
+        values: { ...get("values"), [mine]: { ...get("values")[mine], [name]: value } },
       }),
     }));
     sliders.replaceChildren(...made.map(({ label }) => label));
