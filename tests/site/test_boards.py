@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page, ViewportSize
 
 from companion import boards
 from companion.boards import (
@@ -25,6 +25,7 @@ from companion.boards import (
 )
 from companion.boards.board import BROWSER, Setup
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
+from tests.site.site import DESKTOP, PAGES, PHONE, SITE, source
 
 LIMITS = (-5.0, 5.0, -5.0, 5.0)
 MACHINES = {
@@ -302,6 +303,23 @@ def test_without_scripts_there_is_the_picture(browser: Browser, saved: Path) -> 
         opened.goto((saved / f"{kind}.html").as_uri())
         assert opened.get_by_alt_text(f"Board of {len(setup.points)} points").count() == 1
         assert opened.locator(".companion-board-static").inner_text() == ""
+    context.close()
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_in_the_book_the_board_takes_the_place_of_its_picture(
+    browser: Browser, viewport: ViewportSize
+) -> None:
+    pages = [page for page in PAGES if "companion-board-static" in source(page)]
+    assert len(pages) == len(SETUPS)
+    context = browser.new_context(viewport=viewport)
+    opened = context.new_page()
+    for page in pages:
+        opened.goto((SITE / page).as_uri())
+        output = opened.locator(".cell_output:has(.companion-board-static)")
+        output.scroll_into_view_if_needed()
+        output.locator(".board-controls").wait_for()
+        assert output.locator("img").count() == 0
     context.close()
 
 

@@ -85,9 +85,10 @@
     companionBoards.render({ model: makeModel(state, told), el: holder });
     holder.querySelector(".board-buttons").append(button);
     holder.firstChild.append(cell);
-    // The preset's picture stands in the output before the board's.
+    // The preset's picture stands in the output before the board's, on a phone cut into panels.
     const before = (img) => img.compareDocumentPosition(place) & Node.DOCUMENT_POSITION_FOLLOWING;
-    [...(place.closest(".cell_output") ?? place.parentElement).querySelectorAll("img")].find(before)?.remove();
+    const preset = [...(place.closest(".cell_output") ?? place.parentElement).querySelectorAll("img")].find(before);
+    (preset?.closest(".panels") ?? preset)?.remove();
     place.replaceChildren(holder);
     place.board = state; // for tests
   };
