@@ -28,7 +28,7 @@ __all__ = ["Solution", "solve_box"]
 _GUESSES = (1e-7, 1e-13)  # tolerances of PIQP
 _ITERATIONS = 100  # of PIQP
 _FEW = 8  # systems that may be solved after each guess
-_ROUNDS = 30  # the same with a pull towards the guess
+_ROUNDS = 60  # the same with a pull towards the guess
 _PULLS = (1e-2, 1e-4, 1e-6, 1e-8, 0.0)  # in units of the diagonal of P
 _RIDGE = 1e-13  # on the diagonal of a system whose rows have the largest entry 1
 _REFINEMENTS = 8
@@ -291,7 +291,7 @@ class _Search:
             pull = delta * np.where(self.diagonal > 0.0, self.diagonal, 1.0)
             centre, seen = np.clip(x, self.lower, self.upper), set()
             for _ in range(_ROUNDS if delta or careful else _FEW):
-                if state.tobytes() in seen:
+                if state.tobytes() in seen and not careful:
                     break
                 seen.add(state.tobytes())
                 start = x
@@ -358,7 +358,11 @@ class _Search:
         new = state.copy()
         new[(state == 0) & (x < self.lower)] = -1
         new[(state == 0) & (x > self.upper)] = 1
-        terms = self.roots * float(self.roots @ np.abs(x)) + np.abs(self.q) + np.abs(self.A.T @ y)
+        if isinstance(self.P, np.ndarray):  # as the certificate has them
+            reach = np.abs(self.P) @ np.abs(x)
+        else:
+            reach = self.roots * float(self.roots @ np.abs(x))
+        terms = reach + np.abs(self.q) + np.abs(self.A.T @ y)
         wrong = (state * g > 16.0 * EPS * terms) & (self.lower < self.upper)
         new[wrong] = 0
         return new

@@ -150,6 +150,20 @@ def test_nu_svc(n, kernel, nu):
         assert (result.x == 1.0 / n).all()
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_an_optimum_of_nothing_is_certified_in_every_order(seed):
+    """The hulls of both colours meet: w = 0, and the matrix has half the rank or less. Every gradient is rounding."""
+    rng = np.random.default_rng(seed)
+    s = np.where(np.arange(50) % 3 > 0, 1.0, -1.0)
+    X = rng.normal(size=50) + 0.3 * s
+    P = np.outer(s, s) * np.exp(-1.4 * (X[:, None] - X) ** 2)
+    A, c = np.vstack([s > 0, s < 0]).astype(float), np.full(2, 0.15)
+    for _ in range(5):
+        order = rng.permutation(50)
+        Q, B = P[np.ix_(order, order)], A[:, order]
+        solve_and_check(Q, np.zeros(50), B, c, 0.0, 0.02)
+
+
 def test_a_hundred_random_duals_all_certify():
     rng = np.random.default_rng(0)
     for trial in range(100):
