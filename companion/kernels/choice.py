@@ -13,7 +13,7 @@ from companion.kernels.functions import Kernel
 from companion.kernels.given import FromGram, Precomputed
 from companion.kernels.vectors import Gaussian, Linear, Polynomial, Sigmoid
 
-__all__ = ["as_kernel", "own_points"]
+__all__ = ["KernelMixin", "as_kernel", "own_points"]
 
 
 def own_points(X: np.ndarray, kernel: Kernel) -> np.ndarray:
@@ -116,3 +116,19 @@ def _named_kernel(kernel: str, params: dict[str, Any]) -> Kernel:
     if "sigma" in params:
         raise TypeError("give sigma or gamma = 1/(2 sigma^2), not both")
     return Gaussian(1.0 / math.sqrt(2.0 * as_scalar(params["gamma"], "gamma", above=0.0)))
+
+
+class KernelMixin:
+    """An estimator with the parameters ``kernel`` and ``kernel_params``."""
+
+    kernel: str | Kernel | Callable
+    kernel_params: dict[str, Any] | None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.pairwise = self._named_kernel().is_precomputed
+        return tags
+
+    def _named_kernel(self) -> Kernel:
+        """Return the kernel that the parameters name."""
+        return as_kernel(self.kernel, **(self.kernel_params or {}))

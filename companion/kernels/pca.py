@@ -17,7 +17,7 @@ from companion.certificates import Certificate
 from companion.checks import as_matrix, check_count, reject_masked
 from companion.engine.arithmetic import EPS, largest
 from companion.exceptions import ConvergenceWarning
-from companion.kernels.choice import as_kernel, own_points
+from companion.kernels.choice import KernelMixin, own_points
 from companion.kernels.functions import Kernel
 from companion.kernels.gram import centre
 
@@ -26,7 +26,7 @@ __all__ = ["KernelPCA"]
 _FEW_DIGITS = 1e-7  # part of the largest eigenvalue that centring may take without a warning
 
 
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Principal components of the images :math:`\varphi(x_i)` of the data, known through a kernel only.
 
     With :math:`\widehat{\mathbf K} v_k = \sigma_k^2 v_k` and the dual variables
@@ -112,14 +112,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._named_kernel().is_precomputed
-        return tags
-
-    def _named_kernel(self) -> Kernel:
-        return as_kernel(self.kernel, **(self.kernel_params or {}))
 
     def fit(self, X: Any, y: Any = None) -> KernelPCA:
         """Find the principal directions.

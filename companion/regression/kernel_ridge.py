@@ -11,8 +11,8 @@ from scipy import linalg
 
 from companion.checks import as_scalar
 from companion.engine.arithmetic import EPS, largest, ratio
-from companion.kernels import Kernel, as_kernel
-from companion.kernels.choice import own_points
+from companion.kernels import Kernel
+from companion.kernels.choice import KernelMixin, own_points
 from companion.kernels.gram import centred_gram
 from companion.regression.regressor import Regressor
 from companion.regression.ridge import FLOOR, solve_ridge, warn_if_missed
@@ -23,7 +23,7 @@ __all__ = ["KernelRidge"]
 _SMALL_K = 1e-13  # below this fraction of the trace, eigenvalues replace the Cholesky factorisation
 
 
-class KernelRidge(Regressor):
+class KernelRidge(KernelMixin, Regressor):
     r"""Ridge regression in the feature space of a kernel.
 
     .. math:: & \min_{w, b, \xi} \; \|\xi\|_2^2 + K \langle w, w \rangle \\
@@ -111,14 +111,6 @@ class KernelRidge(Regressor):
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.intercept = intercept
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._named_kernel().is_precomputed
-        return tags
-
-    def _named_kernel(self) -> Kernel:
-        return as_kernel(self.kernel, **(self.kernel_params or {}))
 
     def fit(self, X: Any, y: Any) -> Self:
         """Solve the program.

@@ -20,8 +20,8 @@ from companion.engine.guess import Guess
 from companion.engine.low_rank import guess_low_rank
 from companion.engine.machines import Finished, finish, is_psd, solve_generally
 from companion.exceptions import ConvergenceWarning
-from companion.kernels import Kernel, as_kernel, is_positive_definite
-from companion.kernels.choice import own_points
+from companion.kernels import Kernel, is_positive_definite
+from companion.kernels.choice import KernelMixin, own_points
 from companion.svm.dual import DualProgram
 from companion.svm.points import Points, make_points
 from companion.svm.slab import Slab, snap
@@ -43,7 +43,7 @@ class Solved(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class KernelModel(BaseEstimator):
+class KernelModel(KernelMixin, BaseEstimator):
     """Base of the machines of chapter 18 and of the tubes of chapter 20: their parameters, and how they are fitted."""
 
     _: KW_ONLY
@@ -55,16 +55,6 @@ class KernelModel(BaseEstimator):
     _penalized = False  # the objective contains b
     _squared = False  # slacks enter squared
     _balanced = True  # the coefficients of w in the images of the points have the sum 0
-
-    # -- scikit-learn
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._named_kernel().is_precomputed
-        return tags
-
-    def _named_kernel(self) -> Kernel:
-        return as_kernel(self.kernel, **(self.kernel_params or {}))
 
     # -- from data to points
 
