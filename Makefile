@@ -105,11 +105,10 @@ mutants: $(READY)          ## change the solvers in one place at a time; print t
 notebooks: $(READY)        ## run all notebooks in place and store their outputs
 	$(BIN)/python tools/notebooks.py run
 
-lock:            ## write requirements.lock and environment.yml anew from pyproject.toml
+lock:            ## write requirements.lock anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
 	  --extra distributed --extra book --extra test --no-strip-extras --no-annotate --no-header pyproject.toml -o requirements.lock
-	$(BIN)/python tools/environment.py
 
 clean:           ## remove what was built, keep the environment
 	rm -rf build mutants .jupyter_cache book/_generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

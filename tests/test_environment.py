@@ -9,16 +9,31 @@ import tomllib
 import pytest
 import yaml
 
-from tools.environment import ROOT, environment, pins
+from tools.toc import ROOT
 
 LOCK = (ROOT / "requirements.lock").read_text()
 
 
-def test_environment_yml_has_the_pins_of_the_lock() -> None:
-    assert (ROOT / "environment.yml").read_text() == environment(LOCK)
+def pins(lock: str) -> list[str]:
+    """Return the requirements of a lock file without their hashes, for example ``numpy==2.4.6``."""
+    return re.findall(r"^[a-z0-9]\S+.*?(?= \\$)", lock, flags=re.MULTILINE)
+
+
+def test_conda_and_binder_install_what_the_lock_names() -> None:
     pip = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"][-1]["pip"]
-    assert pip[:-1] == pins(LOCK)
-    assert len(pip) > 100
+    assert pip == ["-r requirements.lock"]
+    assert "pip install --no-deps" in (ROOT / "postBuild").read_text()
+    assert (ROOT / "postBuild").stat().st_mode & 0o100
+    assert len(pins(LOCK)) > 100
+
+
+def test_actions_of_the_workflows_are_pinned_by_commit() -> None:
+    """A tag can be moved to another commit; behind the commit stands the tag that a person reads."""
+    for path in (ROOT / ".github/workflows").glob("*.yml"):
+        used = re.findall(r"uses: (.+)", path.read_text())
+        assert used
+        for action in used:
+            assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} +# v[\d.]+", action), action
 
 
 def test_every_pin_is_exact_and_hashed() -> None:
