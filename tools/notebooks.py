@@ -54,6 +54,14 @@ def pages() -> list[Path]:
     return [path for path in files if path.exists()]
 
 
+def folded(cell: nbformat.NotebookNode) -> dict[str, bool]:
+    """Return what JupyterLab hides of a cell: of one that goes on with a solution, what the site hides."""
+    tags = set(cell.metadata.get("tags", []))
+    if "solution" not in tags or not tags & {"hide-cell", "hide-input"}:
+        return {}
+    return {"source_hidden": True} | ({"outputs_hidden": True} if "hide-cell" in tags else {})
+
+
 def tidy(notebook: nbformat.NotebookNode) -> None:
     """Bring cell ids, metadata and alt texts into the shape of the contract."""
     notebook.metadata = nbformat.from_dict(METADATA)
@@ -69,6 +77,8 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
             fold = "remove-input" if "remove-input" in cell.metadata["tags"] else "hide-input"
             solution = ["solution"] if "solution" in cell.metadata["tags"] else []
             cell.metadata["tags"] = ["nbval-ignore-output", fold, *solution]
+        if hidden := folded(cell):
+            cell.metadata["jupyter"] = hidden
         alts = [
             output.metadata["image/png"]["alt"]
             for output in cell.outputs

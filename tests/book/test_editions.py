@@ -32,6 +32,7 @@ from tools.editions import (
     write_editions,
     write_sdist,
 )
+from tools.notebooks import folded
 from tools.toc import ROOT
 
 PAGES = solved_pages()
@@ -93,9 +94,11 @@ def test_what_goes_on_with_a_solution_has_its_tag(page: str) -> None:
 
 
 def test_a_check_is_folded_like_its_solution(page: str) -> None:
+    """On the site by its tags, in JupyterLab by its metadata."""
     for cell in read(page).cells:
-        if cell.cell_type == "code" and "solution" in tags(cell):
-            assert {"hide-cell", "hide-input"} & set(tags(cell)), cell.source
+        if cell.cell_type == "code":
+            assert cell.metadata.get("jupyter", {}) == folded(cell), cell.source
+            assert bool(folded(cell)) == ("solution" in tags(cell)), cell.source
 
 
 def names(source: str) -> tuple[set[str], set[str]]:

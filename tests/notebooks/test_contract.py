@@ -81,7 +81,7 @@ def test_metadata_is_clean(path: Path) -> None:
     notebook = read(path)
     assert notebook["metadata"] == METADATA
     for cell in notebook["cells"]:
-        assert set(cell["metadata"]) <= {"tags", "mystnb"}, cell["metadata"]
+        assert set(cell["metadata"]) <= {"tags", "mystnb", "jupyter"}, cell["metadata"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=IDS)
