@@ -1,4 +1,4 @@
-"""What the search looks up by name: numbered items, sections, words of the glossary, pages.
+"""What the search looks up by name: numbered items, sections, errata, words of the glossary, pages.
 
 An entry is ``[names, address, description]``. The search page puts an entry whose name was typed before all pages that
 merely hold the words (``book/_static/companion.js``), also where a page from the disk may not read others.
@@ -11,12 +11,14 @@ import re
 from collections.abc import Iterator
 
 from tools.concordance import load_concordance
+from tools.errata import errata_of, errata_pages
 from tools.toc import BOOK, pages_in_order, text_of, title, write
 
 FILE = BOOK / "_static" / "items.js"
 SECTION = re.compile(r"^\(sec-(\w+)-(\d+)\)=\n+#+ (.+)$", re.MULTILINE)
 GLOSSARY = re.compile(r"^```\{glossary\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PARENTHESES = re.compile(r"\(([^()]+)\)")
+RANGE = re.compile(r"\((\D*)([₀-₉])\)–\(\1([₀-₉])\)")
 
 Entry = tuple[list[str], str, str]
 
@@ -30,6 +32,12 @@ def plain(text: str) -> str:
     return re.sub(r"[*`$\\]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text))
 
 
+def whole_range(match: re.Match[str]) -> str:
+    """Return all names from the first to the last."""
+    stem, first, last = match.groups()
+    return ", ".join(f"({stem}{chr(sign)})" for sign in range(ord(first), ord(last) + 1))
+
+
 def item_names(item: str) -> list[str]:
     """Return what a reader types for an item of the concordance: its name, what it names in parentheses, its number.
 
@@ -37,11 +45,18 @@ def item_names(item: str) -> list[str]:
     ['Program (SVM_s1)', 'SVM_s1']
     >>> item_names("Figure 18.2")
     ['Figure 18.2', '18.2']
+    >>> item_names("(∗), (†₁)–(†₃)")
+    ['(∗), (†₁)–(†₃)', '∗', '†₁', '†₂', '†₃']
+    >>> item_names("findsvl2, findsvm2")
+    ['findsvl2, findsvm2', 'findsvl2', 'findsvm2']
     """
     name = plain(item)
-    numbers = re.findall(r"^[A-Z]\w+ (\w+\.\d+)$", name)
-    inner = PARENTHESES.findall(name) if re.search(r"Program|^\(", name) else []
-    return list(dict.fromkeys([name, *(n for n in inner if not n.isdecimal()), *numbers]))
+    numbers = re.findall(r"^(?:[A-Z]\w+ (\w+\.\d+)|Program ([^\s(]\S*))$", name)
+    listed = name.split(", ") if re.fullmatch(r"\w+(, \w+)+", name) else []
+    inner = PARENTHESES.findall(RANGE.sub(whole_range, name))
+    inner = inner if re.search(r"Program|^\(", name) else []
+    found = [name, *listed, *inner, *(n for pair in numbers for n in pair)]
+    return list(dict.fromkeys(n for n in found if n and not n.isdecimal()))
 
 
 def sections() -> Iterator[Entry]:
@@ -61,6 +76,14 @@ def items() -> Iterator[Entry]:
             yield item_names(item["item"]), f"{page}.html#{label}", what
 
 
+def errata() -> Iterator[Entry]:
+    """Yield the errata, by their numbers."""
+    for page in errata_pages():
+        for entry in errata_of(page):
+            names = [f"Erratum {entry.number}", entry.number]
+            yield names, f"{page}.html#{entry.label}", plain(entry.place)
+
+
 def words() -> Iterator[Entry]:
     """Yield the terms of the glossary; the search index of the site knows their anchors."""
     for block in GLOSSARY.findall(text_of("book/glossary")):
@@ -76,7 +99,7 @@ def entries() -> list[Entry]:
     named = ((p, title(p) or p) for p in pages_in_order())
     pages = [([plain(name)], f"{page}.html", "") for page, name in named]
     headings = [([heading], href, names[0]) for names, href, heading in sections()]
-    return [*sections(), *items(), *pages, *headings, *words()]
+    return [*sections(), *pages, *words(), *items(), *headings, *errata()]
 
 
 def write_items() -> None:

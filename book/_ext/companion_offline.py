@@ -1,20 +1,25 @@
-"""Make the theme's icons work for a page that is opened from the disk, at a small weight.
+"""Make icons and excerpts of the search work for a page that is opened from the disk, at a small weight.
 
 Browsers load no font files for such a page. Here the icons that the site uses go into a style sheet as data: a font of a
 few of the theme's thousands of glyphs. The links that ask for the font file early, and the theme's script that would
 draw the same icons once more as pictures, are dropped from the pages.
+
+Nor may such a page read others. The text of all pages, from which the search quotes, goes into one script.
 """
 
 from __future__ import annotations
 
 import base64
 import io
+import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pydata_sphinx_theme
 from fontTools import subset, ttLib
+from lxml import etree, html
 from sphinx.application import Sphinx
 
 FACE = """@font-face {{
@@ -30,6 +35,7 @@ UNWANTED = re.compile(
 )
 RULE = re.compile(r"((?:\.fa-[\w-]+:+before,?)+)\{content:\"\\([0-9a-f]+)\"\}")
 CODE = re.compile(r"\\(f[0-9a-f]{3})\b")
+UNTOLD = {"h1", "script", "style", "button", "headerlink"}
 SIGN = re.compile("[\uf000-\uf8ff]")  # the same, written as a character
 
 
@@ -85,6 +91,42 @@ def small_font(codes: set[int]) -> bytes:
     return buffer.getvalue()
 
 
+def text_in_parts(page: str) -> list[tuple[str, str]]:
+    """Return the text of a page: what stands before the first anchor, and then from each anchor to the next.
+
+    >>> text_in_parts('<article><h1>A</h1><p>b  c</p><section id="d"><p>e</p></section></article>')
+    [('', 'b c'), ('d', 'e')]
+    """
+    found = re.search(r"<article\b.*?</article>", page, re.DOTALL)
+    article = html.fragment_fromstring(found[0] if found else "<article/>")
+    parts: list[tuple[str, list[str]]] = [("", [])]
+
+    def read(element: html.HtmlElement) -> None:
+        if element.tag in ("section", "dt", "div") and element.get("id"):
+            parts.append((element.get("id"), []))
+        if not UNTOLD & {element.tag, *element.get("class", "").split()}:
+            parts[-1][1].append(element.text or "")
+            for child in element.iterchildren(etree.Element):
+                read(child)
+                parts[-1][1].append(child.tail or "")
+
+    read(article)
+    told = ((name, " ".join("".join(text).split())) for name, text in parts)
+    return [(name, text) for name, text in told if text]
+
+
+def write_text(out: Path, names: Iterable[str]) -> None:
+    """Write the text of all pages as a script, which a page from the disk may load as well."""
+    text = {
+        name: text_in_parts((out / f"{name}.html").read_text(encoding="utf-8"))
+        for name in sorted(names)
+    }
+    told = json.dumps(text, ensure_ascii=False, separators=(",", ":"))
+    (out / "_static" / "text.js").write_text(
+        f"window.COMPANION_TEXT = {told};\n", encoding="utf-8"
+    )
+
+
 def finish(app: Sphinx, exception: Exception | None) -> None:
     """Write the style sheet with the font, and take what is not wanted out of the pages."""
     if exception or app.builder.name != "html":
@@ -101,6 +143,7 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     (out / "_static" / "icons.css").write_text(
         FACE.format(data=data), encoding="utf-8"
     )
+    write_text(out, app.env.found_docs)
     for page in out.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         if UNWANTED.search(text):

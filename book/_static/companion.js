@@ -2,11 +2,7 @@
 (() => {
   "use strict";
 
-  // A page from the disk may not read others: the search lists them without excerpts.
-  if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-
-  // The search names first the chapters, and among the pages those with its words in their title. What it quotes is the
-  // article without its title, not the buttons above it.
+  // The search names first the chapters, and among the pages those with its words in their title.
   if (typeof DOCUMENTATION_OPTIONS !== "undefined" && DOCUMENTATION_OPTIONS.pagename === "search") {
     const words = (new URLSearchParams(location.search).get("q") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
     const AUTHORS = /^(book\/(contributing|template|changes|status|troubleshooting)|notebooks\/about\/)/; // pages for them come last
@@ -20,16 +16,20 @@
       title: 15, partialTitle: 7, term: 5, partialTerm: 2,
     };
     document.addEventListener("DOMContentLoaded", () => {
-      Search.htmlToText = (source, anchor) => {
-        const page = new DOMParser().parseFromString(source, "text/html");
-        const part = (anchor && page.getElementById(anchor.slice(1))) || page.querySelector("article.bd-article");
-        part?.querySelectorAll("h1, .headerlink, .page-tools, script, style").forEach((element) => element.remove());
-        return part?.textContent ?? "";
+      // The excerpts come from one file with the text of all pages: a page from the disk may not read others.
+      window.fetch = async (page) => ({ text: async () => page.replace(/^\.\/|\.html$/g, "") });
+      Search.htmlToText = (page, anchor) => {
+        const parts = window.COMPANION_TEXT?.[page] ?? [];
+        const from = parts.findIndex(([id]) => id === anchor?.slice(1));
+        return parts.slice(Math.max(from, 0)).map(([, text]) => text).join(" ");
       };
-      const names = document.createElement("script");
-      names.src = "_static/items.js"; // tools/items.py
-      const loaded = new Promise((done) => ["load", "error"].forEach((kind) => names.addEventListener(kind, done)));
-      document.head.append(names);
+      const load = (name) => new Promise((done) => {
+        const script = document.createElement("script");
+        script.src = `_static/${name}`;
+        ["load", "error"].forEach((kind) => script.addEventListener(kind, done));
+        document.head.append(script);
+      });
+      const loaded = Promise.all([load("items.js"), load("text.js")]); // tools/items.py, book/_ext/companion_offline.py
       const search = Search.query;
       Search.named = named;
       Search.query = (query) => loaded.then(() => {
@@ -40,12 +40,12 @@
   }
 
   // Names are equal up to case, spaces, hyphens, brackets and the spelling of Greek letters: "nu-SVM" is "The ν-SVM".
-  const GREEK = { ν: "nu", ε: "epsilon", λ: "lambda", ρ: "rho", τ: "tau", σ: "sigma", μ: "mu", η: "eta", ξ: "xi", δ: "delta", ℓ: "l", "¹": "1", "′": "'", "’": "'", "∗": "*" };
+  const GREEK = { ν: "nu", ε: "epsilon", λ: "lambda", ρ: "rho", τ: "tau", σ: "sigma", μ: "mu", η: "eta", ξ: "xi", δ: "delta", "′": "'", "’": "'", "∗": "*" };
   const SHORT = { fig: "figure", thm: "theorem", prop: "proposition", prob: "problem", ex: "example", def: "definition", cor: "corollary", sec: "section", "§": "section" };
   function key(name) {
-    return name.trim().toLowerCase()
+    return name.normalize("NFKC").trim().toLowerCase()
       .replace(/^(fig|thm|prop|prob|ex|def|cor|sec|§)\.?\s*(?=(\d|[a-z]\.\d))/, (_, word) => SHORT[word] + " ")
-      .replace(/^(the|an|a) /, "").replace(/[νελρτσμηξδℓ¹′’∗]/g, (letter) => GREEK[letter])
+      .replace(/^(the|an|a) /, "").replace(/[νελρτσμηξδ′’∗]/g, (letter) => GREEK[letter])
       .replace(/[\s_\-‐–—(){}[\]$\\,;:"“”]/g, "").replace(/\.(?!\d)/g, "") || name.trim();
   }
 
@@ -56,24 +56,25 @@
     for (const [prefix, members] of Object.entries(index.objects)) {
       for (const [page, , , , name] of members) {
         const path = `${prefix}.${name}`;
-        entries.push([[name, path], `${index.docnames[page]}.html#${path}`, path]);
+        entries.push([[name, path], `${index.docnames[page]}.html#${path}`, path, 1]);
       }
     }
-    return entries.map(([names, href, told]) => ({ names, keys: names.map(key), href, told }));
+    return entries.map(([names, href, told, code = 0]) => ({ names, keys: names.map(key), href, told, code }));
   }
 
   // What is called as typed, and then what begins so.
   function named(query) {
     known ??= allNames();
     const index = Search._index, wanted = key(query), exact = [], begun = [];
-    for (const { names, keys, href, told } of known) {
+    for (const { names, keys, href, told, code } of known) {
       const place = keys.indexOf(wanted);
       if (place < 0 && !(wanted.length > 3 && keys.some((k) => k.startsWith(wanted)))) continue;
       const term = href.endsWith("#") ? index.indexentries[names[Math.max(place, 0)].toLowerCase()]?.[0] : null;
-      (place < 0 ? begun : exact).push({ name: names[Math.max(place, 0)], told, verbatim: Number(names.includes(query.trim())), href: term ? `${index.docnames[term[0]]}.html#${term[1]}` : href });
+      (place < 0 ? begun : exact).push({ name: names[Math.max(place, 0)], told, code, verbatim: Number(names.includes(query.trim())), href: term ? `${index.docnames[term[0]]}.html#${term[1]}` : href });
     }
-    // A name of the code is meant as it is written: point_board is not PointBoard.
-    if (/[._]|[a-z][A-Z]/.test(query)) exact.sort((a, b) => b.verbatim - a.verbatim);
+    // A name of the code is meant as it is written: point_board is not PointBoard, exp is not Exp.
+    const written = /[._]|-\d|[a-z][A-Z]|[A-Z]{2}[a-z]/.test(query);
+    exact.sort((a, b) => (written ? 0 : a.code - b.code) || (written || a.code) && b.verbatim - a.verbatim);
     return [...exact, ...begun].slice(0, Math.max(exact.length, 5));
   }
 

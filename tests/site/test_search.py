@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page
 
-from tests.site.site import PAGES, PHONE, SITE, Count, Reader
+from tests.site.site import PAGES, PHONE, SITE, Count, Reader, tree
 from tests.site.test_links import anchors
-from tools.concordance import load_concordance
-from tools.items import item_names, words
+from tools.items import entries, errata, items, plain, sections, words
 
 DONE = "() => document.querySelector('.search-summary')?.textContent.includes('found')"
 # How far the lens reaches into what is typed, in pixels.
@@ -85,39 +86,54 @@ def first_hits(reader: Reader, queries: list[str]) -> dict[str, str]:
     return found
 
 
-def test_every_row_of_the_concordance_is_found_by_its_name(reader: Reader, count: Count) -> None:
-    rows: dict[str, set[str]] = {}
-    for chapter in load_concordance():
-        for item in chapter["items"]:
-            name = item_names(item["item"])[0]
-            rows.setdefault(name, set()).add(item["at"].replace("#", ".html#"))
-    found = first_hits(reader, list(rows))
-    count("names looked up", len(rows))
-    assert {name: hit for name, hit in found.items() if hit not in rows[name]} == {}
+def spelled(name: str) -> str:
+    """A name as it is compared: without its article and the difference of small and capital letters."""
+    return re.sub(r"^(the|an?) ", "", plain(name).lower().replace("’", "'"))
+
+
+def places() -> dict[str, set[str]]:
+    """Where what is called so is found: items, errata, sections, pages, words of the glossary."""
+    found: dict[str, set[str]] = {}
+    for names, href, _ in entries():
+        for name in names:
+            found.setdefault(spelled(name), set()).add(href)
+    for term in tree("book/glossary.html").cssselect("dl.glossary > dt"):
+        name = spelled("".join(term.itertext()).rstrip("#¶ \n"))
+        found.setdefault(name, set()).add(f"book/glossary.html#{term.get('id')}")
+    return found
+
+
+def test_every_number_and_every_program_is_found(reader: Reader, count: Count) -> None:
+    named = (*items(), *errata(), *sections())
+    found = first_hits(reader, list(dict.fromkeys(n for names, _, _ in named for n in names)))
+    count("names looked up", len(found))
+    assert len(found) > 600
+    wanted = places()
+    assert {n: h for n, h in found.items() if h not in wanted[spelled(n)]} == {}
 
 
 def test_every_word_of_the_glossary_is_found(reader: Reader, count: Count) -> None:
+    """It leads to the page of that title, or else to the glossary."""
+    wanted = places()
     terms = [term for names, _, _ in words() for term in names]
     found = first_hits(reader, terms)
     count("names looked up", len(terms))
-    # A page or a numbered item of the same name stands before it.
-    places = ("book/glossary.html#term-", "notebooks/")
-    assert {t: h for t, h in found.items() if not h.startswith(places)} == {}
-    assert sum(h.startswith(places[0]) for h in found.values()) > 0.7 * len(terms)
+    assert {t: h for t, h in found.items() if h not in wanted[spelled(t)]} == {}
+    assert all("#term-" in hit or "#" not in hit for hit in found.values())
 
 
-def test_every_public_name_is_found_by_its_path(reader: Reader, count: Count) -> None:
-    names = [
-        anchor
-        for page in PAGES
-        if page.startswith("book/api/")
-        for anchor in anchors(page)
-        if anchor.startswith("companion.")
-    ]
-    assert len(names) > 200
-    found = first_hits(reader, names)
-    count("names looked up", len(names))
+def test_every_public_name_is_found(reader: Reader, count: Count) -> None:
+    """By its path, and by its own name unless something else has that."""
+    api = [page for page in PAGES if page.startswith("book/api/")]
+    paths = [a for page in api for a in anchors(page) if a.startswith("companion.")]
+    assert len(paths) > 200
+    found = first_hits(reader, paths)
     assert {n: h for n, h in found.items() if h.partition("#")[2] != n} == {}
+    called = first_hits(reader, list({path.rpartition(".")[2] for path in paths}))
+    count("names looked up", len(found) + len(called))
+    others = places()
+    wrong = {n: h for n, h in called.items() if h.rpartition(".")[2] != n}
+    assert {n: h for n, h in wrong.items() if h not in others.get(spelled(n), ())} == {}
 
 
 @pytest.mark.parametrize(
@@ -151,11 +167,16 @@ def test_pages_for_authors_come_last(reader: Reader) -> None:
     assert ours == sorted(ours)
 
 
-def test_from_the_disk_a_name_is_found_and_told(reader: Reader) -> None:
+def test_from_the_disk_results_are_told(reader: Reader) -> None:
     page = reader.context().new_page()
     page.goto(f"{(SITE / 'search.html').as_uri()}?q=Problem+18.7")
     page.wait_for_function(DONE)
     first = page.locator("#search-results li").first
     assert "prob-18-7" in str(first.locator("a").evaluate("a => a.href"))
     assert first.locator(".context").inner_text()
+    page.goto(f"{(SITE / 'search.html').as_uri()}?q=Lipschitz+gradient")
+    page.wait_for_function(DONE)
+    told = page.locator("#search-results ul:not(.named) .context")
+    told.first.wait_for()
+    assert all("gradient" in text.lower() for text in told.all_inner_texts()[:3])
     page.context.close()
