@@ -10,12 +10,16 @@ JOBS ?= 2
 CORE ?= Prescott
 KERNELS := $(shell expr $(JOBS) + 1)  # notebooks at once: a kernel waits now and then for who asks it
 NODE := $(shell command -v npx >/dev/null && command -v node)
+MATHJAX := 3.2.2
+# Outlines, not fonts: browsers load no fonts for a page from the disk. The menu weighs as much as all of TeX's syntax.
+MATHJAX_FILES := LICENSE $(addprefix es5/,startup.js core.js input/tex.js input/tex/extensions/*.js output/svg.js \
+  output/svg/fonts/tex.js a11y/assistive-mml.js)
 LIGHT := -p no:nbval  # loading this plugin takes seconds in each process
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: help book pdf zip release test test-all test-processor test-unit test-notebooks test-site lab lint bench mutants notebooks lock clean
+.PHONY: help book pdf zip release test test-all test-processor test-unit test-notebooks test-site lab lint bench mutants notebooks lock vendor clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 18
@@ -45,7 +49,7 @@ test-all: export COMPANION_EXPLORE := 1
 test-all: $(READY)         ## test, the unit tests that take minutes, and the notebooks without their solutions
 	COMPANION_VERIFY=all $(MAKE) test
 	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) -m slow tests
-	$(BIN)/python -m pytest -q -n $(KERNELS) --dist loadscope -p no:cacheprovider -p tools.kernels --nbval --nbval-current-env \
+	$(BIN)/python -m pytest -q -n $(KERNELS) --dist loadscope -p no:cacheprovider -p tools.notebooks --nbval --nbval-current-env \
 	  --nbval-sanitize-with tests/notebooks/sanitize.cfg book/exercises
 
 # OpenBLAS sums in the order that suits the processor; OPENBLAS_CORETYPE lets it sum as on another one.
@@ -59,12 +63,12 @@ test-unit: $(READY)        ## the package: unit, property and peer tests, doctes
 	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) --junitxml=build/unit.xml tests companion --ignore=tests/site
 	$(if $(NODE),node --test tests/boards/solver.test.mjs,@echo "SKIPPED: the arithmetic of the boards in the browser (node is not there)")
 
-# The runs are kept for the book that is built next (tools/executed.py), and every certified result that a notebook
+# The runs are kept for the book that is built next (tools/notebooks.py), and every certified result that a notebook
 # makes is verified in exact arithmetic (tools/recorder.py, in the kernel "verified").
 test-notebooks: export JUPYTER_PATH := $(CURDIR)/tools/jupyter
 test-notebooks: $(READY)   ## every notebook cell gives what its page shows, every result is what it says
 	@rm -rf build/verified build/executed
-	$(BIN)/python -m pytest -q -n $(KERNELS) --dist loadscope -p no:cacheprovider -p tools.kernels -p tools.executed --nbval \
+	$(BIN)/python -m pytest -q -n $(KERNELS) --dist loadscope -p no:cacheprovider -p tools.notebooks --nbval \
 	  --nbval-kernel-name verified --nbval-sanitize-with tests/notebooks/sanitize.cfg --ignore=book/exercises \
 	  --junitxml=build/nbval.xml notebooks book
 	$(BIN)/python -m pytest -q $(LIGHT) -p no:cacheprovider tests/notebooks/verified.py
@@ -76,7 +80,7 @@ pdf: book        ## the whole book as build/companion.pdf (needs Chromium)
 	$(BIN)/python -m tools.pdf
 
 zip: book        ## the site as build/companion.zip, to read from the disk
-	$(BIN)/python -m tools.offline
+	$(BIN)/python -m tools.editions
 
 release: $(READY)          ## the site with the PDF and its own zip on its page of downloads
 	rm -f build/companion.pdf build/companion.zip
@@ -109,6 +113,13 @@ lock:            ## write requirements.lock anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
 	  --extra distributed --extra book --extra test --no-strip-extras --no-annotate --no-header pyproject.toml -o requirements.lock
+
+vendor:          ## fetch MathJax anew with npm, which checks what it fetches (its version: above)
+	rm -rf book/_static/vendor && mkdir -p book/_static/vendor/mathjax build
+	cd build && npm pack --silent mathjax@$(MATHJAX)
+	tar -xzf build/mathjax-$(MATHJAX).tgz -C book/_static/vendor/mathjax --transform 's,^package/\(es5/\)\?,,' --wildcards \
+	  $(patsubst %,'package/%',$(MATHJAX_FILES))
+	cd book/_static/vendor && sha256sum $$(find mathjax -type f | LC_ALL=C sort) > SHA256SUMS
 
 clean:           ## remove what was built, keep the environment
 	rm -rf build mutants .jupyter_cache book/_generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

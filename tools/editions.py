@@ -1,14 +1,18 @@
-"""The notebooks without their solutions, zips of the chapters, and the page of all downloads.
+"""The notebooks without their solutions, zips of the chapters and of the site, and the page of all downloads.
 
 A solution is a directive, and a cell that goes on with it has the tag "solution". In the edition for exercises
 nbconvert removes both, and an empty cell stands in their place. The choices of a question lose their marks and reasons.
+
+``python -m tools.editions`` packs the built site: unpack it and open ``companion/index.html``.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import nbformat
@@ -17,7 +21,6 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools.map import parts
-from tools.offline import pack
 from tools.toc import BOOK, ROOT, title, write
 
 EXERCISES = BOOK / "exercises"
@@ -32,6 +35,11 @@ RELEASE = {  # what other commands make of the whole project, and what it is
     "build/companion.pdf": "the book as one PDF",
     "build/companion.zip": "the site, to read from the disk: unpack it and open `index.html`",
 }
+
+
+SITE = ROOT / "build/_build/html"
+SITE_ZIP = ROOT / "build/companion.zip"
+LEFT_OUT = (".buildinfo", ".doctrees", "objects.inv", "companion.zip")
 
 
 def read(page: str) -> NotebookNode:
@@ -106,6 +114,23 @@ def contents() -> NotebookNode:
     return new_notebook(cells=[new_markdown_cell("\n".join(lines), id="c001")])
 
 
+def pack(folder: Path, target: Path, files: list[Path], inside: str) -> None:
+    """Write files of a folder to a zip, in a folder of its own. Equal files give equal bytes."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        for path in files:
+            name = f"{inside}/{path.relative_to(folder).as_posix()}"
+            entry = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, path.read_bytes())
+
+
+def files_of(site: Path) -> list[Path]:
+    """Return the files of a site that a reader needs."""
+    files = sorted(path for path in site.rglob("*") if path.is_file())
+    return [path for path in files if not set(LEFT_OUT) & set(path.parts)]
+
+
 def write_editions() -> None:
     """Write the editions, their contents and a zip for each chapter; remove those of pages that are gone."""
     wanted = {edition(page): without_solutions(read(page)) for page in solved_pages()}
@@ -176,3 +201,18 @@ def downloads_page(sdist: Path) -> str:
             lines.append(f"| [{title(page)}](../{page}.ipynb) | {full} | {bare} |")
         lines += [":::", ""]
     return "\n".join(lines)
+
+
+def main() -> None:
+    """Pack the built site."""
+    if not (SITE / "index.html").exists():
+        sys.exit("the site is not built: run make book first")
+    files = files_of(SITE)
+    pack(SITE, SITE_ZIP, files, "companion")
+    size = SITE_ZIP.stat().st_size / 1e6
+    print(f"{SITE_ZIP.relative_to(ROOT)}: {len(files)} files, {size:.1f} MB")
+
+
+if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    main()

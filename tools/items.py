@@ -10,8 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from tools.concordance import load_concordance
-from tools.errata import errata_of, errata_pages
+from tools.concordance import errata_of, errata_pages, load_concordance
 from tools.toc import BOOK, pages_in_order, text_of, title, write
 
 FILE = BOOK / "_static" / "items.js"

@@ -7,30 +7,42 @@
 times, and copies the alt text of each picture (given to `companion.figures.plotting.show`) into the cell's
 metadata, where the book's builder looks for it. Pages are listed in book/_toc.yml; without a path,
 all of them are run.
+
+As a plugin of pytest (``-p tools.notebooks``) it keeps what nbval has executed, so that the book that is built next
+executes nothing again: when all cells of a page have passed, `cache` takes the outputs of that run and the state of
+the sliders, if the page and the package are still the same.
+
+Jupyter looks for free ports and hands them to a new kernel, which opens them a second later. Where several kernels
+start at once, one of the ports may be in use by then, and the kernel ends before it answers. It is started again.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import nbformat
+import pytest
 from nbclient import NotebookClient
 
+P = ParamSpec("P")
+T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # so that it runs as a script as well as with -m
 
-from tools.kernels import ATTEMPTS, again  # noqa: E402
 from tools.toc import pages_in_order  # noqa: E402
 
 CACHE = ROOT / ".jupyter_cache"
@@ -38,8 +50,17 @@ CACHE = ROOT / ".jupyter_cache"
 os.environ["JUPYTER_PATH"] = str(ROOT / "tools" / "jupyter")
 STAMP = CACHE / "sources.sha256"
 DOCTREES = ROOT / "build" / "_build" / ".doctrees"
-EXECUTED = ROOT / "build" / "executed"  # what nbval ran: see tools/executed.py
+EXECUTED = ROOT / "build" / "executed"  # what nbval ran
 TIMEOUT = 300  # seconds for one cell, on a slow machine
+ATTEMPTS = 3  # to start a kernel
+ENDED = "Kernel died before replying"  # jupyter_client's words
+PASSED = pytest.StashKey[dict[int, Any]]()
+STATE = """
+from json import dumps as _dumps
+from pathlib import Path as _Path
+from ipywidgets import Widget as _Widget
+_ = _Path({path!r}).write_text(_dumps(_Widget.get_manager_state()), encoding="utf-8")
+"""
 
 # The whole metadata of a notebook file: nothing that depends on who ran it.
 METADATA = {
@@ -60,6 +81,23 @@ def folded(cell: nbformat.NotebookNode) -> dict[str, bool]:
     if "solution" not in tags or not tags & {"hide-cell", "hide-input"}:
         return {}
     return {"source_hidden": True} | ({"outputs_hidden": True} if "hide-cell" in tags else {})
+
+
+def again(start: Callable[P, T]) -> Callable[P, T]:
+    """Return `start`, which is tried again when a kernel ends before it answers."""
+
+    @functools.wraps(start)
+    def started(*args: P.args, **kwargs: P.kwargs) -> T:
+        for _ in range(ATTEMPTS - 1):
+            try:
+                return start(*args, **kwargs)
+            except RuntimeError as error:
+                if ENDED not in str(error):
+                    raise
+                warnings.warn(f"{error}; it is started again", stacklevel=2)
+        return start(*args, **kwargs)
+
+    return started
 
 
 def tidy(notebook: nbformat.NotebookNode) -> None:
@@ -265,6 +303,66 @@ def fill_cache() -> None:
         print(f"FAILED  {uri}", file=sys.stderr)
     if failed:
         sys.exit("some notebooks failed: run them in JupyterLab to see the error")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let nbval's kernels start again."""
+    import nbval.kernel
+
+    nbval.kernel.start_new_kernel = again(nbval.kernel.start_new_kernel)
+
+
+def is_cell(item: pytest.Item) -> bool:
+    """Whether a test is a cell that nbval runs."""
+    return type(item).__name__ == "IPyNbCell"
+
+
+def widget_state(cell: Any, path: Path) -> dict[str, Any]:
+    """Let the notebook's kernel write the state of its widgets, and read it."""
+    kernel = cell.parent.kernel
+    path.unlink(missing_ok=True)
+    message = kernel.execute_cell_input(STATE.format(path=str(path)), allow_stdin=False)
+    kernel.await_reply(message, timeout=60)
+    state = json.loads(path.read_text(encoding="utf-8"))
+    path.unlink()
+    return state
+
+
+def keep(cells: dict[int, Any], file: Path) -> None:
+    """Write a notebook whose cells have all passed."""
+    notebook = cells[0].parent.nb
+    file.parent.mkdir(parents=True, exist_ok=True)
+    state = widget_state(cells[0], file.with_suffix(".json"))
+    for number, item in cells.items():
+        item.cell.execution_count = number + 1
+        item.cell.outputs = item.test_outputs
+        for output in item.cell.outputs:
+            if output.output_type == "execute_result":
+                output.execution_count = number + 1
+    notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": state}
+    notebook.metadata["sources"] = sources_digest()
+    nbformat.validate(notebook)
+    nbformat.write(notebook, file)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Any:
+    """Note the cells that pass."""
+    outcome = yield
+    report = outcome.get_result()
+    if is_cell(item) and report.when == "call" and report.passed:
+        item.parent.stash.setdefault(PASSED, {})[item.cell_num] = item
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """After the last cell of a notebook its kernel still lives: keep what it made, unless frames are missing."""
+    if not is_cell(item) or "COMPANION_FRAMES" in os.environ:
+        return
+    if nextitem is None or nextitem.parent is not item.parent:
+        cells = item.parent.stash.get(PASSED, {})
+        if len(cells) == sum(cell.cell_type == "code" for cell in item.parent.nb.cells):
+            keep(cells, executed_file(item.path))
 
 
 def main() -> None:

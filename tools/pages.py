@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import argparse
 
-from tools.concordance import concordance_page, load_concordance
+from tools.concordance import concordance_page, errata_page, load_concordance
 from tools.editions import downloads_page, write_editions, write_sdist
-from tools.errata import errata_page
 from tools.items import write_items
 from tools.map import map_page
 from tools.reference import write_reference

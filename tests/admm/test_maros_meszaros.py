@@ -2,7 +2,7 @@
 
 The collection itself is a set of files. Here are the problems that can be typed, from their sources (Hock and
 Schittkowski 1981; Zecevic; Kortanek and No; Gould), and Frangioni's tables, which a package carries
-(``tools/maros_meszaros.py``), with the optimal values that Maros and Meszaros publish to nine digits (Optimization
+(``tests/admm/maros_meszaros.py``), with the optimal values that Maros and Meszaros publish to nine digits (Optimization
 Methods and Software 11-12, 1999). Rows that are inequalities or ranges get a slack variable: then each problem has
 equations and bounds.
 """

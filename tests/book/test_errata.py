@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tools.errata import KINDS, MEANING, errata_of, errata_page, errata_pages
+from tools.concordance import KINDS, MEANING, errata_of, errata_page, errata_pages
 from tools.toc import pages, text_of
 
 PAGES = errata_pages()

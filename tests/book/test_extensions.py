@@ -1,4 +1,4 @@
-"""The book's own Sphinx extensions, each on a tiny book: headings of boxes, index, buttons."""
+"""The book's own Sphinx extensions, on a tiny book: headings of boxes, index, heads of pages, pictures, buttons."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from tools.toc import BOOK, ROOT, pages_in_order, text_of
 sys.path.insert(0, str(BOOK / "_ext"))
 
 from companion_boxes import split_title
-from companion_light import SLIDER, defer_images, offer_solutions, say_sizes, show_once
-from companion_live import BINDER, COLAB, address, theme_options
+from companion_pages import SLIDER, offer_solutions, say_sizes, show_once
 
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 STATEMENTS = r"""
@@ -138,7 +137,7 @@ def statements(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-def test_a_box_is_headed_by_the_number_of_its_source(statements: Path) -> None:
+def test_a_box_is_headed_by_the_number_of_its_source_and_links_say_so(statements: Path) -> None:
     page = soup(statements / "index.html")
     heads = {
         box["id"]: words(box.select_one("p.admonition-title")) for box in page.select(".proof")
@@ -154,10 +153,6 @@ def test_a_box_is_headed_by_the_number_of_its_source(statements: Path) -> None:
     assert page.select_one("#def-p .admonition-title .math"), "the formula in the heading is set"
     ids = [tag["id"] for tag in page.select("[id]")]
     assert len(ids) == len(set(ids))
-
-
-def test_links_read_as_the_box_they_lead_to(statements: Path) -> None:
-    page = soup(statements / "index.html")
     texts = {a["href"]: words(a) for a in page.select("article a.reference, .body a.reference")}
     assert texts["#prop-20-3"] == "Proposition 20.3"
     assert texts["#thm-16-1"] == "Theorem 16.1"
@@ -174,17 +169,12 @@ def test_exercises_count_within_the_page_and_problems_keep_their_number(statemen
     assert solutions == ["Solution to Exercise 2", "Solution to Problem 16.3"]
 
 
-def test_boxes_are_in_the_index(statements: Path) -> None:
-    entries = {words(a): a["href"] for a in soup(statements / "genindex.html").select("table a")}
+def test_boxes_are_in_the_index_and_greek_letters_under_their_names(statements: Path) -> None:
+    index = soup(statements / "genindex.html")
+    entries = {words(a): a["href"] for a in index.select("table a")}
     assert entries["convergence of ADMM"] == entries["Theorem 16.1"] == "index.html#thm-16-1"
     assert entries["dual ascent"] == "index.html#alg-dual"
-
-
-def test_the_index_has_greek_letters_under_their_names(statements: Path) -> None:
-    letter = (
-        soup(statements / "genindex.html").find("a", string="ν as a fraction").find_previous("h2")
-    )
-    assert letter.text == "N"
+    assert index.find("a", string="ν as a fraction").find_previous("h2").text == "N"
 
 
 @pytest.mark.parametrize(
@@ -204,27 +194,69 @@ def test_titles_are_split(kind: str, title: str, shown: tuple[str, str]) -> None
     assert split_title(kind, title) == shown
 
 
-# ---------------------------------------------------------------------------------------------- head
+# --------------------------------------------------------------------------------------------- pages
+
+NOTEBOOK = json.dumps(
+    {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {"kernelspec": {"name": "python3", "display_name": "P", "language": "python"}},
+        "cells": [{"cell_type": "markdown", "id": "c1", "metadata": {}, "source": "# A page"}],
+    }
+)
+SLACK = """# Slack
+
+The price $\\nu$ of a unit of slack says how much of it there is, $w^\\top x$.
+
+![A dot in a square](dot.png)
+
+```{toctree}
+page
+```
+"""
 
 
-def test_a_page_is_described_by_its_first_paragraph(tmp_path: Path) -> None:
-    text = "# Slack\n\nThe price $\\nu$ of a unit of slack says how much of it there is, $w^\\top x$.\n\nMore.\n"
+def theme_options() -> dict[str, object]:
+    """Return the theme's options as a project on GitHub has them: without the signs of a comment."""
+    text = (ROOT / "_config.yml").read_text(encoding="utf-8")
+    text = re.sub(r"^( +)# (repository_|use_issues|launch_|  \w+: )", r"\1\2", text, flags=re.M)
+    return yaml.safe_load(text)["sphinx"]["config"]["html_theme_options"]
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_a_page_says_what_it_is_and_where_it_runs(
+    published: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "docutils.conf").write_text((ROOT / "docutils.conf").read_text())
+    Image.new("L", (7, 5)).save(tmp_path / "dot.png")
+    monkeypatch.chdir(tmp_path)
     site = build(
         tmp_path,
-        {"index.md": text},
-        ["myst_nb", "sphinx_book_theme", "companion_head"],
+        {"index.md": SLACK, "page.ipynb": NOTEBOOK},
+        ["myst_nb", "sphinx_book_theme", "companion_pages"],
         html_theme="sphinx_book_theme",
+        html_theme_options=theme_options() if published else {},
     )
     page = soup(site / "index.html")
     (description,) = page.select("meta[name=description]")
     assert description["content"] == (
         "The price ν of a unit of slack says how much of it there is, wᵀ x."
     )
-    loose = [
-        t for t in page.head.find_all(string=True, recursive=False) if type(t) is NavigableString
-    ]
-    assert "".join(loose).strip() == ""
+    loose = page.head.find_all(string=True, recursive=False)
+    assert "".join(t for t in loose if type(t) is NavigableString).strip() == ""
     assert len(soup(site / "search.html").select("meta[name=description]")) == 1
+    picture = page.select_one("img[alt='A dot in a square']")
+    assert (picture["width"], picture["height"], picture["loading"]) == ("7", "5", "lazy")
+    links = {a["href"] for a in soup(site / "page.html").select("a[href]")}
+    outside = {link for link in links if re.search("binder|colab|OWNER", link)}
+    if published:
+        assert {
+            "https://mybinder.org/v2/gh/OWNER/NAME/main?urlpath=lab/tree/page.ipynb",
+            "https://colab.research.google.com/github/OWNER/NAME/blob/main/page.ipynb",
+        } <= outside
+        assert any("/OWNER/NAME/issues/new" in link for link in outside)
+    else:
+        assert outside == set()
 
 
 CELLS = {
@@ -246,7 +278,7 @@ CELLS = {
 )
 def test_a_slider_takes_the_place_of_the_picture_before_it(body: str, hidden: int) -> None:
     marked = BeautifulSoup(show_once(body.format(**CELLS)), "html.parser")
-    found = marked.select(".cell.in-slider > .cell_output img[loading=lazy]")
+    found = marked.select(".cell.in-slider > .cell_output img")
     assert len(found) == len(marked.select(".in-slider")) == hidden
     for picture in found:
         cell = picture.find_parent(class_="cell").find_next_sibling(class_="cell")  # type: ignore[union-attr]
@@ -254,85 +286,14 @@ def test_a_slider_takes_the_place_of_the_picture_before_it(body: str, hidden: in
         assert cell.script is not None
 
 
-def test_pictures_say_their_size(tmp_path: Path) -> None:
-    picture = tmp_path / "dot.png"
-    picture.write_bytes(
-        b"\x89PNG\r\n\x1a\n" + b"\0\0\0\rIHDR" + (7).to_bytes(4, "big") + (5).to_bytes(4, "big")
-    )
-    body = '<img alt="a dot" src="dot.png" /><img src="none.png" /><img width="3" src="dot.png" />'
-    assert say_sizes(body, tmp_path) == (
-        '<img width="7" height="5" alt="a dot" src="dot.png" /><img src="none.png" />'
-        '<img width="3" src="dot.png" />'
-    )
+def test_pictures_say_their_size_and_where_they_may_be_cut(tmp_path: Path) -> None:
     figure, _ = plt.subplots(1, 2, figsize=(4, 2), layout="constrained")
-    picture.write_bytes(png(figure))
-    with Image.open(picture) as image:
-        columns = image.info["panels"].removesuffix(";")
-    assert f'data-panels="{columns}" ' in say_sizes(body, tmp_path)
-    first, second = defer_images("<img src='a'><img src='b'>").split("><")
-    assert "lazy" not in first
-    assert "lazy" in second
-
-
-# ------------------------------------------------------------------------------------------- buttons
-
-NOTEBOOK = json.dumps(
-    {
-        "nbformat": 4,
-        "nbformat_minor": 5,
-        "metadata": {"kernelspec": {"name": "python3", "display_name": "P", "language": "python"}},
-        "cells": [{"cell_type": "markdown", "id": "c1", "metadata": {}, "source": "# A page"}],
-    }
-)
-
-
-def links_of(folder: Path, repository: dict[str, str]) -> list[str]:
-    """Build a page with this entry in _config.yml; return the addresses on other hosts that it links."""
-    (folder / "_config.yml").write_text(yaml.safe_dump({"repository": repository}))
-    site = build(
-        folder,
-        {"index.ipynb": NOTEBOOK},
-        ["myst_nb", "sphinx_book_theme", "companion_live"],
-        html_theme="sphinx_book_theme",
-        # what Jupyter Book sets by itself
-        html_theme_options={
-            "repository_url": "https://github.com/executablebooks/jupyter-book",
-            "launch_buttons": {"binderhub_url": BINDER},
-        },
-    )
-    links = [a["href"] for a in soup(site / "index.html").select("a[href^=http]")]
-    return [link for link in links if "sphinx" not in link and "pydata" not in link]
-
-
-def test_without_an_address_there_is_no_button(tmp_path: Path) -> None:
-    links = links_of(tmp_path, {"url": "", "branch": "main"})
-    assert not any(BINDER in link or COLAB in link or "github.com" in link for link in links)
-
-
-def test_with_an_address_the_buttons_lead_to_this_page(tmp_path: Path) -> None:
-    links = links_of(tmp_path, {"url": "https://github.com/someone/companion", "branch": "main"})
-    assert f"{BINDER}/v2/gh/someone/companion/main?urlpath=lab/tree/index.ipynb" in links
-    assert f"{COLAB}/github/someone/companion/blob/main/index.ipynb" in links
-
-
-def test_colab_reads_github_only() -> None:
-    options = theme_options({"url": "https://gitlab.com/someone/companion"})["launch_buttons"]
-    assert options["binderhub_url"] == BINDER
-    assert "colab_url" not in options
-
-
-@pytest.mark.parametrize(
-    "url",
-    ["github.com/a/b", "https://example.org/a/b", "https://github.com/a", "git@github.com:a/b"],
-)
-def test_an_address_that_no_button_can_use_is_an_error(url: str) -> None:
-    with pytest.raises(ValueError, match=r"repository\.url"):
-        address({"url": url})
-
-
-def test_the_configuration_has_a_place_for_the_address() -> None:
-    assert set(CONFIG["repository"]) == {"url", "branch"}
-    assert "companion_live" in CONFIG["sphinx"]["config"]["extensions"]
+    (tmp_path / "dot.png").write_bytes(png(figure))
+    with Image.open(tmp_path / "dot.png") as image:
+        width, height, columns = *image.size, image.info["panels"].removesuffix(";")
+    body = '<img alt="a" src="dot.png" /><img src="none.png" /><img width="3" src="dot.png" />'
+    size = f'width="{width}" height="{height}" data-panels="{columns}"'
+    assert say_sizes(body, tmp_path) == body.replace("<img alt", f"<img {size} alt")
 
 
 @pytest.mark.parametrize("page", [page for page in pages_in_order() if "{prf:" in text_of(page)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib
-import json
 import re
 import sys
 import tomllib
@@ -23,10 +22,9 @@ from tools.reference import (
     used_in,
 )
 from tools.toc import BOOK, ROOT, pages, text_of, title
-from tools.vendor import PACKAGES, VENDOR
 
 GENERATED = (BOOK / ".gitignore").read_text(encoding="utf-8").splitlines()
-MANIFEST = json.loads((VENDOR / "manifest.json").read_text(encoding="utf-8"))
+VENDOR = BOOK / "_static/vendor"
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 SPHINX = CONFIG["sphinx"]["config"]
 
@@ -34,27 +32,19 @@ SPHINX = CONFIG["sphinx"]["config"]
 # ------------------------------------------------------------------------------------- vendored scripts
 
 
-def test_vendored_files_are_those_of_the_manifest() -> None:
-    listed = {file: digest for p in MANIFEST["packages"] for file, digest in p["files"].items()}
+def test_vendored_files_are_those_of_their_checksums() -> None:
+    """And MathJax is the version that `make vendor` fetches."""
+    lines = (VENDOR / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    listed = dict(reversed(line.split("  ")) for line in lines)
     present = {
         path.relative_to(VENDOR).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in VENDOR.rglob("*")
-        if path.is_file() and path.name != "manifest.json"
+        if path.is_file() and path.name != "SHA256SUMS"
     }
     assert present == listed
-
-
-def test_manifest_has_the_versions_of_the_script() -> None:
-    assert [(p["name"], p["version"], p["licence"]) for p in MANIFEST["packages"]] == [
-        (p.name, p.version, p.licence) for p in PACKAGES
-    ]
-
-
-@pytest.mark.parametrize("package", PACKAGES, ids=lambda p: p.folder)
-def test_every_package_has_its_licence(package: object) -> None:
-    licence = (VENDOR / package.folder / "LICENSE").read_text(encoding="utf-8")
-    assert "opyright" in licence
-    assert "WARRANT" in licence
+    version = re.search(r"^MATHJAX := (\S+)", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
+    assert f'"{version}"' in (VENDOR / "mathjax/core.js").read_text(encoding="utf-8")
+    assert "Apache License" in (VENDOR / "mathjax/LICENSE").read_text(encoding="utf-8")
 
 
 def test_the_configuration_names_vendored_files() -> None:
@@ -64,7 +54,7 @@ def test_the_configuration_names_vendored_files() -> None:
 
 
 def test_nothing_in_the_configuration_is_fetched() -> None:
-    text = (ROOT / "_config.yml").read_text(encoding="utf-8")
+    text = re.sub("#.*", "", (ROOT / "_config.yml").read_text(encoding="utf-8"))
     addresses = set(re.findall(r"https?://[^\s\"'<>]+", text))
     assert addresses <= {"https://creativecommons.org/licenses/by/4.0/"}
     assert "sphinx_thebe" not in SPHINX["extensions"]
@@ -205,12 +195,17 @@ def test_full_names_in_the_pages_are_public() -> None:
             assert attribute in importlib.import_module(module).__all__, name
 
 
-def test_every_extension_is_in_use_and_described() -> None:
-    """Those of the folder, in the configuration and in the guide for contributors."""
+def test_every_extension_and_every_tool_is_described() -> None:
+    """Those of the folders, in the configuration and in the guide for contributors. There are few on purpose."""
     own = {path.stem for path in (BOOK / "_ext").glob("companion_*.py")}
     guide = set(re.findall(r"^\| `(companion_\w+)` \|", text_of("book/contributing"), re.MULTILINE))
     assert set(CONFIG["sphinx"]["local_extensions"]) == own == guide
     assert own <= set(SPHINX["extensions"])
+    tools = {path.name for path in (ROOT / "tools").glob("*.py")} - {"__init__.py"}
+    told = re.findall(r"^\| `(\w+\.py)` \| \S", text_of("book/contributing"), re.MULTILINE)
+    assert sorted(told) == sorted(tools)
+    assert len(own) <= 4
+    assert len(tools) <= 12
 
 
 def test_how_to_cite_says_what_the_citation_file_says() -> None:

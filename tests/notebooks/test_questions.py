@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import pytest
 
 from tools.toc import ROOT, pages_in_order
 
 PAGES = [p for p in pages_in_order() if p.startswith("notebooks/") and "/about/" not in p]
-PENDING: set[str] = set()  # their questions are still to be written
 
 MARKER = "```{admonition} Question"
 SHAPE = re.compile(
@@ -28,8 +27,7 @@ BLOCK = re.compile(rf"^{re.escape(MARKER)}$.*?(?:^```$|\Z)", flags=re.MULTILINE 
 CHOICE = re.compile(r"- \[(?P<mark>[ x])\] (?P<text>[^*\n]+) \*(?P<reason>[^*\n]+)\*")
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """One line of the task list."""
 
     right: bool
@@ -37,8 +35,7 @@ class Choice:
     reason: str
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """One question."""
 
     stem: str
@@ -49,11 +46,9 @@ def parse(source: str) -> Question:
     """Read a question; an AssertionError names the line that has another shape."""
     shape = SHAPE.match(source.strip())
     assert shape, source
-    choices = []
-    for line in shape["list"].splitlines():
-        choice = CHOICE.fullmatch(line)
-        assert choice, line
-        choices.append(Choice(choice["mark"] == "x", choice["text"], choice["reason"]))
+    found = [(line, CHOICE.fullmatch(line)) for line in shape["list"].splitlines()]
+    assert [line for line, choice in found if not choice] == []
+    choices = (Choice(c["mark"] == "x", c["text"], c["reason"]) for _, c in found)
     return Question(shape["stem"], tuple(choices))
 
 
@@ -81,48 +76,27 @@ def well_posed(question: Question) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_page_asks_at_least_two_questions(page: str) -> None:
+def test_every_page_asks_at_least_two_questions_between_its_sections(page: str) -> None:
+    """A question tests what stands above it, so it opens no page, and not all of them come at the end."""
     found = questions(page)
     for question in found:
         well_posed(question)
-    if page in PENDING:
-        assert not found, f"{page} has questions: take it off the list"
-    else:
-        assert len(found) >= 2
-
-
-def test_no_question_is_overlooked() -> None:
-    """Each box of the class is found, however its fence is written."""
-    for page in PAGES:
-        boxes = sum(source.count(":class: question") for source in sources(page))
-        assert boxes == len(questions(page)), page
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_questions_stand_between_the_sections(page: str) -> None:
-    """A question tests what stands above it, so it opens no page, and not all of them come at the end."""
+    assert len(found) >= 2
+    boxes = sum(source.count(":class: question") for source in sources(page))
+    assert boxes == len(found), "each box of the class is found, however its fence is written"
     marked = [MARKER in source for source in sources(page)]
     assert not any(marked[:2])
-    if any(marked):
-        assert not all(marked[-sum(marked) - 1 : -1])
+    assert not all(marked[-sum(marked) - 1 : -1])
 
 
-def test_no_question_is_asked_twice() -> None:
-    stems = Counter(question.stem for page in PAGES for question in questions(page))
+def test_no_question_is_asked_twice_and_the_right_choice_has_no_favourite_place() -> None:
+    asked = [question for page in PAGES for question in questions(page)]
+    stems = Counter(question.stem for question in asked)
     assert [stem for stem, count in stems.items() if count > 1] == []
-
-
-def test_the_right_choice_has_no_favourite_place() -> None:
     places = Counter(
-        next(i for i, choice in enumerate(question.choices) if choice.right)
-        for page in PAGES
-        for question in questions(page)
+        [choice.right for choice in question.choices].index(True) for question in asked
     )
-    assert max(places.values()) <= 0.5 * sum(places.values())
-
-
-def test_pending_pages_exist() -> None:
-    assert set(PAGES) >= PENDING
+    assert max(places.values()) <= 0.5 * len(asked)
 
 
 GOOD = """```{admonition} Question

@@ -85,31 +85,25 @@ def test_what_a_script_makes_is_seen_once(tmp_path: Path) -> None:
 
 def test_false_and_unknown_results_are_reported(problem, tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "page.json")
-    recorder.note(problem)
-    recorder.note(replace(problem, x=problem.x + 1e-6))
-    recorder.note(replace(problem, problem=None))
-    recorder.note(replace(problem, y="nonsense"))
-    recorder.after_cell()
-    first, second, third, fourth = verdicts(recorder)
-    assert (first, second) == ("ok", "does not agree")
-    assert third == "does not know its problem"
-    assert "Error" in fourth
-
-
-def test_an_honest_failure_is_no_lie(tmp_path: Path) -> None:
     G, q = np.random.default_rng(0).standard_normal((2, 9, 9))
-    with pytest.warns(UserWarning, match="did not reach"):
-        result = solve_qp(G @ G.T, q[0], q[1:4], q[1:4] @ np.ones(9), tol=1e-70)
-    recorder = Recorder(tmp_path / "page.json")
-    recorder.note(result)
-    recorder.verify()
-    assert verdicts(recorder) == ["not ok"]
+    with pytest.warns(UserWarning, match="did not reach"):  # an honest failure is no lie
+        unsolved = solve_qp(G @ G.T, q[0], q[1:4], q[1:4] @ np.ones(9), tol=1e-70)
+    false, unknown = replace(problem, x=problem.x + 1e-6), replace(problem, problem=None)
+    for result in (problem, unsolved, false, unknown, replace(problem, y="nonsense")):
+        recorder.note(result)
+    recorder.after_cell()
+    *known, last = verdicts(recorder)
+    assert known == ["ok", "not ok", "does not agree", "does not know its problem"]
+    assert "Error" in last
 
 
 def test_a_fit_is_noted_as_it_was(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "page.json")
-    X, y = [[0.0], [1.0], [3.0], [4.0]], [-1, -1, 1, 1]
     fit = recorder.fitted(SVMs2.fit)
+    with pytest.raises(ValueError, match="two"):  # a fit that fails is not noted
+        fit(SVMs2(), [[0.0], [1.0]], [1, 1])
+    assert (recorder.depth, recorder.total, recorder.waiting) == (0, 0, [])
+    X, y = [[0.0], [1.0], [3.0], [4.0]], [-1, -1, 1, 1]
     machine = fit(SVMs2(K=1.0), X, y)
     machine.b_ = 7.0  # what the page does to it later is not what the fit said
     recorder.verify()
@@ -118,42 +112,23 @@ def test_a_fit_is_noted_as_it_was(tmp_path: Path) -> None:
     assert verdicts(recorder) == ["ok", "does not agree"]
 
 
-def test_a_fit_that_fails_is_not_noted(tmp_path: Path) -> None:
-    recorder = Recorder(tmp_path / "page.json")
-    with pytest.raises(ValueError, match="two"):
-        recorder.fitted(SVMs2.fit)(SVMs2(), [[0.0], [1.0]], [1, 1])
-    assert recorder.depth == 0
-    assert recorder.total == 0
-    assert not recorder.waiting
-
-
-def test_of_hundreds_some_are_taken_in_each_cell(problem, tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize(("verify", "taken"), [("", 2 * (4 + 3)), ("all", 30)])
+def test_of_hundreds_some_are_taken_in_each_cell(
+    verify: str, taken: int, problem, tmp_path: Path, monkeypatch
+) -> None:
+    """And a long queue is not kept until the cell ends."""
     monkeypatch.setattr("tools.recorder.FIRST", 4)
     monkeypatch.setattr("tools.recorder.EVERY", 5)
-    monkeypatch.delenv("COMPANION_VERIFY", raising=False)
+    monkeypatch.setattr("tools.recorder.MOST", 3)
+    monkeypatch.setenv("COMPANION_VERIFY", verify)
     recorder = Recorder(tmp_path / "page.json")
     for _ in range(2):
         for _ in range(15):
             recorder.note(problem)
+            assert len(recorder.waiting) <= 3
         recorder.after_cell()
-    assert len(verdicts(recorder)) == 2 * (4 + 3)
+    assert verdicts(recorder) == ["ok"] * taken
     assert json.loads(recorder.file.read_text())["made"] == 30
-    monkeypatch.setenv("COMPANION_VERIFY", "all")
-    recorder = Recorder(tmp_path / "all.json")
-    for _ in range(15):
-        recorder.note(problem)
-    recorder.after_cell()
-    assert len(verdicts(recorder)) == 15
-
-
-def test_long_queues_are_verified_early(problem, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("tools.recorder.MOST", 3)
-    recorder = Recorder(tmp_path / "page.json")
-    for _ in range(8):
-        recorder.note(problem)
-    assert len(recorder.waiting) <= 3
-    recorder.after_cell()
-    assert verdicts(recorder) == ["ok"] * 8
 
 
 def test_names_of_files() -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 from pypdf import PdfReader
 
 from tests.site.site import SITE
-from tools.offline import files_of, pack
+from tools.editions import files_of, pack
 from tools.pdf import print_pages
 
 CHAPTER = ["notebooks/admm/dual-ascent", "notebooks/admm/method-of-multipliers"]

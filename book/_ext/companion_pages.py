@@ -1,31 +1,90 @@
-"""Pages that are quick to open: pictures below the fold are loaded when the reader comes near them.
+"""What is done to a page when it is written: it says what it is, opens quickly, and offers its other editions.
 
-The first picture of a page is loaded at once, since it may be in sight. Every picture says its size, and the button for
-all solutions has its place, so that the text stands still while pictures and scripts arrive. A picture of several panels
-says where it may be cut (`companion.figures.panels`): on a phone a script puts them one below the other.
+Its head has a description for search engines and link previews, the page's first paragraph. The pictures of the sliders,
+megabytes of text, are moved from the head to the end: the reader sees the text first.
+
+Every picture says its size, and the button for all solutions has its place, so that the text stands still while pictures
+and scripts arrive. (``docutils.conf`` lets pictures wait until the reader comes near.) A picture of several panels says
+where it may be cut (`companion.figures.panels`): on a phone a script puts them one below the other.
 
 Every picture is seen once. A slider begins with the picture of the cell before it, which is drawn there for nbval, for
 paper and for browsers without scripts; the style sheet hides that one from all others.
+
+Jupyter Book has no option for Sphinx's ``-j``: here several processes write. One reads, since what it reads it numbers.
 """
 
 from __future__ import annotations
 
+import gc
 import itertools
+import os
 import re
 import struct
+import unicodedata
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from pybtex.backends.plaintext import Backend
+from pybtex.plugin import register_plugin
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
-IMAGE = re.compile(r"<img (?![^>]*\bloading=)")
+LENGTH = 160  # characters that search engines show
+STATE = "application/vnd.jupyter.widget-state+json"
+OTHERS = {
+    "genindex": "Index of the statements, the algorithms, the words of the glossary and the public names of the package.",
+    "search": "Search all pages of the companion.",
+}
 PANELS = re.compile(rb"tEXtpanels\x00([\d ]+);")
 CELL = '<div class="cell '
 HEADING = re.compile(r"<h[23][ >]")
 SLIDER = "application/vnd.jupyter.widget-view+json"
 PICTURE = re.compile(r'<img (?P<rest>[^>]*\bsrc="(?P<src>[^"]+\.png)"[^>]*)>')
+
+
+def shorten(text: str) -> str:
+    """Return the beginning of a text, up to the end of a word.
+
+    >>> shorten("A short one.")
+    'A short one.'
+    >>> shorten("word " * 60).endswith("word …"), len(shorten("word " * 60)) <= 160
+    (True, True)
+    """
+    text = " ".join(text.split())
+    if len(text) <= LENGTH:
+        return text
+    return f"{text[: LENGTH - 2].rsplit(' ', 1)[0]} …"
+
+
+def letter(match: re.Match[str]) -> str:
+    """Return the Greek letter that a TeX command stands for, nothing for another command."""
+    name = match[1].removeprefix("var")
+    kind = "SMALL" if name.islower() else "CAPITAL"
+    try:
+        return unicodedata.lookup(f"GREEK {kind} LETTER {name.upper()}")
+    except KeyError:
+        return ""
+
+
+def plain(node: nodes.Element) -> str:
+    """Return the text of a paragraph, with its short formulas in plain letters."""
+    text = re.sub(r"\^\\top\b|\^\{\\mathsf T\}", "ᵀ", node.astext())
+    text = re.sub(r"\\([A-Za-z]+)", letter, text)
+    return re.sub(r"[\\{}]", "", text)
+
+
+def description(name: str, doctree: nodes.document | None) -> str:
+    """Return the description of a page: its first paragraph that says something."""
+    if doctree is None or name in OTHERS:
+        return OTHERS.get(name, "")
+    for paragraph in doctree.findall(nodes.paragraph):
+        inside = paragraph.parent
+        if isinstance(inside, nodes.section) and len(paragraph.astext()) > 30:
+            return shorten(plain(paragraph))
+    return ""
 
 
 def facts_of(file: Path) -> tuple[int, int, str] | None:
@@ -66,19 +125,8 @@ def show_once(body: str) -> str:
             and "<img " in cell
             and not HEADING.search(cell)
         ):
-            cells[i] = "in-slider " + cell.replace(
-                "<img ", '<img loading="lazy" decoding="async" '
-            )
+            cells[i] = f"in-slider {cell}"
     return CELL.join([head, *cells])
-
-
-def defer_images(body: str) -> str:
-    """Mark every picture of a page but the first as one that can wait."""
-    first = IMAGE.search(body)
-    if not first:
-        return body
-    head, rest = body[: first.end()], body[first.end() :]
-    return head + IMAGE.sub('<img loading="lazy" decoding="async" ', rest)
 
 
 def offer_solutions(body: str, links: str = "") -> str:
@@ -114,19 +162,43 @@ def editions(app: Sphinx, pagename: str, path_to: Callable[..., str]) -> str:
     )
 
 
-def lighten(
+def complete(
     app: Sphinx,
     pagename: str,
     templatename: str,
     context: dict[str, Any],
     doctree: nodes.document | None,
 ) -> None:
-    """Prepare the pictures and the solutions of a page."""
+    """Add the description, drop the second viewport, move the sliders' pictures to the end, offer the editions."""
+    tags = re.sub(
+        r'\s*<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", "")
+    )
+    if text := description(pagename, doctree):
+        tags += f'\n<meta name="description" content="{escape(text)}" />'
+    context["metatags"] = tags
     if doctree is not None and "body" in context:
         context["body"] = offer_solutions(
-            defer_images(show_once(context["body"])),
+            show_once(context["body"]),
             editions(app, pagename, context["pathto"]),
         )
+    late = [
+        script
+        for script in context.get("script_files", [])
+        if getattr(script, "attributes", {}).get("type") == STATE
+    ]
+    if late:
+        context["script_files"] = [
+            script for script in context["script_files"] if script not in late
+        ]
+        context["body"] += "".join(
+            f'<script type="{STATE}">{script.attributes["body"]}</script>'
+            for script in late
+        )
+
+
+def write_in_parallel(app: Sphinx, env: BuildEnvironment) -> None:
+    """After reading, before writing: one process resolves references, the others write."""
+    app.parallel = 1 + min(os.cpu_count() or 1, 4)
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
@@ -142,10 +214,15 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
-    app.connect("html-page-context", lighten)
+    # A document is millions of small objects, and almost none of them is garbage.
+    gc.set_threshold(500_000, 20, 20)
+    # For each citation pybtex would search all installed packages for its plain text.
+    register_plugin("pybtex.backends", "plaintext", Backend)
+    app.connect("env-updated", write_in_parallel)
+    app.connect("html-page-context", complete, priority=950)
     app.connect("build-finished", finish)
     return {
-        "version": "2",
+        "version": "1",
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }

@@ -5,7 +5,7 @@ to type. sif2jax carries them as programs for JAX; the tests need neither of the
 environment of its own::
 
     pip install sif2jax
-    python tools/maros_meszaros.py
+    python tests/admm/maros_meszaros.py
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 NAMES = ["DUAL1", "DUAL2", "DUAL3", "DUAL4", "DUALC1", "DUALC2", "DUALC5", "DUALC8"]
-FILE = Path(__file__).parents[1] / "tests/admm/maros_meszaros.npz"
+FILE = Path(__file__).with_suffix(".npz")
 
 
 def numbers(name: str) -> dict[str, np.ndarray]:
