@@ -5,18 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import idamax
 
 from companion.checks import as_matrix, as_scalar, as_vector, count_axes
 from companion.engine.certificate import certify
 from companion.results import Certificate
 
-__all__ = ["Certificate", "certify_qp", "max_norm"]
-
-
-def max_norm(vector: np.ndarray) -> float:
-    """Return the largest absolute value of a finite vector's entries; 0 for an empty one."""
-    return abs(float(vector[idamax(vector)])) if vector.size else 0.0
+__all__ = ["Certificate", "certify_qp"]
 
 
 def _vector(value: Any, name: str, n: int) -> np.ndarray:
@@ -26,12 +20,8 @@ def _vector(value: Any, name: str, n: int) -> np.ndarray:
     return as_vector(value, name, n, finite=False)
 
 
-def _as_bounds(bound: Any, name: str, n: int) -> np.ndarray:
-    if type(bound) is float:
-        return np.full(n, bound)
-    if count_axes(bound, name) == 0:
-        return np.full(n, as_vector(bound, name, 1, finite=False)[0])
-    return _vector(bound, name, n)
+def _bound(value: Any, name: str, n: int) -> np.ndarray:
+    return _vector(np.full(n, value) if count_axes(value, name) == 0 else value, name, n)
 
 
 def _matrix(value: Any, name: str, shape: tuple[int, int]) -> Any:
@@ -113,6 +103,6 @@ def certify_qp(
     p = _length(b, "b")
     P, A = _matrix(P, "P", (n, n)), _matrix(A, "A", (p, n))
     q, x, b, y = _vector(q, "q", n), _vector(x, "x", n), _vector(b, "b", p), _vector(y, "y", p)
-    lower, upper = _as_bounds(lower, "lower", n), _as_bounds(upper, "upper", n)
+    lower, upper = _bound(lower, "lower", n), _bound(upper, "upper", n)
     z_lower, z_upper = _vector(z_lower, "z_lower", n), _vector(z_upper, "z_upper", n)
     return certify(P, q, A, b, lower, upper, x, y, z_lower, z_upper, tolerance, Px)

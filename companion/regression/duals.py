@@ -90,22 +90,13 @@ def lasso_dual(
     tau, C = as_scalar(tau, "tau", above=0), as_scalar(C, "C", above=0)
     intercept = check_intercept(intercept)
     m, n = X.shape
+    A, square = np.hstack([X.T, -np.eye(n)]), np.r_[np.ones(m), np.zeros(n)]
     if intercept == "free":
-        A = np.block([[X.T, -np.eye(n)], [np.ones((1, m)), np.zeros((1, n))]])
-    else:
-        A = np.hstack([X.T, -np.eye(n)])
-    square = np.r_[np.ones(m), np.zeros(n)]
+        A = np.vstack([A, square])
     column = square[:, None] / np.sqrt(C) if intercept == "penalized" else np.zeros((m + n, 1))
+    P, q = LowRank(column, square), np.r_[-y, np.zeros(n)]
     bound = np.r_[np.full(m, np.inf), np.full(n, tau)]
-    qp = solve_qp(
-        LowRank(column, square),
-        np.r_[-y, np.zeros(n)],
-        A,
-        np.zeros(len(A)),
-        lower=-bound,
-        upper=bound,
-        tol=tol,
-    )
+    qp = solve_qp(P, q, A, np.zeros(len(A)), lower=-bound, upper=bound, tol=tol)
     lambda_, v = qp.x[:m], qp.x[m:]
     w = np.where(np.abs(v) < tau, 0.0, qp.y[:n]) + 0.0
     b = {"none": 0.0, "free": float(qp.y[-1]), "penalized": float(lambda_.sum() / C)}[intercept]
@@ -154,18 +145,12 @@ def elastic_net_qp(
     """
     X, y = as_data(X, y)
     K, tau = as_scalar(K, "K", above=0), as_scalar(tau, "tau", at_least=0)
-    m, n = X.shape
-    G = _factor(X, K)
+    n = X.shape[1]
+    G, q, A, c = _program(X, y, K, tau)
     P = G @ G.T
     if huber:
-        i, j = np.arange(n), np.arange(n, 2 * n)
-        P[np.r_[i, j], np.r_[i, j]] += K
-        P[np.r_[i, j], np.r_[j, i]] -= K
-    q = np.r_[np.zeros(2 * n), -y, y]
-    A = np.zeros((n + 1, 2 * (n + m)))
-    A[:n, :n] = A[:n, n : 2 * n] = np.eye(n)
-    A[n, 2 * n : 2 * n + m], A[n, 2 * n + m :] = 1.0, -1.0
-    return P, q, A, np.r_[np.full(n, tau / K), 0.0]
+        P[: 2 * n, : 2 * n] += K * np.kron([[1.0, -1.0], [-1.0, 1.0]], np.eye(n))
+    return P, q, A, c
 
 
 def elastic_net_dual(
@@ -211,13 +196,9 @@ def elastic_net_dual(
     if check_intercept(intercept) == "penalized":
         raise ValueError("the dual program is for intercept='free' or 'none', got 'penalized'")
     m, n = X.shape
-    q = np.r_[np.zeros(2 * n), -y, y]
-    A = np.hstack([np.eye(n), np.eye(n), np.zeros((n, 2 * m))])
-    c = np.full(n, tau / K)
-    if intercept == "free":
-        A = np.vstack([A, np.r_[np.zeros(2 * n), np.ones(m), -np.ones(m)]])
-        c = np.append(c, 0.0)
-    qp = solve_qp(LowRank(_factor(X, K)), q, A, c, tol=tol)
+    G, q, A, c = _program(X, y, K, tau)
+    rows = n + (intercept == "free")
+    qp = solve_qp(LowRank(G), q, A[:rows], c[:rows], tol=tol)
     beta_plus, beta_minus, mu_plus, mu_minus = np.split(qp.x, [n, 2 * n, 2 * n + m])
     mu = mu_plus - mu_minus
     inside = (beta_plus > 0.0) & (beta_minus > 0.0)
@@ -226,14 +207,16 @@ def elastic_net_dual(
     return DualSolution(K * mu, w, b, -K * qp.objective, qp)
 
 
-def _factor(X: np.ndarray, K: float) -> np.ndarray:
-    r"""Return G with P = G G': its columns give :math:`-\beta_+ + \beta_- + X^\top\mu` and :math:`\sqrt K \mu`."""
+def _program(
+    X: np.ndarray, y: np.ndarray, K: float, tau: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    r"""Return G with P = G G', and q, A, c of Dual Elastic Net; the last row of A is the one for a free b.
+
+    The columns of G give :math:`-\beta_+ + \beta_- + X^\top\mu` and :math:`\sqrt K \mu`.
+    """
     m, n = X.shape
-    return np.block(
-        [
-            [-np.eye(n), np.zeros((n, m))],
-            [np.eye(n), np.zeros((n, m))],
-            [X, np.sqrt(K) * np.eye(m)],
-            [-X, -np.sqrt(K) * np.eye(m)],
-        ]
-    )
+    beta, mu = np.eye(n, n + m), np.hstack([X, np.sqrt(K) * np.eye(m)])
+    sums, ones = np.hstack([np.eye(n), np.eye(n), np.zeros((n, 2 * m))]), np.ones(m)
+    A = np.vstack([sums, np.r_[np.zeros(2 * n), ones, -ones]])
+    q, c = np.r_[np.zeros(2 * n), -y, y], np.r_[np.full(n, tau / K), 0.0]
+    return np.vstack([-beta, beta, mu, -mu]), q, A, c

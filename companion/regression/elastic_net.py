@@ -82,23 +82,6 @@ class ElasticNet(L1Regression):
     (array([0.4868, 0.3943]), -0.4934, True)
     """
 
-    def __init__(
-        self,
-        K: float = 1.0,
-        tau: float = 1.0,
-        *,
-        intercept: str = "free",
-        C: float = 1.0,
-        tol: float = 1e-10,
-        max_iter: int = 10_000,
-    ) -> None:
-        self.K = K
-        self.tau = tau
-        self.intercept = intercept
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-
     @classmethod
     def blend(cls, C: float, theta: float, **options: object) -> ElasticNet:
         r"""Return the elastic net with :math:`K = C (1 - \theta)` and :math:`\tau = C \theta`.

@@ -41,12 +41,10 @@ def lasso_admm(
     intercept: str = "free",
     C: float = 1.0,
     rho: float | None = None,
-    relaxation: float = 1.0,
     tol: float = 1e-8,
     max_iter: int = 10_000,
     z0: ArrayLike | None = None,
     u0: ArrayLike | None = None,
-    keep_iterates: bool = False,
 ) -> ADMMResult:
     r"""Solve the lasso, or the elastic net, by the text's ADMM.
 
@@ -71,16 +69,12 @@ def lasso_admm(
         The penalty on a penalized b.
     rho : float, optional
         Penalty parameter of ADMM. Default: the mean square norm of the columns.
-    relaxation : float
-        Over-relaxation, in (0, 2).
     tol : float
         The run stops when the norms of the primal and of the dual residual are at most this.
     max_iter : int
         Largest number of steps.
     z0, u0 : array-like of shape (n,), optional
         The start, zero by default.
-    keep_iterates : bool
-        Whether the iterates go into the history.
 
     Returns
     -------
@@ -119,14 +113,12 @@ def lasso_admm(
         B=-1,
         c=np.zeros(n),
         rho=rho,
-        relaxation=relaxation,
         tol_abs=tol / np.sqrt(n),
         tol_rel=0.0,
         max_iter=max_iter,
         objective=objective,
         z0=z0,
         u0=u0,
-        keep_iterates=keep_iterates,
     )
     residual = target - Z @ run.z
     c = Z.T @ residual - K * run.z
@@ -158,12 +150,22 @@ class L1Regression(Regressor):
         & \text{subject to} \quad y - Xw - b\mathbf 1 = \xi
     """
 
-    K: float
-    tau: float
-    intercept: str
-    C: float
-    tol: float
-    max_iter: int
+    def __init__(
+        self,
+        K: float = 1.0,
+        tau: float = 1.0,
+        *,
+        intercept: str = "free",
+        C: float = 1.0,
+        tol: float = 1e-10,
+        max_iter: int = 10_000,
+    ) -> None:
+        self.K = K
+        self.tau = tau
+        self.intercept = intercept
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
 
     def fit(self, X: Any, y: Any) -> Self:
         """Solve the program.
@@ -290,8 +292,6 @@ class Lasso(L1Regression):
     array([0., 0.])
     """
 
-    K = 0.0
-
     def __init__(
         self,
         tau: float = 1.0,
@@ -301,11 +301,7 @@ class Lasso(L1Regression):
         tol: float = 1e-10,
         max_iter: int = 10_000,
     ) -> None:
-        self.tau = tau
-        self.intercept = intercept
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
+        super().__init__(0.0, tau, intercept=intercept, C=C, tol=tol, max_iter=max_iter)
 
 
 def _certify(

@@ -6,21 +6,21 @@ alpha. These functions convert, so that both estimators have the same solution.
 
 from __future__ import annotations
 
-from typing import Any
-
 from sklearn import kernel_ridge, linear_model
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from companion.checks import check_count
-from companion.kernels import Gaussian, Linear, Polynomial, Sigmoid, as_kernel
 from companion.regression.elastic_net import ElasticNet
 from companion.regression.kernel_ridge import KernelRidge
 from companion.regression.lasso import Lasso
 from companion.regression.ridge import RidgeRegression
+from companion.svm.mapping import kernel_of, kernel_options
 
 __all__ = ["from_sklearn", "to_sklearn"]
+
+_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 
 def to_sklearn(model: BaseEstimator, m: int) -> BaseEstimator:
@@ -68,38 +68,24 @@ def to_sklearn(model: BaseEstimator, m: int) -> BaseEstimator:
     if isinstance(model, KernelRidge):
         if model.intercept != "none":
             raise ValueError("scikit-learn's KernelRidge has no intercept; use intercept='none'")
-        return kernel_ridge.KernelRidge(alpha=model.K, **_kernel_options(model))
+        options = kernel_options(model)
+        if not isinstance(options["kernel"], str):
+            raise ValueError(
+                f"scikit-learn has no name for the kernel {model.kernel!r}; use kernel='precomputed' in both"
+            )
+        return kernel_ridge.KernelRidge(alpha=model.K, **options)
     if isinstance(model, (Lasso, ElasticNet)):
         if model.intercept == "penalized":
             raise ValueError("scikit-learn has no lasso with a penalized intercept")
         K, tau = float(model.K), float(model.tau)
         if K + tau == 0.0:
             return linear_model.LinearRegression(fit_intercept=model.intercept == "free")
-        options: dict[str, Any] = {"fit_intercept": model.intercept == "free", "tol": 1e-12}
-        options["max_iter"] = 100_000
+        options = {"fit_intercept": model.intercept == "free", "tol": 1e-12, "max_iter": 100_000}
         if isinstance(model, Lasso):
             return linear_model.Lasso(alpha=tau / m, **options)
         return linear_model.ElasticNet(alpha=(K + tau) / m, l1_ratio=tau / (K + tau), **options)
     raise TypeError(
         f"model must be a RidgeRegression, KernelRidge, Lasso or ElasticNet, got {type(model).__name__}"
-    )
-
-
-def _kernel_options(model: KernelRidge) -> dict[str, Any]:
-    """Return scikit-learn's names for a kernel, where it has one."""
-    kernel = as_kernel(model.kernel, **(model.kernel_params or {}))
-    if kernel.is_precomputed:
-        return {"kernel": "precomputed"}
-    if isinstance(kernel, Linear):
-        return {"kernel": "linear"}
-    if isinstance(kernel, Polynomial):
-        return {"kernel": "poly", "degree": kernel.d, "gamma": kernel.gamma, "coef0": kernel.R}
-    if isinstance(kernel, Gaussian):
-        return {"kernel": "rbf", "gamma": 1.0 / (2.0 * kernel.sigma**2)}
-    if isinstance(kernel, Sigmoid):
-        return {"kernel": "sigmoid", "gamma": kernel.a, "coef0": kernel.b}
-    raise ValueError(
-        f"scikit-learn has no name for the kernel {kernel!r}; compute its matrix and use kernel='precomputed' in both"
     )
 
 
@@ -139,7 +125,10 @@ def from_sklearn(estimator: BaseEstimator, m: int) -> BaseEstimator:
     if isinstance(estimator, linear_model.Ridge):
         return RidgeRegression(K=float(estimator.alpha), intercept=intercept)
     if isinstance(estimator, kernel_ridge.KernelRidge):
-        return _from_kernel_ridge(estimator)
+        if not isinstance(estimator.kernel, str) or estimator.kernel not in _KERNELS:
+            raise ValueError(f"kernel {estimator.kernel!r} has no counterpart here")
+        kernel, params = kernel_of(estimator)
+        return KernelRidge(K=float(estimator.alpha), kernel=kernel, kernel_params=params)
     if isinstance(estimator, linear_model.Lasso):  # scikit-learn's Lasso is an ElasticNet
         return Lasso(tau=float(m * estimator.alpha), intercept=intercept)
     if isinstance(estimator, linear_model.ElasticNet):
@@ -163,17 +152,3 @@ def _from_pipeline(pipeline: Pipeline) -> RidgeRegression:
     raise ValueError(
         "the only pipeline with a counterpart is PolynomialFeatures(degree=1) with Ridge(fit_intercept=False)"
     )
-
-
-def _from_kernel_ridge(estimator: kernel_ridge.KernelRidge) -> KernelRidge:
-    name, gamma = estimator.kernel, estimator.gamma
-    if name not in ("linear", "poly", "polynomial", "rbf", "sigmoid", "precomputed"):
-        raise ValueError(f"kernel {name!r} has no counterpart here; use 'precomputed' in both")
-    if name in ("poly", "polynomial", "rbf", "sigmoid") and gamma is None:
-        raise ValueError("gamma=None stands for 1/n, which is not known here; set gamma")
-    params: dict[str, Any] = {
-        "poly": {"degree": estimator.degree, "gamma": gamma, "coef0": estimator.coef0},
-        "rbf": {"gamma": gamma},
-        "sigmoid": {"gamma": gamma, "coef0": estimator.coef0},
-    }.get("poly" if name == "polynomial" else name, {})
-    return KernelRidge(K=float(estimator.alpha), kernel=name, kernel_params=params or None)

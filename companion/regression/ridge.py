@@ -233,18 +233,10 @@ class RidgeSolution(NamedTuple):
     w_error: float  # about by how much rounding has changed w
 
 
-class _Program(NamedTuple):
-    """A program of ridge regression: the points, with the column of ones of a penalized b, and the shifted data."""
-
-    Z: np.ndarray
-    y: np.ndarray
-    intercept: str
-    data: Shifted
-
-
-def _program(X: np.ndarray, y: np.ndarray, intercept: str) -> _Program:
+def _program(X: np.ndarray, y: np.ndarray, intercept: str) -> tuple[np.ndarray, Shifted]:
+    """Return the points, with the column of ones of a penalized b, and the shifted data."""
     Z = np.column_stack([X, np.ones(y.size)]) if intercept == "penalized" else X
-    return _Program(Z, y, intercept, shift(Z, y, "free" if intercept == "free" else "none", 0.0))
+    return Z, shift(Z, y, "free" if intercept == "free" else "none", 0.0)
 
 
 def solve_ridge(

@@ -12,8 +12,7 @@ signs s of the nonzero weights were known, w would be the solution of a linear s
 
 Newton's method guesses the signs, solves this system, and corrects the guess. It runs on a small set of columns; the
 columns outside whose correlation exceeds :math:`\tau` join it, and the run goes on from where it was. So a sparse
-solution costs a few products with X, and the Gram matrix of few columns. With more columns than rows, many choices of
-signs look good at first; then :math:`\tau` comes down to its value in stages.
+solution costs a few products with X, and the Gram matrix of few columns.
 """
 
 from __future__ import annotations
@@ -28,17 +27,11 @@ from companion.engine.arithmetic import EPS, largest
 __all__ = ["Solution", "WorkingSet", "duality_gap", "newton_on_signs", "product"]
 
 _RIDGE = 1e-13  # added to the Gram matrix, relative to its diagonal; refinement removes its effect
-_MIXED = (
-    250  # size from which systems are factored in single precision, twice as fast, and refined ...
-)
-_MIXED_TOL = 1e-13  # ... to this relative residual
 _SLACK = 1e-12  # a correlation that exceeds tau by less than this fraction counts as tau
 _FIRST = 100  # number of columns in the first working set
 _SETTLED = 0.1  # Newton pauses when a smaller fraction of the signs changes
-_STAGE = 10.0  # with more columns than rows, tau approaches its value by this factor at a time ...
-_STAGE_TOL = 1e-2  # ... and a stage ends at this relative gap
 _FLOOR = 1e-4  # gaps are compared with f, but at least with this fraction of f(0)
-_SHORTEST = 0.05  # part of Newton's step down to which a decrease is looked for
+_STEPS = 0.5 ** np.arange(6)  # parts of Newton's step that may lower f
 _MARGIN = 1e-5  # independent columns of norm 1 have this distance from each other's span: w has six digits
 _STALLS = 3  # rounds without progress after which the gap is taken to be rounding
 
@@ -133,54 +126,23 @@ class WorkingSet:
         self.columns = np.zeros(0, dtype=np.intp)
         self.is_inside = np.zeros(n, dtype=bool)
         self.w = np.zeros(0)  # on the columns inside
-        self._X, self._gram = np.zeros((y.size, 0), order="F"), np.zeros((0, 0))  # with spare room
+        self.X_inside, self.gram = np.zeros((y.size, 0)), np.zeros((0, 0))  # with K I
         if n <= _FIRST:
-            self._take_all()
-
-    @property
-    def X_inside(self) -> np.ndarray:
-        """The columns inside, in the order in which they came."""
-        return self._X[:, : self.columns.size]
-
-    @property
-    def gram(self) -> np.ndarray:
-        """The Gram matrix of the columns inside, plus K I."""
-        k = self.columns.size
-        return self._gram[:k, :k]
-
-    def _take_all(self) -> None:
-        """Let all columns in, without a copy of them."""
-        n = self.X.shape[1]
-        self.columns, self.is_inside, self.w = np.arange(n), np.ones(n, dtype=bool), np.zeros(n)
-        self._X, self._gram = self.X, self.X.T @ self.X
-        self._gram[np.diag_indices(n)] += self.K
+            self._grow(np.arange(n))
 
     def _grow(self, new: np.ndarray) -> None:
         """Let the columns `new` in."""
-        k = self.columns.size
-        end = k + new.size
-        if end > self._X.shape[1]:
-            room = min(2 * end, self.X.shape[1])
-            X, gram = np.empty((self.y.size, room), order="F"), np.empty((room, room))
-            X[:, :k], gram[:k, :k] = self.X_inside, self.gram
-            self._X, self._gram = X, gram
-        X_new = self._X[:, k:end] = self.X[:, new]
-        self._gram[:k, k:end] = self._X[:, :k].T @ X_new
-        self._gram[k:end, :k] = self._gram[:k, k:end].T
-        self._gram[k:end, k:end] = X_new.T @ X_new
-        self._gram[np.arange(k, end), np.arange(k, end)] += self.K
-        self.columns = np.append(self.columns, new)
+        X_new = np.asfortranarray(self.X[:, new])
+        cross, own = self.X_inside.T @ X_new, X_new.T @ X_new + self.K * np.eye(new.size)
+        self.gram = np.block([[self.gram, cross], [cross.T, own]])
+        self.X_inside = np.hstack([self.X_inside, X_new])
+        self.columns, self.w = np.append(self.columns, new), np.append(self.w, np.zeros(new.size))
         self.is_inside[new] = True
-        self.w = np.append(self.w, np.zeros(new.size))
-
-    def weights(self) -> np.ndarray:
-        """Return the weights of all n columns."""
-        w = np.zeros(self.X.shape[1])
-        w[self.columns] = self.w
-        return w
 
     def solve(self, tau: float, tol: float, max_iter: int) -> Solution:
         """Solve the problem for one tau > 0, from where the last call ended.
+
+        Violators come in and Newton's method runs, in turn, until the gap is small.
 
         Parameters
         ----------
@@ -195,27 +157,12 @@ class WorkingSet:
         -------
         Solution
         """
-        n_iter = 0
-        if self.X.shape[1] > self.X.shape[0]:
-            c = self._state()[2]
-            stage = float(np.abs(c).max(initial=0.0)) / _STAGE
-            while stage > tau and n_iter < max_iter:
-                stop = self._solve(stage, _STAGE_TOL, max_iter - n_iter, exact=False)
-                n_iter += stop.n_iter
-                stage /= _STAGE
-        last = self._solve(tau, tol, max_iter - n_iter, exact=True)
-        return last._replace(n_iter=n_iter + last.n_iter)
-
-    def _solve(self, tau: float, tol: float, max_iter: int, *, exact: bool) -> Solution:
-        """Let violators in and run Newton's method, in turn, until the gap is small."""
         n_iter, stalls, best_value, best_gap = 0, 0, np.inf, np.inf
         while True:
             w, residual, c = self._state()
             value, gap = duality_gap(w, residual, c, self.K, tau)
             small = gap <= tol * max(value, self.smallest_value)
-            if exact and small:
-                excess = largest(c) - tau
-                small = excess <= tol * max(tau, self.smallest_tau)
+            small = small and largest(c) - tau <= tol * max(tau, self.smallest_tau)
             new = self._violators(c, tau)
             better = value < (1.0 - 1e-14) * best_value or gap < 0.5 * best_gap
             stalls = 0 if better or new.size else stalls + 1
@@ -234,7 +181,9 @@ class WorkingSet:
         residual = self.y - product(self.X_inside, self.w)
         c = self.X.T @ residual if self.w.any() else self.correlation.copy()
         c[self.columns] -= self.K * self.w
-        return self.weights(), residual, c
+        w = np.zeros(self.X.shape[1])
+        w[self.columns] = self.w
+        return w, residual, c
 
     def _rank(self) -> int:
         """Return how many nonzero weights are plausible now: at most the rank of X, unless K > 0."""
@@ -329,47 +278,34 @@ def newton_on_signs(
         target = w_S + _solve(gram, S, c_S - tau * s)
         steps += 1
 
-        right = target * s > 0.0
-        step, move = 1.0, np.zeros(w.size)
-        move[S] = np.where(right, target, 0.0) - w_S
-        change = gram @ move
-        falls = bool(right.all()) or _decrease(c, w, move, change, tau) > 0.0
-        while (
-            not falls and step > _SHORTEST
-        ):  # a part of the step, with what crosses zero left there
-            step *= 0.5
+        right, move = target * s > 0.0, np.zeros(w.size)
+        for step in _STEPS:  # what crosses zero is left there
             part = w_S + step * (target - w_S)
             move[S] = np.where(part * s > 0.0, part, 0.0) - w_S
             change = gram @ move
-            falls = _decrease(c, w, move, change, tau) > 0.0
-        if falls:
-            w[S] = _advance(w_S, move[S], 1.0)
-            c -= change
-            limit = w.size
-            changes = S.size - support.size + np.count_nonzero(~right)
-            if step == 1.0 and changes <= _SETTLED * S.size:
+            if right.all() or _decrease(c, w, move, change, tau) > 0.0:
                 break
-        elif limit > 0 and violators.size and (limit > 1 or not right[-1]):
-            limit = 1 if limit > 1 else 0
         else:
-            d = np.zeros(w.size)
-            d[S] = target - w_S
-            change = gram @ d
-            t = _line_search(c, w, d, change, tau)
-            if t <= 0.0:
+            if limit > 0 and violators.size and (limit > 1 or not right[-1]):
+                limit = 1 if limit > 1 else 0
+                continue
+            move[S] = target - w_S
+            change = gram @ move
+            step = _line_search(c, w, move, change, tau)
+            if step <= 0.0:
                 break
-            w, c = _advance(w, d, t), c - t * change
-            limit = w.size
+            w, c, limit = _advance(w, move, step), c - step * change, w.size
+            continue
+        w, c, limit = _advance(w, move, 1.0), c - change, w.size
+        changes = S.size - support.size + np.count_nonzero(~right)
+        if step == 1.0 and changes <= _SETTLED * S.size:
+            break
     return w, steps
 
 
 def _solve(gram: np.ndarray, S: np.ndarray, g: np.ndarray) -> np.ndarray:
     """Solve G_SS d = g, with a ridge so small that one step of refinement removes it."""
     block = gram[S][:, S].T  # in Fortran order, as LAPACK wants it
-    if S.size >= _MIXED:
-        d = _solve_mixed(block, g)
-        if d is not None:
-            return d
     diagonal, ridge, failed = block.diagonal(), _RIDGE, 1
     while failed:
         factor = block.copy(order="F")
@@ -379,23 +315,6 @@ def _solve(gram: np.ndarray, S: np.ndarray, g: np.ndarray) -> np.ndarray:
     d, _ = lapack.dpotrs(factor, g, lower=1)
     correction, _ = lapack.dpotrs(factor, g - block @ d, lower=1)
     return d + correction
-
-
-def _solve_mixed(block: np.ndarray, g: np.ndarray) -> np.ndarray | None:
-    """Solve block d = g with a factor in single precision, and refine; None if that leads nowhere."""
-    unit = float(block.diagonal().max())
-    factor, failed = lapack.spotrf(
-        (block / unit).astype(np.float32), lower=1, overwrite_a=1, clean=0
-    )
-    d, rest, size = np.zeros_like(g), g, float(np.abs(g).max())
-    small = _MIXED_TOL * size
-    while size > small and not failed:
-        step, _ = lapack.spotrs(factor, (rest / size).astype(np.float32), lower=1)
-        d = d + (size / unit) * step
-        rest = g - block @ d
-        before, size = size, float(np.abs(rest).max())
-        failed = not size <= max(0.01 * before, small)
-    return None if failed else d
 
 
 def _decrease(

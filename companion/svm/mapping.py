@@ -163,7 +163,7 @@ def kernel_of(estimator: svm.SVC | svm.NuSVC) -> tuple[Any, dict[str, Any] | Non
         return name, None
     if name in ("linear", "precomputed"):
         return name, None
-    if isinstance(gamma, str):
+    if gamma is None or isinstance(gamma, str):
         raise ValueError(
             f"gamma={gamma!r} depends on the data, which are not known here; set gamma"
         )
