@@ -45,6 +45,7 @@ def lasso_admm(
     max_iter: int = 10_000,
     z0: ArrayLike | None = None,
     u0: ArrayLike | None = None,
+    keep_iterates: bool = False,
 ) -> ADMMResult:
     r"""Solve the lasso, or the elastic net, by the text's ADMM.
 
@@ -75,6 +76,8 @@ def lasso_admm(
         Largest number of steps.
     z0, u0 : array-like of shape (n,), optional
         The start, zero by default.
+    keep_iterates : bool
+        Whether the iterates go into the history.
 
     Returns
     -------
@@ -119,6 +122,7 @@ def lasso_admm(
         objective=objective,
         z0=z0,
         u0=u0,
+        keep_iterates=keep_iterates,
     )
     residual = target - Z @ run.z
     c = Z.T @ residual - K * run.z

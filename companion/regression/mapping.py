@@ -126,7 +126,9 @@ def from_sklearn(estimator: BaseEstimator, m: int) -> BaseEstimator:
         return RidgeRegression(K=float(estimator.alpha), intercept=intercept)
     if isinstance(estimator, kernel_ridge.KernelRidge):
         if not isinstance(estimator.kernel, str) or estimator.kernel not in _KERNELS:
-            raise ValueError(f"kernel {estimator.kernel!r} has no counterpart here")
+            raise ValueError(
+                f"kernel {estimator.kernel!r} has no counterpart here; use 'precomputed' in both"
+            )
         kernel, params = kernel_of(estimator)
         return KernelRidge(K=float(estimator.alpha), kernel=kernel, kernel_params=params)
     if isinstance(estimator, linear_model.Lasso):  # scikit-learn's Lasso is an ElasticNet

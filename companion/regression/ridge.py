@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 from tqdm.auto import tqdm
 
-from companion.checks import as_scalar, as_vector
+from companion.checks import as_scalar, as_vector, check_range
 from companion.engine.arithmetic import EPS, ratio
 from companion.exceptions import ConvergenceWarning
 from companion.regression.intercept import Shifted, check_intercept, shift
@@ -233,16 +233,25 @@ class RidgeSolution(NamedTuple):
     w_error: float  # about by how much rounding has changed w
 
 
-def _program(X: np.ndarray, y: np.ndarray, intercept: str) -> tuple[np.ndarray, Shifted]:
-    """Return the points, with the column of ones of a penalized b, and the shifted data."""
+class _Program(NamedTuple):
+    """A program of ridge regression: the points, with the column of ones of a penalized b, and the shifted data."""
+
+    Z: np.ndarray
+    y: np.ndarray
+    intercept: str
+    data: Shifted
+
+
+def _program(X: np.ndarray, y: np.ndarray, intercept: str) -> _Program:
     Z = np.column_stack([X, np.ones(y.size)]) if intercept == "penalized" else X
-    return Z, shift(Z, y, "free" if intercept == "free" else "none", 0.0)
+    return _Program(Z, y, intercept, shift(Z, y, "free" if intercept == "free" else "none", 0.0))
 
 
 def solve_ridge(
     X: np.ndarray, y: np.ndarray, K: float, intercept: str, solver: str = "auto"
 ) -> RidgeSolution:
     """Solve ridge regression for data that are known to be good."""
+    check_range(K, "K")
     program = _program(X, y, intercept)
     Z = program.data.X
     if solver == "auto":
@@ -263,19 +272,16 @@ def _solution(program: _Program, K: float, inverse: Inverse, solver: str) -> Rid
     w = inverse.weights(data.y)
     b = data.intercept(w)
     xi = y - Z @ w - b
-    with np.errstate(over="ignore"):
-        alpha = xi / K if K > 0.0 else linalg.lstsq(data.X.T, w, cond=EPS * max(Z.shape))[0]
-    if not np.isfinite(alpha).all():
-        raise ValueError(f"the dual variables, the residuals over K = {K:g}, overflow")
-    certificate, w_error = _certify(program, K, w, b, xi, inverse)
+    alpha = xi / K if K > 0.0 else linalg.lstsq(data.X.T, w, cond=EPS * max(Z.shape))[0]
     objective = float(xi @ xi + K * (w @ w))
+    certificate, w_error = _certify(program, K, w, xi, objective, inverse)
     if intercept == "penalized":
         w, b = w[:-1], float(w[-1])
     return RidgeSolution(w, b, alpha, xi, objective, certificate, solver, w_error)
 
 
 def _certify(
-    program: _Program, K: float, w: np.ndarray, b: float, xi: np.ndarray, inverse: Inverse
+    program: _Program, K: float, w: np.ndarray, xi: np.ndarray, objective: float, inverse: Inverse
 ) -> tuple[Certificate, float]:
     r"""Return the certificate of w and b, and about by how much rounding has changed w.
 
@@ -285,8 +291,7 @@ def _certify(
     :math:`g^\top d + m \bar\xi^2` is the gap.
     """
     Z, y, intercept, data = program
-    free = intercept == "free"
-    mean = float(xi.mean()) if free else 0.0
+    mean = float(xi.mean()) if intercept == "free" else 0.0
     g = data.X.T @ (xi - mean) - K * w
     d = inverse.apply(g)
     y_size = float(np.linalg.norm(y))
@@ -294,16 +299,9 @@ def _certify(
     columns, spread = (np.sqrt(np.einsum("ij,ij->j", A, A)) for A in (Z, data.X))
     misfit = ratio(np.abs(g), columns * size + K * np.abs(w))
     fit = max(float((spread * np.abs(w)).max()), FLOOR * float(np.linalg.norm(data.y)))
-    certificate = Certificate(
-        primal_residual=0.0,  # xi is computed from w and b
-        dual_residual=max(float(misfit.max()), ratio(abs(mean) * math.sqrt(y.size), size)),
-        complementarity=0.0,
-        gap=ratio(
-            abs(float(g @ d)) + y.size * mean**2,
-            max(float(xi @ xi + K * (w @ w)), FLOOR * y_size**2),
-        ),
-        tolerance=_TOLERANCE,
-    )
+    dual_residual = max(float(misfit.max()), ratio(abs(mean) * math.sqrt(y.size), size))
+    gap = ratio(abs(float(g @ d)) + y.size * mean**2, max(objective, FLOOR * y_size**2))
+    certificate = Certificate(0.0, dual_residual, 0.0, gap, _TOLERANCE)  # xi is made from w and b
     return certificate, ratio(float((spread * np.abs(d)).max()), fit)
 
 
@@ -413,7 +411,7 @@ def ridge_path(
     X, y = as_data(X, y)
     penalties = as_vector(K, "K")
     for value in penalties:
-        as_scalar(value, "K", at_least=0)
+        check_range(as_scalar(value, "K", at_least=0), "K")
     program = _program(X, y, check_intercept(intercept))
     basis = _singular_values(program.data.X)
     found = []

