@@ -32,6 +32,8 @@ CHAPTERS = [
     or path.name == "template.ipynb"
 ]
 COLUMNS = 80  # what fits beside the two bars of a window of 1280 pixels: book/_static/companion.css
+PHONE = 52  # what fits a window of 390 pixels
+MOST_SCROLL = 60  # printed outputs that are wider; lower it when one is mended
 LINES = 25  # of a cell that a reader sees without a click
 FOLDED = {"hide-cell", "hide-input", "remove-cell", "remove-input"}
 
@@ -91,6 +93,18 @@ def test_printed_lines_fit_the_page(path: Path) -> None:
     for cell in code_cells(path):
         lines = "".join(map(printed, cell["outputs"])).splitlines()
         assert max(map(len, lines), default=0) <= COLUMNS, source(cell)
+
+
+def test_few_printed_outputs_scroll_on_a_phone() -> None:
+    wide = [
+        f"{path.stem}: {source(cell)[:60]!r}"
+        for path in NARROW
+        if path.parent.parent.name == "notebooks"
+        for cell in code_cells(path)
+        for output in cell["outputs"]
+        if max(map(len, printed(output).splitlines()), default=0) > PHONE
+    ]
+    assert len(wide) <= MOST_SCROLL, "\n".join(wide)
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=[str(p.relative_to(ROOT)) for p in CHAPTERS])
