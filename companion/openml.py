@@ -42,6 +42,8 @@ _SOURCES = {
 }
 
 YCG_SETS = tuple(_SOURCES)
+# Of the files, as openml.org publishes them; scikit-learn compares file and publication.
+_MD5 = {"diabetes": "3cbaa3e54586aa88cf6aacb4033e4470"}
 
 
 def ycg_set(name: str, *, data_home: str | None = None, seed: int = 0) -> TwoClasses:
@@ -84,17 +86,15 @@ def ycg_set(name: str, *, data_home: str | None = None, seed: int = 0) -> TwoCla
     source, seed = _SOURCES[name], check_count(seed, "seed", at_least=0)
     try:
         raw: Any = fetch_openml(
-            data_id=source.data_id,
-            as_frame=False,
-            parser="liac-arff",
-            data_home=data_home,
-            n_retries=1,
-            delay=1.0,
+            data_id=source.data_id, data_home=data_home, as_frame=False, parser="liac-arff"
         )
     except URLError as error:
         raise ConnectionError(
             f"{name} comes from openml.org (data set {source.data_id}), which could not be reached: {error}"
         ) from error
+    md5 = raw.details["md5_checksum"]
+    if _MD5.get(name, md5) != md5:
+        raise ValueError(f"{name} is another file than it was: its MD5 is {md5}, not {_MD5[name]}")
     X, labels = np.asarray(raw.data, dtype=float), np.asarray(raw.target).astype(str)
     complete = np.isfinite(X).all(axis=1)
     X, labels = X[complete], np.char.strip(labels[complete], " '\"")

@@ -11,7 +11,7 @@ import pytest
 import sklearn.datasets._openml as client
 from numpy.testing import assert_allclose, assert_array_equal
 
-from companion.openml import _SOURCES, YCG_SETS, ycg_set
+from companion.openml import _MD5, _SOURCES, YCG_SETS, ycg_set
 
 
 class Answer(io.BytesIO):
@@ -84,7 +84,8 @@ def openml(monkeypatch, tmp_path):
     monkeypatch.setattr(client, "urlopen", urlopen)
     monkeypatch.setattr(client.time, "sleep", lambda seconds: None)
 
-    def online(name, X, labels, classes):
+    def online(name, X, labels, classes, md5=None):
+        monkeypatch.setitem(_MD5, name, md5 or hashlib.md5(arff(X, labels, classes)).hexdigest())
         answers.update(server(_SOURCES[name].data_id, X, labels, classes))
         return str(tmp_path), asked
 
@@ -149,6 +150,14 @@ def test_another_number_of_points_is_refused(openml):
     home, _ = openml("heart", X[:-1], labels[:-1], classes)
     with pytest.raises(ValueError, match="270 points in the paper"):
         ycg_set("heart", data_home=home)
+
+
+def test_another_file_is_refused(openml):
+    table = made_up("diabetes")
+    known = hashlib.md5(arff(*table)).hexdigest()
+    home, _ = openml("diabetes", *table, md5=known[::-1])
+    with pytest.raises(ValueError, match=f"MD5 is {known}"):
+        ycg_set("diabetes", data_home=home)
 
 
 @pytest.mark.filterwarnings("ignore:A network error occurred")

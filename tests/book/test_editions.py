@@ -67,17 +67,14 @@ def test_it_holds_no_solution_no_answer_and_no_reason(
     assert "[x]" not in text
     assert not re.search(r"^- \[ \].*\*(Yes|No)\b", text, re.MULTILINE)
     whole = read(page)
+    choices = re.findall(r"^- \[[ x]\]", markdown(whole), re.MULTILINE)
+    assert len(choices) == len(re.findall(r"^- \[ \] \S", text, re.MULTILINE))
     given_away = [max(m[0].splitlines()[2:], key=len) for m in SOLUTION.finditer(markdown(whole))]
     given_away += [c.source for c in whole.cells if "solution" in tags(c)]
     assert given_away
     sources = "\n\n".join(cell.source for cell in bare.cells)
     assert [told for told in given_away if told in sources] == []
     assert sum(cell.source == BLANK for cell in bare.cells) == text.count("{exercise}")
-
-
-def test_the_choices_of_a_question_are_still_there(page: str, bare: nbformat.NotebookNode) -> None:
-    whole = re.findall(r"^- \[[ x]\]", markdown(read(page)), re.MULTILINE)
-    assert len(whole) == len(re.findall(r"^- \[ \] \S", markdown(bare), re.MULTILINE))
 
 
 def test_what_goes_on_with_a_solution_has_its_tag(page: str) -> None:
@@ -128,16 +125,19 @@ def test_every_name_is_defined_before_it_is_read(bare: nbformat.NotebookNode) ->
             assert loaded <= known, (loaded - known, cell.source)
 
 
-def test_cells_are_numbered_in_order(bare: nbformat.NotebookNode) -> None:
-    counts = [cell.execution_count for cell in bare.cells if cell.cell_type == "code"]
-    assert counts == list(range(1, len(counts) + 1))
-
-
-def test_nothing_else_is_left_out(page: str, bare: nbformat.NotebookNode) -> None:
-    kept = [cell.source for cell in bare.cells]
+def test_nothing_else_is_left_out_and_files_are_found(
+    page: str, bare: nbformat.NotebookNode
+) -> None:
+    """An edition lies one folder deeper than its page."""
+    kept = [cell for cell in bare.cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in kept] == list(range(1, len(kept) + 1))
     for cell in read(page).cells:
         if cell.cell_type == "code" and "solution" not in tags(cell):
-            assert re.sub(r"(?<=[\"'])\.\./\.\./(?!\.\./)", "../../../", cell.source) in kept
+            deeper = re.sub(r"(?<=[\"'])\.\./\.\./(?!\.\./)", "../../../", cell.source)
+            assert deeper in [other.source for other in kept]
+    for cell in kept:
+        for path in re.findall(r"[\"'](\.\./[\w./-]+)[\"']", cell.source):
+            assert Path(os.path.normpath(edition(page).parent / path)).exists(), path
 
 
 def test_a_solution_between_two_texts() -> None:
@@ -147,17 +147,6 @@ def test_a_solution_between_two_texts() -> None:
     book = nbformat.v4.new_notebook(cells=[cell])
     sources = [cell.source for cell in without_solutions(book).cells]
     assert sources == ["```{exercise}\n1 + 1?\n```", BLANK, "Something else."]
-
-
-def test_files_of_the_project_are_found_from_the_edition(
-    page: str, bare: nbformat.NotebookNode
-) -> None:
-    """An edition lies one folder deeper than its page."""
-    folder = edition(page).parent
-    for cell in bare.cells:
-        if cell.cell_type == "code":
-            for path in re.findall(r"[\"'](\.\./[\w./-]+)[\"']", cell.source):
-                assert Path(os.path.normpath(folder / path)).exists(), path
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,32 +28,17 @@ from tools.toc import pages_in_order
 SHOWN = pages_on_the_map()
 
 
-def test_every_chapter_page_is_on_the_map() -> None:
+def test_every_chapter_page_is_on_the_map_and_says_what_it_needs() -> None:
+    """Before it, so that no page needs itself through others."""
     chapter_pages = [
         p for p in pages_in_order() if p.startswith("notebooks/") and "/about/" not in p
     ]
     assert list(SHOWN) == chapter_pages
-
-
-@pytest.mark.parametrize("page", SHOWN.values(), ids=lambda page: page.path)
-def test_pages_say_what_they_need_and_how_long_they_take(page: object) -> None:
-    assert page.takes
-    for need in page.needs:
-        assert need in SHOWN, f"{page.path} needs {need}, which is not in the book"
-        assert need != page.path
-
-
-def test_no_page_needs_itself_through_others() -> None:
-    def reaches(start: str, goal: str, seen: set[str]) -> bool:
-        return any(
-            need == goal or (need not in seen and reaches(need, goal, seen | {need}))
-            for need in SHOWN[start].needs
-        )
-
-    assert [page for page in SHOWN if reaches(page, page, set())] == []
-
-
-def test_needs_are_read_relative_to_the_page() -> None:
+    for page in SHOWN.values():
+        assert page.takes
+        assert set(page.needs) <= set(SHOWN), page.path
+    assert [page for page in SHOWN if page in needed_by(page)] == []
+    # read relative to the page
     assert "notebooks/admm/dual-ascent" in needs_of("notebooks/admm/method-of-multipliers")
     assert "notebooks/admm/quadratic-programs" in needs_of("notebooks/regression/elastic-net")
 
@@ -65,8 +49,11 @@ SVG = "{http://www.w3.org/2000/svg}"
 def needed_by(page: str) -> set[str]:
     """All pages before a page, by the links of the pages themselves."""
     found: set[str] = set()
-    for need in SHOWN[page].needs:
-        found |= {need} | needed_by(need)
+    todo = [page]
+    while todo:
+        new = set(SHOWN[todo.pop()].needs) - found
+        found |= new
+        todo += new
     return found
 
 
@@ -123,17 +110,12 @@ def test_no_line_runs_through_the_dot_of_another_page(wishes: list[set[int]]) ->
             assert route(*mine, page, track) is not None, "one need can always be drawn"
 
 
-def test_paths_follow_the_arrows() -> None:
+def test_paths_follow_the_arrows_and_give_the_sum_of_the_minutes() -> None:
     """No path visits a page after one that needs it."""
     for _, stops in PATHS.values():
-        seen: list[str] = []
-        for stop in (f"notebooks/{s}" for s in stops):
-            if stop in SHOWN:
-                assert not any(stop in SHOWN[earlier].needs for earlier in seen)
-                seen.append(stop)
-
-
-def test_the_page_gives_the_sum_of_the_minutes() -> None:
-    _, stops = PATHS["ADMM in an evening"]
-    minutes = sum(SHOWN[f"notebooks/{stop}"].minutes for stop in stops)
-    assert f"About {minutes / 60:.1f} hours." in map_page()
+        path = [f"notebooks/{stop}" for stop in stops]
+        assert set(path) <= set(SHOWN)
+        for i, stop in enumerate(path):
+            assert not any(stop in SHOWN[earlier].needs for earlier in path[:i])
+        minutes = sum(SHOWN[stop].minutes for stop in path)
+        assert f"About {minutes / 60:.1f} hours." in map_page()

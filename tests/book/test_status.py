@@ -30,15 +30,7 @@ REPORT = """<?xml version="1.0"?><testsuites><testsuite tests="4" failures="1" e
 </testsuite></testsuites>"""
 
 
-@pytest.mark.parametrize(
-    ("seconds", "name"),
-    [(None, "not known"), (0.1, "short"), (5.0, "medium"), (14.9, "medium"), (15.0, "long")],
-)
-def test_classes_of_running_time(seconds: float | None, name: str) -> None:
-    assert run_time_class(seconds) == name
-
-
-def test_results_of_nbval(tmp_path: Path) -> None:
+def test_results_and_run_times_are_those_of_nbval(tmp_path: Path) -> None:
     report = tmp_path / "nbval.xml"
     report.write_text(REPORT, encoding="utf-8")
     assert nbval_results(report) == {
@@ -47,12 +39,11 @@ def test_results_of_nbval(tmp_path: Path) -> None:
         "book/intro": (1, 0),
     }
     assert nbval_results(tmp_path / "none.xml") == {}
-
-
-def test_run_times_are_those_of_nbval(tmp_path: Path) -> None:
-    report = tmp_path / "nbval.xml"
-    report.write_text(REPORT, encoding="utf-8")
     assert seconds_of(report)["notebooks/admm/dual-ascent"] == 3.5
+    classes = [run_time_class(seconds) for seconds in (None, 0.1, 5.0, 14.9, 15.0)]
+    assert classes == ["not known", "short", "medium", "medium", "long"]
+    states = [nbval_state(counts) for counts in (None, (7, 0), (6, 1))]
+    assert states == ["not run for this build", "all 7 cells agree", "1 of 7 cells differ"]
 
 
 def test_tests_are_counted_while_their_report_is_younger_than_the_package(tmp_path: Path) -> None:
@@ -80,12 +71,6 @@ def test_the_machine_is_named(tmp_path: Path) -> None:
     assert "cores |" in machine_rows(tmp_path / "none")[0]
 
 
-def test_states() -> None:
-    assert nbval_state(None) == "not run for this build"
-    assert nbval_state((7, 0)) == "all 7 cells agree"
-    assert nbval_state((6, 1)) == "1 of 7 cells differ"
-
-
 @pytest.mark.parametrize("ran", [True, False])
 def test_nbval_has_a_column_when_it_ran(ran: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     found = {"book/intro": (3, 0)} if ran else {}
@@ -97,13 +82,16 @@ def test_nbval_has_a_column_when_it_ran(ran: bool, monkeypatch: pytest.MonkeyPat
     assert ("did not run for this build" in text) is not ran
 
 
-def test_every_notebook_has_a_row() -> None:
+def test_the_page_has_every_notebook_every_board_and_the_versions() -> None:
     text = status_page()
     for page in pages_in_order():
         if (ROOT / f"{page}.ipynb").exists():
             assert text.count(f"(/{page}.ipynb) |") == 1
     assert "| numpy | " in text
     assert "not installed" not in text
+    rows = board_rows()
+    assert {row.split()[2].strip(",") for row in rows} == {"16", "17", "18", "19", "20"}
+    assert set(rows) <= set(text.splitlines())
 
 
 def test_the_page_is_made_when_the_notebooks_have_run() -> None:
@@ -114,9 +102,3 @@ def test_the_page_is_made_when_the_notebooks_have_run() -> None:
         for step in ("notebooks.py cache\n", "-m tools.pages\n", "jupyter-book build")
     )
     assert execute < generate < build
-
-
-def test_the_frames_of_every_board_are_listed() -> None:
-    rows = board_rows()
-    assert {row.split()[2].strip(",") for row in rows} == {"16", "17", "18", "19", "20"}
-    assert set(rows) <= set(status_page().splitlines())
