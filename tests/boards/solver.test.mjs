@@ -45,9 +45,9 @@ test("numbers read as in Python", () => {
 });
 
 test("an interval holds what the conditions leave", () => {
-  assert.deepEqual(numbers.interval([1, 2, 5], [true, true, false], [false, false, true]), [3, 3]); // rounding: the middle
-  assert.deepEqual(numbers.interval([1, 4], [false, true], [true, false]), [1, 4]);
-  assert.deepEqual(numbers.interval([1, 2, 4], [false, false, true], [false, false, false]), [1.5, 1.5]);
+  assert.deepEqual(numbers.interval([1, 2, 5], [-1, -1, 1]), [3, 3]); // rounding: the middle
+  assert.deepEqual(numbers.interval([1, 4], [1, -1]), [1, 4]);
+  assert.deepEqual(numbers.interval([1, 2, 4], [0, 0, -1]), [1.5, 1.5]);
   assert.equal(numbers.middle([-Infinity, 3]), 3);
 });
 

@@ -272,7 +272,7 @@ def test_a_change_is_told_in_words(page: Page) -> None:
 def test_axe_on_the_board(page: Page, dark: bool) -> None:
     if dark:
         page.add_style_tag(content=":root { color-scheme: dark; background: #121212; color: #ddd }")
-    page.click("button:has-text('Open this in a notebook')")
+    page.click("summary:has-text('Open this in a notebook')")
     page.evaluate(AXE_SCRIPT)
     found = page.evaluate("() => axe.run('.companion-board', { resultTypes: ['violations'] })")
     assert [(v["id"], v["nodes"][0]["html"]) for v in found["violations"]] == []
@@ -287,7 +287,7 @@ def test_the_address_holds_the_board(page: Page, browser: Browser) -> None:
     again.wait_for_selector(".companion-board .board-point")
     assert settle(again)["points"] == state["points"]
     again.close()
-    tap(page, "button:has-text('Open this in a notebook')")
+    tap(page, "summary:has-text('Open this in a notebook')")
     cell = page.inner_text(".board-cell")
     name = next(name for name in boards.__all__ if f"\n{name}(" in cell)
     made: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 // Curves as lists of points: graphs, circles, and level lines of a function on a grid.
 companionBoards.curves = (() => {
   const GRID = 48;
-  const sample = (low, high, count = GRID) => Array.from({ length: count }, (_, i) => low + ((high - low) * i) / (count - 1));
+  const sample = (low, high, n = GRID) => Array.from({ length: n }, (_, i) => low + ((high - low) * i) / (n - 1));
   const graph = (values, [left, right], shift = 0) => {
     const x = sample(left, right, values.length);
     return values.map((y, i) => [x[i], y + shift]);
@@ -14,19 +14,16 @@ companionBoards.curves = (() => {
     return sample(bottom, top).map((y) => x.map((t) => f([t, y])));
   };
 
-  // Marching squares. An edge of the grid, from (i, j) to the right or up, is 2 (j GRID + i), and 1 more if up.
+  // Marching squares. The edge of the grid from (i, j) to the right is 2 (j GRID + i), the one up is 1 more.
   const contours = (values, [left, right, bottom, top], level) => {
     const x = sample(left, right), y = sample(bottom, top), links = new Map();
     const link = (a, b) => links.has(a) ? links.get(a).push(b) : links.set(a, [b]);
+    const below = values.map((row) => row.map((t) => t < level));
     for (let j = 0; j + 1 < GRID; j++) {
       for (let i = 0; i + 1 < GRID; i++) {
-        const [a, b, c, d] = [values[j][i] < level, values[j][i + 1] < level, values[j + 1][i + 1] < level, values[j + 1][i] < level];
-        if (a === b && b === c && c === d) continue;
-        const edge = 2 * (j * GRID + i), cut = [];
-        if (a !== b) cut.push(edge);
-        if (b !== c) cut.push(edge + 3);
-        if (c !== d) cut.push(edge + 2 * GRID);
-        if (d !== a) cut.push(edge + 1);
+        const corners = [below[j][i], below[j][i + 1], below[j + 1][i + 1], below[j + 1][i]];
+        const edge = 2 * (j * GRID + i), edges = [edge, edge + 3, edge + 2 * GRID, edge + 1];
+        const cut = edges.filter((_, k) => corners[k] !== corners[(k + 1) % 4]);
         for (let k = 0; k < cut.length; k += 2) {
           link(cut[k], cut[k + 1]);
           link(cut[k + 1], cut[k]);

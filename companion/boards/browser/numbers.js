@@ -15,28 +15,38 @@ companionBoards.numbers = (() => {
     const top = largest(x);
     return Array.from(x, (t) => (t <= 1e-12 * top ? 0 : upper - t <= 1e-12 * upper ? upper : t));
   };
-  // What "g <= level where a = 0, >= where a = K, = between" leaves of a level, and the middle of it.
-  const interval = (g, zero, full) => {
-    const free = g.filter((_, i) => !zero[i] && !full[i]);
+  // What is left of a level that is g where side = 0, at least g where side = 1 and at most g where side = -1.
+  const interval = (g, side) => {
+    const of = (t) => g.filter((_, i) => side[i] === t), free = of(0);
     if (free.length) return Array(2).fill(sum(free) / free.length);
-    const low = Math.max(...g.filter((_, i) => full[i])), high = Math.min(...g.filter((_, i) => zero[i]));
-    return low > high ? [(low + high) / 2, (low + high) / 2] : [low, high];
+    const low = Math.max(...of(1)), high = Math.min(...of(-1));
+    return low > high ? Array(2).fill((low + high) / 2) : [low, high];
   };
-  const middle = ([low, high]) =>
-    Number.isFinite(low + high) ? low + (high - low) / 2 : Number.isFinite(low) ? low : Number.isFinite(high) ? high : 0;
+  const middle = ([low, high]) => {
+    if (Number.isFinite(low + high)) return low + (high - low) / 2;
+    return [low, high].find(Number.isFinite) ?? 0;
+  };
+
+  // How a point is drawn: large for a large multiplier, ringed on its margin line, crossed out on the wrong side.
+  const marksOf = ({ multipliers, slacks, places }) => multipliers.map((a, i) => ({
+    size: Math.abs(a) / (largest(multipliers) || 1), active: a !== 0, cells: [a, slacks[i], places[i]],
+    ring: places[i] === "type 1", cross: places[i] === "misclassified",
+  }));
 
   // As Python's format "g" with so many digits.
   const g = (x, digits = 6) => {
     if (!Number.isFinite(x)) return Number.isNaN(x) ? "undefined" : x > 0 ? "∞" : "-∞";
     if (x === 0) return "0";
     const [mantissa, e] = x.toExponential(digits - 1).split("e");
-    return +e >= -4 && +e < digits ? String(+x.toPrecision(digits)) : `${+mantissa}e${e[0]}${e.slice(1).padStart(2, "0")}`;
+    if (+e >= -4 && +e < digits) return String(+x.toPrecision(digits));
+    return `${+mantissa}e${e[0]}${e.slice(1).padStart(2, "0")}`;
   };
   // A kernel sends no NaN; several numbers are a list.
-  const text = (x) => (Array.isArray(x) ? x.map(text).join(", ")
-    : typeof x === "number" ? g(Math.abs(x) < 1e-12 ? 0 : x, 4) : String(x ?? "undefined"));
-
-  return { kernelOf, sum, snap, interval, middle, g, text };
+  const text = (x) => {
+    if (Array.isArray(x)) return x.map(text).join(", ");
+    return typeof x === "number" ? g(Math.abs(x) < 1e-12 ? 0 : x, 4) : String(x ?? "undefined");
+  };
+  return { kernelOf, sum, snap, interval, middle, marksOf, g, text };
 })();
 
 // The numbers of a board, or the words of a refusal.

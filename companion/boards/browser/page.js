@@ -3,57 +3,54 @@
 (() => {
   const folder = document.currentScript.src.replace(/[^/]*$/, ""), loaded = {};
   const script = (name) => (loaded[name] ??= new Promise((resolve, reject) => {
-    const made = document.createElement("script");
-    Object.assign(made, { src: `${folder}${name}.js`, async: false, onload: resolve, onerror: reject }); // in this order
-    document.head.append(made);
+    const made = document.createElement("script"), src = `${folder}${name}.js`; // not async: in this order
+    document.head.append(Object.assign(made, { src, async: false, onload: resolve, onerror: reject }));
   }));
   const load = (kind) => Promise.all(["solver", "numbers", "curves", "plane", "front", kind].map(script));
 
   const address = () => {
     try {
-      return JSON.parse(decodeURIComponent(location.hash.match(/^#board=(.*)$/)?.[1] ?? "null"));
+      return JSON.parse(decodeURIComponent(location.hash.match(/^#board=(.*)$/)?.[1])) ?? {};
     } catch {
-      return null; // not ours
+      return {}; // not ours
     }
   };
   // What the address says, as far as it fits this board.
   const configure = (state) => {
-    const { id, program, values, points } = address() ?? {}, known = state.programs.find((p) => p.name === program);
+    const { id, program, values, points } = address(), known = state.programs.find((p) => p.name === program);
     const triple = (t) => Array.isArray(t) && t.length === 3 && t.every(Number.isFinite) && Math.abs(t[2]) === 1;
-    if (id !== state.id || !known || !Array.isArray(points) || points.length > 200 || !points.every(triple)) return state;
-    if (state.fixed && points.length !== state.points.length) return state;
-    const fits = ({ name, options }) => (options ? options.includes(values?.[name]) : Number.isFinite(values?.[name]));
+    if (id !== state.id || !known || !Array.isArray(points) || !points.every(triple)) return state;
+    if (state.fixed ? points.length !== state.points.length : points.length > 200) return state;
+    const fits = ({ name, options }) => options?.includes(values?.[name]) ?? Number.isFinite(values?.[name]);
     const given = Object.fromEntries(known.parameters.filter(fits).map(({ name }) => [name, values[name]]));
-    return { ...state, program, points, values: { ...state.values, [program]: { ...state.values[program], ...given } } };
+    Object.assign(state.values[program], given);
+    return { ...state, program, points };
   };
 
-  // A model as a kernel has one; what changes within a frame is computed and drawn once.
+  // A model as a kernel has one. The browser sends the moves of a pointer once for each frame.
   const makeModel = (state, told) => {
-    let waiting = false, draw = () => {};
+    let draw;
     const solve = () => {
       const { machine } = state.programs.find((p) => p.name === state.program);
       state.result = companionBoards.answer(state.kind, { ...state, machine, values: state.values[state.program] });
     };
-    const frame = () => {
-      waiting = false;
+    const save = () => {
       solve();
       draw();
       told();
     };
     solve();
-    const set = (name, value) => {
-      state[name] = value;
-      if (!waiting) waiting = requestAnimationFrame(frame) > 0;
+    return {
+      get: (name) => state[name], set: (name, value) => (state[name] = value), save_changes: save,
+      on: (_, listener) => (draw = listener), off() {},
     };
-    return { get: (name) => state[name], set, save_changes: () => {}, on: (_, listener) => (draw = listener), off: () => {} };
   };
 
   // The cell that makes the board as it is now.
-  const cellOf = ({ cell, points, program }, settings) => {
-    const at = (sign) => points.filter((t) => !sign || t[2] === sign).map((t) => t.slice(0, 2));
-    const parts = {
-      BLUE: at(1), RED: at(-1), POINTS: at(0), XS: points.map(([x]) => x), YS: points.map(([, y]) => y), PROGRAM: program, VALUES: settings,
-    };
+  const cellOf = ({ cell, points, program }, values) => {
+    const at = (...signs) => points.filter((t) => signs.includes(t[2])).map((t) => t.slice(0, 2));
+    const [XS, YS] = [0, 1].map((k) => points.map((t) => t[k]));
+    const parts = { BLUE: at(1), RED: at(-1), POINTS: at(1, -1), XS, YS, PROGRAM: program, VALUES: values };
     return cell.replace(/\b[A-Z]+\b/g, (name) => (name in parts ? JSON.stringify(parts[name]) : name));
   };
 
@@ -64,32 +61,25 @@
     } catch {
       return; // the picture stays
     }
-    const { make } = companionBoards, cell = make("pre", { class: "board-cell", tabindex: "0", hidden: true }), holder = make("div");
+    const { make } = companionBoards, cell = make("pre", { class: "board-cell", tabindex: "0" });
     let timer = 0;
     const told = () => {
-      const { id, program, points, values, programs } = state;
-      const given = programs.find((p) => p.name === program).parameters.map(({ name }) => [name, values[program][name]]);
-      const settings = Object.fromEntries(given), hash = JSON.stringify({ id, program, values: settings, points });
-      cell.textContent = cellOf(state, settings);
+      const { id, program, points, programs } = state, { parameters } = programs.find((p) => p.name === program);
+      const values = Object.fromEntries(parameters.map(({ name }) => [name, state.values[program][name]]));
+      const hash = encodeURIComponent(JSON.stringify({ id, program, values, points }));
+      cell.textContent = cellOf(state, values);
       clearTimeout(timer);
-      timer = setTimeout(() => history.replaceState(null, "", `#board=${encodeURIComponent(hash)}`), 300);
+      timer = setTimeout(() => history.replaceState(null, "", `#board=${hash}`), 300);
     };
-    const button = make("button", {
-      type: "button", "aria-expanded": "false",
-      onclick: () => {
-        if (cell.hidden) told();
-        cell.hidden = !cell.hidden;
-        button.setAttribute("aria-expanded", String(!cell.hidden));
-      },
-    }, "Open this in a notebook");
-    companionBoards.render({ model: makeModel(state, told), el: holder });
-    holder.querySelector(".board-buttons").append(button);
-    holder.firstChild.append(cell);
-    // The preset's picture stands in the output before the board's, on a phone cut into panels.
-    const before = (img) => img.compareDocumentPosition(place) & Node.DOCUMENT_POSITION_FOLLOWING;
-    const preset = [...(place.closest(".cell_output") ?? place.parentElement).querySelectorAll("img")].find(before);
+    // The preset's picture stands before the board in the output, on a phone cut into panels.
+    const output = place.closest(".cell_output") ?? place.parentElement;
+    const shown = [...output.querySelectorAll("img, .companion-board-static")];
+    const preset = shown[shown.indexOf(place) - 1];
     (preset?.closest(".panels") ?? preset)?.remove();
-    place.replaceChildren(holder);
+    place.replaceChildren();
+    companionBoards.render({ model: makeModel(state, told), el: place });
+    const summary = make("summary", {}, "Open this in a notebook");
+    place.querySelector(".board-figure").append(make("details", { ontoggle: told }, summary, cell));
     place.board = state; // for tests
   };
 
@@ -102,7 +92,7 @@
     }, { rootMargin: "600px" });
     for (const place of document.querySelectorAll(".companion-board-static")) {
       seen.observe(place);
-      if (address()?.id === place.id) place.scrollIntoView();
+      if (address().id === place.id) place.scrollIntoView();
     }
   };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);

@@ -1,12 +1,12 @@
 // The page's elements, and a plane with axes in which shapes are drawn in its own units.
 (() => {
-  const [WIDTH, PAD] = [480, 34];
-  const { text } = companionBoards.numbers;
+  const WIDTH = 480, PAD = 34, { text } = companionBoards.numbers;
   const SVG = new Set(["svg", "g", "path", "line", "text", "circle", "rect"]);
 
   // An element with attributes, listeners (functions) and children.
   const make = (tag, attributes = {}, ...children) => {
-    const made = SVG.has(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+    const space = SVG.has(tag) && "http://www.w3.org/2000/svg";
+    const made = space ? document.createElementNS(space, tag) : document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) {
       if (typeof value === "function") made[name] = value;
       else if (typeof value === "boolean") made.toggleAttribute(name, value);
@@ -22,12 +22,12 @@
     return power * ([1, 2, 5].find((m) => m * power >= length / 5) ?? 10);
   };
   const ticks = (low, high) => {
-    const width = niceStep(high - low), first = Math.ceil(low / width), count = Math.floor(high / width + 1e-9) - first + 1;
-    return Array.from({ length: count }, (_, k) => (first + k) * width);
+    const step = niceStep(high - low), first = Math.ceil(low / step), last = Math.floor(high / step + 1e-9);
+    return Array.from({ length: last - first + 1 }, (_, k) => (first + k) * step);
   };
 
   // `equal`: a unit has the same length in both directions. `bare`: the plane has no axes.
-  const makePlane = (attributes, equal, bare = false) => {
+  const makePlane = (attributes, { equal, bare }) => {
     const [axes, back, front] = ["axes", "curves", "points"].map((name) => make("g", { class: `board-${name}` }));
     for (const hidden of [axes, back]) hidden.setAttribute("aria-hidden", "true");
     const svg = make("svg", attributes, axes, back, front), plane = { svg, front };
@@ -44,30 +44,38 @@
         return [left + ((x - PAD) / wide) * (right - left), top - ((y - PAD) / high) * (top - bottom)];
       };
       svg.setAttribute("viewBox", `0 0 ${WIDTH} ${high + 2 * PAD}`);
+      if (bare) return;
       const [x1, x2, y1, y2] = [plane.x(left), plane.x(right), plane.y(bottom), plane.y(top)];
-      axes.replaceChildren(...(bare ? [] : [
-        ...ticks(left, right).map(plane.x).map((x) => make("line", { x1: x, x2: x, y1, y2 })),
-        ...ticks(bottom, top).map(plane.y).map((y) => make("line", { x1, x2, y1: y, y2: y })),
-        ...ticks(left, right).map((t) => make("text", { x: plane.x(t), y: y1 + 16, "text-anchor": "middle" }, text(t))),
-        ...ticks(bottom, top).map((t) => make("text", { x: PAD - 6, y: plane.y(t) + 4, "text-anchor": "end" }, text(t))),
-      ]));
+      const label = (x, y, name, t) => make("text", { x, y, class: name }, text(t));
+      axes.replaceChildren(...ticks(left, right).flatMap((t) => {
+        const x = plane.x(t);
+        return [make("line", { x1: x, x2: x, y1, y2 }), label(x, y1 + 16, "below", t)];
+      }), ...ticks(bottom, top).flatMap((t) => {
+        const y = plane.y(t);
+        return [make("line", { x1, x2, y1: y, y2: y }), label(x1 - 6, y + 4, "beside", t)];
+      }));
     };
 
     // Lines, arrows, rectangles (x, y, u, v) and dots as data of a path.
-    const place = ([x, y]) => `${plane.x(x)} ${plane.y(y)}`, path = (lines) => lines.map((line) => "M" + line.map(place).join("L")).join("");
+    const place = ([x, y]) => `${plane.x(x)} ${plane.y(y)}`;
+    const path = (lines) => lines.map((line) => `M${line.map(place).join("L")}`).join("");
     const head = ([from, to]) => {
-      const [x, y] = [plane.x(to[0]), plane.y(to[1])], [dx, dy] = [x - plane.x(from[0]), y - plane.y(from[1])];
-      const part = Math.min(0.3, 8 / Math.hypot(dx, dy)), end = (turn) => [x - part * (dx - turn * dy), y - part * (dy + turn * dx)];
+      const [x, y] = [plane.x(to[0]), plane.y(to[1])], dx = x - plane.x(from[0]), dy = y - plane.y(from[1]);
+      const part = Math.min(0.3, 8 / Math.hypot(dx, dy));
+      const end = (turn) => [x - part * (dx - turn * dy), y - part * (dy + turn * dx)];
       return `M${end(0.5)}L${[x, y]}L${end(-0.5)}`;
     };
     const DATA = {
-      path, arrows: (lines) => path(lines) + lines.map(head).join(""),
+      path,
+      arrows: (lines) => path(lines) + lines.map(head).join(""),
       tiles: (found) => path(found.map(([x, y, u, v]) => [[x, y], [u, y], [u, v], [x, v]])),
-      dots: (found, name) => found.map((at) => `M${place(at)}${name === "red" ? "m-3.5-3.5h7v7h-7z" : "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"}`).join(""),
+      dots: (found) => found.map((at) => `M${place(at)}h0`).join(""), // drawn by the caps of the line
     };
-    plane.draw = (shapes) => back.replaceChildren(...shapes.map(([kind, name, what, last = 1]) =>
-      kind === "text" ? make("text", { x: plane.x(what[0]), y: plane.y(what[1]) }, last)
-        : make("path", { class: `${name} ${kind}`, d: DATA[kind](what, name), "fill-opacity": last })));
+    const drawn = ([kind, name, what, last = 1]) => {
+      if (kind === "text") return make("text", { x: plane.x(what[0]), y: plane.y(what[1]) }, last);
+      return make("path", { class: `${name} ${kind}`, d: DATA[kind](what), "fill-opacity": last });
+    };
+    plane.draw = (shapes) => back.replaceChildren(...shapes.map(drawn));
     return plane;
   };
 

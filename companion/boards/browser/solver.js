@@ -1,47 +1,35 @@
 // min 1/2 x'Px + q'x  subject to  Ax = c,  0 <= x <= u: an interior point method guesses which bounds hold, and a
 // linear system finishes. P and A are arrays of Float64Array rows; P may be singular, u is finite.
 (globalThis.companionBoards ??= { kinds: {} }).solver = (() => {
-  const dot = (a, b) => {
+  const dot = (a, b, count = a.length) => {
     let sum = 0;
-    for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+    for (let i = 0; i < count; i++) sum += a[i] * b[i];
     return sum;
   };
   const times = (M, x) => Float64Array.from(M, (row) => dot(row, x));
   const largest = (x) => x.reduce((most, t) => Math.max(most, Math.abs(t)), 0);
 
-  // In-place Cholesky factor of H; a pivot that rounding made nothing becomes infinite: its unknown is left at 0.
-  const cholesky = (H) => {
-    const top = Math.max(...H.map((row, i) => Math.abs(row[i])), 1e-300);
-    H.forEach((row, j) => {
-      for (let k = 0; k <= j; k++) {
-        let sum = row[k];
-        for (let t = 0; t < k; t++) sum -= row[t] * H[k][t];
-        row[k] = k < j ? sum / H[k][k] : sum > 1e-30 * top ? Math.sqrt(sum) : 1e128;
-      }
-    });
-    return H;
-  };
-  const solveWith = (L, b) => {
-    const x = Float64Array.from(b), n = x.length;
-    for (let i = 0; i < n; i++) {
-      for (let k = 0; k < i; k++) x[i] -= L[i][k] * x[k];
-      x[i] /= L[i][i];
-    }
-    for (let i = n - 1; i >= 0; i--) {
-      x[i] /= L[i][i];
-      for (let k = 0; k < i; k++) x[k] -= L[i][k] * x[i];
-    }
-    return x;
-  };
-
-  // [H -A'; A 0] (dx, dy) = (r, s), by the factor of H and that of A H^-1 A'. H is overwritten.
+  // Solves H dx - A'dy = r, A dx = s by LDL'. H is overwritten. The pivots of H are positive, those of A negative; one
+  // that rounding made nothing becomes infinite: its unknown is left at 0.
   const saddle = (H, A) => {
-    const L = cholesky(H), V = A.map((row) => solveWith(L, row));
-    const S = cholesky(A.map((row) => Float64Array.from(V, (v) => dot(row, v))));
+    const n = H.length, D = [], L = [...H, ...A.map((row) => Float64Array.of(...row, ...A.map(() => 0)))];
+    L.forEach((row, i) => {
+      D[i] = row[i];
+      for (let k = 0; k < i; k++) row[k] -= dot(row, L[k], k);
+      for (let k = 0; k < i; k++) {
+        const whole = row[k];
+        row[k] /= D[k];
+        D[i] -= whole * row[k];
+      }
+      const sign = i < n ? 1 : -1;
+      if (!(sign * D[i] > 0)) D[i] = sign * 1e256;
+    });
     return (r, s) => {
-      const dx = solveWith(L, r), dy = solveWith(S, A.map((row, k) => s[k] - dot(row, dx)));
-      V.forEach((v, k) => v.forEach((t, i) => (dx[i] += dy[k] * t)));
-      return [dx, dy];
+      const x = Float64Array.of(...r, ...s);
+      x.forEach((_, i) => (x[i] -= dot(L[i], x, i)));
+      x.forEach((_, i) => (x[i] /= D[i]));
+      for (let i = x.length - 1; i > 0; i--) for (let k = 0; k < i; k++) x[k] -= L[i][k] * x[i];
+      return [x.subarray(0, n), x.subarray(n).map((t) => -t)];
     };
   };
 
@@ -94,7 +82,8 @@
   };
   // With that known the optimum solves P_FF x_F - A_F'y = -q_F - P_FB x_B, A_F x_F = c - A_B x_B.
   const finish = (given, near, at, turns) => {
-    const { P, q, A, c, u } = given, X = largest(near.x) || 1, ridge = 1e-11 * Math.max(...P.map((row, i) => row[i]), 1e-300);
+    const { P, q, A, c, u } = given, X = largest(near.x) || 1;
+    const ridge = 1e-11 * Math.max(...P.map((row, i) => row[i]), 1e-300);
     for (let turn = 0; turn < turns; turn++) {
       const x = near.x.map((t, i) => [0, t, u[i]][at[i] + 1]), y = near.y.slice();
       const free = [...at.keys()].filter((i) => at[i] === 0), of = (row) => Float64Array.from(free, (i) => row[i]);

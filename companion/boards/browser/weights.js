@@ -1,8 +1,8 @@
-// Chapter 19 in the browser: least squares, ridge and lasso for f(x) = w1 x + w2 x^2 + b with b free, in closed form, as
-// companion.regression finds them. G = X'X, here [G11, G12, G22], and c = X'y are those of centred data.
+// Chapter 19 in the browser: least squares, ridge and lasso for f(x) = w1 x + w2 x^2 + b with b free, in closed form,
+// as companion.regression finds them. G = X'X, here [G11, G12, G22], and c = X'y are those of centred data.
 (() => {
   const { Refusal, solver: { dot, largest }, numbers: { sum }, curves: { sample, graph, circle } } = companionBoards;
-  const SAMPLES = 121;
+  const SAMPLES = 121, l1 = (w) => Math.abs(w[0]) + Math.abs(w[1]);
 
   // (G + K I) w = c; where that is singular, the solution of smallest norm.
   const ridge = ([g, h, k], c, K) => {
@@ -13,36 +13,36 @@
 
   // min 1/2 w'Gw - c'w + tau |w|_1: the best of the solutions with given signs that have these signs.
   const lasso = (G, c, tau) => {
-    const [g, h, k] = G, soft = (t) => Math.sign(t) * Math.max(Math.abs(t) - tau, 0);
-    const found = [[0, 0], [g > 0 ? soft(c[0]) / g : 0, 0], [0, k > 0 ? soft(c[1]) / k : 0]];
+    const [g, h, k] = G, alone = (t, own) => (own > 0 ? (Math.sign(t) * Math.max(Math.abs(t) - tau, 0)) / own : 0);
+    const found = [[0, 0], [alone(c[0], g), 0], [0, alone(c[1], k)]];
     for (const s of g * k - h * h > 1e-12 * g * k ? [[1, 1], [1, -1], [-1, 1], [-1, -1]] : []) {
       const w = ridge(G, c.map((t, j) => t - s[j] * tau), 0);
       if (w.every((t, j) => t * s[j] > 0)) found.push(w);
     }
-    const value = ([a, b]) => (g * a * a + 2 * h * a * b + k * b * b) / 2 - c[0] * a - c[1] * b + tau * (Math.abs(a) + Math.abs(b));
+    const value = (w) => (g * w[0] ** 2 + 2 * h * w[0] * w[1] + k * w[1] ** 2) / 2 - dot(c, w) + tau * l1(w);
     return found.reduce((best, w) => (value(w) < value(best) ? w : best));
   };
 
-  // For each weight the tau from which on it is 0. Down from max |c_j| one weight is alone, w_i = (c_i - s tau)/G_ii, until
-  // |c_j - G_ij w_i| = tau for the other.
+  // For each weight the tau from which on it is 0. Down from max |c_j| one weight is alone, w_i = (c_i - s tau)/G_ii,
+  // until |c_j - G_ij w_i| = tau for the other.
   const zeros = ([g, h, k], c) => {
     const top = largest(c), i = Math.abs(c[0]) >= Math.abs(c[1]) ? 0 : 1, own = i ? k : g;
     if (!(own > 0) || !(top > 0)) return [0, 0];
     const slope = (Math.sign(c[i]) * h) / own, start = c[1 - i] - (h * c[i]) / own;
-    const other = Math.max(0, ...[start / (1 - slope), -start / (1 + slope)].filter((t) => t <= top * (1 + 1e-12)));
-    return i ? [other, top] : [top, other];
+    const meets = [start / (1 - slope), -start / (1 + slope)].filter((t) => t <= top * (1 + 1e-12));
+    return [top, top].with(1 - i, Math.max(0, ...meets));
   };
 
   const solve = ({ points, values: { tau, K }, limits: [left, right] }) => {
     if (!points.length) throw new Refusal("There must be a point.");
-    const data = [([x]) => x, ([x]) => x * x, ([, y]) => y].map((of) => points.map(of)), mean = data.map((t) => sum(t) / t.length);
-    const [u, v, y] = data.map((list, j) => list.map((t) => t - mean[j]));
-    const G = largest(u) + largest(v) > 1e-13 * (largest(mean) + 1) ? [dot(u, u), dot(u, v), dot(v, v)] : [0, 0, 0];
-    const c = G[0] + G[2] > 0 ? [dot(u, y), dot(v, y)] : [0, 0];
+    const data = [points.map(([x]) => x), points.map(([x]) => x * x), points.map(([, y]) => y)];
+    const mean = data.map((t) => sum(t) / t.length), [u, v, y] = data.map((list, j) => list.map((t) => t - mean[j]));
+    const varied = largest(u) + largest(v) > 1e-13 * (largest(mean) + 1);
+    const G = varied ? [dot(u, u), dot(u, v), dot(v, v)] : [0, 0, 0], c = varied ? [dot(u, y), dot(v, y)] : [0, 0];
     const whole = (w) => [...w, mean[2] - w[0] * mean[0] - w[1] * mean[1]];
     const found = { least: whole(ridge(G, c, 0)), ridge: whole(ridge(G, c, K)), lasso: whole(lasso(G, c, tau)) };
-    const curves = Object.values(found).map(([a, b, shift]) => sample(left, right, SAMPLES).map((x) => a * x + b * x * x + shift));
-    return { ...found, gram: G, zeros: zeros(G, c), curves };
+    const curve = ([a, b, shift]) => sample(left, right, SAMPLES).map((x) => a * x + b * x * x + shift);
+    return { ...found, gram: G, zeros: zeros(G, c), curves: Object.values(found).map(curve) };
   };
 
   const view = ({ least, ridge, lasso, gram: [g, h, k], zeros, curves }, { points, limits }) => {
@@ -51,29 +51,32 @@
     const marks = points.map((point) => ({ active: true, size: 0, cells: three.map((w) => left(point, w)) }));
     const shapes = curves.map((values, j) => ["path", names[j], [graph(values, limits)]]);
     // Where the squares have the value that they have at w: (w - w0)'G(w - w0) is constant, G = LL'.
-    const [a, b, d] = [Math.sqrt(g), h / Math.sqrt(g), Math.sqrt(Math.max(k - (h * h) / g, 0))];
+    const a = Math.sqrt(g), b = h / a, d = Math.sqrt(Math.max(k - b * b, 0));
     const ellipse = (w) => {
-      const [p, q] = [w[0] - least[0], w[1] - least[1]], size = Math.hypot(a * p + b * q, d * q);
+      const p = w[0] - least[0], q = w[1] - least[1], size = Math.hypot(a * p + b * q, d * q);
       return circle((s, t) => [least[0] + size * (s / a - (b * t) / (a * d)), least[1] + (size * t) / d]);
     };
-    const length = Math.hypot(ridge[0], ridge[1]), reach = Math.abs(lasso[0]) + Math.abs(lasso[1]);
-    const disc = circle((s, t) => [s * length, t * length]), diamond = [[reach, 0], [0, reach], [-reach, 0], [0, -reach], [reach, 0]];
-    const far = Math.max(...three.map((w) => largest(w.slice(0, 2))), 1e-3), R = 2 ** Math.ceil(Math.log2(1.2 * far));
+    const length = Math.hypot(ridge[0], ridge[1]), reach = l1(lasso), disc = circle((s, t) => [s * length, t * length]);
+    const diamond = [[reach, 0], [0, reach], [-reach, 0], [0, -reach], [reach, 0]];
+    const far = Math.max(...three.flatMap((w) => [Math.abs(w[0]), Math.abs(w[1])]), 1e-3);
+    const R = 2 ** Math.ceil(Math.log2(1.2 * far));
     const second = [
       ["path", "inside", [disc]], ["path", "inside", [diamond]], ["path", "blue", [disc]], ["path", "red", [diamond]],
       ["path", "arrow", d > 1e-6 * Math.sqrt(k) ? [ellipse(ridge), ellipse(lasso)] : []],
       ...three.map((w, j) => ["dots", names[j], [w]]),
     ];
-    const facts = Object.entries({
+    const facts = {
       "least squares w₁, w₂, b": least, "ridge w₁, w₂, b": ridge, "lasso w₁, w₂, b": lasso, "‖w‖ of ridge": length,
       "|w₁|+|w₂| of lasso": reach, "w₁ is 0 from τ": zeros[0], "w₂ is 0 from τ": zeros[1],
-    });
+    };
     return { marks, shapes, facts, second: { limits: [-R, R, -R, R], shapes: second } };
   };
 
   companionBoards.kinds.weights = {
-    label: "Points and three fitted parabolas: least squares, ridge (dashed) and lasso (dotted)", axes: ["x", "y"],
-    head: ["ξ squares", "ξ ridge", "ξ lasso"], adds: [[1, "point", "a"]], colour: () => "grey", solve, view,
-    second: "The plane of the weights: the disc of ridge and the diamond of the lasso touch ellipses of equal error",
+    label: "Points and three fitted parabolas: least squares, ridge (dashed) and lasso (dotted)",
+    head: ["ξ squares", "ξ ridge", "ξ lasso"], solve, view, second: {
+      label: "The plane of the weights: the disc of ridge and the diamond of the lasso touch ellipses of equal error",
+      equal: true,
+    },
   };
 })();
