@@ -75,7 +75,7 @@ def test_board_shows_what_each_machine_finds(name: str) -> None:
     data = zm_fourteen() if name == "hard" else nine_points()
     rng = np.random.default_rng(18)
     order = rng.permutation(len(data.X))
-    found = fit(clone(MACHINES[name]), [rows(data)[i] for i in order], (0.0, 6.0, 0.0, 6.0))
+    found = fit(clone(MACHINES[name]), np.array(rows(data))[order], (0.0, 6.0, 0.0, 6.0))
     machine = clone(MACHINES[name]).fit_uv(data.u, data.v)
     a, slack = np.r_[machine.lambda_, machine.mu_], np.r_[machine.epsilon_, machine.xi_]
     np.testing.assert_allclose(found["slacks"], slack[order], atol=1e-7)
@@ -100,7 +100,7 @@ def test_moving_a_point_refits(points_board: Board) -> None:
     moved[0] = [-3.0, -2.0, 1.0]
     points_board.points = moved
     assert points_board.result["multipliers"] != before
-    assert points_board.result.items() >= fit(SVMs3(nu=0.7), moved, LIMITS).items()
+    assert points_board.result.items() >= fit(SVMs3(nu=0.7), np.array(moved), LIMITS).items()
     assert points_board.start[0] == [2.0, 1.0, 1.0]
 
 
@@ -113,7 +113,10 @@ def test_adding_and_removing_points(points_board: Board) -> None:
     points_board.points = []
     assert "each colour" in points_board.result["message"]
     points_board.points = points_board.start
-    assert points_board.result.items() >= fit(SVMs2(K=1.0), rows(nine_points()), LIMITS).items()
+    assert (
+        points_board.result.items()
+        >= fit(SVMs2(K=1.0), np.array(rows(nine_points())), LIMITS).items()
+    )
 
 
 def test_sliders_follow_the_parameters(points_board: Board) -> None:

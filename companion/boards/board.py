@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,29 +25,36 @@ from companion.checks import as_vector
 from companion.figures import plotting
 from companion.kernels import Gaussian, Polynomial
 
-__all__ = ["Board", "BoardPicture", "Setup", "Shown", "Slider", "grid", "number", "present"]
+__all__ = ["Board", "BoardPicture", "Given", "Setup", "Shown", "field", "grid", "numbers", "slider"]
 
 BROWSER = Path(__file__).parent / "browser"
 GRID = 48  # values of a function per axis, from which the browser draws its curves
-KERNELS = ("linear", "quadratic", "Gaussian")
 
-Points = Sequence[Sequence[float]]
 Limits = tuple[float, float, float, float]
 Values = Mapping[str, Any]
-Slider = dict[str, Any]
 
 
-def slider(name: str, letter: str, low: float, high: float, *, log: bool = False) -> Slider:
+def slider(name: str, letter: str, low: float, high: float, *, log: bool = False) -> dict[str, Any]:
     """Return the description of a slider."""
     return {"name": name, "letter": letter, "low": low, "high": high, "log": log}
 
 
 PRESETS = json.loads((Path(__file__).parent / "presets.json").read_text(encoding="utf-8"))
-KERNEL_CHOICE: list[Slider] = [
-    {"name": "kernel", "letter": "kernel", "options": list(KERNELS)},
+KERNEL_CHOICE: list[dict[str, Any]] = [
+    {"name": "kernel", "letter": "kernel", "options": ["linear", "quadratic", "Gaussian"]},
     {**slider("sigma", "σ", 0.1, 10.0, log=True), "when": ["kernel", "Gaussian"]},
 ]
 FIRST_KERNEL = {"kernel": "linear", "sigma": 1.0}
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a board solves: points (rows x, y, sign), a program, the values of its sliders, the part that is shown."""
+
+    points: np.ndarray
+    program: str
+    values: Values
+    limits: Limits
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ class Setup:
     values : mapping
         For each program the values of its sliders.
     solve : callable
-        From the points, the program, its values and the limits to the numbers of the result. A ValueError is a message.
+        From what is given to the numbers of the result. A ValueError is a message.
     draw : callable
         From the same and the result to a figure.
     call : str
@@ -85,35 +92,43 @@ class Setup:
     kind: str
     points: list[list[float]]
     limits: Limits
-    programs: dict[str, tuple[str, list[Slider]]]
+    programs: dict[str, tuple[str, list[dict[str, Any]]]]
     values: dict[str, dict[str, Any]]
-    solve: Callable[[Points, str, Values, Limits], dict[str, Any]]
-    draw: Callable[[Points, str, Values, Limits, dict[str, Any]], Figure]
+    solve: Callable[[Given], dict[str, Any]]
+    draw: Callable[[Given, dict[str, Any]], Figure]
     call: str
     before: str = ""
     program: str = ""
     scale: float = 1.0
     fixed: bool = False
 
-    def begun(self, program: str | None, values: Values | None) -> Setup:
-        """Return the board with another program and other values to begin with."""
+    def begin(self, program: str | None, values: Values | None) -> Shown:
+        """Return the widget in JupyterLab, and elsewhere the picture, with a program and values to begin with."""
         chosen = next(iter(self.programs)) if program is None else program
         if chosen not in self.programs:
             raise ValueError(f"program must be one of {list(self.programs)}, got {program!r}")
         unknown = set(values or {}) - set(self.values[chosen])
         if unknown:
+            known = list(self.values[chosen])
             raise ValueError(
-                f"values must name sliders of {chosen}, {list(self.values[chosen])}, got {sorted(unknown)}"
+                f"values must name sliders of {chosen}, {known}, got {sorted(unknown)}"
             )
         given = {**self.values, chosen: {**self.values[chosen], **(values or {})}}
-        return replace(self, program=chosen, values=given)
+        begun = replace(self, program=chosen, values=given, limits=rising(self.limits))
+        return Board(begun) if somebody_is_there() else BoardPicture(begun)
 
-    def result(self, points: Points, program: str, values: Values) -> dict[str, Any]:
+    def given(self, points: Any, program: str, values: Values) -> Given:
+        """Return what there is to be solved."""
+        return Given(
+            np.reshape(np.array(points, dtype=float), (-1, 3)), program, values, self.limits
+        )
+
+    def result(self, points: Any, program: str, values: Values) -> dict[str, Any]:
         """Return the numbers of the board, with the warnings; without a solution a message alone."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                found = self.solve(points, program, values, self.limits)
+                found = self.solve(self.given(points, program, values))
             except ValueError as error:
                 return {"message": str(error)}
         told = " ".join(str(warning.message) for warning in caught)
@@ -121,6 +136,10 @@ class Setup:
 
     def state(self) -> dict[str, Any]:
         """Return what the front needs to know."""
+
+        def scaled(points: list[list[float]]) -> list[list[float]]:
+            return [[round(self.scale * x, 2), round(self.scale * y, 2), s] for x, y, s in points]
+
         return {
             "kind": self.kind,
             "points": self.points,
@@ -134,12 +153,7 @@ class Setup:
                 for name, (machine, sliders) in self.programs.items()
             ],
             "values": self.values,
-            "presets": {
-                name: [
-                    [round(self.scale * x, 2), round(self.scale * y, 2), s] for x, y, s in points
-                ]
-                for name, points in PRESETS[self.kind].items()
-            },
+            "presets": {name: scaled(points) for name, points in PRESETS[self.kind].items()},
             "fixed": self.fixed,
         }
 
@@ -230,36 +244,26 @@ class BoardPicture:
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
-        self.state = {
-            **setup.state(),
-            "programs": [p for p in setup.state()["programs"] if p["machine"]],
-            "cell": setup.cell(),
-            "id": f"board-{setup.kind}",
-        }
+        self.state = {**setup.state(), "cell": setup.cell(), "id": f"board-{setup.kind}"}
+        self.state["programs"] = [p for p in self.state["programs"] if p["machine"]]
         self.result = setup.result(setup.points, setup.program, setup.values[setup.program])
 
     def __repr__(self) -> str:
         points = self.setup.points
-        groups = {
-            name: ", ".join(f"({x:g}, {y:g})" for x, y, s in points if s == sign)
-            for name, sign in (("blue", 1), ("red", -1))
-        }
-        where = "; ".join(f"{name} at {at}" for name, at in groups.items() if at)
-        if not groups["red"]:
-            where = f"at {groups['blue']}"
-        facts = ", ".join(
-            f"{name} = {number(value)}"
-            for name, value in self.result.items()
-            if isinstance(value, float)
+        blue, red = (
+            ", ".join(f"({x:g}, {y:g})" for x, y, s in points if s == sign) for sign in (1, -1)
         )
-        told = self.result["message"] or facts
-        return f"Board of {len(points)} points, {self.setup.program}: {where}. {told}"
+        where = f"blue at {blue}; red at {red}" if red else f"at {blue}"
+        numbers = {name: x for name, x in self.result.items() if isinstance(x, float)}
+        facts = ", ".join(f"{name} = {number(value)}" for name, value in numbers.items())
+        about = f"Board of {len(points)} points, {self.setup.program}: {where}."
+        return f"{about} {self.result['message'] or facts}"
 
     def _ipython_display_(self) -> None:
         """Show the picture, and beside it, unseen, what the page needs."""
         setup = self.setup
-        at = setup.points, setup.program, setup.values[setup.program], setup.limits
-        plotting.show(setup.draw(*at, self.result), repr(self))
+        given = setup.given(setup.points, setup.program, setup.values[setup.program])
+        plotting.show(setup.draw(given, self.result), repr(self))
         display({"text/html": self.html(), "text/plain": repr(self)}, raw=True)
 
     def html(self) -> str:
@@ -274,11 +278,6 @@ class BoardPicture:
 Shown = Board | BoardPicture
 
 
-def columns(*data: np.ndarray) -> list[list[float]]:
-    """Return points (x, y, 1) from two columns, or from the rows of a matrix."""
-    return [[x, y, 1.0] for x, y in np.column_stack(data).tolist()]
-
-
 def somebody_is_there() -> bool:
     """Return whether the cell that runs was sent by a front end with a reader.
 
@@ -289,21 +288,11 @@ def somebody_is_there() -> bool:
     return bool(parent.get("content", {}).get("allow_stdin", False))
 
 
-def present(setup: Setup, program: str | None, values: Values | None) -> Shown:
-    """Return the widget in JupyterLab, and elsewhere the picture."""
-    setup = setup.begun(program, values)
-    return Board(setup) if somebody_is_there() else BoardPicture(setup)
-
-
 def module(kind: str) -> str:
     """Return the front and one board as a module of JavaScript."""
-    parts = [(BROWSER / f"{name}.js").read_text("utf-8") for name in files(kind)]
+    files = ["solver", "numbers", "curves", "plane", "front", kind]  # as in browser/page.js
+    parts = [(BROWSER / f"{name}.js").read_text("utf-8") for name in files]
     return "\n".join([*parts, "export default { render: companionBoards.render };\n"])
-
-
-def files(kind: str) -> list[str]:
-    """Return the names of the files of a board, in the order in which they are read."""
-    return ["solver", "numbers", "curves", "plane", "front", kind]
 
 
 def rising(limits: Any) -> Limits:
@@ -328,6 +317,17 @@ def grid(limits: Limits) -> tuple[np.ndarray, np.ndarray]:
     """Return the coordinates at which the browser wants values of a function."""
     left, right, bottom, top = limits
     return np.linspace(left, right, GRID), np.linspace(bottom, top, GRID)
+
+
+def field(f: Callable[[np.ndarray], np.ndarray], limits: Limits) -> list[list[float]]:
+    """Return the values of a function of points on the browser's grid."""
+    plane = np.stack(np.meshgrid(*grid(limits)), axis=-1)
+    return f(plane.reshape(-1, 2)).reshape(GRID, GRID).tolist()
+
+
+def numbers(machine: Any, *names: str) -> dict[str, float]:
+    """Return numbers that a fitted machine has."""
+    return {name: float(getattr(machine, f"{name}_")) for name in names}
 
 
 def number(value: float) -> str:

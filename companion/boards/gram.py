@@ -10,15 +10,13 @@ from matplotlib.figure import Figure
 
 from companion.boards.board import (
     KERNEL_CHOICE,
+    Given,
     Limits,
-    Points,
     Setup,
     Shown,
     Values,
-    columns,
+    field,
     grid,
-    present,
-    rising,
     with_kernel,
 )
 from companion.checks import as_matrix
@@ -63,49 +61,43 @@ def gram_board(
     ([2.0, 0.0, 0.0], 1.0)
     """
     points = as_matrix(points, "points", (None, 2))
-    setup = Setup(
+    return Setup(
         "gram",
-        columns(points),
-        rising(limits),
+        [[*x, 1.0] for x in points.tolist()],
+        limits,
         {PROGRAM: ("gram", KERNEL_CHOICE)},
         {PROGRAM: {"kernel": "Gaussian", "sigma": 1.0}},
         fit,
         draw,
         "gram_board(\n    POINTS",
-    )
-    return present(setup, None, values)
+    ).begin(None, values)
 
 
-def fit(points: Points, program: str, values: Values, limits: Limits) -> dict[str, Any]:
+def fit(given: Given) -> dict[str, Any]:
     """Find the first kernel principal component of points (x, y, 1) and return the numbers of the board."""
-    X = np.array(points, dtype=float).reshape(-1, 3)[:, :2]
+    X = given.points[:, :2]
     if len(X) < 2:
         raise ValueError("There must be two points.")
-    kernel = as_kernel(with_kernel(values)["kernel"])
+    kernel = as_kernel(with_kernel(given.values)["kernel"])
     machine = KernelPCA(kernel=kernel).fit(X)
     found = np.pad(machine.eigenvalues_, (0, len(X)))[: min(SHOWN, len(X))]
-    plane = np.stack(np.meshgrid(*grid(limits)), axis=-1)
-    first = machine.transform(plane.reshape(-1, 2))[:, 0]
     return {
         "gram": gram(kernel, X).tolist(),
         "eigenvalues": np.where(found > 1e-12 * found[0], found, 0.0).tolist(),
         "share": float(machine.explained_variance_ratio_[0]),
         "component": machine.transform(X)[:, 0].tolist(),
-        "field": first.reshape(plane.shape[:2]).tolist(),
+        "field": field(lambda x: machine.transform(x)[:, 0], given.limits),
     }
 
 
-def draw(
-    points: Points, program: str, values: Values, limits: Limits, result: dict[str, Any]
-) -> Figure:
+def draw(given: Given, result: dict[str, Any]) -> Figure:
     """Draw the points with the level lines of the component, and the Gram matrix."""
-    table, most = np.array(points), max(map(abs, result["component"]))
+    X, limits, component = given.points[:, :2], given.limits, np.array(result["component"])
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.9))
-    levels = np.array([-0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75]) * most
+    levels = np.array([-0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75]) * np.abs(component).max()
     colors = [plotting.RED] * 3 + ["black"] + [plotting.BLUE] * 3
     left.contour(*grid(limits), np.array(result["field"]), levels=levels, colors=colors)
-    component = np.array(result["component"])
-    plotting.points(left, table[component >= 0.0, :2], table[component < 0.0, :2])
+    plotting.points(left, X[component >= 0.0], X[component < 0.0])
     left.set(xlim=limits[:2], ylim=limits[2:], xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
     G = np.array(result["gram"])
     right.imshow(G, cmap="Blues", vmin=0.0, vmax=np.abs(G).max())

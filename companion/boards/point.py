@@ -13,13 +13,14 @@ from sklearn.base import BaseEstimator, clone
 from companion.boards.board import (
     FIRST_KERNEL,
     KERNEL_CHOICE,
+    Given,
     Limits,
-    Points,
     Setup,
     Shown,
     Values,
+    field,
     grid,
-    present,
+    numbers,
     rising,
     slider,
     with_kernel,
@@ -93,44 +94,35 @@ def point_board(
         both = np.vstack([u, v])
         low, high = both.min(axis=0), both.max(axis=0)
         border = 0.2 * np.maximum(high - low, 1.0)
-        (left, bottom), (right, top) = np.round(low - border, 2), np.round(high + border, 2)
-        limits = float(left), float(right), float(bottom), float(top)
+        limits = tuple(np.round(np.ravel([low - border, high + border], order="F"), 2).tolist())
     window = rising(limits)
 
-    def solve(points: Points, program: str, values: Values, limits: Limits) -> dict[str, Any]:
-        return fit(clone(named[program]).set_params(**with_kernel(values)), points, limits)
+    def solve(given: Given) -> dict[str, Any]:
+        machine = clone(named[given.program])
+        return fit(machine.set_params(**with_kernel(given.values)), given.points, given.limits)
 
     known = {name: m for name, m in named.items() if isinstance(m, IN_BROWSER)}
     shown = ", ".join(f'"{name}": {" ".join(repr(m).split())}' for name, m in known.items())
-
-    setup = Setup(
+    classes = {name: type(m).__name__ for name, m in known.items()}
+    own = {name: _parameters(machine) for name, machine in named.items()}
+    choice, first = (KERNEL_CHOICE, FIRST_KERNEL) if kernels else ([], {})
+    return Setup(
         "point",
         points,
         window,
-        {
-            name: (
-                type(machine).__name__ if isinstance(machine, IN_BROWSER) else "",
-                [SLIDERS[p] for p in _parameters(machine)] + (KERNEL_CHOICE if kernels else []),
-            )
-            for name, machine in named.items()
-        },
-        {
-            name: _parameters(machine) | (FIRST_KERNEL if kernels else {})
-            for name, machine in named.items()
-        },
+        {name: (classes.get(name, ""), [SLIDERS[p] for p in own[name]] + choice) for name in named},
+        {name: own[name] | first for name in named},
         solve,
         draw,
         f"point_board(\n    {{{shown}}},\n    BLUE,\n    RED{', kernels=True' if kernels else ''}",
-        f"from companion.svm import {', '.join(sorted({type(m).__name__ for m in known.values()}))}",
+        f"from companion.svm import {', '.join(sorted(set(classes.values())))}",
         scale=min(window[1], window[3]) / 5.0,
-    )
-    return present(setup, program, values)
+    ).begin(program, values)
 
 
-def fit(machine: BaseEstimator, points: Points, limits: Limits) -> dict[str, Any]:
-    """Fit a machine to points (x, y, sign) and return the numbers of the board."""
-    table = np.array(points, dtype=float).reshape(-1, 3)
-    X, s = table[:, :2], table[:, 2]
+def fit(machine: BaseEstimator, points: np.ndarray, limits: Limits) -> dict[str, Any]:
+    """Fit a machine to points, rows x, y, sign, and return the numbers of the board."""
+    X, s = points[:, :2], points[:, 2]
     if len(set(s)) < 2:
         raise ValueError("There must be a point of each colour.")
     machine.fit(X, s)
@@ -143,16 +135,12 @@ def fit(machine: BaseEstimator, points: Points, limits: Limits) -> dict[str, Any
         "multipliers": a.tolist(),
         "slacks": slack.tolist(),
         "places": machine.point_classes_.tolist(),
-        "b": float(machine.b_),
-        "eta": float(machine.eta_),
-        "norm": float(machine.norm_),
-        "delta": float(machine.delta_),
-        "objective": float(machine.objective_),
+        **numbers(machine, "b", "eta", "norm", "delta", "objective"),
         "b_interval": list(getattr(machine, "b_interval_", (machine.b_, machine.b_))),
         "counts": [machine.p_f_, machine.q_f_, machine.p_m_, machine.q_m_] if known else None,
         "bound": _bound(machine, len(s)) if known else None,
         "w": machine.w_.tolist() if flat else None,
-        "field": _field(machine, limits) if machine.norm_ > 0.0 else None,
+        "field": field(machine.decision_function, limits) if machine.norm_ > 0.0 else None,
     }
 
 
@@ -165,29 +153,22 @@ def _bound(machine: BaseEstimator, n: int) -> float | None:
     return float(machine.nu * n) if isinstance(machine, SVMs3) else None
 
 
-def _field(machine: BaseEstimator, limits: Limits) -> list[list[float]]:
-    """Return the decision function on the browser's grid."""
-    plane = np.stack(np.meshgrid(*grid(limits)), axis=-1)
-    f = machine.decision_function(plane.reshape(-1, 2)).reshape(plane.shape[:2])
-    return f.tolist()
-
-
-def draw(
-    points: Points, program: str, values: Values, limits: Limits, result: dict[str, Any]
-) -> Figure:
+def draw(given: Given, result: dict[str, Any]) -> Figure:
     """Draw the points, and the lines where the decision function is 0, eta and -eta."""
-    table = np.array(points)
+    X, s, limits = given.points[:, :2], given.points[:, 2], given.limits
     figure, ax = plt.subplots(figsize=(5.0, 4.5))
     ax.set(xlim=limits[:2], ylim=limits[2:], xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
     if result.get("field"):
-        ax.contour(
-            *grid(limits),
-            np.array(result["field"]),
-            levels=[-result["eta"], 0.0, result["eta"]] if result["eta"] > 0 else [0.0],
-            colors=[plotting.RED, "black", plotting.BLUE] if result["eta"] > 0 else ["black"],
-            linestyles=[":", "-", "--"] if result["eta"] > 0 else ["-"],
-        )
-    plotting.points(ax, table[table[:, 2] > 0, :2], table[table[:, 2] < 0, :2])
+        at, lines = [*grid(limits), np.array(result["field"])], {0.0: ("black", "-")}
+        if result["eta"] > 0:
+            lines = {
+                -result["eta"]: (plotting.RED, ":"),
+                **lines,
+                result["eta"]: (plotting.BLUE, "--"),
+            }
+        for level, (color, style) in lines.items():
+            ax.contour(*at, levels=[level], colors=[color], linestyles=[style])
+    plotting.points(ax, X[s > 0], X[s < 0])
     return figure
 
 

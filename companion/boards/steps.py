@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from companion.admm import admm, project_ball, soft_threshold
-from companion.boards.board import Limits, Points, Setup, Shown, Values, present, rising, slider
+from companion.boards.board import Given, Limits, Setup, Shown, Values, slider
 from companion.checks import as_matrix, as_vector
 from companion.exceptions import ConvergenceWarning
 from companion.figures import plotting
@@ -22,12 +22,10 @@ STEPS = 60
 Q = np.array([[2.0, 1.2], [1.2, 1.0]])
 SETS, LASSO = "a disc and a line", "a lasso with two weights"
 ALPHA = slider("alpha", "α", 0.1, 1.9)
+RHO, TAU = slider("rho", "ρ", 0.01, 100.0, log=True), slider("tau", "τ", 0.0, 4.0)
 PROGRAMS = {
     SETS: ("sets", [slider("radius", "radius", 0.2, 4.0), ALPHA]),
-    LASSO: (
-        "lasso",
-        [slider("rho", "ρ", 0.01, 100.0, log=True), ALPHA, slider("tau", "τ", 0.0, 4.0)],
-    ),
+    LASSO: ("lasso", [RHO, ALPHA, TAU]),
 }
 VALUES = {SETS: {"radius": 2.0, "alpha": 1.0}, LASSO: {"rho": 1.0, "alpha": 1.0, "tau": 1.0}}
 
@@ -75,10 +73,10 @@ def step_board(
     """
     points = [as_vector(start, "start", 2), as_vector(centre, "centre", 2)]
     points += list(as_matrix(line, "line", (2, 2)))
-    setup = Setup(
+    return Setup(
         "steps",
         [[*point.tolist(), 1.0] for point in points],
-        rising(limits),
+        limits,
         PROGRAMS,
         VALUES,
         fit,
@@ -86,15 +84,14 @@ def step_board(
         "step_board(\n    *points[:2], points[2:]",
         before="points = POINTS",
         fixed=True,
-    )
-    return present(setup, program, values)
+    ).begin(program, values)
 
 
-def fit(points: Points, program: str, values: Values, limits: Limits) -> dict[str, Any]:
+def fit(given: Given) -> dict[str, Any]:
     """Take the steps and return the numbers of the board."""
-    start, centre, first, second = (np.array(point[:2], dtype=float) for point in points)
-    rho = values.get("rho", 1.0)
-    if program == SETS:
+    start, centre, first, second = given.points[:, :2]
+    values = given.values
+    if given.program == SETS:
         along = second - first
         if not along.any():
             raise ValueError("The two points of the line must differ.")
@@ -121,7 +118,7 @@ def fit(points: Points, program: str, values: Values, limits: Limits) -> dict[st
             A=1,
             B=-1,
             c=np.zeros(2),
-            rho=rho,
+            rho=values.get("rho", 1.0),
             z0=start,
             relaxation=values["alpha"],
             tol_abs=0.0,
@@ -129,27 +126,23 @@ def fit(points: Points, program: str, values: Values, limits: Limits) -> dict[st
             max_iter=STEPS,
             keep_iterates=True,
         )
-    rest = ((0, STEPS - run.n_iter), (0, 0))  # where both residuals are 0, nothing moves any more
-    return {
-        "x": np.pad(run.history["x"], rest, mode="edge").tolist(),
-        "z": np.pad(run.history["z"], rest, mode="edge").tolist(),
-        "primal": np.pad(run.history["primal_residual"], rest[0]).tolist(),
-        "dual": np.pad(run.history["dual_residual"], rest[0]).tolist(),
-    }
+    history = {"primal": "primal_residual", "dual": "dual_residual", "x": "x", "z": "z"}
+    rest = STEPS - run.n_iter  # where both residuals are 0, nothing moves any more
+    found = {name: run.history[key] for name, key in history.items()}
+    return {name: [*rows.tolist(), *rows[-1:].tolist() * rest] for name, rows in found.items()}
 
 
-def draw(
-    points: Points, program: str, values: Values, limits: Limits, result: dict[str, Any]
-) -> Figure:
+def draw(given: Given, result: dict[str, Any]) -> Figure:
     """Draw the sets or the ellipses, the iterates, and the residuals."""
-    table, x, z = np.array(points)[:, :2], np.array(result["x"]), np.array(result["z"])
+    (_, centre, first, second), limits = given.points[:, :2], given.limits
+    x, z = np.array(result["x"]), np.array(result["z"])
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.9))
-    if program == SETS:
-        left.add_patch(Circle(tuple(table[1]), values["radius"], color=plotting.BLUE, alpha=0.2))
-        left.axline(tuple(table[2]), tuple(table[3]), color=plotting.RED, linestyle=":")
+    if given.program == SETS:
+        left.add_patch(Circle(centre, given.values["radius"], color=plotting.BLUE, alpha=0.2))
+        left.axline(first, second, color=plotting.RED, linestyle=":")
     else:
         p, q = np.meshgrid(np.linspace(*limits[:2], 101), np.linspace(*limits[2:], 101))
-        d = np.stack([p - table[1, 0], q - table[1, 1]])
+        d = np.stack([p - centre[0], q - centre[1]])
         left.contour(p, q, np.einsum("i...,ij,j...", d, Q, d) / 2.0, levels=4, colors=plotting.BLUE)
     stairs = np.stack([z[:-1], x], axis=1).reshape(-1, 2)
     left.plot(*stairs.T, color=plotting.GREY, linewidth=0.9)

@@ -13,14 +13,12 @@ from sklearn.base import BaseEstimator, clone
 from companion.boards.board import (
     FIRST_KERNEL,
     KERNEL_CHOICE,
+    Given,
     Limits,
-    Points,
     Setup,
     Shown,
     Values,
-    columns,
-    present,
-    rising,
+    numbers,
     slider,
     with_kernel,
 )
@@ -84,10 +82,10 @@ def tube_board(
         name: {p: v for p, v in machine.get_params().items() if p in SLIDERS}
         for name, machine in MACHINES.items()
     }
-    setup = Setup(
+    return Setup(
         "tube",
-        columns(x, y),
-        rising(limits),
+        [[*point, 1.0] for point in np.column_stack([x, y]).tolist()],
+        limits,
         {
             name: (type(machine).__name__, [SLIDERS[p] for p in parameters[name]] + KERNEL_CHOICE)
             for name, machine in MACHINES.items()
@@ -96,26 +94,21 @@ def tube_board(
         fit,
         draw,
         "tube_board(\n    XS,\n    YS",
-    )
-    return present(setup, program, values)
+    ).begin(program, values)
 
 
-def fit(points: Points, program: str, values: Values, limits: Limits) -> dict[str, Any]:
+def fit(given: Given) -> dict[str, Any]:
     """Fit a regression to points (x, y, 1) and return the numbers of the board."""
-    table = np.array(points, dtype=float).reshape(-1, 3)
-    if not len(table):
+    if not len(given.points):
         raise ValueError("There must be a point.")
-    X, y = table[:, :1], table[:, 1]
-    machine = clone(MACHINES[program]).set_params(**with_kernel(values)).fit(X, y)
-    at = np.linspace(limits[0], limits[1], SAMPLES)[:, None]
+    X, y = given.points[:, :1], given.points[:, 1]
+    machine = clone(MACHINES[given.program]).set_params(**with_kernel(given.values)).fit(X, y)
+    at = np.linspace(*given.limits[:2], SAMPLES)[:, None]
     return {
         "multipliers": machine.dual_coef_.tolist(),
         "slacks": (machine.xi_ + machine.xi_prime_).tolist(),
         "places": machine.point_classes_.tolist(),
-        "b": float(machine.b_),
-        "epsilon": float(machine.epsilon_),
-        "norm": float(machine.norm_),
-        "objective": float(machine.objective_),
+        **numbers(machine, "b", "epsilon", "norm", "objective"),
         "nu": float(machine.nu if isinstance(machine, NuSVR) else machine.nu_),
         "b_interval": list(machine.b_interval_),
         "epsilon_interval": list(machine.epsilon_interval_),
@@ -125,27 +118,21 @@ def fit(points: Points, program: str, values: Values, limits: Limits) -> dict[st
     }
 
 
-def draw(
-    points: Points, program: str, values: Values, limits: Limits, result: dict[str, Any]
-) -> Figure:
+def draw(given: Given, result: dict[str, Any]) -> Figure:
     """Draw the points and the tube."""
-    table, at = np.array(points), np.linspace(limits[0], limits[1], SAMPLES)
+    x, y, _ = given.points.T
+    limits, places = given.limits, np.array(result["places"])
+    at = np.linspace(*limits[:2], SAMPLES)
+    part = np.where(places == "type 1", 0.5, np.isin(places, ["error", "type 2"]))
     figure, ax = plt.subplots(figsize=(5.6, 4.2))
     plotting.tube(
         ax,
-        table[:, 0],
-        table[:, 1],
+        x,
+        y,
         lambda x: np.interp(x, at, result["values"]),
         result["epsilon"],
-        share=np.sign(result["multipliers"]) * _share(result),
+        share=np.sign(result["multipliers"]) * part,
         limits=(limits[:2], limits[2:]),
     )
     ax.set(xlabel="$x$", ylabel="$y$")
     return figure
-
-
-def _share(result: dict[str, Any]) -> np.ndarray:
-    """Return 1 for the points that fail the margin, a half for the other support vectors, 0 for the rest."""
-    places = np.array(result["places"])
-    full, free = (places == "error") | (places == "type 2"), places == "type 1"
-    return np.where(full, 1.0, np.where(free, 0.5, 0.0))

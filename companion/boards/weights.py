@@ -9,17 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
 
-from companion.boards.board import (
-    Limits,
-    Points,
-    Setup,
-    Shown,
-    Values,
-    columns,
-    present,
-    rising,
-    slider,
-)
+from companion.boards.board import Given, Limits, Setup, Shown, Values, slider
 from companion.checks import as_vector
 from companion.figures import plotting
 from companion.regression import Lasso, RidgeRegression
@@ -67,39 +57,36 @@ def weight_board(
     """
     x = as_vector(x, "x")
     y = as_vector(y, "y", x.size)
-    setup = Setup(
+    return Setup(
         "weights",
-        columns(x, y),
-        rising(limits),
+        [[*point, 1.0] for point in np.column_stack([x, y]).tolist()],
+        limits,
         {PROGRAM: ("weights", SLIDERS)},
         {PROGRAM: {"tau": 1.0, "K": 1.0}},
         fit,
         draw,
         "weight_board(\n    XS,\n    YS",
-    )
-    return present(setup, None, values)
+    ).begin(None, values)
 
 
-def fit(points: Points, program: str, values: Values, limits: Limits) -> dict[str, Any]:
+def fit(given: Given) -> dict[str, Any]:
     """Fit the three parabolas to points (x, y, 1) and return the numbers of the board."""
-    table = np.array(points, dtype=float).reshape(-1, 3)
-    if not len(table):
+    if not len(given.points):
         raise ValueError("There must be a point.")
-    X, y = table[:, :1] ** [1, 2], table[:, 1]
+    X, y = given.points[:, :1] ** [1, 2], given.points[:, 1]
     machines: dict[str, Any] = {
         "least": RidgeRegression(K=0.0),
-        "ridge": RidgeRegression(K=values["K"]),
-        "lasso": Lasso(values["tau"]),
+        "ridge": RidgeRegression(K=given.values["K"]),
+        "lasso": Lasso(given.values["tau"]),
     }
-    found = {
-        name: [*machine.fit(X, y).w_.tolist(), float(machine.b_)]
-        for name, machine in machines.items()
-    }
+    for machine in machines.values():
+        machine.fit(X, y)
+    found = {name: [*m.w_.tolist(), float(m.b_)] for name, m in machines.items()}
     X, y = X - X.mean(axis=0), y - y.mean()
-    G, at = X.T @ X, np.linspace(limits[0], limits[1], SAMPLES)
+    G, at = X.T @ X, np.linspace(*given.limits[:2], SAMPLES)
     return {
         **found,
-        "gram": [float(G[0, 0]), float(G[0, 1]), float(G[1, 1])],
+        "gram": G[[0, 0, 1], [0, 1, 1]].tolist(),
         "zeros": zeros(G, X.T @ y),
         "curves": [(a * at + b * at**2 + shift).tolist() for a, b, shift in found.values()],
     }
@@ -113,48 +100,42 @@ def zeros(G: np.ndarray, c: np.ndarray) -> list[float]:
     """
     i = int(abs(c[1]) > abs(c[0]))
     top, own = float(abs(c[i])), float(G[i, i])
-    found = [top, top]
     if top == 0.0:
         return [0.0, 0.0]
     slope, start = np.sign(c[i]) * G[0, 1] / own, c[1 - i] - G[0, 1] * c[i] / own
     with np.errstate(divide="ignore", invalid="ignore"):
         meets = np.array([start / (1.0 - slope), -start / (1.0 + slope)])
     inside = meets[(meets > 0.0) & (meets <= top * (1.0 + 1e-12))]
-    found[1 - i] = float(inside.max(initial=0.0))
-    return found
+    other = float(inside.max(initial=0.0))
+    return [other, top] if i else [top, other]
 
 
-def draw(
-    points: Points, program: str, values: Values, limits: Limits, result: dict[str, Any]
-) -> Figure:
+def draw(given: Given, result: dict[str, Any]) -> Figure:
     """Draw the parabolas, and the plane of the weights."""
-    table, at = np.array(points), np.linspace(limits[0], limits[1], SAMPLES)
+    limits, at = given.limits, np.linspace(*given.limits[:2], SAMPLES)
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.0, 3.9))
     styles = (("least", "black", "-"), ("ridge", plotting.BLUE, "--"), ("lasso", plotting.RED, ":"))
     for (name, color, style), curve in zip(styles, result["curves"], strict=True):
         left.plot(at, curve, style, color=color, label="least squares" if name == "least" else name)
         right.plot(*result[name][:2], "o", color=color, zorder=3)
-    left.plot(table[:, 0], table[:, 1], "o", color=plotting.GREY, markeredgecolor="black")
+    left.plot(*given.points[:, :2].T, "o", color=plotting.GREY, markeredgecolor="black")
     left.set(xlim=limits[:2], ylim=limits[2:], xlabel="$x$", ylabel="$y$")
     left.legend()
-    (u, v, w), w0 = result["gram"], np.array(result["least"][:2])
-    reach = 1.3 * max(abs(t) for name, *_ in styles for t in result[name][:2])
+    w0, ridge, lasso = (np.array(result[name][:2]) for name in ("least", "ridge", "lasso"))
+    reach = 1.3 * np.abs([w0, ridge, lasso]).max()
     grid = np.linspace(-reach, reach, 201)
-    p, q = np.meshgrid(grid - w0[0], grid - w0[1])
-    error = u * p * p + 2.0 * v * p * q + w * q * q
-    touched = sorted(
-        float(d @ np.array([[u, v], [v, w]]) @ d)
-        for d in (np.array(result[name][:2]) - w0 for name in ("ridge", "lasso"))
-    )
+
+    def error(p: Any, q: Any) -> Any:
+        u, v, w = result["gram"]
+        return u * (p - w0[0]) ** 2 + 2.0 * v * (p - w0[0]) * (q - w0[1]) + w * (q - w0[1]) ** 2
+
+    touched = sorted([error(*ridge), error(*lasso)])
     if 0.0 < touched[0] < touched[1]:
-        right.contour(grid, grid, error, levels=touched, colors=plotting.GREY, linewidths=1.0)
-    right.add_patch(
-        Circle((0, 0), float(np.hypot(*result["ridge"][:2])), color=plotting.BLUE, alpha=0.2)
-    )
-    sum_ = float(np.abs(result["lasso"][:2]).sum())
-    corners = [(sum_, 0.0), (0.0, sum_), (-sum_, 0.0), (0.0, -sum_)]
+        values = error(*np.meshgrid(grid, grid))
+        right.contour(grid, grid, values, levels=touched, colors=plotting.GREY, linewidths=1.0)
+    right.add_patch(Circle((0, 0), np.hypot(*ridge), color=plotting.BLUE, alpha=0.2))
+    corners = np.abs(lasso).sum() * np.array([(1, 0), (0, 1), (-1, 0), (0, -1)])
     right.add_patch(Polygon(corners, color=plotting.RED, alpha=0.2))
-    right.set(
-        xlim=(-reach, reach), ylim=(-reach, reach), xlabel="$w_1$", ylabel="$w_2$", aspect="equal"
-    )
+    right.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    right.set(xlabel="$w_1$", ylabel="$w_2$")
     return figure
