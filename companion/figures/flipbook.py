@@ -4,15 +4,16 @@ A flipbook draws one picture per slider position when the cell runs. Slider and 
 browser (``jslink``), so moving the slider needs no kernel. In JupyterLab a second control, which the
 static site hides, redraws for values between the frames.
 
-Points that can be dragged are live only: :func:`companion.boards.point_board`.
+Points that can be dragged are another matter: `companion.boards`.
 """
 
 from __future__ import annotations
 
 import base64
 import html
+import itertools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import ipywidgets
@@ -31,29 +32,23 @@ LIVE_CLASS = "companion-live"  # hidden by the static site's style sheet
 AltText = str | Callable[..., str]
 
 
-def _figures(draw: Callable[..., Figure], positions: Sequence[tuple[Any, ...]]) -> list[Figure]:
-    """The figures of some positions, closed as soon as they are made."""
-    figures = []
-    for position in positions:
-        figure = draw(*position)
-        if not isinstance(figure, Figure):
-            raise TypeError(f"draw must return a Matplotlib figure, got {type(figure).__name__}")
-        plt.close(figure)
-        figures.append(figure)
-    return figures
-
-
 def _pictures(draw: Callable[..., Figure], positions: Sequence[tuple[Any, ...]]) -> list[bytes]:
     """Draw the picture of every position.
 
     With the environment variable ``COMPANION_FRAMES=k`` only k of them, spread over all positions, are drawn, and
     their neighbours repeat them: for tests, which look at what a page prints and not at its frames.
     """
+    last = len(positions) - 1
     limit = int(os.environ.get("COMPANION_FRAMES", "0")) or len(positions)
-    if limit >= len(positions):
-        return frames(_figures(draw, positions))
-    chosen = np.linspace(0, len(positions) - 1, limit).round().astype(int)
-    drawn = frames(_figures(draw, [positions[i] for i in chosen]))
+    chosen = np.unique(np.linspace(0, last, min(limit, len(positions))).round().astype(int))
+    figures = []
+    for i in chosen:
+        figure = draw(*positions[i])
+        if not isinstance(figure, Figure):
+            raise TypeError(f"draw must return a Matplotlib figure, got {type(figure).__name__}")
+        plt.close(figure)
+        figures.append(figure)
+    drawn = frames(figures)
     return [drawn[np.abs(chosen - i).argmin()] for i in range(len(positions))]
 
 
@@ -85,11 +80,6 @@ def _as_list(values: Any, name: str) -> list[Any]:
     return listed
 
 
-def _check_draw(draw: Any) -> None:
-    if not callable(draw):
-        raise TypeError(f"draw must be a function, got {type(draw).__name__}")
-
-
 def _slider(
     values: Sequence[Any], label: str, value: Any
 ) -> ipywidgets.SelectionSlider | ipywidgets.Dropdown:
@@ -101,18 +91,14 @@ def _slider(
         raise ValueError(
             f"values for {label!r} must differ in four significant digits, got {labels}"
         )
-    start = _position(values, label, value)
-    options: dict[str, Any] = {
-        "options": labels,
-        "index": start,
-        "description": label,
-        "style": {"description_width": "initial"},
-        "layout": ipywidgets.Layout(width="min(100%, 30rem)"),
-    }
-    if all(isinstance(v, str) for v in values):
-        control = ipywidgets.Dropdown(**options)
-    else:
-        control = ipywidgets.SelectionSlider(continuous_update=True, **options)
+    names = all(isinstance(v, str) for v in values)
+    control = (ipywidgets.Dropdown if names else ipywidgets.SelectionSlider)(
+        options=labels,
+        index=_position(values, label, value),
+        description=label,
+        style={"description_width": "initial"},
+        layout=ipywidgets.Layout(width="min(100%, 30rem)"),
+    )
     control.add_class("companion-slider")
     return control
 
@@ -126,20 +112,6 @@ def _position(values: Sequence[Any], label: str, value: Any) -> int:
     if not matches:
         raise ValueError(f"value for {label!r} must be one of {_labels(values)}, got {value!r}")
     return matches[0]
-
-
-def _check_size(pngs: Sequence[bytes]) -> None:
-    total = sum(len(p) for p in pngs)
-    if total > MAX_BYTES:
-        raise ValueError(
-            f"{len(pngs)} frames take {total / 1e6:.1f} MB; the limit is {MAX_BYTES / 1e6:.0f} MB: "
-            "draw fewer frames or a smaller figure"
-        )
-
-
-def _check_count(count: int) -> None:
-    if count > MAX_FRAMES:
-        raise ValueError(f"a flipbook has at most {MAX_FRAMES} frames, got {count}")
 
 
 def _is_continuous(values: Sequence[Any]) -> bool:
@@ -175,6 +147,48 @@ def _live(draw: Callable[..., Figure], entries: Sequence[Any], alt: AltText) -> 
         entry.observe(redraw, names="value")
     box = ipywidgets.VBox([*entries, picture])
     box.add_class(LIVE_CLASS)
+    return box
+
+
+def _book(
+    draw: Callable[..., Figure],
+    values: Mapping[str, Sequence[Any]],
+    labels: Sequence[str],
+    alt: AltText,
+    starts: Sequence[Any],
+) -> ipywidgets.VBox:
+    """Return the sliders, their pictures, and the control for JupyterLab if all values are continuous."""
+    if not callable(draw):
+        raise TypeError(f"draw must be a function, got {type(draw).__name__}")
+    axes = [_as_list(each, name) for name, each in values.items()]
+    positions = list(itertools.product(*axes))
+    if len(positions) > MAX_FRAMES:
+        raise ValueError(f"a flipbook has at most {MAX_FRAMES} frames, got {len(positions)}")
+    sliders = [_slider(*each) for each in zip(axes, labels, starts)]
+    pngs = _pictures(draw, positions)
+    total = sum(map(len, pngs))
+    if total > MAX_BYTES:
+        raise ValueError(
+            f"{len(pngs)} frames take {total / 1e6:.1f} MB; the limit is {MAX_BYTES / 1e6:.0f} MB: "
+            "draw fewer frames or a smaller figure"
+        )
+    drawn = iter(pngs)
+
+    def stack(*position: Any) -> ipywidgets.Widget:
+        """The pictures of a position; where values are missing, a stack of them that the next slider opens."""
+        k = len(position)
+        if k == len(axes):
+            return _frame(next(drawn), _alt(alt, *position))
+        children = [stack(*position, value) for value in axes[k]]
+        made = ipywidgets.Stack(children=children, selected_index=sliders[k].index)
+        ipywidgets.jslink((sliders[k], "index"), (made, "selected_index"))
+        return made
+
+    box = ipywidgets.VBox([*sliders, stack()])
+    if all(map(_is_continuous, axes)):
+        entries = [_entry(*each) for each in zip(axes, labels, starts)]
+        box.children += (_live(draw, entries, alt),)
+    box.add_class("companion-flipbook")
     return box
 
 
@@ -228,20 +242,7 @@ def flipbook(
     >>> slider.index, len(pictures.children)
     (1, 3)
     """
-    _check_draw(draw)
-    values = _as_list(values, "values")
-    _check_count(len(values))
-    slider = _slider(values, label, value)
-    pngs = _pictures(draw, [(v,) for v in values])
-    _check_size(pngs)
-    shown = [_frame(png, _alt(alt, v)) for png, v in zip(pngs, values)]
-    stack = ipywidgets.Stack(children=shown, selected_index=slider.index)
-    ipywidgets.jslink((slider, "index"), (stack, "selected_index"))
-    box = ipywidgets.VBox([slider, stack])
-    if _is_continuous(values):
-        box.children += (_live(draw, [_entry(values, label, value)], alt),)
-    box.add_class("companion-flipbook")
-    return box
+    return _book(draw, {"values": values}, (label,), alt, (value,))
 
 
 def flipbook_grid(
@@ -285,28 +286,7 @@ def flipbook_grid(
     >>> [len(stack.children) for stack in box.children[2].children]
     [3, 3]
     """
-    _check_draw(draw)
-    first, second = _as_list(first, "first"), _as_list(second, "second")
     for pair, name in ((labels, "labels"), (value, "value")):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise ValueError(f"{name} must be two, one for each slider, got {pair!r}")
-    _check_count(len(first) * len(second))
-    outer_slider = _slider(first, labels[0], value[0])
-    inner_slider = _slider(second, labels[1], value[1])
-    flat = _pictures(draw, [(a, b) for a in first for b in second])
-    _check_size(flat)
-    pngs = [flat[i : i + len(second)] for i in range(0, len(flat), len(second))]
-    rows = []
-    for a, row in zip(first, pngs):
-        shown = [_frame(png, _alt(alt, a, b)) for png, b in zip(row, second)]
-        stack = ipywidgets.Stack(children=shown, selected_index=inner_slider.index)
-        ipywidgets.jslink((inner_slider, "index"), (stack, "selected_index"))
-        rows.append(stack)
-    outer = ipywidgets.Stack(children=rows, selected_index=outer_slider.index)
-    ipywidgets.jslink((outer_slider, "index"), (outer, "selected_index"))
-    box = ipywidgets.VBox([outer_slider, inner_slider, outer])
-    if _is_continuous(first) and _is_continuous(second):
-        entries = [_entry(*each) for each in zip((first, second), labels, value)]
-        box.children += (_live(draw, entries, alt),)
-    box.add_class("companion-flipbook")
-    return box
+    return _book(draw, {"first": first, "second": second}, labels, alt, value)

@@ -62,6 +62,10 @@ _STYLE: dict[str, Any] = {
     "font.size": 10.5,
     "image.cmap": "cividis",
 }
+# A point by its place: its face by its class, a ring on a margin line, a cross on the wrong side.
+_FACE: dict[str, Any] = {"linewidth": 1.4, "zorder": 3}
+_RING: dict[str, Any] = {"s": 130, "facecolor": "none", "edgecolor": "black", "zorder": 4}
+_CROSS: dict[str, Any] = {"s": 22, "color": "black", "marker": "x", "linewidth": 1.0, "zorder": 4}
 
 
 def use_style() -> None:
@@ -95,15 +99,10 @@ def show(figure: Figure, alt: str) -> None:
 
 def points(ax: Axes, u: np.ndarray, v: np.ndarray, **kwargs: Any) -> None:
     """Draw the text's blue points u (circles) and red points v (squares), both of shape (number, 2)."""
-    u, v = _in_the_plane(u, "u"), _in_the_plane(v, "v")
+    u, v = as_matrix(u, "u", (None, 2)), as_matrix(v, "v", (None, 2))
     style: dict[str, Any] = {"s": 34, "edgecolor": "black", "linewidth": 0.5, "zorder": 3, **kwargs}
-    ax.scatter(u[:, 0], u[:, 1], color=BLUE, marker="o", label="blue points $u_i$", **style)
-    ax.scatter(v[:, 0], v[:, 1], color=RED, marker="s", label="red points $v_j$", **style)
-
-
-def _in_the_plane(values: Any, name: str) -> np.ndarray:
-    """Return points of the plane, the rows of a matrix, or raise an error that names them."""
-    return as_matrix(values, name, (None, 2))
+    ax.scatter(*u.T, color=BLUE, marker="o", label="blue points $u_i$", **style)
+    ax.scatter(*v.T, color=RED, marker="s", label="red points $v_j$", **style)
 
 
 def hyperplane(ax: Axes, w: np.ndarray, level: float, **kwargs: Any) -> None:
@@ -119,8 +118,7 @@ def hyperplane(ax: Axes, w: np.ndarray, level: float, **kwargs: Any) -> None:
         ys = np.array([y0, y1])
         xs = (level - w[1] * ys) / w[0]
     ax.plot(xs, ys, **{"color": "black", "zorder": 2, **kwargs})
-    ax.set_xlim(x0, x1)
-    ax.set_ylim(y0, y1)
+    ax.set(xlim=(x0, x1), ylim=(y0, y1))
 
 
 def margin(ax: Axes, w: np.ndarray, b: float, delta: float = 1.0) -> None:
@@ -158,7 +156,7 @@ def slab(
     limits : ((float, float), (float, float)), optional
         Limits of the two axes; by default those of the points, with a rim. The frames of a flipbook should share them.
     """
-    u, v = _in_the_plane(u, "u"), _in_the_plane(v, "v")
+    u, v = as_matrix(u, "u", (None, 2)), as_matrix(v, "v", (None, 2))
     w, b, eta = as_vector(w, "w", 2), as_scalar(b, "b"), as_scalar(eta, "eta", at_least=0.0)
     both = np.vstack([u, v])
     if limits is None:
@@ -175,29 +173,10 @@ def slab(
     for group, sign, colour, marker in ((u, 1.0, BLUE, "o"), (v, -1.0, RED, "s")):
         side = sign * (group @ w - b)
         face = np.where(side < eta - tight, "white", colour)
-        ax.scatter(
-            group[:, 0],
-            group[:, 1],
-            s=34,
-            c=face,
-            marker=marker,
-            edgecolor=colour,
-            linewidth=1.4,
-            zorder=3,
-        )
-        ringed, crossed = group[np.abs(side - eta) <= tight], group[side < -tight]
-        ax.scatter(
-            ringed[:, 0],
-            ringed[:, 1],
-            s=130,
-            facecolor="none",
-            edgecolor="black",
-            linewidth=1.6,
-            zorder=4,
-        )
-        ax.scatter(
-            crossed[:, 0], crossed[:, 1], s=22, color="black", marker="x", linewidth=1.0, zorder=4
-        )
+        style: dict[str, Any] = {**_FACE, "s": 34, "c": face, "marker": marker}
+        ax.scatter(*group.T, edgecolor=colour, **style)
+        ax.scatter(*group[np.abs(side - eta) <= tight].T, linewidth=1.6, **_RING)
+        ax.scatter(*group[side < -tight].T, **_CROSS)
 
 
 def tube(
@@ -254,18 +233,10 @@ def tube(
         full, part = np.array(to_rgb(colour)), np.abs(share[members])
         paleness = np.where(part >= 1.0, 0.0, np.where(part > 0.0, 0.55, 1.0))
         face = full + paleness[:, None] * (1.0 - full)
-        ax.scatter(
-            x[members],
-            y[members],
-            s=36,
-            c=face,
-            marker=marker,
-            edgecolor=colour,
-            linewidth=1.4,
-            zorder=3,
-        )
+        style: dict[str, Any] = {**_FACE, "s": 36, "c": face, "marker": marker}
+        ax.scatter(x[members], y[members], edgecolor=colour, **style)
     on = np.abs(np.abs(r) - epsilon) <= tight
-    ax.scatter(x[on], y[on], s=130, facecolor="none", edgecolor="black", linewidth=1.5, zorder=4)
+    ax.scatter(x[on], y[on], linewidth=1.5, **_RING)
     ax.set(xlim=limits[0], ylim=limits[1])
 
 
@@ -282,8 +253,7 @@ def residuals(
         iterations = np.arange(1, values.size + 1)
         positive = values > 0  # an exact zero has no place on a logarithmic axis
         ax.semilogy(iterations[positive], values[positive], line, label=name.replace("_", " "))
-    ax.set_xlabel("iteration")
-    ax.set_ylabel("norm of the residual")
+    ax.set(xlabel="iteration", ylabel="norm of the residual")
     ax.legend()
 
 
@@ -296,20 +266,15 @@ def paths(
     """Draw coefficients (one column per feature) against a parameter, on a logarithmic axis."""
     parameter = as_vector(parameter, "parameter")
     if not (parameter > 0.0).all():
-        raise ValueError(
-            f"parameter must be positive on a logarithmic axis, got {parameter.min():g}"
-        )
+        lowest = parameter.min()
+        raise ValueError(f"parameter must be positive on a logarithmic axis, got {lowest:g}")
     coefficients = as_matrix(coefficients, "coefficients", (parameter.size, None))
     _check_names(names, coefficients.shape[1])
-    lines = ("-", "--", "-.", ":")
-    for j in range(coefficients.shape[1]):
-        ax.semilogx(
-            parameter,
-            coefficients[:, j],
-            linestyle=lines[(j // len(CYCLE)) % len(lines)],
-            color=CYCLE[j % len(CYCLE)],
-            label=None if names is None else names[j],
-        )
+    looks = [(line, color) for line in ("-", "--", "-.", ":") for color in CYCLE]
+    for j, curve in enumerate(coefficients.T):
+        line, color = looks[j % len(looks)]
+        label = None if names is None else names[j]
+        ax.semilogx(parameter, curve, linestyle=line, color=color, label=label)
     ax.axhline(0, color="black", linewidth=0.8)
 
 
