@@ -5,10 +5,13 @@
 
   // Eigenvalues, and eigenvectors as rows of V, of a symmetric matrix by Jacobi's rotations in cyclic order. They begin
   // with the V of the last time: while a point is dragged, it makes the matrix almost diagonal.
-  const rotate = (x, y, c, s) => x.forEach((t, i) => {
-    x[i] = c * t - s * y[i];
-    y[i] = s * t + c * y[i];
-  });
+  const rotate = (x, y, c, s) => {
+    for (let i = 0; i < x.length; i++) {
+      const t = x[i];
+      x[i] = c * t - s * y[i];
+      y[i] = s * t + c * y[i];
+    }
+  };
   let V = [];
   const jacobi = (K) => {
     if (V.length !== K.length) V = K.map((row, i) => row.map((_, j) => (i === j ? 1 : 0)));
@@ -19,7 +22,12 @@
       const c = 1 / Math.hypot(1, t);
       rotate(D[p], D[q], c, t * c);
       rotate(V[p], V[q], c, t * c);
-      for (const row of D) [row[p], row[q]] = [c * (row[p] - t * row[q]), c * (t * row[p] + row[q])];
+      for (const row of D) {
+        const a = row[p], b = row[q];
+        row[p] = c * (a - t * b);
+        row[q] = c * (t * a + b);
+      }
+      D[p][q] = D[q][p] = 0;
       return true;
     };
     for (let moved = true, sweep = 0; moved && sweep < 30; sweep++) {
@@ -40,8 +48,8 @@
     const found = jacobi(gram.map((row, i) => Float64Array.from(row, (t, j) => t - means[i] - means[j] + mean)));
     const order = [...found.keys()].sort((i, j) => found[j] - found[i]), top = found[order[0]];
     const first = [...V[order[0]]], sign = Math.sign(first.find((t) => Math.abs(t) >= (1 - 1e-6) * largest(first)));
-    const component = first.map((t) => sign * t * Math.sqrt(top));
-    const f = (x) => points.reduce((t, p, i) => t + (component[i] / top) * (kernel(p, x) - means[i]), 0);
+    const component = first.map((t) => sign * t * Math.sqrt(top)), alpha = component.map((t) => t / top);
+    const f = (x) => points.reduce((t, p, i) => t + alpha[i] * (kernel(p, x) - means[i]), 0);
     return {
       gram, component, eigenvalues: order.slice(0, 6).map((i) => (found[i] > 1e-12 * top ? found[i] : 0)),
       share: top / sum(found), field: curves.field(f, limits),
