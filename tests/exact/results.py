@@ -115,6 +115,29 @@ def same(stated: Any, true: Any) -> float:
     return 0.0 if np.array_equal(stated, true) else math.inf
 
 
+def finite(*parts: Any) -> bool:
+    """Say whether all numbers of a result are finite."""
+    return all(np.isfinite(part).all() for part in parts)
+
+
+def of_classes(machine: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the signs of the classes, the multipliers and the slacks, in the order of the points."""
+    s = np.where(y == np.unique(y)[1], 1.0, -1.0)
+    a, slack = np.empty(len(s)), np.zeros(len(s))
+    a[s > 0], a[s < 0] = machine.lambda_, machine.mu_
+    slack[s > 0], slack[s < 0] = machine.epsilon_, machine.xi_
+    return s, a, slack
+
+
+def of_machine(machine: Any, X: np.ndarray, y: np.ndarray, a: np.ndarray) -> float:
+    """Examine what a machine has copied: the classes, the support and the points."""
+    return max(
+        same(machine.classes_, np.unique(y)),
+        same(machine.support_, np.flatnonzero(a)),
+        same(machine.X_fit_, X),
+    )
+
+
 # -- quadratic and linear programs
 
 
@@ -165,7 +188,7 @@ def _(result: QPResult, X: Any, y: Any) -> float:
     )
     z = np.asarray(result.history.get("z", result.x))  # qsolve1 certifies its z
     stated = (z, result.y, result.z_lower, result.z_upper, [result.objective])
-    if not all(np.isfinite(part).all() for part in stated):
+    if not finite(*stated):
         return math.inf
     rows = {} if data["A"] is None else {"A": dense(data["A"]), "b": np.atleast_1d(data["b"])}
     at = quadratic(
@@ -207,18 +230,8 @@ def kernel_of(estimator: Any, X: np.ndarray) -> tuple[np.ndarray | None, np.ndar
 def _(machine: SupportVectorMachine, X: Any, y: Any) -> float:
     """Examine a = (lambda, mu) in the dual program, where b and eta are the multipliers of the equations."""
     dual, (K, F) = machine.dual_program(X, y), kernel_of(machine, X)
-    classes = np.unique(y)
-    s, unit = (
-        np.where(y == classes[1], 1.0, -1.0),
-        arb(2.0 * getattr(machine, "gamma_", 0.0) or 1.0),
-    )
-    a, slack = np.empty(len(s)), np.zeros(len(s))
-    a[s > 0], a[s < 0], slack[s > 0], slack[s < 0] = (
-        machine.lambda_,
-        machine.mu_,
-        machine.epsilon_,
-        machine.xi_,
-    )
+    s, a, slack = of_classes(machine, y)
+    unit = arb(2.0 * getattr(machine, "gamma_", 0.0) or 1.0)
     b, eta, weight = arb(machine.b_), arb(machine.eta_), exact(s * a)
     penalized = not any(
         (row == s).all() for row in dual.A
@@ -234,8 +247,7 @@ def _(machine: SupportVectorMachine, X: Any, y: Any) -> float:
         P, dual.q, exact(a), A=dual.A, b=dual.c, y=np.array(levels, dtype=object), lower=0.0, upper=dual.upper,
     )  # fmt: skip
     sizes = P.sizes(exact(a)) / float(unit) + abs(machine.b_)
-    claims = [same(machine.classes_, classes), same(machine.support_, np.flatnonzero(a))]
-    claims += [0.0 if machine.X_fit_.shape == X.shape and (machine.X_fit_ == X).all() else math.inf]
+    claims = [of_machine(machine, X, y, a)]
     if machine.degenerate_:
         nothing = [machine.b_, machine.norm_, *machine.dual_coef_]
         return max(*claims, at.infeasibility, 0.0 if not np.any(nothing) else math.inf)
@@ -261,15 +273,7 @@ def _(machine: SVMs2l, X: Any, y: Any) -> float:
     by_weights = machine.w_ is not None
     B = np.asarray(kernel.features(X)) if by_weights else dense(kernel(X))
     stated = machine.w_ if by_weights else machine.dual_coef_
-    classes = np.unique(y)
-    s = np.where(y == classes[1], 1.0, -1.0)
-    a, slack = np.empty(len(s)), np.empty(len(s))
-    a[s > 0], a[s < 0], slack[s > 0], slack[s < 0] = (
-        machine.lambda_,
-        machine.mu_,
-        machine.epsilon_,
-        machine.xi_,
-    )
+    s, a, slack = of_classes(machine, y)
     w, b, n = exact(stated), arb(machine.b_), len(s)
     f = product(B, w) - b
     beyond = exact(s) * f - 1
@@ -281,8 +285,7 @@ def _(machine: SVMs2l, X: Any, y: Any) -> float:
     value = max(sum(xi, arb(0)), arb(1), key=float)
     at = Candidate(x, exact(cost), cost, cost, value, A, np.ones(n), exact(-a), r)
     sizes = np.abs(B) @ np.abs(stated) + abs(machine.b_) + 1.0
-    claims = [same(machine.classes_, classes), same(machine.support_, np.flatnonzero(a))]
-    claims += [0.0 if machine.X_fit_.shape == X.shape and (machine.X_fit_ == X).all() else math.inf]
+    claims = [of_machine(machine, X, y, a)]
     claims += [away(told(machine.decision_function, X), f, sizes), away(slack, xi, sizes)]
     square = sum(w * w if by_weights else w * (f + b), arb(0))
     total = float(stated @ stated) if by_weights else float(np.abs(stated) @ sizes)
@@ -335,12 +338,9 @@ def _(tube: SupportVectorRegression, X: Any, y: Any) -> float:
         same(tube.support_, np.flatnonzero(~is_zero(delta))),
         same(tube.dual_coef_, floats(delta)),
     ]
-    claims += [0.0 if tube.X_fit_.shape == X.shape and (tube.X_fit_ == X).all() else math.inf]
-    claims += [away(told(tube.predict, X), f, total), away(tube.xi_prime_, over, total)]
-    claims += [
-        away(tube.xi_, under, total),
-        away(tube.residuals_, residual, total),
-    ]
+    claims += [same(tube.X_fit_, X), away(told(tube.predict, X), f, total)]
+    claims += [away(tube.xi_prime_, over, total), away(tube.xi_, under, total)]
+    claims += [away(tube.residuals_, residual, total)]
     if penalized:
         claims.append(away(tube.b_, bias, float(sum(abs(delta), arb(0)))))
     if F is not None:
@@ -383,15 +383,16 @@ def price_of_b(model: Any, C: float) -> float | None:
     return {"none": None, "free": 0.0, "penalized": C}[model.intercept]
 
 
-def linear_claims(model: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
-    """Examine the predictions and residuals of a linear model."""
-    fit, sizes = product(X, exact(w)) + arb(model.b_), np.abs(X) @ np.abs(w) + abs(model.b_)
+def linear_claims(model: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray, M: Any = None) -> float:
+    """Examine the predictions M w + b and the residuals; M is X, the features, or the Gram matrix."""
+    M = X if M is None else M
+    fit, sizes = product(M, exact(w)) + arb(model.b_), np.abs(M) @ np.abs(w) + abs(model.b_)
     unused = 0.0 if model.intercept != "none" or model.b_ == 0.0 else math.inf
-    return max(
+    claims = (
         away(told(model.predict, X), fit, sizes),
         away(model.xi_, exact(y) - fit, sizes + np.abs(y)),
-        unused,
     )
+    return max(*claims, unused)
 
 
 @examine.register
@@ -422,26 +423,13 @@ def _(model: Any, X: Any, y: Any) -> float:
 def _(model: KernelRidge, X: Any, y: Any) -> float:
     """Examine the weights of the features, or alpha: (G + K I) alpha + b 1 = y, and 1'alpha = 0 for a free b."""
     K, free = float(model.K), model.intercept == "free"
-    seen = 0.0 if model.X_fit_.shape == X.shape and (model.X_fit_ == X).all() else math.inf
+    seen = same(model.X_fit_, X)
     if model.w_ is not None:
         Phi = np.asarray(model.kernel_.features(X))
-        fit, sizes = (
-            product(Phi, exact(model.w_)) + arb(model.b_),
-            np.abs(Phi) @ np.abs(model.w_) + abs(model.b_),
-        )
-        claims = max(
-            away(told(model.predict, X), fit, sizes),
-            away(model.xi_, exact(y) - fit, sizes + np.abs(y)),
-            seen,
-        )
-        return max(squares(Phi, y, model.w_, model.b_, K, 0.0, 0.0 if free else None), claims)
+        optimum = squares(Phi, y, model.w_, model.b_, K, 0.0, 0.0 if free else None)
+        return max(optimum, seen, linear_claims(model, X, y, model.w_, Phi))
     G, alpha = dense(model.kernel_(X)), exact(model.alpha_)
-    fit, sizes = product(G, alpha) + arb(model.b_), np.abs(G) @ np.abs(model.alpha_) + abs(model.b_)
-    claims = max(
-        away(told(model.predict, X), fit, sizes),
-        away(model.xi_, exact(y) - fit, sizes + np.abs(y)),
-        seen,
-    )
+    claims = max(seen, linear_claims(model, X, y, model.alpha_, G))
     if not K:
         return max(claims, squares(G, y, model.alpha_, model.b_, 0.0, 0.0, 0.0 if free else None))
     rows = {"A": np.ones((1, len(y))), "b": np.zeros(1), "y": exact([model.b_])} if free else {}
@@ -469,7 +457,7 @@ def _(pca: KernelPCA, X: Any, y: Any) -> float:
     """Examine V'V = I and K V = V S for the centred K. That no larger eigenvalue is left is seen in float64."""
     M = pca.kernel_(X)
     V, values = np.frompyfunc(arb, 1, 1)(pca.eigenvectors_), exact(pca.eigenvalues_)
-    if not all(np.isfinite(v).all() for v in (pca.eigenvectors_, pca.eigenvalues_)):
+    if not finite(pca.eigenvectors_, pca.eigenvalues_):
         return math.inf
     images = []
     for v in V.T:
@@ -499,15 +487,9 @@ def _(pca: KernelPCA, X: Any, y: Any) -> float:
 @examine.register
 def _(result: TrainingResult, X: Any, y: Any) -> float:
     """Examine alpha in the dual program without b, and the stored objectives at w (or at beta)."""
-    s, C, hinge = (
-        result.problem.data["y"],
-        float(result.problem.data["C"]),
-        result.problem.data["power"] == 1,
-    )
-    if not all(
-        np.isfinite(v).all()
-        for v in (result.alpha, result.beta, [result.objective, result.dual_objective])
-    ):
+    data = result.problem.data
+    s, C, hinge = data["y"], float(data["C"]), data["power"] == 1
+    if not finite(result.alpha, result.beta, result.objective, result.dual_objective):
         return math.inf
     alpha, n = exact(result.alpha), len(s)
     if result.w is None:
@@ -542,7 +524,7 @@ def _(result: IndefiniteResult, X: Any, y: Any) -> float:
     data = result.problem.data
     stated = (result.alpha, result.multipliers, result.K, result.objective, result.upper_bound)
     signed, n = data["y"] * result.alpha, len(data["y"])
-    if not all(np.isfinite(v).all() for v in stated):
+    if not finite(*stated):
         return math.inf
     M = data["K0"] + np.outer(signed, 0.25 / float(data["rho"]) * signed)
     C, rho, s = arb(float(data["C"])), arb(float(data["rho"])), exact(data["y"])
@@ -591,7 +573,7 @@ def _(machine: IndefiniteSVC, X: Any, y: Any) -> float:
         problem=Problem("", {"K0": K0, "y": s, "C": float(machine.C), "rho": float(machine.rho)}),
     )  # fmt: skip
     a, weight = machine.multipliers_, s * machine.multipliers_
-    if not all(np.isfinite(v).all() for v in (machine.alpha_, a, machine.proxy_kernel_)):
+    if not finite(machine.alpha_, a, machine.proxy_kernel_):
         return math.inf
     values = product(machine.proxy_kernel_, exact(weight)) - arb(machine.b_)
     sizes = np.abs(machine.proxy_kernel_) @ a + abs(machine.b_)
@@ -604,9 +586,8 @@ def _(machine: IndefiniteSVC, X: Any, y: Any) -> float:
         d, V = np.linalg.eigh(K0 + np.outer(z, z) / (4.0 * machine.rho))
         V = V[:, d > 1e-12 * max(d[-1], 0.0)]
         weight = V @ (weight @ V)
-    claims = [same(machine.classes_, classes), same(machine.support_, np.flatnonzero(a))]
+    claims = [of_machine(machine, X, y, a)]
     claims += [same(machine.lambda_, a[s > 0]), same(machine.mu_, a[s < 0])]
-    claims += [0.0 if machine.X_fit_.shape == X.shape and (machine.X_fit_ == X).all() else math.inf]
     claims += [
         away(machine.decision_, values, sizes),
         away(machine.dual_coef_, exact(weight), np.abs(weight).max()),
@@ -647,7 +628,7 @@ def largest_sum(c: np.ndarray, s: np.ndarray, C: Any) -> Any:
 
 @examine.register
 def _(result: ADMMResult, X: Any, y: Any) -> float:
-    if not all(np.isfinite(v).all() for v in (result.x, result.z, result.u, result.rho)):
+    if not finite(result.x, result.z, result.u, result.rho):
         return math.inf
     return L1[result.problem.name](result, **result.problem.data)
 
