@@ -1,4 +1,4 @@
-"""Arithmetic of kernels: matrices of values, formulas as text, and the arguments that a reader gives."""
+"""Arithmetic of kernels: formulas as text, and small things that several kernels need."""
 
 from __future__ import annotations
 
@@ -6,34 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
-from companion.checks import as_scalar
-
-__all__ = [
-    "base",
-    "check_callable",
-    "conj",
-    "images",
-    "inner_products",
-    "name_of",
-    "nonnegative",
-    "number",
-    "power",
-    "squared_norms",
-    "term",
-    "within",
-]
-
-
-# --- arguments ------------------------------------------------------------------------------------
-
-
-def nonnegative(value: Any, name: str, source: str) -> float:
-    """Return a number >= 0, or raise an error that names the source which asks for it."""
-    try:
-        return as_scalar(value, name, at_least=0.0)
-    except ValueError as error:
-        raise ValueError(f"{error} ({source})") from None
 
 
 def check_callable(function: Any, name: str) -> Callable:
@@ -44,11 +16,6 @@ def check_callable(function: Any, name: str) -> Callable:
 
 
 # --- formulas -------------------------------------------------------------------------------------
-
-
-def number(value: float) -> str:
-    """Return a number as it stands in a formula."""
-    return f"{value:.6g}"
 
 
 def name_of(function: Any, default: str) -> str:
@@ -79,37 +46,11 @@ def base(formula: str) -> str:
 # --- numbers --------------------------------------------------------------------------------------
 
 
-def conj(A: np.ndarray) -> np.ndarray:
-    """Return the conjugate numbers; an array of real ones is not copied."""
-    return A.conj() if np.iscomplexobj(A) else A
-
-
-def inner_products(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
-    """Return the matrix of the inner products <p_i, q_j>, linear in the first argument."""
-    return P @ conj(Q).T
-
-
 def squared_norms(P: np.ndarray) -> np.ndarray:
     """Return the squared norms of the rows."""
-    return np.einsum("ij,ij->i", P, conj(P)).real
-
-
-def power(K: np.ndarray, m: int) -> np.ndarray:
-    """Return K^m entry by entry, by repeated squaring."""
-    if m <= 1:
-        return K if m else np.ones_like(K)
-    half = power(K, m // 2)
-    half = half * half
-    if m % 2:
-        half *= K
-    return half
+    return np.einsum("ij,ij->i", P, P.conj()).real
 
 
 def within(features: np.ndarray, limit: float) -> np.ndarray | None:
     """Return features that are at most `limit` many."""
     return features if features.shape[1] <= limit else None
-
-
-def images(function: Callable, X: Any, batch: bool) -> Any:
-    """Return the images of points, which the function takes all at once if `batch`."""
-    return function(X) if batch else [function(x) for x in X]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,30 @@ def own_points(X: np.ndarray, kernel: Kernel) -> np.ndarray:
     return X if kernel.is_precomputed else X.copy()
 
 
-_ALIASES = {"poly": "polynomial", "rbf": "gaussian"}
-_ACCEPTED: dict[str, tuple[str, ...]] = {
-    "linear": (),
-    "polynomial": ("degree", "gamma", "coef0"),
-    "gaussian": ("sigma", "gamma"),
-    "sigmoid": ("gamma", "coef0"),
-    "precomputed": (),
+def _polynomial(degree: int = 3, gamma: float = 1.0, coef0: float = 1.0) -> Kernel:
+    return Polynomial(degree, coef0, gamma)
+
+
+def _gaussian(sigma: float | None = None, gamma: float | None = None) -> Kernel:
+    if gamma is None:
+        return Gaussian(1.0 if sigma is None else sigma)
+    if sigma is not None:
+        raise TypeError("give sigma or gamma = 1/(2 sigma^2), not both")
+    return Gaussian(1.0 / math.sqrt(2.0 * as_scalar(gamma, "gamma", above=0.0)))
+
+
+def _sigmoid(gamma: float = 1.0, coef0: float = 0.0) -> Kernel:
+    return Sigmoid(gamma, coef0)
+
+
+_NAMED: dict[str, Callable[..., Kernel]] = {
+    "linear": Linear,
+    "polynomial": _polynomial,
+    "poly": _polynomial,
+    "gaussian": _gaussian,
+    "rbf": _gaussian,
+    "sigmoid": _sigmoid,
+    "precomputed": Precomputed,
 }
 
 
@@ -85,37 +103,19 @@ def as_kernel(kernel: str | Kernel | Callable = "linear", **params: Any) -> Kern
         return kernel
     if isinstance(kernel, type) or not callable(kernel):
         raise TypeError(
-            f"kernel must be a name ({', '.join(_ACCEPTED)}), a Kernel object or a callable, got {kernel!r}"
+            f"kernel must be a name ({', '.join(_NAMED)}), a Kernel object or a callable, got {kernel!r}"
         )
     return FromGram(kernel)
 
 
 def _named_kernel(kernel: str, params: dict[str, Any]) -> Kernel:
-    name = _ALIASES.get(kernel, kernel)
-    if name not in _ACCEPTED:
-        raise ValueError(
-            f"kernel must be one of {', '.join((*_ACCEPTED, *_ALIASES))}, got {kernel!r}"
-        )
-    params = {key: value for key, value in params.items() if value is not None}
-    unknown = sorted(set(params) - set(_ACCEPTED[name]))
-    if unknown:
-        accepted = ", ".join(_ACCEPTED[name]) or "no parameter"
-        raise TypeError(f"kernel {kernel!r} accepts {accepted}, got {', '.join(unknown)}")
-    if name == "linear":
-        return Linear()
-    if name == "precomputed":
-        return Precomputed()
-    if name == "polynomial":
-        return Polynomial(
-            params.get("degree", 3), params.get("coef0", 1.0), params.get("gamma", 1.0)
-        )
-    if name == "sigmoid":
-        return Sigmoid(params.get("gamma", 1.0), params.get("coef0", 0.0))
-    if "gamma" not in params:
-        return Gaussian(params.get("sigma", 1.0))
-    if "sigma" in params:
-        raise TypeError("give sigma or gamma = 1/(2 sigma^2), not both")
-    return Gaussian(1.0 / math.sqrt(2.0 * as_scalar(params["gamma"], "gamma", above=0.0)))
+    if kernel not in _NAMED:
+        raise ValueError(f"kernel must be one of {', '.join(_NAMED)}, got {kernel!r}")
+    accepted = signature(_NAMED[kernel]).parameters
+    if unknown := sorted(set(params) - set(accepted)):
+        what = ", ".join(accepted) or "no parameter"
+        raise TypeError(f"kernel {kernel!r} accepts {what}, got {', '.join(unknown)}")
+    return _NAMED[kernel](**{key: value for key, value in params.items() if value is not None})
 
 
 class KernelMixin:

@@ -3,15 +3,15 @@ r"""Explicit feature maps: monomials for polynomial kernels, subsets for the sub
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import comb, factorial
+from scipy.special import factorial
 
 from companion.checks import as_scalar, check_count, count_axes
-from companion.kernels.points import real_or_complex_matrix
+from companion.kernels.points import real_or_complex
 
 __all__ = ["polynomial_exponents", "polynomial_features", "subset_features", "subsets"]
 
@@ -51,25 +51,14 @@ def polynomial_exponents(n: int, d: int, *, homogeneous: bool = False) -> np.nda
     35
     """
     n, d = check_count(n, "n"), check_count(d, "d", at_least=0)
+    return np.array([np.bincount(J, minlength=n) for J in _monomials(n, d, homogeneous)])
+
+
+def _monomials(n: int, d: int, homogeneous: bool) -> list[np.ndarray]:
+    """Return for each monomial the variables that it multiplies: x_1 x_1 x_3 is [0, 0, 2]."""
     degrees = [d] if homogeneous else range(d, -1, -1)
-    one = np.zeros((1, n), dtype=np.int64)
-    units = np.eye(n, dtype=np.int64)
-    return np.vstack([_homogeneous(one, units, n, m, np.add) for m in degrees])
-
-
-def _homogeneous(one: np.ndarray, x: np.ndarray, n: int, m: int, combine: np.ufunc) -> np.ndarray:
-    """Build the monomials of degree m, one row each, from those of degree m - 1.
-
-    The monomials of degree m that begin with variable j are x_j times those of degree m - 1 in x_j, ...,
-    x_n; in the lexicographic order these are the last ones.
-    """
-    level = one
-    for degree in range(1, m + 1):
-        tails = [int(comb(n - j + degree - 2, degree - 1, exact=True)) for j in range(n)]
-        level = np.vstack(
-            [combine(x[j], level[len(level) - tail :]) for j, tail in enumerate(tails)]
-        )
-    return level
+    lists = (J for m in degrees for J in combinations_with_replacement(range(n), m))
+    return [np.array(J, dtype=np.int64) for J in lists]
 
 
 def polynomial_features(X: Any, d: int, R: float = 0.0) -> np.ndarray:
@@ -118,17 +107,14 @@ def polynomial_features(X: Any, d: int, R: float = 0.0) -> np.ndarray:
     """
     if not sparse.issparse(X) and count_axes(X, "X") < 2:
         X = np.atleast_2d(X)
-    X = real_or_complex_matrix(X, "X")
+    X = real_or_complex(X, "X")
     d, R = check_count(d, "d", at_least=0), as_scalar(R, "R", at_least=0.0)
     if d > LARGEST_DEGREE:
         raise ValueError(f"d must be at most {LARGEST_DEGREE}, beyond which d! overflows, got {d}")
-    p, n = X.shape
-    one = np.ones((1, p), dtype=X.dtype)
-    degrees = range(d, -1, -1) if R > 0 else [d]
-    monomials = [_homogeneous(one, X.T, n, m, np.multiply) for m in degrees]
-    exponents = polynomial_exponents(n, d, homogeneous=R == 0)
-    Phi = np.ascontiguousarray((_weights(exponents, d, R)[:, None] * np.vstack(monomials)).T)
-    return Phi
+    monomials = _monomials(X.shape[1], d, R == 0)
+    exponents = polynomial_exponents(X.shape[1], d, homogeneous=R == 0)
+    products = np.column_stack([X[:, J].prod(axis=1) for J in monomials])
+    return _weights(exponents, d, R) * products
 
 
 def _weights(exponents: np.ndarray, d: int, R: float) -> np.ndarray:

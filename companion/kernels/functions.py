@@ -12,47 +12,27 @@ sets, of strings) is a list of points. (The text's Gram matrix has the transpose
 :math:`K_S = (\kappa(x_j, x_i))`; :func:`companion.kernels.gram` returns that one. For real kernels both
 agree.)
 
-Matrices are computed in square blocks that stay in the processor's cache. A Hermitian kernel computes the
-blocks on and above the diagonal only, and mirrors them. So a whole expression such as ``(Gaussian(2.0) +
-Linear()) ** 3`` needs no other array of the size of its result.
+Every kernel computes whole matrices, by the formula that defines it. The two arguments of ``k(X)`` are one object, so
+that its features are computed once.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
-from typing import Any, cast, dataclass_transform
+from functools import reduce
+from typing import Any, ClassVar, dataclass_transform
 
 import numpy as np
 from scipy.special import comb
 
 from companion.checks import as_scalar, as_vector, check_count
 from companion.engine.arithmetic import EPS, largest
-from companion.kernels.arithmetic import (
-    base,
-    check_callable,
-    conj,
-    images,
-    name_of,
-    nonnegative,
-    number,
-    power,
-    term,
-    within,
-)
+from companion.kernels.arithmetic import base, check_callable, name_of, term, within
 from companion.kernels.features import polynomial_features
-from companion.kernels.points import (
-    Points,
-    as_points,
-    as_vectors,
-    check_match,
-    count,
-    is_number,
-    take,
-)
+from companion.kernels.points import as_points, both
 
 __all__ = [
     "Composed",
@@ -67,16 +47,7 @@ __all__ = [
     "Sum",
 ]
 
-# Rows and columns of a block: 1 MB; not powers of two, whose strides collide in the cache.
-_BLOCK_ROWS, _BLOCK_COLUMNS = 120, 1080
 _LOST = 1e-3  # rounding of a distance, in units of sigma^2, that leaves no digits of a Gaussian
-
-
-def _freeze(value: Any) -> Any:
-    """Make a field comparable and hashable."""
-    if isinstance(value, np.ndarray):
-        return value.shape, value.dtype.str, value.tobytes()
-    return tuple(value.items()) if isinstance(value, dict) else value
 
 
 # --- the base class -------------------------------------------------------------------------------
@@ -121,31 +92,25 @@ class Kernel(ABC):
 
     is_linear = False  # whether this is the inner product of the input space itself
     is_precomputed = False  # whether the "points" are rows of a Gram matrix
-    _hermitian = True  # whether k(y, x) = conj(k(x, y)) by construction: half of the blocks suffice
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, eq=False, repr=False)(cls)  # an immutable value
 
     # -- what a kernel has to say about itself
 
-    def _points(self, X: Any) -> Points:
-        """Turn a sequence of points into what `_block` reads, once per call."""
-        return as_vectors(X)
-
     @abstractmethod
-    def _block(self, P: Points, Q: Points) -> np.ndarray:
-        """Return a new array with the entries k(p_i, q_j); the caller may overwrite it."""
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        """Return the matrix (k(x_i, y_j)); X and Y are matrices of points or lists of them."""
 
-    def _diagonal(self, P: Points) -> np.ndarray:
-        """Return a new array with the entries k(p_i, p_i)."""
-        single = (take(P, slice(i, i + 1)) for i in range(count(P)))
-        return np.array([self._block(p, p)[0, 0] for p in single])
+    def _diagonal(self, X: Any) -> np.ndarray:
+        """Return the numbers k(x_i, x_i)."""
+        return np.array([self._matrix(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(len(X))])
 
     @abstractmethod
     def _formula(self, x: str, y: str) -> str:
         """Return the formula of k(x, y)."""
 
-    def _features(self, P: Points, limit: float) -> np.ndarray | None:
+    def _features(self, X: Any, limit: float) -> np.ndarray | None:
         """Return the features of the points, if at most `limit` many are known."""
         return None
 
@@ -184,41 +149,15 @@ class Kernel(ABC):
             If the points are not finite, live in different spaces, or make the kernel overflow.
         """
         X, x_single = as_points(X)
-        P = self._points(X)
-        if Y is None:
-            K, y_single = self._matrix(P, None), x_single
-        else:
-            Y, y_single = as_points(Y)
-            Q = self._points(Y)
-            check_match(P, Q)
-            K = self._matrix(P, Q)
+        Y, y_single = (X, x_single) if Y is None else as_points(Y)
+        K = self._finite(self._matrix, X, Y)
         if x_single and y_single:
             return K[0, 0].item()
         return K[0] if x_single else K[:, 0] if y_single else K
 
-    def _matrix(self, P: Points, Q: Points | None) -> np.ndarray:
-        """Return (k(p_i, q_j)) block by block, or (k(p_i, p_j)) when Q is None."""
-        mirror = Q is None and self._hermitian
-        Q = P if Q is None else Q
-        K = np.empty((count(P), count(Q)))
-        for rows in _slices(0, len(K), _BLOCK_ROWS):
-            P_block = take(P, rows)
-            for columns in _slices(rows.start if mirror else 0, K.shape[1], _BLOCK_COLUMNS):
-                block = self._finite_block(P_block, take(Q, columns))
-                if np.iscomplexobj(block) and not np.iscomplexobj(K):
-                    K = K.astype(np.complex128)
-                K[rows, columns] = block
-                if mirror:  # what this writes into the rows to come is written again
-                    K[columns, rows] = conj(block).T
-            if mirror:
-                _make_hermitian(K[rows, rows], self._diagonal(P_block))
-        return K
-
-    def _finite_block(self, P: Points, Q: Points) -> np.ndarray:
+    def _finite(self, compute: Callable, *points: Any) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._finite(self._block(P, Q))
-
-    def _finite(self, values: np.ndarray) -> np.ndarray:
+            values = compute(*points)
         if not np.isfinite(values).all():
             raise ValueError(
                 f"the values of {self!r} overflow at these points; scale the data down"
@@ -245,8 +184,7 @@ class Kernel(ABC):
         array([36.,  4.])
         """
         X, single = as_points(X)
-        with np.errstate(over="ignore", invalid="ignore"):
-            diagonal = self._finite(self._diagonal(self._points(X)))
+        diagonal = self._finite(self._diagonal, X)
         return diagonal[0].item() if single else diagonal
 
     def features(self, X: Any, limit: float = math.inf) -> np.ndarray | None:
@@ -280,45 +218,32 @@ class Kernel(ABC):
         >>> Gaussian(1.0).features([[1.0, 2.0]]) is None
         True
         """
-        X, _ = as_points(X)
-        return self._features(self._points(X), limit)
+        return self._features(as_points(X)[0], limit)
 
     # -- the closure rules
 
     def __add__(self, other: Kernel | float) -> Kernel:
-        if is_number(other):
-            other = Constant(cast(float, other))
-        if not isinstance(other, Kernel):
-            return NotImplemented
+        other = other if isinstance(other, Kernel) else Constant(other)
         return Sum((*_parts(self, Sum), *_parts(other, Sum)))
 
     def __radd__(self, other: float) -> Kernel:
-        return Constant(other) + self if is_number(other) else NotImplemented
+        return Constant(other) + self
 
     def __mul__(self, other: Kernel | float) -> Kernel:
-        if is_number(other):
-            return self.__rmul__(cast(float, other))
         if not isinstance(other, Kernel):
-            return NotImplemented
+            return self.__rmul__(other)
         return Product((*_parts(self, Product), *_parts(other, Product)))
 
     def __rmul__(self, other: float) -> Kernel:
-        if not is_number(other):
-            return NotImplemented
-        a = nonnegative(other, "the factor of a kernel", "Proposition 17.6 (2)")
+        a = as_scalar(other, "the factor of a kernel (Proposition 17.6 (2))", at_least=0.0)
         return Scaled(self.kernel, a * self.a) if isinstance(self, Scaled) else Scaled(self, a)
 
     def __truediv__(self, other: float) -> Kernel:
-        if not is_number(other):
-            return NotImplemented
         return self.__rmul__(1.0 / as_scalar(other, "the divisor of a kernel", above=0.0))
 
     def __pow__(self, exponent: int) -> Kernel:
         m = check_count(exponent, "the exponent of a kernel", at_least=0)
         return self.polynomial([0.0] * m + [1.0])
-
-    def __neg__(self) -> Kernel:
-        raise ValueError("-k is not a kernel: Proposition 17.6 (2) needs a factor >= 0")
 
     def __sub__(self, other: Any) -> Kernel:
         raise ValueError(
@@ -447,33 +372,16 @@ class Kernel(ABC):
     def __repr__(self) -> str:
         return self._formula("x", "y")
 
-    def _key(self) -> tuple:
-        return tuple(_freeze(getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
-
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        return self._key() == other._key()
+        return all(
+            np.array_equal(getattr(self, f.name), getattr(other, f.name))
+            for f in fields(self)  # type: ignore[arg-type]
+        )
 
     def __hash__(self) -> int:
-        return hash((type(self), self._key()))
-
-
-def _slices(start: int, stop: int, length: int) -> Iterator[slice]:
-    return (slice(i, min(i + length, stop)) for i in range(start, stop, length))
-
-
-def _make_hermitian(block: np.ndarray, diagonal: np.ndarray) -> None:
-    """Put the exact diagonal into a diagonal block and mirror its upper triangle."""
-    block += 0.0  # -0 becomes 0
-    np.copyto(block, conj(block).T, where=_below_diagonal(len(block)))
-    np.fill_diagonal(block, diagonal)
-
-
-@lru_cache(maxsize=8)
-def _below_diagonal(n: int) -> np.ndarray:
-    """Return which entries of an n x n block are below its diagonal."""
-    return np.tri(n, k=-1, dtype=bool)
+        return hash((type(self), repr(self)))
 
 
 def _parts(kernel: Kernel, kind: type) -> tuple[Kernel, ...]:
@@ -505,69 +413,55 @@ class Constant(Kernel):
     c: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "c", nonnegative(self.c, "a constant kernel", "Example 17.5"))
+        c = as_scalar(self.c, "a constant kernel (Example 17.5)", at_least=0.0)
+        object.__setattr__(self, "c", c)
 
-    def _points(self, X: Any) -> np.ndarray:
-        return np.empty((len(X), 0))
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        return np.full((len(X), len(Y)), self.c)
 
-    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
-        return np.full((len(P), len(Q)), self.c)
+    def _diagonal(self, X: Any) -> np.ndarray:
+        return np.full(len(X), self.c)
 
-    def _diagonal(self, P: np.ndarray) -> np.ndarray:
-        return np.full(len(P), self.c)
-
-    def _features(self, P: np.ndarray, limit: float) -> np.ndarray | None:
-        return within(np.full((len(P), 1), math.sqrt(self.c)), limit)
+    def _features(self, X: Any, limit: float) -> np.ndarray | None:
+        return within(np.full((len(X), 1), math.sqrt(self.c)), limit)
 
     def _formula(self, x: str, y: str) -> str:
-        return number(self.c)
+        return f"{self.c:.6g}"
 
 
 class _Combination(Kernel):
     """A kernel made of several kernels on the same points."""
 
     parts: tuple[Kernel, ...]
-
-    def _points(self, X: Any) -> tuple:
-        return tuple(k._points(X) for k in self.parts)
+    _combine: ClassVar[Any]  # what makes one array of those of the parts
 
     @property
     def positive_definite(self) -> bool | None:
         """True if all parts are."""
         return True if all(k.positive_definite for k in self.parts) else None
 
-    @property
-    def _hermitian(self) -> bool:  # type: ignore[override]
-        return all(k._hermitian for k in self.parts)
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        return self._combine([k._matrix(X, Y) for k in self.parts])
 
+    def _diagonal(self, X: Any) -> np.ndarray:
+        return self._combine([k._diagonal(X) for k in self.parts])
 
-def _accumulate(arrays: Iterator[np.ndarray], operation: np.ufunc) -> np.ndarray:
-    """Combine arrays in place where the type allows."""
-    total = next(arrays)
-    for array in arrays:
-        in_place = np.iscomplexobj(total) or not np.iscomplexobj(array)
-        total = operation(total, array, out=total if in_place else None)
-    return total
+    def _features(self, X: Any, limit: float) -> np.ndarray | None:
+        found = [Phi for k in self.parts if (Phi := k._features(X, limit)) is not None]
+        return self._join(found, limit) if len(found) == len(self.parts) else None
+
+    @abstractmethod
+    def _join(self, found: list[np.ndarray], limit: float) -> np.ndarray | None:
+        """Return the features of the combination, if at most `limit` many, from those of the parts."""
 
 
 class Sum(_Combination):
     """The sum of kernels, ``k1 + k2`` (Proposition 17.6 (1)); its feature map concatenates (Example 17.1)."""
 
-    def _block(self, P: tuple, Q: tuple) -> np.ndarray:
-        return _accumulate((k._block(p, q) for k, p, q in zip(self.parts, P, Q)), np.add)
+    _combine = staticmethod(sum)
 
-    def _diagonal(self, P: tuple) -> np.ndarray:
-        return _accumulate((k._diagonal(p) for k, p in zip(self.parts, P)), np.add)
-
-    def _features(self, P: tuple, limit: float) -> np.ndarray | None:
-        found = []
-        for k, p in zip(self.parts, P):
-            Phi = k._features(p, limit)
-            if Phi is None:
-                return None
-            limit -= Phi.shape[1]
-            found.append(Phi)
-        return np.hstack(found) if limit >= 0 else None
+    def _join(self, found: list[np.ndarray], limit: float) -> np.ndarray | None:
+        return within(np.hstack(found), limit)
 
     def _formula(self, x: str, y: str) -> str:
         return " + ".join(k._formula(x, y) for k in self.parts)
@@ -576,20 +470,12 @@ class Sum(_Combination):
 class Product(_Combination):
     """The pointwise product of kernels, ``k1 * k2`` (Proposition 17.5); features multiply in pairs (Example 17.3)."""
 
-    def _block(self, P: tuple, Q: tuple) -> np.ndarray:
-        return _accumulate((k._block(p, q) for k, p, q in zip(self.parts, P, Q)), np.multiply)
+    _combine = staticmethod(math.prod)
 
-    def _diagonal(self, P: tuple) -> np.ndarray:
-        return _accumulate((k._diagonal(p) for k, p in zip(self.parts, P)), np.multiply)
-
-    def _features(self, P: tuple, limit: float) -> np.ndarray | None:
-        Phi = np.ones((count(P), 1))
-        for k, p in zip(self.parts, P):
-            factor = k._features(p, limit)
-            if factor is None or Phi.shape[1] * factor.shape[1] > limit:
-                return None
-            Phi = np.einsum("ij,ik->ijk", Phi, factor).reshape(len(Phi), -1)
-        return Phi
+    def _join(self, found: list[np.ndarray], limit: float) -> np.ndarray | None:
+        if math.prod(Phi.shape[1] for Phi in found) > limit:
+            return None
+        return reduce(lambda A, B: np.einsum("ij,ik->ijk", A, B).reshape(len(A), -1), found)
 
     def _formula(self, x: str, y: str) -> str:
         return " * ".join(term(k._formula(x, y)) for k in self.parts)
@@ -600,77 +486,58 @@ class _OfOne(Kernel):
 
     kernel: Kernel
 
-    def _points(self, X: Any) -> Points:
-        return self.kernel._points(X)
-
     @property
     def positive_definite(self) -> bool | None:
         """True if the kernel is that this one is made from."""
         return True if self.kernel.positive_definite else None
 
-    @property
-    def _hermitian(self) -> bool:  # type: ignore[override]
-        return self.kernel._hermitian
+
+class _OfValues(_OfOne):
+    """A function of the values of a kernel."""
+
+    @abstractmethod
+    def _of(self, K: np.ndarray) -> np.ndarray:
+        """Return the function of each value."""
+
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        return self._of(self.kernel._matrix(X, Y))
+
+    def _diagonal(self, X: Any) -> np.ndarray:
+        return self._of(self.kernel._diagonal(X))
 
 
-class Scaled(_OfOne):
+class Scaled(_OfValues):
     """A nonnegative multiple of a kernel, ``a * k`` (Proposition 17.6 (2))."""
 
     a: float
 
-    def _block(self, P: Points, Q: Points) -> np.ndarray:
-        K = self.kernel._block(P, Q)
-        K *= self.a
-        return K
+    def _of(self, K: np.ndarray) -> np.ndarray:
+        return self.a * K
 
-    def _diagonal(self, P: Points) -> np.ndarray:
-        return self.a * self.kernel._diagonal(P)
-
-    def _features(self, P: Points, limit: float) -> np.ndarray | None:
-        Phi = self.kernel._features(P, limit)
+    def _features(self, X: Any, limit: float) -> np.ndarray | None:
+        Phi = self.kernel._features(X, limit)
         return None if Phi is None else math.sqrt(self.a) * Phi
 
     def _formula(self, x: str, y: str) -> str:
-        return f"{number(self.a)} {term(self.kernel._formula(x, y))}"
-
-    @property
-    def positive_definite(self) -> bool | None:
-        """What is known about the kernel that this one is a multiple of."""
-        return True if self.a == 0 else self.kernel.positive_definite
+        return f"{self.a:.6g} {term(self.kernel._formula(x, y))}"
 
 
-class PolynomialOf(_OfOne):
+class PolynomialOf(_OfValues):
     """A polynomial with nonnegative coefficients of a kernel (Proposition 17.7 (1)); a power is one of these."""
 
     coefficients: tuple[float, ...]
 
-    def _evaluate(self, K: np.ndarray) -> np.ndarray:
-        *lower, leading = self.coefficients
-        if not any(lower):
-            highest = power(K, len(lower))
-            return highest if leading == 1.0 else leading * highest
-        value = np.full_like(K, leading)
-        for c in reversed(lower):  # Horner's rule
-            value *= K
-            value += c
-        return value
+    def _of(self, K: np.ndarray) -> np.ndarray:
+        return np.polynomial.polynomial.polyval(K, self.coefficients)
 
-    def _block(self, P: Points, Q: Points) -> np.ndarray:
-        return self._evaluate(self.kernel._block(P, Q))
-
-    def _diagonal(self, P: Points) -> np.ndarray:
-        return self._evaluate(self.kernel._diagonal(P))
-
-    def _features(self, P: Points, limit: float) -> np.ndarray | None:
-        Phi = self.kernel._features(P, limit)
+    def _features(self, X: Any, limit: float) -> np.ndarray | None:
+        Phi = self.kernel._features(X, limit)
         if Phi is None:
             return None
-        degrees = [m for m, c in enumerate(self.coefficients) if c > 0]
-        if sum(comb(Phi.shape[1] + m - 1, m) for m in degrees) > limit:
+        terms = [(m, c) for m, c in enumerate(self.coefficients) if c > 0]
+        if sum(comb(Phi.shape[1] + m - 1, m) for m, _ in terms) > limit:
             return None
-        weighted = [
-            math.sqrt(self.coefficients[m]) * polynomial_features(Phi, m, R=0.0) for m in degrees
-        ]
+        weighted = [math.sqrt(c) * polynomial_features(Phi, m) for m, c in terms]
         return np.hstack(weighted or [np.zeros((len(Phi), 1))])
 
     def _formula(self, x: str, y: str) -> str:
@@ -679,19 +546,15 @@ class PolynomialOf(_OfOne):
         for m, c in enumerate(self.coefficients):
             factor = inner if m == 1 else f"{inner}^{m}"
             if c > 0:
-                terms.append(number(c) if m == 0 else factor if c == 1 else f"{number(c)} {factor}")
+                terms.append(f"{c:.6g}" if m == 0 else factor if c == 1 else f"{c:.6g} {factor}")
         return " + ".join(terms) or "0"
 
 
-class Exp(_OfOne):
+class Exp(_OfValues):
     """The exponential of a kernel, ``k.exp()`` (Proposition 17.7 (2))."""
 
-    def _block(self, P: Points, Q: Points) -> np.ndarray:
-        K = self.kernel._block(P, Q)
-        return np.exp(K, out=K)
-
-    def _diagonal(self, P: Points) -> np.ndarray:
-        return np.exp(self.kernel._diagonal(P))
+    def _of(self, K: np.ndarray) -> np.ndarray:
+        return np.exp(K)
 
     def _formula(self, x: str, y: str) -> str:
         return f"exp({self.kernel._formula(x, y)})"
@@ -702,28 +565,25 @@ class GaussianOf(_OfOne):
 
     sigma: float
 
-    def _block(self, P: Points, Q: Points) -> np.ndarray:
-        p, q = self.kernel._diagonal(P), self.kernel._diagonal(Q)
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        p, q = both(self.kernel._diagonal, X, Y)
         if EPS * max(largest(p.real), largest(q.real)) > _LOST * self.sigma**2:
             raise ValueError(
                 f"the distances of {self!r} are lost in rounding: the numbers k(x, x) are too large "
                 "beside sigma^2; move the points to the origin, or raise sigma"
             )
-        K = self.kernel._block(P, Q)
-        K -= 0.5 * p[:, None]
-        K -= 0.5 * q
-        if not np.iscomplexobj(K) and self.kernel.positive_definite is True:
-            np.minimum(K, 0.0, out=K)  # rounding can leave a tiny negative squared distance
-        K /= self.sigma**2
-        return np.exp(K, out=K)
+        squares = p[:, None] + q - 2.0 * self.kernel._matrix(X, Y)
+        if not np.iscomplexobj(squares) and self.kernel.positive_definite is True:
+            squares = np.maximum(squares, 0.0)  # rounding can make it negative
+        return np.exp(-squares / (2.0 * self.sigma**2))
 
-    def _diagonal(self, P: Points) -> np.ndarray:
-        return np.ones_like(self.kernel._diagonal(P))
+    def _diagonal(self, X: Any) -> np.ndarray:
+        return np.ones(len(X))
 
     def _formula(self, x: str, y: str) -> str:
         xx, yy = self.kernel._formula(x, x), self.kernel._formula(y, y)
         xy = term(self.kernel._formula(x, y))
-        return f"exp(-({xx} + {yy} - 2 {xy})/(2*{number(self.sigma)}^2))"
+        return f"exp(-({xx} + {yy} - 2 {xy})/(2*{self.sigma:.6g}^2))"
 
 
 class Composed(_OfOne):
@@ -732,20 +592,20 @@ class Composed(_OfOne):
     psi: Callable
     batch: bool = False
 
-    def _points(self, X: Any) -> Points:
-        P = self.kernel._points(images(self.psi, X, self.batch))
-        if count(P) != len(X):
-            raise ValueError(f"psi returned {count(P)} points for {len(X)}")
-        return P
+    def _images(self, X: Any) -> Any:
+        images = self.psi(X) if self.batch else [self.psi(x) for x in X]
+        if len(images) != len(X):
+            raise ValueError(f"psi returned {len(images)} points for {len(X)}")
+        return images
 
-    def _block(self, P: Points, Q: Points) -> np.ndarray:
-        return self.kernel._block(P, Q)
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        return self.kernel._matrix(*both(self._images, X, Y))
 
-    def _diagonal(self, P: Points) -> np.ndarray:
-        return self.kernel._diagonal(P)
+    def _diagonal(self, X: Any) -> np.ndarray:
+        return self.kernel._diagonal(self._images(X))
 
-    def _features(self, P: Points, limit: float) -> np.ndarray | None:
-        return self.kernel._features(P, limit)
+    def _features(self, X: Any, limit: float) -> np.ndarray | None:
+        return self.kernel._features(self._images(X), limit)
 
     def _formula(self, x: str, y: str) -> str:
         psi = name_of(self.psi, "psi")
@@ -755,30 +615,26 @@ class Composed(_OfOne):
 class Normalized(_OfOne):
     """The cosine in a kernel's feature space, ``k.normalized()``."""
 
-    def _scale(self, P: Points) -> np.ndarray:
+    def _scale(self, X: Any) -> np.ndarray:
         """Return k(x, x)^(-1/2), and 0 where k(x, x) = 0."""
-        diagonal = self.kernel._diagonal(P).real
+        diagonal = self.kernel._diagonal(X).real
         if (diagonal < 0).any():
             raise ValueError(
                 f"{self.kernel!r} has k(x, x) = {diagonal.min():.4g} < 0 at a point; a positive definite "
                 "kernel has k(x, x) >= 0 (Proposition 17.2), and only such a kernel has angles"
             )
-        scale = np.zeros_like(diagonal)
-        np.divide(1.0, np.sqrt(diagonal), out=scale, where=diagonal > 0)
-        return scale
+        return np.divide(1.0, np.sqrt(diagonal), out=np.zeros(len(X)), where=diagonal > 0)
 
-    def _block(self, P: Points, Q: Points) -> np.ndarray:
-        K = self.kernel._block(P, Q)
-        K *= self._scale(P)[:, None]
-        K *= self._scale(Q)
-        return K
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        f, g = both(self._scale, X, Y)
+        return f[:, None] * self.kernel._matrix(X, Y) * g
 
-    def _diagonal(self, P: Points) -> np.ndarray:
-        return (self._scale(P) > 0).astype(np.float64)
+    def _diagonal(self, X: Any) -> np.ndarray:
+        return (self._scale(X) > 0).astype(np.float64)
 
-    def _features(self, P: Points, limit: float) -> np.ndarray | None:
-        Phi = self.kernel._features(P, limit)
-        return None if Phi is None else self._scale(P)[:, None] * Phi
+    def _features(self, X: Any, limit: float) -> np.ndarray | None:
+        Phi = self.kernel._features(X, limit)
+        return None if Phi is None else self._scale(X)[:, None] * Phi
 
     def _formula(self, x: str, y: str) -> str:
         k = self.kernel._formula

@@ -2,38 +2,36 @@ r"""Kernels that a reader gives: by a feature map, by a function of a pair, of w
 
 from __future__ import annotations
 
-import math
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from companion.checks import as_matrix
-from companion.kernels.arithmetic import (
-    check_callable,
-    images,
-    inner_products,
-    name_of,
-    squared_norms,
-    within,
-)
+from companion.kernels.arithmetic import check_callable, name_of, squared_norms, within
 from companion.kernels.functions import Kernel
-from companion.kernels.points import Points, as_vectors
+from companion.kernels.points import as_vectors, both, rows_of_both
 
 __all__ = ["ExplicitKernel", "FeatureMap", "FromFunction", "FromGram", "Precomputed"]
 
 
 class ExplicitKernel(Kernel):
-    """A kernel whose features are known and few: points become their features, and the kernel their inner product."""
+    """A kernel whose features are known and few: it is their inner product."""
 
-    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
-        return inner_products(P, Q)
+    @abstractmethod
+    def _phi(self, X: Any) -> np.ndarray:
+        """Return the features, a row for each point."""
 
-    def _diagonal(self, P: np.ndarray) -> np.ndarray:
-        return squared_norms(P)
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        P, Q = rows_of_both(self._phi, X, Y)
+        return P @ Q.conj().T
 
-    def _features(self, P: np.ndarray, limit: float) -> np.ndarray | None:
-        return within(P, limit)
+    def _diagonal(self, X: Any) -> np.ndarray:
+        return squared_norms(self._phi(X))
+
+    def _features(self, X: Any, limit: float) -> np.ndarray | None:
+        return within(self._phi(X), limit)
 
 
 class FeatureMap(ExplicitKernel):
@@ -70,8 +68,8 @@ class FeatureMap(ExplicitKernel):
     def __post_init__(self) -> None:
         check_callable(self.phi, "phi")
 
-    def _points(self, X: Any) -> np.ndarray:
-        Phi = as_vectors(images(self.phi, X, self.batch))
+    def _phi(self, X: Any) -> np.ndarray:
+        Phi = as_vectors(self.phi(X) if self.batch else [self.phi(x) for x in X])
         if len(Phi) != len(X):
             raise ValueError(f"phi returned {len(Phi)} rows for {len(X)} points")
         return Phi
@@ -102,16 +100,12 @@ class FromFunction(Kernel):
 
     function: Callable
     positive_definite: bool | None = None
-    _hermitian = False  # the function may be anything: evaluate it on both halves
 
     def __post_init__(self) -> None:
         check_callable(self.function, "function")
 
-    def _points(self, X: Any) -> list:
-        return list(X)
-
-    def _block(self, P: list, Q: list) -> np.ndarray:
-        values = np.array([[self.function(x, y) for y in Q] for x in P])
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        values = np.array([[self.function(x, y) for y in Y] for x in X])
         if values.ndim != 2 or values.dtype.kind not in "biufc":
             raise TypeError(f"{self!r} must return one number per pair of points")
         return values.astype(np.complex128 if np.iscomplexobj(values) else np.float64)
@@ -151,19 +145,11 @@ class Precomputed(Kernel):
             raise ValueError("the precomputed kernel matrix must be symmetric (Proposition 17.2)")
         return K
 
-    def diagonal(self, X: Any) -> Any:
-        """Return the diagonal of the square matrix `X`."""
-        return self(X).diagonal().copy()
-
-    def features(self, X: Any, limit: float = math.inf) -> np.ndarray | None:
-        """Return None: a matrix alone names no features."""
-        return None
-
-    def _points(self, X: Any) -> Points:
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         raise TypeError("a precomputed kernel cannot be combined with others; combine the matrices")
 
-    def _block(self, P: Points, Q: Points) -> np.ndarray:
-        return self._points(P)
+    def _diagonal(self, X: Any) -> np.ndarray:
+        return self(X).diagonal().copy()
 
     def _formula(self, x: str, y: str) -> str:
         return "precomputed"
@@ -186,28 +172,13 @@ class FromGram(Kernel):
 
     function: Callable
     positive_definite = None
-    _hermitian = False
 
     def __post_init__(self) -> None:
         check_callable(self.function, "function")
 
-    def _points(self, X: Any) -> Points:
-        return as_vectors(X) if isinstance(X, np.ndarray) else X
-
-    def _matrix(self, P: Points, Q: Points | None) -> np.ndarray:
-        return self._finite_block(
-            P, P if Q is None else Q
-        )  # one call: the function need not see blocks
-
-    def _block(self, P: Points, Q: Points) -> np.ndarray:
-        try:
-            K = np.array(self.function(P, Q))
-        except Exception as error:
-            error.add_note(
-                "A kernel function gets two matrices, a point in each row; for a function of one pair use "
-                "companion.kernels.FromFunction."
-            )
-            raise
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        P, Q = both(lambda Z: as_vectors(Z) if isinstance(Z, np.ndarray) else Z, X, Y)
+        K = np.array(self.function(P, Q))
         if K.shape != (len(P), len(Q)) or K.dtype.kind not in "biufc":
             raise ValueError(
                 f"a kernel function must return the matrix of shape {(len(P), len(Q))} of all pairs, got shape "

@@ -14,10 +14,10 @@ from companion.engine.arithmetic import EPS
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.choice import as_kernel
 from companion.kernels.functions import Kernel
-from companion.kernels.points import real_or_complex_matrix
+from companion.kernels.points import real_or_complex
 from companion.results import Record
 
-__all__ = ["Definiteness", "center_gram", "centre", "centred_gram", "gram", "is_positive_definite"]
+__all__ = ["Definiteness", "center_gram", "centre", "gram", "is_positive_definite"]
 
 _FEW_DIGITS = 1e-7  # the relative error of a centred matrix from which on there is a warning
 
@@ -99,37 +99,30 @@ def center_gram(K: Any, K_fit: Any = None) -> np.ndarray:
     >>> bool(np.allclose(center_gram(K[:1], K), center_gram(K)[:1]))
     True
     """
-    centred, size = centred_gram(K, K_fit)
-    lost = EPS * size
-    if lost > _FEW_DIGITS * _peak(centred):
-        warnings.warn(
-            f"centring leaves the numbers of K, up to {size:.1e}, with an error of {lost:.0e}, beside a result of the "
-            f"size {_peak(centred):.0e}; centre the data first",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    return centred
-
-
-def centred_gram(K: Any, K_fit: Any = None) -> tuple[np.ndarray, float]:
-    """Return what :func:`center_gram` does, and the size of the numbers that cancel in it."""
-    K = real_or_complex_matrix(K, "K")
-    K_fit = K if K_fit is None else real_or_complex_matrix(K_fit, "K_fit")
+    K = real_or_complex(K, "K")
+    K_fit = K if K_fit is None else real_or_complex(K_fit, "K_fit")
     n = len(K_fit)
     if K_fit.shape[1] != n or K.shape[1] != n:
         raise ValueError(
             f"centring needs the square matrix of the n fitted points and n columns in K, got K of shape {K.shape} "
             f"and K_fit of shape {K_fit.shape}"
         )
-    return centre(K, K_fit.mean(axis=0)), max(_peak(K), _peak(K_fit))
+    centred = centre(K, K_fit.mean(axis=0))
+    before, fitted, after = (float(np.abs(A).max(initial=0.0)) for A in (K, K_fit, centred))
+    size = max(before, fitted)
+    if EPS * size > _FEW_DIGITS * after:
+        warnings.warn(
+            f"centring leaves the numbers of K, up to {size:.1e}, with an error of {EPS * size:.0e}, beside a result "
+            f"of the size {after:.0e}; centre the data first",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return centred
 
 
-def _peak(K: np.ndarray) -> float:
-    return float(np.abs(K).max(initial=0.0))
-
-
-def centre(K: np.ndarray, column_means: np.ndarray) -> np.ndarray:
-    """Centre k(X_new, X), given the means of the columns of k(X)."""
+def centre(K: np.ndarray, column_means: np.ndarray | None = None) -> np.ndarray:
+    """Centre k(X), or k(X_new, X) if the means of the columns of k(X) are given."""
+    column_means = K.mean(axis=0) if column_means is None else column_means
     centred = K - column_means
     centred -= K.mean(axis=1)[:, None]
     centred += column_means.mean()
@@ -210,7 +203,7 @@ def is_positive_definite(K: Any, tol: float | None = None) -> Definiteness:
     >>> bool(answer), round(answer.smallest_eigenvalue, 6), abs(answer.witness).round(4)
     (False, -1.0, array([0.7071, 0.7071]))
     """
-    K = real_or_complex_matrix(K, "K")
+    K = real_or_complex(K, "K")
     n = len(K)
     if K.shape != (n, n) or n == 0:
         raise ValueError(f"K must be square, got shape {K.shape}")

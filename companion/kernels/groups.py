@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from companion.checks import as_matrix, count_axes, reject_masked
-from companion.kernels.arithmetic import check_callable, name_of, within
+from companion.checks import as_matrix
+from companion.kernels.arithmetic import check_callable, name_of
 from companion.kernels.functions import Kernel
 from companion.kernels.given import FromFunction
-from companion.kernels.points import as_vectors, real_or_complex_matrix
+from companion.kernels.points import as_vectors, both, real_or_complex
 
 __all__ = ["CyclicKernel", "GroupKernel"]
 
@@ -53,18 +53,13 @@ class GroupKernel(Kernel):
     multiply: Callable
     inverse: Callable
     positive_definite: bool | None = None
-    _hermitian = False  # p may be anything
 
     def __post_init__(self) -> None:
         for name in ("p", "multiply", "inverse"):
             check_callable(getattr(self, name), name)
 
-    def _points(self, X: Any) -> list:
-        return list(X)
-
-    def _block(self, P: list, Q: list) -> np.ndarray:
-        pairs = FromFunction(lambda s, t: self.p(self.multiply(self.inverse(t), s)))
-        return pairs._block(P, Q)
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        return FromFunction(lambda s, t: self.p(self.multiply(self.inverse(t), s)))._matrix(X, Y)
 
     def _formula(self, x: str, y: str) -> str:
         return f"{name_of(self.p, 'p')}({y}^-1 {x})"
@@ -100,15 +95,9 @@ class CyclicKernel(Kernel):
     p: np.ndarray
 
     def __post_init__(self) -> None:
-        if count_axes(self.p, "p") > 2 or np.size(self.p) == 0:
-            raise ValueError(
-                f"p must be a vector of values on the group, got shape {np.shape(self.p)}"
-            )
-        reject_masked(self.p, "p")
-        p = real_or_complex_matrix(np.atleast_2d(np.asarray(self.p).T).T, "p")
-        if p.shape[1] != 1:
-            raise ValueError(f"p must be a vector of values on the group, got shape {p.shape}")
-        p = p[:, 0].copy()
+        p = real_or_complex(self.p, "p", ndim=1).copy()
+        if p.size == 0:
+            raise ValueError("p must have a value for each element of the group, got none")
         p.flags.writeable = False
         object.__setattr__(self, "p", p)
 
@@ -123,26 +112,15 @@ class CyclicKernel(Kernel):
         """
         return np.fft.fft(self.p) / len(self.p)
 
-    def _points(self, X: Any) -> np.ndarray:
-        if isinstance(X, np.ndarray) and X.dtype.kind in "iu":  # exact, where a float is not
-            X = X % len(self.p)
+    def _integers(self, X: Any) -> np.ndarray:
         s = as_matrix(as_vectors(X), "X", (None, 1))
         if (s != np.round(s)).any():
             raise ValueError(f"points must be integers modulo {len(self.p)}")
         return (s % len(self.p)).astype(np.int64)
 
-    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
-        return self.p[(P - Q.T) % len(self.p)]
-
-    def _diagonal(self, P: np.ndarray) -> np.ndarray:
-        return np.full(len(P), self.p[0])
-
-    def _features(self, P: np.ndarray, limit: float) -> np.ndarray | None:
-        if not self.positive_definite:
-            return None
-        n = len(self.p)
-        weights = np.sqrt(np.maximum(self.spectrum.real, 0.0))
-        return within(weights * np.exp(2j * np.pi / n * (P * np.arange(n) % n)), limit)
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        s, t = both(self._integers, X, Y)
+        return self.p[(s - t.T) % len(self.p)]
 
     def _formula(self, x: str, y: str) -> str:
         return f"p({x} - {y} mod {len(self.p)})"
@@ -153,7 +131,3 @@ class CyclicKernel(Kernel):
         tolerance = 1e-12 * np.abs(self.p).max()
         weights = self.spectrum
         return bool(np.abs(weights.imag).max() <= tolerance and weights.real.min() >= -tolerance)
-
-    @property
-    def _hermitian(self) -> bool:  # type: ignore[override]
-        return bool(self.positive_definite)

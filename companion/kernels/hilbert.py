@@ -7,31 +7,22 @@ Everything here holds for orthogonal families that need not be orthonormal: the 
 
 from __future__ import annotations
 
-import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from math import factorial
 from typing import Any
 
 import numpy as np
-from scipy.special import roots_legendre
+from scipy.linalg import null_space
+from scipy.special import eval_legendre, roots_legendre
 
-from companion.checks import (
-    as_array,
-    as_scalar,
-    as_vector,
-    check_count,
-    check_range,
-    count_axes,
-    reject_masked,
-)
-from companion.engine.arithmetic import EPS
+from companion.checks import as_array, as_scalar, as_vector, check_count, check_range
+from companion.engine.arithmetic import ratio
 from companion.exceptions import ConvergenceWarning
-from companion.kernels.points import real_or_complex_matrix
+from companion.kernels.points import real_or_complex
 from companion.results import Record
 
 __all__ = [
@@ -52,27 +43,13 @@ Function = Callable[[np.ndarray], Any]
 _RESOLVED = 1e-6  # relative change of an integral with the number of nodes that is not told
 
 
-def _as_numbers(value: Any, name: str) -> np.ndarray:
-    """Return a vector of finite real or complex numbers, or raise an error that names it."""
-    reject_masked(value, name)
-    count_axes(value, name)
-    if not np.iscomplexobj(value):
-        return as_vector(value, name)
-    vector = np.asarray(value, dtype=np.complex128)
-    if not np.isfinite(vector).all():
-        raise ValueError(f"{name} must be finite, got NaN or infinity")
-    check_range(float(np.abs(vector).max(initial=0.0)), name, tiny=True)
-    return vector
-
-
-def _as_indices(value: Any, *, signed: bool = False, below: int = 2**53) -> np.ndarray:
+def _as_indices(value: Any, least: int = 0, most: int = 2**53) -> np.ndarray:
     """Return indices as integers, or raise an error that says what they must be."""
     number = as_array(value, "indices")
-    wrong = (number != np.round(number)) | (number < (-below if signed else 0)) | (number >= below)
+    wrong = (number != np.round(number)) | (number < least) | (number > most)
     if wrong.any():
-        what = "integers" if signed else "nonnegative integers"
-        end = f" below {below}" if below < 2**53 else ""
-        raise ValueError(f"indices must be {what}{end}, got {number[wrong].flat[0]:g}")
+        what = f"indices must be integers from {least} to {most}"
+        raise ValueError(f"{what}, got {number[wrong].flat[0]:g}")
     return number.astype(np.int64)
 
 
@@ -117,16 +94,6 @@ class _FunctionFamily(OrthogonalFamily):
     def __call__(self, k: Any, x: Any) -> np.ndarray:
         """Return u_k(x), with an axis for each argument that is an array."""
 
-    def _quadrature(self, degree: int, breaks: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-        a, b = self.interval
-        degree = check_count(degree, "degree", at_least=0)
-        inside = [as_scalar(c, "breaks", above=a, below=b) for c in as_vector(breaks, "breaks")]
-        ends = np.unique([a, *inside, b])
-        t, w = _gauss(64 + 4 * degree)
-        half = np.diff(ends)[:, None] / 2
-        nodes = (ends[:-1, None] + half) + half * t
-        return nodes.ravel(), (self.scale * half * w).ravel()
-
     def inner(
         self, f: Function, g: Function, *, degree: int = 64, breaks: Sequence[float] = ()
     ) -> Any:
@@ -158,57 +125,50 @@ class _FunctionFamily(OrthogonalFamily):
         >>> round(Fourier().inner(np.sign, np.sign, breaks=[0.0]), 6)
         1.0
         """
-
-        def integrals(x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
-            a, b = _values(f, x), _values(g, x)
-            return np.array([np.vdot(b, w * a)]), math.sqrt(_square(a, w) * _square(b, w))
-
-        return self._integrate(integrals, degree, breaks, stacklevel=3)[0].item()
+        degree = check_count(degree, "degree", at_least=0)
+        products, _ = self._integrate(f, lambda x: _values(g, x)[:, None], degree, breaks, 3)
+        return products[0].item()
 
     def _inner_products(
         self, v: Function, indices: np.ndarray, breaks: Sequence[float]
     ) -> tuple[np.ndarray, float]:
-        degree, norms = int(np.abs(indices).max(initial=16)), np.sqrt(self.norm_squared(indices))
-
-        def integrals(x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
-            values = _values(v, x)
-            return (w * values) @ self(indices, x).conj() / norms, math.sqrt(_square(values, w))
-
-        products, norm = self._integrate(integrals, degree, breaks, stacklevel=4)
-        return products * norms, norm * norm
+        degree = int(np.abs(indices).max(initial=16))
+        return self._integrate(v, lambda x: self(indices, x), degree, breaks, 4)
 
     def _integrate(
-        self,
-        integrals: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, float]],
-        degree: int,
-        breaks: Sequence[float],
-        stacklevel: int,
+        self, v: Function, u: Function, degree: int, breaks: Sequence[float], stacklevel: int
     ) -> tuple[np.ndarray, float]:
-        """Return integrals and their size, from nodes and weights; warn if twice the nodes tell another story."""
-        found, size = integrals(*self._quadrature(degree, breaks))
-        finer, its_size = integrals(*self._quadrature(2 * degree + 16, breaks))
-        change, total = float(np.abs(finer - found).max(initial=0.0)), max(size, its_size)
-        change = max(change, abs(its_size - size))
-        if change > _RESOLVED * total:
+        r"""Return :math:`\langle v, u_k \rangle` for the columns of u, and :math:`\|v\|^2`, by quadrature."""
+        a, b = self.interval
+        inside = [as_scalar(c, "breaks", above=a, below=b) for c in as_vector(breaks, "breaks")]
+        ends = np.unique([a, *inside, b])
+        half = np.diff(ends)[:, None] / 2
+
+        def integrals(n: int) -> tuple[np.ndarray, np.ndarray]:
+            """Return the integrals with n nodes between the breaks, and those of the absolute values."""
+            t, w = roots_legendre(n)
+            x, weights = (
+                (ends[:-1, None] + half + half * t).ravel(),
+                (self.scale * half * w).ravel(),
+            )
+            values = _values(v, x)
+            integrands = np.column_stack([u(x).conj(), values.conj()]) * values[:, None]
+            return weights @ integrands, weights @ np.abs(integrands)
+
+        found, size = integrals(64 + 4 * degree)
+        finer, finer_size = integrals(128 + 8 * degree)
+        change = float(ratio(np.abs(finer - found), np.maximum(size, finer_size)).max())
+        if change > _RESOLVED:
             warnings.warn(
-                f"the integrals are known to {change / total:.0e} of their size only: the function "
+                f"the integrals are known to {change:.0e} of their size only: the function "
                 "jumps, has a kink, or varies too fast between the nodes; give breaks",
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
-        return found, size
+        return found[:-1], float(found[-1].real)
 
     def _combine(self, coefficients: np.ndarray, indices: np.ndarray, x: Any) -> np.ndarray:
         return self(indices, x) @ coefficients
-
-
-def _square(values: np.ndarray, w: np.ndarray) -> float:
-    return float(w @ np.abs(values) ** 2)
-
-
-@lru_cache(maxsize=32)
-def _gauss(n: int) -> tuple[np.ndarray, np.ndarray]:
-    return roots_legendre(n)
 
 
 def _values(f: Function, x: np.ndarray) -> np.ndarray:
@@ -256,7 +216,7 @@ class Fourier(_FunctionFamily):
 
     def __call__(self, k: Any, x: Any) -> np.ndarray:
         """Return exp(i k x), with an axis for each argument that is an array."""
-        return np.exp(1j * np.multiply.outer(as_array(x, "x"), _as_indices(k, signed=True)))
+        return np.exp(1j * np.multiply.outer(as_array(x, "x"), _as_indices(k, -(2**53))))
 
     def indices(self, order: int) -> np.ndarray:
         """Return -order, ..., order."""
@@ -265,23 +225,19 @@ class Fourier(_FunctionFamily):
 
     def norm_squared(self, indices: Any) -> np.ndarray:
         """Return 2 pi times the scale, for each index."""
-        return np.full(_as_indices(indices, signed=True).shape, 2.0 * np.pi * self.scale)
+        return np.full(_as_indices(indices, -(2**53)).shape, 2.0 * np.pi * self.scale)
 
 
 @dataclass(frozen=True)
 class Legendre(_FunctionFamily):
     r"""The Legendre polynomials :math:`P_0, P_1, \dots` on [-1, 1], a Hilbert basis of :math:`L^2([-1, 1])`.
 
-    Parameters
-    ----------
-    orthonormal : bool
-        False: the text's :math:`P_n` with :math:`P_n(1) = 1` and :math:`\|P_n\|^2 = 2/(2n+1)`. True:
-        divided by their norms.
+    They have :math:`P_n(1) = 1` and :math:`\|P_n\|^2 = 2/(2n+1)`: they are orthogonal, not orthonormal.
 
     Notes
     -----
-    Source: Section A.2. Values come from the recurrence :math:`(n+1) P_{n+1} = (2n+1)\, x P_n - n P_{n-1}`,
-    which is stable; the text's explicit sum (:meth:`polynomial`) is exact but cancels in floating point.
+    Source: Section A.2. Values come from SciPy, by a stable recurrence. The text's explicit sum
+    (:meth:`polynomial`) is exact but cancels in floating point.
 
     Examples
     --------
@@ -292,29 +248,21 @@ class Legendre(_FunctionFamily):
     (1.6486, 1.6487)
     """
 
-    orthonormal: bool = False
     interval = (-1.0, 1.0)
     scale = 1.0
 
     def __call__(self, k: Any, x: Any) -> np.ndarray:
         """Return the polynomials k at x, with an axis for each argument that is an array."""
         x, k = as_array(x, "x"), _as_indices(k)
-        P = [np.ones_like(x), x]
-        for n in range(1, int(k.max(initial=0))):
-            P.append(((2 * n + 1) * x * P[n] - n * P[n - 1]) / (n + 1))
-        values = (
-            np.moveaxis(np.array(P)[k], range(k.ndim), range(-k.ndim, 0)) if k.ndim else P[int(k)]
-        )
-        return values / np.sqrt(2.0 / (2.0 * k + 1.0)) if self.orthonormal else values
+        return eval_legendre(k, x[(..., *[None] * k.ndim)])
 
     def indices(self, order: int) -> np.ndarray:
         """Return 0, ..., order."""
         return np.arange(check_count(order, "order", at_least=0) + 1)
 
     def norm_squared(self, indices: Any) -> np.ndarray:
-        """Return 2/(2n + 1), or 1 if orthonormal, for each index n."""
-        n = _as_indices(indices).astype(float)
-        return np.ones_like(n) if self.orthonormal else 2.0 / (2.0 * n + 1.0)
+        """Return 2/(2n + 1) for each index n."""
+        return 2.0 / (2.0 * _as_indices(indices) + 1.0)
 
     @staticmethod
     def polynomial(n: int) -> list[Fraction]:
@@ -362,24 +310,28 @@ class VectorFamily(OrthogonalFamily):
     """
 
     def __init__(self, U: Any) -> None:
-        self.U = real_or_complex_matrix(U, "U").copy()
+        self.U = real_or_complex(U, "U").copy()
         if self.U.size == 0:
             raise ValueError(
                 f"U must have at least one row and one column, got shape {self.U.shape}"
             )
-        peaks = np.abs(self.U).max(axis=1)
-        if (peaks == 0).any():
+        norms = np.linalg.norm(self.U, axis=1)
+        if (norms == 0).any():
             raise ValueError(
-                f"the vectors of an orthogonal family are nonzero, row {np.argmin(peaks)} is zero"
+                f"the vectors of an orthogonal family are nonzero, row {np.argmin(norms)} is zero"
             )
-        G = self.U @ self.U.conj().T
-        norms = np.sqrt(G.diagonal().real)
-        cosines = np.abs(G / np.outer(norms, norms) - np.eye(len(G)))
+        V = self.U / norms[:, None]
+        cosines = np.abs(V @ V.conj().T - np.eye(len(V)))
         if cosines.max() > 1e-10:
             i, j = np.unravel_index(np.argmax(cosines), cosines.shape)
             raise ValueError(
                 f"rows {i} and {j} are not orthogonal, their cosine is {cosines[i, j]:.3g}"
             )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VectorFamily) and np.array_equal(self.U, other.U)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def indices(self, order: int | None = None) -> np.ndarray:
         """Return the first `order` indices, or all."""
@@ -392,12 +344,12 @@ class VectorFamily(OrthogonalFamily):
 
     def norm_squared(self, indices: Any) -> np.ndarray:
         """Return the squared norms of the rows."""
-        return (np.abs(self.U[_as_indices(indices, below=len(self.U))]) ** 2).sum(axis=-1)
+        return (np.abs(self.U[_as_indices(indices, most=len(self.U) - 1)]) ** 2).sum(axis=-1)
 
     def _inner_products(
         self, v: Any, indices: np.ndarray, breaks: Sequence[float]
     ) -> tuple[np.ndarray, float]:
-        v = _as_numbers(v, "v")
+        v = real_or_complex(v, "v", ndim=1)
         if v.shape != self.U.shape[1:]:
             raise ValueError(f"v must have length {self.U.shape[1]}, got shape {v.shape}")
         return self.U[indices].conj() @ v, float(np.vdot(v, v).real)
@@ -405,12 +357,6 @@ class VectorFamily(OrthogonalFamily):
     def _combine(self, coefficients: np.ndarray, indices: np.ndarray, x: Any) -> np.ndarray:
         vector = coefficients @ self.U[indices]
         return vector if x is None else vector[x]
-
-
-def _is_same_family(one: OrthogonalFamily, other: OrthogonalFamily) -> bool:
-    if isinstance(one, VectorFamily) and isinstance(other, VectorFamily):
-        return np.array_equal(one.U, other.U)
-    return one == other
 
 
 # --- expansions -----------------------------------------------------------------------------------
@@ -474,7 +420,7 @@ class Expansion(Record):
         least = max(self.norm_squared - self.energy, 0.0)
         if coefficients is None:
             return least
-        given = _as_numbers(coefficients, "coefficients")
+        given = real_or_complex(coefficients, "coefficients", ndim=1)
         if given.shape != self.coefficients.shape:
             raise ValueError(
                 f"coefficients must be {self.coefficients.size} numbers, one per index, got shape {given.shape}"
@@ -500,7 +446,7 @@ class Expansion(Record):
         """
         if not isinstance(other, Expansion):
             raise TypeError(f"expected an Expansion, got {type(other).__name__}")
-        if not _is_same_family(self.family, other.family):
+        if self.family != other.family:
             raise ValueError(
                 f"the two expansions must have the same family, got {self.family!r} and {other.family!r}"
             )
@@ -522,10 +468,8 @@ class Expansion(Record):
         >>> expand([3.0, 4.0], VectorFamily(np.eye(2))).restrict([1])()
         array([0., 4.])
         """
-        listed = (
-            indices if isinstance(indices, np.ndarray) or not np.iterable(indices) else [*indices]
-        )
-        wanted = _as_indices(listed, signed=True)
+        listed = [*indices] if np.iterable(indices) else indices
+        wanted = _as_indices(listed, -(2**53))
         strange = np.setdiff1d(wanted, self.indices)
         if strange.size:
             raise ValueError(f"indices must be in the index set of the expansion, got {strange[0]}")
@@ -612,7 +556,7 @@ def orthogonalize(V: Any, *, tol: float = 1e-10) -> np.ndarray:
     array([[ 0.6,  0.8],
            [-0.8,  0.6]])
     """
-    V = real_or_complex_matrix(V, "V")
+    V = real_or_complex(V, "V")
     Q = np.empty((0, V.shape[1]), dtype=V.dtype)
     for v in V:
         rest = v
@@ -648,12 +592,9 @@ def orthogonal_complement(V: Any) -> np.ndarray:
     >>> abs(complement), abs(orthogonal_complement(complement))
     (array([[0., 1.]]), array([[1., 0.]]))
     """
-    V = real_or_complex_matrix(V, "V")
-    sizes = np.linalg.norm(V, axis=1, keepdims=True)  # lengths do not matter
-    V = V / np.where(sizes > 0.0, sizes, 1.0)
-    _, sigma, W = np.linalg.svd(V)
-    rank = int((sigma > max(V.shape) * EPS * sigma.max(initial=0.0)).sum())
-    return W[rank:]
+    V = real_or_complex(V, "V")
+    sizes = np.linalg.norm(V, axis=1)  # lengths do not matter
+    return null_space(V[sizes > 0.0] / sizes[sizes > 0.0, None]).conj().T
 
 
 # --- summable families ----------------------------------------------------------------------------

@@ -128,7 +128,46 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         KernelPCA
             Itself.
         """
-        self._fit(X)
+        r = None if self.n_components is None else check_count(self.n_components, "n_components")
+        self.kernel_ = kernel = self._named_kernel()
+        reject_masked(X, "X")
+        X = as_matrix(validate_data(self, X, dtype=np.float64, ensure_min_samples=2), "X")
+        self.X_fit_ = own_points(X, kernel)
+        # the matrix of points far from the origin has lost what centring leaves
+        Phi = kernel.features(X, limit=np.inf if kernel.is_linear else len(X) // 2)
+        A = kernel(X) if Phi is None else Phi
+        if np.iscomplexobj(A):
+            raise ValueError(f"kernel PCA needs a real kernel, got complex values of {kernel!r}")
+        if not np.isfinite(A).all():
+            raise ValueError(f"the features of {kernel!r} overflow at these points; scale the data")
+        self._means = A.mean(axis=0)
+        if Phi is None:
+            values, V, total = _of_matrix(A, self._means, r, kernel.positive_definite is True)
+            U, lost = None, len(X) * largest(A)
+        else:
+            values, V, U, total = _of_features(A, self._means, r)
+            lost = 2.0 * math.sqrt(A.size * values.max(initial=0.0)) * largest(A)
+        if len(values) == 0:
+            raise ValueError(
+                "all points have the same image in feature space: there is no component"
+            )
+        self._lost = float(EPS * lost / values[0])
+        if self._lost > _FEW_DIGITS:
+            warnings.warn(
+                f"centring may leave only {max(-math.log10(self._lost), 0.0):.0f} digits of the largest eigenvalue: "
+                "the images of the points lie close together and far from the origin; centre the data, or change the "
+                "kernel's parameters",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        signs = _signs(V)
+        self.eigenvalues_ = values
+        self.eigenvectors_ = V * signs
+        self.alpha_ = self.eigenvectors_ / np.sqrt(values)
+        self._directions = None if U is None else U * signs
+        self.explained_variance_ = values / (len(X) - 1)
+        self.explained_variance_ratio_ = values / total
+        self.n_components_ = self._n_features_out = len(values)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
@@ -146,65 +185,8 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         ndarray of shape (n, r)
             One row per point.
         """
-        self._fit(X)
+        self.fit(X)
         return self.eigenvectors_ * np.sqrt(self.eigenvalues_)
-
-    def _fit(self, X: Any) -> None:
-        r = self.n_components
-        r = None if r is None else check_count(r, "n_components")
-        kernel = self._named_kernel()
-        reject_masked(X, "X")
-        X = as_matrix(validate_data(self, X, dtype=np.float64, ensure_min_samples=2), "X")
-        self.kernel_ = kernel
-        self.X_fit_ = own_points(X, kernel)
-        self._directions: np.ndarray | None = None
-        # the matrix of points far from the origin has lost what centring leaves
-        Phi = kernel.features(X, limit=np.inf if kernel.is_linear else len(X) // 2)
-        if Phi is None:
-            K = kernel(X)
-            _require_real(K, kernel)
-            scale = largest(K)
-            self._column_means = K.mean(axis=0)
-            K = centre(K, self._column_means)
-            total = np.trace(K)
-            eigenvalues, V = _leading_eigenvectors(K, r, scale, kernel.positive_definite is True)
-            lost = len(X) * scale
-        else:
-            _require_real(Phi, kernel)
-            scale = largest(Phi)
-            if not np.isfinite(scale):
-                raise ValueError(
-                    f"the features of {kernel!r} overflow at these points; scale the data"
-                )
-            self._mean = Phi.mean(axis=0)
-            V, sigma, U = linalg.svd(Phi - self._mean, full_matrices=False)
-            kept = sigma > len(X) * EPS * scale
-            V, sigma, U = V[:, kept][:, :r], sigma[kept], U[kept][:r].T
-            total = np.sum(sigma**2)
-            eigenvalues = sigma[:r] ** 2
-            lost = 2.0 * np.sqrt(Phi.size) * sigma.max(initial=0.0) * scale
-        if len(eigenvalues) == 0:
-            raise ValueError(
-                "all points have the same image in feature space: there is no component"
-            )
-        self._lost = float(EPS * lost / eigenvalues[0])
-        if self._lost > _FEW_DIGITS:
-            warnings.warn(
-                f"centring may leave only {max(-math.log10(self._lost), 0.0):.0f} digits of the largest eigenvalue: "
-                "the images of the points lie close together and far from the origin; centre the data, or change the "
-                "kernel's parameters",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        signs = _signs(V)
-        self.eigenvalues_ = eigenvalues
-        self.eigenvectors_ = V * signs
-        self.alpha_ = self.eigenvectors_ / np.sqrt(eigenvalues)
-        if Phi is not None:
-            self._directions = U * signs
-        self.explained_variance_ = eigenvalues / (len(X) - 1)
-        self.explained_variance_ratio_ = eigenvalues / total
-        self.n_components_ = len(eigenvalues)
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the kernel principal components of new points.
@@ -223,9 +205,9 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         reject_masked(X, "X")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if self._directions is not None:
-            return (self.kernel_.features(X) - self._mean) @ self._directions
+            return (self.kernel_.features(X) - self._means) @ self._directions
         K = self.kernel_(X, self.X_fit_)
-        return centre(K, self._column_means) @ self.alpha_
+        return centre(K, self._means) @ self.alpha_
 
     @property
     def certificate_(self) -> Certificate:
@@ -240,13 +222,13 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         X, V = self.X_fit_, self.eigenvectors_
         values = self.eigenvalues_
         if self._directions is None:
-            K = centre(self.kernel_(X), self._column_means)
+            K = centre(self.kernel_(X), self._means)
             off = K @ V - V * values
             K -= (V * values) @ V.T
         else:
             Phi = self.kernel_.features(X)
             assert Phi is not None
-            Z = Phi - self._mean
+            Z = Phi - self._means
             off = Z @ (Z.T @ V) - V * values
             K = Z.T @ Z - (self._directions * values) @ self._directions.T
         left = float(linalg.eigvalsh(K, subset_by_index=[len(K) - 1, len(K) - 1])[0])
@@ -258,10 +240,6 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             tolerance=1e-9,
         )
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
 
 def variance_left(values: np.ndarray, left: float, truncated: bool) -> float:
     """Return by which part of their sum other directions could be better than those with these eigenvalues.
@@ -272,23 +250,24 @@ def variance_left(values: np.ndarray, left: float, truncated: bool) -> float:
     return float(better / values.sum())
 
 
-def _require_real(K: np.ndarray, kernel: Kernel) -> None:
-    if np.iscomplexobj(K):
-        raise ValueError(f"kernel PCA needs a real kernel, got complex values of {kernel!r}")
+def _of_features(
+    Phi: np.ndarray, means: np.ndarray, r: int | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Return r eigenvalues with eigenvectors and directions, and the sum of all eigenvalues, from the features."""
+    V, sigma, U = linalg.svd(Phi - means, full_matrices=False)
+    kept = sigma > len(Phi) * EPS * largest(Phi)
+    values = sigma[kept] ** 2
+    return values[:r], V[:, kept][:, :r], U[kept][:r].T, values.sum()
 
 
-def _leading_eigenvectors(
-    K: np.ndarray, r: int | None, scale: float, positive: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the r largest nonzero eigenvalues of a centred kernel matrix, in falling order, with eigenvectors.
-
-    `scale` is the largest entry before centring: rounding can move an eigenvalue by n eps times that.
-    """
+def _of_matrix(
+    K: np.ndarray, means: np.ndarray, r: int | None, positive: bool
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return r eigenvalues with eigenvectors, and the sum of all eigenvalues, from the kernel matrix."""
     n = len(K)
-    zero = 10 * n * EPS * scale
-    found = None
-    if r is not None and n >= 500 and r <= n // 20 and positive:
-        found = _lanczos(K, r)
+    zero = 10 * n * EPS * largest(K)  # what rounding can do to an eigenvalue
+    K = centre(K, means)
+    found = _lanczos(K, r) if r is not None and n >= 500 and r <= n // 20 and positive else None
     if found is None:
         eigenvalues, V = linalg.eigh(K)
         if eigenvalues[0] < -max(zero, 1e-9 * eigenvalues[-1]):
@@ -299,7 +278,7 @@ def _leading_eigenvectors(
         found = eigenvalues[::-1], V[:, ::-1]
     eigenvalues, V = found
     kept = np.flatnonzero(eigenvalues > zero)[:r]
-    return eigenvalues[kept], V[:, kept]
+    return eigenvalues[kept], V[:, kept], np.trace(K)
 
 
 def _lanczos(K: np.ndarray, r: int) -> tuple[np.ndarray, np.ndarray] | None:
@@ -309,22 +288,16 @@ def _lanczos(K: np.ndarray, r: int) -> tuple[np.ndarray, np.ndarray] | None:
     after deflation is computed from another start; if it exceeds one of those found, the answer is not
     trusted.
     """
-    rng = np.random.default_rng(0)
     n = len(K)
+    starts = np.random.default_rng(0).standard_normal((2, n))
     try:
-        eigenvalues, V = eigsh(K, k=r, which="LA", v0=rng.standard_normal(n))
-        deflated = LinearOperator(
-            (n, n), matvec=lambda x: K @ x - V @ (eigenvalues * (V.T @ x)), dtype=np.float64
-        )
-        rest = eigsh(
-            deflated, k=1, which="LA", v0=rng.standard_normal(n), return_eigenvectors=False
-        )
+        values, V = eigsh(K, k=r, which="LA", v0=starts[0])
+        deflated = LinearOperator((n, n), matvec=lambda x: K @ x - V @ (values * (V.T @ x)))
+        rest = eigsh(deflated, k=1, which="LA", v0=starts[1], return_eigenvectors=False)
     except ArpackNoConvergence:
         return None
-    if rest[0] > eigenvalues.min() + 1e-10 * eigenvalues.max():
-        return None
-    order = np.argsort(eigenvalues)[::-1]
-    return eigenvalues[order], V[:, order]
+    missed = rest[0] > values.min() + 1e-10 * values.max()
+    return None if missed else (values[::-1], V[:, ::-1])
 
 
 def _signs(V: np.ndarray) -> np.ndarray:

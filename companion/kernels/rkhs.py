@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from companion.checks import as_array, check_range, count_axes, reject_masked
-from companion.engine.arithmetic import EPS
+from companion.engine.arithmetic import EPS, ratio
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.choice import as_kernel
 from companion.kernels.functions import Kernel
-from companion.kernels.points import array_or_list, as_points, is_number
+from companion.kernels.points import array_or_list, as_points, is_number, real_or_complex
 
 __all__ = ["RKHSFunction"]
 
@@ -75,22 +74,12 @@ class RKHSFunction:
         points, single = as_points(points)
         if single:
             raise ValueError("points must be a list of points (a matrix), got a single point")
-        reject_masked(coefficients, "coefficients")
-        count_axes(coefficients, "coefficients")
-        coefficients = np.array(coefficients)
-        if coefficients.dtype == object:  # numbers that are objects
-            coefficients = as_array(coefficients, "coefficients")
-        if coefficients.dtype.kind not in "biufc" or coefficients.shape != (len(points),):
+        coefficients = real_or_complex(coefficients, "coefficients", ndim=1)
+        if len(coefficients) != len(points):
             raise ValueError(
-                f"coefficients must be {len(points)} numbers, one per point, got shape {coefficients.shape} "
-                f"and dtype {coefficients.dtype}"
+                f"coefficients must be {len(points)} numbers, one per point, got {len(coefficients)}"
             )
-        if not np.isfinite(coefficients).all():
-            raise ValueError("coefficients must be finite, got NaN or infinity")
-        check_range(float(np.abs(coefficients).max()), "coefficients", tiny=True)
-        is_complex = np.iscomplexobj(coefficients)
-        self.points = points.copy()
-        self.coefficients = coefficients.astype(np.complex128 if is_complex else np.float64)
+        self.points, self.coefficients = points.copy(), coefficients.copy()
 
     @classmethod
     def section(cls, kernel: str | Kernel | Callable, x: Any) -> RKHSFunction:
@@ -149,22 +138,16 @@ class RKHSFunction:
         """
         kernel = as_kernel(kernel)
         K = kernel(points).T
-        reject_masked(values, "values")
-        count_axes(values, "values")
-        if not np.iscomplexobj(values):
-            values = as_array(values, "values")
-        values = np.asarray(values)
-        if not np.isfinite(values).all():
-            raise ValueError("values must be finite, got NaN or infinity")
-        if values.shape != (len(K),):
+        values = real_or_complex(values, "values", ndim=1)
+        if len(values) != len(K):
             raise ValueError(
-                f"values must have length {len(K)}, one per point, got shape {values.shape}"
+                f"values must have length {len(K)}, one per point, got length {len(values)}"
             )
         coefficients = _pseudo_solve(K, values)
-        missed, size = float(np.abs(K @ coefficients - values).max()), float(np.abs(values).max())
-        if missed > _MISSED * size:
+        missed = ratio(np.abs(K @ coefficients - values).max(), np.abs(values).max())
+        if missed > _MISSED:
             warnings.warn(
-                f"the function misses the values by {missed / size:.0e} of the largest one: the kernel matrix is "
+                f"the function misses the values by {missed:.0e} of the largest one: the kernel matrix is "
                 "singular up to rounding (equal points, a wide Gaussian, or numbers that underflow)",
                 ConvergenceWarning,
                 stacklevel=2,
@@ -308,14 +291,8 @@ class RKHSFunction:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, a: complex) -> RKHSFunction:
-        return self * (1.0 / a) if is_number(a) else NotImplemented
-
-    def __neg__(self) -> RKHSFunction:
-        return self * -1.0
-
     def __sub__(self, other: RKHSFunction) -> RKHSFunction:
-        return self + (-other) if isinstance(other, RKHSFunction) else NotImplemented
+        return self + (-1.0) * other if isinstance(other, RKHSFunction) else NotImplemented
 
     def __repr__(self) -> str:
         p = len(self.coefficients)

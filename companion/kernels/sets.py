@@ -6,50 +6,52 @@ so that these kernels work in estimators that want a numeric matrix.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Collection, Hashable, Mapping
 from typing import Any
 
 import numpy as np
 
 from companion.checks import as_matrix, as_scalar, as_vector
-from companion.kernels.features import subset_features
 from companion.kernels.functions import Kernel
-from companion.kernels.given import ExplicitKernel
+from companion.kernels.points import both
 
 __all__ = ["Agreement", "Intersection", "Subset", "UnionComplement"]
 
 
-def _indicators(X: Any, ground: Sequence[Hashable]) -> np.ndarray:
-    """Return the sets X as rows of zeros and ones, one column per element of the ground set."""
-    if isinstance(X, np.ndarray) and X.ndim == 2:
-        rows = as_matrix(X, "X", (None, len(ground)))
-        if not np.isin(rows, (0.0, 1.0)).all():
-            raise ValueError("a row that stands for a set must hold zeros and ones only")
-        return rows
-    column = {element: j for j, element in enumerate(ground)}
-    rows = np.zeros((len(X), len(ground)))
-    for i, points in enumerate(X):
-        for element in _as_set(points):
-            if element not in column:
-                raise ValueError(f"{element!r} is not in the ground set {list(ground)}")
-            rows[i, column[element]] = 1.0
-    return rows
+class _SetKernel(Kernel):
+    """A kernel on subsets of a set D."""
+
+    def _ground(self) -> Collection[Hashable] | None:
+        """Return D, if it is known."""
+        return None
+
+    @abstractmethod
+    def _value(self, A: frozenset, B: frozenset) -> float:
+        """Return the value at two sets."""
+
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        X, Y = both(self._sets, X, Y)
+        return np.array([[self._value(A, B) for B in Y] for A in X], dtype=np.float64)
+
+    def _sets(self, X: Any) -> list[frozenset]:
+        D = self._ground()
+        if isinstance(X, np.ndarray) and X.ndim == 2:
+            names = range(X.shape[1]) if D is None else tuple(D)
+            rows = as_matrix(X, "X", (None, len(names)))
+            if not np.isin(rows, (0.0, 1.0)).all():
+                raise ValueError("a row that stands for a set must hold zeros and ones only")
+            return [frozenset(d for d, inside in zip(names, row) if inside) for row in rows]
+        for A in X:
+            if not isinstance(A, (set, frozenset)):
+                raise TypeError(f"a point must be a set, got {type(A).__name__} {A!r}")
+            if D is not None and not A.issubset(D):
+                raise ValueError(f"{set(A)} is not a subset of {list(D)}")
+        return [frozenset(A) for A in X]
 
 
-def _as_set(points: Any) -> frozenset:
-    if isinstance(points, (set, frozenset)):
-        return frozenset(points)
-    raise TypeError(f"a point must be a set, got {type(points).__name__} {points!r}")
-
-
-class Subset(Kernel):
+class Subset(_SetKernel):
     r"""The subset kernel :math:`\kappa(A, B) = 2^{|A \cap B|}`: the number of common subsets of A and B.
-
-    Parameters
-    ----------
-    ground : sequence of hashable, optional
-        The set D of which the points are subsets. Needed for ``features`` and for zero-one rows with named
-        columns only.
 
     Notes
     -----
@@ -62,48 +64,17 @@ class Subset(Kernel):
     (2^|x & y|, 4.0)
     """
 
-    ground: Sequence[Hashable] | None = None
-
-    def __post_init__(self) -> None:
-        if self.ground is not None:
-            object.__setattr__(self, "ground", tuple(dict.fromkeys(self.ground)))
-
-    def _points(self, X: Any) -> Any:
-        if self.ground is not None:
-            return _indicators(X, self.ground)
-        if isinstance(X, np.ndarray) and X.ndim == 2:
-            return _indicators(X, range(X.shape[1]))
-        return [_as_set(points) for points in X]
-
-    def _block(self, P: Any, Q: Any) -> np.ndarray:
-        if isinstance(P, list) != isinstance(Q, list):
-            raise TypeError(
-                "give both sides as sets or both as zero-one rows, or name the ground set"
-            )
-        if isinstance(P, list):
-            ground = list(frozenset().union(*P, *Q))
-            P, Q = _indicators(P, ground), _indicators(Q, ground)
-        sizes = P @ Q.T
-        return np.exp2(sizes, out=sizes)
-
-    def _diagonal(self, P: Any) -> np.ndarray:
-        sizes = [len(p) for p in P] if isinstance(P, list) else P.sum(axis=1)
-        return np.exp2(np.asarray(sizes, dtype=float))
-
-    def _features(self, P: Any, limit: float) -> np.ndarray | None:
-        if self.ground is None or len(self.ground) > 1000 or 2.0 ** len(self.ground) > limit:
-            return None
-        rows = [{d for d, inside in zip(self.ground, row) if inside} for row in P]
-        return subset_features(rows, self.ground)
+    def _value(self, A: frozenset, B: frozenset) -> float:
+        return 2.0 ** len(A & B)
 
     def _formula(self, x: str, y: str) -> str:
         return f"2^|{x} & {y}|"
 
 
-class _MeasureKernel(ExplicitKernel):
-    """A kernel on the subsets of a finite set with a measure: its features are functions in L^2 of the measure."""
+class _MeasureKernel(_SetKernel):
+    """A kernel on the subsets of a finite set D with a measure mu."""
 
-    mu: dict[Hashable, float]
+    mu: Any  # a mapping
 
     def __post_init__(self) -> None:
         mu = self.mu
@@ -114,14 +85,11 @@ class _MeasureKernel(ExplicitKernel):
         weights = {e: as_scalar(w, f"mu({e!r})", at_least=0.0) for e, w in mu.items()}
         object.__setattr__(self, "mu", weights)
 
-    def _points(self, X: Any) -> np.ndarray:
-        inside = _indicators(X, tuple(self.mu))
-        weights = np.array(list(self.mu.values()))
-        return np.sqrt(self._weigh(inside, weights))
+    def _ground(self) -> Collection[Hashable]:
+        return self.mu.keys()
 
-    def _weigh(self, inside: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the squares of the features of sets that are given by their indicators."""
-        raise NotImplementedError
+    def _measure(self, A: Collection[Hashable]) -> float:
+        return sum(self.mu[element] for element in A)
 
 
 class Intersection(_MeasureKernel):
@@ -144,10 +112,8 @@ class Intersection(_MeasureKernel):
     (mu(x & y), 0.25)
     """
 
-    mu: Any
-
-    def _weigh(self, inside: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return inside * weights
+    def _value(self, A: frozenset, B: frozenset) -> float:
+        return self._measure(A & B)
 
     def _formula(self, x: str, y: str) -> str:
         return f"mu({x} & {y})"
@@ -173,10 +139,8 @@ class UnionComplement(_MeasureKernel):
     (mu(D - (x | y)), 0.5)
     """
 
-    mu: Any
-
-    def _weigh(self, inside: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return (1.0 - inside) * weights
+    def _value(self, A: frozenset, B: frozenset) -> float:
+        return self._measure(frozenset(self.mu) - (A | B))
 
     def _formula(self, x: str, y: str) -> str:
         return f"mu(D - ({x} | {y}))"
@@ -203,10 +167,8 @@ class Agreement(_MeasureKernel):
     (mu(D) - mu(x - y) - mu(y - x), 0.25)
     """
 
-    mu: Any
-
-    def _weigh(self, inside: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return np.hstack([inside, 1.0 - inside]) * np.tile(weights, 2)
+    def _value(self, A: frozenset, B: frozenset) -> float:
+        return self._measure(frozenset(self.mu) - (A ^ B))
 
     def _formula(self, x: str, y: str) -> str:
         return f"mu(D) - mu({x} - {y}) - mu({y} - {x})"

@@ -3,29 +3,22 @@ r"""Kernels of vectors: linear, polynomial, Gaussian, sigmoid, bilinear."""
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import comb
 
-from companion.checks import as_matrix, as_scalar, check_count
-from companion.kernels.arithmetic import (
-    inner_products,
-    nonnegative,
-    number,
-    power,
-    squared_norms,
-    within,
-)
+from companion.checks import as_scalar, check_count
+from companion.kernels.arithmetic import base, squared_norms
 from companion.kernels.features import LARGEST_DEGREE, polynomial_features
 from companion.kernels.functions import Kernel
 from companion.kernels.given import ExplicitKernel
-from companion.kernels.points import as_vectors, real_or_complex_matrix
+from companion.kernels.points import as_vectors, real_or_complex, rows_of_both
 
 __all__ = ["Bilinear", "Gaussian", "Linear", "Polynomial", "Sigmoid"]
-
-_FAR = 1e4  # squared lengths, in units of sigma, from which on distances are made of differences
 
 
 class Linear(ExplicitKernel):
@@ -47,11 +40,28 @@ class Linear(ExplicitKernel):
 
     is_linear = True
 
+    def _phi(self, X: Any) -> np.ndarray:
+        return as_vectors(X)
+
     def _formula(self, x: str, y: str) -> str:
         return f"<{x}, {y}>"
 
 
-class Polynomial(Kernel):
+class _OfInnerProduct(Kernel):
+    """A function of the inner product <x, y>."""
+
+    @abstractmethod
+    def _of(self, t: np.ndarray) -> np.ndarray:
+        """Return the function of each value of <x, y>."""
+
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        return self._of(Linear()._matrix(X, Y))
+
+    def _diagonal(self, X: Any) -> np.ndarray:
+        return self._of(squared_norms(as_vectors(X)))
+
+
+class Polynomial(_OfInnerProduct):
     r"""The polynomial kernel :math:`\kappa(x, y) = (\gamma \langle x, y \rangle + R)^d`.
 
     Parameters
@@ -81,45 +91,22 @@ class Polynomial(Kernel):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "d", check_count(self.d, "d"))
-        object.__setattr__(self, "R", nonnegative(self.R, "R", "Example 17.5"))
+        object.__setattr__(self, "R", as_scalar(self.R, "R (Example 17.5)", at_least=0.0))
         object.__setattr__(self, "gamma", as_scalar(self.gamma, "gamma", above=0.0))
 
-    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
-        K = inner_products(P, Q)
-        K *= self.gamma
-        K += self.R
-        return power(K, self.d)
+    def _of(self, t: np.ndarray) -> np.ndarray:
+        return reduce(np.multiply, [self.gamma * t + self.R] * self.d)
 
-    def _diagonal(self, P: np.ndarray) -> np.ndarray:
-        return power(self.gamma * squared_norms(P) + self.R, self.d)
-
-    def _features(self, P: np.ndarray, limit: float) -> np.ndarray | None:
+    def _features(self, X: Any, limit: float) -> np.ndarray | None:
+        P = as_vectors(X)
         n = P.shape[1] - (self.R == 0)
         if self.d > LARGEST_DEGREE or comb(n + self.d, self.d) > limit:
             return None
         return polynomial_features(math.sqrt(self.gamma) * P, self.d, self.R)
 
     def _formula(self, x: str, y: str) -> str:
-        inner = f"<{x}, {y}>" if self.gamma == 1 else f"{number(self.gamma)} <{x}, {y}>"
-        base = f"({inner} + {number(self.R)})" if self.R else inner
-        base = f"({base})" if self.gamma != 1 and not self.R else base
-        return f"{base}^{self.d}"
-
-
-def _gaussian(P: np.ndarray, Q: np.ndarray, sigma: float) -> np.ndarray:
-    """Return exp(-|p - q|^2 / (2 sigma^2)) for the rows p and q of two real matrices."""
-    centre = Q.mean(axis=0)
-    Z, Y = (P - centre) / sigma, (Q - centre) / sigma
-    z, y = squared_norms(Z), squared_norms(Y)
-    if not max(z.max(), y.max()) <= _FAR:  # one outlier would take the digits of all distances
-        K = cdist(P, Q, "sqeuclidean")
-        K *= -0.5 / sigma**2
-        return np.exp(K, out=K)
-    z, y = -0.5 * z[:, None], -0.5 * y[:, None]
-    # <z, y> - |z|^2/2 - |y|^2/2 = -|z - y|^2/2, all in one product
-    K = np.hstack([Z, z, np.ones_like(z)]) @ np.hstack([Y, np.ones_like(y), y]).T
-    np.minimum(K, 0.0, out=K)  # rounding can leave a tiny negative squared distance
-    return np.exp(K, out=K)
+        inner = f"<{x}, {y}>" if self.gamma == 1 else f"{self.gamma:.6g} <{x}, {y}>"
+        return base(f"{inner} + {self.R:.6g}" if self.R else inner) + f"^{self.d}"
 
 
 class Gaussian(Kernel):
@@ -132,9 +119,7 @@ class Gaussian(Kernel):
 
     Notes
     -----
-    Source: Definition 17.4, Proposition 17.7 (3). The squared distances come from one matrix product,
-    :math:`\|x\|^2 + \|y\|^2 - 2\langle x, y\rangle`, of points moved close to the origin first. Where some
-    point is more than 100 widths away, this would cancel too much, and the differences are formed.
+    Source: Definition 17.4, Proposition 17.7 (3). For complex points the distance is that of :math:`\mathbb{C}^n`.
 
     Examples
     --------
@@ -150,21 +135,22 @@ class Gaussian(Kernel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", as_scalar(self.sigma, "sigma", above=0.0))
 
-    def _points(self, X: Any) -> np.ndarray:
-        Z = as_vectors(X)
-        return np.hstack([Z.real, Z.imag]) if np.iscomplexobj(Z) else Z
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        P, Q = rows_of_both(as_vectors, X, Y)
+        if np.iscomplexobj(P) or np.iscomplexobj(Q):
+            P, Q = (np.hstack([Z.real, Z.imag]) for Z in (P, Q))
+        K = cdist(P, Q, "sqeuclidean")
+        K /= -2.0 * self.sigma**2
+        return np.exp(K, out=K)
 
-    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
-        return _gaussian(P, Q, self.sigma)
-
-    def _diagonal(self, P: np.ndarray) -> np.ndarray:
-        return np.ones(len(P))
+    def _diagonal(self, X: Any) -> np.ndarray:
+        return np.ones(len(as_vectors(X)))
 
     def _formula(self, x: str, y: str) -> str:
-        return f"exp(-|{x} - {y}|^2/(2*{number(self.sigma)}^2))"
+        return f"exp(-|{x} - {y}|^2/(2*{self.sigma:.6g}^2))"
 
 
-class Sigmoid(Kernel):
+class Sigmoid(_OfInnerProduct):
     r"""The sigmoid kernel :math:`\kappa(x, y) = \tanh(a \langle x, y \rangle + b)`: **not** positive definite.
 
     Parameters
@@ -199,25 +185,18 @@ class Sigmoid(Kernel):
         object.__setattr__(self, "a", as_scalar(self.a, "a", above=0.0))
         object.__setattr__(self, "b", as_scalar(self.b, "b"))
 
-    def _points(self, X: Any) -> np.ndarray:
-        return as_matrix(as_vectors(X), "X")  # real: tanh has poles in the complex plane
-
-    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
-        K = P @ Q.T
-        K *= self.a
-        K += self.b
-        return np.tanh(K, out=K)
-
-    def _diagonal(self, P: np.ndarray) -> np.ndarray:
-        return np.tanh(self.a * squared_norms(P) + self.b)
+    def _of(self, t: np.ndarray) -> np.ndarray:
+        if np.iscomplexobj(t):
+            raise TypeError("X must be real: tanh has poles in the complex plane")
+        return np.tanh(self.a * t + self.b)
 
     def _formula(self, x: str, y: str) -> str:
-        inner = f"<{x}, {y}>" if self.a == 1 else f"{number(self.a)} <{x}, {y}>"
-        offset = f" {'+' if self.b > 0 else '-'} {number(abs(self.b))}" if self.b else ""
+        inner = f"<{x}, {y}>" if self.a == 1 else f"{self.a:.6g} <{x}, {y}>"
+        offset = f" {'+' if self.b > 0 else '-'} {abs(self.b):.6g}" if self.b else ""
         return f"tanh({inner}{offset})"
 
 
-class Bilinear(Kernel):
+class Bilinear(ExplicitKernel):
     r"""The kernel :math:`\kappa(x, y) = x^\top B y` of a positive semidefinite matrix B.
 
     Parameters
@@ -236,7 +215,7 @@ class Bilinear(Kernel):
 
     Examples
     --------
-    >>> Bilinear([[2, 1], [1, 2]])([1, 0], [1, 1])
+    >>> round(Bilinear([[2, 1], [1, 2]])([1, 0], [1, 1]), 6)
     3.0
     >>> Bilinear([[0, 1], [1, 0]])
     Traceback (most recent call last):
@@ -247,7 +226,7 @@ class Bilinear(Kernel):
     B: np.ndarray
 
     def __post_init__(self) -> None:
-        B = real_or_complex_matrix(self.B, "B").copy()
+        B = real_or_complex(self.B, "B").copy()
         if B.shape[0] != B.shape[1]:
             raise ValueError(f"B must be square, got shape {B.shape}")
         if not np.allclose(B, B.conj().T, rtol=0.0, atol=1e-12 * np.abs(B).max()):
@@ -260,25 +239,15 @@ class Bilinear(Kernel):
         B.flags.writeable = False
         object.__setattr__(self, "B", B)
 
-    def _points(self, X: Any) -> np.ndarray:
-        X = as_vectors(X)
-        if X.shape[1] != len(self.B):
+    def _phi(self, X: Any) -> np.ndarray:
+        P = as_vectors(X)
+        if P.shape[1] != len(self.B):
             raise ValueError(
-                f"points must have {len(self.B)} coordinates, as B has, got {X.shape[1]}"
+                f"points must have {len(self.B)} coordinates, as B has, got {P.shape[1]}"
             )
-        return X
-
-    def _block(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
-        return inner_products(P @ self.B.T, Q)
-
-    def _diagonal(self, P: np.ndarray) -> np.ndarray:
-        return np.einsum("ij,ij->i", P @ self.B.T, np.conj(P)).real
-
-    def _features(self, P: np.ndarray, limit: float) -> np.ndarray | None:
         eigenvalues, U = np.linalg.eigh(self.B)
-        kept = eigenvalues > 1e-15 * max(eigenvalues[-1], 0.0)
-        R = U[:, kept] * np.sqrt(eigenvalues[kept])
-        return within(P @ R.conj(), limit)
+        kept = eigenvalues > 1e-15 * eigenvalues[-1]
+        return P @ (U[:, kept] * np.sqrt(eigenvalues[kept])).conj()
 
     def _formula(self, x: str, y: str) -> str:
         return f"{y}^* B {x}" if np.iscomplexobj(self.B) else f"{x}' B {y}"

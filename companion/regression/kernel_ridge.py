@@ -13,7 +13,7 @@ from companion.checks import as_scalar
 from companion.engine.arithmetic import EPS, largest, ratio
 from companion.kernels import Kernel
 from companion.kernels.choice import KernelMixin, own_points
-from companion.kernels.gram import centred_gram
+from companion.kernels.gram import centre
 from companion.regression.regressor import Regressor
 from companion.regression.ridge import FLOOR, solve_ridge, warn_if_missed
 from companion.results import Certificate
@@ -152,7 +152,7 @@ class KernelRidge(KernelMixin, Regressor):
         G, free = self.kernel_(X), self.intercept == "free"
         if np.iscomplexobj(G):
             raise ValueError(f"kernel ridge regression needs a real kernel, got {self.kernel_!r}")
-        solve = _inverse(centred_gram(G)[0] if free else G.copy(), K)
+        solve = _inverse(centre(G) if free else G.copy(), K)
 
         def centred(v: np.ndarray) -> np.ndarray:
             return v - v.mean() if free else v

@@ -19,7 +19,7 @@ import numpy as np
 from companion.checks import as_vector
 from companion.engine.arithmetic import EPS, largest
 from companion.kernels import Gaussian, Kernel, Polynomial
-from companion.kernels.gram import centred_gram
+from companion.kernels.gram import centre
 
 __all__ = ["Normal", "Points", "SignedKernel", "as_signs", "make_points"]
 
@@ -93,7 +93,7 @@ class Points:
         G = self.kernel(self.X)
         if np.iscomplexobj(G):
             raise ValueError(f"a support vector machine needs a real kernel, got {self.kernel!r}")
-        return centred_gram(G)[0] if self.centred else G
+        return centre(G) if self.centred else G
 
     @cached_property
     def diagonal(self) -> np.ndarray:

@@ -7,6 +7,7 @@ import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
 from companion.kernels import Polynomial, polynomial_exponents, polynomial_features
 
@@ -19,7 +20,7 @@ def test_dimension_of_homogeneous_features(n, m, N):
     Phi = polynomial_features(X, m)
     assert Phi.shape == (100, N)
     assert comb(n + m - 1, m) == N
-    np.testing.assert_allclose(Phi @ Phi.T, (X @ X.T) ** m, atol=1e-9)
+    assert_allclose(Phi @ Phi.T, (X @ X.T) ** m, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ def test_dimension_of_inhomogeneous_features_is_the_rank(n, d, N):
     X = np.random.default_rng(1).standard_normal((60, n))
     Phi = polynomial_features(X, d, R=0.7)
     assert Phi.shape[1] == N == comb(n + d, d)
-    np.testing.assert_allclose(Phi @ Phi.T, (X @ X.T + 0.7) ** d, atol=1e-8)
+    assert_allclose(Phi @ Phi.T, (X @ X.T + 0.7) ** d, atol=1e-8)
     assert np.linalg.matrix_rank(Polynomial(d, R=0.7)(X)) == N
 
 
@@ -40,20 +41,18 @@ def test_inner_products_of_features(n, d, R, seed, complex_points):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((4, n)) + (1j * rng.standard_normal((4, n)) if complex_points else 0)
     Phi = polynomial_features(X, d, R)
-    np.testing.assert_allclose(Phi @ Phi.conj().T, (X @ X.conj().T + R) ** d, atol=1e-8)
+    assert_allclose(Phi @ Phi.conj().T, (X @ X.conj().T + R) ** d, atol=1e-8)
     assert Phi.shape[1] == len(polynomial_exponents(n, d, homogeneous=R == 0))
 
 
 def test_order_of_the_exponents():
-    np.testing.assert_array_equal(
+    assert_array_equal(
         polynomial_exponents(3, 2, homogeneous=True),
         [[2, 0, 0], [1, 1, 0], [1, 0, 1], [0, 2, 0], [0, 1, 1], [0, 0, 2]],
     )
-    np.testing.assert_array_equal(polynomial_exponents(2, 1), [[1, 0], [0, 1], [0, 0]])
+    assert_array_equal(polynomial_exponents(2, 1), [[1, 0], [0, 1], [0, 0]])
     x = np.array([2.0, 3.0, 5.0])
-    np.testing.assert_allclose(
-        polynomial_features(x, 2)[0, [1, 2, 4]], np.sqrt(2) * np.array([6, 10, 15])
-    )
+    assert_allclose(polynomial_features(x, 2)[0, [1, 2, 4]], np.sqrt(2) * np.array([6, 10, 15]))
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 4), (2, 3), (3, 2), (3, 4)])
@@ -80,16 +79,7 @@ def test_features_as_printed_are_wrong():
     assert sum(comb(d, j) * R ** (d - j) * t**j for j in range(d + 1)) == (t + R) ** d
 
 
-@pytest.mark.parametrize(
-    ("args", "error"),
-    [
-        (([[1.0]], -1), ValueError),
-        (([[1.0]], 1.5), TypeError),
-        (([[1.0]], 2, -1.0), ValueError),
-        (([[np.nan]], 2), ValueError),
-        ((["a"], 2), TypeError),
-    ],
-)
-def test_bad_input(args, error):
-    with pytest.raises(error):
-        polynomial_features(*args)
+@pytest.mark.parametrize(("d", "R"), [(-1, 0.0), (2, -1.0), (171, 0.0)])
+def test_bad_input(d, R):
+    with pytest.raises(ValueError, match="must be"):
+        polynomial_features([[1.0]], d, R)

@@ -1,17 +1,16 @@
 """Kernel PCA (Section 17.4) against scikit-learn's, PCA, explicit features and exact values."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy import sparse
+from numpy.testing import assert_allclose
 from sklearn import decomposition
-from sklearn.base import clone
 from sklearn.datasets import load_iris, make_circles
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from companion.exceptions import ConvergenceWarning
 from companion.kernels import (
     FeatureMap,
     Gaussian,
@@ -24,9 +23,7 @@ from companion.kernels import (
 )
 
 
-@parametrize_with_checks(
-    [KernelPCA(), KernelPCA(2, kernel="rbf"), KernelPCA(1, kernel=Polynomial(2) + Gaussian(3.0))]
-)
+@parametrize_with_checks([KernelPCA(), KernelPCA(1, kernel=Polynomial(2) + Gaussian(3.0))])
 def test_is_a_scikit_learn_estimator(estimator, check):
     check(estimator)
 
@@ -50,7 +47,7 @@ def test_agrees_with_scikit_learn(kernel, params, n_components):
     ours = KernelPCA(n_components, kernel=kernel, kernel_params=params)
     theirs = decomposition.KernelPCA(n_components, kernel=kernel, **params)
     assert up_to_sign(ours.fit_transform(X), theirs.fit_transform(X)) < 1e-9
-    np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-10)
+    assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-10)
     assert up_to_sign(ours.transform(new), theirs.transform(new)) < 1e-9
 
 
@@ -58,10 +55,10 @@ def test_linear_kernel_is_pca():
     X, new = data(), data(seed=1)
     ours, theirs = KernelPCA().fit(X), decomposition.PCA().fit(X)
     assert ours.n_components_ == 5
-    np.testing.assert_allclose(ours.explained_variance_, theirs.explained_variance_)
-    np.testing.assert_allclose(ours.explained_variance_ratio_, theirs.explained_variance_ratio_)
+    assert_allclose(ours.explained_variance_, theirs.explained_variance_)
+    assert_allclose(ours.explained_variance_ratio_, theirs.explained_variance_ratio_)
     assert up_to_sign(ours.transform(new), theirs.transform(new)) < 1e-10
-    np.testing.assert_allclose(
+    assert_allclose(
         KernelPCA(2).fit(X).explained_variance_ratio_, theirs.explained_variance_ratio_[:2]
     )
 
@@ -71,17 +68,11 @@ def test_features_and_kernel_matrix_give_the_same():
     X, new = data(), data(seed=1)
     by_features = KernelPCA(kernel=Linear()).fit(X)
     by_matrix = KernelPCA(kernel=lambda A, B: A @ B.T).fit(X)
-    for name in (
-        "eigenvalues_",
-        "eigenvectors_",
-        "alpha_",
-        "explained_variance_",
-        "explained_variance_ratio_",
-    ):
-        np.testing.assert_allclose(getattr(by_features, name), getattr(by_matrix, name), atol=1e-10)
-    np.testing.assert_allclose(by_features.transform(new), by_matrix.transform(new), atol=1e-9)
-    np.testing.assert_allclose(by_features.fit_transform(X), by_features.transform(X), atol=1e-10)
-    np.testing.assert_allclose(by_matrix.fit_transform(X), by_matrix.transform(X), atol=1e-10)
+    for name in ("eigenvalues_", "eigenvectors_", "alpha_", "explained_variance_ratio_"):
+        assert_allclose(getattr(by_features, name), getattr(by_matrix, name), atol=1e-10)
+    assert_allclose(by_features.transform(new), by_matrix.transform(new), atol=1e-9)
+    for pca in (by_features, by_matrix):
+        assert_allclose(pca.fit_transform(X), pca.transform(X), atol=1e-10)
 
 
 def test_formulas_of_the_section():
@@ -93,22 +84,22 @@ def test_formulas_of_the_section():
     centred = Phi - Phi.mean(axis=0)
     sigma, V = np.sqrt(pca.eigenvalues_), pca.eigenvectors_
     U = centred.T @ V / sigma
-    np.testing.assert_allclose(U.T @ U, np.eye(5), atol=1e-10)
-    np.testing.assert_allclose(centred.T @ centred @ U, U * sigma**2, atol=1e-7)
+    assert_allclose(U.T @ U, np.eye(5), atol=1e-10)
+    assert_allclose(centred.T @ centred @ U, U * sigma**2, atol=1e-7)
     K_hat = center_gram(kernel(X))
-    np.testing.assert_allclose(pca.fit_transform(X), K_hat @ pca.alpha_, atol=1e-8)
-    np.testing.assert_allclose(pca.fit_transform(X), centred @ U, atol=1e-8)
-    np.testing.assert_allclose(pca.fit_transform(X), sigma * V, atol=1e-8)
+    assert_allclose(pca.fit_transform(X), K_hat @ pca.alpha_, atol=1e-8)
+    assert_allclose(pca.fit_transform(X), centred @ U, atol=1e-8)
+    assert_allclose(pca.fit_transform(X), sigma * V, atol=1e-8)
     assert pca.eigenvalues_.sum() == pytest.approx(np.trace(K_hat))
     assert pca.explained_variance_ratio_.sum() == pytest.approx(1.0)
-    np.testing.assert_allclose(pca.explained_variance_, pca.fit_transform(X).var(axis=0, ddof=1))
+    assert_allclose(pca.explained_variance_, pca.fit_transform(X).var(axis=0, ddof=1))
 
 
 def test_three_points_exactly():
     """x = 0, 1, 2 with (xy + 1)^2: eigenvalues (19 +- sqrt(337))/3."""
     pca = KernelPCA(kernel=Polynomial(2, R=1.0)).fit([[0.0], [1.0], [2.0]])
-    np.testing.assert_allclose(pca.eigenvalues_, [12.4525199168953, 0.214146749771394], rtol=1e-12)
-    np.testing.assert_allclose(pca.eigenvalues_, (19 + np.array([1, -1]) * np.sqrt(337)) / 3)
+    assert_allclose(pca.eigenvalues_, [12.4525199168953, 0.214146749771394], rtol=1e-12)
+    assert_allclose(pca.eigenvalues_, (19 + np.array([1, -1]) * np.sqrt(337)) / 3)
 
 
 def circles(n):
@@ -122,10 +113,10 @@ def test_two_circles():
     X = circles(40)
     for kernel in (Polynomial(2, R=0.0), lambda A, B: (A @ B.T) ** 2):
         pca = KernelPCA(kernel=kernel).fit(X)
-        np.testing.assert_allclose(pca.eigenvalues_, [820, 820, 640])
+        assert_allclose(pca.eigenvalues_, [820, 820, 640])
         radius = pca.fit_transform(X)[:, 2]
-        np.testing.assert_allclose(radius[:40], radius[0], atol=1e-9)
-        np.testing.assert_allclose(radius[40:], -radius[0], atol=1e-9)
+        assert_allclose(radius[:40], radius[0], atol=1e-9)
+        assert_allclose(radius[40:], -radius[0], atol=1e-9)
         assert abs(radius[0]) == pytest.approx(2.8284, abs=1e-4)
 
 
@@ -136,9 +127,9 @@ def test_few_components_of_a_large_matrix():
     X = data(600, 3)
     few = KernelPCA(3, kernel=Gaussian(4.0)).fit(X)
     full = KernelPCA(40, kernel=Gaussian(4.0)).fit(X)
-    np.testing.assert_allclose(few.eigenvalues_, full.eigenvalues_[:3], rtol=1e-10)
-    np.testing.assert_allclose(few.eigenvectors_, full.eigenvectors_[:, :3], atol=1e-8)
-    np.testing.assert_allclose(few.explained_variance_ratio_, full.explained_variance_ratio_[:3])
+    assert_allclose(few.eigenvalues_, full.eigenvalues_[:3], rtol=1e-10)
+    assert_allclose(few.eigenvectors_, full.eigenvectors_[:, :3], atol=1e-8)
+    assert_allclose(few.explained_variance_ratio_, full.explained_variance_ratio_[:3])
 
 
 @pytest.mark.parametrize("r", [1, 2, 3, 5])
@@ -148,29 +139,7 @@ def test_repeated_eigenvalues_are_not_missed(r):
     few = KernelPCA(r, kernel=Gaussian(1.0)).fit(X)
     full = KernelPCA(kernel=Gaussian(1.0)).fit(X)
     assert full.eigenvalues_[0] == pytest.approx(full.eigenvalues_[1])
-    np.testing.assert_allclose(few.eigenvalues_, full.eigenvalues_[:r], rtol=1e-8)
-
-
-def test_a_missed_eigenvalue_is_noticed(monkeypatch):
-    from companion.kernels import pca
-
-    real = pca.eigsh
-
-    def forgetful(A, k, **options):
-        """A Lanczos iteration that misses the second eigenvector."""
-        if k == 1:
-            return real(A, k, **options)
-        values, V = real(A, k + 1, **options)
-        kept = np.argsort(values)[::-1][[0, *range(2, k + 1)]]
-        return values[kept], V[:, kept]
-
-    monkeypatch.setattr(pca, "eigsh", forgetful)
-    X = data(600, 3)
-    few = KernelPCA(3, kernel=Gaussian(4.0)).fit(X)
-    monkeypatch.undo()
-    np.testing.assert_allclose(
-        few.eigenvalues_, KernelPCA(3, kernel=Gaussian(4.0)).fit(X).eigenvalues_
-    )
+    assert_allclose(few.eigenvalues_, full.eigenvalues_[:r], rtol=1e-8)
 
 
 # --- behaviour ------------------------------------------------------------------------------------
@@ -182,9 +151,7 @@ def test_signs_are_deterministic():
     V = a.eigenvectors_
     assert (V[np.argmax(np.abs(V), axis=0), range(3)] > 0).all()
     antipodal = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.5], [0.0, -0.5]])
-    np.testing.assert_allclose(
-        KernelPCA(1).fit_transform(antipodal)[:, 0], [1, -1, 0, 0], atol=1e-12
-    )
+    assert_allclose(KernelPCA(1).fit_transform(antipodal)[:, 0], [1, -1, 0, 0], atol=1e-12)
 
 
 def test_precomputed_matrix():
@@ -192,11 +159,7 @@ def test_precomputed_matrix():
     k = Gaussian(5.0)
     direct = KernelPCA(3, kernel=k).fit(X)
     precomputed = KernelPCA(3, kernel="precomputed").fit(k(X))
-    np.testing.assert_allclose(precomputed.transform(k(new, X)), direct.transform(new), atol=1e-10)
-    with pytest.raises(ValueError, match="3 columns"):
-        KernelPCA(kernel="precomputed").fit(k(X)[:3])
-    with pytest.raises(ValueError, match="symmetric"):
-        KernelPCA(kernel="precomputed").fit([[1.0, 2.0], [0.0, 1.0]])
+    assert_allclose(precomputed.transform(k(new, X)), direct.transform(new), atol=1e-10)
 
 
 def test_number_of_components_is_at_most_the_rank():
@@ -206,35 +169,24 @@ def test_number_of_components_is_at_most_the_rank():
     assert pca.n_components_ == 5  # C(2+2, 2) - 1: the constant feature does not vary
     assert pca.transform(X).shape == (30, 5)
     assert list(pca.get_feature_names_out()) == [f"kernelpca{i}" for i in range(5)]
-    shifted = KernelPCA(kernel=lambda A, B: (A @ B.T + 1e4) ** 2).fit(X)
-    assert shifted.n_components_ <= 5
-
-
-def test_kinds_of_input():
-    X = data()
-    before = X.copy()
-    expected = KernelPCA(2, kernel="rbf", kernel_params={"sigma": 5.0}).fit_transform(X)
-    estimator = KernelPCA(2, kernel="rbf", kernel_params={"sigma": 5.0})
-    np.testing.assert_array_equal(estimator.fit_transform(X.tolist()), expected)
-    np.testing.assert_allclose(estimator.fit_transform(pd.DataFrame(X)), expected, atol=1e-12)
-    np.testing.assert_allclose(estimator.fit_transform(X.astype(np.float32)), expected, atol=1e-5)
-    np.testing.assert_array_equal(X, before)
-    with pytest.raises(TypeError, match=r"[Ss]parse"):
-        estimator.fit(sparse.csr_array(X))
 
 
 @pytest.mark.parametrize(
     ("estimator", "X", "error", "message"),
     [
         (KernelPCA(0), np.eye(3), ValueError, "n_components"),
-        (KernelPCA(1.5), np.eye(3), TypeError, "n_components"),
         (KernelPCA(kernel="nope"), np.eye(3), ValueError, "nope"),
-        (KernelPCA(kernel="rbf", kernel_params={"degree": 2}), np.eye(3), TypeError, "degree"),
         (KernelPCA(), np.ones((4, 2)), ValueError, "same image"),
         (KernelPCA(kernel="rbf"), np.ones((4, 2)), ValueError, "same image"),
-        (KernelPCA(), [[1.0, 2.0]], ValueError, "minimum of 2"),
-        (KernelPCA(), [[np.nan], [1.0]], ValueError, "NaN"),
-        (KernelPCA(kernel=FeatureMap(lambda x: 1j * x)), np.eye(3), ValueError, "real kernel"),
+        (
+            KernelPCA(kernel=Sigmoid(1.0, -1.0)),
+            data(30, 2),
+            ValueError,
+            "not positive semidefinite",
+        ),
+        (KernelPCA(kernel="precomputed"), np.ones((3, 2)), ValueError, "columns"),
+        (KernelPCA(kernel="precomputed"), [[1.0, 2.0], [0.0, 1.0]], ValueError, "symmetric"),
+        (KernelPCA(kernel=Polynomial(9)), 1e60 * np.eye(3), ValueError, "overflow"),
         (KernelPCA(kernel=FeatureMap(lambda x: 1j * x[:1])), np.eye(3), ValueError, "real kernel"),
     ],
 )
@@ -243,9 +195,15 @@ def test_errors(estimator, X, error, message):
         estimator.fit(X)
 
 
-def test_indefinite_kernel_is_refused():
-    with pytest.raises(ValueError, match="not positive semidefinite"):
-        KernelPCA(1, kernel=Sigmoid(1.0, -1.0)).fit(data(600, 2))
+@pytest.mark.parametrize(
+    ("kernel", "far"), [(Linear(), 1e10), (lambda A, B: A @ B.T, 1e6)], ids=["features", "matrix"]
+)
+def test_points_far_from_the_origin_have_lost_digits(kernel, far):
+    """Centring takes them, and the certificate says so."""
+    with pytest.warns(ConvergenceWarning, match="digits"):
+        pca = KernelPCA(kernel=kernel).fit(far + data(20, 2))
+    assert pca.certificate_.dual_residual > 1e-7
+    assert KernelPCA(kernel=kernel).fit(data(20, 2)).certificate_.ok
 
 
 # --- inside scikit-learn --------------------------------------------------------------------------
@@ -262,12 +220,6 @@ def test_grid_search_over_a_pipeline():
     search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
     assert search.best_score_ > 0.95
     assert search.best_params_["kernelpca__kernel"] != Linear()
-    by_name = GridSearchCV(
-        make_pipeline(KernelPCA(3, kernel="rbf"), LogisticRegression()),
-        {"kernelpca__kernel_params": [{"sigma": s} for s in (0.1, 1.0)]},
-        cv=3,
-    ).fit(X, y)
-    assert by_name.best_score_ > 0.95
 
 
 def test_pairwise_tag_slices_the_matrix():
@@ -279,10 +231,3 @@ def test_pairwise_tag_slices_the_matrix():
         GridSearchCV(p, {}, cv=3).fit(Z, y).best_score_ for p, Z in ((pipeline, K), (direct, X))
     ]
     assert scores[0] == pytest.approx(scores[1])
-
-
-def test_clone_keeps_the_kernel():
-    estimator = KernelPCA(2, kernel=Gaussian(2.0) + Linear())
-    copied = clone(estimator)
-    assert copied.kernel == estimator.kernel
-    assert copied.get_params() == estimator.get_params()

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
 from companion.kernels import (
     Agreement,
     CyclicKernel,
     FeatureMap,
-    Gaussian,
     GroupKernel,
     Intersection,
     Subset,
@@ -36,29 +36,13 @@ def test_subsets_come_in_the_texts_order():
 
 
 def test_subset_features_of_the_example():
-    assert subset_features({1, 2, 3}, D).tolist() == [
-        1,
-        1,
-        1,
-        1,
-        0,
-        1,
-        1,
-        0,
-        1,
-        0,
-        0,
-        1,
-        0,
-        0,
-        0,
-        0,
-    ]
+    one = subset_features({1, 2, 3}, D)
+    assert one.tolist() == [1, 1, 1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0]
     correct = subset_features({2, 3, 4}, D)
     assert correct.tolist() == [1, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 0]
     printed = np.array([0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 0])
-    assert subset_features({1, 2, 3}, D) @ correct == 4 == Subset()({1, 2, 3}, {2, 3, 4})
-    assert subset_features({1, 2, 3}, D) @ printed == 3
+    assert one @ correct == 4 == Subset()({1, 2, 3}, {2, 3, 4})
+    assert one @ printed == 3
 
 
 def test_subset_gram_of_the_power_set():
@@ -78,17 +62,14 @@ def test_the_number_of_common_subsets(n):
     sets = [set(U) for U in subsets(ground)]
     Phi = subset_features(sets, ground)
     counts = [[2 ** len(A & B) for B in sets] for A in sets]
-    np.testing.assert_array_equal(Phi @ Phi.T, counts)
-    np.testing.assert_array_equal(Subset()(sets), counts)
-    np.testing.assert_array_equal(Subset(ground).features(sets), Phi)
+    assert_array_equal(Phi @ Phi.T, counts)
+    assert_array_equal(Subset()(sets), counts)
 
 
 def test_sets_and_zero_one_rows_mean_the_same():
     rows = np.array([[d in A for d in D] for A in POWER_SET], dtype=float)
-    np.testing.assert_array_equal(Subset()(rows), Subset()(POWER_SET))
-    np.testing.assert_array_equal(Subset(D)(rows, POWER_SET), Subset()(POWER_SET))
-    assert Subset()(rows[5], rows[5]) == 4.0
-    np.testing.assert_array_equal(Subset().diagonal(POWER_SET), Subset().diagonal(rows))
+    assert_array_equal(Subset()(rows), Subset()(POWER_SET))
+    assert_array_equal(Subset()(POWER_SET).diagonal(), Subset().diagonal(rows))
 
 
 # --- Example 17.7 ---------------------------------------------------------------------------------
@@ -113,14 +94,10 @@ def test_measure_kernels_by_counting(mu, random):
     }
     for k, formula in cases.items():
         expected = [[formula(A, B) for B in sets] for A in sets]
-        np.testing.assert_allclose(k(sets), expected, atol=1e-12)
-        np.testing.assert_allclose(k.diagonal(sets), np.diag(expected), atol=1e-12)
-        Phi = k.features(sets)
-        np.testing.assert_allclose(Phi @ Phi.T, expected, atol=1e-12)
+        assert_allclose(k(sets), expected, atol=1e-12)
+        assert_allclose(k.diagonal(sets), np.diag(expected), atol=1e-12)
         assert is_positive_definite(k(sets))
-    np.testing.assert_allclose(
-        Agreement(mu)(sets), (Intersection(mu) + UnionComplement(mu))(sets), atol=1e-12
-    )
+    assert_allclose(Agreement(mu)(sets), (Intersection(mu) + UnionComplement(mu))(sets), atol=1e-12)
 
 
 def test_measure_kernels_combine():
@@ -136,15 +113,10 @@ def test_measure_kernels_combine():
     [
         (lambda: Intersection({"a": -1.0}), ValueError, r"mu\('a'\)"),
         (lambda: Intersection([]), ValueError, "at least one"),
-        (
-            lambda: Intersection({"a": 1.0})({"b"}, {"a"}),
-            ValueError,
-            "'b' is not in the ground set",
-        ),
+        (lambda: Intersection({"a": 1.0})({"b"}, {"a"}), ValueError, "not a subset"),
         (lambda: Intersection([1.0, 1.0])([[0.0, 2.0]]), ValueError, "zeros and ones"),
         (lambda: Intersection([1.0, 1.0])([[0.0, 1.0, 0.0]]), ValueError, "shape"),
         (lambda: Subset()("ab", "ac"), TypeError, "must be a set, got str"),
-        (lambda: Subset()([{1}], [[1.0, 0.0]]), TypeError, "both as zero-one rows"),
         (lambda: subset_features({9}, D), ValueError, "not a subset"),
     ],
 )
@@ -156,7 +128,6 @@ def test_bad_sets(call, error, message):
 def test_set_kernels_are_values():
     assert Intersection({"a": 1}) == Intersection({"a": 1.0})
     assert Intersection([0.5, 0.5]) != UnionComplement([0.5, 0.5])
-    assert hash(Subset(D)) == hash(Subset(list(D)))
 
 
 # --- groups ---------------------------------------------------------------------------------------
@@ -184,12 +155,12 @@ def test_unitary_representation_of_the_symmetric_group(x0):
     x0 = np.array(x0)
     for s in S3:
         for t in S3:
-            np.testing.assert_array_equal(matrix(multiply(s, t)), matrix(s) @ matrix(t))
+            assert_array_equal(matrix(multiply(s, t)), matrix(s) @ matrix(t))
     p_kernel = GroupKernel(
         lambda s: np.vdot(x0, matrix(s) @ x0), multiply, inverse, positive_definite=True
     )
     features = FeatureMap(lambda s: matrix(s) @ x0)
-    np.testing.assert_allclose(p_kernel(S3), features(S3), atol=1e-12)
+    assert_allclose(p_kernel(S3), features(S3), atol=1e-12)
     assert is_positive_definite(p_kernel(S3))
     assert p_kernel.positive_definite is True
 
@@ -207,12 +178,10 @@ def test_cyclic_group_through_its_characters():
     p = np.array([np.sum(weights * np.exp(2j * np.pi * np.arange(7) * s / 7)) for s in range(7)])
     k = CyclicKernel(p)
     s = np.arange(7)[:, None]
-    np.testing.assert_allclose(k.spectrum, weights, atol=1e-12)
-    np.testing.assert_allclose(k(s), [[p[(a - b) % 7] for b in range(7)] for a in range(7)])
-    Phi = k.features(s)
-    np.testing.assert_allclose(Phi @ Phi.conj().T, k(s), atol=1e-12)
+    assert_allclose(k.spectrum, weights, atol=1e-12)
+    assert_allclose(k(s), [[p[(a - b) % 7] for b in range(7)] for a in range(7)])
     assert is_positive_definite(k(s))
-    np.testing.assert_allclose(np.sort(np.linalg.eigvalsh(k(s))), np.sort(7 * weights), atol=1e-12)
+    assert_allclose(np.sort(np.linalg.eigvalsh(k(s))), np.sort(7 * weights), atol=1e-12)
 
 
 @quick
@@ -221,14 +190,13 @@ def test_cyclic_kernel_knows_its_definiteness(p):
     k = CyclicKernel(p)
     s = np.arange(len(p))[:, None]
     assert k.positive_definite == bool(is_positive_definite(k(s), tol=1e-10))
-    assert (k.features(s) is not None) == k.positive_definite
 
 
 def test_cyclic_kernel_agrees_with_the_general_one():
     p = [3.0, 1.0, 0.5, 0.5, 1.0]
     general = GroupKernel(lambda s: p[int(s[0]) % 5], multiply=np.add, inverse=np.negative)
     s = np.arange(5)[:, None]
-    np.testing.assert_array_equal(CyclicKernel(p)(s), general(s))
+    assert_array_equal(CyclicKernel(p)(s), general(s))
 
 
 def test_cyclic_kernel_refuses_other_points():
@@ -236,10 +204,3 @@ def test_cyclic_kernel_refuses_other_points():
         CyclicKernel([1, 0, 0])([[0.5]])
     with pytest.raises(ValueError, match="vector"):
         CyclicKernel([[1, 0], [0, 1]])
-
-
-def test_kernels_of_strings_through_a_map():
-    k = Gaussian(1.0).compose(lambda word: [word.count("a"), len(word)])
-    words = ["a", "banana", "kiwi"]
-    np.testing.assert_allclose(k(words)[0, 2], np.exp(-(1 + 9) / 2))
-    assert k("a", "a") == 1.0
