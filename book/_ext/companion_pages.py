@@ -1,6 +1,7 @@
 """What is done to a page when it is written: it says what it is, opens quickly, and offers its other editions.
 
-Its head has a description for search engines and link previews, the page's first paragraph. The pictures of the sliders,
+Its head has a description for search engines and link previews, the page's first paragraph, and a picture; below its text
+stands how to report an error. The pictures of the sliders,
 megabytes of text, are moved from the head to the end: the reader sees the text first.
 
 Every picture says its size, and the button for all solutions has its place, so that the text stands still while pictures
@@ -22,9 +23,10 @@ import re
 import struct
 import unicodedata
 from collections.abc import Callable
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from docutils import nodes
 from pybtex.backends.plaintext import Backend
@@ -34,6 +36,13 @@ from sphinx.environment import BuildEnvironment
 
 LENGTH = 160  # characters that search engines show
 STATE = "application/vnd.jupyter.widget-state+json"
+PREVIEWS = {
+    "admm": "part-16.png",
+    "kernels": "part-17.png",
+    "svm": "part-18.png",
+    "regression": "part-19.png",
+    "svr": "part-20.png",
+}
 OTHERS = {
     "genindex": "Index of the statements, the algorithms, the words of the glossary and the public names of the package.",
     "search": "Search all pages of the companion.",
@@ -162,6 +171,36 @@ def editions(app: Sphinx, pagename: str, path_to: Callable[..., str]) -> str:
     )
 
 
+def preview(app: Sphinx, name: str, title: str, text: str) -> str:
+    """Return what a link to the page shows where it is shared; addresses are whole once ``html_baseurl`` is set."""
+    base = (app.config.html_baseurl or "").rstrip("/")
+    home = f"{base}/" if base else "../" * name.count("/")
+    chapter = name.removeprefix("notebooks/").split("/")[0]
+    picture = f"{home}_static/{PREVIEWS.get(chapter, 'pages.png')}"
+    told = {
+        "type": "article",
+        "site_name": app.config.project,
+        "title": re.sub(r"<[^>]+>", "", title),
+        "description": text,
+        "image": picture,
+        "url": f"{base}/{name}.html" if base else "",
+    }
+    return "".join(
+        f'\n<meta property="og:{key}" content="{escape(unescape(value))}" />'
+        for key, value in told.items()
+        if value
+    )
+
+
+def report_link(app: Sphinx, name: str, path_to: Callable[..., str]) -> str:
+    """Return the link for a reader who found an error: to the project's issues, or to what to write to whom."""
+    place = f"{path_to('book/contributing')}#report-an-erratum"
+    if project := app.config.html_theme_options.get("repository_url", ""):
+        words = quote(f"Error on {name}")
+        place = f"{project.rstrip('/')}/issues/new?title={words}"
+    return f'<p class="report"><a href="{escape(place)}">Report an error on this page</a></p>'
+
+
 def complete(
     app: Sphinx,
     pagename: str,
@@ -175,12 +214,14 @@ def complete(
     )
     if text := description(pagename, doctree):
         tags += f'\n<meta name="description" content="{escape(text)}" />'
-    context["metatags"] = tags
+    context["metatags"] = tags + preview(
+        app, pagename, context.get("title", ""), text
+    )
     if doctree is not None and "body" in context:
         context["body"] = offer_solutions(
             show_once(context["body"]),
             editions(app, pagename, context["pathto"]),
-        )
+        ) + report_link(app, pagename, context["pathto"])
     late = [
         script
         for script in context.get("script_files", [])

@@ -242,6 +242,12 @@ def test_a_page_says_what_it_is_and_where_it_runs(
     assert description["content"] == (
         "The price ν of a unit of slack says how much of it there is, wᵀ x."
     )
+    shared = {m["property"]: m["content"] for m in page.select("meta[property^='og:']")}
+    assert shared["og:description"] == description["content"]
+    assert shared["og:title"] == page.h1.find(string=True)
+    assert (ROOT / "book" / shared["og:image"]).is_file()
+    (report,) = page.select(".report a")
+    assert ("/issues/new?title=" if published else "#report-an-erratum") in report["href"]
     loose = page.head.find_all(string=True, recursive=False)
     assert "".join(t for t in loose if type(t) is NavigableString).strip() == ""
     assert len(soup(site / "search.html").select("meta[name=description]")) == 1
