@@ -3,16 +3,21 @@
 A solution is a directive, and a cell that goes on with it has the tag "solution". In the edition for exercises
 nbconvert removes both, and an empty cell stands in their place. The choices of a question lose their marks and reasons.
 
+Both editions are made for JupyterLab, whose extension for MyST numbers every box anew and knows no labels of other
+pages: boxes become admonitions with the headings of the site, and links lead to files.
+
 ``python -m tools.editions`` packs the built site: unpack it and open ``companion/index.html``.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -21,7 +26,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools.map import parts
-from tools.toc import BOOK, ROOT, title, write
+from tools.notebooks import METADATA
+from tools.toc import BOOK, ROOT, pages_in_order, text_of, title, write
 
 EXERCISES = BOOK / "exercises"
 SOLUTION = re.compile(
@@ -30,6 +36,13 @@ SOLUTION = re.compile(
 CHOICE = re.compile(r"^(- \[)[ x](\] .*?)\s+\*(?:Yes|No|Right|Only|Not)\b.*\*$", re.MULTILINE)
 FILES = re.compile(r"(?P<quote>[\"'])\.\./\.\./(?!\.\./)")
 BLANK = "# your solution\n"
+LABEL = re.compile(r"^(?:\(([\w.-]+)\)=|:(?:label|name): ([\w.-]+))[ \t]*$", re.MULTILINE)
+LINK = re.compile(
+    r"(?<!!)\[(?P<text>[^]]*)\]\((?P<path>[\w./-]+\.(?:ipynb|md))?(?:#(?P<label>[\w.-]+))?\)"
+)
+BOX = re.compile(r"^(?P<fence>`{3,}|:{3,})\{(?P<kind>prf:\w+|exercise|solution)\}(?P<title>.*)$")
+HEADING = re.compile(r"^(#+) (.+)$")
+PROBLEM = re.compile(r"Problem (?:[A-Z]\.)?\d+(?:\.\d+)*")
 ENVIRONMENT = ("pyproject.toml", "requirements.lock", "environment.yml", "README.md", "LICENSE")
 RELEASE = {  # what other commands make of the whole project, and what it is
     "build/companion.pdf": "the book as one PDF",
@@ -82,9 +95,101 @@ def without_solutions(notebook: NotebookNode) -> NotebookNode:
     return result
 
 
-def edition(page: str) -> Path:
-    """Return the file of a page's edition for exercises."""
-    return EXERCISES / f"{page.removeprefix('notebooks/')}-exercises.ipynb"
+def complete(notebook: NotebookNode) -> NotebookNode:
+    """Return a notebook as it is, for the folder of the editions, which is one deeper than the page's."""
+    cells = [nbformat.from_dict(cell) for cell in notebook.cells]
+    for cell in cells:
+        if cell.cell_type == "code":
+            cell.source = FILES.sub(r"\g<quote>../../../", cell.source)
+    return new_notebook(metadata=notebook.metadata, cells=cells)
+
+
+@cache
+def home_of_labels() -> dict[str, str]:
+    """Return the page of each label."""
+    pages = pages_in_order()
+    return {a or b: page for page in pages for a, b in LABEL.findall(text_of(page))}
+
+
+def with_links(text: str, page: str) -> str:
+    """Return a text of a page with links to files, as JupyterLab follows them, where it has labels of other pages."""
+
+    def link(match: re.Match[str]) -> str:
+        path, label = match["path"], match["label"]
+        if path:
+            target = os.path.normpath(f"{page}/../{path}").rpartition(".")[0]
+        else:
+            target = home_of_labels().get(label or "", page)
+        if target == page:
+            return match[0]
+        source = next(p for p in (ROOT / f"{target}.ipynb", ROOT / f"{target}.md") if p.exists())
+        file = edition(target, "") if target in solved_pages() else source
+        told = match["text"] or title(target) or target
+        place = Path(os.path.relpath(file, edition(page).parent)).as_posix()
+        return f"[{told}]({place}{f'#{label}' if label else ''})"
+
+    return LINK.sub(link, text)
+
+
+class Boxes:
+    """The boxes of a page as admonitions with the headings of the site: JupyterLab numbers all others anew."""
+
+    def __init__(self) -> None:
+        self.above: list[tuple[int, str]] = []  # the headings above, with their levels
+        self.names: dict[str, str] = {}
+        self.count = 0
+
+    def name_exercise(self, label: str) -> str:
+        """Return the problem in whose section an exercise stands, or its number on the page."""
+        found = [match[0] for _, heading in self.above if (match := PROBLEM.match(heading))]
+        self.count += not found
+        name = found[-1] if found else f"Exercise {self.count}"
+        self.names[label] = name
+        return name
+
+    def heading(self, kind: str, told: str, label: str) -> str:
+        """Return what heads a box."""
+        if kind == "exercise":
+            return self.name_exercise(label)
+        if kind == "solution":
+            return f"Solution to {self.names.get(told, 'the exercise')}"
+        kind = kind.removeprefix("prf:").title()
+        if not told or re.search(rf"\b{kind} (?:[A-Z]\.)?\d", told):
+            return told or kind
+        return f"{kind} {told}" if told[0].isdigit() else f"{kind}: {told}"
+
+    def rewrite(self, text: str) -> str:
+        """Return a text with admonitions for its boxes."""
+        lines = text.splitlines()
+        for i, line in enumerate(lines):
+            if match := HEADING.match(line):
+                level = len(match[1])
+                self.above = [(n, h) for n, h in self.above if n < level] + [(level, match[2])]
+            elif match := BOX.match(line):
+                label = LABEL.match(lines[i + 1]) if i + 1 < len(lines) else None
+                name = self.heading(
+                    match["kind"], match["title"].strip(), label[2] if label else ""
+                )
+                lines[i] = f"{match['fence']}{{admonition}} {name}"
+        kept = [line for line in lines if not re.fullmatch(r":nonumber:\s*", line)]
+        told = "\n".join(kept)
+        for label, name in self.names.items():
+            told = told.replace(f"[](#{label})", f"[{name}](#{label})")
+        return told
+
+
+def for_jupyterlab(notebook: NotebookNode, page: str) -> NotebookNode:
+    """Return a notebook whose boxes and links JupyterLab shows as the site does."""
+    boxes = Boxes()
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = with_links(boxes.rewrite(cell.source), page)
+    return notebook
+
+
+def edition(page: str, kind: str = "-exercises") -> Path:
+    """Return the file of a page's edition: for exercises, or complete (kind "")."""
+    return EXERCISES / f"{page.removeprefix('notebooks/')}{kind}.ipynb"
 
 
 def has_solutions(page: str) -> bool:
@@ -92,6 +197,7 @@ def has_solutions(page: str) -> bool:
     return any(SOLUTION.search(c.source) for c in read(page).cells if c.cell_type == "markdown")
 
 
+@cache
 def solved_pages() -> list[str]:
     """Return the pages with solutions, in reading order."""
     return [page for _, pages in parts() for page in pages if has_solutions(page)]
@@ -109,9 +215,11 @@ def contents() -> NotebookNode:
     """Return a notebook that leads to both editions of every page: JupyterLab opens on it."""
     lines = ["# Contents", "", "| Page | For exercises |", "|---|---|"]
     for page in solved_pages():
-        bare = edition(page).relative_to(EXERCISES)
-        lines.append(f"| [{title(page)}](../../{page}.ipynb) | [exercises]({bare}) |")
-    return new_notebook(cells=[new_markdown_cell("\n".join(lines), id="c001")])
+        full, bare = (edition(page, kind).relative_to(EXERCISES) for kind in ("", "-exercises"))
+        lines.append(f"| [{title(page)}]({full}) | [exercises]({bare}) |")
+    cell = new_markdown_cell("\n".join(lines), id="c001")
+    # without a kernel named, JupyterLab would ask for one
+    return new_notebook(metadata=METADATA, cells=[cell])
 
 
 def pack(folder: Path, target: Path, files: list[Path], inside: str) -> None:
@@ -133,7 +241,10 @@ def files_of(site: Path) -> list[Path]:
 
 def write_editions() -> None:
     """Write the editions, their contents and a zip for each chapter; remove those of pages that are gone."""
-    wanted = {edition(page): without_solutions(read(page)) for page in solved_pages()}
+    wanted = {}
+    for page in solved_pages():
+        wanted[edition(page)] = for_jupyterlab(without_solutions(read(page)), page)
+        wanted[edition(page, "")] = for_jupyterlab(complete(read(page)), page)
     wanted[EXERCISES / "contents.ipynb"] = contents()
     for path in EXERCISES.rglob("*.ipynb"):
         if path not in wanted:
@@ -147,7 +258,7 @@ def write_editions() -> None:
     ]
     package += [ROOT / name for name in ENVIRONMENT]
     for chapter, pages in chapters().items():
-        notebooks = [file for page in pages for file in (ROOT / f"{page}.ipynb", edition(page))]
+        notebooks = [edition(page, kind) for page in pages for kind in ("", "-exercises")]
         pack(ROOT, EXERCISES / f"{chapter}.zip", [*package, *notebooks], f"companion-{chapter}")
 
 

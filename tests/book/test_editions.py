@@ -22,9 +22,11 @@ from tools.editions import (
     EXERCISES,
     SOLUTION,
     chapters,
+    complete,
     contents,
     downloads_page,
     edition,
+    for_jupyterlab,
     in_pieces,
     read,
     solved_pages,
@@ -149,6 +151,40 @@ def test_a_solution_between_two_texts() -> None:
     assert sources == ["```{exercise}\n1 + 1?\n```", BLANK, "Something else."]
 
 
+def test_jupyterlab_shows_the_headings_and_the_links_of_the_site(
+    page: str, bare: nbformat.NotebookNode
+) -> None:
+    folder = edition(page).parent
+    for notebook in (complete(read(page)), without_solutions(read(page))):
+        text = markdown(for_jupyterlab(notebook, page))
+        assert re.findall(r"\{(?:prf:\w+|exercise|solution)\}", text) == []
+        assert ":nonumber:" not in text
+        for place, label in re.findall(r"\]\(([\w./-]*)#([\w.-]+)\)", text):
+            assert place or f"({label})=" in text or f": {label}\n" in text, label
+        files = re.findall(r"\]\(([\w./-]+\.(?:ipynb|md))", text)
+        for file in files:
+            target = Path(os.path.normpath(folder / file))
+            known = {edition(p, "") for p in PAGES}
+            assert target in known or target.exists(), file
+
+
+def test_boxes_are_called_as_on_the_site() -> None:
+    text = (
+        "## Problem 18.1\n\n```{exercise}\n:label: e\n1 + 1?\n```\n\n"
+        "```{solution} e\n:class: dropdown\n2, as [](#e) asks.\n```\n\n"
+        ":::{prf:proof}\nClear.\n:::\n\n:::{prf:theorem} Theorem 18.1: it is so\n:nonumber:\n$1$\n:::"
+    )
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
+    shown = markdown(for_jupyterlab(book, "notebooks/svm/problems"))
+    assert re.findall(r"\{admonition\} (.*)", shown) == [
+        "Problem 18.1",
+        "Solution to Problem 18.1",
+        "Proof",
+        "Theorem 18.1: it is so",
+    ]
+    assert "[Problem 18.1](#e)" in shown
+
+
 @pytest.fixture(scope="module")
 def written() -> None:
     write_editions()
@@ -165,7 +201,8 @@ def test_a_zip_holds_both_editions_and_their_environment(chapter: str, written: 
     with zipfile.ZipFile(EXERCISES / f"{chapter}.zip") as archive:
         inside = {name.partition("/")[2] for name in archive.namelist()}
     for page in chapters()[chapter]:
-        assert {f"{page}.ipynb", edition(page).relative_to(ROOT).as_posix()} <= inside
+        files = {edition(page, kind).relative_to(ROOT).as_posix() for kind in ("", "-exercises")}
+        assert files <= inside
     assert {"companion/__init__.py", "pyproject.toml", "requirements.lock"} <= inside
 
 

@@ -1,4 +1,4 @@
-"""JupyterLab, as `make lab` opens it: theorems and exercises are set, all cells run, a live slider moves."""
+"""JupyterLab, as `make lab` opens it: boxes and links are the site's, all cells run, a live slider moves."""
 
 from __future__ import annotations
 
@@ -12,19 +12,29 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import nbformat
 import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.site.site import ROOT
+from tools.editions import EXERCISES, complete, contents, edition, for_jupyterlab, read
+from tools.toc import write
 
+EDITION, ERRATA = "notebooks/svm/problems", "book/errata/chapter-18.ipynb"
 PAGE = "notebooks/admm/dual-ascent.ipynb"
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server on a copy of one page, so that nothing in the project changes."""
+    """A server on copies of some pages, so that nothing in the project changes."""
     folder = tmp_path_factory.mktemp("lab")
     shutil.copy(ROOT / PAGE, folder)
+    editions = {EXERCISES / "contents.ipynb": contents()}
+    editions[edition(EDITION, "")] = for_jupyterlab(complete(read(EDITION)), EDITION)
+    for path, made in editions.items():
+        write(folder / path.relative_to(ROOT), nbformat.writes(made))
+    (folder / ERRATA).parent.mkdir()
+    shutil.copy(ROOT / ERRATA, folder / ERRATA)
     log = folder / "server.log"
     tracker = folder / "settings/@jupyterlab/notebook-extension/tracker.jupyterlab-settings"
     tracker.parent.mkdir(parents=True)
@@ -98,6 +108,26 @@ def test_theorems_and_exercises_are_set(notebook: Page) -> None:
     assert "{prf:definition}" not in text
     assert "{exercise}" not in text
     assert ":label:" not in text
+
+
+def test_the_contents_lead_to_boxes_and_links_as_on_the_site(browser: Browser, lab: str) -> None:
+    page = browser.new_page(viewport={"width": 1300, "height": 1000})
+    page.set_default_timeout(120_000)
+    page.goto(f"{lab}lab/tree/book/exercises/contents.ipynb")
+    page.locator(".jp-Notebook td a[href*='svm/problems.ipynb']").click()
+    page.wait_for_url("**/book/exercises/svm/problems.ipynb")
+    sheet = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+    box = sheet.locator(".myst aside").filter(has_text=re.compile("^Problem 18.1")).first
+    box.wait_for()
+    heads = sheet.locator(".myst :is(aside, summary)").all_inner_texts()
+    assert any(head.startswith("Solution to Problem 18.1") for head in heads)
+    assert [head for head in heads if re.match(r"Exercise|(Theorem|Proof) \d+\b(?!\.)", head)] == []
+    assert sheet.locator(".jp-CodeCell .jp-Placeholder").count() > 1, (
+        "checks of solutions are folded"
+    )
+    sheet.locator(".myst a", has_text="erratum 18-E55").first.click()
+    page.wait_for_url(f"**/{ERRATA}")
+    page.close()
 
 
 def test_a_live_slider_changes_the_picture(notebook: Page) -> None:
