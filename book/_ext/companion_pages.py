@@ -179,7 +179,7 @@ def preview(app: Sphinx, name: str, title: str, text: str) -> str:
     picture = f"{home}_static/{PREVIEWS.get(chapter, 'pages.png')}"
     told = {
         "type": "article",
-        "site_name": app.config.project,
+        "site_name": app.config.html_title,
         "title": re.sub(r"<[^>]+>", "", title),
         "description": text,
         "image": picture,
@@ -194,7 +194,9 @@ def preview(app: Sphinx, name: str, title: str, text: str) -> str:
 
 def report_link(app: Sphinx, name: str, path_to: Callable[..., str]) -> str:
     """Return the link for a reader who found an error: to the project's issues, or to what to write to whom."""
-    place = f"{path_to('book/contributing')}#report-an-erratum"
+    # the path of a page to itself is a bare #
+    home = path_to("book/contributing").removesuffix("#")
+    place = f"{home}#report-an-erratum"
     if project := app.config.html_theme_options.get("repository_url", ""):
         words = quote(f"Error on {name}")
         place = f"{project.rstrip('/')}/issues/new?title={words}"
