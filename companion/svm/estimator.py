@@ -21,11 +21,11 @@ from companion.engine.arithmetic import largest, ratio
 from companion.engine.guess import Guess, guess_machine
 from companion.exceptions import ConvergenceWarning
 from companion.svm.dual import DualProgram
-from companion.svm.model import KernelModel
+from companion.svm.model import KernelModel, ProgramModel
 from companion.svm.points import Normal, Points
 from companion.svm.slab import Slab, place_points
 
-__all__ = ["DegenerateSolutionWarning", "SupportVectorMachine"]
+__all__ = ["DegenerateSolutionWarning", "HyperplaneClassifier", "SupportVectorMachine"]
 
 _NEARLY_ZERO = 1e-12  # below this part of its terms, a linear program decides whether a'Pa is 0
 _FEW_DIGITS = 1e-7  # the relative error of the norm of w from which on there is a warning
@@ -37,34 +37,10 @@ class DegenerateSolutionWarning(UserWarning):
 
 
 @dataclass(eq=False, repr=False)
-class SupportVectorMachine(ClassifierMixin, KernelModel):
-    """Base of the machines of chapter 18; see :class:`SVMs2prime` for the attributes."""
+class HyperplaneClassifier(ClassifierMixin, KernelModel):
+    """Base of all that separates two classes by a hyperplane: the points and their labels, and new points."""
 
-    _homogeneous = False  # w = 0 goes with eta = 0: there is no slab then
-
-    # -- what each machine says about itself
-
-    @abstractmethod
-    def _dual(self, points: Points) -> DualProgram:
-        """Return the dual program."""
-
-    @abstractmethod
-    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
-        """Return the terms of the primal objective."""
-
-    def _dual_value(self, quadratic: float, linear: float) -> float:
-        """Return the value of the dual function, for a'Pa and q'a."""
-        return -(0.5 * quadratic + linear)
-
-    def _unit(self, norm: float) -> float:
-        """Return the factor that takes sum s_i a_i phi(x_i) to w: 1 but for (SVM_s1)."""
-        return 1.0
-
-    def _below_range(self, points: Points) -> str:
-        """Say why w = 0 is the optimum, by the linear program of `nu_min`; nothing if it is not."""
-        raise NotImplementedError
-
-    # -- fitting
+    # -- the points of two classes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -97,6 +73,109 @@ class SupportVectorMachine(ClassifierMixin, KernelModel):
             warnings.warn(warning, stacklevel=2)
         return self
 
+    def _read(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Validate the data; return the points and their signs."""
+        X, y = self._validated(X, y)
+        if y.dtype == object and any(label is None for label in y):
+            raise ValueError("y must hold a label for every point, got None among them")
+        self.classes_ = np.unique(y)
+        if len(self.classes_) == 1:
+            raise ValueError(
+                f"y must have two classes, got one class only: {self.classes_.tolist()[0]!r}"
+            )
+        if y.dtype.kind not in "iub" or len(self.classes_) > 2:
+            check_classification_targets(y)
+            kind = type_of_target(y, input_name="y", raise_unknown=True)
+            if kind != "binary":
+                raise ValueError(
+                    f"Only binary classification is supported. The type of the target is {kind}."
+                )
+        return X, np.where(y == self.classes_[1], 1.0, -1.0)
+
+    def _store_points(self, points: Points, a: np.ndarray, slack: np.ndarray, upper: float) -> None:
+        """Set what belongs to single points, and their numbers."""
+        blue, red, free = points.blue, points.red, (a > 0.0) & (a < upper) & (not self._squared)
+        self.lambda_, self.mu_ = a[blue], a[red]
+        self.epsilon_, self.xi_ = slack[blue], slack[red]
+        self.support_, self.support_type1_ = a.nonzero()[0], free.nonzero()[0]
+        self.p_f_, self.q_f_ = _count(self.lambda_ >= upper), _count(self.mu_ >= upper)
+        self.p_m_, self.q_m_ = _count(self.lambda_), _count(self.mu_)
+        self.p_sf_, self.q_sf_ = _count(self.epsilon_), _count(self.xi_)
+        self.X_fit_ = points.X
+
+    # -- using the hyperplane
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        r"""Return :math:`f(x) = \langle w, \varphi(x) \rangle - b` for each row of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (k, d), or (k, l) for a precomputed kernel
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+            Positive on the blue side.
+        """
+        return self._inner(X) - self.b_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the label of each row of X; on the hyperplane it is the blue one (sgn(0) = +1).
+
+        Parameters
+        ----------
+        X : array-like of shape (k, d), or (k, l) for a precomputed kernel
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+        """
+        blue = self.decision_function(X) >= 0.0
+        return self.classes_[blue.astype(int)]
+
+    @property
+    def intercept_(self) -> float:
+        """The constant of the decision function, -b, by scikit-learn's name."""
+        return -self.b_
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights w as a row, by scikit-learn's name; linear kernel only."""
+        return self._linear_weights()[None, :]
+
+
+@dataclass(eq=False, repr=False)
+class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
+    """Base of the machines of chapter 18; see :class:`SVMs2prime` for the attributes."""
+
+    _homogeneous = False  # w = 0 goes with eta = 0: there is no slab then
+
+    # -- what each machine says about itself
+
+    @abstractmethod
+    def _dual(self, points: Points) -> DualProgram:
+        """Return the dual program."""
+
+    @abstractmethod
+    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
+        """Return the terms of the primal objective."""
+
+    def _dual_value(self, quadratic: float, linear: float) -> float:
+        """Return the value of the dual function, for a'Pa and q'a."""
+        return -(0.5 * quadratic + linear)
+
+    def _unit(self, norm: float) -> float:
+        """Return the factor that takes sum s_i a_i phi(x_i) to w: 1 but for (SVM_s1)."""
+        return 1.0
+
+    def _below_range(self, points: Points) -> str:
+        """Say why w = 0 is the optimum, by the linear program of `nu_min`; nothing if it is not."""
+        return ""
+
+    # -- fitting
+
     def dual_program(self, X: Any, y: Any) -> DualProgram:
         """Return the dual program for the given data, as the text writes it; nothing is solved.
 
@@ -116,25 +195,6 @@ class SupportVectorMachine(ClassifierMixin, KernelModel):
         X, s = machine._read(X, y)
         dual = machine._dual(Points(X, s, machine.kernel_, None))
         return replace(dual, P=dual.P.toarray())
-
-    def _read(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Validate the data; return the points and their signs."""
-        X, y = self._validated(X, y)
-        if y.dtype == object and any(label is None for label in y):
-            raise ValueError("y must hold a label for every point, got None among them")
-        self.classes_ = np.unique(y)
-        if len(self.classes_) == 1:
-            raise ValueError(
-                f"y must have two classes, got one class only: {self.classes_.tolist()[0]!r}"
-            )
-        if y.dtype.kind not in "iub" or len(self.classes_) > 2:
-            check_classification_targets(y)
-            kind = type_of_target(y, input_name="y", raise_unknown=True)
-            if kind != "binary":
-                raise ValueError(
-                    f"Only binary classification is supported. The type of the target is {kind}."
-                )
-        return X, np.where(y == self.classes_[1], 1.0, -1.0)
 
     def _fit(self, X: Any, y: Any) -> list[Warning]:
         return self._fit_points(self._points(*self._read(X, y)))
@@ -218,17 +278,6 @@ class SupportVectorMachine(ClassifierMixin, KernelModel):
         self.degenerate_ = False
         self._store_points(points, a, slack, upper)
 
-    def _store_points(self, points: Points, a: np.ndarray, slack: np.ndarray, upper: float) -> None:
-        """Set what belongs to single points, and their numbers."""
-        blue, red, free = points.blue, points.red, (a > 0.0) & (a < upper) & (not self._squared)
-        self.lambda_, self.mu_ = a[blue], a[red]
-        self.epsilon_, self.xi_ = slack[blue], slack[red]
-        self.support_, self.support_type1_ = a.nonzero()[0], free.nonzero()[0]
-        self.p_f_, self.q_f_ = _count(self.lambda_ >= upper), _count(self.mu_ >= upper)
-        self.p_m_, self.q_m_ = _count(self.lambda_), _count(self.mu_)
-        self.p_sf_, self.q_sf_ = _count(self.epsilon_), _count(self.xi_)
-        self.X_fit_ = points.X
-
     def _store_zero(
         self, points: Points, a: np.ndarray, certificate: Certificate, reason: str
     ) -> list[Warning]:
@@ -239,48 +288,6 @@ class SupportVectorMachine(ClassifierMixin, KernelModel):
         self.degenerate_, self.certificate_ = True, certificate
         self.objective_ = self.dual_objective_ = 0.0
         return [DegenerateSolutionWarning(reason or "the optimum is w = 0, and eta = 0")]
-
-    # -- using the hyperplane
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        r"""Return :math:`f(x) = \langle w, \varphi(x) \rangle - b` for each row of X.
-
-        Parameters
-        ----------
-        X : array-like of shape (k, d), or (k, l) for a precomputed kernel
-            Points.
-
-        Returns
-        -------
-        ndarray of shape (k,)
-            Positive on the blue side.
-        """
-        return self._inner(X) - self.b_
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the label of each row of X; on the hyperplane it is the blue one (sgn(0) = +1).
-
-        Parameters
-        ----------
-        X : array-like of shape (k, d), or (k, l) for a precomputed kernel
-            Points.
-
-        Returns
-        -------
-        ndarray of shape (k,)
-        """
-        blue = self.decision_function(X) >= 0.0
-        return self.classes_[blue.astype(int)]
-
-    @property
-    def intercept_(self) -> float:
-        """The constant of the decision function, -b, by scikit-learn's name."""
-        return -self.b_
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """The weights w as a row, by scikit-learn's name; linear kernel only."""
-        return self._linear_weights()[None, :]
 
 
 def _count(values: np.ndarray) -> int:

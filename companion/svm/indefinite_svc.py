@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from companion.checks import as_scalar, as_symmetric
-from companion.svm.dual import DualProgram
-from companion.svm.estimator import SupportVectorMachine
+from companion.svm.estimator import HyperplaneClassifier
 from companion.svm.indefinite import solve_indefinite
 from companion.svm.model import KernelLike
 from companion.svm.points import Points
-from companion.svm.slab import Slab, slab_b, snap
+from companion.svm.slab import slab_b, snap
 
 __all__ = ["IndefiniteSVC"]
 
@@ -22,7 +21,7 @@ _ZERO = 1e-12  # eigenvalues below this part of the largest are zero
 
 
 @dataclass(eq=False, repr=False)
-class IndefiniteSVC(SupportVectorMachine):
+class IndefiniteSVC(HyperplaneClassifier):
     r"""Support vector machine whose kernel need not be positive definite.
 
     .. math:: \max_{\alpha \in Q_1} \min_{K \succeq 0} \; \mathbf 1^\top \alpha - \tfrac12 \alpha^\top Y K Y \alpha
@@ -112,15 +111,6 @@ class IndefiniteSVC(SupportVectorMachine):
     method: str = "accelerated"
     extension: str = "projected"
     change: float | None = None
-
-    def _dual(self, points: Points) -> DualProgram:
-        raise ValueError("the program of an indefinite kernel is no quadratic program")
-
-    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
-        raise NotImplementedError
-
-    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
-        raise NotImplementedError
 
     def _fit(self, X: Any, y: Any) -> list[Warning]:
         """Find the saddle point; read b from the machine with the proxy kernel."""

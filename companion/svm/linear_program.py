@@ -3,23 +3,22 @@ r"""The linear program (SVM_s2l), which leaves the norm of w out of (SVM_s2)."""
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
 
 from companion.certificates import Certificate
 from companion.engine.arithmetic import EPS, largest, ratio
-from companion.engine.guess import Guess
-from companion.svm.dual import DualProgram
-from companion.svm.estimator import SupportVectorMachine
+from companion.svm.estimator import HyperplaneClassifier
 from companion.svm.points import Points
-from companion.svm.slab import Slab, place_points, slab_b, snap
+from companion.svm.slab import place_points, snap
 
 __all__ = ["SVMs2l"]
 
 
 @dataclass(eq=False, repr=False)
-class SVMs2l(SupportVectorMachine):
+class SVMs2l(HyperplaneClassifier):
     r"""The linear program (SVM_s2l): (SVM_s2) without the term :math:`\tfrac12 \|w\|^2`.
 
     .. math::
@@ -68,17 +67,9 @@ class SVMs2l(SupportVectorMachine):
 
     _balanced = False  # w has coefficients of its own
 
-    def _dual(self, points: Points) -> DualProgram:
-        raise ValueError("(SVM_s2l) is a linear program; its dual is no quadratic program in P")
-
-    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
-        return slab_b(s, h, a, 1.0, eta=1.0)
-
-    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
-        return (float(slack.sum()),)
-
-    def _fit_points(self, points: Points, guess: Guess | None = None) -> list[Warning]:
+    def _fit(self, X: Any, y: Any) -> list[Warning]:
         """Solve the linear program; read the multipliers from its dual solution."""
+        points = self._points(*self._read(X, y))
         s, n = points.s, points.n
         F = points.gram if points.Phi is None else points.Phi
         mean = F.mean(axis=0)  # b takes it; HiGHS does not see small differences of large numbers

@@ -26,7 +26,7 @@ from companion.svm.dual import DualProgram
 from companion.svm.points import Points, make_points
 from companion.svm.slab import Slab, snap
 
-__all__ = ["KernelLike", "KernelModel", "Solved", "as_guess"]
+__all__ = ["KernelLike", "KernelModel", "ProgramModel", "Solved", "as_guess"]
 
 KernelLike = str | Kernel | Callable
 
@@ -44,7 +44,7 @@ class Solved(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class KernelModel(KernelMixin, BaseEstimator):
-    """Base of the machines of chapter 18 and of the tubes of chapter 20: their parameters, and how they are fitted."""
+    """Base of the machines of chapter 18 and of the tubes of chapter 20: their parameters, data, and new points."""
 
     _: KW_ONLY
     kernel: KernelLike = "linear"
@@ -117,6 +117,45 @@ class KernelModel(KernelMixin, BaseEstimator):
                 "coefficients of w"
             )
         return centred
+
+    def _complaints(self) -> list[Warning]:
+        """Return the warnings about digits that are missing."""
+        if self.certificate_.ok:
+            return []
+        advice = "centre and scale the data" if self._penalized else "scale the data"
+        return [
+            ConvergenceWarning(
+                f"the solution misses tol = {self.tol:g} after {self.n_iter_} systems ({self.certificate_}); "
+                f"{advice}, or lower the price of slack"
+            )
+        ]
+
+    # -- new points
+
+    def _inner(self, X: Any) -> np.ndarray:
+        r"""Return :math:`\langle w, \varphi(x) \rangle` for each row of X."""
+        check_is_fitted(self)
+        reject_masked(X, "X")
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        if self.w_ is not None:
+            features: Any = self.kernel_.features(X)
+            return features @ self.w_
+        rows = np.flatnonzero(self.dual_coef_)
+        if not rows.size:
+            return np.zeros(len(X))
+        K = X[:, rows] if self.kernel_.is_precomputed else self.kernel_(X, self.X_fit_[rows])
+        return K @ self.dual_coef_[rows]
+
+    def _linear_weights(self) -> np.ndarray:
+        if not self._named_kernel().is_linear:
+            raise AttributeError("coef_ exists for the linear kernel only; see w_ and dual_coef_")
+        weights: Any = self.w_
+        return weights
+
+
+@dataclass(eq=False, repr=False)
+class ProgramModel(KernelModel):
+    """Base of the models that a dual quadratic program finds: the way from the program to multipliers, with a proof."""
 
     # -- from the dual program to multipliers
 
@@ -191,40 +230,6 @@ class KernelModel(KernelMixin, BaseEstimator):
         gap = ratio(gap, size) if gap > 8.0 * EPS * noise else 0.0
         self.certificate_ = replace(of_dual, gap=max(of_dual.gap, gap))
         return self._complaints()
-
-    def _complaints(self) -> list[Warning]:
-        """Return the warnings about digits that are missing."""
-        if self.certificate_.ok:
-            return []
-        advice = "centre and scale the data" if self._penalized else "scale the data"
-        return [
-            ConvergenceWarning(
-                f"the solution misses tol = {self.tol:g} after {self.n_iter_} systems ({self.certificate_}); "
-                f"{advice}, or lower the price of slack"
-            )
-        ]
-
-    # -- new points
-
-    def _inner(self, X: Any) -> np.ndarray:
-        r"""Return :math:`\langle w, \varphi(x) \rangle` for each row of X."""
-        check_is_fitted(self)
-        reject_masked(X, "X")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        if self.w_ is not None:
-            features: Any = self.kernel_.features(X)
-            return features @ self.w_
-        rows = np.flatnonzero(self.dual_coef_)
-        if not rows.size:
-            return np.zeros(len(X))
-        K = X[:, rows] if self.kernel_.is_precomputed else self.kernel_(X, self.X_fit_[rows])
-        return K @ self.dual_coef_[rows]
-
-    def _linear_weights(self) -> np.ndarray:
-        if not self._named_kernel().is_linear:
-            raise AttributeError("coef_ exists for the linear kernel only; see w_ and dual_coef_")
-        weights: Any = self.w_
-        return weights
 
 
 def as_guess(a: np.ndarray, upper: float) -> Guess:

@@ -25,7 +25,7 @@ from companion.engine.arithmetic import largest
 from companion.engine.guess import Guess, guess_tube
 from companion.engine.machines import Finished
 from companion.svm.dual import DualProgram
-from companion.svm.model import KernelModel, Solved, as_guess
+from companion.svm.model import ProgramModel, Solved, as_guess
 from companion.svm.points import Points
 from companion.svm.slab import Slab, slab_b, slab_both, slab_eta
 from companion.svr.tube import tube_around, tube_between
@@ -48,7 +48,7 @@ class Margins(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class SupportVectorRegression(RegressorMixin, KernelModel):
+class SupportVectorRegression(RegressorMixin, ProgramModel):
     """Base of the regressions of chapter 20; see :class:`NuSVR` for the attributes."""
 
     _: KW_ONLY

@@ -496,8 +496,6 @@ def test_matrices_of_the_text():
         if isinstance(machine, SVMs1):
             value, expected = 2 * value, -(expected**2)
         assert value == pytest.approx(-expected)
-    with pytest.raises(ValueError, match="linear program"):
-        SVMs2l().dual_program(data.X, data.y)
 
 
 # --- Zaki and Meira -------------------------------------------------------------------------------
