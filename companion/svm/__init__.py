@@ -23,11 +23,8 @@ from companion.svm.dual import DualProgram
 from companion.svm.estimator import DegenerateSolutionWarning
 from companion.svm.hard_margin import HardMarginSVC
 from companion.svm.indefinite import (
-    INDEFINITE_METHODS,
     IndefiniteObjective,
     IndefiniteResult,
-    indefinite_gradient,
-    indefinite_objective,
     largest_linear,
     lipschitz_constant,
     project_q1,
@@ -46,7 +43,6 @@ from companion.svm.spectrum import RankOneSpectrum, nearest_psd, spectrum_transf
 from companion.svm.training import TrainingResult, augment, augmented_dual
 
 __all__ = [
-    "INDEFINITE_METHODS",
     "POINT_CLASSES",
     "DegenerateSolutionWarning",
     "DualProgram",
@@ -68,8 +64,6 @@ __all__ = [
     "augmented_dual",
     "dual_coordinate_ascent",
     "from_sklearn",
-    "indefinite_gradient",
-    "indefinite_objective",
     "largest_linear",
     "lipschitz_constant",
     "nearest_psd",

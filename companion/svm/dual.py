@@ -49,6 +49,14 @@ class DualProgram(Record):
     c: np.ndarray
     upper: float
 
+    @classmethod
+    def of(cls, P: Any, q: Any, *equations: tuple[Any, float], upper: float) -> DualProgram:
+        """Return the program with these equations, each a row and its right-hand side; a number stands for a vector."""
+        n = P.shape[0]
+        A = np.array([np.broadcast_to(row, n) for row, _ in equations], dtype=float)
+        c = np.array([side for _, side in equations], dtype=float)
+        return cls(P, np.broadcast_to(q, n).astype(float), A.reshape(-1, n), c, upper)
+
     def standard_form(
         self, gamma: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

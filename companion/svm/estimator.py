@@ -1,15 +1,16 @@
 r"""What the machines of chapter 18 have in common: from the points of two classes to hyperplanes, and their use.
 
-A machine says which dual program it has (`_dual`), how multipliers give b and eta (`_slab`), and what it minimises
-(`_terms`). Everything else is here and in `companion.svm.model`, once.
+A machine says which dual program it has (`_dual`), how multipliers give b and eta (`_hyperplanes`), and what it
+minimises (`_terms`). Everything else is here and in `companion.svm.model`, once.
 """
 
 from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
@@ -86,7 +87,7 @@ class HyperplaneClassifier(ClassifierMixin, KernelModel):
         if y.dtype.kind not in "iub" or len(self.classes_) > 2:
             check_classification_targets(y)
             kind = type_of_target(y, input_name="y", raise_unknown=True)
-            if kind != "binary":
+            if kind != "binary":  # in scikit-learn's words, which its checks look for
                 raise ValueError(
                     f"Only binary classification is supported. The type of the target is {kind}."
                 )
@@ -151,6 +152,9 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
     """Base of the machines of chapter 18; see :class:`SVMs2prime` for the attributes."""
 
     _homogeneous = False  # w = 0 goes with eta = 0: there is no slab then
+    _hyperplanes: ClassVar[
+        Callable[..., Slab]
+    ]  # b and eta from multipliers: slab_both, slab_b or slab_eta
 
     # -- what each machine says about itself
 
@@ -173,6 +177,9 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
     def _below_range(self, points: Points) -> str:
         """Say why w = 0 is the optimum, by the linear program of `nu_min`; nothing if it is not."""
         return ""
+
+    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
+        return self._hyperplanes(s, h, a, dual.upper)
 
     # -- fitting
 
@@ -256,14 +263,8 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
     # -- fitted attributes
 
     def _store(
-        self,
-        points: Points,
-        a: np.ndarray,
-        slack: np.ndarray,
-        normal: Normal,
-        slab: Slab,
-        upper: float,
-    ) -> None:
+        self, points: Points, a: np.ndarray, slack: np.ndarray, normal: Normal, slab: Slab, upper: float
+    ) -> None:  # fmt: skip
         """Set the fitted attributes, for w in the unit of the program."""
         unit = self._unit(normal.norm)
         self.w_ = None if normal.w is None else normal.w * unit

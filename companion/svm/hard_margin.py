@@ -3,7 +3,7 @@ r"""The hard margin support vector machine, program (SVM_h2)."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from companion.svm.bounds import vanishing_multipliers
 from companion.svm.dual import DualProgram
 from companion.svm.estimator import SupportVectorMachine
 from companion.svm.points import Points
-from companion.svm.slab import Slab, slab_b
+from companion.svm.slab import slab_b
 
 __all__ = ["HardMarginSVC"]
 
@@ -75,12 +75,11 @@ class HardMarginSVC(SupportVectorMachine):
     (array([0.833333, 0.333333]), 3.333333, 1.114172)
     """
 
-    def _dual(self, points: Points) -> DualProgram:
-        P, one = points.signed_kernel(), np.ones(points.n)
-        return DualProgram(P, -one, A=points.s[None], c=np.zeros(1), upper=np.inf)
+    _hyperplanes = staticmethod(slab_b)
 
-    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
-        return slab_b(s, h, a, dual.upper, eta=1.0)
+    def _dual(self, points: Points) -> DualProgram:
+        P = points.signed_kernel()
+        return DualProgram.of(P, -1.0, (points.s, 0.0), upper=np.inf)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
         return (0.5 * norm * norm,)
@@ -89,8 +88,7 @@ class HardMarginSVC(SupportVectorMachine):
         self, points: Points, dual: DualProgram, guess: Guess | None = None
     ) -> Iterator[tuple[DualProgram, Finished]]:
         """Find the nearest points of the convex hulls; one number tells the rest: at the solution 1'a = a'Pa."""
-        A = np.array([points.s, np.ones(points.n)])
-        nearest = replace(dual, q=np.zeros(points.n), A=A, c=np.array([0.0, 2.0]))
+        nearest = DualProgram.of(dual.P, 0.0, (points.s, 0.0), (1.0, 2.0), upper=np.inf)
         for _, done in super()._answers(points, nearest, guess):
             square = float(done.a @ done.Pa)
             # where the hulls meet up to rounding only, go on

@@ -15,6 +15,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,11 +30,8 @@ from companion.svm.points import as_signs
 from companion.svm.spectrum import RankOneSpectrum, nearest_psd
 
 __all__ = [
-    "INDEFINITE_METHODS",
     "IndefiniteObjective",
     "IndefiniteResult",
-    "indefinite_gradient",
-    "indefinite_objective",
     "largest_linear",
     "lipschitz_constant",
     "project_q1",
@@ -42,12 +40,10 @@ __all__ = [
     "solve_indefinite",
 ]
 
-INDEFINITE_METHODS = ("smm", "spgm", "accelerated")
-
+_METHODS = ("smm", "spgm", "accelerated")
 _VARIANTS = ("paper", "proof", "classes")
 _QP_TOLERANCE = 1e-9
 _FALL = 0.9  # each step of the line search first tries an L that is smaller by this factor
-_FAR = 1e4  # entries above this part of C, whose level is looked for twice
 
 
 # ---------------------------------------------------------------------------------------------
@@ -79,7 +75,7 @@ def project_q1(beta: Any, y: Any, C: float) -> np.ndarray:
     Raises
     ------
     ValueError
-        If an input is unusable, or C is lost in rounding beside the entries of beta.
+        If an input is unusable.
 
     Notes
     -----
@@ -93,19 +89,10 @@ def project_q1(beta: Any, y: Any, C: float) -> np.ndarray:
     array([0.5333, 0.0333, 0.5667])
     """
     beta, C = as_vector(beta, "beta"), as_scalar(C, "C", above=0.0)
-    y = as_signs(y, beta.size)
-    if 8.0 * EPS * beta.size * largest(beta) > C:
-        raise ValueError(
-            f"C = {C:g} is lost in rounding beside beta, whose entries go up to {largest(beta):g}"
-        )
-    return _project(beta, y, C)
-
-
-def _project(beta: np.ndarray, y: np.ndarray, C: float) -> np.ndarray:
-    v = y * beta
-    if largest(v) > _FAR * C:  # C has few digits beside v, but enough to tell what is at a bound
-        v = np.clip(v - _level(v, y, C), -_FAR * C, _FAR * C)
-    return np.clip(y * (v - _level(v, y, C)), 0.0, C) + 0.0  # no -0.0
+    v = as_signs(y, beta.size) * beta
+    for _ in range(2):  # the second time without the rounding of what is large beside C
+        v = np.clip(v - _level(v, y, C), -2.0 * C, 2.0 * C)
+    return np.clip(y * v, 0.0, C) + 0.0  # no -0.0
 
 
 def _level(v: np.ndarray, y: np.ndarray, C: float) -> float:
@@ -118,15 +105,8 @@ def _level(v: np.ndarray, y: np.ndarray, C: float) -> float:
     # y'alpha is C n_plus on the far left; between two breakpoints its slope is minus the number of free entries
     free = np.cumsum(np.where(order < v.size, 1, -1))
     value = C * np.count_nonzero(y > 0.0) - np.append(0.0, np.cumsum(free[:-1] * np.diff(t)))
-    k = int(np.searchsorted(-value, 0.0))  # the first breakpoint with y'alpha <= 0
-    left, right = t[max(k - 1, 0)], t[min(k, t.size - 1)]
-    middle = left + 0.5 * (right - left)
-    inside = (low < middle) & (middle < high)
-    if inside.any():  # solve y'alpha = 0 for the entries that are free between these breakpoints
-        full = np.where(y > 0.0, low >= middle, high <= middle)
-        shift = (float(v[inside].sum()) + C * float(y[full].sum())) / np.count_nonzero(inside)
-        return float(min(max(shift, left), right))
-    return float(middle)
+    # the middle, where y'alpha = 0 on an interval
+    return float(np.interp(0.0, -value, t) + np.interp(0.0, value[::-1], t[::-1])) / 2.0
 
 
 def largest_linear(g: Any, y: Any, C: float) -> float:
@@ -154,11 +134,8 @@ def largest_linear(g: Any, y: Any, C: float) -> float:
     >>> largest_linear([3.0, 1.0, -2.0, -5.0], [1, 1, -1, -1], C=2.0)
     2.0
     """
-    g = as_vector(g, "g")
-    return _largest_linear(g, as_signs(y, g.size), as_scalar(C, "C", above=0.0))
-
-
-def _largest_linear(g: np.ndarray, y: np.ndarray, C: float) -> float:
+    g, C = as_vector(g, "g"), as_scalar(C, "C", above=0.0)
+    y = as_signs(y, g.size)
     blue, red = np.sort(g[y > 0.0])[::-1], np.sort(g[y < 0.0])[::-1]
     pairs = min(blue.size, red.size)
     return C * float(np.maximum(blue[:pairs] + red[:pairs], 0.0).sum())
@@ -221,48 +198,6 @@ def saddle_value(alpha: Any, K: Any, K0: Any, y: Any, rho: float) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         value = np.abs(z).sum() - 0.5 * z @ K @ z + ((K - K0) ** 2).sum() / (4.0 * tau)
     return _checked(float(value), z, K0, rho)
-
-
-def indefinite_objective(alpha: Any, K0: Any, y: Any, rho: float) -> float:
-    r"""Return :math:`f(\alpha) = \min_{K \succeq 0} L(\alpha, K)`.
-
-    Parameters
-    ----------
-    alpha, K0, y, rho
-        As for :func:`proxy_kernel`.
-
-    Notes
-    -----
-    Source: YCG (3). For many :math:`\alpha` use :class:`IndefiniteObjective`.
-
-    Examples
-    --------
-    >>> round(indefinite_objective([0.0, 0.0], [[0, 2], [2, 0]], [1, -1], rho=1.0), 6)
-    4.0
-    """
-    y = as_signs(y)
-    return IndefiniteObjective(K0, y, rho)(as_vector(alpha, "alpha", y.size))[0]
-
-
-def indefinite_gradient(alpha: Any, K0: Any, y: Any, rho: float) -> np.ndarray:
-    r"""Return :math:`\nabla f(\alpha) = \mathbf 1 - Y K(\alpha) Y \alpha`.
-
-    Parameters
-    ----------
-    alpha, K0, y, rho
-        As for :func:`proxy_kernel`.
-
-    Notes
-    -----
-    Source: YCG Theorem 1, (6).
-
-    Examples
-    --------
-    >>> indefinite_gradient([1.0, 1.0], [[0, 2], [2, 0]], [1, -1], rho=1.0).round(6)
-    array([1., 1.])
-    """
-    y = as_signs(y)
-    return IndefiniteObjective(K0, y, rho)(as_vector(alpha, "alpha", y.size))[1]
 
 
 def _signed(alpha: Any, K0: Any, y: Any, rho: float) -> tuple[np.ndarray, np.ndarray, float]:
@@ -395,12 +330,10 @@ class _Point(NamedTuple):
     gradient: np.ndarray
 
 
-class _State(NamedTuple):
-    """What a method shows after each step: its point, and the curvature that it works with."""
-
-    point: _Point
-    L: float
-    gamma: np.ndarray | None = None
+# what a method shows after each step: its point, the curvature it works with, and SMM's gamma
+_State = tuple[_Point, float, np.ndarray]
+_At = Callable[[np.ndarray], _Point]
+_Move = Callable[[_Point, float], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -422,7 +355,7 @@ class IndefiniteResult(Record):
     converged : bool
         Whether the stopping rule was met.
     status : str
-        ``"converged"``, ``"small change"``, ``"max_iter"`` or ``"stopped by callback"``.
+        ``"converged"``, ``"small change"`` or ``"max_iter"``.
     L : float
         The Lipschitz constant, given, computed or (accelerated) found for the last step.
     certificate : Certificate
@@ -471,7 +404,6 @@ def solve_indefinite(
     max_iter: int = 10_000,
     track: bool = False,
     as_printed: bool = False,
-    callback: Callable[[int, np.ndarray], Any] | None = None,
 ) -> IndefiniteResult:
     r"""Maximise f over :math:`Q_1`, by a projected gradient method or one of two accelerated ones.
 
@@ -513,8 +445,6 @@ def solve_indefinite(
         Whether SMM's history has :math:`f(\gamma_k)`, which needs one more evaluation per step.
     as_printed : bool
         SMM with the sum of Table 2 as it is printed, with :math:`\nabla f(\alpha_k)` in every term.
-    callback : callable, optional
-        ``callback(k, alpha)`` after step k; a true answer stops.
 
     Returns
     -------
@@ -548,132 +478,103 @@ def solve_indefinite(
     >>> round(result.objective, 6), bool(result.gap < 1e-8)
     (15.697899, True)
     """
-    if method not in INDEFINITE_METHODS:
-        raise ValueError(f"method must be one of {', '.join(INDEFINITE_METHODS)}, got {method!r}")
+    if method not in _METHODS:
+        raise ValueError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
     if as_printed and method != "smm":
         raise ValueError("as_printed concerns method='smm' only")
     f = IndefiniteObjective(K0, y, rho)
     y, C = f.y, as_scalar(C, "C", above=0.0)
-    tol = as_scalar(tol, "tol", at_least=0.0)
+    tol, max_iter = as_scalar(tol, "tol", at_least=0.0), check_count(max_iter, "max_iter")
     change = None if change is None else as_scalar(change, "change", above=0.0)
-    max_iter = check_count(max_iter, "max_iter")
     start = np.zeros(y.size) if alpha0 is None else as_vector(alpha0, "alpha0", y.size)
     if L is None:
-        L = _default_lipschitz(f, C, method)
+        top = f.largest_eigenvalue
+        L = top if method == "accelerated" and top > 0.0 else f.lipschitz(C)
     L = as_scalar(L, "L", above=0.0)
 
     def at(alpha: np.ndarray) -> _Point:
         return _Point(alpha, *f(alpha))
 
-    first = at(_project(start, y, C))
-    steps = {
-        "spgm": lambda: _spgm(at, first, y, C, L),
-        "smm": lambda: _smm(at, first, y, C, L, as_printed),
-        "accelerated": lambda: _accelerated(at, first, y, C, L),
-    }[method]()
+    def step(point: _Point, L: float) -> np.ndarray:
+        return project_q1(point.alpha + point.gradient / L, y, C)
+
+    best, status = at(project_q1(start, y, C)), "max_iter"
+    if method == "smm":
+        steps = _smm(at, step, best, y, C, L, as_printed)
+    else:
+        steps = (_spgm if method == "spgm" else _accelerated)(at, step, best, L)
 
     history: dict[str, list[float]] = {"objective": [], "gap": [], "L": []}
     if track and method == "smm":
         history["objective_gamma"] = []
-    best, status = first, "max_iter"
-    for k, state in enumerate(steps):
-        point = state.point
-        gap = _largest_linear(point.gradient, y, C) - float(point.gradient @ point.alpha)
-        values = history["objective"]
-        values.append(point.value)
-        history["gap"].append(gap)
-        history["L"].append(state.L)
-        if "objective_gamma" in history and state.gamma is not None:
-            history["objective_gamma"].append(at(state.gamma).value)
-        if point.value >= best.value:
-            best = point
-        if gap <= tol * float(point.alpha.sum()):
+    for k, (point, L, gamma) in enumerate(steps):
+        history["objective"].append(point.value)
+        history["gap"].append(_gap(point, y, C))
+        history["L"].append(L)
+        if "objective_gamma" in history:
+            history["objective_gamma"].append(at(gamma).value)
+        best = point if point.value >= best.value else best
+        if history["gap"][-1] <= tol * float(point.alpha.sum()):
             best, status = point, "converged"
             break
-        if change is not None and k and abs(values[k] - values[k - 1]) <= change * abs(values[k]):
+        before = history["objective"][k - 1]
+        if change is not None and k and abs(point.value - before) <= change * abs(point.value):
             status = "small change"
-            break
-        if k and callback is not None and callback(k, point.alpha.copy()):
-            status = "stopped by callback"
             break
         if k == max_iter:
             break
-    if state.gamma is not None and status != "converged":
-        last = at(state.gamma)  # the bound of SMM concerns this point
-        best = last if last.value > best.value else best
-    if status == "max_iter":
+    if method == "smm" and status != "converged":  # the bound of SMM concerns gamma
+        best = max(best, at(gamma), key=lambda point: point.value)
+    found = _finish(f, best, C, tol, L, status, history)
+    if status == "max_iter" or (status == "converged" and not found.certificate.ok):
         warnings.warn(
-            f"{method} proved a relative gap of {gap / max(float(point.alpha.sum()), 1e-300):.1e} only, not "
-            f"tol = {tol:g}, in {max_iter} steps; raise max_iter or tol, or use method='accelerated'",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    found = _finish(f, best, C, tol, state.L, len(history["gap"]) - 1, status, history)
-    if status == "converged" and not found.certificate.ok:
-        warnings.warn(
-            f"the gradient proves tol = {tol:g}, but the certificate does not ({found.certificate}); scale K0, lower "
-            "rho, or raise C",
+            f"{method} took {found.n_iter} steps and did not prove tol = {tol:g} ({found.certificate}); raise "
+            "max_iter or tol, use method='accelerated', or scale K0",
             ConvergenceWarning,
             stacklevel=2,
         )
     return found
 
 
-def _default_lipschitz(f: IndefiniteObjective, C: float, method: str) -> float:
-    """Return the Lipschitz constant of Theorem 2, or the first guess of the line search, if float64 holds it."""
-    L = f.lipschitz(C)
-    if not 0.0 < L < math.inf:
-        raise ValueError(
-            f"the Lipschitz constant is {L:g} in float64 for C = {C:g} and rho = {f.rho:g}, of the size of C^2/rho; "
-            "scale K0, C and rho, or give L"
-        )
-    return f.largest_eigenvalue if method == "accelerated" and f.largest_eigenvalue > 0.0 else L
+def _gap(point: _Point, y: np.ndarray, C: float) -> float:
+    """Return the bound on what is missing to the maximum, by the gradient."""
+    return largest_linear(point.gradient, y, C) - float(point.gradient @ point.alpha)
 
 
-def _spgm(
-    at: Callable[[np.ndarray], _Point], point: _Point, y: np.ndarray, C: float, L: float
-) -> Iterator[_State]:
+def _spgm(at: _At, step: _Move, point: _Point, L: float) -> Iterator[_State]:
     """Table 1."""
     while True:
-        yield _State(point, L)
-        point = at(_project(point.alpha + point.gradient / L, y, C))
+        yield point, L, point.alpha
+        point = at(step(point, L))
 
 
 def _smm(
-    at: Callable[[np.ndarray], _Point],
-    point: _Point,
-    y: np.ndarray,
-    C: float,
-    L: float,
-    as_printed: bool,
-) -> Iterator[_State]:
+    at: _At, step: _Move, point: _Point, y: np.ndarray, C: float, L: float, as_printed: bool
+) -> Iterator[_State]:  # fmt: skip
     """Table 2."""
-    start, total, k = point.alpha, np.zeros(y.size), 0
-    while True:
-        gamma = _project(point.alpha + point.gradient / L, y, C)
-        yield _State(point, L, gamma)
+    start, total = point.alpha, np.zeros(y.size)
+    for k in count():
+        gamma = step(point, L)
+        yield point, L, gamma
         total += (k + 1) * point.gradient
         if as_printed:
             total = 0.5 * (k + 1) * (k + 2) * point.gradient
-        beta = _project(start + total / (2.0 * L), y, C)
+        beta = project_q1(start + total / (2.0 * L), y, C)
         point = at(2.0 / (k + 3) * beta + (k + 1) / (k + 3) * gamma)
-        k += 1
 
 
-def _accelerated(
-    at: Callable[[np.ndarray], _Point], point: _Point, y: np.ndarray, C: float, L: float
-) -> Iterator[_State]:
+def _accelerated(at: _At, step: _Move, point: _Point, L: float) -> Iterator[_State]:
     """Take gradient steps from extrapolated points; forget the momentum where a step turns against it."""
     old, t = point.alpha, 1.0
     while True:
-        yield _State(point, L)
+        yield point, L, point.alpha
         before, L = L, _FALL * L
         while True:  # the first L whose parabola lies below f at the new point
             # the weight of the momentum for which the rate 1/k^2 survives a change of L
             t_next = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t * (L / before)))
             move = (t - 1.0) / t_next * (point.alpha - old)
             ahead = at(point.alpha + move) if move.any() else point
-            new = at(_project(ahead.alpha + ahead.gradient / L, y, C))
+            new = at(step(ahead, L))
             if _fits(ahead, new, L):
                 break
             L *= 2.0
@@ -694,15 +595,8 @@ def _fits(ahead: _Point, new: _Point, L: float) -> bool:
 
 
 def _finish(
-    f: IndefiniteObjective,
-    point: _Point,
-    C: float,
-    tol: float,
-    L: float,
-    n_iter: int,
-    status: str,
-    history: dict[str, list[float]],
-) -> IndefiniteResult:
+    f: IndefiniteObjective, point: _Point, C: float, tol: float, L: float, status: str, history: dict[str, list[float]]
+) -> IndefiniteResult:  # fmt: skip
     """Solve the support vector machine with the proxy kernel: it closes the gap from above."""
     y, alpha = f.y, point.alpha
     K = proxy_kernel(alpha, f.K0, y, f.rho)
@@ -712,34 +606,21 @@ def _finish(
         answer = solve_qp(
             P, -np.ones(y.size), y[None, :], np.zeros(1), upper=C, tol=_QP_TOLERANCE, assume_psd=True
         )  # fmt: skip
-    a, quality = answer.x, answer.certificate.worst
-
-    def linear_part(x: np.ndarray) -> float:
-        """Return L without the constant that could drown the difference."""
-        return float(x.sum() - 0.5 * x @ (P @ x))
-
-    gap = max(linear_part(a) - linear_part(alpha), 0.0)
-    scale = float(alpha.sum())
+    a = answer.x
+    # without the constant that could drown the difference
+    of_a, of_alpha = (float(x.sum() - 0.5 * x @ (P @ x)) for x in (a, alpha))
+    gap, scale = max(of_a - of_alpha, 0.0), float(alpha.sum())
     rounding = y.size * EPS * float(np.linalg.norm(f.K0))  # of K; L has it squared
-    by_gradient = _largest_linear(point.gradient, y, C) - float(point.gradient @ alpha)
     certificate = Certificate(
         primal_residual=ratio(abs(float(y @ alpha)), scale),
-        dual_residual=quality,
-        complementarity=ratio(abs(by_gradient), scale),
+        dual_residual=answer.certificate.worst,
+        complementarity=ratio(abs(_gap(point, y, C)), scale),
         gap=ratio(gap + rounding * (f.rho * rounding), scale),
         tolerance=max(tol, _QP_TOLERANCE),
     )
     return IndefiniteResult(
-        alpha=alpha,
-        objective=point.value,
-        upper_bound=point.value + gap,
-        multipliers=a,
-        n_iter=n_iter,
-        converged=status in ("converged", "small change"),
-        status=status,
-        L=L,
-        certificate=certificate,
-        K=K,
-        history={key: np.array(values) for key, values in history.items()},
+        alpha=alpha, objective=point.value, upper_bound=point.value + gap, multipliers=a,
+        n_iter=len(history["gap"]) - 1, converged=status != "max_iter", status=status, L=L,
+        certificate=certificate, K=K, history={key: np.array(values) for key, values in history.items()},
         problem=Problem("indefinite kernel", {"K0": f.K0, "y": y, "C": C, "rho": f.rho}),
-    )
+    )  # fmt: skip

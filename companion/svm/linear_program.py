@@ -2,6 +2,7 @@ r"""The linear program (SVM_s2l), which leaves the norm of w out of (SVM_s2)."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -11,7 +12,6 @@ from scipy.optimize import linprog
 from companion.certificates import Certificate
 from companion.engine.arithmetic import EPS, largest, ratio
 from companion.svm.estimator import HyperplaneClassifier
-from companion.svm.points import Points
 from companion.svm.slab import place_points, snap
 
 __all__ = ["SVMs2l"]
@@ -94,11 +94,15 @@ class SVMs2l(HyperplaneClassifier):
         self.K_, self.n_iter_ = 1.0, int(answer.nit)
         self.point_classes_ = place_points(a, 1.0, inner, 1.0, size, squared=False)
         self._store_points(points, a, np.where(slack > 1e-9 * size, slack, 0.0), 1.0)
-        self._store_weights(points, w / unit, F)
-        self.b_, self.eta_ = b + float(w @ mean) / unit, 1.0
+        w, self.w_ = w / unit, None
+        if points.Phi is None:
+            self.dual_coef_, self.norm_ = w, math.sqrt(max(float(w @ F @ w), 0.0))
+        else:
+            self.w_, self.norm_ = w, float(np.linalg.norm(w))
+        self.b_, self.eta_ = b + float(w @ mean), 1.0
         self.delta_, self.degenerate_ = float(ratio(1.0, self.norm_)), self.norm_ == 0.0
-        told = np.maximum(1.0 - s * (F @ (w / unit) - self.b_), 0.0)
-        rounding = n * EPS * (largest(np.abs(F) @ np.abs(w / unit)) + abs(self.b_))
+        told = np.maximum(1.0 - s * (F @ w - self.b_), 0.0)
+        rounding = n * EPS * (largest(np.abs(F) @ np.abs(w)) + abs(self.b_))
         self.objective_, self.dual_objective_ = float(slack.sum()), float(a.sum())
         balance = max(largest((s * a) @ B), abs(float(s @ a)))
         gap = max(abs(float(told.sum()) - self.dual_objective_), rounding)
@@ -110,15 +114,3 @@ class SVMs2l(HyperplaneClassifier):
             tolerance=float(self.tol),
         )
         return self._complaints()
-
-    def _store_weights(self, points: Points, coefficients: np.ndarray, F: np.ndarray) -> None:
-        """Set w or its coefficients, and its norm."""
-        self.w_, self.norm_error_ = None, 0.0
-        if points.Phi is not None:
-            self.w_, self.norm_ = coefficients, float(np.linalg.norm(coefficients))
-            return
-        self.dual_coef_ = coefficients
-        self.norm_ = float(np.sqrt(max(float(coefficients @ F @ coefficients), 0.0)))
-        reach = float(np.abs(coefficients) @ np.sqrt(np.maximum(F.diagonal(), 0.0)))
-        if self.norm_ > 0.0:
-            self.norm_error_ = 0.5 * EPS * (reach / self.norm_) ** 2

@@ -15,7 +15,7 @@ from companion.checks import check_count
 from companion.kernels import Gaussian, Linear, Polynomial, Sigmoid, as_kernel
 from companion.svm.estimator import SupportVectorMachine
 from companion.svm.hard_margin import HardMarginSVC
-from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
+from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs5
 
 __all__ = ["from_sklearn", "kernel_of", "kernel_options", "to_sklearn"]
 
@@ -59,6 +59,8 @@ def to_sklearn(model: SupportVectorMachine, p: int, q: int) -> BaseEstimator:
     >>> to_sklearn(SVMs1(K=0.25), p=4, q=4).nu
     0.5
     """
+    if not isinstance(model, SupportVectorMachine):
+        raise TypeError(f"model must be a machine of companion.svm, got {type(model).__name__}")
     p, q = check_count(p, "p"), check_count(q, "q")
     precise = {"tol": 1e-9}
     if isinstance(model, HardMarginSVC):
@@ -81,12 +83,7 @@ def to_sklearn(model: SupportVectorMachine, p: int, q: int) -> BaseEstimator:
         if eta <= 0.0:
             raise ValueError("C = K/eta is known only after SVMs3 was fitted, with eta > 0")
         return svm.LinearSVC(loss="hinge", C=K / eta, dual=True, **options)
-    if isinstance(model, SVMs4):
-        raise ValueError(
-            "scikit-learn has no machine with squared slacks and a free b; use SVC(kernel='precomputed', C=1e10) "
-            "on the Gram matrix plus I/(2K)"
-        )
-    raise TypeError(f"model must be a machine of companion.svm, got {type(model).__name__}")
+    raise ValueError(f"scikit-learn has no machine like {type(model).__name__}")
 
 
 def kernel_options(model: SupportVectorMachine) -> dict[str, Any]:
@@ -145,14 +142,12 @@ def from_sklearn(estimator: BaseEstimator) -> SupportVectorMachine:
 
 
 def _from_linear(estimator: svm.LinearSVC) -> SVMs5:
-    if estimator.loss != "squared_hinge":
+    usual = estimator.fit_intercept and estimator.intercept_scaling == 1
+    if (estimator.loss, estimator.penalty, usual) != ("squared_hinge", "l2", True):
         raise ValueError(
-            "LinearSVC(loss='hinge') is SVMs3 for a nu that only its solution tells; nothing to convert"
+            "of LinearSVC only loss='squared_hinge', penalty='l2', fit_intercept=True, intercept_scaling=1 has a "
+            "counterpart here; loss='hinge' is SVMs3 for a nu that only its solution tells"
         )
-    if estimator.penalty != "l2":
-        raise ValueError(f"penalty={estimator.penalty!r} has no counterpart here")
-    if not estimator.fit_intercept or estimator.intercept_scaling != 1:
-        raise ValueError("only fit_intercept=True with intercept_scaling=1 has a counterpart here")
     return SVMs5(K=float(estimator.C))
 
 

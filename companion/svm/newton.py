@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve
 
 from companion.checks import as_scalar, check_count
-from companion.exceptions import ConvergenceWarning
 from companion.results import History
 from companion.svm.model import KernelLike
-from companion.svm.training import Callback, TrainingResult, complaint, read_task, stopping
+from companion.svm.training import TrainingResult, read_task, stopping
 
 __all__ = ["primal_kernel_newton", "primal_newton"]
 
@@ -34,7 +31,6 @@ def primal_newton(
     eps: float | None = None,
     max_iter: int = 100,
     as_printed: bool = False,
-    callback: Callback | None = None,
 ) -> TrainingResult:
     r"""Train by Newton's method on the primal program with the quadratic loss.
 
@@ -65,8 +61,6 @@ def primal_newton(
         Largest number of steps.
     as_printed : bool
         Run Algorithm 23.2 as it is printed: no line search, and `eps`, 1e-4 if none is given.
-    callback : callable, optional
-        ``callback(step, w)``; a true answer stops.
 
     Returns
     -------
@@ -107,22 +101,18 @@ def primal_newton(
         inside = G[point.inside]
         H, v = identity + 2.0 * task.C * inside.T @ inside, inside.sum(axis=0)
         gradient = H @ point.x - 2.0 * task.C * v
-        return gradient, _cholesky_solve(H, 2.0 * task.C * v)
+        return gradient, _solve_positive(H, 2.0 * task.C * v)
 
     def at(w: np.ndarray) -> _Point:
         margins = G @ w
         return _Point(w, margins, task.primal(float(w @ w), margins))
 
-    rule = _Rule(*stopping(tol, eps, as_printed), line_search and not as_printed)
-    run = _newton(model, at, np.zeros(F.shape[1]), rule, max_iter, callback)
-    run.history["w"] = run.history.pop("point")
-    point, alpha = run.point, 2.0 * task.C * np.maximum(1.0 - run.point.margins, 0.0)
-    result = task.result(
-        alpha * y, alpha, point.value, rule.tol, run.status, run.history, run.cycle, w=point.x
-    )
-    if text := complaint(result, by_certificate=rule.eps is None):
-        warnings.warn(text, ConvergenceWarning, stacklevel=2)
-    return result
+    rule = (*stopping(tol, eps, as_printed), line_search and not as_printed, True)
+    point, status, history, cycle = _newton("w", model, at, np.zeros(F.shape[1]), rule, max_iter)
+    alpha = 2.0 * task.C * np.maximum(1.0 - point.margins, 0.0)
+    return task.result(
+        alpha * y, alpha, point.value, tol, status, history, cycle, w=point.x, by_certificate=rule[1] is None
+    )  # fmt: skip
 
 
 def primal_kernel_newton(
@@ -138,7 +128,6 @@ def primal_kernel_newton(
     eps: float | None = None,
     max_iter: int = 100,
     as_printed: bool = False,
-    callback: Callback | None = None,
 ) -> TrainingResult:
     r"""Train by Newton's method on the coefficients of :math:`h(x) = \sum_i \beta_i \kappa(x_i, x)`, quadratic loss.
 
@@ -165,7 +154,7 @@ def primal_kernel_newton(
         on it, such as the Gaussian kernel, gets the constant 1 added, so that there is a bias.
     ridge : float, optional
         Take the step :math:`-(H + \lambda I)^{-1} \nabla` with this :math:`\lambda > 0` instead.
-    line_search, tol, eps, max_iter, callback
+    line_search, tol, eps, max_iter
         As for :func:`primal_newton`, with :math:`\beta` in place of w.
     as_printed : bool
         Run Algorithm 23.3 as it is printed: the step :math:`-H^{-1} \nabla` (or with `ridge`), no line search, no bias
@@ -217,12 +206,12 @@ def primal_kernel_newton(
         if as_printed or ridge is not None:
             H = K + 2.0 * task.C * K[:, A] @ K[:, A].T
             H[np.diag_indices(n)] += ridge or 0.0
-            return gradient, point.x - _solve(H, gradient)
+            return gradient, point.x - np.linalg.solve(H, gradient)
         target = np.zeros(n)
         if A.size:
             block = K[np.ix_(A, A)]
             block[np.diag_indices_from(block)] += 0.5 / task.C
-            target[A] = _cholesky_solve(block, y[A])
+            target[A] = _solve_positive(block, y[A])
         return gradient, target
 
     def at(beta: np.ndarray) -> _Point:
@@ -230,44 +219,29 @@ def primal_kernel_newton(
         return _Point(beta, y * h, task.primal(float(beta @ h), y * h))
 
     full = ridge is None
-    rule = _Rule(*stopping(tol, eps, as_printed), line_search and not as_printed, exact=full)
-    run = _newton(model, at, np.zeros(n), rule, max_iter, callback)
-    run.history["beta"] = run.history.pop("point")
-    point, alpha = run.point, 2.0 * task.C * np.maximum(1.0 - run.point.margins, 0.0)
-    if run.status == "converged" and full and not as_printed:
+    rule = (*stopping(tol, eps, as_printed), line_search and not as_printed, full)
+    point, status, history, cycle = _newton("beta", model, at, np.zeros(n), rule, max_iter)
+    alpha = 2.0 * task.C * np.maximum(1.0 - point.margins, 0.0)
+    if status == "converged" and full and not as_printed:
         alpha = np.maximum(y * point.x, 0.0)  # 2 C xi, without the cancellation in xi
-    result = task.result(point.x, alpha, point.value, rule.tol, run.status, run.history, run.cycle)
-    if text := complaint(result, by_certificate=rule.eps is None):
-        warnings.warn(text, ConvergenceWarning, stacklevel=2)
-    return result
+    return task.result(
+        point.x, alpha, point.value, tol, status, history, cycle, by_certificate=rule[1] is None
+    )
 
 
-def _solve(H: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve with a symmetric matrix that may be singular but for rounding."""
-    try:
-        return np.linalg.solve(H, right)
-    except np.linalg.LinAlgError as error:
-        raise ValueError("the matrix of the step is singular; give a larger ridge") from error
-
-
-def _cholesky_solve(H: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _solve_positive(H: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solve with a positive definite matrix."""
-    if not np.isfinite(H).all():
-        raise ValueError(
-            "C or the inner products of the points are so large that the matrix of the Newton step overflows; scale "
-            "the data, or lower C"
-        )
     try:
         return cho_solve(cho_factor(H), right)
-    except LinAlgError as error:
+    except ValueError as error:  # a LinAlgError is one, too
         raise ValueError(
             "the kernel must be positive definite on the training points: the matrix of the Newton step is not, unless "
-            "C is so large that 1/(2C) is lost in rounding beside the inner products; then scale the data, or lower C"
+            "C or the inner products are so large that it overflows, or that 1/(2C) is lost in rounding beside them; "
+            "then scale the data, or lower C"
         ) from error
 
 
-@dataclass(frozen=True, eq=False)
-class _Point:
+class _Point(NamedTuple):
     x: np.ndarray
     margins: np.ndarray
     value: float
@@ -278,76 +252,47 @@ class _Point:
         return self.margins < 1.0
 
 
-@dataclass(frozen=True, eq=False)
-class _Run:
-    point: _Point
-    status: str
-    cycle: int
-    history: History
-
-
-@dataclass(frozen=True)
-class _Rule:
-    """When to stop: by the certificate's tolerance, or by ZM's eps; `exact` when a full step depends on A alone."""
-
-    tol: float
-    eps: float | None
-    line_search: bool
-    exact: bool = True
-
-    def met(self, old: _Point, new: _Point, step: float, settled: bool) -> bool:
-        """Return whether the last step was the last."""
-        change = float(np.linalg.norm(new.x - old.x))
-        if self.eps is not None:
-            return change <= self.eps
-        same = self.exact and step == 1.0 and np.array_equal(new.inside, old.inside)
-        return same or settled or change <= self.tol * float(np.linalg.norm(new.x))
-
-
 def _newton(
+    name: str,
     model: Callable[[_Point], tuple[np.ndarray, np.ndarray]],
     at: Callable[[np.ndarray], _Point],
     start: np.ndarray,
-    rule: _Rule,
+    rule: tuple[float, float | None, bool, bool],
     max_iter: int,
-    callback: Callback | None,
-) -> _Run:
-    """Go from minimiser to minimiser of the quadratic model."""
-    max_iter = check_count(max_iter, "max_iter")
+) -> tuple[_Point, str, History, int]:
+    """Go from minimiser to minimiser of the quadratic model, until the certificate's tolerance or ZM's eps says stop.
+
+    The rule is tol, eps, whether there is a line search, and whether a full step depends on the set A alone.
+    """
+    tol, eps, line_search, exact = rule
     point, status, cycle = at(start), "max_iter", 0
-    keys = ("objective", "change", "active", "step", "point")
+    keys = ("objective", "change", "active", "step", name)
     history: dict[str, list[Any]] = {key: [] for key in keys}
     seen = {point.inside.tobytes(): 0}
-    for t in range(1, max_iter + 1):
+    for t in range(1, check_count(max_iter, "max_iter") + 1):
         gradient, target = model(point)
         slope = float(gradient @ (target - point.x))
         settled = -slope <= _NOISE * point.value  # what is left to gain is rounding
-        search = rule.line_search and not settled
-        old, (point, step) = point, _step(point, target, slope, at, search)
+        old, (point, step) = point, _step(point, target, slope, at, line_search and not settled)
         change = float(np.linalg.norm(point.x - old.x))
         for key, value in zip(keys, (point.value, change, point.inside, step, point.x)):
             history[key].append(value)
-        if rule.met(old, point, step, settled):
+        same = exact and step == 1.0 and np.array_equal(point.inside, old.inside)
+        small = change <= tol * float(np.linalg.norm(point.x))
+        if change <= eps if eps is not None else same or settled or small:
             status = "converged"
             break
         first = seen.setdefault(point.inside.tobytes(), t)
         # the same set twice in a row is not a circle: the next step changes nothing, and ends the run
-        if rule.exact and not rule.line_search and first < t - 1:
+        if exact and not line_search and first < t - 1:
             status, cycle = "cycle", t - first
             break
-        if callback is not None and callback(t, point.x.copy()):
-            status = "stopped by callback"
-            break
-    return _Run(point, status, cycle, {key: np.array(values) for key, values in history.items()})
+    return point, status, {key: np.array(values) for key, values in history.items()}, cycle
 
 
 def _step(
-    point: _Point,
-    target: np.ndarray,
-    slope: float,
-    at: Callable[[np.ndarray], _Point],
-    line_search: bool,
-) -> tuple[_Point, float]:
+    point: _Point, target: np.ndarray, slope: float, at: Callable[[np.ndarray], _Point], line_search: bool
+) -> tuple[_Point, float]:  # fmt: skip
     """Return the next point and the step: 1, or the first of 1/2, 1/4, ... with a sufficient decrease."""
     new, step, direction = at(target), 1.0, target - point.x
     while line_search and new.value > point.value + _SUFFICIENT * step * slope and step > 1e-10:

@@ -7,14 +7,12 @@ Between the values of nu (or K) where a point enters or leaves the margin, the m
 from __future__ import annotations
 
 import warnings
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from companion.checks import as_vector
-from companion.svm.model import KernelLike, as_guess
-from companion.svm.points import Points, SignedKernel
+from companion.svm.model import as_guess
 from companion.svm.soft_margin import SVMs2, SVMs2prime
 
 __all__ = ["K_path", "nu_path"]
@@ -22,42 +20,7 @@ __all__ = ["K_path", "nu_path"]
 _WHOLE = 4000  # number of points up to which the whole matrix serves all machines
 
 
-class _SharedPoints(Points):
-    """Points whose signed matrix is computed once."""
-
-    def signed_kernel(self, *, penalize_b: bool = False, ridge: float = 0.0) -> SignedKernel:
-        return self._kept
-
-    @cached_property
-    def _kept(self) -> SignedKernel:
-        P = super().signed_kernel()
-        return P if self.n > _WHOLE else _Kept(P)
-
-
-class _Kept(SignedKernel):
-    """A signed matrix that is kept as a whole."""
-
-    def __init__(self, P: SignedKernel) -> None:
-        super().__init__(P.points, P.penalize_b, P.ridge)
-        self.whole = P.toarray()
-
-    def rows(self, index: np.ndarray) -> np.ndarray:
-        return self.whole[index]
-
-    def toarray(self) -> np.ndarray:
-        return self.whole
-
-
-def nu_path(
-    X: Any,
-    y: Any,
-    nu: Any,
-    *,
-    kernel: KernelLike = "linear",
-    kernel_params: dict[str, Any] | None = None,
-    tol: float = 1e-9,
-    max_iter: int = 1000,
-) -> list[SVMs2prime]:
+def nu_path(X: Any, y: Any, nu: Any, **options: Any) -> list[SVMs2prime]:
     r"""Fit :class:`SVMs2prime` for many values of nu, for little more than the price of a few.
 
     Parameters
@@ -68,8 +31,8 @@ def nu_path(
         Two labels.
     nu : array-like of shape (k,)
         Values of nu, in any order; best close to each other.
-    kernel, kernel_params, tol, max_iter
-        As for :class:`SVMs2prime`.
+    **options
+        ``kernel``, ``kernel_params``, ``tol`` and ``max_iter``, as for :class:`SVMs2prime`.
 
     Returns
     -------
@@ -113,27 +76,12 @@ def nu_path(
     >>> right
     array([50, 54, 54])
     """
-    options: dict[str, Any] = {
-        "kernel": kernel,
-        "kernel_params": kernel_params,
-        "tol": tol,
-        "max_iter": max_iter,
-    }
     machines = [SVMs2prime(float(value), **options) for value in as_vector(nu, "nu")]
     _fit_in_turn(sorted(machines, key=lambda machine: -machine.nu), X, y)
     return machines
 
 
-def K_path(
-    X: Any,
-    y: Any,
-    K: Any,
-    *,
-    kernel: KernelLike = "linear",
-    kernel_params: dict[str, Any] | None = None,
-    tol: float = 1e-9,
-    max_iter: int = 1000,
-) -> list[SVMs2]:
+def K_path(X: Any, y: Any, K: Any, **options: Any) -> list[SVMs2]:
     r"""Fit :class:`SVMs2` for many values of K, each from the ones before.
 
     Parameters
@@ -144,8 +92,8 @@ def K_path(
         Two labels.
     K : array-like of shape (k,)
         Values of K, in any order; best close to each other.
-    kernel, kernel_params, tol, max_iter
-        As for :class:`SVMs2`.
+    **options
+        ``kernel``, ``kernel_params``, ``tol`` and ``max_iter``, as for :class:`SVMs2`.
 
     Returns
     -------
@@ -163,12 +111,6 @@ def K_path(
     >>> [round(machine.objective_, 4) for machine in K_path(data.X, data.y, [0.01, 0.1, 1.0])]
     [0.0729, 0.4645, 3.5917]
     """
-    options: dict[str, Any] = {
-        "kernel": kernel,
-        "kernel_params": kernel_params,
-        "tol": tol,
-        "max_iter": max_iter,
-    }
     machines = [SVMs2(float(value), **options) for value in as_vector(K, "K")]
     _fit_in_turn(sorted(machines, key=lambda machine: machine.K), X, y)
     return machines
@@ -178,9 +120,10 @@ def _fit_in_turn(machines: list, X: Any, y: Any) -> None:
     """Fit the machines one after the other on the same points; say what they have to say."""
     if not machines:
         return
-    made = machines[0]._points(*machines[0]._read(X, y))
+    points = machines[0]._points(*machines[0]._read(X, y))
     read = {key: value for key, value in vars(machines[0]).items() if key.endswith("_")}
-    points = _SharedPoints(made.X, made.s, made.kernel, made.Phi, made.centred)
+    if points.Phi is None and points.n <= _WHOLE:
+        _ = points.gram  # from here on each machine takes its rows
     a, guess = np.zeros(points.n), None
     for machine in machines:
         vars(machine).update(read)

@@ -95,6 +95,13 @@ class Points:
             raise ValueError(f"a support vector machine needs a real kernel, got {self.kernel!r}")
         return centre(G) if self.centred else G
 
+    def inner(self, index: np.ndarray) -> np.ndarray:
+        """Return the rows of the Gram matrix with these indices as a new array."""
+        known = self.centred or self.kernel.is_precomputed or "gram" in vars(self)
+        if known or index.size == self.n:
+            return self.gram[index]
+        return self.kernel(self.X[index], self.X)
+
     @cached_property
     def diagonal(self) -> np.ndarray:
         """The squared lengths of the features."""
@@ -175,19 +182,12 @@ class SignedKernel:
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         """Return the rows with these indices as a new array."""
-        points, s = self.points, self.points.s
-        if self.Z is not None:
-            R = self.Z[index] @ self.Z.T
-        elif points.centred or points.kernel.is_precomputed:
-            R = points.gram[index]
-        else:
-            R = points.kernel(points.X[index], points.X)
-        if self.penalize_b:
-            R += 1.0
+        s, here = self.points.s, np.arange(index.size)
+        R = self.points.inner(index) if self.Z is None else self.Z[index] @ self.Z.T
+        R += float(self.penalize_b)
         R *= s
         R *= s[index, None]
-        if self.ridge:
-            R[np.arange(index.size), index] += self.ridge
+        R[here, index] += self.ridge
         return R
 
     def _by_weights(self, a: np.ndarray) -> np.ndarray:
@@ -211,12 +211,7 @@ class SignedKernel:
 
     def toarray(self) -> np.ndarray:
         """Return the whole matrix."""
-        if self.Z is not None:
-            return self.rows(np.arange(self.points.n))
-        s = self.points.s
-        P = (self.points.gram + float(self.penalize_b)) * np.outer(s, s)
-        P[np.diag_indices_from(P)] += self.ridge
-        return P
+        return self.rows(np.arange(self.points.n))
 
 
 def as_signs(y: Any, n: int | None = None) -> np.ndarray:

@@ -37,15 +37,8 @@ __all__ = [
 Interval = tuple[float, float]
 
 POINT_CLASSES = (
-    "outside",
-    "type 1",
-    "type 2",
-    "exceptional",
-    "in slab",
-    "on hyperplane",
-    "misclassified",
-    "undetermined",
-)
+    "outside", "type 1", "type 2", "exceptional", "in slab", "on hyperplane", "misclassified", "undetermined",
+)  # fmt: skip
 
 _ROUNDING = 1e-12  # multipliers nearer than this part to a bound are at the bound
 _ZERO_SUM = 4e-15  # the sum s'a is zero up to rounding below this part of its terms
@@ -76,18 +69,12 @@ class Slab:
     def moved(self, distance: float, scale: float = 1.0) -> Slab:
         """Return the slab for another origin of feature space, in another unit of w."""
 
-        def move(interval: Interval) -> Interval:
-            return (interval[0] + distance) * scale, (interval[1] + distance) * scale
+        def move(interval: Interval, by: float = distance) -> Interval:
+            return (interval[0] + by) * scale, (interval[1] + by) * scale
 
-        low, high = self.eta_interval
-        return Slab(
-            (self.b + distance) * scale,
-            self.eta * scale,
-            move(self.b_interval),
-            (low * scale, high * scale),
-            move(self.blue_interval),
-            move(self.red_interval),
-        )
+        b, eta = (self.b + distance) * scale, self.eta * scale
+        edges = move(self.blue_interval), move(self.red_interval)
+        return Slab(b, eta, move(self.b_interval), move(self.eta_interval, 0.0), *edges)
 
 
 def snap(a: np.ndarray, upper: float, lengths: np.ndarray | None = None) -> np.ndarray:
@@ -150,7 +137,7 @@ def slab_both(s: np.ndarray, h: np.ndarray, a: np.ndarray, upper: float) -> Slab
     )
 
 
-def slab_b(s: np.ndarray, h: np.ndarray, a: np.ndarray, upper: float, eta: float) -> Slab:
+def slab_b(s: np.ndarray, h: np.ndarray, a: np.ndarray, upper: float, eta: float = 1.0) -> Slab:
     r"""Return the slab when :math:`\eta` is given and b is free: the hard margin and (SVM_s2), with :math:`\eta = 1`.
 
     For a blue point the conditions bound b by :math:`h_i`, for a red one, with the sense reversed, by :math:`-h_i`.

@@ -97,6 +97,7 @@ class SVMs1(SupportVectorMachine):
     K: float | None = None
 
     _homogeneous = True
+    _hyperplanes = staticmethod(slab_both)
 
     def _dual(self, points: Points) -> DualProgram:
         least = 1.0 / (2 * points.fewest)
@@ -107,13 +108,8 @@ class SVMs1(SupportVectorMachine):
                 f"q = {points.red.size}: the dual program has no feasible point, and the margin is unbounded",
                 witness=_smaller_class(points),
             )
-        P, zero, one = points.signed_kernel(), np.zeros(points.n), np.ones(points.n)
-        return DualProgram(
-            P, zero, A=np.array([points.s, one]), c=np.array([0.0, 1.0]), upper=self.K_
-        )
-
-    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
-        return slab_both(s, h, a, dual.upper)
+        P = points.signed_kernel()
+        return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, 1.0), upper=self.K_)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
         return -eta, self.K_ * float(slack.sum())
@@ -185,13 +181,12 @@ class SVMs2(SupportVectorMachine):
 
     K: float = 1.0
 
+    _hyperplanes = staticmethod(slab_b)
+
     def _dual(self, points: Points) -> DualProgram:
         self.K_ = as_scalar(self.K, "K", above=0.0)
-        P, one = points.signed_kernel(), np.ones(points.n)
-        return DualProgram(P, -one, A=points.s[None], c=np.zeros(1), upper=self.K_)
-
-    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
-        return slab_b(s, h, a, dual.upper, eta=1.0)
+        P = points.signed_kernel()
+        return DualProgram.of(P, -1.0, (points.s, 0.0), upper=self.K_)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
         return 0.5 * norm * norm, self.K_ * float(slack.sum())
@@ -331,6 +326,7 @@ class SVMs2prime(NuMachine):
     """
 
     _homogeneous = True
+    _hyperplanes = staticmethod(slab_both)
 
     def _dual(self, points: Points) -> DualProgram:
         Ks, Km = self._constants(points)
@@ -341,11 +337,8 @@ class SVMs2prime(NuMachine):
                 f"q = {points.red.size}: the dual program has no feasible point, and the primal objective is unbounded",
                 witness=_smaller_class(points),
             )
-        P, zero, one = points.signed_kernel(), np.zeros(points.n), np.ones(points.n)
-        return DualProgram(P, zero, A=np.array([points.s, one]), c=np.array([0.0, Km]), upper=Ks)
-
-    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
-        return slab_both(s, h, a, dual.upper)
+        P = points.signed_kernel()
+        return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, Km), upper=Ks)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
         return 0.5 * norm * norm, -self.Km_ * eta, self.K_ * float(slack.sum())
@@ -395,6 +388,7 @@ class SVMs3(NuMachine):
 
     _homogeneous = True
     _penalized = True
+    _hyperplanes = staticmethod(slab_eta)
 
     def _dual(self, points: Points) -> DualProgram:
         Ks, Km = self._constants(points)
@@ -404,11 +398,8 @@ class SVMs3(NuMachine):
                 "is unbounded",
                 witness=np.ones(1),
             )
-        P, zero, one = points.signed_kernel(penalize_b=True), np.zeros(points.n), np.ones(points.n)
-        return DualProgram(P, zero, A=one[None], c=np.array([Km]), upper=Ks)
-
-    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
-        return slab_eta(s, h, a, dual.upper)
+        P = points.signed_kernel(penalize_b=True)
+        return DualProgram.of(P, 0.0, (1.0, Km), upper=Ks)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
         return 0.5 * norm * norm, 0.5 * b * b, -self.Km_ * eta, self.K_ * float(slack.sum())
@@ -461,20 +452,12 @@ class SVMs4(NuMachine):
     """
 
     _squared = True
+    _hyperplanes = staticmethod(slab_both)
 
     def _dual(self, points: Points) -> DualProgram:
         Ks, Km = self._constants(points)
-        P, zero, one = (
-            points.signed_kernel(ridge=1.0 / (2.0 * Ks)),
-            np.zeros(points.n),
-            np.ones(points.n),
-        )
-        return DualProgram(
-            P, zero, A=np.array([points.s, one]), c=np.array([0.0, Km]), upper=np.inf
-        )
-
-    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
-        return slab_both(s, h, a, dual.upper)
+        P = points.signed_kernel(ridge=1.0 / (2.0 * Ks))
+        return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, Km), upper=np.inf)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
         return 0.5 * norm * norm, -self.Km_ * eta, self.K_ * float(slack @ slack)
@@ -510,18 +493,12 @@ class SVMs5(NuMachine):
 
     _squared = True
     _penalized = True
+    _hyperplanes = staticmethod(slab_eta)
 
     def _dual(self, points: Points) -> DualProgram:
         Ks, Km = self._constants(points)
-        P, zero, one = (
-            points.signed_kernel(penalize_b=True, ridge=1.0 / (2.0 * Ks)),
-            np.zeros(points.n),
-            np.ones(points.n),
-        )
-        return DualProgram(P, zero, A=one[None], c=np.array([Km]), upper=np.inf)
-
-    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
-        return slab_eta(s, h, a, dual.upper)
+        P = points.signed_kernel(penalize_b=True, ridge=1.0 / (2.0 * Ks))
+        return DualProgram.of(P, 0.0, (1.0, Km), upper=np.inf)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
         return 0.5 * norm * norm, 0.5 * b * b, -self.Km_ * eta, self.K_ * float(slack @ slack)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.linalg.lapack import dlasd4
 
 from companion.admm import project_psd
 from companion.checks import as_matrix, as_symmetric
@@ -14,7 +15,6 @@ __all__ = ["RankOneSpectrum", "nearest_psd", "spectrum_transform"]
 
 _TRANSFORMS = ("clip", "flip", "shift", "square", "diffusion")
 _SMALL = 100  # up to this size, decomposing the new matrix costs no more than the secular equation
-_MAX_STEPS = 60  # the rational iteration needs about 6; the rest are bisections that never happen
 
 
 def nearest_psd(A: Any) -> np.ndarray:
@@ -199,70 +199,14 @@ def _negative_roots(p: np.ndarray, c: np.ndarray) -> int:
 
 
 def _secular_roots(p: np.ndarray, c: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return the first roots x_i of ``f(x) = 1 + sum_j c_j / (p_j - x)``, and all differences ``p_j - x_i``.
+    r"""Return the first roots x_i of ``1 + sum_j c_j / (p_j - x) = 0``, and all differences ``p_j - x_i``.
 
-    Each root is sought as its distance from the nearer of the two poles around it, so that the differences have
-    full relative accuracy. The step replaces the terms of the poles on either side by one term each, with the same
-    value and slope, and solves the quadratic equation that is left.
+    LAPACK seeks the square roots y of ``x - p_0``, and finds ``D_j - y`` and ``D_j + y`` with all their digits.
     """
-    m, i = p.size, np.arange(count)
-    last = i == m - 1  # the root beyond the last pole
-    width = np.where(last, c.sum(), p[np.minimum(i + 1, m - 1)] - p[i])
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        middle = (p - p[i][:, None]) - 0.5 * width[:, None]
-        from_left = last | (1.0 + (c / middle).sum(axis=1) >= 0.0)
-    anchor = np.where(from_left, i, np.minimum(i + 1, m - 1))
-    distance = p - p[anchor][:, None]  # of each pole from the anchor
-    side = np.where(from_left, 1.0, -1.0)
-    # how near to its anchor a root can be, and how far
-    total, upto = c.sum(), np.cumsum(c)[i]
-    near = np.where(
-        from_left, c[i] / (1.0 + 2.0 * (total - upto) / width), c[anchor] * width / (2.0 * upto)
-    )
-    near, far = 0.5 * near, np.where(last, width, 0.5 * width)
-    near = np.minimum(near, far)
-    mu = side * np.where(last, far, np.sqrt(near * far))
-    open_, after = i, np.minimum(i + 1, m - 1)
-    for _ in range(_MAX_STEPS):  # each time with the roots that are not found yet
-        gaps = distance[open_] - mu[open_, None]
-        terms = c / gaps
-        f = 1.0 + terms.sum(axis=1)
-        noise = 8.0 * EPS * (1.0 + np.abs(terms).sum(axis=1))
-        slopes = terms / gaps
-        lower = np.einsum("ij,ij->i", slopes, np.arange(m) <= open_[:, None])
-        upper = np.where(last[open_], 0.0, np.maximum(slopes.sum(axis=1) - lower, 0.0))
-        # the root lies on the side of mu where f changes sign
-        size, beyond = np.abs(mu[open_]), (f < 0.0) == from_left[open_]
-        near[open_] = np.where(beyond, size, near[open_])
-        far[open_] = np.where(beyond, far[open_], size)
-        k = np.arange(open_.size)
-        step = _rational_step(f, gaps[k, open_], gaps[k, after[open_]], lower, upper, last[open_])
-        new = size + side[open_] * step
-        inside = (new >= near[open_]) & (new <= far[open_])
-        new = np.where(inside, new, np.sqrt(near[open_] * far[open_]))
-        found = (np.abs(new - size) <= 4.0 * EPS * size) | (np.abs(f) <= noise)
-        mu[open_] = side[open_] * np.where(f == 0.0, size, new)
-        open_ = open_[~found]
-        if not open_.size:
-            break
-    return p[anchor] + mu, distance - mu[:, None]
-
-
-def _rational_step(
-    f: np.ndarray,
-    left: np.ndarray,
-    right: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    last: np.ndarray,
-) -> np.ndarray:
-    """Solve ``a + s/(left - step) + S/(right - step) = 0`` for the model with the value and the slopes of f."""
-    with np.errstate(all="ignore"):
-        s, S = lower * left, upper * right  # s/left etc. of the model: slope times distance
-        a = f - s - S
-        one = f * left / (a)  # a + s left/(left - step) = 0, where there is no pole on the right
-        b = a * (left + right) + (s * left + S * right)
-        product = left * right * f
-        root = np.sqrt(np.maximum(b * b - 4.0 * a * product, 0.0))
-        two = np.where(b > 0.0, 2.0 * product / (b + root), (b - root) / (2.0 * a))
-    return np.where(last, one, two)
+    if p.size == 1:
+        return p + c, -c[:, None]
+    D, total = np.sqrt(p - p[0]), float(c.sum())
+    z = np.sqrt(c / total)
+    found = [dlasd4(i, D, z, rho=total) for i in range(count)]
+    y = np.array([sigma for _, sigma, _, _ in found])
+    return p[0] + y * y, np.array([less * more for less, _, more, _ in found])

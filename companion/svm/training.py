@@ -16,6 +16,7 @@ added: :math:`\kappa + 1` is the kernel of features whose last one is 1. The dua
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,6 +28,7 @@ from companion.certificates import Certificate, certify_qp
 from companion.checks import as_matrix, as_scalar
 from companion.engine.arithmetic import EPS, largest
 from companion.engine.certificate import bound_multipliers
+from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel
 from companion.results import History, Problem, Record
 from companion.svm.dual import DualProgram
@@ -39,7 +41,6 @@ __all__ = [
     "TrainingResult",
     "augment",
     "augmented_dual",
-    "complaint",
     "read_task",
     "stopping",
 ]
@@ -120,7 +121,6 @@ class TrainingResult(Record):
         -------
         ndarray of shape (k,)
         """
-        X = as_matrix(X, "X")
         if self.kernel.is_precomputed:
             return as_matrix(X, "X", (None, self.beta.size)) @ self.beta
         Z = augment(as_matrix(X, "X", (None, self.points.shape[1] - 1)))
@@ -196,10 +196,14 @@ class Task:
         """Return the Gram matrix."""
         return self.K if self.F is None else self.F @ self.F.T  # type: ignore[return-value]
 
-    def matrix(self) -> np.ndarray | LowRank:
-        """Return Q, with I/(2C) for the quadratic loss."""
+    def factored(self) -> np.ndarray | LowRank:
+        """Return Q, which is not formed where there are few features."""
         if self.F is not None and 2 * self.F.shape[1] <= max(self.n, 2):
             return LowRank(self.F * self.y[:, None], diagonal=self.ridge)
+        return self.matrix()
+
+    def matrix(self) -> np.ndarray:
+        """Return Q, with I/(2C) for the quadratic loss."""
         Q = self.gram() * np.outer(self.y, self.y)
         Q[np.diag_indices_from(Q)] += self.ridge
         return Q
@@ -213,12 +217,8 @@ class Task:
         self, alpha: np.ndarray, objective: float, tol: float
     ) -> tuple[float, Certificate]:
         """Return the dual objective, and the certificate of the multipliers with the gap to the primal one."""
-        Q, q, zero, upper = (
-            self.matrix(),
-            -np.ones(self.n),
-            np.zeros(self.n),
-            np.full(self.n, self.upper),
-        )
+        Q, q, zero = self.factored(), -np.ones(self.n), np.zeros(self.n)
+        upper = np.full(self.n, self.upper)
         Qa, total = Q @ alpha, float(alpha.sum())
         z = bound_multipliers(Qa + q, alpha, zero, upper)
         certificate = certify_qp(Q, q, None, None, zero, upper, alpha, np.zeros(0), *z, tol)
@@ -231,51 +231,47 @@ class Task:
 
     def result(
         self, beta: np.ndarray, alpha: np.ndarray, objective: float, tol: float, status: str, history: History,
-        cycle: int = 0, w: np.ndarray | None = None,
+        cycle: int = 0, w: np.ndarray | None = None, *, by_certificate: bool,
     ) -> TrainingResult:  # fmt: skip
-        """Certify the multipliers by the dual program of the loss, whatever the method did, and collect."""
+        """Certify the multipliers by the dual program of the loss, whatever the method did; collect, and warn."""
         dual, certificate = self.certificate(alpha, objective, tol)
         if w is None and self.F is not None:
             w = beta @ self.F
-        return TrainingResult(
+        found = TrainingResult(
             w=w, alpha=alpha, beta=beta, objective=objective, dual_objective=dual, n_iter=len(history["change"]),
             converged=status == "converged", status=status, cycle=cycle, certificate=certificate, history=history,
             kernel=self.kernel, points=self.Z,
             problem=Problem("training", {"y": self.y, "C": self.C, "power": self.power}),
         )  # fmt: skip
+        if text := _complaint(found, by_certificate):
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
+        return found
 
 
-def complaint(result: TrainingResult, by_certificate: bool) -> str:
+def _complaint(result: TrainingResult, by_certificate: bool) -> str:
     """Return what a user should hear about a result: nothing, if it is what was asked for."""
     if result.status == "cycle":
         return f"Newton's full steps repeat every {result.cycle} steps and never end; line_search=True helps"
     if result.status in ("max_iter", "diverged"):
         return f"no stopping rule was met in {result.n_iter} steps ({result.status})"
-    if by_certificate and result.converged and not result.certificate.ok:
-        return (
-            f"the solution misses tol = {result.certificate.tolerance:g} ({result.certificate}): C or the inner "
-            "products are so large that the slacks are lost in the rounding of the margins; scale the data, or lower C"
-        )
-    return ""
+    if result.certificate.ok or not (by_certificate and result.converged):
+        return ""
+    return (
+        f"the solution misses tol = {result.certificate.tolerance:g} ({result.certificate}): slacks are lost in the "
+        "rounding of the margins; scale the data, or lower C"
+    )
 
 
 def stopping(tol: float, eps: float | None, as_printed: bool) -> tuple[float, float | None]:
     """Return the checked tolerances: ZM's rule with 1e-4 stops an algorithm that runs as it is printed."""
     eps = _PRINTED_EPS if as_printed and eps is None else eps
-    return as_scalar(tol, "tol", above=0.0), None if eps is None else as_scalar(
-        eps, "eps", above=0.0
-    )
+    tol = as_scalar(tol, "tol", above=0.0)
+    return tol, None if eps is None else as_scalar(eps, "eps", above=0.0)
 
 
 def read_task(
-    X: Any,
-    y: Any,
-    C: float,
-    loss: str,
-    kernel: KernelLike,
-    params: dict[str, Any] | None,
-    as_printed: bool = False,
-) -> Task:
+    X: Any, y: Any, C: float, loss: str, kernel: KernelLike, params: dict[str, Any] | None, as_printed: bool = False
+) -> Task:  # fmt: skip
     """Check the arguments; add the coordinate 1; ask the kernel for features or for the Gram matrix.
 
     A kernel that does not see the coordinate gets the constant 1, unless the algorithm shall run as it is printed.
@@ -304,18 +300,9 @@ def _sees_last(kernel: Kernel, Z: np.ndarray) -> bool:
     if kernel.is_linear:
         return True
     few = Z[:_SAMPLE]
-    moved, gone = few.copy(), few.copy()
-    moved[:, -1] += largest(few)
-    gone[:, -1] = 0.0
-    with np.errstate(all="ignore"):
-        try:
-            K, far, without = (np.asarray(kernel(points)) for points in (few, moved, gone))
-        except ValueError:  # it overflows
-            return True
-        peak = float(np.abs(K).max())
-        # rounding grows with the distance from the origin
-        unseen = np.abs(far - K).max() <= 1e-6 * peak and np.abs(without - K).max() <= 1e-12 * peak
-    return not unseen
+    moved = few + largest(few) * np.eye(few.shape[1])[-1]
+    K, far = kernel(few), kernel(moved)  # rounding grows with the distance from the origin
+    return float(np.abs(far - K).max()) > 1e-6 * float(np.abs(K).max())
 
 
 def augmented_dual(
@@ -354,5 +341,4 @@ def augmented_dual(
     array([ 2.7463, -3.7479, -3.0868])
     """
     task = read_task(X, y, C, loss, kernel, kernel_params)
-    A, c = np.zeros((0, task.n)), np.zeros(0)
-    return DualProgram(task.matrix(), -np.ones(task.n), A, c, task.upper)
+    return DualProgram.of(task.factored(), -1.0, upper=task.upper)

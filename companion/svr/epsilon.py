@@ -67,9 +67,9 @@ class EpsilonSVR(SupportVectorRegression):
     epsilon: float = 0.1
 
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
-        C, m, one = self._price(points), points.n, np.ones(points.n)
-        P, q = TubeKernel(points.signed_kernel()), self._epsilon_given() + np.append(y, -y)
-        return DualProgram(P, q, A=np.append(one, -one)[None], c=np.zeros(1), upper=C / m)
+        C, P = self._price(points), TubeKernel(points.signed_kernel())
+        q = self._epsilon_given() + np.append(y, -y)
+        return DualProgram.of(P, q, (P.s, 0.0), upper=C / P.m)
 
     def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:
         return 0.5 * norm * norm, self.C_ * float(slack.mean())

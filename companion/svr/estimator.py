@@ -108,7 +108,7 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
         # where b is free, w does not see the middle of y; to subtract it spares digits
         centre = 0.0 if self._penalized else float(y.min() + (y.max() - y.min()) / 2.0)
         dual = self._dual(points, y - centre)
-        solved = self._proved(np.repeat([1.0, -1.0], len(y)), self._answers(points, dual))
+        solved = self._proved(dual.P.s, self._answers(points, dual))
         return self._store(points, solved, y - centre, centre, self._radius(dual))
 
     def _radius(self, dual: DualProgram) -> float:
@@ -120,8 +120,8 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
     ) -> Iterator[tuple[DualProgram, Finished]]:
         """Solve with the sum of the multipliers as an equation, and without; a guess says what comes first."""
         m, n, radius = points.n, dual.q.size, self._radius(dual)
-        balance = slice(0, int(not self._penalized))
-        idle = replace(dual, A=dual.A[balance], c=dual.c[balance])
+        free = int(not self._penalized)
+        idle = replace(dual, A=dual.A[:free], c=dual.c[:free])
         if radius == 0.0 or np.array_equal(dual.q[:m], dual.q[m:]):  # y = 0
             nothing = Finished(np.zeros(n), np.zeros(2), np.zeros(n), 1)
             yield idle if radius else dual, nothing

@@ -16,7 +16,7 @@ from companion.kernels import as_kernel
 from companion.svm.mapping import kernel_of, kernel_options
 from companion.svr.epsilon import EpsilonSVR
 from companion.svr.estimator import SupportVectorRegression
-from companion.svr.nu import NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
+from companion.svr.nu import NuSVR, NuSVRPenalizedBias
 
 __all__ = ["from_sklearn", "to_sklearn"]
 
@@ -55,12 +55,7 @@ def to_sklearn(model: SupportVectorRegression, m: int) -> BaseEstimator:
     NuSVR(C=0.5, kernel='linear', max_iter=10000000, nu=0.3, tol=1e-07)
     """
     m = check_count(m, "m")
-    if isinstance(model, QuadraticNuSVR):
-        raise ValueError(
-            "scikit-learn has no nu-SV regression with squared slacks; for a known epsilon use "
-            "SVR(kernel='precomputed', C=1e10, epsilon=epsilon) on the Gram matrix plus (m/2C) I"
-        )
-    if not isinstance(model, (NuSVR, NuSVRPenalizedBias, EpsilonSVR)):
+    if not isinstance(model, SupportVectorRegression):
         raise TypeError(f"model must be a regression of companion.svr, got {type(model).__name__}")
     C = 1.0 if model.C is None else model.C / m
     # a smaller tolerance can keep libsvm busy for ever
@@ -75,9 +70,9 @@ def to_sklearn(model: SupportVectorRegression, m: int) -> BaseEstimator:
     options.update(kernel_options(model))
     if isinstance(model, EpsilonSVR):
         return svm.SVR(epsilon=model.epsilon, **options)
-    if model.nu <= 0.0:
-        raise ValueError("scikit-learn has no NuSVR with nu = 0")
-    return svm.NuSVR(nu=min(float(model.nu), 1.0), **options)
+    if isinstance(model, NuSVR) and model.nu > 0.0:
+        return svm.NuSVR(nu=min(float(model.nu), 1.0), **options)
+    raise ValueError(f"scikit-learn has no regression like {model!r}")
 
 
 def from_sklearn(estimator: BaseEstimator, m: int) -> NuSVR | EpsilonSVR:
@@ -114,7 +109,7 @@ def from_sklearn(estimator: BaseEstimator, m: int) -> NuSVR | EpsilonSVR:
         )
     kernel, params = kernel_of(estimator)
     options: dict[str, Any] = {
-        "C": float(m * estimator.C),
+        "C": m * float(estimator.C),
         "kernel": kernel,
         "kernel_params": params,
     }

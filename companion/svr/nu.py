@@ -177,10 +177,8 @@ class NuSVR(NuRegression):
     """
 
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
-        (C, nu), m, one = self._constants(points), points.n, np.ones(points.n)
-        A = np.array([np.append(one, -one), np.append(one, one)])
-        P, q, c = TubeKernel(points.signed_kernel()), np.append(y, -y), np.array([0.0, C * nu])
-        return DualProgram(P, q, A, c, upper=C / m)
+        (C, nu), P = self._constants(points), TubeKernel(points.signed_kernel())
+        return DualProgram.of(P, np.append(y, -y), (P.s, 0.0), (1.0, C * nu), upper=C / P.m)
 
     def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:
         return 0.5 * norm * norm, self.C_ * self.nu * epsilon, self.C_ * float(slack.mean())
@@ -229,30 +227,25 @@ class NuSVR(NuRegression):
         """
         m, c = len(self.residuals_), self.C_ / len(self.residuals_)
         coefficient = {"blue": m * self.nu - 2 * self.q_f_, "red": m * self.nu - 2 * self.p_f_}
-        if i is None:
-            ranks = [
-                (kind, -coefficient[colour], k)
-                for k, (kind, colour) in enumerate(zip(self._ranks(), self.colours_))
-                if kind < 3 and coefficient.get(colour, 0.0) > _CRITICAL * m
-            ]
-            if not ranks:
-                return Margins(float("nan"), float("nan"))
-            i = min(ranks)[2]
-        i = check_count(i, "i", at_least=0)
-        if i >= m or self._ranks()[i] > 2 or not self.colours_[i]:
+        rank = {kind: k for k, kind in enumerate(("type 1", "type 2", "exceptional"))}
+        on_margin = [
+            (rank[kind], -coefficient[colour], k)
+            for k, (kind, colour) in enumerate(zip(self.point_classes_, self.colours_))
+            if kind in rank and colour
+        ]
+        if i is not None and check_count(i, "i", at_least=0) not in [k for _, _, k in on_margin]:
             raise ValueError(f"point i must be a support vector on one margin, got i = {i}")
-        colour = self.colours_[i]
-        if coefficient[colour] <= _CRITICAL * m:
+        asked = [entry for entry in on_margin if entry[2] == i or i is None]
+        useful = [entry for entry in asked if entry[1] < -_CRITICAL * m]
+        if not useful:
             return Margins(float("nan"), float("nan"))
+        i = min(useful)[2]
+        colour = self.colours_[i]
         # in the unknowns epsilon and b - b_, with residuals in place of offsets
         r = float(self.residuals_[i])
         left = self._left_of_gap() - c * (self.p_f_ - self.q_f_) * r
         epsilon = left / (c * coefficient[colour])
         return Margins(self.b_ + r + (epsilon if colour == "blue" else -epsilon), epsilon)
-
-    def _ranks(self) -> list[int]:
-        order = ("type 1", "type 2", "exceptional", "error", "inside")
-        return [order.index(kind) for kind in self.point_classes_]
 
 
 @dataclass(eq=False, repr=False)
@@ -296,16 +289,12 @@ class NuSVRPenalizedBias(NuRegression):
     _penalized = True
 
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
-        (C, nu), m = self._constants(points), points.n
-        P, q = TubeKernel(points.signed_kernel(penalize_b=True)), np.append(y, -y)
-        return DualProgram(P, q, A=np.ones((1, 2 * m)), c=np.array([C * nu]), upper=C / m)
+        (C, nu), P = self._constants(points), TubeKernel(points.signed_kernel(penalize_b=True))
+        return DualProgram.of(P, np.append(y, -y), (1.0, C * nu), upper=C / P.m)
 
     def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:
-        return (
-            0.5 * (norm * norm + b * b),
-            self.C_ * self.nu * epsilon,
-            self.C_ * float(slack.mean()),
-        )
+        loss = float(slack.mean())
+        return 0.5 * (norm * norm + b * b), self.C_ * self.nu * epsilon, self.C_ * loss
 
     def margins_by_averaging(self) -> Margins:
         r"""Return b and :math:`\epsilon`, the average of :math:`|y_i - f(x_i)|` over the support vectors of type 1.
@@ -381,10 +370,9 @@ class QuadraticNuSVR(NuRegression):
     _squared = True
 
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
-        (C, nu), m, one = self._constants(points), points.n, np.ones(points.n)
-        A = np.array([np.append(one, -one), np.append(one, one)])
-        P, q = TubeKernel(points.signed_kernel(ridge=m / (2.0 * C))), np.append(y, -y)
-        return DualProgram(P, q, A, c=np.array([0.0, C * nu]), upper=np.inf)
+        C, nu = self._constants(points)
+        P = TubeKernel(points.signed_kernel(ridge=points.n / (2.0 * C)))
+        return DualProgram.of(P, np.append(y, -y), (P.s, 0.0), (1.0, C * nu), upper=np.inf)
 
     def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:
         return 0.5 * norm * norm, self.C_ * self.nu * epsilon, self.C_ * float(np.mean(slack**2))

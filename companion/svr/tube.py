@@ -31,15 +31,16 @@ class TubeKernel:
 
     def __init__(self, K: SignedKernel) -> None:
         self.K, self.m, self.ridge = K, K.shape[0], K.ridge
+        self.s = np.repeat([1.0, -1.0], self.m)
         self.product = None if K.product is None else self._by_weights
         self.shape = (2 * self.m, 2 * self.m)
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         """Return the rows with these indices as a new array."""
-        at, sign = index % self.m, np.where(index < self.m, 1.0, -1.0)
-        R, here = self.K.rows(at), np.arange(index.size)
+        at, here = index % self.m, np.arange(index.size)
+        R = self.K.rows(at)
         R[here, at] -= self.ridge
-        out = np.hstack([R, -R]) * sign[:, None]
+        out = np.hstack([R, -R]) * self.s[index, None]
         out[here, index] += self.ridge
         return out
 
@@ -102,11 +103,7 @@ def tube_between(blue: Interval, red: Interval) -> Levels:
     >>> tube.b, tube.epsilon, tube.b_interval, tube.epsilon_interval
     (1.25, 0.75, (1.0, 1.5), (0.5, 1.0))
     """
-    with np.errstate(invalid="ignore"):
-        b_interval = (
-            (max(red[0], blue[0]) + blue[0]) / 2.0,
-            (red[1] + min(blue[1], red[1])) / 2.0,
-        )
+    b_interval = (max(red[0], blue[0]) + blue[0]) / 2.0, (red[1] + min(blue[1], red[1])) / 2.0
     width = max(red[0] - blue[1], 0.0) / 2.0, max(red[1] - blue[0], 0.0) / 2.0
     if red[0] < blue[1]:
         return Levels(middle(b_interval), middle(width), b_interval, width, blue, red)

@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import svm
-from sklearn.datasets import load_breast_cancer
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from companion.datasets import nine_points
-from companion.kernels import Gaussian, Polynomial
+from companion.kernels import Gaussian
 from companion.svm import (
     HardMarginSVC,
     SVMs1,
@@ -57,18 +54,6 @@ def random_data(seed):
 
 
 class TestInterface:
-    def test_any_two_labels(self):
-        data = nine_points()
-        by_sign = SVMs2prime(0.6).fit(data.X, data.y)
-        for labels in (("red", "blue"), (0, 7), (False, True)):
-            y = np.where(data.y > 0, labels[1], labels[0])
-            machine = SVMs2prime(0.6).fit(data.X, y)
-            assert_array_equal(machine.classes_, np.unique(y))
-            blue = machine.classes_[1]
-            sign = 1.0 if blue == labels[1] else -1.0
-            assert_allclose(machine.w_, sign * by_sign.w_, rtol=1e-12)
-            assert_array_equal(machine.predict(data.X) == blue, sign * by_sign.predict(data.X) > 0)
-
     def test_tie_is_blue(self):
         machine = SVMs2(10.0).fit_uv([[1.0]], [[-1.0]])
         assert machine.decision_function([[0.0]])[0] == 0.0
@@ -93,26 +78,6 @@ class TestInterface:
             assert_array_equal(G, k(X))
             f, g = one.decision_function(X[:4] + 0.1), two.decision_function(k(X[:4] + 0.1, X))
             assert_allclose(g, f, atol=1e-9 * np.abs(f).max())
-
-    def test_cross_validation_of_a_precomputed_kernel(self):
-        X, y = random_data(2)
-        k = Gaussian(1.3)
-        one = cross_val_score(SVMs2prime(0.4, kernel=k), X, y)
-        two = cross_val_score(SVMs2prime(0.4, kernel="precomputed"), k(X), y)
-        assert_array_equal(one, two)
-
-    def test_grid_search_over_nu_and_kernels(self):
-        X, y = load_breast_cancer(return_X_y=True)
-        X, y = X[::3], y[::3]
-        search = GridSearchCV(
-            make_pipeline(StandardScaler(), SVMs2prime()),
-            {
-                "svms2prime__nu": [0.1, 0.5],
-                "svms2prime__kernel": ["linear", Gaussian(5.0), Polynomial(2, R=1.0)],
-            },
-            cv=3,
-        ).fit(X, y)
-        assert search.best_score_ > 0.93
 
 
 KERNELS = [
@@ -148,15 +113,6 @@ class TestMapping:
             assert_allclose(coefficients, scaled, atol=1e-5 * np.abs(scaled).max())
             assert peer.intercept_[0] == pytest.approx(-machine.b_ / machine.eta_, abs=1e-5)
 
-    def test_eta_from_the_peer(self):
-        X, y = random_data(3)
-        machine = SVMs2prime(0.6).fit(X, y)
-        peer = to_sklearn(machine, 10, 10).fit(X, y)
-        eta = machine.Km_ / np.abs(peer.dual_coef_).sum()
-        assert machine.eta_ == pytest.approx(eta, rel=1e-6)
-        as_c = SVMs2(K=machine.K_ / machine.eta_).fit(X, y)
-        assert_allclose(as_c.w_, machine.w_ / machine.eta_, rtol=1e-10)
-
     def test_hard_margin(self):
         X, y = random_data(4)
         machine = HardMarginSVC(kernel=Gaussian(0.8)).fit(X, y)
@@ -179,21 +135,8 @@ class TestMapping:
         peer.fit(X @ X.T + np.eye(len(y)) / 1.6, y)
         f = peer.decision_function(X @ X.T)
         assert_allclose(f, machine.decision_function(X) / machine.eta_, atol=1e-5)
-        with pytest.raises(ValueError, match="precomputed"):
+        with pytest.raises(ValueError, match="no machine like SVMs4"):
             to_sklearn(machine, 10, 10)
-
-    def test_critical_nu_and_no_type_1(self):
-        """Where b or eta is not unique, scikit-learn takes the midpoints too."""
-        data = nine_points()
-        machine = SVMs2prime(2 / 3).fit_uv(data.u, data.v)
-        peer = svm.NuSVC(nu=2 / 3, kernel="linear", tol=1e-9).fit(data.X, data.y)
-        assert_allclose(peer.coef_[0], machine.w_ / machine.eta_, rtol=1e-6)
-        assert peer.intercept_[0] == pytest.approx(-machine.b_ / machine.eta_, rel=1e-6)
-        u, v = [[2.0], [3.0]], [[-2.5], [-3.0]]
-        hinge = SVMs2(0.01).fit_uv(u, v)
-        other = svm.SVC(C=0.01, kernel="linear").fit([*u, *v], [1, 1, -1, -1])
-        assert hinge.b_interval_[0] < hinge.b_interval_[1]
-        assert other.intercept_[0] == pytest.approx(-hinge.b_)
 
     def test_from_scikit_learn_and_back(self):
         X, y = random_data(7)
@@ -223,7 +166,7 @@ class TestMapping:
             svm.LinearSVC(penalty="l1", dual=False),
             svm.LinearSVC(fit_intercept=False),
         ):
-            with pytest.raises(ValueError, match=r"counterpart|nothing to convert"):
+            with pytest.raises(ValueError, match="counterpart"):
                 from_sklearn(peer)
         with pytest.raises(TypeError, match="SVC, NuSVC or LinearSVC"):
             from_sklearn(StandardScaler())

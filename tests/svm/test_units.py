@@ -29,16 +29,6 @@ def test_a_feature_in_nanometres_gives_the_same_machine(machine, unit: float) ->
     assert two.b_ == pytest.approx(b * unit**power, rel=1e-9)
 
 
-@pytest.mark.parametrize("unit", [1e-8, 1e8])
-def test_the_price_of_slack_in_nanometres(unit: float) -> None:
-    """(SVM_s2) for x/unit and K unit^2 is the same program."""
-    data = nine_points()
-    one = SVMs2(K=0.1).fit(data.X, data.y)
-    two = SVMs2(K=0.1 / unit**2).fit(unit * data.X, data.y)
-    assert two.certificate_.ok
-    assert_allclose(two.w_ * unit, one.w_, rtol=1e-9)
-
-
 @pytest.mark.parametrize("size", [1e80, 1e-80])
 @pytest.mark.parametrize(
     "model", [HardMarginSVC(), *MACHINES, *TUBES], ids=lambda m: type(m).__name__
@@ -47,13 +37,6 @@ def test_points_whose_squares_float64_cannot_carry_are_refused(model, size: floa
     data = nine_points()
     with pytest.raises(ValueError, match=r"X has numbers of the size .* choose units"):
         model.fit(size * data.X, data.y)
-
-
-@pytest.mark.parametrize("name", ["K", "nu"])
-def test_prices_beyond_the_range_are_refused(name: str) -> None:
-    data = nine_points()
-    with pytest.raises(ValueError, match=f"{name} has numbers of the size"):
-        SVMs2prime(**{"nu": 0.5, "K": 1.0, name: 1e-90}).fit(data.X, data.y)
 
 
 def test_memory_is_that_of_the_support_vectors() -> None:

@@ -104,18 +104,6 @@ def test_moving_y_or_x_moves_b_only(name, data, t, shift, move):
 @pytest.mark.parametrize("name", ALL)
 @few
 @given(data=data_sets(), t=fraction)
-def test_rotations_turn_w_only(name, data, t):
-    X, y = data
-    Q, _ = np.linalg.qr(np.random.default_rng(1).standard_normal((X.shape[1],) * 2))
-    one, two = build(name, t).fit(X, y), build(name, t).fit(X @ Q, y)
-    size = 1.0 + np.abs(y).max()
-    assert_allclose(Q @ two.w_, one.w_, atol=1e-7 * size)
-    assert_allclose(tube_of(two), tube_of(one), atol=1e-6 * size)
-
-
-@pytest.mark.parametrize("name", ALL)
-@few
-@given(data=data_sets(), t=fraction)
 def test_linear_kernel_as_factor_and_as_matrix(name, data, t):
     """The interior-point method on the features, and ADMM with Newton on the Gram matrix."""
     X, y = data
