@@ -89,7 +89,8 @@ def project_q1(beta: Any, y: Any, C: float) -> np.ndarray:
     array([0.5333, 0.0333, 0.5667])
     """
     beta, C = as_vector(beta, "beta"), as_scalar(C, "C", above=0.0)
-    v = as_signs(y, beta.size) * beta
+    y = as_signs(y, beta.size)
+    v = y * beta
     for _ in range(2):  # the second time without the rounding of what is large beside C
         v = np.clip(v - _level(v, y, C), -2.0 * C, 2.0 * C)
     return np.clip(y * v, 0.0, C) + 0.0  # no -0.0
