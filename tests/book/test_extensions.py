@@ -71,7 +71,6 @@ Two.
 ```
 
 ```{solution} exr-b
-:class: dropdown
 Done.
 ```
 
@@ -92,24 +91,17 @@ def build(folder: Path, pages: dict[str, str], extensions: list[str], **options:
     """Build a book of a few pages with warnings as errors; return the folder with the site."""
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
+    settings = {
+        "extensions": extensions,
+        "myst_enable_extensions": ["dollarmath", "colon_fence"],
+        "nb_execution_mode": "off",
+        "numfig": True,
+        **options,
+    }
+    places = [str(folder / name) for name in ("html", "doctrees")]
+    more = dict(confoverrides=settings, status=None, warningiserror=True, freshenv=True)  # noqa: C408
     with docutils_namespace():  # each book registers its nodes anew
-        app = Sphinx(
-            str(folder),
-            None,
-            str(folder / "html"),
-            str(folder / "doctrees"),
-            "html",
-            confoverrides={
-                "extensions": extensions,
-                "myst_enable_extensions": ["dollarmath", "colon_fence"],
-                "nb_execution_mode": "off",
-                "numfig": True,
-                **options,
-            },
-            status=None,
-            warningiserror=True,
-            freshenv=True,
-        )
+        app = Sphinx(str(folder), None, *places, "html", **more)
         app.build()
         assert app.statuscode == 0
     return folder / "html"
@@ -129,12 +121,8 @@ def words(tag: object) -> str:
 @pytest.fixture(scope="module")
 def statements(tmp_path_factory: pytest.TempPathFactory) -> Path:
     wanted = ["myst_nb", "sphinx_proof", "sphinx_exercise", "companion_boxes", "companion_links"]
-    return build(
-        tmp_path_factory.mktemp("boxes"),
-        {"index.md": STATEMENTS},
-        wanted,
-        proof_title_format=CONFIG["sphinx"]["config"]["proof_title_format"],
-    )
+    folder = tmp_path_factory.mktemp("boxes")
+    return build(folder, {"index.md": STATEMENTS}, wanted, proof_title_format="%t")
 
 
 def test_a_box_is_headed_by_the_number_of_its_source_and_links_say_so(statements: Path) -> None:

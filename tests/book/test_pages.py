@@ -8,7 +8,6 @@ import importlib
 import re
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 import yaml
@@ -96,44 +95,29 @@ def test_every_chapter_package_has_its_reference_page() -> None:
         assert f"<api-{name}>" in text_of("book/api"), f"book/api.md does not link {package}"
 
 
-@pytest.fixture(scope="module")
-def reference() -> str:
-    return shared_reference() + "".join(map(chapter_reference, chapter_packages()))
-
-
 @pytest.mark.parametrize("package", chapter_packages())
-def test_the_reference_holds_every_public_name(package: str, reference: str) -> None:
-    """Where a class is shared by two chapters, once."""
+def test_the_reference_holds_every_public_name_in_markdown(package: str) -> None:
+    """A class that two chapters share is there once. Roles of the docstrings are not read in headings."""
+    reference = shared_reference() + "".join(map(chapter_reference, chapter_packages()))
     for name in importlib.import_module(package).__all__:
         full, constant = rf"(companion\.\w+)\.{name}", rf"{name}\n   :module: companion\.\w+"
         assert re.search(rf":: ({full}|{constant})$", reference, flags=re.MULTILINE), name
-
-
-def test_the_reference_follows_the_chapters() -> None:
-    """What the first page needs stands first; what no page uses, last."""
-    page = chapter_reference("companion.admm")
-    place = [
-        page.index(f":: companion.admm.{n}\n") for n in ("dual_ascent", "solve_qp", "consensus")
-    ]
-    assert place == sorted(place)
-    assert place[-1] < page.index(":: companion.admm.LowRank\n")
-
-
-@pytest.mark.parametrize("package", chapter_packages())
-def test_headings_of_the_reference_are_markdown(package: str) -> None:
-    """Roles of the docstrings are not read there."""
     headings = re.findall("^## .*$", chapter_reference(package), flags=re.MULTILINE)
     assert headings
     assert not [heading for heading in headings if re.search(r":\w+:`", heading)]
 
 
-def test_shared_modules_are_all_of_the_package() -> None:
-    modules = {p.stem for p in (ROOT / "companion").glob("*.py")} - {
-        "__init__",
-        "checks",
-        "panels",
-    }
-    assert modules <= set(SHARED)
+def test_the_reference_follows_the_chapters_and_names_their_pages() -> None:
+    """What the first page needs stands first; what no page uses, last. All shared modules are there."""
+    page = chapter_reference("companion.admm")
+    names = ("dual_ascent", "solve_qp", "consensus", "LowRank")
+    place = [page.index(f":: companion.admm.{name}\n") for name in names]
+    assert place == sorted(place)
+    assert "*Used in* " in page
+    assert "notebooks/admm/admm" in used_in()["companion.admm.admm"]
+    assert all(len(users) == len(set(users)) for users in used_in().values())
+    modules = {path.stem for path in (ROOT / "companion").glob("*.py")}
+    assert modules - {"__init__", "checks", "panels"} <= set(SHARED)
 
 
 def test_text_cites_only_what_the_bibliography_holds() -> None:
@@ -154,23 +138,8 @@ def test_notebooks_use_no_macro_of_the_site() -> None:
 
 
 def test_pages_name_no_workplace() -> None:
-    for path in [
-        *BOOK.rglob("*.md"),
-        *BOOK.rglob("*.yml"),
-        *BOOK.rglob("*.ipynb"),
-        ROOT / "_config.yml",
-    ]:
-        assert not re.search(r"/(home|root|tmp|Users)/", Path(path).read_text(encoding="utf-8")), (
-            path
-        )
-
-
-def test_used_in_names_the_pages_that_import_a_function() -> None:
-    assert "notebooks/admm/admm" in used_in()["companion.admm.admm"]
-    page = chapter_reference("companion.admm")
-    assert "*Used in* " in page
-    for users in used_in().values():
-        assert len(users) == len(set(users))
+    for path in [*(f for kind in ("md", "yml", "ipynb") for f in BOOK.rglob(f"*.{kind}"))]:
+        assert not re.search(r"/(home|root|tmp|Users)/", path.read_text(encoding="utf-8")), path
 
 
 def test_notation_and_reference_lead_to_each_other() -> None:
@@ -183,9 +152,8 @@ def test_notation_and_reference_lead_to_each_other() -> None:
     for number in range(16, 21):
         assert f"(notation-{number})=" in text
     assert notation_rows()["soft_threshold"] == [("$S_c(v)$", ":ref:`Chapter 16 <notation-16>`")]
-    assert "*Notation* :math:`S_c(v)` (:ref:`Chapter 16 <notation-16>`)" in chapter_reference(
-        "companion.admm"
-    )
+    shown = "*Notation* :math:`S_c(v)` (:ref:`Chapter 16 <notation-16>`)"
+    assert shown in chapter_reference("companion.admm")
 
 
 def test_full_names_in_the_pages_are_public() -> None:
@@ -210,17 +178,13 @@ def test_every_extension_and_every_tool_is_described() -> None:
 
 def test_how_to_cite_says_what_the_citation_file_says() -> None:
     entry = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    page = text_of("book/citing")
-    assert f"{{{entry['version']}}}" in page
-    assert entry["license"] in page
-    assert "Gallier" in page
+    for told in (f"{{{entry['version']}}}", entry["license"], "Gallier"):
+        assert told in text_of("book/citing")
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     is_released = f"## {entry['version']} (unreleased)" not in changes
     assert f"## {entry['version']} " in changes
     assert is_released == ("date-released" in entry)
-    assert f'version = "{entry["version"]}"' in (ROOT / "pyproject.toml").read_text(
-        encoding="utf-8"
-    )
+    assert f'version = "{entry["version"]}"' in (ROOT / "pyproject.toml").read_text()
 
 
 DISTRIBUTIONS = {"PIL": "pillow", "sklearn": "scikit-learn", "mpl_toolkits": "matplotlib"}

@@ -39,10 +39,8 @@ def give_up(reason: str) -> None:
     pytest.skip(reason)
 
 
-LAST = [
-    "test_fits_a_phone",
-    "test_axe",
-]  # one leaves the window small, the other takes the page apart
+# One leaves the window small, the other takes the page apart.
+LAST = ["test_fits_a_phone", "test_axe"]
 
 
 def about(nodeid: str) -> str:
@@ -63,11 +61,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     def place(item: pytest.Item) -> tuple[bool, int, int]:
         subject, test = about(item.nodeid), item.nodeid.partition("::")[2].partition("[")[0]
-        return (
-            subject.endswith(".html"),
-            first[subject],
-            LAST.index(test) + 1 if test in LAST else 0,
-        )
+        late = LAST.index(test) + 1 if test in LAST else 0
+        return subject.endswith(".html"), first[subject], late
 
     for i, item in zip(places, sorted(ours, key=place)):
         items[i] = item

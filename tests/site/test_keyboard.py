@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
+from tests.site.site import Reader
+
 NAME = "notebooks/admm/dual-ascent.html"  # a slider, questions, solutions, folded code
 
 # Where the focus is, whether it can be seen, and whether anything shows it.
@@ -27,13 +29,8 @@ FOCUS = """
 
 @pytest.fixture
 def page(browser: Browser, server: str) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    opened = context.new_page()
-    opened.goto(f"{server}/{NAME}")
-    opened.wait_for_load_state("load")
-    opened.evaluate("async () => { await window.MathJax?.startup?.promise; }")
-    yield opened
-    context.close()
+    with Reader(browser, server) as reader:
+        yield reader.open(NAME)
 
 
 def test_the_first_stop_skips_the_navigation(page: Page) -> None:

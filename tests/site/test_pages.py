@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from companion.figures.pictures import frames
-from tests.site.site import EXTRA, PAGES, PHONE, ROOT, SITE, Count, Reader, flipbooks, tree
+from tests.site.site import EXTRA, PAGES, PHONE, ROOT, SITE, Count, Reader, source, tree
 
 FILE_NAME = re.compile(r"[\w./-]+\.(png|svg|jpe?g|gif|webp)", re.IGNORECASE)
 
@@ -74,10 +74,6 @@ def stored_figures(page: str) -> int:
     return sum("image/png" in output.get("data", {}) for output in outputs)
 
 
-def has_figures(page: str) -> bool:
-    return stored_figures(page) > 0
-
-
 def test_every_listed_page_was_built() -> None:
     missing = [page for page in PAGES if not (SITE / page).exists()]
     assert not missing, "the built site is older than book/_toc.yml: run make book first"
@@ -90,18 +86,14 @@ def test_opens_without_errors_and_without_other_hosts(
     """The first look at a page, before any test touches it."""
     count("pages", 1)
     seen = reader.visit(name)
-    assert seen.console == []
-    assert seen.failed == []
-    assert seen.foreign == []
+    assert [*seen.console, *seen.failed, *seen.foreign] == []
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_no_address_of_another_host_waits_in_a_script_or_style(name: str) -> None:
     page = tree(name)
-    sources = [
-        tag.get("src") or tag.get("href")
-        for tag in page.cssselect("script[src], link[href], img[src]")
-    ]
+    tags = page.cssselect("script[src], link[href], img[src]")
+    sources = [tag.get("src") or tag.get("href") for tag in tags]
     outside = [url for url in sources if re.match(r"(https?:)?//", url)]
     inline = "\n".join(
         tag.text_content() for tag in page.cssselect("script:not([src]):not([type]), style")
@@ -123,13 +115,13 @@ def test_pictures_are_described(reader: Reader, name: str, count: Count) -> None
         assert not FILE_NAME.fullmatch(alt), image
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if has_figures(name)])
+@pytest.mark.parametrize("name", [name for name in PAGES if stored_figures(name)])
 def test_figures_of_the_notebook_are_on_the_page(name: str) -> None:
     assert len(tree(name).cssselect("div.cell_output img")) == stored_figures(name)
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_formulas_are_set(reader: Reader, name: str, count: Count) -> None:
+def test_formulas_are_set_and_can_be_read_out(reader: Reader, name: str, count: Count) -> None:
     written = len(tree(name).cssselect("article .math, article .math-wrapper"))
     page = reader.open(name)
     assert page.locator("mjx-merror, [data-mjx-error]").all_text_contents() == []
@@ -137,18 +129,8 @@ def test_formulas_are_set(reader: Reader, name: str, count: Count) -> None:
     count("formulas", drawn)
     assert drawn >= written
     assert (drawn > 0) == (written > 0)
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_formulas_can_be_read_out(reader: Reader, name: str) -> None:
-    page = reader.open(name)
     assert page.evaluate(UNREADABLE) == []
     assert page.evaluate(STRAY_COLOURS) == []
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_flipbooks_are_drawn(reader: Reader, name: str) -> None:
-    assert reader.open(name).locator(".companion-flipbook").count() == flipbooks(name)
 
 
 # Pictures that should be cut and are not; panels much smaller than they were drawn, or not the right part.
@@ -182,12 +164,9 @@ def test_fits_a_phone(reader: Reader, name: str) -> None:
 
 def test_many_pictures_have_panels_that_a_phone_shows_one_by_one() -> None:
     """So that the test above looks at something: pictures in the text, and those of sliders."""
-    cut = sum((SITE / name).read_text(encoding="utf-8").count(" data-panels=") for name in PAGES)
-    assert cut > 40
+    assert sum(source(name).count(" data-panels=") for name in PAGES) > 40
     figures = [plt.subplots(1, 2, figsize=(4, 2), layout="constrained")[0] for _ in range(2)]
-    assert all(
-        b"tEXtpanels\0" in frame[:192] for frame in frames(figures)
-    )  # what flipbook.js reads
+    assert all(b"tEXtpanels\0" in frame[:192] for frame in frames(figures))  # flipbook.js reads it
 
 
 def test_the_front_door_leads_to_the_first_page(reader: Reader) -> None:
@@ -201,10 +180,3 @@ def test_the_front_door_leads_to_the_first_page(reader: Reader) -> None:
 def test_one_search_box(reader: Reader) -> None:
     boxes = "button.search-button-field:visible, button.search-button:visible"
     assert reader.open(PAGES[0]).locator(boxes).count() == 1
-
-
-def test_search_finds_a_page(reader: Reader) -> None:
-    page = reader.open("search.html?q=dual+ascent")
-    page.wait_for_selector("#search-results li a")
-    hits = page.locator("#search-results li a").evaluate_all("links => links.map(a => a.pathname)")
-    assert any(path.endswith("dual-ascent.html") for path in hits), hits

@@ -89,17 +89,20 @@ def choose(page: Page, chosen: list[int], key: str) -> None:
     assert page.evaluate(CHOOSE, chosen) == [], "the choice cannot be reached with the keyboard"
 
 
-def check_questions(page: Page, answers: list[list[bool]]) -> None:
-    """All questions of a page: first a wrong choice in each, then the right one."""
+@pytest.mark.parametrize("name", ASKING)
+def test_a_choice_shows_its_reason(reader: Reader, name: str, count: Count) -> None:
+    """First a wrong choice in each question, then the right one."""
+    answers = [marks(question) for question in asked(name)]
+    count("questions", len(answers))
+    page = reader.open(name)
     states = page.evaluate(STATES)
     for state, right in zip(states, answers, strict=True):
-        assert len(state["choices"]) == len(right) >= 3
+        choices = state["choices"]
+        assert len(choices) == len(right) >= 3
         assert state["marks"] == 0, "the marks give the answer away"
-        assert all(choice["named"] for choice in state["choices"])
-        assert all(choice["tag"] == "button" and choice["stop"] == 0 for choice in state["choices"])
-        assert {choice["pressed"] for choice in state["choices"]} == {"false"}
+        assert all(choice["named"] for choice in choices)
+        assert {(c["tag"], c["stop"], c["pressed"]) for c in choices} == {("button", 0, "false")}
         assert pressed_and_explained(state) == []
-
     wrong_ones = [right.index(False) for right in answers]
     right_ones = [right.index(True) for right in answers]
     choose(page, wrong_ones, "Enter")
@@ -111,17 +114,6 @@ def check_questions(page: Page, answers: list[list[bool]]) -> None:
     check_choices(states, right_ones, True)
     both = [sorted(pair) for pair in zip(wrong_ones, right_ones)]
     assert [pressed_and_explained(state) for state in states] == both
-
-
-def test_there_are_questions() -> None:
-    assert ASKING
-
-
-@pytest.mark.parametrize("name", ASKING)
-def test_a_choice_shows_its_reason(reader: Reader, name: str, count: Count) -> None:
-    answers = [marks(question) for question in asked(name)]
-    count("questions", len(answers))
-    check_questions(reader.open(name), answers)
 
 
 @pytest.mark.parametrize("name", ASKING)
