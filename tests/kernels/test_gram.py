@@ -45,13 +45,10 @@ def test_centring_of_the_three_point_example():
     assert_array_equal(K, before)
 
 
-@pytest.mark.parametrize(
-    "args",
-    [(np.ones((2, 3)),), (np.ones((2, 3)), np.ones((2, 2))), (np.ones((2, 2)), np.ones((2, 3)))],
-)
-def test_centring_checks_shapes(args):
-    with pytest.raises(ValueError, match="square"):
-        center_gram(*args)
+def test_centring_checks_shapes():
+    for shapes in ([(2, 3)], [(2, 3), (2, 2)], [(2, 2), (2, 3)]):
+        with pytest.raises(ValueError, match="square"):
+            center_gram(*map(np.ones, shapes))
 
 
 # --- gram -----------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn import decomposition
-from sklearn.datasets import load_iris, make_circles
+from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -207,19 +207,6 @@ def test_points_far_from_the_origin_have_lost_digits(kernel, far):
 
 
 # --- inside scikit-learn --------------------------------------------------------------------------
-
-
-def test_grid_search_over_a_pipeline():
-    """Kernel PCA with a radial kernel makes the circles linearly separable; the linear kernel does not."""
-    X, y = make_circles(120, factor=0.3, noise=0.05, random_state=0)
-    pipeline = make_pipeline(KernelPCA(2), LogisticRegression())
-    grid = {
-        "kernelpca__kernel": [Linear(), Gaussian(0.5), Polynomial(2, R=0.0)],
-        "kernelpca__n_components": [2, 3],
-    }
-    search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
-    assert search.best_score_ > 0.95
-    assert search.best_params_["kernelpca__kernel"] != Linear()
 
 
 def test_pairwise_tag_slices_the_matrix():
