@@ -14,7 +14,8 @@ from companion.admm.multipliers import (
     quadratic_argmin,
 )
 from companion.admm.objectives import (
-    ConsensusObjective, LassoObjective, RidgeObjective, SquaredHingeObjective,
+    ConsensusObjective, LassoObjective, LeastSquaresObjective, RidgeObjective,
+    SquaredHingeObjective,
 )
 from companion.admm.proximal import (
     block_soft_threshold, moreau_envelope, project_affine, project_ball, project_box,
@@ -31,8 +32,8 @@ from companion.results import ADMMResult, FixedPointResult, MultiplierResult, QP
 
 __all__ = [
     "ADMMResult", "ConsensusObjective", "FixedPointResult", "Iterate",
-    "LassoObjective", "LeastSquaresLoss", "LogisticLoss", "LowRank", "MultiplierResult",
-    "QPResult", "RidgeObjective", "SmoothLoss", "SquaredHingeLoss", "SquaredHingeObjective",
+    "LassoObjective", "LeastSquaresLoss", "LeastSquaresObjective", "LogisticLoss", "LowRank",
+    "MultiplierResult", "QPResult", "RidgeObjective", "SmoothLoss", "SquaredHingeLoss", "SquaredHingeObjective",
     "accelerated_proximal_gradient", "admm", "augmented_lagrangian", "basis_pursuit",
     "block_soft_threshold", "consensus", "convergence_inequalities", "dual_ascent",
     "dual_decomposition", "dual_function", "generalized_lasso", "group_lasso",

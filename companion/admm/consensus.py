@@ -31,7 +31,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from companion.admm.objectives import ConsensusObjective
+from companion.admm.objectives import ConsensusObjective, LeastSquaresObjective
 from companion.admm.splitting import LOGGED, Balance, Iterate
 from companion.certificates import Certificate
 from companion.checks import as_scalar, check_count
@@ -64,7 +64,6 @@ def consensus(
     client: Any = None,
     worker_timeout: float = 60.0,
     block_timeout: float | None = None,
-    start: ADMMResult | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: int = 10,
     callback: Callable[[Iterate], Any] | None = None,
@@ -103,7 +102,7 @@ def consensus(
         :math:`A_i^\top A_i` and :math:`A_i^\top b_i` are added up once, and the problem with n rows that they make is
         solved here, exactly. ``"auto"`` takes the sums on a cluster when they are fewer numbers, n (n + 3) / 2, than
         300 iterations send and receive, 2 n each, which is n < 1,197; and goes on with ADMM should the certificate not
-        be met. An argument that speaks of iterations, `start`, `checkpoint` or `callback`, asks for ADMM.
+        be met. An argument that speaks of iterations, `checkpoint` or `callback`, asks for ADMM.
     rho : float
         Penalty parameter at the start, > 0, in units of the curvature: 1 fits most data.
     relaxation : float
@@ -122,9 +121,6 @@ def consensus(
     block_timeout : float, optional
         Seconds that a step may take on the cluster, after the first loading of the rows, before the run fails and
         names the blocks that have not answered. By default a step waits for its slowest block.
-    start : ADMMResult, optional
-        The result of an earlier run with this objective or a similar one (the next tau of a path, say), over the same
-        rows, in whatever blocks. The run starts from its `z` and `rho`, with the multipliers that belong to z.
     checkpoint : path, optional
         A file that keeps z and rho. A run that finds it there goes on from them, whatever became of the cluster or the
         process that wrote it; a file of another problem is an error.
@@ -157,8 +153,8 @@ def consensus(
     ------
     ValueError, TypeError
         If there is no block, a block is empty or not a pair, the blocks have different numbers of columns, an entry
-        is not finite, or b does not fit the objective. The message names the block. Also if `start` or the
-        `checkpoint` does not fit the blocks and the objective.
+        is not finite, or b does not fit the objective. The message names the block. Also if the `checkpoint` does not
+        fit the blocks and the objective.
     ImportError
         If `client` is given and ``dask.distributed`` is not installed.
     RuntimeError
@@ -216,10 +212,10 @@ def consensus(
         )
     if method not in ("auto", "admm", "sums"):
         raise ValueError(f"method must be 'auto', 'admm' or 'sums', got {method!r}")
-    if method == "sums" and not objective.quadratic:
-        raise ValueError(
-            f"method 'sums' needs a quadratic loss; that of {type(objective).__name__} is not"
-        )
+    by_sums = isinstance(objective, LeastSquaresObjective) and method != "admm"
+    if method == "sums" and not by_sums:
+        name = type(objective).__name__
+        raise ValueError(f"method 'sums' needs a LeastSquaresObjective, and {name} is none")
     max_iter = check_count(max_iter, "max_iter")
     tol_abs = as_scalar(tol_abs, "tol_abs", at_least=0)
     tol_rel = as_scalar(tol_rel, "tol_rel", at_least=0)
@@ -235,15 +231,17 @@ def consensus(
     )
     problem = None if client else Problem("consensus", {"blocks": rows, "objective": objective})
     run = _Run(crew, objective, rho, alpha, problem)
-    saved, file = (None if start is None else _start(start, run.n)), None
+    saved, file = None, None
     if checkpoint is not None:
         every = check_count(checkpoint_every, "checkpoint_every")
         file = _Checkpoint(checkpoint, run.N * run.d, objective)
-        saved = file.read() or saved
+        saved = file.read()
 
-    iterates = not start is checkpoint is callback is None
-    few = client is not None and (run.n + 3) / 2 < 2 * _EXPECTED
-    if method == "sums" or (method == "auto" and objective.quadratic and few and not iterates):
+    if method == "auto":
+        by_sums &= client is not None and (run.n + 3) / 2 < 2 * _EXPECTED
+        by_sums &= checkpoint is None and callback is None
+    if by_sums:
+        assert isinstance(objective, LeastSquaresObjective)
         AtA, Atb = run.ask("sums")
         run.begin((objective.from_sums(_symmetric(AtA, run.n), Atb), run.rho))
         result = run.result("solved from the sums", {})
@@ -418,16 +416,6 @@ def _symmetric(upper: np.ndarray, n: int) -> np.ndarray:
     M = np.zeros((n, n))
     M[np.triu_indices(n)] = upper
     return M + np.triu(M, 1).T
-
-
-def _start(start: ADMMResult, n: int) -> tuple[np.ndarray, float]:
-    """Return the z and the rho that an earlier result ends with."""
-    if not isinstance(start, ADMMResult):
-        raise TypeError(f"start must be the result of consensus, got {type(start).__name__}")
-    if np.shape(start.z) != (n,):
-        given = np.shape(start.z)
-        raise ValueError(f"start must come from blocks with {n} columns, its z has shape {given}")
-    return start.z, start.rho
 
 
 class _Checkpoint:

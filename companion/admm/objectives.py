@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
@@ -20,14 +19,15 @@ from companion.admm.proximal import soft_threshold
 from companion.checks import as_scalar
 from companion.engine.arithmetic import EPS, largest
 
-__all__ = ["ConsensusObjective", "LassoObjective", "RidgeObjective", "SquaredHingeObjective"]
+__all__ = [
+    "ConsensusObjective", "LassoObjective", "LeastSquaresObjective", "RidgeObjective", "SquaredHingeObjective",
+]  # fmt: skip
 
 
 class ConsensusObjective(ABC):
     r"""A loss for the blocks and a penalty g for the centre: :math:`\sum_i f_i(x) + g(x)`.
 
-    Objectives are small frozen objects; they travel to the workers. The penalty is a sum over the coordinates. Set
-    ``quadratic = True`` where the loss is :math:`\frac{1}{2}\|Ax - b\|_2^2` and :meth:`from_sums` is defined.
+    Objectives are small frozen objects; they travel to the workers. The penalty is a sum over the coordinates.
 
     Examples
     --------
@@ -49,8 +49,6 @@ class ConsensusObjective(ABC):
     [0.  0.3]
     """
 
-    quadratic = False
-
     @abstractmethod
     def block(self, A: np.ndarray, b: np.ndarray) -> SmoothLoss:
         """Return the loss that these rows make, or raise if b does not fit it."""
@@ -70,10 +68,6 @@ class ConsensusObjective(ABC):
         """
         return np.inf
 
-    def from_sums(self, AtA: np.ndarray, Atb: np.ndarray) -> np.ndarray:
-        r"""Return the minimiser, from the sums of the :math:`A_i^\top A_i` and the :math:`A_i^\top b_i`."""
-        raise NotImplementedError
-
     def dual_value(self, z: np.ndarray, loss: float, gradient: np.ndarray) -> float:
         r"""Return a lower bound of the minimum, from the loss and its gradient at z, summed over the blocks.
 
@@ -82,31 +76,47 @@ class ConsensusObjective(ABC):
         return loss - z @ gradient - self.penalty_conjugate(-gradient)
 
 
-class _SquaredLength(ConsensusObjective):
-    """The penalty K/2 |z|^2; the parameters of the subclasses are positive."""
+class LeastSquaresObjective(ConsensusObjective):
+    r"""The loss :math:`\frac{1}{2}\|A x - b\|_2^2` and a penalty: the sums over the blocks are all that it needs."""
+
+    def block(self, A: np.ndarray, b: np.ndarray) -> SmoothLoss:
+        """Return the squares of the residuals."""
+        return LeastSquaresLoss(A, b)
+
+    @abstractmethod
+    def from_sums(self, AtA: np.ndarray, Atb: np.ndarray) -> np.ndarray:
+        r"""Return the minimiser, from the sums of the :math:`A_i^\top A_i` and the :math:`A_i^\top b_i`."""
+
+
+class _Positive(ConsensusObjective):
+    """An objective whose parameters are positive numbers."""
 
     def __post_init__(self) -> None:
-        _require_positive(self)
+        for parameter in fields(self):  # type: ignore[arg-type]  # the subclasses are dataclasses
+            value = as_scalar(getattr(self, parameter.name), parameter.name, above=0)
+            object.__setattr__(self, parameter.name, value)
 
-    def weight(self) -> float:
-        """Return K."""
-        return 1.0
+
+class _SquaredLength(_Positive):
+    """The penalty K/2 |z|^2; K is called `weight` here, since the text gives the letter to the loss as well."""
+
+    weight: float = 1.0
 
     def penalty(self, z: np.ndarray) -> float:
         r"""Return :math:`(K/2)\|z\|_2^2`."""
-        return self.weight() * half_square(z)
+        return self.weight * half_square(z)
 
     def penalty_prox(self, v: np.ndarray, t: np.ndarray) -> np.ndarray:
         """Return v / (1 + K t)."""
-        return v / (1 + self.weight() * t)
+        return v / (1 + self.weight * t)
 
     def penalty_conjugate(self, s: np.ndarray) -> float:
         r"""Return :math:`\|s\|_2^2 / (2K)`."""
-        return half_square(s) / self.weight()
+        return half_square(s) / self.weight
 
 
 @dataclass(frozen=True)
-class RidgeObjective(_SquaredLength):
+class RidgeObjective(_SquaredLength, LeastSquaresObjective):
     r"""Ridge regression: :math:`\frac{1}{2}\|A x - b\|_2^2 + \frac{K}{2}\|x\|_2^2`.
 
     Parameters
@@ -121,15 +131,10 @@ class RidgeObjective(_SquaredLength):
 
     K: float
 
-    quadratic = True
-
-    def weight(self) -> float:
-        """Return K."""
+    @property
+    def weight(self) -> float:  # type: ignore[override]
+        """The number K."""
         return self.K
-
-    def block(self, A: np.ndarray, b: np.ndarray) -> SmoothLoss:
-        """Return the squares of the residuals."""
-        return LeastSquaresLoss(A, b)
 
     def from_sums(self, AtA: np.ndarray, Atb: np.ndarray) -> np.ndarray:
         """Return (A'A + K)^{-1} A'b."""
@@ -137,7 +142,7 @@ class RidgeObjective(_SquaredLength):
 
 
 @dataclass(frozen=True)
-class LassoObjective(ConsensusObjective):
+class LassoObjective(_Positive, LeastSquaresObjective):
     r"""Lasso: :math:`\frac{1}{2}\|A x - b\|_2^2 + \tau\|x\|_1`.
 
     Parameters
@@ -151,15 +156,6 @@ class LassoObjective(ConsensusObjective):
     """
 
     tau: float
-
-    quadratic = True
-
-    def __post_init__(self) -> None:
-        _require_positive(self)
-
-    def block(self, A: np.ndarray, b: np.ndarray) -> SmoothLoss:
-        """Return the squares of the residuals."""
-        return LeastSquaresLoss(A, b)
 
     def from_sums(self, AtA: np.ndarray, Atb: np.ndarray) -> np.ndarray:
         """Return the lasso of :func:`companion.admm.lasso` on n rows: the factor L' of A'A = L L' and L^{-1} A'b."""
@@ -212,10 +208,3 @@ class SquaredHingeObjective(_SquaredLength):
     def block(self, A: np.ndarray, b: np.ndarray) -> SmoothLoss:
         """Return the squares of the slacks; the labels must be -1 or +1."""
         return SquaredHingeLoss(A, b, self.K)
-
-
-def _require_positive(objective: Any) -> None:
-    """Raise an error if a parameter of the objective is not a positive number."""
-    for parameter in fields(objective):
-        value = as_scalar(getattr(objective, parameter.name), parameter.name, above=0)
-        object.__setattr__(objective, parameter.name, value)

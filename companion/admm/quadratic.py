@@ -11,6 +11,7 @@ from scipy.linalg import lu_factor, qr
 from scipy.linalg.lapack import dgetrs
 
 from companion.admm.low_rank import LowRank
+from companion.admm.splitting import Iterate, admm
 from companion.certificates import certify_qp
 from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
 from companion.engine.arithmetic import EPS
@@ -103,66 +104,55 @@ def qsolve1(
     >>> result.n_iter, f"{result.x[0]:.15f}"
     (83, '1.000000000000149')
     """
-    problem = _remember(P, q, A, b, 0.0, np.inf)
+    data = {"P": P, "q": q, "A": A, "b": b, "lower": 0.0, "upper": np.inf}
     P, q, A, b = _check_data(as_matrix(P, "P"), q, A, b)
-    rho = as_scalar(rho, "rho", above=0.0)
     tol_primal = as_scalar(tol_primal, "tol_primal", at_least=0.0)
     tol_dual = as_scalar(tol_dual, "tol_dual", at_least=0.0)
-    n, rows = q.size, _independent_rows(P, q, A, b)
-    m = rows.size
+    rho, n, rows = as_scalar(rho, "rho", above=0.0), q.size, _independent_rows(P, q, A, b)
+    m, y = rows.size, np.zeros(b.size)
     factors = lu_factor(np.block([[P + rho * np.eye(n), A[rows].T], [A[rows], np.zeros((m, m))]]))
 
-    z, u = np.ones(n), np.ones(n)
-    u[0] = 0.0
-    primal: list[float] = []
-    dual: list[float] = []
-    status = "max_iter"
-    for _ in range(check_count(max_iter, "max_iter")):
-        previous = z
-        xy, _ = dgetrs(*factors, np.concatenate([rho * (z - u) - q, b[rows]]))
-        x = xy[:n]
-        z = np.maximum(x + u, 0.0)
-        u = u + x - z
-        primal.append(float(np.linalg.norm(x - z)))
-        dual.append(rho * float(np.linalg.norm(z - previous)))
-        if primal[-1] <= tol_primal and dual[-1] <= tol_dual:
-            status = "solved"
-            break
+    def x_update(v: np.ndarray, rho: float) -> np.ndarray:
+        xy, _ = dgetrs(*factors, np.concatenate([rho * v - q, b[rows]]))
+        y[rows] = xy[n:]
+        return xy[:n]
 
-    y, z_lower, z_upper = np.zeros(b.size), -rho * np.minimum(u, 0.0), np.zeros(n)
-    y[rows] = xy[n:]
+    def z_update(v: np.ndarray, rho: float) -> np.ndarray:
+        return np.maximum(-v, 0.0)
+
+    def is_small(step: Iterate) -> bool:
+        return step.primal_residual <= tol_primal and step.dual_residual <= tol_dual
+
+    u0 = np.ones(n)
+    u0[0] = 0.0
+    run = admm(
+        x_update, z_update, 1, -1, np.zeros(n), rho=rho, z0=np.ones(n), u0=u0, max_iter=max_iter,
+        tol_abs=0.0, tol_rel=0.0, callback=lambda step: is_small(step) or step.k == max_iter,
+    )  # fmt: skip
+
+    x, z, z_lower, z_upper = run.x, run.z, -rho * np.minimum(run.u, 0.0), np.zeros(n)
+    history = {name: run.history[name] for name in ("primal_residual", "dual_residual")}
+    r, s = (float(values[-1]) for values in history.values())
     tol = max(tol_primal, tol_dual)
     certificate = certify_qp(P, q, A, b, 0.0, np.inf, z, y, z_lower, z_upper, tol)
     rounding = rho * EPS * float(np.linalg.norm(z))  # of s = rho (z - previous z)
+    status = "solved" if r <= tol_primal and s <= tol_dual else "max_iter"
     if status == "solved" and rounding > tol_dual and certificate.worst > max(tol, _STALLED):
         status = "rounding"
     if status != "solved":
         why = (
-            f"after max_iter = {max_iter} iterations with residuals {primal[-1]:.1e} and {dual[-1]:.1e}: raise max_iter"
+            f"after {max_iter = } iterations with residuals {r:.1e} and {s:.1e}: raise max_iter"
             if status == "max_iter"
-            else f"by rounding, not at a solution ({certificate}): P and q are lost beside rho = {rho:g}"
+            else f"by rounding, not at a solution ({certificate}): P and q are lost beside {rho = :g}"
         )
         warnings.warn(
             f"qsolve1 stopped {why}, change rho, or use solve_qp", ConvergenceWarning, stacklevel=2
         )
     return QPResult(
-        x=x,
-        y=y,
-        z_lower=z_lower,
-        z_upper=z_upper,
-        objective=float(0.5 * x @ (P @ x) + q @ x),
-        n_iter=len(primal),
-        converged=status == "solved",
-        status=status,
-        certificate=certificate,
-        history={
-            "primal_residual": np.array(primal),
-            "dual_residual": np.array(dual),
-            "z": z,
-            "u": u,
-        },
-        problem=problem,
-    )
+        x, y, z_lower, z_upper,
+        objective=float(0.5 * x @ (P @ x) + q @ x), n_iter=run.n_iter, converged=status == "solved", status=status,
+        certificate=certificate, history={**history, "z": z, "u": run.u}, problem=Problem("quadratic program", data),
+    )  # fmt: skip
 
 
 def _independent_rows(P: np.ndarray, q: np.ndarray, A: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -179,12 +169,6 @@ def _independent_rows(P: np.ndarray, q: np.ndarray, A: np.ndarray, b: np.ndarray
     if (np.abs(A @ x - b) > _MISSED * (np.abs(A) @ np.abs(x) + np.abs(b))).any():
         refuse(P, q, A, b, -free, free)
     return rows
-
-
-def _remember(P: Any, q: Any, A: Any, b: Any, lower: Any, upper: Any) -> Problem:
-    """Keep the data as they were given."""
-    data = {"P": P, "q": q, "A": A, "b": b, "lower": lower, "upper": upper}
-    return Problem("quadratic program", data)
 
 
 def _check_data(
@@ -233,7 +217,6 @@ def solve_qp(
     upper: float | np.ndarray = np.inf,
     tol: float = 1e-9,
     max_iter: int = 100,
-    warm_start: QPResult | tuple[np.ndarray, np.ndarray] | None = None,
     assume_psd: bool = False,
 ) -> QPResult:
     r"""Solve ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``, exactly.
@@ -256,8 +239,6 @@ def solve_qp(
         Tolerance of the certificate.
     max_iter : int
         Largest number of iterations of PIQP for one guess.
-    warm_start : QPResult or (x, y), optional
-        Solution of a neighbouring problem. It is the first guess.
     assume_psd : bool
         Trust that P is symmetric and positive semidefinite, and save the test, a Cholesky factorisation. (A LowRank
         needs no test.)
@@ -302,14 +283,13 @@ def solve_qp(
     >>> result.certificate.ok
     True
     """
-    given = _remember(P, q, A, b, lower, upper)
+    data = {"P": P, "q": q, "A": A, "b": b, "lower": lower, "upper": upper}
     P, q, A, b = _check_data(P, q, A, b, assume_psd=assume_psd)
     n = q.size
     tol, max_iter = as_scalar(tol, "tol", above=0.0), check_count(max_iter, "max_iter")
     low, high = _bounds(lower, "lower", n), _bounds(upper, "upper", n)
     check_bounds(low, high)
-    guess = _warm_point(warm_start, n, b.size)
-    solution = solve_box(P, q, A, b, low, high, guess=guess, tol=tol, max_iter=max_iter)
+    solution = solve_box(P, q, A, b, low, high, tol=tol, max_iter=max_iter)
     x, converged = solution.x, solution.certificate.ok
     if not converged:
         refuse(P, q, A, b, low, high)
@@ -319,18 +299,11 @@ def solve_qp(
             stacklevel=2,
         )
     return QPResult(
-        x=x,
-        y=solution.y,
-        z_lower=solution.z_lower,
-        z_upper=solution.z_upper,
-        objective=float(0.5 * (x @ solution.Px) + q @ x),
-        n_iter=solution.n_iter,
-        converged=converged,
+        x, solution.y, solution.z_lower, solution.z_upper,
+        objective=float(0.5 * (x @ solution.Px) + q @ x), n_iter=solution.n_iter, converged=converged,
         status=solution.verdict if solution.verdict in ("solved", "max_iter") else "inaccurate",
-        certificate=solution.certificate,
-        problem=given,
-        Px=solution.Px,
-    )
+        certificate=solution.certificate, problem=Problem("quadratic program", data), Px=solution.Px,
+    )  # fmt: skip
 
 
 def _bounds(value: float | np.ndarray, name: str, n: int) -> np.ndarray:
@@ -339,18 +312,3 @@ def _bounds(value: float | np.ndarray, name: str, n: int) -> np.ndarray:
     same = count_axes(value, name) == 0
     vector = as_vector(value, name, None if same else n, finite=False)
     return np.full(n, vector[0]) if same else vector
-
-
-def _warm_point(
-    warm_start: QPResult | tuple[np.ndarray, np.ndarray] | None, n: int, p: int
-) -> tuple[np.ndarray, np.ndarray] | None:
-    if warm_start is None:
-        return None
-    if isinstance(warm_start, QPResult):
-        warm_start = (warm_start.x, warm_start.y)
-    if not isinstance(warm_start, (tuple, list)) or len(warm_start) != 2:
-        given = type(warm_start).__name__
-        raise TypeError(f"warm_start must be a QPResult or a pair (x, y), got {given}")
-    x, y = warm_start
-    x = as_vector(x, "warm_start x", n)
-    return x, (as_vector(y, "warm_start y", p) if p else np.zeros(0))

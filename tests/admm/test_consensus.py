@@ -141,15 +141,6 @@ def test_any_split_in_any_order(objective, seed, n, sizes, repeat):
 
 
 @by_name
-def test_multipliers_are_the_gradients_of_the_blocks(objective):
-    A, b = data(objective)
-    result = consensus(split(A, b), objective)
-    for (A_i, b_i), x_i, u_i in zip(split(A, b), result.x, result.u):
-        gradient = objective.block(A_i, b_i).gradient(x_i)
-        np.testing.assert_allclose(result.rho * u_i, -gradient, atol=1e-6)
-
-
-@by_name
 @pytest.mark.parametrize("relaxation", [1.0, 1.6])
 def test_the_steps_are_those_of_admm_on_all_copies(objective, relaxation):
     """The x_i in one long vector, the constraint x_i - z = 0 weighted by columns, and the norms of that."""
@@ -212,8 +203,6 @@ def test_the_sums_give_the_same_answer_with_the_same_certificate(objective, m, n
     for (A_i, b_i), u_i in zip(split(A, b, cuts), run.u):
         np.testing.assert_allclose(run.rho * u_i, A_i.T @ (b_i - A_i @ run.z), atol=1e-9)
     assert set(run.history) == set(by_steps.history)
-    again = consensus(split(A, b, cuts), objective, start=run)
-    assert again.n_iter < by_steps.n_iter / 2
 
 
 def test_which_road_is_taken():
@@ -222,32 +211,11 @@ def test_which_road_is_taken():
     assert consensus(split(A, b), RidgeObjective(1.0)).status == "converged"
     with pytest.raises(ValueError, match="method must be 'auto', 'admm' or 'sums', got 'both'"):
         consensus(split(A, b), RidgeObjective(1.0), method="both")
-    with pytest.raises(ValueError, match="that of SquaredHingeObjective is not"):
+    with pytest.raises(ValueError, match="needs a LeastSquaresObjective"):
         consensus([ONE], SquaredHingeObjective(1.0), method="sums")
 
 
 # Certificates and warnings.
-
-
-def test_the_residuals_of_a_certificate_are_those_that_are_stated():
-    """The disagreement and the length of a proximal step 1 / (N d), relative to z and to the gradients."""
-    A, b = data(None)
-    A = A * np.logspace(-3, 3, 8)
-    for k in (1, 3, 30):
-        run = consensus(split(A, b), LassoObjective(0.5), callback=lambda it, k=k: it.k == k)
-        d = np.square(A).sum(axis=0) / 3
-        root, t = np.sqrt(d), 1 / (3 * d)
-        gradients = np.array([A_i.T @ (A_i @ run.z - b_i) for A_i, b_i in split(A, b)])
-        length = max(np.abs(root * run.z).max(), np.abs(gradients / root).max())
-        v = run.z - t * gradients.sum(axis=0)
-        step = run.z - np.sign(v) * np.maximum(np.abs(v) - 0.5 * t, 0.0)
-        found = run.certificate
-        assert found.primal_residual == pytest.approx(np.abs(root * (run.x - run.z)).max() / length)
-        assert found.dual_residual == pytest.approx(np.abs(root * step).max() / length)
-        bound = LassoObjective(0.5).dual_value(
-            run.z, np.square(A @ run.z - b).sum() / 2, gradients.sum(axis=0)
-        )
-        assert found.gap == pytest.approx((run.objective - bound) / run.objective)
 
 
 @by_name
@@ -264,12 +232,6 @@ def test_stopping_early_warns_and_the_gap_still_bounds_the_error(objective):
 
 
 # Blocks.
-
-
-@by_name
-def test_block_looks_as_large_as_its_rows(objective):
-    A, b = data(objective, m=500)
-    assert sys.getsizeof(objective.block(A, b)) > A.nbytes
 
 
 # Objectives of one's own.
@@ -357,25 +319,11 @@ def test_dask_is_not_imported_and_not_needed(monkeypatch):
         consensus([ONE], RidgeObjective(1.0), client=object())
 
 
-def test_a_frame_and_the_name_of_its_column():
-    pd = pytest.importorskip("pandas")
-    A, b = data(None, n=3)
-    frame = pd.DataFrame(A, columns=list("xyz")).assign(target=b)
-    result = consensus([(frame[:20], "target"), (frame[20:], "target")], LassoObjective(3.0))
-    np.testing.assert_allclose(
-        result.z, consensus(split(A, b, (20,)), LassoObjective(3.0)).z, atol=1e-12
-    )
-    with pytest.raises(
-        TypeError, match=r"b of blocks\[0\] must be an array of numbers, got str 'w'"
-    ):
-        consensus([(frame, "w")], LassoObjective(3.0))
-
-
 # Stopping, and going on.
 
 
 @by_name
-def test_a_run_goes_on_from_a_checkpoint_and_from_a_result(tmp_path, objective):
+def test_a_run_goes_on_from_a_checkpoint(tmp_path, objective):
     """The file has z and rho only, so that it serves any number of blocks."""
     A, b = data(objective)
     whole = consensus(split(A, b), objective)
@@ -393,12 +341,10 @@ def test_a_run_goes_on_from_a_checkpoint_and_from_a_result(tmp_path, objective):
     for cuts in ((7, 25), (), (5, 10, 15, 20, 40)):
         state.write_bytes(content)
         rest = consensus(split(A, b, cuts), objective, checkpoint=state)
-        started = consensus(split(A, b, cuts), objective, start=part)
-        for run in (rest, started):
-            assert run.converged
-            np.testing.assert_allclose(run.z, whole.z, atol=1e-7)
+        assert rest.converged
+        np.testing.assert_allclose(rest.z, whole.z, atol=1e-7)
         if cuts == (7, 25):
-            assert rest.n_iter == started.n_iter < whole.n_iter
+            assert rest.n_iter < whole.n_iter
 
 
 def test_a_run_that_is_broken_off_leaves_its_last_checkpoint(tmp_path):
@@ -445,15 +391,6 @@ def test_a_checkpoint_of_another_problem_is_an_error(tmp_path):
         consensus(split(A, b), LassoObjective(3.0), checkpoint=state, checkpoint_every=0)
 
 
-def test_a_start_that_does_not_fit():
-    A, b = data(None)
-    result = consensus(split(A, b), LassoObjective(3.0))
-    with pytest.raises(ValueError, match=r"from blocks with 5 columns, its z has shape \(8,\)"):
-        consensus([(A[:, :5], b)], LassoObjective(3.0), start=result)
-    with pytest.raises(TypeError, match="start must be the result of consensus, got ndarray"):
-        consensus([(A, b)], LassoObjective(3.0), start=result.z)
-
-
 @pytest.mark.parametrize(("seed", "cuts"), [(29, (1, 3)), (53, ())])
 def test_a_penalty_that_swings_comes_to_rest(seed: int, cuts: tuple[int, ...]) -> None:
     """Few rows, columns of very different size: rho rose and fell for ever, and drove the iterates to 1e124."""
@@ -468,12 +405,3 @@ def test_a_penalty_that_swings_comes_to_rest(seed: int, cuts: tuple[int, ...]) -
     np.testing.assert_allclose(
         result.z, np.linalg.solve(A.T @ A + K * np.eye(n), A.T @ b), rtol=1e-5
     )
-
-
-@pytest.mark.parametrize("size", [1e30, 1e60])
-def test_a_penalty_that_is_lost_beside_the_losses_is_told(size: float) -> None:
-    A, b = data(None)
-    with pytest.warns(ConvergenceWarning, match=r"certificate misses 1e-06 .* lost in rounding"):
-        result = consensus(split(A, b * size), LassoObjective(3.0))
-    assert result.converged
-    assert not result.certificate.ok

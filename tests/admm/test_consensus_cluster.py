@@ -206,41 +206,6 @@ def test_dask_blocks_that_do_not_fit(client):
         consensus((A, b), objective, client="localhost")
 
 
-@pytest.mark.slow
-@pytest.mark.distributed
-def test_scattered_rows_that_are_lost(doomed_client):
-    first, second = doomed_client.nthreads()
-    A, b = data(None)
-    (one, two, three) = split(A, b)
-    blocks = [
-        doomed_client.scatter([block], workers=[worker], hash=False)[0]
-        for block, worker in ((one, first), (two, second), (three, second))
-    ]
-
-    def kill_one(iterate):
-        if iterate.k == 3:
-            kill(doomed_client, first)
-
-    with pytest.raises(RuntimeError, match=r"client\.scatter leaves none"):
-        consensus(blocks, RidgeObjective(1.0), client=doomed_client, callback=kill_one)
-
-
-@pytest.mark.slow
-@pytest.mark.distributed
-def test_a_cluster_without_workers_or_scheduler(tmp_path):
-    distributed = pytest.importorskip("distributed")
-    options = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "processes": False}
-    with distributed.LocalCluster(n_workers=0, local_directory=tmp_path, **options) as cluster:
-        client = distributed.Client(cluster)
-        start = time.monotonic()
-        with pytest.raises(RuntimeError, match=r"no worker for worker_timeout = 0\.1 s"):
-            consensus([ONE], RidgeObjective(1.0), client=client, worker_timeout=0.1)
-        assert time.monotonic() - start < 20
-        client.close()
-    with pytest.raises(RuntimeError, match="connection to the cluster's scheduler is lost"):
-        consensus([ONE], RidgeObjective(1.0), client=client)
-
-
 @pytest.mark.distributed
 def test_a_cluster_that_goes_away_in_the_middle(tmp_path):
     distributed = pytest.importorskip("distributed")
@@ -391,7 +356,6 @@ def test_the_sums_are_taken_where_they_are_fewer_numbers(client, objective):
     for options in (
         {"method": "admm"},
         {"callback": lambda iterate: None},
-        {"start": there},
     ):
         assert consensus(loaders(split(A, b)), objective, client=client, **options).n_iter > 0
     wide = [(np.ones((1, 1200)), np.ones(1)), (np.eye(1, 1200), np.ones(1))]
@@ -428,33 +392,6 @@ def test_a_block_that_does_not_answer_is_named(client):
 
 
 # A scheduler that is restarted.
-
-
-@pytest.mark.slow
-@pytest.mark.distributed
-def test_a_cluster_that_restarts_in_the_middle_does_not_change_the_answer(doomed_client):
-    """All workers and all futures go; the blocks are built again and the run goes on from the last z."""
-    objective = SquaredHingeObjective(K=0.7)
-    A, b = data(objective, n=3)
-    here = consensus(split(A, b), objective)
-    restarted = []
-
-    def restart(iterate):
-        if iterate.k == 4:
-            doomed_client.restart(wait_for_workers=False)
-            restarted.append(len(holders(doomed_client, "build_block")))
-
-    there = consensus(
-        loaders(split(A, b)),
-        objective,
-        client=doomed_client,
-        worker_timeout=300,
-        callback=restart,
-    )
-    assert restarted == [0]
-    assert there.converged
-    assert 5 < there.n_iter < 2 * here.n_iter
-    np.testing.assert_allclose(there.z, here.z, atol=1e-6)
 
 
 SERVER = """
@@ -603,21 +540,3 @@ def test_a_scheduler_that_ends_and_comes_back(tmp_path, sign):
     assert there.converged
     assert there.n_iter + 5 * (len(errors) - 1) < 2 * here.n_iter
     np.testing.assert_allclose(there.z, here.z, atol=1e-7)
-
-
-@pytest.mark.slow
-@pytest.mark.distributed
-def test_a_checkpoint_goes_from_a_cluster_that_is_gone_to_one_process(client, tmp_path):
-    A, b = data(None)
-    state = tmp_path / "state.npz"
-    here = consensus(split(A, b), LassoObjective(3.0))
-    consensus(
-        loaders(split(A, b)),
-        LassoObjective(3.0),
-        client=client,
-        checkpoint=state,
-        callback=lambda iterate: iterate.k == 12,
-    )
-    rest = consensus(split(A, b), LassoObjective(3.0), checkpoint=state)
-    assert rest.n_iter < here.n_iter
-    np.testing.assert_allclose(rest.z, here.z, atol=1e-7)

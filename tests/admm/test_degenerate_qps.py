@@ -185,28 +185,6 @@ ALL = [
 ]
 
 
-def value_of(case: QP, x: list[Any]) -> F:
-    """Return the objective at x, exactly."""
-    P = case.P.toarray() if isinstance(case.P, LowRank) else np.asarray(case.P, dtype=float)
-    x = [F(v) for v in x]
-    quadratic = sum(F(P[i, j]) * x[i] * x[j] for i in range(len(x)) for j in range(len(x)))
-    return quadratic / 2 + sum(F(float(c)) * v for c, v in zip(case.q, x))
-
-
-@pytest.mark.parametrize("case", [c for c in ALL if c.x is not None], ids=lambda c: c.name)
-def test_the_answer_is_consistent(case: QP) -> None:
-    """The stated solution satisfies the constraints and has the stated value (decimals to 15 digits)."""
-    value = value_of(case, case.x)
-    terms = sum(abs(F(float(c)) * F(v)) for c, v in zip(case.q, case.x)) + abs(F(case.value))
-    assert abs(value - F(case.value)) <= F(1, 10**15) * terms
-    for a, t in zip([] if case.A is None else case.A, [] if case.A is None else case.b):
-        parts = [F(float(c)) * F(v) for c, v in zip(a, case.x)]
-        assert abs(sum(parts) - F(float(t))) <= F(1, 10**15) * sum(map(abs, parts))
-    n = len(case.x)
-    for v, low, high in zip(case.x, np.broadcast_to(case.lower, n), np.broadcast_to(case.upper, n)):
-        assert float(low) <= v <= float(high)
-
-
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
 def test_the_answer_is_found(case: QP) -> None:
     result = solve_qp(case.P, case.q, case.A, case.b, lower=case.lower, upper=case.upper)
@@ -284,14 +262,6 @@ UNBOUNDED = {
     "separable points, wrong margin": ([[1, -1], [-1, 1]], [-1, -1], [[1, -1]], [0], 0, INF),
     "low rank": (LowRank([[1.0], [-1.0], [0.0]]), [-1, -1, 0], None, None, 0, INF),
 }  # fmt: skip
-
-
-@pytest.mark.parametrize("P", [np.diag([1e8, 0]), LowRank([[1e4], [0.0]])])
-def test_a_faint_slope_has_a_ray(P: Any) -> None:
-    with pytest.raises(UnboundedProblemError) as caught:
-        solve_qp(P, [1, -1e-8])
-    assert caught.value.ray is not None
-    assert caught.value.ray.tolist() == [0.0, 1.0]
 
 
 @pytest.mark.parametrize(
