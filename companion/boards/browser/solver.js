@@ -76,8 +76,9 @@
   };
 
   // Where each variable is: at 0 (-1), at u (1) or free (0).
-  const active = ({ x, t, w }) => {
-    const n = x.length, X = largest(x) || 1, W = largest(w) || 1, on = (i) => t[i] / X < w[i] / W;
+  const active = ({ x, t, w }, u) => {
+    const n = x.length, X = Math.max(largest(x), 1e-3 * largest(u)), W = largest(w) || 1;
+    const on = (i) => t[i] / X < w[i] / W;
     return Array.from(x, (_, i) => (on(n + i) ? 1 : on(i) ? -1 : 0));
   };
   // With that known the optimum solves P_FF x_F - A_F'y = -q_F - P_FB x_B, A_F x_F = c - A_B x_B.
@@ -117,7 +118,7 @@
     const near = last[key], again = near?.at?.length === given.q.length && finish(given, near, near.at, 3);
     if (again.exact) return (last[key] = again);
     const found = guess(given);
-    return (last[key] = finish(given, found, active(found), 12));
+    return (last[key] = finish(given, found, active(found, given.u), 12));
   };
 
   return { solveQP, guess, dot, times, largest };
