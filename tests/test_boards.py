@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import nbclient
 import nbformat
@@ -16,6 +18,7 @@ from sklearn.svm import SVC
 
 from companion.boards import (
     Board,
+    BoardPicture,
     board,
     gram_board,
     point_board,
@@ -27,16 +30,7 @@ from companion.boards.board import grid
 from companion.boards.point import fit
 from companion.datasets import TwoClasses, nine_points, zm_fourteen
 from companion.regression import Lasso, tau_max
-from companion.svm import (
-    HardMarginSVC,
-    SVMs1,
-    SVMs2,
-    SVMs2l,
-    SVMs2prime,
-    SVMs3,
-    SVMs4,
-    SVMs5,
-)
+from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
 from companion.svr import NuSVR
 
 NAMESPACE = "http://www.w3.org/2000/svg"
@@ -102,21 +96,10 @@ def test_moving_a_point_refits(points_board: Board) -> None:
     assert points_board.result["multipliers"] != before
     assert points_board.result.items() >= fit(SVMs3(nu=0.7), np.array(moved), LIMITS).items()
     assert points_board.start[0] == [2.0, 1.0, 1.0]
-
-
-def test_adding_and_removing_points(points_board: Board) -> None:
-    points_board.program = "s2"
-    points_board.points = [*points_board.points, [0.5, 0.5, -1.0]]
+    points_board.points = [*moved, [0.5, 0.5, -1.0]]
     assert len(points_board.result["places"]) == 10
-    points_board.points = [point for point in points_board.points if point[2] > 0]
+    points_board.points = [point for point in moved if point[2] > 0]
     assert points_board.result == {"message": "There must be a point of each colour."}
-    points_board.points = []
-    assert "each colour" in points_board.result["message"]
-    points_board.points = points_board.start
-    assert (
-        points_board.result.items()
-        >= fit(SVMs2(K=1.0), np.array(rows(nine_points())), LIMITS).items()
-    )
 
 
 def test_sliders_follow_the_parameters(points_board: Board) -> None:
@@ -143,34 +126,6 @@ def test_the_board_says_why_there_is_no_solution(points_board: Board) -> None:
     json.dumps(points_board.result, allow_nan=False)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("program", "s6", "program must be one of"),
-        ("points", [[0.0, 1.0]], "a point is"),
-        ("points", [[0.0, float("nan"), 1.0]], "a point is"),
-        ("points", [[0.0, 1.0, 2.0]], "a point is"),
-    ],
-)
-def test_the_board_refuses(points_board: Board, name: str, value: Any, message: str) -> None:
-    with pytest.raises(traitlets.TraitError, match=message):
-        setattr(points_board, name, value)
-
-
-def test_bad_arguments_of_a_board(live: None) -> None:
-    with pytest.raises(ValueError, match="at least one machine"):
-        point_board({}, [[1, 0]], [[-1, 0]])
-    with pytest.raises(ValueError, match="shape"):
-        point_board(SVMs2(), [[1, 0, 0]], [[-1, 0, 0]])
-
-
-def test_the_board_shows_all_points(live: None) -> None:
-    made = point_board(SVMs2(), [[1, 0]], [[-1, 4]])
-    left, right, bottom, top = made.limits
-    assert left < -1 < 1 < right
-    assert bottom < 0 < 4 < top
-
-
 def test_the_module_of_the_board_loads_nothing() -> None:
     for file in board.BROWSER.iterdir():
         text = file.read_text(encoding="utf-8").replace(NAMESPACE, "")
@@ -192,35 +147,78 @@ def test_without_a_reader_there_is_a_picture_and_no_widget() -> None:
     assert "widgets" not in notebook.metadata
 
 
+X, Y = [-1.0, 0.0, 1.0, 2.0], [1.0, 0.2, 0.0, 1.5]
+PICTURES = {
+    "point": point_board(SVMs2prime(nu=0.6), [[1, 0], [2, 1]], [[-1, 0]], limits=LIMITS),
+    "tube": tube_board(X, Y),
+    "weights": weight_board(X, Y),
+    "sets": step_board([4.0, -3.0], [0.0, 0.5]),
+    "lasso": step_board([4.0, -3.0], [0.0, 0.5], program="a lasso with two weights"),
+    "gram": gram_board(np.column_stack([X, Y])),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_and_its_words_stand_for_a_board(name: str) -> None:
+    made = PICTURES[name]
+    with patch("IPython.display.display") as picture, patch.object(board, "display") as page:
+        made._ipython_display_()
+    assert picture.call_args.args[0]["image/png"][1:4] == b"PNG"
+    words = picture.call_args.kwargs["metadata"]["image/png"]["alt"]
+    assert words.startswith(f"Board of {len(made.state['points'])} points")
+    assert "companion-board-static" in page.call_args.args[0]["text/html"]
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_points_that_are_too_few_have_a_message(name: str) -> None:
+    setup = PICTURES[name].setup
+    points = [[0.0, 0.0, 1.0]] * 4 if setup.fixed else []  # a line through one point twice
+    found = setup.result(points, setup.program, setup.values[setup.program])
+    assert name == "lasso" or list(found) == ["message"]
+
+
 def test_a_front_end_that_answers_is_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Shell:
-        def __init__(self, answers: bool) -> None:
-            self.answers = answers
+    def shell_of(answers: bool) -> SimpleNamespace:
+        return SimpleNamespace(get_parent=lambda: {"content": {"allow_stdin": answers}})
 
-        def get_parent(self) -> dict[str, Any]:
-            return {"content": {"allow_stdin": self.answers}}
-
-    for shell, there in (
-        (None, False),
-        (object(), False),
-        (Shell(False), False),
-        (Shell(True), True),
-    ):
+    for shell, there in ((None, False), (shell_of(False), False), (shell_of(True), True)):
         monkeypatch.setattr(board, "get_ipython", lambda shell=shell: shell)
         assert board.somebody_is_there() is there
 
 
-def test_a_board_wants_machines_limits_that_rise_and_its_own_programs() -> None:
-    u, v = [[1.0, 0.0]], [[-1.0, 0.0]]
-    with pytest.raises(TypeError, match=r"machines must be machines of companion.svm, got SVC\(\)"):
-        point_board(SVC(), u, v)
-    for limits in ((1.0, -1.0, 0.0, 1.0), (0.0, 1.0, 2.0)):
-        with pytest.raises(ValueError, match="limits must"):
-            point_board(SVMs2(K=1.0), u, v, limits=limits)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="program must be one of"):
-        point_board(SVMs2(K=1.0), u, v, program="s3")
-    with pytest.raises(ValueError, match="values must name sliders"):
-        point_board(SVMs2(K=1.0), u, v, values={"nu": 0.5})
+def test_a_widget_refuses_what_is_no_point_and_no_program(points_board: Board) -> None:
+    for points in ([[0.0, 1.0]], [[0.0, float("nan"), 1.0]], [[0.0, 1.0, 2.0]]):
+        with pytest.raises(traitlets.TraitError, match="a point is"):
+            points_board.points = points
+    with pytest.raises(traitlets.TraitError, match="program must be one of"):
+        points_board.program = "s6"
+
+
+U, V = [[1.0, 0.0]], [[-1.0, 4.0]]
+
+
+@pytest.mark.parametrize(
+    ("machines", "changes", "message"),
+    [
+        ({}, {}, "at least one machine"),
+        (SVC(), {}, r"machines must be machines of companion.svm, got SVC\(\)"),
+        (SVMs2(), {"u": [[1, 0, 0]]}, "u must have shape"),
+        (SVMs2(), {"limits": (1.0, -1.0, 0.0, 1.0)}, "limits must be .* rising"),
+        (SVMs2(), {"program": "s3"}, "program must be one of"),
+        (SVMs2(K=1.0), {"values": {"nu": 0.5}}, "values must name sliders"),
+    ],
+)
+def test_what_makes_no_board_is_named(machines: Any, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        point_board(machines, **{"u": U, "v": V, **changes})
+
+
+def test_all_points_are_in_view() -> None:
+    made = point_board(SVMs2(), U, V)
+    assert isinstance(made, BoardPicture)
+    left, right, bottom, top = made.setup.limits
+    assert left < -1 < 1 < right
+    assert bottom < 0 < 4 < top
 
 
 def test_the_tube_follows_a_point(live: None) -> None:

@@ -31,14 +31,6 @@ def test_show_passes_the_words_on_and_closes_the_figure() -> None:
     assert not plt.fignum_exists(fig.number)
 
 
-@pytest.mark.parametrize("alt", ["", "figure.png", "a plot"])
-def test_show_refuses_words_that_say_nothing(alt: str) -> None:
-    fig, _ = plt.subplots()
-    with pytest.raises(ValueError, match="alt must describe"):
-        plotting.show(fig, alt)
-    plt.close(fig)
-
-
 def test_classes_differ_in_shape_and_colour(ax: Axes) -> None:
     plotting.points(ax, np.zeros((2, 2)), np.ones((3, 2)))
     blue, red = ax.collections
@@ -128,13 +120,6 @@ def test_tube_without_multipliers_fills_the_points_outside(ax: Axes) -> None:
     assert ax.get_xlim() == pytest.approx((-0.1, 2.1))
 
 
-def test_slab_keeps_given_limits(ax: Axes) -> None:
-    u, v = np.array([[3.0, 0.0]]), np.array([[-1.0, 2.0]])
-    plotting.slab(ax, u, v, np.array([1.0, 0.0]), 0.0, 1.0, limits=((-4.0, 4.0), (-5.0, 5.0)))
-    assert (ax.get_xlim(), ax.get_ylim()) == ((-4.0, 4.0), (-5.0, 5.0))
-    assert all(list(line.get_ydata()) == [-5.0, 5.0] for line in ax.lines)
-
-
 def test_names_at_the_end_keep_their_order_and_their_distance(ax: Axes) -> None:
     ax.set_ylim(-10, 10)
     heights = np.array([3.0, -4.0, 3.1, 3.05, 8.0])
@@ -146,8 +131,7 @@ def test_names_at_the_end_keep_their_order_and_their_distance(ax: Axes) -> None:
     assert ax.get_ylim() == (-10, 10)
 
 
-PLANE, SPACE, HOLED = np.ones((3, 2)), np.ones((3, 3)), np.array([[0.0, np.nan]])
-CURVES = np.ones((3, 2))
+PLANE, SPACE = np.ones((3, 2)), np.ones((3, 3))
 
 
 def line(x: np.ndarray) -> np.ndarray:
@@ -158,49 +142,29 @@ def line(x: np.ndarray) -> np.ndarray:
     ("name", "arguments", "message"),
     [
         ("points", (SPACE, PLANE), r"u must have shape \(any, 2\), got \(3, 3\)"),
-        ("points", (PLANE, HOLED), "v must be finite, got nan"),
-        ("points", (PLANE, [1.0, 2.0]), "v must be a matrix"),
-        ("hyperplane", (np.ones(3), 0.0), "w must have length 2"),
         ("hyperplane", (np.zeros(2), 0.0), "w must not be 0"),
-        ("hyperplane", (None, 0.0), "w must be an array of numbers, got None"),
-        ("hyperplane", (np.ones(2), np.nan), "level must be a finite number"),
         ("margin", (np.ones(2), 0.0, np.inf), "delta must be a finite number"),
-        ("slab", (SPACE, SPACE, np.ones(3), 0.0, 1.0), "u must have shape"),
-        ("slab", (PLANE, PLANE, np.ones(2), 0.0, np.nan), "eta must be a finite number"),
         ("slab", (PLANE, PLANE, np.ones(2), 0.0, -1.0), "eta must be a finite number >= 0"),
         ("tube", (np.ones(3), np.ones(2), line, 1.0), "y must have length 3"),
-        ("tube", (PLANE, np.ones(3), line, 1.0), "x must be a vector"),
-        ("tube", (np.ones(3), np.ones(3), line, -1.0), "epsilon must be a finite number >= 0"),
         ("tube", (np.ones(3), np.ones(3), np.sum, 1.0), r"f\(x\) must have length"),
         ("tube", (np.ones(3), np.ones(3), line, 1.0, np.ones(2)), "share must have length 3"),
         ("residuals", ({"gap": np.ones(3)},), "names must be in the history, gap, got 'primal_"),
-        ("residuals", ({"gap": PLANE}, ["gap"]), "gap must be a vector"),
-        ("residuals", ({"gap": [1.0, np.nan]}, ["gap"]), "gap must not contain NaN"),
-        ("paths", (np.ones(2), CURVES), r"coefficients must have shape \(2, any\), got \(3, 2\)"),
-        ("paths", ([0.0, 1.0, 2.0], CURVES), "parameter must be positive .* got 0"),
-        ("paths", (np.ones(3), CURVES, ["a"]), "names must be a list of 2 names"),
-        ("paths", (np.ones(3), CURVES, "ab"), "names must be a list of 2 names"),
-        ("names_at_end", (1.0, [1.0, np.nan], ["a", "b"]), "heights must be finite"),
+        ("paths", ([0.0, 1.0, 2.0], PLANE), "parameter must be positive .* got 0"),
+        ("paths", (np.ones(3), PLANE, "ab"), "names must be a list of 2 names"),
         ("names_at_end", (1.0, [1.0, 2.0], ["a"]), "names must be a list of 2 names"),
         ("surface", (PLANE, PLANE, SPACE), r"z must have shape \(3, 2\), got \(3, 3\)"),
     ],
 )
 def test_what_cannot_be_drawn_is_named(ax: Axes, name: str, arguments: tuple, message: str) -> None:
-    with pytest.raises((ValueError, TypeError), match=message):
+    with pytest.raises(ValueError, match=message):
         getattr(plotting, name)(ax, *arguments)
     assert not ax.lines
     assert not ax.collections
 
 
-def test_lists_are_drawn_as_arrays_are(ax: Axes) -> None:
-    plotting.slab(ax, [[1, 1]], [[-1, 0]], [1, 0], 0, 1)
-    plotting.tube(ax, [0, 1], [1, 2], line, 0, [0, 1])
-    plotting.paths(ax, [1, 2], [[1], [2]], ["a"])
-    assert len(ax.collections) > 5
-
-
-def test_show_wants_a_figure(ax: Axes) -> None:
+@pytest.mark.parametrize("alt", ["", "figure.png", "a plot", None])
+def test_show_wants_a_figure_and_a_sentence(ax: Axes, alt: str) -> None:
+    with pytest.raises(ValueError, match="alt must describe"):
+        plotting.show(ax.figure, alt)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="figure must be a Matplotlib figure, got Axes"):
         plotting.show(ax, "A line that rises from zero to one")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="alt must describe the picture"):
-        plotting.show(ax.figure, None)  # type: ignore[arg-type]
