@@ -19,7 +19,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: help book pdf zip release test test-all test-processor test-unit test-notebooks test-site lab lint bench mutants notebooks lock vendor clean
+.PHONY: help book pdf zip release test test-all test-processor test-unit test-notebooks test-site lab lint mystmd bench mutants notebooks lock vendor clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 18
@@ -91,6 +91,10 @@ release: $(READY)          ## the site with the PDF and its own zip on its page 
 lab: $(READY)    ## open JupyterLab on the contents: each notebook with and without its solutions
 	@test -f book/exercises/contents.ipynb || $(BIN)/python -m tools.pages  # a reader may have written into them
 	$(BIN)/jupyter lab --notebook-dir=. book/exercises/contents.ipynb
+
+mystmd: $(READY)           ## let the engine of Jupyter Book 2 read the pages, say what it loses (needs node)
+	$(BIN)/python -m tools.pages
+	$(if $(NODE),$(BIN)/python -m tools.status,@echo "SKIPPED: mystmd (node is not there)")
 
 lint: $(READY)   ## ruff and mypy; eslint for the boards
 	$(BIN)/ruff check .

@@ -1,22 +1,30 @@
 """The page on the state of this build: machine, versions, tests, verified results, and each notebook's run.
 
-What the tests left in ``build`` counts while it is younger than the package and the notebooks.
+What the tests left in ``build`` counts while it is younger than the package and the notebooks. ``make mystmd`` runs
+this file: the engine of Jupyter Book 2 reads all pages, and what it says is kept for this page.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
 import re
+import shutil
+import subprocess
+import sys
 from collections import Counter
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 from xml.etree import ElementTree
 
+import yaml
+
 from tools.notebooks import CACHE, opened
-from tools.toc import ROOT, pages_in_order, title
+from tools.toc import BOOK, ROOT, pages_in_order, read_yaml, title, write
 
 REPORT = ROOT / "build" / "nbval.xml"  # written by make test-notebooks
 SUITES = {
@@ -24,6 +32,7 @@ SUITES = {
     "nbval.xml": "cells of the notebooks",
     "site.xml": "built pages",
 }
+MYSTMD = ROOT / "build" / "mystmd.json"  # written by make mystmd
 VERIFIED = ROOT / "build" / "verified"  # written by tools/recorder.py
 FRAMES = ROOT / "benchmarks" / "results" / "boards.json"  # python -m benchmarks.boards --store
 LIBRARIES = (
@@ -163,6 +172,86 @@ def nbval_state(result: tuple[int, int] | None) -> str:
     return f"{failed} of {passed + failed} cells differ" if failed else f"all {passed} cells agree"
 
 
+def mystmd_files() -> dict[str, str]:
+    """Return the files, beside the pages, of a project that mystmd reads without a network: its theme is empty."""
+    config = read_yaml(ROOT / "_config.yml")["sphinx"]["config"]
+    macros = config["mathjax3_config"]["tex"]["macros"]
+    math = {f"\\{name}": tex if isinstance(tex, str) else tex[0] for name, tex in macros.items()}
+    toc = [{"file": file.relative_to(ROOT).as_posix()} for file in page_files()]
+    project = {"bibliography": ["book/references.bib"], "math": math, "toc": toc}
+    return {
+        "myst.yml": yaml.safe_dump(
+            {"version": 1, "project": project, "site": {"template": "./theme"}}
+        ),
+        "theme/template.yml": "myst: v1\ntitle: none\n",
+        "CHANGELOG.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
+        "book/references.bib": (BOOK / "references.bib").read_text(encoding="utf-8"),
+    }
+
+
+def page_files() -> list[Path]:
+    """Return the files of all pages, in reading order."""
+    files = (ROOT / f"{page}{end}" for page in pages_in_order() for end in (".ipynb", ".md"))
+    return [file for file in files if file.exists()]
+
+
+def complaints(log: str) -> Counter[str]:
+    """Return what mystmd says about the pages, by kind.
+
+    >>> complaints('⚠️  a.ipynb:3 No target for internal reference "#b" was found.')
+    Counter({'No target for internal reference … was found.': 1})
+    """
+    found = re.findall(r"^(?:⚠️|⛔️)\s+(?:\S+\.(?:ipynb|md)\S*\s+)?(.+)$", log, re.MULTILINE)
+    return Counter(re.sub(r'"[^"]*"| at position .*', "…", told) for told in found)
+
+
+def try_mystmd(command: tuple[str, ...] = ("npx", "--yes", "mystmd@1")) -> None:
+    """Let mystmd read copies of all pages, and write down how many it read and what it said."""
+    folder = ROOT / "build" / "mystmd"
+    shutil.rmtree(folder, ignore_errors=True)
+    for file in page_files():
+        write(folder / file.relative_to(ROOT), file.read_text(encoding="utf-8"))
+    for name, text in mystmd_files().items():
+        write(folder / name, text)
+    run = [*command, "build", "--site", "--ci"]
+    log = subprocess.run(run, cwd=folder, stdout=PIPE, stderr=STDOUT, text=True, timeout=900).stdout
+    (folder / "log.txt").write_text(log, encoding="utf-8")
+    read = len(list((folder / "_build/site/content").glob("*.json")))
+    told = {"read": read, "pages": len(page_files()), "complaints": dict(complaints(log))}
+    MYSTMD.write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
+    print(MYSTMD.read_text(encoding="utf-8"))
+    if read < told["pages"]:
+        sys.exit("mystmd does not read all pages: see build/mystmd/log.txt")
+
+
+def mystmd_lines(report: Path = MYSTMD) -> list[str]:
+    """Return the page's part on Jupyter Book 2."""
+    lines = ["## Jupyter Book 2", ""]
+    if not is_fresh(report):
+        return [
+            *lines,
+            "Its engine did not read the pages for this build: `make mystmd` lets it.",
+            "",
+        ]
+    told = json.loads(report.read_text(encoding="utf-8"))
+    lines += [
+        f"Its engine, mystmd, read {told['read']} of {told['pages']} pages. What it says is lost",
+        "([what that means](#jupyter-book-2)):",
+        "",
+        "| Message | How often |",
+        "|---|---|",
+    ]
+    kinds = sorted(told["complaints"].items(), key=lambda kind: -kind[1])
+    return [
+        *lines,
+        *(
+            f"| `{what.replace('|', ' ').replace('`', '')}` | {count} |"
+            for what, count in kinds[:12]
+        ),
+        "",
+    ]
+
+
 def library_rows() -> list[str]:
     """Return the table's rows for the versions in use."""
     rows = [f"| Python | {platform.python_version()} |"]
@@ -240,5 +329,11 @@ def status_page() -> str:
         *board_rows(),
         ":::",
         "",
+        *mystmd_lines(),
     ]
     return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    try_mystmd()

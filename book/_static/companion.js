@@ -5,7 +5,7 @@
   // The search names first the chapters, and among the pages those with its words in their title.
   if (typeof DOCUMENTATION_OPTIONS !== "undefined" && DOCUMENTATION_OPTIONS.pagename === "search") {
     const words = (new URLSearchParams(location.search).get("q") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
-    const AUTHORS = /^(book\/(contributing|template|changes|status|troubleshooting)|notebooks\/about\/)/; // pages for them come last
+    const AUTHORS = /^(book\/(contributing|jupyter-book-2|template|changes|status|troubleshooting)|notebooks\/about\/)/; // pages for them come last
     window.Scorer = {
       score: ([page, title, anchor, description, score]) => {
         const named = !anchor && !description && words.every((word) => title.toLowerCase().includes(word));

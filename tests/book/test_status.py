@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from tools.status import (
     board_rows,
     changed,
     machine_rows,
+    mystmd_files,
+    mystmd_lines,
     nbval_results,
     nbval_state,
     run_time_class,
@@ -20,7 +23,7 @@ from tools.status import (
     suite_rows,
     verified_line,
 )
-from tools.toc import ROOT, pages_in_order
+from tools.toc import ROOT, pages_in_order, read_yaml, text_of
 
 REPORT = """<?xml version="1.0"?><testsuites><testsuite tests="4" failures="1" errors="0" skipped="1" time="90">
 <testcase classname="notebooks.admm.dual-ascent.ipynb" name="Cell 0" time="1.5"/>
@@ -102,3 +105,24 @@ def test_the_page_is_made_when_the_notebooks_have_run() -> None:
         for step in ("notebooks.py cache\n", "-m tools.pages\n", "jupyter-book build")
     )
     assert execute < generate < build
+
+
+def test_what_mystmd_said_is_told(tmp_path: Path) -> None:
+    report = tmp_path / "mystmd.json"
+    assert "make mystmd" in "".join(mystmd_lines(report))
+    report.write_text(json.dumps({"read": 2, "pages": 3, "complaints": {"no `x` | y": 7}}))
+    told = "\n".join(mystmd_lines(report))
+    assert "2 of 3 pages" in told
+    assert "| `no x   y` | 7 |" in told
+
+
+def test_mystmd_gets_all_pages_and_asks_nobody_for_a_theme() -> None:
+    files = mystmd_files()
+    assert all(f"{page}." in files["myst.yml"] for page in pages_in_order() if text_of(page))
+    assert "template: ./theme" in files["myst.yml"]
+
+
+def test_the_way_off_the_engine_names_every_extension() -> None:
+    used = set(read_yaml(ROOT / "_config.yml")["sphinx"]["config"]["extensions"])
+    named = set(re.findall(r"`([\w.]+)`", text_of("book/jupyter-book-2")))
+    assert used - named == set()
