@@ -236,7 +236,7 @@ def mystmd_lines(report: Path = MYSTMD) -> list[str]:
     told = json.loads(report.read_text(encoding="utf-8"))
     lines += [
         f"Its engine, mystmd, read {told['read']} of {told['pages']} pages. What it says is lost",
-        "([what that means](#jupyter-book-2)):",
+        "([what that means](#off-the-engine)):",
         "",
         "| Message | How often |",
         "|---|---|",
