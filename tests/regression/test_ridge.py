@@ -239,21 +239,6 @@ class TestLimits:
             assert_allclose(X @ model.w_, U @ (s**2 / (s**2 + K) * (U.T @ y)), atol=1e-9)
             assert model.certificate_.ok, model.certificate_
 
-    @pytest.mark.parametrize("solver", ["auto", "primal", "dual", "svd"])
-    def test_constant_columns_get_no_weight(self, solver):
-        X, y = random_data(2)
-        X[:, 1] = 0.1
-        model = RidgeRegression(K=1e-3, solver=solver).fit(X, y)
-        assert abs(model.w_[1]) < (1e-13 if solver == "svd" else 1e-300)
-        assert abs(RidgeRegression(K=0).fit(X, y).w_[1]) < 1e-13
-
-    def test_zero_target(self):
-        X, _ = random_data(2)
-        for K in (0.0, 1.0):
-            model = RidgeRegression(K=K).fit(X, np.zeros(12))
-            assert not model.w_.any()
-            assert model.certificate_.ok
-
 
 def exact(X, y, K, intercept):
     """Solve the normal equations without rounding: w and b as floats."""
@@ -280,44 +265,6 @@ class TestExtremes:
         model = RidgeRegression(K, intercept="penalized").fit(X, y)
         assert_allclose(numbers(model), exact(X, y, K, "penalized"), rtol=1e-13)
 
-    @pytest.mark.parametrize("shape", [(4, 6), (3, 3), (8, 3)])
-    def test_no_penalty_on_b_is_the_limit_of_small_ones(self, shape):
-        X, y = random_data(0, *shape)
-        model = RidgeRegression(0.0, intercept="penalized").fit(X, y + 5.0)
-        shortest = np.linalg.pinv(np.column_stack([X, np.ones(len(X))])) @ (y + 5.0)
-        assert_allclose(numbers(model), shortest, atol=1e-11)
-        assert_allclose(model.alpha_.sum(), model.b_, atol=1e-10)
-        assert model.certificate_.ok
-
-    def assert_right_or_warned(self, X, y, K, intercept):
-        """A path warns where RidgeRegression does; where it does not, the fit is right."""
-        with warnings.catch_warnings(record=True) as heard:
-            warnings.simplefilter("always")
-            path = ridge_path(X, y, [K], intercept=intercept)
-        z = exact(X, y, K, intercept)
-        fit = X @ z if intercept == "none" else X @ z[:-1] + z[-1]
-        missed = [str(w.message) for w in heard if "misses tol" not in str(w.message)]
-        assert not missed, missed
-        if not heard:
-            assert_allclose(X @ path.w[0] + path.b[0], fit, atol=1e-9 * np.abs(y).max())
-            assert path.xi_norm[0] == pytest.approx(np.linalg.norm(y - fit), rel=1e-6)
-
-    @pytest.mark.parametrize("intercept", INTERCEPTS)
-    def test_path_of_columns_of_different_sizes(self, intercept):
-        X, y = random_data(1, 6, 3)
-        self.assert_right_or_warned(X * [1e8, 1.0, 1e-8], y, 1e-14, intercept)
-
-    @pytest.mark.parametrize("offset", [1e6, 1e8])
-    def test_few_points_far_from_the_origin(self, offset):
-        """The mean of large numbers has their rounding: centred data were not centred."""
-        rng = np.random.default_rng(2)
-        X, y = offset + rng.standard_normal((2, 5)), 1e3 + rng.standard_normal(2)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # b is known to ten digits only
-            model = RidgeRegression(1e-30).fit(X, y)
-        step = X[1] - X[0]
-        assert_allclose(model.w_, step * (y[1] - y[0]) / (step @ step), rtol=1e-12)
-
 
 def nearly_dependent(seed, apart):
     """Columns of which two are `apart`, values with some noise, for a model with intercept far from the origin."""
@@ -333,7 +280,7 @@ class TestDigitsOfW:
 
     @pytest.mark.parametrize("intercept", INTERCEPTS)
     @pytest.mark.parametrize("solver", ["auto", "primal", "dual", "svd"])
-    @pytest.mark.parametrize("apart", [1e-3, 1e-8, 1e-10, 1e-12])
+    @pytest.mark.parametrize("apart", [1e-3, 1e-8, 1e-12])
     def test_few_digits_warn(self, solver, intercept, apart):
         for seed in range(3):
             X, y = nearly_dependent(seed, apart)
@@ -359,22 +306,6 @@ class TestDigitsOfW:
         with pytest.warns(ConvergenceWarning, match="features are nearly dependent"):
             ridge_path(X, y, [0.0, 1.0], intercept="none")
 
-    def test_a_small_column_is_not_rounding(self):
-        rng = np.random.default_rng(0)
-        X = rng.standard_normal((9, 2)) * [1.0, 1e-9]
-        X[:, 1] += 1e-17 * rng.standard_normal(9)
-        X = np.column_stack([X, X[:, 1] * (1.0 + 1e-8 * rng.standard_normal(9))])
-        with pytest.warns(ConvergenceWarning, match="of very different sizes"):
-            RidgeRegression(0.0, intercept="none").fit(X, rng.standard_normal(9))
-
-    def test_a_factorisation_of_rounding_is_refused_or_warns(self):
-        """The rank is 1, and the second pivot is what rounding leaves, above or below 0."""
-        for seed in range(20):
-            x = np.random.default_rng(seed).standard_normal(8)
-            X = np.column_stack([x, x * 3.0])
-            with pytest.raises((ValueError, ConvergenceWarning), match=r"small|scale them"):
-                RidgeRegression(1e-17, intercept="none", solver="primal").fit(X, x + 1.0)
-
     @pytest.mark.parametrize("K", [0.0, 1e-20, 1e-12, 1e-6])
     def test_well_posed_data_do_not_warn(self, K):
         """Warnings are errors here. Columns that are dependent up to rounding count as dependent."""
@@ -385,42 +316,8 @@ class TestDigitsOfW:
             for dependent in (X[:, [0, 1, 1]], np.column_stack([X, X @ np.ones(5)])):
                 RidgeRegression(K, intercept=intercept).fit(dependent, y)
 
-    def test_weights_that_are_zero_do_not_warn(self):
-        """What rounding leaves of them is no w with few digits."""
-        X = np.array([[1.0, 0.3], [-1.0, 0.3], [1.0, -0.3], [-1.0, -0.3]]) / 3.0
-        for K in (0.0, 1e-3):
-            model = RidgeRegression(K, intercept="none").fit(X, [0.1, 0.1, 0.1, 0.1])
-            assert_allclose(model.w_, 0.0, atol=1e-15)
-
-    @pytest.mark.parametrize("K", [1e-20, 1e-26, 1e-32, 1e-40])
-    def test_a_tiny_penalty_on_b_decides_between_interpolations(self, K):
-        """1 - t was rounding: b was free, and w was wrong by a third."""
-        rng = np.random.default_rng(0)
-        X, y = rng.standard_normal((3, 6)), rng.standard_normal(3)
-        true = exact(X, y, K, "penalized")
-        assert_allclose(
-            numbers(RidgeRegression(K, intercept="penalized").fit(X, y)), true, atol=1e-9
-        )
-        path = ridge_path(X, y, [K], intercept="penalized")
-        assert_allclose(np.append(path.w[0], path.b), true, atol=1e-9)
-
 
 class TestSymmetries:
-    @settings(max_examples=30, deadline=None)
-    @given(
-        seed=st.integers(0, 10**6),
-        unit=st.floats(0.01, 100.0),
-        intercept=st.sampled_from(INTERCEPTS),
-    )
-    def test_units(self, seed, unit, intercept):
-        X, y = random_data(seed)
-        one = RidgeRegression(K=0.8, intercept=intercept).fit(X, y)
-        other = RidgeRegression(K=0.8, intercept=intercept).fit(X, unit * y)
-        assert_allclose(numbers(other), unit * numbers(one), atol=1e-9 * unit)
-        if intercept != "penalized":
-            scaled = RidgeRegression(K=0.8 * unit**2, intercept=intercept).fit(unit * X, y)
-            assert_allclose(scaled.w_, one.w_ / unit, rtol=1e-6, atol=1e-9)
-
     def test_only_the_free_intercept_follows_a_shift(self):
         data = example_19_1()
         change = {}
@@ -476,9 +373,6 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"K": -1}, "K must be a finite number >= 0"),
-            ({"K": np.nan}, "K must be"),
-            ({"intercept": "yes"}, "one of none, free, penalized"),
             ({"solver": "lsqr"}, "solver must be one of"),
             ({"solver": "primal", "K": 0}, "K > 0"),
         ],
@@ -487,13 +381,3 @@ class TestErrors:
         X, y = random_data(0)
         with pytest.raises(ValueError, match=message):
             RidgeRegression(**options).fit(X, y)
-
-    def test_input_is_not_changed(self):
-        X, y = random_data(0)
-        X, y = np.asfortranarray(X), y
-        before = X.copy(), y.copy()
-        for intercept in INTERCEPTS:
-            for solver in ("primal", "dual", "svd"):
-                RidgeRegression(intercept=intercept, solver=solver).fit(X, y)
-        assert_array_equal(X, before[0])
-        assert_array_equal(y, before[1])
