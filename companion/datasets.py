@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from sklearn import datasets as bundled
 
-from companion.checks import as_scalar, as_vector, check_count
+from companion.checks import as_scalar, check_count
 from companion.results import Record
 
 __all__ = [
@@ -630,21 +630,11 @@ def sparse_regression(
     return Regression(X, X @ w + noise * rng.standard_normal(m), w=w, b=0.0)
 
 
-def outlier_line(m: int = 40, outliers: int = 6, seed: int = 16) -> Regression:
-    """Return points near a line, some of them far above it: X of shape (m, 1), y of shape (m,). Seeded.
+def outlier_line() -> Regression:
+    """Return points near a line, some of them far above it: X of shape (40, 1), y of shape (40,). Seeded.
 
-    ``y = 1.5 x + 2 + 0.5 N`` for x uniform on [0, 10]; the `outliers` points with the largest x are
-    raised by 15. Drawn by ``default_rng(seed)``: x, then the noise. Least squares follows the outliers,
-    least absolute deviations does not.
-
-    Parameters
-    ----------
-    m : int
-        Number of points.
-    outliers : int
-        Number of raised points, at most m.
-    seed : int
-        Seed of the Generator.
+    ``y = 1.5 x + 2 + 0.5 N`` for x uniform on [0, 10]; the six points with the largest x are raised by 15. Drawn by
+    ``default_rng(16)``: x, then the noise. Least squares follows the outliers, least absolute deviations does not.
 
     Examples
     --------
@@ -653,30 +643,18 @@ def outlier_line(m: int = 40, outliers: int = 6, seed: int = 16) -> Regression:
     >>> int((residual > 10).sum())
     6
     """
-    m, outliers = check_count(m, "m"), check_count(outliers, "outliers", at_least=0)
-    if outliers > m:
-        raise ValueError(f"outliers must be at most m = {m}, got {outliers}")
-    rng = np.random.default_rng(check_count(seed, "seed", at_least=0))
-    x = np.sort(rng.uniform(0, 10, size=m))
-    y = 1.5 * x + 2 + 0.5 * rng.standard_normal(m)
-    y[m - outliers :] += 15
+    rng = np.random.default_rng(16)
+    x = np.sort(rng.uniform(0, 10, size=40))
+    y = 1.5 * x + 2 + 0.5 * rng.standard_normal(40)
+    y[-6:] += 15
     return Regression(x[:, None], y, w=np.array([1.5]), b=2.0)
 
 
-def piecewise_constant(m: int = 120, noise: float = 0.4, seed: int = 16) -> Regression:
-    """Return a noisy step function: X the identity of shape (m, m), y of shape (m,), w the steps. Seeded.
+def piecewise_constant() -> Regression:
+    """Return a noisy step function: X the identity of shape (120, 120), y of shape (120,), w the steps. Seeded.
 
-    Five steps with the levels 0, 2, 1, 3, -1 and noise from ``default_rng(seed)``: data for total-variation
-    denoising, the generalized lasso with A = I and F the difference matrix.
-
-    Parameters
-    ----------
-    m : int
-        Number of samples, at least 5.
-    noise : float
-        Standard deviation of the noise.
-    seed : int
-        Seed of the Generator.
+    Five steps with the levels 0, 2, 1, 3, -1 and noise of deviation 0.4 from ``default_rng(16)``: data for
+    total-variation denoising, the generalized lasso with A = I and F the difference matrix.
 
     Examples
     --------
@@ -684,56 +662,35 @@ def piecewise_constant(m: int = 120, noise: float = 0.4, seed: int = 16) -> Regr
     >>> data.y.shape, int(np.count_nonzero(np.diff(data.w)))
     ((120,), 4)
     """
-    m = check_count(m, "m", at_least=5)
-    noise = as_scalar(noise, "noise", at_least=0)
-    rng = np.random.default_rng(check_count(seed, "seed", at_least=0))
-    w = np.array([0.0, 2, 1, 3, -1])[np.arange(m) * 5 // m]
-    return Regression(np.eye(m), w + noise * rng.standard_normal(m), w=w, b=0.0)
+    w = np.repeat([0.0, 2, 1, 3, -1], 24)
+    y = w + 0.4 * np.random.default_rng(16).standard_normal(120)
+    return Regression(np.eye(120), y, w=w, b=0.0)
 
 
-def noisy_sinc(m: int = 60, noise: float = 0.1, seed: int = 20) -> Regression:
-    r"""Return points of the curve :math:`\sin(\pi x)/(\pi x)`, disturbed: X of shape (m, 1), y of shape (m,). Seeded.
+def noisy_sinc() -> Regression:
+    r"""Return points of the curve :math:`\sin(\pi x)/(\pi x)`, disturbed: X of shape (60, 1), y of shape (60,). Seeded.
 
-    The abscissas are equally spaced in [-3, 3]; the noise has the given standard deviation. Every tenth point, from
-    the fifth on, is moved up or down by six more of them: an outlier.
-
-    Parameters
-    ----------
-    m : int
-        Number of points.
-    noise : float
-        Standard deviation of the noise.
-    seed : int
-        Seed of the Generator.
+    The abscissas are equally spaced in [-3, 3]; the noise has the standard deviation 0.1. Every tenth point, from the
+    fifth on, is moved up or down by six more of them: an outlier. Drawn by ``default_rng(20)``: noise, then signs.
 
     Examples
     --------
-    >>> data = noisy_sinc(noise=0.0)
-    >>> data.X.shape, data.y.max().round(3).item()
-    ((60, 1), 0.996)
+    >>> data = noisy_sinc()
+    >>> int((np.abs(data.y - np.sinc(data.X[:, 0])) > 0.3).sum())
+    6
     """
-    m = check_count(m, "m")
-    noise = as_scalar(noise, "noise", at_least=0)
-    rng = np.random.default_rng(check_count(seed, "seed", at_least=0))
-    x = np.linspace(-3.0, 3.0, m)
-    y = np.sinc(x) + noise * rng.standard_normal(m)
-    outliers = np.arange(5, m, 10)
-    y[outliers] += 6.0 * noise * rng.choice([-1.0, 1.0], size=outliers.size)
+    rng = np.random.default_rng(20)
+    x = np.linspace(-3.0, 3.0, 60)
+    y = np.sinc(x) + 0.1 * rng.standard_normal(60)
+    y[5::10] += 0.6 * rng.choice([-1.0, 1.0], size=6)
     return Regression(x[:, None], y)
 
 
-def two_circles(points: int = 40, radii: tuple[float, float] = (1.0, 3.0)) -> TwoClasses:
-    """Return points on two circles, equally spaced: u and v of shape (points, 2).
+def two_circles() -> TwoClasses:
+    """Return points on two circles, equally spaced: u on the one of radius 1, v on that of radius 3, shapes (40, 2).
 
     No line separates them. With the kernel <x, y>^2 the squared radius is a linear feature, and the third
     kernel principal component tells the circles apart.
-
-    Parameters
-    ----------
-    points : int
-        Number of points on each circle.
-    radii : tuple of two floats
-        Radius of the circle of u and of that of v.
 
     Notes
     -----
@@ -745,11 +702,9 @@ def two_circles(points: int = 40, radii: tuple[float, float] = (1.0, 3.0)) -> Tw
     >>> np.linalg.norm(data.X, axis=1).round(4)[[0, 39, 40, 79]]
     array([1., 1., 3., 3.])
     """
-    angle = 2 * np.pi * np.arange(check_count(points, "points")) / points
+    angle = 2 * np.pi * np.arange(40) / 40
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
-    inner, outer = as_vector(radii, "radii", 2)
-    inner, outer = (as_scalar(r, "radii", above=0.0) for r in (inner, outer))
-    return TwoClasses(inner * circle, outer * circle)
+    return TwoClasses(circle, 3.0 * circle)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -119,9 +119,7 @@ def guess_tube(
     options = {**options, **limits, "cache_size": 500}
     model: Any
     if math.isfinite(radius):
-        bound = (
-            upper if math.isfinite(upper) else radius / 2.0
-        )  # of an unbounded one, nothing reaches it
+        bound = upper if math.isfinite(upper) else radius / 2.0  # which nothing reaches
         model = NuSVR(C=bound, nu=min(radius / (m * bound), 1.0), **options)
     else:
         model = SVR(C=upper, epsilon=epsilon, **options)

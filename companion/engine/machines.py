@@ -349,10 +349,8 @@ class _System:
         for _ in range(_REFINEMENTS):
             better = self._corrected(point)
             r, miss = self._residuals(better)
-            then = max(
-                largest(r) / self.size(better),
-                ratio(largest(miss), float(np.abs(better.a).sum())),
-            )
+            missed = ratio(largest(miss), float(np.abs(better.a).sum()))
+            then = max(largest(r) / self.size(better), missed)
             if not then < error:
                 break
             point, error = better, then
@@ -369,12 +367,10 @@ class _System:
             mine = e.group == i
             bound = -self.gradient(point) * e.sign
             below = (state < 0) == (e.sign > 0.0)
-            ends = (
-                bound[mine & below].max(initial=-np.inf),
-                bound[mine & ~below].min(initial=np.inf),
-            )
-            known = [end / np.isfinite(ends).sum() for end in ends if np.isfinite(end)]
-            y[i] = sum(known)
+            least = bound[mine & below].max(initial=-np.inf)
+            ends = np.array([least, bound[mine & ~below].min(initial=np.inf)])
+            known = ends[np.isfinite(ends)]
+            y[i] = known.mean() if known.size else 0.0
         return point._replace(y=y)
 
     def _corrected_state(self, point: _Point, state: np.ndarray) -> np.ndarray:
@@ -385,10 +381,8 @@ class _System:
         new[free & (a < -tiny)] = -1
         new[free & (a > self.upper + tiny)] = 1
         new[state * g > _SIGN * self.size(point)] = 0
-        for i in np.flatnonzero(
-            self.missed(a)
-        ):  # nothing is free to meet the equation: take what is nearest
-            if i not in self.present:
+        for i in np.flatnonzero(self.missed(a)):
+            if i not in self.present:  # nothing is free to meet the equation: take what is nearest
                 new[np.where(e.group == i, np.abs(g), np.inf).argmin()] = 0
         return new
 

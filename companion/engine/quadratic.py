@@ -20,7 +20,7 @@ from scipy.linalg.lapack import dgetrf, dgetrs
 from scipy.sparse.linalg import splu
 
 from companion.engine.arithmetic import EPS, largest
-from companion.engine.certificate import bound_multipliers, certify
+from companion.engine.certificate import absolute_product, bound_multipliers, certify
 from companion.results import Certificate
 
 __all__ = ["Solution", "solve_box"]
@@ -35,9 +35,7 @@ _REFINEMENTS = 8
 _FAINT = (1e-14, 1e-11, 1e-8)  # parts of its terms below which a number may be nothing but rounding
 _NOTHING = 1e-150  # a smaller number is 0
 _SPARSE = 0.15  # a smaller share of nonzeros is worth a sparse factorisation
-_SPREAD = (
-    10  # powers of two: variables and rows whose units are further from natural ones are scaled
-)
+_SPREAD = 10  # powers of two: units that are further from natural ones are changed
 _MANY = 100  # variables from which on one looks for that
 _VERDICTS = {
     piqp.PIQP_PRIMAL_INFEASIBLE: "infeasible",
@@ -131,9 +129,8 @@ def solve_box(
     D = P * np.outer(t, t) if isinstance(P, np.ndarray) else type(P)(P.G * t[:, None], P.d * t**2)
     scaled = _Program(D, q * t, A * t / r[:, None], b / r, lower / t, upper / t)
     s = _solve(scaled, None if guess is None else (guess[0] / t, guess[1] * r), tol, max_iter)
-    back = s._replace(
-        x=s.x * t, y=s.y / r, z_lower=s.z_lower / t, z_upper=s.z_upper / t, Px=s.Px / t
-    )  # all without rounding
+    z_lower, z_upper, Px = s.z_lower / t, s.z_upper / t, s.Px / t  # all without rounding
+    back = s._replace(x=s.x * t, y=s.y / r, z_lower=z_lower, z_upper=z_upper, Px=Px)
     if s.certificate.ok:
         return back
     return min(back, _solve(given, guess, tol, max_iter), key=lambda found: found.certificate.worst)
@@ -197,7 +194,6 @@ class _Search:
         elif n >= _MANY and sum(map(np.count_nonzero, (P, A))) < _SPARSE * (n + 2 * p) * n:
             self.P, self.A = sparse.csc_matrix(P), sparse.csc_matrix(A)
         self.diagonal = self.P.diagonal()
-        self.roots = np.sqrt(np.maximum(self.diagonal, 0.0))
         self.best: Solution | None = None
         self.n_iter, self.n_systems, self.verdict = 0, 0, "inaccurate"
 
@@ -217,9 +213,8 @@ class _Search:
             x, y, z = self.ask(eps, max_iter)
             if self.finish(x, y, z, (0.0,)):
                 return True
-            if np.isfinite(x).all() and self.offer_cleaned(
-                self.placed(x, self.read_state(x, z)), y
-            ):
+            x_placed = self.placed(x, self.read_state(x, z))
+            if np.isfinite(x).all() and self.offer_cleaned(x_placed, y):
                 return True
         return self.finish(x, y, z, _PULLS)
 
@@ -300,11 +295,10 @@ class _Search:
                 except RuntimeError:  # SuperLU met an exact singularity
                     break
                 self.n_systems += 1
-                x, new = (
-                    self.walk(start, x, g, y, state)
-                    if careful
-                    else (x, self.corrected(x, g, y, state))
-                )
+                if careful:
+                    x, new = self.walk(start, x, g, y, state)
+                else:
+                    new = self.corrected(x, g, y, state)
                 x = np.clip(x, self.lower, self.upper)
                 if (not delta or (new == state).all()) and self.offer_cleaned(x, y):
                     return True
@@ -358,11 +352,8 @@ class _Search:
         new = state.copy()
         new[(state == 0) & (x < self.lower)] = -1
         new[(state == 0) & (x > self.upper)] = 1
-        if isinstance(self.P, np.ndarray):  # as the certificate has them
-            reach = np.abs(self.P) @ np.abs(x)
-        else:
-            reach = self.roots * float(self.roots @ np.abs(x))
-        terms = reach + np.abs(self.q) + np.abs(self.A.T @ y)
+        # as the certificate has them
+        terms = absolute_product(self.P, np.abs(x)) + np.abs(self.q) + np.abs(self.A.T @ y)
         wrong = (state * g > 16.0 * EPS * terms) & (self.lower < self.upper)
         new[wrong] = 0
         return new

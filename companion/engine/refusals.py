@@ -47,17 +47,14 @@ def refuse(
         if y is not None:
             exact = next((v for v in _simple(y) if _is_witness(A, b, lower, upper, v)), None)
             alone = exact is not None and not any(_combination(A, exact))
-            reason = (
-                "the equations A x = b contradict each other"
-                if alone
-                else "no x within the bounds satisfies A x = b"
-            )
-            proof = (
-                "; with y = error.witness, y'A x stays below y'b for every x within the bounds"
-                if exact is not None
-                else ""
-            )
-            raise InfeasibleProblemError(reason + proof, witness=exact)
+            reason = "no x within the bounds satisfies A x = b"
+            if alone:
+                reason = "the equations A x = b contradict each other"
+            if exact is not None:
+                reason += (
+                    "; with y = error.witness, y'A x stays below y'b for every x within the bounds"
+                )
+            raise InfeasibleProblemError(reason, witness=exact)
     d = _find_ray(P, q, A, lower, upper)
     if d is not None:
         raise UnboundedProblemError(
