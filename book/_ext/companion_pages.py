@@ -11,7 +11,8 @@ where it may be cut (`companion.figures.panels`): on a phone a script puts them 
 Every picture is seen once. A slider begins with the picture of the cell before it, which is drawn there for nbval, for
 paper and for browsers without scripts; the style sheet hides that one from all others.
 
-Jupyter Book has no option for Sphinx's ``-j``: here several processes write. One reads, since what it reads it numbers.
+Several processes write. Sphinx's ``-j``, for which Jupyter Book has no option, would warn and so fail: the extension that
+numbers Jupyter Book's chapters does not say whether several may read.
 """
 
 from __future__ import annotations
