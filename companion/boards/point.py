@@ -27,8 +27,8 @@ from companion.boards.board import (
 )
 from companion.checks import as_matrix
 from companion.figures import plotting
-from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
-from companion.svm.estimator import HyperplaneClassifier
+from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
+from companion.svm.estimator import SupportVectorMachine
 
 __all__ = ["point_board"]
 
@@ -87,7 +87,7 @@ def point_board(
     if not named:
         raise ValueError("machines must hold at least one machine, got none")
     for machine in named.values():
-        if not isinstance(machine, HyperplaneClassifier):
+        if not isinstance(machine, SupportVectorMachine | SVMs2l):
             raise TypeError(f"machines must be machines of companion.svm, got {machine!r}")
     points = [*([*x, 1.0] for x in u.tolist()), *([*x, -1.0] for x in v.tolist())]
     if limits is None:

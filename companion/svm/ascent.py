@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from companion.admm import LowRank
 from companion.checks import as_vector, check_count
 from companion.engine.arithmetic import EPS
 from companion.svm.model import KernelLike
@@ -105,15 +107,16 @@ def dual_coordinate_ascent(
         raise ValueError(f"order must be one of {_ORDERS}, got {order!r}")
     (tol, eps), max_iter = stopping(tol, eps, as_printed), check_count(max_iter, "max_iter")
     rng = np.random.default_rng(0) if rng is None else rng
-    Q, n = task.matrix(), task.n
+    Q, n = task.factored(), task.n
     steps, upper = _steps(step, Q.diagonal()), task.C if as_printed else task.upper
+    sweep: Callable[..., np.ndarray] = _sweep_features if isinstance(Q, LowRank) else _sweep
     status, alpha, gradient = "max_iter", np.zeros(n), np.ones(n)
     least_gap = 8.0 * EPS * n * task.C  # of margins that are right to rounding
     keys = ("objective", "primal_objective", "change", "active")
     history: dict[str, list[Any]] = {key: [] for key in keys}
     for epoch in range(1, max_iter + 1):
         visits = rng.permutation(n) if order == "shuffled" else np.arange(n)
-        old, alpha = alpha, _sweep(Q, alpha, gradient, steps, upper, visits)
+        old, alpha = alpha, sweep(Q, alpha, gradient, steps, upper, visits)
         gradient = 1.0 - Q @ alpha
         margins = 1.0 - gradient - task.ridge * alpha
         J, dual = task.primal(float(alpha @ margins), margins), 0.5 * float(alpha.sum() + alpha @ gradient)  # fmt: skip
@@ -145,6 +148,20 @@ def _sweep(
         value = min(max(a[k] + step[k] * g[k], 0.0), upper)
         if value != a[k]:
             g -= (value - a[k]) * Q[k]
+            a[k] = value
+    return np.array(a)
+
+
+def _sweep_features(
+    Q: LowRank, alpha: np.ndarray, gradient: np.ndarray, steps: np.ndarray, upper: float, visits: np.ndarray
+) -> np.ndarray:  # fmt: skip
+    """Do the same with few features: w is kept up to date, and Q is never formed."""
+    a, step, ridge, w = alpha.tolist(), steps.tolist(), Q.d.tolist(), alpha @ Q.G
+    for k in visits.tolist():
+        row = Q.G[k]
+        value = min(max(a[k] + step[k] * (1.0 - float(row @ w) - ridge[k] * a[k]), 0.0), upper)
+        if value != a[k]:
+            w += (value - a[k]) * row
             a[k] = value
     return np.array(a)
 

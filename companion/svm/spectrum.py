@@ -208,5 +208,17 @@ def _secular_roots(p: np.ndarray, c: np.ndarray, count: int) -> tuple[np.ndarray
     D, total = np.sqrt(p - p[0]), float(c.sum())
     z = np.sqrt(c / total)
     found = [dlasd4(i, D, z, rho=total) for i in range(count)]
-    y = np.array([sigma for _, sigma, _, _ in found])
-    return p[0] + y * y, np.array([less * more for less, _, more, _ in found])
+    gaps = np.array([less * more for less, _, more, _ in found])
+    anchor = np.abs(gaps).argmin(
+        axis=1
+    )  # the square roots of poles that nearly agree have lost digits:
+    distance, x = (
+        p - p[anchor][:, None],
+        -np.take_along_axis(gaps, anchor[:, None], 1),
+    )  # Newton, from the next pole
+    for _ in range(4):
+        ratio = c / (distance - x)
+        x -= (1.0 + ratio.sum(axis=1, keepdims=True)) / (ratio / (distance - x)).sum(
+            axis=1, keepdims=True
+        )
+    return p[anchor] + x[:, 0], distance - x

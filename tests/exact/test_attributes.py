@@ -63,7 +63,7 @@ def cases():
             None,
             (
                 "eigenvalues_ eigenvectors_ X_fit_ "
-                + ("_directions _mean" if kernel == "linear" else "alpha_ _column_means")
+                + ("_directions _means" if kernel == "linear" else "alpha_ _means")
             ),
         )
     yield (
