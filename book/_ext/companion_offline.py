@@ -35,7 +35,16 @@ UNWANTED = re.compile(
 )
 RULE = re.compile(r"((?:\.fa-[\w-]+:+before,?)+)\{content:\"\\([0-9a-f]+)\"\}")
 CODE = re.compile(r"\\(f[0-9a-f]{3})\b")
-UNTOLD = {"h1", "script", "style", "button", "headerlink"}
+UNTOLD = {
+    "h1",
+    "script",
+    "style",
+    "button",
+    "headerlink",
+    "page-tools",
+    "collapsed",
+    "expanded",
+}
 SIGN = re.compile("[\uf000-\uf8ff]")  # the same, written as a character
 
 
