@@ -80,7 +80,7 @@ def page(browser: Browser, saved: Path, request: pytest.FixtureRequest) -> Itera
     opened.on("request", lambda r: None if r.url.startswith("file:") else errors.append(r.url))
     opened.goto((saved / f"{kind}.html").as_uri())
     assert opened.evaluate("globalThis.companionBoards === undefined")  # nothing before it is seen
-    opened.locator(".companion-board-static").scroll_into_view_if_needed()
+    opened.evaluate("document.querySelector('.companion-board-static').scrollIntoView()")
     opened.wait_for_selector(".companion-board .board-point")
     assert opened.locator("main img").count() == 0  # the board stands in the picture's place
     yield opened
