@@ -91,8 +91,8 @@ def dual_coordinate_ascent(
 
     Notes
     -----
-    Source: ZM Algorithm 23.1, (23.65) to (23.71). The gradient is kept up to date, so that a multiplier that stays at
-    its bound costs a comparison.
+    Source: ZM Algorithm 23.1, (23.65) to (23.71). With few features w is kept up to date and Q is never formed;
+    otherwise the gradient is, and a multiplier that stays at its bound costs a comparison.
 
     Examples
     --------
