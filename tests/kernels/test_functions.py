@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics import pairwise
 
+from companion.engine.arithmetic import EPS
 from companion.kernels import (
     Bilinear,
     Constant,
@@ -349,14 +351,27 @@ def test_values_agree_with_scikit_learn():
         assert_allclose(k(X, Y), expected, atol=1e-12)
 
 
-def test_gaussian_keeps_its_accuracy_far_from_the_origin():
-    X = points(0)
-    assert_allclose(Gaussian(1.0)(X + 1e6), Gaussian(1.0)(X), atol=1e-8)
-    K = Gaussian(1e-3)(X)
+@pytest.mark.parametrize("sigma", [0.5, 4.0, 40.0])
+@pytest.mark.parametrize("d", [3, 50])
+def test_gaussian_is_exact_also_far_from_the_origin_and_between_near_points(d, sigma):
+    """With few features by differences, with many by a matrix product, unless that loses digits."""
+    X = 1e6 + points(0, d=d)
+    X[1] = X[2] + 1e-3
+    X[3] = X[4]
+    K, k = Gaussian(sigma)(X), Gaussian(sigma)
+    R = [[Fraction(t) for t in x] for x in X]
+    squares = [[float(sum((s - t) ** 2 for s, t in zip(x, y))) for y in R] for x in R]
+    assert_allclose(K, np.exp(-np.array(squares) / (2 * sigma**2)), rtol=0, atol=64 * EPS)
+    assert_array_equal(K, K.T)
     assert_array_equal(K.diagonal(), 1.0)
-    assert K[0, -1] == pytest.approx(1.0)  # the repeated point
+    assert K.max() == 1.0
+    assert is_positive_definite(K)
+    assert_allclose(k(X[:4], X[2:]), K[:4, 2:], rtol=0, atol=64 * EPS)
+
+
+def test_a_gaussian_by_its_expansion_is_lost_far_from_the_origin():
     with pytest.raises(ValueError, match="lost in rounding"):
-        Linear().gaussian(1e-3)(X + 1e6)
+        Linear().gaussian(1e-3)(points(0) + 1e6)
 
 
 # --- inputs ---------------------------------------------------------------------------------------
