@@ -150,9 +150,8 @@ def certify(
                 product = np.abs(legal * np.where(legal > 0.0, slack, 0.0))
                 products, gap = max(products, float(product.max())), gap + float(product.sum())
             if not slack.min(initial=0.0) >= 0.0:
-                primal = max(
-                    primal, _worst(np.maximum(-slack, 0.0), np.maximum(size, np.abs(bound)))
-                )
+                span = np.maximum(size, np.abs(bound))
+                primal = max(primal, _worst(np.maximum(-slack, 0.0), span))
 
         misfit = np.abs(e)
         rounded = misfit <= unit * terms
@@ -182,8 +181,6 @@ def _worst(value: np.ndarray, scale: np.ndarray) -> float:
 def _row_units(absolute: np.ndarray, q: np.ndarray, P: Matrix, farthest: np.ndarray) -> np.ndarray:
     """Return the smallest term that a row of A x would have where each variable is alone with its objective."""
     alone = np.minimum(ratio(np.abs(q), np.maximum(P.diagonal(), 0.0)), farthest)
-    alone = np.broadcast_to(alone, absolute.shape)
-    lengths = np.full(absolute.shape, np.inf)
-    np.multiply(absolute, alone, out=lengths, where=(absolute > 0.0) & np.isfinite(alone))
-    least = lengths.min(axis=1, initial=np.inf)
+    known = (absolute > 0.0) & np.isfinite(alone)
+    least = np.where(known, absolute * alone, np.inf).min(axis=1, initial=np.inf)
     return np.where(np.isfinite(least), least, 0.0)

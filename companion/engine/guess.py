@@ -78,10 +78,9 @@ def guess_machine(
     a, state = np.zeros(n), np.full(n, -1, dtype=np.int8)
     a[model.support_] = size
     state[model.support_] = 0
-    if math.isfinite(upper):
-        at_bound = model.support_[size >= _AT_BOUND * upper]
-        state[at_bound] = 1
-        a[at_bound] = upper
+    at_bound = model.support_[size >= _AT_BOUND * upper]
+    state[at_bound] = 1
+    a[at_bound] = upper
     return Guess(a, state)
 
 

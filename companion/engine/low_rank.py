@@ -150,21 +150,19 @@ def _start(
     g = v @ H + q
     unit = float(np.abs(g).mean())
     if unit == 0.0:  # q = 0: the slope at a point that meets the equations
+        G, A = np.split(H, [int(core.trace())])
         x = np.clip(0.0, lower, upper)
-        rows = H[core.diagonal() == 0.0]
-        x = x + np.linalg.lstsq(rows, target[core.diagonal() == 0.0] - rows @ x, rcond=None)[0]
-        unit = float(np.abs((H[core.diagonal() > 0.0] @ x) @ H[core.diagonal() > 0.0]).mean())
+        x = x + np.linalg.lstsq(A, target[len(G) :] - A @ x, rcond=None)[0]
+        unit = float(np.abs((G @ x) @ G).mean())
     unit = _DISTANCE * (unit or 1.0)
     z_lower, z_upper = np.maximum(g, 0.0) + unit, np.maximum(-g, 0.0) + unit
     low, high = np.isfinite(lower), np.isfinite(upper)
     both = low & high
     w = np.where(both, upper - lower, 0.0)
-    mu = (
-        float((w * z_lower * z_upper / (z_lower + z_upper)).sum()) / max(int(both.sum()), 1) or unit
-    )
-    with np.errstate(invalid="ignore"):
-        x = np.where(low, lower + mu / z_lower, np.where(high, upper - mu / z_upper, 0.0))
-        x = np.where(both, lower + w * (z_upper / (z_lower + z_upper)), x)
+    share = w * (z_upper / (z_lower + z_upper))
+    mu = float((z_lower * share).sum()) / max(int(both.sum()), 1) or unit
+    x = np.where(low, lower + mu / z_lower, np.where(high, upper - mu / z_upper, 0.0))
+    x = np.where(both, lower + share, x)
     return x, v, np.concatenate([z_lower[low], z_upper[high]])
 
 

@@ -303,9 +303,7 @@ class _System:
         if self.free.size == self.index.size:
             self.free = self.index.copy()  # all rows, in their order
         free, e = self.free, self.e
-        self.B = np.zeros((free.size, self.present.size))
-        for column, i in enumerate(self.present):
-            self.B[:, column] = e.sign[free] * (e.group[free] == i)
+        self.B = e.sign[free, None] * (e.group[free, None] == self.present)
         self.gamma = self.mean / max(float(free.size), 1.0)
         for ridge in _RIDGES if self.P.product is None else _RIDGES[1:]:
             H = self._matrix() + self.gamma * (self.B @ self.B.T)

@@ -165,7 +165,7 @@ def _solve(
     search = _Search(program, tol)
     with np.errstate(all="ignore"):  # a failed attempt may overflow; the certificate judges
         if not search.succeeds(guess, max_iter) and search.best is None:
-            search.offer(np.clip(np.zeros(search.n), search.lower, search.upper), 0.0 * search.b)
+            search.offer(np.clip(0.0, search.lower, search.upper), 0.0 * search.b)
     assert search.best is not None
     return search.best._replace(
         n_iter=search.n_iter,
@@ -213,8 +213,8 @@ class _Search:
             x, y, z = self.ask(eps, max_iter)
             if self.finish(x, y, z, (0.0,)):
                 return True
-            x_placed = self.placed(x, self.read_state(x, z))
-            if np.isfinite(x).all() and self.offer_cleaned(x_placed, y):
+            at_bounds = self.placed(x, self.read_state(x, z))
+            if np.isfinite(x).all() and self.offer_cleaned(at_bounds, y):
                 return True
         return self.finish(x, y, z, _PULLS)
 

@@ -46,14 +46,11 @@ def refuse(
         y = _find_witness(A, b, lower, upper)
         if y is not None:
             exact = next((v for v in _simple(y) if _is_witness(A, b, lower, upper, v)), None)
-            alone = exact is not None and not any(_combination(A, exact))
             reason = "no x within the bounds satisfies A x = b"
-            if alone:
-                reason = "the equations A x = b contradict each other"
             if exact is not None:
-                reason += (
-                    "; with y = error.witness, y'A x stays below y'b for every x within the bounds"
-                )
+                if not any(_combination(A, exact)):
+                    reason = "the equations A x = b contradict each other"
+                reason += "; with y = error.witness, y'A x is below y'b for every x in the bounds"
             raise InfeasibleProblemError(reason, witness=exact)
     d = _find_ray(P, q, A, lower, upper)
     if d is not None:
@@ -156,9 +153,7 @@ def _find_ray(
         values, vectors = np.linalg.eigh(P[np.ix_(movable, movable)] / np.outer(unit, unit))
         flat = vectors[:, values > 1e-11 * max(values[-1], 0.0)].T
     else:
-        flat = (
-            np.vstack([P.G[movable].T, np.diag(np.sqrt(P.d[movable]))[P.d[movable] > 0.0]]) / unit
-        )
+        flat = np.vstack([P.G[movable].T, np.diag(np.sqrt(P.d[movable]))]) / unit
     rows = np.vstack([flat, A[:, movable] / unit])
     norms = np.abs(rows).max(axis=1, initial=0.0)
     rows = rows[norms > 0.0] / norms[norms > 0.0, None]
