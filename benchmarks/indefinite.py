@@ -73,7 +73,8 @@ def bundled() -> Iterator[tuple[str, datasets.TwoClasses]]:
     """The sets that come with scikit-learn."""
     yield "digits 3 v 5", datasets.digits().pair(3, 5)
     yield "breast_cancer", datasets.breast_cancer().pair(0, 1)
-    yield "wine 2 v rest", datasets.wine().one_vs_rest(1)
+    wine = datasets.wine()
+    yield "wine 2 v rest", datasets.TwoClasses(wine.X[wine.y == 1], wine.X[wine.y != 1])
 
 
 def keel(folder: Path) -> Iterator[tuple[str, datasets.TwoClasses]]:

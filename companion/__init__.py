@@ -10,7 +10,7 @@ One sub-package per chapter:
 ``companion.svr``           chapter 20: nu-SV regression
 ==========================  =========================================================
 
-What they share is in the modules beside them: ``results``, ``certificates``, ``exceptions``, ``datasets``,
+What they share is in the modules beside them: ``results``, ``exceptions``, ``datasets``,
 ``figures``. Import what you use: ``from companion.admm import solve_qp``.
 """
 

@@ -47,7 +47,6 @@ __all__ = [
     "sixty_points",
     "sparse_regression",
     "ten_points",
-    "text_uv14",
     "text_uv16",
     "text_x13",
     "text_x14",
@@ -136,23 +135,14 @@ class Labelled(Record):
     names: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
 
-    def one_vs_rest(self, label: int) -> TwoClasses:
-        """Return class `label` as the blue points and all others as the red ones."""
-        label = _label(label, len(self.classes))
-        return TwoClasses(self.X[self.y == label], self.X[self.y != label], self.names)
-
     def pair(self, blue: int, red: int) -> TwoClasses:
         """Return class `blue` as the blue points and class `red` as the red ones."""
-        n = len(self.classes)
-        blue, red = _label(blue, n, "blue"), _label(red, n, "red")
+        for label, name in ((blue, "blue"), (red, "red")):
+            if check_count(label, name, at_least=0) >= len(self.classes):
+                raise ValueError(
+                    f"{name} must be one of 0, ..., {len(self.classes) - 1}, got {label}"
+                )
         return TwoClasses(self.X[self.y == blue], self.X[self.y == red], self.names)
-
-
-def _label(label: int, n_classes: int, name: str = "label") -> int:
-    label = check_count(label, name, at_least=0)
-    if label >= n_classes:
-        raise ValueError(f"{name} must be one of 0, ..., {n_classes - 1}, got {label}")
-    return label
 
 
 # ---------------------------------------------------------------------------------------------
@@ -346,11 +336,8 @@ def text_x20() -> Regression:
     >>> data.X.shape, data.y.sum().round(4).item()
     ((50, 30), 565.3219)
     """
-    w = np.array(
-        [0, 2, 0, -3, 0, -4, 1, 0, 2, 0, 2, 3, 0, -5, 6, 0, 1, 2, 0, 10, 0, 0, 3, 4, 5]
-        + [0, 0, -6, -8, 0],
-        dtype=float,
-    )
+    start = [0, 2, 0, -3, 0, -4, 1, 0, 2, 0, 2, 3, 0, -5, 6, 0, 1, 2, 0, 10, 0, 0, 3, 4, 5]
+    w = np.array([*start, 0, 0, -6, -8, 0], dtype=float)
     X = matlab_randn((50, 30), offset=105070)
     return Regression(X, X @ w + 0.1 * matlab_randn(50, offset=106570) + 5, w=w, b=5.0)
 
@@ -456,28 +443,6 @@ def text_uv16() -> TwoClasses:
     """
     u = 10.1 * matlab_randn((2, 30), offset=12030) + 7
     v = -10.1 * matlab_randn((2, 30), offset=12090) - 7
-    return TwoClasses(u.T.copy(), v.T.copy())
-
-
-def text_uv14() -> TwoClasses:
-    """Return separable points in the manner of u14 and v14: u and v of shape (50, 2). Seeded.
-
-    ``u = 10.1 N + 18`` and ``v = -10.1 N - 18`` by ``default_rng(8)``, drawn as 2 x 50 arrays, u first.
-    Like the text's own, which cannot be identified, they have one blue and two red support vectors.
-
-    Notes
-    -----
-    Source: Section 16.7 (Figure 16.5).
-
-    Examples
-    --------
-    >>> data = text_uv14()
-    >>> data.X.shape, bool((data.y @ data.X > 0).all())
-    ((100, 2), True)
-    """
-    rng = np.random.default_rng(8)
-    u = 10.1 * rng.standard_normal((2, 50)) + 18
-    v = -10.1 * rng.standard_normal((2, 50)) - 18
     return TwoClasses(u.T.copy(), v.T.copy())
 
 

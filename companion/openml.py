@@ -98,24 +98,18 @@ def ycg_set(name: str, *, data_home: str | None = None, seed: int = 0) -> TwoCla
     X, labels = np.asarray(raw.data, dtype=float), np.asarray(raw.target).astype(str)
     complete = np.isfinite(X).all(axis=1)
     X, labels = X[complete], np.char.strip(labels[complete], " '\"")
-    if X.shape[1] != source.columns:
-        raise ValueError(
-            f"{name} has {source.columns} columns in the paper, but data set {source.data_id} of openml.org has "
-            f"{X.shape[1]}"
-        )
     blue, red = X[np.isin(labels, source.blue)], X[np.isin(labels, source.red)]
     if source.each is not None:
         rng = np.random.default_rng(seed)
-        blue, red = (_draw(points, source.each, name, rng) for points in (blue, red))
-    if len(blue) + len(red) != source.rows:
+        blue, red = (_draw(points, source.each, rng) for points in (blue, red))
+    if (len(blue) + len(red), X.shape[1]) != (source.rows, source.columns):
         raise ValueError(
-            f"{name} has {source.rows} points in the paper, but data set {source.data_id} of openml.org gives "
-            f"{len(blue)} blue and {len(red)} red ones"
+            f"{name} is {source.rows} x {source.columns} in the paper, but data set {source.data_id} of openml.org "
+            f"gives {len(blue)} blue and {len(red)} red points with {X.shape[1]} columns"
         )
     return TwoClasses(blue, red, tuple(str(column) for column in raw.feature_names))
 
 
-def _draw(points: np.ndarray, size: int, name: str, rng: np.random.Generator) -> np.ndarray:
-    if len(points) < size:
-        raise ValueError(f"{name} needs {size} points of each class, got {len(points)}")
+def _draw(points: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    size = min(size, len(points))
     return points[np.sort(rng.choice(len(points), size=size, replace=False))]

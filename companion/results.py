@@ -85,18 +85,18 @@ class Problem(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate(Record):
-    """Four relative residuals that are all zero exactly at a solution.
+    """Four relative residuals that are all zero exactly at a solution: what proves an answer.
 
     Parameters
     ----------
     primal_residual : float
-        How far the point is from satisfying the constraints.
+        How far the point is from satisfying the constraints, each in the unit of its own terms.
     dual_residual : float
-        How far the multipliers are from satisfying the stationarity condition.
+        How far the multipliers are from satisfying the stationarity condition, each column in its own unit.
     complementarity : float
-        Largest product of a slack and its multiplier.
+        Largest product of a slack and its multiplier, relative to the terms of the objective.
     gap : float
-        Difference of the primal and the dual objective.
+        A bound of the objective's distance from the optimal value, relative to the same terms.
     tolerance : float
         What each of the four is compared with.
     """
@@ -118,21 +118,14 @@ class Certificate(Record):
         return bool(self.worst <= self.tolerance)
 
     def _rows(self) -> list[tuple[str, str]]:
-        values = {
-            "primal_residual": self.primal_residual,
-            "dual_residual": self.dual_residual,
-            "complementarity": self.complementarity,
-            "gap": self.gap,
-        }
-        rows = [(n, "ok" if v <= self.tolerance else f"{v:.1e}") for n, v in values.items()]
+        residuals = [(f.name, getattr(self, f.name)) for f in fields(self) if f.name != "tolerance"]
+        rows = [(n, "ok" if v <= self.tolerance else f"{v:.1e}") for n, v in residuals]
         return [*rows, ("tolerance", f"{self.tolerance:.0e}"), ("ok", str(self.ok))]
 
     def __str__(self) -> str:
-        return (
-            f"every residual <= {self.tolerance:.0e}"
-            if self.ok
-            else f"worst residual {self.worst:.1e}"
-        )
+        if self.ok:
+            return f"every residual <= {self.tolerance:.0e}"
+        return f"worst residual {self.worst:.1e}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

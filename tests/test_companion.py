@@ -23,7 +23,7 @@ def test_parts_come_when_they_are_asked_for() -> None:
 def test_the_list_of_parts_is_complete() -> None:
     for name in dir(companion):
         assert getattr(companion, name) is not None
-    assert {"admm", "kernels", "svm", "regression", "svr", "certificates"} <= set(dir(companion))
+    assert {"admm", "kernels", "svm", "regression", "svr", "results"} <= set(dir(companion))
 
 
 def test_an_unknown_part_is_named() -> None:

@@ -32,7 +32,6 @@ from companion.datasets import (
     sixty_points,
     sparse_regression,
     ten_points,
-    text_uv14,
     text_uv16,
     text_x13,
     text_x14,
@@ -196,14 +195,6 @@ class TestChapters16And18:
         assert data.v.sum() == pytest.approx(-345.4839803413, abs=1e-9)
         assert not separable(data)
 
-    def test_uv14_hard_margin(self):
-        data = text_uv14()
-        assert separable(data)
-        model = SVC(kernel="linear", C=1e6, tol=1e-10).fit(*in_order(data))
-        assert_allclose(model.coef_[0], [0.12878858, 0.09337664], atol=1e-6)
-        assert -model.intercept_[0] == pytest.approx(-0.33151992034, abs=1e-6)
-        assert sorted(model.support_.tolist()) == [0, 50 + 6, 50 + 24]
-
     def test_ten_points(self):
         data = ten_points()
         r = data.y - data.X[:, 0] - 1  # w = 1, b = 1, epsilon = 2, nu = 1/2, C = 20
@@ -355,9 +346,6 @@ class TestMeasurements:
 
     def test_classes_to_points(self):
         data = wine()
-        against = data.one_vs_rest(2)
-        assert len(against.u) == (data.y == 2).sum()
-        assert len(against.v) == (data.y != 2).sum()
         two = data.pair(0, 2)
         assert_array_equal(two.X, np.vstack([data.X[data.y == 0], data.X[data.y == 2]]))
         assert_array_equal(two.y, np.r_[np.ones(len(two.u)), -np.ones(len(two.v))])

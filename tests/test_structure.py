@@ -20,7 +20,7 @@ PACKAGE = ROOT / "companion"
 FILES = sorted(PACKAGE.rglob("*.py"))
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
-MOST = 10_083  # lines of code of the whole package
+MOST = 10_006  # lines of code of the whole package
 MOST_OF_A_FILE = 400
 LONG: dict[str, int] = {}  # files that are longer, and their lines: to be made smaller
 
@@ -32,8 +32,8 @@ CIRCLE: set[str] = set()
 ARITHMETIC = "engine/arithmetic.py"  # needs nothing, and everyone may use it
 ORDER = [
     {"exceptions", "arithmetic"},
-    {"results", "checks", "scaling"},
-    {"engine", "certificates"},
+    {"results", "checks"},
+    {"engine"},
     {"admm", "kernels", "distributed", "datasets", "openml"},
     {"svm", "regression", "svr"},
     {"figures"},

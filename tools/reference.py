@@ -17,7 +17,6 @@ from tools.toc import BOOK, code_of, pages_in_order, text_of, title, write
 # Modules of the package that belong to no chapter, on one page of the reference.
 SHARED = (
     "results",
-    "certificates",
     "exceptions",
     "datasets",
     "openml",

@@ -33,14 +33,13 @@ import numpy as np
 
 from companion.admm.objectives import ConsensusObjective, LeastSquaresObjective
 from companion.admm.splitting import LOGGED, Balance, Iterate
-from companion.certificates import Certificate
 from companion.checks import as_scalar, check_count
 from companion.distributed.cluster import OnCluster, StateLostError
 from companion.distributed.rows import blocks_of_rows
 from companion.distributed.teams import InProcess
 from companion.engine.arithmetic import largest, ratio
 from companion.exceptions import ConvergenceWarning
-from companion.results import ADMMResult, Problem
+from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["consensus"]
 

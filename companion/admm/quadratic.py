@@ -12,9 +12,9 @@ from scipy.linalg.lapack import dgetrs
 
 from companion.admm.low_rank import LowRank
 from companion.admm.splitting import Iterate, admm
-from companion.certificates import certify_qp
 from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
 from companion.engine.arithmetic import EPS
+from companion.engine.certificate import certify
 from companion.engine.machines import is_psd
 from companion.engine.quadratic import solve_box
 from companion.engine.refusals import check_bounds, refuse
@@ -134,7 +134,8 @@ def qsolve1(
     history = {name: run.history[name] for name in ("primal_residual", "dual_residual")}
     r, s = (float(values[-1]) for values in history.values())
     tol = max(tol_primal, tol_dual)
-    certificate = certify_qp(P, q, A, b, 0.0, np.inf, z, y, z_lower, z_upper, tol)
+    bounds = np.zeros(n), np.full(n, np.inf)
+    certificate = certify(P, q, A, b, *bounds, z, y, z_lower, z_upper, tol)
     rounding = rho * EPS * float(np.linalg.norm(z))  # of s = rho (z - previous z)
     status = "solved" if r <= tol_primal and s <= tol_dual else "max_iter"
     if status == "solved" and rounding > tol_dual and certificate.worst > max(tol, _STALLED):

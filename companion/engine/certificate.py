@@ -125,6 +125,18 @@ def certify(
     What rounding leaves of a sum is no residual: an :math:`e_j` below :math:`8 + 8 \sqrt n` units in the last place of
     the absolute values of its terms, a row's residual below that part of the smallest term that a variable alone with
     its objective and its bounds has, and a gap below that part of its own terms. It shows as one unit at most.
+
+    Examples
+    --------
+    The minimum of ``x1^2 + x2^2`` on ``x1 + x2 = 1`` is (1/2, 1/2), with multiplier -1.
+
+    >>> zero, free = np.zeros(2), np.full(2, np.inf)
+    >>> program = 2 * np.eye(2), zero, np.ones((1, 2)), np.ones(1), -free, free
+    >>> certify(*program, np.array([0.5, 0.5]), np.array([-1.0]), zero, zero).ok
+    True
+    >>> wrong = certify(*program, np.array([0.6, 0.4]), np.array([-1.0]), zero, zero)
+    >>> round(wrong.dual_residual, 3), round(wrong.primal_residual, 3)
+    (0.111, 0.0)
     """
     unit = rounding_of(q.size)
     with np.errstate(all="ignore"):

@@ -13,13 +13,13 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.certificates import Certificate
 from companion.checks import as_matrix, check_count, reject_masked
 from companion.engine.arithmetic import EPS, largest
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.choice import KernelMixin, own_points
 from companion.kernels.functions import Kernel
 from companion.kernels.gram import centre
+from companion.results import Certificate
 
 __all__ = ["KernelPCA"]
 

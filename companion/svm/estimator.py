@@ -16,11 +16,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from companion.certificates import Certificate
 from companion.checks import as_matrix
 from companion.engine.arithmetic import largest, ratio
 from companion.engine.guess import Guess, guess_machine
 from companion.exceptions import ConvergenceWarning
+from companion.results import Certificate
 from companion.svm.dual import DualProgram
 from companion.svm.model import KernelModel, ProgramModel
 from companion.svm.points import Normal, Points

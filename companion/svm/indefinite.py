@@ -21,11 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from companion.admm import solve_qp
-from companion.certificates import Certificate
 from companion.checks import as_scalar, as_symmetric, as_vector, check_count
 from companion.engine.arithmetic import EPS, largest, ratio
 from companion.exceptions import ConvergenceWarning
-from companion.results import History, Problem, Record
+from companion.results import Certificate, History, Problem, Record
 from companion.svm.points import as_signs
 from companion.svm.spectrum import RankOneSpectrum, nearest_psd
 

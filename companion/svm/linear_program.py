@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from companion.certificates import Certificate
 from companion.engine.arithmetic import EPS, largest, ratio
+from companion.results import Certificate
 from companion.svm.estimator import HyperplaneClassifier
 from companion.svm.slab import place_points, snap
 

@@ -12,16 +12,16 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.certificates import Certificate, certify_qp
 from companion.checks import as_scalar, check_count, check_range, reject_masked
 from companion.engine.arithmetic import EPS, largest, ratio
-from companion.engine.certificate import bound_multipliers
+from companion.engine.certificate import bound_multipliers, certify
 from companion.engine.guess import Guess
 from companion.engine.low_rank import guess_low_rank
 from companion.engine.machines import Finished, finish, is_psd, solve_generally
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, is_positive_definite
 from companion.kernels.choice import KernelMixin, own_points
+from companion.results import Certificate
 from companion.svm.dual import DualProgram
 from companion.svm.points import Points, make_points
 from companion.svm.slab import Slab, snap
@@ -186,8 +186,8 @@ class ProgramModel(KernelModel):
         y = np.array([-slab.eta] if self._penalized else [-slab.b, -slab.eta])[: len(dual.c)]
         zero, upper = np.zeros(a.size), np.full(a.size, dual.upper)
         z_lower, z_upper = bound_multipliers(Pa + dual.q + y @ dual.A, a, zero, upper)
-        return certify_qp(
-            dual.P, dual.q, dual.A, dual.c, zero, upper, a, y, z_lower, z_upper, float(self.tol), Px=Pa
+        return certify(
+            dual.P, dual.q, dual.A, dual.c, zero, upper, a, y, z_lower, z_upper, float(self.tol), Pa
         )  # fmt: skip
 
     def _answers(

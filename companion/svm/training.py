@@ -24,13 +24,12 @@ from typing import Any
 import numpy as np
 
 from companion.admm import LowRank
-from companion.certificates import Certificate, certify_qp
 from companion.checks import as_matrix, as_scalar
 from companion.engine.arithmetic import EPS, largest
-from companion.engine.certificate import bound_multipliers
+from companion.engine.certificate import bound_multipliers, certify
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel
-from companion.results import History, Problem, Record
+from companion.results import Certificate, History, Problem, Record
 from companion.svm.dual import DualProgram
 from companion.svm.model import KernelLike
 from companion.svm.points import as_signs
@@ -221,7 +220,8 @@ class Task:
         upper = np.full(self.n, self.upper)
         Qa, total = Q @ alpha, float(alpha.sum())
         z = bound_multipliers(Qa + q, alpha, zero, upper)
-        certificate = certify_qp(Q, q, None, None, zero, upper, alpha, np.zeros(0), *z, tol)
+        none = np.zeros((0, self.n)), np.zeros(0)
+        certificate = certify(Q, q, *none, zero, upper, alpha, none[1], *z, tol)
         dual = total - 0.5 * float(alpha @ Qa)
         if certificate.ok and total > 0.0:  # is w as good as alpha?
             rounding = EPS * self.C * np.count_nonzero(alpha) if self.power == 1 else 0.0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from companion.admm.quadratic import LowRank, solve_qp
-from companion.certificates import certify_qp
+from companion.engine.certificate import certify
 from companion.exceptions import (
     ConvergenceWarning,
     InfeasibleProblemError,
@@ -281,7 +281,7 @@ def test_low_rank_is_never_formed():
     P = LowRank(X * s[:, None])
     result = solve_qp(P, -np.ones(n), s[None], [0.0], upper=1.0)
     assert result.converged
-    again = certify_qp(
+    again = certify(
         P, -np.ones(n), s[None], np.zeros(1), 0.0, 1.0,
         result.x, result.y, result.z_lower, result.z_upper,
     )  # fmt: skip

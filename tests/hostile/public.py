@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 
 from companion import admm as A_
-from companion import certificates as C_
 from companion import kernels as K_
 from companion import regression as R_
 from companion import svm as S_
 from companion import svr as T_
 from companion.admm import admm
 
-PACKAGES = ("admm", "kernels", "svm", "regression", "svr", "certificates")
+PACKAGES = ("admm", "kernels", "svm", "regression", "svr")
 
 # ----------------------------------------------------------------------------------------------
 # Data
@@ -37,7 +36,6 @@ GRAM = X @ X.T
 WIDE = np.array([[1, 2, 0, -1, 3], [0, 1, 4, 2, -2], [2, 0, 1, 1, 1]], dtype=float)
 THREE = np.array([1, -2, 3], dtype=float)
 ALPHA = np.array([1, 0, 2, 1, 2, 1, 0, 1], dtype=float)
-NOT_FINITE = ("nan", "inf", "minus inf")
 ROWS = np.array([[1, 2], [2, 1], [0, 3]], dtype=float)
 
 
@@ -302,35 +300,9 @@ SVR = {
     ),
 }
 
-CERTIFICATES = {
-    "certify_qp": Target(
-        C_.certify_qp,
-        {
-            "P": P,
-            "q": q,
-            "A": A,
-            "b": np.zeros(2),
-            "lower": np.zeros(3),
-            "upper": 5 * np.ones(3),
-            "x": np.array([1.0, 0.0, 1.0]),
-            "y": np.ones(2),
-            "z_lower": np.zeros(3),
-            "z_upper": np.zeros(3),
-        },
-        scalars={"tolerance": 1e-9},
-        read=lambda certificate: certificate.worst,
-        accepts={
-            (name, attack)
-            for name in ("P", "q", "A", "b", "lower", "upper", "x", "y", "z_lower", "z_upper")
-            for attack in NOT_FINITE
-        },  # no certificate is good for them
-    ),
-}
-
-
 TARGETS = {
     f"{package}.{name}": target
-    for package, table in zip(PACKAGES, (ADMM, KERNELS, SVM, REGRESSION, SVR, CERTIFICATES))
+    for package, table in zip(PACKAGES, (ADMM, KERNELS, SVM, REGRESSION, SVR))
     for name, target in table.items()
 }
 

@@ -9,10 +9,9 @@ import numpy as np
 from companion.admm.l1.least_norm import LeastNorm, back_substitute, nearest, orthonormal
 from companion.admm.l1.problem import FLOOR, Triple, solve
 from companion.admm.losses import rows_of
-from companion.certificates import Certificate
 from companion.checks import as_matrix, as_vector
 from companion.engine.arithmetic import largest, ratio
-from companion.results import ADMMResult, Problem
+from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["least_absolute_deviations"]
 

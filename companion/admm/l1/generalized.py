@@ -11,10 +11,9 @@ from companion.admm.l1.least_norm import lengths
 from companion.admm.l1.problem import FLOOR, L1Problem, Triple, solve
 from companion.admm.losses import factored, first_zero, newton_step, rows_of
 from companion.admm.proximal import soft_threshold
-from companion.certificates import Certificate
 from companion.checks import as_matrix, as_scalar, as_vector
 from companion.engine.arithmetic import EPS, largest, ratio
-from companion.results import ADMMResult, Problem
+from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["generalized_lasso"]
 

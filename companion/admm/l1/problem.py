@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from companion.admm.splitting import Iterate, admm
-from companion.certificates import Certificate
 from companion.checks import as_scalar, check_count
 from companion.engine.arithmetic import EPS
 from companion.exceptions import ConvergenceWarning
-from companion.results import ADMMResult, Problem
+from companion.results import ADMMResult, Certificate, Problem
 
 FLOOR = 1e-6
 

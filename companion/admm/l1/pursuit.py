@@ -10,11 +10,10 @@ from scipy import linalg
 from companion.admm.l1.least_norm import LeastNorm, back_substitute, lengths, nearest, orthonormal
 from companion.admm.l1.problem import Triple, solve
 from companion.admm.losses import rows_of
-from companion.certificates import Certificate
 from companion.checks import as_matrix, as_vector
 from companion.engine.arithmetic import largest, ratio
 from companion.exceptions import InfeasibleProblemError
-from companion.results import ADMMResult, Problem
+from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["basis_pursuit"]
 

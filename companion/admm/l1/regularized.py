@@ -16,10 +16,9 @@ from companion.admm.losses import (
 )
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate
-from companion.certificates import Certificate
 from companion.checks import as_scalar, as_vector, count_axes
 from companion.engine.arithmetic import largest, ratio
-from companion.results import ADMMResult, Problem
+from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["group_lasso", "l1_regularized", "lasso"]
 

