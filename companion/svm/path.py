@@ -1,7 +1,8 @@
 r"""Many machines on the same points: one kernel matrix, and each solution is the guess for the next.
 
 Between the values of nu (or K) where a point enters or leaves the margin, the multipliers are an affine function of nu
-(or K). So the linear system of one active set predicts the next solution, and few corrections follow.
+(or K). So the linear system of one active set predicts the next solution, and few corrections follow; where many points
+change sides, libsvm guesses anew.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from typing import Any
 import numpy as np
 
 from companion.checks import as_vector
+from companion.engine.machines import finish
 from companion.svm.model import as_guess
 from companion.svm.soft_margin import SVMs2, SVMs2prime
 
 __all__ = ["K_path", "nu_path"]
 
+_SYSTEMS = 5  # that may be solved from the sets of the machine before; then libsvm guesses anew
 _WHOLE = 4000  # number of points up to which the whole matrix serves all machines
 
 
 def nu_path(X: Any, y: Any, nu: Any, **options: Any) -> list[SVMs2prime]:
-    r"""Fit :class:`SVMs2prime` for many values of nu, for little more than the price of a few.
+    r"""Fit :class:`SVMs2prime` for many values of nu, each from the ones before.
 
     Parameters
     ----------
@@ -124,10 +127,14 @@ def _fit_in_turn(machines: list, X: Any, y: Any) -> None:
     read = {key: value for key, value in vars(machines[0]).items() if key.endswith("_")}
     if points.Phi is None and points.n <= _WHOLE:
         _ = points.gram  # from here on each machine takes its rows
-    a, guess = np.zeros(points.n), None
+    a, near = np.zeros(points.n), None
     for machine in machines:
         vars(machine).update(read)
+        dual, guess = machine._dual(points), None
+        if near is not None:
+            done = finish(dual.P, dual.q, dual.A, dual.c, dual.upper, *near, _SYSTEMS)
+            guess = None if done is None else as_guess(done.a, dual.upper)
         for warning in machine._fit_points(points, guess):
             warnings.warn(warning, stacklevel=3)
         a[points.blue], a[points.red] = machine.lambda_, machine.mu_
-        guess = None if machine.degenerate_ else as_guess(a.copy(), machine.K_)
+        near = None if machine.degenerate_ else as_guess(a.copy(), dual.upper)
