@@ -20,9 +20,7 @@ from companion.admm import admm
 
 PACKAGES = ("admm", "kernels", "svm", "regression", "svr")
 
-# ----------------------------------------------------------------------------------------------
-# Data
-# ----------------------------------------------------------------------------------------------
+# -- data
 
 X = np.array([[2, 1], [3, 3], [1, 4], [4, 2], [-2, -1], [-1, -3], [-4, 0], [1, -2]], dtype=float)
 y = np.array([1, 1, 1, 1, -1, -1, -1, -1], dtype=float)
@@ -99,206 +97,164 @@ def _consensus(A: Any, b: Any, **options: Any) -> Any:
 
 ADMM = {
     "solve_qp": Target(
-        A_.solve_qp,
-        {"P": P, "q": q, "A": A, "b": np.zeros(2), "lower": np.zeros(3), "upper": 5 * np.ones(3)},
-        scalars={"tol": 1e-9, "max_iter": 100},
-        accepts={("upper", "inf"), ("lower", "minus inf")},
+        A_.solve_qp, {"P": P, "q": q, "A": A, "b": np.zeros(2), "lower": np.zeros(3), "upper": 5 * np.ones(3)},
+        scalars={"tol": 1e-9, "max_iter": 100}, accepts={("upper", "inf"), ("lower", "minus inf")},
     ),
-    "qsolve1": Target(
-        A_.qsolve1,
-        {"P": P, "q": q, "A": A, "b": np.zeros(2)},
-        scalars={"rho": 10.0, "max_iter": 2000},
-    ),
+    "qsolve1": Target(A_.qsolve1, {"P": P, "q": q, "A": A, "b": np.zeros(2)}, scalars={"rho": 10.0, "max_iter": 2000}),
     "lasso": Target(
-        A_.lasso,
-        {"A": X, "b": t},
-        scalars={"tau": 2.0, "rho": 1.0, "tol": 1e-8, "max_iter": 2000},
+        A_.lasso, {"A": X, "b": t}, scalars={"tau": 2.0, "rho": 1.0, "tol": 1e-8, "max_iter": 2000},
         accepts={("rho", "none")},
     ),
     "basis_pursuit": Target(
-        A_.basis_pursuit,
-        {"A": WIDE, "b": THREE},
-        scalars={"rho": 1.0, "tol": 1e-8},
-        accepts={("rho", "none")},
+        A_.basis_pursuit, {"A": WIDE, "b": THREE}, scalars={"rho": 1.0, "tol": 1e-8}, accepts={("rho", "none")},
     ),
     "least_absolute_deviations": Target(
-        A_.least_absolute_deviations,
-        {"A": X, "b": t},
-        scalars={"rho": 1.0},
-        accepts={("rho", "none")},
+        A_.least_absolute_deviations, {"A": X, "b": t}, scalars={"rho": 1.0}, accepts={("rho", "none")},
     ),
     "generalized_lasso": Target(
-        A_.generalized_lasso,
-        {"A": P, "b": THREE, "F": A},
-        scalars={"tau": 1.0},
+        A_.generalized_lasso, {"A": P, "b": THREE, "F": A}, scalars={"tau": 1.0},
         accepts={("F", "empty"), ("F", "short")},
     ),
     "group_lasso": Target(
-        A_.group_lasso,
-        {"A": WIDE, "b": THREE, "weights": np.array([1.0, 2.0, 1.0])},
-        {"groups": [0, 0, 1, 1, 2]},
-        {"tau": 1.0},
-        accepts={("weights", "none")},
+        A_.group_lasso, {"A": WIDE, "b": THREE, "weights": np.array([1.0, 2.0, 1.0])}, {"groups": [0, 0, 1, 1, 2]},
+        {"tau": 1.0}, accepts={("weights", "none")},
     ),
-    "LogisticLoss": Target(
-        A_.LogisticLoss, {"A": X, "y": y}, read=lambda loss: loss.value(np.ones(2))
-    ),
+    "LogisticLoss": Target(A_.LogisticLoss, {"A": X, "y": y}, read=lambda loss: loss.value(np.ones(2))),
     "LowRank": Target(
-        A_.LowRank,
-        {"G": X, "diagonal": np.arange(8.0)},
-        read=lambda L: L.toarray(),
-        accepts={("diagonal", "none")},
+        A_.LowRank, {"G": X, "diagonal": np.arange(8.0)}, read=lambda L: L.toarray(), accepts={("diagonal", "none")},
     ),
     "consensus": Target(_consensus, {"A": X, "b": t}, scalars={"rho": 1.0, "max_iter": 500}),
-    "soft_threshold": Target(
-        A_.soft_threshold, {"v": v}, scalars={"c": 1.0}, alone=True, any_shape=True
-    ),
+    "soft_threshold": Target(A_.soft_threshold, {"v": v}, scalars={"c": 1.0}, alone=True, any_shape=True),
     "project_affine": Target(A_.project_affine, {"A": A, "b": np.ones(2)}, read=lambda p: p(v[:3])),
     "project_ball": Target(
-        A_.project_ball,
-        {"v": v, "center": np.ones(4)},
-        scalars={"radius": 2.0},
-        accepts={("center", "none")},
+        A_.project_ball, {"v": v, "center": np.ones(4)}, scalars={"radius": 2.0}, accepts={("center", "none")},
     ),
     "project_box": Target(
-        A_.project_box,
-        {"v": v, "lower": -np.ones(4), "upper": np.ones(4)},
-        accepts={("upper", "inf"), ("lower", "minus inf")},
-        says=("box",),
+        A_.project_box, {"v": v, "lower": -np.ones(4), "upper": np.ones(4)},
+        accepts={("upper", "inf"), ("lower", "minus inf")}, says=("box",),
     ),
     "project_psd": Target(A_.project_psd, {"V": SQUARE}),
     "project_simplex": Target(A_.project_simplex, {"v": v}, scalars={"radius": 2.0}, alone=True),
     "prox_quadratic": Target(
-        A_.prox_quadratic,
-        {"P": P, "q": q, "A": A, "b": np.zeros(2)},
-        read=lambda prox: prox(THREE, 1.0),
+        A_.prox_quadratic, {"P": P, "q": q, "A": A, "b": np.zeros(2)}, read=lambda prox: prox(THREE, 1.0),
         accepts={("q", "none")},
     ),
     "dual_ascent": Target(
-        _method(A_.dual_ascent),
-        {"A": np.array([[1.0, 1.0]]), "b": np.ones(1), "lambda0": np.ones(1)},
-        {"step": 0.5},
+        _method(A_.dual_ascent), {"A": np.array([[1.0, 1.0]]), "b": np.ones(1), "lambda0": np.ones(1)}, {"step": 0.5},
         {"tol": 1e-8, "max_iter": 100},
     ),
     "admm": Target(_admm_call, {"A": np.eye(3), "B": -np.eye(3), "c": THREE}, scalars={"rho": 1.0}),
     "proximal_gradient": Target(
-        A_.proximal_gradient,
-        {"x0": THREE},
-        {"gradient": lambda x: x - 1, "prox": _l1},
-        {"step": 0.5, "tol": 1e-8, "max_iter": 200},
-        alone=True,
-        any_shape=True,
-        accepts={("step", "none")},
+        A_.proximal_gradient, {"x0": THREE}, {"gradient": lambda x: x - 1, "prox": _l1},
+        {"step": 0.5, "tol": 1e-8, "max_iter": 200}, alone=True, any_shape=True, accepts={("step", "none")},
     ),
-}
+}  # fmt: skip
+
+
+def _points(kernel: Callable[..., Any], **scalars: Any) -> Target:
+    """A kernel that reads points as numbers."""
+
+    def call(X: Any, **parameters: Any) -> Any:
+        return kernel(**parameters)(X)
+
+    says = ("X", "a kernel needs", "points")
+    return Target(call, {"X": X}, scalars=scalars, alone=True, complex_numbers=True, says=says)
+
+
+def _handed_on(kernel: Any) -> Target:
+    """A kernel that hands points to a function as they are."""
+    says = ("a kernel needs", "points", "constant kernel")
+    return Target(kernel, {"X": X}, alone=True, opaque=True, says=says)
+
 
 KERNELS = {
+    "Linear": _points(K_.Linear),
+    "Polynomial": _points(K_.Polynomial, d=2, R=1.0),
+    "Gaussian": _points(K_.Gaussian, sigma=1.0),
+    "Sigmoid": _points(K_.Sigmoid, a=1.0, b=0.0),
+    "as_kernel": _points(lambda: K_.as_kernel("rbf")),
+    "gram": _points(lambda: lambda X: K_.gram(X=X, kernel="linear")),
+    "Constant": _handed_on(K_.Constant(1.0)),
+    "FeatureMap": _handed_on(K_.FeatureMap(lambda z: np.array([z.sum(), 1.0]))),
+    "FromFunction": _handed_on(K_.FromFunction(lambda a, b: float(a @ b))),
     "Bilinear": Target(K_.Bilinear, {"B": np.array([[2.0, 1.0], [1.0, 3.0]])}, read=lambda k: k(X)),
-    "Gaussian": Target(
-        lambda x, sigma: K_.Gaussian(sigma)(x),
-        {"x": X},
-        scalars={"sigma": 1.0},
-        alone=True,
-        complex_numbers=True,
-        says=("X", "a kernel needs", "points"),
-    ),
-    "Polynomial": Target(
-        lambda x, d, R: K_.Polynomial(d, R)(x),
-        {"x": X},
-        scalars={"d": 2, "R": 1.0},
-        alone=True,
-        complex_numbers=True,
-        says=("X", "a kernel needs", "points"),
-    ),
-    "gram": Target(
-        K_.gram,
-        {"X": X},
-        {"kernel": "linear"},
-        alone=True,
-        complex_numbers=True,
-        says=("X", "a kernel needs", "points"),
+    "CyclicKernel": Target(
+        K_.CyclicKernel, {"p": np.array([3.0, 1.0, 1.0])}, read=lambda k: k([[0], [1]]),
+        alone=True, complex_numbers=True,
     ),
     "center_gram": Target(K_.center_gram, {"K": GRAM}, complex_numbers=True),
     "is_positive_definite": Target(
-        K_.is_positive_definite,
-        {"K": GRAM},
-        read=lambda d: [d.positive_definite, d.largest_eigenvalue],
+        K_.is_positive_definite, {"K": GRAM}, read=lambda d: [d.positive_definite, d.largest_eigenvalue],
         complex_numbers=True,
     ),
     "polynomial_features": Target(
-        K_.polynomial_features,
-        {"X": X},
-        {"d": 2},
-        {"R": 1.0},
-        alone=True,
-        complex_numbers=True,
+        K_.polynomial_features, {"X": X}, {"d": 2}, {"R": 1.0}, alone=True, complex_numbers=True,
         accepts={("X", "empty")},
+    ),
+    "orthogonalize": Target(K_.orthogonalize, {"V": ROWS}, alone=True, complex_numbers=True, accepts={("V", "empty")}),
+    "VectorFamily": Target(
+        K_.VectorFamily, {"U": np.diag([2.0, 3.0])}, read=lambda U: K_.expand([1.0, 2.0], U).coefficients,
+        alone=True, complex_numbers=True,
+    ),
+    "Fourier": Target(lambda k, x: K_.Fourier()(k, x), {"x": v}, {"k": np.arange(3)}, alone=True, any_shape=True),
+    "Legendre": Target(
+        lambda k, x: K_.Legendre()(k, x), {"x": np.array([0.0, 1.0, -1.0])}, {"k": np.arange(3)},
+        alone=True, any_shape=True,
     ),
     "RKHSFunction": Target(
         lambda points, coefficients: K_.RKHSFunction("rbf", points, coefficients)(X),
-        {"points": ROWS, "coefficients": THREE},
-        complex_numbers=True,
-        says=("X", "a kernel needs"),
+        {"points": ROWS, "coefficients": THREE}, complex_numbers=True, says=("X", "a kernel needs"),
     ),
-}
+}  # fmt: skip
 
+SADDLE = {"alpha": ALPHA, "K0": GRAM, "y": y}
 SVM = {
-    "dual_coordinate_ascent": Target(
-        S_.dual_coordinate_ascent, {"X": X, "y": y}, scalars={"C": 1.0, "tol": 1e-9}
-    ),
+    "dual_coordinate_ascent": Target(S_.dual_coordinate_ascent, {"X": X, "y": y}, scalars={"C": 1.0, "tol": 1e-9}),
     "primal_newton": Target(S_.primal_newton, {"X": X, "y": y}, scalars={"C": 1.0, "tol": 1e-9}),
+    "primal_kernel_newton": Target(
+        S_.primal_kernel_newton, {"X": X, "y": y}, scalars={"C": 1.0}, read=lambda result: result.alpha
+    ),
     "nu_min": Target(S_.nu_min, {"u": X[:4], "v": X[2:]}, accepts={("u", "short"), ("v", "short")}),
+    "nu_max": Target(S_.nu_max, {}, scalars={"p": 3, "q": 4}),
     "nu_path": Target(
-        lambda X, y, nu: [(m.b_, m.eta_) for m in S_.nu_path(X, y, nu)],
-        {"X": X, "y": y, "nu": np.array([1.0])},
-        sklearn=True,
-        accepts={("nu", "empty"), ("nu", "short")},
+        lambda X, y, nu: [(m.b_, m.eta_) for m in S_.nu_path(X, y, nu)], {"X": X, "y": y, "nu": np.array([1.0])},
+        sklearn=True, accepts={("nu", "empty"), ("nu", "short")},
     ),
     "nearest_psd": Target(S_.nearest_psd, {"A": SQUARE}),
+    "spectrum_transform": Target(S_.spectrum_transform, {"K": SQUARE}, {"how": "clip"}),
+    "proxy_kernel": Target(S_.proxy_kernel, SADDLE, scalars={"rho": 1.0}),
+    "saddle_value": Target(S_.saddle_value, {**SADDLE, "K": GRAM}, scalars={"rho": 1.0}),
+    "largest_linear": Target(S_.largest_linear, {"g": t, "y": y}, scalars={"C": 1.0}),
+    "lipschitz_constant": Target(S_.lipschitz_constant, {"K0": GRAM, "y": y}, scalars={"C": 1.0, "rho": 1.0}),
+    "project_q1": Target(S_.project_q1, {"beta": t, "y": y}, scalars={"C": 1.0}),
     "solve_indefinite": Target(
-        S_.solve_indefinite,
-        {"K0": GRAM, "y": y},
-        scalars={"C": 1.0, "rho": 1.0},
-        read=lambda r: r.objective,
+        S_.solve_indefinite, {"K0": GRAM, "y": y}, scalars={"C": 1.0, "rho": 1.0}, read=lambda result: result.objective
     ),
-}
+}  # fmt: skip
 
 REGRESSION = {
     "elastic_net_dual": Target(
-        R_.elastic_net_dual,
-        {"X": X, "y": t},
-        scalars={"K": 1.0, "tau": 1.0},
-        read=lambda s: (s.w, s.b),
+        R_.elastic_net_dual, {"X": X, "y": t}, scalars={"K": 1.0, "tau": 1.0}, read=lambda s: (s.w, s.b),
     ),
     "elastic_net_qp": Target(R_.elastic_net_qp, {"X": X, "y": t}, scalars={"K": 1.0, "tau": 1.0}),
     "lasso_admm": Target(
-        R_.lasso_admm,
-        {"X": X, "y": t},
-        scalars={"tau": 1.0, "K": 0.0, "rho": 1.0, "tol": 1e-8},
+        R_.lasso_admm, {"X": X, "y": t}, scalars={"tau": 1.0, "K": 0.0, "rho": 1.0, "tol": 1e-8},
         accepts={("rho", "none")},
     ),
-    "lasso_dual": Target(
-        R_.lasso_dual, {"X": X, "y": t}, scalars={"tau": 1.0}, read=lambda s: (s.w, s.b)
-    ),
+    "lasso_dual": Target(R_.lasso_dual, {"X": X, "y": t}, scalars={"tau": 1.0}, read=lambda s: (s.w, s.b)),
     "lasso_path": Target(
-        R_.lasso_path,
-        {"X": X, "y": t, "tau": np.array([4.0, 1.0])},
-        scalars={"K": 0.0},
+        R_.lasso_path, {"X": X, "y": t, "tau": np.array([4.0, 1.0])}, scalars={"K": 0.0},
         accepts={("tau", "none"), ("tau", "empty"), ("tau", "short")},
     ),
     "ridge_path": Target(
-        R_.ridge_path,
-        {"X": X, "y": t, "K": np.array([4.0, 1.0])},
-        accepts={("K", "empty"), ("K", "short")},
+        R_.ridge_path, {"X": X, "y": t, "K": np.array([4.0, 1.0])}, accepts={("K", "empty"), ("K", "short")},
     ),
     "tau_max": Target(R_.tau_max, {"X": X, "y": t}),
-}
+}  # fmt: skip
 
 SVR = {
-    "tube_from_offsets": Target(
-        T_.tube_from_offsets, {"offsets": t}, scalars={"nu": 0.5}, alone=True
-    ),
-}
+    "tube_from_offsets": Target(T_.tube_from_offsets, {"offsets": t}, scalars={"nu": 0.5}, alone=True),
+}  # fmt: skip
 
 TARGETS = {
     f"{package}.{name}": target
@@ -306,25 +262,17 @@ TARGETS = {
     for name, target in table.items()
 }
 
+NAMES = """
+kernels: KernelPCA
+svm: HardMarginSVC IndefiniteSVC SVMs1 SVMs2 SVMs2l SVMs2prime SVMs3 SVMs4 SVMs5
+regression: ElasticNet KernelRidge Lasso RidgeRegression
+svr: EpsilonSVR NuSVR NuSVRPenalizedBias QuadraticNuSVR
+"""
+ROOMS = {"kernels": K_, "svm": S_, "regression": R_, "svr": T_}
 ESTIMATORS = {
-    "kernels.KernelPCA": K_.KernelPCA,
-    "svm.HardMarginSVC": S_.HardMarginSVC,
-    "svm.IndefiniteSVC": S_.IndefiniteSVC,
-    "svm.SVMs1": S_.SVMs1,
-    "svm.SVMs2": S_.SVMs2,
-    "svm.SVMs2l": S_.SVMs2l,
-    "svm.SVMs2prime": S_.SVMs2prime,
-    "svm.SVMs3": S_.SVMs3,
-    "svm.SVMs4": S_.SVMs4,
-    "svm.SVMs5": S_.SVMs5,
-    "regression.ElasticNet": R_.ElasticNet,
-    "regression.KernelRidge": R_.KernelRidge,
-    "regression.Lasso": R_.Lasso,
-    "regression.RidgeRegression": R_.RidgeRegression,
-    "svr.EpsilonSVR": T_.EpsilonSVR,
-    "svr.NuSVR": T_.NuSVR,
-    "svr.NuSVRPenalizedBias": T_.NuSVRPenalizedBias,
-    "svr.QuadraticNuSVR": T_.QuadraticNuSVR,
+    f"{room}.{name}": getattr(ROOMS[room], name)
+    for room, names in (line.split(":") for line in NAMES.strip().splitlines())
+    for name in names.split()
 }
 
 
