@@ -78,10 +78,9 @@ class Candidate:
     @cached_property
     def faint(self) -> np.ndarray:
         """What rounding may leave of each entry of e: a multiplier is a quotient of the terms of one column."""
-        of_rows = np.divide(
-            self.terms, np.abs(self.A), out=np.zeros(self.A.shape), where=self.A != 0.0
-        )
-        unsure = of_rows.max(axis=1, initial=0.0) @ np.abs(self.A)
+        A = np.abs(self.A)
+        of_rows = np.divide(self.terms, A, out=np.zeros(A.shape), where=A > 0.0)
+        unsure = of_rows.max(axis=1, initial=0.0) @ A
         return self.unit * (self.terms + self.pull + unsure)
 
     @property
@@ -113,9 +112,8 @@ class Candidate:
             tau, steep = arb(self.tau[m[0]]), length(self.e[m])
             gap += abs(tau * length(self.x[m]) + sum(self.e[m] * self.x[m], arb(0)))
             if not steep - tau <= float(self.faint[m].max()):
-                worst = max(
-                    worst, ratio(steep - tau, max(float(tau), float(self.columns[m].max())))
-                )
+                size = max(float(tau), float(self.columns[m].max()))
+                worst = max(worst, ratio(steep - tau, size))
         return gap, worst, rounding
 
     @property

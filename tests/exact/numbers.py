@@ -10,9 +10,8 @@ from flint import arb, ctx
 
 __all__ = ["exact", "floats", "is_zero", "length", "product", "ratio", "split"]
 
-ctx.prec = (
-    1000  # the radius of a ball says what even this leaves open; no comparison is true by chance
-)
+# The radius of a ball says what even this leaves open; no comparison is true by chance.
+ctx.prec = 1000
 _ENTRIES = 2**20  # of a matrix that are converted at the same time
 
 
@@ -50,11 +49,9 @@ def ratio(value: Any, scale: Any) -> float:
     """Return an upper bound of |value| / scale, with 0/0 = 0 and infinity for what is no number."""
     if value == 0:
         return 0.0
-    most = (
-        float((abs(arb(value)) / arb(scale)).upper())
-        if scale > 0 and scale < math.inf
-        else math.inf
-    )
+    if not 0 < scale < math.inf:
+        return math.inf
+    most = float((abs(arb(value)) / arb(scale)).upper())
     return math.inf if math.isnan(most) else most
 
 

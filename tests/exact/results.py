@@ -73,11 +73,9 @@ def verify(result: Any, X: Any = None, y: Any = None) -> Any:
         check_is_fitted(result)
         X, y = dense(X), None if y is None else np.asarray(y).ravel()
         return Verdict(examine(result, X, y), result.certificate_)
+    result = result.qp if isinstance(result, DualSolution) else result
     with np.errstate(over="ignore", invalid="ignore"):
-        return Verdict(
-            examine(result, X, y),
-            (result.qp if isinstance(result, DualSolution) else result).certificate,
-        )
+        return Verdict(examine(result, X, y), result.certificate)
 
 
 @singledispatch
@@ -181,11 +179,8 @@ def quadratic(P: Matrix, q: np.ndarray, x: np.ndarray, **rest: Any) -> Candidate
 def _(result: QPResult, X: Any, y: Any) -> float:
     data = result.problem.data
     q = np.atleast_1d(np.asarray(data["q"], dtype=float))
-    P = (
-        Matrix(data["P"].d, G=data["P"].G)
-        if isinstance(data["P"], LowRank)
-        else Matrix(K=dense(data["P"]))
-    )
+    is_thin, P = isinstance(data["P"], LowRank), data["P"]
+    P = Matrix(P.d, G=P.G) if is_thin else Matrix(K=dense(P))
     z = np.asarray(result.history.get("z", result.x))  # qsolve1 certifies its z
     stated = (z, result.y, result.z_lower, result.z_upper, [result.objective])
     if not finite(*stated):
@@ -201,23 +196,22 @@ def _(result: QPResult, X: Any, y: Any) -> float:
     products = arb(0)
     for multiplier, bound in ((low, at.lower), (high, at.upper)):
         for j in np.flatnonzero(~is_zero(multiplier)):
-            products += (
-                abs(multiplier[j] * (at.x[j] - bound[j])) if np.isfinite(bound[j]) else math.inf
-            )
+            far = not np.isfinite(bound[j])
+            products += math.inf if far else abs(multiplier[j] * (at.x[j] - bound[j]))
     x = exact(result.x)
     objective = sum(x * (P.times(x) / 2 + exact(q)), arb(0))
     rounding = float(at.value) + float(at.size @ P.sizes(x))
-    claim = ratio(arb(result.objective) - objective, at.value)
-    claim = 0.0 if abs(arb(result.objective) - objective) <= at.unit * rounding else claim
+    miss = arb(result.objective) - objective
+    claim = 0.0 if abs(miss) <= at.unit * rounding else ratio(miss, at.value)
     return max(at.worst, *off, *wrong, ratio(products, at.value), claim)
 
 
-@examine.register
-def _(result: DualSolution, X: Any, y: Any) -> float:
-    return examine(result.qp, X, y)
-
-
 # -- machines and tubes
+
+
+def has_row(dual: Any, row: Any) -> bool:
+    """Say whether a row is among the equations of a program."""
+    return bool((row == dual.A).all(axis=1).any())
 
 
 def kernel_of(estimator: Any, X: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -233,16 +227,12 @@ def _(machine: SupportVectorMachine, X: Any, y: Any) -> float:
     s, a, slack = of_classes(machine, y)
     unit = arb(2.0 * getattr(machine, "gamma_", 0.0) or 1.0)
     b, eta, weight = arb(machine.b_), arb(machine.eta_), exact(s * a)
-    penalized = not any(
-        (row == s).all() for row in dual.A
-    )  # b is in the matrix, not in an equation
+    penalized = not has_row(dual, s)  # b is in the matrix, not in an equation
     ridge = 0.5 / machine.K_ if hasattr(machine, "K_") and np.isinf(dual.upper) else 0.0
     one = np.ones((len(s), 1)) if penalized else np.zeros((len(s), 0))
     G = one if F is None else np.column_stack([F, one])
     P = Matrix(ridge, K, G, s)
-    levels = [-b * unit] * any((row == s).all() for row in dual.A) + [-eta * unit] * any(
-        (dual.A == 1.0).all(axis=1)
-    )
+    levels = [-b * unit] * has_row(dual, s) + [-eta * unit] * has_row(dual, 1.0)
     at = quadratic(
         P, dual.q, exact(a), A=dual.A, b=dual.c, y=np.array(levels, dtype=object), lower=0.0, upper=dual.upper,
     )  # fmt: skip
@@ -297,27 +287,18 @@ def _(machine: SVMs2l, X: Any, y: Any) -> float:
 def _(tube: SupportVectorRegression, X: Any, y: Any) -> float:
     """Examine x = (lambda, mu, gamma), where b and epsilon are the multipliers of the equations."""
     dual, (K, F), m = tube.dual_program(X, y), kernel_of(tube, X), len(y)
-    signs = np.repeat([1.0, -1.0], m)
-    balanced = any((row == signs).all() for row in dual.A)
-    total_of_all = float(dual.c[-1]) if (dual.A == 1.0).all(axis=1).any() else np.inf
-    free, penalized = np.isfinite(total_of_all), not balanced
+    balanced, free = has_row(dual, np.repeat([1.0, -1.0], m)), has_row(dual, 1.0)
+    total_of_all, penalized = float(dual.c[-1]) if free else np.inf, not balanced
     delta, b = exact(tube.mu_) - exact(tube.lambda_), arb(tube.b_)
     inner = Matrix(0.0, K, F).times(delta)
     bias = sum(delta, arb(0)) if penalized else arb(0)
-    ridge = arb(tube.C_ and m / (2 * tube.C_) if not np.isfinite(dual.upper) else 0.0)
-    fitted = inner + bias + ridge * delta
-    sizes = (
-        Matrix(0.0, K, F).sizes(abs(delta))
-        + abs(float(bias))
-        + float(ridge) * np.abs(floats(delta))
-    )
+    ridge = 0.0 if np.isfinite(dual.upper) else m / (2 * tube.C_)
+    fitted = inner + bias + arb(ridge) * delta
+    sizes = Matrix(ridge, K, F).sizes(abs(delta)) + abs(float(bias))
     x = np.concatenate([exact(tube.lambda_), exact(tube.mu_), [arb(0)]])
-    if free:
-        left = arb(total_of_all) - sum(x, arb(0))
-        x[-1] = (
-            left if abs(left) > 1e-11 * total_of_all else arb(0)
-        )  # what is only rounding of the total is none
-    rows = [np.r_[np.ones(m), -np.ones(m), 0.0]] * balanced + [np.ones(2 * m + 1)] * bool(free)
+    left = arb(total_of_all) - sum(x, arb(0)) if free else arb(0)
+    x[-1] = left if abs(left) > 1e-11 * total_of_all else arb(0)  # rounding of the total is none
+    rows = [np.r_[np.ones(m), -np.ones(m), 0.0]] * balanced + [np.ones(2 * m + 1)] * free
     q, Px = np.append(dual.q, 0.0), np.concatenate([-fitted, fitted, [arb(0)]])
     at = Candidate(
         x,
@@ -326,19 +307,16 @@ def _(tube: SupportVectorRegression, X: Any, y: Any) -> float:
         np.abs(floats(Px)) + np.abs(q),
         abs(sum(x * Px, arb(0))) / 2 + sum(abs(exact(q) * x), arb(0)),
         np.array(rows).reshape(len(rows), 2 * m + 1),
-        np.array([0.0] * balanced + [total_of_all] * bool(free)),
-        exact([-tube.b_] * balanced + [tube.epsilon_] * bool(free)),
+        np.array([0.0] * balanced + [total_of_all] * free),
+        exact([-tube.b_] * balanced + [tube.epsilon_] * free),
         0.0,
         np.r_[np.full(2 * m, dual.upper), np.inf],
     )
     f, total = inner + b, (sizes + np.abs(y)).max() + abs(tube.b_)
     residual = exact(y) - f
-    over, under = split(residual - arb(tube.epsilon_))[0], split(-residual - arb(tube.epsilon_))[0]
-    claims = [
-        same(tube.support_, np.flatnonzero(~is_zero(delta))),
-        same(tube.dual_coef_, floats(delta)),
-    ]
-    claims += [same(tube.X_fit_, X), away(told(tube.predict, X), f, total)]
+    over, under = (split(side - arb(tube.epsilon_))[0] for side in (residual, -residual))
+    claims = [same(tube.support_, np.flatnonzero(~is_zero(delta))), same(tube.X_fit_, X)]
+    claims += [same(tube.dual_coef_, floats(delta)), away(told(tube.predict, X), f, total)]
     claims += [away(tube.xi_prime_, over, total), away(tube.xi_, under, total)]
     claims += [away(tube.residuals_, residual, total)]
     if penalized:
@@ -378,9 +356,9 @@ def smooth_squares(
     return Candidate(x, curve * x - product(Z.T, r), terms, columns, value, tau=tau, groups=groups)
 
 
-def price_of_b(model: Any, C: float) -> float | None:
+def price_of_b(intercept: str, C: float) -> float | None:
     """Return the price of b^2: none for a free b, and None where there is no b."""
-    return {"none": None, "free": 0.0, "penalized": C}[model.intercept]
+    return {"none": None, "free": 0.0, "penalized": float(C)}[intercept]
 
 
 def linear_claims(model: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray, M: Any = None) -> float:
@@ -388,35 +366,22 @@ def linear_claims(model: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray, M: An
     M = X if M is None else M
     fit, sizes = product(M, exact(w)) + arb(model.b_), np.abs(M) @ np.abs(w) + abs(model.b_)
     unused = 0.0 if model.intercept != "none" or model.b_ == 0.0 else math.inf
-    claims = (
-        away(told(model.predict, X), fit, sizes),
-        away(model.xi_, exact(y) - fit, sizes + np.abs(y)),
-    )
-    return max(*claims, unused)
+    left = away(model.xi_, exact(y) - fit, sizes + np.abs(y))
+    return max(away(told(model.predict, X), fit, sizes), left, unused)
 
 
-@examine.register
-def _(model: RidgeRegression, X: Any, y: Any) -> float:
-    optimum = squares(
-        X, y, model.w_, model.b_, float(model.K), 0.0, price_of_b(model, float(model.K))
-    )
-    claim = (
-        away(float(model.K) * model.alpha_, exact(model.xi_), np.abs(model.xi_).max())
-        if model.K > 0
-        else 0.0
-    )
-    return max(optimum, linear_claims(model, X, y, model.w_), claim)
-
-
+@examine.register(RidgeRegression)
 @examine.register(Lasso)
 @examine.register(ElasticNet)
 def _(model: Any, X: Any, y: Any) -> float:
-    K = float(model.K) if isinstance(model, ElasticNet) else 0.0
-    optimum = squares(
-        X, y, model.w_, model.b_, K, float(model.tau), price_of_b(model, float(model.C))
-    )
-    support = same(model.support_, np.flatnonzero(model.w_))
-    return max(optimum, support, linear_claims(model, X, y, model.w_))
+    K, tau = (float(getattr(model, name, 0.0)) for name in ("K", "tau"))
+    price = price_of_b(model.intercept, getattr(model, "C", K))  # that of ridge regression is K
+    claims = [squares(X, y, model.w_, model.b_, K, tau, price)]
+    if not isinstance(model, RidgeRegression):
+        claims.append(same(model.support_, np.flatnonzero(model.w_)))
+    elif K > 0:
+        claims.append(away(K * model.alpha_, exact(model.xi_), np.abs(model.xi_).max()))
+    return max(*claims, linear_claims(model, X, y, model.w_))
 
 
 @examine.register
@@ -441,8 +406,7 @@ def _path(path: L1Path) -> list[Verdict]:
     if path.problem is None:
         raise ValueError("the result does not know its problem")
     data, found = path.problem.data, []
-    tolerance = max(float(data["tol"]), 1e-9)
-    C = {"none": None, "free": 0.0, "penalized": float(data["C"])}[data["intercept"]]
+    tolerance, C = max(float(data["tol"]), 1e-9), price_of_b(data["intercept"], data["C"])
     for tau, w, b, gap in zip(path.tau, path.w, path.b, path.gap):
         worst = squares(data["X"], data["y"], w, float(b), float(data["K"]), float(tau), C)
         found.append(Verdict(worst, Certificate(0.0, 0.0, 0.0, float(gap), tolerance)))
@@ -470,14 +434,11 @@ def _(pca: KernelPCA, X: Any, y: Any) -> float:
     off = max(ratio(sum(t * t, arb(0)).sqrt(), size) for t in (images - V * values).T)
     centred = M - M.mean(axis=0)
     centred = centred - centred.mean(axis=1)[:, None]
-    left = linalg.eigvalsh(centred - (pca.eigenvectors_ * pca.eigenvalues_) @ pca.eigenvectors_.T)[
-        -1
-    ]
-    better = max(left - (pca.eigenvalues_[-1] if pca.n_components == len(values) else 0.0), 0.0)
-    coordinates = pca.eigenvectors_ * np.sqrt(pca.eigenvalues_)
-    claims = away(told(pca.transform, X), exact(coordinates.ravel()), math.sqrt(size))
-    claims = max(claims, 0.0 if (pca.X_fit_ == X).all() else math.inf)
-    better = better / pca.eigenvalues_.sum()
+    found = (pca.eigenvectors_ * pca.eigenvalues_) @ pca.eigenvectors_.T
+    least = pca.eigenvalues_[-1] if pca.n_components == len(values) else 0.0
+    better = (linalg.eigvalsh(centred - found)[-1] - least) / pca.eigenvalues_.sum()
+    coordinates = exact((pca.eigenvectors_ * np.sqrt(pca.eigenvalues_)).ravel())
+    claims = max(same(pca.X_fit_, X), away(told(pca.transform, X), coordinates, math.sqrt(size)))
     return max(skew, off, claims, better if better > 1e-12 * len(M) else 0.0)
 
 
@@ -541,23 +502,16 @@ def _(result: IndefiniteResult, X: Any, y: Any) -> float:
     far += 2 * tau * sum(w * w, arb(0)) + square(W)  # |M + S|^2 - |K0|^2
     low = sum(alpha, arb(0)) - rho * far
     excess = largest_sum(slope(a), s, C) - sum(slope(a) * a, arb(0))
-    high = (
-        (sum(a, arb(0)) + sum(a * slope(a), arb(0))) / 2
-        + (excess if excess > 0 else arb(0))
-        + constant
-    )
+    high = (sum(a, arb(0)) + sum(a * slope(a), arb(0))) / 2 + constant
+    high += excess if excess > 0 else arb(0)
     size = sum(alpha, arb(0))
     outside = [abs(sum(s * alpha, arb(0))), abs(sum(s * a, arb(0))), *split(alpha)[1], *split(a)[1]]
     outside += [*split(alpha - C)[0], *split(a - C)[0]]
-    terms = max(size, constant, key=float)
+    terms = max(size, constant, key=float)  # the constant rho |K - K0|^2 may be the larger part
     off = ratio(float(np.abs(result.K - U @ U.T).max()), float(np.abs(result.K).max()))
-    gap = (
-        high - low if high > low + n * EPS * terms else arb(0)
-    )  # the constant rho |K - K0|^2 may be the larger part
-    claims = [
-        ratio(arb(result.objective) - low, terms),
-        ratio(arb(result.upper_bound) - high, terms),
-    ]
+    gap = high - low if high > low + n * EPS * terms else arb(0)
+    stored = zip((result.objective, result.upper_bound), (low, high))
+    claims = [ratio(arb(stated) - true, terms) for stated, true in stored]
     return max(ratio(max(outside, key=float), size), ratio(gap, size), off, *claims)
 
 
@@ -588,14 +542,11 @@ def _(machine: IndefiniteSVC, X: Any, y: Any) -> float:
         weight = V @ (weight @ V)
     claims = [of_machine(machine, X, y, a)]
     claims += [same(machine.lambda_, a[s > 0]), same(machine.mu_, a[s < 0])]
-    claims += [
-        away(machine.decision_, values, sizes),
-        away(machine.dual_coef_, exact(weight), np.abs(weight).max()),
-    ]
+    claims.append(away(machine.decision_, values, sizes))
+    claims.append(away(machine.dual_coef_, exact(weight), np.abs(weight).max()))
     f = product(K0, exact(weight)) - arb(machine.b_)
-    claims.append(
-        away(told(machine.decision_function, X), f, np.abs(K0) @ np.abs(weight) + abs(machine.b_))
-    )
+    sizes = np.abs(K0) @ np.abs(weight) + abs(machine.b_)
+    claims.append(away(told(machine.decision_function, X), f, sizes))
     return max(examine(result, X, y), margins.worst, *claims)
 
 
@@ -633,9 +584,7 @@ def _(result: ADMMResult, X: Any, y: Any) -> float:
     return L1[result.problem.name](result, **result.problem.data)
 
 
-def stated_twice(
-    result: ADMMResult, true: np.ndarray, stated: np.ndarray, size: np.ndarray
-) -> float:
+def stated_twice(true: np.ndarray, stated: np.ndarray, size: np.ndarray) -> float:
     """Return how far two vectors are apart that the constraint of the splitting makes equal."""
     return away(stated, true, max(float(np.abs(size).max(initial=0.0)), math.ulp(0.0)))
 
@@ -653,7 +602,7 @@ def least_absolute(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> float:
         tau=np.r_[np.zeros(n), np.ones(m)],
     )  # fmt: skip
     at.reach = sizes
-    return max(at.worst, stated_twice(result, r, result.z, sizes))
+    return max(at.worst, stated_twice(r, result.z, sizes))
 
 
 def basis_pursuit(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> float:
@@ -676,19 +625,17 @@ def lasso_by_admm(
 ) -> float:
     """Examine the text's ADMM: b is the best one for the weights."""
     w, left = result.z, y - X @ result.z
-    b = {"none": 0.0, "free": left.mean(), "penalized": left.sum() / (len(y) + C)}[intercept]
-    return squares(
-        X, y, w, float(b), K, tau, {"none": None, "free": 0.0, "penalized": C}[intercept]
-    )
+    price = price_of_b(intercept, C)
+    b = 0.0 if price is None else left.sum() / (len(y) + price)
+    return squares(X, y, w, float(b), K, tau, price)
 
 
 def group_lasso(
     result: ADMMResult, A: np.ndarray, b: np.ndarray, label: np.ndarray, tau: np.ndarray
 ) -> float:
     """Examine ``1/2 |A x - b|^2 + sum_g tau_g |x_g|`` at z."""
-    return smooth_squares(
-        A, b, exact(result.z), 0.0, np.asarray(tau)[label], np.asarray(label)
-    ).worst
+    taus = np.asarray(tau)[label]
+    return smooth_squares(A, b, exact(result.z), 0.0, taus, np.asarray(label)).worst
 
 
 def generalized_lasso(
@@ -704,7 +651,7 @@ def generalized_lasso(
         np.zeros(k), exact(result.rho * result.u), tau=np.r_[np.zeros(n), np.full(k, tau)],
     )  # fmt: skip
     sizes = np.append(np.abs(F) @ np.abs(result.x), 1e-5 * np.abs(F).max() * np.abs(result.x).max())
-    return max(at.worst, stated_twice(result, z, result.z, sizes))
+    return max(at.worst, stated_twice(z, result.z, sizes))
 
 
 def logistic(result: ADMMResult, A: np.ndarray, tau: np.ndarray) -> float:
@@ -733,13 +680,11 @@ def consensus(result: ADMMResult, blocks: list[Any], objective: Any) -> float:
     tau, K = getattr(objective, "tau", 0.0), 1.0 if hinge else getattr(objective, "K", 0.0)
     if hinge:
         slack = split(1 - exact(b) * product(A, z))[0]
-        seen = np.array([v > 0 for v in slack])
-        A, b, root = A[seen], b[seen], math.sqrt(2.0 * objective.K)
-        A, b = root * A, root * b
+        seen, root = np.array([v > 0 for v in slack]), math.sqrt(2.0 * objective.K)
+        A, b = root * A[seen], root * b[seen]
     at = smooth_squares(A, b, z, K, tau)
-    steps = at.columns / np.maximum(
-        np.einsum("ij,ij->j", A, A) + K, math.ulp(0.0)
-    )  # of z, for one block alone
+    curvature = np.maximum((A * A).sum(axis=0) + K, math.ulp(0.0))
+    steps = at.columns / curvature  # of z, for one block alone
     size = max(float(np.abs(result.z).max()), float(steps.max(initial=0.0)))
     copies = [away(x, z, size) for x in np.atleast_2d(result.x)]
     return max(at.worst, *copies, ratio(arb(result.objective) - at.value, at.value))
