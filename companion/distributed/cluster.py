@@ -135,22 +135,14 @@ class OnCluster:
             if not holders[block.key]:
                 raise CancelledError(f"block {i} has left its worker")
             places.setdefault(min(holders[block.key]), []).append(i)
-        self.teams = [
-            (
-                address,
-                numbers,
-                self.client.submit(
-                    _team,
-                    numbers,
-                    *(self.blocks[i] for i in numbers),
-                    workers=[address],
-                    pure=False,
-                ),
-            )
-            for address, here in places.items()
-            for k in range(min(len(here), threads.get(address, 1)))
-            for numbers in [here[k :: min(len(here), threads.get(address, 1))]]
-        ]
+        teams = []
+        for address, here in places.items():
+            n_teams = min(len(here), threads.get(address, 1))
+            for numbers in (here[k::n_teams] for k in range(n_teams)):
+                blocks = [self.blocks[i] for i in numbers]
+                team = self.client.submit(Team, numbers, blocks, workers=[address], pure=False)
+                teams.append((address, numbers, team))
+        self.teams = teams
 
     def _submit(
         self, method: str, arguments: tuple[Any, ...], add: bool
@@ -218,13 +210,8 @@ class OnCluster:
         if lost := {address for address, _, _ in self.teams} - set(threads):
             raise CancelledError(f"workers {lost} are lost")
         if seconds >= self.block_timeout:
-            late = sorted(
-                i
-                for (_, numbers, _), step in zip(self.teams, steps)
-                for i in numbers
-                if not step.done()
-            )
-            if late:
+            waiting = [team for team, step in zip(self.teams, steps) if not step.done()]
+            if late := sorted(i for _, numbers, _ in waiting for i in numbers):
                 raise RuntimeError(
                     f"blocks {late} have not answered within block_timeout = {self.block_timeout:g} s"
                 )
@@ -277,10 +264,6 @@ class _Arguments:
     def __sizeof__(self) -> int:
         arrays = (a.nbytes for a in self.values if isinstance(a, np.ndarray))
         return object.__sizeof__(self) + sum(arrays)
-
-
-def _team(numbers: list[int], *blocks: Any) -> Team:
-    return Team(numbers, blocks)
 
 
 def _answer(team: Team, method: str, arguments: _Arguments) -> Any:

@@ -103,8 +103,7 @@ class InProcess:
     def __init__(self, rows: list[Any], objective: ConsensusObjective) -> None:
         if any(is_lazy(part) for pair in rows for part in pair):
             raise TypeError(
-                "blocks holds dask objects; say where they run with "
-                "client=dask.distributed.Client(...)"
+                "blocks holds dask objects; client=dask.distributed.Client(...) runs them"
             )
         blocks = [build_block(objective, i, *pair) for i, pair in enumerate(rows)]
         self.team = Team(range(len(rows)), blocks)
