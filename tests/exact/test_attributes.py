@@ -32,6 +32,9 @@ OF_WEIGHTS = "w_ b_"
 OF_MULTIPLIERS = "dual_coef_ X_fit_ b_"
 OF_MACHINES = "classes_ lambda_ mu_ epsilon_ xi_ support_ norm_ X_fit_"
 OF_TUBES = "lambda_ mu_ xi_ xi_prime_ residuals_ support_ norm_ dual_coef_ X_fit_"
+OF_SADDLES = """
+    alpha_ multipliers_ proxy_kernel_ objective_ gap_ decision_ classes_ lambda_ mu_ support_ dual_coef_ b_ X_fit_
+"""
 MACHINES = {
     HardMarginSVC(): "eta_", SVMs1(K=0.12): "eta_ gamma_", SVMs2(K=0.7): "eta_", SVMs2prime(nu=0.5): "eta_",
     SVMs3(nu=0.5): "eta_", SVMs4(nu=0.5): "eta_", SVMs5(nu=0.5): "eta_", SVMs2l(): "",
@@ -51,30 +54,11 @@ def cases():
             yield model, kernel, LABELS, f"{OF_MACHINES} {ways} {more}"
         for model, more in TUBES.items():
             yield model, kernel, VALUES, f"{OF_TUBES} {ways} {more}"
-        yield (
-            KernelRidge(K=0.5, intercept="free"),
-            kernel,
-            VALUES,
-            ("w_ b_ xi_ X_fit_" if kernel == "linear" else "alpha_ b_ xi_ X_fit_"),
-        )
-        yield (
-            KernelPCA(2),
-            kernel,
-            None,
-            (
-                "eigenvalues_ eigenvectors_ X_fit_ "
-                + ("_directions _means" if kernel == "linear" else "alpha_ _means")
-            ),
-        )
-    yield (
-        IndefiniteSVC(C=2.0),
-        "sigmoid",
-        LABELS,
-        (
-            "alpha_ multipliers_ proxy_kernel_ objective_ gap_ decision_ classes_ "
-            " lambda_ mu_ support_ dual_coef_ b_ X_fit_"
-        ),
-    )
+        weights = "w_" if kernel == "linear" else "alpha_"
+        yield KernelRidge(K=0.5, intercept="free"), kernel, VALUES, f"{weights} b_ xi_ X_fit_"
+        weights = "_directions" if kernel == "linear" else "alpha_"
+        yield KernelPCA(2), kernel, None, f"eigenvalues_ eigenvectors_ X_fit_ {weights} _means"
+    yield IndefiniteSVC(C=2.0), "sigmoid", LABELS, OF_SADDLES
     for model, attributes in LINEAR.items():
         yield model, None, VALUES, f"{OF_WEIGHTS} {attributes}"
 
@@ -115,9 +99,7 @@ def test_every_altered_attribute_is_found(model, kernel, y, attributes):
     for name in attributes.split():
         value = getattr(fitted, name)
         changes = altered(value, name)
-        for change in (
-            changes if y is not None else changes[:1]
-        ):  # the certificate of components refuses nan
+        for change in changes if y is not None else changes[:1]:  # components refuse nan themselves
             wrong = copy(fitted)
             setattr(wrong, name, change)
             assert not verify(wrong, X, y).ok, (name, change)

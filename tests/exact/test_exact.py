@@ -72,10 +72,8 @@ def program(seed=0, n=12, p=3, rank=None, low_rank=False):
 def degenerate(**options):
     P, q, rows, right = program(rank=4, **options)
     upper = np.r_[0.0, np.ones(11)]
-    rows, right = (
-        np.vstack([rows, rows[:2], rows.sum(axis=0)]),
-        np.r_[right, right[:2], right.sum()],
-    )
+    rows = np.vstack([rows, rows[:2], rows.sum(axis=0)])
+    right = np.r_[right, right[:2], right.sum()]
     return solve_qp(P, q, rows, right, upper=upper)
 
 
@@ -91,10 +89,7 @@ OF_A_SPLITTING = {"x": 1e-4, "z": 1e-4}
 OF_TRAINING = {"alpha": 1e-4, "objective": 1e-3, "dual_objective": 1e-3}
 OF_A_SADDLE = {
     "alpha": 1e-4,
-    "multipliers": 1e-2,
-    "K": 1e-2,
-    "objective": 1e-2,
-    "upper_bound": 1e-2,
+    **dict.fromkeys(["multipliers", "K", "objective", "upper_bound"], 1e-2),
 }
 ANSWERS = {
     "quadratic program": (lambda: solve_qp(*program(), upper=1.0), OF_A_PROGRAM),
@@ -136,10 +131,8 @@ def test_answers_are_confirmed_and_altered_ones_are_not(solve, changes):
     confirm(result)
     for name, size in changes.items():
         value = getattr(result, name)
-        for wrong in (
-            value + np.asarray(size) * (1.0 if np.ndim(value) else abs(value) + 1.0),
-            value * np.nan,
-        ):
+        grown = value + np.asarray(size) * (1.0 if np.ndim(value) else abs(value) + 1.0)
+        for wrong in (grown, value * np.nan):
             found = verify(replace(result, **{name: wrong}))
             assert not found.ok, name
             assert not found.agrees, name

@@ -21,9 +21,7 @@ UNSOLVED = {
     "book/errata/chapter-20": {"QPResult": 7},
     "book/errata/indefinite-kernels": {"IndefiniteResult": 9},
     "book/errata/zaki-meira": {"TrainingResult": 6},
-    "notebooks/about/how-fast": {
-        "QPResult": 10
-    },  # the text's ADMM as a guesser, cut after some steps
+    "notebooks/about/how-fast": {"QPResult": 10},  # the text's ADMM guesses, cut after some steps
     "notebooks/admm/consensus": {"ADMMResult": 1},  # cut after some steps, to be taken up again
     "notebooks/admm/quadratic-programs": {"QPResult": 2},
     "notebooks/regression/elastic-net": {"ADMMResult": 6, "QPResult": 1},
