@@ -1,4 +1,4 @@
-"""The arithmetic of float64 that all rooms share: its epsilon, the size of an array, a ratio that may be 0/0."""
+"""The arithmetic of float64 that all rooms share: its epsilon, sizes, symmetry, a ratio that may be 0/0."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["EPS", "largest", "ratio"]
+__all__ = ["EPS", "is_symmetric", "largest", "ratio"]
 
 EPS = float(np.finfo(float).eps)
 
@@ -20,6 +20,21 @@ def largest(values: np.ndarray) -> float:
     (3.0, 0.0)
     """
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+
+
+def is_symmetric(P: np.ndarray, rough: float = 1e-10) -> bool:
+    """Return whether a square matrix is symmetric up to a part of its largest entry.
+
+    Its products with one vector from the left and from the right are compared, which reads P once: no skew matrix is
+    likely to have these cosines in its kernel.
+
+    Examples
+    --------
+    >>> is_symmetric(np.array([[2.0, 1.0], [1.0, 2.0]])), is_symmetric(np.array([[2.0, 1.0], [0.9, 2.0]]))
+    (True, False)
+    """
+    probe = np.cos(np.arange(len(P)))
+    return largest(P @ probe - probe @ P) <= rough * len(P) * largest(P)
 
 
 def ratio(value: Any, scale: Any) -> Any:

@@ -13,7 +13,7 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 __all__ = ["Guess", "guess_machine", "guess_tube"]
 
-_TOL = 1e-3
+_TOL = 1e-5  # libsvm's default, 1e-3, costs less than the systems that a rough guess leads to
 _AT_BOUND = 1.0 - 1e-9  # libsvm puts multipliers at their bound exactly, but scales them afterwards
 _ITERATIONS = 100  # per variable; a hard margin that does not exist would have no end
 _LARGE = 1e4  # bound that stands for none, in units of the mean diagonal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from inspect import signature
 from typing import Any
 
@@ -108,10 +109,15 @@ def as_kernel(kernel: str | Kernel | Callable = "linear", **params: Any) -> Kern
     return FromGram(kernel)
 
 
+@cache
+def _parameters_of(kernel: str) -> tuple[str, ...]:
+    return tuple(signature(_NAMED[kernel]).parameters)
+
+
 def _named_kernel(kernel: str, params: dict[str, Any]) -> Kernel:
     if kernel not in _NAMED:
         raise ValueError(f"kernel must be one of {', '.join(_NAMED)}, got {kernel!r}")
-    accepted = signature(_NAMED[kernel]).parameters
+    accepted = _parameters_of(kernel)
     if unknown := sorted(set(params) - set(accepted)):
         what = ", ".join(accepted) or "no parameter"
         raise TypeError(f"kernel {kernel!r} accepts {what}, got {', '.join(unknown)}")

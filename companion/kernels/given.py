@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from companion.checks import as_matrix
+from companion.engine.arithmetic import is_symmetric
 from companion.kernels.arithmetic import check_callable, name_of, squared_norms, within
 from companion.kernels.functions import Kernel
 from companion.kernels.points import as_vectors, both, rows_of_both
@@ -141,7 +142,7 @@ class Precomputed(Kernel):
             raise ValueError(
                 f"the precomputed kernel matrix must have {n} columns, one per fitted point, got shape {K.shape}"
             )
-        if Y is None and not np.allclose(K, K.T, rtol=0.0, atol=1e-6 * np.abs(K).max()):
+        if Y is None and not is_symmetric(K, 1e-6):
             raise ValueError("the precomputed kernel matrix must be symmetric (Proposition 17.2)")
         return K
 

@@ -79,12 +79,11 @@ class HyperplaneClassifier(ClassifierMixin, KernelModel):
         X, y = self._validated(X, y)
         if y.dtype == object and any(label is None for label in y):
             raise ValueError("y must hold a label for every point, got None among them")
-        self.classes_ = np.unique(y)
-        if len(self.classes_) == 1:
-            raise ValueError(
-                f"y must have two classes, got one class only: {self.classes_.tolist()[0]!r}"
-            )
-        if y.dtype.kind not in "iub" or len(self.classes_) > 2:
+        self.classes_ = labels = np.unique(y)
+        if len(labels) == 1:
+            raise ValueError(f"y must have two classes, got one class only: {labels.tolist()[0]!r}")
+        whole = y.dtype.kind in "iub" or (y.dtype.kind == "f" and not (labels % 1.0).any())
+        if len(labels) > 2 or not whole:
             check_classification_targets(y)
             kind = type_of_target(y, input_name="y", raise_unknown=True)
             if kind != "binary":  # in scikit-learn's words, which its checks look for

@@ -203,8 +203,8 @@ class ProgramModel(KernelModel):
         yield dual, solve_generally(P.toarray(), q, A, c, upper, float(self.tol), steps)
 
     def _guess(self, points: Points, dual: DualProgram) -> Guess | None:
-        """Guess which multipliers are 0, at their bound, and free: from few features, or as libsvm does."""
-        G = dual.P.factor()
+        """Guess which multipliers are 0, at their bound, and free: by interior points if w is short, or as libsvm."""
+        G = dual.P.factor() if points.kernel.is_linear else None
         if G is None:
             return self._libsvm(points, dual)
         zero = np.zeros(dual.q.size)

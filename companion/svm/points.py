@@ -105,7 +105,8 @@ class Points:
     @cached_property
     def diagonal(self) -> np.ndarray:
         """The squared lengths of the features."""
-        return self.gram.diagonal() if self.centred else self.kernel.diagonal(self.X).real
+        known = self.centred or self.kernel.is_precomputed
+        return self.gram.diagonal() if known else self.kernel.diagonal(self.X).real
 
     def features(self, keep_origin: bool) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Return the features from their mean on, and the mean; as they are, and None, if the origin is kept."""
