@@ -12,6 +12,7 @@ pages: boxes become admonitions with the headings of the site, and links lead to
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import re
 import subprocess
@@ -36,6 +37,7 @@ SOLUTION = re.compile(
 CHOICE = re.compile(r"^(- \[)[ x](\] .*?)\s+\*(?:Yes|No|Right|Only|Not)\b.*\*$", re.MULTILINE)
 FILES = re.compile(r"(?P<quote>[\"'])\.\./\.\./(?!\.\./)")
 BLANK = "# your solution\n"
+MADE = "made_as"  # in the metadata of an edition: the digest of what was written
 LABEL = re.compile(r"^(?:\(([\w.-]+)\)=|:(?:label|name): ([\w.-]+))[ \t]*$", re.MULTILINE)
 LINK = re.compile(
     r"(?<!!)\[(?P<text>[^]]*)\]\((?P<path>[\w./-]+\.(?:ipynb|md))?(?:#(?P<label>[\w.-]+))?\)"
@@ -239,18 +241,38 @@ def files_of(site: Path) -> list[Path]:
     return [path for path in files if not set(LEFT_OUT) & set(path.parts)]
 
 
+def digest(notebook: NotebookNode) -> str:
+    """Return a fingerprint of what a reader may change: the sources of the cells."""
+    return hashlib.sha256("\0".join(c.source.strip() for c in notebook.cells).encode()).hexdigest()
+
+
+def is_ours(path: Path) -> bool:
+    """Whether an edition is as it was made. One that a reader wrote into, or put there, is not."""
+    found = nbformat.read(path, as_version=4)
+    return found.metadata.get(MADE) == digest(found)
+
+
+def store(wanted: dict[Path, NotebookNode], folder: Path) -> list[Path]:
+    """Write notebooks to a folder, remove those of pages that are gone; return what stays as a reader left it."""
+    there = set(folder.rglob("*.ipynb"))
+    theirs = {path for path in there if not is_ours(path)}
+    for path in there - set(wanted) - theirs:
+        path.unlink()
+    for path in set(wanted) - theirs:
+        wanted[path].metadata[MADE] = digest(wanted[path])
+        write(path, nbformat.writes(wanted[path]) + "\n")
+    return sorted(theirs)
+
+
 def write_editions() -> None:
-    """Write the editions, their contents and a zip for each chapter; remove those of pages that are gone."""
+    """Write the editions, their contents and a zip for each chapter."""
     wanted = {}
     for page in solved_pages():
         wanted[edition(page)] = for_jupyterlab(without_solutions(read(page)), page)
         wanted[edition(page, "")] = for_jupyterlab(complete(read(page)), page)
     wanted[EXERCISES / "contents.ipynb"] = contents()
-    for path in EXERCISES.rglob("*.ipynb"):
-        if path not in wanted:
-            path.unlink()
-    for path, notebook in wanted.items():
-        write(path, nbformat.writes(notebook) + "\n")
+    for path in store(wanted, EXERCISES):
+        print(f"{path.relative_to(ROOT)} stays as you left it")
     package = [
         p
         for p in sorted((ROOT / "companion").rglob("*"))
