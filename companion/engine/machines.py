@@ -306,7 +306,8 @@ class _System:
         self.B = e.sign[free, None] * (e.group[free, None] == self.present)
         self.gamma = self.mean / max(float(free.size), 1.0)
         for ridge in _RIDGES if self.P.product is None else _RIDGES[1:]:
-            H = self._matrix() + self.gamma * (self.B @ self.B.T)
+            H = self._matrix()
+            H += self.gamma * (self.B @ self.B.T)
             diagonal = H.diagonal()
             H[np.diag_indices_from(H)] = diagonal + (ridge * diagonal.mean() + self.delta)
             self.factor, missing = dpotrf(H.T, lower=1, clean=0, overwrite_a=1)

@@ -22,8 +22,8 @@ __all__ = ["Bilinear", "Gaussian", "Linear", "Polynomial", "Sigmoid"]
 
 # |x - y|^2 = |x|^2 + |y|^2 - 2 <x, y> is one matrix product, many times faster than the differences if there are many
 # features. Its rounding is some eps (|x|^2 + |y|^2), which 2 sigma^2 divides: relative to the kernel, some eps _LONG.
-_MANY = 32  # features
-_LONG = 16.0  # |x|^2/(2 sigma^2)
+_MANY = 16  # features
+_LONG = 64.0  # |x|^2/(2 sigma^2)
 
 
 class Linear(ExplicitKernel):
