@@ -16,15 +16,13 @@ from companion.kernels.choice import as_kernel
 from companion.kernels.features import (
     polynomial_exponents, polynomial_features, subset_features, subsets,
 )
-from companion.kernels.functions import (
-    Composed, Constant, Exp, GaussianOf, Kernel, Normalized, PolynomialOf, Product, Scaled, Sum,
-)
+from companion.kernels.functions import Constant, Kernel
 from companion.kernels.given import FeatureMap, FromFunction
 from companion.kernels.gram import Definiteness, center_gram, gram, is_positive_definite
 from companion.kernels.groups import CyclicKernel, GroupKernel
 from companion.kernels.hilbert import (
-    Expansion, Fourier, Legendre, OrthogonalFamily, VectorFamily, expand, largest_finite_sum,
-    orthogonal_complement, orthogonalize, rearranged,
+    Expansion, Fourier, Legendre, VectorFamily, expand, largest_finite_sum, orthogonal_complement,
+    orthogonalize, rearranged,
 )
 from companion.kernels.pca import KernelPCA
 from companion.kernels.rkhs import RKHSFunction
@@ -32,12 +30,11 @@ from companion.kernels.sets import Agreement, Intersection, Subset, UnionComplem
 from companion.kernels.vectors import Bilinear, Gaussian, Linear, Polynomial, Sigmoid
 
 __all__ = [
-    "Agreement", "Bilinear", "Composed", "Constant", "CyclicKernel", "Definiteness", "Exp",
-    "Expansion", "FeatureMap", "Fourier", "FromFunction", "Gaussian", "GaussianOf",
-    "GroupKernel", "Intersection", "Kernel", "KernelPCA", "Legendre", "Linear", "Normalized",
-    "OrthogonalFamily", "Polynomial", "PolynomialOf", "Product", "RKHSFunction", "Scaled",
-    "Sigmoid", "Subset", "Sum", "UnionComplement", "VectorFamily", "as_kernel", "center_gram",
-    "expand", "gram", "is_positive_definite", "largest_finite_sum", "orthogonal_complement",
+    "Agreement", "Bilinear", "Constant", "CyclicKernel", "Definiteness", "Expansion",
+    "FeatureMap", "Fourier", "FromFunction", "Gaussian", "GroupKernel", "Intersection",
+    "Kernel", "KernelPCA", "Legendre", "Linear", "Polynomial", "RKHSFunction", "Sigmoid",
+    "Subset", "UnionComplement", "VectorFamily", "as_kernel", "center_gram", "expand",
+    "gram", "is_positive_definite", "largest_finite_sum", "orthogonal_complement",
     "orthogonalize", "polynomial_exponents", "polynomial_features", "rearranged",
     "subset_features", "subsets",
 ]

@@ -49,8 +49,3 @@ def base(formula: str) -> str:
 def squared_norms(P: np.ndarray) -> np.ndarray:
     """Return the squared norms of the rows."""
     return np.einsum("ij,ij->i", P, P.conj()).real
-
-
-def within(features: np.ndarray, limit: float) -> np.ndarray | None:
-    """Return features that are at most `limit` many."""
-    return features if features.shape[1] <= limit else None

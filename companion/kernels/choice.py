@@ -26,10 +26,6 @@ def own_points(X: np.ndarray, kernel: Kernel) -> np.ndarray:
     return X if kernel.is_precomputed else X.copy()
 
 
-def _polynomial(degree: int = 3, gamma: float = 1.0, coef0: float = 1.0) -> Kernel:
-    return Polynomial(degree, coef0, gamma)
-
-
 def _gaussian(sigma: float | None = None, gamma: float | None = None) -> Kernel:
     if gamma is None:
         return Gaussian(1.0 if sigma is None else sigma)
@@ -38,19 +34,14 @@ def _gaussian(sigma: float | None = None, gamma: float | None = None) -> Kernel:
     return Gaussian(1.0 / math.sqrt(2.0 * as_scalar(gamma, "gamma", above=0.0)))
 
 
-def _sigmoid(gamma: float = 1.0, coef0: float = 0.0) -> Kernel:
-    return Sigmoid(gamma, coef0)
-
-
 _NAMED: dict[str, Callable[..., Kernel]] = {
     "linear": Linear,
-    "polynomial": _polynomial,
-    "poly": _polynomial,
-    "gaussian": _gaussian,
+    "poly": lambda degree=3, gamma=1.0, coef0=1.0: Polynomial(degree, coef0, gamma),
     "rbf": _gaussian,
-    "sigmoid": _sigmoid,
+    "sigmoid": lambda gamma=1.0, coef0=0.0: Sigmoid(gamma, coef0),
     "precomputed": Precomputed,
 }
+_NAMED |= {"polynomial": _NAMED["poly"], "gaussian": _NAMED["rbf"]}
 
 
 def as_kernel(kernel: str | Kernel | Callable = "linear", **params: Any) -> Kernel:

@@ -21,8 +21,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from functools import reduce
+from dataclasses import MISSING, dataclass, field, fields
+from functools import partial, reduce
 from typing import Any, ClassVar, dataclass_transform
 
 import numpy as np
@@ -30,7 +30,7 @@ from scipy.special import comb
 
 from companion.checks import as_scalar, as_vector, check_count
 from companion.engine.arithmetic import EPS, largest
-from companion.kernels.arithmetic import base, check_callable, name_of, term, within
+from companion.kernels.arithmetic import base, check_callable, name_of, term
 from companion.kernels.features import polynomial_features
 from companion.kernels.points import as_points, both
 
@@ -40,20 +40,32 @@ __all__ = [
     "Exp",
     "GaussianOf",
     "Kernel",
+    "NoFeatures",
     "Normalized",
+    "OfValues",
     "PolynomialOf",
     "Product",
-    "Scaled",
     "Sum",
 ]
 
+
+class NoFeatures(Exception):
+    """No finite feature map is known, or it has more features than are of use."""
+
+
+_BLOCK = 16  # points whose matrix is computed for its diagonal
 _LOST = 1e-3  # rounding of a distance, in units of sigma^2, that leaves no digits of a Gaussian
 
 
 # --- the base class -------------------------------------------------------------------------------
 
 
-@dataclass_transform(frozen_default=True, eq_default=False)
+def parameter(check: Callable[[Any, str], Any], *, default: Any = MISSING) -> Any:
+    """Return a field of a kernel; `check` turns what is given for it, and its name, into its value."""
+    return field(default=default, metadata={"check": check})
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(parameter,))
 class Kernel(ABC):
     r"""A function :math:`\kappa: X \times X \to \mathbb{C}` that is evaluated on pairs, rows and matrices.
 
@@ -96,6 +108,12 @@ class Kernel(ABC):
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, eq=False, repr=False)(cls)  # an immutable value
 
+    def __post_init__(self) -> None:
+        for f in fields(self):  # type: ignore[arg-type]
+            if "check" in f.metadata:
+                value = f.metadata["check"](getattr(self, f.name), f.name)
+                object.__setattr__(self, f.name, value)
+
     # -- what a kernel has to say about itself
 
     @abstractmethod
@@ -104,15 +122,16 @@ class Kernel(ABC):
 
     def _diagonal(self, X: Any) -> np.ndarray:
         """Return the numbers k(x_i, x_i)."""
-        return np.array([self._matrix(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(len(X))])
+        blocks = [X[i : i + _BLOCK] for i in range(0, len(X), _BLOCK)]
+        return np.concatenate([self._matrix(B, B).diagonal() for B in blocks])
 
     @abstractmethod
     def _formula(self, x: str, y: str) -> str:
         """Return the formula of k(x, y)."""
 
-    def _features(self, X: Any, limit: float) -> np.ndarray | None:
-        """Return the features of the points, if at most `limit` many are known."""
-        return None
+    def _features(self, X: Any, limit: float) -> np.ndarray:
+        """Return the features of the points; raise `NoFeatures` rather than form many more than `limit`."""
+        raise NoFeatures
 
     @property
     def positive_definite(self) -> bool | None:
@@ -218,7 +237,11 @@ class Kernel(ABC):
         >>> Gaussian(1.0).features([[1.0, 2.0]]) is None
         True
         """
-        return self._features(as_points(X)[0], limit)
+        try:
+            Phi = self._features(as_points(X)[0], limit)
+        except NoFeatures:
+            return None
+        return Phi if Phi.shape[1] <= limit else None
 
     # -- the closure rules
 
@@ -236,7 +259,7 @@ class Kernel(ABC):
 
     def __rmul__(self, other: float) -> Kernel:
         a = as_scalar(other, "the factor of a kernel (Proposition 17.6 (2))", at_least=0.0)
-        return Scaled(self.kernel, a * self.a) if isinstance(self, Scaled) else Scaled(self, a)
+        return self.polynomial([0.0, a])
 
     def __truediv__(self, other: float) -> Kernel:
         return self.__rmul__(1.0 / as_scalar(other, "the divisor of a kernel", above=0.0))
@@ -320,7 +343,7 @@ class Kernel(ABC):
         >>> round(k([1.0, 0.0], [0.0, 1.0]), 6), k([1.0, 2.0], [1.0, 2.0])
         (0.894839, 1.0)
         """
-        return GaussianOf(self, as_scalar(sigma, "sigma", above=0.0))
+        return GaussianOf(self, sigma)
 
     def compose(self, psi: Callable, *, batch: bool = False) -> Kernel:
         r"""Return :math:`\kappa(\psi(x), \psi(y))` (Proposition 17.6 (4)).
@@ -345,7 +368,7 @@ class Kernel(ABC):
                [0.6065, 1.    , 1.    ],
                [0.6065, 1.    , 1.    ]])
         """
-        return Composed(self, check_callable(psi, "psi"), bool(batch))
+        return Composed(self, psi, bool(batch))
 
     def normalized(self) -> Kernel:
         r"""Return :math:`\kappa(x, y) / \sqrt{\kappa(x, x)\,\kappa(y, y)}`, the cosine of the angle in feature space.
@@ -410,20 +433,15 @@ class Constant(Kernel):
            [3., 3.]])
     """
 
-    c: float = 1.0
-
-    def __post_init__(self) -> None:
-        c = as_scalar(self.c, "a constant kernel (Example 17.5)", at_least=0.0)
-        object.__setattr__(self, "c", c)
+    c: float = parameter(
+        lambda c, _: as_scalar(c, "a constant kernel (Example 17.5)", at_least=0.0), default=1.0
+    )
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         return np.full((len(X), len(Y)), self.c)
 
-    def _diagonal(self, X: Any) -> np.ndarray:
-        return np.full(len(X), self.c)
-
-    def _features(self, X: Any, limit: float) -> np.ndarray | None:
-        return within(np.full((len(X), 1), math.sqrt(self.c)), limit)
+    def _features(self, X: Any, limit: float) -> np.ndarray:
+        return np.full((len(X), 1), math.sqrt(self.c))
 
     def _formula(self, x: str, y: str) -> str:
         return f"{self.c:.6g}"
@@ -441,18 +459,7 @@ class _Combination(Kernel):
         return True if all(k.positive_definite for k in self.parts) else None
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        return self._combine([k._matrix(X, Y) for k in self.parts])
-
-    def _diagonal(self, X: Any) -> np.ndarray:
-        return self._combine([k._diagonal(X) for k in self.parts])
-
-    def _features(self, X: Any, limit: float) -> np.ndarray | None:
-        found = [Phi for k in self.parts if (Phi := k._features(X, limit)) is not None]
-        return self._join(found, limit) if len(found) == len(self.parts) else None
-
-    @abstractmethod
-    def _join(self, found: list[np.ndarray], limit: float) -> np.ndarray | None:
-        """Return the features of the combination, if at most `limit` many, from those of the parts."""
+        return self._combine(k._matrix(X, Y) for k in self.parts)
 
 
 class Sum(_Combination):
@@ -460,8 +467,8 @@ class Sum(_Combination):
 
     _combine = staticmethod(sum)
 
-    def _join(self, found: list[np.ndarray], limit: float) -> np.ndarray | None:
-        return within(np.hstack(found), limit)
+    def _features(self, X: Any, limit: float) -> np.ndarray:
+        return np.hstack([k._features(X, limit) for k in self.parts])
 
     def _formula(self, x: str, y: str) -> str:
         return " + ".join(k._formula(x, y) for k in self.parts)
@@ -472,10 +479,11 @@ class Product(_Combination):
 
     _combine = staticmethod(math.prod)
 
-    def _join(self, found: list[np.ndarray], limit: float) -> np.ndarray | None:
-        if math.prod(Phi.shape[1] for Phi in found) > limit:
-            return None
-        return reduce(lambda A, B: np.einsum("ij,ik->ijk", A, B).reshape(len(A), -1), found)
+    def _features(self, X: Any, limit: float) -> np.ndarray:
+        factors = [k._features(X, limit) for k in self.parts]
+        if math.prod(Phi.shape[1] for Phi in factors) > limit:
+            raise NoFeatures
+        return reduce(lambda A, B: np.einsum("ij,ik->ijk", A, B).reshape(len(A), -1), factors)
 
     def _formula(self, x: str, y: str) -> str:
         return " * ".join(term(k._formula(x, y)) for k in self.parts)
@@ -492,8 +500,10 @@ class _OfOne(Kernel):
         return True if self.kernel.positive_definite else None
 
 
-class _OfValues(_OfOne):
-    """A function of the values of a kernel."""
+class OfValues(Kernel):
+    """A function of the values of `kernel`."""
+
+    kernel: ClassVar[Any]
 
     @abstractmethod
     def _of(self, K: np.ndarray) -> np.ndarray:
@@ -502,55 +512,34 @@ class _OfValues(_OfOne):
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         return self._of(self.kernel._matrix(X, Y))
 
-    def _diagonal(self, X: Any) -> np.ndarray:
-        return self._of(self.kernel._diagonal(X))
 
-
-class Scaled(_OfValues):
-    """A nonnegative multiple of a kernel, ``a * k`` (Proposition 17.6 (2))."""
-
-    a: float
-
-    def _of(self, K: np.ndarray) -> np.ndarray:
-        return self.a * K
-
-    def _features(self, X: Any, limit: float) -> np.ndarray | None:
-        Phi = self.kernel._features(X, limit)
-        return None if Phi is None else math.sqrt(self.a) * Phi
-
-    def _formula(self, x: str, y: str) -> str:
-        return f"{self.a:.6g} {term(self.kernel._formula(x, y))}"
-
-
-class PolynomialOf(_OfValues):
-    """A polynomial with nonnegative coefficients of a kernel (Proposition 17.7 (1)); a power is one of these."""
+class PolynomialOf(_OfOne, OfValues):
+    """A polynomial with nonnegative coefficients of a kernel (Proposition 17.7 (1)); a multiple, a power is one."""
 
     coefficients: tuple[float, ...]
 
     def _of(self, K: np.ndarray) -> np.ndarray:
         return np.polynomial.polynomial.polyval(K, self.coefficients)
 
-    def _features(self, X: Any, limit: float) -> np.ndarray | None:
+    def _features(self, X: Any, limit: float) -> np.ndarray:
         Phi = self.kernel._features(X, limit)
-        if Phi is None:
-            return None
         terms = [(m, c) for m, c in enumerate(self.coefficients) if c > 0]
         if sum(comb(Phi.shape[1] + m - 1, m) for m, _ in terms) > limit:
-            return None
+            raise NoFeatures
         weighted = [math.sqrt(c) * polynomial_features(Phi, m) for m, c in terms]
         return np.hstack(weighted or [np.zeros((len(Phi), 1))])
 
     def _formula(self, x: str, y: str) -> str:
-        inner = base(self.kernel._formula(x, y))
+        inner = self.kernel._formula(x, y)
         terms = []
         for m, c in enumerate(self.coefficients):
-            factor = inner if m == 1 else f"{inner}^{m}"
+            factor = term(inner) if m == 1 else f"{base(inner)}^{m}"
             if c > 0:
                 terms.append(f"{c:.6g}" if m == 0 else factor if c == 1 else f"{c:.6g} {factor}")
         return " + ".join(terms) or "0"
 
 
-class Exp(_OfValues):
+class Exp(_OfOne, OfValues):
     """The exponential of a kernel, ``k.exp()`` (Proposition 17.7 (2))."""
 
     def _of(self, K: np.ndarray) -> np.ndarray:
@@ -563,7 +552,7 @@ class Exp(_OfValues):
 class GaussianOf(_OfOne):
     """The Gaussian of the distance in a kernel's feature space, ``k.gaussian(sigma)`` (Problem 17.5)."""
 
-    sigma: float
+    sigma: float = parameter(partial(as_scalar, above=0.0))
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         p, q = both(self.kernel._diagonal, X, Y)
@@ -577,9 +566,6 @@ class GaussianOf(_OfOne):
             squares = np.maximum(squares, 0.0)  # rounding can make it negative
         return np.exp(-squares / (2.0 * self.sigma**2))
 
-    def _diagonal(self, X: Any) -> np.ndarray:
-        return np.ones(len(X))
-
     def _formula(self, x: str, y: str) -> str:
         xx, yy = self.kernel._formula(x, x), self.kernel._formula(y, y)
         xy = term(self.kernel._formula(x, y))
@@ -589,7 +575,7 @@ class GaussianOf(_OfOne):
 class Composed(_OfOne):
     """A kernel of the images of the points, ``k.compose(psi)`` (Proposition 17.6 (4))."""
 
-    psi: Callable
+    psi: Callable = parameter(check_callable)
     batch: bool = False
 
     def _images(self, X: Any) -> Any:
@@ -601,10 +587,7 @@ class Composed(_OfOne):
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         return self.kernel._matrix(*both(self._images, X, Y))
 
-    def _diagonal(self, X: Any) -> np.ndarray:
-        return self.kernel._diagonal(self._images(X))
-
-    def _features(self, X: Any, limit: float) -> np.ndarray | None:
+    def _features(self, X: Any, limit: float) -> np.ndarray:
         return self.kernel._features(self._images(X), limit)
 
     def _formula(self, x: str, y: str) -> str:
@@ -629,12 +612,8 @@ class Normalized(_OfOne):
         f, g = both(self._scale, X, Y)
         return f[:, None] * self.kernel._matrix(X, Y) * g
 
-    def _diagonal(self, X: Any) -> np.ndarray:
-        return (self._scale(X) > 0).astype(np.float64)
-
-    def _features(self, X: Any, limit: float) -> np.ndarray | None:
-        Phi = self.kernel._features(X, limit)
-        return None if Phi is None else self._scale(X)[:, None] * Phi
+    def _features(self, X: Any, limit: float) -> np.ndarray:
+        return self._scale(X)[:, None] * self.kernel._features(X, limit)
 
     def _formula(self, x: str, y: str) -> str:
         k = self.kernel._formula

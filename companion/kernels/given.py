@@ -10,8 +10,8 @@ import numpy as np
 
 from companion.checks import as_matrix
 from companion.engine.arithmetic import is_symmetric
-from companion.kernels.arithmetic import check_callable, name_of, squared_norms, within
-from companion.kernels.functions import Kernel
+from companion.kernels.arithmetic import check_callable, name_of
+from companion.kernels.functions import Kernel, parameter
 from companion.kernels.points import as_vectors, both, rows_of_both
 
 __all__ = ["ExplicitKernel", "FeatureMap", "FromFunction", "FromGram", "Precomputed"]
@@ -28,11 +28,8 @@ class ExplicitKernel(Kernel):
         P, Q = rows_of_both(self._phi, X, Y)
         return P @ Q.conj().T
 
-    def _diagonal(self, X: Any) -> np.ndarray:
-        return squared_norms(self._phi(X))
-
-    def _features(self, X: Any, limit: float) -> np.ndarray | None:
-        return within(self._phi(X), limit)
+    def _features(self, X: Any, limit: float) -> np.ndarray:
+        return self._phi(X)
 
 
 class FeatureMap(ExplicitKernel):
@@ -63,11 +60,8 @@ class FeatureMap(ExplicitKernel):
     (121.0, 121.0)
     """
 
-    phi: Callable
+    phi: Callable = parameter(check_callable)
     batch: bool = False
-
-    def __post_init__(self) -> None:
-        check_callable(self.phi, "phi")
 
     def _phi(self, X: Any) -> np.ndarray:
         Phi = as_vectors(self.phi(X) if self.batch else [self.phi(x) for x in X])
@@ -99,11 +93,8 @@ class FromFunction(Kernel):
            [1., 2., 2.]])
     """
 
-    function: Callable
+    function: Callable = parameter(check_callable)
     positive_definite: bool | None = None
-
-    def __post_init__(self) -> None:
-        check_callable(self.function, "function")
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         values = np.array([[self.function(x, y) for y in Y] for x in X])
@@ -171,11 +162,8 @@ class FromGram(Kernel):
     array([[121.]])
     """
 
-    function: Callable
+    function: Callable = parameter(check_callable)
     positive_definite = None
-
-    def __post_init__(self) -> None:
-        check_callable(self.function, "function")
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         P, Q = both(lambda Z: as_vectors(Z) if isinstance(Z, np.ndarray) else Z, X, Y)

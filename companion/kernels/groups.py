@@ -9,7 +9,7 @@ import numpy as np
 
 from companion.checks import as_matrix
 from companion.kernels.arithmetic import check_callable, name_of
-from companion.kernels.functions import Kernel
+from companion.kernels.functions import Kernel, parameter
 from companion.kernels.given import FromFunction
 from companion.kernels.points import as_vectors, both, real_or_complex
 
@@ -27,8 +27,6 @@ class GroupKernel(Kernel):
         ``multiply(s, t)`` is the group's product.
     inverse : callable
         ``inverse(s)``.
-    positive_definite : bool or None
-        Whether p is known to be of positive type; then the kernel is positive definite.
 
     Notes
     -----
@@ -49,20 +47,25 @@ class GroupKernel(Kernel):
     array([0., 3., 3., 3., 3., 6.])
     """
 
-    p: Callable
-    multiply: Callable
-    inverse: Callable
-    positive_definite: bool | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("p", "multiply", "inverse"):
-            check_callable(getattr(self, name), name)
+    p: Callable = parameter(check_callable)
+    multiply: Callable = parameter(check_callable)
+    inverse: Callable = parameter(check_callable)
+    positive_definite = None
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         return FromFunction(lambda s, t: self.p(self.multiply(self.inverse(t), s)))._matrix(X, Y)
 
     def _formula(self, x: str, y: str) -> str:
         return f"{name_of(self.p, 'p')}({y}^-1 {x})"
+
+
+def _values_on_the_group(p: Any, name: str) -> np.ndarray:
+    """Return a vector that cannot be changed."""
+    p = real_or_complex(p, name, ndim=1).copy()
+    if p.size == 0:
+        raise ValueError("p must have a value for each element of the group, got none")
+    p.flags.writeable = False
+    return p
 
 
 class CyclicKernel(Kernel):
@@ -92,14 +95,7 @@ class CyclicKernel(Kernel):
     (True, False)
     """
 
-    p: np.ndarray
-
-    def __post_init__(self) -> None:
-        p = real_or_complex(self.p, "p", ndim=1).copy()
-        if p.size == 0:
-            raise ValueError("p must have a value for each element of the group, got none")
-        p.flags.writeable = False
-        object.__setattr__(self, "p", p)
+    p: np.ndarray = parameter(_values_on_the_group)
 
     @property
     def spectrum(self) -> np.ndarray:
@@ -116,7 +112,7 @@ class CyclicKernel(Kernel):
         s = as_matrix(as_vectors(X), "X", (None, 1))
         if (s != np.round(s)).any():
             raise ValueError(f"points must be integers modulo {len(self.p)}")
-        return (s % len(self.p)).astype(np.int64)
+        return s.astype(np.int64)
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         s, t = both(self._integers, X, Y)

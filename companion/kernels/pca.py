@@ -231,23 +231,16 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             Z = Phi - self._means
             off = Z @ (Z.T @ V) - V * values
             K = Z.T @ Z - (self._directions * values) @ self._directions.T
-        left = float(linalg.eigvalsh(K, subset_by_index=[len(K) - 1, len(K) - 1])[0])
+        left = max(float(linalg.eigvalsh(K, subset_by_index=[len(K) - 1] * 2)[0]), 0.0)
+        if self.n_components == len(values):  # not all that are not zero were wanted
+            left = float(np.maximum(left - values, 0.0).sum())
         return Certificate(
             primal_residual=largest(V.T @ V - np.eye(len(values))),
             dual_residual=float(np.linalg.norm(off, axis=0).max() / values[0]) + self._lost,
             complementarity=0.0,
-            gap=variance_left(values, left, self.n_components == len(values)),
+            gap=left / float(values.sum()),
             tolerance=1e-9,
         )
-
-
-def variance_left(values: np.ndarray, left: float, truncated: bool) -> float:
-    """Return by which part of their sum other directions could be better than those with these eigenvalues.
-
-    `left` is the largest of the other eigenvalues. If all nonzero ones were wanted, it should be 0.
-    """
-    better = np.maximum(left - values, 0.0).sum() if truncated else max(left, 0.0)
-    return float(better / values.sum())
 
 
 def _of_features(

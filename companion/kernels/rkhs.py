@@ -238,7 +238,6 @@ class RKHSFunction:
         >>> f.distance(RKHSFunction.section("linear", [1, 1]))
         0.0
         """
-        self._check_same_space(other)
         return (self - other).norm()
 
     def project(self, points: Any) -> RKHSFunction:
@@ -278,8 +277,6 @@ class RKHSFunction:
             )
 
     def __add__(self, other: RKHSFunction) -> RKHSFunction:
-        if not isinstance(other, RKHSFunction):
-            return NotImplemented
         self._check_same_space(other)
         points = array_or_list([*self.points, *other.points])
         return RKHSFunction(self.kernel, points, np.append(self.coefficients, other.coefficients))
@@ -292,7 +289,8 @@ class RKHSFunction:
     __rmul__ = __mul__
 
     def __sub__(self, other: RKHSFunction) -> RKHSFunction:
-        return self + (-1.0) * other if isinstance(other, RKHSFunction) else NotImplemented
+        self._check_same_space(other)
+        return self + (-1.0) * other
 
     def __repr__(self) -> str:
         p = len(self.coefficients)

@@ -7,24 +7,22 @@ so that these kernels work in estimators that want a numeric matrix.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Hashable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
 from companion.checks import as_matrix, as_scalar, as_vector
-from companion.kernels.functions import Kernel
+from companion.kernels.functions import Kernel, parameter
 from companion.kernels.points import both
 
 __all__ = ["Agreement", "Intersection", "Subset", "UnionComplement"]
 
 
 class _SetKernel(Kernel):
-    """A kernel on subsets of a set D."""
+    """A kernel on subsets of a set D, which the keys of mu are, where there is a mu."""
 
-    def _ground(self) -> Collection[Hashable] | None:
-        """Return D, if it is known."""
-        return None
+    mu: ClassVar[Any] = None
 
     @abstractmethod
     def _value(self, A: frozenset, B: frozenset) -> float:
@@ -35,18 +33,18 @@ class _SetKernel(Kernel):
         return np.array([[self._value(A, B) for B in Y] for A in X], dtype=np.float64)
 
     def _sets(self, X: Any) -> list[frozenset]:
-        D = self._ground()
+        D = None if self.mu is None else list(self.mu)
         if isinstance(X, np.ndarray) and X.ndim == 2:
-            names = range(X.shape[1]) if D is None else tuple(D)
+            names = D or list(range(X.shape[1]))
             rows = as_matrix(X, "X", (None, len(names)))
             if not np.isin(rows, (0.0, 1.0)).all():
                 raise ValueError("a row that stands for a set must hold zeros and ones only")
-            return [frozenset(d for d, inside in zip(names, row) if inside) for row in rows]
+            X = [{d for d, inside in zip(names, row) if inside} for row in rows]
         for A in X:
             if not isinstance(A, (set, frozenset)):
                 raise TypeError(f"a point must be a set, got {type(A).__name__} {A!r}")
             if D is not None and not A.issubset(D):
-                raise ValueError(f"{set(A)} is not a subset of {list(D)}")
+                raise ValueError(f"{set(A)} is not a subset of {D}")
         return [frozenset(A) for A in X]
 
 
@@ -71,24 +69,21 @@ class Subset(_SetKernel):
         return f"2^|{x} & {y}|"
 
 
+def _weights(mu: Any, name: str) -> dict[Any, float]:
+    """Return the measure of each element."""
+    if not isinstance(mu, Mapping):
+        mu = dict(enumerate(as_vector(mu, name)))
+    if not mu:
+        raise ValueError("mu must give the weight of at least one element, got none")
+    return {e: as_scalar(w, f"mu({e!r})", at_least=0.0) for e, w in mu.items()}
+
+
 class _MeasureKernel(_SetKernel):
     """A kernel on the subsets of a finite set D with a measure mu."""
 
-    mu: Any  # a mapping
+    mu: Mapping = parameter(_weights)  # type: ignore[misc]
 
-    def __post_init__(self) -> None:
-        mu = self.mu
-        if not isinstance(mu, Mapping):
-            mu = dict(enumerate(as_vector(mu, "mu")))
-        if not mu:
-            raise ValueError("mu must give the weight of at least one element, got none")
-        weights = {e: as_scalar(w, f"mu({e!r})", at_least=0.0) for e, w in mu.items()}
-        object.__setattr__(self, "mu", weights)
-
-    def _ground(self) -> Collection[Hashable]:
-        return self.mu.keys()
-
-    def _measure(self, A: Collection[Hashable]) -> float:
+    def _measure(self, A: frozenset) -> float:
         return sum(self.mu[element] for element in A)
 
 

@@ -3,8 +3,7 @@ r"""Kernels of vectors: linear, polynomial, Gaussian, sigmoid, bilinear."""
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from scipy.special import comb
 from companion.checks import as_scalar, check_count
 from companion.kernels.arithmetic import base, squared_norms
 from companion.kernels.features import LARGEST_DEGREE, polynomial_features
-from companion.kernels.functions import Kernel
+from companion.kernels.functions import Kernel, NoFeatures, OfValues, parameter
 from companion.kernels.given import ExplicitKernel
 from companion.kernels.points import as_vectors, both, real_or_complex, rows_of_both
 
@@ -52,21 +51,7 @@ class Linear(ExplicitKernel):
         return f"<{x}, {y}>"
 
 
-class _OfInnerProduct(Kernel):
-    """A function of the inner product <x, y>."""
-
-    @abstractmethod
-    def _of(self, t: np.ndarray) -> np.ndarray:
-        """Return the function of each value of <x, y>."""
-
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        return self._of(Linear()._matrix(X, Y))
-
-    def _diagonal(self, X: Any) -> np.ndarray:
-        return self._of(squared_norms(as_vectors(X)))
-
-
-class Polynomial(_OfInnerProduct):
+class Polynomial(OfValues):
     r"""The polynomial kernel :math:`\kappa(x, y) = (\gamma \langle x, y \rangle + R)^d`.
 
     Parameters
@@ -90,23 +75,19 @@ class Polynomial(_OfInnerProduct):
     ((<x, y> + 1)^2, 144.0)
     """
 
-    d: int = 2
-    R: float = 1.0
-    gamma: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "d", check_count(self.d, "d"))
-        object.__setattr__(self, "R", as_scalar(self.R, "R (Example 17.5)", at_least=0.0))
-        object.__setattr__(self, "gamma", as_scalar(self.gamma, "gamma", above=0.0))
+    d: int = parameter(check_count, default=2)
+    R: float = parameter(partial(as_scalar, at_least=0.0), default=1.0)
+    gamma: float = parameter(partial(as_scalar, above=0.0), default=1.0)
+    kernel = Linear()
 
     def _of(self, t: np.ndarray) -> np.ndarray:
         return reduce(np.multiply, [self.gamma * t + self.R] * self.d)
 
-    def _features(self, X: Any, limit: float) -> np.ndarray | None:
+    def _features(self, X: Any, limit: float) -> np.ndarray:
         P = as_vectors(X)
         n = P.shape[1] - (self.R == 0)
         if self.d > LARGEST_DEGREE or comb(n + self.d, self.d) > limit:
-            return None
+            raise NoFeatures
         return polynomial_features(math.sqrt(self.gamma) * P, self.d, self.R)
 
     def _formula(self, x: str, y: str) -> str:
@@ -135,10 +116,7 @@ class Gaussian(Kernel):
     0.606531
     """
 
-    sigma: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", as_scalar(self.sigma, "sigma", above=0.0))
+    sigma: float = parameter(partial(as_scalar, above=0.0), default=1.0)
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         P, Q = rows_of_both(as_vectors, X, Y)
@@ -164,14 +142,11 @@ class Gaussian(Kernel):
             np.fill_diagonal(K, 0.0)
         return K
 
-    def _diagonal(self, X: Any) -> np.ndarray:
-        return np.ones(len(as_vectors(X)))
-
     def _formula(self, x: str, y: str) -> str:
         return f"exp(-|{x} - {y}|^2/(2*{self.sigma:.6g}^2))"
 
 
-class Sigmoid(_OfInnerProduct):
+class Sigmoid(OfValues):
     r"""The sigmoid kernel :math:`\kappa(x, y) = \tanh(a \langle x, y \rangle + b)`: **not** positive definite.
 
     Parameters
@@ -198,13 +173,10 @@ class Sigmoid(_OfInnerProduct):
     True
     """
 
-    a: float = 1.0
-    b: float = 0.0
+    a: float = parameter(partial(as_scalar, above=0.0), default=1.0)
+    b: float = parameter(as_scalar, default=0.0)
+    kernel = Linear()
     positive_definite = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "a", as_scalar(self.a, "a", above=0.0))
-        object.__setattr__(self, "b", as_scalar(self.b, "b"))
 
     def _of(self, t: np.ndarray) -> np.ndarray:
         if np.iscomplexobj(t):
@@ -215,6 +187,22 @@ class Sigmoid(_OfInnerProduct):
         inner = f"<{x}, {y}>" if self.a == 1 else f"{self.a:.6g} <{x}, {y}>"
         offset = f" {'+' if self.b > 0 else '-'} {abs(self.b):.6g}" if self.b else ""
         return f"tanh({inner}{offset})"
+
+
+def _semidefinite(B: Any, name: str) -> np.ndarray:
+    """Return a positive semidefinite matrix that cannot be changed, or raise an error."""
+    B = real_or_complex(B, name).copy()
+    if B.shape[0] != B.shape[1]:
+        raise ValueError(f"B must be square, got shape {B.shape}")
+    if not np.allclose(B, B.conj().T, rtol=0.0, atol=1e-12 * np.abs(B).max()):
+        raise ValueError("Proposition 17.6 (5) needs a symmetric (or Hermitian) B")
+    lowest, highest = np.linalg.eigvalsh(B)[[0, -1]]
+    if lowest < -1e-12 * max(highest, -lowest):
+        raise ValueError(
+            f"Proposition 17.6 (5) needs a positive semidefinite B, got eigenvalue {lowest:.4g}"
+        )
+    B.flags.writeable = False
+    return B
 
 
 class Bilinear(ExplicitKernel):
@@ -244,21 +232,7 @@ class Bilinear(ExplicitKernel):
     ValueError: Proposition 17.6 (5) needs a positive semidefinite B, got eigenvalue -1
     """
 
-    B: np.ndarray
-
-    def __post_init__(self) -> None:
-        B = real_or_complex(self.B, "B").copy()
-        if B.shape[0] != B.shape[1]:
-            raise ValueError(f"B must be square, got shape {B.shape}")
-        if not np.allclose(B, B.conj().T, rtol=0.0, atol=1e-12 * np.abs(B).max()):
-            raise ValueError("Proposition 17.6 (5) needs a symmetric (or Hermitian) B")
-        lowest, highest = np.linalg.eigvalsh(B)[[0, -1]]
-        if lowest < -1e-12 * max(highest, -lowest):
-            raise ValueError(
-                f"Proposition 17.6 (5) needs a positive semidefinite B, got eigenvalue {lowest:.4g}"
-            )
-        B.flags.writeable = False
-        object.__setattr__(self, "B", B)
+    B: np.ndarray = parameter(_semidefinite)
 
     def _phi(self, X: Any) -> np.ndarray:
         P = as_vectors(X)

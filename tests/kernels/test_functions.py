@@ -433,7 +433,7 @@ def test_kernels_that_break_their_promise(k, X, error, message):
     ("k", "text"),
     [
         (3 * (Linear() + 1), "3 (<x, y> + 1)"),
-        (2 * (3 * Linear()), "6 <x, y>"),
+        (2 * (3 * Linear()), "2 (3 <x, y>)"),
         (Linear() * Gaussian(0.5), "<x, y> * exp(-|x - y|^2/(2*0.5^2))"),
         (((Linear() + 1) ** 3) ** 2, "((<x, y> + 1)^3)^2"),
         (Linear().polynomial([0, 0]), "0"),

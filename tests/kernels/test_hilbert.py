@@ -65,8 +65,8 @@ def test_best_approximation(seed):
     e = expand(v, family)
     other = random_vector(seed + 1, 3)
     distance = np.linalg.norm(v - other @ family.U) ** 2
-    assert e.squared_distance(other) == pytest.approx(distance)
-    assert distance >= e.squared_distance()
+    further = np.abs(other - e.coefficients) ** 2 @ family.norm_squared(e.indices)
+    assert distance == pytest.approx(e.squared_distance() + further)
 
 
 @quick
@@ -290,16 +290,13 @@ E2 = VectorFamily(np.eye(2))
         (lambda: VectorFamily([[1.0, 0.0], [0.0, 0.0]]), ValueError, "row 1 is zero"),
         (lambda: VectorFamily(np.empty((0, 2))), ValueError, "at least one row"),
         (lambda: expand([1.0, 2.0, 3.0], E2), ValueError, "length 2"),
-        (lambda: expand([1.0, 2.0], E2, 3), ValueError, "at most"),
-        (lambda: expand([1.0, 2.0], E2).squared_distance([1.0]), ValueError, "2 numbers"),
         (lambda: expand([1.0, 2.0], Fourier(), 3), TypeError, "must be a function"),
         (lambda: expand(np.exp, Fourier()), TypeError, "order is needed"),
         (lambda: expand(np.exp, Fourier(), 2, breaks=[4.0]), ValueError, "breaks"),
         (lambda: expand(lambda x: x[:2], Legendre(), 2), ValueError, "got shape"),
         (lambda: expand(lambda x: x * np.nan, Legendre(), 2), ValueError, "finite"),
-        (lambda: expand(np.exp, Legendre(), 2)(), TypeError, "points"),
-        (lambda: Legendre()(-1, 0.5), ValueError, "from 0"),
-        (lambda: EXP.inner(3), TypeError, "Expansion"),
+        (lambda: expand(np.exp, Legendre(), 2)(), TypeError, "x must be"),
+        (lambda: Legendre()(-1, 0.5), ValueError, "at least 0"),
         (lambda: EXP.inner(expand([1.0, 2.0], E2)), ValueError, "same family"),
         (lambda: EXP.inner(expand(np.exp, Legendre(), 3)), ValueError, "same index set"),
     ],

@@ -157,7 +157,7 @@ def test_functions_on_sets():
             "spaces",
         ),
         (lambda: RKHSFunction.section("linear", [1.0]).inner(3), TypeError, "RKHSFunction"),
-        (lambda: RKHSFunction.section("linear", [1.0]) + 3, TypeError, "unsupported"),
+        (lambda: RKHSFunction.section("linear", [1.0]) + 3, TypeError, "RKHSFunction"),
     ],
 )
 def test_errors(call, error, message):
