@@ -64,12 +64,12 @@ test-unit: $(READY)        ## the package: unit, property and peer tests, doctes
 	$(if $(NODE),node --test tests/boards/solver.test.mjs,@echo "SKIPPED: the arithmetic of the boards in the browser (node is not there)")
 
 # The runs are kept for the book that is built next (tools/notebooks.py), and every certified result that a notebook
-# makes is verified in exact arithmetic (tools/recorder.py, in the kernel "verified").
-test-notebooks: export JUPYTER_PATH := $(CURDIR)/tools/jupyter
+# makes is verified in exact arithmetic (tools/recorder.py).
+test-notebooks: export COMPANION_VERIFY ?= some
 test-notebooks: $(READY)   ## every notebook cell gives what its page shows, every result is what it says
 	@rm -rf build/verified build/executed
 	$(BIN)/python -m pytest -q -n $(KERNELS) --dist loadscope -p no:cacheprovider -p tools.notebooks --nbval \
-	  --nbval-kernel-name verified --nbval-sanitize-with tests/notebooks/sanitize.cfg --ignore=book/exercises \
+	  --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg --ignore=book/exercises \
 	  --junitxml=build/nbval.xml notebooks book
 	$(BIN)/python -m pytest -q $(LIGHT) -p no:cacheprovider tests/notebooks/verified.py
 

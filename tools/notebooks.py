@@ -55,6 +55,12 @@ TIMEOUT = 300  # seconds for one cell, on a slow machine
 ATTEMPTS = 3  # to start a kernel
 ENDED = "Kernel died before replying"  # jupyter_client's words
 PASSED = pytest.StashKey[dict[int, Any]]()
+WATCH = f"""
+import sys as _sys
+_sys.path.insert(0, {str(ROOT)!r})
+get_ipython().run_line_magic("load_ext", "tools.recorder")
+del _sys.path[0]
+"""
 STATE = """
 from json import dumps as _dumps
 from pathlib import Path as _Path
@@ -96,6 +102,19 @@ def again(start: Callable[P, T]) -> Callable[P, T]:
                     raise
                 warnings.warn(f"{error}; it is started again", stacklevel=2)
         return start(*args, **kwargs)
+
+    return started
+
+
+def watched(start: Callable[P, tuple[Any, Any]]) -> Callable[P, tuple[Any, Any]]:
+    """Return `start`, after which tools/recorder.py watches the kernel."""
+
+    @functools.wraps(start)
+    def started(*args: P.args, **kwargs: P.kwargs) -> tuple[Any, Any]:
+        manager, client = start(*args, **kwargs)
+        told = client.execute(WATCH, silent=True, reply=True, timeout=TIMEOUT)["content"]
+        assert told["status"] == "ok", told
+        return manager, client
 
     return started
 
@@ -306,10 +325,11 @@ def fill_cache() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let nbval's kernels start again."""
+    """Let nbval's kernels start again, and the recorder watch them where results are to be verified."""
     import nbval.kernel
 
-    nbval.kernel.start_new_kernel = again(nbval.kernel.start_new_kernel)
+    start = again(nbval.kernel.start_new_kernel)
+    nbval.kernel.start_new_kernel = watched(start) if "COMPANION_VERIFY" in os.environ else start
 
 
 def is_cell(item: pytest.Item) -> bool:

@@ -1,7 +1,7 @@
 """Every certified result of every notebook, verified in exact arithmetic while the notebook ran.
 
 This file is no part of the unit tests: it reads what tools/recorder.py wrote to build/verified during the run of the
-notebooks with the kernel "verified" (``make test-notebooks``).
+notebooks (``make test-notebooks``).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PAGES = [str(path.relative_to(ROOT).with_suffix("")) for path in pages()]
 
 def report(page: str) -> dict:
     file = FOLDER / file_name(page)
-    assert file.exists(), f"{file} is missing: run the notebooks with the kernel 'verified' first"
+    assert file.exists(), f"{file} is missing: run make test-notebooks first"
     return json.loads(file.read_text(encoding="utf-8"))
 
 
