@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 
 from tools.concordance import errata_of, errata_pages, load_concordance
+from tools.map import parts
 from tools.toc import BOOK, pages_in_order, text_of, title, write
+
+sys.path.insert(0, str(BOOK / "_ext"))
+from letters import in_letters
 
 FILE = BOOK / "_static" / "items.js"
 SECTION = re.compile(r"^\(sec-(\w+)-(\d+)\)=\n+#+ (.+)$", re.MULTILINE)
@@ -23,12 +28,13 @@ Entry = tuple[list[str], str, str]
 
 
 def plain(text: str) -> str:
-    """Return a text without links and the marks of Markdown and TeX.
+    r"""Return a text without links and the marks of Markdown and TeX.
 
-    >>> plain("In the *code* `companion.admm.admm` ([program](#prog-1)), $x$.")
-    'In the code companion.admm.admm (program), x.'
+    >>> plain(r"In the *code* `companion.admm.admm` ([program](#prog-1)), $\lVert x \rVert$.")
+    'In the code companion.admm.admm (program), ‖ x ‖.'
     """
-    return re.sub(r"[*`$\\]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text))
+    text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)
+    return re.sub(r"[*`$]", "", in_letters(text))
 
 
 def whole_range(match: re.Match[str]) -> str:
@@ -95,8 +101,9 @@ def words() -> Iterator[Entry]:
 
 def entries() -> list[Entry]:
     """Return all entries; what stands first is shown first."""
+    part = {page: caption for caption, pages in parts() for page in pages}
     named = ((p, title(p) or p) for p in pages_in_order())
-    pages = [([plain(name)], f"{page}.html", "") for page, name in named]
+    pages = [([plain(name)], f"{page}.html", part.get(page, "")) for page, name in named]
     headings = [([heading], href, names[0]) for names, href, heading in sections()]
     return [*sections(), *pages, *words(), *items(), *headings, *errata()]
 

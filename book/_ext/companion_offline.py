@@ -19,6 +19,7 @@ from typing import Any
 
 import pydata_sphinx_theme
 from fontTools import subset, ttLib
+from letters import in_letters
 from lxml import etree, html
 from sphinx.application import Sphinx
 
@@ -113,11 +114,15 @@ def text_in_parts(page: str) -> list[tuple[str, str]]:
     def read(element: html.HtmlElement) -> None:
         if element.tag in ("section", "dt", "div") and element.get("id"):
             parts.append((element.get("id"), []))
-        if not UNTOLD & {element.tag, *element.get("class", "").split()}:
+        classes = {element.tag, *element.get("class", "").split()}
+        if "math" in classes:
+            parts[-1][1].append(in_letters(element.text_content()))
+        elif not UNTOLD & classes:
             parts[-1][1].append(element.text or "")
             for child in element.iterchildren(etree.Element):
                 read(child)
-                parts[-1][1].append(child.tail or "")
+                gap = " " if child.tag in ("dt", "dd") else ""
+                parts[-1][1].append(gap + (child.tail or ""))
 
     read(article)
     told = ((name, " ".join("".join(text).split())) for name, text in parts)

@@ -22,7 +22,6 @@ import itertools
 import os
 import re
 import struct
-import unicodedata
 from collections.abc import Callable
 from html import escape, unescape
 from pathlib import Path
@@ -30,6 +29,7 @@ from typing import Any
 from urllib.parse import quote
 
 from docutils import nodes
+from letters import in_letters
 from pybtex.backends.plaintext import Backend
 from pybtex.plugin import register_plugin
 from sphinx.application import Sphinx
@@ -69,23 +69,6 @@ def shorten(text: str) -> str:
     return f"{text[: LENGTH - 2].rsplit(' ', 1)[0]} …"
 
 
-def letter(match: re.Match[str]) -> str:
-    """Return the Greek letter that a TeX command stands for, nothing for another command."""
-    name = match[1].removeprefix("var")
-    kind = "SMALL" if name.islower() else "CAPITAL"
-    try:
-        return unicodedata.lookup(f"GREEK {kind} LETTER {name.upper()}")
-    except KeyError:
-        return ""
-
-
-def plain(node: nodes.Element) -> str:
-    """Return the text of a paragraph, with its short formulas in plain letters."""
-    text = re.sub(r"\^\\top\b|\^\{\\mathsf T\}", "ᵀ", node.astext())
-    text = re.sub(r"\\([A-Za-z]+)", letter, text)
-    return re.sub(r"[\\{}]", "", text)
-
-
 def description(name: str, doctree: nodes.document | None) -> str:
     """Return the description of a page: its first paragraph that says something."""
     if doctree is None or name in OTHERS:
@@ -93,7 +76,7 @@ def description(name: str, doctree: nodes.document | None) -> str:
     for paragraph in doctree.findall(nodes.paragraph):
         inside = paragraph.parent
         if isinstance(inside, nodes.section) and len(paragraph.astext()) > 30:
-            return shorten(plain(paragraph))
+            return shorten(in_letters(paragraph.astext()))
     return ""
 
 

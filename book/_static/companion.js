@@ -5,6 +5,7 @@
   // The search names first the chapters, and among the pages those with its words in their title.
   if (typeof DOCUMENTATION_OPTIONS !== "undefined" && DOCUMENTATION_OPTIONS.pagename === "search") {
     const words = (new URLSearchParams(location.search).get("q") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+    const MARKED = "sphinx_highlight_terms";
     const AUTHORS = /^(book\/(contributing|jupyter-book-2|template|changes|status|troubleshooting)|notebooks\/about\/)/; // pages for them come last
     window.Scorer = {
       score: ([page, title, anchor, description, score]) => {
@@ -35,6 +36,9 @@
       Search.query = (query) => loaded.then(() => {
         nameFirst(query);
         search(query);
+        // The next page marks the words that were typed: whole words, no syllables and digits.
+        const typed = (localStorage.getItem(MARKED) ?? "").split(" ").filter((word) => word.length > 2);
+        localStorage.setItem(MARKED, typed.join(" "));
       });
     });
   }
@@ -197,7 +201,7 @@
   }
 
   // A bar below the title narrows a page's tables to the rows with the words typed, of one chapter, of one kind (the last
-  // column of a table "by-kind"); parts without a row disappear.
+  // column of a table "by-kind"); all that has no such row disappears.
   function filterTables() {
     const rows = [...document.querySelectorAll("table.filterable tbody tr")];
     if (!rows.length) return;
@@ -225,6 +229,7 @@
         (!chapter || chapter.contains(row)) && (!kind.value || kindOf(row) === kind.value);
       rows.forEach((row) => { row.hidden = !fits(row); });
       parts.forEach((part) => { part.hidden = !part.querySelector("table.filterable tbody tr:not([hidden])"); });
+      document.querySelector(".bd-article").classList.toggle("narrowed", wanted.length + choice.value.length + kind.value.length > 0);
       told.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
     };
     bar.addEventListener("input", apply);
