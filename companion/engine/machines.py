@@ -195,6 +195,9 @@ class _System:
             if found is None:
                 return None
             new = self._corrected_state(found, state)
+            if (new == state).all():  # and now without the rounding of one solution
+                found = self.refined(found, state)
+                new = self._corrected_state(found, state)
             changes = int(np.count_nonzero(new != state))
             if changes == 0:
                 return found, state
@@ -210,10 +213,12 @@ class _System:
         delta, less, found = _DELTA, 0.01, None
         for _ in range(_PROXIMAL_STEPS):
             self.pull(a, delta)
-            settled = self.settle(a, state)
+            before, settled = self.n_systems, self.settle(a, state)
             if settled is None:
-                delta, less = 10.0 * delta, 1.0
+                delta, less = 10.0 * delta, 0.5
                 continue
+            if self.n_systems == before + 1:  # the sets stay as they are: on with longer steps
+                less *= 0.1
             found, state = settled
             step, a = largest(found.a - a), self.inside(found.a, state)
             if self.delta * step <= EPS * self.size(found):
@@ -379,7 +384,8 @@ class _System:
         free, tiny = state == 0, _SIGN * largest(a)
         new[free & (a < -tiny)] = -1
         new[free & (a > self.upper + tiny)] = 1
-        new[state * g > _SIGN * self.size(point)] = 0
+        noise = 2.0 * largest(self._residuals(point)[0])
+        new[state * g > max(_SIGN * self.size(point), noise)] = 0
         for i in np.flatnonzero(self.missed(a)):
             if i not in self.present:  # nothing is free to meet the equation: take what is nearest
                 new[np.where(e.group == i, np.abs(g), np.inf).argmin()] = 0
