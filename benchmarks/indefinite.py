@@ -36,10 +36,10 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from benchmarks import RESULTS, store
+from benchmarks.openml import YCG_SETS, ycg_set
 from companion import datasets
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian
-from companion.openml import YCG_SETS, ycg_set
 from companion.svm import (
     IndefiniteResult,
     IndefiniteSVC,

@@ -11,7 +11,7 @@ import pytest
 import sklearn.datasets._openml as client
 from numpy.testing import assert_allclose, assert_array_equal
 
-from companion.openml import _MD5, _SOURCES, YCG_SETS, ycg_set
+from benchmarks.openml import MD5, SOURCES, YCG_SETS, ycg_set
 
 
 class Answer(io.BytesIO):
@@ -21,147 +21,109 @@ class Answer(io.BytesIO):
         return {}
 
 
-def arff(X, labels, classes):
-    """A table in the format of the server; NaN is a question mark."""
-    lines = ["@RELATION made_up"]
-    lines += [f"@ATTRIBUTE column_{j} REAL" for j in range(X.shape[1])]
-    lines += ["@ATTRIBUTE class {" + ",".join(classes) + "}", "@DATA"]
-    for row, label in zip(X, labels):
-        numbers = ["?" if np.isnan(value) else repr(float(value)) for value in row]
-        lines.append(",".join([*numbers, label]))
-    return ("\n".join(lines) + "\n").encode()
-
-
-def server(data_id, X, labels, classes):
-    """The four answers that a download consists of, by path."""
-    table = arff(X, labels, classes)
+def answers(data_id, X, labels):
+    """The four answers that a download consists of, by path, and the checksum of the table; NaN is a question mark."""
+    columns = [f"column_{j}" for j in range(X.shape[1])]
+    rows = [
+        [*("?" if np.isnan(x) else repr(float(x)) for x in row), a] for row, a in zip(X, labels)
+    ]
+    lines = ["@RELATION made_up", *(f"@ATTRIBUTE {c} REAL" for c in columns)]
+    lines += ["@ATTRIBUTE class {" + ",".join(sorted(set(labels))) + "}", "@DATA"]
+    table = "\n".join([*lines, *map(",".join, rows), ""]).encode()
+    md5, base = hashlib.md5(table).hexdigest(), "/api/v1/json/data"
     file = f"/data/v1/download/{data_id}/made_up.arff"
+    flags = {"is_ignore": "false", "is_row_identifier": "false", "number_of_missing_values": "0"}
     features = [
-        {
-            "index": str(j),
-            "name": "class" if j == X.shape[1] else f"column_{j}",
-            "data_type": "nominal" if j == X.shape[1] else "numeric",
-            "is_target": "true" if j == X.shape[1] else "false",
-            "is_ignore": "false",
-            "is_row_identifier": "false",
-            "number_of_missing_values": "0",
-        }
-        for j in range(X.shape[1] + 1)
+        {"index": str(j), "name": name, "data_type": kind, "is_target": target, **flags}
+        for j, (name, kind, target) in enumerate(
+            [*((c, "numeric", "false") for c in columns), ("class", "nominal", "true")]
+        )
     ]
     description = {
-        "id": str(data_id),
-        "name": "made_up",
-        "version": "1",
-        "description": "made up",
-        "format": "ARFF",
-        "status": "active",
-        "url": f"https://www.openml.org{file}",
-        "file_id": str(data_id),
-        "md5_checksum": hashlib.md5(table).hexdigest(),
-    }
-    base = "/api/v1/json/data"
-    qualities = [{"name": "NumberOfInstances", "value": str(len(X))}]
-    return {
-        f"{base}/{data_id}": json.dumps({"data_set_description": description}).encode(),
-        f"{base}/features/{data_id}": json.dumps({"data_features": {"feature": features}}).encode(),
-        f"{base}/qualities/{data_id}": json.dumps({"data_qualities": {"quality": qualities}}).encode(),
-        file: table,
+        "id": str(data_id), "name": "made_up", "version": "1", "description": "made up", "format": "ARFF",
+        "status": "active", "url": f"https://www.openml.org{file}", "file_id": str(data_id), "md5_checksum": md5,
     }  # fmt: skip
+    qualities = [{"name": "NumberOfInstances", "value": str(len(X))}]
+    tables = {
+        f"{base}/{data_id}": {"data_set_description": description},
+        f"{base}/features/{data_id}": {"data_features": {"feature": features}},
+        f"{base}/qualities/{data_id}": {"data_qualities": {"quality": qualities}},
+    }
+    return {path: json.dumps(t).encode() for path, t in tables.items()} | {file: table}, md5
 
 
 @pytest.fixture
 def openml(monkeypatch, tmp_path):
-    """Return a function that puts answers online; anything else cannot be reached."""
-    answers, asked = {}, []
+    """Return a function that puts a set online and loads it; anything else cannot be reached."""
+    there, asked = {}, []
 
     def urlopen(request, *args, **kwargs):
         path = urlparse(request.full_url).path
         asked.append(path)
-        if path not in answers:
+        if path not in there:
             raise URLError("no network in tests")
-        return Answer(answers[path])
+        return Answer(there[path])
 
     monkeypatch.setattr(client, "urlopen", urlopen)
     monkeypatch.setattr(client.time, "sleep", lambda seconds: None)
 
-    def online(name, X, labels, classes, md5=None):
-        monkeypatch.setitem(_MD5, name, md5 or hashlib.md5(arff(X, labels, classes)).hexdigest())
-        answers.update(server(_SOURCES[name].data_id, X, labels, classes))
-        return str(tmp_path), asked
+    def load(name, X=None, labels=None, md5=None, **options):
+        if X is not None:
+            found, checksum = answers(SOURCES[name].data_id, X, labels)
+            monkeypatch.setitem(MD5, name, md5 or checksum)
+            there.update(found)
+        return ycg_set(name, data_home=str(tmp_path), **options)
 
-    online.home = str(tmp_path)
-    return online
-
-
-def made_up(name, seed=0):
-    """A table with the shape and the class names of a set, and random numbers."""
-    source, rng = _SOURCES[name], np.random.default_rng(seed)
-    blue, red = source.blue[0], source.red[0]
-    X = rng.standard_normal((source.rows, source.columns)).round(4)
-    labels = np.where(rng.random(source.rows) < 0.4, blue, red)
-    return X, labels, sorted({blue, red})
+    load.asked = asked
+    return load
 
 
-@pytest.mark.parametrize("name", YCG_SETS[:4])
+def made_up(name, missing=0):
+    """Random numbers with the shape and the class names of a set, and rows with gaps in front."""
+    source, rng = SOURCES[name], np.random.default_rng(0)
+    X = rng.standard_normal((missing + source.rows, source.columns)).round(4)
+    X[:missing, 5] = np.nan
+    return X, np.where(rng.random(len(X)) < 0.4, source.blue[0], source.red[0])
+
+
+@pytest.mark.parametrize("name", YCG_SETS[:5])
 def test_table_becomes_two_classes(openml, name):
-    X, labels, classes = made_up(name)
-    home, _ = openml(name, X, labels, classes)
-    data = ycg_set(name, data_home=home)
-    blue = labels == _SOURCES[name].blue[0]
+    """Rows with missing values are left out."""
+    missing = 16 * (name == "breast-cancer")
+    X, labels = made_up(name, missing)
+    data = openml(name, X, labels)
+    X, blue = X[missing:], labels[missing:] == SOURCES[name].blue[0]
     assert_allclose(data.u, X[blue])
     assert_allclose(data.v, X[~blue])
     assert data.names[0] == "column_0"
 
 
-def test_rows_with_missing_values_are_left_out(openml):
-    X, labels, classes = made_up("breast-cancer")
-    gaps = X[:16].copy()
-    gaps[:, 5] = np.nan
-    home, _ = openml("breast-cancer", np.vstack([gaps, X]), np.append(labels[:16], labels), classes)
-    data = ycg_set("breast-cancer", data_home=home)
-    assert data.X.shape == (683, 9)
-    assert_allclose(data.u, X[labels == "malignant"])
-
-
 def test_digits_are_drawn_by_the_seed(openml):
     rng = np.random.default_rng(0)
-    labels = rng.permutation(np.repeat(["4", "6", "1"], [650, 640, 60]))
-    X = rng.standard_normal((1350, 256)).round(1)
-    home, asked = openml("usps-35", X, labels, [str(k) for k in range(1, 11)])
-    data = ycg_set("usps-35", data_home=home)
+    labels = rng.permutation(np.repeat(["4", "6", "1"], [610, 605, 10]))
+    X = rng.standard_normal((len(labels), 256)).round(1)
+    data = openml("usps-35", X, labels)
     assert len(data.u) == len(data.v) == 600
-    threes = {tuple(row) for row in X[labels == "4"]}
-    assert all(tuple(row) in threes for row in data.u)
-    before = len(asked)
-    assert_array_equal(ycg_set("usps-35", data_home=home).X, data.X)
-    assert len(asked) == before  # the second time from the copy
-    assert not np.array_equal(ycg_set("usps-35", data_home=home, seed=1).X, data.X)
+    assert {tuple(row) for row in data.u} <= {tuple(row) for row in X[labels == "4"]}
+    before = len(openml.asked)
+    assert_array_equal(openml("usps-35").X, data.X)
+    assert len(openml.asked) == before  # the second time from the copy
+    assert not np.array_equal(openml("usps-35", seed=1).X, data.X)
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(208, 59), (207, 60)])
-def test_another_set_is_refused(openml, rows, columns):
-    X, labels, classes = made_up("sonar")
-    home, _ = openml("sonar", X[:rows, :columns], labels[:rows], classes)
+def test_another_set_is_refused(openml):
+    X, labels = made_up("sonar")
     with pytest.raises(ValueError, match="sonar is 208 x 60 in the paper"):
-        ycg_set("sonar", data_home=home)
-
-
-def test_another_file_is_refused(openml):
-    table = made_up("diabetes")
-    known = hashlib.md5(arff(*table)).hexdigest()
-    home, _ = openml("diabetes", *table, md5=known[::-1])
-    with pytest.raises(ValueError, match=f"MD5 is {known}"):
-        ycg_set("diabetes", data_home=home)
+        openml("sonar", X[:207, :59], labels[:207])
+    with pytest.raises(ValueError, match=r"another file than it was: its MD5 is \w+, not no"):
+        openml("diabetes", *made_up("diabetes"), md5="no")
 
 
 @pytest.mark.filterwarnings("ignore:A network error occurred")
-def test_without_a_network(openml):
+def test_without_a_network_and_without_a_name(openml):
     with pytest.raises(ConnectionError, match=r"openml\.org"):
-        ycg_set("sonar", data_home=openml.home)
-
-
-def test_unknown_name():
+        openml("sonar")
     with pytest.raises(ValueError, match="name must be one of sonar"):
-        ycg_set("titanic")
+        openml("titanic")
     with pytest.raises(ValueError, match="seed"):
-        ycg_set("sonar", seed=-1)
+        openml("sonar", seed=-1)

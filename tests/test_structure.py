@@ -34,7 +34,7 @@ ORDER = [
     {"exceptions", "arithmetic"},
     {"results", "checks"},
     {"engine"},
-    {"admm", "kernels", "distributed", "datasets", "openml"},
+    {"admm", "kernels", "distributed", "datasets"},
     {"svm", "regression", "svr"},
     {"figures"},
     {"boards"},

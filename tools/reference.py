@@ -19,7 +19,6 @@ SHARED = (
     "results",
     "exceptions",
     "datasets",
-    "openml",
     "figures.plotting",
     "figures.pictures",
     "figures.flipbook",

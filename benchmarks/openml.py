@@ -16,11 +16,9 @@ from sklearn.datasets import fetch_openml
 from companion.checks import check_count
 from companion.datasets import TwoClasses
 
-__all__ = ["YCG_SETS", "ycg_set"]
-
 
 @dataclass(frozen=True)
-class _Source:
+class Source:
     """Where a set is, and how the right one is recognised."""
 
     data_id: int
@@ -31,19 +29,19 @@ class _Source:
     each: int | None = None  # points drawn from each class
 
 
-_SOURCES = {
-    "sonar": _Source(40, 60, ("Mine",), ("Rock",), 208),
-    "ionosphere": _Source(59, 34, ("g",), ("b",), 351),
-    "heart": _Source(53, 13, ("present",), ("absent",), 270),
-    "diabetes": _Source(37, 8, ("tested_positive",), ("tested_negative",), 768),
-    "breast-cancer": _Source(15, 9, ("malignant",), ("benign",), 683),
+SOURCES = {
+    "sonar": Source(40, 60, ("Mine",), ("Rock",), 208),
+    "ionosphere": Source(59, 34, ("g",), ("b",), 351),
+    "heart": Source(53, 13, ("present",), ("absent",), 270),
+    "diabetes": Source(37, 8, ("tested_positive",), ("tested_negative",), 768),
+    "breast-cancer": Source(15, 9, ("malignant",), ("benign",), 683),
     # the ten classes are numbered from 1: digit 3 is class 4, digit 5 is class 6
-    "usps-35": _Source(41082, 256, ("4",), ("6",), 1200, each=600),
+    "usps-35": Source(41082, 256, ("4",), ("6",), 1200, each=600),
 }
 
-YCG_SETS = tuple(_SOURCES)
+YCG_SETS = tuple(SOURCES)
 # Of the files, as openml.org publishes them; scikit-learn compares file and publication.
-_MD5 = {"diabetes": "3cbaa3e54586aa88cf6aacb4033e4470"}
+MD5 = {"diabetes": "3cbaa3e54586aa88cf6aacb4033e4470"}
 
 
 def ycg_set(name: str, *, data_home: str | None = None, seed: int = 0) -> TwoClasses:
@@ -81,9 +79,9 @@ def ycg_set(name: str, *, data_home: str | None = None, seed: int = 0) -> TwoCla
     >>> YCG_SETS
     ('sonar', 'ionosphere', 'heart', 'diabetes', 'breast-cancer', 'usps-35')
     """
-    if name not in _SOURCES:
+    if name not in SOURCES:
         raise ValueError(f"name must be one of {', '.join(YCG_SETS)}, got {name!r}")
-    source, seed = _SOURCES[name], check_count(seed, "seed", at_least=0)
+    source, seed = SOURCES[name], check_count(seed, "seed", at_least=0)
     try:
         raw: Any = fetch_openml(
             data_id=source.data_id, data_home=data_home, as_frame=False, parser="liac-arff"
@@ -93,8 +91,8 @@ def ycg_set(name: str, *, data_home: str | None = None, seed: int = 0) -> TwoCla
             f"{name} comes from openml.org (data set {source.data_id}), which could not be reached: {error}"
         ) from error
     md5 = raw.details["md5_checksum"]
-    if _MD5.get(name, md5) != md5:
-        raise ValueError(f"{name} is another file than it was: its MD5 is {md5}, not {_MD5[name]}")
+    if MD5.get(name, md5) != md5:
+        raise ValueError(f"{name} is another file than it was: its MD5 is {md5}, not {MD5[name]}")
     X, labels = np.asarray(raw.data, dtype=float), np.asarray(raw.target).astype(str)
     complete = np.isfinite(X).all(axis=1)
     X, labels = X[complete], np.char.strip(labels[complete], " '\"")
