@@ -214,6 +214,8 @@ class _System:
         for _ in range(_PROXIMAL_STEPS):
             self.pull(a, delta)
             before, settled = self.n_systems, self.settle(a, state)
+            if settled is None and self.n_systems >= self.max_iter:
+                break
             if settled is None:
                 delta, less = 10.0 * delta, 0.5
                 continue
