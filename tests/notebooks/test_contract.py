@@ -17,25 +17,24 @@ import pytest
 
 from tools.notebooks import METADATA, ROOT, pages
 
-NOTEBOOKS = sorted(
-    path
-    for folder in ("notebooks", "book")
-    for path in (ROOT / folder).rglob("*.ipynb")
-    if not {".ipynb_checkpoints", "exercises"}
-    & set(path.parts)  # the editions for exercises are made, not written
-)
-IDS = [str(path.relative_to(ROOT)) for path in NOTEBOOKS]
+MADE = {".ipynb_checkpoints", "exercises"}
+EVERY = [*(ROOT / "notebooks").rglob("*.ipynb"), *(ROOT / "book").rglob("*.ipynb")]
+NOTEBOOKS = sorted(path for path in EVERY if not MADE & set(path.parts))
 CHAPTERS = [
     path
     for path in NOTEBOOKS
-    if (path.parent.parent.name == "notebooks" and path.parent.name != "about")
-    or path.name == "template.ipynb"
+    if re.search(r"notebooks/(?!about)\w+/|book/template", path.as_posix())
 ]
+NARROW = [path for path in NOTEBOOKS if path.parent.name != "about"]  # tables of timings scroll
 COLUMNS = 80  # what fits beside the two bars of a window of 1280 pixels: book/_static/companion.css
 PHONE = 52  # what fits a window of 390 pixels
 MOST_SCROLL = 60  # printed outputs that are wider; lower it when one is mended
 LINES = 25  # of a cell that a reader sees without a click
 FOLDED = {"hide-cell", "hide-input", "remove-cell", "remove-input"}
+
+
+def of_each(paths: list[Path]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("path", paths, ids=[str(p.relative_to(ROOT)) for p in paths])
 
 
 def read(path: Path) -> dict:
@@ -55,59 +54,46 @@ def test_every_notebook_is_in_the_table_of_contents() -> None:
     assert set(NOTEBOOKS) == set(pages())
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=IDS)
+@of_each(NOTEBOOKS)
 def test_run_from_top_to_bottom_without_errors_paths_or_timings(path: Path) -> None:
-    cells = code_cells(path)
+    """And the metadata depend on nobody who ran it."""
+    notebook, cells = read(path), code_cells(path)
+    assert notebook["metadata"] == METADATA
+    for cell in notebook["cells"]:
+        assert set(cell["metadata"]) <= {"tags", "mystnb", "jupyter"}, cell["metadata"]
     counts = [cell["execution_count"] for cell in cells]
     assert counts == list(range(1, len(counts) + 1)), f"run: python tools/notebooks.py run {path}"
     for cell in cells:
         for output in cell["outputs"]:
             assert output["output_type"] != "error", source(cell)
             assert output.get("name") != "stderr", source(cell)
-        text = json.dumps(cell["outputs"])
-        assert not re.search(r"(/home/|/root/|/tmp/|/work/|/Users/|[A-Z]:\\\\)", text), source(cell)
-        assert not re.search(r"\bat 0x[0-9a-f]+", text), source(cell)
+        foreign = r"/home/|/root/|/tmp/|/work/|/Users/|[A-Z]:\\\\|\bat 0x[0-9a-f]+"
+        assert not re.search(foreign, json.dumps(cell["outputs"])), source(cell)
         assert not re.search(r"%%?time", source(cell)), source(cell)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=IDS)
-def test_metadata_is_clean(path: Path) -> None:
-    notebook = read(path)
-    assert notebook["metadata"] == METADATA
-    for cell in notebook["cells"]:
-        assert set(cell["metadata"]) <= {"tags", "mystnb", "jupyter"}, cell["metadata"]
+def widths(path: Path) -> list[int]:
+    """How wide each output is that a cell printed, or its value where that is shown as text."""
+    texts = []
+    for output in (output for cell in code_cells(path) for output in cell["outputs"]):
+        shown = output.get("data", {})
+        rich = set(shown) - {"text/plain"}
+        texts.append("".join(output.get("text", [] if rich else shown.get("text/plain", []))))
+    return [max(map(len, text.splitlines()), default=0) for text in texts]
 
 
-def printed(output: dict) -> str:
-    """What a cell printed, or its value where that is shown as text."""
-    shown = output.get("data", {})
-    rich = set(shown) - {"text/plain"}
-    return "".join(output.get("text", [] if rich else shown.get("text/plain", [])))
-
-
-NARROW = [path for path in NOTEBOOKS if path.parent.name != "about"]  # tables of timings scroll
-
-
-@pytest.mark.parametrize("path", NARROW, ids=[str(path.relative_to(ROOT)) for path in NARROW])
+@of_each(NARROW)
 def test_printed_lines_fit_the_page(path: Path) -> None:
-    for cell in code_cells(path):
-        lines = "".join(map(printed, cell["outputs"])).splitlines()
-        assert max(map(len, lines), default=0) <= COLUMNS, source(cell)
+    assert max(widths(path), default=0) <= COLUMNS
 
 
 def test_few_printed_outputs_scroll_on_a_phone() -> None:
-    wide = [
-        f"{path.stem}: {source(cell)[:60]!r}"
-        for path in NARROW
-        if path.parent.parent.name == "notebooks"
-        for cell in code_cells(path)
-        for output in cell["outputs"]
-        if max(map(len, printed(output).splitlines()), default=0) > PHONE
-    ]
-    assert len(wide) <= MOST_SCROLL, "\n".join(wide)
+    chapters = [path for path in NARROW if path.parent.parent.name == "notebooks"]
+    wide = [path.stem for path in chapters for width in widths(path) if width > PHONE]
+    assert len(wide) <= MOST_SCROLL, wide
 
 
-@pytest.mark.parametrize("path", CHAPTERS, ids=[str(p.relative_to(ROOT)) for p in CHAPTERS])
+@of_each(CHAPTERS)
 def test_visible_code_is_short_and_fits_the_page(path: Path) -> None:
     """The idea and the picture come first: what is longer is folded, or cut into steps."""
     seen = [c for c in code_cells(path) if not FOLDED & set(c["metadata"].get("tags", []))]
@@ -117,7 +103,7 @@ def test_visible_code_is_short_and_fits_the_page(path: Path) -> None:
         assert max(map(len, cell)) <= COLUMNS, "\n".join(cell)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=IDS)
+@of_each(NOTEBOOKS)
 def test_every_picture_has_alt_text_in_both_places(path: Path) -> None:
     for cell in code_cells(path):
         pictures = [o for o in cell["outputs"] if "image/png" in o.get("data", {})]
@@ -138,18 +124,14 @@ def sliders(tree: ast.Module) -> list[ast.Call]:
     return [call for call in calls if call.func.id in ("flipbook", "flipbook_grid")]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=IDS)
+@of_each(NOTEBOOKS)
 def test_flipbooks_are_tagged_and_preceded_by_a_picture(path: Path) -> None:
     seen_picture = False
     for cell in code_cells(path):
         slides = bool(sliders(ast.parse(plain(cell))))
         assert slides == ("nbval-ignore-output" in cell["metadata"].get("tags", [])), source(cell)
-        assert seen_picture or not slides, (
-            "draw the first picture in a plain cell before the slider"
-        )
-        seen_picture = seen_picture or any(
-            "image/png" in o.get("data", {}) for o in cell["outputs"]
-        )
+        assert seen_picture or not slides, "draw the first picture in a cell before the slider"
+        seen_picture |= any("image/png" in o.get("data", {}) for o in cell["outputs"])
 
 
 def functions(code: CodeType) -> list[CodeType]:
@@ -165,7 +147,7 @@ def read_by(function: CodeType) -> set[str]:
     return names(function, "LOAD_GLOBAL").union(*map(read_by, functions(function)))
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=IDS)
+@of_each(NOTEBOOKS)
 def test_no_later_cell_changes_what_a_slider_draws(path: Path) -> None:
     """In JupyterLab a slider's second control draws anew, when all cells have run."""
     reads: dict[str, set[str]] = {}  # by function
@@ -185,15 +167,13 @@ def test_no_later_cell_changes_what_a_slider_draws(path: Path) -> None:
                 todo += [reads[name] for name in new & set(reads)]
 
 
-@pytest.mark.parametrize("path", CHAPTERS, ids=[str(p.relative_to(ROOT)) for p in CHAPTERS])
+@of_each(CHAPTERS)
 def test_page_anatomy(path: Path) -> None:
-    text = "\n".join(
-        source(cell) for cell in read(path)["cells"] if cell["cell_type"] == "markdown"
-    )
+    cells = [cell for cell in read(path)["cells"] if cell["cell_type"] == "markdown"]
+    text = "\n".join(map(source, cells))
     parts = ["About this page", "You will be able to", "Follows", "Needs", "Takes", "## Summary"]
     assert [part for part in parts if part not in text] == []
-    titles = re.findall(r"^# .+$", text, flags=re.MULTILINE)
-    assert len(titles) == 1, titles
+    assert len(re.findall(r"^# .+$", text, flags=re.MULTILINE)) == 1
     exercises = set(re.findall(r"\{exercise\}[^\n]*\n:label: (\S+)", text))
     solutions = set(re.findall(r"\{solution\} (\S+)\n:class: dropdown", text))
     assert exercises, "a page has at least one exercise"
