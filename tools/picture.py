@@ -1,16 +1,17 @@
-"""Draw the pictures of the welcome page from what the package computes.
+"""Draw the pictures of the welcome page from what the package computes, and take the README's from the built site.
 
-``python tools/picture.py`` writes one ``book/_static/part-NN.png`` for each chapter. Run it when a figure's style
-changes.
+``python -m tools.picture`` writes one ``book/_static/part-NN.png`` for each chapter, and ``pages.png``, what Chromium
+shows of a page. Run it after ``make book``, when a figure's style or the look of the pages changes.
 """
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+import shutil
 
 import matplotlib.pyplot as plt
 import numpy as np
+from playwright.sync_api import sync_playwright
 
 from companion.admm import lasso, project_ball
 from companion.datasets import diabetes
@@ -18,8 +19,11 @@ from companion.figures import plotting
 from companion.kernels import Gaussian, KernelPCA
 from companion.svm import SVMs2prime
 from companion.svr import NuSVR
+from tools.pdf import BROWSERS, SITE
+from tools.toc import BOOK
 
-STATIC = Path(__file__).resolve().parents[1] / "book" / "_static"
+STATIC = BOOK / "_static"
+SHOWN = "notebooks/admm/dual-ascent.html"
 
 
 def part_admm(ax: plt.Axes) -> None:
@@ -111,8 +115,26 @@ PARTS = {
 }
 
 
+def page() -> None:
+    """Photograph the first slider of a page, with the text around it."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        opened = browser.new_page(viewport={"width": 1280, "height": 860})
+        opened.goto((SITE / SHOWN).as_uri())
+        opened.wait_for_load_state("networkidle")
+        slider = opened.locator(".companion-flipbook").first
+        slider.wait_for()
+        for _ in range(2):  # pictures find their heights when the reader comes near
+            slider.evaluate("e => scrollTo(0, scrollY + e.getBoundingClientRect().top - 240)")
+            opened.wait_for_timeout(1500)
+        opened.screenshot(path=STATIC / "pages.png")
+        browser.close()
+
+
 def main() -> None:
     """Draw everything."""
+    page()
     plotting.use_style()
     for name, draw in PARTS.items():
         fig, ax = plt.subplots(figsize=(4.8, 3.2))
