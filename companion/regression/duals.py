@@ -42,13 +42,7 @@ class DualSolution(Record):
 
 
 def lasso_dual(
-    X: ArrayLike,
-    y: ArrayLike,
-    tau: float,
-    *,
-    intercept: str = "free",
-    C: float = 1.0,
-    tol: float = 1e-9,
+    X: ArrayLike, y: ArrayLike, tau: float, *, intercept: str = "free", C: float = 1.0
 ) -> DualSolution:
     r"""Solve the dual program of the lasso: Dlasso2, Dlasso3, or the one of lasso4.
 
@@ -68,8 +62,6 @@ def lasso_dual(
         Dlasso3 (with the equation), Dlasso2, or the dual of lasso4 (with the square).
     C : float
         The penalty on a penalized b.
-    tol : float
-        Tolerance of the certificate.
 
     Returns
     -------
@@ -96,7 +88,7 @@ def lasso_dual(
     column = square[:, None] / np.sqrt(C) if intercept == "penalized" else np.zeros((m + n, 1))
     P, q = LowRank(column, square), np.r_[-y, np.zeros(n)]
     bound = np.r_[np.full(m, np.inf), np.full(n, tau)]
-    qp = solve_qp(P, q, A, np.zeros(len(A)), lower=-bound, upper=bound, tol=tol)
+    qp = solve_qp(P, q, A, np.zeros(len(A)), lower=-bound, upper=bound)
     lambda_, v = qp.x[:m], qp.x[m:]
     w = np.where(np.abs(v) < tau, 0.0, qp.y[:n]) + 0.0
     b = {"none": 0.0, "free": float(qp.y[-1]), "penalized": float(lambda_.sum() / C)}[intercept]
@@ -153,15 +145,7 @@ def elastic_net_qp(
     return P, q, A, c
 
 
-def elastic_net_dual(
-    X: ArrayLike,
-    y: ArrayLike,
-    K: float,
-    tau: float,
-    *,
-    intercept: str = "free",
-    tol: float = 1e-9,
-) -> DualSolution:
+def elastic_net_dual(X: ArrayLike, y: ArrayLike, K: float, tau: float) -> DualSolution:
     r"""Solve the text's program Dual Elastic Net, and recover w and b.
 
     Parameters
@@ -170,10 +154,6 @@ def elastic_net_dual(
     y : array-like of shape (m,)
     K, tau : float
         Penalties, K > 0 and tau >= 0.
-    intercept : {"free", "none"}
-        Without b, the equation :math:`\mathbf 1^\top \mu_+ = \mathbf 1^\top \mu_-` is left out.
-    tol : float
-        Tolerance of the certificate.
 
     Returns
     -------
@@ -187,30 +167,26 @@ def elastic_net_dual(
 
     Examples
     --------
-    >>> solution = elastic_net_dual([[2.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 1.0, 1.0, intercept="none")
-    >>> solution.w.round(6) + 0.0, solution.lambda_.round(6)
-    (array([1., 0.]), array([1., 1.]))
+    >>> solution = elastic_net_dual([[-2.0], [0.0], [2.0]], [1.0, 2.0, 6.0], K=1.0, tau=1.0)
+    >>> solution.w.round(6), solution.b, solution.lambda_.round(6)
+    (array([1.]), 3.0, array([ 0., -1.,  1.]))
     """
     X, y = as_data(X, y)
     K, tau = as_scalar(K, "K", above=0), as_scalar(tau, "tau", at_least=0)
-    if check_intercept(intercept) == "penalized":
-        raise ValueError("the dual program is for intercept='free' or 'none', got 'penalized'")
     m, n = X.shape
     G, q, A, c = _program(X, y, K, tau)
-    rows = n + (intercept == "free")
-    qp = solve_qp(LowRank(G), q, A[:rows], c[:rows], tol=tol)
+    qp = solve_qp(LowRank(G), q, A, c)
     beta_plus, beta_minus, mu_plus, mu_minus = np.split(qp.x, [n, 2 * n, 2 * n + m])
     mu = mu_plus - mu_minus
     inside = (beta_plus > 0.0) & (beta_minus > 0.0)
     w = np.where(inside, 0.0, -beta_plus + beta_minus + X.T @ mu)
-    b = float((y - X @ w).mean()) if intercept == "free" else 0.0
-    return DualSolution(K * mu, w, b, -K * qp.objective, qp)
+    return DualSolution(K * mu, w, float((y - X @ w).mean()), -K * qp.objective, qp)
 
 
 def _program(
     X: np.ndarray, y: np.ndarray, K: float, tau: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    r"""Return G with P = G G', and q, A, c of Dual Elastic Net; the last row of A is the one for a free b.
+    r"""Return G with P = G G', and q, A, c of Dual Elastic Net.
 
     The columns of G give :math:`-\beta_+ + \beta_- + X^\top\mu` and :math:`\sqrt K \mu`.
     """

@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
-from tqdm.auto import tqdm
 
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import admm
@@ -428,7 +427,6 @@ def lasso_path(
     C: float = 1.0,
     tol: float = 1e-10,
     max_iter: int = 10_000,
-    progress: bool = False,
 ) -> L1Path:
     r"""Solve the lasso, or the elastic net with a fixed K, for many tau.
 
@@ -457,8 +455,6 @@ def lasso_path(
         Tolerance of each relative duality gap.
     max_iter : int
         Largest number of linear systems for each tau.
-    progress : bool
-        Whether a progress bar is shown.
 
     Returns
     -------
@@ -506,10 +502,7 @@ def lasso_path(
             as_scalar(value, "tau", above=0)
 
     order = np.argsort(-taus, kind="stable").tolist()
-    found = {
-        i: working_set.solve(float(taus[i]), tol, max_iter)
-        for i in tqdm(order, desc="lasso path", disable=not progress)
-    }
+    found = {i: working_set.solve(float(taus[i]), tol, max_iter) for i in order}
     solutions = [found[i] for i in range(taus.size)]
     _warn_if_missed(solutions, None, tol, max_iter)
     w = np.array([s.w for s in solutions])

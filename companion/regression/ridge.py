@@ -19,7 +19,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
-from tqdm.auto import tqdm
 
 from companion.checks import as_scalar, as_vector, check_range
 from companion.engine.arithmetic import EPS, ratio
@@ -38,7 +37,6 @@ __all__ = [
     "warn_if_missed",
 ]
 
-_SOLVERS = ("auto", "primal", "dual", "svd")
 _SMALL_K = 1e-11  # below this fraction of ||X||^2, Cholesky's squared condition number is too large
 _TOLERANCE = 1e-9  # of the certificate
 FLOOR = 1e-5  # a residual vector is compared with at least this fraction of y
@@ -66,10 +64,6 @@ class RidgeRegression(Regressor):
         for K -> 0.
     intercept : {"free", "none", "penalized"}
         What happens to b: programs RR3, RR2 and RR3b.
-    solver : {"auto", "primal", "dual", "svd"}
-        ``"primal"`` solves the n x n system :math:`(X^\top X + K I) w = X^\top y`, ``"dual"`` the m x m system
-        :math:`(XX^\top + K I)\alpha = y`, both by Cholesky and one step of refinement; ``"svd"`` needs neither
-        product. ``"auto"`` takes the smaller system, or the SVD when K is tiny.
 
     Attributes
     ----------
@@ -85,7 +79,9 @@ class RidgeRegression(Regressor):
     objective_ : float
         The minimum.
     solver_ : str
-        What ``"auto"`` chose.
+        What was solved: ``"primal"``, the n x n system :math:`(X^\top X + K I) w = X^\top y`, or ``"dual"``, the m x m
+        system :math:`(XX^\top + K I)\alpha = y`, whichever is smaller, both by Cholesky and one step of refinement; or
+        ``"svd"``, which needs neither product, when K is tiny.
     certificate_ : Certificate
         Residuals and duality gap on the data as given.
     n_features_in_ : int
@@ -94,7 +90,7 @@ class RidgeRegression(Regressor):
     Raises
     ------
     ValueError
-        If K < 0, an option is unknown, or K is too small for Cholesky's method.
+        If K < 0, or an option is unknown.
 
     Warns
     -----
@@ -123,10 +119,9 @@ class RidgeRegression(Regressor):
     (array([1.1706, 1.1401]), -1.2299)
     """
 
-    def __init__(self, K: float = 1.0, *, intercept: str = "free", solver: str = "auto") -> None:
+    def __init__(self, K: float = 1.0, *, intercept: str = "free") -> None:
         self.K = K
         self.intercept = intercept
-        self.solver = solver
 
     def fit(self, X: Any, y: Any) -> Self:
         """Solve the program.
@@ -144,9 +139,7 @@ class RidgeRegression(Regressor):
             Itself.
         """
         K, intercept = as_scalar(self.K, "K", at_least=0), check_intercept(self.intercept)
-        if self.solver not in _SOLVERS:
-            raise ValueError(f"solver must be one of {', '.join(_SOLVERS)}, got {self.solver!r}")
-        found = solve_ridge(*self._read(X, y), K, intercept, self.solver)
+        found = solve_ridge(*self._read(X, y), K, intercept)
         warn_if_missed(found.certificate, K, found.w_error)
         self.w_, self.b_, self.alpha_, self.xi_ = found.w, found.b, found.alpha, found.xi
         self.objective_, self.certificate_ = found.objective, found.certificate
@@ -199,12 +192,7 @@ def _svd(basis: tuple[np.ndarray, np.ndarray, np.ndarray], K: float) -> Inverse:
 def _cholesky(S: np.ndarray, K: float) -> Callable[[np.ndarray], np.ndarray]:
     """Factor S + K I in the memory of S."""
     S[np.diag_indices_from(S)] += K
-    try:
-        factor = linalg.cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError as error:
-        raise ValueError(
-            f"K = {K:g} is too small for a Cholesky factorisation of these data; use solver='svd'"
-        ) from error
+    factor = linalg.cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
     return lambda g: linalg.cho_solve(factor, g, check_finite=False)
 
 
@@ -247,23 +235,16 @@ def _program(X: np.ndarray, y: np.ndarray, intercept: str) -> _Program:
     return _Program(Z, y, intercept, shift(Z, y, "free" if intercept == "free" else "none", 0.0))
 
 
-def solve_ridge(
-    X: np.ndarray, y: np.ndarray, K: float, intercept: str, solver: str = "auto"
-) -> RidgeSolution:
+def solve_ridge(X: np.ndarray, y: np.ndarray, K: float, intercept: str) -> RidgeSolution:
     """Solve ridge regression for data that are known to be good."""
     check_range(K, "K")
     program = _program(X, y, intercept)
     Z = program.data.X
-    if solver == "auto":
-        smaller = "primal" if Z.shape[1] <= Z.shape[0] else "dual"
-        solver = smaller if float(np.vdot(Z, Z)) * _SMALL_K < K else "svd"
-    elif solver != "svd" and K == 0.0:
-        raise ValueError(f"solver={solver!r} needs K > 0; for K = 0 use 'svd' or 'auto'")
-    if solver == "svd":
-        inverse = _svd(_singular_values(Z), K)
-    else:
-        inverse = {"primal": _primal, "dual": _dual}[solver](Z, K)
-    return _solution(program, K, inverse, solver)
+    if float(np.vdot(Z, Z)) * _SMALL_K >= K:
+        return _solution(program, K, _svd(_singular_values(Z), K), "svd")
+    if Z.shape[1] <= Z.shape[0]:
+        return _solution(program, K, _primal(Z, K), "primal")
+    return _solution(program, K, _dual(Z, K), "dual")
 
 
 def _solution(program: _Program, K: float, inverse: Inverse, solver: str) -> RidgeSolution:
@@ -356,14 +337,7 @@ class RidgePath(Record):
     degrees_of_freedom: np.ndarray
 
 
-def ridge_path(
-    X: ArrayLike,
-    y: ArrayLike,
-    K: ArrayLike,
-    *,
-    intercept: str = "free",
-    progress: bool = False,
-) -> RidgePath:
+def ridge_path(X: ArrayLike, y: ArrayLike, K: ArrayLike, *, intercept: str = "free") -> RidgePath:
     r"""Solve ridge regression for many K with one singular value decomposition.
 
     With :math:`\hat X = U \operatorname{diag}(s) V^\top`, each solution is
@@ -380,8 +354,6 @@ def ridge_path(
         Penalties, each >= 0.
     intercept : {"free", "none", "penalized"}
         As in :class:`RidgeRegression`.
-    progress : bool
-        Whether a progress bar is shown.
 
     Returns
     -------
@@ -415,7 +387,7 @@ def ridge_path(
     program = _program(X, y, check_intercept(intercept))
     basis = _singular_values(program.data.X)
     found = []
-    for K_i in tqdm(penalties.tolist(), desc="ridge path", disable=not progress):
+    for K_i in penalties.tolist():
         found.append(_solution(program, K_i, _svd(basis, K_i), "svd"))
         warn_if_missed(found[-1].certificate, K_i, found[-1].w_error)
     w, free = np.array([each.w for each in found]).reshape(-1, X.shape[1]), intercept == "free"

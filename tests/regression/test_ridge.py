@@ -32,11 +32,6 @@ def random_data(seed, m=12, n=5):
     return rng.standard_normal((m, n)) + rng.standard_normal(n), rng.standard_normal(m) + 2
 
 
-def objective(X, y, K, intercept, w, b):
-    r = y - X @ w - b
-    return r @ r + K * (w @ w) + (K * b * b if intercept == "penalized" else 0.0)
-
-
 def numbers(model):
     return np.append(model.w_, model.b_)
 
@@ -45,42 +40,30 @@ class TestPrinted:
     """Examples 19.1 and 19.2. The text cuts digits off: 0.8677625 is printed as 0.8677."""
 
     @pytest.mark.parametrize(
-        ("K", "w", "b", "printed"),
+        ("K", "fractions", "printed"),
         [
-            (
-                5,
-                (F(204864, 222505), F(386163, 445010)),
-                F(-428047, 445010),
-                (0.9207, 0.8677, -0.9618),
-            ),
-            (
-                0.1,
-                (F(7982145, 6850628), F(7769859, 6850628)),
-                F(-83958247, 68506280),
-                (1.1651, 1.1341, -1.2255),
-            ),
+            (5, "204864/222505 386163/445010 -428047/445010", (0.9207, 0.8677, -0.9618)),
+            (0.1, "7982145/6850628 7769859/6850628 -83958247/68506280", (1.1651, 1.1341, -1.2255)),
             (
                 0.01,
-                (F(398912175, 340667104), F(388535745, 340667104)),
-                F(-8392823407, 6813342080),
+                "398912175/340667104 388535745/340667104 -8392823407/6813342080",
                 (1.1709, 1.1405, -1.2318),
             ),
         ],
     )
-    @pytest.mark.parametrize("solver", ["auto", "primal", "dual", "svd"])
-    def test_example_19_1(self, K, w, b, printed, solver):
+    def test_example_19_1(self, K, fractions, printed):
         data = example_19_1()
-        model = RidgeRegression(K=K, solver=solver).fit(data.X, data.y)
-        assert_allclose(numbers(model), [float(v) for v in (*w, b)], rtol=0, atol=1e-11)
+        model = RidgeRegression(K=K).fit(data.X, data.y)
+        expected = [float(F(each)) for each in fractions.split()]
+        assert_allclose(numbers(model), expected, rtol=0, atol=1e-11)
         assert_array_equal(np.trunc(numbers(model) * 1e4) / 1e4, printed)
-        assert model.certificate_.ok
 
     def test_residual_norms_fall_with_K(self):
         data = example_19_1()
-        norms = [
-            np.linalg.norm(RidgeRegression(K=K).fit(data.X, data.y).xi_) for K in (5, 0.1, 0.01, 0)
-        ]
-        assert_allclose(norms, [1.9363123127, 1.1871394016, 1.1864928696, 1.1864862672], atol=1e-9)
+        path = ridge_path(data.X, data.y, [5, 0.1, 0.01, 0])
+        assert_allclose(
+            path.xi_norm, [1.9363123127, 1.1871394016, 1.1864928696, 1.1864862672], atol=1e-9
+        )
 
     @pytest.mark.parametrize(
         ("K", "expected"),
@@ -102,11 +85,12 @@ class TestPrinted:
 
     def test_second_target_is_exact_only_without_penalty(self):
         data = example_19_1("y2")
-        exact = RidgeRegression(K=0).fit(data.X, data.y)
-        assert_allclose(numbers(exact), [1, 1, -1], atol=1e-13)
-        assert exact.certificate_.ok
-        ridge = RidgeRegression(K=0.01).fit(data.X, data.y)
-        assert_allclose(numbers(ridge), [0.9994390301, 0.9993873667, -0.9993938247], atol=1e-10)
+        for K, expected, decimals in (
+            (0, [1, 1, -1], 13),
+            (0.01, [0.9994390301, 0.9993873667, -0.9993938247], 10),
+        ):
+            model = RidgeRegression(K=K).fit(data.X, data.y)
+            assert_allclose(numbers(model), expected, atol=0.1**decimals)
         smaller = RidgeRegression(K=0.001).fit(data.X, data.y)
         assert_array_equal(np.trunc(numbers(smaller) * 1e4) / 1e4, [0.9999, 0.9999, -0.9999])
 
@@ -114,22 +98,18 @@ class TestPrinted:
 class TestAgainstPeers:
     @pytest.mark.parametrize("shape", [(40, 6), (6, 40), (10, 10), (1, 3), (3, 1)])
     @pytest.mark.parametrize("K", [1e-6, 0.3, 1e5])
-    @pytest.mark.parametrize("solver", ["auto", "primal", "dual", "svd"])
-    def test_scikit_learn(self, shape, K, solver):
-        if solver == "dual" and shape[0] >= shape[1] and K < 1e-3:
-            pytest.skip("alpha = xi/K is large there, and w = X' alpha cancels")
+    def test_scikit_learn(self, shape, K):
         X, y = random_data(3, *shape)
         for intercept in ("none", "free"):
-            model = RidgeRegression(K=K, intercept=intercept, solver=solver).fit(X, y)
+            model = RidgeRegression(K=K, intercept=intercept).fit(X, y)
             peer = Ridge(alpha=K, fit_intercept=intercept == "free", solver="svd").fit(X, y)
             assert_allclose(model.w_, peer.coef_, rtol=0, atol=1e-8 * (1 + abs(peer.coef_).max()))
             assert_allclose(model.predict(X), peer.predict(X), atol=1e-8)
             assert model.certificate_.ok, model.certificate_
 
-    @pytest.mark.parametrize("seed", range(5))
     @pytest.mark.parametrize("intercept", INTERCEPTS)
-    def test_clarabel(self, seed, intercept):
-        X, y = random_data(seed)
+    def test_clarabel(self, intercept):
+        X, y = random_data(0)
         w, b = cp.Variable(5), cp.Variable()
         loss = cp.sum_squares(y - X @ w - b) + 0.7 * cp.sum_squares(w)
         if intercept == "penalized":
@@ -140,9 +120,6 @@ class TestAgainstPeers:
         assert model.objective_ == pytest.approx(value, rel=1e-7)
         assert_allclose(model.w_, w.value, atol=1e-5)
         assert model.b_ == pytest.approx(float(b.value), abs=1e-5)
-        assert model.objective_ == pytest.approx(
-            objective(X, y, 0.7, intercept, model.w_, model.b_), rel=1e-12
-        )
 
 
 class TestDuality:
@@ -163,7 +140,7 @@ class TestDuality:
                 dual -= 0.4 * alpha.sum() ** 2
             assert dual == pytest.approx(model.objective_, rel=1e-11)
 
-    @pytest.mark.parametrize(("m", "n"), [(2, 1), (3, 1), (2, 2)])
+    @pytest.mark.parametrize(("m", "n"), [(3, 1), (2, 2)])
     def test_rr3_is_rr6_symbolically(self, m, n):
         X = sp.Matrix(m, n, sp.symbols(f"x:{m * n}"))
         y, K = sp.Matrix(sp.symbols(f"y:{m}")), sp.Symbol("K", positive=True)
@@ -230,15 +207,6 @@ class TestLimits:
         assert_allclose(model.w_, np.linalg.pinv(X) @ y, atol=1e-10)
         assert model.certificate_.dual_residual < 1e-9
 
-    def test_ill_conditioned(self):
-        t = np.linspace(0, 1, 40)
-        X, y = np.vander(t, 12), np.cos(3 * t)
-        for K in (1e-3, 1e-6, 1e-9):
-            model = RidgeRegression(K=K, intercept="none").fit(X, y)
-            U, s, _ = np.linalg.svd(X, full_matrices=False)
-            assert_allclose(X @ model.w_, U @ (s**2 / (s**2 + K) * (U.T @ y)), atol=1e-9)
-            assert model.certificate_.ok, model.certificate_
-
 
 def exact(X, y, K, intercept):
     """Solve the normal equations without rounding: w and b as floats."""
@@ -254,18 +222,6 @@ def exact(X, y, K, intercept):
     return np.array([float(v) for v in z])
 
 
-class TestExtremes:
-    """Solutions without rounding beside data at the ends of the range."""
-
-    @pytest.mark.parametrize("K", [1e8, 1e12, 1e16, 1e20])
-    def test_b_under_a_large_penalty(self, K):
-        """1 - sqrt(K/(m + K)) cancels; b was 0 from K = 1e17 on."""
-        X = np.array([[1.0, 2.0], [0.0, 1.0], [3.0, -1.0], [1.0, 1.0]])
-        y = np.array([1.0, 3.0, 2.0, -1.0])
-        model = RidgeRegression(K, intercept="penalized").fit(X, y)
-        assert_allclose(numbers(model), exact(X, y, K, "penalized"), rtol=1e-13)
-
-
 def nearly_dependent(seed, apart):
     """Columns of which two are `apart`, values with some noise, for a model with intercept far from the origin."""
     rng = np.random.default_rng(seed)
@@ -276,23 +232,24 @@ def nearly_dependent(seed, apart):
 
 
 class TestDigitsOfW:
-    """Where columns are nearly dependent the fit is right, and w may have no digits: that is said."""
+    """Beside solutions without rounding. Where columns are nearly dependent w may have no digits: that is said."""
+
+    @pytest.mark.parametrize("K", [1e8, 1e20])
+    def test_b_under_a_large_penalty(self, K):
+        """1 - sqrt(K/(m + K)) cancels."""
+        X, y = random_data(0, 4, 2)
+        model = RidgeRegression(K, intercept="penalized").fit(X, y)
+        assert_allclose(numbers(model), exact(X, y, K, "penalized"), rtol=1e-13)
 
     @pytest.mark.parametrize("intercept", INTERCEPTS)
-    @pytest.mark.parametrize("solver", ["auto", "primal", "dual", "svd"])
     @pytest.mark.parametrize("apart", [1e-3, 1e-8, 1e-12])
-    def test_few_digits_warn(self, solver, intercept, apart):
+    def test_few_digits_warn(self, intercept, apart):
         for seed in range(3):
             X, y = nearly_dependent(seed, apart)
             for K in (0.0, 1e-24, 1e-18, 1e-10):
-                model = RidgeRegression(K, intercept=intercept, solver=solver)
                 with warnings.catch_warnings(record=True) as heard:
                     warnings.simplefilter("always")
-                    try:
-                        model.fit(X, y)
-                    except ValueError:  # no Cholesky factorisation
-                        assert solver in ("primal", "dual")
-                        continue
+                    model = RidgeRegression(K, intercept=intercept).fit(X, y)
                 true = exact(X, y, K, intercept)[: X.shape[1]]
                 error = np.abs(model.w_ - true).max() / np.abs(true).max()
                 assert heard or error < 1e-6, (seed, K, error)
@@ -335,7 +292,7 @@ class TestPath:
     def test_every_point_is_the_single_solution(self, intercept, shape):
         X, y = random_data(8, *shape)
         K = np.array([1e3, 0.0, 0.1, 5.0])
-        path = ridge_path(X, y, K, intercept=intercept, progress=False)
+        path = ridge_path(X, y, K, intercept=intercept)
         for i, k in enumerate(K):
             model = RidgeRegression(K=k, intercept=intercept).fit(X, y)
             assert_allclose(path.w[i], model.w_, atol=1e-10)
@@ -367,17 +324,3 @@ class TestPath:
     def test_bad_arguments(self, args, message):
         with pytest.raises(ValueError, match=message):
             ridge_path(*args)
-
-
-class TestErrors:
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"solver": "lsqr"}, "solver must be one of"),
-            ({"solver": "primal", "K": 0}, "K > 0"),
-        ],
-    )
-    def test_options(self, options, message):
-        X, y = random_data(0)
-        with pytest.raises(ValueError, match=message):
-            RidgeRegression(**options).fit(X, y)
