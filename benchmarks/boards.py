@@ -27,7 +27,6 @@ from companion.boards import (
     weight_board,
 )
 from companion.boards.board import BROWSER
-from companion.svm import SVMs1, SVMs2, SVMs2prime, SVMs5
 from tools.pdf import BROWSERS
 
 POINTS, FRAMES = 60, 60
@@ -58,27 +57,19 @@ def boards() -> dict[str, Any]:
     X = (rng.normal(size=(POINTS, 2)) + 0.8 * s[:, None]).round(2)
     x = rng.uniform(-4.0, 4.0, POINTS).round(2)
     y = (np.sin(x) + 0.3 * rng.normal(size=POINTS)).round(2)
-    machines = {
-        "s1": SVMs1(K=0.05),  # at first w = 0
-        "s2": SVMs2(K=1.0),
-        "s2'": SVMs2prime(nu=0.5),
-        "s5": SVMs5(nu=0.5, K=1.0),
-    }
     shown: dict[str, Any] = {}
+    programs = {
+        "s1": ("(SVM_s1), unit normal", {"K": 0.05}),  # at first w = 0
+        "s2": ("(SVM_s2), C-SVM", {"K": 1.0}),
+        "s2'": ("(SVM_s2′), ν-SVM", {"nu": 0.5}),
+        "s5": ("(SVM_s5), squared slack, b penalised", {"nu": 0.5, "K": 1.0}),
+    }
     for kernel in ("linear", "Gaussian"):
-        values = {"kernel": kernel, "sigma": 1.0}
-        for name in machines:
-            shown[f"chapter 18, {name}, {kernel}"] = point_board(
-                machines,
-                X[s > 0],
-                X[s < 0],
-                limits=(-5.0, 5.0, -5.0, 5.0),
-                kernels=True,
-                program=name,
-                values=values,
-            )
+        for name, (program, values) in programs.items():
+            values = {"program": program, "kernel": kernel, **values}
+            shown[f"chapter 18, {name}, {kernel}"] = point_board(X[s > 0], X[s < 0], **values)
         for name in ("ν-SV regression", "ε-SV regression"):
-            shown[f"chapter 20, {name}, {kernel}"] = tube_board(x, y, program=name, values=values)
+            shown[f"chapter 20, {name}, {kernel}"] = tube_board(x, y, program=name, kernel=kernel)
     shown["chapter 19"] = weight_board(x / 2.0 + 1.0, y)
     shown["chapter 17"] = gram_board(X)
     shown["chapter 16"] = step_board([4.0, -3.0], [0.0, 0.0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,42 +19,50 @@ import numpy as np
 import traitlets
 from IPython.core.getipython import get_ipython
 from IPython.display import display
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from companion.checks import as_vector
 from companion.figures import plotting
 from companion.kernels import Gaussian, Polynomial
 
-__all__ = ["Board", "BoardPicture", "Given", "Setup", "Shown", "field", "grid", "numbers", "slider"]
+__all__ = ["Board", "BoardPicture", "Setup", "Shown"]
 
 BROWSER = Path(__file__).parent / "browser"
+PRESETS = json.loads((Path(__file__).parent / "presets.json").read_text(encoding="utf-8"))
 GRID = 48  # values of a function per axis, from which the browser draws its curves
 
 Limits = tuple[float, float, float, float]
 Values = Mapping[str, Any]
+SQUARE: Limits = (-5.0, 5.0, -5.0, 5.0)
+WIDE: Limits = (-5.0, 5.0, -4.5, 4.5)
 
 
-def slider(name: str, letter: str, low: float, high: float, *, log: bool = False) -> dict[str, Any]:
-    """Return the description of a slider."""
-    return {"name": name, "letter": letter, "low": low, "high": high, "log": log}
+# -- what a reader changes beside the points
 
 
-PRESETS = json.loads((Path(__file__).parent / "presets.json").read_text(encoding="utf-8"))
-KERNEL_CHOICE: list[dict[str, Any]] = [
-    {"name": "kernel", "letter": "kernel", "options": ["linear", "quadratic", "Gaussian"]},
-    {**slider("sigma", "σ", 0.1, 10.0, log=True), "when": ["kernel", "Gaussian"]},
-]
-FIRST_KERNEL = {"kernel": "linear", "sigma": 1.0}
+def choice(name: str, options: Iterable[str]) -> dict[str, Any]:
+    """Return the description of a select box, which begins with its first option."""
+    listed = list(options)
+    return {"name": name, "letter": name, "options": listed, "start": listed[0]}
 
 
-@dataclass(frozen=True)
-class Given:
-    """What a board solves: points (rows x, y, sign), a program, the values of its sliders, the part that is shown."""
+def slider(name: str, letter: str, low: float, high: float, start: float, **rest: Any) -> dict:
+    """Return the description of a slider; ``log=True``, and ``when=(choice, options)`` where not all have it."""
+    return {"name": name, "letter": letter, "low": low, "high": high, "start": start, **rest}
 
-    points: np.ndarray
-    program: str
-    values: Values
-    limits: Limits
+
+KERNEL = choice("kernel", ["linear", "quadratic", "Gaussian"])
+SIGMA = slider("sigma", "σ", 0.1, 10.0, 1.0, log=True, when=["kernel", ["Gaussian"]])
+
+
+def kernel_of(values: Values) -> Any:
+    """Return the kernel that a reader has chosen."""
+    kernels = {"quadratic": Polynomial(2, 1.0), "Gaussian": Gaussian(values["sigma"])}
+    return kernels.get(values["kernel"], "linear")
+
+
+# -- the board
 
 
 @dataclass(frozen=True)
@@ -65,105 +73,73 @@ class Setup:
     ----------
     kind : str
         Name of the board, and of its file in the browser.
-    points : list of [x, y, sign]
-        The points.
+    points : ndarray of shape (n, 3)
+        The points as rows x, y, sign. The sign is -1 for red points.
     limits : (left, right, bottom, top)
         The part of the plane that is shown.
-    programs : mapping
-        For each program what the browser calls it, and its sliders.
-    values : mapping
-        For each program the values of its sliders.
+    parameters : list
+        Select boxes and sliders.
     solve : callable
-        From what is given to the numbers of the result. A ValueError is a message.
+        From points, values and limits to the numbers of the result. A ValueError is a message.
     draw : callable
         From the same and the result to a figure.
-    call : str
-        The call that makes the board, with BLUE, RED, POINTS, XS or YS for what the reader moves, up to its options.
-    before : str
-        A line of the cell before the call.
-    program : str
-        The program to begin with.
-    scale : float
-        The length of a preset's unit.
+    values : mapping
+        Where select boxes and sliders begin, if not at their own start.
     fixed : bool
         Whether points are neither added nor removed.
     """
 
     kind: str
-    points: list[list[float]]
+    points: np.ndarray
     limits: Limits
-    programs: dict[str, tuple[str, list[dict[str, Any]]]]
-    values: dict[str, dict[str, Any]]
-    solve: Callable[[Given], dict[str, Any]]
-    draw: Callable[[Given, dict[str, Any]], Figure]
-    call: str
-    before: str = ""
-    program: str = ""
-    scale: float = 1.0
+    parameters: list[dict[str, Any]]
+    solve: Callable[[np.ndarray, Values, Limits], dict[str, Any]]
+    draw: Callable[[np.ndarray, Values, Limits, dict[str, Any]], Figure]
+    values: Values
     fixed: bool = False
 
-    def begin(self, program: str | None, values: Values | None) -> Shown:
-        """Return the widget in JupyterLab, and elsewhere the picture, with a program and values to begin with."""
-        chosen = next(iter(self.programs)) if program is None else program
-        if chosen not in self.programs:
-            raise ValueError(f"program must be one of {list(self.programs)}, got {program!r}")
-        unknown = set(values or {}) - set(self.values[chosen])
-        if unknown:
-            known = list(self.values[chosen])
+    def begin(self) -> Shown:
+        """Return the widget in JupyterLab, and elsewhere the picture."""
+        left, right, bottom, top = limits = as_vector(self.limits, "limits", 4).tolist()
+        if not (left < right and bottom < top):
             raise ValueError(
-                f"values must name sliders of {chosen}, {known}, got {sorted(unknown)}"
+                f"limits must be (left, right, bottom, top), rising, got {self.limits}"
             )
-        given = {**self.values, chosen: {**self.values[chosen], **(values or {})}}
-        begun = replace(self, program=chosen, values=given, limits=rising(self.limits))
+        values = {p["name"]: p["start"] for p in self.parameters}
+        if unknown := set(self.values) - set(values):
+            raise TypeError(f"this board has the values {list(values)}, got {sorted(unknown)}")
+        values.update(self.values)
+        for p in self.parameters:
+            if values[p["name"]] not in p.get("options", values.values()):
+                got = repr(values[p["name"]])
+                raise ValueError(f"{p['name']} must be one of {p['options']}, got {got}")
+        begun = replace(self, limits=tuple(limits), values=values)
         return Board(begun) if somebody_is_there() else BoardPicture(begun)
 
-    def given(self, points: Any, program: str, values: Values) -> Given:
-        """Return what there is to be solved."""
-        return Given(
-            np.reshape(np.array(points, dtype=float), (-1, 3)), program, values, self.limits
-        )
-
-    def result(self, points: Any, program: str, values: Values) -> dict[str, Any]:
+    def result(self, points: Any, values: Values) -> dict[str, Any]:
         """Return the numbers of the board, with the warnings; without a solution a message alone."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                found = self.solve(self.given(points, program, values))
+                found = self.solve(np.reshape(points, (-1, 3)), values, self.limits)
             except ValueError as error:
                 return {"message": str(error)}
         told = " ".join(str(warning.message) for warning in caught)
         return {"message": told, "solved": True, "size": len(points), **found}
 
     def state(self) -> dict[str, Any]:
-        """Return what the front needs to know."""
-
-        def scaled(points: list[list[float]]) -> list[list[float]]:
-            return [[round(self.scale * x, 2), round(self.scale * y, 2), s] for x, y, s in points]
-
-        return {
+        """Return what the front needs to know: what moves, and what stays."""
+        points = self.points.tolist()
+        config = {
             "kind": self.kind,
-            "points": self.points,
-            "start": self.points,
-            "selected": 0,
-            "limits": list(self.limits),
-            "colors": {"blue": plotting.BLUE, "red": plotting.RED},
-            "program": self.program,
-            "programs": [
-                {"name": name, "machine": machine, "parameters": sliders}
-                for name, (machine, sliders) in self.programs.items()
-            ],
-            "values": self.values,
-            "presets": {name: scaled(points) for name, points in PRESETS[self.kind].items()},
+            "start": points,
+            "limits": self.limits,
+            "parameters": self.parameters,
+            "presets": PRESETS[self.kind],
             "fixed": self.fixed,
+            "colors": {"blue": plotting.BLUE, "red": plotting.RED},
         }
-
-    def cell(self) -> str:
-        """Return the cell that makes the board, with names in capitals for what the reader changes."""
-        choice = "program=PROGRAM, " if len(self.programs) > 1 else ""
-        return (
-            f"from companion.boards import {self.call.partition('(')[0]}\n{self.before}\n"
-            f"{self.call},\n    limits={self.limits}, {choice}values=VALUES,\n)"
-        )
+        return {"config": config, "points": points, "values": dict(self.values)}
 
 
 class Board(anywidget.AnyWidget):
@@ -180,57 +156,28 @@ class Board(anywidget.AnyWidget):
         The points.
     selected : int
         Index of the point that the keyboard moves.
-    program : str
-        Name of the program in use.
     values : dict
-        For each program the values of its sliders.
+        Where the select boxes and the sliders stand.
     result : dict
         The numbers found for them, with a message.
     """
 
     _css = (BROWSER / "board.css").read_text(encoding="utf-8")
 
-    kind = traitlets.Unicode().tag(sync=True)
+    config = traitlets.Dict().tag(sync=True)
     points: traitlets.List[Any] = traitlets.List().tag(sync=True)
-    start: traitlets.List[Any] = traitlets.List().tag(sync=True)
     selected = traitlets.Int(0, min=0).tag(sync=True)
-    program = traitlets.Unicode().tag(sync=True)
-    programs: traitlets.List[Any] = traitlets.List().tag(sync=True)
     values = traitlets.Dict().tag(sync=True)
-    limits: traitlets.List[Any] = traitlets.List().tag(sync=True)
-    colors = traitlets.Dict().tag(sync=True)
-    presets = traitlets.Dict().tag(sync=True)
-    fixed = traitlets.Bool(False).tag(sync=True)
     result = traitlets.Dict().tag(sync=True)
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         super().__init__(**setup.state(), _esm=module(setup.kind))
         self._solve()
-        self.observe(self._solve, names=["points", "program", "values"])
-
-    @traitlets.validate("points")
-    def _check_points(self, proposal: dict[str, Any]) -> list[list[float]]:
-        for point in proposal["value"]:
-            if len(point) != 3 or not np.isfinite(point).all() or point[2] not in (1, -1):
-                raise traitlets.TraitError(
-                    f"a point is [x, y, sign] with sign +1 or -1, got {point}"
-                )
-        if self._setup.fixed and len(proposal["value"]) != len(self._setup.points):
-            raise traitlets.TraitError(f"this board has {len(self._setup.points)} points")
-        return [[float(t) for t in point] for point in proposal["value"]]
-
-    @traitlets.validate("program")
-    def _check_program(self, proposal: dict[str, Any]) -> str:
-        if proposal["value"] not in self._setup.programs:
-            raise traitlets.TraitError(
-                f"program must be one of {list(self._setup.programs)}, got {proposal['value']!r}"
-            )
-        return proposal["value"]
+        self.observe(self._solve, names=["points", "values"])
 
     def _solve(self, change: Any = None) -> None:
-        found = self._setup.result(self.points, self.program, self.values[self.program])
-        self.result = finite(found)
+        self.result = finite(self._setup.result(self.points, self.values))
 
 
 class BoardPicture:
@@ -244,26 +191,25 @@ class BoardPicture:
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
-        self.state = {**setup.state(), "cell": setup.cell(), "id": f"board-{setup.kind}"}
-        self.state["programs"] = [p for p in self.state["programs"] if p["machine"]]
-        self.result = setup.result(setup.points, setup.program, setup.values[setup.program])
+        self.state = setup.state() | {"selected": 0, "id": f"board-{setup.kind}"}
+        self.result = setup.result(self.state["points"], setup.values)
 
     def __repr__(self) -> str:
-        points = self.setup.points
+        points = self.state["points"]
         blue, red = (
             ", ".join(f"({x:g}, {y:g})" for x, y, s in points if s == sign) for sign in (1, -1)
         )
         where = f"blue at {blue}; red at {red}" if red else f"at {blue}"
         numbers = {name: x for name, x in self.result.items() if isinstance(x, float)}
         facts = ", ".join(f"{name} = {number(value)}" for name, value in numbers.items())
-        about = f"Board of {len(points)} points, {self.setup.program}: {where}."
-        return f"{about} {self.result['message'] or facts}"
+        title = f", {self.setup.values['program']}" if "program" in self.setup.values else ""
+        about = f"Board of {len(points)} points{title}: {where}."
+        return f"{about} {self.result['message'] or facts}".strip()
 
     def _ipython_display_(self) -> None:
         """Show the picture, and beside it, unseen, what the page needs."""
-        setup = self.setup
-        given = setup.given(setup.points, setup.program, setup.values[setup.program])
-        plotting.show(setup.draw(given, self.result), repr(self))
+        of = self.setup
+        plotting.show(of.draw(of.points, of.values, of.limits, self.result), repr(self))
         display({"text/html": self.html(), "text/plain": repr(self)}, raw=True)
 
     def html(self) -> str:
@@ -295,22 +241,7 @@ def module(kind: str) -> str:
     return "\n".join([*parts, "export default { render: companionBoards.render };\n"])
 
 
-def rising(limits: Any) -> Limits:
-    """Return the limits of the plane as numbers, or raise an error."""
-    left, right, bottom, top = as_vector(limits, "limits", 4).tolist()
-    if not (left < right and bottom < top):
-        raise ValueError(f"limits must be (left, right, bottom, top), rising, got {limits}")
-    return left, right, bottom, top
-
-
-def with_kernel(values: Values) -> dict[str, Any]:
-    """Return the parameters of a machine, with the kernel that a choice names."""
-    given = dict(values)
-    if "kernel" in given:
-        kernel, sigma = given.pop("kernel"), given.pop("sigma")
-        kernels: dict[str, Any] = {"quadratic": Polynomial(2, 1.0), "Gaussian": Gaussian(sigma)}
-        given["kernel"] = kernels.get(kernel, "linear")
-    return given
+# -- what the boards' results and pictures are made of
 
 
 def grid(limits: Limits) -> tuple[np.ndarray, np.ndarray]:
@@ -328,6 +259,12 @@ def field(f: Callable[[np.ndarray], np.ndarray], limits: Limits) -> list[list[fl
 def numbers(machine: Any, *names: str) -> dict[str, float]:
     """Return numbers that a fitted machine has."""
     return {name: float(getattr(machine, f"{name}_")) for name in names}
+
+
+def show_plane(ax: Axes, limits: Limits, **look: Any) -> None:
+    """Give the axes the limits and the names of a plane."""
+    look = {"xlabel": "$x_1$", "ylabel": "$x_2$", "aspect": "equal", **look}
+    ax.set(xlim=limits[:2], ylim=limits[2:], **look)
 
 
 def number(value: float) -> str:

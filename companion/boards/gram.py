@@ -8,17 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from companion.boards.board import (
-    KERNEL_CHOICE,
-    Given,
-    Limits,
-    Setup,
-    Shown,
-    Values,
-    field,
-    grid,
-    with_kernel,
-)
+from companion.boards import board
 from companion.checks import as_matrix
 from companion.figures import plotting
 from companion.kernels import KernelPCA, as_kernel, gram
@@ -26,15 +16,10 @@ from companion.kernels import KernelPCA, as_kernel, gram
 __all__ = ["gram_board"]
 
 SHOWN = 6  # eigenvalues
-PROGRAM = "kernel PCA"
+PARAMETERS = [{**board.KERNEL, "start": "Gaussian"}, board.SIGMA]
 
 
-def gram_board(
-    points: Any,
-    *,
-    limits: Limits = (-5.0, 5.0, -4.5, 4.5),
-    values: Values | None = None,
-) -> Shown:
+def gram_board(points: Any, *, limits: board.Limits = board.WIDE, **values: Any) -> board.Shown:
     r"""Return a board on which the reader moves points and sees what a kernel makes of them.
 
     Beside the points stand their Gram matrix, the largest eigenvalues of its centred form, and the level lines of the
@@ -46,8 +31,8 @@ def gram_board(
         The points to begin with.
     limits : (left, right, bottom, top), optional
         The part of the plane that is shown.
-    values : mapping, optional
-        Values to begin with: ``kernel``, one of ``"linear"``, ``"quadratic"`` and ``"Gaussian"``, and ``sigma``.
+    **values
+        Where to begin: ``kernel``, one of ``"linear"``, ``"quadratic"`` and ``"Gaussian"``, and ``sigma``.
 
     Returns
     -------
@@ -56,29 +41,21 @@ def gram_board(
 
     Examples
     --------
-    >>> found = gram_board([[-1, 0], [0, 0], [1, 0]], values={"kernel": "linear"}).result
+    >>> found = gram_board([[-1, 0], [0, 0], [1, 0]], kernel="linear").result
     >>> [round(t, 6) for t in found["eigenvalues"]], round(found["share"], 6)
     ([2.0, 0.0, 0.0], 1.0)
     """
-    points = as_matrix(points, "points", (None, 2))
-    return Setup(
-        "gram",
-        [[*x, 1.0] for x in points.tolist()],
-        limits,
-        {PROGRAM: ("gram", KERNEL_CHOICE)},
-        {PROGRAM: {"kernel": "Gaussian", "sigma": 1.0}},
-        fit,
-        draw,
-        "gram_board(\n    POINTS",
-    ).begin(None, values)
+    X = as_matrix(points, "points", (None, 2))
+    points = np.column_stack([X, np.ones(len(X))])
+    return board.Setup("gram", points, limits, PARAMETERS, fit, draw, values).begin()
 
 
-def fit(given: Given) -> dict[str, Any]:
-    """Find the first kernel principal component of points (x, y, 1) and return the numbers of the board."""
-    X = given.points[:, :2]
+def fit(points: np.ndarray, values: board.Values, limits: board.Limits) -> dict[str, Any]:
+    """Find the first kernel principal component and return the numbers of the board."""
+    X = points[:, :2]
     if len(X) < 2:
         raise ValueError("There must be two points.")
-    kernel = as_kernel(with_kernel(given.values)["kernel"])
+    kernel = as_kernel(board.kernel_of(values))
     machine = KernelPCA(kernel=kernel).fit(X)
     found = np.pad(machine.eigenvalues_, (0, len(X)))[: min(SHOWN, len(X))]
     return {
@@ -86,19 +63,21 @@ def fit(given: Given) -> dict[str, Any]:
         "eigenvalues": np.where(found > 1e-12 * found[0], found, 0.0).tolist(),
         "share": float(machine.explained_variance_ratio_[0]),
         "component": machine.transform(X)[:, 0].tolist(),
-        "field": field(lambda x: machine.transform(x)[:, 0], given.limits),
+        "field": board.field(lambda x: machine.transform(x)[:, 0], limits),
     }
 
 
-def draw(given: Given, result: dict[str, Any]) -> Figure:
+def draw(
+    points: np.ndarray, values: board.Values, limits: board.Limits, result: dict[str, Any]
+) -> Figure:
     """Draw the points with the level lines of the component, and the Gram matrix."""
-    X, limits, component = given.points[:, :2], given.limits, np.array(result["component"])
+    X, component = points[:, :2], np.array(result["component"])
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.9))
-    levels = np.array([-0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75]) * np.abs(component).max()
+    board.show_plane(left, limits)
+    levels = np.abs(component).max() * np.arange(-0.75, 1.0, 0.25)
     colors = [plotting.RED] * 3 + ["black"] + [plotting.BLUE] * 3
-    left.contour(*grid(limits), np.array(result["field"]), levels=levels, colors=colors)
+    left.contour(*board.grid(limits), np.array(result["field"]), levels=levels, colors=colors)
     plotting.points(left, X[component >= 0.0], X[component < 0.0])
-    left.set(xlim=limits[:2], ylim=limits[2:], xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
     G = np.array(result["gram"])
     right.imshow(G, cmap="Blues", vmin=0.0, vmax=np.abs(G).max())
     right.set(xlabel="point", ylabel="point", xticks=[], yticks=[])

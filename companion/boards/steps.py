@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from companion.admm import admm, project_ball, soft_threshold
-from companion.boards.board import Given, Limits, Setup, Shown, Values, slider
+from companion.boards import board
 from companion.checks import as_matrix, as_vector
 from companion.exceptions import ConvergenceWarning
 from companion.figures import plotting
@@ -21,13 +22,17 @@ __all__ = ["step_board"]
 STEPS = 60
 Q = np.array([[2.0, 1.2], [1.2, 1.0]])
 SETS, LASSO = "a disc and a line", "a lasso with two weights"
-ALPHA = slider("alpha", "α", 0.1, 1.9)
-RHO, TAU = slider("rho", "ρ", 0.01, 100.0, log=True), slider("tau", "τ", 0.0, 4.0)
-PROGRAMS = {
-    SETS: ("sets", [slider("radius", "radius", 0.2, 4.0), ALPHA]),
-    LASSO: ("lasso", [RHO, ALPHA, TAU]),
-}
-VALUES = {SETS: {"radius": 2.0, "alpha": 1.0}, LASSO: {"rho": 1.0, "alpha": 1.0, "tau": 1.0}}
+PARAMETERS = [
+    board.choice("program", [SETS, LASSO]),
+    board.slider("radius", "radius", 0.2, 4.0, 2.0, when=["program", [SETS]]),
+    board.slider("rho", "ρ", 0.01, 100.0, 1.0, log=True, when=["program", [LASSO]]),
+    board.slider("alpha", "α", 0.1, 1.9, 1.0),
+    board.slider("tau", "τ", 0.0, 4.0, 1.0, when=["program", [LASSO]]),
+]
+# x - z = 0, and no tolerance
+ALL_STEPS: dict[str, Any] = {"A": 1, "B": -1, "c": np.zeros(2), "tol_abs": 0.0, "tol_rel": 0.0}
+ALL_STEPS |= {"max_iter": STEPS, "keep_iterates": True}
+Update = Callable[[np.ndarray, float], np.ndarray]
 
 
 def step_board(
@@ -35,10 +40,9 @@ def step_board(
     centre: Any,
     line: Any = ((-4.0, 1.2), (4.0, 2.6)),
     *,
-    limits: Limits = (-5.0, 5.0, -4.5, 4.5),
-    program: str | None = None,
-    values: Values | None = None,
-) -> Shown:
+    limits: board.Limits = board.WIDE,
+    **values: Any,
+) -> board.Shown:
     r"""Return a board on which the reader moves the start and the sets, and sees the steps of ADMM follow.
 
     Two programs in the form f(x) + g(z), x - z = 0. "A disc and a line": f and g are the indicators of the two sets,
@@ -55,10 +59,9 @@ def step_board(
         Two points of the line.
     limits : (left, right, bottom, top), optional
         The part of the plane that is shown.
-    program : str, optional
-        The program to begin with.
-    values : mapping, optional
-        Values to begin with: ``alpha``, the over-relaxation, ``radius`` of the disc, ``rho`` and ``tau`` of the lasso.
+    **values
+        Where to begin: ``program`` (``"a disc and a line"`` or ``"a lasso with two weights"``), ``alpha``, the
+        over-relaxation, ``radius`` of the disc, ``rho`` and ``tau`` of the lasso.
 
     Returns
     -------
@@ -67,92 +70,70 @@ def step_board(
 
     Examples
     --------
-    >>> found = step_board([4.0, -3.0], [0.0, 0.0], [[0.0, 1.0], [1.0, 1.0]], values={"radius": 1.0}).result
+    >>> found = step_board([4.0, -3.0], [0.0, 0.0], [[0.0, 1.0], [1.0, 1.0]], radius=1.0).result
     >>> [round(t, 3) for t in found["x"][0]], [round(t, 3) for t in found["z"][1]]
     ([0.8, -0.6], [0.8, 1.0])
     """
-    points = [as_vector(start, "start", 2), as_vector(centre, "centre", 2)]
-    points += list(as_matrix(line, "line", (2, 2)))
-    return Setup(
-        "steps",
-        [[*point.tolist(), 1.0] for point in points],
-        limits,
-        PROGRAMS,
-        VALUES,
-        fit,
-        draw,
-        "step_board(\n    *points[:2], points[2:]",
-        before="points = POINTS",
-        fixed=True,
-    ).begin(program, values)
+    ends = as_matrix(line, "line", (2, 2))
+    X = np.vstack([as_vector(start, "start", 2), as_vector(centre, "centre", 2), ends])
+    points = np.column_stack([X, np.ones(4)])
+    return board.Setup("steps", points, limits, PARAMETERS, take, draw, values, fixed=True).begin()
 
 
-def fit(given: Given) -> dict[str, Any]:
+def sets(centre: np.ndarray, radius: float, line: np.ndarray) -> tuple[Update, Update]:
+    """Return the two updates for a disc and the line through two points."""
+    along = line[1] - line[0]
+    if not along.any():
+        raise ValueError("The two points of the line must differ.")
+    unit = along / np.hypot(*along)
+    return (
+        lambda v, rho: centre + project_ball(v - centre, radius=radius),
+        lambda v, rho: line[0] + (unit @ (-v - line[0])) * unit,
+    )
+
+
+def lasso(centre: np.ndarray, tau: float) -> tuple[Update, Update]:
+    """Return the two updates for the lasso."""
+    return (
+        lambda v, rho: np.linalg.solve(Q + rho * np.eye(2), Q @ centre + rho * v),
+        lambda v, rho: soft_threshold(-v, tau / rho),
+    )
+
+
+def take(points: np.ndarray, values: board.Values, limits: board.Limits) -> dict[str, Any]:
     """Take the steps and return the numbers of the board."""
-    start, centre, first, second = given.points[:, :2]
-    values = given.values
-    if given.program == SETS:
-        along = second - first
-        if not along.any():
-            raise ValueError("The two points of the line must differ.")
-        unit = along / np.hypot(*along)
-
-        def x_update(v: np.ndarray, rho: float) -> np.ndarray:
-            return centre + project_ball(v - centre, radius=values["radius"])
-
-        def z_update(v: np.ndarray, rho: float) -> np.ndarray:
-            return first + (unit @ (-v - first)) * unit
+    start, centre, *line = points[:, :2]
+    if values["program"] == SETS:
+        (x_update, z_update), rho = sets(centre, values["radius"], np.array(line)), 1.0
     else:
-
-        def x_update(v: np.ndarray, rho: float) -> np.ndarray:
-            return np.linalg.solve(Q + rho * np.eye(2), Q @ centre + rho * v)
-
-        def z_update(v: np.ndarray, rho: float) -> np.ndarray:
-            return soft_threshold(-v, values["tau"] / rho)
-
+        (x_update, z_update), rho = lasso(centre, values["tau"]), values["rho"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the board shows the first steps
-        run = admm(
-            x_update,
-            z_update,
-            A=1,
-            B=-1,
-            c=np.zeros(2),
-            rho=values.get("rho", 1.0),
-            z0=start,
-            relaxation=values["alpha"],
-            tol_abs=0.0,
-            tol_rel=0.0,
-            max_iter=STEPS,
-            keep_iterates=True,
-        )
-    history = {"primal": "primal_residual", "dual": "dual_residual", "x": "x", "z": "z"}
+        run = admm(x_update, z_update, z0=start, rho=rho, relaxation=values["alpha"], **ALL_STEPS)
     rest = STEPS - run.n_iter  # where both residuals are 0, nothing moves any more
-    found = {name: run.history[key] for name, key in history.items()}
-    return {name: [*rows.tolist(), *rows[-1:].tolist() * rest] for name, rows in found.items()}
+    names = ("primal_residual", "dual_residual", "x", "z")
+    found = {name: run.history[name].tolist() for name in names}
+    return {name: rows + rows[-1:] * rest for name, rows in found.items()}
 
 
-def draw(given: Given, result: dict[str, Any]) -> Figure:
+def draw(
+    points: np.ndarray, values: board.Values, limits: board.Limits, result: dict[str, Any]
+) -> Figure:
     """Draw the sets or the ellipses, the iterates, and the residuals."""
-    (_, centre, first, second), limits = given.points[:, :2], given.limits
+    _, centre, *line = points[:, :2]
     x, z = np.array(result["x"]), np.array(result["z"])
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.9))
-    if given.program == SETS:
-        left.add_patch(Circle(centre, given.values["radius"], color=plotting.BLUE, alpha=0.2))
-        left.axline(first, second, color=plotting.RED, linestyle=":")
+    if values["program"] == SETS:
+        left.add_patch(Circle(centre, values["radius"], color=plotting.BLUE, alpha=0.2))
+        left.axline(*line, color=plotting.RED, linestyle=":")
     else:
-        p, q = np.meshgrid(np.linspace(*limits[:2], 101), np.linspace(*limits[2:], 101))
+        p, q = np.meshgrid(*board.grid(limits))
         d = np.stack([p - centre[0], q - centre[1]])
         left.contour(p, q, np.einsum("i...,ij,j...", d, Q, d) / 2.0, levels=4, colors=plotting.BLUE)
     stairs = np.stack([z[:-1], x], axis=1).reshape(-1, 2)
     left.plot(*stairs.T, color=plotting.GREY, linewidth=0.9)
     left.plot(*x.T, "o", color=plotting.BLUE, markersize=3.5)
     left.plot(*z.T, "s", color=plotting.RED, markersize=3.5)
-    left.set(xlim=limits[:2], ylim=limits[2:], xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
-    for name, color, style in (("primal", plotting.BLUE, "--"), ("dual", plotting.RED, ":")):
-        norms = np.array(result[name])
-        steps = np.flatnonzero(norms > 0.0)
-        right.semilogy(steps + 1, norms[steps], style, color=color, label=f"{name} residual")
-    right.set(xlabel="step")
-    right.legend()
+    board.show_plane(left, limits)
+    plotting.residuals(right, {name: np.array(norms) for name, norms in result.items()})
     return figure

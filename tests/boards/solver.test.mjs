@@ -59,7 +59,7 @@ test("level lines lie on their level", () => {
 
 test("a board without points has a message, and every result is for its points", () => {
   for (const kind of ["point", "tube", "weights", "gram"]) {
-    const found = answer(kind, { points: [], machine: "SVMs2", values: {}, limits: [0, 1, 0, 1] });
+    const found = answer(kind, { points: [], values: { program: "(SVM_s2), C-SVM", kernel: "linear" }, limits: [0, 1, 0, 1] });
     assert.match(found.message, /There must be/);
     assert.equal(found.solved, undefined);
   }

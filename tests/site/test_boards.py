@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,23 +24,14 @@ from companion.boards import (
     weight_board,
 )
 from companion.boards.board import BROWSER, Shown
-from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
+from companion.boards.point import PROGRAMS
+from companion.regression import Lasso
 from tests.site.site import DESKTOP, PAGES, PHONE, SITE, source
 
-LIMITS = (-5.0, 5.0, -5.0, 5.0)
-MACHINES = {
-    "hard": HardMarginSVC(),
-    "s1": SVMs1(K=0.6),
-    "s2": SVMs2(K=1.0),
-    "s2'": SVMs2prime(nu=0.6),
-    "s3": SVMs3(nu=0.5),
-    "s4": SVMs4(nu=0.5, K=1.0),
-    "s5": SVMs5(nu=0.5, K=1.0),
-}
 U, V = [[2.0, 1.0], [3.0, 3.0], [0.5, 2.0]], [[-2.0, -1.0], [-3.0, 0.0], [-0.5, -1.0]]
 X, Y = [-3.1, -2.0, -0.9, 0.2, 1.1, 2.3, 2.9], [-1.0, 0.4, -0.3, 1.2, 0.1, 2.0, -2.2]
 PICTURES = {
-    "point": point_board(MACHINES, U, V, limits=LIMITS, kernels=True),
+    "point": point_board(U, V, K=0.6),
     "tube": tube_board(X, Y),
     "weights": weight_board(X, Y, limits=(-4.0, 4.0, -4.0, 4.0)),
     "steps": step_board([4.0, -3.0], [0.0, 0.5]),
@@ -48,6 +39,7 @@ PICTURES = {
 }
 SETUPS = {kind: made.setup for kind, made in PICTURES.items() if isinstance(made, BoardPicture)}
 KINDS = tuple(SETUPS)
+KERNELS = ("linear", "quadratic", "Gaussian")
 
 
 @pytest.fixture(scope="module")
@@ -109,9 +101,9 @@ def same(found: Any, wanted: Any, told: str) -> None:
 def agrees(page: Page, *, unique: bool = True) -> dict[str, Any]:
     """Compare what the board of the page has found with the package; multipliers where there is only one choice."""
     state = settle(page)
-    at = state["points"], state["program"], state["values"][state["program"]]
-    wanted = SETUPS[state["kind"]].result(*at)
-    if not unique:
+    at = state["points"], state["values"]
+    wanted = SETUPS[state["config"]["kind"]].result(*at)
+    if not unique or len(np.unique(state["points"], axis=0)) < len(state["points"]):
         for name in ("multipliers", "places", "counts"):
             wanted.pop(name, None)
     same(state["result"], wanted, json.dumps(at))
@@ -173,7 +165,7 @@ def test_points_are_dragged_added_and_removed(page: Page) -> None:
     assert moved["selected"] == 2
     assert moved["points"][2] != after["points"][2]
     count = len(moved["points"])
-    if SETUPS[moved["kind"]].fixed:
+    if SETUPS[moved["config"]["kind"]].fixed:
         page.keyboard.press("Delete")
         assert len(agrees(page)["points"]) == count
     else:
@@ -187,30 +179,31 @@ def test_points_are_dragged_added_and_removed(page: Page) -> None:
         page.locator("svg[tabindex]").dblclick(position={"x": 300, "y": 60})
         assert len(agrees(page)["points"]) == count + 1
     tap(page, "button:has-text('Start again')")
-    assert agrees(page)["points"] == moved["start"]
+    assert agrees(page)["points"] == moved["config"]["start"]
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_every_program_kernel_preset_and_slider(page: Page) -> None:
-    state = settle(page)
-    for program in state["programs"]:
-        if len(state["programs"]) > 1:
-            choose(page, "program", program["name"])
-        kernels = choices(page, "kernel")
-        for kernel in ("linear", "quadratic", "Gaussian") if kernels.count() else ("",):
-            if kernel:
-                choose(page, "kernel", kernel)
-            found = agrees(page, unique=kernel != "linear" or state["kind"] != "tube")
-            assert found["program"] == program["name"]
-            for slider in page.locator("input[type=range]:visible").all():
-                slider.press("ArrowRight")
-                now = agrees(page, unique=kernel != "linear" or state["kind"] != "tube")
-                assert now["values"] != found["values"]
-                found = now
-    for name, points in state["presets"].items():
+    config = settle(page)["config"]
+    options = {p["name"]: p["options"] for p in config["parameters"] if "options" in p}
+    for program, kernel in itertools.product(
+        options.get("program", [""]), options.get("kernel", [""])
+    ):
+        for name, option in (("program", program), ("kernel", kernel)):
+            if option:
+                choose(page, name, option)
+        unique = kernel != "linear" or config["kind"] != "tube"
+        found = agrees(page, unique=unique)["values"]
+        assert {program, kernel} <= {"", *found.values()}
+        for slider in page.locator("input[type=range]:visible").all():
+            slider.press("ArrowRight")
+            now = agrees(page, unique=unique)["values"]
+            assert now != found
+            found = now
+    for name, points in config["presets"].items():
         choose(page, "points", name)
         # what a mirror exchanges, and points with the same x, leave multipliers open
-        assert agrees(page, unique=state["kind"] not in ("point", "tube"))["points"] == points
+        assert agrees(page, unique=config["kind"] not in ("point", "tube"))["points"] == points
 
 
 def test_a_board_without_points_says_what_it_wants(page: Page) -> None:
@@ -219,7 +212,7 @@ def test_a_board_without_points_says_what_it_wants(page: Page) -> None:
     for _ in range(len(settle(page)["points"])):
         page.keyboard.press("Delete")
     state = agrees(page)
-    if not SETUPS[state["kind"]].fixed:
+    if not SETUPS[state["config"]["kind"]].fixed:
         assert state["points"] == []
         told = page.inner_text("[role=status][aria-live=polite]")
         assert told.endswith(state["result"]["message"])
@@ -229,15 +222,16 @@ def test_a_board_without_points_says_what_it_wants(page: Page) -> None:
 
 def test_what_is_out_of_range_has_the_words_of_the_error(page: Page) -> None:
     state = settle(page)
-    if state["kind"] == "point":
+    if state["config"]["kind"] == "point":
         choose(page, "points", "one outlier")
-        for name, key in (("s2'", "End"), ("s2'", "Home"), ("s1", "Home"), ("s1", "End")):
-            choose(page, "program", name)
-            page.locator("input[type=range]").first.press(key)
-            message = agrees(page, unique=False)["result"]["message"]
-            assert message
-            assert page.inner_text(".board-status").endswith(message)
-    elif state["kind"] == "steps":
+        for program in ("(SVM_s2′), ν-SVM", "(SVM_s1), unit normal"):
+            for key in ("Home", "End"):
+                choose(page, "program", program)
+                page.locator("input[type=range]:visible").first.press(key)
+                message = agrees(page, unique=False)["result"]["message"]
+                assert message
+                assert page.inner_text(".board-status").endswith(message)
+    elif state["config"]["kind"] == "steps":
         page.locator("svg[tabindex]").focus()
         for key in [
             "p",
@@ -254,8 +248,6 @@ def test_a_change_is_told_in_words(page: Page) -> None:
     settle(page)
     label = page.locator(".board-point").nth(1).get_attribute("aria-label")
     assert status.inner_text() == label
-    if page.locator("input[type=range]:visible").count() == 0:  # the hard margin has no parameter
-        choose(page, "program", "s2'")
     page.locator("input[type=range]:visible").first.press("ArrowRight")
     settle(page)
     assert re.match(r"\S+ = [\d.]+: .* = ", status.inner_text())
@@ -290,7 +282,7 @@ def test_the_address_holds_the_board(page: Page, browser: Browser) -> None:
     made: dict[str, Any] = {}
     exec(cell.replace(f"\n{name}(", f"\nmade = {name}("), made)
     assert made["made"].state["points"] == state["points"]
-    assert made["made"].state["program"] == state["program"]
+    assert made["made"].state["values"] == state["values"]
 
 
 def test_without_scripts_there_is_the_picture(browser: Browser, saved: Path) -> None:
@@ -334,8 +326,7 @@ def compare(page: Page, made: Shown, drop: Iterable[str] = ()) -> None:
     """Compare what both find before anything is moved, but for parts of the result that are not unique."""
     assert isinstance(made, BoardPicture)
     setup = made.setup
-    given = {"points": setup.points, "values": setup.values[setup.program], "limits": setup.limits}
-    given["machine"] = setup.programs[setup.program][0]
+    given = {"points": made.state["points"], "values": setup.values, "limits": setup.limits}
     asked = "([kind, given]) => companionBoards.answer(kind, given)"
     wanted = {name: value for name, value in made.result.items() if name not in drop}
     same(page.evaluate(asked, [setup.kind, given]), wanted, json.dumps(given))
@@ -362,25 +353,17 @@ def test_the_solver_finds_what_the_package_finds(solvers: Page, seed: int) -> No
     s = rng.choice([-1.0, 1.0], n)
     s[:2] = 1.0, -1.0
     X = (rng.normal(size=(n, 2)) + s[:, None] * rng.uniform(0.0, 2.0)).round(3)
-    if seed % 10 == 8:
+    if seed % 10 == 7:
+        s[:] = 1.0
+    elif seed % 10 == 8:
         X[:] = X[0]
     elif seed % 10 == 9:
         X = X.round()
-    values = {"kernel": ("linear", "quadratic", "Gaussian")[seed % 3], "sigma": 1.5}
-    nu = (round(float(t), 3) for t in rng.uniform(0.05, 1.2, 4))
-    for machine in (
-        HardMarginSVC(),
-        SVMs1(K=round(float(rng.uniform(0.02, 1.0)), 4)),
-        SVMs2(K=round(float(10 ** rng.uniform(-2, 2)), 4)),
-        *(cls(nu=next(nu)) for cls in (SVMs2prime, SVMs3)),
-        *(cls(nu=next(nu), K=1.0) for cls in (SVMs4, SVMs5)),
-    ):
-        u, v = X[s > 0], X[s < 0]
-        made = point_board(machine, u, v, limits=LIMITS, kernels=True, values=values)
-        assert isinstance(made, BoardPicture)
-        if seed % 10 == 7:
-            points = [[*x, 1.0] for x in X.tolist()]
-            made = BoardPicture(replace(made.setup, points=points))
+    for program in PROGRAMS:
+        K = rng.uniform(0.02, 1.0) if "s1" in program else 10 ** rng.uniform(-2, 2)
+        values = {"program": program, "kernel": KERNELS[seed % 3], "sigma": 1.5}
+        values |= {"nu": round(rng.uniform(0.05, 1.2), 3), "K": round(K, 4)}
+        made = point_board(np.reshape(X[s > 0], (-1, 2)), np.reshape(X[s < 0], (-1, 2)), **values)
         open_ = len(np.unique(X, axis=0)) < n or made.result["message"]
         compare(solvers, made, ("multipliers", "places", "counts", "delta") if open_ else ())
 
@@ -389,14 +372,10 @@ def test_the_solver_finds_what_the_package_finds(solvers: Page, seed: int) -> No
 def test_the_tube_is_that_of_the_package(solvers: Page, seed: int) -> None:
     rng = np.random.default_rng(seed)
     x, y = points_over_a_line(rng, seed)
-    kernel = ("linear", "quadratic", "Gaussian")[seed % 3]
-    values = {"C": round(float(10 ** rng.uniform(-1, 2)), 3), "kernel": kernel, "sigma": 1.0}
-    for program, name, most in (
-        ("ν-SV regression", "nu", 1.2),
-        ("ε-SV regression", "epsilon", 1.0),
-    ):
-        value = round(float(rng.uniform(0.0, most)), 3)
-        made = tube_board(x, y, program=program, values={**values, name: value})
+    values = {"C": round(10 ** rng.uniform(-1, 2), 3), "kernel": KERNELS[seed % 3]}
+    values |= {"nu": round(rng.uniform(0.0, 1.2), 3), "epsilon": round(rng.uniform(0.0, 1.0), 3)}
+    for program in ("ν-SV regression", "ε-SV regression"):
+        made = tube_board(x, y, program=program, **values)
         open_ = len(set(x)) < len(x) or made.result["epsilon"] == 0.0
         compare(solvers, made, ("multipliers", "places", "counts") if open_ else ())
 
@@ -406,7 +385,22 @@ def test_the_weights_are_those_of_the_package(solvers: Page, seed: int) -> None:
     rng = np.random.default_rng(seed)
     x, y = points_over_a_line(rng, seed)
     for tau, K in 10.0 ** rng.uniform(-2.0, 2.0, (3, 2)).round(3):
-        compare(solvers, weight_board(x, y, values={"tau": float(tau), "K": float(K)}))
+        compare(solvers, weight_board(x, y, tau=float(tau), K=float(K)))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_weight_is_zero_from_the_tau_that_the_board_names(solvers: Page, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = rng.uniform(-1.0, 3.0, 12), rng.normal(size=12)
+    made = weight_board(x, y)
+    asked = "([points, result]) => companionBoards.kinds.weights.view(result, { points, limits: [-1, 3] }).facts"
+    facts = solvers.evaluate(asked, [made.state["points"], made.result])
+    X = np.column_stack([x, x**2])
+    for j, threshold in enumerate([facts["w₁ is 0 from τ"], facts["w₂ is 0 from τ"]]):
+        for part in (1.0 + 1e-6, 1.5, 3.0):
+            assert Lasso(part * threshold).fit(X, y).w_[j] == 0.0
+        if threshold > 0.0:
+            assert Lasso((1.0 - 1e-6) * threshold).fit(X, y).w_[j] != 0.0
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -420,13 +414,11 @@ def test_the_steps_are_those_of_the_package(solvers: Page, seed: int) -> None:
         start = centre = first
     elif seed % 10 == 9:
         centre = first
-    alpha, radius, rho = rng.uniform(0.1, 1.9), rng.uniform(0.2, 4.0), 10 ** rng.uniform(-2.0, 2.0)
-    for program, values in (
-        ("a disc and a line", {"alpha": alpha, "radius": radius}),
-        ("a lasso with two weights", {"alpha": alpha, "rho": rho, "tau": radius}),
-    ):
-        line = [first, second]
-        compare(solvers, step_board(start, centre, line, program=program, values=values))
+    values = {"alpha": rng.uniform(0.1, 1.9), "rho": 10 ** rng.uniform(-2.0, 2.0)}
+    values |= dict.fromkeys(["radius", "tau"], rng.uniform(0.2, 4.0))
+    for program in ("a disc and a line", "a lasso with two weights"):
+        made = step_board(start, centre, [first, second], program=program, **values)
+        compare(solvers, made)
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -439,6 +431,5 @@ def test_the_component_is_that_of_the_package(solvers: Page, seed: int) -> None:
         X[1] = X[0]
     elif seed % 10 == 7:
         X[:] = X[0]
-    for kernel in ("linear", "quadratic", "Gaussian"):
-        values = {"kernel": kernel, "sigma": float(rng.uniform(0.3, 4.0))}
-        compare(solvers, gram_board(X, values=values))
+    for kernel in KERNELS:
+        compare(solvers, gram_board(X, kernel=kernel, sigma=float(rng.uniform(0.3, 4.0))))

@@ -7,7 +7,7 @@ companionBoards.numbers = (() => {
     quadratic: () => (x, y) => (inner(x, y) + 1) ** 2,
     Gaussian: (sigma) => (x, y) => Math.exp(-((x[0] - y[0]) ** 2 + (x[1] - y[1]) ** 2) / (2 * sigma * sigma)),
   };
-  const kernelOf = ({ kernel = "linear", sigma }) => KERNELS[kernel](sigma);
+  const kernelOf = ({ kernel, sigma }) => KERNELS[kernel](sigma);
 
   const sum = (x) => x.reduce((t, xi) => t + xi, 0);
   // Multipliers that differ from a bound by rounding only are at the bound.
@@ -27,12 +27,6 @@ companionBoards.numbers = (() => {
     return [low, high].find(Number.isFinite) ?? 0;
   };
 
-  // How a point is drawn: large for a large multiplier, ringed on its margin line, crossed out on the wrong side.
-  const marksOf = ({ multipliers, slacks, places }) => multipliers.map((a, i) => ({
-    size: Math.abs(a) / (largest(multipliers) || 1), active: a !== 0, cells: [a, slacks[i], places[i]],
-    ring: places[i] === "type 1", cross: places[i] === "misclassified",
-  }));
-
   // As Python's format "g" with so many digits.
   const g = (x, digits = 6) => {
     if (!Number.isFinite(x)) return Number.isNaN(x) ? "undefined" : x > 0 ? "∞" : "-∞";
@@ -46,6 +40,12 @@ companionBoards.numbers = (() => {
     if (Array.isArray(x)) return x.map(text).join(", ");
     return typeof x === "number" ? g(Math.abs(x) < 1e-12 ? 0 : x, 4) : String(x ?? "undefined");
   };
+
+  // How a point is drawn: large for a large multiplier, ringed on its margin line, crossed out on the wrong side.
+  const marksOf = ({ multipliers, slacks, places }) => multipliers.map((a, i) => ({
+    size: Math.abs(a) / (largest(multipliers) || 1), active: a !== 0, ring: places[i] === "type 1",
+    cross: places[i] === "misclassified", words: `multiplier ${text(a)}, slack ${text(slacks[i])}, ${places[i]}`,
+  }));
   return { kernelOf, sum, snap, interval, middle, marksOf, g, text };
 })();
 

@@ -17,22 +17,21 @@
   };
   // What the address says, as far as it fits this board.
   const configure = (state) => {
-    const { id, program, values, points } = address(), known = state.programs.find((p) => p.name === program);
+    const { id, values, points } = address(), { parameters, fixed, start } = state.config;
     const triple = (t) => Array.isArray(t) && t.length === 3 && t.every(Number.isFinite) && Math.abs(t[2]) === 1;
-    if (id !== state.id || !known || !Array.isArray(points) || !points.every(triple)) return state;
-    if (state.fixed ? points.length !== state.points.length : points.length > 200) return state;
+    if (id !== state.id || !Array.isArray(points) || !points.every(triple)) return;
+    if (fixed ? points.length !== start.length : points.length > 200) return;
     const fits = ({ name, options }) => options?.includes(values?.[name]) ?? Number.isFinite(values?.[name]);
-    const given = Object.fromEntries(known.parameters.filter(fits).map(({ name }) => [name, values[name]]));
-    Object.assign(state.values[program], given);
-    return { ...state, program, points };
+    for (const { name } of parameters.filter(fits)) state.values[name] = values[name];
+    state.points = points;
   };
 
   // A model as a kernel has one. The browser sends the moves of a pointer once for each frame.
   const makeModel = (state, told) => {
     let draw;
     const solve = () => {
-      const { machine } = state.programs.find((p) => p.name === state.program);
-      state.result = companionBoards.answer(state.kind, { ...state, machine, values: state.values[state.program] });
+      const { config: { kind, limits }, points, values } = state;
+      state.result = companionBoards.answer(kind, { points, values, limits });
     };
     const save = () => {
       solve();
@@ -47,27 +46,27 @@
   };
 
   // The cell that makes the board as it is now.
-  const cellOf = ({ cell, points, program }, values) => {
-    const at = (...signs) => points.filter((t) => signs.includes(t[2])).map((t) => t.slice(0, 2));
-    const [XS, YS] = [0, 1].map((k) => points.map((t) => t[k]));
-    const parts = { BLUE: at(1), RED: at(-1), POINTS: at(1, -1), XS, YS, PROGRAM: program, VALUES: values };
-    return cell.replace(/\b[A-Z]+\b/g, (name) => (name in parts ? JSON.stringify(parts[name]) : name));
+  const cellOf = ({ config: { kind, limits }, points, values }) => {
+    const of = (...signs) => points.filter((t) => signs.includes(t[2])).map(([x, y]) => [x, y]);
+    const [name, ...given] = companionBoards.kinds[kind].call(of(1, -1), of(1), of(-1));
+    const named = Object.entries({ limits, ...values }).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+    const lines = [...given.map((t) => JSON.stringify(t)), named.join(", ")];
+    return `from companion.boards import ${name}\n\n${name}(\n    ${lines.join(",\n    ")},\n)`;
   };
 
   const open = async (place) => {
-    const state = configure(JSON.parse(place.querySelector("script[type='application/json']").textContent));
+    const state = JSON.parse(place.querySelector("script[type='application/json']").textContent);
+    configure(state);
     try {
-      await load(state.kind);
+      await load(state.config.kind);
     } catch {
       return; // the picture stays
     }
     const { make } = companionBoards, cell = make("pre", { class: "board-cell", tabindex: "0" });
     let timer = 0;
     const told = () => {
-      const { id, program, points, programs } = state, { parameters } = programs.find((p) => p.name === program);
-      const values = Object.fromEntries(parameters.map(({ name }) => [name, state.values[program][name]]));
-      const hash = encodeURIComponent(JSON.stringify({ id, program, values, points }));
-      cell.textContent = cellOf(state, values);
+      const { id, values, points } = state, hash = encodeURIComponent(JSON.stringify({ id, values, points }));
+      cell.textContent = cellOf(state);
       clearTimeout(timer);
       timer = setTimeout(() => history.replaceState(null, "", `#board=${hash}`), 300);
     };

@@ -9,7 +9,6 @@
     const made = space ? document.createElementNS(space, tag) : document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) {
       if (typeof value === "function") made[name] = value;
-      else if (typeof value === "boolean") made.toggleAttribute(name, value);
       else made.setAttribute(name, value);
     }
     made.append(...children);
@@ -27,18 +26,15 @@
   };
 
   // `equal`: a unit has the same length in both directions. `bare`: the plane has no axes.
-  const makePlane = (attributes, { equal, bare }) => {
+  const makePlane = (attributes, { label, equal, bare }) => {
     const [axes, back, front] = ["axes", "curves", "points"].map((name) => make("g", { class: `board-${name}` }));
     for (const hidden of [axes, back]) hidden.setAttribute("aria-hidden", "true");
-    const svg = make("svg", attributes, axes, back, front), plane = { svg, front };
+    const svg = make("svg", { ...attributes, "aria-label": label }, axes, back, front), plane = { svg, front };
 
-    plane.show = (limits) => {
-      if (String(limits) === plane.limits) return;
-      plane.limits = String(limits);
-      const [left, right, bottom, top] = limits, wide = WIDTH - 2 * PAD;
-      const high = equal ? (wide * (top - bottom)) / (right - left) : 362;
-      plane.x = (x) => +(PAD + ((x - left) / (right - left)) * wide).toFixed(2);
-      plane.y = (y) => +(PAD + ((top - y) / (top - bottom)) * high).toFixed(2);
+    plane.show = ([left, right, bottom, top]) => {
+      const wide = WIDTH - 2 * PAD, high = equal ? (wide * (top - bottom)) / (right - left) : 362;
+      plane.x = (t) => +(PAD + ((t - left) / (right - left)) * wide).toFixed(2);
+      plane.y = (t) => +(PAD + ((top - t) / (top - bottom)) * high).toFixed(2);
       plane.at = ({ clientX, clientY }) => {
         const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
         return [left + ((x - PAD) / wide) * (right - left), top - ((y - PAD) / high) * (top - bottom)];
@@ -46,17 +42,14 @@
       svg.setAttribute("viewBox", `0 0 ${WIDTH} ${high + 2 * PAD}`);
       if (bare) return;
       const [x1, x2, y1, y2] = [plane.x(left), plane.x(right), plane.y(bottom), plane.y(top)];
-      const label = (x, y, name, t) => make("text", { x, y, class: name }, text(t));
-      axes.replaceChildren(...ticks(left, right).flatMap((t) => {
-        const x = plane.x(t);
-        return [make("line", { x1: x, x2: x, y1, y2 }), label(x, y1 + 16, "below", t)];
-      }), ...ticks(bottom, top).flatMap((t) => {
-        const y = plane.y(t);
-        return [make("line", { x1, x2, y1: y, y2: y }), label(x1 - 6, y + 4, "beside", t)];
-      }));
+      const tick = (words, name, x, y, line) => [make("line", line), make("text", { x, y, class: name }, text(words))];
+      const below = (t, x) => tick(t, "below", x, y1 + 16, { x1: x, x2: x, y1, y2 });
+      const beside = (t, y) => tick(t, "beside", x1 - 6, y + 4, { x1, x2, y1: y, y2: y });
+      axes.replaceChildren(...ticks(left, right).flatMap((t) => below(t, plane.x(t))),
+        ...ticks(bottom, top).flatMap((t) => beside(t, plane.y(t))));
     };
 
-    // Lines, arrows, rectangles (x, y, u, v) and dots as data of a path.
+    // A shape is [class, lines, opacity], or ["text", place, words]. Arrows get their heads here.
     const place = ([x, y]) => `${plane.x(x)} ${plane.y(y)}`;
     const path = (lines) => lines.map((line) => `M${line.map(place).join("L")}`).join("");
     const head = ([from, to]) => {
@@ -65,15 +58,10 @@
       const end = (turn) => [x - part * (dx - turn * dy), y - part * (dy + turn * dx)];
       return `M${end(0.5)}L${[x, y]}L${end(-0.5)}`;
     };
-    const DATA = {
-      path,
-      arrows: (lines) => path(lines) + lines.map(head).join(""),
-      tiles: (found) => path(found.map(([x, y, u, v]) => [[x, y], [u, y], [u, v], [x, v]])),
-      dots: (found) => found.map((at) => `M${place(at)}h0`).join(""), // drawn by the caps of the line
-    };
-    const drawn = ([kind, name, what, last = 1]) => {
-      if (kind === "text") return make("text", { x: plane.x(what[0]), y: plane.y(what[1]) }, last);
-      return make("path", { class: `${name} ${kind}`, d: DATA[kind](what), "fill-opacity": last });
+    const drawn = ([name, what, last = 1]) => {
+      if (name === "text") return make("text", { x: plane.x(what[0]), y: plane.y(what[1]) }, last);
+      const heads = name === "arrow" ? what.map(head).join("") : "";
+      return make("path", { class: name, d: path(what) + heads, "fill-opacity": last });
     };
     plane.draw = (shapes) => back.replaceChildren(...shapes.map(drawn));
     return plane;

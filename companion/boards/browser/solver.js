@@ -105,7 +105,7 @@
       });
       const met = missing(given, x).every((r, k) => Math.abs(r) <= 1e-9 * (Math.abs(c[k]) + X)); // false for NaN
       if (met && next.every((side, i) => side === at[i])) {
-        return { x: x.map((t, i) => Math.min(Math.max(t, 0), u[i])), y, at, exact: true };
+        return { x: x.map((t, i) => Math.min(Math.max(t, 0), u[i])), y, at, exact: free.length > 0 };
       }
       at = next;
     }

@@ -4,7 +4,7 @@
 //   z = argmin g(z) + rho/2 |z - (h + u)|^2,   u = u + h - z
 (() => {
   const { Refusal, solver: { dot }, numbers: { text }, curves: { circle } } = companionBoards;
-  const STEPS = 60, Q = [2, 1.2, 1]; // f(x) = 1/2 (x - c)'Q(x - c) of the lasso
+  const STEPS = 60, Q = [2, 1.2, 1], SETS = "a disc and a line"; // f(x) = 1/2 (x - c)'Q(x - c) of the lasso
   const add = (x, y, t = 1) => [x[0] + t * y[0], x[1] + t * y[1]], minus = (x, y) => add(x, y, -1);
   const norm = ([x, y]) => Math.hypot(x, y);
 
@@ -29,50 +29,49 @@
     ];
   };
 
-  const solve = ({ points, machine, values }) => {
-    const [nearestX, nearestZ] = (machine === "sets" ? sets : lasso)(points, values);
-    const { alpha, rho = 1 } = values, found = { x: [], z: [points[0].slice(0, 2)], primal: [], dual: [] };
+  const solve = ({ points, values }) => {
+    const disc = values.program === SETS, [nearestX, nearestZ] = (disc ? sets : lasso)(points, values);
+    const { alpha } = values, rho = disc ? 1 : values.rho, x = [], z = [points[0].slice(0, 2)], found = { x, z };
+    const [r, s] = [found.primal_residual, found.dual_residual] = [[], []];
     let u = [0, 0];
     for (let k = 0; k < STEPS; k++) {
-      const old = found.z[k], x = nearestX(minus(old, u)), h = add(old, minus(x, old), alpha), z = nearestZ(add(h, u));
-      u = add(u, minus(h, z));
-      found.x.push(x);
-      found.z.push(z);
-      found.primal.push(norm(minus(x, z)));
-      found.dual.push(rho * norm(add(minus(old, z), minus(x, old), alpha - 1)));
+      x.push(nearestX(minus(z[k], u)));
+      const h = add(z[k], minus(x[k], z[k]), alpha);
+      z.push(nearestZ(add(h, u)));
+      u = add(u, minus(h, z[k + 1]));
+      r.push(norm(minus(x[k], z[k + 1])));
+      s.push(rho * norm(add(minus(z[k], z[k + 1]), minus(x[k], z[k]), alpha - 1)));
     }
     return found;
   };
 
-  const view = ({ x, z, primal, dual }, { points, machine, values, limits: [left, right, bottom, top] }) => {
-    const [, centre, first, second] = points, disc = machine === "sets";
+  const view = (result, { points: [, centre, first, second], values, limits: [left, right, bottom, top] }) => {
+    const { x, z, primal_residual: r, dual_residual: s } = result, disc = values.program === SETS;
     const b = Q[1] / Math.sqrt(Q[0]), d = Math.sqrt(Q[2] - b * b); // Q = LL', and an ellipse is a circle of L'(x - c)
-    const ellipse = (r) => circle((s, t) => add(centre, [(s - (b * t) / d) / Math.sqrt(Q[0]), t / d], r));
-    const round = circle((s, t) => add(centre, [s, t], values.radius)), along = minus(second, first);
+    const ellipse = (size) => circle((p, q) => add(centre, [(p - (b * q) / d) / Math.sqrt(Q[0]), q / d], size));
+    const round = circle((p, q) => add(centre, [p, q], values.radius)), along = minus(second, first);
     const far = (right - left + top - bottom) / norm(along), line = [add(first, along, -far), add(first, along, far)];
     const shapes = disc
-      ? [["path", "inside", [round]], ["path", "blue", [round]], ["path", "red", [line]]]
-      : [["path", "blue", [0.7, 1.4, 2.1].map(ellipse)],
-        ["path", "red", [[[left, 0], [right, 0]], [[0, bottom], [0, top]]]]];
-    const stairs = x.flatMap((at, k) => [z[k], at]);
-    shapes.push(["path", "arrow", [stairs]], ["dots", "blue", x], ["dots", "red", z.slice(1)]);
-    const marks = points.map((_, i) => ({ active: true, size: 0.3, hidden: !disc && i > 1, cells: [] }));
-    const log = (list) => list.flatMap((r, k) => (r > 1e-16 ? [[k + 1, Math.log10(r)]] : []));
-    const small = primal.findIndex((r, k) => r < 1e-6 && dual[k] < 1e-6) + 1;
+      ? [["inside", [round]], ["blue", [round]], ["red", [line]]]
+      : [["blue", [0.7, 1.4, 2.1].map(ellipse)], ["red", [[[left, 0], [right, 0]], [[0, bottom], [0, top]]]]];
+    const dots = (list) => list.map((at) => [at, at]);
+    shapes.push(["thin", [x.flatMap((at, k) => [z[k], at])]], ["blue dots", dots(x)], ["red dots", dots(z.slice(1))]);
+    const marks = [0, 1, 2, 3].map((i) => ({ active: true, size: 0.3, hidden: !disc && i > 1 }));
+    const log = (list) => list.flatMap((t, k) => (t > 1e-16 ? [[k + 1, Math.log10(t)]] : []));
+    const small = r.findIndex((t, k) => t < 1e-6 && s[k] < 1e-6) + 1;
     const facts = {
-      "z at the end": z.at(-1), "‖r‖ at the end": primal.at(-1), "‖s‖ at the end": dual.at(-1),
+      "z at the end": z.at(-1), "‖r‖ at the end": r.at(-1), "‖s‖ at the end": s.at(-1),
       "steps until both are below 1e-6": small || `more than ${text(STEPS)}`,
     };
-    const residuals = [
-      ["path", "blue", [log(primal)]], ["path", "red", [log(dual)]],
-      ["text", "", [2, 1.2], "log₁₀ of ‖r‖ (dashed) and ‖s‖ (dotted), by steps"],
-    ];
+    const words = ["text", [2, 1.2], "log₁₀ of ‖r‖ (dashed) and ‖s‖ (dotted), by steps"];
+    const residuals = [["blue", [log(r)]], ["red", [log(s)]], words];
     return { marks, shapes, facts, second: { limits: [0, STEPS, -12, 2], shapes: residuals } };
   };
 
   companionBoards.kinds.steps = {
-    label: "Two sets, or the ellipses of a lasso, and the iterates of ADMM between them", axes: ["x₁", "x₂"],
-    names: ["start", "centre", "line, first point", "line, second point"], equal: true, solve, view,
+    label: "Two sets, or the ellipses of a lasso, and the iterates of ADMM between them", equal: true, solve, view,
+    names: ["start", "centre", "line, first point", "line, second point"],
     second: { label: "Norms of the two residuals, by steps, as powers of ten" },
+    call: ([start, centre, ...line]) => ["step_board", start, centre, line],
   };
 })();

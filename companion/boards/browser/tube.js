@@ -23,10 +23,11 @@
     return { ...found, b: (middle(red) + middle(blue)) / 2, epsilon: (middle(red) - middle(blue)) / 2 };
   };
 
-  const solve = ({ points, machine, values, limits: [left, right] }) => {
-    const m = points.length, { C, nu, epsilon = 0 } = values, c = C / m, ball = machine === "NuSVR";
+  const solve = ({ points, values, limits: [left, right] }) => {
+    const m = points.length, { C, program } = values, c = C / m, ball = program === "ν-SV regression";
+    const nu = values.nu, epsilon = ball ? 0 : values.epsilon, kernel = kernelOf(values);
     if (!m) throw new Refusal("There must be a point.");
-    const x = points.map((t) => [t[0], 0]), y = points.map((t) => t[1]), kernel = kernelOf(values);
+    const x = points.map((t) => [t[0], 0]), y = points.map((t) => t[1]);
     const K = x.map((xi) => Float64Array.from(x, (xj) => kernel(xi, xj)));
     const centre = (Math.min(...y) + Math.max(...y)) / 2, z = y.map((t) => t - centre); // 1'd = 0 allows it
     const side = Float64Array.from([...x.map(() => -1), ...x.map(() => 1), ...(ball ? [0] : [])]); // lambda, mu, gamma
@@ -34,7 +35,7 @@
     const q = side.map((si, i) => (si ? epsilon - si * z[i % m] : 0));
     const u = side.map((si) => (si ? c : C * (2 * nu + 1)));
     const equations = ball ? { A: [side, side.map(() => 1)], c: [0, C * nu] } : { A: [side], c: [0] };
-    const { x: both } = solveQP({ P, q, u, ...equations }, machine), raw = y.map((_, i) => both[m + i] - both[i]);
+    const { x: both } = solveQP({ P, q, u, ...equations }, program), raw = y.map((_, i) => both[m + i] - both[i]);
     const d = snap(raw.map(Math.abs), c).map((t, i) => t * Math.sign(raw[i]) + 0);
     const Kd = times(K, d), s = z.map((t, i) => t - Kd[i]), spent = sum(d.map(Math.abs));
     const at = levels(d, s, c, ball && spent >= C * nu * (1 - 1e-11) ? null : epsilon), r = s.map((t) => t - at.b);
@@ -52,20 +53,18 @@
       ...at, b: at.b + centre, b_interval: at.b_interval.map((t) => t + centre),
       objective: (norm * norm) / 2 + (ball ? C * nu * at.epsilon : 0) + c * sum(slacks),
       counts: [count((t) => t <= -c), count((t) => t >= c), count((t) => t < 0), count((t) => t > 0)],
-      values: sample(left, right, SAMPLES).map(f), fitted: y.map((t, i) => t - r[i]),
+      values: sample(left, right, SAMPLES).map(f),
     };
   };
 
   const view = (result, { points, limits }) => {
-    const { multipliers: d, slacks, places, b, epsilon, norm, objective, nu, fitted } = result;
-    const [pf, qf, pm, qm] = result.counts, line = (shift) => graph(result.values, limits, shift);
-    const sign = (i) => Math.sign(places[i] === "exceptional" ? points[i][1] - fitted[i] : d[i]);
-    const marks = marksOf(result).map((mark, i) => ({ ...mark, colour: ["blue", "grey", "red"][sign(i) + 1] }));
-    const arrows = points.map(([x, y], i) => [[x, y], [x, fitted[i] + Math.sign(d[i]) * epsilon]]);
+    const { multipliers: d, slacks, b, epsilon, norm, objective, nu, counts: [pf, qf, pm, qm] } = result;
+    const line = (shift) => graph(result.values, limits, shift);
+    const marks = marksOf(result).map((mark, i) => ({ ...mark, colour: ["blue", "grey", "red"][Math.sign(d[i]) + 1] }));
+    const arrows = points.map(([x, y], i) => [[x, y], [x, y - Math.sign(d[i]) * slacks[i]]]);
     const shapes = [
-      ["path", "inside", [[...line(-epsilon), ...line(epsilon).reverse()]]],
-      ["path", "middle", [line(0)]], ["path", "blue", [line(-epsilon)]], ["path", "red", [line(epsilon)]],
-      ["arrows", "arrow", arrows.filter((_, i) => slacks[i])],
+      ["inside", [[...line(-epsilon), ...line(epsilon).reverse()]]], ["middle", [line(0)]], ["blue", [line(-epsilon)]],
+      ["red", [line(epsilon)]], ["arrow", arrows.filter((_, i) => slacks[i])],
     ];
     const facts = { b, ε: epsilon, "‖w‖": norm, objective, ν: nu };
     for (const [name, [low, high]] of [["b", result.b_interval], ["ε", result.epsilon_interval]]) {
@@ -81,6 +80,7 @@
   };
 
   companionBoards.kinds.tube = {
-    label: "Points over a line and the tube of the regression", head: ["μ − λ", "slack", "place"], solve, view,
+    label: "Points over a line and the tube of the regression", solve, view,
+    call: (points) => ["tube_board", ...[0, 1].map((k) => points.map((t) => t[k]))],
   };
 })();

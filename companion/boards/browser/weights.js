@@ -1,8 +1,16 @@
 // Chapter 19 in the browser: least squares, ridge and lasso for f(x) = w1 x + w2 x^2 + b with b free, in closed form,
-// as companion.regression finds them. G = X'X, here [G11, G12, G22], and c = X'y are those of centred data.
+// as companion.regression finds them. G = [G11, G12, G22] = X'X and c = X'y are those of centred data.
 (() => {
-  const { Refusal, solver: { dot, largest }, numbers: { sum }, curves: { sample, graph, circle } } = companionBoards;
-  const SAMPLES = 121, l1 = (w) => Math.abs(w[0]) + Math.abs(w[1]);
+  const { Refusal, solver: { dot, largest }, numbers: { sum, text }, curves: { sample, circle } } = companionBoards;
+  const l1 = (w) => Math.abs(w[0]) + Math.abs(w[1]);
+
+  const centred = (points) => {
+    const data = [points.map(([x]) => x), points.map(([x]) => x * x), points.map(([, y]) => y)];
+    const mean = data.map((t) => sum(t) / t.length), [u, v, y] = data.map((list, j) => list.map((t) => t - mean[j]));
+    const varied = largest(u) + largest(v) > 1e-13 * (largest(mean) + 1);
+    return varied ? { mean, G: [dot(u, u), dot(u, v), dot(v, v)], c: [dot(u, y), dot(v, y)] }
+      : { mean, G: [0, 0, 0], c: [0, 0] };
+  };
 
   // (G + K I) w = c; where that is singular, the solution of smallest norm.
   const ridge = ([g, h, k], c, K) => {
@@ -33,50 +41,47 @@
     return [top, top].with(1 - i, Math.max(0, ...meets));
   };
 
-  const solve = ({ points, values: { tau, K }, limits: [left, right] }) => {
+  const solve = ({ points, values: { tau, K } }) => {
     if (!points.length) throw new Refusal("There must be a point.");
-    const data = [points.map(([x]) => x), points.map(([x]) => x * x), points.map(([, y]) => y)];
-    const mean = data.map((t) => sum(t) / t.length), [u, v, y] = data.map((list, j) => list.map((t) => t - mean[j]));
-    const varied = largest(u) + largest(v) > 1e-13 * (largest(mean) + 1);
-    const G = varied ? [dot(u, u), dot(u, v), dot(v, v)] : [0, 0, 0], c = varied ? [dot(u, y), dot(v, y)] : [0, 0];
-    const whole = (w) => [...w, mean[2] - w[0] * mean[0] - w[1] * mean[1]];
-    const found = { least: whole(ridge(G, c, 0)), ridge: whole(ridge(G, c, K)), lasso: whole(lasso(G, c, tau)) };
-    const curve = ([a, b, shift]) => sample(left, right, SAMPLES).map((x) => a * x + b * x * x + shift);
-    return { ...found, gram: G, zeros: zeros(G, c), curves: Object.values(found).map(curve) };
+    const { mean, G, c } = centred(points), whole = (w) => [...w, mean[2] - w[0] * mean[0] - w[1] * mean[1]];
+    return {
+      "least squares": whole(ridge(G, c, 0)), ridge: whole(ridge(G, c, K)), lasso: whole(lasso(G, c, tau)),
+    };
   };
 
-  const view = ({ least, ridge, lasso, gram: [g, h, k], zeros, curves }, { points, limits }) => {
-    const three = [least, ridge, lasso], names = ["middle", "blue", "red"];
-    const left = ([x, y], w) => +(y - w[0] * x - w[1] * x * x - w[2]).toPrecision(3);
-    const marks = points.map((point) => ({ active: true, size: 0, cells: three.map((w) => left(point, w)) }));
-    const shapes = curves.map((values, j) => ["path", names[j], [graph(values, limits)]]);
+  const view = (result, { points, limits: [left, right] }) => {
+    const three = ["least squares", "ridge", "lasso"].map((name) => result[name]), names = ["middle", "blue", "red"];
+    const [least, shrunk, sparse] = three, f = (x, w) => w[0] * x + w[1] * x * x + w[2];
+    const residuals = ([x, y]) => three.map((w) => +(y - f(x, w)).toPrecision(3));
+    const marks = points.map((at) => ({ active: true, size: 0, words: `residuals ${text(residuals(at))}` }));
+    const shapes = three.map((w, j) => [names[j], [sample(left, right, 121).map((x) => [x, f(x, w)])]]);
     // Where the squares have the value that they have at w: (w - w0)'G(w - w0) is constant, G = LL'.
-    const a = Math.sqrt(g), b = h / a, d = Math.sqrt(Math.max(k - b * b, 0));
+    const { G, c } = centred(points), a = Math.sqrt(G[0]), b = G[1] / a, d = Math.sqrt(Math.max(G[2] - b * b, 0));
     const ellipse = (w) => {
       const p = w[0] - least[0], q = w[1] - least[1], size = Math.hypot(a * p + b * q, d * q);
       return circle((s, t) => [least[0] + size * (s / a - (b * t) / (a * d)), least[1] + (size * t) / d]);
     };
-    const length = Math.hypot(ridge[0], ridge[1]), reach = l1(lasso), disc = circle((s, t) => [s * length, t * length]);
+    const norm = Math.hypot(shrunk[0], shrunk[1]), reach = l1(sparse), disc = circle((s, t) => [s * norm, t * norm]);
     const diamond = [[reach, 0], [0, reach], [-reach, 0], [0, -reach], [reach, 0]];
-    const far = Math.max(...three.flatMap((w) => [Math.abs(w[0]), Math.abs(w[1])]), 1e-3);
-    const R = 2 ** Math.ceil(Math.log2(1.2 * far));
+    const far = Math.max(...three.map((w) => largest(w.slice(0, 2))), 1e-3), R = 2 ** Math.ceil(Math.log2(1.2 * far));
     const second = [
-      ["path", "inside", [disc]], ["path", "inside", [diamond]], ["path", "blue", [disc]], ["path", "red", [diamond]],
-      ["path", "arrow", d > 1e-6 * Math.sqrt(k) ? [ellipse(ridge), ellipse(lasso)] : []],
-      ...three.map((w, j) => ["dots", names[j], [w]]),
+      ["inside", [disc]], ["inside", [diamond]], ["blue", [disc]], ["red", [diamond]],
+      ["thin", d > 1e-6 * Math.sqrt(G[2]) ? [ellipse(shrunk), ellipse(sparse)] : []],
+      ...three.map((w, j) => [`${names[j]} dots`, [[w, w]]]),
     ];
-    const facts = {
-      "least squares w₁, w₂, b": least, "ridge w₁, w₂, b": ridge, "lasso w₁, w₂, b": lasso, "‖w‖ of ridge": length,
-      "|w₁|+|w₂| of lasso": reach, "w₁ is 0 from τ": zeros[0], "w₂ is 0 from τ": zeros[1],
+    const [one, two] = zeros(G, c), facts = {
+      "least squares w₁, w₂, b": least, "ridge w₁, w₂, b": shrunk, "lasso w₁, w₂, b": sparse, "‖w‖ of ridge": norm,
+      "|w₁|+|w₂| of lasso": reach, "w₁ is 0 from τ": one, "w₂ is 0 from τ": two,
     };
     return { marks, shapes, facts, second: { limits: [-R, R, -R, R], shapes: second } };
   };
 
   companionBoards.kinds.weights = {
-    label: "Points and three fitted parabolas: least squares, ridge (dashed) and lasso (dotted)",
-    head: ["ξ squares", "ξ ridge", "ξ lasso"], solve, view, second: {
+    label: "Points and three fitted parabolas: least squares, ridge (dashed) and lasso (dotted)", solve, view,
+    second: {
       label: "The plane of the weights: the disc of ridge and the diamond of the lasso touch ellipses of equal error",
       equal: true,
     },
+    call: (points) => ["weight_board", ...[0, 1].map((k) => points.map((t) => t[k]))],
   };
 })();
