@@ -1,27 +1,35 @@
 // Chapter 17 in the browser: the Gram matrix, its centred form's eigenvalues and the first kernel principal component,
 // as companion.kernels.KernelPCA finds them.
 (() => {
-  const { Refusal, solver: { dot, largest }, numbers: { kernelOf, sum }, curves } = companionBoards;
+  const { Refusal, solver: { dot, times, largest }, numbers: { kernelOf, sum }, curves } = companionBoards;
 
-  // Jacobi's rotations turn the rows of a positive semidefinite matrix, in pairs, until they are orthogonal. Then each
-  // is an eigenvalue times its eigenvector. Returned in falling order.
-  const eigen = (matrix) => {
-    const W = matrix.map((row) => row.slice()), tiny = 1e-28 * Math.max(...W.map((w) => dot(w, w)));
-    const turned = (x, y) => {
-      const [a, b, c] = [dot(x, x), dot(y, y), dot(x, y)];
+  // Jacobi's rotations of pairs of rows, until those of W = VK are orthogonal: each is an eigenvalue times its
+  // eigenvector. They begin with the V of the last time: while a point is dragged, few are needed.
+  let V = [];
+  const rotate = (x, y, c, s) => {
+    for (let i = 0; i < x.length; i++) {
+      const t = x[i];
+      x[i] = c * t - s * y[i];
+      y[i] = s * t + c * y[i];
+    }
+  };
+  const eigen = (K) => {
+    if (V.length !== K.length) V = K.map((row, i) => row.map((_, j) => (i === j ? 1 : 0)));
+    const W = V.map((v) => times(K, v)), squares = W.map((w) => dot(w, w)), tiny = 1e-28 * largest(squares);
+    const turned = (p, q) => {
+      const a = squares[p], b = squares[q], c = dot(W[p], W[q]);
       if (Math.abs(c) <= 1e-13 * Math.sqrt(a * b) + tiny) return false;
       const h = (b - a) / (2 * c), t = (h < 0 ? -1 : 1) / (Math.abs(h) + Math.hypot(1, h)), cos = 1 / Math.hypot(1, t);
-      x.forEach((xi, i) => {
-        x[i] = cos * (xi - t * y[i]);
-        y[i] = cos * (t * xi + y[i]);
-      });
+      for (const M of [W, V]) rotate(M[p], M[q], cos, t * cos);
+      for (const i of [p, q]) squares[i] = dot(W[i], W[i]);
       return true;
     };
     for (let moved = true, sweep = 0; moved && sweep < 30; sweep++) {
       moved = false;
-      for (let q = 1; q < W.length; q++) for (let p = 0; p < q; p++) moved = turned(W[p], W[q]) || moved;
+      for (let q = 1; q < W.length; q++) for (let p = 0; p < q; p++) moved = turned(p, q) || moved;
     }
-    return W.map((w) => ({ value: Math.sqrt(dot(w, w)), w })).sort((one, other) => other.value - one.value);
+    const pairs = V.map((vector, i) => ({ value: Math.sqrt(squares[i]), vector }));
+    return pairs.sort((one, other) => other.value - one.value);
   };
 
   const solve = ({ points, values, limits }) => {
@@ -33,7 +41,7 @@
     const gram = points.map((x) => points.map((y) => kernel(x, y)));
     const means = gram.map((row) => sum(row) / n), mean = sum(means) / n;
     const pairs = eigen(gram.map((row, i) => Float64Array.from(row, (t, j) => t - means[i] - means[j] + mean)));
-    const top = pairs[0].value, first = Array.from(pairs[0].w, (t) => t / top), most = (1 - 1e-6) * largest(first);
+    const top = pairs[0].value, first = [...pairs[0].vector], most = (1 - 1e-6) * largest(first);
     const sign = Math.sign(first.find((t) => Math.abs(t) >= most));
     const component = first.map((t) => sign * t * Math.sqrt(top)), alpha = component.map((t) => t / top);
     const f = (x) => points.reduce((t, p, i) => t + alpha[i] * (kernel(p, x) - means[i]), 0);
