@@ -26,6 +26,13 @@ RAW = re.compile(
 )
 
 
+# What scikit-learn says when it looked.
+SKLEARN = (
+    "Found", "Expected 2D", "could not convert", "Complex data", "argument must be", "Unknown label", "inconsistent",
+    "y should be", "Input y", "inhomogeneous", "got one class", "classes", "dense data",
+)  # fmt: skip
+
+
 def with_first(value: np.ndarray, entry: Any) -> np.ndarray:
     changed = np.array(value, dtype=np.result_type(value, type(entry)))
     changed.flat[0] = entry
@@ -122,12 +129,14 @@ def heard() -> Any:
         yield caught
 
 
-def names_the_cause(error: BaseException, *words: str) -> str | None:
-    """Return what is wrong with an error, or None."""
+def names_the_cause(error: BaseException, *words: str, sklearn: bool = False) -> str | None:
+    """Return what is wrong with an error, or None; where scikit-learn reads the data, its own words are understood."""
     if not isinstance(error, (ValueError, TypeError)):
         return f"{type(error).__name__} in place of ValueError or TypeError: {error}"
     if isinstance(error, np.linalg.LinAlgError):
         return f"raw LinAlgError: {error}"
+    if sklearn and any(word in str(error) for word in SKLEARN):
+        return None
     text = str(error)
     raw = RAW.search(text)
     if raw:

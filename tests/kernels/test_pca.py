@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn import decomposition
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -154,14 +154,6 @@ def test_signs_are_deterministic():
     assert_allclose(KernelPCA(1).fit_transform(antipodal)[:, 0], [1, -1, 0, 0], atol=1e-12)
 
 
-def test_precomputed_matrix():
-    X, new = data(), data(seed=1)
-    k = Gaussian(5.0)
-    direct = KernelPCA(3, kernel=k).fit(X)
-    precomputed = KernelPCA(3, kernel="precomputed").fit(k(X))
-    assert_allclose(precomputed.transform(k(new, X)), direct.transform(new), atol=1e-10)
-
-
 def test_number_of_components_is_at_most_the_rank():
     X = data(30, 2)
     assert KernelPCA(10).fit(X).n_components_ == 2
@@ -172,26 +164,21 @@ def test_number_of_components_is_at_most_the_rank():
 
 
 @pytest.mark.parametrize(
-    ("estimator", "X", "error", "message"),
+    ("estimator", "X", "message"),
     [
-        (KernelPCA(0), np.eye(3), ValueError, "n_components"),
-        (KernelPCA(kernel="nope"), np.eye(3), ValueError, "nope"),
-        (KernelPCA(), np.ones((4, 2)), ValueError, "same image"),
-        (KernelPCA(kernel="rbf"), np.ones((4, 2)), ValueError, "same image"),
-        (
-            KernelPCA(kernel=Sigmoid(1.0, -1.0)),
-            data(30, 2),
-            ValueError,
-            "not positive semidefinite",
-        ),
-        (KernelPCA(kernel="precomputed"), np.ones((3, 2)), ValueError, "columns"),
-        (KernelPCA(kernel="precomputed"), [[1.0, 2.0], [0.0, 1.0]], ValueError, "symmetric"),
-        (KernelPCA(kernel=Polynomial(9)), 1e60 * np.eye(3), ValueError, "overflow"),
-        (KernelPCA(kernel=FeatureMap(lambda x: 1j * x[:1])), np.eye(3), ValueError, "real kernel"),
+        (KernelPCA(0), np.eye(3), "n_components"),
+        (KernelPCA(kernel="nope"), np.eye(3), "nope"),
+        (KernelPCA(), np.ones((4, 2)), "same image"),
+        (KernelPCA(kernel="rbf"), np.ones((4, 2)), "same image"),
+        (KernelPCA(kernel=Sigmoid(1.0, -1.0)), data(30, 2), "positive semidefinite"),
+        (KernelPCA(kernel="precomputed"), np.ones((3, 2)), "columns"),
+        (KernelPCA(kernel="precomputed"), [[1.0, 2.0], [0.0, 1.0]], "symmetric"),
+        (KernelPCA(kernel=Polynomial(9)), 1e60 * np.eye(3), "overflow"),
+        (KernelPCA(kernel=FeatureMap(lambda x: 1j * x[:1])), np.eye(3), "real kernel"),
     ],
 )
-def test_errors(estimator, X, error, message):
-    with pytest.raises(error, match=message):
+def test_errors(estimator, X, message):
+    with pytest.raises(ValueError, match=message):
         estimator.fit(X)
 
 
@@ -209,12 +196,11 @@ def test_points_far_from_the_origin_have_lost_digits(kernel, far):
 # --- inside scikit-learn --------------------------------------------------------------------------
 
 
-def test_pairwise_tag_slices_the_matrix():
+def test_a_precomputed_matrix_is_sliced_by_rows_and_columns():
     X, y = load_iris(return_X_y=True)
-    K = Gaussian(1.0)(X)
-    pipeline = make_pipeline(KernelPCA(2, kernel="precomputed"), LogisticRegression())
-    direct = make_pipeline(KernelPCA(2, kernel=Gaussian(1.0)), LogisticRegression())
-    scores = [
-        GridSearchCV(p, {}, cv=3).fit(Z, y).best_score_ for p, Z in ((pipeline, K), (direct, X))
-    ]
-    assert scores[0] == pytest.approx(scores[1])
+    k = Gaussian(1.0)
+    scores = []
+    for kernel, Z in (("precomputed", k(X)), (k, X)):
+        pipeline = make_pipeline(KernelPCA(2, kernel=kernel), LogisticRegression())
+        scores.append(cross_val_score(pipeline, Z, y, cv=3))
+    assert_allclose(*scores, atol=1e-12)

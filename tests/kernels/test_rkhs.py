@@ -142,6 +142,9 @@ def test_functions_on_sets():
     assert g.inner(f) == pytest.approx(g({1, 2}) - g({3}))
 
 
+LINE = RKHSFunction.section("linear", [1.0])
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -151,13 +154,11 @@ def test_functions_on_sets():
         (lambda: RKHSFunction("linear", [1.0, 2.0], [1.0]), ValueError, "single point"),
         (lambda: RKHSFunction.section("linear", [[1.0], [2.0]]), ValueError, "one point"),
         (lambda: RKHSFunction.interpolate("linear", [[1.0]], [1.0, 2.0]), ValueError, "length 1"),
-        (
-            lambda: RKHSFunction.section("linear", [1.0]) + RKHSFunction.section("rbf", [1.0]),
-            ValueError,
-            "spaces",
-        ),
-        (lambda: RKHSFunction.section("linear", [1.0]).inner(3), TypeError, "RKHSFunction"),
-        (lambda: RKHSFunction.section("linear", [1.0]) + 3, TypeError, "RKHSFunction"),
+        (lambda: LINE + RKHSFunction.section("rbf", [1.0]), ValueError, "spaces"),
+        (lambda: LINE.inner(3), TypeError, "RKHSFunction"),
+        (lambda: LINE + 3, TypeError, "RKHSFunction"),
+        (lambda: LINE - 3, TypeError, "RKHSFunction"),
+        (lambda: LINE * LINE, TypeError, "unsupported"),
     ],
 )
 def test_errors(call, error, message):
