@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf
 
 from companion.checks import as_matrix, as_vector, count_axes
 
-__all__ = ["LowRank", "low_rank_factor"]
-
-_CLEARLY = 1e-9  # a pivot of Cholesky's method that is larger than this part of the diagonal is not rounding
+__all__ = ["LowRank"]
 
 
 class LowRank:
@@ -82,39 +79,3 @@ class LowRank:
         dense = self.G @ self.G.T
         dense[np.diag_indices_from(dense)] += self.d
         return dense
-
-
-def low_rank_factor(P: np.ndarray, max_rank: int) -> np.ndarray | None:
-    """Return G of shape (n, r), r <= `max_rank`, with ``P = G G'`` to rounding, or None.
-
-    Pivoted Cholesky: each step takes the column with the largest remaining diagonal entry, until
-    nothing but rounding remains.
-    """
-    rest = P.diagonal().copy()
-    if _has_larger_rank(P, max_rank):
-        return None
-    enough = 4.0 * np.finfo(float).eps * max(float(rest.max(initial=0.0)), 0.0) * max_rank
-    G = np.empty((max_rank, rest.size))
-    for r in range(max_rank):
-        pivot = int(np.argmax(rest))
-        if rest[pivot] <= enough:
-            G = G[:r]
-            break
-        column = P[pivot] - G[:r, pivot] @ G[:r]
-        G[r] = column / np.sqrt(rest[pivot])
-        rest -= G[r] ** 2
-    if rest.max(initial=0.0) > enough:
-        return None
-    return np.ascontiguousarray(G.T)
-
-
-def _has_larger_rank(P: np.ndarray, rank: int) -> bool:
-    """Return True if a small principal submatrix of P proves that its rank is larger."""
-    n = len(P)
-    if n <= 2 * rank:
-        return False
-    some = np.arange(rank + 1) * n // (rank + 1)
-    part = P[np.ix_(some, some)]
-    factor, info = dpotrf(part, lower=1)
-    peak = float(part.diagonal().max())
-    return info == 0 and bool((factor.diagonal() ** 2 > _CLEARLY * peak).all())

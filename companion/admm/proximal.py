@@ -25,8 +25,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg import null_space
 from scipy.special import expit, wrightomega
 
+from companion.admm.affine import AffineSet
 from companion.checks import as_array, as_matrix, as_scalar, as_symmetric, as_vector, check_count
-from companion.engine.arithmetic import EPS, largest
+from companion.engine.arithmetic import EPS
 from companion.exceptions import InfeasibleProblemError
 
 __all__ = [
@@ -421,10 +422,9 @@ def project_affine(A: ArrayLike, b: ArrayLike) -> Projection:
 
     .. math:: \Pi(v) = v - A^+ (A v - b)
 
-    The singular value decomposition is taken once; a call costs two products with an orthonormal
-    basis of the row space. Rows may depend on each other; those that do up to rounding count as
-    dependent, and a distance of 1e-10 between b and the column space counts as rounding. The unit
-    of an equation does not matter.
+    The rows are made orthonormal once; a call costs two products with them. Rows may depend on each
+    other; those that do up to rounding count as dependent, and an equation that is missed by 1e-10,
+    beside b and x, counts as met. The unit of an equation does not matter.
 
     Parameters
     ----------
@@ -455,31 +455,9 @@ def project_affine(A: ArrayLike, b: ArrayLike) -> Projection:
     >>> project([1, 2, 6]).round(8) + 0.0
     array([-1.,  0.,  4.])
     """
-    R, offset = _independent(as_matrix(A, "A"), b)
-
-    def project(v: ArrayLike) -> np.ndarray:
-        v = as_vector(v, "v", R.shape[1])
-        return v - R.T @ (R @ v - offset)
-
-    return project
-
-
-def _independent(A: np.ndarray, b: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Return orthonormal rows R and a vector c: R x = c says what A x = b says."""
-    sizes = np.linalg.norm(A, axis=1)
-    sizes = np.where(sizes > 0.0, sizes, 1.0)  # the units of the equations
-    A, b = A / sizes[:, None], as_vector(b, "b", len(A)) / sizes
-    U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    rank = int(np.sum(s > max(A.shape) * EPS * s.max(initial=0.0)))
-    U, s, R = U[:, :rank], s[:rank], Vt[:rank]
-    y = b - U @ (U.T @ b)
-    if largest(y) > 1e-10 * largest(b):
-        raise InfeasibleProblemError(
-            f"no x satisfies A x = b: A has rank {rank}, and b is at distance "
-            f"{np.linalg.norm(y * sizes):.3g} from its column space",
-            witness=y / sizes,
-        )
-    return R, (U.T @ b) / s
+    A = as_matrix(A, "A")
+    C = AffineSet(A, as_vector(b, "b", len(A)))
+    return lambda v: C.project(as_vector(v, "v", A.shape[1]))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -578,8 +556,9 @@ def prox_quadratic(
         raise ValueError("A and b must be given together: the constraint is A x = b")
     x0, N = np.zeros(n), np.eye(n)  # x = x0 + N z
     if A is not None and b is not None:
-        R, c = _independent(as_matrix(A, "A", (None, n)), b)
-        x0, N = R.T @ c, null_space(R)
+        A = as_matrix(A, "A", (None, n))
+        C = AffineSet(A, as_vector(b, "b", len(A)))
+        x0, N = C.shortest, null_space(C.Q.T)
     H = N.T @ P @ N
 
     eigenvalues, V = np.linalg.eigh(0.5 * (H + H.T))

@@ -7,9 +7,10 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lu_factor, qr
+from scipy.linalg import lu_factor
 from scipy.linalg.lapack import dgetrs
 
+from companion.admm.affine import AffineSet
 from companion.admm.low_rank import LowRank
 from companion.admm.splitting import Iterate, admm
 from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
@@ -23,8 +24,6 @@ from companion.results import Problem, QPResult
 
 __all__ = ["LowRank", "qsolve1", "solve_qp"]
 
-_DEPENDENT = 1e-12  # a row that is nearer to the span of others, in its own length, depends on them
-_MISSED = 1e-10  # an equation that is missed by this part of its terms may contradict others
 _STALLED = 1e-9  # a certificate that is worse, where rounding met the stopping rule, is no solution
 
 
@@ -108,7 +107,7 @@ def qsolve1(
     P, q, A, b = _check_data(as_matrix(P, "P"), q, A, b)
     tol_primal = as_scalar(tol_primal, "tol_primal", at_least=0.0)
     tol_dual = as_scalar(tol_dual, "tol_dual", at_least=0.0)
-    rho, n, rows = as_scalar(rho, "rho", above=0.0), q.size, _independent_rows(P, q, A, b)
+    rho, n, rows = as_scalar(rho, "rho", above=0.0), q.size, np.sort(AffineSet(A, b).kept)
     m, y = rows.size, np.zeros(b.size)
     factors = lu_factor(np.block([[P + rho * np.eye(n), A[rows].T], [A[rows], np.zeros((m, m))]]))
 
@@ -154,22 +153,6 @@ def qsolve1(
         objective=float(0.5 * x @ (P @ x) + q @ x), n_iter=run.n_iter, converged=status == "solved", status=status,
         certificate=certificate, history={**history, "z": z, "u": run.u}, problem=Problem("quadratic program", data),
     )  # fmt: skip
-
-
-def _independent_rows(P: np.ndarray, q: np.ndarray, A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return rows of A on which all others depend; raise an error if the others contradict them."""
-    lengths, free = np.linalg.norm(A, axis=1), np.full(q.size, np.inf)
-    if not lengths.any():
-        rows = np.zeros(0, dtype=int)
-    else:
-        scaled = A / np.where(lengths > 0.0, lengths, 1.0)[:, None]
-        _, R, order = qr(scaled.T, mode="economic", pivoting=True)
-        sizes = np.abs(np.diagonal(R))
-        rows = np.sort(order[: np.count_nonzero(sizes > _DEPENDENT * sizes[0])])
-    x = np.linalg.lstsq(A[rows], b[rows], rcond=None)[0]
-    if (np.abs(A @ x - b) > _MISSED * (np.abs(A) @ np.abs(x) + np.abs(b))).any():
-        refuse(P, q, A, b, -free, free)
-    return rows
 
 
 def _check_data(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.linalg.lapack import dpstrf
 from scipy.optimize import linprog
 
-from companion.admm.low_rank import low_rank_factor
 from companion.checks import as_matrix, check_count
+from companion.engine.arithmetic import EPS
 from companion.kernels import as_kernel
 from companion.svm.points import Points, make_points
 
@@ -109,10 +110,12 @@ def _smallest_bound(points: Points) -> tuple[np.ndarray, float]:
     s, n = points.s, points.n
     nothing = np.zeros(n), np.inf
     if points.Phi is None:
-        factor = low_rank_factor(points.gram, n)
-        if factor is None or factor.shape[1] == n:  # independent images: the hulls are disjoint
+        noise = 4.0 * EPS * float(points.gram.diagonal().max()) * n
+        L, order, rank, _ = dpstrf(points.gram, tol=noise, lower=1)  # gram = L L' in this order
+        if rank == n:  # independent images: the hulls are disjoint
             return nothing
-        F = factor
+        F = np.empty((n, rank))
+        F[order - 1] = np.tril(L)[:, :rank]
     else:
         F = points.Phi
     F = F - F.mean(axis=0)

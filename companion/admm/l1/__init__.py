@@ -9,9 +9,8 @@ absolute deviations, basis pursuit) ask an interior-point method for the zeros f
 Each problem is a class whose first lines are the two updates of its ADMM.
 """
 
-from companion.admm.l1.deviations import least_absolute_deviations
 from companion.admm.l1.generalized import generalized_lasso
-from companion.admm.l1.pursuit import basis_pursuit
+from companion.admm.l1.least_norm import basis_pursuit, least_absolute_deviations
 from companion.admm.l1.regularized import group_lasso, l1_regularized, lasso
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from companion.admm.l1.least_norm import lengths
+from companion.admm.affine import lengths
 from companion.admm.l1.problem import FLOOR, L1Problem, Triple, solve
 from companion.admm.losses import factored, first_zero, newton_step, rows_of
 from companion.admm.proximal import soft_threshold

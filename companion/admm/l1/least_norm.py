@@ -6,21 +6,29 @@ the cube :math:`\|\lambda\|_\infty \le 1`; at a solution :math:`\lambda^\top z =
 
 An interior-point method guesses which entries of z are zero, before ADMM does: with :math:`z = z_+ - z_-` and the
 slacks :math:`s_\pm = 1 \mp \lambda`, the central path is where all the products of a :math:`z_\pm` and its
-:math:`s_\pm` have one value :math:`\mu`.
+:math:`s_\pm` have one value :math:`\mu`. It has one system with as many unknowns as Q has columns, which makes it two
+to eight times as fast as the engine's method for general bounds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 
-from companion.admm.l1.problem import L1Problem, Triple
+from companion.admm.affine import AffineSet, back_substitute, orthonormal
+from companion.admm.l1.problem import FLOOR, L1Problem, Triple, certificate, solve
+from companion.admm.losses import rows_of
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate
-from companion.engine.arithmetic import EPS
+from companion.checks import as_matrix, as_vector
+from companion.engine.arithmetic import largest, ratio
+from companion.results import ADMMResult, Certificate, Problem
+
+__all__ = ["basis_pursuit", "least_absolute_deviations"]
 
 # g -> dz, dlambda
 Directions = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -30,15 +38,14 @@ _NEAR = 1e-4  # from this relative gap on, the path shows which entries of z are
 _END = 1e-13
 _CLEAR = 1e6  # a ratio of weights that no vertex explains
 _SHORT = 1.0 - 1e-3  # steps end just before the boundary
-_CLEARLY = 0.01  # distance of a column of length 1 from the span of those before it
 
 
-class LeastNorm(L1Problem):
-    """Minimise |z|_1 over an affine space whose directions V are the span of Q, or its complement."""
+class _LeastNorm(L1Problem):
+    """Minimise |z|_1 over an affine space."""
 
     first_check = 1
-    Q: np.ndarray  # orthonormal
-    spans: bool  # whether V is the span of Q
+    spans: bool  # whether the directions are the span of Q; otherwise they are its complement
+    Q: np.ndarray  # orthonormal columns
     shortest: np.ndarray  # the z of smallest 2-norm
 
     def z_update(self, v: np.ndarray, rho: float) -> np.ndarray:
@@ -67,7 +74,7 @@ class LeastNorm(L1Problem):
         if not (self.Q.size and self.shortest.any()):  # no choice, or the solution is 0
             yield step.x, self.shortest, 0 * self.shortest
         elif step.k == 1:
-            for z, lambda_, spread in central_path(self.shortest, self.newton):
+            for z, lambda_, spread in _central_path(self.shortest, self.newton):
                 yield step.x, np.where(spread <= self._cut(spread), 0.0, z), lambda_
         yield from super().guesses(step)
 
@@ -79,7 +86,212 @@ class LeastNorm(L1Problem):
         return cut if _CLEAR > (1 / cut if self.spans else cut) > 1 else 1.0
 
 
-def central_path(
+class _LeastAbsolute(_LeastNorm):
+    """Minimise |z|_1 subject to A x - z = b."""
+
+    spans = True
+
+    def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
+        """Return (A'A)^{-1} A'v from A = QR."""
+        return self._coefficients(self.Q.T @ v)
+
+    def __init__(self, A: np.ndarray, b: np.ndarray) -> None:
+        self.A, self.b, self.c = A, b, b
+        self.Q, self.R, self.kept = orthonormal(A)
+        self.shortest = self.Q @ (self.Q.T @ b) - b  # the deviations of the least squares fit
+        # Compared with the size of b, residuals below rounding count as zero.
+        self.zero = 1e-13 * b.size * largest(b)
+        self.shortest[np.abs(self.shortest) <= self.zero] = 0
+        # The threshold 1 / rho separates the rows that are fitted from the others: guess it by
+        # the least squares fit, as the size of its 2 rank smallest deviations.
+        deviations = np.sort(np.abs(self.shortest))
+        self.rho = 1 / (deviations[min(2 * self.kept.size, b.size - 1)] + self.zero or 1.0)
+
+    def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
+        """Move z along Q until its rows of zeros vanish, and lambda in these rows until Q'lambda = 0."""
+        w, zero = self.Q.T @ (z + self.b), z == 0
+        for _ in range(2):
+            w = w - _nearest(self.Q[zero], self.Q[zero] @ w - self.b[zero])
+        z = self.Q @ w - self.b
+        z[zero | (np.abs(z) <= self.zero)] = 0
+        lambda_ = np.where(z == 0, np.clip(lambda_, -1, 1), np.sign(z))
+        lambda_[z == 0] -= _nearest(self.Q[z == 0].T, self.Q.T @ lambda_)
+        return self._coefficients(w), z, lambda_
+
+    def _coefficients(self, w: np.ndarray) -> np.ndarray:
+        """Return the x with A x = Q w that is 0 where a column depends on the others."""
+        x = np.zeros(self.A.shape[1])
+        x[self.kept] = back_substitute(self.R, w)
+        return x
+
+    def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
+        """Compare |A x - b|_1 with -b'lambda: what divides them is |z_i| - lambda_i z_i, and (A'lambda)'x."""
+        fit = self.A @ x
+        deviations, lost = fit - self.b, self.Q.T @ lambda_
+        size = float(np.abs(self.b).sum() + (np.abs(self.A) @ np.abs(x)).sum())
+        total = max(self.objective(x, deviations), FLOOR * size)
+        primal = ratio(largest(deviations - z), largest(self.b) + largest(fit))
+        dual = max(largest(lambda_) - 1, largest(lost), 0.0)
+        slack = np.abs(deviations) - lambda_ * deviations
+        return certificate(
+            primal, dual, slack, float(np.abs(lost) @ np.abs(self.Q.T @ fit)), total, tol
+        )
+
+
+def least_absolute_deviations(A: Any, b: Any, **options: Any) -> ADMMResult:
+    r"""Minimise ``|A x - b|_1``, the sum of absolute deviations.
+
+    In ADMM form: minimise :math:`\|z\|_1` subject to :math:`A x - z = b`, with the updates
+
+    .. math::
+
+        x^{k+1} &= (A^\top A)^{-1} A^\top (b + z^k - u^k) \\
+        z^{k+1} &= S_{1/\rho}(A x^{k+1} - b + u^k) \\
+        u^{k+1} &= u^k + A x^{k+1} - z^{k+1} - b.
+
+    Parameters
+    ----------
+    A : array-like of shape (m, n)
+        Data. Columns may depend on each other: then the solver uses a largest set of independent columns, and the
+        other coefficients are 0.
+    b : array-like of shape (m,)
+        Targets.
+    **options
+        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `warm_start`, and those of
+        :func:`companion.admm.admm`.
+
+    Returns
+    -------
+    ADMMResult
+        `x` is a solution, `z` its deviations ``A x - b`` with exact zeros where a row is fitted, ``rho * u`` the
+        multiplier :math:`\lambda` (a dual solution).
+
+    Warns
+    -----
+    ConvergenceWarning
+        If no certified solution was found in `max_iter` steps (`converged` is then False).
+
+    Raises
+    ------
+    ValueError, TypeError
+        For input of the wrong shape, sign or kind.
+
+    Notes
+    -----
+    Source: Section 16.8(1). The dual is: maximise :math:`-b^\top \lambda` subject to :math:`A^\top \lambda = 0`,
+    :math:`\|\lambda\|_\infty \le 1`. The certificate measures its feasibility and the gap. After the first step
+    of ADMM an interior-point method proposes which rows are fitted, later ADMM does; the exact finish fits them.
+
+    Examples
+    --------
+    A single coefficient: the median, whatever the outlier is.
+
+    >>> from companion.admm import least_absolute_deviations
+    >>> result = least_absolute_deviations([[1], [1], [1]], [1, 2, 10])
+    >>> result.x.round(6), result.z.round(6) + 0.0, result.certificate.ok
+    (array([2.]), array([ 1.,  0., -8.]), True)
+    """
+    A = as_matrix(A, "A")
+    b = as_vector(b, "b", rows_of(A))
+    given = Problem("least absolute deviations", {"A": A, "b": b})
+    return solve(_LeastAbsolute(A, b), given, **options)
+
+
+class _BasisPursuit(_LeastNorm):
+    """Minimise |z|_1 subject to x in C and x - z = 0; C, where A x = b, is where Q'x = d."""
+
+    spans = False
+
+    def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
+        """Return the projection of v onto C."""
+        return self.set.project(v)
+
+    def __init__(self, A: np.ndarray, b: np.ndarray) -> None:
+        self.set = AffineSet(A, b)
+        self.Q, self.shortest, self.c = self.set.Q, self.set.shortest, np.zeros(A.shape[1])
+        self.rho = self.c.size / float(np.abs(self.shortest).sum()) if self.shortest.any() else 1.0
+
+    def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
+        """Move the other entries of z until Q'z = d, and lambda = Q y until it is sign z there."""
+        x, S = z.copy(), z != 0
+        x[S] -= _nearest(self.Q[S].T, self.Q.T @ x - self.set.d)
+        x[np.abs(x) <= 1e-12 * largest(x)] = 0  # rounding
+        S, y = np.flatnonzero(x), self.Q.T @ lambda_
+        lambda_ = self.Q @ (y - _nearest(self.Q[S], self.Q[S] @ y - np.sign(x[S])))
+        return x, x, lambda_ / max(largest(lambda_), 1.0)
+
+    def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
+        """Compare |x|_1 with b'nu, A'nu = lambda: what divides them is |x_i| - lambda_i x_i, and nu'(A x - b)."""
+        C, nu = self.set, np.zeros_like(self.set.b)
+        nu[C.kept] = back_substitute(C.R, self.Q.T @ lambda_)
+        slope, miss = C.rows.T @ nu, C.rows @ x - C.b
+        primal = ratio(largest(miss), largest(C.b) + float(np.linalg.norm(x)))
+        dual = max(largest(slope) - 1, largest(lambda_ - slope), 0.0)
+        slack, rest = np.abs(x) - slope * x, float(np.abs(nu) @ np.abs(miss))
+        return certificate(primal, dual, slack, rest, self.objective(x, x), tol)
+
+
+def basis_pursuit(A: Any, b: Any, **options: Any) -> ADMMResult:
+    r"""Minimise ``|x|_1`` subject to ``A x = b``: the solution of smallest l1-norm.
+
+    In ADMM form: minimise :math:`I_C(x) + \|z\|_1` subject to :math:`x - z = 0`, with C the solutions of
+    :math:`A x = b` and the updates
+
+    .. math::
+
+        x^{k+1} &= \Pi_C(z^k - u^k) \\
+        z^{k+1} &= S_{1/\rho}(x^{k+1} + u^k) \\
+        u^{k+1} &= u^k + x^{k+1} - z^{k+1}.
+
+    Parameters
+    ----------
+    A : array-like of shape (m, n)
+        Matrix of any rank.
+    b : array-like of shape (m,)
+        Right-hand side, in the column space of A.
+    **options
+        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `warm_start`, and those of
+        :func:`companion.admm.admm`.
+
+    Returns
+    -------
+    ADMMResult
+        `x` (and `z`) is a solution with exact zeros, ``rho * u`` the multiplier :math:`\lambda = A^\top y`, y a dual
+        solution.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If no certified solution was found in `max_iter` steps (`converged` is then False).
+
+    Raises
+    ------
+    ValueError, TypeError
+        For input of the wrong shape, sign or kind.
+    InfeasibleProblemError
+        If no x satisfies ``A x = b``. The witness y has ``A'y = 0`` and ``y'b > 0``.
+
+    Notes
+    -----
+    Source: Section 16.8(2). The text asks for A of rank m; independent rows are enough, and the solver finds them.
+    C is an affine subspace. The dual is: maximise :math:`b^\top y` subject to :math:`\|A^\top y\|_\infty \le 1`.
+    The certificate measures its feasibility and the gap. After the first step of ADMM an interior-point
+    method proposes which entries of x are not zero, later ADMM does; the exact finish solves :math:`A x = b` for them.
+
+    Examples
+    --------
+    >>> from companion.admm import basis_pursuit
+    >>> result = basis_pursuit([[1, 2]], [2])
+    >>> result.x.round(6), round(result.objective, 6), result.certificate.ok
+    (array([0., 1.]), 1.0, True)
+    """
+    A = as_matrix(A, "A")
+    b = as_vector(b, "b", rows_of(A))
+    given = Problem("basis pursuit", {"A": A, "b": b})
+    return solve(_BasisPursuit(A, b), given, **options)
+
+
+def _central_path(
     z: np.ndarray, newton: Callable[[np.ndarray], Directions | None], max_iter: int = 50
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     r"""Follow the central path by Mehrotra's method; yield each point that is near its end.
@@ -89,7 +301,7 @@ def central_path(
     z : ndarray of shape (p,)
         The point of smallest 2-norm, not 0. It lies in :math:`V^\perp`, so a multiple of it is a feasible dual point.
     newton : callable
-        :meth:`LeastNorm.newton`.
+        :meth:`_LeastNorm.newton`.
     max_iter : int
         Largest number of steps.
 
@@ -133,39 +345,6 @@ def _longest(V: np.ndarray, dV: np.ndarray) -> float:
     return 1.0 / max(-float((dV / V).min()), _SHORT)
 
 
-def nearest(M: np.ndarray, r: np.ndarray) -> np.ndarray:
+def _nearest(M: np.ndarray, r: np.ndarray) -> np.ndarray:
     """Return the shortest d that makes |M d - r| smallest."""
     return linalg.lstsq(M, r, lapack_driver="gelsy", check_finite=False)[0]
-
-
-def back_substitute(R: np.ndarray, w: np.ndarray, trans: int = 0) -> np.ndarray:
-    """Return R^{-1} w or R'^{-1} w for a triangular R, which may be empty."""
-    return lapack.dtrtrs(R, w, trans=trans)[0] if w.size else w
-
-
-def orthonormal(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return Q, R and a largest set `kept` of independent columns of A, with A[:, kept] = Q R.
-
-    In columns of length 1, small is rounding. Where they are clearly independent, Cholesky's method does it, applied
-    twice: the second time makes Q orthonormal to the last digit. Otherwise columns are exchanged.
-    """
-    sizes = lengths(A)
-    A = A / sizes
-    R, failed = lapack.dpotrf(A.T @ A)
-    if not failed and R.diagonal().min() > _CLEARLY:
-        Qt = blas.dtrsm(1.0, R, A.T, trans_a=1)
-        R2, failed = lapack.dpotrf(Qt @ Qt.T)
-        if not failed:
-            Q = blas.dtrsm(1.0, R2, Qt, trans_a=1, overwrite_b=1).T
-            return Q, R2 @ R * sizes, np.arange(A.shape[1])
-    Q, R, order = linalg.qr(A, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diag(R))
-    rank = int(np.sum(diagonal > max(A.shape) * EPS * diagonal.max(initial=0.0)))
-    kept = order[:rank]
-    return np.ascontiguousarray(Q[:, :rank]), R[:rank, :rank] * sizes[kept], kept
-
-
-def lengths(A: np.ndarray) -> np.ndarray:
-    """Return the norms of the columns of A, 1 for a column of zeros."""
-    norms = np.sqrt(np.einsum("ij,ij->j", A, A))
-    return np.where(norms > 0, norms, 1.0)

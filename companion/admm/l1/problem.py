@@ -12,7 +12,7 @@ import numpy as np
 
 from companion.admm.splitting import Iterate, admm
 from companion.checks import as_scalar, check_count
-from companion.engine.arithmetic import EPS
+from companion.engine.arithmetic import EPS, largest, ratio
 from companion.exceptions import ConvergenceWarning
 from companion.results import ADMMResult, Certificate, Problem
 
@@ -66,6 +66,19 @@ class L1Problem(ABC):
     def original(self, x: np.ndarray) -> np.ndarray:
         """Return x in the coordinates in which the problem was given."""
         return x
+
+
+def certificate(
+    primal: float, dual: float, slack: np.ndarray, rest: float, total: float, tol: float
+) -> Certificate:
+    """Return the certificate of an l1 problem.
+
+    The gap between the primal and the dual value is the sum of the `slack` that each entry leaves between tau |z_i| and
+    lambda_i z_i, and a `rest`. Both are compared with `total`, the size of the terms of the objective.
+    """
+    slack = np.abs(slack)
+    gap = float(slack.sum()) + rest
+    return Certificate(primal, dual, ratio(largest(slack), total), ratio(gap, total), tol)
 
 
 def solve(

@@ -1,0 +1,92 @@
+"""Independent columns of a matrix, and the affine set of the solutions of A x = b."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+from scipy.linalg import blas, lapack
+
+from companion.engine.arithmetic import EPS, largest
+from companion.exceptions import InfeasibleProblemError
+
+__all__ = ["AffineSet", "back_substitute", "lengths", "orthonormal"]
+
+_CLEARLY = 0.01  # distance of a column of length 1 from the span of those before it
+_MISSED = 1e-10  # beside the sizes of b and x, an equation that is missed by less is met
+
+
+class AffineSet:
+    """The set of all x with A x = b, as Q'x = d with orthonormal columns Q.
+
+    Parameters
+    ----------
+    A : ndarray of shape (m, n)
+        Any rank. The unit of an equation does not matter.
+    b : ndarray of shape (m,)
+
+    Attributes
+    ----------
+    rows, b : ndarray of shape (m, n) and (m,)
+        The equations, each in the unit in which its row has length 1.
+    Q, d : ndarray of shape (n, r) and (r,)
+        The independent equations; the rows `kept` are R'Q'.
+    shortest : ndarray of shape (n,)
+        The point of smallest norm.
+
+    Raises
+    ------
+    InfeasibleProblemError
+        If there is no such x. The witness y has ``A'y = 0`` and ``y'b > 0``.
+    """
+
+    def __init__(self, A: np.ndarray, b: np.ndarray) -> None:
+        sizes = lengths(A.T)
+        self.rows, self.b = A / sizes[:, None], b / sizes
+        self.Q, self.R, self.kept = orthonormal(self.rows.T)
+        self.d = back_substitute(self.R, self.b[self.kept], trans=1)
+        self.shortest = self.Q @ self.d
+        miss = self.rows @ self.shortest - self.b
+        if largest(miss) > _MISSED * (largest(self.b) + float(np.linalg.norm(self.shortest))):
+            y = self.b - self.rows @ linalg.lstsq(self.rows, self.b)[0]
+            raise InfeasibleProblemError(
+                f"no x satisfies A x = b: A has rank {self.kept.size}, and b is not in its column space "
+                f"(the best x misses an equation by {largest(y * sizes):.3g})",
+                witness=y / sizes,
+            )
+
+    def project(self, v: np.ndarray) -> np.ndarray:
+        """Return the nearest point of the set."""
+        return v - self.Q @ (self.Q.T @ v - self.d)
+
+
+def orthonormal(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return Q, R and a largest set `kept` of independent columns of A, with A[:, kept] = Q R.
+
+    In columns of length 1, small is rounding. Where they are clearly independent, Cholesky's method does it, applied
+    twice: the second time makes Q orthonormal to the last digit. Otherwise columns are exchanged.
+    """
+    sizes = lengths(A)
+    A = A / sizes
+    R, failed = lapack.dpotrf(A.T @ A)
+    if not failed and R.diagonal().min(initial=1.0) > _CLEARLY:
+        Qt = blas.dtrsm(1.0, R, A.T, trans_a=1)
+        R2, failed = lapack.dpotrf(Qt @ Qt.T)
+        if not failed:
+            Q = blas.dtrsm(1.0, R2, Qt, trans_a=1, overwrite_b=1).T
+            return Q, R2 @ R * sizes, np.arange(A.shape[1])
+    Q, R, order = linalg.qr(A, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    rank = int(np.sum(diagonal > max(A.shape) * EPS * diagonal.max(initial=0.0)))
+    kept = order[:rank]
+    return np.ascontiguousarray(Q[:, :rank]), R[:rank, :rank] * sizes[kept], kept
+
+
+def back_substitute(R: np.ndarray, w: np.ndarray, trans: int = 0) -> np.ndarray:
+    """Return R^{-1} w or R'^{-1} w for a triangular R, which may be empty."""
+    return lapack.dtrtrs(R, w, trans=trans)[0] if w.size else w
+
+
+def lengths(A: np.ndarray) -> np.ndarray:
+    """Return the norms of the columns of A, 1 for a column of zeros."""
+    norms = np.sqrt(np.einsum("ij,ij->j", A, A))
+    return np.where(norms > 0, norms, 1.0)
