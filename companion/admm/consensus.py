@@ -11,9 +11,9 @@ its own copy :math:`x_i` and ask that all copies agree with one z:
 
 This is the form of :func:`companion.admm.splitting.admm`, with A = 1 and B minus a stack of identities. The
 x-update falls apart into N proximal steps that need one block each; the z-update needs only the mean of the
-:math:`x_i + u_i`. So the loop is written here once more: the :math:`x_i` and :math:`u_i` stay where the rows are, and
-the norms of the stopping rule are made from sums. The constraint is weighted by columns, so that the units of a
-column do not matter.
+:math:`x_i + u_i`. So a step is written here once more, for the same loop: the :math:`x_i` and :math:`u_i` stay where
+the rows are, and the norms of the stopping rule are made from sums. The constraint is weighted by columns, so that the
+units of a column do not matter.
 
 What is minimised is a :class:`~companion.admm.objectives.ConsensusObjective`.
 """
@@ -32,7 +32,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from companion.admm.objectives import ConsensusObjective, LeastSquaresObjective
-from companion.admm.splitting import LOGGED, Balance, Iterate
+from companion.admm.splitting import LOGGED, Balance, Iterate, Norms, repeat
 from companion.checks import as_scalar, check_count
 from companion.distributed.cluster import OnCluster, StateLostError
 from companion.distributed.rows import blocks_of_rows
@@ -55,7 +55,6 @@ def consensus(
     *,
     method: str = "auto",
     rho: float = 1.0,
-    relaxation: float = 1.0,
     adaptive: bool = True,
     tol_abs: float = 1e-9,
     tol_rel: float = 1e-9,
@@ -104,8 +103,6 @@ def consensus(
         be met. An argument that speaks of iterations, `checkpoint` or `callback`, asks for ADMM.
     rho : float
         Penalty parameter at the start, > 0, in units of the curvature: 1 fits most data.
-    relaxation : float
-        Over-relaxation in (0, 2), see :func:`companion.admm.admm`.
     adaptive : bool
         Whether rho is balanced on the way: doubled or halved where one residual is more than twice the other. Each new
         rho costs one factorisation per block.
@@ -215,13 +212,7 @@ def consensus(
     if method == "sums" and not by_sums:
         name = type(objective).__name__
         raise ValueError(f"method 'sums' needs a LeastSquaresObjective, and {name} is none")
-    max_iter = check_count(max_iter, "max_iter")
-    tol_abs = as_scalar(tol_abs, "tol_abs", at_least=0)
-    tol_rel = as_scalar(tol_rel, "tol_rel", at_least=0)
-    rho, alpha = (
-        as_scalar(rho, "rho", above=0),
-        as_scalar(relaxation, "relaxation", above=0, below=2),
-    )
+    rho = as_scalar(rho, "rho", above=0)
     rows = blocks_of_rows(blocks)
     crew: Any = (
         InProcess(rows, objective)
@@ -229,7 +220,7 @@ def consensus(
         else OnCluster(blocks, rows, objective, client, worker_timeout, block_timeout)
     )
     problem = None if client else Problem("consensus", {"blocks": rows, "objective": objective})
-    run = _Run(crew, objective, rho, alpha, problem)
+    run = _Run(crew, objective, rho, problem)
     saved, file = None, None
     if checkpoint is not None:
         every = check_count(checkpoint_every, "checkpoint_every")
@@ -243,45 +234,28 @@ def consensus(
         assert isinstance(objective, LeastSquaresObjective)
         AtA, Atb = run.ask("sums")
         run.begin((objective.from_sums(_symmetric(AtA, run.n), Atb), run.rho))
-        result = run.result("solved from the sums", {})
+        result = run.result("solved from the sums", {name: np.zeros(0) for name in LOGGED})
         if result.converged or method == "sums":
             _warn_if_missed(result, 0.0)
             return result
         saved = run.z, run.rho
 
     run.begin(saved)
-    log: dict[str, list[float]] = {name: [] for name in LOGGED}
-    balance = Balance(max_iter // 2 if adaptive else 0, mu=2.0)
-    size, status = math.sqrt(run.N * run.n) * tol_abs, "max_iter"
-    for k in range(1, max_iter + 1):
-        rho = run.rho
-        r, s, r_scale, s_scale, value = run.step()
-        if not (math.isfinite(r) and math.isfinite(s)):
-            run.settle()
-            status = "diverged"
-            break
-        for name, number in zip(LOGGED, (r, s, value, rho)):
-            log[name].append(number)
-        if r <= size + tol_rel * r_scale and s <= size + tol_rel * s_scale:
-            status = "converged"
-            break
+
+    def tell(k: int, rho: float, norms: Norms) -> Any:
         if file is not None and k % every == 0:
             file.write(run.z, rho)
-        if callback is not None and callback(run.iterate(k, r, s)):
-            status = "stopped by callback"
-            break
-        run.multiply(balance.factor(k, r, s))
+        return callback is not None and callback(run.iterate(k, norms))
+
+    balance = Balance(check_count(max_iter, "max_iter") // 2 if adaptive else 0, mu=2.0)
+    status, run.rho, log = repeat(
+        run.step, run.rescale, tell, balance,
+        rho=run.rho, sizes=(run.N * run.n,) * 2, tol_abs=tol_abs, tol_rel=tol_rel, max_iter=max_iter,
+    )  # fmt: skip
     if file is not None and status != "diverged":
         file.write(run.z, run.rho)
     result = run.result(status, log)
-    if status in ("max_iter", "diverged"):
-        warnings.warn(
-            f"consensus has the status {status!r} after {result.n_iter} steps of {max_iter=}: "
-            f"primal residual {r:.1e}, dual residual {s:.1e}",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    elif status == "converged":
+    if status == "converged":
         _warn_if_missed(result, max(tol_abs, tol_rel))
     return result
 
@@ -290,14 +264,9 @@ class _Run:
     """The calling process's side of a run: z, rho, the mean of the u_i, and questions to those who have the rest."""
 
     def __init__(
-        self,
-        crew: Any,
-        objective: ConsensusObjective,
-        rho: float,
-        alpha: float,
-        problem: Problem | None,
+        self, crew: Any, objective: ConsensusObjective, rho: float, problem: Problem | None
     ) -> None:
-        self.crew, self.objective, self.alpha, self.problem = crew, objective, alpha, problem
+        self.crew, self.objective, self.problem = crew, objective, problem
         self.turn, self.begun = 0, False
         columns = self.ask("columns", each=True)
         self.N, self.n = len(columns), columns[0][1]
@@ -322,81 +291,78 @@ class _Run:
 
     def settle(self) -> None:
         """Let all blocks begin at z, with the multipliers that belong to it."""
-        (u,) = self.ask("settle", self.turn, self.d, self.alpha, self.z, self.rho)
+        (u,) = self.ask("settle", self.turn, self.d, self.z, self.rho)
         self.u_mean = u / self.N
 
     def begin(self, saved: tuple[np.ndarray, float] | None) -> None:
         """Begin at 0, or with a z and a rho that are known."""
         self.begun = True
         if saved is None:
-            self.ask("begin", self.d, self.alpha)
+            self.ask("begin", self.d)
             self.u_mean = np.zeros(self.n)
         else:
             self.z, self.rho = saved
             self.settle()
 
-    def step(self) -> tuple[float, float, float, float, float]:
-        """Take a step of ADMM; return ||r||, ||s||, the norms that they are compared with, and the objective.
+    def step(self, rho: float) -> Norms | None:
+        """Take a step of ADMM.
 
         The norms over all blocks are made from sums of squares about the z before, which is known where they are
         added: about x_i - z nothing cancels, since x_i - z and z - z_before become small together.
         """
-        N, d, alpha, before = self.N, self.d, self.alpha, self.z
-        w, (loss, y, y_d, x, v) = self.ask("step", self.turn + 1, before, self.rho)
+        N, d, before, self.rho = self.N, self.d, self.z, rho
+        w, (loss, y, x, v) = self.ask("step", self.turn + 1, before, rho)
         self.turn += 1
-        z = self.objective.penalty_prox(w / N, 1 / (N * self.rho * d))
+        z = self.objective.penalty_prox(w / N, 1 / (N * rho * d))
         u_mean = w / N - z
-        moved, off = z - before, (u_mean + z - self.u_mean - before) / alpha  # mean of x - before
+        moved, off = z - before, w / N - self.u_mean - before  # mean of x - before
         r = y + N * (d @ (moved * (moved - 2 * off)))
-        s = N * (d**2 @ (moved * (moved - 2 * (alpha - 1) * off))) + (alpha - 1) ** 2 * y_d
+        s = N * (d**2 @ moved**2)
         u = v + d**2 @ (moved * (N * moved - 2 * (w - N * before)))
         if not np.isfinite([r, s, u]).all():
-            return (math.nan,) * 5
+            self.settle()
+            return None
         self.z, self.u_mean = z, u_mean
-        r, s, u, Bz = (math.sqrt(max(square, 0.0)) for square in (r, s, u, N * (d @ z**2)))
-        value = loss + self.objective.penalty(z)
-        return r, self.rho * s, max(math.sqrt(x), Bz), self.rho * u, float(value)
+        r, s, u, x, Bz = (math.sqrt(max(square, 0.0)) for square in (r, s, u, x, N * (d @ z**2)))
+        return Norms(r, rho * s, max(x, Bz), rho * u, float(loss + self.objective.penalty(z)))
 
-    def multiply(self, factor: float) -> None:
-        """Change rho; the multipliers rho u stay."""
-        self.rho, self.u_mean = factor * self.rho, self.u_mean / factor
+    def rescale(self, factor: float) -> None:
+        """Divide the u_i; the teams learn of it with the next step."""
+        self.u_mean = self.u_mean / factor
 
-    def iterate(self, k: int, r: float, s: float) -> Iterate:
+    def iterate(self, k: int, norms: Norms) -> Iterate:
         """Return what a callback sees."""
         x = u = np.empty((0, self.n))
         if self.problem is not None:
             x, u = self.state()
-        return Iterate(k, x.ravel(), self.z, (u * np.sqrt(self.d)).ravel(), self.rho, r, s)
+        return Iterate(
+            k, x.ravel(), self.z, (u * np.sqrt(self.d)).ravel(), self.rho, norms.r, norms.s
+        )
 
     def state(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the x_i and the u_i."""
         _, x, u = zip(*self.ask("state", self.z, self.rho, each=True))
         return np.array(x), np.array(u)
 
-    def result(self, status: str, log: dict[str, list[float]]) -> ADMMResult:
+    def result(self, status: str, log: dict[str, np.ndarray]) -> ADMMResult:
         """Return the result with its certificate, from one more sum over the blocks."""
-        loss, gradient = self.ask("loss_and_gradient", self.z)
-        steepest = max(self.ask("steepest", np.sqrt(self.d), each=True))
+        loss, gradient, squares = self.ask("loss_and_gradient", self.z)
         x, u = self.state()
-        certificate = self._certify(x, loss, gradient, steepest)
+        certificate = self._certify(x, loss, gradient, np.sqrt(squares / self.N))
+        n_iter = len(log["rho"])
         return ADMMResult(
-            x=x,
-            z=self.z,
-            u=self.d * u,
-            rho=float(self.rho),
-            objective=float(loss + self.objective.penalty(self.z)),
-            n_iter=len(log.get("rho", ())),
-            converged=status == "converged" or (not log and certificate.ok),
-            status=status,
-            history={name: np.array(log.get(name, ())) for name in LOGGED},
-            certificate=certificate,
-            problem=self.problem,
-        )
+            x, self.z, self.d * u, float(self.rho), float(loss + self.objective.penalty(self.z)), n_iter,
+            status == "converged" or (n_iter == 0 and certificate.ok), status, log, certificate, self.problem,
+        )  # fmt: skip
 
     def _certify(
-        self, x: np.ndarray, loss: float, gradient: np.ndarray, steepest: float
+        self, x: np.ndarray, loss: float, gradient: np.ndarray, typical: np.ndarray
     ) -> Certificate:
-        """Return how far the copies differ, z is from stationary, and the objective is from its lower bound."""
+        """Return how far the copies differ, z is from stationary, and the objective is from its lower bound.
+
+        Lengths are compared with that of z, or of the `typical` gradient of a block. In units of the columns all have
+        the unit of sqrt(f). Neither a solution z = 0 nor gradients that cancel make what they are compared with 0.
+        """
         z, root, t = self.z, np.sqrt(self.d), 1 / (self.N * self.d)
         step = z - self.objective.penalty_prox(z - t * gradient, t)
         primal = loss + self.objective.penalty(z)
@@ -404,8 +370,7 @@ class _Run:
         gap = math.inf
         if math.isfinite(primal - dual):
             gap = ratio(max(primal - dual, 0.0), max(abs(primal), abs(dual)))
-        # root * z has the unit of sqrt(f). Neither a solution z = 0 nor gradients that cancel make the length 0.
-        length = max(largest(root * z), steepest, 1e-6 * math.sqrt(abs(primal)))
+        length = max(largest(root * z), largest(typical / root), 1e-6 * math.sqrt(abs(primal)))
         copies, stationary = (ratio(largest(root * v), length) for v in (x - z, step))
         return Certificate(copies, stationary, 0.0, gap, _CERTIFICATE_TOLERANCE)
 

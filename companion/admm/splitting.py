@@ -1,8 +1,9 @@
 r"""The alternating direction method of multipliers.
 
-:func:`admm` is the loop; the problems of Section 16.8 and the lasso of chapter 19 call it. Its rule for the penalty is
-:class:`Balance`. The other three names serve the convergence proof: :func:`lyapunov` and
-:func:`convergence_inequalities` evaluate what Theorem 16.1 bounds, and :class:`Iterate` is what a callback sees.
+:func:`admm` is the method; the problems of Section 16.8 and the lasso of chapter 19 call it. :func:`repeat` is its
+loop, and :class:`Balance` its rule for the penalty; consensus shares both. The other names serve the convergence proof:
+:func:`lyapunov` and :func:`convergence_inequalities` evaluate what Theorem 16.1 bounds, and :class:`Iterate` is what a
+callback sees.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from companion.checks import as_array, as_matrix, as_scalar, as_vector, check_co
 from companion.exceptions import ConvergenceWarning
 from companion.results import ADMMResult, History
 
-__all__ = ["LOGGED", "Balance", "Iterate", "admm", "convergence_inequalities", "lyapunov"]
+__all__ = [
+    "LOGGED", "Balance", "Iterate", "Norms", "admm", "convergence_inequalities", "lyapunov", "repeat",
+]  # fmt: skip
 
 LOGGED = ("primal_residual", "dual_residual", "objective", "rho")
 
@@ -51,6 +54,16 @@ class Iterate(NamedTuple):
     rho: float
     primal_residual: float
     dual_residual: float
+
+
+class Norms(NamedTuple):
+    """The norms of r and s in a step of ADMM, the numbers that they are compared with, and the objective."""
+
+    r: float
+    s: float
+    r_scale: float
+    s_scale: float
+    objective: float
 
 
 class Balance:
@@ -201,55 +214,119 @@ def admm(
     p, n = A_shape or (c.size, c.size)
     rho = as_scalar(rho, "rho", above=0)
     alpha = as_scalar(relaxation, "relaxation", above=0, below=2)
+    adapt_steps = check_count(adapt_steps, "adapt_steps", at_least=0) if adaptive else 0
+    x, Bz, value = np.full(n, np.nan), B_(z), np.nan
+    kept: dict[str, list[np.ndarray]] = {"x": [], "z": [z.copy()], "u": [u.copy()]}
+
+    def step(rho: float) -> Norms | None:
+        nonlocal x, z, u, Bz, value
+        before, Bz_old = (x, z, u), Bz
+        x = _vector(x_update(c - Bz - u, rho), n, "x_update")
+        Ax = A_(x)
+        h = Ax if alpha == 1 else alpha * Ax + (1 - alpha) * (c - Bz)
+        z = _vector(z_update(c - h - u, rho), z.size, "z_update")
+        Bz = B_(z)
+        u = u + (h + Bz - c)
+
+        d = Bz - Bz_old if alpha == 1 else Bz - Bz_old + (alpha - 1) * (Ax + Bz_old - c)
+        r, s = _norm(Ax + Bz - c), rho * _norm(At(d))
+        if not (math.isfinite(r) and math.isfinite(s) and np.isfinite(u).all()):
+            x, z, u = before
+            return None
+        value = np.nan if objective is None else float(objective(x, z))
+        for rows, row in zip(kept.values() if keep_iterates else (), (x, z, u)):
+            rows.append(row)
+        return Norms(r, s, max(_norm(Ax), _norm(Bz), _norm(c)), rho * _norm(At(u)), value)
+
+    def rescale(factor: float) -> None:
+        nonlocal u
+        u = u / factor
+
+    def tell(k: int, rho: float, norms: Norms) -> Any:
+        return callback is not None and callback(Iterate(k, x, z, u, rho, norms.r, norms.s))
+
+    status, rho, history = repeat(
+        step, rescale, tell, Balance(adapt_steps, mu=10.0),
+        rho=rho, sizes=(p, n), tol_abs=tol_abs, tol_rel=tol_rel, max_iter=max_iter,
+    )  # fmt: skip
+    if keep_iterates:
+        history |= {name: np.array(rows) for name, rows in kept.items()}
+    n_iter = len(history["rho"])
+    return ADMMResult(x, z, u, rho, value, n_iter, status == "converged", status, history)
+
+
+def repeat(
+    step: Callable[[float], Norms | None],
+    rescale: Callable[[float], None],
+    tell: Callable[[int, float, Norms], Any],
+    balance: Balance,
+    *,
+    rho: float,
+    sizes: tuple[int, int],
+    tol_abs: float,
+    tol_rel: float,
+    max_iter: int,
+) -> tuple[str, float, History]:
+    """Repeat a step of ADMM until the stopping rule of :func:`admm` holds; return the status, rho and the history.
+
+    It is the loop of :func:`admm`, and of :func:`companion.admm.consensus`, whose x and u lie with the rows.
+
+    Parameters
+    ----------
+    step : callable
+        ``step(rho)`` takes a step and returns its norms, or None if something is not finite.
+    rescale : callable
+        ``rescale(factor)`` divides u by the number that rho is multiplied by.
+    tell : callable
+        ``tell(k, rho, norms)``, called after step k; the run stops when it returns something true.
+    balance : Balance
+        The rule for rho.
+    rho : float
+        Penalty parameter of the first step.
+    sizes : pair of int
+        Lengths of r and s.
+    tol_abs, tol_rel, max_iter
+        As for :func:`admm`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the status is ``"max_iter"`` or ``"diverged"``.
+    """
     tol_abs = as_scalar(tol_abs, "tol_abs", at_least=0)
     tol_rel = as_scalar(tol_rel, "tol_rel", at_least=0)
-    adapt_steps = check_count(adapt_steps, "adapt_steps", at_least=0) if adaptive else 0
-    balance = Balance(adapt_steps, mu=10.0)
-
-    log: dict[str, list[Any]] = {name: [] for name in LOGGED}
-    if keep_iterates:
-        log |= {"x": [], "z": [z.copy()], "u": [u.copy()]}
-    x, Bz, status = np.full(n, np.nan), B_(z), "max_iter"
+    root_p, root_n = map(math.sqrt, sizes)
+    log: dict[str, list[float]] = {name: [] for name in LOGGED}
+    status, norms = "max_iter", None
     for k in range(1, check_count(max_iter, "max_iter") + 1):
         with np.errstate(over="ignore", invalid="ignore"):
-            before, Bz_old = (x, z, u), Bz
-            x = _vector(x_update(c - Bz - u, rho), n, "x_update")
-            Ax = A_(x)
-            h = Ax if alpha == 1 else alpha * Ax + (1 - alpha) * (c - Bz)
-            z = _vector(z_update(c - h - u, rho), z.size, "z_update")
-            Bz = B_(z)
-            u = u + (h + Bz - c)
-
-            r = _norm(Ax + Bz - c)
-            d = Bz - Bz_old
-            s = rho * _norm(At(d if alpha == 1 else d + (alpha - 1) * (Ax + Bz_old - c)))
-        if not (math.isfinite(r) and math.isfinite(s) and np.isfinite(u).all()):
-            (x, z, u), status = before, "diverged"
+            norms = step(rho)
+        if norms is None:
+            status = "diverged"
             break
-        value = np.nan if objective is None else float(objective(x, z))
-        for name, entry in zip(log, (r, s, value, rho, x, z, u)):
-            log[name].append(entry)
-
-        r_max = math.sqrt(p) * tol_abs + tol_rel * max(_norm(Ax), _norm(Bz), _norm(c))
-        s_max = math.sqrt(n) * tol_abs + tol_rel * rho * _norm(At(u))
-        if r <= r_max and s <= s_max:
+        for name, number in zip(LOGGED, (norms.r, norms.s, norms.objective, rho)):
+            log[name].append(number)
+        r_max = root_p * tol_abs + tol_rel * norms.r_scale
+        s_max = root_n * tol_abs + tol_rel * norms.s_scale
+        if norms.r <= r_max and norms.s <= s_max:
             status = "converged"
             break
-        if callback is not None and callback(Iterate(k, x, z, u, rho, r, s)):
+        if tell(k, rho, norms):
             status = "stopped by callback"
             break
-        factor = balance.factor(k, r, s)
-        rho, u = factor * rho, u / factor
+        factor = balance.factor(k, norms.r, norms.s)
+        rho = factor * rho
+        rescale(factor)
 
-    n_iter = len(log["rho"])
     if status in ("max_iter", "diverged"):
-        told = f"ADMM diverged: step {n_iter + 1} gave NaN or infinite values"
-        if status == "max_iter":
-            told = f"ADMM did not converge in {max_iter=} steps: primal residual {r:.1e}, dual residual {s:.1e}"
-        warnings.warn(told, ConvergenceWarning, stacklevel=2)
-    value = float(log["objective"][-1]) if n_iter else np.nan
-    history = {name: np.array(values) for name, values in log.items()}
-    return ADMMResult(x, z, u, rho, value, n_iter, status == "converged", status, history)
+        told = f"ADMM diverged: step {k} gave NaN or infinite values"
+        if norms is not None:
+            told = (
+                f"ADMM did not converge in {max_iter=} steps: "
+                f"primal residual {norms.r:.1e}, dual residual {norms.s:.1e}"
+            )
+        warnings.warn(told, ConvergenceWarning, stacklevel=3)
+    return status, rho, {name: np.array(values) for name, values in log.items()}
 
 
 def lyapunov(history: History, B: Any, z_star: Any, lambda_star: Any) -> np.ndarray:

@@ -23,7 +23,7 @@ __all__ = ["InProcess", "Team"]
 class Team:
     """Some of the blocks, with their numbers.
 
-    Between two steps a team keeps w = h + u, where h is x, relaxed; the u of the next step is w - z.
+    Between two steps a team keeps w = x + u; the u of the next step is w - z.
     """
 
     def __init__(self, numbers: Sequence[int], blocks: Sequence[Any]) -> None:
@@ -43,54 +43,48 @@ class Team:
         upper = np.triu_indices(len(Atb[0]))
         return sum(part[upper] for part in AtA), sum(Atb)
 
-    def begin(self, d: np.ndarray, alpha: float) -> tuple[float]:
-        """Begin with u = 0; d are the weights of the columns, alpha is the relaxation."""
-        self.d, self.alpha, self.rho, self.turn = d, alpha, 1.0, 0
+    def begin(self, d: np.ndarray) -> tuple[float]:
+        """Begin with u = 0; d are the weights of the columns."""
+        self.d, self.rho, self.turn = d, 1.0, 0
         self.x = self.w = np.zeros((len(self.blocks), d.size))
         return (0.0,)
 
-    def settle(
-        self, turn: int, d: np.ndarray, alpha: float, z: np.ndarray, rho: float
-    ) -> tuple[np.ndarray]:
+    def settle(self, turn: int, d: np.ndarray, z: np.ndarray, rho: float) -> tuple[np.ndarray]:
         r"""Begin at x_i = z with the :math:`u_i = -\nabla f_i(z) / (\rho d)` that belong to it; return their sum."""
-        self.begin(d, alpha)
-        _, gradient = self.loss_and_gradient(z)
-        self.turn, self.rho = turn, rho
+        self.d, self.rho, self.turn = d, rho, turn
         self.x = np.tile(z, (len(self.blocks), 1))
-        self.w = z - self.gradients / (rho * d)
-        return (-gradient / (rho * d),)
+        u = -self._gradients(z) / (rho * d)
+        self.w = z + u
+        return (u.sum(axis=0),)
 
     def step(self, turn: int, z: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray]:
-        r"""End a step with its z, take the next one up to its :math:`w_i = h_i + u_i`, and return their sum.
+        r"""End a step with its z, take the next one up to its :math:`w_i = x_i + u_i`, and return their sum.
 
-        The second part of the answer are the sums of :math:`f_i(x_i)`, of the squares of x_i - z weighted by d and by
-        d^2, of those of x_i weighted by d, and of w_i - z weighted by d^2: the norms of ADMM are made from them.
+        The second part of the answer are the sums of :math:`f_i(x_i)`, of the squares of x_i - z weighted by d, of
+        those of x_i weighted by d, and of w_i - z weighted by d^2: the norms of ADMM are made from them.
         """
         if turn != self.turn + 1:
             raise RepeatedStepError(f"step {turn} after step {self.turn}")
-        d = self.d
-        u = (self.rho / rho) * (self.w - z)
+        d, u = self.d, (self.rho / rho) * (self.w - z)
         with np.errstate(over="ignore", invalid="ignore"):
             x = np.array([b.prox(z - u_i, rho * d) for b, u_i in zip(self.blocks, u)])
             loss = sum(block.estimate(x_i) for block, x_i in zip(self.blocks, x))
-            self.turn, self.rho, self.x = turn, rho, x
-            self.w = self.alpha * self.x + (1 - self.alpha) * z + u
-            y, v = np.square(self.x - z).sum(axis=0), np.square(self.w - z).sum(axis=0)
-            lengths = d @ y, d**2 @ y, d @ np.square(self.x).sum(axis=0), d**2 @ v
-        return self.w.sum(axis=0), np.array([loss, *lengths])
+            self.turn, self.rho, self.x, self.w = turn, rho, x, x + u
+            y, xx, v = (np.square(a).sum(axis=0) for a in (x - z, x, self.w - z))
+            return self.w.sum(axis=0), np.array([loss, d @ y, d @ xx, d**2 @ v])
 
-    def loss_and_gradient(self, z: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the sums of f_i(z) and of its gradients."""
-        self.gradients = np.array([block.gradient(z) for block in self.blocks])
-        return sum(block.value(z) for block in self.blocks), self.gradients.sum(axis=0)
+    def loss_and_gradient(self, z: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the sums of f_i(z), of its gradients, and of their squares."""
+        gradients = self._gradients(z)
+        loss = sum(block.value(z) for block in self.blocks)
+        return loss, gradients.sum(axis=0), np.square(gradients).sum(axis=0)
+
+    def _gradients(self, z: np.ndarray) -> np.ndarray:
+        return np.array([block.gradient(z) for block in self.blocks])
 
     def state(self, z: np.ndarray, rho: float) -> list[tuple[int, np.ndarray, np.ndarray]]:
         """Return the number, x and u of each block, for the last z and rho."""
         return list(zip(self.numbers, self.x, (self.rho / rho) * (self.w - z)))
-
-    def steepest(self, root: np.ndarray) -> list[float]:
-        """Return the largest entry of the last gradients, in units of the columns."""
-        return [float(np.abs(self.gradients / root).max())]
 
 
 class RepeatedStepError(RuntimeError):
