@@ -12,13 +12,13 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Error, sync_playwright
 
-from tests.site.site import SITE, Count, Reader
+from tests.site.site import SITE, Reader
 from tools.pdf import BROWSERS
 
 FLAGS = [
@@ -128,23 +128,3 @@ def reader(browser: Browser, server: str) -> Iterator[Reader]:
     """Opens pages from the server."""
     with Reader(browser, server) as opened:
         yield opened
-
-
-@pytest.fixture
-def count(record_property: Callable[[str, object], None]) -> Count:
-    """Add to a sum that the report at the end prints: ``count("links", 12)``."""
-    return lambda name, number: record_property(f"site: {name}", number)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what was looked at, summed over all pages and all workers."""
-    sums: dict[str, float] = {}
-    for reports in terminalreporter.stats.values():
-        for report in reports:
-            if getattr(report, "when", None) == "call":
-                for name, number in report.user_properties:
-                    if name.startswith("site: "):
-                        sums[name[6:]] = sums.get(name[6:], 0) + number
-    if sums:
-        parts = ", ".join(f"{round(number):,} {name}" for name, number in sums.items())
-        terminalreporter.write_line(f"The site: {parts}")

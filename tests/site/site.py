@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
@@ -16,7 +15,6 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request, Viewport
 from tools.toc import ROOT, pages_in_order
 
 SITE = Path(os.environ.get("COMPANION_SITE", ROOT / "build/_build/html")).resolve()
-Count = Callable[[str, float], None]  # what the report at the end adds up
 PHONE = ViewportSize(width=390, height=844)
 DESKTOP = ViewportSize(width=1280, height=900)
 

@@ -17,10 +17,8 @@ CHAPTER = ["notebooks/admm/dual-ascent", "notebooks/admm/method-of-multipliers"]
 
 
 def bookmarks(items: list) -> list[str]:
-    found: list[str] = []
-    for item in items:
-        found += bookmarks(item) if isinstance(item, list) else [item.title]
-    return found
+    nested = (bookmarks(item) if isinstance(item, list) else [item.title] for item in items)
+    return [title for titles in nested for title in titles]
 
 
 def test_pages_print_to_one_document(browser: Browser, server: str, tmp_path: Path) -> None:
@@ -40,12 +38,8 @@ def test_pages_print_to_one_document(browser: Browser, server: str, tmp_path: Pa
     for number, sheet in enumerate(sheets, 1):
         assert re.search(rf"(^|\D){number}\s*$", sheet), f"sheet {number} ends with its number"
         assert len(sheet) > 40, f"sheet {number} is empty"
-    actions = [
-        note.get_object()["/A"]
-        for sheet in document.pages
-        for note in sheet.get("/Annots", [])
-        if "/A" in note.get_object()
-    ]
+    notes = [note.get_object() for sheet in document.pages for note in sheet.get("/Annots", [])]
+    actions = [note["/A"] for note in notes if "/A" in note]
     goals = [action["/D"] for action in actions if action["/S"] == "/GoTo"]
     assert goals, "links lead to the other page"
     assert any(goal[3] < 700 for goal in goals), "links to an anchor lead to its place on the sheet"

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page
 
-from tests.site.site import PAGES, PHONE, SITE, Count, Reader, tree
+from tests.site.site import PAGES, PHONE, SITE, Reader, tree
 from tests.site.test_links import anchors
 from tools.items import entries, errata, items, plain, sections, words
 
@@ -84,10 +84,9 @@ def test_the_lens_covers_nothing(reader: Reader, name: str) -> None:
     reader.close()
 
 
-def first_hits(reader: Reader, queries: list[str], count: Count) -> dict[str, str]:
+def first_hits(reader: Reader, queries: list[str]) -> dict[str, str]:
     """Return the first hit of each query as page#anchor; it must exist."""
     found = dict(zip(queries, search(reader, "ridge").evaluate(FIRST, queries), strict=True))
-    count("names looked up", len(found))
     for query, hit in found.items():
         name, _, anchor = hit.partition("#")
         assert name in PAGES, (query, hit)
@@ -112,27 +111,25 @@ def places() -> dict[str, set[str]]:
     return found
 
 
-def test_every_number_program_and_word_of_the_glossary_is_found(
-    reader: Reader, count: Count
-) -> None:
+def test_every_number_program_and_word_of_the_glossary_is_found(reader: Reader) -> None:
     """A word leads to the page of that title, or else to the glossary."""
     numbered = [n for names, _, _ in (*items(), *errata(), *sections()) for n in names]
     terms = [term for names, _, _ in words() for term in names]
-    found = first_hits(reader, list(dict.fromkeys(numbered + terms)), count)
+    found = first_hits(reader, list(dict.fromkeys(numbered + terms)))
     assert len(found) > 700
     wanted = places()
     assert {n: h for n, h in found.items() if h not in wanted[spelled(n)]} == {}
     assert all("#term-" in found[term] or "#" not in found[term] for term in terms)
 
 
-def test_every_public_name_is_found(reader: Reader, count: Count) -> None:
+def test_every_public_name_is_found(reader: Reader) -> None:
     """By its path, and by its own name unless something else has that."""
     api = [page for page in PAGES if page.startswith("book/api/")]
     paths = [a for page in api for a in anchors(page) if a.startswith("companion.")]
     assert len(paths) > 200
-    found = first_hits(reader, paths, count)
+    found = first_hits(reader, paths)
     assert {n: h for n, h in found.items() if h.partition("#")[2] != n} == {}
-    called = first_hits(reader, list({path.rpartition(".")[2] for path in paths}), count)
+    called = first_hits(reader, list({path.rpartition(".")[2] for path in paths}))
     others = places()
     wrong = {n: h for n, h in called.items() if h.rpartition(".")[2] != n}
     assert {n: h for n, h in wrong.items() if h not in others.get(spelled(n), ())} == {}
