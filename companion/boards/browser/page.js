@@ -26,29 +26,10 @@
     state.points = points;
   };
 
-  // A model as a kernel has one. The browser sends the moves of a pointer once for each frame.
-  const makeModel = (state, told) => {
-    let draw;
-    const solve = () => {
-      const { config: { kind, limits }, points, values } = state;
-      state.result = companionBoards.answer(kind, { points, values, limits });
-    };
-    const save = () => {
-      solve();
-      draw();
-      told();
-    };
-    solve();
-    return {
-      get: (name) => state[name], set: (name, value) => (state[name] = value), save_changes: save,
-      on: (_, listener) => (draw = listener), off() {},
-    };
-  };
-
   // The cell that makes the board as it is now.
   const cellOf = ({ config: { kind, limits }, points, values }) => {
-    const of = (...signs) => points.filter((t) => signs.includes(t[2])).map(([x, y]) => [x, y]);
-    const [name, ...given] = companionBoards.kinds[kind].call(of(1, -1), of(1), of(-1));
+    const at = points.map(([x, y]) => [x, y]), signs = points.map((t) => t[2]);
+    const [name, ...given] = companionBoards.kinds[kind].call(at, signs);
     const named = Object.entries({ limits, ...values }).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
     const lines = [...given.map((t) => JSON.stringify(t)), named.join(", ")];
     return `from companion.boards import ${name}\n\n${name}(\n    ${lines.join(",\n    ")},\n)`;
@@ -62,13 +43,19 @@
     } catch {
       return; // the picture stays
     }
-    const { make } = companionBoards, cell = make("pre", { class: "board-cell", tabindex: "0" });
-    let timer = 0;
-    const told = () => {
+    const { make, answer } = companionBoards, cell = make("pre", { class: "board-cell", tabindex: "0" });
+    let timer = 0, draw;
+    const tell = () => {
       const { id, values, points } = state, hash = encodeURIComponent(JSON.stringify({ id, values, points }));
       cell.textContent = cellOf(state);
       clearTimeout(timer);
       timer = setTimeout(() => history.replaceState(null, "", `#board=${hash}`), 300);
+    };
+    const solve = () => (state.result = answer(state.config.kind, { ...state, limits: state.config.limits }));
+    // As a kernel has it. The browser sends the moves of a pointer once for each frame.
+    const model = {
+      get: (name) => state[name], set: (name, value) => (state[name] = value), off() {},
+      on: (_, listener) => (draw = listener), save_changes: () => [solve, draw, tell].forEach((each) => each()),
     };
     // The preset's picture stands before the board in the output, on a phone cut into panels.
     const output = place.closest(".cell_output") ?? place.parentElement;
@@ -76,9 +63,10 @@
     const preset = shown[shown.indexOf(place) - 1];
     (preset?.closest(".panels") ?? preset)?.remove();
     place.replaceChildren();
-    companionBoards.render({ model: makeModel(state, told), el: place });
+    solve();
+    companionBoards.render({ model, el: place });
     const summary = make("summary", {}, "Open this in a notebook");
-    place.querySelector(".board-figure").append(make("details", { ontoggle: told }, summary, cell));
+    place.querySelector(".board-figure").append(make("details", { ontoggle: tell }, summary, cell));
     place.board = state; // for tests
   };
 

@@ -143,6 +143,7 @@
 
   companionBoards.kinds.point = {
     label: "Points of two classes and the fitted hyperplanes", equal: true, solve, view,
-    adds: [[1, "blue point", "a"], [-1, "red point", "b"]], call: (_, blue, red) => ["point_board", blue, red],
+    adds: [[1, "blue point", "a"], [-1, "red point", "b"]],
+    call: (points, signs) => ["point_board", ...[1, -1].map((sign) => points.filter((_, i) => signs[i] === sign))],
   };
 })();
