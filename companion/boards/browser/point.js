@@ -41,15 +41,10 @@
     const A = [Float64Array.from(s), ...K.map((row) => row.map((t, i) => (s[i] * (t - row[0])) / size))];
     return sum(guess({ P: s.map(() => zero), q: u.map(() => -1), A, c: A.map(() => 0), u }).x) / n;
   };
-  // Why w = 0, or nothing if it is small but not 0.
-  const lost = (unit, nu, K, smallest, n) => {
-    if ((unit ? 1 / (n * K) : nu) > smallest * (1 + 1e-9)) return "";
-    return unit
-      ? `K = ${g(K)} is at least ${g(1 / (n * smallest))}: the optimal value of (SVM_s1) is 0, `
-        + "and w is not determined; lower K"
-      : `nu = ${g(nu)} is at most nu_min = ${g(smallest)}: the optimum is w = 0, eta = 0, `
-        + "and no hyperplane is found; raise nu";
-  };
+  const lost = (nu, smallest) => `nu = ${g(nu)} is at most nu_min = ${g(smallest)}: the optimum is w = 0, eta = 0, `
+    + "and no hyperplane is found; raise nu";
+  const lostByK = (K, most) => `K = ${g(K)} is at least ${g(most)}: the optimal value of (SVM_s1) is 0, `
+    + "and w is not determined; lower K";
 
   // b, eta and the interval of b from the multipliers a and G = P a (companion/svm/slab.py).
   const levels = ({ hard, priced, penalized, squared }, bound, s, a, G) => {
@@ -92,12 +87,12 @@
       refuse("no hyperplane separates the two classes in feature space: their convex hulls meet, in the point with the "
         + "coefficients error.witness; use a soft margin or another kernel");
     }
-    const small = !hard && !priced && !squared && square <= 1e-10 * reach;
-    const vanishes = small && lost(unit, nu, price, nuMin(K, s), n);
-    if (vanishes) {
+    const small = !hard && !priced && !squared && square <= 1e-10 * reach, least = small && nuMin(K, s);
+    if (small && (unit ? 1 / (n * price) : nu) <= least * (1 + 1e-9)) {
       const nothing = { b: 0, eta: 0, norm: 0, delta: unit ? 0 : NaN, objective: 0, b_interval: [0, 0] };
       const [slacks, places] = [0, "undetermined"].map((t) => s.map(() => t));
-      return { ...nothing, message: vanishes, multipliers: a, slacks, places };
+      const message = unit ? lostByK(price, 1 / (n * least)) : lost(nu, least);
+      return { ...nothing, message, multipliers: a, slacks, places };
     }
     if (hard) a.forEach((_, i) => (a[i] *= 2 / square));
     const G = times(P, a), { b, eta, b_interval } = levels(program, bound, s, a, G);
