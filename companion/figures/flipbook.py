@@ -59,42 +59,44 @@ def _frame(png: bytes, alt: str) -> ipywidgets.HTML:
 
 
 def _alt(alt: AltText, *values: Any) -> str:
-    text = alt(*values) if callable(alt) else alt.format(*values) if isinstance(alt, str) else alt
+    text = alt(*values) if callable(alt) else alt.format(*values)
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"alt must describe the picture, got {text!r}")
     return text
 
 
 def _labels(values: Sequence[Any]) -> list[str]:
-    return [f"{v:.4g}" if isinstance(v, (float, np.floating)) else str(v) for v in values]
+    return [f"{v:.4g}" if isinstance(v, float) else str(v) for v in values]
 
 
 def _as_list(values: Any, name: str) -> list[Any]:
     """Return the positions of a slider, or raise an error that names them."""
-    if isinstance(values, str) or not np.iterable(values):
-        raise TypeError(f"{name} must be a sequence, got {type(values).__name__} {values!r}")
+    if isinstance(values, str):
+        raise TypeError(f"{name} must be a sequence, got str {values!r}")
     listed = list(values)
+    if len(listed) < 2:
+        raise ValueError(f"{name} must hold at least two values, got {len(listed)}")
     for v in listed:
-        if isinstance(v, (float, np.floating)) and not np.isfinite(v):
+        if isinstance(v, float) and not np.isfinite(v):
             raise ValueError(f"{name} must be finite, got {v}")
     return listed
 
 
-def _slider(
-    values: Sequence[Any], label: str, value: Any
-) -> ipywidgets.SelectionSlider | ipywidgets.Dropdown:
+def _slider(values: list[Any], label: str, value: Any) -> ipywidgets.Widget:
     """Return a slider; for values that are names, which have no order, a select box."""
-    if not isinstance(label, str) or not label.strip():
+    if not label.strip():
         raise ValueError(f"label must say what the slider changes, got {label!r}")
     labels = _labels(values)
     if len(set(labels)) < len(labels):
         raise ValueError(
             f"values for {label!r} must differ in four significant digits, got {labels}"
         )
+    if value is not None and value not in values:
+        raise ValueError(f"value for {label!r} must be one of {labels}, got {value!r}")
     names = all(isinstance(v, str) for v in values)
     control = (ipywidgets.Dropdown if names else ipywidgets.SelectionSlider)(
         options=labels,
-        index=_position(values, label, value),
+        index=len(values) // 2 if value is None else values.index(value),
         description=label,
         style={"description_width": "initial"},
         layout=ipywidgets.Layout(width="min(100%, 30rem)"),
@@ -103,48 +105,34 @@ def _slider(
     return control
 
 
-def _position(values: Sequence[Any], label: str, value: Any) -> int:
-    if len(values) < 2:
-        raise ValueError(f"values for {label!r} must hold at least two values, got {len(values)}")
-    if value is None:
-        return len(values) // 2
-    matches = [i for i, v in enumerate(values) if v == value]
-    if not matches:
-        raise ValueError(f"value for {label!r} must be one of {_labels(values)}, got {value!r}")
-    return matches[0]
-
-
 def _is_continuous(values: Sequence[Any]) -> bool:
     """Numbers with a decimal point among them: what lies between two of them makes sense too."""
-    numbers = (int, float, np.integer, np.floating)
-    return all(isinstance(v, numbers) for v in values) and any(
-        isinstance(v, (float, np.floating)) for v in values
-    )
+    numbers = all(isinstance(v, int | float | np.integer) for v in values)
+    return numbers and any(isinstance(v, float) for v in values)
 
 
-def _entry(values: Sequence[Any], label: str, value: Any) -> ipywidgets.BoundedFloatText:
-    """A field for any number between the smallest and the largest value."""
-    return ipywidgets.BoundedFloatText(
-        value=float(values[_position(values, label, value)]),
-        min=float(min(values)),
-        max=float(max(values)),
-        step=float(max(values) - min(values)) / 1000,
-        description=f"any {label}",
-        style={"description_width": "initial"},
-    )
-
-
-def _live(draw: Callable[..., Figure], entries: Sequence[Any], alt: AltText) -> ipywidgets.VBox:
-    """The control for JupyterLab: a field for each parameter, and the picture of what stands there, drawn on demand."""
+def _live(draw: Callable[..., Figure], sliders: Sequence[Any], alt: AltText) -> ipywidgets.VBox:
+    """The control for JupyterLab: a field for any number in reach of each slider, and the picture, drawn on demand."""
     picture = ipywidgets.HTML()
+    entries: list[ipywidgets.BoundedFloatText] = []
 
     def redraw(change: dict[str, Any]) -> None:
         values = tuple(entry.value for entry in entries)
         (png,) = frames([draw(*values)])
         picture.value = _frame(png, _alt(alt, *values)).value
 
-    for entry in entries:
+    for values, slider in sliders:
+        low, high = float(min(values)), float(max(values))
+        entry = ipywidgets.BoundedFloatText(
+            value=float(values[slider.index]),
+            min=low,
+            max=high,
+            step=(high - low) / 1000,
+            description=f"any {slider.description}",
+            style={"description_width": "initial"},
+        )
         entry.observe(redraw, names="value")
+        entries.append(entry)
     box = ipywidgets.VBox([*entries, picture])
     box.add_class(LIVE_CLASS)
     return box
@@ -158,13 +146,11 @@ def _book(
     starts: Sequence[Any],
 ) -> ipywidgets.VBox:
     """Return the sliders, their pictures, and the control for JupyterLab if all values are continuous."""
-    if not callable(draw):
-        raise TypeError(f"draw must be a function, got {type(draw).__name__}")
     axes = [_as_list(each, name) for name, each in values.items()]
     positions = list(itertools.product(*axes))
     if len(positions) > MAX_FRAMES:
         raise ValueError(f"a flipbook has at most {MAX_FRAMES} frames, got {len(positions)}")
-    sliders = [_slider(*each) for each in zip(axes, labels, starts)]
+    sliders = [_slider(*each) for each in zip(axes, labels, starts, strict=True)]
     pngs = _pictures(draw, positions)
     total = sum(map(len, pngs))
     if total > MAX_BYTES:
@@ -186,8 +172,7 @@ def _book(
 
     box = ipywidgets.VBox([*sliders, stack()])
     if all(map(_is_continuous, axes)):
-        entries = [_entry(*each) for each in zip(axes, labels, starts)]
-        box.children += (_live(draw, entries, alt),)
+        box.children += (_live(draw, list(zip(axes, sliders, strict=True)), alt),)
     box.add_class("companion-flipbook")
     return box
 
@@ -286,7 +271,4 @@ def flipbook_grid(
     >>> [len(stack.children) for stack in box.children[2].children]
     [3, 3]
     """
-    for pair, name in ((labels, "labels"), (value, "value")):
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise ValueError(f"{name} must be two, one for each slider, got {pair!r}")
     return _book(draw, {"first": first, "second": second}, labels, alt, value)

@@ -59,9 +59,10 @@ def _drawn(figure: Figure) -> Image.Image:
     return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
 
 
-def _ink(picture: Image.Image) -> tuple[int, int, int, int] | None:
-    """The smallest box (left, top, right, bottom) around everything that is not white."""
-    return ImageChops.difference(picture, Image.new("RGB", picture.size, "white")).getbbox()
+def _ink(picture: Image.Image) -> tuple[int, int, int, int]:
+    """The smallest box (left, top, right, bottom) around everything that is not white, if there is anything."""
+    box = ImageChops.difference(picture, Image.new("RGB", picture.size, "white")).getbbox()
+    return box or (0, 0, *picture.size)
 
 
 def png(figure: Figure) -> bytes:
@@ -92,11 +93,9 @@ def png(figure: Figure) -> bytes:
         about = note([round(x - DPI * whole.x0) for x in columns])
         figure.savefig(buffer, bbox_inches=whole, pil_kwargs={"pnginfo": about} if about else None)
         return buffer.getvalue()
-    width, height = picture.size
-    left, top, right, bottom = _ink(picture) or (0, 0, width, height)
+    (width, height), (left, top, right, bottom) = picture.size, _ink(picture)
     box = max(left - RIM, 0), max(top - RIM, 0), min(right + RIM, width), min(bottom + RIM, height)
-    about = note([x - box[0] for x in columns])
-    picture.crop(box).save(buffer, format="png", pnginfo=about)
+    picture.crop(box).save(buffer, format="png", pnginfo=note([x - box[0] for x in columns]))
     return buffer.getvalue()
 
 
@@ -133,20 +132,15 @@ def _common(rooms: Sequence[np.ndarray]) -> np.ndarray:
 
 def _is_cut(picture: Image.Image) -> bool:
     """Whether there is ink on the outermost pixels: a label had no room."""
-    width, height = picture.size
-    left, top, right, bottom = _ink(picture) or (1, 1, width - 1, height - 1)
-    return min(left, top) == 0 or right == width or bottom == height
+    pixels = np.asarray(picture)
+    return min(rim.min() for rim in (pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1])) < 255
 
 
 def _palette(pictures: Sequence[Image.Image]) -> Image.Image:
     """The colours of one slider, as what Pillow takes for a palette: the book's, and others that are seen most."""
-    width, height = (
-        length // 4 for length in pictures[0].size
-    )  # a sixteenth of the pixels is enough
-    sheet = Image.new("RGB", (width, height * len(pictures)))
-    for i, picture in enumerate(pictures):
-        sheet.paste(picture.resize((width, height), Image.Resampling.NEAREST), (0, i * height))
-    few = sheet.quantize(96 - len(_BOOK_COLOURS))
+    # a sixteenth of the pixels is enough
+    sheet = np.vstack([np.asarray(picture)[2::4, 2::4] for picture in pictures])
+    few = Image.fromarray(sheet).quantize(96 - len(_BOOK_COLOURS))
     seen = np.array(few.getpalette() or [], dtype=int).reshape(-1, 3)
     distance = np.abs(seen[:, None] - _BOOK_COLOURS).max(axis=2)
     # Pillow does not tell colours apart that are this close: the book's own is taken.
@@ -158,10 +152,8 @@ def _palette(pictures: Sequence[Image.Image]) -> Image.Image:
 
 def _palette_png(picture: Image.Image, palette: Image.Image, panels: Sequence[int]) -> bytes:
     """A picture as a PNG with a palette: a third of the size, the same look."""
-    buffer = io.BytesIO()
-    picture.quantize(palette=palette, dither=Image.Dither.NONE).save(
-        buffer, format="png", compress_level=6, pnginfo=note(panels)
-    )
+    buffer, few = io.BytesIO(), picture.quantize(palette=palette, dither=Image.Dither.NONE)
+    few.save(buffer, format="png", pnginfo=note(panels))
     return buffer.getvalue()
 
 

@@ -7,6 +7,7 @@ text that a screen reader reads.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -41,27 +42,7 @@ __all__ = [
     "use_style",
 ]
 
-_STYLE: dict[str, Any] = {
-    "figure.figsize": (6.4, 3.8),
-    "figure.facecolor": "white",
-    "figure.constrained_layout.use": True,
-    "savefig.facecolor": "white",
-    "axes.prop_cycle": plt.cycler(color=CYCLE),
-    "axes.grid": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlesize": "medium",
-    "axes.titley": 1.0,  # a title that looks for its place costs a tenth of the drawing
-    "axes.axisbelow": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 6,
-    "legend.frameon": True,
-    "legend.framealpha": 0.9,
-    "font.size": 10.5,
-    "image.cmap": "cividis",
-}
+_STYLE = Path(__file__).parent / "book.mplstyle"
 # A point by its place: its face by its class, a ring on a margin line, a cross on the wrong side.
 _FACE: dict[str, Any] = {"linewidth": 1.4, "zorder": 3}
 _RING: dict[str, Any] = {"s": 130, "facecolor": "none", "edgecolor": "black", "zorder": 4}
@@ -70,8 +51,8 @@ _CROSS: dict[str, Any] = {"s": 22, "color": "black", "marker": "x", "linewidth":
 
 def use_style() -> None:
     """Set Matplotlib's defaults to the book's style. Each notebook calls it once, in its first cell."""
-    for name, value in _STYLE.items():
-        plt.rcParams[name] = value  # type: ignore[index]
+    plt.style.use(_STYLE)
+    plt.rcParams["axes.prop_cycle"] = plt.cycler(color=CYCLE)
 
 
 def show(figure: Figure, alt: str) -> None:
@@ -111,11 +92,10 @@ def hyperplane(ax: Axes, w: np.ndarray, level: float, **kwargs: Any) -> None:
     if not w.any():
         raise ValueError("w must not be 0: <w, x> = level is no line")
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
+    xs, ys = np.array([x0, x1]), np.array([y0, y1])
     if abs(w[1]) >= abs(w[0]):
-        xs = np.array([x0, x1])
         ys = (level - w[0] * xs) / w[1]
     else:
-        ys = np.array([y0, y1])
         xs = (level - w[1] * ys) / w[0]
     ax.plot(xs, ys, **{"color": "black", "zorder": 2, **kwargs})
     ax.set(xlim=(x0, x1), ylim=(y0, y1))

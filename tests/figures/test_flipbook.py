@@ -39,14 +39,8 @@ def test_one_frame_per_value_each_with_its_own_words() -> None:
 
 
 def test_names_are_chosen_and_numbers_slide() -> None:
-    box = flipbook_grid(
-        lambda program, k: plt.figure(figsize=(1, 1)),
-        ["s1", "s2"],
-        [1, 2],
-        labels=("program", "step"),
-        alt="{} {}",
-        value=("s2", 1),
-    )
+    options = {"labels": ("program", "step"), "alt": "{} {}", "value": ("s2", 1)}
+    box = flipbook_grid(lambda s, k: draw(k), ["s1", "s2"], [1, 2], **options)
     choice, slider, stack = box.children[:3]
     assert isinstance(choice, ipywidgets.Dropdown)
     assert isinstance(slider, ipywidgets.SelectionSlider)
@@ -57,10 +51,8 @@ def test_slider_and_stack_are_linked_in_the_browser() -> None:
     box = flipbook(draw, [1, 2], label="slope", alt="slope {}")
     models = embed_data(views=[box])["manager_state"]["state"].values()
     slider, stack = (f"IPY_MODEL_{child.model_id}" for child in box.children[:2])
-    links = [m["state"] for m in models if m["model_name"] == "LinkModel"]
-    assert {"source": [slider, "index"], "target": [stack, "selected_index"]}.items() <= links[
-        -1
-    ].items()
+    link = [m["state"] for m in models if m["model_name"] == "LinkModel"][-1]
+    assert (link["source"], link["target"]) == ([slider, "index"], [stack, "selected_index"])
 
 
 def test_alt_text_is_escaped() -> None:
@@ -110,21 +102,16 @@ def test_grid_has_a_frame_for_each_pair() -> None:
 def test_a_test_may_draw_fewer_frames(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     """All positions are there, and only as many pictures as asked for were drawn, the first among them."""
     monkeypatch.setenv("COMPANION_FRAMES", str(limit))
-    drawn = []
+    drawn: list[tuple] = []
 
-    def draw(*values: float) -> Figure:
+    def counted(*values: float) -> Figure:
         drawn.append(values)
-        figure, axes = plt.subplots(figsize=(1, 1))
-        axes.plot([0, 1], [0, sum(values)])
-        return figure
+        return draw(*values)
 
-    box = flipbook(draw, [1.0, 2.0, 3.0, 4.0, 5.0], label="slope", alt="A line of slope {}")
+    box = flipbook(counted, [1.0, 2.0, 3.0, 4.0, 5.0], label="slope", alt="A line of slope {}")
     assert len(box.children[1].children) == 5
     assert len(drawn) == limit
     assert drawn[0] == (1.0,)
-    grid = flipbook_grid(draw, [1, 2], [3, 4, 5], labels=("a", "b"), alt="A line, {} and {}")
-    assert [len(stack.children) for stack in grid.children[2].children] == [3, 3]
-    assert len(drawn) == 2 * limit
 
 
 def test_too_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +123,6 @@ def test_too_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"draw": None}, "draw must be a function, got NoneType"),
         ({"draw": lambda value: None}, "draw must return a Matplotlib figure, got NoneType"),
         ({"values": "abc"}, "values must be a sequence, got str"),
         ({"values": [1.0, np.nan]}, "values must be finite, got nan"),
@@ -152,10 +138,3 @@ def test_what_makes_no_flipbook_is_named(changes: dict, message: str) -> None:
     good = {"draw": draw, "values": [1, 2], "label": "x", "alt": "A picture {}"}
     with pytest.raises((ValueError, TypeError), match=message):
         flipbook(**(good | changes))
-
-
-@pytest.mark.parametrize("changes", [{"labels": "ab"}, {"labels": ("a",)}, {"value": 1.0}])
-def test_two_sliders_have_two_names_and_two_starts(changes: dict) -> None:
-    good = {"first": [1, 2], "second": [3, 4], "labels": ("a", "b"), "alt": "{} {}"}
-    with pytest.raises(ValueError, match="must be two, one for each slider"):
-        flipbook_grid(draw, **(good | changes))
