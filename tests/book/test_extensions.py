@@ -6,7 +6,6 @@ import re
 import sys
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import pytest
 import yaml
 from bs4 import BeautifulSoup
@@ -15,13 +14,12 @@ from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
-from companion.figures.pictures import png
 from tools.toc import BOOK, ROOT, pages_in_order, text_of
 
 sys.path.insert(0, str(BOOK / "_ext"))
 
 from companion_boxes import split_title
-from companion_pages import SLIDER, offer_solutions, say_sizes, show_once
+from companion_pages import SLIDER, show_once
 
 
 def box(kind: str, label: str, title: str = "", text: str = "It is so.") -> str:
@@ -213,16 +211,6 @@ def test_a_slider_takes_the_place_of_the_picture_before_it(body: str, hidden: in
     assert len(marked.select(".in-slider ~ .cell script")) >= min(hidden, 1)
 
 
-def test_pictures_say_their_size_and_where_they_may_be_cut(tmp_path: Path) -> None:
-    figure, _ = plt.subplots(1, 2, figsize=(4, 2), layout="constrained")
-    (tmp_path / "dot.png").write_bytes(png(figure))
-    with Image.open(tmp_path / "dot.png") as image:
-        width, height, columns = *image.size, image.info["panels"].removesuffix(";")
-    body = '<img alt="a" src="dot.png" /><img src="none.png" /><img width="3" src="dot.png" />'
-    size = f'width="{width}" height="{height}" data-panels="{columns}"'
-    assert say_sizes(body, tmp_path) == body.replace("<img alt", f"<img {size} alt")
-
-
 @pytest.mark.parametrize("page", [page for page in pages_in_order() if "{prf:" in text_of(page)])
 def test_boxes_of_the_notebooks_have_no_second_number(page: str) -> None:
     """JupyterLab would count them; links are written in the way that both understand."""
@@ -234,12 +222,3 @@ def test_boxes_of_the_notebooks_have_no_second_number(page: str) -> None:
     )
     assert counted == [], "write :nonumber: below the label"
     assert "{prf:ref}" not in text
-
-
-def test_a_page_with_several_solutions_offers_all_of_them() -> None:
-    solution = '<div class="solution dropdown admonition" id="a">'
-    title = "<h1>Title</h1><h1>Not the title</h1>"
-    assert offer_solutions(title + solution) == title + solution
-    offered = offer_solutions(title + 2 * solution)
-    assert offered.startswith('<h1>Title</h1><div class="page-tools"><button')
-    assert offered.count("Show all 2 solutions</button>") == 1

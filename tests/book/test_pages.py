@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib
 import re
-import sys
 import tomllib
 
 import pytest
@@ -132,23 +130,6 @@ def test_how_to_cite_says_what_the_citation_file_says() -> None:
     is_released = f"## {entry['version']} (unreleased)" not in changes
     assert is_released == ("date-released" in entry)
     assert entry["version"] == PROJECT["version"]
-
-
-DISTRIBUTIONS = {"PIL": "pillow", "sklearn": "scikit-learn", "mpl_toolkits": "matplotlib"}
-
-
-def test_the_package_declares_all_that_it_imports() -> None:
-    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["distributed"]]
-    declared = {re.split(r"[\[>=<]", requirement)[0] for requirement in wanted}
-    imported = set()
-    for path in (ROOT / "companion").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                imported |= {alias.name.split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                imported.add(node.module.split(".")[0])
-    others = imported - sys.stdlib_module_names - {"companion"}
-    assert {DISTRIBUTIONS.get(name, name).lower() for name in others} <= declared
 
 
 @pytest.mark.parametrize("path", ["README.md", "book/api.md"])
