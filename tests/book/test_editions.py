@@ -102,13 +102,6 @@ def test_nothing_else_is_left_out_and_files_are_found(
             assert Path(os.path.normpath(edition(page).parent / path)).exists(), path
 
 
-def test_a_solution_between_two_texts() -> None:
-    text = "```{exercise}\n1 + 1?\n```\n\n```{solution} one\nTwo.\n```\n\nSomething else."
-    made = without_solutions(new_notebook(cells=[new_markdown_cell(text)]))
-    sources = [cell.source for cell in made.cells]
-    assert sources == ["```{exercise}\n1 + 1?\n```", BLANK, "Something else."]
-
-
 def test_jupyterlab_shows_the_headings_and_the_links_of_the_site(page: str) -> None:
     known = {edition(other, "") for other in PAGES}
     for notebook in (editions.complete(read(page)), without_solutions(read(page))):
