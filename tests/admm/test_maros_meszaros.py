@@ -10,7 +10,6 @@ equations and bounds.
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import cvxpy as cp
 import numpy as np
 import pytest
 
@@ -215,28 +214,3 @@ def test_published_optimum(name):
 @pytest.mark.parametrize("name", DUALS)
 def test_published_optimum_of_a_table(name):
     check(dual(name, DUALS[name]), digits=6e-7)
-
-
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_the_data_give_the_published_optimum_with_another_solver(name):
-    """So that a wrong entry above cannot hide behind our solver."""
-    problem = PROBLEMS[name]()
-    size = max(abs(problem.constant), abs(problem.optimum), 1.0)
-    assert abs(by_clarabel(problem) - problem.optimum) <= 2e-7 * size
-
-
-def by_clarabel(problem):
-    """The optimal value by an independent solver, with the rows as they are, without slacks."""
-    x = cp.Variable(len(problem.q))
-    rows, low, high = np.array(problem.rows, float), np.array(problem.low), np.array(problem.high)
-    bounds = [
-        np.broadcast_to(np.asarray(v, float), x.shape) for v in (problem.lower, problem.upper)
-    ]
-    constraints = [sign * (x[use] - bound[use]) >= 0 for sign, bound in zip((1, -1), bounds)
-                   if (use := np.flatnonzero(np.isfinite(bound))).size]  # fmt: skip
-    constraints += [sign * (rows[use] @ x - bound[use]) >= 0 for sign, bound in ((1, low), (-1, high))
-                    if (use := np.flatnonzero(np.isfinite(bound))).size]  # fmt: skip
-    objective = cp.quad_form(x, cp.psd_wrap(problem.P)) / 2 + problem.q @ x
-    return (
-        cp.Problem(cp.Minimize(objective), constraints).solve(solver="CLARABEL") + problem.constant
-    )

@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from companion.admm.quadratic import LowRank, solve_qp
-from companion.engine.certificate import certify
-from companion.exceptions import (
-    ConvergenceWarning,
-    InfeasibleProblemError,
-)
+from companion.exceptions import ConvergenceWarning
 
 INF = np.inf
 
@@ -104,21 +100,6 @@ def test_random_programs_agree_with_clarabel(seed):
     assert result.objective == pytest.approx(value, rel=1e-6, abs=1e-7)
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("diagonal", [None, 0.3])
-def test_low_rank_and_dense_agree(seed, diagonal):
-    rng = np.random.default_rng(100 + seed)
-    n, r = int(rng.integers(5, 150)), int(rng.integers(1, 5))
-    P = LowRank(rng.normal(size=(n, r)), diagonal)
-    q, A, b = rng.normal(size=n), np.ones((1, n)), np.array([0.3 * n])
-    thin = solve_and_check(P, q, A, b, 0.0, 1.0)
-    dense = solve_and_check(P.toarray(), q, A, b, 0.0, 1.0)
-    assert thin.objective == pytest.approx(dense.objective, rel=1e-9)
-    assert thin.objective == pytest.approx(
-        reference(P.toarray(), q, A, b, np.zeros(n), np.ones(n)), rel=1e-6
-    )
-
-
 @pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
 @pytest.mark.parametrize("kernel", ["linear", "gaussian"])
 def test_csvc_dual_agrees_with_libsvm(kernel, C):
@@ -174,9 +155,6 @@ def test_large_dual(kernel):
         assert dense.objective == pytest.approx(result.objective, rel=1e-12)
 
 
-# --- degenerate programs ----------------------------------------------------------------------------
-
-
 # --- properties -------------------------------------------------------------------------------------
 
 
@@ -200,19 +178,6 @@ def test_rescaling_changes_nothing(program, objective, unit):
     plain = solve_and_check(P, q, A, b, 0.0, 1.0)
     other = solve_and_check(P * (c / t**2), q * (c / t), A, b * t, 0.0, t)
     assert other.objective / c == pytest.approx(plain.objective, rel=1e-7, abs=1e-8)
-
-
-# --- programs without solution ----------------------------------------------------------------------
-
-
-def test_rounding_noise_in_a_right_hand_side_is_no_contradiction():
-    b = [0.3 - 0.1 - 0.2]
-    assert b[0] < 0
-    result = solve_qp(np.eye(2), [-1.0, -1.0], [[1.0, 1.0]], b)
-    assert result.converged
-    assert np.abs(result.x).max() <= 1e-15
-    with pytest.raises(InfeasibleProblemError):
-        solve_qp(np.eye(2), [-1.0, -1.0], [[1.0, 1.0]], [-1e-12])
 
 
 # --- arguments --------------------------------------------------------------------------------------
@@ -280,9 +245,4 @@ def test_low_rank_is_never_formed():
     X = rng.normal(size=(n, 2)) + 0.7 * s[:, None]
     P = LowRank(X * s[:, None])
     result = solve_qp(P, -np.ones(n), s[None], [0.0], upper=1.0)
-    assert result.converged
-    again = certify(
-        P, -np.ones(n), s[None], np.zeros(1), 0.0, 1.0,
-        result.x, result.y, result.z_lower, result.z_upper,
-    )  # fmt: skip
-    assert again.ok
+    assert result.certificate.ok
