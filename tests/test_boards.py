@@ -195,6 +195,14 @@ def test_the_tube_follows_a_point(live: None) -> None:
     assert made.result["counts"] == [model.p_f_, model.q_f_, model.p_m_, model.q_m_]
 
 
+def test_two_levels_leave_b_and_epsilon_open() -> None:
+    """What the page promises for this preset."""
+    x, y, _ = np.transpose(board.PRESETS["tube"]["two levels"])
+    found = tube_board(x, y, C=1.0, nu=0.25).result
+    np.testing.assert_allclose(found["b_interval"], [-0.125, 0.125])
+    np.testing.assert_allclose(found["epsilon_interval"], [0.5, 0.75])
+
+
 def test_the_steps_end_in_both_sets(live: None) -> None:
     made = step_board([4.0, -3.0], [0.0, 0.0], [[-4.0, 0.0], [4.0, 2.0]])
     assert isinstance(made, Board)
