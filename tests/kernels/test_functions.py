@@ -198,6 +198,8 @@ def test_gaussian_of_a_kernel_is_the_gaussian_of_its_features():
     X = points(1)
     for k in (Linear(), Polynomial(2, R=1.0)):
         assert_allclose(k.gaussian(3.0)(X), Gaussian(3.0)(k.features(X)), atol=1e-13)
+        near = 1e3 + 1e-6 * X  # the distances round to either side of zero
+        assert k.gaussian(300.0)(near).max() <= 1.0
 
 
 def test_gaussian_of_a_complex_kernel_takes_the_kernel_itself():

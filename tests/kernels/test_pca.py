@@ -120,6 +120,15 @@ def test_two_circles():
         assert abs(radius[0]) == pytest.approx(2.8284, abs=1e-4)
 
 
+def test_the_certificate_sees_a_larger_component_left_out():
+    pca = KernelPCA(3, kernel=Gaussian(4.0)).fit(data())
+    assert pca.certificate_.ok
+    pca.eigenvalues_, pca.eigenvectors_ = pca.eigenvalues_[1:], pca.eigenvectors_[:, 1:]
+    for pca.n_components in (2, None):
+        assert pca.certificate_.gap > 0.1
+        assert not pca.certificate_.ok
+
+
 # --- Lanczos --------------------------------------------------------------------------------------
 
 

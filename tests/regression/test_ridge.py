@@ -207,6 +207,14 @@ class TestLimits:
         assert_allclose(model.w_, np.linalg.pinv(X) @ y, atol=1e-10)
         assert model.certificate_.dual_residual < 1e-9
 
+    def test_ill_conditioned(self):
+        X, y = np.vander(np.linspace(0, 1, 40), 12), np.cos(np.linspace(0, 3, 40))
+        U, s, Vt = np.linalg.svd(X, full_matrices=False)
+        for K in (1e-3, 1e-6, 1e-9):
+            model = RidgeRegression(K=K, intercept="none").fit(X, y)
+            assert_allclose(model.w_, (s / (s**2 + K) * (U.T @ y)) @ Vt, atol=1e-16 * s[0] ** 2 / K)
+            assert model.certificate_.ok, model.certificate_
+
 
 def exact(X, y, K, intercept):
     """Solve the normal equations without rounding: w and b as floats."""
