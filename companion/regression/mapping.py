@@ -16,11 +16,47 @@ from companion.regression.elastic_net import ElasticNet
 from companion.regression.kernel_ridge import KernelRidge
 from companion.regression.lasso import Lasso
 from companion.regression.ridge import RidgeRegression
-from companion.svm.mapping import kernel_of, kernel_options
+from companion.svm.mapping import Makers, counterpart, kernel_of, named
 
 __all__ = ["from_sklearn", "to_sklearn"]
 
-_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+
+def _ridge(model: RidgeRegression, m: int) -> BaseEstimator:
+    if model.intercept == "penalized":
+        plain = linear_model.Ridge(alpha=model.K, fit_intercept=False)
+        return make_pipeline(PolynomialFeatures(degree=1), plain)
+    return linear_model.Ridge(alpha=model.K, fit_intercept=model.intercept == "free")
+
+
+def _kernel_ridge(model: KernelRidge, m: int) -> BaseEstimator:
+    if model.intercept != "none":
+        raise ValueError("scikit-learn's KernelRidge has no intercept; use intercept='none'")
+    options = named(model)
+    if not isinstance(options["kernel"], str):
+        raise ValueError(
+            f"scikit-learn has no name for the kernel {model.kernel!r}; use kernel='precomputed' in both"
+        )
+    return kernel_ridge.KernelRidge(alpha=model.K, **options)
+
+
+def _elastic_net(model: Lasso | ElasticNet, m: int) -> BaseEstimator:
+    if model.intercept == "penalized":
+        raise ValueError("scikit-learn has no lasso with a penalized intercept")
+    K, tau, free = float(model.K), float(model.tau), model.intercept == "free"
+    if K + tau == 0.0:
+        return linear_model.LinearRegression(fit_intercept=free)
+    options = {"fit_intercept": free, "tol": 1e-12, "max_iter": 100_000}
+    if isinstance(model, Lasso):
+        return linear_model.Lasso(alpha=tau / m, **options)
+    return linear_model.ElasticNet(alpha=(K + tau) / m, l1_ratio=tau / (K + tau), **options)
+
+
+_TO: Makers = {
+    RidgeRegression: _ridge,
+    KernelRidge: _kernel_ridge,
+    Lasso: _elastic_net,
+    ElasticNet: _elastic_net,
+}
 
 
 def to_sklearn(model: BaseEstimator, m: int) -> BaseEstimator:
@@ -59,34 +95,46 @@ def to_sklearn(model: BaseEstimator, m: int) -> BaseEstimator:
     >>> to_sklearn(ElasticNet(K=3.0, tau=1.0), m=8).get_params()["alpha"]
     0.5
     """
-    m = check_count(m, "m")
-    if isinstance(model, RidgeRegression):
-        if model.intercept == "penalized":
-            plain = linear_model.Ridge(alpha=model.K, fit_intercept=False)
-            return make_pipeline(PolynomialFeatures(degree=1), plain)
-        return linear_model.Ridge(alpha=model.K, fit_intercept=model.intercept == "free")
-    if isinstance(model, KernelRidge):
-        if model.intercept != "none":
-            raise ValueError("scikit-learn's KernelRidge has no intercept; use intercept='none'")
-        options = kernel_options(model)
-        if not isinstance(options["kernel"], str):
-            raise ValueError(
-                f"scikit-learn has no name for the kernel {model.kernel!r}; use kernel='precomputed' in both"
-            )
-        return kernel_ridge.KernelRidge(alpha=model.K, **options)
-    if isinstance(model, (Lasso, ElasticNet)):
-        if model.intercept == "penalized":
-            raise ValueError("scikit-learn has no lasso with a penalized intercept")
-        K, tau = float(model.K), float(model.tau)
-        if K + tau == 0.0:
-            return linear_model.LinearRegression(fit_intercept=model.intercept == "free")
-        options = {"fit_intercept": model.intercept == "free", "tol": 1e-12, "max_iter": 100_000}
-        if isinstance(model, Lasso):
-            return linear_model.Lasso(alpha=tau / m, **options)
-        return linear_model.ElasticNet(alpha=(K + tau) / m, l1_ratio=tau / (K + tau), **options)
-    raise TypeError(
-        f"model must be a RidgeRegression, KernelRidge, Lasso or ElasticNet, got {type(model).__name__}"
+    return counterpart(model, _TO, check_count(m, "m"))
+
+
+def _intercept(estimator: BaseEstimator) -> str:
+    return "free" if estimator.fit_intercept else "none"
+
+
+def _from_kernel_ridge(estimator: kernel_ridge.KernelRidge, m: int) -> KernelRidge:
+    if estimator.kernel not in ("linear", "poly", "rbf", "sigmoid", "precomputed"):
+        raise ValueError(
+            f"kernel {estimator.kernel!r} has no counterpart here; use 'precomputed' in both"
+        )
+    return KernelRidge(K=float(estimator.alpha), **kernel_of(estimator))
+
+
+def _from_elastic_net(estimator: linear_model.ElasticNet, m: int) -> ElasticNet:
+    model = ElasticNet.blend(float(m * estimator.alpha), float(estimator.l1_ratio))
+    return model.set_params(intercept=_intercept(estimator))
+
+
+def _from_pipeline(pipeline: Pipeline, m: int) -> RidgeRegression:
+    steps = [step for _, step in pipeline.steps]
+    if len(steps) == 2 and isinstance(steps[0], PolynomialFeatures):
+        features, last = steps
+        ones = features.degree == 1 and features.include_bias
+        if ones and isinstance(last, linear_model.Ridge) and not last.fit_intercept:
+            return RidgeRegression(K=float(last.alpha), intercept="penalized")
+    raise ValueError(
+        "the only pipeline with a counterpart is PolynomialFeatures(degree=1) with Ridge(fit_intercept=False)"
     )
+
+
+_FROM: Makers = {  # scikit-learn's Lasso is an ElasticNet
+    Pipeline: _from_pipeline,
+    linear_model.Ridge: lambda e, m: RidgeRegression(float(e.alpha), intercept=_intercept(e)),
+    kernel_ridge.KernelRidge: _from_kernel_ridge,
+    linear_model.Lasso: lambda e, m: Lasso(float(m * e.alpha), intercept=_intercept(e)),
+    linear_model.ElasticNet: _from_elastic_net,
+    linear_model.LinearRegression: lambda e, m: RidgeRegression(0.0, intercept=_intercept(e)),
+}
 
 
 def from_sklearn(estimator: BaseEstimator, m: int) -> BaseEstimator:
@@ -117,40 +165,6 @@ def from_sklearn(estimator: BaseEstimator, m: int) -> BaseEstimator:
     Lasso(tau=4.0)
     """
     m = check_count(m, "m")
-    if isinstance(estimator, Pipeline):
-        return _from_pipeline(estimator)
     if getattr(estimator, "positive", False):
         raise ValueError("positive=True has no counterpart here")
-    intercept = "free" if getattr(estimator, "fit_intercept", False) else "none"
-    if isinstance(estimator, linear_model.Ridge):
-        return RidgeRegression(K=float(estimator.alpha), intercept=intercept)
-    if isinstance(estimator, kernel_ridge.KernelRidge):
-        if not isinstance(estimator.kernel, str) or estimator.kernel not in _KERNELS:
-            raise ValueError(
-                f"kernel {estimator.kernel!r} has no counterpart here; use 'precomputed' in both"
-            )
-        kernel, params = kernel_of(estimator)
-        return KernelRidge(K=float(estimator.alpha), kernel=kernel, kernel_params=params)
-    if isinstance(estimator, linear_model.Lasso):  # scikit-learn's Lasso is an ElasticNet
-        return Lasso(tau=float(m * estimator.alpha), intercept=intercept)
-    if isinstance(estimator, linear_model.ElasticNet):
-        model = ElasticNet.blend(float(m * estimator.alpha), float(estimator.l1_ratio))
-        return model.set_params(intercept=intercept)
-    if isinstance(estimator, linear_model.LinearRegression):
-        return RidgeRegression(K=0.0, intercept=intercept)
-    raise TypeError(
-        "estimator must be a Ridge, KernelRidge, Lasso, ElasticNet or LinearRegression of scikit-learn, "
-        f"got {type(estimator).__name__}"
-    )
-
-
-def _from_pipeline(pipeline: Pipeline) -> RidgeRegression:
-    steps = [step for _, step in pipeline.steps]
-    if len(steps) == 2 and isinstance(steps[0], PolynomialFeatures):
-        features, last = steps
-        ones = features.degree == 1 and features.include_bias
-        if ones and isinstance(last, linear_model.Ridge) and not last.fit_intercept:
-            return RidgeRegression(K=float(last.alpha), intercept="penalized")
-    raise ValueError(
-        "the only pipeline with a counterpart is PolynomialFeatures(degree=1) with Ridge(fit_intercept=False)"
-    )
+    return counterpart(estimator, _FROM, m)

@@ -37,7 +37,7 @@ from companion.svm.linear_program import SVMs2l
 from companion.svm.mapping import from_sklearn, to_sklearn
 from companion.svm.newton import primal_kernel_newton, primal_newton
 from companion.svm.path import K_path, nu_path
-from companion.svm.slab import POINT_CLASSES
+from companion.svm.slab import POINT_CLASSES, Slab
 from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
 from companion.svm.spectrum import RankOneSpectrum, nearest_psd, spectrum_transform
 from companion.svm.training import TrainingResult, augment, augmented_dual
@@ -59,6 +59,7 @@ __all__ = [
     "SVMs3",
     "SVMs4",
     "SVMs5",
+    "Slab",
     "TrainingResult",
     "augment",
     "augmented_dual",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -107,61 +106,53 @@ def dual_coordinate_ascent(
         raise ValueError(f"order must be one of {_ORDERS}, got {order!r}")
     (tol, eps), max_iter = stopping(tol, eps, as_printed), check_count(max_iter, "max_iter")
     rng = np.random.default_rng(0) if rng is None else rng
-    Q, n = task.factored(), task.n
-    steps, upper = _steps(step, Q.diagonal()), task.C if as_printed else task.upper
-    sweep: Callable[..., np.ndarray] = _sweep_features if isinstance(Q, LowRank) else _sweep
-    status, alpha, gradient = "max_iter", np.zeros(n), np.ones(n)
+    Q, n = task.dual.P, task.points.n
+    ridge = 0.0 if task.power == 1 else 0.5 / task.C
+    steps, upper = _steps(step, Q.diagonal()), task.C if as_printed else task.dual.upper
+    status, alpha, visits = "max_iter", np.zeros(n), np.arange(n)
     least_gap = 8.0 * EPS * n * task.C  # of margins that are right to rounding
     keys = ("objective", "primal_objective", "change", "active")
     history: dict[str, list[Any]] = {key: [] for key in keys}
     for epoch in range(1, max_iter + 1):
-        visits = rng.permutation(n) if order == "shuffled" else np.arange(n)
-        old, alpha = alpha, sweep(Q, alpha, gradient, steps, upper, visits)
+        if order == "shuffled":
+            visits = rng.permutation(n)
+        old, alpha = alpha, _epoch(Q, alpha, steps, upper, visits)
         gradient = 1.0 - Q @ alpha
-        margins = 1.0 - gradient - task.ridge * alpha
-        J, dual = task.primal(float(alpha @ margins), margins), 0.5 * float(alpha.sum() + alpha @ gradient)  # fmt: skip
+        margins = 1.0 - gradient - ridge * alpha
+        J, dual = (
+            task.primal(float(alpha @ margins), margins),
+            0.5 * float(alpha @ (1.0 + gradient)),
+        )
         change = float(np.linalg.norm(alpha - old))
         for key, value in zip(keys, (dual, J, change, np.count_nonzero(alpha))):
             history[key].append(value)
+        # what of the gradient a multiplier may follow
         free = np.where(alpha <= 0.0, np.maximum(gradient, 0.0), gradient)
         free = np.where(alpha >= upper, np.minimum(free, 0.0), free)
         close = J - dual <= max(tol * float(alpha.sum()), least_gap)
         if change <= eps if eps is not None else close and np.abs(free).max() <= tol:
             status = "converged"
             break
-        if not np.isfinite(change):
-            status = "diverged"
-            break
         if callback is not None and callback(epoch, alpha.copy()):
             status = "stopped by callback"
             break
-    arrays = {key: np.array(values) for key, values in history.items()}
-    return task.result(alpha * task.y, alpha, J, tol, status, arrays, by_certificate=eps is None)
+    beta = alpha * task.points.s
+    return task.result(beta, alpha, J, tol, status, history, by_certificate=eps is None)
 
 
-def _sweep(
-    Q: np.ndarray, alpha: np.ndarray, gradient: np.ndarray, steps: np.ndarray, upper: float, visits: np.ndarray
-) -> np.ndarray:  # fmt: skip
-    """Return the multipliers after an epoch, which visits each once and keeps the gradient up to date."""
-    a, step, g = alpha.tolist(), steps.tolist(), gradient.copy()
+def _epoch(
+    Q: Any, alpha: np.ndarray, steps: np.ndarray, upper: float, visits: np.ndarray
+) -> np.ndarray:
+    """Return the multipliers after one step each. With few features w is kept up to date, otherwise Q alpha."""
+    few = isinstance(Q, LowRank)
+    rows, ridge = (Q.G, Q.d.tolist()) if few else (Q, [])
+    a, step, state = alpha.tolist(), steps.tolist(), alpha @ rows
     for k in visits.tolist():
-        value = min(max(a[k] + step[k] * g[k], 0.0), upper)
+        row = rows[k]
+        product = float(row @ state) + ridge[k] * a[k] if few else float(state[k])
+        value = min(max(a[k] + step[k] * (1.0 - product), 0.0), upper)
         if value != a[k]:
-            g -= (value - a[k]) * Q[k]
-            a[k] = value
-    return np.array(a)
-
-
-def _sweep_features(
-    Q: LowRank, alpha: np.ndarray, gradient: np.ndarray, steps: np.ndarray, upper: float, visits: np.ndarray
-) -> np.ndarray:  # fmt: skip
-    """Do the same with few features: w is kept up to date, and Q is never formed."""
-    a, step, ridge, w = alpha.tolist(), steps.tolist(), Q.d.tolist(), alpha @ Q.G
-    for k in visits.tolist():
-        row = Q.G[k]
-        value = min(max(a[k] + step[k] * (1.0 - float(row @ w) - ridge[k] * a[k]), 0.0), upper)
-        if value != a[k]:
-            w += (value - a[k]) * row
+            state += (value - a[k]) * row
             a[k] = value
     return np.array(a)
 

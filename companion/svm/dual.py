@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from companion.results import Record
+from companion.engine.certificate import bound_multipliers, certify
+from companion.results import Certificate, Record
 
 __all__ = ["DualProgram"]
 
@@ -56,6 +57,20 @@ class DualProgram(Record):
         A = np.array([np.broadcast_to(row, n) for row, _ in equations], dtype=float)
         c = np.array([side for _, side in equations], dtype=float)
         return cls(P, np.broadcast_to(q, n).astype(float), A.reshape(-1, n), c, upper)
+
+    def certify(self, a: np.ndarray, y: np.ndarray, Pa: np.ndarray, tol: float) -> Certificate:
+        """Return the certificate of multipliers a, with the multipliers y of the equations and the product P a.
+
+        Parameters
+        ----------
+        a, Pa : ndarray of shape (n,)
+        y : ndarray of shape (m,)
+        tol : float
+            Tolerance of the certificate.
+        """
+        zero, upper = np.zeros(a.size), np.full(a.size, self.upper)
+        z = bound_multipliers(Pa + self.q + y @ self.A, a, zero, upper)
+        return certify(self.P, self.q, self.A, self.c, zero, upper, a, y, *z, float(tol), Pa)
 
     def standard_form(
         self, gamma: bool = False

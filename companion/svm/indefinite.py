@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple
@@ -40,7 +40,6 @@ __all__ = [
 ]
 
 _METHODS = ("smm", "spgm", "accelerated")
-_VARIANTS = ("paper", "proof", "classes")
 _QP_TOLERANCE = 1e-9
 _FALL = 0.9  # each step of the line search first tries an L that is smaller by this factor
 
@@ -269,20 +268,14 @@ class IndefiniteObjective:
             _checked(value, alpha, self.K0, self.rho)
             return value, 1.0 - self.y * (V @ ((d + tau * norm2) * u + Nu))
 
-    @property
-    def largest_eigenvalue(self) -> float:
-        """The largest eigenvalue of K0."""
-        return float(self.spectrum.d[-1])
-
     def lipschitz(self, C: float, variant: str = "paper") -> float:
         """Return a Lipschitz constant of the gradient; see :func:`lipschitz_constant`."""
-        if variant not in _VARIANTS:
-            raise ValueError(f"variant must be one of {', '.join(_VARIANTS)}, got {variant!r}")
-        C = as_scalar(C, "C", above=0.0)
         n, blue = self.y.size, int(np.count_nonzero(self.y > 0))
-        smaller = min(blue, n - blue)
-        squares = {"paper": n, "proof": 0.75 * n, "classes": 1.5 * smaller}[variant]
-        return max(self.largest_eigenvalue, 0.0) + squares * C * (C / self.rho)
+        squares = {"paper": n, "proof": 0.75 * n, "classes": 1.5 * min(blue, n - blue)}
+        if variant not in squares:
+            raise ValueError(f"variant must be one of {', '.join(squares)}, got {variant!r}")
+        C = as_scalar(C, "C", above=0.0)
+        return max(float(self.spectrum.d[-1]), 0.0) + squares[variant] * C * (C / self.rho)
 
 
 def lipschitz_constant(K0: Any, y: Any, C: float, rho: float, variant: str = "paper") -> float:
@@ -315,8 +308,7 @@ def lipschitz_constant(K0: Any, y: Any, C: float, rho: float, variant: str = "pa
     >>> [lipschitz_constant([[0, 2], [2, 0]], [1, -1], 1.0, 1.0, v) for v in ("paper", "proof", "classes")]
     [4.0, 3.5, 3.5]
     """
-    objective = IndefiniteObjective(K0, y, rho)
-    return objective.lipschitz(as_scalar(C, "C", above=0.0), variant)
+    return IndefiniteObjective(K0, y, rho).lipschitz(C, variant)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -331,9 +323,33 @@ class _Point(NamedTuple):
 
 
 # what a method shows after each step: its point, the curvature it works with, and SMM's gamma
-_State = tuple[_Point, float, np.ndarray]
-_At = Callable[[np.ndarray], _Point]
-_Move = Callable[[_Point, float], np.ndarray]
+_Steps = Iterator[tuple[_Point, float, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class _Program:
+    """f on Q1, for the methods."""
+
+    f: IndefiniteObjective
+    C: float
+
+    def at(self, alpha: np.ndarray) -> _Point:
+        """Return a point with value and gradient."""
+        return _Point(alpha, *self.f(alpha))
+
+    def project(self, alpha: np.ndarray) -> np.ndarray:
+        """Return the nearest point of Q1."""
+        return project_q1(alpha, self.f.y, self.C)
+
+    def step(self, point: _Point, L: float) -> np.ndarray:
+        """Return the end of a gradient step."""
+        return self.project(point.alpha + point.gradient / L)
+
+    def gap(self, point: _Point) -> float:
+        """Return the bound on what is missing to the maximum, by the gradient."""
+        return largest_linear(point.gradient, self.f.y, self.C) - float(
+            point.gradient @ point.alpha
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -483,49 +499,35 @@ def solve_indefinite(
     if as_printed and method != "smm":
         raise ValueError("as_printed concerns method='smm' only")
     f = IndefiniteObjective(K0, y, rho)
-    y, C = f.y, as_scalar(C, "C", above=0.0)
+    program = _Program(f, as_scalar(C, "C", above=0.0))
     tol, max_iter = as_scalar(tol, "tol", at_least=0.0), check_count(max_iter, "max_iter")
-    change = None if change is None else as_scalar(change, "change", above=0.0)
-    start = np.zeros(y.size) if alpha0 is None else as_vector(alpha0, "alpha0", y.size)
+    change = -1.0 if change is None else as_scalar(change, "change", above=0.0)
     if L is None:
-        top = f.largest_eigenvalue
+        top = float(f.spectrum.d[-1])
         L = top if method == "accelerated" and top > 0.0 else f.lipschitz(C)
     L = as_scalar(L, "L", above=0.0)
-
-    def at(alpha: np.ndarray) -> _Point:
-        return _Point(alpha, *f(alpha))
-
-    def step(point: _Point, L: float) -> np.ndarray:
-        return project_q1(point.alpha + point.gradient / L, y, C)
-
-    best, status = at(project_q1(start, y, C)), "max_iter"
-    if method == "smm":
-        steps = _smm(at, step, best, y, C, L, as_printed)
-    else:
-        steps = (_spgm if method == "spgm" else _accelerated)(at, step, best, L)
-
-    history: dict[str, list[float]] = {"objective": [], "gap": [], "L": []}
-    if track and method == "smm":
-        history["objective_gamma"] = []
+    start = np.zeros(f.y.size) if alpha0 is None else as_vector(alpha0, "alpha0", f.y.size)
+    best, status = program.at(program.project(start)), "max_iter"
+    steps = {"smm": _smm, "spgm": _spgm, "accelerated": _accelerated}[method](
+        program, best, L, as_printed
+    )
+    keys = ["objective", "gap", "L"] + ["objective_gamma"] * (track and method == "smm")
+    history: dict[str, list[float]] = {key: [] for key in keys}
     for k, (point, L, gamma) in enumerate(steps):
-        history["objective"].append(point.value)
-        history["gap"].append(_gap(point, y, C))
-        history["L"].append(L)
-        if "objective_gamma" in history:
-            history["objective_gamma"].append(at(gamma).value)
-        best = point if point.value >= best.value else best
+        values = [point.value, program.gap(point), L]
+        values += [program.at(gamma).value for _ in keys[3:]]
+        for key, value in zip(keys, values):
+            history[key].append(value)
+        best = max(point, best, key=lambda point: point.value)
         if history["gap"][-1] <= tol * float(point.alpha.sum()):
             best, status = point, "converged"
-            break
-        before = history["objective"][k - 1]
-        if change is not None and k and abs(point.value - before) <= change * abs(point.value):
+        elif k and abs(point.value - history["objective"][-2]) <= change * abs(point.value):
             status = "small change"
-            break
-        if k == max_iter:
+        if status != "max_iter" or k == max_iter:
             break
     if method == "smm" and status != "converged":  # the bound of SMM concerns gamma
-        best = max(best, at(gamma), key=lambda point: point.value)
-    found = _finish(f, best, C, tol, L, status, history)
+        best = max(best, program.at(gamma), key=lambda point: point.value)
+    found = _finish(program, best, tol, L, status, history)
     if status == "max_iter" or (status == "converged" and not found.certificate.ok):
         warnings.warn(
             f"{method} took {found.n_iter} steps and did not prove tol = {tol:g} ({found.certificate}); raise "
@@ -536,34 +538,27 @@ def solve_indefinite(
     return found
 
 
-def _gap(point: _Point, y: np.ndarray, C: float) -> float:
-    """Return the bound on what is missing to the maximum, by the gradient."""
-    return largest_linear(point.gradient, y, C) - float(point.gradient @ point.alpha)
-
-
-def _spgm(at: _At, step: _Move, point: _Point, L: float) -> Iterator[_State]:
+def _spgm(program: _Program, point: _Point, L: float, as_printed: bool) -> _Steps:
     """Table 1."""
     while True:
         yield point, L, point.alpha
-        point = at(step(point, L))
+        point = program.at(program.step(point, L))
 
 
-def _smm(
-    at: _At, step: _Move, point: _Point, y: np.ndarray, C: float, L: float, as_printed: bool
-) -> Iterator[_State]:  # fmt: skip
+def _smm(program: _Program, point: _Point, L: float, as_printed: bool) -> _Steps:
     """Table 2."""
-    start, total = point.alpha, np.zeros(y.size)
+    start, total = point.alpha, np.zeros(point.alpha.size)
     for k in count():
-        gamma = step(point, L)
+        gamma = program.step(point, L)
         yield point, L, gamma
         total += (k + 1) * point.gradient
         if as_printed:
             total = 0.5 * (k + 1) * (k + 2) * point.gradient
-        beta = project_q1(start + total / (2.0 * L), y, C)
-        point = at(2.0 / (k + 3) * beta + (k + 1) / (k + 3) * gamma)
+        beta = program.project(start + total / (2.0 * L))
+        point = program.at(2.0 / (k + 3) * beta + (k + 1) / (k + 3) * gamma)
 
 
-def _accelerated(at: _At, step: _Move, point: _Point, L: float) -> Iterator[_State]:
+def _accelerated(program: _Program, point: _Point, L: float, as_printed: bool) -> _Steps:
     """Take gradient steps from extrapolated points; forget the momentum where a step turns against it."""
     old, t = point.alpha, 1.0
     while True:
@@ -573,8 +568,8 @@ def _accelerated(at: _At, step: _Move, point: _Point, L: float) -> Iterator[_Sta
             # the weight of the momentum for which the rate 1/k^2 survives a change of L
             t_next = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t * (L / before)))
             move = (t - 1.0) / t_next * (point.alpha - old)
-            ahead = at(point.alpha + move) if move.any() else point
-            new = at(step(ahead, L))
+            ahead = program.at(point.alpha + move) if move.any() else point
+            new = program.at(program.step(ahead, L))
             if _fits(ahead, new, L):
                 break
             L *= 2.0
@@ -595,10 +590,11 @@ def _fits(ahead: _Point, new: _Point, L: float) -> bool:
 
 
 def _finish(
-    f: IndefiniteObjective, point: _Point, C: float, tol: float, L: float, status: str, history: dict[str, list[float]]
+    program: _Program, point: _Point, tol: float, L: float, status: str, history: dict[str, list[float]]
 ) -> IndefiniteResult:  # fmt: skip
     """Solve the support vector machine with the proxy kernel: it closes the gap from above."""
-    y, alpha = f.y, point.alpha
+    f, C, alpha = program.f, program.C, point.alpha
+    y = f.y
     K = proxy_kernel(alpha, f.K0, y, f.rho)
     P = K * np.outer(y, y)
     with warnings.catch_warnings():
@@ -614,7 +610,7 @@ def _finish(
     certificate = Certificate(
         primal_residual=ratio(abs(float(y @ alpha)), scale),
         dual_residual=answer.certificate.worst,
-        complementarity=ratio(abs(_gap(point, y, C)), scale),
+        complementarity=ratio(abs(program.gap(point)), scale),
         gap=ratio(gap + rounding * (f.rho * rounding), scale),
         tolerance=max(tol, _QP_TOLERANCE),
     )

@@ -16,7 +16,6 @@ from companion.svm.slab import slab_b, snap
 
 __all__ = ["IndefiniteSVC"]
 
-_EXTENSIONS = ("projected", "plain")
 _ZERO = 1e-12  # eigenvalues below this part of the largest are zero
 
 
@@ -40,10 +39,6 @@ class IndefiniteSVC(HyperplaneClassifier):
         See :func:`companion.kernels.as_kernel`; symmetric, and otherwise free.
     method : str
         ``"smm"``, ``"spgm"`` or ``"accelerated"``: see :func:`solve_indefinite`.
-    extension : str
-        What the kernel of a new point x is: ``"projected"`` takes the row :math:`k_0(x)` of values with the training
-        points to the positive eigenvectors of :math:`K_0 + \tfrac1{4\rho} Y\alpha\alpha^\top Y`, as the proxy does;
-        ``"plain"`` leaves it as it is.
     tol : float
         Relative gap to reach.
     change : float or None
@@ -73,8 +68,6 @@ class IndefiniteSVC(HyperplaneClassifier):
         The multipliers of blue and of red points, and where they are positive.
     n_iter_ : int
         Number of steps.
-    history_ : dict of ndarray
-        See :class:`IndefiniteResult`.
     certificate_ : Certificate
         Residuals and gap.
 
@@ -90,8 +83,10 @@ class IndefiniteSVC(HyperplaneClassifier):
 
     Notes
     -----
-    Source: YCG. The paper does not say how it treats new points. A training point that is passed to `predict` counts
-    as a new one; its own decision value is in ``decision_``.
+    Source: YCG. The paper does not say how it treats new points. Here the row :math:`k_0(x)` of a new point's values
+    with the training points is taken to the positive eigenvectors of :math:`K_0 + \tfrac1{4\rho} Y\alpha\alpha^\top Y`,
+    as the proxy does with those of the training points. A training point that is passed to `predict` counts as a new
+    one; its own decision value is in ``decision_``.
 
     Examples
     --------
@@ -109,16 +104,11 @@ class IndefiniteSVC(HyperplaneClassifier):
     tol: float = 1e-6
     max_iter: int = 10_000
     method: str = "accelerated"
-    extension: str = "projected"
     change: float | None = None
 
     def _fit(self, X: Any, y: Any) -> list[Warning]:
         """Find the saddle point; read b from the machine with the proxy kernel."""
         X, s = self._read(X, y)
-        if self.extension not in _EXTENSIONS:
-            raise ValueError(
-                f"extension must be one of {', '.join(_EXTENSIONS)}, got {self.extension!r}"
-            )
         C = as_scalar(self.C, "C", above=0.0)
         gram = Points(X, s, self.kernel_, None).gram
         K0 = as_symmetric(gram, "the kernel matrix of the training points", len(s))
@@ -126,21 +116,17 @@ class IndefiniteSVC(HyperplaneClassifier):
             K0, s, C, self.rho, method=self.method, tol=self.tol, change=self.change, max_iter=self.max_iter
         )  # fmt: skip
         a = snap(result.multipliers, C)
-        values = result.K @ (s * a)
-        coefficients = s * a
-        if self.extension == "projected":
-            z = s * result.alpha
-            d, V = np.linalg.eigh(K0 + np.outer(z, z) / (4.0 * self.rho))
-            V = V[:, d > _ZERO * max(float(d[-1]), 0.0)]
-            coefficients = V @ (coefficients @ V)
+        values, z = result.K @ (s * a), s * result.alpha
+        d, V = np.linalg.eigh(K0 + np.outer(z, z) / (4.0 * self.rho))
+        V = V[:, d > _ZERO * max(float(d[-1]), 0.0)]
         self.X_fit_, self.w_ = X, None
         self.b_ = slab_b(s, s * values - 1.0, a, C, eta=1.0).b
         self.alpha_, self.multipliers_ = result.alpha, a
-        self.proxy_kernel_, self.dual_coef_ = result.K, coefficients
+        self.proxy_kernel_, self.dual_coef_ = result.K, V @ ((s * a) @ V)
         self.decision_ = values - self.b_
         self.lambda_, self.mu_, self.support_ = a[s > 0], a[s < 0], np.flatnonzero(a)
         d = np.linalg.eigvalsh(K0)
         self.lambda_min_, self.lambda_max_ = float(d[0]), float(d[-1])
         self.objective_, self.gap_, self.n_iter_ = result.objective, result.gap, result.n_iter
-        self.history_, self.certificate_ = result.history, result.certificate
+        self.certificate_ = result.certificate
         return []

@@ -6,23 +6,91 @@ scikit-learn scales its solutions so that :math:`\eta = 1`. A machine of the tex
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sklearn import svm
 from sklearn.base import BaseEstimator
 
 from companion.checks import check_count
-from companion.kernels import Gaussian, Linear, Polynomial, Sigmoid, as_kernel
-from companion.svm.estimator import SupportVectorMachine
 from companion.svm.hard_margin import HardMarginSVC
+from companion.svm.points import kernel_options
 from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs5
 
-__all__ = ["from_sklearn", "kernel_of", "kernel_options", "to_sklearn"]
+__all__ = ["counterpart", "from_sklearn", "kernel_of", "named", "only_linear", "to_sklearn"]
+
+Makers = dict[type, Callable[..., Any]]
 
 _HARD = 1e10  # the C that stands for infinity
+_PARAMETERS = {
+    "rbf": ["gamma"],
+    "sigmoid": ["gamma", "coef0"],
+    "poly": ["gamma", "coef0", "degree"],
+}
 
 
-def to_sklearn(model: SupportVectorMachine, p: int, q: int) -> BaseEstimator:
+def counterpart(model: Any, makers: Makers, *sizes: int) -> Any:
+    """Return what the table says for the class of a model; it needs the numbers of points."""
+    for kind, make in makers.items():
+        if isinstance(model, kind):
+            return make(model, *sizes)
+    known = ", ".join(kind.__name__ for kind in makers)
+    raise TypeError(f"there is a counterpart of {known}, but not of {type(model).__name__}")
+
+
+def named(model: Any) -> dict[str, Any]:
+    """Return the kernel of a model by scikit-learn's names."""
+    return kernel_options(model._named_kernel())
+
+
+def only_linear(model: Any) -> None:
+    """Raise an error if a kernel is given where scikit-learn has none."""
+    if named(model) != {"kernel": "linear"}:
+        raise ValueError(
+            "scikit-learn penalizes b for the linear kernel only, in LinearSVC and LinearSVR"
+        )
+
+
+def kernel_of(estimator: BaseEstimator) -> dict[str, Any]:
+    """Return the kernel of an estimator of scikit-learn, and the parameters of a name, as options for a model."""
+    name = estimator.kernel
+    keys = _PARAMETERS.get(name, []) if isinstance(name, str) else []
+    if keys and not isinstance(estimator.gamma, (int, float)):
+        raise ValueError(
+            f"gamma={estimator.gamma!r} depends on the data, which are not known here; set gamma"
+        )
+    return {"kernel": name, "kernel_params": {key: getattr(estimator, key) for key in keys} or None}
+
+
+def _svc(C: float, model: Any) -> svm.SVC:
+    return svm.SVC(C=C, tol=1e-9, **named(model))
+
+
+def _nu_svc(nu: float, model: Any) -> svm.NuSVC:
+    return svm.NuSVC(nu=nu, tol=1e-9, **named(model))
+
+
+def _linear_svc(model: SVMs3 | SVMs5, p: int, q: int) -> svm.LinearSVC:
+    only_linear(model)
+    K, squared = 1.0 / (p + q) if model.K is None else model.K, isinstance(model, SVMs5)
+    eta = 1.0 if squared else getattr(model, "eta_", 0.0)
+    if eta <= 0.0:
+        raise ValueError("C = K/eta is known only after SVMs3 was fitted, with eta > 0")
+    loss = "squared_hinge" if squared else "hinge"
+    return svm.LinearSVC(C=K / eta, loss=loss, dual=not squared, max_iter=1_000_000, tol=1e-12)
+
+
+_TO: Makers = {
+    HardMarginSVC: lambda model, p, q: _svc(_HARD, model),
+    SVMs1: lambda model, p, q: _nu_svc(1.0 / ((p + q) * (model.K or 1.0 / min(p, q))), model),
+    SVMs2: lambda model, p, q: _svc(model.K, model),
+    SVMs2prime: lambda model, p, q: _nu_svc(model.nu, model),
+    SVMs3: _linear_svc,
+    SVMs5: _linear_svc,
+}
+
+
+def to_sklearn(model: BaseEstimator, p: int, q: int) -> BaseEstimator:
     r"""Return the scikit-learn estimator, not fitted, that has the same hyperplanes on p blue and q red points.
 
     ========================  ==========================================================================
@@ -49,60 +117,37 @@ def to_sklearn(model: SupportVectorMachine, p: int, q: int) -> BaseEstimator:
     Raises
     ------
     ValueError
-        If scikit-learn has no such machine. For ``SVMs4(K=K)`` use ``SVC(kernel="precomputed", C=1e10)`` on the Gram
-        matrix plus :math:`I/(2K)`; at prediction the Gram matrix alone.
+        If scikit-learn has no such machine: a penalized b with another kernel than the linear one.
     TypeError
-        If `model` is something else.
+        If `model` is something else. For ``SVMs4(K=K)`` use ``SVC(kernel="precomputed", C=1e10)`` on the Gram matrix
+        plus :math:`I/(2K)`; at prediction the Gram matrix alone.
 
     Examples
     --------
     >>> to_sklearn(SVMs1(K=0.25), p=4, q=4).nu
     0.5
     """
-    if not isinstance(model, SupportVectorMachine):
-        raise TypeError(f"model must be a machine of companion.svm, got {type(model).__name__}")
-    p, q = check_count(p, "p"), check_count(q, "q")
-    precise = {"tol": 1e-9}
-    if isinstance(model, HardMarginSVC):
-        return svm.SVC(C=_HARD, **precise, **kernel_options(model))
-    if isinstance(model, SVMs1):
-        K = 1.0 / min(p, q) if model.K is None else model.K
-        return svm.NuSVC(nu=1.0 / ((p + q) * K), **precise, **kernel_options(model))
-    if isinstance(model, SVMs2):
-        return svm.SVC(C=model.K, **precise, **kernel_options(model))
-    if isinstance(model, SVMs2prime):
-        return svm.NuSVC(nu=model.nu, **precise, **kernel_options(model))
-    if isinstance(model, (SVMs3, SVMs5)):
-        if not as_kernel(model.kernel, **(model.kernel_params or {})).is_linear:
-            raise ValueError("scikit-learn penalizes b for the linear kernel only, in LinearSVC")
-        K = 1.0 / (p + q) if model.K is None else model.K
-        options: dict[str, Any] = {"intercept_scaling": 1.0, "max_iter": 1_000_000, "tol": 1e-12}
-        if isinstance(model, SVMs5):
-            return svm.LinearSVC(loss="squared_hinge", C=K, dual=False, **options)
-        eta = getattr(model, "eta_", 0.0)
-        if eta <= 0.0:
-            raise ValueError("C = K/eta is known only after SVMs3 was fitted, with eta > 0")
-        return svm.LinearSVC(loss="hinge", C=K / eta, dual=True, **options)
-    raise ValueError(f"scikit-learn has no machine like {type(model).__name__}")
+    return counterpart(model, _TO, check_count(p, "p"), check_count(q, "q"))
 
 
-def kernel_options(model: SupportVectorMachine) -> dict[str, Any]:
-    """Return scikit-learn's names for a kernel; a kernel without a name is passed as a function."""
-    kernel = as_kernel(model.kernel, **(model.kernel_params or {}))
-    if kernel.is_precomputed:
-        return {"kernel": "precomputed"}
-    if isinstance(kernel, Linear):
-        return {"kernel": "linear"}
-    if isinstance(kernel, Polynomial):
-        return {"kernel": "poly", "degree": kernel.d, "gamma": kernel.gamma, "coef0": kernel.R}
-    if isinstance(kernel, Gaussian):
-        return {"kernel": "rbf", "gamma": 1.0 / (2.0 * kernel.sigma**2)}
-    if isinstance(kernel, Sigmoid):
-        return {"kernel": "sigmoid", "gamma": kernel.a, "coef0": kernel.b}
-    return {"kernel": kernel}
+def _from_linear(estimator: svm.LinearSVC) -> SVMs5:
+    usual = estimator.fit_intercept and estimator.intercept_scaling == 1
+    if (estimator.loss, estimator.penalty, usual) != ("squared_hinge", "l2", True):
+        raise ValueError(
+            "of LinearSVC only loss='squared_hinge', penalty='l2', fit_intercept=True, intercept_scaling=1 has a "
+            "counterpart here; loss='hinge' is SVMs3 for a nu that only its solution tells"
+        )
+    return SVMs5(K=float(estimator.C))
 
 
-def from_sklearn(estimator: BaseEstimator) -> SupportVectorMachine:
+_FROM: Makers = {
+    svm.NuSVC: lambda estimator: SVMs2prime(nu=float(estimator.nu), **kernel_of(estimator)),
+    svm.SVC: lambda estimator: SVMs2(K=float(estimator.C), **kernel_of(estimator)),
+    svm.LinearSVC: _from_linear,
+}
+
+
+def from_sklearn(estimator: BaseEstimator) -> BaseEstimator:
     """Return the machine of this package, not fitted, that has the same hyperplanes.
 
     Parameters
@@ -127,44 +172,6 @@ def from_sklearn(estimator: BaseEstimator) -> SupportVectorMachine:
     >>> from_sklearn(SVC(C=10.0, kernel="rbf", gamma=0.5))
     SVMs2(K=10.0, kernel='rbf', kernel_params={'gamma': 0.5})
     """
-    if not isinstance(estimator, (svm.SVC, svm.NuSVC, svm.LinearSVC)):
-        raise TypeError(
-            f"estimator must be an SVC, NuSVC or LinearSVC of scikit-learn, got {type(estimator).__name__}"
-        )
-    if estimator.class_weight is not None:
+    if getattr(estimator, "class_weight", None) is not None:
         raise ValueError("class_weight has no counterpart here")
-    if isinstance(estimator, svm.LinearSVC):
-        return _from_linear(estimator)
-    kernel, params = kernel_of(estimator)
-    if isinstance(estimator, svm.NuSVC):
-        return SVMs2prime(nu=float(estimator.nu), kernel=kernel, kernel_params=params)
-    return SVMs2(K=float(estimator.C), kernel=kernel, kernel_params=params)
-
-
-def _from_linear(estimator: svm.LinearSVC) -> SVMs5:
-    usual = estimator.fit_intercept and estimator.intercept_scaling == 1
-    if (estimator.loss, estimator.penalty, usual) != ("squared_hinge", "l2", True):
-        raise ValueError(
-            "of LinearSVC only loss='squared_hinge', penalty='l2', fit_intercept=True, intercept_scaling=1 has a "
-            "counterpart here; loss='hinge' is SVMs3 for a nu that only its solution tells"
-        )
-    return SVMs5(K=float(estimator.C))
-
-
-def kernel_of(estimator: svm.SVC | svm.NuSVC) -> tuple[Any, dict[str, Any] | None]:
-    """Return the kernel of a machine of scikit-learn, and the parameters of a name."""
-    name, gamma = estimator.kernel, estimator.gamma
-    if not isinstance(name, str):
-        return name, None
-    if name in ("linear", "precomputed"):
-        return name, None
-    if gamma is None or isinstance(gamma, str):
-        raise ValueError(
-            f"gamma={gamma!r} depends on the data, which are not known here; set gamma"
-        )
-    params: dict[str, Any] = {"gamma": float(gamma)}
-    if name in ("poly", "sigmoid"):
-        params["coef0"] = float(estimator.coef0)
-    if name == "poly":
-        params["degree"] = int(estimator.degree)
-    return name, params
+    return counterpart(estimator, _FROM)

@@ -12,9 +12,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.checks import as_scalar, check_count, check_range, reject_masked
-from companion.engine.arithmetic import EPS, largest, ratio
-from companion.engine.certificate import bound_multipliers, certify
+from companion.checks import as_scalar, check_count, read_data, reject_masked
+from companion.engine.arithmetic import EPS, ratio
 from companion.engine.guess import Guess
 from companion.engine.low_rank import guess_low_rank
 from companion.engine.machines import Finished, finish, is_psd, solve_generally
@@ -84,13 +83,10 @@ class KernelModel(KernelMixin, BaseEstimator):
 
     def _validated(self, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
         """Check parameters and data as scikit-learn does; return points and labels or values."""
-        self.kernel_ = self._named_kernel()
+        self.kernel_: Any = self._named_kernel()
         as_scalar(self.tol, "tol", above=0.0)
         check_count(self.max_iter, "max_iter")
-        reject_masked(X, "X")
-        reject_masked(y, "y")
-        X, y = validate_data(self, X, y, dtype=np.float64, **options)
-        check_range(largest(X), "X")
+        X, y = read_data(self, X, y, **options)
         return own_points(X, self.kernel_), y
 
     def _points(self, X: np.ndarray, s: np.ndarray) -> Points:
@@ -102,33 +98,29 @@ class KernelModel(KernelMixin, BaseEstimator):
         points = make_points(X, s, self.kernel_)
         if points.is_kernel or is_psd(points.gram, "the Gram matrix"):
             return points
-        smallest = is_positive_definite(points.gram).smallest_eigenvalue
-        refusal = (
-            f"the kernel must be positive definite on the training points; the matrix of {self.kernel_!r} there is "
-            f"not: it has the negative eigenvalue {smallest:.6g}"
-        )
         centred = replace(points, centred=True)
-        if not is_positive_definite(centred.gram):
-            raise ValueError(f"{refusal}; nor is it conditionally positive definite")
-        if self._penalized or not self._balanced:
-            raise ValueError(
-                f"{refusal}; it is conditionally positive definite, which is enough where s'a = 0 (HardMarginSVC, "
-                f"SVMs1, SVMs2, SVMs2prime, SVMs4), but {type(self).__name__} has no such equation for the "
-                "coefficients of w"
-            )
-        return centred
+        conditionally = is_positive_definite(centred.gram)
+        if conditionally and self._balanced and not self._penalized:
+            return centred
+        smallest = is_positive_definite(points.gram).smallest_eigenvalue
+        rest = (
+            "it is conditionally positive definite, which is enough where s'a = 0 (HardMarginSVC, SVMs1, SVMs2, "
+            f"SVMs2prime, SVMs4), but {type(self).__name__} has no such equation for the coefficients of w"
+        )
+        raise ValueError(
+            f"the kernel must be positive definite on the training points; the matrix of {self.kernel_!r} there is "
+            f"not: it has the negative eigenvalue {smallest:.6g}; "
+            + (rest if conditionally else "nor is it conditionally positive definite")
+        )
 
     def _complaints(self) -> list[Warning]:
         """Return the warnings about digits that are missing."""
-        if self.certificate_.ok:
-            return []
         advice = "centre and scale the data" if self._penalized else "scale the data"
-        return [
-            ConvergenceWarning(
-                f"the solution misses tol = {self.tol:g} after {self.n_iter_} systems ({self.certificate_}); "
-                f"{advice}, or lower the price of slack"
-            )
-        ]
+        text = (
+            f"the solution misses tol = {self.tol:g} after {self.n_iter_} systems ({self.certificate_}); "
+            f"{advice}, or lower the price of slack"
+        )
+        return [] if self.certificate_.ok else [ConvergenceWarning(text)]
 
     # -- new points
 
@@ -138,8 +130,7 @@ class KernelModel(KernelMixin, BaseEstimator):
         reject_masked(X, "X")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if self.w_ is not None:
-            features: Any = self.kernel_.features(X)
-            return features @ self.w_
+            return self.kernel_.features(X) @ self.w_
         rows = np.flatnonzero(self.dual_coef_)
         if not rows.size:
             return np.zeros(len(X))
@@ -149,8 +140,7 @@ class KernelModel(KernelMixin, BaseEstimator):
     def _linear_weights(self) -> np.ndarray:
         if not self._named_kernel().is_linear:
             raise AttributeError("coef_ exists for the linear kernel only; see w_ and dual_coef_")
-        weights: Any = self.w_
-        return weights
+        return self.w_
 
 
 @dataclass(eq=False, repr=False)
@@ -184,11 +174,7 @@ class ProgramModel(KernelModel):
     ) -> Certificate:
         """Certify the multipliers: -b is the multiplier of the equation s'a = 0, and -eta that of the sum."""
         y = np.array([-slab.eta] if self._penalized else [-slab.b, -slab.eta])[: len(dual.c)]
-        zero, upper = np.zeros(a.size), np.full(a.size, dual.upper)
-        z_lower, z_upper = bound_multipliers(Pa + dual.q + y @ dual.A, a, zero, upper)
-        return certify(
-            dual.P, dual.q, dual.A, dual.c, zero, upper, a, y, z_lower, z_upper, float(self.tol), Pa
-        )  # fmt: skip
+        return dual.certify(a, y, Pa, self.tol)
 
     def _answers(
         self, points: Points, dual: DualProgram, guess: Guess | None = None

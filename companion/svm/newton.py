@@ -9,9 +9,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from companion.checks import as_scalar, check_count
-from companion.results import History
 from companion.svm.model import KernelLike
-from companion.svm.training import TrainingResult, read_task, stopping
+from companion.svm.training import Task, TrainingResult, read_task, stopping
 
 __all__ = ["primal_kernel_newton", "primal_newton"]
 
@@ -90,29 +89,18 @@ def primal_newton(
     (array([  7.4737,  -6.3402, -19.9082]), 285.0407, True)
     """
     task = read_task(X, y, C, "quadratic", kernel, kernel_params, as_printed)
-    if task.F is None:
+    if task.points.Phi is None:
         raise ValueError(
-            f"{task.kernel!r} has no explicit features, or too many; use primal_kernel_newton"
+            f"{task.points.kernel!r} has no explicit features, or too many; use primal_kernel_newton"
         )
-    F, y = task.F, task.y
-    G, identity = F * y[:, None], np.eye(F.shape[1])
+    F, y, C = task.points.Phi, task.points.s, task.C
 
-    def model(point: _Point) -> tuple[np.ndarray, np.ndarray]:
-        inside = G[point.inside]
-        H, v = identity + 2.0 * task.C * inside.T @ inside, inside.sum(axis=0)
-        gradient = H @ point.x - 2.0 * task.C * v
-        return gradient, _solve_positive(H, 2.0 * task.C * v)
-
-    def at(w: np.ndarray) -> _Point:
-        margins = G @ w
-        return _Point(w, margins, task.primal(float(w @ w), margins))
+    def minimum(A: np.ndarray, w: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        H, v = np.eye(F.shape[1]) + 2.0 * C * F[A].T @ F[A], y[A] @ F[A]
+        return _solve_positive(H, 2.0 * C * v)
 
     rule = (*stopping(tol, eps, as_printed), line_search and not as_printed, True)
-    point, status, history, cycle = _newton("w", model, at, np.zeros(F.shape[1]), rule, max_iter)
-    alpha = 2.0 * task.C * np.maximum(1.0 - point.margins, 0.0)
-    return task.result(
-        alpha * y, alpha, point.value, tol, status, history, cycle, w=point.x, by_certificate=rule[1] is None
-    )  # fmt: skip
+    return _newton(task, "w", F, minimum, rule, max_iter)
 
 
 def primal_kernel_newton(
@@ -188,45 +176,25 @@ def primal_kernel_newton(
     (136.8543, 5)
     """
     task = read_task(X, y, C, "quadratic", kernel, kernel_params, as_printed)
-    y, K, n = task.y, task.gram(), task.n
+    y, C, Phi = task.points.s, task.C, task.points.Phi
+    K, n = task.points.gram if Phi is None else Phi @ Phi.T, y.size
     ridge = None if ridge is None else as_scalar(ridge, "ridge", above=0.0)
-    if as_printed and ridge is None:
-        rank = int(np.linalg.matrix_rank(K))
-        if rank < n:
-            raise ValueError(
-                f"the printed step needs the inverse of H = K + 2CS, but K has rank {rank} < n = {n}, and so H is "
-                "singular; give a ridge, or use as_printed=False"
-            )
+    if as_printed and ridge is None and (rank := int(np.linalg.matrix_rank(K))) < n:
+        raise ValueError(
+            f"the printed step needs the inverse of H = K + 2CS, but K has rank {rank} < n = {n}, and so H is "
+            "singular; give a ridge, or use as_printed=False"
+        )
 
-    def model(point: _Point) -> tuple[np.ndarray, np.ndarray]:
-        A = np.flatnonzero(point.inside)
-        residual = point.x.copy()
-        residual[A] -= 2.0 * task.C * y[A] * (1.0 - point.margins[A])
-        gradient = K @ residual
+    def minimum(A: np.ndarray, beta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         if as_printed or ridge is not None:
-            H = K + 2.0 * task.C * K[:, A] @ K[:, A].T
-            H[np.diag_indices(n)] += ridge or 0.0
-            return gradient, point.x - np.linalg.solve(H, gradient)
+            H = K + 2.0 * C * K[:, A] @ K[:, A].T + (ridge or 0.0) * np.eye(n)
+            return beta - np.linalg.solve(H, gradient)
         target = np.zeros(n)
-        if A.size:
-            block = K[np.ix_(A, A)]
-            block[np.diag_indices_from(block)] += 0.5 / task.C
-            target[A] = _solve_positive(block, y[A])
-        return gradient, target
+        target[A] = _solve_positive(K[np.ix_(A, A)] + 0.5 / C * np.eye(A.size), y[A])
+        return target
 
-    def at(beta: np.ndarray) -> _Point:
-        h = K @ beta
-        return _Point(beta, y * h, task.primal(float(beta @ h), y * h))
-
-    full = ridge is None
-    rule = (*stopping(tol, eps, as_printed), line_search and not as_printed, full)
-    point, status, history, cycle = _newton("beta", model, at, np.zeros(n), rule, max_iter)
-    alpha = 2.0 * task.C * np.maximum(1.0 - point.margins, 0.0)
-    if status == "converged" and full and not as_printed:
-        alpha = np.maximum(y * point.x, 0.0)  # 2 C xi, without the cancellation in xi
-    return task.result(
-        point.x, alpha, point.value, tol, status, history, cycle, by_certificate=rule[1] is None
-    )
+    rule = (*stopping(tol, eps, as_printed), line_search and not as_printed, ridge is None)
+    return _newton(task, "beta", K, minimum, rule, max_iter)
 
 
 def _solve_positive(H: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -245,6 +213,7 @@ class _Point(NamedTuple):
     x: np.ndarray
     margins: np.ndarray
     value: float
+    gradient: np.ndarray
 
     @property
     def inside(self) -> np.ndarray:
@@ -253,25 +222,34 @@ class _Point(NamedTuple):
 
 
 def _newton(
+    task: Task,
     name: str,
-    model: Callable[[_Point], tuple[np.ndarray, np.ndarray]],
-    at: Callable[[np.ndarray], _Point],
-    start: np.ndarray,
+    M: np.ndarray,
+    minimum: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
     rule: tuple[float, float | None, bool, bool],
     max_iter: int,
-) -> tuple[_Point, str, History, int]:
+) -> TrainingResult:
     """Go from minimiser to minimiser of the quadratic model, until the certificate's tolerance or ZM's eps says stop.
 
-    The rule is tol, eps, whether there is a line search, and whether a full step depends on the set A alone.
+    The unknown x is w, with the values M x = F w at the points, or beta, with M = K. The rule is tol, eps, whether
+    there is a line search, and whether a full step depends on the set A alone.
     """
-    tol, eps, line_search, exact = rule
-    point, status, cycle = at(start), "max_iter", 0
+    (tol, eps, line_search, exact), y = rule, task.points.s
+
+    def at(x: np.ndarray) -> _Point:
+        h = M @ x
+        pull = x if name == "w" else h  # the gradient of |w|^2/2
+        slack = np.maximum(1.0 - y * h, 0.0)
+        gradient = pull - 2.0 * task.C * ((y * slack) @ M)
+        return _Point(x, y * h, task.primal(float(x @ pull), y * h), gradient)
+
+    point, status, cycle = at(np.zeros(M.shape[1])), "max_iter", 0
     keys = ("objective", "change", "active", "step", name)
     history: dict[str, list[Any]] = {key: [] for key in keys}
     seen = {point.inside.tobytes(): 0}
     for t in range(1, check_count(max_iter, "max_iter") + 1):
-        gradient, target = model(point)
-        slope = float(gradient @ (target - point.x))
+        target = minimum(np.flatnonzero(point.inside), point.x, point.gradient)
+        slope = float(point.gradient @ (target - point.x))
         settled = -slope <= _NOISE * point.value  # what is left to gain is rounding
         old, (point, step) = point, _step(point, target, slope, at, line_search and not settled)
         change = float(np.linalg.norm(point.x - old.x))
@@ -287,7 +265,14 @@ def _newton(
         if exact and not line_search and first < t - 1:
             status, cycle = "cycle", t - first
             break
-    return point, status, {key: np.array(values) for key, values in history.items()}, cycle
+    alpha = 2.0 * task.C * np.maximum(1.0 - point.margins, 0.0)
+    beta = y * alpha if name == "w" else point.x
+    if name == "beta" and exact and eps is None and status == "converged":
+        alpha = np.maximum(y * beta, 0.0)  # 2 C xi, without the cancellation in xi
+    w = point.x if name == "w" else None
+    return task.result(
+        beta, alpha, point.value, tol, status, history, cycle, w, by_certificate=eps is None
+    )
 
 
 def _step(

@@ -10,6 +10,7 @@ when the blue points come first. The order does not matter here: points stay whe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,10 +19,11 @@ import numpy as np
 
 from companion.checks import as_vector
 from companion.engine.arithmetic import EPS, largest
-from companion.kernels import Gaussian, Kernel, Polynomial
+from companion.kernels import Gaussian, Kernel, Linear, Polynomial, Sigmoid
+from companion.kernels.given import Precomputed
 from companion.kernels.gram import centre
 
-__all__ = ["Normal", "Points", "SignedKernel", "as_signs", "make_points"]
+__all__ = ["Normal", "Points", "SignedKernel", "as_signs", "kernel_options", "make_points"]
 
 _MANY_FEATURES = 100  # explicit features are worth having up to this number, or up to one per point
 _ZERO_FEATURES = 1e-13  # |w| is zero up to rounding below this part of sum a_i |phi(x_i)|
@@ -117,18 +119,16 @@ class Points:
 
     def for_libsvm(self) -> tuple[np.ndarray, dict[str, Any]]:
         """Return points, or a Gram matrix, and the kernel as libsvm calls it."""
-        kernel = self.kernel
-        if kernel.is_linear:
-            return self.X, {"kernel": "linear"}
-        if isinstance(kernel, Gaussian):
-            return self.X, {"kernel": "rbf", "gamma": 0.5 / kernel.sigma**2}
-        if isinstance(kernel, Polynomial):
-            return self.X, {"kernel": "poly", "degree": kernel.d, "coef0": kernel.R, "gamma": kernel.gamma}  # fmt: skip
-        return self.gram, {"kernel": "precomputed"}
+        options = kernel_options(self.kernel)
+        if self.centred or options["kernel"] not in ("linear", "poly", "rbf"):
+            return self.gram, {"kernel": "precomputed"}
+        return self.X, options
 
-    def signed_kernel(self, *, penalize_b: bool = False, ridge: float = 0.0) -> SignedKernel:
+    def signed_kernel(
+        self, *, penalize_b: bool = False, ridge: float = 0.0, keep_origin: bool = False
+    ) -> SignedKernel:
         r"""Return :math:`\mathbf K`, plus :math:`ss^\top` when b is penalized, plus ridge times the identity."""
-        return SignedKernel(self, penalize_b, ridge)
+        return SignedKernel(self, penalize_b, ridge, keep_origin or penalize_b)
 
     def normal(self, a: np.ndarray, quadratic: float, keep_origin: bool = False) -> Normal:
         r"""Return :math:`w = \sum_i s_i a_i \varphi(x_i)` and its norm, which is 0 when it is nothing but rounding.
@@ -171,14 +171,16 @@ class SignedKernel:
         Whether the 1 is there.
     ridge : float
         The multiple of the identity.
+    keep_origin : bool
+        Whether the features stay where they are: no equation :math:`s^\top a = 0`.
     """
 
     __array_ufunc__ = None  # NumPy asks this class, not itself
 
-    def __init__(self, points: Points, penalize_b: bool, ridge: float) -> None:
+    def __init__(self, points: Points, penalize_b: bool, ridge: float, keep_origin: bool) -> None:
         self.points, self.penalize_b, self.ridge = points, penalize_b, ridge
         self.shape = (points.n, points.n)
-        self.Z, _ = points.features(keep_origin=penalize_b)
+        self.Z, _ = points.features(keep_origin)
         self.product = None if self.Z is None else self._by_weights
 
     def rows(self, index: np.ndarray) -> np.ndarray:
@@ -213,6 +215,20 @@ class SignedKernel:
     def toarray(self) -> np.ndarray:
         """Return the whole matrix."""
         return self.rows(np.arange(self.points.n))
+
+
+_OPTIONS: dict[type[Kernel], Callable[[Any], dict[str, Any]]] = {
+    Linear: lambda k: {"kernel": "linear"},
+    Polynomial: lambda k: {"kernel": "poly", "degree": k.d, "gamma": k.gamma, "coef0": k.R},
+    Gaussian: lambda k: {"kernel": "rbf", "gamma": 0.5 / k.sigma**2},
+    Sigmoid: lambda k: {"kernel": "sigmoid", "gamma": k.a, "coef0": k.b},
+    Precomputed: lambda k: {"kernel": "precomputed"},
+}
+
+
+def kernel_options(kernel: Kernel) -> dict[str, Any]:
+    """Return scikit-learn's names for a kernel; a kernel without a name is passed as a function."""
+    return _OPTIONS.get(type(kernel), lambda k: {"kernel": k})(kernel)
 
 
 def as_signs(y: Any, n: int | None = None) -> np.ndarray:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from companion.engine.arithmetic import largest
+from companion.results import Record
 
 __all__ = [
     "POINT_CLASSES",
@@ -45,8 +46,8 @@ _ZERO_SUM = 4e-15  # the sum s'a is zero up to rounding below this part of its t
 _TIGHT = 1e-9  # a constraint is active when it misses equality by this part of its terms
 
 
-@dataclass(frozen=True, eq=False)
-class Slab:
+@dataclass(frozen=True, eq=False, repr=False)
+class Slab(Record):
     r"""Positions of the hyperplanes :math:`H_{w,b}`, :math:`H_{w,b+\eta}` and :math:`H_{w,b-\eta}`.
 
     Parameters
@@ -65,6 +66,24 @@ class Slab:
     eta_interval: Interval = (0.0, 0.0)
     blue_interval: Interval = (0.0, 0.0)
     red_interval: Interval = (0.0, 0.0)
+
+    @classmethod
+    def of_b(cls, b: float, eta_interval: Interval) -> Slab:
+        r"""Return the slab for a known b and the range of :math:`\eta`."""
+        low, high = eta_interval
+        edges = (b + low, b + high), (b - high, b - low)
+        return cls(b, middle(eta_interval), (b, b), eta_interval, *edges)
+
+    @property
+    def epsilon(self) -> float:
+        r"""Half of the width of a tube, which is a slab with :math:`\eta = -\epsilon`."""
+        return 0.0 - self.eta
+
+    @property
+    def epsilon_interval(self) -> Interval:
+        r"""The smallest and the largest :math:`\epsilon`."""
+        low, high = self.eta_interval
+        return 0.0 - high, 0.0 - low
 
     def moved(self, distance: float, scale: float = 1.0) -> Slab:
         """Return the slab for another origin of feature space, in another unit of w."""
@@ -155,10 +174,7 @@ def slab_eta(s: np.ndarray, h: np.ndarray, a: np.ndarray, upper: float) -> Slab:
     # Multipliers near a bound were moved there; without a bound the sum has the rounding of its terms only.
     rounding = _ROUNDING if math.isfinite(upper) else _ZERO_SUM
     b = b if abs(b) > rounding * float(a.sum()) else 0.0
-    low, high = multiplier_interval(h, a <= 0.0, a >= upper)
-    return Slab(
-        b, middle((low, high)), (b, b), (low, high), (b + low, b + high), (b - high, b - low)
-    )
+    return Slab.of_b(b, multiplier_interval(h, a <= 0.0, a >= upper))
 
 
 def place_points(

@@ -14,7 +14,6 @@ from companion.engine.arithmetic import EPS
 __all__ = ["RankOneSpectrum", "nearest_psd", "spectrum_transform"]
 
 _TRANSFORMS = ("clip", "flip", "shift", "square", "diffusion")
-_SMALL = 100  # up to this size, decomposing the new matrix costs no more than the secular equation
 
 
 def nearest_psd(A: Any) -> np.ndarray:
@@ -163,10 +162,6 @@ class RankOneSpectrum:
         tau : float
             The factor :math:`\tau > 0`.
         """
-        if u.size <= _SMALL:
-            values, W = np.linalg.eigh(np.diag(self.d) + tau * np.outer(u, u))
-            below = np.minimum(values, 0.0)
-            return float(below @ below), W @ (-below * (u @ W))
         d, weight = self.d, tau * u * u
         noise = EPS * max(abs(float(d[0])), abs(float(d[-1])), float(weight.sum()))
         # equal eigenvalues act as one, with the sum of their weights; the others of the group stay where they are
@@ -209,16 +204,11 @@ def _secular_roots(p: np.ndarray, c: np.ndarray, count: int) -> tuple[np.ndarray
     z = np.sqrt(c / total)
     found = [dlasd4(i, D, z, rho=total) for i in range(count)]
     gaps = np.array([less * more for less, _, more, _ in found])
-    anchor = np.abs(gaps).argmin(
-        axis=1
-    )  # the square roots of poles that nearly agree have lost digits:
-    distance, x = (
-        p - p[anchor][:, None],
-        -np.take_along_axis(gaps, anchor[:, None], 1),
-    )  # Newton, from the next pole
+    # the square roots of poles that nearly agree have lost digits: Newton, from the next pole
+    anchor = np.abs(gaps).argmin(axis=1)
+    distance, x = p - p[anchor, None], -gaps[np.arange(count), anchor]
     for _ in range(4):
-        ratio = c / (distance - x)
-        x -= (1.0 + ratio.sum(axis=1, keepdims=True)) / (ratio / (distance - x)).sum(
-            axis=1, keepdims=True
-        )
-    return p[anchor] + x[:, 0], distance - x
+        ratio = c / (distance - x[:, None])
+        slope = np.einsum("ij,ij->i", ratio, 1.0 / (distance - x[:, None]))
+        x -= (1.0 + ratio.sum(axis=1)) / slope
+    return p[anchor] + x, distance - x[:, None]

@@ -19,6 +19,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,12 @@ import numpy as np
 from companion.admm import LowRank
 from companion.checks import as_matrix, as_scalar
 from companion.engine.arithmetic import EPS, largest
-from companion.engine.certificate import bound_multipliers, certify
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel
 from companion.results import Certificate, History, Problem, Record
 from companion.svm.dual import DualProgram
 from companion.svm.model import KernelLike
-from companion.svm.points import as_signs
+from companion.svm.points import Points, as_signs, make_points
 
 __all__ = [
     "Callback",
@@ -49,7 +49,6 @@ Callback = Callable[[int, np.ndarray], Any]
 _LOSSES = {"hinge": 1, "quadratic": 2}
 _PRINTED_EPS = 1e-4  # the accuracy of ZM's examples
 _SAMPLE = 20  # points on which a kernel shows whether it sees the coordinate 1
-_FEW = 100  # explicit features are worth having up to this number, or up to one per point
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,82 +165,46 @@ def augment(X: Any) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The points with the coordinate 1, their labels, and the kernel's view of them."""
+    """The points with the coordinate 1 as the kernel sees them, and the loss: hinge (1) or quadratic (2)."""
 
-    Z: np.ndarray
-    y: np.ndarray
+    points: Points
     C: float
     power: int
-    kernel: Kernel
-    F: np.ndarray | None  # explicit features
-    K: np.ndarray | None  # Gram matrix, where there are no features
 
-    @property
-    def n(self) -> int:
-        """Number of points."""
-        return self.y.size
-
-    @property
-    def ridge(self) -> float:
-        """What the quadratic loss adds to the diagonal of Q."""
-        return 0.5 / self.C if self.power == 2 else 0.0
-
-    @property
-    def upper(self) -> float:
-        """Bound of the multipliers."""
-        return self.C if self.power == 1 else np.inf
-
-    def gram(self) -> np.ndarray:
-        """Return the Gram matrix."""
-        return self.K if self.F is None else self.F @ self.F.T  # type: ignore[return-value]
-
-    def factored(self) -> np.ndarray | LowRank:
-        """Return Q, which is not formed where there are few features."""
-        if self.F is not None and 2 * self.F.shape[1] <= max(self.n, 2):
-            return LowRank(self.F * self.y[:, None], diagonal=self.ridge)
-        return self.matrix()
-
-    def matrix(self) -> np.ndarray:
-        """Return Q, with I/(2C) for the quadratic loss."""
-        Q = self.gram() * np.outer(self.y, self.y)
-        Q[np.diag_indices_from(Q)] += self.ridge
-        return Q
+    @cached_property
+    def dual(self) -> DualProgram:
+        """The dual program. Its P is not formed where there are few features."""
+        ridge, upper = (0.0, self.C) if self.power == 1 else (0.5 / self.C, np.inf)
+        signed = self.points.signed_kernel(keep_origin=True, ridge=ridge)
+        G = signed.factor()
+        P = signed.toarray() if G is None else LowRank(G, diagonal=ridge)
+        return DualProgram.of(P, -1.0, upper=upper)
 
     def primal(self, norm2: float, margins: np.ndarray) -> float:
         """Return J for the squared norm of w and the numbers y_i h(x_i)."""
         slack = np.maximum(1.0 - margins, 0.0)
         return float(0.5 * norm2 + self.C * (slack**self.power).sum())
 
-    def certificate(
-        self, alpha: np.ndarray, objective: float, tol: float
-    ) -> tuple[float, Certificate]:
-        """Return the dual objective, and the certificate of the multipliers with the gap to the primal one."""
-        Q, q, zero = self.factored(), -np.ones(self.n), np.zeros(self.n)
-        upper = np.full(self.n, self.upper)
-        Qa, total = Q @ alpha, float(alpha.sum())
-        z = bound_multipliers(Qa + q, alpha, zero, upper)
-        none = np.zeros((0, self.n)), np.zeros(0)
-        certificate = certify(Q, q, *none, zero, upper, alpha, none[1], *z, tol)
-        dual = total - 0.5 * float(alpha @ Qa)
-        if certificate.ok and total > 0.0:  # is w as good as alpha?
-            rounding = EPS * self.C * np.count_nonzero(alpha) if self.power == 1 else 0.0
-            gap = (abs(objective - dual) + rounding) / max(objective, total)
-            certificate = replace(certificate, gap=max(certificate.gap, gap))
-        return dual, certificate
-
     def result(
-        self, beta: np.ndarray, alpha: np.ndarray, objective: float, tol: float, status: str, history: History,
+        self, beta: np.ndarray, alpha: np.ndarray, objective: float, tol: float, status: str, history: dict[str, list],
         cycle: int = 0, w: np.ndarray | None = None, *, by_certificate: bool,
     ) -> TrainingResult:  # fmt: skip
         """Certify the multipliers by the dual program of the loss, whatever the method did; collect, and warn."""
-        dual, certificate = self.certificate(alpha, objective, tol)
-        if w is None and self.F is not None:
-            w = beta @ self.F
+        points, dual = self.points, self.dual
+        Pa, total = dual.P @ alpha, float(alpha.sum())
+        value = total - 0.5 * float(alpha @ Pa)
+        certificate = dual.certify(alpha, np.zeros(0), Pa, tol)
+        if certificate.ok and total > 0.0:  # is w as good as alpha?
+            rounding = EPS * self.C * np.count_nonzero(alpha) if self.power == 1 else 0.0
+            gap = (abs(objective - value) + rounding) / max(objective, total)
+            certificate = replace(certificate, gap=max(certificate.gap, gap))
+        if w is None and points.Phi is not None:
+            w = beta @ points.Phi
         found = TrainingResult(
-            w=w, alpha=alpha, beta=beta, objective=objective, dual_objective=dual, n_iter=len(history["change"]),
-            converged=status == "converged", status=status, cycle=cycle, certificate=certificate, history=history,
-            kernel=self.kernel, points=self.Z,
-            problem=Problem("training", {"y": self.y, "C": self.C, "power": self.power}),
+            w=w, alpha=alpha, beta=beta, objective=objective, dual_objective=value, n_iter=len(history["change"]),
+            converged=status == "converged", status=status, cycle=cycle, certificate=certificate,
+            history={key: np.array(values) for key, values in history.items()}, kernel=points.kernel, points=points.X,
+            problem=Problem("training", {"y": points.s, "C": self.C, "power": self.power}),
         )  # fmt: skip
         if text := _complaint(found, by_certificate):
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
@@ -252,8 +215,8 @@ def _complaint(result: TrainingResult, by_certificate: bool) -> str:
     """Return what a user should hear about a result: nothing, if it is what was asked for."""
     if result.status == "cycle":
         return f"Newton's full steps repeat every {result.cycle} steps and never end; line_search=True helps"
-    if result.status in ("max_iter", "diverged"):
-        return f"no stopping rule was met in {result.n_iter} steps ({result.status})"
+    if result.status == "max_iter":
+        return f"no stopping rule was met in {result.n_iter} steps"
     if result.certificate.ok or not (by_certificate and result.converged):
         return ""
     return (
@@ -282,23 +245,20 @@ def read_task(
         raise ValueError(f"loss must be 'hinge' or 'quadratic', got {loss!r}")
     C = as_scalar(C, "C", above=0.0)
     named = as_kernel(kernel, **(params or {}))
-    if named.is_precomputed and X.shape[0] != X.shape[1]:
-        raise ValueError(f"a precomputed kernel needs a square Gram matrix, got shape {X.shape}")
-    Z = X if named.is_precomputed else augment(X)
-    if not (named.is_precomputed or as_printed or _sees_last(named, Z)):
+    if named.is_precomputed:
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"a precomputed kernel needs a square Gram matrix, got shape {X.shape}"
+            )
+        return Task(make_points(X, y, named), C, _LOSSES[loss])
+    Z = augment(X)
+    if not as_printed and not _sees_last(named, Z):
         named = named + 1.0
-    F = named.features(Z, limit=np.inf if named.is_linear else max(len(Z), _FEW))
-    K = None if F is not None else np.array(named(Z))
-    seen: Any = K if F is None else F
-    if np.iscomplexobj(seen):
-        raise ValueError(f"training needs a real kernel, got {named!r}")
-    return Task(Z, y, C, _LOSSES[loss], named, F, K)
+    return Task(make_points(Z, y, named), C, _LOSSES[loss])
 
 
 def _sees_last(kernel: Kernel, Z: np.ndarray) -> bool:
     """Return whether the kernel depends on the last coordinate, which all points share."""
-    if kernel.is_linear:
-        return True
     few = Z[:_SAMPLE]
     moved = few + largest(few) * np.eye(few.shape[1])[-1]
     K, far = kernel(few), kernel(moved)  # rounding grows with the distance from the origin
@@ -340,5 +300,4 @@ def augmented_dual(
     >>> ((result.x * data.y) @ augment(data.X)).round(4)
     array([ 2.7463, -3.7479, -3.0868])
     """
-    task = read_task(X, y, C, loss, kernel, kernel_params)
-    return DualProgram.of(task.factored(), -1.0, upper=task.upper)
+    return read_task(X, y, C, loss, kernel, kernel_params).dual

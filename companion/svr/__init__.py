@@ -15,12 +15,10 @@ from companion.svr.estimator import POINT_CLASSES, Margins
 from companion.svr.mapping import from_sklearn, to_sklearn
 from companion.svr.nu import NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
 from companion.svr.quantiles import tube_from_offsets
-from companion.svr.tube import Levels
 
 __all__ = [
     "POINT_CLASSES",
     "EpsilonSVR",
-    "Levels",
     "Margins",
     "NuSVR",
     "NuSVRPenalizedBias",

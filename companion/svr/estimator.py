@@ -28,7 +28,7 @@ from companion.svm.dual import DualProgram
 from companion.svm.model import ProgramModel, Solved, as_guess
 from companion.svm.points import Points
 from companion.svm.slab import Slab, slab_b, slab_both, slab_eta
-from companion.svr.tube import tube_around, tube_between
+from companion.svr.tube import tube_between
 
 __all__ = ["POINT_CLASSES", "Margins", "SupportVectorRegression"]
 
@@ -146,10 +146,10 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
             return slab_b(s, h, a, dual.upper, eta=-self._epsilon_given())
         if not self._penalized:
             slab = slab_both(s, h, a, dual.upper)
-            return tube_between(slab.blue_interval, slab.red_interval).as_slab()
+            return tube_between(slab.blue_interval, slab.red_interval)
         slab = slab_eta(s, h, a, dual.upper)
-        low, high = (0.0, 0.0) if fixed else (max(0.0, -end) for end in slab.eta_interval[::-1])
-        return tube_around(slab.b, (low, high)).as_slab()
+        low, high = (0.0, 0.0) if fixed else (min(0.0, end) for end in slab.eta_interval)
+        return Slab.of_b(slab.b, (low, high))
 
     def _libsvm(self, points: Points, dual: DualProgram) -> Guess | None:
         m, upper, radius = points.n, dual.upper, self._radius(dual)
@@ -187,9 +187,8 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
 
         residuals = y - fitted - (0.0 if self._penalized else slab.b)
         moved = slab.moved(centre - normal.shift)
-        low, high = moved.eta_interval
-        self.b_, self.epsilon_ = moved.b, 0.0 - moved.eta
-        self.b_interval_, self.epsilon_interval_ = moved.b_interval, (0.0 - high, 0.0 - low)
+        self.b_, self.epsilon_ = moved.b, moved.epsilon
+        self.b_interval_, self.epsilon_interval_ = moved.b_interval, moved.epsilon_interval
         self.blue_interval_, self.red_interval_ = moved.blue_interval, moved.red_interval
         self.residuals_, self.offsets_ = residuals, residuals + self.b_
         left = radius - spent

@@ -10,18 +10,39 @@ from typing import Any
 
 from sklearn import svm
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from companion.checks import check_count
-from companion.kernels import as_kernel
-from companion.svm.mapping import kernel_of, kernel_options
+from companion.svm.mapping import Makers, counterpart, kernel_of, named, only_linear
 from companion.svr.epsilon import EpsilonSVR
-from companion.svr.estimator import SupportVectorRegression
 from companion.svr.nu import NuSVR, NuSVRPenalizedBias
 
 __all__ = ["from_sklearn", "to_sklearn"]
 
 
-def to_sklearn(model: SupportVectorRegression, m: int) -> BaseEstimator:
+def _price(model: Any, m: int) -> float:
+    return 1.0 if model.C is None else model.C / m
+
+
+def _options(model: Any, m: int) -> dict[str, Any]:
+    # a smaller tolerance can keep libsvm busy for ever
+    return {"C": _price(model, m), "tol": 1e-7, "max_iter": 10_000_000, **named(model)}
+
+
+def _linear_svr(model: NuSVRPenalizedBias, m: int) -> svm.LinearSVR:
+    only_linear(model)
+    check_is_fitted(model)  # epsilon depends on the solution
+    return svm.LinearSVR(epsilon=model.epsilon_, C=_price(model, m), tol=1e-12, max_iter=1_000_000)
+
+
+_TO: Makers = {
+    NuSVRPenalizedBias: _linear_svr,
+    EpsilonSVR: lambda model, m: svm.SVR(epsilon=model.epsilon, **_options(model, m)),
+    NuSVR: lambda model, m: svm.NuSVR(nu=min(float(model.nu), 1.0), **_options(model, m)),
+}
+
+
+def to_sklearn(model: BaseEstimator, m: int) -> BaseEstimator:
     r"""Return the scikit-learn estimator, not fitted, that has the same solution on m points.
 
     =================================  ==========================================================
@@ -45,7 +66,7 @@ def to_sklearn(model: SupportVectorRegression, m: int) -> BaseEstimator:
     Raises
     ------
     ValueError
-        If scikit-learn has no such regression.
+        If scikit-learn has no such regression, or a fit has to come first.
     TypeError
         If `model` is something else.
 
@@ -54,25 +75,17 @@ def to_sklearn(model: SupportVectorRegression, m: int) -> BaseEstimator:
     >>> to_sklearn(NuSVR(nu=0.3, C=20.0), m=40)
     NuSVR(C=0.5, kernel='linear', max_iter=10000000, nu=0.3, tol=1e-07)
     """
-    m = check_count(m, "m")
-    if not isinstance(model, SupportVectorRegression):
-        raise TypeError(f"model must be a regression of companion.svr, got {type(model).__name__}")
-    C = 1.0 if model.C is None else model.C / m
-    # a smaller tolerance can keep libsvm busy for ever
-    options: dict[str, Any] = {"C": C, "tol": 1e-7, "max_iter": 10_000_000}
-    if isinstance(model, NuSVRPenalizedBias):
-        if not as_kernel(model.kernel, **(model.kernel_params or {})).is_linear:
-            raise ValueError("scikit-learn penalizes b for the linear kernel only, in LinearSVR")
-        if not hasattr(model, "epsilon_"):
-            raise ValueError("epsilon is known only after NuSVRPenalizedBias was fitted")
-        options.update(tol=1e-12, max_iter=1_000_000)
-        return svm.LinearSVR(epsilon=model.epsilon_, intercept_scaling=1.0, **options)
-    options.update(kernel_options(model))
-    if isinstance(model, EpsilonSVR):
-        return svm.SVR(epsilon=model.epsilon, **options)
-    if isinstance(model, NuSVR) and model.nu > 0.0:
-        return svm.NuSVR(nu=min(float(model.nu), 1.0), **options)
-    raise ValueError(f"scikit-learn has no regression like {model!r}")
+    return counterpart(model, _TO, check_count(m, "m"))
+
+
+def _ours(estimator: Any, m: int) -> dict[str, Any]:
+    return {"C": m * float(estimator.C), **kernel_of(estimator)}
+
+
+_FROM: Makers = {
+    svm.NuSVR: lambda theirs, m: NuSVR(nu=float(theirs.nu), **_ours(theirs, m)),
+    svm.SVR: lambda theirs, m: EpsilonSVR(epsilon=float(theirs.epsilon), **_ours(theirs, m)),
+}
 
 
 def from_sklearn(estimator: BaseEstimator, m: int) -> NuSVR | EpsilonSVR:
@@ -102,17 +115,4 @@ def from_sklearn(estimator: BaseEstimator, m: int) -> NuSVR | EpsilonSVR:
     >>> from_sklearn(svm.NuSVR(C=2.0, nu=0.3, kernel="rbf", gamma=0.5), m=10)
     NuSVR(C=20.0, kernel='rbf', kernel_params={'gamma': 0.5}, nu=0.3)
     """
-    m = check_count(m, "m")
-    if not isinstance(estimator, (svm.NuSVR, svm.SVR)):
-        raise TypeError(
-            f"estimator must be a NuSVR or SVR of scikit-learn, got {type(estimator).__name__}"
-        )
-    kernel, params = kernel_of(estimator)
-    options: dict[str, Any] = {
-        "C": m * float(estimator.C),
-        "kernel": kernel,
-        "kernel_params": params,
-    }
-    if isinstance(estimator, svm.NuSVR):
-        return NuSVR(nu=float(estimator.nu), **options)
-    return EpsilonSVR(epsilon=float(estimator.epsilon), **options)
+    return counterpart(estimator, _FROM, check_count(m, "m"))

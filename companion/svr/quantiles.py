@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 
 from companion.checks import as_scalar, as_vector
-from companion.svm.slab import Interval
-from companion.svr.tube import Levels, tube_around, tube_between
+from companion.svm.slab import Interval, Slab, middle
+from companion.svr.tube import tube_between
 
 __all__ = ["tube_from_offsets"]
 
 _INTEGER = 1e-12  # m nu / 2 is an integer if it differs from one by this part
 
 
-def tube_from_offsets(offsets: Any, nu: float, b: float | None = None) -> Levels:
+def tube_from_offsets(offsets: Any, nu: float, b: float | None = None) -> Slab:
     r"""Return b and :math:`\epsilon` of nu-SV regression for a given w, with all their optimal values.
 
     Parameters
@@ -38,7 +38,7 @@ def tube_from_offsets(offsets: Any, nu: float, b: float | None = None) -> Levels
 
     Returns
     -------
-    Levels
+    Slab
         For :math:`k = m\nu/2`, the red margin :math:`b + \epsilon` is the (k+1)-th largest offset, k rounded down, and
         any number from there to the k-th largest if k is an integer; the blue margin :math:`b - \epsilon` likewise
         from below. With b given, :math:`\epsilon` is the (k+1)-th largest :math:`|s_i - b|`, :math:`k = m\nu`. For
@@ -64,11 +64,10 @@ def tube_from_offsets(offsets: Any, nu: float, b: float | None = None) -> Levels
     if b is not None:
         distance = np.abs(s - as_scalar(b, "b"))
         low, high = _from_above(distance, s.size * nu)
-        return tube_around(b, (max(low, 0.0), max(high, 0.0)))
+        return Slab.of_b(b, (-max(high, 0.0), -max(low, 0.0)))
     if nu > 1.0:
-        low, high = _from_above(s, s.size / 2.0)
-        at = low + (high - low) / 2.0
-        return Levels(at, 0.0, (low, high), (0.0, 0.0), (low, high), (low, high))
+        median = _from_above(s, s.size / 2.0)
+        return Slab(middle(median), 0.0, median, (0.0, 0.0), median, median)
     k = s.size * nu / 2.0
     low, high = _from_above(-s, k)
     return tube_between((-high + 0.0, -low + 0.0), _from_above(s, k))

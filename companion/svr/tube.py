@@ -7,15 +7,12 @@ the red one, :math:`b + \epsilon`, have :math:`\mu`, and in the KKT conditions :
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from companion.results import Record
 from companion.svm.points import SignedKernel
 from companion.svm.slab import Interval, Slab, middle
 
-__all__ = ["Levels", "TubeKernel", "tube_around", "tube_between"]
+__all__ = ["TubeKernel", "tube_between"]
 
 
 class TubeKernel:
@@ -65,34 +62,7 @@ class TubeKernel:
         return self.rows(np.arange(2 * self.m))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Levels(Record):
-    r"""The tube: its middle b, half of its width, and all values in optimal solutions.
-
-    Parameters
-    ----------
-    b, epsilon : float
-        The solution chosen.
-    b_interval, epsilon_interval, blue_interval, red_interval : (float, float)
-        Ranges of b, :math:`\epsilon`, :math:`b - \epsilon` and :math:`b + \epsilon`.
-    """
-
-    b: float
-    epsilon: float
-    b_interval: Interval
-    epsilon_interval: Interval
-    blue_interval: Interval
-    red_interval: Interval
-
-    def as_slab(self) -> Slab:
-        """Return the same with eta = -epsilon."""
-        low, high = self.epsilon_interval
-        return Slab(
-            self.b, -self.epsilon, self.b_interval, (-high, -low), self.blue_interval, self.red_interval
-        )  # fmt: skip
-
-
-def tube_between(blue: Interval, red: Interval) -> Levels:
+def tube_between(blue: Interval, red: Interval) -> Slab:
     r"""Return the tube for the ranges of :math:`b - \epsilon` and of :math:`b + \epsilon`.
 
     Where some pairs are not in order, the midpoints of the ranges of b and :math:`\epsilon` are optimal all the same.
@@ -104,15 +74,8 @@ def tube_between(blue: Interval, red: Interval) -> Levels:
     (1.25, 0.75, (1.0, 1.5), (0.5, 1.0))
     """
     b_interval = (max(red[0], blue[0]) + blue[0]) / 2.0, (red[1] + min(blue[1], red[1])) / 2.0
-    width = max(red[0] - blue[1], 0.0) / 2.0, max(red[1] - blue[0], 0.0) / 2.0
-    if red[0] < blue[1]:
-        return Levels(middle(b_interval), middle(width), b_interval, width, blue, red)
-    u, low = middle(red), middle(blue)
-    return Levels((u + low) / 2.0, (u - low) / 2.0, b_interval, width, blue, red)
-
-
-def tube_around(b: float, epsilon: Interval) -> Levels:
-    r"""Return the tube for a given b and the range of :math:`\epsilon`."""
-    low, high = epsilon
-    blue, red = (b - high, b - low), (b + low, b + high)
-    return Levels(b, middle(epsilon), (b, b), epsilon, blue, red)
+    eta_interval = -max(red[1] - blue[0], 0.0) / 2.0, -max(red[0] - blue[1], 0.0) / 2.0
+    b, eta = middle(b_interval), middle(eta_interval)
+    if red[0] >= blue[1]:
+        b, eta = (middle(blue) + middle(red)) / 2.0, (middle(blue) - middle(red)) / 2.0
+    return Slab(b, eta, b_interval, eta_interval, blue, red)

@@ -535,11 +535,10 @@ def _(machine: IndefiniteSVC, X: Any, y: Any) -> float:
         Matrix(K=machine.proxy_kernel_, s=s), -np.ones(len(s)), exact(a), A=s[None], b=np.zeros(1),
         y=exact([-machine.b_]), lower=0.0, upper=float(machine.C),
     )  # fmt: skip
-    if machine.extension == "projected":
-        z = s * machine.alpha_
-        d, V = np.linalg.eigh(K0 + np.outer(z, z) / (4.0 * machine.rho))
-        V = V[:, d > 1e-12 * max(d[-1], 0.0)]
-        weight = V @ (weight @ V)
+    z = s * machine.alpha_
+    d, V = np.linalg.eigh(K0 + np.outer(z, z) / (4.0 * machine.rho))
+    V = V[:, d > 1e-12 * max(d[-1], 0.0)]
+    weight = V @ (weight @ V)
     claims = [of_machine(machine, X, y, a)]
     claims += [same(machine.lambda_, a[s > 0]), same(machine.mu_, a[s < 0])]
     claims.append(away(machine.decision_, values, sizes))

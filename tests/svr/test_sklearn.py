@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import svm
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -100,13 +101,11 @@ class TestMapping:
     def test_what_has_no_counterpart(self):
         with pytest.raises(ValueError, match="gamma='scale'"):
             from_sklearn(svm.NuSVR(), 10)
-        with pytest.raises(TypeError, match="NuSVR or SVR"):
+        with pytest.raises(TypeError, match="not of Ridge"):
             from_sklearn(Ridge(), 10)
-        with pytest.raises(TypeError, match=r"regression of companion\.svr"):
+        with pytest.raises(TypeError, match="not of SVR"):
             to_sklearn(svm.SVR(), 10)
-        with pytest.raises(ValueError, match="no regression like NuSVR"):
-            to_sklearn(NuSVR(0.0), 10)
-        with pytest.raises(ValueError, match="was fitted"):
+        with pytest.raises(NotFittedError):
             to_sklearn(NuSVRPenalizedBias(), 10)
         with pytest.raises(ValueError, match="linear kernel only"):
             to_sklearn(NuSVRPenalizedBias(kernel=Polynomial(2)), 10)
