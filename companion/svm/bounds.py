@@ -92,21 +92,15 @@ def nu_min(u: Any, v: Any, kernel: Any = "linear", **kernel_params: Any) -> floa
 
 def nu_min_of(points: Points) -> float:
     """Return :func:`nu_min` for training points."""
-    _, k = _smallest_bound(points)
+    _, k = smallest_bound(points)
     return 1.0 / (points.n * k)
 
 
-def vanishing_multipliers(points: Points) -> np.ndarray | None:
-    r"""Return multipliers of sum 1 with :math:`\sum_i s_i a_i \varphi(x_i) = 0` and s'a = 0; None if there are none.
+def smallest_bound(points: Points) -> tuple[np.ndarray, float]:
+    r"""Return multipliers of sum 1 with :math:`\sum_i s_i a_i \varphi(x_i) = 0` and s'a = 0, and the largest of them.
 
-    The largest one is as small as it can be.
+    It is as small as it can be, by the linear program of :func:`nu_min`; infinite if there are no such multipliers.
     """
-    a, k = _smallest_bound(points)
-    return None if np.isinf(k) else a
-
-
-def _smallest_bound(points: Points) -> tuple[np.ndarray, float]:
-    """Return the solution of the linear program of :func:`nu_min` and its value, which is infinite without one."""
     s, n = points.s, points.n
     nothing = np.zeros(n), np.inf
     if points.Phi is None:

@@ -151,9 +151,8 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
     """Base of the machines of chapter 18; see :class:`SVMs2prime` for the attributes."""
 
     _homogeneous = False  # w = 0 goes with eta = 0: there is no slab then
-    _hyperplanes: ClassVar[
-        Callable[..., Slab]
-    ]  # b and eta from multipliers: slab_both, slab_b or slab_eta
+    # b and eta from multipliers: slab_both, slab_b or slab_eta
+    _hyperplanes: ClassVar[Callable[..., Slab]]
 
     # -- what each machine says about itself
 

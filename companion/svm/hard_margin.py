@@ -10,7 +10,7 @@ import numpy as np
 from companion.engine.guess import Guess
 from companion.engine.machines import Finished
 from companion.exceptions import InfeasibleProblemError
-from companion.svm.bounds import vanishing_multipliers
+from companion.svm.bounds import smallest_bound
 from companion.svm.dual import DualProgram
 from companion.svm.estimator import SupportVectorMachine
 from companion.svm.points import Points
@@ -92,8 +92,9 @@ class HardMarginSVC(SupportVectorMachine):
         for _, done in super()._answers(points, nearest, guess):
             square = float(done.a @ done.Pa)
             # where the hulls meet up to rounding only, go on
-            witness = None if points.normal(done.a, square).norm else vanishing_multipliers(points)
-            if witness is not None:
+            meet = not points.normal(done.a, square).norm
+            witness, k = smallest_bound(points) if meet else (done.a, np.inf)
+            if k < np.inf:
                 raise InfeasibleProblemError(
                     "no hyperplane separates the two classes in feature space: their convex hulls meet, in the "
                     "point with the coefficients error.witness; use a soft margin or another kernel",

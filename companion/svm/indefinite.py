@@ -268,6 +268,11 @@ class IndefiniteObjective:
             _checked(value, alpha, self.K0, self.rho)
             return value, 1.0 - self.y * (V @ ((d + tau * norm2) * u + Nu))
 
+    @property
+    def largest_eigenvalue(self) -> float:
+        """The largest eigenvalue of K0."""
+        return float(self.spectrum.d[-1])
+
     def lipschitz(self, C: float, variant: str = "paper") -> float:
         """Return a Lipschitz constant of the gradient; see :func:`lipschitz_constant`."""
         n, blue = self.y.size, int(np.count_nonzero(self.y > 0))
@@ -275,7 +280,7 @@ class IndefiniteObjective:
         if variant not in squares:
             raise ValueError(f"variant must be one of {', '.join(squares)}, got {variant!r}")
         C = as_scalar(C, "C", above=0.0)
-        return max(float(self.spectrum.d[-1]), 0.0) + squares[variant] * C * (C / self.rho)
+        return max(self.largest_eigenvalue, 0.0) + squares[variant] * C * (C / self.rho)
 
 
 def lipschitz_constant(K0: Any, y: Any, C: float, rho: float, variant: str = "paper") -> float:
@@ -503,7 +508,7 @@ def solve_indefinite(
     tol, max_iter = as_scalar(tol, "tol", at_least=0.0), check_count(max_iter, "max_iter")
     change = -1.0 if change is None else as_scalar(change, "change", above=0.0)
     if L is None:
-        top = float(f.spectrum.d[-1])
+        top = f.largest_eigenvalue
         L = top if method == "accelerated" and top > 0.0 else f.lipschitz(C)
     L = as_scalar(L, "L", above=0.0)
     start = np.zeros(f.y.size) if alpha0 is None else as_vector(alpha0, "alpha0", f.y.size)

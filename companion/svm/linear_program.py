@@ -96,9 +96,10 @@ class SVMs2l(HyperplaneClassifier):
         self._store_points(points, a, np.where(slack > 1e-9 * size, slack, 0.0), 1.0)
         w, self.w_ = w / unit, None
         if points.Phi is None:
-            self.dual_coef_, self.norm_ = w, math.sqrt(max(float(w @ F @ w), 0.0))
+            self.dual_coef_, square = w, float(w @ F @ w)
         else:
-            self.w_, self.norm_ = w, float(np.linalg.norm(w))
+            self.w_, square = w, float(w @ w)
+        self.norm_ = math.sqrt(max(square, 0.0))
         self.b_, self.eta_ = b + float(w @ mean), 1.0
         self.delta_, self.degenerate_ = float(ratio(1.0, self.norm_)), self.norm_ == 0.0
         told = np.maximum(1.0 - s * (F @ w - self.b_), 0.0)

@@ -158,7 +158,9 @@ class ProgramModel(KernelModel):
             if moved.size:
                 Pa = Pa + (a - done.a)[moved] @ dual.P.rows(moved)
             slab = self._slab(s, Pa + dual.q, a, dual)
-            certificate = self._certificate(dual, a, Pa, slab)
+            # -b is the multiplier of the equation s'a = 0, and -eta that of the sum
+            y = np.array([-slab.eta] if self._penalized else [-slab.b, -slab.eta])[: len(dual.c)]
+            certificate = dual.certify(a, y, Pa, self.tol)
             solved = Solved(dual, a, Pa, slab, certificate, done.n_systems)
             if certificate.ok:
                 break
@@ -168,13 +170,6 @@ class ProgramModel(KernelModel):
     @abstractmethod
     def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
         """Return b and eta from the multipliers a and the gradient h = P a + q."""
-
-    def _certificate(
-        self, dual: DualProgram, a: np.ndarray, Pa: np.ndarray, slab: Slab
-    ) -> Certificate:
-        """Certify the multipliers: -b is the multiplier of the equation s'a = 0, and -eta that of the sum."""
-        y = np.array([-slab.eta] if self._penalized else [-slab.b, -slab.eta])[: len(dual.c)]
-        return dual.certify(a, y, Pa, self.tol)
 
     def _answers(
         self, points: Points, dual: DualProgram, guess: Guess | None = None

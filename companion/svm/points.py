@@ -92,9 +92,7 @@ class Points:
     @cached_property
     def gram(self) -> np.ndarray:
         """The Gram matrix, which has to be real."""
-        G = self.kernel(self.X)
-        if np.iscomplexobj(G):
-            raise ValueError(f"a support vector machine needs a real kernel, got {self.kernel!r}")
+        G = _real(self.kernel(self.X), self.kernel)
         return centre(G) if self.centred else G
 
     def inner(self, index: np.ndarray) -> np.ndarray:
@@ -244,11 +242,14 @@ def make_points(X: np.ndarray, s: np.ndarray, kernel: Kernel) -> Points:
     """Collect what a dual program needs to know about the training points."""
     limit = np.inf if kernel.is_linear else max(len(X), _MANY_FEATURES)
     Phi = kernel.features(X, limit=limit)
-    if Phi is not None:
-        if np.iscomplexobj(Phi):
-            raise ValueError(f"a support vector machine needs a real kernel, got {kernel!r}")
-        if not np.isfinite(largest(Phi)):
-            raise ValueError(
-                f"the features of {kernel!r} overflow at these points; scale the data down"
-            )
+    if Phi is not None and not np.isfinite(largest(_real(Phi, kernel))):
+        raise ValueError(
+            f"the features of {kernel!r} overflow at these points; scale the data down"
+        )
     return Points(X, s, kernel, Phi)
+
+
+def _real(values: np.ndarray, kernel: Kernel) -> np.ndarray:
+    if np.iscomplexobj(values):
+        raise ValueError(f"a support vector machine needs a real kernel, got {kernel!r}")
+    return values

@@ -67,23 +67,16 @@ def exact_norm(machine: SupportVectorMachine, X: np.ndarray) -> float:
         return float(mpmath.sqrt(square))
 
 
-GAUSSIAN = [
-    SVMs1(K=0.3, kernel="rbf"),
-    SVMs2(K=1.0, kernel="rbf"),
-    SVMs2prime(nu=2 / 3, kernel="rbf"),
-    SVMs3(nu=2 / 3, kernel="rbf"),
-    SVMs4(nu=2 / 3, kernel="rbf"),
-]
-
-
-@pytest.mark.parametrize("machine", GAUSSIAN, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(
+    "machine", [SVMs1(K=0.3), SVMs2(), SVMs2prime(2 / 3), SVMs3(2 / 3), SVMs4(2 / 3)], ids=repr
+)
 @pytest.mark.parametrize("size", [1.0, 1e-2, 1e-4, 1e-5, 1e-6])
 def test_the_digits_of_the_norm_are_told(machine: SupportVectorMachine, size: float) -> None:
     """Points that nearly coincide have images that do so more: the norm of w is what cancels in c'Kc."""
     X = size * np.vstack([U, V])
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        found = clone(machine).fit(X, np.repeat([1, -1], [3, 6]))
+        found = clone(machine).set_params(kernel="rbf").fit(X, np.repeat([1, -1], [3, 6]))
     wrong = abs(found.norm_ / exact_norm(found, X) - 1.0)
     assert wrong <= 2.0 * found.norm_error_ + 1e-14
     told = any("rounding has changed the norm of w" in str(w.message) for w in heard)

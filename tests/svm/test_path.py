@@ -21,26 +21,18 @@ def two_clouds(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("options", [{}, RBF], ids=["linear", "rbf"])
 @pytest.mark.parametrize("n", [40, 600])
-def test_nu_path_gives_single_fits(options, n):
+@pytest.mark.parametrize(
+    ("path", "machine", "values"),
+    [(nu_path, SVMs2prime, [0.7, 0.62, 0.8, 0.75]), (K_path, SVMs2, [0.1, 0.25, 1.0, 4.0])],
+)
+def test_path_gives_single_fits(path, machine, values, n, options):
     X, y = two_clouds(n)
-    nus = [0.7, 0.62, 0.8, 0.75]
-    for nu, machine in zip(nus, nu_path(X, y, nus, **options)):
-        single = SVMs2prime(nu, **options).fit(X, y)
-        assert machine.nu == nu
-        assert machine.certificate_.ok
-        assert_allclose(machine.objective_, single.objective_, rtol=1e-10)
-        assert_allclose(machine.decision_function(X), single.decision_function(X), atol=1e-9)
-        assert machine.n_features_in_ == 3
-
-
-@pytest.mark.parametrize("n", [40, 600])
-def test_K_path_gives_single_fits(n):
-    X, y = two_clouds(n)
-    Ks = np.geomspace(0.1, 10.0, 6)
-    for K, machine in zip(Ks, K_path(X, y, Ks, **RBF)):
-        single = SVMs2(K, **RBF).fit(X, y)
-        assert_allclose(machine.objective_, single.objective_, rtol=1e-10)
-        assert_allclose(machine.decision_function(X), single.decision_function(X), atol=1e-8)
+    for value, found in zip(values, path(X, y, values, **options)):
+        single = machine(value, **options).fit(X, y)
+        assert (found.get_params(), found.n_features_in_) == (single.get_params(), 3)
+        assert found.certificate_.ok
+        assert_allclose(found.objective_, single.objective_, rtol=1e-10)
+        assert_allclose(found.decision_function(X), single.decision_function(X), atol=1e-8)
 
 
 def test_out_of_range():

@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from companion.datasets import nine_points
-from companion.kernels import Gaussian
+from companion.kernels import Gaussian, Polynomial
 from companion.svm import (
     HardMarginSVC,
     SVMs1,
@@ -53,31 +53,37 @@ def random_data(seed):
     return X, np.repeat([1, -1], [p, q])
 
 
-class TestInterface:
-    def test_tie_is_blue(self):
-        machine = SVMs2(10.0).fit_uv([[1.0]], [[-1.0]])
-        assert machine.decision_function([[0.0]])[0] == 0.0
-        assert machine.predict([[0.0]])[0] == 1
+def test_tie_is_blue():
+    machine = SVMs2(10.0).fit_uv([[1.0]], [[-1.0]])
+    assert machine.decision_function([[0.0]])[0] == 0.0
+    assert machine.predict([[0.0]])[0] == 1
 
-    def test_names_of_scikit_learn(self):
-        data = nine_points()
-        machine = SVMs2(0.5).fit_uv(data.u, data.v)
-        assert_array_equal(machine.coef_, machine.w_[None])
-        assert machine.intercept_ == -machine.b_
-        assert_allclose(machine.dual_coef_ @ data.X, machine.w_, rtol=1e-12)
-        with pytest.raises(AttributeError, match="linear kernel only"):
-            SVMs2(kernel="rbf").fit_uv(data.u, data.v).coef_  # noqa: B018
 
-    def test_precomputed(self):
-        X, y = random_data(1)
-        k = Gaussian(1.3)
-        for machine in (SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5, HardMarginSVC, SVMs2l):
-            G = k(X)
-            one = machine(kernel=k).fit(X, y)
-            two = machine(kernel="precomputed").fit(G, y)
-            assert_array_equal(G, k(X))
-            f, g = one.decision_function(X[:4] + 0.1), two.decision_function(k(X[:4] + 0.1, X))
-            assert_allclose(g, f, atol=1e-9 * np.abs(f).max())
+def test_names_of_scikit_learn():
+    data = nine_points()
+    machine = SVMs2(0.5).fit_uv(data.u, data.v)
+    assert_array_equal(machine.coef_, machine.w_[None])
+    assert machine.intercept_ == -machine.b_
+    assert_allclose(machine.dual_coef_ @ data.X, machine.w_, rtol=1e-12)
+    with pytest.raises(AttributeError, match="linear kernel only"):
+        SVMs2(kernel="rbf").fit_uv(data.u, data.v).coef_  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("kind", "kernel"),
+    [(type(machine), Gaussian(1.3)) for machine in MACHINES]
+    + [(kind, Polynomial(2, R=1.0)) for kind in (SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5)],
+)
+def test_precomputed(kind, kernel):
+    """Explicit features, a kernel, and its matrix give the same machine."""
+    X, y = random_data(1)
+    G, new = kernel(X), X[:4] + 0.1
+    one, two = kind(kernel=kernel).fit(X, y), kind(kernel="precomputed").fit(G, y)
+    assert (one.w_ is None) == isinstance(kernel, Gaussian)
+    assert two.w_ is None
+    assert two.norm_ == pytest.approx(one.norm_, rel=1e-7)
+    f, g = one.decision_function(new), two.decision_function(kernel(new, X))
+    assert_allclose(g, f, atol=1e-8 * np.abs(f).max())
 
 
 KERNELS = [
@@ -156,18 +162,21 @@ class TestMapping:
             assert_allclose(peer.fit(X, y).decision_function(X), f, atol=1e-5)
             assert_allclose(again.fit(X, y).decision_function(X), f, atol=1e-5)
 
+    @pytest.mark.parametrize(
+        ("peer", "message"),
+        [
+            (svm.SVC(), "gamma='scale'"),
+            (svm.SVC(kernel="linear", class_weight="balanced"), "class_weight"),
+            (svm.LinearSVC(loss="hinge"), "counterpart"),
+            (svm.LinearSVC(penalty="l1", dual=False), "counterpart"),
+            (svm.LinearSVC(fit_intercept=False), "counterpart"),
+        ],
+    )
+    def test_options_without_counterpart(self, peer, message):
+        with pytest.raises(ValueError, match=message):
+            from_sklearn(peer)
+
     def test_what_has_no_counterpart(self):
-        with pytest.raises(ValueError, match="gamma='scale'"):
-            from_sklearn(svm.SVC())
-        with pytest.raises(ValueError, match="class_weight"):
-            from_sklearn(svm.SVC(kernel="linear", class_weight="balanced"))
-        for peer in (
-            svm.LinearSVC(loss="hinge"),
-            svm.LinearSVC(penalty="l1", dual=False),
-            svm.LinearSVC(fit_intercept=False),
-        ):
-            with pytest.raises(ValueError, match="counterpart"):
-                from_sklearn(peer)
         with pytest.raises(TypeError, match="not of StandardScaler"):
             from_sklearn(StandardScaler())
         with pytest.raises(TypeError, match="not of SVC"):

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from companion.datasets import nine_points
-from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
+from companion.svm import SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
 from companion.svr import EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
 
 MACHINES = [SVMs1(0.2), SVMs2(), SVMs2prime(0.6), SVMs3(0.6), SVMs4(), SVMs5()]
@@ -27,16 +27,6 @@ def test_a_feature_in_nanometres_gives_the_same_machine(machine, unit: float) ->
     assert (two.point_classes_ == classes).all()
     power = 1 if isinstance(machine, SVMs1) else 2
     assert two.b_ == pytest.approx(b * unit**power, rel=1e-9)
-
-
-@pytest.mark.parametrize("size", [1e80, 1e-80])
-@pytest.mark.parametrize(
-    "model", [HardMarginSVC(), *MACHINES, *TUBES], ids=lambda m: type(m).__name__
-)
-def test_points_whose_squares_float64_cannot_carry_are_refused(model, size: float) -> None:
-    data = nine_points()
-    with pytest.raises(ValueError, match=r"X has numbers of the size .* choose units"):
-        model.fit(size * data.X, data.y)
 
 
 def test_memory_is_that_of_the_support_vectors() -> None:

@@ -1,7 +1,5 @@
 """The cases that a formula forgets: no freedom, too much of it, no error, only errors, strange units, wrong input."""
 
-import warnings
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -126,12 +124,9 @@ class TestFits:
         for kind in (NuSVR, QuadraticNuSVR, EpsilonSVR):
             model = kind(0.4, kernel=kernel).fit(X, np.full(20, 7.3))
             assert model.certificate_.ok
-            assert model.norm_ == 0.0
-            assert model.b_ == 7.3
-            assert model.objective_ == 0.0
-            assert (
-                model.p_m_ == model.q_m_ == 0
-            )  # Proposition 20.2 (2) does not hold for epsilon = 0
+            assert (model.norm_, model.b_, model.objective_) == (0.0, 7.3, 0.0)
+            # Proposition 20.2 (2) does not hold for epsilon = 0
+            assert model.p_m_ == model.q_m_ == 0
             assert_array_equal(model.predict(X), 7.3)
         second = NuSVRPenalizedBias(0.4, C=1e4, kernel=kernel).fit(X, np.full(20, 7.3))
         assert second.certificate_.ok
@@ -180,33 +175,14 @@ class TestAttributes:
         assert max(p, q) < 0.5
 
 
-class TestWrongInput:
-    @pytest.mark.parametrize("value", [-0.1, np.nan, np.inf, "a", None])
-    def test_parameters_out_of_range(self, value):
-        X, y = noisy()
-        for kind in CLASSES:
-            with pytest.raises((ValueError, TypeError), match="must be"):
-                kind(value).fit(X, y)
-            if value is not None:
-                with pytest.raises((ValueError, TypeError), match="C must be"):
-                    kind(C=value).fit(X, y)
-        with pytest.raises(ValueError, match="C must be"):
-            NuSVR(C=0.0).fit(X, y)
-        with pytest.raises(ValueError, match="max_iter"):
-            NuSVR(max_iter=0).fit(X, y)
-        with pytest.raises(ValueError, match="tol"):
-            NuSVR(tol=0.0).fit(X, y)
-
-    def test_offsets(self):
-        with pytest.raises(ValueError, match="at least one entry"):
-            tube_from_offsets([], 0.5)
-        with pytest.raises(ValueError, match="nu must be"):
-            tube_from_offsets([1.0], -0.5)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            tube = tube_from_offsets([1.0, 2.0], 0.0)
-        assert tube.epsilon_interval == (0.5, np.inf)
-        assert tube.b_interval == (-np.inf, np.inf)
+def test_what_offsets_are_refused():
+    with pytest.raises(ValueError, match="at least one entry"):
+        tube_from_offsets([], 0.5)
+    with pytest.raises(ValueError, match="nu must be"):
+        tube_from_offsets([1.0], -0.5)
+    tube = tube_from_offsets([1.0, 2.0], 0.0)
+    assert tube.epsilon_interval == (0.5, np.inf)
+    assert tube.b_interval == (-np.inf, np.inf)
 
 
 X6, Y6 = np.array([[-3.0], [1.0], [2.0], [0.5], [4.0], [-1.0]]), np.array([0.0, 0, 0, 1, 1, 1])
