@@ -192,9 +192,7 @@ def test_one_iteration_ends_in_an_answer_or_a_warning(name: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["nonsense", 3, None])
-@pytest.mark.parametrize(
-    ("name", "parameter"), parameters("kernel", "intercept", "method")
-)
+@pytest.mark.parametrize(("name", "parameter"), parameters("kernel", "intercept", "method"))
 def test_unknown_options_are_refused(name: str, parameter: str, value: Any) -> None:
     with heard(), pytest.raises((ValueError, TypeError), match=parameter):
         fit(make(name, **{parameter: value}), X, labels(name))
