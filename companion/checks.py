@@ -13,18 +13,9 @@ from sklearn.utils.validation import validate_data
 from companion.engine.arithmetic import largest
 
 __all__ = [
-    "as_array",
-    "as_matrix",
-    "as_scalar",
-    "as_schedule",
-    "as_symmetric",
-    "as_vector",
-    "check_count",
-    "check_range",
-    "count_axes",
-    "read_data",
-    "reject_masked",
-]
+    "as_array", "as_matrix", "as_scalar", "as_schedule", "as_symmetric", "as_vector",
+    "check_count", "check_range", "count_axes", "read_data", "reject_masked",
+]  # fmt: skip
 
 
 LARGEST, SMALLEST = 1e75, 1e-75  # sizes whose fourth powers float64 holds

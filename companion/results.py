@@ -13,14 +13,9 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "ADMMResult",
-    "Certificate",
-    "FixedPointResult",
-    "MultiplierResult",
-    "Problem",
-    "QPResult",
+    "ADMMResult", "Certificate", "FixedPointResult", "MultiplierResult", "Problem", "QPResult",
     "Record",
-]
+]  # fmt: skip
 
 History = dict[str, np.ndarray]
 

@@ -34,19 +34,7 @@ from companion.kernels.arithmetic import base, check_callable, name_of, term
 from companion.kernels.features import polynomial_features
 from companion.kernels.points import as_points, both
 
-__all__ = [
-    "Composed",
-    "Constant",
-    "Exp",
-    "GaussianOf",
-    "Kernel",
-    "NoFeatures",
-    "Normalized",
-    "OfValues",
-    "PolynomialOf",
-    "Product",
-    "Sum",
-]
+__all__ = ["Constant", "Kernel", "NoFeatures", "OfValues", "parameter"]
 
 
 class NoFeatures(Exception):

@@ -147,7 +147,7 @@ class Precomputed(Kernel):
         return "precomputed"
 
 
-class FromGram(Kernel):
+class FromGram(FromFunction):
     """A kernel given by a function that returns whole matrices, the callable that scikit-learn's SVC takes.
 
     Parameters
@@ -162,9 +162,6 @@ class FromGram(Kernel):
     array([[121.]])
     """
 
-    function: Callable = parameter(check_callable)
-    positive_definite = None
-
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         P, Q = both(lambda Z: as_vectors(Z) if isinstance(Z, np.ndarray) else Z, X, Y)
         K = np.array(self.function(P, Q))
@@ -174,6 +171,3 @@ class FromGram(Kernel):
                 f"{K.shape}; for a function of one pair use companion.kernels.FromFunction"
             )
         return K if np.iscomplexobj(K) else K.astype(np.float64)
-
-    def _formula(self, x: str, y: str) -> str:
-        return f"{name_of(self.function, 'k')}({x}, {y})"

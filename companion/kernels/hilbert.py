@@ -28,16 +28,9 @@ from companion.kernels.points import real_or_complex
 from companion.results import Record
 
 __all__ = [
-    "Expansion",
-    "Fourier",
-    "Legendre",
-    "VectorFamily",
-    "expand",
-    "largest_finite_sum",
-    "orthogonal_complement",
-    "orthogonalize",
-    "rearranged",
-]
+    "Expansion", "Fourier", "Legendre", "VectorFamily", "expand", "largest_finite_sum",
+    "orthogonal_complement", "orthogonalize", "rearranged",
+]  # fmt: skip
 
 Function = Callable[[np.ndarray], Any]
 

@@ -28,14 +28,9 @@ from companion.regression.regressor import Regressor, as_data
 from companion.results import Certificate, Record
 
 __all__ = [
-    "FLOOR",
-    "RidgePath",
-    "RidgeRegression",
-    "RidgeSolution",
-    "ridge_path",
-    "solve_ridge",
+    "FLOOR", "RidgePath", "RidgeRegression", "RidgeSolution", "ridge_path", "solve_ridge",
     "warn_if_missed",
-]
+]  # fmt: skip
 
 _SMALL_K = 1e-11  # below this fraction of ||X||^2, Cholesky's squared condition number is too large
 _TOLERANCE = 1e-9  # of the certificate
