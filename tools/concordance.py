@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 
 import jsonschema
 
-from tools.reference import resolve
-from tools.toc import BOOK, pages, pages_in_order, read_yaml, text_of, title
+from tools.toc import BOOK, pages_in_order, read_yaml, text_of, title
 
 FILES = BOOK / "concordance"
 SCHEMA = BOOK / "concordance.schema.yml"
@@ -112,22 +111,6 @@ def label(chapter: dict[str, Any], name: str) -> str | None:
     return f"{LABELS[kind]}-{number.lower()}-{index}"
 
 
-def place(anchor: str, listed: set[str], titles: dict[str, str]) -> str:
-    """Return the link to an anchor ``page#label``, or plain text while the page is not in the book."""
-    page, target = anchor.split("#")
-    name = titles.get(page, page.rsplit("/", 1)[-1].replace("-", " ").capitalize())
-    return f"[{name}](#{target})" if page in listed else f"{name} (to come)"
-
-
-def function(name: str) -> str:
-    """Return the link to a function's reference, or its plain name while it does not exist."""
-    try:
-        resolve(name)
-    except (ImportError, AttributeError):
-        return f"`{name.rsplit('.', 1)[-1]}` (to come)"
-    return f"{{py:obj}}`~{name}`"
-
-
 def checks(tests: list[str]) -> str:
     """Return the tests of an item for the table, file by file; the name of a file leads to its source."""
     files: dict[str, list[str]] = {}
@@ -147,10 +130,12 @@ def source_of(file: str) -> str:
     return f"{{download}}`{file.removeprefix('tests/')} </{file}>`:"
 
 
-def row(item: dict[str, Any], listed: set[str], titles: dict[str, str]) -> str:
+def row(item: dict[str, Any]) -> str:
     """Return the table's row for one item."""
     name = item["item"] if item["item"].startswith("*") else f"**{item['item']}**"
-    where = [place(item["at"], listed, titles), *map(function, item.get("code", []))]
+    page, label = item["at"].split("#")
+    functions = [f"{{py:obj}}`~{name}`" for name in item.get("code", [])]
+    where = [f"[{title(page)}](#{label})", *functions]
     what = item["what"].replace("|", r"\|")  # a bare one would end the table's cell
     return f"| {name}: {what} | {'<br>'.join(where)} | {checks(item.get('tests', [])) or '–'} |"
 
@@ -168,8 +153,6 @@ def coverage_table(chapters: list[dict[str, Any]]) -> list[str]:
 
 def concordance_page(chapters: list[dict[str, Any]]) -> str:
     """Return the concordance as a MyST page."""
-    listed = pages()
-    titles = {page: name for page in listed if (name := title(page))}
     lines = [
         "(concordance)=",
         "# Concordance",
@@ -190,7 +173,7 @@ def concordance_page(chapters: list[dict[str, Any]]) -> str:
             lines += [f"### Section {section}" if section[0].isdigit() else f"### {section}", ""]
             lines += [":::{table}", ":class: stacked filterable", ":widths: 40 25 35", ""]
             lines += ["| Item | Where it runs, with | Checked by |", "|---|---|---|"]
-            lines += [row(item, listed, titles) for item in items]
+            lines += [row(item) for item in items]
             lines += [":::", ""]
     return "\n".join(lines)
 
