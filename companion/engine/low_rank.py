@@ -27,7 +27,7 @@ _ITERATIONS = 60
 _ENOUGH = 1e-10  # relative error of a guess
 _BOUNDARY = 0.995  # the part of the way to the boundary that a step goes
 _RIDGE = 1e-14  # on D, in units of the largest diagonal entry of P
-_FLOOR = 1e-6  # |w|^2 may be 0: it is compared with this part of the terms that cancel in it
+_FLOOR = 1e-6  # |w|^2 may be 0, and a feature nothing but rounding: they count up to this part of what they are made of
 _DISTANCE = 2.0  # of the start from the boundary: multipliers in units of the mean slope
 
 
@@ -99,9 +99,10 @@ def guess_low_rank(
         products = s * z
         gap = float(products.sum())
         floor = _FLOOR * float(roots @ np.abs(x)) ** 2
+        terms = sizes @ np.abs(x) + np.abs(target) + core @ np.abs(v)
         error = max(
             ratio(largest(wrong), max(largest(slope), largest(z))),
-            largest(ratio(np.abs(miss), sizes @ np.abs(x) + np.abs(target) + core @ np.abs(v))),
+            largest(ratio(np.abs(miss), np.maximum(terms, _FLOOR * largest(terms)))),
             ratio(gap, max(float(v[:r] @ v[:r]), abs(float(q @ x)), abs(float(target @ v)), floor)),
         )
         if found is None or error < best:
