@@ -374,8 +374,8 @@ class SVMs3(NuMachine):
 
     Notes
     -----
-    Source: Sections 18.9 to 18.12. The optimum has a smaller abs(b) than that of (SVM_s2'). The text adds that
-    b and eta are smaller too; neither is so in general.
+    Source: Sections 18.9 to 18.12. The abs(b) of the optimum is at most that of (SVM_s2'). The text adds that b and
+    eta are smaller too; neither is so in general.
 
     Examples
     --------
@@ -436,8 +436,9 @@ class SVMs4(NuMachine):
 
     Notes
     -----
-    Source: Sections 18.13 and 18.14; ZM Section 23.3.2. The solution is unique, and b needs the slacks. A positive
-    slack puts a point inside the slab, not on the wrong side of it: separable data are no obstacle.
+    Source: Sections 18.13 and 18.14; ZM Section 23.3.2. The solution is unique, and b needs the slacks. It can be
+    w = 0 with a positive eta, for instance on the points of exclusive or; then there is no slab. A positive slack puts
+    a point inside the slab, not on the wrong side of it: separable data are no obstacle.
 
     For data that cannot be separated w is a difference of terms of size K, and a large K costs digits of w, b and eta.
     The certificate tells how many are left.

@@ -122,7 +122,7 @@ class RankOneSpectrum:
 
     .. math:: 1 + \tau \sum_j \frac{u_j^2}{d_j - \lambda} = 0,
 
-    one between each two neighbours :math:`d_i < d_{i+1}`, with the eigenvectors
+    one between each two neighbours :math:`d_i < d_{i+1}` and one above the last, with the eigenvectors
     :math:`(D - \lambda_i)^{-1} u` in the basis V. Only the negative roots are needed, and no eigenvector is stored:
     a new z costs :math:`n^2` instead of :math:`n^3`.
 
