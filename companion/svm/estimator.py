@@ -232,7 +232,15 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
         self._store(points, a, unit * shown, normal, slab, dual.upper)
         terms = self._terms(self.norm_, bias, self.eta_, unit * slack)
         value = self._dual_value(float(a @ Pa), float(dual.q @ a))
-        return self._prove(certificate, terms, value, reach * reach if unit == 1.0 else reach)
+        said = self._prove(certificate, terms, value, reach * reach if unit == 1.0 else reach)
+        if said or self.norm_error_ <= _FEW_DIGITS:
+            return said
+        text = (
+            "the hyperplane is right, but rounding has changed the norm of w, and with it the width of the slab, "
+            f"by about {self.norm_error_:.0e} of itself: the images of the points nearly coincide; scale the data "
+            "up, or take a narrower kernel"
+        )
+        return [ConvergenceWarning(text)]
 
     def _libsvm(self, points: Points, dual: DualProgram) -> Guess | None:
         X, options = np.zeros(0), {"kernel": "precomputed"}
@@ -246,17 +254,6 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
             X, points.s, options, upper=dual.upper, balanced=not self._penalized,
             total=None if dual.q.any() else float(dual.c[-1]),
         )  # fmt: skip
-
-    def _complaints(self) -> list[Warning]:
-        if not self.certificate_.ok or self.norm_error_ <= _FEW_DIGITS:
-            return super()._complaints()
-        return [
-            ConvergenceWarning(
-                "the hyperplane is right, but rounding has changed the norm of w, and with it the width of the slab, "
-                f"by about {self.norm_error_:.0e} of itself: the images of the points nearly coincide; scale the data "
-                "up, or take a narrower kernel"
-            )
-        ]
 
     # -- fitted attributes
 

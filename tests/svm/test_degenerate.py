@@ -125,7 +125,10 @@ class TestIntervals:
         assert balanced.eta_interval_[1] == np.inf
         assert balanced.b_interval_ == (-np.inf, np.inf)
         assert balanced.certificate_.ok
-        assert SVMs3(1.0).fit_uv(u, v).eta_interval_[1] == np.inf
+        third = SVMs3(1.0).fit_uv(u, v)
+        assert third.eta_interval_ == (third.eta_, np.inf)
+        assert third.blue_interval_ == (third.b_ + third.eta_, np.inf)
+        assert third.red_interval_ == (-np.inf, third.b_ - third.eta_)
         assert SVMs1(K=1 / 8).fit_uv(u, v).blue_interval_[1] == np.inf
 
     def test_single_support_vector_of_type_1(self):

@@ -87,37 +87,17 @@ class TestRangeOfNu:
         assert between.standard_margin_hypothesis_ or whole == 8
 
 
-class TestFewPoints:
-    def test_one_point(self):
-        for kind in (NuSVR, QuadraticNuSVR, EpsilonSVR):
-            model = kind(0.5, C=2.0).fit([[3.0, 1.0]], [7.0])
-            assert model.certificate_.ok
-            assert_array_equal(model.w_, 0.0)
-            assert model.b_ == 7.0
-            assert model.objective_ == 0.0
-        assert NuSVR(0.5).fit([[3.0]], [7.0]).epsilon_ == 0.0
-        low, high = EpsilonSVR(0.5).fit([[3.0]], [7.0]).b_interval_
-        assert (low, high) == (6.5, 7.5)
-        second = NuSVRPenalizedBias(0.5, C=2.0).fit([[3.0]], [7.0])
-        # delta = min(7/10, C nu): w = 3 delta, b = delta
-        assert second.b_ == pytest.approx(0.7)
-        assert second.w_[0] == pytest.approx(2.1)
-        tight = NuSVRPenalizedBias(0.5, C=0.2).fit([[3.0]], [7.0])
-        assert (tight.b_, tight.epsilon_) == (pytest.approx(0.1), pytest.approx(6.0))
-
-    def test_duplicates_weigh_twice(self):
-        X, y = noisy(m=10)
-        twice_X, twice_y = np.vstack([X, X]), np.concatenate([y, y])
-        for kernel in KERNELS:
-            for kind in CLASSES:
-                one = kind(0.37, C=4.0, kernel=kernel).fit(X, y)
-                two = kind(0.37, C=4.0, kernel=kernel).fit(twice_X, twice_y)
-                assert two.certificate_.ok
-                assert two.objective_ == pytest.approx(one.objective_, rel=1e-9)
-                assert_allclose(two.predict(X), one.predict(X), atol=1e-8)
-
-
 class TestFits:
+    @pytest.mark.parametrize("kernel", KERNELS)
+    @pytest.mark.parametrize("kind", CLASSES)
+    def test_duplicates_weigh_twice(self, kind, kernel):
+        X, y = noisy(m=10)
+        one = kind(0.37, C=4.0, kernel=kernel).fit(X, y)
+        two = kind(0.37, C=4.0, kernel=kernel).fit(np.vstack([X, X]), np.append(y, y))
+        assert two.certificate_.ok
+        assert two.objective_ == pytest.approx(one.objective_, rel=1e-9)
+        assert_allclose(two.predict(X), one.predict(X), atol=1e-8)
+
     @pytest.mark.parametrize("kernel", KERNELS)
     def test_constant_y(self, kernel):
         X, _ = noisy()
