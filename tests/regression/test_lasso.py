@@ -64,18 +64,18 @@ def kkt_misfit(X, y, K, tau, intercept, C, w, b):
 
 
 class TestExample191:
-    def test_numbers(self):
+    @pytest.mark.parametrize(
+        ("model", "expected"),
+        [
+            (Lasso(tau=1), [1.1154922752, 1.0799227516, -1.1718689420]),
+            (Lasso(tau=10), [0.6103227986, 0.5282279857, -0.6259898373]),
+            (ElasticNet(K=5, tau=10), [0.4867935552, 0.3942900160, -0.4933529584]),
+        ],
+    )
+    def test_numbers(self, model, expected):
         data = example_19_1()
-        model = Lasso(tau=1).fit(data.X, data.y)
+        assert_allclose(numbers(model.fit(data.X, data.y)), expected, rtol=0, atol=6e-11)
         assert model.tau_max_ == pytest.approx(54.1875, rel=1e-15)
-        expected = [1.1154922752, 1.0799227516, -1.1718689420]
-        assert_allclose(numbers(model), expected, rtol=0, atol=6e-11)
-        model = Lasso(tau=10).fit(data.X, data.y)
-        expected = [0.6103227986, 0.5282279857, -0.6259898373]
-        assert_allclose(numbers(model), expected, rtol=0, atol=6e-11)
-        net = ElasticNet(K=5, tau=10).fit(data.X, data.y)
-        expected = [0.4867935552, 0.3942900160, -0.4933529584]
-        assert_allclose(numbers(net), expected, rtol=0, atol=6e-11)
 
 
 class TestExample193:
@@ -171,14 +171,6 @@ class TestElasticNetExample:
         assert_allclose(w, self.printed_left, rtol=0, atol=5e-5)
         b = self.data.y.mean() - self.data.X.mean(axis=0) @ w
         assert b == pytest.approx(5.13727, abs=6e-6)
-        P, q, A, c = elastic_net_qp(self.data.X, self.data.y, K, tau, huber=True)
-        z = cp.Variable(160)
-        objective = 0.5 * cp.quad_form(z, cp.psd_wrap(P)) + q @ z
-        cp.Problem(cp.Minimize(objective), [A @ z == c, z >= 0]).solve(solver=cp.CLARABEL)
-        recovered = (
-            -z.value[:30] + z.value[30:60] + self.data.X.T @ (z.value[60:110] - z.value[110:])
-        )
-        assert_allclose(recovered, w, atol=1e-4)
 
     def test_lasso_takes_86_steps(self):
         start = np.ones(30)
@@ -208,11 +200,10 @@ class TestElasticNetExample:
 
 
 class TestAgainstPeers:
-    @pytest.mark.parametrize("seed", range(4))
     @pytest.mark.parametrize("intercept", INTERCEPTS)
     @pytest.mark.parametrize("K", [0.0, 1.3])
-    def test_clarabel(self, seed, intercept, K):
-        X, y = random_data(seed)
+    def test_clarabel(self, intercept, K):
+        X, y = random_data(0)
         tau, C = 6.0, 2.5
         w, b = cp.Variable(8), cp.Variable()
         loss = 0.5 * cp.sum_squares(y - X @ w - b) + tau * cp.norm1(w)
@@ -312,6 +303,8 @@ class TestThreeSolvers:
         assert_array_equal(q, np.r_[np.zeros(6), -y, y])
         assert_allclose(A @ z, np.r_[z[:3] + z[3:6], z[6:11].sum() - z[11:].sum()], atol=1e-14)
         assert_allclose(c, np.r_[np.full(3, 2 / 0.7), 0])
+        huber = elastic_net_qp(X, y, 0.7, 2.0, huber=True)[0] - P  # K |beta_+ - beta_-|^2 more
+        assert z @ huber @ z == pytest.approx(0.7 * np.sum((z[:3] - z[3:6]) ** 2), rel=1e-12)
 
 
 class TestLimits:
@@ -441,25 +434,6 @@ class TestDegenerate:
 
 
 class TestSymmetries:
-    @settings(max_examples=40, deadline=None)
-    @given(
-        seed=st.integers(0, 10**6),
-        unit=st.floats(0.01, 100.0),
-        intercept=st.sampled_from(INTERCEPTS),
-        K=st.sampled_from([0.0, 0.5]),
-    )
-    def test_units_signs_and_order(self, seed, unit, intercept, K):
-        X, y = random_data(seed, m=15, n=6)
-        rng = np.random.default_rng(seed)
-        one = ElasticNet(K, 2.0, intercept=intercept).fit(X, y)
-        scaled = ElasticNet(K, 2.0 * unit, intercept=intercept).fit(X, unit * y)
-        assert_allclose(scaled.w_, unit * one.w_, atol=1e-8 * unit)
-        order, sign = rng.permutation(6), rng.choice([-1.0, 1.0], 6)
-        rows = rng.permutation(15)
-        turned = ElasticNet(K, 2.0, intercept=intercept).fit((sign * X)[rows][:, order], y[rows])
-        assert_allclose(turned.w_, (sign * one.w_)[order], atol=1e-8)
-        assert turned.b_ == pytest.approx(one.b_, abs=1e-8)
-
     def test_only_the_free_intercept_follows_a_shift(self):
         X, y = random_data(9)
         for intercept in ("free", "penalized"):

@@ -43,18 +43,13 @@ MODELS = [
 @pytest.mark.filterwarnings("ignore:.*l1_reg.*")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("model", MODELS, ids=repr)
-def test_there_and_back(model):
+def test_weights_agree_to_eight_digits_there_and_back(model):
     peer = to_sklearn(model, m=40)
     expected = model.fit(X, Y).predict(X)
     assert_allclose(peer.fit(X, Y).predict(X), expected, atol=1e-8)
     again = from_sklearn(peer, m=40)
     assert_allclose(again.fit(X, Y).predict(X), expected, atol=1e-8)
-
-
-def test_weights_agree_to_eight_digits():
-    for model in (RidgeRegression(2.0), Lasso(7.0), ElasticNet(3.0, 7.0)):
-        peer = to_sklearn(model, m=40).fit(X, Y)
-        model.fit(X, Y)
+    if hasattr(peer, "coef_"):
         assert_allclose(peer.coef_, model.coef_, atol=1e-8)
         assert peer.intercept_ == pytest.approx(model.intercept_, abs=1e-8)
 
@@ -69,37 +64,32 @@ def test_the_penalties():
 
 
 @pytest.mark.parametrize(
-    ("model", "message"),
+    ("model", "error", "message"),
     [
-        (Lasso(intercept="penalized"), "penalized intercept"),
-        (KernelRidge(intercept="free"), "no intercept"),
-        (KernelRidge(kernel=Intersection([1, 2])), "no name for the kernel"),
+        (Lasso(intercept="penalized"), ValueError, "penalized intercept"),
+        (KernelRidge(intercept="free"), ValueError, "no intercept"),
+        (KernelRidge(kernel=Intersection([1, 2])), ValueError, "no name for the kernel"),
+        (linear_model.Ridge(), TypeError, "RidgeRegression"),
     ],
 )
-def test_no_counterpart_there(model, message):
-    with pytest.raises(ValueError, match=message):
+def test_no_counterpart_there(model, error, message):
+    with pytest.raises(error, match=message):
         to_sklearn(model, m=3)
+    with pytest.raises(ValueError, match="m must be"):
+        to_sklearn(model, m=0)
 
 
 @pytest.mark.parametrize(
-    ("estimator", "message"),
+    ("estimator", "error", "message"),
     [
-        (linear_model.Lasso(positive=True), "positive"),
-        (kernel_ridge.KernelRidge(kernel="rbf"), "set gamma"),
-        (kernel_ridge.KernelRidge(kernel="laplacian", gamma=1.0), "precomputed"),
-        (make_pipeline(StandardScaler(), linear_model.Ridge()), "only pipeline"),
-        (make_pipeline(PolynomialFeatures(2), linear_model.Ridge()), "only pipeline"),
+        (linear_model.Lasso(positive=True), ValueError, "positive"),
+        (kernel_ridge.KernelRidge(kernel="rbf"), ValueError, "set gamma"),
+        (kernel_ridge.KernelRidge(kernel="laplacian", gamma=1.0), ValueError, "precomputed"),
+        (make_pipeline(StandardScaler(), linear_model.Ridge()), ValueError, "only pipeline"),
+        (make_pipeline(PolynomialFeatures(2), linear_model.Ridge()), ValueError, "only pipeline"),
+        (linear_model.BayesianRidge(), TypeError, "Ridge, KernelRidge"),
     ],
 )
-def test_no_counterpart_here(estimator, message):
-    with pytest.raises(ValueError, match=message):
+def test_no_counterpart_here(estimator, error, message):
+    with pytest.raises(error, match=message):
         from_sklearn(estimator, m=3)
-
-
-def test_other_objects():
-    with pytest.raises(TypeError, match="RidgeRegression"):
-        to_sklearn(linear_model.Ridge(), m=3)
-    with pytest.raises(TypeError, match="Ridge, KernelRidge"):
-        from_sklearn(linear_model.BayesianRidge(), m=3)
-    with pytest.raises(ValueError, match="m must be"):
-        to_sklearn(Lasso(), m=0)
