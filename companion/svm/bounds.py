@@ -9,7 +9,7 @@ from scipy.linalg.lapack import dpstrf
 from scipy.optimize import linprog
 
 from companion.checks import as_matrix, check_count
-from companion.engine.arithmetic import EPS
+from companion.engine.arithmetic import EPS, largest
 from companion.kernels import as_kernel
 from companion.svm.points import Points, make_points
 
@@ -115,22 +115,19 @@ def smallest_bound(points: Points) -> tuple[np.ndarray, float]:
     F = F - F.mean(axis=0)
     peaks = np.abs(F).max(axis=0)
     F = F[:, peaks > 0.0] / peaks[peaks > 0.0]
-    balance = (s[:, None] * F).T
-    sums = np.array([s > 0, s < 0], dtype=float)
-    A_eq = np.hstack([np.vstack([balance, sums]), np.zeros((len(balance) + 2, 1))])
-    b_eq = np.concatenate([np.zeros(len(balance)), [0.5, 0.5]])
-    A_ub = np.hstack([np.eye(n), -np.ones((n, 1))])  # a_i <= k
-    x, scale, cost = np.zeros(n + 1), 1.0, np.append(np.zeros(n), 1.0)
+    equations = np.vstack([(s[:, None] * F).T, s])
+    x, scale = np.zeros(n), 1.0  # a/k, whose sum is to be as large as it can be
     for _ in range(2):
-        rest = b_eq - A_eq @ x
+        rest, room = -(equations @ x), np.column_stack([-x, 1.0 - x])
         answer = linprog(
-            cost, A_ub=A_ub, b_ub=-scale * (A_ub @ x), A_eq=A_eq, b_eq=scale * rest,
-            bounds=np.column_stack([-scale * x, np.full(n + 1, np.inf)]), method="highs-ds",
-        )  # fmt: skip
+            -np.ones(n), A_eq=equations, b_eq=scale * rest, bounds=scale * room, method="highs-ds"
+        )
         if answer.status != 0:
             return nothing
         x = x + answer.x / scale
-        if np.abs(b_eq - A_eq @ x).max() <= _TOUCH:
+        if x.sum() < 1.0:  # a multiple would do better, unless there is nothing but rounding
+            return nothing
+        if largest(equations @ x) <= _TOUCH * x.sum():
             break
         scale = _FINER  # HiGHS lets equations miss by 1e-7: hulls that near need not meet
-    return x[:-1], float(x[-1])
+    return x / x.sum(), float(x.max() / x.sum())
