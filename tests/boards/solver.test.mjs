@@ -16,25 +16,38 @@ const random = (seed) => () => {
   return seed / 2 ** 30 - 1;
 };
 
+const program = (next, n, rank) => {
+  const B = Array.from({ length: n }, () => Array.from({ length: rank }, next));
+  const P = B.map((a) => Float64Array.from(B, (b) => solver.dot(a, b)));
+  const q = Float64Array.from({ length: n }, next), A = [new Float64Array(n).fill(1)], c = [n / 3];
+  return { P, q, A, c, u: Float64Array.from({ length: n }, (_, i) => (i % 3 ? 1 : 2 * n)) };
+};
+
 for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
   test(`a quadratic program meets its optimality conditions (${seed})`, () => {
-    const next = random(seed), n = 3 + seed * 2, rank = seed % 2 ? n : 2;
-    const B = Array.from({ length: n }, () => Array.from({ length: rank }, next));
-    const P = B.map((a) => Float64Array.from(B, (b) => solver.dot(a, b)));
-    const q = Float64Array.from({ length: n }, next), A = [new Float64Array(n).fill(1)], c = [n / 3];
-    const u = Float64Array.from({ length: n }, (_, i) => (i % 3 ? 1 : 2 * n));
-    const { x, y, exact } = solver.solveQP({ P, q, A, c, u }), g = solver.times(P, x);
+    const n = 3 + seed * 2, given = program(random(seed), n, seed % 2 ? n : 2);
+    const { x, y, exact } = solver.solveQP(given), g = solver.times(given.P, x);
     assert.ok(exact);
-    assert.ok(Math.abs(solver.dot(A[0], x) - c[0]) < 1e-10);
+    assert.ok(Math.abs(solver.dot(given.A[0], x) - n / 3) < 1e-10);
     x.forEach((xi, i) => {
-      const slope = g[i] + q[i] - y[0];
-      assert.ok(xi >= 0 && xi <= u[i]);
+      const slope = g[i] + given.q[i] - y[0];
+      assert.ok(xi >= 0 && xi <= given.u[i]);
       if (xi === 0) assert.ok(slope > -1e-9);
-      else if (xi === u[i]) assert.ok(slope < 1e-9);
+      else if (xi === given.u[i]) assert.ok(slope < 1e-9);
       else assert.ok(Math.abs(slope) < 1e-9);
     });
   });
 }
+
+test("what begins with the last answer ends where a fresh start does", () => {
+  const next = random(9);
+  const value = ({ P, q }, { x }) => solver.dot(x, solver.times(P, x)) / 2 + solver.dot(q, x);
+  for (let k = 0; k < 200; k++) {
+    const given = { ...program(next, 6, 2), c: [1 + (k % 5)], u: new Float64Array(6).fill(1) }; // often all at a bound
+    const [again, fresh] = ["same", `fresh ${k}`].map((key) => value(given, solver.solveQP(given, key)));
+    assert.ok(Math.abs(again - fresh) < 1e-9 * (1 + Math.abs(fresh)), `${k}: ${again} ${fresh}`);
+  }
+});
 
 test("numbers read as in Python", () => {
   for (const [x, text] of [[0, "0"], [1234567, "1.23457e+06"], [0.1 + 0.2, "0.3"], [1e-5, "1e-05"], [-2.5, "-2.5"], [123456, "123456"]]) {
