@@ -15,7 +15,7 @@ from companion.kernels import Kernel
 from companion.kernels.choice import KernelMixin, own_points
 from companion.kernels.gram import centre
 from companion.regression.regressor import Regressor
-from companion.regression.ridge import FLOOR, solve_ridge, warn_if_missed
+from companion.regression.ridge import FLOOR, cholesky, solve_ridge, warn_if_missed
 from companion.results import Certificate
 
 __all__ = ["KernelRidge"]
@@ -213,12 +213,10 @@ def _inverse(S: np.ndarray, K: float) -> Callable[[np.ndarray], np.ndarray]:
         "make up for it"
     )
     if float(np.trace(S)) * _SMALL_K < K:
-        S[np.diag_indices_from(S)] += K
-        try:  # the transpose of a symmetric matrix is in LAPACK's order, so that S itself is overwritten
-            factor = linalg.cho_factor(S.T, lower=True, overwrite_a=True, check_finite=False)
+        try:
+            return cholesky(S, K)
         except linalg.LinAlgError as error:
             raise ValueError(refusal) from error
-        return lambda y: linalg.cho_solve(factor, y, check_finite=False)
     values, V = linalg.eigh(S, check_finite=False)
     if values[0] < -1e-9 * abs(values[-1]):
         raise ValueError(refusal)

@@ -28,7 +28,7 @@ from companion.regression.regressor import Regressor, as_data
 from companion.results import Certificate, Record
 
 __all__ = [
-    "FLOOR", "RidgePath", "RidgeRegression", "RidgeSolution", "ridge_path", "solve_ridge",
+    "FLOOR", "RidgePath", "RidgeRegression", "RidgeSolution", "cholesky", "ridge_path", "solve_ridge",
     "warn_if_missed",
 ]  # fmt: skip
 
@@ -156,7 +156,7 @@ class Inverse(NamedTuple):
 
 def _primal(Z: np.ndarray, K: float) -> Inverse:
     """The n x n system (Z'Z + K I) w = Z'y."""
-    solve = _cholesky(Z.T @ Z, K)
+    solve = cholesky(Z.T @ Z, K)
 
     def weights(y: np.ndarray) -> np.ndarray:
         w = solve(Z.T @ y)
@@ -167,7 +167,7 @@ def _primal(Z: np.ndarray, K: float) -> Inverse:
 
 def _dual(Z: np.ndarray, K: float) -> Inverse:
     """The m x m system (Z Z' + K I) alpha = y, and w = Z'alpha."""
-    solve = _cholesky(Z @ Z.T, K)
+    solve = cholesky(Z @ Z.T, K)
 
     def weights(y: np.ndarray) -> np.ndarray:
         alpha = solve(y)
@@ -184,10 +184,10 @@ def _svd(basis: tuple[np.ndarray, np.ndarray, np.ndarray], K: float) -> Inverse:
     )
 
 
-def _cholesky(S: np.ndarray, K: float) -> Callable[[np.ndarray], np.ndarray]:
-    """Factor S + K I in the memory of S."""
+def cholesky(S: np.ndarray, K: float) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what solves (S + K I) x = g, in the memory of S: its transpose is in LAPACK's order."""
     S[np.diag_indices_from(S)] += K
-    factor = linalg.cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
+    factor = linalg.cho_factor(S.T, lower=True, overwrite_a=True, check_finite=False)
     return lambda g: linalg.cho_solve(factor, g, check_finite=False)
 
 
