@@ -300,12 +300,13 @@ def offer(path: Path, name: str) -> str:
 
 def downloads_page(sdist: Path) -> str:
     """Return the page that offers the book, the package, and every notebook with and without its solutions."""
-    known = {name: what for name, what in RELEASE.items() if (ROOT / name).exists()}
+    there = [(name, what) for name, what in RELEASE.items() if (ROOT / name).exists()]
+    known = [(n, f"{what} ({(ROOT / n).stat().st_size / 1e6:.0f} MB)") for n, what in there]
     lines = [
         "(downloads)=",
         "# Downloads",
         "",
-        *(f"- {offer(ROOT / name, Path(name).name)}: {what}" for name, what in known.items()),
+        *(f"- {offer(ROOT / name, Path(name).name)}: {what}" for name, what in known),
         f"- {offer(sdist, sdist.name)}: the package alone, for `pip install`",
         "",
         "Every page is a notebook. The edition for exercises is the same notebook without the solutions and their",
