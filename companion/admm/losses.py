@@ -57,15 +57,6 @@ class SmoothLoss(ABC):
         """Return l(x), to the few digits that the history of a run needs."""
         return self.value(x)
 
-    def gain(self, x: np.ndarray, S: np.ndarray) -> float:
-        """Return by how much l falls, as far as its Hessian tells, when the entries S of x are chosen anew.
-
-        The certificate adds it to the gap for entries without penalty: their gradient has to be 0, and how small it
-        must be depends on the curvature along them.
-        """
-        g = self.gradient(x)[S]
-        return -float(g @ newton_step(self.hessian(x, S), g)) / 2
-
     def prox(self, v: np.ndarray, rho: Any) -> np.ndarray:
         r"""Return :math:`\arg\min_x l(x) + \frac12 \sum_j \rho_j (x_j - v_j)^2`, rho being a number or a vector.
 

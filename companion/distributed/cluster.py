@@ -29,7 +29,6 @@ __all__ = ["OnCluster", "StateLostError"]
 _POLL_SECONDS = 0.5
 _REPEATS = 3  # of one question, after the teams were lost
 _BRANCHES = 8  # of the tree
-_EMBEDDED = 1_000_000  # bytes: more than that does not travel as a part of a graph
 
 
 class StateLostError(Exception):
@@ -151,14 +150,9 @@ class OnCluster:
         import dask
 
         name = f"{method}-{uuid.uuid4().hex}"
-        size = sum(a.nbytes for a in arguments if isinstance(a, np.ndarray))
-        shared: Any = f"arguments-{name}"
-        graph: dict[Any, Any] = {}
-        if size > _EMBEDDED:
-            shared = self.client.scatter(_Arguments(arguments), hash=False)
-        else:
-            graph[shared] = (_Arguments, list(arguments))
-        where: dict[Any, list[str]] = {key: [] for key in graph}
+        shared = f"arguments-{name}"
+        graph: dict[Any, Any] = {shared: (_Arguments, list(arguments))}
+        where: dict[Any, list[str]] = {shared: []}
         steps = []
         for i, (address, _, team) in enumerate(self.teams):
             steps.append(f"{name}-{i}")

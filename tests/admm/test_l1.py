@@ -455,6 +455,26 @@ def test_no_certificate_is_said_so():
     assert not result.certificate.ok
 
 
+@pytest.mark.parametrize("steps", [1, 2, 4, 8])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gap_bounds_the_error_of_a_run_cut_short(seed, steps):
+    """Weak duality: no answer is further from the minimum than its certificate says."""
+    rng = np.random.default_rng(seed)
+    A, b = rng.standard_normal((20, 6)), rng.standard_normal(20)
+    tau, label, y = 0.2 * np.abs(A.T @ b).max(), [0, 0, 1, 1, 2, 2], np.sign(b)
+    for solve in (
+        lambda **options: lasso(A, b, tau, **options),
+        lambda **options: group_lasso(A, b, label, tau, **options),
+        lambda **options: l1_regularized(LogisticLoss(A, y), tau, **options),
+    ):
+        best = solve().objective
+        result = solve(rho=50.0, relaxation=1, callback=lambda step: step.k == steps)
+        error = result.objective - best
+        assert error > 1e-6 * best
+        assert error <= result.certificate.gap * result.objective * (1 + 1e-9)
+        assert not result.certificate.ok
+
+
 def test_callback_and_history_pass_through():
     A, b = data("random", 6)
     seen = []

@@ -333,6 +333,10 @@ class TestAffineSet:
         assert_allclose(M @ x, b, atol=1e-10)
         assert_allclose(x, v - np.linalg.pinv(M, rcond=1e-10) @ (M @ v - b), atol=1e-9)
 
+    def test_rows_that_are_nearly_equal_are_two(self):
+        x = project_affine([[1.0, 0.0], [1.0, 1e-6]], [1.0, 1.0 + 2e-6])([0.0, 0.0])
+        assert_allclose(x, [1.0, 2.0], rtol=1e-9)  # the condition 2e6 times eps
+
     def test_inconsistent(self):
         M, b = np.array([[1.0, 1.0], [2.0, 2.0]]), np.array([1.0, 3.0])
         with pytest.raises(InfeasibleProblemError, match="A has rank 1") as error:

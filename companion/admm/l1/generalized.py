@@ -8,11 +8,12 @@ import numpy as np
 from scipy import linalg
 
 from companion.admm.affine import lengths
-from companion.admm.l1.problem import FLOOR, L1Problem, Triple, solve
-from companion.admm.losses import factored, first_zero, newton_step, rows_of
+from companion.admm.l1.problem import FLOOR, L1Problem, Triple, certificate, solve
+from companion.admm.losses import factored, rows_of
 from companion.admm.proximal import soft_threshold
 from companion.checks import as_matrix, as_scalar, as_vector
 from companion.engine.arithmetic import EPS, largest, ratio
+from companion.engine.quadratic import solve_box
 from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["generalized_lasso"]
@@ -49,6 +50,10 @@ class _GeneralizedLasso(L1Problem):
         self.data, self.b, self.A, self.tau = A, b, F, tau
         self.c, self.rho = np.zeros(F.shape[0]), weight**2
         self.gram, self.A_b, self.F_F = A.T @ A, A.T @ b, F.T @ F
+        U, s, Vt = np.linalg.svd(A, full_matrices=A.shape[0] < A.shape[1])
+        rank = int(np.sum(s > max(A.shape) * EPS * s.max(initial=0.0)))
+        self.V, self.N, self.U_b = Vt[:rank].T / s[:rank], Vt[rank:].T, U[:, :rank].T @ b
+        self.G = F @ self.V
 
     def objective(self, x: np.ndarray, z: np.ndarray) -> float:
         r = self.data @ x - self.b
@@ -58,35 +63,24 @@ class _GeneralizedLasso(L1Problem):
         return (self.basis @ x) / self.sizes
 
     def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
-        """Minimise over the x with F x = 0 where z is 0, and with the signs of z elsewhere.
+        """Solve the dual in the box |lambda_i| <= tau, from the guess of ADMM.
 
-        A row that would change its sign becomes a zero. At the minimum, the zero that violates |lambda_i| <= tau most
-        is released.
+        With A = U S V' and the null space N of A it is to minimise |U'b - S^{-1} V'F'lambda|^2 subject to
+        N'F'lambda = 0. The multipliers of the box are F x, and -N'x those of the equations.
         """
-        F, tau, s, guess = self.A, self.tau, np.sign(z), lambda_
-        for i in range(2 + k // 20):
-            zeros = s == 0
-            U, sigma, Vt = linalg.svd(F[zeros], check_finite=False)
-            rank = int(np.sum(sigma > max(F.shape) * EPS * sigma.max(initial=0.0)))
-            null = Vt[rank:].T  # x = null w has F x = 0 in those rows
-            x, slope = null @ (null.T @ x), self.A_b - tau * (F.T @ s)
-            if i == 0:
-                s = np.where(s * (F @ x) < 0, -s, s)
-            H, g = null.T @ self.gram @ null, null.T @ (self.gram @ x - slope)
-            move = null @ newton_step(H, g, 1e-11 * largest(slope), largest(x))
-            part, left = first_zero(F @ x, F @ move, s)
-            x = x + part * move
-            s[left] = 0
-            if left.size:
-                continue
-            lambda_ = np.where(zeros, np.clip(guess, -tau, tau), tau * s)
-            rest = self.A_b - self.gram @ x - F.T @ lambda_
-            lambda_[zeros] += U[:, :rank] @ ((Vt[:rank] @ rest) / sigma[:rank])
-            j = int(np.abs(lambda_).argmax())
-            if abs(lambda_[j]) <= tau * (1 + 1e-10):
-                break
-            s[j] = np.sign(lambda_[j])
-        return x, np.where(zeros, 0.0, F @ x), lambda_
+        nothing, most = np.zeros(self.N.shape[1]), np.full(z.size, self.tau)
+        guess = np.clip(lambda_, -most, most), -(self.N.T @ x)
+        dual = solve_box(
+            self.G @ self.G.T,
+            -(self.G @ self.U_b),
+            (self.A @ self.N).T,
+            nothing,
+            -most,
+            most,
+            guess=guess,
+        )
+        x = self.V @ (self.U_b - self.G.T @ dual.x) - self.N @ dual.y
+        return x, dual.z_upper - dual.z_lower, dual.x
 
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
         """Compare the primal value with the dual one, at the residual b - A x, and with that of x = 0."""
@@ -99,11 +93,12 @@ class _GeneralizedLasso(L1Problem):
         reach = np.abs(self.b) + np.abs(self.data) @ np.abs(x)
         total = max(value, FLOOR * float(reach @ reach) / 2)
         slack += EPS * self.tau * size  # what F x = 0 may hide from a large tau
-        gap = max(float(slack.sum() + missed @ np.abs(x)), value - zero)
+        rest = max(float(missed @ np.abs(x)), value - zero)
         primal = ratio(largest(F_x - z), largest(size))
         over = ratio(max(largest(lambda_) - self.tau, 0.0), self.tau)
-        dual = max(largest(ratio(missed, terms)), over)
-        return Certificate(primal, dual, ratio(largest(slack), total), ratio(gap, total), tol)
+        return certificate(
+            primal, max(largest(ratio(missed, terms)), over), slack, rest, total, tol
+        )
 
 
 def generalized_lasso(

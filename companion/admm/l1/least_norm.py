@@ -36,7 +36,6 @@ Directions = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 _SIGN = np.array([[1.0], [-1.0]])
 _NEAR = 1e-4  # from this relative gap on, the path shows which entries of z are zero
 _END = 1e-13
-_CLEAR = 1e6  # a ratio of weights that no vertex explains
 _SHORT = 1.0 - 1e-3  # steps end just before the boundary
 
 
@@ -75,15 +74,8 @@ class _LeastNorm(L1Problem):
             yield step.x, self.shortest, 0 * self.shortest
         elif step.k == 1:
             for z, lambda_, spread in _central_path(self.shortest, self.newton):
-                yield step.x, np.where(spread <= self._cut(spread), 0.0, z), lambda_
+                yield step.x, np.where(spread <= 1.0, 0.0, z), lambda_
         yield from super().guesses(step)
-
-    def _cut(self, spread: np.ndarray) -> float:
-        """Return what divides the zeros of a vertex from the rest, or 1 where the path seems to end at no vertex."""
-        n, rank = self.Q.shape
-        index = rank - 1 if self.spans else n - rank - 1
-        cut = float(np.partition(spread, index)[index]) if rank < n else 1.0
-        return cut if _CLEAR > (1 / cut if self.spans else cut) > 1 else 1.0
 
 
 class _LeastAbsolute(_LeastNorm):
@@ -114,7 +106,7 @@ class _LeastAbsolute(_LeastNorm):
             w = w - _nearest(self.Q[zero], self.Q[zero] @ w - self.b[zero])
         z = self.Q @ w - self.b
         z[zero | (np.abs(z) <= self.zero)] = 0
-        lambda_ = np.where(z == 0, np.clip(lambda_, -1, 1), np.sign(z))
+        lambda_ = np.where(z == 0, lambda_, np.sign(z))
         lambda_[z == 0] -= _nearest(self.Q[z == 0].T, self.Q.T @ lambda_)
         return self._coefficients(w), z, lambda_
 
@@ -218,7 +210,7 @@ class _BasisPursuit(_LeastNorm):
         x[np.abs(x) <= 1e-12 * largest(x)] = 0  # rounding
         S, y = np.flatnonzero(x), self.Q.T @ lambda_
         lambda_ = self.Q @ (y - _nearest(self.Q[S], self.Q[S] @ y - np.sign(x[S])))
-        return x, x, lambda_ / max(largest(lambda_), 1.0)
+        return x, x, lambda_
 
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
         """Compare |x|_1 with b'nu, A'nu = lambda: what divides them is |x_i| - lambda_i x_i, and nu'(A x - b)."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from companion.admm.l1.problem import FLOOR, L1Problem, Triple, solve
+from companion.admm.l1.problem import FLOOR, L1Problem, Triple, certificate, solve
 from companion.admm.losses import (
     LeastSquaresLoss,
     LogisticLoss,
@@ -68,13 +68,14 @@ class _Regularized(L1Problem):
         t = float((tau[above] / norms[above]).min(initial=1.0))
         slack = P.terms(z) - t * P.products(z, lambda_)
         loss = self.loss.value(z)
-        gap = (1 - t) * loss + float(np.abs(slack).sum())
-        if free.size:  # entries without penalty, whose gradient has to be 0
-            gap += self.loss.gain(z, free)
+        rest = (1 - t) * loss
+        if free.size:  # without penalty the gradient has to be 0; by how much would the loss fall?
+            g = self.loss.gradient(z)[free]
+            rest -= float(g @ newton_step(self.loss.hessian(z, free), g)) / 2
         total = max(loss + float(P.terms(z).sum()), FLOOR * self.value_0)
         over = largest(np.maximum(norms - tau, 0))
         dual = ratio(over, max(largest(tau), _SLOPE_FLOOR * self.slope_0))
-        return Certificate(0.0, dual, ratio(largest(slack), total), ratio(gap, total), tol)
+        return certificate(0.0, dual, slack, rest, total, tol)
 
 
 class _Groups:
