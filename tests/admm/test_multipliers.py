@@ -204,8 +204,10 @@ class TestTheory:
         augmented = method_of_multipliers(
             quadratic_argmin(Q, c, A, b, 2.0), A, b, np.ones(3), 2.0, J=J
         )
-        for run in (plain, augmented):
+        for run, rho in ((plain, 0.0), (augmented, 2.0)):
             G = run.history["dual_objective"]
+            value = dual_function(quadratic_argmin(Q, c, A, b, rho), J, A, b, rho)
+            assert_allclose(G, [value(l) for l in run.history["lambda_"][:-1]], rtol=1e-9)
             assert (optimum + 1e-9 >= G).all()
             assert (np.diff(G) >= -1e-12).all()
             assert G[-1] == pytest.approx(optimum, abs=1e-6)

@@ -149,6 +149,14 @@ def test_cap_means_cap():
     assert qsolve1(*EX_16_11, tol_primal=1e-12, tol_dual=1e-12, max_iter=83).converged
 
 
+def test_a_stop_by_rounding_is_no_solution():
+    """With rho = 1e16 steps end because P and q vanish beside it: small residuals prove nothing."""
+    with pytest.warns(ConvergenceWarning, match="by rounding, not at a solution"):
+        result = qsolve1(*EX_16_11, rho=1e16)
+    assert (result.converged, result.status) == (False, "rounding")
+    assert run(EX_16_11, rho=100.0).status == "solved"
+
+
 def test_agrees_with_solve_qp_and_certifies_its_nonnegative_iterate():
     for example in (EX_16_11, EX_16_12):
         slow, fast = run(example), solve_qp(*example)

@@ -39,7 +39,7 @@ _END = 1e-13
 _SHORT = 1.0 - 1e-3  # steps end just before the boundary
 
 
-class _LeastNorm(L1Problem):
+class LeastNorm(L1Problem):
     """Minimise |z|_1 over an affine space."""
 
     first_check = 1
@@ -73,12 +73,12 @@ class _LeastNorm(L1Problem):
         if not (self.Q.size and self.shortest.any()):  # no choice, or the solution is 0
             yield step.x, self.shortest, 0 * self.shortest
         elif step.k == 1:
-            for z, lambda_, spread in _central_path(self.shortest, self.newton):
+            for z, lambda_, spread in central_path(self.shortest, self.newton):
                 yield step.x, np.where(spread <= 1.0, 0.0, z), lambda_
         yield from super().guesses(step)
 
 
-class _LeastAbsolute(_LeastNorm):
+class _LeastAbsolute(LeastNorm):
     """Minimise |z|_1 subject to A x - z = b."""
 
     spans = True
@@ -103,11 +103,11 @@ class _LeastAbsolute(_LeastNorm):
         """Move z along Q until its rows of zeros vanish, and lambda in these rows until Q'lambda = 0."""
         w, zero = self.Q.T @ (z + self.b), z == 0
         for _ in range(2):
-            w = w - _nearest(self.Q[zero], self.Q[zero] @ w - self.b[zero])
+            w = w - nearest(self.Q[zero], self.Q[zero] @ w - self.b[zero])
         z = self.Q @ w - self.b
         z[zero | (np.abs(z) <= self.zero)] = 0
         lambda_ = np.where(z == 0, lambda_, np.sign(z))
-        lambda_[z == 0] -= _nearest(self.Q[z == 0].T, self.Q.T @ lambda_)
+        lambda_[z == 0] -= nearest(self.Q[z == 0].T, self.Q.T @ lambda_)
         return self._coefficients(w), z, lambda_
 
     def _coefficients(self, w: np.ndarray) -> np.ndarray:
@@ -189,7 +189,7 @@ def least_absolute_deviations(A: Any, b: Any, **options: Any) -> ADMMResult:
     return solve(_LeastAbsolute(A, b), given, **options)
 
 
-class _BasisPursuit(_LeastNorm):
+class _BasisPursuit(LeastNorm):
     """Minimise |z|_1 subject to x in C and x - z = 0; C, where A x = b, is where Q'x = d."""
 
     spans = False
@@ -206,10 +206,10 @@ class _BasisPursuit(_LeastNorm):
     def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
         """Move the other entries of z until Q'z = d, and lambda = Q y until it is sign z there."""
         x, S = z.copy(), z != 0
-        x[S] -= _nearest(self.Q[S].T, self.Q.T @ x - self.set.d)
+        x[S] -= nearest(self.Q[S].T, self.Q.T @ x - self.set.d)
         x[np.abs(x) <= 1e-12 * largest(x)] = 0  # rounding
         S, y = np.flatnonzero(x), self.Q.T @ lambda_
-        lambda_ = self.Q @ (y - _nearest(self.Q[S], self.Q[S] @ y - np.sign(x[S])))
+        lambda_ = self.Q @ (y - nearest(self.Q[S], self.Q[S] @ y - np.sign(x[S])))
         return x, x, lambda_
 
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
@@ -283,7 +283,7 @@ def basis_pursuit(A: Any, b: Any, **options: Any) -> ADMMResult:
     return solve(_BasisPursuit(A, b), given, **options)
 
 
-def _central_path(
+def central_path(
     z: np.ndarray, newton: Callable[[np.ndarray], Directions | None], max_iter: int = 50
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     r"""Follow the central path by Mehrotra's method; yield each point that is near its end.
@@ -293,7 +293,7 @@ def _central_path(
     z : ndarray of shape (p,)
         The point of smallest 2-norm, not 0. It lies in :math:`V^\perp`, so a multiple of it is a feasible dual point.
     newton : callable
-        :meth:`_LeastNorm.newton`.
+        :meth:`LeastNorm.newton`.
     max_iter : int
         Largest number of steps.
 
@@ -337,6 +337,6 @@ def _longest(V: np.ndarray, dV: np.ndarray) -> float:
     return 1.0 / max(-float((dV / V).min()), _SHORT)
 
 
-def _nearest(M: np.ndarray, r: np.ndarray) -> np.ndarray:
+def nearest(M: np.ndarray, r: np.ndarray) -> np.ndarray:
     """Return the shortest d that makes |M d - r| smallest."""
     return linalg.lstsq(M, r, lapack_driver="gelsy", check_finite=False)[0]
