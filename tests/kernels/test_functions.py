@@ -260,6 +260,10 @@ def test_ordinary_product_of_matrices_is_not_positive_definite():
     assert not is_positive_definite(A @ B)
 
 
+def test_a_negative_coefficient_would_fail():
+    assert not is_positive_definite(1 - Linear()(np.array([[1.0], [2.0]])))
+
+
 @pytest.mark.parametrize(
     ("expression", "error", "message"),
     [
@@ -289,9 +293,6 @@ def test_ordinary_product_of_matrices_is_not_positive_definite():
 def test_expressions_that_are_no_kernels(expression, error, message):
     with pytest.raises(error, match=message):
         expression(Linear())
-    assert not is_positive_definite(
-        1 - Linear()(np.array([[1.0], [2.0]]))
-    )  # as c_1 = -1 would give
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 0.0), (0.5, 1.0), (2.0, -1.0), (1.0, 3.0)])
