@@ -34,6 +34,7 @@ GRID = 48  # values of a function per axis, from which the browser draws its cur
 
 Limits = tuple[float, float, float, float]
 Values = Mapping[str, Any]
+Result = dict[str, Any]
 SQUARE: Limits = (-5.0, 5.0, -5.0, 5.0)
 WIDE: Limits = (-5.0, 5.0, -4.5, 4.5)
 

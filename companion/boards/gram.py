@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from companion.boards import board
+from companion.boards.board import Limits, Result, Shown, Values
 from companion.checks import as_matrix
 from companion.figures import plotting
 from companion.kernels import KernelPCA, as_kernel, gram
@@ -19,7 +20,7 @@ SHOWN = 6  # eigenvalues
 PARAMETERS = [{**board.KERNEL, "start": "Gaussian"}, board.SIGMA]
 
 
-def gram_board(points: Any, *, limits: board.Limits = board.WIDE, **values: Any) -> board.Shown:
+def gram_board(points: Any, *, limits: Limits = board.WIDE, **values: Any) -> Shown:
     r"""Return a board on which the reader moves points and sees what a kernel makes of them.
 
     Beside the points stand their Gram matrix, the largest eigenvalues of its centred form, and the level lines of the
@@ -50,7 +51,7 @@ def gram_board(points: Any, *, limits: board.Limits = board.WIDE, **values: Any)
     return board.Setup("gram", points, limits, PARAMETERS, fit, draw, values).begin()
 
 
-def fit(points: np.ndarray, values: board.Values, limits: board.Limits) -> dict[str, Any]:
+def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
     """Find the first kernel principal component and return the numbers of the board."""
     X = points[:, :2]
     if len(X) < 2:
@@ -67,9 +68,7 @@ def fit(points: np.ndarray, values: board.Values, limits: board.Limits) -> dict[
     }
 
 
-def draw(
-    points: np.ndarray, values: board.Values, limits: board.Limits, result: dict[str, Any]
-) -> Figure:
+def draw(points: np.ndarray, values: Values, limits: Limits, result: Result) -> Figure:
     """Draw the points with the level lines of the component, and the Gram matrix."""
     X, component = points[:, :2], np.array(result["component"])
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.9))

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from companion.boards import board
+from companion.boards.board import Limits, Result, Shown, Values
 from companion.checks import as_matrix
 from companion.figures import plotting
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
@@ -41,9 +42,7 @@ PARAMETERS = [
 ]
 
 
-def point_board(
-    u: Any, v: Any, *, limits: board.Limits = board.SQUARE, **values: Any
-) -> board.Shown:
+def point_board(u: Any, v: Any, *, limits: Limits = board.SQUARE, **values: Any) -> Shown:
     """Return a board on which the reader moves the points of two classes and sees the fitted machine follow.
 
     Parameters
@@ -76,7 +75,7 @@ def point_board(
     return board.Setup("point", points, limits, PARAMETERS, fit, draw, values).begin()
 
 
-def fit(points: np.ndarray, values: board.Values, limits: board.Limits) -> dict[str, Any]:
+def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
     """Fit the chosen machine to the points and return the numbers of the board."""
     X, s = points[:, :2], points[:, 2]
     if len(set(s)) < 2:
@@ -101,9 +100,7 @@ def fit(points: np.ndarray, values: board.Values, limits: board.Limits) -> dict[
     }
 
 
-def draw(
-    points: np.ndarray, values: board.Values, limits: board.Limits, result: dict[str, Any]
-) -> Figure:
+def draw(points: np.ndarray, values: Values, limits: Limits, result: Result) -> Figure:
     """Draw the points, and the lines where the decision function is -eta, 0 and eta."""
     figure, ax = plt.subplots(figsize=(5.0, 4.5))
     board.show_plane(ax, limits)

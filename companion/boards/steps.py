@@ -13,6 +13,7 @@ from matplotlib.patches import Circle
 
 from companion.admm import admm, project_ball, soft_threshold
 from companion.boards import board
+from companion.boards.board import Limits, Result, Shown, Values
 from companion.checks import as_matrix, as_vector
 from companion.exceptions import ConvergenceWarning
 from companion.figures import plotting
@@ -40,9 +41,9 @@ def step_board(
     centre: Any,
     line: Any = ((-4.0, 1.2), (4.0, 2.6)),
     *,
-    limits: board.Limits = board.WIDE,
+    limits: Limits = board.WIDE,
     **values: Any,
-) -> board.Shown:
+) -> Shown:
     r"""Return a board on which the reader moves the start and the sets, and sees the steps of ADMM follow.
 
     Two programs in the form f(x) + g(z), x - z = 0. "A disc and a line": f and g are the indicators of the two sets,
@@ -100,7 +101,7 @@ def lasso(centre: np.ndarray, tau: float) -> tuple[Update, Update]:
     )
 
 
-def take(points: np.ndarray, values: board.Values, limits: board.Limits) -> dict[str, Any]:
+def take(points: np.ndarray, values: Values, limits: Limits) -> Result:
     """Take the steps and return the numbers of the board."""
     start, centre, *line = points[:, :2]
     if values["program"] == SETS:
@@ -116,9 +117,7 @@ def take(points: np.ndarray, values: board.Values, limits: board.Limits) -> dict
     return {name: rows + rows[-1:] * rest for name, rows in found.items()}
 
 
-def draw(
-    points: np.ndarray, values: board.Values, limits: board.Limits, result: dict[str, Any]
-) -> Figure:
+def draw(points: np.ndarray, values: Values, limits: Limits, result: Result) -> Figure:
     """Draw the sets or the ellipses, the iterates, and the residuals."""
     _, centre, *line = points[:, :2]
     x, z = np.array(result["x"]), np.array(result["z"])

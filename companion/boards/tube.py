@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from companion.boards import board
+from companion.boards.board import Limits, Result, Shown, Values
 from companion.checks import as_vector
 from companion.figures import plotting
 from companion.svr import EpsilonSVR, NuSVR
@@ -27,9 +28,7 @@ PARAMETERS = [
 ]
 
 
-def tube_board(
-    x: Any, y: Any, *, limits: board.Limits = (-5.0, 5.0, -4.0, 4.0), **values: Any
-) -> board.Shown:
+def tube_board(x: Any, y: Any, *, limits: Limits = (-5.0, 5.0, -4.0, 4.0), **values: Any) -> Shown:
     r"""Return a board on which the reader moves points over a line and sees the tube of the regression follow.
 
     The programs are nu-SV regression and epsilon-SV regression, with the linear, the quadratic and the Gaussian
@@ -62,7 +61,7 @@ def tube_board(
     return board.Setup("tube", points, limits, PARAMETERS, fit, draw, values).begin()
 
 
-def fit(points: np.ndarray, values: board.Values, limits: board.Limits) -> dict[str, Any]:
+def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
     """Fit the chosen regression to the points and return the numbers of the board."""
     if not len(points):
         raise ValueError("There must be a point.")
@@ -85,9 +84,7 @@ def fit(points: np.ndarray, values: board.Values, limits: board.Limits) -> dict[
     }
 
 
-def draw(
-    points: np.ndarray, values: board.Values, limits: board.Limits, result: dict[str, Any]
-) -> Figure:
+def draw(points: np.ndarray, values: Values, limits: Limits, result: Result) -> Figure:
     """Draw the points and the tube."""
     x, y, _ = points.T
     at, share = np.linspace(*limits[:2], SAMPLES), np.array(result["multipliers"]) * len(x)

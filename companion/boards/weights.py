@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
 
 from companion.boards import board
+from companion.boards.board import Limits, Result, Shown, Values
 from companion.checks import as_vector
 from companion.figures import plotting
 from companion.regression import Lasso, RidgeRegression
@@ -28,8 +29,8 @@ LOOKS = {
 
 
 def weight_board(
-    x: Any, y: Any, *, limits: board.Limits = (-1.0, 3.0, -4.0, 4.0), **values: Any
-) -> board.Shown:
+    x: Any, y: Any, *, limits: Limits = (-1.0, 3.0, -4.0, 4.0), **values: Any
+) -> Shown:
     r"""Return a board on which the reader moves points and sees least squares, ridge and lasso follow.
 
     The three fit :math:`f(x) = w_1 x + w_2 x^2 + b` with b free. In the plane of :math:`w_1, w_2` the disc of ridge and
@@ -60,7 +61,7 @@ def weight_board(
     return board.Setup("weights", points, limits, PARAMETERS, fit, draw, values).begin()
 
 
-def fit(points: np.ndarray, values: board.Values, limits: board.Limits) -> dict[str, Any]:
+def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
     """Fit the three parabolas and return the numbers of the board."""
     if not len(points):
         raise ValueError("There must be a point.")
@@ -74,9 +75,7 @@ def fit(points: np.ndarray, values: board.Values, limits: board.Limits) -> dict[
     return {name: [*machine.w_.tolist(), float(machine.b_)] for name, machine in machines.items()}
 
 
-def draw(
-    points: np.ndarray, values: board.Values, limits: board.Limits, result: dict[str, Any]
-) -> Figure:
+def draw(points: np.ndarray, values: Values, limits: Limits, result: Result) -> Figure:
     """Draw the parabolas, and the plane of the weights with the ellipses through ridge and lasso."""
     x, y, _ = points.T
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.0, 3.9))
