@@ -25,6 +25,8 @@
     return Array.from({ length: last - first + 1 }, (_, k) => (first + k) * step);
   };
 
+  const rounded = (t) => Math.round(100 * t) / 100; // of a pixel
+
   // `equal`: a unit has the same length in both directions. `bare`: the plane has no axes.
   const makePlane = (attributes, { label, equal, bare }) => {
     const [axes, back, front] = ["axes", "curves", "points"].map((name) => make("g", { class: `board-${name}` }));
@@ -33,8 +35,8 @@
 
     plane.show = ([left, right, bottom, top]) => {
       const wide = WIDTH - 2 * PAD, high = equal ? (wide * (top - bottom)) / (right - left) : 362;
-      plane.x = (t) => +(PAD + ((t - left) / (right - left)) * wide).toFixed(2);
-      plane.y = (t) => +(PAD + ((top - t) / (top - bottom)) * high).toFixed(2);
+      plane.x = (t) => rounded(PAD + ((t - left) / (right - left)) * wide);
+      plane.y = (t) => rounded(PAD + ((top - t) / (top - bottom)) * high);
       plane.at = ({ clientX, clientY }) => {
         const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
         return [left + ((x - PAD) / wide) * (right - left), top - ((y - PAD) / high) * (top - bottom)];
