@@ -184,12 +184,10 @@ def test_four_points_with_a_rectangle_of_solutions():
     assert model.b_interval_ == pytest.approx((-2.5, 2.5))
     assert model.epsilon_interval_ == pytest.approx((0.0, 5.0), abs=1e-12)
     assert (model.b_, model.epsilon_) == (pytest.approx(0.0, abs=1e-12), pytest.approx(2.5))
-    r = model.offsets_
     for blue in (-5.0, -2.0, 0.0):  # every pair of margins has the same value
         for red in (0.0, 1.0, 5.0):
-            b, epsilon = (red + blue) / 2, (red - blue) / 2
-            slack = np.maximum(np.abs(r - b) - epsilon, 0.0)
-            assert 0.5 + 2.0 * epsilon + slack.sum() == pytest.approx(10.5)
+            slack = np.maximum(np.abs(model.offsets_ - (red + blue) / 2) - (red - blue) / 2, 0.0)
+            assert 0.5 + red - blue + slack.sum() == pytest.approx(10.5)
 
 
 # --- the text's forms -----------------------------------------------------------------------------
@@ -197,29 +195,18 @@ def test_four_points_with_a_rectangle_of_solutions():
 
 class TestForms:
     def test_A2_as_printed(self):
-        m = 3
         rng = np.random.default_rng(0)
-        X, y = rng.standard_normal((m, 2)), rng.standard_normal(m)
+        X, y = rng.standard_normal((3, 2)), rng.standard_normal(3)
         P, q, A, c = NuSVR(0.4, C=6.0).dual_program(X, y).standard_form()
-        one, eye, zero = np.ones((1, m)), np.eye(m), np.zeros((m, m))
-        null = np.zeros((1, m))
-        expected = np.block(
-            [
-                [one, -one, null, null],
-                [one, one, null, null],
-                [eye, zero, eye, zero],
-                [zero, eye, zero, eye],
-            ]
-        )
+        sums = np.array([[1, 1, 1, -1, -1, -1], [1, 1, 1, 1, 1, 1]])
+        expected = np.block([[sums, np.zeros((2, 6))], [np.eye(6), np.eye(6)]])
         assert_array_equal(A, expected)
         assert_allclose(c, [0.0, 2.4] + [2.0] * 6)
-        K = X @ X.T
-        assert_allclose(P[:6, :6], np.block([[K, -K], [-K, K]]))
-        assert not P[6:].any()
+        zero, kernel = np.zeros((6, 6)), np.kron([[1, -1], [-1, 1]], X @ X.T)
+        assert_allclose(P, np.block([[kernel, zero], [zero, zero]]), atol=1e-15)
         assert_array_equal(q, np.concatenate([y, -y, np.zeros(6)]))
         _, q_a, A_1, c_1 = NuSVR(0.4, C=6.0).dual_program(X, y).standard_form(gamma=True)
-        assert_array_equal(A_1[:, :-1], expected)
-        assert_array_equal(A_1[:, -1], [0.0, 1.0] + [0.0] * 6)
+        assert_array_equal(A_1, np.column_stack([expected, [0.0, 1.0] + [0.0] * 6]))
         assert_array_equal(c_1, c)
         assert q_a.size == 13
         P3, _, A3, c3 = NuSVRPenalizedBias(0.4, C=6.0).dual_program(X, y).standard_form()
@@ -284,9 +271,8 @@ def test_propositions_20_2_and_20_4_and_theorem_20_1(seed):
     assert model.certificate_.ok
     low, high = model.epsilon_interval_
     if model.gamma_ == 0.0:
-        slack = 1e-9 * m
-        assert max(model.p_f_, model.q_f_) <= m * nu / 2 + slack
-        assert min(model.p_m_, model.q_m_) >= m * nu / 2 - slack
+        assert max(model.p_f_, model.q_f_) <= m * nu / 2 + 1e-9 * m
+        assert min(model.p_m_, model.q_m_) >= m * nu / 2 - 1e-9 * m
         if max(model.p_f_, model.q_f_) >= 1:
             assert nu >= 2 / m - 1e-12
         if nu < (m - 1) / m:  # Proposition 20.3
