@@ -127,7 +127,7 @@ def smallest_bound(points: Points) -> tuple[np.ndarray, float]:
         x = x + answer.x / scale
         if x.sum() < 1.0:  # a multiple would do better, unless there is nothing but rounding
             return nothing
-        if largest(equations @ x) <= _TOUCH * x.sum():
+        if max(largest(equations @ x), -x.min(), x.max() - 1.0) <= _TOUCH * x.sum():
             break
-        scale = _FINER  # HiGHS lets equations miss by 1e-7: hulls that near need not meet
+        scale = _FINER  # HiGHS lets rows and bounds miss by 1e-7: hulls that near need not meet
     return x / x.sum(), float(x.max() / x.sum())

@@ -209,15 +209,14 @@ class TestPointClasses:
         data = zm_fourteen()
         classes = HardMarginSVC().fit_uv(data.u, data.v).point_classes_
         assert set(classes) <= {"outside", "type 1", "exceptional"}
-        u, v = [[1.0], [1.0], [2.0]], [[-1.0], [-1.0]]
-        # w = 1, b = 0 with K = 1/4: both copies on each side carry K, on the margin
-        machine = SVMs2(K=0.25).fit_uv(u, v)
-        assert_allclose(machine.w_, [1.0])
-        assert_array_equal(machine.lambda_[:2], 0.25)
-        assert_array_equal(
-            machine.point_classes_, ["type 2", "type 2", "outside", "type 2", "type 2"]
-        )
-        assert (machine.p_f_, machine.p_sf_) == (2, 0)
+        for unit in (1.0, 0.1, 1 / 3):  # the slack of a point on the margin is 0, not rounding
+            u, v = unit * np.array([[1.0], [1.0], [2.0]]), unit * np.array([[-1.0], [-1.0]])
+            # w = 1/unit, b = 0: both copies on each side carry K, on the margin
+            machine = SVMs2(K=0.25 / unit**2).fit_uv(u, v)
+            assert_allclose(machine.w_, [1.0 / unit])
+            assert_array_equal(machine.lambda_[:2], machine.K_)
+            assert_array_equal(machine.point_classes_ == "type 2", [1, 1, 0, 1, 1])
+            assert (machine.p_f_, machine.p_sf_, machine.q_sf_) == (2, 0, 0)
 
     def test_definitions_on_random_data(self):
         data = sixty_points()

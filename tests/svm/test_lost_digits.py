@@ -40,6 +40,20 @@ def test_nearly_touching_classes_are_separable(gap: float) -> None:
     assert abs(hard.b_) < 1e-9
 
 
+@pytest.mark.parametrize("gap", [1e-7, 1e-9, 1e-11])
+@pytest.mark.parametrize("seed", range(6))
+def test_nu_min_sees_a_gap_in_any_direction(gap: float, seed: int) -> None:
+    """Multipliers that are negative by a hair would let the hulls meet."""
+    rng = np.random.default_rng(seed)
+    near, t = np.arange(6) > 2, rng.uniform(0.0, np.pi)
+    turn = np.array([[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]])
+    u, v = (
+        np.column_stack([side * (gap + near * rng.random(6)), rng.standard_normal(6)]) @ turn
+        for side in (1.0, -1.0)
+    )
+    assert nu_min(u, v) == 0.0
+
+
 @pytest.mark.parametrize("shift", [0.0, 1e-17])
 def test_classes_that_touch_are_not(shift: float) -> None:
     u, v = [[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]], [[shift, 0.0], [-1.0, 1.0], [-1.0, 0.3]]
