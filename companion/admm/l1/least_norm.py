@@ -36,6 +36,7 @@ Directions = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 _SIGN = np.array([[1.0], [-1.0]])
 _NEAR = 1e-4  # from this relative gap on, the path shows which entries of z are zero
 _END = 1e-13
+_CLEAR = 1e6  # a ratio of weights that no vertex explains
 _SHORT = 1.0 - 1e-3  # steps end just before the boundary
 
 
@@ -74,8 +75,18 @@ class LeastNorm(L1Problem):
             yield step.x, self.shortest, 0 * self.shortest
         elif step.k == 1:
             for z, lambda_, spread in central_path(self.shortest, self.newton):
-                yield step.x, np.where(spread <= 1.0, 0.0, z), lambda_
+                yield step.x, np.where(spread <= self._cut(spread), 0.0, z), lambda_
         yield from super().guesses(step)
+
+    def _cut(self, spread: np.ndarray) -> float:
+        """Return what divides the zeros of a vertex from the rest, or 1 where the path seems to end at no vertex.
+
+        It saves finishes: without it, least absolute deviations took up to half as long again.
+        """
+        n, rank = self.Q.shape
+        index = rank - 1 if self.spans else n - rank - 1
+        cut = float(np.partition(spread, index)[index]) if rank < n else 1.0
+        return cut if _CLEAR > (1 / cut if self.spans else cut) > 1 else 1.0
 
 
 class _LeastAbsolute(LeastNorm):
