@@ -63,11 +63,12 @@
     const tiles = {}; // by colour and shade in steps of a tenth
     const put = (t, i, j) => (tiles[Math.round((10 * t) / top)] ??= []).push(tile(j, n - 1 - i, 1, 1));
     gram.forEach((row, i) => row.forEach((t, j) => put(t, i, j)));
+    const shades = Object.keys(tiles).filter((shade) => +shade !== 0); // 0 is not seen
     const wide = n / eigenvalues.length, high = (0.36 * n) / eigenvalues[0];
     const second = [
       ["text", [0, 1.03 * n], "Gram matrix, point by point"],
       ["text", [0, -0.1 * n], "eigenvalues of the centred matrix"],
-      ...Object.entries(tiles).map(([key, at]) => [key < 0 ? "tile minus" : "tile", at, Math.abs(key) / 10]),
+      ...shades.map((shade) => [shade < 0 ? "tile minus" : "tile", tiles[shade], Math.abs(shade) / 10]),
       ["tile", eigenvalues.map((t, k) => tile(k * wide, -0.5 * n, 0.8 * wide, high * t))],
     ];
     const facts = { eigenvalues, "share of the first": share };
