@@ -14,8 +14,8 @@ companionBoards.curves = (() => {
     return sample(bottom, top).map((y) => x.map((t) => f([t, y])));
   };
 
-  // Marching squares, with what is below the level on the left: then each edge that a line enters has one that it leaves
-  // by. The edge of the grid from (i, j) to the right is 2 (j GRID + i), the one up is 1 more.
+  // Marching squares, with what is below the level on the left: each edge that a line enters has one that it
+  // leaves by. The edge of the grid from (i, j) to the right is 2 (j GRID + i), the one up is 1 more.
   const contours = (values, [left, right, bottom, top], level) => {
     const below = values.map((row) => row.map((t) => t < level)), after = new Map();
     for (let j = 0; j + 1 < GRID; j++) {

@@ -1,5 +1,5 @@
-// What all boards share: points that are dragged, added and removed by mouse, touch and keyboard, select boxes, sliders,
-// presets, and words for those who listen. A board (companionBoards.kinds) says what to draw for a result.
+// What all boards share: points that are dragged, added and removed by mouse, touch and keyboard, select boxes,
+// sliders, presets, and words for those who listen. A board (companionBoards.kinds) says what to draw for a result.
 //
 // The model is a kernel's (anywidget) or that of page.js. It owns `config` and `result`; this file changes `points`,
 // `selected` and `values`. Nothing is loaded from anywhere.

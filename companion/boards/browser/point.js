@@ -133,7 +133,8 @@
     const arrow = ([x, y, s], i) => [[x, y], [x, y].map((t, k) => t + (s * slacks[i] * w[k]) / dot(w, w))];
     if (w) shapes.push(["arrow", points.map(arrow).filter((_, i) => slacks[i] > 0)]);
     const facts = { b, η: eta, "‖w‖": norm, δ: delta, objective, ...(high > low && { "b from, to": [low, high] }) };
-    return { marks: marksOf(result), shapes, facts: { ...facts, ...(counts && proved(counts, values, points.length)) } };
+    if (counts) Object.assign(facts, proved(counts, values, points.length));
+    return { marks: marksOf(result), shapes, facts };
   };
 
   companionBoards.kinds.point = {
