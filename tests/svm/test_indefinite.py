@@ -328,6 +328,20 @@ def test_bounds_of_both_methods(K0, y, C, rho):
         assert (f_best - gamma <= factor * L * far / ((k + 1) * (k + 2)) + noise).all()
 
 
+def test_smm_is_the_loop_of_table_2():
+    """With the sum of Section 4.2: each gradient has its own weight."""
+    K0, y = reference("tanh")
+    f, L = IndefiniteObjective(K0, y, 1.0), lipschitz_constant(K0, y, 1.0, 1.0)
+    alpha, total, values = np.zeros(14), np.zeros(14), []
+    for k in range(6):
+        value, gradient = f(alpha)
+        values.append(value)
+        gamma, total = project_q1(alpha + gradient / L, y, 1.0), total + (k + 1) * gradient
+        beta = project_q1(total / (2 * L), y, 1.0)
+        alpha = 2 / (k + 3) * beta + (k + 1) / (k + 3) * gamma
+    assert_allclose(run(K0, y, 1.0, 1.0, "smm", 5).history["objective"], values, rtol=1e-12)
+
+
 def test_printed_sum_breaks_the_bound():
     """Erratum YCG-1: with the last gradient in every term, Table 2 breaks its bound."""
     worst = {False: 0.0, True: 0.0}

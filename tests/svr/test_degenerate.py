@@ -160,6 +160,8 @@ def test_what_offsets_are_refused():
         tube_from_offsets([], 0.5)
     with pytest.raises(ValueError, match="nu must be"):
         tube_from_offsets([1.0], -0.5)
+    median = tube_from_offsets([1.0, 2.0, 5.0], 1.5)
+    assert (median.b, median.epsilon, median.b_interval) == (2.0, 0.0, (2.0, 2.0))
     tube = tube_from_offsets([1.0, 2.0], 0.0)
     assert tube.epsilon_interval == (0.5, np.inf)
     assert tube.b_interval == (-np.inf, np.inf)

@@ -299,6 +299,7 @@ def test_proposition_20_6_and_problem_20_7(seed):
     m = len(y)
     model = NuSVRPenalizedBias(nu, C=C).fit(X, y)
     assert abs(model.b_) <= C * nu * (1 + 1e-12)
+    assert 0.0 <= model.epsilon_interval_[0] <= model.epsilon_ <= model.epsilon_interval_[1]
     if model.gamma_ > 0.0:
         return
     assert model.p_f_ + model.q_f_ <= m * nu + 1e-9
