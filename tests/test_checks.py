@@ -95,7 +95,9 @@ DATES = [
 
 
 @pytest.mark.parametrize(
-    "value", ["text", ["a", "b"], [1j, 2], [[1], [2, 3]], object(), None, *DATES], ids=str
+    "value",
+    ["text", ["a", "b"], [1j, 2], [[1], [2, 3]], object(), None, *DATES],
+    ids=lambda value: type(value).__name__,
 )
 def test_what_is_no_number(value):
     with pytest.raises(TypeError, match=r"^x must be"):
