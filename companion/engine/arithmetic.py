@@ -23,7 +23,7 @@ def largest(values: np.ndarray) -> float:
 
 
 def is_symmetric(P: np.ndarray, rough: float = 1e-10) -> bool:
-    """Return whether a square matrix is symmetric up to a part of its largest entry.
+    """Return whether a square matrix is symmetric up to rounding.
 
     Its products with one vector from the left and from the right are compared, which reads P once: no skew matrix is
     likely to have these cosines in its kernel.
@@ -34,7 +34,8 @@ def is_symmetric(P: np.ndarray, rough: float = 1e-10) -> bool:
     (True, False)
     """
     probe = np.cos(np.arange(len(P)))
-    return largest(P @ probe - probe @ P) <= rough * len(P) * largest(P)
+    left, right = P @ probe, probe @ P
+    return largest(left - right) <= rough * len(P) * largest(left)
 
 
 def ratio(value: Any, scale: Any) -> Any:
