@@ -20,7 +20,7 @@ PACKAGE = ROOT / "companion"
 FILES = sorted(PACKAGE.rglob("*.py"))
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
-MOST = 9_291  # lines of code of the whole package
+MOST = 9_292  # lines of code of the whole package
 MOST_OF_A_FILE = 400
 LONG: dict[str, int] = {}  # files that are longer, and their lines: to be made smaller
 
