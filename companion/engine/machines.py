@@ -144,7 +144,7 @@ def finish(
     settled = system.settle(a, state) or system.by_proximal_points(a, state)
     if settled is None:
         return None
-    point = system.refined(*settled)
+    point, _ = settled
     a = np.clip(point.a, 0.0, upper)
     if system.missed(a).any():
         return None
@@ -214,9 +214,9 @@ class _System:
         for _ in range(_PROXIMAL_STEPS):
             self.pull(a, delta)
             before, settled = self.n_systems, self.settle(a, state)
-            if settled is None and self.n_systems >= self.max_iter:
-                break
             if settled is None:
+                if self.n_systems >= self.max_iter:
+                    break
                 delta, less = 10.0 * delta, 0.5
                 continue
             if self.n_systems == before + 1:  # the sets stay as they are: on with longer steps
@@ -229,7 +229,7 @@ class _System:
         self.pull(a, 0.0)
         if found is None:
             return None
-        return self.settle(a, state) or (found, state)
+        return self.settle(a, state) or (self.refined(found, state), state)
 
     # -- rows and products
 
