@@ -345,6 +345,8 @@ def map_page() -> str:
         "",
         "## Read it in an evening",
         "",
+        "A stop may build on pages that are not on its path. The table at the end names them.",
+        "",
     ]
     for name, (idea, paths) in PATHS.items():
         lines += path_section(name, idea, paths, shown)
