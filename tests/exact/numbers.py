@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb, arb_mat, ctx
 
 __all__ = ["exact", "floats", "is_zero", "length", "product", "ratio", "split"]
 
@@ -26,13 +26,15 @@ def floats(values: np.ndarray) -> np.ndarray:
 
 
 def product(M: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return M x for a matrix of floating-point numbers and an exact vector."""
-    used = ~is_zero(x)
-    M, x = M[:, used], x[used]
-    if not M.size:
-        return exact(np.zeros(len(M)))
+    """Return M x for a matrix of floating-point numbers and an exact vector or matrix."""
+    columns = x if x.ndim == 2 else x[:, None]
+    used = np.array([not is_zero(row).all() for row in columns], dtype=bool)
+    if not used.any() or not len(M):
+        return exact(np.zeros((len(M), *x.shape[1:])))
+    M, right = M[:, used], arb_mat(columns[used].tolist())
     rows = max(1, _ENTRIES // M.shape[1])
-    return np.concatenate([exact(M[i : i + rows]) @ x for i in range(0, len(M), rows)])
+    parts = [arb_mat(M[i : i + rows].tolist()) * right for i in range(0, len(M), rows)]
+    return np.array([entry for part in parts for entry in part.entries()]).reshape(len(M), *x.shape[1:])
 
 
 def is_zero(x: np.ndarray) -> np.ndarray:

@@ -423,14 +423,12 @@ def _(pca: KernelPCA, X: Any, y: Any) -> float:
     V, values = np.frompyfunc(arb, 1, 1)(pca.eigenvectors_), exact(pca.eigenvalues_)
     if not finite(pca.eigenvectors_, pca.eigenvalues_):
         return math.inf
-    images = []
-    for v in V.T:
-        v = v - sum(v, arb(0)) / len(v)
-        u = product(M, v)
-        images.append(u - sum(u, arb(0)) / len(u))
-    images = np.array(images).T
+    images = product(M, V - sum(V, arb(0)) / len(V))
+    images = images - sum(images, arb(0)) / len(images)
     size = float(np.abs(M).max()) * len(M)
-    skew = max(abs(float(t)) for t in (V.T @ V - np.eye(V.shape[1])).ravel())
+    skew = max(
+        abs(float(t)) for t in (product(pca.eigenvectors_.T, V) - np.eye(V.shape[1])).ravel()
+    )
     off = max(ratio(sum(t * t, arb(0)).sqrt(), size) for t in (images - V * values).T)
     centred = M - M.mean(axis=0)
     centred = centred - centred.mean(axis=1)[:, None]
