@@ -34,7 +34,8 @@ def product(M: np.ndarray, x: np.ndarray) -> np.ndarray:
     M, right = M[:, used], arb_mat(columns[used].tolist())
     rows = max(1, _ENTRIES // M.shape[1])
     parts = [arb_mat(M[i : i + rows].tolist()) * right for i in range(0, len(M), rows)]
-    return np.array([entry for part in parts for entry in part.entries()]).reshape(len(M), *x.shape[1:])
+    entries = [entry for part in parts for entry in part.entries()]
+    return np.array(entries).reshape(len(M), *x.shape[1:])
 
 
 def is_zero(x: np.ndarray) -> np.ndarray:
