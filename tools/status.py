@@ -144,8 +144,8 @@ def verified_line(folder: Path = VERIFIED) -> str:
         return "No result of a page was verified for this build: `make test-notebooks` does it."
     wrong = verdicts.total() - verdicts["ok"] - verdicts["not ok"]
     return (
-        f"While the pages ran, exact arithmetic verified the certificates of {verdicts['ok']} results; "
-        f"{verdicts['not ok']} more say of themselves that their run was cut short, and {wrong} are not what they say."
+        f"While the pages ran, exact arithmetic verified the certificates of {verdicts['ok']} results. "
+        f"A further {verdicts['not ok']} say of themselves that their run was cut short. False certificates: {wrong}."
     )
 
 
@@ -230,7 +230,7 @@ def mystmd_lines(report: Path = MYSTMD) -> list[str]:
     if not is_fresh(report):
         return [
             *lines,
-            "Its engine did not read the pages for this build: `make mystmd` lets it.",
+            "Its engine has not read the pages of this build; `make mystmd` has it read them.",
             "",
         ]
     told = json.loads(report.read_text(encoding="utf-8"))
@@ -288,7 +288,7 @@ def status_page() -> str:
         "",
         verified_line(),
         "",
-        "Run time is a class: *short* is under 5 seconds on the machine of this build, *medium* under 15, *long*",
+        "A run time is *short* under 5 seconds on the machine of this build, *medium* under 15, *long*",
         "above.",
         "nbval runs every cell again and compares what it prints with what the page shows.",
         *([] if results else ["It did not run for this build: `make test` runs it."]),

@@ -54,7 +54,7 @@ def test_verified_results_are_counted(tmp_path: Path) -> None:
     found = {"results": [{"verdict": "ok"}, {"verdict": "ok"}, {"verdict": "not ok"}]}
     (tmp_path / "page.json").write_text(json.dumps(found), encoding="utf-8")
     told = status.verified_line(tmp_path)
-    assert re.search("of 2 results; 1 more say .* 0 are not what they say", told)
+    assert re.search("of 2 results. A further 1 say .* False certificates: 0", told)
 
 
 @pytest.mark.parametrize("ran", [True, False])
