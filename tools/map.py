@@ -73,10 +73,15 @@ def parts() -> list[tuple[str, list[str]]]:
     return found
 
 
+def words_on_needs(path: str) -> str:
+    """Return what a page says after **Needs**."""
+    match = re.search(r"\*\*Needs\*\*(.*?)(\*\*Takes\*\*|$)", text_of(path), flags=re.DOTALL)
+    return match[1].strip() if match else ""
+
+
 def needs_of(path: str) -> tuple[str, ...]:
     """Return the pages that a page links after **Needs**."""
-    match = re.search(r"\*\*Needs\*\*(.*?)(\*\*Takes\*\*|$)", text_of(path), flags=re.DOTALL)
-    links = re.findall(r"\]\(([\w./-]+)\.ipynb\)", match[1] if match else "")
+    links = re.findall(r"\]\(([\w./-]+)\.ipynb\)", words_on_needs(path))
     return tuple(
         posixpath.normpath(posixpath.join(posixpath.dirname(path), link)) for link in links
     )
@@ -350,9 +355,11 @@ def map_page() -> str:
     ]
     for name, (idea, paths) in PATHS.items():
         lines += path_section(name, idea, paths, shown)
-    lines += ["## What each page needs", "", ":::{table}", ":class: stacked filterable", ""]
+    lines += ["## What each page needs", "", ":::{table}", ":class: stacked needs", ""]
     lines += ["| Page | Needs | Takes |", "|---|---|---|"]
     for page in shown.values():
         needs = ", ".join(f"[{shown[n].name}]({relative(n)})" for n in page.needs if n in shown)
-        lines.append(f"| [{page.name}]({relative(page.path)}) | {needs or '–'} | {page.takes} |")
+        words = words_on_needs(page.path).rstrip(".").split(",")[0]  # of a page that links no other
+        needs = needs or words.replace("this chapter", "its chapter")
+        lines.append(f"| [{page.name}]({relative(page.path)}) | {needs} | {page.takes} |")
     return "\n".join([*lines, ":::", ""])
