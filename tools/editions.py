@@ -309,9 +309,9 @@ def downloads_page(sdist: Path) -> str:
         *(f"- {offer(ROOT / name, Path(name).name)}: {what}" for name, what in known),
         f"- {offer(sdist, sdist.name)}: the package alone, for `pip install`",
         "",
-        "Every page is a notebook. The edition for exercises is the same notebook without the solutions and their",
-        "checks, with an empty cell in their place, and without the answers to its questions. The zip of a chapter",
-        "has both editions, the package and its environment: unpack it, and in its folder run",
+        "Every page of a chapter is a notebook. The edition for exercises is the same notebook without the solutions",
+        "and their checks, with an empty cell in their place, and without the answers to its questions. The zip of a",
+        "chapter has both editions, the package and its environment: unpack it, and in its folder run",
         "",
         "```shell",
         "python -m venv .venv",
@@ -321,12 +321,17 @@ def downloads_page(sdist: Path) -> str:
         "```",
         "",
     ]
-    offered = set()
+    offered: set[str] = set()
     for caption, pages in parts():
         lines += [f"## {caption}", ""]
-        for chapter in sorted({page.split("/")[1] for page in pages} & set(chapters()) - offered):
-            offered.add(chapter)
-            lines += [f"All in one: {offer(EXERCISES / f'{chapter}.zip', f'{chapter}.zip')}.", ""]
+        zips = sorted({page.split("/")[1] for page in pages} & set(chapters()))
+        for chapter in zips:
+            link = offer(EXERCISES / f"{chapter}.zip", f"{chapter}.zip")
+            lines += [
+                f"{'These pages are in' if chapter in offered else 'All in one:'} {link}.",
+                "",
+            ]
+        offered |= set(zips)
         lines += [":::{table}", ":class: stacked", ""]
         lines += ["| Page | With solutions | For exercises |", "|---|---|---|"]
         for page in pages:
