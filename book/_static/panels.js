@@ -6,13 +6,14 @@
   "use strict";
 
   const narrow = matchMedia("(max-width: 600px)");
-  const SMALL = 260;  // two panels of fewer pixels fit beside each other
+  const SMALL = 260;  // panels of fewer pixels, if all are, stand two in a row
   const PLACES = { 2: ["left", "right"], 3: ["left", "middle", "right"] };
 
   function stackPanels(image) {
     if (!narrow.matches || !image.dataset.panels || image.closest(".panels")) return;
     const [width, height] = ["width", "height"].map((name) => Number(image.getAttribute(name)));
     const cuts = [0, ...image.dataset.panels.split(" ").map(Number), width];
+    const small = cuts.slice(1).every((end, i) => end - cuts[i] < SMALL);
     const all = document.createElement("span");
     all.className = "panels";
     image.before(all);
@@ -20,7 +21,7 @@
       const part = end - cuts[i];
       const panel = document.createElement("span");
       panel.className = "panel";
-      panel.style.cssText = `max-width: ${part}px; width: ${part < SMALL ? "calc(50% - 0.125rem)" : "100%"}`;
+      panel.style.cssText = `max-width: ${part}px; width: ${small ? "calc(50% - 0.125rem)" : "100%"}`;
       const place = document.createElement("span");
       place.className = "place";
       place.setAttribute("aria-hidden", "true");  // the description of the picture says it
