@@ -15,7 +15,6 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
 from statistics import median
 from typing import Any
@@ -33,7 +32,7 @@ from benchmarks import cpu_seconds, missing, shapes, store
 from companion.admm import basis_pursuit, least_absolute_deviations, solve_qp
 from companion.kernels import KernelPCA
 from companion.regression import ElasticNet, KernelRidge, Lasso, tau_max
-from companion.svm import SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5, nu_path
+from companion.svm import SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
 from companion.svr import EpsilonSVR
 from companion.svr import NuSVR as OurNuSVR
 
@@ -481,27 +480,6 @@ def measure(p: Problem) -> list[dict[str, Any]]:
     return rows
 
 
-def paths_over_nu() -> Iterator[dict[str, Any]]:
-    """Fifty values of nu, beside a single fit in the middle."""
-    for name, X, y in shapes.two_classes():
-        if not 100 <= len(y) <= 600:
-            continue
-        top = 1.8 * min((y > 0).sum(), (y < 0).sum()) / len(y)
-        kernel = {"kernel": "rbf", "kernel_params": {"sigma": gaussian(X, 1.0)["sigma"]}}
-        nus = np.linspace(0.5 * top, top, 50)
-        single = median(
-            capped(fitted(SVMs2prime(nu=0.75 * top, **kernel), X, y))[0] for _ in range(3)
-        )
-        whole, _ = capped(partial(nu_path, X, y, nus, **kernel))
-        yield {
-            "shape": name,
-            "values": 50,
-            "single_ms": 1e3 * single,
-            "path_ms": 1e3 * whole,
-            "fits": whole / single,
-        }
-
-
 def accuracy(p: Problem, answer: Any) -> float | None:
     return None if answer is None else float(f"{p.accuracy(answer):.1e}")
 
@@ -534,9 +512,8 @@ def main() -> None:
                     print(
                         *list(r.values())[:6], r["our_error"], r["peer_error"], sep=", ", flush=True
                     )
-        paths = list(paths_over_nu()) if "machines" in (arguments.groups or GROUPS) else []
     if arguments.store:
-        store("families", rows, paths=paths, missing=missing(PEERS), cap=CAP)
+        store("families", rows, missing=missing(PEERS), cap=CAP)
 
 
 if __name__ == "__main__":

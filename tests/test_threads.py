@@ -25,7 +25,7 @@ from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian, KernelPCA
 from companion.regression import ElasticNet, KernelRidge, Lasso, RidgeRegression, lasso_path
 from companion.svm import (
-    SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5, dual_coordinate_ascent, nu_path, primal_newton,
+    SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5, dual_coordinate_ascent, primal_newton,
     solve_indefinite,
 )
 from companion.svr import EpsilonSVR, NuSVR
@@ -57,7 +57,6 @@ for machine in (SVMs1(K=0.005), SVMs2(K=0.1), SVMs2prime(0.4), SVMs3(0.4), SVMs4
     show(type(machine).__name__, machine.w_, machine.b_)
     machine.set_params(kernel="rbf").fit(X, s)
     show(type(machine).__name__ + " Gaussian", machine.decision_function(X[:5]), machine.b_)
-show("nu path", *[[m.delta_, m.b_] for m in nu_path(X, s, [0.3, 0.5], kernel="rbf")])
 show("training", primal_newton(X, s).w, dual_coordinate_ascent(X, s, tol=1e-9).w)
 with warnings.catch_warnings():  # a few of its thousands of steps are enough
     warnings.simplefilter("ignore", ConvergenceWarning)

@@ -35,7 +35,6 @@ RESULTS = {
     "L1Path": "companion.regression.lasso",
 }
 FITS = ("fit", "_fit")  # `fit_uv` goes through the second
-PATHS = ("nu_path", "K_path")  # functions that fit a list of machines
 MOST = 200  # results that wait for the end of their cell
 # Of the many of one kind that a cell may make (cross-validation, frames), the first FIRST are verified and then every
 # one in EVERY; all of them with COMPANION_VERIFY=all.
@@ -87,22 +86,6 @@ class Recorder:
                 given = inspect.signature(method).bind(estimator, *arguments, **named).arguments
                 self.note(copy.copy(estimator), given["X"], given.get("y"))
             return outcome
-
-        return fit
-
-    def path(self, function: Callable[..., list]) -> Callable[..., list]:
-        """Wrap a function ``path(X, y, ...)`` that returns fitted machines."""
-
-        @functools.wraps(function)
-        def fit(X: Any, y: Any, *rest: Any, **more: Any) -> list:
-            self.depth += 1
-            try:
-                machines = function(X, y, *rest, **more)
-            finally:
-                self.depth -= 1
-            for machine in machines:
-                self.note(copy.copy(machine), X, y)
-            return machines
 
         return fit
 
@@ -223,7 +206,7 @@ class Watch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def attach(recorder: Recorder, module: ModuleType) -> None:
-    """Wrap the results, the fits and the paths that a module defines."""
+    """Wrap the results and the fits that a module defines."""
     for name, value in list(vars(module).items()):
         if getattr(value, "__module__", None) != module.__name__:
             continue
@@ -234,8 +217,6 @@ def attach(recorder: Recorder, module: ModuleType) -> None:
             for method in FITS if hasattr(value, "get_params") else ():
                 if inspect.isfunction(vars(value).get(method)):
                     setattr(value, method, recorder.fitted(vars(value)[method]))
-        elif name in PATHS:
-            setattr(module, name, recorder.path(value))
 
 
 def noted(recorder: Recorder) -> Callable[..., Any]:

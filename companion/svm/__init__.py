@@ -36,7 +36,6 @@ from companion.svm.indefinite_svc import IndefiniteSVC
 from companion.svm.linear_program import SVMs2l
 from companion.svm.mapping import from_sklearn, to_sklearn
 from companion.svm.newton import primal_kernel_newton, primal_newton
-from companion.svm.path import K_path, nu_path
 from companion.svm.slab import POINT_CLASSES, Slab
 from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
 from companion.svm.spectrum import RankOneSpectrum, nearest_psd, spectrum_transform
@@ -50,7 +49,6 @@ __all__ = [
     "IndefiniteObjective",
     "IndefiniteResult",
     "IndefiniteSVC",
-    "K_path",
     "RankOneSpectrum",
     "SVMs1",
     "SVMs2",
@@ -70,7 +68,6 @@ __all__ = [
     "nearest_psd",
     "nu_max",
     "nu_min",
-    "nu_path",
     "primal_kernel_newton",
     "primal_newton",
     "project_q1",

@@ -206,10 +206,6 @@ SVM = {
     ),
     "nu_min": Target(S_.nu_min, {"u": X[:4], "v": X[2:]}, accepts={("u", "short"), ("v", "short")}),
     "nu_max": Target(S_.nu_max, {}, scalars={"p": 3, "q": 4}),
-    "nu_path": Target(
-        lambda X, y, nu: [(m.b_, m.eta_) for m in S_.nu_path(X, y, nu)], {"X": X, "y": y, "nu": np.array([1.0])},
-        sklearn=True, accepts={("nu", "empty"), ("nu", "short")},
-    ),
     "nearest_psd": Target(S_.nearest_psd, {"A": SQUARE}),
     "spectrum_transform": Target(S_.spectrum_transform, {"K": SQUARE}, {"how": "clip"}),
     "proxy_kernel": Target(S_.proxy_kernel, SADDLE, scalars={"rho": 1.0}),
