@@ -23,9 +23,10 @@ from companion.engine.arithmetic import EPS, largest
 from companion.engine.certificate import absolute_product, bound_multipliers, certify
 from companion.results import Certificate
 
-__all__ = ["Solution", "solve_box"]
+__all__ = ["Solution", "guess_state", "solve_box"]
 
 _GUESSES = (1e-7, 1e-13)  # tolerances of PIQP
+_CLOSE = 1e-9  # its tolerance where the active set alone is asked for
 _ITERATIONS = 100  # of PIQP
 _FEW = 8  # systems that may be solved after each guess
 _ROUNDS = 60  # the same with a pull towards the guess
@@ -136,6 +137,27 @@ def solve_box(
     return min(back, _solve(given, guess, tol, max_iter), key=lambda found: found.certificate.worst)
 
 
+def guess_state(
+    P: Any, q: np.ndarray, A: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ask PIQP for a point near the solution of the same program, and the state of each variable.
+
+    Returns
+    -------
+    x : ndarray of shape (n,)
+    state : ndarray of int8, shape (n,)
+        -1 and 1 for a variable at its lower and upper bound, 0 for a free one.
+
+    Examples
+    --------
+    >>> guess_state(np.eye(2), np.array([-3.0, -0.5]), np.ones((1, 2)), np.ones(1), np.zeros(2), np.ones(2))[1]
+    array([ 1, -1], dtype=int8)
+    """
+    search = _Search(_Program(P, q, A, b, lower, upper), tol=0.0)
+    x, _, z = search.ask(_CLOSE, _ITERATIONS)
+    return x[: q.size], search.read_state(x, z)[: q.size]
+
+
 def _power(values: np.ndarray) -> np.ndarray:
     """Return the nearest power of two of each number, and 1 for those that are not positive or not finite."""
     good = (values > 0.0) & (values < np.inf)
@@ -186,9 +208,9 @@ class _Search:
         self.n, self.p = n, p = q.size, b.size
         if not isinstance(P, np.ndarray):
             r = P.G.shape[1]
-            one, zero, free = sparse.identity(r), np.zeros(r), np.full(r, np.inf)
+            zero, free = np.zeros(r), np.full(r, np.inf)
             self.P = sparse.diags(np.concatenate([P.d, zero + 1.0]), format="csc")
-            self.A = sparse.bmat([[sparse.csc_matrix(A), None], [P.G.T, -one]], format="csc")
+            self.A = sparse.csc_matrix(np.block([[A, np.zeros((p, r))], [P.G.T, -np.eye(r)]]))
             self.q, self.b = np.concatenate([q, zero]), np.concatenate([b, zero])
             self.lower, self.upper = np.concatenate([lower, -free]), np.concatenate([upper, free])
         elif n >= _MANY and sum(map(np.count_nonzero, (P, A))) < _SPARSE * (n + 2 * p) * n:

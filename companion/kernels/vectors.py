@@ -128,6 +128,9 @@ class Gaussian(Kernel):
             K /= -2.0 * self.sigma**2
         return np.exp(K, out=K)
 
+    def _diagonal(self, X: Any) -> np.ndarray:
+        return np.ones(len(as_vectors(X)))
+
     def _by_products(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray | None:
         """Return -|x - y|^2/(2 sigma^2) by one matrix product, if it loses no more than two digits."""
         c = Q.mean(axis=0)  # only lengths count, and they are least around the centre

@@ -12,11 +12,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from companion.admm.low_rank import LowRank
 from companion.checks import as_scalar, check_count, check_range, read_data, reject_masked
 from companion.engine.arithmetic import EPS, largest, ratio
 from companion.engine.guess import Guess
-from companion.engine.low_rank import guess_low_rank
 from companion.engine.machines import Finished, finish, is_psd, solve_generally
+from companion.engine.quadratic import guess_state
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, is_positive_definite
 from companion.kernels.choice import KernelMixin, own_points
@@ -185,14 +186,13 @@ class ProgramModel(KernelModel):
         yield dual, solve_generally(P.toarray(), q, A, c, upper, float(self.tol), steps)
 
     def _guess(self, points: Points, dual: DualProgram) -> Guess | None:
-        """Guess which multipliers are 0, at their bound, and free: by interior points if w is short, or as libsvm."""
+        """Guess which multipliers are 0, at their bound, and free: as PIQP if w is short, or as libsvm."""
         G = dual.P.factor() if points.kernel.is_linear else None
         if G is None:
             return self._libsvm(points, dual)
         zero = np.zeros(dual.q.size)
-        ridge, upper = zero + dual.P.ridge, zero + dual.upper
-        found = guess_low_rank(G, ridge, dual.q, dual.A, dual.c, zero, upper)
-        return Guess(found.x, found.state)
+        P = LowRank(G, dual.P.ridge)
+        return Guess(*guess_state(P, dual.q, dual.A, dual.c, zero, zero + dual.upper))
 
     @abstractmethod
     def _libsvm(self, points: Points, dual: DualProgram) -> Guess | None:

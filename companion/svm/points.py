@@ -180,6 +180,9 @@ class SignedKernel:
         self.shape = (points.n, points.n)
         self.Z, _ = points.features(keep_origin)
         self.product = None if self.Z is None else self._by_weights
+        Z = self.Z
+        of_kernel = points.diagonal if Z is None else np.einsum("ij,ij->i", Z, Z)
+        self._diagonal = of_kernel + float(penalize_b) + ridge
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         """Return the rows with these indices as a new array."""
@@ -199,9 +202,7 @@ class SignedKernel:
 
     def diagonal(self) -> np.ndarray:
         """Return the diagonal."""
-        Z = self.Z
-        of_kernel = self.points.diagonal if Z is None else np.einsum("ij,ij->i", Z, Z)
-        return of_kernel + float(self.penalize_b) + self.ridge
+        return self._diagonal
 
     def factor(self) -> np.ndarray | None:
         """Return G with P = GG' and the ridge, if it has at most half as many columns as rows."""
