@@ -31,8 +31,9 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from companion.admm.loop import repeat
 from companion.admm.objectives import ConsensusObjective, LeastSquaresObjective
-from companion.admm.splitting import LOGGED, Balance, Iterate, Norms, repeat
+from companion.admm.splitting import LOGGED, Iterate, Rule
 from companion.checks import as_scalar, check_count
 from companion.distributed.cluster import OnCluster, StateLostError
 from companion.distributed.rows import blocks_of_rows
@@ -99,8 +100,8 @@ def consensus(
         ``"admm"`` is the iteration. ``"sums"`` is for the quadratic losses of ridge and lasso: the
         :math:`A_i^\top A_i` and :math:`A_i^\top b_i` are added up once, and the problem with n rows that they make is
         solved here, exactly. ``"auto"`` takes the sums on a cluster when they are fewer numbers, n (n + 3) / 2, than
-        300 iterations send and receive, 2 n each, which is n < 1,197; and goes on with ADMM should the certificate not
-        be met. An argument that speaks of iterations, `checkpoint` or `callback`, asks for ADMM.
+        300 iterations send and receive, 2 n each, which is n < 1,197. An argument that speaks of iterations,
+        `checkpoint` or `callback`, asks for ADMM.
     rho : float
         Penalty parameter at the start, > 0, in units of the curvature: 1 fits most data.
     adaptive : bool
@@ -208,12 +209,10 @@ def consensus(
         )
     if method not in ("auto", "admm", "sums"):
         raise ValueError(f"method must be 'auto', 'admm' or 'sums', got {method!r}")
-    by_sums = isinstance(objective, LeastSquaresObjective) and method != "admm"
-    if method == "sums" and not by_sums:
+    if method == "sums" and not isinstance(objective, LeastSquaresObjective):
         name = type(objective).__name__
         raise ValueError(f"method 'sums' needs a LeastSquaresObjective, and {name} is none")
-    rho = as_scalar(rho, "rho", above=0)
-    rows = blocks_of_rows(blocks)
+    rho, rows = as_scalar(rho, "rho", above=0), blocks_of_rows(blocks)
     crew: Any = (
         InProcess(rows, objective)
         if client is None
@@ -221,40 +220,41 @@ def consensus(
     )
     problem = None if client else Problem("consensus", {"blocks": rows, "objective": objective})
     run = _Run(crew, objective, rho, problem)
-    saved, file = None, None
-    if checkpoint is not None:
-        every = check_count(checkpoint_every, "checkpoint_every")
-        file = _Checkpoint(checkpoint, run.N * run.d, objective)
-        saved = file.read()
-
-    if method == "auto":
-        by_sums &= client is not None and (run.n + 3) / 2 < 2 * _EXPECTED
-        by_sums &= checkpoint is None and callback is None
-    if by_sums:
-        assert isinstance(objective, LeastSquaresObjective)
-        AtA, Atb = run.ask("sums")
-        run.begin((objective.from_sums(_symmetric(AtA, run.n), Atb), run.rho))
+    file = None if checkpoint is None else _Checkpoint(checkpoint, run.N * run.d, objective)
+    every = check_count(checkpoint_every, "checkpoint_every")
+    fewer = client is not None and (run.n + 3) / 2 < 2 * _EXPECTED
+    steps_wanted = method == "admm" or checkpoint is not None or callback is not None
+    if isinstance(objective, LeastSquaresObjective) and (
+        method == "sums" or (fewer and not steps_wanted)
+    ):
+        run.begin((objective.from_sums(*run.sums()), rho))
         result = run.result("solved from the sums", {name: np.zeros(0) for name in LOGGED})
-        if result.converged or method == "sums":
-            _warn_if_missed(result, 0.0)
-            return result
-        saved = run.z, run.rho
+        _warn_if_missed(result, 0.0)
+        return result
 
-    run.begin(saved)
+    run.begin(file.read() if file else None)
+    adapt_steps = check_count(max_iter, "max_iter") // 2 if adaptive else 0
+    rule = Rule(run.N * run.n, run.N * run.n, tol_abs, tol_rel, steps=adapt_steps, mu=2.0)
 
-    def tell(k: int, rho: float, norms: Norms) -> Any:
-        if file is not None and k % every == 0:
-            file.write(run.z, rho)
-        return callback is not None and callback(run.iterate(k, norms))
+    def step(k: int) -> tuple[str, tuple[float, ...]]:
+        taken = run.step()
+        if taken is None:
+            return "diverged", ()
+        r, s, r_size, s_size, value = taken
+        row = (r, s, value, run.rho)
+        if rule.holds(r, s, r_size, s_size):
+            return "converged", row
+        if file and k % every == 0:
+            file.write(run.z, run.rho)
+        if callback is not None and callback(run.iterate(k, r, s)):
+            return "stopped by callback", row
+        run.rescale(rule.factor(k, r, s))
+        return "", row
 
-    balance = Balance(check_count(max_iter, "max_iter") // 2 if adaptive else 0, mu=2.0)
-    status, run.rho, log = repeat(
-        run.step, run.rescale, tell, balance,
-        rho=run.rho, sizes=(run.N * run.n,) * 2, tol_abs=tol_abs, tol_rel=tol_rel, max_iter=max_iter,
-    )  # fmt: skip
-    if file is not None and status != "diverged":
+    status, history = repeat(step, LOGGED, max_iter, "another rho may help", stacklevel=3)
+    if file and status != "diverged":
         file.write(run.z, run.rho)
-    result = run.result(status, log)
+    result = run.result(status, history)
     if status == "converged":
         _warn_if_missed(result, max(tol_abs, tol_rel))
     return result
@@ -304,13 +304,20 @@ class _Run:
             self.z, self.rho = saved
             self.settle()
 
-    def step(self, rho: float) -> Norms | None:
-        """Take a step of ADMM.
+    def sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of the A'A and of the A'b."""
+        upper, Atb = self.ask("sums")
+        AtA = np.zeros((self.n, self.n))
+        AtA[np.triu_indices(self.n)] = upper
+        return AtA + np.triu(AtA, 1).T, Atb
+
+    def step(self) -> tuple[float, float, float, float, float] | None:
+        """Take a step; return the norms of r and s, what they are compared with, and the objective; None if not finite.
 
         The norms over all blocks are made from sums of squares about the z before, which is known where they are
         added: about x_i - z nothing cancels, since x_i - z and z - z_before become small together.
         """
-        N, d, before, self.rho = self.N, self.d, self.z, rho
+        N, d, before, rho = self.N, self.d, self.z, self.rho
         w, (loss, y, x, v) = self.ask("step", self.turn + 1, before, rho)
         self.turn += 1
         z = self.objective.penalty_prox(w / N, 1 / (N * rho * d))
@@ -324,20 +331,18 @@ class _Run:
             return None
         self.z, self.u_mean = z, u_mean
         r, s, u, x, Bz = (math.sqrt(max(square, 0.0)) for square in (r, s, u, x, N * (d @ z**2)))
-        return Norms(r, rho * s, max(x, Bz), rho * u, float(loss + self.objective.penalty(z)))
+        return r, rho * s, max(x, Bz), rho * u, float(loss + self.objective.penalty(z))
 
     def rescale(self, factor: float) -> None:
-        """Divide the u_i; the teams learn of it with the next step."""
-        self.u_mean = self.u_mean / factor
+        """Multiply rho, divide the u_i; the teams learn of it with the next step."""
+        self.rho, self.u_mean = factor * self.rho, self.u_mean / factor
 
-    def iterate(self, k: int, norms: Norms) -> Iterate:
+    def iterate(self, k: int, r: float, s: float) -> Iterate:
         """Return what a callback sees."""
         x = u = np.empty((0, self.n))
         if self.problem is not None:
             x, u = self.state()
-        return Iterate(
-            k, x.ravel(), self.z, (u * np.sqrt(self.d)).ravel(), self.rho, norms.r, norms.s
-        )
+        return Iterate(k, x.ravel(), self.z, (u * np.sqrt(self.d)).ravel(), self.rho, r, s)
 
     def state(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the x_i and the u_i."""
@@ -373,13 +378,6 @@ class _Run:
         length = max(largest(root * z), largest(typical / root), 1e-6 * math.sqrt(abs(primal)))
         copies, stationary = (ratio(largest(root * v), length) for v in (x - z, step))
         return Certificate(copies, stationary, 0.0, gap, _CERTIFICATE_TOLERANCE)
-
-
-def _symmetric(upper: np.ndarray, n: int) -> np.ndarray:
-    """Return the symmetric matrix whose upper half this is, row by row."""
-    M = np.zeros((n, n))
-    M[np.triu_indices(n)] = upper
-    return M + np.triu(M, 1).T
 
 
 class _Checkpoint:

@@ -11,7 +11,6 @@ Source: Sections 16.1 and 16.2.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,17 +18,16 @@ import numpy as np
 from numpy.linalg import norm
 from numpy.typing import ArrayLike
 
-from companion.checks import as_matrix, as_scalar, as_schedule, as_symmetric, as_vector, check_count
+from companion.admm.loop import DIVERGED, repeat, returned
+from companion.checks import as_matrix, as_scalar, as_schedule, as_symmetric, as_vector
 from companion.engine.arithmetic import EPS, largest
-from companion.exceptions import ConvergenceWarning, UnboundedProblemError
+from companion.exceptions import UnboundedProblemError
 from companion.results import MultiplierResult
 
 __all__ = [
     "augmented_lagrangian", "dual_ascent", "dual_decomposition", "dual_function",
     "method_of_multipliers", "quadratic_argmin",
 ]  # fmt: skip
-
-_DIVERGED = 1e10
 
 Argmin = Callable[[np.ndarray], np.ndarray]
 Objective = Callable[[np.ndarray], float]
@@ -239,12 +237,11 @@ def dual_decomposition(
     A = [as_matrix(A_i, f"A of block {i}", (b.size, None)) for i, (_, A_i) in enumerate(blocks)]
 
     def argmin(lambda_: np.ndarray) -> np.ndarray:
-        return np.concatenate(
-            [
-                _minimiser(argmin_i, lambda_, A_i.shape[1], f"argmin of block {i}")
-                for i, ((argmin_i, _), A_i) in enumerate(zip(blocks, A))
-            ]
-        )
+        parts = [
+            returned(argmin_i(lambda_), A_i.shape[1:], f"argmin of block {i}")
+            for i, ((argmin_i, _), A_i) in enumerate(zip(blocks, A))
+        ]
+        return np.concatenate(parts)
 
     return dual_ascent(argmin, np.hstack(A), b, lambda0, step, **loop)
 
@@ -425,16 +422,6 @@ def quadratic_argmin(
     return argmin
 
 
-def _minimiser(argmin: Argmin, lambda_: np.ndarray, n: int, name: str) -> np.ndarray:
-    """Call `argmin` on a copy; check the shape, let infinities through (they mean divergence)."""
-    u = np.atleast_1d(np.asarray(argmin(lambda_.copy())))
-    if u.shape != (n,) or np.iscomplexobj(u):
-        raise ValueError(
-            f"{name} must return a real vector of length {n}, got {u.dtype} of shape {u.shape}"
-        )
-    return u.astype(np.float64)
-
-
 def _ascend(
     argmin: Argmin,
     A: ArrayLike,
@@ -448,44 +435,30 @@ def _ascend(
     tol: float = 1e-8,
     max_iter: int = 1000,
 ) -> MultiplierResult:
-    """The loop of both methods; rho only enters the recorded dual function."""
+    """The two lines of both methods; rho only enters the recorded dual function."""
     A = as_matrix(A, "A")
     m, n = A.shape
     b, lambda_ = as_vector(b, "b", m), as_vector(lambda0, "lambda0", m).copy()
     eps = as_scalar(tol, "tol", at_least=0) * (float(norm(b)) or 1.0)
-    bound = _DIVERGED * max(1.0, float(norm(b)), float(norm(lambda_)))
-    status = "max_iter"
-    history: dict[str, list] = {"u": [], "lambda_": [lambda_], "primal_residual": []}
-    if J is not None:
-        history |= {"objective": [], "dual_objective": []}
+    bound = DIVERGED * max(1.0, float(norm(b)), float(norm(lambda_)))
+    start, u = lambda_, np.full(n, np.nan)
 
-    for k in range(check_count(max_iter, "max_iter")):
-        with np.errstate(over="ignore", invalid="ignore"):  # reported as divergence below
-            u = _minimiser(argmin, lambda_, n, "argmin")
-            r = A @ u - b
-            lambda_next = lambda_ + alpha(k) * r
-        if not norm(np.concatenate([u, lambda_next])) <= bound:  # also when it is NaN
-            status = "diverged"
-            break
-        history["u"].append(u)
-        history["primal_residual"].append(float(norm(r)))
+    def step(k: int) -> tuple[str, tuple[Any, ...]]:
+        nonlocal u, lambda_
+        u_next = returned(argmin(lambda_.copy()), (n,), "argmin")
+        r = A @ u_next - b
+        lambda_next = lambda_ + alpha(k - 1) * r
+        if not norm(np.concatenate([u_next, lambda_next])) <= bound:  # also when it is NaN
+            return "diverged", ()
+        values: tuple[float, ...] = ()
         if J is not None:
-            history["objective"].append(float(J(u)))
-            plus = lambda_ @ r + 0.5 * rho * (r @ r)
-            history["dual_objective"].append(history["objective"][-1] + plus)
-        lambda_ = lambda_next
-        history["lambda_"].append(lambda_)
-        if history["primal_residual"][-1] <= eps:
-            status = "converged"
-            break
+            value = float(J(u_next))
+            values = value, value + float(lambda_ @ r + 0.5 * rho * (r @ r))
+        u, lambda_ = u_next, lambda_next
+        return "converged" if norm(r) <= eps else "", (u, lambda_, float(norm(r)), *values)
 
-    if status == "diverged":
-        told = f"the iterates grow without bound: after {k} updates the next one exceeds {bound:.1e} in norm; "
-        warnings.warn(told + advice, ConvergenceWarning, stacklevel=3)
-    elif status == "max_iter":
-        told = f"no convergence in {max_iter} updates: ||A u - b|| = {norm(r):.2e} > {eps:.2e}; increase max_iter, or "
-        warnings.warn(told + advice, ConvergenceWarning, stacklevel=3)
-    arrays = {name: np.array(rows) for name, rows in history.items()}
-    arrays["u"] = arrays["u"].reshape(-1, n)
-    u = arrays["u"][-1] if len(arrays["u"]) else np.full(n, np.nan)
-    return MultiplierResult(u, lambda_, len(arrays["u"]), status == "converged", status, arrays)
+    names = "u", "lambda_", "primal_residual", "objective", "dual_objective"
+    status, history = repeat(step, names, max_iter, advice)
+    history["u"] = history["u"].reshape(-1, n)
+    history["lambda_"] = np.array([start, *history["lambda_"]])
+    return MultiplierResult(u, lambda_, len(history["u"]), status == "converged", status, history)

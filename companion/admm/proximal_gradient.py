@@ -12,25 +12,22 @@ Source: SP Sections 2.1 and 2.2.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from companion.admm.loop import DIVERGED, repeat, returned
 from companion.admm.proximal import Prox
-from companion.checks import as_array, as_scalar, as_schedule, check_count
+from companion.checks import as_array, as_scalar, as_schedule
 from companion.engine.arithmetic import EPS
-from companion.exceptions import ConvergenceWarning
 from companion.results import FixedPointResult
 
 __all__ = [
     "accelerated_proximal_gradient", "krasnoselskii_mann", "proximal_gradient",
     "proximal_point",
 ]  # fmt: skip
-
-_DIVERGED = 1e10
 
 Operator = Callable[[np.ndarray], np.ndarray]
 Function = Callable[[np.ndarray], float]
@@ -69,7 +66,7 @@ def krasnoselskii_mann(
     Warns
     -----
     ConvergenceWarning
-        If the residual did not meet the tolerance, or only because all numbers are small beside 1.
+        If the residual did not meet the tolerance.
 
     Notes
     -----
@@ -90,7 +87,7 @@ def krasnoselskii_mann(
     relax = as_schedule(relaxation, "relaxation", at_least=0, at_most=1)
 
     def update(n: int, x: np.ndarray) -> tuple[np.ndarray, float, float, float]:
-        d = _like(R(x), x, "R") - x
+        d = returned(R(x), x.shape, "R") - x
         lambda_n = relax(n)
         return x + lambda_n * d, _length(d), lambda_n, _length(x)
 
@@ -126,7 +123,7 @@ def proximal_point(
     Warns
     -----
     ConvergenceWarning
-        If the residual did not meet the tolerance, or only because all numbers are small beside 1.
+        If the residual did not meet the tolerance.
 
     Notes
     -----
@@ -145,7 +142,7 @@ def proximal_point(
 
     def update(k: int, x: np.ndarray) -> tuple[np.ndarray, float, float, float]:
         t = t_at(k)
-        x_next = _like(prox(x, t), x, "prox")
+        x_next = returned(prox(x, t), x.shape, "prox")
         return x_next, _length(x - x_next) / t, t, 0.0
 
     advice = "g may have no minimiser; otherwise a larger step may help"
@@ -157,7 +154,7 @@ def proximal_gradient(
     prox: Prox,
     x0: ArrayLike,
     *,
-    step: Schedule | None = None,
+    step: Schedule,
     smooth: Function | None = None,
     **loop: Any,
 ) -> FixedPointResult:
@@ -173,7 +170,7 @@ def proximal_gradient(
         ``prox(v, t)`` of g.
     x0 : array-like of any shape
         Starting point.
-    step : float or callable, optional
+    step : float or callable
         :math:`t_k > 0`: a constant, or a function of ``k = 0, 1, ...``. With a Lipschitz constant L
         of the gradient a constant step in (0, 2/L) converges. With `smooth` it is the number that
         the line search starts from.
@@ -195,14 +192,12 @@ def proximal_gradient(
     Raises
     ------
     ValueError
-        If neither `step` nor `smooth` is given, or if no step satisfies the line search: then
-        `gradient` is not the gradient of `smooth`.
+        If no step satisfies the line search: then `gradient` is not the gradient of `smooth`.
 
     Warns
     -----
     ConvergenceWarning
-        If the residual did not meet the tolerance, or only because all numbers are small beside 1, or the
-        iterates grew without bound (a step of 2/L or more).
+        If the residual did not meet the tolerance, or the iterates grew without bound (a step of 2/L or more).
 
     Notes
     -----
@@ -231,7 +226,7 @@ def accelerated_proximal_gradient(
     prox: Prox,
     x0: ArrayLike,
     *,
-    step: Schedule | None = None,
+    step: Schedule,
     smooth: Function | None = None,
     restart: bool = False,
     **loop: Any,
@@ -247,7 +242,7 @@ def accelerated_proximal_gradient(
     ----------
     gradient, prox, x0, smooth, **loop
         As for :func:`proximal_gradient`; the residual is measured from :math:`y^{k+1}`.
-    step : float or callable, optional
+    step : float or callable
         As for :func:`proximal_gradient`, but in (0, 1/L].
     restart : bool
         Whether to start again at k = 0 when the step points against the movement,
@@ -282,7 +277,7 @@ def accelerated_proximal_gradient(
     >>> A, b = np.diag([2.0, 1.0]), np.array([3.0, 1.0])
     >>> result = accelerated_proximal_gradient(
     ...     lambda x: A.T @ (A @ x - b), soft_threshold, [0, 0],
-    ...     smooth=lambda x: np.sum((A @ x - b) ** 2) / 2, restart=True)
+    ...     step=1.0, smooth=lambda x: np.sum((A @ x - b) ** 2) / 2, restart=True)
     >>> result.x.round(6)
     array([1.25, 0.  ])
     """
@@ -297,41 +292,30 @@ def _forward_backward(
     x0: ArrayLike,
     omega: Callable[[int], float],
     restart: bool,
-    step: Schedule | None,
+    step: Schedule,
     smooth: Function | None,
 ) -> Update:
     """The update of both proximal gradient methods; it keeps the last point and the last step."""
-    if step is None and smooth is None:
-        raise ValueError("give a step (below 2/L), or the function smooth for a line search")
     last, age, t = as_array(x0, "x0"), 0, 0.0  # age: iterations since the momentum was started
-    t_at = None if step is None else as_schedule(step, "step", above=0)
+    t_at = as_schedule(step, "step", above=0)
 
     def update(k: int, x: np.ndarray) -> tuple[np.ndarray, float, float, float]:
         nonlocal last, age, t
         y = x + omega(age) * (x - last)
-        g = _like(gradient(y), x, "gradient")
-        if t_at is not None and (k == 0 or smooth is None):
+        g = returned(gradient(y), x.shape, "gradient")
+        if smooth is None or k == 0:
             t = t_at(k)
-        elif k == 0:
-            t = _first_step(gradient, y, g)
         if not np.isfinite(y - t * g).all():
             return np.full_like(x, np.nan), np.nan, t, np.nan
-        if smooth is None:
-            x_next = _like(prox(y - t * g, t), x, "prox")
-        else:
+        if smooth is not None:
             x_next, t = _line_search(smooth, prox, y, g, t)
+        else:
+            x_next = returned(prox(y - t * g, t), x.shape, "prox")
         age = 0 if restart and np.vdot(y - x_next, x_next - x) > 0 else age + 1
         last = x
         return x_next, _length(y - x_next) / t, t, _length(g)
 
     return update
-
-
-def _first_step(gradient: Operator, x: np.ndarray, g: np.ndarray) -> float:
-    """Return 1/L for the curvature along the gradient: at least 1 over the true L, if f is convex."""
-    h = EPS**0.5 * max(1.0, _length(x))
-    bend = _length(_like(gradient(x + h / (_length(g) or 1.0) * g), x, "gradient") - g)
-    return h / bend if 0.0 < bend < np.inf else 1.0
 
 
 def _line_search(
@@ -340,12 +324,10 @@ def _line_search(
     """Halve t until the quadratic upper bound with curvature 1/t holds at the new point."""
     f_y = float(smooth(y))
     for _ in range(40):  # at 2^-40 of the step the comparison below is drowned by rounding
-        x = _like(prox(y - t * g, t), y, "prox")
-        d = x - y
-        f_x = float(smooth(x))
+        x = returned(prox(y - t * g, t), y.shape, "prox")
+        d, f_x = x - y, float(smooth(x))
         bound = f_y + np.vdot(g, d) + np.vdot(d, d) / (2 * t)
-        rounding = 100 * EPS * (abs(f_y) + abs(f_x))
-        if np.isfinite(f_x) and f_x <= bound + rounding:
+        if f_x <= bound + 100 * EPS * (abs(f_y) + abs(f_x)) < np.inf:
             return x, t
         t /= 2
     raise ValueError(
@@ -366,60 +348,27 @@ def _iterate(
 ) -> FixedPointResult:
     """Repeat ``x, residual, step, scale = update(k, x)`` until ``residual <= tol * max(1, scale)``."""
     x, tol = as_array(x0, "x0").copy(), as_scalar(tol, "tol", at_least=0)
-    bound = _DIVERGED * max(1.0, _length(x))
-    history: dict[str, list[float]] = {"residual": [], "step": []}
-    if objective is not None:
-        history["objective"] = []
-    status, told = "max_iter", ""
+    bound, value = DIVERGED * max(1.0, _length(x)), np.nan
 
-    for k in range(check_count(max_iter, "max_iter")):
-        with np.errstate(over="ignore", invalid="ignore"):  # reported as divergence below
-            x_next, residual, step, scale = update(k, x)
-            if not _length(x_next) <= bound:  # also when it is NaN
-                status = "diverged"
-                break
+    def step(k: int) -> tuple[str, tuple[float, ...]]:
+        nonlocal x, value
+        x_next, residual, t, scale = update(k - 1, x)
+        if not _length(x_next) <= bound:  # also when it is NaN
+            return "diverged", ()
         x = x_next
-        history["residual"].append(residual)
-        history["step"].append(step)
+        row: tuple[float, ...] = residual, t
         if objective is not None:
-            history["objective"].append(float(objective(x)))
-        stop = callback is not None and bool(callback(k + 1, x))
+            value = float(objective(x))
+            row = (*row, value)
+        stop = callback is not None and callback(k, x)
         if residual <= tol * max(1.0, scale):
-            status = "converged"
-            break
-        if stop:
-            status = "stopped by callback"
-            break
+            return "converged", row
+        return "stopped by callback" if stop else "", row
 
-    residuals = history["residual"]
-    if status == "diverged":
-        told = f"the iterates grow without bound: after {k} iterations the next exceeds {bound:.1e} in norm; {advice}"
-    elif status == "max_iter":
-        told = f"no convergence in {max_iter} iterations, the residual is {residuals[-1]:.2e}: raise max_iter; {advice}"
-    elif status == "converged" and scale < 1.0:
-        start, rounding = max(residuals[0], scale), 100 * EPS * _length(x) / min(step, 1.0)
-        if residual > max(max(tol, 1e-8) ** 0.5 * start, rounding):
-            told = (
-                f"the residual {residual:.1e} met tol = {tol:g} because all numbers are small: it was "
-                f"{residuals[0]:.1e} at the start; scale the functions, or lower tol"
-            )
-    if told:
-        warnings.warn(told, ConvergenceWarning, stacklevel=3)
-    value = np.nan if objective is None else float(objective(x))
-    arrays = {name: np.array(values) for name, values in history.items()}
-    return FixedPointResult(x, value, len(residuals), status == "converged", status, arrays)
+    status, history = repeat(step, ("residual", "step", "objective"), max_iter, advice)
+    n_iter = len(history["step"])
+    return FixedPointResult(x, value, n_iter, status == "converged", status, history)
 
 
 def _length(x: np.ndarray) -> float:
     return float(np.linalg.norm(x))
-
-
-def _like(value: Any, x: np.ndarray, name: str) -> np.ndarray:
-    """Check what a function of the caller returned: real, and of the shape of x."""
-    array = np.asarray(value)
-    if array.shape != x.shape or np.iscomplexobj(array):
-        raise ValueError(
-            f"{name} must return a real array of shape {x.shape}, "
-            f"got {array.dtype} of shape {array.shape}"
-        )
-    return array.astype(np.float64, copy=False)

@@ -9,7 +9,6 @@ callback sees.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -17,13 +16,11 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
+from companion.admm.loop import repeat, returned
 from companion.checks import as_array, as_matrix, as_scalar, as_vector, check_count, count_axes
-from companion.exceptions import ConvergenceWarning
 from companion.results import ADMMResult, History
 
-__all__ = [
-    "LOGGED", "Balance", "Iterate", "Norms", "admm", "convergence_inequalities", "lyapunov", "repeat",
-]  # fmt: skip
+__all__ = ["LOGGED", "Iterate", "Rule", "admm", "convergence_inequalities", "lyapunov"]
 
 LOGGED = ("primal_residual", "dual_residual", "objective", "rho")
 
@@ -56,29 +53,34 @@ class Iterate(NamedTuple):
     dual_residual: float
 
 
-class Norms(NamedTuple):
-    """The norms of r and s in a step of ADMM, the numbers that they are compared with, and the objective."""
-
-    r: float
-    s: float
-    r_scale: float
-    s_scale: float
-    objective: float
-
-
-class Balance:
-    r"""The varying penalty of Section 16.5: rho doubles or halves where one residual is much larger than the other.
+class Rule:
+    r"""When ADMM stops, and how rho varies: Section 16.5, and Notes of :func:`admm`.
 
     Parameters
     ----------
+    p, n : int
+        Lengths of r and s.
+    tol_abs, tol_rel : float
+        Tolerances.
     steps : int
-        The rule acts during so many steps, or until rho has turned ten times from rising to falling or back.
+        Where one residual is much larger than the other, rho doubles or halves: during so many steps, or until it has
+        turned ten times from rising to falling or back.
     mu : float
         How many times as large a residual is too large.
     """
 
-    def __init__(self, steps: int, mu: float) -> None:
+    def __init__(
+        self, p: int, n: int, tol_abs: float, tol_rel: float, *, steps: int, mu: float = 10.0
+    ) -> None:
+        tol_abs = as_scalar(tol_abs, "tol_abs", at_least=0)
+        self.tol_rel = as_scalar(tol_rel, "tol_rel", at_least=0)
+        self.r_abs, self.s_abs = math.sqrt(p) * tol_abs, math.sqrt(n) * tol_abs
         self.steps, self.mu, self.turns, self.last = steps, mu, 10, 1.0
+
+    def holds(self, r: float, s: float, r_size: float, s_size: float) -> bool:
+        """Return whether the norms of r and s are small beside the sizes of their terms."""
+        small = r <= self.r_abs + self.tol_rel * r_size
+        return small and s <= self.s_abs + self.tol_rel * s_size
 
     def factor(self, k: int, r: float, s: float) -> float:
         """Return the number by which rho is multiplied after step k."""
@@ -210,21 +212,20 @@ def admm(
     """
     A_, At, A_shape = _linear_map(A, "A")
     B_, _, B_shape = _linear_map(B, "B")
-    c, z, u = _start(c, z0, u0, A_shape, B_shape)
-    p, n = A_shape or (c.size, c.size)
+    c, z, u, n = _start(c, z0, u0, A_shape, B_shape)
     rho = as_scalar(rho, "rho", above=0)
     alpha = as_scalar(relaxation, "relaxation", above=0, below=2)
     adapt_steps = check_count(adapt_steps, "adapt_steps", at_least=0) if adaptive else 0
-    x, Bz, value = np.full(n, np.nan), B_(z), np.nan
-    kept: dict[str, list[np.ndarray]] = {"x": [], "z": [z.copy()], "u": [u.copy()]}
+    rule = Rule(c.size, n, tol_abs, tol_rel, steps=adapt_steps)
+    start, x, Bz, value = (z, u), np.full(n, np.nan), B_(z), np.nan
 
-    def step(rho: float) -> Norms | None:
-        nonlocal x, z, u, Bz, value
+    def step(k: int) -> tuple[str, tuple[Any, ...]]:
+        nonlocal x, z, u, Bz, rho, value
         before, Bz_old = (x, z, u), Bz
-        x = _vector(x_update(c - Bz - u, rho), n, "x_update")
+        x = returned(x_update(c - Bz - u, rho), x.shape, "x_update")
         Ax = A_(x)
         h = Ax if alpha == 1 else alpha * Ax + (1 - alpha) * (c - Bz)
-        z = _vector(z_update(c - h - u, rho), z.size, "z_update")
+        z = returned(z_update(c - h - u, rho), z.shape, "z_update")
         Bz = B_(z)
         u = u + (h + Bz - c)
 
@@ -232,101 +233,24 @@ def admm(
         r, s = _norm(Ax + Bz - c), rho * _norm(At(d))
         if not (math.isfinite(r) and math.isfinite(s) and np.isfinite(u).all()):
             x, z, u = before
-            return None
+            return "diverged", ()
         value = np.nan if objective is None else float(objective(x, z))
-        for rows, row in zip(kept.values() if keep_iterates else (), (x, z, u)):
-            rows.append(row)
-        return Norms(r, s, max(_norm(Ax), _norm(Bz), _norm(c)), rho * _norm(At(u)), value)
+        row = (r, s, value, rho) + ((x, z, u) if keep_iterates else ())
+        if rule.holds(r, s, max(_norm(Ax), _norm(Bz), _norm(c)), rho * _norm(At(u))):
+            return "converged", row
+        if callback is not None and callback(Iterate(k, x, z, u, rho, r, s)):
+            return "stopped by callback", row
+        factor = rule.factor(k, r, s)
+        rho, u = factor * rho, u / factor
+        return "", row
 
-    def rescale(factor: float) -> None:
-        nonlocal u
-        u = u / factor
-
-    def tell(k: int, rho: float, norms: Norms) -> Any:
-        return callback is not None and callback(Iterate(k, x, z, u, rho, norms.r, norms.s))
-
-    status, rho, history = repeat(
-        step, rescale, tell, Balance(adapt_steps, mu=10.0),
-        rho=rho, sizes=(p, n), tol_abs=tol_abs, tol_rel=tol_rel, max_iter=max_iter,
-    )  # fmt: skip
+    names = LOGGED + (("x", "z", "u") if keep_iterates else ())
+    status, history = repeat(step, names, max_iter, "another rho may help", stacklevel=3)
     if keep_iterates:
-        history |= {name: np.array(rows) for name, rows in kept.items()}
+        for name, first in zip("zu", start):
+            history[name] = np.array([first, *history[name]])
     n_iter = len(history["rho"])
     return ADMMResult(x, z, u, rho, value, n_iter, status == "converged", status, history)
-
-
-def repeat(
-    step: Callable[[float], Norms | None],
-    rescale: Callable[[float], None],
-    tell: Callable[[int, float, Norms], Any],
-    balance: Balance,
-    *,
-    rho: float,
-    sizes: tuple[int, int],
-    tol_abs: float,
-    tol_rel: float,
-    max_iter: int,
-) -> tuple[str, float, History]:
-    """Repeat a step of ADMM until the stopping rule of :func:`admm` holds; return the status, rho and the history.
-
-    It is the loop of :func:`admm`, and of :func:`companion.admm.consensus`, whose x and u lie with the rows.
-
-    Parameters
-    ----------
-    step : callable
-        ``step(rho)`` takes a step and returns its norms, or None if something is not finite.
-    rescale : callable
-        ``rescale(factor)`` divides u by the number that rho is multiplied by.
-    tell : callable
-        ``tell(k, rho, norms)``, called after step k; the run stops when it returns something true.
-    balance : Balance
-        The rule for rho.
-    rho : float
-        Penalty parameter of the first step.
-    sizes : pair of int
-        Lengths of r and s.
-    tol_abs, tol_rel, max_iter
-        As for :func:`admm`.
-
-    Warns
-    -----
-    ConvergenceWarning
-        When the status is ``"max_iter"`` or ``"diverged"``.
-    """
-    tol_abs = as_scalar(tol_abs, "tol_abs", at_least=0)
-    tol_rel = as_scalar(tol_rel, "tol_rel", at_least=0)
-    root_p, root_n = map(math.sqrt, sizes)
-    log: dict[str, list[float]] = {name: [] for name in LOGGED}
-    status, norms = "max_iter", None
-    for k in range(1, check_count(max_iter, "max_iter") + 1):
-        with np.errstate(over="ignore", invalid="ignore"):
-            norms = step(rho)
-        if norms is None:
-            status = "diverged"
-            break
-        for name, number in zip(LOGGED, (norms.r, norms.s, norms.objective, rho)):
-            log[name].append(number)
-        r_max = root_p * tol_abs + tol_rel * norms.r_scale
-        s_max = root_n * tol_abs + tol_rel * norms.s_scale
-        if norms.r <= r_max and norms.s <= s_max:
-            status = "converged"
-            break
-        if tell(k, rho, norms):
-            status = "stopped by callback"
-            break
-        factor = balance.factor(k, norms.r, norms.s)
-        rho = factor * rho
-        rescale(factor)
-
-    if status in ("max_iter", "diverged"):
-        told = f"ADMM diverged: step {k} gave NaN or infinite values"
-        if norms is not None:
-            told = (
-                f"ADMM did not converge in {max_iter=} steps: "
-                f"primal residual {norms.r:.1e}, dual residual {norms.s:.1e}"
-            )
-        warnings.warn(told, ConvergenceWarning, stacklevel=3)
-    return status, rho, {name: np.array(values) for name, values in log.items()}
 
 
 def lyapunov(history: History, B: Any, z_star: Any, lambda_star: Any) -> np.ndarray:
@@ -370,8 +294,7 @@ def lyapunov(history: History, B: Any, z_star: Any, lambda_star: Any) -> np.ndar
     B_, _, _ = _linear_map(B, "B")
     z_star = as_vector(z_star, "z_star", z.shape[1])
     lambda_star = as_vector(lambda_star, "lambda_star", u.shape[1])
-    B_dz = np.array([B_(row) for row in z - z_star])
-    return _squares(rho * u - lambda_star) / rho + rho * _squares(B_dz)
+    return _squares(rho * u - lambda_star) / rho + rho * _squares(B_((z - z_star).T).T)
 
 
 def convergence_inequalities(
@@ -453,10 +376,10 @@ def convergence_inequalities(
     lambda_star = as_vector(lambda_star, "lambda_star", u.shape[1])
     lambda_ = rho * u[1:]
 
-    Bz = np.array([B_(row) for row in z])
-    r = np.array([A_(row) for row in x]) + Bz[1:] - c
+    Bz = B_(z.T).T  # row k belongs to step k
+    r = A_(x.T).T + Bz[1:] - c
     step, to_star = np.diff(Bz, axis=0), Bz[1:] - B_(as_vector(z_star, "z_star", z.shape[1]))
-    s, s_printed = (rho * np.array([At(row) for row in d]) for d in (step, to_star))
+    s, s_printed = rho * At(step.T).T, rho * At(to_star.T).T
     V = lyapunov(history, B, z_star, lambda_star)
     above = history["objective"] - as_scalar(p_star, "p_star")
     slope = -_dots(lambda_, r)
@@ -485,34 +408,23 @@ def _linear_map(M: Any, name: str) -> tuple[Apply, Apply, tuple[int, int] | None
 
 def _start(
     c: Any, z0: Any, u0: Any, A_shape: tuple[int, int] | None, B_shape: tuple[int, int] | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return c, z^0 and u^0 as vectors whose lengths fit A and B."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Return c, z^0 and u^0 as vectors whose lengths fit A and B, and the length of x."""
     if A_shape and B_shape and A_shape[0] != B_shape[0]:
         raise ValueError(
             f"A and B must have the same number of rows, got shapes {A_shape} and {B_shape}"
         )
-    shape = A_shape or B_shape
-    given = [v for v in (c, u0, z0) if v is not None and count_axes(v, "c") > 0]
-    p = shape[0] if shape else np.size(given[0]) if given else 1
-    m = B_shape[1] if B_shape else p
-    c = np.full(p, as_scalar(c, "c")) if np.ndim(c) == 0 else as_vector(c, "c", p)
-    z = np.zeros(m) if z0 is None else as_vector(z0, "z0", m).copy()
-    u = np.zeros(p) if u0 is None else as_vector(u0, "u0", p).copy()
-    return c, z, u
+    c = as_array(c, "c")
+    p, n = A_shape or B_shape or (max(np.size(v) for v in (c, z0, u0) if v is not None), 0)
+    c = np.full(p, c) if c.ndim == 0 else as_vector(c, "c", p)
+    z = np.zeros(B_shape[1] if B_shape else p) if z0 is None else z0
+    z = as_vector(z, "z0", B_shape[1] if B_shape else p).copy()
+    u = as_vector(np.zeros(p) if u0 is None else u0, "u0", p).copy()
+    return c, z, u, n if A_shape else p
 
 
 def _norm(v: np.ndarray) -> float:
     return math.sqrt(v @ v)
-
-
-def _vector(value: Any, size: int, name: str) -> np.ndarray:
-    """Return what an update returned as a new float vector, or say which length it should have."""
-    vector = np.array(value, dtype=np.float64, ndmin=1)
-    if vector.shape != (size,):
-        raise ValueError(
-            f"{name} must return a vector of length {size}, as A, B and c ask, got shape {vector.shape}"
-        )
-    return vector
 
 
 def _kept(history: History) -> tuple[float, np.ndarray, np.ndarray]:

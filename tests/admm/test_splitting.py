@@ -99,7 +99,7 @@ def test_example_16_4_geometric_rate(rho):
 def test_example_16_6_marches_to_minus_infinity():
     """x^{k+3} = x^2 - (k+1)/rho, and the multiplier is 0 from the first step on."""
     # minimise x + (indicator of no constraint) z: f(x) = x, g = 0, x - z = 0
-    with pytest.warns(ConvergenceWarning, match="did not converge in max_iter=9"):
+    with pytest.warns(ConvergenceWarning, match="no convergence in max_iter=9 steps: primal"):
         run = admm(
             lambda v, rho: v - 1 / rho, lambda v, rho: -v, 1, -1, 0,
             rho=2, z0=[7], u0=[2.5], max_iter=9, keep_iterates=True,
@@ -139,21 +139,13 @@ def test_dual_residual_is_the_defect_of_stationarity(relaxation):
     assert_allclose(h["z"][1:] @ problem.M + problem.l + lam @ problem.B, 0, atol=1e-10)
 
 
-def kinds(M):
-    return {
-        "dense": M,
-        "list": M.tolist(),
-        "csr": sparse.csr_array(M),
-        "coo_matrix": sparse.coo_matrix(M),
-        "operator": aslinearoperator(M),
-    }
-
-
-@pytest.mark.parametrize("kind", ["list", "csr", "coo_matrix", "operator"])
+@pytest.mark.parametrize(
+    "kind", [np.ndarray.tolist, sparse.csr_array, sparse.coo_matrix, aslinearoperator]
+)
 def test_every_kind_of_matrix_gives_the_same_iterates(kind):
     problem = Quadratic(np.random.default_rng(4))
     dense = problem.run(max_iter=3000)
-    other = problem.run(A=kinds(problem.A)[kind], B=kinds(problem.B)[kind], max_iter=3000)
+    other = problem.run(A=kind(problem.A), B=kind(problem.B), max_iter=3000)
     assert other.n_iter == dense.n_iter
     assert_allclose(other.x, dense.x, atol=1e-10)
     assert_allclose(other.history["dual_residual"], dense.history["dual_residual"], atol=1e-9)
@@ -168,8 +160,6 @@ def test_theorem_16_1(seed, rho):
     problem = Quadratic(np.random.default_rng(seed))
     run = problem.run(rho=rho, tol_abs=1e-11, tol_rel=1e-11, max_iter=60_000)
     assert run.converged
-    assert run.status == "converged"
-    assert run.history["primal_residual"][-1] <= 1e-9
     assert_allclose(run.objective, problem.value, atol=1e-7)
     assert_allclose(run.x, problem.x, atol=1e-6)
     assert_allclose(run.z, problem.z, atol=1e-6)
@@ -279,7 +269,7 @@ def test_stops_at_the_first_step_that_meets_the_rule(tol_abs, tol_rel, rho):
 
 
 def test_divergence_is_reported_with_the_last_finite_iterate():
-    with pytest.warns(ConvergenceWarning, match=r"diverged: step \d+ gave NaN or infinite"):
+    with pytest.warns(ConvergenceWarning, match=r"step \d+ diverged"):
         run = admm(lambda v, rho: -1e10 * v + 1, lambda v, rho: 1e10 * v, 1, -1, 0, max_iter=500)
     assert run.status == "diverged"
     assert not run.converged
@@ -300,9 +290,15 @@ IDENTITY = {"x_update": lambda v, rho: v, "z_update": lambda v, rho: -v}
         ({"A": np.ones((3, 2)), "B": -1, "c": np.zeros(4)}, "c must have length 3, got length 4"),
         ({"A": 1, "B": -1, "c": np.zeros(4), "z0": np.zeros(3)}, "z0 must have length 4"),
         ({"A": 1, "B": -1, "c": np.zeros(4), "u0": np.zeros(3)}, "u0 must have length 4"),
-        ({"A": np.ones((3, 2)), "B": -1, "c": 0}, "x_update must return a vector of length 2"),
-        ({"A": -1, "B": np.ones((3, 2)), "c": 0}, "z_update must return a vector of length 2"),
-        ({"A": 1, "B": -1, "c": np.nan}, "c must be a finite number"),
+        (
+            {"A": np.ones((3, 2)), "B": -1, "c": 0},
+            r"x_update must return a real array of shape \(2,\)",
+        ),
+        (
+            {"A": -1, "B": np.ones((3, 2)), "c": 0},
+            r"z_update must return a real array of shape \(2,\)",
+        ),
+        ({"A": 1, "B": -1, "c": np.nan}, "c must be finite"),
         ({"A": [[1, np.inf]], "B": -1, "c": 0}, "A must be finite"),
         ({"A": 1, "B": -1, "c": 0, "rho": 0}, "rho must be a finite number > 0"),
         (
