@@ -36,7 +36,7 @@ DRAG = """
 async (frames) => {
   const svg = document.querySelector(".companion-board svg"), grip = svg.querySelector(".grip");
   const from = grip.getBoundingClientRect();
-  svg.setPointerCapture = () => {};
+  Object.assign(svg, { setPointerCapture: () => {}, hasPointerCapture: () => true });
   const send = (target, type, k) => target.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerId: 1,
     clientX: from.x + 15 + 1.5 * k * Math.cos(k / 9), clientY: from.y + 15 + 1.5 * k * Math.sin(k / 9) }));
   send(grip, "pointerdown", 0);

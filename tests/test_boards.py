@@ -27,7 +27,7 @@ from companion.datasets import nine_points, zm_fourteen
 from companion.svm import SVMs2, SVMs2prime, SVMs3
 from companion.svr import NuSVR
 
-NAMESPACE = "http://www.w3.org/2000/svg"
+NAMESPACES = "http://www.w3.org/"
 LASSO = "a lasso with two weights"
 NINE = nine_points()
 
@@ -109,7 +109,7 @@ def test_the_board_says_why_there_is_no_solution(points_board: Board) -> None:
 
 def test_the_module_of_the_board_loads_nothing() -> None:
     for file in board.BROWSER.iterdir():
-        text = file.read_text(encoding="utf-8").replace(NAMESPACE, "")
+        text = file.read_text(encoding="utf-8").replace(NAMESPACES, "")
         assert not re.search(
             r"https?:|//\w|^\s*import\b|import\(|@import|url\(|fetch\(", text, re.M
         )

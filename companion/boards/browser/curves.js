@@ -1,17 +1,22 @@
-// Curves as lists of points: graphs, circles, and level lines of a function on a grid.
+// Curves as lists of points: ellipses, and level lines of a function on a grid.
 companionBoards.curves = (() => {
   const GRID = 48;
-  const sample = (low, high, n = GRID) => Array.from({ length: n }, (_, i) => low + ((high - low) * i) / (n - 1));
-  const graph = (values, [left, right], shift = 0) => {
-    const x = sample(left, right, values.length);
-    return values.map((y, i) => [x[i], y + shift]);
+  const sample = (low, high, n = 241) => Array.from({ length: n }, (_, i) => low + ((high - low) * i) / (n - 1));
+  // (x - centre)'G(x - centre) = size^2 for G = [G11, G12, G22] = LL', which is a circle of L'(x - centre).
+  const ellipse = (centre, [g, h, k], size) => {
+    const a = Math.sqrt(g), b = h / a, d = Math.sqrt(Math.max(k - b * b, 0));
+    return sample(0, 2 * Math.PI, 97).map((t) => {
+      const p = size * Math.cos(t), q = (size * Math.sin(t)) / d;
+      return [centre[0] + (p - b * q) / a, centre[1] + q];
+    });
   };
-  const circle = (map) => sample(0, 2 * Math.PI, 97).map((t) => map(Math.cos(t), Math.sin(t)));
+  const circle = (centre, radius) => ellipse(centre, [1, 0, 1], radius);
+  const dots = (list) => list.map((at) => [at, at]);
 
   // The values of f on the grid of the part of the plane that is shown, row by row from below.
   const field = (f, [left, right, bottom, top]) => {
-    const x = sample(left, right);
-    return sample(bottom, top).map((y) => x.map((t) => f([t, y])));
+    const x = sample(left, right, GRID);
+    return sample(bottom, top, GRID).map((y) => x.map((t) => f([t, y])));
   };
 
   // Marching squares, with what is below the level on the left: each edge that a line enters has one that it
@@ -29,7 +34,7 @@ companionBoards.curves = (() => {
         }
       }
     }
-    const x = sample(left, right), y = sample(bottom, top);
+    const x = sample(left, right, GRID), y = sample(bottom, top, GRID);
     const at = (edge) => {
       const up = edge % 2, i = (edge >> 1) % GRID, j = Math.floor(edge / 2 / GRID);
       const u = values[j][i] - level, v = values[j + up][i + 1 - up] - level, t = u / (u - v);
@@ -47,5 +52,5 @@ companionBoards.curves = (() => {
     });
   };
 
-  return { sample, graph, circle, field, contours };
+  return { sample, ellipse, circle, dots, field, contours };
 })();

@@ -7,20 +7,19 @@ companionBoards.render = ({ model, el }) => {
   const { make, niceStep, makePlane, numbers: { text } } = companionBoards;
   const get = (name) => model.get(name), { kind, start, limits, parameters, presets, fixed, colors } = get("config");
   const board = { adds: [[1, "point", "a"]], ...companionBoards.kinds[kind] }, adds = fixed ? [] : board.adds;
-  const [left, right, bottom, top] = limits, step = niceStep(Math.min(right - left, top - bottom)) / 10;
+  const [left, right, bottom, top] = limits, fine = niceStep(Math.min(right - left, top - bottom)) / 100;
   const chosen = () => Math.min(get("selected"), get("points").length - 1);
 
   // -- changes
 
-  let news = "", cursor = [(left + right) / 2, (bottom + top) / 2]; // the last change in words; where a point is added
+  let news = "", cursor = [(left + right) / 2, (bottom + top) / 2]; // the last change in words, where a point is added
   const send = (words, changes) => {
     news = words;
     for (const [name, value] of Object.entries(changes)) model.set(name, value);
     model.save_changes();
   };
-  const near = (t) => +(Math.round((10 * t) / step) * (step / 10)).toFixed(10);
-  const within = (t, low, high) => Math.min(Math.max(near(t), low), high);
-  const place = ([x, y], sign) => [within(x, left, right), within(y, bottom, top), sign];
+  const near = (t, low, high) => Math.min(Math.max(+(Math.round(t / fine) * fine).toFixed(10), low), high);
+  const place = ([x, y], sign) => [near(x, left, right), near(y, bottom, top), sign];
   const move = (i, at) => send("", { points: get("points").with(i, place(at, get("points")[i][2])) });
   const add = ([sign, name]) =>
     send(`Added a ${name}. `, { points: [...get("points"), place(cursor, sign)], selected: get("points").length });
@@ -28,15 +27,17 @@ companionBoards.render = ({ model, el }) => {
     const i = chosen(), points = get("points").filter((_, k) => k !== i);
     if (i >= 0) send(`Removed ${names()[i]}. `, { points, selected: Math.max(i - 1, 0) });
   };
-  const restart = () => send("Started again. ", { points: start, selected: 0 });
-  const turn = (by) => {
-    const count = get("points").length;
-    if (count) send("", { selected: (chosen() + by + count) % count });
-  };
+  const turn = (by) => send("", { selected: (chosen() + by + get("points").length) % (get("points").length || 1) });
   const go = (dx, dy) => (far) => {
-    const point = get("points")[chosen()];
-    if (point) move(chosen(), [point[0] + far * dx, point[1] + far * dy]);
+    const point = get("points")[chosen()], by = 10 * far * fine;
+    if (point) move(chosen(), [point[0] + by * dx, point[1] + by * dy]);
   };
+  // What a button does, and its key.
+  const actions = [
+    ...adds.map((each) => [`Add ${each[1]}`, each[2], () => add(each)]),
+    ...(fixed ? [] : [["Remove point", "Delete", remove]]),
+    ["Start again", "Escape", () => send("Started again. ", { points: start, selected: 0 })],
+  ];
 
   // -- select boxes and sliders
 
@@ -67,79 +68,68 @@ companionBoards.render = ({ model, el }) => {
 
   // -- the parts of the page
 
-  const button = (words, key, onclick) => make("button", { type: "button", "aria-keyshortcuts": key, onclick }, words);
-  const removal = button("Remove point", "Delete", remove);
-  const buttons = adds.map((each) => button(`Add ${each[1]}`, each[2], () => add(each))).concat(fixed ? [] : removal);
+  const buttons = actions.map(([words, key, onclick]) =>
+    make("button", { type: "button", "aria-keyshortcuts": key, onclick }, words));
   const help = make("p", { class: "board-help", id: `board-${Math.random().toString(36).slice(2)}` },
     `Drag a point${fixed ? "" : ", or double-click to add one"}${adds.length > 1 ? " (with Shift: a red one)" : ""}. `
     + "Keys: n and p choose the next and the previous point, the arrows move it (with Shift: far), "
-    + `${adds.map(([, name, key]) => `${key} adds a ${name}, `).join("")}${fixed ? "" : "Delete removes, "}`
-    + "Escape starts again.");
+    + `${actions.map(([words, key]) => `${key}: ${words.toLowerCase()}`).join(", ")}.`);
   const roles = { tabindex: "0", role: "application", "aria-roledescription": "board of points" };
-  const plane = makePlane({ ...roles, "aria-describedby": help.id }, board);
-  plane.show(limits);
-  const second = board.second && makePlane({ role: "img" }, board.second);
+  const plane = makePlane({ ...roles, "aria-describedby": help.id }, { ...board, limits }), second = make("div");
   const status = make("p", { class: "board-status", role: "status", "aria-live": "polite" });
   const facts = make("p", { class: "board-facts" });
   const root = make("div", { class: "companion-board", "data-lm-suppress-shortcuts": "true" },
     make("div", { class: "board-controls" }, ...controls.map(({ label }) => label)),
     make("div", { class: "board-main" },
-      make("div", { class: "board-figure" }, plane.svg,
-        make("div", { class: "board-buttons" }, ...buttons, button("Start again", "Escape", restart)), help),
-      make("div", { class: "board-side" }, ...(second ? [second.svg] : []), status, facts)));
+      make("div", { class: "board-figure" }, plane.svg, make("div", { class: "board-buttons" }, ...buttons), help),
+      make("div", { class: "board-side" }, second, status, facts)));
   for (const [name, value] of Object.entries(colors)) root.style.setProperty(`--board-${name}`, value);
   el.append(root);
 
   // -- drawing
 
   const names = () => {
-    const seen = {}; // "blue point": blue 1, blue 2
-    const called = (sign) => board.adds.find((each) => each[0] === sign)[1].replace(" point", "");
+    const seen = {}, called = (sign) => board.adds.find((each) => each[0] === sign)[1].split(" ")[0]; // blue 1, blue 2
     return get("points").map(([, , s], i) => board.names?.[i] ?? `${called(s)} ${(seen[s] = (seen[s] ?? 0) + 1)}`);
   };
-  const drawPoint = (i, label, { size = 0.5, colour, active, ring, cross }) => {
+  const drawPoint = (i, label, { size = 0.5, colour, active, ring, cross } = {}) => {
     const [x, y, sign] = get("points")[i], r = 5 + 4 * size;
     const kept = colour ?? (adds.length < 2 ? "grey" : sign > 0 ? "blue" : "red"), corner = kept === "red" ? 0 : r;
     const circle = (name, radius) => make("circle", { class: name, r: radius });
     return make("g", {
-      class: `board-point ${kept}${active ? " active" : ""}`, transform: `translate(${plane.x(x)} ${plane.y(y)})`,
-      role: "img", "aria-label": label, "data-index": i,
+      class: `board-point ${kept}`, transform: `translate(${plane.place([x, y])})`,
+      role: "img", "aria-label": label, "data-index": i, "fill-opacity": active ? 1 : 0.12,
     }, make("rect", { class: "dot", x: -r, y: -r, width: 2 * r, height: 2 * r, rx: corner }),
-    ...(i === chosen() ? [circle("chosen", 15)] : []), ...(ring ? [circle("ring", r + 4)] : []),
-    ...(cross ? [make("path", { class: "cross", d: "M-4 -4l8 8m0-8l-8 8" })] : []), circle("grip", 16));
+    i === chosen() && circle("chosen", 15), ring && circle("ring", r + 4),
+    cross && make("path", { stroke: "#fff", d: "M-4 -4l8 8m0-8l-8 8" }), circle("grip", 16));
   };
   const draw = () => {
     const result = get("result"), points = get("points"), called = names();
     const fresh = result.solved && result.size === points.length; // a kernel may still be at work
-    const given = { points, limits, values: get("values") };
-    const view = { marks: [], shapes: [], facts: {}, ...(fresh && board.view(result, given)) };
+    const found = fresh && board.view(result, { points, limits, values: get("values") });
+    const view = { marks: [], shapes: [], facts: {}, ...found };
     plane.draw(view.shapes);
-    if (view.second) {
-      second.show(view.second.limits);
-      second.draw(view.second.shapes);
-    }
+    if (view.second) second.replaceChildren(makePlane({ role: "img" }, view.second).svg);
     const words = points.map(([x, y], i) =>
       [`${called[i]} at (${text(x)}, ${text(y)})`, view.marks[i]?.words].filter(Boolean).join(", "));
     const seen = [...points.keys()].filter((i) => !view.marks[i]?.hidden);
-    plane.front.replaceChildren(...seen.map((i) => drawPoint(i, words[i], view.marks[i] ?? {})));
+    plane.front.replaceChildren(...seen.map((i) => drawPoint(i, words[i], view.marks[i])));
     const numbers = Object.entries(view.facts).map(([title, value]) =>
       `${title}${/[≤≥]/.test(title) ? ":" : " ="} ${text(value)}`);
     facts.replaceChildren(...numbers.flatMap((fact) => [make("span", {}, fact), " "]));
     const here = news.includes(":") ? numbers.slice(0, 3).join(", ") : words[chosen()] ?? "No points.";
     status.textContent = news + (result.message || here);
     status.classList.toggle("board-warning", Boolean(result.message));
-    removal.disabled = points.length === 0;
+    for (const button of buttons) button.disabled = button.textContent === "Remove point" && !points.length;
     for (const { show } of controls) show();
   };
 
   // -- pointer and keys
 
-  let dragged = null;
-  const drop = () => (dragged = null);
   const keys = {
-    ArrowLeft: go(-step, 0), ArrowRight: go(step, 0), ArrowUp: go(0, step), ArrowDown: go(0, -step),
-    n: () => turn(1), p: () => turn(-1), Escape: restart, ...(fixed ? {} : { Delete: remove, Backspace: remove }),
-    ...Object.fromEntries(adds.map((each) => [each[2], () => add(each)])),
+    ArrowLeft: go(-1, 0), ArrowRight: go(1, 0), ArrowUp: go(0, 1), ArrowDown: go(0, -1),
+    n: () => turn(1), p: () => turn(-1), ...Object.fromEntries(actions.map(([, key, act]) => [key, act])),
+    Backspace: !fixed && remove,
   };
   Object.assign(plane.svg, {
     onpointerdown: (event) => {
@@ -148,14 +138,12 @@ companionBoards.render = ({ model, el }) => {
       event.preventDefault();
       plane.svg.focus({ preventScroll: true });
       plane.svg.setPointerCapture(event.pointerId);
-      dragged = +under.dataset.index;
-      send("", { selected: dragged });
+      send("", { selected: +under.dataset.index });
     },
     onpointermove: (event) => {
       cursor = plane.at(event);
-      if (dragged !== null) move(dragged, cursor);
+      if (plane.svg.hasPointerCapture(event.pointerId)) move(chosen(), cursor);
     },
-    onpointerup: drop, onpointercancel: drop,
     ondblclick: (event) => {
       if (event.target.closest(".board-point") || fixed) return;
       cursor = plane.at(event);

@@ -1,11 +1,11 @@
 // The boards of a rendered page. Each is a picture with its configuration beside it; when it comes into view, the files
 // that move it are loaded from the folder of this one (scripts, not modules: those do not load from file://).
 (() => {
-  const folder = document.currentScript.src.replace(/[^/]*$/, ""), loaded = {};
-  const script = (name) => (loaded[name] ??= new Promise((resolve, reject) => {
+  const folder = document.currentScript.src.replace(/[^/]*$/, "");
+  const script = (name) => new Promise((resolve, reject) => {
     const made = document.createElement("script"), src = `${folder}${name}.js`; // not async: in this order
     document.head.append(Object.assign(made, { src, async: false, onload: resolve, onerror: reject }));
-  }));
+  });
   const load = (kind) => Promise.all(["solver", "numbers", "curves", "plane", "front", kind].map(script));
 
   const address = () => {
@@ -28,21 +28,24 @@
 
   // The cell that makes the board as it is now.
   const cellOf = ({ config: { kind, limits }, points, values }) => {
-    const at = points.map(([x, y]) => [x, y]), signs = points.map((t) => t[2]);
-    const [name, ...given] = companionBoards.kinds[kind].call(at, signs);
+    const [name, ...given] = companionBoards.kinds[kind].call(points.map(([x, y]) => [x, y]), points.map((t) => t[2]));
     const named = Object.entries({ limits, ...values }).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
     const lines = [...given.map((t) => JSON.stringify(t)), named.join(", ")];
     return `from companion.boards import ${name}\n\n${name}(\n    ${lines.join(",\n    ")},\n)`;
   };
 
+  // The preset's picture stands before the board in the output, on a phone cut into panels.
+  const clear = (place) => {
+    const output = place.closest(".cell_output") ?? place.parentElement;
+    const shown = [...output.querySelectorAll("img, .companion-board-static")];
+    const preset = shown[shown.indexOf(place) - 1];
+    (preset?.closest(".panels") ?? preset)?.remove();
+    place.replaceChildren();
+  };
   const open = async (place) => {
     const state = JSON.parse(place.querySelector("script[type='application/json']").textContent);
     configure(state);
-    try {
-      await load(state.config.kind);
-    } catch {
-      return; // the picture stays
-    }
+    await load(state.config.kind); // if that fails, the picture stays
     const { make, answer } = companionBoards, cell = make("pre", { class: "board-cell", tabindex: "0" });
     let timer = 0, draw;
     const tell = () => {
@@ -57,31 +60,24 @@
       get: (name) => state[name], set: (name, value) => (state[name] = value), off() {},
       on: (_, listener) => (draw = listener), save_changes: () => [solve, draw, tell].forEach((each) => each()),
     };
-    // The preset's picture stands before the board in the output, on a phone cut into panels.
-    const output = place.closest(".cell_output") ?? place.parentElement;
-    const shown = [...output.querySelectorAll("img, .companion-board-static")];
-    const preset = shown[shown.indexOf(place) - 1];
-    (preset?.closest(".panels") ?? preset)?.remove();
-    place.replaceChildren();
+    clear(place);
     solve();
     companionBoards.render({ model, el: place });
-    const summary = make("summary", {}, "Open this in a notebook");
-    place.querySelector(".board-figure").append(make("details", { ontoggle: tell }, summary, cell));
+    const code = make("details", { ontoggle: tell }, make("summary", {}, "Open this in a notebook"), cell);
+    place.querySelector(".board-figure").append(code);
     place.board = state; // for tests
   };
 
-  const start = () => {
-    const seen = new IntersectionObserver((entries) => {
-      for (const { target } of entries.filter(({ isIntersecting }) => isIntersecting)) {
-        seen.unobserve(target);
-        open(target);
-      }
-    }, { rootMargin: "600px" });
+  const seen = new IntersectionObserver((entries) => {
+    for (const { target } of entries.filter(({ isIntersecting }) => isIntersecting)) {
+      seen.unobserve(target);
+      open(target);
+    }
+  }, { rootMargin: "600px" });
+  document.addEventListener("DOMContentLoaded", () => {
     for (const place of document.querySelectorAll(".companion-board-static")) {
       seen.observe(place);
       if (address().id === place.id) place.scrollIntoView();
     }
-  };
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-  else start();
+  });
 })();

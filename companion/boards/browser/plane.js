@@ -1,17 +1,16 @@
 // The page's elements, and a plane with axes in which shapes are drawn in its own units.
 (() => {
-  const WIDTH = 480, PAD = 34, { text } = companionBoards.numbers;
+  const WIDTH = 480, PAD = 34, { numbers } = companionBoards;
   const SVG = new Set(["svg", "g", "path", "line", "text", "circle", "rect"]);
 
-  // An element with attributes, listeners (functions) and children.
+  // An element with attributes, listeners (functions) and those of the children that there are.
   const make = (tag, attributes = {}, ...children) => {
-    const space = SVG.has(tag) && "http://www.w3.org/2000/svg";
-    const made = space ? document.createElementNS(space, tag) : document.createElement(tag);
+    const made = document.createElementNS(`http://www.w3.org/${SVG.has(tag) ? "2000/svg" : "1999/xhtml"}`, tag);
     for (const [name, value] of Object.entries(attributes)) {
       if (typeof value === "function") made[name] = value;
       else made.setAttribute(name, value);
     }
-    made.append(...children);
+    made.append(...children.filter(Boolean));
     return made;
   };
 
@@ -28,45 +27,45 @@
   const rounded = (t) => Math.round(100 * t) / 100; // of a pixel
 
   // `equal`: a unit has the same length in both directions. `bare`: the plane has no axes.
-  const makePlane = (attributes, { label, equal, bare }) => {
+  const makePlane = (attributes, { label, limits: [left, right, bottom, top], equal, bare, shapes = [] }) => {
+    const wide = WIDTH - 2 * PAD, high = equal ? (wide * (top - bottom)) / (right - left) : 362;
+    const atX = (t) => rounded(PAD + ((t - left) / (right - left)) * wide);
+    const atY = (t) => rounded(PAD + ((top - t) / (top - bottom)) * high);
     const [axes, back, front] = ["axes", "curves", "points"].map((name) => make("g", { class: `board-${name}` }));
     for (const hidden of [axes, back]) hidden.setAttribute("aria-hidden", "true");
-    const svg = make("svg", { ...attributes, "aria-label": label }, axes, back, front), plane = { svg, front };
-
-    plane.show = ([left, right, bottom, top]) => {
-      const wide = WIDTH - 2 * PAD, high = equal ? (wide * (top - bottom)) / (right - left) : 362;
-      plane.x = (t) => rounded(PAD + ((t - left) / (right - left)) * wide);
-      plane.y = (t) => rounded(PAD + ((top - t) / (top - bottom)) * high);
-      plane.at = ({ clientX, clientY }) => {
-        const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
-        return [left + ((x - PAD) / wide) * (right - left), top - ((y - PAD) / high) * (top - bottom)];
-      };
-      svg.setAttribute("viewBox", `0 0 ${WIDTH} ${high + 2 * PAD}`);
-      if (bare) return;
-      const [x1, x2, y1, y2] = [plane.x(left), plane.x(right), plane.y(bottom), plane.y(top)];
-      const tick = (words, name, x, y, line) => [make("line", line), make("text", { x, y, class: name }, text(words))];
-      const below = (t, x) => tick(t, "below", x, y1 + 16, { x1: x, x2: x, y1, y2 });
-      const beside = (t, y) => tick(t, "beside", x1 - 6, y + 4, { x1, x2, y1: y, y2: y });
-      axes.replaceChildren(...ticks(left, right).flatMap((t) => below(t, plane.x(t))),
-        ...ticks(bottom, top).flatMap((t) => beside(t, plane.y(t))));
+    const size = { viewBox: `0 0 ${WIDTH} ${high + 2 * PAD}`, "aria-label": label };
+    const svg = make("svg", { ...attributes, ...size }, axes, back, front);
+    const at = ({ clientX, clientY }) => {
+      const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
+      return [left + ((x - PAD) / wide) * (right - left), top - ((y - PAD) / high) * (top - bottom)];
     };
 
+    const tick = (t, line, text) => axes.append(make("line", line), make("text", text, numbers.text(t)));
+    const [x1, x2, y1, y2] = [atX(left), atX(right), atY(bottom), atY(top)];
+    for (const t of bare ? [] : ticks(left, right)) {
+      tick(t, { x1: atX(t), x2: atX(t), y1, y2 }, { x: atX(t), y: y1, dy: "1.2em", "text-anchor": "middle" });
+    }
+    for (const t of bare ? [] : ticks(bottom, top)) {
+      tick(t, { x1, x2, y1: atY(t), y2: atY(t) }, { x: x1 - 6, y: atY(t), dy: "0.3em", "text-anchor": "end" });
+    }
+
     // A shape is [class, lines, opacity], or ["text", place, words]. Arrows get their heads here.
-    const place = ([x, y]) => `${plane.x(x)} ${plane.y(y)}`;
+    const place = ([x, y]) => [atX(x), atY(y)];
     const path = (lines) => lines.map((line) => `M${line.map(place).join("L")}`).join("");
-    const head = ([from, to]) => {
-      const [x, y] = [plane.x(to[0]), plane.y(to[1])], dx = x - plane.x(from[0]), dy = y - plane.y(from[1]);
+    const head = (arrow) => {
+      const [[x0, y0], [x, y]] = arrow.map(place), dx = x - x0, dy = y - y0;
       const part = Math.min(0.3, 8 / Math.hypot(dx, dy));
       const end = (turn) => [x - part * (dx - turn * dy), y - part * (dy + turn * dx)];
       return `M${end(0.5)}L${[x, y]}L${end(-0.5)}`;
     };
     const drawn = ([name, what, last = 1]) => {
-      if (name === "text") return make("text", { x: plane.x(what[0]), y: plane.y(what[1]) }, last);
+      if (name === "text") return make("text", { x: atX(what[0]), y: atY(what[1]) }, last);
       const heads = name === "arrow" ? what.map(head).join("") : "";
       return make("path", { class: name, d: path(what) + heads, "fill-opacity": last });
     };
-    plane.draw = (shapes) => back.replaceChildren(...shapes.map(drawn));
-    return plane;
+    const draw = (what) => back.replaceChildren(...what.map(drawn));
+    draw(shapes);
+    return { svg, front, at, place, draw };
   };
 
   Object.assign(companionBoards, { make, niceStep, makePlane });

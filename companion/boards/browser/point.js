@@ -2,35 +2,30 @@
 //
 //   min 1/2 a'Pa (- 1'a in s2)   subject to   s'a = 0,  1'a = total,  0 <= a <= bound
 (() => {
-  const { Refusal, solver: { solveQP, guess, dot, times, largest }, curves: { field, contours } } = companionBoards;
-  const { kernelOf, sum, snap, interval, middle, marksOf, g, text } = companionBoards.numbers;
+  const { solver: { solveQP, guess, dot, times, largest }, curves: { field, contours } } = companionBoards;
+  const { kernelOf, sum, snap, interval, middle, countOf, marksOf, between, open, refuse, g } = companionBoards.numbers;
 
   // `unit`: |w| = 1. `priced`: eta = 1. `penalized`: b is, and s'a = 0 goes. `squared`: slacks are. `K`: it has a K.
-  // `between`: what Propositions 18.1 and 18.3 put between the counts of points.
+  // `bound`: what Propositions 18.1 and 18.3 put between the counts of points.
   const PROGRAMS = {
-    "(SVM_s2′), ν-SVM": { between: (nu, K, n) => ["ν(p+q)/2", (nu * n) / 2] },
+    "(SVM_s2′), ν-SVM": { bound: (nu, K, n) => ["ν(p+q)/2", (nu * n) / 2] },
     "(SVM_h2), hard margin": { hard: true },
-    "(SVM_s1), unit normal": { unit: true, K: true, between: (nu, K) => ["1/(2K)", 1 / (2 * K)] },
+    "(SVM_s1), unit normal": { unit: true, K: true, bound: (nu, K) => ["1/(2K)", 1 / (2 * K)] },
     "(SVM_s2), C-SVM": { priced: true, K: true },
-    "(SVM_s3), b penalised": { penalized: true, between: (nu, K, n) => ["ν(p+q)", nu * n] },
+    "(SVM_s3), b penalised": { penalized: true, bound: (nu, K, n) => ["ν(p+q)", nu * n] },
     "(SVM_s4), squared slack": { squared: true, K: true },
     "(SVM_s5), squared slack, b penalised": { squared: true, penalized: true, K: true },
   };
-  const refuse = (words) => {
-    throw new Refusal(words);
-  };
   const check = ({ unit, hard, priced, squared, penalized }, nu, K, p, q) => {
-    const fewest = Math.min(p, q), most = (2 * fewest) / (p + q), sizes = `for p = ${p}, q = ${q}: `;
-    const none = "the dual program has no feasible point, and the", unbounded = `${none} primal objective is unbounded`;
+    const fewest = Math.min(p, q), least = 1 / (2 * fewest), most = penalized ? 1 : (2 * fewest) / (p + q);
+    const none = "the dual program has no feasible point, and the", sizes = `for p = ${p}, q = ${q}: `;
     if (fewest === 0) refuse("There must be a point of each colour.");
-    if (unit && 2 * fewest * K < 1 - 1e-12) {
-      const least = `max(1/(2p), 1/(2q)) = ${g(1 / (2 * fewest))}`;
-      refuse(`K = ${g(K)} is below ${least} ${sizes}${none} margin is unbounded`);
+    if (unit && K < least * (1 - 1e-12)) {
+      refuse(`K = ${g(K)} is below max(1/(2p), 1/(2q)) = ${g(least)} ${sizes}${none} margin is unbounded`);
     }
-    if (unit || hard || priced || squared) return;
-    if (penalized && nu > 1 + 1e-12) refuse(`nu = ${g(nu)} exceeds 1: ${unbounded}`);
-    if (!penalized && nu > most * (1 + 1e-12)) {
-      refuse(`nu = ${g(nu)} exceeds 2 min(p, q)/(p + q) = ${g(most)} ${sizes}${unbounded}`);
+    if (!(unit || hard || priced || squared) && nu > most * (1 + 1e-12)) {
+      const limit = penalized ? "1: " : `2 min(p, q)/(p + q) = ${g(most)} ${sizes}`;
+      refuse(`nu = ${g(nu)} exceeds ${limit}${none} primal objective is unbounded`);
     }
   };
 
@@ -71,13 +66,13 @@
   });
 
   const solve = ({ points, values, limits }) => {
-    const s = points.map((t) => t[2]), n = s.length, p = s.filter((t) => t > 0).length, kernel = kernelOf(values);
+    const s = points.map((t) => t[2]), n = s.length, p = s.filter((t) => t > 0).length;
     const program = PROGRAMS[values.program], { hard, unit, priced, squared, penalized } = program, { nu } = values;
     const price = program.K ? values.K : 1 / n, bound = hard || squared ? Infinity : price;
     check(program, nu, price, p, n - p);
     const total = hard ? 2 : unit ? 1 : n * price * nu, upper = priced ? bound : Math.min(bound, 2 * total);
     const ridge = squared ? 1 / (2 * price) : 0, shift = penalized ? 1 : 0, all = (t) => new Float64Array(n).fill(t);
-    const K = points.map((x) => Float64Array.from(points, (y) => kernel(x, y)));
+    const { gram: K, expansion } = kernelOf(values, points);
     const P = K.map((row, i) => row.map((t, j) => s[i] * s[j] * (t + shift) + (i === j ? ridge : 0)));
     const equations = [...(penalized ? [] : [[Float64Array.from(s), 0]]), ...(priced ? [] : [[all(1), total]])];
     const [A, c] = [0, 1].map((k) => equations.map((each) => each[k]));
@@ -89,10 +84,11 @@
     }
     const small = !hard && !priced && !squared && square <= 1e-10 * reach, least = small && nuMin(K, s);
     if (small && (unit ? 1 / (n * price) : nu) <= least * (1 + 1e-9)) {
-      const nothing = { b: 0, eta: 0, norm: 0, delta: unit ? 0 : NaN, objective: 0, b_interval: [0, 0] };
-      const [slacks, places] = [0, "undetermined"].map((t) => s.map(() => t));
-      const message = unit ? lostByK(price, 1 / (n * least)) : lost(nu, least);
-      return { ...nothing, message, multipliers: a, slacks, places };
+      return {
+        message: unit ? lostByK(price, 1 / (n * least)) : lost(nu, least), b: 0, eta: 0, norm: 0, objective: 0,
+        delta: unit ? 0 : NaN, b_interval: [0, 0], multipliers: a, slacks: s.map(() => 0),
+        places: s.map(() => "undetermined"),
+      };
     }
     if (hard) a.forEach((_, i) => (a[i] *= 2 / square));
     const G = times(P, a), { b, eta, b_interval } = levels(program, bound, s, a, G);
@@ -102,38 +98,34 @@
     const slacks = a.map(squared ? (t) => ridge * t : slack), ww = dot(signed, wx);
     const length = ww > 1e-13 * reach ? Math.sqrt(ww) : 0, scale = unit ? 1 / length : 1, norm = length * scale;
     const coefficients = signed.map((t) => t * scale);
-    const f = (x) => coefficients.reduce((t, ai, i) => (ai ? t + ai * kernel(points[i], x) : t), -b * scale);
-    const spent = squared ? price * dot(slacks, slacks) : hard ? 0 : price * sum(slacks) * scale;
-    const fixed = unit ? -eta * scale : norm * norm / 2 + shift * b * b / 2 - (hard || priced ? 0 : total * eta);
-    const count = (test) => [1, -1].map((colour) => s.filter((t, i) => t === colour && test(a[i])).length);
+    const dual = (hard ? dot(a, G) : -dot(a, G)) / 2 + (priced ? sum(a) : 0); // its optimum is the primal one's
     return {
       multipliers: a, slacks: slacks.map((t) => t * scale), places: placed(squared, bound, a, margin, eta, tight),
-      b: b * scale, eta: eta * scale, b_interval: b_interval.map((t) => t * scale), norm, objective: fixed + spent,
-      delta: norm > 0 ? (eta * scale) / norm : eta > 0 ? Infinity : NaN,
-      counts: [...count((t) => t >= bound), ...count((t) => t > 0)],
+      b: b * scale, eta: eta * scale, b_interval: b_interval.map((t) => t * scale), norm,
+      delta: norm > 0 ? (eta * scale) / norm : eta > 0 ? Infinity : NaN, objective: unit ? -Math.sqrt(square) : dual,
+      counts: countOf(signed, bound),
       w: values.kernel === "linear" && norm > 0 ? [0, 1].map((k) => dot(coefficients, points.map((x) => x[k]))) : null,
-      field: norm > 0 ? field(f, limits) : null,
+      field: norm > 0 ? field(expansion(coefficients, -b * scale), limits) : null,
     };
   };
 
   // The counts beside the bounds that are proved for them.
   const proved = ([pf, qf, pm, qm], { program, nu, K }, n) => {
-    const { between, penalized } = PROGRAMS[program];
-    if (!between) return { "p_f, q_f, p_m, q_m": [pf, qf, pm, qm] };
-    const [name, value] = between(nu, K, n), fact = (fail, some) => `${fail} ≤ ${text(value)} ≤ ${some}`;
-    if (penalized) return { [`p_f+q_f ≤ ${name} ≤ p_m+q_m`]: fact(pf + qf, pm + qm) };
-    return { [`p_f ≤ ${name} ≤ p_m`]: fact(pf, pm), [`q_f ≤ ${name} ≤ q_m`]: fact(qf, qm) };
+    const { bound, penalized } = PROGRAMS[program], value = bound?.(nu, K, n);
+    if (!bound) return { "p_f, q_f, p_m, q_m": [pf, qf, pm, qm] };
+    if (penalized) return between(["p_f+q_f", pf + qf], value, ["p_m+q_m", pm + qm]);
+    return { ...between(["p_f", pf], value, ["p_m", pm]), ...between(["q_f", qf], value, ["q_m", qm]) };
   };
 
   const view = (result, { points, limits, values }) => {
-    const { slacks, b, eta, norm, delta, objective, b_interval: [low, high], counts, w } = result;
+    const { slacks, b, eta, norm, delta, objective, b_interval, counts, w } = result;
     const lines = result.field ? [["middle", 0], ["blue", eta], ["red", -eta]] : [];
     const shapes = lines.map(([name, level]) => [name, contours(result.field, limits, level)]);
     // A point with slack is as far from its margin line as slack over the norm of w.
     const arrow = ([x, y, s], i) => [[x, y], [x, y].map((t, k) => t + (s * slacks[i] * w[k]) / dot(w, w))];
     if (w) shapes.push(["arrow", points.map(arrow).filter((_, i) => slacks[i] > 0)]);
-    const facts = { b, η: eta, "‖w‖": norm, δ: delta, objective, ...(high > low && { "b from, to": [low, high] }) };
-    if (counts) Object.assign(facts, proved(counts, values, points.length));
+    const proven = counts && proved(counts, values, points.length);
+    const facts = { b, η: eta, "‖w‖": norm, δ: delta, objective, ...open({ b: b_interval }), ...proven };
     return { marks: marksOf(result), shapes, facts };
   };
 

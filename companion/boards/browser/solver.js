@@ -14,14 +14,10 @@
   const saddle = (H, A) => {
     const n = H.length, D = [], L = [...H, ...A.map((row) => Float64Array.of(...row, ...A.map(() => 0)))];
     L.forEach((row, i) => {
-      D[i] = row[i];
       for (let k = 0; k < i; k++) row[k] -= dot(row, L[k], k);
-      for (let k = 0; k < i; k++) {
-        const whole = row[k];
-        row[k] /= D[k];
-        D[i] -= whole * row[k];
-      }
-      const sign = i < n ? 1 : -1;
+      const whole = row.slice(0, i), sign = i < n ? 1 : -1;
+      whole.forEach((t, k) => (row[k] = t / D[k]));
+      D[i] = row[i] - dot(whole, row);
       if (!(sign * D[i] > 0)) D[i] = sign * 1e256;
     });
     return (r, s) => {
@@ -33,11 +29,8 @@
     };
   };
 
-  const gradient = ({ P, q, A }, x, y) => {
-    const g = times(P, x).map((t, i) => t + q[i]);
-    A.forEach((row, k) => row.forEach((t, i) => (g[i] -= y[k] * t)));
-    return g;
-  };
+  const gradient = ({ P, q, A }, x, y) =>
+    times(P, x).map((t, i) => t + q[i] - A.reduce((sum, row, k) => sum + y[k] * row[i], 0));
   const missing = ({ A, c }, x) => A.map((row, k) => c[k] - dot(row, x));
 
   // Mehrotra's predictor and corrector. The 2n sides x >= 0 and u - x >= 0 have lengths t and multipliers w.
@@ -54,9 +47,7 @@
         + (2 * n * mu) / (value + 1e-300);
       if (error < best.error) best = { error, x: x.slice(), y: y.slice(), t, w: w.slice() };
       if (!(error > 1e-11)) break;
-      const H = P.map((row) => row.slice());
-      H.forEach((row, i) => (row[i] += w[i] / t[i] + w[n + i] / t[n + i]));
-      const solve = saddle(H, A);
+      const solve = saddle(P.map((row, i) => row.with(i, row[i] + w[i] / t[i] + w[n + i] / t[n + i])), A);
       const step = (r) => { // t dw + w dt = r
         const [dx, dy] = solve(rd.map((g, i) => g + r[i] / t[i] - r[n + i] / t[n + i]), rp);
         const dt = w.map((_, i) => (i < n ? dx[i] : -dx[i - n]));
@@ -68,9 +59,7 @@
       const after = t.reduce((sum, ti, i) => sum + (ti + far * first.dt[i]) * (w[i] + far * first.dw[i]), 0) / (2 * n);
       const aim = (after / mu) ** 3 * mu;
       const next = step(t.map((ti, i) => aim - ti * w[i] - first.dt[i] * first.dw[i])), a = 0.995 * along(next);
-      next.dx.forEach((d, i) => (x[i] += a * d));
-      next.dy.forEach((d, k) => (y[k] += a * d));
-      next.dw.forEach((d, i) => (w[i] += a * d));
+      for (const [v, dv] of [[x, next.dx], [y, next.dy], [w, next.dw]]) dv.forEach((d, i) => (v[i] += a * d));
     }
     return best;
   };
@@ -88,15 +77,11 @@
     for (let turn = 0; turn < turns; turn++) {
       const x = near.x.map((t, i) => [0, t, u[i]][at[i] + 1]), y = near.y.slice();
       const free = [...at.keys()].filter((i) => at[i] === 0), of = (row) => Float64Array.from(free, (i) => row[i]);
-      if (free.length) {
-        const H = free.map((i) => of(P[i]));
-        H.forEach((row, k) => (row[k] += ridge));
-        const solve = saddle(H, A.map(of));
-        for (let pass = 0; pass < 6; pass++) {
-          const [dx, dy] = solve(of(gradient(given, x, y)).map((t) => -t), missing(given, x));
-          free.forEach((i, k) => (x[i] += dx[k]));
-          dy.forEach((d, k) => (y[k] += d));
-        }
+      const solve = saddle(free.map((i, k) => of(P[i]).with(k, P[i][i] + ridge)), A.map(of));
+      for (let pass = 0; pass < 6; pass++) {
+        const [dx, dy] = solve(of(gradient(given, x, y)).map((t) => -t), missing(given, x));
+        free.forEach((i, k) => (x[i] += dx[k]));
+        dy.forEach((d, k) => (y[k] += d));
       }
       const noise = 1e-11 * (largest(times(P, x)) + largest(q)), g = gradient(given, x, y);
       const next = at.map((side, i) => {

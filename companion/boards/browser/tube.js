@@ -4,9 +4,8 @@
 //
 // a quadratic program in lambda, mu >= 0 and the rest gamma = C nu - |d|_1. nu-SV regression has epsilon = 0 in it.
 (() => {
-  const { Refusal, solver: { solveQP, dot, times, largest }, curves: { sample, graph } } = companionBoards;
-  const { kernelOf, sum, snap, interval, middle, marksOf, text } = companionBoards.numbers;
-  const SAMPLES = 241; // of f
+  const { solver: { solveQP, dot, times, largest }, curves: { sample } } = companionBoards;
+  const { kernelOf, sum, snap, interval, middle, marksOf, countOf, between, open, refuse } = companionBoards.numbers;
 
   // b and epsilon: b - epsilon is the level of the blue points (d < 0), b + epsilon that of the red ones.
   const levels = (d, s, c, given) => {
@@ -25,12 +24,11 @@
 
   const solve = ({ points, values, limits: [left, right] }) => {
     const m = points.length, { C, program } = values, c = C / m, ball = program === "ν-SV regression";
-    const nu = values.nu, epsilon = ball ? 0 : values.epsilon, kernel = kernelOf(values);
-    if (!m) throw new Refusal("There must be a point.");
-    const x = points.map((t) => [t[0], 0]), y = points.map((t) => t[1]);
-    const K = x.map((xi) => Float64Array.from(x, (xj) => kernel(xi, xj)));
+    const nu = values.nu, epsilon = ball ? 0 : values.epsilon, y = points.map((t) => t[1]);
+    if (!m) refuse("There must be a point.");
+    const { gram: K, expansion } = kernelOf(values, points.map((t) => [t[0], 0]));
     const centre = (Math.min(...y) + Math.max(...y)) / 2, z = y.map((t) => t - centre); // 1'd = 0 allows it
-    const side = Float64Array.from([...x.map(() => -1), ...x.map(() => 1), ...(ball ? [0] : [])]); // lambda, mu, gamma
+    const side = Float64Array.from([...y.map(() => -1), ...y.map(() => 1), ...(ball ? [0] : [])]); // lambda, mu, gamma
     const P = [...side].map((si, i) => side.map((sj, j) => (si && sj ? si * sj * K[i % m][j % m] : 0)));
     const q = side.map((si, i) => (si ? epsilon - si * z[i % m] : 0));
     const u = side.map((si) => (si ? c : C * (2 * nu + 1)));
@@ -46,36 +44,31 @@
       if (t) return slacks[i] ? "error" : Math.abs(t) < c ? "type 1" : "type 2";
       return Math.abs(over[i]) <= tight ? "exceptional" : "inside";
     };
-    const f = (t) => d.reduce((value, di, i) => (di ? value + di * kernel(x[i], [t, 0]) : value), at.b + centre);
-    const count = (test) => d.filter(test).length;
     return {
       multipliers: d, slacks, places: d.map(placed), norm, nu: ball ? nu : spent / C,
       ...at, b: at.b + centre, b_interval: at.b_interval.map((t) => t + centre),
       objective: (norm * norm) / 2 + (ball ? C * nu * at.epsilon : 0) + c * sum(slacks),
-      counts: [count((t) => t <= -c), count((t) => t >= c), count((t) => t < 0), count((t) => t > 0)],
-      values: sample(left, right, SAMPLES).map(f),
+      counts: countOf(d.map((t) => -t), c),
+      values: sample(left, right).map((t) => [t, 0]).map(expansion(d, at.b + centre)),
     };
   };
 
-  const view = (result, { points, limits }) => {
+  const view = (result, { points, limits: [left, right] }) => {
     const { multipliers: d, slacks, b, epsilon, norm, objective, nu, counts: [pf, qf, pm, qm] } = result;
-    const line = (shift) => graph(result.values, limits, shift);
+    const at = sample(left, right), line = (shift) => result.values.map((t, i) => [at[i], t + shift]);
     const marks = marksOf(result).map((mark, i) => ({ ...mark, colour: ["blue", "grey", "red"][Math.sign(d[i]) + 1] }));
     const arrows = points.map(([x, y], i) => [[x, y], [x, y - Math.sign(d[i]) * slacks[i]]]);
     const shapes = [
       ["inside", [[...line(-epsilon), ...line(epsilon).reverse()]]], ["middle", [line(0)]], ["blue", [line(-epsilon)]],
       ["red", [line(epsilon)]], ["arrow", arrows.filter((_, i) => slacks[i])],
     ];
-    const facts = { b, ε: epsilon, "‖w‖": norm, objective, ν: nu };
-    for (const [name, [low, high]] of [["b", result.b_interval], ["ε", result.epsilon_interval]]) {
-      if (high - low > 1e-9 * (Math.abs(low) + Math.abs(high))) facts[`${name} from, to`] = [low, high];
-    }
     // Proposition 20.2: at most m nu/2 points fail the margin on each side; where epsilon > 0, at least as many have a
     // multiplier.
-    for (const [letter, fail, some] of [["p", pf, pm], ["q", qf, qm]]) {
-      const [name, value] = epsilon > 0 ? [` ≤ ${letter}_m`, ` ≤ ${some}`] : ["", ""];
-      facts[`${letter}_f ≤ mν/2${name}`] = `${fail} ≤ ${text((points.length * nu) / 2)}${value}`;
-    }
+    const bound = ["mν/2", (points.length * nu) / 2], have = (name, count) => epsilon > 0 && [name, count];
+    const facts = {
+      b, ε: epsilon, "‖w‖": norm, objective, ν: nu, ...open({ b: result.b_interval, ε: result.epsilon_interval }),
+      ...between(["p_f", pf], bound, have("p_m", pm)), ...between(["q_f", qf], bound, have("q_m", qm)),
+    };
     return { marks, shapes, facts };
   };
 
