@@ -1,7 +1,8 @@
 // On a phone, the panels of a picture stand one below the other: each is a window on the same picture.
 //
-// A picture says in `data-panels` at which columns of pixels it may be cut. The text calls panels left and right, and so
-// do the words above them.
+// A picture says in `data-panels` at which columns of pixels it may be cut: what stands above each other stays together,
+// and pictures that follow each other stand in one row. The text calls panels left and right, and so do the words above
+// them.
 (() => {
   "use strict";
 
