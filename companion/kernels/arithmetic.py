@@ -24,23 +24,18 @@ def name_of(function: Any, default: str) -> str:
     return default if name == "<lambda>" else name
 
 
-def _wrap(formula: str, *signs: str) -> str:
-    """Return a formula in parentheses if one of the signs stands outside all of its brackets."""
+def term(formula: str, signs: str = " /") -> str:
+    """Return a formula as a factor: in parentheses if one of the signs stands outside all of its brackets."""
     depth, outside = 0, ""
     for character in formula:
         depth += (character in "(<") - (character in ")>")
         outside += character if depth == 0 else ""
-    return f"({formula})" if any(sign in outside for sign in signs) else formula
-
-
-def term(formula: str) -> str:
-    """Return a formula as a factor of a product."""
-    return _wrap(formula, " ", "/")
+    return f"({formula})" if set(signs) & set(outside) else formula
 
 
 def base(formula: str) -> str:
     """Return a formula as the base of a power."""
-    return _wrap(formula, " ", "/", "^")
+    return term(formula, " /^")
 
 
 # --- numbers --------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
 from inspect import signature
 from typing import Any
 
@@ -88,30 +87,23 @@ def as_kernel(kernel: str | Kernel | Callable = "linear", **params: Any) -> Kern
     if isinstance(kernel, str):
         return _named_kernel(kernel, params)
     if params:
-        raise TypeError(
-            f"parameters {sorted(params)} belong to a kernel given by its name, got {kernel!r}"
-        )
+        raise TypeError(f"{sorted(params)} belong to a kernel given by its name, got {kernel!r}")
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, type) or not callable(kernel):
+        names = ", ".join(_NAMED)
         raise TypeError(
-            f"kernel must be a name ({', '.join(_NAMED)}), a Kernel object or a callable, got {kernel!r}"
+            f"kernel must be a name ({names}), a Kernel object or a callable, got {kernel!r}"
         )
     return FromGram(kernel)
-
-
-@cache
-def _parameters_of(kernel: str) -> tuple[str, ...]:
-    return tuple(signature(_NAMED[kernel]).parameters)
 
 
 def _named_kernel(kernel: str, params: dict[str, Any]) -> Kernel:
     if kernel not in _NAMED:
         raise ValueError(f"kernel must be one of {', '.join(_NAMED)}, got {kernel!r}")
-    accepted = _parameters_of(kernel)
-    if unknown := sorted(set(params) - set(accepted)):
-        what = ", ".join(accepted) or "no parameter"
-        raise TypeError(f"kernel {kernel!r} accepts {what}, got {', '.join(unknown)}")
+    if unknown := sorted(set(params) - set(signature(_NAMED[kernel]).parameters)):
+        accepted = ", ".join(signature(_NAMED[kernel]).parameters) or "no parameter"
+        raise TypeError(f"kernel {kernel!r} accepts {accepted}, got {', '.join(unknown)}")
     return _NAMED[kernel](**{key: value for key, value in params.items() if value is not None})
 
 

@@ -166,9 +166,7 @@ class Kernel(ABC):
         with np.errstate(over="ignore", invalid="ignore"):
             values = compute(*points)
         if not np.isfinite(values).all():
-            raise ValueError(
-                f"the values of {self!r} overflow at these points; scale the data down"
-            )
+            raise ValueError(f"the values of {self!r} overflow here; scale the data down")
         return values
 
     def diagonal(self, X: Any) -> Any:
@@ -291,9 +289,8 @@ class Kernel(ABC):
         if c.size == 0:
             raise ValueError("coefficients must hold at least c_0, got none")
         for j in np.flatnonzero(c < 0)[:1]:
-            raise ValueError(
-                f"Proposition 17.7 (1) needs nonnegative coefficients, got c_{j} = {c[j]:g}"
-            )
+            given = f"c_{j} = {c[j]:g}"
+            raise ValueError(f"Proposition 17.7 (1) needs nonnegative coefficients, got {given}")
         return PolynomialOf(self, tuple(np.trim_zeros(c, "b").tolist()) or (0.0,))
 
     def exp(self) -> Kernel:
@@ -545,10 +542,8 @@ class GaussianOf(_OfOne):
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         p, q = both(self.kernel._diagonal, X, Y)
         if EPS * max(largest(p.real), largest(q.real)) > _LOST * self.sigma**2:
-            raise ValueError(
-                f"the distances of {self!r} are lost in rounding: the numbers k(x, x) are too large "
-                "beside sigma^2; move the points to the origin, or raise sigma"
-            )
+            cause = "k(x, x) is too large beside sigma^2; centre the points, or raise sigma"
+            raise ValueError(f"the distances of {self!r} are lost in rounding: {cause}")
         squares = p[:, None] + q - 2.0 * self.kernel._matrix(X, Y)
         if not np.iscomplexobj(squares) and self.kernel.positive_definite is True:
             squares = np.maximum(squares, 0.0)  # rounding can make it negative
@@ -590,10 +585,8 @@ class Normalized(_OfOne):
         """Return k(x, x)^(-1/2), and 0 where k(x, x) = 0."""
         diagonal = self.kernel._diagonal(X).real
         if (diagonal < 0).any():
-            raise ValueError(
-                f"{self.kernel!r} has k(x, x) = {diagonal.min():.4g} < 0 at a point; a positive definite "
-                "kernel has k(x, x) >= 0 (Proposition 17.2), and only such a kernel has angles"
-            )
+            given = f"{self.kernel!r} has k(x, x) = {diagonal.min():.4g}"
+            raise ValueError(f"angles need k(x, x) >= 0 (Proposition 17.2), but {given}")
         return np.divide(1.0, np.sqrt(diagonal), out=np.zeros(len(X)), where=diagonal > 0)
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:

@@ -103,17 +103,16 @@ def center_gram(K: Any, K_fit: Any = None) -> np.ndarray:
     K_fit = K if K_fit is None else real_or_complex(K_fit, "K_fit")
     n = len(K_fit)
     if K_fit.shape[1] != n or K.shape[1] != n:
+        shapes = f"{K.shape} and {K_fit.shape}"
         raise ValueError(
-            f"centring needs the square matrix of the n fitted points and n columns in K, got K of shape {K.shape} "
-            f"and K_fit of shape {K_fit.shape}"
+            f"K must have as many columns as the square K_fit, got the shapes {shapes}"
         )
     centred = centre(K, K_fit.mean(axis=0))
     before, fitted, after = (float(np.abs(A).max(initial=0.0)) for A in (K, K_fit, centred))
     size = max(before, fitted)
     if EPS * size > _FEW_DIGITS * after:
         warnings.warn(
-            f"centring leaves the numbers of K, up to {size:.1e}, with an error of {EPS * size:.0e}, beside a result "
-            f"of the size {after:.0e}; centre the data first",
+            f"the result, {after:.0e}, has an error of {EPS * size:.0e} from K; centre the data first",
             ConvergenceWarning,
             stacklevel=2,
         )

@@ -42,9 +42,7 @@ def _as_indices(value: Any, least: int = -(2**53)) -> np.ndarray:
     number = as_array(value, "indices")
     wrong = (number != np.round(number)) | (number < least) | (number > 2**53)
     if wrong.any():
-        raise ValueError(
-            f"indices must be integers, at least {least}, got {number[wrong].flat[0]:g}"
-        )
+        raise ValueError(f"indices must be integers >= {least}, got {number[wrong].flat[0]:g}")
     return number.astype(np.int64)
 
 
@@ -126,8 +124,7 @@ class _FunctionFamily(ABC):
         change = float(ratio(np.abs(finer - found), scale).max())
         if change > _RESOLVED:
             warnings.warn(
-                f"the integrals are known to {change:.0e} of their size only: the function "
-                "jumps, has a kink, or varies too fast between the nodes; give breaks",
+                f"integrals are known to {change:.0e} of their size: give breaks at jumps and kinks",
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
@@ -137,9 +134,7 @@ class _FunctionFamily(ABC):
 def _values(f: Function, x: np.ndarray) -> np.ndarray:
     values = np.asarray(f(x))
     if values.shape not in ((), x.shape):
-        raise ValueError(
-            f"a function must map an array of points to its values, got shape {values.shape}"
-        )
+        raise ValueError(f"a function must have one value per point, got shape {values.shape}")
     if not np.isfinite(values).all():
         raise ValueError("the function must be finite at the points of the quadrature")
     check_range(float(np.abs(values).max()), "the function", tiny=True)
@@ -276,19 +271,19 @@ class VectorFamily:
         self.U = real_or_complex(U, "U").copy()
         if self.U.size == 0:
             raise ValueError(
-                f"U must have at least one row and one column, got shape {self.U.shape}"
+                f"U must have at least one row, and a column, got shape {self.U.shape}"
             )
         norms = np.linalg.norm(self.U, axis=1)
         if (norms == 0).any():
             raise ValueError(
-                f"the vectors of an orthogonal family are nonzero, row {np.argmin(norms)} is zero"
+                f"vectors of an orthogonal family are not 0, row {np.argmin(norms)} is zero"
             )
         V = self.U / norms[:, None]
         cosines = np.abs(V @ V.conj().T - np.eye(len(V)))
         if cosines.max() > 1e-10:
             i, j = np.unravel_index(np.argmax(cosines), cosines.shape)
             raise ValueError(
-                f"rows {i} and {j} are not orthogonal, their cosine is {cosines[i, j]:.3g}"
+                f"rows {i} and {j} are not orthogonal, with cosine {cosines[i, j]:.3g}"
             )
 
     def __call__(self, k: Any, x: None = None) -> np.ndarray:
@@ -384,7 +379,7 @@ class Expansion(Record):
         11.0
         """
         if self.family != other.family or not np.array_equal(self.indices, other.indices):
-            raise ValueError("the two expansions must have the same family and the same index set")
+            raise ValueError("both expansions must have the same family and the same index set")
         weights = self.family.norm_squared(self.indices)
         return np.vdot(other.coefficients, weights * self.coefficients).item()
 
@@ -452,9 +447,7 @@ def expand(
     """
     if isinstance(family, _FunctionFamily):
         if not callable(v):
-            raise TypeError(
-                f"v must be a function for {type(family).__name__}, got {type(v).__name__}"
-            )
+            raise TypeError(f"v must be a function for {family}, got {type(v).__name__}")
         if order is None:
             raise TypeError("order is needed: a family of functions is infinite")
     indices = family.indices(order)  # type: ignore[arg-type]

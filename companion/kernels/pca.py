@@ -148,15 +148,12 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             values, V, U, total = _of_features(A, self._means, r)
             lost = 2.0 * math.sqrt(A.size * values.max(initial=0.0)) * largest(A)
         if len(values) == 0:
-            raise ValueError(
-                "all points have the same image in feature space: there is no component"
-            )
+            raise ValueError("all points have the same image: there is no component")
         self._lost = float(EPS * lost / values[0])
         if self._lost > _FEW_DIGITS:
+            digits = f"{max(-math.log10(self._lost), 0.0):.0f} digits of the largest eigenvalue"
             warnings.warn(
-                f"centring may leave only {max(-math.log10(self._lost), 0.0):.0f} digits of the largest eigenvalue: "
-                "the images of the points lie close together and far from the origin; centre the data, or change the "
-                "kernel's parameters",
+                f"centring may leave only {digits}: the images lie close together, far from the origin",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -264,10 +261,8 @@ def _of_matrix(
     if found is None:
         eigenvalues, V = linalg.eigh(K)
         if eigenvalues[0] < -max(zero, 1e-9 * eigenvalues[-1]):
-            raise ValueError(
-                f"the kernel matrix is not positive semidefinite: it has the eigenvalue {eigenvalues[0]:.4g} "
-                "after centring, so it belongs to no feature map"
-            )
+            given = f"it has the eigenvalue {eigenvalues[0]:.4g} after centring"
+            raise ValueError(f"the kernel matrix is not positive semidefinite: {given}")
         found = eigenvalues[::-1], V[:, ::-1]
     eigenvalues, V = found
     kept = np.flatnonzero(eigenvalues > zero)[:r]

@@ -83,8 +83,6 @@ def rows_of_both(convert: Callable, X: Any, Y: Any) -> tuple[np.ndarray, np.ndar
     """Return X and Y as the rows of matrices, or raise an error when they do not live in the same space."""
     P, Q = both(convert, X, Y)
     if P.shape[1] != Q.shape[1]:
-        raise ValueError(
-            f"the points of X have {P.shape[1]} coordinates and those of Y have {Q.shape[1]}; "
-            "a kernel compares points of one space"
-        )
+        sizes = f"{P.shape[1]} coordinates and those of Y have {Q.shape[1]}"
+        raise ValueError(f"the points of X have {sizes}; a kernel compares points of one space")
     return P, Q

@@ -77,7 +77,7 @@ class RKHSFunction:
         coefficients = real_or_complex(coefficients, "coefficients", ndim=1)
         if len(coefficients) != len(points):
             raise ValueError(
-                f"coefficients must be {len(points)} numbers, one per point, got {len(coefficients)}"
+                f"{len(points)} points need {len(points)} numbers, got {len(coefficients)}"
             )
         self.points, self.coefficients = points.copy(), coefficients.copy()
 
@@ -140,15 +140,12 @@ class RKHSFunction:
         K = kernel(points).T
         values = real_or_complex(values, "values", ndim=1)
         if len(values) != len(K):
-            raise ValueError(
-                f"values must have length {len(K)}, one per point, got length {len(values)}"
-            )
+            raise ValueError(f"values must have length {len(K)}, got length {len(values)}")
         coefficients = _pseudo_solve(K, values)
         missed = ratio(np.abs(K @ coefficients - values).max(), np.abs(values).max())
         if missed > _MISSED:
             warnings.warn(
-                f"the function misses the values by {missed:.0e} of the largest one: the kernel matrix is "
-                "singular up to rounding (equal points, a wide Gaussian, or numbers that underflow)",
+                f"the function misses the values by {missed:.0e}: the kernel matrix is near singular",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -213,9 +210,7 @@ class RKHSFunction:
         square = complex(self.inner(self)).real
         lengths = np.sqrt(np.abs(self.kernel.diagonal(self.points)))
         if square < -_NEGATIVE * float(np.abs(self.coefficients) @ lengths) ** 2:
-            raise ValueError(
-                f"an RKHS needs a positive definite kernel: for {self.kernel!r}, <f, f> = {square:.3g}"
-            )
+            raise ValueError(f"{self.kernel!r} is not positive definite: <f, f> = {square:.3g}")
         return math.sqrt(max(square, 0.0))
 
     def distance(self, other: RKHSFunction) -> float:
@@ -272,9 +267,7 @@ class RKHSFunction:
         if not isinstance(other, RKHSFunction):
             raise TypeError(f"expected an RKHSFunction, got {type(other).__name__}")
         if other.kernel != self.kernel:
-            raise ValueError(
-                f"the functions live in different spaces: kernels {self.kernel!r} and {other.kernel!r}"
-            )
+            raise ValueError(f"functions of two spaces, with {self.kernel!r} and {other.kernel!r}")
 
     def __add__(self, other: RKHSFunction) -> RKHSFunction:
         self._check_same_space(other)
@@ -289,7 +282,6 @@ class RKHSFunction:
     __rmul__ = __mul__
 
     def __sub__(self, other: RKHSFunction) -> RKHSFunction:
-        self._check_same_space(other)
         return self + (-1.0) * other
 
     def __repr__(self) -> str:
@@ -303,10 +295,7 @@ def _pseudo_solve(K: np.ndarray, values: np.ndarray) -> np.ndarray:
         raise ValueError("an RKHS needs a Hermitian kernel: its matrix on these points is not")
     eigenvalues, U = np.linalg.eigh(K)
     if eigenvalues[0] < -_NEGATIVE * abs(eigenvalues[-1]):
-        raise ValueError(
-            "an RKHS needs a positive definite kernel: its matrix on these points has the eigenvalue "
-            f"{eigenvalues[0]:.3g}"
-        )
+        raise ValueError(f"the kernel is not positive definite: eigenvalue {eigenvalues[0]:.3g}")
     kept = eigenvalues > 10 * len(K) * EPS * max(eigenvalues[-1], 0.0)
     U = U[:, kept]
     return U @ ((U.conj().T @ values) / eigenvalues[kept])

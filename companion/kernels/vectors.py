@@ -201,9 +201,8 @@ def _semidefinite(B: Any, name: str) -> np.ndarray:
         raise ValueError("Proposition 17.6 (5) needs a symmetric (or Hermitian) B")
     lowest, highest = np.linalg.eigvalsh(B)[[0, -1]]
     if lowest < -1e-12 * max(highest, -lowest):
-        raise ValueError(
-            f"Proposition 17.6 (5) needs a positive semidefinite B, got eigenvalue {lowest:.4g}"
-        )
+        given = f"got eigenvalue {lowest:.4g}"
+        raise ValueError(f"Proposition 17.6 (5) needs a positive semidefinite B, {given}")
     B.flags.writeable = False
     return B
 
@@ -240,9 +239,7 @@ class Bilinear(ExplicitKernel):
     def _phi(self, X: Any) -> np.ndarray:
         P = as_vectors(X)
         if P.shape[1] != len(self.B):
-            raise ValueError(
-                f"points must have {len(self.B)} coordinates, as B has, got {P.shape[1]}"
-            )
+            raise ValueError(f"points must have {len(self.B)} coordinates, got {P.shape[1]}")
         eigenvalues, U = np.linalg.eigh(self.B)
         kept = eigenvalues > 1e-15 * eigenvalues[-1]
         return P @ (U[:, kept] * np.sqrt(eigenvalues[kept])).conj()

@@ -89,11 +89,11 @@ class ElasticNet(L1Regression):
         Parameters
         ----------
         C : float
-            Size of the two penalties together, >= 0. (Not the penalty on b: that is ``b_penalty`` here.)
+            Size of the two penalties together, >= 0. (Not the penalty on b: ``set_params(C=...)`` sets that.)
         theta : float
             Between 0 (ridge regression) and 1 (lasso).
         **options
-            The other parameters of the class; ``b_penalty`` stands for its parameter C.
+            The other parameters of the class.
 
         Examples
         --------
@@ -102,6 +102,4 @@ class ElasticNet(L1Regression):
         """
         C = as_scalar(C, "C", at_least=0)
         theta = as_scalar(theta, "theta", at_least=0, at_most=1)
-        if "b_penalty" in options:
-            options["C"] = options.pop("b_penalty")
         return cls(C * (1.0 - theta), C * theta, **options)  # type: ignore[arg-type]

@@ -42,9 +42,7 @@ def lasso_admm(
     rho: float | None = None,
     tol: float = 1e-8,
     max_iter: int = 10_000,
-    z0: ArrayLike | None = None,
-    u0: ArrayLike | None = None,
-    keep_iterates: bool = False,
+    **options: Any,
 ) -> ADMMResult:
     r"""Solve the lasso, or the elastic net, by the text's ADMM.
 
@@ -73,10 +71,8 @@ def lasso_admm(
         The run stops when the norms of the primal and of the dual residual are at most this.
     max_iter : int
         Largest number of steps.
-    z0, u0 : array-like of shape (n,), optional
-        The start, zero by default.
-    keep_iterates : bool
-        Whether the iterates go into the history.
+    **options
+        ``z0``, ``u0`` and ``keep_iterates`` of :func:`companion.admm.admm`.
 
     Returns
     -------
@@ -119,9 +115,7 @@ def lasso_admm(
         tol_rel=0.0,
         max_iter=max_iter,
         objective=objective,
-        z0=z0,
-        u0=u0,
-        keep_iterates=keep_iterates,
+        **options,
     )
     residual = target - Z @ run.z
     c = Z.T @ residual - K * run.z
@@ -495,11 +489,9 @@ def lasso_path(
             raise ValueError("w = 0 for every tau: y is constant or orthogonal to X; give tau")
         taus = top * np.geomspace(1.0, eps, check_count(n_taus, "n_taus"))
     else:
-        taus = as_vector(tau, "tau")
+        taus = np.array([as_scalar(value, "tau", above=0) for value in as_vector(tau, "tau")])
         if taus.size == 0:
             raise ValueError("tau must hold at least one value, got none")
-        for value in taus:
-            as_scalar(value, "tau", above=0)
 
     order = np.argsort(-taus, kind="stable").tolist()
     found = {i: working_set.solve(float(taus[i]), tol, max_iter) for i in order}

@@ -33,9 +33,7 @@ def _kernel_ridge(model: KernelRidge, m: int) -> BaseEstimator:
         raise ValueError("scikit-learn's KernelRidge has no intercept; use intercept='none'")
     options = named(model)
     if not isinstance(options["kernel"], str):
-        raise ValueError(
-            f"scikit-learn has no name for the kernel {model.kernel!r}; use kernel='precomputed' in both"
-        )
+        raise ValueError(f"scikit-learn has no name for the kernel {model.kernel!r}; precompute it")
     return kernel_ridge.KernelRidge(alpha=model.K, **options)
 
 
@@ -104,9 +102,7 @@ def _intercept(estimator: BaseEstimator) -> str:
 
 def _from_kernel_ridge(estimator: kernel_ridge.KernelRidge, m: int) -> KernelRidge:
     if estimator.kernel not in ("linear", "poly", "rbf", "sigmoid", "precomputed"):
-        raise ValueError(
-            f"kernel {estimator.kernel!r} has no counterpart here; use 'precomputed' in both"
-        )
+        raise ValueError(f"there is no kernel {estimator.kernel!r} here; use 'precomputed' in both")
     return KernelRidge(K=float(estimator.alpha), **kernel_of(estimator))
 
 
@@ -122,9 +118,8 @@ def _from_pipeline(pipeline: Pipeline, m: int) -> RidgeRegression:
         ones = features.degree == 1 and features.include_bias
         if ones and isinstance(last, linear_model.Ridge) and not last.fit_intercept:
             return RidgeRegression(K=float(last.alpha), intercept="penalized")
-    raise ValueError(
-        "the only pipeline with a counterpart is PolynomialFeatures(degree=1) with Ridge(fit_intercept=False)"
-    )
+    counterpart = "PolynomialFeatures(degree=1) with Ridge(fit_intercept=False)"
+    raise ValueError(f"the only pipeline with a counterpart is {counterpart}")
 
 
 _FROM: Makers = {  # scikit-learn's Lasso is an ElasticNet

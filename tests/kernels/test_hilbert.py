@@ -91,13 +91,6 @@ def test_unweighted_statements_fail():
     assert e.squared_distance() == pytest.approx(3.0)  # yet v is not in the span
 
 
-def test_restriction_to_a_finite_index_set():
-    family, v = random_family(0), random_vector(0)
-    e = expand(v, family)
-    assert_allclose(e.restrict([0, 2])(), e.coefficients[[0, 2]] @ family.U[[0, 2]])
-    assert_allclose(expand(v, family, 2)(), e.restrict([0, 1])())
-
-
 # --- functions ------------------------------------------------------------------------------------
 
 
@@ -293,7 +286,7 @@ E2 = VectorFamily(np.eye(2))
         (lambda: expand(lambda x: x[:2], Legendre(), 2), ValueError, "got shape"),
         (lambda: expand(lambda x: x * np.nan, Legendre(), 2), ValueError, "finite"),
         (lambda: expand(np.exp, Legendre(), 2)(), TypeError, "x must be"),
-        (lambda: Legendre()(-1, 0.5), ValueError, "at least 0"),
+        (lambda: Legendre()(-1, 0.5), ValueError, ">= 0"),
         (lambda: EXP.inner(expand([1.0, 2.0], E2)), ValueError, "same family"),
         (lambda: EXP.inner(expand(np.exp, Legendre(), 3)), ValueError, "same index set"),
         (lambda: EXP.restrict([7]), ValueError, "in the index set"),

@@ -117,10 +117,6 @@ def test_bad_sets(call, error, message):
         call()
 
 
-def test_set_kernels_are_values():
-    assert Intersection({"a": 1}) == Intersection({"a": 1.0}) != Intersection({"a": 2.0})
-
-
 # --- groups ---------------------------------------------------------------------------------------
 
 

@@ -342,8 +342,8 @@ class TestLimits:
         assert model.set_params(tau=top * (1 - 1e-9)).fit(X, y).support_.size == 1
 
     def test_blend(self):
-        model = ElasticNet.blend(8.0, 0.25, intercept="penalized", b_penalty=2.0)
-        assert (model.K, model.tau, model.C, model.intercept) == (6.0, 2.0, 2.0, "penalized")
+        model = ElasticNet.blend(8.0, 0.25, intercept="penalized")
+        assert (model.K, model.tau, model.intercept) == (6.0, 2.0, "penalized")
         with pytest.raises(ValueError, match="theta"):
             ElasticNet.blend(1.0, 1.5)
 
