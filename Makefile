@@ -105,10 +105,9 @@ lint: $(READY)   ## ruff and mypy; eslint for the boards
 bench: $(READY)  ## timings against peers, as ratios in one run (the peers: pip install -e '.[bench]')
 	$(BIN)/python -m benchmarks
 
-mutants: $(READY)          ## change the solvers in one place at a time; print the changes that no test notices
+mutants: $(READY)          ## change the package in 300 places, one at a time; print the changes that no test notices
 	$(BIN)/python -m pip install --quiet --no-build-isolation -e '.[mutants]'
-	$(BIN)/mutmut run --max-children $(JOBS) $(MUTANTS)
-	$(BIN)/mutmut results
+	$(BIN)/python -m tests.mutants --jobs $(JOBS) $(MUTANTS)
 
 notebooks: $(READY)        ## run all notebooks in place and store their outputs
 	$(BIN)/python tools/notebooks.py run
@@ -126,4 +125,4 @@ vendor:          ## fetch MathJax anew with npm, which checks what it fetches (i
 	cd book/_static/vendor && sha256sum $$(find mathjax -type f | LC_ALL=C sort) > SHA256SUMS
 
 clean:           ## remove what was built, keep the environment
-	rm -rf build mutants .jupyter_cache book/_generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build .jupyter_cache book/_generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -75,14 +75,6 @@ def test_no_registry_host_in_any_file() -> None:
             assert not hosts.search(path.read_bytes()), name
 
 
-def test_what_mutants_are_made_of_exists() -> None:
-    config = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
-    for pattern in [*config["source_paths"], *config["only_mutate"], *config["do_not_mutate"]]:
-        assert list(ROOT.glob(pattern)), pattern
-    for path in [*config["also_copy"], *config["pytest_add_cli_args_test_selection"]]:
-        assert (ROOT / path).exists(), path
-
-
 def test_scripts_explain_themselves() -> None:
     """A script that is asked for help, or given a word that it does not know, does nothing else."""
     scripts = [
