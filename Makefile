@@ -74,7 +74,7 @@ test-notebooks: $(READY)   ## every notebook cell gives what its page shows, eve
 	$(BIN)/python -m pytest -q $(LIGHT) -p no:cacheprovider tests/notebooks/verified.py
 
 test-site: $(READY)        ## the built pages, in a real browser (after: make book)
-	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) --junitxml=build/site.xml tests/site
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(LIGHT) --junitxml=build/site.xml tests/site
 
 pdf: book        ## the whole book as build/companion.pdf (needs Chromium)
 	$(BIN)/python -m tools.pdf

@@ -1,7 +1,7 @@
 """The questions on the chapter pages: a stem, a few choices, and a reason for each of them.
 
 A question is the directive `admonition` of the class `question` with a task list, in a cell of its own or not.
-JupyterLab shows it as it stands; the site's script makes buttons of the choices (tests/site/test_questions.py).
+JupyterLab shows it as it stands; the site's script makes buttons of the choices (tests/site/questions.py).
 """
 
 from __future__ import annotations

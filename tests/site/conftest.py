@@ -9,11 +9,9 @@ from __future__ import annotations
 import functools
 import http.server
 import os
-import re
 import shutil
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Error, sync_playwright
@@ -37,51 +35,6 @@ def give_up(reason: str) -> None:
     if os.environ.get("CI"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
-
-
-# One leaves the window small, the other takes the page apart.
-LAST = ["test_fits_a_phone", "test_axe"]
-
-
-def about(nodeid: str) -> str:
-    """The page that a test looks at, or its file's name."""
-    file, _, test = nodeid.partition("::")
-    page = re.search(r"\[([\w/-]+\.html)", test)
-    return page[1] if page else Path(file).name
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Bring the tests of a page together. Other tests, the longest, go first."""
-    places = [i for i, item in enumerate(items) if Path(__file__).parent in item.path.parents]
-    ours = [items[i] for i in places]
-    first: dict[str, int] = {}
-    for item in ours:
-        item.add_marker("site")
-        first.setdefault(about(item.nodeid), len(first))
-
-    def place(item: pytest.Item) -> tuple[bool, int, int]:
-        subject, test = about(item.nodeid), item.nodeid.partition("::")[2].partition("[")[0]
-        late = LAST.index(test) + 1 if test in LAST else 0
-        return subject.endswith(".html"), first[subject], late
-
-    for i, item in zip(places, sorted(ours, key=place)):
-        items[i] = item
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Give all tests of a page to one worker, which opens it once.
-
-    Groups (``--dist loadgroup``) do nothing, and say nothing, with pytest-xdist 3.8 under pytest 9.2.
-    """
-    from xdist.scheduler import LoadScopeScheduling
-
-    class ByPage(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return about(nodeid)
-
-    config.option.loadscopereorder = False
-    return ByPage(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,10 +7,11 @@ import re
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from lxml import html
-from playwright.sync_api import Browser, BrowserContext, Page, Request, ViewportSize
+from playwright.sync_api import Browser, Page, Request, ViewportSize
 
 from tools.toc import ROOT, pages_in_order
 
@@ -28,7 +29,7 @@ def source(page: str) -> str:
     return (SITE / page.split("?")[0]).read_text(encoding="utf-8")
 
 
-@lru_cache(4)  # the tests of a page follow each other
+@lru_cache(4)  # the checks of a page follow each other
 def tree(page: str) -> html.HtmlElement:
     """The elements of a page before any script runs."""
     return html.document_fromstring(source(page), parser=html.HTMLParser(huge_tree=True))
@@ -46,13 +47,12 @@ def flipbooks(page: str) -> int:
     return source(page).count('"companion-flipbook"')
 
 
-# What the browser fetched until now, when the page answered, and how much moved.
+# What the page is made of, when it answered, and how much moved.
 MEASURED = """
 () => {
-  const page = performance.getEntriesByType('navigation')[0];
-  const parts = performance.getEntriesByType('resource');
+  const [page, ...parts] = ['navigation', 'resource'].flatMap(type => performance.getEntriesByType(type));
   return {
-    bytes: page.transferSize + parts.reduce((sum, part) => sum + part.transferSize, 0),
+    bytes: parts.reduce((sum, part) => sum + part.encodedBodySize, page.encodedBodySize),
     ready: page.domInteractive,
     moved: window.shifts.reduce((sum, shift) => sum + shift, 0),
   };
@@ -60,8 +60,9 @@ MEASURED = """
 """
 
 
-# How much moves that the reader did not move, as browsers count it.
-SHIFTS = """
+# Nobody was here before; how much moves that the reader did not move, as browsers count it.
+NEW_READER = """
+if (location.protocol !== 'about:') localStorage.clear();
 window.shifts = [];
 new PerformanceObserver(list => list.getEntries().forEach(e => { if (!e.hadRecentInput) window.shifts.push(e.value); }))
   .observe({type: 'layout-shift', buffered: true});
@@ -70,7 +71,7 @@ new PerformanceObserver(list => list.getEntries().forEach(e => { if (!e.hadRecen
 
 @dataclass
 class Visit:
-    """A page in a browser that had nothing in its cache, and what was heard while it opened."""
+    """A page that a new reader opened, and what was heard while it opened."""
 
     name: str
     page: Page
@@ -79,7 +80,7 @@ class Visit:
     foreign: list[str] = field(default_factory=list)
     bytes: int = 0
     ready: float = 0.0  # milliseconds
-    moved: float = 0.0  # as SHIFTS counts it
+    moved: float = 0.0  # as browsers count it
 
 
 def settle(page: Page, name: str) -> None:
@@ -98,68 +99,66 @@ def settle(page: Page, name: str) -> None:
         )
 
 
-class Reader:
-    """Opens pages and notes every request and every message.
+# The page finds out what scrolls 100 ms after its window has changed.
+ADAPTED = """
+() => new Promise(done => requestAnimationFrame(() => {
+  window.dispatchEvent(new Event('resize'));
+  setTimeout(done, 100);
+}))
+"""
 
-    One page stays open: the tests of a page follow each other (see ``pytest_collection_modifyitems``), and all of
-    them look at the same opened page. A test that changes its colours sets them back, and one that changes its text
-    calls `close`.
+
+def resize(page: Page, size: ViewportSize) -> None:
+    """Change the window, and wait until the page has adapted."""
+    page.set_viewport_size(size)
+    page.evaluate(ADAPTED)
+
+
+class Reader:
+    """Opens one page after the other, in one window, and notes every request and every message.
+
+    The browser keeps the files that pages share; the pages themselves find nothing that another one left.
     """
 
-    def __init__(self, browser: Browser, base: str) -> None:
-        self.browser = browser
+    def __init__(self, browser: Browser, base: str, **options: Any) -> None:
         self.base = base.rstrip("/")
-        self.now: Visit | None = None
+        self.context = browser.new_context(viewport=DESKTOP, **options)
+        self.context.set_default_timeout(20_000)
+        self.context.add_init_script(NEW_READER)
+        self.page = page = self.context.new_page()
+        self.now = Visit("", page)
+        page.on("console", lambda m: self.now.console.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: self.now.console.append(str(error)))
+        page.on("requestfailed", lambda r: self.now.failed.append(r.url))
+        page.on(
+            "response",
+            lambda r: self.now.failed.append(f"{r.status} {r.url}") if r.status >= 400 else None,
+        )
+        page.on("request", lambda r: self.now.foreign.append(r.url) if self.is_foreign(r) else None)
 
     def __enter__(self) -> Reader:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        if self.now is not None:
-            self.now.page.context.close()
-        self.now = None
-
-    def context(self) -> BrowserContext:
-        made = self.browser.new_context(viewport=DESKTOP)
-        made.set_default_timeout(20_000)
-        made.add_init_script(SHIFTS)
-        return made
+        self.context.close()
 
     def is_foreign(self, request: Request) -> bool:
         scheme = urlsplit(request.url).scheme
         return scheme not in ("data", "blob") and not request.url.startswith(self.base + "/")
 
-    def visit(self, name: str) -> Visit:
-        """The page as a new reader gets it, complete; opened unless it is the page that is open."""
-        if self.now is None or self.now.name != name:
-            self.close()
-            page = self.context().new_page()
-            self.now = visit = Visit(name, page)
-            page.on(
-                "console", lambda m: visit.console.append(m.text) if m.type == "error" else None
-            )
-            page.on("pageerror", lambda error: visit.console.append(str(error)))
-            page.on("requestfailed", lambda r: visit.failed.append(r.url))
-            page.on(
-                "response",
-                lambda r: visit.failed.append(f"{r.status} {r.url}") if r.status >= 400 else None,
-            )
-            page.on(
-                "request", lambda r: visit.foreign.append(r.url) if self.is_foreign(r) else None
-            )
-            page.goto(f"{self.base}/{name}")
-            settle(page, name)
-            measured = page.evaluate(MEASURED)
-            visit.bytes, visit.ready = measured["bytes"], measured["ready"]
-            visit.moved = measured["moved"]
-        return self.now
+    def visit(self, link: str, size: ViewportSize = DESKTOP) -> Visit:
+        """Open a page as a new reader does, and wait until it is complete."""
+        page = self.page
+        page.goto("about:blank")
+        page.set_viewport_size(size)
+        page.emulate_media(color_scheme="light", media="screen")
+        self.now = visit = Visit(link.partition("#")[0], page)
+        page.goto(f"{self.base}/{link}")
+        settle(page, visit.name)
+        measured = page.evaluate(MEASURED)
+        visit.bytes, visit.ready, visit.moved = (measured[k] for k in ("bytes", "ready", "moved"))
+        return visit
 
-    def open(self, name: str, size: ViewportSize | None = DESKTOP) -> Page:
-        """The page, in a window of this size, or of any size."""
-        page = self.visit(name).page
-        if size and page.viewport_size != size:
-            page.set_viewport_size(size)
-        return page
+    def open(self, link: str, size: ViewportSize = DESKTOP) -> Page:
+        """The page as it is opened anew."""
+        return self.visit(link, size).page

@@ -1,14 +1,13 @@
-"""axe-core finds no serious or critical violation, in light and in dark mode."""
+"""axe-core finds no serious or critical violation, in light and in dark mode: how a page is looked at."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
-from tests.site.site import DESKTOP, PAGES, Reader
+from tests.site.site import DESKTOP, PAGES, Reader, resize
 
 GRAVE = ("serious", "critical")
 
@@ -17,22 +16,14 @@ GRAVE = ("serious", "critical")
 WHOLE = (PAGES[0], "search.html")
 
 
-# Structure without colours: formulas are words among words (what matters of them is checked in
-# test_formulas_can_be_read_out), code is text without its colours. From here on colours change at once.
+# Structure without colours: formulas are words among words (test_pages.py checks what matters of
+# them), code is text without its colours. From here on colours change at once.
 PLAIN = """
 () => {
   document.head.insertAdjacentHTML('beforeend', '<style>*, ::before, ::after { transition: none !important }</style>');
   document.querySelectorAll('mjx-container').forEach(f => f.replaceChildren(f.textContent));
   window.coloured = [...document.querySelectorAll('pre')].map(pre => [pre, [...pre.childNodes]]);
   window.coloured.forEach(([pre]) => pre.replaceChildren(pre.textContent));
-}
-"""
-
-# The page gets a moment to find out what scrolls.
-ADAPT = """
-() => {
-  window.dispatchEvent(new Event('resize'));
-  return new Promise(done => setTimeout(done, 150));
 }
 """
 
@@ -104,8 +95,7 @@ def grave_violations(page: Page, good: set[str], *, whole: bool) -> dict[str, li
     """
     page.evaluate(AXE_SCRIPT)
     page.evaluate(PLAIN)
-    page.set_viewport_size(DESKTOP)
-    page.evaluate(ADAPT)
+    resize(page, DESKTOP)
     found = {"structure": violations(page, {"rules": STRUCTURE}, whole=whole)}
     page.evaluate(NOTE_LOOKS)
     put_on(page, "dark")
@@ -117,21 +107,6 @@ def grave_violations(page: Page, good: set[str], *, whole: bool) -> dict[str, li
     if not found["dark"] and not found["light"]:
         good.update(looks)
     return found
-
-
-@pytest.fixture(scope="session")
-def good_looks() -> set[str]:
-    """How texts look that were measured on the pages before."""
-    return set()
-
-
-@pytest.mark.parametrize("name", [*PAGES, "search.html"])
-def test_axe(reader: Reader, name: str, good_looks: set[str]) -> None:
-    page = reader.open(name, None)
-    assert page.evaluate("document.documentElement.dataset.theme") == "light"
-    found = grave_violations(page, good_looks, whole=name in WHOLE)
-    reader.close()
-    assert found == {"structure": [], "light": [], "dark": []}
 
 
 FLAWS = """
@@ -150,11 +125,9 @@ def test_axe_sees_what_is_wrong(reader: Reader) -> None:
     good: set[str] = set()
     page = reader.open(PAGES[1])
     assert not any(grave_violations(page, good, whole=False).values())
-    reader.close()
     page = reader.open(PAGES[1])
     page.evaluate(SPOIL, FLAWS)
     found = grave_violations(page, good, whole=False)
-    reader.close()
     kinds = {part: [line.split()[0] for line in lines] for part, lines in found.items()}
     contrast = ["color-contrast"]
     assert kinds == {"structure": ["button-name"], "light": contrast, "dark": contrast}

@@ -30,7 +30,6 @@ def test_the_filter_is_the_first_thing_on_the_page_and_rows_come_next(
     chapter = page.locator("article section section:has(table.filterable) > h2").first
     assert page.locator("article section:not([hidden]) > h2:visible").count() == 1
     assert chapter.is_visible()
-    reader.close()
 
 
 def test_errata_are_filtered_by_kind(reader: Reader) -> None:
@@ -40,4 +39,3 @@ def test_errata_are_filtered_by_kind(reader: Reader) -> None:
     assert told == ["all", "statement", "formula", "slip", "program"]
     kinds.select_option("program")
     assert set(page.locator(f"{ROWS} td:last-child").all_inner_texts()) == {"program"}
-    reader.close()

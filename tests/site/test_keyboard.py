@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from tests.site.site import Reader
 
@@ -28,9 +26,8 @@ FOCUS = """
 
 
 @pytest.fixture
-def page(browser: Browser, server: str) -> Iterator[Page]:
-    with Reader(browser, server) as reader:
-        yield reader.open(NAME)
+def page(reader: Reader) -> Page:
+    return reader.open(NAME)
 
 
 def test_the_first_stop_skips_the_navigation(page: Page) -> None:

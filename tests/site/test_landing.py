@@ -1,19 +1,20 @@
 """A link lands on its target: once the page stands still, the target's top is near the header, and under it.
 
 The links are those of the concordance, the list of errata and the reference. A run takes some of them, always the same
-ones; ``make test-all`` takes 200. Each is opened in a window that has nothing in its cache.
+ones; ``make test-all`` takes 200. The browser scrolls smoothly, or at once for readers who want no motion.
 """
 
 from __future__ import annotations
 
 import os
 import random
+from typing import Any
 from urllib.parse import unquote, urljoin
 
 import pytest
-from playwright.sync_api import ViewportSize
+from playwright.sync_api import Browser, ViewportSize
 
-from tests.site.site import DESKTOP, PAGES, PHONE, Reader, settle, tree
+from tests.site.site import DESKTOP, PAGES, PHONE, Reader, tree
 
 LISTS = ["book/concordance.html", "book/errata.html", "book/api.html"]
 LISTS += [page for page in PAGES if page.startswith("book/api/")]
@@ -55,34 +56,23 @@ def targets() -> list[str]:
     return sorted(links)
 
 
-def sample() -> list[tuple[str, ViewportSize]]:
-    """Return some of them, in turn for a desk and for a phone."""
-    known = targets()
-    chosen = random.Random(23).sample(known, min(SAMPLE, len(known)))
-    return [(link, (DESKTOP, PHONE)[i % 2]) for i, link in enumerate(chosen)]
-
-
-def landed(reader: Reader, link: str, size: ViewportSize) -> str:
-    """Open a link as a new reader; return what is wrong, nothing if it has landed."""
-    context = reader.context()
-    page = context.new_page()
-    page.set_viewport_size(size)
-    try:
-        page.goto(f"{reader.base}/{link}", timeout=20_000)
-        settle(page, link.partition("#")[0])
-        page.evaluate(STILL)
-        place = page.evaluate(PLACE, unquote(link.partition("#")[2]))
-    finally:
-        context.close()
+def wrong(reader: Reader, link: str, size: ViewportSize) -> str:
+    """Open a link; return what is wrong, nothing if it has landed."""
+    page = reader.open(link, size)
+    page.evaluate(STILL)
+    place = page.evaluate(PLACE, unquote(link.partition("#")[2]))
     if place["folded"]:
         return f"{link}: folded"
     # What stands at the end of a page cannot rise to its head.
     near = 0 <= place["below"] <= NEAR or (place["end"] < 2 and place["below"] > 0)
-    return "" if near else f"{link} at {size['width']}: {place['below']:.0f}"
+    return "" if near else f"{link}: {place['below']:.0f}"
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_links_land(part: int, reader: Reader) -> None:
-    mine = sample()[part::4]
-    assert len(mine) >= 5
-    assert [told for told in (landed(reader, *one) for one in mine) if told] == []
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
+def test_links_land(browser: Browser, server: str, size: ViewportSize, motion: Any) -> None:
+    known = targets()
+    chosen = random.Random(23).sample(known, min(SAMPLE, len(known)))
+    part = (motion == "reduce") + 2 * (size == PHONE)
+    with Reader(browser, server, reduced_motion=motion) as reader:
+        assert [told for link in chosen[part::4] if (told := wrong(reader, link, size))] == []

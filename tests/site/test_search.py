@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from tests.site.site import PAGES, PHONE, SITE, Reader, tree
-from tests.site.test_links import anchors
+from tests.site.test_files import anchors
 from tools.items import entries, errata, items, plain, sections, words
 
 DONE = "() => document.querySelector('.search-summary')?.textContent.includes('found')"
@@ -81,7 +81,6 @@ def test_the_lens_covers_nothing(reader: Reader, name: str) -> None:
     if name == PAGES[0]:
         page.keyboard.press("Control+k")
     assert page.locator("input[type=search]:visible").first.evaluate(COVERED) <= 0
-    reader.close()
 
 
 def first_hits(reader: Reader, queries: list[str]) -> dict[str, str]:
@@ -146,8 +145,8 @@ def test_pages_for_authors_come_last(reader: Reader) -> None:
     assert theirs == sorted(theirs)
 
 
-def test_from_the_disk_results_are_told(reader: Reader) -> None:
-    page = reader.context().new_page()
+def test_from_the_disk_results_are_told(browser: Browser) -> None:
+    page = browser.new_page()
     page.goto(f"{(SITE / 'search.html').as_uri()}?q=Problem+18.7")
     page.wait_for_function(DONE)
     first = page.locator("#search-results li").first
@@ -158,4 +157,4 @@ def test_from_the_disk_results_are_told(reader: Reader) -> None:
     told = page.locator(EXCERPTS)
     told.first.wait_for()
     assert all("gradient" in text.lower() for text in told.all_inner_texts()[:3])
-    page.context.close()
+    page.close()

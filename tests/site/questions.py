@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import Page
 
-from tests.site.site import PAGES, Reader, tree
+from tests.site.site import PAGES, tree
 from tools.toc import text_of
 
 VERDICTS = {True: ("right", "Yes:", "Right."), False: ("wrong", "No:", "Not this one.")}
@@ -80,11 +79,9 @@ def choose(page: Page, chosen: list[int], key: str) -> None:
     assert page.evaluate(CHOOSE, chosen) == [], "the choice cannot be reached with the keyboard"
 
 
-@pytest.mark.parametrize("name", ASKING)
-def test_a_choice_shows_its_reason(reader: Reader, name: str) -> None:
+def check_questions(page: Page, name: str) -> None:
     """First a wrong choice in each question, then the right one."""
     rights = answers(name)
-    page = reader.open(name)
     for state, right in zip(page.evaluate(STATES), rights, strict=True):
         choices = state["choices"]
         assert len(choices) == len(right) >= 3
