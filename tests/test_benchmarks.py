@@ -1,6 +1,5 @@
 """The benchmarks run at small sizes, their answers are right, and so is the cost model. No timed tests."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 
 import benchmarks
-from benchmarks import consensus, families, memory, profile, shapes
+from benchmarks import consensus, families, memory
 
 SMALL = [p for group in families.GROUPS.values() for p in group() if p.n <= 60]
 
@@ -53,34 +52,6 @@ def test_a_run_over_the_cap_counts_as_the_cap(monkeypatch):
     assert (seconds, answer) == (0.2, None)
 
 
-def test_shapes_are_the_same_each_time():
-    for make in (shapes.two_classes, shapes.targets, shapes.designs, shapes.lines):
-        for a, b in zip(make(), make()):
-            np.testing.assert_array_equal(a.X, b.X)
-            np.testing.assert_array_equal(a.y, b.y)
-
-
-def test_growth_is_the_exponent_of_a_power():
-    assert benchmarks.growth((n, 3 * n**1.7) for n in (200, 1000, 3000)) == pytest.approx(1.7)
-
-
-def test_peak_counts_what_a_run_allocates():
-    def run():
-        a, b = np.ones(10**6), np.ones(10**6)
-        return a - b
-
-    assert benchmarks.peak_bytes(run) == pytest.approx(24e6, rel=0.01)
-
-
-def test_stored_files_name_the_machine(tmp_path, monkeypatch):
-    monkeypatch.setattr(benchmarks, "RESULTS", tmp_path / "results")
-    benchmarks.store("some", [{"n": 1}], exponents=[])
-    stored = json.loads((tmp_path / "results" / "some.json").read_text())
-    assert stored["rows"] == [{"n": 1}]
-    assert stored["exponents"] == []
-    assert {"processor", "python", "numpy"} <= set(stored["machine"])
-
-
 def test_the_runner_names_what_there_is():
     root = Path(benchmarks.__file__).parents[1]
     command = [sys.executable, "-m", "benchmarks", "nothing"]
@@ -91,13 +62,6 @@ def test_the_runner_names_what_there_is():
     run = subprocess.run(command, capture_output=True, text=True, cwd=root, check=True)
     assert "== families ==" in run.stdout
     assert "basis pursuit, 10 x 40" in run.stdout
-
-
-def test_a_profile_names_the_functions_at_work():
-    problem = next(iter(families.linear_programs()))
-    row = profile.row(problem, 0.2)
-    assert row["samples"] > 20
-    assert any("l1" in name for name in row["shares"])
 
 
 @pytest.mark.parametrize("name", list(memory.linear_problems(1)))
@@ -156,13 +120,6 @@ def test_the_plan_adds_the_network_to_the_model():
     assert plan[-1]["loopback_seconds"] == pytest.approx(4e-3 + 100 * 7e-4 + 0.01)
     wire = plan[-1]["network_seconds"] - plan[-1]["loopback_seconds"]
     assert wire == pytest.approx(0.5e-3 + 8e-9 * 16 * family.columns * np.log2(200))
-
-
-def test_the_number_of_iterations_is_counted_up_to_many_blocks():
-    counted = consensus.count_iterations(consensus.FAMILIES, (1, 5, 20))
-    assert {line["blocks"] for line in counted} == {1, 5, 20}
-    for line in counted:
-        assert 1 < line["iterations"] < 1000
 
 
 @pytest.mark.slow

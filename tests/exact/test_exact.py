@@ -26,7 +26,6 @@ from companion.admm import (
     solve_qp,
 )
 from companion.exceptions import ConvergenceWarning
-from companion.kernels import KernelPCA
 from companion.regression import (
     ElasticNet,
     KernelRidge,
@@ -161,11 +160,6 @@ def test_products_are_those_of_fractions():
 # -- what a certificate promises
 
 
-def test_an_exact_solution_has_residuals_zero():
-    found = confirm(solve_qp(np.eye(2), [-2.0, -0.5], [[1.0, 1.0]], [1.0], upper=1.0))
-    assert found.worst == 0.0
-
-
 def test_a_certificate_that_claims_too_much_is_found():
     with pytest.warns(ConvergenceWarning, match="did not reach"):
         result = solve_qp(*program(1), upper=1.0, tol=1e-70)
@@ -203,26 +197,12 @@ def test_what_cannot_be_verified_says_why():
 # -- estimators: their attributes are altered in test_attributes.py
 
 
-def test_a_machine_and_other_data():
-    machine, X = SVMs2().fit(CLOUDS, SIGNS), CLOUDS.copy()
-    X[machine.support_[0]] += 1e-5
-    assert not verify(machine, X, SIGNS).ok
-
-
 @pytest.mark.parametrize(
     "model", [RidgeRegression(K=0.0), ElasticNet(K=0.3, tau=0.0), KernelRidge(K=1e-3, kernel="rbf")]
 )
 def test_regressions_at_their_limits(model):
     X = np.column_stack([POINTS, POINTS[:, 0]])  # rank deficient
     confirm(model.fit(X, VALUES), X, VALUES)
-
-
-def test_components_that_leave_a_larger_one_out():
-    pca = KernelPCA(3, kernel="rbf").fit(POINTS)
-    confirm(pca, POINTS)
-    pca.eigenvalues_, pca.eigenvectors_ = pca.eigenvalues_[1:], pca.eigenvectors_[:, 1:]
-    pca.n_components = 2
-    assert not verify(pca, POINTS).ok
 
 
 def test_paths_are_examined_at_every_point():
@@ -255,11 +235,3 @@ def test_a_gradient_that_others_make_smaller_is_no_rounding():
     confirm(result)
     middle = replace(result, x=np.full(2, 0.5), z_upper=np.zeros(2), objective=-1.0)
     assert verify(middle).worst >= 1.0
-
-
-def test_a_constant_response_whose_mean_is_rounded():
-    X, y = np.full((3, 1), 2.0), np.full(3, -2e-8)
-    model = ElasticNet().fit(X, y)
-    confirm(model, X, y)
-    model.b_ *= 1 + 1e-9
-    assert not verify(model, X, y).ok

@@ -316,15 +316,6 @@ class TestLimits:
         assert_allclose(numbers(net), numbers(ridge), atol=1e-12)
         assert net.certificate_.ok
 
-    def test_no_penalty_is_least_squares(self):
-        X, y = random_data(5, m=6, n=9)
-        model = Lasso(tau=0, intercept="none").fit(X, y)
-        assert_allclose(model.w_, np.linalg.pinv(X) @ y, atol=1e-10)
-        assert not model.unique_
-        tall = Lasso(tau=0).fit(*random_data(5))
-        assert tall.unique_
-        assert tall.certificate_.ok
-
     def test_small_K_tends_to_the_lasso(self):
         data = example_19_3()
         lasso = Lasso(tau=20).fit(data.X, data.y)
@@ -398,25 +389,12 @@ class TestDegenerate:
         slack = loose.certificate_.gap * scale * (1 + 1e-9) + 1e-10 * scale
         assert loose.objective_ - best.objective_ <= slack
 
-    @pytest.mark.parametrize("C", [1e10, 1e17])
-    def test_b_under_a_large_penalty(self, C):
-        X, y = random_data(4)
-        model = Lasso(1e9, intercept="penalized", C=C).fit(X, y)
-        assert model.b_ == pytest.approx(y.sum() / (len(y) + C), rel=1e-13, abs=0.0)
-
     def test_zero_and_constant_columns_and_targets(self):
         X, y = random_data(1)
         X[:, 2], X[:, 5] = 0.0, 0.3
         assert not self.assert_solved(X, y).w_[[2, 5]].any()
         model = Lasso(0.5).fit(X, np.full(30, 7.0))
         assert (model.w_.any(), model.b_, model.certificate_.ok) == (False, 7.0, True)
-
-    @pytest.mark.parametrize("seed", range(3))
-    def test_small_integers(self, seed):
-        """Ties everywhere."""
-        rng = np.random.default_rng(seed)
-        X = rng.integers(-1, 2, (25, 40)).astype(float)
-        self.assert_solved(X, rng.integers(-3, 4, 25).astype(float))
 
     def test_steps(self):
         """A strongly correlated design: total variation as a lasso."""

@@ -14,7 +14,6 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from companion.datasets import diabetes, example_19_1
-from companion.exceptions import ConvergenceWarning
 from companion.regression import RidgeRegression, ridge_path
 
 pytestmark = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.SkipTestWarning")
@@ -207,14 +206,6 @@ class TestLimits:
         assert_allclose(model.w_, np.linalg.pinv(X) @ y, atol=1e-10)
         assert model.certificate_.dual_residual < 1e-9
 
-    def test_ill_conditioned(self):
-        X, y = np.vander(np.linspace(0, 1, 40), 12), np.cos(np.linspace(0, 3, 40))
-        U, s, Vt = np.linalg.svd(X, full_matrices=False)
-        for K in (1e-3, 1e-6, 1e-9):
-            model = RidgeRegression(K=K, intercept="none").fit(X, y)
-            assert_allclose(model.w_, (s / (s**2 + K) * (U.T @ y)) @ Vt, atol=1e-16 * s[0] ** 2 / K)
-            assert model.certificate_.ok, model.certificate_
-
 
 def exact(X, y, K, intercept):
     """Solve the normal equations without rounding: w and b as floats."""
@@ -262,14 +253,6 @@ class TestDigitsOfW:
                 error = np.abs(model.w_ - true).max() / np.abs(true).max()
                 assert heard or error < 1e-6, (seed, K, error)
                 assert not heard or error > 1e-10 or not model.certificate_.ok
-
-    def test_the_warning_names_the_cause(self):
-        X, y = nearly_dependent(0, 1e-11)
-        with pytest.warns(ConvergenceWarning, match="features are nearly dependent"):
-            model = RidgeRegression(0.0, intercept="none").fit(X, y)
-        assert model.certificate_.ok
-        with pytest.warns(ConvergenceWarning, match="features are nearly dependent"):
-            ridge_path(X, y, [0.0, 1.0], intercept="none")
 
     @pytest.mark.parametrize("K", [0.0, 1e-20, 1e-12, 1e-6])
     def test_well_posed_data_do_not_warn(self, K):
@@ -320,15 +303,3 @@ class TestPath:
         path = ridge_path(X, y, np.geomspace(1e-4, 1e4, 30))
         assert (np.diff(path.xi_norm) > 0).all()
         assert (np.diff(path.w_norm) < 0).all()
-
-    @pytest.mark.parametrize(
-        ("args", "message"),
-        [
-            (([[1.0]], [1.0, 2.0], [1.0]), "one per row"),
-            (([[1.0], [2.0]], [1.0, 2.0], [-1.0]), "K must be"),
-            ((np.zeros((0, 2)), [], [1.0]), "at least one row"),
-        ],
-    )
-    def test_bad_arguments(self, args, message):
-        with pytest.raises(ValueError, match=message):
-            ridge_path(*args)
