@@ -108,7 +108,8 @@ class LeastSquaresLoss(SmoothLoss):
     regression. The matrix is factored once for each value of rho, which may be a diagonal matrix W. For fewer rows
     than columns the m x m matrix :math:`A W^{-1} A^\top + I` is factored instead:
 
-    .. math:: (A^\top A + W)^{-1} (A^\top b + W v) = v + W^{-1} A^\top (A W^{-1} A^\top + I)^{-1} (b - A v).
+    .. math:: & (A^\top A + W)^{-1} (A^\top b + W v) \\
+        & = v + W^{-1} A^\top (A W^{-1} A^\top + I)^{-1} (b - A v).
 
     Examples
     --------

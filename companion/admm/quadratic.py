@@ -43,9 +43,10 @@ def qsolve1(
 
     .. math::
 
-        \begin{pmatrix} P + \rho I & A^\top \\ A & 0 \end{pmatrix} \begin{pmatrix} x^{k+1} \\ y \end{pmatrix}
-            = \begin{pmatrix} -q + \rho (z^k - u^k) \\ b \end{pmatrix}, \qquad
-        z^{k+1} = (x^{k+1} + u^k)_+, \qquad u^{k+1} = u^k + x^{k+1} - z^{k+1},
+        & \begin{pmatrix} P + \rho I & A^\top \\ A & 0 \end{pmatrix} \begin{pmatrix} x^{k+1} \\ y \end{pmatrix} \\
+        & \qquad = \begin{pmatrix} -q + \rho (z^k - u^k) \\ b \end{pmatrix}, \\
+        & z^{k+1} = (x^{k+1} + u^k)_+, \\
+        & u^{k+1} = u^k + x^{k+1} - z^{k+1},
 
     from ``z = (1, ..., 1)`` and ``u = (0, 1, ..., 1)``, until the norms of ``r = x - z`` and of
     ``s = rho (z - previous z)`` are at most `tol_primal` and `tol_dual`.

@@ -36,8 +36,9 @@ def dual_coordinate_ascent(
 ) -> TrainingResult:
     r"""Train by coordinate ascent on the dual program: one multiplier at a time, with the best step.
 
-    .. math:: \alpha_k \leftarrow \min\bigl(U, \max(0, \alpha_k + \eta_k (1 - (Q' \alpha)_k))\bigr), \qquad
-        \eta_k = 1 / Q'_{kk},
+    .. math:: & \alpha_k \leftarrow \\
+        & \; \min\bigl(U, \max(0, \alpha_k + \eta_k (1 - (Q' \alpha)_k))\bigr), \\
+        & \eta_k = 1 / Q'_{kk},
 
     with :math:`Q' = Q, \; U = C` for the hinge loss and :math:`Q' = Q + I/(2C), \; U = \infty` for the quadratic one.
     An epoch visits every k once. No step lowers the objective.

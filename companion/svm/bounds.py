@@ -45,8 +45,10 @@ def nu_min(u: Any, v: Any, kernel: Any = "linear", **kernel_params: Any) -> floa
 
     It is :math:`1/((p+q)k)` for the value k of the linear program
 
-    .. math:: \min k \quad \text{subject to} \quad \sum_i \lambda_i \varphi(u_i) = \sum_j \mu_j \varphi(v_j), \quad
-        \sum_i \lambda_i = \sum_j \mu_j = \tfrac12, \quad 0 \le \lambda_i, \mu_j \le k,
+    .. math:: & \min k \quad \text{subject to} \\
+        & \quad \textstyle \sum_i \lambda_i \varphi(u_i) = \sum_j \mu_j \varphi(v_j), \\
+        & \quad \textstyle \sum_i \lambda_i = \sum_j \mu_j = \tfrac12, \\
+        & \quad 0 \le \lambda_i, \mu_j \le k,
 
     and 0 if the program has no solution, that is, if a hyperplane separates the classes.
 

@@ -25,13 +25,14 @@ class HardMarginSVC(SupportVectorMachine):
 
     .. math::
 
-        \min_{w, b} \; \tfrac12 \|w\|^2 \quad \text{subject to} \quad
-        \langle w, \varphi(u_i) \rangle - b \ge 1, \quad -\langle w, \varphi(v_j) \rangle + b \ge 1 .
+        & \min_{w, b} \; \tfrac12 \|w\|^2 \quad \text{subject to} \\
+        & \quad \langle w, \varphi(u_i) \rangle - b \ge 1, \\
+        & \quad -\langle w, \varphi(v_j) \rangle + b \ge 1 .
 
     Its dual, with :math:`a = (\lambda, \mu)` and :math:`s = (\mathbf 1_p, -\mathbf 1_q)`, is
 
-    .. math:: \min_a \; \tfrac12 a^\top \mathbf K a - \mathbf 1^\top a \quad \text{subject to} \quad
-        s^\top a = 0, \quad a \ge 0 .
+    .. math:: & \min_a \; \tfrac12 a^\top \mathbf K a - \mathbf 1^\top a \\
+        & \text{subject to} \quad s^\top a = 0, \quad a \ge 0 .
 
     Parameters
     ----------

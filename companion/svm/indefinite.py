@@ -220,8 +220,8 @@ def _checked(value: float, alpha: np.ndarray, K0: np.ndarray, rho: float) -> flo
 class IndefiniteObjective:
     r"""The function f and its gradient for one :math:`K_0`, which is decomposed once.
 
-    .. math:: f(\alpha) &= \mathbf 1^\top \alpha - \tfrac12 z^\top K_0 z - \tfrac14 \tau \|z\|^4
-        + \tfrac1{4\tau} \|N\|_F^2, \\
+    .. math:: f(\alpha) &= \mathbf 1^\top \alpha - \tfrac12 z^\top K_0 z \\
+        & \quad - \tfrac14 \tau \|z\|^4 + \tfrac1{4\tau} \|N\|_F^2, \\
         \nabla f(\alpha) &= \mathbf 1 - Y (K_0 z + \tau \|z\|^2 z + N z),
 
     with :math:`z = Y\alpha`, :math:`\tau = 1/(4\rho)` and :math:`N = (K_0 + \tau z z^\top)_+ - (K_0 + \tau z z^\top)`.

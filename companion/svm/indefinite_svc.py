@@ -23,8 +23,9 @@ _ZERO = 1e-12  # eigenvalues below this part of the largest are zero
 class IndefiniteSVC(HyperplaneClassifier):
     r"""Support vector machine whose kernel need not be positive definite.
 
-    .. math:: \max_{\alpha \in Q_1} \min_{K \succeq 0} \; \mathbf 1^\top \alpha - \tfrac12 \alpha^\top Y K Y \alpha
-        + \rho \|K - K_0\|_F^2, \qquad Q_1 = \{\alpha : y^\top \alpha = 0, \; 0 \le \alpha \le C\}
+    .. math:: & \max_{\alpha \in Q_1} \min_{K \succeq 0} \; \mathbf 1^\top \alpha - \tfrac12 \alpha^\top Y K Y \alpha \\
+        & \quad + \rho \|K - K_0\|_F^2, \\
+        & Q_1 = \{\alpha : y^\top \alpha = 0, \; 0 \le \alpha \le C\}
 
     for the kernel matrix :math:`K_0` of the training points. The machine is then that of (SVM_s2) with the proxy
     kernel :math:`K(\alpha)`.

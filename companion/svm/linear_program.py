@@ -23,10 +23,10 @@ class SVMs2l(HyperplaneClassifier):
 
     .. math::
 
-        \min_{w, b, \epsilon, \xi} \; \sum_i \epsilon_i + \sum_j \xi_j
-        \quad \text{subject to} \quad
-        \langle w, \varphi(u_i) \rangle - b \ge 1 - \epsilon_i, \quad
-        -\langle w, \varphi(v_j) \rangle + b \ge 1 - \xi_j, \quad \epsilon, \xi \ge 0 .
+        & \min_{w, b, \epsilon, \xi} \; \sum_i \epsilon_i + \sum_j \xi_j \\
+        & \text{subject to} \quad \epsilon, \xi \ge 0, \\
+        & \quad \langle w, \varphi(u_i) \rangle - b \ge 1 - \epsilon_i, \\
+        & \quad -\langle w, \varphi(v_j) \rangle + b \ge 1 - \xi_j .
 
     Its dual is :math:`\max \mathbf 1^\top a` subject to :math:`\sum_i s_i a_i \varphi(x_i) = 0`,
     :math:`s^\top a = 0`, :math:`0 \le a \le 1`.

@@ -33,8 +33,9 @@ def primal_newton(
 ) -> TrainingResult:
     r"""Train by Newton's method on the primal program with the quadratic loss.
 
-    .. math:: \nabla = H w - 2 C v, \quad H = I + 2 C S, \quad S = \sum_{i \in A} x_i x_i^\top, \quad
-        v = \sum_{i \in A} y_i x_i, \quad A = \{ i : y_i \langle w, x_i \rangle < 1 \} .
+    .. math:: & \nabla = H w - 2 C v, \quad H = I + 2 C S, \\
+        & S = \sum_{i \in A} x_i x_i^\top, \quad v = \sum_{i \in A} y_i x_i, \\
+        & A = \{ i : y_i \langle w, x_i \rangle < 1 \} .
 
     J is quadratic as long as A does not change, so that a full step is the minimiser for the present A. When the new
     point has the same A, it is the solution, exactly.
@@ -119,8 +120,9 @@ def primal_kernel_newton(
 ) -> TrainingResult:
     r"""Train by Newton's method on the coefficients of :math:`h(x) = \sum_i \beta_i \kappa(x_i, x)`, quadratic loss.
 
-    .. math:: \nabla = H \beta - 2 C v, \quad H = K + 2 C S, \quad S = \sum_{i \in A} K_i K_i^\top, \quad
-        v = \sum_{i \in A} y_i K_i, \quad A = \{ i : y_i (K \beta)_i < 1 \} .
+    .. math:: & \nabla = H \beta - 2 C v, \quad H = K + 2 C S, \\
+        & S = \sum_{i \in A} K_i K_i^\top, \quad v = \sum_{i \in A} y_i K_i, \\
+        & A = \{ i : y_i (K \beta)_i < 1 \} .
 
     H has the null space of K: whenever K is singular, so is H, and the printed step does not exist. Among its
     minimisers the quadratic model has one that vanishes outside of A,

@@ -44,10 +44,10 @@ class SVMs1(SupportVectorMachine):
 
     .. math::
 
-        \min_{w, b, \delta, \epsilon, \xi} \; -\delta + K \Bigl( \sum_i \epsilon_i + \sum_j \xi_j \Bigr)
-        \quad \text{subject to} \quad
-        \langle w, \varphi(u_i) \rangle - b \ge \delta - \epsilon_i, \quad
-        -\langle w, \varphi(v_j) \rangle + b \ge \delta - \xi_j, \quad \epsilon, \xi \ge 0, \quad \|w\| \le 1 .
+        & \min_{w, b, \delta, \epsilon, \xi} \; -\delta + K \Bigl( \sum_i \epsilon_i + \sum_j \xi_j \Bigr) \\
+        & \text{subject to} \quad \|w\| \le 1, \quad \epsilon, \xi \ge 0, \\
+        & \quad \langle w, \varphi(u_i) \rangle - b \ge \delta - \epsilon_i, \\
+        & \quad -\langle w, \varphi(v_j) \rangle + b \ge \delta - \xi_j .
 
     Its dual is :math:`\min a^\top \mathbf K a` subject to :math:`s^\top a = 0`, :math:`\mathbf 1^\top a = 1`,
     :math:`0 \le a \le K`; then :math:`w = \sum_i s_i a_i \varphi(x_i) / \sqrt{a^\top \mathbf K a}`, and the optimal
@@ -142,10 +142,10 @@ class SVMs2(SupportVectorMachine):
 
     .. math::
 
-        \min_{w, b, \epsilon, \xi} \; \tfrac12 \|w\|^2 + K \Bigl( \sum_i \epsilon_i + \sum_j \xi_j \Bigr)
-        \quad \text{subject to} \quad
-        \langle w, \varphi(u_i) \rangle - b \ge 1 - \epsilon_i, \quad
-        -\langle w, \varphi(v_j) \rangle + b \ge 1 - \xi_j, \quad \epsilon, \xi \ge 0 .
+        & \min_{w, b, \epsilon, \xi} \; \tfrac12 \|w\|^2 + K \Bigl( \sum_i \epsilon_i + \sum_j \xi_j \Bigr) \\
+        & \text{subject to} \quad \epsilon, \xi \ge 0, \\
+        & \quad \langle w, \varphi(u_i) \rangle - b \ge 1 - \epsilon_i, \\
+        & \quad -\langle w, \varphi(v_j) \rangle + b \ge 1 - \xi_j .
 
     Its dual is :math:`\min \tfrac12 a^\top \mathbf K a - \mathbf 1^\top a` subject to :math:`s^\top a = 0`,
     :math:`0 \le a \le K`.
@@ -223,17 +223,18 @@ class SVMs2prime(NuMachine):
 
     .. math::
 
-        \min_{w, b, \eta, \epsilon, \xi} \; \tfrac12 \|w\|^2 - K_m \eta
-            + K_s \Bigl( \sum_i \epsilon_i + \sum_j \xi_j \Bigr)
-        \quad \text{subject to} \quad
-        \langle w, \varphi(u_i) \rangle - b \ge \eta - \epsilon_i, \quad
-        -\langle w, \varphi(v_j) \rangle + b \ge \eta - \xi_j, \quad \epsilon, \xi, \eta \ge 0
+        & \min_{w, b, \eta, \epsilon, \xi} \; \tfrac12 \|w\|^2 - K_m \eta \\
+        & \quad + K_s \Bigl( \sum_i \epsilon_i + \sum_j \xi_j \Bigr) \\
+        & \text{subject to} \quad \epsilon, \xi, \eta \ge 0, \\
+        & \quad \langle w, \varphi(u_i) \rangle - b \ge \eta - \epsilon_i, \\
+        & \quad -\langle w, \varphi(v_j) \rangle + b \ge \eta - \xi_j
 
     with :math:`K_m = (p+q) K_s \nu`. Its dual, for :math:`a = (\lambda, \mu)`,
     :math:`s = (\mathbf 1_p, -\mathbf 1_q)` and :math:`\mathbf K_{ij} = s_i s_j \kappa(x_i, x_j)`, is
 
-    .. math:: \min_a \; \tfrac12 a^\top \mathbf K a \quad \text{subject to} \quad
-        s^\top a = 0, \quad \mathbf 1^\top a = K_m, \quad 0 \le a \le K_s .
+    .. math:: & \min_a \; \tfrac12 a^\top \mathbf K a \quad \text{subject to} \\
+        & \quad s^\top a = 0, \quad \mathbf 1^\top a = K_m, \\
+        & \quad 0 \le a \le K_s .
 
     Parameters
     ----------
@@ -350,8 +351,8 @@ class SVMs3(NuMachine):
 
     The program of :class:`SVMs2prime` with :math:`\tfrac12 b^2` added to the objective. Its dual is
 
-    .. math:: \min_a \; \tfrac12 a^\top (\mathbf K + ss^\top) a \quad \text{subject to} \quad
-        \mathbf 1^\top a = K_m, \quad 0 \le a \le K_s,
+    .. math:: & \min_a \; \tfrac12 a^\top (\mathbf K + ss^\top) a \quad \text{subject to} \\
+        & \quad \mathbf 1^\top a = K_m, \quad 0 \le a \le K_s,
 
     and :math:`b = -s^\top a`.
 
@@ -411,16 +412,17 @@ class SVMs4(NuMachine):
 
     .. math::
 
-        \min_{w, b, \eta, \epsilon, \xi} \; \tfrac12 \|w\|^2 - K_m \eta
-            + K_s \bigl( \|\epsilon\|^2 + \|\xi\|^2 \bigr)
-        \quad \text{subject to} \quad
-        \langle w, \varphi(u_i) \rangle - b \ge \eta - \epsilon_i, \quad
-        -\langle w, \varphi(v_j) \rangle + b \ge \eta - \xi_j .
+        & \min_{w, b, \eta, \epsilon, \xi} \; \tfrac12 \|w\|^2 - K_m \eta \\
+        & \quad + K_s \bigl( \|\epsilon\|^2 + \|\xi\|^2 \bigr) \\
+        & \text{subject to} \\
+        & \quad \langle w, \varphi(u_i) \rangle - b \ge \eta - \epsilon_i, \\
+        & \quad -\langle w, \varphi(v_j) \rangle + b \ge \eta - \xi_j .
 
     Its dual is
 
-    .. math:: \min_a \; \tfrac12 a^\top \Bigl(\mathbf K + \frac{1}{2K_s} I\Bigr) a \quad \text{subject to} \quad
-        s^\top a = 0, \quad \mathbf 1^\top a = K_m, \quad a \ge 0,
+    .. math:: & \min_a \; \tfrac12 a^\top \Bigl(\mathbf K + \frac{1}{2K_s} I\Bigr) a \\
+        & \text{subject to} \quad s^\top a = 0, \\
+        & \quad \mathbf 1^\top a = K_m, \quad a \ge 0,
 
     and :math:`\epsilon = \lambda/(2K_s)`, :math:`\xi = \mu/(2K_s)`.
 
@@ -470,8 +472,8 @@ class SVMs5(NuMachine):
 
     The program of :class:`SVMs4` with :math:`\tfrac12 b^2` added to the objective. Its dual is
 
-    .. math:: \min_a \; \tfrac12 a^\top \Bigl(\mathbf K + ss^\top + \frac{1}{2K_s} I\Bigr) a
-        \quad \text{subject to} \quad \mathbf 1^\top a = K_m, \quad a \ge 0,
+    .. math:: & \min_a \; \tfrac12 a^\top \Bigl(\mathbf K + ss^\top + \frac{1}{2K_s} I\Bigr) a \\
+        & \text{subject to} \quad \mathbf 1^\top a = K_m, \quad a \ge 0,
 
     and :math:`b = -s^\top a`.
 

@@ -21,21 +21,20 @@ class EpsilonSVR(SupportVectorRegression):
 
     .. math::
 
-        \min_{w, b, \xi, \xi'} \; \tfrac12 \|w\|^2 + \frac Cm \sum_{i=1}^m (\xi_i + \xi'_i)
-        \quad \text{subject to} \quad
-        \begin{array}{l}
-        \langle w, \varphi(x_i) \rangle + b - y_i \le \epsilon + \xi_i, \\
-        -\langle w, \varphi(x_i) \rangle - b + y_i \le \epsilon + \xi'_i, \quad \xi_i, \xi'_i \ge 0 .
-        \end{array}
+        & \min_{w, b, \xi, \xi'} \; \tfrac12 \|w\|^2 + \frac Cm \sum_{i=1}^m (\xi_i + \xi'_i) \\
+        & \text{subject to} \\
+        & \quad \langle w, \varphi(x_i) \rangle + b - y_i \le \epsilon + \xi_i, \\
+        & \quad -\langle w, \varphi(x_i) \rangle - b + y_i \le \epsilon + \xi'_i, \\
+        & \quad \xi_i, \xi'_i \ge 0 .
 
     Its dual is
 
     .. math::
 
-        \min_{\lambda, \mu} \; \tfrac12 (\lambda - \mu)^\top \mathbf K (\lambda - \mu) + y^\top (\lambda - \mu)
-            + \epsilon\, \mathbf 1^\top (\lambda + \mu)
-        \quad \text{subject to} \quad
-        \mathbf 1^\top \lambda = \mathbf 1^\top \mu, \quad 0 \le \lambda_i, \mu_i \le \tfrac Cm .
+        & \min_{\lambda, \mu} \; \tfrac12 (\lambda - \mu)^\top \mathbf K (\lambda - \mu) \\
+        & \quad + y^\top (\lambda - \mu) + \epsilon\, \mathbf 1^\top (\lambda + \mu) \\
+        & \text{subject to} \quad \mathbf 1^\top \lambda = \mathbf 1^\top \mu, \\
+        & \quad 0 \le \lambda_i, \mu_i \le \tfrac Cm .
 
     Parameters
     ----------

@@ -69,22 +69,22 @@ class NuSVR(NuRegression):
 
     .. math::
 
-        \min_{w, b, \epsilon, \xi, \xi'} \; \tfrac12 \|w\|^2
-            + C \Bigl( \nu\epsilon + \frac1m \sum_{i=1}^m (\xi_i + \xi'_i) \Bigr)
-        \quad \text{subject to} \quad
-        \begin{array}{l}
-        \langle w, \varphi(x_i) \rangle + b - y_i \le \epsilon + \xi_i, \\
-        -\langle w, \varphi(x_i) \rangle - b + y_i \le \epsilon + \xi'_i, \quad \xi_i, \xi'_i, \epsilon \ge 0 .
-        \end{array}
+        & \min_{w, b, \epsilon, \xi, \xi'} \; \tfrac12 \|w\|^2 \\
+        & \quad + C \Bigl( \nu\epsilon + \frac1m \sum_{i=1}^m (\xi_i + \xi'_i) \Bigr) \\
+        & \text{subject to} \\
+        & \quad \langle w, \varphi(x_i) \rangle + b - y_i \le \epsilon + \xi_i, \\
+        & \quad -\langle w, \varphi(x_i) \rangle - b + y_i \le \epsilon + \xi'_i, \\
+        & \quad \xi_i, \xi'_i, \epsilon \ge 0 .
 
     Its dual, with :math:`\mathbf K_{ij} = \kappa(x_i, x_j)`, is
 
     .. math::
 
-        \min_{\lambda, \mu} \; \tfrac12 (\lambda - \mu)^\top \mathbf K (\lambda - \mu) + y^\top (\lambda - \mu)
-        \quad \text{subject to} \quad
-        \mathbf 1^\top \lambda = \mathbf 1^\top \mu, \quad \mathbf 1^\top (\lambda + \mu) \le C\nu, \quad
-        0 \le \lambda_i, \mu_i \le \tfrac Cm,
+        & \min_{\lambda, \mu} \; \tfrac12 (\lambda - \mu)^\top \mathbf K (\lambda - \mu) \\
+        & \quad + y^\top (\lambda - \mu) \\
+        & \text{subject to} \quad \mathbf 1^\top \lambda = \mathbf 1^\top \mu, \\
+        & \quad \mathbf 1^\top (\lambda + \mu) \le C\nu, \\
+        & \quad 0 \le \lambda_i, \mu_i \le \tfrac Cm,
 
     and :math:`w = \sum_i (\mu_i - \lambda_i) \varphi(x_i)`.
 
@@ -201,10 +201,11 @@ class NuSVR(NuRegression):
 
         .. math::
 
-            C\Bigl(\nu - \frac{p_f + q_f}{m}\Bigr) \epsilon = -(\lambda - \mu)^\top \mathbf K (\lambda - \mu)
-                - y^\top (\lambda - \mu)
-                - \frac Cm \Bigl( \sum_{i \in K_\lambda} (\langle w, \varphi(x_i)\rangle - y_i)
-                - \sum_{j \in K_\mu} (\langle w, \varphi(x_j)\rangle - y_j) + (p_f - q_f) b \Bigr) .
+            & C\Bigl(\nu - \frac{p_f + q_f}{m}\Bigr) \epsilon \\
+            & = -(\lambda - \mu)^\top \mathbf K (\lambda - \mu) - y^\top (\lambda - \mu) \\
+            & \quad - \frac Cm \Bigl( \sum_{i \in K_\lambda} (\langle w, \varphi(x_i)\rangle - y_i) \\
+            & \qquad - \sum_{j \in K_\mu} (\langle w, \varphi(x_j)\rangle - y_j) \\
+            & \qquad + (p_f - q_f) b \Bigr) .
 
         On the blue margin b is :math:`\epsilon` plus the offset of the support vector, and :math:`\epsilon` has the
         coefficient :math:`C(\nu - 2q_f/m)`; on the red margin :math:`C(\nu - 2p_f/m)`.
@@ -256,10 +257,10 @@ class NuSVRPenalizedBias(NuRegression):
 
     .. math::
 
-        \min_{\lambda, \mu} \; \tfrac12 (\lambda - \mu)^\top (\mathbf K + \mathbf 1\mathbf 1^\top) (\lambda - \mu)
-            + y^\top (\lambda - \mu)
-        \quad \text{subject to} \quad
-        \mathbf 1^\top (\lambda + \mu) \le C\nu, \quad 0 \le \lambda_i, \mu_i \le \tfrac Cm,
+        & \min_{\lambda, \mu} \; \tfrac12 (\lambda - \mu)^\top (\mathbf K + \mathbf 1\mathbf 1^\top) (\lambda - \mu) \\
+        & \quad + y^\top (\lambda - \mu) \\
+        & \text{subject to} \quad \mathbf 1^\top (\lambda + \mu) \le C\nu, \\
+        & \quad 0 \le \lambda_i, \mu_i \le \tfrac Cm,
 
     and :math:`b = \mathbf 1^\top (\mu - \lambda)`.
 
@@ -313,9 +314,11 @@ class NuSVRPenalizedBias(NuRegression):
 
         .. math::
 
-            \frac Cm (m\nu - p_f - q_f)\, \epsilon
-                = -(\lambda - \mu)^\top (\mathbf K + \mathbf 1\mathbf 1^\top) (\lambda - \mu) - y^\top (\lambda - \mu)
-                - \frac Cm \Bigl( \sum_{i \in K_\lambda} (f(x_i) - y_i) - \sum_{j \in K_\mu} (f(x_j) - y_j) \Bigr) .
+            & \frac Cm (m\nu - p_f - q_f)\, \epsilon \\
+            & = -(\lambda - \mu)^\top (\mathbf K + \mathbf 1\mathbf 1^\top) (\lambda - \mu) \\
+            & \quad - y^\top (\lambda - \mu) \\
+            & \quad - \frac Cm \Bigl( \sum_{i \in K_\lambda} (f(x_i) - y_i) \\
+            & \qquad - \sum_{j \in K_\mu} (f(x_j) - y_j) \Bigr) .
 
         Returns
         -------
@@ -338,11 +341,10 @@ class QuadraticNuSVR(NuRegression):
 
     .. math::
 
-        \min_{\lambda, \mu} \; \tfrac12 (\lambda - \mu)^\top \mathbf K (\lambda - \mu)
-            + \frac{m}{4C} \bigl( \|\lambda\|^2 + \|\mu\|^2 \bigr) + y^\top (\lambda - \mu)
-        \quad \text{subject to} \quad
-        \mathbf 1^\top \lambda = \mathbf 1^\top \mu, \quad \mathbf 1^\top (\lambda + \mu) \le C\nu, \quad
-        \lambda, \mu \ge 0,
+        & \min_{\lambda, \mu} \; \tfrac12 (\lambda - \mu)^\top \mathbf K (\lambda - \mu) \\
+        & \quad + \frac{m}{4C} \bigl( \|\lambda\|^2 + \|\mu\|^2 \bigr) + y^\top (\lambda - \mu) \\
+        & \text{subject to} \quad \mathbf 1^\top \lambda = \mathbf 1^\top \mu, \\
+        & \quad \mathbf 1^\top (\lambda + \mu) \le C\nu, \quad \lambda, \mu \ge 0,
 
     and :math:`\xi = \frac{m}{2C} \lambda`, :math:`\xi' = \frac{m}{2C} \mu`.
 
