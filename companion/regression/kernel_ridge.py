@@ -208,10 +208,7 @@ class KernelRidge(KernelMixin, Regressor):
 
 def _inverse(S: np.ndarray, K: float) -> Callable[[np.ndarray], np.ndarray]:
     """Return what solves (S + K I) x = y, by Cholesky in the memory of S; by eigenvalues where K is tiny."""
-    refusal = (
-        f"the kernel is not positive definite on these points, and K = {K:g} on the diagonal of its matrix does not "
-        "make up for it"
-    )
+    refusal = f"the kernel is not positive definite on these points, and K = {K:g} is too small"
     if float(np.trace(S)) * _SMALL_K < K:
         try:
             return cholesky(S, K)

@@ -323,10 +323,8 @@ def _warn_if_missed(
     """Warn if a gap misses its tolerance, or the certificate does."""
     worst = max(solutions, key=lambda each: (not each.converged, each.gap))
     if not worst.converged:
-        message = (
-            f"no solution with relative duality gap {tol:.0e} within max_iter = {max_iter}: the gap is "
-            f"{worst.gap / (worst.objective or 1.0):.1e} after {worst.n_iter} steps"
-        )
+        gap = f"{worst.gap / (worst.objective or 1.0):.1e}"
+        message = f"within max_iter = {max_iter} the relative duality gap is {gap}, not {tol:.0e}"
     elif certificate is not None and not certificate.ok:
         message = f"the duality gap meets tol = {tol:g}, but {certificate} does not; scale the data"
     else:

@@ -284,15 +284,11 @@ def _certify(
 def warn_if_missed(certificate: Certificate, K: float, w_error: float) -> None:
     """Warn the caller of `fit` if a certificate is not good, or w has few digits."""
     if not certificate.ok:
-        message = (
-            f"the solution for K = {K:g} misses tol = {certificate.tolerance:g} ({certificate}); the data are badly "
-            "conditioned, or of very different sizes: scale them, or raise K"
-        )
+        message = f"the solution for K = {K:g} has the {certificate}: scale the data, or raise K"
     elif w_error > _FEW_DIGITS:
         message = (
-            f"the fit for K = {K:g} is right, but rounding has changed its weights w by about {w_error:.0e} of their "
-            "size: features are nearly dependent or of very different sizes, and weights that differ much fit almost "
-            "equally well; raise K, leave out what depends on others, or scale them"
+            f"the fit for K = {K:g} is right, but its weights only to about {w_error:.0e}: features are nearly "
+            "dependent or of very different sizes; raise K, leave some out, or scale them"
         )
     else:
         return

@@ -323,9 +323,8 @@ def newton_on_signs(
             step = _line_search(c, w, move, change, tau)
             if step <= 0.0:
                 break
-            w, c, limit = _advance(w, move, step), c - step * change, w.size
-            continue
-        w, c, limit = _advance(w, move, 1.0), c - change, w.size
+            move, change = step * move, step * change
+        w, c, limit = _advance(w, move), c - change, w.size
         changes = S.size - support.size + np.count_nonzero(~right)
         if step == 1.0 and changes <= _SETTLED * S.size:
             break
@@ -378,8 +377,8 @@ def _line_search(
     return float(min(stop, t[k])) if k < t.size else float(stop)
 
 
-def _advance(w: np.ndarray, d: np.ndarray, t: float) -> np.ndarray:
-    """Return w + t d, with exact zeros where a weight reaches zero."""
-    moved = w + t * d
+def _advance(w: np.ndarray, move: np.ndarray) -> np.ndarray:
+    """Return w + move, with exact zeros where a weight reaches zero."""
+    moved = w + move
     moved[(w != 0.0) & (np.abs(moved) <= 4 * EPS * np.abs(w))] = 0.0
     return moved
