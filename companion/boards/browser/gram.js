@@ -7,22 +7,22 @@
   // Jacobi's rotations of pairs of rows, until those of W = VK are orthogonal: each is an eigenvalue times its
   // eigenvector. They begin with the V of the last time: while a point is dragged, few are needed.
   let V = [];
-  const rotate = (x, y, c, s) => [x.map((t, i) => c * t - s * y[i]), y.map((t, i) => s * x[i] + c * t)];
+  const rotate = (x, y, c, s) => {
+    for (let i = 0; i < x.length; i++) [x[i], y[i]] = [c * x[i] - s * y[i], s * x[i] + c * y[i]];
+  };
   const eigen = (K) => {
     if (V.length !== K.length) V = K.map((row, i) => row.map((_, j) => (i === j ? 1 : 0)));
     const W = V.map((v) => times(K, v)), square = (i) => dot(W[i], W[i]);
     const tiny = 1e-28 * largest(W.map((w) => dot(w, w)));
-    const turned = (p, q) => {
+    const turned = ([p, q]) => {
       const a = square(p), b = square(q), c = dot(W[p], W[q]);
       if (Math.abs(c) <= 1e-13 * Math.sqrt(a * b) + tiny) return false;
       const h = (b - a) / (2 * c), t = (h < 0 ? -1 : 1) / (Math.abs(h) + Math.hypot(1, h)), cos = 1 / Math.hypot(1, t);
-      for (const M of [W, V]) [M[p], M[q]] = rotate(M[p], M[q], cos, t * cos);
+      for (const M of [W, V]) rotate(M[p], M[q], cos, t * cos);
       return true;
     };
-    for (let moved = true, sweep = 0; moved && sweep < 30; sweep++) {
-      moved = false;
-      for (let q = 1; q < W.length; q++) for (let p = 0; p < q; p++) moved = turned(p, q) || moved;
-    }
+    const pairs = V.flatMap((_, q) => V.slice(0, q).map((_, p) => [p, q]));
+    for (let sweep = 0; sweep < 30; sweep++) if (!pairs.map(turned).includes(true)) break;
     return V.map((vector, i) => ({ value: Math.sqrt(square(i)), vector })).sort((one, next) => next.value - one.value);
   };
 
