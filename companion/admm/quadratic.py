@@ -15,7 +15,7 @@ from companion.admm.low_rank import LowRank
 from companion.admm.splitting import Iterate, admm
 from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
 from companion.engine.arithmetic import EPS
-from companion.engine.certificate import certify
+from companion.engine.certificate import BoxProgram, certify
 from companion.engine.machines import is_psd
 from companion.engine.quadratic import solve_box
 from companion.engine.refusals import check_bounds, refuse
@@ -134,8 +134,8 @@ def qsolve1(
     history = {name: run.history[name] for name in ("primal_residual", "dual_residual")}
     r, s = (float(values[-1]) for values in history.values())
     tol = max(tol_primal, tol_dual)
-    bounds = np.zeros(n), np.full(n, np.inf)
-    certificate = certify(P, q, A, b, *bounds, z, y, z_lower, z_upper, tol)
+    program = BoxProgram(P, q, A, b, np.zeros(n), np.full(n, np.inf))
+    certificate = certify(program, z, y, z_lower, z_upper, tol)
     rounding = rho * EPS * float(np.linalg.norm(z))  # of s = rho (z - previous z)
     status = "solved" if r <= tol_primal and s <= tol_dual else "max_iter"
     if status == "solved" and rounding > tol_dual and certificate.worst > max(tol, _STALLED):
@@ -274,10 +274,11 @@ def solve_qp(
     tol, max_iter = as_scalar(tol, "tol", above=0.0), check_count(max_iter, "max_iter")
     low, high = _bounds(lower, "lower", n), _bounds(upper, "upper", n)
     check_bounds(low, high)
-    solution = solve_box(P, q, A, b, low, high, tol=tol, max_iter=max_iter)
+    program = BoxProgram(P, q, A, b, low, high)
+    solution = solve_box(program, tol=tol, max_iter=max_iter)
     x, converged = solution.x, solution.certificate.ok
     if not converged:
-        refuse(P, q, A, b, low, high)
+        refuse(program)
         warnings.warn(
             f"solve_qp did not reach tol = {tol:g} within {solution.n_iter} iterations: {solution.certificate}",
             ConvergenceWarning,

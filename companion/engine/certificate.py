@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from companion.engine.arithmetic import EPS, ratio
 from companion.results import Certificate
 
-__all__ = ["Matrix", "absolute_product", "bound_multipliers", "certify", "rounding_of"]
+__all__ = [
+    "BoxProgram",
+    "Matrix",
+    "absolute_product",
+    "bound_multipliers",
+    "certify",
+    "rounding_of",
+]
 
 
 def rounding_of(n: int) -> float:
@@ -26,6 +33,20 @@ class Matrix(Protocol):
 
     def diagonal(self) -> np.ndarray:
         """Return the diagonal."""
+
+
+class BoxProgram(NamedTuple):
+    """The program ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``, with bounds that may be infinite.
+
+    P is an ndarray of shape (n, n) or another `Matrix`, A one of shape (p, n); the others are vectors.
+    """
+
+    P: Any
+    q: np.ndarray
+    A: Any
+    b: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
 
 
 def bound_multipliers(
@@ -64,12 +85,7 @@ def absolute_product(P: Matrix, size: np.ndarray) -> np.ndarray:
 
 
 def certify(
-    P: Matrix,
-    q: np.ndarray,
-    A: np.ndarray,
-    b: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
+    program: BoxProgram,
     x: np.ndarray,
     y: np.ndarray,
     z_lower: np.ndarray,
@@ -77,15 +93,12 @@ def certify(
     tolerance: float = 1e-9,
     Px: np.ndarray | None = None,
 ) -> Certificate:
-    r"""Prove that x solves ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``, or say by how much it may fail.
+    r"""Prove that x solves a program, or say by how much it may fail.
 
     Parameters
     ----------
-    P : Matrix of shape (n, n)
-    q, lower, upper : ndarray of shape (n,)
-        Bounds may be infinite.
-    A : ndarray of shape (p, n)
-    b : ndarray of shape (p,)
+    program : BoxProgram
+        With a positive semidefinite P.
     x : ndarray of shape (n,)
     y : ndarray of shape (p,)
         Multipliers of ``A x = b``.
@@ -131,13 +144,14 @@ def certify(
     The minimum of ``x1^2 + x2^2`` on ``x1 + x2 = 1`` is (1/2, 1/2), with multiplier -1.
 
     >>> zero, free = np.zeros(2), np.full(2, np.inf)
-    >>> program = 2 * np.eye(2), zero, np.ones((1, 2)), np.ones(1), -free, free
-    >>> certify(*program, np.array([0.5, 0.5]), np.array([-1.0]), zero, zero).ok
+    >>> program = BoxProgram(2 * np.eye(2), zero, np.ones((1, 2)), np.ones(1), -free, free)
+    >>> certify(program, np.array([0.5, 0.5]), np.array([-1.0]), zero, zero).ok
     True
-    >>> wrong = certify(*program, np.array([0.6, 0.4]), np.array([-1.0]), zero, zero)
+    >>> wrong = certify(program, np.array([0.6, 0.4]), np.array([-1.0]), zero, zero)
     >>> round(wrong.dual_residual, 3), round(wrong.primal_residual, 3)
     (0.111, 0.0)
     """
+    P, q, A, b, lower, upper = program
     unit = rounding_of(q.size)
     with np.errstate(all="ignore"):
         Px = P @ x if Px is None else Px

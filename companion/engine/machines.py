@@ -13,15 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from companion.engine.arithmetic import EPS, is_symmetric, largest, ratio
-from companion.engine.quadratic import solve_box
 
-__all__ = ["Dense", "Finished", "Rows", "equations", "finish", "is_psd", "solve_generally"]
+__all__ = ["Dense", "Finished", "Rows", "equations", "finish", "is_psd"]
 
 _STEPS = 40  # systems that may be solved in a row
 _DELTA = 1e-2  # the first proximal parameter, in units of the mean diagonal of P
@@ -392,21 +391,6 @@ class _System:
             if i not in self.present:  # nothing is free to meet the equation: take what is nearest
                 new[np.where(e.group == i, np.abs(g), np.inf).argmin()] = 0
         return new
-
-
-def solve_generally(
-    P: Any,
-    q: np.ndarray,
-    A: np.ndarray,
-    c: np.ndarray,
-    upper: float,
-    tol: float,
-    max_iter: int,
-) -> Finished:
-    """Solve a machine's program as any other quadratic program: where the active set does not settle."""
-    n = q.size
-    found = solve_box(P, q, A, c, np.zeros(n), np.full(n, upper), tol=tol, max_iter=max_iter)
-    return Finished(found.x, found.y, found.Px, found.n_systems)
 
 
 def is_psd(P: np.ndarray, name: str) -> bool:

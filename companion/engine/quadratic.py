@@ -20,7 +20,7 @@ from scipy.linalg.lapack import dgetrf, dgetrs
 from scipy.sparse.linalg import splu
 
 from companion.engine.arithmetic import EPS, largest
-from companion.engine.certificate import absolute_product, bound_multipliers, certify
+from companion.engine.certificate import BoxProgram, absolute_product, bound_multipliers, certify
 from companion.results import Certificate
 
 __all__ = ["Solution", "guess_state", "solve_box"]
@@ -59,28 +59,14 @@ class Solution(NamedTuple):
     verdict: str
 
 
-class _Program(NamedTuple):
-    P: Any
-    q: np.ndarray
-    A: Any
-    b: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-
-
 def solve_box(
-    P: Any,
-    q: np.ndarray,
-    A: np.ndarray,
-    b: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
+    program: BoxProgram,
     *,
     guess: tuple[np.ndarray, np.ndarray] | None = None,
     tol: float = 1e-9,
     max_iter: int = _ITERATIONS,
 ) -> Solution:
-    r"""Solve ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper`` for data that are known to be good.
+    r"""Solve a program whose data are known to be good.
 
     A variable is at a bound where its multiplier exceeds its distance from it. With these sets known, the solution is
     that of a linear system,
@@ -97,12 +83,9 @@ def solve_box(
 
     Parameters
     ----------
-    P : ndarray of shape (n, n), or an object with a factor
-        Symmetric positive semidefinite. An object has ``G`` and ``d`` with
-        :math:`P = G G^\top + \operatorname{diag}(d)` (and ``@``, ``diagonal()``); it is never formed.
-    q, lower, upper : ndarray of shape (n,)
-    A : ndarray of shape (p, n)
-    b : ndarray of shape (p,)
+    program : BoxProgram
+        P is a positive semidefinite array, or an object with ``G`` and ``d`` where
+        :math:`P = G G^\top + \operatorname{diag}(d)` (and ``@``, ``diagonal()``), which is never formed.
     guess : (x, y), optional
         A point near the solution and its multipliers. It is tried before PIQP.
     tol : float
@@ -118,29 +101,30 @@ def solve_box(
 
     Examples
     --------
-    >>> solution = solve_box(np.eye(2), np.array([-2.0, -0.5]), np.ones((1, 2)), np.ones(1), np.zeros(2), np.ones(2))
+    >>> P, q, one = np.eye(2), np.array([-2.0, -0.5]), np.ones(2)
+    >>> solution = solve_box(BoxProgram(P, q, one[None], one[:1], 0 * one, one))
     >>> solution.x, solution.certificate.ok
     (array([1., 0.]), True)
     """
-    given = _Program(P, q, A, b, lower, upper)
+    P, q, A, b, lower, upper = program
     t = _units(P, A, lower, upper)
     r = _power(np.abs(A * t).max(axis=1, initial=0.0))
     if np.abs(np.log2(np.concatenate([t, r]))).max() <= _SPREAD:
-        return _solve(given, guess, tol, max_iter)
+        return _solve(program, guess, tol, max_iter)
     D = P * np.outer(t, t) if isinstance(P, np.ndarray) else type(P)(P.G * t[:, None], P.d * t**2)
-    scaled = _Program(D, q * t, A * t / r[:, None], b / r, lower / t, upper / t)
+    scaled = BoxProgram(D, q * t, A * t / r[:, None], b / r, lower / t, upper / t)
     s = _solve(scaled, None if guess is None else (guess[0] / t, guess[1] * r), tol, max_iter)
     z_lower, z_upper, Px = s.z_lower / t, s.z_upper / t, s.Px / t  # all without rounding
     back = s._replace(x=s.x * t, y=s.y / r, z_lower=z_lower, z_upper=z_upper, Px=Px)
     if s.certificate.ok:
         return back
-    return min(back, _solve(given, guess, tol, max_iter), key=lambda found: found.certificate.worst)
+    return min(
+        back, _solve(program, guess, tol, max_iter), key=lambda found: found.certificate.worst
+    )
 
 
-def guess_state(
-    P: Any, q: np.ndarray, A: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Ask PIQP for a point near the solution of the same program, and the state of each variable.
+def guess_state(program: BoxProgram) -> tuple[np.ndarray, np.ndarray]:
+    """Ask PIQP for a point near the solution, and the state of each variable.
 
     Returns
     -------
@@ -150,12 +134,13 @@ def guess_state(
 
     Examples
     --------
-    >>> guess_state(np.eye(2), np.array([-3.0, -0.5]), np.ones((1, 2)), np.ones(1), np.zeros(2), np.ones(2))[1]
+    >>> P, q, one = np.eye(2), np.array([-3.0, -0.5]), np.ones(2)
+    >>> guess_state(BoxProgram(P, q, one[None], one[:1], 0 * one, one))[1]
     array([ 1, -1], dtype=int8)
     """
-    search = _Search(_Program(P, q, A, b, lower, upper), tol=0.0)
+    search, n = _Search(program, tol=0.0), program.q.size
     x, _, z = search.ask(_CLOSE, _ITERATIONS)
-    return x[: q.size], search.read_state(x, z)[: q.size]
+    return x[:n], search.read_state(x, z)[:n]
 
 
 def _power(values: np.ndarray) -> np.ndarray:
@@ -181,7 +166,7 @@ def _units(P: Any, A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.nd
 
 
 def _solve(
-    program: _Program, guess: tuple[np.ndarray, np.ndarray] | None, tol: float, max_iter: int
+    program: BoxProgram, guess: tuple[np.ndarray, np.ndarray] | None, tol: float, max_iter: int
 ) -> Solution:
     """Solve in the units that the data have."""
     search = _Search(program, tol)
@@ -202,7 +187,7 @@ class _Search:
     Arrays are sparse where they are mostly zeros, and where P is low rank: then w = G'x are more variables.
     """
 
-    def __init__(self, program: _Program, tol: float) -> None:
+    def __init__(self, program: BoxProgram, tol: float) -> None:
         self.program, self.tol = program, tol
         self.P, self.q, self.A, self.b, self.lower, self.upper = P, q, A, b, lower, upper = program
         self.n, self.p = n, p = q.size, b.size
@@ -260,12 +245,12 @@ class _Search:
 
     def offer(self, x: np.ndarray, y: np.ndarray) -> bool:
         """Certify a point, keep it if it is the best; return whether it is proved."""
-        P, q, A, b, lower, upper = self.program
+        P, q, A, _, lower, upper = self.program
         x, y = x[: self.n], np.where(np.abs(y) < _NOTHING, 0.0, y)[: self.p]
         x = np.where((np.abs(x) < _NOTHING) & (lower <= 0.0) & (upper >= 0.0), 0.0, x)
         Px = P @ x
         z = bound_multipliers(Px + q + y @ A, x, lower, upper)
-        certificate = certify(P, q, A, b, lower, upper, x, y, *z, self.tol, Px)
+        certificate = certify(self.program, x, y, *z, self.tol, Px)
         if self.best is None or certificate.worst < self.best.certificate.worst:
             self.best = Solution(x, y, *z, Px, certificate, 0, 0, "")
         return certificate.ok

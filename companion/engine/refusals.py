@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
 
 from companion.engine.arithmetic import EPS
+from companion.engine.certificate import BoxProgram
 from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
 
 __all__ = ["check_bounds", "refuse"]
@@ -28,9 +28,7 @@ def check_bounds(lower: np.ndarray, upper: np.ndarray) -> None:
         )
 
 
-def refuse(
-    P: Any, q: np.ndarray, A: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray
-) -> None:
+def refuse(program: BoxProgram) -> None:
     """Raise an error if the program is infeasible or unbounded; return if there is no proof of that.
 
     Raises
@@ -41,18 +39,19 @@ def refuse(
     UnboundedProblemError
         Its ray d has ``P d = 0, A d = 0, q'd < 0`` to rounding, and meets no bound.
     """
-    if b.size:
-        _refuse_row(A, b, lower, upper)
-        y = _find_witness(A, b, lower, upper)
+    A = program.A
+    if program.b.size:
+        _refuse_row(program)
+        y = _find_witness(program)
         if y is not None:
-            exact = next((v for v in _simple(y) if _is_witness(A, b, lower, upper, v)), None)
+            exact = next((v for v in _simple(y) if _is_witness(program, v)), None)
             reason = "no x within the bounds satisfies A x = b"
             if exact is not None:
                 if not any(_combination(A, exact)):
                     reason = "the equations A x = b contradict each other"
                 reason += "; with y = error.witness, y'A x is below y'b for every x in the bounds"
             raise InfeasibleProblemError(reason, witness=exact)
-    d = _find_ray(P, q, A, lower, upper)
+    d = _find_ray(program)
     if d is not None:
         raise UnboundedProblemError(
             "the objective decreases without limit: with d = error.ray, P d = 0, A d = 0 and q'd < 0, "
@@ -61,8 +60,9 @@ def refuse(
         )
 
 
-def _refuse_row(A: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+def _refuse_row(program: BoxProgram) -> None:
     """Raise an error for a row that is out of reach by itself."""
+    _, _, A, b, lower, upper = program
     with np.errstate(invalid="ignore"):
         ends = np.where(A != 0.0, A * lower, 0.0), np.where(A != 0.0, A * upper, 0.0)
     least, most = np.minimum(*ends).sum(axis=1), np.maximum(*ends).sum(axis=1)
@@ -71,7 +71,7 @@ def _refuse_row(A: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarr
         witness = sign * (np.arange(b.size) == i)
         reach = most[i] if sign > 0 else least[i]
         clear = abs(b[i] - reach) > _CLEARLY * max(abs(reach), abs(b[i]))
-        if clear and _is_witness(A, b, lower, upper, witness):
+        if clear and _is_witness(program, witness):
             word = "at most" if sign > 0 else "at least"
             raise InfeasibleProblemError(
                 f"row {i} of A x = b cannot be met within the bounds: (A x)[{i}] is {word} {reach:g}, "
@@ -80,10 +80,9 @@ def _refuse_row(A: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarr
             )
 
 
-def _find_witness(
-    A: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray
-) -> np.ndarray | None:
+def _find_witness(program: BoxProgram) -> np.ndarray | None:
     """Minimise the misfit of A x = b on the box; the multipliers of a clearly positive minimum."""
+    _, _, A, b, lower, upper = program
     peak = np.abs(A).max(axis=1, initial=0.0)
     scale = 1.0 / np.where(peak > 0.0, peak, 1.0)
     p, n = A.shape
@@ -124,10 +123,9 @@ def _combination(A: np.ndarray, y: np.ndarray) -> list[Fraction]:
     return w
 
 
-def _is_witness(
-    A: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray, y: np.ndarray
-) -> bool:
+def _is_witness(program: BoxProgram, y: np.ndarray) -> bool:
     """Return whether ``max { y'A x : lower <= x <= upper } < y'b``, in exact arithmetic."""
+    _, _, A, b, lower, upper = program
     most = Fraction(0)
     for w, lo, hi in zip(_combination(A, y), lower.tolist(), upper.tolist()):
         end = hi if w > 0 else lo
@@ -139,10 +137,9 @@ def _is_witness(
     return most < value
 
 
-def _find_ray(
-    P: Any, q: np.ndarray, A: np.ndarray, lower: np.ndarray, upper: np.ndarray
-) -> np.ndarray | None:
+def _find_ray(program: BoxProgram) -> np.ndarray | None:
     """Minimise q'd over the directions of the feasible set along which P is flat."""
+    P, q, A, _, lower, upper = program
     down, up = np.isinf(lower), np.isinf(upper)
     movable = np.flatnonzero(down | up)
     if not q[movable].any():
@@ -171,13 +168,14 @@ def _find_ray(
     d[movable] = np.clip(answer.x, bounds[:, 0], bounds[:, 1]) * column / unit
     for rough in (4.0 * EPS, _CLEARLY):
         for v in _simple(d):
-            if _is_ray(P, q, A, v, rough):
+            if _is_ray(program, v, rough):
                 return v
     return None
 
 
-def _is_ray(P: Any, q: np.ndarray, A: np.ndarray, d: np.ndarray, rough: float) -> bool:
+def _is_ray(program: BoxProgram, d: np.ndarray, rough: float) -> bool:
     """Return whether ``P d = 0``, ``A d = 0`` and ``q'd < 0``, to a part of their terms."""
+    P, q, A = program[:3]
     size, roots = np.abs(d), np.sqrt(np.maximum(P.diagonal(), 0.0))
     flat = np.abs(P @ d) <= rough * roots * float(roots @ size)
     level = np.abs(A @ d) <= rough * (np.abs(A) @ size)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from companion.engine.certificate import bound_multipliers, certify
+from companion.engine.certificate import BoxProgram, bound_multipliers, certify
 from companion.results import Certificate, Record
 
 __all__ = ["DualProgram"]
@@ -68,9 +68,15 @@ class DualProgram(Record):
         tol : float
             Tolerance of the certificate.
         """
-        zero, upper = np.zeros(a.size), np.full(a.size, self.upper)
-        z = bound_multipliers(Pa + self.q + y @ self.A, a, zero, upper)
-        return certify(self.P, self.q, self.A, self.c, zero, upper, a, y, *z, float(tol), Pa)
+        box = self.in_box()
+        z = bound_multipliers(Pa + self.q + y @ self.A, a, box.lower, box.upper)
+        return certify(box, a, y, *z, float(tol), Pa)
+
+    def in_box(self, P: Any = None) -> BoxProgram:
+        """Return the program as the engine has it, if need be with P in another form."""
+        zero = np.zeros(self.q.size)
+        P = self.P if P is None else P
+        return BoxProgram(P, self.q, self.A, self.c, zero, zero + self.upper)
 
     def standard_form(
         self, gamma: bool = False

@@ -16,8 +16,8 @@ from companion.admm.low_rank import LowRank
 from companion.checks import as_scalar, check_count, check_range, read_data, reject_masked
 from companion.engine.arithmetic import EPS, largest, ratio
 from companion.engine.guess import Guess
-from companion.engine.machines import Finished, finish, is_psd, solve_generally
-from companion.engine.quadratic import guess_state
+from companion.engine.machines import Finished, finish, is_psd
+from companion.engine.quadratic import guess_state, solve_box
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, is_positive_definite
 from companion.kernels.choice import KernelMixin, own_points
@@ -177,22 +177,22 @@ class ProgramModel(KernelModel):
         self, points: Points, dual: DualProgram, guess: Guess | None = None
     ) -> Iterator[tuple[DualProgram, Finished]]:
         """Finish from a guess of the active set; then solve as any other quadratic program."""
-        P, q, A, c, upper, steps = dual.P, dual.q, dual.A, dual.c, dual.upper, int(self.max_iter)
+        steps = int(self.max_iter)
         guess = guess or self._guess(points, dual)
         if guess is not None:
-            done = finish(P, q, A, c, upper, guess.a, guess.state, steps)
+            done = finish(dual.P, dual.q, dual.A, dual.c, dual.upper, *guess, steps)
             if done is not None:
                 yield dual, done
-        yield dual, solve_generally(P.toarray(), q, A, c, upper, float(self.tol), steps)
+        box = dual.in_box(dual.P.toarray())
+        found = solve_box(box, tol=float(self.tol), max_iter=steps)
+        yield dual, Finished(found.x, found.y, found.Px, found.n_systems)
 
     def _guess(self, points: Points, dual: DualProgram) -> Guess | None:
         """Guess which multipliers are 0, at their bound, and free: as PIQP if w is short, or as libsvm."""
         G = dual.P.factor() if points.kernel.is_linear else None
         if G is None:
             return self._libsvm(points, dual)
-        zero = np.zeros(dual.q.size)
-        P = LowRank(G, dual.P.ridge)
-        return Guess(*guess_state(P, dual.q, dual.A, dual.c, zero, zero + dual.upper))
+        return Guess(*guess_state(dual.in_box(LowRank(G, dual.P.ridge))))
 
     @abstractmethod
     def _libsvm(self, points: Points, dual: DualProgram) -> Guess | None:

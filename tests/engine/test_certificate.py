@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from companion.admm.low_rank import LowRank
-from companion.engine.certificate import bound_multipliers
-from companion.engine.certificate import certify as certify_qp
+from companion.engine import certificate as engine
+from companion.engine.certificate import BoxProgram, bound_multipliers
 from companion.results import Certificate
 
 # min 1/2 |x|^2 - 2 x1  s.t.  x1 + x2 = 1, 0 <= x <= 3/4: x = (3/4, 1/4), y = -1/4, z_upper = (3/2, 0).
@@ -27,8 +27,12 @@ SOLUTION = {
 }
 
 
+def certify_qp(*numbers):
+    return engine.certify(BoxProgram(*numbers[:6]), *numbers[6:])
+
+
 def certify(**changes):
-    return certify_qp(**(PROGRAM | SOLUTION | changes))
+    return certify_qp(*(PROGRAM | SOLUTION | changes).values())
 
 
 def test_a_solution_passes():

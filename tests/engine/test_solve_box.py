@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from companion.admm.low_rank import LowRank
-from companion.engine.certificate import bound_multipliers, certify
+from companion.engine.certificate import BoxProgram, bound_multipliers, certify
 from companion.engine.quadratic import solve_box
 from companion.engine.refusals import check_bounds, refuse
 from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
@@ -17,11 +17,12 @@ def test_a_small_column_counts():
     # x1 could grow to 1e5 and gain 1: its gradient is 1e-5, that of x2 has terms of 1e5
     P, q = np.diag([0.0, 1e10]), np.array([-1e-5, -1e5])
     zero, y, box = np.zeros(2), np.zeros(0), (np.zeros(2), np.array([1e5, 1.0]))
-    wrong = certify(P, q, *NONE, *box, np.array([4e-5, 1e-5]), y, zero, zero)
+    program = BoxProgram(P, q, *NONE, *box)
+    wrong = certify(program, np.array([4e-5, 1e-5]), y, zero, zero)
     assert not wrong.ok
     assert wrong.gap > 0.5
-    assert certify(P, q, *NONE, *box, np.array([1e5, 1e-5]), y, zero, np.array([1e-5, 0.0])).ok
-    assert solve_box(P, q, *NONE, *box).x == pytest.approx([1e5, 1e-5])
+    assert certify(program, np.array([1e5, 1e-5]), y, zero, np.array([1e-5, 0.0])).ok
+    assert solve_box(program).x == pytest.approx([1e5, 1e-5])
 
 
 def small_program(rng):
@@ -47,8 +48,8 @@ def test_no_certified_answer_is_wrong():
         P, q, A, b, lower, upper, x = small_program(rng)
         best = 0.5 * x @ P @ x + q @ x
         t = 2.0 ** rng.integers(-30, 31, x.size)
-        data = P * np.outer(t, t), q * t, A * t, b, lower / t, upper / t
-        found = solve_box(*data)
+        data = BoxProgram(P * np.outer(t, t), q * t, A * t, b, lower / t, upper / t)
+        found = solve_box(data)
         u = found.x * t
         terms = 0.5 * abs(u @ P @ u) + np.abs(q) @ np.abs(u)
         miss = 0.5 * u @ P @ u + q @ u - best
@@ -66,10 +67,11 @@ def test_no_certified_answer_is_wrong():
         )
         value = 0.5 * v @ P @ v + q @ v
         if value - best > 1e-6 * (0.5 * v @ P @ v + np.abs(q) @ np.abs(v)) + 1e-6:
-            g = data[0] @ (v / t) + data[1] + found.y @ data[2]
-            z = bound_multipliers(g, v / t, data[4], data[5])
-            assert not certify(*data, v / t, found.y, *z).ok
-        plain = certify(P, q, A, b, lower, upper, u, found.y, found.z_lower / t, found.z_upper / t)
+            g = data.P @ (v / t) + data.q + found.y @ data.A
+            z = bound_multipliers(g, v / t, data.lower, data.upper)
+            assert not certify(data, v / t, found.y, *z).ok
+        program = BoxProgram(P, q, A, b, lower, upper)
+        plain = certify(program, u, found.y, found.z_lower / t, found.z_upper / t)
         assert plain.ok == found.certificate.ok
         assert plain.worst == pytest.approx(found.certificate.worst, rel=1e-9)
     assert certified >= 19_990  # the others are flagged
@@ -81,7 +83,7 @@ def test_low_rank_and_dense_agree(n, diagonal):
     rng = np.random.default_rng(n)
     P = LowRank(rng.normal(size=(n, 3)), diagonal)
     rest = rng.normal(size=n), np.ones((1, n)), np.array([2.0]), np.zeros(n), np.ones(n)
-    thin, dense = solve_box(P, *rest), solve_box(P.toarray(), *rest)
+    thin, dense = (solve_box(BoxProgram(M, *rest)) for M in (P, P.toarray()))
     assert thin.certificate.ok
     assert dense.certificate.ok
     value = [0.5 * s.x @ s.Px + rest[0] @ s.x for s in (thin, dense)]
@@ -91,9 +93,10 @@ def test_low_rank_and_dense_agree(n, diagonal):
 def test_a_guess_saves_the_search():
     rng = np.random.default_rng(0)
     G = rng.normal(size=(30, 30))
-    data = G @ G.T, rng.normal(size=30), np.ones((1, 30)), np.ones(1), np.zeros(30), np.ones(30)
-    cold = solve_box(*data)
-    warm = solve_box(*data, guess=(cold.x, cold.y))
+    one = np.ones(30)
+    program = BoxProgram(G @ G.T, rng.normal(size=30), one[None], one[:1], 0 * one, one)
+    cold = solve_box(program)
+    warm = solve_box(program, guess=(cold.x, cold.y))
     assert cold.n_iter > 0
     assert warm.n_iter == 0
     assert warm.certificate.ok
@@ -102,10 +105,10 @@ def test_a_guess_saves_the_search():
 def test_infeasible_by_two_rows_together():
     # x1 + x2 = 0 and x >= 0 leave x1 = x2 = 0, but x1 - x2 = 1
     A, b = np.array([[1, 1, 0, 0], [1, -1, 0, 0], [0, 0, 1, 1.0]]), np.array([0, 1.0, 1.0])
-    data = np.eye(4), -np.ones(4), A, b, np.zeros(4), np.full(4, INF)
-    assert not solve_box(*data).certificate.ok
+    program = BoxProgram(np.eye(4), -np.ones(4), A, b, np.zeros(4), np.full(4, INF))
+    assert not solve_box(program).certificate.ok
     with pytest.raises(InfeasibleProblemError, match="no x within the bounds") as info:
-        refuse(*data)
+        refuse(program)
     y = info.value.witness
     assert (y @ A <= 0).all()  # so y'Ax <= 0 for x >= 0
     assert y @ b > 0
@@ -114,7 +117,7 @@ def test_infeasible_by_two_rows_together():
 def test_contradicting_equations_have_an_exact_witness():
     A, b = np.array([[1.0, 2.0], [2.0, 4.0]]), np.array([1.0, 3.0])
     with pytest.raises(InfeasibleProblemError, match="contradict") as info:
-        refuse(np.eye(2), np.zeros(2), A, b, np.full(2, -INF), np.full(2, INF))
+        refuse(BoxProgram(np.eye(2), np.zeros(2), A, b, np.full(2, -INF), np.full(2, INF)))
     assert (info.value.witness @ A == 0.0).all()
     assert info.value.witness @ b > 0.0
 
@@ -127,14 +130,14 @@ def test_crossing_bounds_are_named():
 def test_rounding_noise_in_a_right_hand_side_is_no_contradiction():
     b = np.array([0.3 - 0.1 - 0.2])
     assert b[0] < 0
-    rest = np.eye(2), -np.ones(2), np.ones((1, 2))
-    assert solve_box(*rest, b, np.zeros(2), np.full(2, INF)).certificate.ok
-    assert not solve_box(*rest, np.array([-1e-12]), np.zeros(2), np.full(2, INF)).certificate.ok
+    program = BoxProgram(np.eye(2), -np.ones(2), np.ones((1, 2)), b, np.zeros(2), np.full(2, INF))
+    assert solve_box(program).certificate.ok
+    assert not solve_box(program._replace(b=np.array([-1e-12]))).certificate.ok
 
 
 def test_unbounded_programs_have_a_ray():
     P, q = np.ones((2, 2)), np.array([1.0, 0.0])
     with pytest.raises(UnboundedProblemError) as info:
-        refuse(P, q, *NONE, np.full(2, -INF), np.full(2, INF))
+        refuse(BoxProgram(P, q, *NONE, np.full(2, -INF), np.full(2, INF)))
     assert (P @ info.value.ray == 0.0).all()
     assert q @ info.value.ray < 0.0

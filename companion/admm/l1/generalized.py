@@ -13,6 +13,7 @@ from companion.admm.losses import factored, rows_of
 from companion.admm.proximal import soft_threshold
 from companion.checks import as_matrix, as_scalar, as_vector
 from companion.engine.arithmetic import EPS, largest, ratio
+from companion.engine.certificate import BoxProgram
 from companion.engine.quadratic import solve_box
 from companion.results import ADMMResult, Certificate, Problem
 
@@ -70,15 +71,8 @@ class _GeneralizedLasso(L1Problem):
         """
         nothing, most = np.zeros(self.N.shape[1]), np.full(z.size, self.tau)
         guess = np.clip(lambda_, -most, most), -(self.N.T @ x)
-        dual = solve_box(
-            self.G @ self.G.T,
-            -(self.G @ self.U_b),
-            (self.A @ self.N).T,
-            nothing,
-            -most,
-            most,
-            guess=guess,
-        )
+        P, q, A = self.G @ self.G.T, -(self.G @ self.U_b), (self.A @ self.N).T
+        dual = solve_box(BoxProgram(P, q, A, nothing, -most, most), guess=guess)
         x = self.V @ (self.U_b - self.G.T @ dual.x) - self.N @ dual.y
         return x, dual.z_upper - dual.z_lower, dual.x
 
