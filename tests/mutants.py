@@ -2,8 +2,8 @@
 
 mutmut says what may be changed inside a function; words are left alone. The sample is the changes whose descriptions
 have the smallest checksums: it is the same in each run, and an edit of one function leaves the rest of it. Each change
-is judged in a process of its own, by the tests and examples of its room that execute its line, the fastest first,
-until one fails. The engine is judged by those of all rooms, its own first.
+is judged in a process of its own, by the tests that execute its line, the fastest first, until one fails: those and
+the examples of its room, of hostile input and of exact arithmetic; for the engine those of all rooms, its own first.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def difference(file: str, text: str, *names: str) -> list[str]:
 def rooms_of(file: str) -> list[str]:
     """Return the rooms whose tests can notice a change."""
     here = Path(file).parts[1]
-    return ROOMS if here == "engine" else [here]
+    return ["exact", "hostile", *(ROOMS if here == "engine" else [here])]
 
 
 class Watch:
@@ -84,9 +84,9 @@ class Watch:
 
 def watch(room: str) -> int:
     """Run the tests and the examples of a room, and write what they execute."""
-    plugin = Watch(room)
+    plugin, examples = Watch(room), [f"companion/{room}"] if room in ROOMS else []
     with plugin.lines.collect():
-        code = pytest.main([*OPTIONS, f"tests/{room}", f"companion/{room}"], plugins=[plugin])
+        code = pytest.main([*OPTIONS, f"tests/{room}", *examples], plugins=[plugin])
     plugin.lines.save()
     (NOTES / f"{room}.json").write_text(json.dumps(plugin.seconds))
     return code
