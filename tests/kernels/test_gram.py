@@ -143,5 +143,6 @@ def test_zero_matrices_and_a_coarse_tolerance():
 
 
 def test_centring_far_from_the_origin_warns():
-    with pytest.warns(ConvergenceWarning, match="centre the data first"):
+    with pytest.warns(ConvergenceWarning, match="centre the data first") as heard:
         center_gram(Linear()(1e9 + np.array([[0.0], [1.0]])))
+    assert heard[0].filename == __file__

@@ -196,8 +196,9 @@ def test_errors(estimator, X, message):
 )
 def test_points_far_from_the_origin_have_lost_digits(kernel, far):
     """Centring takes them, and the certificate says so."""
-    with pytest.warns(ConvergenceWarning, match="digits"):
+    with pytest.warns(ConvergenceWarning, match="digits") as heard:
         pca = KernelPCA(kernel=kernel).fit(far + data(20, 2))
+    assert heard[0].filename == __file__
     assert pca.certificate_.dual_residual > 1e-7
     assert KernelPCA(kernel=kernel).fit(data(20, 2)).certificate_.ok
 

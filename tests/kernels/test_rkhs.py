@@ -194,8 +194,9 @@ def test_kernels_that_are_none():
     ],
 )
 def test_an_interpolant_that_misses_says_so(kernel, points, values):
-    with pytest.warns(ConvergenceWarning, match="misses the values"):
+    with pytest.warns(ConvergenceWarning, match="misses the values") as heard:
         f = RKHSFunction.interpolate(kernel, points, values)
+    assert heard[0].filename == __file__
     assert np.abs(f(points) - values).max() > 0.1
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -477,9 +477,11 @@ class TestLimitsOfTheMachine:
 
     def test_too_few_steps(self):
         X, y = random_data(1, 30, 60)
-        with pytest.warns(ConvergenceWarning, match="gap"):
+        with pytest.warns(ConvergenceWarning, match="gap") as heard:
             model = Lasso(0.05, max_iter=1).fit(X, y)
+        assert heard[0].filename == __file__
         assert not model.certificate_.ok
-        with pytest.warns(ConvergenceWarning):
+        with pytest.warns(ConvergenceWarning) as heard:
             path = lasso_path(X, y, [0.05], max_iter=1)
+        assert heard[0].filename == __file__
         assert not path.converged

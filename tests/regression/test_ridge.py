@@ -252,6 +252,7 @@ class TestDigitsOfW:
                 true = exact(X, y, K, intercept)[: X.shape[1]]
                 error = np.abs(model.w_ - true).max() / np.abs(true).max()
                 assert heard or error < 1e-6, (seed, K, error)
+                assert all(each.filename == __file__ for each in heard)
                 assert not heard or error > 1e-10 or not model.certificate_.ok
 
     @pytest.mark.parametrize("K", [0.0, 1e-20, 1e-12, 1e-6])
