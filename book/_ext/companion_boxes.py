@@ -28,12 +28,16 @@ AT_END = re.compile(
     re.DOTALL,
 )
 NAMES = (
+    "Bessel",
+    "Cauchy",
     "Danskin",
     "Gauss",
+    "Hilbert",
     "Krasnosel",
     "Lyapunov",
     "Moreau",
     "Newton",
+    "Parseval",
     "Riesz",
     "Schur",
 )
