@@ -63,11 +63,11 @@ test-unit: $(READY)        ## the package: unit, property and peer tests, doctes
 	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) --junitxml=build/unit.xml tests companion --ignore=tests/site
 	$(if $(NODE),node --test tests/boards/solver.test.mjs,@echo "SKIPPED: the arithmetic of the boards in the browser (node is not there)")
 
-# The runs are kept for the book that is built next (tools/notebooks.py), and every certified result that a notebook
+# The runs fill the cache of the book that is built next (tools/notebooks.py), and every certified result that a notebook
 # makes is verified in exact arithmetic (tools/recorder.py).
 test-notebooks: export COMPANION_VERIFY ?= some
 test-notebooks: $(READY)   ## every notebook cell gives what its page shows, every result is what it says
-	@rm -rf build/verified build/executed
+	@rm -rf build/verified
 	$(BIN)/python -m pytest -q -n $(KERNELS) --dist loadscope -p no:cacheprovider -p tools.notebooks --nbval \
 	  --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg --ignore=book/exercises \
 	  --junitxml=build/nbval.xml notebooks book

@@ -8,9 +8,8 @@ times, and copies the alt text of each picture (given to `companion.figures.plot
 metadata, where the book's builder looks for it. Pages are listed in book/_toc.yml; without a path,
 all of them are run.
 
-As a plugin of pytest (``-p tools.notebooks``) it keeps what nbval has executed, so that the book that is built next
-executes nothing again: when all cells of a page have passed, `cache` takes the outputs of that run and the state of
-the sliders, if the page and the package are still the same.
+As a plugin of pytest (``-p tools.notebooks``) it fills the same cache from nbval's runs, so that the book that is built
+next executes nothing again: when all cells of a page have passed, their outputs and the state of the sliders go there.
 
 Jupyter looks for free ports and hands them to a new kernel, which opens them a second later. Where several kernels
 start at once, one of the ports may be in use by then, and the kernel ends before it answers. It is started again.
@@ -27,6 +26,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -46,11 +46,8 @@ sys.path.insert(0, str(ROOT))  # so that it runs as a script as well as with -m
 from tools.toc import pages_in_order  # noqa: E402
 
 CACHE = ROOT / ".jupyter_cache"
-# The ordinary kernel, told to keep its notices on connections to itself.
-os.environ["JUPYTER_PATH"] = str(ROOT / "tools" / "jupyter")
 STAMP = CACHE / "sources.sha256"
 DOCTREES = ROOT / "build" / "_build" / ".doctrees"
-EXECUTED = ROOT / "build" / "executed"  # what nbval ran
 TIMEOUT = 300  # seconds for one cell, on a slow machine
 ATTEMPTS = 3  # to start a kernel
 ENDED = "Kernel died before replying"  # jupyter_client's words
@@ -235,15 +232,6 @@ def carry_metadata(cache: Any, path: Path) -> None:
         nbformat.write(cached, file)
 
 
-def executed_file(page: Path) -> Path:
-    """Where a run of nbval keeps a page's outputs."""
-    return EXECUTED / page.resolve().relative_to(ROOT)
-
-
-def code_of(notebook: nbformat.NotebookNode) -> list[str]:
-    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-
-
 def join_streams(notebook: nbformat.NotebookNode) -> None:
     """Make one stream of what a cell printed, as it was printed.
 
@@ -262,20 +250,6 @@ def join_streams(notebook: nbformat.NotebookNode) -> None:
                 streams[output.name] = output
         if cell.cell_type == "code":
             cell.outputs = outputs
-
-
-def take_executed(cache: Any, path: Path) -> None:
-    """Put into the cache what nbval has executed, if it is this page and was made by this package."""
-    from jupyter_cache.base import CacheBundleIn
-
-    file = executed_file(path)
-    if not file.exists():
-        return
-    notebook, page = nbformat.read(file, as_version=4), nbformat.read(path, as_version=4)
-    if notebook.metadata.pop("sources") == sources_digest() and code_of(notebook) == code_of(page):
-        bundle = CacheBundleIn(notebook, str(path))
-        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
-    file.unlink()
 
 
 def execute_and_cache(number: int) -> list[str]:
@@ -303,7 +277,6 @@ def fill_cache() -> None:
     with opened(CACHE) as cache:
         forget_stale(cache)
         for path in wanted:
-            take_executed(cache, path)
             carry_metadata(cache, path)
         for record in cache.list_project_records():
             if Path(record.uri) not in wanted:
@@ -328,6 +301,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let nbval's kernels start again, and the recorder watch them where results are to be verified."""
     import nbval.kernel
 
+    if not hasattr(config, "workerinput"):  # once, before the workers of pytest-xdist start
+        with opened(CACHE) as cache:
+            forget_stale(cache)
     start = again(nbval.kernel.start_new_kernel)
     nbval.kernel.start_new_kernel = watched(start) if "COMPANION_VERIFY" in os.environ else start
 
@@ -337,22 +313,21 @@ def is_cell(item: pytest.Item) -> bool:
     return type(item).__name__ == "IPyNbCell"
 
 
-def widget_state(cell: Any, path: Path) -> dict[str, Any]:
-    """Let the notebook's kernel write the state of its widgets, and read it."""
-    kernel = cell.parent.kernel
-    path.unlink(missing_ok=True)
-    message = kernel.execute_cell_input(STATE.format(path=str(path)), allow_stdin=False)
-    kernel.await_reply(message, timeout=60)
-    state = json.loads(path.read_text(encoding="utf-8"))
-    path.unlink()
-    return state
+def widget_state(kernel: Any) -> dict[str, Any]:
+    """Let a notebook's kernel write the state of its widgets, and read it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state.json"
+        message = kernel.execute_cell_input(STATE.format(path=str(path)), allow_stdin=False)
+        kernel.await_reply(message, timeout=60)
+        return json.loads(path.read_text(encoding="utf-8"))
 
 
-def keep(cells: dict[int, Any], file: Path) -> None:
-    """Write a notebook whose cells have all passed."""
+def keep(cells: dict[int, Any], page: Path) -> None:
+    """Put a page whose cells have all passed into the cache of the book."""
+    from jupyter_cache.base import CacheBundleIn
+
     notebook = cells[0].parent.nb
-    file.parent.mkdir(parents=True, exist_ok=True)
-    state = widget_state(cells[0], file.with_suffix(".json"))
+    state = widget_state(cells[0].parent.kernel)
     for number, item in cells.items():
         item.cell.execution_count = number + 1
         item.cell.outputs = item.test_outputs
@@ -360,9 +335,10 @@ def keep(cells: dict[int, Any], file: Path) -> None:
             if output.output_type == "execute_result":
                 output.execution_count = number + 1
     notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": state}
-    notebook.metadata["sources"] = sources_digest()
     nbformat.validate(notebook)
-    nbformat.write(notebook, file)
+    with opened(CACHE) as cache:
+        bundle = CacheBundleIn(notebook, str(page))
+        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -382,7 +358,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     if nextitem is None or nextitem.parent is not item.parent:
         cells = item.parent.stash.get(PASSED, {})
         if len(cells) == sum(cell.cell_type == "code" for cell in item.parent.nb.cells):
-            keep(cells, executed_file(item.path))
+            keep(cells, item.path)
 
 
 def main() -> None:
