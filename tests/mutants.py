@@ -165,8 +165,13 @@ def main() -> None:
         if code == 0:
             file, text, tests, _ = tasks[i]
             print(*difference(file, text, file, f"{len(tests)} tests"), sep="\n", flush=True)
-    print(f"{len(codes) - codes.count(0)} of {len(codes)} changes are noticed")
-    print("codes with which pytest ended:", dict(Counter(codes)))
+        if len(codes) % 20 == 0 or len(codes) == len(tasks):
+            noticed = len(codes) - codes.count(0)
+            print(
+                f"{noticed} of {len(codes)} changes are noticed, exit codes",
+                Counter(codes),
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
