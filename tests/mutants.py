@@ -15,7 +15,6 @@ import importlib
 import json
 import os
 import resource
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -28,7 +27,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ROOMS = ["engine", "admm", "kernels", "svm", "svr", "regression"]
 NOTES = ROOT / "build" / "mutants"  # which tests execute which lines, and how long they take
-QUICK = ["-qx", "--assert=plain", "-pno:nbval", "-pno:cacheprovider"]
+QUICK = ["-q", "--assert=plain", "-pno:nbval", "-pno:cacheprovider"]
 OPTIONS = [*QUICK, "-mnot slow and not distributed"]
 LIBRARIES = "cvxpy flint hypothesis pandas scipy.stats sklearn.utils.estimator_checks sympy"
 SECONDS = 20.0  # of tests for one change
@@ -73,13 +72,12 @@ class Watch:
         self.lines = coverage.Coverage(NOTES / room, source=["companion"], config_file=False)
         self.seconds: dict[str, float] = {}
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        self.lines.switch_context(item.nodeid)
-        start = time.perf_counter()
-        result = yield
-        self.seconds[item.nodeid] = time.perf_counter() - start
-        return result
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.lines.switch_context(nodeid)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:  # what fails without any change judges nothing
+            self.seconds[report.nodeid] = report.duration
 
 
 def watch(room: str) -> int:
@@ -123,7 +121,7 @@ def judge(file: str, text: str, tests: list[str], seconds: float) -> int:
 
     SourceFileLoader.get_code = changed
     resource.setrlimit(resource.RLIMIT_CPU, (int(30 + 4 * seconds), resource.RLIM_INFINITY))
-    return pytest.main([*OPTIONS, *tests]) if tests else 0
+    return pytest.main([*OPTIONS, "-x", *tests]) if tests else 0
 
 
 def apart(calls: list[Callable[[], int]], jobs: int) -> Iterator[tuple[int, int]]:
@@ -157,7 +155,8 @@ def main() -> None:
     sample = changes(given.under, given.most)
     rooms = {room for file, _ in sample for room in rooms_of(file)}
     for _, code in apart([partial(watch, room) for room in sorted(rooms)], given.jobs):
-        assert code == 0, f"a test fails, see {NOTES / 'log'}"
+        if code:
+            print(f"some tests fail without any change, see {NOTES / 'log'}", flush=True)
     tasks = [(file, text, *tests_of(file, text)) for file, text in sample]
     codes = []
     for i, code in apart([partial(judge, *task) for task in tasks], given.jobs):
@@ -166,12 +165,8 @@ def main() -> None:
             file, text, tests, _ = tasks[i]
             print(*difference(file, text, file, f"{len(tests)} tests"), sep="\n", flush=True)
         if len(codes) % 20 == 0 or len(codes) == len(tasks):
-            noticed = len(codes) - codes.count(0)
-            print(
-                f"{noticed} of {len(codes)} changes are noticed, exit codes",
-                Counter(codes),
-                flush=True,
-            )
+            ends, noticed = dict(Counter(codes)), len(codes) - codes.count(0)
+            print(f"{noticed} of {len(codes)} noticed; pytest ended with {ends}", flush=True)
 
 
 if __name__ == "__main__":
