@@ -70,6 +70,7 @@ BAD_SCALARS: dict[str, Any] = {
     "nan": float("nan"),
     "inf": float("inf"),
     "minus inf": float("-inf"),
+    "negative": -1.0,
     "none": None,
     "text": "a",
     "list": [1.0, 2.0],

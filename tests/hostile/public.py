@@ -6,7 +6,7 @@ All data are small integers, so that every number format holds them without roun
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -171,7 +171,7 @@ KERNELS = {
     "Linear": _points(K_.Linear),
     "Polynomial": _points(K_.Polynomial, d=2, R=1.0),
     "Gaussian": _points(K_.Gaussian, sigma=1.0),
-    "Sigmoid": _points(K_.Sigmoid, a=1.0, b=0.0),
+    "Sigmoid": replace(_points(K_.Sigmoid, a=1.0, b=0.0), accepts={("b", "negative")}),
     "as_kernel": _points(lambda: K_.as_kernel("rbf")),
     "gram": _points(lambda: lambda X: K_.gram(X=X, kernel="linear")),
     "Constant": _handed_on(K_.Constant(1.0)),
