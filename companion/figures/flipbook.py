@@ -13,7 +13,7 @@ import base64
 import html
 import itertools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ipywidgets
@@ -27,6 +27,7 @@ __all__ = ["flipbook", "flipbook_grid"]
 
 MAX_FRAMES = 150
 MAX_BYTES = 3_000_000
+WIDE = {"description_width": "initial"}
 LIVE_CLASS = "companion-live"  # hidden by the static site's style sheet
 
 AltText = str | Callable[..., str]
@@ -38,67 +39,37 @@ def _pictures(draw: Callable[..., Figure], positions: Sequence[tuple[Any, ...]])
     With the environment variable ``COMPANION_FRAMES=k`` only k of them, spread over all positions, are drawn, and
     their neighbours repeat them: for tests, which look at what a page prints and not at its frames.
     """
-    last = len(positions) - 1
     limit = int(os.environ.get("COMPANION_FRAMES", "0")) or len(positions)
-    chosen = np.unique(np.linspace(0, last, min(limit, len(positions))).round().astype(int))
+    spread = np.linspace(0, len(positions) - 1, min(limit, len(positions)))
+    chosen = np.unique(spread.round().astype(int))
     figures = []
     for i in chosen:
-        figure = draw(*positions[i])
-        if not isinstance(figure, Figure):
-            raise TypeError(f"draw must return a Matplotlib figure, got {type(figure).__name__}")
-        plt.close(figure)
-        figures.append(figure)
+        figures.append(draw(*positions[i]))
+        plt.close(figures[-1])
     drawn = frames(figures)
     return [drawn[np.abs(chosen - i).argmin()] for i in range(len(positions))]
 
 
-def _frame(png: bytes, alt: str) -> ipywidgets.HTML:
+def _frame(png: bytes, alt: AltText, *values: Any) -> str:
+    """The picture as HTML, with its description."""
     data = base64.b64encode(png).decode()
-    image = f'<img src="data:image/png;base64,{data}" alt="{html.escape(alt, quote=True)}" style="max-width:100%">'
-    return ipywidgets.HTML(image)
+    text = html.escape(alt(*values) if callable(alt) else alt.format(*values), quote=True)
+    return f'<img src="data:image/png;base64,{data}" alt="{text}" style="max-width:100%">'
 
 
-def _alt(alt: AltText, *values: Any) -> str:
-    text = alt(*values) if callable(alt) else alt.format(*values)
-    if not isinstance(text, str) or not text.strip():
-        raise ValueError(f"alt must describe the picture, got {text!r}")
-    return text
-
-
-def _labels(values: Sequence[Any]) -> list[str]:
-    return [f"{v:.4g}" if isinstance(v, float) else str(v) for v in values]
-
-
-def _as_list(values: Any, name: str) -> list[Any]:
-    """Return the positions of a slider, or raise an error that names them."""
-    if isinstance(values, str):
-        raise TypeError(f"{name} must be a sequence, got str {values!r}")
-    listed = list(values)
-    if len(listed) < 2:
-        raise ValueError(f"{name} must hold at least two values, got {len(listed)}")
-    for v in listed:
-        if isinstance(v, float) and not np.isfinite(v):
-            raise ValueError(f"{name} must be finite, got {v}")
-    return listed
-
-
-def _slider(values: list[Any], label: str, value: Any) -> ipywidgets.Widget:
+def _slider(label: str, values: list[Any], start: Any) -> ipywidgets.Widget:
     """Return a slider; for values that are names, which have no order, a select box."""
-    if not label.strip():
-        raise ValueError(f"label must say what the slider changes, got {label!r}")
-    labels = _labels(values)
-    if len(set(labels)) < len(labels):
+    labels = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in values]
+    if len(set(labels)) < max(len(labels), 2):
         raise ValueError(
-            f"values for {label!r} must differ in four significant digits, got {labels}"
+            f"{label!r} must have two values or more that look different, got {labels}"
         )
-    if value is not None and value not in values:
-        raise ValueError(f"value for {label!r} must be one of {labels}, got {value!r}")
     names = all(isinstance(v, str) for v in values)
     control = (ipywidgets.Dropdown if names else ipywidgets.SelectionSlider)(
         options=labels,
-        index=len(values) // 2 if value is None else values.index(value),
+        index=len(values) // 2 if start is None else values.index(start),
         description=label,
-        style={"description_width": "initial"},
+        style=WIDE,
         layout=ipywidgets.Layout(width="min(100%, 30rem)"),
     )
     control.add_class("companion-slider")
@@ -111,26 +82,23 @@ def _is_continuous(values: Sequence[Any]) -> bool:
     return numbers and any(isinstance(v, float) for v in values)
 
 
-def _live(draw: Callable[..., Figure], sliders: Sequence[Any], alt: AltText) -> ipywidgets.VBox:
+def _live(
+    draw: Callable[..., Figure], sliders: Sequence[Any], axes: Sequence[Any], alt: AltText
+) -> Any:
     """The control for JupyterLab: a field for any number in reach of each slider, and the picture, drawn on demand."""
     picture = ipywidgets.HTML()
     entries: list[ipywidgets.BoundedFloatText] = []
 
     def redraw(change: dict[str, Any]) -> None:
-        values = tuple(entry.value for entry in entries)
-        (png,) = frames([draw(*values)])
-        picture.value = _frame(png, _alt(alt, *values)).value
+        values = [entry.value for entry in entries]
+        picture.value = _frame(frames([draw(*values)])[0], alt, *values)
 
-    for values, slider in sliders:
+    for slider, values in zip(sliders, axes, strict=True):
         low, high = float(min(values)), float(max(values))
         entry = ipywidgets.BoundedFloatText(
-            value=float(values[slider.index]),
-            min=low,
-            max=high,
-            step=(high - low) / 1000,
-            description=f"any {slider.description}",
-            style={"description_width": "initial"},
+            float(values[slider.index]), min=low, max=high, step=(high - low) / 1000, style=WIDE
         )
+        entry.description = f"any {slider.description}"
         entry.observe(redraw, names="value")
         entries.append(entry)
     box = ipywidgets.VBox([*entries, picture])
@@ -140,31 +108,26 @@ def _live(draw: Callable[..., Figure], sliders: Sequence[Any], alt: AltText) -> 
 
 def _book(
     draw: Callable[..., Figure],
-    values: Mapping[str, Sequence[Any]],
+    axes: Sequence[list[Any]],
     labels: Sequence[str],
-    alt: AltText,
     starts: Sequence[Any],
+    alt: AltText,
 ) -> ipywidgets.VBox:
     """Return the sliders, their pictures, and the control for JupyterLab if all values are continuous."""
-    axes = [_as_list(each, name) for name, each in values.items()]
     positions = list(itertools.product(*axes))
     if len(positions) > MAX_FRAMES:
         raise ValueError(f"a flipbook has at most {MAX_FRAMES} frames, got {len(positions)}")
-    sliders = [_slider(*each) for each in zip(axes, labels, starts, strict=True)]
+    sliders = [_slider(*each) for each in zip(labels, axes, starts, strict=True)]
     pngs = _pictures(draw, positions)
-    total = sum(map(len, pngs))
-    if total > MAX_BYTES:
-        raise ValueError(
-            f"{len(pngs)} frames take {total / 1e6:.1f} MB; the limit is {MAX_BYTES / 1e6:.0f} MB: "
-            "draw fewer frames or a smaller figure"
-        )
+    if (total := sum(map(len, pngs))) > MAX_BYTES:
+        raise ValueError(f"{len(pngs)} frames take {total} bytes; the limit is {MAX_BYTES}")
     drawn = iter(pngs)
 
     def stack(*position: Any) -> ipywidgets.Widget:
         """The pictures of a position; where values are missing, a stack of them that the next slider opens."""
         k = len(position)
         if k == len(axes):
-            return _frame(next(drawn), _alt(alt, *position))
+            return ipywidgets.HTML(_frame(next(drawn), alt, *position))
         children = [stack(*position, value) for value in axes[k]]
         made = ipywidgets.Stack(children=children, selected_index=sliders[k].index)
         ipywidgets.jslink((sliders[k], "index"), (made, "selected_index"))
@@ -172,7 +135,7 @@ def _book(
 
     box = ipywidgets.VBox([*sliders, stack()])
     if all(map(_is_continuous, axes)):
-        box.children += (_live(draw, list(zip(axes, sliders, strict=True)), alt),)
+        box.children += (_live(draw, sliders, axes, alt),)
     box.add_class("companion-flipbook")
     return box
 
@@ -211,9 +174,7 @@ def flipbook(
     Raises
     ------
     ValueError
-        When there are too few or too many frames, too many bytes, `value` is not among `values`, or a text is empty.
-    TypeError
-        When `draw` returns no figure.
+        When there are too few or too many frames, too many bytes, or `value` is not among `values`.
 
     Examples
     --------
@@ -227,7 +188,7 @@ def flipbook(
     >>> slider.index, len(pictures.children)
     (1, 3)
     """
-    return _book(draw, {"values": values}, (label,), alt, (value,))
+    return _book(draw, [list(values)], (label,), (value,), alt)
 
 
 def flipbook_grid(
@@ -271,4 +232,4 @@ def flipbook_grid(
     >>> [len(stack.children) for stack in box.children[2].children]
     [3, 3]
     """
-    return _book(draw, {"first": first, "second": second}, labels, alt, value)
+    return _book(draw, [list(first), list(second)], labels, value, alt)

@@ -10,7 +10,6 @@ import itertools
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
@@ -21,15 +20,13 @@ KEY = "panels"
 _WHITE = 250  # levels of 255
 
 
-def cuts(figure: Figure, renderer: RendererBase, pictures: Sequence[Image.Image]) -> list[int]:
+def cuts(figure: Figure, pictures: Sequence[Image.Image]) -> list[int]:
     """Return the columns at which pictures of a figure fall apart into panels, from left to right.
 
     Parameters
     ----------
     figure : Figure
         A figure that has been drawn.
-    renderer : RendererBase
-        What it was drawn with.
     pictures : sequence of PIL.Image.Image
         Pictures with the same axes: the figure, or all frames of a slider.
 
@@ -38,11 +35,11 @@ def cuts(figure: Figure, renderer: RendererBase, pictures: Sequence[Image.Image]
     list of int
         Empty for a single panel, and where a title, a legend or a line reaches from one panel to the next.
     """
-    spans = _spans(figure, renderer)
+    spans = _spans(figure)
     if len(spans) < 2:
         return []
     white = np.all([(np.asarray(p.convert("L")) >= _WHITE).all(axis=0) for p in pictures], axis=0)
-    common = [artist.get_window_extent(renderer) for artist in (*figure.texts, *figure.legends)]
+    common = [artist.get_window_extent() for artist in (*figure.texts, *figure.legends)]
     found = []
     for (_, right), (left, _) in itertools.pairwise(spans):
         if any(box.x0 < right and box.x1 > left for box in common):
@@ -55,13 +52,13 @@ def cuts(figure: Figure, renderer: RendererBase, pictures: Sequence[Image.Image]
     return found
 
 
-def _spans(figure: Figure, renderer: RendererBase) -> list[tuple[float, float]]:
+def _spans(figure: Figure) -> list[tuple[float, float]]:
     """Return left and right end of each panel with its labels, in pixels; panels above each other are one."""
     edges = [ax.get_position().intervalx for ax in figure.axes]
     if not edges or max(x[0] for x in edges) < min(x[1] for x in edges):
         return []
     spans: list[tuple[float, float]] = []
-    boxes = [(ax.get_tightbbox(renderer), ax.get_label()) for ax in figure.axes]
+    boxes = [(ax.get_tightbbox(), ax.get_label()) for ax in figure.axes]
     for box, label in sorted(((b, n) for b, n in boxes if b is not None), key=lambda e: e[0].x0):
         if spans and (box.x0 < spans[-1][1] or label == "<colorbar>"):
             spans[-1] = spans[-1][0], max(spans[-1][1], box.x1)

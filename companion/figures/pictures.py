@@ -7,17 +7,17 @@ moves.
 
 from __future__ import annotations
 
-import functools
 import io
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
-from PIL import Image, ImageChops
+from PIL import Image, ImageOps
 
 from companion.figures.colours import CYCLE
 from companion.figures.panels import cuts, note
@@ -31,38 +31,18 @@ SAME_COLOUR = 8  # levels of 255
 _BOOK_COLOURS = np.rint(255 * np.array([to_rgb(c) for c in ["white", "black", *CYCLE]])).astype(int)
 
 
-@functools.lru_cache(4)
-def _renderer(width: float, height: float) -> RendererAgg:
-    """What draws all figures of a size. It remembers the shapes of texts; a new one would set each formula anew."""
-    return RendererAgg(width, height, DPI)
-
-
-class _Canvas(FigureCanvasAgg):
-    """A canvas with the common renderer."""
-
-    def get_renderer(self) -> RendererAgg:
-        return _renderer(*self.figure.bbox.size)
-
-
 def _prepare(figure: Figure) -> None:
-    """Close a figure, and give it the common canvas."""
+    """Close a figure, and give it a canvas that has pixels."""
     plt.close(figure)
     figure.set(dpi=DPI, facecolor="white")
-    _Canvas(figure)
+    FigureCanvasAgg(figure)
 
 
 def _drawn(figure: Figure) -> Image.Image:
     """The figure in pixels."""
-    canvas = figure.canvas
-    assert isinstance(canvas, _Canvas), "prepare a figure before it is drawn"
+    canvas: Any = figure.canvas
     canvas.draw()
     return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-
-
-def _ink(picture: Image.Image) -> tuple[int, int, int, int]:
-    """The smallest box (left, top, right, bottom) around everything that is not white, if there is anything."""
-    box = ImageChops.difference(picture, Image.new("RGB", picture.size, "white")).getbbox()
-    return box or (0, 0, *picture.size)
 
 
 def png(figure: Figure) -> bytes:
@@ -86,17 +66,17 @@ def png(figure: Figure) -> bytes:
     b'PNG'
     """
     _prepare(figure)
-    picture, renderer, buffer = _drawn(figure), _renderer(*figure.bbox.size), io.BytesIO()
-    columns = cuts(figure, renderer, [picture])
+    picture, buffer = _drawn(figure), io.BytesIO()
+    columns = cuts(figure, [picture])
     if _is_cut(picture):  # something stands over the rim
-        whole = figure.get_tightbbox(renderer).padded(RIM / DPI)
+        whole = figure.get_tightbbox().padded(RIM / DPI)
         about = note([round(x - DPI * whole.x0) for x in columns])
         figure.savefig(buffer, bbox_inches=whole, pil_kwargs={"pnginfo": about} if about else None)
         return buffer.getvalue()
-    (width, height), (left, top, right, bottom) = picture.size, _ink(picture)
+    width, height = picture.size
+    left, top, right, bottom = ImageOps.invert(picture).getbbox() or (0, 0, width, height)  # ink
     box = max(left - RIM, 0), max(top - RIM, 0), min(right + RIM, width), min(bottom + RIM, height)
-    picture.crop(box).save(buffer, format="png", pnginfo=note([x - box[0] for x in columns]))
-    return buffer.getvalue()
+    return _saved(picture.crop(box), [x - box[0] for x in columns])
 
 
 def _set_free(figure: Figure) -> Figure:
@@ -150,10 +130,10 @@ def _palette(pictures: Sequence[Image.Image]) -> Image.Image:
     return palette
 
 
-def _palette_png(picture: Image.Image, palette: Image.Image, panels: Sequence[int]) -> bytes:
-    """A picture as a PNG with a palette: a third of the size, the same look."""
-    buffer, few = io.BytesIO(), picture.quantize(palette=palette, dither=Image.Dither.NONE)
-    few.save(buffer, format="png", pnginfo=note(panels))
+def _saved(picture: Image.Image, panels: Sequence[int]) -> bytes:
+    """The picture as a PNG file."""
+    buffer = io.BytesIO()
+    picture.save(buffer, format="png", pnginfo=note(panels))
     return buffer.getvalue()
 
 
@@ -161,7 +141,7 @@ def frames(figures: Sequence[Figure]) -> list[bytes]:
     """Pictures for the positions of one slider. Their axes do not move from one picture to the next.
 
     The axes stand where the labels of the first, the middle and the last figure have room. Should a label of another
-    one be cut off there, that figure is asked as well; if that does not help, each figure is laid out by itself.
+    one be cut off there, all figures are asked; if that does not help, each figure is laid out by itself.
 
     Parameters
     ----------
@@ -183,16 +163,14 @@ def frames(figures: Sequence[Figure]) -> list[bytes]:
     for figure in figures:
         _prepare(figure)
     last = len(figures) - 1
-    rooms = {i: _room(figures[i]) for i in (0, last // 2, last)}
-    for _ in range(2):
-        boxes = _common(list(rooms.values()))
+    for asked in ({0, last // 2, last}, range(last + 1)):
+        boxes = _common([_room(figures[i]) for i in asked])
         pictures = [_drawn(_put(figure, boxes)) for figure in figures]
-        cut = [i for i, picture in enumerate(pictures) if _is_cut(picture)]
-        if not cut:
+        if not any(map(_is_cut, pictures)):
             break
-        rooms |= {i: _room(figures[i]) for i in cut}
     else:
         pictures = [_drawn(_set_free(figure)) for figure in figures]
     palette = _palette(pictures)
-    panels = cuts(figures[0], _renderer(*figures[0].bbox.size), pictures)
-    return [_palette_png(picture, palette, panels) for picture in pictures]
+    panels = cuts(figures[0], pictures)
+    few = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    return [_saved(picture, panels) for picture in few]

@@ -12,36 +12,19 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from IPython.display import display
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from companion.checks import as_matrix, as_scalar, as_vector
 from companion.figures.colours import BLUE, CYCLE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
 from companion.figures.pictures import png
 
-__all__ = [
-    "BLUE",
-    "CYCLE",
-    "GREEN",
-    "GREY",
-    "ORANGE",
-    "PURPLE",
-    "RED",
-    "SKY",
-    "hyperplane",
-    "margin",
-    "names_at_end",
-    "paths",
-    "points",
-    "residuals",
-    "show",
-    "slab",
-    "surface",
-    "tube",
-    "use_style",
-]
+__all__ = ["BLUE", "CYCLE", "GREEN", "GREY", "ORANGE", "PURPLE", "RED", "SKY"]
+__all__ += ["hyperplane", "margin", "names_at_end", "paths", "points", "residuals", "show", "slab"]
+__all__ += ["surface", "tube", "use_style"]
 
+Range = tuple[float, float]
 _STYLE = Path(__file__).parent / "book.mplstyle"
 # A point by its place: its face by its class, a ring on a margin line, a cross on the wrong side.
 _FACE: dict[str, Any] = {"linewidth": 1.4, "zorder": 3}
@@ -65,22 +48,14 @@ def show(figure: Figure, alt: str) -> None:
     alt : str
         What is drawn, in a sentence or two: the axes, the objects, the pattern. Not a file name, not empty.
     """
-    from IPython.display import display
-
-    if not isinstance(figure, Figure):
-        raise TypeError(f"figure must be a Matplotlib figure, got {type(figure).__name__}")
     if not isinstance(alt, str) or len(alt.split()) < 4:
         raise ValueError(f"alt must describe the picture in a sentence, got {alt!r}")
-    display(
-        {"image/png": png(figure), "text/plain": repr(figure)},
-        metadata={"image/png": {"alt": " ".join(alt.split())}},
-        raw=True,
-    )
+    shown = {"image/png": png(figure), "text/plain": repr(figure)}
+    display(shown, metadata={"image/png": {"alt": " ".join(alt.split())}}, raw=True)
 
 
 def points(ax: Axes, u: np.ndarray, v: np.ndarray, **kwargs: Any) -> None:
     """Draw the text's blue points u (circles) and red points v (squares), both of shape (number, 2)."""
-    u, v = as_matrix(u, "u", (None, 2)), as_matrix(v, "v", (None, 2))
     style: dict[str, Any] = {"s": 34, "edgecolor": "black", "linewidth": 0.5, "zorder": 3, **kwargs}
     ax.scatter(*u.T, color=BLUE, marker="o", label="blue points $u_i$", **style)
     ax.scatter(*v.T, color=RED, marker="s", label="red points $v_j$", **style)
@@ -88,8 +63,7 @@ def points(ax: Axes, u: np.ndarray, v: np.ndarray, **kwargs: Any) -> None:
 
 def hyperplane(ax: Axes, w: np.ndarray, level: float, **kwargs: Any) -> None:
     """Draw the line <w, x> = level across the current axes, without changing their limits."""
-    w, level = as_vector(w, "w", 2), as_scalar(level, "level")
-    if not w.any():
+    if not np.any(w):
         raise ValueError("w must not be 0: <w, x> = level is no line")
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
     xs, ys = np.array([x0, x1]), np.array([y0, y1])
@@ -103,10 +77,14 @@ def hyperplane(ax: Axes, w: np.ndarray, level: float, **kwargs: Any) -> None:
 
 def margin(ax: Axes, w: np.ndarray, b: float, delta: float = 1.0) -> None:
     """Draw the separating line <w, x> = b and the two margin lines <w, x> = b + delta and b - delta."""
-    b, delta = as_scalar(b, "b"), as_scalar(delta, "delta")
     hyperplane(ax, w, b, label=r"$\langle w, x\rangle = b$")
     hyperplane(ax, w, b + delta, color=BLUE, linestyle="--", linewidth=1.3)
     hyperplane(ax, w, b - delta, color=RED, linestyle=":", linewidth=1.6)
+
+
+def _around(values: np.ndarray, rim: float) -> Range:
+    """The range of values, with a rim."""
+    return values.min() - rim, values.max() + rim
 
 
 def slab(
@@ -116,7 +94,7 @@ def slab(
     w: np.ndarray,
     b: float,
     eta: float,
-    limits: tuple[tuple[float, float], tuple[float, float]] | None = None,
+    limits: tuple[Range, Range] | None = None,
 ) -> None:
     r"""Draw two classes of points in the plane and the slab abs(<w, x> - b) < eta between its margin lines.
 
@@ -136,13 +114,10 @@ def slab(
     limits : ((float, float), (float, float)), optional
         Limits of the two axes; by default those of the points, with a rim. The frames of a flipbook should share them.
     """
-    u, v = as_matrix(u, "u", (None, 2)), as_matrix(v, "v", (None, 2))
-    w, b, eta = as_vector(w, "w", 2), as_scalar(b, "b"), as_scalar(eta, "eta", at_least=0.0)
     both = np.vstack([u, v])
     if limits is None:
-        low, high = both.min(axis=0), both.max(axis=0)
-        rim = 0.06 * (high - low).max()
-        limits = ((low[0] - rim, high[0] + rim), (low[1] - rim, high[1] + rim))
+        rim = 0.06 * np.ptp(both, axis=0).max()
+        limits = _around(both[:, 0], rim), _around(both[:, 1], rim)
     ax.set(xlim=limits[0], ylim=limits[1])
     x, y = np.meshgrid(ax.get_xlim(), ax.get_ylim())
     f = w[0] * x + w[1] * y - b
@@ -166,7 +141,7 @@ def tube(
     f: Callable[[np.ndarray], np.ndarray],
     epsilon: float,
     share: np.ndarray | None = None,
-    limits: tuple[tuple[float, float], tuple[float, float]] | None = None,
+    limits: tuple[Range, Range] | None = None,
 ) -> None:
     r"""Draw points over a line and the tube abs(y - f(x)) < epsilon between its two margins.
 
@@ -190,14 +165,10 @@ def tube(
     limits : ((float, float), (float, float)), optional
         Limits of the two axes; by default those of the points, with a rim. The frames of a flipbook should share them.
     """
-    x, epsilon = as_vector(x, "x"), as_scalar(epsilon, "epsilon", at_least=0.0)
-    y = as_vector(y, "y", x.size)
-    share = None if share is None else as_vector(share, "share", x.size)
     if limits is None:
-        rim_x, rim_y = 0.05 * np.ptp(x), 0.08 * np.ptp(y)
-        limits = ((x.min() - rim_x, x.max() + rim_x), (y.min() - rim_y, y.max() + rim_y))
+        limits = _around(x, 0.05 * np.ptp(x)), _around(y, 0.08 * np.ptp(y))
     grid = np.linspace(*limits[0], 300)
-    middle, r = as_vector(f(grid), "f(x)", grid.size), y - as_vector(f(x), "f(x)", x.size)
+    middle, r = f(grid), y - f(x)
     tight = 1e-9 * (float(np.abs(y).max()) + epsilon)
     if share is None:
         share = np.where(np.abs(r) > epsilon + tight, np.sign(r), 0.0)
@@ -220,19 +191,12 @@ def tube(
     ax.set(xlim=limits[0], ylim=limits[1])
 
 
-def residuals(
-    ax: Axes,
-    history: Mapping[str, np.ndarray],
-    names: Sequence[str] = ("primal_residual", "dual_residual"),
-) -> None:
+def residuals(ax: Axes, history: Mapping[str, np.ndarray]) -> None:
     """Draw a solver's residuals against the iteration, on a logarithmic axis."""
-    for name, line in zip(names, ("-", "--", "-.", ":")):
-        if name not in history:
-            raise ValueError(f"names must be in the history, {', '.join(history)}, got {name!r}")
-        values = as_vector(history[name], name, finite=False)
-        iterations = np.arange(1, values.size + 1)
-        positive = values > 0  # an exact zero has no place on a logarithmic axis
-        ax.semilogy(iterations[positive], values[positive], line, label=name.replace("_", " "))
+    for name, line in (("primal_residual", "-"), ("dual_residual", "--")):
+        positive = np.flatnonzero(history[name] > 0)  # a logarithmic axis has no place for a zero
+        label = name.replace("_", " ")
+        ax.semilogy(positive + 1, history[name][positive], line, label=label)
     ax.set(xlabel="iteration", ylabel="norm of the residual")
     ax.legend()
 
@@ -244,12 +208,6 @@ def paths(
     names: Sequence[str] | None = None,
 ) -> None:
     """Draw coefficients (one column per feature) against a parameter, on a logarithmic axis."""
-    parameter = as_vector(parameter, "parameter")
-    if not (parameter > 0.0).all():
-        lowest = parameter.min()
-        raise ValueError(f"parameter must be positive on a logarithmic axis, got {lowest:g}")
-    coefficients = as_matrix(coefficients, "coefficients", (parameter.size, None))
-    _check_names(names, coefficients.shape[1])
     looks = [(line, color) for line in ("-", "--", "-.", ":") for color in CYCLE]
     for j, curve in enumerate(coefficients.T):
         line, color = looks[j % len(looks)]
@@ -258,32 +216,20 @@ def paths(
     ax.axhline(0, color="black", linewidth=0.8)
 
 
-def _check_names(names: Sequence[str] | None, count: int) -> None:
-    """Raise an error if there is not one name for each curve."""
-    if names is not None and (isinstance(names, str) or len(names) != count):
-        given = repr(names) if isinstance(names, str) else len(names)
-        raise ValueError(f"names must be a list of {count} names, one per curve, got {given}")
-
-
 def names_at_end(ax: Axes, x: float, heights: np.ndarray, names: Sequence[str]) -> None:
     """Write the names of curves beside their last points (x, heights), no two closer than a line of text.
 
     Call it when the limits of the vertical axis are final.
     """
-    heights = as_vector(heights, "heights")
-    _check_names(names, heights.size)
     low, high = ax.get_ylim()
     line, place = 0.038 * (high - low), -np.inf
+    look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 8}
     for j in np.argsort(heights, kind="stable"):
         place = max(float(heights[j]), place + line)
-        ax.annotate(
-            names[j], (x, place), (4, 0), textcoords="offset points", va="center", fontsize=8
-        )
+        ax.annotate(names[j], (x, place), (4, 0), **look)
 
 
 def surface(ax: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, **kwargs: Any) -> None:
     """Draw a translucent surface z(x, y) on 3-D axes; x, y, z from `numpy.meshgrid`."""
-    x = as_matrix(x, "x")
-    y, z = as_matrix(y, "y", x.shape), as_matrix(z, "z", x.shape)
     style = {"color": SKY, "alpha": 0.45, "linewidth": 0.2, "edgecolor": GREY, **kwargs}
     ax.plot_surface(x, y, z, **style)
