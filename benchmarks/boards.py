@@ -18,15 +18,8 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Page, sync_playwright
 
-from companion.boards import (
-    BoardPicture,
-    gram_board,
-    point_board,
-    step_board,
-    tube_board,
-    weight_board,
-)
-from companion.boards.board import BROWSER
+from companion.boards import gram_board, point_board, step_board, tube_board, weight_board
+from companion.boards.board import BROWSER, BoardPicture
 from tools.pdf import BROWSERS
 
 POINTS, FRAMES = 60, 60

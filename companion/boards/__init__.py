@@ -11,12 +11,5 @@ from companion.boards.steps import step_board
 from companion.boards.tube import tube_board
 from companion.boards.weights import weight_board
 
-__all__ = [
-    "Board",
-    "BoardPicture",
-    "gram_board",
-    "point_board",
-    "step_board",
-    "tube_board",
-    "weight_board",
-]
+__all__ = ["Board", "BoardPicture"]
+__all__ += ["gram_board", "point_board", "step_board", "tube_board", "weight_board"]

@@ -7,7 +7,6 @@ Where somebody moves the points of a running notebook, the package solves. In th
 from __future__ import annotations
 
 import json
-import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import anywidget
+import matplotlib.pyplot as plt
 import numpy as np
 import traitlets
 from IPython.core.getipython import get_ipython
@@ -30,6 +30,8 @@ __all__ = ["Board", "BoardPicture", "Setup", "Shown"]
 
 BROWSER = Path(__file__).parent / "browser"
 PRESETS = json.loads((Path(__file__).parent / "presets.json").read_text(encoding="utf-8"))
+SCRIPT = '<script type="application/json">'
+COLORS = {"blue": plotting.BLUE, "red": plotting.RED}
 GRID = 48  # values of a function per axis, from which the browser draws its curves
 
 Limits = tuple[float, float, float, float]
@@ -37,6 +39,8 @@ Values = Mapping[str, Any]
 Result = dict[str, Any]
 SQUARE: Limits = (-5.0, 5.0, -5.0, 5.0)
 WIDE: Limits = (-5.0, 5.0, -4.5, 4.5)
+PLANE = {"xlabel": "$x_1$", "ylabel": "$x_2$", "aspect": "equal"}
+LINE = {"xlabel": "$x$", "ylabel": "$y$"}
 
 
 # -- what a reader changes beside the points
@@ -83,7 +87,7 @@ class Setup:
     solve : callable
         From points, values and limits to the numbers of the result. A ValueError is a message.
     draw : callable
-        From the same and the result to a figure.
+        Draws into axes, from the board and its result, what the points are in.
     values : mapping
         Where select boxes and sliders begin, if not at their own start.
     fixed : bool
@@ -94,8 +98,8 @@ class Setup:
     points: np.ndarray
     limits: Limits
     parameters: list[dict[str, Any]]
-    solve: Callable[[np.ndarray, Values, Limits], dict[str, Any]]
-    draw: Callable[[np.ndarray, Values, Limits, dict[str, Any]], Figure]
+    solve: Callable[[np.ndarray, Values, Limits], Result]
+    draw: Callable[[Axes, Setup, Result], None]
     values: Values
     fixed: bool = False
 
@@ -103,21 +107,18 @@ class Setup:
         """Return the widget in JupyterLab, and elsewhere the picture."""
         left, right, bottom, top = limits = as_vector(self.limits, "limits", 4).tolist()
         if not (left < right and bottom < top):
-            raise ValueError(
-                f"limits must be (left, right, bottom, top), rising, got {self.limits}"
-            )
+            raise ValueError(f"limits must be (left, right, bottom, top), rising, got {limits}")
         values = {p["name"]: p["start"] for p in self.parameters}
         if unknown := set(self.values) - set(values):
             raise TypeError(f"this board has the values {list(values)}, got {sorted(unknown)}")
         values.update(self.values)
-        for p in self.parameters:
-            if values[p["name"]] not in p.get("options", values.values()):
-                got = repr(values[p["name"]])
-                raise ValueError(f"{p['name']} must be one of {p['options']}, got {got}")
+        for name, options in ((p["name"], p.get("options")) for p in self.parameters):
+            if options and values[name] not in options:
+                raise ValueError(f"{name} must be one of {options}, got {values[name]!r}")
         begun = replace(self, limits=tuple(limits), values=values)
         return Board(begun) if somebody_is_there() else BoardPicture(begun)
 
-    def result(self, points: Any, values: Values) -> dict[str, Any]:
+    def result(self, points: Any, values: Values) -> Result:
         """Return the numbers of the board, with the warnings; without a solution a message alone."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -128,18 +129,18 @@ class Setup:
         told = " ".join(str(warning.message) for warning in caught)
         return {"message": told, "solved": True, "size": len(points), **found}
 
+    def picture(self, result: Result) -> Figure:
+        """Return the figure of the points."""
+        figure, ax = plt.subplots(figsize=(5.6, 4.2))
+        ax.set(xlim=self.limits[:2], ylim=self.limits[2:])
+        self.draw(ax, self, result)
+        return figure
+
     def state(self) -> dict[str, Any]:
         """Return what the front needs to know: what moves, and what stays."""
         points = self.points.tolist()
-        config = {
-            "kind": self.kind,
-            "start": points,
-            "limits": self.limits,
-            "parameters": self.parameters,
-            "presets": PRESETS[self.kind],
-            "fixed": self.fixed,
-            "colors": {"blue": plotting.BLUE, "red": plotting.RED},
-        }
+        config = {"kind": self.kind, "start": points, "limits": self.limits, "fixed": self.fixed}
+        config |= {"parameters": self.parameters, "presets": PRESETS[self.kind], "colors": COLORS}
         return {"config": config, "points": points, "values": dict(self.values)}
 
 
@@ -196,30 +197,25 @@ class BoardPicture:
         self.result = setup.result(self.state["points"], setup.values)
 
     def __repr__(self) -> str:
-        points = self.state["points"]
-        blue, red = (
-            ", ".join(f"({x:g}, {y:g})" for x, y, s in points if s == sign) for sign in (1, -1)
-        )
+        at: dict[float, list[str]] = {1.0: [], -1.0: []}
+        for x, y, sign in self.setup.points:
+            at[sign].append(f"({x:g}, {y:g})")
+        blue, red = map(", ".join, at.values())
         where = f"blue at {blue}; red at {red}" if red else f"at {blue}"
-        numbers = {name: x for name, x in self.result.items() if isinstance(x, float)}
-        facts = ", ".join(f"{name} = {number(value)}" for name, value in numbers.items())
-        title = f", {self.setup.values['program']}" if "program" in self.setup.values else ""
-        about = f"Board of {len(points)} points{title}: {where}."
-        return f"{about} {self.result['message'] or facts}".strip()
+        numbers = (f"{k} = {number(x)}" for k, x in self.result.items() if isinstance(x, float))
+        program = f", {self.setup.values['program']}" if "program" in self.setup.values else ""
+        about = f"Board of {len(self.setup.points)} points{program}: {where}."
+        return f"{about} {self.result['message'] or ', '.join(numbers)}".strip()
 
     def _ipython_display_(self) -> None:
         """Show the picture, and beside it, unseen, what the page needs."""
-        of = self.setup
-        plotting.show(of.draw(of.points, of.values, of.limits, self.result), repr(self))
+        plotting.show(self.setup.picture(self.result), repr(self))
         display({"text/html": self.html(), "text/plain": repr(self)}, raw=True)
 
     def html(self) -> str:
         """Return the configuration for the page."""
         text = json.dumps(self.state, ensure_ascii=False).replace("</", "<\\/")
-        return (
-            f'<div class="companion-board-static" id="{self.state["id"]}">'
-            f'<script type="application/json">{text}</script></div>'
-        )
+        return f'<div class="companion-board-static" id="{self.state["id"]}">{SCRIPT}{text}</script></div>'
 
 
 Shown = Board | BoardPicture
@@ -245,6 +241,12 @@ def module(kind: str) -> str:
 # -- what the boards' results and pictures are made of
 
 
+def over_a_line(x: Any, y: Any) -> np.ndarray:
+    """Return the points of a board over a line."""
+    x = as_vector(x, "x")
+    return np.column_stack([x, as_vector(y, "y", x.size), np.ones(x.size)])
+
+
 def grid(limits: Limits) -> tuple[np.ndarray, np.ndarray]:
     """Return the coordinates at which the browser wants values of a function."""
     left, right, bottom, top = limits
@@ -262,24 +264,12 @@ def numbers(machine: Any, *names: str) -> dict[str, float]:
     return {name: float(getattr(machine, f"{name}_")) for name in names}
 
 
-def show_plane(ax: Axes, limits: Limits, **look: Any) -> None:
-    """Give the axes the limits and the names of a plane."""
-    look = {"xlabel": "$x_1$", "ylabel": "$x_2$", "aspect": "equal", **look}
-    ax.set(xlim=limits[:2], ylim=limits[2:], **look)
-
-
 def number(value: float) -> str:
     """Return a number as the board shows it."""
     value = 0.0 if abs(value) < 1e-12 else value  # rounding
-    return f"{value:.4g}" if math.isfinite(value) else "∞" if value > 0 else "undefined"
+    return f"{value:.4g}".replace("inf", "∞").replace("nan", "undefined")
 
 
-def finite(value: Any) -> Any:
+def finite(result: Result) -> Result:
     """Return the result for a browser: JSON has no numbers that are not finite."""
-    if isinstance(value, dict):
-        return {name: finite(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [finite(part) for part in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return number(value)
-    return value
+    return json.loads(json.dumps(result), parse_constant=lambda name: number(float(name)))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 
 from companion.boards import board
-from companion.boards.board import Limits, Result, Shown, Values
+from companion.boards.board import Limits, Result, Setup, Shown, Values
 from companion.checks import as_matrix
 from companion.figures import plotting
 from companion.kernels import KernelPCA, as_kernel, gram
@@ -46,9 +45,8 @@ def gram_board(points: Any, *, limits: Limits = board.WIDE, **values: Any) -> Sh
     >>> [round(t, 6) for t in found["eigenvalues"]], round(found["share"], 6)
     ([2.0, 0.0, 0.0], 1.0)
     """
-    X = as_matrix(points, "points", (None, 2))
-    points = np.column_stack([X, np.ones(len(X))])
-    return board.Setup("gram", points, limits, PARAMETERS, fit, draw, values).begin()
+    points = np.insert(as_matrix(points, "points", (None, 2)), 2, 1.0, axis=1)
+    return Setup("gram", points, limits, PARAMETERS, fit, draw, values).begin()
 
 
 def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
@@ -68,17 +66,11 @@ def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
     }
 
 
-def draw(points: np.ndarray, values: Values, limits: Limits, result: Result) -> Figure:
-    """Draw the points with the level lines of the component, and the Gram matrix."""
-    X, component = points[:, :2], np.array(result["component"])
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.9))
-    board.show_plane(left, limits)
+def draw(ax: Axes, of: Setup, result: Result) -> None:
+    """Draw the points, and the level lines of the component."""
+    ax.set(**board.PLANE)
+    X, component = of.points[:, :2], np.array(result["component"])
     levels = np.abs(component).max() * np.arange(-0.75, 1.0, 0.25)
     colors = [plotting.RED] * 3 + ["black"] + [plotting.BLUE] * 3
-    left.contour(*board.grid(limits), np.array(result["field"]), levels=levels, colors=colors)
-    plotting.points(left, X[component >= 0.0], X[component < 0.0])
-    G = np.array(result["gram"])
-    right.imshow(G, cmap="Blues", vmin=0.0, vmax=np.abs(G).max())
-    right.set(xlabel="point", ylabel="point", xticks=[], yticks=[])
-    right.grid(visible=False)
-    return figure
+    ax.contour(*board.grid(of.limits), np.array(result["field"]), levels=levels, colors=colors)
+    plotting.points(ax, X[component >= 0.0], X[component < 0.0])

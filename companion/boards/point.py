@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 
 from companion.boards import board
-from companion.boards.board import Limits, Result, Shown, Values
+from companion.boards.board import Limits, Result, Setup, Shown, Values
 from companion.checks import as_matrix
 from companion.figures import plotting
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
@@ -72,7 +71,7 @@ def point_board(u: Any, v: Any, *, limits: Limits = board.SQUARE, **values: Any)
     """
     u, v = as_matrix(u, "u", (None, 2)), as_matrix(v, "v", (None, 2))
     points = np.column_stack([np.vstack([u, v]), np.repeat([1.0, -1.0], [len(u), len(v)])])
-    return board.Setup("point", points, limits, PARAMETERS, fit, draw, values).begin()
+    return Setup("point", points, limits, PARAMETERS, fit, draw, values).begin()
 
 
 def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
@@ -83,14 +82,12 @@ def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
     program, names = PROGRAMS[values["program"]]
     machine = program(kernel=board.kernel_of(values), **{name: values[name] for name in names})
     machine.fit(X, s)
-    a, slack = np.empty(len(s)), np.empty(len(s))
-    a[s > 0], a[s < 0] = machine.lambda_, machine.mu_
-    slack[s > 0], slack[s < 0] = machine.epsilon_, machine.xi_
+    place = np.argsort(np.argsort(-s, kind="stable"))  # of a point, the blue ones first
     counts = [machine.p_f_, machine.q_f_, machine.p_m_, machine.q_m_]
     flat = machine.kernel_.is_linear and machine.norm_ > 0.0
     return {
-        "multipliers": a.tolist(),
-        "slacks": slack.tolist(),
+        "multipliers": np.r_[machine.lambda_, machine.mu_][place].tolist(),
+        "slacks": np.r_[machine.epsilon_, machine.xi_][place].tolist(),
         "places": machine.point_classes_.tolist(),
         **board.numbers(machine, "b", "eta", "norm", "delta", "objective"),
         "b_interval": list(getattr(machine, "b_interval_", (machine.b_, machine.b_))),
@@ -100,14 +97,13 @@ def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
     }
 
 
-def draw(points: np.ndarray, values: Values, limits: Limits, result: Result) -> Figure:
+def draw(ax: Axes, of: Setup, result: Result) -> None:
     """Draw the points, and the lines where the decision function is -eta, 0 and eta."""
-    figure, ax = plt.subplots(figsize=(5.0, 4.5))
-    board.show_plane(ax, limits)
+    ax.set(**board.PLANE)
     if result.get("field"):
         f, eta = np.array(result["field"]), result["eta"]
         looks = {-eta: (plotting.RED, ":"), eta: (plotting.BLUE, "--"), 0.0: ("black", "-")}
         for level, (color, style) in looks.items():
-            ax.contour(*board.grid(limits), f, [level], colors=[color], linestyles=[style])
-    plotting.points(ax, points[points[:, 2] > 0, :2], points[points[:, 2] < 0, :2])
-    return figure
+            ax.contour(*board.grid(of.limits), f, [level], colors=[color], linestyles=[style])
+    blue = of.points[:, 2] > 0
+    plotting.points(ax, of.points[blue, :2], of.points[~blue, :2])

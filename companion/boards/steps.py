@@ -6,15 +6,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
 from companion.admm import admm, project_ball, soft_threshold
 from companion.boards import board
-from companion.boards.board import Limits, Result, Shown, Values
-from companion.checks import as_matrix, as_vector
+from companion.boards.board import Limits, Result, Setup, Shown, Values
+from companion.checks import as_matrix
 from companion.exceptions import ConvergenceWarning
 from companion.figures import plotting
 
@@ -75,10 +74,9 @@ def step_board(
     >>> [round(t, 3) for t in found["x"][0]], [round(t, 3) for t in found["z"][1]]
     ([0.8, -0.6], [0.8, 1.0])
     """
-    ends = as_matrix(line, "line", (2, 2))
-    X = np.vstack([as_vector(start, "start", 2), as_vector(centre, "centre", 2), ends])
-    points = np.column_stack([X, np.ones(4)])
-    return board.Setup("steps", points, limits, PARAMETERS, take, draw, values, fixed=True).begin()
+    X = as_matrix(np.vstack([start, centre, line]), "start, centre and line", (4, 2))
+    points = np.insert(X, 2, 1.0, axis=1)
+    return Setup("steps", points, limits, PARAMETERS, take, draw, values, fixed=True).begin()
 
 
 def sets(centre: np.ndarray, radius: float, line: np.ndarray) -> tuple[Update, Update]:
@@ -117,22 +115,15 @@ def take(points: np.ndarray, values: Values, limits: Limits) -> Result:
     return {name: rows + rows[-1:] * rest for name, rows in found.items()}
 
 
-def draw(points: np.ndarray, values: Values, limits: Limits, result: Result) -> Figure:
-    """Draw the sets or the ellipses, the iterates, and the residuals."""
-    _, centre, *line = points[:, :2]
+def draw(ax: Axes, of: Setup, result: Result) -> None:
+    """Draw the sets, if there are any, and the iterates."""
+    ax.set(**board.PLANE)
+    _, centre, *line = of.points[:, :2]
     x, z = np.array(result["x"]), np.array(result["z"])
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.9))
-    if values["program"] == SETS:
-        left.add_patch(Circle(centre, values["radius"], color=plotting.BLUE, alpha=0.2))
-        left.axline(*line, color=plotting.RED, linestyle=":")
-    else:
-        p, q = np.meshgrid(*board.grid(limits))
-        d = np.stack([p - centre[0], q - centre[1]])
-        left.contour(p, q, np.einsum("i...,ij,j...", d, Q, d) / 2.0, levels=4, colors=plotting.BLUE)
+    if of.values["program"] == SETS:
+        ax.add_patch(Circle(centre, of.values["radius"], color=plotting.BLUE, alpha=0.2))
+        ax.axline(*line, color=plotting.RED, linestyle=":")
     stairs = np.stack([z[:-1], x], axis=1).reshape(-1, 2)
-    left.plot(*stairs.T, color=plotting.GREY, linewidth=0.9)
-    left.plot(*x.T, "o", color=plotting.BLUE, markersize=3.5)
-    left.plot(*z.T, "s", color=plotting.RED, markersize=3.5)
-    board.show_plane(left, limits)
-    plotting.residuals(right, {name: np.array(norms) for name, norms in result.items()})
-    return figure
+    ax.plot(*stairs.T, color=plotting.GREY, linewidth=0.9)
+    ax.plot(*x.T, "o", color=plotting.BLUE, markersize=3.5)
+    ax.plot(*z.T, "s", color=plotting.RED, markersize=3.5)

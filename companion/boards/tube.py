@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 
 from companion.boards import board
-from companion.boards.board import Limits, Result, Shown, Values
-from companion.checks import as_vector
+from companion.boards.board import Limits, Result, Setup, Shown, Values
 from companion.figures import plotting
 from companion.svr import EpsilonSVR, NuSVR
 
@@ -56,9 +54,8 @@ def tube_board(x: Any, y: Any, *, limits: Limits = (-5.0, 5.0, -4.0, 4.0), **val
     >>> round(found["b"], 6), round(found["epsilon"], 6), found["counts"]
     (0.25, 0.25, [0, 0, 2, 1])
     """
-    x = as_vector(x, "x")
-    points = np.column_stack([x, as_vector(y, "y", x.size), np.ones(x.size)])
-    return board.Setup("tube", points, limits, PARAMETERS, fit, draw, values).begin()
+    points = board.over_a_line(x, y)
+    return Setup("tube", points, limits, PARAMETERS, fit, draw, values).begin()
 
 
 def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
@@ -84,15 +81,14 @@ def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
     }
 
 
-def draw(points: np.ndarray, values: Values, limits: Limits, result: Result) -> Figure:
+def draw(ax: Axes, of: Setup, result: Result) -> None:
     """Draw the points and the tube."""
-    x, y, _ = points.T
-    at, share = np.linspace(*limits[:2], SAMPLES), np.array(result["multipliers"]) * len(x)
-    figure, ax = plt.subplots(figsize=(5.6, 4.2))
+    ax.set(**board.LINE)
+    x, y, _ = of.points.T
+    at, share = np.linspace(*of.limits[:2], SAMPLES), np.array(result["multipliers"]) * len(x)
 
     def f(x: np.ndarray) -> np.ndarray:
         return np.interp(x, at, result["values"])
 
-    plotting.tube(ax, x, y, f, result["epsilon"], share / values["C"], (limits[:2], limits[2:]))
-    ax.set(xlabel="$x$", ylabel="$y$")
-    return figure
+    room = of.limits[:2], of.limits[2:]
+    plotting.tube(ax, x, y, f, result["epsilon"], share / of.values["C"], room)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.patches import Circle, Polygon
+from matplotlib.axes import Axes
 
 from companion.boards import board
-from companion.boards.board import Limits, Result, Shown, Values
-from companion.checks import as_vector
+from companion.boards.board import Limits, Result, Setup, Shown, Values
 from companion.figures import plotting
 from companion.regression import Lasso, RidgeRegression
 
@@ -21,11 +18,6 @@ PARAMETERS = [
     board.slider("tau", "τ", 0.01, 100.0, 1.0, log=True),
     board.slider("K", "K", 0.01, 100.0, 1.0, log=True),
 ]
-LOOKS = {
-    "least squares": ("black", "-"),
-    "ridge": (plotting.BLUE, "--"),
-    "lasso": (plotting.RED, ":"),
-}
 
 
 def weight_board(
@@ -56,9 +48,8 @@ def weight_board(
     >>> [[round(t, 6) for t in found[name]] for name in ("least squares", "lasso")]  # w_1, w_2, b
     [[0.5, 1.5, 0.0], [0.25, 0.75, 0.5]]
     """
-    x = as_vector(x, "x")
-    points = np.column_stack([x, as_vector(y, "y", x.size), np.ones(x.size)])
-    return board.Setup("weights", points, limits, PARAMETERS, fit, draw, values).begin()
+    points = board.over_a_line(x, y)
+    return Setup("weights", points, limits, PARAMETERS, fit, draw, values).begin()
 
 
 def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
@@ -75,30 +66,12 @@ def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
     return {name: [*machine.w_.tolist(), float(machine.b_)] for name, machine in machines.items()}
 
 
-def draw(points: np.ndarray, values: Values, limits: Limits, result: Result) -> Figure:
-    """Draw the parabolas, and the plane of the weights with the ellipses through ridge and lasso."""
-    x, y, _ = points.T
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.0, 3.9))
-    at, shown = np.linspace(*limits[:2], 121), [np.array(result[name]) for name in LOOKS]
-    for w, (name, (color, style)) in zip(shown, LOOKS.items(), strict=True):
-        left.plot(at, w[0] * at + w[1] * at**2 + w[2], style, color=color, label=name)
-        right.plot(*w[:2], "o", color=color, zorder=3)
-    left.plot(x, y, "o", color=plotting.GREY, markeredgecolor="black")
-    left.legend()
-    board.show_plane(left, limits, xlabel="$x$", ylabel="$y$", aspect="auto")
-    G, (least, ridge, lasso) = np.cov(x, x**2), (w[:2] for w in shown)
-
-    def squares(w: np.ndarray) -> np.ndarray:
-        d = np.moveaxis(w - least, -1, 0)
-        return np.einsum("i...,ij,j...", d, G, d)
-
-    reach = 1.3 * np.abs([least, ridge, lasso]).max()
-    plane = np.meshgrid(*[np.linspace(-reach, reach, 201)] * 2)
-    levels = np.unique([squares(ridge), squares(lasso)])
-    values_there = squares(np.stack(plane, axis=-1))
-    right.contour(*plane, values_there, levels, colors=plotting.GREY, linewidths=1.0)
-    right.add_patch(Circle((0, 0), np.hypot(*ridge), color=plotting.BLUE, alpha=0.2))
-    corners = np.abs(lasso).sum() * np.array([(1, 0), (0, 1), (-1, 0), (0, -1)])
-    right.add_patch(Polygon(corners, color=plotting.RED, alpha=0.2))
-    board.show_plane(right, (-reach, reach) * 2, xlabel="$w_1$", ylabel="$w_2$")
-    return figure
+def draw(ax: Axes, of: Setup, result: Result) -> None:
+    """Draw the points and the parabolas."""
+    ax.set(**board.LINE)
+    at = np.linspace(*of.limits[:2], 121)
+    for name, look in {"least squares": "k-", "ridge": "C0--", "lasso": "C1:"}.items():
+        w_1, w_2, b = result[name]
+        ax.plot(at, w_1 * at + w_2 * at**2 + b, look, label=name)
+    ax.plot(*of.points[:, :2].T, "o", color=plotting.GREY, markeredgecolor="black")
+    ax.legend()

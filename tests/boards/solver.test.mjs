@@ -8,7 +8,7 @@ const folder = new URL("../../companion/boards/browser/", import.meta.url);
 for (const name of ["solver", "numbers", "curves", "point", "tube", "weights", "steps", "gram"]) {
   vm.runInThisContext(readFileSync(new URL(`${name}.js`, folder), "utf8"), { filename: `${name}.js` });
 }
-const { solver, numbers, curves, answer } = globalThis.companionBoards;
+const { solver, numbers, curves } = globalThis.companionBoards;
 
 // A generator of numbers between -1 and 1, the same in each run.
 const random = (seed) => () => {
@@ -68,12 +68,4 @@ test("level lines lie on their level", () => {
   const limits = [-2, 2, -1, 3], f = ([x, y]) => x - 2 * y, lines = curves.contours(curves.field(f, limits), limits, 0.5);
   assert.equal(lines.length, 1);
   for (const at of lines[0]) assert.ok(Math.abs(f(at) - 0.5) < 1e-12);
-});
-
-test("a board without points has a message, and every result is for its points", () => {
-  for (const kind of ["point", "tube", "weights", "gram"]) {
-    const found = answer(kind, { points: [], values: { program: "(SVM_s2), C-SVM", kernel: "linear" }, limits: [0, 1, 0, 1] });
-    assert.match(found.message, /There must be/);
-    assert.equal(found.solved, undefined);
-  }
 });

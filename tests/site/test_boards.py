@@ -15,15 +15,8 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Locator, Page, ViewportSize
 
 from companion import boards
-from companion.boards import (
-    BoardPicture,
-    gram_board,
-    point_board,
-    step_board,
-    tube_board,
-    weight_board,
-)
-from companion.boards.board import BROWSER, Shown
+from companion.boards import gram_board, point_board, step_board, tube_board, weight_board
+from companion.boards.board import BROWSER, BoardPicture, Shown
 from companion.boards.point import PROGRAMS
 from companion.regression import Lasso
 from tests.site.site import DESKTOP, PAGES, PHONE, SITE, source

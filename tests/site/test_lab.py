@@ -1,4 +1,4 @@
-"""JupyterLab, as `make lab` opens it: boxes and links are the site's, all cells run, a live slider moves."""
+"""JupyterLab, as `make lab` opens it: boxes and links are the site's, cells run, sliders and boards are answered."""
 
 from __future__ import annotations
 
@@ -16,14 +16,27 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page, expect
 
+from companion import boards
+from companion.boards.board import number
+from tests.site.conftest import give_up
 from tests.site.site import ROOT
 from tools.editions import EXERCISES, complete, contents, edition, for_jupyterlab, read
 from tools.toc import write
 
 EDITION, ERRATA = "notebooks/svm/problems", "book/errata/chapter-18.ipynb"
 PAGE = "notebooks/admm/dual-ascent.ipynb"
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+# A board of each chapter: its cell, and a fact that it shows, from the result of the package.
+BOARDS = {
+    "step_board([4, -3], [0, 0.5])": lambda r: ("z at the end", r["z"][-1]),
+    "gram_board([[2, 1], [3, 3], [-2, -1]])": lambda r: ("share of the first", [r["share"]]),
+    "point_board([[2, 1], [3, 3]], [[-2, -1], [-3, 0]], nu=0.4)": lambda r: ("‖w‖", [r["norm"]]),
+    "weight_board([-0.8, 0.1, 1], [1, 0.4, 1.2])": lambda r: ("ridge w₁, w₂, b", r["ridge"]),
+    "tube_board([-3, -2, -1, 0], [1, 0.4, 1.2, 0])": lambda r: ("ε", [r["epsilon"]]),
+}
+LABELS = "points => points.map(point => point.ariaLabel)"
 # The last code cell gets its number last.
 ALL_RAN = """
 () => {
@@ -48,6 +61,11 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     editions[edition(EDITION, "")] = for_jupyterlab(complete(read(EDITION)), EDITION)
     for path, made in editions.items():
         write(folder / path.relative_to(ROOT), nbformat.writes(made))
+    cells = [f"from companion.boards import *\n{cell}" for cell in BOARDS]
+    notebook = nbformat.v4.new_notebook(
+        cells=list(map(nbformat.v4.new_code_cell, cells)), metadata=KERNEL
+    )
+    write(folder / "boards.ipynb", nbformat.writes(notebook))
     tracker = "settings/@jupyterlab/notebook-extension/tracker.jupyterlab-settings"
     write(folder / tracker, '{"windowingMode": "none"}')  # draw all cells, not those in view
     with socket.socket() as free:
@@ -79,7 +97,7 @@ def wait_for(address: str, log: Path) -> None:
             return
         except urllib.error.URLError:
             time.sleep(0.25)
-    raise AssertionError(log.read_text(encoding="utf-8"))
+    give_up(f"JupyterLab does not start: {log.read_text(encoding='utf-8')[-500:]}")
 
 
 @pytest.fixture
@@ -90,13 +108,18 @@ def page(browser: Browser) -> Iterator[Page]:
     opened.close()
 
 
-def test_a_page_runs_its_boxes_are_set_and_its_sliders_live(page: Page, lab: str) -> None:
-    page.goto(f"{lab}lab/tree/{Path(PAGE).name}")
+def run_all(page: Page, address: str) -> None:
+    """Open a notebook and run its cells."""
+    page.goto(address)
     page.wait_for_selector(".jp-Notebook .jp-CodeCell")
     page.wait_for_selector(".jp-NotebookPanel-toolbar >> text=Python 3")
     page.click("li.lm-MenuBar-item:has-text('Run')")
     page.click("li[data-command='runmenu:run-all']")
     page.wait_for_function(ALL_RAN)
+
+
+def test_a_page_runs_its_boxes_are_set_and_its_sliders_live(page: Page, lab: str) -> None:
+    run_all(page, f"{lab}lab/tree/{Path(PAGE).name}")
     page.locator(".myst .katex").first.wait_for(state="attached")
     assert page.locator(".myst aside").count() > 3, "boxes are drawn"
     text = page.locator(".jp-Notebook").inner_text()
@@ -133,3 +156,40 @@ def test_the_contents_lead_to_boxes_and_links_as_on_the_site(page: Page, lab: st
     assert sheet.locator(".jp-CodeCell .jp-Placeholder").count() > 1, "checks are folded"
     sheet.locator(".myst a", has_text="erratum 18-E55").first.click()
     page.wait_for_url(f"**/{ERRATA}")
+
+
+def test_the_package_answers_the_boards(page: Page, lab: str) -> None:
+    """A point is dragged, moved and added; the numbers beside it are those of the package for where the points are."""
+    run_all(page, f"{lab}lab/tree/boards.ipynb")
+    for i, cell in enumerate(BOARDS):
+        shown = page.locator(".companion-board").nth(i)
+        shown.locator(".grip").first.scroll_into_view_if_needed()
+        box = shown.locator(".grip").first.bounding_box()
+        assert box is not None
+        seen = [agrees(shown, cell)]
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(box["x"] - 20, box["y"] + 50, steps=4)
+        page.mouse.up()
+        seen.append(agrees(shown, cell))
+        for key in ("Shift+ArrowUp", "a"):  # in JupyterLab, this letter makes a cell
+            shown.locator("svg[tabindex]").press(key)
+            seen.append(agrees(shown, cell))
+        assert len(set(seen[:3])) == 3, seen
+    assert page.locator(".jp-CodeCell").count() == len(BOARDS)
+
+
+def agrees(shown: Locator, cell: str) -> str:
+    """Wait until a board shows the fact that the package finds for its points; return the fact."""
+    setup = eval(cell, dict(vars(boards))).setup
+    labels = shown.locator(".board-point")
+    points = []
+    for label in labels.evaluate_all(LABELS):
+        x, y = re.findall(r"at \((\S+), (\S+)\)", label)[0]
+        points.append([float(x), float(y), -1.0 if label.startswith("red") else 1.0])
+    title, values = BOARDS[cell](setup.result(points, setup.values))
+    fact = f"{title} = {', '.join(map(number, values))}"
+    expect(shown.locator(".board-facts")).to_contain_text(fact)
+    told = shown.locator(".board-status").inner_text()
+    assert told.endswith(tuple(labels.evaluate_all(LABELS)))
+    return fact
