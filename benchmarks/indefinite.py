@@ -47,7 +47,7 @@ from companion.svm import (
     solve_indefinite,
     spectrum_transform,
 )
-from companion.svm.slab import slab_b, snap
+from companion.svm.slab import slab_of, snap
 
 NOISE, CHANGE = 0.1, 1e-6
 MAX_ITER = 5000
@@ -146,7 +146,7 @@ def train_machine(
         warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is stored
         result = solve_indefinite(K0, y, C, rho, method=method, change=CHANGE, max_iter=max_iter)
     a = snap(result.multipliers, C)
-    b = slab_b(y, y * (result.K @ (y * a)) - 1.0, a, C, eta=1.0).b
+    b = slab_of(y, y * (result.K @ (y * a)) - 1.0, a, C, eta=1.0).b
     return Machine(result, rho, y, b)
 
 

@@ -17,7 +17,6 @@
 ===========================  ==================================================================
 """
 
-from companion.svm.ascent import dual_coordinate_ascent
 from companion.svm.bounds import nu_max, nu_min
 from companion.svm.dual import DualProgram
 from companion.svm.estimator import DegenerateSolutionWarning
@@ -25,6 +24,7 @@ from companion.svm.hard_margin import HardMarginSVC
 from companion.svm.indefinite import (
     IndefiniteObjective,
     IndefiniteResult,
+    IndefiniteSVC,
     largest_linear,
     lipschitz_constant,
     project_q1,
@@ -32,14 +32,18 @@ from companion.svm.indefinite import (
     saddle_value,
     solve_indefinite,
 )
-from companion.svm.indefinite_svc import IndefiniteSVC
-from companion.svm.linear_program import SVMs2l
 from companion.svm.mapping import from_sklearn, to_sklearn
-from companion.svm.newton import primal_kernel_newton, primal_newton
 from companion.svm.slab import POINT_CLASSES, Slab
-from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
+from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
 from companion.svm.spectrum import RankOneSpectrum, nearest_psd, spectrum_transform
-from companion.svm.training import TrainingResult, augment, augmented_dual
+from companion.svm.training import (
+    TrainingResult,
+    augment,
+    augmented_dual,
+    dual_coordinate_ascent,
+    primal_kernel_newton,
+    primal_newton,
+)
 
 __all__ = [
     "POINT_CLASSES",

@@ -89,11 +89,6 @@ def nu_min(u: Any, v: Any, kernel: Any = "linear", **kernel_params: Any) -> floa
         raise ValueError(f"u and v must have at least one point each, got {len(u)} and {len(v)}")
     s = np.repeat([1.0, -1.0], [len(u), len(v)])
     points = make_points(np.vstack([u, v]), s, as_kernel(kernel, **kernel_params))
-    return nu_min_of(points)
-
-
-def nu_min_of(points: Points) -> float:
-    """Return :func:`nu_min` for training points."""
     _, k = smallest_bound(points)
     return 1.0 / (points.n * k)
 

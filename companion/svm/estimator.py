@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
@@ -150,9 +149,7 @@ class HyperplaneClassifier(ClassifierMixin, KernelModel):
 class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
     """Base of the machines of chapter 18; see :class:`SVMs2prime` for the attributes."""
 
-    _homogeneous = False  # w = 0 goes with eta = 0: there is no slab then
-    # b and eta from multipliers: slab_both, slab_b or slab_eta
-    _hyperplanes: ClassVar[Callable[..., Slab]]
+    _unit_normal = False  # the program asks for a w of norm 1
 
     # -- what each machine says about itself
 
@@ -168,16 +165,9 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
         """Return the value of the dual function, for a'Pa and q'a."""
         return -(0.5 * quadratic + linear)
 
-    def _unit(self, norm: float) -> float:
-        """Return the factor that takes sum s_i a_i phi(x_i) to w: 1 but for (SVM_s1)."""
-        return 1.0
-
     def _below_range(self, points: Points) -> str:
         """Say why w = 0 is the optimum, by the linear program of `nu_min`; nothing if it is not."""
         return ""
-
-    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
-        return self._hyperplanes(s, h, a, dual.upper)
 
     # -- fitting
 
@@ -198,25 +188,24 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
         """
         machine = clone(self)
         X, s = machine._read(X, y)
-        dual = machine._dual(Points(X, s, machine.kernel_, None))
+        dual = machine._dual(Points(X, s, machine.kernel_))
         return replace(dual, P=dual.P.toarray())
 
     def _fit(self, X: Any, y: Any) -> list[Warning]:
-        return self._fit_points(self._points(*self._read(X, y)))
-
-    def _fit_points(self, points: Points, guess: Guess | None = None) -> list[Warning]:
         """Solve the dual program; recover w, b, eta and the slacks; certify. Return what has to be said."""
-        answers = self._answers(points, self._dual(points), guess)
-        dual, a, Pa, slab, certificate, _ = self._proved(points.s, answers)
-        inner = Pa - dual.P.ridge * a  # s_i <w, phi(x_i)>, less s_i b where b is in the matrix
+        points = self._points(*self._read(X, y))
+        dual, a, Pa, slab, certificate = self._proved(self._answers(points, self._dual(points)))
+        quadratic, inner = float(a @ Pa), Pa - dual.P.ridge * a
+        # inner is s_i <w, phi(x_i)>, less s_i b where b is in the matrix
         bias = slab.b if self._penalized else 0.0
-        normal = points.normal(a, float(a @ inner) - bias * bias, self._penalized)
+        normal = points.normal(a, float(a @ inner) - bias * bias)
         reach = float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
         is_zero = normal.norm == 0.0 and abs(bias) <= _NEARLY_ZERO * float(a.sum())
-        if self._homogeneous and (is_zero or float(a @ Pa) <= _NEARLY_ZERO * reach**2):
-            reason = self._below_range(points)
+        if not (self._squared or dual.q.any()):  # w = 0 goes with eta = 0: there is no slab then
+            nearly = is_zero or quadratic <= _NEARLY_ZERO * reach**2
+            reason = self._below_range(points) if nearly else ""
             if is_zero or reason:
-                part = float(ratio(abs(float(a @ Pa)), reach * reach))  # what cancels leaves of 0
+                part = float(ratio(abs(quadratic), reach * reach))  # what cancels leaves of 0
                 of_zero = replace(certificate, dual_residual=part, complementarity=0.0, gap=part)
                 return self._store_zero(points, a, of_zero, reason)
 
@@ -228,11 +217,11 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
             slack = np.where(a < dual.upper, 0.0, np.maximum(slab.eta - margin, 0.0))
             shown = np.where(slack > _SLACK * size, slack, 0.0)
         self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, self._squared)
-        unit = self._unit(normal.norm)
-        self._store(points, a, unit * shown, normal, slab, dual.upper)
-        terms = self._terms(self.norm_, bias, self.eta_, unit * slack)
-        value = self._dual_value(float(a @ Pa), float(dual.q @ a))
-        said = self._prove(certificate, terms, value, reach * reach if unit == 1.0 else reach)
+        unit = normal.norm if self._unit_normal and normal.norm > 0.0 else 1.0
+        self._store(points, a, shown, normal, slab, dual.upper, unit)
+        terms = self._terms(self.norm_, bias, self.eta_, slack / unit)
+        value = self._dual_value(quadratic, float(dual.q @ a))
+        said = self._prove(certificate, terms, value, reach if self._unit_normal else reach * reach)
         if said or self.norm_error_ <= _FEW_DIGITS:
             return said
         text = (
@@ -243,36 +232,36 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
         return [ConvergenceWarning(text)]
 
     def _libsvm(self, points: Points, dual: DualProgram) -> Guess | None:
-        X, options = np.zeros(0), {"kernel": "precomputed"}
         if self._penalized:  # one class of signed points, with the equation for the sum alone
-            X = dual.P.toarray()
+            X, options = dual.P.toarray(), {"kernel": "precomputed"}
         elif dual.P.ridge:
             X = dual.P.toarray() * np.outer(points.s, points.s)
+            options = {"kernel": "precomputed"}
         else:
             X, options = points.for_libsvm()
         return guess_machine(
             X, points.s, options, upper=dual.upper, balanced=not self._penalized,
-            total=None if dual.q.any() else float(dual.c[-1]),
+            total=None if dual.q.any() else self._sum(dual),
         )  # fmt: skip
 
     # -- fitted attributes
 
     def _store(
-        self, points: Points, a: np.ndarray, slack: np.ndarray, normal: Normal, slab: Slab, upper: float
+        self, points: Points, a: np.ndarray, slack: np.ndarray, normal: Normal, slab: Slab, upper: float,
+        unit: float = 1.0,
     ) -> None:  # fmt: skip
         """Set the fitted attributes, for w in the unit of the program."""
-        unit = self._unit(normal.norm)
-        self.w_ = None if normal.w is None else normal.w * unit
-        self.norm_, self.norm_error_ = normal.norm * unit, normal.error
+        self.w_ = None if normal.w is None else normal.w / unit
+        self.norm_, self.norm_error_ = normal.norm / unit, normal.error
         moved = slab.moved(normal.shift, unit)
         self.b_, self.eta_ = moved.b, moved.eta
         self.b_interval_, self.eta_interval_ = moved.b_interval, moved.eta_interval
         self.blue_interval_, self.red_interval_ = moved.blue_interval, moved.red_interval
         with np.errstate(divide="ignore", invalid="ignore"):  # w = 0
-            self.delta_ = float(np.divide(self.eta_, self.norm_))
-        self.dual_coef_ = points.s * a * unit if normal.norm > 0.0 else np.zeros(points.n)
+            self.delta_ = float(np.divide(self.eta_, 1.0 if self._unit_normal else self.norm_))
+        self.dual_coef_ = points.s * a / unit if normal.norm > 0.0 else np.zeros(points.n)
         self.degenerate_ = False
-        self._store_points(points, a, slack, upper)
+        self._store_points(points, a, slack / unit, upper)
 
     def _store_zero(
         self, points: Points, a: np.ndarray, certificate: Certificate, reason: str

@@ -2,19 +2,16 @@ r"""The hard margin support vector machine, program (SVM_h2)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from companion.engine.guess import Guess
-from companion.engine.machines import Finished
 from companion.exceptions import InfeasibleProblemError
 from companion.svm.bounds import smallest_bound
 from companion.svm.dual import DualProgram
 from companion.svm.estimator import SupportVectorMachine
-from companion.svm.points import Points
-from companion.svm.slab import slab_b
+from companion.svm.model import Answers
+from companion.svm.points import Points, SignedKernel
 
 __all__ = ["HardMarginSVC"]
 
@@ -76,24 +73,20 @@ class HardMarginSVC(SupportVectorMachine):
     (array([0.833333, 0.333333]), 3.333333, 1.114172)
     """
 
-    _hyperplanes = staticmethod(slab_b)
-
     def _dual(self, points: Points) -> DualProgram:
-        P = points.signed_kernel()
+        P = SignedKernel(points)
         return DualProgram.of(P, -1.0, (points.s, 0.0), upper=np.inf)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
         return (0.5 * norm * norm,)
 
-    def _answers(
-        self, points: Points, dual: DualProgram, guess: Guess | None = None
-    ) -> Iterator[tuple[DualProgram, Finished]]:
+    def _answers(self, points: Points, dual: DualProgram) -> Answers:
         """Find the nearest points of the convex hulls; one number tells the rest: at the solution 1'a = a'Pa."""
         nearest = DualProgram.of(dual.P, 0.0, (points.s, 0.0), (1.0, 2.0), upper=np.inf)
-        for _, done in super()._answers(points, nearest, guess):
+        for _, done in super()._answers(points, nearest):
             square = float(done.a @ done.Pa)
             # where the hulls meet up to rounding only, go on
-            meet = not points.normal(done.a, square).norm
+            meet = points.normal(done.a, square).norm == 0.0
             witness, k = smallest_bound(points) if meet else (done.a, np.inf)
             if k < np.inf:
                 raise InfeasibleProblemError(

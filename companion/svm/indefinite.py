@@ -14,7 +14,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -25,12 +26,16 @@ from companion.checks import as_scalar, as_symmetric, as_vector, check_count
 from companion.engine.arithmetic import EPS, largest, ratio
 from companion.exceptions import ConvergenceWarning
 from companion.results import Certificate, History, Problem, Record
-from companion.svm.points import as_signs
+from companion.svm.estimator import HyperplaneClassifier
+from companion.svm.model import KernelLike
+from companion.svm.points import Points, as_signs
+from companion.svm.slab import slab_of, snap
 from companion.svm.spectrum import RankOneSpectrum, nearest_psd
 
 __all__ = [
     "IndefiniteObjective",
     "IndefiniteResult",
+    "IndefiniteSVC",
     "largest_linear",
     "lipschitz_constant",
     "project_q1",
@@ -39,8 +44,8 @@ __all__ = [
     "solve_indefinite",
 ]
 
-_METHODS = ("smm", "spgm", "accelerated")
 _QP_TOLERANCE = 1e-9
+_ZERO = 1e-12  # eigenvalues below this part of the largest are zero
 _FALL = 0.9  # each step of the line search first tries an L that is smaller by this factor
 
 
@@ -499,8 +504,10 @@ def solve_indefinite(
     >>> round(result.objective, 6), bool(result.gap < 1e-8)
     (15.697899, True)
     """
-    if method not in _METHODS:
-        raise ValueError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
+    smm = partial(_smm, as_printed=as_printed)
+    methods: dict[str, Any] = {"smm": smm, "spgm": _spgm, "accelerated": _accelerated}
+    if method not in methods:
+        raise ValueError(f"method must be one of {', '.join(methods)}, got {method!r}")
     if as_printed and method != "smm":
         raise ValueError("as_printed concerns method='smm' only")
     f = IndefiniteObjective(K0, y, rho)
@@ -513,26 +520,21 @@ def solve_indefinite(
     L = as_scalar(L, "L", above=0.0)
     start = np.zeros(f.y.size) if alpha0 is None else as_vector(alpha0, "alpha0", f.y.size)
     best, status = program.at(program.project(start)), "max_iter"
-    steps = {"smm": _smm, "spgm": _spgm, "accelerated": _accelerated}[method](
-        program, best, L, as_printed
-    )
-    keys = ["objective", "gap", "L"] + ["objective_gamma"] * (track and method == "smm")
-    history: dict[str, list[float]] = {key: [] for key in keys}
+    steps, rows = methods[method](program, best, L), list[dict[str, float]]()
     for k, (point, L, gamma) in enumerate(steps):
-        values = [point.value, program.gap(point), L]
-        values += [program.at(gamma).value for _ in keys[3:]]
-        for key, value in zip(keys, values):
-            history[key].append(value)
+        rows.append({"objective": point.value, "gap": program.gap(point), "L": L})
+        if track and method == "smm":
+            rows[k]["objective_gamma"] = program.at(gamma).value
         best = max(point, best, key=lambda point: point.value)
-        if history["gap"][-1] <= tol * float(point.alpha.sum()):
+        if rows[k]["gap"] <= tol * float(point.alpha.sum()):
             best, status = point, "converged"
-        elif k and abs(point.value - history["objective"][-2]) <= change * abs(point.value):
+        elif k and abs(point.value - rows[k - 1]["objective"]) <= change * abs(point.value):
             status = "small change"
         if status != "max_iter" or k == max_iter:
             break
     if method == "smm" and status != "converged":  # the bound of SMM concerns gamma
         best = max(best, program.at(gamma), key=lambda point: point.value)
-    found = _finish(program, best, tol, L, status, history)
+    found = _finish(program, best, tol, L, status, rows)
     if status == "max_iter" or (status == "converged" and not found.certificate.ok):
         warnings.warn(
             f"{method} took {found.n_iter} steps and did not prove tol = {tol:g} ({found.certificate}); raise "
@@ -543,7 +545,7 @@ def solve_indefinite(
     return found
 
 
-def _spgm(program: _Program, point: _Point, L: float, as_printed: bool) -> _Steps:
+def _spgm(program: _Program, point: _Point, L: float) -> _Steps:
     """Table 1."""
     while True:
         yield point, L, point.alpha
@@ -563,7 +565,7 @@ def _smm(program: _Program, point: _Point, L: float, as_printed: bool) -> _Steps
         point = program.at(2.0 / (k + 3) * beta + (k + 1) / (k + 3) * gamma)
 
 
-def _accelerated(program: _Program, point: _Point, L: float, as_printed: bool) -> _Steps:
+def _accelerated(program: _Program, point: _Point, L: float) -> _Steps:
     """Take gradient steps from extrapolated points; forget the momentum where a step turns against it."""
     old, t = point.alpha, 1.0
     while True:
@@ -595,7 +597,7 @@ def _fits(ahead: _Point, new: _Point, L: float) -> bool:
 
 
 def _finish(
-    program: _Program, point: _Point, tol: float, L: float, status: str, history: dict[str, list[float]]
+    program: _Program, point: _Point, tol: float, L: float, status: str, rows: list[dict[str, float]]
 ) -> IndefiniteResult:  # fmt: skip
     """Solve the support vector machine with the proxy kernel: it closes the gap from above."""
     f, C, alpha = program.f, program.C, point.alpha
@@ -621,7 +623,120 @@ def _finish(
     )
     return IndefiniteResult(
         alpha=alpha, objective=point.value, upper_bound=point.value + gap, multipliers=a,
-        n_iter=len(history["gap"]) - 1, converged=status != "max_iter", status=status, L=L,
-        certificate=certificate, K=K, history={key: np.array(values) for key, values in history.items()},
+        n_iter=len(rows) - 1, converged=status != "max_iter", status=status, L=L, certificate=certificate, K=K,
+        history={key: np.array([row[key] for row in rows]) for key in rows[0]},
         problem=Problem("indefinite kernel", {"K0": f.K0, "y": y, "C": C, "rho": f.rho}),
     )  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------
+# The estimator
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, repr=False)
+class IndefiniteSVC(HyperplaneClassifier):
+    r"""Support vector machine whose kernel need not be positive definite.
+
+    .. math:: & \max_{\alpha \in Q_1} \min_{K \succeq 0} \; \mathbf 1^\top \alpha - \tfrac12 \alpha^\top Y K Y \alpha \\
+        & \quad + \rho \|K - K_0\|_F^2, \\
+        & Q_1 = \{\alpha : y^\top \alpha = 0, \; 0 \le \alpha \le C\}
+
+    for the kernel matrix :math:`K_0` of the training points. The machine is then that of (SVM_s2) with the proxy
+    kernel :math:`K(\alpha)`.
+
+    Parameters
+    ----------
+    C : float
+        Price of a unit of slack.
+    rho : float
+        Price of the distance between the proxy kernel and the given one.
+    kernel, kernel_params
+        See :func:`companion.kernels.as_kernel`; symmetric, and otherwise free.
+    tol : float
+        Relative gap to reach.
+    max_iter : int
+        Largest number of steps of the accelerated method of :func:`solve_indefinite`.
+
+    Attributes
+    ----------
+    alpha_ : ndarray of shape (l,)
+        The maximiser found.
+    objective_ : float
+        Its value of f.
+    gap_ : float
+        Upper bound of what is missing to the maximum.
+    multipliers_ : ndarray of shape (l,)
+        Multipliers of the machine with the proxy kernel; at the maximum they are as good as ``alpha_``.
+    proxy_kernel_ : ndarray of shape (l, l)
+        :math:`K(\alpha)`.
+    dual_coef_ : ndarray of shape (l,)
+        Coefficients c of the decision function :math:`\sum_i c_i k_0(x_i, x) - b`.
+    b_ : float
+        The constant of the decision function.
+    lambda_min_, lambda_max_ : float
+        Extreme eigenvalues of :math:`K_0`.
+    lambda_, mu_, support_
+        The multipliers of blue and of red points, and where they are positive.
+    n_iter_ : int
+        Number of steps.
+    certificate_ : Certificate
+        Residuals and gap.
+
+    Raises
+    ------
+    ValueError
+        If the kernel matrix is not symmetric.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `tol` is not met within `max_iter` steps.
+
+    Notes
+    -----
+    Source: YCG. The paper does not say how it treats new points. Here the row :math:`k_0(x)` of a new point's values
+    with the training points is taken to the positive eigenvectors of :math:`K_0 + \tfrac1{4\rho} Y\alpha\alpha^\top Y`,
+    as the proxy does with those of the training points. A training point that is passed to `predict` counts as a new
+    one; its own decision value is in ``decision_``.
+
+    Examples
+    --------
+    >>> from companion.datasets import xor
+    >>> data = xor()
+    >>> machine = IndefiniteSVC(C=10.0, kernel="sigmoid", kernel_params={"coef0": -1.0})
+    >>> machine.fit(data.X, data.y).lambda_min_ < 0
+    True
+    """
+
+    C: float = 1.0
+    rho: float = 1.0
+    _: KW_ONLY
+    kernel: KernelLike = "rbf"
+    tol: float = 1e-6
+    max_iter: int = 10_000
+
+    def _fit(self, X: Any, y: Any) -> list[Warning]:
+        """Find the saddle point; read b from the machine with the proxy kernel."""
+        X, s = self._read(X, y)
+        C = as_scalar(self.C, "C", above=0.0)
+        gram = Points(X, s, self.kernel_, None).gram
+        K0 = as_symmetric(gram, "the kernel matrix of the training points", len(s))
+        result = solve_indefinite(
+            K0, s, C, self.rho, method="accelerated", tol=self.tol, max_iter=self.max_iter
+        )
+        a = snap(result.multipliers, C)
+        values, z = result.K @ (s * a), s * result.alpha
+        d, V = np.linalg.eigh(K0 + np.outer(z, z) / (4.0 * self.rho))
+        V = V[:, d > _ZERO * max(float(d[-1]), 0.0)]
+        self.X_fit_, self.w_ = X, None
+        self.b_ = slab_of(s, s * values - 1.0, a, C, eta=1.0).b
+        self.alpha_, self.multipliers_ = result.alpha, a
+        self.proxy_kernel_, self.dual_coef_ = result.K, V @ ((s * a) @ V)
+        self.decision_ = values - self.b_
+        self.lambda_, self.mu_, self.support_ = a[s > 0], a[s < 0], np.flatnonzero(a)
+        d = np.linalg.eigvalsh(K0)
+        self.lambda_min_, self.lambda_max_ = float(d[0]), float(d[-1])
+        self.objective_, self.gap_, self.n_iter_ = result.objective, result.gap, result.n_iter
+        self.certificate_ = result.certificate
+        return []

@@ -15,9 +15,9 @@ from sklearn.base import BaseEstimator
 from companion.checks import check_count
 from companion.svm.hard_margin import HardMarginSVC
 from companion.svm.points import kernel_options
-from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs5
+from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2prime
 
-__all__ = ["counterpart", "from_sklearn", "kernel_of", "named", "only_linear", "to_sklearn"]
+__all__ = ["counterpart", "from_sklearn", "kernel_of", "named", "to_sklearn"]
 
 Makers = dict[type, Callable[..., Any]]
 
@@ -43,14 +43,6 @@ def named(model: Any) -> dict[str, Any]:
     return kernel_options(model._named_kernel())
 
 
-def only_linear(model: Any) -> None:
-    """Raise an error if a kernel is given where scikit-learn has none."""
-    if named(model) != {"kernel": "linear"}:
-        raise ValueError(
-            "scikit-learn penalizes b for the linear kernel only, in LinearSVC and LinearSVR"
-        )
-
-
 def kernel_of(estimator: BaseEstimator) -> dict[str, Any]:
     """Return the kernel of an estimator of scikit-learn, and the parameters of a name, as options for a model."""
     name = estimator.kernel
@@ -62,32 +54,20 @@ def kernel_of(estimator: BaseEstimator) -> dict[str, Any]:
     return {"kernel": name, "kernel_params": {key: getattr(estimator, key) for key in keys} or None}
 
 
-def _svc(C: float, model: Any) -> svm.SVC:
-    return svm.SVC(C=C, tol=1e-9, **named(model))
-
-
-def _nu_svc(nu: float, model: Any) -> svm.NuSVC:
-    return svm.NuSVC(nu=nu, tol=1e-9, **named(model))
-
-
-def _linear_svc(model: SVMs3 | SVMs5, p: int, q: int) -> svm.LinearSVC:
-    only_linear(model)
-    K, squared = 1.0 / (p + q) if model.K is None else model.K, isinstance(model, SVMs5)
-    eta = 1.0 if squared else getattr(model, "eta_", 0.0)
-    if eta <= 0.0:
-        raise ValueError("C = K/eta is known only after SVMs3 was fitted, with eta > 0")
-    loss = "squared_hinge" if squared else "hinge"
-    return svm.LinearSVC(C=K / eta, loss=loss, dual=not squared, max_iter=1_000_000, tol=1e-12)
+def _options(model: Any) -> dict[str, Any]:
+    return {"tol": 1e-9, **named(model)}
 
 
 _TO: Makers = {
-    HardMarginSVC: lambda model, p, q: _svc(_HARD, model),
-    SVMs1: lambda model, p, q: _nu_svc(1.0 / ((p + q) * (model.K or 1.0 / min(p, q))), model),
-    SVMs2: lambda model, p, q: _svc(model.K, model),
-    SVMs2prime: lambda model, p, q: _nu_svc(model.nu, model),
-    SVMs3: _linear_svc,
-    SVMs5: _linear_svc,
+    HardMarginSVC: lambda model, p, q: svm.SVC(C=_HARD, **_options(model)),
+    SVMs1: lambda model, p, q: svm.NuSVC(nu=_nu(model, p, q), **_options(model)),
+    SVMs2: lambda model, p, q: svm.SVC(C=model.K, **_options(model)),
+    SVMs2prime: lambda model, p, q: svm.NuSVC(nu=model.nu, **_options(model)),
 }
+
+
+def _nu(model: SVMs1, p: int, q: int) -> float:
+    return 1.0 / ((p + q) * (model.K or 1.0 / min(p, q)))
 
 
 def to_sklearn(model: BaseEstimator, p: int, q: int) -> BaseEstimator:
@@ -98,13 +78,11 @@ def to_sklearn(model: BaseEstimator, p: int, q: int) -> BaseEstimator:
     ``SVMs1(K)``              ``NuSVC(nu=1/((p+q) K))``
     ``SVMs2(K)``              ``SVC(C=K)``
     ``SVMs2prime(nu)``        ``NuSVC(nu=nu)``
-    ``SVMs3(nu)``, fitted     ``LinearSVC(loss="hinge", C=K/eta)``, since C depends on the solution
-    ``SVMs5(nu, K=K)``        ``LinearSVC(loss="squared_hinge", C=K)``
     ========================  ==========================================================================
 
     Parameters
     ----------
-    model : HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3 or SVMs5
+    model : HardMarginSVC, SVMs1, SVMs2 or SVMs2prime
         A machine of this package.
     p, q : int
         Numbers of blue and red points it will be fitted to.
@@ -116,11 +94,11 @@ def to_sklearn(model: BaseEstimator, p: int, q: int) -> BaseEstimator:
 
     Raises
     ------
-    ValueError
-        If scikit-learn has no such machine: a penalized b with another kernel than the linear one.
     TypeError
         If `model` is something else. For ``SVMs4(K=K)`` use ``SVC(kernel="precomputed", C=1e10)`` on the Gram matrix
-        plus :math:`I/(2K)`; at prediction the Gram matrix alone.
+        plus :math:`I/(2K)`; at prediction the Gram matrix alone. With the linear kernel ``SVMs5(K=K)`` is
+        ``LinearSVC(loss="squared_hinge", C=K)``, and ``SVMs3`` is ``LinearSVC(loss="hinge", C=K/eta)``, with the
+        :math:`\eta` of its solution.
 
     Examples
     --------
@@ -130,20 +108,9 @@ def to_sklearn(model: BaseEstimator, p: int, q: int) -> BaseEstimator:
     return counterpart(model, _TO, check_count(p, "p"), check_count(q, "q"))
 
 
-def _from_linear(estimator: svm.LinearSVC) -> SVMs5:
-    usual = estimator.fit_intercept and estimator.intercept_scaling == 1
-    if (estimator.loss, estimator.penalty, usual) != ("squared_hinge", "l2", True):
-        raise ValueError(
-            "of LinearSVC only loss='squared_hinge', penalty='l2', fit_intercept=True, intercept_scaling=1 has a "
-            "counterpart here; loss='hinge' is SVMs3 for a nu that only its solution tells"
-        )
-    return SVMs5(K=float(estimator.C))
-
-
 _FROM: Makers = {
     svm.NuSVC: lambda estimator: SVMs2prime(nu=float(estimator.nu), **kernel_of(estimator)),
     svm.SVC: lambda estimator: SVMs2(K=float(estimator.C), **kernel_of(estimator)),
-    svm.LinearSVC: _from_linear,
 }
 
 
@@ -152,12 +119,12 @@ def from_sklearn(estimator: BaseEstimator) -> BaseEstimator:
 
     Parameters
     ----------
-    estimator : SVC, NuSVC or LinearSVC
-        An estimator of scikit-learn; LinearSVC with the squared hinge loss.
+    estimator : SVC or NuSVC
+        An estimator of scikit-learn.
 
     Returns
     -------
-    SVMs2, SVMs2prime or SVMs5
+    SVMs2 or SVMs2prime
 
     Raises
     ------

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.admm.low_rank import LowRank
 from companion.checks import as_scalar, check_count, check_range, read_data, reject_masked
 from companion.engine.arithmetic import EPS, largest, ratio
 from companion.engine.guess import Guess
@@ -24,22 +24,14 @@ from companion.kernels.choice import KernelMixin, own_points
 from companion.results import Certificate
 from companion.svm.dual import DualProgram
 from companion.svm.points import Points, make_points
-from companion.svm.slab import Slab, snap
+from companion.svm.slab import Slab, balance, slab_of, snap
 
-__all__ = ["KernelLike", "KernelModel", "ProgramModel", "Solved", "as_guess"]
+__all__ = ["Answers", "KernelLike", "KernelModel", "ProgramModel", "Solved"]
 
 KernelLike = str | Kernel | Callable
-
-
-class Solved(NamedTuple):
-    """Multipliers with those at a bound exactly there, the product P a, b and eta, and the proof of all."""
-
-    dual: DualProgram
-    a: np.ndarray
-    Pa: np.ndarray
-    slab: Slab
-    certificate: Certificate
-    n_systems: int
+Answers = Iterator[tuple[DualProgram, Finished]]
+# multipliers with those at a bound exactly there, the product P a, b and eta, and the proof of all
+Solved = tuple[DualProgram, np.ndarray, np.ndarray, Slab, Certificate]
 
 
 @dataclass(eq=False, repr=False)
@@ -97,22 +89,25 @@ class KernelModel(KernelMixin, BaseEstimator):
         One that is so only conditionally has centred inner products: where the coefficients of w have the sum 0, no
         program sees the difference.
         """
-        points = make_points(X, s, self.kernel_)
-        if points.is_kernel or is_psd(points.gram, "the Gram matrix"):
+        kernel, free_b = self.kernel_, self._balanced and not self._penalized
+        points = make_points(X, s, kernel, free_b)
+        known = points.Phi is not None or kernel.positive_definite
+        if known or is_psd(points.gram, "the Gram matrix"):
             return points
         centred = replace(points, centred=True)
         conditionally = is_positive_definite(centred.gram)
-        if conditionally and self._balanced and not self._penalized:
+        if conditionally and free_b:
             return centred
         smallest = is_positive_definite(points.gram).smallest_eigenvalue
-        rest = (
-            "it is conditionally positive definite, which is enough where s'a = 0 (HardMarginSVC, SVMs1, SVMs2, "
-            f"SVMs2prime, SVMs4), but {type(self).__name__} has no such equation for the coefficients of w"
-        )
+        rest = "nor is it conditionally positive definite"
+        if conditionally:
+            rest = (
+                "it is conditionally positive definite, which is enough where s'a = 0 (HardMarginSVC, SVMs1, SVMs2, "
+                f"SVMs2prime, SVMs4), but {type(self).__name__} has no such equation for the coefficients of w"
+            )
         raise ValueError(
-            f"the kernel must be positive definite on the training points; the matrix of {self.kernel_!r} there is "
-            f"not: it has the negative eigenvalue {smallest:.6g}; "
-            + (rest if conditionally else "nor is it conditionally positive definite")
+            f"the kernel must be positive definite on the training points; the matrix of {kernel!r} there is not: "
+            f"it has the negative eigenvalue {smallest:.6g}; {rest}"
         )
 
     def _complaints(self) -> list[Warning]:
@@ -151,7 +146,7 @@ class ProgramModel(KernelModel):
 
     # -- from the dual program to multipliers
 
-    def _proved(self, s: np.ndarray, answers: Iterator[tuple[DualProgram, Finished]]) -> Solved:
+    def _proved(self, answers: Answers) -> Solved:
         """Return the first answer that is proved, or else the last one."""
         for dual, done in answers:
             lengths = np.sqrt(np.maximum(dual.P.diagonal(), 0.0))
@@ -159,40 +154,50 @@ class ProgramModel(KernelModel):
             Pa, moved = done.Pa, np.flatnonzero(a != done.a)
             if moved.size:
                 Pa = Pa + (a - done.a)[moved] @ dual.P.rows(moved)
-            slab = self._slab(s, Pa + dual.q, a, dual)
+            slab = self._slab(Pa + dual.q, a, dual)
             # -b is the multiplier of the equation s'a = 0, and -eta that of the sum
             y = np.array([-slab.eta] if self._penalized else [-slab.b, -slab.eta])[: len(dual.c)]
             certificate = dual.certify(a, y, Pa, self.tol)
-            solved = Solved(dual, a, Pa, slab, certificate, done.n_systems)
+            self.n_iter_ = max(done.n_systems, 1)
             if certificate.ok:
                 break
-        self.n_iter_ = max(solved.n_systems, 1)
-        return solved
+        return dual, a, Pa, slab, certificate
 
-    @abstractmethod
-    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
+    def _slab(self, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
         """Return b and eta from the multipliers a and the gradient h = P a + q."""
+        s, upper = dual.P.s, dual.upper
+        b = balance(s, a, upper) if self._penalized else None
+        eta = None if math.isfinite(self._sum(dual)) else self._eta_given()
+        return slab_of(s, h, a, upper, b, eta)
 
-    def _answers(
-        self, points: Points, dual: DualProgram, guess: Guess | None = None
-    ) -> Iterator[tuple[DualProgram, Finished]]:
+    def _sum(self, dual: DualProgram) -> float:
+        """Return the sum of the multipliers, infinite where it is no equation; where it is one, eta is free."""
+        return float(dual.c[-1]) if len(dual.c) + self._penalized == 2 else math.inf
+
+    def _eta_given(self) -> float:
+        """Return the eta of a program without the sum of the multipliers."""
+        return 1.0
+
+    def _answers(self, points: Points, dual: DualProgram) -> Answers:
+        """Find solutions of the program, or of the one that takes its place."""
+        return self._finished(dual, self._guess(points, dual))
+
+    def _finished(self, dual: DualProgram, guess: Guess | None) -> Answers:
         """Finish from a guess of the active set; then solve as any other quadratic program."""
         steps = int(self.max_iter)
-        guess = guess or self._guess(points, dual)
         if guess is not None:
             done = finish(dual.P, dual.q, dual.A, dual.c, dual.upper, *guess, steps)
             if done is not None:
                 yield dual, done
-        box = dual.in_box(dual.P.toarray())
-        found = solve_box(box, tol=float(self.tol), max_iter=steps)
+        found = solve_box(dual.in_box(dual.P.toarray()), tol=float(self.tol), max_iter=steps)
         yield dual, Finished(found.x, found.y, found.Px, found.n_systems)
 
     def _guess(self, points: Points, dual: DualProgram) -> Guess | None:
         """Guess which multipliers are 0, at their bound, and free: as PIQP if w is short, or as libsvm."""
-        G = dual.P.factor() if points.kernel.is_linear else None
-        if G is None:
+        P = dual.P.factor() if points.kernel.is_linear else None
+        if P is None:
             return self._libsvm(points, dual)
-        return Guess(*guess_state(dual.in_box(LowRank(G, dual.P.ridge))))
+        return Guess(*guess_state(dual.in_box(P)))
 
     @abstractmethod
     def _libsvm(self, points: Points, dual: DualProgram) -> Guess | None:
@@ -212,8 +217,3 @@ class ProgramModel(KernelModel):
         gap = ratio(gap, size) if gap > 8.0 * EPS * noise else 0.0
         self.certificate_ = replace(of_dual, gap=max(of_dual.gap, gap))
         return self._complaints()
-
-
-def as_guess(a: np.ndarray, upper: float) -> Guess:
-    """Return multipliers with their states: -1 at zero, 1 at the bound, 0 free."""
-    return Guess(a, np.where(a >= upper, 1, np.where(a > 0.0, 0, -1)).astype(np.int8))

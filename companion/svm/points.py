@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from companion.admm.low_rank import LowRank
 from companion.checks import as_vector
 from companion.engine.arithmetic import EPS, largest
 from companion.kernels import Gaussian, Kernel, Linear, Polynomial, Sigmoid
@@ -52,16 +53,19 @@ class Points:
     kernel : Kernel
         The kernel.
     Phi : ndarray of shape (n, N) or None
-        Explicit features, where they are known and few.
+        Explicit features from `origin` on, where they are known and few.
+    origin : ndarray of shape (N,) or 0
+        The mean of the features where b is free: :math:`s^\top a = 0` allows it, and it spares digits.
     centred : bool
-        Whether inner products are those of the features from their mean on. A kernel that is only conditionally
-        positive definite has no others, and where :math:`s^\top a = 0` the dual program needs no others.
+        Whether the Gram matrix is that of the features from their mean on. A kernel that is only conditionally
+        positive definite has no other, and where :math:`s^\top a = 0` the dual program needs no other.
     """
 
     X: np.ndarray
     s: np.ndarray
     kernel: Kernel
-    Phi: np.ndarray | None
+    Phi: np.ndarray | None = None
+    origin: np.ndarray | float = 0.0
     centred: bool = False
 
     @property
@@ -84,19 +88,18 @@ class Points:
         """Number of points of the smaller class, min(p, q)."""
         return min(self.blue.size, self.red.size)
 
-    @property
-    def is_kernel(self) -> bool:
-        """Whether the matrix of inner products is known to be positive semidefinite."""
-        return self.Phi is not None or self.kernel.positive_definite is True
-
     @cached_property
     def gram(self) -> np.ndarray:
         """The Gram matrix, which has to be real."""
+        if self.Phi is not None:
+            return self.Phi @ self.Phi.T
         G = _real(self.kernel(self.X), self.kernel)
         return centre(G) if self.centred else G
 
     def inner(self, index: np.ndarray) -> np.ndarray:
         """Return the rows of the Gram matrix with these indices as a new array."""
+        if self.Phi is not None:
+            return self.Phi[index] @ self.Phi.T
         known = self.centred or self.kernel.is_precomputed or "gram" in vars(self)
         if known or index.size == self.n:
             return self.gram[index]
@@ -105,15 +108,10 @@ class Points:
     @cached_property
     def diagonal(self) -> np.ndarray:
         """The squared lengths of the features."""
+        if self.Phi is not None:
+            return np.einsum("ij,ij->i", self.Phi, self.Phi)
         known = self.centred or self.kernel.is_precomputed
         return self.gram.diagonal() if known else self.kernel.diagonal(self.X).real
-
-    def features(self, keep_origin: bool) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Return the features from their mean on, and the mean; as they are, and None, if the origin is kept."""
-        if self.Phi is None or keep_origin:
-            return self.Phi, None
-        mean = self.Phi.mean(axis=0)
-        return self.Phi - mean, mean
 
     def for_libsvm(self) -> tuple[np.ndarray, dict[str, Any]]:
         """Return points, or a Gram matrix, and the kernel as libsvm calls it."""
@@ -122,13 +120,7 @@ class Points:
             return self.gram, {"kernel": "precomputed"}
         return self.X, options
 
-    def signed_kernel(
-        self, *, penalize_b: bool = False, ridge: float = 0.0, keep_origin: bool = False
-    ) -> SignedKernel:
-        r"""Return :math:`\mathbf K`, plus :math:`ss^\top` when b is penalized, plus ridge times the identity."""
-        return SignedKernel(self, penalize_b, ridge, keep_origin or penalize_b)
-
-    def normal(self, a: np.ndarray, quadratic: float, keep_origin: bool = False) -> Normal:
+    def normal(self, a: np.ndarray, quadratic: float) -> Normal:
         r"""Return :math:`w = \sum_i s_i a_i \varphi(x_i)` and its norm, which is 0 when it is nothing but rounding.
 
         Parameters
@@ -137,30 +129,26 @@ class Points:
             Multipliers, of any sign.
         quadratic : float
             :math:`a^\top \mathbf K a`, which is :math:`\|w\|^2` where no features are known.
-        keep_origin : bool
-            Whether features keep their origin.
         """
-        Z, origin = self.features(keep_origin)
-        if Z is None:
-            w, norm, zero, lengths = None, float(np.sqrt(max(quadratic, 0.0))), _ZERO_GRAM, self.diagonal  # fmt: skip
-        else:
-            w, zero, lengths = (self.s * a) @ Z, _ZERO_FEATURES, np.einsum("ij,ij->i", Z, Z)
-            norm = float(np.linalg.norm(w))
-        reach = float(np.abs(a) @ np.sqrt(np.maximum(lengths, 0.0)))
-        if norm <= zero * reach:
-            return Normal(None if w is None else np.zeros_like(w), 0.0)
-        lost = reach / norm  # cancels; where only inner products are known, its square
-        if w is None:
-            means = self.kernel(self.X).mean(axis=1) if self.centred else np.zeros(self.n)
-            return Normal(w, norm, float(np.sum(self.s * a * means)), 0.5 * EPS * lost * lost)
-        return Normal(w, norm, 0.0 if origin is None else float(w @ origin), EPS * lost)
+        c = self.s * a
+        reach = float(np.abs(a) @ np.sqrt(np.maximum(self.diagonal, 0.0)))
+        if self.Phi is None:
+            norm = float(np.sqrt(max(quadratic, 0.0)))
+            if norm <= _ZERO_GRAM * reach:
+                return Normal(None, 0.0)
+            shift = float(c @ self.kernel(self.X).mean(axis=1)) if self.centred else 0.0
+            return Normal(None, norm, shift, 0.5 * EPS * (reach / norm) ** 2)
+        w = c @ self.Phi
+        norm = float(np.linalg.norm(w))
+        if norm <= _ZERO_FEATURES * reach:
+            return Normal(np.zeros_like(w), 0.0)
+        return Normal(w, norm, float(np.sum(w * self.origin)), EPS * reach / norm)
 
 
 class SignedKernel:
     r"""The matrix P of a dual program: :math:`s_i s_j (\kappa(x_i, x_j) + 1) + \frac1{2K}\delta_{ij}`, row by row.
 
-    The term :math:`ss^\top` is the kernel :math:`\kappa + 1`: the constant is one more feature. Where b is free,
-    :math:`s^\top a = 0` allows to subtract the mean of the features, which spares digits.
+    The term :math:`ss^\top` is the kernel :math:`\kappa + 1`: the constant is one more feature.
 
     Parameters
     ----------
@@ -169,47 +157,40 @@ class SignedKernel:
         Whether the 1 is there.
     ridge : float
         The multiple of the identity.
-    keep_origin : bool
-        Whether the features stay where they are: no equation :math:`s^\top a = 0`.
     """
 
-    __array_ufunc__ = None  # NumPy asks this class, not itself
-
-    def __init__(self, points: Points, penalize_b: bool, ridge: float, keep_origin: bool) -> None:
-        self.points, self.penalize_b, self.ridge = points, penalize_b, ridge
+    def __init__(self, points: Points, *, penalize_b: bool = False, ridge: float = 0.0) -> None:
+        self.points, self.s, self.ridge = points, points.s, ridge
+        self.constant = 1.0 if penalize_b else 0.0
         self.shape = (points.n, points.n)
-        self.Z, _ = points.features(keep_origin)
-        self.product = None if self.Z is None else self._by_weights
-        Z = self.Z
-        of_kernel = points.diagonal if Z is None else np.einsum("ij,ij->i", Z, Z)
-        self._diagonal = of_kernel + float(penalize_b) + ridge
+        self.product = None if points.Phi is None else self._by_weights
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         """Return the rows with these indices as a new array."""
-        s, here = self.points.s, np.arange(index.size)
-        R = self.points.inner(index) if self.Z is None else self.Z[index] @ self.Z.T
-        R += float(self.penalize_b)
-        R *= s
-        R *= s[index, None]
-        R[here, index] += self.ridge
+        R = self.points.inner(index)
+        R += self.constant
+        R *= self.s
+        R *= self.s[index, None]
+        R[np.arange(index.size), index] += self.ridge
         return R
 
     def _by_weights(self, a: np.ndarray) -> np.ndarray:
         """Return P a from the weights w."""
-        signed = self.points.s * a
-        values = self.Z @ (signed @ self.Z) + float(self.penalize_b) * float(signed.sum())
-        return self.points.s * values + self.ridge * a
+        Phi, signed = self.points.Phi, self.s * a
+        values = Phi @ (signed @ Phi) + self.constant * float(signed.sum())
+        return self.s * values + self.ridge * a
 
     def diagonal(self) -> np.ndarray:
         """Return the diagonal."""
-        return self._diagonal
+        return self.points.diagonal + self.constant + self.ridge
 
-    def factor(self) -> np.ndarray | None:
-        """Return G with P = GG' and the ridge, if it has at most half as many columns as rows."""
-        if self.Z is None or self.Z.shape[1] > self.points.n // 2:
+    def factor(self) -> LowRank | None:
+        """Return P by its factor, if that has at most half as many columns as rows."""
+        Phi, n = self.points.Phi, self.points.n
+        if Phi is None or Phi.shape[1] > n // 2:
             return None
-        F = np.column_stack([self.Z, np.ones(len(self.Z))]) if self.penalize_b else self.Z
-        return F * self.points.s[:, None]
+        F = np.column_stack([Phi, np.ones(n)]) if self.constant else Phi
+        return LowRank(F * self.s[:, None], self.ridge)
 
     def toarray(self) -> np.ndarray:
         """Return the whole matrix."""
@@ -239,7 +220,7 @@ def as_signs(y: Any, n: int | None = None) -> np.ndarray:
     return y
 
 
-def make_points(X: np.ndarray, s: np.ndarray, kernel: Kernel) -> Points:
+def make_points(X: np.ndarray, s: np.ndarray, kernel: Kernel, free_b: bool = False) -> Points:
     """Collect what a dual program needs to know about the training points."""
     limit = np.inf if kernel.is_linear else max(len(X), _MANY_FEATURES)
     Phi = kernel.features(X, limit=limit)
@@ -247,7 +228,10 @@ def make_points(X: np.ndarray, s: np.ndarray, kernel: Kernel) -> Points:
         raise ValueError(
             f"the features of {kernel!r} overflow at these points; scale the data down"
         )
-    return Points(X, s, kernel, Phi)
+    if Phi is None or not free_b:
+        return Points(X, s, kernel, Phi)
+    mean = Phi.mean(axis=0)
+    return Points(X, s, kernel, Phi - mean, mean)
 
 
 def _real(values: np.ndarray, kernel: Kernel) -> np.ndarray:

@@ -26,12 +26,11 @@ __all__ = [
     "POINT_CLASSES",
     "Interval",
     "Slab",
+    "balance",
     "middle",
     "multiplier_interval",
     "place_points",
-    "slab_b",
-    "slab_both",
-    "slab_eta",
+    "slab_of",
     "snap",
 ]
 
@@ -85,13 +84,13 @@ class Slab(Record):
         low, high = self.eta_interval
         return 0.0 - high, 0.0 - low
 
-    def moved(self, distance: float, scale: float = 1.0) -> Slab:
+    def moved(self, distance: float, unit: float = 1.0) -> Slab:
         """Return the slab for another origin of feature space, in another unit of w."""
 
         def move(interval: Interval, by: float = distance) -> Interval:
-            return (interval[0] + by) * scale, (interval[1] + by) * scale
+            return (interval[0] + by) / unit, (interval[1] + by) / unit
 
-        b, eta = (self.b + distance) * scale, self.eta * scale
+        b, eta = (self.b + distance) / unit, self.eta / unit
         edges = move(self.blue_interval), move(self.red_interval)
         return Slab(b, eta, move(self.b_interval), move(self.eta_interval, 0.0), *edges)
 
@@ -138,43 +137,43 @@ def middle(interval: Interval) -> float:
     return low if math.isfinite(low) else high if math.isfinite(high) else 0.0
 
 
-def slab_both(s: np.ndarray, h: np.ndarray, a: np.ndarray, upper: float) -> Slab:
-    r"""Return the slab when b and :math:`\eta` are free: (SVM_s1), (SVM_s2'), (SVM_s4).
+def slab_of(
+    s: np.ndarray, h: np.ndarray, a: np.ndarray, upper: float, b: float | None = None, eta: float | None = None
+) -> Slab:  # fmt: skip
+    r"""Return the slab for the multipliers a and the gradient h = P a + q.
 
-    The optimal pairs are a rectangle in the coordinates :math:`\eta + b` and :math:`\eta - b`.
+    Where b and :math:`\eta` are free, the blue points bound :math:`\eta + b` and the red ones :math:`\eta - b`, and the
+    optimal pairs are a rectangle in these coordinates. If :math:`\eta` is given, a blue point bounds b by :math:`h_i`,
+    and a red one, with the sense reversed, by :math:`-h_i`. If b is given, it is in h, and every point bounds
+    :math:`\eta`.
     """
-    zero, full = a <= 0.0, a >= upper
-    blue, red = (multiplier_interval(h[c], zero[c], full[c]) for c in (s > 0.0, s < 0.0))
-    plus, minus = middle(blue), middle(red)
+    zero, full, blue = a <= 0.0, a >= upper, s > 0.0
+    if b is not None:
+        return Slab.of_b(b, multiplier_interval(h, zero, full) if eta is None else (eta, eta))
+    if eta is not None:
+        at_low, at_high = np.where(blue, zero, full), np.where(blue, full, zero)
+        low, high = multiplier_interval(s * h, at_low, at_high)
+        edges = (low + eta, high + eta), (low - eta, high - eta)
+        return Slab(middle((low, high)), eta, (low, high), (eta, eta), *edges)
+    plus, minus = (multiplier_interval(h[c], zero[c], full[c]) for c in (blue, ~blue))
+    top, bottom = middle(plus), middle(minus)
     return Slab(
-        b=(plus - minus) / 2.0,
-        eta=(plus + minus) / 2.0,
-        b_interval=((blue[0] - red[1]) / 2.0, (blue[1] - red[0]) / 2.0),
-        eta_interval=((blue[0] + red[0]) / 2.0, (blue[1] + red[1]) / 2.0),
-        blue_interval=blue,
-        red_interval=(-red[1] + 0.0, -red[0] + 0.0),
+        b=(top - bottom) / 2.0,
+        eta=(top + bottom) / 2.0,
+        b_interval=((plus[0] - minus[1]) / 2.0, (plus[1] - minus[0]) / 2.0),
+        eta_interval=((plus[0] + minus[0]) / 2.0, (plus[1] + minus[1]) / 2.0),
+        blue_interval=plus,
+        red_interval=(-minus[1] + 0.0, -minus[0] + 0.0),
     )
 
 
-def slab_b(s: np.ndarray, h: np.ndarray, a: np.ndarray, upper: float, eta: float = 1.0) -> Slab:
-    r"""Return the slab when :math:`\eta` is given and b is free: the hard margin and (SVM_s2), with :math:`\eta = 1`.
+def balance(s: np.ndarray, a: np.ndarray, upper: float) -> float:
+    r"""Return :math:`-\sum_i s_i a_i`, the b of a program in whose matrix it is, or 0 if that is rounding.
 
-    For a blue point the conditions bound b by :math:`h_i`, for a red one, with the sense reversed, by :math:`-h_i`.
+    Multipliers near a bound were moved there; without a bound the sum has the rounding of its terms only.
     """
-    zero, full, blue = a <= 0.0, a >= upper, s > 0.0
-    low, high = multiplier_interval(s * h, np.where(blue, zero, full), np.where(blue, full, zero))
-    return Slab(
-        middle((low, high)), eta, (low, high), (eta, eta), (low + eta, high + eta), (low - eta, high - eta)
-    )  # fmt: skip
-
-
-def slab_eta(s: np.ndarray, h: np.ndarray, a: np.ndarray, upper: float) -> Slab:
-    r"""Return the slab when :math:`b = -\sum_i s_i a_i` is part of the matrix: (SVM_s3), (SVM_s5)."""
-    b = float(-(s @ a))
-    # Multipliers near a bound were moved there; without a bound the sum has the rounding of its terms only.
-    rounding = _ROUNDING if math.isfinite(upper) else _ZERO_SUM
-    b = b if abs(b) > rounding * float(a.sum()) else 0.0
-    return Slab.of_b(b, multiplier_interval(h, a <= 0.0, a >= upper))
+    b, rounding = float(-(s @ a)), _ROUNDING if math.isfinite(upper) else _ZERO_SUM
+    return b if abs(b) > rounding * float(a.sum()) else 0.0
 
 
 def place_points(

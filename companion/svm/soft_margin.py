@@ -1,37 +1,44 @@
-r"""Soft margin support vector machines: programs (SVM_s1), (SVM_s2), (SVM_s2') and (SVM_s3) to (SVM_s5).
+r"""Soft margin support vector machines: programs (SVM_s1), (SVM_s2), (SVM_s2l), (SVM_s2'), (SVM_s3) to (SVM_s5).
 
-Each class states its dual program, the rule that gives b and eta, and the terms of its primal objective. Read two
-of them side by side: what differs is what differs in the text.
+Each class states its dual program and the terms of its primal objective. Read two of them side by side: what differs
+is what differs in the text.
 
 ============  =====================  ==========================================  ==============  =====================
 class         P                      constraints                                 bounds          from P a come
 ============  =====================  ==========================================  ==============  =====================
 `SVMs1`       K                      s'a = 0, 1'a = 1                            0 <= a <= K     b and delta
 `SVMs2`       K                      s'a = 0  (and q = -1)                       0 <= a <= K     b
+`SVMs2l`      none                   s'a = 0, F'Sa = 0  (and q = -1)             0 <= a <= 1     nothing
 `SVMs2prime`  K                      s'a = 0, 1'a = Km                           0 <= a <= Ks    b and eta
 `SVMs3`       K + ss'                1'a = Km                                    0 <= a <= Ks    eta; b = -s'a
 `SVMs4`       K + I/(2Ks)            s'a = 0, 1'a = Km                           0 <= a          b and eta
 `SVMs5`       K + ss' + I/(2Ks)      1'a = Km                                    0 <= a          eta; b = -s'a
 ============  =====================  ==========================================  ==============  =====================
 
-with :math:`K_m = (p+q) K_s \nu`.
+with :math:`K_m = (p+q) K_s \nu`, the features F and S = diag(s). What is free (b where s'a = 0, :math:`\eta` where
+1'a = Km) is the multiplier of that equation.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog
 
 from companion.checks import as_scalar
+from companion.engine.arithmetic import EPS, largest, ratio
 from companion.exceptions import InfeasibleProblemError
-from companion.svm.bounds import nu_min_of
+from companion.results import Certificate
+from companion.svm.bounds import smallest_bound
 from companion.svm.dual import DualProgram
-from companion.svm.estimator import SupportVectorMachine
-from companion.svm.points import Normal, Points
-from companion.svm.slab import Slab, slab_b, slab_both, slab_eta
+from companion.svm.estimator import HyperplaneClassifier, SupportVectorMachine
+from companion.svm.points import Points, SignedKernel
+from companion.svm.slab import place_points, snap
 
-__all__ = ["SVMs1", "SVMs2", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5"]
+__all__ = ["SVMs1", "SVMs2", "SVMs2l", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5"]
 
 _EQUAL = 1e-12  # a bound that is exceeded by this part is met
 
@@ -96,19 +103,15 @@ class SVMs1(SupportVectorMachine):
 
     K: float | None = None
 
-    _homogeneous = True
-    _hyperplanes = staticmethod(slab_both)
+    _unit_normal = True
 
     def _dual(self, points: Points) -> DualProgram:
         least = 1.0 / (2 * points.fewest)
         self.K_ = 2.0 * least if self.K is None else as_scalar(self.K, "K", above=0.0)
         if least * (1.0 - _EQUAL) > self.K_:
-            raise InfeasibleProblemError(
-                f"K = {self.K_:g} is below max(1/(2p), 1/(2q)) = {least:g} for p = {points.blue.size}, "
-                f"q = {points.red.size}: the dual program has no feasible point, and the margin is unbounded",
-                witness=_smaller_class(points),
-            )
-        P = points.signed_kernel()
+            why = f"K = {self.K_:g} is below max(1/(2p), 1/(2q)) = {least:g}"
+            raise _infeasible(points, why, "the margin")
+        P = SignedKernel(points)
         return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, 1.0), upper=self.K_)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
@@ -117,21 +120,17 @@ class SVMs1(SupportVectorMachine):
     def _dual_value(self, quadratic: float, linear: float) -> float:
         return -float(np.sqrt(max(quadratic, 0.0)))
 
-    def _unit(self, norm: float) -> float:
-        return 1.0 / norm if norm > 0.0 else 1.0
-
-    def _store(
-        self, points: Points, a: np.ndarray, slack: np.ndarray, normal: Normal, slab: Slab, upper: float
-    ) -> None:  # fmt: skip
-        super()._store(points, a, slack, normal, slab, upper)
-        self.delta_, self.gamma_ = self.eta_, normal.norm / 2.0
+    @property
+    def gamma_(self) -> float:
+        r"""The multiplier of :math:`\|w\|^2 \le 1`."""
+        return abs(self.dual_objective_) / 2.0
 
     def _below_range(self, points: Points) -> str:
-        least = points.n * nu_min_of(points)
-        if self.K_ * least < 1.0 - _EQUAL:
+        _, k = smallest_bound(points)
+        if k * (1.0 - _EQUAL) > self.K_:
             return ""
         return (
-            f"K = {self.K_:g} is at least {1.0 / least:.6g}: the optimal value of (SVM_s1) is 0, and w is not "
+            f"K = {self.K_:g} is at least {k:.6g}: the optimal value of (SVM_s1) is 0, and w is not "
             "determined; lower K"
         )
 
@@ -181,15 +180,101 @@ class SVMs2(SupportVectorMachine):
 
     K: float = 1.0
 
-    _hyperplanes = staticmethod(slab_b)
-
     def _dual(self, points: Points) -> DualProgram:
         self.K_ = as_scalar(self.K, "K", above=0.0)
-        P = points.signed_kernel()
+        P = SignedKernel(points)
         return DualProgram.of(P, -1.0, (points.s, 0.0), upper=self.K_)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
         return 0.5 * norm * norm, self.K_ * float(slack.sum())
+
+
+@dataclass(eq=False, repr=False)
+class SVMs2l(HyperplaneClassifier):
+    r"""The linear program (SVM_s2l): (SVM_s2) without the term :math:`\tfrac12 \|w\|^2`.
+
+    .. math::
+
+        & \min_{w, b, \epsilon, \xi} \; \sum_i \epsilon_i + \sum_j \xi_j \\
+        & \text{subject to} \quad \epsilon, \xi \ge 0, \\
+        & \quad \langle w, \varphi(u_i) \rangle - b \ge 1 - \epsilon_i, \\
+        & \quad -\langle w, \varphi(v_j) \rangle + b \ge 1 - \xi_j .
+
+    Its dual is :math:`\max \mathbf 1^\top a` subject to :math:`\sum_i s_i a_i \varphi(x_i) = 0`,
+    :math:`s^\top a = 0`, :math:`0 \le a \le 1`.
+
+    Parameters
+    ----------
+    kernel, kernel_params, tol, max_iter
+        As for :class:`SVMs2prime`. Without explicit features :math:`w = \sum_j c_j \varphi(x_j)` with free c.
+
+    Attributes
+    ----------
+    lambda_, mu_ : ndarray of shape (p,), (q,)
+        Multipliers of the two families of inequalities. They do not give w.
+    w_, b_, eta_, epsilon_, xi_, point_classes_, certificate_
+        As for :class:`SVMs2prime`. The solution is a vertex that the simplex method found; others may be as
+        good. w = 0 is possible.
+    degenerate_ : bool
+        Whether w = 0.
+
+    Notes
+    -----
+    Source: the remark at the end of Section 18.3. The text says that the program minimises the number of misclassified
+    points; it minimises their total slack. Solved by HiGHS.
+
+    Examples
+    --------
+    The best hyperplane misclassifies one point, the linear program's three:
+
+    >>> import numpy as np
+    >>> u, v = np.array([[1.0], [2.0], [3.0], [-20.0]]), np.array([[-1.0], [-2.0], [-3.0]])
+    >>> machine = SVMs2l().fit_uv(u, v)
+    >>> round(machine.objective_, 6), machine.w_, round(machine.b_, 6)
+    (6.0, array([0.]), -1.0)
+    """
+
+    _: KW_ONLY
+    max_iter: int = 100_000
+
+    _balanced = False  # w has coefficients of its own
+
+    def _fit(self, X: Any, y: Any) -> list[Warning]:
+        """Solve the dual linear program; w and b are the multipliers of its equations."""
+        points = self._points(*self._read(X, y))
+        s, F = points.s, points.gram if points.Phi is None else points.Phi
+        mean = F.mean(axis=0)  # b takes it; HiGHS does not see small differences of large numbers
+        unit = largest(F - mean) or 1.0
+        equations = np.vstack([s * (F - mean).T / unit, s])
+        answer = linprog(
+            -np.ones(points.n), A_eq=equations, b_eq=np.zeros(len(equations)), bounds=(0.0, 1.0),
+            method="highs-ds", options={"maxiter": self.max_iter},
+        )  # fmt: skip
+        if answer.x is None:
+            raise RuntimeError(f"HiGHS could not solve the linear program: {answer.message}")
+        a, w = snap(answer.x, 1.0), 0.0 - answer.eqlin.marginals[:-1] / unit
+        inner, self.b_ = F @ w, float(answer.eqlin.marginals[-1] + w @ mean)
+        margin, size = s * (inner - self.b_), 1.0 + largest(inner) + abs(self.b_)
+        slack = np.maximum(1.0 - margin, 0.0)
+        self.K_, self.eta_, self.n_iter_ = 1.0, 1.0, int(answer.nit)
+        self.point_classes_ = place_points(a, 1.0, margin, 1.0, size, squared=False)
+        self._store_points(points, a, np.where(slack > 1e-9 * size, slack, 0.0), 1.0)
+        self.w_: np.ndarray | None = None if points.Phi is None else w
+        if points.Phi is None:
+            self.dual_coef_ = w
+        self.norm_ = math.sqrt(max(float(w @ (inner if points.Phi is None else w)), 0.0))
+        self.delta_, self.degenerate_ = float(ratio(1.0, self.norm_)), self.norm_ == 0.0
+        self.objective_, self.dual_objective_ = float(slack.sum()), float(a.sum())
+        rounding = points.n * EPS * (largest(np.abs(F) @ np.abs(w)) + abs(self.b_))
+        gap = max(abs(self.objective_ - self.dual_objective_), rounding)
+        self.certificate_ = Certificate(
+            primal_residual=0.0,
+            dual_residual=largest(equations @ a) / max(self.dual_objective_, 1.0),
+            complementarity=largest(a * (margin + slack - 1.0)) / size,
+            gap=gap / max(self.objective_, 1.0),
+            tolerance=float(self.tol),
+        )
+        return self._complaints()
 
 
 @dataclass(eq=False, repr=False)
@@ -208,7 +293,7 @@ class NuMachine(SupportVectorMachine):
         return self.K_, self.Km_
 
     def _below_range(self, points: Points) -> str:
-        least = nu_min_of(points)
+        least = 1.0 / (points.n * smallest_bound(points)[1])
         if self.nu > least * (1.0 + _EQUAL):
             return ""
         return (
@@ -326,19 +411,13 @@ class SVMs2prime(NuMachine):
     ([1.466667, 1.866667], 1.666667)
     """
 
-    _homogeneous = True
-    _hyperplanes = staticmethod(slab_both)
-
     def _dual(self, points: Points) -> DualProgram:
         Ks, Km = self._constants(points)
         most = 2 * points.fewest / points.n
         if self.nu > most * (1.0 + _EQUAL):
-            raise InfeasibleProblemError(
-                f"nu = {self.nu:g} exceeds 2 min(p, q)/(p + q) = {most:g} for p = {points.blue.size}, "
-                f"q = {points.red.size}: the dual program has no feasible point, and the primal objective is unbounded",
-                witness=_smaller_class(points),
-            )
-        P = points.signed_kernel()
+            why = f"nu = {self.nu:g} exceeds 2 min(p, q)/(p + q) = {most:g}"
+            raise _infeasible(points, why, "the primal objective")
+        P = SignedKernel(points)
         return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, Km), upper=Ks)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
@@ -387,9 +466,7 @@ class SVMs3(NuMachine):
     (array([239., 109.]), 22.0, 631.0)
     """
 
-    _homogeneous = True
     _penalized = True
-    _hyperplanes = staticmethod(slab_eta)
 
     def _dual(self, points: Points) -> DualProgram:
         Ks, Km = self._constants(points)
@@ -399,7 +476,7 @@ class SVMs3(NuMachine):
                 "is unbounded",
                 witness=np.ones(1),
             )
-        P = points.signed_kernel(penalize_b=True)
+        P = SignedKernel(points, penalize_b=True)
         return DualProgram.of(P, 0.0, (1.0, Km), upper=Ks)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
@@ -455,11 +532,10 @@ class SVMs4(NuMachine):
     """
 
     _squared = True
-    _hyperplanes = staticmethod(slab_both)
 
     def _dual(self, points: Points) -> DualProgram:
         Ks, Km = self._constants(points)
-        P = points.signed_kernel(ridge=1.0 / (2.0 * Ks))
+        P = SignedKernel(points, ridge=1.0 / (2.0 * Ks))
         return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, Km), upper=np.inf)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
@@ -496,17 +572,20 @@ class SVMs5(NuMachine):
 
     _squared = True
     _penalized = True
-    _hyperplanes = staticmethod(slab_eta)
 
     def _dual(self, points: Points) -> DualProgram:
         Ks, Km = self._constants(points)
-        P = points.signed_kernel(penalize_b=True, ridge=1.0 / (2.0 * Ks))
+        P = SignedKernel(points, penalize_b=True, ridge=1.0 / (2.0 * Ks))
         return DualProgram.of(P, 0.0, (1.0, Km), upper=np.inf)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
         return 0.5 * norm * norm, 0.5 * b * b, -self.Km_ * eta, self.K_ * float(slack @ slack)
 
 
-def _smaller_class(points: Points) -> np.ndarray:
-    """Return y with y'(A a) = the sum of the multipliers of the smaller class, which cannot be as large as asked."""
-    return np.array([0.5 if points.blue.size <= points.red.size else -0.5, 0.5])
+def _infeasible(points: Points, why: str, unbounded: str) -> InfeasibleProblemError:
+    """Return the error with y with y'(A a) = the sum of the multipliers of the smaller class."""
+    p, q = points.blue.size, points.red.size
+    return InfeasibleProblemError(
+        f"{why} for p = {p}, q = {q}: the dual program has no feasible point, and {unbounded} is unbounded",
+        witness=np.array([0.5 if p <= q else -0.5, 0.5]),
+    )

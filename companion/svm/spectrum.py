@@ -9,11 +9,9 @@ from scipy.linalg.lapack import dlasd4
 
 from companion.admm import project_psd
 from companion.checks import as_matrix, as_symmetric
-from companion.engine.arithmetic import EPS
+from companion.engine.arithmetic import EPS, largest
 
 __all__ = ["RankOneSpectrum", "nearest_psd", "spectrum_transform"]
-
-_TRANSFORMS = ("clip", "flip", "shift", "square", "diffusion")
 
 
 def nearest_psd(A: Any) -> np.ndarray:
@@ -89,25 +87,24 @@ def spectrum_transform(K: Any, how: str = "clip", rows: Any = None) -> Any:
     array([[1., 1.]])
     """
     K = as_symmetric(K, "K")
-    if how not in _TRANSFORMS:
-        raise ValueError(f"how must be one of {', '.join(_TRANSFORMS)}, got {how!r}")
     d, V = np.linalg.eigh(K)
-    if how == "diffusion" and d.max(initial=0.0) > 700.0:
+    d[np.abs(d) <= len(d) * EPS * largest(d)] = 0.0  # below this an eigenvalue has no sign
+    with np.errstate(over="ignore", invalid="ignore"):
+        grown = np.where(d == 0.0, 1.0, np.expm1(d) / d)
+    transforms = {  # t and c for the new eigenvalues d t + c
+        "clip": (np.where(d > 0.0, 1.0, 0.0), 0.0),
+        "flip": (np.sign(d), 0.0),
+        "shift": (np.ones_like(d), -float(d.min(initial=0.0))),
+        "square": (d, 0.0),
+        "diffusion": (grown, 1.0),
+    }
+    if how not in transforms:
+        raise ValueError(f"how must be one of {', '.join(transforms)}, got {how!r}")
+    factor, constant = transforms[how]
+    if not np.isfinite(factor).all():
         raise ValueError(
             f"exp overflows at the eigenvalue {d[-1]:.4g} of K; scale K, to at most 700"
         )
-    zero = len(d) * EPS * np.abs(d).max(initial=0.0)  # below this an eigenvalue has no sign
-    # the factor t with new eigenvalue = d t, or d t + constant
-    factor = {
-        "clip": lambda: np.where(d > zero, 1.0, 0.0),
-        "flip": lambda: np.where(np.abs(d) > zero, np.sign(d), 0.0),
-        "shift": lambda: np.ones_like(d),
-        "square": lambda: d,
-        "diffusion": lambda: np.divide(np.expm1(d), d, out=np.ones_like(d), where=d != 0.0),
-    }[how]()
-    constant = 1.0 if how == "diffusion" else 0.0
-    if how == "shift":
-        constant = max(-float(d.min(initial=0.0)), 0.0)
     new = (V * np.maximum(d * factor + constant, 0.0)) @ V.T
     new = 0.5 * (new + new.T)
     if rows is None:

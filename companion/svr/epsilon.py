@@ -8,7 +8,7 @@ import numpy as np
 
 from companion.checks import as_scalar
 from companion.svm.dual import DualProgram
-from companion.svm.points import Points
+from companion.svm.points import Points, SignedKernel
 from companion.svr.estimator import SupportVectorRegression
 from companion.svr.tube import TubeKernel
 
@@ -66,15 +66,15 @@ class EpsilonSVR(SupportVectorRegression):
     epsilon: float = 0.1
 
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
-        C, P = self._price(points), TubeKernel(points.signed_kernel())
-        q = self._epsilon_given() + np.append(y, -y)
+        C, P = self._price(points), TubeKernel(SignedKernel(points))
+        q = np.append(y, -y) - self._eta_given()
         return DualProgram.of(P, q, (P.s, 0.0), upper=C / P.m)
 
     def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:
         return 0.5 * norm * norm, self.C_ * float(slack.mean())
 
-    def _epsilon_given(self) -> float:
-        return as_scalar(self.epsilon, "epsilon", at_least=0.0)
+    def _eta_given(self) -> float:
+        return -as_scalar(self.epsilon, "epsilon", at_least=0.0)
 
     @property
     def nu_(self) -> float:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -25,9 +24,9 @@ from companion.engine.arithmetic import largest
 from companion.engine.guess import Guess, guess_tube
 from companion.engine.machines import Finished
 from companion.svm.dual import DualProgram
-from companion.svm.model import ProgramModel, Solved, as_guess
+from companion.svm.model import Answers, ProgramModel, Solved
 from companion.svm.points import Points
-from companion.svm.slab import Slab, slab_b, slab_both, slab_eta
+from companion.svm.slab import Slab
 from companion.svr.tube import tube_between
 
 __all__ = ["POINT_CLASSES", "Margins", "SupportVectorRegression"]
@@ -69,8 +68,7 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
         self.C_ = float(points.n) if self.C is None else as_scalar(self.C, "C", above=0.0)
         return self.C_
 
-    def _epsilon_given(self) -> float:
-        """Return the epsilon of a program without the sum of the multipliers."""
+    def _eta_given(self) -> float:
         return 0.0
 
     # -- fitting
@@ -91,7 +89,7 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
         """
         machine = clone(self)
         X, y = machine._read(X, y)
-        dual = machine._dual(Points(X, np.ones(len(y)), machine.kernel_, None), y)
+        dual = machine._dual(Points(X, np.ones(len(y)), machine.kernel_), y)
         return replace(dual, P=dual.P.toarray())
 
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -108,18 +106,12 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
         # where b is free, w does not see the middle of y; to subtract it spares digits
         centre = 0.0 if self._penalized else float(y.min() + (y.max() - y.min()) / 2.0)
         dual = self._dual(points, y - centre)
-        solved = self._proved(dual.P.s, self._answers(points, dual))
-        return self._store(points, solved, y - centre, centre, self._radius(dual))
+        solved = self._proved(self._answers(points, dual))
+        return self._store(points, solved, y - centre, centre, self._sum(dual))
 
-    def _radius(self, dual: DualProgram) -> float:
-        """Return the sum of the multipliers, infinite where it is no equation."""
-        return float(dual.c[-1]) if len(dual.c) + self._penalized == 2 else math.inf
-
-    def _answers(
-        self, points: Points, dual: DualProgram, guess: Guess | None = None
-    ) -> Iterator[tuple[DualProgram, Finished]]:
+    def _answers(self, points: Points, dual: DualProgram) -> Answers:
         """Solve with the sum of the multipliers as an equation, and without; a guess says what comes first."""
-        m, n, radius = points.n, dual.q.size, self._radius(dual)
+        m, n, radius = points.n, dual.q.size, self._sum(dual)
         free = int(not self._penalized)
         idle = replace(dual, A=dual.A[:free], c=dual.c[:free])
         if radius == 0.0 or np.array_equal(dual.q[:m], dual.q[m:]):  # y = 0
@@ -129,30 +121,27 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
         programs = [dual, idle] if math.isfinite(radius) else [dual]
         if math.isfinite(radius) and radius >= m * dual.upper * (1.0 - _ROUNDING):
             programs = [idle]
-        if dual.P.factor() is None:
-            guess = self._guess(points, programs[0])
-            if guess is not None and guess.a.sum() < radius * (1.0 - _LOOSE):
-                programs.reverse()
+        first = self._guess(points, programs[0])
+        if first is not None and first.a.sum() < radius * (1.0 - _LOOSE):
+            programs.reverse()
         for program in programs:
-            for _, done in super()._answers(points, program, guess):
+            guess = first if program is programs[0] else self._guess(points, program)
+            for _, done in self._finished(program, guess):
                 a, Pa = _split(done, dual.P.ridge)
                 tight = a.sum() >= radius * (1.0 - _INSIDE)
                 yield dual if tight else idle, done._replace(a=a, Pa=Pa)
 
-    def _slab(self, s: np.ndarray, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
+    def _slab(self, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
         """Return the tube as a slab with eta = -epsilon."""
-        fixed = math.isinf(self._radius(dual))
-        if fixed and not self._penalized:
-            return slab_b(s, h, a, dual.upper, eta=-self._epsilon_given())
-        if not self._penalized:
-            slab = slab_both(s, h, a, dual.upper)
-            return tube_between(slab.blue_interval, slab.red_interval)
-        slab = slab_eta(s, h, a, dual.upper)
-        low, high = (0.0, 0.0) if fixed else (min(0.0, end) for end in slab.eta_interval)
-        return Slab.of_b(slab.b, (low, high))
+        slab = super()._slab(h, a, dual)
+        if self._penalized:
+            low, high = slab.eta_interval
+            return Slab.of_b(slab.b, (min(low, 0.0), min(high, 0.0)))
+        free = math.isfinite(self._sum(dual))
+        return tube_between(slab.blue_interval, slab.red_interval) if free else slab
 
     def _libsvm(self, points: Points, dual: DualProgram) -> Guess | None:
-        m, upper, radius = points.n, dual.upper, self._radius(dual)
+        m, upper, radius = points.n, dual.upper, self._sum(dual)
         y = (dual.q[:m] - dual.q[m:]) / 2.0
         if math.isinf(min(radius, upper)):
             return None
@@ -163,13 +152,14 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
             X, options = points.gram + dual.P.ridge * np.eye(m), {"kernel": "precomputed"}
         else:
             X, options = points.for_libsvm()
-        epsilon = self._epsilon_given()
+        epsilon = -self._eta_given()
         delta = guess_tube(X, y, options, upper=upper, radius=radius, epsilon=epsilon)
         if delta is None:
             return None
         delta = delta[:m] - delta[m:] if self._penalized else delta
         a = np.concatenate([np.maximum(-delta, 0.0), np.maximum(delta, 0.0)])
-        return as_guess(np.where(a >= dual.upper * (1.0 - 1e-9), dual.upper, a), dual.upper)
+        state = np.where(a >= dual.upper * (1.0 - 1e-9), 1, np.where(a > 0.0, 0, -1))
+        return Guess(np.where(state > 0, dual.upper, a), state)
 
     # -- fitted attributes
 
@@ -177,11 +167,11 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
         self, points: Points, solved: Solved, y: np.ndarray, centre: float, radius: float
     ) -> list[Warning]:
         """Set the fitted attributes; return what has to be said."""
-        dual, a, Pa, slab, certificate, _ = solved
+        dual, a, Pa, slab, certificate = solved
         m, ridge, spent = points.n, dual.P.ridge, float(a.sum())
         delta, fitted = a[m:] - a[:m], ridge * a[:m] - Pa[:m]
         bias = slab.b if self._penalized else 0.0
-        normal = points.normal(delta, float(delta @ fitted) - bias * bias, self._penalized)
+        normal = points.normal(delta, float(delta @ fitted) - bias * bias)
         self.w_, self.norm_, self.norm_error_ = normal.w, normal.norm, normal.error
         self.X_fit_, self.dual_coef_ = points.X, delta
 

@@ -10,33 +10,22 @@ from typing import Any
 
 from sklearn import svm
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from companion.checks import check_count
-from companion.svm.mapping import Makers, counterpart, kernel_of, named, only_linear
+from companion.svm.mapping import Makers, counterpart, kernel_of, named
 from companion.svr.epsilon import EpsilonSVR
-from companion.svr.nu import NuSVR, NuSVRPenalizedBias
+from companion.svr.nu import NuSVR
 
 __all__ = ["from_sklearn", "to_sklearn"]
 
 
-def _price(model: Any, m: int) -> float:
-    return 1.0 if model.C is None else model.C / m
-
-
 def _options(model: Any, m: int) -> dict[str, Any]:
+    C = 1.0 if model.C is None else model.C / m
     # a smaller tolerance can keep libsvm busy for ever
-    return {"C": _price(model, m), "tol": 1e-7, "max_iter": 10_000_000, **named(model)}
-
-
-def _linear_svr(model: NuSVRPenalizedBias, m: int) -> svm.LinearSVR:
-    only_linear(model)
-    check_is_fitted(model)  # epsilon depends on the solution
-    return svm.LinearSVR(epsilon=model.epsilon_, C=_price(model, m), tol=1e-12, max_iter=1_000_000)
+    return {"C": C, "tol": 1e-7, "max_iter": 10_000_000, **named(model)}
 
 
 _TO: Makers = {
-    NuSVRPenalizedBias: _linear_svr,
     EpsilonSVR: lambda model, m: svm.SVR(epsilon=model.epsilon, **_options(model, m)),
     NuSVR: lambda model, m: svm.NuSVR(nu=min(float(model.nu), 1.0), **_options(model, m)),
 }
@@ -48,12 +37,11 @@ def to_sklearn(model: BaseEstimator, m: int) -> BaseEstimator:
     =================================  ==========================================================
     ``NuSVR(nu, C=C)``                 ``NuSVR(C=C/m, nu=min(nu, 1))``
     ``EpsilonSVR(epsilon, C=C)``       ``SVR(C=C/m, epsilon=epsilon)``
-    ``NuSVRPenalizedBias``, fitted     ``LinearSVR(C=C/m, epsilon=epsilon_)``, linear kernel only
     =================================  ==========================================================
 
     Parameters
     ----------
-    model : NuSVR, EpsilonSVR or NuSVRPenalizedBias
+    model : NuSVR or EpsilonSVR
         A regression of this package.
     m : int
         Number of points it will be fitted to.
@@ -65,10 +53,9 @@ def to_sklearn(model: BaseEstimator, m: int) -> BaseEstimator:
 
     Raises
     ------
-    ValueError
-        If scikit-learn has no such regression, or a fit has to come first.
     TypeError
-        If `model` is something else.
+        If `model` is something else. With the linear kernel ``NuSVRPenalizedBias`` is
+        ``LinearSVR(C=C/m, epsilon=epsilon_)``, with the :math:`\epsilon` of its solution.
 
     Examples
     --------

@@ -19,7 +19,7 @@ import numpy as np
 
 from companion.checks import as_scalar, check_count
 from companion.svm.dual import DualProgram
-from companion.svm.points import Points
+from companion.svm.points import Points, SignedKernel
 from companion.svr.estimator import Margins, SupportVectorRegression
 from companion.svr.tube import TubeKernel
 
@@ -177,7 +177,7 @@ class NuSVR(NuRegression):
     """
 
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
-        (C, nu), P = self._constants(points), TubeKernel(points.signed_kernel())
+        (C, nu), P = self._constants(points), TubeKernel(SignedKernel(points))
         return DualProgram.of(P, np.append(y, -y), (P.s, 0.0), (1.0, C * nu), upper=C / P.m)
 
     def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:
@@ -290,7 +290,7 @@ class NuSVRPenalizedBias(NuRegression):
     _penalized = True
 
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
-        (C, nu), P = self._constants(points), TubeKernel(points.signed_kernel(penalize_b=True))
+        (C, nu), P = self._constants(points), TubeKernel(SignedKernel(points, penalize_b=True))
         return DualProgram.of(P, np.append(y, -y), (1.0, C * nu), upper=C / P.m)
 
     def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:
@@ -373,7 +373,7 @@ class QuadraticNuSVR(NuRegression):
 
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
         C, nu = self._constants(points)
-        P = TubeKernel(points.signed_kernel(ridge=points.n / (2.0 * C)))
+        P = TubeKernel(SignedKernel(points, ridge=points.n / (2.0 * C)))
         return DualProgram.of(P, np.append(y, -y), (P.s, 0.0), (1.0, C * nu), upper=np.inf)
 
     def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from companion.admm.low_rank import LowRank
 from companion.svm.points import SignedKernel
 from companion.svm.slab import Interval, Slab, middle
 
@@ -23,8 +24,6 @@ class TubeKernel:
     K : SignedKernel
         Gram matrix, plus 1 where b is penalized, plus a multiple of the identity where slacks are squared.
     """
-
-    __array_ufunc__ = None  # NumPy asks this class, not itself
 
     def __init__(self, K: SignedKernel) -> None:
         self.K, self.m, self.ridge = K, K.shape[0], K.ridge
@@ -52,10 +51,10 @@ class TubeKernel:
         """Return the diagonal."""
         return np.tile(self.K.diagonal(), 2)
 
-    def factor(self) -> np.ndarray | None:
-        """Return G with P = GG' and the ridge, if the kernel has few features."""
-        G = self.K.factor()
-        return None if G is None else np.vstack([-G, G])
+    def factor(self) -> LowRank | None:
+        """Return the matrix by its factor, if the kernel has few features."""
+        K = self.K.factor()
+        return None if K is None else LowRank(np.vstack([-K.G, K.G]), self.ridge)
 
     def toarray(self) -> np.ndarray:
         """Return the whole matrix."""

@@ -36,7 +36,7 @@ OF_SADDLES = """
     alpha_ multipliers_ proxy_kernel_ objective_ gap_ decision_ classes_ lambda_ mu_ support_ dual_coef_ b_ X_fit_
 """
 MACHINES = {
-    HardMarginSVC(): "eta_", SVMs1(K=0.12): "eta_ gamma_", SVMs2(K=0.7): "eta_", SVMs2prime(nu=0.5): "eta_",
+    HardMarginSVC(): "eta_", SVMs1(K=0.12): "eta_ dual_objective_", SVMs2(K=0.7): "eta_", SVMs2prime(nu=0.5): "eta_",
     SVMs3(nu=0.5): "eta_", SVMs4(nu=0.5): "eta_", SVMs5(nu=0.5): "eta_", SVMs2l(): "",
 }  # fmt: skip
 TUBES = {
