@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.optimize import linprog
 from sklearn.base import clone
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -29,7 +28,6 @@ from companion.svm import (
     SVMs3,
     SVMs4,
     SVMs5,
-    largest_linear,
     lipschitz_constant,
     nearest_psd,
     project_q1,
@@ -45,9 +43,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-@parametrize_with_checks(
-    [IndefiniteSVC(), IndefiniteSVC(method="smm", tol=1e-2), IndefiniteSVC(method="spgm", tol=1e-2)]
-)
+@parametrize_with_checks([IndefiniteSVC()])
 def test_scikit_learn_contract(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -76,60 +72,38 @@ def in_q1(rng, y, C):
     return project_q1(rng.uniform(-C, 2 * C, y.size), y, C)
 
 
-# --- pinned values ---------------------------------------------------------------------------------
-
-PINNED = [  # name, C, rho, the constant of Theorem 2, the maximum, the value at 0
-    ("distances", 1.0, 1.0, 24.657437205, 179.630615573601, 178.0197784908),
-    ("distances", 10.0, 0.1, 14010.657437205, 18.956860209265, 17.8019778491),
-    ("tanh", 1.0, 1.0, 22.385887862, 15.697899053822, 11.7618997368),
-    ("tanh", 10.0, 0.1, 14008.385887862, 3.613740489273, 1.1761899737),
+PINNED = [  # name, C, rho, the constant of Theorem 2, the maximum
+    ("distances", 1.0, 1.0, 24.657437205, 179.630615573601),
+    ("distances", 10.0, 0.1, 14010.657437205, 18.956860209265),
+    ("tanh", 1.0, 1.0, 22.385887862, 15.697899053822),
+    ("tanh", 10.0, 0.1, 14008.385887862, 3.613740489273),
 ]
 
 
-@pytest.mark.parametrize(("name", "C", "rho", "L", "best", "at_zero"), PINNED)
-def test_pinned_instances(name, C, rho, L, best, at_zero):
-    """The three methods find the maximum; the line search searches, and is the fastest."""
+@pytest.mark.parametrize(("name", "C", "rho", "L", "best"), PINNED)
+def test_pinned_instances(name, C, rho, L, best):
+    """All methods find the maximum where C is small; the line search, with a smaller L, also where it is large."""
     K0, y = reference(name)
     assert_allclose(lipschitz_constant(K0, y, C, rho), L, atol=1e-8)
-    assert_allclose(IndefiniteObjective(K0, y, rho)(np.zeros(14))[0], at_zero, atol=1e-9)
     result = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-9)
     assert result.certificate.ok
     assert_allclose(result.objective, best, rtol=1e-11)
     assert 0 <= result.gap <= 1e-8
-    steps = result.history["L"]
-    assert steps[-1] == result.L
-    assert (np.diff(steps) < 0).any()
-    assert C < 10.0 or steps[-1] < 0.01 * L
+    assert (np.diff(result.history["L"]) < 0).any()
     for method in ("smm", "spgm"):
-        if C < 10.0:
+        if C == 1.0:
             rough = solve_indefinite(K0, y, C, rho, method=method, tol=1e-4)
             assert best - rough.objective <= 1e-4 * rough.alpha.sum()
         else:
+            assert result.L < 0.01 * L
             with pytest.warns(ConvergenceWarning, match=rf"{method} took {result.n_iter} steps"):
                 rough = solve_indefinite(K0, y, C, rho, method=method, max_iter=result.n_iter)
-        assert rough.converged == (C < 10.0)
+        assert rough.converged == (C == 1.0)
 
 
-# --- the semidefinite program ----------------------------------------------------------------------
-
-
-def solve_sdp(K0, y, C, rho, alpha=None):
-    """min over K of rho |K - K0|^2 + (SVM dual value), as the SDP of its dual; or for one alpha."""
-    n = len(y)
-    K = cp.Variable((n, n), PSD=True)
-    distance = rho * cp.sum_squares(K - K0)
-    if alpha is not None:
-        z = y * alpha
-        problem = cp.Problem(
-            cp.Minimize(alpha.sum() - 0.5 * cp.trace(np.outer(z, z) @ K) + distance)
-        )
-    else:
-        # max_a e'a - 1/2 a'YKYa over Q1 = min t with the Schur complement of the Lagrange dual
-        t, b = cp.Variable(), cp.Variable()
-        low, high = cp.Variable(n, nonneg=True), cp.Variable(n, nonneg=True)
-        r = cp.reshape(y + cp.multiply(y, low - high) - b, (n, 1), order="C")
-        block = cp.bmat([[K, r], [r.T, cp.reshape(2 * t, (1, 1), order="C")]])
-        problem = cp.Problem(cp.Minimize(t + C * cp.sum(high) + distance), [block >> 0])
+def solve_sdp(objective, K, K0, rho, *constraints):
+    """Minimise objective + rho |K - K0|^2 by an independent solver; return the value and K."""
+    problem = cp.Problem(cp.Minimize(objective + rho * cp.sum_squares(K - K0)), list(constraints))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         problem.solve(solver=cp.CLARABEL)
@@ -138,9 +112,14 @@ def solve_sdp(K0, y, C, rho, alpha=None):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_min_max_is_max_min(seed):
-    """(1) by an independent solver, (2) by SMM's objective: the same value."""
+    """(1) as the semidefinite program of its dual, (2) by SMM's objective: the same value."""
     K0, y, C, rho = random_instance(seed, n=8)
-    value, K = solve_sdp(K0, y, C, rho)
+    # max_a e'a - 1/2 a'YKYa over Q1 = min t with the Schur complement of the Lagrange dual
+    K, t, b = cp.Variable((8, 8), PSD=True), cp.Variable((1, 1)), cp.Variable()
+    low, high = cp.Variable(8, nonneg=True), cp.Variable(8, nonneg=True)
+    r = cp.reshape(y + cp.multiply(y, low - high) - b, (8, 1), order="C")
+    block = cp.bmat([[K, r], [r.T, 2 * t]])
+    value, K = solve_sdp(t[0, 0] + C * cp.sum(high), K, K0, rho, block >> 0)
     result = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-9)
     assert_allclose(result.objective, value, rtol=1e-6, atol=1e-6)
     assert_allclose(result.K, K, atol=2e-3)
@@ -151,7 +130,8 @@ def test_proxy_kernel_is_the_projection(seed):
     """(4)."""
     K0, y, C, rho = random_instance(seed, n=7)
     alpha = in_q1(np.random.default_rng(seed), y, C)
-    value, K = solve_sdp(K0, y, C, rho, alpha)
+    z, K = y * alpha, cp.Variable((7, 7), PSD=True)
+    value, K = solve_sdp(alpha.sum() - 0.5 * cp.trace(np.outer(z, z) @ K), K, K0, rho)
     assert_allclose(IndefiniteObjective(K0, y, rho)(alpha)[0], value, rtol=1e-6, atol=1e-6)
     assert_allclose(proxy_kernel(alpha, K0, y, rho), K, atol=1e-3)
 
@@ -162,15 +142,12 @@ def test_saddle_inequalities():
     f = result.objective
     assert_allclose(saddle_value(result.alpha, result.K, K0, y, 1.0), f, rtol=1e-12)
     rng = np.random.default_rng(0)
-    for _ in range(200):
+    for _ in range(50):
         a = in_q1(rng, y, 1.0)
         B = rng.standard_normal((14, 14))
         K = nearest_psd(result.K + 0.3 * (B + B.T))
         assert saddle_value(a, result.K, K0, y, 1.0) <= f + 1e-8
         assert saddle_value(result.alpha, K, K0, y, 1.0) >= f - 1e-8
-
-
-# --- the objective ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [5, 30, 81, 120])
@@ -218,12 +195,9 @@ def test_lipschitz_constants_hold(seed):
     assert moved <= (np.linalg.norm(a) + np.linalg.norm(b)) * distance / (4 * rho) + 1e-12
 
 
-# --- rank-one changes ------------------------------------------------------------------------------
-
-
 @given(
     st.integers(0, 100_000),
-    st.sampled_from(["random", "negative", "low rank", "integers", "clusters", "diagonal"]),
+    st.sampled_from(["random", "negative", "integers", "clusters", "diagonal"]),
 )
 @settings(max_examples=50, deadline=None)
 def test_rank_one_spectrum(seed, kind):
@@ -232,13 +206,13 @@ def test_rank_one_spectrum(seed, kind):
     n = int(rng.integers(1, 30))
     A = rng.standard_normal((n, n))
     Q = np.linalg.qr(A)[0]
+    d = rng.integers(-2, 3, n).astype(float)
     K0 = {
         "random": A + A.T,
         "negative": -A @ A.T,
-        "low rank": A[:, :1] @ A[:, :1].T - A[:, -1:] @ A[:, -1:].T,
-        "integers": (Q * rng.integers(-2, 3, n)) @ Q.T,
-        "clusters": (Q * (rng.integers(-2, 3, n) + 1e-13 * rng.standard_normal(n))) @ Q.T,
-        "diagonal": np.diag(rng.integers(-2, 3, n).astype(float)),
+        "integers": (Q * d) @ Q.T,
+        "clusters": (Q * (d + 1e-13 * rng.standard_normal(n))) @ Q.T,
+        "diagonal": np.diag(d),
     }[kind]
     K0 = (K0 + K0.T) / 2
     z = rng.standard_normal(n) * 10.0 ** rng.integers(-8, 4) * (rng.random(n) < 0.8)
@@ -253,9 +227,6 @@ def test_rank_one_spectrum(seed, kind):
     assert_allclose(spectrum.V @ Nz, (V * -below) @ (z @ V), atol=1e-12 * scale * size)
 
 
-# --- the set Q1 ------------------------------------------------------------------------------------
-
-
 @given(st.integers(0, 10_000))
 @settings(max_examples=50, deadline=None)
 def test_projection(seed):
@@ -268,25 +239,9 @@ def test_projection(seed):
     if seed % 3 == 0:
         beta = np.round(beta)
     alpha = project_q1(beta, y, C)
-    assert (alpha >= 0).all()
-    assert (alpha <= C).all()
-    assert abs(y @ alpha) <= 1e-12 * max(1.0, np.abs(beta).max(), n * C)
+    assert ((alpha >= 0) & (alpha <= C)).all()
     expected = solve_qp(np.eye(n), -beta, y[None], np.zeros(1), upper=C).x
     assert_allclose(alpha, expected, atol=1e-9 * max(1.0, np.abs(beta).max()))
-    assert_allclose(project_q1(alpha, y, C), alpha, atol=1e-12 * max(1.0, C))
-
-
-@given(st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
-def test_largest_linear(seed):
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 12))
-    g, y = rng.standard_normal(n), rng.choice([-1.0, 1.0], n)
-    answer = linprog(-g, A_eq=y[None], b_eq=[0.0], bounds=(0, 2.0))
-    assert_allclose(largest_linear(g, y, 2.0), -answer.fun, atol=1e-9)
-
-
-# --- the methods and their bounds ------------------------------------------------------------------
 
 
 def run(K0, y, C, rho, method, steps, **options):
@@ -304,7 +259,7 @@ def tridiagonal(n, seed):
     return K0, y, 1.0, 10.0 ** (seed % 3)
 
 
-INSTANCES = [random_instance(seed, n=12) for seed in range(6)] + [
+INSTANCES = [random_instance(seed, n=12) for seed in range(3)] + [
     tridiagonal(20, seed) for seed in range(3)
 ]
 
@@ -313,9 +268,7 @@ INSTANCES = [random_instance(seed, n=12) for seed in range(6)] + [
 def test_bounds_of_both_methods(K0, y, C, rho):
     """(12), (13), and the bound of Section 4.2, also with 2L in place of 4L."""
     best = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-9)
-    L, f_best = lipschitz_constant(K0, y, C, rho), best.objective
-    start = np.zeros(y.size)
-    far = float((best.alpha - start) @ (best.alpha - start))
+    L, f_best, far = lipschitz_constant(K0, y, C, rho), best.objective, best.alpha @ best.alpha
     values = run(K0, y, C, rho, "spgm", 400).history["objective"]
     k = np.arange(1, len(values))
     noise = 1e-9 * (1 + abs(f_best))
@@ -328,46 +281,18 @@ def test_bounds_of_both_methods(K0, y, C, rho):
         assert (f_best - gamma <= factor * L * far / ((k + 1) * (k + 2)) + noise).all()
 
 
-def test_smm_is_the_loop_of_table_2():
-    """With the sum of Section 4.2: each gradient has its own weight."""
-    K0, y = reference("tanh")
-    f, L = IndefiniteObjective(K0, y, 1.0), lipschitz_constant(K0, y, 1.0, 1.0)
-    alpha, total, values = np.zeros(14), np.zeros(14), []
-    for k in range(6):
-        value, gradient = f(alpha)
-        values.append(value)
-        gamma, total = project_q1(alpha + gradient / L, y, 1.0), total + (k + 1) * gradient
-        beta = project_q1(total / (2 * L), y, 1.0)
-        alpha = 2 / (k + 3) * beta + (k + 1) / (k + 3) * gamma
-    assert_allclose(run(K0, y, 1.0, 1.0, "smm", 5).history["objective"], values, rtol=1e-12)
-
-
 def test_printed_sum_breaks_the_bound():
     """Erratum YCG-1: with the last gradient in every term, Table 2 breaks its bound."""
-    worst = {False: 0.0, True: 0.0}
-    for K0, y, C, rho in INSTANCES[6:]:
+    worst = 0.0
+    for K0, y, C, rho in INSTANCES[3:]:
         best = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-6)
         bound = 4 * lipschitz_constant(K0, y, C, rho) * (best.alpha @ best.alpha)
-        for printed in worst:
-            smm = run(K0, y, C, rho, "smm", 200, track=True, as_printed=printed)
-            missing = best.objective - smm.history["objective_gamma"]
-            k = np.arange(missing.size)
-            ratio = missing * (k + 1) * (k + 2) / bound
-            worst[printed] = max(worst[printed], ratio.max())
-    assert worst[False] <= 0.5
-    assert worst[True] > 1.4
+        smm = run(K0, y, C, rho, "smm", 200, track=True, as_printed=True)
+        missing = best.objective - smm.history["objective_gamma"]
+        k = np.arange(missing.size)
+        worst = max(worst, (missing * (k + 1) * (k + 2) / bound).max())
+    assert worst > 1.4
 
-
-def test_positive_definite_kernel_and_large_rho_give_the_ordinary_machine():
-    data = zm_fourteen()
-    K = Gaussian(2.0)(data.X)
-    result = solve_indefinite(K, data.y, 1.0, 1e7, method="accelerated", tol=1e-9)
-    machine = SVMs2(K=1.0, kernel="precomputed").fit(K, data.y)
-    assert_allclose(result.objective, machine.objective_, rtol=1e-6)
-    assert_allclose(result.alpha, np.abs(machine.dual_coef_), atol=1e-3)
-
-
-# --- conditionally positive definite kernels ------------------------------------------------------
 
 BALANCED = [HardMarginSVC(), SVMs1(), SVMs2(K=1.0), SVMs2prime(nu=0.5), SVMs4(nu=0.5)]
 
@@ -385,25 +310,21 @@ def multiquadric(A, B):
 def test_minus_the_squared_distance_is_the_linear_machine(machine):
     data, K0 = zm_fourteen(), reference("distances")[0]
     new = np.random.default_rng(0).uniform(0, 6, (20, 2))
-    linear = clone(machine).set_params(kernel="precomputed").fit(data.X @ data.X.T / 5, data.y)
-    wanted = linear.decision_function(new @ data.X.T / 5)
-    given_ = clone(machine).set_params(kernel="precomputed").fit(K0, data.y)
-    called = clone(machine).set_params(kernel=minus_distance).fit(data.X, data.y)
-    for fitted, rows, points in (
-        (given_, minus_distance(new, data.X), K0),
-        (called, new, data.X),
+    linear = clone(machine).fit(data.X / np.sqrt(5), data.y)
+    for kernel, points, rows in (
+        ("precomputed", K0, minus_distance(new, data.X)),
+        (minus_distance, data.X, new),
     ):
-        assert fitted.certificate_.ok
-        assert_allclose(fitted.objective_, linear.objective_, rtol=1e-9)
-        assert_allclose(fitted.norm_, linear.norm_, rtol=1e-9)
-        assert_allclose(fitted.decision_function(rows), wanted, atol=1e-9)
+        fitted = clone(machine).set_params(kernel=kernel).fit(points, data.y)
         assert verify(fitted, points, data.y).ok
+        assert_allclose(fitted.norm_, linear.norm_, rtol=1e-9)
+        wanted = linear.decision_function(new / np.sqrt(5))
+        assert_allclose(fitted.decision_function(rows), wanted, atol=1e-9)
 
 
 @pytest.mark.parametrize("kernel", [minus_distance, multiquadric])
-@pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
-def test_conditionally_positive_definite_kernels_against_libsvm(kernel, C):
-    data = iris_sepals()
+def test_conditionally_positive_definite_kernels_against_libsvm(kernel):
+    data, C = iris_sepals(), 1.0
     K0 = kernel(data.X, data.X)
     assert np.linalg.eigvalsh(K0)[0] < -1.0
     machine = SVMs2(K=C, kernel=kernel).fit(data.X, data.y)
@@ -428,8 +349,6 @@ def test_what_machines_refuse_by_name(machine):
             machine.fit(*reference("distances"))
 
 
-# --- spectrum transforms ---------------------------------------------------------------------------
-
 TRANSFORMS = {
     "clip": lambda d: np.maximum(d, 0), "flip": np.abs, "shift": lambda d: d - d[0], "square": np.square,
     "diffusion": np.exp,
@@ -448,6 +367,14 @@ def test_transforms_are_positive_semidefinite(how):
     assert_allclose(rows[off], new[off], atol=1e-9 * expected.max())
 
 
+@pytest.mark.parametrize("how", ["clip", "flip"])
+def test_an_eigenvalue_of_zero_has_no_sign(how):
+    """All eigenvalues but one are zero; rounding gives them signs."""
+    K, mapped = spectrum_transform(np.ones((5, 5)), how, rows=np.eye(5)[:1])
+    assert_allclose(K, np.ones((5, 5)), atol=1e-14)
+    assert_allclose(mapped, np.full((1, 5), 0.2), atol=1e-14)
+
+
 def test_what_transforms_and_methods_refuse():
     K0, y = reference("tanh")
     for call, message in (
@@ -460,9 +387,6 @@ def test_what_transforms_and_methods_refuse():
     ):
         with pytest.raises(ValueError, match=message):
             call()
-
-
-# --- the estimator ---------------------------------------------------------------------------------
 
 
 def test_fitted_machine_is_the_one_of_the_proxy_kernel():

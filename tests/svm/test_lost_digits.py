@@ -1,5 +1,6 @@
-"""Digits lost in cancellation: classes that nearly touch, zero eigenvalues, images that nearly coincide."""
+"""The limits of float64: classes that nearly touch, images that nearly coincide, strange units, many points."""
 
+import tracemalloc
 import warnings
 
 import mpmath
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from companion.datasets import nine_points
 from companion.exceptions import InfeasibleProblemError
 from companion.svm import (
     HardMarginSVC,
@@ -16,7 +18,6 @@ from companion.svm import (
     SVMs3,
     SVMs4,
     nu_min,
-    spectrum_transform,
 )
 from companion.svm.estimator import SupportVectorMachine
 from tests.exact import verify
@@ -40,7 +41,7 @@ def test_nearly_touching_classes_are_separable(gap: float) -> None:
     assert abs(hard.b_) < 1e-9
 
 
-@pytest.mark.parametrize("gap", [1e-7, 1e-9, 1e-11])
+@pytest.mark.parametrize("gap", [1e-7, 1e-11])
 @pytest.mark.parametrize("seed", range(6))
 def test_nu_min_sees_a_gap_in_any_direction(gap: float, seed: int) -> None:
     """Multipliers that are negative by a hair would let the hulls meet."""
@@ -62,16 +63,6 @@ def test_classes_that_touch_are_not(shift: float) -> None:
         HardMarginSVC().fit_uv(u, v)
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 8])
-@pytest.mark.parametrize("how", ["clip", "flip"])
-def test_an_eigenvalue_of_zero_has_no_sign(n: int, how: str) -> None:
-    """All eigenvalues but one are zero; rounding gives them signs."""
-    row = np.eye(n)[:1]
-    K, mapped = spectrum_transform(np.ones((n, n)), how, rows=row)
-    np.testing.assert_allclose(K, np.ones((n, n)), atol=1e-14)
-    np.testing.assert_allclose(mapped, np.full((1, n), 1.0 / n), atol=1e-14)
-
-
 def exact_norm(machine: SupportVectorMachine, X: np.ndarray) -> float:
     """Return the root of c'Kc for the matrix of the Gaussian, in 50 digits."""
     with mpmath.workdps(50):
@@ -84,7 +75,7 @@ def exact_norm(machine: SupportVectorMachine, X: np.ndarray) -> float:
 @pytest.mark.parametrize(
     "machine", [SVMs1(K=0.3), SVMs2(), SVMs2prime(2 / 3), SVMs3(2 / 3), SVMs4(2 / 3)], ids=repr
 )
-@pytest.mark.parametrize("size", [1.0, 1e-2, 1e-4, 1e-5, 1e-6])
+@pytest.mark.parametrize("size", [1.0, 1e-4, 1e-6])
 def test_the_digits_of_the_norm_are_told(machine: SupportVectorMachine, size: float) -> None:
     """Points that nearly coincide have images that do so more: the norm of w is what cancels in c'Kc."""
     X = size * np.vstack([U, V])
@@ -96,3 +87,26 @@ def test_the_digits_of_the_norm_are_told(machine: SupportVectorMachine, size: fl
     told = any("rounding has changed the norm of w" in str(w.message) for w in heard)
     assert told == (found.certificate_.ok and found.norm_error_ > 1e-7)
     assert size > 1e-6 or told or not found.certificate_.ok
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e8])
+@pytest.mark.parametrize(("machine", "power"), [(SVMs1(0.2), 1), (SVMs2prime(0.6), 2)])
+def test_a_feature_in_nanometres_gives_the_same_machine(machine, power: int, unit: float) -> None:
+    """Programs without a unit of their own: w changes with 1/unit (not at all for the unit normal), classes do not."""
+    data = nine_points()
+    one, two = clone(machine).fit(data.X, data.y), machine.fit(unit * data.X, data.y)
+    assert two.certificate_.ok
+    assert (two.point_classes_ == one.point_classes_).all()
+    assert two.b_ == pytest.approx(one.b_ * unit**power, rel=1e-9)
+
+
+def test_memory_is_that_of_the_support_vectors() -> None:
+    """6,000 points: the kernel matrix has 288 MB; the rows of the free support vectors, a few."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([1, -1], 3000)
+    X = rng.standard_normal((6000, 3)) + y[:, None]
+    tracemalloc.start()
+    SVMs2(K=1.0, kernel="rbf", kernel_params={"gamma": 0.1}).fit(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100e6

@@ -43,18 +43,16 @@ def two_classes(draw):
 
 def build(name, u, v, t, **options):
     """Return a machine with nu the fraction t of the way from nu_min to nu_max."""
-    n = len(u) + len(v)
-    kernel = options.get("kernel", "linear")
-    if name in ("s1", "s2prime", "s3"):
-        low, high = nu_min(u, v, kernel), nu_max(len(u), len(v))
-        assume(high - low > 1e-3)
-        nu = max(low + t * (high - low), 0.05)
-        if name == "s1":
-            return SVMs1(1 / (n * nu), **options)
-        return {"s2prime": SVMs2prime, "s3": SVMs3}[name](nu, **options)
     if name == "s2":
         return SVMs2(0.1 + t, **options)
-    return {"s4": SVMs4, "s5": SVMs5}[name](0.1 + t, K=1.0 + t, **options)
+    if name in ("s4", "s5"):
+        return {"s4": SVMs4, "s5": SVMs5}[name](0.1 + t, K=1.0 + t, **options)
+    low, high = nu_min(u, v, options.get("kernel", "linear")), nu_max(len(u), len(v))
+    assume(high - low > 1e-3)
+    nu = max(low + t * (high - low), 0.05)
+    if name == "s1":
+        return SVMs1(1 / ((len(u) + len(v)) * nu), **options)
+    return {"s2prime": SVMs2prime, "s3": SVMs3}[name](nu, **options)
 
 
 fraction = st.floats(0.05, 0.95)
@@ -105,12 +103,12 @@ def test_symmetries(change, name, data, t):
     assert_allclose(two.w_, w, atol=1e-8 * size)
     assert two.b_ == pytest.approx(b, abs=near)
     assert two.eta_ == pytest.approx(factor * one.eta_, abs=1e-7 * size)
-    ends = np.array([one.b_interval_, one.eta_interval_])
-    if change is swapped:
-        ends[0] = -ends[0, ::-1]
+    ends = np.array(one.b_interval_)
+    ends = -ends[::-1] if change is swapped else factor * ends
     if change is translated:
-        ends[0] += b - one.b_
-    assert_allclose([two.b_interval_, two.eta_interval_], factor * ends, atol=near)
+        ends += b - one.b_
+    expected = [*ends, *(factor * np.array(one.eta_interval_))]
+    assert_allclose([*two.b_interval_, *two.eta_interval_], expected, atol=near)
 
 
 @few

@@ -95,18 +95,6 @@ def test_symmetries(change, name, data, t):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_turning_y_around_swaps_lambda_and_mu(name):
-    """In general position, where the multipliers are unique."""
-    rng = np.random.default_rng(0)
-    Z = rng.standard_normal((12, 2))
-    z = Z.sum(axis=1) + rng.standard_normal(12)
-    one, two = build(name, 0.43).fit(Z, z), build(name, 0.43).fit(Z, -z)
-    assert_allclose(two.lambda_, one.mu_, atol=1e-10)
-    assert_allclose(two.xi_, one.xi_prime_, atol=1e-10)
-    assert (two.p_f_, two.q_f_, two.p_m_, two.q_m_) == (one.q_f_, one.p_f_, one.q_m_, one.p_m_)
-
-
-@pytest.mark.parametrize("name", ALL)
 @few
 @given(data=data_sets(), t=fraction)
 def test_linear_kernel_as_factor_and_as_matrix(name, data, t):
@@ -129,20 +117,14 @@ def test_quantile_lemma(data, nu, sigma):
     X, y = data
     size = 1.0 + np.abs(y).max()
     model = NuSVR(nu, C=9.0, kernel=Gaussian(sigma)).fit(X, y)
-    tube = tube_from_offsets(model.offsets_, nu)
-    near = 1e-7 * size
+    tube, near = tube_from_offsets(model.offsets_, nu), 1e-7 * size
     for mine, theirs in (
         (model.b_interval_, tube.b_interval),
         (model.epsilon_interval_, tube.epsilon_interval),
     ):
         # the multipliers may know less than the order statistics where points tie, never more
-        assert theirs[0] - near <= mine[0]
-        assert mine[1] <= theirs[1] + near
+        assert theirs[0] - near <= mine[0] <= mine[1] <= theirs[1] + near
     second = NuSVRPenalizedBias(nu, C=9.0, kernel=Gaussian(sigma)).fit(X, y)
-    given_b = tube_from_offsets(second.offsets_, min(nu, 1.0), b=second.b_)
     if nu < 1.0:
-        assert (
-            given_b.epsilon_interval[0] - near
-            <= second.epsilon_
-            <= given_b.epsilon_interval[1] + near
-        )
+        low, high = tube_from_offsets(second.offsets_, nu, b=second.b_).epsilon_interval
+        assert low - near <= second.epsilon_ <= high + near
