@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import gc
 import hashlib
 import importlib
 import json
@@ -18,8 +19,8 @@ import resource
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import FunctionType
 
 import coverage
 import pytest
@@ -29,7 +30,6 @@ ROOMS = ["engine", "admm", "kernels", "svm", "svr", "regression"]
 NOTES = ROOT / "build" / "mutants"  # which tests execute which lines, and how long they take
 QUICK = ["-q", "--assert=plain", "-pno:nbval", "-pno:cacheprovider"]
 OPTIONS = [*QUICK, "-mnot slow and not distributed"]
-LIBRARIES = "cvxpy flint hypothesis pandas scipy.stats sklearn.utils.estimator_checks sympy"
 SECONDS = 20.0  # of tests for one change
 
 
@@ -65,6 +65,11 @@ def rooms_of(file: str) -> list[str]:
     return ["exact", "hostile", *(ROOMS if here == "engine" else [here])]
 
 
+def paths_of(room: str) -> list[str]:
+    """Return where the tests and the examples of a room are."""
+    return [f"tests/{room}", f"companion/{room}"] if room in ROOMS else [f"tests/{room}"]
+
+
 class Watch:
     """A plugin for pytest that notes which lines each test executes, and how long it takes."""
 
@@ -82,9 +87,9 @@ class Watch:
 
 def watch(room: str) -> int:
     """Run the tests and the examples of a room, and write what they execute."""
-    plugin, examples = Watch(room), [f"companion/{room}"] if room in ROOMS else []
+    plugin = Watch(room)
     with plugin.lines.collect():
-        code = pytest.main([*OPTIONS, f"tests/{room}", *examples], plugins=[plugin])
+        code = pytest.main([*OPTIONS, *paths_of(room)], plugins=[plugin])
     plugin.lines.save()
     (NOTES / f"{room}.json").write_text(json.dumps(plugin.seconds))
     return code
@@ -111,21 +116,29 @@ def tests_of(file: str, text: str) -> tuple[list[str], float]:
     return chosen, total
 
 
+def put(file: str, text: str) -> None:
+    """Give the functions of an imported module the code and the defaults that they have in another text."""
+    module = importlib.import_module(file.removesuffix(".py").replace("/", "."))
+    changed = {"__name__": module.__name__, "__package__": module.__package__}
+    exec(compile(text, str(ROOT / file), "exec"), changed)
+    gc.unfreeze()
+    every = [f for f in gc.get_objects() if isinstance(f, FunctionType)]
+    for new in (f for f in every if f.__globals__ is changed and "<locals>" not in f.__qualname__):
+        for old in (f for f in every if f.__globals__ is vars(module)):
+            if old.__qualname__ == new.__qualname__ != "<lambda>":
+                old.__code__, old.__defaults__ = new.__code__, new.__defaults__
+                old.__kwdefaults__ = new.__kwdefaults__
+
+
 def judge(file: str, text: str, tests: list[str], seconds: float) -> int:
     """Run tests on a package whose file has another text."""
-    get_code = SourceFileLoader.get_code
-
-    def changed(self: SourceFileLoader, name: str) -> object:
-        is_other = Path(self.path) != ROOT / file
-        return get_code(self, name) if is_other else compile(text, self.path, "exec")
-
-    SourceFileLoader.get_code = changed
+    put(file, text)
     resource.setrlimit(resource.RLIMIT_CPU, (int(30 + 4 * seconds), resource.RLIM_INFINITY))
     return pytest.main([*OPTIONS, "-x", *tests]) if tests else 0
 
 
 def apart(calls: list[Callable[[], int]], jobs: int) -> Iterator[tuple[int, int]]:
-    """Make each call in a process of its own, which has the libraries but not the package; yield how it ended."""
+    """Make each call in a process of its own, which has the package and the tests; yield how it ended."""
     running: dict[int, int] = {}
     for i in range(len(calls) + jobs):
         if len(running) == jobs or (running and i >= len(calls)):
@@ -149,12 +162,13 @@ def main() -> None:
     parser.add_argument("--under", default="companion/", help="only files whose path starts so")
     parser.add_argument("--jobs", type=int, default=2, help="processes at once (2)")
     given = parser.parse_args()
-    for library in LIBRARIES.split():
-        importlib.import_module(library)
     NOTES.mkdir(parents=True, exist_ok=True)
     sample = changes(given.under, given.most)
-    rooms = {room for file, _ in sample for room in rooms_of(file)}
-    for _, code in apart([partial(watch, room) for room in sorted(rooms)], given.jobs):
+    rooms = sorted({room for file, _ in sample for room in rooms_of(file)})
+    pytest.main(
+        [*OPTIONS, "--collect-only", "-qq", *(path for room in rooms for path in paths_of(room))]
+    )
+    for _, code in apart([partial(watch, room) for room in rooms], given.jobs):
         if code:
             print(f"some tests fail without any change, see {NOTES / 'log'}", flush=True)
     tasks = [(file, text, *tests_of(file, text)) for file, text in sample]
