@@ -1,5 +1,6 @@
 # Everything a reader or an author types. Each target sets up what it needs: a fresh clone with Python >= 3.11 and
-# make is enough. The environment is .venv, with the exact versions of requirements.lock.
+# make is enough. The environment is .venv, with the exact versions of requirements.lock. uv installs it: pip takes five
+# times the processor time, and takes over where only pip is told how to reach an index.
 
 PYTHON ?= python3
 VENV := .venv
@@ -28,7 +29,10 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; name one with: make PYTHON=/path/to/python3 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.txt
+	$(BIN)/python -m pip install --quiet --require-hashes -r $(VENV)/uv.txt
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock || \
+	  $(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $(READY)
 
@@ -112,8 +116,7 @@ mutants: $(READY)          ## change the package in 300 places, one at a time; p
 notebooks: $(READY)        ## run all notebooks in place and store their outputs
 	$(BIN)/python tools/notebooks.py run
 
-lock:            ## write requirements.lock anew from pyproject.toml
-	$(BIN)/python -m pip install --quiet uv
+lock: $(READY)   ## write requirements.lock anew from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
 	  --extra distributed --extra book --extra test --no-strip-extras --no-annotate --no-header pyproject.toml -o requirements.lock
 

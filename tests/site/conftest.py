@@ -26,7 +26,6 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
-    "--js-flags=--no-opt",  # compiling scripts well costs more than it gains on pages that live for seconds
 ]
 
 
