@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 
 from companion.checks import as_matrix
 from companion.engine.arithmetic import largest, ratio
@@ -84,11 +84,9 @@ class HyperplaneClassifier(ClassifierMixin, KernelModel):
         whole = y.dtype.kind in "iub" or (y.dtype.kind == "f" and not (labels % 1.0).any())
         if len(labels) > 2 or not whole:
             check_classification_targets(y)
-            kind = type_of_target(y, input_name="y", raise_unknown=True)
-            if kind != "binary":  # in scikit-learn's words, which its checks look for
-                raise ValueError(
-                    f"Only binary classification is supported. The type of the target is {kind}."
-                )
+        if len(labels) > 2:  # in scikit-learn's words, which its checks look for
+            what = "Only binary classification is supported. The type of the target is multiclass."
+            raise ValueError(what)
         return X, np.where(y == self.classes_[1], 1.0, -1.0)
 
     def _store_points(self, points: Points, a: np.ndarray, slack: np.ndarray, upper: float) -> None:

@@ -270,7 +270,6 @@ class IndefiniteObjective:
             quartic = _checked(0.25 * tau * norm2 * norm2, alpha, self.K0, self.rho)
             squares, Nu = self.spectrum.negative_part(u, tau)
             value = float(alpha.sum() - 0.5 * (d @ u**2)) - quartic + self.rho * squares
-            _checked(value, alpha, self.K0, self.rho)
             return value, 1.0 - self.y * (V @ ((d + tau * norm2) * u + Nu))
 
     @property

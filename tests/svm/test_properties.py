@@ -1,15 +1,11 @@
 """Symmetries that every machine has: swapped classes, permuted points, other units, moved and turned data."""
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
-from companion.exceptions import ConvergenceWarning
-from companion.kernels import Gaussian
 from companion.svm import (
     SVMs1,
     SVMs2,
@@ -47,7 +43,7 @@ def build(name, u, v, t, **options):
         return SVMs2(0.1 + t, **options)
     if name in ("s4", "s5"):
         return {"s4": SVMs4, "s5": SVMs5}[name](0.1 + t, K=1.0 + t, **options)
-    low, high = nu_min(u, v, options.get("kernel", "linear")), nu_max(len(u), len(v))
+    low, high = nu_min(u, v), nu_max(len(u), len(v))
     assume(high - low > 1e-3)
     nu = max(low + t * (high - low), 0.05)
     if name == "s1":
@@ -120,23 +116,3 @@ def test_s1_and_s2prime_have_the_same_slab(data, t):
     assert_allclose(s1.w_, nu.w_ / nu.norm_, atol=1e-7)
     assert s1.delta_ == pytest.approx(nu.delta_, rel=1e-7, abs=1e-9)
     assert s1.norm_ == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("name", ALL)
-@few
-@given(data=two_classes(), t=fraction)
-def test_every_gaussian_machine_is_certified(name, data, t):
-    u, v = np.unique(data[0], axis=0), np.unique(data[1], axis=0)
-    together = np.vstack([u, v])
-    assume(len(np.unique(together, axis=0)) == len(together) and min(len(u), len(v)) > 1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        machine = build(name, u, v, t, kernel=Gaussian(0.7)).fit_uv(u, v)
-    # kappa(x, x) = 1 (2 with a penalized b): this is the part of a'Pa that rounding may change
-    reach = 2.0 * (machine.lambda_.sum() + machine.mu_.sum()) ** 2
-    lost = np.finfo(float).eps * reach / abs(machine.dual_objective_)
-    assert machine.certificate_.worst <= 1e-9 + 10.0 * lost
-    y = np.repeat([1.0, -1.0], [len(u), len(v)])
-    margin = y * machine.decision_function(together)
-    wrong = margin < -1e-9 * (np.abs(margin).max() + machine.eta_)
-    assert_array_equal(machine.point_classes_ == "misclassified", wrong)

@@ -94,20 +94,6 @@ def test_symmetries(change, name, data, t):
     assert_allclose([*found, *two.blue_interval_, *two.red_interval_], expected, atol=1e-7 * size)
 
 
-@pytest.mark.parametrize("name", ALL)
-@few
-@given(data=data_sets(), t=fraction)
-def test_linear_kernel_as_factor_and_as_matrix(name, data, t):
-    """The interior-point method on the features, and ADMM with Newton on the Gram matrix."""
-    X, y = data
-    one, two = build(name, t).fit(X, y), build(name, t, kernel="precomputed").fit(X @ X.T, y)
-    size = 1.0 + np.abs(y).max()
-    assert one.certificate_.ok
-    assert two.certificate_.ok
-    assert two.objective_ == pytest.approx(one.objective_, abs=1e-8 * size * 6)
-    assert_allclose(two.predict(X @ X.T), one.predict(X), atol=1e-6 * size)
-
-
 @few
 @given(
     data=data_sets(), nu=st.just(0.0) | st.floats(1e-9, 1.5), sigma=st.sampled_from([0.3, 1.0, 5.0])
