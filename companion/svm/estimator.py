@@ -64,11 +64,8 @@ class HyperplaneClassifier(ClassifierMixin, KernelModel):
         """
         if self._named_kernel().is_precomputed:
             raise ValueError("fit_uv needs points; with a precomputed kernel use fit(K, y)")
-        u, v = as_matrix(u, "u"), as_matrix(v, "v")
-        if u.shape[1] != v.shape[1]:
-            raise ValueError(
-                f"u and v must have the same number of columns, got shapes {u.shape} and {v.shape}"
-            )
+        u = as_matrix(u, "u")
+        v = as_matrix(v, "v", (None, u.shape[1]))
         for warning in self._fit(np.vstack([u, v]), np.repeat([1, -1], [len(u), len(v)])):
             warnings.warn(warning, stacklevel=2)
         return self

@@ -215,7 +215,10 @@ class TestPointClasses:
 
 @pytest.mark.parametrize(
     ("machine", "columns", "message"),
-    [(SVMs2(), 1, "same number of columns"), (SVMs2(kernel="precomputed"), 2, "precomputed")],
+    [
+        (SVMs2(), 1, r"v must have shape \(any, 2\)"),
+        (SVMs2(kernel="precomputed"), 2, "precomputed"),
+    ],
 )
 def test_what_fit_uv_refuses(machine, columns, message):
     u, v = nine()
