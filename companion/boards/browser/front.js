@@ -127,9 +127,8 @@ companionBoards.render = ({ model, el }) => {
   // -- pointer and keys
 
   const keys = {
-    ArrowLeft: go(-1, 0), ArrowRight: go(1, 0), ArrowUp: go(0, 1), ArrowDown: go(0, -1),
-    n: () => turn(1), p: () => turn(-1), ...Object.fromEntries(actions.map(([, key, act]) => [key, act])),
-    Backspace: !fixed && remove,
+    ArrowLeft: go(-1, 0), ArrowRight: go(1, 0), ArrowUp: go(0, 1), ArrowDown: go(0, -1), n: () => turn(1),
+    p: () => turn(-1), Backspace: !fixed && remove, ...Object.fromEntries(actions.map(([, key, act]) => [key, act])),
   };
   Object.assign(plane.svg, {
     onpointerdown: (event) => {

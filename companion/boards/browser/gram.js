@@ -12,18 +12,18 @@
   };
   const eigen = (K) => {
     if (V.length !== K.length) V = K.map((row, i) => row.map((_, j) => (i === j ? 1 : 0)));
-    const W = V.map((v) => times(K, v)), square = (i) => dot(W[i], W[i]);
-    const tiny = 1e-28 * largest(W.map((w) => dot(w, w)));
+    const W = V.map((v) => times(K, v)), squares = W.map((w) => dot(w, w)), tiny = 1e-28 * largest(squares);
     const turned = ([p, q]) => {
-      const a = square(p), b = square(q), c = dot(W[p], W[q]);
+      const a = squares[p], b = squares[q], c = dot(W[p], W[q]);
       if (Math.abs(c) <= 1e-13 * Math.sqrt(a * b) + tiny) return false;
       const h = (b - a) / (2 * c), t = (h < 0 ? -1 : 1) / (Math.abs(h) + Math.hypot(1, h)), cos = 1 / Math.hypot(1, t);
       for (const M of [W, V]) rotate(M[p], M[q], cos, t * cos);
+      for (const i of [p, q]) squares[i] = dot(W[i], W[i]);
       return true;
     };
     const pairs = V.flatMap((_, q) => V.slice(0, q).map((_, p) => [p, q]));
     for (let sweep = 0; sweep < 30; sweep++) if (!pairs.map(turned).includes(true)) break;
-    return V.map((vector, i) => ({ value: Math.sqrt(square(i)), vector })).sort((one, next) => next.value - one.value);
+    return V.map((vector, i) => ({ value: Math.sqrt(squares[i]), vector })).sort((one, next) => next.value - one.value);
   };
 
   const solve = ({ points, values, limits }) => {
@@ -55,6 +55,7 @@
     const tiles = {}; // by colour and shade in steps of a tenth
     const put = (t, i, j) => (tiles[Math.round((10 * t) / top)] ??= []).push(tile(j, n - 1 - i, 1, 1));
     gram.forEach((row, i) => row.forEach((t, j) => put(t, i, j)));
+    delete tiles[0]; // is not seen
     const wide = n / eigenvalues.length, high = (0.36 * n) / eigenvalues[0];
     const second = [
       ["text", [0, 1.03 * n], "Gram matrix, point by point"],

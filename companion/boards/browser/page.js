@@ -43,7 +43,7 @@
     place.replaceChildren();
   };
   const open = async (place) => {
-    const state = JSON.parse(place.querySelector("script[type='application/json']").textContent);
+    const state = place.board = JSON.parse(place.querySelector("script[type='application/json']").textContent);
     configure(state);
     await load(state.config.kind); // if that fails, the picture stays
     const { make, answer } = companionBoards, cell = make("pre", { class: "board-cell", tabindex: "0" });
@@ -65,7 +65,6 @@
     companionBoards.render({ model, el: place });
     const code = make("details", { ontoggle: tell }, make("summary", {}, "Open this in a notebook"), cell);
     place.querySelector(".board-figure").append(code);
-    place.board = state; // for tests
   };
 
   const seen = new IntersectionObserver((entries) => {

@@ -24,13 +24,11 @@
     return Array.from({ length: last - first + 1 }, (_, k) => (first + k) * step);
   };
 
-  const rounded = (t) => Math.round(100 * t) / 100; // of a pixel
-
   // `equal`: a unit has the same length in both directions. `bare`: the plane has no axes.
   const makePlane = (attributes, { label, limits: [left, right, bottom, top], equal, bare, shapes = [] }) => {
     const wide = WIDTH - 2 * PAD, high = equal ? (wide * (top - bottom)) / (right - left) : 362;
-    const atX = (t) => rounded(PAD + ((t - left) / (right - left)) * wide);
-    const atY = (t) => rounded(PAD + ((top - t) / (top - bottom)) * high);
+    const atX = (t) => Math.round(100 * (PAD + ((t - left) / (right - left)) * wide)) / 100; // of a pixel
+    const atY = (t) => Math.round(100 * (PAD + ((top - t) / (top - bottom)) * high)) / 100;
     const [axes, back, front] = ["axes", "curves", "points"].map((name) => make("g", { class: `board-${name}` }));
     for (const hidden of [axes, back]) hidden.setAttribute("aria-hidden", "true");
     const size = { viewBox: `0 0 ${WIDTH} ${high + 2 * PAD}`, "aria-label": label };
