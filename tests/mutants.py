@@ -9,10 +9,12 @@ the examples of its room, of hostile input and of exact arithmetic; for the engi
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import gc
 import hashlib
 import importlib
+import io
 import json
 import os
 import resource
@@ -165,9 +167,9 @@ def main() -> None:
     NOTES.mkdir(parents=True, exist_ok=True)
     sample = changes(given.under, given.most)
     rooms = sorted({room for file, _ in sample for room in rooms_of(file)})
-    pytest.main(
-        [*OPTIONS, "--collect-only", "-qq", *(path for room in rooms for path in paths_of(room))]
-    )
+    paths = [path for room in rooms for path in paths_of(room)]
+    with contextlib.redirect_stdout(io.StringIO()):  # this imports them
+        pytest.main([*OPTIONS, "--collect-only", *paths])
     for _, code in apart([partial(watch, room) for room in rooms], given.jobs):
         if code:
             print(f"some tests fail without any change, see {NOTES / 'log'}", flush=True)

@@ -153,6 +153,7 @@ def test_a_function_that_is_not_of_positive_type():
     k = GroupKernel(lambda s: float(s != (0, 1, 2)), multiply, inverse)
     assert not is_positive_definite(k(S3))
     assert k.positive_definite is None
+    assert repr(k) == "p(y^-1 x)"
 
 
 def test_cyclic_group_through_its_characters():
