@@ -7,7 +7,6 @@ from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.special import factorial
 
 from companion.checks import as_scalar, check_count, count_axes
@@ -105,7 +104,7 @@ def polynomial_features(X: Any, d: int, R: float = 0.0) -> np.ndarray:
     ((2, 10), array([[  216.,  1728.],
            [ 1728., 17576.]]))
     """
-    if not sparse.issparse(X) and count_axes(X, "X") < 2:
+    if count_axes(X, "X") < 2:
         X = np.atleast_2d(X)
     X = real_or_complex(X, "X")
     d, R = check_count(d, "d", at_least=0), as_scalar(R, "R", at_least=0.0)

@@ -222,8 +222,9 @@ def test_stopping_early_warns_and_the_gap_still_bounds_the_error(objective):
     A, b = data(objective)
     _, best = by_cvxpy(objective, A, b)
     for steps in (1, 3, 8):
-        with pytest.warns(ConvergenceWarning, match="max_iter"):
+        with pytest.warns(ConvergenceWarning, match="max_iter") as heard:
             result = consensus(split(A, b), objective, max_iter=steps)
+        assert heard[0].filename == __file__
         assert not result.converged
         assert not result.certificate.ok
         error = (result.objective - best) / result.objective

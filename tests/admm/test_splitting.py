@@ -71,6 +71,14 @@ def run_steps(steps, *args, **options):
     return admm(*args, **FOREVER, **options, callback=lambda step: step.k == steps)
 
 
+def test_saddle_points_of_another_size_are_refused():
+    history = run_steps(2, **EXAMPLE, keep_iterates=True).history
+    for wrong in ("z_star", "lambda_star"):
+        stars = {"z_star": [-0.5], "lambda_star": [-1.0]} | {wrong: [-1.0, 0.0]}
+        with pytest.raises(ValueError, match=f"{wrong} must have length 1"):
+            lyapunov(history, -1, **stars)
+
+
 # ---------------------------------------------------------------- the text's examples
 
 

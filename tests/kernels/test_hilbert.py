@@ -290,6 +290,7 @@ E2 = VectorFamily(np.eye(2))
         (lambda: EXP.inner(expand([1.0, 2.0], E2)), ValueError, "same family"),
         (lambda: EXP.inner(expand(np.exp, Legendre(), 3)), ValueError, "same index set"),
         (lambda: EXP.restrict([7]), ValueError, "in the index set"),
+        (lambda: rearranged([1.0, -1.0], np.nan, 1), ValueError, "target must be"),
     ],
 )
 def test_errors(call, error, message):

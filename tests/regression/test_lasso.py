@@ -475,6 +475,15 @@ class TestLimitsOfTheMachine:
         assert model.certificate_.worst < 1e-12
         assert model.unique_
 
+    def test_steps_are_counted_over_all_rounds(self):
+        data = sparse_regression(m=60, n=400, nonzero=20)
+        options = {"tau": 0.01 * tau_max(data.X, data.y)}
+        steps = Lasso(**options).fit(data.X, data.y).n_iter_
+        assert steps > 1
+        assert Lasso(**options, max_iter=steps).fit(data.X, data.y).n_iter_ == steps
+        with pytest.warns(ConvergenceWarning):
+            Lasso(**options, max_iter=steps - 1).fit(data.X, data.y)
+
     def test_too_few_steps(self):
         X, y = random_data(1, 30, 60)
         with pytest.warns(ConvergenceWarning, match="gap") as heard:
