@@ -90,7 +90,7 @@ class Recorder:
         return fit
 
     def verify(self, *_: Any) -> None:
-        """Verify what waits, and write all findings."""
+        """Verify what waits."""
         waiting, self.waiting = self.waiting, []
         self.depth += 1  # verify makes results of its own
         start = time.process_time()
@@ -101,7 +101,6 @@ class Recorder:
         finally:
             self.depth -= 1
         self.seconds += time.process_time() - start
-        self.write()
 
     def takes(self, kind: str) -> bool:
         """Count a result; return whether it is to be verified."""
@@ -110,8 +109,9 @@ class Recorder:
         return self.all or self.made[kind] <= FIRST or self.made[kind] % EVERY == 0
 
     def after_cell(self, *_: Any) -> None:
-        """Verify, and count the cell."""
+        """Verify, write all findings, count the cell."""
         self.verify()
+        self.write()
         self.cell += 1
         self.made.clear()
 
@@ -126,7 +126,7 @@ class Recorder:
             "results": self.findings,
         }
         temporary = self.file.with_suffix(".tmp")
-        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(content), encoding="utf-8")
         temporary.replace(self.file)
 
 

@@ -28,7 +28,7 @@ def floats(values: np.ndarray) -> np.ndarray:
 def product(M: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return M x for a matrix of floating-point numbers and an exact vector or matrix."""
     columns = x if x.ndim == 2 else x[:, None]
-    used = np.array([not is_zero(row).all() for row in columns], dtype=bool)
+    used = np.array([any(v != 0 for v in row) for row in columns.tolist()], dtype=bool)
     if not used.any() or not len(M):
         return exact(np.zeros((len(M), *x.shape[1:])))
     M, right = M[:, used], arb_mat(columns[used].tolist())

@@ -423,7 +423,7 @@ def _(pca: KernelPCA, X: Any, y: Any) -> float:
     V, values = np.frompyfunc(arb, 1, 1)(pca.eigenvectors_), exact(pca.eigenvalues_)
     if not finite(pca.eigenvectors_, pca.eigenvalues_):
         return math.inf
-    images = product(M, V - sum(V, arb(0)) / len(V))
+    images = product(M, V) - np.outer(product(M, exact(np.ones(len(M)))), sum(V, arb(0)) / len(V))
     images = images - sum(images, arb(0)) / len(images)
     size = float(np.abs(M).max()) * len(M)
     skew = max(
@@ -556,12 +556,13 @@ def root(M: np.ndarray) -> np.ndarray:
 
 def trace(K: np.ndarray, U: np.ndarray) -> Any:
     """Return the sum of the products of the entries of K and U U'."""
-    return sum((sum(exact(u) * product(K, exact(u)), arb(0)) for u in U.T), arb(0))
+    V = exact(U)
+    return sum((V * product(K, V)).ravel(), arb(0))
 
 
 def square(U: np.ndarray) -> Any:
     """Return the sum of the squared entries of U U', or U'U."""
-    return sum((sum(product(U.T, exact(u)) ** 2, arb(0)) for u in U.T), arb(0))
+    return sum((product(U.T, exact(U)) ** 2).ravel(), arb(0))
 
 
 def largest_sum(c: np.ndarray, s: np.ndarray, C: Any) -> Any:
