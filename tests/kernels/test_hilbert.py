@@ -291,6 +291,7 @@ E2 = VectorFamily(np.eye(2))
         (lambda: EXP.inner(expand(np.exp, Legendre(), 3)), ValueError, "same index set"),
         (lambda: EXP.restrict([7]), ValueError, "in the index set"),
         (lambda: rearranged([1.0, -1.0], np.nan, 1), ValueError, "target must be"),
+        (lambda: Fourier(scale=-1.0), ValueError, "scale must be"),
     ],
 )
 def test_errors(call, error, message):

@@ -165,6 +165,9 @@ class TestSeparability:
         separable = SVMs2l().fit_uv(data.u, data.v)
         assert separable.objective_ == pytest.approx(0.0, abs=1e-13)
         assert separable.score(data.X, data.y) == 1.0
+        assert not separable.degenerate_
+        outlier = np.array([[1.0], [2.0], [3.0], [-20.0]])
+        assert SVMs2l().fit_uv(outlier, -outlier[:3]).degenerate_  # w = 0 costs the least
 
 
 class TestPointClasses:

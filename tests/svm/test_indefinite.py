@@ -281,6 +281,21 @@ def test_bounds_of_both_methods(K0, y, C, rho):
         assert (f_best - gamma <= factor * L * far / ((k + 1) * (k + 2)) + noise).all()
 
 
+def test_table_2_step_by_step():
+    K0, y, C, rho = INSTANCES[0]
+    f, L = IndefiniteObjective(K0, y, rho), lipschitz_constant(K0, y, C, rho)
+    alpha, total, values = np.zeros(12), np.zeros(12), []
+    for k in range(4):
+        _, gradient = f(alpha)
+        gamma = project_q1(alpha + gradient / L, y, C)
+        values.append(f(gamma)[0])
+        total += (k + 1) * gradient
+        beta = project_q1(total / (2 * L), y, C)
+        alpha = 2 / (k + 3) * beta + (k + 1) / (k + 3) * gamma
+    smm = run(K0, y, C, rho, "smm", 4, track=True)
+    assert_allclose(smm.history["objective_gamma"][:4], values, rtol=1e-10)
+
+
 def test_printed_sum_breaks_the_bound():
     """Erratum YCG-1: with the last gradient in every term, Table 2 breaks its bound."""
     worst = 0.0
@@ -384,6 +399,7 @@ def test_what_transforms_and_methods_refuse():
         (lambda: solve_indefinite(K0, y, method="spgm", as_printed=True), "smm"),
         (lambda: lipschitz_constant(K0, y, 1.0, 1.0, "mine"), "variant"),
         (lambda: IndefiniteObjective(K0, y, 1e-70)(1e74 * np.ones(14)), "overflows"),
+        (lambda: IndefiniteObjective(K0, y, 1.0)(np.ones(3)), "alpha must have length 14"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
