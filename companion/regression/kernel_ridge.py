@@ -185,7 +185,7 @@ class KernelRidge(KernelMixin, Regressor):
             gap = float(norm(xi - K * alpha)) ** 2 + 2 * K * abs(self.b_) * total
         else:  # the residual is orthogonal to every fit
             scale = float(norm(G)) * size
-            misfit = ratio(float(norm(G @ (xi - xi.mean() if total else xi))), scale)
+            misfit = ratio(float(norm(G @ xi)), scale)
             gap = 2 * abs(float(xi @ (y - xi)))
         return Certificate(
             primal_residual=ratio(total, float(norm(alpha)) * math.sqrt(y.size)),

@@ -150,11 +150,12 @@ class TestAccuracy:
 
 
 class TestDegenerate:
-    def test_no_penalty_and_a_singular_matrix(self):
+    @pytest.mark.parametrize("intercept", ["none", "free"])
+    def test_no_penalty_and_a_singular_matrix(self, intercept):
         X, y = random_data(m=10)
         X = np.vstack([X, X[:3]])
         y = np.append(y, y[:3] + [2.0, 0.0, -2.0])
-        model = KernelRidge(K=0, kernel=Gaussian(1.0)).fit(X, y)
+        model = KernelRidge(K=0, kernel=Gaussian(1.0), intercept=intercept).fit(X, y)
         expected = np.append(y[:10] + [1, 0, -1, *[0] * 7], y[:3] + [1.0, 0.0, -1.0])
         assert_allclose(model.predict(X), expected, atol=1e-7)
         assert model.certificate_.ok
