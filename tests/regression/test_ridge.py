@@ -206,6 +206,10 @@ class TestLimits:
         assert_allclose(model.w_, np.linalg.pinv(X) @ y, atol=1e-10)
         assert model.certificate_.dual_residual < 1e-9
 
+    def test_nothing_but_constants_and_no_penalty(self):
+        model = RidgeRegression(K=0).fit(np.ones((3, 2)), [1.0, 2.0, 6.0])
+        assert_array_equal(numbers(model), [0.0, 0.0, 3.0])
+
 
 def exact(X, y, K, intercept):
     """Solve the normal equations without rounding: w and b as floats."""
