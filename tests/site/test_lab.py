@@ -109,8 +109,8 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def run_all(page: Page, address: str) -> None:
-    """Open a notebook and run its cells."""
-    page.goto(address)
+    """Open a notebook, and none of those that another test left open, and run its cells."""
+    page.goto(f"{address}?reset")
     page.wait_for_selector(".jp-Notebook .jp-CodeCell")
     page.wait_for_selector(".jp-NotebookPanel-toolbar >> text=Python 3")
     page.click("li.lm-MenuBar-item:has-text('Run')")
