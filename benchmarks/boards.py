@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -20,7 +19,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from companion.boards import gram_board, point_board, step_board, tube_board, weight_board
 from companion.boards.board import BROWSER, BoardPicture
-from tools.pdf import BROWSERS
+from tools.pdf import launch
 
 POINTS, FRAMES = 60, 60
 RESULTS = Path(__file__).parent / "results" / "boards.json"
@@ -104,8 +103,7 @@ def main() -> None:
         folder = Path(name)
         for file in BROWSER.iterdir():
             (folder / file.name).write_bytes(file.read_bytes())
-        path = next(filter(None, map(shutil.which, BROWSERS)), None)
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = launch(playwright)
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         for title, board in boards().items():
             found[title] = measure(page, board, folder)

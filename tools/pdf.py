@@ -16,10 +16,13 @@ import shutil
 import sys
 import threading
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import (
     ArrayObject,
@@ -135,6 +138,22 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
     def log_message(self, *args: object) -> None:
         """Say nothing."""
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve a folder; give its address, without a slash at its end."""
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def launch(playwright: Playwright, *flags: str) -> Browser:
+    """Start the first browser that is installed."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    return playwright.chromium.launch(executable_path=path, args=["--no-sandbox", *flags])
 
 
 def wait_until_drawn(page: Page) -> None:
@@ -316,18 +335,11 @@ def main() -> None:
     """Print the whole book."""
     if not (SITE / "index.html").exists():
         sys.exit("the site is not built: run make book first")
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    handler = functools.partial(Quiet, directory=str(SITE))
-    with (
-        http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server,
-        sync_playwright() as playwright,
-    ):
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    with served(SITE) as address, sync_playwright() as playwright:
+        browser = launch(playwright)
         pages = [name for name in pages_in_order() if name != "genindex"]  # it has no page numbers
-        document = print_pages(browser, f"http://127.0.0.1:{server.server_port}/", pages)
+        document = print_pages(browser, f"{address}/", pages)
         browser.close()
-        server.shutdown()
     document.write(TARGET)
     size = TARGET.stat().st_size / 1e6
     print(f"{TARGET.relative_to(ROOT)}: {len(document.pages)} sheets, {size:.1f} MB")

@@ -7,7 +7,6 @@ shows of a page. Run it after ``make book``, when a figure's style or the look o
 from __future__ import annotations
 
 import argparse
-import shutil
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,7 +18,7 @@ from companion.figures import plotting
 from companion.kernels import Gaussian, KernelPCA
 from companion.svm import SVMs2prime
 from companion.svr import NuSVR
-from tools.pdf import BROWSERS, SITE
+from tools.pdf import SITE, launch
 from tools.toc import BOOK
 
 STATIC = BOOK / "_static"
@@ -117,9 +116,8 @@ PARTS = {
 
 def page() -> None:
     """Photograph the first slider of a page, with the text around it."""
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = launch(playwright)
         opened = browser.new_page(viewport={"width": 1280, "height": 860})
         opened.goto((SITE / SHOWN).as_uri())
         opened.wait_for_load_state("networkidle")

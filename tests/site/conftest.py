@@ -6,27 +6,14 @@ without Chromium the tests are skipped with a message, and in CI (variable ``CI`
 
 from __future__ import annotations
 
-import functools
-import http.server
 import os
-import shutil
-import threading
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Error, sync_playwright
 
 from tests.site.site import SITE, Reader
-from tools.pdf import BROWSERS
-
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
+from tools.pdf import launch, served
 
 
 def give_up(reason: str) -> None:
@@ -42,30 +29,18 @@ def built_site() -> None:
         give_up(f"the site is not built ({SITE}): run make book first")
 
 
-class QuietHandler(http.server.SimpleHTTPRequestHandler):
-    """Serve files without a log."""
-
-    def log_message(self, *args: object) -> None: ...
-
-
 @pytest.fixture(scope="session")
 def server(built_site: None) -> Iterator[str]:
     """Address of a local server of the site, without a trailing slash."""
-    handler = functools.partial(QuietHandler, directory=str(SITE))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as httpd:
-        thread = threading.Thread(target=httpd.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{httpd.server_port}"
-        httpd.shutdown()
-        thread.join()
+    with served(SITE) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
         try:
-            chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
+            chromium = launch(playwright, "--disable-gpu")
         except Error as error:
             give_up(
                 "the site tests need Chromium: install it, or run "
