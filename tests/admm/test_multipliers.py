@@ -62,6 +62,14 @@ class TestExample161:
         assert run.history["dual_objective"][-1] == pytest.approx(2.5, abs=1e-7)
         assert (np.diff(run.history["dual_objective"]) > 0).all()
 
+    def test_iterates_with_falling_steps(self):
+        with pytest.warns(ConvergenceWarning, match="max_iter=5"):
+            run = dual_ascent(
+                self.argmin, self.A, self.b, [3.0], lambda k: 0.1 / (k + 1), max_iter=5
+            )
+        factors = np.append(1.0, 1 - 0.5 / np.arange(1, 6))
+        assert_allclose(run.history["lambda_"][:, 0], 4 * factors.cumprod() - 1, atol=1e-14)
+
     @pytest.mark.parametrize("beta", [0.2, 1.0, 1.5, 1.9])
     def test_converges_for_beta_below_2(self, beta):
         run = dual_ascent(self.argmin, self.A, self.b, [3.0], beta / 5)

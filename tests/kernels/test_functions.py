@@ -60,7 +60,7 @@ WITH_FEATURES = [
     (Linear() + 2) ** 3,
     Linear().polynomial([1, 0, 2, 0.5]),
     Polynomial(2).compose(halves),
-    (Linear() + 1).normalized(),
+    Polynomial(2).normalized(),
 ]
 WITHOUT = [
     Gaussian(1.3),
