@@ -1,6 +1,6 @@
 # Everything a reader or an author types. Each target sets up what it needs: a fresh clone with Python >= 3.11 and
-# make is enough. The environment is .venv, with the exact versions of requirements.lock. uv installs it: pip takes five
-# times the processor time, and takes over where only pip is told how to reach an index.
+# make is enough. The environment is .venv, with the exact versions of requirements.lock. uv installs it on
+# all cores: pip takes twice the processor time, on one, and takes over where only pip is told how to reach an index.
 
 PYTHON ?= python3
 VENV := .venv
@@ -31,7 +31,7 @@ $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.txt
 	$(BIN)/python -m pip install --quiet --require-hashes -r $(VENV)/uv.txt
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock || \
+	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock || \
 	  $(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $(READY)
