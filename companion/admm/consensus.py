@@ -61,7 +61,6 @@ def consensus(
     tol_rel: float = 1e-9,
     max_iter: int = 10_000,
     client: Any = None,
-    worker_timeout: float = 60.0,
     block_timeout: float | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: int = 10,
@@ -113,8 +112,6 @@ def consensus(
         Largest number of iterations.
     client : dask.distributed.Client, optional
         Where the blocks live; this process by default. The workers need this package installed.
-    worker_timeout : float
-        Seconds to wait when the cluster has no worker at all, before the run fails.
     block_timeout : float, optional
         Seconds that a step may take on the cluster, after the first loading of the rows, before the run fails and
         names the blocks that have not answered. By default a step waits for its slowest block.
@@ -155,7 +152,7 @@ def consensus(
     ImportError
         If `client` is given and ``dask.distributed`` is not installed.
     RuntimeError
-        If the cluster is gone, has had no worker for `worker_timeout` seconds, lost a block that it cannot
+        If the cluster is gone, has had no worker for five minutes, lost a block that it cannot
         compute again, or if a block has not answered within `block_timeout` seconds.
 
     Notes
@@ -213,11 +210,12 @@ def consensus(
         name = type(objective).__name__
         raise ValueError(f"method 'sums' needs a LeastSquaresObjective, and {name} is none")
     rho, rows = as_scalar(rho, "rho", above=0), blocks_of_rows(blocks)
-    crew: Any = (
-        InProcess(rows, objective)
-        if client is None
-        else OnCluster(blocks, rows, objective, client, worker_timeout, block_timeout)
-    )
+    if block_timeout is not None:
+        block_timeout = as_scalar(block_timeout, "block_timeout", above=0)
+    if client is None:
+        crew: Any = InProcess(rows, objective)
+    else:
+        crew = OnCluster(blocks, rows, objective, client, block_timeout or math.inf)
     problem = None if client else Problem("consensus", {"blocks": rows, "objective": objective})
     run = _Run(crew, objective, rho, problem)
     file = None if checkpoint is None else _Checkpoint(checkpoint, run.N * run.d, objective)
@@ -227,12 +225,16 @@ def consensus(
     if isinstance(objective, LeastSquaresObjective) and (
         method == "sums" or (fewer and not steps_wanted)
     ):
-        run.begin((objective.from_sums(*run.sums()), rho))
+        run.z = objective.from_sums(*run.sums())
+        run.begin()
         result = run.result("solved from the sums", {name: np.zeros(0) for name in LOGGED})
         _warn_if_missed(result, 0.0)
         return result
 
-    run.begin(file.read() if file else None)
+    saved = file.read() if file else None
+    if saved is not None:
+        run.z, run.rho = saved
+    run.begin(warm=saved is not None)
     adapt_steps = check_count(max_iter, "max_iter") // 2 if adaptive else 0
     rule = Rule(run.N * run.n, run.N * run.n, tol_abs, tol_rel, steps=adapt_steps, mu=2.0)
 
@@ -286,23 +288,13 @@ class _Run:
             try:
                 return (self.crew.each if each else self.crew.total)(method, *arguments)
             except StateLostError:
-                if self.begun and method != "settle":
-                    self.settle()
+                if self.begun and method != "begin":
+                    self.begin()
 
-    def settle(self) -> None:
-        """Let all blocks begin at z, with the multipliers that belong to it."""
-        (u,) = self.ask("settle", self.turn, self.d, self.z, self.rho)
-        self.u_mean = u / self.N
-
-    def begin(self, saved: tuple[np.ndarray, float] | None) -> None:
-        """Begin at 0, or with a z and a rho that are known."""
-        self.begun = True
-        if saved is None:
-            self.ask("begin", self.d)
-            self.u_mean = np.zeros(self.n)
-        else:
-            self.z, self.rho = saved
-            self.settle()
+    def begin(self, warm: bool = True) -> None:
+        """Let all blocks begin at z, with u = 0 or the multipliers that belong to z."""
+        (u,) = self.ask("begin", self.turn, self.d, self.z, self.rho, warm)
+        self.u_mean, self.begun = u / self.N, True
 
     def sums(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of the A'A and of the A'b."""
@@ -327,7 +319,7 @@ class _Run:
         s = N * (d**2 @ moved**2)
         u = v + d**2 @ (moved * (N * moved - 2 * (w - N * before)))
         if not np.isfinite([r, s, u]).all():
-            self.settle()
+            self.begin()
             return None
         self.z, self.u_mean = z, u_mean
         r, s, u, x, Bz = (math.sqrt(max(square, 0.0)) for square in (r, s, u, x, N * (d @ z**2)))

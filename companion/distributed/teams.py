@@ -43,18 +43,18 @@ class Team:
         upper = np.triu_indices(len(Atb[0]))
         return sum(part[upper] for part in AtA), sum(Atb)
 
-    def begin(self, d: np.ndarray) -> tuple[float]:
-        """Begin with u = 0; d are the weights of the columns."""
-        self.d, self.rho, self.turn = d, 1.0, 0
-        self.x = self.w = np.zeros((len(self.blocks), d.size))
-        return (0.0,)
+    def begin(
+        self, turn: int, d: np.ndarray, z: np.ndarray, rho: float, warm: bool
+    ) -> tuple[np.ndarray]:
+        r"""Begin at x_i = z; return the sum of the u_i.
 
-    def settle(self, turn: int, d: np.ndarray, z: np.ndarray, rho: float) -> tuple[np.ndarray]:
-        r"""Begin at x_i = z with the :math:`u_i = -\nabla f_i(z) / (\rho d)` that belong to it; return their sum."""
-        self.d, self.rho, self.turn = d, rho, turn
+        They are 0, or :math:`u_i = -\nabla f_i(z) / (\rho d)`, which belong to a z that is known; d are the weights of
+        the columns.
+        """
+        self.turn, self.d, self.rho = turn, d, rho
         self.x = np.tile(z, (len(self.blocks), 1))
-        u = -self._gradients(z) / (rho * d)
-        self.w = z + u
+        u = -self._gradients(z) / (rho * d) if warm else 0 * self.x
+        self.w = self.x + u
         return (u.sum(axis=0),)
 
     def step(self, turn: int, z: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray]:

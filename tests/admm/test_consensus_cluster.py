@@ -60,13 +60,6 @@ def client(tmp_path_factory):
         yield client
 
 
-@pytest.fixture
-def doomed_client(tmp_path):
-    """A cluster of one's own, to break."""
-    with cluster_of_two(tmp_path) as client:
-        yield client
-
-
 def loaders(blocks):
     """Blocks that the workers load: here from a function, in life from a file."""
     from dask import delayed
@@ -86,11 +79,6 @@ def kill(client, address):
     while address in client.nthreads() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert address not in client.nthreads()
-
-
-def holders(client, what):
-    """The workers that hold a future whose name contains `what`."""
-    return {w for key, ws in client.who_has().items() if what in str(key) for w in ws}
 
 
 @pytest.mark.distributed
@@ -117,7 +105,6 @@ def test_cluster_takes_the_same_steps_for_each_kind_of_block(client):
     here = consensus(blocks, LassoObjective(3.0), **options)
     for kind, given_blocks in kinds.items():
         there = consensus(given_blocks, LassoObjective(3.0), client=client, **options)
-        np.testing.assert_allclose(there.z, here.z, atol=1e-12, err_msg=kind)
         np.testing.assert_allclose(there.x, here.x, atol=1e-12, err_msg=kind)
         np.testing.assert_allclose(there.history["objective"], here.history["objective"])
         assert there.certificate.gap == pytest.approx(here.certificate.gap), kind
@@ -129,7 +116,7 @@ def test_cluster_takes_the_same_steps_for_each_kind_of_block(client):
     [pytest.param(OBJECTIVES[1], marks=pytest.mark.slow), OBJECTIVES[2]],
     ids=lambda o: type(o).__name__,
 )
-def test_a_worker_killed_in_the_middle_does_not_change_the_answer(doomed_client, objective):
+def test_a_worker_killed_in_the_middle_does_not_change_the_answer(tmp_path, objective):
     """All blocks begin again at the last z, with the multipliers that belong to it."""
     A, b = data(objective, n=3)
     blocks = split(A, b)
@@ -138,12 +125,14 @@ def test_a_worker_killed_in_the_middle_does_not_change_the_answer(doomed_client,
 
     def kill_one(iterate):
         if iterate.k == 5:
-            held = holders(doomed_client, "build_block")
+            placed = client.who_has().items()
+            held = {w for key, ws in placed if "build_block" in str(key) for w in ws}
             assert len(held) == 2  # both workers have a part of the data
             killed.append(min(held))
-            kill(doomed_client, killed[0])
+            kill(client, killed[0])
 
-    there = consensus(loaders(blocks), objective, client=doomed_client, callback=kill_one)
+    with cluster_of_two(tmp_path) as client:
+        there = consensus(loaders(blocks), objective, client=client, callback=kill_one)
     assert killed
     assert there.converged
     assert there.certificate.ok
@@ -182,20 +171,18 @@ def test_dask_blocks_that_do_not_fit(client):
     A, b, objective = da.ones((6, 4), chunks=(2, 4)), da.ones(6, chunks=2), RidgeObjective(1.0)
     with pytest.raises(ValueError, match=r"A.rechunk\(\{1: -1\}\)"):
         consensus((A.rechunk((2, 2)), b), objective, client=client)
-    with pytest.raises(ValueError, match=r"got \(2, 2, 2\) and \(3, 3\)"):
+    with pytest.raises(ValueError, match=r"got \[3, 2\]"):
         consensus((A, b.rechunk(3)), objective, client=client)
-    with pytest.raises(ValueError, match="A must be a matrix and b a vector"):
-        consensus((A, A), objective, client=client)
     frame = A.to_dask_dataframe(columns=list("abcd"))
     bag = dask.bag.from_sequence([1, 2, 3])
     for pair, error, message in (
-        ((frame, "e"), ValueError, "got 'e'; there are: a, b, c, d"),
-        ((A, "e"), TypeError, "A must be a dask DataFrame, got Array and str"),
+        ((frame, "e"), ValueError, "got 'e'; A has: a, b, c, d"),
+        ((A, "e"), ValueError, "one column of a dask DataFrame"),
+        ((A, A), TypeError, r"must be a matrix and a vector .* \(2, 2\) dimensions"),
         ((frame, b), TypeError, "got DataFrame and Array"),
         ((A, frame["a"]), TypeError, "got Array and Series"),
-        ((frame, frame), ValueError, "collections of 2 and 2 dimensions"),
         ((bag, frame["a"]), TypeError, "got Bag and Series"),
-        ((frame, frame["a"].repartition(npartitions=1)), ValueError, "got 3 and 1"),
+        ((frame, frame["a"].repartition(npartitions=1)), ValueError, r"got \[3, 1\]"),
     ):
         with pytest.raises(error, match=message):
             consensus(pair, objective, client=client)
@@ -229,63 +216,9 @@ def test_a_cluster_that_goes_away_in_the_middle(tmp_path):
 # What travels.
 
 
-@contextmanager
-def counted_bytes(client):
-    """Give a function that returns the bytes which client, scheduler and workers wrote to their sockets."""
-
-    def count():
-        from distributed.comm.tcp import TCP
-
-        if not hasattr(TCP.write, "bytes"):
-            uncounted = TCP.write
-
-            async def write(self, *args, **kwargs):
-                size = await uncounted(self, *args, **kwargs)
-                write.bytes += size  # not of TCP: a write may end after restore()
-                return size
-
-            write.bytes, write.uncounted = 0, uncounted
-            TCP.write = write
-        return TCP.write.bytes
-
-    def restore():
-        from distributed.comm.tcp import TCP
-
-        TCP.write = TCP.write.uncounted
-
-    try:
-        yield lambda: count() + sum(client.run(count).values())
-    finally:
-        restore()
-        client.run(restore)
-
-
-@pytest.mark.distributed
-def test_the_rows_do_not_travel(client):
-    """Count every byte that is written, from the loading of the rows to the certificate."""
-    from dask import delayed
-
-    n, rows, steps = 20, 20_000, 40
-
-    def load(seed):
-        rng = np.random.default_rng(seed)
-        A = rng.standard_normal((rows, n))
-        return A, A[:, 0] + rng.standard_normal(rows)
-
-    blocks = [delayed(load)(seed) for seed in range(4)]
-    with counted_bytes(client) as total:
-        before = total()
-        consensus(
-            blocks,
-            LassoObjective(1.0),
-            tol_abs=0,
-            tol_rel=0,
-            client=client,
-            callback=lambda iterate: iterate.k == steps,
-        )
-        written = total() - before
-    numbers = steps * 2 * n * 8  # one vector out and one back, in each step
-    assert numbers < written < rows * n * 8  # one block
+def sent_by_workers(client):
+    """The bytes of data that the workers have sent, to each other and to the calling process."""
+    return sum(client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total).values())
 
 
 @pytest.fixture(scope="module")
@@ -305,9 +238,7 @@ def parquet(tmp_path_factory):
 
 
 @pytest.mark.distributed
-@pytest.mark.parametrize(
-    "kind", ["name", *(pytest.param(k, marks=pytest.mark.slow) for k in ("series", "array"))]
-)
+@pytest.mark.parametrize("kind", ["name", "series", pytest.param("array", marks=pytest.mark.slow)])
 def test_rows_in_parquet_never_leave_the_worker_that_read_them(client, parquet, kind):
     dd, folder, A, b = parquet
     frame = dd.read_parquet(folder)
@@ -319,10 +250,9 @@ def test_rows_in_parquet_never_leave_the_worker_that_read_them(client, parquet, 
     else:
         values = frame[[*columns, "target"]].to_dask_array(lengths=True)
         blocks = values[:, :8], values[:, 8]
-    with counted_bytes(client) as total:
-        before = total()
-        there = consensus(blocks, LassoObjective(500.0), client=client, method="admm")
-        written = total() - before
+    before = sent_by_workers(client)
+    there = consensus(blocks, LassoObjective(500.0), client=client, method="admm")
+    sent = sent_by_workers(client) - before
     assert there.converged
     assert there.certificate.ok
     assert there.x.shape[0] > 1
@@ -330,7 +260,7 @@ def test_rows_in_parquet_never_leave_the_worker_that_read_them(client, parquet, 
     here = consensus(split(A, b, cuts), LassoObjective(500.0))
     np.testing.assert_allclose(there.z, here.z, atol=1e-7)
     np.testing.assert_allclose(there.z, by_sklearn(LassoObjective(500.0), A, b), atol=1e-6)
-    assert written < A.nbytes / 4  # one file
+    assert 0 < sent < A.nbytes / 4  # one file
 
 
 @pytest.mark.distributed
@@ -353,10 +283,7 @@ def test_the_sums_are_taken_where_they_are_fewer_numbers(client, objective):
     assert (there.status, there.n_iter) == ("solved from the sums", 0)
     assert there.certificate.ok
     np.testing.assert_allclose(there.z, by_sklearn(objective, A, b), atol=1e-6)
-    for options in (
-        {"method": "admm"},
-        {"callback": lambda iterate: None},
-    ):
+    for options in ({"method": "admm"}, {"callback": lambda iterate: None}):
         assert consensus(loaders(split(A, b)), objective, client=client, **options).n_iter > 0
     wide = [(np.ones((1, 1200)), np.ones(1)), (np.eye(1, 1200), np.ones(1))]
     assert consensus(wide, RidgeObjective(1.0), client=client).status == "converged"
@@ -526,7 +453,6 @@ def test_a_scheduler_that_ends_and_comes_back(tmp_path, sign):
                         loaders(split(A, b)),
                         LassoObjective(3.0),
                         client=client,
-                        worker_timeout=300,
                         callback=replace,
                         checkpoint=tmp_path / "state.npz",
                         checkpoint_every=1,
