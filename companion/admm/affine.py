@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 
 from companion.engine.arithmetic import EPS, largest
 from companion.exceptions import InfeasibleProblemError
@@ -62,18 +62,13 @@ class AffineSet:
 def orthonormal(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return Q, R and a largest set `kept` of independent columns of A, with A[:, kept] = Q R.
 
-    In columns of length 1, small is rounding. Where they are clearly independent, Cholesky's method does it, applied
-    twice: the second time makes Q orthonormal to the last digit. Otherwise columns are exchanged.
+    In columns of length 1, small is rounding. Columns are exchanged only where they are not clearly independent.
     """
     sizes = lengths(A)
     A = A / sizes
-    R, failed = lapack.dpotrf(A.T @ A)
-    if not failed and R.diagonal().min(initial=1.0) > _CLEARLY:
-        Qt = blas.dtrsm(1.0, R, A.T, trans_a=1)
-        R2, failed = lapack.dpotrf(Qt @ Qt.T)
-        if not failed:
-            Q = blas.dtrsm(1.0, R2, Qt, trans_a=1, overwrite_b=1).T
-            return Q, R2 @ R * sizes, np.arange(A.shape[1])
+    Q, R = linalg.qr(A, mode="economic", check_finite=False)
+    if A.shape[0] >= A.shape[1] and np.abs(R.diagonal()).min(initial=1.0) > _CLEARLY:
+        return Q, R * sizes, np.arange(A.shape[1])
     Q, R, order = linalg.qr(A, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
     rank = int(np.sum(diagonal > max(A.shape) * EPS * diagonal.max(initial=0.0)))

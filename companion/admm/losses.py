@@ -35,11 +35,6 @@ class SmoothLoss(ABC):
     n: int
     curvature: Any = 1.0
     _last: np.ndarray | None = None
-    _factor: tuple[Any, bytes, Any] = (
-        None,
-        b"",
-        None,
-    )  # of the matrix H + W, for this H and this W
 
     @abstractmethod
     def value(self, x: np.ndarray) -> float:
@@ -71,9 +66,7 @@ class SmoothLoss(ABC):
         now, H = F(x), self.hessian(x, everything)
         for _ in range(100):
             g = self.gradient(x) + w * (x - v)
-            if self._factor[0] is not H or self._factor[1] != w.tobytes():
-                self._factor = H, w.tobytes(), factored(H + np.diag(w))
-            d = -linalg.cho_solve(self._factor[2], g, check_finite=False)
+            d = -linalg.cho_solve(factored(H + np.diag(w)), g, check_finite=False)
             slope, t, before = float(g @ d), 1.0, now * (1 + 4 * EPS)
             if -slope <= 1e-20 * abs(now):
                 break
@@ -125,6 +118,7 @@ class LeastSquaresLoss(SmoothLoss):
         m, self.n = self.A.shape
         self.A_b, self.b_b = self.A.T @ self.b, half_square(self.b)
         self.gram = self.A.T @ self.A if m >= self.n else None
+        self._key = b""  # the rho of the last factor
         self.curvature = np.einsum("ij,ij->j", self.A, self.A)
 
     def value(self, x: np.ndarray) -> float:
@@ -147,22 +141,15 @@ class LeastSquaresLoss(SmoothLoss):
 
     def prox(self, v: np.ndarray, rho: Any) -> np.ndarray:
         """Return the x-update (A'A + W)^{-1} (A'b + W v), W = rho I or diag(rho)."""
-        key = np.asarray(rho).tobytes()
-        if self._factor[1] != key:
+        if self._key != np.asarray(rho).tobytes():
             w = np.broadcast_to(rho, v.shape)
-            H = (
-                (self.A / w) @ self.A.T + np.eye(len(self.A))
-                if self.gram is None
-                else self.gram + np.diag(w)
-            )
-            self._factor = None, key, factored(H)
-        solve = self._factor[2]
+            fat = self.gram is None
+            H = (self.A / w) @ self.A.T + np.eye(len(self.A)) if fat else self.gram + np.diag(w)
+            self._key, self._factor = np.asarray(rho).tobytes(), factored(H)
         if self.gram is None:
-            return (
-                v
-                + self.A.T @ linalg.cho_solve(solve, self.b - self.A @ v, check_finite=False) / rho
-            )
-        return v + linalg.cho_solve(solve, self.A_b - self.gram @ v, check_finite=False)
+            right = self.b - self.A @ v
+            return v + self.A.T @ linalg.cho_solve(self._factor, right, check_finite=False) / rho
+        return v + linalg.cho_solve(self._factor, self.A_b - self.gram @ v, check_finite=False)
 
     def sums(self) -> tuple[np.ndarray, np.ndarray]:
         r"""Return :math:`A^\top A` and :math:`A^\top b`: with b'b they hold all of the loss."""

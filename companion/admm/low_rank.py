@@ -43,14 +43,10 @@ class LowRank:
 
     def __init__(self, G: np.ndarray, diagonal: float | np.ndarray | None = None) -> None:
         self.G = as_matrix(G, "G")
-        self._diagonal: np.ndarray | None = None
         n = self.G.shape[0]
-        if diagonal is None:
-            self.d = np.zeros(n)
-        elif count_axes(diagonal, "diagonal") == 0:
-            self.d = np.full(n, as_vector(diagonal, "diagonal", 1)[0])
-        else:
-            self.d = as_vector(diagonal, "diagonal", n)
+        one = diagonal is None or count_axes(diagonal, "diagonal") == 0
+        d = as_vector(0.0 if diagonal is None else diagonal, "diagonal", 1 if one else n)
+        self.d = np.full(n, d[0]) if one else d
         if (self.d < 0.0).any():
             i = int(np.argmin(self.d))
             raise ValueError(f"diagonal must be nonnegative, got {self.d[i]:g} at [{i}]")
@@ -70,9 +66,7 @@ class LowRank:
 
     def diagonal(self) -> np.ndarray:
         """Return the diagonal of the matrix."""
-        if self._diagonal is None:
-            self._diagonal = np.einsum("ij,ij->i", self.G, self.G) + self.d
-        return self._diagonal.copy()
+        return np.einsum("ij,ij->i", self.G, self.G) + self.d
 
     def toarray(self) -> np.ndarray:
         """Return the matrix itself, of shape (n, n)."""

@@ -491,12 +491,7 @@ def prox_indicator(project: Callable[..., np.ndarray], **parameters: Any) -> Pro
     >>> prox([-3, 0.5, 2], 10.0)
     array([0. , 0.5, 1. ])
     """
-
-    def prox(v: np.ndarray, t: float) -> np.ndarray:
-        _parameter(t)
-        return project(v, **parameters)
-
-    return prox
+    return lambda v, t: project(v, **parameters)
 
 
 def prox_quadratic(

@@ -2,7 +2,6 @@ r"""Quadratic programs: the text's ADMM routine, and one that solves to rounding
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any
 
@@ -120,14 +119,15 @@ def qsolve1(
     def z_update(v: np.ndarray, rho: float) -> np.ndarray:
         return np.maximum(-v, 0.0)
 
-    def is_small(step: Iterate) -> bool:
-        return step.primal_residual <= tol_primal and step.dual_residual <= tol_dual
+    def stop(step: Iterate) -> bool:
+        small = step.primal_residual <= tol_primal and step.dual_residual <= tol_dual
+        return small or step.k == max_iter
 
     u0 = np.ones(n)
     u0[0] = 0.0
     run = admm(
         x_update, z_update, 1, -1, np.zeros(n), rho=rho, z0=np.ones(n), u0=u0, max_iter=max_iter,
-        tol_abs=0.0, tol_rel=0.0, callback=lambda step: is_small(step) or step.k == max_iter,
+        tol_abs=0.0, tol_rel=0.0, callback=stop,
     )  # fmt: skip
 
     x, z, z_lower, z_upper = run.x, run.z, -rho * np.minimum(run.u, 0.0), np.zeros(n)
@@ -141,13 +141,11 @@ def qsolve1(
     if status == "solved" and rounding > tol_dual and certificate.worst > max(tol, _STALLED):
         status = "rounding"
     if status != "solved":
-        why = (
-            f"after {max_iter = } iterations with residuals {r:.1e} and {s:.1e}: raise max_iter"
-            if status == "max_iter"
-            else f"by rounding, not at a solution ({certificate}): P and q are lost beside {rho = :g}"
-        )
         warnings.warn(
-            f"qsolve1 stopped {why}, change rho, or use solve_qp", ConvergenceWarning, stacklevel=2
+            f"qsolve1 stopped by {status} after {run.n_iter} iterations, with residuals {r:.1e} and {s:.1e} and not at "
+            f"a solution ({certificate}): raise max_iter, change rho (now {rho:g}), or use solve_qp",
+            ConvergenceWarning,
+            stacklevel=2,
         )
     return QPResult(
         x, y, z_lower, z_upper,
@@ -156,20 +154,20 @@ def qsolve1(
     )  # fmt: skip
 
 
-def _check_data(
-    P: Any, q: Any, A: Any, b: Any, *, assume_psd: bool = False
-) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
+def _check_data(P: Any, q: Any, A: Any, b: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
     """Validate shapes and numbers, and that P is symmetric positive semidefinite."""
     q = as_vector(q, "q")
     n = q.size
     if n == 0:
         raise ValueError("q must have at least one entry, got an empty vector")
-    if assume_psd and not isinstance(P, LowRank):
-        P = np.ascontiguousarray(P, dtype=float)
-        if not np.isfinite(P.diagonal()).all():  # it bounds the other entries of a semidefinite P
-            as_matrix(P, "P")  # raises an error that names the entry
-    elif not isinstance(P, LowRank):
-        P = _symmetric_psd(as_matrix(P, "P", (n, n)))
+    if not isinstance(P, LowRank):
+        P = np.ascontiguousarray(as_matrix(P, "P", (n, n)))
+        if not is_psd(P, "P"):
+            smallest = float(np.linalg.eigvalsh(P)[0])
+            raise ValueError(
+                f"P must be positive semidefinite, got the negative eigenvalue {smallest:.6g}"
+            )
+        P = (P + P.T) / 2.0  # rounding may have made it unsymmetric
     if P.shape != (n, n):
         raise ValueError(f"P must have shape ({n}, {n}) to go with q, got {P.shape}")
     if (A is None) != (b is None):
@@ -179,17 +177,6 @@ def _check_data(
     A = np.reshape(A, (1, -1)) if count_axes(A, "A") == 1 else A
     A = np.ascontiguousarray(as_matrix(A, "A", (None, n)))
     return P, q, A, as_vector(b, "b", A.shape[0])
-
-
-def _symmetric_psd(P: np.ndarray) -> np.ndarray:
-    """Return P, symmetrised if rounding made it unsymmetric; raise if it is not positive semidefinite."""
-    P = np.ascontiguousarray(P)
-    if not is_psd(P, "P"):
-        smallest = float(np.linalg.eigvalsh(P)[0])
-        raise ValueError(
-            f"P must be positive semidefinite, got the negative eigenvalue {smallest:.6g}"
-        )
-    return P if (P == P.T).all() else (P + P.T) / 2.0
 
 
 def solve_qp(
@@ -202,7 +189,6 @@ def solve_qp(
     upper: float | np.ndarray = np.inf,
     tol: float = 1e-9,
     max_iter: int = 100,
-    assume_psd: bool = False,
 ) -> QPResult:
     r"""Solve ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``, exactly.
 
@@ -224,9 +210,6 @@ def solve_qp(
         Tolerance of the certificate.
     max_iter : int
         Largest number of iterations of PIQP for one guess.
-    assume_psd : bool
-        Trust that P is symmetric and positive semidefinite, and save the test, a Cholesky factorisation. (A LowRank
-        needs no test.)
 
     Returns
     -------
@@ -269,7 +252,7 @@ def solve_qp(
     True
     """
     data = {"P": P, "q": q, "A": A, "b": b, "lower": lower, "upper": upper}
-    P, q, A, b = _check_data(P, q, A, b, assume_psd=assume_psd)
+    P, q, A, b = _check_data(P, q, A, b)
     n = q.size
     tol, max_iter = as_scalar(tol, "tol", above=0.0), check_count(max_iter, "max_iter")
     low, high = _bounds(lower, "lower", n), _bounds(upper, "upper", n)
@@ -293,8 +276,6 @@ def solve_qp(
 
 
 def _bounds(value: float | np.ndarray, name: str, n: int) -> np.ndarray:
-    if isinstance(value, float) and not math.isnan(value):
-        return np.full(n, value)
     same = count_axes(value, name) == 0
     vector = as_vector(value, name, None if same else n, finite=False)
     return np.full(n, vector[0]) if same else vector

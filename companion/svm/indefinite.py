@@ -606,7 +606,7 @@ def _finish(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # its certificate is part of ours
         answer = solve_qp(
-            P, -np.ones(y.size), y[None, :], np.zeros(1), upper=C, tol=max(tol, _QP_TOLERANCE), assume_psd=True
+            P, -np.ones(y.size), y[None, :], np.zeros(1), upper=C, tol=max(tol, _QP_TOLERANCE)
         )  # fmt: skip
     a = answer.x
     # without the constant that could drown the difference

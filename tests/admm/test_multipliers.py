@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.linalg import block_diag
 
 from companion.admm import (
     augmented_lagrangian,
@@ -73,7 +74,6 @@ class TestExample161:
     @pytest.mark.parametrize("beta", [0.2, 1.0, 1.5, 1.9])
     def test_converges_for_beta_below_2(self, beta):
         run = dual_ascent(self.argmin, self.A, self.b, [3.0], beta / 5)
-        assert run.converged
         assert run.status == "converged"
         assert_allclose(run.lambda_, [-1], atol=1e-8)
 
@@ -232,79 +232,49 @@ class TestTheory:
 
 
 class TestDecomposition:
-    def problem(self, seed=0, sizes=(3, 1, 4)):
-        rng = np.random.default_rng(seed)
-        Qs, cs, As = [], [], []
-        for n in sizes:
-            M = rng.standard_normal((n, n))
-            Qs.append(M @ M.T + np.eye(n))
-            cs.append(rng.standard_normal(n))
-            As.append(rng.standard_normal((2, n)))
-        return Qs, cs, As, rng.standard_normal(2)
-
     @pytest.mark.parametrize("seed", range(3))
     def test_same_iterates_as_the_joint_method(self, seed):
-        from scipy.linalg import block_diag
-
-        Qs, cs, As, b = self.problem(seed)
-        Q, c, A = block_diag(*Qs), np.concatenate(cs), np.hstack(As)
-        blocks = [(quadratic_argmin(*parts), parts[2]) for parts in zip(Qs, cs, As)]
-        joint = dual_ascent(quadratic_argmin(Q, c, A), A, b, [1, 2], 0.1, J=quadratic(Q, c))
-        split = dual_decomposition(blocks, b, [1, 2], 0.1, J=quadratic(Q, c))
+        parts = [random_problem(10 * seed + n, n, 2)[:3] for n in (3, 1, 4)]
+        Qs, cs, As = zip(*parts)
+        Q, c, A, b = block_diag(*Qs), np.concatenate(cs), np.hstack(As), np.array([1.0, -2.0])
+        blocks = [(quadratic_argmin(*part), part[2]) for part in parts]
+        step = 1 / np.linalg.eigvalsh(A @ np.linalg.solve(Q, A.T)).max()
+        joint = dual_ascent(quadratic_argmin(Q, c, A), A, b, [1, 2], step, J=quadratic(Q, c))
+        split = dual_decomposition(blocks, b, [1, 2], step, J=quadratic(Q, c))
         assert joint.converged
         for name, values in joint.history.items():
             assert_allclose(split.history[name], values, atol=1e-12)
         assert_allclose(split.u, kkt_solution(Q, c, A, b)[0], atol=1e-6)
 
-    def test_bad_input(self):
-        block = (lambda l: -l, [[1.0]])
-        with pytest.raises(ValueError, match="at least one pair"):
-            dual_decomposition([], [1], [0], 0.1)
-        with pytest.raises(ValueError, match="A of block 1 must have shape"):
-            dual_decomposition([block, (lambda l: l, [[1], [2]])], [1], [0], 0.1)
-        with pytest.raises(ValueError, match="argmin of block 0 must return"):
-            dual_decomposition([(lambda l: [1, 2], [[1.0]])], [1], [0], 0.1)
-
 
 argmin = TestExample161.argmin
+block = (lambda l: -l, [[1.0]])
+
+
+def ascend(argmin=argmin, step=0.1):
+    return dual_ascent(argmin, [[2, -1]], [5], [0], step)
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "message"),
+    ("call", "message"),
     [
-        (lambda: dual_ascent(argmin, [[2, -1]], [5], [0], 0.0), ValueError, "step must be .* > 0"),
+        (lambda: ascend(step=0.0), "step must be a finite number > 0"),
+        (lambda: ascend(step=lambda k: 1.0 - k), r"step\(1\) must be a finite number > 0"),
+        (lambda: ascend(lambda l: np.zeros(3)), r"argmin must return a real array of shape \(2,\)"),
+        (lambda: method_of_multipliers(argmin, [[2, -1]], [5], [0], 0), "rho must .* > 0, got 0"),
+        (lambda: quadratic_argmin(np.eye(2), [0, 0], [[2, -1]], rho=1), "b is needed when rho > 0"),
+        (lambda: quadratic_argmin([[1, 2], [0, 1]], [0, 0], [[2, -1]]), "Q must be symmetric"),
+        (lambda: dual_decomposition([], [1], [0], 0.1), "at least one pair"),
         (
-            lambda: dual_ascent(argmin, [[2, -1]], [5], [0], lambda k: 1.0 - k),
-            ValueError,
-            r"step\(1\) must be a finite number > 0",
+            lambda: dual_decomposition([block, (lambda l: l, [[1], [2]])], [1], [0], 0.1),
+            "A of block 1 must have shape",
         ),
         (
-            lambda: dual_ascent(lambda l: np.zeros(3), [[2, -1]], [5], [0], 0.1),
-            ValueError,
-            r"argmin must return a real array of shape \(2,\), got",
-        ),
-        (
-            lambda: dual_ascent(argmin, [[2, -1]], [5], [0], 0.1, max_iter=2.5),
-            TypeError,
-            "max_iter must be an integer",
-        ),
-        (
-            lambda: method_of_multipliers(argmin, [[2, -1]], [5], [0], 0),
-            ValueError,
-            "rho must be a finite number > 0, got 0",
-        ),
-        (
-            lambda: quadratic_argmin(np.eye(2), [0, 0], [[2, -1]], rho=1),
-            ValueError,
-            "b is needed when rho > 0",
-        ),
-        (
-            lambda: quadratic_argmin([[1, 2], [0, 1]], [0, 0], [[2, -1]]),
-            ValueError,
-            "Q must be symmetric",
+            lambda: dual_decomposition([(lambda l: [1, 2], [[1.0]])], [1], [0], 0.1),
+            "argmin of block 0 must return",
         ),
     ],
 )
-def test_bad_input(call, error, message):
-    with pytest.raises(error, match=message):
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
         call()

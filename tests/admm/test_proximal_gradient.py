@@ -114,14 +114,6 @@ class TestProximalPoint:
         k = np.arange(1, run.n_iter + 1)
         assert (run.history["objective"] <= x0 @ x0 / (4 * step * k) + 1e-12).all()
 
-    @pytest.mark.parametrize("k", [1, 5, 40])
-    def test_rate_is_attained(self, k):
-        R, t = 2.0, 0.7
-        c = R / (2 * k * t)
-        prox = prox_postcompose(soft_threshold, c)
-        run = proximal_point(prox, [R], step=t, callback=lambda j, x: j == k)
-        assert c * abs(run.x[0]) == pytest.approx(R**2 / (4 * k * t))
-
     def test_without_a_minimiser(self):
         with pytest.warns(ConvergenceWarning, match="g may have no minimiser"):
             run = proximal_point(lambda v, t: v - t, [0.0], max_iter=50)  # g(x) = x

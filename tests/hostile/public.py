@@ -116,8 +116,7 @@ ADMM = {
         accepts={("F", "empty"), ("F", "short")},
     ),
     "group_lasso": Target(
-        A_.group_lasso, {"A": WIDE, "b": THREE, "weights": np.array([1.0, 2.0, 1.0])}, {"groups": [0, 0, 1, 1, 2]},
-        {"tau": 1.0}, accepts={("weights", "none")},
+        A_.group_lasso, {"A": WIDE, "b": THREE}, {"groups": [0, 0, 1, 1, 2]}, {"tau": 1.0},
     ),
     "LogisticLoss": Target(A_.LogisticLoss, {"A": X, "y": y}, read=lambda loss: loss.value(np.ones(2))),
     "LowRank": Target(

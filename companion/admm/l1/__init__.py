@@ -14,10 +14,6 @@ from companion.admm.l1.least_norm import basis_pursuit, least_absolute_deviation
 from companion.admm.l1.regularized import group_lasso, l1_regularized, lasso
 
 __all__ = [
-    "basis_pursuit",
-    "generalized_lasso",
-    "group_lasso",
-    "l1_regularized",
-    "lasso",
+    "basis_pursuit", "generalized_lasso", "group_lasso", "l1_regularized", "lasso",
     "least_absolute_deviations",
-]
+]  # fmt: skip

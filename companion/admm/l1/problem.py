@@ -6,6 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -108,18 +109,17 @@ def solve(
     answers: list[tuple[Certificate, Triple]] = []
     pattern = np.zeros(0)  # of zeros and signs, when last looked at
 
-    def proved(answer: Triple) -> bool:
-        """Certify an answer; return whether it is a solution."""
-        answers.append((problem.certify(*answer, tol), answer))
-        return answers[-1][0].ok
-
     def solved(step: Iterate) -> bool:
         """Return whether an answer that the iterate suggests, or the iterate itself, is a solution."""
         nonlocal pattern
         before, pattern = pattern, np.sign(step.z)
         settled = step.k == 1 or step.k >= _LATE or np.array_equal(before, pattern)
         finished = (problem.finished(*guess, step.k) for guess in problem.guesses(step) if settled)
-        return any(map(proved, finished)) or proved(problem.plain(step))
+        for answer in chain(finished, [problem.plain(step)]):
+            answers.append((problem.certify(*answer, tol), answer))
+            if answers[-1][0].ok:
+                return True
+        return False
 
     def stop(step: Iterate) -> bool:
         """Look at a step of ADMM now and then."""
@@ -136,11 +136,8 @@ def solve(
         rho=rho, relaxation=relaxation, max_iter=max_iter, objective=problem.objective,
         tol_abs=0.0, tol_rel=EPS, callback=stop, **loop,
     )  # fmt: skip
-    last = Iterate(result.n_iter, result.x, result.z, result.u, result.rho, 0.0, 0.0)
-    if result.status == "converged":  # ADMM stands still
-        solved(last)
-    elif not answers:
-        proved(problem.plain(last))
+    if result.status == "converged" or not answers:  # ADMM stands still, or the caller stopped it
+        solved(Iterate(result.n_iter, result.x, result.z, result.u, result.rho, 0.0, 0.0))
     certificate, (x, z, lambda_) = min(answers, key=lambda answer: answer[0].worst)
     status = "converged" if certificate.ok else result.status
     if not certificate.ok and (status == "converged" or result.n_iter == max_iter):

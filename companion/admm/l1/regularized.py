@@ -103,26 +103,20 @@ class _Groups:
     def terms(self, x: np.ndarray) -> np.ndarray:
         return self.tau * self.norms(x)
 
-    def _direction(self, x: np.ndarray) -> np.ndarray:
-        """Return x_i / |x_i|_2, zero for a zero group."""
-        norms = self.norms(x)[self.label]
-        return np.divide(x, norms, out=np.zeros_like(x), where=norms > 0)
-
     def minimize(self, loss: SmoothLoss, x: np.ndarray, limit: int) -> np.ndarray:
         """Minimise l(x) + sum_i tau_i |x_i|_2 over the groups that are not zero."""
-        S, size, last = np.flatnonzero(x), np.inf, x
+        S, size, last = np.flatnonzero(self.norms(x)[self.label]), np.inf, x
+        tau, same = self.tau[self.label[S]], self.label[S, None] == self.label[S]
         for _ in range(limit if S.size else 0):
-            d, norms = self._direction(x), self.norms(x)[self.label]
-            g = (loss.gradient(x) + self.tau[self.label] * d)[S]
+            norms = self.norms(x)[self.label[S]]
+            d = x[S] / norms
+            g = loss.gradient(x)[S] + tau * d
             if not largest(g) < size / 2:  # rounding is reached, or there is no progress
                 break
             last, size = x.copy(), largest(g)
             # Each group's norm has the Hessian (I - d d') / |x_i|_2, d the direction of x_i.
-            same = self.label[S, None] == self.label[S]
-            bend = (self.tau[self.label[S]] / norms[S])[:, None] * same
-            x[S] += newton_step(
-                loss.hessian(x, S) + bend * (np.eye(S.size) - np.outer(d[S], d[S])), g
-            )
+            bend = (tau / norms)[:, None] * same * (np.eye(S.size) - np.outer(d, d))
+            x[S] += newton_step(loss.hessian(x, S) + bend, g)
         return last
 
 
@@ -228,14 +222,12 @@ def lasso(A: Any, b: Any, tau: float, **options: Any) -> ADMMResult:
     return solve(_Regularized(loss, _L1(np.full(loss.n, tau))), given, **options)
 
 
-def group_lasso(
-    A: Any, b: Any, groups: Any, tau: float, *, weights: Any = None, **options: Any
-) -> ADMMResult:
-    r"""Minimise ``1/2 |A x - b|_2^2 + tau sum_i w_i |x_i|_2`` over ``x = (x_1, ..., x_N)``.
+def group_lasso(A: Any, b: Any, groups: Any, tau: float, **options: Any) -> ADMMResult:
+    r"""Minimise ``1/2 |A x - b|_2^2 + tau sum_i |x_i|_2`` over ``x = (x_1, ..., x_N)``.
 
     The updates are those of the lasso, except that each group of z is thresholded as a block:
 
-    .. math:: z_i^{k+1} &= \mathcal{S}_{\tau w_i/\rho}(x_i^{k+1} + u_i^k), \\
+    .. math:: z_i^{k+1} &= \mathcal{S}_{\tau/\rho}(x_i^{k+1} + u_i^k), \\
               \mathcal{S}_c(v) &= (1 - c / \|v\|_2)_+ \, v.
 
     Parameters
@@ -248,8 +240,6 @@ def group_lasso(
         The label of each coefficient's group. Groups are ordered by label.
     tau : float
         Weight of the penalty, >= 0.
-    weights : array-like of shape (N,), optional
-        The :math:`w_i \ge 0`, 1 by default as in the text. The square roots of the group sizes are a common choice.
     **options
         As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `warm_start`, and those of
         :func:`companion.admm.admm`.
@@ -273,7 +263,7 @@ def group_lasso(
     Notes
     -----
     Source: Section 16.8(6). The update printed there adds all of :math:`u^k`; the group's part is meant. The dual
-    is that of the lasso with :math:`\|A_i^\top \theta\|_2 \le \tau w_i` for each group. The exact finish is Newton's
+    is that of the lasso with :math:`\|A_i^\top \theta\|_2 \le \tau` for each group. The exact finish is Newton's
     method on the groups that are not zero.
 
     Examples
@@ -284,22 +274,12 @@ def group_lasso(
     (array([2.4, 3.2]), True)
     """
     loss, tau = LeastSquaresLoss(A, b), as_scalar(tau, "tau", at_least=0)
-    label, count = _labels(groups, loss.n)
-    w = np.ones(count) if weights is None else as_vector(weights, "weights", count)
-    if (w < 0).any():
-        raise ValueError(f"weights must be >= 0, got {w.min():g}")
-    given = Problem("group lasso", {"A": loss.A, "b": loss.b, "label": label, "tau": tau * w})
-    return solve(_Regularized(loss, _Groups(tau * w, label)), given, **options)
-
-
-def _labels(groups: Any, n: int) -> tuple[np.ndarray, int]:
-    """Return the group number of each coefficient, and the number of groups."""
-    texts = count_axes(groups, "groups") == 1 and all(isinstance(label, str) for label in groups)
-    labels = np.array(groups) if texts else as_vector(groups, "groups")
-    if labels.size != n:
-        raise ValueError(f"groups must hold {n} labels, got {labels.size}")
-    names, label = np.unique(labels, return_inverse=True)
-    return label, names.size
+    if count_axes(groups, "groups") != 1 or len(groups) != loss.n:
+        raise ValueError(f"groups must hold {loss.n} labels, got {np.shape(groups)}")
+    names, label = np.unique(groups, return_inverse=True)
+    each = np.full(names.size, tau)
+    given = Problem("group lasso", {"A": loss.A, "b": loss.b, "label": label, "tau": each})
+    return solve(_Regularized(loss, _Groups(each, label)), given, **options)
 
 
 def l1_regularized(loss: SmoothLoss, tau: Any, **options: Any) -> ADMMResult:
