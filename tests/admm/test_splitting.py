@@ -77,6 +77,8 @@ def test_saddle_points_of_another_size_are_refused():
         stars = {"z_star": [-0.5], "lambda_star": [-1.0]} | {wrong: [-1.0, 0.0]}
         with pytest.raises(ValueError, match=f"{wrong} must have length 1"):
             lyapunov(history, -1, **stars)
+    with pytest.raises(ValueError, match="x_star must have length 1"):
+        convergence_inequalities(history, 2, -1, 0, **EXAMPLE_STAR | {"x_star": [-0.25, 0.0]})
 
 
 # ---------------------------------------------------------------- the text's examples

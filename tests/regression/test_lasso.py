@@ -335,8 +335,9 @@ class TestLimits:
     def test_blend(self):
         model = ElasticNet.blend(8.0, 0.25, intercept="penalized")
         assert (model.K, model.tau, model.intercept) == (6.0, 2.0, "penalized")
-        with pytest.raises(ValueError, match="theta"):
-            ElasticNet.blend(1.0, 1.5)
+        for C, theta, name in ((1.0, 1.5, "theta"), (-1.0, 0.5, "C")):
+            with pytest.raises(ValueError, match=f"{name} must be"):
+                ElasticNet.blend(C, theta)
 
 
 class TestDegenerate:
