@@ -59,6 +59,12 @@ def test_tie_is_blue():
     assert machine.predict([[0.0]])[0] == 1
 
 
+def test_two_numbers_that_are_not_whole_are_no_classes():
+    with pytest.raises(ValueError, match="continuous"):
+        SVMs2().fit([[0.0], [1.0]], [0.5, 1.5])
+    assert SVMs2().fit([[0.0], [1.0]], [2.0, 3.0]).predict([[1.0]]) == 3.0
+
+
 def test_names_of_scikit_learn():
     data = nine_points()
     machine = SVMs2(0.5).fit_uv(data.u, data.v)
