@@ -17,7 +17,6 @@ import importlib
 import io
 import json
 import os
-import resource
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -97,7 +96,7 @@ def watch(room: str) -> int:
     return code
 
 
-def tests_of(file: str, text: str) -> tuple[list[str], float]:
+def chosen(file: str, text: str) -> tuple[list[str], float]:
     """Return the tests that execute the first changed line, or else the next that any executes, and their seconds."""
     line = int(difference(file, text)[2].split()[1].split(",")[0][1:])
     here, seconds, tests_at = Path(file).parts[1], {}, defaultdict(set)
@@ -110,12 +109,12 @@ def tests_of(file: str, text: str) -> tuple[list[str], float]:
     first = min(
         (number for number, tests in tests_at.items() if number >= line and tests), default=0
     )
-    total, chosen = 0.0, []
+    total, few = 0.0, []
     for test in sorted(tests_at[first], key=lambda t: (f"/{here}/" not in t, seconds[t])):
         if total < SECONDS:
             total += seconds[test]
-            chosen.append(test)
-    return chosen, total
+            few.append(test)
+    return few, total
 
 
 def put(file: str, text: str) -> None:
@@ -134,6 +133,8 @@ def put(file: str, text: str) -> None:
 
 def judge(file: str, text: str, tests: list[str], seconds: float) -> int:
     """Run tests on a package whose file has another text."""
+    import resource  # Windows has none
+
     put(file, text)
     resource.setrlimit(resource.RLIMIT_CPU, (int(30 + 4 * seconds), resource.RLIM_INFINITY))
     return pytest.main([*OPTIONS, "-x", *tests]) if tests else 0
@@ -173,7 +174,7 @@ def main() -> None:
     for _, code in apart([partial(watch, room) for room in rooms], given.jobs):
         if code:
             print(f"some tests fail without any change, see {NOTES / 'log'}", flush=True)
-    tasks = [(file, text, *tests_of(file, text)) for file, text in sample]
+    tasks = [(file, text, *chosen(file, text)) for file, text in sample]
     codes = []
     for i, code in apart([partial(judge, *task) for task in tasks], given.jobs):
         codes.append(code)
