@@ -228,8 +228,8 @@ class Legendre(_FunctionFamily):
 
         .. math::
 
-            & P_n(x) = \\
-            & \sum_{0 \le k \le n/2} (-1)^k \frac{(2(n-k))!}{2^n (n-k)!\, k!\, (n-2k)!}\, x^{n-2k}
+            & P_n(x) = \sum_{0 \le k \le n/2} (-1)^k \\
+            & \qquad \frac{(2(n-k))!}{2^n (n-k)!\, k!\, (n-2k)!}\, x^{n-2k}
 
         Examples
         --------
