@@ -37,6 +37,7 @@ BOARDS = {
     "tube_board([-3, -2, -1, 0], [1, 0.4, 1.2, 0])": lambda r: ("ε", [r["epsilon"]]),
 }
 LABELS = "points => points.map(point => point.ariaLabel)"
+READY = ".jp-Notebook-ExecutionIndicator[data-status=idle]"
 # The last code cell gets its number last.
 ALL_RAN = """
 () => {
@@ -113,6 +114,7 @@ def run_all(page: Page, address: str) -> None:
     page.goto(f"{address}?reset")
     page.wait_for_selector(".jp-Notebook .jp-CodeCell")
     page.wait_for_selector(".jp-NotebookPanel-toolbar >> text=Python 3")
+    page.wait_for_selector(READY)  # what is run before is lost
     page.click("li.lm-MenuBar-item:has-text('Run')")
     page.click("li[data-command='runmenu:run-all']")
     page.wait_for_function(ALL_RAN)
