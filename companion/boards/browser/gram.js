@@ -30,7 +30,7 @@
     const n = points.length, { gram, expansion } = kernelOf(values, points);
     if (n < 2) refuse("There must be two points.");
     const same = points.every(([x, y]) => x === points[0][0] && y === points[0][1]);
-    if (same) refuse("all points have the same image in feature space: there is no component");
+    if (same) refuse("all points have the same image: there is no component");
     const means = gram.map((row) => sum(row) / n), mean = sum(means) / n;
     const pairs = eigen(gram.map((row, i) => row.map((t, j) => t - means[i] - means[j] + mean)));
     const top = pairs[0].value, first = [...pairs[0].vector], most = (1 - 1e-6) * largest(first);
