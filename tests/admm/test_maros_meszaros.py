@@ -3,8 +3,8 @@
 The collection itself is a set of files. Here are the problems that can be typed, from their sources (Hock and
 Schittkowski 1981; Zecevic; Kortanek and No; Gould), and Frangioni's tables, which a package carries
 (``tests/admm/maros_meszaros.py``), with the optimal values that Maros and Meszaros publish to nine digits (Optimization
-Methods and Software 11-12, 1999). HS35, HS76 and HS268 are in ``test_degenerate_qps.py``, exactly. Rows that are inequalities or ranges get a slack variable: then each problem has
-equations and bounds.
+Methods and Software 11-12, 1999). HS35, HS76 and HS268 are in ``test_degenerate_qps.py``, exactly. Rows
+that are inequalities or ranges get a slack variable: then each problem has equations and bounds.
 """
 
 from dataclasses import dataclass, field
