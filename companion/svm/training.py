@@ -551,15 +551,8 @@ def primal_kernel_newton(
 
     Parameters
     ----------
-    X : array-like of shape (n, d), or (n, n) for a precomputed kernel
-        Points; the coordinate 1 is added here. A Gram matrix is taken as it is: add 1 to it for a bias.
-    y : array-like of shape (n,)
-        Labels +1 and -1.
-    C : float
-        Price of the loss.
-    kernel : str, Kernel or callable
-        See :func:`companion.kernels.as_kernel`; the kernel sees points with the coordinate 1. One that does not depend
-        on it, such as the Gaussian kernel, gets the constant 1 added, so that there is a bias.
+    X, y, C, kernel
+        As for :func:`dual_coordinate_ascent`.
     ridge : float, optional
         Take the step :math:`-(H + \lambda I)^{-1} \nabla` with this :math:`\lambda > 0` instead.
     line_search, tol, max_iter
