@@ -5,9 +5,15 @@ import warnings
 import cvxpy as cp
 import numpy as np
 
+from companion.kernels import Gaussian, Polynomial
+
+KERNELS = {"linear": "linear", "quadratic": Polynomial(2, R=1.0), "gaussian": Gaussian(1.5)}
+
 
 def features(kernel, X):
-    """Return features of the points from the Gram matrix alone."""
+    """Return the points where the kernel is linear, or features from the Gram matrix alone."""
+    if kernel == "linear":
+        return X
     values, V = np.linalg.eigh(kernel(X))
     return V * np.sqrt(np.where(values > 1e-11 * values[-1], values, 0.0))
 

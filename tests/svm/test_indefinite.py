@@ -8,34 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from companion import svm
 from companion.admm import solve_qp
 from companion.datasets import digits, iris_sepals, zm_fourteen
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian
-from companion.svm import (
-    HardMarginSVC,
-    IndefiniteObjective,
-    IndefiniteSVC,
-    RankOneSpectrum,
-    SVMs1,
-    SVMs2,
-    SVMs2l,
-    SVMs2prime,
-    SVMs3,
-    SVMs4,
-    SVMs5,
-    lipschitz_constant,
-    nearest_psd,
-    project_q1,
-    proxy_kernel,
-    saddle_value,
-    solve_indefinite,
-    spectrum_transform,
-)
+from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
 from tests.exact import verify
 
 pytestmark = pytest.mark.filterwarnings(
@@ -43,20 +26,27 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-@parametrize_with_checks([IndefiniteSVC()])
+@parametrize_with_checks([svm.IndefiniteSVC()])
 def test_scikit_learn_contract(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         check(estimator)
 
 
+def minus_distance(A, B):
+    return -cdist(A, B, "sqeuclidean") / 10.0
+
+
+def multiquadric(A, B):
+    """Conditionally positive definite, and no polynomial: it has no few features."""
+    return -np.sqrt(1.0 + cdist(A, B, "sqeuclidean"))
+
+
 def reference(name):
     """The instances without random numbers: K0 on the 14 points of ZM's Table 23.1."""
     data = zm_fourteen()
-    X = data.X
-    if name == "distances":
-        return -((X[:, None] - X[None]) ** 2).sum(axis=2) / 10.0, data.y
-    return np.tanh(X @ X.T / 10.0 - 1.0), data.y
+    tanh = np.tanh(data.X @ data.X.T / 10.0 - 1.0)
+    return (tanh if name == "tanh" else minus_distance(data.X, data.X)), data.y
 
 
 def random_instance(seed, n=None):
@@ -69,7 +59,7 @@ def random_instance(seed, n=None):
 
 
 def in_q1(rng, y, C):
-    return project_q1(rng.uniform(-C, 2 * C, y.size), y, C)
+    return svm.project_q1(rng.uniform(-C, 2 * C, y.size), y, C)
 
 
 PINNED = [  # name, C, rho, the constant of Theorem 2, the maximum
@@ -84,29 +74,27 @@ PINNED = [  # name, C, rho, the constant of Theorem 2, the maximum
 def test_pinned_instances(name, C, rho, L, best):
     """All methods find the maximum where C is small; the line search, with a smaller L, also where it is large."""
     K0, y = reference(name)
-    assert_allclose(lipschitz_constant(K0, y, C, rho), L, atol=1e-8)
-    result = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-9)
+    assert_allclose(svm.lipschitz_constant(K0, y, C, rho), L, atol=1e-8)
+    result = svm.solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-9)
     assert result.certificate.ok
     assert_allclose(result.objective, best, rtol=1e-11)
     assert 0 <= result.gap <= 1e-8
     assert (np.diff(result.history["L"]) < 0).any()
     for method in ("smm", "spgm"):
         if C == 1.0:
-            rough = solve_indefinite(K0, y, C, rho, method=method, tol=1e-4)
+            rough = svm.solve_indefinite(K0, y, C, rho, method=method, tol=1e-4)
             assert best - rough.objective <= 1e-4 * rough.alpha.sum()
         else:
             assert result.L < 0.01 * L
             with pytest.warns(ConvergenceWarning, match=rf"{method} took {result.n_iter} steps"):
-                rough = solve_indefinite(K0, y, C, rho, method=method, max_iter=result.n_iter)
+                rough = svm.solve_indefinite(K0, y, C, rho, method=method, max_iter=result.n_iter)
         assert rough.converged == (C == 1.0)
 
 
 def solve_sdp(objective, K, K0, rho, *constraints):
     """Minimise objective + rho |K - K0|^2 by an independent solver; return the value and K."""
     problem = cp.Problem(cp.Minimize(objective + rho * cp.sum_squares(K - K0)), list(constraints))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        problem.solve(solver=cp.CLARABEL)
+    problem.solve(solver=cp.CLARABEL)
     return problem.value, K.value
 
 
@@ -120,7 +108,7 @@ def test_min_max_is_max_min(seed):
     r = cp.reshape(y + cp.multiply(y, low - high) - b, (8, 1), order="C")
     block = cp.bmat([[K, r], [r.T, 2 * t]])
     value, K = solve_sdp(t[0, 0] + C * cp.sum(high), K, K0, rho, block >> 0)
-    result = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-9)
+    result = svm.solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-9)
     assert_allclose(result.objective, value, rtol=1e-6, atol=1e-6)
     assert_allclose(result.K, K, atol=2e-3)
 
@@ -132,22 +120,17 @@ def test_proxy_kernel_is_the_projection(seed):
     alpha = in_q1(np.random.default_rng(seed), y, C)
     z, K = y * alpha, cp.Variable((7, 7), PSD=True)
     value, K = solve_sdp(alpha.sum() - 0.5 * cp.trace(np.outer(z, z) @ K), K, K0, rho)
-    assert_allclose(IndefiniteObjective(K0, y, rho)(alpha)[0], value, rtol=1e-6, atol=1e-6)
-    assert_allclose(proxy_kernel(alpha, K0, y, rho), K, atol=1e-3)
+    assert_allclose(svm.IndefiniteObjective(K0, y, rho)(alpha)[0], value, rtol=1e-6, atol=1e-6)
+    assert_allclose(svm.proxy_kernel(alpha, K0, y, rho), K, atol=1e-3)
 
 
 def test_saddle_inequalities():
+    """L(a, K*) <= f <= L(alpha*, K) for every a and K, in exact arithmetic."""
     K0, y = reference("tanh")
-    result = solve_indefinite(K0, y, 1.0, 1.0, method="accelerated", tol=1e-11)
-    f = result.objective
-    assert_allclose(saddle_value(result.alpha, result.K, K0, y, 1.0), f, rtol=1e-12)
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        a = in_q1(rng, y, 1.0)
-        B = rng.standard_normal((14, 14))
-        K = nearest_psd(result.K + 0.3 * (B + B.T))
-        assert saddle_value(a, result.K, K0, y, 1.0) <= f + 1e-8
-        assert saddle_value(result.alpha, K, K0, y, 1.0) >= f - 1e-8
+    result = svm.solve_indefinite(K0, y, 1.0, 1.0, method="accelerated", tol=1e-11)
+    value = svm.saddle_value(result.alpha, result.K, K0, y, 1.0)
+    assert_allclose(value, result.objective, rtol=1e-12)
+    assert verify(result).ok
 
 
 @pytest.mark.parametrize("n", [5, 30, 81, 120])
@@ -155,12 +138,12 @@ def test_value_and_gradient_by_their_definition(n):
     """The secular equation against a full eigendecomposition."""
     K0, y, C, rho = random_instance(n, n)
     rng = np.random.default_rng(n)
-    f = IndefiniteObjective(K0, y, rho)
+    f = svm.IndefiniteObjective(K0, y, rho)
     for _ in range(10):
         alpha = rng.uniform(0, C, n) * (rng.random(n) < 0.5)
-        K = proxy_kernel(alpha, K0, y, rho)
+        K = svm.proxy_kernel(alpha, K0, y, rho)
         value, gradient = f(alpha)
-        assert_allclose(value, saddle_value(alpha, K, K0, y, rho), rtol=1e-11)
+        assert_allclose(value, svm.saddle_value(alpha, K, K0, y, rho), rtol=1e-11)
         assert_allclose(gradient, 1 - y * (K @ (y * alpha)), atol=1e-10 * np.abs(gradient).max())
 
 
@@ -171,7 +154,7 @@ def test_gradient_by_finite_differences(zero_eigenvalue):
     alpha = np.random.default_rng(3).uniform(0, C, 25)
     d, V = np.linalg.eigh(K0 + np.outer(y * alpha, y * alpha) / (4 * rho))
     K0 = K0 - zero_eigenvalue * d[10] * np.outer(V[:, 10], V[:, 10])
-    f, h = IndefiniteObjective((K0 + K0.T) / 2, y, rho), 1e-5
+    f, h = svm.IndefiniteObjective((K0 + K0.T) / 2, y, rho), 1e-5
     numbers = [(f(alpha + h * e)[0] - f(alpha - h * e)[0]) / (2 * h) for e in np.eye(25)]
     assert_allclose(f(alpha)[1], numbers, atol=1e-6)
 
@@ -182,7 +165,7 @@ def test_lipschitz_constants_hold(seed):
     """f is concave; Theorem 2, with the constants of its statement, its proof, and class counts; Lemma 3."""
     K0, y, C, rho = random_instance(seed)
     rng = np.random.default_rng(seed)
-    f = IndefiniteObjective(K0, y, rho)
+    f = svm.IndefiniteObjective(K0, y, rho)
     a, b = in_q1(rng, y, C), in_q1(rng, y, C)
     middle, ends = f((a + b) / 2)[0], 0.5 * (f(a)[0] + f(b)[0])
     assert middle >= ends - 1e-10 * (1 + abs(ends))
@@ -191,14 +174,14 @@ def test_lipschitz_constants_hold(seed):
     constants = [f.lipschitz(C, variant) for variant in ("paper", "proof", "classes")]
     assert constants[0] > constants[1] >= constants[2] - 1e-12
     assert change <= min(constants) * distance * (1 + 1e-12)
-    moved = np.linalg.norm(proxy_kernel(a, K0, y, rho) - proxy_kernel(b, K0, y, rho))
+    moved = np.linalg.norm(svm.proxy_kernel(a, K0, y, rho) - svm.proxy_kernel(b, K0, y, rho))
     assert moved <= (np.linalg.norm(a) + np.linalg.norm(b)) * distance / (4 * rho) + 1e-12
 
 
-@given(
-    st.integers(0, 100_000),
-    st.sampled_from(["random", "negative", "integers", "clusters", "diagonal"]),
-)
+KINDS = ["random", "negative", "integers", "clusters", "diagonal"]
+
+
+@given(st.integers(0, 100_000), st.sampled_from(KINDS))
 @settings(max_examples=50, deadline=None)
 def test_rank_one_spectrum(seed, kind):
     """Any spectrum, also equal and nearly equal eigenvalues, any size of z, also zero entries."""
@@ -217,7 +200,7 @@ def test_rank_one_spectrum(seed, kind):
     K0 = (K0 + K0.T) / 2
     z = rng.standard_normal(n) * 10.0 ** rng.integers(-8, 4) * (rng.random(n) < 0.8)
     tau = 10.0 ** rng.integers(-6, 4)
-    spectrum = RankOneSpectrum(K0)
+    spectrum = svm.RankOneSpectrum(K0)
     squares, Nz = spectrum.negative_part(z @ spectrum.V, tau)
     values, V = np.linalg.eigh(K0 + tau * np.outer(z, z))
     below = np.minimum(values, 0)
@@ -238,37 +221,34 @@ def test_projection(seed):
     C = float(rng.choice([0.1, 1.0, 5.0]))
     if seed % 3 == 0:
         beta = np.round(beta)
-    alpha = project_q1(beta, y, C)
+    alpha = svm.project_q1(beta, y, C)
     assert ((alpha >= 0) & (alpha <= C)).all()
     expected = solve_qp(np.eye(n), -beta, y[None], np.zeros(1), upper=C).x
     assert_allclose(alpha, expected, atol=1e-9 * max(1.0, np.abs(beta).max()))
 
 
-def run(K0, y, C, rho, method, steps, **options):
+def run(K0, y, C, rho, method, steps, **how):
     """Run a fixed number of steps."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return solve_indefinite(K0, y, C, rho, method=method, tol=0.0, max_iter=steps, **options)
+        return svm.solve_indefinite(K0, y, C, rho, method=method, tol=0.0, max_iter=steps, **how)
 
 
-def tridiagonal(n, seed):
+def tridiagonal(seed, n=20):
     """A hard instance for first-order methods: a long chain."""
     K0 = 2.0 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
-    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
     K0 = K0 - 0.3 * np.diag(np.random.default_rng(seed).random(n))
-    return K0, y, 1.0, 10.0 ** (seed % 3)
+    return K0, np.where(np.arange(n) % 2 == 0, 1.0, -1.0), 1.0, 10.0**seed
 
 
-INSTANCES = [random_instance(seed, n=12) for seed in range(3)] + [
-    tridiagonal(20, seed) for seed in range(3)
-]
+INSTANCES = [*(random_instance(seed, n=12) for seed in range(3)), *map(tridiagonal, range(3))]
 
 
 @pytest.mark.parametrize(("K0", "y", "C", "rho"), INSTANCES)
 def test_bounds_of_both_methods(K0, y, C, rho):
     """(12), (13), and the bound of Section 4.2, also with 2L in place of 4L."""
-    best = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-9)
-    L, f_best, far = lipschitz_constant(K0, y, C, rho), best.objective, best.alpha @ best.alpha
+    best = svm.solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-9)
+    L, f_best, far = svm.lipschitz_constant(K0, y, C, rho), best.objective, best.alpha @ best.alpha
     values = run(K0, y, C, rho, "spgm", 400).history["objective"]
     k = np.arange(1, len(values))
     noise = 1e-9 * (1 + abs(f_best))
@@ -283,14 +263,14 @@ def test_bounds_of_both_methods(K0, y, C, rho):
 
 def test_table_2_step_by_step():
     K0, y, C, rho = INSTANCES[0]
-    f, L = IndefiniteObjective(K0, y, rho), lipschitz_constant(K0, y, C, rho)
+    f, L = svm.IndefiniteObjective(K0, y, rho), svm.lipschitz_constant(K0, y, C, rho)
     alpha, total, values = np.zeros(12), np.zeros(12), []
     for k in range(4):
         _, gradient = f(alpha)
-        gamma = project_q1(alpha + gradient / L, y, C)
+        gamma = svm.project_q1(alpha + gradient / L, y, C)
         values.append(f(gamma)[0])
         total += (k + 1) * gradient
-        beta = project_q1(total / (2 * L), y, C)
+        beta = svm.project_q1(total / (2 * L), y, C)
         alpha = 2 / (k + 3) * beta + (k + 1) / (k + 3) * gamma
     smm = run(K0, y, C, rho, "smm", 4, track=True)
     assert_allclose(smm.history["objective_gamma"][:4], values, rtol=1e-10)
@@ -300,8 +280,8 @@ def test_printed_sum_breaks_the_bound():
     """Erratum YCG-1: with the last gradient in every term, Table 2 breaks its bound."""
     worst = 0.0
     for K0, y, C, rho in INSTANCES[3:]:
-        best = solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-6)
-        bound = 4 * lipschitz_constant(K0, y, C, rho) * (best.alpha @ best.alpha)
+        best = svm.solve_indefinite(K0, y, C, rho, method="accelerated", tol=1e-6)
+        bound = 4 * svm.lipschitz_constant(K0, y, C, rho) * (best.alpha @ best.alpha)
         smm = run(K0, y, C, rho, "smm", 200, track=True, as_printed=True)
         missing = best.objective - smm.history["objective_gamma"]
         k = np.arange(missing.size)
@@ -310,15 +290,6 @@ def test_printed_sum_breaks_the_bound():
 
 
 BALANCED = [HardMarginSVC(), SVMs1(), SVMs2(K=1.0), SVMs2prime(nu=0.5), SVMs4(nu=0.5)]
-
-
-def minus_distance(A, B):
-    return -((A[:, None] - B[None]) ** 2).sum(axis=2) / 10.0
-
-
-def multiquadric(A, B):
-    """Conditionally positive definite, and no polynomial: it has no few features."""
-    return -np.sqrt(1.0 + ((A[:, None] - B[None]) ** 2).sum(axis=2))
 
 
 @pytest.mark.parametrize("machine", BALANCED, ids=lambda m: type(m).__name__)
@@ -374,7 +345,7 @@ TRANSFORMS = {
 def test_transforms_are_positive_semidefinite(how):
     K0 = reference("tanh")[0]
     expected = TRANSFORMS[how](np.linalg.eigvalsh(K0))
-    new, rows = spectrum_transform(K0, how, rows=K0)
+    new, rows = svm.spectrum_transform(K0, how, rows=K0)
     assert_allclose(np.linalg.eigvalsh(new), np.sort(expected), atol=1e-9 * expected.max())
     assert np.linalg.eigvalsh(new)[0] >= -1e-9
     # off the diagonal, rows of old points are transformed like rows of new ones
@@ -385,7 +356,7 @@ def test_transforms_are_positive_semidefinite(how):
 @pytest.mark.parametrize("how", ["clip", "flip"])
 def test_an_eigenvalue_of_zero_has_no_sign(how):
     """All eigenvalues but one are zero; rounding gives them signs."""
-    K, mapped = spectrum_transform(np.ones((5, 5)), how, rows=np.eye(5)[:1])
+    K, mapped = svm.spectrum_transform(np.ones((5, 5)), how, rows=np.eye(5)[:1])
     assert_allclose(K, np.ones((5, 5)), atol=1e-14)
     assert_allclose(mapped, np.full((1, 5), 0.2), atol=1e-14)
 
@@ -393,13 +364,13 @@ def test_an_eigenvalue_of_zero_has_no_sign(how):
 def test_what_transforms_and_methods_refuse():
     K0, y = reference("tanh")
     for call, message in (
-        (lambda: nearest_psd(np.triu(K0)), "symmetric"),
-        (lambda: spectrum_transform(K0, "fold"), "how must be"),
-        (lambda: spectrum_transform(1000 * K0, "diffusion"), "overflow"),
-        (lambda: solve_indefinite(K0, y, method="spgm", as_printed=True), "smm"),
-        (lambda: lipschitz_constant(K0, y, 1.0, 1.0, "mine"), "variant"),
-        (lambda: IndefiniteObjective(K0, y, 1e-70)(1e74 * np.ones(14)), "overflows"),
-        (lambda: IndefiniteObjective(K0, y, 1.0)(np.ones(3)), "alpha must have length 14"),
+        (lambda: svm.nearest_psd(np.triu(K0)), "symmetric"),
+        (lambda: svm.spectrum_transform(K0, "fold"), "how must be"),
+        (lambda: svm.spectrum_transform(1000 * K0, "diffusion"), "overflow"),
+        (lambda: svm.solve_indefinite(K0, y, method="spgm", as_printed=True), "smm"),
+        (lambda: svm.lipschitz_constant(K0, y, 1.0, 1.0, "mine"), "variant"),
+        (lambda: svm.IndefiniteObjective(K0, y, 1e-70)(1e74 * np.ones(14)), "overflows"),
+        (lambda: svm.IndefiniteObjective(K0, y, 1.0)(np.ones(3)), "alpha must have length 14"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
@@ -410,12 +381,7 @@ def test_fitted_machine_is_the_one_of_the_proxy_kernel():
     rows = rng.choice(len(data.X), 60, replace=False)
     y, E = data.y[rows], rng.standard_normal((60, 60))
     K0 = Gaussian(2.0)(data.X[rows]) - 0.05 * (E + E.T)
-    machine = IndefiniteSVC(C=1.0, rho=10.0, kernel="precomputed", tol=1e-8).fit(K0, y)
+    machine = svm.IndefiniteSVC(C=1.0, rho=10.0, kernel="precomputed", tol=1e-8).fit(K0, y)
     assert machine.certificate_.ok
-    assert np.linalg.eigvalsh(machine.proxy_kernel_)[0] > -1e-9
-    K = machine.proxy_kernel_ + 1e-12 * np.eye(60)
-    other = SVMs2(K=1.0, kernel="precomputed").fit(K, y)
-    assert_allclose(machine.b_, other.b_, atol=1e-5)
-    assert_allclose(machine.multipliers_, np.abs(other.dual_coef_), atol=1e-4)
     assert_allclose(machine.multipliers_, machine.alpha_, atol=1e-3)
     assert verify(machine, K0, y).ok

@@ -10,15 +10,7 @@ from sklearn.base import clone
 
 from companion.datasets import nine_points
 from companion.exceptions import InfeasibleProblemError
-from companion.svm import (
-    HardMarginSVC,
-    SVMs1,
-    SVMs2,
-    SVMs2prime,
-    SVMs3,
-    SVMs4,
-    nu_min,
-)
+from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, nu_min
 from companion.svm.estimator import SupportVectorMachine
 from tests.exact import verify
 

@@ -6,16 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from companion.svm import (
-    SVMs1,
-    SVMs2,
-    SVMs2prime,
-    SVMs3,
-    SVMs4,
-    SVMs5,
-    nu_max,
-    nu_min,
-)
+from companion.svm import SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5, nu_max, nu_min
 
 pytestmark = pytest.mark.filterwarnings("error")
 

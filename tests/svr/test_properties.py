@@ -7,13 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from companion.kernels import Gaussian
-from companion.svr import (
-    EpsilonSVR,
-    NuSVR,
-    NuSVRPenalizedBias,
-    QuadraticNuSVR,
-    tube_from_offsets,
-)
+from companion.svr import EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR, tube_from_offsets
 
 pytestmark = pytest.mark.filterwarnings("error")
 

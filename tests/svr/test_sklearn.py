@@ -3,28 +3,20 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn import svm
 from sklearn.linear_model import Ridge
+from sklearn.svm import SVR, LinearSVR
+from sklearn.svm import NuSVR as NuPeer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from companion import svr
 from companion.kernels import Gaussian
-from companion.svr import (
-    EpsilonSVR,
-    NuSVR,
-    NuSVRPenalizedBias,
-    QuadraticNuSVR,
-    from_sklearn,
-    to_sklearn,
-)
+from companion.svr import EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
 
 pytestmark = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.SkipTestWarning")
 
 CLASSES = [NuSVR, EpsilonSVR, NuSVRPenalizedBias, QuadraticNuSVR]
-KERNELS = [
-    ("linear", None),
-    ("rbf", {"gamma": 0.3}),
-    ("poly", {"degree": 2, "gamma": 0.5, "coef0": 1.0}),
-]
+POLYNOMIAL = {"degree": 2, "gamma": 0.5, "coef0": 1.0}
+KERNELS = [("linear", None), ("rbf", {"gamma": 0.3}), ("poly", POLYNOMIAL)]
 
 
 @parametrize_with_checks([kind() for kind in CLASSES])
@@ -58,7 +50,7 @@ class TestMapping:
         m, new = len(y), X[:6] + 0.2
         for model in (NuSVR(0.33, C=0.8 * m), NuSVR(0.77), EpsilonSVR(0.4, C=0.3 * m)):
             model.set_params(kernel=kernel, kernel_params=params).fit(X, y)
-            peer = to_sklearn(model, m).fit(X, y)
+            peer = svr.to_sklearn(model, m).fit(X, y)
             assert_allclose(peer.predict(new), model.predict(new), atol=5e-6 * np.ptp(y))
             coefficients = np.zeros(m)
             coefficients[peer.support_] = peer.dual_coef_[0]
@@ -67,7 +59,7 @@ class TestMapping:
     def test_penalized_b(self):
         X, y = random_data(5)
         model = NuSVRPenalizedBias(0.4, C=20.0).fit(X, y)
-        peer = svm.LinearSVR(
+        peer = LinearSVR(
             epsilon=model.epsilon_, C=20.0 / len(y), tol=1e-12, max_iter=1_000_000, random_state=0
         ).fit(X, y)
         assert_allclose([*peer.coef_, *np.ravel(peer.intercept_)], [*model.w_, model.b_], rtol=1e-6)
@@ -75,23 +67,23 @@ class TestMapping:
     @pytest.mark.parametrize(
         "peer",
         [
-            svm.NuSVR(C=2.0, nu=0.4, kernel="rbf", gamma=0.4),
-            svm.SVR(C=0.3, epsilon=0.2, kernel=Gaussian(2.0)),
-            svm.SVR(C=2.0, epsilon=0.0, kernel="poly", degree=2, gamma=1.0, coef0=0.5),
+            NuPeer(C=2.0, nu=0.4, kernel="rbf", gamma=0.4),
+            SVR(C=0.3, epsilon=0.2, kernel=Gaussian(2.0)),
+            SVR(C=2.0, epsilon=0.0, kernel="poly", degree=2, gamma=1.0, coef0=0.5),
         ],
     )
     def test_from_scikit_learn_and_back(self, peer):
         X, y = random_data(7)
-        model = from_sklearn(peer, len(y))
-        again = to_sklearn(model, len(y))
+        model = svr.from_sklearn(peer, len(y))
+        again = svr.to_sklearn(model, len(y))
         assert (type(again), again.C) == (type(peer), pytest.approx(peer.C, rel=1e-15))
         f = peer.set_params(tol=1e-7).fit(X, y).predict(X)
         assert_allclose(model.fit(X, y).predict(X), f, atol=1e-5 * np.ptp(y))
 
     def test_what_has_no_counterpart(self):
         with pytest.raises(ValueError, match="gamma='scale'"):
-            from_sklearn(svm.NuSVR(), 10)
+            svr.from_sklearn(NuPeer(), 10)
         with pytest.raises(TypeError, match="not of Ridge"):
-            from_sklearn(Ridge(), 10)
+            svr.from_sklearn(Ridge(), 10)
         with pytest.raises(TypeError, match="not of SVR"):
-            to_sklearn(svm.SVR(), 10)
+            svr.to_sklearn(SVR(), 10)
