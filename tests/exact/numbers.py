@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-__all__ = ["exact", "floats", "is_zero", "length", "product", "ratio", "split"]
+__all__ = ["exact", "floats", "is_zero", "length", "product", "ratio", "solve", "split"]
 
 # The radius of a ball says what even this leaves open; no comparison is true by chance.
 ctx.prec = 1000
@@ -36,6 +36,11 @@ def product(M: np.ndarray, x: np.ndarray) -> np.ndarray:
     parts = [arb_mat(M[i : i + rows].tolist()) * right for i in range(0, len(M), rows)]
     entries = [entry for part in parts for entry in part.entries()]
     return np.array(entries).reshape(len(M), *x.shape[1:])
+
+
+def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the solution of A x = b for an exact matrix and an exact vector."""
+    return np.array(arb_mat(A.tolist()).solve(arb_mat([[v] for v in b])).entries())
 
 
 def is_zero(x: np.ndarray) -> np.ndarray:

@@ -2,24 +2,16 @@
 
 import warnings
 
-import mpmath as mp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.kernel_ridge import KernelRidge as Peer
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from companion.kernels import Gaussian, Polynomial, center_gram
 from companion.regression import KernelRidge, RidgeRegression
+from tests.exact.numbers import exact, product, solve
 
-pytestmark = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.SkipTestWarning")
-
-
-@parametrize_with_checks(
-    [KernelRidge(), KernelRidge(kernel="rbf", intercept="free"), KernelRidge(intercept="free")]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
+pytestmark = pytest.mark.filterwarnings("error")
 
 
 def random_data(seed=0, m=30, n=3):
@@ -28,42 +20,30 @@ def random_data(seed=0, m=30, n=3):
     return X, np.sin(X.sum(axis=1)) + 0.1 * rng.standard_normal(m) + 3
 
 
-KERNELS = [
-    {"kernel": "linear"},
-    {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0},
-    {"kernel": "rbf", "gamma": 0.3},
-]
+KERNELS = {"linear": {}, "poly": {"degree": 2, "gamma": 1.0, "coef0": 1.0}, "rbf": {"gamma": 0.3}}
 
 
 def relative_error(G, y, K, intercept, alpha):
-    """Return the distance of alpha from the solution, both in feature space, with 60 digits."""
-    free, m = intercept == "free", len(y)
-    with mp.workdps(60):
-        gram = mp.matrix(G.tolist())
-        A, right = mp.zeros(m + free), mp.matrix([*y.tolist(), *[0] * free])
-        for i in range(m):
-            for j in range(m):
-                A[i, j] = gram[i, j] + (K if i == j else 0)
-            if free:
-                A[i, m] = A[m, i] = 1
-        true = mp.lu_solve(A, right)[:m]
-        d = mp.matrix(alpha.tolist()) - mp.matrix(true)
-        norms = [mp.sqrt(abs((v.T * gram * v)[0])) for v in (d, mp.matrix(true))]
-        return float(norms[0] / norms[1])
+    """Return the distance of alpha from the solution, both in feature space, without rounding."""
+    m, one = len(y), np.ones((len(y), int(intercept == "free")))
+    A = exact(np.block([[G, one], [one.T, np.zeros((one.shape[1], one.shape[1]))]]))
+    A[range(m), range(m)] += exact(K)
+    true = solve(A, exact(np.append(y, np.zeros(one.shape[1]))))[:m]
+    squares = [abs(sum(v * product(G, v))) for v in (exact(alpha) - true, true)]
+    return float(squares[0] / squares[1]) ** 0.5
 
 
 class TestAgainstScikitLearn:
-    @pytest.mark.parametrize("peer", KERNELS)
     @pytest.mark.parametrize("K", [1e-3, 1.0, 100.0])
-    def test_same_dual_coefficients(self, peer, K):
+    def test_same_dual_coefficients(self, K):
         X, y = random_data()
         X_new, _ = random_data(1)
-        params = {name: value for name, value in peer.items() if name != "kernel"}
-        model = KernelRidge(K=K, kernel=peer["kernel"], kernel_params=params).fit(X, y)
-        other = Peer(alpha=K, **peer).fit(X, y)
-        assert_allclose(model.dual_coef_, other.dual_coef_, atol=1e-9 / K)
-        assert_allclose(model.predict(X_new), other.predict(X_new), atol=1e-8)
-        assert model.certificate_.ok, model.certificate_
+        for kernel, params in KERNELS.items():
+            model = KernelRidge(K=K, kernel=kernel, kernel_params=params).fit(X, y)
+            peer = Peer(alpha=K, kernel=kernel, **params).fit(X, y)
+            assert_allclose(model.dual_coef_, peer.dual_coef_, atol=1e-9 / K)
+            assert_allclose(model.predict(X_new), peer.predict(X_new), atol=1e-8)
+            assert model.certificate_.ok, model.certificate_
 
 
 class TestExplicitFeatures:

@@ -9,38 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import linear_model
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from companion import regression
 from companion.admm import qsolve1
-from companion.datasets import (
-    example_19_1,
-    example_19_3,
-    sparse_regression,
-    text_x20,
-)
+from companion.datasets import example_19_1, example_19_3, sparse_regression, text_x20
 from companion.exceptions import ConvergenceWarning
-from companion.regression import (
-    ElasticNet,
-    Lasso,
-    RidgeRegression,
-    elastic_net_dual,
-    elastic_net_qp,
-    lasso_admm,
-    lasso_dual,
-    lasso_path,
-    tau_max,
-)
+from companion.regression import ElasticNet, Lasso, lasso_admm, lasso_dual, lasso_path, tau_max
+from tests.exact import verify
 
-pytestmark = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.SkipTestWarning")
+pytestmark = pytest.mark.filterwarnings("error")
 
 INTERCEPTS = ("none", "free", "penalized")
-
-
-@parametrize_with_checks(
-    [Lasso(), Lasso(intercept="none"), Lasso(intercept="penalized"), ElasticNet()]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 def random_data(seed, m=30, n=8):
@@ -54,28 +33,16 @@ def numbers(model):
     return np.append(model.w_, model.b_)
 
 
-def kkt_misfit(X, y, K, tau, intercept, C, w, b):
-    """The distance of 0 from the subdifferential of the objective, from the data as given."""
-    xi = y - X @ w - b
-    c = X.T @ xi - K * w
-    in_w = np.where(w != 0, np.abs(c - tau * np.sign(w)), np.maximum(np.abs(c) - tau, 0)).max()
-    in_b = {"none": abs(b), "free": abs(xi.sum()), "penalized": abs(xi.sum() - C * b)}[intercept]
-    return max(in_w, in_b) / max(1.0, np.abs(X.T @ y).max())
-
-
 class TestExample191:
-    @pytest.mark.parametrize(
-        ("model", "expected"),
-        [
+    def test_numbers(self):
+        data = example_19_1()
+        for model, expected in (
             (Lasso(tau=1), [1.1154922752, 1.0799227516, -1.1718689420]),
             (Lasso(tau=10), [0.6103227986, 0.5282279857, -0.6259898373]),
             (ElasticNet(K=5, tau=10), [0.4867935552, 0.3942900160, -0.4933529584]),
-        ],
-    )
-    def test_numbers(self, model, expected):
-        data = example_19_1()
-        assert_allclose(numbers(model.fit(data.X, data.y)), expected, rtol=0, atol=6e-11)
-        assert model.tau_max_ == pytest.approx(54.1875, rel=1e-15)
+        ):
+            assert_allclose(numbers(model.fit(data.X, data.y)), expected, rtol=0, atol=6e-11)
+            assert model.tau_max_ == pytest.approx(54.1875, rel=1e-15)
 
 
 class TestExample193:
@@ -126,21 +93,20 @@ class TestExample193:
         assert run.n_iter == steps
 
 
+LEFT = """
+0.0254 1.9193 0.0766 -3.0014 0.0512 -3.8815 0.9591 -0.0086 1.9576 -0.0077 1.9881 2.9223 -0.0046 -4.9989 5.8640
+-0.0207 0.8285 1.9310 0.0046 9.9232 -0.0216 0.0453 2.9384 4.0525 4.8723 0.0767 0.0132 -5.9750 -7.9764 -0.0054
+"""
+RIGHT = """
+0.2007 2.0055 0.0262 -2.8008 0.0089 -3.7670 0.8552 -0.3243 1.9080 -0.1041 2.0566 2.8346 -0.0832 -4.8332 5.4598
+-0.2141 0.8585 1.8559 0.0413 9.4836 0.0303 -0.0193 3.0004 3.9753 4.6530 0.1192 -0.0203 -5.7537 -7.7594 0.0528
+"""
+
+
 class TestElasticNetExample:
     data = text_x20()
-    printed_left = np.array(
-        [
-            *(0.0254, 1.9193, 0.0766, -3.0014, 0.0512, -3.8815, 0.9591, -0.0086, 1.9576, -0.0077),
-            *(1.9881, 2.9223, -0.0046, -4.9989, 5.8640, -0.0207, 0.8285, 1.9310, 0.0046, 9.9232),
-            *(-0.0216, 0.0453, 2.9384, 4.0525, 4.8723, 0.0767, 0.0132, -5.9750, -7.9764, -0.0054),
-        ]
-    )
-    printed_right = np.array(
-        [
-            *(0.2007, 2.0055, 0.0262, -2.8008, 0.0089, -3.7670, 0.8552, -0.3243, 1.9080, -0.1041),
-            *(2.0566, 2.8346, -0.0832, -4.8332, 5.4598, -0.2141, 0.8585, 1.8559, 0.0413, 9.4836),
-            *(0.0303, -0.0193, 3.0004, 3.9753, 4.6530, 0.1192, -0.0203, -5.7537, -7.7594, 0.0528),
-        ]
+    printed_left, printed_right = (
+        np.array(column.split(), dtype=float) for column in (LEFT, RIGHT)
     )
 
     def test_right_column(self):
@@ -173,22 +139,21 @@ class TestElasticNetExample:
         assert b == pytest.approx(5.13727, abs=6e-6)
 
     def test_lasso_takes_86_steps(self):
-        start = np.ones(30)
-        u = np.r_[0.0, np.ones(29)]
-        run = lasso_admm(self.data.X, self.data.y, 1.0, rho=10.0, tol=1e-7, z0=start, u0=u)
-        assert run.n_iter == 86
-        assert lasso_admm(self.data.X, self.data.y, 1.0, rho=10.0, tol=1e-7).n_iter == 73
+        starts = {86: {"z0": np.ones(30), "u0": np.r_[0.0, np.ones(29)]}, 73: {}}
+        for steps, start in starts.items():
+            run = lasso_admm(self.data.X, self.data.y, 1.0, rho=10.0, tol=1e-7, **start)
+            assert run.n_iter == steps
 
     @pytest.mark.slow
     def test_140520_steps_belong_to_the_other_matrix(self):
-        P, q, A, c = elastic_net_qp(self.data.X, self.data.y, 1e-3, 0.999, huber=True)
+        P, q, A, c = regression.elastic_net_qp(self.data.X, self.data.y, 1e-3, 0.999, huber=True)
         run = qsolve1(P, q, A, c, rho=10.0, tol_primal=1e-7, tol_dual=1e-7, max_iter=150_000)
         assert run.n_iter == 140520
 
     def test_dual_by_the_texts_routine_with_a_better_rho(self):
         """rho = 0.1 K/tau needs some 150 steps where rho = 10 needs millions."""
         K, tau = 1e-3, 0.999
-        P, q, A, c = elastic_net_qp(self.data.X, self.data.y, K, tau)
+        P, q, A, c = regression.elastic_net_qp(self.data.X, self.data.y, K, tau)
         assert np.linalg.matrix_rank(A) == 31
         assert np.linalg.matrix_rank(P) == 80
         run = qsolve1(P, q, A, c, rho=0.1 * K / tau, tol_primal=1e-7, tol_dual=1e-7, max_iter=400)
@@ -207,16 +172,14 @@ class TestAgainstPeers:
         tau, C = 6.0, 2.5
         w, b = cp.Variable(8), cp.Variable()
         loss = 0.5 * cp.sum_squares(y - X @ w - b) + tau * cp.norm1(w)
-        loss += 0.5 * K * cp.sum_squares(w)
-        if intercept == "penalized":
-            loss += 0.5 * C * cp.square(b)
+        loss += 0.5 * K * cp.sum_squares(w) + 0.5 * C * cp.square(b) * (intercept == "penalized")
         constraints = [b == 0] if intercept == "none" else []
         value = cp.Problem(cp.Minimize(loss), constraints).solve(solver=cp.CLARABEL)
         model = ElasticNet(K=K, tau=tau, intercept=intercept, C=C).fit(X, y)
         assert model.objective_ == pytest.approx(value, rel=1e-7)
         assert_allclose(model.w_, w.value, atol=1e-4)
         assert model.b_ == pytest.approx(float(b.value), abs=1e-4)
-        assert kkt_misfit(X, y, K, tau, intercept, C, model.w_, model.b_) < 1e-13
+        assert verify(model, X, y).worst < 1e-12
         assert model.certificate_.worst < 1e-12
 
     @pytest.mark.parametrize("shape", [(200, 30), (60, 200), (50, 50), (1, 5), (5, 1)])
@@ -228,10 +191,9 @@ class TestAgainstPeers:
             tau = fraction * tau_max(X, y, intercept=intercept)
             if tau == 0.0:
                 continue
-            model = Lasso(tau=tau, intercept=intercept).fit(X, y)
-            peer = linear_model.Lasso(
-                alpha=tau / m, fit_intercept=intercept == "free", tol=1e-12, max_iter=10**6
-            ).fit(X, y)
+            model, options = Lasso(tau=tau, intercept=intercept).fit(X, y), {"tol": 1e-12}
+            options |= {"alpha": tau / m, "fit_intercept": intercept == "free"}
+            peer = linear_model.Lasso(max_iter=10**6, **options).fit(X, y)
             assert_allclose(model.w_, peer.coef_, atol=1e-5 * (1 + np.abs(peer.coef_).max()))
             objective = 0.5 * np.sum((y - peer.predict(X)) ** 2) + tau * np.abs(peer.coef_).sum()
             assert model.objective_ <= objective * (1 + 1e-12)
@@ -271,18 +233,15 @@ class TestThreeSolvers:
     def test_printed_dual_of_lasso4_is_wrong(self):
         """m = n = 1, X = 0, y = 2, C = 1: the primal value is 1, that of Dlasso2 is 2."""
         right = lasso_dual([[0.0]], [2.0], 1.0, intercept="penalized", C=1.0)
-        assert right.objective == pytest.approx(1.0, abs=1e-12)
         assert lasso_dual([[0.0]], [2.0], 1.0, intercept="none").objective == pytest.approx(2.0)
         model = Lasso(1.0, intercept="penalized", C=1.0).fit([[0.0]], [2.0])
-        assert model.objective_ == pytest.approx(1.0, abs=1e-12)
-        assert model.b_ == pytest.approx(1.0, abs=1e-12)
+        assert (right.objective, model.objective_, model.b_) == pytest.approx((1, 1, 1), abs=1e-12)
 
     @pytest.mark.parametrize("shape", [(15, 6), (6, 15)])
     def test_dual_elastic_net(self, shape):
         X, y = random_data(0, *shape)
-        K, tau = 0.6, 3.0
-        dual = elastic_net_dual(X, y, K, tau)
-        model = ElasticNet(K, tau).fit(X, y)
+        dual = regression.elastic_net_dual(X, y, 0.6, 3.0)
+        model = ElasticNet(0.6, 3.0).fit(X, y)
         assert_allclose(dual.w, model.w_, atol=1e-8)
         assert_array_equal(dual.w == 0, model.w_ == 0)
         assert dual.b == pytest.approx(model.b_, abs=1e-8)
@@ -293,7 +252,7 @@ class TestThreeSolvers:
         """z'Pz = |w|^2 + K |mu|^2 (Problem 19.10), and the printed blocks."""
         rng = np.random.default_rng(0)
         X, y = random_data(0, m=5, n=3)
-        P, q, A, c = elastic_net_qp(X, y, 0.7, 2.0)
+        P, q, A, c = regression.elastic_net_qp(X, y, 0.7, 2.0)
         z = rng.standard_normal(16)
         mu = z[6:11] - z[11:]
         w = -z[:3] + z[3:6] + X.T @ mu
@@ -303,7 +262,9 @@ class TestThreeSolvers:
         assert_array_equal(q, np.r_[np.zeros(6), -y, y])
         assert_allclose(A @ z, np.r_[z[:3] + z[3:6], z[6:11].sum() - z[11:].sum()], atol=1e-14)
         assert_allclose(c, np.r_[np.full(3, 2 / 0.7), 0])
-        huber = elastic_net_qp(X, y, 0.7, 2.0, huber=True)[0] - P  # K |beta_+ - beta_-|^2 more
+        huber = (
+            regression.elastic_net_qp(X, y, 0.7, 2.0, huber=True)[0] - P
+        )  # K |beta_+ - beta_-|^2 more
         assert z @ huber @ z == pytest.approx(0.7 * np.sum((z[:3] - z[3:6]) ** 2), rel=1e-12)
 
 
@@ -312,7 +273,7 @@ class TestLimits:
     def test_no_tau_is_ridge_regression(self, intercept):
         X, y = random_data(5)
         net = ElasticNet(K=0.8, tau=0, intercept=intercept, C=0.8).fit(X, y)
-        ridge = RidgeRegression(K=0.8, intercept=intercept).fit(X, y)
+        ridge = regression.RidgeRegression(K=0.8, intercept=intercept).fit(X, y)
         assert_allclose(numbers(net), numbers(ridge), atol=1e-12)
         assert net.certificate_.ok
 
@@ -345,10 +306,9 @@ class TestDegenerate:
 
     def assert_solved(self, X, y, K=0.0, fractions=(0.5, 0.1, 1e-2, 1e-4)):
         for f in fractions:
-            tau = f * tau_max(X, y)
-            model = ElasticNet(K, tau).fit(X, y)
+            model = ElasticNet(K, f * tau_max(X, y)).fit(X, y)
             assert model.certificate_.worst < 1e-9, (f, model.certificate_)
-            assert kkt_misfit(X, y, K, tau, "free", 0, model.w_, model.b_) < 1e-9
+            assert verify(model, X, y).worst < 1e-9
         return model
 
     def test_repeated_columns(self):
@@ -449,18 +409,15 @@ class TestPath:
         expected = 0.5 * (w[:, :-1] + w[:, 1:]).T[middle > 1e-9]
         assert_allclose(path.w, expected, atol=1e-8)
 
-    @pytest.mark.parametrize(
-        ("args", "options", "message"),
-        [
-            (([[1.0], [2.0]], [1.0, 2.0], [0.0]), {}, "tau must be"),
-            (([[1.0], [2.0]], [1.0, 2.0], []), {}, "tau must hold at least one value"),
-            (([[1.0], [2.0]], [1.0, 2.0]), {"eps": 1.0}, "eps must be"),
-            (([[1.0], [2.0]], [1.0, 1.0]), {}, "give tau"),
-        ],
-    )
-    def test_bad_arguments(self, args, options, message):
-        with pytest.raises(ValueError, match=message):
-            lasso_path(*args, **options)
+    def test_bad_arguments(self):
+        for y, options, message in (
+            ([1.0, 2.0], {"tau": [0.0]}, "tau must be"),
+            ([1.0, 2.0], {"tau": []}, "tau must hold at least one value"),
+            ([1.0, 2.0], {"eps": 1.0}, "eps must be"),
+            ([1.0, 1.0], {}, "give tau"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                lasso_path([[1.0], [2.0]], y, **options)
 
 
 class TestLimitsOfTheMachine:

@@ -1,4 +1,4 @@
-"""The same solutions by scikit-learn's names, both ways."""
+"""scikit-learn: the contract of its estimators, and the same solutions by its names, both ways."""
 
 import numpy as np
 import pytest
@@ -6,18 +6,24 @@ from numpy.testing import assert_allclose
 from sklearn import kernel_ridge, linear_model
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from companion import regression
 from companion.kernels import Gaussian, Intersection, Polynomial
-from companion.regression import (
-    ElasticNet,
-    KernelRidge,
-    Lasso,
-    RidgeRegression,
-    from_sklearn,
-    to_sklearn,
-)
+from companion.regression import ElasticNet, KernelRidge, Lasso, RidgeRegression
 
-pytestmark = pytest.mark.filterwarnings("error")
+pytestmark = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.SkipTestWarning")
+
+INTERCEPTS = "none", "free", "penalized"
+CHECKED = [kind(intercept=i) for kind in (RidgeRegression, Lasso) for i in INTERCEPTS]
+CHECKED += [ElasticNet(), KernelRidge(), KernelRidge(intercept="free")]
+CHECKED += [KernelRidge(kernel="rbf", intercept="free")]
+
+
+@parametrize_with_checks(CHECKED)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 6)) + 1
@@ -44,10 +50,10 @@ MODELS = [
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_weights_agree_to_eight_digits_there_and_back(model):
-    peer = to_sklearn(model, m=40)
+    peer = regression.to_sklearn(model, m=40)
     expected = model.fit(X, Y).predict(X)
     assert_allclose(peer.fit(X, Y).predict(X), expected, atol=1e-8)
-    again = from_sklearn(peer, m=40)
+    again = regression.from_sklearn(peer, m=40)
     assert_allclose(again.fit(X, Y).predict(X), expected, atol=1e-8)
     if hasattr(peer, "coef_"):
         assert_allclose(peer.coef_, model.coef_, atol=1e-8)
@@ -55,41 +61,35 @@ def test_weights_agree_to_eight_digits_there_and_back(model):
 
 
 def test_the_penalties():
-    assert to_sklearn(Lasso(8.0), m=40).alpha == 0.2
-    net = to_sklearn(ElasticNet(3.0, 1.0), m=40)
+    assert regression.to_sklearn(Lasso(8.0), m=40).alpha == 0.2
+    net = regression.to_sklearn(ElasticNet(3.0, 1.0), m=40)
     assert (net.alpha, net.l1_ratio) == (0.1, 0.25)
-    model = from_sklearn(linear_model.ElasticNet(alpha=0.1, l1_ratio=0.25), m=40)
+    model = regression.from_sklearn(linear_model.ElasticNet(alpha=0.1, l1_ratio=0.25), m=40)
     assert (model.K, model.tau) == pytest.approx((3.0, 1.0))
-    assert from_sklearn(linear_model.LinearRegression(), m=40).K == 0.0
+    assert regression.from_sklearn(linear_model.LinearRegression(), m=40).K == 0.0
 
 
-@pytest.mark.parametrize(
-    ("model", "error", "message"),
-    [
+def test_no_counterpart_there():
+    for model, error, message in (
         (Lasso(intercept="penalized"), ValueError, "penalized intercept"),
         (KernelRidge(intercept="free"), ValueError, "no intercept"),
         (KernelRidge(kernel=Intersection([1, 2])), ValueError, "no name for the kernel"),
         (linear_model.Ridge(), TypeError, "RidgeRegression"),
-    ],
-)
-def test_no_counterpart_there(model, error, message):
-    with pytest.raises(error, match=message):
-        to_sklearn(model, m=3)
-    with pytest.raises(ValueError, match="m must be"):
-        to_sklearn(model, m=0)
+    ):
+        with pytest.raises(error, match=message):
+            regression.to_sklearn(model, m=3)
+        with pytest.raises(ValueError, match="m must be"):
+            regression.to_sklearn(model, m=0)
 
 
-@pytest.mark.parametrize(
-    ("estimator", "error", "message"),
-    [
+def test_no_counterpart_here():
+    for estimator, error, message in (
         (linear_model.Lasso(positive=True), ValueError, "positive"),
         (kernel_ridge.KernelRidge(kernel="rbf"), ValueError, "set gamma"),
         (kernel_ridge.KernelRidge(kernel="laplacian", gamma=1.0), ValueError, "precomputed"),
         (make_pipeline(StandardScaler(), linear_model.Ridge()), ValueError, "only pipeline"),
         (make_pipeline(PolynomialFeatures(2), linear_model.Ridge()), ValueError, "only pipeline"),
         (linear_model.BayesianRidge(), TypeError, "Ridge, KernelRidge"),
-    ],
-)
-def test_no_counterpart_here(estimator, error, message):
-    with pytest.raises(error, match=message):
-        from_sklearn(estimator, m=3)
+    ):
+        with pytest.raises(error, match=message):
+            regression.from_sklearn(estimator, m=3)
