@@ -8,8 +8,6 @@ with h convex and differentiable: a quadratic or linear program, the dual progra
 regression, lasso, group lasso, logistic regression. Each is known here by its gradient at one point.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Floating-point numbers taken as what they are: balls of python-flint with a thousand bits."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -5,8 +5,6 @@ the multipliers (or the weights) that it stores, and by its claims: everything t
 are compared with what follows from these multipliers without rounding.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import singledispatch
@@ -17,17 +15,11 @@ from flint import arb
 from scipy import linalg, sparse
 from sklearn.utils.validation import check_is_fitted
 
+from companion import regression
 from companion.admm.low_rank import LowRank
 from companion.admm.objectives import LassoObjective, RidgeObjective, SquaredHingeObjective
 from companion.kernels import KernelPCA, as_kernel
-from companion.regression import (
-    DualSolution,
-    ElasticNet,
-    KernelRidge,
-    L1Path,
-    Lasso,
-    RidgeRegression,
-)
+from companion.regression import ElasticNet, KernelRidge, Lasso, RidgeRegression
 from companion.results import ADMMResult, Certificate, Problem, QPResult
 from companion.svm import IndefiniteResult, IndefiniteSVC, SVMs2l, TrainingResult
 from companion.svm.estimator import SupportVectorMachine
@@ -63,7 +55,7 @@ def verify(result: Any, X: Any = None, y: Any = None) -> Any:
     """Examine a result, or an estimator with its data; a list for a list and for a path."""
     if isinstance(result, (list, tuple)):
         return [verify(part, X, y) for part in result]
-    if isinstance(result, L1Path):
+    if isinstance(result, regression.L1Path):
         return _path(result)
     if X is None and hasattr(result, "fit"):
         raise TypeError(f"verify needs the data: verify({type(result).__name__}, X, y)")
@@ -73,7 +65,7 @@ def verify(result: Any, X: Any = None, y: Any = None) -> Any:
         check_is_fitted(result)
         X, y = dense(X), None if y is None else np.asarray(y).ravel()
         return Verdict(examine(result, X, y), result.certificate_)
-    result = result.qp if isinstance(result, DualSolution) else result
+    result = result.qp if isinstance(result, regression.DualSolution) else result
     with np.errstate(over="ignore", invalid="ignore"):
         return Verdict(examine(result, X, y), result.certificate)
 
@@ -81,9 +73,7 @@ def verify(result: Any, X: Any = None, y: Any = None) -> Any:
 @singledispatch
 def examine(result: Any, X: Any, y: Any) -> float:
     """Return the largest relative error of a result."""
-    raise TypeError(
-        f"verify knows the results and estimators of the package, got {type(result).__name__}"
-    )
+    raise TypeError(f"verify knows what the package returns, got {type(result).__name__}")
 
 
 def dense(M: Any) -> np.ndarray:
@@ -167,12 +157,13 @@ class Matrix(NamedTuple):
         return total + self.d * size
 
 
-def quadratic(P: Matrix, q: np.ndarray, x: np.ndarray, **rest: Any) -> Candidate:
-    """Return the candidate for a program with the objective 1/2 x'Px + q'x."""
-    Px = P.times(x)
+def quadratic(P: Any, q: np.ndarray, x: np.ndarray, **rest: Any) -> Candidate:
+    """Return the candidate for a program with the objective 1/2 x'Px + q'x; P may be P x and the size of its terms."""
+    Px, sizes = (P.times(x), P.sizes(x)) if isinstance(P, Matrix) else P
     value = abs(sum(x * Px, arb(0))) / 2 + sum(abs(exact(q) * x), arb(0))
-    columns = np.abs(floats(Px)) + np.abs(q)
-    return Candidate(x, Px + exact(q), P.sizes(x) + np.abs(q), columns, value, **rest)
+    return Candidate(
+        x, Px + exact(q), sizes + np.abs(q), np.abs(floats(Px)) + np.abs(q), value, **rest
+    )
 
 
 @examine.register
@@ -300,18 +291,12 @@ def _(tube: SupportVectorRegression, X: Any, y: Any) -> float:
     x[-1] = left if abs(left) > 1e-11 * total_of_all else arb(0)  # rounding of the total is none
     rows = [np.r_[np.ones(m), -np.ones(m), 0.0]] * balanced + [np.ones(2 * m + 1)] * free
     q, Px = np.append(dual.q, 0.0), np.concatenate([-fitted, fitted, [arb(0)]])
-    at = Candidate(
-        x,
-        Px + exact(q),
-        np.r_[sizes, sizes, sizes.max()] + np.append(np.abs(dual.q), np.abs(dual.q).max()),
-        np.abs(floats(Px)) + np.abs(q),
-        abs(sum(x * Px, arb(0))) / 2 + sum(abs(exact(q) * x), arb(0)),
-        np.array(rows).reshape(len(rows), 2 * m + 1),
-        np.array([0.0] * balanced + [total_of_all] * free),
-        exact([-tube.b_] * balanced + [tube.epsilon_] * free),
-        0.0,
-        np.r_[np.full(2 * m, dual.upper), np.inf],
-    )
+    last = sizes.max() + np.abs(dual.q).max()
+    at = quadratic(
+        (Px, np.r_[sizes, sizes, last]), q, x, A=np.array(rows).reshape(len(rows), 2 * m + 1),
+        b=np.array([0.0] * balanced + [total_of_all] * free), y=exact([-tube.b_] * balanced + [tube.epsilon_] * free),
+        lower=0.0, upper=np.r_[np.full(2 * m, dual.upper), np.inf],
+    )  # fmt: skip
     f, total = inner + b, (sizes + np.abs(y)).max() + abs(tube.b_)
     residual = exact(y) - f
     over, under = (split(side - arb(tube.epsilon_))[0] for side in (residual, -residual))
@@ -331,20 +316,15 @@ def _(tube: SupportVectorRegression, X: Any, y: Any) -> float:
 # -- ridge regression, lasso, elastic net
 
 
-def squares(
-    X: np.ndarray, y: np.ndarray, w: np.ndarray, b: float, K: float, tau: float, C: float | None
-) -> float:
+def squares(X: Any, y: Any, w: Any, b: float, K: float, tau: float, C: float | None) -> float:
     r"""Examine ``1/2 |y - Xw - b|^2 + K/2 |w|^2 + tau |w|_1 + C/2 b^2``; there is no b if C is None."""
-    Z = X if C is None else np.column_stack([X, np.ones(len(y))])
-    d = np.full(X.shape[1], K) if C is None else np.r_[np.full(X.shape[1], K), C]
-    taus = np.r_[np.full(X.shape[1], tau), np.zeros(Z.shape[1] - X.shape[1])]
-    x = exact(w) if C is None else np.append(exact(w), arb(b))
-    return smooth_squares(Z, y, x, d, taus).worst
+    none, n = C is None, len(w)
+    Z = X if none else np.column_stack([X, np.ones(len(y))])
+    d, taus = (np.r_[np.full(n, v), [] if none else last] for v, last in ((K, C), (tau, 0.0)))
+    return smooth_squares(Z, y, exact(w if none else np.append(w, b)), d, taus).worst
 
 
-def smooth_squares(
-    Z: np.ndarray, y: np.ndarray, x: np.ndarray, d: Any, tau: Any, groups: Any = None
-) -> Candidate:
+def smooth_squares(Z: Any, y: Any, x: Any, d: Any, tau: Any, groups: Any = None) -> Candidate:
     """Return the candidate for least squares with the penalties d x^2/2 and tau |x|."""
     r, size, curve = exact(y) - product(Z, x), np.abs(floats(x)), exact(np.broadcast_to(d, len(x)))
     terms = np.abs(Z).T @ (np.abs(Z) @ size + np.abs(y)) + d * size
@@ -401,7 +381,7 @@ def _(model: KernelRidge, X: Any, y: Any) -> float:
     return max(claims, quadratic(Matrix(K, G), -y, alpha, **rows).worst)
 
 
-def _path(path: L1Path) -> list[Verdict]:
+def _path(path: regression.L1Path) -> list[Verdict]:
     """Examine each point of a lasso path; what the path says of itself is its gaps."""
     if path.problem is None:
         raise ValueError("the result does not know its problem")
@@ -582,25 +562,26 @@ def _(result: ADMMResult, X: Any, y: Any) -> float:
     return L1[result.problem.name](result, **result.problem.data)
 
 
-def stated_twice(true: np.ndarray, stated: np.ndarray, size: np.ndarray) -> float:
-    """Return how far two vectors are apart that the constraint of the splitting makes equal."""
-    return away(stated, true, max(float(np.abs(size).max(initial=0.0)), math.ulp(0.0)))
+def split_off(h: Candidate, result: ADMMResult, F: np.ndarray, c: Any, tau: float) -> float:
+    """Examine ``h(x) + tau |z|_1`` with ``F x - z = c``, from the candidate for h alone."""
+    k, n = F.shape
+    z, none = product(F, h.x) - exact(c), np.zeros(k)
+    at = Candidate(
+        np.concatenate([h.x, z]), np.concatenate([h.gradient, exact(none)]), np.r_[h.terms, none],
+        np.r_[h.columns, none], h.value + arb(tau) * sum(abs(z), arb(0)), np.column_stack([F, -np.eye(k)]),
+        c, exact(result.rho * result.u), tau=np.r_[np.zeros(n), np.full(k, tau)],
+    )  # fmt: skip
+    largest = (np.abs(F) @ h.size + np.abs(c)).max(initial=1e-5 * np.abs(F).max() * h.size.max())
+    return max(at.worst, away(result.z, z, max(float(largest), math.ulp(0.0))))
 
 
 def least_absolute(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> float:
     """Examine ``min |r|_1`` with ``A x - r = b``."""
-    x, (m, n) = exact(result.x), A.shape
-    r = product(A, x) - exact(b)
-    sizes = np.abs(A) @ np.abs(result.x) + np.abs(b)
-    at = Candidate(
-        np.concatenate([x, r]), exact(np.zeros(n + m)), np.zeros(n + m),
-        np.r_[np.abs(A).sum(axis=0), np.zeros(m)],
-        max(sum(abs(r), arb(0)), arb(1e-5 * sizes.sum()), key=float), np.column_stack([A, -np.eye(m)]), b,
-        exact(result.rho * result.u),
-        tau=np.r_[np.zeros(n), np.ones(m)],
-    )  # fmt: skip
-    at.reach = sizes
-    return max(at.worst, stated_twice(r, result.z, sizes))
+    none, columns = np.zeros(A.shape[1]), np.abs(A).sum(axis=0)
+    least = arb(1e-5 * (np.abs(A) @ np.abs(result.x) + np.abs(b)).sum())
+    return split_off(
+        Candidate(exact(result.x), exact(none), none, columns, least), result, A, b, 1.0
+    )
 
 
 def basis_pursuit(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> float:
@@ -613,43 +594,25 @@ def basis_pursuit(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> float:
     return Candidate(x, exact(none), none, none, sum(abs(x), arb(0)), A, b, exact(y), tau=1.0).worst
 
 
-def lasso(result: ADMMResult, A: np.ndarray, b: np.ndarray, tau: float) -> float:
-    """Examine ``1/2 |A x - b|^2 + tau |x|_1`` at z."""
-    return squares(A, b, result.z, 0.0, 0.0, tau, None)
-
-
 def lasso_by_admm(
-    result: ADMMResult, X: Any, y: Any, K: float, tau: float, C: float, intercept: str
+    result: ADMMResult, X: Any, y: Any, intercept: str, C: float, **prices: float
 ) -> float:
     """Examine the text's ADMM: b is the best one for the weights."""
-    w, left = result.z, y - X @ result.z
     price = price_of_b(intercept, C)
-    b = 0.0 if price is None else left.sum() / (len(y) + price)
-    return squares(X, y, w, float(b), K, tau, price)
+    b = 0.0 if price is None else (y - X @ result.z).sum() / (len(y) + price)
+    return squares(X, y, result.z, float(b), C=price, **prices)
 
 
-def group_lasso(
-    result: ADMMResult, A: np.ndarray, b: np.ndarray, label: np.ndarray, tau: np.ndarray
-) -> float:
-    """Examine ``1/2 |A x - b|^2 + sum_g tau_g |x_g|`` at z."""
-    taus = np.asarray(tau)[label]
-    return smooth_squares(A, b, exact(result.z), 0.0, taus, np.asarray(label)).worst
+def group_lasso(result: ADMMResult, A: Any, b: Any, tau: Any, label: Any = None) -> float:
+    """Examine ``1/2 |A x - b|^2 + sum_g tau_g |x_g|`` at z; without groups, the lasso."""
+    taus = tau if label is None else np.asarray(tau)[label]
+    return smooth_squares(A, b, exact(result.z), 0.0, taus, label).worst
 
 
-def generalized_lasso(
-    result: ADMMResult, A: np.ndarray, b: np.ndarray, F: np.ndarray, tau: float
-) -> float:
+def generalized_lasso(result: ADMMResult, A: Any, b: Any, F: np.ndarray, tau: float) -> float:
     """Examine ``1/2 |A x - b|^2 + tau |z|_1`` with ``F x - z = 0``."""
-    x, (k, n) = exact(result.x), F.shape
-    z = product(F, x)
-    one = smooth_squares(A, b, x, 0.0, 0.0)
-    at = Candidate(
-        np.concatenate([x, z]), np.concatenate([one.gradient, exact(np.zeros(k))]), np.r_[one.terms, np.zeros(k)],
-        np.r_[one.columns, np.zeros(k)], one.value + arb(tau) * sum(abs(z), arb(0)), np.column_stack([F, -np.eye(k)]),
-        np.zeros(k), exact(result.rho * result.u), tau=np.r_[np.zeros(n), np.full(k, tau)],
-    )  # fmt: skip
-    sizes = np.append(np.abs(F) @ np.abs(result.x), 1e-5 * np.abs(F).max() * np.abs(result.x).max())
-    return max(at.worst, stated_twice(z, result.z, sizes))
+    one = smooth_squares(A, b, exact(result.x), 0.0, 0.0)
+    return split_off(one, result, F, np.zeros(len(F)), tau)
 
 
 def logistic(result: ADMMResult, A: np.ndarray, tau: np.ndarray) -> float:
@@ -666,10 +629,7 @@ def logistic(result: ADMMResult, A: np.ndarray, tau: np.ndarray) -> float:
 def consensus(result: ADMMResult, blocks: list[Any], objective: Any) -> float:
     """Examine ``sum_i f_i(z) + g(z)`` at z, the copies of z, and the stored objective."""
     if type(objective) not in (RidgeObjective, LassoObjective, SquaredHingeObjective):
-        raise ValueError(
-            "verify knows RidgeObjective, LassoObjective and SquaredHingeObjective, got a result for "
-            f"{type(objective).__name__}"
-        )
+        raise ValueError(f"verify does not know {type(objective).__name__}")
     A, b = (
         np.vstack([dense(A) for A, _ in blocks]),
         np.concatenate([np.ravel(b) for _, b in blocks]),
@@ -691,7 +651,7 @@ def consensus(result: ADMMResult, blocks: list[Any], objective: Any) -> float:
 L1 = {
     "least absolute deviations": least_absolute,
     "basis pursuit": basis_pursuit,
-    "lasso": lasso,
+    "lasso": group_lasso,
     "lasso by ADMM": lasso_by_admm,
     "group lasso": group_lasso,
     "generalized lasso": generalized_lasso,

@@ -5,19 +5,10 @@ from copy import copy
 import numpy as np
 import pytest
 
+from companion import svm
 from companion.kernels import KernelPCA
 from companion.regression import ElasticNet, KernelRidge, Lasso, RidgeRegression
-from companion.svm import (
-    HardMarginSVC,
-    IndefiniteSVC,
-    SVMs1,
-    SVMs2,
-    SVMs2l,
-    SVMs2prime,
-    SVMs3,
-    SVMs4,
-    SVMs5,
-)
+from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
 from companion.svr import EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
 from tests.exact import verify
 
@@ -58,7 +49,7 @@ def cases():
         yield KernelRidge(K=0.5, intercept="free"), kernel, VALUES, f"{weights} b_ xi_ X_fit_"
         weights = "_directions" if kernel == "linear" else "alpha_"
         yield KernelPCA(2), kernel, None, f"eigenvalues_ eigenvectors_ X_fit_ {weights} _means"
-    yield IndefiniteSVC(C=2.0), "sigmoid", LABELS, OF_SADDLES
+    yield svm.IndefiniteSVC(C=2.0), "sigmoid", LABELS, OF_SADDLES
     for model, attributes in LINEAR.items():
         yield model, None, VALUES, f"{OF_WEIGHTS} {attributes}"
 

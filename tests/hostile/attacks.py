@@ -1,7 +1,5 @@
 """The attacks, and what counts as an answer to them."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable
@@ -24,7 +22,6 @@ RAW = re.compile(
     r"|ambiguous|dimensions.*must match|not enough values to unpack|out of range for|must have the same length",
     flags=re.IGNORECASE,
 )
-
 
 # What scikit-learn says when it looked.
 SKLEARN = (
@@ -67,20 +64,9 @@ HOSTILE: dict[str, Callable[[np.ndarray], Any]] = {
 }
 
 BAD_SCALARS: dict[str, Any] = {
-    "nan": float("nan"),
-    "inf": float("inf"),
-    "minus inf": float("-inf"),
-    "negative": -1.0,
-    "none": None,
-    "text": "a",
-    "list": [1.0, 2.0],
-    "complex": 1j,
-    "dictionary": {},
-}
-
-
-def strided(a: np.ndarray) -> np.ndarray:
-    return np.repeat(a, 2, axis=0)[::2]
+    "nan": np.nan, "inf": np.inf, "minus inf": -np.inf, "negative": -1.0, "none": None, "text": "a",
+    "list": [1.0, 2.0], "complex": 1j, "dictionary": {},
+}  # fmt: skip
 
 
 def read_only(a: np.ndarray) -> np.ndarray:
@@ -103,23 +89,21 @@ FORMATS: dict[str, Callable[[np.ndarray], Any]] = {
     "Fortran": np.asfortranarray,
     "big endian": lambda a: a.astype(">f8"),
     "read-only": read_only,
-    "strided": strided,
+    "strided": lambda a: np.repeat(a, 2, axis=0)[::2],
     "masked without a mask": np.ma.array,
     "pandas": frame,
     "objects": lambda a: a.astype(object),
 }
 
-SPARSE: dict[str, Callable[[np.ndarray], Any]] = {
-    "csr": sparse.csr_array,
-    "csc matrix": sparse.csc_matrix,
-    "coo": sparse.coo_array,
-}
+SPARSE = {"csr": sparse.csr_array, "csc matrix": sparse.csc_matrix, "coo": sparse.coo_array}
+
+
+def formats_of(array: np.ndarray) -> dict[str, Callable[[np.ndarray], Any]]:
+    return FORMATS | (SPARSE if array.ndim == 2 else {})
 
 
 def snapshot(value: Any) -> Any:
-    if sparse.issparse(value):
-        return value.toarray().copy()
-    return np.array(value, dtype=object, copy=True)
+    return value.toarray() if sparse.issparse(value) else np.array(value, dtype=object)
 
 
 @contextmanager
@@ -139,8 +123,7 @@ def names_the_cause(error: BaseException, *words: str, sklearn: bool = False) ->
     if sklearn and any(word in str(error) for word in SKLEARN):
         return None
     text = str(error)
-    raw = RAW.search(text)
-    if raw:
+    if raw := RAW.search(text):
         return f"raw message ({raw.group()}): {text[:200]}"
     if words and not any(re.search(rf"\b{re.escape(w)}\b", text) for w in words):
         return f"names none of {words}: {text[:200]}"

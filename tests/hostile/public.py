@@ -3,8 +3,6 @@
 All data are small integers, so that every number format holds them without rounding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
@@ -17,8 +15,6 @@ from companion import regression as R_
 from companion import svm as S_
 from companion import svr as T_
 from companion.admm import admm
-
-PACKAGES = ("admm", "kernels", "svm", "regression", "svr")
 
 # -- data
 
@@ -51,20 +47,13 @@ class Target:
     any_shape: bool = False  # works entry by entry
     complex_numbers: bool = False  # defined for them
     opaque: bool = False  # points are handed to a function of the reader as they are
-    sklearn: bool = False  # scikit-learn reads the data
     says: tuple[str, ...] = ()  # what messages call the arguments, where that differs
 
     def is_legal(self, argument: str, attack: str) -> bool:
         """Say whether an attack on an array is no attack here."""
-        if (argument, attack) in self.accepts:
-            return True
-        if attack == "short":
-            return self.alone
-        if attack in ("empty", "one axis more", "three axes more"):
-            return self.any_shape
-        if attack == "complex":
-            return self.complex_numbers or self.opaque
-        return self.opaque
+        of_shape = dict.fromkeys(("empty", "one axis more", "three axes more"), self.any_shape)
+        legal = {"short": self.alone, "complex": self.complex_numbers or self.opaque, **of_shape}
+        return (argument, attack) in self.accepts or legal.get(attack, self.opaque)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -238,14 +227,13 @@ REGRESSION = {
 }  # fmt: skip
 
 SVR = {
-    "tube_from_offsets": Target(T_.tube_from_offsets, {"offsets": t}, scalars={"nu": 0.5}, alone=True),
-}  # fmt: skip
-
-TARGETS = {
-    f"{package}.{name}": target
-    for package, table in zip(PACKAGES, (ADMM, KERNELS, SVM, REGRESSION, SVR))
-    for name, target in table.items()
+    "tube_from_offsets": Target(
+        T_.tube_from_offsets, {"offsets": t}, scalars={"nu": 0.5}, alone=True
+    )
 }
+
+TABLES = {"admm": ADMM, "kernels": KERNELS, "svm": SVM, "regression": REGRESSION, "svr": SVR}
+TARGETS = {f"{room}.{name}": each for room, table in TABLES.items() for name, each in table.items()}
 
 NAMES = """
 kernels: KernelPCA
@@ -261,22 +249,18 @@ ESTIMATORS = {
 }
 
 
+UNREAD = {"history", "certificate", "problem", "n_iter", "kernel", "points", "family"}
+
+
 def numbers(answer: Any) -> list[np.ndarray]:
     """Return what an answer consists of, as arrays."""
-    if answer is None or isinstance(answer, (str, bytes)):
-        return []
-    if isinstance(answer, (bool, int, float, complex, np.number, np.bool_)):
-        return [np.asarray(answer)]
-    if isinstance(answer, np.ndarray):
-        return [answer] if answer.dtype.kind in "biufc" else []
+    if is_dataclass(answer):
+        answer = [getattr(answer, f.name) for f in fields(answer) if f.name not in UNREAD]
     if isinstance(answer, dict):
-        return [a for key in sorted(answer, key=str) for a in numbers(answer[key])]
+        answer = [answer[key] for key in sorted(answer, key=str)]
     if isinstance(answer, (list, tuple)):
         return [a for part in answer for a in numbers(part)]
-    if is_dataclass(answer):
-        skip = {"history", "certificate", "problem", "n_iter", "kernel", "points", "family"}
-        parts = [getattr(answer, f.name) for f in fields(answer) if f.name not in skip]
-        return [a for part in parts for a in numbers(part)]
-    if hasattr(answer, "toarray"):
-        return [answer.toarray()]
-    raise AssertionError(f"the table does not say how to read {type(answer).__name__}")
+    array = np.asarray(answer.toarray() if hasattr(answer, "toarray") else answer)
+    known = array.ndim or answer is None or array.dtype.kind != "O"
+    assert known, f"the table does not say how to read {type(answer).__name__}"
+    return [array] if array.dtype.kind in "biufc" else []
