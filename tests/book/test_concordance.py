@@ -1,7 +1,5 @@
 """The concordance names only what exists, and leaves out nothing that the sources number."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re
@@ -28,12 +26,10 @@ def functions_of(path: str) -> frozenset[str]:
     """The tests of a file: ``test_name`` and ``TestClass::test_name``."""
     nodes = ast.parse((ROOT / path).read_text(encoding="utf-8")).body
     classes = {"": nodes} | {f"{n.name}::": n.body for n in nodes if isinstance(n, ast.ClassDef)}
-    return frozenset(
-        f"{prefix}{node.name}"
-        for prefix, body in classes.items()
-        for node in body
-        if isinstance(node, ast.FunctionDef)
+    functions = (
+        (p, n) for p, body in classes.items() for n in body if isinstance(n, ast.FunctionDef)
     )
+    return frozenset(f"{prefix}{node.name}" for prefix, node in functions)
 
 
 def wrong(item: dict[str, Any]) -> Iterator[str]:
@@ -65,24 +61,19 @@ def test_all_that_an_entry_names_exists(chapter: dict[str, Any]) -> None:
 HERE = Path(__file__).relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_a_missing_name_is_noticed() -> None:
+    for change in (
         {"at": ITEMS[0]["at"] + "-no-such-label"},
         {"code": ["companion.admm.no_such_function"]},
         {"tests": [f"{HERE}::test_no_such_test"]},
         {"tests": ["notebooks/svm/problems.ipynb"]},
         {"tests": []},
-    ],
-)
-def test_a_missing_name_is_noticed(change: dict[str, Any]) -> None:
-    assert len(list(wrong({**ITEMS[0], **change}))) == 1
+    ):
+        assert len(list(wrong({**ITEMS[0], **change}))) == 1
 
 
 @of_each_chapter
-def test_every_numbered_item_is_listed_once_in_order_with_its_number(
-    chapter: dict[str, Any],
-) -> None:
+def test_every_numbered_item_is_listed_once_in_order_with_its_number(chapter: dict) -> None:
     numbers, names = concordance.numbers(chapter), [item["item"] for item in chapter["items"]]
     assert len(names) == len(set(names))
     assert numbers, "say how many items the source numbers"

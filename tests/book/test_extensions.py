@@ -1,7 +1,5 @@
 """The book's own Sphinx extensions, on a tiny book: headings of boxes, index, heads of pages, pictures, buttons."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path
@@ -26,37 +24,30 @@ def box(kind: str, label: str, title: str = "", text: str = "It is so.") -> str:
     return f"```{{{kind}}} {title}\n:label: {label}\n{text}\n```\n"
 
 
-STATEMENTS = "\n".join(
-    [
-        "# Statements",
-        box("prf:theorem", "thm-16-1", "Convergence of ADMM (Theorem 16.1)"),
-        box("prf:proposition", "prop-20-3", "Proposition 20.3", ":nonumber:\nA bound."),
-        box("prf:algorithm", "alg-dual", "Dual ascent"),
-        box("prf:definition", "def-p", r"Program (P$_\text{admm}$)"),
-        box("prf:lemma", "lem-bare"),
-        box("prf:lemma", "lem-nu", "ν as a fraction"),
-        "See [](#prop-20-3), {prf:ref}`thm-16-1`, [](#alg-dual), [the program](#def-p), [](#exr-a).",
-        box("exercise", "exr-a"),
-        box("exercise", "exr-b"),
-        "```{solution} exr-b\nDone.\n```\n",
-        "## Problem 16.3: indicators",
-        box("exercise", "exr-16-3"),
-        "```{solution} exr-16-3\nDone.\n```\n",
-    ]
-)
+STATEMENTS = [
+    "# Statements",
+    box("prf:theorem", "thm-16-1", "Convergence of ADMM (Theorem 16.1)"),
+    box("prf:proposition", "prop-20-3", "Proposition 20.3", ":nonumber:\nA bound."),
+    box("prf:algorithm", "alg-dual", "Dual ascent"),
+    box("prf:definition", "def-p", r"Program (P$_\text{admm}$)"),
+    box("prf:lemma", "lem-bare"),
+    box("prf:lemma", "lem-nu", "ν as a fraction"),
+    "See [](#prop-20-3), {prf:ref}`thm-16-1`, [](#alg-dual), [the program](#def-p), [](#exr-a).",
+    box("exercise", "exr-a"),
+    box("exercise", "exr-b"),
+    "```{solution} exr-b\nDone.\n```\n",
+    "## Problem 16.3: indicators",
+    box("exercise", "exr-16-3"),
+    "```{solution} exr-16-3\nDone.\n```\n",
+]
 
 
 def build(folder: Path, pages: dict[str, str], extensions: list[str], **options: object) -> Path:
     """Build a book of a few pages with warnings as errors; return the folder with the site."""
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
-    settings = {
-        "extensions": extensions,
-        "myst_enable_extensions": ["dollarmath", "colon_fence"],
-        "nb_execution_mode": "off",
-        "numfig": True,
-        **options,
-    }
+    settings = {"extensions": extensions, "nb_execution_mode": "off", "numfig": True, **options}
+    settings["myst_enable_extensions"] = ["dollarmath", "colon_fence"]
     places = [str(folder / name) for name in ("html", "doctrees")]
     more = dict(confoverrides=settings, status=None, warningiserror=True, freshenv=True)  # noqa: C408
     with docutils_namespace():  # each book registers its nodes anew
@@ -78,14 +69,13 @@ def words(tag: object) -> str:
 def statements(tmp_path_factory: pytest.TempPathFactory) -> Path:
     wanted = ["myst_nb", "sphinx_proof", "sphinx_exercise", "companion_boxes", "companion_links"]
     folder = tmp_path_factory.mktemp("boxes")
-    return build(folder, {"index.md": STATEMENTS}, wanted, proof_title_format="%t")
+    return build(folder, {"index.md": "\n".join(STATEMENTS)}, wanted, proof_title_format="%t")
 
 
 def test_a_box_is_headed_by_the_number_of_its_source_and_links_say_so(statements: Path) -> None:
     page = soup(statements / "index.html")
-    heads = {
-        box["id"]: words(box.select_one("p.admonition-title")) for box in page.select(".proof")
-    }
+    boxes = page.select(".proof")
+    heads = {box["id"]: words(box.select_one("p.admonition-title")) for box in boxes}
     assert heads.pop("def-p").startswith("Definition: Program (P")
     assert heads == {
         "thm-16-1": "Theorem 16.1: Convergence of ADMM",
@@ -98,11 +88,9 @@ def test_a_box_is_headed_by_the_number_of_its_source_and_links_say_so(statements
     ids = [tag["id"] for tag in page.select("[id]")]
     assert len(ids) == len(set(ids))
     texts = {a["href"]: words(a) for a in page.select("article a.reference, .body a.reference")}
-    assert texts["#prop-20-3"] == "Proposition 20.3"
-    assert texts["#thm-16-1"] == "Theorem 16.1"
-    assert texts["#alg-dual"] == "Dual ascent"
-    assert texts["#def-p"] == "the program"
-    assert texts["#exr-a"] == "Exercise 1"
+    shown = {"#prop-20-3": "Proposition 20.3", "#thm-16-1": "Theorem 16.1", "#exr-a": "Exercise 1"}
+    shown |= {"#exr-b": "Exercise 2", "#exr-16-3": "Problem 16.3"}
+    assert texts == shown | {"#alg-dual": "Dual ascent", "#def-p": "the program"}
 
 
 def test_exercises_count_within_the_page_and_problems_keep_their_number(statements: Path) -> None:
@@ -120,19 +108,19 @@ def test_boxes_are_in_the_index_and_greek_letters_under_their_names(statements: 
     assert index.find("a", string="ν as a fraction").find_previous("h2").text == "N"
 
 
-@pytest.mark.parametrize(
-    ("kind", "title", "shown"),
-    [
-        ("lemma", "Danskin; YCG Lemma 2", ("YCG Lemma 2", "Danskin")),
-        ("theorem", "SP, Theorem 1.6", ("SP Theorem 1.6", "")),
-        ("theorem", "Theorem A.1 (Riesz-Fischer)", ("Theorem A.1", "Riesz-Fischer")),
-        ("definition", "18.1: support vectors", ("Definition 18.1", "support vectors")),
-        ("algorithm", "SMM (YCG Table 2, after Nesterov)", ("YCG Table 2", "SMM, after Nesterov")),
-        ("definition", "RR6'", ("Definition", "RR6'")),
-        ("proposition", "(SVM_s3) beside (SVM_s2)", ("Proposition", "(SVM_s3) beside (SVM_s2)")),
-        ("proposition", "", ("Proposition", "")),
-    ],
-)
+TITLES = [
+    ("lemma", "Danskin; YCG Lemma 2", ("YCG Lemma 2", "Danskin")),
+    ("theorem", "SP, Theorem 1.6", ("SP Theorem 1.6", "")),
+    ("theorem", "Theorem A.1 (Riesz-Fischer)", ("Theorem A.1", "Riesz-Fischer")),
+    ("definition", "18.1: support vectors", ("Definition 18.1", "support vectors")),
+    ("algorithm", "SMM (YCG Table 2, after Nesterov)", ("YCG Table 2", "SMM, after Nesterov")),
+    ("definition", "RR6'", ("Definition", "RR6'")),
+    ("proposition", "(SVM_s3) beside (SVM_s2)", ("Proposition", "(SVM_s3) beside (SVM_s2)")),
+    ("proposition", "", ("Proposition", "")),
+]
+
+
+@pytest.mark.parametrize(("kind", "title", "shown"), TITLES)
 def test_titles_are_split(kind: str, title: str, shown: tuple[str, str]) -> None:
     assert split_title(kind, title) == shown
 
@@ -156,27 +144,21 @@ def theme_options() -> dict[str, object]:
     return yaml.safe_load(text)["sphinx"]["config"]["html_theme_options"]
 
 
-def test_a_published_page_says_what_it_is_and_where_it_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_published_page_says_what_it_is_and_where_it_runs(tmp_path: Path, monkeypatch) -> None:
     """Without an address the pages are those of tests/site."""
     (tmp_path / "docutils.conf").write_text((ROOT / "docutils.conf").read_text())
     Image.new("L", (7, 5)).save(tmp_path / "dot.png")
     monkeypatch.chdir(tmp_path)
-    site = build(
-        tmp_path,
-        {
-            "index.md": SLACK,
-            "page.ipynb": writes(new_notebook(cells=[new_markdown_cell("# A page")])),
-        },
-        ["myst_nb", "sphinx_book_theme", "companion_pages"],
-        html_theme="sphinx_book_theme",
-        html_theme_options=theme_options(),
-    )
+    page = writes(new_notebook(cells=[new_markdown_cell("# A page")]))
+    wanted = ["myst_nb", "sphinx_book_theme", "companion_pages"]
+    theme = {"html_theme": "sphinx_book_theme", "html_theme_options": theme_options()}
+    site = build(tmp_path, {"index.md": SLACK, "page.ipynb": page}, wanted, **theme)
     page = soup(site / "index.html")
     (description,) = page.select("meta[name=description]")
-    told = "The price ν of a unit of slack says how much of it there is, wᵀ x."
-    assert description["content"] == told
+    assert (
+        description["content"]
+        == "The price ν of a unit of slack says how much of it there is, wᵀ x."
+    )
     (report,) = page.select(".report a")
     assert "/OWNER/NAME/issues/new?title=" in report["href"]
     picture = page.select_one("img[alt='A dot in a square']")
@@ -187,11 +169,13 @@ def test_a_published_page_says_what_it_is_and_where_it_runs(
     } <= {a["href"] for a in soup(site / "page.html").select("a[href]")}
 
 
-CELLS = {
-    "picture": '<div class="cell docutils"><div class="cell_output"><img src="a.png"></div></div>',
-    "slider": f'<div class="cell docutils"><div class="cell_output"><script type="{SLIDER}"></script></div></div>',
-    "words": '<div class="cell docutils"><div class="cell_output">1.0</div></div>',
+SHOWN = {
+    "picture": '<img src="a.png">',
+    "slider": f'<script type="{SLIDER}"></script>',
+    "words": "1.0",
 }
+CELL = '<div class="cell docutils"><div class="cell_output">{}</div></div>'
+CELLS = {name: CELL.format(shown) for name, shown in SHOWN.items()}
 
 
 @pytest.mark.parametrize(
@@ -215,10 +199,7 @@ def test_a_slider_takes_the_place_of_the_picture_before_it(body: str, hidden: in
 def test_boxes_of_the_notebooks_have_no_second_number(page: str) -> None:
     """JupyterLab would count them; links are written in the way that both understand."""
     text = text_of(page)
-    counted = re.findall(
-        r"^(?:`{3,}|:{3,})\{prf:(?!proof)\w+\}([^\n]*)\n(?!(?::[\w-]+:[^\n]*\n)*:nonumber:)",
-        text,
-        re.M,
-    )
+    box, options = r"^(?:`{3,}|:{3,})\{prf:(?!proof)\w+\}([^\n]*)\n", r"(?::[\w-]+:[^\n]*\n)*"
+    counted = re.findall(rf"{box}(?!{options}:nonumber:)", text, re.M)
     assert counted == [], "write :nonumber: below the label"
     assert "{prf:ref}" not in text

@@ -1,7 +1,5 @@
 """The glossary: sorted, without doubles, complete, and each name in the code leads somewhere."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

@@ -1,7 +1,5 @@
 """Pictures: without empty margins in the text; in a flipbook, with axes that stand still and labels that are whole."""
 
-from __future__ import annotations
-
 import io
 
 import matplotlib.pyplot as plt
@@ -58,11 +56,9 @@ def test_a_label_that_would_be_cut_gets_room(top: float) -> None:
 
 
 def test_a_drawing_that_reaches_the_rim_is_drawn_all_the_same() -> None:
-    figures = []
-    for _ in range(5):
-        figure = plt.figure(figsize=(1, 1))
+    figures = [plt.figure(figsize=(1, 1)) for _ in range(5)]
+    for figure in figures:
         figure.add_axes((0, 0, 1, 1)).fill_between([0, 1], [0, 1])
-        figures.append(figure)
     made = pictures.frames(figures)
     assert len(made) == 5
     assert not any(map(is_whole, made))
@@ -89,15 +85,12 @@ def test_a_picture_has_a_narrow_white_rim() -> None:
     plt.close("all")
 
 
-def test_what_stands_over_the_rim_of_the_figure_is_in_the_picture() -> None:
+def test_what_stands_over_the_rim_is_in_the_picture_and_an_empty_figure_has_its_size() -> None:
     figure = plt.figure(figsize=(2, 1))
+    assert pixels(pictures.png(figure)).shape == (100, 200, 3)
     figure.text(0.9, 0.5, "over the rim")
     assert is_whole(pictures.png(figure))
     assert pixels(pictures.png(figure)).shape[1] > 60, "twenty of them lie within the figure"
-
-
-def test_an_empty_figure_has_its_size() -> None:
-    assert pixels(pictures.png(plt.figure(figsize=(2, 1)))).shape == (100, 200, 3)
 
 
 @pytest.mark.parametrize("make", [pictures.png, lambda figure: pictures.frames([figure])])
@@ -111,25 +104,23 @@ def test_a_figure_is_drawn_once_and_closed(make, monkeypatch: pytest.MonkeyPatch
     assert not plt.fignum_exists(figure.number)
 
 
-def patches(colours: list[str]) -> list[Figure]:
-    """A frame for each colour: a small square of it on white."""
-    figures = []
-    for colour in colours:
-        figure = plt.figure(figsize=(1, 1))
+def centres(colours: list[str]) -> list[np.ndarray]:
+    """The middle of a frame for each colour: a small square of it on white."""
+    figures = [plt.figure(figsize=(1, 1)) for _ in colours]
+    for figure, colour in zip(figures, colours):
         figure.add_artist(plt.Rectangle((0.4, 0.4), 0.2, 0.2, color=colour, lw=0))
-        figures.append(figure)
-    return figures
+    seen = [pixels(frame) for frame in pictures.frames(figures)]
+    assert all((frame[0] == 255).all() for frame in seen)
+    return [frame[50, 50] for frame in seen]
 
 
 @pytest.mark.parametrize("colour", ["white", "black", *CYCLE])
 def test_colours_of_the_book_are_exact(colour: str) -> None:
-    first, _ = pictures.frames(patches([colour, "white"]))
-    assert pixels(first)[50, 50] == pytest.approx(255 * np.array(to_rgb(colour)), abs=0.5)
-    assert (pixels(first)[0] == 255).all()
+    first, _ = centres([colour, "white"])
+    assert first == pytest.approx(255 * np.array(to_rgb(colour)), abs=0.5)
 
 
 def test_a_colour_that_one_frame_shows_is_kept() -> None:
     colours = ["white", "#31a0c4", "white", "white", "white", "#a8dd35", "white"]
-    made = [pixels(frame)[50, 50] for frame in pictures.frames(patches(colours))]
-    for seen, colour in zip(made, colours):
+    for seen, colour in zip(centres(colours), colours):
         assert seen == pytest.approx(255 * np.array(to_rgb(colour)), abs=8)

@@ -1,7 +1,5 @@
 """The figure style: words for every picture, class told by shape, limits left alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from unittest.mock import patch
 
@@ -21,42 +19,39 @@ def ax() -> Iterator[Axes]:
     plt.close(fig)
 
 
+def marks(ax: Axes) -> list[PathCollection]:
+    return [c for c in ax.collections if isinstance(c, PathCollection)]
+
+
 def test_show_passes_the_words_on_and_closes_the_figure() -> None:
     fig, _ = plt.subplots()
     with patch.object(plotting, "display") as display:
         plotting.show(fig, "A line that rises\n   from zero to one")
-    assert display.call_args.kwargs["metadata"] == {
-        "image/png": {"alt": "A line that rises from zero to one"}
-    }
+    words = {"alt": "A line that rises from zero to one"}
+    assert display.call_args.kwargs["metadata"] == {"image/png": words}
     assert not plt.fignum_exists(fig.number)
 
 
 def test_classes_differ_in_shape_and_colour(ax: Axes) -> None:
     plotting.points(ax, np.zeros((2, 2)), np.ones((3, 2)))
     blue, red = ax.collections
-    assert len(blue.get_offsets()) == 2
-    assert len(red.get_offsets()) == 3
+    assert (len(blue.get_offsets()), len(red.get_offsets())) == (2, 3)
     assert len(blue.get_paths()[0]) != len(red.get_paths()[0])
     assert not np.allclose(blue.get_facecolor(), red.get_facecolor())
 
 
 @pytest.mark.parametrize("w", [(1.0, 2.0), (2.0, 1.0), (1.0, 0.0), (0.0, 1.0), (-1.0, 1e-9)])
 def test_hyperplane_lies_on_its_equation_and_keeps_the_limits(ax: Axes, w: tuple) -> None:
-    ax.set_xlim(-3, 4)
-    ax.set_ylim(-2, 5)
+    ax.set(xlim=(-3, 4), ylim=(-2, 5))
     plotting.hyperplane(ax, np.array(w), 0.7)
     xs, ys = ax.lines[0].get_data()
     np.testing.assert_allclose(w[0] * np.asarray(xs) + w[1] * np.asarray(ys), 0.7, atol=1e-12)
-    assert ax.get_xlim() == (-3, 4)
-    assert ax.get_ylim() == (-2, 5)
+    assert (ax.get_xlim(), ax.get_ylim()) == ((-3, 4), (-2, 5))
 
 
 def test_residuals_leave_out_exact_zeros(ax: Axes) -> None:
-    history = {
-        "primal_residual": np.array([1.0, 0.0, 1e-3]),
-        "dual_residual": np.array([1.0, 1.0, 0.0]),
-    }
-    plotting.residuals(ax, history)
+    primal, dual = np.array([1.0, 0.0, 1e-3]), np.array([1.0, 1.0, 0.0])
+    plotting.residuals(ax, {"primal_residual": primal, "dual_residual": dual})
     assert [list(line.get_xdata()) for line in ax.lines] == [[1, 3], [1, 2]]
     assert ax.get_yscale() == "log"
 
@@ -78,19 +73,15 @@ def test_slab_shows_the_place_of_every_point(ax: Axes) -> None:
     u = np.array([[3.0, 0.0], [1.0, 1.0], [0.5, 0.0], [-0.5, 0.0]])  # out, on, inside, wrong side
     v = np.array([[-1.0, 2.0], [-2.0, 0.0]])
     plotting.slab(ax, u, v, np.array([1.0, 0.0]), 0.0, 1.0)
-    marked = [c for c in ax.collections if isinstance(c, PathCollection)]
-    blue, ring, cross, red, red_ring, red_cross = marked
+    blue, ring, cross, red, red_ring, red_cross = marks(ax)
     hollow = np.all(blue.get_facecolor() == 1.0, axis=1)
     assert hollow.tolist() == [False, False, True, True]
     assert ring.get_offsets().tolist() == [[1.0, 1.0]]
     assert cross.get_offsets().tolist() == [[-0.5, 0.0]]
-    assert len(red.get_offsets()) == 2
     assert red_ring.get_offsets().tolist() == [[-1.0, 2.0]]
-    assert len(red_cross.get_offsets()) == 0
-    assert len(ax.lines) == 3
+    assert (len(red.get_offsets()), len(red_cross.get_offsets()), len(ax.lines)) == (2, 0, 3)
     low, high = ax.get_xlim()
-    assert low < -2.0
-    assert high > 3.0
+    assert low < -2.0 < 3.0 < high
 
 
 def test_tube_shows_place_and_multiplier(ax: Axes) -> None:
@@ -98,7 +89,7 @@ def test_tube_shows_place_and_multiplier(ax: Axes) -> None:
     y = np.array([-3.0, -1.0, 0.5, 1.0, 1.0, 4.0])  # around 0 with epsilon 1
     share = np.array([-1.0, -0.3, 0.0, 0.0, 1.0, 1.0])
     plotting.tube(ax, x, y, lambda t: 0.0 * t, 1.0, share, limits=((-1.0, 6.0), (-5.0, 5.0)))
-    inside, blue, red, ring = [c for c in ax.collections if isinstance(c, PathCollection)]
+    inside, blue, red, ring = marks(ax)
     assert inside.get_offsets().tolist() == [[2.0, 0.5]]
     assert blue.get_offsets()[:, 0].tolist() == [0.0, 1.0]
     assert red.get_offsets()[:, 0].tolist() == [3.0, 4.0, 5.0]
@@ -112,7 +103,7 @@ def test_tube_shows_place_and_multiplier(ax: Axes) -> None:
 
 def test_tube_without_multipliers_fills_the_points_outside(ax: Axes) -> None:
     plotting.tube(ax, np.arange(3.0), np.array([-3.0, 1.0, 3.0]), lambda t: 0.0 * t, 1.0)
-    inside, blue, red, ring = [c for c in ax.collections if isinstance(c, PathCollection)]
+    inside, blue, red, ring = marks(ax)
     assert len(inside.get_offsets()) == 0
     assert not np.any(np.all(blue.get_facecolor()[:, :3] == 1.0, axis=1))
     assert np.all(red.get_facecolor()[:, :3] == 1.0, axis=1).tolist() == [True, False]
@@ -131,12 +122,9 @@ def test_names_at_the_end_keep_their_order_and_their_distance(ax: Axes) -> None:
     assert ax.get_ylim() == (-10, 10)
 
 
-def test_a_normal_vector_of_0_has_no_line(ax: Axes) -> None:
+def test_what_is_refused(ax: Axes) -> None:
     with pytest.raises(ValueError, match="w must not be 0"):
         plotting.hyperplane(ax, np.zeros(2), 0.0)
-
-
-@pytest.mark.parametrize("alt", ["", "figure.png", "a plot", None])
-def test_show_wants_a_sentence(ax: Axes, alt: str) -> None:
-    with pytest.raises(ValueError, match="alt must describe"):
-        plotting.show(ax.figure, alt)  # type: ignore[arg-type]
+    for alt in ("", "figure.png", "a plot", None):  # no sentence
+        with pytest.raises(ValueError, match="alt must describe"):
+            plotting.show(ax.figure, alt)

@@ -1,7 +1,5 @@
 """The second control of a slider, which only JupyterLab shows, draws what lies between the stored pictures."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -43,14 +41,10 @@ for source in sources[: last + 1]:
 
 
 def run(notebook: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", MOVE, str(notebook)],
-        cwd=notebook.parent,
-        env={**os.environ, "MPLBACKEND": "agg", "COMPANION_FRAMES": "1", "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-W", "ignore", "-c", MOVE, str(notebook)]
+    options = {"MPLBACKEND": "agg", "COMPANION_FRAMES": "1", "PYTHONPATH": str(ROOT)}
+    how = {"cwd": notebook.parent, "env": os.environ | options, "text": True, "check": False}
+    return subprocess.run(command, capture_output=True, **how)
 
 
 WITH_SLIDERS = [path for path in pages() if "flipbook(" in path.read_text(encoding="utf-8")]

@@ -4,8 +4,6 @@ A question is the directive `admonition` of the class `question` with a task lis
 JupyterLab shows it as it stands; the site's script makes buttons of the choices (tests/site/questions.py).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import NamedTuple
@@ -26,10 +24,8 @@ CHOICE = re.compile(r"- \[(?P<mark>[ x])\] (?P<text>[^*\n]+) \*(?P<reason>[^*\n]
 
 
 class Question(NamedTuple):
-    """One question; of each choice whether it is right, its text and its reason."""
-
     stem: str
-    choices: list[tuple[bool, str, str]]
+    choices: list[tuple[bool, str, str]]  # whether it is right, its text and its reason
 
 
 def parse(source: str) -> Question:
@@ -39,9 +35,9 @@ def parse(source: str) -> Question:
     found = [(line, CHOICE.fullmatch(line)) for line in shape["list"].splitlines()]
     assert [line for line, choice in found if not choice] == []
     question = Question(shape["stem"], [(c[1] == "x", c[2], c[3]) for _, c in found])
-    assert 3 <= len(question.choices) <= 4, source
-    assert 1 <= sum(right for right, _, _ in question.choices) < len(question.choices), source
-    assert len({text for _, text, _ in question.choices}) == len(question.choices), source
+    rights, texts, _ = map(set, zip(*question.choices))
+    assert rights == {True, False}, source
+    assert 3 <= len(question.choices) == len(texts) <= 4, source
     for right, text, reason in question.choices:
         assert re.fullmatch(rf"{'Yes' if right else 'No'}: .*\.", reason), reason
         assert not re.match(r"(Yes|No)\b(?! \w)", text), f"reads like a verdict: {text}"
@@ -89,21 +85,21 @@ What is $1 + 1$?
 ```"""
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("*Yes: count.*", "*No: count.*"),
-        ("*Yes: count.*", "Yes: count."),
-        ("*Yes: count.*", "*Yes: *count*.*"),
-        ("- [x] $2$", "- [ ] $2$"),
-        ("What is $1 + 1$?\n\n", ""),
-        ("- [ ] $3$ *No: that is one too many.*\n", ""),
-        ("- [ ] $3$", "- [ ] $2$"),
-        ("- [ ] $3$", "- [ ] $3"),
-        ("- [ ] $3$", "- [ ] Yes, three"),
-        (":class: question", ":class: tip"),
-    ],
-)
+MISTAKES = [
+    ("*Yes: count.*", "*No: count.*"),
+    ("*Yes: count.*", "Yes: count."),
+    ("*Yes: count.*", "*Yes: *count*.*"),
+    ("- [x] $2$", "- [ ] $2$"),
+    ("What is $1 + 1$?\n\n", ""),
+    ("- [ ] $3$ *No: that is one too many.*\n", ""),
+    ("- [ ] $3$", "- [ ] $2$"),
+    ("- [ ] $3$", "- [ ] $3"),
+    ("- [ ] $3$", "- [ ] Yes, three"),
+    (":class: question", ":class: tip"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), MISTAKES)
 def test_the_check_can_fail(old: str, new: str) -> None:
     parse(GOOD)
     assert old in GOOD

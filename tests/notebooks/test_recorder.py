@@ -1,7 +1,5 @@
 """The recorder of tools/recorder.py sees every certified result, once, and is not fooled."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -65,10 +63,8 @@ def test_what_a_script_makes_is_seen_once(tmp_path: Path) -> None:
     assert found["cells"] == 3
     assert {r["verdict"] for r in found["results"]} == {"ok"}
     kinds = [Counter(r["kind"] for r in found["results"] if r["cell"] == cell) for cell in range(3)]
-    assert kinds[0] == {"QPResult": 1}
-    # each machine once, not also the programs inside; three folds
-    assert kinds[1] == {"SVMs2": 4, "SVMs1": 1, "KernelPCA": 1}
-    assert kinds[2] == {"L1Path": 3, "TrainingResult": 1}
+    fits = {"SVMs2": 4, "SVMs1": 1, "KernelPCA": 1}  # not also the programs inside; three folds
+    assert kinds == [{"QPResult": 1}, fits, {"L1Path": 3, "TrainingResult": 1}]
 
 
 def test_false_and_unknown_results_are_reported(problem, tmp_path: Path) -> None:
@@ -101,9 +97,7 @@ def test_a_fit_is_noted_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("verify", "taken"), [("some", 2 * (4 + 3)), ("all", 30)])
-def test_of_hundreds_some_are_taken_in_each_cell(
-    verify: str, taken: int, problem, tmp_path: Path, monkeypatch
-) -> None:
+def test_of_hundreds_some_are_taken_in_each_cell(verify, taken, problem, tmp_path, monkeypatch):
     """And a long queue is not kept until the cell ends."""
     for name, number in (("FIRST", 4), ("EVERY", 5), ("MOST", 3)):
         monkeypatch.setattr(f"tools.recorder.{name}", number)

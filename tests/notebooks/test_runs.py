@@ -1,7 +1,5 @@
 """How notebooks are run: the book takes what nbval executed, and a kernel that does not start gets another try."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -24,8 +22,6 @@ for part in ("one ", "line", "\\n  and another\\n"):
     sys.stdout.flush()
 ipywidgets.IntSlider(description="position")"""
 TEXT = "one line\n  and another\n"
-
-
 CACHE = "tools/notebooks.py cache"
 NBVAL = "-m pytest -q -p no:cacheprovider -p tools.notebooks --nbval --nbval-current-env page.ipynb"
 
@@ -46,10 +42,8 @@ def project(tmp_path: Path) -> Path:
 def run(project: Path, command: str, **variables: str) -> str:
     """Run a command of the project; return what it says."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("COMPANION_", "PYTHONPATH"))}
-    done = [sys.executable, *command.split()]
-    return subprocess.run(
-        done, cwd=project, env=kept | variables, check=True, capture_output=True, text=True
-    ).stdout
+    how = {"cwd": project, "env": kept | variables, "check": True, "text": True}
+    return subprocess.run([sys.executable, *command.split()], capture_output=True, **how).stdout
 
 
 def check_outputs(project: Path) -> None:

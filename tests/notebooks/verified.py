@@ -4,8 +4,6 @@ This file is no part of the unit tests: it reads what tools/recorder.py wrote to
 notebooks (``make test-notebooks``).
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

@@ -3,8 +3,6 @@
 Points have small integer coordinates, so ties and critical values of nu are common.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
