@@ -27,10 +27,9 @@ class TestRangeOfNu:
         X, y = noisy()
         for kind in (NuSVR, NuSVRPenalizedBias):
             one, two = (kind(nu, C=5.0, kernel=kernel).fit(X, y) for nu in (1.2, 7.0))
-            for model in (one, two):
-                assert model.certificate_.ok
-                assert model.epsilon_interval_ == (0.0, 0.0)
-                assert model.gamma_ > 0.0
+            for each in (one, two):
+                assert (each.certificate_.ok, each.epsilon_interval_) == (True, (0.0, 0.0))
+                assert each.gamma_ > 0.0
             assert_allclose(two.predict(X), one.predict(X), atol=1e-9)
             # the least sum of distances, with a penalty on w: l1 regression
             l1 = 0.5 * one.norm_**2 + 5.0 / 20 * np.abs(one.residuals_).sum()
@@ -96,11 +95,10 @@ class TestFits:
         X, y = noisy()
         width = np.ptp(y) / 2
         model = EpsilonSVR(1.5 * width).fit(X, y)
-        assert model.norm_ == 0.0
+        assert (model.norm_, model.nu_, model.objective_) == (0.0, 0.0, 0.0)
         assert model.b_interval_ == pytest.approx((y.max() - 1.5 * width, y.min() + 1.5 * width))
         assert model.b_ == pytest.approx((y.max() + y.min()) / 2)
         assert set(model.point_classes_) == {"inside"}
-        assert (model.nu_, model.objective_) == (0.0, 0.0)
 
 
 class TestAttributes:
