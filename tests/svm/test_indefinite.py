@@ -297,10 +297,8 @@ def test_minus_the_squared_distance_is_the_linear_machine(machine):
     data, K0 = zm_fourteen(), reference("distances")[0]
     new = np.random.default_rng(0).uniform(0, 6, (20, 2))
     linear = clone(machine).fit(data.X / np.sqrt(5), data.y)
-    for kernel, points, rows in (
-        ("precomputed", K0, minus_distance(new, data.X)),
-        (minus_distance, data.X, new),
-    ):
+    given = ("precomputed", K0, minus_distance(new, data.X)), (minus_distance, data.X, new)
+    for kernel, points, rows in given:
         fitted = clone(machine).set_params(kernel=kernel).fit(points, data.y)
         assert verify(fitted, points, data.y).ok
         assert_allclose(fitted.norm_, linear.norm_, rtol=1e-9)

@@ -3,7 +3,6 @@
 import tracemalloc
 import warnings
 
-import mpmath
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -11,8 +10,8 @@ from sklearn.base import clone
 from companion.datasets import nine_points
 from companion.exceptions import InfeasibleProblemError
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, nu_min
-from companion.svm.estimator import SupportVectorMachine
 from tests.exact import verify
+from tests.exact.numbers import exact
 
 U = np.array([[3.0], [4.0], [3.0]])
 V = np.array([[1.0], [0.0], [-3.0], [-1.0], [-1.0], [1.0]])
@@ -55,20 +54,19 @@ def test_classes_that_touch_are_not(shift: float) -> None:
         HardMarginSVC().fit_uv(u, v)
 
 
-def exact_norm(machine: SupportVectorMachine, X: np.ndarray) -> float:
-    """Return the root of c'Kc for the matrix of the Gaussian, in 50 digits."""
-    with mpmath.workdps(50):
-        x, c = ([mpmath.mpf(float(v)) for v in values] for values in (X[:, 0], machine.dual_coef_))
-        K = [[mpmath.exp(-((p - q) ** 2) / 2) for q in x] for p in x]
-        square = sum(a * b * K[i][j] for i, a in enumerate(c) for j, b in enumerate(c))
-        return float(mpmath.sqrt(square))
+def exact_norm(machine, X):
+    """Return the root of c'Kc for the matrix of the Gaussian, without rounding."""
+    x, c = exact(X[:, 0]), exact(machine.dual_coef_)
+    K = np.array([[(-((p - q) ** 2) / 2).exp() for q in x] for p in x])
+    return float((c @ K @ c).sqrt())
 
 
-@pytest.mark.parametrize(
-    "machine", [SVMs1(K=0.3), SVMs2(), SVMs2prime(2 / 3), SVMs3(2 / 3), SVMs4(2 / 3)], ids=repr
-)
+MACHINES = [SVMs1(K=0.3), SVMs2(), SVMs2prime(2 / 3), SVMs3(2 / 3), SVMs4(2 / 3)]
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=repr)
 @pytest.mark.parametrize("size", [1.0, 1e-4, 1e-6])
-def test_the_digits_of_the_norm_are_told(machine: SupportVectorMachine, size: float) -> None:
+def test_the_digits_of_the_norm_are_told(machine, size):
     """Points that nearly coincide have images that do so more: the norm of w is what cancels in c'Kc."""
     X = size * np.vstack([U, V])
     with warnings.catch_warnings(record=True) as heard:

@@ -87,8 +87,7 @@ def test_example_23_10_three_ways_to_the_optimum():
         primal_kernel_newton(Z, y, 10.0, kernel=QUADRATIC),
         primal_kernel_newton(Z, y, 10.0, kernel=QUADRATIC, ridge=1e-4),
     ):
-        assert_allclose(x_form(result.w), optimum, atol=1e-8)
-        assert_allclose(result.objective, 136.85431697, atol=1e-8)
+        assert_allclose([*x_form(result.w), result.objective], [*optimum, 136.85431697], atol=1e-8)
         assert result.n_iter in (8, 9)
         assert result.certificate.ok
         assert int((result.predict(Z) != y).sum()) == 5
@@ -154,8 +153,7 @@ def test_epoch_by_hand(kernel):
             alpha[k] = min(C, max(0.0, alpha[k] + (1.0 - K[k] @ alpha) / K[k, k]))
     given = X if kernel == "linear" else G
     found = dual_coordinate_ascent(given, y, C, kernel=kernel, callback=lambda epoch, _: epoch == 3)
-    assert found.status == "stopped by callback"
-    assert found.n_iter == 3
+    assert (found.status, found.n_iter) == ("stopped by callback", 3)
     assert_allclose(found.alpha, alpha, atol=1e-12)
     assert_allclose(found.decision_function(given), G @ (y * alpha), atol=1e-12)
 
@@ -195,9 +193,7 @@ def test_newton_cycles_without_a_line_search():
     X, y = CYCLING
     with pytest.warns(ConvergenceWarning, match="repeat every 3 steps"):
         result = primal_newton(X, y, 10.0, as_printed=True)
-    assert result.status == "cycle"
-    assert result.cycle == 3
-    assert not result.converged
+    assert (result.status, result.cycle, result.converged) == ("cycle", 3, False)
     assert_allclose(result.history["objective"][-3:], [0.15739, 12.3406, 13.3292], atol=5e-5)
     safe = primal_newton(X, y, 10.0)
     assert safe.n_iter == 4
