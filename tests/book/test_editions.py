@@ -27,18 +27,9 @@ TOPIC = re.compile(r"(\([\w.-]+\)=|#+ |`{3,}|:::)")
 
 
 @pytest.fixture(scope="module", params=PAGES)
-def page(request: pytest.FixtureRequest) -> str:
-    return request.param
-
-
-@pytest.fixture(scope="module")
-def whole(page: str) -> Book:
-    return read(page)
-
-
-@pytest.fixture(scope="module")
-def bare(page: str) -> Book:
-    return without_solutions(read(page))
+def three(request: pytest.FixtureRequest) -> tuple[str, Book, Book]:
+    """A page, its notebook, and the one without solutions."""
+    return request.param, read(request.param), without_solutions(read(request.param))
 
 
 def in_solution(cell: Book) -> bool:
@@ -53,7 +44,8 @@ def code(notebook: Book) -> list[Book]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def test_it_holds_no_solution_no_answer_and_no_reason(whole: Book, bare: Book) -> None:
+def test_it_holds_no_solution_no_answer_and_no_reason(three: tuple) -> None:
+    _, whole, bare = three
     nbformat.validate(bare)
     text = markdown(bare)
     assert [told in text for told in ("{exercise}", "{solution}", "[x]")] == [True, False, False]
@@ -69,8 +61,9 @@ def test_it_holds_no_solution_no_answer_and_no_reason(whole: Book, bare: Book) -
     assert sum(cell.source == BLANK for cell in bare.cells) == text.count("{exercise}")
 
 
-def test_what_goes_on_with_a_solution_has_its_tag(whole: Book) -> None:
+def test_what_goes_on_with_a_solution_has_its_tag(three: tuple) -> None:
     """Up to the next heading, label or box; a check is folded like its solution, in JupyterLab by its metadata."""
+    _, whole, _ = three
     parts = (editions.in_pieces(c) if c.cell_type == "markdown" else [c] for c in whole.cells)
     after = False
     for piece in (piece for part in parts for piece in part):
@@ -83,8 +76,9 @@ def test_what_goes_on_with_a_solution_has_its_tag(whole: Book) -> None:
         assert bool(folded(cell)) == in_solution(cell), cell.source
 
 
-def test_nothing_else_is_left_out_and_files_are_found(page: str, whole: Book, bare: Book) -> None:
+def test_nothing_else_is_left_out_and_files_are_found(three: tuple) -> None:
     """An edition lies one folder deeper than its page."""
+    page, whole, bare = three
     kept = code(bare)
     assert [cell.execution_count for cell in kept] == list(range(1, len(kept) + 1))
     wanted = [cell.source for cell in code(whole) if not in_solution(cell)]
@@ -95,6 +89,7 @@ def test_nothing_else_is_left_out_and_files_are_found(page: str, whole: Book, ba
             assert Path(os.path.normpath(edition(page).parent / path)).exists(), path
 
 
+@pytest.mark.parametrize("page", PAGES)
 def test_jupyterlab_shows_the_headings_and_the_links_of_the_site(page: str) -> None:
     known = {edition(other, "") for other in PAGES}
     for notebook in (editions.complete(read(page)), without_solutions(read(page))):

@@ -57,8 +57,6 @@ def verify(result: Any, X: Any = None, y: Any = None) -> Any:
         return [verify(part, X, y) for part in result]
     if isinstance(result, regression.L1Path):
         return _path(result)
-    if X is None and hasattr(result, "fit"):
-        raise TypeError(f"verify needs the data: verify({type(result).__name__}, X, y)")
     if getattr(result, "problem", True) is None:
         raise ValueError("the result does not know its problem")
     if hasattr(result, "fit"):

@@ -26,14 +26,9 @@ OF_TUBES = "lambda_ mu_ xi_ xi_prime_ residuals_ support_ norm_ dual_coef_ X_fit
 OF_SADDLES = """
     alpha_ multipliers_ proxy_kernel_ objective_ gap_ decision_ classes_ lambda_ mu_ support_ dual_coef_ b_ X_fit_
 """
-MACHINES = {
-    HardMarginSVC(): "eta_", SVMs1(K=0.12): "eta_ dual_objective_", SVMs2(K=0.7): "eta_", SVMs2prime(nu=0.5): "eta_",
-    SVMs3(nu=0.5): "eta_", SVMs4(nu=0.5): "eta_", SVMs5(nu=0.5): "eta_", SVMs2l(): "",
-}  # fmt: skip
-TUBES = {
-    NuSVR(nu=0.4, C=3.0): "epsilon_", EpsilonSVR(epsilon=0.2, C=3.0): "epsilon_",
-    NuSVRPenalizedBias(nu=0.4, C=3.0): "epsilon_", QuadraticNuSVR(nu=0.4, C=3.0): "epsilon_",
-}  # fmt: skip
+MACHINES = [HardMarginSVC(), SVMs1(K=0.12), SVMs2(K=0.7)]
+MACHINES += [kind(nu=0.5) for kind in (SVMs2prime, SVMs3, SVMs4, SVMs5)]
+TUBES = [kind(0.4, C=3.0) for kind in (NuSVR, EpsilonSVR, NuSVRPenalizedBias, QuadraticNuSVR)]
 LINEAR = {
     RidgeRegression(K=0.5): "xi_ alpha_", Lasso(tau=2.0): "xi_ support_", ElasticNet(K=0.3, tau=1.0): "xi_ support_",
 }  # fmt: skip
@@ -41,14 +36,16 @@ LINEAR = {
 
 def cases():
     for kernel, ways in (("linear", OF_WEIGHTS), ("rbf", OF_MULTIPLIERS)):
-        for model, more in MACHINES.items():
+        for model in MACHINES:
+            more = "eta_ dual_objective_" if isinstance(model, SVMs1) else "eta_"
             yield model, kernel, LABELS, f"{OF_MACHINES} {ways} {more}"
-        for model, more in TUBES.items():
-            yield model, kernel, VALUES, f"{OF_TUBES} {ways} {more}"
-        weights = "w_" if kernel == "linear" else "alpha_"
-        yield KernelRidge(K=0.5, intercept="free"), kernel, VALUES, f"{weights} b_ xi_ X_fit_"
-        weights = "_directions" if kernel == "linear" else "alpha_"
-        yield KernelPCA(2), kernel, None, f"eigenvalues_ eigenvectors_ X_fit_ {weights} _means"
+        yield SVMs2l(), kernel, LABELS, f"{OF_MACHINES} {ways}"
+        for model in TUBES:
+            yield model, kernel, VALUES, f"{OF_TUBES} {ways} epsilon_"
+        own, coefficients = ("w_", "_directions") if kernel == "linear" else ("alpha_", "alpha_")
+        yield KernelRidge(K=0.5, intercept="free"), kernel, VALUES, f"{own} b_ xi_ X_fit_"
+        of_components = f"eigenvalues_ eigenvectors_ X_fit_ {coefficients} _means"
+        yield KernelPCA(2), kernel, None, of_components
     yield svm.IndefiniteSVC(C=2.0), "sigmoid", LABELS, OF_SADDLES
     for model, attributes in LINEAR.items():
         yield model, None, VALUES, f"{OF_WEIGHTS} {attributes}"

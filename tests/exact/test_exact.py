@@ -6,8 +6,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression
 
 from companion import admm, regression, svm
 from companion.admm import LogisticLoss, consensus, qsolve1, solve_qp
@@ -145,17 +143,6 @@ def test_a_run_that_was_cut_short_says_so():
     assert [(found.ok, found.agrees) for found in verify([ascent, splitting])] == [
         (False, True)
     ] * 2
-
-
-def test_what_cannot_be_verified_says_why():
-    with pytest.raises(ValueError, match="does not know its problem"):
-        verify(replace(solve_qp(np.eye(1), [1.0]), problem=None))
-    with pytest.raises(TypeError, match="got LinearRegression"):
-        verify(LinearRegression().fit(POINTS, VALUES), POINTS, VALUES)
-    with pytest.raises(TypeError, match=r"verify\(SVMs2, X, y\)"):
-        verify(svm.SVMs2())
-    with pytest.raises(NotFittedError, match="RidgeRegression"):
-        verify(RidgeRegression(), POINTS, VALUES)
 
 
 # -- estimators: their attributes are altered in test_attributes.py

@@ -36,12 +36,6 @@ def with_first(value: np.ndarray, entry: Any) -> np.ndarray:
     return changed
 
 
-def masked(value: np.ndarray) -> Any:
-    mask = np.zeros(value.shape, dtype=bool)
-    mask.flat[0] = True
-    return np.ma.array(value, mask=mask)
-
-
 HOSTILE: dict[str, Callable[[np.ndarray], Any]] = {
     "nan": lambda a: with_first(a, np.nan),
     "inf": lambda a: with_first(a, np.inf),
@@ -55,7 +49,7 @@ HOSTILE: dict[str, Callable[[np.ndarray], Any]] = {
     "none": lambda a: None,
     "nones": lambda a: np.full(a.shape, None, dtype=object).tolist(),
     "complex": lambda a: a + 1j,
-    "masked": masked,
+    "masked": lambda a: np.ma.array(a, mask=np.arange(a.size).reshape(a.shape) == 0),
     "dates": lambda a: np.full(a.shape, "2024-01-31", dtype="datetime64[s]"),
     "no time": lambda a: np.full(a.shape, "NaT", dtype="timedelta64[s]"),
     "ragged": lambda a: [[1.0, 2.0], [3.0]],
