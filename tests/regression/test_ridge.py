@@ -6,7 +6,6 @@ from fractions import Fraction as F
 import cvxpy as cp
 import numpy as np
 import pytest
-import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -117,18 +116,6 @@ class TestDuality:
                 assert alpha.sum() == pytest.approx(model.b_, abs=1e-12)
                 dual -= 0.4 * alpha.sum() ** 2
             assert dual == pytest.approx(model.objective_, rel=1e-11)
-
-    @pytest.mark.parametrize(("m", "n"), [(3, 1), (2, 2)])
-    def test_rr3_is_rr6_symbolically(self, m, n):
-        X = sp.Matrix(m, n, sp.symbols(f"x:{m * n}"))
-        y, K = sp.Matrix(sp.symbols(f"y:{m}")), sp.Symbol("K", positive=True)
-        one = sp.ones(m, 1)
-        S = (X * X.T + K * sp.eye(m)).inv()
-        mu = (one.T * S * y)[0] / (one.T * S * one)[0]
-        C = sp.eye(m) - one * one.T / m
-        centred = (C * X).T * ((C * X * X.T * C + K * sp.eye(m)).inv() * (C * y))
-        difference = (X.T * S * (y - mu * one) - centred).applyfunc(sp.simplify)
-        assert difference == sp.zeros(n, 1)
 
     def test_penalized_intercept_formula(self):
         X, y = random_data(4)
