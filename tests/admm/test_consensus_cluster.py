@@ -9,44 +9,40 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pytest
-from test_consensus import OBJECTIVES, by_sklearn, data, split
+from test_consensus import HINGE, LASSO, RIDGE, by_sklearn, data, split
 
 from benchmarks.consensus import Link
-from companion.admm import (
-    LassoObjective,
-    LeastSquaresLoss,
-    RidgeObjective,
-    SquaredHingeObjective,
-    consensus,
-)
+from companion.admm import LassoObjective, LeastSquaresLoss, consensus
+
+dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.distributed
 
 ONE = (np.ones((2, 3)), np.ones(2))
+connect = partial(distributed.Client, timeout=60, set_as_default=False)
 
 
 @pytest.fixture(autouse=True)
-def quiet(request):
+def quiet():
     """Let dask's abandoned tasks complain while pytest still captures the log."""
     yield
-    if request.node.get_closest_marker("distributed"):
-        gc.collect()
+    gc.collect()
+
+
+def local_cluster(folder, **options):
+    quiet = {"dashboard_address": None, "silence_logs": logging.CRITICAL}
+    return distributed.LocalCluster(local_directory=folder, **quiet, **options)
 
 
 @contextmanager
 def cluster_of_two(folder):
     """A client of two worker processes."""
-    distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",
-            local_directory=folder,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
+        local_cluster(folder, n_workers=2, threads_per_worker=1, processes=True) as cluster,
         distributed.Client(cluster, timeout=60) as client,
     ):
         client.wait_for_workers(2, timeout=60)
@@ -62,12 +58,11 @@ def client(tmp_path_factory):
 
 def loaders(blocks):
     """Blocks that the workers load: here from a function, in life from a file."""
-    from dask import delayed
 
     def load(A, b):  # nested: the workers cannot import this file
         return A, b
 
-    return [delayed(load, pure=False)(A, b) for A, b in blocks]
+    return [dask.delayed(load, pure=False)(A, b) for A, b in blocks]
 
 
 def kill(client, address):
@@ -81,13 +76,10 @@ def kill(client, address):
     assert address not in client.nthreads()
 
 
-@pytest.mark.distributed
 def test_cluster_takes_the_same_steps_for_each_kind_of_block(client):
-    import dask.array as da
-    from dask import delayed
-
     A, b = data(None)
-    blocks, chunks = split(A, b), (7, 18, 35)
+    blocks, delayed = split(A, b), dask.delayed
+    rows, targets = da.from_array(A, ((7, 18, 35), -1)), da.from_array(b, ((7, 18, 35),))
     unknown = [
         da.concatenate([da.from_delayed(delayed(p), (np.nan, *p.shape[1:]), float) for p in parts])
         for parts in zip(*blocks)
@@ -97,25 +89,20 @@ def test_cluster_takes_the_same_steps_for_each_kind_of_block(client):
         "delayed pairs": loaders(blocks),
         "pairs of delayed": [(delayed(A_i), delayed(b_i)) for A_i, b_i in blocks],
         "futures": client.compute(loaders(blocks)),
-        "dask arrays": (da.from_array(A, (chunks, -1)), da.from_array(b, (chunks,))),
-        "persisted": (da.from_array(A, (chunks, -1)).persist(), da.from_array(b, (chunks,))),
+        "dask arrays": (rows, targets),
+        "persisted": (rows.persist(), targets),
         "unknown lengths": tuple(unknown),
     }
     options = {"callback": lambda iterate: iterate.k == 2}
-    here = consensus(blocks, LassoObjective(3.0), **options)
+    here = consensus(blocks, LASSO, **options)
     for kind, given_blocks in kinds.items():
-        there = consensus(given_blocks, LassoObjective(3.0), client=client, **options)
+        there = consensus(given_blocks, LASSO, client=client, **options)
         np.testing.assert_allclose(there.x, here.x, atol=1e-12, err_msg=kind)
         np.testing.assert_allclose(there.history["objective"], here.history["objective"])
         assert there.certificate.gap == pytest.approx(here.certificate.gap), kind
 
 
-@pytest.mark.distributed
-@pytest.mark.parametrize(
-    "objective",
-    [pytest.param(OBJECTIVES[1], marks=pytest.mark.slow), OBJECTIVES[2]],
-    ids=lambda o: type(o).__name__,
-)
+@pytest.mark.parametrize("objective", [pytest.param(LASSO, marks=pytest.mark.slow), HINGE])
 def test_a_worker_killed_in_the_middle_does_not_change_the_answer(tmp_path, objective):
     """All blocks begin again at the last z, with the multipliers that belong to it."""
     A, b = data(objective, n=3)
@@ -128,8 +115,8 @@ def test_a_worker_killed_in_the_middle_does_not_change_the_answer(tmp_path, obje
             placed = client.who_has().items()
             held = {w for key, ws in placed if "build_block" in str(key) for w in ws}
             assert len(held) == 2  # both workers have a part of the data
-            killed.append(min(held))
-            kill(client, killed[0])
+            kill(client, min(held))
+            killed.append(iterate)
 
     with cluster_of_two(tmp_path) as client:
         there = consensus(loaders(blocks), objective, client=client, callback=kill_one)
@@ -141,41 +128,31 @@ def test_a_worker_killed_in_the_middle_does_not_change_the_answer(tmp_path, obje
     np.testing.assert_allclose(there.z, by_sklearn(objective, A, b), atol=1e-6)
 
 
-@pytest.mark.distributed
 def test_errors_of_a_block_come_back_with_its_number(client):
-    with pytest.raises(ValueError, match=r"blocks\[1\]: y must hold labels \+1 and -1"):
-        consensus(
-            loaders([ONE, (np.ones((2, 3)), [0, 1])]),
-            SquaredHingeObjective(1.0),
-            client=client,
-        )
-    with pytest.raises(ValueError, match=r"4 in blocks\[1\]"):
-        consensus(loaders([ONE, (np.ones((2, 4)), [0, 1])]), RidgeObjective(1.0), client=client)
-
     def fail():
         raise TimeoutError("the file server does not answer")
 
-    from dask import delayed
+    labels = r"blocks\[1\]: y must hold labels \+1 and -1"
+    no_pair = r"blocks\[0\] must give a pair \(A, b\), got ndarray"
+    for objective, blocks, error, message in (
+        (HINGE, loaders([ONE, (np.ones((2, 3)), [0, 1])]), ValueError, labels),
+        (RIDGE, loaders([ONE, (np.ones((2, 4)), [0, 1])]), ValueError, r"4 in blocks\[1\]"),
+        (RIDGE, [dask.delayed(fail)()], TimeoutError, "file server"),
+        (RIDGE, [dask.delayed(np.ones)((3, 3))], TypeError, no_pair),
+    ):
+        with pytest.raises(error, match=message):
+            consensus(blocks, objective, client=client)
 
-    with pytest.raises(TimeoutError, match="file server"):
-        consensus([delayed(fail)()], RidgeObjective(1.0), client=client)
-    with pytest.raises(TypeError, match=r"blocks\[0\] must give a pair \(A, b\), got ndarray"):
-        consensus([delayed(np.ones)((3, 3))], RidgeObjective(1.0), client=client)
 
-
-@pytest.mark.distributed
 def test_dask_blocks_that_do_not_fit(client):
-    import dask.array as da
     import dask.bag
 
-    A, b, objective = da.ones((6, 4), chunks=(2, 4)), da.ones(6, chunks=2), RidgeObjective(1.0)
-    with pytest.raises(ValueError, match=r"A.rechunk\(\{1: -1\}\)"):
-        consensus((A.rechunk((2, 2)), b), objective, client=client)
-    with pytest.raises(ValueError, match=r"got \[3, 2\]"):
-        consensus((A, b.rechunk(3)), objective, client=client)
+    A, b = da.ones((6, 4), chunks=(2, 4)), da.ones(6, chunks=2)
     frame = A.to_dask_dataframe(columns=list("abcd"))
     bag = dask.bag.from_sequence([1, 2, 3])
     for pair, error, message in (
+        ((A.rechunk((2, 2)), b), ValueError, r"A.rechunk\(\{1: -1\}\)"),
+        ((A, b.rechunk(3)), ValueError, r"got \[3, 2\]"),
         ((frame, "e"), ValueError, "got 'e'; A has: a, b, c, d"),
         ((A, "e"), ValueError, "one column of a dask DataFrame"),
         ((A, A), TypeError, r"must be a matrix and a vector .* \(2, 2\) dimensions"),
@@ -185,35 +162,24 @@ def test_dask_blocks_that_do_not_fit(client):
         ((frame, frame["a"].repartition(npartitions=1)), ValueError, r"got \[3, 1\]"),
     ):
         with pytest.raises(error, match=message):
-            consensus(pair, objective, client=client)
+            consensus(pair, RIDGE, client=client)
     for lazy in ((A, b), (frame, "a"), loaders([ONE]), [(A, b)], client.compute(loaders([ONE]))):
         with pytest.raises(TypeError, match=r"client=dask\.distributed\.Client"):
-            consensus(lazy, objective)
+            consensus(lazy, RIDGE)
     with pytest.raises(TypeError, match=r"must be a synchronous dask\.distributed\.Client"):
-        consensus((A, b), objective, client="localhost")
+        consensus((A, b), RIDGE, client="localhost")
 
 
-@pytest.mark.distributed
 def test_a_cluster_that_goes_away_in_the_middle(tmp_path):
-    distributed = pytest.importorskip("distributed")
-    cluster = distributed.LocalCluster(
-        n_workers=1,
-        processes=False,
-        dashboard_address=":0",
-        local_directory=tmp_path,
-        silence_logs=logging.CRITICAL,
-    )
-    with distributed.Client(cluster, set_as_default=False) as client:
+    cluster = local_cluster(tmp_path, n_workers=1, processes=False)
+    with connect(cluster) as client:
 
         def close(iterate):
             if iterate.k == 2:
                 cluster.close()
 
         with pytest.raises(RuntimeError, match="connection to the cluster's scheduler is lost"):
-            consensus([ONE, ONE], RidgeObjective(1.0), client=client, callback=close)
-
-
-# What travels.
+            consensus([ONE, ONE], RIDGE, client=client, callback=close)
 
 
 def sent_by_workers(client):
@@ -234,48 +200,44 @@ def parquet(tmp_path_factory):
     frame["comment"] = "never read"
     for i, rows in enumerate(np.array_split(np.arange(100_000), 4)):
         frame.iloc[rows].to_parquet(folder / f"part-{i}.parquet")
-    return dd, folder, A, frame["target"].to_numpy()
+    return dd.read_parquet(folder), A, frame["target"].to_numpy()
 
 
-@pytest.mark.distributed
 @pytest.mark.parametrize("kind", ["name", "series", pytest.param("array", marks=pytest.mark.slow)])
 def test_rows_in_parquet_never_leave_the_worker_that_read_them(client, parquet, kind):
-    dd, folder, A, b = parquet
-    frame = dd.read_parquet(folder)
-    columns = list("abcdefgh")
+    frame, A, b = parquet
+    numbers, objective = frame[[*"abcdefgh", "target"]], LassoObjective(500.0)
     if kind == "name":
-        blocks = frame[[*columns, "target"]], "target"
+        blocks = numbers, "target"
     elif kind == "series":  # optimised apart, dask reads the Series in fewer partitions
-        blocks = frame[columns], frame["target"]
+        blocks = frame[list("abcdefgh")], frame["target"]
     else:
-        values = frame[[*columns, "target"]].to_dask_array(lengths=True)
+        values = numbers.to_dask_array(lengths=True)
         blocks = values[:, :8], values[:, 8]
     before = sent_by_workers(client)
-    there = consensus(blocks, LassoObjective(500.0), client=client, method="admm")
+    there = consensus(blocks, objective, client=client, method="admm")
     sent = sent_by_workers(client) - before
     assert there.converged
     assert there.certificate.ok
     assert there.x.shape[0] > 1
     cuts = np.linspace(0, 100_000, there.x.shape[0] + 1).astype(int)[1:-1]
-    here = consensus(split(A, b, cuts), LassoObjective(500.0))
-    np.testing.assert_allclose(there.z, here.z, atol=1e-7)
-    np.testing.assert_allclose(there.z, by_sklearn(LassoObjective(500.0), A, b), atol=1e-6)
+    np.testing.assert_allclose(there.z, consensus(split(A, b, cuts), objective).z, atol=1e-7)
+    np.testing.assert_allclose(there.z, by_sklearn(objective, A, b), atol=1e-6)
     assert 0 < sent < A.nbytes / 4  # one file
 
 
-@pytest.mark.distributed
 def test_a_partition_without_rows_or_with_text_is_named(client, parquet):
-    dd, folder, _, _ = parquet
-    frame = dd.read_parquet(folder)
-    with pytest.raises(TypeError, match=r"A of blocks\[\d\] must be an array of numbers"):
-        consensus((frame, "target"), LassoObjective(1.0), client=client)
+    frame = parquet[0]
     few = frame[["a", "target"]][frame["a"] > 4]  # rare
-    with pytest.raises(ValueError, match=r"blocks\[\d\] is empty, .* repartition"):
-        consensus((few, "target"), LassoObjective(1.0), client=client)
+    for rows, error, message in (
+        (frame, TypeError, r"A of blocks\[\d\] must be an array of numbers"),
+        (few, ValueError, r"blocks\[\d\] is empty, .* repartition"),
+    ):
+        with pytest.raises(error, match=message):
+            consensus((rows, "target"), LASSO, client=client)
 
 
-@pytest.mark.distributed
-@pytest.mark.parametrize("objective", OBJECTIVES[:2], ids=lambda o: type(o).__name__)
+@pytest.mark.parametrize("objective", [RIDGE, LASSO])
 def test_the_sums_are_taken_where_they_are_fewer_numbers(client, objective):
     """On a cluster, and unless an argument speaks of iterations; with many columns the iteration is shorter."""
     A, b = data(objective)
@@ -286,39 +248,25 @@ def test_the_sums_are_taken_where_they_are_fewer_numbers(client, objective):
     for options in ({"method": "admm"}, {"callback": lambda iterate: None}):
         assert consensus(loaders(split(A, b)), objective, client=client, **options).n_iter > 0
     wide = [(np.ones((1, 1200)), np.ones(1)), (np.eye(1, 1200), np.ones(1))]
-    assert consensus(wide, RidgeObjective(1.0), client=client).status == "converged"
+    assert consensus(wide, RIDGE, client=client).status == "converged"
 
 
-# A slow block.
-
-
-def objective_with_a_slow_block(seconds, tau=3.0):
-    """A lasso whose block of seven rows sleeps; local, so that the workers need not import this file."""
-
-    class SlowBlock(LeastSquaresLoss):
+@pytest.mark.slow
+def test_a_block_that_does_not_answer_is_named(client):
+    class SlowBlock(LeastSquaresLoss):  # local, so that the workers need not import this file
         def prox(self, v, w):
-            time.sleep(seconds if len(self.A) == 7 else 0)
+            time.sleep(3.0 if len(self.A) == 7 else 0)
             return super().prox(v, w)
 
     class SlowObjective(LassoObjective):
         def block(self, A, b):
             return SlowBlock(A, b)
 
-    return SlowObjective(tau)
-
-
-@pytest.mark.slow
-@pytest.mark.distributed
-def test_a_block_that_does_not_answer_is_named(client):
-    A, b = data(None)
-    slow = objective_with_a_slow_block(3.0)
+    slow, blocks = SlowObjective(3.0), loaders(split(*data(None)))
     with pytest.raises(RuntimeError, match=r"blocks \[0[, 12]*\] have not answered .* = 1 s"):
-        consensus(loaders(split(A, b)), slow, client=client, block_timeout=1.0, method="admm")
+        consensus(blocks, slow, client=client, block_timeout=1.0, method="admm")
     with pytest.raises(ValueError, match="block_timeout"):
         consensus([ONE], slow, client=client, block_timeout=0.0)
-
-
-# A scheduler that is restarted.
 
 
 SERVER = """
@@ -358,83 +306,52 @@ def remote_clusters(folder):
 
 def one_row(n, i):
     """The loader of a block with one row, which no worker gets from here."""
-    from dask import delayed
 
     def load():
         rng = np.random.default_rng(i)
         return rng.standard_normal((1, n)), rng.standard_normal(1)
 
-    return delayed(load)()
+    return dask.delayed(load)()
 
 
-@pytest.mark.distributed
 def test_the_calling_process_sends_z_and_receives_one_sum(tmp_path):
     """Whatever the number of blocks; counted between it and a cluster in another process."""
-    distributed = pytest.importorskip("distributed")
-    n = 20_000
+    n, marks = 20_000, []
     with remote_clusters(tmp_path) as (start, address):
         start()
-        distributed.Client(address, timeout=60, set_as_default=False).close()  # it is there
-        with (
-            Link(address) as link,
-            distributed.Client(link.address, timeout=60, set_as_default=False) as client,
-        ):
+        connect(address).close()  # it is there
+        with Link(address) as link, connect(link.address) as client:
+            mark = lambda it: marks.append(link.passed) or it.k == 12  # noqa: E731
             for N in (3, 24):
-                marks = []
-                consensus(
-                    [one_row(n, i) for i in range(N)],
-                    LassoObjective(0.1),
-                    client=client,
-                    adaptive=False,
-                    callback=lambda it, marks=marks: marks.append(link.passed) or it.k == 12,
-                )
-                numbers = (marks[-1] - marks[3]) / 8 / 8
+                rows, options = [one_row(n, i) for i in range(N)], {"adaptive": False}
+                consensus(rows, LassoObjective(0.1), client=client, callback=mark, **options)
+                numbers = (marks[-1] - marks[-9]) / 8 / 8
                 assert 1.9 * n < numbers < 2.2 * n, N
 
 
-@pytest.mark.distributed
 def test_a_slow_link_is_waited_for(tmp_path):
     """Each transfer takes longer than the run waits before it looks around, and none is begun again."""
-    distributed = pytest.importorskip("distributed")
-    n, slowness = 100_000, 1.2
-    options = {"dashboard_address": None, "silence_logs": logging.CRITICAL, "processes": False}
+    n, slowness, ticks = 100_000, 1.2, []
+    options = {"callback": lambda it: ticks.append(time.monotonic()) or it.k == 2}
+    where = {"processes": False, "protocol": "tcp", "host": "127.0.0.1"}
     with (
-        distributed.LocalCluster(
-            n_workers=1, protocol="tcp", host="127.0.0.1", local_directory=tmp_path, **options
-        ) as cluster,
+        local_cluster(tmp_path, n_workers=1, **where) as cluster,
         Link(cluster.scheduler_address, seconds=slowness / (8 * n)) as link,
-        distributed.Client(link.address, timeout=60, set_as_default=False) as client,
+        connect(link.address) as client,
     ):
-        ticks = []
-        there = consensus(
-            [one_row(n, 0)],
-            LassoObjective(1e-3),
-            client=client,
-            callback=lambda it: ticks.append(time.monotonic()) or it.k == 2,
-        )
+        there = consensus([one_row(n, 0)], LassoObjective(1e-3), client=client, **options)
     assert ticks[1] - ticks[0] > 2 * slowness
-    rng = np.random.default_rng(0)
-    here = consensus(
-        [(rng.standard_normal((1, n)), rng.standard_normal(1))],
-        LassoObjective(1e-3),
-        callback=lambda it: it.k == 2,
-    )
+    here = consensus([one_row(n, 0).compute()], LassoObjective(1e-3), **options)
     np.testing.assert_allclose(there.z, here.z, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.distributed
-@pytest.mark.parametrize(
-    "sign",
-    [
-        pytest.param(signal.SIGKILL, id="killed", marks=pytest.mark.slow),
-        pytest.param(signal.SIGTERM, id="ended", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM])
 def test_a_scheduler_that_ends_and_comes_back(tmp_path, sign):
     """The client connects to the successor by itself, or the run says what is wrong and can go on."""
-    distributed = pytest.importorskip("distributed")
     A, b = data(None)
-    here = consensus(split(A, b), LassoObjective(3.0))
+    here = consensus(split(A, b), LASSO)
+    options = {"checkpoint": tmp_path / "state.npz", "checkpoint_every": 1}
     ended, errors = [], []
     with remote_clusters(tmp_path) as (start, address):
         server = start()
@@ -447,16 +364,10 @@ def test_a_scheduler_that_ends_and_comes_back(tmp_path, sign):
                 start()
 
         while not errors or errors[-1]:
-            with distributed.Client(address, timeout=300, set_as_default=False) as client:
+            with connect(address, timeout=300) as client:
+                blocks = loaders(split(A, b))
                 try:
-                    there = consensus(
-                        loaders(split(A, b)),
-                        LassoObjective(3.0),
-                        client=client,
-                        callback=replace,
-                        checkpoint=tmp_path / "state.npz",
-                        checkpoint_every=1,
-                    )
+                    there = consensus(blocks, LASSO, client=client, callback=replace, **options)
                     errors.append("")
                 except RuntimeError as error:
                     errors.append(str(error))

@@ -1,6 +1,5 @@
 """The ADMM loop and the inequalities of its convergence proof."""
 
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -21,6 +20,7 @@ EXAMPLE = {
     "objective": lambda x, z: 2 * x[0] + z[0] ** 2,
 }
 EXAMPLE_STAR = {"x_star": [-0.25], "z_star": [-0.5], "lambda_star": [-1.0], "p_star": -0.25}
+POINTS = ("x_star", "z_star", "lambda_star")
 FOREVER = {"tol_abs": 0, "tol_rel": 0}
 
 
@@ -50,10 +50,8 @@ class Quadratic:
         return np.linalg.solve(self.M + rho * self.B.T @ self.B, rho * self.B.T @ v - self.l)
 
     def run(self, **options):
-        options = {"A": self.A, "B": self.B, "objective": self.objective, **options}
-        return admm(
-            self.x_update, self.z_update, options.pop("A"), options.pop("B"), self.c, **options
-        )
+        problem = {"A": self.A, "B": self.B, "c": self.c, "objective": self.objective}
+        return admm(self.x_update, self.z_update, **problem | options)
 
     def steps(self, number, **options):
         """Exactly so many steps, with all iterates."""
@@ -62,45 +60,27 @@ class Quadratic:
 
     @property
     def star(self):
-        names = "x_star", "z_star", "lambda_star", "p_star"
-        return dict(zip(names, (self.x, self.z, self.lambda_, self.value)))
+        return dict(zip((*POINTS, "p_star"), (self.x, self.z, self.lambda_, self.value)))
 
 
-def run_steps(steps, *args, **options):
-    """Run exactly so many steps, without a warning."""
-    return admm(*args, **FOREVER, **options, callback=lambda step: step.k == steps)
-
-
-def test_saddle_points_of_another_size_are_refused():
-    history = run_steps(2, **EXAMPLE, keep_iterates=True).history
-    for wrong in ("z_star", "lambda_star"):
-        stars = {"z_star": [-0.5], "lambda_star": [-1.0]} | {wrong: [-1.0, 0.0]}
-        with pytest.raises(ValueError, match=f"{wrong} must have length 1"):
-            lyapunov(history, -1, **stars)
-    with pytest.raises(ValueError, match="x_star must have length 1"):
-        convergence_inequalities(history, 2, -1, 0, **EXAMPLE_STAR | {"x_star": [-0.25, 0.0]})
-
-
-# ---------------------------------------------------------------- the text's examples
+def run_steps(steps, **options):
+    """Run exactly so many steps of Example 16.4, with all iterates and without a warning."""
+    options = {**EXAMPLE, **FOREVER, "keep_iterates": True, **options}
+    return admm(**options, callback=lambda step: step.k == steps)
 
 
 def test_example_16_4_first_iterates():
-    history = run_steps(4, **EXAMPLE, keep_iterates=True).history
-    thirds = Fraction(1, 3)
-    exact = [
-        (Fraction(-1, 2), -thirds, -2 * thirds),
-        (-thirds, Fraction(-4, 9), Fraction(-8, 9)),
-        (Fraction(-5, 18), Fraction(-13, 27), Fraction(-26, 27)),
-        (Fraction(-7, 27), Fraction(-40, 81), Fraction(-80, 81)),
-    ]
+    history = run_steps(4).history
+    exact = [[-1 / 2, -1 / 3, -2 / 3], [-1 / 3, -4 / 9, -8 / 9]]
+    exact += [[-5 / 18, -13 / 27, -26 / 27], [-7 / 27, -40 / 81, -80 / 81]]
     got = np.column_stack([history["x"], history["z"][1:], history["u"][1:]])
-    assert_allclose(got, np.array(exact, dtype=float), rtol=1e-15)
+    assert_allclose(got, exact, rtol=1e-15)
 
 
 @pytest.mark.parametrize("rho", [0.1, 1.0, 10.0])
 def test_example_16_4_geometric_rate(rho):
     """z^k = -1/2 + (rho / (rho + 2))^k (1/2 + z^0), whatever the multiplier is."""
-    history = run_steps(12, **EXAMPLE, rho=rho, z0=[3.0], u0=[-7.0], keep_iterates=True).history
+    history = run_steps(12, rho=rho, z0=[3.0], u0=[-7.0]).history
     k = np.arange(1, 13)
     start = history["z"][1, 0] + 0.5  # the multiplier matters once, in the first step
     assert_allclose(history["z"][1:, 0], -0.5 + (rho / (rho + 2)) ** (k - 1) * start, atol=1e-14)
@@ -119,9 +99,6 @@ def test_example_16_6_marches_to_minus_infinity():
     assert_allclose(x[2:], x[1] - (np.arange(7) + 1) / 2, rtol=1e-15)
     assert run.status == "max_iter"
     assert not run.converged
-
-
-# ---------------------------------------------------------------- forms of the same method
 
 
 def test_scaled_equals_unscaled():
@@ -161,9 +138,6 @@ def test_every_kind_of_matrix_gives_the_same_iterates(kind):
     assert_allclose(other.history["dual_residual"], dense.history["dual_residual"], atol=1e-9)
 
 
-# ---------------------------------------------------------------- convergence
-
-
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("rho", [0.3, 1.0, 10.0])
 def test_theorem_16_1(seed, rho):
@@ -186,10 +160,7 @@ def test_variants_find_the_same_solution(options):
 
 
 def test_adaptive_rho_follows_the_rule_and_then_stays():
-    h = admm(
-        **EXAMPLE, **FOREVER, rho=1000, adaptive=True, adapt_steps=4,
-        callback=lambda step: step.k == 12,
-    ).history  # fmt: skip
+    h = run_steps(12, rho=1000, adaptive=True, adapt_steps=4).history
     rho, r, s = h["rho"], h["primal_residual"], h["dual_residual"]
     assert len(np.unique(rho)) > 1
     for k in range(11):
@@ -199,31 +170,22 @@ def test_adaptive_rho_follows_the_rule_and_then_stays():
 
 def test_rescaling_keeps_lambda():
     """With rho u = lambda kept, the first step after a change is the step of a fresh run with that rho."""
-    run = run_steps(2, **EXAMPLE, rho=1000, adaptive=True, keep_iterates=True)
+    run = run_steps(2, rho=1000, adaptive=True)
     h = run.history
     assert h["rho"][1] == 500
-    fresh = run_steps(1, **EXAMPLE, rho=500, z0=h["z"][1], u0=2 * h["u"][1])
-    assert_allclose(
-        [run.x[0], run.z[0], run.u[0]], [fresh.x[0], fresh.z[0], fresh.u[0]], rtol=1e-14
-    )
-
-
-# ---------------------------------------------------------------- the proof's inequalities
-
-
-def slack_of(problem, rho, seed, steps=40):
-    rng = np.random.default_rng(seed)
-    start = {"z0": 5 * rng.standard_normal(4), "u0": 5 * rng.standard_normal(5)}
-    history = problem.steps(steps, rho=rho, **start)
-    return convergence_inequalities(history, problem.A, problem.B, problem.c, **problem.star)
+    fresh = run_steps(1, rho=500, z0=h["z"][1], u0=2 * h["u"][1])
+    assert_allclose([run.x, run.z, run.u], [fresh.x, fresh.z, fresh.u], rtol=1e-14)
 
 
 def test_inequalities_on_random_instances():
     first_fails = printed_fails = 0
     for seed in range(25):
         problem = Quadratic(np.random.default_rng(seed), curved=seed % 2 == 0)
+        data = problem.A, problem.B, problem.c
+        start = 5 * np.random.default_rng(seed).standard_normal(9)
         for rho in (0.3, 1.0, 10.0):
-            slack = slack_of(problem, rho, seed)
+            history = problem.steps(40, rho=rho, z0=start[:4], u0=start[4:])
+            slack = convergence_inequalities(history, *data, **problem.star)
             for name in ("A1 from any start", "A2", "A3", "s"):
                 scale = 1 + np.abs(slack[name]).max()
                 assert slack[name].min() >= -1e-11 * scale, (name, seed, rho)
@@ -236,14 +198,23 @@ def test_inequalities_on_random_instances():
 
 def test_A1_counterexample_of_the_first_step():
     """Exact: V^0 = 101, V^1 = 5/9, excess 124/9; then -20/81 and -20/729."""
-    run = run_steps(3, **EXAMPLE, z0=[0.5], u0=[-11.0], keep_iterates=True)
+    run = run_steps(3, z0=[0.5], u0=[-11.0])
     assert_allclose(lyapunov(run.history, -1, [-0.5], [-1.0])[:2], [101, 5 / 9], rtol=1e-14)
     slack = convergence_inequalities(run.history, 2, -1, 0, **EXAMPLE_STAR)
     assert_allclose(slack["A1"], [-124 / 9, 20 / 81, 20 / 729], rtol=1e-12)
     assert_allclose([slack["A2"][0], slack["A3"][0]], 1 / 9, rtol=1e-12)
 
 
-# ---------------------------------------------------------------- the loop itself
+def test_the_proof_needs_iterates_a_constant_rho_the_objective_and_points_of_the_right_size():
+    changed = run_steps(20, rho=1000, adaptive=True)
+    for run, wrong, message in (
+        (run_steps(2, keep_iterates=False), {}, "keep_iterates=True"),
+        (changed, {}, "rho changed"),
+        (run_steps(2, objective=None), {}, "no objective"),
+        *((run_steps(2), {name: [0.0, 0.0]}, f"{name} must have length 1") for name in POINTS),
+    ):
+        with pytest.raises(ValueError, match=message):
+            convergence_inequalities(run.history, 2, -1, 0, **EXAMPLE_STAR | wrong)
 
 
 def test_callback_sees_each_step_and_can_stop():
@@ -263,9 +234,8 @@ def test_stops_at_the_first_step_that_meets_the_rule(tol_abs, tol_rel, rho):
     largest = set()
     for seed in range(4):
         problem = Quadratic(np.random.default_rng(seed))
-        run = problem.run(
-            rho=rho, tol_abs=tol_abs, tol_rel=tol_rel, max_iter=10**5, keep_iterates=True
-        )
+        options = {"max_iter": 10**5, "keep_iterates": True}
+        run = problem.run(rho=rho, tol_abs=tol_abs, tol_rel=tol_rel, **options)
         h, norm = run.history, lambda rows: np.linalg.norm(rows, axis=-1)
         norms = norm(h["x"] @ problem.A.T), norm(h["z"][1:] @ problem.B.T)
         norms = np.array([*norms, np.full(run.n_iter, norm(problem.c))])
@@ -299,7 +269,6 @@ WIDE = np.ones((3, 2))
         ({"c": np.zeros(4), "u0": np.zeros(3)}, "u0 must have length 4"),
         ({"A": WIDE}, r"x_update must return a real array of shape \(2,\)"),
         ({"A": -1, "B": WIDE}, r"z_update must return a real array of shape \(2,\)"),
-        ({"c": np.nan}, "c must be finite"),
         ({"A": sparse.csr_array([[1, np.inf]])}, "A must be finite"),
         ({"rho": 0}, "rho must be a finite number > 0"),
         ({"relaxation": 2}, "relaxation must be a finite number > 0 and < 2"),
@@ -309,14 +278,3 @@ WIDE = np.ones((3, 2))
 def test_bad_input(change, message):
     with pytest.raises(ValueError, match=message):
         admm(lambda v, rho: v, lambda v, rho: -v, **({"A": 1, "B": -1, "c": 0} | change))
-
-
-def test_the_proof_needs_iterates_and_a_constant_rho():
-    with pytest.raises(ValueError, match="keep_iterates=True"):
-        lyapunov(admm(**EXAMPLE).history, -1, [-0.5], [-1.0])
-    changed = admm(**EXAMPLE, rho=1000, adaptive=True, keep_iterates=True)
-    with pytest.raises(ValueError, match="rho changed"):
-        lyapunov(changed.history, -1, [-0.5], [-1.0])
-    silent = admm(**{**EXAMPLE, "objective": None}, keep_iterates=True)
-    with pytest.raises(ValueError, match="no objective"):
-        convergence_inequalities(silent.history, 2, -1, 0, **EXAMPLE_STAR)
