@@ -34,7 +34,7 @@ def quiet():
 
 
 def local_cluster(folder, **options):
-    quiet = {"dashboard_address": None, "silence_logs": logging.CRITICAL}
+    quiet = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     return distributed.LocalCluster(local_directory=folder, **quiet, **options)
 
 

@@ -1,5 +1,7 @@
 """Dual ascent, the method of multipliers, dual decomposition."""
 
+from functools import partial
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -44,6 +46,10 @@ class TestExample161:
     argmin = staticmethod(quadratic_argmin(np.eye(2), np.zeros(2), A))
     J = staticmethod(quadratic(np.eye(2), np.zeros(2)))
 
+    def ascend(self, step, **options):
+        run = dual_ascent(self.argmin, self.A, self.b, [3.0], step, J=self.J, **options)
+        return run, run.history["lambda_"][:, 0]
+
     def test_dual_function(self):
         G = dual_function(self.argmin, self.J, self.A, self.b)
         assert G([-1.0]) == pytest.approx(5 / 2, abs=1e-14)
@@ -53,9 +59,9 @@ class TestExample161:
             assert slope == pytest.approx((self.A @ self.argmin([l]) - self.b)[0], abs=1e-7)
 
     def test_iterates_with_half_step(self):
-        run = dual_ascent(self.argmin, self.A, self.b, [3.0], 0.1, J=self.J)
+        run, lambda_ = self.ascend(0.1)
         k = np.arange(run.n_iter + 1)
-        assert_allclose(run.history["lambda_"][:, 0], 4 * 0.5**k - 1, rtol=0, atol=1e-14)
+        assert_allclose(lambda_, 4 * 0.5**k - 1, rtol=0, atol=1e-14)
         assert_allclose(run.history["u"][:, 1], 4 * 0.5 ** k[:-1] - 1, atol=1e-14)
         assert_allclose(run.u, [2, -1], atol=1e-8)
         assert run.converged
@@ -65,15 +71,13 @@ class TestExample161:
 
     def test_iterates_with_falling_steps(self):
         with pytest.warns(ConvergenceWarning, match="max_iter=5"):
-            run = dual_ascent(
-                self.argmin, self.A, self.b, [3.0], lambda k: 0.1 / (k + 1), max_iter=5
-            )
+            _, lambda_ = self.ascend(lambda k: 0.1 / (k + 1), max_iter=5)
         factors = np.append(1.0, 1 - 0.5 / np.arange(1, 6))
-        assert_allclose(run.history["lambda_"][:, 0], 4 * factors.cumprod() - 1, atol=1e-14)
+        assert_allclose(lambda_, 4 * factors.cumprod() - 1, atol=1e-14)
 
     @pytest.mark.parametrize("beta", [0.2, 1.0, 1.5, 1.9])
     def test_converges_for_beta_below_2(self, beta):
-        run = dual_ascent(self.argmin, self.A, self.b, [3.0], beta / 5)
+        run, _ = self.ascend(beta / 5)
         assert run.status == "converged"
         assert_allclose(run.lambda_, [-1], atol=1e-8)
 
@@ -83,11 +87,8 @@ class TestExample161:
     )
     def test_no_convergence_from_beta_2_on(self, beta, status, message):
         with pytest.warns(ConvergenceWarning, match=message):
-            run = dual_ascent(
-                self.argmin, self.A, self.b, [3.0], beta / 5, max_iter=50 if beta == 2 else 1000
-            )
+            run, lambda_ = self.ascend(beta / 5, max_iter=50 if beta == 2 else 1000)
         assert (run.converged, run.status) == (False, status)
-        lambda_ = run.history["lambda_"][:, 0]
         assert_allclose(lambda_, 4 * (1 - beta) ** np.arange(len(lambda_)) - 1, rtol=1e-9)
 
 
@@ -95,6 +96,7 @@ class TestExample162:
     """Minimize y^2 + 2 x subject to 2 x - y = 0."""
 
     Q, c, A, b = np.diag([0.0, 2.0]), np.array([2.0, 0.0]), np.array([[2.0, -1.0]]), np.zeros(1)
+    J = staticmethod(quadratic(Q, c))
 
     def test_dual_ascent_has_nothing_to_minimise(self):
         argmin = quadratic_argmin(self.Q, self.c, self.A)
@@ -103,16 +105,15 @@ class TestExample162:
         ray = caught.value.ray
         assert_allclose(self.Q @ ray, 0, atol=1e-15)
         assert self.c @ ray < 0  # L(t ray, 0) -> -infinity
-        G = dual_function(argmin, quadratic(self.Q, self.c), self.A, self.b)
+        G = dual_function(argmin, self.J, self.A, self.b)
         assert G([0.0]) == -np.inf
         assert G([-1.0]) == pytest.approx(-1 / 4)
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(st.floats(-50, 50), st.floats(0.05, 20))
     def test_method_of_multipliers_needs_two_steps(self, lambda0, rho):
         argmin = quadratic_argmin(self.Q, self.c, self.A, self.b, rho)
-        J = quadratic(self.Q, self.c)
-        run = method_of_multipliers(argmin, self.A, self.b, [lambda0], rho, J=J)
+        run = method_of_multipliers(argmin, self.A, self.b, [lambda0], rho, J=self.J)
         assert run.converged
         assert run.n_iter <= 2
         assert_allclose(run.history["u"][0], [-0.25 - (1 + lambda0) / (2 * rho), -0.5], atol=1e-9)
@@ -121,31 +122,28 @@ class TestExample162:
         assert run.history["objective"][-1] == pytest.approx(-1 / 4, abs=1e-7)
 
     def test_matrix_of_the_augmented_lagrangian(self):
-        rho, J = 3.0, quadratic(self.Q, self.c)
-        L = augmented_lagrangian(J, self.A, self.b, rho)
+        rho, u, l = 3.0, np.array([0.7, -1.3]), 0.4
         right = np.array([[2 * rho, -rho], [-rho, 1 + rho / 2]])
         printed = np.array([[2 * rho**2, -rho], [-rho, 1 + rho / 2]])
         assert np.trace(right) == 1 + 5 * rho / 2
         assert np.linalg.det(right) == pytest.approx(2 * rho)
-        u, l = np.array([0.7, -1.3]), 0.4
-        linear = np.array([2 * (1 + l), -l])
-        assert L(u, [l]) == pytest.approx(u @ right @ u + linear @ u)
-        assert abs(L(u, [l]) - (u @ printed @ u + linear @ u)) > 1
+        square = augmented_lagrangian(self.J, self.A, self.b, rho)(u, [l]) - u @ [2 * (1 + l), -l]
+        assert square == pytest.approx(u @ right @ u)
+        assert abs(square - u @ printed @ u) > 1
 
 
 class TestExample163:
     """Minimize 2 beta x y, which is not convex, subject to 2 x - y = 0."""
 
-    A, b = np.array([[2.0, -1.0]]), np.zeros(1)
+    Q, A, b = np.array([[0, 2.0], [2.0, 0]]), np.array([[2.0, -1.0]]), np.zeros(1)  # beta = 1
 
-    def run(self, beta, rho, **options):
-        Q = np.array([[0, 2 * beta], [2 * beta, 0]])
-        argmin = quadratic_argmin(Q, np.zeros(2), self.A, self.b, rho)
-        return method_of_multipliers(argmin, self.A, self.b, [1.0], rho, **options)
+    def run(self, rho, **options):
+        argmin = quadratic_argmin(self.Q, np.zeros(2), self.A, self.b, rho)
+        run = method_of_multipliers(argmin, self.A, self.b, [1.0], rho, **options)
+        return run, run.history["lambda_"][:, 0]
 
     def test_rho_above_beta_converges(self):
-        run = self.run(1, 2)
-        lambda_ = run.history["lambda_"][:, 0]
+        run, lambda_ = self.run(2)
         assert_allclose(lambda_, (-1 / 3) ** np.arange(len(lambda_)), atol=1e-14)
         assert run.converged
         assert_allclose(run.history["u"][0], [-1 / 6, 1 / 3], atol=1e-15)
@@ -154,18 +152,16 @@ class TestExample163:
     def test_rho_below_beta_diverges(self, rho, status):
         """And rho = beta alternates."""
         with pytest.warns(ConvergenceWarning, match="larger rho"):
-            run = self.run(1, rho, max_iter=30 if rho == 1 else 1000)
+            run, lambda_ = self.run(rho, max_iter=30 if rho == 1 else 1000)
         assert run.status == status
-        lambda_ = run.history["lambda_"][:, 0]
         assert_allclose(lambda_, (1 / (1 - 2 * rho)) ** np.arange(len(lambda_)), rtol=1e-9)
 
     @pytest.mark.parametrize("rho", [0.0, 0.3, 0.49])
     def test_no_minimum_below_half_beta(self, rho):
-        Q = np.array([[0, 2.0], [2.0, 0]])
         with pytest.raises(UnboundedProblemError, match="positive semidefinite") as caught:
-            quadratic_argmin(Q, np.zeros(2), self.A, self.b, rho)
+            self.run(rho)
         ray = caught.value.ray
-        assert ray @ (Q + rho * self.A.T @ self.A) @ ray < 0
+        assert ray @ (self.Q + rho * self.A.T @ self.A) @ ray < 0
 
 
 class TestTheory:
@@ -186,49 +182,41 @@ class TestTheory:
         Q, c, A, rng = random_problem(seed)
         b = rng.standard_normal(3)
         limit = 2 / np.linalg.eigvalsh(A @ np.linalg.solve(Q, A.T)).max()
-        argmin = quadratic_argmin(Q, c, A)
-        options = {"max_iter": 20_000}
-        run = dual_ascent(argmin, A, b, np.ones(3), 0.98 * limit, J=quadratic(Q, c), **options)
+        ascend = partial(dual_ascent, quadratic_argmin(Q, c, A), A, b, np.ones(3), max_iter=20_000)
+        run = ascend(0.98 * limit)
         assert run.converged
         u_star, lambda_star = kkt_solution(Q, c, A, b)
         assert_allclose(run.u, u_star, atol=1e-6)
         assert_allclose(run.lambda_, lambda_star, atol=1e-5)
         with pytest.warns(ConvergenceWarning):
-            assert dual_ascent(argmin, A, b, np.ones(3), 1.02 * limit, **options).status == (
-                "diverged"
-            )
+            assert ascend(1.02 * limit).status == "diverged"
 
     @pytest.mark.parametrize("seed", range(3))
     def test_dual_values_rise_to_the_optimum(self, seed):
         Q, c, A, rng = random_problem(seed)
         b, J = rng.standard_normal(3), quadratic(Q, c)
         optimum = J(kkt_solution(Q, c, A, b)[0])
-        step = 1 / np.linalg.eigvalsh(A @ np.linalg.solve(Q, A.T)).max()
-        plain = dual_ascent(quadratic_argmin(Q, c, A), A, b, np.ones(3), step, J=J, max_iter=10_000)
-        augmented = method_of_multipliers(
-            quadratic_argmin(Q, c, A, b, 2.0), A, b, np.ones(3), 2.0, J=J
-        )
-        for run, rho in ((plain, 0.0), (augmented, 2.0)):
+        small = 1 / np.linalg.eigvalsh(A @ np.linalg.solve(Q, A.T)).max()
+        for method, step, rho in ((dual_ascent, small, 0.0), (method_of_multipliers, 2.0, 2.0)):
+            argmin = quadratic_argmin(Q, c, A, b, rho)
+            run = method(argmin, A, b, np.ones(3), step, J=J, max_iter=10_000)
             G = run.history["dual_objective"]
-            value = dual_function(quadratic_argmin(Q, c, A, b, rho), J, A, b, rho)
+            value = dual_function(argmin, J, A, b, rho)
             assert_allclose(G, [value(l) for l in run.history["lambda_"][:-1]], rtol=1e-9)
             assert (optimum + 1e-9 >= G).all()
             assert (np.diff(G) >= -1e-12).all()
             assert G[-1] == pytest.approx(optimum, abs=1e-6)
 
     def test_objective_that_is_not_quadratic(self):
-        # maximum entropy with given mean: J(u) = sum u log u, argmin u = exp(-1 - A'lambda)
-        A = np.vstack([np.ones(6), np.arange(6.0)])
-        b = np.array([1.0, 3.8])
-        J = lambda u: float(u @ np.log(u))  # noqa: E731
-        argmin = lambda l: np.exp(-1 - A.T @ l)  # noqa: E731
-        run = dual_ascent(argmin, A, b, [0.0, 0.0], 0.04, J=J, max_iter=20_000)
+        """Maximum entropy with given mean: J(u) = sum u log u, argmin u = exp(-1 - A'lambda)."""
+        A, b = np.vstack([np.ones(6), np.arange(6.0)]), np.array([1.0, 3.8])
+        options = {"J": lambda u: float(u @ np.log(u)), "max_iter": 20_000}
+        run = dual_ascent(lambda l: np.exp(-1 - A.T @ l), A, b, [0.0, 0.0], 0.04, **options)
         u = cp.Variable(6)
-        problem = cp.Problem(cp.Maximize(cp.sum(cp.entr(u))), [A @ u == b])
-        problem.solve(solver=cp.CLARABEL)
+        entropy = cp.Problem(cp.Maximize(cp.sum(cp.entr(u))), [A @ u == b]).solve(solver="CLARABEL")
         assert run.converged
         assert_allclose(run.u, u.value, atol=1e-5)
-        assert run.history["dual_objective"][-1] == pytest.approx(-problem.value, abs=1e-6)
+        assert run.history["dual_objective"][-1] == pytest.approx(-entropy, abs=1e-6)
 
 
 class TestDecomposition:
@@ -255,6 +243,10 @@ def ascend(argmin=argmin, step=0.1):
     return dual_ascent(argmin, [[2, -1]], [5], [0], step)
 
 
+def decompose(*blocks):
+    return dual_decomposition(blocks, [1], [0], 0.1)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -264,15 +256,9 @@ def ascend(argmin=argmin, step=0.1):
         (lambda: method_of_multipliers(argmin, [[2, -1]], [5], [0], 0), "rho must .* > 0, got 0"),
         (lambda: quadratic_argmin(np.eye(2), [0, 0], [[2, -1]], rho=1), "b is needed when rho > 0"),
         (lambda: quadratic_argmin([[1, 2], [0, 1]], [0, 0], [[2, -1]]), "Q must be symmetric"),
-        (lambda: dual_decomposition([], [1], [0], 0.1), "at least one pair"),
-        (
-            lambda: dual_decomposition([block, (lambda l: l, [[1], [2]])], [1], [0], 0.1),
-            "A of block 1 must have shape",
-        ),
-        (
-            lambda: dual_decomposition([(lambda l: [1, 2], [[1.0]])], [1], [0], 0.1),
-            "argmin of block 0 must return",
-        ),
+        (lambda: decompose(), "at least one pair"),
+        (lambda: decompose(block, (lambda l: l, [[1], [2]])), "A of block 1 must have shape"),
+        (lambda: decompose((lambda l: [1, 2], [[1.0]])), "argmin of block 0 must return"),
     ],
 )
 def test_bad_input(call, message):
