@@ -7,23 +7,16 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 
-from companion.admm import (
-    LassoObjective,
-    LeastSquaresLoss,
-    LogisticLoss,
-    RidgeObjective,
-    SmoothLoss,
-    SquaredHingeLoss,
-    consensus,
-)
+from companion.admm import LassoObjective, RidgeObjective, consensus
+from companion.admm.losses import LeastSquaresLoss, LogisticLoss, SmoothLoss, SquaredHingeLoss
 
 WEIGHTS = 0.7, np.array([0.5, 1.0, 2.0, 3.0]), np.array([1e-2, 10.0, 1.0, 5.0])
 V = np.array([1.0, -2.0, 0.5, 3.0])
 LOSSES = ("squares", "logistic", "hinge")
 
 
-def rows(m: int, n: int = 4, seed: int = 60) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
+def rows(m: int, n: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(60)
     return rng.standard_normal((m, n)), rng.standard_normal(m)
 
 
@@ -38,8 +31,9 @@ def loss_of(name: str, m: int) -> SmoothLoss:
 def test_values_are_those_of_the_formulas() -> None:
     A, b = rows(9)
     y = np.where(b > 0.0, 1.0, -1.0)
-    assert LeastSquaresLoss(A, b).value(V) == pytest.approx(np.sum((A @ V - b) ** 2) / 2)
-    assert LeastSquaresLoss(A, b).estimate(V) == pytest.approx(np.sum((A @ V - b) ** 2) / 2)
+    squares = LeastSquaresLoss(A, b)
+    assert squares.value(V) == pytest.approx(np.sum((A @ V - b) ** 2) / 2)
+    assert squares.estimate(V) == pytest.approx(squares.value(V))
     assert LogisticLoss(A, y).value(V) == pytest.approx(np.log1p(np.exp(-y * (A @ V))).sum())
     xi = np.maximum(1.0 - y * (A @ V), 0.0)
     assert SquaredHingeLoss(A, y, 3.0).value(V) == pytest.approx(3.0 * xi @ xi)
@@ -81,11 +75,10 @@ def test_the_lower_bounds_are_below_and_meet_the_minimum() -> None:
     for objective in (LassoObjective(1.5), RidgeObjective(2.0)):  # their conjugates
         z, loss = consensus([(A[:5], b[:5]), (A[5:], b[5:])], objective).z, LeastSquaresLoss(A, b)
         best = objective.penalty(z) + loss.value(z)
-        for scale in (-1.0, 0.0, 0.5, 0.99, 1.01, 3.0):
+        for scale in (-1.0, 0.0, 0.5, 0.99, 1.0, 1.01, 3.0):
             v = scale * z
-            assert objective.dual_value(v, loss.value(v), loss.gradient(v)) < best
-        bound = objective.dual_value(z, loss.value(z), loss.gradient(z))
-        assert bound == pytest.approx(best, rel=1e-7)
+            bound = objective.dual_value(v, loss.value(v), loss.gradient(v))
+            assert bound == pytest.approx(best, rel=1e-7) if scale == 1.0 else bound < best
 
 
 @pytest.mark.parametrize("objective", [RidgeObjective(2.0), LassoObjective(1.5)])
@@ -102,9 +95,8 @@ def test_the_minimiser_from_the_sums(objective, m: int, n: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "name"),
+    ("make", "message"),
     [
-        (lambda A, b: LeastSquaresLoss(A, b[1:]), "b must"),
         (lambda A, b: LeastSquaresLoss(1e200 * A, b), "A has numbers of the size"),
         (lambda A, b: LeastSquaresLoss(A, 1e-200 * b), "b has numbers of the size"),
         (lambda A, b: SquaredHingeLoss(A, np.ones(6), 0.0), "K must"),
@@ -112,6 +104,6 @@ def test_the_minimiser_from_the_sums(objective, m: int, n: int) -> None:
         (lambda A, b: LassoObjective(0.0), "tau must"),
     ],
 )
-def test_what_is_wrong_is_named(call, name: str) -> None:
-    with pytest.raises(ValueError, match=f"^{name}"):
-        call(*rows(6, 3))
+def test_what_is_wrong_is_named(make, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make(*rows(6, 3))

@@ -16,28 +16,21 @@ from tests.exact import verify
 INF = np.inf
 
 
-def reference(P, q, A, b, lower, upper):
-    """Optimal value by Clarabel."""
+def by_clarabel(G, q, A, b, lower, upper):
+    """The optimal value for P = G G'."""
     x = cp.Variable(q.size)
-    factor = np.linalg.eigh(P)
-    root = (factor[1] * np.sqrt(np.maximum(factor[0], 0.0))).T
-    constraints = [A @ x == b] if len(b) else []
-    for bound, sign in ((lower, 1.0), (upper, -1.0)):
-        finite = np.isfinite(bound)
-        if finite.any():
-            constraints.append(sign * (x[finite] - bound[finite]) >= 0)
-    problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(root @ x) + q @ x), constraints)
-    problem.solve(
-        solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10, verbose=False
-    )
+    low, high = np.isfinite(lower), np.isfinite(upper)
+    limits = [A @ x == b, x[low] >= lower[low], x[high] <= upper[high]]
+    problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(G.T @ x) + q @ x), limits)
+    problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
     assert problem.status == "optimal"
     return problem.value
 
 
-def solve_and_check(P, q, A=None, b=None, lower=0.0, upper=INF, **options):
+def solve_and_check(P, q, A=None, b=None, lower=0.0, upper=INF):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = solve_qp(P, q, A, b, lower=lower, upper=upper, **options)
+        result = solve_qp(P, q, A, b, lower=lower, upper=upper)
     assert result.status == "solved"
     exact = verify(result)
     assert exact.ok, exact
@@ -45,19 +38,17 @@ def solve_and_check(P, q, A=None, b=None, lower=0.0, upper=INF, **options):
     return result
 
 
+def gaussian(X, gamma):
+    return np.exp(-gamma * ((X[:, None] - X) ** 2).sum(axis=2))
+
+
 def svm(n, kernel, seed, d=10, shift=0.5):
     """Labelled points of two overlapping classes and the matrix of the dual."""
     rng = np.random.default_rng(seed)
     s = np.where(np.arange(n) < n // 2, 1.0, -1.0)
     X = rng.normal(size=(n, d)) + shift * s[:, None]
-    if kernel == "linear":
-        return X, s, LowRank(X * s[:, None])
-    square = (X**2).sum(axis=1)
-    K = np.exp(-0.1 * (square[:, None] + square - 2 * X @ X.T))
-    return X, s, np.outer(s, s) * (K + K.T) / 2
-
-
-# --- against independent solvers --------------------------------------------------------------------
+    P = LowRank(X * s[:, None]) if kernel == "linear" else np.outer(s, s) * gaussian(X, 0.1)
+    return X, s, P
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -72,8 +63,8 @@ def test_random_programs_agree_with_clarabel(seed):
     inner = np.where(np.isfinite(lower), lower, upper - 1) + 0.04
     b = A @ inner
     q = -P @ rng.normal(size=n) + np.where(np.isfinite(lower), rng.random(n), -rng.random(n))
+    value = by_clarabel(G, q, A, b, lower, upper)
     result = solve_and_check(P, q, A, b, lower, upper)
-    value = reference(P, q, A, b, lower, upper)
     assert result.objective == pytest.approx(value, rel=1e-6, abs=1e-7)
 
 
@@ -82,8 +73,8 @@ def test_random_programs_agree_with_clarabel(seed):
 def test_csvc_dual_agrees_with_libsvm(kernel, C):
     X, s, P = svm(80, kernel, seed=3, d=4)
     result = solve_and_check(P, -np.ones(80), s[None], np.zeros(1), 0.0, C)
-    options = {"kernel": "linear"} if kernel == "linear" else {"kernel": "rbf", "gamma": 0.1}
-    peer = SVC(C=C, tol=1e-8, **options).fit(X, s)
+    name = "linear" if kernel == "linear" else "rbf"
+    peer = SVC(C=C, tol=1e-8, kernel=name, gamma=0.1).fit(X, s)
     alpha = np.zeros(80)
     alpha[peer.support_] = np.abs(peer.dual_coef_[0])
     peer_value = 0.5 * alpha @ (P @ alpha) - alpha.sum()
@@ -91,9 +82,6 @@ def test_csvc_dual_agrees_with_libsvm(kernel, C):
     assert result.objective == pytest.approx(peer_value, rel=1e-4)
     # The multiplier of the equation is the intercept, up to sign.
     assert peer.intercept_[0] == pytest.approx(result.y[0], abs=2e-3)
-
-
-# --- duals of support vector machines ---------------------------------------------------------------
 
 
 def test_a_hundred_random_duals_all_certify():
@@ -109,8 +97,7 @@ def test_a_hundred_random_duals_all_certify():
         if trial % 2:
             P = LowRank(X * s[:, None], None if trial % 4 == 1 else 1e-3)
         else:
-            distance = ((X[:, None] - X[None]) ** 2).sum(axis=2)
-            P = np.outer(s, s) * np.exp(-rng.uniform(0.02, 2) * distance)
+            P = np.outer(s, s) * gaussian(X, rng.uniform(0.02, 2))
         if trial % 3:
             C = 10.0 ** rng.uniform(-3, 4)
             solve_and_check(P, -np.ones(n), s[None], np.zeros(1), 0.0, C)
@@ -132,39 +119,23 @@ def test_large_dual(kernel):
         assert dense.objective == pytest.approx(result.objective, rel=1e-12)
 
 
-# --- properties -------------------------------------------------------------------------------------
-
-
-@st.composite
-def programs(draw):
-    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
-    n = draw(st.integers(1, 12))
-    rank = draw(st.integers(1, n))
-    G = rng.integers(-3, 4, size=(n, rank)).astype(float)
-    A = rng.integers(-1, 2, size=(draw(st.integers(0, 3)), n)).astype(float)
-    b = A @ rng.choice([0.0, 0.25, 0.5, 1.0], n)
-    q = rng.integers(-3, 4, n).astype(float)
-    return G @ G.T, q, A, b
-
-
-@settings(max_examples=50, deadline=None)
-@given(programs(), st.integers(-8, 8), st.integers(-6, 6))
-def test_rescaling_changes_nothing(program, objective, unit):
-    P, q, A, b = program
+@settings(max_examples=50)
+@given(st.integers(0, 10_000), st.integers(1, 12), st.integers(-8, 8), st.integers(-6, 6))
+def test_rescaling_changes_nothing(seed, n, objective, unit):
+    rng = np.random.default_rng(seed)
+    G = rng.integers(-3, 4, (n, rng.integers(1, n + 1))).astype(float)
+    A = rng.integers(-1, 2, (rng.integers(0, 4), n)).astype(float)
+    P, q, b = G @ G.T, rng.integers(-3, 4, n), A @ rng.choice([0.0, 0.25, 0.5, 1.0], n)
     c, t = 10.0**objective, 10.0**unit
     plain = solve_and_check(P, q, A, b, 0.0, 1.0)
     other = solve_and_check(P * (c / t**2), q * (c / t), A, b * t, 0.0, t)
     assert other.objective / c == pytest.approx(plain.objective, rel=1e-7, abs=1e-8)
 
 
-# --- arguments --------------------------------------------------------------------------------------
-
-
 def test_too_few_iterations_warn():
-    X, s, _ = svm(40, "linear", seed=0, d=3)
-    P = np.outer(s, s) * (X @ X.T)
+    _, s, P = svm(40, "linear", seed=0, d=3)
     with pytest.warns(ConvergenceWarning, match="did not reach tol"):
-        result = solve_qp(P, -np.ones(40), s[None], [0.0], upper=100.0, max_iter=1)
+        result = solve_qp(P.toarray(), -np.ones(40), s[None], [0.0], upper=100.0, max_iter=1)
     assert (result.converged, result.status) == (False, "max_iter")
     assert not result.certificate.ok
     assert result.n_iter <= 3  # one for each guess
@@ -178,28 +149,16 @@ def test_too_few_iterations_warn():
         ({"P": [[1.0, 2.0], [2.0, 1.0]]}, "negative eigenvalue -1"),
         ({"P": np.diag([1.0, -1e-6])}, "negative eigenvalue -1e-06"),
         ({"P": LowRank(np.ones((3, 1)))}, r"\(2, 2\).*\(3, 3\)"),
-        ({"q": []}, "at least one entry"),
         ({"A": [[1.0, 1.0]]}, "A and b must be given together, got only A"),
         ({"b": [1.0]}, "got only b"),
-        ({"lower": [0.0]}, "lower must have length 2"),
-        ({"upper": np.nan}, "upper must not contain NaN"),
     ],
 )
 def test_bad_input(change, message):
-    arguments = {"P": np.eye(2), "q": [1.0, 2.0]} | change
     with pytest.raises(ValueError, match=message):
-        solve_qp(**arguments)
-
-
-# --- LowRank ----------------------------------------------------------------------------------------
+        solve_qp(**{"P": np.eye(2), "q": [1.0, 2.0]} | change)
 
 
 def test_low_rank_is_never_formed():
-    # 60 000 variables: the matrix itself would need 29 GB.
-    n = 60_000
-    rng = np.random.default_rng(0)
-    s = np.where(np.arange(n) % 2, 1.0, -1.0)
-    X = rng.normal(size=(n, 2)) + 0.7 * s[:, None]
-    P = LowRank(X * s[:, None])
-    result = solve_qp(P, -np.ones(n), s[None], [0.0], upper=1.0)
-    assert result.certificate.ok
+    """With 60,000 variables the matrix itself would need 29 GB."""
+    _, s, P = svm(60_000, "linear", seed=0, d=2, shift=0.7)
+    assert solve_qp(P, -np.ones(60_000), s[None], [0.0], upper=1.0).certificate.ok
