@@ -82,9 +82,6 @@ def test_with_a_gaussian_kernel_there_are_at_most_two_kernel_matrices(name):
     )  # a penalized b asks libsvm for points and their mirror images
 
 
-# The cost model of consensus.
-
-
 def rows_of(model, families=("a", "b"), per_worker=(1, 2, 4, 8)):
     """Rows that follow a model without error."""
     rows = []

@@ -157,8 +157,6 @@ def test_the_answer_is_found(case: QP) -> None:
         assert (np.abs(result.x - x) <= 1e-7 * unit).all(), result.x
 
 
-# No solution: the proof is checked without rounding where it is exact, and to rounding otherwise
-
 INFEASIBLE = {
     "equal rows, other sides": ([[1, 1], [1, 1]], [1, 2], 0, INF),
     "negative sum": ([[1, 1]], [-1], 0, INF),

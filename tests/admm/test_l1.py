@@ -14,20 +14,12 @@ from scipy.optimize import linprog, minimize
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Lasso, LogisticRegression
 
-from companion.admm import (
-    LeastSquaresLoss,
-    LogisticLoss,
-    SmoothLoss,
-    admm,
-    basis_pursuit,
-    block_soft_threshold,
-    generalized_lasso,
-    group_lasso,
-    l1_regularized,
-    lasso,
-    least_absolute_deviations,
-    soft_threshold,
-)
+from companion.admm.l1.generalized import generalized_lasso
+from companion.admm.l1.least_norm import basis_pursuit, least_absolute_deviations
+from companion.admm.l1.regularized import group_lasso, l1_regularized, lasso
+from companion.admm.losses import LeastSquaresLoss, LogisticLoss, SmoothLoss
+from companion.admm.proximal import block_soft_threshold, soft_threshold
+from companion.admm.splitting import admm
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
 from tests.exact import verify
 

@@ -14,19 +14,11 @@ from scipy import sparse
 from sklearn.metrics import pairwise
 
 from companion.engine.arithmetic import EPS
-from companion.kernels import (
-    Bilinear,
-    Constant,
-    FeatureMap,
-    FromFunction,
-    Gaussian,
-    Linear,
-    Polynomial,
-    Sigmoid,
-    as_kernel,
-    gram,
-    is_positive_definite,
-)
+from companion.kernels.choice import as_kernel
+from companion.kernels.functions import Constant
+from companion.kernels.given import FeatureMap, FromFunction
+from companion.kernels.gram import gram, is_positive_definite
+from companion.kernels.vectors import Bilinear, Gaussian, Linear, Polynomial, Sigmoid
 
 quick = settings(max_examples=30, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
@@ -75,9 +67,6 @@ WITHOUT = [
 every = pytest.mark.parametrize("k", [*WITH_FEATURES, *WITHOUT], ids=repr)
 
 
-# --- every kernel: all ways to evaluate agree -----------------------------------------------------
-
-
 @every
 @real_and_complex
 def test_matrix_rows_and_pairs_agree(k, is_complex):
@@ -108,9 +97,6 @@ def test_features_reproduce_the_kernel(k, is_complex):
         assert_allclose(Phi @ k.features(Y).conj().T, k(X, Y), atol=1e-10)
         assert k.features(X, limit=Phi.shape[1]) is not None
         assert k.features(X, limit=Phi.shape[1] - 1) is None
-
-
-# --- the closure rules (Propositions 17.5 - 17.7) -------------------------------------------------
 
 
 def random_features(seed):
@@ -249,9 +235,6 @@ def test_hermitian_values_and_index_order():
     assert abs(np.vdot(u, k(X) @ u).real - square) > 1.0  # the other order is not it
 
 
-# --- where a hypothesis is dropped ----------------------------------------------------------------
-
-
 def test_ordinary_product_of_matrices_is_not_positive_definite():
     """A o B is, AB = [[2, 2], [1, 1]] is not even symmetric."""
     A, B = np.array([[2.0, 0.0], [0.0, 1.0]]), np.array([[1.0, 1.0], [1.0, 1.0]])
@@ -309,9 +292,6 @@ def test_definiteness_propagates():
         assert k.positive_definite is None
 
 
-# --- scikit-learn's kernels -----------------------------------------------------------------------
-
-
 def test_values_agree_with_scikit_learn():
     X, Y = points(0), points(1)
     pairs = [
@@ -341,9 +321,6 @@ def test_gaussian_is_exact_also_far_from_the_origin_and_between_near_points(d, s
     assert K.max() == 1.0
     assert is_positive_definite(K)
     assert_allclose(k(X[:4], X[2:]), K[:4, 2:], rtol=0, atol=64 * EPS)
-
-
-# --- inputs ---------------------------------------------------------------------------------------
 
 
 def test_all_kinds_of_numeric_input():
@@ -377,9 +354,6 @@ def test_all_kinds_of_numeric_input():
 def test_kernels_that_break_their_promise(k, X, error, message):
     with pytest.raises(error, match=message):
         k(X)
-
-
-# --- values among values --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -427,9 +401,6 @@ def test_kernels_are_immutable_values():
         Gaussian(1.0).sigma = 2.0
     with pytest.raises(ValueError, match="read-only"):
         Bilinear(np.eye(2)).B[0, 0] = 5.0
-
-
-# --- as_kernel ------------------------------------------------------------------------------------
 
 
 def test_as_kernel_accepts_every_kind():

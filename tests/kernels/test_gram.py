@@ -19,9 +19,6 @@ def random_matrix(seed, n=5, rank=3, complex_entries=True):
     return A + 1j * rng.standard_normal((n, rank)) if complex_entries else A
 
 
-# --- centring -------------------------------------------------------------------------------------
-
-
 @quick
 @given(seeds, st.booleans())
 def test_centring_is_the_gram_matrix_of_centred_features(seed, complex_entries):
@@ -51,9 +48,6 @@ def test_centring_checks_shapes(shapes):
         center_gram(*map(np.ones, shapes))
 
 
-# --- gram -----------------------------------------------------------------------------------------
-
-
 def test_gram_takes_anything_that_names_a_kernel():
     X = [[0.0, 1.0], [2.0, 3.0]]
     assert_array_equal(gram("linear", X), Linear()(X))
@@ -61,9 +55,6 @@ def test_gram_takes_anything_that_names_a_kernel():
     assert_array_equal(gram(lambda A, B: A @ B.T, X), Linear()(X))
     with pytest.raises(ValueError, match="single point"):
         gram("linear", [1.0, 2.0])
-
-
-# --- positive definiteness ------------------------------------------------------------------------
 
 
 @quick

@@ -40,9 +40,6 @@ def random_vector(seed, n=5):
     return rng.standard_normal(n) + 1j * rng.standard_normal(n)
 
 
-# --- finite families ------------------------------------------------------------------------------
-
-
 @quick
 @given(seeds, st.booleans())
 def test_bessel_and_projection(seed, orthonormal):
@@ -89,9 +86,6 @@ def test_unweighted_statements_fail():
     e = expand([1.0, np.sqrt(3.0)], short)
     assert np.sum(np.abs(e.coefficients) ** 2) == pytest.approx(e.norm_squared)  # (2c) as printed
     assert e.squared_distance() == pytest.approx(3.0)  # yet v is not in the span
-
-
-# --- functions ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("family", [Fourier(), Fourier(scale=1.0), Legendre()], ids=repr)
@@ -196,9 +190,6 @@ def test_bessel_sums_increase_to_the_norm():
     assert 0 < 2 / 3 - energies[-1] < 2e-4
 
 
-# --- Problems A.1 and A.2, Proposition A.7 --------------------------------------------------------
-
-
 def test_finitely_supported_sequences_are_dense():
     """Problem A.1: the tail of (1/k) has norm about N^(-1/2)."""
     k = np.arange(1.0, 200001.0)
@@ -245,9 +236,6 @@ def test_gram_schmidt_drops_dependent_vectors():
     assert orthogonal_complement([[0.0, 0.0, 0.0], [1e-70, 0.0, 0.0]]).shape == (2, 3)
 
 
-# --- summable families ----------------------------------------------------------------------------
-
-
 @quick
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=8))
 def test_largest_finite_sum_by_enumeration(terms):
@@ -264,9 +252,6 @@ def test_harmonic_series_can_be_rearranged_and_the_summable_one_cannot():
         assert abs(sums[-1] - target) < 0.01
     with pytest.raises(ValueError, match="nonnegative terms ran out"):
         rearranged((-1.0) ** k / k**2, 1.0, 200000)
-
-
-# --- bad input ------------------------------------------------------------------------------------
 
 
 EXP = expand(np.exp, Legendre(), 2)

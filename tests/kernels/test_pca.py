@@ -11,16 +11,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from companion.exceptions import ConvergenceWarning
-from companion.kernels import (
-    FeatureMap,
-    Gaussian,
-    KernelPCA,
-    Linear,
-    Polynomial,
-    Sigmoid,
-    center_gram,
-    polynomial_features,
-)
+from companion.kernels.features import polynomial_features
+from companion.kernels.given import FeatureMap
+from companion.kernels.gram import center_gram
+from companion.kernels.pca import KernelPCA
+from companion.kernels.vectors import Gaussian, Linear, Polynomial, Sigmoid
 
 
 @parametrize_with_checks([KernelPCA(), KernelPCA(1, kernel=Polynomial(2) + Gaussian(3.0))])
@@ -129,9 +124,6 @@ def test_the_certificate_sees_a_larger_component_left_out():
         assert not pca.certificate_.ok
 
 
-# --- Lanczos --------------------------------------------------------------------------------------
-
-
 def test_few_components_of_a_large_matrix():
     X = data(600, 3)
     few = KernelPCA(3, kernel=Gaussian(4.0)).fit(X)
@@ -149,9 +141,6 @@ def test_repeated_eigenvalues_are_not_missed(r):
     full = KernelPCA(kernel=Gaussian(1.0)).fit(X)
     assert full.eigenvalues_[0] == pytest.approx(full.eigenvalues_[1])
     assert_allclose(few.eigenvalues_, full.eigenvalues_[:r], rtol=1e-8)
-
-
-# --- behaviour ------------------------------------------------------------------------------------
 
 
 def test_signs_are_deterministic():
@@ -201,9 +190,6 @@ def test_points_far_from_the_origin_have_lost_digits(kernel, far):
     assert heard[0].filename == __file__
     assert pca.certificate_.dual_residual > 1e-7
     assert KernelPCA(kernel=kernel).fit(data(20, 2)).certificate_.ok
-
-
-# --- inside scikit-learn --------------------------------------------------------------------------
 
 
 def test_a_precomputed_matrix_is_sliced_by_rows_and_columns():

@@ -9,15 +9,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from companion.exceptions import ConvergenceWarning
-from companion.kernels import (
-    FeatureMap,
-    Gaussian,
-    Linear,
-    Polynomial,
-    RKHSFunction,
-    Sigmoid,
-    Subset,
-)
+from companion.kernels.given import FeatureMap
+from companion.kernels.rkhs import RKHSFunction
+from companion.kernels.sets import Subset
+from companion.kernels.vectors import Gaussian, Linear, Polynomial, Sigmoid
 
 quick = settings(max_examples=30, deadline=None)
 seeds = st.integers(0, 2**32 - 1)

@@ -8,25 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from companion.kernels import (
-    Agreement,
-    CyclicKernel,
-    FeatureMap,
-    GroupKernel,
-    Intersection,
-    Subset,
-    UnionComplement,
-    is_positive_definite,
-    subset_features,
-    subsets,
-)
+from companion.kernels.features import subset_features, subsets
+from companion.kernels.given import FeatureMap
+from companion.kernels.gram import is_positive_definite
+from companion.kernels.groups import CyclicKernel, GroupKernel
+from companion.kernels.sets import Agreement, Intersection, Subset, UnionComplement
 
 D = (1, 2, 3, 4)
 POWER_SET = [set(U) for U in subsets(D)]
 quick = settings(max_examples=30, deadline=None)
-
-
-# --- Example 17.6 ---------------------------------------------------------------------------------
 
 
 def test_subsets_come_in_the_texts_order():
@@ -72,8 +62,6 @@ def test_sets_and_zero_one_rows_mean_the_same():
     assert_array_equal(Subset()(POWER_SET).diagonal(), Subset().diagonal(rows))
 
 
-# --- Example 17.7 ---------------------------------------------------------------------------------
-
 weights = st.lists(st.floats(0, 5), min_size=1, max_size=6)
 
 
@@ -115,9 +103,6 @@ def test_measure_kernels_by_counting(mu, random):
 def test_bad_sets(call, error, message):
     with pytest.raises(error, match=message):
         call()
-
-
-# --- groups ---------------------------------------------------------------------------------------
 
 
 def multiply(s, t):
