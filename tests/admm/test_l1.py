@@ -379,20 +379,20 @@ LOSS = LogisticLoss(A2, B2)
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "error", "message"),
     [
-        (lambda: lasso(np.zeros((2, 0)), B2, 1), "at least one row and one column"),
-        (lambda: lasso(A2, B2, 1, warm_start=B2), "warm_start must be an ADMMResult"),
-        (lambda: group_lasso(A2, B2, [0, 1, 1], 1), "groups must hold 2 labels"),
-        (lambda: group_lasso(A2, B2, [[0], [1]], 1), "groups must hold 2 labels"),
-        (lambda: l1_regularized("logistic", 1), "loss must be a SmoothLoss"),
-        (lambda: l1_regularized(LOSS, [1, -1]), "tau must be >= 0"),
-        (lambda: l1_regularized(LOSS, [1, 2, 3]), "tau must have len"),
-        (lambda: LogisticLoss(A2, [0, 1]), r"labels \+1 and -1, got 0"),
+        (lambda: lasso(np.zeros((2, 0)), B2, 1), ValueError, "at least one row and one column"),
+        (lambda: lasso(A2, B2, 1, warm_start=B2), TypeError, "warm_start must be an ADMMResult"),
+        (lambda: group_lasso(A2, B2, [0, 1, 1], 1), ValueError, "groups must hold 2 labels"),
+        (lambda: group_lasso(A2, B2, [[0], [1]], 1), ValueError, "groups must hold 2 labels"),
+        (lambda: l1_regularized("logistic", 1), TypeError, "loss must be a SmoothLoss"),
+        (lambda: l1_regularized(LOSS, [1, -1]), ValueError, "tau must be >= 0"),
+        (lambda: l1_regularized(LOSS, [1, 2, 3]), ValueError, "tau must have len"),
+        (lambda: LogisticLoss(A2, [0, 1]), ValueError, r"labels \+1 and -1, got 0"),
     ],
 )
-def test_bad_input(call, message):
-    with pytest.raises((ValueError, TypeError), match=message):
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
         call()
 
 

@@ -1,6 +1,5 @@
 """The ADMM loop and the inequalities of its convergence proof."""
 
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

@@ -41,29 +41,15 @@ def halves(x):
 
 
 WITH_FEATURES = [
-    Linear(),
-    Polynomial(3, R=0.5, gamma=0.7),
-    Polynomial(2, R=0.0),
-    Bilinear([[2, 1, 0], [1, 2, 0], [0, 0, 0]]),
-    Constant(2.5),
-    FeatureMap(phase),
-    Linear() + 2 * FeatureMap(phase),
-    Linear() * FeatureMap(phase),
-    (Linear() + 2) ** 3,
-    Linear().polynomial([1, 0, 2, 0.5]),
-    Polynomial(2).compose(halves),
-    Polynomial(2).normalized(),
-]
+    Linear(), Polynomial(3, R=0.5, gamma=0.7), Polynomial(2, R=0.0), Constant(2.5), FeatureMap(phase),
+    Bilinear([[2, 1, 0], [1, 2, 0], [0, 0, 0]]), Linear() + 2 * FeatureMap(phase), Linear() * FeatureMap(phase),
+    (Linear() + 2) ** 3, Linear().polynomial([1, 0, 2, 0.5]), Polynomial(2).compose(halves), Polynomial(2).normalized(),
+]  # fmt: skip
 WITHOUT = [
-    Gaussian(1.3),
-    Linear() + Gaussian(0.8) + 1,
-    3 * Gaussian(2.0),
-    Linear() * Gaussian(2.0) * FeatureMap(phase),
-    Gaussian(1.0).polynomial([1, 0, 2, 0.5]),
-    (0.1 * Linear()).exp(),
-    Polynomial(2, R=1.0).gaussian(3.0),
+    Gaussian(1.3), Linear() + Gaussian(0.8) + 1, 3 * Gaussian(2.0), Linear() * Gaussian(2.0) * FeatureMap(phase),
+    Gaussian(1.0).polynomial([1, 0, 2, 0.5]), (0.1 * Linear()).exp(), Polynomial(2, R=1.0).gaussian(3.0),
     FromFunction(lambda x, y: np.vdot(y, x) ** 2, positive_definite=True),
-]
+]  # fmt: skip
 every = pytest.mark.parametrize("k", [*WITH_FEATURES, *WITHOUT], ids=repr)
 
 
@@ -112,8 +98,7 @@ def test_closure_rules(seed, is_complex):
     X = points(seed, is_complex)
     k1, k2 = random_features(seed), random_features(seed + 1)
     K1, K2 = k1(X), k2(X)
-    a = float(np.random.default_rng(seed).uniform(0, 3))
-    c = np.random.default_rng(seed).uniform(0, 1, 4)
+    a, *c = np.random.default_rng(seed).uniform(0, [3, 1, 1, 1, 1]).tolist()
     d = K1.diagonal().real
     expected = {
         k1 + k2: K1 + K2,
@@ -130,22 +115,17 @@ def test_closure_rules(seed, is_complex):
         assert is_positive_definite(K, tol=1e-11), kernel
 
 
-@quick
-@given(seeds)
-def test_rank_one_kernel_of_a_function(seed):
+def test_rank_one_kernel_of_a_function():
     """Proposition 17.6 (3): k(x, y) = f(x) conj(f(y))."""
-    X = points(seed)
-    k = FeatureMap(lambda x: x[0] + 1j * np.cos(x[1]))
+    X = points(0)
     f = X[:, 0] + 1j * np.cos(X[:, 1])
+    k = FeatureMap(lambda x: x[0] + 1j * np.cos(x[1]))
     assert_allclose(k(X), np.outer(f, f.conj()), atol=1e-12)
 
 
-@quick
-@given(seeds)
-def test_bilinear_kernel_through_a_factor(seed):
+def test_bilinear_kernel_through_a_factor():
     """Proposition 17.6 (5): y*Bx = <R*x, R*y> for B = RR*."""
-    rng = np.random.default_rng(seed)
-    R, X = rng.standard_normal((3, 2)) + 1j * rng.standard_normal((3, 2)), points(seed, True)
+    R, X = points(0, True, n=3, d=2), points(1, True)
     B = R @ R.conj().T
     assert_allclose(Bilinear(B)(X), Linear()(X @ R.conj()), atol=1e-12)
     assert Bilinear(B)(X[0], X[1]) == pytest.approx(X[1].conj() @ B @ X[0])
@@ -164,10 +144,10 @@ def test_concatenated_features_give_the_sum_and_pairs_give_the_product():
 
 def test_the_quadratic_kernel_comes_from_two_feature_maps():
     """Example 17.2; the first map is not injective."""
-    X, r = points(0, d=2), np.sqrt(2)
-    three = FeatureMap(lambda x: (x[0] ** 2, x[1] ** 2, r * x[0] * x[1]))
-    four = FeatureMap(lambda x: (x[0] ** 2, x[1] ** 2, x[0] * x[1], x[0] * x[1]))
-    for k in (three, four):
+    X = points(0, d=2)
+    three = lambda x: (x[0] ** 2, x[1] ** 2, np.sqrt(2) * x[0] * x[1])  # noqa: E731
+    four = lambda x: (x[0] ** 2, x[1] ** 2, x[0] * x[1], x[0] * x[1])  # noqa: E731
+    for k in (FeatureMap(three), FeatureMap(four)):
         assert_allclose(k(X), (X @ X.T) ** 2, atol=1e-12)
         assert_allclose(k.features(-X), k.features(X))
 
@@ -237,9 +217,8 @@ def test_hermitian_values_and_index_order():
 
 def test_ordinary_product_of_matrices_is_not_positive_definite():
     """A o B is, AB = [[2, 2], [1, 1]] is not even symmetric."""
-    A, B = np.array([[2.0, 0.0], [0.0, 1.0]]), np.array([[1.0, 1.0], [1.0, 1.0]])
-    for K in (A, B, A * B):
-        assert is_positive_definite(K)
+    A, B = np.diag([2.0, 1.0]), np.ones((2, 2))
+    assert all(is_positive_definite(K) for K in (A, B, A * B))
     assert not is_positive_definite(A @ B)
 
 
@@ -254,14 +233,10 @@ def test_ordinary_product_of_matrices_is_not_positive_definite():
         (lambda k: k.gaussian(0.0), ValueError, "sigma"),
         (lambda k: k.polynomial([]), ValueError, "c_0"),
         (lambda k: k.polynomial([3, -1]), ValueError, r"17\.7 \(1\) needs nonnegative .* c_1 = -1"),
-        (lambda k: Gaussian(np.nan), ValueError, "sigma"),
         (lambda k: Polynomial(0), ValueError, "d must be"),
-        (lambda k: Polynomial(2, R=-1.0), ValueError, "R"),
         (lambda k: Polynomial(2, gamma=0.0), ValueError, "gamma"),
-        (lambda k: Sigmoid(-1.0), ValueError, "a must be"),
         (lambda k: Bilinear([[1, 1], [0, 1]]), ValueError, r"17\.6 \(5\) needs a symmetric"),
         (lambda k: Bilinear([[1, 2], [2, 1]]), ValueError, "eigenvalue -1"),
-        (lambda k: Bilinear([[1, 2]]), ValueError, "square"),
         (lambda k: k + "k", TypeError, "must be"),
         (lambda k: k * [1, 2], TypeError, "must be"),
         (lambda k: k**0.5, TypeError, "must be"),
@@ -294,14 +269,13 @@ def test_definiteness_propagates():
 
 def test_values_agree_with_scikit_learn():
     X, Y = points(0), points(1)
-    pairs = [
+    for k, expected in (
         (Linear(), pairwise.linear_kernel(X, Y)),
         (Polynomial(3, R=0.5, gamma=2.0), pairwise.polynomial_kernel(X, Y, 3, 2.0, 0.5)),
         (Gaussian(1.5), pairwise.rbf_kernel(X, Y, gamma=1 / (2 * 1.5**2))),
         (Sigmoid(0.3, -0.2), pairwise.sigmoid_kernel(X, Y, 0.3, -0.2)),
         (Linear().normalized(), pairwise.cosine_similarity(X, Y)),
-    ]
-    for k, expected in pairs:
+    ):
         assert_allclose(k(X, Y), expected, atol=1e-12)
 
 
@@ -377,23 +351,18 @@ def test_repr_reads_as_the_formula(k, text):
     assert repr(k) == text
 
 
-KINDS = [
-    lambda: (Linear() + 1) ** 2 * Gaussian(0.5),
-    lambda: 2 * Linear(),
-    lambda: Bilinear(np.eye(2)),
-    lambda: Bilinear(2 * np.eye(2)),
-    lambda: FeatureMap(phase).normalized(),
-    lambda: FromFunction(max, positive_definite=False),
-    lambda: as_kernel("precomputed"),
-]
+def kinds():
+    product, features = (Linear() + 1) ** 2 * Gaussian(0.5), FeatureMap(phase).normalized()
+    bilinear = Bilinear(np.eye(2)), Bilinear(2 * np.eye(2))
+    others = FromFunction(max, positive_definite=False), as_kernel("precomputed")
+    return [product, 2 * Linear(), features, *bilinear, *others]
 
 
 def test_kernels_are_immutable_values():
     """They are equal by structure, and hash, pickle and copy."""
-    for i, make in enumerate(KINDS):
-        k = make()
-        for twin in (make(), copy.deepcopy(k), pickle.loads(pickle.dumps(k))):
-            assert [other() == twin for other in KINDS] == [j == i for j in range(len(KINDS))]
+    for twins in (kinds(), copy.deepcopy(kinds()), pickle.loads(pickle.dumps(kinds()))):
+        for i, (k, twin) in enumerate(zip(kinds(), twins)):
+            assert [other == twin for other in kinds()] == [j == i for j in range(len(twins))]
             assert hash(twin) == hash(k)
     assert Linear() != "linear"
     assert np.float64(3.0) + Linear() * 3 == Constant(3) + 3 * Linear()
