@@ -1,6 +1,8 @@
 """Appendix A: orthogonal families, Bessel, Parseval, best approximation, Problems A.1 and A.2."""
 
 import warnings
+from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -24,20 +26,18 @@ from companion.kernels import (
     rearranged,
 )
 
-quick = settings(max_examples=30, deadline=None)
+quick = settings(max_examples=30)
 seeds = st.integers(0, 2**32 - 1)
 
 
-def random_family(seed, m=3, n=5, orthonormal=False):
+def random_family(seed, m=3, orthonormal=False):
     rng = np.random.default_rng(seed)
-    A = rng.standard_normal((m, n)) + 1j * rng.standard_normal((m, n))
-    U = orthogonalize(A)
+    U = orthogonalize(rng.standard_normal((m, 5)) + 1j * rng.standard_normal((m, 5)))
     return VectorFamily(U if orthonormal else U * rng.uniform(0.2, 3.0, (m, 1)))
 
 
 def random_vector(seed, n=5):
-    rng = np.random.default_rng(seed + 99)
-    return rng.standard_normal(n) + 1j * rng.standard_normal(n)
+    return np.random.default_rng(seed + 99).standard_normal((n, 2)) @ [1, 1j]
 
 
 @quick
@@ -91,17 +91,13 @@ def test_unweighted_statements_fail():
 @pytest.mark.parametrize("family", [Fourier(), Fourier(scale=1.0), Legendre()], ids=repr)
 def test_families_are_orthogonal(family):
     ks = family.indices(9)
-    G = [
-        [family.inner(lambda x, k=k: family(k, x), lambda x, j=j: family(j, x)) for j in ks]
-        for k in ks
-    ]
+    G = [[family.inner(partial(family, k), partial(family, j)) for j in ks] for k in ks]
     assert_allclose(G, np.diag(family.norm_squared(ks)), atol=1e-12)
 
 
 def test_scale_of_the_inner_product():
     """With the integral alone |e^{ikx}|^2 = 2 pi; the coefficients are the same."""
-    f = np.exp
-    a, b = expand(f, Fourier(), 5), expand(f, Fourier(scale=1.0), 5)
+    a, b = expand(np.exp, Fourier(), 5), expand(np.exp, Fourier(scale=1.0), 5)
     assert_allclose(a.coefficients, b.coefficients, atol=1e-12)
     assert b.energy == pytest.approx(2 * np.pi * a.energy)
     assert Fourier(scale=1.0).norm_squared([3])[0] == pytest.approx(2 * np.pi)
@@ -117,9 +113,7 @@ def test_fourier_coefficients_against_exact_integrals():
 
 
 def test_fourier_coefficients_against_the_fft():
-    def f(x):
-        return np.exp(np.cos(x)) + 1j * np.sin(3 * x)
-
+    f = lambda x: np.exp(np.cos(x)) + 1j * np.sin(3 * x)  # noqa: E731
     e = expand(f, Fourier(), 8)
     samples = f(2 * np.pi * np.arange(64) / 64)
     assert_allclose(e.coefficients, (np.fft.fft(samples) / 64)[e.indices], atol=1e-13)
@@ -128,17 +122,11 @@ def test_fourier_coefficients_against_the_fft():
 
 def test_parseval_for_periodic_functions():
     """sum c_k conj(d_k) = (1/2pi) integral of f conj(g)."""
-
-    def f(x):
-        return np.exp(np.sin(x) + 0.3j * np.cos(x))
-
-    def g(x):
-        return 1 / (2 + np.cos(x))
-
+    f = lambda x: np.exp(np.sin(x) + 0.3j * np.cos(x))  # noqa: E731
+    g = lambda x: 1 / (2 + np.cos(x))  # noqa: E731
     both = expand(f, Fourier(), 40).inner(expand(g, Fourier(), 40))
-    real = integrate.quad(lambda x: f(x).real * g(x), -np.pi, np.pi)[0]
-    imag = integrate.quad(lambda x: f(x).imag * g(x), -np.pi, np.pi)[0]
-    assert both == pytest.approx((real + 1j * imag) / (2 * np.pi), abs=1e-10)
+    product = integrate.quad(lambda x: f(x) * g(x), -np.pi, np.pi, complex_func=True)[0]
+    assert both == pytest.approx(product / (2 * np.pi), abs=1e-10)
 
 
 def test_square_wave_and_gibbs():
@@ -160,27 +148,21 @@ def test_square_wave_and_gibbs():
 @pytest.mark.parametrize("n", range(9))
 def test_legendre_polynomials(n):
     """Rodrigues' formula, the explicit sum and the recurrence agree; P_n(1) = 1; |P_n|^2 = 2/(2n+1)."""
-    x = sympy.symbols("x")
+    x, t = sympy.symbols("x"), np.linspace(-1, 1, 7)
     rodrigues = sympy.diff((x**2 - 1) ** n, x, n) / (2**n * sympy.factorial(n))
-    explicit = sum(
-        sympy.Rational(c.numerator, c.denominator) * x**i
-        for i, c in enumerate(Legendre.polynomial(n))
-    )
+    explicit = sum(sympy.Rational(str(c)) * x**i for i, c in enumerate(Legendre.polynomial(n)))
     assert sympy.expand(rodrigues - explicit) == 0
     assert sum(Legendre.polynomial(n)) == 1
     assert sympy.integrate(sympy.expand(explicit**2), (x, -1, 1)) == sympy.Rational(2, 2 * n + 1)
-    t = np.linspace(-1, 1, 7)
     assert_allclose(Legendre()(n, t), [float(explicit.subs(x, v)) for v in t], atol=1e-12)
 
 
 def test_expansion_of_exp_in_legendre_polynomials():
-    e = expand(np.exp, Legendre(), 12)
+    e, x = expand(np.exp, Legendre(), 12), np.linspace(-1, 1, 11)
     inner = [integrate.quad(lambda x, n=n: np.exp(x) * legendre(n, x), -1, 1)[0] for n in range(13)]
-    expected = np.array(inner) * (2 * np.arange(13) + 1) / 2
-    assert_allclose(e.coefficients, expected, atol=1e-12)
+    assert_allclose(e.coefficients, inner * (2 * np.arange(13) + 1) / 2, atol=1e-12)
     assert e.norm_squared == pytest.approx(np.sinh(2.0))
     assert_allclose(expand(lambda x: 2.0, Legendre(), 3).coefficients, [2, 0, 0, 0], atol=1e-12)
-    x = np.linspace(-1, 1, 11)
     assert_allclose(e(x), np.exp(x), atol=1e-12)
 
 
@@ -201,8 +183,7 @@ def test_finitely_supported_sequences_are_dense():
 @given(seeds, st.integers(1, 6), st.booleans())
 def test_double_complement_is_the_span(seed, m, complex_vectors):
     """Problem A.2, second half: of any set the double complement is the (closed) span."""
-    rng = np.random.default_rng(seed)
-    V = rng.standard_normal((m, 4)) + (1j * rng.standard_normal((m, 4)) if complex_vectors else 0)
+    V = np.random.default_rng(seed).standard_normal((m, 4, 2)) @ [1, 1j * complex_vectors]
     V[-1] = 2 * V[0]
     complement = orthogonal_complement(V)
     assert_allclose(V @ complement.conj().T, 0, atol=1e-10)
@@ -239,9 +220,8 @@ def test_gram_schmidt_drops_dependent_vectors():
 @quick
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=8))
 def test_largest_finite_sum_by_enumeration(terms):
-    subsets = ([t for i, t in enumerate(terms) if J >> i & 1] for J in range(2 ** len(terms)))
-    sums = [abs(sum(J)) for J in subsets]
-    assert largest_finite_sum(terms) == max(sums)
+    sums = (sum(J) for m in range(len(terms) + 1) for J in combinations(terms, m))
+    assert largest_finite_sum(terms) == max(map(abs, sums))
 
 
 def test_harmonic_series_can_be_rearranged_and_the_summable_one_cannot():
@@ -254,8 +234,7 @@ def test_harmonic_series_can_be_rearranged_and_the_summable_one_cannot():
         rearranged((-1.0) ** k / k**2, 1.0, 200000)
 
 
-EXP = expand(np.exp, Legendre(), 2)
-E2 = VectorFamily(np.eye(2))
+EXP, E2 = expand(np.exp, Legendre(), 2), VectorFamily(np.eye(2))
 
 
 @pytest.mark.parametrize(
@@ -263,14 +242,13 @@ E2 = VectorFamily(np.eye(2))
     [
         (lambda: VectorFamily([[1.0, 0.0], [1.0, 1.0]]), ValueError, "rows 0 and 1 are not"),
         (lambda: VectorFamily([[1.0, 0.0], [0.0, 0.0]]), ValueError, "row 1 is zero"),
-        (lambda: VectorFamily(np.empty((0, 2))), ValueError, "at least one row"),
         (lambda: expand([1.0, 2.0, 3.0], E2), ValueError, "length 2"),
         (lambda: expand([1.0, 2.0], Fourier(), 3), TypeError, "must be a function"),
         (lambda: expand(np.exp, Fourier()), TypeError, "order is needed"),
         (lambda: expand(np.exp, Fourier(), 2, breaks=[4.0]), ValueError, "breaks"),
         (lambda: expand(lambda x: x[:2], Legendre(), 2), ValueError, "got shape"),
         (lambda: expand(lambda x: x * np.nan, Legendre(), 2), ValueError, "finite"),
-        (lambda: expand(np.exp, Legendre(), 2)(), TypeError, "x must be"),
+        (lambda: EXP(), TypeError, "x must be"),
         (lambda: Legendre()(-1, 0.5), ValueError, ">= 0"),
         (lambda: EXP.inner(expand([1.0, 2.0], E2)), ValueError, "same family"),
         (lambda: EXP.inner(expand(np.exp, Legendre(), 3)), ValueError, "same index set"),
@@ -284,14 +262,12 @@ def test_errors(call, error, message):
         call()
 
 
+WAVES, PEAK = lambda x: np.cos(300 * x), lambda x: np.exp(-1e5 * (x - 0.3) ** 2)
+
+
 @pytest.mark.parametrize(
     ("v", "family"),
-    [
-        (np.sign, Fourier()),
-        (np.abs, Legendre()),
-        (lambda x: np.cos(300 * x), Fourier()),
-        (lambda x: np.exp(-1e5 * (x - 0.3) ** 2), Legendre()),
-    ],
+    [(np.sign, Fourier()), (np.abs, Legendre()), (WAVES, Fourier()), (PEAK, Legendre())],
 )
 def test_a_function_that_the_nodes_do_not_resolve(v, family):
     """cos 300 x had coefficients of 0.1 for |k| <= 5, where they are 0."""
