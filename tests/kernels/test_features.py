@@ -12,44 +12,35 @@ from numpy.testing import assert_allclose, assert_array_equal
 from companion.kernels import Polynomial, polynomial_exponents, polynomial_features
 
 
-@pytest.mark.parametrize(
-    ("n", "m", "N"), [(2, 2, 3), (3, 2, 6), (3, 3, 10), (4, 3, 20), (5, 4, 70)]
-)
-def test_dimension_of_homogeneous_features(n, m, N):
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (3, 2), (3, 3), (4, 3), (5, 4)])
+def test_dimension_of_homogeneous_features(n, m):
     X = np.random.default_rng(0).standard_normal((100, n))
     Phi = polynomial_features(X, m)
-    assert Phi.shape == (100, N)
-    assert comb(n + m - 1, m) == N
+    assert Phi.shape == (100, comb(n + m - 1, m))
     assert_allclose(Phi @ Phi.T, (X @ X.T) ** m, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("n", "d", "N"), [(1, 3, 4), (2, 2, 6), (2, 3, 10), (3, 4, 35), (5, 2, 21)]
-)
-def test_dimension_of_inhomogeneous_features_is_the_rank(n, d, N):
+@pytest.mark.parametrize(("n", "d"), [(1, 3), (2, 2), (2, 3), (3, 4), (5, 2)])
+def test_dimension_of_inhomogeneous_features_is_the_rank(n, d):
     """C(n+d, d); the printed C(m+d, d) is another number."""
     X = np.random.default_rng(1).standard_normal((60, n))
     Phi = polynomial_features(X, d, R=0.7)
-    assert Phi.shape[1] == N == comb(n + d, d)
+    assert Phi.shape[1] == comb(n + d, d) == np.linalg.matrix_rank(Polynomial(d, R=0.7)(X))
     assert_allclose(Phi @ Phi.T, (X @ X.T + 0.7) ** d, atol=1e-8)
-    assert np.linalg.matrix_rank(Polynomial(d, R=0.7)(X)) == N
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(1, 4), st.integers(0, 4), st.floats(0, 3), st.integers(0, 10**6), st.booleans())
 def test_inner_products_of_features(n, d, R, seed, complex_points):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((4, n)) + (1j * rng.standard_normal((4, n)) if complex_points else 0)
+    X = np.random.default_rng(seed).standard_normal((4, n, 2)) @ [1, 1j if complex_points else 0]
     Phi = polynomial_features(X, d, R)
     assert_allclose(Phi @ Phi.conj().T, (X @ X.conj().T + R) ** d, atol=1e-8)
     assert Phi.shape[1] == len(polynomial_exponents(n, d, homogeneous=R == 0))
 
 
 def test_order_of_the_exponents():
-    assert_array_equal(
-        polynomial_exponents(3, 2, homogeneous=True),
-        [[2, 0, 0], [1, 1, 0], [1, 0, 1], [0, 2, 0], [0, 1, 1], [0, 0, 2]],
-    )
+    squares = [[2, 0, 0], [1, 1, 0], [1, 0, 1], [0, 2, 0], [0, 1, 1], [0, 0, 2]]
+    assert_array_equal(polynomial_exponents(3, 2, homogeneous=True), squares)
     assert_array_equal(polynomial_exponents(2, 1), [[1, 0], [0, 1], [0, 0]])
     x = np.array([2.0, 3.0, 5.0])
     assert_allclose(polynomial_features(x, 2)[0, [1, 2, 4]], np.sqrt(2) * np.array([6, 10, 15]))
@@ -70,8 +61,7 @@ def test_features_as_printed_are_wrong():
     """Every factor with the first coordinate gives n^m (x1 y1)^m; the binomials are missing in (t + R)^d."""
     x, y, m = np.array([2.0, 3.0]), np.array([1.0, -1.0]), 2
     exponents = polynomial_exponents(2, m, homogeneous=True)
-    weights = np.array([1, 2, 1])
-    printed = np.sum(weights * (x[0] * y[0]) ** exponents.sum(axis=1))
+    printed = [1, 2, 1] @ (x[0] * y[0]) ** exponents.sum(axis=1)
     assert printed == 2**m * (x[0] * y[0]) ** m == 16
     assert (x @ y) ** m == 1
     t, R, d = 2.0, 3.0, 3

@@ -183,7 +183,7 @@ def test_finitely_supported_sequences_are_dense():
 @given(seeds, st.integers(1, 6), st.booleans())
 def test_double_complement_is_the_span(seed, m, complex_vectors):
     """Problem A.2, second half: of any set the double complement is the (closed) span."""
-    V = np.random.default_rng(seed).standard_normal((m, 4, 2)) @ [1, 1j * complex_vectors]
+    V = np.random.default_rng(seed).standard_normal((m, 4, 2)) @ [1, 1j if complex_vectors else 0]
     V[-1] = 2 * V[0]
     complement = orthogonal_complement(V)
     assert_allclose(V @ complement.conj().T, 0, atol=1e-10)
