@@ -9,22 +9,15 @@ from companion.regression import KernelRidge
 from companion.svm import SVMs2
 
 
-@pytest.mark.parametrize(
-    "n", [2, 44, 710, 1000]
-)  # for 44 and 710 the sum of the cosines nearly vanishes
-@pytest.mark.parametrize("kind", ["ones", "identity", "products", "no diagonal"])
-def test_one_entry_that_differs_from_its_mirror_image_is_seen(n: int, kind: str) -> None:
+# For 44 and 710 the sum of the cosines nearly vanishes.
+@pytest.mark.parametrize("n", [2, 44, 710, 1000])
+def test_one_entry_that_differs_from_its_mirror_image_is_seen(n: int) -> None:
     """The rounding of a product is some n eps of the matrix, far below 1e-10; 1e-6 of it is not."""
-    X = np.random.default_rng(n).standard_normal((n, 5))
-    P = {
-        "ones": np.ones((n, n)),
-        "identity": np.eye(n),
-        "products": X @ X.T,
-        "no diagonal": np.ones((n, n)) - np.eye(n),
-    }[kind]
-    assert is_symmetric(P)
-    P[0, -1] += 1e-6 * np.abs(P).max()
-    assert not is_symmetric(P)
+    X, ones = np.random.default_rng(n).standard_normal((n, 5)), np.ones((n, n))
+    for P in (ones, np.eye(n), X @ X.T, ones - np.eye(n)):
+        assert is_symmetric(P)
+        P[0, -1] += 1e-6 * np.abs(P).max()
+        assert not is_symmetric(P)
 
 
 @pytest.mark.parametrize("model", [SVMs2, KernelRidge, KernelPCA])

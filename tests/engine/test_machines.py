@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -29,38 +31,27 @@ def _data(rng: np.random.Generator, kind: str, n: int) -> tuple[np.ndarray, np.n
     return X, s
 
 
-def _program(
-    form: str, X: np.ndarray, s: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
+def _program(form: str, X: np.ndarray, s: np.ndarray) -> tuple[Any, ...]:
     """Return P, q, A, c and the bound of a program of Chapter 18."""
-    n = s.size
-    few = float(min((s > 0).sum(), (s < 0).sum()))
-    P = Gaussian(1.0)(X) * np.outer(s, s)
-    both = np.array([s, np.ones(n)])
-    if form == "s2":
-        return P, -np.ones(n), both[:1], np.zeros(1), 3.0
-    if form == "s2'":
-        return P, np.zeros(n), both, np.array([0.0, 1.3 * few]), 1.0
-    if form == "s3":
-        return P + np.outer(s, s), np.zeros(n), both[1:], np.array([0.6 * n]), 1.0
-    if form == "s4":
-        return P + 0.2 * np.eye(n), np.zeros(n), both, np.array([0.0, 1.0]), np.inf
-    return P + np.outer(s, s) + 0.2 * np.eye(n), np.zeros(n), both[1:], np.ones(1), np.inf
+    n, few = s.size, float(min((s > 0).sum(), (s < 0).sum()))
+    P, S, zero = Gaussian(1.0)(X) * np.outer(s, s), np.outer(s, s), np.zeros(n)
+    both, D = np.array([s, np.ones(n)]), 0.2 * np.eye(n)
+    return {
+        "s2": (P, -np.ones(n), both[:1], np.zeros(1), 3.0),
+        "s2'": (P, zero, both, np.array([0.0, 1.3 * few]), 1.0),
+        "s3": (P + S, zero, both[1:], np.array([0.6 * n]), 1.0),
+        "s4": (P + D, zero, both, np.array([0.0, 1.0]), np.inf),
+        "s5": (P + S + D, zero, both[1:], np.ones(1), np.inf),
+    }[form]
 
 
-def _ask(form: str, P: np.ndarray, c: np.ndarray, s: np.ndarray, upper: float) -> Finished | None:
-    balanced = form not in ("s3", "s5")
-    signs = s if balanced else np.ones(s.size)
-    total = None if form == "s2" else float(c[-1])
-    guess = guess_machine(
-        P * np.outer(signs, signs), s, {"kernel": "precomputed"},
-        upper=upper, total=total, balanced=balanced,
-    )  # fmt: skip
+def _ask(form: str, s: np.ndarray, program: tuple[Any, ...]) -> Finished | None:
+    P, q, A, c, upper = program
+    balanced, total = form not in ("s3", "s5"), None if form == "s2" else float(c[-1])
+    K, options = P * np.outer(s, s) if balanced else P, {"upper": upper, "total": total}
+    guess = guess_machine(K, s, {"kernel": "precomputed"}, balanced=balanced, **options)
     assert guess is not None
-    X = np.zeros(s.size) if form != "s2" else -np.ones(s.size)
-    rows = np.array([s, np.ones(s.size)])
-    A = rows[:1] if form == "s2" else rows if balanced else rows[1:]
-    return finish(Dense(P), X, A, c, upper, guess.a, guess.state)
+    return finish(Dense(P), q, A, c, upper, guess.a, guess.state)
 
 
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
@@ -69,10 +60,9 @@ def _ask(form: str, P: np.ndarray, c: np.ndarray, s: np.ndarray, upper: float) -
 def test_the_finish_has_the_objective_of_clarabel_and_meets_the_kkt_conditions(
     kind: str, form: str
 ) -> None:
-    rng = np.random.default_rng(7)
-    X, s = _data(rng, kind, 30)
-    P, q, A, c, upper = _program(form, X, s)
-    done = _ask(form, P, c, s, upper)
+    X, s = _data(np.random.default_rng(7), kind, 30)
+    P, q, A, c, upper = program = _program(form, X, s)
+    done = _ask(form, s, program)
     if done is None:  # the fallback is for these; a well-placed cloud needs none
         assert kind != "cloud"
         return
@@ -95,10 +85,9 @@ def test_the_finish_has_the_objective_of_clarabel_and_meets_the_kkt_conditions(
 
 def test_a_wrong_guess_is_corrected_or_given_up() -> None:
     """A wrong state is moved, or None is the answer; multipliers at a bound end exactly there."""
-    rng = np.random.default_rng(3)
-    X, s = _data(rng, "cloud", 60)
-    P, q, A, c, upper = _program("s2", X, s)
-    right = _ask("s2", P, c, s, upper)
+    X, s = _data(np.random.default_rng(3), "cloud", 60)
+    P, q, A, c, upper = program = _program("s2", X, s)
+    right = _ask("s2", s, program)
     assert right is not None
     state = np.where(right.a == 0.0, -1, np.where(right.a == upper, 1, 0)).astype(np.int8)
     corrected = 0
