@@ -2,13 +2,13 @@
 
 import subprocess
 import sys
-from pathlib import Path
+from itertools import product
 
 import numpy as np
 import pytest
 
-import benchmarks
 from benchmarks import consensus, families, memory
+from tools.toc import ROOT
 
 SMALL = [p for group in families.GROUPS.values() for p in group() if p.n <= 60]
 
@@ -28,12 +28,10 @@ def test_the_peers_of_a_problem_solve_the_same_problem(problem):
 
 
 def test_each_kind_of_problem_has_ten_shapes_and_each_shape_its_seed():
-    kinds = {}
-    for group in families.GROUPS.values():
-        for p in group():
-            kinds.setdefault(p.family, set()).add(p.shape)
-            real = ("breast", "wine", "digits", "diabetes")
-            assert "(seed " in p.shape or p.shape.startswith(real), p.shape
+    kinds, real = {}, ("breast", "wine", "digits", "diabetes")
+    for p in (p for group in families.GROUPS.values() for p in group()):
+        kinds.setdefault(p.family, set()).add(p.shape)
+        assert "(seed " in p.shape or p.shape.startswith(real), p.shape
     assert min(len(names) for names in kinds.values()) >= 10, kinds
 
 
@@ -41,9 +39,7 @@ def test_a_row_has_the_ratio_of_times_taken_in_turn():
     problem = next(iter(families.linear_programs()))
     rows = families.measure(problem)
     assert {r["peer"] for r in rows} == set(problem.peers)
-    for r in rows:
-        assert r["ours_ms"] > 0 < r["ratio"]
-        assert r["peer_error"] < 1e-9
+    assert all(r["ours_ms"] > 0 < r["ratio"] and r["peer_error"] < 1e-9 for r in rows)
 
 
 def test_a_run_over_the_cap_counts_as_the_cap(monkeypatch):
@@ -53,15 +49,14 @@ def test_a_run_over_the_cap_counts_as_the_cap(monkeypatch):
 
 
 def test_the_runner_names_what_there_is():
-    root = Path(benchmarks.__file__).parents[1]
-    command = [sys.executable, "-m", "benchmarks", "nothing"]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=root, check=False)
+    command, options = [sys.executable, "-m", "benchmarks"], {"capture_output": True, "text": True}
+    run = subprocess.run([*command, "nothing"], cwd=ROOT, check=False, **options)
     assert run.returncode != 0
     assert "no such benchmark: nothing; there are: boards, consensus, families," in run.stderr
-    command = [sys.executable, "-m", "benchmarks", "families", "--largest", "45"]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=root, check=True)
-    assert "== families ==" in run.stdout
-    assert "basis pursuit, 10 x 40" in run.stdout
+    few = [*command, "families", "--largest", "45"]
+    shown = subprocess.run(few, cwd=ROOT, check=True, **options).stdout
+    assert "== families ==" in shown
+    assert "basis pursuit, 10 x 40" in shown
 
 
 @pytest.mark.parametrize("name", list(memory.linear_problems(1)))
@@ -75,42 +70,28 @@ def test_with_a_linear_kernel_memory_is_proportional_to_the_data(name):
 
 @pytest.mark.parametrize("name", list(memory.kernel_problems(1)))
 def test_with_a_gaussian_kernel_there_are_at_most_two_kernel_matrices(name):
-    n = 1500
-    row = memory.kernel_row(name, n)
-    assert (
-        row["peak_in_matrices"] <= 5 + 400 / n
-    )  # a penalized b asks libsvm for points and their mirror images
+    """A penalized b asks libsvm for points and their mirror images."""
+    assert memory.kernel_row(name, 1500)["peak_in_matrices"] <= 5 + 400 / 1500
 
 
-def rows_of(model, families=("a", "b"), per_worker=(1, 2, 4, 8)):
-    """Rows that follow a model without error."""
-    rows = []
-    for columns, compute in ((100, 1e-4), (1000, 5e-3)):
-        for workers in (1, 2):
-            for count in per_worker:
-                row = {
-                    "workers": workers,
-                    "blocks": workers * count,
-                    "columns": columns,
-                    "compute": compute,
-                }
-                rows.append({**row, "seconds": consensus.predict(model, row)})
-    return rows
+MODEL = {"latency": 4e-3, "per_worker": 7e-4, "per_byte": 2e-9, "compute_factor": 1.2}
 
 
 def test_the_fit_finds_the_model_that_made_the_rows():
-    model = {"latency": 4e-3, "per_worker": 7e-4, "per_byte": 2e-9, "compute_factor": 1.2}
-    found = consensus.fit(rows_of(model))
-    for name, value in model.items():
-        assert found[name] == pytest.approx(value, rel=1e-6), name
+    rows = [
+        {"workers": w, "blocks": w * count, "columns": columns, "compute": compute}
+        for columns, compute in ((100, 1e-4), (1000, 5e-3))
+        for w, count in product((1, 2), (1, 2, 4, 8))
+    ]
+    found = consensus.fit([{**row, "seconds": consensus.predict(MODEL, row)} for row in rows])
+    assert {name: found[name] for name in MODEL} == pytest.approx(MODEL, rel=1e-6)
     held_out = {"workers": 2, "blocks": 32, "columns": 1000, "compute": 5e-3}
-    assert consensus.predict(found, held_out) == pytest.approx(
-        4e-3 + 2 * 7e-4 + 2e-9 * 16 * 1000 * 2 + 1.2 * 5e-3 * 16
-    )
+    seconds = 4e-3 + 2 * 7e-4 + 2e-9 * 16 * 1000 * 2 + 1.2 * 5e-3 * 16
+    assert consensus.predict(found, held_out) == pytest.approx(seconds)
 
 
 def test_the_plan_adds_the_network_to_the_model():
-    model = {"latency": 4e-3, "per_worker": 7e-4, "per_byte": 0.0, "compute_factor": 1.0}
+    model = {**MODEL, "per_byte": 0.0, "compute_factor": 1.0}
     family = consensus.FAMILIES[0]
     plan = consensus.plan(model, (family,), {family.name: 0.01})
     assert [row["workers"] for row in plan] == list(consensus.PLANNED_WORKERS)
