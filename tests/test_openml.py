@@ -27,9 +27,8 @@ def openml(monkeypatch):
         if X is not None:
             columns = [f"column_{j}" for j in range(X.shape[1])]
             details = {"md5_checksum": md5 or loader.MD5.get(name)}
-            there[loader.SOURCES[name].data_id] = Bunch(
-                data=X, target=labels, feature_names=columns, details=details
-            )
+            table = {"data": X, "target": labels, "feature_names": columns, "details": details}
+            there[SOURCES[name].data_id] = Bunch(**table)
         return loader.ycg_set(name, **options)
 
     return load
@@ -49,9 +48,9 @@ def test_table_becomes_two_classes(openml, name):
     missing = 16 * (name == "breast-cancer")
     X, labels = made_up(name, missing)
     data = openml(name, X, labels)
-    X, blue = X[missing:], labels[missing:] == SOURCES[name].blue[0]
-    assert_allclose(data.u, X[blue])
-    assert_allclose(data.v, X[~blue])
+    blue = labels[missing:] == SOURCES[name].blue[0]
+    assert_allclose(data.u, X[missing:][blue])
+    assert_allclose(data.v, X[missing:][~blue])
     assert data.names[0] == "column_0"
 
 
@@ -66,18 +65,14 @@ def test_digits_are_drawn_by_the_seed(openml):
     assert not np.array_equal(openml("usps-35", seed=1).X, data.X)
 
 
-def test_another_set_is_refused(openml):
+def test_what_is_no_set_of_the_paper_is_refused(openml):
     X, labels = made_up("sonar")
-    with pytest.raises(ValueError, match="sonar is 208 x 60 in the paper"):
-        openml("sonar", X[:207, :59], labels[:207])
-    with pytest.raises(ValueError, match=r"another file than it was: its MD5 is no, not \w+"):
-        openml("diabetes", *made_up("diabetes"), md5="no")
-
-
-def test_without_a_network_and_without_a_name(openml):
-    with pytest.raises(ConnectionError, match=r"openml\.org"):
-        openml("sonar")
-    with pytest.raises(ValueError, match="name must be one of sonar"):
-        openml("titanic")
-    with pytest.raises(ValueError, match="seed"):
-        openml("sonar", seed=-1)
+    for arguments, options, error, message in (
+        (("sonar", X[:207, :59], labels[:207]), {}, ValueError, "sonar is 208 x 60 in the paper"),
+        (("diabetes", *made_up("diabetes")), {"md5": "no"}, ValueError, r"its MD5 is no, not \w+"),
+        (("breast-cancer",), {}, ConnectionError, r"openml\.org"),  # without a network
+        (("titanic",), {}, ValueError, "name must be one of sonar"),
+        (("sonar",), {"seed": -1}, ValueError, "seed"),
+    ):
+        with pytest.raises(error, match=message):
+            openml(*arguments, **options)
