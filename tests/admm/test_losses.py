@@ -9,6 +9,7 @@ from scipy.optimize import approx_fprime
 
 from companion.admm import LassoObjective, RidgeObjective, consensus
 from companion.admm.losses import LeastSquaresLoss, LogisticLoss, SmoothLoss, SquaredHingeLoss
+from tests.refusals import refusals
 
 WEIGHTS = 0.7, np.array([0.5, 1.0, 2.0, 3.0]), np.array([1e-2, 10.0, 1.0, 5.0])
 V = np.array([1.0, -2.0, 0.5, 3.0])
@@ -94,16 +95,11 @@ def test_the_minimiser_from_the_sums(objective, m: int, n: int) -> None:
     assert z[1] == 0.0
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda A, b: LeastSquaresLoss(1e200 * A, b), "A has numbers of the size"),
-        (lambda A, b: LeastSquaresLoss(A, 1e-200 * b), "b has numbers of the size"),
-        (lambda A, b: SquaredHingeLoss(A, np.ones(6), 0.0), "K must"),
-        (lambda A, b: RidgeObjective(0.0), "K must"),
-        (lambda A, b: LassoObjective(0.0), "tau must"),
-    ],
+A, B = rows(6, 3)
+test_what_is_wrong_is_named = refusals(
+    (lambda: LeastSquaresLoss(1e200 * A, B), "A has numbers of the size"),
+    (lambda: LeastSquaresLoss(A, 1e-200 * B), "b has numbers of the size"),
+    (lambda: SquaredHingeLoss(A, np.ones(6), 0.0), "K must"),
+    (lambda: RidgeObjective(0.0), "K must"),
+    (lambda: LassoObjective(0.0), "tau must"),
 )
-def test_what_is_wrong_is_named(make, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make(*rows(6, 3))

@@ -18,6 +18,7 @@ from companion.admm import (
     soft_threshold,
 )
 from companion.exceptions import ConvergenceWarning
+from tests.refusals import refusals
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -222,19 +223,13 @@ class TestLineSearch:
             proximal_gradient(lambda x: -x, identity, [1.0], step=1.0, smooth=lambda x: x @ x / 2)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: krasnoselskii_mann(rotation, [1, 0], 1.5), "relaxation must be .* >= 0 and <= 1"),
-        (lambda: krasnoselskii_mann(rotation, [1, 0], lambda n: 0.5 - n), r"relaxation\(1\) must"),
-        (lambda: krasnoselskii_mann(lambda x: x[:1], [1, 0]), r"R must return .* shape \(2,\)"),
-        (lambda: forward(gradient=lambda x: x[:1]), r"gradient must return .* shape \(2,\)"),
-        (lambda: forward(prox=lambda v, t: v[:1]), r"prox must return .* shape \(2,\)"),
-    ],
+test_bad_input = refusals(
+    (lambda: krasnoselskii_mann(rotation, [1, 0], 1.5), "relaxation must be .* >= 0 and <= 1"),
+    (lambda: krasnoselskii_mann(rotation, [1, 0], lambda n: 0.5 - n), r"relaxation\(1\) must"),
+    (lambda: krasnoselskii_mann(lambda x: x[:1], [1, 0]), r"R must return .* shape \(2,\)"),
+    (lambda: forward(gradient=lambda x: x[:1]), r"gradient must return .* shape \(2,\)"),
+    (lambda: forward(prox=lambda v, t: v[:1]), r"prox must return .* shape \(2,\)"),
 )
-def test_bad_input(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
 
 
 def forward(gradient=lambda x: x, prox=identity):

@@ -16,6 +16,7 @@ from companion.kernels.given import FeatureMap
 from companion.kernels.gram import center_gram
 from companion.kernels.pca import KernelPCA
 from companion.kernels.vectors import Gaussian, Linear, Polynomial, Sigmoid
+from tests.refusals import refusals
 
 
 @parametrize_with_checks([KernelPCA(), KernelPCA(1, kernel=Polynomial(2) + Gaussian(3.0))])
@@ -154,21 +155,19 @@ def test_number_of_components_is_at_most_the_rank():
     assert list(pca.get_feature_names_out()) == [f"kernelpca{i}" for i in range(5)]
 
 
-@pytest.mark.parametrize(
-    ("kernel", "X", "message"),
-    [
-        ("linear", np.ones((4, 2)), "same image"),
-        ("rbf", np.ones((4, 2)), "same image"),
-        (Sigmoid(1.0, -1.0), data(30, 2), "positive semidefinite"),
-        ("precomputed", np.ones((3, 2)), "columns"),
-        ("precomputed", [[1.0, 2.0], [0.0, 1.0]], "symmetric"),
-        (Polynomial(9), 1e60 * np.eye(3), "overflow"),
-        (FeatureMap(lambda x: 1j * x[:1]), np.eye(3), "real kernel"),
-    ],
+def fit(kernel, X):
+    return lambda: KernelPCA(kernel=kernel).fit(X)
+
+
+test_errors = refusals(
+    (fit("linear", np.ones((4, 2))), "same image"),
+    (fit("rbf", np.ones((4, 2))), "same image"),
+    (fit(Sigmoid(1.0, -1.0), data(30, 2)), "positive semidefinite"),
+    (fit("precomputed", np.ones((3, 2))), "columns"),
+    (fit("precomputed", [[1.0, 2.0], [0.0, 1.0]]), "symmetric"),
+    (fit(Polynomial(9), 1e60 * np.eye(3)), "overflow"),
+    (fit(FeatureMap(lambda x: 1j * x[:1]), np.eye(3)), "real kernel"),
 )
-def test_errors(kernel, X, message):
-    with pytest.raises(ValueError, match=message):
-        KernelPCA(kernel=kernel).fit(X)
 
 
 @pytest.mark.parametrize(
