@@ -19,6 +19,7 @@ from tools.toc import ROOT, pages, text_of
 CHAPTERS = concordance.load_concordance()
 ITEMS = [item for chapter in CHAPTERS for item in chapter["items"]]
 of_each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter["title"])
+HERE = Path(__file__).relative_to(ROOT).as_posix()
 
 
 @cache
@@ -26,10 +27,8 @@ def functions_of(path: str) -> frozenset[str]:
     """The tests of a file: ``test_name`` and ``TestClass::test_name``."""
     nodes = ast.parse((ROOT / path).read_text(encoding="utf-8")).body
     classes = {"": nodes} | {f"{n.name}::": n.body for n in nodes if isinstance(n, ast.ClassDef)}
-    functions = (
-        (p, n) for p, body in classes.items() for n in body if isinstance(n, ast.FunctionDef)
-    )
-    return frozenset(f"{prefix}{node.name}" for prefix, node in functions)
+    every = ((prefix, node) for prefix, body in classes.items() for node in body)
+    return frozenset(f"{prefix}{n.name}" for prefix, n in every if isinstance(n, ast.FunctionDef))
 
 
 def wrong(item: dict[str, Any]) -> Iterator[str]:
@@ -56,9 +55,6 @@ def wrong(item: dict[str, Any]) -> Iterator[str]:
 def test_all_that_an_entry_names_exists(chapter: dict[str, Any]) -> None:
     found = {item["item"]: list(wrong(item)) for item in chapter["items"]}
     assert {item: names for item, names in found.items() if names} == {}
-
-
-HERE = Path(__file__).relative_to(ROOT).as_posix()
 
 
 def test_a_missing_name_is_noticed() -> None:

@@ -155,10 +155,8 @@ def test_a_published_page_says_what_it_is_and_where_it_runs(tmp_path: Path, monk
     site = build(tmp_path, {"index.md": SLACK, "page.ipynb": page}, wanted, **theme)
     page = soup(site / "index.html")
     (description,) = page.select("meta[name=description]")
-    assert (
-        description["content"]
-        == "The price ν of a unit of slack says how much of it there is, wᵀ x."
-    )
+    told = "The price ν of a unit of slack says how much of it there is, wᵀ x."
+    assert description["content"] == told
     (report,) = page.select(".report a")
     assert "/OWNER/NAME/issues/new?title=" in report["href"]
     picture = page.select_one("img[alt='A dot in a square']")

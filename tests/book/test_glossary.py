@@ -5,8 +5,6 @@ import pkgutil
 import re
 import unicodedata
 
-import pytest
-
 from tools.toc import text_of
 
 TEXT = text_of("book/glossary") + "\n"
@@ -70,27 +68,22 @@ def test_names_in_the_code_exist() -> None:
         assert not known(f"companion.{wrong}")
 
 
-OF_THE_TEXT = {
-    "Section 16.9": """
-        dual ascent; augmented Lagrangian; penalty parameter; method of multipliers; alternating
-        direction method of multipliers; x-update; z-update; λ-update; scaled form; residual; dual
-        residual; stopping criterion; proximity operator; proximal minimisation; quadratic
-        program; KKT equations; soft threshold; shrinkage operator; least absolute deviations;
-        basis pursuit; loss with an ℓ¹ penalty; lasso; generalised lasso; group lasso""",
-    "Section 17.5": """
-        feature map; feature embedding; feature space; kernel function; positive definite kernel;
-        real positive definite kernel; Gram matrix; Hadamard product; Schur product; Gaussian
-        kernel; reproducing kernel Hilbert space; reproducing property; intersection kernel; union
-        complement kernel; agreement kernel; kernel PCA""",
-    "Section A.3": """
-        Hilbert space; orthogonal family; total orthogonal family; Hilbert basis; Fourier
-        coefficients; Hamel basis; Schauder basis; Fourier series; Cauchy family; summable family;
-        Bessel's inequality; ℓ²(K); Parseval's identity; Zorn's lemma; Riesz–Fischer theorem;
-        Legendre polynomials""",
-}
+# Sections 16.9, 17.5 and A.3 list these.
+OF_THE_TEXT = """
+dual ascent; augmented Lagrangian; penalty parameter; method of multipliers; alternating direction method of
+multipliers; x-update; z-update; λ-update; scaled form; residual; dual residual; stopping criterion; proximity
+operator; proximal minimisation; quadratic program; KKT equations; soft threshold; shrinkage operator; least absolute
+deviations; basis pursuit; loss with an ℓ¹ penalty; lasso; generalised lasso; group lasso;
+feature map; feature embedding; feature space; kernel function; positive definite kernel; real positive definite
+kernel; Gram matrix; Hadamard product; Schur product; Gaussian kernel; reproducing kernel Hilbert space; reproducing
+property; intersection kernel; union complement kernel; agreement kernel; kernel PCA;
+Hilbert space; orthogonal family; total orthogonal family; Hilbert basis; Fourier coefficients; Hamel basis; Schauder
+basis; Fourier series; Cauchy family; summable family; Bessel's inequality; ℓ²(K); Parseval's identity; Zorn's lemma;
+Riesz–Fischer theorem; Legendre polynomials
+"""
 
 
-@pytest.mark.parametrize("section", OF_THE_TEXT)
-def test_the_lists_of_the_text_are_covered(section: str) -> None:
-    listed = {term.strip() for term in " ".join(OF_THE_TEXT[section].split()).split(";")}
+def test_the_lists_of_the_text_are_covered() -> None:
+    listed = {term.strip() for term in " ".join(OF_THE_TEXT.split()).split(";")}
+    assert len(listed) > 50
     assert listed - set(TERMS) == set()

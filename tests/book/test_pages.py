@@ -23,10 +23,8 @@ def test_vendored_files_are_those_of_their_checksums() -> None:
     lines = (VENDOR / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
     listed = dict(reversed(line.split("  ")) for line in lines)
     files = [path for path in VENDOR.rglob("*") if path.is_file() and path.name != "SHA256SUMS"]
-    assert listed == {
-        path.relative_to(VENDOR).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in files
-    }
+    sums = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+    assert listed == dict(zip([path.relative_to(VENDOR).as_posix() for path in files], sums))
     version = re.search(r"^MATHJAX := (\S+)", MAKEFILE, re.MULTILINE)[1]
     assert f'"{version}"' in (VENDOR / "mathjax/core.js").read_text(encoding="utf-8")
     assert "Apache License" in (VENDOR / "mathjax/LICENSE").read_text(encoding="utf-8")
@@ -34,10 +32,8 @@ def test_vendored_files_are_those_of_their_checksums() -> None:
 
 def test_the_side_bar_shows_the_section_and_the_title() -> None:
     """Every number of a page's title there is one of its labels, or of its line "Follows"."""
-    shown = re.findall(
-        r"- file: (notebooks/\S+)\n +title: \"((?:ZM |YCG |SP )?[\dA.–]+(?:, A.4)?) (.+)\"",
-        (BOOK / "_toc.yml").read_text(encoding="utf-8"),
-    )
+    entry = r"- file: (notebooks/\S+)\n +title: \"((?:ZM |YCG |SP )?[\dA.–]+(?:, A.4)?) (.+)\""
+    shown = re.findall(entry, (BOOK / "_toc.yml").read_text(encoding="utf-8"))
     chapters = {page for page in pages() if re.match("notebooks/(?!about)", page)}
     assert {page for page, _, _ in shown} == chapters
     for page, numbers, name in shown:

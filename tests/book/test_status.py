@@ -26,11 +26,8 @@ def report(tmp_path: Path) -> Path:
 
 
 def test_results_and_run_times_are_those_of_nbval(report: Path) -> None:
-    assert status.nbval_results(report) == {
-        "notebooks/admm/dual-ascent": (1, 1),
-        "book/errata/chapter-16": (1, 0),
-        "book/intro": (1, 0),
-    }
+    passed = {"book/errata/chapter-16": (1, 0), "book/intro": (1, 0)}
+    assert status.nbval_results(report) == {"notebooks/admm/dual-ascent": (1, 1)} | passed
     assert status.nbval_results(report.with_name("none.xml")) == {}
     assert status.seconds_of(report)["notebooks/admm/dual-ascent"] == 3.5
     classes = [status.run_time_class(seconds) for seconds in (None, 0.1, 5.0, 14.9, 15.0)]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-__all__ = ["exact", "floats", "is_zero", "length", "product", "ratio", "solve", "split"]
+__all__ = ["exact", "floats", "length", "product", "ratio", "solve", "split"]
 
 # The radius of a ball says what even this leaves open; no comparison is true by chance.
 ctx.prec = 1000
@@ -41,11 +41,6 @@ def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.array(arb_mat(A.tolist()).solve(arb_mat([[v] for v in b])).entries())
 
 
-def is_zero(x: np.ndarray) -> np.ndarray:
-    """Return which entries are zero for certain."""
-    return np.array([v == 0 for v in x], dtype=bool)
-
-
 def length(x: np.ndarray) -> Any:
     """Return the Euclidean norm."""
     return abs(x[0]) if len(x) == 1 else sum(x * x, arb(0)).sqrt()
@@ -63,8 +58,5 @@ def ratio(value: Any, scale: Any) -> float:
 
 def split(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the positive and the negative parts, both not negative; what is no number stays so."""
-    zero = arb(0)
-    return (
-        np.array([zero if v <= 0 else v for v in x], dtype=object),
-        np.array([zero if v >= 0 else -v for v in x], dtype=object),
-    )
+    parts = [(arb(0), -v) if v <= 0 else (v, arb(0)) if v >= 0 else (v, -v) for v in x]
+    return tuple(np.array([part[i] for part in parts], dtype=object) for i in range(2))

@@ -25,7 +25,7 @@ from companion.svm import IndefiniteResult, IndefiniteSVC, SVMs2l, TrainingResul
 from companion.svm.estimator import SupportVectorMachine
 from companion.svr.estimator import SupportVectorRegression
 from tests.exact.convex import EPS, Candidate
-from tests.exact.numbers import exact, floats, is_zero, length, product, ratio, split
+from tests.exact.numbers import exact, floats, length, product, ratio, split
 
 
 @dataclass(frozen=True)
@@ -117,11 +117,8 @@ def of_classes(machine: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.
 
 def of_machine(machine: Any, X: np.ndarray, y: np.ndarray, a: np.ndarray) -> float:
     """Examine what a machine has copied: the classes, the support and the points."""
-    return max(
-        same(machine.classes_, np.unique(y)),
-        same(machine.support_, np.flatnonzero(a)),
-        same(machine.X_fit_, X),
-    )
+    copied = same(machine.classes_, np.unique(y)), same(machine.X_fit_, X)
+    return max(*copied, same(machine.support_, np.flatnonzero(a)))
 
 
 # -- quadratic and linear programs
@@ -159,9 +156,8 @@ def quadratic(P: Any, q: np.ndarray, x: np.ndarray, **rest: Any) -> Candidate:
     """Return the candidate for a program with the objective 1/2 x'Px + q'x; P may be P x and the size of its terms."""
     Px, sizes = (P.times(x), P.sizes(x)) if isinstance(P, Matrix) else P
     value = abs(sum(x * Px, arb(0))) / 2 + sum(abs(exact(q) * x), arb(0))
-    return Candidate(
-        x, Px + exact(q), sizes + np.abs(q), np.abs(floats(Px)) + np.abs(q), value, **rest
-    )
+    size = np.abs(q)
+    return Candidate(x, Px + exact(q), sizes + size, np.abs(floats(Px)) + size, value, **rest)
 
 
 @examine.register
@@ -174,17 +170,17 @@ def _(result: QPResult, X: Any, y: Any) -> float:
     stated = (z, result.y, result.z_lower, result.z_upper, [result.objective])
     if not finite(*stated):
         return math.inf
-    rows = {} if data["A"] is None else {"A": dense(data["A"]), "b": np.atleast_1d(data["b"])}
-    at = quadratic(
-        P, q, exact(z), y=exact(result.y), lower=data["lower"], upper=data["upper"], **rows
-    )
+    rest = {"y": exact(result.y), "lower": data["lower"], "upper": data["upper"]}
+    if data["A"] is not None:
+        rest |= {"A": dense(data["A"]), "b": np.atleast_1d(data["b"])}
+    at = quadratic(P, q, exact(z), **rest)
     low, high = exact(result.z_lower), exact(result.z_upper)
     off = [ratio(e - l + u, c) for e, l, u, c, f in zip(at.e, low, high, at.columns, at.faint)
            if not abs(e - l + u) <= f]  # fmt: skip
     wrong = [ratio(v, c) for v, c in zip(split(low)[1] + split(high)[1], at.columns)]
     products = arb(0)
     for multiplier, bound in ((low, at.lower), (high, at.upper)):
-        for j in np.flatnonzero(~is_zero(multiplier)):
+        for j in np.flatnonzero(multiplier != 0):
             far = not np.isfinite(bound[j])
             products += math.inf if far else abs(multiplier[j] * (at.x[j] - bound[j]))
     x = exact(result.x)
@@ -231,8 +227,8 @@ def _(machine: SupportVectorMachine, X: Any, y: Any) -> float:
         nothing = [machine.b_, machine.norm_, *machine.dual_coef_]
         return max(*claims, at.infeasibility, 0.0 if not np.any(nothing) else math.inf)
     inner = Matrix(0.0, K, F).times(weight) / unit
-    square = sum(weight * inner, arb(0)) / unit
-    claims.append(ratio(arb(machine.norm_) ** 2 - square, float(a @ sizes) / float(unit)))
+    off = arb(machine.norm_) ** 2 - sum(weight * inner, arb(0)) / unit
+    claims.append(ratio(off, float(a @ sizes) / float(unit)))
     vanishes = machine.norm_ == 0.0  # what rounding leaves of w is not stored
     f = (0 * inner if vanishes else inner) - b
     if penalized:
@@ -298,7 +294,7 @@ def _(tube: SupportVectorRegression, X: Any, y: Any) -> float:
     f, total = inner + b, (sizes + np.abs(y)).max() + abs(tube.b_)
     residual = exact(y) - f
     over, under = (split(side - arb(tube.epsilon_))[0] for side in (residual, -residual))
-    claims = [same(tube.support_, np.flatnonzero(~is_zero(delta))), same(tube.X_fit_, X)]
+    claims = [same(tube.support_, np.flatnonzero(delta != 0)), same(tube.X_fit_, X)]
     claims += [same(tube.dual_coef_, floats(delta)), away(told(tube.predict, X), f, total)]
     claims += [away(tube.xi_prime_, over, total), away(tube.xi_, under, total)]
     claims += [away(tube.residuals_, residual, total)]
@@ -404,9 +400,7 @@ def _(pca: KernelPCA, X: Any, y: Any) -> float:
     images = product(M, V) - np.outer(product(M, exact(np.ones(len(M)))), sum(V, arb(0)) / len(V))
     images = images - sum(images, arb(0)) / len(images)
     size = float(np.abs(M).max()) * len(M)
-    skew = max(
-        abs(float(t)) for t in (product(pca.eigenvectors_.T, V) - np.eye(V.shape[1])).ravel()
-    )
+    skew = np.abs(floats((product(pca.eigenvectors_.T, V) - np.eye(V.shape[1])).ravel())).max()
     off = max(ratio(sum(t * t, arb(0)).sqrt(), size) for t in (images - V * values).T)
     centred = M - M.mean(axis=0)
     centred = centred - centred.mean(axis=1)[:, None]
@@ -430,13 +424,12 @@ def _(result: TrainingResult, X: Any, y: Any) -> float:
         return math.inf
     alpha, n = exact(result.alpha), len(s)
     if result.w is None:
-        K, F = dense(result.kernel(result.points)), None
-        f = product(K, exact(result.beta))
-        square = sum(exact(result.beta) * f, arb(0))
+        K, F, v = dense(result.kernel(result.points)), None, exact(result.beta)
     else:
-        K, F = None, np.asarray(result.kernel.features(result.points, limit=np.inf))
-        f = product(F, exact(result.w))
-        square = sum(exact(result.w) ** 2, arb(0))
+        F = np.asarray(result.kernel.features(result.points, limit=np.inf))
+        K, v = None, exact(result.w)
+    f = product(K if F is None else F, v)
+    square = sum(v * (f if F is None else v), arb(0))
     P = Matrix(0.0 if hinge else 0.5 / C, K, F, s)
     at = quadratic(P, -np.ones(n), alpha, lower=0.0, upper=C if hinge else np.inf)
     slack = split(1 - exact(s) * f)[0]
@@ -577,9 +570,8 @@ def least_absolute(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> float:
     """Examine ``min |r|_1`` with ``A x - r = b``."""
     none, columns = np.zeros(A.shape[1]), np.abs(A).sum(axis=0)
     least = arb(1e-5 * (np.abs(A) @ np.abs(result.x) + np.abs(b)).sum())
-    return split_off(
-        Candidate(exact(result.x), exact(none), none, columns, least), result, A, b, 1.0
-    )
+    nothing = Candidate(exact(result.x), exact(none), none, columns, least)
+    return split_off(nothing, result, A, b, 1.0)
 
 
 def basis_pursuit(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> float:
@@ -628,10 +620,8 @@ def consensus(result: ADMMResult, blocks: list[Any], objective: Any) -> float:
     """Examine ``sum_i f_i(z) + g(z)`` at z, the copies of z, and the stored objective."""
     if type(objective) not in (RidgeObjective, LassoObjective, SquaredHingeObjective):
         raise ValueError(f"verify does not know {type(objective).__name__}")
-    A, b = (
-        np.vstack([dense(A) for A, _ in blocks]),
-        np.concatenate([np.ravel(b) for _, b in blocks]),
-    )
+    A = np.vstack([dense(A) for A, _ in blocks])
+    b = np.concatenate([np.ravel(b) for _, b in blocks])
     z, hinge = exact(result.z), isinstance(objective, SquaredHingeObjective)
     tau, K = getattr(objective, "tau", 0.0), 1.0 if hinge else getattr(objective, "K", 0.0)
     if hinge:

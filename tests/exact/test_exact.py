@@ -25,6 +25,9 @@ VALUES = POINTS[:, 0] - 2 * POINTS[:, 1] + RNG.standard_normal(20) + 4.0
 BLOCKS = [(A[:4], b[:4]), (A[4:9], b[4:9]), (A[9:], b[9:])]
 LABELLED = [(part, np.sign(values)) for part, values in BLOCKS]
 K0 = A @ A.T + 3 * np.diag(b)
+INTERCEPTS = ("free", "none", "penalized")
+the_texts_admm = partial(regression.lasso_admm, POINTS, VALUES, 4.0, K=0.7, tol=1e-11)
+dual_of_the_lasso = partial(regression.lasso_dual, POINTS, VALUES, 2.0)
 
 
 def program(seed=0, n=12, p=3, rank=None, low_rank=False):
@@ -42,11 +45,6 @@ def degenerate(**options):
     return solve_qp(P, q, rows, right, upper=upper)
 
 
-INTERCEPTS = ("free", "none", "penalized")
-the_texts_admm = partial(regression.lasso_admm, POINTS, VALUES, 4.0, K=0.7, tol=1e-11)
-dual_of_the_lasso = partial(regression.lasso_dual, POINTS, VALUES, 2.0)
-
-
 def confirm(answer, *data):
     found = verify(answer, *data)
     assert found.ok, found
@@ -58,9 +56,9 @@ OF_A_PROGRAM = {"x": 1e-6, "y": 1e-6, "z_lower": 1e-6, "objective": 1e-6}
 DUAL = {"objective": 1e-6}
 OF_A_SPLITTING = {"x": 1e-4, "z": 1e-4}
 OF_TRAINING = {"alpha": 1e-4, "objective": 1e-3, "dual_objective": 1e-3}
-OF_A_SADDLE = {"alpha": 1e-4} | dict.fromkeys(
-    ["multipliers", "K", "objective", "upper_bound"], 1e-2
-)
+OF_A_SADDLE = dict.fromkeys(["multipliers", "K", "objective", "upper_bound"], 1e-2) | {
+    "alpha": 1e-4
+}
 OF_CONSENSUS = {"x": 1e-2, "z": 1e-2}
 ANSWERS = {
     "quadratic program": (lambda: solve_qp(*program(), upper=1.0), OF_A_PROGRAM),
@@ -123,9 +121,6 @@ def test_products_are_those_of_fractions():
         assert Fraction(int(mantissa)) * Fraction(2) ** int(exponent) == true
 
 
-# -- what a certificate promises
-
-
 def test_a_certificate_that_claims_too_much_is_found():
     with pytest.warns(ConvergenceWarning, match="did not reach"):
         result = solve_qp(*program(1), upper=1.0, tol=1e-70)
@@ -145,15 +140,11 @@ def test_a_run_that_was_cut_short_says_so():
     ] * 2
 
 
-# -- estimators: their attributes are altered in test_attributes.py
-
-
-@pytest.mark.parametrize(
-    "model", [RidgeRegression(K=0.0), ElasticNet(K=0.3, tau=0.0), KernelRidge(K=1e-3, kernel="rbf")]
-)
-def test_regressions_at_their_limits(model):
+def test_regressions_at_their_limits():
     X = np.column_stack([POINTS, POINTS[:, 0]])  # rank deficient
-    confirm(model.fit(X, VALUES), X, VALUES)
+    kernel = KernelRidge(K=1e-3, kernel="rbf")
+    for model in (RidgeRegression(K=0.0), ElasticNet(K=0.3, tau=0.0), kernel):
+        confirm(model.fit(X, VALUES), X, VALUES)
 
 
 def test_paths_are_examined_at_every_point():
@@ -165,9 +156,6 @@ def test_paths_are_examined_at_every_point():
     w = path.w.copy()
     w[2] *= 1.01
     assert [point.ok for point in verify(replace(path, w=w))] == [True, True, False, True]
-
-
-# -- right answers whose last digits cannot be better
 
 
 @pytest.mark.parametrize("rho", [1e5, 1e20])

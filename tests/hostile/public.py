@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from companion import admm as A_
 from companion import kernels as K_
@@ -15,8 +16,6 @@ from companion import regression as R_
 from companion import svm as S_
 from companion import svr as T_
 from companion.admm import admm
-
-# -- data
 
 X = np.array([[2, 1], [3, 3], [1, 4], [4, 2], [-2, -1], [-1, -3], [-4, 0], [1, -2]], dtype=float)
 y = np.array([1, 1, 1, 1, -1, -1, -1, -1], dtype=float)
@@ -86,7 +85,7 @@ def _consensus(A: Any, b: Any, **options: Any) -> Any:
 
 ADMM = {
     "solve_qp": Target(
-        A_.solve_qp, {"P": P, "q": q, "A": A, "b": np.zeros(2), "lower": np.zeros(3), "upper": 5 * np.ones(3)},
+        A_.solve_qp, {"P": P, "q": q, "A": A, "b": np.ones(2), "lower": np.zeros(3), "upper": 5 * np.ones(3)},
         scalars={"tol": 1e-9, "max_iter": 100}, accepts={("upper", "inf"), ("lower", "minus inf")},
     ),
     "qsolve1": Target(A_.qsolve1, {"P": P, "q": q, "A": A, "b": np.zeros(2)}, scalars={"rho": 10.0, "max_iter": 2000}),
@@ -226,29 +225,24 @@ REGRESSION = {
     "tau_max": Target(R_.tau_max, {"X": X, "y": t}),
 }  # fmt: skip
 
-SVR = {
-    "tube_from_offsets": Target(
-        T_.tube_from_offsets, {"offsets": t}, scalars={"nu": 0.5}, alone=True
-    )
-}
+OFFSETS = Target(T_.tube_from_offsets, {"offsets": t}, scalars={"nu": 0.5}, alone=True)
 
-TABLES = {"admm": ADMM, "kernels": KERNELS, "svm": SVM, "regression": REGRESSION, "svr": SVR}
+TABLES = {
+    "admm": ADMM,
+    "kernels": KERNELS,
+    "svm": SVM,
+    "regression": REGRESSION,
+    "svr": {"tube_from_offsets": OFFSETS},
+}
 TARGETS = {f"{room}.{name}": each for room, table in TABLES.items() for name, each in table.items()}
 
-NAMES = """
-kernels: KernelPCA
-svm: HardMarginSVC IndefiniteSVC SVMs1 SVMs2 SVMs2l SVMs2prime SVMs3 SVMs4 SVMs5
-regression: ElasticNet KernelRidge Lasso RidgeRegression
-svr: EpsilonSVR NuSVR NuSVRPenalizedBias QuadraticNuSVR
-"""
 ROOMS = {"kernels": K_, "svm": S_, "regression": R_, "svr": T_}
-ESTIMATORS = {
-    f"{room}.{name}": getattr(ROOMS[room], name)
-    for room, names in (line.split(":") for line in NAMES.strip().splitlines())
-    for name in names.split()
+PUBLIC = {
+    f"{room}.{n}": getattr(package, n) for room, package in ROOMS.items() for n in package.__all__
 }
-
-
+ESTIMATORS = {
+    n: c for n, c in PUBLIC.items() if isinstance(c, type) and issubclass(c, BaseEstimator)
+}
 UNREAD = {"history", "certificate", "problem", "n_iter", "kernel", "points", "family"}
 
 

@@ -14,6 +14,12 @@ from tests.exact import verify
 from tests.hostile.attacks import FORMATS, HOSTILE, heard, names_the_cause, snapshot
 from tests.hostile.public import ESTIMATORS, X, t, y
 
+SCALES = (1e-30, 1e-8, 1e5, 1e150)
+PRICES = "K", "tau", "nu", "C", "epsilon", "rho"
+REFUSED = (float("nan"), float("inf"), -1.0, "a", [1.0], {}, 1j)
+UNKNOWN = ("nonsense", 3, None)
+ABSURD = (1e-100, 1e-6, 1e6, 1e100)
+
 
 def case(*key: Any) -> Any:
     return pytest.param(*key, id="-".join(map(str, key)))
@@ -62,9 +68,6 @@ def judge(name: str, X: Any, y: Any, **parameters: Any) -> None:
         assert warned or is_good(model, np.asarray(X, dtype=float), np.asarray(y))
 
 
-# -- bad data
-
-
 ATTACKS = [
     (name, argument, attack) for name in ESTIMATORS for argument in "Xy" for attack in HOSTILE
 ]
@@ -94,9 +97,6 @@ def test_bad_points_are_refused_by_a_fitted_model(name: str) -> None:
         assert names_the_cause(caught.value, sklearn=True) is None, attack
 
 
-# -- formats
-
-
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_format_gives_the_same_answer(name: str, form: str) -> None:
@@ -109,8 +109,6 @@ def test_every_format_gives_the_same_answer(name: str, form: str) -> None:
     np.testing.assert_allclose(np.abs(answer), np.abs(expected), rtol=1e-7, atol=1e-7)
     assert all(map(np.array_equal, (snapshot(points), snapshot(values)), before))
 
-
-# -- degenerate data
 
 ONE_AND_ONE = np.array([[0.0, 1.0], [2.0, 3.0]])
 DEGENERATE = {
@@ -144,24 +142,11 @@ def test_degenerate_data(name: str, gaussian: bool, data: tuple[np.ndarray, ...]
     judge(name, points, labels(name, classes, values), **options(name, gaussian))
 
 
-# -- the ends of the range
-
-SCALES = (1e-30, 1e-8, 1e5, 1e150)
-
-
 @pytest.mark.parametrize(("name", "factor"), [case(n, f) for n in ESTIMATORS for f in SCALES])
 def test_points_and_values_of_any_size(name: str, factor: float) -> None:
     judge(name, X * factor, labels(name))
     if labels(name) is t:
         judge(name, X, t * factor)
-
-
-# -- parameters
-
-PRICES = "K", "tau", "nu", "C", "epsilon", "rho"
-REFUSED = (float("nan"), float("inf"), -1.0, "a", [1.0], {}, 1j)
-UNKNOWN = ("nonsense", 3, None)
-ABSURD = (1e-100, 1e-6, 1e6, 1e100)
 
 
 def parameters(values: tuple, *wanted: str) -> list[Any]:
@@ -170,13 +155,11 @@ def parameters(values: tuple, *wanted: str) -> list[Any]:
     return [case(name, parameter, value) for name, parameter in own for value in values]
 
 
-@pytest.mark.parametrize(
-    ("name", "parameter", "value"),
-    [
-        *parameters(REFUSED, *PRICES, "tol", "max_iter"),
-        *parameters(UNKNOWN, "kernel", "intercept", "method"),
-    ],
-)
+BAD = [*parameters(REFUSED, *PRICES, "tol", "max_iter")]
+BAD += parameters(UNKNOWN, "kernel", "intercept", "method")
+
+
+@pytest.mark.parametrize(("name", "parameter", "value"), BAD)
 def test_bad_parameters_are_refused_by_name(name: str, parameter: str, value: Any) -> None:
     with heard(), pytest.raises((ValueError, TypeError), match=rf"\b{parameter}\b"):
         fit(make(name, **{parameter: value}), X, labels(name))
@@ -189,8 +172,6 @@ def test_absurd_numbers(name: str, parameter: str, value: float) -> None:
     """A single iteration, too, ends in an answer or a warning."""
     judge(name, X, labels(name), **{parameter: value})
 
-
-# -- what happens after the fit
 
 KERNELS = [name for name in ESTIMATORS if "kernel" in make(name).get_params()]
 
@@ -212,10 +193,8 @@ def test_the_data_may_change_after_the_fit(name: str, kernel: Any) -> None:
 def test_a_second_fit_forgets_the_first(name: str, kernel: str) -> None:
     with heard():
         first = pd.DataFrame(X[:, ::-1], columns=["a", "b"])
-        other, twice = (
-            np.hstack([X[:6], X[2:]]),
-            fit(make(name, kernel=kernel), first, labels(name)),
-        )
+        other = np.hstack([X[:6], X[2:]])
+        twice = fit(make(name, kernel=kernel), first, labels(name))
         fit(twice, other, labels(name)[1:7])
         once = fit(make(name, kernel=kernel), other, labels(name)[1:7])
         assert vars(twice).keys() == vars(once).keys()

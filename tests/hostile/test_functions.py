@@ -1,6 +1,5 @@
 """Functions and classes that take arrays: bad input is refused by name, every format is understood."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,17 @@ from tests.exact import verify
 from tests.hostile.attacks import BAD_SCALARS, HOSTILE, formats_of, heard, names_the_cause, snapshot
 from tests.hostile.public import TARGETS, Target, numbers
 
+EXTREME = (1e-30, 1e30, 1e150)
+CERTIFIED = (
+    "admm.solve_qp", "admm.lasso", "admm.basis_pursuit", "admm.least_absolute_deviations",
+    "admm.generalized_lasso", "admm.group_lasso", "regression.lasso_dual", "regression.elastic_net_dual",
+)  # fmt: skip
 
-def each(kind: str) -> Iterator[Any]:
-    """Yield the targets with each of their arrays, or of their scalars."""
-    for name, target in TARGETS.items():
-        for argument in getattr(target, kind):
-            yield pytest.param(target, argument, id=f"{name}-{argument}")
+
+def each(kind: str) -> list[Any]:
+    """Return the targets with each of their arrays, or of their scalars."""
+    found = [(n, target, a) for n, target in TARGETS.items() for a in getattr(target, kind)]
+    return [pytest.param(target, argument, id=f"{n}-{argument}") for n, target, argument in found]
 
 
 def refusal(target: Target, argument: str, value: Any) -> str | None:
@@ -31,11 +35,9 @@ def refusal(target: Target, argument: str, value: Any) -> str | None:
 
 @pytest.mark.parametrize(("target", "argument"), each("arrays"))
 def test_bad_arrays_are_refused_by_name(target: Target, argument: str) -> None:
-    seen = {
-        attack: refusal(target, argument, spoil(target.arrays[argument]))
-        for attack, spoil in HOSTILE.items()
-        if not target.is_legal(argument, attack)
-    }
+    array = target.arrays[argument]
+    illegal = [(name, a) for name, a in HOSTILE.items() if not target.is_legal(argument, name)]
+    seen = {name: refusal(target, argument, attack(array)) for name, attack in illegal}
     assert seen == dict.fromkeys(seen)
 
 
@@ -68,11 +70,8 @@ def test_every_format_gives_the_same_answer(target: Target, argument: str) -> No
 
 @pytest.mark.parametrize(("target", "argument"), each("scalars"))
 def test_bad_numbers_are_refused_by_name(target: Target, argument: str) -> None:
-    seen = {
-        attack: refusal(target, argument, value)
-        for attack, value in BAD_SCALARS.items()
-        if (argument, attack) not in target.accepts
-    }
+    bad = [(n, value) for n, value in BAD_SCALARS.items() if (argument, n) not in target.accepts]
+    seen = {name: refusal(target, argument, value) for name, value in bad}
     assert seen == dict.fromkeys(seen)
 
 
@@ -87,15 +86,6 @@ def judge_call(target: Target, **changes: np.ndarray) -> None:
     certificate = getattr(result, "certificate", None) or result.qp.certificate
     assert certificate.ok or any(issubclass(w.category, ConvergenceWarning) for w in caught)
     assert not certificate.ok or verify(result).ok
-
-
-# -- numbers at the ends of the range: a certified answer, a warning, or an error that names the cause
-
-EXTREME = (1e-30, 1e30, 1e150)
-CERTIFIED = (
-    "admm.solve_qp", "admm.lasso", "admm.basis_pursuit", "admm.least_absolute_deviations",
-    "admm.generalized_lasso", "admm.group_lasso", "regression.lasso_dual", "regression.elastic_net_dual",
-)  # fmt: skip
 
 
 @pytest.mark.parametrize("factor", EXTREME)

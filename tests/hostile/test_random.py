@@ -57,7 +57,7 @@ def test_estimators(name: str, data: tuple[np.ndarray, ...], gaussian: bool) -> 
 
 
 @pytest.mark.parametrize("name", CERTIFIED)
-@often
+@settings(often, max_examples=60)
 @given(draw=st.data())
 def test_solvers(name: str, draw: Any) -> None:
     target = TARGETS[name]

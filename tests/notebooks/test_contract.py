@@ -1,8 +1,4 @@
-"""What every notebook file promises: it was run from top to bottom, it is clean, its pictures have words.
-
-nbval (``make test-notebooks``) checks that the stored outputs are what the code gives. It skips cells that were never
-run and pictures; this file closes those gaps.
-"""
+"""What every notebook file promises, and nbval does not see: it was run from top to bottom, its pictures have words."""
 
 import ast
 import dis
@@ -65,19 +61,14 @@ def test_run_from_top_to_bottom_without_errors_paths_or_timings(path: Path) -> N
         assert not re.search(r"%%?time", source(cell)), source(cell)
 
 
-def widths(path: Path) -> list[int]:
-    """How wide each output is that a cell printed, or its value where that is shown as text."""
-    texts = []
-    for output in (output for cell in code_cells(path) for output in cell["outputs"]):
-        shown = output.get("data", {})
-        rich = set(shown) - {"text/plain"}
-        texts.append("".join(output.get("text", [] if rich else shown.get("text/plain", []))))
-    return [max(map(len, text.splitlines()), default=0) for text in texts]
-
-
 @of_each(NARROW)
 def test_printed_lines_fit_a_phone(path: Path) -> None:
-    assert max(widths(path), default=0) <= PHONE
+    """What a cell printed, or its value where that is shown as text."""
+    for output in (output for cell in code_cells(path) for output in cell["outputs"]):
+        shown = output.get("data", {})
+        values = [] if set(shown) - {"text/plain"} else shown.get("text/plain", [])
+        text = "".join(output.get("text", values))
+        assert max(map(len, text.splitlines()), default=0) <= PHONE, text
 
 
 @of_each(CHAPTERS)

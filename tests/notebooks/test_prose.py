@@ -1,8 +1,7 @@
 """Prose types no computed number: the cell beside it prints it, and nbval guards it there.
 
-A number of three or more significant digits in the prose of a chapter page is allowed when it is an input (it stands in
-the page's code, or is the size of a data set), a year, the number of an item of the sources, or a figure of the
-sources themselves, in a line that says so.
+A number of three or more significant digits is allowed when it is an input (it stands in the page's code, or is the
+size of a data set), a year, the number of an item of the sources, or their own figure, in a line that says so.
 """
 
 import re

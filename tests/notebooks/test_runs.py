@@ -24,6 +24,8 @@ ipywidgets.IntSlider(description="position")"""
 TEXT = "one line\n  and another\n"
 CACHE = "tools/notebooks.py cache"
 NBVAL = "-m pytest -q -p no:cacheprovider -p tools.notebooks --nbval --nbval-current-env page.ipynb"
+NO_ANSWER = "Kernel died before replying to kernel_info"
+CASES = [(NO_ANSWER, 2, 3), (NO_ANSWER, 9, 3), ("Kernel died in a cell", 1, 1)]
 
 
 @pytest.fixture
@@ -77,14 +79,8 @@ def test_a_run_without_frames_is_not_kept(project: Path) -> None:
     assert run(project, CACHE) == "1 notebooks, 1 to execute\n"
 
 
-NO_ANSWER = "Kernel died before replying to kernel_info"
-
-
 @pytest.mark.filterwarnings("ignore:Kernel died before replying")
-@pytest.mark.parametrize(
-    ("error", "failures", "starts"),
-    [(NO_ANSWER, 2, 3), (NO_ANSWER, 9, 3), ("Kernel died in a cell", 1, 1)],
-)
+@pytest.mark.parametrize(("error", "failures", "starts"), CASES)
 def test_a_kernel_is_started_until_it_answers(error: str, failures: int, starts: int) -> None:
     start = Mock(side_effect=[*[RuntimeError(error)] * failures, "kernel"], __name__="start")
     with nullcontext() if failures < starts else pytest.raises(RuntimeError):

@@ -1,7 +1,6 @@
-"""Every certified result of every notebook, verified in exact arithmetic while the notebook ran.
+"""Every certified result of every notebook, verified exactly while the notebook ran (``make test-notebooks``).
 
-This file is no part of the unit tests: it reads what tools/recorder.py wrote to build/verified during the run of the
-notebooks (``make test-notebooks``).
+No unit test: it reads what tools/recorder.py wrote to build/verified.
 """
 
 import json

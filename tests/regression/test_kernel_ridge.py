@@ -12,15 +12,13 @@ from companion.regression import KernelRidge, RidgeRegression
 from tests.exact.numbers import exact, product, solve
 
 pytestmark = pytest.mark.filterwarnings("error")
+KERNELS = {"linear": {}, "poly": {"degree": 2, "gamma": 1.0, "coef0": 1.0}, "rbf": {"gamma": 0.3}}
 
 
 def random_data(seed=0, m=30, n=3):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((m, n))
     return X, np.sin(X.sum(axis=1)) + 0.1 * rng.standard_normal(m) + 3
-
-
-KERNELS = {"linear": {}, "poly": {"degree": 2, "gamma": 1.0, "coef0": 1.0}, "rbf": {"gamma": 0.3}}
 
 
 def relative_error(G, y, K, intercept, alpha):

@@ -18,32 +18,20 @@ INTERCEPTS = "none", "free", "penalized"
 CHECKED = [kind(intercept=i) for kind in (RidgeRegression, Lasso) for i in INTERCEPTS]
 CHECKED += [ElasticNet(), KernelRidge(), KernelRidge(intercept="free")]
 CHECKED += [KernelRidge(kernel="rbf", intercept="free")]
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((40, 6)) + 1
+Y = X @ [3.0, 0, -2, 0, 0, 1] + RNG.standard_normal(40) + 4
+MODELS = [RidgeRegression(2.0, intercept=i) for i in INTERCEPTS]
+MODELS += [KernelRidge(0.5, kernel=k) for k in ("linear", Gaussian(1.7), Polynomial(3, R=0.5))]
+POLYNOMIAL = {"degree": 2, "gamma": 0.3, "coef0": 2.0}
+MODELS += [KernelRidge(0.5, kernel="poly", kernel_params=POLYNOMIAL)]
+MODELS += [Lasso(7.0), Lasso(7.0, intercept="none"), ElasticNet(0.0, 7.0, intercept="none")]
+MODELS += [ElasticNet(K, tau) for K, tau in ((3.0, 7.0), (3.0, 0.0), (0.0, 0.0))]
 
 
 @parametrize_with_checks(CHECKED)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
-
-
-RNG = np.random.default_rng(0)
-X = RNG.standard_normal((40, 6)) + 1
-Y = X @ [3.0, 0, -2, 0, 0, 1] + RNG.standard_normal(40) + 4
-
-MODELS = [
-    RidgeRegression(2.0),
-    RidgeRegression(2.0, intercept="none"),
-    RidgeRegression(2.0, intercept="penalized"),
-    KernelRidge(0.5),
-    KernelRidge(0.5, kernel=Gaussian(1.7)),
-    KernelRidge(0.5, kernel="poly", kernel_params={"degree": 2, "gamma": 0.3, "coef0": 2.0}),
-    KernelRidge(0.5, kernel=Polynomial(3, R=0.5)),
-    Lasso(7.0),
-    Lasso(7.0, intercept="none"),
-    ElasticNet(3.0, 7.0),
-    ElasticNet(3.0, 0.0),
-    ElasticNet(0.0, 7.0, intercept="none"),
-    ElasticNet(0.0, 0.0),
-]
 
 
 @pytest.mark.filterwarnings("ignore:.*l1_reg.*")

@@ -18,6 +18,11 @@ from tests.exact.numbers import exact, floats, product, solve
 pytestmark = pytest.mark.filterwarnings("error")
 
 INTERCEPTS = ("none", "free", "penalized")
+EXAMPLE_19_1 = {  # the text cuts digits off: 0.8677625 is printed as 0.8677
+    5: ((0.9207, 0.8677, -0.9618), "204864/222505 386163/445010 -428047/445010"),
+    0.1: ((1.1651, 1.1341, -1.2255), "7982145/6850628 7769859/6850628 -83958247/68506280"),
+    0.01: ((1.1709, 1.1405, -1.2318), "398912175/340667104 388535745/340667104 -8392823407/6813342080"),
+}  # fmt: skip
 
 
 def random_data(seed, m=12, n=5):
@@ -30,23 +35,12 @@ def numbers(model):
 
 
 class TestPrinted:
-    """Examples 19.1 and 19.2. The text cuts digits off: 0.8677625 is printed as 0.8677."""
-
     def test_example_19_1(self):
         data = example_19_1()
-        for K, fractions, printed in (
-            (5, "204864/222505 386163/445010 -428047/445010", "0.9207 0.8677 -0.9618"),
-            (0.1, "7982145/6850628 7769859/6850628 -83958247/68506280", "1.1651 1.1341 -1.2255"),
-            (0.01, "398912175/340667104 388535745/340667104 -8392823407/6813342080",
-             "1.1709 1.1405 -1.2318"),
-        ):  # fmt: skip
+        for K, (printed, fractions) in EXAMPLE_19_1.items():
             found = numbers(RidgeRegression(K=K).fit(data.X, data.y))
-            assert_allclose(
-                found, [float(F(each)) for each in fractions.split()], rtol=0, atol=1e-11
-            )
-            assert_array_equal(
-                np.trunc(found * 1e4) / 1e4, [float(each) for each in printed.split()]
-            )
+            assert_allclose(found, [float(F(each)) for each in fractions.split()], rtol=1e-11)
+            assert_array_equal(np.trunc(found * 1e4) / 1e4, printed)
 
     def test_residual_norms_fall_with_K(self):
         data = example_19_1()

@@ -21,16 +21,26 @@ from companion.kernels import Gaussian
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
 from tests.exact import verify
 
-pytestmark = pytest.mark.filterwarnings(
-    "error", "ignore::sklearn.exceptions.SkipTestWarning", "ignore:.*Clarabel.*"
-)
+QUIET = "ignore::sklearn.exceptions.SkipTestWarning", "ignore:.*Clarabel.*"
+pytestmark = pytest.mark.filterwarnings("error", *QUIET)
+KINDS = ["random", "negative", "integers", "clusters", "diagonal"]
+BALANCED = [HardMarginSVC(), SVMs1(), SVMs2(K=1.0), SVMs2prime(nu=0.5), SVMs4(nu=0.5)]
+TRANSFORMS = {
+    "clip": lambda d: np.maximum(d, 0), "flip": np.abs, "shift": lambda d: d - d[0], "square": np.square,
+    "diffusion": np.exp,
+}  # fmt: skip
+PINNED = [  # name, C, rho, the constant of Theorem 2, the maximum
+    ("distances", 1.0, 1.0, 24.657437205, 179.630615573601),
+    ("distances", 10.0, 0.1, 14010.657437205, 18.956860209265),
+    ("tanh", 1.0, 1.0, 22.385887862, 15.697899053822),
+    ("tanh", 10.0, 0.1, 14008.385887862, 3.613740489273),
+]
 
 
+@pytest.mark.filterwarnings("ignore::companion.exceptions.ConvergenceWarning")
 @parametrize_with_checks([svm.IndefiniteSVC()])
 def test_scikit_learn_contract(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        check(estimator)
+    check(estimator)
 
 
 def minus_distance(A, B):
@@ -60,14 +70,6 @@ def random_instance(seed, n=None):
 
 def in_q1(rng, y, C):
     return svm.project_q1(rng.uniform(-C, 2 * C, y.size), y, C)
-
-
-PINNED = [  # name, C, rho, the constant of Theorem 2, the maximum
-    ("distances", 1.0, 1.0, 24.657437205, 179.630615573601),
-    ("distances", 10.0, 0.1, 14010.657437205, 18.956860209265),
-    ("tanh", 1.0, 1.0, 22.385887862, 15.697899053822),
-    ("tanh", 10.0, 0.1, 14008.385887862, 3.613740489273),
-]
 
 
 @pytest.mark.parametrize(("name", "C", "rho", "L", "best"), PINNED)
@@ -178,9 +180,6 @@ def test_lipschitz_constants_hold(seed):
     assert moved <= (np.linalg.norm(a) + np.linalg.norm(b)) * distance / (4 * rho) + 1e-12
 
 
-KINDS = ["random", "negative", "integers", "clusters", "diagonal"]
-
-
 @given(st.integers(0, 100_000), st.sampled_from(KINDS))
 @settings(max_examples=50, deadline=None)
 def test_rank_one_spectrum(seed, kind):
@@ -229,8 +228,7 @@ def test_projection(seed):
 
 def run(K0, y, C, rho, method, steps, **how):
     """Run a fixed number of steps."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         return svm.solve_indefinite(K0, y, C, rho, method=method, tol=0.0, max_iter=steps, **how)
 
 
@@ -289,9 +287,6 @@ def test_printed_sum_breaks_the_bound():
     assert worst > 1.4
 
 
-BALANCED = [HardMarginSVC(), SVMs1(), SVMs2(K=1.0), SVMs2prime(nu=0.5), SVMs4(nu=0.5)]
-
-
 @pytest.mark.parametrize("machine", BALANCED, ids=lambda m: type(m).__name__)
 def test_minus_the_squared_distance_is_the_linear_machine(machine):
     data, K0 = zm_fourteen(), reference("distances")[0]
@@ -320,9 +315,7 @@ def test_conditionally_positive_definite_kernels_against_libsvm(kernel):
     assert machine.certificate_.ok
 
 
-@pytest.mark.parametrize(
-    "machine", [*BALANCED, SVMs3(), SVMs5(), SVMs2l()], ids=lambda m: type(m).__name__
-)
+@pytest.mark.parametrize("machine", [*BALANCED, SVMs3(), SVMs5(), SVMs2l()], ids=repr)
 def test_what_machines_refuse_by_name(machine):
     """Squared slacks add 1/(2K) to the diagonal, which could hide the negative eigenvalues of an indefinite kernel."""
     name, machine = type(machine).__name__, clone(machine).set_params(kernel="precomputed")
@@ -331,12 +324,6 @@ def test_what_machines_refuse_by_name(machine):
     if name in ("SVMs3", "SVMs5", "SVMs2l"):
         with pytest.raises(ValueError, match=f"conditionally positive .* but {name} has no"):
             machine.fit(*reference("distances"))
-
-
-TRANSFORMS = {
-    "clip": lambda d: np.maximum(d, 0), "flip": np.abs, "shift": lambda d: d - d[0], "square": np.square,
-    "diffusion": np.exp,
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("how", TRANSFORMS)

@@ -15,6 +15,7 @@ from tests.exact.numbers import exact
 
 U = np.array([[3.0], [4.0], [3.0]])
 V = np.array([[1.0], [0.0], [-3.0], [-1.0], [-1.0], [1.0]])
+MACHINES = [SVMs1(K=0.3), SVMs2(), SVMs2prime(2 / 3), SVMs3(2 / 3), SVMs4(2 / 3)]
 
 
 @pytest.mark.parametrize("gap", [1e-4, 1e-6, 1e-8])
@@ -39,10 +40,8 @@ def test_nu_min_sees_a_gap_in_any_direction(gap: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     near, t = np.arange(6) > 2, rng.uniform(0.0, np.pi)
     turn = np.array([[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]])
-    u, v = (
-        np.column_stack([side * (gap + near * rng.random(6)), rng.standard_normal(6)]) @ turn
-        for side in (1.0, -1.0)
-    )
+    apart, along = gap + near * rng.random((2, 6)), rng.standard_normal((2, 6))
+    u, v = (np.column_stack([side * a, b]) @ turn for side, a, b in zip((1, -1), apart, along))
     assert nu_min(u, v) == 0.0
 
 
@@ -59,9 +58,6 @@ def exact_norm(machine, X):
     x, c = exact(X[:, 0]), exact(machine.dual_coef_)
     K = np.array([[(-((p - q) ** 2) / 2).exp() for q in x] for p in x])
     return float((c @ K @ c).sqrt())
-
-
-MACHINES = [SVMs1(K=0.3), SVMs2(), SVMs2prime(2 / 3), SVMs3(2 / 3), SVMs4(2 / 3)]
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=repr)

@@ -13,6 +13,24 @@ from tests.exact import verify
 from tests.svm.convex import KERNELS, features, minimum
 
 pytestmark = pytest.mark.filterwarnings("error")
+R10 = np.sqrt(10.0)
+EXACT = [  # machine, w, b, eta, value on the nine points
+    (SVMs1(1 / 5), (3 * R10 / 10, R10 / 10), R10 / 20, 13 * R10 / 20, -19 * R10 / 100),
+    (SVMs2(1 / 10), (4 / 11, 2 / 11), 1 / 11, 1, 281 / 605),
+    (SVMs2prime(3 / 5), (29 / 75, 29 / 150), 29 / 300, 319 / 300, -841 / 9000),
+    (SVMs2prime(7 / 10, K=1.0), (28 / 5, 29 / 10), 28 / 5, 199 / 10, -3977 / 200),
+    (SVMs3(3 / 5), (239 / 630, 109 / 630), 22 / 315, 631 / 630, -563 / 6300),
+    (
+        SVMs4(1.0, K=1.0), (4113 / 13598, 1899 / 27196), 8829 / 108784, 104823 / 108784,
+        -943407 / 217568,
+    ),
+    (
+        SVMs5(1.0, K=1.0), (35712 / 117679, 8109 / 117679), 8829 / 117679, 226629 / 235358,
+        -2039661 / 470716,
+    ),
+]  # fmt: skip
+SIZES = [(SVMs1(0.2), (11, 18)), (SVMs2(0.5), (10, 18)), (SVMs2prime(0.6), (11, 18))]
+SIZES += [(SVMs3(0.6), (10, 18)), (SVMs4(0.6), (2, 9)), (SVMs5(0.6), (1, 9))]
 
 
 def primal(machine, Phi, s):
@@ -56,9 +74,7 @@ def machines(kernel, u, v, seed):
         SVMs1(K=1.0 / ((len(u) + len(v)) * nu), kernel=kernel),
         SVMs2(K=K, kernel=kernel),
         SVMs2prime(nu, kernel=kernel),
-        SVMs3(nu, K=K, kernel=kernel),
-        SVMs4(nu, K=K, kernel=kernel),
-        SVMs5(nu, K=K, kernel=kernel),
+        *(kind(nu, K=K, kernel=kernel) for kind in (SVMs3, SVMs4, SVMs5)),
         SVMs2l(kernel=kernel),
         *([HardMarginSVC(kernel=kernel)] if isinstance(kernel, Gaussian) else []),
     ]
@@ -87,24 +103,6 @@ def test_primal_equals_dual(name, seed):
         assert_allclose(f + machine.b_, Phi @ w, atol=near, err_msg=label)
         assert machine.b_interval_[0] - near <= b <= machine.b_interval_[1] + near, label
         assert machine.eta_interval_[0] - near <= eta <= machine.eta_interval_[1] + near, label
-
-
-R10 = np.sqrt(10.0)
-EXACT = [  # machine, w, b, eta, value on the nine points
-    (SVMs1(1 / 5), (3 * R10 / 10, R10 / 10), R10 / 20, 13 * R10 / 20, -19 * R10 / 100),
-    (SVMs2(1 / 10), (4 / 11, 2 / 11), 1 / 11, 1, 281 / 605),
-    (SVMs2prime(3 / 5), (29 / 75, 29 / 150), 29 / 300, 319 / 300, -841 / 9000),
-    (SVMs2prime(7 / 10, K=1.0), (28 / 5, 29 / 10), 28 / 5, 199 / 10, -3977 / 200),
-    (SVMs3(3 / 5), (239 / 630, 109 / 630), 22 / 315, 631 / 630, -563 / 6300),
-    (
-        SVMs4(1.0, K=1.0), (4113 / 13598, 1899 / 27196), 8829 / 108784, 104823 / 108784,
-        -943407 / 217568,
-    ),
-    (
-        SVMs5(1.0, K=1.0), (35712 / 117679, 8109 / 117679), 8829 / 117679, 226629 / 235358,
-        -2039661 / 470716,
-    ),
-]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", EXACT, ids=lambda case: repr(case[0]))
@@ -144,12 +142,9 @@ def test_xor_with_the_quadratic_kernel():
     data, kernel = datasets.xor(), Polynomial(2, R=1.0)
     X = np.array([[0.3, -2.0], [1.5, 0.4]])
     eighth = HardMarginSVC(), SVMs2(1 / 8), SVMs2prime(0.5, K=0.25), SVMs3(0.5, K=0.25)
-    for machine, a, eta in (
-        *((machine, 1 / 8, 1.0) for machine in eighth),
-        (SVMs1(0.3), 1 / 4, np.sqrt(2)),
-        (SVMs4(0.25, K=1.0), 1 / 4, 17 / 8),
-        (SVMs5(0.25, K=1.0), 1 / 4, 17 / 8),
-    ):
+    quarter = (SVMs1(0.3), np.sqrt(2)), (SVMs4(0.25, K=1.0), 17 / 8), (SVMs5(0.25, K=1.0), 17 / 8)
+    cases = [(machine, 1 / 8, 1.0) for machine in eighth] + [(m, 1 / 4, eta) for m, eta in quarter]
+    for machine, a, eta in cases:
         fitted = machine.set_params(kernel=kernel).fit_uv(data.u, data.v)
         assert_allclose([*fitted.lambda_, *fitted.mu_], a)
         assert fitted.eta_ == pytest.approx(eta)
@@ -199,10 +194,6 @@ def test_the_text_own_routine_takes_the_printed_8121_steps():
     result = qsolve1(P, q, A, c, rho=10.0)
     assert result.n_iter == 8121
     assert_allclose(result.x[:60], np.concatenate([machine.lambda_, machine.mu_]), atol=1e-8)
-
-
-SIZES = [(SVMs1(0.2), (11, 18)), (SVMs2(0.5), (10, 18)), (SVMs2prime(0.6), (11, 18))]
-SIZES += [(SVMs3(0.6), (10, 18)), (SVMs4(0.6), (2, 9)), (SVMs5(0.6), (1, 9))]
 
 
 @pytest.mark.parametrize(("machine", "size"), SIZES, ids=repr)

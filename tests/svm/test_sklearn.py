@@ -12,15 +12,18 @@ from companion.datasets import nine_points
 from companion.kernels import Gaussian, Polynomial
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
 
-pytestmark = pytest.mark.filterwarnings(
-    "error",
-    "ignore::sklearn.exceptions.SkipTestWarning",
-    "ignore::companion.svm.DegenerateSolutionWarning",  # on the random labels of some checks
-)
+ON_RANDOM_LABELS = "ignore::companion.svm.DegenerateSolutionWarning"
+QUIET = "ignore::sklearn.exceptions.SkipTestWarning", ON_RANDOM_LABELS
+pytestmark = pytest.mark.filterwarnings("error", *QUIET)
 
 # The hard margin needs separable data: a narrow Gaussian makes any data that.
 MACHINES = [HardMarginSVC(kernel=Gaussian(0.1)), SVMs2l()]
 MACHINES += [kind() for kind in (SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5)]
+POLYNOMIAL = {"degree": 2, "gamma": 0.5, "coef0": 1.0}
+KERNELS = [("linear", None), ("rbf", {"gamma": 0.3}), ("poly", POLYNOMIAL)]
+PEERS = [SVC(C=2.0, kernel="rbf", gamma=0.4), SVC(C=0.3, kernel=Gaussian(2.0))]
+PEERS += [NuSVC(nu=0.5, kernel="poly", degree=2, gamma=1.0, coef0=0.5)]
+KINDS = [(type(m), k) for m in MACHINES for k in (Gaussian(1.3), Polynomial(2, R=1.0))]
 
 
 @parametrize_with_checks(MACHINES)
@@ -57,9 +60,6 @@ def test_names_of_scikit_learn():
         SVMs2(kernel="rbf").fit_uv(data.u, data.v).coef_  # noqa: B018
 
 
-KINDS = [(type(m), k) for m in MACHINES for k in (Gaussian(1.3), Polynomial(2, R=1.0))]
-
-
 @pytest.mark.parametrize(("kind", "kernel"), [KINDS[0], KINDS[2], *KINDS[4:]])
 def test_precomputed(kind, kernel):
     """Explicit features, a kernel, and its matrix give the same machine."""
@@ -71,10 +71,6 @@ def test_precomputed(kind, kernel):
     assert two.norm_ == pytest.approx(one.norm_, rel=1e-7)
     f, g = one.decision_function(new), two.decision_function(kernel(new, X))
     assert_allclose(g, f, atol=1e-8 * np.abs(f).max())
-
-
-POLYNOMIAL = {"degree": 2, "gamma": 0.5, "coef0": 1.0}
-KERNELS = [("linear", None), ("rbf", {"gamma": 0.3}), ("poly", POLYNOMIAL)]
 
 
 class TestMapping:
@@ -119,14 +115,7 @@ class TestMapping:
         with pytest.raises(TypeError, match="not of SVMs4"):
             svm.to_sklearn(machine, 10, 10)
 
-    @pytest.mark.parametrize(
-        "peer",
-        [
-            SVC(C=2.0, kernel="rbf", gamma=0.4),
-            SVC(C=0.3, kernel=Gaussian(2.0)),
-            NuSVC(nu=0.5, kernel="poly", degree=2, gamma=1.0, coef0=0.5),
-        ],
-    )
+    @pytest.mark.parametrize("peer", PEERS)
     def test_from_scikit_learn_and_back(self, peer):
         X, y = random_data(7)
         machine = svm.from_sklearn(peer)

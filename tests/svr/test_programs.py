@@ -13,6 +13,22 @@ from tests.exact import verify
 from tests.svm.convex import KERNELS, features, minimum
 
 pytestmark = pytest.mark.filterwarnings("error")
+# on Example 19.1 with C = 8: machine, w, b, epsilon, value
+EXACT = [
+    (NuSVR(0.3, C=8.0), (677 / 580, 33 / 29), -743 / 580, 253 / 580, 2.6583249108),
+    (NuSVR(0.45, C=8.0), (677 / 580, 33 / 29), -743 / 580, 253 / 580, 3.1817731867),
+    (NuSVR(0.7, C=8.0), (389 / 340, 381 / 340), -771 / 680, 169 / 680, 3.7711851211),
+    (NuSVRPenalizedBias(0.3, C=8.0), (1159 / 1120, 55 / 56), -127 / 140, 253 / 560, None),
+    (EpsilonSVR(1.0, C=8.0), (23 / 26, 21 / 26), -1.0, 1.0, 0.7174556213),
+]
+# nu, w, b, epsilon, (p_f, q_f, p_m, q_m), points inside: Figures 20.11 to 20.15
+FIFTY = [
+    (0.03, 0.9691887324, 23.9078342034, 25.9206483625, (0, 0, 2, 1), 47),
+    (0.21, 0.9824799066, 19.9567330744, 14.8094630778, (4, 5, 6, 6), 38),
+    (0.5, 1.0113004969, 18.7588223908, 7.6545952691, (12, 12, 13, 14), 23),
+    (0.7, 0.9392771780, 18.5169678358, 4.3704318284, (17, 17, 18, 19), 13),
+    (0.97, 0.9278045333, 18.4834090071, 0.4130622451, (23, 24, 25, 25), 0),
+]
 
 
 def primal(model, Phi, y):
@@ -84,16 +100,6 @@ def test_primal_equals_dual(name, seed):
             assert model.gamma_ * model.epsilon_ == 0.0
 
 
-# on Example 19.1 with C = 8: machine, w, b, epsilon, value
-EXACT = [
-    (NuSVR(0.3, C=8.0), (677 / 580, 33 / 29), -743 / 580, 253 / 580, 2.6583249108),
-    (NuSVR(0.45, C=8.0), (677 / 580, 33 / 29), -743 / 580, 253 / 580, 3.1817731867),
-    (NuSVR(0.7, C=8.0), (389 / 340, 381 / 340), -771 / 680, 169 / 680, 3.7711851211),
-    (NuSVRPenalizedBias(0.3, C=8.0), (1159 / 1120, 55 / 56), -127 / 140, 253 / 560, None),
-    (EpsilonSVR(1.0, C=8.0), (23 / 26, 21 / 26), -1.0, 1.0, 0.7174556213),
-]
-
-
 @pytest.mark.parametrize("case", EXACT, ids=lambda case: repr(case[0]))
 def test_rational_optima_of_example_19_1(case):
     model, w, b, epsilon, value = case
@@ -101,16 +107,6 @@ def test_rational_optima_of_example_19_1(case):
     model.fit(data.X, data.y)
     assert_allclose([*model.w_, model.b_, model.epsilon_], [*w, b, epsilon], rtol=1e-11)
     assert value is None or model.objective_ == pytest.approx(value, abs=5e-11)
-
-
-# nu, w, b, epsilon, (p_f, q_f, p_m, q_m), points inside: Figures 20.11 to 20.15
-FIFTY = [
-    (0.03, 0.9691887324, 23.9078342034, 25.9206483625, (0, 0, 2, 1), 47),
-    (0.21, 0.9824799066, 19.9567330744, 14.8094630778, (4, 5, 6, 6), 38),
-    (0.5, 1.0113004969, 18.7588223908, 7.6545952691, (12, 12, 13, 14), 23),
-    (0.7, 0.9392771780, 18.5169678358, 4.3704318284, (17, 17, 18, 19), 13),
-    (0.97, 0.9278045333, 18.4834090071, 0.4130622451, (23, 24, 25, 25), 0),
-]
 
 
 @pytest.mark.parametrize("case", FIFTY, ids=lambda case: f"nu={case[0]}")

@@ -78,12 +78,10 @@ def test_quantile_lemma(data, nu, sigma):
     size = 1.0 + np.abs(y).max()
     model = NuSVR(nu, C=9.0, kernel=Gaussian(sigma)).fit(X, y)
     tube, near = tube_from_offsets(model.offsets_, nu), 1e-7 * size
-    for mine, theirs in (
-        (model.b_interval_, tube.b_interval),
-        (model.epsilon_interval_, tube.epsilon_interval),
-    ):
-        # the multipliers may know less than the order statistics where points tie, never more
-        assert theirs[0] - near <= mine[0] <= mine[1] <= theirs[1] + near
+    mine = [model.b_interval_, model.epsilon_interval_]
+    # the multipliers may know less than the order statistics where points tie, never more
+    for (low, high), (least, most) in zip(mine, [tube.b_interval, tube.epsilon_interval]):
+        assert least - near <= low <= high <= most + near
     second = NuSVRPenalizedBias(nu, C=9.0, kernel=Gaussian(sigma)).fit(X, y)
     if nu < 1.0:
         low, high = tube_from_offsets(second.offsets_, nu, b=second.b_).epsilon_interval

@@ -16,6 +16,9 @@ pytestmark = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.Ski
 
 CLASSES = [NuSVR, EpsilonSVR, NuSVRPenalizedBias, QuadraticNuSVR]
 POLYNOMIAL = {"degree": 2, "gamma": 0.5, "coef0": 1.0}
+PEERS = [NuPeer(C=2.0, nu=0.4, kernel="rbf", gamma=0.4)]
+PEERS += [SVR(C=0.3, epsilon=0.2, kernel=Gaussian(2.0))]
+PEERS += [SVR(C=2.0, epsilon=0.0, kernel="poly", degree=2, gamma=1.0, coef0=0.5)]
 KERNELS = [("linear", None), ("rbf", {"gamma": 0.3}), ("poly", POLYNOMIAL)]
 
 
@@ -64,14 +67,7 @@ class TestMapping:
         ).fit(X, y)
         assert_allclose([*peer.coef_, *np.ravel(peer.intercept_)], [*model.w_, model.b_], rtol=1e-6)
 
-    @pytest.mark.parametrize(
-        "peer",
-        [
-            NuPeer(C=2.0, nu=0.4, kernel="rbf", gamma=0.4),
-            SVR(C=0.3, epsilon=0.2, kernel=Gaussian(2.0)),
-            SVR(C=2.0, epsilon=0.0, kernel="poly", degree=2, gamma=1.0, coef0=0.5),
-        ],
-    )
+    @pytest.mark.parametrize("peer", PEERS)
     def test_from_scikit_learn_and_back(self, peer):
         X, y = random_data(7)
         model = svr.from_sklearn(peer, len(y))
