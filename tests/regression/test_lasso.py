@@ -16,6 +16,7 @@ from companion.datasets import example_19_1, example_19_3, sparse_regression, te
 from companion.exceptions import ConvergenceWarning
 from companion.regression import ElasticNet, Lasso, lasso_admm, lasso_dual, lasso_path, tau_max
 from tests.exact import verify
+from tests.refusals import refusals
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -397,15 +398,14 @@ class TestPath:
         expected = 0.5 * (w[:, :-1] + w[:, 1:]).T[middle > 1e-9]
         assert_allclose(path.w, expected, atol=1e-8)
 
-    def test_bad_arguments(self):
-        for y, options, message in (
-            ([1.0, 2.0], {"tau": [0.0]}, "tau must be"),
-            ([1.0, 2.0], {"tau": []}, "tau must hold at least one value"),
-            ([1.0, 2.0], {"eps": 1.0}, "eps must be"),
-            ([1.0, 1.0], {}, "give tau"),
-        ):
-            with pytest.raises(ValueError, match=message):
-                lasso_path([[1.0], [2.0]], y, **options)
+
+TWO = [[1.0], [2.0]]
+test_bad_arguments_of_the_path = refusals(
+    (lambda: lasso_path(TWO, [1.0, 2.0], [0.0]), "tau must be"),
+    (lambda: lasso_path(TWO, [1.0, 2.0], []), "tau must hold at least one value"),
+    (lambda: lasso_path(TWO, [1.0, 2.0], eps=1.0), "eps must be"),
+    (lambda: lasso_path(TWO, [1.0, 1.0]), "give tau"),
+)
 
 
 class TestLimitsOfTheMachine:

@@ -1,5 +1,7 @@
 """scikit-learn: the contract of its estimators, and the same solutions by its names, both ways."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -11,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from companion import regression
 from companion.kernels import Gaussian, Intersection, Polynomial
 from companion.regression import ElasticNet, KernelRidge, Lasso, RidgeRegression
+from tests.refusals import refusals
 
 pytestmark = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.SkipTestWarning")
 
@@ -57,27 +60,17 @@ def test_the_penalties():
     assert regression.from_sklearn(linear_model.LinearRegression(), m=40).K == 0.0
 
 
-def test_no_counterpart_there():
-    for model, error, message in (
-        (Lasso(intercept="penalized"), ValueError, "penalized intercept"),
-        (KernelRidge(intercept="free"), ValueError, "no intercept"),
-        (KernelRidge(kernel=Intersection([1, 2])), ValueError, "no name for the kernel"),
-        (linear_model.Ridge(), TypeError, "RidgeRegression"),
-    ):
-        with pytest.raises(error, match=message):
-            regression.to_sklearn(model, m=3)
-        with pytest.raises(ValueError, match="m must be"):
-            regression.to_sklearn(model, m=0)
-
-
-def test_no_counterpart_here():
-    for estimator, error, message in (
-        (linear_model.Lasso(positive=True), ValueError, "positive"),
-        (kernel_ridge.KernelRidge(kernel="rbf"), ValueError, "set gamma"),
-        (kernel_ridge.KernelRidge(kernel="laplacian", gamma=1.0), ValueError, "precomputed"),
-        (make_pipeline(StandardScaler(), linear_model.Ridge()), ValueError, "only pipeline"),
-        (make_pipeline(PolynomialFeatures(2), linear_model.Ridge()), ValueError, "only pipeline"),
-        (linear_model.BayesianRidge(), TypeError, "Ridge, KernelRidge"),
-    ):
-        with pytest.raises(error, match=message):
-            regression.from_sklearn(estimator, m=3)
+there, here = (partial(f, m=3) for f in (regression.to_sklearn, regression.from_sklearn))
+test_what_has_no_counterpart = refusals(
+    (lambda: there(Lasso(intercept="penalized")), "penalized intercept"),
+    (lambda: there(KernelRidge(intercept="free")), "no intercept"),
+    (lambda: there(KernelRidge(kernel=Intersection([1, 2]))), "no name for the kernel"),
+    (lambda: there(linear_model.Ridge()), "RidgeRegression", TypeError),
+    (lambda: regression.to_sklearn(Lasso(), m=0), "m must be"),
+    (lambda: here(linear_model.Lasso(positive=True)), "positive"),
+    (lambda: here(kernel_ridge.KernelRidge(kernel="rbf")), "set gamma"),
+    (lambda: here(kernel_ridge.KernelRidge(kernel="laplacian", gamma=1.0)), "precomputed"),
+    (lambda: here(make_pipeline(StandardScaler(), linear_model.Ridge())), "only pipeline"),
+    (lambda: here(make_pipeline(PolynomialFeatures(2), linear_model.Ridge())), "only pipeline"),
+    (lambda: here(linear_model.BayesianRidge()), "Ridge, KernelRidge", TypeError),
+)

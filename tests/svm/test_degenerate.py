@@ -8,6 +8,7 @@ from companion import svm
 from companion.datasets import nine_points, sixty_points, text_uv16, xor, zm_fourteen
 from companion.exceptions import InfeasibleProblemError
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
+from tests.refusals import refusals
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -197,9 +198,7 @@ class TestPointClasses:
                 assert machine.p_sf_ <= machine.p_f_ <= machine.p_m_
 
 
-def test_what_fit_uv_refuses():
-    u, v = NINE
-    with pytest.raises(ValueError, match=r"v must have shape \(any, 2\)"):
-        SVMs2().fit_uv(u, v[:, :1])
-    with pytest.raises(ValueError, match="precomputed"):
-        SVMs2(kernel="precomputed").fit_uv(u, v)
+test_what_fit_uv_refuses = refusals(
+    (lambda: SVMs2().fit_uv(NINE[0], NINE[1][:, :1]), r"v must have shape \(any, 2\)"),
+    (lambda: SVMs2(kernel="precomputed").fit_uv(*NINE), "precomputed"),
+)

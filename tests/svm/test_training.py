@@ -15,6 +15,7 @@ from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian, Polynomial, as_kernel
 from companion.svm import dual_coordinate_ascent, primal_kernel_newton, primal_newton
 from tests.exact import verify
+from tests.refusals import refusals
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -211,19 +212,20 @@ def test_a_kernel_that_is_zero_leaves_every_multiplier_at_its_bound():
     assert_array_equal(zero.alpha, [2, 2, 2])
 
 
-def test_bad_options_are_named():
-    for train, message, options in (
-        (dual_coordinate_ascent, "loss", {"loss": "square"}),
-        (dual_coordinate_ascent, "order", {"order": "random"}),
-        (dual_coordinate_ascent, "step", {"step": -1.0}),
-        (dual_coordinate_ascent, "3 columns", {"kernel": "precomputed"}),
-        (dual_coordinate_ascent, "positive definite", {"kernel": lambda A, B: -(A @ B.T)}),
-        (primal_newton, "primal_kernel_newton", {"kernel": "rbf"}),
-        (primal_kernel_newton, "positive definite", {"kernel": lambda A, B: -10.0 * (A @ B.T)}),
-        (primal_kernel_newton, "has rank 2 < n = 3", {"as_printed": True}),
-    ):
-        with pytest.raises(ValueError, match=message):
-            train([[1.0, 0.0], [2.0, 1.0], [3.0, 2.0]], [1, -1, 1], **options)
+THREE = [[1.0, 0.0], [2.0, 1.0], [3.0, 2.0]], [1, -1, 1]
+test_bad_options_are_named = refusals(
+    (lambda: dual_coordinate_ascent(*THREE, loss="square"), "loss"),
+    (lambda: dual_coordinate_ascent(*THREE, order="random"), "order"),
+    (lambda: dual_coordinate_ascent(*THREE, step=-1.0), "step"),
+    (lambda: dual_coordinate_ascent(*THREE, kernel="precomputed"), "3 columns"),
+    (lambda: dual_coordinate_ascent(*THREE, kernel=lambda A, B: -(A @ B.T)), "positive definite"),
+    (lambda: primal_newton(*THREE, kernel="rbf"), "primal_kernel_newton"),
+    (
+        lambda: primal_kernel_newton(*THREE, kernel=lambda A, B: -10 * (A @ B.T)),
+        "positive definite",
+    ),
+    (lambda: primal_kernel_newton(*THREE, as_printed=True), "has rank 2 < n = 3"),
+)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "quadratic"])

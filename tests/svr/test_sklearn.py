@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from companion import svr
 from companion.kernels import Gaussian
 from companion.svr import EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
+from tests.refusals import refusals
 
 pytestmark = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.SkipTestWarning")
 
@@ -76,10 +77,9 @@ class TestMapping:
         f = peer.set_params(tol=1e-7).fit(X, y).predict(X)
         assert_allclose(model.fit(X, y).predict(X), f, atol=1e-5 * np.ptp(y))
 
-    def test_what_has_no_counterpart(self):
-        with pytest.raises(ValueError, match="gamma='scale'"):
-            svr.from_sklearn(NuPeer(), 10)
-        with pytest.raises(TypeError, match="not of Ridge"):
-            svr.from_sklearn(Ridge(), 10)
-        with pytest.raises(TypeError, match="not of SVR"):
-            svr.to_sklearn(SVR(), 10)
+
+test_what_has_no_counterpart = refusals(
+    (lambda: svr.from_sklearn(NuPeer(), 10), "gamma='scale'"),
+    (lambda: svr.from_sklearn(Ridge(), 10), "not of Ridge", TypeError),
+    (lambda: svr.to_sklearn(SVR(), 10), "not of SVR", TypeError),
+)
