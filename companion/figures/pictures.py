@@ -2,7 +2,7 @@
 
 Most of the time that Matplotlib takes for a small figure goes into its labels: how large they are, and where they have
 room. `savefig` asks twice, a flipbook would ask anew for every frame, and its axes would move a little as the slider
-moves.
+moves. The frames share a canvas, which measures and sets each label once.
 """
 
 from __future__ import annotations
@@ -31,16 +31,18 @@ SAME_COLOUR = 8  # levels of 255
 _BOOK_COLOURS = np.rint(255 * np.array([to_rgb(c) for c in ["white", "black", *CYCLE]])).astype(int)
 
 
-def _prepare(figure: Figure) -> None:
-    """Close a figure, and give it a canvas that has pixels."""
-    plt.close(figure)
-    figure.set(dpi=DPI, facecolor="white")
-    FigureCanvasAgg(figure)
+def _prepare(figures: Sequence[Figure]) -> None:
+    """Close figures, and give them one canvas that has pixels."""
+    canvas = FigureCanvasAgg(figures[0])
+    for figure in figures:
+        plt.close(figure)
+        figure.set(dpi=DPI, facecolor="white", canvas=canvas)
 
 
 def _drawn(figure: Figure) -> Image.Image:
     """The figure in pixels."""
     canvas: Any = figure.canvas
+    canvas.figure = figure
     canvas.draw()
     return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
 
@@ -65,7 +67,7 @@ def png(figure: Figure) -> bytes:
     >>> png(fig)[1:4]
     b'PNG'
     """
-    _prepare(figure)
+    _prepare([figure])
     picture, buffer = _drawn(figure), io.BytesIO()
     columns = cuts(figure, [picture])
     if _is_cut(picture):  # something stands over the rim
@@ -160,8 +162,7 @@ def frames(figures: Sequence[Figure]) -> list[bytes]:
     >>> [picture[1:4] for picture in frames(figures)]
     [b'PNG', b'PNG', b'PNG']
     """
-    for figure in figures:
-        _prepare(figure)
+    _prepare(figures)
     last = len(figures) - 1
     for asked in ({0, last // 2, last}, range(last + 1)):
         boxes = _common([_room(figures[i]) for i in asked])
