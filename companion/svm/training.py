@@ -415,7 +415,7 @@ def _epoch(
     a, step, state = alpha.tolist(), steps.tolist(), alpha @ rows
     for k in visits.tolist():
         row = rows[k]
-        product = float(row @ state) + ridge[k] * a[k] if few else float(state[k])
+        product = float(row.dot(state)) + ridge[k] * a[k] if few else float(state[k])
         value = min(max(a[k] + step[k] * (1.0 - product), 0.0), upper)
         if value != a[k]:
             state += (value - a[k]) * row
