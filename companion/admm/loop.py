@@ -47,13 +47,13 @@ def repeat(
     """
     rows: list[tuple[Any, ...]] = []
     status = ""
-    for k in range(1, check_count(max_iter, "max_iter") + 1):
-        with np.errstate(over="ignore", invalid="ignore"):  # reported as divergence
+    with np.errstate(over="ignore", invalid="ignore"):  # reported as divergence
+        for k in range(1, check_count(max_iter, "max_iter") + 1):
             status, row = step(k)
-        if status != "diverged":
-            rows.append(row)
-        if status:
-            break
+            if status != "diverged":
+                rows.append(row)
+            if status:
+                break
     if status == "diverged":
         told = f"step {k} diverged: the iterates grow without bound; {advice}"
         warnings.warn(told, ConvergenceWarning, stacklevel=stacklevel)

@@ -424,7 +424,7 @@ def _start(
 
 
 def _norm(v: np.ndarray) -> float:
-    return math.sqrt(v @ v)
+    return math.sqrt(v.dot(v))
 
 
 def _kept(history: History) -> tuple[float, np.ndarray, np.ndarray]:
