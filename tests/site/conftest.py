@@ -40,7 +40,8 @@ def server(built_site: None) -> Iterator[str]:
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         try:
-            chromium = launch(playwright, "--disable-gpu")
+            # A page's scripts run once: to optimise them takes longer than they do.
+            chromium = launch(playwright, "--disable-gpu", "--js-flags=--no-turbofan")
         except Error as error:
             give_up(
                 "the site tests need Chromium: install it, or run "

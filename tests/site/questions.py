@@ -29,15 +29,16 @@ STATES = """
 }))
 """
 
-# Choose one answer in each question but the first. Returns for which questions the choice did not take the focus.
+# Choose one answer in each question but the first. Returns those that did not take the focus.
+# All of them first: a page that has changed is laid out anew before an element can take the focus.
 CHOOSE = """
-chosen => [...document.querySelectorAll('.admonition.question')].flatMap((question, i) => {
-  if (i === 0) return [];
-  const button = question.querySelectorAll('.question-choice')[chosen[i]];
-  button.focus();
-  button.click();
-  return document.activeElement === button ? [] : [i];
-})
+chosen => {
+  const questions = [...document.querySelectorAll('.admonition.question')];
+  const buttons = questions.map((question, i) => question.querySelectorAll('.question-choice')[chosen[i]]).slice(1);
+  const missed = buttons.filter(button => (button.focus(), document.activeElement !== button));
+  buttons.forEach(button => button.click());
+  return missed.map(button => button.innerText);
+}
 """
 
 

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, Locator, Page, ViewportSize
+from playwright.sync_api import Browser, Locator, Page
 
 from companion import boards
 from companion.boards import gram_board, point_board, step_board, tube_board, weight_board
 from companion.boards.board import BROWSER, BoardPicture, Shown
 from companion.boards.point import PROGRAMS
 from companion.regression import Lasso
-from tests.site.site import DESKTOP, PAGES, PHONE, SITE, source
+from tests.site.site import PAGES, source
 
 U, V = [[2.0, 1.0], [3.0, 3.0], [0.5, 2.0]], [[-2.0, -1.0], [-3.0, 0.0], [-0.5, -1.0]]
 X, Y = [-3.1, -2.0, -0.9, 0.2, 1.1, 2.3, 2.9], [-1.0, 0.4, -0.3, 1.2, 0.1, 2.0, -2.2]
@@ -32,6 +32,10 @@ PICTURES = {
 }
 SETUPS = {kind: made.setup for kind, made in PICTURES.items() if isinstance(made, BoardPicture)}
 KINDS = tuple(SETUPS)
+# What keys do does not depend on what points.
+by_keys = pytest.mark.parametrize(
+    "page", [(kind, "mouse") for kind in KINDS], ids=KINDS, indirect=True
+)
 KERNELS = ("linear", "quadratic", "Gaussian")
 
 
@@ -176,6 +180,7 @@ def test_points_are_dragged_added_and_removed(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@by_keys
 def test_every_program_kernel_preset_and_slider(page: Page) -> None:
     config = settle(page)["config"]
     options = {p["name"]: p["options"] for p in config["parameters"] if "options" in p}
@@ -199,6 +204,7 @@ def test_every_program_kernel_preset_and_slider(page: Page) -> None:
         assert agrees(page, unique=config["kind"] not in ("point", "tube"))["points"] == points
 
 
+@by_keys
 def test_a_board_without_points_says_what_it_wants(page: Page) -> None:
     svg = page.locator("svg[tabindex]")
     svg.focus()
@@ -213,27 +219,28 @@ def test_a_board_without_points_says_what_it_wants(page: Page) -> None:
         assert page.locator("button:has-text('Remove')").is_disabled()
 
 
+@pytest.mark.parametrize("page", [("point", "mouse")], indirect=True)
 def test_what_is_out_of_range_has_the_words_of_the_error(page: Page) -> None:
-    state = settle(page)
-    if state["config"]["kind"] == "point":
-        choose(page, "points", "one outlier")
-        for program in ("(SVM_s2′), ν-SVM", "(SVM_s1), unit normal"):
-            for key in ("Home", "End"):
-                choose(page, "program", program)
-                page.locator("input[type=range]:visible").first.press(key)
-                message = agrees(page, unique=False)["result"]["message"]
-                assert message
-                assert page.inner_text(".board-status").endswith(message)
-    elif state["config"]["kind"] == "steps":
-        page.locator("svg[tabindex]").focus()
-        for key in [
-            "p",
-            *["Shift+ArrowRight", "Shift+ArrowUp"] * 16,
-        ] * 2:  # both points of the line into the corner
+    choose(page, "points", "one outlier")
+    for program in ("(SVM_s2′), ν-SVM", "(SVM_s1), unit normal"):
+        for key in ("Home", "End"):
+            choose(page, "program", program)
+            page.locator("input[type=range]:visible").first.press(key)
+            message = agrees(page, unique=False)["result"]["message"]
+            assert message
+            assert page.inner_text(".board-status").endswith(message)
+
+
+@pytest.mark.parametrize("page", [("steps", "mouse")], indirect=True)
+def test_a_line_needs_two_points(page: Page) -> None:
+    page.locator("svg[tabindex]").focus()
+    for _ in range(2):  # both into the corner
+        for key in ("p", *["Shift+ArrowRight", "Shift+ArrowUp"] * 16):
             page.keyboard.press(key)
-        assert agrees(page)["result"] == {"message": "The two points of the line must differ."}
+    assert agrees(page)["result"] == {"message": "The two points of the line must differ."}
 
 
+@by_keys
 def test_a_change_is_told_in_words(page: Page) -> None:
     status = page.locator("[role=status][aria-live=polite]")
     page.locator("svg[tabindex]").focus()
@@ -250,14 +257,13 @@ def test_a_change_is_told_in_words(page: Page) -> None:
         assert status.inner_text().startswith("Added a ")
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_axe_on_the_board(page: Page, dark: bool) -> None:
-    if dark:
-        page.add_style_tag(content=":root { color-scheme: dark; background: #121212; color: #ddd }")
+def test_axe_on_the_board(page: Page) -> None:
     page.click("summary:has-text('Open this in a notebook')")
     page.evaluate(AXE_SCRIPT)
-    found = page.evaluate("() => axe.run('.companion-board', { resultTypes: ['violations'] })")
-    assert [(v["id"], v["nodes"][0]["html"]) for v in found["violations"]] == []
+    for look in ("color-scheme: light", "color-scheme: dark; background: #121212; color: #ddd"):
+        page.add_style_tag(content=f":root {{ {look} }}")
+        found = page.evaluate("() => axe.run('.companion-board', { resultTypes: ['violations'] })")
+        assert [(v["id"], v["nodes"][0]["html"]) for v in found["violations"]] == [], look
 
 
 def test_the_address_holds_the_board(page: Page, browser: Browser) -> None:
@@ -288,21 +294,9 @@ def test_without_scripts_there_is_the_picture(browser: Browser, saved: Path) -> 
     context.close()
 
 
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_in_the_book_the_board_takes_the_place_of_its_picture(
-    browser: Browser, viewport: ViewportSize
-) -> None:
-    pages = [page for page in PAGES if "companion-board-static" in source(page)]
-    assert len(pages) == len(SETUPS)
-    context = browser.new_context(viewport=viewport)
-    opened = context.new_page()
-    for page in pages:
-        opened.goto((SITE / page).as_uri())
-        output = opened.locator(".cell_output:has(.companion-board-static)")
-        output.scroll_into_view_if_needed()
-        output.locator(".board-controls").wait_for()
-        assert output.locator("img").count() == 0
-    context.close()
+def test_each_board_is_in_the_book() -> None:
+    """What it does there is looked at with its page."""
+    assert sum("companion-board-static" in source(page) for page in PAGES) == len(SETUPS)
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ TOO_WIDE = """
     + '.bd-sidebar-primary, .bd-sidebar-secondary, .panels .view img';
   const scrolls = e => ['auto', 'scroll'].includes(getComputedStyle(e).overflowX);
   const bad = [];
-  for (const e of document.querySelectorAll('body *')) {
+  for (const e of document.querySelectorAll('body *:not(svg *)')) {
     const box = e.getBoundingClientRect();
     if (box.width === 0 || box.right <= limit || e.closest(hidden)) continue;
     let p = e.parentElement;
@@ -165,8 +165,17 @@ def a_choice_shows_its_reason(seen: Visit) -> None:
         check_questions(seen.page, seen.name)
 
 
+def a_board_takes_the_place_of_its_picture(seen: Visit) -> None:
+    if "companion-board-static" in source(seen.name):
+        output = seen.page.locator(".cell_output:has(.companion-board-static)")
+        output.scroll_into_view_if_needed()
+        output.locator(".board-controls").wait_for()
+        assert output.locator("img").count() == 0
+
+
 def fits_a_phone(seen: Visit) -> None:
     resize(seen.page, PHONE)
+    a_board_takes_the_place_of_its_picture(seen)
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert seen.page.evaluate(TOO_WIDE) == []
     assert seen.page.evaluate(TINY_PANELS) == []
@@ -191,6 +200,7 @@ CHECKS: list[Callable[[Visit], None]] = [
     formulas_are_set_and_can_be_read_out,
     every_slider_changes_its_picture,
     a_choice_shows_its_reason,
+    a_board_takes_the_place_of_its_picture,
     fits_a_phone,
     axe_finds_nothing_grave,
 ]
