@@ -245,7 +245,8 @@ def test_the_sums_are_taken_where_they_are_fewer_numbers(client, objective):
     assert (there.status, there.n_iter) == ("solved from the sums", 0)
     assert there.certificate.ok
     np.testing.assert_allclose(there.z, by_sklearn(objective, A, b), atol=1e-6)
-    for options in ({"method": "admm"}, {"callback": lambda iterate: None}):
+    rough = {"method": "admm", "tol_abs": 0.1, "tol_rel": 0.1}
+    for options in (rough, {"callback": lambda iterate: True}):
         assert consensus(loaders(split(A, b)), objective, client=client, **options).n_iter > 0
     wide = [(np.ones((1, 1200)), np.ones(1)), (np.eye(1, 1200), np.ones(1))]
     assert consensus(wide, RIDGE, client=client).status == "converged"
