@@ -8,7 +8,6 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_markdown_cell, new_notebook, writes
-from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
@@ -85,8 +84,6 @@ def test_a_box_is_headed_by_the_number_of_its_source_and_links_say_so(statements
         "lem-nu": "Lemma: ν as a fraction",
     }
     assert page.select_one("#def-p .admonition-title .math"), "the formula in the heading is set"
-    ids = [tag["id"] for tag in page.select("[id]")]
-    assert len(ids) == len(set(ids))
     texts = {a["href"]: words(a) for a in page.select("article a.reference, .body a.reference")}
     shown = {"#prop-20-3": "Proposition 20.3", "#thm-16-1": "Theorem 16.1", "#exr-a": "Exercise 1"}
     shown |= {"#exr-b": "Exercise 2", "#exr-16-3": "Problem 16.3"}
@@ -129,8 +126,6 @@ SLACK = """# Slack
 
 The price $\\nu$ of a unit of slack says how much of it there is, $w^\\top x$.
 
-![A dot in a square](dot.png)
-
 ```{toctree}
 page
 ```
@@ -147,7 +142,6 @@ def theme_options() -> dict[str, object]:
 def test_a_published_page_says_what_it_is_and_where_it_runs(tmp_path: Path, monkeypatch) -> None:
     """Without an address the pages are those of tests/site."""
     (tmp_path / "docutils.conf").write_text((ROOT / "docutils.conf").read_text())
-    Image.new("L", (7, 5)).save(tmp_path / "dot.png")
     monkeypatch.chdir(tmp_path)
     page = writes(new_notebook(cells=[new_markdown_cell("# A page")]))
     wanted = ["myst_nb", "sphinx_book_theme", "companion_pages"]
@@ -159,33 +153,26 @@ def test_a_published_page_says_what_it_is_and_where_it_runs(tmp_path: Path, monk
     assert description["content"] == told
     (report,) = page.select(".report a")
     assert "/OWNER/NAME/issues/new?title=" in report["href"]
-    picture = page.select_one("img[alt='A dot in a square']")
-    assert (picture["width"], picture["height"], picture["loading"]) == ("7", "5", "lazy")
-    assert {
-        "https://mybinder.org/v2/gh/OWNER/NAME/main?urlpath=lab/tree/page.ipynb",
-        "https://colab.research.google.com/github/OWNER/NAME/blob/main/page.ipynb",
-    } <= {a["href"] for a in soup(site / "page.html").select("a[href]")}
+    links = {a["href"] for a in soup(site / "page.html").select("a[href]")}
+    assert "https://mybinder.org/v2/gh/OWNER/NAME/main?urlpath=lab/tree/page.ipynb" in links
+    assert "https://colab.research.google.com/github/OWNER/NAME/blob/main/page.ipynb" in links
 
 
-SHOWN = {
-    "picture": '<img src="a.png">',
-    "slider": f'<script type="{SLIDER}"></script>',
-    "words": "1.0",
-}
+SCRIPT = f'<script type="{SLIDER}"></script>'
+SHOWN = {"picture": '<img src="a.png">', "slider": SCRIPT, "words": "1.0"}
 CELL = '<div class="cell docutils"><div class="cell_output">{}</div></div>'
 CELLS = {name: CELL.format(shown) for name, shown in SHOWN.items()}
 
 
-@pytest.mark.parametrize(
-    ("body", "hidden"),
-    [
-        ("{picture}<p>Move it.</p>{slider}", 1),
-        ("{picture}{picture}{slider}{picture}{slider}", 2),
-        ("{picture}<h2>Next</h2>{slider}", 0),
-        ("{picture}{words}{slider}", 0),
-        ("{slider}{picture}", 0),
-    ],
-)
+PAGES = {"{picture}<p>Move it.</p>{slider}": 1, "{picture}{picture}{slider}{picture}{slider}": 2}
+PAGES |= {
+    "{picture}<h2>Next</h2>{slider}": 0,
+    "{picture}{words}{slider}": 0,
+    "{slider}{picture}": 0,
+}
+
+
+@pytest.mark.parametrize(("body", "hidden"), PAGES.items())
 def test_a_slider_takes_the_place_of_the_picture_before_it(body: str, hidden: int) -> None:
     marked = BeautifulSoup(show_once(body.format(**CELLS)), "html.parser")
     assert len(marked.select(".cell.in-slider > .cell_output img")) == hidden

@@ -55,10 +55,10 @@ def verify(result: Any, X: Any = None, y: Any = None) -> Any:
     """Examine a result, or an estimator with its data; a list for a list and for a path."""
     if isinstance(result, (list, tuple)):
         return [verify(part, X, y) for part in result]
-    if isinstance(result, regression.L1Path):
-        return _path(result)
     if getattr(result, "problem", True) is None:
         raise ValueError("the result does not know its problem")
+    if isinstance(result, regression.L1Path):
+        return _path(result)
     if hasattr(result, "fit"):
         check_is_fitted(result)
         X, y = dense(X), None if y is None else np.asarray(y).ravel()
@@ -377,8 +377,6 @@ def _(model: KernelRidge, X: Any, y: Any) -> float:
 
 def _path(path: regression.L1Path) -> list[Verdict]:
     """Examine each point of a lasso path; what the path says of itself is its gaps."""
-    if path.problem is None:
-        raise ValueError("the result does not know its problem")
     data, found = path.problem.data, []
     tolerance, C = max(float(data["tol"]), 1e-9), price_of_b(data["intercept"], data["C"])
     for tau, w, b, gap in zip(path.tau, path.w, path.b, path.gap):

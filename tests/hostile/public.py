@@ -103,9 +103,7 @@ ADMM = {
         A_.generalized_lasso, {"A": P, "b": THREE, "F": A}, scalars={"tau": 1.0},
         accepts={("F", "empty"), ("F", "short")},
     ),
-    "group_lasso": Target(
-        A_.group_lasso, {"A": WIDE, "b": THREE}, {"groups": [0, 0, 1, 1, 2]}, {"tau": 1.0},
-    ),
+    "group_lasso": Target(A_.group_lasso, {"A": WIDE, "b": THREE}, {"groups": [0, 0, 1, 1, 2]}, {"tau": 1.0}),
     "LogisticLoss": Target(A_.LogisticLoss, {"A": X, "y": y}, read=lambda loss: loss.value(np.ones(2))),
     "LowRank": Target(
         A_.LowRank, {"G": X, "diagonal": np.arange(8.0)}, read=lambda L: L.toarray(), accepts={("diagonal", "none")},
