@@ -30,43 +30,27 @@ class Candidate:
     :math:`e = \nabla h(x) + A^\top y`. No part of the sum is negative at the worst t, which is a bound where tau is
     zero, and 0 elsewhere. Where that bound is infinite, e has to vanish; where tau is positive, :math:`\|e_g\|` must
     not exceed it.
-
-    Parameters
-    ----------
-    x, gradient : ndarray of arb
-        The point, and the gradient of h there.
-    terms, columns : ndarray of float
-        Size of what adds up to the gradient: rounding of x moves it by a few units in the last place of `terms`, and
-        what is left of e is compared with `columns`.
-    value : arb
-        Size of the terms of f(x), which the gap is compared with.
-    A, b, lower, upper, tau : ndarray of float
-        tau has an entry for each variable.
-    y : ndarray of arb
-    groups : ndarray of int
-        The group of each variable; every variable is alone if not given.
     """
 
-    x: np.ndarray
+    x: np.ndarray  # of arb, as y and the gradient of h at x
     gradient: np.ndarray
-    terms: np.ndarray
-    columns: np.ndarray
-    value: Any
+    terms: np.ndarray  # size of what adds up to the gradient: rounding of x moves it by a few units in their last place
+    columns: np.ndarray  # what is left of e is compared with these
+    value: Any  # size of the terms of f(x), which the gap is compared with
     A: np.ndarray | None = None
     b: np.ndarray | None = None
     y: np.ndarray = field(default_factory=lambda: exact([]))
     lower: Any = -np.inf
     upper: Any = np.inf
-    tau: Any = 0.0
-    groups: np.ndarray | None = None
+    tau: Any = 0.0  # of each variable
+    groups: np.ndarray | None = None  # of each variable; without them, every variable is alone
 
     def __post_init__(self) -> None:
         n = len(self.x)
         self.A = np.zeros((0, n)) if self.A is None else np.asarray(self.A, dtype=float)
         self.b = np.zeros(0) if self.b is None else np.asarray(self.b, dtype=float)
-        bounds = np.asarray(self.lower, dtype=float), np.asarray(self.upper, dtype=float)
-        self.lower, self.upper = (np.broadcast_to(bound, n) for bound in bounds)
-        self.tau = np.broadcast_to(np.asarray(self.tau, dtype=float), n)
+        given = (np.asarray(v, dtype=float) for v in (self.lower, self.upper, self.tau))
+        self.lower, self.upper, self.tau = (np.broadcast_to(v, n) for v in given)
         self.unit = 8.0 * EPS * (1.0 + math.sqrt(n))
         self.size, self.pull = np.abs(floats(self.x)), np.abs(self.A).T @ np.abs(floats(self.y))
         self.reach = np.abs(self.A) @ self.size + np.abs(self.b)

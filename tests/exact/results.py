@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from flint import arb
 from scipy import linalg, sparse
-from sklearn.utils.validation import check_is_fitted
 
 from companion import regression
 from companion.admm.low_rank import LowRank
@@ -60,7 +59,6 @@ def verify(result: Any, X: Any = None, y: Any = None) -> Any:
     if isinstance(result, regression.L1Path):
         return _path(result)
     if hasattr(result, "fit"):
-        check_is_fitted(result)
         X, y = dense(X), None if y is None else np.asarray(y).ravel()
         return Verdict(examine(result, X, y), result.certificate_)
     result = result.qp if isinstance(result, regression.DualSolution) else result
@@ -119,9 +117,6 @@ def of_machine(machine: Any, X: np.ndarray, y: np.ndarray, a: np.ndarray) -> flo
     """Examine what a machine has copied: the classes, the support and the points."""
     copied = same(machine.classes_, np.unique(y)), same(machine.X_fit_, X)
     return max(*copied, same(machine.support_, np.flatnonzero(a)))
-
-
-# -- quadratic and linear programs
 
 
 class Matrix(NamedTuple):
@@ -189,9 +184,6 @@ def _(result: QPResult, X: Any, y: Any) -> float:
     miss = arb(result.objective) - objective
     claim = 0.0 if abs(miss) <= at.unit * rounding else ratio(miss, at.value)
     return max(at.worst, *off, *wrong, ratio(products, at.value), claim)
-
-
-# -- machines and tubes
 
 
 def has_row(dual: Any, row: Any) -> bool:
@@ -307,9 +299,6 @@ def _(tube: SupportVectorRegression, X: Any, y: Any) -> float:
     return max(at.worst, *claims)
 
 
-# -- ridge regression, lasso, elastic net
-
-
 def squares(X: Any, y: Any, w: Any, b: float, K: float, tau: float, C: float | None) -> float:
     r"""Examine ``1/2 |y - Xw - b|^2 + K/2 |w|^2 + tau |w|_1 + C/2 b^2``; there is no b if C is None."""
     none, n = C is None, len(w)
@@ -385,14 +374,11 @@ def _path(path: regression.L1Path) -> list[Verdict]:
     return found
 
 
-# -- kernel components
-
-
 @examine.register
 def _(pca: KernelPCA, X: Any, y: Any) -> float:
     """Examine V'V = I and K V = V S for the centred K. That no larger eigenvalue is left is seen in float64."""
     M = pca.kernel_(X)
-    V, values = np.frompyfunc(arb, 1, 1)(pca.eigenvectors_), exact(pca.eigenvalues_)
+    V, values = exact(pca.eigenvectors_), exact(pca.eigenvalues_)
     if not finite(pca.eigenvectors_, pca.eigenvalues_):
         return math.inf
     images = product(M, V) - np.outer(product(M, exact(np.ones(len(M)))), sum(V, arb(0)) / len(V))
@@ -408,9 +394,6 @@ def _(pca: KernelPCA, X: Any, y: Any) -> float:
     coordinates = exact((pca.eigenvectors_ * np.sqrt(pca.eigenvalues_)).ravel())
     claims = max(same(pca.X_fit_, X), away(told(pca.transform, X), coordinates, math.sqrt(size)))
     return max(skew, off, claims, better if better > 1e-12 * len(M) else 0.0)
-
-
-# -- training algorithms and indefinite kernels
 
 
 @examine.register
@@ -539,9 +522,6 @@ def largest_sum(c: np.ndarray, s: np.ndarray, C: Any) -> Any:
     blue = sorted((v for v, t in zip(c, s) if t > 0), key=float, reverse=True)
     red = sorted((v for v, t in zip(c, s) if t < 0), key=float, reverse=True)
     return C * sum((u + v for u, v in zip(blue, red) if u + v > 0), arb(0))
-
-
-# -- the l1 problems of Section 16.8, and consensus
 
 
 @examine.register

@@ -33,15 +33,6 @@ def test_one_frame_per_value_each_with_its_own_words() -> None:
     assert slider.index == stack.selected_index == 1
 
 
-def test_names_are_chosen_and_numbers_slide() -> None:
-    options = {"labels": ("program", "step"), "alt": "{} {}", "value": ("s2", 1)}
-    box = flipbook_grid(lambda s, k: draw(k), ["s1", "s2"], [1, 2], **options)
-    choice, slider, stack = box.children[:3]
-    assert isinstance(choice, ipywidgets.Dropdown)
-    assert isinstance(slider, ipywidgets.SelectionSlider)
-    assert choice.index == stack.selected_index == 1
-
-
 def test_slider_and_stack_are_linked_in_the_browser() -> None:
     box = flipbook(draw, **GOOD)
     models = embed_data(views=[box])["manager_state"]["state"].values()
@@ -74,11 +65,15 @@ def test_values_without_others_between_them_have_no_live_control(values: list) -
 
 
 def test_grid_has_a_frame_for_each_pair() -> None:
-    box = flipbook_grid(draw, [1, 2], [3, 4, 5], labels=("a", "b"), alt="{} and {}", value=(2, 3))
-    first, second, outer = box.children
-    assert (first.index, second.index, outer.selected_index) == (1, 0, 1)
+    """Names are chosen, and numbers slide."""
+    options = {"labels": ("program", "step"), "alt": "{} and {}", "value": ("s2", 3)}
+    box = flipbook_grid(lambda s, k: draw(k), ["s1", "s2"], [3, 4, 5], **options)
+    choice, slider, outer = box.children[:3]
+    kinds = isinstance(choice, ipywidgets.Dropdown), isinstance(slider, ipywidgets.SelectionSlider)
+    assert kinds == (True, True)
+    assert (choice.index, slider.index, outer.selected_index) == (1, 0, 1)
     assert [len(row.children) for row in outer.children] == [3, 3]
-    assert 'alt="2 and 5"' in outer.children[1].children[2].value
+    assert 'alt="s2 and 5"' in outer.children[1].children[2].value
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
