@@ -20,6 +20,7 @@ from companion.datasets import nine_points, zm_fourteen
 from companion.figures import plotting
 from companion.svm import SVMs2, SVMs3
 from companion.svr import NuSVR
+from tests.refusals import refusals
 
 NAMESPACES = "http://www.w3.org/"
 LASSO = "a lasso with two weights"
@@ -153,18 +154,14 @@ def test_a_front_end_that_answers_is_a_reader(monkeypatch: Any, answers: bool | 
     assert board.somebody_is_there() is bool(answers)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"u": [[1, 0, 0]]}, "u must have shape"),
-        ({"limits": (1.0, -1.0, 0.0, 1.0)}, "limits must be .* rising"),
-        ({"program": "s3"}, "program must be one of"),
-        ({"C": 0.5}, r"the values \['program', 'nu', 'K', 'kernel', 'sigma'\], got \['C'\]"),
-    ],
+RED = [[-1.0, 4.0]]
+VALUES = r"the values \['program', 'nu', 'K', 'kernel', 'sigma'\], got \['C'\]"
+test_what_makes_no_board_is_named = refusals(
+    (lambda: point_board([[1, 0, 0]], RED), "u must have shape"),
+    (lambda: point_board([[1, 0]], RED, limits=(1.0, -1.0, 0.0, 1.0)), "limits must be .* rising"),
+    (lambda: point_board([[1, 0]], RED, program="s3"), "program must be one of"),
+    (lambda: point_board([[1, 0]], RED, C=0.5), VALUES, TypeError),
 )
-def test_what_makes_no_board_is_named(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=message):
-        point_board(**{"u": [[1.0, 0.0]], "v": [[-1.0, 4.0]], **changes})
 
 
 def test_the_tube_follows_a_point(live: None) -> None:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from companion.admm.low_rank import LowRank
 from companion.engine.certificate import BoxProgram, bound_multipliers, certify
 from companion.engine.quadratic import solve_box
 from companion.engine.refusals import check_bounds, refuse
@@ -68,19 +67,6 @@ def test_no_certified_answer_is_wrong():
         assert plain.ok == found.certificate.ok
         assert plain.worst == pytest.approx(found.certificate.worst, rel=1e-9)
     assert certified >= 19_990  # the others are flagged
-
-
-@pytest.mark.parametrize("diagonal", [0.0, 0.3])
-@pytest.mark.parametrize("n", [10, 120])
-def test_low_rank_and_dense_agree(n, diagonal):
-    rng = np.random.default_rng(n)
-    P = LowRank(rng.normal(size=(n, 3)), diagonal)
-    rest = rng.normal(size=n), np.ones((1, n)), np.array([2.0]), np.zeros(n), np.ones(n)
-    thin, dense = (solve_box(BoxProgram(M, *rest)) for M in (P, P.toarray()))
-    assert thin.certificate.ok
-    assert dense.certificate.ok
-    value = [0.5 * s.x @ s.Px + rest[0] @ s.x for s in (thin, dense)]
-    assert value[0] == pytest.approx(value[1], rel=1e-12)
 
 
 def test_a_guess_saves_the_search():
