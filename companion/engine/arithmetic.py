@@ -46,6 +46,8 @@ def ratio(value: Any, scale: Any) -> Any:
     >>> ratio(0.0, 0.0), ratio(1.0, 4.0), ratio(1.0, 0.0)
     (0.0, 0.25, inf)
     """
+    if isinstance(value, float) and isinstance(scale, float) and scale > 0.0:
+        return value / scale
     value, scale = np.broadcast_arrays(np.asarray(value, dtype=float), scale)
     out = np.where(value == 0.0, 0.0, np.inf)
     with np.errstate(over="ignore"):

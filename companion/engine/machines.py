@@ -314,8 +314,8 @@ class _System:
         for ridge in _RIDGES if self.P.product is None else _RIDGES[1:]:
             H = self._matrix()
             H += self.gamma * (self.B @ self.B.T)
-            diagonal = H.diagonal()
-            H[np.diag_indices_from(H)] = diagonal + (ridge * diagonal.mean() + self.delta)
+            diagonal = np.einsum("ii->i", H)  # a view that can be written
+            diagonal += ridge * diagonal.mean() + self.delta
             self.factor, missing = dpotrf(H.T, lower=1, clean=0, overwrite_a=1)
             if missing:
                 continue

@@ -194,7 +194,8 @@ class _Search:
         if not isinstance(P, np.ndarray):
             r = P.G.shape[1]
             zero, free = np.zeros(r), np.full(r, np.inf)
-            self.P = sparse.diags(np.concatenate([P.d, zero + 1.0]), format="csc")
+            d, k = np.concatenate([P.d, zero + 1.0]), np.arange(n + r + 1)
+            self.P = sparse.csc_matrix((d, k[:-1], k))
             self.A = sparse.csc_matrix(np.block([[A, np.zeros((p, r))], [P.G.T, -np.eye(r)]]))
             self.q, self.b = np.concatenate([q, zero]), np.concatenate([b, zero])
             self.lower, self.upper = np.concatenate([lower, -free]), np.concatenate([upper, free])

@@ -101,7 +101,7 @@ def as_kernel(kernel: str | Kernel | Callable = "linear", **params: Any) -> Kern
 def _named_kernel(kernel: str, params: dict[str, Any]) -> Kernel:
     if kernel not in _NAMED:
         raise ValueError(f"kernel must be one of {', '.join(_NAMED)}, got {kernel!r}")
-    if unknown := sorted(set(params) - set(signature(_NAMED[kernel]).parameters)):
+    if params and (unknown := sorted(set(params) - set(signature(_NAMED[kernel]).parameters))):
         accepted = ", ".join(signature(_NAMED[kernel]).parameters) or "no parameter"
         raise TypeError(f"kernel {kernel!r} accepts {accepted}, got {', '.join(unknown)}")
     return _NAMED[kernel](**{key: value for key, value in params.items() if value is not None})

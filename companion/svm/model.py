@@ -28,6 +28,8 @@ from companion.svm.slab import Slab, balance, slab_of, snap
 
 __all__ = ["Answers", "KernelLike", "KernelModel", "ProgramModel", "Solved"]
 
+_FEW = 100  # multipliers, with which PIQP is faster than libsvm
+
 KernelLike = str | Kernel | Callable
 Answers = Iterator[tuple[DualProgram, Finished]]
 # multipliers with those at a bound exactly there, the product P a, b and eta, and the proof of all
@@ -193,11 +195,11 @@ class ProgramModel(KernelModel):
         yield dual, Finished(found.x, found.y, found.Px, found.n_systems)
 
     def _guess(self, points: Points, dual: DualProgram) -> Guess | None:
-        """Guess which multipliers are 0, at their bound, and free: as PIQP if w is short, or as libsvm."""
+        """Guess which multipliers are 0, at the bound, free: as PIQP if w is short or they are few, or as libsvm."""
         P = dual.P.factor() if points.kernel.is_linear else None
-        if P is None:
-            return self._libsvm(points, dual)
-        return Guess(*guess_state(dual.in_box(P)))
+        if P is None and dual.q.size <= _FEW:
+            P = dual.P.toarray()
+        return self._libsvm(points, dual) if P is None else Guess(*guess_state(dual.in_box(P)))
 
     @abstractmethod
     def _libsvm(self, points: Points, dual: DualProgram) -> Guess | None:
