@@ -259,27 +259,44 @@ class _Search:
     def offer_cleaned(self, x: np.ndarray, y: np.ndarray) -> bool:
         """Offer a point, and then without what may be nothing but rounding."""
         x, y = x[: self.n], y[: self.p]
+        if self.offer(x, y):
+            return True
+        x, y = self.without_idle(x, y)
         return self.offer(x, y) or any(
             self.offer(*self.without_rounding(x, y, faint)) for faint in _FAINT
         )
+
+    def without_idle(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return x and y with 0 for what has to vanish, because it is alone in its equation.
+
+        A variable in a row ``a'x = 0`` whose others are 0; a multiplier in the column of a free variable without costs,
+        as the slack of a row is.
+        """
+        P, q, A, b, lower, upper = self.program
+        free = (lower < x) & (x < upper) & (q == 0.0) & (P.diagonal() <= 0.0)
+        may_vanish = (lower <= 0.0) & (upper >= 0.0)
+        return _vanish(A[b == 0.0].T, x, may_vanish), _vanish(A[:, free], y, True)
 
     def without_rounding(
         self, x: np.ndarray, y: np.ndarray, faint: float
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return x and y with 0 for the entries that move the gradient by a faint part of its terms only.
 
-        The multiplier 1e-17 of a row that is slack, say, or a variable 1e-17 whose gradient has terms of size 1.
+        The multiplier 1e-17 of a row that is slack, say, or a variable 1e-17 whose gradient has terms of size 1. Where
+        there is nothing to compare with, it is the largest of them.
         """
         P, q, A, _, lower, upper = self.program
         roots, absolute = np.sqrt(np.maximum(P.diagonal(), 0.0)), np.abs(A)
         mass = roots * float(roots @ np.abs(x)) + np.abs(q)
         terms = faint * (mass + np.abs(y) @ absolute)
         width = np.maximum(np.abs(lower), np.abs(upper))
+        width = np.where(width < np.inf, width, largest(x))
         small = (np.abs(x) * roots**2 <= terms) & (roots > 0.0)
-        small |= (np.abs(x) <= faint * width) & (width < np.inf) & (roots == 0.0)
+        small |= (np.abs(x) <= faint * width) & (roots == 0.0)
         x = np.where(small & (lower <= 0.0) & (upper >= 0.0), 0.0, x)
         rows = absolute[:, mass > 0.0]
-        small = (np.abs(y)[:, None] * rows <= terms[mass > 0.0]).all(axis=1) & rows.any(axis=1)
+        small = (np.abs(y)[:, None] * rows <= terms[mass > 0.0]).all(axis=1)
+        small &= rows.any(axis=1) | (np.abs(y) <= faint * largest(y))
         return x, np.where(small, 0.0, y)
 
     # -- finish
@@ -379,6 +396,14 @@ class _Search:
         met = share <= most * (1.0 + 16.0 * EPS)
         new[met] = np.sign(step[met])
         return start + most * step, new
+
+
+def _vanish(M: np.ndarray, v: np.ndarray, allowed: Any) -> np.ndarray:
+    """Return v with 0 for an entry that is alone in a column of v'M = 0, one after the other."""
+    there, v = (M != 0.0) & (v != 0.0)[:, None], v.copy()
+    while (alone := there[:, there.sum(axis=0) == 1].any(axis=1) & allowed).any():
+        there[alone], v[alone] = False, 0.0
+    return v
 
 
 def _factor(P: Any, A: Any, free: np.ndarray, pull: np.ndarray) -> Any:
