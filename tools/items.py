@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import re
 import sys
+import unicodedata
 from collections.abc import Iterator
+from itertools import count
 
 from tools.concordance import errata_of, errata_pages, load_concordance
 from tools.map import parts
@@ -90,13 +92,19 @@ def errata() -> Iterator[Entry]:
 
 
 def words() -> Iterator[Entry]:
-    """Yield the terms of the glossary; the search index of the site knows their anchors."""
+    """Yield the terms of the glossary, with the anchors that Sphinx gives them: a number where two are alike."""
+    numbers, used = count(), {""}
     for block in GLOSSARY.findall(text_of("book/glossary")):
         for entry in re.split(r"\n\s*\n", block.strip()):
             lines = entry.splitlines()
             terms = [plain(line) for line in lines if not line.startswith(" ")]
             told = plain(" ".join(line.strip() for line in lines if line.startswith(" ")))
-            yield terms, "book/glossary.html#", told
+            for term in terms:
+                ascii_only = unicodedata.normalize("NFKD", term).encode("ascii", "ignore").decode()
+                anchor = re.sub(r"[^A-Za-z0-9._]+", "-", ascii_only).strip("-")
+                anchor = str(next(numbers)) if anchor in used else anchor
+                used.add(anchor)
+                yield [term], f"book/glossary.html#term-{anchor}", told
 
 
 def entries() -> list[Entry]:

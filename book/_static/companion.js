@@ -69,12 +69,11 @@
   // What is called as typed, and then what begins so.
   function named(query) {
     known ??= allNames();
-    const index = Search._index, wanted = key(query), exact = [], begun = [];
+    const wanted = key(query), exact = [], begun = [];
     for (const { names, keys, href, told, code } of known) {
       const place = keys.indexOf(wanted);
       if (place < 0 && !(wanted.length > 3 && keys.some((k) => k.startsWith(wanted)))) continue;
-      const term = href.endsWith("#") ? index.indexentries[names[Math.max(place, 0)].toLowerCase()]?.[0] : null;
-      (place < 0 ? begun : exact).push({ name: names[Math.max(place, 0)], told, code, verbatim: Number(names.includes(query.trim())), href: term ? `${index.docnames[term[0]]}.html#${term[1]}` : href });
+      (place < 0 ? begun : exact).push({ name: names[Math.max(place, 0)], told, code, verbatim: Number(names.includes(query.trim())), href });
     }
     // A name of the code is meant as it is written: point_board is not PointBoard, exp is not Exp.
     const written = /[._]|-\d|[a-z][A-Z]|[A-Z]{2}[a-z]/.test(query);
