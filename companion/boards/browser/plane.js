@@ -44,7 +44,7 @@
       tick(t, { x1: atX(t), x2: atX(t), y1, y2 }, { x: atX(t), y: y1, dy: "1.2em", "text-anchor": "middle" });
     }
     for (const t of bare ? [] : ticks(bottom, top)) {
-      tick(t, { x1, x2, y1: atY(t), y2: atY(t) }, { x: x1 - 6, y: atY(t), dy: "0.3em", "text-anchor": "end" });
+      tick(t, { x1, x2, y1: atY(t), y2: atY(t) }, { x: x1 - 4, y: atY(t), dy: "0.3em", "text-anchor": "end" });
     }
 
     // A shape is [class, lines, opacity], or ["text", place, words]. Arrows get their heads here.

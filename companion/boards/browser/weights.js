@@ -57,6 +57,7 @@
     const second = [
       ["inside", [disc]], ["inside", [diamond]], ["blue", [disc]], ["red", [diamond]], ["thin", ellipses],
       ...three.map((w, j) => [`${names[j]} dots`, dots([w])]),
+      ["text", [0.9 * R, 0.03 * R], "w₁"], ["text", [0.03 * R, 0.92 * R], "w₂"],
     ];
     const [one, two] = zeros(G, c), facts = {
       "least squares w₁, w₂, b": least, "ridge w₁, w₂, b": shrunk, "lasso w₁, w₂, b": sparse, "‖w‖ of ridge": norm,
