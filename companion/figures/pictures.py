@@ -92,8 +92,7 @@ def _room(figure: Figure) -> np.ndarray:
     """Boxes for the axes in which their labels have room, shape (axes, 4): what the figure's layout finds."""
     if engine := _set_free(figure).get_layout_engine():
         engine.execute(figure)
-    extents = [ax.get_position(original=True).extents for ax in figure.axes]
-    return np.reshape(extents, (-1, 4))
+    return np.reshape([ax.get_position(original=True).extents for ax in figure.axes], (-1, 4))
 
 
 def _put(figure: Figure, boxes: np.ndarray) -> Figure:
