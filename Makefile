@@ -1,6 +1,6 @@
 # Everything a reader or an author types. Each target sets up what it needs: a fresh clone with Python >= 3.11 and
-# make is enough. The environment is .venv, with the exact versions of requirements.lock. uv installs it on
-# all cores: pip takes twice the processor time, on one, and takes over where only pip is told how to reach an index.
+# make is enough. The environment is .venv, with the exact versions of requirements.lock. uv installs it in
+# a fraction of the time that pip takes, and pip takes over where only pip is told how to reach an index.
 
 PYTHON ?= python3
 VENV := .venv
@@ -19,6 +19,7 @@ LIGHT := -p no:nbval  # loading this plugin takes seconds in each process
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
+export PYTHONSTARTUP := $(CURDIR)/tools/startup.py  # IPython runs it in each kernel
 export PYTHONDONTWRITEBYTECODE :=  # where it is set, as in many containers, each kernel would compile all that it imports
 
 .PHONY: help book pdf zip release test test-all test-processor test-unit test-notebooks test-site lab lint mystmd bench mutants notebooks lock vendor clean
