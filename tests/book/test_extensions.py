@@ -18,6 +18,35 @@ sys.path.insert(0, str(BOOK / "_ext"))
 from companion_boxes import split_title
 from companion_pages import SLIDER, show_once
 
+TITLES = [
+    ("lemma", "Danskin; YCG Lemma 2", ("YCG Lemma 2", "Danskin")),
+    ("theorem", "SP, Theorem 1.6", ("SP Theorem 1.6", "")),
+    ("theorem", "Theorem A.1 (Riesz-Fischer)", ("Theorem A.1", "Riesz-Fischer")),
+    ("definition", "18.1: support vectors", ("Definition 18.1", "support vectors")),
+    ("algorithm", "SMM (YCG Table 2, after Nesterov)", ("YCG Table 2", "SMM, after Nesterov")),
+    ("definition", "RR6'", ("Definition", "RR6'")),
+    ("proposition", "(SVM_s3) beside (SVM_s2)", ("Proposition", "(SVM_s3) beside (SVM_s2)")),
+    ("proposition", "", ("Proposition", "")),
+]
+SLACK = """# Slack
+
+The price $\\nu$ of a unit of slack says how much of it there is, $w^\\top x$.
+
+```{toctree}
+page
+```
+"""
+SCRIPT = f'<script type="{SLIDER}"></script>'
+SHOWN = {"picture": '<img src="a.png">', "slider": SCRIPT, "words": "1.0"}
+CELL = '<div class="cell docutils"><div class="cell_output">{}</div></div>'
+CELLS = {name: CELL.format(shown) for name, shown in SHOWN.items()}
+PAGES = {"{picture}<p>Move it.</p>{slider}": 1, "{picture}{picture}{slider}{picture}{slider}": 2}
+PAGES |= {
+    "{picture}<h2>Next</h2>{slider}": 0,
+    "{picture}{words}{slider}": 0,
+    "{slider}{picture}": 0,
+}
+
 
 def box(kind: str, label: str, title: str = "", text: str = "It is so.") -> str:
     return f"```{{{kind}}} {title}\n:label: {label}\n{text}\n```\n"
@@ -105,31 +134,9 @@ def test_boxes_are_in_the_index_and_greek_letters_under_their_names(statements: 
     assert index.find("a", string="ν as a fraction").find_previous("h2").text == "N"
 
 
-TITLES = [
-    ("lemma", "Danskin; YCG Lemma 2", ("YCG Lemma 2", "Danskin")),
-    ("theorem", "SP, Theorem 1.6", ("SP Theorem 1.6", "")),
-    ("theorem", "Theorem A.1 (Riesz-Fischer)", ("Theorem A.1", "Riesz-Fischer")),
-    ("definition", "18.1: support vectors", ("Definition 18.1", "support vectors")),
-    ("algorithm", "SMM (YCG Table 2, after Nesterov)", ("YCG Table 2", "SMM, after Nesterov")),
-    ("definition", "RR6'", ("Definition", "RR6'")),
-    ("proposition", "(SVM_s3) beside (SVM_s2)", ("Proposition", "(SVM_s3) beside (SVM_s2)")),
-    ("proposition", "", ("Proposition", "")),
-]
-
-
 @pytest.mark.parametrize(("kind", "title", "shown"), TITLES)
 def test_titles_are_split(kind: str, title: str, shown: tuple[str, str]) -> None:
     assert split_title(kind, title) == shown
-
-
-SLACK = """# Slack
-
-The price $\\nu$ of a unit of slack says how much of it there is, $w^\\top x$.
-
-```{toctree}
-page
-```
-"""
 
 
 def theme_options() -> dict[str, object]:
@@ -156,20 +163,6 @@ def test_a_published_page_says_what_it_is_and_where_it_runs(tmp_path: Path, monk
     links = {a["href"] for a in soup(site / "page.html").select("a[href]")}
     assert "https://mybinder.org/v2/gh/OWNER/NAME/main?urlpath=lab/tree/page.ipynb" in links
     assert "https://colab.research.google.com/github/OWNER/NAME/blob/main/page.ipynb" in links
-
-
-SCRIPT = f'<script type="{SLIDER}"></script>'
-SHOWN = {"picture": '<img src="a.png">', "slider": SCRIPT, "words": "1.0"}
-CELL = '<div class="cell docutils"><div class="cell_output">{}</div></div>'
-CELLS = {name: CELL.format(shown) for name, shown in SHOWN.items()}
-
-
-PAGES = {"{picture}<p>Move it.</p>{slider}": 1, "{picture}{picture}{slider}{picture}{slider}": 2}
-PAGES |= {
-    "{picture}<h2>Next</h2>{slider}": 0,
-    "{picture}{words}{slider}": 0,
-    "{slider}{picture}": 0,
-}
 
 
 @pytest.mark.parametrize(("body", "hidden"), PAGES.items())

@@ -10,6 +10,19 @@ from tools.toc import text_of
 TEXT = text_of("book/glossary") + "\n"
 BLOCK = re.compile(r"^## ([A-Z])\n\n```\{glossary\}\n(.*?)^```$", re.M | re.DOTALL)
 GREEK = {"ν": "nu", "ε": "epsilon", "λ": "lambda", "δ": "delta", "ℓ": "l", "²": "2", "¹": "1"}
+# Sections 16.9, 17.5 and A.3 list these.
+OF_THE_TEXT = """
+dual ascent; augmented Lagrangian; penalty parameter; method of multipliers; alternating direction method of
+multipliers; x-update; z-update; λ-update; scaled form; residual; dual residual; stopping criterion; proximity
+operator; proximal minimisation; quadratic program; KKT equations; soft threshold; shrinkage operator; least absolute
+deviations; basis pursuit; loss with an ℓ¹ penalty; lasso; generalised lasso; group lasso;
+feature map; feature embedding; feature space; kernel function; positive definite kernel; real positive definite
+kernel; Gram matrix; Hadamard product; Schur product; Gaussian kernel; reproducing kernel Hilbert space; reproducing
+property; intersection kernel; union complement kernel; agreement kernel; kernel PCA;
+Hilbert space; orthogonal family; total orthogonal family; Hilbert basis; Fourier coefficients; Hamel basis; Schauder
+basis; Fourier series; Cauchy family; summable family; Bessel's inequality; ℓ²(K); Parseval's identity; Zorn's lemma;
+Riesz–Fischer theorem; Legendre polynomials
+"""
 
 
 def entries(body: str) -> list[tuple[list[str], str]]:
@@ -66,21 +79,6 @@ def test_names_in_the_code_exist() -> None:
     assert [name for name in sorted(names) if not known(name)] == []
     for wrong in ("admm.no_such_function", "admm.nothing_...", "regression.RidgePath.no_field"):
         assert not known(f"companion.{wrong}")
-
-
-# Sections 16.9, 17.5 and A.3 list these.
-OF_THE_TEXT = """
-dual ascent; augmented Lagrangian; penalty parameter; method of multipliers; alternating direction method of
-multipliers; x-update; z-update; λ-update; scaled form; residual; dual residual; stopping criterion; proximity
-operator; proximal minimisation; quadratic program; KKT equations; soft threshold; shrinkage operator; least absolute
-deviations; basis pursuit; loss with an ℓ¹ penalty; lasso; generalised lasso; group lasso;
-feature map; feature embedding; feature space; kernel function; positive definite kernel; real positive definite
-kernel; Gram matrix; Hadamard product; Schur product; Gaussian kernel; reproducing kernel Hilbert space; reproducing
-property; intersection kernel; union complement kernel; agreement kernel; kernel PCA;
-Hilbert space; orthogonal family; total orthogonal family; Hilbert basis; Fourier coefficients; Hamel basis; Schauder
-basis; Fourier series; Cauchy family; summable family; Bessel's inequality; ℓ²(K); Parseval's identity; Zorn's lemma;
-Riesz–Fischer theorem; Legendre polynomials
-"""
 
 
 def test_the_lists_of_the_text_are_covered() -> None:

@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Callable
-from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,15 +12,12 @@ from scipy import sparse
 
 # What NumPy, SciPy and Python say when nobody looked at the arguments.
 RAW = re.compile(
-    r"lapack|dpotr|dgesdd|dsyev|svd did not converge|singular matrix|eigenvalues did not converge|infs or nans"
-    r"|illegal value|leading minor|zero-size array"
-    r"|could not be broadcast|matmul|cannot reshape|not aligned|out of bounds"
-    r"|object of too small depth"
-    r"|unsupported operand|not supported between|ufunc|has no attribute"
-    r"|inhomogeneous shape"
-    r"|unhashable|not subscriptable|cannot be interpreted|only length-1|only 0-dimensional|division by zero"
-    r"|ambiguous|dimensions.*must match|not enough values to unpack|out of range for|must have the same length",
-    flags=re.IGNORECASE,
+    r"(?i)lapack|dpotr|dgesdd|dsyev|svd did not converge|singular matrix|eigenvalues did not converge|infs or nans"
+    r"|illegal value|leading minor|zero-size array|could not be broadcast|matmul|cannot reshape|not aligned"
+    r"|out of bounds|object of too small depth|unsupported operand|not supported between|ufunc|has no attribute"
+    r"|inhomogeneous shape|unhashable|not subscriptable|cannot be interpreted|only length-1|only 0-dimensional"
+    r"|division by zero|ambiguous|dimensions.*must match|not enough values to unpack|out of range for"
+    r"|must have the same length",
 )
 
 # What scikit-learn says when it looked.
@@ -28,6 +25,8 @@ SKLEARN = (
     "Found", "Expected 2D", "could not convert", "Complex data", "argument must be", "Unknown label", "inconsistent",
     "y should be", "Input y", "inhomogeneous", "got one class", "classes", "dense data",
 )  # fmt: skip
+
+heard = partial(warnings.catch_warnings, record=True, action="always")  # all of them
 
 
 def with_first(value: np.ndarray, entry: Any) -> np.ndarray:
@@ -98,14 +97,6 @@ def formats_of(array: np.ndarray) -> dict[str, Callable[[np.ndarray], Any]]:
 
 def snapshot(value: Any) -> Any:
     return value.toarray() if sparse.issparse(value) else np.array(value, dtype=object)
-
-
-@contextmanager
-def heard() -> Any:
-    """Collect all warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield caught
 
 
 def names_the_cause(error: BaseException, *words: str, sklearn: bool = False) -> str | None:

@@ -19,6 +19,31 @@ PRICES = "K", "tau", "nu", "C", "epsilon", "rho"
 REFUSED = (float("nan"), float("inf"), -1.0, "a", [1.0], {}, 1j)
 UNKNOWN = ("nonsense", 3, None)
 ABSURD = (1e-100, 1e-6, 1e6, 1e100)
+NO_ATTACK = {("kernels.KernelPCA", "y", attack) for attack in HOSTILE}
+NO_ATTACK |= {("kernels.KernelPCA", "X", "short"), *((name, "y", "text") for name in ESTIMATORS)}
+ATTACKS = [key for key in product(ESTIMATORS, "Xy", HOSTILE) if key not in NO_ATTACK]
+ONE_AND_ONE = np.array([[0.0, 1.0], [2.0, 3.0]])
+DEGENERATE = {
+    "one point": (X[:1], y[:1], t[:1]),
+    "one point of each class": (ONE_AND_ONE, np.array([1.0, -1.0]), np.array([1.0, -1.0])),
+    "one class": (X, np.ones(8), np.ones(8)),
+    "three classes": (X, np.array([0.0, 1, 2, 0, 1, 2, 0, 1]), t),
+    "constant columns": (np.ones((8, 2)), y, t),
+    "one constant column": (np.column_stack([X, np.full(8, 7.0)]), y, t),
+    "a column of zeros": (np.column_stack([X, np.zeros(8)]), y, t),
+    "equal columns": (X[:, [0, 0, 1, 1]], y, t),
+    "equal points": (np.vstack([X, X]), np.r_[y, y], np.r_[t, t]),
+    "equal points, opposite labels": (np.vstack([X, X]), np.r_[y, -y], np.r_[t, -t]),
+    "all points equal": (np.tile(X[:1], (6, 1)), y[1:7], t[:6]),
+    "more columns than points": (np.arange(24.0).reshape(2, 12) % 5, np.array([1.0, -1.0]), np.array([3.0, 1.0])),
+    "one column": (X[:, :1], y, t),
+    "no columns": (X[:, :0], y, t),
+    "on a line": (np.outer(np.arange(8.0), [1.0, 2.0]), y, t),
+    "one against many": (X, np.r_[1.0, -np.ones(7)], np.r_[100.0, np.zeros(7)]),
+    "values all zero": (X, y, np.zeros(8)),
+    "values on a plane": (X, y, X @ [1.0, -2.0] + 3.0),
+    "far from the origin": (X + 1e3, y, t + 1e3),
+}  # fmt: skip
 
 
 def case(*key: Any) -> Any:
@@ -68,16 +93,7 @@ def judge(name: str, X: Any, y: Any, **parameters: Any) -> None:
         assert warned or is_good(model, np.asarray(X, dtype=float), np.asarray(y))
 
 
-ATTACKS = [
-    (name, argument, attack) for name in ESTIMATORS for argument in "Xy" for attack in HOSTILE
-]
-NO_ATTACK = {("kernels.KernelPCA", "y", attack) for attack in HOSTILE}
-NO_ATTACK |= {("kernels.KernelPCA", "X", "short"), *((name, "y", "text") for name in ESTIMATORS)}
-
-
-@pytest.mark.parametrize(
-    ("name", "argument", "attack"), [case(*key) for key in ATTACKS if key not in NO_ATTACK]
-)
+@pytest.mark.parametrize(("name", "argument", "attack"), [case(*key) for key in ATTACKS])
 def test_bad_data_are_refused(name: str, argument: str, attack: str) -> None:
     data = {"X": X, "y": labels(name)}
     data[argument] = HOSTILE[attack](data[argument])
@@ -108,30 +124,6 @@ def test_every_format_gives_the_same_answer(name: str, form: str) -> None:
         answer = outcome(fit(make(name), points, values), points)
     np.testing.assert_allclose(np.abs(answer), np.abs(expected), rtol=1e-7, atol=1e-7)
     assert all(map(np.array_equal, (snapshot(points), snapshot(values)), before))
-
-
-ONE_AND_ONE = np.array([[0.0, 1.0], [2.0, 3.0]])
-DEGENERATE = {
-    "one point": (X[:1], y[:1], t[:1]),
-    "one point of each class": (ONE_AND_ONE, np.array([1.0, -1.0]), np.array([1.0, -1.0])),
-    "one class": (X, np.ones(8), np.ones(8)),
-    "three classes": (X, np.array([0.0, 1, 2, 0, 1, 2, 0, 1]), t),
-    "constant columns": (np.ones((8, 2)), y, t),
-    "one constant column": (np.column_stack([X, np.full(8, 7.0)]), y, t),
-    "a column of zeros": (np.column_stack([X, np.zeros(8)]), y, t),
-    "equal columns": (X[:, [0, 0, 1, 1]], y, t),
-    "equal points": (np.vstack([X, X]), np.r_[y, y], np.r_[t, t]),
-    "equal points, opposite labels": (np.vstack([X, X]), np.r_[y, -y], np.r_[t, -t]),
-    "all points equal": (np.tile(X[:1], (6, 1)), y[1:7], t[:6]),
-    "more columns than points": (np.arange(24.0).reshape(2, 12) % 5, np.array([1.0, -1.0]), np.array([3.0, 1.0])),
-    "one column": (X[:, :1], y, t),
-    "no columns": (X[:, :0], y, t),
-    "on a line": (np.outer(np.arange(8.0), [1.0, 2.0]), y, t),
-    "one against many": (X, np.r_[1.0, -np.ones(7)], np.r_[100.0, np.zeros(7)]),
-    "values all zero": (X, y, np.zeros(8)),
-    "values on a plane": (X, y, X @ [1.0, -2.0] + 3.0),
-    "far from the origin": (X + 1e3, y, t + 1e3),
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("data", DEGENERATE.values(), ids=DEGENERATE.keys())

@@ -38,6 +38,7 @@ names = {"__name__": "__main__"}
 for source in sources[: last + 1]:
     exec(source, names)
 """
+WITH_SLIDERS = [path for path in pages() if "flipbook(" in path.read_text(encoding="utf-8")]
 
 
 def run(notebook: Path) -> subprocess.CompletedProcess[str]:
@@ -45,9 +46,6 @@ def run(notebook: Path) -> subprocess.CompletedProcess[str]:
     options = {"MPLBACKEND": "agg", "COMPANION_FRAMES": "1", "PYTHONPATH": str(ROOT)}
     how = {"cwd": notebook.parent, "env": os.environ | options, "text": True, "check": False}
     return subprocess.run(command, capture_output=True, **how)
-
-
-WITH_SLIDERS = [path for path in pages() if "flipbook(" in path.read_text(encoding="utf-8")]
 
 
 @pytest.mark.parametrize("path", WITH_SLIDERS, ids=lambda path: path.stem)

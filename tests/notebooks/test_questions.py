@@ -1,7 +1,6 @@
 """The questions on the chapter pages: a stem, a few choices, and a reason for each of them.
 
-A question is the directive `admonition` of the class `question` with a task list, in a cell of its own or not.
-JupyterLab shows it as it stands; the site's script makes buttons of the choices (tests/site/questions.py).
+JupyterLab shows the task list as it stands; the site's script makes buttons of it (tests/site/questions.py).
 """
 
 import re
@@ -18,6 +17,27 @@ BLOCK = re.compile(r"^```\{admonition\} Question$.*?(?:^```$|\Z)", re.MULTILINE 
 HEAD = r"(?s)```\{admonition\} Question\n:class: question\n\n"
 SHAPE = re.compile(HEAD + r"(?P<stem>(?!- \[).+?)\n\n(?P<list>(?:- \[[ x]\] [^\n]+\n)+)```\Z")
 CHOICE = re.compile(r"- \[(?P<mark>[ x])\] (?P<text>[^*\n]+) \*(?P<reason>[^*\n]+)\*")
+GOOD = """```{admonition} Question
+:class: question
+
+What is $1 + 1$?
+
+- [ ] $1$ *No: something was added.*
+- [x] $2$ *Yes: count.*
+- [ ] $3$ *No: that is one too many.*
+```"""
+MISTAKES = [
+    ("*Yes: count.*", "*No: count.*"),
+    ("*Yes: count.*", "Yes: count."),
+    ("*Yes: count.*", "*Yes: *count*.*"),
+    ("- [x] $2$", "- [ ] $2$"),
+    ("What is $1 + 1$?\n\n", ""),
+    ("- [ ] $3$ *No: that is one too many.*\n", ""),
+    ("- [ ] $3$", "- [ ] $2$"),
+    ("- [ ] $3$", "- [ ] $3"),
+    ("- [ ] $3$", "- [ ] Yes, three"),
+    (":class: question", ":class: tip"),
+]
 
 
 class Question(NamedTuple):
@@ -69,31 +89,6 @@ def test_no_question_is_asked_twice_and_the_right_choice_has_no_favourite_place(
     assert len({question.stem for question in asked}) == len(asked)
     places = Counter([right for right, _, _ in question.choices].index(True) for question in asked)
     assert max(places.values()) <= 0.5 * len(asked)
-
-
-GOOD = """```{admonition} Question
-:class: question
-
-What is $1 + 1$?
-
-- [ ] $1$ *No: something was added.*
-- [x] $2$ *Yes: count.*
-- [ ] $3$ *No: that is one too many.*
-```"""
-
-
-MISTAKES = [
-    ("*Yes: count.*", "*No: count.*"),
-    ("*Yes: count.*", "Yes: count."),
-    ("*Yes: count.*", "*Yes: *count*.*"),
-    ("- [x] $2$", "- [ ] $2$"),
-    ("What is $1 + 1$?\n\n", ""),
-    ("- [ ] $3$ *No: that is one too many.*\n", ""),
-    ("- [ ] $3$", "- [ ] $2$"),
-    ("- [ ] $3$", "- [ ] $3"),
-    ("- [ ] $3$", "- [ ] Yes, three"),
-    (":class: question", ":class: tip"),
-]
 
 
 @pytest.mark.parametrize(("old", "new"), MISTAKES)

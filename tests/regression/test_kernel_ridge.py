@@ -31,37 +31,35 @@ def relative_error(G, y, K, intercept, alpha):
     return float(squares[0] / squares[1]) ** 0.5
 
 
-class TestAgainstScikitLearn:
-    @pytest.mark.parametrize("K", [1e-3, 1.0, 100.0])
-    def test_same_dual_coefficients(self, K):
-        X, y = random_data()
-        X_new, _ = random_data(1)
-        for kernel, params in KERNELS.items():
-            model = KernelRidge(K=K, kernel=kernel, kernel_params=params).fit(X, y)
-            peer = Peer(alpha=K, kernel=kernel, **params).fit(X, y)
-            assert_allclose(model.dual_coef_, peer.dual_coef_, atol=1e-9 / K)
-            assert_allclose(model.predict(X_new), peer.predict(X_new), atol=1e-8)
-            assert model.certificate_.ok, model.certificate_
+@pytest.mark.parametrize("K", [1e-3, 1.0, 100.0])
+def test_same_dual_coefficients(K):
+    X, y = random_data()
+    X_new, _ = random_data(1)
+    for kernel, params in KERNELS.items():
+        model = KernelRidge(K=K, kernel=kernel, kernel_params=params).fit(X, y)
+        peer = Peer(alpha=K, kernel=kernel, **params).fit(X, y)
+        assert_allclose(model.dual_coef_, peer.dual_coef_, atol=1e-9 / K)
+        assert_allclose(model.predict(X_new), peer.predict(X_new), atol=1e-8)
+        assert model.certificate_.ok, model.certificate_
 
 
-class TestExplicitFeatures:
-    @pytest.mark.parametrize("intercept", ["none", "free"])
-    @pytest.mark.parametrize("m", [12, 50])
-    def test_polynomial_features(self, intercept, m):
-        """The quadratic kernel against ridge regression on its ten features: of many points, the same program."""
-        X, y = random_data(m=m)
-        X_new, _ = random_data(3)
-        Phi, Phi_new = Polynomial(2).features(X), Polynomial(2).features(X_new)
-        ridge = RidgeRegression(K=0.3, intercept=intercept).fit(Phi, y)
-        for kernel in (Polynomial(2), lambda A, B: (A @ B.T + 1) ** 2):
-            model = KernelRidge(K=0.3, kernel=kernel, intercept=intercept).fit(X, y)
-            assert model.certificate_.ok
-            assert (model.w_ is None) == (m == 12 or not isinstance(kernel, Polynomial))
-            assert_allclose(model.predict(X_new), ridge.predict(Phi_new), atol=1e-9)
-            assert model.b_ == pytest.approx(ridge.b_, abs=1e-9)
-            assert_allclose(model.alpha_, ridge.alpha_, atol=1e-8)
-            assert model.norm_ == pytest.approx(np.linalg.norm(ridge.w_), rel=1e-9)
-            assert model.objective_ == pytest.approx(ridge.objective_, rel=1e-10)
+@pytest.mark.parametrize("intercept", ["none", "free"])
+@pytest.mark.parametrize("m", [12, 50])
+def test_polynomial_features(intercept, m):
+    """The quadratic kernel against ridge regression on its ten features: of many points, the same program."""
+    X, y = random_data(m=m)
+    X_new, _ = random_data(3)
+    Phi, Phi_new = Polynomial(2).features(X), Polynomial(2).features(X_new)
+    ridge = RidgeRegression(K=0.3, intercept=intercept).fit(Phi, y)
+    for kernel in (Polynomial(2), lambda A, B: (A @ B.T + 1) ** 2):
+        model = KernelRidge(K=0.3, kernel=kernel, intercept=intercept).fit(X, y)
+        assert model.certificate_.ok
+        assert (model.w_ is None) == (m == 12 or not isinstance(kernel, Polynomial))
+        assert_allclose(model.predict(X_new), ridge.predict(Phi_new), atol=1e-9)
+        assert model.b_ == pytest.approx(ridge.b_, abs=1e-9)
+        assert_allclose(model.alpha_, ridge.alpha_, atol=1e-8)
+        assert model.norm_ == pytest.approx(np.linalg.norm(ridge.w_), rel=1e-9)
+        assert model.objective_ == pytest.approx(ridge.objective_, rel=1e-10)
 
 
 class TestIntercept:
@@ -108,8 +106,7 @@ class TestAccuracy:
             for K in (1e-4, 1e-8, 1e-11, 1e-14):
                 G = Gaussian(sigma)(X)
                 model = KernelRidge(K, kernel="precomputed", intercept=intercept)
-                with warnings.catch_warnings(record=True) as heard:
-                    warnings.simplefilter("always")
+                with warnings.catch_warnings(record=True, action="always") as heard:
                     model.fit(G, y)
                 error = relative_error(G, y, K, intercept, model.alpha_)
                 assert heard or error < 1e-6, (sigma, K, error)

@@ -21,6 +21,7 @@ from tests.refusals import refusals
 pytestmark = pytest.mark.filterwarnings("error")
 
 INTERCEPTS = ("none", "free", "penalized")
+RIDGE = regression.RidgeRegression(0.7)
 LEFT = """
 0.0254 1.9193 0.0766 -3.0014 0.0512 -3.8815 0.9591 -0.0086 1.9576 -0.0077 1.9881 2.9223 -0.0046 -4.9989 5.8640
 -0.0207 0.8285 1.9310 0.0046 9.9232 -0.0216 0.0453 2.9384 4.0525 4.8723 0.0767 0.0132 -5.9750 -7.9764 -0.0054
@@ -42,16 +43,15 @@ def numbers(model):
     return np.append(model.w_, model.b_)
 
 
-class TestExample191:
-    def test_numbers(self):
-        data = example_19_1()
-        for model, expected in (
-            (Lasso(tau=1), [1.1154922752, 1.0799227516, -1.1718689420]),
-            (Lasso(tau=10), [0.6103227986, 0.5282279857, -0.6259898373]),
-            (ElasticNet(K=5, tau=10), [0.4867935552, 0.3942900160, -0.4933529584]),
-        ):
-            assert_allclose(numbers(model.fit(data.X, data.y)), expected, rtol=0, atol=6e-11)
-            assert model.tau_max_ == pytest.approx(54.1875, rel=1e-15)
+def test_numbers():
+    data = example_19_1()
+    for model, expected in (
+        (Lasso(tau=1), [1.1154922752, 1.0799227516, -1.1718689420]),
+        (Lasso(tau=10), [0.6103227986, 0.5282279857, -0.6259898373]),
+        (ElasticNet(K=5, tau=10), [0.4867935552, 0.3942900160, -0.4933529584]),
+    ):
+        assert_allclose(numbers(model.fit(data.X, data.y)), expected, rtol=0, atol=6e-11)
+        assert model.tau_max_ == pytest.approx(54.1875, rel=1e-15)
 
 
 class TestExample193:
@@ -162,19 +162,19 @@ class TestElasticNetExample:
 
 class TestAgainstPeers:
     @pytest.mark.parametrize("intercept", INTERCEPTS)
-    @pytest.mark.parametrize("K", [0.0, 1.3])
-    def test_clarabel(self, intercept, K):
+    @pytest.mark.parametrize("model", [Lasso(6.0, C=2.5), ElasticNet(1.3, 6.0, C=2.5), RIDGE])
+    def test_clarabel(self, intercept, model):
+        """The objective of ridge regression is twice that of the others, and its price of b is K."""
         X, y = random_data(0)
-        tau, C = 6.0, 2.5
-        w, b = cp.Variable(8), cp.Variable()
+        model = model.set_params(intercept=intercept).fit(X, y)
+        K, tau = getattr(model, "K", 0.0), getattr(model, "tau", 0.0)
+        w, b, C = cp.Variable(8), cp.Variable(), getattr(model, "C", K)
         loss = 0.5 * cp.sum_squares(y - X @ w - b) + tau * cp.norm1(w)
         loss += 0.5 * K * cp.sum_squares(w) + 0.5 * C * cp.square(b) * (intercept == "penalized")
         constraints = [b == 0] if intercept == "none" else []
         value = cp.Problem(cp.Minimize(loss), constraints).solve(solver=cp.CLARABEL)
-        model = ElasticNet(K=K, tau=tau, intercept=intercept, C=C).fit(X, y)
-        assert model.objective_ == pytest.approx(value, rel=1e-7)
-        assert_allclose(model.w_, w.value, atol=1e-4)
-        assert model.b_ == pytest.approx(float(b.value), abs=1e-4)
+        assert model.objective_ == pytest.approx(value * (1 + (model is RIDGE)), rel=1e-7)
+        assert_allclose(numbers(model), np.append(w.value, b.value), atol=1e-4)
         assert verify(model, X, y).worst < 1e-12
         assert model.certificate_.worst < 1e-12
 
@@ -362,13 +362,12 @@ class TestDegenerate:
             assert Lasso(tau, intercept=intercept).fit(X, y).support_.size == most
 
 
-class TestSymmetries:
-    def test_only_the_free_intercept_follows_a_shift(self):
-        X, y = random_data(9)
-        for intercept in ("free", "penalized"):
-            a = Lasso(2.0, intercept=intercept).fit(X, y)
-            b = Lasso(2.0, intercept=intercept).fit(X, y + 10)
-            assert np.allclose(a.w_, b.w_, atol=1e-10) == (intercept == "free")
+def test_only_the_free_intercept_follows_a_shift():
+    X, y = random_data(9)
+    for intercept in ("free", "penalized"):
+        a = Lasso(2.0, intercept=intercept).fit(X, y)
+        b = Lasso(2.0, intercept=intercept).fit(X, y + 10)
+        assert np.allclose(a.w_, b.w_, atol=1e-10) == (intercept == "free")
 
 
 class TestPath:

@@ -3,7 +3,6 @@
 import warnings
 from fractions import Fraction as F
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -68,30 +67,16 @@ class TestPrinted:
         assert_array_equal(np.trunc(numbers(smaller) * 1e4) / 1e4, [0.9999, 0.9999, -0.9999])
 
 
-class TestAgainstPeers:
-    @pytest.mark.parametrize("shape", [(40, 6), (6, 40), (10, 10), (1, 3), (3, 1)])
-    @pytest.mark.parametrize("K", [1e-6, 0.3, 1e5])
-    def test_scikit_learn(self, shape, K):
-        X, y = random_data(3, *shape)
-        for intercept in ("none", "free"):
-            model = RidgeRegression(K=K, intercept=intercept).fit(X, y)
-            peer = Ridge(alpha=K, fit_intercept=intercept == "free", solver="svd").fit(X, y)
-            assert_allclose(model.w_, peer.coef_, rtol=0, atol=1e-8 * (1 + abs(peer.coef_).max()))
-            assert_allclose(model.predict(X), peer.predict(X), atol=1e-8)
-            assert model.certificate_.ok, model.certificate_
-
-    @pytest.mark.parametrize("intercept", INTERCEPTS)
-    def test_clarabel(self, intercept):
-        X, y = random_data(0)
-        w, b = cp.Variable(5), cp.Variable()
-        loss = cp.sum_squares(y - X @ w - b) + 0.7 * cp.sum_squares(w)
-        loss += 0.7 * cp.square(b) * (intercept == "penalized")
-        constraints = [b == 0] if intercept == "none" else []
-        value = cp.Problem(cp.Minimize(loss), constraints).solve(solver=cp.CLARABEL)
-        model = RidgeRegression(K=0.7, intercept=intercept).fit(X, y)
-        assert model.objective_ == pytest.approx(value, rel=1e-7)
-        assert_allclose(model.w_, w.value, atol=1e-5)
-        assert model.b_ == pytest.approx(float(b.value), abs=1e-5)
+@pytest.mark.parametrize("shape", [(40, 6), (6, 40), (10, 10), (1, 3), (3, 1)])
+@pytest.mark.parametrize("K", [1e-6, 0.3, 1e5])
+def test_scikit_learn(shape, K):
+    X, y = random_data(3, *shape)
+    for intercept in ("none", "free"):
+        model = RidgeRegression(K=K, intercept=intercept).fit(X, y)
+        peer = Ridge(alpha=K, fit_intercept=intercept == "free", solver="svd").fit(X, y)
+        assert_allclose(model.w_, peer.coef_, rtol=0, atol=1e-8 * (1 + abs(peer.coef_).max()))
+        assert_allclose(model.predict(X), peer.predict(X), atol=1e-8)
+        assert model.certificate_.ok, model.certificate_
 
 
 class TestDuality:
@@ -203,8 +188,7 @@ class TestDigitsOfW:
         for seed in range(3):
             X, y = nearly_dependent(seed, apart)
             for K in (0.0, 1e-24, 1e-18, 1e-10):
-                with warnings.catch_warnings(record=True) as heard:
-                    warnings.simplefilter("always")
+                with warnings.catch_warnings(record=True, action="always") as heard:
                     model = RidgeRegression(K, intercept=intercept).fit(X, y)
                 true = weights(X, y, K, intercept)[: X.shape[1]]
                 error = np.abs(model.w_ - true).max() / np.abs(true).max()
@@ -223,13 +207,12 @@ class TestDigitsOfW:
                 RidgeRegression(K, intercept=intercept).fit(dependent, y)
 
 
-class TestSymmetries:
-    def test_only_the_free_intercept_follows_a_shift(self):
-        data = example_19_1()
-        for name, change, near in (("free", (0, 10), 1e-12), ("penalized", (0.720, 5.718), 6e-4)):
-            a = RidgeRegression(K=5, intercept=name).fit(data.X, data.y)
-            b = RidgeRegression(K=5, intercept=name).fit(data.X, data.y + 10)
-            assert (np.abs(b.w_ - a.w_).max(), b.b_ - a.b_) == pytest.approx(change, abs=near)
+def test_only_the_free_intercept_follows_a_shift():
+    data = example_19_1()
+    for name, change, near in (("free", (0, 10), 1e-12), ("penalized", (0.720, 5.718), 6e-4)):
+        a = RidgeRegression(K=5, intercept=name).fit(data.X, data.y)
+        b = RidgeRegression(K=5, intercept=name).fit(data.X, data.y + 10)
+        assert (np.abs(b.w_ - a.w_).max(), b.b_ - a.b_) == pytest.approx(change, abs=near)
 
 
 class TestPath:

@@ -31,6 +31,25 @@ EXACT = [  # machine, w, b, eta, value on the nine points
 ]  # fmt: skip
 SIZES = [(SVMs1(0.2), (11, 18)), (SVMs2(0.5), (10, 18)), (SVMs2prime(0.6), (11, 18))]
 SIZES += [(SVMs3(0.6), (10, 18)), (SVMs4(0.6), (2, 9)), (SVMs5(0.6), (1, 9))]
+COUNTS = [  # p_f, q_f, p_m, q_m
+    (SVMs2prime(0.37), (10, 11, 12, 12)),
+    (SVMs2prime(0.5), (15, 14, 15, 16)),
+    (SVMs2prime(0.51), (15, 14, 16, 16)),  # printed: 15, 16, 16, 16
+    (SVMs2prime(0.7), (21, 21, 21, 21)),
+    (SVMs2prime(0.71), (21, 21, 22, 23)),
+    (SVMs2prime(0.95), (28, 28, 29, 29)),
+    (SVMs2prime(0.97), (29, 28, 30, 30)),  # printed: 29, 29, 30, 30, not converged
+    (SVMs3(0.365), (10, 11, 12, 12)),  # printed: 10, 10, 12, 11
+    (SVMs3(0.5), (13, 16, 14, 17)),
+    (SVMs3(0.7), (21, 21, 21, 21)),
+    (SVMs3(0.71), (21, 21, 22, 22)),
+    (SVMs3(0.98), (28, 30, 29, 30)),
+    (SVMs4(1.0, K=190.0), (0, 0, 23, 18)),
+    (SVMs4(1.0, K=1 / 12000), (0, 0, 30, 30)),
+    (SVMs5(1.0, K=190.0), (0, 0, 23, 18)),
+    (SVMs5(1.0, K=1 / 13000), (0, 0, 29, 30)),  # printed: 30, 30
+    (SVMs5(1.0, K=1 / 14000), (0, 0, 30, 30)),
+]
 
 
 def primal(machine, Phi, s):
@@ -150,27 +169,6 @@ def test_xor_with_the_quadratic_kernel():
         assert fitted.eta_ == pytest.approx(eta)
         f = fitted.decision_function(X)
         assert eta != 1.0 or f == pytest.approx(X.prod(axis=1), abs=1e-13)
-
-
-COUNTS = [  # p_f, q_f, p_m, q_m
-    (SVMs2prime(0.37), (10, 11, 12, 12)),
-    (SVMs2prime(0.5), (15, 14, 15, 16)),
-    (SVMs2prime(0.51), (15, 14, 16, 16)),  # printed: 15, 16, 16, 16
-    (SVMs2prime(0.7), (21, 21, 21, 21)),
-    (SVMs2prime(0.71), (21, 21, 22, 23)),
-    (SVMs2prime(0.95), (28, 28, 29, 29)),
-    (SVMs2prime(0.97), (29, 28, 30, 30)),  # printed: 29, 29, 30, 30, not converged
-    (SVMs3(0.365), (10, 11, 12, 12)),  # printed: 10, 10, 12, 11
-    (SVMs3(0.5), (13, 16, 14, 17)),
-    (SVMs3(0.7), (21, 21, 21, 21)),
-    (SVMs3(0.71), (21, 21, 22, 22)),
-    (SVMs3(0.98), (28, 30, 29, 30)),
-    (SVMs4(1.0, K=190.0), (0, 0, 23, 18)),
-    (SVMs4(1.0, K=1 / 12000), (0, 0, 30, 30)),
-    (SVMs5(1.0, K=190.0), (0, 0, 23, 18)),
-    (SVMs5(1.0, K=1 / 13000), (0, 0, 29, 30)),  # printed: 30, 30
-    (SVMs5(1.0, K=1 / 14000), (0, 0, 30, 30)),
-]
 
 
 @pytest.mark.parametrize(("machine", "counts"), COUNTS, ids=repr)

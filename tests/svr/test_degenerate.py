@@ -13,6 +13,19 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 CLASSES = [NuSVR, NuSVRPenalizedBias, QuadraticNuSVR, EpsilonSVR]
 KERNELS = ["linear", Gaussian(1.0), Polynomial(2, R=1.0)]
+X6, Y6 = np.array([[-3.0], [1.0], [2.0], [0.5], [4.0], [-1.0]]), np.array([0.0, 0, 0, 1, 1, 1])
+X5, Y5 = X6[:5], Y6[:5]
+TIED = [
+    # each half shares C nu / 2, no point more than C/m: 0 = w is possible
+    (NuSVR(0.5), X6, Y6, 0.0),
+    (NuSVR(0.5), X5, Y5, 0.0),
+    # at m nu = 2.5 the two ones are full; half of C/m is left for three zeros, of both colours
+    (NuSVRPenalizedBias(0.5), X5, Y5, 0.68),
+    (NuSVRPenalizedBias(0.3), X5, Y5, 0.5),
+    (EpsilonSVR(0.3), X5, Y5, 0.3),
+    # P is (m/2C) I: equal shares, C nu / 6 and C nu / 4
+    (QuadraticNuSVR(0.5), X6, Y6, 0.25 * (3.5 / 3.0 - 0.0)),
+]
 
 
 def noisy(seed=0, m=20, n=2):
@@ -101,28 +114,27 @@ class TestFits:
         assert set(model.point_classes_) == {"inside"}
 
 
-class TestAttributes:
-    def test_sets_and_counts(self):
-        data = text_x13()
-        model = NuSVR(0.5, C=50.0).fit(data.X, data.y)
-        for a, slack, I, K, E in (
-            (model.lambda_, model.xi_, model.I_lambda_, model.K_lambda_, model.E_lambda_),
-            (model.mu_, model.xi_prime_, model.I_mu_, model.K_mu_, model.E_mu_),
-        ):
-            assert_array_equal(I, np.flatnonzero((a > 0) & (a < model.C_ / 50)))
-            assert_array_equal(K, np.flatnonzero(a == model.C_ / 50))
-            assert_array_equal(E, np.flatnonzero(slack > 0))
-        assert model.p_m_ == model.p_f_ + model.numsvl1_
-        assert model.q_m_ == model.q_f_ + model.numsvm1_
-        assert_array_equal(model.support_, np.flatnonzero(model.lambda_ + model.mu_))
-        assert set(model.point_classes_) <= set(svr.POINT_CLASSES)
-        r, inside = model.residuals_, model.point_classes_ == "inside"
-        assert_array_equal(model.colours_ == "", inside)
-        assert (np.abs(r[inside]) < model.epsilon_).all()
-        assert (r[model.colours_ == "red"] > 0).all()
-        assert (r[model.colours_ == "blue"] < 0).all()
-        p, q, both = model.critical_nu_
-        assert (p, q, both) == (model.p_sf_ / 25, model.q_sf_ / 25, pytest.approx((p + q) / 2))
+def test_sets_and_counts():
+    data = text_x13()
+    model = NuSVR(0.5, C=50.0).fit(data.X, data.y)
+    for a, slack, I, K, E in (
+        (model.lambda_, model.xi_, model.I_lambda_, model.K_lambda_, model.E_lambda_),
+        (model.mu_, model.xi_prime_, model.I_mu_, model.K_mu_, model.E_mu_),
+    ):
+        assert_array_equal(I, np.flatnonzero((a > 0) & (a < model.C_ / 50)))
+        assert_array_equal(K, np.flatnonzero(a == model.C_ / 50))
+        assert_array_equal(E, np.flatnonzero(slack > 0))
+    assert model.p_m_ == model.p_f_ + model.numsvl1_
+    assert model.q_m_ == model.q_f_ + model.numsvm1_
+    assert_array_equal(model.support_, np.flatnonzero(model.lambda_ + model.mu_))
+    assert set(model.point_classes_) <= set(svr.POINT_CLASSES)
+    r, inside = model.residuals_, model.point_classes_ == "inside"
+    assert_array_equal(model.colours_ == "", inside)
+    assert (np.abs(r[inside]) < model.epsilon_).all()
+    assert (r[model.colours_ == "red"] > 0).all()
+    assert (r[model.colours_ == "blue"] < 0).all()
+    p, q, both = model.critical_nu_
+    assert (p, q, both) == (model.p_sf_ / 25, model.q_sf_ / 25, pytest.approx((p + q) / 2))
 
 
 def test_tubes_of_few_offsets():
@@ -131,23 +143,6 @@ def test_tubes_of_few_offsets():
     tube = tube_from_offsets([1.0, 2.0], 0.0)
     assert tube.epsilon_interval == (0.5, np.inf)
     assert tube.b_interval == (-np.inf, np.inf)
-
-
-X6, Y6 = np.array([[-3.0], [1.0], [2.0], [0.5], [4.0], [-1.0]]), np.array([0.0, 0, 0, 1, 1, 1])
-X5, Y5 = X6[:5], Y6[:5]
-
-
-TIED = [
-    # each half shares C nu / 2, no point more than C/m: 0 = w is possible
-    (NuSVR(0.5), X6, Y6, 0.0),
-    (NuSVR(0.5), X5, Y5, 0.0),
-    # at m nu = 2.5 the two ones are full; half of C/m is left for three zeros, of both colours
-    (NuSVRPenalizedBias(0.5), X5, Y5, 0.68),
-    (NuSVRPenalizedBias(0.3), X5, Y5, 0.5),
-    (EpsilonSVR(0.3), X5, Y5, 0.3),
-    # P is (m/2C) I: equal shares, C nu / 6 and C nu / 4
-    (QuadraticNuSVR(0.5), X6, Y6, 0.25 * (3.5 / 3.0 - 0.0)),
-]
 
 
 @pytest.mark.parametrize(("machine", "X", "y", "w"), TIED)

