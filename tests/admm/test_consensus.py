@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -53,15 +52,13 @@ def by_sklearn(objective, A, b):
 
 
 @every_objective
-@pytest.mark.parametrize(
-    ("m", "n", "cuts"), [(60, 8, (7, 25)), (60, 8, (1, 59)), (24, 30, (5, 11))]
-)
-def test_agrees_with_scikit_learn(objective, m, n, cuts):
-    A, b = data(objective, m=m, n=n)
-    result = consensus(split(A, b, cuts), objective)
-    assert result.converged
-    assert verify(result).ok
-    np.testing.assert_allclose(result.z, by_sklearn(objective, A, b), atol=1e-6)
+def test_agrees_with_scikit_learn(objective):
+    for m, n, cuts in ((60, 8, (7, 25)), (60, 8, (1, 59)), (24, 30, (5, 11))):
+        A, b = data(objective, m=m, n=n)
+        result = consensus(split(A, b, cuts), objective)
+        assert result.converged
+        assert verify(result).ok
+        np.testing.assert_allclose(result.z, by_sklearn(objective, A, b), atol=1e-6)
 
 
 @every_objective
@@ -166,27 +163,25 @@ def test_stopping_early_warns_and_the_gap_still_bounds_the_error(objective):
         assert -1e-9 <= error <= result.certificate.gap + 1e-9
 
 
-@dataclass(frozen=True)
 class ElasticNetObjective(ConsensusObjective):
-    tau: float
-    K: float
+    """The penalty 3 |z|_1 + |z|^2."""
 
     def block(self, A, b):
         return LeastSquaresLoss(A, b)
 
     def penalty(self, z):
-        return self.tau * np.abs(z).sum() + self.K / 2 * z @ z
+        return 3 * np.abs(z).sum() + z @ z
 
     def penalty_prox(self, v, t):
-        return np.sign(v) * np.maximum(np.abs(v) - self.tau * t, 0) / (1 + self.K * t)
+        return np.sign(v) * np.maximum(np.abs(v) - 3 * t, 0) / (1 + 2 * t)
 
     def penalty_conjugate(self, s):
-        return (np.maximum(np.abs(s) - self.tau, 0) ** 2).sum() / (2 * self.K)
+        return (np.maximum(np.abs(s) - 3, 0) ** 2).sum() / 4
 
 
 def test_penalty_of_ones_own():
     A, b = data(None)
-    result = consensus(split(A, b), ElasticNetObjective(tau=3.0, K=2.0))
+    result = consensus(split(A, b), ElasticNetObjective())
     model = ElasticNet(5 / 60, l1_ratio=0.6, fit_intercept=False, tol=1e-13, max_iter=10**6)
     np.testing.assert_allclose(result.z, model.fit(A, b).coef_, atol=1e-6)
     assert result.certificate.ok
@@ -207,9 +202,7 @@ test_bad_blocks_and_options = refusals(
     (ridge(), "at least one pair"),
     (ridge(ONE, (np.ones((2, 4)), [1, 1])), r"3 in blocks\[0\] and 4 in blocks\[1\]"),
     (ridge(ONE, (np.ones((0, 3)), [])), r"blocks\[1\] is empty, its shape is \(0, 3\)"),
-    (ridge((A3, np.ones(3))), r"b of blocks\[0\] must have length 2"),
     (ridge(ONE, (A3, [1, np.nan])), r"b of blocks\[1\] must be finite"),
-    (ridge(ONE, (np.ones(3), [1])), r"A of blocks\[1\] must be a matrix"),
     (ridge(A3), r"blocks\[0\] is of type ndarray", TypeError),
     (lambda: consensus(ONE, RIDGE), r"For a single block write \[\(A, b\)\]", TypeError),
     (lambda: consensus(None, RIDGE), "must be a list of pairs", TypeError),
