@@ -151,6 +151,7 @@ test_bad_input = refusals(
     (program([[1.0, 2.0], [2.0, 1.0]]), "negative eigenvalue -1"),
     (program(np.diag([1.0, -1e-6])), "negative eigenvalue -1e-06"),
     (program(LowRank(np.ones((3, 1)))), r"\(2, 2\).*\(3, 3\)"),
+    (lambda: solve_qp(np.eye(2), []), "at least one entry"),
     (program(A=[[1.0, 1.0]]), "A and b must be given together, got only A"),
     (program(b=[1.0]), "got only b"),
 )

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.metrics import pairwise
 
 from companion.engine.arithmetic import EPS
@@ -237,6 +238,7 @@ def test_ordinary_product_of_matrices_is_not_positive_definite():
         (lambda k: Polynomial(2, gamma=0.0), ValueError, "gamma"),
         (lambda k: Bilinear([[1, 1], [0, 1]]), ValueError, r"17\.6 \(5\) needs a symmetric"),
         (lambda k: Bilinear([[1, 2], [2, 1]]), ValueError, "eigenvalue -1"),
+        (lambda k: Bilinear([[1, 2]]), ValueError, "square"),
         (lambda k: k + "k", TypeError, "must be"),
         (lambda k: k * [1, 2], TypeError, "must be"),
         (lambda k: k**0.5, TypeError, "must be"),
@@ -297,8 +299,9 @@ def test_gaussian_is_exact_also_far_from_the_origin_and_between_near_points(d, s
     assert_allclose(k(X[:4], X[2:]), K[:4, 2:], rtol=0, atol=64 * EPS)
 
 
-def test_points_that_are_numbers_series_or_small_integers():
+def test_points_that_are_numbers_series_sparse_or_small_integers():
     assert Linear()(2, 3) == 6.0
+    assert Linear()(sparse.csr_array([[1.0, 2.0]]), [3, 4]) == [11.0]
     assert Linear()(pd.Series([1.0, 2.0]), (3, 4)) == 11.0
     image = np.array([[200, 100]], dtype=np.uint8)
     assert FromFunction(lambda x, y: x[0] + y[1])(image)[0, 0] == 300

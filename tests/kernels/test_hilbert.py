@@ -235,6 +235,7 @@ EXP, E2 = expand(np.exp, Legendre(), 2), VectorFamily(np.eye(2))
 test_errors = refusals(
     (lambda: VectorFamily([[1.0, 0.0], [1.0, 1.0]]), "rows 0 and 1 are not"),
     (lambda: VectorFamily([[1.0, 0.0], [0.0, 0.0]]), "row 1 is zero"),
+    (lambda: VectorFamily(np.empty((0, 2))), "at least one row"),
     (lambda: expand([1.0, 2.0, 3.0], E2), "length 2"),
     (lambda: expand([1.0, 2.0], Fourier(), 3), "must be a function", TypeError),
     (lambda: expand(np.exp, Fourier()), "order is needed", TypeError),
