@@ -1,6 +1,7 @@
 """Pictures: without empty margins in the text; in a flipbook, with axes that stand still and labels that are whole."""
 
 import io
+from unittest.mock import patch
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -94,13 +95,11 @@ def test_what_stands_over_the_rim_is_in_the_picture_and_an_empty_figure_has_its_
 
 
 @pytest.mark.parametrize("make", [pictures.png, lambda figure: pictures.frames([figure])])
-def test_a_figure_is_drawn_once_and_closed(make, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = []
-    draw = FigureCanvasAgg.draw
-    monkeypatch.setattr(FigureCanvasAgg, "draw", lambda self: (drawn.append(1), draw(self)))
-    figure = drawing(1.0)
-    make(figure)
-    assert drawn == [1]
+def test_a_figure_is_drawn_once_and_closed(make) -> None:
+    figure, draw = drawing(1.0), FigureCanvasAgg.draw
+    with patch.object(FigureCanvasAgg, "draw", autospec=True, side_effect=draw) as watched:
+        make(figure)
+    assert watched.call_count == 1
     assert not plt.fignum_exists(figure.number)
 
 

@@ -57,8 +57,8 @@ def verdicts(recorder: Recorder) -> list[str]:
 
 def test_what_a_script_makes_is_seen_once(tmp_path: Path) -> None:
     environment = {"COMPANION_PAGE": "notebooks/a/b.ipynb", "PATH": "", "PYTHONPATH": str(ROOT)}
-    run = [sys.executable, "-c", SCRIPT, str(tmp_path)]
-    subprocess.run(run, cwd=ROOT, check=True, env=environment)
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, env=environment)
     found = json.loads((tmp_path / "notebooks.a.b.json").read_text())
     assert found["cells"] == 3
     assert {r["verdict"] for r in found["results"]} == {"ok"}

@@ -115,8 +115,7 @@ class TestDuality:
         *alpha, mu = np.linalg.solve(kkt, np.append(y, 0.0))
         model = RidgeRegression(K=0.5).fit(X, y)
         assert_allclose(model.alpha_, alpha, atol=1e-9)
-        assert_allclose(model.w_, X.T @ alpha, atol=1e-9)
-        assert model.b_ == pytest.approx(mu, abs=1e-9)
+        assert_allclose(numbers(model), [*(X.T @ alpha), mu], atol=1e-9)
 
     def test_partial_centring_is_what_a_penalized_intercept_does(self):
         X, y = random_data(5)
@@ -224,8 +223,7 @@ class TestPath:
         path = ridge_path(X, y, K, intercept=intercept)
         for i, k in enumerate(K):
             model = RidgeRegression(K=k, intercept=intercept).fit(X, y)
-            assert_allclose(path.w[i], model.w_, atol=1e-10)
-            assert path.b[i] == pytest.approx(model.b_, abs=1e-10)
+            assert_allclose(np.append(path.w[i], path.b[i]), numbers(model), atol=1e-10)
             assert path.xi_norm[i] == pytest.approx(np.linalg.norm(model.xi_), abs=1e-9)
             assert path.w_norm[i] == pytest.approx(np.linalg.norm(path.w[i]), rel=1e-12)
 

@@ -1,7 +1,4 @@
-"""Sections 18.7, 18.11, 18.13: which support vectors exist, and what the optimum leaves free, on hundreds of sets.
-
-Points have small integer coordinates, so ties and critical values of nu are common.
-"""
+"""Sections 18.7, 18.11, 18.13: which support vectors exist, and what the optimum leaves free, on sets with ties."""
 
 import numpy as np
 import pytest
