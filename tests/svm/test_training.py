@@ -12,7 +12,7 @@ from companion import svm
 from companion.admm import solve_qp
 from companion.datasets import iris, iris_components
 from companion.exceptions import ConvergenceWarning
-from companion.kernels import Gaussian, Polynomial, as_kernel
+from companion.kernels import FromFunction, Gaussian, Polynomial, as_kernel
 from companion.svm import dual_coordinate_ascent, primal_kernel_newton, primal_newton
 from tests.exact import verify
 from tests.refusals import refusals
@@ -212,18 +212,16 @@ def test_a_kernel_that_is_zero_leaves_every_multiplier_at_its_bound():
     assert_array_equal(zero.alpha, [2, 2, 2])
 
 
+negative = FromFunction(lambda x, z: -10.0 * (x @ z))
 THREE = [[1.0, 0.0], [2.0, 1.0], [3.0, 2.0]], [1, -1, 1]
 test_bad_options_are_named = refusals(
     (lambda: dual_coordinate_ascent(*THREE, loss="square"), "loss"),
     (lambda: dual_coordinate_ascent(*THREE, order="random"), "order"),
     (lambda: dual_coordinate_ascent(*THREE, step=-1.0), "step"),
     (lambda: dual_coordinate_ascent(*THREE, kernel="precomputed"), "3 columns"),
-    (lambda: dual_coordinate_ascent(*THREE, kernel=lambda A, B: -(A @ B.T)), "positive definite"),
+    (lambda: dual_coordinate_ascent(*THREE, kernel=negative), "positive definite"),
     (lambda: primal_newton(*THREE, kernel="rbf"), "primal_kernel_newton"),
-    (
-        lambda: primal_kernel_newton(*THREE, kernel=lambda A, B: -10 * (A @ B.T)),
-        "positive definite",
-    ),
+    (lambda: primal_kernel_newton(*THREE, kernel=negative), "positive definite"),
     (lambda: primal_kernel_newton(*THREE, as_printed=True), "has rank 2 < n = 3"),
 )
 

@@ -48,6 +48,9 @@ class TestRangeOfNu:
             l1 = 0.5 * one.norm_**2 + 5.0 / 20 * np.abs(one.residuals_).sum()
             l1 += 0.5 * one.b_**2 * (kind is NuSVRPenalizedBias)
             assert one.objective_ == pytest.approx(l1, rel=1e-10)
+        pair = NuSVR(1.2, C=6.0, kernel=kernel).fit(np.ones((2, 1)), [3.0, 1.0])  # all medians
+        assert pair.certificate_.ok
+        assert pair.b_interval_ == pytest.approx((1.0, 3.0))
 
     @pytest.mark.parametrize("kernel", KERNELS)
     def test_0_gives_the_narrowest_tube_around_all_points(self, kernel):
