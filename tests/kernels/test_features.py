@@ -5,11 +5,11 @@ from math import comb
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from companion.kernels import Polynomial, polynomial_exponents, polynomial_features
+from tests.kernels import for_all, normal, seeds
 
 
 @pytest.mark.parametrize(("n", "m"), [(2, 2), (3, 2), (3, 3), (4, 3), (5, 4)])
@@ -29,10 +29,9 @@ def test_dimension_of_inhomogeneous_features_is_the_rank(n, d):
     assert_allclose(Phi @ Phi.T, (X @ X.T + 0.7) ** d, atol=1e-8)
 
 
-@settings(max_examples=30)
-@given(st.integers(1, 4), st.integers(0, 4), st.floats(0, 3), st.integers(0, 10**6), st.booleans())
+@for_all(st.integers(1, 4), st.integers(0, 4), st.floats(0, 3), seeds, st.booleans())
 def test_inner_products_of_features(n, d, R, seed, complex_points):
-    X = np.random.default_rng(seed).standard_normal((4, n, 2)) @ [1, 1j if complex_points else 0]
+    X = normal(seed, 4, n, is_complex=complex_points)
     Phi = polynomial_features(X, d, R)
     assert_allclose(Phi @ Phi.conj().T, (X @ X.conj().T + R) ** d, atol=1e-8)
     assert Phi.shape[1] == len(polynomial_exponents(n, d, homogeneous=R == 0))

@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -19,18 +18,16 @@ from companion.kernels.functions import Constant
 from companion.kernels.given import FeatureMap, FromFunction
 from companion.kernels.gram import gram, is_positive_definite
 from companion.kernels.vectors import Bilinear, Gaussian, Linear, Polynomial, Sigmoid
+from tests.kernels import for_all, normal, seeds
 from tests.refusals import refusals
 
-quick = settings(max_examples=30, deadline=None)
-seeds = st.integers(0, 2**32 - 1)
 real_and_complex = pytest.mark.parametrize("is_complex", [False, True], ids=["real", "complex"])
 
 
 def points(seed, is_complex=False, n=7, d=3):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d))
+    X = normal(seed, n, d, is_complex=is_complex)
     X[-1] = X[0]  # a repeated point: Gram matrices of distinct points only would be too easy
-    return X + 1j * rng.standard_normal((n, d)) if is_complex else X
+    return X
 
 
 def phase(x):
@@ -88,13 +85,11 @@ def test_features_reproduce_the_kernel(k, is_complex):
 
 def random_features(seed):
     """A random complex (or real) feature map of R^3 into C^4."""
-    rng = np.random.default_rng(seed)
-    A = rng.standard_normal((3, 4)) + 1j * rng.standard_normal((3, 4)) * (seed % 2)
+    A = normal(seed, 3, 4, is_complex=seed % 2)
     return FeatureMap(lambda X: np.sin(X @ A / 5) + 0.3, batch=True)
 
 
-@quick
-@given(seeds, st.booleans())
+@for_all(seeds, st.booleans())
 def test_closure_rules(seed, is_complex):
     X = points(seed, is_complex)
     k1, k2 = random_features(seed), random_features(seed + 1)
@@ -194,8 +189,7 @@ def test_partial_sums_of_exp_are_kernels_and_converge_pointwise_not_uniformly():
     assert errors[1][0] < 1e-8
 
 
-@quick
-@given(seeds, st.booleans())
+@for_all(seeds, st.booleans())
 def test_cauchy_schwarz(seed, is_complex):
     """Proposition 17.4."""
     X = points(seed, is_complex)

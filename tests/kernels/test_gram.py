@@ -2,34 +2,23 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian, Linear, Polynomial, center_gram, gram, is_positive_definite
-
-quick = settings(max_examples=40)
-seeds = st.integers(0, 2**32 - 1)
+from tests.kernels import for_all, normal, seeds
 
 
-def random_matrix(seed, n=5, rank=3, complex_entries=True):
-    return np.random.default_rng(seed).standard_normal((n, rank, 2)) @ [
-        1,
-        1j if complex_entries else 0,
-    ]
-
-
-def random_gram(seed):
-    A = random_matrix(seed)
+def random_gram(seed, is_complex=True):
+    """Rank 3 of 5: zero eigenvalues that round to either sign."""
+    A = normal(seed, 5, 3, is_complex=is_complex)
     return A @ A.conj().T
 
 
-@quick
-@given(seeds, st.booleans())
-def test_centring_is_the_gram_matrix_of_centred_features(seed, complex_entries):
-    Phi = random_matrix(seed, 6, 4, complex_entries)
-    new = random_matrix(seed + 1, 3, 4, complex_entries)
+@for_all(seeds, st.booleans())
+def test_centring_is_the_gram_matrix_of_centred_features(seed, is_complex):
+    Phi, new = (normal(seed, n, 4, is_complex=is_complex) for n in (6, 3))
     mean, K, H = Phi.mean(axis=0), Phi @ Phi.conj().T, np.eye(6) - 1 / 6
     centred, K_hat = Phi - mean, center_gram(K)
     assert_allclose(K_hat, centred @ centred.conj().T, atol=1e-10)
@@ -60,11 +49,9 @@ def test_gram_takes_anything_that_names_a_kernel():
         gram("linear", [1.0, 2.0])
 
 
-@quick
-@given(seeds, st.booleans(), st.floats(-8, 8))
-def test_verdict_does_not_depend_on_scale(seed, complex_entries, exponent):
-    A = random_matrix(seed, complex_entries=complex_entries)
-    K = 10.0**exponent * (A @ A.conj().T)  # rank 3 of 5: zero eigenvalues that round to either sign
+@for_all(seeds, st.booleans(), st.floats(-8, 8))
+def test_verdict_does_not_depend_on_scale(seed, is_complex, exponent):
+    K = 10.0**exponent * random_gram(seed, is_complex)
     assert is_positive_definite(K)
     shifted = K - 1e-6 * np.linalg.norm(K, 2) * np.eye(5)
     answer = is_positive_definite(shifted)
@@ -75,8 +62,7 @@ def test_verdict_does_not_depend_on_scale(seed, complex_entries, exponent):
     assert np.linalg.norm(u) == pytest.approx(1.0)
 
 
-@quick
-@given(seeds)
+@for_all(seeds)
 def test_schur_product(seed):
     """Proposition 17.5 and the text's proof: A o B = sum_h D_h B D_h*."""
     A, B = random_gram(seed), random_gram(seed + 1)
@@ -86,8 +72,7 @@ def test_schur_product(seed):
     assert_allclose(sum(np.diag(r) @ B @ np.diag(r).conj().T for r in R.T), A * B, atol=1e-9)
 
 
-@quick
-@given(st.floats(-2, 2), st.floats(-2, 2), st.complex_numbers(max_magnitude=2))
+@for_all(st.floats(-2, 2), st.floats(-2, 2), st.complex_numbers(max_magnitude=2))
 def test_two_by_two_criterion(a, d, b):
     """Proposition 17.4: a >= 0, d >= 0, ad >= |b|^2."""
     margin = min(a, d, a * d - abs(b) ** 2)
@@ -107,11 +92,10 @@ def test_symmetry_is_needed():
     assert abs(answer.value.imag) == pytest.approx(1.0)
 
 
-@quick
-@given(seeds)
+@for_all(seeds)
 def test_polarisation_recovers_the_matrix(seed):
     """The steps of Proposition 17.2: values of u*Ku alone determine u*Kv, and K is Hermitian."""
-    K, (u, v) = random_gram(seed), random_matrix(seed + 1, 2, 5)
+    K, (u, v) = random_gram(seed), normal(seed + 1, 2, 5)
     q = lambda w: np.vdot(w, K @ w).real  # noqa: E731
     two_A = q(u + v) - q(u) - q(v)
     two_B = q(1j * u + v) - q(u) - q(v)

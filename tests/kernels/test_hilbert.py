@@ -7,7 +7,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import integrate
@@ -25,27 +24,19 @@ from companion.kernels import (
     orthogonalize,
     rearranged,
 )
+from tests.kernels import for_all, normal, seeds
 from tests.refusals import refusals
-
-quick = settings(max_examples=30)
-seeds = st.integers(0, 2**32 - 1)
 
 
 def random_family(seed, m=3, orthonormal=False):
-    rng = np.random.default_rng(seed)
-    U = orthogonalize(rng.standard_normal((m, 5)) + 1j * rng.standard_normal((m, 5)))
-    return VectorFamily(U if orthonormal else U * rng.uniform(0.2, 3.0, (m, 1)))
+    U = orthogonalize(normal(seed, m, 5))
+    return VectorFamily(U if orthonormal else U * np.linspace(0.2, 3.0, m)[:, None])
 
 
-def random_vector(seed, n=5):
-    return np.random.default_rng(seed + 99).standard_normal((n, 2)) @ [1, 1j]
-
-
-@quick
-@given(seeds, st.booleans())
+@for_all(seeds, st.booleans())
 def test_bessel_and_projection(seed, orthonormal):
     """Proposition A.2 with the weights |u_k|^2; the partial sum is the projection."""
-    family, v = random_family(seed, orthonormal=orthonormal), random_vector(seed)
+    family, v = random_family(seed, orthonormal=orthonormal), normal(seed + 1, 5)
     e, U = expand(v, family), family.U
     assert_allclose(e.coefficients, [np.vdot(u, v) / np.vdot(u, u) for u in U])
     assert e.energy <= e.norm_squared * (1 + 1e-12)
@@ -55,22 +46,20 @@ def test_bessel_and_projection(seed, orthonormal):
         assert np.sum(np.abs(e.coefficients) ** 2) == pytest.approx(e.energy)
 
 
-@quick
-@given(seeds)
+@for_all(seeds)
 def test_best_approximation(seed):
-    family, v, other = random_family(seed), random_vector(seed), random_vector(seed + 1, 3)
+    family, v, other = random_family(seed), normal(seed + 1, 5), normal(seed + 2, 3)
     e = expand(v, family)
     further = np.abs(other - e.coefficients) ** 2 @ family.norm_squared(e.indices)
     distance = np.linalg.norm(v - other @ family.U) ** 2
     assert distance == pytest.approx(e.squared_distance() + further)
 
 
-@quick
-@given(seeds)
+@for_all(seeds)
 def test_parseval_and_isometry(seed):
     """Propositions A.4 and A.5, Theorem A.1, on a full orthogonal basis."""
     family = random_family(seed, m=5)
-    v, w = random_vector(seed), random_vector(seed + 1)
+    v, w = normal(seed + 1, 5), normal(seed + 2, 5)
     e, d = expand(v, family), expand(w, family)
     assert_allclose(e(), v, atol=1e-10)
     assert e.energy == pytest.approx(e.norm_squared)
@@ -175,11 +164,10 @@ def test_finitely_supported_sequences_are_dense():
         assert np.linalg.norm(1 / np.arange(N + 1.0, 2e5)) == pytest.approx(N**-0.5, rel=0.06)
 
 
-@quick
-@given(seeds, st.integers(1, 6), st.booleans())
+@for_all(seeds, st.integers(1, 6), st.booleans())
 def test_double_complement_is_the_span(seed, m, complex_vectors):
     """Problem A.2, second half: of any set the double complement is the (closed) span."""
-    V = np.random.default_rng(seed).standard_normal((m, 4, 2)) @ [1, 1j if complex_vectors else 0]
+    V = normal(seed, m, 4, is_complex=complex_vectors)
     V[-1] = 2 * V[0]
     complement = orthogonal_complement(V)
     assert_allclose(V @ complement.conj().T, 0, atol=1e-10)
@@ -195,8 +183,7 @@ def test_double_complement_of_a_set_is_not_its_closure():
     assert_allclose(np.abs(double @ [2.0, 0.0]), 2.0)  # 2 e_1 is in it, and not in {e_1}
 
 
-@quick
-@given(seeds)
+@for_all(seeds)
 def test_extension_to_a_basis(seed):
     """Proposition A.7 in finite dimension."""
     U = random_family(seed, orthonormal=True).U
@@ -213,8 +200,7 @@ def test_gram_schmidt_drops_dependent_vectors():
     assert orthogonal_complement([[0.0, 0.0, 0.0], [1e-70, 0.0, 0.0]]).shape == (2, 3)
 
 
-@quick
-@given(st.lists(st.integers(-9, 9), min_size=1, max_size=8))
+@for_all(st.lists(st.integers(-9, 9), min_size=1, max_size=8))
 def test_largest_finite_sum_by_enumeration(terms):
     sums = (sum(J) for m in range(len(terms) + 1) for J in combinations(terms, m))
     assert largest_finite_sum(terms) == max(map(abs, sums))

@@ -33,9 +33,11 @@ def data(n=40, d=5, seed=0):
     return np.random.default_rng(seed).standard_normal((n, d)) * np.arange(1, d + 1)
 
 
+QUADRATIC = {"gamma": 0.1, "degree": 2, "coef0": 1.0}
+
+
 @pytest.mark.parametrize(
-    ("kernel", "params"),
-    [("rbf", {"gamma": 0.05}), ("poly", {"gamma": 0.1, "degree": 2, "coef0": 1.0}), ("linear", {})],
+    ("kernel", "params"), [("rbf", {"gamma": 0.05}), ("poly", QUADRATIC), ("linear", {})]
 )
 @pytest.mark.parametrize("n_components", [1, 4])
 def test_agrees_with_scikit_learn(kernel, params, n_components):
@@ -122,21 +124,16 @@ def test_the_certificate_sees_a_larger_component_left_out():
 
 
 def test_few_components_of_a_large_matrix():
-    X = data(600, 3)
-    few = KernelPCA(3, kernel=Gaussian(4.0)).fit(X)
-    full = KernelPCA(40, kernel=Gaussian(4.0)).fit(X)
+    """And none is missed on a regular polygon, where the eigenvalues come in pairs."""
+    X, polygon = data(600, 3), circles(600)[:600]
+    few, full = (KernelPCA(r, kernel=Gaussian(4.0)).fit(X) for r in (3, 40))
     for name in ("eigenvalues_", "eigenvectors_", "explained_variance_ratio_"):
         assert_allclose(getattr(few, name), getattr(full, name)[..., :3], rtol=1e-8, atol=1e-8)
-
-
-@pytest.mark.parametrize("r", [1, 2, 3, 5])
-def test_repeated_eigenvalues_are_not_missed(r):
-    """On a regular polygon the eigenvalues of a Gaussian kernel come in pairs."""
-    X = circles(600)[:600]
-    few = KernelPCA(r, kernel=Gaussian(1.0)).fit(X)
-    full = KernelPCA(kernel=Gaussian(1.0)).fit(X)
-    assert full.eigenvalues_[0] == pytest.approx(full.eigenvalues_[1])
-    assert_allclose(few.eigenvalues_, full.eigenvalues_[:r], rtol=1e-8)
+    values = KernelPCA(kernel=Gaussian(1.0)).fit(polygon).eigenvalues_
+    assert values[0] == pytest.approx(values[1])
+    for r in (1, 2, 3, 5):
+        few = KernelPCA(r, kernel=Gaussian(1.0)).fit(polygon)
+        assert_allclose(few.eigenvalues_, values[:r], rtol=1e-8)
 
 
 def test_signs_are_deterministic():
@@ -170,24 +167,20 @@ test_errors = refusals(
 )
 
 
-@pytest.mark.parametrize(
-    ("kernel", "far"), [(Linear(), 1e10), (lambda A, B: A @ B.T, 1e6)], ids=["features", "matrix"]
-)
-def test_points_far_from_the_origin_have_lost_digits(kernel, far):
-    """Centring takes them, and the certificate says so."""
-    with pytest.warns(ConvergenceWarning, match="digits") as heard:
-        pca = KernelPCA(kernel=kernel).fit(far + data(20, 2))
-    assert heard[0].filename == __file__
-    assert pca.certificate_.dual_residual > 1e-7
-    assert KernelPCA(kernel=kernel).fit(data(20, 2)).certificate_.ok
+def test_points_far_from_the_origin_have_lost_digits():
+    """Centring takes them, and the certificate says so; by features and by the matrix."""
+    for kernel, far in ((Linear(), 1e10), (lambda A, B: A @ B.T, 1e6)):
+        with pytest.warns(ConvergenceWarning, match="digits") as heard:
+            pca = KernelPCA(kernel=kernel).fit(far + data(20, 2))
+        assert heard[0].filename == __file__
+        assert pca.certificate_.dual_residual > 1e-7
+        assert KernelPCA(kernel=kernel).fit(data(20, 2)).certificate_.ok
 
 
 def test_a_precomputed_matrix_is_sliced_by_rows_and_columns():
     X, y = load_iris(return_X_y=True)
     k = Gaussian(1.0)
-    pipelines = [
-        make_pipeline(KernelPCA(2, kernel=kernel), LogisticRegression())
-        for kernel in (k, "precomputed")
-    ]
-    scores = [cross_val_score(p, Z, y, cv=3) for p, Z in zip(pipelines, (X, k(X)))]
-    assert_allclose(*scores, atol=1e-12)
+    pipeline = make_pipeline(KernelPCA(2, kernel=k), LogisticRegression())
+    scores = cross_val_score(pipeline, X, y, cv=3)
+    pipeline.set_params(kernelpca__kernel="precomputed")
+    assert_allclose(cross_val_score(pipeline, k(X), y, cv=3), scores, atol=1e-12)

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -13,10 +12,9 @@ from companion.kernels.given import FeatureMap
 from companion.kernels.rkhs import RKHSFunction
 from companion.kernels.sets import Subset
 from companion.kernels.vectors import Gaussian, Linear, Polynomial, Sigmoid
+from tests.kernels import for_all, seeds
 from tests.refusals import refusals
 
-quick = settings(max_examples=30)
-seeds = st.integers(0, 2**32 - 1)
 COMPLEX = FeatureMap(lambda x: [np.exp(1j * x[0]), x[1], 1j * x[0] * x[1], 1.0])
 kernels = st.sampled_from([Gaussian(1.0), Polynomial(2), Linear(), COMPLEX])
 
@@ -29,8 +27,7 @@ def random_function(kernel, seed, p=4):
     return RKHSFunction(kernel, rng.standard_normal((p, 2)), alpha)
 
 
-@quick
-@given(kernels, seeds)
+@for_all(kernels, seeds)
 def test_inner_product(kernel, seed):
     """The three forms of the inner product agree; it is Hermitian and linear in the first argument."""
     f, g = random_function(kernel, seed), random_function(kernel, seed + 1, p=3)
@@ -43,8 +40,7 @@ def test_inner_product(kernel, seed):
     assert (2 * f + h).inner(g) == pytest.approx(2 * f.inner(g) + h.inner(g), abs=1e-8)
 
 
-@quick
-@given(kernels, seeds)
+@for_all(kernels, seeds)
 def test_reproducing_property_and_bound(kernel, seed):
     f = random_function(kernel, seed)
     x, y = np.random.default_rng(seed).standard_normal((2, 2))
@@ -55,8 +51,7 @@ def test_reproducing_property_and_bound(kernel, seed):
     assert kx(y) == pytest.approx(kernel(x, y))
 
 
-@quick
-@given(seeds)
+@for_all(seeds)
 def test_representation_does_not_matter(seed):
     """For the linear kernel, sum_j a_j k_{x_j} = k_{sum a_j x_j}: two expansions of one function."""
     f = random_function(Linear(), seed)
@@ -70,8 +65,7 @@ def test_representation_does_not_matter(seed):
     assert twice.inner(g) == pytest.approx(2 * f.inner(g), abs=1e-9)
 
 
-@quick
-@given(kernels, seeds)
+@for_all(kernels, seeds)
 def test_representer_theorem(kernel, seed):
     """The projection keeps the values at the data, and what it removes is orthogonal to it."""
     f = random_function(kernel, seed, p=6)

@@ -4,7 +4,6 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -13,11 +12,11 @@ from companion.kernels.given import FeatureMap
 from companion.kernels.gram import is_positive_definite
 from companion.kernels.groups import CyclicKernel, GroupKernel
 from companion.kernels.sets import Agreement, Intersection, Subset, UnionComplement
+from tests.kernels import for_all
 from tests.refusals import refusals
 
 D = (1, 2, 3, 4)
 POWER_SET = [set(U) for U in subsets(D)]
-quick = settings(max_examples=30)
 
 
 def test_subsets_come_in_the_texts_order():
@@ -61,8 +60,7 @@ def test_sets_and_zero_one_rows_mean_the_same():
 weights = st.lists(st.floats(0, 5), min_size=1, max_size=6)
 
 
-@quick
-@given(weights, st.randoms(use_true_random=False))
+@for_all(weights, st.randoms(use_true_random=False))
 def test_measure_kernels_by_counting(mu, random):
     sets = [{d for d in range(len(mu)) if random.random() < 0.5} for _ in range(6)]
     counted = {
@@ -136,8 +134,7 @@ def test_cyclic_group_through_its_characters():
     assert_allclose(np.sort(np.linalg.eigvalsh(k(s))), np.sort(7 * weights), atol=1e-12)
 
 
-@quick
-@given(st.lists(st.integers(-3, 3), min_size=1, max_size=7))
+@for_all(st.lists(st.integers(-3, 3), min_size=1, max_size=7))
 def test_cyclic_kernel_knows_its_definiteness(p):
     k = CyclicKernel(p)
     s = np.arange(len(p))[:, None]
