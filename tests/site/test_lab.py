@@ -27,7 +27,6 @@ from tools.toc import write
 
 EDITION, ERRATA = "notebooks/svm/problems", "book/errata/chapter-18.ipynb"
 PAGE = "notebooks/admm/dual-ascent.ipynb"
-KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 # A board of each chapter: its cell, and a fact that it shows, from the result of the package.
 BOARDS = {
     "step_board([4, -3], [0, 0.5])": lambda r: ("z at the end", r["z"][-1]),
@@ -55,18 +54,16 @@ e => [...e.closest('.jp-OutputArea-output').querySelectorAll('img')].filter(i =>
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server on copies of some pages, so that nothing in the project changes."""
     folder = tmp_path_factory.mktemp("lab")
-    shutil.copy(ROOT / PAGE, folder)
     (folder / ERRATA).parent.mkdir(parents=True)
     shutil.copy(ROOT / ERRATA, folder / ERRATA)
     editions = {EXERCISES / "contents.ipynb": contents()}
     editions[edition(EDITION, "")] = for_jupyterlab(complete(read(EDITION)), EDITION)
     for path, made in editions.items():
         write(folder / path.relative_to(ROOT), nbformat.writes(made))
+    notebook = nbformat.read(ROOT / PAGE, as_version=4)
     cells = [f"from companion.boards import *\n{cell}" for cell in BOARDS]
-    notebook = nbformat.v4.new_notebook(
-        cells=list(map(nbformat.v4.new_code_cell, cells)), metadata=KERNEL
-    )
-    write(folder / "boards.ipynb", nbformat.writes(notebook))
+    notebook.cells += map(nbformat.v4.new_code_cell, cells)
+    write(folder / "page.ipynb", nbformat.writes(notebook))
     tracker = "settings/@jupyterlab/notebook-extension/tracker.jupyterlab-settings"
     write(folder / tracker, '{"windowingMode": "none"}')  # draw all cells, not those in view
     with socket.socket() as free:
@@ -103,25 +100,19 @@ def wait_for(address: str, log: Path) -> None:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    opened = browser.new_page(viewport={"width": 1300, "height": 1000})
-    opened.set_default_timeout(120_000)
-    yield opened
-    opened.close()
+    with browser.new_page(viewport={"width": 1300, "height": 1000}) as opened:
+        opened.set_default_timeout(120_000)
+        yield opened
 
 
-def run_all(page: Page, address: str) -> None:
-    """Open a notebook, and none of those that another test left open, and run its cells."""
-    page.goto(f"{address}?reset")
+def test_a_page_runs_boxes_are_set_sliders_and_boards_live(page: Page, lab: str) -> None:
+    page.goto(f"{lab}lab/tree/page.ipynb?reset")
     page.wait_for_selector(".jp-Notebook .jp-CodeCell")
     page.wait_for_selector(".jp-NotebookPanel-toolbar >> text=Python 3")
     page.wait_for_selector(READY)  # what is run before is lost
     page.click("li.lm-MenuBar-item:has-text('Run')")
     page.click("li[data-command='runmenu:run-all']")
     page.wait_for_function(ALL_RAN)
-
-
-def test_a_page_runs_its_boxes_are_set_and_its_sliders_live(page: Page, lab: str) -> None:
-    run_all(page, f"{lab}lab/tree/{Path(PAGE).name}")
     page.locator(".myst .katex").first.wait_for(state="attached")
     assert page.locator(".myst aside").count() > 3, "boxes are drawn"
     text = page.locator(".jp-Notebook").inner_text()
@@ -134,6 +125,7 @@ def test_a_page_runs_its_boxes_are_set_and_its_sliders_live(page: Page, lab: str
     low, high = (float(entry.get_attribute(name)) for name in ("min", "max"))
     entry.fill(f"{low + 0.3719 * (high - low):.4f}")  # between the frames, drawn by the kernel
     changes(page, entry, lambda: entry.press("Enter"))
+    check_boards(page)
 
 
 def changes(page: Page, control: Locator, act: Callable[[], None]) -> None:
@@ -160,9 +152,9 @@ def test_the_contents_lead_to_boxes_and_links_as_on_the_site(page: Page, lab: st
     page.wait_for_url(f"**/{ERRATA}")
 
 
-def test_the_package_answers_the_boards(page: Page, lab: str) -> None:
+def check_boards(page: Page) -> None:
     """A point is dragged, moved and added; the numbers beside it are those of the package for where the points are."""
-    run_all(page, f"{lab}lab/tree/boards.ipynb")
+    count = page.locator(".jp-CodeCell").count()
     for i, cell in enumerate(BOARDS):
         shown = page.locator(".companion-board").nth(i)
         shown.locator(".grip").first.scroll_into_view_if_needed()
@@ -178,7 +170,7 @@ def test_the_package_answers_the_boards(page: Page, lab: str) -> None:
             shown.locator("svg[tabindex]").press(key)
             seen.append(agrees(shown, cell))
         assert len(set(seen[:3])) == 3, seen
-    assert page.locator(".jp-CodeCell").count() == len(BOARDS)
+    assert page.locator(".jp-CodeCell").count() == count
 
 
 def agrees(shown: Locator, cell: str) -> str:

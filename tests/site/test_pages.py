@@ -235,9 +235,8 @@ def test_the_front_door_leads_to_the_first_page_with_one_search_box(
     browser: Browser, server: str
 ) -> None:
     links_lead_somewhere_and_ids_are_unique("index.html")
-    page = browser.new_page()
-    page.goto(f"{server}/index.html")
-    page.wait_for_url(f"**/{PAGES[0]}")
     boxes = "button.search-button-field:visible, button.search-button:visible"
-    assert page.locator(boxes).count() == 1
-    page.close()
+    with browser.new_page() as page:
+        page.goto(f"{server}/index.html")
+        page.wait_for_url(f"**/{PAGES[0]}")
+        assert page.locator(boxes).count() == 1

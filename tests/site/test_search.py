@@ -146,15 +146,14 @@ def test_pages_for_authors_come_last(reader: Reader) -> None:
 
 
 def test_from_the_disk_results_are_told(browser: Browser) -> None:
-    page = browser.new_page()
-    page.goto(f"{(SITE / 'search.html').as_uri()}?q=Problem+18.7")
-    page.wait_for_function(DONE)
-    first = page.locator("#search-results li").first
-    assert "prob-18-7" in str(first.locator("a").evaluate("a => a.href"))
-    assert first.locator(".context").inner_text()
-    page.goto(f"{(SITE / 'search.html').as_uri()}?q=Lipschitz+gradient")
-    page.wait_for_function(DONE)
-    told = page.locator(EXCERPTS)
-    told.first.wait_for()
-    assert all("gradient" in text.lower() for text in told.all_inner_texts()[:3])
-    page.close()
+    with browser.new_page() as page:
+        page.goto(f"{(SITE / 'search.html').as_uri()}?q=Problem+18.7")
+        page.wait_for_function(DONE)
+        first = page.locator("#search-results li").first
+        assert "prob-18-7" in str(first.locator("a").evaluate("a => a.href"))
+        assert first.locator(".context").inner_text()
+        page.goto(f"{(SITE / 'search.html').as_uri()}?q=Lipschitz+gradient")
+        page.wait_for_function(DONE)
+        told = page.locator(EXCERPTS)
+        told.first.wait_for()
+        assert all("gradient" in text.lower() for text in told.all_inner_texts()[:3])
