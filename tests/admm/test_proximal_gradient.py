@@ -218,22 +218,19 @@ class TestLineSearch:
         assert steps.min() >= 0.5 - 1e-6
         assert_allclose(run.x, problem.solution(), atol=1e-5)
 
-    def test_wrong_gradient(self):
-        with pytest.raises(ValueError, match="gradient does not belong to smooth"):
-            proximal_gradient(lambda x: -x, identity, [1.0], step=1.0, smooth=lambda x: x @ x / 2)
+
+def forward(gradient=lambda x: x, prox=identity, **options):
+    return lambda: proximal_gradient(gradient, prox, [1.0, 2.0], step=1.0, **options)
 
 
 test_bad_input = refusals(
+    (forward(np.negative, smooth=lambda x: x @ x / 2), "gradient does not belong to smooth"),
     (lambda: krasnoselskii_mann(rotation, [1, 0], 1.5), "relaxation must be .* >= 0 and <= 1"),
     (lambda: krasnoselskii_mann(rotation, [1, 0], lambda n: 0.5 - n), r"relaxation\(1\) must"),
     (lambda: krasnoselskii_mann(lambda x: x[:1], [1, 0]), r"R must return .* shape \(2,\)"),
-    (lambda: forward(gradient=lambda x: x[:1]), r"gradient must return .* shape \(2,\)"),
-    (lambda: forward(prox=lambda v, t: v[:1]), r"prox must return .* shape \(2,\)"),
+    (forward(lambda x: x[:1]), r"gradient must return .* shape \(2,\)"),
+    (forward(prox=lambda v, t: v[:1]), r"prox must return .* shape \(2,\)"),
 )
-
-
-def forward(gradient=lambda x: x, prox=identity):
-    return proximal_gradient(gradient, prox, [1.0, 2.0], step=1.0)
 
 
 @pytest.mark.parametrize("restart", [False, True])
