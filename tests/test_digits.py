@@ -1,11 +1,8 @@
 """The digits that a reader sees depend neither on the processor nor on how many threads the BLAS uses.
 
 OpenBLAS picks the kernels of the processor that it finds, and they sum in different orders; OPENBLAS_CORETYPE picks
-others. Every example of the package is run with the kernels of this processor and with the plainest ones, and what it
-prints is compared. For the notebooks ``make test-processor`` does the same.
-
-OpenBLAS shares the work from about 100 x 100 on, and the sums then round differently; what a page prints, six
-significant digits, must stay. Each run is a process of its own, for OpenBLAS looks at its environment only once.
+others. From about 100 x 100 on it shares the work, and the sums round differently; what a page prints, six significant
+digits, must stay. For the notebooks ``make test-processor`` does the same.
 """
 
 from __future__ import annotations
