@@ -11,14 +11,12 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import ElasticNet, Lasso, Ridge
 from sklearn.svm import LinearSVC
 
-from companion.admm import (
+from companion.admm import LeastSquaresLoss, admm, consensus
+from companion.admm.objectives import (
     ConsensusObjective,
     LassoObjective,
-    LeastSquaresLoss,
     RidgeObjective,
     SquaredHingeObjective,
-    admm,
-    consensus,
 )
 from companion.exceptions import ConvergenceWarning
 from tests.exact import verify

@@ -10,14 +10,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.linalg import block_diag
 
-from companion.admm import (
-    augmented_lagrangian,
-    dual_ascent,
-    dual_decomposition,
-    dual_function,
-    method_of_multipliers,
-    quadratic_argmin,
-)
+from companion import admm
+from companion.admm import dual_ascent, dual_function, method_of_multipliers, quadratic_argmin
 from companion.exceptions import ConvergenceWarning, UnboundedProblemError
 from tests.refusals import refusals
 
@@ -128,7 +122,8 @@ class TestExample162:
         printed = np.array([[2 * rho**2, -rho], [-rho, 1 + rho / 2]])
         assert np.trace(right) == 1 + 5 * rho / 2
         assert np.linalg.det(right) == pytest.approx(2 * rho)
-        square = augmented_lagrangian(self.J, self.A, self.b, rho)(u, [l]) - u @ [2 * (1 + l), -l]
+        L = admm.augmented_lagrangian(self.J, self.A, self.b, rho)
+        square = L(u, [l]) - u @ [2 * (1 + l), -l]
         assert square == pytest.approx(u @ right @ u)
         assert abs(square - u @ printed @ u) > 1
 
@@ -229,7 +224,7 @@ class TestDecomposition:
         blocks = [(quadratic_argmin(*part), part[2]) for part in parts]
         step = 1 / np.linalg.eigvalsh(A @ np.linalg.solve(Q, A.T)).max()
         joint = dual_ascent(quadratic_argmin(Q, c, A), A, b, [1, 2], step, J=quadratic(Q, c))
-        split = dual_decomposition(blocks, b, [1, 2], step, J=quadratic(Q, c))
+        split = admm.dual_decomposition(blocks, b, [1, 2], step, J=quadratic(Q, c))
         assert joint.converged
         for name, values in joint.history.items():
             assert_allclose(split.history[name], values, atol=1e-12)
@@ -245,7 +240,7 @@ def ascend(argmin=argmin, step=0.1):
 
 
 def decompose(*blocks):
-    return dual_decomposition(blocks, [1], [0], 0.1)
+    return admm.dual_decomposition(blocks, [1], [0], 0.1)
 
 
 test_bad_input = refusals(

@@ -9,14 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Lasso
 
-from companion.admm import (
-    accelerated_proximal_gradient,
-    krasnoselskii_mann,
-    prox_postcompose,
-    proximal_gradient,
-    proximal_point,
-    soft_threshold,
-)
+from companion import admm
+from companion.admm import krasnoselskii_mann, proximal_gradient, proximal_point, soft_threshold
 from companion.exceptions import ConvergenceWarning
 from tests.refusals import refusals
 
@@ -24,8 +18,8 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 METHODS = {
     "plain": proximal_gradient,
-    "accelerated": accelerated_proximal_gradient,
-    "restarted": partial(accelerated_proximal_gradient, restart=True),
+    "accelerated": admm.accelerated_proximal_gradient,
+    "restarted": partial(admm.accelerated_proximal_gradient, restart=True),
 }
 methods = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 few = settings(max_examples=25)
@@ -56,7 +50,7 @@ class LeastSquares:
             self.A = rng.standard_normal((m, rank)) @ rng.standard_normal((rank, n)) / 3
         self.b, self.tau, self.x0 = rng.standard_normal(m), tau, rng.standard_normal(n)
         self.L = np.linalg.norm(self.A, 2) ** 2
-        self.prox = prox_postcompose(soft_threshold, tau)
+        self.prox = admm.prox_postcompose(soft_threshold, tau)
 
     def f(self, x):
         return 0.5 * np.sum((self.A @ x - self.b) ** 2)
@@ -166,7 +160,7 @@ class TestRates:
     @few
     @problems
     def test_accelerated(self, seed, fraction, tau):
-        k, gap, size, start = self.run(accelerated_proximal_gradient, seed, fraction, tau)
+        k, gap, size, start = self.run(admm.accelerated_proximal_gradient, seed, fraction, tau)
         assert (gap <= (2 * size + 3 * start) / (k + 2) ** 2 + 1e-10).all()
 
 
@@ -191,9 +185,9 @@ class TestRangeOfTheStep:
             assert self.run(proximal_gradient, 2.1).status == "diverged"
 
     def test_acceleration_needs_less_than_4_thirds(self):
-        assert self.run(accelerated_proximal_gradient, 1.33).converged
+        assert self.run(admm.accelerated_proximal_gradient, 1.33).converged
         with pytest.warns(ConvergenceWarning, match="grow without bound"):
-            run = self.run(accelerated_proximal_gradient, 1.34, max_iter=100_000)
+            run = self.run(admm.accelerated_proximal_gradient, 1.34, max_iter=100_000)
         assert run.status == "diverged"
 
     def test_hypotheses_missing_in_the_notes(self):
@@ -211,7 +205,7 @@ class TestLineSearch:
         problem = LeastSquares(8)
         gradient, smooth = (lambda x, f=f: scale * f(x) for f in (problem.gradient, problem.f))
         options = {"step": 100 / (scale * problem.L), "tol": 1e-8 * min(1, scale)}
-        prox = prox_postcompose(problem.prox, scale)
+        prox = admm.prox_postcompose(problem.prox, scale)
         run = method(gradient, prox, problem.x0, smooth=smooth, **options)
         steps = run.history["step"] * scale * problem.L
         assert (np.diff(steps) <= 0).all()
@@ -237,10 +231,10 @@ test_bad_input = refusals(
 def test_the_accelerated_iteration_is_the_one_that_is_stated(restart: bool) -> None:
     """Momentum k / (k + 3), counted from the last restart: where it points against the step."""
     Q, h, tau, t = np.diag([1.0, 0.1, 0.01]), np.array([3.0, -2.0, 0.5]), 0.05, 1.0
-    prox, options = prox_postcompose(soft_threshold, tau), {"max_iter": 60, "tol": 1e-30}
+    prox, options = admm.prox_postcompose(soft_threshold, tau), {"max_iter": 60, "tol": 1e-30}
     hint = "restart=True, or smooth= for a line search may help$"
     with pytest.warns(ConvergenceWarning, match=hint):
-        run = accelerated_proximal_gradient(
+        run = admm.accelerated_proximal_gradient(
             lambda x: Q @ x - h, prox, np.zeros(3), step=t, restart=restart, **options
         )
     x = last = np.zeros(3)
