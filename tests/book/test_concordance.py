@@ -24,11 +24,12 @@ HERE = Path(__file__).relative_to(ROOT).as_posix()
 
 @cache
 def functions_of(path: str) -> frozenset[str]:
-    """The tests of a file: ``test_name`` and ``TestClass::test_name``."""
+    """The tests of a file: ``test_name``, ``TestClass::test_name`` and ``test_name = refusals(...)``."""
     nodes = ast.parse((ROOT / path).read_text(encoding="utf-8")).body
     classes = {"": nodes} | {f"{n.name}::": n.body for n in nodes if isinstance(n, ast.ClassDef)}
     every = ((prefix, node) for prefix, body in classes.items() for node in body)
-    return frozenset(f"{prefix}{n.name}" for prefix, n in every if isinstance(n, ast.FunctionDef))
+    made = {f"{prefix}{n.name}" for prefix, n in every if isinstance(n, ast.FunctionDef)}
+    return frozenset(made | {ast.unparse(n.targets[0]) for n in nodes if isinstance(n, ast.Assign)})
 
 
 def wrong(item: dict[str, Any]) -> Iterator[str]:
