@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, ElementHandle, Page
 
 from tests.site.site import PAGES, SITE, Reader, flipbooks
 
@@ -37,14 +37,14 @@ TWICE = """
 ANSWERED = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
-def check_slider(handle: Locator) -> None:
+def check_slider(page: Page, handle: ElementHandle) -> None:
     """Move one slider by one position with the keyboard."""
-    handle.focus()
+    handle.evaluate("handle => handle.focus()")
     before = handle.evaluate(STATE)
     assert before["focused"], "the slider cannot be reached with the keyboard"
     assert before["name"], "the slider has no name"
-    handle.page.keyboard.press("ArrowLeft" if before["atEnd"] else "ArrowRight")
-    handle.page.evaluate(ANSWERED)
+    page.keyboard.press("ArrowLeft" if before["atEnd"] else "ArrowRight")
+    page.evaluate(ANSWERED)
     after = handle.evaluate(STATE)
     ((old, _),), ((new, text),) = before["shown"], after["shown"]  # one picture at a time
     assert old != new, "the slider does not change the picture"
@@ -55,13 +55,13 @@ def check_slider(handle: Locator) -> None:
 def check_flipbooks(page: Page, name: str) -> None:
     """Each slider moves, and the picture that it begins with is not on the screen a second time, just above it."""
     assert page.evaluate(TWICE) == []
-    books = page.locator(".companion-flipbook").all()
+    books = page.query_selector_all(".companion-flipbook")
     assert len(books) == flipbooks(name)
     for book in books:
-        handles = book.locator(HANDLE).all()
+        handles = book.query_selector_all(HANDLE)
         assert handles
         for handle in handles:
-            check_slider(handle)
+            check_slider(page, handle)
 
 
 @pytest.fixture(scope="module")
