@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 SITE := build/_build/html
 JOBS ?= 2
 CORE ?= Prescott
-KERNELS := $(shell expr $(JOBS) + 1)  # notebooks at once: a kernel waits now and then for who asks it
+WINDOWS := $(shell expr $(JOBS) + 1)  # notebooks or pages at once: a kernel and a browser wait now and then for who asks
 NODE := $(shell command -v npx >/dev/null && command -v node)
 MATHJAX := 3.2.2
 # Outlines, not fonts: browsers load no fonts for a page from the disk. The menu weighs as much as all of TeX's syntax.
@@ -55,7 +55,7 @@ test-all: export COMPANION_EXPLORE := 1
 test-all: $(READY)         ## test, the unit tests that take minutes, and the notebooks without their solutions
 	COMPANION_VERIFY=all $(MAKE) test
 	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) -m slow tests
-	$(BIN)/python -m pytest -q -n $(KERNELS) --dist loadscope -p no:cacheprovider -p tools.notebooks --nbval --nbval-current-env \
+	$(BIN)/python -m pytest -q -n $(WINDOWS) --dist loadscope -p no:cacheprovider -p tools.notebooks --nbval --nbval-current-env \
 	  --nbval-sanitize-with tests/notebooks/sanitize.cfg book/exercises/*/*-exercises.ipynb
 
 # OpenBLAS sums in the order that suits the processor; OPENBLAS_CORETYPE lets it sum as on another one.
@@ -74,13 +74,13 @@ test-unit: $(READY)        ## the package: unit, property and peer tests, doctes
 test-notebooks: export COMPANION_VERIFY ?= some
 test-notebooks: $(READY)   ## every notebook cell gives what its page shows, every result is what it says
 	@rm -rf build/verified
-	$(BIN)/python -m pytest -q -n $(KERNELS) --dist loadscope -p no:cacheprovider -p tools.notebooks --nbval \
+	$(BIN)/python -m pytest -q -n $(WINDOWS) --dist loadscope -p no:cacheprovider -p tools.notebooks --nbval \
 	  --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg --ignore=book/exercises \
 	  --junitxml=build/nbval.xml notebooks book
 	$(BIN)/python -m pytest -q $(LIGHT) -p no:cacheprovider tests/notebooks/verified.py
 
 test-site: $(READY)        ## the built pages, in a real browser (after: make book)
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(LIGHT) --junitxml=build/site.xml tests/site
+	$(BIN)/python -m pytest -q -n $(WINDOWS) --dist worksteal $(LIGHT) --junitxml=build/site.xml tests/site
 
 pdf: book        ## the whole book as build/companion.pdf (needs Chromium)
 	$(BIN)/python -m tools.pdf
