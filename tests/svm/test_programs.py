@@ -77,7 +77,7 @@ def primal(machine, Phi, s):
 def random_classes(seed):
     """Return two classes of different sizes that overlap."""
     rng = np.random.default_rng(seed)
-    p, q = rng.integers(7, 13, size=2)
+    p, q = rng.integers(7, 13, size=2) + 50 * (seed > 11)  # LIBSVM guesses for large ones
     d = int(rng.integers(2, 5))
     u, v = rng.standard_normal((p, d)) + 0.5, rng.standard_normal((q, d)) - 0.5
     return u, v
@@ -89,17 +89,19 @@ def machines(kernel, u, v, seed):
     lowest, highest = max(svm.nu_min(u, v, kernel), 0.3), svm.nu_max(len(u), len(v))
     nu = float(lowest + rng.uniform(0.1, 0.9) * (highest - lowest))
     K = float(np.exp(rng.uniform(-2.0, 1.0)))
-    return [
+    found = [
         SVMs1(K=1.0 / ((len(u) + len(v)) * nu), kernel=kernel),
         SVMs2(K=K, kernel=kernel),
         SVMs2prime(nu, kernel=kernel),
         *(kind(nu, K=K, kernel=kernel) for kind in (SVMs3, SVMs4, SVMs5)),
-        SVMs2l(kernel=kernel),
-        *([HardMarginSVC(kernel=kernel)] if isinstance(kernel, Gaussian) else []),
     ]
+    if len(u) > 50:  # images of many points nearly coincide
+        return found
+    hard = [HardMarginSVC(kernel=kernel)] if isinstance(kernel, Gaussian) else []
+    return [*found, SVMs2l(kernel=kernel), *hard]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(14))
 @pytest.mark.parametrize("name", KERNELS)
 def test_primal_equals_dual(name, seed):
     """Each machine against the independent solution of its primal program, and its KKT conditions exactly."""

@@ -55,6 +55,7 @@ def random_set(seed):
     """Return points on a bent surface with heavy-tailed noise."""
     rng = np.random.default_rng(seed)
     m, n = int(rng.integers(8, 26)), int(rng.integers(1, 4))
+    m += 50 * (seed > 11)  # LIBSVM guesses for large ones
     X = rng.standard_normal((m, n))
     y = np.sin(X).sum(axis=1) + 3.0 + 0.4 * rng.standard_t(3, size=m)
     if seed % 3 == 0:  # ties
@@ -73,7 +74,7 @@ def regressions(kernel, m, seed):
     return [*found, EpsilonSVR(float(rng.uniform(0.0, 0.8)), C=C, kernel=kernel)]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(14))
 @pytest.mark.parametrize("name", KERNELS)
 def test_primal_equals_dual(name, seed):
     """Each regression against the independent solution of its primal program, and its KKT conditions exactly."""
