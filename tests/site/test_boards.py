@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Page
 
 from companion import boards
 from companion.boards import gram_board, point_board, step_board, tube_board, weight_board
@@ -136,14 +136,17 @@ def tap(page: Page, selector: str) -> None:
     button.tap() if page.evaluate("navigator.maxTouchPoints > 0") else button.click()
 
 
-def choices(page: Page, label: str) -> Locator:
-    """The select box with a label."""
-    return page.locator(f".board-controls label:not([hidden]):has-text('{label} ') select")
+def press(page: Page, *keys: str) -> None:
+    """Press keys on the board."""
+    page.locator("svg[tabindex]").focus()
+    for key in keys:
+        page.keyboard.press(key)
 
 
 def choose(page: Page, label: str, option: str) -> None:
-    """Choose from a select box, and wait for the controls that belong to the choice."""
-    choices(page, label).select_option(option)
+    """Choose from the select box with a label, and wait for the controls that belong to the choice."""
+    box = page.locator(f".board-controls label:not([hidden]):has-text('{label} ') select")
+    box.select_option(option)
     settle(page)
 
 
@@ -155,15 +158,13 @@ def test_points_are_dragged_added_and_removed(page: Page) -> None:
     assert after["points"][1] != before["points"][1]
     assert after["selected"] == 1
     assert page.evaluate("scrollY") == pytest.approx(scrolled, abs=900)
-    page.locator("svg[tabindex]").focus()
-    for key in ("n", "ArrowLeft", "Shift+ArrowUp"):
-        page.keyboard.press(key)
+    press(page, "n", "ArrowLeft", "Shift+ArrowUp")
     moved = agrees(page)
     assert moved["selected"] == 2
     assert moved["points"][2] != after["points"][2]
     count = len(moved["points"])
     if SETUPS[moved["config"]["kind"]].fixed:
-        page.keyboard.press("Delete")
+        press(page, "Delete")
         assert len(agrees(page)["points"]) == count
     else:
         for key, change in (("a", 1), ("ArrowRight", 1), ("Delete", 0), ("p", 0), ("Delete", -1)):
@@ -206,10 +207,7 @@ def test_every_program_kernel_preset_and_slider(page: Page) -> None:
 
 @by_keys
 def test_a_board_without_points_says_what_it_wants(page: Page) -> None:
-    svg = page.locator("svg[tabindex]")
-    svg.focus()
-    for _ in range(len(settle(page)["points"])):
-        page.keyboard.press("Delete")
+    press(page, *["Delete"] * len(settle(page)["points"]))
     state = agrees(page)
     if not SETUPS[state["config"]["kind"]].fixed:
         assert state["points"] == []
@@ -233,18 +231,15 @@ def test_what_is_out_of_range_has_the_words_of_the_error(page: Page) -> None:
 
 @pytest.mark.parametrize("page", [("steps", "mouse")], indirect=True)
 def test_a_line_needs_two_points(page: Page) -> None:
-    page.locator("svg[tabindex]").focus()
-    for _ in range(2):  # both into the corner
-        for key in ("p", *["Shift+ArrowRight", "Shift+ArrowUp"] * 16):
-            page.keyboard.press(key)
+    into_the_corner = ["p", *["Shift+ArrowRight", "Shift+ArrowUp"] * 16]
+    press(page, *into_the_corner * 2)
     assert agrees(page)["result"] == {"message": "The two points of the line must differ."}
 
 
 @by_keys
 def test_a_change_is_told_in_words(page: Page) -> None:
     status = page.locator("[role=status][aria-live=polite]")
-    page.locator("svg[tabindex]").focus()
-    page.keyboard.press("n")
+    press(page, "n")
     settle(page)
     label = page.locator(".board-point").nth(1).get_attribute("aria-label")
     assert status.inner_text() == label
@@ -252,7 +247,7 @@ def test_a_change_is_told_in_words(page: Page) -> None:
     settle(page)
     assert re.match(r"\S+ = [\d.]+: .* = ", status.inner_text())
     if page.locator("button:has-text('Add')").count():
-        page.locator("svg[tabindex]").press("a")
+        press(page, "a")
         settle(page)
         assert status.inner_text().startswith("Added a ")
 
