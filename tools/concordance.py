@@ -118,11 +118,16 @@ def checks(tests: list[str]) -> str:
         file, *names = test.split("::")
         files.setdefault(file, []).extend(names[-1:])
     return "<br>".join(
-        "<br>".join([source_of(file), *(f"`{name}`" for name in names)])
+        "<br>".join([source_of(file), *map(in_words, names)])
         if names
         else "cells of the page"
         for file, names in files.items()
     )
+
+
+def in_words(name: str) -> str:
+    """Return the name of a test as code whose lines break between its words."""
+    return f'<code class="literal">{name.replace("_", "_<wbr>")}</code>'
 
 
 def source_of(file: str) -> str:
