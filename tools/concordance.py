@@ -132,7 +132,7 @@ def in_words(name: str) -> str:
 
 def source_of(file: str) -> str:
     """Return the link to a file of tests."""
-    return f"{{download}}`{file.removeprefix('tests/')} </{file}>`:"
+    return f"{{download}}`{file.removeprefix('tests/').removesuffix('.py')} </{file}>`:"
 
 
 def row(item: dict[str, Any]) -> str:
