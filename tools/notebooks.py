@@ -289,7 +289,8 @@ def fill_cache() -> None:
         return
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     todo.sort(key=lambda record: -Path(record.uri).stat().st_size)
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    # One more than processors: a kernel waits now and then, when it starts and when it ends.
+    with ProcessPoolExecutor((os.cpu_count() or 1) + 1) as pool:
         failed = [uri for uris in pool.map(execute_and_cache, [r.pk for r in todo]) for uri in uris]
     for uri in failed:
         print(f"FAILED  {uri}", file=sys.stderr)
