@@ -118,9 +118,7 @@ def checks(tests: list[str]) -> str:
         file, *names = test.split("::")
         files.setdefault(file, []).extend(names[-1:])
     return "<br>".join(
-        "<br>".join([source_of(file), *map(in_words, names)])
-        if names
-        else "cells of the page"
+        "<br>".join([source_of(file), *map(in_words, names)]) if names else "cells of the page"
         for file, names in files.items()
     )
 
