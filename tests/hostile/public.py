@@ -49,10 +49,11 @@ class Target:
     says: tuple[str, ...] = ()  # what messages call the arguments, where that differs
 
     def is_legal(self, argument: str, attack: str) -> bool:
-        """Say whether an attack on an array is no attack here."""
+        """Say whether an attack on an argument is no attack here."""
         of_shape = dict.fromkeys(("empty", "one axis more", "three axes more"), self.any_shape)
         legal = {"short": self.alone, "complex": self.complex_numbers or self.opaque, **of_shape}
-        return (argument, attack) in self.accepts or legal.get(attack, self.opaque)
+        is_array = argument in self.arrays
+        return (argument, attack) in self.accepts or (is_array and legal.get(attack, self.opaque))
 
     @property
     def words(self) -> tuple[str, ...]:
