@@ -193,6 +193,8 @@ def opened(folder: Path) -> Iterator[Any]:
     from jupyter_cache import get_cache
 
     cache = get_cache(str(folder))
+    # It would look for more than a thousand pages, and take what another process adds meanwhile for one of them.
+    cache.truncate_caches = lambda: None
     try:
         yield cache
     finally:
