@@ -5,10 +5,10 @@ The package proxsuite carries the collection in its source distribution, as file
     pip download --no-deps --no-binary :all: proxsuite==0.8.0     # or: take the .tar.gz from the package index
     python -m benchmarks maros_meszaros --file proxsuite-0.8.0.tar.gz
 
-With ``--store`` the page on quadratic programs shows the new figures. Programs with fewer than 4,600 variables and
-rows are solved, 94 of the 138. The files were converted by sums, and where the collection has the number 0 some
-have 1e-15: right sides and bounds below 1e-11 count as 0, and bounds beyond 1e19 as none. A row that is an
-inequality or a range gets a slack variable.
+``--keep`` writes a few small ones to where the tests read them. With ``--store`` the page "How fast is it" shows the
+new figures. Programs with fewer than 4,600 variables and rows are solved, 94 of the 138. The files were converted by
+sums, and where the collection has the number 0 some have 1e-15: right sides and bounds below 1e-11 count as 0, and
+bounds beyond 1e19 as none. A row that is an inequality or a range gets a slack variable.
 """
 
 from __future__ import annotations
@@ -31,6 +31,11 @@ from companion.admm import solve_qp
 SIZE = 4600  # variables and rows, less than
 NOTHING = 1e-11
 NO_BOUND = 1e19
+KEPT = (
+    "DUAL1", "DUAL2", "DUAL3", "DUAL4", "DUALC1", "DUALC2", "DUALC5", "PRIMALC1", "PRIMALC2", "QAFIRO", "QPCBLEND",
+    "QRECIPE", "QSC205", "QSCAGR7", "QSHARE2B",
+)  # fmt: skip
+TABLES = Path(__file__).parents[1] / "tests" / "admm" / "maros_meszaros.npz"
 
 
 class Program(NamedTuple):
@@ -84,6 +89,13 @@ def collection(file: Path) -> Iterator[tuple[str, Program]]:
                 yield Path(member.name).stem, program
 
 
+def keep(file: Path) -> None:
+    """Write some programs for the tests, ``NAME_field`` each."""
+    programs = [(name, p) for name, p in collection(file) if name in KEPT]
+    arrays = {f"{name}_{key}": value for name, p in programs for key, value in p._asdict().items()}
+    np.savez_compressed(TABLES, **arrays)
+
+
 def by_clarabel(p: Program) -> float | None:
     """Return the optimal value by Clarabel at its default tolerance, if it calls it solved."""
     import clarabel
@@ -126,11 +138,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--file", type=Path, help="the source distribution of proxsuite")
     parser.add_argument("--store", action="store_true")
+    parser.add_argument("--keep", action="store_true")
     arguments = parser.parse_args()
     if arguments.file is None:
         print(
             "skipped: the collection is in the source distribution of proxsuite; name it with --file"
         )
+        return
+    if arguments.keep:
+        keep(arguments.file)
         return
     warnings.simplefilter("ignore")
     rows = []
