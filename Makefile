@@ -20,7 +20,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 # IPython runs it in each kernel. (A comment behind it would be part of its name.)
-export PYTHONSTARTUP := $(CURDIR)/tools/startup.py
+export PYTHONSTARTUP := $(CURDIR)/tests/notebooks/startup.py
 export PYTHONDONTWRITEBYTECODE :=  # where it is set, as in many containers, each kernel would compile all that it imports
 
 .PHONY: help book pdf zip release test test-all test-processor test-unit test-notebooks test-site lab lint mystmd bench mutants notebooks lock vendor clean

@@ -110,7 +110,9 @@ def read_data(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[np.ndarra
     reject_masked(X, "X")
     reject_masked(y, "y")
     X, y = validate_data(estimator, X, y, dtype=np.float64, **options)
-    return as_matrix(X, "X"), y
+    X = as_matrix(X, "X")
+    check_range(largest(X), "X")
+    return X, y
 
 
 def count_axes(value: Any, name: str) -> int:

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.checks import as_matrix, check_count, reject_masked
+from companion.checks import as_matrix, check_count, check_range, reject_masked
 from companion.engine.arithmetic import EPS, largest
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.choice import KernelMixin, own_points
@@ -23,7 +23,7 @@ from companion.results import Certificate
 
 __all__ = ["KernelPCA"]
 
-_FEW_DIGITS = 1e-7  # part of the largest eigenvalue that centring may take without a warning
+_TOLERANCE = 1e-9  # of the certificate; centring may take this part of the largest eigenvalue without a warning
 
 
 class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -76,7 +76,7 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     Warns
     -----
     ConvergenceWarning
-        If centring leaves less than seven digits of the largest eigenvalue.
+        If centring leaves less than nine digits of the largest eigenvalue.
 
     Notes
     -----
@@ -132,6 +132,7 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.kernel_ = kernel = self._named_kernel()
         reject_masked(X, "X")
         X = as_matrix(validate_data(self, X, dtype=np.float64, ensure_min_samples=2), "X")
+        check_range(largest(X), "X")
         self.X_fit_ = own_points(X, kernel)
         # the matrix of points far from the origin has lost what centring leaves
         Phi = kernel.features(X, limit=np.inf if kernel.is_linear else len(X) // 2)
@@ -150,7 +151,7 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         if len(values) == 0:
             raise ValueError("all points have the same image: there is no component")
         self._lost = float(EPS * lost / values[0])
-        if self._lost > _FEW_DIGITS:
+        if self._lost > _TOLERANCE:
             digits = f"{max(-math.log10(self._lost), 0.0):.0f} digits of the largest eigenvalue"
             warnings.warn(
                 f"centring may leave only {digits}: the images lie close together, far from the origin",
@@ -236,7 +237,7 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             dual_residual=float(np.linalg.norm(off, axis=0).max() / values[0]) + self._lost,
             complementarity=0.0,
             gap=left / float(values.sum()),
-            tolerance=1e-9,
+            tolerance=_TOLERANCE,
         )
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.checks import as_scalar, check_count, check_range, read_data, reject_masked
-from companion.engine.arithmetic import EPS, largest, ratio
+from companion.checks import as_scalar, check_count, read_data, reject_masked
+from companion.engine.arithmetic import EPS, ratio
 from companion.engine.guess import Guess
 from companion.engine.machines import Finished, finish, is_psd
 from companion.engine.quadratic import guess_state, solve_box
@@ -82,7 +82,6 @@ class KernelModel(KernelMixin, BaseEstimator):
         as_scalar(self.tol, "tol", above=0.0)
         check_count(self.max_iter, "max_iter")
         X, y = read_data(self, X, y, **options)
-        check_range(largest(X), "X")
         return own_points(X, self.kernel_), y
 
     def _points(self, X: np.ndarray, s: np.ndarray) -> Points:

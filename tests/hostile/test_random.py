@@ -1,8 +1,5 @@
 """Small arrays of dangerous numbers, of any shape, drawn at random: a proved answer, a warning, or a named error."""
 
-from __future__ import annotations
-
-import time
 from typing import Any
 
 import numpy as np
@@ -20,7 +17,6 @@ from tests.hostile.test_functions import CERTIFIED, judge_call
 SCALES = (0, 0, 0, -990, -500, -27, -13)
 NEAR = (0, 0, -6)
 NEVER = (np.nan, np.inf, -np.inf)
-LONGEST = 30.0  # seconds: far more than any of these problems takes
 
 often = settings(
     max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -51,9 +47,7 @@ def samples(draw: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @given(data=samples(), gaussian=st.booleans())
 def test_estimators(name: str, data: tuple[np.ndarray, ...], gaussian: bool) -> None:
     X, *y = data
-    start = time.process_time()
     judge(name, X, labels(name, *y), **options(name, gaussian))
-    assert time.process_time() - start < LONGEST
 
 
 @pytest.mark.parametrize("name", CERTIFIED)
@@ -69,8 +63,6 @@ def test_solvers(name: str, draw: Any) -> None:
         with np.errstate(all="ignore"):
             drawn["P"] = drawn["P"] @ drawn["P"].T
     before = {argument: value.copy() for argument, value in drawn.items()}
-    start = time.process_time()
     judge_call(target, **drawn)
-    assert time.process_time() - start < LONGEST
     for argument, value in before.items():
         assert np.array_equal(drawn[argument], value, equal_nan=True), argument
