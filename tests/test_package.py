@@ -3,8 +3,6 @@
 The pins are the same everywhere, and nothing in the repository points to a package registry.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -4,8 +4,6 @@ The answers were found by hand and are written as fractions, so that they carry 
 unique only the value is known (``x`` is None). Every solution is certified, and verified without rounding.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction as F
 from typing import Any

@@ -4,8 +4,6 @@ Nothing is built here: ``make book`` comes first, and ``COMPANION_SITE`` names a
 without Chromium the tests are skipped with a message, and in CI (variable ``CI``) they fail.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 

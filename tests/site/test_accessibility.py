@@ -1,7 +1,5 @@
 """axe-core finds no serious or critical violation, in light and in dark mode: how a page is looked at."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from axe_playwright_python.base import AXE_SCRIPT

@@ -1,7 +1,5 @@
 """The board of points in a browser: keys, mouse, words. A small model stands in for the kernel."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

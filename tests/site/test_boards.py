@@ -1,7 +1,5 @@
 """The boards of the rendered page: a solver in the browser finds what the package finds. Opened from file://."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """The pages' files, before any script runs: heads, links, pictures, and what waits in them."""
 
-from __future__ import annotations
-
 import copy
 import os
 import re

@@ -1,7 +1,5 @@
 """The filter above the tables of the concordance and of the errata."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

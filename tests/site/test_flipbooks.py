@@ -1,7 +1,5 @@
 """Sliders answer the keyboard, on the server and from the disk."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

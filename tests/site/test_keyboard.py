@@ -1,7 +1,5 @@
 """A page without a mouse, and on paper."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page
 

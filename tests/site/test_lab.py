@@ -1,7 +1,5 @@
 """JupyterLab, as `make lab` opens it: boxes and links are the site's, cells run, sliders and boards are answered."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -4,8 +4,6 @@ The links are those of the concordance, the list of errata and the reference. A 
 ones; ``make test-all`` takes 200. The browser scrolls smoothly, or at once for readers who want no motion.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from typing import Any

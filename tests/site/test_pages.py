@@ -3,8 +3,6 @@
 A page is opened once, and all checks look at it, one after the other.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

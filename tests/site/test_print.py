@@ -1,7 +1,5 @@
 """The PDF and the offline zip are made from the built site."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from pathlib import Path

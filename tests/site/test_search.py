@@ -1,7 +1,5 @@
 """The search: names before chapters before lists, excerpts from the text, a field that can be read, at any width."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
