@@ -1,5 +1,7 @@
 """Opening pages of the built site and reading off what the tests check."""
 
+from __future__ import annotations
+
 import os
 import re
 from dataclasses import dataclass, field
