@@ -112,6 +112,11 @@ def test_the_package_is_no_larger_than_it_was() -> None:
     assert total <= MOST
 
 
+def test_the_tests_are_no_longer_than_agreed() -> None:
+    files = [path for kind in ("py", "mjs") for path in ROOT.glob(f"tests/**/*.{kind}")]
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 15_000
+
+
 def test_who_takes_more_than_a_share_says_why() -> None:
     text = (ROOT / "book" / "contributing.md").read_text(encoding="utf-8")
     after = text.split("are above their share of it, each for a reason:")[1]
