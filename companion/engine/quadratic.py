@@ -139,7 +139,7 @@ def guess_state(program: BoxProgram) -> tuple[np.ndarray, np.ndarray]:
     array([ 1, -1], dtype=int8)
     """
     search, n = _Search(program, tol=0.0), program.q.size
-    x, _, z = search.ask(_CLOSE, _ITERATIONS)
+    x, _, z = search.ask(_CLOSE, _ITERATIONS, sweeps=2)
     return x[:n], search.read_state(x, z)[:n]
 
 
@@ -226,13 +226,13 @@ class _Search:
                 return True
         return self.finish(x, y, z, _PULLS)
 
-    def ask(self, eps: float, max_iter: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Ask PIQP for x, y and the multipliers of the bounds, those of upper ones being positive."""
+    def ask(self, eps: float, max_iter: int, sweeps: int = 10) -> tuple[np.ndarray, ...]:
+        """Ask PIQP for x, y and the multipliers of the bounds, those of upper ones positive; it scales in sweeps."""
         is_sparse = sparse.issparse(self.P)
         solver = piqp.SparseSolver() if is_sparse else piqp.DenseSolver()
         solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = eps
         solver.settings.eps_rel = solver.settings.eps_duality_gap_rel = eps
-        solver.settings.max_iter = max_iter
+        solver.settings.max_iter, solver.settings.preconditioner_iter = max_iter, sweeps
         P = sparse.csc_matrix(self.P) if is_sparse else self.P.T
         A = sparse.csc_matrix(self.A) if is_sparse else np.asfortranarray(self.A)
         rows = (A, self.b) if self.b.size else (None, None)
