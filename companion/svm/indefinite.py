@@ -179,7 +179,12 @@ def proxy_kernel(alpha: Any, K0: Any, y: Any, rho: float) -> np.ndarray:
 
 
 def saddle_value(alpha: Any, K: Any, K0: Any, y: Any, rho: float) -> float:
-    r"""Return :math:`L(\alpha, K) = \mathbf 1^\top \alpha - \tfrac12 \alpha^\top Y K Y \alpha + \rho \|K - K_0\|_F^2`.
+    r"""Return the value of the function whose saddle point is the solution.
+
+    .. math::
+
+        L(\alpha, K) &= \mathbf 1^\top \alpha - \tfrac12 \alpha^\top Y K Y \alpha \\
+            &+ \rho \|K - K_0\|_F^2
 
     Parameters
     ----------
