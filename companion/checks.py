@@ -27,19 +27,20 @@ def _as_float_array(value: Any, name: str) -> np.ndarray:
     reject_masked(value, name)
     if sparse.issparse(value):
         value = value.toarray()
+    array = _converted(value, name)
+    if np.iscomplexobj(array):
+        raise TypeError(f"{name} must be real, got complex numbers (dtype {array.dtype})")
+    if value is None:  # NumPy makes it NaN
+        raise TypeError(f"{name} must be an array of numbers, got None")
+    _reject_dates(array, name)
+    return _converted(value, name, np.float64)
+
+
+def _converted(value: Any, name: str, dtype: type | None = None) -> np.ndarray:
     try:
-        array = np.asarray(value)
-        if np.iscomplexobj(array):
-            raise TypeError(f"{name} must be real, got complex numbers (dtype {array.dtype})")
-        if value is None:  # NumPy makes it NaN
-            raise TypeError(f"{name} must be an array of numbers, got None")
-        _reject_dates(array, name)
-        array = np.asarray(array, dtype=np.float64)
+        return np.asarray(value, dtype=dtype)
     except (ValueError, TypeError) as error:
-        if isinstance(error, TypeError) and str(error).startswith(name):
-            raise
         raise TypeError(f"{name} must be an array of numbers, got {_describe(value)}") from error
-    return array
 
 
 def _describe(value: Any) -> str:
