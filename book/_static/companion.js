@@ -268,7 +268,7 @@
       if (box.tagName === "DETAILS") box.open = true;
       if (box.classList.contains("toggle-hidden")) box.querySelector("button.toggle-button")?.click();
     }
-    settling = new ResizeObserver(() => target.scrollIntoView());
+    settling = new ResizeObserver(() => target.scrollIntoView({ behavior: "instant" }));
     document.querySelectorAll(".bd-article, .bd-article > section").forEach((part) => settling.observe(part));
   }
   function landWhenAsked() {
