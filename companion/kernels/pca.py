@@ -76,7 +76,7 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     Warns
     -----
     ConvergenceWarning
-        If centring leaves less than nine digits of the largest eigenvalue.
+        If centring leaves fewer than nine digits of the largest eigenvalue.
 
     Notes
     -----

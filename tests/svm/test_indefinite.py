@@ -99,7 +99,7 @@ def test_pinned_instances(name, C, rho, L, best):
 def solve_sdp(objective, K, K0, rho, *constraints):
     """Minimise objective + rho |K - K0|^2 by an independent solver; return the value and K."""
     problem = cp.Problem(cp.Minimize(objective + rho * cp.sum_squares(K - K0)), list(constraints))
-    with warnings.catch_warnings(action="ignore"):  # of its accuracy, which the comparison shows
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # the comparison judges
         problem.solve(solver=cp.CLARABEL)
     return problem.value, K.value
 
