@@ -120,7 +120,9 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
     """Bring cell ids, metadata and alt texts into the shape of the contract."""
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
-    for cell in notebook.cells:  # each keeps its id: a difference between two versions shows what changed
+    for (
+        cell
+    ) in notebook.cells:  # each keeps its id, so that differences between versions stay small
         cell.metadata.pop("execution", None)
         cell.metadata.pop("jupyter", None)
         cell.metadata.pop("lines_to_next_cell", None)  # left by jupytext
