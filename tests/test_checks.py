@@ -82,3 +82,12 @@ def test_dates_do_not_reach_scikit_learn():
     ):
         with pytest.raises(TypeError, match="x must be an array of numbers, got dates"):
             checks.reject_masked(value, "x")
+
+
+@pytest.mark.parametrize("limit", [2 / 3, 1.0, 1e-12, 24.0, 1e9 / 7])
+def test_numbers_that_differ_look_different(limit):
+    for near in (np.nextafter(limit, 2 * limit), limit * (1 + 1e-9), 2 * limit):
+        given, accepted = checks.digits_apart(near, limit)
+        assert given != accepted
+        assert float(given) > float(accepted)
+    assert checks.digits_apart(limit, limit) == (f"{limit:.6g}",) * 2
