@@ -1,0 +1,194 @@
+"""The evidence carries the lesson: what a page shows is a number, not a verdict; what it chose, it did not choose by luck.
+
+The pages in NOT_YET keep a rule only in part so far.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.notebooks.test_contract import CHAPTERS, NOTEBOOKS, code_cells, read, source
+from tools.notebooks import ROOT
+
+UNSEEN = {"hide-cell", "hide-output", "remove-cell", "remove-output"}
+VERDICT = re.compile(r"\b(?:True|False)\b")
+ERRATUM = re.compile(r"\]\([^)\s]*#err-[\w-]+\)")
+SLIPS = re.compile(r"^(?:\* )?Smaller slips of the sources here: errata? .*$", re.MULTILINE)
+STORY = 3  # links to errata in what a reader reads from top to bottom: those that teach
+SEARCH = re.compile(r"\b(?:GridSearchCV|cross_val_score|\w*KFold|train_test_split)\(")
+CHOICE = re.compile(
+    r"(?P<name>\S+) = (?P<value>[\d.e+-]+) of (?:\d+ from )?(?P<low>[\d.e+-]+) to (?P<high>[\d.e+-]+)"
+)
+REASON = "end of its grid"  # what a page says where the best value is the last one that was tried
+NOT_YET: dict[str, set[str]] = {
+    "verdicts": {
+        "book/errata/appendix-a",
+        "book/errata/chapter-16",
+        "book/errata/chapter-17",
+        "book/errata/chapter-18",
+        "book/errata/chapter-19",
+        "book/errata/chapter-20",
+        "book/errata/indefinite-kernels",
+        "book/errata/proximal-methods",
+        "book/errata/zaki-meira",
+        "notebooks/admm/admm",
+        "notebooks/admm/consensus",
+        "notebooks/admm/convergence",
+        "notebooks/admm/dual-ascent",
+        "notebooks/admm/l1-problems",
+        "notebooks/admm/method-of-multipliers",
+        "notebooks/admm/proximal-gradient",
+        "notebooks/admm/proximal-operators",
+        "notebooks/admm/quadratic-programs",
+        "notebooks/kernels/building-kernels",
+        "notebooks/kernels/feature-maps",
+        "notebooks/kernels/hilbert-bases",
+        "notebooks/kernels/kernel-pca",
+        "notebooks/kernels/positive-definite-kernels",
+        "notebooks/kernels/rkhs-and-representer",
+        "notebooks/regression/affine-ridge",
+        "notebooks/regression/comparing-regressions",
+        "notebooks/regression/elastic-net",
+        "notebooks/regression/kernel-ridge",
+        "notebooks/regression/lasso",
+        "notebooks/regression/ridge",
+        "notebooks/svm/comparison",
+        "notebooks/svm/hyperplanes-and-margins",
+        "notebooks/svm/indefinite-kernels",
+        "notebooks/svm/kernel-svm",
+        "notebooks/svm/nu-svm",
+        "notebooks/svm/penalised-bias",
+        "notebooks/svm/problems",
+        "notebooks/svm/quadratic-loss",
+        "notebooks/svm/soft-margin-s1",
+        "notebooks/svm/soft-margin-s2",
+        "notebooks/svm/training-algorithms",
+        "notebooks/svr/kernel-nu-svr",
+        "notebooks/svr/nu-svr",
+        "notebooks/svr/penalised-bias-regression",
+        "notebooks/svr/solving-nu-svr",
+        "notebooks/svr/support-vectors",
+    },
+    "errata": {
+        "notebooks/admm/convergence",
+        "notebooks/admm/l1-problems",
+        "notebooks/admm/method-of-multipliers",
+        "notebooks/admm/proximal-gradient",
+        "notebooks/admm/proximal-operators",
+        "notebooks/admm/quadratic-programs",
+        "notebooks/kernels/building-kernels",
+        "notebooks/kernels/feature-maps",
+        "notebooks/kernels/hilbert-bases",
+        "notebooks/kernels/positive-definite-kernels",
+        "notebooks/kernels/problems",
+        "notebooks/regression/affine-ridge",
+        "notebooks/regression/elastic-net",
+        "notebooks/regression/lasso",
+        "notebooks/svm/comparison",
+        "notebooks/svm/hyperplanes-and-margins",
+        "notebooks/svm/indefinite-kernels",
+        "notebooks/svm/kernel-svm",
+        "notebooks/svm/nu-svm",
+        "notebooks/svm/penalised-bias",
+        "notebooks/svm/problems",
+        "notebooks/svm/quadratic-loss",
+        "notebooks/svm/soft-margin-s1",
+        "notebooks/svm/soft-margin-s2",
+        "notebooks/svm/training-algorithms",
+        "notebooks/svr/kernel-nu-svr",
+        "notebooks/svr/nu-svr",
+        "notebooks/svr/penalised-bias-regression",
+        "notebooks/svr/problems",
+        "notebooks/svr/solving-nu-svr",
+        "notebooks/svr/support-vectors",
+    },
+    "choices": {
+        "notebooks/regression/comparing-regressions",
+        "notebooks/regression/lasso",
+        "notebooks/svm/indefinite-experiments",
+        "notebooks/svm/kernel-svm",
+        "notebooks/svm/quadratic-loss",
+        "notebooks/svm/soft-margin-s2",
+        "notebooks/svr/kernel-nu-svr",
+    },
+}
+
+
+def of_each(paths: list[Path], rule: str) -> pytest.MarkDecorator:
+    """Take each page, by its name, that should keep the rule by now."""
+    names = {path.relative_to(ROOT).with_suffix("").as_posix(): path for path in paths}
+    assert NOT_YET[rule] <= set(names)
+    kept = {name: path for name, path in names.items() if name not in NOT_YET[rule]}
+    return pytest.mark.parametrize("path", list(kept.values()), ids=list(kept))
+
+
+def text_of(output: dict) -> str:
+    """Return what an output shows as text: nothing where a picture or a table of HTML takes its place."""
+    data = output.get("data", {})
+    shown = output.get("text", data.get("text/plain", []) if not set(data) - {"text/plain"} else [])
+    return "".join(shown)
+
+
+def printed(path: Path, *, folded: bool) -> list[str]:
+    """Return what the cells of a page print, with or without the cells whose outputs are folded away."""
+    cells = [
+        c for c in code_cells(path) if folded or not UNSEEN & set(c["metadata"].get("tags", []))
+    ]
+    return ["".join(map(text_of, cell["outputs"])) for cell in cells]
+
+
+def told(path: Path) -> str:
+    return "\n\n".join(source(c) for c in read(path)["cells"] if c["cell_type"] == "markdown")
+
+
+def is_at_the_end(choice: re.Match[str]) -> bool:
+    """Whether the value that was chosen is the last one tried, on either side."""
+    return not float(choice["low"]) < float(choice["value"]) < float(choice["high"])
+
+
+@of_each(NOTEBOOKS, "verdicts")
+def test_no_visible_output_is_a_bare_verdict(path: Path) -> None:
+    """It is a number, a table, a picture, a formula; what was only checked is folded, with its one line."""
+    assert [text for text in printed(path, folded=False) if VERDICT.search(text)] == []
+
+
+@of_each(CHAPTERS, "errata")
+def test_few_errata_interrupt_the_story(path: Path) -> None:
+    """The others stand in one line at the end."""
+    story = SLIPS.sub("", told(path))
+    assert len(ERRATUM.findall(story)) <= STORY, ERRATUM.findall(story)
+
+
+SEARCHING = [p for p in CHAPTERS if any(SEARCH.search(source(cell)) for cell in code_cells(p))]
+
+
+@of_each(SEARCHING, "choices")
+def test_a_chosen_value_lies_inside_its_grid_and_scores_are_compared_in_pairs(path: Path) -> None:
+    """A page that chooses on data prints "K = 0.1 of 0.001 to 1000", and differences with their standard errors."""
+    shown = "\n".join(printed(path, folded=True))
+    choices = list(CHOICE.finditer(shown))
+    assert choices, 'print what was chosen: "nu = 0.1 of 0.02 to 0.5"'
+    if REASON not in told(path):
+        assert [choice[0] for choice in choices if is_at_the_end(choice)] == []
+    assert re.search(r"(?i)differ", shown), "print the paired difference of two scores"
+    assert "±" in shown or "standard error" in shown
+
+
+@pytest.mark.parametrize(
+    ("line", "end"),
+    [
+        ("K = 0.0316 of 15 from 0.0001 to 1000", False),
+        ("ν = 0.8 of 0.3 to 0.8", True),
+        ("σ = 1e-05 of 1e-05 to 10", True),
+        ("K/m = 0.5 of 0.1 to 1e+03", False),
+    ],
+)
+def test_a_choice_is_read(line: str, end: bool) -> None:
+    choice = CHOICE.search(line)
+    assert choice
+    assert is_at_the_end(choice) == end
+
+
+def test_the_searching_pages_are_found() -> None:
+    assert {path.stem for path in SEARCHING} >= {"kernel-svm", "soft-margin-s2", "lasso"}
