@@ -1,4 +1,4 @@
-"""The evidence carries the lesson: what a page shows is a number, not a verdict; what it chose, it did not choose by luck.
+"""The evidence carries the lesson: a page shows numbers, no verdicts, and what it chose, it did not choose by luck.
 
 The pages in NOT_YET keep a rule only in part so far.
 """
