@@ -1,5 +1,5 @@
 # Everything a reader or an author types. Each target sets up what it needs: a fresh clone with Python >= 3.11 and
-# make is enough. The environment is .venv, with the exact versions of requirements.lock. uv installs it in
+# make is enough. A step that is well says one line (tools/step.py); one that is not says all. The environment is .venv, with the exact versions of requirements.lock. uv installs it in
 # a fraction of the time that pip takes, and pip takes over where only pip is told how to reach an index.
 
 PYTHON ?= python3
@@ -15,7 +15,11 @@ MATHJAX := 3.2.2
 # Outlines, not fonts: browsers load no fonts for a page from the disk. The menu weighs as much as all of TeX's syntax.
 MATHJAX_FILES := LICENSE $(addprefix es5/,startup.js core.js input/tex.js input/tex/extensions/*.js output/svg.js \
   output/svg/fonts/tex.js a11y/assistive-mml.js)
+STEP := @$(BIN)/python tools/step.py
+MAKEFLAGS += --no-print-directory
 LIGHT := -p no:nbval  # loading this plugin takes seconds in each process
+NBVAL := -p no:cacheprovider -p tools.notebooks --nbval --nbval-current-env --nbval-kernel-startup-timeout 600 \
+  --nbval-sanitize-with tests/notebooks/sanitize.cfg
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
@@ -28,99 +32,110 @@ export PYTHONDONTWRITEBYTECODE :=  # where it is set, as in many containers, eac
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 18
 
+# Kernels of this environment say no more than errors: each would warn that others on this machine could listen.
+define ENVIRONMENT
+$(PYTHON) -m venv $(VENV)
+sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.txt
+$(BIN)/python -m pip install --quiet --require-hashes -r $(VENV)/uv.txt
+$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock || \
+  $(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+mkdir -p $(VENV)/etc/ipython
+echo 'c.IPKernelApp.log_level = "ERROR"' > $(VENV)/etc/ipython/ipython_kernel_config.py
+endef
+export ENVIRONMENT
+
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; name one with: make PYTHON=/path/to/python3 ..."; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.txt
-	$(BIN)/python -m pip install --quiet --require-hashes -r $(VENV)/uv.txt
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock || \
-	  $(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@$(PYTHON) tools/step.py "Environment: $(VENV)" sh -ec "$$ENVIRONMENT"
 	@touch $(READY)
 
 # The generated pages last: the one on the state of the build tells how long the notebooks ran.
 book: $(READY)   ## execute the notebooks, build the site, print the page to open
-	$(BIN)/python tools/notebooks.py cache
-	$(BIN)/python -m tools.pages
-	$(BIN)/jupyter-book build . --toc book/_toc.yml --path-output build -W -n --keep-going --quiet
+	$(STEP) "Notebooks for the book" $(BIN)/python tools/notebooks.py cache
+	$(STEP) "Generated pages" $(BIN)/python -m tools.pages
+	$(STEP) "Site" $(BIN)/jupyter-book build . --toc book/_toc.yml --path-output build -W -n --keep-going --quiet
 	@echo "Open $(CURDIR)/$(SITE)/index.html"
 
 # The notebooks first: the book is made of their runs. It is built by one process, beside the unit tests.
 test: $(READY)             ## everything: package, notebooks, site
-	$(MAKE) test-notebooks
-	$(MAKE) -j 2 test-unit book
-	$(MAKE) test-site
+	@$(MAKE) test-notebooks
+	@$(MAKE) -j 2 test-unit book
+	@$(MAKE) test-site
 
 test-all: export COMPANION_EXPLORE := 1
 test-all: $(READY)         ## test, the unit tests that take minutes, and the notebooks without their solutions
-	COMPANION_VERIFY=all $(MAKE) test
-	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) -m slow tests
-	$(BIN)/python -m pytest -q -n $(WINDOWS) --dist loadscope -p no:cacheprovider -p tools.notebooks --nbval --nbval-current-env \
-	  --nbval-sanitize-with tests/notebooks/sanitize.cfg book/exercises/*/*-exercises.ipynb
+	@COMPANION_VERIFY=all $(MAKE) test
+	$(STEP) "Tests that take minutes" $(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) -m slow tests
+	$(STEP) "Notebooks for exercises" $(BIN)/python -m pytest -q -n $(WINDOWS) --dist loadscope $(NBVAL) \
+	  book/exercises/*/*-exercises.ipynb
 
 # OpenBLAS sums in the order that suits the processor; OPENBLAS_CORETYPE lets it sum as on another one.
 test-processor: export OPENBLAS_CORETYPE := $(CORE)
 test-processor: $(READY)   ## the package and the notebooks as another processor computes (CORE=Haswell, Nehalem, ...)
 	@$(BIN)/python -c 'import numpy as np; A = np.ones((200, 200)); A @ A' || \
 	  { echo "This processor cannot run OpenBLAS's kernels for $(CORE)"; exit 1; }
-	$(MAKE) test-notebooks test-unit
+	@$(MAKE) test-notebooks test-unit
 
 test-unit: $(READY)        ## the package: unit, property and peer tests, doctests
-	$(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) --junitxml=build/unit.xml tests companion --ignore=tests/site
-	$(if $(NODE),node --test tests/boards/solver.test.mjs,@echo "SKIPPED: the arithmetic of the boards in the browser (node is not there)")
+	$(STEP) "Unit tests" $(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) --junitxml=build/unit.xml tests companion \
+	  --ignore=tests/site
+	$(if $(NODE),$(STEP) "Arithmetic of the boards" node --test tests/boards/solver.test.mjs,\
+	  @echo "SKIPPED: the arithmetic of the boards in the browser (node is not there)")
 
 # The runs fill the cache of the book that is built next (tools/notebooks.py), and every certified result that a notebook
 # makes is verified in exact arithmetic (tools/recorder.py).
 test-notebooks: export COMPANION_VERIFY ?= some
 test-notebooks: $(READY)   ## every notebook cell gives what its page shows, every result is what it says
 	@rm -rf build/verified
-	$(BIN)/python -m pytest -q -n $(WINDOWS) --dist loadscope -p no:cacheprovider -p tools.notebooks --nbval \
-	  --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg --ignore=book/exercises \
-	  --junitxml=build/nbval.xml notebooks book
-	$(BIN)/python -m pytest -q $(LIGHT) -p no:cacheprovider tests/notebooks/verified.py
+	$(STEP) "Cells of the notebooks" $(BIN)/python -m pytest -q -n $(WINDOWS) --dist loadscope $(NBVAL) \
+	  --ignore=book/exercises --junitxml=build/nbval.xml notebooks book
+	$(STEP) "Their results in exact arithmetic" $(BIN)/python -m pytest -q $(LIGHT) -p no:cacheprovider \
+	  tests/notebooks/verified.py
 
 test-site: $(READY)        ## the built pages, in a real browser (after: make book)
-	$(BIN)/python -m pytest -q -n $(WINDOWS) --dist worksteal $(LIGHT) --junitxml=build/site.xml tests/site
+	$(STEP) "Built pages in a browser" $(BIN)/python -m pytest -q -n $(WINDOWS) --dist worksteal $(LIGHT) \
+	  --junitxml=build/site.xml tests/site
 
 pdf: book        ## the whole book as build/companion.pdf (needs Chromium)
-	$(BIN)/python -m tools.pdf
+	$(STEP) "PDF" $(BIN)/python -m tools.pdf
 
 zip: book        ## the site as build/companion.zip, to read from the disk
-	$(BIN)/python -m tools.editions
+	$(STEP) "Zip" $(BIN)/python -m tools.editions
 
 release: $(READY)          ## the site with the PDF and its own zip on its page of downloads
-	rm -f build/companion.pdf build/companion.zip
-	$(MAKE) pdf
-	$(MAKE) zip
-	$(MAKE) book
+	@rm -f build/companion.pdf build/companion.zip
+	@$(MAKE) pdf
+	@$(MAKE) zip
+	@$(MAKE) book
 
 lab: $(READY)    ## open JupyterLab on the contents: each notebook with and without its solutions
 	@test -f book/exercises/contents.ipynb || $(BIN)/python -m tools.pages  # a reader may have written into them
-	$(BIN)/jupyter lab --notebook-dir=. book/exercises/contents.ipynb
+	@$(BIN)/jupyter lab --notebook-dir=. book/exercises/contents.ipynb
 
 mystmd: $(READY)           ## let the engine of Jupyter Book 2 read the pages, say what it loses (needs node)
-	$(BIN)/python -m tools.pages
-	$(if $(NODE),$(BIN)/python -m tools.status,@echo "SKIPPED: mystmd (node is not there)")
+	$(STEP) "Generated pages" $(BIN)/python -m tools.pages
+	$(if $(NODE),$(STEP) "mystmd" $(BIN)/python -m tools.status,@echo "SKIPPED: mystmd (node is not there)")
 
 lint: $(READY)   ## ruff and mypy; eslint for the boards
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(if $(NODE),npx --yes eslint@9 -c tests/boards/eslint.config.mjs companion/boards/browser,@echo "SKIPPED: eslint (node is not there)")
+	$(STEP) "Style" $(BIN)/ruff check .
+	$(STEP) "Format" $(BIN)/ruff format --check .
+	$(STEP) "Types" $(BIN)/mypy
+	$(if $(NODE),$(STEP) "Style of the boards" npx --yes eslint@9 -c tests/boards/eslint.config.mjs companion/boards/browser,@echo "SKIPPED: eslint (node is not there)")
 
 bench: $(READY)  ## timings against peers, as ratios in one run (the peers: pip install -e '.[bench]')
-	$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks
 
 mutants: $(READY)          ## change the package in 300 places, one at a time; print the changes that no test notices
 	$(BIN)/python -m pip install --quiet --no-build-isolation -e '.[mutants]'
 	$(BIN)/python -m tests.mutants --jobs $(JOBS) $(MUTANTS)
 
 notebooks: $(READY)        ## run all notebooks in place and store their outputs
-	$(BIN)/python tools/notebooks.py run
+	@$(BIN)/python tools/notebooks.py run
 
 lock: $(READY)   ## write requirements.lock anew from pyproject.toml
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
 	  --extra distributed --extra book --extra test --no-strip-extras --no-annotate --no-header pyproject.toml -o requirements.lock
 
 vendor:          ## fetch MathJax anew with npm, which checks what it fetches (its version: above)
@@ -131,4 +146,4 @@ vendor:          ## fetch MathJax anew with npm, which checks what it fetches (i
 	cd book/_static/vendor && sha256sum $$(find mathjax -type f | LC_ALL=C sort) > SHA256SUMS
 
 clean:           ## remove what was built, keep the environment
-	rm -rf build .jupyter_cache book/_generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf build .jupyter_cache book/_generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

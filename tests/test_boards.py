@@ -110,7 +110,7 @@ def test_the_module_of_the_board_loads_nothing_and_is_small() -> None:
 def test_without_a_reader_there_is_a_picture_and_no_widget() -> None:
     cell = "from companion.boards import point_board\npoint_board([[1, 0]], [[-1, 0]])"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
-    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
     picture, configuration = notebook.cells[0].outputs
     assert "blue at (1, 0)" in picture.metadata["image/png"]["alt"]
     assert "companion-board-static" in configuration.data["text/html"]

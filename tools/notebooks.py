@@ -48,7 +48,7 @@ from tools.toc import pages_in_order  # noqa: E402
 CACHE = ROOT / ".jupyter_cache"
 STAMP = CACHE / "sources.sha256"
 DOCTREES = ROOT / "build" / "_build" / ".doctrees"
-TIMEOUT = 300  # seconds for one cell, on a slow machine
+TIMEOUT = 1200  # seconds for one cell, on a slow machine
 ATTEMPTS = 3  # to start a kernel
 ENDED = "Kernel died before replying"  # jupyter_client's words
 PASSED = pytest.StashKey[dict[int, Any]]()
@@ -287,18 +287,20 @@ def fill_cache() -> None:
         for path in wanted:
             cache.add_nb_to_project(str(path))
         todo = cache.list_unexecuted()
-    print(f"{len(wanted)} notebooks, {len(todo)} to execute", flush=True)
-    if not todo:
-        return
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     todo.sort(key=lambda record: -Path(record.uri).stat().st_size)
     # One more than processors: a kernel waits now and then, when it starts and when it ends.
+    failed: list[str] = []
     with ProcessPoolExecutor((os.cpu_count() or 1) + 1) as pool:
-        failed = [uri for uris in pool.map(execute_and_cache, [r.pk for r in todo]) for uri in uris]
+        runs = pool.map(execute_and_cache, [record.pk for record in todo])
+        for count, uris in enumerate(runs, 1):
+            failed += uris
+            print(f"{count} of {len(todo)}", file=sys.stderr, flush=True)
     for uri in failed:
         print(f"FAILED  {uri}", file=sys.stderr)
     if failed:
         sys.exit("some notebooks failed: run them in JupyterLab to see the error")
+    print(f"{len(wanted)} notebooks, {len(todo)} executed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -322,7 +324,7 @@ def widget_state(kernel: Any) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.json"
         message = kernel.execute_cell_input(STATE.format(path=str(path)), allow_stdin=False)
-        kernel.await_reply(message, timeout=60)
+        kernel.await_reply(message, timeout=TIMEOUT)
         return json.loads(path.read_text(encoding="utf-8"))
 
 

@@ -161,7 +161,7 @@ def wait_until_drawn(page: Page) -> None:
     page.wait_for_load_state("load")
     page.evaluate("async () => { await window.MathJax?.startup?.promise; }")
     if page.locator("script[type='application/vnd.jupyter.widget-view+json']").count():
-        page.wait_for_selector(".companion-flipbook img", state="attached", timeout=30_000)
+        page.wait_for_selector(".companion-flipbook img", state="attached", timeout=300_000)
 
 
 def links_between(window: Page, base: str, pages: list[str]) -> dict[str, set[str]]:

@@ -62,21 +62,21 @@ def check_outputs(project: Path) -> None:
 
 def test_a_run_is_kept_until_the_page_or_the_package_changes(project: Path) -> None:
     run(project, NBVAL)
-    assert run(project, CACHE) == "1 notebooks, 0 to execute\n"
+    assert run(project, CACHE) == "1 notebooks, 0 executed\n"
     check_outputs(project)
     (project / "requirements.lock").write_text("another", encoding="utf-8")
-    assert run(project, CACHE) == "1 notebooks, 1 to execute\n"
+    assert run(project, CACHE) == "1 notebooks, 1 executed\n"
     check_outputs(project)
     page = nbformat.read(project / "page.ipynb", as_version=4)
     page.cells[0].source += "\nprint(3)"
     nbformat.write(page, project / "page.ipynb")
-    assert run(project, CACHE) == "1 notebooks, 1 to execute\n"
+    assert run(project, CACHE) == "1 notebooks, 1 executed\n"
 
 
 @pytest.mark.slow
 def test_a_run_without_frames_is_not_kept(project: Path) -> None:
     run(project, NBVAL, COMPANION_FRAMES="2")
-    assert run(project, CACHE) == "1 notebooks, 1 to execute\n"
+    assert run(project, CACHE) == "1 notebooks, 1 executed\n"
 
 
 @pytest.mark.filterwarnings("ignore:Kernel died before replying")

@@ -8,9 +8,9 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Error, sync_playwright
+from playwright.sync_api import Browser, Error, expect, sync_playwright
 
-from tests.site.site import SITE, Reader
+from tests.site.site import PATIENCE, SITE, Reader
 from tools.pdf import launch, served
 
 
@@ -19,6 +19,9 @@ def give_up(reason: str) -> None:
     if os.environ.get("CI"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
+
+
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session", autouse=True)

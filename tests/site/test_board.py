@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from companion.boards import board, point_board
+from tests.site.site import PATIENCE
 
 VALUES = {"program": "(SVM_s2), C-SVM", "K": 1.0, "nu": 0.5}
 START = [[2.0, 1.0, 1], [3.0, 3.0, 1], [-2.0, -1.0, -1], [-3.0, 0.0, -1]]
@@ -44,6 +45,7 @@ def page(browser: Browser) -> Iterator[Page]:
     """A page with nothing but the board."""
     errors: list[str] = []
     opened = browser.new_page(viewport={"width": 900, "height": 900})
+    opened.set_default_timeout(PATIENCE)
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.set_content('<html lang="en"><title>board</title><main id="here"></main></html>')
     opened.add_style_tag(content=(board.BROWSER / "board.css").read_text(encoding="utf-8"))

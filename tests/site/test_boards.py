@@ -17,7 +17,7 @@ from companion.boards import gram_board, point_board, step_board, tube_board, we
 from companion.boards.board import BROWSER, BoardPicture, Shown
 from companion.boards.point import PROGRAMS
 from companion.regression import Lasso
-from tests.site.site import PAGES, source
+from tests.site.site import PAGES, PATIENCE, source
 
 U, V = [[2.0, 1.0], [3.0, 3.0], [0.5, 2.0]], [[-2.0, -1.0], [-3.0, 0.0], [-0.5, -1.0]]
 X, Y = [-3.1, -2.0, -0.9, 0.2, 1.1, 2.3, 2.9], [-1.0, 0.4, -0.3, 1.2, 0.1, 2.0, -2.2]
@@ -63,6 +63,7 @@ def page(browser: Browser, saved: Path, request: pytest.FixtureRequest) -> Itera
         viewport={"width": 390 if by == "touch" else 1280, "height": 844}, has_touch=by == "touch"
     )
     opened = context.new_page()
+    opened.set_default_timeout(PATIENCE)
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.on("request", lambda r: None if r.url.startswith("file:") else errors.append(r.url))
@@ -264,6 +265,7 @@ def test_the_address_holds_the_board(page: Page, browser: Browser) -> None:
     state = settle(page)
     page.wait_for_function("location.hash.startsWith('#board=')")
     with browser.new_page() as again:
+        again.set_default_timeout(PATIENCE)
         again.goto(page.url)
         again.wait_for_selector(".companion-board .board-point")
         assert settle(again)["points"] == state["points"]
@@ -278,6 +280,7 @@ def test_the_address_holds_the_board(page: Page, browser: Browser) -> None:
 
 def test_without_scripts_there_is_the_picture(browser: Browser, saved: Path) -> None:
     with browser.new_page(java_script_enabled=False) as opened:
+        opened.set_default_timeout(PATIENCE)
         for kind, setup in SETUPS.items():
             opened.goto((saved / f"{kind}.html").as_uri())
             assert opened.get_by_alt_text(f"Board of {len(setup.points)} points").count() == 1
@@ -293,6 +296,7 @@ def test_each_board_is_in_the_book() -> None:
 def solvers(browser: Browser) -> Iterator[Page]:
     """A page that has the solvers only."""
     with browser.new_page() as opened:
+        opened.set_default_timeout(PATIENCE)
         for name in ("solver", "numbers", "curves", *KINDS):
             opened.add_script_tag(content=(BROWSER / f"{name}.js").read_text(encoding="utf-8"))
         yield opened

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from companion import boards
 from companion.boards.board import number
 from tests.site.conftest import give_up
-from tests.site.site import ROOT
+from tests.site.site import PATIENCE, ROOT
 from tools.editions import EXERCISES, complete, contents, edition, for_jupyterlab, read
 from tools.toc import write
 
@@ -82,14 +82,14 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             yield address
         finally:
             server.terminate()
-            server.wait(20)
+            server.wait(300)
 
 
 def wait_for(address: str, log: Path) -> None:
     """Wait until the server answers."""
-    for _ in range(240):
+    for _ in range(1200):
         try:
-            urllib.request.urlopen(address, timeout=20).close()
+            urllib.request.urlopen(address, timeout=300).close()
             return
         except urllib.error.URLError:
             time.sleep(0.25)
@@ -99,7 +99,7 @@ def wait_for(address: str, log: Path) -> None:
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     with browser.new_page(viewport={"width": 1300, "height": 1000}) as opened:
-        opened.set_default_timeout(120_000)
+        opened.set_default_timeout(PATIENCE)
         yield opened
 
 

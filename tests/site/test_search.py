@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.site.site import PAGES, PHONE, SITE, Reader, tree
+from tests.site.site import PAGES, PATIENCE, PHONE, SITE, Reader, tree
 from tests.site.test_files import anchors
 from tools.items import entries, errata, items, plain, sections, words
 
@@ -145,6 +145,7 @@ def test_pages_for_authors_come_last(reader: Reader) -> None:
 
 def test_from_the_disk_results_are_told(browser: Browser) -> None:
     with browser.new_page() as page:
+        page.set_default_timeout(PATIENCE)
         page.goto(f"{(SITE / 'search.html').as_uri()}?q=Problem+18.7")
         page.wait_for_function(DONE)
         first = page.locator("#search-results li").first
