@@ -1,7 +1,8 @@
 """The notebooks without their solutions, zips of the chapters and of the site, and the page of all downloads.
 
 A solution is a directive, and a cell that goes on with it has the tag "solution". In the edition for exercises
-nbconvert removes both, and an empty cell stands in their place. The choices of a question lose their marks and reasons.
+nbconvert removes both; in their place stand a skeleton and the call of the check, or a cell of text for a proof. The
+choices of a question lose their marks and reasons.
 
 Both editions are made for JupyterLab, whose extension for MyST numbers every box anew and knows no labels of other
 pages: boxes become admonitions with the headings of the site, and links lead to files.
@@ -26,6 +27,7 @@ from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from tools.exercises import asked, is_check, skeleton
 from tools.map import parts
 from tools.notebooks import METADATA
 from tools.toc import BOOK, ROOT, pages_in_order, text_of, title, write
@@ -34,9 +36,10 @@ EXERCISES = BOOK / "exercises"
 SOLUTION = re.compile(
     r"^(?P<fence>`{3,})\{solution\}.*?^(?P=fence)[ \t]*\n?", re.MULTILINE | re.DOTALL
 )
+EXERCISE = re.compile(r"^(?:`{3,}|:{3,})\{exercise\}", re.MULTILINE)
 CHOICE = re.compile(r"^(- \[)[ x](\] .*?)\s+\*(?:Yes|No|Right|Only|Not)\b.*\*$", re.MULTILINE)
 FILES = re.compile(r"(?P<quote>[\"'])\.\./\.\./(?!\.\./)")
-BLANK = "# your solution\n"
+ANSWER = "*Your answer:*"
 MADE = "made_as"  # in the metadata of an edition: the digest of what was written
 LABEL = re.compile(r"^(?:\(([\w.-]+)\)=|:(?:label|name): ([\w.-]+))[ \t]*$", re.MULTILINE)
 LINK = re.compile(
@@ -63,24 +66,40 @@ def read(page: str) -> NotebookNode:
 
 
 def in_pieces(cell: NotebookNode) -> list[NotebookNode]:
-    """Return a cell of text as cells: each solution in one of its own, with its tag and a place for the reader's."""
+    """Return a cell of text as cells: each solution in one of its own, with its tag."""
     pieces, end = [], 0
     for match in SOLUTION.finditer(cell.source):
         pieces.append(new_markdown_cell(cell.source[end : match.start()].strip()))
         pieces.append(new_markdown_cell(match[0], metadata={"tags": ["solution"]}))
-        pieces.append(new_code_cell(BLANK))
         end = match.end()
     rest = new_markdown_cell(cell.source[end:].strip(), metadata=cell.metadata)
     return [piece for piece in (*pieces, rest) if piece.source]
 
 
+def to_check(cell: NotebookNode) -> list[NotebookNode]:
+    """Return what a reader fills in, and the check that is called on it."""
+    name, names = asked(cell.source)
+    source = f"{cell.source}\n\n\n{name}({', '.join(names)})"
+    metadata = {"tags": ["hide-input", "check"], "jupyter": {"source_hidden": True}}
+    return [new_code_cell(skeleton(cell)), new_code_cell(source, metadata=metadata)]
+
+
 def without_solutions(notebook: NotebookNode) -> NotebookNode:
-    """Return a notebook in which the reader solves the exercises."""
+    """Return a notebook in which the reader solves the exercises: a skeleton and its check, or a place for a proof."""
     cells: list[NotebookNode] = []
+    waiting = False  # an exercise has no place for its answer yet
     for cell in map(nbformat.from_dict, notebook.cells):
         if cell.cell_type == "markdown":
             cell.source = CHOICE.sub(r"\1 \2", cell.source)
-            cells += in_pieces(cell)
+            for piece in in_pieces(cell):
+                solves = "solution" in piece.metadata.get("tags", [])
+                cells.append(piece)
+                if solves and waiting:
+                    cells.append(new_markdown_cell(ANSWER))
+                waiting = not solves and (waiting or bool(EXERCISE.search(piece.source)))
+        elif is_check(cell):
+            cells += to_check(cell)
+            waiting = False
         else:  # the edition lies one folder deeper than the page
             cell.source = FILES.sub(r"\g<quote>../../../", cell.source)
             cell.metadata.pop("jupyter", None)
@@ -309,8 +328,8 @@ def downloads_page(sdist: Path) -> str:
         *(f"- {offer(ROOT / name, Path(name).name)}: {what}" for name, what in known),
         f"- {offer(sdist, sdist.name)}: the package alone, for `pip install`",
         "",
-        "Every page of a chapter is a notebook. The edition for exercises is the same notebook without the solutions",
-        "and their checks, with an empty cell in their place, and without the answers to its questions. The zip of a",
+        "Every page of a chapter is a notebook. The edition for exercises is the same notebook without the solutions:",
+        "a skeleton and its check stand in their place, and the questions have no answers. The zip of a",
         "chapter has both editions, the package and its environment: unpack it, and in its folder run",
         "",
         "```shell",

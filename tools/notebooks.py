@@ -79,9 +79,9 @@ def pages() -> list[Path]:
 
 
 def folded(cell: nbformat.NotebookNode) -> dict[str, bool]:
-    """Return what JupyterLab hides of a cell: of one that goes on with a solution, what the site hides."""
+    """Return what JupyterLab hides of a cell: of a check, or one that goes on with a solution, what the site hides."""
     tags = set(cell.metadata.get("tags", []))
-    if "solution" not in tags or not tags & {"hide-cell", "hide-input"}:
+    if not tags & {"solution", "check"} or not tags & {"hide-cell", "hide-input"}:
         return {}
     return {"source_hidden": True} | ({"outputs_hidden": True} if "hide-cell" in tags else {})
 

@@ -13,7 +13,8 @@ import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 
 from tools import editions
-from tools.editions import BLANK, EXERCISES, edition, for_jupyterlab, read, without_solutions
+from tools.editions import ANSWER, EXERCISES, edition, for_jupyterlab, read, without_solutions
+from tools.exercises import is_check
 from tools.notebooks import folded
 from tools.toc import ROOT
 
@@ -54,7 +55,9 @@ def test_it_holds_no_solution_no_answer_and_no_reason(three: tuple) -> None:
     assert given_away
     sources = "\n\n".join(cell.source for cell in bare.cells)
     assert [told for told in given_away if told in sources] == []
-    assert sum(cell.source == BLANK for cell in bare.cells) == text.count("{exercise}")
+    places = [cell for cell in bare.cells if cell.source == ANSWER or is_check(cell)]
+    assert len(places) == text.count("{exercise}")
+    assert not any("exercise" in cell.metadata for cell in bare.cells)  # known mistakes
 
 
 def test_what_goes_on_with_a_solution_has_its_tag(three: tuple) -> None:
@@ -63,13 +66,13 @@ def test_what_goes_on_with_a_solution_has_its_tag(three: tuple) -> None:
     parts = (editions.in_pieces(c) if c.cell_type == "markdown" else [c] for c in whole.cells)
     after = False
     for piece in (piece for part in parts for piece in part):
-        ours = piece.source == BLANK or in_solution(piece)
+        ours = in_solution(piece)
         topic = piece.cell_type == "markdown" and TOPIC.match(piece.source)
         after = ours or (after and not topic)
         assert ours or not after, piece.source
     for cell in code(whole):
         assert cell.metadata.get("jupyter", {}) == folded(cell), cell.source
-        assert bool(folded(cell)) == in_solution(cell), cell.source
+        assert bool(folded(cell)) == (in_solution(cell) or is_check(cell)), cell.source
 
 
 def test_nothing_else_is_left_out_and_files_are_found(three: tuple) -> None:
@@ -77,7 +80,7 @@ def test_nothing_else_is_left_out_and_files_are_found(three: tuple) -> None:
     page, whole, bare = three
     kept = code(bare)
     assert [cell.execution_count for cell in kept] == list(range(1, len(kept) + 1))
-    wanted = [cell.source for cell in code(whole) if not in_solution(cell)]
+    wanted = [cell.source for cell in code(whole) if not (in_solution(cell) or is_check(cell))]
     deeper = [re.sub(r"(?<=[\"'])\.\./\.\./(?!\.\./)", "../../../", text) for text in wanted]
     assert set(deeper) <= {cell.source for cell in kept}
     for cell in kept:

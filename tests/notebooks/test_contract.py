@@ -20,7 +20,7 @@ NARROW = [path for path in NOTEBOOKS if path.parent.name != "about"]  # tables o
 COLUMNS = 80  # what fits beside the two bars of a window of 1280 pixels: book/_static/companion.css
 PHONE = 52  # what fits a window of 390 pixels
 LINES = 25  # of a cell that a reader sees without a click
-KEYS = {"tags", "mystnb", "jupyter"}
+KEYS = {"tags", "mystnb", "jupyter", "exercise"}
 FOLDED = {"hide-cell", "hide-input", "remove-cell", "remove-input"}
 
 

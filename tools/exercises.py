@@ -1,0 +1,123 @@
+"""The exercises of the pages, each with its hints, its check, its known mistakes and its solution.
+
+In a notebook an exercise is a directive; behind it stand its hints (class "hint"), the cell of its check (tag "check"),
+and its solution. The check is the name ``check_...`` that this cell defines: a function, or `Numbers`. What an exercise
+asks for are the names that the check is called with.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+import nbformat
+from nbformat import NotebookNode
+
+from tools.toc import ROOT, pages_in_order
+
+DIRECTIVE = re.compile(
+    r"^(?P<fence>`{3,}|:{3,})\{(?P<kind>exercise|hint|solution|admonition)\}(?P<title>[^\n]*)\n"
+    r"(?P<body>.*?)^(?P=fence)[ \t]*$",
+    re.MULTILINE | re.DOTALL,
+)
+LABEL = re.compile(r"^:label: (\S+)\n", re.MULTILINE)
+PROOF = "A complete proof has"
+
+
+@dataclass
+class Exercise:
+    """An exercise of a page."""
+
+    label: str
+    page: str
+    text: str
+    hints: list[str] = field(default_factory=list)
+    proof: str = ""
+    check: NotebookNode | None = None
+    solution: list[NotebookNode] = field(default_factory=list)
+
+    @property
+    def call(self) -> str:
+        """The call of its check with the names that it asks for."""
+        assert self.check is not None
+        name, names = asked(self.check.source)
+        return f"{name}({', '.join(names)})"
+
+    @property
+    def mistakes(self) -> list[dict[str, str]]:
+        """Known wrong answers: code that defines the names, and a part of what the check says of them."""
+        return self.check.metadata.get("exercise", {}).get("mistakes", []) if self.check else []
+
+
+def is_check(cell: NotebookNode) -> bool:
+    """Whether a cell is that of a check."""
+    return cell.cell_type == "code" and "check" in cell.metadata.get("tags", [])
+
+
+def asked(source: str) -> tuple[str, list[str]]:
+    """Return the name of the check that a cell defines, and the names that it is called with.
+
+    >>> asked("def check_prox(prox): ...")
+    ('check_prox', ['prox'])
+    >>> asked("check_count = Numbers(nu_max=Number(0.8), most=Number(12))")
+    ('check_count', ['nu_max', 'most'])
+    """
+    for node in reversed(ast.parse(source).body):
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("check_"):
+            return node.name, [a.arg for a in node.args.args]
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            target = node.targets[0]
+            if isinstance(target, ast.Name) and target.id.startswith("check_"):
+                return target.id, [k.arg for k in node.value.keywords if k.arg]
+    raise ValueError(f"no check_... is defined in\n{source}")
+
+
+def skeleton(cell: NotebookNode) -> str:
+    """Return what a reader fills in before a check: its own skeleton, or one line for each name."""
+    own = cell.metadata.get("exercise", {}).get("skeleton")
+    return own or "\n".join(f"{name} = ..." for name in asked(cell.source)[1])
+
+
+def exercises_in(notebook: NotebookNode, page: str) -> Iterator[Exercise]:
+    """Yield the exercises of a notebook in its order."""
+    current: Exercise | None = None
+    solving = False
+    for cell in notebook.cells:
+        tags = cell.metadata.get("tags", [])
+        if cell.cell_type == "code":
+            if current and is_check(cell):
+                current.check = cell
+            elif current and solving and "solution" in tags:
+                current.solution.append(cell)
+            continue
+        if re.match(r"#+ ", cell.source) and current and not DIRECTIVE.search(cell.source):
+            yield current
+            current, solving = None, False
+        for match in DIRECTIVE.finditer(cell.source):
+            kind, body = match["kind"], match["body"]
+            if kind == "exercise":
+                if current:
+                    yield current
+                label = LABEL.search(body)
+                assert label, match[0]
+                current, solving = Exercise(label[1], page, LABEL.sub("", body).strip()), False
+            elif current and kind == "hint":
+                current.hints.append(body.strip())
+            elif current and kind == "admonition" and match["title"].strip() == PROOF:
+                current.proof = body.strip()
+            elif current and kind == "solution":
+                solving = True
+                current.solution.append(NotebookNode(cell_type="markdown", source=match[0]))
+    if current:
+        yield current
+
+
+@cache
+def exercises() -> list[Exercise]:
+    """Return all exercises of the book, in reading order."""
+    pages = [page for page in pages_in_order() if page.startswith("notebooks/")]
+    books = {page: nbformat.read(ROOT / f"{page}.ipynb", as_version=4) for page in pages}
+    return [exercise for page, book in books.items() for exercise in exercises_in(book, page)]
