@@ -94,8 +94,8 @@ def array(answer: Any, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
         value = np.array(numbers, dtype=float).reshape(given.shape)
     except (Wrong, ValueError) as error:
         raise Wrong(f"`{name}` should hold finite numbers, but it is {_short(answer)}.") from error
-    fits = [m is None or m == n for m, n in zip(shape, value.shape)]
-    if len(shape) != value.ndim or not all(fits):
+    sizes: tuple[int, ...] = value.shape
+    if len(shape) != len(sizes) or any(m not in (None, n) for m, n in zip(shape, sizes)):
         wanted = str(tuple("any" if m is None else m for m in shape)).replace("'", "")
         raise Wrong(f"`{name}` should have the shape {wanted}, but it has {value.shape}.")
     return value
