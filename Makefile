@@ -20,6 +20,8 @@ MAKEFLAGS += --no-print-directory
 LIGHT := -p no:nbval  # loading this plugin takes seconds in each process
 NBVAL := -p no:cacheprovider -p tools.notebooks --nbval --nbval-current-env --nbval-kernel-startup-timeout 600 \
   --nbval-sanitize-with tests/notebooks/sanitize.cfg
+LOCK := --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-strip-extras --no-annotate \
+  --no-header
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
@@ -134,9 +136,9 @@ mutants: $(READY)          ## change the package in 300 places, one at a time; p
 notebooks: $(READY)        ## run all notebooks in place and store their outputs
 	@$(BIN)/python tools/notebooks.py run
 
-lock: $(READY)   ## write requirements.lock anew from pyproject.toml
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
-	  --extra distributed --extra book --extra test --no-strip-extras --no-annotate --no-header pyproject.toml -o requirements.lock
+lock: $(READY)   ## write the files of exact versions anew from pyproject.toml
+	@$(BIN)/uv pip compile $(LOCK) --extra distributed --extra book --extra test pyproject.toml -o requirements.lock
+	@$(BIN)/uv pip compile $(LOCK) --extra lab -c requirements.lock pyproject.toml -o notebooks/requirements.txt
 
 vendor:          ## fetch MathJax anew with npm, which checks what it fetches (its version: above)
 	rm -rf book/_static/vendor && mkdir -p book/_static/vendor/mathjax build

@@ -17,13 +17,13 @@ What they share is in the modules beside them: ``results``, ``exceptions``, ``da
 from importlib import import_module as _import
 from importlib.metadata import version as _version
 from pkgutil import iter_modules as _modules
-from types import ModuleType as _Module
-
-__version__ = _version("companion")
+from typing import Any as _Any
 
 
-def __getattr__(name: str) -> _Module:
+def __getattr__(name: str) -> _Any:
     """Load a part when it is first asked for: ``import companion; companion.svm.SVMs2()``."""
+    if name == "__version__":
+        return _version("optimization-companion")
     if name not in __dir__():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _import(f"{__name__}.{name}")

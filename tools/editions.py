@@ -16,10 +16,14 @@ import argparse
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
+from itertools import product
 from pathlib import Path
 
 import nbformat
@@ -39,6 +43,7 @@ SOLUTION = re.compile(
 EXERCISE = re.compile(r"^(?:`{3,}|:{3,})\{exercise\}", re.MULTILINE)
 CHOICE = re.compile(r"^(- \[)[ x](\] .*?)\s+\*(?:Yes|No|Right|Only|Not)\b.*\*$", re.MULTILINE)
 FILES = re.compile(r"(?P<quote>[\"'])\.\./\.\./(?!\.\./)")
+FILES_HERE = re.compile(r"(?P<quote>[\"'])(?:\.\./)+(?=benchmarks/)")
 ANSWER = "*Your answer:*"
 MADE = "made_as"  # in the metadata of an edition: the digest of what was written
 LABEL = re.compile(r"^(?:\(([\w.-]+)\)=|:(?:label|name): ([\w.-]+))[ \t]*$", re.MULTILINE)
@@ -48,7 +53,40 @@ LINK = re.compile(
 BOX = re.compile(r"^(?P<fence>`{3,}|:{3,})\{(?P<kind>prf:\w+|exercise|solution)\}(?P<title>.*)$")
 HEADING = re.compile(r"^(#+) (.+)$")
 PROBLEM = re.compile(r"Problem (?:[A-Z]\.)?\d+(?:\.\d+)*")
-ENVIRONMENT = ("pyproject.toml", "requirements.lock", "environment.yml", "README.md", "LICENSE")
+INSTALL = """\
+# Where this import fails, run in a cell: %pip install "optimization-companion[lab]"
+# (`pip install companion` is another project.)
+import companion
+"""
+ZIP_README = """\
+# {title}
+
+Notebooks of *Optimization for Machine Learning: an executable companion*, {kind}. They need Python 3.11 or newer.
+In the folder of this file, Linux and macOS:
+
+    python3 -m venv .venv
+    .venv/bin/python -m pip install --require-hashes -r requirements.txt
+    .venv/bin/python -m pip install --no-deps {wheel}
+    .venv/bin/jupyter lab
+
+Windows:
+
+    py -m venv .venv
+    .venv\\Scripts\\python -m pip install --require-hashes -r requirements.txt
+    .venv\\Scripts\\python -m pip install --no-deps {wheel}
+    .venv\\Scripts\\jupyter lab
+
+`requirements.txt` has exact versions with their hashes; the wheel is the package `companion`. Run the cells of a
+notebook from the top: Shift+Enter, or *Run All Cells* in the menu *Run*. In this order:
+
+{order}
+
+What refers to a page of another chapter is in the book. Text and figures: CC BY 4.0; code: MIT (`LICENSE`).
+"""
+PACKAGE = (  # what the package is built from: MANIFEST.in chooses
+    "companion", "tests", "benchmarks", "conftest.py", "pyproject.toml", "MANIFEST.in",
+    "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff",
+)  # fmt: skip
 RELEASE = {  # what other commands make of the whole project, and what it is
     "build/companion.pdf": "the book as one PDF",
     "build/companion.zip": "the site, to read from the disk: unpack it and open `index.html`",
@@ -57,7 +95,7 @@ RELEASE = {  # what other commands make of the whole project, and what it is
 
 SITE = ROOT / "build/_build/html"
 SITE_ZIP = ROOT / "build/companion.zip"
-LEFT_OUT = (".buildinfo", ".doctrees", "objects.inv", "companion.zip")
+LEFT_OUT = (".buildinfo", ".doctrees", "objects.inv", "companion.zip", "companion.pdf")
 
 
 def read(page: str) -> NotebookNode:
@@ -132,8 +170,18 @@ def home_of_labels() -> dict[str, str]:
     return {a or b: page for page in pages for a, b in LABEL.findall(text_of(page))}
 
 
-def with_links(text: str, page: str) -> str:
-    """Return a text of a page with links to files, as JupyterLab follows them, where it has labels of other pages."""
+def in_lab(target: str, page: str) -> str:
+    """Return the way from the edition of a page to another page: to its edition, or else to the page itself."""
+    source = next(p for p in (ROOT / f"{target}.ipynb", ROOT / f"{target}.md") if p.exists())
+    file = edition(target, "") if target in solved_pages() else source
+    return Path(os.path.relpath(file, edition(page).parent)).as_posix()
+
+
+def with_links(text: str, page: str, way: Callable[[str, str], str | None] = in_lab) -> str:
+    """Return a text of a page with links to files, as JupyterLab follows them, where it has labels of other pages.
+
+    ``way`` leads from the page to another one; where it knows none, the words stay.
+    """
 
     def link(match: re.Match[str]) -> str:
         path, label = match["path"], match["label"]
@@ -143,11 +191,9 @@ def with_links(text: str, page: str) -> str:
             target = home_of_labels().get(label or "", page)
         if target == page:
             return match[0]
-        source = next(p for p in (ROOT / f"{target}.ipynb", ROOT / f"{target}.md") if p.exists())
-        file = edition(target, "") if target in solved_pages() else source
         told = match["text"] or title(target) or target
-        place = Path(os.path.relpath(file, edition(page).parent)).as_posix()
-        return f"[{told}]({place}{f'#{label}' if label else ''})"
+        place = way(target, page)
+        return f"[{told}]({place}{f'#{label}' if label else ''})" if place else told
 
     return LINK.sub(link, text)
 
@@ -199,18 +245,28 @@ class Boxes:
         return told
 
 
-def for_jupyterlab(notebook: NotebookNode, page: str) -> NotebookNode:
+def for_jupyterlab(
+    notebook: NotebookNode, page: str, way: Callable[[str, str], str | None] = in_lab
+) -> NotebookNode:
     """Return a notebook whose boxes and links JupyterLab shows as the site does."""
     boxes = Boxes()
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = with_links(boxes.rewrite(cell.source), page)
+            cell.source = with_links(boxes.rewrite(cell.source), page, way)
+    return notebook
+
+
+def to_take_away(notebook: NotebookNode) -> NotebookNode:
+    """Return a notebook with a first cell that says what to install."""
+    notebook.cells.insert(0, new_code_cell(INSTALL, id="install"))
     return notebook
 
 
 def edition(page: str, kind: str = "-exercises") -> Path:
-    """Return the file of a page's edition: for exercises, or complete (kind "")."""
-    return EXERCISES / f"{page.removeprefix('notebooks/')}{kind}.ipynb"
+    """Return the file of a page's edition, for exercises or complete (kind ""); numbers give the order of the book."""
+    folder, name = page.removeprefix("notebooks/").split("/")
+    place = [p for p in pages_in_order() if p.startswith(f"notebooks/{folder}/")].index(page) + 1
+    return EXERCISES / folder / f"{place:02d}-{name}{kind}.ipynb"
 
 
 def has_solutions(page: str) -> bool:
@@ -234,24 +290,33 @@ def chapters() -> dict[str, list[str]]:
 
 def contents() -> NotebookNode:
     """Return a notebook that leads to both editions of every page: JupyterLab opens on it."""
-    lines = ["# Contents", "", "| Page | For exercises |", "|---|---|"]
-    for page in solved_pages():
-        full, bare = (edition(page, kind).relative_to(EXERCISES) for kind in ("", "-exercises"))
-        lines.append(f"| [{title(page)}]({full}) | [exercises]({bare}) |")
+    lines = [
+        "# Contents",
+        "",
+        "Each link opens a page as a notebook; run its cells from the top with Shift+Enter, and change what you like.",
+        "*With solutions* is the page as in the book, its solutions folded. *Exercises* has a skeleton and a check in",
+        "the place of each solution, and no answers to its questions. What you write is kept when the book is built again.",
+        "",
+    ]
+    for caption, pages in parts():
+        lines += [f"## {caption}", "", "| Page | |", "|---|---|"]
+        for page in (p for p in pages if p in solved_pages()):
+            full, bare = (edition(page, kind).relative_to(EXERCISES) for kind in ("", "-exercises"))
+            lines.append(f"| {title(page)} | [with solutions]({full}), [exercises]({bare}) |")
+        lines.append("")
     cell = new_markdown_cell("\n".join(lines), id="c001")
     # without a kernel named, JupyterLab would ask for one
     return new_notebook(metadata=METADATA, cells=[cell])
 
 
-def pack(folder: Path, target: Path, files: list[Path], inside: str) -> None:
-    """Write files of a folder to a zip, in a folder of its own. Equal files give equal bytes."""
+def pack(target: Path, files: dict[str, bytes]) -> None:
+    """Write files to a zip. Equal files give equal bytes."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-        for path in files:
-            name = f"{inside}/{path.relative_to(folder).as_posix()}"
+        for name, content in files.items():
             entry = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))
             entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, path.read_bytes())
+            archive.writestr(entry, content)
 
 
 def files_of(site: Path) -> list[Path]:
@@ -284,32 +349,95 @@ def store(wanted: dict[Path, NotebookNode], folder: Path) -> list[Path]:
 
 
 def write_editions() -> None:
-    """Write the editions, their contents and a zip for each chapter."""
+    """Write the editions, and their contents."""
     wanted = {}
     for page in solved_pages():
-        wanted[edition(page)] = for_jupyterlab(without_solutions(read(page)), page)
-        wanted[edition(page, "")] = for_jupyterlab(complete(read(page)), page)
+        wanted[edition(page)] = to_take_away(for_jupyterlab(without_solutions(read(page)), page))
+        wanted[edition(page, "")] = to_take_away(for_jupyterlab(complete(read(page)), page))
     wanted[EXERCISES / "contents.ipynb"] = contents()
     for path in store(wanted, EXERCISES):
         print(f"{path.relative_to(ROOT)} stays as you left it")
-    package = [
-        p
-        for p in sorted((ROOT / "companion").rglob("*"))
-        if p.suffix in (".py", ".js", ".css", ".typed")
-    ]
-    package += [ROOT / name for name in ENVIRONMENT]
-    for chapter, pages in chapters().items():
-        notebooks = [edition(page, kind) for page in pages for kind in ("", "-exercises")]
-        pack(ROOT, EXERCISES / f"{chapter}.zip", [*package, *notebooks], f"companion-{chapter}")
 
 
-def write_sdist() -> Path:
-    """Build the source distribution of the package; return its file."""
-    build = "from setuptools.build_meta import build_sdist; print(build_sdist('build'))"
-    (ROOT / "build").mkdir(exist_ok=True)
-    run = [sys.executable, "-c", build]
-    told = subprocess.run(run, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    return ROOT / "build" / told.split()[-1]
+def zip_of(chapter: str, kind: str) -> Path:
+    """Return the zip of a chapter: for exercises, or with solutions (kind "")."""
+    return EXERCISES / f"{chapter}{kind or '-with-solutions'}.zip"
+
+
+def errata_of_chapter(chapter: str) -> list[str]:
+    """Return the pages of errata that the pages of a chapter link."""
+    text = "\n".join(text_of(page) for page in chapters()[chapter])
+    homes = {home_of_labels().get(label) for label in re.findall(r"#(err-[\w-]+)", text)}
+    return [page for page in pages_in_order() if page in homes]
+
+
+def write_zips(wheel: Path) -> None:
+    """Write two zips for each chapter, one without solutions; nothing in them leads out of their folder."""
+    for (chapter, pages), kind in product(chapters().items(), ("", "-exercises")):
+        errata = errata_of_chapter(chapter)
+        names = {page: edition(page, kind).name for page in pages}
+        names |= {page: f"errata-{page.rpartition('/')[2]}.ipynb" for page in errata}
+        files = {
+            "LICENSE": (ROOT / "LICENSE").read_bytes(),
+            "requirements.txt": (ROOT / "notebooks/requirements.txt").read_bytes(),
+            wheel.name: wheel.read_bytes(),
+        }
+        for page, name in names.items():
+            notebook = without_solutions(read(page)) if kind and page in pages else read(page)
+            for cell in notebook.cells:
+                if cell.cell_type == "code":
+                    cell.outputs = (
+                        [] if kind else cell.outputs
+                    )  # who solves runs the cells; a third of the weight
+                    cell.source = FILES_HERE.sub(r"\g<quote>", cell.source)
+                    files |= data_of(cell.source)
+            way = partial(beside, names)
+            made = to_take_away(for_jupyterlab(notebook, page, way))
+            files[name] = (nbformat.writes(made) + "\n").encode()
+        captions = [caption for caption, mine in parts() if set(mine) & set(pages)]
+        told = {
+            "title": "; ".join(captions),
+            "kind": "without solutions" if kind else "with solutions",
+            "wheel": wheel.name,
+            "order": "\n".join(f"- `{name}`: {title(page)}" for page, name in names.items()),
+        }
+        files["README.md"] = ZIP_README.format(**told).encode()
+        inside = f"companion-{zip_of(chapter, kind).stem}"
+        pack(zip_of(chapter, kind), {f"{inside}/{name}": files[name] for name in sorted(files)})
+
+
+def beside(names: dict[str, str], target: str, page: str) -> str | None:
+    """Return the file of a page in the same folder, if it is there."""
+    return names.get(target)
+
+
+def data_of(code: str) -> dict[str, bytes]:
+    """Return the files of the project that a cell reads: a file, or all of a folder."""
+    found = {}
+    for name in re.findall(r"[\"'](benchmarks/[\w./-]+)[\"']", code):
+        place = ROOT / name
+        for path in [place] if place.is_file() else sorted(place.iterdir()):
+            found[path.relative_to(ROOT).as_posix()] = path.read_bytes()
+    return found
+
+
+@cache
+def build_package() -> tuple[Path, Path]:
+    """Build the package's sdist and its wheel in a copy of its files; return where they are."""
+    build = "from setuptools.build_meta import *; build_sdist('out'); build_wheel('out')"
+    with tempfile.TemporaryDirectory() as name:
+        copy = Path(name)
+        for file in PACKAGE:
+            if (ROOT / file).is_dir():
+                shutil.copytree(ROOT / file, copy / file, ignore=shutil.ignore_patterns("__pyc*"))
+            else:
+                shutil.copy(ROOT / file, copy / file)
+        environment = os.environ | {"SOURCE_DATE_EPOCH": "1577836800"}  # equal files, equal bytes
+        run = [sys.executable, "-c", build]
+        subprocess.run(run, cwd=copy, check=True, capture_output=True, env=environment)
+        (ROOT / "build").mkdir(exist_ok=True)
+        made = sorted((copy / "out").iterdir(), key=lambda path: path.suffix)  # .gz, .whl
+        return tuple(Path(shutil.move(path, ROOT / "build" / path.name)) for path in made)
 
 
 def offer(path: Path, name: str) -> str:
@@ -317,7 +445,7 @@ def offer(path: Path, name: str) -> str:
     return f"{{download}}`{name} </{path.relative_to(ROOT).as_posix()}>`"
 
 
-def downloads_page(sdist: Path) -> str:
+def downloads_page(sdist: Path, wheel: Path) -> str:
     """Return the page that offers the book, the package, and every notebook with and without its solutions."""
     there = [(name, what) for name, what in RELEASE.items() if (ROOT / name).exists()]
     known = [(n, f"{what} ({(ROOT / n).stat().st_size / 1e6:.0f} MB)") for n, what in there]
@@ -326,18 +454,20 @@ def downloads_page(sdist: Path) -> str:
         "# Downloads",
         "",
         *(f"- {offer(ROOT / name, Path(name).name)}: {what}" for name, what in known),
-        f"- {offer(sdist, sdist.name)}: the package alone, for `pip install`",
+        f"- {offer(wheel, wheel.name)}: the package alone, for `python -m pip install` with this file",
+        f"- {offer(sdist, sdist.name)}: its sources, with its tests",
         "",
         "Every page of a chapter is a notebook. The edition for exercises is the same notebook without the solutions:",
-        "a skeleton and its check stand in their place, and the questions have no answers. The zip of a",
-        "chapter has both editions, the package and its environment: unpack it, and in its folder run",
+        "a skeleton and its check stand in their place, and the questions have no answers. The zips of a",
+        "chapter have its notebooks and errata, the package, and a file of exact versions; their README says, for",
+        "Windows, Linux and macOS, how to open them. A single notebook needs",
         "",
         "```shell",
-        "python -m venv .venv",
-        ".venv/bin/python -m pip install --require-hashes -r requirements.lock",
-        ".venv/bin/python -m pip install --no-deps --no-build-isolation -e .",
-        ".venv/bin/jupyter lab",
+        'python -m pip install "optimization-companion[lab]"',
         "```",
+        "",
+        "or the wheel above in the place of this name, before the first release. (`pip install companion` is another",
+        "project.)",
         "",
     ]
     offered: set[str] = set()
@@ -345,17 +475,19 @@ def downloads_page(sdist: Path) -> str:
         lines += [f"## {caption}", ""]
         zips = sorted({page.split("/")[1] for page in pages} & set(chapters()))
         for chapter in zips:
-            link = offer(EXERCISES / f"{chapter}.zip", f"{chapter}.zip")
-            lines += [
-                f"{'These pages are in' if chapter in offered else 'All in one:'} {link}.",
-                "",
-            ]
+            bare, full = (
+                offer(zip_of(chapter, kind), zip_of(chapter, kind).name)
+                for kind in ("-exercises", "")
+            )
+            told = "These pages are in" if chapter in offered else "All in one:"
+            lines += [f"{told} {bare} and {full}.", ""]
         offered |= set(zips)
         lines += [":::{table}", ":class: stacked", ""]
         lines += ["| Page | With solutions | For exercises |", "|---|---|---|"]
         for page in pages:
-            bare = offer(edition(page), "exercises") if has_solutions(page) else "–"
-            full = offer(ROOT / f"{page}.ipynb", "notebook")
+            solved = page in solved_pages()
+            bare = offer(edition(page), "exercises") if solved else "–"
+            full = offer(edition(page, "") if solved else ROOT / f"{page}.ipynb", "notebook")
             lines.append(f"| [{title(page)}](../{page}.ipynb) | {full} | {bare} |")
         lines += [":::", ""]
     return "\n".join(lines)
@@ -366,7 +498,7 @@ def main() -> None:
     if not (SITE / "index.html").exists():
         sys.exit("the site is not built: run make book first")
     files = files_of(SITE)
-    pack(SITE, SITE_ZIP, files, "companion")
+    pack(SITE_ZIP, {f"companion/{p.relative_to(SITE).as_posix()}": p.read_bytes() for p in files})
     size = SITE_ZIP.stat().st_size / 1e6
     print(f"{SITE_ZIP.relative_to(ROOT)}: {len(files)} files, {size:.1f} MB")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 
 from tools.concordance import concordance_page, errata_page, load_concordance
-from tools.editions import downloads_page, write_editions, write_sdist
+from tools.editions import build_package, downloads_page, write_editions, write_zips
 from tools.items import write_items
 from tools.map import map_page
 from tools.reference import write_reference
@@ -23,7 +23,9 @@ def main() -> None:
     write(BOOK / "errata.md", errata_page())
     write(BOOK / "map.md", map_page())
     write_editions()
-    write(BOOK / "downloads.md", downloads_page(write_sdist()))
+    sdist, wheel = build_package()
+    write_zips(wheel)
+    write(BOOK / "downloads.md", downloads_page(sdist, wheel))
     write(BOOK / "status.md", status_page())
     write_reference()
 

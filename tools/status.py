@@ -36,7 +36,7 @@ MYSTMD = ROOT / "build" / "mystmd.json"  # written by make mystmd
 VERIFIED = ROOT / "build" / "verified"  # written by tools/recorder.py
 FRAMES = ROOT / "benchmarks" / "results" / "boards.json"  # python -m benchmarks.boards --store
 LIBRARIES = (
-    "companion",
+    "optimization-companion",
     "numpy",
     "scipy",
     "scikit-learn",

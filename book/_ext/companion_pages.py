@@ -137,21 +137,18 @@ def offer_solutions(body: str, links: str = "") -> str:
 
 def editions(app: Sphinx, pagename: str, path_to: Callable[..., str]) -> str:
     """Return the links to a page's notebook without solutions, and to the zip of its chapter."""
-    name = pagename.removeprefix("notebooks/")
+    chapter, name = pagename.removeprefix("notebooks/").rpartition("/")[::2]
+    bare = re.compile(rf"book/exercises/{chapter}/\d\d-{name}-exercises\.ipynb")
     offered = {
-        f"book/exercises/{name}-exercises.ipynb": "Notebook without solutions",
-        f"book/exercises/{name.split('/')[0]}.zip": "Chapter as a zip",
+        next(
+            filter(bare.fullmatch, app.env.dlfiles), ""
+        ): "Notebook without solutions",
+        f"book/exercises/{chapter}-exercises.zip": "Chapter without solutions",
     }
-    if f"book/exercises/{name}-exercises.ipynb" not in app.env.dlfiles:
-        return ""
-    known = [
-        (app.env.dlfiles[file][1], text)
-        for file, text in offered.items()
-        if file in app.env.dlfiles
-    ]
     return "".join(
-        f'<a href="{path_to(f"_downloads/{place}", resource=True)}" download>{text}</a>'
-        for place, text in known
+        f'<a href="{path_to(f"_downloads/{app.env.dlfiles[file][1]}", resource=True)}" download>{text}</a>'
+        for file, text in offered.items()
+        if "" not in offered and file in app.env.dlfiles
     )
 
 

@@ -193,8 +193,9 @@ def solve_qp(
     r"""Solve ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``, exactly.
 
     PIQP, an interior-point method, guesses which variables are at a bound; then a linear system gives the solution to
-    rounding, and a certificate proves it (:mod:`companion.engine.quadratic`). Entries of ``x`` at a bound are ``==``
-    to it.
+    rounding, and a certificate proves it (:mod:`companion.engine.quadratic`). An entry of ``x`` whose bound has a
+    positive multiplier is ``==`` to that bound; where the multiplier is 0 as well (a degenerate program), the entry may
+    miss the bound by a rounding error.
 
     Parameters
     ----------
@@ -240,9 +241,18 @@ def solve_qp(
 
     Examples
     --------
-    The point of the unit square nearest to (2, 1/2), on the line through two of its corners:
+    The point nearest to (0.9, 0.5, -0.2) with nonnegative coordinates of sum 1:
 
     >>> import numpy as np
+    >>> from companion.admm import solve_qp
+    >>> result = solve_qp(P=np.eye(3), q=[-0.9, -0.5, 0.2], A=[[1, 1, 1]], b=[1])
+    >>> print(result.x)
+    [0.7 0.3 0. ]
+    >>> print(result.certificate)
+    every residual <= 1e-09
+
+    The point of the unit square nearest to (2, 1/2), on the line through two of its corners:
+
     >>> result = solve_qp(np.eye(2), [-2.0, -0.5], upper=1.0)
     >>> result.x, result.z_upper
     (array([1. , 0.5]), array([1., 0.]))

@@ -49,7 +49,7 @@ class OnCluster:
         except ImportError as error:
             raise ImportError(
                 "consensus(..., client=...) needs Dask, which is optional: "
-                "pip install 'companion[distributed]', or pip install 'dask[array]' distributed"
+                "pip install 'optimization-companion[distributed]', or pip install 'dask[array]' distributed"
             ) from error
         if not isinstance(client, Client) or client.asynchronous:
             raise TypeError(

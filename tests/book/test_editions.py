@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 
 from tools import editions
-from tools.editions import ANSWER, EXERCISES, edition, for_jupyterlab, read, without_solutions
+from tools.editions import ANSWER, EXERCISES, LINK, edition, for_jupyterlab, read, without_solutions
 from tools.exercises import is_check
 from tools.notebooks import folded
 from tools.toc import ROOT
@@ -144,27 +143,66 @@ def test_every_name_is_defined_before_it_is_read(written: None) -> None:
     assert told.returncode == 0, told.stdout
 
 
-def test_contents_and_zips_have_both_editions_and_the_environment(written: None) -> None:
-    links = re.findall(r"\]\(([^)]+)\)", editions.contents().cells[0].source)
-    both = {page: [edition(page, kind) for kind in ("", "-exercises")] for page in PAGES}
-    assert {EXERCISES / link for link in links} == set().union(*both.values())
-    assert all((EXERCISES / link).exists() for link in links)
-    for chapter, pages in editions.chapters().items():
-        with zipfile.ZipFile(EXERCISES / f"{chapter}.zip") as archive:
-            inside = {name.partition("/")[2] for name in archive.namelist()}
-        wanted = {path.relative_to(ROOT).as_posix() for page in pages for path in both[page]}
-        assert wanted <= inside
-        assert {"companion/__init__.py", "pyproject.toml", "requirements.lock"} <= inside
+def test_contents_lead_to_both_editions_in_the_order_of_the_book(written: None) -> None:
+    text = editions.contents().cells[0].source
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    both = [edition(page, kind) for page in PAGES for kind in ("", "-exercises")]
+    assert [EXERCISES / link for link in links] == both
+    assert all(path.exists() for path in both)
+    for folder in {path.parent for path in both}:
+        mine = [path.name for path in both if path.parent == folder]
+        assert sorted(mine) == sorted(mine, key=lambda name: (name[:2], name))
+        assert [name[:2] for name in mine] == sorted(name[:2] for name in mine)
+    assert len(re.findall("^## ", text, re.MULTILINE)) == len(editions.parts())
 
 
-def test_the_sdist_holds_the_package_and_the_page_offers_all(written: None) -> None:
-    sdist = editions.write_sdist()
-    with tarfile.open(sdist) as archive:
-        inside = {name.partition("/")[2] for name in archive.getnames()}
-    wanted = {p.relative_to(ROOT).as_posix() for p in (ROOT / "companion").rglob("*.py")}
-    assert wanted | {"companion/py.typed", "pyproject.toml", "README.md"} <= inside
-    files = re.findall(r"\{download\}`[^<]+ </([^>]+)>`", editions.downloads_page(sdist))
-    offered = {f"{page}.ipynb" for page in PAGES}
-    offered |= {edition(page).relative_to(ROOT).as_posix() for page in PAGES}
-    assert offered | {f"book/exercises/{c}.zip" for c in editions.chapters()} <= set(files)
+@pytest.fixture(scope="module")
+def package() -> tuple[Path, Path]:
+    sdist, wheel = editions.build_package()
+    editions.write_zips(wheel)
+    return sdist, wheel
+
+
+@pytest.mark.parametrize("kind", ["", "-exercises"])
+@pytest.mark.parametrize("chapter", editions.chapters())
+def test_a_zip_stands_alone(chapter: str, kind: str, package: tuple, tmp_path: Path) -> None:
+    """Its README names what is there, no link of a notebook leads out, and exercises have no solutions."""
+    with zipfile.ZipFile(editions.zip_of(chapter, kind)) as archive:
+        archive.extractall(tmp_path)
+    (folder,) = tmp_path.iterdir()
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    files = {path.name for path in folder.iterdir()}
+    notebooks = {edition(page, kind).name for page in editions.chapters()[chapter]}
+    errata = {name for name in files if name.startswith("errata-")}
+    assert errata
+    assert {n for n in files if n.endswith(".ipynb")} == notebooks | errata
+    assert set(re.findall(r"`([\w.-]+\.ipynb)`", readme)) == notebooks | errata
+    assert {"requirements.txt", package[1].name, "LICENSE"} <= files
+    assert readme.count(package[1].name) == 2, "for Windows and for others"
+    dead = []
+    for name in notebooks | errata:
+        book = nbformat.read(folder / name, as_version=4)
+        nbformat.validate(book)
+        assert 'pip install "optimization-companion[lab]"' in book.cells[0].source
+        dead += [m[0] for m in LINK.finditer(markdown(book)) if not leads(folder, m["path"])]
+        for path in re.findall(r"[\"'](benchmarks/[\w./-]+)[\"']", "".join(map(str, book.cells))):
+            assert (folder / path).exists()
+        if kind and name in notebooks:
+            assert not any(in_solution(cell) or "{solution}" in cell.source for cell in book.cells)
+    assert dead == []
+
+
+def leads(folder: Path, path: str | None) -> bool:
+    return path is None or (folder / path).is_file()
+
+
+def test_the_page_of_downloads_offers_all(written: None, package: tuple) -> None:
+    sdist, wheel = package
+    files = re.findall(r"\{download\}`[^<]+ </([^>]+)>`", editions.downloads_page(sdist, wheel))
+    kinds = ("", "-exercises")
+    offered = {edition(page, kind) for page in PAGES for kind in kinds}
+    offered |= {editions.zip_of(c, kind) for c in editions.chapters() for kind in kinds} | {
+        *package
+    }
+    assert {path.relative_to(ROOT).as_posix() for path in offered} <= set(files)
     assert [file for file in files if not (ROOT / file).exists()] == []

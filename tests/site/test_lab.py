@@ -138,8 +138,9 @@ def changes(page: Page, control: Locator, act: Callable[[], None]) -> None:
 
 def test_the_contents_lead_to_boxes_and_links_as_on_the_site(page: Page, lab: str) -> None:
     page.goto(f"{lab}lab/tree/book/exercises/contents.ipynb")
-    page.locator(".jp-Notebook td a[href*='svm/problems.ipynb']").click()
-    page.wait_for_url("**/book/exercises/svm/problems.ipynb")
+    name = edition(EDITION, "").name
+    page.locator(f".jp-Notebook td a[href*='svm/{name}']").click()
+    page.wait_for_url(f"**/book/exercises/svm/{name}")
     sheet = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
     sheet.locator(".myst aside").filter(has_text=re.compile("^Problem 18.1")).first.wait_for()
     heads = sheet.locator(".myst :is(aside, summary)").all_inner_texts()
