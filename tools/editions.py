@@ -295,7 +295,7 @@ def contents() -> NotebookNode:
         "",
         "Each link opens a page as a notebook; run its cells from the top with Shift+Enter, and change what you like.",
         "*With solutions* is the page as in the book, its solutions folded. *Exercises* has a skeleton and a check in",
-        "the place of each solution, and no answers to its questions. What you write is kept when the book is built again.",
+        "the place of each solution, no answers to its questions. What you write survives a new build of the book.",
         "",
     ]
     for caption, pages in parts():
