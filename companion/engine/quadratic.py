@@ -7,14 +7,15 @@ dense ones. DAQP (MIT) is as fast for few variables, but its active sets grow on
 positive definite P. HiGHS (MIT) is the choice for linear programs; its quadratic solver is an active-set method that
 does not regularise a singular P. PIQP's regularisation takes dependent rows, linear programs and singular matrices as
 they come, and interior points lie in the middle of a face of solutions, so that the active set can be read off.
+Where it is not installed, as in a browser, the text's ADMM guesses.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
-import piqp
 from scipy import sparse
 from scipy.linalg.lapack import dgetrf, dgetrs
 from scipy.sparse.linalg import splu
@@ -22,6 +23,13 @@ from scipy.sparse.linalg import splu
 from companion.engine.arithmetic import EPS, largest
 from companion.engine.certificate import BoxProgram, absolute_product, bound_multipliers, certify
 from companion.results import Certificate
+
+try:
+    import piqp
+except ImportError:  # there is no wheel for each platform
+    piqp = None
+if os.environ.get("COMPANION_NO_PIQP"):
+    piqp = None
 
 __all__ = ["Solution", "guess_state", "solve_box"]
 
@@ -38,11 +46,15 @@ _NOTHING = 1e-150  # a smaller number is 0
 _SPARSE = 0.15  # a smaller share of nonzeros is worth a sparse factorisation
 _SPREAD = 10  # powers of two: units that are further from natural ones are changed
 _MANY = 100  # variables from which on one looks for that
-_VERDICTS = {
-    piqp.PIQP_PRIMAL_INFEASIBLE: "infeasible",
-    piqp.PIQP_DUAL_INFEASIBLE: "unbounded",
-    piqp.PIQP_MAX_ITER_REACHED: "max_iter",
-}
+_STEPS = 30  # of ADMM that may take the place of one iteration of PIQP, which factors a matrix
+_RELAXATION = 1.6  # of ADMM; 1.5 to 1.8 is the usual advice
+_EACH = 25  # steps of ADMM from one look at its penalty to the next
+_UNBALANCED = 5.0  # ratio of the residuals from which on the penalty is changed
+_ROUGH = 1e-6  # tolerance of ADMM at most: the system that follows costs less than the last digits
+_EQUILIBRATIONS = 5  # each takes the root of what is missing
+_PENALTY = 1.0  # of ADMM at first, next to a matrix whose rows have entries near 1
+_STIFF = 1e3  # penalty of a fixed variable, in that of the others
+_FREE = 1e-6  # penalty of a variable without bounds: a proximal term
 
 
 class Solution(NamedTuple):
@@ -227,20 +239,14 @@ class _Search:
         return self.finish(x, y, z, _PULLS)
 
     def ask(self, eps: float, max_iter: int, sweeps: int = 10) -> tuple[np.ndarray, ...]:
-        """Ask PIQP for x, y and the multipliers of the bounds, those of upper ones positive; it scales in sweeps."""
-        is_sparse = sparse.issparse(self.P)
-        solver = piqp.SparseSolver() if is_sparse else piqp.DenseSolver()
-        solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = eps
-        solver.settings.eps_rel = solver.settings.eps_duality_gap_rel = eps
-        solver.settings.max_iter, solver.settings.preconditioner_iter = max_iter, sweeps
-        P = sparse.csc_matrix(self.P) if is_sparse else self.P.T
-        A = sparse.csc_matrix(self.A) if is_sparse else np.asfortranarray(self.A)
-        rows = (A, self.b) if self.b.size else (None, None)
-        solver.setup(P, self.q, *rows, x_l=self.lower, x_u=self.upper)
-        self.verdict = _VERDICTS.get(solver.solve(), "inaccurate")
-        r = solver.result
-        self.n_iter += r.info.iter
-        return r.x, r.y, r.z_bu - r.z_bl
+        """Ask for x, y and the multipliers of the bounds, those of upper ones positive; PIQP scales in sweeps."""
+        data = BoxProgram(self.P, self.q, self.A, self.b, self.lower, self.upper)
+        if piqp is None:
+            *found, n_iter, self.verdict = guess_admm(data, eps, _STEPS * max_iter)
+        else:
+            *found, n_iter, self.verdict = guess_piqp(data, eps, max_iter, sweeps)
+        self.n_iter += n_iter
+        return tuple(found)
 
     # -- proof
 
@@ -396,6 +402,87 @@ class _Search:
         met = share <= most * (1.0 + 16.0 * EPS)
         new[met] = np.sign(step[met])
         return start + most * step, new
+
+
+def guess_piqp(
+    program: BoxProgram, eps: float, max_iter: int, sweeps: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, str]:
+    """Return x, y and the multipliers of the bounds from PIQP, its number of iterations and what it says."""
+    P, q, A, b, lower, upper = program
+    is_sparse = sparse.issparse(P)
+    solver = piqp.SparseSolver() if is_sparse else piqp.DenseSolver()
+    solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = eps
+    solver.settings.eps_rel = solver.settings.eps_duality_gap_rel = eps
+    solver.settings.max_iter, solver.settings.preconditioner_iter = max_iter, sweeps
+    P = sparse.csc_matrix(P) if is_sparse else P.T
+    A = sparse.csc_matrix(A) if is_sparse else np.asfortranarray(A)
+    solver.setup(P, q, *((A, b) if b.size else (None, None)), x_l=lower, x_u=upper)
+    verdict = {
+        piqp.PIQP_PRIMAL_INFEASIBLE: "infeasible",
+        piqp.PIQP_DUAL_INFEASIBLE: "unbounded",
+        piqp.PIQP_MAX_ITER_REACHED: "max_iter",
+    }.get(solver.solve(), "inaccurate")
+    r = solver.result
+    return r.x, r.y, r.z_bu - r.z_bl, r.info.iter, verdict
+
+
+def guess_admm(
+    program: BoxProgram, eps: float, max_iter: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, str]:
+    """Return the same as `guess_piqp` by the text's ADMM: x in the affine set, z in the box, over-relaxed.
+
+    Rows and columns are scaled first. A matrix is factored for each penalty, which follows the residuals' ratio.
+    """
+    P, q, A, b, lower, upper = program
+    t, r = np.ones(q.size), np.ones(b.size)
+    for _ in range(_EQUILIBRATIONS):
+        d = _scales(np.maximum(_peaks(P, 0), _peaks(A, 0)))
+        e = _scales(_peaks(A, 1))
+        P, A, t, r = _between(d, P, d), _between(e, A, d), t * d, r * e
+    cost = 1.0 / max(float(_peaks(P, 0).mean()), largest(q * t), _NOTHING)
+    P, q, b, lower, upper = P * cost, q * t * cost, b * r, lower / t, upper / t
+    bounded = np.isfinite(lower) | np.isfinite(upper)
+    free, rho, k = np.arange(q.size), _PENALTY, 0
+    z, u = np.clip(0.0, lower, upper), np.zeros(q.size)
+    while k < max_iter:
+        weights = np.where(bounded, np.where(lower == upper, _STIFF * rho, rho), _FREE)
+        solve = _factor(P, A, free, weights)
+        for _ in range(_EACH):
+            k, old = k + 1, z
+            xy = solve(np.concatenate([weights * (z - u) - q, b]))
+            x = xy[: q.size]
+            v = _RELAXATION * x + (1.0 - _RELAXATION) * z + u
+            z = np.clip(v, lower, upper)
+            u = v - z
+        r_size, s_size = largest(x - z), largest(weights * (z - old))
+        of_r = max(largest(x), largest(z), _NOTHING)
+        of_s = max(largest(P @ x), largest(q), largest(weights * u), _NOTHING)
+        r_size, s_size = r_size / of_r, s_size / of_s
+        if not max(r_size, s_size) > max(eps, _ROUGH):
+            break
+        if (
+            not 1.0 / _UNBALANCED
+            < (change := np.sqrt(r_size / max(s_size, _NOTHING)))
+            < _UNBALANCED
+        ):
+            change = np.clip(change, 1e-3, 1e3)
+            rho, u = rho * change, u / change
+    y = xy[q.size :] * r / cost
+    return z * t, y, weights * u / (t * cost), k, "max_iter" if k >= max_iter else "inaccurate"
+
+
+def _peaks(M: Any, axis: int) -> np.ndarray:
+    """Return the largest absolute value of each column (axis 0) or row (axis 1)."""
+    if sparse.issparse(M):
+        return np.asarray(abs(M).max(axis=axis).todense()).ravel()
+    return np.abs(M).max(axis=axis, initial=0.0)
+
+
+def _between(left: np.ndarray, M: Any, right: np.ndarray) -> Any:
+    """Return M with rows and columns multiplied by these numbers."""
+    if sparse.issparse(M):
+        return (sparse.diags(left) @ M @ sparse.diags(right)).tocsc()
+    return left[:, None] * M * right
 
 
 def _vanish(M: np.ndarray, v: np.ndarray, allowed: Any) -> np.ndarray:
