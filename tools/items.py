@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from tools.concordance import errata_of, errata_pages, load_concordance
+from tools.exercises import exercises
 from tools.map import parts
 from tools.toc import BOOK, pages_in_order, text_of, title, write
 
@@ -21,6 +22,8 @@ sys.path.insert(0, str(BOOK / "_ext"))
 from letters import in_letters
 
 FILE = BOOK / "_static" / "items.js"
+KEYS = BOOK / "_static" / "exercise-keys.js"
+QUESTION = re.compile(r"^:class: question$", re.MULTILINE)
 SECTION = re.compile(r"^\(sec-(\w+)-(\d+)\)=\n+#+ (.+)$", re.MULTILINE)
 GLOSSARY = re.compile(r"^```\{glossary\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PARENTHESES = re.compile(r"\(([^()]+)\)")
@@ -116,7 +119,19 @@ def entries() -> list[Entry]:
     return [*sections(), *pages, *words(), *items(), *headings, *errata()]
 
 
+def exercise_keys() -> dict[str, list[str]]:
+    """Return by what the exercises and questions of each page are remembered (``book/_static/exercises.js``)."""
+    found: dict[str, list[str]] = {}
+    for exercise in exercises():
+        found.setdefault(exercise.page, []).append(exercise.label)
+    for page in pages_in_order():
+        count = len(QUESTION.findall(text_of(page)))
+        found.setdefault(page, []).extend(f"{page}#question-{i + 1}" for i in range(count))
+    return {page: keys for page, keys in found.items() if keys}
+
+
 def write_items() -> None:
-    """Write the entries as a script, which a page from the disk may load as well."""
+    """Write the entries as scripts, which a page from the disk may load as well."""
     told = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries())
     write(FILE, f"window.COMPANION_ITEMS = [\n{told}\n];\n")
+    write(KEYS, f"window.COMPANION_EXERCISES = {json.dumps(exercise_keys())};\n")
