@@ -1,5 +1,6 @@
 """Every exercise has hints, and a check or a list for its proof; each known mistake is met by its own message."""
 
+import ast
 import inspect
 import re
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from companion.exercises import Feedback, Numbers
 from tools.exercises import Exercise, asked, exercises
+from tools.sheet import names_bound
 
 ALL = exercises()
 CHECKED = [e for e in ALL if e.check]
@@ -39,10 +41,19 @@ def test_each_has_hints_and_a_check_or_a_list_for_its_proof() -> None:
 def test_the_reference_is_right(exercise: Exercise) -> None:
     """The solution calls the check; its stored output, which nbval compares, says that it is right."""
     assert exercise.check is not None
-    name, _ = asked(exercise.check.source)
+    name, wanted = asked(exercise.check.source)
     assert name == "check_" + exercise.label.removeprefix("exr-").replace("-", "_")
     cells = [c for c in exercise.solution if c.cell_type == "code" and f"{name}(" in c.source]
     assert cells, f"no cell of the solution calls {name}"
+    defined_there = [
+        names_bound(s)
+        for c in exercise.solution
+        if c.cell_type == "code"
+        for s in ast.parse(c.source).body
+    ]
+    assert set(wanted) <= set().union(*defined_there), (
+        f"the solution defines {wanted}, as a reader does"
+    )
     told = [str(o.get("text", o.get("data", {}).get("text/plain", ""))) for o in cells[-1].outputs]
     assert any(text.startswith("Right.") or "\nRight." in text for text in told), told
 
