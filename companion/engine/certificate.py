@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from companion.engine.arithmetic import EPS, ratio
+from companion.engine.arithmetic import EPS, largest, ratio
 from companion.results import Certificate
 
 __all__ = [
@@ -16,7 +16,12 @@ __all__ = [
     "absolute_product",
     "bound_multipliers",
     "certify",
+    "certify_squares",
+    "certify_terms",
+    "relative_distance",
     "rounding_of",
+    "rounding_of_a_fit",
+    "rounding_of_a_sum",
 ]
 
 
@@ -210,3 +215,101 @@ def _row_units(absolute: np.ndarray, q: np.ndarray, P: Matrix, farthest: np.ndar
     known = (absolute > 0.0) & np.isfinite(alone)
     least = np.where(known, absolute * alone, np.inf).min(axis=1, initial=np.inf)
     return np.where(np.isfinite(least), least, 0.0)
+
+
+def rounding_of_a_sum(n: int) -> float:
+    r"""Return what part of :math:`|a|_2 |b|_2` rounding may change a sum of n products :math:`a_i b_i` by.
+
+    A partial sum is at most :math:`|a|_2 |b|_2` (Cauchy and Schwarz), and an addition changes it by at most half an
+    epsilon of itself. Errors of random signs add up like :math:`\sqrt n` of them; so an epsilon times that is more than
+    three standard deviations, and sums that are made in blocks, as BLAS does, stay far below it.
+    """
+    return EPS * (1.0 + math.sqrt(n))
+
+
+def rounding_of_a_fit(y: float, w: np.ndarray, columns: np.ndarray, b: float = 0.0) -> float:
+    r"""Return the norm of what rounding may change the vector :math:`y - X w - b` by.
+
+    Parameters
+    ----------
+    y : float
+        The norm of y.
+    w, columns : ndarray of shape (n,)
+        The weights, and the norms of the columns of X.
+    b : float
+        The root of the number of points, times the size of the terms of b: those are rounded once.
+    """
+    used = int(np.count_nonzero(w))
+    return rounding_of_a_sum(used + 1) * (y + float(np.abs(w) @ columns)) + EPS * b
+
+
+def relative_distance(distance: float, y: float) -> float:
+    r"""Return the distance of a fit from the right one, in the unit of the values y that it fits.
+
+    The fit of least squares is a projection of y. So this is by how much, relative to its own size, y would have to be
+    another one for the fit to be right; and it is 0 where y is 0.
+    """
+    return ratio(distance, y)
+
+
+def certify_squares(
+    distance: float,
+    slack: np.ndarray,
+    value: float,
+    y: float,
+    tolerance: float,
+    *,
+    primal: float = 0.0,
+    dual: float = 0.0,
+) -> Certificate:
+    r"""Return the certificate of a program of least squares, from the terms of its duality gap.
+
+    The program is to minimise :math:`\tfrac12 |y - X w|^2 + \Omega(w)`, with a penalty that may have a square of its
+    own, :math:`\tfrac K2 |w|^2`: that part is rows :math:`\sqrt K I` of X whose values are 0. With :math:`\xi` for
+    the residual and any vector :math:`\lambda` that the dual program admits,
+
+    .. math:: f(w) - f^* \le \tfrac12 |\xi - \lambda|^2 + \sum_j \bigl(\Omega_j(w_j) - w_j\, (X^\top \lambda)_j\bigr) ,
+
+    and no term is negative.
+
+    Parameters
+    ----------
+    distance : float
+        :math:`|\xi - \lambda|`, with what rounding may have added to it.
+    slack : ndarray
+        The terms of the sum, each with what rounding may have added to it; exactly 0 where :math:`w_j = 0`.
+    value : float
+        :math:`f(w)`.
+    y : float
+        The norm of y (centred, where there is a free intercept).
+    tolerance : float
+        What each residual is compared with.
+    primal, dual : float
+        By how much the constraints of the program, and of its dual, are missed: each relative to its own terms.
+
+    Returns
+    -------
+    Certificate
+        The gap is relative to f(w): :math:`f^*` is positive where :math:`\Omega` is and y is not 0. Where the penalty
+        leaves no slack (or is absent), :math:`f^*` may be 0, and then nothing is small beside it. There the bound is a
+        square, that of the distance of the fit from the right one, and `relative_distance` is reported if it is less.
+    """
+    rest = float(slack.sum())
+    gap = ratio(0.5 * distance**2 + rest, value)
+    if rest == 0.0:
+        gap = min(gap, relative_distance(distance, y))
+    return Certificate(primal, dual, ratio(float(slack.max(initial=0.0)), value), gap, tolerance)
+
+
+def certify_terms(
+    slack: np.ndarray, rest: float, value: float, tolerance: float, *, primal: float, dual: float
+) -> Certificate:
+    r"""Return the certificate of a program with an objective of norms, from the terms of its duality gap.
+
+    The gap is the sum of the `slack` that each entry leaves between :math:`\tau |z_i|` and :math:`\lambda_i z_i`, and
+    of a `rest`: what the constraints, primal and dual, are missed by, times their multipliers, and what rounding may
+    have added. It is relative to the value, which is 0 only where z is: and then there is no slack, and no rest.
+    """
+    slack = np.abs(slack)
+    gap = ratio(float(slack.sum()) + rest, value)
+    return Certificate(primal, dual, ratio(largest(slack), value), gap, tolerance)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["INTERCEPTS", "Shifted", "check_intercept", "shift"]
+__all__ = ["INTERCEPTS", "Shifted", "centred", "check_intercept", "shift"]
 
 INTERCEPTS = ("none", "free", "penalized")
 
@@ -62,6 +62,13 @@ class Shifted:
         share = self.fraction * (2.0 - self.fraction)  # m/(m + C) = 1 - (1 - t)^2
         return float(share * (self.y_mean - self.x_mean @ w))
 
+    def size_of_b(self, w: np.ndarray) -> float:
+        r"""Return the norm of the vector :math:`b \mathbf 1`, the terms of b without their signs; 0 if b is exact."""
+        if not self.y.any():  # one value: b is that, and w = 0
+            return 0.0
+        terms = abs(self.y_mean) + float(np.abs(self.x_mean) @ np.abs(w))
+        return math.sqrt(self.y.size) * terms
+
     def unshift(self, residual: np.ndarray) -> np.ndarray:
         r"""Return :math:`y - Xw - b\mathbf 1`, from :math:`\hat y - \hat X w`."""
         return residual - self.fraction * residual.mean()
@@ -94,8 +101,8 @@ def shift(X: np.ndarray, y: np.ndarray, intercept: str, C: float) -> Shifted:
     if intercept == "none":
         return Shifted(X, y, np.zeros(n), 0.0, 0.0)
     if intercept == "free":
-        Z, x_mean = _centred(X)
-        target, mean = _centred(y[:, None])
+        Z, x_mean = centred(X)
+        target, mean = centred(y[:, None])
         return Shifted(Z, target[:, 0], x_mean, float(mean[0]), 1.0)
     x_mean, y_mean = X.mean(axis=0), float(y.mean())
     # 1 - sqrt(C/(m + C)), without the difference that cancels where C is large
@@ -103,12 +110,14 @@ def shift(X: np.ndarray, y: np.ndarray, intercept: str, C: float) -> Shifted:
     return Shifted(X - t * x_mean, y - t * y_mean, x_mean, y_mean, t)
 
 
-def _centred(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def centred(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return X minus the means of its columns, and the means; of a column with one value nothing remains."""
     mean = X.mean(axis=0)
     Z = X - mean
     left = Z.mean(axis=0)  # far from the origin, the first mean is rounded
     Z -= left
-    ends_agree = (X[0] == X[-1]).nonzero()[0]
-    Z[:, ends_agree[np.ptp(X[:, ends_agree], axis=0) == 0.0]] = 0.0
-    return Z, mean + left
+    mean += left
+    constant = (X[0] == X[-1]).nonzero()[0]
+    constant = constant[np.ptp(X[:, constant], axis=0) == 0.0]
+    Z[:, constant], mean[constant] = 0.0, X[0, constant]
+    return Z, mean

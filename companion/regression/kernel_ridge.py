@@ -11,15 +11,18 @@ from scipy import linalg
 
 from companion.checks import as_scalar
 from companion.engine.arithmetic import EPS, largest, ratio
+from companion.engine.certificate import certify_squares, rounding_of_a_sum
 from companion.kernels import Kernel
 from companion.kernels.choice import KernelMixin, own_points
 from companion.kernels.gram import centre
+from companion.regression.intercept import centred
 from companion.regression.regressor import Regressor
-from companion.regression.ridge import FLOOR, cholesky, solve_ridge, warn_if_missed
+from companion.regression.ridge import cholesky, solve_ridge, warn_if_missed
 from companion.results import Certificate
 
 __all__ = ["KernelRidge"]
 
+_TOLERANCE = 1e-9  # of the certificate
 _SMALL_K = 1e-13  # below this fraction of the trace, eigenvalues replace the Cholesky factorisation
 
 
@@ -152,47 +155,57 @@ class KernelRidge(KernelMixin, Regressor):
         G, free = self.kernel_(X), self.intercept == "free"
         if np.iscomplexobj(G):
             raise ValueError(f"kernel ridge regression needs a real kernel, got {self.kernel_!r}")
-        solve = _inverse(centre(G) if free else G.copy(), K)
+        solve, basis = _inverse(centre(G) if free else G.copy(), K)
+        target, mean = y, 0.0
+        if free:
+            columns, means = centred(y[:, None])
+            target, mean = columns[:, 0], float(means[0])
 
-        def centred(v: np.ndarray) -> np.ndarray:
+        def middle(v: np.ndarray) -> np.ndarray:
             return v - v.mean() if free else v
 
         def step(alpha: np.ndarray) -> np.ndarray:  # CGC alpha is CG alpha, alpha being centred
-            return centred(solve(centred(y) - centred(G @ alpha) - K * alpha))
+            return middle(solve(target - middle(G @ alpha) - K * alpha))
 
         alpha = step(np.zeros(y.size))
         alpha += step(alpha)
         fit, left = G @ alpha, step(alpha)
+        residual = target - middle(fit)
         self.w_, self.alpha_ = None, alpha
-        self.b_ = float(y.mean() - fit.mean()) if free else 0.0
+        self.b_ = float(mean - fit.mean()) if free else 0.0
         self.xi_ = y - fit - self.b_
         self.norm_ = math.sqrt(max(alpha @ fit, 0.0))
-        self.objective_ = float(self.xi_ @ self.xi_ + K * (alpha @ fit))
-        self.certificate_ = self._certify(G, y, K)
+        self.objective_ = float(residual @ residual + K * (alpha @ fit))
+        size_of_b = abs(mean) if target.any() else 0.0  # one value is exact
+        self.certificate_ = self._certify(G, target, residual, K, basis, size_of_b)
         size = math.sqrt(largest(G.diagonal()))  # of the largest feature vector
-        error = size * math.sqrt(max(left @ (G @ left), 0.0))
-        return ratio(error, max(size * self.norm_, FLOOR * float(linalg.norm(y))))
+        alone = ratio(
+            size * float(linalg.norm(target)), size**2 + K
+        )  # what it would get as its weight
+        return ratio(math.sqrt(max(left @ (G @ left), 0.0)), max(self.norm_, alone))
 
-    def _certify(self, G: np.ndarray, y: np.ndarray, K: float) -> Certificate:
-        r"""Certify alpha as its own dual point: then the gap is :math:`\|\xi - K\alpha\|^2`."""
-        norm = np.linalg.norm
-        xi, alpha = self.xi_, self.alpha_
-        size = max(float(norm(xi)), float(norm(y - xi)))  # xi is a difference of y and f
-        total = abs(float(alpha.sum())) if self.intercept == "free" else 0.0
+    def _certify(
+        self, G: np.ndarray, y: np.ndarray, residual: np.ndarray, K: float, basis: Any, b: float
+    ) -> Certificate:
+        r"""Certify alpha as its own dual point, made feasible: its mean is taken off, where b is free.
+
+        Then the gap is :math:`\|\xi - K\alpha\|^2`, and K times the square of what the mean was in feature space. For
+        K = 0 the residual has to be orthogonal to every fit. In a `basis` of the fits, the gap is the square of what
+        is not.
+        """
+        norm, alpha = linalg.norm, self.alpha_
+        rounding = rounding_of_a_sum(y.size) * float(norm(G) * norm(alpha))
+        rounding += EPS * float(norm(y)) + EPS * math.sqrt(y.size) * b
         if K > 0.0:
-            rounding = 0.5 * EPS * largest(G.diagonal()) * largest(alpha)  # of one term of G alpha
-            misfit = ratio(max(float(norm(xi - K * alpha)), rounding), size)
-            gap = float(norm(xi - K * alpha)) ** 2 + 2 * K * abs(self.b_) * total
-        else:  # the residual is orthogonal to every fit
-            scale = float(norm(G)) * size
-            misfit = ratio(float(norm(G @ xi)), scale)
-            gap = 2 * abs(float(xi @ (y - xi)))
-        return Certificate(
-            primal_residual=ratio(total, float(norm(alpha)) * math.sqrt(y.size)),
-            dual_residual=misfit,
-            complementarity=0.0,
-            gap=ratio(gap, max(self.objective_, FLOOR * float(y @ y))),
-            tolerance=1e-9,
+            off = float(alpha.mean()) if self.intercept == "free" else 0.0
+            distance = math.hypot(
+                float(norm(residual - K * (alpha - off))) + rounding,
+                math.sqrt(K * abs(float(G.sum()))) * off,
+            )
+        else:
+            distance = float(norm(basis.T @ residual)) + rounding
+        return certify_squares(
+            distance, np.zeros(0), 0.5 * self.objective_, float(norm(y)), _TOLERANCE
         )
 
     def _f(self, X: np.ndarray) -> np.ndarray:
@@ -206,12 +219,14 @@ class KernelRidge(KernelMixin, Regressor):
         return self.alpha_
 
 
-def _inverse(S: np.ndarray, K: float) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what solves (S + K I) x = y, by Cholesky in the memory of S; by eigenvalues where K is tiny."""
+def _inverse(
+    S: np.ndarray, K: float
+) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray | None]:
+    """Return what solves (S + K I) x = y, by Cholesky in the memory of S; where K is tiny, by the eigenvectors, too."""
     refusal = f"the kernel is not positive definite on these points, and K = {K:g} is too small"
     if float(np.trace(S)) * _SMALL_K < K:
         try:
-            return cholesky(S, K)
+            return cholesky(S, K), None
         except linalg.LinAlgError as error:
             raise ValueError(refusal) from error
     values, V = linalg.eigh(S, check_finite=False)
@@ -219,4 +234,4 @@ def _inverse(S: np.ndarray, K: float) -> Callable[[np.ndarray], np.ndarray]:
         raise ValueError(refusal)
     keep = values > EPS * len(S) * values[-1]
     V, values = V[:, keep], values[keep]
-    return lambda y: V @ ((V.T @ y) / (values + K))
+    return lambda y: V @ ((V.T @ y) / (values + K)), V

@@ -13,17 +13,17 @@ from scipy import linalg
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import admm
 from companion.checks import as_scalar, as_vector, check_count
-from companion.engine.arithmetic import largest, ratio
+from companion.engine.arithmetic import largest
 from companion.exceptions import ConvergenceWarning
 from companion.regression.intercept import Shifted, check_intercept, shift
 from companion.regression.regressor import Regressor, as_data
 from companion.regression.ridge import solve_ridge, warn_if_missed
-from companion.regression.working_set import Solution, WorkingSet, duality_gap, product
-from companion.results import ADMMResult, Certificate, Problem, Record
+from companion.regression.working_set import SparseSolution, WorkingSet, product
+from companion.results import ADMMResult, Problem, Record
 
 __all__ = ["L1Path", "L1Regression", "Lasso", "lasso_admm", "lasso_path", "tau_max"]
 
-_LEAST_TOL = 1e-9  # a certificate is not measured by less
+_LEAST_TOL = 1e-9  # of a certificate at tau = 0
 
 
 # ---------------------------------------------------------------------------------------------
@@ -77,8 +77,8 @@ def lasso_admm(
     Returns
     -------
     ADMMResult
-        The weights, with exact zeros, are `z`. The certificate is made from them; it is relative, so it may call a run
-        good that missed the absolute `tol`, and the reverse. ``converged`` is the stopping rule's verdict.
+        The weights, with exact zeros, are `z`. The certificate is made from them, and is relative; the stopping rule is
+        absolute. ``converged`` says that both are met. Where only the rule is, `status` is ``"not certified"``.
 
     Notes
     -----
@@ -117,15 +117,15 @@ def lasso_admm(
         objective=objective,
         **options,
     )
-    residual = target - Z @ run.z
-    c = Z.T @ residual - K * run.z
-    found = Solution(run.z, residual, c, *duality_gap(run.z, residual, c, K, tau), run.n_iter, True)
+    found = WorkingSet(data, K).examine(run.z, tau, tol)
+    proved = found.certificate.ok
     X, y = as_data(X, y)
-    xi = y - X @ run.z - data.intercept(run.z)
     given = {"X": X, "y": y, "K": K, "tau": tau, "C": C, "intercept": intercept}
     return replace(
         run,
-        certificate=_certify(WorkingSet(Z, target, K), data, found, xi, tau, tol),
+        converged=run.converged and proved,
+        status=run.status if proved or not run.converged else "not certified",
+        certificate=found.certificate,
         problem=Problem("lasso by ADMM", given),
     )
 
@@ -184,26 +184,26 @@ class L1Regression(Regressor):
         tol, max_iter = as_scalar(self.tol, "tol", above=0), check_count(self.max_iter, "max_iter")
         X, y = self._read(X, y)
         data = shift(X, y, intercept, C)
-        working_set = WorkingSet(data.X, data.y, K)
+        working_set = WorkingSet(data, K)
         if tau > 0.0:
             found = working_set.solve(tau, tol, max_iter)
         else:
             ridge = solve_ridge(data.X, data.y, K, "none")
-            c, gap = data.X.T @ ridge.xi - K * ridge.w, ridge.certificate.gap * ridge.objective
-            found = Solution(ridge.w, ridge.xi, c, 0.5 * ridge.objective, 0.5 * gap, 1, True)
+            c = data.X.T @ ridge.xi - K * ridge.w
+            proof = replace(ridge.certificate, tolerance=max(tol, _LEAST_TOL))
+            found = SparseSolution(ridge.w, ridge.xi, c, 0.5 * ridge.objective, proof, 1)
 
         self.w_, self.b_ = found.w, data.intercept(found.w)
         self.support_ = self.w_.nonzero()[0]
         self.xi_ = y - product(X, self.w_) - self.b_
-        self.lambda_ = data.unshift(found.residual)
+        self.lambda_ = data.unshift(found.lambda_)
         self.unique_ = working_set.is_unique(found.c, tau)
         self.tau_max_ = largest(working_set.correlation)
         self.objective_, self.n_iter_ = found.objective, max(found.n_iter, 1)
+        self.certificate_ = found.certificate
         if tau > 0.0:
-            self.certificate_ = _certify(working_set, data, found, self.xi_, tau, tol)
-            _warn_if_missed([found], self.certificate_, tol, max_iter)
+            _warn_if_missed([found], tol, max_iter)
         else:
-            self.certificate_ = replace(ridge.certificate, tolerance=max(tol, _LEAST_TOL))
             warn_if_missed(self.certificate_, K, ridge.w_error)
         return self
 
@@ -301,34 +301,16 @@ class Lasso(L1Regression):
         super().__init__(0.0, tau, intercept=intercept, C=C, tol=tol, max_iter=max_iter)
 
 
-def _certify(
-    working_set: WorkingSet, data: Shifted, found: Solution, xi: np.ndarray, tau: float, tol: float
-) -> Certificate:
-    """Certify a solution on the shifted data, whose residual on the data as given is xi."""
-    difference = float(np.linalg.norm(xi - data.unshift(found.residual)))
-    size = float(np.linalg.norm(data.y)) + abs(data.y_mean) * np.sqrt(data.y.size)
-    scale = max(found.objective, working_set.smallest_value)
-    return Certificate(
-        primal_residual=ratio(difference, size),
-        dual_residual=ratio(max(largest(found.c) - tau, 0.0), max(tau, working_set.smallest_tau)),
-        complementarity=ratio(largest(tau * np.abs(found.w) - found.w * found.c), scale),
-        gap=ratio(found.gap, scale),
-        tolerance=max(tol, _LEAST_TOL),
-    )
-
-
-def _warn_if_missed(
-    solutions: list[Solution], certificate: Certificate | None, tol: float, max_iter: int
-) -> None:
-    """Warn if a gap misses its tolerance, or the certificate does."""
-    worst = max(solutions, key=lambda each: (not each.converged, each.gap))
-    if not worst.converged:
-        gap = f"{worst.gap / (worst.objective or 1.0):.1e}"
-        message = f"within max_iter = {max_iter} the relative duality gap is {gap}, not {tol:.0e}"
-    elif certificate is not None and not certificate.ok:
-        message = f"the duality gap meets tol = {tol:g}, but {certificate} does not; scale the data"
-    else:
+def _warn_if_missed(solutions: list[SparseSolution], tol: float, max_iter: int) -> None:
+    """Warn if a gap misses its tolerance."""
+    worst = max(solutions, key=lambda each: each.certificate.gap)
+    if worst.certificate.ok:
         return
+    message = f"the relative duality gap is {worst.certificate.gap:.1e}, not {tol:.0e}"
+    if worst.n_iter >= max_iter:
+        message = f"within max_iter = {max_iter} {message}"
+    else:
+        message += ": tau is so small beside X'y that the rest is rounding of y; scale the columns, or raise tau"
     warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
 
@@ -354,7 +336,7 @@ class L1Path(Record):
     objective : ndarray of shape (k,)
         The minima.
     gap : ndarray of shape (k,)
-        Duality gaps, relative to the objective (or to 1e-4 of its value at w = 0, if that is more).
+        Bounds of the duality gaps, relative to the objective.
     n_iter : ndarray of shape (k,)
         Number of linear systems.
     converged : bool
@@ -479,7 +461,7 @@ def lasso_path(
     data = _shifted(X, y, intercept, C)
     K = as_scalar(K, "K", at_least=0)
     tol, max_iter = as_scalar(tol, "tol", above=0), check_count(max_iter, "max_iter")
-    working_set = WorkingSet(data.X, data.y, K)
+    working_set = WorkingSet(data, K)
     top = largest(working_set.correlation)
     if tau is None:
         eps = as_scalar(eps, "eps", above=0, below=1)
@@ -494,10 +476,9 @@ def lasso_path(
     order = np.argsort(-taus, kind="stable").tolist()
     found = {i: working_set.solve(float(taus[i]), tol, max_iter) for i in order}
     solutions = [found[i] for i in range(taus.size)]
-    _warn_if_missed(solutions, None, tol, max_iter)
+    _warn_if_missed(solutions, tol, max_iter)
     w = np.array([s.w for s in solutions])
     value = np.array([s.objective for s in solutions])
-    gap = np.array([s.gap for s in solutions])
     given = {"X": X, "y": y, "K": K, "C": C, "intercept": intercept, "tol": tol}
     return L1Path(
         tau=taus,
@@ -505,9 +486,9 @@ def lasso_path(
         b=np.array([data.intercept(row) for row in w]),
         n_nonzero=np.count_nonzero(w, axis=1),
         objective=value,
-        gap=ratio(gap, np.maximum(value, working_set.smallest_value)),
+        gap=np.array([s.certificate.gap for s in solutions]),
         n_iter=np.array([s.n_iter for s in solutions], dtype=np.intp),
-        converged=all(s.converged for s in solutions),
+        converged=all(s.certificate.ok for s in solutions),
         tau_max=top,
         problem=Problem("lasso path", given),
     )

@@ -22,19 +22,18 @@ from scipy import linalg
 
 from companion.checks import as_scalar, as_vector, check_range
 from companion.engine.arithmetic import EPS, ratio
+from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
 from companion.exceptions import ConvergenceWarning
 from companion.regression.intercept import Shifted, check_intercept, shift
 from companion.regression.regressor import Regressor, as_data
 from companion.results import Certificate, Record
 
 __all__ = [
-    "FLOOR", "RidgePath", "RidgeRegression", "RidgeSolution", "cholesky", "ridge_path", "solve_ridge",
-    "warn_if_missed",
+    "RidgePath", "RidgeRegression", "RidgeSolution", "cholesky", "ridge_path", "solve_ridge", "warn_if_missed",
 ]  # fmt: skip
 
 _SMALL_K = 1e-11  # below this fraction of ||X||^2, Cholesky's squared condition number is too large
 _TOLERANCE = 1e-9  # of the certificate
-FLOOR = 1e-5  # a residual vector is compared with at least this fraction of y
 _FEW_DIGITS = 1e-7  # the relative error of w from which on there is a warning
 
 
@@ -152,6 +151,23 @@ class Inverse(NamedTuple):
 
     weights: Callable[[np.ndarray], np.ndarray]  # y -> (Z'Z + K I)^-1 Z'y
     apply: Callable[[np.ndarray], np.ndarray]  # g -> (Z'Z + K I)^-1 g
+    distance: Callable[
+        [np.ndarray, np.ndarray], float
+    ]  # xi, w -> the norm of g = Z'xi - K w in (Z'Z + K I)^-1
+
+
+def _distance_by(
+    apply: Callable[[np.ndarray], np.ndarray], Z: np.ndarray, K: float
+) -> Callable[[np.ndarray, np.ndarray], float]:
+    """Return `Inverse.distance` for a K > 0 that is not small: no direction of g counts more than 1/K."""
+
+    def distance(xi: np.ndarray, w: np.ndarray) -> float:
+        g = Z.T @ xi - K * w
+        rounding = rounding_of_a_sum(len(xi)) * float(np.linalg.norm(Z) * np.linalg.norm(xi))
+        rounding += EPS * K * float(np.linalg.norm(w))
+        return math.sqrt(max(float(g @ apply(g)), 0.0)) + rounding / math.sqrt(K)
+
+    return distance
 
 
 def _primal(Z: np.ndarray, K: float) -> Inverse:
@@ -162,7 +178,7 @@ def _primal(Z: np.ndarray, K: float) -> Inverse:
         w = solve(Z.T @ y)
         return w + solve(Z.T @ (y - Z @ w) - K * w)
 
-    return Inverse(weights, solve)
+    return Inverse(weights, solve, _distance_by(solve, Z, K))
 
 
 def _dual(Z: np.ndarray, K: float) -> Inverse:
@@ -173,14 +189,26 @@ def _dual(Z: np.ndarray, K: float) -> Inverse:
         alpha = solve(y)
         return Z.T @ (alpha + solve(y - Z @ (Z.T @ alpha) - K * alpha))
 
-    return Inverse(weights, lambda g: (g - Z.T @ solve(Z @ g)) / K)
+    def apply(g: np.ndarray) -> np.ndarray:
+        return (g - Z.T @ solve(Z @ g)) / K
+
+    return Inverse(weights, apply, _distance_by(apply, Z, K))
 
 
 def _svd(basis: tuple[np.ndarray, np.ndarray, np.ndarray], K: float) -> Inverse:
     """The filter s/(s^2 + K) on the singular values of Z."""
     U, s, Vt = basis
+    size = np.sqrt(s**2 + K)
+
+    def distance(xi: np.ndarray, w: np.ndarray) -> float:  # U is orthonormal: small s lose nothing
+        found = (s * (U.T @ xi) - K * (Vt @ w)) / size
+        terms = float(np.linalg.norm(xi)) + math.sqrt(K) * float(np.linalg.norm(w))
+        return float(np.linalg.norm(found)) + rounding_of_a_sum(len(xi)) * terms
+
     return Inverse(
-        lambda y: (s / (s**2 + K) * (U.T @ y)) @ Vt, lambda g: ((Vt @ g) / (s**2 + K)) @ Vt
+        lambda y: (s / (s**2 + K) * (U.T @ y)) @ Vt,
+        lambda g: ((Vt @ g) / (s**2 + K)) @ Vt,
+        distance,
     )
 
 
@@ -246,39 +274,44 @@ def _solution(program: _Program, K: float, inverse: Inverse, solver: str) -> Rid
     """Return what the factored system gives, with its certificate."""
     Z, y, intercept, data = program
     w = inverse.weights(data.y)
-    b = data.intercept(w)
+    b, residual = data.intercept(w), data.y - data.X @ w
     xi = y - Z @ w - b
     alpha = xi / K if K > 0.0 else linalg.lstsq(data.X.T, w, cond=EPS * max(Z.shape))[0]
-    objective = float(xi @ xi + K * (w @ w))
-    certificate, w_error = _certify(program, K, w, xi, objective, inverse)
+    objective = float(residual @ residual + K * (w @ w))
+    certificate, w_error = _certify(program, K, w, residual, objective, inverse)
     if intercept == "penalized":
         w, b = w[:-1], float(w[-1])
     return RidgeSolution(w, b, alpha, xi, objective, certificate, solver, w_error)
 
 
 def _certify(
-    program: _Program, K: float, w: np.ndarray, xi: np.ndarray, objective: float, inverse: Inverse
+    program: _Program,
+    K: float,
+    w: np.ndarray,
+    residual: np.ndarray,
+    objective: float,
+    inverse: Inverse,
 ) -> tuple[Certificate, float]:
-    r"""Return the certificate of w and b, and about by how much rounding has changed w.
+    r"""Return the certificate of w and b, and about by how much rounding has changed w, relative to its size.
 
-    Stationarity in w is :math:`Kw = X^\top\xi`, in a free b it is :math:`\mathbf 1^\top\xi = 0`. What the first misses
-    by, on the shifted data, is half of the gradient. The objective is quadratic, so that
-    :math:`d = (\hat X^\top \hat X + K I)^{-1} g` leads to the minimum: it is what rounding changed w by, and
-    :math:`g^\top d + m \bar\xi^2` is the gap.
+    On the shifted data, half the gradient of the objective at w is minus :math:`g = \hat X^\top\xi - Kw`. The
+    objective is quadratic, so that :math:`d = (\hat X^\top \hat X + K I)^{-1} g` leads to the minimum: it is what
+    rounding changed w by, and :math:`g^\top d = |\hat X d|^2 + K |d|^2` is the gap, a squared distance of fits.
+    Rounding of the residual and of b adds to it. A residual of the gradient is relative to what its column and y could
+    give. Alone, a column would get a weight of at most :math:`|x_j| |y|/(|x_j|^2 + K)`: d is compared with that, or w.
     """
-    Z, y, intercept, data = program
-    mean = float(xi.mean()) if intercept == "free" else 0.0
-    g = data.X.T @ (xi - mean) - K * w
-    d = inverse.apply(g)
-    y_size = float(np.linalg.norm(y))
-    size = max(float(np.linalg.norm(xi)), FLOOR * y_size)
-    columns, spread = (np.sqrt(np.einsum("ij,ij->j", A, A)) for A in (Z, data.X))
-    misfit = ratio(np.abs(g), columns * size + K * np.abs(w))
-    fit = max(float((spread * np.abs(w)).max()), FLOOR * float(np.linalg.norm(data.y)))
-    dual_residual = max(float(misfit.max()), ratio(abs(mean) * math.sqrt(y.size), size))
-    gap = ratio(abs(float(g @ d)) + y.size * mean**2, max(objective, FLOOR * y_size**2))
-    certificate = Certificate(0.0, dual_residual, 0.0, gap, _TOLERANCE)  # xi is made from w and b
-    return certificate, ratio(float((spread * np.abs(d)).max()), fit)
+    data = program.data
+    spread = np.sqrt(np.einsum("ij,ij->j", data.X, data.X))
+    size, g = float(np.linalg.norm(data.y)), data.X.T @ residual - K * w
+    distance = inverse.distance(residual, w)
+    distance += rounding_of_a_fit(size, w, spread, data.size_of_b(w))
+    dual = ratio(np.abs(g), spread * size + K * np.abs(w))
+    certificate = certify_squares(
+        distance, np.zeros(0), 0.5 * objective, size, _TOLERANCE, dual=float(dual.max(initial=0.0))
+    )
+    alone = ratio(spread * size, spread**2 + K)
+    reach = float((spread * np.maximum(np.abs(w), alone)).max(initial=0.0))
+    return certificate, ratio(float((spread * np.abs(inverse.apply(g))).max(initial=0.0)), reach)
 
 
 def warn_if_missed(certificate: Certificate, K: float, w_error: float) -> None:

@@ -25,81 +25,47 @@ from scipy.linalg import lapack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 
-from companion.engine.arithmetic import EPS, largest
+from companion.engine.arithmetic import EPS, largest, ratio
+from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
+from companion.regression.intercept import Shifted
+from companion.results import Certificate
 
-__all__ = ["Solution", "WorkingSet", "duality_gap", "newton_on_signs", "product"]
+__all__ = ["SparseSolution", "WorkingSet", "newton_on_signs", "product"]
 
 _RIDGE = 1e-13  # added to the Gram matrix, relative to its diagonal; refinement removes its effect
 _SLACK = 1e-12  # a correlation that exceeds tau by less than this fraction counts as tau
 _ROUGH = 1e-3  # relative gap at which coordinate descent stops
 _FIRST = 100  # number of columns in the first working set
 _SETTLED = 0.1  # Newton pauses when a smaller fraction of the signs changes
-_FLOOR = 1e-4  # gaps are compared with f, but at least with this fraction of f(0)
+_LEAST_TOL = 1e-9  # a certificate is not measured by less
 _STEPS = 0.5 ** np.arange(6)  # parts of Newton's step that may lower f
 _MARGIN = 1e-5  # independent columns of norm 1 have this distance from each other's span: w has six digits
 _STALLS = 3  # rounds without progress after which the gap is taken to be rounding
 
 
-class Solution(NamedTuple):
-    """What `WorkingSet.solve` returns.
+class SparseSolution(NamedTuple):
+    """Weights with exact zeros, a dual point, and what they prove of each other.
 
     Parameters
     ----------
     w : ndarray of shape (n,)
-    residual : ndarray of shape (m,)
-        ``y - X w``.
+    lambda_ : ndarray of shape (m,)
+        The dual point: the residual ``y - X w``, but for its last digits.
     c : ndarray of shape (n,)
-        ``X'(y - X w) - K w``.
-    objective, gap : float
-        f(w), and its distance from the value of a dual point.
+        ``X'lambda - K w``, at most tau in size.
+    objective : float
+        f(w).
+    certificate : Certificate
     n_iter : int
         Number of linear systems.
-    converged : bool
-        Whether the gap met the tolerance.
     """
 
     w: np.ndarray
-    residual: np.ndarray
+    lambda_: np.ndarray
     c: np.ndarray
     objective: float
-    gap: float
-    n_iter: int
-    converged: bool
-
-
-def duality_gap(
-    w: np.ndarray, residual: np.ndarray, c: np.ndarray, K: float, tau: float
-) -> tuple[float, float]:
-    r"""Return f(w), and f(w) minus the value of the dual point that the residual suggests.
-
-    The elastic net is the lasso on the data :math:`\binom{X}{\sqrt K I}, \binom y0`, whose residual is
-    :math:`\binom{\xi}{-\sqrt K w}`. The dual point is that vector times
-    :math:`\theta = \min(1, \tau/\|c\|_\infty)`, which makes it feasible. With it,
-
-    .. math:: \text{gap} = \tfrac12 (1 - \theta)^2 (\|\xi\|^2 + K \|w\|^2) + \sum_j (\tau |w_j| - \theta\, w_j c_j) .
-
-    All terms are nonnegative, so nothing cancels.
-
-    Parameters
-    ----------
-    w : ndarray of shape (n,)
-    residual : ndarray of shape (m,)
-        :math:`\xi = y - Xw`.
-    c : ndarray of shape (n,)
-        :math:`X^\top \xi - K w`.
-    K, tau : float
-
-    Examples
-    --------
-    >>> duality_gap(np.array([1.25, 0.0]), np.array([0.5, 1.0]), np.array([1.0, 1.0]), 0.0, 1.0)
-    (1.875, 0.0)
-    """
-    size = largest(c)
-    theta = min(1.0, tau / size) if size > 0.0 else 1.0
-    quadratic = 0.5 * float(residual @ residual + K * (w @ w))
-    penalty = tau * np.abs(w)
-    gap = (1.0 - theta) ** 2 * quadratic + float((penalty - theta * w * c).sum())
-    return quadratic + float(penalty.sum()), max(gap, 0.0)
+    certificate: Certificate
+    n_iter: int = 0
 
 
 def product(X: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -130,22 +96,20 @@ class WorkingSet:
 
     Parameters
     ----------
-    X : ndarray of shape (m, n)
-    y : ndarray of shape (m,)
+    data : Shifted
+        X and y.
     K : float
         The penalty on ||w||^2 / 2.
     """
 
-    def __init__(self, X: np.ndarray, y: np.ndarray, K: float) -> None:
-        self.X, self.y, self.K = X, y, K
-        n = X.shape[1]
-        self.correlation = X.T @ y
-        self.smallest_value = _FLOOR * 0.5 * float(y @ y)
-        self.smallest_tau = _FLOOR * largest(self.correlation)
+    def __init__(self, data: Shifted, K: float) -> None:
+        self.data, self.X, self.y, self.K = data, data.X, data.y, K
+        n = self.X.shape[1]
+        self.correlation = self.X.T @ self.y
         self.columns = np.zeros(0, dtype=np.intp)
         self.is_inside = np.zeros(n, dtype=bool)
         self.w = np.zeros(0)  # on the columns inside
-        self.X_inside, self.gram = np.zeros((y.size, 0)), np.zeros((0, 0))  # with K I
+        self.X_inside, self.gram = np.zeros((self.y.size, 0)), np.zeros((0, 0))  # with K I
         if n <= _FIRST:
             self._grow(np.arange(n))
 
@@ -158,7 +122,7 @@ class WorkingSet:
         self.columns, self.w = np.append(self.columns, new), np.append(self.w, np.zeros(new.size))
         self.is_inside[new] = True
 
-    def solve(self, tau: float, tol: float, max_iter: int) -> Solution:
+    def solve(self, tau: float, tol: float, max_iter: int) -> SparseSolution:
         """Solve the problem for one tau > 0, from where the last call ended.
 
         Violators come in and Newton's method runs, in turn, until the gap is small.
@@ -167,36 +131,112 @@ class WorkingSet:
         ----------
         tau : float
         tol : float
-            Tolerance of the duality gap, relative to f (or to 1e-4 f(0), if f is less), and of the
-            excess of the correlations over tau, relative to tau (or to 1e-4 of its largest useful value).
+            Tolerance of the duality gap, relative to f. Where rounding leaves no less, 1e-9 is enough.
         max_iter : int
             Largest number of linear systems.
 
         Returns
         -------
-        Solution
+        SparseSolution
         """
         n_iter, stalls, best_value, best_gap = 0, 0, np.inf, np.inf
         if not self.w.any():
             self._start(guess(self.X, self.y, self.K, tau))
         while True:
             w, residual, c = self._state()
-            value, gap = duality_gap(w, residual, c, self.K, tau)
-            small = gap <= tol * max(value, self.smallest_value)
-            small = small and largest(c) - tau <= tol * max(tau, self.smallest_tau)
+            found = self._prove(w, residual, residual, c, tau, tol)
+            if not found.certificate.ok and stalls:  # the rest may be rounding of the residual
+                found = self._refined(found, residual, c, tau, tol)
+            value, gap = found.objective, found.certificate.gap
+            small = found.certificate.worst <= tol or (found.certificate.ok and stalls > 0)
             small = small and (n_iter > 0 or not w.any())  # a guess has weights that should be 0
             new = self._violators(c, tau)
             better = value < (1.0 - 1e-14) * best_value or gap < 0.5 * best_gap
             stalls = 0 if better or new.size else stalls + 1
             best_value, best_gap = min(value, best_value), min(gap, best_gap)
             if small or n_iter >= max_iter or stalls == _STALLS:
-                return Solution(w, residual, c, value, gap, n_iter, small)
+                return found._replace(n_iter=n_iter)
             if new.size:
                 self._grow(new)
             self.w, steps = newton_on_signs(
                 self.gram, c[self.columns], self.w, tau, max_iter - n_iter, self._rank()
             )
             n_iter += steps
+
+    def examine(self, w: np.ndarray, tau: float, tol: float) -> SparseSolution:
+        """Return f(w), and what the residual proves, for weights that another method has found."""
+        support = w.nonzero()[0]
+        self._grow(support[~self.is_inside[support]])
+        self.w = w[self.columns]
+        w, residual, c = self._state()
+        return self._prove(w, residual, residual, c, tau, tol)
+
+    def _prove(
+        self,
+        w: np.ndarray,
+        residual: np.ndarray,
+        lambda_: np.ndarray,
+        c: np.ndarray,
+        tau: float,
+        tol: float,
+        step: np.ndarray | None = None,
+    ) -> SparseSolution:
+        r"""Return f(w), and the gap to the dual value of a point that is made feasible.
+
+        The elastic net is the lasso on the data :math:`\binom{X}{\sqrt K I}, \binom y0`. With
+        :math:`c = X^\top\lambda - K v`, the dual point is :math:`\binom{\lambda}{-\sqrt K v}` times
+        :math:`\theta = \min(1, \tau/\|c\|_\infty)`. With it,
+
+        .. math:: \text{gap} = \tfrac12 \|\xi - \theta\lambda\|^2 + \tfrac K2 \|w - \theta v\|^2
+            + \sum_j (\tau |w_j| - \theta\, w_j c_j) .
+
+        Parameters
+        ----------
+        w : ndarray of shape (n,)
+        residual, lambda_ : ndarray of shape (m,)
+            :math:`\xi = y - Xw`, and a vector near it.
+        c : ndarray of shape (n,)
+        tau, tol : float
+        step : ndarray of shape (n,), optional
+            :math:`v - w`; by default it is 0.
+        """
+        used, m, root = w.nonzero()[0], self.y.size, float(np.sqrt(self.K))
+        step = np.zeros(0) if step is None else step
+        rounding = rounding_of_a_sum(m)
+        norms = np.zeros(w.size)
+        norms[self.columns] = np.sqrt(self.gram.diagonal())
+        size_of_lambda = float(np.linalg.norm(lambda_))
+        most = largest(c)
+        theta = min(1.0, tau / most) if most > 0.0 else 1.0
+        weights, size = np.abs(w[used]), float(np.linalg.norm(self.y))
+        slack = np.maximum(tau * weights - theta * w[used] * c[used], 0.0)
+        slack += weights * (rounding * norms[used] * size_of_lambda + 2.0 * EPS * self.K * weights)
+        apart = (1.0 - theta) * w - theta * step if step.size else (1.0 - theta) * w
+        distance = float(np.linalg.norm(residual - theta * lambda_))
+        distance += rounding_of_a_fit(size, w, norms, self.data.size_of_b(w))
+        distance = float(np.hypot(distance, root * np.linalg.norm(apart)))
+        squares = 0.5 * float(residual @ residual + self.K * (w @ w))
+        value = squares + tau * float(weights.sum())
+        excess = ratio(max(most - tau, 0.0), tau)
+        certificate = certify_squares(
+            distance, slack, value, size, max(tol, _LEAST_TOL), dual=excess
+        )
+        return SparseSolution(w, theta * lambda_, theta * c, value, certificate)
+
+    def _refined(
+        self, found: SparseSolution, residual: np.ndarray, c: np.ndarray, tau: float, tol: float
+    ) -> SparseSolution:
+        """Prove w by the residual after one more step of Newton's method, which the digits of w do not show."""
+        S = self.w.nonzero()[0]
+        if not S.size:
+            return found
+        part = _solve(self.gram, S, c[self.columns][S] - tau * np.sign(self.w[S]))
+        step = np.zeros(found.w.size)
+        step[self.columns[S]] = part
+        lambda_ = residual - self.X_inside[:, S] @ part
+        c = self.X.T @ lambda_ - self.K * (found.w + step)
+        better = self._prove(found.w, residual, lambda_, c, tau, tol, step)
+        return better if better.certificate.gap < found.certificate.gap else found
 
     def _start(self, w: np.ndarray) -> None:
         """Go on from the weights w, unless they are more than can be determined."""

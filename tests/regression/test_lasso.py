@@ -94,6 +94,16 @@ class TestExample193:
             assert path.w[0, j] == 0.0
             assert path.w[1, j] != 0.0
 
+    def test_converged_means_certified(self):
+        """tol is absolute and the certificate relative: with rho = 1 the rule is met too early."""
+        runs = [
+            lasso_admm(self.data.X, self.data.y, 0.2, rho=rho, tol=1e-10) for rho in (1.0, 100.0)
+        ]
+        assert (
+            [run.converged for run in runs] == [run.certificate.ok for run in runs] == [False, True]
+        )
+        assert [run.status for run in runs] == ["not certified", "converged"]
+
     def test_steps_of_admm(self):
         for rho, steps in ((1.0, 317), (10.0, 45), (100.0, 27)):
             assert lasso_admm(self.data.X, self.data.y, 0.2, rho=rho, tol=1e-4).n_iter == steps

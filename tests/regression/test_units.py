@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
+from companion import admm
+from companion.exceptions import ConvergenceWarning
 from companion.kernels import KernelPCA, Linear
 from companion.regression import ElasticNet, KernelRidge, Lasso, RidgeRegression
 from tests.exact import verify
@@ -31,6 +33,51 @@ def test_points_in_units_of_s_and_values_in_units_of_r(s, r):
         assert_allclose(scaled.predict(s * X) / r, plain.fit(X, Y).predict(X), rtol=1e-7)
         assert scaled.certificate_.ok
         assert verify(scaled, s * X, r * Y).ok
+
+
+@pytest.mark.parametrize("c", [0.1, 0.3, -1 / 3, 7.3, 1e-9, 1e12 + 0.3])
+@pytest.mark.parametrize("m", [3, 7, 30])
+def test_constant_values_are_fitted_exactly(c, m):
+    """What is 0 in exact arithmetic (centred values, weights, alpha) is no unit for anything: no false alarm."""
+    for model in (
+        KernelRidge(kernel="gaussian", intercept="free"), KernelRidge(kernel="poly", intercept="free"),
+        RidgeRegression(), RidgeRegression(0.0), Lasso(), Lasso(0.0), ElasticNet(),
+    ):  # fmt: skip
+        for points in (X[:m], np.ones((m, 2)), np.full((m, 1), 0.1)):
+            model.fit(points, np.full(m, c))
+            assert model.certificate_.worst == 0.0
+            assert_array_equal(model.predict(points), c)
+            model.fit(points, np.zeros(m))
+            assert model.certificate_.worst == model.objective_ == 0.0
+
+
+@pytest.mark.parametrize("intercept", ["none", "free", "penalized"])
+def test_the_lasso_is_proved_beside_its_own_optimum(intercept):
+    """With y = X w, f* is tau |w|_1, 1e-17 of |y|^2 here: the support is still right, or nothing is claimed."""
+    points = RNG.standard_normal((60, 5))
+    y = points @ [1.0, 0.0, -2.0, 0.0, 3.0]
+    for tau in 10.0 ** -np.arange(2.0, 15.0, 2.0):
+        model = Lasso(tau, intercept=intercept).fit(points, y)
+        assert model.certificate_.ok
+        assert_array_equal(model.support_, [0, 2, 4])
+        assert model.objective_ == pytest.approx(6.0 * tau, rel=10 * tau + 1e-9)
+        assert admm.lasso(points, y, tau).certificate.ok
+    with pytest.warns(ConvergenceWarning, match="rest is rounding of y"):
+        assert not Lasso(1e-30).fit(points, y).certificate_.ok
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_penalty_far_above_its_largest_useful_value_changes_nothing(order):
+    b = np.cumsum(RNG.standard_normal(40))
+    F = np.diff(np.eye(40), order, axis=0)
+    V = np.vander(np.arange(40.0), order)
+    for tau in (1e4, 1e8, 1e20):
+        result = admm.generalized_lasso(np.eye(40), b, F, tau)
+        assert result.certificate.ok
+        assert_allclose(result.x, V @ np.linalg.lstsq(V, b)[0], atol=1e-9)
+        assert not result.z.any()
+    level = admm.generalized_lasso(np.eye(40), np.full(40, 0.1), F, 3.0)  # f* = 0
+    assert level.certificate.ok
 
 
 @pytest.mark.parametrize("s", SIZES)

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from companion.admm.affine import lengths
-from companion.admm.l1.problem import FLOOR, L1Problem, Triple, certificate, solve
+from companion.admm.l1.problem import L1Problem, Triple, solve
 from companion.admm.losses import factored, rows_of
 from companion.admm.proximal import soft_threshold
 from companion.checks import as_matrix, as_scalar, as_vector
 from companion.engine.arithmetic import EPS, largest, ratio
-from companion.engine.certificate import BoxProgram
+from companion.engine.certificate import (
+    BoxProgram,
+    certify_squares,
+    relative_distance,
+    rounding_of_a_fit,
+    rounding_of_a_sum,
+)
 from companion.engine.quadratic import solve_box
 from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["generalized_lasso"]
-
-# A gradient is compared with its terms in lambda, or with this part of the others.
-_SLOPE_FLOOR = 1e-4
 
 
 class _GeneralizedLasso(L1Problem):
@@ -53,7 +57,8 @@ class _GeneralizedLasso(L1Problem):
         self.gram, self.A_b, self.F_F = A.T @ A, A.T @ b, F.T @ F
         U, s, Vt = np.linalg.svd(A, full_matrices=A.shape[0] < A.shape[1])
         rank = int(np.sum(s > max(A.shape) * EPS * s.max(initial=0.0)))
-        self.V, self.N, self.U_b = Vt[:rank].T / s[:rank], Vt[rank:].T, U[:, :rank].T @ b
+        self.V, self.N, self.U = Vt[:rank].T / s[:rank], Vt[rank:].T, U[:, :rank]
+        self.U_b, self.columns = self.U.T @ b, lengths(A)
         self.G = F @ self.V
 
     def objective(self, x: np.ndarray, z: np.ndarray) -> float:
@@ -77,22 +82,32 @@ class _GeneralizedLasso(L1Problem):
         return x, dual.z_upper - dual.z_lower, dual.x
 
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
-        """Compare the primal value with the dual one, at the residual b - A x, and with that of x = 0."""
-        F_x, r, zero = self.A @ x, self.b - self.data @ x, float(self.b @ self.b) / 2
-        slack = np.abs(self.tau * np.abs(F_x) - lambda_ * F_x)
-        missed = np.abs(self.data.T @ r - self.A.T @ lambda_)  # in each column, beside its terms
-        terms = np.abs(self.A).T @ np.abs(lambda_)
-        terms = np.maximum(terms, _SLOPE_FLOOR * (np.abs(self.data).T @ np.abs(self.b)))
-        value, size = self.objective(x, F_x), np.abs(self.A) @ np.abs(x)
-        reach = np.abs(self.b) + np.abs(self.data) @ np.abs(x)
-        total = max(value, FLOOR * float(reach @ reach) / 2)
-        slack += EPS * self.tau * size  # what F x = 0 may hide from a large tau
-        rest = max(float(missed @ np.abs(x)), value - zero)
-        primal = ratio(largest(F_x - z), largest(size))
+        r"""Prove x and z = F x by lambda, and the residual that is nearest to b - A x among those with A'r = F'lambda.
+
+        With :math:`\delta` for the distance of the two residuals, the gap is
+
+        .. math:: \tfrac12 \delta^2 + (\tau |z|_1 - \lambda^\top z) + \lambda^\top (z - F x)
+            + (N^\top F^\top \lambda)^\top N^\top x .
+
+        No term grows with tau where z = 0. The last two are rounding, and count as a part of the distance.
+        """
+        residual, size = self.b - self.data @ x, float(np.linalg.norm(self.b))
+        length = float(np.linalg.norm(lambda_))
+        terms, miss = np.abs(self.A) @ np.abs(x), np.abs(self.A @ x - z)
+        off = self.U.T @ residual - self.G.T @ lambda_
+        rounding = rounding_of_a_fit(size, x, self.columns)
+        rounding += rounding_of_a_sum(z.size) * float(np.linalg.norm(self.G)) * length
+        left = self.N.T @ (self.A.T @ lambda_)
+        apart = float(np.abs(lambda_) @ (miss + rounding_of_a_sum(x.size) * terms))
+        apart += float(np.abs(left) @ np.abs(self.N.T @ x))
+        delta = float(np.linalg.norm(off)) + rounding
+        slack = np.maximum(self.tau * np.abs(z) - lambda_ * z, 0.0)
         over = ratio(max(largest(lambda_) - self.tau, 0.0), self.tau)
-        return certificate(
-            primal, max(largest(ratio(missed, terms)), over), slack, rest, total, tol
-        )
+        return certify_squares(
+            math.hypot(delta, math.sqrt(2.0 * apart)), slack, self.objective(x, z), size, tol,
+            primal=largest(ratio(miss, terms)),
+            dual=max(over, relative_distance(delta, size), ratio(largest(left), length + math.sqrt(self.rho) * size)),
+        )  # fmt: skip
 
 
 def generalized_lasso(

@@ -20,12 +20,13 @@ from scipy import linalg
 from scipy.linalg import lapack
 
 from companion.admm.affine import AffineSet, back_substitute, orthonormal
-from companion.admm.l1.problem import FLOOR, L1Problem, Triple, certificate, solve
+from companion.admm.l1.problem import L1Problem, Triple, solve
 from companion.admm.losses import rows_of
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate
 from companion.checks import as_matrix, as_vector
 from companion.engine.arithmetic import largest, ratio
+from companion.engine.certificate import certify_terms, rounding_of_a_sum
 from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["basis_pursuit", "least_absolute_deviations"]
@@ -102,13 +103,16 @@ class _LeastAbsolute(LeastNorm):
         self.A, self.b, self.c = A, b, b
         self.Q, self.R, self.kept = orthonormal(A)
         self.shortest = self.Q @ (self.Q.T @ b) - b  # the deviations of the least squares fit
-        # Compared with the size of b, residuals below rounding count as zero.
-        self.zero = 1e-13 * b.size * largest(b)
+        # A deviation of no more than rounding of its own terms is none: z = 0 there, and what is missed is reported.
+        rows = np.sqrt(np.einsum("ij,ij->i", self.Q, self.Q))
+        unit = rounding_of_a_sum(self.kept.size)
+        self.zero = unit * (np.abs(b) + rows * float(np.linalg.norm(b)))
         self.shortest[np.abs(self.shortest) <= self.zero] = 0
         # The threshold 1 / rho separates the rows that are fitted from the others: guess it by
         # the least squares fit, as the size of its 2 rank smallest deviations.
         deviations = np.sort(np.abs(self.shortest))
-        self.rho = 1 / (deviations[min(2 * self.kept.size, b.size - 1)] + self.zero or 1.0)
+        middle = deviations[min(2 * self.kept.size, b.size - 1)]
+        self.rho = 1 / (middle + largest(self.zero) or 1.0)
 
     def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
         """Move z along Q until its rows of zeros vanish, and lambda in these rows until Q'lambda = 0."""
@@ -117,6 +121,8 @@ class _LeastAbsolute(LeastNorm):
             w = w - nearest(self.Q[zero], self.Q[zero] @ w - self.b[zero])
         z = self.Q @ w - self.b
         z[zero | (np.abs(z) <= self.zero)] = 0
+        if not z.any():  # every row is fitted: the value is 0, which no multiplier needs to prove
+            return self._coefficients(w), z, np.zeros_like(z)
         lambda_ = np.where(z == 0, lambda_, np.sign(z))
         lambda_[z == 0] -= nearest(self.Q[z == 0].T, self.Q.T @ lambda_)
         return self._coefficients(w), z, lambda_
@@ -128,17 +134,17 @@ class _LeastAbsolute(LeastNorm):
         return x
 
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
-        """Compare |A x - b|_1 with -b'lambda: what divides them is |z_i| - lambda_i z_i, and (A'lambda)'x."""
-        fit = self.A @ x
-        deviations, lost = fit - self.b, self.Q.T @ lambda_
-        size = float(np.abs(self.b).sum() + (np.abs(self.A) @ np.abs(x)).sum())
-        total = max(self.objective(x, deviations), FLOOR * size)
-        primal = ratio(largest(deviations - z), largest(self.b) + largest(fit))
+        """Compare |z|_1 with -b'lambda: what divides them is |z_i| - lambda_i z_i, and what the constraints miss.
+
+        These are z = A x - b, in which rounding counts, too, times lambda; and A'lambda = 0, times x.
+        """
+        fit, lost = self.A @ x, self.Q.T @ lambda_
+        terms, miss = np.abs(self.A) @ np.abs(x) + np.abs(self.b), np.abs(fit - self.b - z)
         dual = max(largest(lambda_) - 1, largest(lost), 0.0)
-        slack = np.abs(deviations) - lambda_ * deviations
-        return certificate(
-            primal, dual, slack, float(np.abs(lost) @ np.abs(self.Q.T @ fit)), total, tol
-        )
+        rest = float(np.abs(lambda_) @ (miss + rounding_of_a_sum(x.size) * terms))
+        rest += float(np.abs(lost) @ np.abs(self.Q.T @ fit))
+        slack, primal = np.abs(z) - lambda_ * z, largest(ratio(miss, terms))
+        return certify_terms(slack, rest, self.objective(x, z), tol, primal=primal, dual=dual)
 
 
 def least_absolute_deviations(A: Any, b: Any, **options: Any) -> ADMMResult:
@@ -227,11 +233,12 @@ class _BasisPursuit(LeastNorm):
         """Compare |x|_1 with b'nu, A'nu = lambda: what divides them is |x_i| - lambda_i x_i, and nu'(A x - b)."""
         C, nu = self.set, np.zeros_like(self.set.b)
         nu[C.kept] = back_substitute(C.R, self.Q.T @ lambda_)
-        slope, miss = C.rows.T @ nu, C.rows @ x - C.b
-        primal = ratio(largest(miss), largest(C.b) + float(np.linalg.norm(x)))
+        slope, miss = C.rows.T @ nu, np.abs(C.rows @ x - C.b)
+        terms = np.abs(C.rows) @ np.abs(x) + np.abs(C.b)
         dual = max(largest(slope) - 1, largest(lambda_ - slope), 0.0)
-        slack, rest = np.abs(x) - slope * x, float(np.abs(nu) @ np.abs(miss))
-        return certificate(primal, dual, slack, rest, self.objective(x, x), tol)
+        rest = float(np.abs(nu) @ (miss + rounding_of_a_sum(x.size) * terms))
+        slack, primal = np.abs(x) - slope * x, largest(ratio(miss, terms))
+        return certify_terms(slack, rest, self.objective(x, x), tol, primal=primal, dual=dual)
 
 
 def basis_pursuit(A: Any, b: Any, **options: Any) -> ADMMResult:

@@ -13,12 +13,11 @@ import numpy as np
 
 from companion.admm.splitting import Iterate, admm
 from companion.checks import as_scalar, check_count
-from companion.engine.arithmetic import EPS, largest, ratio
+from companion.engine.arithmetic import EPS
 from companion.exceptions import ConvergenceWarning
 from companion.results import ADMMResult, Certificate, Problem
 
-FLOOR = 1e-6
-
+_STALE = 20  # looks, ten at an iterate and ten at its finish: after as many, ADMM has made eighteen times the steps
 _LATE = 200  # from this step on a pattern that still changes is tried, too
 
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]  # x, z and the multiplier lambda
@@ -67,19 +66,6 @@ class L1Problem(ABC):
     def original(self, x: np.ndarray) -> np.ndarray:
         """Return x in the coordinates in which the problem was given."""
         return x
-
-
-def certificate(
-    primal: float, dual: float, slack: np.ndarray, rest: float, total: float, tol: float
-) -> Certificate:
-    """Return the certificate of an l1 problem.
-
-    The gap between the primal and the dual value is the sum of the `slack` that each entry leaves between tau |z_i| and
-    lambda_i z_i, and a `rest`. Both are compared with `total`, the size of the terms of the objective.
-    """
-    slack = np.abs(slack)
-    gap = float(slack.sum()) + rest
-    return Certificate(primal, dual, ratio(largest(slack), total), ratio(gap, total), tol)
 
 
 def solve(
@@ -138,13 +124,16 @@ def solve(
     )  # fmt: skip
     if result.status == "converged" or not answers:  # ADMM stands still, or the caller stopped it
         solved(Iterate(result.n_iter, result.x, result.z, result.u, result.rho, 0.0, 0.0))
-    certificate, (x, z, lambda_) = min(answers, key=lambda answer: answer[0].worst)
+    best = min(range(len(answers)), key=lambda i: answers[i][0].worst)
+    certificate, (x, z, lambda_) = answers[best]
     status = "converged" if certificate.ok else result.status
     if not certificate.ok and (status == "converged" or result.n_iter == max_iter):
         status = "max_iter"
+        advice = f"raise max_iter or change rho (now {result.rho:.3g})"
+        if best < len(answers) - _STALE:
+            advice = "more steps have not helped: the value is small beside its terms, and the rest is their rounding"
         warnings.warn(
-            f"no certified solution after {result.n_iter} steps of ADMM: {certificate}, wanted {tol:.0e}; "
-            f"raise max_iter or change rho (now {result.rho:.3g})",
+            f"no certified solution after {result.n_iter} steps of ADMM: {certificate}, wanted {tol:.0e}; {advice}",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from companion.admm.l1.problem import FLOOR, L1Problem, Triple, certificate, solve
+from companion.admm.l1.problem import L1Problem, Triple, solve
 from companion.admm.losses import (
     LeastSquaresLoss,
     LogisticLoss,
@@ -17,12 +17,16 @@ from companion.admm.losses import (
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate
 from companion.checks import as_scalar, as_vector, count_axes
-from companion.engine.arithmetic import largest, ratio
+from companion.engine.arithmetic import EPS, largest, ratio
+from companion.engine.certificate import (
+    certify_squares,
+    certify_terms,
+    rounding_of_a_fit,
+    rounding_of_a_sum,
+)
 from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["group_lasso", "l1_regularized", "lasso"]
-
-_SLOPE_FLOOR = 1e-4  # a gradient is compared with tau, or with this part of the gradient at 0
 
 
 class _Regularized(L1Problem):
@@ -39,11 +43,11 @@ class _Regularized(L1Problem):
     def __init__(self, loss: SmoothLoss, penalty: _Groups) -> None:
         self.loss, self.penalty = loss, penalty
         self.c = np.zeros(loss.n)
-        self.value_0 = loss.value(self.c)
-        self.slope_0 = largest(penalty.norms(loss.gradient(self.c)))
+        self.slope_0 = np.abs(loss.gradient(self.c))
+        steepest = largest(penalty.norms(self.slope_0))
         self.rho = float(np.mean(loss.curvature)) or 1.0
-        if 0 < largest(penalty.tau) < 0.1 * self.slope_0:  # small tau, small threshold
-            self.rho *= max(10 * largest(penalty.tau) / self.slope_0, 1e-8) ** 0.75
+        if 0 < largest(penalty.tau) < 0.1 * steepest:  # small tau, small threshold
+            self.rho *= max(10 * largest(penalty.tau) / steepest, 1e-8) ** 0.75
 
     def objective(self, x: np.ndarray, z: np.ndarray) -> float:
         return self.loss.value(x) + float(self.penalty.terms(z).sum())
@@ -60,22 +64,63 @@ class _Regularized(L1Problem):
         """Prove z by the dual point t lambda, t at most 1 so that it is feasible.
 
         The gap is l(z) + l*(-t lambda) + t lambda'z and the slack of P. The first is 0 for t = 1, and at most
-        (1 - t) l(z) by convexity.
+        (1 - t) l(z) by convexity. Rounding may have changed the gradient by an epsilon of its terms.
         """
-        P, tau, free = self.penalty, self.penalty.tau, self.penalty.free()
+        if isinstance(self.loss, LeastSquaresLoss):
+            plain = self._certify_squares(self.loss, z, tol, refine=False)
+            return plain if plain.ok else self._certify_squares(self.loss, z, tol, refine=True)
+        P, free = self.penalty, self.penalty.free()
         norms = P.norms(lambda_)
-        above = (norms > tau) & (tau > 0)
-        t = float((tau[above] / norms[above]).min(initial=1.0))
-        slack = P.terms(z) - t * P.products(z, lambda_)
+        t = P.feasible_part(norms)
         loss = self.loss.value(z)
-        rest = (1 - t) * loss
+        terms = self.slope_0 + self.loss.curvature * np.abs(z)
+        rest, steep = (1 - t) * loss + EPS * float(terms @ np.abs(z)), 0.0
         if free.size:  # without penalty the gradient has to be 0; by how much would the loss fall?
-            g = self.loss.gradient(z)[free]
-            rest -= float(g @ newton_step(self.loss.hessian(z, free), g)) / 2
-        total = max(loss + float(P.terms(z).sum()), FLOOR * self.value_0)
-        over = largest(np.maximum(norms - tau, 0))
-        dual = ratio(over, max(largest(tau), _SLOPE_FLOOR * self.slope_0))
-        return certificate(0.0, dual, slack, rest, total, tol)
+            g, H = self.loss.gradient(z)[free], self.loss.hessian(z, free)
+            rest -= float(g @ newton_step(H, g)) / 2
+            own = self.slope_0[free] + H.diagonal() * np.abs(z[free])
+            steep = largest(ratio(np.abs(g), own))
+        sizes = P.terms(z)
+        return certify_terms(
+            sizes - t * P.products(z, np.where(P.tau > 0, 1.0, 0.0)[P.label] * lambda_),
+            rest, loss + float(sizes.sum()), tol, primal=0.0, dual=max(P.excess(norms), steep),
+        )  # fmt: skip
+
+    def _certify_squares(
+        self, loss: LeastSquaresLoss, z: np.ndarray, tol: float, *, refine: bool
+    ) -> Certificate:
+        r"""Prove z by the residual as a dual point.
+
+        Where tau is tiny, rounding of the residual hides the gradient that z asks for on its support (0 for entries
+        without penalty). A refined residual has it. It is that of one more step of Newton's method, and is taken only
+        if it differs by no more than rounding does.
+        """
+        P, free = self.penalty, self.penalty.free()
+        residual = loss.b - loss.A @ z
+        lambda_ = residual
+        S = np.flatnonzero((P.norms(z) > 0)[P.label] | (P.tau == 0)[P.label])
+        c, size = loss.A.T @ residual, float(np.linalg.norm(loss.b))
+        columns = np.sqrt(loss.curvature)
+        rounding = rounding_of_a_fit(size, z, columns)
+        if refine and S.size:
+            sizes = P.norms(z)
+            unit = np.divide(P.tau, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+            target = unit[P.label] * z
+            change = loss.A[:, S] @ newton_step(loss.hessian(z, S), (target - c)[S])
+            if float(np.linalg.norm(change)) <= rounding:
+                lambda_ = residual - change
+                c = loss.A.T @ lambda_
+        norms = P.norms(c)
+        t = P.feasible_part(norms)
+        rounded = rounding_of_a_sum(loss.b.size) * float(np.linalg.norm(lambda_)) * columns
+        rounded[free] = 0.0  # the dual residual counts them
+        slack = np.abs(P.terms(z) - t * P.products(z, np.where(P.tau > 0, 1.0, 0.0)[P.label] * c))
+        slack += P.products(np.abs(z), rounded)
+        steep = largest(ratio(np.abs(c[free]), columns[free] * size))
+        return certify_squares(
+            float(np.linalg.norm(residual - t * lambda_)) + rounding,
+            slack, self.objective(z, z), size, tol, dual=max(P.excess(norms), steep),
+        )  # fmt: skip
 
 
 class _Groups:
@@ -93,6 +138,16 @@ class _Groups:
     def free(self) -> np.ndarray:
         """Return the entries without penalty."""
         return np.flatnonzero(self.tau[self.label] == 0)
+
+    def feasible_part(self, norms: np.ndarray) -> float:
+        """Return the largest t <= 1 with which t times a dual point is feasible, from its norms."""
+        above = (norms > self.tau) & (self.tau > 0)
+        return float((self.tau[above] / norms[above]).min(initial=1.0))
+
+    def excess(self, norms: np.ndarray) -> float:
+        """Return by what part of their tau the norms of a dual point exceed it, where there is one."""
+        own = self.tau > 0
+        return largest(np.maximum(norms[own] - self.tau[own], 0.0) / self.tau[own])
 
     def norms(self, v: np.ndarray) -> np.ndarray:
         return np.sqrt(self.products(v, v))
