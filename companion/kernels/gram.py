@@ -143,9 +143,10 @@ class Definiteness(Record):
     largest_eigenvalue : float
         Of the Hermitian part of K.
     tolerance : float
-        What counted as zero, relative to the largest modulus of an eigenvalue.
+        What counted as zero, relative to the largest absolute value of an eigenvalue.
     witness : ndarray or None
-        When the answer is no: a unit vector u for which :math:`u^* K u` is negative, or not real.
+        When the answer is no: a unit vector u for which :math:`u^* K u` is negative, or not real. Its
+        first large entry (at least half of the largest in absolute value) is positive.
     value : complex or None
         :math:`u^* K u` for the witness.
 
@@ -178,7 +179,7 @@ def is_positive_definite(K: Any, tol: float | None = None) -> Definiteness:
     K : array-like of shape (n, n)
         Real or complex.
     tol : float, optional
-        Eigenvalues above ``-tol`` times the largest modulus count as nonnegative. Default: 100 n times the
+        Eigenvalues above ``-tol`` times the largest absolute value count as nonnegative. Default: 100 n times the
         machine epsilon, what rounding can do to a Gram matrix.
 
     Returns
@@ -199,8 +200,8 @@ def is_positive_definite(K: Any, tol: float | None = None) -> Definiteness:
     >>> bool(is_positive_definite([[2, 1], [1, 2]]))
     True
     >>> answer = is_positive_definite([[1, 2], [2, 1]])
-    >>> bool(answer), round(answer.smallest_eigenvalue, 6), abs(answer.witness).round(4)
-    (False, -1.0, array([0.7071, 0.7071]))
+    >>> bool(answer), round(answer.smallest_eigenvalue, 6), answer.witness.round(4)
+    (False, -1.0, array([ 0.7071, -0.7071]))
     """
     K = real_or_complex(K, "K")
     n = len(K)
@@ -220,6 +221,8 @@ def is_positive_definite(K: Any, tol: float | None = None) -> Definiteness:
         reason = "u* K u is negative for the witness u"
     else:
         return Definiteness(True, "no eigenvalue is negative", smallest, largest, tol)
+    first = u[np.argmax(np.abs(u) > np.abs(u).max() / 2)]
+    u = u * (abs(first) / first)
     value = complex(np.vdot(u, K @ u))
     return Definiteness(
         False, reason, smallest, largest, tol, u, value if value.imag else value.real
