@@ -48,7 +48,9 @@ def test_an_entry_leads_back_to_a_page_that_links_to_it() -> None:
     concerned: dict[str, set[str]] = {}  # labels of the pages that link to an erratum
     for page in pages():
         if page.startswith("notebooks/"):
-            places = re.findall(r"^\(([\w-]+)\)=$", text_of(page), flags=re.MULTILINE)
+            places = re.findall(
+                r"^(?:\(|:label: )([\w-]+)(?:\)=)?$", text_of(page), flags=re.MULTILINE
+            )
             for link in links_of(page):
                 concerned.setdefault(link, set()).update(places)
     entries = {label: text for page in PAGES for label, text in blocks(page).items()}
