@@ -124,15 +124,28 @@ def read_by(function: CodeType) -> set[str]:
     return names(function, "LOAD_GLOBAL").union(*map(read_by, functions(function)))
 
 
+def imported(text: str) -> set[tuple[str, str | None, str]]:
+    """Return what code imports: the name, and of what it is the name."""
+    return {
+        (alias.asname or alias.name, getattr(node, "module", None), alias.name)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+
+
 @of_each(NOTEBOOKS)
 def test_no_later_cell_changes_what_a_slider_draws(path: Path) -> None:
     """In JupyterLab a slider's second control draws anew, when all cells have run."""
     reads: dict[str, set[str]] = {}  # by function
     of_sliders: set[str] = set()
+    known: set[tuple[str, str | None, str]] = set()  # a check imports again what it needs
     for cell in code_cells(path):
         text = plain(cell)
         module = compile(text, str(path), "exec")
-        defined = names(module, "STORE_NAME")
+        again = {name for name, *_ in known & imported(text)}
+        known |= imported(text)
+        defined = names(module, "STORE_NAME") - again
         assert not defined & of_sliders, f"a slider above reads {defined & of_sliders}"
         reads |= {function.co_name: read_by(function) for function in functions(module)}
         for call in sliders(ast.parse(text)):
