@@ -29,7 +29,7 @@ export PYDEVD_DISABLE_FILE_VALIDATION := 1
 export PYTHONSTARTUP := $(CURDIR)/tests/notebooks/startup.py
 export PYTHONDONTWRITEBYTECODE :=  # where it is set, as in many containers, each kernel would compile all that it imports
 
-.PHONY: help book pdf zip release test test-all test-processor test-unit test-notebooks test-site lab lint mystmd bench mutants notebooks lock vendor clean
+.PHONY: help book pdf zip release test test-all test-processor test-unit test-notebooks test-package test-site lab lint mystmd bench mutants notebooks lock vendor clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 18
@@ -82,7 +82,7 @@ test-processor: $(READY)   ## the package and the notebooks as another processor
 
 test-unit: $(READY)        ## the package: unit, property and peer tests, doctests
 	$(STEP) "Unit tests" $(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) --junitxml=build/unit.xml tests companion \
-	  --ignore=tests/site
+	  --ignore=tests/site $(if $(COVERAGE),--cov=companion --cov-report=xml:build/coverage.xml)
 	$(if $(NODE),$(STEP) "Arithmetic of the boards" node --test tests/boards/solver.test.mjs,\
 	  @echo "SKIPPED: the arithmetic of the boards in the browser (node is not there)")
 
@@ -95,6 +95,9 @@ test-notebooks: $(READY)   ## every notebook cell gives what its page shows, eve
 	  --ignore=book/exercises --junitxml=build/nbval.xml notebooks book
 	$(STEP) "Their results in exact arithmetic" $(BIN)/python -m pytest -q $(LIGHT) -p no:cacheprovider \
 	  tests/notebooks/verified.py
+
+test-package: $(READY)     ## the wheel and the sdist, in an empty environment and with their own tests (needs an index)
+	$(STEP) "Wheel and sdist" $(BIN)/python -m pytest -q $(LIGHT) -m "slow or not slow" tests/test_package.py
 
 test-site: $(READY)        ## the built pages, in a real browser (after: make book)
 	$(STEP) "Built pages in a browser" $(BIN)/python -m pytest -q -n $(WINDOWS) --dist worksteal $(LIGHT) \

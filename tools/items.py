@@ -16,7 +16,7 @@ from itertools import count
 from tools.concordance import errata_of, errata_pages, load_concordance
 from tools.exercises import exercises
 from tools.map import parts
-from tools.toc import BOOK, pages_in_order, text_of, title, write
+from tools.toc import BOOK, pages_in_order, read_yaml, text_of, title, write
 
 sys.path.insert(0, str(BOOK / "_ext"))
 from letters import in_letters
@@ -110,13 +110,22 @@ def words() -> Iterator[Entry]:
                 yield [term], f"book/glossary.html#term-{anchor}", told
 
 
+def synonyms(known: list[Entry]) -> Iterator[Entry]:
+    """Yield what readers type, with the place of the name that they mean (book/search.yml)."""
+    place = {name.lower(): entry for entry in reversed(known) for name in entry[0]}
+    for name, typed in read_yaml(BOOK / "search.yml").items():
+        _, href, told = place[name.lower()]
+        yield typed, href, f"{name}: {told}"
+
+
 def entries() -> list[Entry]:
     """Return all entries; what stands first is shown first."""
     part = {page: caption for caption, pages in parts() for page in pages}
     named = ((p, title(p) or p) for p in pages_in_order())
     pages = [([plain(name)], f"{page}.html", part.get(page, "")) for page, name in named]
     headings = [([heading], href, names[0]) for names, href, heading in sections()]
-    return [*sections(), *pages, *words(), *items(), *headings, *errata()]
+    known = [*sections(), *pages, *words(), *items(), *headings]
+    return [*known, *synonyms(known), *errata()]
 
 
 def exercise_keys() -> dict[str, list[str]]:

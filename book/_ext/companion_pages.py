@@ -220,6 +220,37 @@ def complete(
         )
 
 
+def name_of_cell(cell: nodes.Element) -> str:
+    """Return what a folded cell holds, in the words of a reader."""
+    classes, output = set(cell["classes"]), cell.children[-1]
+    for tag, name in (
+        ("tag_check", "Check"),
+        ("tag_solution", "Code of the solution"),
+    ):
+        if tag in classes:
+            return name
+    if SLIDER in {
+        part.get("mime_type") for part in output.findall(nodes.container)
+    }:
+        return "Code of the slider"
+    if next(output.findall(nodes.image), None) is not None:
+        return "Code of the figure"
+    code = cell.children[0].astext()
+    has_output = output.get("nb_element") == "cell_code_output"
+    return (
+        "Imports"
+        if re.match(r"(import|from) ", code) and not has_output
+        else "Code"
+    )
+
+
+def name_folded_cells(app: Sphinx, doctree: nodes.document) -> None:
+    """Let the fold of a cell say what is inside."""
+    for cell in doctree.findall(nodes.container):
+        if "prompt_show" in cell:
+            cell["prompt_show"] = cell["prompt_hide"] = name_of_cell(cell)
+
+
 def write_in_parallel(app: Sphinx, env: BuildEnvironment) -> None:
     """After reading, before writing: one process resolves references, the others write."""
     app.parallel = 1 + min(os.cpu_count() or 1, 4)
@@ -242,6 +273,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     gc.set_threshold(500_000, 20, 20)
     # For each citation pybtex would search all installed packages for its plain text.
     register_plugin("pybtex.backends", "plaintext", Backend)
+    app.connect("doctree-read", name_folded_cells)
     app.connect("env-updated", write_in_parallel)
     app.connect("html-page-context", complete, priority=950)
     app.connect("build-finished", finish)

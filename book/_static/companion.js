@@ -66,15 +66,27 @@
     return entries.map(([names, href, told, code = 0]) => ({ names, keys: names.map(key), href, told, code }));
   }
 
-  // What is called as typed, and then what begins so.
+  // Whether two words differ in one letter, which is another, is missing or too many, or in two that changed places.
+  function alike(a, b) {
+    if (Math.abs(a.length - b.length) > 1) return false;
+    let i = 0, j = 0;
+    while (i < a.length && a[i] === b[i]) i++;
+    while (j < Math.min(a.length, b.length) - i && a.at(-1 - j) === b.at(-1 - j)) j++;
+    const [x, y] = [a.slice(i, a.length - j), b.slice(i, b.length - j)];
+    return Math.max(x.length, y.length) <= 1 || (x.length === 2 && x[0] === y[1] && x[1] === y[0]);
+  }
+
+  // What is called as typed, and then what begins so; if nothing is, what is called nearly so.
   function named(query) {
     known ??= allNames();
-    const wanted = key(query), exact = [], begun = [];
+    const wanted = key(query.replace(/^(what|who|how) (is|are|does|do) |\?/gi, "")), exact = [], begun = [], near = [];
     for (const { names, keys, href, told, code } of known) {
-      const place = keys.indexOf(wanted);
-      if (place < 0 && !(wanted.length > 3 && keys.some((k) => k.startsWith(wanted)))) continue;
-      (place < 0 ? begun : exact).push({ name: names[Math.max(place, 0)], told, code, verbatim: Number(names.includes(query.trim())), href });
+      const place = keys.indexOf(wanted), start = keys.findIndex((k) => wanted.length > 3 && k.startsWith(wanted));
+      const typo = wanted.length > 4 ? keys.findIndex((k) => alike(k, wanted)) : -1;
+      const [list, at] = place >= 0 ? [exact, place] : start >= 0 ? [begun, start] : [near, typo];
+      if (at >= 0) list.push({ name: names[at], told, code, verbatim: Number(names.includes(query.trim())), href });
     }
+    if (!exact.length && !begun.length) return near.slice(0, 5);
     // A name of the code is meant as it is written: point_board is not PointBoard, exp is not Exp.
     const written = /[._]|-\d|[a-z][A-Z]|[A-Z]{2}[a-z]/.test(query);
     exact.sort((a, b) => (written ? 0 : a.code - b.code) || (written || a.code) && b.verbatim - a.verbatim);
@@ -104,8 +116,9 @@
     }).observe(Search.status, { childList: true });
   }
 
-  // The small arrows that unfold a part of the table of contents have no text.
+  // The small arrows that unfold a part of the table of contents have no text. A folded cell says what it holds.
   function nameToggles() {
+    document.querySelectorAll("details.hide > summary").forEach((summary) => summary.removeAttribute("aria-label"));
     document.querySelectorAll("nav summary").forEach((summary) => {
       const link = summary.closest("li")?.querySelector("a");
       if (!summary.textContent.trim()) summary.setAttribute("aria-label", `Pages under ${link ? link.textContent.trim() : "this part"}`);
@@ -293,7 +306,14 @@
   });
   window.addEventListener("load", async () => {
     await window.MathJax?.startup?.promise;
+    document.documentElement.classList.add("math-shown"); // where no MathJax came, too: then its source is better than nothing
     reachScrollers();
+    // What was searched for is marked in the text, and until the page is left.
+    document.querySelectorAll(".bd-sidebar .highlighted").forEach((mark) => mark.replaceWith(...mark.childNodes));
+  });
+  window.addEventListener("pagehide", () => {
+    document.querySelectorAll(".bd-article span.highlighted").forEach((mark) => mark.replaceWith(...mark.childNodes));
+    document.querySelector("#searchbox .highlight-link, .highlight-link")?.remove();
   });
   let pending;
   window.addEventListener("resize", () => {

@@ -68,7 +68,9 @@ def test_folded_things_open_by_key(page: Page) -> None:
     assert choice.get_attribute("aria-pressed") == "true"
 
 
-def test_on_paper_solutions_are_open_and_controls_are_gone(page: Page) -> None:
+def test_on_paper_what_was_opened_is_open_and_controls_are_gone(page: Page) -> None:
+    """A sheet of problems is printed without solutions; each that was opened is there."""
+    page.locator(".solution button.toggle-button").first.press("Enter")
     page.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     for hidden in (".flipbook-slider", ".all-solutions", ".bd-sidebar-primary", ".headerlink"):
@@ -76,8 +78,22 @@ def test_on_paper_solutions_are_open_and_controls_are_gone(page: Page) -> None:
     assert page.locator(".flipbook-picture img").first.is_visible()
     solutions = page.locator(".solution")
     assert solutions.count() > 1
-    for i in range(solutions.count()):
-        assert solutions.nth(i).locator("section p").first.is_visible()
+    shown = [
+        solutions.nth(i).locator("section p").first.is_visible() for i in range(solutions.count())
+    ]
+    assert shown == [True] + [False] * (len(shown) - 1)
     reasons = page.locator(".question-reason")
     assert reasons.count() > 0
-    assert reasons.first.is_visible()
+    assert not reasons.first.is_visible()
+
+
+def test_folds_say_what_they_hold(page: Page) -> None:
+    """To the eye and to a screen reader."""
+    folds = page.locator("details.hide > summary")
+    names = {
+        name.strip()
+        for name in folds.evaluate_all("all => all.map(s => s.firstElementChild.innerText)")
+    }
+    assert "Code of the figure" in names
+    assert not [name for name in names if name.startswith("Show")]
+    assert folds.evaluate_all("all => all.filter(s => s.ariaLabel).length") == 0

@@ -91,6 +91,62 @@ def first_hits(reader: Reader, queries: list[str]) -> dict[str, str]:
     return found
 
 
+WORDS_OF_STUDENTS = {  # and the page that must come first
+    "RBF": "book/glossary.html",
+    "RBF kernel": "book/glossary.html",
+    "KKT": "book/glossary.html",
+    "kkt conditions": "book/glossary.html",
+    "strong duality": "book/glossary.html",
+    "Mercer": "book/glossary.html",
+    "Mercer's theorem": "book/glossary.html",
+    "SMO": "notebooks/svm/training-algorithms.html",
+    "overfitting": "book/glossary.html",
+    "stopping": "book/glossary.html",
+    "ADMM stopping": "book/glossary.html",
+    "support vector type 1": "notebooks/svm/nu-svm.html",
+    "what is a kernel": "book/glossary.html",
+    "What is the duality gap?": "book/glossary.html",
+    "Lagrange multiplier": "book/glossary.html",
+    "QP": "book/glossary.html",
+    "support vector machine": "notebooks/svm/hyperplanes-and-margins.html",
+    "SVR": "notebooks/svr/nu-svr.html",
+    "PCA": "notebooks/kernels/kernel-pca.html",
+    "soft thresholding": "book/glossary.html",
+    "gradient descent": "book/glossary.html",
+    "regularization": "notebooks/regression/ridge.html",
+    "feature selection": "notebooks/regression/lasso.html",
+    "grid search": "book/glossary.html",
+    "maximum margin classifier": "book/glossary.html",
+    "slack variables": "book/glossary.html",
+    "dual problem": "book/glossary.html",
+    "ridge regrssion": "notebooks/regression/ridge.html",  # a letter is missing
+    "elastic nett": "notebooks/regression/elastic-net.html",
+    "proximal oparators": "notebooks/admm/proximal-operators.html",
+    "lagrnagian": "book/glossary.html",
+    "kernel pac": "notebooks/kernels/kernel-pca.html",
+    "representer theroem": "book/glossary.html",
+}
+
+
+def test_words_of_students_lead_to_what_they_mean(reader: Reader) -> None:
+    found = first_hits(reader, list(WORDS_OF_STUDENTS))
+    assert {query: hit.partition("#")[0] for query, hit in found.items()} == WORDS_OF_STUDENTS
+
+
+def test_a_mark_goes_when_the_page_is_left(reader: Reader) -> None:
+    """It stands in the text, not in the bars; coming back, the page is unmarked."""
+    page = search(reader, "ridge")
+    page.locator("#search-results ul.named a").first.click()
+    page.locator("article span.highlighted").first.wait_for()
+    page.wait_for_function("() => document.documentElement.classList.contains('math-shown')")
+    assert (
+        page.locator(".bd-sidebar-secondary .highlighted, .bd-sidebar-primary .highlighted").count()
+        == 0
+    )
+    page.evaluate("() => window.dispatchEvent(new PageTransitionEvent('pagehide'))")
+    assert page.locator("span.highlighted").count() == 0
+
+
 def spelled(name: str) -> str:
     """A name as it is compared: without its article and the difference of small and capital letters."""
     return re.sub(r"^(the|an?) ", "", plain(name).lower().replace("’", "'"))
