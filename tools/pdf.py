@@ -1,4 +1,4 @@
-"""Print the built site to one PDF: contents, bookmarks, page numbers, links between the pages, solutions open.
+"""Print the built site to one PDF: title, contents, bookmarks, page numbers, links between the pages, solutions open.
 
 ``make pdf`` builds the site first. Chromium prints. A slider shows the picture that it starts with, unless that picture
 stands before it already; the folded code of pictures stays away.
@@ -15,6 +15,8 @@ import re
 import shutil
 import sys
 import threading
+import tomllib
+import zlib
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,14 +24,17 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
+from PIL import Image, ImageChops, ImageStat
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import (
     ArrayObject,
+    ByteStringObject,
     DictionaryObject,
     FloatObject,
     NameObject,
     NullObject,
+    NumberObject,
 )
 
 from tools.toc import ROOT, listed, pages_in_order
@@ -94,7 +99,7 @@ figure, img, mjx-container[display=true], .flipbook-picture,
 .admonition-title, dt, caption, thead { break-after: avoid-page; }
 .bd-main .bd-content table { break-inside: auto !important; font-size: 0.9rem; }
 .cell_output img, .flipbook-picture img { max-height: 225mm; width: auto; margin: 0 auto; display: block; }
-.admonition, .sd-card { box-shadow: none !important; }
+html[data-theme] { --pst-color-shadow: transparent !important; }  /* a shadow is a picture, and a third of the file */
 .sd-container-fluid, .sd-card { break-inside: avoid-page !important; }
 .sd-row > .sd-col { flex: 0 0 33% !important; width: 33% !important; }
 .book-map svg { width: 100%; height: auto; }
@@ -115,6 +120,13 @@ FIT = """
 }
 """
 SHEET = "@page { size: A4; margin: 0 } body { margin: 0; font: 8.5px sans-serif; color: #444 }"
+FRONT = """
+@page { size: A4; margin: 60mm 28mm; } body { font: 14px/1.6 sans-serif; color: #111 }
+h1 { font-size: 34px; font-weight: 500 }
+"""
+LONG = re.compile(
+    rb"(\d\d\.\d\d)\d+"
+)  # the outlines of formulas, to a hundredth of a unit: a sixth of the file
 CONTENTS = """
 @page { size: A4; margin: 22mm 22mm 24mm; } body { font: 12px/1.5 sans-serif; color: #111 }
 h1 { font-size: 22px; font-weight: 500 } h2 { font-size: 13px; margin: 1.1em 0 0.2em; break-after: avoid-page }
@@ -266,6 +278,18 @@ def contents(printed: dict[str, Printed], starts: dict[str, int], base: str) -> 
     return "\n".join(lines)
 
 
+def front() -> str:
+    """Return the title page as HTML."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    title, _, rest = TITLE.partition(": ")
+    return (
+        f"<style>{FRONT}</style><h1>{title}</h1><p>{rest}, version {project['version']}</p>"
+        f"<p>{html.escape(project['authors'][0]['name'])}</p><p>Beside J. Gallier and J. Quaintance, <i>Linear Algebra "
+        "and Optimization with Applications to Machine Learning</i>, volume II, chapters 16 to 20</p>"
+        "<p>Text and figures: CC BY 4.0. Code: MIT.</p>"
+    )
+
+
 def print_html(window: Page, text: str) -> PdfReader:
     """Print a page that is made here."""
     window.set_content(text)
@@ -283,16 +307,40 @@ def number_sheets(writer: PdfWriter, window: Page, titles: list[str]) -> None:
     feet = print_html(window, f"<style>{SHEET}</style>{rows}")
     for sheet, foot in zip(writer.pages, feet.pages):
         sheet.merge_page(foot)
-        sheet.compress_content_streams()
+        content = sheet.get_contents()
+        content.set_data(LONG.sub(rb"\1", content.get_data()))
+        sheet[NameObject("/Contents")] = content.flate_encode(9)
 
 
-def start_of_each(printed: dict[str, Printed], extra: int) -> dict[str, int]:
-    """Return the number of each page's first sheet; the contents take ``extra`` sheets after the first page."""
-    starts, at = {}, 0
-    for i, (name, page) in enumerate(printed.items()):
+def start_of_each(printed: dict[str, Printed], at: int) -> dict[str, int]:
+    """Return the number of each page's first sheet, where ``at`` sheets stand before them."""
+    starts = {}
+    for name, page in printed.items():
         starts[name] = at
-        at += len(page.sheets.pages) + (extra if i == 0 else 0)
+        at += len(page.sheets.pages)
     return starts
+
+
+def shrink_pictures(writer: PdfWriter) -> None:
+    """Store each picture by 256 colours, where nobody sees the difference: Chromium stores three bytes a pixel."""
+    done: set[int] = set()
+    for sheet in writer.pages:
+        for picture in sheet.images:
+            data = picture.indirect_reference.get_object()
+            if picture.indirect_reference.idnum in done or "/SMask" in data:
+                continue
+            done.add(picture.indirect_reference.idnum)
+            whole = picture.image.convert("RGB")
+            few = whole.quantize(256, dither=Image.Dither.NONE)
+            if max(ImageStat.Stat(ImageChops.difference(whole, few.convert("RGB"))).mean) > 1:
+                continue
+            table = bytes(few.getpalette())
+            space = [NameObject("/Indexed"), NameObject("/DeviceRGB")]
+            space += [NumberObject(len(table) // 3 - 1), ByteStringObject(table)]
+            data[NameObject("/ColorSpace")] = ArrayObject(space)
+            data[NameObject("/Filter")] = NameObject("/FlateDecode")
+            data.pop("/DecodeParms", None)
+            data._data = zlib.compress(few.tobytes(), 9)
 
 
 def print_pages(browser: Browser, base: str, pages: list[str]) -> PdfWriter:
@@ -301,16 +349,17 @@ def print_pages(browser: Browser, base: str, pages: list[str]) -> PdfWriter:
     window.emulate_media(media="print", color_scheme="light")
     wanted = links_between(window, base, pages)
     printed = {name: print_page(window, base, name, wanted[name]) for name in pages}
-    table = print_html(window, contents(printed, start_of_each(printed, 1), base))
-    starts = start_of_each(printed, len(table.pages))
+    title = print_html(window, front())
+    table = print_html(window, contents(printed, start_of_each(printed, 2), base))
+    starts = start_of_each(printed, len(title.pages) + len(table.pages))
     table = print_html(window, contents(printed, starts, base))
 
     writer, titles = PdfWriter(), []
-    for i, page in enumerate(printed.values()):
-        for sheets, title in [(page.sheets, page.title), (table, "Contents")][: 2 if i == 0 else 1]:
-            for sheet in sheets.pages:
-                writer.add_page(sheet)
-                titles.append(title)
+    before = [(title, ""), (table, "Contents")]
+    for sheets, name in [*before, *((page.sheets, page.title) for page in printed.values())]:
+        for sheet in sheets.pages:
+            writer.add_page(sheet)
+            titles.append(name)
     link_inside(writer, printed, starts, base)
     number_sheets(writer, window, titles)
     window.close()
@@ -328,6 +377,7 @@ def print_pages(browser: Browser, base: str, pages: list[str]) -> PdfWriter:
                 writer.add_outline_item(title=heading, page_number=at, parent=mark)
     writer.add_metadata({"/Title": TITLE})
     writer.compress_identical_objects()
+    shrink_pictures(writer)
     return writer
 
 

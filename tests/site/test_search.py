@@ -111,7 +111,7 @@ WORDS_OF_STUDENTS = {  # and the page that must come first
     "support vector machine": "notebooks/svm/hyperplanes-and-margins.html",
     "SVR": "notebooks/svr/nu-svr.html",
     "PCA": "notebooks/kernels/kernel-pca.html",
-    "soft thresholding": "book/glossary.html",
+    "soft thresholding": "notebooks/admm/proximal-operators.html",
     "gradient descent": "book/glossary.html",
     "regularization": "notebooks/regression/ridge.html",
     "feature selection": "notebooks/regression/lasso.html",
@@ -137,7 +137,7 @@ def test_a_mark_goes_when_the_page_is_left(reader: Reader) -> None:
     """It stands in the text, not in the bars; coming back, the page is unmarked."""
     page = search(reader, "ridge")
     page.locator("#search-results ul.named a").first.click()
-    page.locator("article span.highlighted").first.wait_for()
+    page.locator("article span.highlighted").first.wait_for(state="attached")
     page.wait_for_function("() => document.documentElement.classList.contains('math-shown')")
     assert (
         page.locator(".bd-sidebar-secondary .highlighted, .bd-sidebar-primary .highlighted").count()
