@@ -26,6 +26,10 @@ SHARED = (
 )
 
 
+# Modules with a page of their own: with them, the page of their chapter would take twice as long as any other to open.
+APART = {"proximal": ("companion.admm.proximal", "companion.admm.proximal_gradient")}
+
+
 def resolve(name: str) -> Any:
     """Return the object that a dotted name such as ``companion.admm.lasso`` stands for."""
     module, attribute = name.rsplit(".", 1)
@@ -171,8 +175,28 @@ def chapter_reference(package: str) -> str:
         mine = [n for n in exported if at_home(n, getattr(loaded, n), module)]
         if mine:
             parts[module] = sorted(mine, key=public_names(module).index)
+    for page, modules in APART.items():
+        if [m for m in modules if parts.pop(m, None)]:
+            lines += [f"What concerns *{page}* is on [a page of its own](#api-{page}).", ""]
     for module in sorted(parts, key=lambda m: first_uses(package, parts[m])):
         lines += section(module, parts[module], package)
+    return "\n".join(lines)
+
+
+def page_apart(name: str) -> str:
+    """Return the reference page of modules that stand apart from their chapter's."""
+    package = APART[name][0].rsplit(".", 1)[0]
+    lines = [
+        f"(api-{name})=",
+        f"# {package}: {name}",
+        "",
+        f"Part of [{package}](#api-{package[10:]}).",
+        "",
+    ]
+    exported = public_names(package)
+    for module in APART[name]:
+        names = public_names(module)
+        lines += section(module, [n for n in names if n in exported], package)
     return "\n".join(lines)
 
 
@@ -201,5 +225,7 @@ def chapter_packages() -> list[str]:
 def write_reference() -> None:
     """Write the pages of the reference."""
     write(BOOK / "api" / "shared.md", shared_reference())
+    for name in APART:
+        write(BOOK / "api" / f"{name}.md", page_apart(name))
     for package in chapter_packages():
         write(BOOK / "api" / f"{package.rsplit('.', 1)[-1]}.md", chapter_reference(package))

@@ -55,6 +55,7 @@ def test_the_reference_of_a_chapter(package: str) -> None:
     assert f"book/api/{name}" in pages()
     assert f"<api-{name}>" in text_of("book/api"), f"book/api.md does not link {package}"
     everything = reference.shared_reference() + "".join(map(reference.chapter_reference, PACKAGES))
+    everything += "".join(map(reference.page_apart, reference.APART))
     for public in importlib.import_module(package).__all__:
         full = rf"(companion\.\w+)\.{public}"
         constant = rf"{public}\n   :module: companion\.\w+"
@@ -73,7 +74,8 @@ def test_the_reference_follows_the_chapters_and_names_their_pages() -> None:
     place = [page.index(f":: companion.admm.{name}\n") for name in names]
     assert place == sorted(place)
     assert "*Used in* " in page
-    assert "*Notation* :math:`S_c(v)` (:ref:`Chapter 16 <notation-16>`)" in page
+    apart = reference.page_apart("proximal")
+    assert "*Notation* :math:`S_c(v)` (:ref:`Chapter 16 <notation-16>`)" in apart
     used = reference.used_in()
     assert "notebooks/admm/admm" in used["companion.admm.admm"]
     assert all(len(users) == len(set(users)) for users in used.values())
