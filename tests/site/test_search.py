@@ -135,8 +135,7 @@ def test_words_of_students_lead_to_what_they_mean(reader: Reader) -> None:
 
 def test_a_mark_goes_when_the_page_is_left(reader: Reader) -> None:
     """It stands in the text, not in the bars; coming back, the page is unmarked."""
-    page = search(reader, "ridge")
-    page.locator("#search-results ul.named a").first.click()
+    page = reader.open("notebooks/regression/ridge.html?highlight=ridge")
     page.locator("article span.highlighted").first.wait_for(state="attached")
     page.wait_for_function("() => document.documentElement.classList.contains('math-shown')")
     assert (
