@@ -19,6 +19,7 @@ SHARED = (
     "results",
     "exceptions",
     "datasets",
+    "exercises",
     "figures.plotting",
     "figures.pictures",
     "figures.flipbook",

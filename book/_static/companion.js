@@ -309,11 +309,10 @@
     document.documentElement.classList.add("math-shown"); // where no MathJax came, too: then its source is better than nothing
     reachScrollers();
     // What was searched for is marked in the text, and until the page is left.
-    document.querySelectorAll(".bd-sidebar-primary .highlighted, .bd-sidebar-secondary .highlighted").forEach((mark) => mark.replaceWith(...mark.childNodes));
+    document.querySelectorAll("span.highlighted:not(.bd-article *)").forEach((mark) => mark.replaceWith(...mark.childNodes));
   });
   window.addEventListener("pagehide", () => {
-    document.querySelectorAll(".bd-article span.highlighted").forEach((mark) => mark.replaceWith(...mark.childNodes));
-    document.querySelector("#searchbox .highlight-link, .highlight-link")?.remove();
+    document.querySelectorAll("span.highlighted").forEach((mark) => mark.replaceWith(...mark.childNodes));
   });
   let pending;
   window.addEventListener("resize", () => {
