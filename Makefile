@@ -29,7 +29,11 @@ export PYDEVD_DISABLE_FILE_VALIDATION := 1
 export PYTHONSTARTUP := $(CURDIR)/tests/notebooks/startup.py
 export PYTHONDONTWRITEBYTECODE :=  # where it is set, as in many containers, each kernel would compile all that it imports
 
-.PHONY: help book pdf zip release test test-all test-processor test-unit test-notebooks test-package test-site lab lint mystmd bench mutants notebooks lock vendor clean
+# 0: a site without solutions, for a course
+SOLUTIONS ?= 1
+export COMPANION_SOLUTIONS := $(SOLUTIONS)
+
+.PHONY: sheet help book pdf zip release test test-all test-processor test-unit test-notebooks test-package test-site lab lint mystmd bench mutants notebooks lock vendor clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 18
@@ -114,6 +118,9 @@ release: $(READY)          ## the site with the PDF and its own zip on its page 
 	@$(MAKE) pdf
 	@$(MAKE) zip
 	@$(MAKE) book
+
+sheet: $(READY)  ## chosen exercises for a course: make sheet LABELS="prob-18-5 exr-nu-svm-count"
+	@$(BIN)/python -m tools.sheet $(LABELS)
 
 lab: $(READY)    ## open JupyterLab on the contents: each notebook with and without its solutions
 	@test -f book/exercises/contents.ipynb || $(BIN)/python -m tools.pages  # a reader may have written into them

@@ -93,6 +93,8 @@ RELEASE = {  # what other commands make of the whole project, and what it is
 }
 
 
+SOLVED = os.environ.get("COMPANION_SOLUTIONS", "1") != "0"  # make book SOLUTIONS=0
+
 SITE = ROOT / "build/_build/html"
 SITE_ZIP = ROOT / "build/companion.zip"
 LEFT_OUT = (".buildinfo", ".doctrees", "objects.inv", "companion.zip", "companion.pdf")
@@ -475,12 +477,9 @@ def downloads_page(sdist: Path, wheel: Path) -> str:
         lines += [f"## {caption}", ""]
         zips = sorted({page.split("/")[1] for page in pages} & set(chapters()))
         for chapter in zips:
-            bare, full = (
-                offer(zip_of(chapter, kind), zip_of(chapter, kind).name)
-                for kind in ("-exercises", "")
-            )
+            files = [zip_of(chapter, kind) for kind in ("-exercises", "")[: 1 + SOLVED]]
             told = "These pages are in" if chapter in offered else "All in one:"
-            lines += [f"{told} {bare} and {full}.", ""]
+            lines += [f"{told} {' and '.join(offer(file, file.name) for file in files)}.", ""]
         offered |= set(zips)
         lines += [":::{table}", ":class: stacked", ""]
         lines += ["| Page | With solutions | For exercises |", "|---|---|---|"]
@@ -488,6 +487,7 @@ def downloads_page(sdist: Path, wheel: Path) -> str:
             solved = page in solved_pages()
             bare = offer(edition(page), "exercises") if solved else "–"
             full = offer(edition(page, "") if solved else ROOT / f"{page}.ipynb", "notebook")
+            full = full if SOLVED or not solved else "–"
             lines.append(f"| [{title(page)}](../{page}.ipynb) | {full} | {bare} |")
         lines += [":::", ""]
     return "\n".join(lines)

@@ -16,7 +16,7 @@ from functools import cache
 import nbformat
 from nbformat import NotebookNode
 
-from tools.toc import ROOT, pages_in_order
+from tools.toc import ROOT, pages_in_order, title
 
 DIRECTIVE = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{(?P<kind>exercise|hint|solution|admonition)\}(?P<title>[^\n]*)\n"
@@ -121,3 +121,33 @@ def exercises() -> list[Exercise]:
     pages = [page for page in pages_in_order() if page.startswith("notebooks/")]
     books = {page: nbformat.read(ROOT / f"{page}.ipynb", as_version=4) for page in pages}
     return [exercise for page, book in books.items() for exercise in exercises_in(book, page)]
+
+
+def kind(exercise: Exercise) -> str:
+    """Return what an exercise asks for."""
+    if exercise.check is None:
+        return "proof"
+    return "computation" if "Numbers(" in exercise.check.source else "program"
+
+
+def minutes(exercise: Exercise) -> int:
+    """Return how long an exercise takes, by the length of its solution in words, in steps of five minutes."""
+    words = sum(len(c.source.split()) for c in exercise.solution if c.cell_type == "markdown")
+    return 5 + 5 * round(words / 50)
+
+
+def table() -> str:
+    """Return the table of all exercises for instructors."""
+    lines = [
+        ":::{table}",
+        ":class: filterable by-kind",
+        "",
+        "| Label | Section | Minutes | Kind |",
+        "|---|---|---|---|",
+    ]
+    for e in exercises():
+        link = f"[`{e.label}`](#{e.label})"
+        lines.append(
+            f"| {link} | [{title(e.page)}](../{e.page}.ipynb) | {minutes(e)} | {kind(e)} |"
+        )
+    return "\n".join([*lines, ":::", ""])

@@ -9,6 +9,7 @@ import argparse
 
 from tools.concordance import concordance_page, errata_page, load_concordance
 from tools.editions import build_package, downloads_page, write_editions, write_zips
+from tools.exercises import table
 from tools.items import write_items
 from tools.map import map_page
 from tools.reference import write_reference
@@ -22,6 +23,7 @@ def main() -> None:
     write_items()
     write(BOOK / "errata.md", errata_page())
     write(BOOK / "map.md", map_page())
+    write(BOOK / "_generated" / "exercises.md", table())
     write_editions()
     sdist, wheel = build_package()
     write_zips(wheel)
