@@ -12,7 +12,7 @@ from tests.notebooks.test_contract import CHAPTERS, NOTEBOOKS, code_cells, read,
 from tools.notebooks import ROOT
 
 UNSEEN = {"hide-cell", "hide-output", "remove-cell", "remove-output"}
-VERDICT = re.compile(r"\b(?:True|False)\b")
+VERDICT = re.compile(r"(?<!=)\b(?:True|False)\b")  # not the value of an option that a message names
 ERRATUM = re.compile(r"\]\([^)\s]*#err-[\w-]+\)")
 SLIPS = re.compile(r"^(?:\* )?Smaller slips of the sources here: errata? .*$", re.MULTILINE)
 STORY = 3  # links to errata in what a reader reads from top to bottom: those that teach
