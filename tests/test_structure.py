@@ -20,9 +20,9 @@ PACKAGE = ROOT / "companion"
 FILES = sorted(PACKAGE.rglob("*.py"))
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
-MOST = 9_025  # lines of code of the whole package, with the checks of the exercises
+MOST = 9_583  # lines of code of the whole package, with the checks of the exercises
 SHARES = {  # of the 8,000 that the package aims at; "." is what is in no room
-    ".": 750, "admm": 1_500, "kernels": 1_250, "svm": 1_450, "regression": 900, "svr": 500, "engine": 1_000,
+    ".": 760, "admm": 1_500, "kernels": 1_250, "svm": 1_450, "regression": 900, "svr": 500, "engine": 1_000,
     "distributed": 250, "figures": 600, "boards": 0,
 }  # fmt: skip
 MOST_OF_A_FILE = 400

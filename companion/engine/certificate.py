@@ -16,12 +16,14 @@ __all__ = [
     "absolute_product",
     "bound_multipliers",
     "certify",
+    "certify_hyperplane",
     "certify_squares",
     "certify_terms",
     "relative_distance",
     "rounding_of",
     "rounding_of_a_fit",
     "rounding_of_a_sum",
+    "weak_duality",
 ]
 
 
@@ -204,9 +206,165 @@ def certify(
     )
 
 
+def weak_duality(
+    a: np.ndarray,
+    u: np.ndarray,
+    error: np.ndarray,
+    *,
+    upper: float,
+    ridge: float,
+    norm: float,
+    misfit: float,
+) -> tuple[float, np.ndarray]:
+    r"""Bound how far a hyperplane may be from the optimal one, with multipliers a of its dual program as the proof.
+
+    A machine with the weights w and the levels y (of b and of :math:`\eta`) minimises
+
+    .. math:: F(w, y) = \tfrac12 \|w\|^2 + c^\top y + \sum_i \theta(u_i), \qquad u = -R w - q - A^\top y,
+
+    where row i of R is :math:`s_i \varphi(x_i)` and :math:`\theta(u) = \max_{0 \le a \le K} (a u - \tfrac12 r a^2)` is
+    the price of slack: :math:`K u_+` for r = 0, :math:`u_+^2/2r` for an infinite K. The dual function is
+    :math:`D(a) = -\tfrac12 \|R^\top a\|^2 - \tfrac12 r \|a\|^2 - q^\top a`.
+
+    Parameters
+    ----------
+    a, u : ndarray of shape (n,)
+        Multipliers within their bounds, and what each constraint misses.
+    error : ndarray of shape (n,)
+        Bounds of the rounding in u.
+    upper : float
+        K, or infinity.
+    ridge : float
+        r. If it is 0 and K infinite, u must not be positive; w and y are stretched until it is not.
+    norm : float
+        That of w.
+    misfit : float
+        A bound of :math:`\|w - R^\top a\|`, rounding included.
+
+    Returns
+    -------
+    gap : float
+        A bound of :math:`F(w, y) - D(a) - y^\top(c - A a)`, rounding included.
+    products : ndarray of shape (n,)
+        The terms of that difference which are complementarity products, without what rounding may add to them.
+
+    Notes
+    -----
+    To subtract two values would leave the rounding of both, and :math:`\|R^\top a\|^2` has that of
+    :math:`(\sum_i a_i \|\varphi(x_i)\|)^2`. In the difference most of it cancels:
+
+    .. math:: F(w, y) - D(a) = \tfrac12 \|w - R^\top a\|^2
+        + \sum_i \bigl( \theta(u_i) - a_i u_i + \tfrac12 r a_i^2 \bigr) + y^\top (c - A a) .
+
+    No term of the sum is negative. Each is a convex function of :math:`u_i`, so its largest value within the rounding
+    of :math:`u_i` is at an end. Where :math:`a_i = K` and :math:`u_i` is positive for certain, or :math:`a_i = 0` and
+    it is negative, it is 0, whatever the rounding.
+
+    Examples
+    --------
+    >>> a, u, none = np.array([0.0, 0.5, 1.0]), np.array([-1.0, 0.1, 2.0]), np.zeros(3)
+    >>> gap, products = weak_duality(a, u, none, upper=1.0, ridge=0.0, norm=1.0, misfit=0.2)
+    >>> round(gap, 12), products.round(12)
+    (0.07, array([0.  , 0.05, 0.  ]))
+    """
+    hard = ridge == 0.0 and math.isinf(upper)
+    if hard:
+        stretch = float((u + error).max(initial=0.0))
+        if not stretch < 1.0:
+            return math.inf, np.full(a.size, math.inf)
+        u, error = (u - stretch) / (1.0 - stretch), 0.0 * error
+        misfit += norm * stretch / (1.0 - stretch)
+
+    def product(u: np.ndarray) -> np.ndarray:
+        if ridge > 0.0:
+            return np.where(
+                u > 0.0, (u - ridge * a) ** 2 / (2.0 * ridge), a * (0.5 * ridge * a - u)
+            )
+        below = a * np.maximum(-u, 0.0)
+        return below if hard else below + (upper - a) * np.maximum(u, 0.0)
+
+    worst = np.maximum(product(u - error), product(u + error))
+    return float(worst.sum()) + 0.5 * misfit * misfit, product(u)
+
+
+def certify_hyperplane(
+    a: np.ndarray,
+    u: np.ndarray,
+    error: np.ndarray,
+    terms: np.ndarray,
+    *,
+    upper: float,
+    ridge: float,
+    norm: float,
+    misfit: float,
+    reach: float,
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray],
+    most: float = math.inf,
+    size: float,
+    unit: float = 1.0,
+    tolerance: float,
+) -> tuple[Certificate, float]:
+    r"""Prove that a hyperplane is optimal, or say by how much it may fail: see :func:`weak_duality`.
+
+    Parameters
+    ----------
+    a, u, error, upper, ridge, norm, misfit
+        As for :func:`weak_duality`.
+    terms : ndarray of shape (n,)
+        The size of the terms of each entry of u.
+    reach : float
+        :math:`\sum_i a_i \|\varphi(x_i)\|`.
+    rows : (A, c, y)
+        The equations :math:`A a = c` and their multipliers.
+    most : float
+        What the sum of a may not exceed.
+    size : float
+        The sum of the absolute values of the objective's terms, which the gap is divided by.
+    unit : float
+        By which the objective is divided; 1 unless the program asks for a w of norm 1.
+    tolerance : float
+        What each residual is compared with.
+
+    Returns
+    -------
+    certificate : Certificate
+        - ``primal_residual``: the largest :math:`|A a - c|_k` divided by :math:`\sum_i |A_{ki}| a_i + |c_k|`, and by
+          which part the sum exceeds `most`;
+        - ``dual_residual``: by how much a constraint misses what its multiplier asks for (:math:`u_i = r a_i`, or not
+          more at 0, or not less at K), divided by its `terms`; and `misfit` divided by `reach`;
+        - ``complementarity``: the largest product, divided by `size`;
+        - ``gap``: the bound of :math:`F - D`, with :math:`|y|^\top |A a - c|` and the rounding of the objective's own
+          terms, divided by `size`.
+    loss : float
+        :math:`F - D` without rounding: the dual objective is the objective minus that.
+    """
+    gap, products = weak_duality(a, u, error, upper=upper, ridge=ridge, norm=norm, misfit=misfit)
+    A, c, y = rows
+    miss = np.array([side - math.fsum(row * a) for row, side in zip(A, c)])
+    spread, sum_of_a = np.abs(A) @ a + np.abs(c), float(a.sum())
+    wrong = np.where(a <= 0.0, np.maximum(u, 0.0), np.abs(u - ridge * a))
+    wrong = np.where(a >= upper, np.maximum(-u, 0.0), wrong)
+    # the rounding of different slacks is independent; the sum of n terms adds that of its own
+    noise = 2.0 * float(np.linalg.norm(a * error)) + rounding_of(1) * size * unit
+    gap += float(np.abs(y) @ np.abs(miss)) + noise
+    loss = float(products.sum()) + 0.5 * misfit * misfit + float(y @ miss)
+    largest = max(float(products.max(initial=0.0)), 0.0)
+    certificate = Certificate(
+        primal_residual=max(
+            _worst(np.abs(miss), spread), float(ratio(max(sum_of_a - most, 0.0), most))
+        ),
+        dual_residual=max(_worst(wrong, terms), float(ratio(misfit, reach))),
+        complementarity=float(ratio(largest / unit, size)),
+        gap=float(ratio(gap / unit, size)),
+        tolerance=tolerance,
+    )
+    return certificate, loss / unit
+
+
 def _worst(value: np.ndarray, scale: np.ndarray) -> float:
     """Return the largest value / scale of numbers that are not negative, with 0/0 = 0."""
-    return float(np.fmax.reduce(value / scale, initial=0.0))
+    with np.errstate(all="ignore"):
+        return float(np.fmax.reduce(value / scale, initial=0.0))
 
 
 def _row_units(absolute: np.ndarray, q: np.ndarray, P: Matrix, farthest: np.ndarray) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ class DualProgram(Record):
         Right-hand sides.
     upper : float
         Bound of the multipliers: K or C/m, or infinity where slacks are squared or absent.
+    most : float
+        What their sum may not exceed, where no equation says it: in a tube whose :math:`\epsilon` is 0.
 
     Examples
     --------
@@ -49,6 +52,7 @@ class DualProgram(Record):
     A: np.ndarray
     c: np.ndarray
     upper: float
+    most: float = field(default=math.inf, repr=False)
 
     @classmethod
     def of(cls, P: Any, q: Any, *equations: tuple[Any, float], upper: float) -> DualProgram:

@@ -6,6 +6,7 @@ minimises (`_terms`). Everything else is here and in `companion.svm.model`, once
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -17,18 +18,17 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from companion.checks import as_matrix
 from companion.engine.arithmetic import largest, ratio
+from companion.engine.certificate import rounding_of
 from companion.engine.guess import Guess, guess_machine
-from companion.exceptions import ConvergenceWarning
 from companion.results import Certificate
 from companion.svm.dual import DualProgram
 from companion.svm.model import KernelModel, ProgramModel
-from companion.svm.points import Normal, Points
+from companion.svm.points import Points, Weights
 from companion.svm.slab import Slab, place_points
 
 __all__ = ["DegenerateSolutionWarning", "HyperplaneClassifier", "SupportVectorMachine"]
 
 _NEARLY_ZERO = 1e-12  # below this part of its terms, a linear program decides whether a'Pa is 0
-_FEW_DIGITS = 1e-7  # the relative error of the norm of w from which on there is a warning
 _SLACK = 1e-9  # a slack below this part of its terms is rounding
 
 
@@ -144,21 +144,13 @@ class HyperplaneClassifier(ClassifierMixin, KernelModel):
 class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
     """Base of the machines of chapter 18; see :class:`SVMs2prime` for the attributes."""
 
-    _unit_normal = False  # the program asks for a w of norm 1
+    _norm_is_shown = True
 
     # -- what each machine says about itself
 
     @abstractmethod
     def _dual(self, points: Points) -> DualProgram:
         """Return the dual program."""
-
-    @abstractmethod
-    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
-        """Return the terms of the primal objective."""
-
-    def _dual_value(self, quadratic: float, linear: float) -> float:
-        """Return the value of the dual function, for a'Pa and q'a."""
-        return -(0.5 * quadratic + linear)
 
     def _below_range(self, points: Points) -> str:
         """Say why w = 0 is the optimum, by the linear program of `nu_min`; nothing if it is not."""
@@ -189,42 +181,32 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
     def _fit(self, X: Any, y: Any) -> list[Warning]:
         """Solve the dual program; recover w, b, eta and the slacks; certify. Return what has to be said."""
         points = self._points(*self._read(X, y))
-        dual, a, Pa, slab, certificate = self._proved(self._answers(points, self._dual(points)))
-        quadratic, inner = float(a @ Pa), Pa - dual.P.ridge * a
-        # inner is s_i <w, phi(x_i)>, less s_i b where b is in the matrix
-        bias = slab.b if self._penalized else 0.0
-        normal = points.normal(a, float(a @ inner) - bias * bias)
-        reach = float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
-        is_zero = normal.norm == 0.0 and abs(bias) <= _NEARLY_ZERO * float(a.sum())
+        found, programs = self._proved(points, self._answers(points, self._dual(points)))
+        dual, a, weights, slab = found[:4]
         if not (self._squared or dual.q.any()):  # w = 0 goes with eta = 0: there is no slab then
-            nearly = is_zero or quadratic <= _NEARLY_ZERO * reach**2
-            reason = self._below_range(points) if nearly else ""
-            if is_zero or reason:
-                part = float(ratio(abs(quadratic), reach * reach))  # what cancels leaves of 0
-                of_zero = replace(certificate, dual_residual=part, complementarity=0.0, gap=part)
+            reach = float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
+            length = math.hypot(weights.norm, slab.b if self._penalized else 0.0) + weights.misfit
+            part = float(ratio(length, reach)) ** 2 + rounding_of(points.n)
+            reason = self._below_range(points) if part <= _NEARLY_ZERO else ""
+            if reason:  # what cancels leaves of 0
+                of_zero = replace(
+                    found.certificate, dual_residual=part, complementarity=0.0, gap=part
+                )
                 return self._store_zero(points, a, of_zero, reason)
 
-        margin = inner if self._penalized else inner - points.s * slab.b
-        size = largest(Pa) + slab.eta + abs(slab.b)
+        found = self._refined(points, found, programs)
+        dual, a, weights, slab, u, _, certificate, self.objective_, self.dual_objective_ = found
+        self.certificate_ = certificate
+        margin = slab.eta - u
+        size = largest(margin) + slab.eta + abs(slab.b)
         if self._squared:
-            slack = shown = dual.P.ridge * a
+            slack = dual.P.ridge * a
         else:  # only points whose multiplier is at its bound have one; that of others is rounding
-            slack = np.where(a < dual.upper, 0.0, np.maximum(slab.eta - margin, 0.0))
-            shown = np.where(slack > _SLACK * size, slack, 0.0)
+            slack = np.where((a < dual.upper) | (u <= _SLACK * size), 0.0, u)
         self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, self._squared)
-        unit = normal.norm if self._unit_normal and normal.norm > 0.0 else 1.0
-        self._store(points, a, shown, normal, slab, dual.upper, unit)
-        terms = self._terms(self.norm_, bias, self.eta_, slack / unit)
-        value = self._dual_value(quadratic, float(dual.q @ a))
-        said = self._prove(certificate, terms, value, reach if self._unit_normal else reach * reach)
-        if said or self.norm_error_ <= _FEW_DIGITS:
-            return said
-        text = (
-            "the hyperplane is right, but rounding has changed the norm of w, and with it the width of the slab, "
-            f"by about {self.norm_error_:.0e} of itself: the images of the points nearly coincide; scale the data "
-            "up, or take a narrower kernel"
-        )
-        return [ConvergenceWarning(text)]
+        unit = weights.norm if self._unit_normal and weights.norm > 0.0 else 1.0
+        self._store(points, a, slack, weights, slab, dual.upper, unit)
+        return self._complaints()
 
     def _libsvm(self, points: Points, dual: DualProgram) -> Guess | None:
         if self._penalized:  # one class of signed points, with the equation for the sum alone
@@ -242,19 +224,19 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
     # -- fitted attributes
 
     def _store(
-        self, points: Points, a: np.ndarray, slack: np.ndarray, normal: Normal, slab: Slab, upper: float,
+        self, points: Points, a: np.ndarray, slack: np.ndarray, weights: Weights, slab: Slab, upper: float,
         unit: float = 1.0,
     ) -> None:  # fmt: skip
         """Set the fitted attributes, for w in the unit of the program."""
-        self.w_ = None if normal.w is None else normal.w / unit
-        self.norm_, self.norm_error_ = normal.norm / unit, normal.error
-        moved = slab.moved(normal.shift, unit)
+        self.w_ = None if weights.w is None else weights.w / unit
+        self.norm_, self.norm_error_ = weights.norm / unit, weights.norm_error
+        moved = slab.moved(weights.shift, unit)
         self.b_, self.eta_ = moved.b, moved.eta
         self.b_interval_, self.eta_interval_ = moved.b_interval, moved.eta_interval
         self.blue_interval_, self.red_interval_ = moved.blue_interval, moved.red_interval
         with np.errstate(divide="ignore", invalid="ignore"):  # w = 0
             self.delta_ = float(np.divide(self.eta_, 1.0 if self._unit_normal else self.norm_))
-        self.dual_coef_ = points.s * a / unit if normal.norm > 0.0 else np.zeros(points.n)
+        self.dual_coef_ = weights.coef / unit
         self.degenerate_ = False
         self._store_points(points, a, slack / unit, upper)
 
@@ -262,12 +244,14 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
         self, points: Points, a: np.ndarray, certificate: Certificate, reason: str
     ) -> list[Warning]:
         """Set the fitted attributes of the solution w = 0, b = 0, eta = 0; return what has to be said."""
+        nothing = np.zeros(points.n)
         w = None if points.Phi is None else np.zeros(points.Phi.shape[1])
-        self._store(points, a, np.zeros(points.n), Normal(w, 0.0), Slab(), self.K_)
+        zero = Weights(w, nothing, nothing, nothing, nothing, 0.0, 0.0, 0.0)
+        self._store(points, a, nothing, zero, Slab(), self.K_)
         self.point_classes_ = np.full(points.n, "undetermined")
         self.degenerate_, self.certificate_ = True, certificate
         self.objective_ = self.dual_objective_ = 0.0
-        return [DegenerateSolutionWarning(reason or "the optimum is w = 0, and eta = 0")]
+        return [DegenerateSolutionWarning(reason)]
 
 
 def _count(values: np.ndarray) -> int:

@@ -86,7 +86,8 @@ class HardMarginSVC(SupportVectorMachine):
         for _, done in super()._answers(points, nearest):
             square = float(done.a @ done.Pa)
             # where the hulls meet up to rounding only, go on
-            meet = points.normal(done.a, square).norm == 0.0
+            found = points.weights(dual.P.coefficients(done.a), dual.P.inner(done.a, done.Pa))
+            meet = found.unknown
             witness, k = smallest_bound(points) if meet else (done.a, np.inf)
             if k < np.inf:
                 raise InfeasibleProblemError(

@@ -10,34 +10,58 @@ when the blue points come first. The order does not matter here: points stay whe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpstrf
 
 from companion.admm.low_rank import LowRank
 from companion.checks import as_vector
-from companion.engine.arithmetic import EPS, largest
+from companion.engine.arithmetic import EPS, exact_product, largest, ratio
+from companion.engine.certificate import rounding_of
 from companion.kernels import Gaussian, Kernel, Linear, Polynomial, Sigmoid
 from companion.kernels.given import Precomputed
 from companion.kernels.gram import centre
 
-__all__ = ["Normal", "Points", "SignedKernel", "as_signs", "kernel_options", "make_points"]
+__all__ = ["Points", "SignedKernel", "Weights", "as_signs", "kernel_options", "make_points"]
 
 _MANY_FEATURES = 100  # explicit features are worth having up to this number, or up to one per point
-_ZERO_FEATURES = 1e-13  # |w| is zero up to rounding below this part of sum a_i |phi(x_i)|
-_ZERO_GRAM = 1e-7  # the same when only inner products are known: |w|^2 has the rounding of |phi|^2
 
 
-class Normal(NamedTuple):
-    """The vector w, its norm, its inner product with the features' origin, and the norm's relative error."""
+class Weights(NamedTuple):
+    r"""A vector w of feature space, its products with the images of the points, and what is known of their digits.
+
+    `inner` has the products with the features from their origin on, and `shift` is the one with the origin. `error`
+    bounds the rounding of `inner`, `size` is that of its terms, and `misfit` bounds the distance of w from
+    :math:`\sum_i c_i \varphi(x_i)`, for the coefficients c that the multipliers give.
+    """
 
     w: np.ndarray | None
+    coef: np.ndarray
+    inner: np.ndarray
+    error: np.ndarray
+    size: np.ndarray
     norm: float
+    norm_error: float
+    misfit: float
     shift: float = 0.0
-    error: float = 0.0
+
+    def times(self, t: float) -> Weights:
+        """Return t w for a t near 1, which the misfit pays for."""
+        w = None if self.w is None else t * self.w
+        misfit = self.misfit + (abs(t - 1.0) + EPS) * self.norm
+        return Weights(w, t * self.coef, t * self.inner, t * self.error + EPS * self.size, self.size, t * self.norm,
+                       self.norm_error, misfit, t * self.shift)  # fmt: skip
+
+    @property
+    def unknown(self) -> bool:
+        """Whether no digit of w is known."""
+        return self.norm <= self.misfit or self.norm_error >= 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,29 +144,110 @@ class Points:
             return self.gram, {"kernel": "precomputed"}
         return self.X, options
 
-    def normal(self, a: np.ndarray, quadratic: float) -> Normal:
-        r"""Return :math:`w = \sum_i s_i a_i \varphi(x_i)` and its norm, which is 0 when it is nothing but rounding.
+    def weights(self, c: np.ndarray, inner: np.ndarray, careful: bool = False) -> Weights:
+        r"""Return :math:`w = \sum_i c_i \varphi(x_i)`.
 
         Parameters
         ----------
-        a : ndarray of shape (n,)
-            Multipliers, of any sign.
-        quadratic : float
-            :math:`a^\top \mathbf K a`, which is :math:`\|w\|^2` where no features are known.
+        c : ndarray of shape (n,)
+            Coefficients.
+        inner : ndarray of shape (n,)
+            The products of w with the images, which are computed anew where features are known.
+        careful : bool
+            Whether those of a Gram matrix are computed anew, too, with one rounding each.
         """
-        c = self.s * a
-        reach = float(np.abs(a) @ np.sqrt(np.maximum(self.diagonal, 0.0)))
+        size, lengths = np.abs(c), np.sqrt(np.maximum(self.diagonal, 0.0))
+        if self.Phi is not None:
+            reach = size @ np.abs(self.Phi)
+            return self.known(c @ self.Phi, c, rounding_of(c.size) * float(np.linalg.norm(reach)))
+        if careful:
+            used = np.flatnonzero(c)
+            return self._of_gram(c, exact_product(self.gram[:, used], c[used]), None, 0.0)
+        error = rounding_of(int(np.count_nonzero(c))) * float(size @ lengths) * lengths
+        return self._of_gram(c, inner, error, 0.0)
+
+    def _of_gram(
+        self, c: np.ndarray, inner: np.ndarray, error: np.ndarray | None, misfit: float
+    ) -> Weights:
+        """Return the weights with these coefficients and products; their error is None where each is rounded once."""
+        shift = 0.0
+        if self.centred:
+            G = self.kernel(self.X)
+            shift = float(c @ G.mean(axis=1))
+            error = EPS * float(np.abs(c).sum()) * largest(G) + (
+                EPS * np.abs(inner) if error is None else error
+            )
+        if error is None:
+            square, error = math.fsum(c * inner), EPS * np.abs(inner)
+            noise = 2.0 * EPS * float(np.abs(c) @ np.abs(inner))
+        else:
+            square, noise = float(c @ inner), float(np.linalg.norm(c * error))
+        norm, lengths = math.sqrt(max(square, 0.0)), np.sqrt(np.maximum(self.diagonal, 0.0))
+        noise += EPS * float(np.abs(c) @ lengths) ** 2  # of the kernel's values
+        part = 0.5 * float(ratio(noise, max(square, 0.0)))
+        return Weights(None, c, inner, error, norm * lengths, norm, part, misfit, shift)
+
+    def known(self, w: np.ndarray, c: np.ndarray, misfit: float) -> Weights:
+        """Return the weights w of explicit features."""
+        assert self.Phi is not None
+        size, norm = np.abs(self.Phi) @ np.abs(w), float(np.linalg.norm(w))
+        shift = math.fsum(w * self.origin) if np.ndim(self.origin) else 0.0
+        # that b is stored for the features from 0 on has its rounding, too
+        error = rounding_of(w.size) * size + EPS * float(np.abs(w) @ np.abs(w * 0.0 + self.origin))
+        part = float(ratio(misfit, norm))
+        return Weights(w, c, self.Phi @ w, error, size, norm, part, misfit, shift)
+
+    def basis(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return features of which there are few: those of the kernel, or a pivoted Cholesky factor of the Gram matrix.
+
+        Returns
+        -------
+        F : ndarray of shape (n, r)
+            The features. Those of a factor are orthogonal to the ones before in the order of the pivots.
+        pivots : ndarray of shape (r,)
+            The points whose images span them; none where the kernel has features.
+        T : ndarray of shape (r, r)
+            The lower triangular matrix with rows ``F[pivots]``.
+        """
+        if self.Phi is not None:
+            return self.Phi, np.zeros(0, dtype=int), np.zeros((0, 0))
+        noise = self.n * EPS * float(self.diagonal.max(initial=0.0))
+        L, order, rank, _ = dpstrf(self.gram, tol=noise, lower=1)
+        F = np.empty((self.n, rank))
+        F[order - 1] = np.tril(L)[:, :rank]
+        pivots = order[:rank] - 1
+        return F, pivots, F[pivots]
+
+    def carried(self, w: np.ndarray, pivots: np.ndarray, T: np.ndarray, c: np.ndarray) -> Weights:
+        """Return the weights w of the features of `basis`, beside the coefficients c that the multipliers give."""
+        if self.Phi is not None:
+            direct = np.array([math.fsum(c * feature) for feature in self.Phi.T])
+            reach = float(np.linalg.norm(np.abs(c) @ np.abs(self.Phi)))
+            misfit = float(np.linalg.norm(w - direct)) + EPS * (reach + float(np.linalg.norm(w)))
+            return self.known(w, c, misfit)._replace(norm_error=rounding_of(w.size))
+        coef, G = np.zeros(self.n), self.gram[:, pivots]
+        coef[pivots] = values = solve_triangular(T, w, lower=True, trans="T")
+        lengths = np.sqrt(np.maximum(self.diagonal, 0.0))
+        # equal points have equal images: what cancels among them does so without rounding
+        _, first, group = np.unique(self.X, axis=0, return_index=True, return_inverse=True)
+        parts: list[list[float]] = [[] for _ in first]
+        for k, one, two in zip(group.ravel().tolist(), coef.tolist(), c.tolist()):
+            parts[k] += [one, -two]
+        rest = np.array([math.fsum(part) for part in parts])
+        reach = float(np.abs(rest) @ lengths[first])
+        left = float(rest @ (self.gram[np.ix_(first, first)] @ rest))
+        misfit = math.sqrt(max(left, 0.0) + rounding_of(first.size) * reach * reach)
+        return self._of_gram(coef, exact_product(G, values), None, misfit)
+
+    def no_weights(self, c: np.ndarray, instead_of: Weights) -> Weights:
+        """Return w = 0 in the place of weights of which no digit is known; the misfit says what that may cost."""
+        zero = np.zeros(self.n)
+        w = None if self.Phi is None else np.zeros(self.Phi.shape[1])
+        reach = float(np.abs(c) @ np.sqrt(np.maximum(self.diagonal, 0.0)))
+        misfit = instead_of.norm + instead_of.misfit
         if self.Phi is None:
-            norm = float(np.sqrt(max(quadratic, 0.0)))
-            if norm <= _ZERO_GRAM * reach:
-                return Normal(None, 0.0)
-            shift = float(c @ self.kernel(self.X).mean(axis=1)) if self.centred else 0.0
-            return Normal(None, norm, shift, 0.5 * EPS * (reach / norm) ** 2)
-        w = c @ self.Phi
-        norm = float(np.linalg.norm(w))
-        if norm <= _ZERO_FEATURES * reach:
-            return Normal(np.zeros_like(w), 0.0)
-        return Normal(w, norm, float(np.sum(w * self.origin)), EPS * reach / norm)
+            misfit = math.hypot(instead_of.norm, math.sqrt(rounding_of(self.n)) * reach)
+        return Weights(w, zero, zero, zero, zero, 0.0, 0.0, misfit)
 
 
 class SignedKernel:
@@ -173,6 +278,19 @@ class SignedKernel:
         R *= self.s[index, None]
         R[np.arange(index.size), index] += self.ridge
         return R
+
+    def coefficients(self, a: np.ndarray) -> np.ndarray:
+        """Return the coefficients of w for the multipliers a."""
+        return self.s * a
+
+    def signed(self, inner: np.ndarray) -> np.ndarray:
+        """Return the products of w with the images of the points as the rows of the program have them."""
+        return self.s * inner
+
+    def inner(self, a: np.ndarray, Pa: np.ndarray) -> np.ndarray:
+        """Return the products of w with the images of the points from P a."""
+        values = self.s * (Pa - self.ridge * a)
+        return values - float(self.s @ a) if self.constant else values
 
     def _by_weights(self, a: np.ndarray) -> np.ndarray:
         """Return P a from the weights w."""

@@ -30,6 +30,7 @@ from scipy.optimize import linprog
 
 from companion.checks import as_scalar
 from companion.engine.arithmetic import EPS, largest, ratio
+from companion.engine.refusals import apart
 from companion.exceptions import InfeasibleProblemError
 from companion.results import Certificate
 from companion.svm.bounds import smallest_bound
@@ -109,16 +110,14 @@ class SVMs1(SupportVectorMachine):
         least = 1.0 / (2 * points.fewest)
         self.K_ = 2.0 * least if self.K is None else as_scalar(self.K, "K", above=0.0)
         if least * (1.0 - _EQUAL) > self.K_:
-            why = f"K = {self.K_:g} is below max(1/(2p), 1/(2q)) = {least:g}"
+            K, limit = apart(self.K_, least, 1.0)
+            why = f"K = {K} is below max(1/(2p), 1/(2q)) = {limit}"
             raise _infeasible(points, why, "the margin")
         P = SignedKernel(points)
         return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, 1.0), upper=self.K_)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
         return -eta, self.K_ * float(slack.sum())
-
-    def _dual_value(self, quadratic: float, linear: float) -> float:
-        return -float(np.sqrt(max(quadratic, 0.0)))
 
     @property
     def gamma_(self) -> float:
@@ -129,8 +128,9 @@ class SVMs1(SupportVectorMachine):
         _, k = smallest_bound(points)
         if k * (1.0 - _EQUAL) > self.K_:
             return ""
+        K, limit = apart(self.K_, k, -1.0)
         return (
-            f"K = {self.K_:g} is at least {k:.6g}: the optimal value of (SVM_s1) is 0, and w is not "
+            f"K = {K} is at least {limit}: the optimal value of (SVM_s1) is 0, and w is not "
             "determined; lower K"
         )
 
@@ -166,8 +166,8 @@ class SVMs2(SupportVectorMachine):
     -----
     Source: Sections 18.3 and 18.4; ZM Section 23.3.1. One support vector of type 1, of either colour, gives b. The text
     says that a blue one entails a red one (Section 18.3); that is not so. For data that cannot be separated w is a
-    difference of terms of size K: a K of :math:`10^6` times :math:`1/\|x\|^2` and more costs digits, which the
-    certificate tells.
+    difference of terms of size K. Where these leave too few digits, w is computed as a variable of its own
+    (:mod:`companion.engine.weights`).
 
     Examples
     --------
@@ -179,6 +179,8 @@ class SVMs2(SupportVectorMachine):
     """
 
     K: float = 1.0
+
+    _price_name = "K"
 
     def _dual(self, points: Points) -> DualProgram:
         self.K_ = as_scalar(self.K, "K", above=0.0)
@@ -296,8 +298,9 @@ class NuMachine(SupportVectorMachine):
         least = 1.0 / (points.n * smallest_bound(points)[1])
         if self.nu > least * (1.0 + _EQUAL):
             return ""
+        nu, limit = apart(self.nu, least, 1.0)
         return (
-            f"nu = {self.nu:g} is at most nu_min = {least:.6g}: the optimum is w = 0, eta = 0, "
+            f"nu = {nu} is at most nu_min = {limit}: the optimum is w = 0, eta = 0, "
             "and no hyperplane is found; raise nu"
         )
 
@@ -352,7 +355,7 @@ class SVMs2prime(NuMachine):
     norm_ : float
         The norm of w.
     norm_error_ : float
-        About by how much rounding has changed the norm, and with it ``delta_``, relative to it. Where only inner
+        A bound of what rounding has changed of the norm, and with it of ``delta_``, relative to it. Where only inner
         products are known, and the images of the points nearly coincide, few digits may be left.
     b_interval_, eta_interval_, blue_interval_, red_interval_ : (float, float)
         All values of b, :math:`\eta`, :math:`b + \eta` and :math:`b - \eta` in optimal solutions. Where they differ,
@@ -369,13 +372,16 @@ class SVMs2prime(NuMachine):
     support_, support_type1_ : ndarray of int
         Indices of the points with a positive multiplier, and of the support vectors of type 1.
     dual_coef_ : ndarray of shape (p + q,)
-        The coefficients :math:`s_i a_i` of w.
+        Coefficients of w in the images of the points: :math:`s_i a_i`, or where these are large numbers that cancel,
+        smaller ones that give the same w.
     degenerate_ : bool
         Whether the optimum is w = 0, eta = 0.
     objective_, dual_objective_ : float
-        Values of the primal and of the dual program.
+        Values of the primal program at the stored hyperplanes, and of the dual program at the stored multipliers.
     certificate_ : Certificate
-        Residuals and duality gap.
+        Residuals and duality gap, for the stored hyperplanes and with what rounding may have added. The gap is relative
+        to the sum of the absolute values of the terms of the primal objective, or for a degenerate solution, whose
+        objective is 0, to :math:`(\sum_i a_i \|\varphi(x_i)\|)^2`.
     K_, Km_ : float
         The constants used.
     classes_, n_features_in_, n_iter_, kernel_, X_fit_
@@ -415,7 +421,8 @@ class SVMs2prime(NuMachine):
         Ks, Km = self._constants(points)
         most = 2 * points.fewest / points.n
         if self.nu > most * (1.0 + _EQUAL):
-            why = f"nu = {self.nu:g} exceeds 2 min(p, q)/(p + q) = {most:g}"
+            nu, limit = apart(self.nu, most, -1.0)
+            why = f"nu = {nu} exceeds 2 min(p, q)/(p + q) = {limit}"
             raise _infeasible(points, why, "the primal objective")
         P = SignedKernel(points)
         return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, Km), upper=Ks)
@@ -472,8 +479,8 @@ class SVMs3(NuMachine):
         Ks, Km = self._constants(points)
         if self.nu > 1.0 + _EQUAL:
             raise InfeasibleProblemError(
-                f"nu = {self.nu:g} exceeds 1: the dual program has no feasible point, and the primal objective "
-                "is unbounded",
+                f"nu = {apart(self.nu, 1.0, -1.0)[0]} exceeds 1: the dual program has no feasible point, and the "
+                "primal objective is unbounded",
                 witness=np.ones(1),
             )
         P = SignedKernel(points, penalize_b=True)
@@ -519,9 +526,6 @@ class SVMs4(NuMachine):
     w = 0 with a positive eta, for instance on the points of exclusive or; then there is no slab. A positive slack puts
     a point inside the slab, not on the wrong side of it: separable data are no obstacle.
 
-    For data that cannot be separated w is a difference of terms of size K, and a large K costs digits of w, b and eta.
-    The certificate tells how many are left.
-
     Examples
     --------
     One point per class:
@@ -532,6 +536,7 @@ class SVMs4(NuMachine):
     """
 
     _squared = True
+    _price_name = "K"
 
     def _dual(self, points: Points) -> DualProgram:
         Ks, Km = self._constants(points)
@@ -572,6 +577,7 @@ class SVMs5(NuMachine):
 
     _squared = True
     _penalized = True
+    _price_name = "K"
 
     def _dual(self, points: Points) -> DualProgram:
         Ks, Km = self._constants(points)

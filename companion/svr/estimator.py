@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.base import RegressorMixin, clone
 
 from companion.checks import as_scalar, as_vector, check_range
-from companion.engine.arithmetic import largest
+from companion.engine.arithmetic import EPS, largest
 from companion.engine.guess import Guess, guess_tube
 from companion.engine.machines import Finished
 from companion.svm.dual import DualProgram
@@ -53,15 +53,13 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
     _: KW_ONLY
     C: float | None = None
 
+    _price_name = "C"
+
     # -- what each regression says about itself
 
     @abstractmethod
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
         r"""Return the dual program with :math:`C\nu` as the sum of the multipliers, where it has one."""
-
-    @abstractmethod
-    def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:
-        """Return the terms of the primal objective."""
 
     def _price(self, points: Points) -> float:
         """Return C."""
@@ -106,14 +104,14 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
         # where b is free, w does not see the middle of y; to subtract it spares digits
         centre = 0.0 if self._penalized else float(y.min() + (y.max() - y.min()) / 2.0)
         dual = self._dual(points, y - centre)
-        solved = self._proved(self._answers(points, dual))
+        solved = self._refined(points, *self._proved(points, self._answers(points, dual)))
         return self._store(points, solved, y - centre, centre, self._sum(dual))
 
     def _answers(self, points: Points, dual: DualProgram) -> Answers:
         """Solve with the sum of the multipliers as an equation, and without; a guess says what comes first."""
         m, n, radius = points.n, dual.q.size, self._sum(dual)
         free = int(not self._penalized)
-        idle = replace(dual, A=dual.A[:free], c=dual.c[:free])
+        idle = replace(dual, A=dual.A[:free], c=dual.c[:free], most=radius)
         if radius == 0.0 or np.array_equal(dual.q[:m], dual.q[m:]):  # y = 0
             nothing = Finished(np.zeros(n), np.zeros(2), np.zeros(n), 1)
             yield idle if radius else dual, nothing
@@ -131,14 +129,29 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
                 tight = a.sum() >= radius * (1.0 - _INSIDE)
                 yield dual if tight else idle, done._replace(a=a, Pa=Pa)
 
-    def _slab(self, h: np.ndarray, a: np.ndarray, dual: DualProgram) -> Slab:
+    def _separate(self, a: np.ndarray) -> np.ndarray:
+        half = a.size // 2
+        return a - np.tile(np.minimum(a[:half], a[half:]), 2)
+
+    def _slab(self, h: np.ndarray, a: np.ndarray, dual: DualProgram, b: float) -> Slab:
         """Return the tube as a slab with eta = -epsilon."""
-        slab = super()._slab(h, a, dual)
+        slab, free = super()._slab(h, a, dual, b), math.isfinite(self._sum(dual))
         if self._penalized:
             low, high = slab.eta_interval
-            return Slab.of_b(slab.b, (min(low, 0.0), min(high, 0.0)))
-        free = math.isfinite(self._sum(dual))
-        return tube_between(slab.blue_interval, slab.red_interval) if free else slab
+            slab = Slab.of_b(slab.b, (min(low, 0.0), min(high, 0.0)))
+        elif free:
+            slab = tube_between(slab.blue_interval, slab.red_interval)
+        if free and dual.c[-1] < dual.upper:  # no point may fail the margin, not by rounding either
+            slack = 16.0 * EPS * (largest(dual.q) + abs(slab.b) + abs(slab.eta))
+            slab = replace(slab, eta=slab.eta - slack)
+        return slab
+
+    def _width(self, slab: Slab) -> float:
+        return slab.epsilon
+
+    def _slacks(self, slack: np.ndarray) -> np.ndarray:
+        m = slack.size // 2
+        return slack[:m] + slack[m:]
 
     def _libsvm(self, points: Points, dual: DualProgram) -> Guess | None:
         m, upper, radius = points.n, dual.upper, self._sum(dual)
@@ -167,16 +180,15 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
         self, points: Points, solved: Solved, y: np.ndarray, centre: float, radius: float
     ) -> list[Warning]:
         """Set the fitted attributes; return what has to be said."""
-        dual, a, Pa, slab, certificate = solved
+        dual, a, weights, slab, _, _, self.certificate_, self.objective_, self.dual_objective_ = (
+            solved
+        )
         m, ridge, spent = points.n, dual.P.ridge, float(a.sum())
-        delta, fitted = a[m:] - a[:m], ridge * a[:m] - Pa[:m]
-        bias = slab.b if self._penalized else 0.0
-        normal = points.normal(delta, float(delta @ fitted) - bias * bias)
-        self.w_, self.norm_, self.norm_error_ = normal.w, normal.norm, normal.error
-        self.X_fit_, self.dual_coef_ = points.X, delta
+        self.w_, self.norm_, self.norm_error_ = weights.w, weights.norm, weights.norm_error
+        self.X_fit_, self.dual_coef_ = points.X, weights.coef
 
-        residuals = y - fitted - (0.0 if self._penalized else slab.b)
-        moved = slab.moved(centre - normal.shift)
+        residuals = y - weights.inner - slab.b
+        moved = slab.moved(centre - weights.shift)
         self.b_, self.epsilon_ = moved.b, moved.epsilon
         self.b_interval_, self.epsilon_interval_ = moved.b_interval, moved.epsilon_interval
         self.blue_interval_, self.red_interval_ = moved.blue_interval, moved.red_interval
@@ -184,14 +196,9 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
         left = radius - spent
         self.gamma_ = left if math.isfinite(left) and left > _INSIDE * radius else 0.0
 
-        size = largest(y) + largest(fitted) + abs(slab.b)
-        self._store_points(delta, dual.upper, residuals, ridge, _TIGHT * size)
-        slack = np.maximum(np.abs(residuals) - self.epsilon_, 0.0)
-        terms = self._terms(self.norm_, bias, self.epsilon_, slack)
-        value = -0.5 * float(a @ Pa) - float(dual.q @ a)
-        reach = float(a @ np.sqrt(dual.P.diagonal()))
-        noise = reach * reach + size * (spent + (0.0 if self._squared else self.C_))
-        return self._prove(certificate, terms, value, noise)
+        size = largest(y) + largest(weights.inner) + abs(slab.b)
+        self._store_points(a[m:] - a[:m], dual.upper, residuals, ridge, _TIGHT * size)
+        return self._complaints()
 
     def _store_points(
         self, delta: np.ndarray, upper: float, residuals: np.ndarray, ridge: float, tight: float

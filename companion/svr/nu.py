@@ -115,8 +115,8 @@ class NuSVR(NuRegression):
     norm_ : float
         The norm of w.
     norm_error_ : float
-        About by how much rounding has changed the norm, relative to it. Where only inner products are known, and the
-        images of the points nearly coincide, few digits may be left; the tube is right then.
+        A bound of what rounding has changed of the norm, relative to it. Where only inner products are known, and the
+        images of the points nearly coincide, few digits may be left.
     b_, epsilon_ : float
         Intercept and half of the tube's width.
     b_interval_, epsilon_interval_, blue_interval_, red_interval_ : (float, float)
@@ -142,11 +142,13 @@ class NuSVR(NuRegression):
     critical_nu_ : tuple of float
         :math:`2p_{sf}/m`, :math:`2q_{sf}/m` and :math:`(p_{sf} + q_{sf})/m`.
     support_, dual_coef_ : ndarray
-        Indices with a positive multiplier; :math:`\mu - \lambda`.
+        Indices with a positive multiplier; coefficients of w in the images of the points: :math:`\mu - \lambda`, or
+        where these are large numbers that cancel, smaller ones that give the same w.
     objective_, dual_objective_ : float
-        Values of the primal and of the dual program.
+        Values of the primal program at the stored tube, and of the dual program at the stored multipliers.
     certificate_ : Certificate
-        Residuals and duality gap.
+        Residuals and duality gap, for the stored tube and with what rounding may have added. The gap is relative to the
+        sum of the terms of the primal objective.
     C_ : float
         The constant used.
     n_features_in_, n_iter_, kernel_, X_fit_

@@ -40,6 +40,19 @@ class TubeKernel:
         out[here, index] += self.ridge
         return out
 
+    def coefficients(self, a: np.ndarray) -> np.ndarray:
+        """Return the coefficients of w for the multipliers a."""
+        return a[self.m :] - a[: self.m]
+
+    def signed(self, inner: np.ndarray) -> np.ndarray:
+        """Return the products of w with the images of the points as the rows of the program have them."""
+        return np.concatenate([-inner, inner])
+
+    def inner(self, a: np.ndarray, Pa: np.ndarray) -> np.ndarray:
+        """Return the products of w with the images of the points from P a."""
+        values = self.ridge * a[: self.m] - Pa[: self.m]
+        return values - float(self.coefficients(a).sum()) if self.K.constant else values
+
     def _by_weights(self, a: np.ndarray) -> np.ndarray:
         """Return the product with a from the weights w."""
         assert self.K.product is not None

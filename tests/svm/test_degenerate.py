@@ -27,7 +27,7 @@ class TestInfeasible:
     @pytest.mark.parametrize("swapped", [False, True])
     def test_nu_of_s2prime_names_the_bound(self, swapped):
         u, v = NINE[::-1] if swapped else NINE
-        bound = r"2 min\(p, q\)/\(p \+ q\) = 0.888889"
+        bound = r"2 min\(p, q\)/\(p \+ q\) = 0.888888"  # who types it is not refused
         with pytest.raises(InfeasibleProblemError, match=bound) as error:
             SVMs2prime(0.9).fit_uv(u, v)
         y, s = error.value.witness, np.repeat([1.0, -1.0], [len(u), len(v)])

@@ -1,0 +1,89 @@
+"""Prices that are large against 1/|x|^2: certified means proved, and the answer is found all the same."""
+
+import math
+
+import numpy as np
+import pytest
+from flint import arb
+
+from companion.svm import SVMs2, SVMs2prime, SVMs3
+from companion.svr import EpsilonSVR
+
+ROW = np.array([[0.0], [1.0], [2.0], [3.0]])
+SIGNS = np.array([-1, 1, -1, 1])
+RNG = np.random.default_rng(5)
+CLOUD = RNG.standard_normal((40, 3))
+NOISY = np.where(CLOUD[:, 0] + RNG.standard_normal(40) > 0.0, 1, -1)
+UNITS = np.array([1e-5, 1.0, 1e5])
+
+
+def exact_values(machine, X, s):
+    """Return the primal value of the stored w and b and the dual value of the stored multipliers, without rounding."""
+    a = np.empty(len(s))
+    a[s > 0], a[s < 0] = machine.lambda_, machine.mu_
+    w, c, zero = (
+        [arb(v) for v in machine.w_.tolist()],
+        [arb(v) * int(t) for v, t in zip(a, s)],
+        arb(0),
+    )
+    K, b = arb(machine.K_), arb(float(machine.b_))
+    slack = zero
+    for x, t in zip(X.tolist(), s.tolist()):
+        u = 1 - t * (sum((arb(v) * k for v, k in zip(x, w)), zero) - b)
+        slack += u if u > 0 else zero
+    back = [sum((v * arb(x) for v, x in zip(c, column)), zero) for column in X.T.tolist()]
+    primal = sum((v * v for v in w), zero) / 2 + K * slack
+    return float(primal), float(
+        sum(map(arb, a.tolist()), zero) - sum((v * v for v in back), zero) / 2
+    )
+
+
+@pytest.mark.parametrize(("scale", "K"), [(1.0, 10.0), (1e6, 10.0), (1e9, 1.0), (1.0, 1e12)])
+def test_alternating_points_have_the_answer_by_hand(scale: float, K: float) -> None:
+    """The objective is w^2/2 + K (u1 + u2), with two slacks of 4/3 at w = 2/3, b = 1."""
+    machine = SVMs2(K=K).fit(scale * ROW, SIGNS)
+    assert machine.certificate_.ok
+    assert (machine.w_[0] * scale, machine.b_) == pytest.approx((2 / 3, 1.0), rel=1e-9)
+    assert (machine.predict(scale * ROW) == [-1, -1, 1, 1]).all()
+
+
+@pytest.mark.parametrize("units", [1.0, UNITS], ids=["one unit", "three units"])
+@pytest.mark.parametrize("power", [0, 4, 8, 12])
+def test_stored_objectives_are_those_of_the_stored_hyperplane(power: int, units) -> None:
+    X = CLOUD * units
+    machine = SVMs2(K=10.0**power / max(np.max(units), 1.0) ** 2).fit(X, NOISY)
+    primal, dual = exact_values(machine, X, NOISY)
+    assert machine.certificate_.ok
+    assert machine.objective_ == pytest.approx(primal, rel=1e-9)
+    assert machine.dual_objective_ <= machine.objective_ * (1.0 + machine.certificate_.gap)
+    assert primal - dual <= 2e-9 * primal + abs(machine.b_) * math.ulp(machine.K_) * len(X)
+
+
+@pytest.mark.parametrize("K", [1e6, 1e8, 1e12])
+def test_contradictory_points_of_a_gaussian_kernel(K: float) -> None:
+    X, y = [[0.0], [0.0], [3.0], [1.0]], [0, 1, 1, 0]
+    machine = SVMs2(K=K, kernel="rbf").fit(X, y)
+    assert machine.certificate_.ok
+    assert machine.objective_ - 2 * K == pytest.approx(1.1565, abs=1e-3 + 1e-9 * K)
+    assert machine.predict([[3.0], [1.0]]).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("C", [1e6, 1e10, 1e12])
+def test_a_tube_with_a_large_price_is_that_of_the_linear_program(C: float) -> None:
+    y = CLOUD @ [1.0, 2.0, 3.0] + RNG.standard_normal(40)
+    model = EpsilonSVR(epsilon=0.05, C=C).fit(CLOUD, y)
+    assert model.certificate_.ok
+    assert model.score(CLOUD, y) > 0.5
+
+
+@pytest.mark.parametrize(("machine", "X", "y", "limit"), [
+    (SVMs2prime(0.666667), ROW[:3], [0, 1, 1], 0.666666), (SVMs3(1.0 + 1e-9), ROW, SIGNS, 1.0),
+])  # fmt: skip
+def test_a_limit_in_a_message_differs_from_the_value_and_is_accepted(machine, X, y, limit) -> None:
+    with pytest.raises(ValueError, match="exceeds") as error:
+        machine.fit(X, y)
+    value = str(error.value).split("nu = ")[1].split()[0]
+    assert f"{limit:g}" in str(error.value)
+    assert float(value) > limit
+    machine.set_params(nu=limit)
+    machine._fit(np.asarray(X, dtype=float), np.asarray(y))
