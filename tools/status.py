@@ -43,6 +43,7 @@ RELEASED = (
     if "Documentation" in URLS
     else "on this page of the published site"
 )
+PAGES = FRAMES.with_name("pages.json")  # python -m benchmarks.pages --store
 LIBRARIES = (
     "optimization-companion",
     "numpy",
@@ -289,6 +290,13 @@ def board_machine() -> str:
     return f"The machine had {found['cores']} cores and a load of {found['load']} programs at once."
 
 
+def page_rows() -> list[str]:
+    """Return the table's rows for the pages: medians of visits."""
+    found = json.loads(PAGES.read_text(encoding="utf-8"))["pages"]
+    rows = [(title(page) or page, times) for page, times in found.items()]
+    return [f"| {name} | {t['ready']} ms | {t['drawn']} ms |" for name, t in rows]
+
+
 def status_page() -> str:
     """Return the page as MyST; it has a column for nbval when that ran."""
     results, seconds = nbval_results(), seconds_of()
@@ -336,6 +344,19 @@ def status_page() -> str:
         "| Board | Frame | Work |",
         "|---|---|---|",
         *board_rows(),
+        ":::",
+        "",
+        "## Pages",
+        "",
+        "Medians of five visits with an empty cache, on a busy machine: from the request to a page that answers, and",
+        "to one whose formulas are set. Compare the rows with each other.",
+        "",
+        ":::{table}",
+        ":class: stacked",
+        "",
+        "| Page | Answers | Complete |",
+        "|---|---|---|",
+        *page_rows(),
         ":::",
         "",
         *mystmd_lines(),

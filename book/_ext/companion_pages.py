@@ -22,6 +22,7 @@ import itertools
 import os
 import re
 import struct
+import tomllib
 from collections.abc import Callable
 from html import escape, unescape
 from pathlib import Path
@@ -33,6 +34,7 @@ from letters import in_letters
 from pybtex.backends.plaintext import Backend
 from pybtex.plugin import register_plugin
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 
 LENGTH = 160  # characters that search engines show
@@ -251,6 +253,25 @@ def name_folded_cells(app: Sphinx, doctree: nodes.document) -> None:
             cell["prompt_show"] = cell["prompt_hide"] = name_of_cell(cell)
 
 
+def add_addresses(app: Sphinx, config: Config) -> None:
+    """Tell the theme where the project lives, which pyproject.toml says: buttons for issues, Binder and Colab."""
+    file = Path(app.srcdir) / "pyproject.toml"
+    told = tomllib.loads(file.read_text("utf-8")) if file.exists() else {}
+    urls = told.get("project", {}).get("urls", {})
+    config.html_baseurl = urls.get("Documentation", config.html_baseurl)
+    if "Repository" in urls:
+        services = {
+            "binderhub_url": "https://mybinder.org",
+            "colab_url": "https://colab.research.google.com",
+        }
+        config.html_theme_options |= {
+            "repository_url": urls["Repository"],
+            "repository_branch": "main",
+            "use_issues_button": True,
+            "launch_buttons": {"notebook_interface": "jupyterlab"} | services,
+        }
+
+
 def write_in_parallel(app: Sphinx, env: BuildEnvironment) -> None:
     """After reading, before writing: one process resolves references, the others write."""
     app.parallel = 1 + min(os.cpu_count() or 1, 4)
@@ -273,6 +294,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     gc.set_threshold(500_000, 20, 20)
     # For each citation pybtex would search all installed packages for its plain text.
     register_plugin("pybtex.backends", "plaintext", Backend)
+    app.connect("config-inited", add_addresses)
     app.connect("doctree-read", name_folded_cells)
     app.connect("env-updated", write_in_parallel)
     app.connect("html-page-context", complete, priority=950)

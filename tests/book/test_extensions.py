@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_markdown_cell, new_notebook, writes
 from sphinx.application import Sphinx
@@ -139,11 +138,10 @@ def test_titles_are_split(kind: str, title: str, shown: tuple[str, str]) -> None
     assert split_title(kind, title) == shown
 
 
-def theme_options() -> dict[str, object]:
-    """Return the theme's options as a project on GitHub has them: without the signs of a comment."""
-    text = (ROOT / "_config.yml").read_text(encoding="utf-8")
-    text = re.sub(r"^( +)# (repository_|use_issues|launch_|  \w+: )", r"\1\2", text, flags=re.M)
-    return yaml.safe_load(text)["sphinx"]["config"]["html_theme_options"]
+def with_addresses() -> str:
+    """Return pyproject.toml as who publishes the book fills it in: with the lines in comments."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    return re.sub(r"^# (?=\[project\.urls|Repository|Documentation)", "", text, flags=re.MULTILINE)
 
 
 def test_a_published_page_says_what_it_is_and_where_it_runs(tmp_path: Path, monkeypatch) -> None:
@@ -152,7 +150,8 @@ def test_a_published_page_says_what_it_is_and_where_it_runs(tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
     page = writes(new_notebook(cells=[new_markdown_cell("# A page")]))
     wanted = ["myst_nb", "sphinx_book_theme", "companion_pages"]
-    theme = {"html_theme": "sphinx_book_theme", "html_theme_options": theme_options()}
+    theme = {"html_theme": "sphinx_book_theme", "html_theme_options": {"use_download_button": True}}
+    (tmp_path / "pyproject.toml").write_text(with_addresses(), encoding="utf-8")
     site = build(tmp_path, {"index.md": SLACK, "page.ipynb": page}, wanted, **theme)
     page = soup(site / "index.html")
     (description,) = page.select("meta[name=description]")
