@@ -11,6 +11,9 @@ where it may be cut (`companion.figures.panels`): on a phone a script puts them 
 Every picture is seen once. A slider begins with the picture of the cell before it, which is drawn there for nbval, for
 paper and for browsers without scripts; the style sheet hides that one from all others.
 
+``make book SOLUTIONS=0`` builds the edition without solutions: they, the cells that go on with them (tag "solution"), and
+those of checks, which know the answers (tag "check"), are removed before anything is made of a page.
+
 Several processes write. Sphinx's ``-j``, for which Jupyter Book has no option, would warn and so fail: the extension that
 numbers Jupyter Book's chapters does not say whether several may read.
 """
@@ -35,7 +38,9 @@ from pybtex.backends.plaintext import Backend
 from pybtex.plugin import register_plugin
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
+from sphinx_exercise.nodes import solution_node
 
 LENGTH = 160  # characters that search engines show
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -55,6 +60,10 @@ CELL = '<div class="cell '
 HEADING = re.compile(r"<h[23][ >]")
 SLIDER = "application/vnd.jupyter.widget-view+json"
 PICTURE = re.compile(r'<img (?P<rest>[^>]*\bsrc="(?P<src>[^"]+\.png)"[^>]*)>')
+
+
+WANTED = os.environ.get("COMPANION_SOLUTIONS", "1") != "0"
+CELLS = {"tag_solution", "tag_check"}
 
 
 def shorten(text: str) -> str:
@@ -288,6 +297,25 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
             page.write_text(new, encoding="utf-8")
 
 
+def remove_solutions(app: Sphinx, doctree: nodes.document) -> None:
+    """Remove the solutions of a page."""
+    if app.config.companion_solutions:
+        return
+    for node in list(doctree.findall(lambda n: isinstance(n, nodes.Element))):
+        ours = isinstance(node, solution_node) or CELLS & set(
+            node.get("classes", [])
+        )
+        if ours and node.parent is not None:
+            node.parent.remove(node)
+
+
+def keep_sources_back(app: Sphinx, config: Config) -> None:
+    """Offer no sources of the pages, which have the solutions."""
+    if not config.companion_solutions:
+        config.html_copy_source = False
+        config.html_theme_options["use_download_button"] = False
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     # A document is millions of small objects, and almost none of them is garbage.
@@ -295,6 +323,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # For each citation pybtex would search all installed packages for its plain text.
     register_plugin("pybtex.backends", "plaintext", Backend)
     app.connect("config-inited", add_addresses)
+    app.add_config_value("companion_solutions", WANTED, "env", bool)
+    app.connect("config-inited", keep_sources_back)
+    app.connect("doctree-read", remove_solutions, priority=300)
     app.connect("doctree-read", name_folded_cells)
     app.connect("env-updated", write_in_parallel)
     app.connect("html-page-context", complete, priority=950)
