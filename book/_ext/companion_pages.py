@@ -38,7 +38,6 @@ from pybtex.backends.plaintext import Backend
 from pybtex.plugin import register_plugin
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx_exercise.nodes import solution_node
 
