@@ -143,7 +143,8 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
             slab = tube_between(slab.blue_interval, slab.red_interval)
         if free and dual.c[-1] < dual.upper:  # no point may fail the margin, not by rounding either
             slack = 16.0 * EPS * (largest(dual.q) + abs(slab.b) + abs(slab.eta))
-            slab = replace(slab, eta=slab.eta - slack)
+            eta, (low, high) = slab.eta - slack, slab.eta_interval
+            slab = replace(slab, eta=eta, eta_interval=(min(low, eta), high))
         return slab
 
     def _width(self, slab: Slab) -> float:
