@@ -9,6 +9,8 @@ READY := $(VENV)/.ready
 SITE := build/_build/html
 JOBS ?= 2
 CORE ?= Prescott
+# LIVE=1: pages run in the browser, with the files that tools/live.py fetches
+LIVE ?= 0
 WINDOWS := $(shell expr $(JOBS) + 1)  # notebooks or pages at once: a kernel and a browser wait now and then for who asks
 NODE := $(shell command -v npx >/dev/null && command -v node)
 MATHJAX := 3.2.2
@@ -60,6 +62,7 @@ $(READY): requirements.lock pyproject.toml
 # The generated pages last: the one on the state of the build tells how long the notebooks ran.
 book: $(READY)   ## execute the notebooks, build the site, print the page to open
 	$(STEP) "Notebooks for the book" $(BIN)/python tools/notebooks.py cache
+	@test "$(LIVE)" != 1 || $(BIN)/python -m tools.live
 	$(STEP) "Generated pages" $(BIN)/python -m tools.pages
 	$(STEP) "Site" $(BIN)/jupyter-book build . --toc book/_toc.yml --path-output build -W -n --keep-going --quiet
 	@echo "Open $(CURDIR)/$(SITE)/index.html"
@@ -150,12 +153,15 @@ lock: $(READY)   ## write the files of exact versions anew from pyproject.toml
 	@$(BIN)/uv pip compile $(LOCK) --extra distributed --extra book --extra test pyproject.toml -o requirements.lock
 	@$(BIN)/uv pip compile $(LOCK) --extra lab -c requirements.lock pyproject.toml -o notebooks/requirements.txt
 
-vendor:          ## fetch MathJax anew with npm, which checks what it fetches (its version: above)
-	rm -rf book/_static/vendor && mkdir -p book/_static/vendor/mathjax build
+vendor:          ## fetch MathJax and CodeMirror anew with npm, which checks what it fetches (their versions: above, tools/editor)
+	rm -rf book/_static/vendor/mathjax && mkdir -p book/_static/vendor/mathjax build/editor
+	cp tools/editor/* build/editor && cd build/editor && npm install --silent --no-audit --no-fund
+	cd build/editor && npx esbuild codemirror.mjs --bundle --minify --format=iife --global-name=CodeMirror \
+	  --legal-comments=none --outfile=../../book/_static/vendor/codemirror/codemirror.js
 	cd build && npm pack --silent mathjax@$(MATHJAX)
 	tar -xzf build/mathjax-$(MATHJAX).tgz -C book/_static/vendor/mathjax --transform 's,^package/\(es5/\)\?,,' --wildcards \
 	  $(patsubst %,'package/%',$(MATHJAX_FILES))
-	cd book/_static/vendor && sha256sum $$(find mathjax -type f | LC_ALL=C sort) > SHA256SUMS
+	cd book/_static/vendor && sha256sum $$(find codemirror mathjax -type f | LC_ALL=C sort) > SHA256SUMS
 
 clean:           ## remove what was built, keep the environment
 	@rm -rf build .jupyter_cache book/_generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

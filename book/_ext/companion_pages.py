@@ -22,9 +22,11 @@ from __future__ import annotations
 
 import gc
 import itertools
+import json
 import os
 import re
 import struct
+import sys
 import tomllib
 from collections.abc import Callable
 from html import escape, unescape
@@ -40,6 +42,9 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx_exercise.nodes import solution_node
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tools import live
 
 LENGTH = 160  # characters that search engines show
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -162,6 +167,27 @@ def editions(app: Sphinx, pagename: str, path_to: Callable[..., str]) -> str:
     )
 
 
+def run_button(app: Sphinx, pagename: str) -> str:
+    """Return the button that starts Python on a page with code, which says what it will load (tools/live.py)."""
+    path = Path(app.srcdir) / f"{pagename}.ipynb"
+    if not pagename.startswith("notebooks/") or not live.LISTED.is_file():
+        return ""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = "\n".join(
+        "".join(c["source"]) for c in cells if c["cell_type"] == "code"
+    )
+    packages = live.packages_of(code)
+    told = json.loads(live.LISTED.read_text(encoding="utf-8"))
+    size = sum(told["core"].values()) + sum(
+        told["packages"][name]["size"] for name in packages
+    )
+    needs = escape(json.dumps({"packages": packages}))
+    return (
+        f'<button class="run-page" type="button" data-live="{needs}">Run this page '
+        f"<small>loads {size / 1e6:.0f} MB, once</small></button>"
+    )
+
+
 def preview(app: Sphinx, name: str, title: str, text: str) -> str:
     """Return what a link to the page shows where it is shared; addresses are whole once ``html_baseurl`` is set."""
     base = (app.config.html_baseurl or "").rstrip("/")
@@ -213,7 +239,8 @@ def complete(
     if doctree is not None and "body" in context:
         context["body"] = offer_solutions(
             show_once(context["body"]),
-            editions(app, pagename, context["pathto"]),
+            run_button(app, pagename)
+            + editions(app, pagename, context["pathto"]),
         ) + report_link(app, pagename, context["pathto"])
     late = [
         script
@@ -285,6 +312,14 @@ def write_in_parallel(app: Sphinx, env: BuildEnvironment) -> None:
     app.parallel = 1 + min(os.cpu_count() or 1, 4)
 
 
+def carry(app: Sphinx, config: Any) -> None:
+    """Let the site carry Python for the browser."""
+    config.html_static_path = [
+        *config.html_static_path,
+        str(live.SITE.parent),
+    ]
+
+
 def finish(app: Sphinx, exception: Exception | None) -> None:
     """Write the sizes, once the pictures are in their place."""
     if exception or app.builder.name != "html":
@@ -326,6 +361,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", keep_sources_back)
     app.connect("doctree-read", remove_solutions, priority=300)
     app.connect("doctree-read", name_folded_cells)
+    if live.LISTED.is_file():  # made by tools/live.py
+        app.connect("config-inited", carry)
+        app.add_js_file("live.js")
     app.connect("env-updated", write_in_parallel)
     app.connect("html-page-context", complete, priority=950)
     app.connect("build-finished", finish)

@@ -99,6 +99,8 @@
     return book;
   }
 
+  window.companionFlipbook = (models, id) => models[id]?.state._dom_classes?.includes("companion-flipbook") && makeFlipbook(models, models[id]);
+
   document.addEventListener("DOMContentLoaded", () => {
     const models = storedWidgets();
     document.querySelectorAll(VIEW).forEach((script) => {

