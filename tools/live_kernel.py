@@ -1,4 +1,4 @@
-# ruff: noqa: D101, D102
+# ruff: noqa: D101, D102, E402
 """Runs in the browser, in a worker beside the page: IPython's shell, whose outputs are sent to the page as JSON."""
 
 import gc
