@@ -55,7 +55,7 @@ def problem(maker, kind, rng):
     }[kernel]  # fmt: skip
     options = {"kernel": kernel, "kernel_params": {"degree": 2} if kernel == "poly" else None}
     if maker is KernelRidge:
-        # For a smaller K, rounding of the Gaussian's matrix shows in the tenth digit of the value: not yet in the proof.
+        # For a smaller K, rounding of the Gaussian matrix shows in the value: not in the proof yet.
         K = float(diagonal.sum()) * 10.0 ** rng.uniform(-7, 3)
         return KernelRidge(K, intercept=str(rng.choice(["none", "free"])), **options), X, values
     price = 10.0 ** rng.uniform(-8, 20) / float(diagonal.mean())
