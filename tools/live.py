@@ -219,8 +219,7 @@ open("/work/compiled.zip", "wb").write(written.getvalue())
 def contents(source: Path) -> dict[str, bytes]:
     """Return the files of a wheel, or of a folder, that a reader may need."""
     if source.is_dir():
-        skip = {"__pycache__", "distributed"}
-        paths = (p for p in source.rglob("*") if p.is_file() and not skip & set(p.parts))
+        paths = (p for p in source.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
         return {path.relative_to(source.parent).as_posix(): path.read_bytes() for path in paths}
     with zipfile.ZipFile(source) as archive:
         names = (m.filename for m in archive.infolist() if not m.is_dir())
