@@ -54,7 +54,7 @@ BARE = {
 LEFT_OUT = re.compile(
     r"(^|/)(tests?|testing/tests|conftest|include|_examples|sample_data)(/|$|\.)|\.(pyi|pxd|pyx|h|c|hpp|f|f90|lib|a)$"
     r"|\.dist-info/(?!METADATA|entry_points)|^(jedi|mpl_toolkits/basemap)/|matplotlib/backends/web_backend"
-    r"|mpl-data/(images|fonts/(afm|pdfcorefonts|ttf/(STIX|cm|DejaVuSer|DejaVuSansMono-))|plot_directive)|(^|/)benchmarks/|^scipy/misc/.*\.dat|\.xsl$|^anywidget/nbextension|_sobol_direction_numbers|^scipy/(io/tests|datasets)|^bin/|^pip/"
+    r"|mpl-data/(images|fonts/(afm|pdfcorefonts|ttf/(cm|DejaVuSer|DejaVuSansMono-))|plot_directive)|(^|/)benchmarks/|^scipy/misc/.*\.dat|\.xsl$|^anywidget/nbextension|_sobol_direction_numbers|^scipy/(io/tests|datasets)|^bin/|^pip/"
     r"|^sklearn/datasets/(images|descr/(?!diabetes|breast|iris|wine|digits))|^sklearn/_build_utils"
     r"|^sympy/(physics/(?!units)|parsing/(latex|autolev))|^fontTools/(?!ttLib|misc|config|encodings|__init__)"
     r"|^prompt_toolkit/(contrib|output/win32)|^pygments/(lexers|styles)/(?!__init__|_mapping|python|default|ansi|terminal)"

@@ -3,6 +3,7 @@
 
 import gc
 import json
+import logging
 import os
 import sys
 import types
@@ -118,6 +119,7 @@ def start(to_page: Callable[[str], None]) -> None:
     sys.modules["__main__"] = main
     Shell.instance(config=settings, user_module=main, colors="NoColor")
     sys.stdout, sys.stderr = Stream("stdout"), Stream("stderr")
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # no word on its cache
     gc.set_threshold(100_000, 20, 20)
     gc.freeze()
 
