@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -192,9 +193,25 @@ class KernelRidge(KernelMixin, Regressor):
         Then the gap is :math:`\|\xi - K\alpha\|^2`, and K times the square of what the mean was in feature space. For
         K = 0 the residual has to be orthogonal to every fit. In a `basis` of the fits, the gap is the square of what
         is not.
+
+        All that refers to the matrix of the kernel, of which G is the rounded one, and to the product :math:`G\alpha`,
+        which is rounded, too. If :math:`\delta` is what the fit is wrong by, then the objective is wrong by
+
+        .. math:: \|\xi - \delta\|^2 + K \alpha^\top(G\alpha + \delta) - \|\xi\|^2 - K \alpha^\top G\alpha
+            = (K\alpha - 2\xi)^\top \delta + \|\delta\|^2 ,
+
+        which is not of the second order in :math:`\delta`, as the gap is. An entry of the matrix is an inner product
+        of n terms in feature space, :math:`|\varphi(x_i)| |\varphi(x_j)|` at most, or a function of n terms that has
+        no larger error. So :math:`\delta_i` is bounded by :func:`rounding_of_a_sum` of m terms for the product, plus
+        that of n terms times :math:`|\varphi(x_i)| (\sum_j \alpha_j^2 |\varphi(x_j)|^2)^{1/2}` for the entries: those
+        have independent errors, but for the symmetry, which counts them twice. Their part is 0 where G was given.
         """
         norm, alpha = linalg.norm, self.alpha_
-        rounding = rounding_of_a_sum(y.size) * float(norm(G) * norm(alpha))
+        rows, sizes = np.sqrt(np.einsum("ij,ij->i", G, G)), np.sqrt(np.maximum(G.diagonal(), 0.0))
+        entry = 0.0 if self.kernel == "precomputed" else rounding_of_a_sum(self.n_features_in_)
+        errors = rounding_of_a_sum(y.size) * float(norm(alpha)) * rows
+        errors += 2.0 * entry * float(norm(sizes * alpha)) * sizes
+        rounding = float(norm(errors))
         rounding += EPS * float(norm(y)) + EPS * math.sqrt(y.size) * b
         if K > 0.0:
             off = float(alpha.mean()) if self.intercept == "free" else 0.0
@@ -204,9 +221,11 @@ class KernelRidge(KernelMixin, Regressor):
             )
         else:
             distance = float(norm(basis.T @ residual)) + rounding
-        return certify_squares(
-            distance, np.zeros(0), 0.5 * self.objective_, float(norm(y)), _TOLERANCE
-        )
+        size = float(norm(y))
+        found = certify_squares(distance, np.zeros(0), 0.5 * self.objective_, size, _TOLERANCE)
+        wrong = float(norm((K * alpha - 2.0 * residual) * errors)) + float(norm(errors)) ** 2
+        least = _TOLERANCE * size**2  # a smaller objective is 0, beside that of w = 0
+        return replace(found, gap=found.gap + ratio(wrong, max(self.objective_, least)))
 
     def _f(self, X: np.ndarray) -> np.ndarray:
         if self.w_ is not None:

@@ -36,6 +36,17 @@ def gram(name: str, X: np.ndarray) -> np.ndarray:
     return np.frompyfunc(SHAPES[name], 2, 1)(H, D)
 
 
+def features(name: str, X: np.ndarray) -> np.ndarray | None:
+    """Return exact features whose inner products are the kernel, in the package's order; None where it has none."""
+    if name not in ("linear", "poly"):
+        return None
+    E, root, n = exact(X), arb(2).sqrt(), X.shape[1]
+    if name == "linear":
+        return E
+    pairs = [E[:, i] * E[:, j] * (1 if i == j else root) for i in range(n) for j in range(i, n)]
+    return np.column_stack([*pairs, E * root, exact(np.ones(len(X)))])
+
+
 def with_sum(a: np.ndarray, total: Any, upper: Any) -> np.ndarray:
     """Return multipliers in [0, upper] with a given sum that are near those in a."""
     a = plus(a) if upper is None else upper - plus(upper - plus(a))
@@ -111,10 +122,10 @@ def regression(m: Any, X: np.ndarray, y: np.ndarray) -> tuple[Any, Any, Any, Any
     K, tau = arb(float(getattr(m, "K", 0.0))), arb(float(getattr(m, "tau", 0.0)))
     C = arb(float(getattr(m, "C", getattr(m, "K", 0.0))))
     penalized = m.intercept == "penalized"
-    G = gram(getattr(m, "kernel", "linear"), X)
-    by_weights = getattr(m, "w_", None) is not None and getattr(m, "kernel", "linear") == "linear"
+    kernel, by_weights = getattr(m, "kernel", "linear"), getattr(m, "w_", None) is not None
+    G, Phi = gram(kernel, X), features(kernel, X)
     c = exact(m.w_) if by_weights else exact(m.alpha_)
-    inner = times(exact(X), c) if by_weights else times(G, c)
+    inner = times(Phi if by_weights else G, c)
     square, b = sum(c * c if by_weights else c * inner, arb(0)), arb(m.b_)
     xi = t - inner - b
     value = sum(xi * xi, arb(0)) + K * square + C * b * b * penalized
