@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
-from nbformat.v4 import new_markdown_cell, new_notebook, writes
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, writes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
+from tools.notebooks import METADATA
 from tools.toc import BOOK, ROOT, pages_in_order, text_of
 
 sys.path.insert(0, str(BOOK / "_ext"))
@@ -35,6 +36,7 @@ The price $\\nu$ of a unit of slack says how much of it there is, $w^\\top x$.
 page
 ```
 """
+HINT = "```{hint}\n:class: dropdown\nLook up.\n```"
 SCRIPT = f'<script type="{SLIDER}"></script>'
 SHOWN = {"picture": '<img src="a.png">', "slider": SCRIPT, "words": "1.0"}
 CELL = '<div class="cell docutils"><div class="cell_output">{}</div></div>'
@@ -162,6 +164,25 @@ def test_a_published_page_says_what_it_is_and_where_it_runs(tmp_path: Path, monk
     links = {a["href"] for a in soup(site / "page.html").select("a[href]")}
     assert "https://mybinder.org/v2/gh/OWNER/NAME/main?urlpath=lab/tree/page.ipynb" in links
     assert "https://colab.research.google.com/github/OWNER/NAME/blob/main/page.ipynb" in links
+
+
+def test_the_edition_without_solutions_has_none(tmp_path: Path) -> None:
+    """Nor the cells of checks, which know the answers, nor the sources of the pages; hints stay."""
+    cells = [
+        new_markdown_cell("# A page\n\n" + box("exercise", "exr-a", text="Why?") + "\n" + HINT)
+    ]
+    cells.append(new_code_cell("wanted = 0.123", metadata={"tags": ["hide-cell", "check"]}))
+    cells.append(new_markdown_cell("```{solution} exr-a\nBecause of Zorn.\n```"))
+    cells.append(new_code_cell("zorn = 4711", metadata={"tags": ["hide-cell", "solution"]}))
+    page = {"index.ipynb": writes(new_notebook(cells=cells, metadata=METADATA))}
+    wanted = ["myst_nb", "sphinx_exercise", "sphinx_book_theme", "companion_pages"]
+    site = build(tmp_path, page, wanted, companion_solutions=False, html_theme="sphinx_book_theme")
+    shown = (site / "index.html").read_text(encoding="utf-8")
+    assert "Why?" in shown
+    assert "Look up." in shown
+    found = [f for f in site.rglob("*") if f.suffix in (".html", ".js", ".ipynb", ".txt")]
+    text = "\n".join(f.read_text(encoding="utf-8").lower() for f in found)
+    assert [word for word in ("zorn", "4711", "0.123") if word in text] == []
 
 
 @pytest.mark.parametrize(("body", "hidden"), PAGES.items())
