@@ -331,7 +331,8 @@ def certify_hyperplane(
         - ``primal_residual``: the largest :math:`|A a - c|_k` divided by :math:`\sum_i |A_{ki}| a_i + |c_k|`, and by
           which part the sum exceeds `most`;
         - ``dual_residual``: by how much a constraint misses what its multiplier asks for (:math:`u_i = r a_i`, or not
-          more at 0, or not less at K), divided by its `terms`; and `misfit` divided by `reach`;
+          more at 0, or not less at K), divided by its `terms`, which are raised to where one rounding of the largest
+          `terms` is a part of `tolerance`; and `misfit` divided by `reach`;
         - ``complementarity``: the largest product, divided by `size`;
         - ``gap``: the bound of :math:`F - D`, with :math:`|y|^\top |A a - c|` and the rounding of the objective's own
           terms, divided by `size`.
@@ -344,6 +345,8 @@ def certify_hyperplane(
     spread, sum_of_a = np.abs(A) @ a + np.abs(c), float(a.sum())
     wrong = np.where(a <= 0.0, np.maximum(u, 0.0), np.abs(u - ridge * a))
     wrong = np.where(a >= upper, np.maximum(-u, 0.0), wrong)
+    # b and eta are read from constraints with the largest terms: their rounding misses no small one
+    terms = np.maximum(terms, rounding_of(1) * float(terms.max(initial=0.0)) / tolerance)
     # the rounding of different slacks is independent; the sum of n terms adds that of its own
     noise = 2.0 * float(np.linalg.norm(a * error)) + rounding_of(1) * size * unit
     gap += float(np.abs(y) @ np.abs(miss)) + noise

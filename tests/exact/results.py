@@ -197,6 +197,14 @@ def kernel_of(estimator: Any, X: np.ndarray) -> tuple[np.ndarray | None, np.ndar
     return (None, X) if kernel.is_linear else (dense(kernel(X)), None)
 
 
+def same_weights(c: np.ndarray, inner: Any, K: Any, F: Any) -> tuple[Any, Any]:
+    """Return the products of the weights with coefficients c and those of the multipliers, which are to be the same.
+
+    Coefficients are not unique where the images depend on each other: large ones that cancel are not stored.
+    """
+    return floats(Matrix(0.0, K, F).times(exact(c))) if np.isfinite(c).all() else c, inner
+
+
 @examine.register
 def _(machine: SupportVectorMachine, X: Any, y: Any) -> float:
     """Examine a = (lambda, mu) in the dual program, where b and eta are the multipliers of the equations."""
@@ -221,14 +229,13 @@ def _(machine: SupportVectorMachine, X: Any, y: Any) -> float:
     inner = Matrix(0.0, K, F).times(weight) / unit
     off = arb(machine.norm_) ** 2 - sum(weight * inner, arb(0)) / unit
     claims.append(ratio(off, float(a @ sizes) / float(unit)))
-    vanishes = machine.norm_ == 0.0  # what rounding leaves of w is not stored
-    f = (0 * inner if vanishes else inner) - b
+    f = inner - b
     if penalized:
         claims.append(away(machine.b_, -sum(weight, arb(0)) / unit, a.sum() / float(unit)))
     if F is not None:
         claims.append(away(machine.w_, product(F.T, weight) / unit, np.abs(F).T @ a / float(unit)))
     claims.append(away(told(machine.decision_function, X), f, sizes))
-    claims.append(away(machine.dual_coef_, (0 if vanishes else 1) * weight / unit, a / float(unit)))
+    claims.append(away(*same_weights(machine.dual_coef_, inner, K, F), sizes))
     claims.append(away(slack, split(eta - exact(s) * f)[0], sizes + abs(machine.eta_)))
     return max(at.worst, *claims)
 
@@ -287,7 +294,8 @@ def _(tube: SupportVectorRegression, X: Any, y: Any) -> float:
     residual = exact(y) - f
     over, under = (split(side - arb(tube.epsilon_))[0] for side in (residual, -residual))
     claims = [same(tube.support_, np.flatnonzero(delta != 0)), same(tube.X_fit_, X)]
-    claims += [same(tube.dual_coef_, floats(delta)), away(told(tube.predict, X), f, total)]
+    claims += [away(*same_weights(tube.dual_coef_, inner, K, F), total)]
+    claims.append(away(told(tube.predict, X), f, total))
     claims += [away(tube.xi_prime_, over, total), away(tube.xi_, under, total)]
     claims += [away(tube.residuals_, residual, total)]
     if penalized:
