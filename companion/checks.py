@@ -243,9 +243,10 @@ def as_scalar(
         Open and closed ends of the accepted range.
     """
 
-    def rejection(given: str) -> str:
+    def rejection(given: str, number: float = 0.0) -> str:
         rules = [(">", above), (">=", at_least), ("<", below), ("<=", at_most)]
-        accepted = " and ".join(f"{sign} {rule:g}" for sign, rule in rules if math.isfinite(rule))
+        limits = [(s, digits_apart(rule, number)[0]) for s, rule in rules if math.isfinite(rule)]
+        accepted = " and ".join(f"{sign} {limit}" for sign, limit in limits)
         return f"{name} must be {f'a finite number {accepted}'.rstrip()}, got {given}"
 
     if type(value) is float:
@@ -258,7 +259,8 @@ def as_scalar(
         except (TypeError, ValueError) as error:
             raise TypeError(rejection(_describe(value))) from error
     if not (above < number < below and at_least <= number <= at_most):  # nan and inf are outside
-        raise ValueError(rejection(repr(value.item() if isinstance(value, np.generic) else value)))
+        given = value.item() if isinstance(value, np.generic) else value
+        raise ValueError(rejection(repr(given), number))
     check_range(abs(number), name, tiny=above != 0.0)
     return number
 

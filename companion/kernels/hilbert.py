@@ -21,7 +21,14 @@ from scipy.integrate import fixed_quad
 from scipy.linalg import null_space
 from scipy.special import eval_legendre
 
-from companion.checks import as_array, as_scalar, as_vector, check_count, check_range
+from companion.checks import (
+    as_array,
+    as_scalar,
+    as_vector,
+    check_count,
+    check_range,
+    digits_apart,
+)
 from companion.engine.arithmetic import ratio
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.points import real_or_complex
@@ -42,7 +49,9 @@ def _as_indices(value: Any, least: int = -(2**53)) -> np.ndarray:
     number = as_array(value, "indices")
     wrong = (number != np.round(number)) | (number < least) | (number > 2**53)
     if wrong.any():
-        raise ValueError(f"indices must be integers >= {least}, got {number[wrong].flat[0]:g}")
+        given = number[wrong].flat[0]
+        text, _ = digits_apart(given, float(np.round(given)))
+        raise ValueError(f"indices must be integers >= {least}, got {text}")
     return number.astype(np.int64)
 
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from companion.checks import check_count
+from companion.checks import as_scalar, check_count
 from companion.regression.elastic_net import ElasticNet
 from companion.regression.kernel_ridge import KernelRidge
 from companion.regression.lasso import Lasso
@@ -96,6 +96,11 @@ def to_sklearn(model: BaseEstimator, m: int) -> BaseEstimator:
     return counterpart(model, _TO, check_count(m, "m"))
 
 
+def _number(estimator: BaseEstimator, name: str) -> float:
+    """Return a parameter of an estimator, or raise an error that names it: one penalty for each target, say."""
+    return as_scalar(getattr(estimator, name), name)
+
+
 def _intercept(estimator: BaseEstimator) -> str:
     return "free" if estimator.fit_intercept else "none"
 
@@ -103,11 +108,11 @@ def _intercept(estimator: BaseEstimator) -> str:
 def _from_kernel_ridge(estimator: kernel_ridge.KernelRidge, m: int) -> KernelRidge:
     if estimator.kernel not in ("linear", "poly", "rbf", "sigmoid", "precomputed"):
         raise ValueError(f"there is no kernel {estimator.kernel!r} here; use 'precomputed' in both")
-    return KernelRidge(K=float(estimator.alpha), **kernel_of(estimator))
+    return KernelRidge(K=_number(estimator, "alpha"), **kernel_of(estimator))
 
 
 def _from_elastic_net(estimator: linear_model.ElasticNet, m: int) -> ElasticNet:
-    model = ElasticNet.blend(float(m * estimator.alpha), float(estimator.l1_ratio))
+    model = ElasticNet.blend(m * _number(estimator, "alpha"), _number(estimator, "l1_ratio"))
     return model.set_params(intercept=_intercept(estimator))
 
 
@@ -117,16 +122,16 @@ def _from_pipeline(pipeline: Pipeline, m: int) -> RidgeRegression:
         features, last = steps
         ones = features.degree == 1 and features.include_bias
         if ones and isinstance(last, linear_model.Ridge) and not last.fit_intercept:
-            return RidgeRegression(K=float(last.alpha), intercept="penalized")
+            return RidgeRegression(K=_number(last, "alpha"), intercept="penalized")
     counterpart = "PolynomialFeatures(degree=1) with Ridge(fit_intercept=False)"
     raise ValueError(f"the only pipeline with a counterpart is {counterpart}")
 
 
 _FROM: Makers = {  # scikit-learn's Lasso is an ElasticNet
     Pipeline: _from_pipeline,
-    linear_model.Ridge: lambda e, m: RidgeRegression(float(e.alpha), intercept=_intercept(e)),
+    linear_model.Ridge: lambda e, m: RidgeRegression(_number(e, "alpha"), intercept=_intercept(e)),
     kernel_ridge.KernelRidge: _from_kernel_ridge,
-    linear_model.Lasso: lambda e, m: Lasso(float(m * e.alpha), intercept=_intercept(e)),
+    linear_model.Lasso: lambda e, m: Lasso(m * _number(e, "alpha"), intercept=_intercept(e)),
     linear_model.ElasticNet: _from_elastic_net,
     linear_model.LinearRegression: lambda e, m: RidgeRegression(0.0, intercept=_intercept(e)),
 }
@@ -151,7 +156,7 @@ def from_sklearn(estimator: BaseEstimator, m: int) -> BaseEstimator:
     ValueError
         If the estimator uses an option that has no counterpart here (``positive=True``, for example).
     TypeError
-        If `estimator` is something else.
+        If `estimator` is something else, or has one penalty for each of several targets.
 
     Examples
     --------

@@ -344,11 +344,16 @@ test_bad_input = refusals(
     (lambda: lasso(np.zeros((2, 0)), B2, 1), "at least one row and one column"),
     (lambda: lasso(A2, B2, 1, warm_start=B2), "warm_start must be an ADMMResult", TypeError),
     (lambda: group_lasso(A2, B2, [0, 1, 1], 1), "groups must hold 2 labels"),
-    (lambda: group_lasso(A2, B2, [[0], [1]], 1), "groups must hold 2 labels"),
+    (
+        lambda: group_lasso(A2, B2, [[0], [1]], 1),
+        "groups must hold 2 labels, one for each col.* 2 lists",
+    ),
+    (lambda: group_lasso(np.eye(3), np.ones(3), [[0], [1, 2]], 1), "hold 3 labels, one .* 2 lists"),
     (lambda: l1_regularized("logistic", 1), "loss must be a SmoothLoss", TypeError),
     (lambda: l1_regularized(LOSS, [1, -1]), "tau must be >= 0"),
     (lambda: l1_regularized(LOSS, [1, 2, 3]), "tau must have len"),
     (lambda: LogisticLoss(A2, [0, 1]), r"labels \+1 and -1, got 0"),
+    (lambda: LogisticLoss(A2, [1 + 1e-9, 1]), r"labels \+1 and -1, got 1.000000001"),
 )
 
 

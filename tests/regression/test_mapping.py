@@ -68,6 +68,8 @@ test_what_has_no_counterpart = refusals(
     (lambda: there(linear_model.Ridge()), "RidgeRegression", TypeError),
     (lambda: regression.to_sklearn(Lasso(), m=0), "m must be"),
     (lambda: here(linear_model.Lasso(positive=True)), "positive"),
+    (lambda: here(linear_model.Ridge(alpha=[0.1, 0.2])), "alpha must be a finite", TypeError),
+    (lambda: here(kernel_ridge.KernelRidge(alpha=[0.1, 0.2])), "alpha must be a", TypeError),
     (lambda: here(kernel_ridge.KernelRidge(kernel="rbf")), "set gamma"),
     (lambda: here(kernel_ridge.KernelRidge(kernel="laplacian", gamma=1.0)), "precomputed"),
     (lambda: here(make_pipeline(StandardScaler(), linear_model.Ridge())), "only pipeline"),
