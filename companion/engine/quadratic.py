@@ -442,11 +442,16 @@ def guess_admm(
     cost = 1.0 / max(float(_peaks(P, 0).mean()), largest(q * t), _NOTHING)
     P, q, b, lower, upper = P * cost, q * t * cost, b * r, lower / t, upper / t
     bounded = np.isfinite(lower) | np.isfinite(upper)
+    plain = sparse.issparse(P) and P.nnz == np.count_nonzero(
+        P.diagonal()
+    )  # low rank: w = G'x is a variable
     free, rho, k = np.arange(q.size), _PENALTY, 0
     z, u = np.clip(0.0, lower, upper), np.zeros(q.size)
     while k < max_iter:
         weights = np.where(bounded, np.where(lower == upper, _STIFF * rho, rho), _FREE)
-        solve = _factor(P, A, free, weights)
+        solve = (
+            _factor_diagonal(P.diagonal() + weights, A) if plain else _factor(P, A, free, weights)
+        )
         for _ in range(_EACH):
             k, old = k + 1, z
             xy = solve(np.concatenate([weights * (z - u) - q, b]))
@@ -520,6 +525,22 @@ def _factor(P: Any, A: Any, free: np.ndarray, pull: np.ndarray) -> Any:
     K[np.arange(f + p), np.arange(f + p)] += ridge
     lu, piv, _ = dgetrf(K, overwrite_a=1)
     return lambda v: d * dgetrs(lu, piv, d * v)[0]
+
+
+def _factor_diagonal(diagonal: np.ndarray, A: Any) -> Any:
+    """Factor the same system where its first block is diagonal: what remains is as small as A has rows."""
+    f = diagonal.size
+    K = (A @ sparse.diags(1.0 / diagonal) @ A.T).toarray()
+    d = _scales(K.diagonal())
+    K *= np.outer(d, d)
+    K[np.diag_indices_from(K)] += _RIDGE
+    lu, piv, _ = dgetrf(K, overwrite_a=1)
+
+    def solve(v: np.ndarray) -> np.ndarray:
+        y = d * dgetrs(lu, piv, d * (A @ (v[:f] / diagonal) - v[f:]))[0]
+        return np.concatenate([(v[:f] - A.T @ y) / diagonal, y])
+
+    return solve
 
 
 def _scales(peak: np.ndarray) -> np.ndarray:
