@@ -121,7 +121,8 @@
       const asked = new CustomEvent("exercise-check", { cancelable: true, detail: { label, names, panel, say } });
       if (document.dispatchEvent(asked)) { // nobody took it
         verdict.className = "exercise-verdict";
-        verdict.textContent = `This check runs Python: it judges ${names.join(", ")}. Press “Run this page” at the top, or take the notebook without solutions.`;
+        const here = document.querySelector(".run-page") ? "Press “Run this page” at the top, or take" : "Take";
+        verdict.textContent = `This check runs Python: it judges ${names.join(", ")}. ${here} the notebook without solutions.`;
       }
     });
     (hints.at(-1) ?? exercise).after(panel);
