@@ -104,7 +104,9 @@ def test_the_module_of_the_board_loads_nothing_and_is_small() -> None:
         loads = r"https?:|//\w|^\s*import\b|import\(|@import|url\(|fetch\("
         assert not re.search(loads, text, re.M)
         lines += re.findall(r"^ *(?!//|/\*)\S.*", text, re.M)  # without comments
-    assert len(lines) <= 900
+    assert (
+        len(lines) <= 910
+    )  # with the digits of its refusals, and the place that a page run again gives a board
 
 
 def test_without_a_reader_there_is_a_picture_and_no_widget() -> None:

@@ -191,7 +191,7 @@ def page_apart(name: str) -> str:
         f"(api-{name})=",
         f"# {package}: {name}",
         "",
-        f"Part of [{package}](#api-{package[10:]}).",
+        f"Proximal operators and the methods made of them: a part of [{package}](#api-{package[10:]}).",
         "",
     ]
     exported = public_names(package)

@@ -69,7 +69,7 @@ def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
         machine = EpsilonSVR(values["epsilon"], **given)
     machine.fit(points[:, :1], points[:, 1])
     return {
-        "multipliers": machine.dual_coef_.tolist(),
+        "multipliers": (machine.mu_ - machine.lambda_).tolist(),
         "slacks": (machine.xi_ + machine.xi_prime_).tolist(),
         "places": machine.point_classes_.tolist(),
         **board.numbers(machine, "b", "epsilon", "norm", "objective"),

@@ -79,4 +79,4 @@ class EpsilonSVR(SupportVectorRegression):
     @property
     def nu_(self) -> float:
         """The nu of nu-SV regression that has this solution."""
-        return float(np.abs(self.dual_coef_).sum()) / self.C_
+        return float(np.abs(self.mu_ - self.lambda_).sum()) / self.C_

@@ -60,7 +60,7 @@ class NuRegression(SupportVectorRegression):
         r"""Return what the duality gap 0 leaves for :math:`\epsilon`, with residuals in place of offsets."""
         r, c = self.residuals_, self.C_ / len(self.residuals_)
         errors = float(r[self.K_mu_].sum() - r[self.K_lambda_].sum())
-        return float(self.dual_coef_ @ r) - c * errors
+        return float((self.mu_ - self.lambda_) @ r) - c * errors
 
 
 @dataclass(eq=False, repr=False)

@@ -16,16 +16,24 @@
     "(SVM_s4), squared slack": { squared: true, K: true },
     "(SVM_s5), squared slack, b penalised": { squared: true, penalized: true, K: true },
   };
+  // As companion.engine.refusals has it: the digits that tell both apart, and a limit on the side that is accepted.
+  const apart = (value, limit, sign, digits = 6) => {
+    const unit = 10 ** (Math.floor(Math.log10(limit)) + 1 - digits), shown = g(limit, digits), one = g(value, digits);
+    const two = (shown - limit) * sign < 0 ? g(limit + 0.5 * sign * unit, digits) : shown;
+    return digits > 16 || (one - two) * sign < 0 ? [one, two] : apart(value, limit, sign, digits + 1);
+  };
   const check = ({ unit, hard, priced, squared, penalized }, nu, K, p, q) => {
     const fewest = Math.min(p, q), least = 1 / (2 * fewest), most = penalized ? 1 : (2 * fewest) / (p + q);
     const none = "the dual program has no feasible point, and the", sizes = `for p = ${p}, q = ${q}: `;
     if (fewest === 0) refuse("There must be a point of each colour.");
     if (unit && K < least * (1 - 1e-12)) {
-      refuse(`K = ${g(K)} is below max(1/(2p), 1/(2q)) = ${g(least)} ${sizes}${none} margin is unbounded`);
+      const [one, two] = apart(K, least, 1);
+      refuse(`K = ${one} is below max(1/(2p), 1/(2q)) = ${two} ${sizes}${none} margin is unbounded`);
     }
     if (!(unit || hard || priced || squared) && nu > most * (1 + 1e-12)) {
-      const limit = penalized ? "1: " : `2 min(p, q)/(p + q) = ${g(most)} ${sizes}`;
-      refuse(`nu = ${g(nu)} exceeds ${limit}${none} primal objective is unbounded`);
+      const [one, two] = apart(nu, most, -1);
+      const limit = penalized ? "1: " : `2 min(p, q)/(p + q) = ${two} ${sizes}`;
+      refuse(`nu = ${one} exceeds ${limit}${none} primal objective is unbounded`);
     }
   };
 
@@ -36,9 +44,9 @@
     const A = [Float64Array.from(s), ...K.map((row) => row.map((t, i) => (s[i] * (t - row[0])) / size))];
     return sum(guess({ P: s.map(() => zero), q: u.map(() => -1), A, c: A.map(() => 0), u }).x) / n;
   };
-  const lost = (nu, smallest) => `nu = ${g(nu)} is at most nu_min = ${g(smallest)}: the optimum is w = 0, eta = 0, `
+  const lost = (nu, smallest, [one, two] = apart(nu, smallest, 1)) => `nu = ${one} is at most nu_min = ${two}: the optimum is w = 0, eta = 0, `
     + "and no hyperplane is found; raise nu";
-  const lostByK = (K, most) => `K = ${g(K)} is at least ${g(most)}: the optimal value of (SVM_s1) is 0, `
+  const lostByK = (K, most, [one, two] = apart(K, most, -1)) => `K = ${one} is at least ${two}: the optimal value of (SVM_s1) is 0, `
     + "and w is not determined; lower K";
 
   // b, eta and the interval of b from the multipliers a and G = P a (companion/svm/slab.py).
