@@ -15,6 +15,7 @@ modules of other projects go without their source. The package `companion` is pa
 
 from __future__ import annotations
 
+import argparse
 import ast
 import functools
 import gzip
@@ -430,7 +431,9 @@ def lock() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["lock"]:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", nargs="?", choices=["lock"], help="write the list of files anew")
+    if parser.parse_args().what == "lock":
         lock()
     elif os.environ.get("LIVE", "1") == "0":
         print("Pages without Python for the browser (LIVE=0)")
