@@ -1,11 +1,11 @@
 """The notebooks without their solutions, zips of the chapters and of the site, and the page of all downloads.
 
 A solution is a directive, and a cell that goes on with it has the tag "solution". In the edition for exercises
-nbconvert removes both; in their place stand a skeleton and the call of the check, or a cell of text for a proof. The
-choices of a question lose their marks and reasons.
+nbconvert removes both; in their place stand a skeleton and the call of the check, or a cell of text for a proof.
 
 Both editions are made for JupyterLab, whose extension for MyST numbers every box anew and knows no labels of other
-pages: boxes become admonitions with the headings of the site, and links lead to files.
+pages: boxes become admonitions with the headings of the site, links lead to files, and each choice of a question has
+its reason behind a fold.
 
 ``python -m tools.editions`` packs the built site: unpack it and open ``companion/index.html``.
 """
@@ -41,7 +41,11 @@ SOLUTION = re.compile(
     r"^(?P<fence>`{3,})\{solution\}.*?^(?P=fence)[ \t]*\n?", re.MULTILINE | re.DOTALL
 )
 EXERCISE = re.compile(r"^(?:`{3,}|:{3,})\{exercise\}", re.MULTILINE)
-CHOICE = re.compile(r"^(- \[)[ x](\] .*?)\s+\*(?:Yes|No|Right|Only|Not)\b.*\*$", re.MULTILINE)
+QUESTION = re.compile(
+    r"^(?P<fence>`{3,}|:{3,})\{admonition\} Question\n:class: question\n(?P<body>.*?)^(?P=fence)[ \t]*$",
+    re.MULTILINE | re.DOTALL,
+)
+CHOICE = re.compile(r"^- \[[ x]\] (?P<choice>.*?)\s+\*(?P<reason>(?:Yes|No)\b.*)\*$", re.MULTILINE)
 FILES = re.compile(r"(?P<quote>[\"'])\.\./\.\./(?!\.\./)")
 FILES_HERE = re.compile(r"(?P<quote>[\"'])(?:\.\./)+(?=benchmarks/)")
 ANSWER = "*Your answer:*"
@@ -130,7 +134,6 @@ def without_solutions(notebook: NotebookNode) -> NotebookNode:
     waiting = False  # an exercise has no place for its answer yet
     for cell in map(nbformat.from_dict, notebook.cells):
         if cell.cell_type == "markdown":
-            cell.source = CHOICE.sub(r"\1 \2", cell.source)
             for piece in in_pieces(cell):
                 solves = "solution" in piece.metadata.get("tags", [])
                 cells.append(piece)
@@ -200,6 +203,21 @@ def with_links(text: str, page: str, way: Callable[[str, str], str | None] = in_
     return LINK.sub(link, text)
 
 
+def with_folds(question: re.Match[str]) -> str:
+    """Return a question whose choices have letters, and under it what each choice is answered, folded."""
+    reasons = []
+
+    def lettered(match: re.Match[str]) -> str:
+        letter = "ABCD"[len(reasons)]
+        reasons.append(
+            f"```{{admonition}} If you choose {letter}\n:class: dropdown\n\n{match['reason']}\n```"
+        )
+        return f"- **{letter}.** {match['choice']}"
+
+    body = CHOICE.sub(lettered, question["body"])
+    return "\n\n".join([f"```{{admonition}} Question\n{body}```", *reasons])
+
+
 class Boxes:
     """The boxes of a page as admonitions with the headings of the site: JupyterLab numbers all others anew."""
 
@@ -254,7 +272,8 @@ def for_jupyterlab(
     boxes = Boxes()
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = with_links(boxes.rewrite(cell.source), page, way)
+            text = QUESTION.sub(with_folds, cell.source)
+            cell.source = with_links(boxes.rewrite(text), page, way)
     return notebook
 
 
@@ -297,7 +316,7 @@ def contents() -> NotebookNode:
         "",
         "Each link opens a page as a notebook; run its cells from the top with Shift+Enter, and change what you like.",
         "*With solutions* is the page as in the book, its solutions folded. *Exercises* has a skeleton and a check in",
-        "the place of each solution, no answers to its questions. What you write survives a new build of the book.",
+        "the place of each solution. What you write survives a new build of the book.",
         "",
     ]
     for caption, pages in parts():
@@ -460,8 +479,8 @@ def downloads_page(sdist: Path, wheel: Path) -> str:
         f"- {offer(sdist, sdist.name)}: its sources, with its tests",
         "",
         "Every page of a chapter is a notebook. The edition for exercises is the same notebook without the solutions:",
-        "a skeleton and its check stand in their place, and the questions have no answers. The zips of a",
-        "chapter have its notebooks and errata, the package, and a file of exact versions; their README says, for",
+        "a skeleton and its check stand in their place. The zips of a chapter",
+        "have its notebooks and errata, the package, and a file of exact versions; their README says, for",
         "Windows, Linux and macOS, how to open them. A single notebook needs",
         "",
         "```shell",

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from copy import deepcopy
 from pathlib import Path
 
 import nbformat
@@ -40,14 +41,11 @@ def code(notebook: Book) -> list[Book]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def test_it_holds_no_solution_no_answer_and_no_reason(three: tuple) -> None:
+def test_it_holds_no_solution(three: tuple) -> None:
     _, whole, bare = three
     nbformat.validate(bare)
     text = markdown(bare)
-    assert [told in text for told in ("{exercise}", "{solution}", "[x]")] == [True, False, False]
-    assert not re.search(r"^- \[ \].*\*(Yes|No)\b", text, re.MULTILINE)
-    choices = re.findall(r"^- \[[ x]\]", markdown(whole), re.MULTILINE)
-    assert len(choices) == len(re.findall(r"^- \[ \] \S", text, re.MULTILINE))
+    assert [told in text for told in ("{exercise}", "{solution}")] == [True, False]
     solutions = [m[0] for m in editions.SOLUTION.finditer(markdown(whole))]
     given_away = [max(solution.splitlines()[2:], key=len) for solution in solutions]
     given_away += [cell.source for cell in whole.cells if in_solution(cell)]
@@ -57,6 +55,22 @@ def test_it_holds_no_solution_no_answer_and_no_reason(three: tuple) -> None:
     places = [cell for cell in bare.cells if cell.source == ANSWER or is_check(cell)]
     assert len(places) == text.count("{exercise}")
     assert not any("exercise" in cell.metadata for cell in bare.cells)  # known mistakes
+
+
+def test_each_choice_of_a_question_has_its_reason_behind_a_fold(three: tuple) -> None:
+    page, whole, bare = three
+    choices = re.findall(r"^- \[[ x]\] .*\*((?:Yes|No)\b.*)\*$", markdown(whole), re.MULTILINE)
+    for notebook in (whole, bare):
+        text = markdown(editions.for_jupyterlab(deepcopy(notebook), page))
+        fold = r"^```{admonition} If you choose [A-D]\n:class: dropdown\n\n(.*)\n```$"
+        reasons = re.findall(fold, text, re.MULTILINE)
+        assert (
+            len(reasons)
+            == len(choices)
+            == len(re.findall(r"^- \*\*[A-D]\.\*\* \S", text, re.MULTILINE))
+        )
+        assert "- [x]" not in text
+        assert [r[:3] for r in reasons] == [c[:3] for c in choices]
 
 
 def test_what_goes_on_with_a_solution_has_its_tag(three: tuple) -> None:
