@@ -420,6 +420,7 @@ def certify_squares(
     y: float,
     tolerance: float,
     *,
+    missed: float = 0.0,
     primal: float = 0.0,
     dual: float = 0.0,
 ) -> Certificate:
@@ -445,6 +446,8 @@ def certify_squares(
         The norm of y (centred, where there is a free intercept).
     tolerance : float
         What each residual is compared with.
+    missed : float
+        A part of the bound that is 0 in exact arithmetic.
     primal, dual : float
         By how much the constraints of the program, and of its dual, are missed: each relative to its own terms.
 
@@ -453,12 +456,13 @@ def certify_squares(
     Certificate
         The gap is relative to f(w): :math:`f^*` is positive where :math:`\Omega` is and y is not 0. Where the penalty
         leaves no slack (or is absent), :math:`f^*` may be 0, and then nothing is small beside it. There the bound is a
-        square, that of the distance of the fit from the right one, and `relative_distance` is reported if it is less.
+        square, that of the distance of the fit from the right one, and `relative_distance` is reported if it is less;
+        and `missed` is measured by f(0), which is half the square of y.
     """
     rest = float(slack.sum())
-    gap = ratio(0.5 * distance**2 + rest, value)
+    gap = ratio(0.5 * distance**2 + rest + missed, value)
     if rest == 0.0:
-        gap = min(gap, relative_distance(distance, y))
+        gap = min(gap, max(relative_distance(distance, y), ratio(missed, 0.5 * y * y)))
     return Certificate(primal, dual, ratio(float(slack.max(initial=0.0)), value), gap, tolerance)
 
 

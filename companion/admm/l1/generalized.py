@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from companion.admm.l1.problem import L1Problem, Triple, solve
 from companion.admm.losses import factored, rows_of
 from companion.admm.proximal import soft_threshold
 from companion.checks import as_matrix, as_scalar, as_vector
-from companion.engine.arithmetic import EPS, largest, ratio
+from companion.engine.arithmetic import EPS, exact_product, largest, ratio
 from companion.engine.certificate import (
     BoxProgram,
     certify_squares,
@@ -27,9 +26,12 @@ from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["generalized_lasso"]
 
+_VANISHED = 1e-9  # part of a row's largest entry below which elimination has left nothing but rounding
+_DIGITS = 48  # bits of a free entry: 5 of the 53 are left for sums of its multiples
+
 
 class _GeneralizedLasso(L1Problem):
-    """Minimise 1/2 |A x - b|^2 + tau |z|_1 subject to F x - z = 0, for x in the span of the rows of A and F."""
+    """Minimise 1/2 |A x - b|^2 + tau |z|_1 subject to F x - z = 0."""
 
     _factor: tuple[float, Any] = (np.nan, None)
 
@@ -44,21 +46,19 @@ class _GeneralizedLasso(L1Problem):
         return soft_threshold(-v, self.tau / rho)
 
     def __init__(self, A: np.ndarray, b: np.ndarray, F: np.ndarray, tau: float) -> None:
-        self.sizes = lengths(np.vstack([A, F]))  # with columns of length 1, small is rounding
+        # with columns of length near 1, small is rounding; powers of two change no digit
+        self.sizes = np.exp2(np.round(np.log2(lengths(np.vstack([A, F])))))
         A, F = A / self.sizes, F / self.sizes
         weight = float(np.linalg.norm(A) / (np.linalg.norm(F) or 1.0)) or 1.0
-        _, s, Vt = np.linalg.svd(np.vstack([A, weight * F]), full_matrices=False)
-        rank = int(np.sum(s > max(A.shape + F.shape) * EPS * s.max(initial=0.0)))
-        self.basis = np.eye(A.shape[1])
-        if rank < A.shape[1]:  # a direction with A d = 0, F d = 0 changes nothing: leave it out
-            self.basis = Vt[:rank].T
-            A, F = A @ self.basis, F @ self.basis
+        idle = _null_space(np.vstack([A, weight * F]))  # A d = 0, F d = 0: x has no part there
         self.data, self.b, self.A, self.tau = A, b, F, tau
         self.c, self.rho = np.zeros(F.shape[0]), weight**2
         self.gram, self.A_b, self.F_F = A.T @ A, A.T @ b, F.T @ F
-        U, s, Vt = np.linalg.svd(A, full_matrices=A.shape[0] < A.shape[1])
+        self.gram += (float(np.trace(self.gram)) or 1.0) * (idle @ idle.T)
+        U, s, Vt = np.linalg.svd(A, full_matrices=False)
         rank = int(np.sum(s > max(A.shape) * EPS * s.max(initial=0.0)))
-        self.V, self.N, self.U = Vt[:rank].T / s[:rank], Vt[rank:].T, U[:, :rank]
+        self.V, self.U = Vt[:rank].T / s[:rank], U[:, :rank]
+        self.N = _null_space(np.vstack([Vt[:rank], idle.T]))
         self.U_b, self.columns = self.U.T @ b, lengths(A)
         self.G = F @ self.V
 
@@ -67,7 +67,11 @@ class _GeneralizedLasso(L1Problem):
         return float(r @ r / 2 + self.tau * np.abs(z).sum())
 
     def original(self, x: np.ndarray) -> np.ndarray:
-        return (self.basis @ x) / self.sizes
+        return x / self.sizes
+
+    def useful(self, z: np.ndarray, lambda_: np.ndarray) -> float:
+        most = largest(lambda_)
+        return np.inf if z.any() or 2.0 * most > self.tau else most
 
     def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
         """Solve the dual in the box |lambda_i| <= tau, from the guess of ADMM.
@@ -80,54 +84,83 @@ class _GeneralizedLasso(L1Problem):
         P, q, A = self.G @ self.G.T, -(self.G @ self.U_b), (self.A @ self.N).T
         dual = solve_box(BoxProgram(P, q, A, nothing, -most, most), guess=guess)
         x = self.V @ (self.U_b - self.G.T @ dual.x) - self.N @ dual.y
-        return x, dual.z_upper - dual.z_lower, dual.x
-
-    def hidden(self, x: np.ndarray, z: np.ndarray, enough: float) -> float:
-        """Return how far F x is from z, rounding included: 0 where x has equal neighbours and F takes differences."""
-        most = rounding_of_a_sum(x.size) * float((np.abs(self.A) @ np.abs(x)).sum())
-        if most <= 1e-3 * enough or self.A.size > 10_000:
-            return most
-        exact = [
-            [Fraction(f) * Fraction(t) for f, t in zip(row, x.tolist()) if f]
-            for row in self.A.tolist()
-        ]
-        return float(sum(abs(sum(row) - Fraction(at)) for row, at in zip(exact, z.tolist())))
+        zero = dual.z_upper == dual.z_lower
+        x = _on_rows(self.A[zero], x)
+        return x, np.where(zero, 0.0, self.A @ x), dual.x
 
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
-        r"""Prove x and z = F x by lambda, and the residual that is nearest to b - A x among those with A'r = F'lambda.
+        r"""Prove x by lambda, and the residual that is nearest to b - A x among those with A'r = F'lambda.
 
-        With :math:`\delta` for the distance of the two residuals, the gap is
+        With :math:`\delta` for the distance of the two residuals, and solutions that are no longer than x in the null
+        space N of A, the gap is at most
 
-        .. math:: \tfrac12 \delta^2 + (\tau |z|_1 - \lambda^\top z) + \lambda^\top (z - F x)
-            + (N^\top F^\top \lambda)^\top N^\top x .
+        .. math:: \tfrac12 \delta^2 + \sum_i \bigl( \tau |f_i^\top x| - \lambda_i f_i^\top x \bigr)
+            + 2 |N^\top F^\top \lambda| |N^\top x| .
 
-        No term grows with tau where z = 0. The last two are rounding, and count as a part of the distance.
+        Each term of the sum is convex in :math:`f_i^\top x`, so its largest value within the rounding is at an end. In
+        rows where z is 0 the product is computed exactly where its rounding counts. A multiplier above tau is scaled.
         """
         residual, size = self.b - self.data @ x, float(np.linalg.norm(self.b))
-        length = float(np.linalg.norm(lambda_))
-        terms, miss = np.abs(self.A) @ np.abs(x), np.abs(self.A @ x - z)
-        off = self.U.T @ residual - self.G.T @ lambda_
-        rounding = rounding_of_a_fit(size, x, self.columns)
-        rounding += rounding_of_a_sum(z.size) * float(np.linalg.norm(self.G)) * length
-        left = self.N.T @ (self.A.T @ lambda_)
-        apart = float(np.abs(lambda_) @ (miss + rounding_of_a_sum(x.size) * terms))
-        apart += float(np.abs(left) @ np.abs(self.N.T @ x))
-        hidden = self.tau * self.hidden(x, z, tol * size * size / max(self.tau, 1e-300))
-        apart += hidden if hidden > tol * size * size else 0.0  # less is the rounding of x itself
-        delta = float(np.linalg.norm(off)) + rounding
-        slack = np.maximum(self.tau * np.abs(z) - lambda_ * z, 0.0)
         over = ratio(max(largest(lambda_) - self.tau, 0.0), self.tau)
-        # each column's own stationarity, A'r = F'lambda, beside its terms: a small column counts as any other
-        beside = np.abs(self.A).T @ np.abs(lambda_) + np.abs(self.data).T @ np.abs(residual)
-        reach = np.abs(self.data).T @ (np.abs(self.b) + np.abs(self.data) @ np.abs(x))
-        missed = np.abs(self.data.T @ residual - self.A.T @ lambda_)
-        missed = np.maximum(missed - rounding_of_a_sum(self.b.size + x.size) * reach, 0.0)
-        over = max(over, largest(ratio(missed, beside)))
+        lambda_ = lambda_ / (1.0 + over)
+        terms, fits = np.abs(self.A) @ np.abs(x), np.abs(self.data) @ np.abs(x)
+        error, at, zero = rounding_of_a_sum(x.size) * terms, self.A @ x, z == 0.0
+        value = self.objective(x, z)
+        if self.tau * float(error[zero].sum()) > 1e-3 * tol * value:
+            at[zero], error[zero] = exact_product(self.A[zero], x), 0.0
+        ends = (self.tau * np.abs(t) - lambda_ * t for t in (at - error, at + error))
+        slack = np.maximum(np.maximum(*ends), 0.0)
+        left = self.N.T @ (self.A.T @ lambda_)
+        apart = 2.0 * float(np.linalg.norm(left) * np.linalg.norm(self.N.T @ x))
+        rounding = rounding_of_a_fit(size, x, self.columns)
+        length = float(np.linalg.norm(lambda_))
+        rounding += rounding_of_a_sum(z.size) * float(np.linalg.norm(self.G)) * length
+        delta = float(np.linalg.norm(self.U.T @ residual - self.G.T @ lambda_)) + rounding
+        # each column's own stationarity, A'A x - A'b + F'lambda = 0, beside its terms: a small column counts as well
+        beside = np.abs(self.A).T @ np.abs(lambda_) + np.abs(self.data).T @ (np.abs(self.b) + fits)
+        missed = ratio(np.abs(self.data.T @ residual - self.A.T @ lambda_), beside)
+        hidden, slack = apart + float(slack[zero].sum()), slack[~zero]
+        if slack.size:  # f* is positive, and what is hidden is measured by it
+            slack, hidden = np.append(slack, max(hidden, math.ulp(0.0))), 0.0
         return certify_squares(
-            math.hypot(delta, math.sqrt(2.0 * apart)), slack, self.objective(x, z), size, tol,
-            primal=largest(ratio(miss, terms)),
-            dual=max(over, relative_distance(delta, size), ratio(largest(left), length + math.sqrt(self.rho) * size)),
+            delta, slack, value, size, tol, missed=hidden,
+            primal=largest(ratio(np.abs(at - z), terms)),
+            dual=max(over, largest(missed), relative_distance(delta, size),
+                     ratio(largest(left), length + math.sqrt(self.rho) * size)),
         )  # fmt: skip
+
+
+def _null_space(M: np.ndarray) -> np.ndarray:
+    """Return orthonormal columns that span the null space of M, up to rounding."""
+    _, s, Vt = np.linalg.svd(M, full_matrices=True)
+    return Vt[int(np.sum(s > max(M.shape) * EPS * s.max(initial=0.0))) :].T
+
+
+def _on_rows(F: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return a point next to x with F x = 0, exactly if the rows of F are differences of any order.
+
+    Each row gives its last entry by those before, which are free and rounded to a few digits less: sums of small
+    multiples of them are exact. For other rows nothing is gained, and x is returned.
+    """
+    E, pivots = F.copy(), []
+    for i, row in enumerate(E):
+        there = np.flatnonzero(np.abs(row) > _VANISHED * largest(F[i]))
+        if there.size:
+            j = int(there[-1])
+            row /= row[j]
+            others = np.flatnonzero(E[:, j])
+            others = others[others != i]
+            E[others] -= np.outer(E[others, j], row)
+            pivots.append((i, j))
+    rows, columns = (np.array(part, dtype=int) for part in zip(*pivots)) if pivots else ([], [])
+    new = x.copy()
+    new[columns] = 0.0
+    peak = max(float((np.abs(E[rows]) @ np.abs(new)).max(initial=0.0)), largest(x), 1e-300)
+    grid = np.exp2(np.ceil(np.log2(peak)) - _DIGITS)
+    new = np.round(new / grid) * grid
+    new[columns] = -(E[rows] @ new)
+    before, after = (np.abs(exact_product(F, point)).sum() for point in (x, new))
+    return new if after < before else x
 
 
 def generalized_lasso(

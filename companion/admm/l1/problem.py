@@ -63,6 +63,10 @@ class L1Problem(ABC):
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
         """Measure how far x, z and the multiplier are from proving each other optimal."""
 
+    def useful(self, z: np.ndarray, lambda_: np.ndarray) -> float:
+        """Return the tau above which nothing changes, where z and the multiplier show it, or else infinity."""
+        return np.inf
+
     def original(self, x: np.ndarray) -> np.ndarray:
         """Return x in the coordinates in which the problem was given."""
         return x
@@ -115,7 +119,12 @@ def solve(
         if step.k < min(next_check, max_iter):
             return False
         next_check = step.k + 1 + step.k // 3
-        return solved(step) or step.k == max_iter
+        return solved(step) or step.k == max_iter or useful() < np.inf
+
+    def useful() -> float:
+        """Return the largest useful tau, if the weight is above it and looks have not helped for long."""
+        best = min(range(len(answers)), key=lambda i: answers[i][0].worst)
+        return problem.useful(*answers[best][1][1:]) if best < len(answers) - _STALE else np.inf
 
     result = admm(
         problem.x_update, problem.z_update, problem.A, problem.B, problem.c,
@@ -127,11 +136,14 @@ def solve(
     best = min(range(len(answers)), key=lambda i: answers[i][0].worst)
     certificate, (x, z, lambda_) = answers[best]
     status = "converged" if certificate.ok else result.status
-    if not certificate.ok and (status == "converged" or result.n_iter == max_iter):
+    enough = useful()
+    if not certificate.ok and (status == "converged" or result.n_iter == max_iter or enough < np.inf):
         status = "max_iter"
         advice = f"raise max_iter or change rho (now {result.rho:.3g})"
         if best < len(answers) - _STALE:
             advice = "more steps have not helped: the value is small beside its terms, and the rest is their rounding"
+        if enough < np.inf:
+            advice = f"the weight enlarges the rounding of zeros; every tau above {enough:.3g} has this solution"
         warnings.warn(
             f"no certified solution after {result.n_iter} steps of ADMM: {certificate}, wanted {tol:.0e}; {advice}",
             ConvergenceWarning,
