@@ -20,6 +20,7 @@ SHARED = (
     "exceptions",
     "datasets",
     "exercises",
+    "to_sklearn",
     "figures.plotting",
     "figures.pictures",
     "figures.flipbook",

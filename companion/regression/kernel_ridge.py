@@ -11,7 +11,7 @@ import numpy as np
 from scipy import linalg
 
 from companion.checks import as_scalar
-from companion.engine.arithmetic import EPS, largest, ratio
+from companion.engine.arithmetic import EPS, exact_product, largest, ratio
 from companion.engine.certificate import certify_squares, rounding_of_a_sum
 from companion.kernels import Kernel
 from companion.kernels.choice import KernelMixin, own_points
@@ -170,15 +170,23 @@ class KernelRidge(KernelMixin, Regressor):
 
         alpha = step(np.zeros(y.size))
         alpha += step(alpha)
-        fit, left = G @ alpha, step(alpha)
-        residual = target - middle(fit)
+        left = step(alpha)
         self.w_, self.alpha_ = None, alpha
-        self.b_ = float(mean - fit.mean()) if free else 0.0
-        self.xi_ = y - fit - self.b_
-        self.norm_ = math.sqrt(max(alpha @ fit, 0.0))
-        self.objective_ = float(residual @ residual + K * (alpha @ fit))
         size_of_b = abs(mean) if target.any() else 0.0  # one value is exact
-        self.certificate_ = self._certify(G, target, residual, K, basis, size_of_b)
+        for exact in (
+            False,
+            True,
+        ):  # the second if the rounding of a sum of large terms hides the fit
+            fit = _exact_fit(G, alpha) if exact else G @ alpha
+            residual = target - middle(fit)
+            self.b_ = float(mean - fit.mean()) if free else 0.0
+            self.xi_ = y - fit - self.b_
+            self.norm_ = math.sqrt(max(alpha @ fit, 0.0))
+            self.objective_ = float(residual @ residual + K * (alpha @ fit))
+            summed = EPS * np.abs(fit) if exact else _rounding_of_a_product(G, alpha)
+            self.certificate_ = self._certify(G, target, residual, K, basis, size_of_b, summed)
+            if self.certificate_.ok:
+                break
         size = math.sqrt(largest(G.diagonal()))  # of the largest feature vector
         alone = ratio(
             size * float(linalg.norm(target)), size**2 + K
@@ -186,7 +194,14 @@ class KernelRidge(KernelMixin, Regressor):
         return ratio(math.sqrt(max(left @ (G @ left), 0.0)), max(self.norm_, alone))
 
     def _certify(
-        self, G: np.ndarray, y: np.ndarray, residual: np.ndarray, K: float, basis: Any, b: float
+        self,
+        G: np.ndarray,
+        y: np.ndarray,
+        residual: np.ndarray,
+        K: float,
+        basis: Any,
+        b: float,
+        summed: np.ndarray,
     ) -> Certificate:
         r"""Certify alpha as its own dual point, made feasible: its mean is taken off, where b is free.
 
@@ -202,15 +217,15 @@ class KernelRidge(KernelMixin, Regressor):
 
         which is not of the second order in :math:`\delta`, as the gap is. An entry of the matrix is an inner product
         of n terms in feature space, :math:`|\varphi(x_i)| |\varphi(x_j)|` at most, or a function of n terms that has
-        no larger error. So :math:`\delta_i` is bounded by :func:`rounding_of_a_sum` of m terms for the product, plus
-        that of n terms times :math:`|\varphi(x_i)| (\sum_j \alpha_j^2 |\varphi(x_j)|^2)^{1/2}` for the entries: those
-        have independent errors, but for the symmetry, which counts them twice. Their part is 0 where G was given.
+        no larger error. So :math:`\delta_i` is bounded by what the product may have `summed`, plus
+        :func:`rounding_of_a_sum` of n terms times
+        :math:`|\varphi(x_i)| (\sum_j \alpha_j^2 |\varphi(x_j)|^2)^{1/2}` for the entries: those have independent
+        errors, but for the symmetry, which counts them twice. Their part is 0 where G was given.
         """
         norm, alpha = linalg.norm, self.alpha_
-        rows, sizes = np.sqrt(np.einsum("ij,ij->i", G, G)), np.sqrt(np.maximum(G.diagonal(), 0.0))
+        sizes = np.sqrt(np.maximum(G.diagonal(), 0.0))
         entry = 0.0 if self.kernel == "precomputed" else rounding_of_a_sum(self.n_features_in_)
-        errors = rounding_of_a_sum(y.size) * float(norm(alpha)) * rows
-        errors += 2.0 * entry * float(norm(sizes * alpha)) * sizes
+        errors = summed + 2.0 * entry * float(norm(sizes * alpha)) * sizes
         rounding = float(norm(errors))
         rounding += EPS * float(norm(y)) + EPS * math.sqrt(y.size) * b
         if K > 0.0:
@@ -236,6 +251,20 @@ class KernelRidge(KernelMixin, Regressor):
     def dual_coef_(self) -> np.ndarray:
         """The dual variables `alpha_`, by scikit-learn's name."""
         return self.alpha_
+
+
+def _exact_fit(G: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Return the product, each entry rounded once, in blocks of rows for the memory that it takes."""
+    return np.concatenate([exact_product(G[i : i + 200], alpha) for i in range(0, len(G), 200)])
+
+
+def _rounding_of_a_product(G: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Return a bound of what rounding may change each entry of the product by."""
+    return (
+        rounding_of_a_sum(alpha.size)
+        * float(linalg.norm(alpha))
+        * np.sqrt(np.einsum("ij,ij->i", G, G))
+    )
 
 
 def _inverse(

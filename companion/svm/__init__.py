@@ -32,7 +32,6 @@ from companion.svm.indefinite import (
     saddle_value,
     solve_indefinite,
 )
-from companion.svm.mapping import from_sklearn, to_sklearn
 from companion.svm.slab import POINT_CLASSES, Slab
 from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
 from companion.svm.spectrum import RankOneSpectrum, nearest_psd, spectrum_transform
@@ -66,7 +65,6 @@ __all__ = [
     "augment",
     "augmented_dual",
     "dual_coordinate_ascent",
-    "from_sklearn",
     "largest_linear",
     "lipschitz_constant",
     "nearest_psd",
@@ -79,5 +77,4 @@ __all__ = [
     "saddle_value",
     "solve_indefinite",
     "spectrum_transform",
-    "to_sklearn",
 ]

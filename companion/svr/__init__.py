@@ -6,13 +6,11 @@
 `NuSVRPenalizedBias`           Section 20.5: version 2, with a penalized b
 `QuadraticNuSVR`               Problems 20.5 and 20.6: squared slacks
 :func:`tube_from_offsets`      the margins as order statistics, for a given w
-:func:`to_sklearn` and back    scikit-learn's names
 =============================  ================================================================
 """
 
 from companion.svr.epsilon import EpsilonSVR
 from companion.svr.estimator import POINT_CLASSES, Margins
-from companion.svr.mapping import from_sklearn, to_sklearn
 from companion.svr.nu import NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
 from companion.svr.quantiles import tube_from_offsets
 
@@ -23,7 +21,5 @@ __all__ = [
     "NuSVR",
     "NuSVRPenalizedBias",
     "QuadraticNuSVR",
-    "from_sklearn",
-    "to_sklearn",
     "tube_from_offsets",
 ]

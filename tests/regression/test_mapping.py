@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from companion import regression
 from companion.kernels import Gaussian, Intersection, Polynomial
 from companion.regression import ElasticNet, KernelRidge, Lasso, RidgeRegression
+from companion.to_sklearn import from_sklearn, to_sklearn
 from tests.refusals import refusals
 
 pytestmark = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.SkipTestWarning")
@@ -41,10 +41,10 @@ def test_scikit_learn_contract(estimator, check):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_weights_agree_to_eight_digits_there_and_back(model):
-    peer = regression.to_sklearn(model, m=40)
+    peer = to_sklearn(model, 40)
     expected = model.fit(X, Y).predict(X)
     assert_allclose(peer.fit(X, Y).predict(X), expected, atol=1e-8)
-    again = regression.from_sklearn(peer, m=40)
+    again = from_sklearn(peer, 40)
     assert_allclose(again.fit(X, Y).predict(X), expected, atol=1e-8)
     if hasattr(peer, "coef_"):
         assert_allclose(peer.coef_, model.coef_, atol=1e-8)
@@ -52,21 +52,25 @@ def test_weights_agree_to_eight_digits_there_and_back(model):
 
 
 def test_the_penalties():
-    assert regression.to_sklearn(Lasso(8.0), m=40).alpha == 0.2
-    net = regression.to_sklearn(ElasticNet(3.0, 1.0), m=40)
+    assert to_sklearn(Lasso(8.0), 40).alpha == 0.2
+    net = to_sklearn(ElasticNet(3.0, 1.0), 40)
     assert (net.alpha, net.l1_ratio) == (0.1, 0.25)
-    model = regression.from_sklearn(linear_model.ElasticNet(alpha=0.1, l1_ratio=0.25), m=40)
+    model = from_sklearn(linear_model.ElasticNet(alpha=0.1, l1_ratio=0.25), 40)
     assert (model.K, model.tau) == pytest.approx((3.0, 1.0))
-    assert regression.from_sklearn(linear_model.LinearRegression(), m=40).K == 0.0
+    assert from_sklearn(linear_model.LinearRegression(), 40).K == 0.0
 
 
-there, here = (partial(f, m=3) for f in (regression.to_sklearn, regression.from_sklearn))
+def there(model):
+    return to_sklearn(model, 3)
+
+
+here = partial(from_sklearn, m=3)
 test_what_has_no_counterpart = refusals(
     (lambda: there(Lasso(intercept="penalized")), "penalized intercept"),
     (lambda: there(KernelRidge(intercept="free")), "no intercept"),
     (lambda: there(KernelRidge(kernel=Intersection([1, 2]))), "no name for the kernel"),
     (lambda: there(linear_model.Ridge()), "RidgeRegression", TypeError),
-    (lambda: regression.to_sklearn(Lasso(), m=0), "m must be"),
+    (lambda: to_sklearn(Lasso(), 0), "m must be"),
     (lambda: here(linear_model.Lasso(positive=True)), "positive"),
     (lambda: here(linear_model.Ridge(alpha=[0.1, 0.2])), "alpha must be a finite", TypeError),
     (lambda: here(kernel_ridge.KernelRidge(alpha=[0.1, 0.2])), "alpha must be a", TypeError),

@@ -7,10 +7,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from companion import svm
 from companion.datasets import nine_points
 from companion.kernels import Gaussian, Polynomial
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
+from companion.to_sklearn import from_sklearn, to_sklearn
 from tests.refusals import refusals
 
 ON_RANDOM_LABELS = "ignore::companion.svm.DegenerateSolutionWarning"
@@ -80,7 +80,7 @@ class TestMapping:
         p, q, new = np.sum(y > 0), np.sum(y < 0), X[:6] + 0.2
         for machine in (SVMs1(), SVMs2(K=0.7), SVMs2prime(0.62), SVMs2prime(0.62, K=3.0)):
             machine.set_params(kernel=kernel, kernel_params=params).fit(X, y)
-            peer = svm.to_sklearn(machine, p, q).fit(X, y)
+            peer = to_sklearn(machine, p, q).fit(X, y)
             f = machine.decision_function(new) / machine.eta_
             assert_allclose(peer.decision_function(new), f, atol=2e-6 * np.abs(f).max())
             coefficients = np.zeros(len(y))
@@ -91,7 +91,7 @@ class TestMapping:
     def test_hard_margin(self):
         X, y = random_data(4)
         machine = HardMarginSVC(kernel=Gaussian(0.8)).fit(X, y)
-        peer = svm.to_sklearn(machine, 10, 10).fit(X, y)
+        peer = to_sklearn(machine, 10, 10).fit(X, y)
         assert_allclose(peer.decision_function(X), machine.decision_function(X), atol=1e-5)
 
     def test_penalized_b(self):
@@ -113,13 +113,13 @@ class TestMapping:
         f = peer.decision_function(X @ X.T)
         assert_allclose(f, machine.decision_function(X) / machine.eta_, atol=1e-5)
         with pytest.raises(TypeError, match="not of SVMs4"):
-            svm.to_sklearn(machine, 10, 10)
+            to_sklearn(machine, 10, 10)
 
     @pytest.mark.parametrize("peer", PEERS)
     def test_from_scikit_learn_and_back(self, peer):
         X, y = random_data(7)
-        machine = svm.from_sklearn(peer)
-        again = svm.to_sklearn(machine, 10, 10)
+        machine = from_sklearn(peer)
+        again = to_sklearn(machine, 10, 10)
         assert type(again) is type(peer)
         f = machine.fit(X, y).decision_function(X) / machine.eta_
         assert_allclose(again.fit(X, y).decision_function(X), f, atol=1e-5)
@@ -127,8 +127,8 @@ class TestMapping:
 
 
 test_what_has_no_counterpart = refusals(
-    (lambda: svm.from_sklearn(SVC()), "gamma='scale'"),
-    (lambda: svm.from_sklearn(SVC(kernel="linear", class_weight="balanced")), "class_weight"),
-    (lambda: svm.from_sklearn(StandardScaler()), "not of StandardScaler", TypeError),
-    (lambda: svm.to_sklearn(SVC(), 3, 3), "not of SVC", TypeError),
+    (lambda: from_sklearn(SVC()), "gamma='scale'"),
+    (lambda: from_sklearn(SVC(kernel="linear", class_weight="balanced")), "class_weight"),
+    (lambda: from_sklearn(StandardScaler()), "not of StandardScaler", TypeError),
+    (lambda: to_sklearn(SVC(), 3, 3), "not of SVC", TypeError),
 )

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.linear_model import Ridge
 from sklearn.svm import SVR, LinearSVR
 from sklearn.svm import NuSVR as NuPeer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from companion import svr
 from companion.kernels import Gaussian
 from companion.svr import EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
+from companion.to_sklearn import from_sklearn, to_sklearn
 from tests.refusals import refusals
 
 pytestmark = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.SkipTestWarning")
@@ -51,7 +50,7 @@ class TestMapping:
         m, new = len(y), X[:6] + 0.2
         for model in (NuSVR(0.33, C=0.8 * m), NuSVR(0.77), EpsilonSVR(0.4, C=0.3 * m)):
             model.set_params(kernel=kernel, kernel_params=params).fit(X, y)
-            peer = svr.to_sklearn(model, m).fit(X, y)
+            peer = to_sklearn(model, m).fit(X, y)
             assert_allclose(peer.predict(new), model.predict(new), atol=5e-6 * np.ptp(y))
             coefficients = np.zeros(m)
             coefficients[peer.support_] = peer.dual_coef_[0]
@@ -68,15 +67,14 @@ class TestMapping:
     @pytest.mark.parametrize("peer", PEERS)
     def test_from_scikit_learn_and_back(self, peer):
         X, y = random_data(7)
-        model = svr.from_sklearn(peer, len(y))
-        again = svr.to_sklearn(model, len(y))
+        model = from_sklearn(peer, len(y))
+        again = to_sklearn(model, len(y))
         assert (type(again), again.C) == (type(peer), pytest.approx(peer.C, rel=1e-15))
         f = peer.set_params(tol=1e-7).fit(X, y).predict(X)
         assert_allclose(model.fit(X, y).predict(X), f, atol=1e-5 * np.ptp(y))
 
 
 test_what_has_no_counterpart = refusals(
-    (lambda: svr.from_sklearn(NuPeer(), 10), "gamma='scale'"),
-    (lambda: svr.from_sklearn(Ridge(), 10), "not of Ridge", TypeError),
-    (lambda: svr.to_sklearn(SVR(), 10), "not of SVR", TypeError),
+    (lambda: from_sklearn(NuPeer(), 10), "gamma='scale'"),
+    (lambda: to_sklearn(SVR(), 10), "not of SVR", TypeError),
 )

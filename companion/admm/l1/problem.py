@@ -122,9 +122,9 @@ def solve(
         return solved(step) or step.k == max_iter or useful() < np.inf
 
     def useful() -> float:
-        """Return the largest useful tau, if the weight is above it and looks have not helped for long."""
-        best = min(range(len(answers)), key=lambda i: answers[i][0].worst)
-        return problem.useful(*answers[best][1][1:]) if best < len(answers) - _STALE else np.inf
+        """Return the largest useful tau, if the weight is above it and many looks have not helped."""
+        best = min(answers, key=lambda answer: answer[0].worst)[1]
+        return problem.useful(*best[1:]) if len(answers) > _STALE else np.inf
 
     result = admm(
         problem.x_update, problem.z_update, problem.A, problem.B, problem.c,
@@ -137,7 +137,9 @@ def solve(
     certificate, (x, z, lambda_) = answers[best]
     status = "converged" if certificate.ok else result.status
     enough = useful()
-    if not certificate.ok and (status == "converged" or result.n_iter == max_iter or enough < np.inf):
+    if not certificate.ok and (
+        status == "converged" or result.n_iter == max_iter or enough < np.inf
+    ):
         status = "max_iter"
         advice = f"raise max_iter or change rho (now {result.rho:.3g})"
         if best < len(answers) - _STALE:
