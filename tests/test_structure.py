@@ -20,7 +20,7 @@ PACKAGE = ROOT / "companion"
 FILES = sorted(PACKAGE.rglob("*.py"))
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
-MOST = 9_650  # lines of code of the whole package: the proofs, w as a variable, checks of exercises, ADMM as a guesser
+MOST = 9_645  # lines of code of the whole package: the proofs, w as a variable, checks of exercises, ADMM as a guesser
 SHARES = {  # of the 8,000 that the package aims at; "." is what is in no room
     ".": 870, "admm": 1_500, "kernels": 1_260, "svm": 1_400, "regression": 870, "svr": 470, "engine": 1_000,
     "distributed": 250, "figures": 600, "boards": 0,
@@ -32,14 +32,17 @@ LONG: dict[str, int] = {}  # files that are longer, and their lines: to be made 
 BORROWED: set[tuple[str, str]] = set()
 CIRCLE: set[str] = set()
 
-# Who may import whom, at the top of a file, in a function or for a type: only what stands before it, and its own room.
+# Who may import whom, at the top of a file, in a function or for a type: only what stands before it, and its own room;
+# not what stands beside it.
 ARITHMETIC = "engine/arithmetic.py"  # needs nothing, and everyone may use it
 ORDER = [
     {"exceptions", "arithmetic"},
     {"results", "checks"},
     {"engine"},
-    {"admm", "kernels", "distributed", "datasets"},
-    {"svm", "regression", "svr", "exercises"},
+    {"distributed"},
+    {"admm", "kernels", "datasets"},
+    {"svm", "regression", "exercises"},
+    {"svr"},
     {"figures", "to_sklearn"},
     {"boards"},
 ]
@@ -143,7 +146,7 @@ def test_imports_point_one_way(path: Path) -> None:
         there = room_of(target)
         if there == here:
             continue
-        assert place[there] <= place[here], f"{name_of(path)} imports {module}.{name}"
+        assert place[there] < place[here], f"{name_of(path)} imports {module}.{name}"
         private = name.startswith("_") or any(p.startswith("_") for p in module.split("."))
         assert not private or (name_of(path), name) in BORROWED, (
             f"{name_of(path)} imports the private name {module}.{name}"

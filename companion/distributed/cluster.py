@@ -13,13 +13,10 @@ import time
 import uuid
 from collections import Counter
 from concurrent.futures import CancelledError
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from companion.distributed.rows import build_block, one_task_each
+from companion.distributed.rows import Objective, build_block, one_task_each
 from companion.distributed.teams import RepeatedStepError, Team
-
-if TYPE_CHECKING:
-    from companion.admm.objectives import ConsensusObjective
 
 __all__ = ["OnCluster", "StateLostError"]
 
@@ -40,7 +37,7 @@ class OnCluster:
         self,
         given: Any,
         rows: list[Any],
-        objective: ConsensusObjective,
+        objective: Objective,
         client: Any,
         block_timeout: float,
     ) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from companion.checks import as_matrix, as_vector
 
-if TYPE_CHECKING:
-    from companion.admm.losses import SmoothLoss
-    from companion.admm.objectives import ConsensusObjective
+__all__ = ["Objective", "blocks_of_rows", "build_block", "is_lazy", "one_task_each"]
 
-__all__ = ["blocks_of_rows", "build_block", "is_lazy", "one_task_each"]
+
+class Objective(Protocol):
+    """What the blocks need of :class:`companion.admm.ConsensusObjective`."""
+
+    def block(self, A: np.ndarray, b: np.ndarray) -> Any:
+        """Return the loss that these rows make."""
 
 
 def one_task_each(given: Any, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -35,7 +38,7 @@ def one_task_each(given: Any, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ..
     return [(partial(get, graph, bundle.key),) for graph, bundle in zip(graphs, bundles)]
 
 
-def build_block(objective: ConsensusObjective, i: int, *pair: Any) -> SmoothLoss:
+def build_block(objective: Objective, i: int, *pair: Any) -> Any:
     """Return block i, from its two arrays or from the pair of them, after all checks."""
     if len(pair) == 1:
         pair = pair[0]() if callable(pair[0]) else pair[0]

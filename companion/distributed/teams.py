@@ -8,14 +8,11 @@ returns their answers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from companion.distributed.rows import build_block, is_lazy
-
-if TYPE_CHECKING:
-    from companion.admm.objectives import ConsensusObjective
+from companion.distributed.rows import Objective, build_block, is_lazy
 
 __all__ = ["InProcess", "Team"]
 
@@ -94,7 +91,7 @@ class RepeatedStepError(RuntimeError):
 class InProcess:
     """All blocks in this process."""
 
-    def __init__(self, rows: list[Any], objective: ConsensusObjective) -> None:
+    def __init__(self, rows: list[Any], objective: Objective) -> None:
         if any(is_lazy(part) for pair in rows for part in pair):
             raise TypeError(
                 "blocks holds dask objects; client=dask.distributed.Client(...) runs them"

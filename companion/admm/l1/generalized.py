@@ -154,7 +154,7 @@ def _on_rows(F: np.ndarray, x: np.ndarray) -> np.ndarray:
             others = others[others != i]
             E[others] -= np.outer(E[others, j], row)
             pivots.append((i, j))
-    rows, columns = (np.array(part, dtype=int) for part in zip(*pivots)) if pivots else ([], [])
+    rows, columns = np.array(pivots, dtype=int).reshape(-1, 2).T
     new = x.copy()
     new[columns] = 0.0
     peak = max(float((np.abs(E[rows]) @ np.abs(new)).max(initial=0.0)), largest(x), 1e-300)
