@@ -8,32 +8,24 @@ build/verified/PAGE.json. tests/notebooks/verified.py reads these files. The pac
 
 from __future__ import annotations
 
-import argparse
 import copy
 import functools
-import importlib.abc
-import importlib.machinery
-import importlib.util
+import importlib
 import inspect
 import json
 import os
 import sys
-import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-FOLDER = Path(__file__).resolve().parent.parent / "build" / "verified"
-RESULTS = {
-    "ADMMResult": "companion.results",
-    "QPResult": "companion.results",
-    "TrainingResult": "companion.svm.training",
-    "IndefiniteResult": "companion.svm.indefinite",
-    "L1Path": "companion.regression.lasso",
-}
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "build" / "verified"
+PACKAGES = ("admm", "kernels", "svm", "regression", "svr")
+RESULTS = {"ADMMResult", "QPResult", "TrainingResult", "IndefiniteResult", "L1Path"}
 FITS = ("fit", "_fit")  # `fit_uv` goes through the second
 MOST = 200  # results that wait for the end of their cell
 # Of the many of one kind that a cell may make (cross-validation, frames), the first FIRST are verified and then every
@@ -42,13 +34,7 @@ FIRST, EVERY = 40, 20
 
 
 class Recorder:
-    """Note results, verify them after each cell, keep the findings of one notebook.
-
-    Parameters
-    ----------
-    file : Path
-        Where the findings go, as JSON.
-    """
+    """Note results, verify them after each cell, keep the findings of one notebook in a file."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -57,10 +43,8 @@ class Recorder:
         self.cell = 0
         self.made: Counter[str] = Counter()  # in this cell, by kind
         self.total = 0
-        self.all = os.environ.get("COMPANION_VERIFY") == "all"
         # of fits: what a fit makes on its way is covered by the certificate of its outcome
         self.depth = 0
-        self.seconds = 0.0
 
     def note(self, result: Any, *data: Any) -> None:
         """Put a result in the queue; its fields may still be empty."""
@@ -89,44 +73,39 @@ class Recorder:
 
         return fit
 
-    def verify(self, *_: Any) -> None:
+    def made_by(self, cls: type, *_: Any, **__: Any) -> Any:
+        """Make a record, and note it: a record's ``__new__``."""
+        result = object.__new__(cls)
+        self.note(result)
+        return result
+
+    def verify(self) -> None:
         """Verify what waits."""
         waiting, self.waiting = self.waiting, []
         self.depth += 1  # verify makes results of its own
-        start = time.process_time()
         try:
             for result, data in waiting:
                 if is_certified(result) and self.takes(type(result).__name__):
                     self.findings += examined(result, data, self.cell)
         finally:
             self.depth -= 1
-        self.seconds += time.process_time() - start
 
     def takes(self, kind: str) -> bool:
         """Count a result; return whether it is to be verified."""
         self.made[kind] += 1
         self.total += 1
-        return self.all or self.made[kind] <= FIRST or self.made[kind] % EVERY == 0
+        count = self.made[kind]
+        return count <= FIRST or count % EVERY == 0 or os.environ.get("COMPANION_VERIFY") == "all"
 
     def after_cell(self, *_: Any) -> None:
-        """Verify, write all findings, count the cell."""
+        """Verify, write all findings (nobody tells a kernel that its notebook has ended), count the cell."""
         self.verify()
-        self.write()
         self.cell += 1
         self.made.clear()
-
-    def write(self) -> None:
-        """Write the findings so far: nobody tells a kernel that its notebook has ended."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        content = {
-            "cells": self.cell + 1,
-            "made": self.total,
-            "verification_seconds": round(self.seconds, 3),
-            "all_seconds": round(time.process_time(), 3),
-            "results": self.findings,
-        }
+        found = {"cells": self.cell, "made": self.total, "results": self.findings}
         temporary = self.file.with_suffix(".tmp")
-        temporary.write_text(json.dumps(content), encoding="utf-8")
+        temporary.write_text(json.dumps(found), encoding="utf-8")
         temporary.replace(self.file)
 
 
@@ -137,7 +116,7 @@ def is_certified(result: Any) -> bool:
 
 def exact_check() -> Callable[..., Any]:
     """Import the check: the folder of the repository is not on the path of a notebook."""
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    sys.path.insert(0, str(ROOT))
     try:
         from tests.exact import verify
     finally:
@@ -148,12 +127,10 @@ def exact_check() -> Callable[..., Any]:
 def examined(result: Any, data: tuple[Any, ...], cell: int) -> Iterator[dict[str, Any]]:
     """Verify one result; yield a finding for each certificate that it carries."""
     verify = exact_check()
-    kind = type(result).__name__
-    finding = {"cell": cell, "kind": kind}
+    finding = {"cell": cell, "kind": type(result).__name__}
     if getattr(result, "problem", True) is None:
         yield finding | {"verdict": "does not know its problem"}
         return
-    start = time.process_time()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -161,79 +138,22 @@ def examined(result: Any, data: tuple[Any, ...], cell: int) -> Iterator[dict[str
     except Exception as error:  # the page must go on; the test tells
         yield finding | {"verdict": f"{type(error).__name__}: {error}"}
         return
-    seconds = round(time.process_time() - start, 4)
     for one in verified if isinstance(verified, list) else [verified]:
-        verdict = "ok" if one.ok else "not ok"
-        yield finding | {
-            "verdict": verdict if one.agrees else "does not agree",
-            "worst": float(one.worst),
-            "stored": float(one.stored.worst),
-            "tolerance": float(one.tolerance),
-            "seconds": seconds,
-        }
-
-
-class Watch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Import hook: when a module of the package has run, put the recorder into its classes and functions."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
-        self.loaders: dict[str, Any] = {}
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """Find the module as always, and become its loader."""
-        if not name.startswith("companion."):
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            self.loaders[name] = spec.loader
-            spec.loader = self
-        return spec
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        """Make the module as always."""
-        return self.loaders[spec.name].create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Run the module, then wrap what it defines."""
-        spec = module.__spec__
-        assert spec is not None
-        module.__loader__ = spec.loader = self.loaders[spec.name]  # inspect and pickle ask for it
-        spec.loader.exec_module(module)  # type: ignore[union-attr]
-        attach(self.recorder, module)
+        verdict = ("ok" if one.ok else "not ok") if one.agrees else "does not agree"
+        worst, stored, tolerance = map(float, (one.worst, one.stored.worst, one.tolerance))
+        yield finding | dict(verdict=verdict, worst=worst, stored=stored, tolerance=tolerance)  # noqa: C408
 
 
 def attach(recorder: Recorder, module: ModuleType) -> None:
     """Wrap the results and the fits that a module defines."""
-    for name, value in list(vars(module).items()):
-        if getattr(value, "__module__", None) != module.__name__:
+    for name, value in vars(module).items():
+        if not inspect.isclass(value) or value.__module__ != module.__name__:
             continue
-        if inspect.isclass(value):
-            if RESULTS.get(name) == module.__name__:
-                value.__new__ = noted(recorder)  # type: ignore[method-assign]
-                continue
-            for method in FITS if hasattr(value, "get_params") else ():
-                if inspect.isfunction(vars(value).get(method)):
-                    setattr(value, method, recorder.fitted(vars(value)[method]))
-
-
-def noted(recorder: Recorder) -> Callable[..., Any]:
-    """Return a ``__new__`` that notes each object."""
-
-    def new(cls: type, *_: Any, **__: Any) -> Any:
-        result = object.__new__(cls)
-        recorder.note(result)
-        return result
-
-    return new
-
-
-def page() -> str:
-    """The notebook that this kernel runs: pytest's child knows its test, others say it in COMPANION_PAGE."""
-    test = os.environ.get("PYTEST_CURRENT_TEST", "").split("::")[0]
-    return os.environ.get("COMPANION_PAGE") or test or f"process-{os.getpid()}"
+        if name in RESULTS:
+            value.__new__ = recorder.made_by  # type: ignore[method-assign]
+        for method in FITS if hasattr(value, "get_params") else ():
+            if inspect.isfunction(vars(value).get(method)):
+                setattr(value, method, recorder.fitted(vars(value)[method]))
 
 
 def file_name(page: str) -> str:
@@ -241,35 +161,20 @@ def file_name(page: str) -> str:
     return page.removesuffix(".ipynb").replace("/", ".") + ".json"
 
 
-_recorder: Recorder | None = None
-
-
+@functools.cache
 def install() -> Recorder:
-    """Watch the imports of this process from now on."""
-    global _recorder
-    if _recorder is None:
-        _recorder = Recorder(FOLDER / file_name(page()))
-        sys.meta_path.insert(0, Watch(_recorder))
-    return _recorder
+    """Watch the package from now on: pytest's child knows the test of its page, others say it in COMPANION_PAGE."""
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").split("::")[0]
+    page = os.environ.get("COMPANION_PAGE") or test or f"process-{os.getpid()}"
+    recorder = Recorder(FOLDER / file_name(page))
+    for package in PACKAGES:
+        importlib.import_module(f"companion.{package}")
+    for name, module in list(sys.modules.items()):
+        if name.startswith("companion."):
+            attach(recorder, module)
+    return recorder
 
 
 def load_ipython_extension(shell: Any) -> None:
     """Verify after each cell."""
     shell.events.register("post_run_cell", install().after_cell)
-
-
-def main() -> None:
-    """Print what was found on each page, and what it took."""
-    spent = total = 0.0
-    for file in sorted(FOLDER.glob("*.json")):
-        found = json.loads(file.read_text(encoding="utf-8"))
-        verdicts = Counter(r["verdict"] for r in found["results"])
-        spent += found["verification_seconds"]
-        total += found["all_seconds"]
-        print(f"{file.stem:45} {found['verification_seconds']:6.2f} s  {dict(verdicts) or ''}")
-    print(f"{spent:.1f} of {total:.1f} processor seconds")
-
-
-if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    main()
