@@ -113,8 +113,8 @@ test-site: $(READY)        ## the built pages, in a real browser (after: make bo
 pdf: book        ## the whole book as build/companion.pdf (needs Chromium)
 	$(STEP) "PDF" $(BIN)/python -m tools.pdf
 
-zip: book        ## the site as build/companion.zip, to read from the disk
-	$(STEP) "Zip" $(BIN)/python -m tools.editions
+zip: book        ## the site as build/companion.zip, to read from the disk; LIVE=1: to serve, with Python for the browser
+	$(STEP) "Zip" $(BIN)/python -m tools.editions $(if $(filter 1,$(LIVE)),--live)
 
 release: $(READY)          ## the site with the PDF and its own zip on its page of downloads
 	@rm -f build/companion.pdf build/companion.zip
@@ -131,7 +131,11 @@ lab: $(READY)    ## open JupyterLab on the contents: each notebook with and with
 
 mystmd: $(READY)           ## let the engine of Jupyter Book 2 read the pages, say what it loses (needs node)
 	$(STEP) "Generated pages" $(BIN)/python -m tools.pages
-	$(if $(NODE),$(STEP) "mystmd" $(BIN)/python -m tools.status,@echo "SKIPPED: mystmd (node is not there)")
+	@rm -rf build/mystmd && mkdir -p build/mystmd/theme
+	@cp -r notebooks book CHANGELOG.md tools/templates/myst.yml build/mystmd && rm -r build/mystmd/book/_* build/mystmd/book/exercises
+	@printf 'myst: v1\ntitle: none\n' > build/mystmd/theme/template.yml
+	$(if $(NODE),@cd build/mystmd && npx --yes mystmd@1 build --site --ci 2>&1 | tee log.txt | grep -c '^⚠' | xargs echo "Messages in build/mystmd/log.txt:",\
+	  @echo "SKIPPED: mystmd (node is not there)")
 
 lint: $(READY)   ## ruff and mypy; eslint for the boards
 	$(STEP) "Style" $(BIN)/ruff check .

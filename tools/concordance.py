@@ -18,35 +18,20 @@ from typing import Any, NamedTuple
 
 import jsonschema
 
-from tools.toc import BOOK, pages_in_order, read_yaml, text_of, title
+from tools.toc import BOOK, pages_in_order, read_yaml, render, text_of, title
 
 FILES = BOOK / "concordance"
 SCHEMA = BOOK / "concordance.schema.yml"
 
 # The order of the page. A file that is not named comes last.
 ORDER = (
-    "chapter-16",
-    "chapter-17",
-    "chapter-18",
-    "chapter-19",
-    "chapter-20",
-    "appendix-a",
-    "seminar-notes",
-    "zaki-meira",
+    "chapter-16", "chapter-17", "chapter-18", "chapter-19", "chapter-20", "appendix-a", "seminar-notes", "zaki-meira",
     "ying-campbell-girolami",
-)
+)  # fmt: skip
 LABELS = {
-    "Example": "ex",
-    "Figure": "fig",
-    "Theorem": "thm",
-    "Proposition": "prop",
-    "Corollary": "cor",
-    "Definition": "def",
-    "Problem": "prob",
-    "Lemma": "lem",
-    "Algorithm": "alg",
-    "Table": "tab",
-}
+    "Example": "ex", "Figure": "fig", "Theorem": "thm", "Proposition": "prop", "Corollary": "cor", "Definition": "def",
+    "Problem": "prob", "Lemma": "lem", "Algorithm": "alg", "Table": "tab",
+}  # fmt: skip
 
 ERRATA = "book/errata/"
 
@@ -112,25 +97,20 @@ def label(chapter: dict[str, Any], name: str) -> str | None:
 
 
 def checks(tests: list[str]) -> str:
-    """Return the tests of an item for the table, file by file; the name of a file leads to its source."""
+    """Return the tests of an item for the table, file by file; the name of a file leads to its source.
+
+    The names of tests are code whose lines break between its words.
+    """
     files: dict[str, list[str]] = {}
     for test in tests:
         file, *names = test.split("::")
         files.setdefault(file, []).extend(names[-1:])
-    return "<br>".join(
-        "<br>".join([source_of(file), *map(in_words, names)]) if names else "cells of the page"
-        for file, names in files.items()
-    )
-
-
-def in_words(name: str) -> str:
-    """Return the name of a test as code whose lines break between its words."""
-    return f'<code class="literal">{name.replace("_", "_<wbr>")}</code>'
-
-
-def source_of(file: str) -> str:
-    """Return the link to a file of tests."""
-    return f"{{download}}`{file.removeprefix('tests/').removesuffix('.py')} </{file}>`:"
+    told = []
+    for file, names in files.items():
+        link = f"{{download}}`{file.removeprefix('tests/').removesuffix('.py')} </{file}>`"
+        words = [f'<code class="literal">{name.replace("_", "_<wbr>")}</code>' for name in names]
+        told += [f"{link}:", *words] if names else ["cells of the page"]
+    return "<br>".join(told)
 
 
 def row(item: dict[str, Any]) -> str:
@@ -143,42 +123,18 @@ def row(item: dict[str, Any]) -> str:
     return f"| {name}: {what} | {'<br>'.join(where)} | {checks(item.get('tests', [])) or '–'} |"
 
 
-def coverage_table(chapters: list[dict[str, Any]]) -> list[str]:
-    """Return the table of how much of each source is covered."""
-    counts = [covered(chapter) for chapter in chapters]
-    done, known, further = (sum(column) for column in zip(*counts, strict=True))
-    lines = ["| Source | Numbered items with a row | Further items |", "|---|---|---|"]
-    for chapter, (have, total, others) in zip(chapters, counts, strict=True):
-        lines.append(f"| {chapter['title']} | {have} of {total} | {others} |")
-    lines.append(f"| **All** | **{done} of {known}** | **{further}** |")
-    return lines
-
-
 def concordance_page(chapters: list[dict[str, Any]]) -> str:
     """Return the concordance as a MyST page."""
-    lines = [
-        "(concordance)=",
-        "# Concordance",
-        "",
-        "For every numbered item of the sources: the place in this book where it runs, the functions that",
-        "compute it and the tests that check it. *Cells of the page* means that the page's own cells are",
-        "checks: they are run again and compared with each change of the project. The way back, from a",
-        "function to the pages that use it, is in the [reference](api.md) (*Used in*).",
-        "",
-        *coverage_table(chapters),
-        "",
+
+    def sections(items: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
+        groups = itertools.groupby(items, key=lambda item: item["section"])
+        return [(section, [row(item) for item in group]) for section, group in groups]
+
+    told = [
+        {"note": ""} | c | {"counts": covered(c), "sections": sections(c["items"])}
+        for c in chapters
     ]
-    for chapter in chapters:
-        lines += [f"## {chapter['title']}", ""]
-        if note := chapter.get("note"):
-            lines += [note.strip(), ""]
-        for section, items in itertools.groupby(chapter["items"], key=lambda item: item["section"]):
-            lines += [f"### Section {section}" if section[0].isdigit() else f"### {section}", ""]
-            lines += [":::{table}", ":class: stacked filterable", ":widths: 40 25 35", ""]
-            lines += ["| Item | Where it runs, with | Checked by |", "|---|---|---|"]
-            lines += [row(item) for item in items]
-            lines += [":::", ""]
-    return "\n".join(lines)
+    return render("concordance.md", chapters=told)
 
 
 class Erratum(NamedTuple):
@@ -215,30 +171,8 @@ def errata_pages() -> list[str]:
 
 def errata_page() -> str:
     """Return the list of all errata as a MyST page."""
-    found = {page: list(errata_of(page)) for page in errata_pages()}
-    total = sum(map(len, found.values()))
-    lines = [
-        "(errata)=",
-        "# Errata",
-        "",
-        "Where a computation disagrees with the printed text, these pages say so: the place, what is printed, what is",
-        "right, and what depends on it. The cell below an entry shows it, and runs again with each change of the",
-        "project. Slips of notation come last on a page; most need no cell.",
-        "",
-        f"There are {total} entries. Four kinds:",
-        "",
-        *(f"- *{kind}*: {meaning}." for kind, meaning in MEANING.items()),
-        "",
-        "The number of an entry names its source and the item. Some faults may belong to the copy that we read and",
-        "not to the printed page; their entries say so.",
-        "Found another one? [This is how to report it](#report-an-erratum).",
-        "",
+    sources = [
+        ((title(page) or page).removeprefix("Errata: "), list(errata_of(page)))
+        for page in errata_pages()
     ]
-    for page, entries in found.items():
-        name = (title(page) or page).removeprefix("Errata: ")
-        lines += [f"## {name[0].upper()}{name[1:]}", ""]
-        lines += [":::{table}", ":class: stacked filterable by-kind", ":widths: 15 65 20", ""]
-        lines += ["| Number | Place | Kind |", "|---|---|---|"]
-        lines += [f"| [{e.number}](#{e.label}) | {e.place} | {e.kind} |" for e in entries]
-        lines += [":::", ""]
-    return "\n".join(lines)
+    return render("errata.md", sources=sources, meanings=MEANING)

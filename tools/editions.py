@@ -34,7 +34,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools.exercises import asked, is_check, skeleton
 from tools.map import parts
 from tools.notebooks import METADATA
-from tools.toc import BOOK, ROOT, pages_in_order, text_of, title, write
+from tools.toc import BOOK, ROOT, pages_in_order, render, text_of, title, write
 
 EXERCISES = BOOK / "exercises"
 SOLUTION = re.compile(
@@ -62,31 +62,6 @@ INSTALL = """\
 # (`pip install companion` is another project.)
 import companion
 """
-ZIP_README = """\
-# {title}
-
-Notebooks of *Optimization for Machine Learning: an executable companion*, {kind}. They need Python 3.11 or newer.
-In the folder of this file, Linux and macOS:
-
-    python3 -m venv .venv
-    .venv/bin/python -m pip install --require-hashes -r requirements.txt
-    .venv/bin/python -m pip install --no-deps {wheel}
-    .venv/bin/jupyter lab
-
-Windows:
-
-    py -m venv .venv
-    .venv\\Scripts\\python -m pip install --require-hashes -r requirements.txt
-    .venv\\Scripts\\python -m pip install --no-deps {wheel}
-    .venv\\Scripts\\jupyter lab
-
-`requirements.txt` has exact versions with their hashes; the wheel is the package `companion`. Run the cells of a
-notebook from the top: Shift+Enter, or *Run All Cells* in the menu *Run*. In this order:
-
-{order}
-
-What refers to a page of another chapter is in the book. Text and figures: CC BY 4.0; code: MIT (`LICENSE`).
-"""
 PACKAGE = (  # what the package is built from: MANIFEST.in chooses
     "companion", "tests", "benchmarks", "conftest.py", "pyproject.toml", "MANIFEST.in",
     "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff",
@@ -101,7 +76,7 @@ SOLVED = os.environ.get("COMPANION_SOLUTIONS", "1") != "0"  # make book SOLUTION
 
 SITE = ROOT / "build/_build/html"
 SITE_ZIP = ROOT / "build/companion.zip"
-LEFT_OUT = (".buildinfo", ".doctrees", "objects.inv", "companion.zip", "companion.pdf")
+LEFT_OUT = {".buildinfo", ".doctrees", "objects.inv", "companion.zip", "companion.pdf"}
 
 
 def read(page: str) -> NotebookNode:
@@ -311,23 +286,17 @@ def chapters() -> dict[str, list[str]]:
 
 def contents() -> NotebookNode:
     """Return a notebook that leads to both editions of every page: JupyterLab opens on it."""
-    lines = [
-        "# Contents",
-        "",
-        "Each link opens a page as a notebook; run its cells from the top with Shift+Enter, and change what you like.",
-        "*With solutions* is the page as in the book, its solutions folded. *Exercises* has a skeleton and a check in",
-        "the place of each solution. What you write survives a new build of the book.",
-        "",
-    ]
-    for caption, pages in parts():
-        lines += [f"## {caption}", "", "| Page | |", "|---|---|"]
-        for page in (p for p in pages if p in solved_pages()):
-            full, bare = (edition(page, kind).relative_to(EXERCISES) for kind in ("", "-exercises"))
-            lines.append(f"| {title(page)} | [with solutions]({full}), [exercises]({bare}) |")
-        lines.append("")
-    cell = new_markdown_cell("\n".join(lines), id="c001")
+    rows = [(caption, [p for p in pages if p in solved_pages()]) for caption, pages in parts()]
+
+    def row(page: str) -> tuple[str | None, Path, Path]:
+        full, bare = (edition(page, kind).relative_to(EXERCISES) for kind in ("", "-exercises"))
+        return title(page), full, bare
+
+    text = render("contents.md", parts=[(caption, map(row, pages)) for caption, pages in rows])
     # without a kernel named, JupyterLab would ask for one
-    return new_notebook(metadata=METADATA, cells=[cell])
+    return new_notebook(
+        metadata=METADATA, cells=[new_markdown_cell(text.rstrip() + "\n", id="c001")]
+    )
 
 
 def pack(target: Path, files: dict[str, bytes]) -> None:
@@ -340,10 +309,12 @@ def pack(target: Path, files: dict[str, bytes]) -> None:
             archive.writestr(entry, content)
 
 
-def files_of(site: Path) -> list[Path]:
-    """Return the files of a site that a reader needs."""
-    files = sorted(path for path in site.rglob("*") if path.is_file())
-    return [path for path in files if not set(LEFT_OUT) & set(path.parts)]
+def pack_site(site: Path, target: Path, live: bool = False) -> int:
+    """Pack what a reader needs of a site; with the files that run its pages in the browser, or without."""
+    out = LEFT_OUT if live else LEFT_OUT | {"live"}
+    files = [p for p in sorted(site.rglob("*")) if p.is_file() and not out & set(p.parts)]
+    pack(target, {f"companion/{p.relative_to(site).as_posix()}": p.read_bytes() for p in files})
+    return len(files)
 
 
 def digest(notebook: NotebookNode) -> str:
@@ -407,22 +378,19 @@ def write_zips(wheel: Path) -> None:
             notebook = without_solutions(read(page)) if kind and page in pages else read(page)
             for cell in notebook.cells:
                 if cell.cell_type == "code":
-                    cell.outputs = (
-                        [] if kind else cell.outputs
-                    )  # who solves runs the cells; a third of the weight
+                    # who solves runs the cells; a third of the weight
+                    cell.outputs = [] if kind else cell.outputs
                     cell.source = FILES_HERE.sub(r"\g<quote>", cell.source)
                     files |= data_of(cell.source)
             way = partial(beside, names)
             made = to_take_away(for_jupyterlab(notebook, page, way))
             files[name] = (nbformat.writes(made) + "\n").encode()
-        captions = [caption for caption, mine in parts() if set(mine) & set(pages)]
         told = {
-            "title": "; ".join(captions),
+            "captions": [caption for caption, mine in parts() if set(mine) & set(pages)],
             "kind": "without solutions" if kind else "with solutions",
-            "wheel": wheel.name,
-            "order": "\n".join(f"- `{name}`: {title(page)}" for page, name in names.items()),
         }
-        files["README.md"] = ZIP_README.format(**told).encode()
+        readme = render("zip-readme.md", **told, wheel=wheel.name, names=names, title=title)
+        files["README.md"] = readme.encode()
         inside = f"companion-{zip_of(chapter, kind).stem}"
         pack(zip_of(chapter, kind), {f"{inside}/{name}": files[name] for name in sorted(files)})
 
@@ -461,67 +429,37 @@ def build_package() -> tuple[Path, Path]:
         return tuple(Path(shutil.move(path, ROOT / "build" / path.name)) for path in made)
 
 
-def offer(path: Path, name: str) -> str:
-    """Return the link that downloads a file."""
-    return f"{{download}}`{name} </{path.relative_to(ROOT).as_posix()}>`"
-
-
 def downloads_page(sdist: Path, wheel: Path) -> str:
     """Return the page that offers the book, the package, and every notebook with and without its solutions."""
-    there = [(name, what) for name, what in RELEASE.items() if (ROOT / name).exists()]
-    known = [(n, f"{what} ({(ROOT / n).stat().st_size / 1e6:.0f} MB)") for n, what in there]
-    lines = [
-        "(downloads)=",
-        "# Downloads",
-        "",
-        *(f"- {offer(ROOT / name, Path(name).name)}: {what}" for name, what in known),
-        f"- {offer(wheel, wheel.name)}: the package alone, for `python -m pip install` with this file",
-        f"- {offer(sdist, sdist.name)}: its sources, with its tests",
-        "",
-        "Every page of a chapter is a notebook. The edition for exercises is the same notebook without the solutions:",
-        "a skeleton and its check stand in their place. The zips of a chapter",
-        "have its notebooks and errata, the package, and a file of exact versions; their README says, for",
-        "Windows, Linux and macOS, how to open them. A single notebook needs",
-        "",
-        "```shell",
-        'python -m pip install "optimization-companion[lab]"',
-        "```",
-        "",
-        "or the wheel above in the place of this name, before the first release. (`pip install companion` is another",
-        "project.)",
-        "",
-    ]
-    offered: set[str] = set()
+    whole = [(ROOT / name, what) for name, what in RELEASE.items() if (ROOT / name).exists()]
+    told, offered = [], set[str]()
     for caption, pages in parts():
-        lines += [f"## {caption}", ""]
-        zips = sorted({page.split("/")[1] for page in pages} & set(chapters()))
-        for chapter in zips:
-            files = [zip_of(chapter, kind) for kind in ("-exercises", "")[: 1 + SOLVED]]
-            told = "These pages are in" if chapter in offered else "All in one:"
-            lines += [f"{told} {' and '.join(offer(file, file.name) for file in files)}.", ""]
-        offered |= set(zips)
-        lines += [":::{table}", ":class: stacked", ""]
-        lines += ["| Page | With solutions | For exercises |", "|---|---|---|"]
+        names = sorted({page.split("/")[1] for page in pages} & set(chapters()))
+        zips = {name: (zip_of(name, "-exercises"), zip_of(name, "")) for name in names}
+        rows = []
         for page in pages:
             solved = page in solved_pages()
-            bare = offer(edition(page), "exercises") if solved else "–"
-            full = offer(edition(page, "") if solved else ROOT / f"{page}.ipynb", "notebook")
-            full = full if SOLVED or not solved else "–"
-            lines.append(f"| [{title(page)}](../{page}.ipynb) | {full} | {bare} |")
-        lines += [":::", ""]
-    return "\n".join(lines)
+            full = edition(page, "") if solved else ROOT / f"{page}.ipynb"
+            rows.append((title(page), page, full, edition(page) if solved else None))
+        told.append(
+            {"caption": caption, "zips": zips, "rows": rows, "first": not offered & set(names)}
+        )
+        offered |= set(names)
+    sizes = [(path, what, f"{path.stat().st_size / 1e6:.0f}") for path, what in whole]
+    files = {"root": ROOT, "sdist": sdist, "wheel": wheel, "whole": sizes}
+    return render("downloads.md", **files, solved=SOLVED, parts=told)
 
 
 def main() -> None:
     """Pack the built site."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--live", action="store_true", help="with Python for the browser")
     if not (SITE / "index.html").exists():
         sys.exit("the site is not built: run make book first")
-    files = files_of(SITE)
-    pack(SITE_ZIP, {f"companion/{p.relative_to(SITE).as_posix()}": p.read_bytes() for p in files})
+    count = pack_site(SITE, SITE_ZIP, parser.parse_args().live)
     size = SITE_ZIP.stat().st_size / 1e6
-    print(f"{SITE_ZIP.relative_to(ROOT)}: {len(files)} files, {size:.1f} MB")
+    print(f"{SITE_ZIP.relative_to(ROOT)}: {count} files, {size:.1f} MB")
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

@@ -6,19 +6,15 @@ after **Takes** the minutes.
 
 from __future__ import annotations
 
-import html
 import posixpath
 import re
 from typing import NamedTuple
 
-from tools.toc import listed, text_of, title
+from tools.toc import listed, render, text_of, title
 
 TRACK, LEFT = 18, 12  # distance of the lines of a chapter, and of the first from the edge
-ROW, TITLE, NOTE = (
-    52,
-    21,
-    17,
-)  # height of a page's row, of a second line of its title, of one more line of its note
+# height of a page's row, of a second line of its title, of one more line of its note
+ROW, TITLE, NOTE = 52, 21, 17
 BOX, GAP_X, BOX_HEIGHT, GAP_Y = 152, 36, 44, 58  # the drawing of the chapters
 
 PATHS = {
@@ -158,44 +154,24 @@ def places_of_chapters(arrows: dict[tuple[int, int], bool]) -> dict[int, tuple[i
     return places
 
 
-def short(caption: str) -> tuple[str, str]:
-    """Return the two lines of a part's box."""
-    head, _, rest = caption.partition(": ")
-    if not rest:
-        head, _, rest = caption.partition("; ")
-    return head, rest
-
-
 def chapters() -> str:
     """Return the drawing of the parts, whose boxes lead to their pages below; its colours are the page's."""
     arrows = chapter_needs(pages_on_the_map())
     places = places_of_chapters(arrows)
-    captions = [caption for caption, _ in parts()]
-    lines, boxes = [], []
+    drawn = []
     for (start, end), most in arrows.items():
         (x0, y0), (x1, y1) = places[start], places[end]
-        x0, x1, y0 = x0 + BOX / 2, x1 + BOX / 2, y0 + BOX_HEIGHT
-        lines.append(
-            f'<path d="M{x0:g} {y0} C{x0:g} {y0 + 36} {x1:g} {y1 - 40} {x1:g} {y1 - 5}" '
-            f'class="{"most" if most else "some"}" marker-end="url(#map-tip)"/>'
-        )
-    for column, (x, y) in places.items():
-        first, second = map(html.escape, short(captions[column]))
-        boxes.append(
-            f'<a href="#lane-{column}"><rect x="{x}" y="{y}" width="{BOX}" height="{BOX_HEIGHT}" rx="6"/>'
-            f'<text x="{x + BOX / 2:g}" y="{y + 18}"><tspan class="head">{first}</tspan>'
-            f'<tspan x="{x + BOX / 2:g}" dy="16">{second}</tspan></text></a>'
-        )
-    width = 4 + max(x for x, _ in places.values()) + BOX
-    height = 4 + max(y for _, y in places.values()) + BOX_HEIGHT
-    tip = (
-        '<marker id="map-tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-        '<path d="M0 0L8 4L0 8z"/></marker>'
-    )
-    return (
-        f'<div class="book-map"><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" role="group" aria-label="The parts, and which needs which">'
-        f'<defs>{tip}</defs><g class="arrows" aria-hidden="true">{"".join(lines)}</g>{"".join(boxes)}</svg></div>'
+        kind = "most" if most else "some"
+        drawn.append((x0 + BOX // 2, y0 + BOX_HEIGHT, x1 + BOX // 2, y1, kind))
+    captions = [re.split("[:;] ", caption, maxsplit=1) for caption, _ in parts()]
+    boxes = [(column, place, *captions[column]) for column, place in places.items()]
+    return render(
+        "map-chapters.html",
+        arrows=drawn,
+        boxes=boxes,
+        box=(BOX, BOX_HEIGHT),
+        width=4 + max(x for x, _ in places.values()) + BOX,
+        height=4 + max(y for _, y in places.values()) + BOX_HEIGHT,
     )
 
 
@@ -246,120 +222,61 @@ def route(need: str, page: str, track: dict[str, int]) -> int | None:
     return max(free, default=None)
 
 
-def note_on(page: Page, others: list[Page]) -> str:
-    """Return the line below a page's name: how long it takes, and what else it needs."""
-    also = ", ".join(f'<a href="../{p.path}.html">{html.escape(p.name)}</a>' for p in others)
-    takes = html.escape(page.takes.removeprefix("about ").split(",")[0])
-    return f"{takes}; first {also}" if also else takes
-
-
-def height_of(page: Page, note: str) -> int:
-    """Return the height of a page's row, from the lines that its name and its note take."""
-    letters = len(re.sub(r"<[^>]+>", "", note))
+def height_of(page: Page, takes: str, others: list[Page]) -> int:
+    """Return the height of a page's row, from the lines that its name and the note below it take."""
+    letters = len(takes) + (6 + sum(len(p.name) + 2 for p in others) if others else 0)
     return ROW + TITLE * (len(page.name) > 34) + NOTE * ((letters - 1) // 48)
 
 
-def lane(column: int, caption: str, shown: dict[str, Page], needs: dict[str, set[str]]) -> str:
-    """Return one part: its pages from top to bottom, and the lines between them."""
+def lane(column: int, caption: str, shown: dict[str, Page], needs: dict[str, set[str]]) -> dict:
+    """Return one part: its pages from top to bottom, what stands below their names, and the lines between them."""
     pages = [page for page in shown.values() if page.column == column]
     inside = {p.path: {n for n in needs[p.path] if shown[n].column == column} for p in pages}
     track = tracks([p.path for p in pages], inside)
-    drawn = {
-        p.path: {n for n in inside[p.path] if route(n, p.path, track) is not None} for p in pages
-    }
-    named = {p.path: needs[p.path] - drawn[p.path] for p in pages}
-    notes = [note_on(p, [q for q in shown.values() if q.path in named[p.path]]) for p in pages]
-    heights = [height_of(page, note) for page, note in zip(pages, notes)]
-    spot = {
-        p.path: (LEFT + TRACK * track[p.path], sum(heights[:i]) + 14) for i, p in enumerate(pages)
-    }
-    lines, rows = [], []
-    for page, note, height in zip(pages, notes, heights):
-        x1, y1 = spot[page.path]
-        for need in sorted(drawn[page.path]):
+    spot: dict[str, tuple[int, int]] = {}
+    lines, rows, height = [], [], 0
+    for page in pages:
+        x1, y1 = spot[page.path] = LEFT + TRACK * track[page.path], height + 14
+        also = set(needs[page.path])
+        for need in sorted(inside[page.path]):
+            on = route(need, page.path, track)
+            if on is None:
+                continue
+            also.remove(need)
             x0, y0 = spot[need]
-            x = LEFT + TRACK * route(need, page.path, track)
-            if x == x0 == x1:
-                lines.append(f"M{x0} {y0}V{y1}")
-            elif x == x1:  # branches off
-                lines.append(f"M{x0} {y0}C{x0} {y0 + 26} {x1} {y0 + 14} {x1} {y0 + 40}V{y1}")
-            else:  # joins
+            if LEFT + TRACK * on != x1:  # joins
                 lines.append(f"M{x0} {y0}V{y1 - 40}C{x0} {y1 - 14} {x1} {y1 - 26} {x1} {y1}")
-        rows.append(
-            f'<li style="height:{height}px"><a href="../{page.path}.html">{html.escape(page.name)}</a>'
-            f"<small>{note}</small></li>"
-        )
+            elif x0 != x1:  # branches off
+                lines.append(f"M{x0} {y0}C{x0} {y0 + 26} {x1} {y0 + 14} {x1} {y0 + 40}V{y1}")
+            else:
+                lines.append(f"M{x0} {y0}V{y1}")
+        takes = page.takes.removeprefix("about ").split(",")[0]
+        others = [other for other in shown.values() if other.path in also]
+        rows.append((page, takes, others, height_of(page, takes, others)))
+        height += rows[-1][-1]
     width = 2 * LEFT + TRACK * max(track.values())
-    dots = "".join(f'<circle cx="{x}" cy="{y}" r="6"/>' for x, y in spot.values())
-    return (
-        f'<div class="lane" id="lane-{column}" role="group" aria-label="{html.escape(caption)}">'
-        f'<p class="lane-head">{html.escape(caption)}</p><div class="lane-body">'
-        f'<svg width="{width}" height="{sum(heights)}" aria-hidden="true"><path d="{"".join(lines)}"/>{dots}</svg>'
-        f"<ol>{''.join(rows)}</ol></div></div>"
-    )
+    dots = spot.values()
+    return dict(caption=caption, width=width, height=height, lines=lines, dots=dots, rows=rows)  # noqa: C408
 
 
 def lanes() -> str:
     """Return all parts side by side; on a phone they follow one another."""
     shown = pages_on_the_map()
     needs = essential(shown)
-    body = "".join(lane(i, caption, shown, needs) for i, (caption, _) in enumerate(parts()))
-    return f'<div class="lanes">{body}</div>'
-
-
-def relative(path: str) -> str:
-    """Return the link from the map's page to a chapter page."""
-    return f"../{path}.ipynb"
-
-
-def path_section(name: str, idea: str, paths: list[str], shown: dict[str, Page]) -> list[str]:
-    """Return the lines on one path; empty while one of its pages is not in the book."""
-    stops = [shown.get(f"notebooks/{path}") for path in paths]
-    if None in stops:
-        return []
-    minutes = sum(stop.minutes or 0 for stop in stops)
-    steps = [
-        f"{i}. [{stop.name}]({relative(stop.path)}), {stop.takes}"
-        for i, stop in enumerate(stops, 1)
-    ]
-    return [f"### {name}", "", f"{idea} About {minutes / 60:.1f} hours.", "", *steps, ""]
+    drawn = [lane(i, caption, shown, needs) for i, (caption, _) in enumerate(parts())]
+    return render("map-lanes.html", lanes=drawn)
 
 
 def map_page() -> str:
     """Return the page with the map, the paths and the table of what needs what."""
     shown = pages_on_the_map()
-    lines = [
-        "(map)=",
-        "# Map of the book",
-        "",
-        "Chapters 16 and 17 can be read first. An arrow leads from what is needed; where it is dashed, only some pages",
-        "need it.",
-        "",
-        "```{raw} html",
-        chapters(),
-        "```",
-        "",
-        "## Page by page",
-        "",
-        "Follow a line from dot to dot. Where it branches, either branch can come first, and what lies on a branch can",
-        "wait. *First* names what a page needs from another chapter.",
-        "",
-        "```{raw} html",
-        lanes(),
-        "```",
-        "",
-        "## Read it in an evening",
-        "",
-        "A stop may build on pages that are not on its path. The table at the end names them.",
-        "",
+    paths = [
+        (name, idea, [shown[f"notebooks/{stop}"] for stop in stops])
+        for name, (idea, stops) in PATHS.items()
     ]
-    for name, (idea, paths) in PATHS.items():
-        lines += path_section(name, idea, paths, shown)
-    lines += ["## What each page needs", "", ":::{table}", ":class: stacked needs", ""]
-    lines += ["| Page | Needs | Takes |", "|---|---|---|"]
+    table = []
     for page in shown.values():
-        needs = ", ".join(f"[{shown[n].name}]({relative(n)})" for n in page.needs if n in shown)
+        needs = ", ".join(f"[{shown[n].name}](../{n}.ipynb)" for n in page.needs if n in shown)
         words = words_on_needs(page.path).rstrip(".").split(",")[0]  # of a page that links no other
-        needs = needs or words.replace("this chapter", "its chapter")
-        lines.append(f"| [{page.name}]({relative(page.path)}) | {needs} | {page.takes} |")
-    return "\n".join([*lines, ":::", ""])
+        table.append((page, needs or words.replace("this chapter", "its chapter")))
+    return render("map.md", chapters=chapters(), lanes=lanes(), paths=paths, table=table)

@@ -21,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
 from PIL import Image, ImageChops, ImageStat
@@ -37,7 +37,7 @@ from pypdf.generic import (
     NumberObject,
 )
 
-from tools.toc import ROOT, listed, pages_in_order
+from tools.toc import ROOT, listed, pages_in_order, render
 
 SITE = ROOT / "build/_build/html"
 TARGET = ROOT / "build/companion.pdf"
@@ -48,91 +48,10 @@ BROWSERS = (
 )  # fmt: skip
 WIDTH = 673  # px: the 178 mm of A4 between the margins
 
-# For reading, not for the screen: open what is folded (but not the code of pictures), show the reasons under the
-# questions. A hidden link to an element makes Chromium keep its place in the document.
-OPEN = """
-(wanted) => {
-  document.documentElement.dataset.theme = 'light';
-  document.querySelectorAll('details').forEach(d => { d.open = !d.matches('.above-input'); });
-  document.querySelectorAll('.toggle-hidden').forEach(e => e.classList.remove('toggle-hidden'));
-  document.querySelectorAll('.question-reason').forEach(e => { e.hidden = false; });
-  document.querySelectorAll('img[loading=lazy]').forEach(i => { i.loading = 'eager'; });
-  for (const book of document.querySelectorAll('.companion-flipbook')) {
-    const cell = book.closest('.cell');
-    let before = cell.previousElementSibling;
-    while (before && !before.matches('.cell, h2, h3')) before = before.previousElementSibling;
-    if (before?.querySelector('.cell_output img')) cell.remove();
-  }
-  const places = document.createElement('div');
-  places.style.display = 'none';
-  for (const id of wanted) {
-    if (!document.getElementById(id)) continue;
-    const link = document.createElement('a');
-    link.href = '#' + id;
-    places.append(link);
-  }
-  document.body.append(places);
-  return Promise.all([...document.images].map(i => i.decode().catch(() => null)));
-}
-"""
-PRINT = """
-@page { size: A4; margin: 18mm 16mm 20mm; }
-html { font-size: 12.5px !important; }
-.onlyprint h1 { margin: 0 0 1.5rem !important; font-size: 2.2rem !important; text-align: left !important; }
-#jb-print-toc, .page-tools, .table-filter, .headerlink, .copybtn, button.toggle-button, .flipbook-slider,
-.prev-next-footer, .bd-footer-content, .article-header-buttons, .bd-header, .header-article, details.above-input,
-.cell_input:has(details.above-input):not(:has(.highlight)), details.hide > summary { display: none !important; }
-.bd-main .bd-content, .bd-article, .bd-article-container, .bd-content { margin: 0 !important; padding: 0 !important; }
-.bd-article-container { max-width: none !important; width: 100% !important; }
-details.hide { border: 0 !important; margin: 0 !important; padding: 0 !important; box-shadow: none !important; }
-pre, .highlight, .cell_input, .cell_output, .admonition, .pst-scrollable-table-container, .math, mjx-container
-  { overflow: visible !important; }
-pre { white-space: pre-wrap !important; overflow-wrap: anywhere; font-size: 0.85rem; line-height: 1.35 !important; }
-mjx-container path, mjx-container use { stroke: none !important; }
-body, .bd-container, .bd-container__inner, .bd-main, .bd-content, .bd-article-container, .cell, .cell_input,
-.cell_output, .highlight, [class*=highlight-] { display: block !important; }  /* flexible boxes do not break well */
-pre, .cell, .cell_input, .cell_output, .highlight, [class*=highlight-] { break-inside: auto !important; }
-p, li, pre { orphans: 3; widows: 3; }
-h1, h2, h3, h4 { break-after: avoid-page; }
-figure, img, mjx-container[display=true], .flipbook-picture,
- .admonition-title, .sd-card, tr, dt { break-inside: avoid-page; }
-.admonition-title, dt, caption, thead { break-after: avoid-page; }
-.bd-main .bd-content table { break-inside: auto !important; font-size: 0.9rem; }
-.cell_output img, .flipbook-picture img { max-height: 225mm; width: auto; margin: 0 auto; display: block; }
-html[data-theme] { --pst-color-shadow: transparent !important; }  /* a shadow is a picture, and a third of the file */
-.sd-container-fluid, .sd-card { break-inside: avoid-page !important; }
-.sd-row > .sd-col { flex: 0 0 33% !important; width: 33% !important; }
-.book-map svg { width: 100%; height: auto; }
-"""
-# What is still too wide shrinks to fit.
-FIT = """
-() => {
-  for (const formula of document.querySelectorAll('mjx-container[display=true]')) {
-    const svg = formula.querySelector('svg');
-    const room = formula.parentElement.getBoundingClientRect().width;
-    const width = svg ? svg.getBoundingClientRect().width : 0;
-    if (width > room) formula.style.fontSize = `${100 * room / width - 0.5}%`;
-  }
-  for (const table of document.querySelectorAll('.bd-article table')) {
-    const room = table.parentElement.getBoundingClientRect().width;
-    if (table.scrollWidth > room + 1) table.style.zoom = room / table.scrollWidth;
-  }
-}
-"""
-SHEET = "@page { size: A4; margin: 0 } body { margin: 0; font: 8.5px sans-serif; color: #444 }"
-FRONT = """
-@page { size: A4; margin: 60mm 28mm; } body { font: 14px/1.6 sans-serif; color: #111 }
-h1 { font-size: 34px; font-weight: 500 }
-"""
-LONG = re.compile(
-    rb"(\d\d\.\d\d)\d+"
-)  # the outlines of formulas, to a hundredth of a unit: a sixth of the file
-CONTENTS = """
-@page { size: A4; margin: 22mm 22mm 24mm; } body { font: 12px/1.5 sans-serif; color: #111 }
-h1 { font-size: 22px; font-weight: 500 } h2 { font-size: 13px; margin: 1.1em 0 0.2em; break-after: avoid-page }
-a { color: inherit; text-decoration: none; display: flex; gap: 0.6em; break-inside: avoid-page }
-a i { flex: 1; border-bottom: 1px dotted #888; margin-bottom: 0.35em }
-"""
+TEMPLATES = Path(__file__).parent / "templates"
+STYLE, SCRIPT = ((TEMPLATES / f"print.{end}").read_text("utf-8") for end in ("css", "js"))
+# the outlines of formulas, to a hundredth of a unit: a sixth of the file
+LONG = re.compile(rb"(\d\d\.\d\d)\d+")
 
 
 class Printed(NamedTuple):
@@ -205,10 +124,11 @@ def print_page(window: Page, base: str, name: str, wanted: set[str]) -> Printed:
         "all => all.map(h => [h.parentElement.id, h.firstChild.textContent.trim()])"
     )
     anchors = wanted | {anchor for anchor, _ in sections}
-    window.evaluate(OPEN, sorted(anchors))
-    window.add_style_tag(content=PRINT)
+    window.add_script_tag(content=SCRIPT)
+    window.evaluate("openAll", sorted(anchors))
+    window.add_style_tag(content=STYLE)
     window.wait_for_timeout(100)
-    window.evaluate(FIT)
+    window.evaluate("fit")
     sheets = PdfReader(io.BytesIO(window.pdf(prefer_css_page_size=True, print_background=True)))
     title = window.title().split(" — ")[0]
     return Printed(name, title, [tuple(s) for s in sections], sheets, places_in(sheets))
@@ -259,53 +179,15 @@ def link_inside(
     return count
 
 
-def captions() -> dict[str, str]:
-    """Return, for the first page of each part, the part's caption."""
-    return {part["chapters"][0]["file"]: part["caption"] for part in listed()["parts"]}
-
-
-def contents(printed: dict[str, Printed], starts: dict[str, int], base: str) -> str:
-    """Return the table of contents as a page of HTML."""
-    parts = captions()
-    lines = [f"<style>{CONTENTS}</style><h1>Contents</h1>"]
-    for name, page in printed.items():
-        if name in parts:
-            lines.append(f"<h2>{html.escape(parts[name])}</h2>")
-        lines.append(
-            f'<a href="{base}{name}.html"><span>{html.escape(page.title)}</span><i></i>'
-            f"<span>{starts[name] + 1}</span></a>"
-        )
-    return "\n".join(lines)
-
-
-def front() -> str:
-    """Return the title page as HTML."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    title, _, rest = TITLE.partition(": ")
-    return (
-        f"<style>{FRONT}</style><h1>{title}</h1><p>{rest}, version {project['version']}</p>"
-        f"<p>{html.escape(project['authors'][0]['name'])}</p><p>Beside J. Gallier and J. Quaintance, <i>Linear Algebra "
-        "and Optimization with Applications to Machine Learning</i>, volume II, chapters 16 to 20</p>"
-        "<p>Text and figures: CC BY 4.0. Code: MIT.</p>"
-    )
-
-
-def print_html(window: Page, text: str) -> PdfReader:
+def print_template(window: Page, name: str, **data: Any) -> PdfReader:
     """Print a page that is made here."""
-    window.set_content(text)
+    window.set_content(render(f"print-{name}.html", **data))
     return PdfReader(io.BytesIO(window.pdf(prefer_css_page_size=True, print_background=True)))
 
 
 def number_sheets(writer: PdfWriter, window: Page, titles: list[str]) -> None:
     """Write the page's title and the number at the foot of every sheet."""
-    rows = "".join(
-        '<div style="height:297mm;position:relative;break-after:page"><div style="position:absolute;left:16mm;'
-        'right:16mm;bottom:9mm;display:flex;justify-content:space-between">'
-        f"<span>{html.escape(title)}</span><span>{number}</span></div></div>"
-        for number, title in enumerate(titles, 1)
-    )
-    feet = print_html(window, f"<style>{SHEET}</style>{rows}")
-    for sheet, foot in zip(writer.pages, feet.pages):
+    for sheet, foot in zip(writer.pages, print_template(window, "feet", titles=titles).pages):
         sheet.merge_page(foot)
         content = sheet.get_contents()
         content.set_data(LONG.sub(rb"\1", content.get_data()))
@@ -349,13 +231,17 @@ def print_pages(browser: Browser, base: str, pages: list[str]) -> PdfWriter:
     window.emulate_media(media="print", color_scheme="light")
     wanted = links_between(window, base, pages)
     printed = {name: print_page(window, base, name, wanted[name]) for name in pages}
-    title = print_html(window, front())
-    table = print_html(window, contents(printed, start_of_each(printed, 2), base))
-    starts = start_of_each(printed, len(title.pages) + len(table.pages))
-    table = print_html(window, contents(printed, starts, base))
+    parts = {part["chapters"][0]["file"]: part["caption"] for part in listed()["parts"]}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    front = print_template(window, "title", project=project | {"title": TITLE})
+    told = {"pages": printed.values(), "parts": parts, "base": base}
+    starts = start_of_each(printed, 2)
+    table = print_template(window, "contents", **told, starts=starts)  # for its length
+    starts = start_of_each(printed, len(front.pages) + len(table.pages))
+    table = print_template(window, "contents", **told, starts=starts)
 
     writer, titles = PdfWriter(), []
-    before = [(title, ""), (table, "Contents")]
+    before = [(front, ""), (table, "Contents")]
     for sheets, name in [*before, *((page.sheets, page.title) for page in printed.values())]:
         for sheet in sheets.pages:
             writer.add_page(sheet)
@@ -364,7 +250,7 @@ def print_pages(browser: Browser, base: str, pages: list[str]) -> PdfWriter:
     number_sheets(writer, window, titles)
     window.close()
 
-    parts, part = captions(), None
+    part = None
     for name, page in printed.items():
         if name in parts:
             part = writer.add_outline_item(title=parts[name], page_number=starts[name])

@@ -8,26 +8,17 @@ import inspect
 import math
 import pkgutil
 import re
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from tools.toc import BOOK, code_of, pages_in_order, text_of, title, write
+import companion
+from tools.toc import BOOK, code_of, pages_in_order, render, text_of, title, write
 
 # Modules of the package that belong to no chapter, on one page of the reference.
 SHARED = (
-    "results",
-    "exceptions",
-    "datasets",
-    "exercises",
-    "to_sklearn",
-    "figures.plotting",
-    "figures.pictures",
-    "figures.flipbook",
-    "boards",
-)
-
-
+    "results", "exceptions", "datasets", "exercises", "to_sklearn", "figures.plotting", "figures.pictures",
+    "figures.flipbook", "boards",
+)  # fmt: skip
 # Modules with a page of their own: with them, the page of their chapter would take twice as long as any other to open.
 APART = {"proximal": ("companion.admm.proximal", "companion.admm.proximal_gradient")}
 
@@ -43,11 +34,6 @@ def first_line(obj: Any) -> str:
     return (inspect.getdoc(obj) or "").split("\n", 1)[0]
 
 
-def summary_of(value: Any) -> str:
-    """Return one line on a public name; a constant shows its value."""
-    return first_line(value) if callable(value) else f"``{value!r}``"
-
-
 @cache
 def used_in() -> dict[str, list[str]]:
     """Return, for every public name such as ``companion.admm.lasso``, the pages whose cells import it, in order."""
@@ -60,18 +46,6 @@ def used_in() -> dict[str, list[str]]:
                     if page not in users:
                         users.append(page)
     return found
-
-
-def users_of(module: str, name: str) -> Iterator[str]:
-    """Yield the line *Used in* for a public name, with a link to each page."""
-    links = [
-        f":doc:`{title(page)} </{page}>`"
-        for page in used_in().get(f"{module}.{name}", [])
-        if title(page)
-    ]
-    if links:
-        yield f"*Used in* {', '.join(links)}"
-        yield ""
 
 
 @cache
@@ -95,53 +69,27 @@ def notation_rows() -> dict[str, list[tuple[str, str]]]:
     return found
 
 
-def symbols_of(name: str) -> Iterator[str]:
-    """Yield the line *Notation* for a public name, with a link to the symbols that stand for it."""
-    rows = notation_rows().get(name, [])
-    if rows:
-        shown = [re.sub(r"[$]([^$]+)[$]", r":math:`\1`", row[0]) + f" ({row[1]})" for row in rows]
-        yield f"*Notation* {'; '.join(shown)}"
-        yield ""
-
-
-def directive(module: str, name: str) -> Iterator[str]:
-    """Yield the autodoc directive of one public name."""
+def entry(module: str, name: str) -> dict[str, Any]:
+    """Return what the template needs of a public name: its kind, its symbols in the notation, the pages that use it."""
     value = getattr(importlib.import_module(module), name)
-    if inspect.isclass(value):
-        yield f".. autoclass:: {module}.{name}"
-        yield "   :members:"
-        # scikit-learn adds these to every estimator, with links into its own manual
-        routing = [n for n in dir(value) if n.startswith("set_") and n.endswith("_request")]
-        if routing:
-            yield f"   :exclude-members: {', '.join(routing)}"
-    elif callable(value):
-        yield f".. autofunction:: {module}.{name}"
-    else:
-        yield f".. py:data:: {name}"  # autodata would print the manual of its type
-        yield f"   :module: {module}"
-        yield f"   :value: {value!r}"
-    yield ""
-    yield from symbols_of(name)
-    yield from users_of(module, name)
+    symbols = [
+        re.sub(r"[$]([^$]+)[$]", r":math:`\1`", symbol) + f" ({link})"
+        for symbol, link in notation_rows().get(name, [])
+    ]
+    users = [(title(page), page) for page in used_in().get(f"{module}.{name}", []) if title(page)]
+    kind = "class" if inspect.isclass(value) else "function" if callable(value) else "data"
+    # scikit-learn adds these to every estimator, with links into its own manual
+    routing = [n for n in dir(value) if n.startswith("set_") and n.endswith("_request")]
+    summary = first_line(value) if callable(value) else f"``{value!r}``"
+    told = {"name": name, "kind": kind, "value": repr(value), "summary": summary}
+    return told | {"routing": routing, "symbols": symbols, "users": users}
 
 
-def section(module: str, names: list[str], public: str) -> list[str]:
+def section(module: str, names: list[str], public: str) -> dict[str, Any]:
     """Return the reference of the names that one module defines, under the path they are imported from."""
     summary = first_line(importlib.import_module(module)).rstrip(".")
     summary = re.sub(r":math:`([^`]+)`", r"$\1$", summary)  # headings are Markdown
-    loaded = importlib.import_module(public)
-    rows = [f"- :py:obj:`~{public}.{n}` – {summary_of(getattr(loaded, n))}" for n in names]
-    body = [line for name in names for line in directive(public, name)]
-    return [
-        f"## {summary}",
-        "",
-        "```{eval-rst}",
-        *rows,
-        "",
-        *body,
-        "```",
-        "",
-    ]
+    return {"summary": summary, "module": public, "entries": [entry(public, n) for n in names]}
 
 
 def public_names(module: str) -> list[str]:
@@ -166,68 +114,51 @@ def first_uses(package: str, names: list[str]) -> list[float]:
     return sorted(chapters.index(pages[0]) if pages else math.inf for pages in users)
 
 
-def chapter_reference(package: str) -> str:
-    """Return the reference page of one chapter's sub-package, its modules as the chapters first use them."""
+def chapter_reference(package: str) -> dict[str, Any]:
+    """Return what the page of one chapter's sub-package shows, its modules as the chapters first use them."""
     loaded = importlib.import_module(package)
     exported = public_names(package)
-    lines = [f"(api-{package.rsplit('.', 1)[-1]})=", f"# {package}", "", first_line(loaded), ""]
     parts: dict[str, list[str]] = {}
     for info in pkgutil.iter_modules(loaded.__path__):
         module = f"{package}.{info.name}"
         mine = [n for n in exported if at_home(n, getattr(loaded, n), module)]
         if mine:
             parts[module] = sorted(mine, key=public_names(module).index)
-    for page, modules in APART.items():
-        if [m for m in modules if parts.pop(m, None)]:
-            lines += [f"What concerns *{page}* is on [a page of its own](#api-{page}).", ""]
-    for module in sorted(parts, key=lambda m: first_uses(package, parts[m])):
-        lines += section(module, parts[module], package)
-    return "\n".join(lines)
+    apart = [page for page, modules in APART.items() if [m for m in modules if parts.pop(m, None)]]
+    order = sorted(parts, key=lambda m: first_uses(package, parts[m]))
+    sections = [section(m, parts[m], package) for m in order]
+    return {"title": package, "about": first_line(loaded), "apart": apart, "sections": sections}
 
 
-def page_apart(name: str) -> str:
-    """Return the reference page of modules that stand apart from their chapter's."""
+def page_apart(name: str) -> dict[str, Any]:
+    """Return what the page of modules that stand apart from their chapter's shows."""
     package = APART[name][0].rsplit(".", 1)[0]
-    lines = [
-        f"(api-{name})=",
-        f"# {package}: {name}",
-        "",
-        f"Proximal operators and the methods made of them: a part of [{package}](#api-{package[10:]}).",
-        "",
-    ]
+    about = "Proximal operators and the methods made of them: a part of "
+    about += f"[{package}](#api-{package.removeprefix('companion.')})."
     exported = public_names(package)
-    for module in APART[name]:
-        names = public_names(module)
-        lines += section(module, [n for n in names if n in exported], package)
-    return "\n".join(lines)
+    names = {m: [n for n in public_names(m) if n in exported] for m in APART[name]}
+    sections = [section(m, names[m], package) for m in names]
+    return {"title": f"{package}: {name}", "about": about, "sections": sections}
 
 
-def shared_reference() -> str:
-    """Return the reference page of the modules that all chapters use."""
-    lines = ["(api-shared)=", "# companion", "", "What all chapters share.", ""]
-    for name in SHARED:
-        module = f"companion.{name}"
-        if importlib.util.find_spec(module):
-            lines += section(module, public_names(module), module)
-    return "\n".join(lines)
+def shared_reference() -> dict[str, Any]:
+    """Return what the page of the modules that all chapters use shows."""
+    modules = [f"companion.{name}" for name in SHARED]
+    sections = [section(m, public_names(m), m) for m in modules if importlib.util.find_spec(m)]
+    return {"title": "companion", "about": "What all chapters share.", "sections": sections}
 
 
 def chapter_packages() -> list[str]:
     """Return the sub-packages of `companion` that export something, one per chapter."""
-    import companion
-
-    names = [
-        f"companion.{m.name}"
-        for m in pkgutil.iter_modules(companion.__path__)
-        if m.ispkg and m.name not in SHARED
-    ]
+    infos = [m for m in pkgutil.iter_modules(companion.__path__, "companion.") if m.ispkg]
+    names = [m.name for m in infos if m.name.removeprefix("companion.") not in SHARED]
     return [name for name in names if hasattr(importlib.import_module(name), "__all__")]
 
 
 def write_reference() -> None:
     """Write the pages of the reference."""
-    write(BOOK / "api" / "shared.md", shared_reference())
-    for name in APART:
-        write(BOOK / "api" / f"{name}.md", page_apart(name))
-    for package in chapter_packages():
-        write(BOOK / "api" / f"{package.rsplit('.', 1)[-1]}.md", chapter_reference(package))
+    pages = {"shared": shared_reference()} | {name: page_apart(name) for name in APART}
+    pages |= {name.rsplit(".", 1)[-1]: chapter_reference(name) for name in chapter_packages()}
+    for name, told in pages.items():
+        text = render("reference.md", **{"apart": [], "name": name} | told)
+        write(BOOK / "api" / f"{name}.md", text)

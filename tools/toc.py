@@ -1,4 +1,4 @@
-"""The table of contents and the titles of its pages."""
+"""The table of contents, the titles of its pages, and how a generated page is written."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import nbformat
 import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -70,6 +71,17 @@ def title(page: str) -> str | None:
     """Return the first heading of a page."""
     lines = text_of(page).splitlines()
     return next((line[2:].strip() for line in lines if line.startswith("# ")), None)
+
+
+def render(name: str, /, **data: Any) -> str:
+    """Return a generated page: its template in ``tools/templates``, filled in."""
+    loader = FileSystemLoader(Path(__file__).parent / "templates")
+    options = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
+    return (
+        Environment(loader=loader, undefined=StrictUndefined, **options)
+        .get_template(name)
+        .render(data)
+    )
 
 
 def write(path: Path, text: str) -> None:

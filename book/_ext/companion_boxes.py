@@ -27,19 +27,8 @@ AT_END = re.compile(
     rf"|[;,] (?P<last>{NUMBER}))",
     re.DOTALL,
 )
-NAMES = (
-    "Bessel",
-    "Cauchy",
-    "Danskin",
-    "Gauss",
-    "Hilbert",
-    "Krasnosel",
-    "Lyapunov",
-    "Moreau",
-    "Newton",
-    "Parseval",
-    "Riesz",
-    "Schur",
+NAMES = re.compile(
+    "Bessel|Cauchy|Danskin|Gauss|Hilbert|Krasnosel|Lyapunov|Moreau|Newton|Parseval|Riesz|Schur"
 )
 PROBLEM = re.compile(r"Problem (?:[A-Z]\.)?\d+(?:\.\d+)*")
 
@@ -79,9 +68,7 @@ def about_nodes(title: nodes.title, about: str) -> list[nodes.Node]:
         return [nodes.Text(about)] if about else []
     if isinstance(children[-1], nodes.Text):
         text = children[-1].astext()
-        if match := re.fullmatch(
-            rf"(.*?)(?: \({NUMBER}\)|[;,] {NUMBER})", text, flags=re.DOTALL
-        ):
+        if match := re.fullmatch(rf"(.*?)(?: \({NUMBER}\)|[;,] {NUMBER})", text, flags=re.DOTALL):
             children[-1] = nodes.Text(match[1])
     return children
 
@@ -110,13 +97,9 @@ def index_words(about: str) -> str:
     ("Moreau's identity", '')
     """
     words = re.sub(r"^(The|A|An) ", "", about.replace("’", "'"))
-    if (
-        "\\" in words
-        or words.startswith("with ")
-        or (words != about and " " not in words)
-    ):
+    if "\\" in words or words.startswith("with ") or (words != about and " " not in words):
         return ""
-    if words.startswith(NAMES) or not words[1:2].islower():
+    if NAMES.match(words) or not words[1:2].islower():
         return words
     return words[:1].lower() + words[1:]
 
@@ -156,11 +139,7 @@ def name_exercises(app: Sphinx, doctree: nodes.document) -> None:
         new = exercise_node("", *node.children, **node.attributes)
         new["title"] = name
         new.children[0][0] = nodes.Text(name)
-        new.document, new.source, new.line = (
-            node.document,
-            node.source,
-            node.line,
-        )
+        new.document, new.source, new.line = node.document, node.source, node.line
         node.replace_self(new)
         names[new["label"]] = name
         registry = app.env.sphinx_exercise_registry
@@ -222,8 +201,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(box, html=(open_box, close_box))
     # before the labels are entered, by sphinx-exercise and companion_links
     app.connect("doctree-read", name_all, priority=400)
-    return {
-        "version": "1",
-        "parallel_read_safe": True,
-        "parallel_write_safe": True,
-    }
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

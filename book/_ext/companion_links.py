@@ -21,18 +21,16 @@ from collections import defaultdict
 from functools import lru_cache
 from typing import Any
 
-from companion_boxes import box
+import companion
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 
-SHARED_IDS = (
-    "proof-content",
-    "exercise-content",
-    "solution-content",
-)  # each box gets the same
+from companion_boxes import box
+
+SHARED_IDS = ("proof-content", "exercise-content", "solution-content")  # each box gets the same
 
 
 def enter_labels(app: Sphinx, doctree: nodes.document) -> None:
@@ -50,49 +48,25 @@ def enter_labels(app: Sphinx, doctree: nodes.document) -> None:
             proof["ids"] = []
 
 
-def companion_modules() -> list[Any]:
-    """Return all modules of the package."""
-    package = importlib.import_module("companion")
-    names = [
-        m.name for m in pkgutil.walk_packages(package.__path__, "companion.")
-    ]
-    return [package, *(importlib.import_module(name) for name in names)]
-
-
 def find_name(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, text: nodes.Element
 ) -> nodes.Element | None:
-    """Resolve a Python name by its last part."""
+    """Resolve a Python name by its last part; one that exists and has no place in the reference stays plain text."""
     if node.get("refdomain") != "py":
         return None
-    target = node["reftarget"]
-    name = target.rsplit(".", 1)[-1]
-    documented = {
-        path: entry
-        for path, entry in env.get_domain("py").objects.items()
-        if path == name or path.endswith(f".{name}")
-    }
-    if len(documented) == 1:
-        ((path, entry),) = documented.items()
+    name = node["reftarget"].rsplit(".", 1)[-1]
+    objects = env.get_domain("py").objects
+    found = [path for path in objects if path == name or path.endswith(f".{name}")]
+    if len(found) == 1:
+        entry = objects[found[0]]
         return make_refnode(
-            app.builder,
-            node["refdoc"],
-            entry.docname,
-            entry.node_id,
-            text,
-            path,
+            app.builder, node["refdoc"], entry.docname, entry.node_id, text, found[0]
         )
-    modules = companion_modules()
-    if any(
-        target in (m.__name__, name) and m.__name__.endswith(name)
-        for m in modules
-    ) or any(
-        getattr(getattr(m, name, None), "__module__", "").startswith(
-            "companion"
-        )
-        for m in modules
-    ):
-        return text
+    for info in pkgutil.walk_packages(companion.__path__, "companion."):
+        module = importlib.import_module(info.name)
+        owner = getattr(getattr(module, name, None), "__module__", "")
+        if owner.startswith("companion") or info.name.rsplit(".", 1)[-1] == name:
+            return text
     return None
 
 
@@ -104,20 +78,14 @@ KINDS = ("class", "exception", "function", "method", "data")
 @lru_cache(1)  # all pages are read before the first one asks
 def documented_names(env: BuildEnvironment) -> dict[str, tuple[str, Any]]:
     """Return what the reference documents, by full name and by every unique end of it."""
-    found = defaultdict(set)
+    found = defaultdict(list)
     objects = env.get_domain("py").objects
     for path, entry in objects.items():
-        if entry.objtype not in KINDS or entry.aliased:
-            continue
-        parts = path.split(".")
-        for i in range(len(parts)):
-            found[".".join(parts[i:])].add(path)
-    return {
-        name: (path, objects[path])
-        for name, paths in found.items()
-        if len(paths) == 1
-        for path in paths
-    }
+        if entry.objtype in KINDS and not entry.aliased:
+            parts = path.split(".")
+            for i in range(len(parts)):
+                found[".".join(parts[i:])].append((path, entry))
+    return {name: entries[0] for name, entries in found.items() if len(entries) == 1}
 
 
 def link_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -133,14 +101,8 @@ def link_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         full = name.startswith("companion.") and name.count(".") > 1
         if name in names and (full or docname in BY_LAST_PART):
             path, entry = names[name]
-            link = make_refnode(
-                app.builder,
-                docname,
-                entry.docname,
-                entry.node_id,
-                literal.deepcopy(),
-                path,
-            )
+            home, anchor, shown = entry.docname, entry.node_id, literal.deepcopy()
+            link = make_refnode(app.builder, docname, home, anchor, shown, path)
             literal.replace_self(link)
 
 
@@ -149,8 +111,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", enter_labels)
     app.connect("missing-reference", find_name)
     app.connect("doctree-resolved", link_code)
-    return {
-        "version": "4",
-        "parallel_read_safe": True,
-        "parallel_write_safe": True,
-    }
+    return {"version": "5", "parallel_read_safe": True, "parallel_write_safe": True}

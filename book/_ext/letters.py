@@ -6,9 +6,7 @@ import re
 
 from docutils.utils.math import tex2unichar
 
-FRACTION = re.compile(
-    r"\\[td]?frac\s*(?:\{([^{}]*)\}|(\S))\s*(?:\{([^{}]*)\}|(\S))"
-)
+FRACTION = re.compile(r"\\[td]?frac\s*(?:\{([^{}]*)\}|(\S))\s*(?:\{([^{}]*)\}|(\S))")
 LAYOUT = re.compile(
     r"\\(?:begin|end)\{\w+\*?\}|\\[A-Za-z]+\*?(?=\{)|\\(?:left|right|[bB]igg?[lr]?)\b|\\[()\[\]]|[{}]"
 )
@@ -23,9 +21,7 @@ SIGNS = {
     **tex2unichar.mathrel,
     **dict.fromkeys(("lVert", "rVert", "Vert", "|"), "‖"),
     **dict.fromkeys(("lvert", "rvert", "vert"), "|"),
-    **{
-        name: name for name in ("arg", "exp", "inf", "log", "max", "min", "sup")
-    },
+    **{name: name for name in ("arg", "exp", "inf", "log", "max", "min", "sup")},
 }
 
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 from pypdf import PdfReader
 
 from tests.site.site import SITE
-from tools.editions import files_of, pack
+from tools.editions import pack_site
 from tools.pdf import print_pages
 
 CHAPTER = ["notebooks/admm/dual-ascent", "notebooks/admm/method-of-multipliers"]
@@ -46,7 +46,7 @@ def test_pages_print_to_one_document(browser: Browser, server: str, tmp_path: Pa
 
 def test_the_zip_holds_the_site(built_site: None, tmp_path: Path) -> None:
     target = tmp_path / "site.zip"
-    pack(SITE, target, files_of(SITE), "companion")
+    pack_site(SITE, target)
     with zipfile.ZipFile(target) as archive:
         names = archive.namelist()
         assert archive.testzip() is None
