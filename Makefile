@@ -17,6 +17,10 @@ MATHJAX := 3.2.2
 # Outlines, not fonts: browsers load no fonts for a page from the disk. The menu weighs as much as all of TeX's syntax.
 MATHJAX_FILES := LICENSE $(addprefix es5/,startup.js core.js input/tex.js input/tex/extensions/*.js output/svg.js \
   output/svg/fonts/tex.js a11y/assistive-mml.js)
+# What the theme's pages, our style sheets and the buttons for Binder and issues show; browsers load no font from the disk.
+ICONS := f002,f00d,f010,f019,f03a,f042,f057,f058,f05a,f062,f064,f06a,f071,f078,f0c9,f0eb,f0f3,f104,f105,f107,f135,f15b,f185,f186,f1c1,f303,f35d
+ICON_FILES = $(shell $(BIN)/python -c 'import pydata_sphinx_theme as t; print(t.__path__[0])')/theme/pydata_sphinx_theme/static/vendor/fontawesome/6.5.2
+comma := ,
 STEP := @$(BIN)/python tools/step.py
 MAKEFLAGS += --no-print-directory
 LIGHT := -p no:nbval  # loading this plugin takes seconds in each process
@@ -35,7 +39,7 @@ export PYTHONDONTWRITEBYTECODE :=  # where it is set, as in many containers, eac
 SOLUTIONS ?= 1
 export COMPANION_SOLUTIONS := $(SOLUTIONS)
 
-.PHONY: sheet help book pdf zip release test test-all test-processor test-unit test-notebooks test-package test-site lab lint mystmd bench mutants notebooks lock vendor clean
+.PHONY: sheet help book pdf zip release test test-all test-processor test-unit test-notebooks test-package test-site lab lint mystmd bench mutants notebooks lock vendor icons clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 18
@@ -157,7 +161,7 @@ lock: $(READY)   ## write the files of exact versions anew from pyproject.toml
 	@$(BIN)/uv pip compile $(LOCK) --extra distributed --extra book --extra test pyproject.toml -o requirements.lock
 	@$(BIN)/uv pip compile $(LOCK) --extra lab -c requirements.lock pyproject.toml -o notebooks/requirements.txt
 
-vendor:          ## fetch MathJax and CodeMirror anew with npm, which checks what it fetches (their versions: above, tools/editor)
+vendor:          ## fetch MathJax and CodeMirror anew with npm, which checks what it fetches; the icons in use from the theme
 	rm -rf book/_static/vendor/mathjax && mkdir -p book/_static/vendor/mathjax build/editor
 	cp tools/editor/* build/editor && cd build/editor && npm install --silent --no-audit --no-fund
 	cd build/editor && npx esbuild codemirror.mjs --bundle --minify --format=iife --global-name=CodeMirror \
@@ -165,7 +169,16 @@ vendor:          ## fetch MathJax and CodeMirror anew with npm, which checks wha
 	cd build && npm pack --silent mathjax@$(MATHJAX)
 	tar -xzf build/mathjax-$(MATHJAX).tgz -C book/_static/vendor/mathjax --transform 's,^package/\(es5/\)\?,,' --wildcards \
 	  $(patsubst %,'package/%',$(MATHJAX_FILES))
-	cd book/_static/vendor && sha256sum $$(find codemirror mathjax -type f | LC_ALL=C sort) > SHA256SUMS
+	$(MAKE) icons
+	cd book/_static/vendor && sha256sum $$(find codemirror fontawesome mathjax -type f | LC_ALL=C sort) > SHA256SUMS
+
+icons: $(READY)
+	mkdir -p build book/_static/vendor/fontawesome/6.5.2/css
+	$(BIN)/pyftsubset $(ICON_FILES)/webfonts/fa-solid-900.ttf --unicodes=$(ICONS) --flavor=woff --output-file=build/icons.woff
+	{ sed 's/}/}\n/g' $(ICON_FILES)/css/all.min.css | grep -vE '^\.fa-[^{]*before\{content:"\\[0-9a-f]+"' ; \
+	  sed 's/}/}\n/g' $(ICON_FILES)/css/all.min.css | grep -E 'before\{content:"\\($(subst $(comma),|,$(ICONS)))"' ; \
+	  printf '@font-face{font-family:"Font Awesome 6 Free";font-style:normal;font-weight:900;font-display:block;src:url("data:font/woff;base64,%s") format("woff")}\n' \
+	    "$$(base64 -w 0 build/icons.woff)"; } > book/_static/vendor/fontawesome/6.5.2/css/all.min.css
 
 clean:           ## remove what was built, keep the environment
 	@rm -rf build .jupyter_cache book/_generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

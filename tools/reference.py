@@ -155,10 +155,16 @@ def chapter_packages() -> list[str]:
     return [name for name in names if hasattr(importlib.import_module(name), "__all__")]
 
 
-def write_reference() -> None:
-    """Write the pages of the reference."""
+@cache
+def reference_pages() -> dict[str, str]:
+    """Return the pages of the reference by their names."""
     pages = {"shared": shared_reference()} | {name: page_apart(name) for name in APART}
     pages |= {name.rsplit(".", 1)[-1]: chapter_reference(name) for name in chapter_packages()}
-    for name, told in pages.items():
-        text = render("reference.md", **{"apart": [], "name": name} | told)
+    told = {name: {"apart": [], "name": name} | page for name, page in pages.items()}
+    return {name: render("reference.md", **page) for name, page in told.items()}
+
+
+def write_reference() -> None:
+    """Write the pages of the reference."""
+    for name, text in reference_pages().items():
         write(BOOK / "api" / f"{name}.md", text)

@@ -189,6 +189,7 @@ def add_addresses(app: Sphinx, config: Config) -> None:
     told = tomllib.loads(file.read_text("utf-8")) if file.exists() else {}
     urls = told.get("project", {}).get("urls", {})
     config.templates_path.append(str(TEMPLATES))
+    config.html_copy_source = False  # sources have solutions: the pages offer their editions
     config.html_baseurl = urls.get("Documentation", config.html_baseurl)
     if "Repository" in urls:
         services = {

@@ -152,7 +152,7 @@ def test_a_published_page_says_what_it_is_and_where_it_runs(tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
     page = writes(new_notebook(cells=[new_markdown_cell("# A page")]))
     wanted = ["myst_nb", "sphinx_book_theme", "companion_pages"]
-    theme = {"html_theme": "sphinx_book_theme", "html_theme_options": {"use_download_button": True}}
+    theme = {"html_theme": "sphinx_book_theme"}
     (tmp_path / "pyproject.toml").write_text(with_addresses(), encoding="utf-8")
     site = build(tmp_path, {"index.md": SLACK, "page.ipynb": page}, wanted, **theme)
     page = soup(site / "index.html")
