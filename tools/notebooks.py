@@ -145,45 +145,40 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
             cell.metadata.pop("mystnb", None)
 
 
-def run(path: Path) -> tuple[Path, float]:
-    """Execute one notebook from top to bottom and write it back."""
+def execute(notebook: nbformat.NotebookNode, path: Path, **options: Any) -> float:
+    """Execute a notebook from top to bottom; return the time it took."""
+    options |= {"timeout": TIMEOUT, "kernel_name": "python3", "record_timing": False}
+    # one block of text, however fast the machine prints it
+    options |= {"coalesce_streams": True, "resources": {"metadata": {"path": str(path.parent)}}}
+    start = time.perf_counter()
+    again(lambda: NotebookClient(notebook, **options).execute())()
+    return time.perf_counter() - start
+
+
+def run(path: Path) -> float:
+    """Execute one notebook and write it back."""
     notebook = nbformat.read(path, as_version=4)
     notebook.cells = [cell for cell in notebook.cells if cell.source.strip()]
-    start = time.perf_counter()
-
-    @again
-    def execute() -> None:
-        NotebookClient(
-            notebook,
-            timeout=TIMEOUT,
-            kernel_name="python3",
-            store_widget_state=False,
-            coalesce_streams=True,  # one block of text, however fast the machine prints it
-            resources={"metadata": {"path": str(path.parent)}},
-        ).execute()
-
-    execute()
-    seconds = time.perf_counter() - start
+    seconds = execute(notebook, path, store_widget_state=False)
     tidy(notebook)
     nbformat.validate(notebook)
     nbformat.write(notebook, path)
-    return path, seconds
+    return seconds
 
 
-def run_all(paths: list[Path], jobs: int) -> None:
+def side_by_side(work: Callable[[Path], float], paths: list[Path], jobs: int) -> None:
+    """Let several processes work on notebooks."""
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-    for command in (["check", "--fix", "--select", "I"], ["format"]):
-        subprocess.run([sys.executable, "-m", "ruff", *command, "--quiet", *paths], check=True)
     failed = 0
     with ProcessPoolExecutor(jobs) as pool:
-        futures = {path: pool.submit(run, path) for path in paths}
-        for path, future in futures.items():
+        futures = {path: pool.submit(work, path) for path in paths}
+        for count, (path, future) in enumerate(futures.items(), 1):
             try:
-                _, seconds = future.result()
-                print(f"{seconds:6.1f} s  {path.relative_to(ROOT)}", flush=True)
+                told = f"{future.result():6.1f} s"
             except Exception as error:  # one broken page must not hide the others
                 failed += 1
-                print(f"FAILED  {path.relative_to(ROOT)}\n{error}", file=sys.stderr, flush=True)
+                told = f"FAILED, {error}\n"
+            print(f"{count} of {len(paths)} {told} {path}", file=sys.stderr, flush=True)
     if failed:
         sys.exit(f"{failed} of {len(paths)} notebooks failed")
 
@@ -219,88 +214,42 @@ def forget_stale(cache: Any) -> None:
         )  # the book is read anew: its outputs may be others
 
 
-def carry_metadata(cache: Any, path: Path) -> None:
-    """Give a cached notebook the tags and alt texts of the file: the cache would keep the old ones."""
-    notebook = nbformat.read(path, as_version=4)
+def is_cached(cache: Any, path: Path) -> bool:
+    """Whether the cache has a run of a page with the same code and tags."""
     try:
-        record = cache.match_cache_notebook(notebook)
+        cache.match_cache_file(str(path))
     except KeyError:
-        return
-    file = CACHE / "executed" / record.hashkey / "base.ipynb"
-    cached = nbformat.read(file, as_version=4)
-    wanted = [cell.metadata for cell in notebook.cells if cell.cell_type == "code"]
-    if wanted != [cell.metadata for cell in cached.cells]:
-        for cell, metadata in zip(cached.cells, wanted):
-            cell.metadata = metadata
-        nbformat.write(cached, file)
+        return False
+    return True
 
 
-def join_streams(notebook: nbformat.NotebookNode) -> None:
-    """Make one stream of what a cell printed, as it was printed.
+def put(notebook: nbformat.NotebookNode, page: Path, **data: float) -> None:
+    """Put the run of a page into the cache of the book."""
+    from jupyter_cache.base import CacheBundleIn
 
-    A slow cell's text comes in pieces, which end anywhere in a line; MyST-NB would begin a line with each.
-    """
-    for cell in notebook.cells:
-        outputs: list[nbformat.NotebookNode] = []
-        streams: dict[str, nbformat.NotebookNode] = {}
-        for output in cell.get("outputs", []):
-            if output.output_type != "stream":
-                outputs.append(output)
-            elif output.name in streams:
-                streams[output.name].text += output.text
-            else:
-                outputs.append(output)
-                streams[output.name] = output
-        if cell.cell_type == "code":
-            cell.outputs = outputs
-
-
-def execute_and_cache(number: int) -> list[str]:
-    """Execute one page, which the cache knows by its number; return its file if that fails."""
-    from jupyter_cache.executors import load_executor
-
+    nbformat.validate(notebook)
     with opened(CACHE) as cache:
-        executor = load_executor("local-serial", cache=cache)
-        for _ in range(ATTEMPTS):
-            result = executor.run_and_cache(filter_pks=[number], timeout=TIMEOUT)
-            # A kernel that did not start is tried again; an error in a cell is an exception.
-            if not result.errored:
-                break
-        for uri in result.succeeded:
-            file = CACHE / "executed" / cache.match_cache_file(uri).hashkey / "base.ipynb"
-            notebook = nbformat.read(file, as_version=4)
-            join_streams(notebook)
-            nbformat.write(notebook, file)
-    return [*result.excepted, *result.errored]
+        bundle = CacheBundleIn(notebook, str(page), data=data)
+        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+
+
+def run_for_the_book(path: Path) -> float:
+    """Execute a page, with the state of its sliders, for the book."""
+    notebook = nbformat.read(path, as_version=4)
+    seconds = execute(notebook, path, store_widget_state=True)
+    put(notebook, path, execution_seconds=seconds)
+    return seconds
 
 
 def fill_cache() -> None:
     """Execute every page that changed since it was last cached, side by side, large files first."""
-    wanted = pages()
     with opened(CACHE) as cache:
         forget_stale(cache)
-        for path in wanted:
-            carry_metadata(cache, path)
-        for record in cache.list_project_records():
-            if Path(record.uri) not in wanted:
-                cache.remove_nb_from_project(record.pk)
-        for path in wanted:
-            cache.add_nb_to_project(str(path))
-        todo = cache.list_unexecuted()
-    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-    todo.sort(key=lambda record: -Path(record.uri).stat().st_size)
+        todo = [path for path in pages() if not is_cached(cache, path)]
+    todo.sort(key=lambda path: -path.stat().st_size)
     # One more than processors: a kernel waits now and then, when it starts and when it ends.
-    failed: list[str] = []
-    with ProcessPoolExecutor((os.cpu_count() or 1) + 1) as pool:
-        runs = pool.map(execute_and_cache, [record.pk for record in todo])
-        for count, uris in enumerate(runs, 1):
-            failed += uris
-            print(f"{count} of {len(todo)}", file=sys.stderr, flush=True)
-    for uri in failed:
-        print(f"FAILED  {uri}", file=sys.stderr)
-    if failed:
-        sys.exit("some notebooks failed: run them in JupyterLab to see the error")
-    print(f"{len(wanted)} notebooks, {len(todo)} executed")
+    side_by_side(run_for_the_book, todo, (os.cpu_count() or 1) + 1)
+    print(f"{len(pages())} notebooks, {len(todo)} executed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -330,8 +279,6 @@ def widget_state(kernel: Any) -> dict[str, Any]:
 
 def keep(cells: dict[int, Any], page: Path) -> None:
     """Put a page whose cells have all passed into the cache of the book."""
-    from jupyter_cache.base import CacheBundleIn
-
     notebook = cells[0].parent.nb
     state = widget_state(cells[0].parent.kernel)
     for number, item in cells.items():
@@ -341,10 +288,7 @@ def keep(cells: dict[int, Any], page: Path) -> None:
             if output.output_type == "execute_result":
                 output.execution_count = number + 1
     notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": state}
-    nbformat.validate(notebook)
-    with opened(CACHE) as cache:
-        bundle = CacheBundleIn(notebook, str(page))
-        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+    put(notebook, page)
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -377,10 +321,12 @@ def main() -> None:
     run_parser.add_argument("--jobs", type=int, default=2)
     commands.add_parser("cache", help="fill the cache from which the book is built")
     arguments = parser.parse_args()
-    if arguments.command == "run":
-        run_all([path.resolve() for path in arguments.paths] or pages(), arguments.jobs)
-    else:
-        fill_cache()
+    if arguments.command == "cache":
+        return fill_cache()
+    paths = [path.resolve() for path in arguments.paths] or pages()
+    for command in (["check", "--fix", "--select", "I"], ["format"]):
+        subprocess.run([sys.executable, "-m", "ruff", *command, "--quiet", *paths], check=True)
+    return side_by_side(run, paths, arguments.jobs)
 
 
 if __name__ == "__main__":

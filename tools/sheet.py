@@ -15,19 +15,26 @@ import sys
 from pathlib import Path
 
 import nbformat
+from nbconvert import HTMLExporter
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools.editions import ANSWER, Boxes
 from tools.exercises import Exercise, asked, exercises, skeleton
 from tools.notebooks import METADATA
-from tools.toc import BOOK, ROOT, title
+from tools.toc import BOOK, ROOT, render, title
 
 FOLDER = ROOT / "build" / "sheet"
 MATHJAX = BOOK / "_static" / "vendor" / "mathjax"
 LINK = re.compile(r"(?<!!)\[([^]]*)\]\([\w./-]*(?:\.(?:ipynb|md))?(?:#[\w.-]+)?\)")
 ROLE = re.compile(r"\{(?:cite:\w+|prf:ref|ref|term|doc)\}`(?:([^`<]+) <)?([^`>]+)>?`")
 POINTS = 2
+MARKED = "### BEGIN SOLUTION\n{}\n### END SOLUTION"
+OPENING = (
+    "# Exercises\n\nFrom *Optimization for Machine Learning: an executable companion*. The checks need the package "
+    "`companion` (`pip install optimization-companion`): they say what is right, or what is wrong and why. "
+    "Text: CC BY 4.0; code: MIT."
+)
 
 
 def chosen(labels: list[str]) -> list[Exercise]:
@@ -107,11 +114,8 @@ def needed(exercise: Exercise) -> str:
     code = "\n".join(c.source for c in exercise.solution if c.cell_type == "code")
     wanted, kept = names_read(ast.parse(code)), []
     for statement in reversed(above):
-        if isinstance(
-            statement, ast.Expr
-        ):  # it shows something; a method that changes its object is no loss here
-            continue
-        if names_bound(statement) & wanted:
+        # an expression shows something; a method that changes its object is no loss here
+        if not isinstance(statement, ast.Expr) and names_bound(statement) & wanted:
             kept.append(statement)
             wanted |= names_read(statement)
     return "\n".join(ast.unparse(statement) for statement in reversed(kept))
@@ -129,7 +133,7 @@ def reference(exercise: Exercise) -> str:
 
 def for_students(labels: list[str]) -> NotebookNode:
     """Return the sheet: exercises, hints, skeletons and checks."""
-    cells = [opening()]
+    cells = []
     for number, exercise in enumerate(chosen(labels), 1):
         cells.append(question(number, exercise))
         if exercise.check is None:
@@ -143,7 +147,7 @@ def for_students(labels: list[str]) -> NotebookNode:
 
 def with_solutions(labels: list[str]) -> NotebookNode:
     """Return the sheet with its solutions, and what a complete proof has."""
-    cells = [opening()]
+    cells = []
     for number, exercise in enumerate(chosen(labels), 1):
         cells.append(question(number, exercise))
         if exercise.proof:
@@ -160,57 +164,33 @@ def with_solutions(labels: list[str]) -> NotebookNode:
 
 def for_nbgrader(labels: list[str]) -> NotebookNode:
     """Return the source of an assignment: what stands between the marks is removed for students, checks give points."""
-    cells = [opening()]
+    cells = []
     for number, exercise in enumerate(chosen(labels), 1):
         name = exercise.label
         cells.append(question(number, exercise))
         if exercise.check is None:
-            answer = new_markdown_cell(
-                f"{ANSWER}\n\n### BEGIN SOLUTION\n{exercise.proof}\n### END SOLUTION"
-            )
-            cells.append(graded(answer, name, points=POINTS, solution=True))
+            answer = new_markdown_cell(f"{ANSWER}\n\n{MARKED.format(exercise.proof)}")
+            cells.append(graded(answer, name, POINTS, solution=True))
             continue
-        code = f"### BEGIN SOLUTION\n{reference(exercise)}\n### END SOLUTION"
-        cells.append(
-            graded(
-                new_code_cell(f"{skeleton(exercise.check)}\n{code}"),
-                f"{name}-answer",
-                solution=True,
-            )
-        )
+        code = f"{skeleton(exercise.check)}\n{MARKED.format(reference(exercise))}"
+        cells.append(graded(new_code_cell(code), f"{name}-answer", solution=True))
         said = f"feedback = {exercise.call}\nassert feedback.right, feedback.text"
         test = new_code_cell(f"{exercise.check.source}\n\n\n{said}")
-        cells.append(graded(test, name, points=POINTS, locked=True))
+        cells.append(graded(test, name, POINTS, locked=True))
     return numbered(cells)
 
 
-def graded(
-    cell: NotebookNode, name: str, *, points: int = 0, solution: bool = False, locked: bool = False
-) -> NotebookNode:
+def graded(cell: NotebookNode, name: str, points: int = 0, **kind: bool) -> NotebookNode:
     """Give a cell the metadata by which nbgrader knows it."""
-    about = {
-        "schema_version": 3,
-        "grade_id": name,
-        "grade": points > 0,
-        "solution": solution,
-        "locked": locked,
-        "task": False,
-    }
-    cell.metadata["nbgrader"] = about | ({"points": points} if points else {})
+    about = {"schema_version": 3, "grade_id": name, "grade": points > 0, "task": False}
+    about |= {"points": points} if points else {}
+    cell.metadata["nbgrader"] = about | {"solution": False, "locked": False} | kind
     return cell
 
 
-def opening() -> NotebookNode:
-    """Return the head of a sheet."""
-    return new_markdown_cell(
-        "# Exercises\n\nFrom *Optimization for Machine Learning: an executable companion*. The checks need the package "
-        "`companion` (`pip install optimization-companion`): they say what is right, or what is wrong and why. "
-        "Text: CC BY 4.0; code: MIT."
-    )
-
-
 def numbered(cells: list[NotebookNode]) -> NotebookNode:
-    """Return a notebook of these cells."""
+    """Return a sheet of these cells."""
+    cells = [new_markdown_cell(OPENING), *cells]
     for number, cell in enumerate(cells, 1):
         cell.id = f"s{number:03d}"
     return new_notebook(metadata=METADATA, cells=cells)
@@ -218,25 +198,12 @@ def numbered(cells: list[NotebookNode]) -> NotebookNode:
 
 def printable(notebook: NotebookNode, folder: Path) -> str:
     """Return a page to print: the exercises without hints and checks, with the formulas typeset from this folder."""
-    from nbconvert import HTMLExporter
-
-    text = [
-        re.sub(r"<details>.*?</details>\s*", "", c.source, flags=re.DOTALL)
-        for c in notebook.cells
-        if c.cell_type == "markdown"
-    ]
-    bare = new_notebook(
-        metadata=METADATA, cells=[new_markdown_cell(t) for t in text if t != ANSWER]
-    )
+    told = (re.sub(r"(?s)<details>.*?</details>\s*", "", c.source) for c in notebook.cells)
+    text = [t for t, c in zip(told, notebook.cells) if c.cell_type == "markdown" and t != ANSWER]
+    bare = new_notebook(metadata=METADATA, cells=list(map(new_markdown_cell, text)))
     shutil.copytree(MATHJAX, folder / "mathjax", dirs_exist_ok=True)
-    exporter = HTMLExporter(template_name="basic")
-    body, _ = exporter.from_notebook_node(bare)
-    return (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Exercises</title>'
-        "<style>body{font:11pt/1.45 serif;max-width:42em;margin:2em auto}.anchor-link{display:none}</style>"
-        "<script>MathJax={tex:{inlineMath:[['$','$']]},loader:{load:['input/tex','output/svg']}}</script>"
-        f'<script src="mathjax/startup.js"></script>{body}</html>'
-    )
+    body, _ = HTMLExporter(template_name="basic").from_notebook_node(bare)
+    return render("sheet.html", body=body)
 
 
 def write_sheet(labels: list[str], folder: Path = FOLDER) -> list[Path]:
@@ -258,9 +225,7 @@ def write_sheet(labels: list[str], folder: Path = FOLDER) -> list[Path]:
 
 def main() -> None:
     """Write a sheet."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("labels", nargs="+", help="labels of exercises, such as prob-18-5")
     for path in write_sheet(parser.parse_args().labels):
         print(path.relative_to(ROOT))
