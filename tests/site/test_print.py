@@ -11,7 +11,7 @@ from tests.site.site import SITE
 from tools.editions import pack_site
 from tools.pdf import print_pages
 
-CHAPTER = ["notebooks/admm/dual-ascent", "notebooks/admm/method-of-multipliers"]
+CHAPTER = [f"notebooks/admm/{name}" for name in ("duality", "dual-ascent", "method-of-multipliers")]
 
 
 def bookmarks(items: list) -> list[str]:
