@@ -5,18 +5,20 @@ function at the stored multipliers, after these are made feasible; for ridge reg
 balls of a thousand bits (`tests.exact.numbers`), and so is the matrix of the kernel.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat
 
-from tests.exact.numbers import exact, solve
+from tests.exact.numbers import exact, ratio, solve
 
 SHAPES = {  # of exact inner products h and squared distances d
     "linear": lambda h, d: h,
     "poly": lambda h, d: (h + 1) ** 2,
     "gaussian": lambda h, d: (-d / 2).exp(),
 }
+Judged = tuple[Any, Any, Any, Any, Any]  # primal value, lower bound, size of the terms, f, size of its terms
 plus = np.frompyfunc(lambda v: v if v > 0 else arb(0), 1, 1)
 
 
@@ -49,7 +51,9 @@ def features(name: str, X: np.ndarray) -> np.ndarray | None:
 
 def with_sum(a: np.ndarray, total: Any, upper: Any) -> np.ndarray:
     """Return multipliers in [0, upper] with a given sum that are near those in a."""
-    a = plus(a) if upper is None else upper - plus(upper - plus(a))
+    a = plus(a)
+    if upper is not None:
+        a = np.array([upper if v > upper else v for v in a])
     now = sum(a, arb(0))
     if now >= total:
         return a * (total / now) if now > 0 else a
@@ -57,76 +61,94 @@ def with_sum(a: np.ndarray, total: Any, upper: Any) -> np.ndarray:
     return a / room if upper is None else upper - (upper - a) * room
 
 
-def classifier(m: Any, X: np.ndarray, y: np.ndarray) -> tuple[Any, Any, Any, Any]:
-    """Return primal value, lower bound, size of the terms and f of a machine with b and, but for s2, eta."""
-    name, G, s = type(m).__name__, gram(m.kernel, X), exact(np.where(y == m.classes_[1], 1.0, -1.0))
-    beta, n, K = exact(m.dual_coef_), len(y), arb(float(m.K_))
-    inner = times(exact(X), exact(m.w_)) if m.kernel == "linear" else times(G, beta)
-    square = sum(exact(m.w_) ** 2 if m.kernel == "linear" else beta * inner, arb(0))
-    b, eta, blue = arb(m.b_), arb(float(m.eta_)), np.array([v > 0 for v in s])
+def plane(m: Any, X: np.ndarray) -> tuple[Any, Any, Any, Any, Any]:
+    """Return the Gram matrix, the stored coefficients, <w, phi(x)>, |w|^2, and the size of the terms of the former."""
+    kernel, w = getattr(m, "kernel", "linear"), getattr(m, "w_", None)
+    G = gram(kernel, X)
+    M = G if w is None else features(kernel, X)
+    c = exact(w) if w is not None else exact(m.alpha_ if hasattr(m, "alpha_") else m.dual_coef_)
+    inner = times(M, c)
+    return G, c, inner, sum(c * (inner if w is None else c), arb(0)), times(abs(M), abs(c))
+
+
+def classifier(m: Any, X: np.ndarray, y: np.ndarray) -> Judged:
+    """Return the values of a machine with b and, but for s2, eta."""
+    name, s, n, K = type(m).__name__, exact(np.where(y == m.classes_[1], 1.0, -1.0)), len(y), arb(float(m.K_))
+    G, _, inner, square, reach = plane(m, X)
+    b, blue = arb(m.b_), y == m.classes_[1]
+    squared, penalized, given = (name in some for some in (("SVMs4", "SVMs5"), ("SVMs3", "SVMs5"), ("SVMs2",)))
     Km = arb(1) if name == "SVMs1" else K * n * arb(float(getattr(m, "nu", 0)))
     unit = square.sqrt() if name == "SVMs1" and square > 0 else arb(1)
-    f, b_squared = (inner - b) / unit, b * b if name in ("SVMs3", "SVMs5") else arb(0)
-    eta = arb(1) if name == "SVMs2" else eta / unit
-    slack = plus(eta - s * f)
-    terms = [K * sum(slack ** (2 if name in ("SVMs4", "SVMs5") else 1), arb(0)), b_squared / 2]
+    eta = arb(1) if given else arb(float(m.eta_)) / unit
+    slack = plus(eta - s * (inner - b) / unit)
+    terms = [K * sum(slack * (slack if squared else 1), arb(0)), b * b / 2 * penalized, -Km * eta * (not given)]
     terms += [] if name == "SVMs1" else [square / 2]
-    terms += [] if name == "SVMs2" else [-Km * eta]
-    a, upper = exact(np.zeros(n)), None if name in ("SVMs4", "SVMs5") else K
+    a, upper = exact(np.zeros(n)), None if squared else K
     a[blue], a[~blue] = exact(m.lambda_), exact(m.mu_)
-    if name in ("SVMs3", "SVMs5"):
+    if penalized:
         a = with_sum(a, Km, upper)
     else:
-        half = min(sum(plus(a[k]), arb(0)) for k in (blue, ~blue)) if name == "SVMs2" else Km / 2
+        half = min(sum(plus(a[k]), arb(0)) for k in (blue, ~blue)) if given else Km / 2
         a[blue], a[~blue] = with_sum(a[blue], half, upper), with_sum(a[~blue], half, upper)
-    value = sum((s * a) * times(G, s * a), arb(0))
-    if name in ("SVMs3", "SVMs5"):
-        value += sum(s * a, arb(0)) * sum(s * a, arb(0))
-    if upper is None:
-        value += sum(a * a, arb(0)) / (2 * K)
-    low = -value.sqrt() if name == "SVMs1" else -value / 2 + (name == "SVMs2") * sum(a, arb(0))
-    return sum(terms, arb(0)), low, sum((abs(t) for t in terms), arb(0)), inner - b
+    total = sum(s * a, arb(0))
+    value = sum((s * a) * times(G, s * a), arb(0)) + penalized * total * total
+    value += sum(a * a, arb(0)) / (2 * K) * squared
+    low = -value.sqrt() if name == "SVMs1" else -value / 2 + given * sum(a, arb(0))
+    return sum(terms, arb(0)), low, sum((abs(t) for t in terms), arb(0)), inner - b, reach + abs(b)
 
 
-def tube(m: Any, X: np.ndarray, y: np.ndarray) -> tuple[Any, Any, Any, Any]:
+def tube(m: Any, X: np.ndarray, y: np.ndarray) -> Judged:
     """Return the same for a support vector regression."""
-    name, G, t, n = type(m).__name__, gram(m.kernel, X), exact(y), len(y)
-    theta, C, b = exact(m.dual_coef_), arb(float(m.C_)), arb(m.b_)
-    inner = times(exact(X), exact(m.w_)) if m.kernel == "linear" else times(G, theta)
-    square = sum(exact(m.w_) ** 2 if m.kernel == "linear" else theta * inner, arb(0))
-    over = plus(abs(t - inner - b) - arb(float(m.epsilon_)))
+    name, t, n, C = type(m).__name__, exact(y), len(y), arb(float(m.C_))
+    G, _, inner, square, reach = plane(m, X)
+    b, epsilon, delta = arb(m.b_), arb(float(m.epsilon_)), exact(m.mu_ - m.lambda_)
+    over = plus(abs(t - inner - b) - epsilon)
     quadratic, penalized = name == "QuadraticNuSVR", name == "NuSVRPenalizedBias"
-    terms = [square / 2, C / n * sum(over ** (1 + quadratic), arb(0)), b * b / 2 * penalized]
+    terms = [square / 2, C / n * sum(over * (over if quadratic else 1), arb(0)), b * b / 2 * penalized]
     most = None if name == "EpsilonSVR" else C * arb(float(m.nu))
-    terms += [] if most is None else [most * arb(float(m.epsilon_))]
-    up, down, upper = plus(theta), plus(-theta), None if quadratic else C / n
+    terms += [] if most is None else [most * epsilon]
+    up, down, upper = plus(delta), plus(-delta), None if quadratic else C / n
     sums = sum(up, arb(0)), sum(down, arb(0))
     if not penalized:
         half = min(*sums, sums[0] if most is None else most / 2)
         up, down = with_sum(up, half, upper), with_sum(down, half, upper)
     elif sum(sums) > most:
-        up, down = (
-            with_sum(v, most * part / sum(sums), upper) for v, part in zip((up, down), sums)
-        )
-    theta = up - down
-    low = sum(t * theta, arb(0)) - sum(theta * times(G, theta), arb(0)) / 2
-    total = sum(theta, arb(0)) if penalized else arb(0)
-    low -= total * total / 2 + n / (4 * C) * sum(theta * theta, arb(0)) * quadratic
-    low -= arb(float(m.epsilon_)) * sum(up + down, arb(0)) if most is None else arb(0)
-    return sum(terms, arb(0)), low, sum(terms, arb(0)), inner + b
+        up, down = (with_sum(v, most * part / sum(sums), upper) for v, part in zip((up, down), sums))
+    delta = up - down
+    low = sum(t * delta, arb(0)) - sum(delta * times(G, delta), arb(0)) / 2
+    total = sum(delta, arb(0))
+    low -= penalized * total * total / 2 + n / (4 * C) * sum(delta * delta, arb(0)) * quadratic
+    low -= epsilon * sum(up + down, arb(0)) if most is None else arb(0)
+    return sum(terms, arb(0)), low, sum(terms, arb(0)), inner + b, reach + abs(b) + abs(t)
 
 
-def regression(m: Any, X: np.ndarray, y: np.ndarray) -> tuple[Any, Any, Any, Any]:
+def indefinite(m: Any, X: np.ndarray, y: np.ndarray) -> Judged:
+    """Return the same for the saddle point of an `IndefiniteSVC` with a given matrix: both bounds are by duality."""
+    K0, C, rho, s = exact(X), arb(float(m.C)), arb(float(m.rho)), np.where(y == m.classes_[1], 1.0, -1.0)
+    a, half = exact(m.alpha_), min(math.fsum(m.alpha_[s > 0]), math.fsum(m.alpha_[s < 0]))
+    for side in (s > 0, s < 0):
+        a[side] = with_sum(a[side], arb(half), C)
+    z = exact(s) * a
+    M = K0 + np.outer(z, z) / (4 * rho)
+    d, V = np.linalg.eigh(np.array(M, dtype=float))
+    up, down = (exact(V * np.sqrt(np.maximum(sign * d, 0.0))) for sign in (1.0, -1.0))
+    S, K, square = times(down, down.T), times(up, up.T), lambda A: sum((A * A).ravel(), arb(0))
+    beyond, total = plus(np.array([-sum((M * S).ravel(), arb(0))]))[0], sum(a, arb(0))
+    f = total + rho * (square(K0) - square(M) + (beyond * beyond / square(S) if square(S) > 0 else 0))
+    multipliers, b = exact(m.multipliers_), arb(m.b_)
+    h = times(K, exact(s) * multipliers)
+    bound = C * sum(plus(1 - exact(s) * (h - b)), arb(0)) + sum(exact(s) * multipliers * h, arb(0)) / 2
+    return bound + rho * square(K - K0), f, total, np.zeros(0), np.zeros(0)
+
+
+def regression(m: Any, X: np.ndarray, y: np.ndarray) -> Judged:
     """Return the same for ridge regression, kernel ridge regression (K > 0), lasso and elastic net (tau > 0)."""
     t, free, n = exact(y), m.intercept == "free", len(y)
     K, tau = arb(float(getattr(m, "K", 0.0))), arb(float(getattr(m, "tau", 0.0)))
     C = arb(float(getattr(m, "C", getattr(m, "K", 0.0))))
     penalized = m.intercept == "penalized"
-    kernel, by_weights = getattr(m, "kernel", "linear"), getattr(m, "w_", None) is not None
-    G, Phi = gram(kernel, X), features(kernel, X)
-    c = exact(m.w_) if by_weights else exact(m.alpha_)
-    inner = times(Phi if by_weights else G, c)
-    square, b = sum(c * c if by_weights else c * inner, arb(0)), arb(m.b_)
+    G, c, inner, square, reach = plane(m, X)
+    b = arb(m.b_)
     xi = t - inner - b
     value = sum(xi * xi, arb(0)) + K * square + C * b * b * penalized
     if hasattr(m, "tau"):
@@ -138,7 +160,7 @@ def regression(m: Any, X: np.ndarray, y: np.ndarray) -> tuple[Any, Any, Any, Any
         total = sum(lam, arb(0)) if penalized else arb(0)
         low = sum(t * lam - lam * lam / 2, arb(0)) - total * total / (2 * C)
         low -= sum(plus(over - tau) ** 2, arb(0)) / (2 * K) if K > 0 else arb(0)
-        return value, low, value, inner + b
+        return value, low, value, inner + b, reach + abs(b)
     M = G + np.diag(exact(np.full(n, 1.0)) * K) + (exact(np.ones((n, n))) if penalized else 0)
     if free:  # (G + K I) alpha + b 1 = y, 1'alpha = 0
         one = exact(np.ones((n, 1)))
@@ -148,19 +170,19 @@ def regression(m: Any, X: np.ndarray, y: np.ndarray) -> tuple[Any, Any, Any, Any
     fit = sum(t * t, arb(0)) * arb(
         m.certificate_.tolerance
     )  # a fit that is right to the tolerance, squared
-    return value, K * sum(t * alpha, arb(0)), fit if fit > value else value, inner + b
+    return value, K * sum(t * alpha, arb(0)), fit if fit > value else value, inner + b, reach + abs(b)
 
 
 def judge(m: Any, X: np.ndarray, y: np.ndarray) -> float:
-    """Return how far a fitted estimator is from optimal, or its stored values from its own, beside their terms."""
-    of = classifier if hasattr(m, "eta_") else tube if hasattr(m, "epsilon_") else regression
-    value, low, size, f = of(m, X, y)
-    stored = [m.objective_ - value]
+    """Return how far a fitted estimator is from optimal, or its stored values from its own, beside their terms.
+
+    What it predicts may differ from the exact values of its hyperplane by the rounding of their terms only.
+    """
+    kinds = (("rho", indefinite), ("eta_", classifier), ("epsilon_", tube), ("b_", regression))
+    value, low, size, f, reach = next(kind for name, kind in kinds if hasattr(m, name))(m, X, y)
+    stored = [m.objective_ - (low if hasattr(m, "rho") else value)]
     stored += [m.dual_objective_ - low] if hasattr(m, "dual_objective_") else []
-    if size == 0:
-        return 0.0 if all(v == 0 for v in (value - low, *stored)) else np.inf
-    worst = max(float((abs(v) / size).upper()) for v in (value - low, *stored))
-    told = np.asarray(m.decision_function(X) if hasattr(m, "eta_") else m.predict(X))
-    clear = max(float(abs(v).upper()) for v in f) * 1e-6 + 1e-300
-    wrong = [abs(p - v) > clear for p, v in zip(told.tolist(), f)]
-    return np.inf if any(wrong) else worst
+    told = m.decision_function(X) if hasattr(m, "classes_") else m.predict(X)
+    rounding = arb(8 * (len(y) + X.shape[1] ** 2)) / 2**53
+    wrong = [abs(p - v) > rounding * r for p, v, r in zip(told.tolist(), f, reach)]
+    return math.inf if any(wrong) else max(ratio(v, size) for v in (value - low, *stored))
