@@ -180,10 +180,13 @@ class Points:
         if error is None:
             square, error = math.fsum(c * inner), EPS * np.abs(inner)
             noise = 2.0 * EPS * float(np.abs(c) @ np.abs(inner))
+            if not self.kernel.is_precomputed:  # a matrix that was given is what it is
+                error += EPS * np.sqrt(self.gram**2 @ c**2)
         else:
             square, noise = float(c @ inner), float(np.linalg.norm(c * error))
         norm, lengths = math.sqrt(max(square, 0.0)), np.sqrt(np.maximum(self.diagonal, 0.0))
-        noise += EPS * float(np.abs(c) @ lengths) ** 2  # of the kernel's values
+        if not self.kernel.is_precomputed:
+            noise += EPS * float(np.linalg.norm(c * lengths)) ** 2
         part = 0.5 * float(ratio(noise, max(square, 0.0)))
         return Weights(None, c, inner, error, norm * lengths, norm, part, misfit, shift)
 

@@ -97,7 +97,8 @@ def machines(kernel, u, v, seed):
     ]
     if len(u) > 50:  # images of many points nearly coincide
         return found
-    hard = [HardMarginSVC(kernel=kernel)] if isinstance(kernel, Gaussian) else []
+    # multipliers of size 1e6: the rounding of the kernel's values, times their norm, is a slack of 4e-10
+    hard = [HardMarginSVC(kernel=kernel, tol=1e-8)] if isinstance(kernel, Gaussian) else []
     return [*found, SVMs2l(kernel=kernel), *hard]
 
 
