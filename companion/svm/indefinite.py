@@ -24,6 +24,7 @@ import numpy as np
 from companion.admm import solve_qp
 from companion.checks import as_scalar, as_symmetric, as_vector, check_count
 from companion.engine.arithmetic import EPS, largest, ratio
+from companion.engine.certificate import rounding_of, weak_duality
 from companion.exceptions import ConvergenceWarning
 from companion.results import Certificate, History, Problem, Record
 from companion.svm.estimator import HyperplaneClassifier
@@ -377,9 +378,10 @@ class IndefiniteResult(Record):
     objective : float
         f(alpha).
     upper_bound : float
-        :math:`\max_{a \in Q_1} L(a, K(\alpha))`, which no value of f exceeds.
+        A bound of :math:`\max_{a \in Q_1} L(a, K(\alpha))`, which no value of f exceeds: the primal value of the
+        support vector machine with the kernel matrix K.
     multipliers : ndarray of shape (n,)
-        The a that attains it: the support vector machine with the kernel matrix K.
+        Its multipliers a.
     n_iter : int
         Number of steps.
     converged : bool
@@ -610,13 +612,17 @@ def _finish(
     P = K * np.outer(y, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # its certificate is part of ours
-        answer = solve_qp(
-            P, -np.ones(y.size), y[None, :], np.zeros(1), upper=C, tol=max(tol, _QP_TOLERANCE)
-        )  # fmt: skip
-    a = answer.x
+        answer = solve_qp(P, -np.ones(y.size), y[None, :], np.zeros(1), upper=C, tol=_QP_TOLERANCE)
+    a = snap(answer.x, C)
+    Pa = P @ a
+    b = slab_of(y, Pa - 1.0, a, C, eta=1.0).b
+    # the machine's two values: its hyperplane bounds f from above, alpha from below
+    u, error = 1.0 - Pa + b * y, rounding_of(y.size) * (np.abs(P) @ a + abs(b) + 1.0)
+    gap, _ = weak_duality(a, u, error, upper=C, ridge=0.0, norm=0.0, misfit=0.0)
+    gap += abs(b * float(y @ a))
     # without the constant that could drown the difference
-    of_a, of_alpha = (float(x.sum() - 0.5 * x @ (P @ x)) for x in (a, alpha))
-    gap, scale = max(of_a - of_alpha, 0.0), float(alpha.sum())
+    gap = max(gap + float((a - alpha) @ (1.0 - 0.5 * (P @ (a + alpha)))), 0.0)
+    scale = float(alpha.sum())
     rounding = y.size * EPS * float(np.linalg.norm(f.K0))  # of K; L has it squared
     certificate = Certificate(
         primal_residual=ratio(abs(float(y @ alpha)), scale),
@@ -729,7 +735,7 @@ class IndefiniteSVC(HyperplaneClassifier):
         result = solve_indefinite(
             K0, s, C, self.rho, method="accelerated", tol=self.tol, max_iter=self.max_iter
         )
-        a = snap(result.multipliers, C)
+        a = result.multipliers
         values, z = result.K @ (s * a), s * result.alpha
         d, V = np.linalg.eigh(K0 + np.outer(z, z) / (4.0 * self.rho))
         V = V[:, d > _ZERO * max(float(d[-1]), 0.0)]

@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat
 
-from tests.exact.numbers import exact, ratio, solve
+from tests.exact.numbers import exact, floats, ratio, solve
 
 SHAPES = {  # of exact inner products h and squared distances d
     "linear": lambda h, d: h,
     "poly": lambda h, d: (h + 1) ** 2,
     "gaussian": lambda h, d: (-d / 2).exp(),
 }
-Judged = tuple[Any, Any, Any, Any, Any]  # primal value, lower bound, size of the terms, f, size of its terms
+Judged = tuple[
+    Any, Any, Any, Any, Any
+]  # primal value, lower bound, size of the terms, f, size of its terms
 plus = np.frompyfunc(lambda v: v if v > 0 else arb(0), 1, 1)
 
 
@@ -73,15 +75,26 @@ def plane(m: Any, X: np.ndarray) -> tuple[Any, Any, Any, Any, Any]:
 
 def classifier(m: Any, X: np.ndarray, y: np.ndarray) -> Judged:
     """Return the values of a machine with b and, but for s2, eta."""
-    name, s, n, K = type(m).__name__, exact(np.where(y == m.classes_[1], 1.0, -1.0)), len(y), arb(float(m.K_))
+    name, s, n, K = (
+        type(m).__name__,
+        exact(np.where(y == m.classes_[1], 1.0, -1.0)),
+        len(y),
+        arb(float(m.K_)),
+    )
     G, _, inner, square, reach = plane(m, X)
     b, blue = arb(m.b_), y == m.classes_[1]
-    squared, penalized, given = (name in some for some in (("SVMs4", "SVMs5"), ("SVMs3", "SVMs5"), ("SVMs2",)))
+    squared, penalized, given = (
+        name in some for some in (("SVMs4", "SVMs5"), ("SVMs3", "SVMs5"), ("SVMs2",))
+    )
     Km = arb(1) if name == "SVMs1" else K * n * arb(float(getattr(m, "nu", 0)))
     unit = square.sqrt() if name == "SVMs1" and square > 0 else arb(1)
     eta = arb(1) if given else arb(float(m.eta_)) / unit
     slack = plus(eta - s * (inner - b) / unit)
-    terms = [K * sum(slack * (slack if squared else 1), arb(0)), b * b / 2 * penalized, -Km * eta * (not given)]
+    terms = [
+        K * sum(slack * (slack if squared else 1), arb(0)),
+        b * b / 2 * penalized,
+        -Km * eta * (not given),
+    ]
     terms += [] if name == "SVMs1" else [square / 2]
     a, upper = exact(np.zeros(n)), None if squared else K
     a[blue], a[~blue] = exact(m.lambda_), exact(m.mu_)
@@ -104,7 +117,11 @@ def tube(m: Any, X: np.ndarray, y: np.ndarray) -> Judged:
     b, epsilon, delta = arb(m.b_), arb(float(m.epsilon_)), exact(m.mu_ - m.lambda_)
     over = plus(abs(t - inner - b) - epsilon)
     quadratic, penalized = name == "QuadraticNuSVR", name == "NuSVRPenalizedBias"
-    terms = [square / 2, C / n * sum(over * (over if quadratic else 1), arb(0)), b * b / 2 * penalized]
+    terms = [
+        square / 2,
+        C / n * sum(over * (over if quadratic else 1), arb(0)),
+        b * b / 2 * penalized,
+    ]
     most = None if name == "EpsilonSVR" else C * arb(float(m.nu))
     terms += [] if most is None else [most * epsilon]
     up, down, upper = plus(delta), plus(-delta), None if quadratic else C / n
@@ -113,7 +130,9 @@ def tube(m: Any, X: np.ndarray, y: np.ndarray) -> Judged:
         half = min(*sums, sums[0] if most is None else most / 2)
         up, down = with_sum(up, half, upper), with_sum(down, half, upper)
     elif sum(sums) > most:
-        up, down = (with_sum(v, most * part / sum(sums), upper) for v, part in zip((up, down), sums))
+        up, down = (
+            with_sum(v, most * part / sum(sums), upper) for v, part in zip((up, down), sums)
+        )
     delta = up - down
     low = sum(t * delta, arb(0)) - sum(delta * times(G, delta), arb(0)) / 2
     total = sum(delta, arb(0))
@@ -124,21 +143,36 @@ def tube(m: Any, X: np.ndarray, y: np.ndarray) -> Judged:
 
 def indefinite(m: Any, X: np.ndarray, y: np.ndarray) -> Judged:
     """Return the same for the saddle point of an `IndefiniteSVC` with a given matrix: both bounds are by duality."""
-    K0, C, rho, s = exact(X), arb(float(m.C)), arb(float(m.rho)), np.where(y == m.classes_[1], 1.0, -1.0)
-    a, half = exact(m.alpha_), min(math.fsum(m.alpha_[s > 0]), math.fsum(m.alpha_[s < 0]))
+    K0, C, rho, s = (
+        exact(X),
+        arb(float(m.C)),
+        arb(float(m.rho)),
+        np.where(y == m.classes_[1], 1.0, -1.0),
+    )
+    a = exact(np.minimum(m.alpha_, m.C))
+    half = min(sum(a[side], arb(0)) for side in (s > 0, s < 0))
     for side in (s > 0, s < 0):
-        a[side] = with_sum(a[side], arb(half), C)
+        a[side] = with_sum(a[side], half, C)
     z = exact(s) * a
     M = K0 + np.outer(z, z) / (4 * rho)
-    d, V = np.linalg.eigh(np.array(M, dtype=float))
+    d, V = np.linalg.eigh(floats(M.ravel()).reshape(M.shape))
     up, down = (exact(V * np.sqrt(np.maximum(sign * d, 0.0))) for sign in (1.0, -1.0))
     S, K, square = times(down, down.T), times(up, up.T), lambda A: sum((A * A).ravel(), arb(0))
     beyond, total = plus(np.array([-sum((M * S).ravel(), arb(0))]))[0], sum(a, arb(0))
-    f = total + rho * (square(K0) - square(M) + (beyond * beyond / square(S) if square(S) > 0 else 0))
-    multipliers, b = exact(m.multipliers_), arb(m.b_)
-    h = times(K, exact(s) * multipliers)
-    bound = C * sum(plus(1 - exact(s) * (h - b)), arb(0)) + sum(exact(s) * multipliers * h, arb(0)) / 2
-    return bound + rho * square(K - K0), f, total, np.zeros(0), np.zeros(0)
+    f = total + rho * (
+        square(K0) - square(M) + (beyond * beyond / square(S) if square(S) > 0 else 0)
+    )
+    c, price = exact(s * m.multipliers_), rho * square(K - K0)
+    h = times(K, c)
+    margins, half_square = exact(s) * (h - arb(m.b_)), sum(c * h, arb(0)) / 2
+    free = margins[
+        m.multipliers_ < m.C
+    ]  # with a high price, a longer w is better than the slack of a rounding
+    lengths = (arb(1), 1 / min([arb(1), *free]))
+    bound = min(
+        C * sum(plus(1 - t * margins), arb(0)) + t * t * half_square for t in lengths if t > 0
+    )
+    return bound + price, f, total, np.zeros(0), np.zeros(0)
 
 
 def regression(m: Any, X: np.ndarray, y: np.ndarray) -> Judged:
@@ -170,7 +204,13 @@ def regression(m: Any, X: np.ndarray, y: np.ndarray) -> Judged:
     fit = sum(t * t, arb(0)) * arb(
         m.certificate_.tolerance
     )  # a fit that is right to the tolerance, squared
-    return value, K * sum(t * alpha, arb(0)), fit if fit > value else value, inner + b, reach + abs(b)
+    return (
+        value,
+        K * sum(t * alpha, arb(0)),
+        fit if fit > value else value,
+        inner + b,
+        reach + abs(b),
+    )
 
 
 def judge(m: Any, X: np.ndarray, y: np.ndarray) -> float:
@@ -180,9 +220,12 @@ def judge(m: Any, X: np.ndarray, y: np.ndarray) -> float:
     """
     kinds = (("rho", indefinite), ("eta_", classifier), ("epsilon_", tube), ("b_", regression))
     value, low, size, f, reach = next(kind for name, kind in kinds if hasattr(m, name))(m, X, y)
-    stored = [m.objective_ - (low if hasattr(m, "rho") else value)]
-    stored += [m.dual_objective_ - low] if hasattr(m, "dual_objective_") else []
+    saddle = hasattr(m, "rho")  # its value has a large constant
+    stored = [
+        (m.objective_ - (low if saddle else value), max(size, abs(value)) if saddle else size)
+    ]
+    stored += [(m.dual_objective_ - low, size)] if hasattr(m, "dual_objective_") else []
     told = m.decision_function(X) if hasattr(m, "classes_") else m.predict(X)
     rounding = arb(8 * (len(y) + X.shape[1] ** 2)) / 2**53
     wrong = [abs(p - v) > rounding * r for p, v, r in zip(told.tolist(), f, reach)]
-    return math.inf if any(wrong) else max(ratio(v, size) for v in (value - low, *stored))
+    return math.inf if any(wrong) else max(ratio(*pair) for pair in ((value - low, size), *stored))
