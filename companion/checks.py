@@ -10,11 +10,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from companion.engine.arithmetic import largest
+from companion.engine.arithmetic import apart, largest
 
 __all__ = [
     "as_array", "as_matrix", "as_scalar", "as_schedule", "as_symmetric", "as_vector",
-    "check_count", "check_range", "count_axes", "digits_apart", "read_data", "reject_masked",
+    "check_count", "check_range", "count_axes", "read_data", "reject_masked",
 ]  # fmt: skip
 
 
@@ -245,8 +245,11 @@ def as_scalar(
 
     def rejection(given: str, number: float = 0.0) -> str:
         rules = [(">", above), (">=", at_least), ("<", below), ("<=", at_most)]
-        limits = [(s, digits_apart(rule, number)[0]) for s, rule in rules if math.isfinite(rule)]
-        accepted = " and ".join(f"{sign} {limit}" for sign, limit in limits)
+        accepted = " and ".join(
+            f"{sign} {apart(number, rule, 1.0 if sign[0] == '>' else -1.0)[1]}"
+            for sign, rule in rules
+            if math.isfinite(rule)
+        )
         return f"{name} must be {f'a finite number {accepted}'.rstrip()}, got {given}"
 
     if type(value) is float:
@@ -290,34 +293,3 @@ def check_count(value: Any, name: str, *, at_least: int = 1) -> int:
     if value < at_least:
         raise ValueError(f"{name} must be an integer >= {at_least}, got {value}")
     return int(value)
-
-
-def digits_apart(*values: float, digits: int = 6) -> tuple[str, ...]:
-    """Return numbers as text, all with as many digits as it takes to tell those apart that differ.
-
-    Parameters
-    ----------
-    *values : float
-        The numbers of one message: what was given, and the limit that it misses.
-    digits : int
-        The number of significant digits where that is enough.
-
-    Returns
-    -------
-    tuple of str
-
-    Examples
-    --------
-    >>> digits_apart(0.9, 2 / 3)
-    ('0.9', '0.666667')
-    >>> digits_apart(0.666667, 2 / 3)
-    ('0.666667', '0.6666667')
-    >>> digits_apart(1 + 1e-9, 1.0), digits_apart(2.0, 2.0)
-    (('1.000000001', '1'), ('2', '2'))
-    """
-    different = len({float(value) for value in values})
-    for many in range(digits, 18):  # 17 digits tell all floats apart
-        texts = tuple(f"{value:.{many}g}" for value in values)
-        if len(set(texts)) == different:
-            break
-    return texts

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import linalg
 from scipy.special import expit
 
-from companion.checks import as_matrix, as_scalar, as_vector, check_range, digits_apart
-from companion.engine.arithmetic import EPS, largest
+from companion.checks import as_matrix, as_scalar, as_vector, check_range
+from companion.engine.arithmetic import EPS, apart, largest
 
 __all__ = ["LeastSquaresLoss", "LogisticLoss", "SmoothLoss", "SquaredHingeLoss"]
 
@@ -255,7 +255,9 @@ def _signed_rows(A: Any, y: Any) -> np.ndarray:
     y = as_vector(y, "y", rows_of(A))
     strange = y[np.abs(y) != 1]
     if strange.size:
-        raise ValueError(f"y must hold labels +1 and -1, got {digits_apart(strange[0], 1, -1)[0]}")
+        raise ValueError(
+            f"y must hold labels +1 and -1, got {apart(strange[0], np.sign(strange[0]))[0]}"
+        )
     return y[:, None] * A
 
 

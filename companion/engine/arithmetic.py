@@ -7,10 +7,31 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["EPS", "exact_product", "is_symmetric", "largest", "ratio"]
+__all__ = ["EPS", "apart", "exact_product", "is_symmetric", "largest", "ratio"]
 
 EPS = float(np.finfo(float).eps)
 _SPLIT = 2.0**27 + 1.0  # Veltkamp: halves of 26 bits, whose products are exact
+
+
+def apart(value: float, limit: float, allowed: float = 0.0) -> tuple[str, str]:
+    """Return a value and a limit as text, with six digits, or as many as tell them apart if they differ.
+
+    Where `allowed` has the sign of what may be added to the limit, it is rounded to that side: who types it from a
+    message is not refused.
+
+    Examples
+    --------
+    >>> apart(0.9, 8 / 9, -1.0), apart(2 / 3 + 1e-9, 2 / 3, -1.0), apart(1.0 + 1e-9, 1.0)
+    (('0.9', '0.888888'), ('0.666667', '0.666666'), ('1.000000001', '1'))
+    """
+    for digits in range(6, 18):  # 17 tell all floats apart
+        one, two = (f"{number:.{digits}g}" for number in (value, limit))
+        if (float(two) - limit) * allowed < 0.0:
+            unit = 10.0 ** (math.floor(math.log10(abs(limit))) + 1 - digits)
+            two = f"{limit + math.copysign(0.5 * unit, allowed):.{digits}g}"
+        if (one != two or value == limit) and (float(two) - limit) * allowed >= 0.0:
+            return one, two
+    return repr(float(value)), repr(float(limit))
 
 
 def largest(values: np.ndarray) -> float:

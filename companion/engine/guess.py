@@ -16,7 +16,6 @@ __all__ = ["Guess", "guess_machine", "guess_tube"]
 _TOL = 1e-5  # libsvm's default, 1e-3, costs less than the systems that a rough guess leads to
 _AT_BOUND = 1.0 - 1e-9  # libsvm puts multipliers at their bound exactly, but scales them afterwards
 _ITERATIONS = 100  # per variable; a hard margin that does not exist would have no end
-_LARGE = 1e4  # bound that stands for none, in units of the mean diagonal
 
 
 class Guess(NamedTuple):
@@ -46,7 +45,7 @@ def guess_machine(
     options : dict
         The kernel, as libsvm calls it.
     upper : float
-        Bound of the multipliers, or infinity.
+        Bound of the multipliers, or infinity where their sum is given.
     total : float or None
         Their sum, where the program fixes it; its linear term is -1 otherwise.
     balanced : bool
@@ -61,8 +60,7 @@ def guess_machine(
     options = {**options, "tol": _TOL, "max_iter": max(_ITERATIONS * n, 10_000), "cache_size": 500}
     model: Any
     if total is None:
-        bound = upper if math.isfinite(upper) else _LARGE
-        model = SVC(C=bound, **options)
+        model = SVC(C=upper, **options)
     else:
         # 0 <= a <= 1 and 1'a = nu n; without a bound, nothing reaches 1 if each class has the sum 1
         bound = upper if math.isfinite(upper) else total / (2.0 if balanced else 1.0)

@@ -20,7 +20,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from companion.engine.arithmetic import EPS, is_symmetric, largest, ratio
 
-__all__ = ["Dense", "Finished", "Rows", "equations", "finish", "is_psd"]
+__all__ = ["Finished", "Rows", "equations", "finish", "is_psd"]
 
 _STEPS = 40  # systems that may be solved in a row
 _DELTA = 1e-2  # the first proximal parameter, in units of the mean diagonal of P
@@ -43,14 +43,8 @@ class Rows(Protocol):
     def rows(self, index: np.ndarray) -> np.ndarray:
         """Return the rows with these indices as a new array."""
 
-
-class Dense:
-    """An array as `Rows`."""
-
-    product = None
-
-    def __init__(self, P: np.ndarray) -> None:
-        self.rows = P.__getitem__
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal."""
 
 
 class Finished(NamedTuple):
@@ -170,7 +164,7 @@ class _System:
         self.base = np.zeros(n)  # P a of the variables that are not in the store
         self.fixed = np.zeros(n)  # and these variables
         self.delta, self.centre = 0.0, a
-        self.n_systems, self.mean = 0, 1.0
+        self.n_systems, self.mean = 0, float(P.diagonal().mean()) or 1.0
         self._start(a)
 
     def pull(self, a: np.ndarray, delta: float) -> None:
@@ -254,7 +248,6 @@ class _System:
             return
         rows, old = self.P.rows(new), self.index.size
         self.place[new] = old + np.arange(new.size)
-        self.mean = float(rows[np.arange(new.size), new].mean())
         self.index = np.concatenate([self.index, new])
         if old + new.size > len(self.store):
             more = np.empty((max(0, 2 * old - new.size) if old else 0, rows.shape[1]))

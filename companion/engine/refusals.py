@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
 from scipy.optimize import linprog
 
-from companion.engine.arithmetic import EPS
+from companion.engine.arithmetic import EPS, apart
 from companion.engine.certificate import BoxProgram
 from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
 
-__all__ = ["apart", "check_bounds", "refuse"]
+__all__ = ["check_bounds", "refuse"]
 
 _CLEARLY = 1e-9  # part of its terms by which a sum has to differ from 0 where no vector is exact
-
-
-def apart(value: float, limit: float, allowed: float) -> tuple[str, str]:
-    """Return a refused value and its limit with six digits, or as many as tell them apart.
-
-    The limit is rounded to the allowed side, the sign of `allowed` being that of what may be added to it: who types it
-    from a message is not refused.
-
-    Examples
-    --------
-    >>> apart(0.9, 8 / 9, -1.0), apart(2 / 3 + 1e-9, 2 / 3, -1.0), apart(1.0 + 1e-9, 1.0, -1.0)
-    (('0.9', '0.888888'), ('0.666667', '0.666666'), ('1.000000001', '1'))
-    """
-    for digits in range(6, 18):
-        one, two = (f"{number:.{digits}g}" for number in (value, limit))
-        if (float(two) - limit) * allowed < 0.0:
-            unit = 10.0 ** (math.floor(math.log10(abs(limit))) + 1 - digits)
-            two = f"{limit + math.copysign(0.5 * unit, allowed):.{digits}g}"
-        if (float(one) - float(two)) * allowed < 0.0 <= (float(two) - limit) * allowed:
-            return one, two
-    return repr(float(value)), repr(float(limit))
 
 
 def check_bounds(lower: np.ndarray, upper: np.ndarray) -> None:

@@ -27,9 +27,8 @@ from companion.checks import (
     as_vector,
     check_count,
     check_range,
-    digits_apart,
 )
-from companion.engine.arithmetic import ratio
+from companion.engine.arithmetic import apart, ratio
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.points import real_or_complex
 from companion.results import Record
@@ -50,7 +49,7 @@ def _as_indices(value: Any, least: int = -(2**53)) -> np.ndarray:
     wrong = (number != np.round(number)) | (number < least) | (number > 2**53)
     if wrong.any():
         given = number[wrong].flat[0]
-        text, _ = digits_apart(given, float(np.round(given)))
+        text, _ = apart(given, float(np.round(given)))
         raise ValueError(f"indices must be integers >= {least}, got {text}")
     return number.astype(np.int64)
 

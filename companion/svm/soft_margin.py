@@ -29,8 +29,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from companion.checks import as_scalar
-from companion.engine.arithmetic import EPS, largest, ratio
-from companion.engine.refusals import apart
+from companion.engine.arithmetic import EPS, apart, largest, ratio
 from companion.exceptions import InfeasibleProblemError
 from companion.results import Certificate
 from companion.svm.bounds import smallest_bound
