@@ -118,7 +118,7 @@ def from_sklearn(estimator: BaseEstimator, m: int = 1) -> BaseEstimator:
     >>> from_sklearn(svm.SVC(C=10.0, kernel="rbf", gamma=0.5))
     SVMs2(K=10.0, kernel='rbf', kernel_params={'gamma': 0.5})
     """
-    for option in ("class_weight", "positive"):
+    for option in ("positive",) if isinstance(estimator, svm.SVC) else ("class_weight", "positive"):
         if (value := getattr(estimator, option, None)) not in (None, False):
             raise ValueError(f"{option}={value!r} has no counterpart here")
     return _counterpart(estimator, _FROM, check_count(m, "m"))
@@ -151,7 +151,7 @@ def _own_kernel(estimator: BaseEstimator) -> dict[str, Any]:
     return {"kernel": name, "kernel_params": {key: getattr(estimator, key) for key in keys} or None}
 
 
-def _machine(kind: type, model: Any, **prices: float) -> BaseEstimator:
+def _machine(kind: type, model: Any, **prices: Any) -> BaseEstimator:
     return kind(**prices, tol=1e-9, **_kernel(model))
 
 
@@ -217,7 +217,7 @@ def _from_pipeline(pipeline: Pipeline, m: int) -> RidgeRegression:
 _TO: Makers = {
     HardMarginSVC: lambda s, p, q: _machine(svm.SVC, s, C=_HARD),
     SVMs1: lambda s, p, q: _machine(svm.NuSVC, s, nu=1 / ((p + q) * (s.K or 1 / min(p, q)))),
-    SVMs2: lambda s, p, q: _machine(svm.SVC, s, C=s.K),
+    SVMs2: lambda s, p, q: _machine(svm.SVC, s, C=s.K, class_weight=s.class_weight),
     SVMs2prime: lambda s, p, q: _machine(svm.NuSVC, s, nu=s.nu),
     RidgeRegression: _ridge,
     KernelRidge: _kernel_ridge,
@@ -229,7 +229,7 @@ _TO: Makers = {
 
 _FROM: Makers = {  # a class before those that it is made from: scikit-learn's Lasso is an ElasticNet
     svm.NuSVC: lambda e, m: SVMs2prime(nu=float(e.nu), **_own_kernel(e)),
-    svm.SVC: lambda e, m: SVMs2(K=float(e.C), **_own_kernel(e)),
+    svm.SVC: lambda e, m: SVMs2(float(e.C), class_weight=e.class_weight, **_own_kernel(e)),
     Pipeline: _from_pipeline,
     linear_model.Ridge: lambda e, m: RidgeRegression(_number(e, "alpha"), intercept=_intercept(e)),
     kernel_ridge.KernelRidge: lambda e, m: KernelRidge(_number(e, "alpha"), **_own_kernel(e)),

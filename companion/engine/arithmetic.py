@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["EPS", "apart", "exact_product", "is_symmetric", "largest", "ratio"]
+__all__ = ["EPS", "Bounds", "apart", "exact_product", "is_symmetric", "largest", "ratio"]
 
 EPS = float(np.finfo(float).eps)
+Bounds = float | np.ndarray  # one for all variables, or one for each
 _SPLIT = 2.0**27 + 1.0  # Veltkamp: halves of 26 bits, whose products are exact
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from companion.engine.arithmetic import EPS, largest, ratio
+from companion.engine.arithmetic import EPS, Bounds, largest, ratio
 from companion.results import Certificate
 
 __all__ = [
@@ -211,7 +211,7 @@ def weak_duality(
     u: np.ndarray,
     error: np.ndarray,
     *,
-    upper: float,
+    upper: Bounds,
     ridge: float,
     norm: float,
     misfit: float,
@@ -232,8 +232,8 @@ def weak_duality(
         Multipliers within their bounds, and what each constraint misses.
     error : ndarray of shape (n,)
         Bounds of the rounding in u.
-    upper : float
-        K, or infinity.
+    upper : float or ndarray of shape (n,)
+        K, or infinity; or a K of each point. Where it is 0, the slack costs nothing.
     ridge : float
         r. If it is 0 and K infinite, u must not be positive; w and y are stretched until it is not.
     norm : float
@@ -267,7 +267,7 @@ def weak_duality(
     >>> round(gap, 12), products.round(12)
     (0.07, array([0.  , 0.05, 0.  ]))
     """
-    hard = ridge == 0.0 and math.isinf(upper)
+    hard = ridge == 0.0 and bool(np.isinf(upper).all())
     if hard:
         stretch = float((u + error).max(initial=0.0))
         if not stretch < 1.0:
@@ -293,7 +293,7 @@ def certify_hyperplane(
     error: np.ndarray,
     terms: np.ndarray,
     *,
-    upper: float,
+    upper: Bounds,
     ridge: float,
     norm: float,
     misfit: float,
@@ -344,7 +344,7 @@ def certify_hyperplane(
     miss = np.array([side - math.fsum(row * a) for row, side in zip(A, c)])
     spread, sum_of_a = np.abs(A) @ a + np.abs(c), float(a.sum())
     wrong = np.where(a <= 0.0, np.maximum(u, 0.0), np.abs(u - ridge * a))
-    wrong = np.where(a >= upper, np.maximum(-u, 0.0), wrong)
+    wrong = np.where(a >= upper, np.where(a > 0.0, np.maximum(-u, 0.0), 0.0), wrong)
     # b and eta are read from constraints with the largest terms: their rounding misses no small one
     terms = np.maximum(terms, rounding_of(1) * float(terms.max(initial=0.0)) / tolerance)
     # the rounding of different slacks is independent; the sum of n terms adds that of its own

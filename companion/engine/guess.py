@@ -11,10 +11,13 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
+from companion.engine.arithmetic import Bounds
+
 __all__ = ["Guess", "guess_machine", "guess_tube"]
 
 _TOL = 1e-5  # libsvm's default, 1e-3, costs less than the systems that a rough guess leads to
 _AT_BOUND = 1.0 - 1e-9  # libsvm puts multipliers at their bound exactly, but scales them afterwards
+_NO_WEIGHT = 1e-12  # libsvm leaves out points of weight 0; a weight as small as that says as little
 _ITERATIONS = 100  # per variable; a hard margin that does not exist would have no end
 
 
@@ -30,7 +33,7 @@ def guess_machine(
     s: np.ndarray,
     options: dict[str, Any],
     *,
-    upper: float,
+    upper: Bounds,
     total: float | None,
     balanced: bool,
 ) -> Guess | None:
@@ -44,8 +47,8 @@ def guess_machine(
         Signs of the classes.
     options : dict
         The kernel, as libsvm calls it.
-    upper : float
-        Bound of the multipliers, or infinity where their sum is given.
+    upper : float or ndarray of shape (n,)
+        Bounds of the multipliers, infinite ones only where their sum is given, and different ones only where it is not.
     total : float or None
         Their sum, where the program fixes it; its linear term is -1 otherwise.
     balanced : bool
@@ -60,13 +63,16 @@ def guess_machine(
     options = {**options, "tol": _TOL, "max_iter": max(_ITERATIONS * n, 10_000), "cache_size": 500}
     model: Any
     if total is None:
-        model = SVC(C=upper, **options)
+        bound = float(np.max(upper))
+        model = SVC(C=bound, **options)
     else:
         # 0 <= a <= 1 and 1'a = nu n; without a bound, nothing reaches 1 if each class has the sum 1
-        bound = upper if math.isfinite(upper) else total / (2.0 if balanced else 1.0)
+        bound = float(upper) if np.isfinite(upper) else total / (2.0 if balanced else 1.0)
         nu = total / (n * bound)
         model = (NuSVC if balanced else OneClassSVM)(nu=nu, **options)
-    if not _fitted(model, X, s):
+    full = np.broadcast_to(upper, n)
+    weight = np.maximum(full / bound, _NO_WEIGHT) if np.ndim(upper) else None
+    if not _fitted(model, X, s, weight):
         return None
     size = np.abs(model.dual_coef_[0])
     if total is not None:
@@ -76,9 +82,9 @@ def guess_machine(
     a, state = np.zeros(n), np.full(n, -1, dtype=np.int8)
     a[model.support_] = size
     state[model.support_] = 0
-    at_bound = model.support_[size >= _AT_BOUND * upper]
+    at_bound = model.support_[size >= _AT_BOUND * full[model.support_]]
     state[at_bound] = 1
-    a[at_bound] = upper
+    a[at_bound] = full[at_bound]
     return Guess(a, state)
 
 
@@ -129,7 +135,7 @@ def guess_tube(
     return delta
 
 
-def _fitted(model: Any, X: np.ndarray, y: np.ndarray) -> bool:
+def _fitted(model: Any, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None) -> bool:
     """Fit without a word; return whether that went well."""
     try:
         with (
@@ -137,7 +143,7 @@ def _fitted(model: Any, X: np.ndarray, y: np.ndarray) -> bool:
             config_context(skip_parameter_validation=True, assume_finite=True),
         ):
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(X, y)
+            model.fit(X, y, sample_weight=weight)
     except ValueError:  # nu at its limit, or w = 0
         return False
     return bool(np.isfinite(model.dual_coef_).all())

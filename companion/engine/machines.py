@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from companion.engine.arithmetic import EPS, is_symmetric, largest, ratio
+from companion.engine.arithmetic import EPS, Bounds, is_symmetric, largest, ratio
 
 __all__ = ["Finished", "Rows", "equations", "finish", "is_psd"]
 
@@ -98,7 +98,7 @@ def finish(
     q: np.ndarray,
     A: np.ndarray,
     c: np.ndarray,
-    upper: float,
+    upper: Bounds,
     a: np.ndarray,
     state: np.ndarray,
     max_iter: int = 1000,
@@ -154,7 +154,7 @@ class _System:
     """The linear systems of the free variables, and the rows of P that they need."""
 
     def __init__(
-        self, P: Rows, q: np.ndarray, e: _Equations, upper: float, a: np.ndarray, max_iter: int
+        self, P: Rows, q: np.ndarray, e: _Equations, upper: Bounds, a: np.ndarray, max_iter: int
     ) -> None:
         self.P, self.q, self.e, self.upper, n = P, q, e, upper, q.size
         self.max_iter = max_iter

@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from companion.engine.arithmetic import EPS, largest
+from companion.engine.arithmetic import EPS, Bounds, largest
 from companion.engine.certificate import weak_duality
 
 __all__ = ["Carried", "carry_weights"]
@@ -60,7 +60,7 @@ def carry_weights(
     q: np.ndarray,
     A: np.ndarray,
     c: np.ndarray,
-    upper: float,
+    upper: Bounds,
     a: np.ndarray,
 ) -> Carried:
     r"""Solve a machine in its weights.
@@ -99,12 +99,13 @@ class _Weights:
     """The program in units in which the largest entry of each column is near 1."""
 
     def __init__(
-        self, R: np.ndarray, ridge: float, q: np.ndarray, A: np.ndarray, c: np.ndarray, upper: float
-    ) -> None:
+        self, R: np.ndarray, ridge: float, q: np.ndarray, A: np.ndarray, c: np.ndarray, upper: Bounds
+    ) -> None:  # fmt: skip
         peak = np.abs(R).max(axis=0, initial=0.0)
         self.unit = np.exp2(np.round(np.log2(np.where(peak > 0.0, peak, 1.0))))
         self.Z, self.A, self.q, self.c = R / self.unit, A, q, c
         self.r, self.p, self.ridge, self.upper = R.shape[1], len(c), ridge, upper
+        self.most = float(np.max(upper))
         self.D = np.concatenate([self.unit**-2.0, np.zeros(self.p)])
         self.M = np.hstack([self.Z, A.T])
         self.cost = np.concatenate([np.zeros(self.r), c])
@@ -118,7 +119,7 @@ class _Weights:
         x = np.zeros(self.r + self.p)
         best = Carried(x[: self.r], x[self.r :], a, math.inf, 0)
         length = float(self.unit.max(initial=0.0)) or 1.0
-        first = min(self.upper, 1.0) if self.ridge else min(self.upper, 1.0 / length**2)
+        first = min(self.most, 1.0) if self.ridge else min(self.most, 1.0 / length**2)
         state = self.state_of(a)
         best = self.better(best, *self.finish(x, a, state))
         rho, a = (math.inf if self.ridge else first), 0.0 * a
@@ -128,7 +129,7 @@ class _Weights:
             x, a = self.envelope(x, a, rho)
             best = self.better(best, x, a)
             best = self.better(best, *self.finish(x, a, self.state_of(a)))
-            if self.ridge or rho > self.upper / EPS:
+            if self.ridge or rho > self.most / EPS:
                 break
             rho *= _GROWTH
         w = best.w / self.unit
@@ -151,7 +152,7 @@ class _Weights:
         if self.ridge:
             price = float(slack @ slack) / (2.0 * self.ridge)
         else:
-            price = self.upper * float(slack.sum()) if math.isfinite(self.upper) else 0.0
+            price = float(np.sum(self.upper * slack)) if math.isfinite(self.most) else 0.0
         size = 0.5 * norm * norm + float(np.abs(self.c) @ np.abs(y)) + price
         relative = gap / size if size > 0.0 else math.inf
         return Carried(v, y, a, relative, 0) if relative < best.gap else best
@@ -227,14 +228,11 @@ class _Weights:
             return 1.0
         with np.errstate(all="ignore"):
             ends = [shifted / move]
-            if math.isfinite(self.upper):
+            if math.isfinite(self.most):
                 ends.append((shifted - self.upper / curvature) / move)
         knots = np.concatenate(ends)
         knots = np.unique(knots[np.isfinite(knots) & (knots > 0.0)])
-        low, high = (
-            0,
-            knots.size,
-        )  # the slope is negative before knot low, and not from knot high on
+        low, high = 0, knots.size  # the slope is negative before knot low, not from high on
         while low < high:
             middle = (low + high) // 2
             if slope(float(knots[middle])) < 0.0:

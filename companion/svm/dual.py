@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from companion.engine.arithmetic import Bounds
 from companion.engine.certificate import BoxProgram, bound_multipliers, certify
 from companion.results import Certificate, Record
 
@@ -28,8 +29,8 @@ class DualProgram(Record):
         The rows :math:`s^\top`, where b is free, and :math:`\mathbf 1^\top`, where :math:`\eta` or :math:`\epsilon` is.
     c : ndarray of shape (m,)
         Right-hand sides.
-    upper : float
-        Bound of the multipliers: K or C/m, or infinity where slacks are squared or absent.
+    upper : float or ndarray of shape (n,)
+        Bound of the multipliers: K or C/m, or infinity where slacks are squared or absent; with weights one of each.
     most : float
         What their sum may not exceed, where no equation says it: in a tube whose :math:`\epsilon` is 0.
 
@@ -51,11 +52,11 @@ class DualProgram(Record):
     q: np.ndarray
     A: np.ndarray
     c: np.ndarray
-    upper: float
+    upper: Any
     most: float = field(default=math.inf, repr=False)
 
     @classmethod
-    def of(cls, P: Any, q: Any, *equations: tuple[Any, float], upper: float) -> DualProgram:
+    def of(cls, P: Any, q: Any, *equations: tuple[Any, float], upper: Bounds) -> DualProgram:
         """Return the program with these equations, each a row and its right-hand side; a number stands for a vector."""
         n = P.shape[0]
         A = np.array([np.broadcast_to(row, n) for row, _ in equations], dtype=float)
@@ -108,7 +109,7 @@ class DualProgram(Record):
                 "gamma is the multiplier of eta >= 0 or epsilon >= 0; here these are fixed"
             )
         m, n = self.A.shape
-        slacks = n if np.isfinite(self.upper) else 0
+        slacks = n if np.isfinite(self.upper).all() else 0
         N = n + slacks + int(gamma)
         P, q, A = np.zeros((N, N)), np.zeros(N), np.zeros((m + slacks, N))
         P[:n, :n], q[:n], A[:m, :n] = self.P, self.q, self.A

@@ -16,8 +16,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 
-from companion.checks import as_matrix
-from companion.engine.arithmetic import largest, ratio
+from companion.checks import as_matrix, as_vector
+from companion.engine.arithmetic import Bounds, largest, ratio
 from companion.engine.certificate import rounding_of
 from companion.engine.guess import Guess, guess_machine
 from companion.results import Certificate
@@ -86,13 +86,16 @@ class HyperplaneClassifier(ClassifierMixin, KernelModel):
             raise ValueError(what)
         return X, np.where(y == self.classes_[1], 1.0, -1.0)
 
-    def _store_points(self, points: Points, a: np.ndarray, slack: np.ndarray, upper: float) -> None:
+    def _store_points(
+        self, points: Points, a: np.ndarray, slack: np.ndarray, upper: Bounds
+    ) -> None:
         """Set what belongs to single points, and their numbers."""
         blue, red, free = points.blue, points.red, (a > 0.0) & (a < upper) & (not self._squared)
         self.lambda_, self.mu_ = a[blue], a[red]
         self.epsilon_, self.xi_ = slack[blue], slack[red]
         self.support_, self.support_type1_ = a.nonzero()[0], free.nonzero()[0]
-        self.p_f_, self.q_f_ = _count(self.lambda_ >= upper), _count(self.mu_ >= upper)
+        full = (a >= upper) & (a > 0.0)
+        self.p_f_, self.q_f_ = _count(full[blue]), _count(full[red])
         self.p_m_, self.q_m_ = _count(self.lambda_), _count(self.mu_)
         self.p_sf_, self.q_sf_ = _count(self.epsilon_), _count(self.xi_)
         self.X_fit_ = points.X
@@ -178,9 +181,11 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
         dual = machine._dual(Points(X, s, machine.kernel_))
         return replace(dual, P=dual.P.toarray())
 
-    def _fit(self, X: Any, y: Any) -> list[Warning]:
+    def _fit(self, X: Any, y: Any, weight: Any = None) -> list[Warning]:
         """Solve the dual program; recover w, b, eta and the slacks; certify. Return what has to be said."""
         points = self._points(*self._read(X, y))
+        if weight is not None:
+            points = replace(points, weight=as_vector(weight, "sample_weight", points.n))
         found, programs = self._proved(points, self._answers(points, self._dual(points)))
         dual, a, weights, slab = found[:4]
         if not (self._squared or dual.q.any()):  # w = 0 goes with eta = 0: there is no slab then
@@ -189,10 +194,8 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
             part = float(ratio(length, reach)) ** 2 + rounding_of(points.n)
             reason = self._below_range(points) if part <= _NEARLY_ZERO else ""
             if reason:  # what cancels leaves of 0
-                of_zero = replace(
-                    found.certificate, dual_residual=part, complementarity=0.0, gap=part
-                )
-                return self._store_zero(points, a, of_zero, reason)
+                zero = replace(found.certificate, dual_residual=part, complementarity=0.0, gap=part)
+                return self._store_zero(points, a, zero, reason)
 
         found = self._refined(points, found, programs)
         dual, a, weights, slab, u, _, certificate, self.objective_, self.dual_objective_ = found
@@ -224,7 +227,7 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
     # -- fitted attributes
 
     def _store(
-        self, points: Points, a: np.ndarray, slack: np.ndarray, weights: Weights, slab: Slab, upper: float,
+        self, points: Points, a: np.ndarray, slack: np.ndarray, weights: Weights, slab: Slab, upper: Bounds,
         unit: float = 1.0,
     ) -> None:  # fmt: skip
         """Set the fitted attributes, for w in the unit of the program."""

@@ -74,8 +74,7 @@ class HardMarginSVC(SupportVectorMachine):
     """
 
     def _dual(self, points: Points) -> DualProgram:
-        P = SignedKernel(points)
-        return DualProgram.of(P, -1.0, (points.s, 0.0), upper=np.inf)
+        return DualProgram.of(SignedKernel(points), -1.0, (points.s, 0.0), upper=np.inf)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
         return (0.5 * norm * norm,)

@@ -67,9 +67,7 @@ class KernelModel(KernelMixin, BaseEstimator):
     _penalized = False  # the objective contains b
     _squared = False  # slacks enter squared
     _unit_normal = False  # the program asks for a w of norm 1
-    _price_name = (
-        ""  # of the parameter that is the price of slack, if it changes more than the unit of w
-    )
+    _price_name = ""  # of the price of slack, if it changes more than the unit of w
     _norm_is_shown = False  # in the width of the slab, for one
     norm_error_ = 0.0
     _balanced = True  # the coefficients of w in the images of the points have the sum 0
@@ -275,12 +273,8 @@ class ProgramModel(KernelModel):
     ) -> Solved:
         """Prove the hyperplanes of these weights; where no point may have slack, once more without that of rounding."""
         found = self._read_off(dual, a, weights, b)
-        if (
-            found.certificate.ok
-            or dual.P.ridge
-            or math.isinf(dual.upper)
-            or not (a < dual.upper).all()
-        ):
+        hard = not dual.P.ridge and np.isfinite(dual.upper).all() and (a < dual.upper).all()
+        if found.certificate.ok or not hard:
             return found
         inside = self._read_off(dual, a, weights, b, inside=True)
         return min(found, inside, key=lambda each: each.certificate.worst)
@@ -337,17 +331,8 @@ class ProgramModel(KernelModel):
         )  # fmt: skip
         if self._unit_normal:
             certificate = replace(certificate, gap=certificate.gap + weights.norm_error)
-        return Solved(
-            dual,
-            a,
-            weights,
-            slab,
-            u,
-            float((u + error).max()),
-            certificate,
-            objective,
-            objective - loss,
-        )
+        excess, value = float((u + error).max()), objective - loss
+        return Solved(dual, a, weights, slab, u, excess, certificate, objective, value)
 
     @abstractmethod
     def _terms(self, norm: float, b: float, width: float, slack: np.ndarray) -> tuple[float, ...]:

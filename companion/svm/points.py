@@ -83,6 +83,8 @@ class Points:
     centred : bool
         Whether the Gram matrix is that of the features from their mean on. A kernel that is only conditionally
         positive definite has no other, and where :math:`s^\top a = 0` the dual program needs no other.
+    weight : ndarray of shape (n,) or float
+        What the price of a point's slack is multiplied by.
     """
 
     X: np.ndarray
@@ -91,6 +93,7 @@ class Points:
     Phi: np.ndarray | None = None
     origin: np.ndarray | float = 0.0
     centred: bool = False
+    weight: np.ndarray | float = 1.0
 
     @property
     def n(self) -> int:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from companion.engine.arithmetic import largest
+from companion.engine.arithmetic import Bounds, largest
 from companion.results import Record
 
 __all__ = [
@@ -95,7 +95,7 @@ class Slab(Record):
         return Slab(b, eta, move(self.b_interval), move(self.eta_interval, 0.0), *edges)
 
 
-def snap(a: np.ndarray, upper: float, lengths: np.ndarray | None = None) -> np.ndarray:
+def snap(a: np.ndarray, upper: Bounds, lengths: np.ndarray | None = None) -> np.ndarray:
     """Return the multipliers with those moved to a bound that differ from it by rounding only.
 
     With the lengths of the features, a small multiplier of a long one stays if its part of w is no rounding.
@@ -105,7 +105,7 @@ def snap(a: np.ndarray, upper: float, lengths: np.ndarray | None = None) -> np.n
         parts = a * lengths
         small &= parts <= _ROUNDING * largest(parts)
     a = np.where(small, 0.0, a)
-    return np.where(upper - a <= _ROUNDING * upper, upper, a) if math.isfinite(upper) else a
+    return np.where(a >= (1.0 - _ROUNDING) * upper, upper, a)  # an infinite bound is never met
 
 
 def multiplier_interval(h: np.ndarray, at_zero: np.ndarray, at_upper: np.ndarray) -> Interval:
@@ -138,7 +138,7 @@ def middle(interval: Interval) -> float:
 
 
 def slab_of(
-    s: np.ndarray, h: np.ndarray, a: np.ndarray, upper: float, b: float | None = None, eta: float | None = None
+    s: np.ndarray, h: np.ndarray, a: np.ndarray, upper: Bounds, b: float | None = None, eta: float | None = None
 ) -> Slab:  # fmt: skip
     r"""Return the slab for the multipliers a and the gradient h = P a + q.
 
@@ -147,6 +147,8 @@ def slab_of(
     and a red one, with the sense reversed, by :math:`-h_i`. If b is given, it is in h, and every point bounds
     :math:`\eta`.
     """
+    if np.ndim(upper):  # points whose slack costs nothing bound nothing
+        s, h, a, upper = np.array([s, h, a, upper])[:, np.asarray(upper) > 0.0]
     zero, full, blue = a <= 0.0, a >= upper, s > 0.0
     if b is not None:
         return Slab.of_b(b, multiplier_interval(h, zero, full) if eta is None else (eta, eta))
@@ -177,7 +179,7 @@ def balance(s: np.ndarray, a: np.ndarray, upper: float) -> float:
 
 
 def place_points(
-    a: np.ndarray, upper: float, margin: np.ndarray, eta: float, size: float, squared: bool
+    a: np.ndarray, upper: Bounds, margin: np.ndarray, eta: float, size: float, squared: bool
 ) -> np.ndarray:
     r"""Return the place of each point, by Definitions 18.1 to 18.3.
 
@@ -204,7 +206,7 @@ def place_points(
     tight = _TIGHT * size
     conditions = {
         "outside": (a <= 0.0) & (margin > eta + tight),
-        "exceptional": a <= 0.0,
+        "exceptional": (a <= 0.0) & (a < upper),
         "type 1": (a < upper) & (not squared),
         "type 2": (np.abs(margin - eta) <= tight) & (not squared),
         "misclassified": margin < -tight,

@@ -22,11 +22,13 @@ with :math:`K_m = (p+q) K_s \nu`, the features F and S = diag(s). What is free (
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import linprog
+from sklearn.utils.class_weight import compute_sample_weight
 
 from companion.checks import as_scalar
 from companion.engine.arithmetic import EPS, apart, largest, ratio
@@ -112,8 +114,7 @@ class SVMs1(SupportVectorMachine):
             K, limit = apart(self.K_, least, 1.0)
             why = f"K = {K} is below max(1/(2p), 1/(2q)) = {limit}"
             raise _infeasible(points, why, "the margin")
-        P = SignedKernel(points)
-        return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, 1.0), upper=self.K_)
+        return DualProgram.of(SignedKernel(points), 0.0, (points.s, 0.0), (1.0, 1.0), upper=self.K_)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
         return -eta, self.K_ * float(slack.sum())
@@ -152,11 +153,16 @@ class SVMs2(SupportVectorMachine):
     ----------
     K : float
         Price of a unit of slack: scikit-learn's C.
+    class_weight : dict, "balanced" or None
+        What K is multiplied by for the points of each class: a factor for each label (1 if it is missing), or factors
+        that give both classes the same total, n/2.
     kernel, kernel_params, tol, max_iter
         As for :class:`SVMs2prime`.
 
     Attributes
     ----------
+    K_ : float or ndarray of shape (n,)
+        K, or with weights the price :math:`K_i` of each point's slack, the largest value of its multiplier.
     b_interval_ : (float, float)
         All optimal b; more than one only without support vectors of type 1. (Other attributes as for
         :class:`SVMs2prime`; ``eta_`` is 1.)
@@ -178,16 +184,45 @@ class SVMs2(SupportVectorMachine):
     """
 
     K: float = 1.0
+    _: KW_ONLY
+    class_weight: dict | str | None = None
 
     _price_name = "K"
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Solve the dual program, and read the hyperplanes from its multipliers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or (n, n) for a precomputed kernel
+            Points.
+        y : array-like of shape (n,)
+            Two labels.
+        sample_weight : array-like of shape (n,), optional
+            What K is multiplied by for each point. The weight 2 says as much as the point given twice, 0 as much as
+            the point left out.
+
+        Returns
+        -------
+        estimator
+            Itself.
+        """
+        for warning in self._fit(X, y, sample_weight):
+            warnings.warn(warning, stacklevel=2)
+        return self
+
     def _dual(self, points: Points) -> DualProgram:
         self.K_ = as_scalar(self.K, "K", above=0.0)
-        P = SignedKernel(points)
-        return DualProgram.of(P, -1.0, (points.s, 0.0), upper=self.K_)
+        if self.class_weight is not None or np.ndim(points.weight):
+            labels = self.classes_[(points.s > 0.0).astype(int)]
+            weight = points.weight * compute_sample_weight(self.class_weight, labels)
+            if weight.min() < 0.0 or not (weight[points.blue].any() and weight[points.red].any()):
+                raise ValueError("no weight may be negative, and each class needs a positive one")
+            self.K_ = self.K_ * weight
+        return DualProgram.of(SignedKernel(points), -1.0, (points.s, 0.0), upper=self.K_)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
-        return 0.5 * norm * norm, self.K_ * float(slack.sum())
+        return 0.5 * norm * norm, float(np.sum(self.K_ * slack))
 
 
 @dataclass(eq=False, repr=False)
@@ -423,8 +458,7 @@ class SVMs2prime(NuMachine):
             nu, limit = apart(self.nu, most, -1.0)
             why = f"nu = {nu} exceeds 2 min(p, q)/(p + q) = {limit}"
             raise _infeasible(points, why, "the primal objective")
-        P = SignedKernel(points)
-        return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, Km), upper=Ks)
+        return DualProgram.of(SignedKernel(points), 0.0, (points.s, 0.0), (1.0, Km), upper=Ks)
 
     def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
         return 0.5 * norm * norm, -self.Km_ * eta, self.K_ * float(slack.sum())

@@ -630,16 +630,9 @@ class _Point(NamedTuple):
 
 
 def _newton(
-    task: _Task,
-    name: str,
-    M: np.ndarray,
-    minimum: Callable[[np.ndarray, _Point], np.ndarray],
-    tol: float,
-    max_iter: int,
-    line_search: bool,
-    as_printed: bool,
-    exact: bool = True,
-) -> TrainingResult:
+    task: _Task, name: str, M: np.ndarray, minimum: Callable[[np.ndarray, _Point], np.ndarray], tol: float,
+    max_iter: int, line_search: bool, as_printed: bool, exact: bool = True,
+) -> TrainingResult:  # fmt: skip
     """Go from minimiser to minimiser of the quadratic model, until the certificate's tolerance or ZM's rule says stop.
 
     The unknown x is w, with the values M x = F w at the points, or beta, with M = K. A full step is exact if it depends

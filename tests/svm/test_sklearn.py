@@ -128,7 +128,7 @@ class TestMapping:
 
 test_what_has_no_counterpart = refusals(
     (lambda: from_sklearn(SVC()), "gamma='scale'"),
-    (lambda: from_sklearn(SVC(kernel="linear", class_weight="balanced")), "class_weight"),
+    (lambda: from_sklearn(NuSVC(kernel="linear", class_weight="balanced")), "class_weight"),
     (lambda: from_sklearn(StandardScaler()), "not of StandardScaler", TypeError),
     (lambda: to_sklearn(SVC(), 3, 3), "not of SVC", TypeError),
 )
