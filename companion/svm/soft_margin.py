@@ -217,7 +217,7 @@ class SVMs2(SupportVectorMachine):
             labels = self.classes_[(points.s > 0.0).astype(int)]
             weight = points.weight * compute_sample_weight(self.class_weight, labels)
             if weight.min() < 0.0 or not (weight[points.blue].any() and weight[points.red].any()):
-                raise ValueError("no weight may be negative, and each class needs a positive one")
+                raise ValueError("a weight is negative, or all weights of one class are zero")
             self.K_ = self.K_ * weight
         return DualProgram.of(SignedKernel(points), -1.0, (points.s, 0.0), upper=self.K_)
 
