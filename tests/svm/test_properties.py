@@ -87,14 +87,3 @@ def test_symmetries(change, kind, data, t):
         ends += b - one.b_
     expected = [*ends, *(factor * np.array(one.eta_interval_))]
     assert_allclose([*two.b_interval_, *two.eta_interval_], expected, atol=near)
-
-
-@few
-@given(data=two_classes(), t=fraction)
-def test_s1_and_s2prime_have_the_same_slab(data, t):
-    u, v = data
-    nu = build(SVMs2prime, u, v, t).fit_uv(u, v)
-    s1 = SVMs1(1 / ((len(u) + len(v)) * nu.nu)).fit_uv(u, v)
-    assert_allclose(s1.w_, nu.w_ / nu.norm_, atol=1e-7)
-    assert s1.delta_ == pytest.approx(nu.delta_, rel=1e-7, abs=1e-9)
-    assert s1.norm_ == pytest.approx(1.0)

@@ -138,22 +138,6 @@ def test_equals_scikit_learn(seed):
     assert_allclose(primal_newton(X, y, C).w, [*squared.coef_[0], squared.intercept_[0]], atol=1e-5)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
-def test_epoch_by_hand(kernel):
-    """One epoch is the loop of Algorithm 23.1, written without any shortcut."""
-    X, y, C = random_problem(3)
-    G = svm.augment(X) @ svm.augment(X).T
-    K, alpha = G * np.outer(y, y), np.zeros(len(y))
-    for _ in range(3):
-        for k in range(len(y)):
-            alpha[k] = min(C, max(0.0, alpha[k] + (1.0 - K[k] @ alpha) / K[k, k]))
-    given = X if kernel == "linear" else G
-    found = dual_coordinate_ascent(given, y, C, kernel=kernel, callback=lambda epoch, _: epoch == 3)
-    assert (found.status, found.n_iter) == ("stopped by callback", 3)
-    assert_allclose(found.alpha, alpha, atol=1e-12)
-    assert_allclose(found.decision_function(given), G @ (y * alpha), atol=1e-12)
-
-
 @pytest.mark.parametrize("train", [dual_coordinate_ascent, primal_kernel_newton])
 @pytest.mark.parametrize("kernel", [Gaussian(0.7), lambda A, B: np.exp(-cdist(A, B, "cityblock"))])
 def test_far_from_all_points_a_gaussian_machine_says_its_bias(train, kernel):
