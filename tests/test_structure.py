@@ -120,6 +120,12 @@ def test_the_tests_are_no_longer_than_agreed() -> None:
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 16_200
 
 
+def test_what_runs_in_the_browser_stays_small() -> None:
+    script = (ROOT / "book/_static/live.js").read_text("utf-8").splitlines()
+    assert sum(bool(line.strip()) and not line.strip().startswith("//") for line in script) <= 500
+    assert lines_of_code(ROOT / "tools/browser/live_kernel.py") <= 120
+
+
 def test_who_takes_more_than_a_share_says_why() -> None:
     text = (ROOT / "book" / "contributing.md").read_text(encoding="utf-8")
     after = text.split("are above their share of it, each for a reason:")[1]

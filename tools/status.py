@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from xml.etree import ElementTree
 
+from tools import sameness
 from tools.notebooks import CACHE, opened
 from tools.toc import ROOT, pages_in_order, render, title
 
@@ -163,5 +164,6 @@ def status_page(reports: Path = REPORTS) -> str:
             *((n, version_of(n)) for n in LIBRARIES),
         ],
         frames=frames,
+        ran=[(title(each["page"]) or each["page"], each) for each in sameness.rows()],
         visits=[(title(page) or page, times) for page, times in visits["pages"].items()],
     )

@@ -31,6 +31,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from docutils import nodes
 from PIL import Image
 from pybtex.backends.plaintext import Backend
@@ -43,7 +44,7 @@ from sphinx_exercise.nodes import solution_node
 from letters import in_letters
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from tools import live
+from tools import exercises, live
 
 LENGTH = 160  # characters that search engines show
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -60,6 +61,8 @@ PICTURE = re.compile(r'<img (?P<rest>[^>]*\bsrc="(?P<src>[^"]+\.png)"[^>]*)>')
 
 WANTED = os.environ.get("COMPANION_SOLUTIONS", "1") != "0"
 CELLS = {"tag_solution", "tag_check"}
+RUNS = tuple(f"notebooks/{chapter}/" for chapter in ("admm", "kernels", "svm", "regression", "svr"))
+SECONDS = "about half a minute"
 
 
 def shorten(text: str) -> str:
@@ -128,17 +131,29 @@ def editions(app: Sphinx, pagename: str) -> list[tuple[str, str]]:
 def run_button(app: Sphinx, pagename: str) -> str:
     """Return the button that starts Python on a page with code, which says what it will load (tools/live.py)."""
     path = Path(app.srcdir) / f"{pagename}.ipynb"
-    if not pagename.startswith("notebooks/") or not live.LISTED.is_file():
+    if not pagename.startswith(RUNS) or not live.LISTED.is_file():
         return ""
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
-    packages = live.packages_of(code)
+    notebook = nbformat.read(path, as_version=4)
+    code = [c for c in notebook.cells if c.cell_type == "code"]
+    if not app.config.companion_solutions:
+        hidden = {"solution", "check"}
+        code = [c for c in code if not hidden & set(c.metadata.get("tags", []))]
+    packages = live.packages_of("\n".join(c.source for c in code))
     told = json.loads(live.LISTED.read_text(encoding="utf-8"))
-    size = sum(told["core"].values()) + sum(told["packages"][name]["size"] for name in packages)
-    needs = escape(json.dumps({"packages": packages}))
+    size = sum(told["core"].values()) + sum(told["packages"][name] for name in packages)
+    skeletons = {
+        e.label: e.check.metadata["exercise"]["skeleton"]
+        for e in exercises.exercises_in(notebook, pagename)
+        if e.check and "skeleton" in e.check.metadata.get("exercise", {})
+    }
+    needs = {
+        "packages": packages,
+        "cells": [c.id for c in code],
+        "skeletons": skeletons,
+    }
     return (
-        f'<button class="run-page" type="button" data-live="{needs}">Run this page '
-        f"<small>loads {size / 1e6:.0f} MB, once</small></button>"
+        f'<button class="run-page" type="button" data-live="{escape(json.dumps(needs))}">Run this page '
+        f"<small>({size / 1e6:.0f} MB, {SECONDS})</small></button>"
     )
 
 
@@ -247,7 +262,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", name_folded_cells)
     if live.LISTED.is_file():  # made by tools/live.py
         app.connect("config-inited", carry)
-        app.add_js_file("live.js")
+        app.add_js_file("live.js", loading_method="defer")
     app.connect("env-updated", write_in_parallel)
     app.connect("html-page-context", complete, priority=950)
     app.connect("build-finished", finish)

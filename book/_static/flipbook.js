@@ -99,6 +99,10 @@
     return book;
   }
 
+  window.companionPicture = (image) => {
+    describe(image);
+    window.stackPanels?.(image);
+  };
   window.companionFlipbook = (models, id) => models[id]?.state._dom_classes?.includes("companion-flipbook") && makeFlipbook(models, models[id]);
 
   document.addEventListener("DOMContentLoaded", () => {

@@ -1,5 +1,6 @@
 // Runs the cells of a page in the reader's browser: Pyodide in a worker, an editor for each cell. Nothing is loaded, and the
-// page is as it was stored, until the reader asks for it.
+// page is as it was stored, until the reader asks for it. tools/live.py makes what is loaded; the worker runs
+// tools/browser/live_kernel.py.
 (() => {
   "use strict";
 
@@ -36,24 +37,21 @@
     self.onmessage = async ({ data }) => {
       try {
         if (data.kind === "start") await start(data);
-        else self.postMessage({ kind: "done", ok: kernel.run(data.code) });
+        else if (data.kind === "run") self.postMessage({ kind: "done", ok: kernel.run(data.code) });
+        else self.postMessage({ kind: "done", ...JSON.parse(kernel.check(data.check, data.code, data.name, JSON.stringify(data.names))) });
       } catch (error) {
-        self.postMessage({ kind: "failed", message: String(error.message ?? error) });
+        self.postMessage({ kind: "failed", message: String(error.message ?? error).trim().split("\n").at(-1) });
       }
     };
   }
 
   // -- what is loaded
 
-  async function unzipped(response, told) {
-    const count = new TransformStream({ transform(chunk, out) { told(chunk.byteLength); out.enqueue(chunk); } });
-    return response.body.pipeThrough(count);
-  }
-
   async function fetched(place, told) {
     const response = await fetch(place);
     if (!response.ok) throw new Error(`${place.pathname.split("/").pop()} is not there`);
-    let stream = await unzipped(response, told);
+    const count = new TransformStream({ transform(chunk, out) { told(chunk.byteLength); out.enqueue(chunk); } });
+    let stream = response.body.pipeThrough(count);
     if (place.pathname.endsWith(".gz")) stream = stream.pipeThrough(new DecompressionStream("gzip"));
     return new Uint8Array(await new Response(stream).arrayBuffer());
   }
@@ -73,180 +71,260 @@
     element.append(...children);
     return element;
   }
-  const button = (text, onclick, className = "") => make("button", { type: "button", textContent: text, onclick, className });
+  function button(text, onclick, label = "") {
+    const element = make("button", { type: "button", textContent: text, onclick });
+    if (label) element.setAttribute("aria-label", label);
+    return element;
+  }
 
   // -- outputs, drawn as the stored ones are
 
-  function draw(cell, output) {
-    const place = cell.output;
-    const add = (...children) => {
-      const box = make("div", { className: "output text_html" }, ...children);
-      place.append(box);
-      return box;
+  function draw(place, output) {
+    const box = (kind, ...children) => {
+      const element = make("div", { className: `output ${kind}` }, ...children);
+      place.append(element);
+      return element;
     };
+    const text = (kind, words) => box(`${kind} highlight-myst-ansi`, make("div", { className: "highlight" }, make("pre", { textContent: words, tabIndex: 0 })));
     if (output.output_type === "clear") place.replaceChildren();
-    else if (output.output_type === "stream" || output.output_type === "error") {
-      const kind = output.name ?? "stderr";
-      const text = output.text ?? output.traceback.join("\n");
-      let pre = place.lastElementChild?.matches?.(`.stream.${kind}`) ? place.lastElementChild.querySelector("pre") : null;
-      if (!pre) {
-        pre = make("pre");
-        place.append(make("div", { className: `output stream ${kind} highlight-myst-ansi` }, make("div", { className: "highlight" }, pre)));
-      }
-      pre.append(text);
-    } else {
+    else if (output.output_type === "stream") {
+      const last = place.lastElementChild;
+      if (last?.matches(`.stream.${output.name}`)) last.querySelector("pre").append(output.text);
+      else text(`stream ${output.name}`, output.text);
+    } else if (output.output_type === "error") text("traceback", output.traceback.join("\n"));
+    else {
       const { data, metadata, widgets } = output;
-      if (data[VIEW] && widgets) {
-        const book = window.companionFlipbook?.(widgets, data[VIEW].model_id);
-        if (book) add(book);
-      } else if (data["image/png"]) {
+      const book = data[VIEW] && widgets && window.companionFlipbook?.(widgets, data[VIEW].model_id);
+      if (book) box("text_html", book);
+      else if (data["image/png"]) {
         const image = make("img", { src: `data:image/png;base64,${data["image/png"].trim()}`, alt: metadata["image/png"]?.alt ?? "A picture drawn by the cell" });
-        add(image).classList.add("image_png");
-        window.stackPanels?.(image);
+        box("image_png", image);
+        window.companionPicture?.(image);
       } else if (data["text/html"]) {
-        const box = add();
-        box.innerHTML = data["text/html"];
-        box.querySelectorAll(".companion-board-static").forEach((board) => window.companionBoard?.(board));
+        const html = box("text_html");
+        html.innerHTML = data["text/html"];
+        html.querySelectorAll(".companion-board-static").forEach((board) => window.companionBoard?.(board));
       } else if (data["text/latex"]) {
-        const box = add(data["text/latex"]);
-        window.MathJax?.typesetPromise?.([box]);
-      } else if (data["text/plain"]) {
-        place.append(make("div", { className: "output text_plain highlight-myst-ansi" }, make("div", { className: "highlight" }, make("pre", { textContent: data["text/plain"] }))));
-      }
+        const formula = data["text/latex"].trim().replace(/^\$+|\$+$/g, "");
+        const math = box("text_latex math notranslate nohighlight", `\\[${formula}\\]`);
+        window.MathJax?.typesetPromise?.([math]);
+      } else if (data["text/plain"]) text("text_plain", data["text/plain"]);
     }
   }
+
+  // -- an editor
+
+  // Tab indents; after Escape it leaves, until the next key that writes.
+  function editor(page, label, code, changed, keys) {
+    const C = window.CodeMirror;
+    const colours = ["keyword", "string", "comment", "number", "operator"];
+    const style = C.HighlightStyle.define(colours.map((name) => ({ tag: C.tags[name], class: `live-${name}` })));
+    const leave = { key: "Escape", run: (view) => { view.setTabFocusMode(true); page.say("Tab leaves the editor now."); return true; } };
+    return new C.EditorView({ doc: code, extensions: [
+      C.history(), C.Prec.highest(C.keymap.of([...keys, leave])), C.keymap.of([C.indentWithTab, ...C.defaultKeymap, ...C.historyKeymap]), C.python(),
+      C.indentUnit.of("    "), C.bracketMatching(), C.syntaxHighlighting(style),
+      C.EditorView.contentAttributes.of({ "aria-label": label, "aria-describedby": "live-keys" }),
+      C.EditorView.updateListener.of((update) => {
+        if (update.docChanged) { update.view.setTabFocusMode(false); changed(update.state.doc.toString()); }
+        if (update.focusChanged && !update.view.hasFocus) update.view.setTabFocusMode(false);
+      }),
+    ] });
+  }
+  const write = (view, code) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: code } });
 
   // -- a cell
 
   class Cell {
-    constructor(box, number, page) {
-      Object.assign(this, { box, number, page, done: false, outputs: [] });
-      this.shown = box.querySelector(".cell_input .highlight") ?? box.querySelector(".cell_input");
+    constructor(box, id, number, page) {
+      Object.assign(this, { box, id, number, page, done: false, fresh: false, outputs: [] });
       this.original = box.querySelector(".cell_input pre").textContent.replace(/\n$/, "");
-      this.output = box.querySelector(".cell_output");
-      if (!this.output) box.append((this.output = make("div", { className: "cell_output docutils container" })));
+      this.code = page.edited(id, this.original);
+      this.name = `Code cell ${number} of ${page.count}`;
+      this.output = box.querySelector(".cell_output") ?? make("div", { className: "cell_output docutils container" });
       this.stored = [...this.output.childNodes];
       this.note = make("span", { className: "live-note" });
-      this.again = button("Start over", () => this.reset());
-      this.again.setAttribute("aria-label", `Start over with code cell ${number}`);
-      const run = button("Run", () => page.run(this), "live-run");
-      run.setAttribute("aria-label", `Run code cell ${number}`);
-      this.bar = make("div", { className: "live-bar" }, run, this.again, this.note);
-      this.editor = this.edit();
-      this.set(page.edits[number]?.[0] === this.original ? page.edits[number][1] : this.original);
-      this.shown.hidden = true;
-      this.shown.before(this.editor.dom);
-      this.editor.dom.after(this.bar);
-    }
-
-    edit() {
-      const C = window.CodeMirror, { page } = this;
-      const keys = [
-        { key: "Shift-Enter", run: () => { page.run(this); page.after(this)?.editor.focus(); return true; } },
+      this.again = button("Start over", () => this.reset(), `Start over with code cell ${number}`);
+      this.bar = make("div", { className: "live-bar" }, button("Run", () => page.run(this), `Run code cell ${number}`), this.again, this.note);
+      this.editor = editor(page, `Code cell ${number}`, this.code, (code) => this.changed(code), [
+        { key: "Shift-Enter", run: () => { page.run(this); page.after(this)?.focus(); return true; } },
         { key: "Mod-Enter", run: () => { page.run(this); return true; } },
-        { key: "Escape", run: (view) => { view.setTabFocusMode(2000); page.say("Tab leaves the editor now."); return true; } },
-        C.indentWithTab,
-      ];
-      return new C.EditorView({ extensions: [
-        C.history(), C.Prec.highest(C.keymap.of(keys)), C.keymap.of([...C.defaultKeymap, ...C.historyKeymap]), C.python(),
-        C.indentUnit.of("    "), C.bracketMatching(), C.syntaxHighlighting(page.colours),
-        C.EditorView.contentAttributes.of({ "aria-label": `Code cell ${this.number}` }),
-        C.EditorView.updateListener.of((update) => { if (update.docChanged) this.changed(); }),
-      ] });
+      ]);
+      const input = box.querySelector(".cell_input");
+      [...input.children].forEach((child) => { child.hidden = true; });
+      input.append(this.editor.dom, this.bar);
+      if (!this.output.isConnected) box.append(this.output);
+      this.tell();
     }
 
-    get code() { return this.editor.state.doc.toString(); }
-    set(code) { this.editor.dispatch({ changes: { from: 0, to: this.editor.state.doc.length, insert: code } }); }
+    focus() {
+      const fold = this.box.querySelector("details");
+      if (fold?.contains(this.editor.dom)) fold.open = true;
+      this.editor.focus();
+    }
 
-    changed() {
-      const changed = this.code !== this.original;
+    changed(code) {
+      this.code = code;
       this.done = false;
+      this.page.keep(this.id, this.original, code);
+      this.tell();
+    }
+
+    tell() {
+      const changed = this.code !== this.original;
       this.note.textContent = changed ? "changed by you" : "";
       this.again.hidden = !changed && !this.fresh;
-      this.page.keep(this, changed);
+      this.box.classList.toggle("live-changed", changed);
     }
+
+    message() { return { kind: "run", code: this.code }; }
 
     begin() {
       this.fresh = true;
       this.outputs = [];
       this.box.classList.add("live-running");
-      this.box.classList.toggle("in-slider", this.box.classList.contains("in-slider") && this.code === this.original);
-      this.height = this.output.offsetHeight;
-      this.output.style.minHeight = `${this.height}px`; // the text below stands still
+      if (this.code !== this.original) this.box.classList.remove("in-slider"); // no slider shows this picture
+      this.output.style.minHeight = `${this.output.offsetHeight}px`; // the text below stands still
       this.output.replaceChildren();
     }
 
     show(output) {
       this.outputs.push(output);
-      draw(this, output);
+      draw(this.output, output);
     }
 
-    end(ok) {
+    end({ ok }) {
       this.done = ok;
-      this.again.hidden = false;
       this.box.classList.remove("live-running");
-      this.output.style.minHeight = "";
       this.box.classList.toggle("live-failed", !ok);
+      setTimeout(() => { this.output.style.minHeight = ""; }, 300);
+      this.tell();
     }
 
     reset() {
-      this.set(this.original);
+      if (this.page.current === this) this.page.stop();
+      write(this.editor, this.original);
       this.output.replaceChildren(...this.stored);
       this.fresh = this.done = false;
-      this.again.hidden = true;
-      this.box.classList.remove("live-running", "live-failed");
+      this.box.classList.remove("live-failed");
+      this.tell();
     }
+  }
+
+  // -- an answer to an exercise that a check in Python judges
+
+  class Answer {
+    constructor({ label, names, panel, say }, page) {
+      Object.assign(this, { id: label, names, panel, say, page, name: "The check" });
+      this.cell = page.cells.find(({ box }) => box.matches(".tag_check") && panel.compareDocumentPosition(box) & Node.DOCUMENT_POSITION_FOLLOWING);
+      this.original = page.told.skeletons[label] ?? names.map((name) => `${name} = ...`).join("\n");
+      this.code = page.edited(label, this.original);
+      this.output = make("div", { className: "cell_output" });
+      this.editor = editor(page, panel.getAttribute("aria-label"), this.code, (code) => { this.code = code; page.keep(label, this.original, code); }, [
+        { key: "Mod-Enter", run: () => { page.check(this); return true; } },
+      ]);
+      panel.prepend(make("div", { className: "cell live-answer" }, this.editor.dom, this.output));
+      this.verdict = panel.querySelector(".exercise-verdict");
+      this.verdict.textContent = "Write your answer, then press Check.";
+      this.verdict.className = "exercise-verdict";
+    }
+
+    message() {
+      const check = this.cell.original;
+      return { kind: "check", check, code: this.code, name: check.trim().split("\n").at(-1), names: this.names };
+    }
+
+    begin() { this.output.replaceChildren(); this.verdict.textContent = "The check runs …"; }
+    show(output) { draw(this.output, output); }
+    end({ ok, right, text }) {
+      if (ok) this.say(right, text);
+      else this.say(false, "The code ended with an error.");
+    }
+    reset() { write(this.editor, this.original); this.output.replaceChildren(); this.verdict.textContent = ""; }
   }
 
   // -- the page
 
   class Page {
-    constructor(start, told) {
-      this.queue = [];
-      this.cells = [];
-      this.edits = JSON.parse(localStorage.getItem(STORE) ?? "{}");
-      this.needs = told;
+    constructor(start) {
+      Object.assign(this, { start, queue: [], cells: [], answers: new Map(), current: null, ready: false, told: JSON.parse(start.dataset.live) });
+      try { this.edits = JSON.parse(localStorage.getItem(STORE)) ?? {}; } catch { this.edits = {}; }
       this.status = make("span", { className: "live-status" });
       this.status.setAttribute("role", "status");
       this.progress = make("progress", { max: 1, value: 0 });
       this.progress.setAttribute("aria-label", "Loading Python");
-      this.tools = make("div", { className: "live-tools" }, this.progress, this.status);
-      start.replaceWith(this.tools);
+      this.bytes = make("span", { className: "live-note" });
+      this.retry = button("Try again", () => this.open());
+      this.stopper = button("Stop", () => this.stop());
+      this.forgetter = button("Forget my changes", () => this.forget());
+      this.tools = make("div", { className: "live-tools", tabIndex: -1 },
+        button("Run all", () => this.run(this.cells.at(-1), true)), this.stopper, button("Start over", () => this.startOver(), "Start over with the page"),
+        this.forgetter, this.retry, this.progress, this.bytes, this.status,
+        make("span", { id: "live-keys", hidden: true, textContent: "Shift and Enter run the cell. Escape, then Tab, leaves the editor." }));
+      this.tools.setAttribute("role", "group");
+      this.tools.setAttribute("aria-label", "Python in this page");
+      start.hidden = true;
+      start.closest(".page-tools").after(this.tools);
+      this.tools.focus();
+      this.retry.hidden = true;
+      this.tell();
     }
 
     say(text) { this.status.textContent = text; }
 
+    tell() {
+      this.stopper.disabled = !this.current;
+      this.forgetter.hidden = !Object.keys(this.edits).length;
+      this.tools.dataset.state = this.current ? "running" : this.ready ? "ready" : "starting";
+    }
+
     async open() {
-      const list = await (await fetch(new URL("live/list.json", HERE))).json();
+      this.retry.hidden = true;
+      this.progress.hidden = this.bytes.hidden = false;
+      try {
+        await this.load();
+      } catch (error) {
+        this.fail(`Python could not be loaded: ${error.message}.`);
+      }
+    }
+
+    fail(text) {
+      this.worker?.terminate();
+      this.ready = false;
+      this.queue = [];
+      this.progress.hidden = this.bytes.hidden = true;
+      this.retry.hidden = false;
+      this.say(text);
+      this.tell();
+    }
+
+    async load() {
+      if (!window.CodeMirror) await script("vendor/codemirror/codemirror.js");
+      if (!this.cells.length) this.makeCells();
+      this.say("Python is being loaded. You can write already.");
       const base = new URL("live/", HERE);
-      const core = Object.keys(list.core), { packages } = this.needs;
-      const total = [...core.map((n) => list.core[n]), ...packages.map((n) => list.packages[n].size)].reduce((a, b) => a + b, 0);
+      const list = await (await fetch(new URL("list.json", base), { cache: "no-cache" })).json();
+      const sizes = { ...Object.fromEntries(Object.entries(list.core).map(([name, size]) => [`${name}.gz`, size])) };
+      for (const name of this.told.packages) sizes[`${name}.zip`] = list.packages[name];
+      const total = Object.values(sizes).reduce((a, b) => a + b, 0);
       let sum = 0;
       const told = (bytes) => {
         sum += bytes;
         this.progress.value = sum / total;
-        this.say(`Loading: ${(sum / 1e6).toFixed(1)} of ${(total / 1e6).toFixed(1)} MB`);
+        this.bytes.textContent = `${(sum / 1e6).toFixed(1)} of ${(total / 1e6).toFixed(1)} MB`;
       };
-      const names = [...core.map((n) => `${n}.gz`), ...packages.map((n) => `${n}.zip`)];
-      const [, ...parts] = await Promise.all([
-        script("vendor/codemirror/codemirror.js"), ...names.map((name) => fetched(new URL(name, base), told)),
-      ]);
+      const names = Object.keys(sizes);
+      const parts = await Promise.all(names.map((name) => fetched(new URL(`${name}?${list.stamp}`, base), told)));
       this.parts = Object.fromEntries(names.map((name, i) => [name.replace(/\.gz$/, ""), parts[i]]));
-      Object.assign(this, { lock: list.lock, base: base.href, packages });
-      this.makeCells();
+      Object.assign(this, { lock: list.lock, base: base.href });
+      this.progress.hidden = this.bytes.hidden = true;
       this.boot();
+      this.say("Python starts …");
     }
 
     makeCells() {
-      const { HighlightStyle, tags } = window.CodeMirror;
-      const colours = { keyword: "keyword", string: "string", comment: "comment", number: "number", operator: "operator" };
-      this.colours = HighlightStyle.define(Object.entries(colours).map(([tag, name]) => ({ tag: tags[tag], class: `live-${name}` })));
       const boxes = [...document.querySelectorAll(".bd-article div.cell")].filter((box) => box.querySelector(".cell_input pre"));
-      this.cells = boxes.map((box, i) => new Cell(box, i + 1, this));
-      this.stopper = button("Stop", () => this.stop());
-      this.forget = button("Forget my changes", () => { this.cells.forEach((cell) => cell.set(cell.original)); });
-      this.tools.prepend(button("Run all", () => this.run(this.cells.at(-1), true)), this.stopper, button("Start over", () => this.startOver()), this.forget);
-      this.forget.hidden = !Object.keys(this.edits).length;
+      this.count = boxes.length;
+      this.cells = boxes.map((box, i) => new Cell(box, this.told.cells[i] ?? String(i), i + 1, this));
     }
 
     boot() {
@@ -255,29 +333,28 @@
       this.worker = new Worker(url);
       this.worker.onmessage = ({ data }) => this.hear(data);
       this.worker.onerror = (event) => this.hear({ kind: "failed", message: event.message });
-      const { parts, lock, base, packages } = this;
-      this.say("Python starts …");
-      this.worker.postMessage({ kind: "start", parts, lock, base, packages });
+      this.worker.postMessage({ kind: "start", parts: this.parts, lock: this.lock, base: this.base, packages: this.told.packages });
+      this.tell();
     }
 
     hear(data) {
       if (data.kind === "output") this.current?.show(data.output);
       else if (data.kind === "ready") {
         this.ready = true;
-        this.progress.hidden = true;
-        this.say("Python is ready. Shift+Enter runs a cell.");
-        this.tools.dataset.state = "ready";
+        if (!this.queue.length) this.say("Python is ready. Shift+Enter runs a cell.");
         this.next();
+      } else if (data.kind === "failed") {
+        this.lose();
+        this.fail(`Python stopped: ${data.message}. The variables are gone.`);
       } else {
-        const cell = this.current;
-        if (data.kind === "failed") this.say(`Python stopped: ${data.message}`);
-        if (!cell) return;
-        cell.end(data.ok === true);
+        const item = this.current;
         this.current = null;
+        item.end(data);
         if (data.ok) this.next();
         else {
           this.queue = [];
-          if (data.kind === "done") this.say(`Code cell ${cell.number} ended with an error.`);
+          this.say(`${item.name} ended with an error.`);
+          this.tell();
         }
       }
     }
@@ -285,65 +362,122 @@
     next() {
       if (!this.ready || this.current) return;
       this.current = this.queue.shift() ?? null;
-      this.stopper.disabled = !this.current;
-      if (!this.current) {
-        if (this.ran) this.say("Done.");
-        return;
-      }
-      this.ran = true;
-      this.say(`Code cell ${this.current.number} of ${this.cells.length} runs …`);
-      this.current.begin();
-      this.worker.postMessage({ kind: "run", code: this.current.code });
+      if (this.current) {
+        this.ran = true;
+        this.say(`${this.current.name} runs …`);
+        this.current.begin();
+        this.worker.postMessage(this.current.message());
+      } else if (this.ran) this.say("Done.");
+      this.tell();
     }
 
     // A cell runs after those above that have not run.
     run(cell, all = false) {
-      const above = this.cells.slice(0, this.cells.indexOf(cell)).filter((c) => all || !c.done);
-      this.queue.push(...[...above, cell].filter((c) => c !== this.current && !this.queue.includes(c)));
+      const above = this.cells.slice(0, this.cells.indexOf(cell)).filter((each) => all || !each.done);
+      this.put([...above, cell]);
+    }
+
+    put(items) {
+      this.queue.push(...items.filter((item) => item !== this.current && !this.queue.includes(item)));
+      if (!this.ready) this.say("Python is still starting; the cell runs then.");
       this.next();
     }
 
+    // A check needs what the page has up to there, but no other exercise.
+    check(answer) {
+      const above = this.cells.slice(0, this.cells.indexOf(answer.cell));
+      this.put([...above.filter(({ done, box }) => !done && !box.matches(".tag_solution, .tag_check")), answer]);
+    }
+
+    answer(asked) {
+      const known = this.answers.get(asked.label);
+      if (known) this.check(known);
+      else {
+        this.answers.set(asked.label, new Answer(asked, this));
+        this.answers.get(asked.label).editor.focus();
+      }
+    }
+
+    get idle() { return !this.retry.hidden || (this.ready && !this.current && !this.queue.length); }
+
     after(cell) { return this.cells[this.cells.indexOf(cell) + 1]; }
 
-    stop() {
+    lose() {
       this.worker.terminate();
       this.queue = [];
-      this.current?.end(false);
+      const item = this.current;
       this.current = null;
+      item?.end({ ok: false });
       this.cells.forEach((cell) => { cell.done = false; });
       this.ran = false;
+    }
+
+    stop() {
+      this.lose();
       this.boot();
-      this.say("Stopped. The variables are gone; Run all brings them back.");
+      this.say("Stopped. The variables are gone; Run all computes them again.");
     }
 
     startOver() {
-      this.stop();
+      if (this.parts) this.stop();
       this.cells.forEach((cell) => cell.reset());
       this.say("As at the beginning; Python starts anew.");
     }
 
-    keep(cell, changed) {
-      if (changed) this.edits[cell.number] = [cell.original, cell.code];
-      else delete this.edits[cell.number];
-      const any = Object.keys(this.edits).length > 0;
-      if (any) localStorage.setItem(STORE, JSON.stringify(this.edits));
-      else localStorage.removeItem(STORE);
-      if (this.forget) this.forget.hidden = !any;
+    forget() {
+      [...this.cells, ...this.answers.values()].forEach((each) => { if (each.code !== each.original) each.reset(); });
+      this.edits = {};
+      this.store();
+      this.say("Your changes are forgotten.");
+    }
+
+    edited(id, original) { return this.edits[id]?.[0] === original ? this.edits[id][1] : original; }
+
+    keep(id, original, code) {
+      if (code !== original) this.edits[id] = [original, code];
+      else delete this.edits[id];
+      this.store();
+    }
+
+    store() {
+      try {
+        if (Object.keys(this.edits).length) localStorage.setItem(STORE, JSON.stringify(this.edits));
+        else localStorage.removeItem(STORE);
+      } catch { /* this browser keeps nothing */ }
+      this.tell();
     }
   }
 
   document.addEventListener("DOMContentLoaded", () => {
     const start = document.querySelector("button.run-page");
     if (!start) return;
-    start.addEventListener("click", () => {
+    let opened = null;
+    const open = () => {
       if (location.protocol === "file:") {
-        start.after(make("span", { className: "live-status", textContent: "A page from the disk cannot load Python: run python -m http.server in the site's folder, and open it there." }));
+        start.after(make("span", { className: "live-status", role: "status", textContent: "A page from the disk cannot load Python: type python -m http.server in the folder of the site, and open http://localhost:8000." }));
         start.disabled = true;
-        return;
+        return null;
       }
-      const page = new Page(start, JSON.parse(start.dataset.live));
-      window.companionPage = page;
-      page.open().catch((error) => { page.progress.hidden = true; page.say(`Python could not be loaded: ${error.message}`); });
-    }, { once: true });
+      window.companionPage ??= new Page(start);
+      opened ??= window.companionPage.open();
+      return window.companionPage;
+    };
+    start.addEventListener("click", open);
+    document.addEventListener("exercise-check", (event) => {
+      event.preventDefault();
+      const asked = event.detail, page = window.companionPage;
+      if (page?.cells.length) page.answer(asked);
+      else {
+        const verdict = asked.panel.querySelector(".exercise-verdict");
+        const offer = button(start.textContent, async () => {
+          const begun = open();
+          verdict.textContent = "";
+          while (begun && !begun.cells.length) await new Promise((done) => setTimeout(done, 50));
+          begun?.answer(asked);
+        });
+        verdict.className = "exercise-verdict";
+        verdict.replaceChildren(`This check runs Python: it judges ${asked.names.join(", ")}. `, offer);
+      }
+    });
   });
 })();

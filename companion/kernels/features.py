@@ -57,7 +57,7 @@ def _monomials(n: int, d: int, homogeneous: bool) -> list[np.ndarray]:
     """Return for each monomial the variables that it multiplies: x_1 x_1 x_3 is [0, 0, 2]."""
     degrees = [d] if homogeneous else range(d, -1, -1)
     lists = (J for m in degrees for J in combinations_with_replacement(range(n), m))
-    return [np.array(J, dtype=np.int64) for J in lists]
+    return [np.array(J, dtype=np.intp) for J in lists]
 
 
 def polynomial_features(X: Any, d: int, R: float = 0.0) -> np.ndarray:

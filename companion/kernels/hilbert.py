@@ -599,7 +599,7 @@ def rearranged(terms: Any, target: float, count: int) -> tuple[np.ndarray, np.nd
     waiting = {
         below: np.flatnonzero((terms >= 0) == below).tolist()[::-1] for below in (True, False)
     }
-    order, total = np.empty(count, dtype=np.int64), 0.0
+    order, total = np.empty(count, dtype=np.intp), 0.0
     for step in range(count):
         below = total <= target
         if not waiting[below]:

@@ -251,7 +251,7 @@ class WorkingSet:
         c = self.X.T @ residual if self.w.any() else self.correlation.copy()
         c[self.columns] -= self.K * self.w
         w = np.zeros(self.X.shape[1])
-        w[self.columns] = self.w
+        w[self.columns] = self.w + 0.0  # not -0.0, in which some versions of the guess end
         return w, residual, c
 
     def _rank(self) -> int:

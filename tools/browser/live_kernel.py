@@ -2,10 +2,13 @@
 """Runs in the browser, in a worker beside the page: IPython's shell, whose outputs are sent to the page as JSON."""
 
 import gc
+import io
 import json
 import logging
 import os
+import re
 import sys
+import time
 import types
 from base64 import b64encode
 from collections.abc import Callable
@@ -19,6 +22,10 @@ database.DatabaseError = database.OperationalError = database.IntegrityError = R
 database.Connection = object
 database.register_converter = lambda name, convert: None
 sys.modules["sqlite3"] = database
+# Nor is there a terminal, which would bring a megabyte.
+for name in ("IPython.terminal", "IPython.terminal.embed"):
+    sys.modules[name] = types.ModuleType(name)
+sys.modules["IPython.terminal.embed"].embed = None  # type: ignore[attr-defined]
 
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
@@ -26,42 +33,59 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 VIEW = "application/vnd.jupyter.widget-view+json"
+MOST = 200_000  # characters that one cell may print: more would keep the page from answering
 post: Callable[[str], None] = print
 
 
 def send(kind: str, **told: Any) -> None:
+    if kind != "stream":
+        flush()
     post(json.dumps({"output_type": kind, **told}))
 
 
+def flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+
+
 def bundle(data: dict[str, Any], metadata: dict[str, Any] | None) -> dict[str, Any]:
-    """Return an output as notebooks store it; a widget brings the state of all of them."""
+    """Return an output as notebooks store it; a widget brings its state and those of its parts."""
     coded = {k: b64encode(v).decode() if isinstance(v, bytes) else v for k, v in data.items()}
     told = {"data": coded, "metadata": metadata or {}}
     if VIEW in data:
         from ipywidgets import Widget
 
-        told["widgets"] = Widget.get_manager_state()["state"]
+        state, waiting = Widget.get_manager_state()["state"], [data[VIEW]["model_id"]]
+        told["widgets"] = {}
+        while waiting:
+            if (name := waiting.pop()) in state and name not in told["widgets"]:
+                told["widgets"][name] = state[name]
+                waiting += re.findall(r"IPY_MODEL_(\w+)", json.dumps(state[name]["state"]))
     return told
 
 
-class Stream:
-    """Where a cell prints."""
-
-    encoding = "utf-8"
+class Stream(io.TextIOBase):
+    """Where a cell prints: what it says within a twentieth of a second goes to the page at once."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name, self.waiting, self.sent, self.last = name, "", 0, 0.0
 
     def write(self, text: str) -> int:
-        if text:
-            send("stream", name=self.name, text=text)
+        if self.sent < MOST:
+            self.waiting += text
+            if time.monotonic() - self.last > 0.05:
+                self.flush()
         return len(text)
 
     def flush(self) -> None:
-        pass
-
-    def isatty(self) -> bool:
-        return False
+        self.last = time.monotonic()
+        if self.waiting:
+            self.sent += len(self.waiting)
+            text = self.waiting + (
+                "\n... and more, which is not shown\n" if self.sent >= MOST else ""
+            )
+            self.waiting = ""
+            send("stream", name=self.name, text=text)
 
 
 class Publisher(DisplayPublisher):
@@ -73,20 +97,16 @@ class Publisher(DisplayPublisher):
 
 
 class Hook(DisplayHook):
-    def write_output_prompt(self) -> None:
-        pass
+    write_output_prompt = finish_displayhook = lambda self: None
 
     def write_format_data(self, format_dict: Any, md_dict: Any = None) -> None:
         if format_dict:
             send("execute_result", **bundle(format_dict, md_dict))
 
-    def finish_displayhook(self) -> None:
-        pass
-
 
 class Shell(InteractiveShell):
-    displayhook_class = Hook
-    display_pub_class = Publisher
+    displayhook_class, display_pub_class = Hook, Publisher
+    enable_gui = lambda self, gui=None: None  # noqa: E731
 
     def _get_exc_info(self, exc_tuple: Any = None) -> Any:
         """Let a traceback end at the reader's line."""
@@ -97,6 +117,7 @@ class Shell(InteractiveShell):
             last = entry if name.startswith("/tmp/ipykernel") or "<ipython-input" in name else last
             entry = entry.tb_next
         if last is not None:
+            error.__suppress_context__ |= last.tb_next is not None
             last.tb_next = None
         return kind, error, trace
 
@@ -105,20 +126,15 @@ class Shell(InteractiveShell):
             "error", ename=getattr(etype, "__name__", str(etype)), evalue=str(evalue), traceback=stb
         )
 
-    def enable_gui(self, gui: Any = None) -> None:
-        pass
-
 
 def start(to_page: Callable[[str], None]) -> None:
     """Make the shell; what it says goes to the page."""
     global post
     post = to_page
-    settings = Config()
-    settings.HistoryManager.enabled = False
+    settings = Config({"HistoryManager": {"enabled": False}})
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
     Shell.instance(config=settings, user_module=main, colors="NoColor")
-    sys.stdout, sys.stderr = Stream("stdout"), Stream("stderr")
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # no word on its cache
     gc.set_threshold(100_000, 20, 20)
     gc.freeze()
@@ -126,4 +142,23 @@ def start(to_page: Callable[[str], None]) -> None:
 
 def run(code: str) -> bool:
     """Run a cell; return whether it ended without an error."""
-    return bool(Shell.instance().run_cell(code, store_history=True).success)
+    sys.stdout, sys.stderr = Stream("stdout"), Stream("stderr")
+    done = Shell.instance().run_cell(code, store_history=True).success
+    flush()
+    return bool(done)
+
+
+def check(definition: str, answer: str, name: str, names: str) -> str:
+    """Run the cell of a check, the reader's answer, and the check of it; the page's own variables stay as they are."""
+    space = Shell.instance().user_ns
+    kept = dict(space)
+    for each in json.loads(names):
+        space.pop(each, None)
+    try:
+        if not run(definition.rstrip().removesuffix(name)) or not run(answer):
+            return json.dumps({"ok": False})
+        said = space[name](*(space.get(each) for each in json.loads(names)))
+        return json.dumps({"ok": True, "right": bool(said), "text": said.text})
+    finally:
+        space.clear()
+        space.update(kept)

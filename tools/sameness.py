@@ -1,0 +1,95 @@
+"""What the cells of a page say in the browser, beside what the page shows: the comparison, the exceptions, the table.
+
+tests/site/test_live.py runs the pages in Chromium. What it finds is kept in build/live for the page on the state of the
+build.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import nbformat
+
+from tools.toc import ROOT, pages_in_order
+
+FOUND = ROOT / "build" / "live"
+# As nbval: what is drawn is not compared, nor what is random.
+SKIPPED = {
+    "metadata",
+    "traceback",
+    "name",
+    "output_type",
+    "execution_count",
+    "image/png",
+    "widgets",
+}
+SKIPPED |= {"application/vnd.jupyter.widget-view+json"}
+# Cells that say something else in the browser, by page, each with the reason.
+EXCEPTIONS: dict[str, dict[str, str]] = {}
+
+
+def pages() -> list[str]:
+    """Return the pages that run where they are read: those of the chapters, without the one that reads a stored run."""
+    return [p for p in pages_in_order() if p.startswith("notebooks/") and "/about/" not in p]
+
+
+def code_cells(page: str) -> list[nbformat.NotebookNode]:
+    """Return the cells of a page that have code, with their stored outputs."""
+    notebook = nbformat.read(ROOT / f"{page}.ipynb", as_version=4)
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def joined(outputs: list[dict[str, Any]]) -> list[nbformat.NotebookNode]:
+    """Make one stream of what a cell printed: its text comes in pieces."""
+    streams: dict[str, Any] = {}
+    whole = []
+    for output in map(nbformat.from_dict, outputs):
+        if output.get("name") in streams:
+            streams[output.name].text += output.text
+        else:
+            whole.append(output)
+            if output.output_type == "stream":
+                streams[output.name] = output
+    return whole
+
+
+def difference(cell: nbformat.NotebookNode, seen: dict[str, Any]) -> str:
+    """Return how the outputs of a cell differ from the stored ones, by nbval's rules; nothing where they do not."""
+    if not seen["ok"]:
+        return str([o["evalue"] for o in seen["outputs"] if o["output_type"] == "error"])
+    if "nbval-ignore-output" in cell.metadata.get("tags", []):
+        return ""
+    from nbval.plugin import IPyNbCell, nocolors  # takes a second
+
+    told: list[str] = []
+    judge = SimpleNamespace(
+        colors=nocolors,
+        parent=SimpleNamespace(skip_compare=SKIPPED),
+        sanitize=str,  # tests/notebooks/sanitize.cfg has no rule
+        format_output_compare=lambda *each: told.append("\n".join(each)),
+    )
+    if IPyNbCell.compare_outputs(judge, joined(seen["outputs"]), cell.outputs):
+        return ""
+    return "\n".join(told + judge.comparison_traceback)
+
+
+def keep(page: str, cells: int, differing: dict[str, str]) -> None:
+    """Remember what a run of a page in the browser gave."""
+    FOUND.mkdir(parents=True, exist_ok=True)
+    told = {"page": page, "cells": cells, "differing": sorted(differing)}
+    (FOUND / f"{page.replace('/', '-')}.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+def rows(folder: Path = FOUND) -> list[dict[str, Any]]:
+    """Return what the last runs gave, with the reasons for what differs, for the page on the state of the build."""
+    read = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.json"))]
+    for each in read:
+        known = EXCEPTIONS.get(each["page"], {})
+        each["same"] = each["cells"] - len(each["differing"])
+        each["reasons"] = "; ".join(
+            dict.fromkeys(known.get(c, "not known") for c in each["differing"])
+        )
+    return read
