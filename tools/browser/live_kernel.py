@@ -132,8 +132,7 @@ def start(to_page: Callable[[str], None]) -> None:
     global post
     post = to_page
     settings = Config({"HistoryManager": {"enabled": False}})
-    main = types.ModuleType("__main__")
-    sys.modules["__main__"] = main
+    main = sys.modules["__main__"] = types.ModuleType("__main__")
     Shell.instance(config=settings, user_module=main, colors="NoColor")
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # no word on its cache
     gc.set_threshold(100_000, 20, 20)
