@@ -27,7 +27,7 @@ from itertools import product
 from pathlib import Path
 
 import nbformat
-from nbconvert.preprocessors import TagRemovePreprocessor
+from nbconvert.preprocessors import ClearOutputPreprocessor, TagRemovePreprocessor
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
@@ -123,14 +123,11 @@ def without_solutions(notebook: NotebookNode) -> NotebookNode:
             cell.metadata.pop("jupyter", None)
             cells.append(cell)
     result = new_notebook(metadata=notebook.metadata, cells=cells)
-    result, _ = TagRemovePreprocessor(remove_cell_tags={"solution"}).preprocess(result, {})
+    # who solves runs the cells: their outputs would be half of the site's zip
+    for work in (TagRemovePreprocessor(remove_cell_tags={"solution"}), ClearOutputPreprocessor()):
+        result, _ = work.preprocess(result, {})
     for number, cell in enumerate(result.cells, 1):
         cell.id = f"c{number:03d}"
-    for count, cell in enumerate((c for c in result.cells if c.cell_type == "code"), 1):
-        cell.execution_count = count
-        for output in cell.outputs:
-            if "execution_count" in output:
-                output.execution_count = count
     return result
 
 
@@ -385,8 +382,6 @@ def write_zips(wheel: Path) -> None:
             notebook = without_solutions(read(page)) if kind and page in pages else read(page)
             for cell in notebook.cells:
                 if cell.cell_type == "code":
-                    # who solves runs the cells; a third of the weight
-                    cell.outputs = [] if kind else cell.outputs
                     cell.source = FILES_HERE.sub(r"\g<quote>", cell.source)
                     files |= data_of(cell.source)
             way = partial(beside, names)

@@ -92,7 +92,7 @@ def test_nothing_else_is_left_out_and_files_are_found(three: tuple) -> None:
     """An edition lies one folder deeper than its page."""
     page, whole, bare = three
     kept = code(bare)
-    assert [cell.execution_count for cell in kept] == list(range(1, len(kept) + 1))
+    assert not any(cell.outputs or cell.execution_count for cell in kept), "who solves runs them"
     wanted = [cell.source for cell in code(whole) if not (in_solution(cell) or is_check(cell))]
     deeper = [re.sub(r"(?<=[\"'])\.\./\.\./(?!\.\./)", "../../../", text) for text in wanted]
     assert set(deeper) <= {cell.source for cell in kept}

@@ -24,9 +24,9 @@ def test_pages_print_to_one_document(browser: Browser, server: str, tmp_path: Pa
     print_pages(browser, f"{server}/", CHAPTER).write(target)
     document = PdfReader(target)
     titles = bookmarks(document.outline)
-    known = ["Chapter 16: ADMM", "Dual ascent", "The method of multipliers"]
+    known = ["Chapter 16: ADMM", "Duality in one page", "Dual ascent", "The method of multipliers"]
     assert [title for title in titles if title in known] == known
-    assert titles.count("Check yourself") == 2, "sections have bookmarks as well"
+    assert titles.count("Check yourself") == 3, "sections have bookmarks as well"
     sheets = [sheet.extract_text() for sheet in document.pages]
     text = "\n".join(sheets)
     assert "Further reading" in text
