@@ -147,7 +147,9 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
 
 def execute(notebook: nbformat.NotebookNode, path: Path, **options: Any) -> float:
     """Execute a notebook from top to bottom; return the time it took."""
-    options |= {"timeout": TIMEOUT, "kernel_name": "python3", "record_timing": False}
+    # an output that is late on a busy machine would be lost without a word after 4 s
+    options |= {"timeout": TIMEOUT, "startup_timeout": TIMEOUT, "iopub_timeout": TIMEOUT}
+    options |= {"kernel_name": "python3", "record_timing": False}
     # one block of text, however fast the machine prints it
     options |= {"coalesce_streams": True, "resources": {"metadata": {"path": str(path.parent)}}}
     start = time.perf_counter()

@@ -18,7 +18,8 @@ LABELS = ["exr-nu-svm-count", CHECKED[0].label, PROOFS[0].label]
 CONFIG = """
 c = get_config()
 c.CourseDirectory.course_id = "course"
-c.ExecutePreprocessor.timeout = 300
+c.ExecutePreprocessor.timeout = c.ExecutePreprocessor.startup_timeout = 3600
+c.ExecutePreprocessor.iopub_timeout = 3600  # after 4 s, an output that is late would be lost without a word
 """
 
 
