@@ -244,3 +244,18 @@ def test_the_front_door_leads_to_the_first_page_with_one_search_box(
         page.goto(f"{server}/index.html")
         page.wait_for_url(f"**/{PAGES[0]}")
         assert page.locator(boxes).count() == 1
+
+
+def test_no_tex_is_seen_while_mathjax_is_on_its_way(browser: Browser, server: str) -> None:
+    """Where it does not come, the source of the formulas is better than nothing."""
+    with Reader(browser, server) as reader:
+        page, asked = reader.page, []
+        page.route(re.compile(r"mathjax/startup\.js"), lambda route: asked.append(route))
+        page.goto(f"{server}/notebooks/admm/duality.html", wait_until="commit")
+        page.locator(".report").wait_for(state="attached")  # the end of the page
+        assert "\\(" not in page.locator("body").inner_text()
+        while not asked:
+            page.wait_for_timeout(50)
+        asked[0].abort()
+        page.wait_for_function("() => document.documentElement.matches('.math-shown')")
+        assert "\\(" in page.locator(".bd-article").inner_text()
