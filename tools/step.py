@@ -9,12 +9,14 @@ is said (lines that begin with SKIPPED), but once.
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import threading
 import time
 
 NOISE = ("[notice]", "WARNING: Running pip as", "===", "---", "ℹ", "#")
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
 TOLD = 4  # reasons for what was skipped
 
 
@@ -52,7 +54,7 @@ def run(title: str, command: list[str]) -> int:
     assert process.stdout is not None
     for line in process.stdout:
         said.append(line)
-    code, lines = process.wait(), [line.strip() for line in said]
+    code, lines = process.wait(), [COLOUR.sub("", line).strip() for line in said]
     done.set()
     teller.join()
     clear = "\r\033[K" if live else ""

@@ -14,7 +14,7 @@ def step(script: str) -> tuple[int, str]:
 
 def test_one_line_when_all_is_well_and_what_was_skipped() -> None:
     code, told = step(
-        "for i in range(99): print(i)\nprint('SKIPPED [1] no browser\\n= 7 passed =')"
+        "for i in range(99): print(i)\nprint('SKIPPED [1] no browser\\n= 7 passed =\\n\\x1b[92m=====\\x1b[0m')"
     )
     first, skipped = told.splitlines()
     assert (code, skipped.strip()) == (0, "SKIPPED [1] no browser")
