@@ -24,18 +24,10 @@ c.ExecutePreprocessor.iopub_timeout = 3600  # after 4 s, an output that is late 
 
 
 def nbgrader(course: Path, *command: str) -> None:
-    path = os.pathsep.join(
-        [str(Path(sys.executable).parent), os.environ["PATH"]]
-    )  # nbgrader calls alembic
-    run = [sys.executable, "-m", "nbgrader", *command]
-    told = subprocess.run(
-        run,
-        cwd=course,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PATH": path},
-    )
+    """Run a command of nbgrader, which calls alembic."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    how = {"cwd": course, "capture_output": True, "text": True, "env": {**os.environ, "PATH": path}}
+    told = subprocess.run([sys.executable, "-m", "nbgrader", *command], **how, check=False)
     assert told.returncode == 0, told.stderr[-3000:]
 
 
@@ -78,17 +70,9 @@ def test_nbgrader_takes_a_sheet(tmp_path: Path) -> None:
     nbgrader(tmp_path, "autograde", "sheet", "--create")
     nbgrader(tmp_path, "generate_feedback", "sheet")
     told = {
-        student: (tmp_path / "feedback" / student / "sheet" / "sheet.html").read_text(
-            encoding="utf-8"
-        )
-        for student in ("right", "wrong")
+        s: (tmp_path / f"feedback/{s}/sheet/sheet.html").read_text() for s in ("right", "wrong")
     }
-    score = {
-        student: re.search(r"Score:\s*([\d.]+)\s*/\s*([\d.]+)", text)
-        for student, text in told.items()
-    }
-    marks = {
-        student: match and (float(match[1]), float(match[2])) for student, match in score.items()
-    }
+    score = {s: re.search(r"Score:\s*([\d.]+)\s*/\s*([\d.]+)", text) for s, text in told.items()}
+    marks = {s: (float(match[1]), float(match[2])) for s, match in score.items()}
     assert marks == {"right": (sheet.POINTS, sheet.POINTS), "wrong": (0.0, sheet.POINTS)}
     assert "a factor 2 is missing" in told["wrong"]
