@@ -99,6 +99,18 @@ TINY_PANELS = """
 """
 
 
+# How many windows above the first picture, slider or board, and which it is; nothing in a closed box counts.
+FIRST = """
+() => [...document.querySelectorAll('.cell_output img, .companion-flipbook, .board-controls')]
+  .map(e => [(e.getBoundingClientRect().top + scrollY) / innerHeight, e.alt || e.className, e.offsetHeight])
+  .filter(([, , height]) => height > 60).sort(([a], [b]) => a - b)[0] || [Infinity, 'no picture']
+"""
+SCREENS = 2.0
+CHAPTER = re.compile(
+    r"notebooks/(?!about)\w+/(?!problems)"
+)  # pages of problems have their tasks first
+
+
 # Links and buttons smaller than 24 px, except within a line of text.
 SMALL = """
 () => [...document.querySelectorAll('a[href], button, input, select, summary')].filter(e => {
@@ -171,6 +183,12 @@ def a_board_takes_the_place_of_its_picture(seen: Visit) -> None:
         assert output.locator("img").count() == 0
 
 
+def the_picture_of_what_it_is_about_comes_early(seen: Visit) -> None:
+    if CHAPTER.match(seen.name):
+        screens, what, *_ = seen.page.evaluate(FIRST)
+        assert screens <= SCREENS, what
+
+
 def fits_a_phone(seen: Visit) -> None:
     resize(seen.page, PHONE)
     a_board_takes_the_place_of_its_picture(seen)
@@ -199,6 +217,7 @@ CHECKS: list[Callable[[Visit], None]] = [
     every_slider_changes_its_picture,
     a_choice_shows_its_reason,
     a_board_takes_the_place_of_its_picture,
+    the_picture_of_what_it_is_about_comes_early,
     fits_a_phone,
     axe_finds_nothing_grave,
 ]
