@@ -101,7 +101,7 @@ TINY_PANELS = """
 
 # How many windows above the first picture, slider or board, and which it is; nothing in a closed box counts.
 FIRST = """
-() => [...document.querySelectorAll('.cell_output img, .companion-flipbook, .board-controls')]
+() => [...document.querySelectorAll('.cell_output img, .companion-flipbook, .companion-board')]
   .map(e => [(e.getBoundingClientRect().top + scrollY) / innerHeight, e.alt || e.className, e.offsetHeight])
   .filter(([, , height]) => height > 60).sort(([a], [b]) => a - b)[0] || [Infinity, 'no picture']
 """
