@@ -14,9 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 # The next line begins with a space and goes on, or with a plus or minus that has something before it.
-CONTINUED = re.compile(
-    r"\s*\\\\\s*&\s*(?:\\q?quad\b\s*|(?=\{\}\s*[+-])|(?=\+))"
-)
+CONTINUED = re.compile(r"\s*\\\\\s*&\s*(?:\\q?quad\b\s*|(?=\{\}\s*[+-])|(?=\+))")
 ROOM = 52  # letters and signs that a column certainly holds
 WIDTHLESS = re.compile(
     r"\\(?:begin|end|text|operatorname|mathbf|mathbb|left|right|[tb]?frac|q?quad)\b|\\[,;!]|[{}&\s]"
@@ -31,10 +29,7 @@ def length(line: str) -> float:
     (9.5, 4.0)
     """
     count = [len(re.sub(r"\\[A-Za-z]+|\\.", "x", WIDTHLESS.sub("", line)))]
-    count += [
-        -len(re.sub(r"\\[A-Za-z]+", "x", a or b)) / 2
-        for a, b in SMALL.findall(line)
-    ]
+    count += [-len(re.sub(r"\\[A-Za-z]+", "x", a or b)) / 2 for a, b in SMALL.findall(line)]
     return sum(count) - len(re.findall(r"[_^]", line))
 
 
@@ -45,11 +40,7 @@ def joined(tex: str) -> str:
     \begin{aligned} f &= a + b \\ &= c \end{aligned}
     """
     whole = CONTINUED.sub(" ", tex)
-    return (
-        whole
-        if all(length(line) <= ROOM for line in whole.split(r"\\"))
-        else tex
-    )
+    return whole if all(length(line) <= ROOM for line in whole.split(r"\\")) else tex
 
 
 class JoinFormulas(SphinxPostTransform):
