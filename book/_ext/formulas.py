@@ -10,7 +10,6 @@ import re
 from typing import Any
 
 from docutils import nodes
-from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 # The next line begins with a space and goes on, or with a plus or minus that has something before it.
@@ -28,7 +27,7 @@ def length(line: str) -> float:
     >>> length(r"L_\rho(u) &= J(u) \quad {}"), length("x^2 + y^2")
     (9.5, 4.0)
     """
-    count = [len(re.sub(r"\\[A-Za-z]+|\\.", "x", WIDTHLESS.sub("", line)))]
+    count: list[float] = [len(re.sub(r"\\[A-Za-z]+|\\.", "x", WIDTHLESS.sub("", line)))]
     count += [-len(re.sub(r"\\[A-Za-z]+", "x", a or b)) / 2 for a, b in SMALL.findall(line)]
     return sum(count) - len(re.findall(r"[_^]", line))
 
@@ -62,13 +61,3 @@ class JoinFormulas(SphinxPostTransform):
             }
             other = nodes.math_block(whole, whole, classes=["whole"], **form)
             formula.parent.insert(formula.parent.index(formula) + 1, other)
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the extension."""
-    app.add_post_transform(JoinFormulas)
-    return {
-        "version": "1",
-        "parallel_read_safe": True,
-        "parallel_write_safe": True,
-    }
