@@ -105,10 +105,7 @@ FIRST = """
   .map(e => [(e.getBoundingClientRect().top + scrollY) / innerHeight, e.alt || e.className, e.offsetHeight])
   .filter(([, , height]) => height > 60).sort(([a], [b]) => a - b)[0] || [Infinity, 'no picture']
 """
-SCREENS = 2.0
-CHAPTER = re.compile(
-    r"notebooks/(?!about)\w+/(?!problems)"
-)  # pages of problems have their tasks first
+CHAPTER = re.compile(r"notebooks/(?!about)\w+/(?!problems)")  # problems begin with their tasks
 
 
 # Links and buttons smaller than 24 px, except within a line of text.
@@ -163,8 +160,7 @@ def formulas_are_set_and_can_be_read_out(seen: Visit) -> None:
     assert drawn >= written
     assert (drawn > 0) == (written > 0)
     assert seen.page.evaluate(UNREADABLE) == []
-    if seen.name.startswith("notebooks/"):
-        assert seen.page.evaluate(SCROLLING) == []  # in one piece only where there is room
+    assert not seen.name.startswith("notebooks/") or seen.page.evaluate(SCROLLING) == []
 
 
 def every_slider_changes_its_picture(seen: Visit) -> None:
@@ -186,9 +182,8 @@ def a_board_takes_the_place_of_its_picture(seen: Visit) -> None:
 
 
 def the_picture_of_what_it_is_about_comes_early(seen: Visit) -> None:
-    if CHAPTER.match(seen.name):
-        screens, what, *_ = seen.page.evaluate(FIRST)
-        assert screens <= SCREENS, what
+    screens, what, *_ = seen.page.evaluate(FIRST)
+    assert screens <= 2.0 or not CHAPTER.match(seen.name), what
 
 
 def fits_a_phone(seen: Visit) -> None:
@@ -197,8 +192,7 @@ def fits_a_phone(seen: Visit) -> None:
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert seen.page.evaluate(TOO_WIDE) == []
     assert seen.page.evaluate(TINY_PANELS) == []
-    if seen.name.startswith("notebooks/"):  # docstrings are for wide screens
-        assert seen.page.evaluate(SCROLLING) == []
+    assert not seen.name.startswith("notebooks/") or seen.page.evaluate(SCROLLING) == []
 
 
 LOOKS: set[str] = set()  # of texts that axe measured on the pages before
