@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import validate_data
 
 from companion.engine.arithmetic import apart, largest
 
@@ -108,6 +107,8 @@ def read_data(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[np.ndarra
         estimator.n_features_in_ = X.shape[1]
         vars(estimator).pop("feature_names_in_", None)
         return X, y
+    from sklearn.utils.validation import validate_data  # only estimators need scikit-learn
+
     reject_masked(X, "X")
     reject_masked(y, "y")
     X, y = validate_data(estimator, X, y, dtype=np.float64, **options)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 __all__ = ["ConvergenceWarning", "InfeasibleProblemError", "UnboundedProblemError"]
+
+
+class ConvergenceWarning(UserWarning):
+    """A result is not proved: its certificate, or the rule that ends an iteration, misses its tolerance."""
 
 
 class InfeasibleProblemError(ValueError):

@@ -26,6 +26,8 @@ from tools.toc import ROOT
 FEW_PARTS = """
 import sys, companion
 assert "companion.svm" not in sys.modules and "numpy" not in sys.modules
+companion.admm.lasso([[1.0]], [1.0], 0.1)
+assert "sklearn" not in sys.modules
 companion.svm.SVMs2()
 assert "companion.svr" not in sys.modules
 """

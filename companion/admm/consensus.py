@@ -21,20 +21,16 @@ What is minimised is a :class:`~companion.admm.objectives.ConsensusObjective`.
 from __future__ import annotations
 
 import math
-import os
-import uuid
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from companion.admm.loop import repeat
 from companion.admm.objectives import ConsensusObjective, LeastSquaresObjective
 from companion.admm.splitting import LOGGED, Iterate, Rule
-from companion.checks import as_scalar, check_count
+from companion.checks import as_scalar, as_vector, check_count
 from companion.distributed.cluster import OnCluster, StateLostError
 from companion.distributed.rows import blocks_of_rows
 from companion.distributed.teams import InProcess
@@ -62,8 +58,7 @@ def consensus(
     max_iter: int = 10_000,
     client: Any = None,
     block_timeout: float | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_every: int = 10,
+    warm_start: ADMMResult | Iterate | None = None,
     callback: Callable[[Iterate], Any] | None = None,
 ) -> ADMMResult:
     r"""Minimise :math:`\sum_i f_i(x) + g(x)`, each loss :math:`f_i` made from its own block of rows.
@@ -100,7 +95,7 @@ def consensus(
         :math:`A_i^\top A_i` and :math:`A_i^\top b_i` are added up once, and the problem with n rows that they make is
         solved here, exactly. ``"auto"`` takes the sums on a cluster when they are fewer numbers, n (n + 3) / 2, than
         300 iterations send and receive, 2 n each, which is n < 1,197. An argument that speaks of iterations,
-        `checkpoint` or `callback`, asks for ADMM.
+        `warm_start` or `callback`, asks for ADMM.
     rho : float
         Penalty parameter at the start, > 0, in units of the curvature: 1 fits most data.
     adaptive : bool
@@ -115,11 +110,10 @@ def consensus(
     block_timeout : float, optional
         Seconds that a step may take on the cluster, after the first loading of the rows, before the run fails and
         names the blocks that have not answered. By default a step waits for its slowest block.
-    checkpoint : path, optional
-        A file that keeps z and rho. A run that finds it there goes on from them, whatever became of the cluster or the
-        process that wrote it; a file of another problem is an error.
-    checkpoint_every : int
-        Number of iterations between two writes of the file; it is also written at the end.
+    warm_start : ADMMResult or Iterate, optional
+        An earlier result, or what `callback` was called with: the run goes on from its z and rho, whatever became of
+        the cluster or the process that it comes from. (After ``np.savez("run", z=step.z, rho=step.rho)`` in the
+        callback it is ``np.load("run.npz").f``.)
     callback : callable, optional
         Called with an :class:`~companion.admm.splitting.Iterate` after each iteration; the run stops when it returns
         True. In one process its x and u are the stacks of all :math:`x_i` and :math:`\sqrt{d} \, u_i`; on a cluster
@@ -147,8 +141,7 @@ def consensus(
     ------
     ValueError, TypeError
         If there is no block, a block is empty or not a pair, the blocks have different numbers of columns, an entry
-        is not finite, or b does not fit the objective. The message names the block. Also if the `checkpoint` does not
-        fit the blocks and the objective.
+        is not finite, or b does not fit the objective. The message names the block.
     ImportError
         If `client` is given and ``dask.distributed`` is not installed.
     RuntimeError
@@ -178,8 +171,8 @@ def consensus(
 
     **Losing the scheduler.** When the scheduler is started again at its address, or the cluster is restarted, the
     client connects anew, the blocks are built again, and the run goes on in the same way. When the client gives up
-    (its own `timeout`), the run fails and says so. With a `checkpoint` a new run, on any cluster or on none, goes on
-    where the old one stopped; the answer is the same up to the tolerances.
+    (its own `timeout`), the run fails and says so. A new run, on any cluster or on none, goes on
+    from the last step that a `callback` kept; the answer is the same up to the tolerances.
 
     **A slow block.** The iteration is synchronous: its answer does not depend on who is fast, its time is that of the
     slowest thread of a worker, which steps through its blocks in turn. A block that never answers is what
@@ -218,10 +211,11 @@ def consensus(
         crew = OnCluster(blocks, rows, objective, client, block_timeout or math.inf)
     problem = None if client else Problem("consensus", {"blocks": rows, "objective": objective})
     run = _Run(crew, objective, rho, problem)
-    file = None if checkpoint is None else _Checkpoint(checkpoint, run.N * run.d, objective)
-    every = check_count(checkpoint_every, "checkpoint_every")
+    if warm_start is not None:
+        run.z = as_vector(warm_start.z, "z of warm_start", run.n)
+        run.rho = as_scalar(warm_start.rho, "rho of warm_start", above=0)
     fewer = client is not None and (run.n + 3) / 2 < 2 * _EXPECTED
-    steps_wanted = method == "admm" or checkpoint is not None or callback is not None
+    steps_wanted = method == "admm" or not (warm_start is callback is None)
     if isinstance(objective, LeastSquaresObjective) and (
         method == "sums" or (fewer and not steps_wanted)
     ):
@@ -231,10 +225,7 @@ def consensus(
         _warn_if_missed(result, 0.0)
         return result
 
-    saved = file.read() if file else None
-    if saved is not None:
-        run.z, run.rho = saved
-    run.begin(warm=saved is not None)
+    run.begin(warm=warm_start is not None)
     adapt_steps = check_count(max_iter, "max_iter") // 2 if adaptive else 0
     rule = Rule(run.N * run.n, run.N * run.n, tol_abs, tol_rel, steps=adapt_steps, mu=2.0)
 
@@ -246,16 +237,12 @@ def consensus(
         row = (r, s, value, run.rho)
         if rule.holds(r, s, r_size, s_size):
             return "converged", row
-        if file and k % every == 0:
-            file.write(run.z, run.rho)
         if callback is not None and callback(run.iterate(k, r, s)):
             return "stopped by callback", row
         run.rescale(rule.factor(k, r, s))
         return "", row
 
     status, history = repeat(step, LOGGED, max_iter, "another rho may help", stacklevel=3)
-    if file and status != "diverged":
-        file.write(run.z, run.rho)
     result = run.result(status, history)
     if status == "converged":
         _warn_if_missed(result, max(tol_abs, tol_rel))
@@ -370,43 +357,6 @@ class _Run:
         length = max(largest(root * z), largest(typical / root), 1e-6 * math.sqrt(abs(primal)))
         copies, stationary = (ratio(largest(root * v), length) for v in (x - z, step))
         return Certificate(copies, stationary, 0.0, gap, _CERTIFICATE_TOLERANCE)
-
-
-class _Checkpoint:
-    """The state of a run in a file: z, rho, and what they belong to; `D` are the curvatures of the columns, summed."""
-
-    def __init__(
-        self, path: str | os.PathLike[str], D: np.ndarray, objective: ConsensusObjective
-    ) -> None:
-        self.path, self.D = Path(path), D
-        values = sorted(getattr(objective, "__dict__", {}).items())
-        self.objective = f"{type(objective).__name__} {values}"
-        if not self.path.parent.is_dir():
-            raise ValueError(f"checkpoint must lie in a folder that exists, got {str(path)!r}")
-
-    def read(self) -> tuple[np.ndarray, float] | None:
-        """Return the state, or nothing when there is no file yet."""
-        if not self.path.exists():
-            return None
-        try:
-            with np.load(self.path, allow_pickle=False) as file:
-                z, rho, D, objective = (file[name] for name in ("z", "rho", "D", "objective"))
-        except (OSError, ValueError, LookupError, EOFError, BadZipFile) as error:
-            raise ValueError(f"{self.path} is not a checkpoint of consensus") from error
-        same = D.shape == self.D.shape and np.allclose(D, self.D, rtol=1e-9, atol=0)
-        if str(objective) != self.objective or not same:
-            raise ValueError(
-                f"{self.path} is the checkpoint of another problem, with {objective} and {D.size} columns; "
-                "delete the file or name another"
-            )
-        return z, float(rho)
-
-    def write(self, z: np.ndarray, rho: float) -> None:
-        """Replace the file, in one step: a reader finds the old state or the new one."""
-        new = self.path.with_name(f"{self.path.name}.{uuid.uuid4().hex}.new")
-        with open(new, "wb") as file:
-            np.savez(file, z=z, rho=rho, D=self.D, objective=np.array(self.objective))
-        os.replace(new, self.path)
 
 
 def _warn_if_missed(result: ADMMResult, tol: float) -> None:

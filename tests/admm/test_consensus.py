@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -223,57 +224,28 @@ def test_dask_is_not_imported_and_not_needed(monkeypatch):
 
 
 @every_objective
-def test_a_run_goes_on_from_a_checkpoint(tmp_path, objective):
-    """The file has z and rho only, so that it serves any number of blocks."""
+def test_a_run_goes_on_from_a_step_of_another(objective):
+    """It needs z and rho only, so that they serve any number of blocks."""
     A, b = data(objective)
-    whole = consensus(split(A, b), objective)
-    state = tmp_path / "state.npz"
-    options = {"checkpoint": str(state), "checkpoint_every": 1, "callback": lambda it: it.k == 40}
-    assert consensus(split(A, b), objective, **options).n_iter == 40
-    assert np.load(state)["z"].size == 8
-    content = state.read_bytes()
+    whole, steps = consensus(split(A, b), objective), []
+    with pytest.raises(KeyboardInterrupt):
+        consensus(split(A, b), objective, callback=partial(keep_until, 40, steps))
     for cuts in ((7, 25), (), (5, 10, 15, 20, 40)):
-        state.write_bytes(content)
-        rest = consensus(split(A, b, cuts), objective, checkpoint=state)
+        rest = consensus(split(A, b, cuts), objective, warm_start=steps[-1])
         assert rest.converged
         np.testing.assert_allclose(rest.z, whole.z, atol=1e-7)
         if cuts == (7, 25):
             assert rest.n_iter < whole.n_iter
+    again = consensus(split(A, b), objective, warm_start=whole)
+    assert again.n_iter < whole.n_iter
+    with pytest.raises(ValueError, match="z of warm_start must have length 7"):
+        consensus(split(A[:, 1:], b), objective, warm_start=whole)
 
 
-def test_a_run_that_is_broken_off_leaves_its_last_checkpoint(tmp_path):
-    A, b = data(None)
-    file, seen = tmp_path / "state", []
-
-    def breaks(iterate):
-        seen.append(iterate.z.copy())
-        if iterate.k == 8:
-            raise KeyboardInterrupt
-
-    options = {"checkpoint": file, "checkpoint_every": 3}
-    with pytest.raises(KeyboardInterrupt):
-        consensus(split(A, b), LassoObjective(0.5), callback=breaks, **options)
-    np.testing.assert_array_equal(np.load(file)["z"], seen[5])
-    done = consensus(split(A, b), LassoObjective(0.5), **options)
-    np.testing.assert_array_equal(np.load(file)["z"], done.z)
-
-
-def test_a_checkpoint_of_another_problem_is_an_error(tmp_path):
-    A, b = data(None)
-    blocks, state = split(A, b), tmp_path / "state.npz"
-    consensus(blocks, LASSO, checkpoint=state)
-    others = (blocks, LassoObjective(2.0)), (blocks, RIDGE), (split(1.000001 * A, b), LASSO)
-    for problem in others:
-        with pytest.raises(ValueError, match="the checkpoint of another problem, with Lasso"):
-            consensus(*problem, checkpoint=state)
-    for content in (b"", b"rows", b"PK\x03\x04 cut off"):
-        state.write_bytes(content)
-        with pytest.raises(ValueError, match="is not a checkpoint of consensus"):
-            consensus(blocks, LASSO, checkpoint=state)
-    with pytest.raises(ValueError, match="folder that exists"):
-        consensus(blocks, LASSO, checkpoint=tmp_path / "no" / "state.npz")
-    with pytest.raises(ValueError, match="checkpoint_every"):
-        consensus(blocks, LASSO, checkpoint=state, checkpoint_every=0)
+def keep_until(k, steps, step):
+    steps.append(step)
+    if step.k == k:
+        raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(("seed", "cuts"), [(29, (1, 3)), (53, ())])

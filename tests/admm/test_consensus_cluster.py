@@ -352,12 +352,12 @@ def test_a_scheduler_that_ends_and_comes_back(tmp_path, sign):
     """The client connects to the successor by itself, or the run says what is wrong and can go on."""
     A, b = data(None)
     here = consensus(split(A, b), LASSO)
-    options = {"checkpoint": tmp_path / "state.npz", "checkpoint_every": 1}
-    ended, errors = [], []
+    ended, errors, steps = [], [], [None]
     with remote_clusters(tmp_path) as (start, address):
         server = start()
 
         def replace(iterate):
+            steps.append(iterate)
             if iterate.k == 5 and not ended:
                 ended.append(server)
                 server.send_signal(sign)
@@ -368,7 +368,9 @@ def test_a_scheduler_that_ends_and_comes_back(tmp_path, sign):
             with connect(address, timeout=600) as client:
                 blocks = loaders(split(A, b))
                 try:
-                    there = consensus(blocks, LASSO, client=client, callback=replace, **options)
+                    there = consensus(
+                        blocks, LASSO, client=client, callback=replace, warm_start=steps[-1]
+                    )
                     errors.append("")
                 except RuntimeError as error:
                     errors.append(str(error))
