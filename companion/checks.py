@@ -12,7 +12,7 @@ from scipy import sparse
 from companion.engine.arithmetic import apart, largest
 
 __all__ = [
-    "as_array", "as_matrix", "as_scalar", "as_schedule", "as_symmetric", "as_vector",
+    "as_array", "as_matrix", "as_scalar", "as_schedule", "as_symmetric", "as_vector", "as_weights",
     "check_count", "check_range", "count_axes", "read_data", "reject_masked",
 ]  # fmt: skip
 
@@ -111,10 +111,27 @@ def read_data(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[np.ndarra
 
     reject_masked(X, "X")
     reject_masked(y, "y")
+    if (columns := getattr(y, "shape", ())[1:]) and columns[0] > 1:
+        raise ValueError(
+            f"y must be a vector, got {columns[0]} columns; for a model of each column use "
+            "sklearn.multioutput.MultiOutputRegressor, or MultiOutputClassifier"
+        )
     X, y = validate_data(estimator, X, y, dtype=np.float64, **options)
     X = as_matrix(X, "X")
     check_range(largest(X), "X")
     return X, y
+
+
+def as_weights(value: Any, m: int) -> np.ndarray | None:
+    """Return the weights of m points, None where there are none, or raise an error."""
+    if value is None:
+        return None
+    weights = as_vector(value, "sample_weight", m)
+    if weights.min() < 0.0 or not weights.any():
+        raise ValueError(
+            f"sample_weight must be nonnegative and not all zero, got {weights.min():g} to {weights.max():g}"
+        )
+    return weights
 
 
 def count_axes(value: Any, name: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from inspect import signature
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -108,7 +108,7 @@ def _named_kernel(kernel: str, params: dict[str, Any]) -> Kernel:
 
 
 class KernelMixin:
-    """An estimator with the parameters ``kernel`` and ``kernel_params``."""
+    """An estimator with the parameters ``kernel`` and ``kernel_params``; `set_params` takes ``kernel__sigma``, say."""
 
     kernel: str | Kernel | Callable
     kernel_params: dict[str, Any] | None
@@ -117,6 +117,29 @@ class KernelMixin:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.pairwise = self._named_kernel().is_precomputed
         return tags
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of the kernel too: ``kernel__sigma``, whether it is an object or a name.
+
+        Parameters
+        ----------
+        **params
+            By their names.
+
+        Returns
+        -------
+        estimator
+            Itself.
+        """
+        inner = {path: params.pop(path) for path in [*params] if path.startswith("kernel__")}
+        super().set_params(**params)  # type: ignore[misc]
+        if inner:
+            named = {path.removeprefix("kernel__"): value for path, value in inner.items()}
+            if isinstance(self.kernel, Kernel):
+                self.kernel = self.kernel.with_params(**named)
+            else:
+                self.kernel_params = (self.kernel_params or {}) | named
+        return self
 
     def _named_kernel(self) -> Kernel:
         """Return the kernel that the parameters name."""

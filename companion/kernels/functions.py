@@ -375,6 +375,63 @@ class Kernel(ABC):
         """
         return Normalized(self)
 
+    # -- its parameters, by scikit-learn's names
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, with those of the kernels that it is made from: ``"kernel__sigma"``.
+
+        The parts of a sum or of a product are ``"0"``, ``"1"``, and so on.
+
+        Parameters
+        ----------
+        deep : bool
+            Whether the parameters of parts are included.
+
+        Examples
+        --------
+        >>> from companion.kernels import Gaussian, Linear
+        >>> (Linear() + Gaussian(2.0)).get_params()
+        {'0': <x, y>, '1': exp(-|x - y|^2/(2*2^2)), '1__sigma': 2.0}
+        """
+        own = self._named()
+        parts = {name: part for name, part in own.items() if deep and isinstance(part, Kernel)}
+        inner = [(name, key, v) for name, k in parts.items() for key, v in k.get_params().items()]
+        return own | {f"{name}__{key}": value for name, key, value in inner}
+
+    def with_params(self, **params: Any) -> Kernel:
+        """Return the kernel with other values of some parameters. A kernel itself never changes.
+
+        An estimator's ``set_params(kernel__sigma=2.0)``, and so a grid search, calls this.
+
+        Parameters
+        ----------
+        **params
+            By the names of :meth:`get_params`.
+
+        Examples
+        --------
+        >>> from companion.kernels import Gaussian
+        >>> (3 * Gaussian(2.0)).with_params(kernel__sigma=1.0)
+        3 exp(-|x - y|^2/(2*1^2))
+        """
+        own = self._named()
+        for path, value in params.items():
+            name, _, rest = path.partition("__")
+            if name not in own or (rest and not isinstance(own[name], Kernel)):
+                known = ", ".join(self.get_params()) or "no parameter"
+                raise ValueError(f"the kernel {self!r} has {known}, got {path}")
+            own[name] = own[name].with_params(**{rest: value}) if rest else value
+        return self._made_of(own)
+
+    def _named(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+
+    def _made_of(self, own: dict[str, Any]) -> Kernel:
+        return type(self)(**own)
+
+    def __sklearn_clone__(self) -> Kernel:
+        return self
+
     # -- a value among values
 
     def __repr__(self) -> str:
@@ -446,6 +503,12 @@ class _Combination(Kernel):
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         return self._combine(k._matrix(X, Y) for k in self.parts)
 
+    def _named(self) -> dict[str, Any]:
+        return {str(i): part for i, part in enumerate(self.parts)}
+
+    def _made_of(self, own: dict[str, Any]) -> Kernel:
+        return type(self)(tuple(own.values()))
+
 
 class Sum(_Combination):
     """The sum of kernels, ``k1 + k2`` (Proposition 17.6 (1)); its feature map concatenates (Example 17.1)."""
@@ -505,6 +568,9 @@ class PolynomialOf(_OfOne, OfValues):
 
     def _of(self, K: np.ndarray) -> np.ndarray:
         return np.polynomial.polynomial.polyval(K, self.coefficients)
+
+    def _made_of(self, own: dict[str, Any]) -> Kernel:
+        return own["kernel"].polynomial(own["coefficients"])
 
     def _features(self, X: Any, limit: float) -> np.ndarray:
         Phi = self.kernel._features(X, limit)

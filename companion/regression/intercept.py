@@ -49,6 +49,8 @@ class Shifted:
         Mean of the given y.
     fraction : float
         The fraction t of the means that was subtracted.
+    mass : float
+        The number m of points, or the sum of their weights.
     """
 
     X: np.ndarray
@@ -56,6 +58,7 @@ class Shifted:
     x_mean: np.ndarray
     y_mean: float
     fraction: float
+    mass: float
 
     def intercept(self, w: np.ndarray) -> float:
         """Return the best b for the weights w."""
@@ -67,14 +70,16 @@ class Shifted:
         if not self.y.any():  # one value: b is that, and w = 0
             return 0.0
         terms = abs(self.y_mean) + float(np.abs(self.x_mean) @ np.abs(w))
-        return math.sqrt(self.y.size) * terms
+        return math.sqrt(self.mass) * terms
 
     def unshift(self, residual: np.ndarray) -> np.ndarray:
         r"""Return :math:`y - Xw - b\mathbf 1`, from :math:`\hat y - \hat X w`."""
         return residual - self.fraction * residual.mean()
 
 
-def shift(X: np.ndarray, y: np.ndarray, intercept: str, C: float) -> Shifted:
+def shift(
+    X: np.ndarray, y: np.ndarray, intercept: str, C: float, weights: np.ndarray | None = None
+) -> Shifted:
     r"""Return the data whose program without intercept has the solution w of the program with it.
 
     Parameters
@@ -86,6 +91,8 @@ def shift(X: np.ndarray, y: np.ndarray, intercept: str, C: float) -> Shifted:
     C : float
         The penalty ``C b^2`` of a penalized intercept, in a program with the loss ``||xi||^2`` (or ``C/2 b^2`` with
         the loss ``1/2 ||xi||^2``).
+    weights : ndarray of shape (m,), optional
+        What the squares of :math:`\xi` are multiplied by; not for a penalized b.
 
     Returns
     -------
@@ -98,23 +105,26 @@ def shift(X: np.ndarray, y: np.ndarray, intercept: str, C: float) -> Shifted:
     (array([-1.,  1.]), array([-3.,  3.]), -1.0)
     """
     m, n = X.shape
-    if intercept == "none":
-        return Shifted(X, y, np.zeros(n), 0.0, 0.0)
+    mass, (Z, x_mean), (target, mean) = float(m), (X, np.zeros(n)), (y[:, None], np.zeros(1))
     if intercept == "free":
-        Z, x_mean = centred(X)
-        target, mean = centred(y[:, None])
-        return Shifted(Z, target[:, 0], x_mean, float(mean[0]), 1.0)
+        Z, x_mean = centred(X, weights)
+        target, mean = centred(target, weights)
+    if weights is not None:
+        mass, roots = float(weights.sum()), np.sqrt(weights)[:, None]
+        Z, target = roots * Z, roots * target
+    if intercept != "penalized":
+        return Shifted(Z, target[:, 0], x_mean, float(mean[0]), float(intercept == "free"), mass)
     x_mean, y_mean = X.mean(axis=0), float(y.mean())
     # 1 - sqrt(C/(m + C)), without the difference that cancels where C is large
     t = m / (m + C) / (1.0 + math.sqrt(C / (m + C)))
-    return Shifted(X - t * x_mean, y - t * y_mean, x_mean, y_mean, t)
+    return Shifted(X - t * x_mean, y - t * y_mean, x_mean, y_mean, t, mass)
 
 
-def centred(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def centred(X: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return X minus the means of its columns, and the means; of a column with one value nothing remains."""
-    mean = X.mean(axis=0)
+    mean = np.average(X, axis=0, weights=weights)
     Z = X - mean
-    left = Z.mean(axis=0)  # far from the origin, the first mean is rounded
+    left = np.average(Z, axis=0, weights=weights)  # far from the origin, the first mean is rounded
     Z -= left
     mean += left
     constant = (X[0] == X[-1]).nonzero()[0]

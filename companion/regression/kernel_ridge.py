@@ -9,13 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
+from sklearn.utils.validation import check_is_fitted
 
-from companion.checks import as_scalar
+from companion.checks import as_scalar, as_weights
 from companion.engine.arithmetic import EPS, exact_product, largest, ratio
 from companion.engine.certificate import certify_squares, rounding_of_a_sum
 from companion.kernels import Kernel
 from companion.kernels.choice import KernelMixin, own_points
-from companion.kernels.gram import centre
 from companion.regression.intercept import centred
 from companion.regression.regressor import Regressor
 from companion.regression.ridge import cholesky, solve_ridge, warn_if_missed
@@ -116,8 +116,8 @@ class KernelRidge(KernelMixin, Regressor):
         self.kernel_params = kernel_params
         self.intercept = intercept
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Solve the program.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        r"""Solve the program.
 
         Parameters
         ----------
@@ -125,6 +125,8 @@ class KernelRidge(KernelMixin, Regressor):
             Points.
         y : array-like of shape (m,)
             Values.
+        sample_weight : array-like of shape (m,), optional
+            Weights :math:`s_i \ge 0`: the loss is :math:`\sum_i s_i \xi_i^2`, and :math:`s_i \xi_i = K \alpha_i`.
 
         Returns
         -------
@@ -136,58 +138,65 @@ class KernelRidge(KernelMixin, Regressor):
             raise ValueError(f"intercept must be 'none' or 'free', got {self.intercept!r}")
         self.kernel_ = self._named_kernel()
         X, y = self._read(X, y)
+        weights = as_weights(sample_weight, y.size)
         self.X_fit_ = own_points(X, self.kernel_)
         Phi = self.kernel_.features(X, limit=len(X) // 2)
         if Phi is None or np.iscomplexobj(Phi):
-            w_error = self._fit_gram(X, y, K)
+            w_error = self._fit_gram(X, y, K, weights)
         else:  # ridge regression on the features
-            found = solve_ridge(Phi, y, K, self.intercept)
+            found = solve_ridge(Phi, y, K, self.intercept, weights)
             self.w_, self.b_, self.alpha_, self.xi_ = found.w, found.b, found.alpha, found.xi
             self.objective_, self.certificate_ = found.objective, found.certificate
             self.norm_, w_error = float(linalg.norm(found.w)), found.w_error
         warn_if_missed(self.certificate_, K, w_error)
         return self
 
-    def _fit_gram(self, X: np.ndarray, y: np.ndarray, K: float) -> float:
+    def _fit_gram(
+        self, X: np.ndarray, y: np.ndarray, K: float, weights: np.ndarray | None
+    ) -> float:
         """Solve for alpha in R^m; return about by how much rounding has changed w in feature space.
 
-        The second step of refinement is not taken: it is all rounding, and as large as the rounding that alpha has.
+        Points and values are multiplied by the roots r of their weights, and so is the column of ones that b
+        multiplies. The second step of refinement is not taken: it is all rounding, and as large as the rounding that
+        alpha has.
         """
         G, free = self.kernel_(X), self.intercept == "free"
         if np.iscomplexobj(G):
             raise ValueError(f"kernel ridge regression needs a real kernel, got {self.kernel_!r}")
-        solve, basis = _inverse(centre(G) if free else G.copy(), K)
-        target, mean = y, 0.0
-        if free:
-            columns, means = centred(y[:, None])
-            target, mean = columns[:, 0], float(means[0])
+        r = np.ones(y.size) if weights is None else np.sqrt(weights)
 
         def middle(v: np.ndarray) -> np.ndarray:
-            return v - v.mean() if free else v
+            return v - np.multiply.outer(r, r @ v) / (r @ r) if free else v
+
+        solve, basis = _inverse(middle(middle(r[:, None] * G * r).T), K)
+        target, mean = y, 0.0
+        if free:
+            columns, means = centred(y[:, None], weights)
+            target, mean = columns[:, 0], float(means[0])
+        target = r * target
 
         def step(alpha: np.ndarray) -> np.ndarray:  # CGC alpha is CG alpha, alpha being centred
-            return middle(solve(target - middle(G @ alpha) - K * alpha))
+            return middle(solve(target - middle(r * (G @ (r * alpha))) - K * alpha))
 
         alpha = step(np.zeros(y.size))
         alpha += step(alpha)
-        left = step(alpha)
-        self.w_, self.alpha_ = None, alpha
+        left = r * step(alpha)
+        self.w_, self.alpha_ = None, r * alpha
         size_of_b = abs(mean) if target.any() else 0.0  # one value is exact
-        for exact in (
-            False,
-            True,
-        ):  # the second if the rounding of a sum of large terms hides the fit
-            fit = _exact_fit(G, alpha) if exact else G @ alpha
-            residual = target - middle(fit)
-            self.b_ = float(mean - fit.mean()) if free else 0.0
+        for exact in (False, True):  # the second where rounding of the large terms hides the fit
+            fit = _exact_fit(G, self.alpha_) if exact else G @ self.alpha_
+            residual = target - middle(r * fit)
+            self.b_ = mean - float(r**2 @ fit / (r @ r)) if free else 0.0
             self.xi_ = y - fit - self.b_
-            self.norm_ = math.sqrt(max(alpha @ fit, 0.0))
-            self.objective_ = float(residual @ residual + K * (alpha @ fit))
-            summed = EPS * np.abs(fit) if exact else _rounding_of_a_product(G, alpha)
-            self.certificate_ = self._certify(G, target, residual, K, basis, size_of_b, summed)
+            self.norm_ = math.sqrt(max(self.alpha_ @ fit, 0.0))
+            self.objective_ = float(residual @ residual + K * (self.alpha_ @ fit))
+            errors = EPS * np.abs(fit) if exact else _rounding_of_a_product(G, self.alpha_)
+            self.certificate_ = self._certify(
+                G, target, residual, K, basis, size_of_b, errors, alpha, r
+            )
             if self.certificate_.ok:
                 break
-        size = math.sqrt(largest(G.diagonal()))  # of the largest feature vector
+        size = math.sqrt(largest(r**2 * G.diagonal()))  # of the largest feature vector
         alone = ratio(
             size * float(linalg.norm(target)), size**2 + K
         )  # what it would get as its weight
@@ -202,6 +211,8 @@ class KernelRidge(KernelMixin, Regressor):
         basis: Any,
         b: float,
         summed: np.ndarray,
+        alpha: np.ndarray,
+        r: np.ndarray,
     ) -> Certificate:
         r"""Certify alpha as its own dual point, made feasible: its mean is taken off, where b is free.
 
@@ -222,17 +233,16 @@ class KernelRidge(KernelMixin, Regressor):
         :math:`|\varphi(x_i)| (\sum_j \alpha_j^2 |\varphi(x_j)|^2)^{1/2}` for the entries: those have independent
         errors, but for the symmetry, which counts them twice. Their part is 0 where G was given.
         """
-        norm, alpha = linalg.norm, self.alpha_
-        sizes = np.sqrt(np.maximum(G.diagonal(), 0.0))
+        norm, sizes = linalg.norm, np.sqrt(np.maximum(G.diagonal(), 0.0))
         entry = 0.0 if self.kernel == "precomputed" else rounding_of_a_sum(self.n_features_in_)
-        errors = summed + 2.0 * entry * float(norm(sizes * alpha)) * sizes
+        errors = r * (summed + 2.0 * entry * float(norm(sizes * self.alpha_)) * sizes)
         rounding = float(norm(errors))
-        rounding += EPS * float(norm(y)) + EPS * math.sqrt(y.size) * b
+        rounding += EPS * float(norm(y)) + EPS * float(norm(r)) * b
         if K > 0.0:
-            off = float(alpha.mean()) if self.intercept == "free" else 0.0
+            off = float(r @ alpha / (r @ r)) if self.intercept == "free" else 0.0
             distance = math.hypot(
-                float(norm(residual - K * (alpha - off))) + rounding,
-                math.sqrt(K * abs(float(G.sum()))) * off,
+                float(norm(residual - K * (alpha - off * r))) + rounding,
+                math.sqrt(K * abs(float(r**2 @ G @ r**2))) * off,
             )
         else:
             distance = float(norm(basis.T @ residual)) + rounding
@@ -250,6 +260,7 @@ class KernelRidge(KernelMixin, Regressor):
     @property
     def dual_coef_(self) -> np.ndarray:
         """The dual variables `alpha_`, by scikit-learn's name."""
+        check_is_fitted(self)
         return self.alpha_
 
 

@@ -57,9 +57,11 @@ class Regressor(RegressorMixin, BaseEstimator):
     @property
     def coef_(self) -> np.ndarray | None:
         """The weights `w_`, by scikit-learn's name."""
+        check_is_fitted(self)
         return self.w_
 
     @property
     def intercept_(self) -> float:
         """The intercept `b_`, by scikit-learn's name."""
+        check_is_fitted(self)
         return self.b_

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
-from companion.checks import as_scalar, as_vector, check_range
+from companion.checks import as_scalar, as_vector, as_weights, check_range
 from companion.engine.arithmetic import EPS, ratio
 from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
 from companion.exceptions import ConvergenceWarning
@@ -117,8 +117,8 @@ class RidgeRegression(Regressor):
         self.K = K
         self.intercept = intercept
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Solve the program.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        r"""Solve the program.
 
         Parameters
         ----------
@@ -126,6 +126,9 @@ class RidgeRegression(Regressor):
             Points.
         y : array-like of shape (m,)
             Values.
+        sample_weight : array-like of shape (m,), optional
+            Weights :math:`s_i \ge 0`: the loss is :math:`\sum_i s_i \xi_i^2`, and :math:`s_i \xi_i = K \alpha_i`. A
+            point of weight 2 counts as two.
 
         Returns
         -------
@@ -133,7 +136,8 @@ class RidgeRegression(Regressor):
             Itself.
         """
         K, intercept = as_scalar(self.K, "K", at_least=0), check_intercept(self.intercept)
-        found = solve_ridge(*self._read(X, y), K, intercept)
+        X, y = self._read(X, y)
+        found = solve_ridge(X, y, K, intercept, as_weights(sample_weight, y.size))
         warn_if_missed(found.certificate, K, found.w_error)
         self.w_, self.b_, self.alpha_, self.xi_ = found.w, found.b, found.alpha, found.xi
         self.objective_, self.certificate_ = found.objective, found.certificate
@@ -250,18 +254,24 @@ class _Program(NamedTuple):
     Z: np.ndarray
     y: np.ndarray
     intercept: str
+    weights: float | np.ndarray
     data: Shifted
 
 
-def _program(X: np.ndarray, y: np.ndarray, intercept: str) -> _Program:
+def _program(
+    X: np.ndarray, y: np.ndarray, intercept: str, weights: np.ndarray | None = None
+) -> _Program:
     Z = np.column_stack([X, np.ones(y.size)]) if intercept == "penalized" else X
-    return _Program(Z, y, intercept, shift(Z, y, "free" if intercept == "free" else "none", 0.0))
+    data = shift(Z, y, "free" if intercept == "free" else "none", 0.0, weights)
+    return _Program(Z, y, intercept, 1.0 if weights is None else weights, data)
 
 
-def solve_ridge(X: np.ndarray, y: np.ndarray, K: float, intercept: str) -> RidgeSolution:
+def solve_ridge(
+    X: np.ndarray, y: np.ndarray, K: float, intercept: str, weights: np.ndarray | None = None
+) -> RidgeSolution:
     """Solve ridge regression for data that are known to be good."""
     check_range(K, "K")
-    program = _program(X, y, intercept)
+    program = _program(X, y, intercept, weights)
     Z = program.data.X
     if float(np.vdot(Z, Z)) * _SMALL_K >= K:
         return _solution(program, K, _svd(_singular_values(Z), K), "svd")
@@ -272,11 +282,14 @@ def solve_ridge(X: np.ndarray, y: np.ndarray, K: float, intercept: str) -> Ridge
 
 def _solution(program: _Program, K: float, inverse: Inverse, solver: str) -> RidgeSolution:
     """Return what the factored system gives, with its certificate."""
-    Z, y, intercept, data = program
+    Z, y, intercept, weights, data = program
     w = inverse.weights(data.y)
     b, residual = data.intercept(w), data.y - data.X @ w
     xi = y - Z @ w - b
-    alpha = xi / K if K > 0.0 else linalg.lstsq(data.X.T, w, cond=EPS * max(Z.shape))[0]
+    if K > 0.0:
+        alpha = weights * xi / K
+    else:
+        alpha = np.sqrt(weights) * linalg.lstsq(data.X.T, w, cond=EPS * max(Z.shape))[0]
     objective = float(residual @ residual + K * (w @ w))
     certificate, w_error = _certify(program, K, w, residual, objective, inverse)
     if intercept == "penalized":

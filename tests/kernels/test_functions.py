@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics import pairwise
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
 from companion.engine.arithmetic import EPS
 from companion.kernels.choice import as_kernel
@@ -18,6 +20,7 @@ from companion.kernels.functions import Constant
 from companion.kernels.given import FeatureMap, FromFunction
 from companion.kernels.gram import gram, is_positive_definite
 from companion.kernels.vectors import Bilinear, Gaussian, Linear, Polynomial, Sigmoid
+from companion.regression import KernelRidge
 from tests.kernels import for_all, normal, seeds
 from tests.refusals import refusals
 
@@ -349,6 +352,42 @@ def test_kernels_are_immutable_values():
         Gaussian(1.0).sigma = 2.0
     with pytest.raises(ValueError, match="read-only"):
         Bilinear(np.eye(2)).B[0, 0] = 5.0
+
+
+def test_parameters_make_the_kernel_again():
+    """Of every kind; and another value is another kernel, the old one stays as it is."""
+    for k in kinds():
+        assert k.with_params(**k.get_params(deep=False)) == k
+        assert all(k.with_params(**{path: value}) == k for path, value in k.get_params().items())
+    k = 3 * (Linear() + Gaussian(2.0)) ** 2
+    assert k.with_params(kernel__kernel__1__sigma=5.0) == 3 * (Linear() + Gaussian(5.0)) ** 2
+    assert k == 3 * (Linear() + Gaussian(2.0)) ** 2
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(9.0), "rbf"])
+def test_a_grid_search_over_a_parameter_of_the_kernel(kernel):
+    X = points(3, n=60)
+    y = np.sin(3 * X[:, 0])
+    model = make_pipeline(KernelRidge(0.1, kernel=kernel))
+    search = GridSearchCV(model, {"kernelridge__kernel__sigma": [0.01, 1.0, 100.0]}).fit(X, y)
+    one = search.best_estimator_[0]
+    assert search.best_params_ == {"kernelridge__kernel__sigma": 1.0}
+    assert one.kernel_ == Gaussian(1.0)
+    assert model[0].kernel == kernel
+    assert model[0].kernel_params is None
+
+
+test_with_params_refuses = refusals(
+    (lambda: Gaussian(1.0).with_params(gamma=1.0), "has sigma, got gamma"),
+    (lambda: Gaussian(1.0).with_params(sigma=-1.0), "sigma must be a finite number > 0"),
+    (lambda: Gaussian(1.0).with_params(sigma__x=1.0), "got sigma__x"),
+    (lambda: (2 * Linear()).with_params(coefficients=(0.0, -1.0)), "nonnegative coefficients"),
+    (
+        lambda: KernelRidge(kernel="rbf").set_params(kernel__depth=1).fit([[1.0]], [1.0]),
+        "accepts sigma",
+        TypeError,
+    ),
+)
 
 
 def test_as_kernel_accepts_every_kind():

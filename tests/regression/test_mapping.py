@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn import kernel_ridge, linear_model
-from sklearn.pipeline import make_pipeline
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -49,6 +51,38 @@ def test_weights_agree_to_eight_digits_there_and_back(model):
     if hasattr(peer, "coef_"):
         assert_allclose(peer.coef_, model.coef_, atol=1e-8)
         assert peer.intercept_ == pytest.approx(model.intercept_, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    "model", [m for m in MODELS if isinstance(m, (RidgeRegression, KernelRidge))], ids=repr
+)
+def test_weights_of_points(model):
+    """A point of weight 2 counts as two, as in scikit-learn; one of weight 0 is not there."""
+    s = np.random.default_rng(1).integers(0, 4, len(Y)).astype(float)
+    repeated = np.repeat(np.arange(len(Y)), s.astype(int))
+    several, weighted = clone(model).fit(X[repeated], Y[repeated]), model.fit(X, Y, s)
+    assert weighted.certificate_.ok
+    assert weighted.objective_ == pytest.approx(several.objective_, rel=1e-12)
+    assert_allclose(weighted.predict(X), several.predict(X), rtol=1e-10)
+    assert_allclose(model.K * weighted.alpha_, s * weighted.xi_, atol=1e-10)
+    peer = to_sklearn(model, 40)
+    step = {"ridge__sample_weight": s} if isinstance(peer, Pipeline) else {"sample_weight": s}
+    assert_allclose(peer.fit(X, Y, **step).predict(X), weighted.predict(X), rtol=1e-8)
+
+
+def test_nothing_is_known_before_fit():
+    for model, names in ((Lasso(), ["coef_", "intercept_"]), (KernelRidge(), ["dual_coef_"])):
+        for name in names:
+            with pytest.raises(NotFittedError):
+                getattr(model, name)
+
+
+test_bad_weights_and_targets = refusals(
+    (lambda: RidgeRegression().fit(X, Y, -np.ones(40)), "sample_weight must be nonnegative"),
+    (lambda: KernelRidge().fit(X, Y, np.zeros(40)), "not all zero"),
+    (lambda: RidgeRegression().fit(X, Y, [1.0]), "sample_weight must have length 40"),
+    (lambda: Lasso().fit(X, np.column_stack([Y, Y])), "MultiOutputRegressor"),
+)
 
 
 def test_the_penalties():
