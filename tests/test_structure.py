@@ -20,9 +20,9 @@ PACKAGE = ROOT / "companion"
 FILES = sorted(PACKAGE.rglob("*.py"))
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
-MOST = 9_645  # lines of code of the whole package: the proofs, w as a variable, checks of exercises, ADMM as a guesser
+MOST = 9_637  # lines of code of the whole package: the proofs, w as a variable, checks of exercises, ADMM as a guesser
 SHARES = {  # of the 8,000 that the package aims at; "." is what is in no room
-    ".": 870, "admm": 1_500, "kernels": 1_260, "svm": 1_400, "regression": 870, "svr": 470, "engine": 1_000,
+    ".": 880, "admm": 1_455, "kernels": 1_295, "svm": 1_400, "regression": 870, "svr": 470, "engine": 1_000,
     "distributed": 250, "figures": 600, "boards": 0,
 }  # fmt: skip
 MOST_OF_TOOLS = (

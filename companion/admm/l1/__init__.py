@@ -4,7 +4,7 @@ ADMM finds quickly which entries of the solution are zero and which signs the ot
 digits. So each solver here runs :func:`companion.admm.splitting.admm` with the text's updates (**guess**), at a few
 steps solves the linear system that is left when the zeros and signs of z are known (**finish**), and looks at the
 certificate of the outcome (**prove**): primal and dual point have the same value. The two linear programs (least
-absolute deviations, basis pursuit) ask an interior-point method for the zeros first.
+absolute deviations, basis pursuit) ask the simplex method for the zeros first.
 
 Each problem is a class whose first lines are the two updates of its ADMM.
 """
