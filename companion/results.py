@@ -197,10 +197,10 @@ class ADMMResult(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QPResult(Record):
-    r"""Outcome of ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``.
+    r"""Outcome of ``min 1/2 x'Px + q'x  s.t. A x = b, G x <= h, lower <= x <= upper``.
 
-    At a solution :math:`P x + q + A^\top y - z_\mathrm{lower} + z_\mathrm{upper} = 0` with both z's
-    nonnegative, and a positive entry of a z only where `x` is at that bound.
+    At a solution :math:`P x + q + A^\top y + G^\top z - z_\mathrm{lower} + z_\mathrm{upper} = 0` with all z's
+    nonnegative, and a positive entry of a z only where there is no slack.
 
     Parameters
     ----------
@@ -210,6 +210,8 @@ class QPResult(Record):
         Multipliers of ``A x = b``.
     z_lower, z_upper : ndarray of shape (n,)
         Multipliers of the bounds.
+    z : ndarray of shape (k,) or None
+        Multipliers of ``G x <= h``, where it was given.
     objective : float
         ``1/2 x'Px + q'x``.
     n_iter : int
@@ -240,6 +242,7 @@ class QPResult(Record):
     certificate: Certificate
     history: History = field(default_factory=dict)
     problem: Problem | None = field(default=None, repr=False)
+    z: np.ndarray | None = None
     Px: np.ndarray | None = field(default=None, repr=False)
 
 

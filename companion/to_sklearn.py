@@ -47,7 +47,6 @@ __all__ = ["from_sklearn", "to_sklearn"]
 
 Makers = dict[type, Callable[..., Any]]
 
-_HARD = 1e10  # the C that stands for infinity
 _PARAMETERS = {
     "rbf": ["gamma"], "sigmoid": ["gamma", "coef0"], "poly": ["gamma", "coef0", "degree"],
     "linear": [], "precomputed": [],
@@ -215,7 +214,7 @@ def _from_pipeline(pipeline: Pipeline, m: int) -> RidgeRegression:
 
 
 _TO: Makers = {
-    HardMarginSVC: lambda s, p, q: _machine(svm.SVC, s, C=_HARD),
+    HardMarginSVC: lambda s, p, q: _machine(svm.SVC, s, C=1e10),
     SVMs1: lambda s, p, q: _machine(svm.NuSVC, s, nu=1 / ((p + q) * (s.K or 1 / min(p, q)))),
     SVMs2: lambda s, p, q: _machine(svm.SVC, s, C=s.K, class_weight=s.class_weight),
     SVMs2prime: lambda s, p, q: _machine(svm.NuSVC, s, nu=s.nu),

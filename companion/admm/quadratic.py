@@ -18,7 +18,7 @@ from companion.engine.certificate import BoxProgram, certify
 from companion.engine.machines import is_psd
 from companion.engine.quadratic import solve_box
 from companion.engine.refusals import check_bounds, refuse
-from companion.exceptions import ConvergenceWarning
+from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
 from companion.results import Problem, QPResult
 
 __all__ = ["LowRank", "qsolve1", "solve_qp"]
@@ -170,13 +170,19 @@ def _check_data(P: Any, q: Any, A: Any, b: Any) -> tuple[Any, np.ndarray, np.nda
         P = (P + P.T) / 2.0  # rounding may have made it unsymmetric
     if P.shape != (n, n):
         raise ValueError(f"P must have shape ({n}, {n}) to go with q, got {P.shape}")
+    return P, q, *_rows(A, b, "A", "b", n)
+
+
+def _rows(A: Any, b: Any, left: str, right: str, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Validate linear constraints."""
     if (A is None) != (b is None):
-        raise ValueError("A and b must be given together, got only " + ("b" if A is None else "A"))
+        only = right if A is None else left
+        raise ValueError(f"{left} and {right} must be given together, got only {only}")
     if A is None:
-        return P, q, np.zeros((0, n)), np.zeros(0)
-    A = np.reshape(A, (1, -1)) if count_axes(A, "A") == 1 else A
-    A = np.ascontiguousarray(as_matrix(A, "A", (None, n)))
-    return P, q, A, as_vector(b, "b", A.shape[0])
+        return np.zeros((0, n)), np.zeros(0)
+    A = np.reshape(A, (1, -1)) if count_axes(A, left) == 1 else A
+    A = np.ascontiguousarray(as_matrix(A, left, (None, n)))
+    return A, as_vector(b, right, A.shape[0])
 
 
 def solve_qp(
@@ -185,12 +191,14 @@ def solve_qp(
     A: np.ndarray | None = None,
     b: np.ndarray | None = None,
     *,
+    G: np.ndarray | None = None,
+    h: np.ndarray | None = None,
     lower: float | np.ndarray = 0.0,
     upper: float | np.ndarray = np.inf,
     tol: float = 1e-9,
     max_iter: int = 100,
 ) -> QPResult:
-    r"""Solve ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``, exactly.
+    r"""Solve ``min 1/2 x'Px + q'x  s.t. A x = b, G x <= h, lower <= x <= upper``, exactly.
 
     PIQP, an interior-point method, guesses which variables are at a bound; then a linear system gives the solution to
     rounding, and a certificate proves it (:mod:`companion.engine.quadratic`). An entry of ``x`` whose bound has a
@@ -205,6 +213,9 @@ def solve_qp(
     A : array-like of shape (p, n), optional
         Any number of rows of any rank.
     b : array-like of shape (p,), optional
+    G : array-like of shape (k, n), optional
+    h : array-like of shape (k,), optional
+        Inequalities. Each gets a slack variable, ``G x + s = h`` with s >= 0, whose bound is met exactly.
     lower, upper : float or array-like of shape (n,)
         Bounds. They may be infinite, and may be equal (a fixed variable).
     tol : float
@@ -215,15 +226,16 @@ def solve_qp(
     Returns
     -------
     QPResult
-        With ``P x + q + A'y - z_lower + z_upper = 0``, multipliers nonnegative, and zero off their bound. `status` is
-        ``"solved"``, ``"max_iter"``, or ``"inaccurate"`` where the certificate misses `tol` for another reason;
-        `n_iter` counts the iterations of PIQP.
+        With ``P x + q + A'y + G'z - z_lower + z_upper = 0``, the z's nonnegative, and zero where there is slack; z
+        itself is None without a G. `status` is ``"solved"``, ``"max_iter"``, or ``"inaccurate"`` where the certificate
+        misses `tol` for another reason; `n_iter` counts the iterations of PIQP.
 
     Raises
     ------
     InfeasibleProblemError
         No x satisfies the constraints. ``witness`` is a y with ``max { y'A x : lower <= x <= upper } < y'b`` in exact
-        arithmetic, or None where no floating-point vector was found that is exact.
+        arithmetic, or None where no floating-point vector was found that is exact. Rows and slack variables of a G are
+        rows and columns of A there.
     UnboundedProblemError
         The objective has no lower bound. ``ray`` is a d with ``P d = 0``, ``A d = 0``, ``q'd < 0``.
     ValueError
@@ -260,29 +272,53 @@ def solve_qp(
     array([1., 0.])
     >>> result.certificate.ok
     True
+
+    The point of the half plane x1 + x2 <= 1 nearest to (2, 0), and the multiplier of that inequality:
+
+    >>> result = solve_qp(np.eye(2), [-2.0, 0.0], G=[[1, 1]], h=[1], lower=-np.inf)
+    >>> result.x, result.z
+    (array([ 1.5, -0.5]), array([0.5]))
     """
-    data = {"P": P, "q": q, "A": A, "b": b, "lower": lower, "upper": upper}
+    data = {"P": P, "q": q, "A": A, "b": b, "G": G, "h": h, "lower": lower, "upper": upper}
     P, q, A, b = _check_data(P, q, A, b)
-    n = q.size
+    G, h = _rows(G, h, "G", "h", q.size)
+    n, p, k = q.size, b.size, h.size
     tol, max_iter = as_scalar(tol, "tol", above=0.0), check_count(max_iter, "max_iter")
     low, high = _bounds(lower, "lower", n), _bounds(upper, "upper", n)
     check_bounds(low, high)
     program = BoxProgram(P, q, A, b, low, high)
+    if k:
+        program = BoxProgram(
+            _padded(P, k), np.r_[q, np.zeros(k)], np.block([[A, np.zeros((p, k))], [G, np.eye(k)]]),
+            np.r_[b, h], np.r_[low, np.zeros(k)], np.r_[high, np.full(k, np.inf)],
+        )  # fmt: skip
     solution = solve_box(program, tol=tol, max_iter=max_iter)
     x, converged = solution.x, solution.certificate.ok
     if not converged:
-        refuse(program)
+        try:
+            refuse(program)
+        except InfeasibleProblemError as error:
+            hint = "" if not k else " (the rows of G x + s = h, s >= 0, follow those of A)"
+            raise InfeasibleProblemError(f"{error}{hint}", error.witness) from None
         warnings.warn(
             f"solve_qp did not reach tol = {tol:g} within {solution.n_iter} iterations: {solution.certificate}",
             ConvergenceWarning,
             stacklevel=2,
         )
     return QPResult(
-        x, solution.y, solution.z_lower, solution.z_upper,
-        objective=float(0.5 * (x @ solution.Px) + q @ x), n_iter=solution.n_iter, converged=converged,
+        x[:n], solution.y[:p], solution.z_lower[:n], solution.z_upper[:n],
+        objective=float(0.5 * (x @ solution.Px) + program.q @ x), n_iter=solution.n_iter, converged=converged,
         status=solution.verdict if solution.verdict in ("solved", "max_iter") else "inaccurate",
-        certificate=solution.certificate, problem=Problem("quadratic program", data), Px=solution.Px,
+        certificate=solution.certificate, problem=Problem("quadratic program", data),
+        z=solution.y[p:] if k else None, Px=solution.Px[:n],
     )  # fmt: skip
+
+
+def _padded(P: np.ndarray | LowRank, k: int) -> np.ndarray | LowRank:
+    """Return P with k more rows and columns of zeros."""
+    if isinstance(P, LowRank):
+        return LowRank(np.pad(P.G, ((0, k), (0, 0))), np.pad(P.d, (0, k)))
+    return np.pad(P, (0, k))
 
 
 def _bounds(value: float | np.ndarray, name: str, n: int) -> np.ndarray:

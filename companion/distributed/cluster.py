@@ -34,12 +34,7 @@ class OnCluster:
     """Teams on the workers of a cluster, as futures."""
 
     def __init__(
-        self,
-        given: Any,
-        rows: list[Any],
-        objective: Objective,
-        client: Any,
-        block_timeout: float,
+        self, given: Any, rows: list[Any], objective: Objective, client: Any, block_timeout: float
     ) -> None:
         try:
             from distributed import Client

@@ -202,10 +202,7 @@ def residuals(ax: Axes, history: Mapping[str, np.ndarray]) -> None:
 
 
 def paths(
-    ax: Axes,
-    parameter: np.ndarray,
-    coefficients: np.ndarray,
-    names: Sequence[str] | None = None,
+    ax: Axes, parameter: np.ndarray, coefficients: np.ndarray, names: Sequence[str] | None = None
 ) -> None:
     """Draw coefficients (one column per feature) against a parameter, on a logarithmic axis."""
     looks = [(line, color) for line in ("-", "--", "-.", ":") for color in CYCLE]

@@ -131,14 +131,13 @@ class KernelMixin:
         estimator
             Itself.
         """
-        inner = {path: params.pop(path) for path in [*params] if path.startswith("kernel__")}
+        paths = [path for path in params if path.startswith("kernel__")]
+        named = {path.removeprefix("kernel__"): params.pop(path) for path in paths}
         super().set_params(**params)  # type: ignore[misc]
-        if inner:
-            named = {path.removeprefix("kernel__"): value for path, value in inner.items()}
-            if isinstance(self.kernel, Kernel):
-                self.kernel = self.kernel.with_params(**named)
-            else:
-                self.kernel_params = (self.kernel_params or {}) | named
+        if named and isinstance(self.kernel, Kernel):
+            self.kernel = self.kernel.with_params(**named)
+        elif named:
+            self.kernel_params = (self.kernel_params or {}) | named
         return self
 
     def _named_kernel(self) -> Kernel:

@@ -191,9 +191,8 @@ class KernelRidge(KernelMixin, Regressor):
             self.norm_ = math.sqrt(max(self.alpha_ @ fit, 0.0))
             self.objective_ = float(residual @ residual + K * (self.alpha_ @ fit))
             errors = EPS * np.abs(fit) if exact else _rounding_of_a_product(G, self.alpha_)
-            self.certificate_ = self._certify(
-                G, target, residual, K, basis, size_of_b, errors, alpha, r
-            )
+            errors += EPS * size_of_b
+            self.certificate_ = self._certify(G, target, residual, K, basis, errors, alpha, r)
             if self.certificate_.ok:
                 break
         size = math.sqrt(largest(r**2 * G.diagonal()))  # of the largest feature vector
@@ -209,7 +208,6 @@ class KernelRidge(KernelMixin, Regressor):
         residual: np.ndarray,
         K: float,
         basis: Any,
-        b: float,
         summed: np.ndarray,
         alpha: np.ndarray,
         r: np.ndarray,
@@ -228,7 +226,7 @@ class KernelRidge(KernelMixin, Regressor):
 
         which is not of the second order in :math:`\delta`, as the gap is. An entry of the matrix is an inner product
         of n terms in feature space, :math:`|\varphi(x_i)| |\varphi(x_j)|` at most, or a function of n terms that has
-        no larger error. So :math:`\delta_i` is bounded by what the product may have `summed`, plus
+        no larger error. So :math:`\delta_i` is bounded by what the product and b may have `summed`, plus
         :func:`rounding_of_a_sum` of n terms times
         :math:`|\varphi(x_i)| (\sum_j \alpha_j^2 |\varphi(x_j)|^2)^{1/2}` for the entries: those have independent
         errors, but for the symmetry, which counts them twice. Their part is 0 where G was given.
@@ -237,7 +235,7 @@ class KernelRidge(KernelMixin, Regressor):
         entry = 0.0 if self.kernel == "precomputed" else rounding_of_a_sum(self.n_features_in_)
         errors = r * (summed + 2.0 * entry * float(norm(sizes * self.alpha_)) * sizes)
         rounding = float(norm(errors))
-        rounding += EPS * float(norm(y)) + EPS * float(norm(r)) * b
+        rounding += EPS * float(norm(y))
         if K > 0.0:
             off = float(r @ alpha / (r @ r)) if self.intercept == "free" else 0.0
             distance = math.hypot(

@@ -262,7 +262,7 @@ def _program(
     X: np.ndarray, y: np.ndarray, intercept: str, weights: np.ndarray | None = None
 ) -> _Program:
     Z = np.column_stack([X, np.ones(y.size)]) if intercept == "penalized" else X
-    data = shift(Z, y, "free" if intercept == "free" else "none", 0.0, weights)
+    data = shift(Z, y, intercept.replace("penalized", "none"), 0.0, weights)
     return _Program(Z, y, intercept, 1.0 if weights is None else weights, data)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from companion.admm.quadratic import LowRank, solve_qp
-from companion.exceptions import ConvergenceWarning
+from companion.exceptions import ConvergenceWarning, InfeasibleProblemError, UnboundedProblemError
 from tests.exact import verify
 from tests.refusals import refusals
 
@@ -49,6 +49,52 @@ def svm(n, kernel, seed, d=10, shift=0.5):
     X = rng.normal(size=(n, d)) + shift * s[:, None]
     P = LowRank(X * s[:, None]) if kernel == "linear" else np.outer(s, s) * gaussian(X, 0.1)
     return X, s, P
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_inequalities_and_their_multipliers_agree_with_clarabel(seed):
+    """Half of the programs have a P of low rank, half have equations, two have a row twice."""
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(2, 20)), int(rng.integers(1, 30))
+    root, q, inside = rng.normal(size=(n, n)), 3.0 * rng.normal(size=n), rng.normal(size=n)
+    root = root[:, : n // 2 + 1] if seed % 2 else root
+    G = rng.normal(size=(k, n))
+    G = np.vstack([G, G[:1]]) if seed > 5 else G
+    h = G @ inside + rng.random(len(G))
+    A, b = (None, None) if seed % 4 < 2 else (np.ones((1, n)), [inside.sum()])
+    P = LowRank(root) if seed % 2 else root @ root.T
+    result = solve_qp(P, q, A, b, G=G, h=h, lower=inside - 2.0, upper=inside + 1.0)
+    assert result.converged
+    x = cp.Variable(n)
+    rows = [G @ x <= h, x >= inside - 2.0, x <= inside + 1.0]
+    rows += [] if A is None else [A @ x == b]
+    peer = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(root.T @ x) + q @ x), rows)
+    peer.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    assert result.objective == pytest.approx(peer.value, rel=1e-8, abs=1e-8)
+    slack = h - G @ result.x
+    assert slack.min() > -1e-12
+    assert result.z.min() >= 0.0
+    assert abs(result.z @ slack) < 1e-10
+    e = root @ (root.T @ result.x) + q + result.z @ G - result.z_lower + result.z_upper
+    np.testing.assert_allclose(e, 0.0 if A is None else -result.y @ A, atol=1e-9)
+    if seed % 2 == 0 and seed < 6:
+        np.testing.assert_allclose(result.z, rows[0].dual_value, atol=1e-5)
+
+
+test_inequalities_that_cannot_be = refusals(
+    (
+        lambda: solve_qp(np.eye(2), [0, 0], G=[[1, 1]], h=[-1]),
+        r"is at least 0, .*follow those of A\)",
+        InfeasibleProblemError,
+    ),
+    (lambda: solve_qp(np.eye(2), [0, 0], G=[[1, 1]]), "G and h must be given together, got only G"),
+    (lambda: solve_qp(np.eye(2), [0, 0], G=[[1, 1, 1]], h=[1]), "G must have shape"),
+    (
+        lambda: solve_qp(np.zeros((1, 1)), [1], G=[[1]], h=[1], lower=-INF),
+        "",
+        UnboundedProblemError,
+    ),
+)
 
 
 @pytest.mark.parametrize("seed", range(12))
