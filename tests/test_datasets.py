@@ -113,15 +113,8 @@ def test_u16_v16():
 
 
 def test_which_sets_a_line_separates():
-    for name in [
-        "text_uv16",
-        "nine_points",
-        "sixty_points",
-        "xor",
-        "zm_six",
-        "zm_eighteen",
-        "zm_fourteen",
-    ]:
+    sets = ["text_uv16", "nine_points", "sixty_points", "xor"]
+    for name in [*sets, "zm_six", "zm_eighteen", "zm_fourteen"]:
         assert separable(getattr(datasets, name)()) == (name == "zm_fourteen"), name
 
 

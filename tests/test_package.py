@@ -134,17 +134,8 @@ def test_it_runs_in_an_empty_environment(tmp_path: Path) -> None:
         assert list((tmp_path / "env").rglob(f"companion/boards/browser/{path.name}")), path
     folder = unpacked_sdist(tmp_path)
     tests = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-n",
-        "2",
-        "-p",
-        "no:nbval",
-        "tests",
-        "companion",
-    ]
+        sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "no:nbval", "tests", "companion",
+    ]  # fmt: skip
     subprocess.run(tests, cwd=folder, check=True)
 
 

@@ -20,7 +20,7 @@ PACKAGE = ROOT / "companion"
 FILES = sorted(PACKAGE.rglob("*.py"))
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
-MOST = 9_637  # lines of code of the whole package: the proofs, w as a variable, checks of exercises, ADMM as a guesser
+MOST = 9_642  # lines of code of the whole package: the proofs, w as a variable, checks of exercises, ADMM as a guesser
 SHARES = {  # of the 8,000 that the package aims at; "." is what is in no room
     ".": 880, "admm": 1_455, "kernels": 1_295, "svm": 1_400, "regression": 870, "svr": 470, "engine": 1_000,
     "distributed": 250, "figures": 600, "boards": 0,

@@ -18,7 +18,7 @@ from companion.admm.objectives import (
     LassoObjective,
     RidgeObjective,
     SquaredHingeObjective,
-)
+)  # fmt: skip
 from companion.exceptions import ConvergenceWarning
 from tests.exact import verify
 from tests.refusals import refusals

@@ -85,14 +85,11 @@ def test_cluster_takes_the_same_steps_for_each_kind_of_block(client):
         for parts in zip(*blocks)
     ]
     kinds = {
-        "arrays": blocks,
-        "delayed pairs": loaders(blocks),
+        "arrays": blocks, "delayed pairs": loaders(blocks),
         "pairs of delayed": [(delayed(A_i), delayed(b_i)) for A_i, b_i in blocks],
-        "futures": client.compute(loaders(blocks)),
-        "dask arrays": (rows, targets),
-        "persisted": (rows.persist(), targets),
-        "unknown lengths": tuple(unknown),
-    }
+        "futures": client.compute(loaders(blocks)), "dask arrays": (rows, targets),
+        "persisted": (rows.persist(), targets), "unknown lengths": tuple(unknown),
+    }  # fmt: skip
     options = {"callback": lambda iterate: iterate.k == 2}
     here = consensus(blocks, LASSO, **options)
     for kind, given_blocks in kinds.items():

@@ -38,13 +38,11 @@ class Problem(NamedTuple):
         )
         n, m, loose = len(q), len(low), np.flatnonzero(low < high)
         return solve_qp(
-            np.pad(P, (0, loose.size)),
-            np.pad(q, (0, loose.size)),
-            np.hstack([rows, -np.eye(m)[:, loose]]),
-            np.where(low < high, 0.0, low),
+            np.pad(P, (0, loose.size)), np.pad(q, (0, loose.size)),
+            np.hstack([rows, -np.eye(m)[:, loose]]), np.where(low < high, 0.0, low),
             lower=np.r_[np.broadcast_to(self.lower, n), low[loose]],
             upper=np.r_[np.broadcast_to(self.upper, n), high[loose]],
-        )
+        )  # fmt: skip
 
 
 def hs118():
@@ -73,13 +71,10 @@ QPTEST = Problem(
 )
 # The published values of HS21 and QPTEST have a constant, -100, and leave one out, 4.
 PROBLEMS = {
-    "HS21": (HS21, 100 - 99.96),
-    "HS118": (hs118(), 664.82045),
-    "QPTEST": (QPTEST, 4.371875),
-    "CVXQP1_S": (cvxqp(50), 11590.7181),
-    "CVXQP2_S": (cvxqp(25), 8120.94048),
+    "HS21": (HS21, 100 - 99.96), "HS118": (hs118(), 664.82045), "QPTEST": (QPTEST, 4.371875),
+    "CVXQP1_S": (cvxqp(50), 11590.7181), "CVXQP2_S": (cvxqp(25), 8120.94048),
     "CVXQP3_S": (cvxqp(75), 11943.4322),
-}
+}  # fmt: skip
 FILES = {
     "DUAL1": 0.0350129662, "DUAL2": 0.0337336761, "DUAL3": 0.135755839, "DUAL4": 0.746090842,
     "DUALC1": 6155.25083, "DUALC2": 3551.30769, "DUALC5": 427.232327,

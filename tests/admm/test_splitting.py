@@ -12,13 +12,9 @@ from tests.refusals import refusals
 
 # Example 16.4: minimise 2x + z^2 subject to 2x - z = 0
 EXAMPLE = {
-    "x_update": lambda v, rho: (v - 1 / rho) / 2,
-    "z_update": lambda v, rho: -rho * v / (rho + 2),
-    "A": 2,
-    "B": -1,
-    "c": 0,
-    "objective": lambda x, z: 2 * x[0] + z[0] ** 2,
-}
+    "x_update": lambda v, rho: (v - 1 / rho) / 2, "z_update": lambda v, rho: -rho * v / (rho + 2),
+    "A": 2, "B": -1, "c": 0, "objective": lambda x, z: 2 * x[0] + z[0] ** 2,
+}  # fmt: skip
 EXAMPLE_STAR = {"x_star": [-0.25], "z_star": [-0.5], "lambda_star": [-1.0], "p_star": -0.25}
 POINTS = ("x_star", "z_star", "lambda_star")
 FOREVER = {"tol_abs": 0, "tol_rel": 0}

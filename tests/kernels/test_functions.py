@@ -100,15 +100,11 @@ def test_closure_rules(seed, is_complex):
     a, *c = np.random.default_rng(seed).uniform(0, [3, 1, 1, 1, 1]).tolist()
     d = K1.diagonal().real
     expected = {
-        k1 + k2: K1 + K2,
-        a * k1: a * K1,
-        k1 * k2: K1 * K2,
-        k1**3: K1**3,
+        k1 + k2: K1 + K2, a * k1: a * K1, k1 * k2: K1 * K2, k1**3: K1**3,
         k1.polynomial(c): c[0] + c[1] * K1 + c[2] * K1**2 + c[3] * K1**3,
-        (k1 / 50).exp(): np.exp(K1 / 50),
-        k1.gaussian(2.0): np.exp(-(d[:, None] + d - 2 * K1) / 8),
+        (k1 / 50).exp(): np.exp(K1 / 50), k1.gaussian(2.0): np.exp(-(d[:, None] + d - 2 * K1) / 8),
         k1.normalized(): K1 / np.sqrt(d[:, None] * d),
-    }
+    }  # fmt: skip
     for kernel, K in expected.items():
         assert_allclose(kernel(X), K, rtol=1e-9, atol=1e-9)
         assert is_positive_definite(K, tol=1e-11), kernel
@@ -222,25 +218,19 @@ def test_ordinary_product_of_matrices_is_not_positive_definite():
 
 LINEAR = Linear()
 test_expressions_that_are_no_kernels = refusals(
-    (lambda: -1 * LINEAR, "17.6"),
-    (lambda: LINEAR - LINEAR, "difference"),
-    (lambda: LINEAR + (-1), "17.5"),
-    (lambda: LINEAR**-1, "integer >= 0"),
-    (lambda: LINEAR / 0, "> 0"),
-    (lambda: LINEAR.gaussian(0.0), "sigma"),
+    (lambda: -1 * LINEAR, "17.6"), (lambda: LINEAR - LINEAR, "difference"),
+    (lambda: LINEAR + (-1), "17.5"), (lambda: LINEAR**-1, "integer >= 0"),
+    (lambda: LINEAR / 0, "> 0"), (lambda: LINEAR.gaussian(0.0), "sigma"),
     (lambda: LINEAR.polynomial([]), "c_0"),
     (lambda: LINEAR.polynomial([3, -1]), r"17\.7 \(1\) needs nonnegative .* c_1 = -1"),
-    (lambda: Polynomial(0), "d must be"),
-    (lambda: Polynomial(2, gamma=0.0), "gamma"),
+    (lambda: Polynomial(0), "d must be"), (lambda: Polynomial(2, gamma=0.0), "gamma"),
     (lambda: Bilinear([[1, 1], [0, 1]]), r"17\.6 \(5\) needs a symmetric"),
-    (lambda: Bilinear([[1, 2], [2, 1]]), "eigenvalue -1"),
-    (lambda: Bilinear([[1, 2]]), "square"),
-    (lambda: LINEAR + "k", "must be", TypeError),
-    (lambda: LINEAR * [1, 2], "must be", TypeError),
+    (lambda: Bilinear([[1, 2], [2, 1]]), "eigenvalue -1"), (lambda: Bilinear([[1, 2]]), "square"),
+    (lambda: LINEAR + "k", "must be", TypeError), (lambda: LINEAR * [1, 2], "must be", TypeError),
     (lambda: LINEAR**0.5, "must be", TypeError),
     (lambda: LINEAR.compose(3), "psi must be", TypeError),
     (lambda: FeatureMap([1, 2]), "phi must be", TypeError),
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 0.0), (0.5, 1.0), (2.0, -1.0), (1.0, 3.0)])
@@ -366,15 +356,10 @@ def test_parameters_make_the_kernel_again():
 
 @pytest.mark.parametrize("kernel", [Gaussian(9.0), "rbf"])
 def test_a_grid_search_over_a_parameter_of_the_kernel(kernel):
-    X = points(3, n=60)
-    y = np.sin(3 * X[:, 0])
-    model = make_pipeline(KernelRidge(0.1, kernel=kernel))
-    search = GridSearchCV(model, {"kernelridge__kernel__sigma": [0.01, 1.0, 100.0]}).fit(X, y)
-    one = search.best_estimator_[0]
-    assert search.best_params_ == {"kernelridge__kernel__sigma": 1.0}
-    assert one.kernel_ == Gaussian(1.0)
-    assert model[0].kernel == kernel
-    assert model[0].kernel_params is None
+    X, model = points(3, n=60), make_pipeline(KernelRidge(0.1, kernel=kernel))
+    search = GridSearchCV(model, {"kernelridge__kernel__sigma": [0.01, 1.0, 100.0]})
+    assert search.fit(X, np.sin(3 * X[:, 0])).best_estimator_[0].kernel_ == Gaussian(1.0)
+    assert (model[0].kernel, model[0].kernel_params) == (kernel, None)
 
 
 test_with_params_refuses = refusals(

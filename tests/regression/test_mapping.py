@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn import kernel_ridge, linear_model
-from sklearn.base import clone
+from sklearn import kernel_ridge, linear_model, svm
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
@@ -32,6 +32,15 @@ POLYNOMIAL = {"degree": 2, "gamma": 0.3, "coef0": 2.0}
 MODELS += [KernelRidge(0.5, kernel="poly", kernel_params=POLYNOMIAL)]
 MODELS += [Lasso(7.0), Lasso(7.0, intercept="none"), ElasticNet(0.0, 7.0, intercept="none")]
 MODELS += [ElasticNet(K, tau) for K, tau in ((3.0, 7.0), (3.0, 0.0), (0.0, 0.0))]
+
+
+MACHINES = [
+    svm.NuSVR(C=2.0, nu=0.4, kernel="rbf", gamma=0.4),
+    svm.SVC(C=0.3, kernel=Gaussian(2.0), class_weight={1: 3.0}),
+]
+MACHINES += [svm.SVR(C=2.0, epsilon=0.0, kernel="poly", degree=2, gamma=1.0, coef0=0.5)]
+MACHINES += [svm.NuSVC(nu=0.5, kernel="poly", degree=2, gamma=1.0, coef0=0.5)]
+MACHINES = [peer.set_params(tol=1e-9) for peer in MACHINES]
 
 
 @parametrize_with_checks(CHECKED)
@@ -70,19 +79,28 @@ def test_weights_of_points(model):
     assert_allclose(peer.fit(X, Y, **step).predict(X), weighted.predict(X), rtol=1e-8)
 
 
-def test_nothing_is_known_before_fit():
-    for model, names in ((Lasso(), ["coef_", "intercept_"]), (KernelRidge(), ["dual_coef_"])):
-        for name in names:
-            with pytest.raises(NotFittedError):
-                getattr(model, name)
-
-
 test_bad_weights_and_targets = refusals(
+    (lambda: Lasso().coef_, "not fitted", NotFittedError),
+    (lambda: KernelRidge().dual_coef_, "not fitted", NotFittedError),
     (lambda: RidgeRegression().fit(X, Y, -np.ones(40)), "sample_weight must be nonnegative"),
     (lambda: KernelRidge().fit(X, Y, np.zeros(40)), "not all zero"),
     (lambda: RidgeRegression().fit(X, Y, [1.0]), "sample_weight must have length 40"),
     (lambda: Lasso().fit(X, np.column_stack([Y, Y])), "MultiOutputRegressor"),
 )
+
+
+@pytest.mark.parametrize("peer", MACHINES, ids=repr)
+def test_machines_and_tubes_from_scikit_learn(peer):
+    y, sizes = (np.sign(Y - Y.mean()), (20, 20)) if is_classifier(peer) else (Y, (40,))
+    model = from_sklearn(peer, 40).fit(X, y)
+    again = to_sklearn(model, *sizes)
+    assert type(again) is type(peer)
+    f, g, h = (
+        getattr(m, "decision_function", m.predict)(X)
+        for m in (model, peer.fit(X, y), again.fit(X, y))
+    )
+    f = f / getattr(model, "eta_", 1.0)
+    assert_allclose([g, h], [f, f], atol=1e-5 * np.ptp(f))
 
 
 def test_the_penalties():

@@ -7,7 +7,6 @@ from sklearn.svm import SVR, LinearSVR
 from sklearn.svm import NuSVR as NuPeer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from companion.kernels import Gaussian
 from companion.svr import EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
 from companion.to_sklearn import from_sklearn, to_sklearn
 from tests.refusals import refusals
@@ -16,9 +15,6 @@ pytestmark = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.Ski
 
 CLASSES = [NuSVR, EpsilonSVR, NuSVRPenalizedBias, QuadraticNuSVR]
 POLYNOMIAL = {"degree": 2, "gamma": 0.5, "coef0": 1.0}
-PEERS = [NuPeer(C=2.0, nu=0.4, kernel="rbf", gamma=0.4)]
-PEERS += [SVR(C=0.3, epsilon=0.2, kernel=Gaussian(2.0))]
-PEERS += [SVR(C=2.0, epsilon=0.0, kernel="poly", degree=2, gamma=1.0, coef0=0.5)]
 KERNELS = [("linear", None), ("rbf", {"gamma": 0.3}), ("poly", POLYNOMIAL)]
 
 
@@ -63,15 +59,6 @@ class TestMapping:
             epsilon=model.epsilon_, C=20.0 / len(y), tol=1e-12, max_iter=1_000_000, random_state=0
         ).fit(X, y)
         assert_allclose([*peer.coef_, *np.ravel(peer.intercept_)], [*model.w_, model.b_], rtol=1e-6)
-
-    @pytest.mark.parametrize("peer", PEERS)
-    def test_from_scikit_learn_and_back(self, peer):
-        X, y = random_data(7)
-        model = from_sklearn(peer, len(y))
-        again = to_sklearn(model, len(y))
-        assert (type(again), again.C) == (type(peer), pytest.approx(peer.C, rel=1e-15))
-        f = peer.set_params(tol=1e-7).fit(X, y).predict(X)
-        assert_allclose(model.fit(X, y).predict(X), f, atol=1e-5 * np.ptp(y))
 
 
 test_what_has_no_counterpart = refusals(
