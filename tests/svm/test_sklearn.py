@@ -5,12 +5,12 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from companion.datasets import nine_points
+from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian, Polynomial
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
 from companion.to_sklearn import from_sklearn, to_sklearn
