@@ -248,7 +248,7 @@ class RidgeSolution(NamedTuple):
     w_error: float  # about by how much rounding has changed w
 
 
-class _Program(NamedTuple):
+class _RidgeProgram(NamedTuple):
     """A program of ridge regression: the points, with the column of ones of a penalized b, and the shifted data."""
 
     Z: np.ndarray
@@ -260,10 +260,10 @@ class _Program(NamedTuple):
 
 def _program(
     X: np.ndarray, y: np.ndarray, intercept: str, weights: np.ndarray | None = None
-) -> _Program:
+) -> _RidgeProgram:
     Z = np.column_stack([X, np.ones(y.size)]) if intercept == "penalized" else X
     data = shift(Z, y, intercept.replace("penalized", "none"), 0.0, weights)
-    return _Program(Z, y, intercept, 1.0 if weights is None else weights, data)
+    return _RidgeProgram(Z, y, intercept, 1.0 if weights is None else weights, data)
 
 
 def solve_ridge(
@@ -280,7 +280,7 @@ def solve_ridge(
     return _solution(program, K, _dual(Z, K), "dual")
 
 
-def _solution(program: _Program, K: float, inverse: Inverse, solver: str) -> RidgeSolution:
+def _solution(program: _RidgeProgram, K: float, inverse: Inverse, solver: str) -> RidgeSolution:
     """Return what the factored system gives, with its certificate."""
     Z, y, intercept, weights, data = program
     w = inverse.weights(data.y)
@@ -298,7 +298,7 @@ def _solution(program: _Program, K: float, inverse: Inverse, solver: str) -> Rid
 
 
 def _certify(
-    program: _Program,
+    program: _RidgeProgram,
     K: float,
     w: np.ndarray,
     residual: np.ndarray,
