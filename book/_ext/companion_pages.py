@@ -5,7 +5,7 @@ title, and how to report an error. The pictures of the sliders, megabytes of tex
 reader sees the text first.
 
 Every picture says its size, and the button for all solutions has its place, so that the text stands still while pictures
-and scripts arrive. (``docutils.conf`` lets pictures wait until the reader comes near.) A picture of several panels says
+and scripts arrive. Pictures wait until the reader comes near. A picture of several panels says
 where it may be cut (`companion.figures.panels`): on a phone a script puts them one below the other.
 
 Every picture is seen once. A slider begins with the picture of the cell before it, which is drawn there for nbval, for
@@ -221,7 +221,8 @@ def add_addresses(app: Sphinx, config: Config) -> None:
 
 
 def write_in_parallel(app: Sphinx, env: BuildEnvironment) -> None:
-    """After reading, before writing: one process resolves references, the others write."""
+    """After reading, before writing: one process resolves references, the others write; pictures wait for the reader."""
+    env.settings["image_loading"] = "lazy"
     app.parallel = 1 + min(os.cpu_count() or 1, 4)
 
 

@@ -148,14 +148,15 @@ def with_addresses() -> str:
 
 def test_a_published_page_says_what_it_is_and_where_it_runs(tmp_path: Path, monkeypatch) -> None:
     """Without an address the pages are those of tests/site."""
-    (tmp_path / "docutils.conf").write_text((ROOT / "docutils.conf").read_text())
+    (tmp_path / "a.png").write_bytes((BOOK / "_static/part-16.png").read_bytes())
     monkeypatch.chdir(tmp_path)
     page = writes(new_notebook(cells=[new_markdown_cell("# A page")]))
     wanted = ["myst_nb", "sphinx_book_theme", "companion_pages"]
     theme = {"html_theme": "sphinx_book_theme"}
     (tmp_path / "pyproject.toml").write_text(with_addresses(), encoding="utf-8")
-    site = build(tmp_path, {"index.md": SLACK, "page.ipynb": page}, wanted, **theme)
+    site = build(tmp_path, {"index.md": SLACK + "![A](a.png)", "page.ipynb": page}, wanted, **theme)
     page = soup(site / "index.html")
+    assert page.select_one("img[loading=lazy][width='480'][height='320']")
     (description,) = page.select("meta[name=description]")
     told = "The price ν of a unit of slack says how much of it there is, wᵀ x."
     assert description["content"] == told
