@@ -14,7 +14,7 @@ from companion.admm.low_rank import LowRank
 from companion.admm.splitting import Iterate, admm
 from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
 from companion.engine.arithmetic import EPS
-from companion.engine.certificate import BoxProgram, certify
+from companion.engine.certificate import BoxProgram, accurate_square, certify
 from companion.engine.machines import is_psd
 from companion.engine.quadratic import solve_box
 from companion.engine.refusals import check_bounds, refuse
@@ -307,7 +307,8 @@ def solve_qp(
         )
     return QPResult(
         x[:n], solution.y[:p], solution.z_lower[:n], solution.z_upper[:n],
-        objective=float(0.5 * (x @ solution.Px) + program.q @ x), n_iter=solution.n_iter, converged=converged,
+        objective=float(0.5 * accurate_square(program.P, x, solution.Px) + program.q @ x),
+        n_iter=solution.n_iter, converged=converged,
         status=solution.verdict if solution.verdict in ("solved", "max_iter") else "inaccurate",
         certificate=solution.certificate, problem=Problem("quadratic program", data),
         z=solution.y[p:] if k else None, Px=solution.Px[:n],

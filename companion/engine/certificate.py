@@ -14,6 +14,7 @@ __all__ = [
     "BoxProgram",
     "Matrix",
     "absolute_product",
+    "accurate_square",
     "bound_multipliers",
     "certify",
     "certify_hyperplane",
@@ -25,6 +26,10 @@ __all__ = [
     "rounding_of_a_sum",
     "weak_duality",
 ]
+
+
+_CANCELS = 1e3  # of the terms of a sum to its value: from here on the sum is made with more digits
+_ENOUGH = 4.0  # roundings of a number: to know it better than that changes nothing
 
 
 def rounding_of(n: int) -> float:
@@ -91,6 +96,25 @@ def absolute_product(P: Matrix, size: np.ndarray) -> np.ndarray:
     return roots * float(roots @ size)
 
 
+def sums_of_products(rows: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return the sums of ``rows * x``, each rounded once: products become two numbers (Dekker), and sums are exact.
+
+    Examples
+    --------
+    >>> sums_of_products(np.array([[1e8, 1.0, -1e8]]), np.array([1e8, 1.0, 1e8]))
+    array([1.])
+    """
+
+    def halves(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        high = 134217729.0 * v  # 2^27 + 1
+        high = high - (high - v)
+        return high, v - high
+
+    (a, b), (c, d), product = halves(rows), halves(x), rows * x
+    rest = b * d - (((product - a * c) - b * c) - a * d)
+    return np.array([math.fsum((*u, *v)) for u, v in zip(product, rest)])
+
+
 def certify(
     program: BoxProgram,
     x: np.ndarray,
@@ -119,16 +143,17 @@ def certify(
     Returns
     -------
     Certificate
-        With the residual :math:`e = P x + q + A^\top y - z_\ell + z_u`,
+        With the gradient :math:`g = P x + q + A^\top y` and the residual :math:`e = g - z_\ell + z_u`,
 
         - ``primal_residual``: the largest over the rows of :math:`|a_i^\top x - b_i|` divided by
           :math:`\max(\sum_j |a_{ij} x_j|, |b_i|)`, and over the variables of what they are outside of a bound by,
           divided by :math:`\max(|x_j|, |\text{bound}|)`;
         - ``dual_residual``: the largest :math:`|e_j|` divided by :math:`|P x|_j + |q_j| + \sum_i |a_{ij} y_i|`, the
-          terms of its own column;
-        - ``gap``: a bound of :math:`f(x) - f^*`, see below, divided by :math:`\tfrac12 x^\top P x + |q|^\top |x|`;
-        - ``complementarity``: the largest :math:`(x - \ell)_j (z_\ell)_j` or :math:`(u - x)_j (z_u)_j` among the terms
-          of that bound.
+          terms of its own column (where :math:`P x` is all that there is, by :math:`(|P| |x|)_j`, its terms);
+        - ``gap``: a bound of :math:`f(x) - f^*`, see below, divided by :math:`\tfrac12 x^\top P x + |q|^\top |x|`
+          (where q and y vanish, and :math:`f^* = 0` with them, by :math:`\tfrac12 |x|^\top |P| |x|`);
+        - ``complementarity``: the largest :math:`(x - \ell)_j (z_\ell)_j` or :math:`(u - x)_j (z_u)_j` divided by the
+          same.
 
     Notes
     -----
@@ -142,9 +167,15 @@ def certify(
     bound is infinite the program asks for :math:`e_j = 0`, and ``dual_residual`` says how well that holds. A negative
     multiplier, or one of an infinite bound, counts as zero here, and its size as an :math:`e_j` there.
 
-    What rounding leaves of a sum is no residual: an :math:`e_j` below :math:`8 + 8 \sqrt n` units in the last place of
-    the absolute values of its terms, a row's residual below that part of the smallest term that a variable alone with
-    its objective and its bounds has, and a gap below that part of its own terms. It shows as one unit at most.
+    What rounding may have changed a number by is added to it, that of the objective itself to the gap. Where terms
+    cancel in a column, its :math:`e_j` is computed once more, exactly but for one rounding.
+
+    A bound that is far away would make much of an :math:`e_j` of one rounding. So the multipliers may be judged at a
+    point :math:`x + d` next to x, where e vanishes: the bound is that of this e, and :math:`\tfrac12 d^\top P d`.
+
+    A residual of a row below :math:`8 + 8 \sqrt n` units in the last place of the smallest term that a variable alone
+    with its objective and its bounds has there is a change of :math:`b_i`: it is divided by that term, and the gap is
+    that of the program with this :math:`b_i`.
 
     Examples
     --------
@@ -159,51 +190,134 @@ def certify(
     (0.111, 0.0)
     """
     P, q, A, b, lower, upper = program
-    unit = rounding_of(q.size)
+    unit, rounding = rounding_of(q.size), rounding_of_a_sum(q.size + b.size)
     with np.errstate(all="ignore"):
         Px = P @ x if Px is None else Px
         size, absolute, dear = np.abs(x), np.abs(A), np.abs(y)
-        pull, reach = dear @ absolute, absolute_product(P, size)
-        terms, scale = reach + np.abs(q) + pull, np.abs(Px) + np.abs(q) + pull
+        reach = absolute_product(P, size)
+        constants = np.abs(q) + dear @ absolute
+        scale = np.where(constants > 0.0, np.abs(Px) + constants, reach)
         value = 0.5 * abs(float(x @ Px)) + float(np.abs(q) @ size)
+        if value < float(size @ reach) and not (y.any() or (np.abs(q) @ size)):
+            value = 0.5 * float(size @ reach)
 
-        miss, row_terms = np.abs(A @ x - b), np.maximum(absolute @ size, np.abs(b))
-        if miss.any():
-            farthest = np.maximum(np.abs(lower), np.abs(upper))
-            faint = miss <= unit * _row_units(absolute, q, P, farthest)
-            miss = np.where(faint, np.minimum(miss, EPS * row_terms), miss)
-        primal, gap = _worst(miss, row_terms), float(dear @ miss)
+        row_terms = np.maximum(absolute @ size, np.abs(b))
+        miss = np.abs(A @ x - b) + rounding * row_terms
+        natural = _row_units(absolute, q, P, np.maximum(np.abs(lower), np.abs(upper)))
+        moved = (miss <= unit * natural) & (miss > EPS * _ENOUGH * row_terms)
+        primal = _worst(miss, np.where(moved, natural, row_terms))
+        gap = float(dear @ np.where(moved, 0.0, miss))
 
-        products, e, illegal = 0.0, Px + q + y @ A, np.zeros(q.size)
+        products, z, illegal = 0.0, np.zeros(q.size), np.zeros(q.size)
         sides = (lower, x - lower, z_lower, -1.0), (upper, upper - x, z_upper, 1.0)
-        for bound, slack, z, sign in sides:
-            if z.any():
-                legal = np.where(np.isfinite(bound), np.maximum(z, 0.0), 0.0)
-                e, illegal = e + sign * legal, np.maximum(illegal, np.abs(z - legal))
-                product = np.abs(legal * np.where(legal > 0.0, slack, 0.0))
-                products, gap = max(products, float(product.max())), gap + float(product.sum())
-            if not slack.min(initial=0.0) >= 0.0:
-                span = np.maximum(size, np.abs(bound))
-                primal = max(primal, _worst(np.maximum(-slack, 0.0), span))
+        for bound, slack, multiplier, sign in sides:
+            legal = np.where(np.isfinite(bound), np.maximum(multiplier, 0.0), 0.0)
+            z, illegal = z + sign * legal, np.maximum(illegal, np.abs(multiplier - legal))
+            product = np.abs(legal * np.where(legal > 0.0, slack, 0.0))
+            products, gap = max(products, largest(product)), gap + float(product.sum())
+            span = np.maximum(size, np.abs(bound))
+            primal = max(primal, _worst(np.maximum(-slack, 0.0), span))
+        lost = rounding_of_the_square(P, x, Px, reach)
+        gap += lost + unit * value  # what rounding does to the objective itself
 
-        misfit = np.abs(e)
-        rounded = misfit <= unit * terms
-        dual = _worst(np.where(rounded, np.minimum(misfit, EPS * scale), misfit) + illegal, scale)
-        if not rounded.all():
-            room = np.abs(x - np.where(e > 0.0, lower, upper))
-            gap += float((misfit * room)[~rounded & np.isfinite(room)].sum())
-        rounding = float(size @ reach) + value + float(dear @ (absolute @ size + np.abs(b)))
-        finite = math.isfinite(gap + rounding + dual + primal + float(misfit.sum()))
+        e, noise = Px + q + y @ A + z, rounding * (reach + constants)
+        dual, room = _worst(np.abs(e) + noise + illegal, scale), _room(program, x, e, noise, z)
+        if max(dual, ratio(gap + room, value)) > tolerance:
+            if (exact := _exactly(program, x, y, z)) is not None:
+                e, noise = exact, EPS * np.abs(exact)
+                dual, room = (
+                    _worst(np.abs(e) + noise + illegal, scale),
+                    _room(program, x, e, noise, z),
+                )
+            if ratio(gap + room, value) > tolerance:
+                room = min(room, _room_next_to_it(program, x, e, noise, z))
+        gap += room
+        finite = math.isfinite(gap + value + dual + primal)
     if not finite:
         return Certificate(np.inf, np.inf, np.inf, np.inf, tolerance)
-    most = EPS if gap <= unit * rounding else np.inf
     return Certificate(
         primal_residual=primal,
         dual_residual=dual,
-        complementarity=min(ratio(products, value), most),
-        gap=min(ratio(gap, value), most),
+        complementarity=ratio(products, value),
+        gap=ratio(gap, value),
         tolerance=tolerance,
     )
+
+
+def accurate_square(P: Matrix, x: np.ndarray, Px: np.ndarray) -> float:
+    """Return x'P x; with the products of P and x rounded once where too many digits cancel in them."""
+    if _cancels(x, Px, absolute_product(P, np.abs(x))):
+        if isinstance(P, np.ndarray):
+            Px = sums_of_products(P, x)
+        elif hasattr(P, "G"):
+            w = sums_of_products(P.G.T, x)
+            return math.fsum((*(w * w), *(P.d * x * x)))
+    return float(x @ Px)
+
+
+def _cancels(x: np.ndarray, Px: np.ndarray, reach: np.ndarray) -> bool:
+    return float(np.abs(x) @ reach) > _CANCELS * float(np.abs(x) @ np.abs(Px))
+
+
+def rounding_of_the_square(P: Matrix, x: np.ndarray, Px: np.ndarray, reach: np.ndarray) -> float:
+    """Return by how much rounding may have changed half of what :func:`accurate_square` returns."""
+    size = np.abs(x)
+    readable = isinstance(P, np.ndarray) or hasattr(P, "G")
+    terms = size @ np.abs(Px) if readable and _cancels(x, Px, reach) else size @ reach
+    return rounding_of_a_sum(x.size) * float(terms)
+
+
+def _exactly(program: BoxProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray | None:
+    """Return P x + q + A'y + z, each entry rounded once; None where P is known by its products only."""
+    P, q, A, *_ = program
+    if isinstance(P, np.ndarray):
+        parts = [(P, x)]
+    elif hasattr(
+        P, "G"
+    ):  # w = G'x is rounded twice: the second number is what the first one misses
+        w = sums_of_products(P.G.T, x)
+        rest = sums_of_products(np.column_stack([P.G.T, -w]), np.append(x, 1.0))
+        parts = [(P.G, w), (P.G, rest), (P.d[:, None], x[:, None])]
+    else:
+        return None
+    one = np.ones((q.size, 1))
+    parts += [(A.T, y), (q[:, None], one), (z[:, None], one)]
+    factors = [np.broadcast_to(numbers, rows.shape) for rows, numbers in parts]
+    return sums_of_products(np.hstack([rows for rows, _ in parts]), np.hstack(factors))
+
+
+def _room(
+    program: BoxProgram, x: np.ndarray, e: np.ndarray, noise: np.ndarray, z: np.ndarray
+) -> float:
+    """Return a bound of what e gains within the box; a larger multiplier z of the bound where x is takes it up."""
+    total, nearest = np.zeros(e.size), np.full(e.size, np.inf)
+    for sign, room in ((1.0, np.abs(x - program.lower)), (-1.0, np.abs(program.upper - x))):
+        pushed = np.maximum(sign * e + noise, 0.0)
+        total += np.where(np.isfinite(room) & (pushed > 0.0), pushed * room, 0.0)
+        nearest = np.minimum(nearest, room)
+    taken = np.abs(e) + noise
+    return float(np.where(taken < np.abs(z), np.minimum(total, taken * nearest), total).sum())
+
+
+def _room_next_to_it(
+    program: BoxProgram, x: np.ndarray, e: np.ndarray, noise: np.ndarray, z: np.ndarray
+) -> float:
+    r"""Return that bound for the multipliers at x + d, with :math:`\tfrac12 d^\top P d`, such that e vanishes there.
+
+    The step of the variables without a multiplier is that of :math:`P_{FF} d_F = -e_F`.
+    """
+    P, d, free = program.P, np.zeros(e.size), np.flatnonzero((z == 0.0) & (e != 0.0))
+    if isinstance(P, np.ndarray):
+        block = P[np.ix_(free, free)]
+    elif hasattr(P, "G"):
+        block = P.G[free] @ P.G[free].T + np.diag(P.d[free])
+    else:
+        return math.inf
+    d[free] = np.linalg.lstsq(block, -e[free], rcond=None)[0]
+    change = P @ d
+    more = rounding_of_a_sum(e.size) * absolute_product(P, np.abs(d))
+    square = 0.5 * float(np.abs(d) @ (np.abs(change) + more))
+    return square + _room(program, x, e + change, noise + more + EPS * np.abs(e), z)
 
 
 def weak_duality(
