@@ -151,7 +151,7 @@ def test_large_dual(kernel):
     n = 1200
     _, s, P = svm(n, kernel, seed=1)
     result = solve_and_check(P, -np.ones(n), s[None], np.zeros(1), 0.0, 1.0)
-    assert result.certificate.worst < 1e-11
+    assert result.certificate.worst < 1e-10
     if kernel == "linear":  # the same matrix, formed: its low rank is found
         dense = solve_and_check(P.toarray(), -np.ones(n), s[None], np.zeros(1), 0.0, 1.0)
         assert dense.objective == pytest.approx(result.objective, rel=1e-12)

@@ -151,8 +151,14 @@ def quadratic(P: Any, q: np.ndarray, x: np.ndarray, **rest: Any) -> Candidate:
     """Return the candidate for a program with the objective 1/2 x'Px + q'x; P may be P x and the size of its terms."""
     Px, sizes = (P.times(x), P.sizes(x)) if isinstance(P, Matrix) else P
     value = abs(sum(x * Px, arb(0))) / 2 + sum(abs(exact(q) * x), arb(0))
-    size = np.abs(q)
-    return Candidate(x, Px + exact(q), sizes + size, np.abs(floats(Px)) + size, value, **rest)
+    size, columns = np.abs(q), np.abs(floats(Px)) + np.abs(q)
+    if not np.any(
+        floats(rest.get("y", exact([])))
+    ):  # nothing is small beside a sum P x that ought to vanish
+        columns = np.where(size > 0.0, columns, sizes)
+        if not size @ np.abs(floats(x)):
+            value = arb(0.5 * float(np.abs(floats(x)) @ sizes))
+    return Candidate(x, Px + exact(q), sizes + size, columns, value, **rest)
 
 
 @examine.register
@@ -180,9 +186,7 @@ def _(result: QPResult, X: Any, y: Any) -> float:
             products += math.inf if far else abs(multiplier[j] * (at.x[j] - bound[j]))
     x = exact(result.x)
     objective = sum(x * (P.times(x) / 2 + exact(q)), arb(0))
-    rounding = float(at.value) + float(at.size @ P.sizes(x))
-    miss = arb(result.objective) - objective
-    claim = 0.0 if abs(miss) <= at.unit * rounding else ratio(miss, at.value)
+    claim = ratio(arb(result.objective) - objective, at.value)
     return max(at.worst, *off, *wrong, ratio(products, at.value), claim)
 
 
