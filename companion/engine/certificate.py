@@ -151,7 +151,8 @@ def certify(
         - ``dual_residual``: the largest :math:`|e_j|` divided by :math:`|P x|_j + |q_j| + \sum_i |a_{ij} y_i|`, the
           terms of its own column (where :math:`P x` is all that there is, by :math:`(|P| |x|)_j`, its terms);
         - ``gap``: a bound of :math:`f(x) - f^*`, see below, divided by :math:`\tfrac12 x^\top P x + |q|^\top |x|`
-          (where q and y vanish, and :math:`f^* = 0` with them, by :math:`\tfrac12 |x|^\top |P| |x|`);
+          (where q and y vanish, and :math:`f^* = 0` with them, by :math:`\tfrac12 |x|^\top |P| |x|`; where x vanishes,
+          by :math:`\sum_j |q_j| \min(|q_j| / P_{jj}, |\text{bound}|)`, what the variables would have alone);
         - ``complementarity``: the largest :math:`(x - \ell)_j (z_\ell)_j` or :math:`(u - x)_j (z_u)_j` divided by the
           same.
 
@@ -198,12 +199,18 @@ def certify(
         constants = np.abs(q) + dear @ absolute
         scale = np.where(constants > 0.0, np.abs(Px) + constants, reach)
         value = 0.5 * abs(float(x @ Px)) + float(np.abs(q) @ size)
-        if value < float(size @ reach) and not (y.any() or (np.abs(q) @ size)):
+        alone = np.minimum(
+            ratio(np.abs(q), np.maximum(P.diagonal(), 0.0)),
+            np.maximum(np.abs(lower), np.abs(upper)),
+        )
+        if not value:
+            value = float(np.abs(q) @ np.where(np.isfinite(alone), alone, 0.0))
+        elif not (y.any() or np.abs(q) @ size):
             value = 0.5 * float(size @ reach)
 
         row_terms = np.maximum(absolute @ size, np.abs(b))
         miss = np.abs(A @ x - b) + rounding * row_terms
-        natural = _row_units(absolute, q, P, np.maximum(np.abs(lower), np.abs(upper)))
+        natural = _row_units(absolute, alone)
         moved = (miss <= unit * natural) & (miss > EPS * _ENOUGH * row_terms)
         primal = _worst(miss, np.where(moved, natural, row_terms))
         gap = float(dear @ np.where(moved, 0.0, miss))
@@ -244,7 +251,7 @@ def certify(
     )
 
 
-def accurate_square(P: Matrix, x: np.ndarray, Px: np.ndarray) -> float:
+def accurate_square(P: Any, x: np.ndarray, Px: np.ndarray) -> float:
     """Return x'P x; with the products of P and x rounded once where too many digits cancel in them."""
     if _cancels(x, Px, absolute_product(P, np.abs(x))):
         if isinstance(P, np.ndarray):
@@ -259,7 +266,7 @@ def _cancels(x: np.ndarray, Px: np.ndarray, reach: np.ndarray) -> bool:
     return float(np.abs(x) @ reach) > _CANCELS * float(np.abs(x) @ np.abs(Px))
 
 
-def rounding_of_the_square(P: Matrix, x: np.ndarray, Px: np.ndarray, reach: np.ndarray) -> float:
+def rounding_of_the_square(P: Any, x: np.ndarray, Px: np.ndarray, reach: np.ndarray) -> float:
     """Return by how much rounding may have changed half of what :func:`accurate_square` returns."""
     size = np.abs(x)
     readable = isinstance(P, np.ndarray) or hasattr(P, "G")
@@ -484,9 +491,8 @@ def _worst(value: np.ndarray, scale: np.ndarray) -> float:
         return float(np.fmax.reduce(value / scale, initial=0.0))
 
 
-def _row_units(absolute: np.ndarray, q: np.ndarray, P: Matrix, farthest: np.ndarray) -> np.ndarray:
+def _row_units(absolute: np.ndarray, alone: np.ndarray) -> np.ndarray:
     """Return the smallest term that a row of A x would have where each variable is alone with its objective."""
-    alone = np.minimum(ratio(np.abs(q), np.maximum(P.diagonal(), 0.0)), farthest)
     known = (absolute > 0.0) & np.isfinite(alone)
     least = np.where(known, absolute * alone, np.inf).min(axis=1, initial=np.inf)
     return np.where(np.isfinite(least), least, 0.0)
