@@ -57,14 +57,14 @@ BARE = {
 LEFT_OUT = re.compile(
     r"(^|/)(tests?|testing/tests|conftest|include|_examples|sample_data|benchmarks|datasets/images)(/|$|\.)"
     r"|\.(pyi|pxd|pyx|h|c|hpp|f|f90|lib|a|xsl)$|\.dist-info/(?!METADATA|.*(LICEN|COPYING|NOTICE))|\.data/|^(bin|jedi|pip)/"
-    r"|^IPython/(terminal|sphinxext|testing/(plugin|tests))/|^anywidget/(nbextension|labextension)/|^pytz/zoneinfo/|^dateutil/zoneinfo/.*gz"
+    r"|^IPython/(terminal|sphinxext|testing/(plugin|tests))/|^anywidget/(nbextension|labextension)/|^pytz/zoneinfo/"
     r"|^pygments/(lexers|styles)/(?!__init__|_mapping|python|default|ansi|terminal)"
     r"|^PIL/(_webp|_imagingft|_imagingcms)|^joblib/test|^mpl_toolkits/axisartist/"
     r"|^matplotlib/(backends/(web_backend|qt_editor|.*(qt|gtk|wx|tk|macosx|nbagg|webagg|pdf|ps|pgf|cairo))|testing/|_ttconv)"
     r"|^matplotlib/mpl-data/(images|plot_directive|fonts/(afm|pdfcorefonts|ttf/(cm|DejaVuSer|.*BoldObl|.*BolIta|DejaVuSansMono-)))"
     r"|^scipy/(datasets|misc|odr|stats/_sobol_direction)"
     r"|^sklearn/(_build_utils|datasets/descr/(?!diabetes|breast|iris|wine|digits)|utils/estimator_checks)"
-    r"|^sympy/(categories|crypto|diffgeom|holonomic|liealgebras|physics/(?!units|__init__)|sandbox|stats|parsing/(latex|autolev)/)"
+    r"|^sympy/(categories|crypto|diffgeom|holonomic|liealgebras|physics/(?!units)|sandbox|stats|parsing/(latex|autolev)/)"
 )
 Names = dict[str, Any]
 

@@ -383,10 +383,10 @@
       this.next();
     }
 
-    // A check needs what the page has up to there, but no other exercise.
+    // A check brings what it needs; an answer may use what the page imports in its first cell.
     check(answer) {
-      const above = this.cells.slice(0, this.cells.indexOf(answer.cell));
-      this.put([...above.filter(({ done, box }) => !done && !box.matches(".tag_solution, .tag_check")), answer]);
+      answer.verdict.textContent = "Python starts; then the check runs.";
+      this.put([...this.cells.slice(0, 1).filter((cell) => !cell.done), answer]);
     }
 
     answer(asked) {
