@@ -47,6 +47,7 @@ def test_pages_print_to_one_document(browser: Browser, server: str, tmp_path: Pa
 def test_the_zip_holds_the_site(built_site: None, tmp_path: Path) -> None:
     target = tmp_path / "site.zip"
     pack_site(SITE, target)
+    assert target.stat().st_size < 60e6
     with zipfile.ZipFile(target) as archive:
         names = archive.namelist()
         assert archive.testzip() is None
