@@ -9,8 +9,8 @@ READY := $(VENV)/.ready
 SITE := build/_build/html
 JOBS ?= 2
 CORE ?= Prescott
-# LIVE=1: pages run in the browser, with the files that tools/live.py fetches
-LIVE ?= 0
+# 0: pages do not run in the browser, and tools/live.py fetches nothing for that
+LIVE ?= 1
 WINDOWS := $(shell expr $(JOBS) + 1)  # notebooks or pages at once: a kernel and a browser wait now and then for who asks
 NODE := $(shell command -v npx >/dev/null && command -v node)
 MATHJAX := 3.2.2
@@ -66,7 +66,7 @@ $(READY): requirements.lock pyproject.toml
 # The generated pages last: the one on the state of the build tells how long the notebooks ran.
 book: $(READY)   ## execute the notebooks, build the site, print the page to open
 	$(STEP) "Notebooks for the book" $(BIN)/python tools/notebooks.py cache
-	@test "$(LIVE)" != 1 || $(BIN)/python -m tools.live
+	@LIVE=$(LIVE) $(BIN)/python -m tools.live
 	$(STEP) "Generated pages" $(BIN)/python -m tools.pages
 	$(STEP) "Site" $(BIN)/jupyter-book build . --toc book/_toc.yml --path-output build -W -n --keep-going --quiet
 	@echo "Open $(CURDIR)/$(SITE)/index.html"
@@ -118,7 +118,7 @@ pdf: book        ## the whole book as build/companion.pdf (needs Chromium)
 	$(STEP) "PDF" $(BIN)/python -m tools.pdf
 
 zip: book        ## the site as build/companion.zip, to read from the disk; LIVE=1: to serve, with Python for the browser
-	$(STEP) "Zip" $(BIN)/python -m tools.editions $(if $(filter 1,$(LIVE)),--live)
+	$(STEP) "Zip" $(BIN)/python -m tools.editions $(if $(filter command1,$(firstword $(origin LIVE))$(LIVE)),--live)
 
 release: $(READY)          ## the site with the PDF and its own zip on its page of downloads
 	@rm -f build/companion.pdf build/companion.zip
