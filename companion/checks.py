@@ -116,6 +116,8 @@ def read_data(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[np.ndarra
             f"y must be a vector, got {columns[0]} columns; for a model of each column use "
             "sklearn.multioutput.MultiOutputRegressor, or MultiOutputClassifier"
         )
+    if str(getattr(y, "dtype", "")) == "boolean" and not y.isna().any():
+        y = y.astype(bool)  # pandas' nullable type, which scikit-learn takes for numbers
     X, y = validate_data(estimator, X, y, dtype=np.float64, **options)
     X = as_matrix(X, "X")
     check_range(largest(X), "X")

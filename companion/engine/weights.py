@@ -27,6 +27,7 @@ multipliers say which are 0, at K, free; with these sets F the solution is that 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from typing import NamedTuple
 
 import numpy as np
@@ -120,8 +121,7 @@ class _Weights:
         best = Carried(x[: self.r], x[self.r :], a, math.inf, 0)
         length = float(self.unit.max(initial=0.0)) or 1.0
         first = min(self.most, 1.0) if self.ridge else min(self.most, 1.0 / length**2)
-        state = self.state_of(a)
-        best = self.better(best, *self.finish(x, a, state))
+        best = self.better(best, *self.finish(x, a, self.state_of(a)))
         rho, a = (math.inf if self.ridge else first), 0.0 * a
         for _ in range(_ENVELOPES):
             if best.gap <= _PROVED:
@@ -232,13 +232,8 @@ class _Weights:
                 ends.append((shifted - self.upper / curvature) / move)
         knots = np.concatenate(ends)
         knots = np.unique(knots[np.isfinite(knots) & (knots > 0.0)])
-        low, high = 0, knots.size  # the slope is negative before knot low, not from high on
-        while low < high:
-            middle = (low + high) // 2
-            if slope(float(knots[middle])) < 0.0:
-                low = middle + 1
-            else:
-                high = middle
+        # the slope is negative before knot low, and not from there on
+        low = bisect_left(knots, True, key=lambda knot: slope(float(knot)) >= 0.0)
         left = float(knots[low - 1]) if low else 0.0
         right = float(knots[low]) if low < knots.size else max(2.0 * left, 1.0)
         at, then = slope(left), slope(right)

@@ -73,8 +73,12 @@ class HyperplaneClassifier(ClassifierMixin, KernelModel):
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Validate the data; return the points and their signs."""
         X, y = self._validated(X, y)
-        if y.dtype == object and any(label is None for label in y):
-            raise ValueError("y must hold a label for every point, got None among them")
+        if y.dtype == object:
+            kinds = sorted({type(label).__name__ for label in y})
+            if "NoneType" in kinds:
+                raise ValueError("y must hold a label for every point, got None among them")
+            if len(kinds) > 1:
+                raise TypeError(f"y must hold labels of one type, got {' and '.join(kinds)}")
         self.classes_ = labels = np.unique(y)
         if len(labels) == 1:
             raise ValueError(f"y must have two classes, got one class only: {labels.tolist()[0]!r}")

@@ -138,11 +138,8 @@ class KernelModel(KernelMixin, BaseEstimator):
         found = self.certificate_
         if found.ok and not (self._norm_is_shown and self.norm_error_ > _FEW_DIGITS):
             return []
-        if self.kernel_.is_linear:
-            advice = "centre the columns of X, and bring them to one size"
-        elif self.w_ is not None:
-            advice = "centre X, and bring its columns to one size"
-        else:
+        advice = "centre the columns of X, and bring them to one size"
+        if self.w_ is None:
             advice = "take a kernel for which different points differ more, or merge points that are nearly equal"
         if found.ok:
             text = (

@@ -1,9 +1,11 @@
 """Prices that are large against 1/|x|^2: certified means proved, and the answer is found all the same."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from companion.svm import SVMs2, SVMs2prime, SVMs3
+from companion.svm import HardMarginSVC, SVMs2, SVMs2prime, SVMs3, SVMs4
 from companion.svr import EpsilonSVR
 from tests.exact.judge import judge
 
@@ -34,6 +36,26 @@ def test_stored_objectives_are_those_of_the_stored_hyperplane(power: int, units)
     assert machine.dual_objective_ <= machine.objective_ * (1.0 + machine.certificate_.gap)
 
 
+HARD = np.where(CLOUD[:, 0] > 0.0, 1, -1)
+
+
+@pytest.mark.filterwarnings("ignore:the solution misses")
+@pytest.mark.parametrize("power", [-40, -13, 6, 20, 40])
+@pytest.mark.parametrize(("machine", "y"), [
+    (SVMs2(), NOISY), (SVMs2prime(0.9), NOISY), (SVMs4(0.5), NOISY), (EpsilonSVR(epsilon=0.2), CLOUD[:, 1] + NOISY),
+    (HardMarginSVC(), HARD),
+])  # fmt: skip
+def test_another_unit_of_the_points_is_another_price(machine, y, power: int) -> None:
+    """Fits of c X for K and of X for c^2 K: the same verdict, and an objective that is c^2 times the other."""
+    c, price = 2.0**power, next((name for name in ("K", "C") if hasattr(machine, name)), None)
+    one = clone(machine).set_params(**({price: 1.0} if price else {})).fit(c * CLOUD, y)
+    two = clone(machine).set_params(**({price: c * c} if price else {})).fit(CLOUD, y)
+    assert one.certificate_.ok == two.certificate_.ok
+    if one.certificate_.ok:
+        assert one.objective_ * c * c == pytest.approx(two.objective_, rel=1e-8)
+        assert one.predict(c * CLOUD) == pytest.approx(two.predict(CLOUD), abs=1e-5)
+
+
 @pytest.mark.parametrize("K", [1e6, 1e8, 1e12])
 def test_contradictory_points_of_a_gaussian_kernel(K: float) -> None:
     X, y = [[0.0], [0.0], [3.0], [1.0]], [0, 1, 1, 0]
@@ -62,3 +84,10 @@ def test_a_limit_in_a_message_differs_from_the_value_and_is_accepted(machine, X,
     assert float(value) > limit
     machine.set_params(nu=limit)
     machine._fit(np.asarray(X, dtype=float), np.asarray(y))
+
+
+def test_labels_of_two_types_are_named_and_nullable_booleans_stay_booleans() -> None:
+    with pytest.raises(TypeError, match="labels of one type, got int and str"):
+        SVMs2().fit(ROW, np.array(["a", 1, "a", 1], dtype=object))
+    labels = pd.Series([False, True, False, True], dtype="boolean")
+    assert SVMs2().fit(ROW, labels).classes_.dtype == bool
