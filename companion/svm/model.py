@@ -313,6 +313,7 @@ class ProgramModel(KernelModel):
                     replace(slab.moved(0.0, 1.0 / stretch), eta=slab.eta),
                 )
                 u, levels = slab.eta - stretch * (slab.eta - u), stretch * levels
+                error = error + np.resize(weights.error, a.size)
         misfit = weights.misfit
         if self._penalized:
             misfit = math.hypot(misfit, b + math.fsum(s * a))

@@ -54,8 +54,12 @@ class Weights(NamedTuple):
     def times(self, t: float) -> Weights:
         """Return t w for a t near 1, which the misfit pays for."""
         w = None if self.w is None else t * self.w
-        misfit = self.misfit + (abs(t - 1.0) + EPS) * self.norm
-        return Weights(w, t * self.coef, t * self.inner, t * self.error + EPS * self.size, self.size, t * self.norm,
+        misfit, size = self.misfit + (abs(t - 1.0) + EPS) * self.norm, self.size
+        if (
+            w is None and self.norm > 0.0
+        ):  # each coefficient is rounded, before what cancels among them does
+            size = size * float(np.linalg.norm(self.coef * size)) / self.norm**2
+        return Weights(w, t * self.coef, t * self.inner, t * self.error + EPS * size, self.size, t * self.norm,
                        self.norm_error, misfit, t * self.shift)  # fmt: skip
 
     @property

@@ -59,8 +59,13 @@ def with_sum(a: np.ndarray, total: Any, upper: Any) -> np.ndarray:
     now = sum(a, arb(0))
     if now >= total:
         return a * (total / now) if now > 0 else a
-    room = now / total if upper is None else (len(a) * upper - total) / (len(a) * upper - now)
-    return a / room if upper is None else upper - (upper - a) * room
+    if upper is None:
+        return a * (total / now)
+    some = (
+        a > 0 if sum(a > 0) * upper > total else a >= 0
+    )  # who is 0 stays so, if the others have room
+    most = sum(some) * upper
+    return np.where(some, upper - (upper - a) * ((most - total) / (most - now)), a)
 
 
 def plane(m: Any, X: np.ndarray) -> tuple[Any, Any, Any, Any, Any]:
