@@ -71,7 +71,7 @@ class Problem(Record):
     >>> solve_qp([[2.0]], [-4.0], upper=1.0).problem
     Problem
       name  quadratic program
-      data  P, q, A, b, lower, upper
+      data  P, q, A, b, G, h, lower, upper
     """
 
     name: str

@@ -60,7 +60,7 @@ def test_the_runner_names_what_there_is():
     command, options = [sys.executable, "-m", "benchmarks"], {"capture_output": True, "text": True}
     run = subprocess.run([*command, "nothing"], cwd=ROOT, check=False, **options)
     assert run.returncode != 0
-    assert "no such benchmark: nothing; there are: boards, consensus, families," in run.stderr
+    assert "no such benchmark: nothing; there are: boards, certificates, consensus," in run.stderr
     few = [*command, "families", "--largest", "45"]
     shown = subprocess.run(few, cwd=ROOT, check=True, **options).stdout
     assert "== families ==" in shown

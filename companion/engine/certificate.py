@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from companion.engine.arithmetic import EPS, Bounds, largest, ratio
+from companion.engine.arithmetic import EPS, Bounds, exact_product, largest, ratio
 from companion.results import Certificate
 
 __all__ = [
@@ -94,25 +94,6 @@ def absolute_product(P: Matrix, size: np.ndarray) -> np.ndarray:
         return np.abs(P) @ size
     roots = np.sqrt(np.maximum(P.diagonal(), 0.0))
     return roots * float(roots @ size)
-
-
-def sums_of_products(rows: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return the sums of ``rows * x``, each rounded once: products become two numbers (Dekker), and sums are exact.
-
-    Examples
-    --------
-    >>> sums_of_products(np.array([[1e8, 1.0, -1e8]]), np.array([1e8, 1.0, 1e8]))
-    array([1.])
-    """
-
-    def halves(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        high = 134217729.0 * v  # 2^27 + 1
-        high = high - (high - v)
-        return high, v - high
-
-    (a, b), (c, d), product = halves(rows), halves(x), rows * x
-    rest = b * d - (((product - a * c) - b * c) - a * d)
-    return np.array([math.fsum((*u, *v)) for u, v in zip(product, rest)])
 
 
 def certify(
@@ -255,9 +236,9 @@ def accurate_square(P: Any, x: np.ndarray, Px: np.ndarray) -> float:
     """Return x'P x; with the products of P and x rounded once where too many digits cancel in them."""
     if _cancels(x, Px, absolute_product(P, np.abs(x))):
         if isinstance(P, np.ndarray):
-            Px = sums_of_products(P, x)
+            Px = exact_product(P, x)
         elif hasattr(P, "G"):
-            w = sums_of_products(P.G.T, x)
+            w = exact_product(P.G.T, x)
             return math.fsum((*(w * w), *(P.d * x * x)))
     return float(x @ Px)
 
@@ -282,15 +263,15 @@ def _exactly(program: BoxProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray) -
     elif hasattr(
         P, "G"
     ):  # w = G'x is rounded twice: the second number is what the first one misses
-        w = sums_of_products(P.G.T, x)
-        rest = sums_of_products(np.column_stack([P.G.T, -w]), np.append(x, 1.0))
+        w = exact_product(P.G.T, x)
+        rest = exact_product(np.column_stack([P.G.T, -w]), np.append(x, 1.0))
         parts = [(P.G, w), (P.G, rest), (P.d[:, None], x[:, None])]
     else:
         return None
     one = np.ones((q.size, 1))
     parts += [(A.T, y), (q[:, None], one), (z[:, None], one)]
     factors = [np.broadcast_to(numbers, rows.shape) for rows, numbers in parts]
-    return sums_of_products(np.hstack([rows for rows, _ in parts]), np.hstack(factors))
+    return exact_product(np.hstack([rows for rows, _ in parts]), np.hstack(factors))
 
 
 def _room(
