@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["EPS", "Bounds", "apart", "exact_product", "is_symmetric", "largest", "ratio"]
+__all__ = [
+    "EPS",
+    "Bounds",
+    "apart",
+    "exact_product",
+    "is_symmetric",
+    "largest",
+    "ratio",
+    "sliced_product",
+]
 
 EPS = float(np.finfo(float).eps)
 Bounds = float | np.ndarray  # one for all variables, or one for each
@@ -69,6 +78,32 @@ def exact_product(M: np.ndarray, x: np.ndarray) -> np.ndarray:
     (M1, M2), (x1, x2) = halves(M), halves(x)
     rest = ((M1 * x1 - products) + M1 * x2 + M2 * x1) + M2 * x2
     return np.array([math.fsum(row) for row in np.hstack([products, rest]).tolist()])
+
+
+def sliced_product(M: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return M x with each entry rounded once or twice, and a bound of what else is lost: for large arrays.
+
+    Both factors are cut into three slices of so few bits that BLAS adds their products without rounding (Ozaki, Ogita,
+    Oishi and Rump 2012).
+
+    Examples
+    --------
+    >>> product, lost = sliced_product(np.array([[1.0, 1.0, -1.0]]), np.array([1e8, 3.0, 1e8]))
+    >>> product, lost < 1e-10
+    (array([3.]), True)
+    """
+    bits = (52 - math.ceil(math.log2(max(x.size, 2)))) // 2
+
+    def slices(rest: np.ndarray) -> list[np.ndarray]:
+        unit, parts = math.ldexp(1.0, math.frexp(largest(rest))[1] - bits), []
+        for _ in range(3):
+            parts.append(np.rint(rest / unit) * unit)
+            rest, unit = rest - parts[-1], math.ldexp(unit, -bits)
+        return parts
+
+    products = [A @ np.column_stack(slices(x)) for A in slices(M)]
+    total = np.array([math.fsum(row) for row in np.hstack(products).tolist()])
+    return total, 4.0 * x.size * math.ldexp(largest(M) * largest(x), -3 * bits)
 
 
 def is_symmetric(P: np.ndarray, rough: float = 1e-10) -> bool:

@@ -32,7 +32,6 @@ __all__ = ["Answers", "KernelLike", "KernelModel", "ProgramModel", "Solved"]
 
 _MANY_FEATURES = 400  # with more, the systems that carry w take too long
 _MANY_ENTRIES = 400_000
-_CAREFUL = 700  # points for which products without rounding take less than a tenth of a second
 _FEW_DIGITS = 1e-7  # the relative error of the norm of w from which on there is a warning
 _FEW = 100  # multipliers, with which PIQP is faster than libsvm
 
@@ -199,7 +198,7 @@ class ProgramModel(KernelModel):
             c = dual.P.coefficients(a)
             weights = points.weights(c, dual.P.inner(a, Pa))
             found = self._judged(dual, a, weights)
-            if not found.certificate.ok and points.Phi is None and points.n <= _CAREFUL:
+            if not found.certificate.ok:
                 weights = points.weights(c, weights.inner, careful=True)
                 found = self._judged(dual, a, weights)
             if weights.unknown and not weights.norm == weights.misfit == 0.0:

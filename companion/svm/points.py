@@ -22,7 +22,7 @@ from scipy.linalg.lapack import dpstrf
 
 from companion.admm.low_rank import LowRank
 from companion.checks import as_vector
-from companion.engine.arithmetic import EPS, exact_product, largest, ratio
+from companion.engine.arithmetic import EPS, exact_product, largest, ratio, sliced_product
 from companion.engine.certificate import rounding_of
 from companion.kernels import Gaussian, Kernel, Linear, Polynomial, Sigmoid
 from companion.kernels.given import Precomputed
@@ -161,20 +161,29 @@ class Points:
         inner : ndarray of shape (n,)
             The products of w with the images, which are computed anew where features are known.
         careful : bool
-            Whether those of a Gram matrix are computed anew, too, with one rounding each.
+            Whether all sums are made anew, with one rounding each.
         """
         size, lengths = np.abs(c), np.sqrt(np.maximum(self.diagonal, 0.0))
+        if self.Phi is not None and careful:
+            w = exact_product(self.Phi.T, c)
+            return self.known(w, c, EPS * float(np.linalg.norm(w)), careful)
         if self.Phi is not None:
             reach = size @ np.abs(self.Phi)
             return self.known(c @ self.Phi, c, rounding_of(c.size) * float(np.linalg.norm(reach)))
         if careful:
             used = np.flatnonzero(c)
-            return self._of_gram(c, exact_product(self.gram[:, used], c[used]), None, 0.0)
+            product, lost = sliced_product(self.gram[:, used], c[used])
+            return self._of_gram(c, product, None, 0.0, lost)
         error = rounding_of(int(np.count_nonzero(c))) * float(size @ lengths) * lengths
         return self._of_gram(c, inner, error, 0.0)
 
     def _of_gram(
-        self, c: np.ndarray, inner: np.ndarray, error: np.ndarray | None, misfit: float
+        self,
+        c: np.ndarray,
+        inner: np.ndarray,
+        error: np.ndarray | None,
+        misfit: float,
+        lost: float = 0.0,
     ) -> Weights:
         """Return the weights with these coefficients and products; their error is None where each is rounded once."""
         shift = 0.0
@@ -185,8 +194,8 @@ class Points:
                 EPS * np.abs(inner) if error is None else error
             )
         if error is None:
-            square, error = math.fsum(c * inner), EPS * np.abs(inner)
-            noise = 2.0 * EPS * float(np.abs(c) @ np.abs(inner))
+            square, error = math.fsum(c * inner), EPS * np.abs(inner) + lost
+            noise = 2.0 * float(np.abs(c) @ error)
             if not self.kernel.is_precomputed:  # a matrix that was given is what it is
                 error += EPS * np.sqrt(self.gram**2 @ c**2)
         else:
@@ -197,15 +206,17 @@ class Points:
         part = 0.5 * float(ratio(noise, max(square, 0.0)))
         return Weights(None, c, inner, error, norm * lengths, norm, part, misfit, shift)
 
-    def known(self, w: np.ndarray, c: np.ndarray, misfit: float) -> Weights:
+    def known(self, w: np.ndarray, c: np.ndarray, misfit: float, careful: bool = False) -> Weights:
         """Return the weights w of explicit features."""
         assert self.Phi is not None
         size, norm = np.abs(self.Phi) @ np.abs(w), float(np.linalg.norm(w))
         shift = math.fsum(w * self.origin) if np.ndim(self.origin) else 0.0
         # that b is stored for the features from 0 on has its rounding, too
-        error = rounding_of(w.size) * size + EPS * float(np.abs(w) @ np.abs(w * 0.0 + self.origin))
+        inner = exact_product(self.Phi, w) if careful else self.Phi @ w
+        error = EPS * np.abs(inner) if careful else rounding_of(w.size) * size
+        error = error + EPS * float(np.abs(w) @ np.abs(w * 0.0 + self.origin))
         part = float(ratio(misfit, norm))
-        return Weights(w, c, self.Phi @ w, error, size, norm, part, misfit, shift)
+        return Weights(w, c, inner, error, size, norm, part, misfit, shift)
 
     def basis(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return features of which there are few: those of the kernel, or a pivoted Cholesky factor of the Gram matrix.
@@ -234,7 +245,7 @@ class Points:
             direct = np.array([math.fsum(c * feature) for feature in self.Phi.T])
             reach = float(np.linalg.norm(np.abs(c) @ np.abs(self.Phi)))
             misfit = float(np.linalg.norm(w - direct)) + EPS * (reach + float(np.linalg.norm(w)))
-            return self.known(w, c, misfit)._replace(norm_error=rounding_of(w.size))
+            return self.known(w, c, misfit, careful=True)._replace(norm_error=rounding_of(w.size))
         coef, G = np.zeros(self.n), self.gram[:, pivots]
         coef[pivots] = values = solve_triangular(T, w, lower=True, trans="T")
         lengths = np.sqrt(np.maximum(self.diagonal, 0.0))
