@@ -189,8 +189,8 @@ const [, core, folder] = process.argv;
 const { loadPyodide } = require(core + "/pyodide.js");
 (async () => {
   const pyodide = await loadPyodide({ indexURL: core, lockFileURL: core + "/pyodide-lock.json" });
-  pyodide.FS.mkdirTree("/work");
-  pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root: folder }, "/work");
+  pyodide.FS.mkdirTree("/pack");
+  pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root: folder }, "/pack");
   pyodide.runPython(`
 import ast, importlib.util, io, json, zipfile
 from importlib._bootstrap_external import _code_to_hash_pyc
@@ -201,8 +201,8 @@ def short(code):
     lines = bytes([0xEF, 0]) * (units // 8) + (bytes([0xE8 + units % 8 - 1, 0]) if units % 8 else b"")
     inner = tuple(short(c) if isinstance(c, CodeType) else c for c in code.co_consts)
     return code.replace(co_linetable=lines, co_consts=inner)
-bare, whole = json.loads(open("/work/kinds.json").read())
-sources, written = zipfile.ZipFile("/work/sources.zip"), io.BytesIO()
+bare, whole = json.loads(open("/pack/kinds.json").read())
+sources, written = zipfile.ZipFile("/pack/sources.zip"), io.BytesIO()
 with zipfile.ZipFile(written, "w") as out:
     for name in sources.namelist():
         package, inside = name.split("/", 1)
@@ -220,7 +220,7 @@ with zipfile.ZipFile(written, "w") as out:
         code = compile(tree, f"/lib/python3.12/site-packages/{inside}", "exec", dont_inherit=True)
         code = code if package in whole else short(code)
         out.writestr(name, _code_to_hash_pyc(code, importlib.util.source_hash(source), False))
-open("/work/compiled.zip", "wb").write(written.getvalue())
+open("/pack/compiled.zip", "wb").write(written.getvalue())
 `);
 })().catch((error) => { console.error(error); process.exit(1); });
 """
