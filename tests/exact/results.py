@@ -217,7 +217,7 @@ def _(machine: SupportVectorMachine, X: Any, y: Any) -> float:
     unit = arb(2.0 * getattr(machine, "gamma_", 0.0) or 1.0)
     b, eta, weight = arb(machine.b_), arb(machine.eta_), exact(s * a)
     penalized = not has_row(dual, s)  # b is in the matrix, not in an equation
-    ridge = 0.5 / machine.K_ if hasattr(machine, "K_") and np.isinf(dual.upper) else 0.0
+    ridge = 0.5 / machine.K_ if hasattr(machine, "K_") and np.isinf(dual.upper).all() else 0.0
     one = np.ones((len(s), 1)) if penalized else np.zeros((len(s), 0))
     G = one if F is None else np.column_stack([F, one])
     P = Matrix(ridge, K, G, s)
@@ -280,7 +280,7 @@ def _(tube: SupportVectorRegression, X: Any, y: Any) -> float:
     delta, b = exact(tube.mu_) - exact(tube.lambda_), arb(tube.b_)
     inner = Matrix(0.0, K, F).times(delta)
     bias = sum(delta, arb(0)) if penalized else arb(0)
-    ridge = 0.0 if np.isfinite(dual.upper) else m / (2 * tube.C_)
+    ridge = 0.0 if np.isfinite(dual.upper).all() else m / (2 * tube.C_)
     fitted = inner + bias + arb(ridge) * delta
     sizes = Matrix(ridge, K, F).sizes(abs(delta)) + abs(float(bias))
     x = np.concatenate([exact(tube.lambda_), exact(tube.mu_), [arb(0)]])

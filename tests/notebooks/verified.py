@@ -23,15 +23,16 @@ UNSOLVED = {
     "notebooks/admm/quadratic-programs": {"QPResult": 2},
     "notebooks/regression/elastic-net": {"ADMMResult": 6, "QPResult": 1},
     "notebooks/regression/lasso": {"ADMMResult": 3},
+    "notebooks/regression/problems": {"QPResult": 2},  # the text's ADMM, at its own tolerance
     # some stop at the edge of their tolerance, on one side or the other by processor
     "notebooks/svm/indefinite-kernels": {"IndefiniteResult": 16, "QPResult": 2},
     "notebooks/svm/nu-svm": {"QPResult": 2},
     "notebooks/svm/penalised-bias": {"QPResult": 1},
     "notebooks/svm/problems": {"QPResult": 3},
-    "notebooks/svm/quadratic-loss": {"QPResult": 8},
+    "notebooks/svm/quadratic-loss": {"QPResult": 12},
     "notebooks/svm/soft-margin-s1": {"QPResult": 1},
     "notebooks/svm/soft-margin-s2": {"QPResult": 4},
-    "notebooks/svm/training-algorithms": {"TrainingResult": 15},
+    "notebooks/svm/training-algorithms": {"TrainingResult": 17},
     "notebooks/svr/penalised-bias-regression": {"QPResult": 1},
     "notebooks/svr/solving-nu-svr": {"QPResult": 8},
 }
