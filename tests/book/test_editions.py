@@ -84,6 +84,7 @@ def test_what_goes_on_with_a_solution_has_its_tag(three: tuple) -> None:
         after = ours or (after and not topic)
         assert ours or not after, piece.source
     for cell in code(whole):
+        assert "hide-cell" in cell.metadata.get("tags", []) or not in_solution(cell), cell.source
         assert cell.metadata.get("jupyter", {}) == folded(cell), cell.source
         assert bool(folded(cell)) == (in_solution(cell) or is_check(cell)), cell.source
 
