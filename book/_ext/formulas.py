@@ -39,6 +39,8 @@ def joined(tex: str) -> str:
     \begin{aligned} f &= a + b \\ &= c \end{aligned}
     """
     whole = CONTINUED.sub(" ", tex)
+    if r"\\" not in whole and r"\begin" not in whole:  # no lines are left to be aligned
+        whole = whole.replace("&", "")
     return whole if all(length(line) <= ROOM for line in whole.split(r"\\")) else tex
 
 

@@ -84,7 +84,7 @@ def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
     machine.fit(X, s)
     place = np.argsort(np.argsort(-s, kind="stable"))  # of a point, the blue ones first
     counts = [machine.p_f_, machine.q_f_, machine.p_m_, machine.q_m_]
-    flat = machine.kernel_.is_linear and machine.norm_ > 0.0
+    flat = machine.kernel_.is_linear and machine.norm_ > 1e-12  # a shorter w is rounding
     return {
         "multipliers": np.r_[machine.lambda_, machine.mu_][place].tolist(),
         "slacks": np.r_[machine.epsilon_, machine.xi_][place].tolist(),
@@ -93,7 +93,7 @@ def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
         "b_interval": list(getattr(machine, "b_interval_", (machine.b_, machine.b_))),
         "counts": None if machine.degenerate_ else counts,
         "w": machine.w_.tolist() if flat else None,
-        "field": board.field(machine.decision_function, limits) if machine.norm_ > 0.0 else None,
+        "field": board.field(machine.decision_function, limits) if machine.norm_ > 1e-12 else None,
     }
 
 

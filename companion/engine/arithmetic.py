@@ -36,10 +36,10 @@ def apart(value: float, limit: float, allowed: float = 0.0) -> tuple[str, str]:
     """
     for digits in range(6, 18):  # 17 tell all floats apart
         one, two = (f"{number:.{digits}g}" for number in (value, limit))
-        if (float(two) - limit) * allowed < 0.0:
+        if (float(two) - limit) * allowed < -16.0 * EPS * abs(limit):
             unit = 10.0 ** (math.floor(math.log10(abs(limit))) + 1 - digits)
             two = f"{limit + math.copysign(0.5 * unit, allowed):.{digits}g}"
-        if (one != two or value == limit) and (float(two) - limit) * allowed >= 0.0:
+        if one != two or value == limit:
             return one, two
     return repr(float(value)), repr(float(limit))
 

@@ -386,6 +386,8 @@ def test_the_solver_finds_what_the_package_finds(solvers: Page, cases: Any, seed
     asked = "([kind, given]) => companionBoards.answer(kind, given)"
     for made, is_open in cases(np.random.default_rng(seed), seed):
         setup, drop = made.setup, (*OPEN, "delta") if is_open else ()
+        if "misses tol" in made.result["message"]:  # a proof that the board does not make
+            drop = (*drop, "message", "solved")
         given = {"points": made.state["points"], "values": setup.values, "limits": setup.limits}
         wanted = {name: value for name, value in made.result.items() if name not in drop}
         same(solvers.evaluate(asked, [setup.kind, given]), wanted, json.dumps(given))

@@ -147,7 +147,7 @@ def test_the_contents_lead_to_boxes_and_links_as_on_the_site(page: Page, lab: st
     assert any(head.startswith("Solution to Problem 18.1") for head in heads)
     assert [head for head in heads if re.match(r"Exercise|(Theorem|Proof) \d+\b(?!\.)", head)] == []
     assert sheet.locator(".jp-CodeCell .jp-Placeholder").count() > 1, "checks are folded"
-    sheet.locator(".myst a", has_text="erratum 18-E55").first.click()
+    sheet.locator(".myst a", has_text="18-E41").first.click()
     page.wait_for_url(f"**/{ERRATA}")
 
 

@@ -99,7 +99,7 @@ WORDS_OF_STUDENTS = {  # and the page that must come first
     "strong duality": "book/glossary.html",
     "Mercer": "book/glossary.html",
     "Mercer's theorem": "book/glossary.html",
-    "SMO": "notebooks/svm/training-algorithms.html",
+    "SMO": "book/glossary.html",
     "overfitting": "book/glossary.html",
     "stopping": "book/glossary.html",
     "ADMM stopping": "book/glossary.html",
