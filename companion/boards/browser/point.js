@@ -19,7 +19,7 @@
   // As companion.engine.refusals has it: the digits that tell both apart, and a limit on the side that is accepted.
   const apart = (value, limit, sign, digits = 6) => {
     const unit = 10 ** (Math.floor(Math.log10(limit)) + 1 - digits), shown = g(limit, digits), one = g(value, digits);
-    const two = (shown - limit) * sign < -4e-15 * limit ? g(limit + 0.5 * sign * unit, digits) : shown;
+    const two = (shown - limit) * sign < -1e-9 * limit ? g(limit + 0.5 * sign * unit, digits) : shown;
     return digits > 16 || (one - two) * sign < 0 ? [one, two] : apart(value, limit, sign, digits + 1);
   };
   const check = ({ unit, hard, priced, squared, penalized }, nu, K, p, q) => {
