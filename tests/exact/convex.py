@@ -44,6 +44,7 @@ class Candidate:
     upper: Any = np.inf
     tau: Any = 0.0  # of each variable
     groups: np.ndarray | None = None  # of each variable; without them, every variable is alone
+    plus: Any = 0.0  # a part of the gap that its maker knows
 
     def __post_init__(self) -> None:
         n = len(self.x)
@@ -80,7 +81,7 @@ class Candidate:
     def _terms_of_the_gap(self) -> tuple[Any, float, float]:
         """Return the sum, the largest violation of a dual constraint, and the size of what rounding moves."""
         labels = np.arange(len(self.x)) if self.groups is None else self.groups
-        gap, worst, rounding = arb(0), 0.0, float(self.size @ (self.terms + self.pull))
+        gap, worst, rounding = arb(self.plus), 0.0, float(self.size @ (self.terms + self.pull))
         for j in np.flatnonzero(self.tau == 0.0):
             bound = float(self.lower[j] if self.e[j] > 0 else self.upper[j])
             far = math.isinf(bound)
