@@ -135,12 +135,7 @@ class Machine:
 
 
 def train_machine(
-    K0: np.ndarray,
-    y: np.ndarray,
-    C: float,
-    rho: float,
-    method: str,
-    max_iter: int = MAX_ITER,
+    K0: np.ndarray, y: np.ndarray, C: float, rho: float, method: str, max_iter: int = MAX_ITER
 ) -> Machine:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is stored

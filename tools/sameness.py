@@ -30,7 +30,7 @@ SKIPPED |= {"application/vnd.jupyter.widget-view+json"}
 # Cells that say something else in the browser, by page, each with the reason.
 OTHERS = "the multipliers are not unique: without PIQP, ADMM ends in others"
 EXCEPTIONS: dict[str, dict[str, str]] = {
-    "notebooks/admm/quadratic-programs": {"c023": OTHERS, "c024": OTHERS},
+    "notebooks/admm/quadratic-programs": {"c023": OTHERS, "c024": OTHERS}
 }
 
 

@@ -159,10 +159,7 @@ def status_page(reports: Path = REPORTS) -> str:
         notebooks=[(page, title(page), run_time(seconds.get(page))) for page in notebooks],
         processor=processor(),
         system=f"{platform.system()}, {platform.machine()}",
-        versions=[
-            ("Python", platform.python_version()),
-            *((n, version_of(n)) for n in LIBRARIES),
-        ],
+        versions=[("Python", platform.python_version()), *((n, version_of(n)) for n in LIBRARIES)],
         frames=frames,
         ran=[(title(each["page"]) or each["page"], each) for each in sameness.rows()],
         visits=[(title(page) or page, times) for page, times in visits["pages"].items()],

@@ -147,11 +147,7 @@ def run_button(app: Sphinx, pagename: str) -> str:
         for e in exercises.exercises_in(notebook, pagename)
         if e.check and "skeleton" in e.check.metadata.get("exercise", {})
     }
-    needs = {
-        "packages": packages,
-        "cells": [c.id for c in code],
-        "skeletons": skeletons,
-    }
+    needs = {"packages": packages, "cells": [c.id for c in code], "skeletons": skeletons}
     return (
         f'<button class="run-page" type="button" data-live="{escape(json.dumps(needs))}">Run this page '
         f"<small>({size / 1e6:.0f} MB, {SECONDS})</small></button>"

@@ -56,10 +56,6 @@ class JoinFormulas(SphinxPostTransform):
             if whole == formula.astext() or formula.get("number"):
                 continue
             formula["classes"].append("broken")
-            form = {
-                "nowrap": formula.get("nowrap", False),
-                "number": None,
-                "label": None,
-            }
+            form = {"nowrap": formula.get("nowrap", False), "number": None, "label": None}
             other = nodes.math_block(whole, whole, classes=["whole"], **form)
             formula.parent.insert(formula.parent.index(formula) + 1, other)

@@ -17,7 +17,7 @@ RAW = re.compile(
     r"|out of bounds|object of too small depth|unsupported operand|not supported between|ufunc|has no attribute"
     r"|inhomogeneous shape|unhashable|not subscriptable|cannot be interpreted|only length-1|only 0-dimensional"
     r"|division by zero|ambiguous|dimensions.*must match|not enough values to unpack|out of range for"
-    r"|must have the same length",
+    r"|must have the same length"
 )
 
 # What scikit-learn says when it looked.
