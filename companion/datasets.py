@@ -3,8 +3,8 @@ r"""Every data set that a page uses: where it comes from, its seed, its shapes.
 Four kinds:
 
 - **printed** in a source: typed in;
-- **regenerated**: the text draws them with Matlab's ``randn`` and does not print them; :func:`matlab_randn` draws
-  the same numbers again;
+- **regenerated**: the text draws them with Matlab's ``randn`` and does not print them; :func:`matlab_randn` has the
+  same numbers;
 - **seeded**: what the sources leave open or do not have, drawn by a numpy Generator with a fixed seed;
 - **bundled** with scikit-learn: measurements.
 
@@ -15,9 +15,8 @@ y = +1/-1) or :class:`Labelled` (X and class numbers). The points are always the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -122,68 +121,9 @@ class Labelled(Record):
 # Matlab's randn
 # ---------------------------------------------------------------------------------------------
 
-_SEED = 5489
-_R = 3.6541528853610088  # where the tail begins
-_BASE = 255  # number of the base strip, the last of the 256 layers
-
-
-def _density(x: float) -> float:
-    return float(np.exp(-0.5 * x * x))
-
-
-@lru_cache(maxsize=1)
-def _layers() -> np.ndarray:
-    r"""Return the 257 abscissas of the ziggurat, ``x[0] = 0 < x[1] < ... < x[255] = r < x[256]``.
-
-    The layers 0 (at the top) to 255 (the base strip with the tail) have the same area V. Layer i is
-    a rectangle of half-width ``x[i + 1]``; the part up to ``x[i]`` lies under the density.
-    """
-    tail = math.sqrt(math.pi / 2) * math.erfc(_R / math.sqrt(2))
-    V = _R * _density(_R) + tail
-    x = np.zeros(257)
-    x[256], x[255] = V / _density(_R), _R
-    for i in range(254, 0, -1):
-        x[i] = np.sqrt(-2 * np.log(_density(x[i + 1]) + V / x[i + 1]))
-    return x
-
-
-@lru_cache(maxsize=2)
-def _stream(count: int) -> np.ndarray:
-    """Return the first `count` normal numbers."""
-    # Matlab seeds the Mersenne Twister in the old way, which only RandomState offers.
-    twister = np.random.RandomState(_SEED)
-    shape = (count + count // 16 + 64, 2)  # 1.2 % of the pairs are rejected
-    a, b = twister.randint(0, 2**32, size=shape, dtype=np.uint32).T.astype(np.int64)
-    fraction = ((a >> 3) * 2**24 + (b & 0xFFFFFF)) * 2.0**-52 - 1  # in [-1, 1)
-    uniform = ((a >> 5) * 2**26 + (b >> 6)) * 2.0**-53  # in [0, 1)
-    pairs = zip((b >> 24).tolist(), fraction.tolist(), uniform.tolist())
-
-    x: list[float] = _layers().tolist()
-    numbers: list[float] = []
-    while len(numbers) < count:
-        layer, t, _ = next(pairs)
-        z = t * x[layer + 1]
-        if abs(z) >= x[layer]:  # not surely under the density
-            if layer == _BASE:
-                z = math.copysign(_tail(pairs), t)
-            else:
-                low, high = _density(x[layer + 1]), _density(x[layer])
-                if low + next(pairs)[2] * (high - low) >= _density(z):
-                    continue
-        numbers.append(z)
-    return np.array(numbers)
-
-
-def _tail(pairs: Iterator[tuple[int, float, float]]) -> float:
-    """Return a normal number beyond r, by rejection from an exponential."""
-    while True:
-        t, e = -math.log(next(pairs)[2]) / _R, -math.log(next(pairs)[2])
-        if 2 * e > t * t:
-            return _R + t
-
 
 def matlab_randn(shape: int | tuple[int, ...], offset: int = 0) -> np.ndarray:
-    r"""Draw the normal numbers that a fresh Matlab draws with ``randn``.
+    r"""Return the normal numbers that a fresh Matlab draws with ``randn``, where the text needs them.
 
     Parameters
     ----------
@@ -199,18 +139,13 @@ def matlab_randn(shape: int | tuple[int, ...], offset: int = 0) -> np.ndarray:
     Raises
     ------
     ValueError, TypeError
-        If a length or the offset is not an integer >= 0.
+        If a length or the offset is not an integer >= 0, or the numbers are not among those that are stored: 0 to
+        1,299, 12,030 to 12,299 and 105,070 to 106,619.
 
     Notes
     -----
-    The 32-bit Mersenne Twister with seed 5489 feeds the ziggurat of Marsaglia and Tsang (2000) with
-    256 layers. A pair (a, b) of 32-bit words gives the layer, ``b >> 24``, and a signed fraction of
-    the layer's width from the other 53 bits. If the point is in the part of the layer that lies under
-    the density, it is the number (98.8 % of all cases). Otherwise one more pair decides: in the wedge,
-    by comparison with the density; in the base strip, by Marsaglia's rejection for the tail.
-
-    A number depends on all numbers before it, so the stream is drawn from its beginning and kept:
-    the first call costs a tenth of a second, later ones nothing.
+    Matlab feeds the ziggurat of Marsaglia and Tsang (2000) with 256 layers from the 32-bit Mersenne Twister with
+    seed 5489. The project's tests draw the stream from its beginning, and compare.
 
     Examples
     --------
@@ -223,8 +158,12 @@ def matlab_randn(shape: int | tuple[int, ...], offset: int = 0) -> np.ndarray:
     lengths = shape if isinstance(shape, tuple) else (shape,)
     lengths = tuple(check_count(n, "shape", at_least=0) for n in lengths)
     offset = check_count(offset, "offset", at_least=0)
-    last = offset + math.prod(lengths)
-    return _stream(2 ** max(17, last.bit_length()))[offset:last].reshape(lengths, order="F").copy()
+    with np.load(Path(__file__).with_name("matlab_randn.npz")) as runs:
+        for first in runs.files:
+            numbers = runs[first][max(offset - int(first), 0) :][: math.prod(lengths)]
+            if int(first) <= offset and numbers.size == math.prod(lengths):
+                return numbers.reshape(lengths, order="F")
+    raise ValueError(f"the numbers {offset} to {offset + math.prod(lengths) - 1} are not stored")
 
 
 # ---------------------------------------------------------------------------------------------

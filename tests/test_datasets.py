@@ -10,10 +10,9 @@ from scipy.optimize import linprog
 from sklearn.svm import SVC, NuSVR
 
 from companion import datasets
+from tests import matlab
 
 pytestmark = pytest.mark.filterwarnings("error")
-
-TAIL = 3.6541528853610088  # where the ziggurat ends
 
 
 def separable(data):
@@ -30,23 +29,25 @@ class TestMatlabStream:
         known = [[0.0765645665, -1.0051638836], [0.4311288576, 0.3539989924]]
         assert_allclose(datasets.matlab_randn((2, 2), offset=12030), known, atol=5e-11)
 
-    def test_longer_stream_begins_with_the_shorter_one(self):
-        short = datasets.matlab_randn(100_000)
-        assert_array_equal(datasets.matlab_randn(300_000)[:100_000], short)
-
-    def test_the_numbers_are_normal(self):
-        """131,072 numbers: any systematic fault of wedge or tail would show."""
-        z = datasets.matlab_randn(2**17)
+    def test_the_stored_numbers_are_those_of_the_generator(self):
+        """Which are normal: in 131,072 of them any systematic fault of wedge or tail would show."""
+        z = matlab.stream(2**17)
+        for first, last in ((0, 1300), (12030, 12300), (105070, 106620)):
+            stored = datasets.matlab_randn(last - first, offset=first)
+            assert_allclose(stored, z[first:last], rtol=1e-12)
         assert stats.kstest(z, "norm").pvalue > 1e-3
-        beyond, expected = z[np.abs(z) > TAIL], 2 * stats.norm.sf(TAIL) * z.size
+        beyond, expected = z[np.abs(z) > matlab.R], 2 * stats.norm.sf(matlab.R) * z.size
         assert abs(beyond.size - expected) < 4 * np.sqrt(expected)
         assert {*np.sign(beyond)} == {-1.0, 1.0}
-        law = stats.norm.sf(np.abs(beyond)) / stats.norm.sf(TAIL)  # uniform
+        law = stats.norm.sf(np.abs(beyond)) / stats.norm.sf(matlab.R)  # uniform
         assert stats.kstest(law, "uniform").pvalue > 1e-3
 
     def test_bad_arguments(self):
         for shape, offset in ((-1, 0), ((2, -3), 0), (2, -1), (2.5, 0), ("3", 0)):
             with pytest.raises((ValueError, TypeError), match="integer >= 0"):
+                datasets.matlab_randn(shape, offset)
+        for shape, offset in ((1301, 0), (2, 1299), (1, 12029)):
+            with pytest.raises(ValueError, match="are not stored"):
                 datasets.matlab_randn(shape, offset)
 
 
