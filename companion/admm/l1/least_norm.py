@@ -29,6 +29,9 @@ from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["basis_pursuit", "least_absolute_deviations"]
 
+# Dense programs without a bound that could be left out: presolve finds nothing, and takes a third to half of the time.
+SIMPLEX: dict[str, Any] = {"method": "highs-ds", "options": {"presolve": False}}
+
 
 class LeastNorm(L1Problem):
     """Minimise |z|_1 over an affine space."""
@@ -66,7 +69,7 @@ class _LeastAbsolute(LeastNorm):
     def vertex(self, shortest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Minimise -shortest'lambda in the cube where Q'lambda = 0; the z are its reduced costs."""
         zero = np.zeros(self.kept.size)
-        found = linprog(-shortest, A_eq=self.Q.T, b_eq=zero, bounds=(-1, 1), method="highs-ds")
+        found = linprog(-shortest, A_eq=self.Q.T, b_eq=zero, bounds=(-1, 1), **SIMPLEX)
         return -(found.lower.marginals + found.upper.marginals), found.x
 
     def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
@@ -186,7 +189,7 @@ class _BasisPursuit(LeastNorm):
     def vertex(self, shortest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Minimise the sum of z+ and z- where Q'(z+ - z-) is Q'shortest."""
         Q, one = self.Q.T, np.ones(2 * len(self.Q))
-        found = linprog(one, A_eq=np.hstack([Q, -Q]), b_eq=Q @ shortest, method="highs-ds")
+        found = linprog(one, A_eq=np.hstack([Q, -Q]), b_eq=Q @ shortest, **SIMPLEX)
         return np.subtract(*np.split(found.x, 2)), self.Q @ found.eqlin.marginals
 
     def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
