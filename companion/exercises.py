@@ -1,7 +1,7 @@
 """Checks of the exercises: what is wrong with an answer and why, judged by mathematics, without saying the answer.
 
 A check is called with the names that its exercise asks for and returns a `Feedback`. `Numbers` compares numbers, a
-function under `check` does anything else: it raises `Wrong` with a message, or returns what is to be said of a right
+function under `check` does anything else: it raises `Wrong` with a message, or returns a remark on a right
 answer. A mistake that many make has a message of its own.
 """
 
@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "Feedback", "Number", "Numbers", "Wrong", "array", "check", "compare", "compare_functions", "gram_of", "minimizer",
-    "number",
+    "Feedback", "Number", "Numbers", "Wrong", "array", "check", "compare", "compare_functions", "gram_of", "number",
 ]  # fmt: skip
 
 Mistakes = Iterable[tuple[Any, str]]  # a wrong answer, and what to say of it
@@ -66,13 +65,13 @@ def number(answer: Any, name: str) -> float:
         ...
     companion.exercises.Wrong: `x` should be one number, but it is [1, 2].
     """
-    said = f"`{name}` should be one number, but it is {_short(answer)}."
+    message = f"`{name}` should be one number, but it is {_short(answer)}."
     try:
         value = float(Fraction(answer)) if isinstance(answer, str) else float(answer)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
-        raise Wrong(said) from error
+        raise Wrong(message) from error
     if isinstance(answer, bool | np.bool_) or not math.isfinite(value):
-        raise Wrong(said)
+        raise Wrong(message)
     return value
 
 
@@ -223,73 +222,6 @@ def gram_of(answer: Any, points: Sequence[Any], name: str) -> np.ndarray:
     return G
 
 
-def minimizer(
-    x: Any,
-    name: str,
-    program: Sequence[Any],
-    *,
-    variables: Sequence[str] = (),
-    equations: Sequence[str] = (),
-    tolerance: float = 1e-4,
-) -> None:
-    r"""Raise `Wrong` unless x solves a quadratic program: it is feasible, and a dual point proves its objective.
-
-    Parameters
-    ----------
-    x : array-like of shape (n,)
-    name : str
-    program : (P, q, A, b, lower, upper)
-        As in :func:`companion.admm.solve_qp`: :math:`\min \tfrac12 x^\top P x + q^\top x` subject to
-        :math:`A x = b`, :math:`\ell \le x \le u`.
-    variables : sequence of str
-        What the entries of x are called in the exercise.
-    equations : sequence of str
-        What each equation says, with ``{left:.4g}`` for the value of its left side.
-    tolerance : float
-        What may be missing in a constraint, relative to its terms, and in the objective, relative to its own.
-
-    Examples
-    --------
-    >>> program = [[2.0, 0.0], [0.0, 2.0]], [0.0, 0.0], [[1.0, 1.0]], [1.0], 0.0, np.inf
-    >>> minimizer([0.5, 0.5], "x", program)
-    >>> minimizer([1.0, 0.5], "x", program, equations=["the shares sum to {left:.4g}, not to 1"])
-    Traceback (most recent call last):
-        ...
-    companion.exercises.Wrong: `x` is not feasible: the shares sum to 1.5, not to 1.
-    """
-    from companion.admm import solve_qp
-
-    P, q, A, b, lower, upper = program
-    P, q = np.asarray(P, dtype=float), np.asarray(q, dtype=float)
-    n = q.size
-    A, b = np.asarray(A, dtype=float).reshape(-1, n), np.atleast_1d(np.asarray(b, dtype=float))
-    x = array(x, name, (n,))
-    names = list(variables) or [f"{name}[{j}]" for j in range(n)]
-    unit = tolerance * max(float(np.abs(x).max()), 1e-12)
-    for bound, sign, word in ((lower, 1.0, "is below"), (upper, -1.0, "exceeds")):
-        ends = np.broadcast_to(np.asarray(bound, dtype=float), n)
-        out = np.flatnonzero(sign * (ends - x) > unit)
-        if out.size:
-            j = int(out[0])
-            raise Wrong(f"`{name}` is not feasible: {names[j]} = {x[j]:.4g} {word} {ends[j]:.4g}.")
-    for i, (row, right) in enumerate(zip(A, b)):
-        left = float(row @ x)
-        if abs(left - right) > tolerance * max(float(np.abs(row) @ np.abs(x)), abs(right)):
-            told = equations[i] if equations else f"equation {i} has {{left:.4g}} on the left"
-            raise Wrong(f"`{name}` is not feasible: {told.format(left=left)}.")
-    best = solve_qp(P, q, A, b, lower=lower, upper=upper)
-    value, size = (
-        0.5 * float(x @ P @ x) + float(q @ x),
-        0.5 * float(x @ P @ x) + float(np.abs(q) @ np.abs(x)),
-    )
-    gap = (value - best.objective) / max(size, 1e-300)
-    if gap > tolerance:
-        raise Wrong(
-            f"`{name}` is feasible, but not optimal: its objective is above what a dual point proves, "
-            f"by {gap:.2g} of its size."
-        )
-
-
 def check(function: Callable) -> Callable:
     """Make a check of a function of the reader's answers: it returns a `Feedback`, whatever it is given.
 
@@ -423,10 +355,8 @@ def _called(function: Callable, given: Sequence[Any], name: str, shape: Any = No
         raise Wrong(f"{_call(name, given)} raised {type(error).__name__}: {error}.") from error
     if answer is None or answer is ...:
         raise Wrong(f"{_call(name, given)} returned nothing.")
-    told = _call(name, given)[1:-1]
-    return (
-        np.asarray(number(answer, told)) if shape == () else array(answer, told, np.shape(answer))
-    )
+    label, scalar = _call(name, given)[1:-1], shape == ()
+    return np.asarray(number(answer, label)) if scalar else array(answer, label, np.shape(answer))
 
 
 def _call(name: str, given: Sequence[Any]) -> str:

@@ -206,11 +206,11 @@ def consensus(
     if block_timeout is not None:
         block_timeout = as_scalar(block_timeout, "block_timeout", above=0)
     if client is None:
-        crew: Any = InProcess(rows, objective)
+        teams: Any = InProcess(rows, objective)
     else:
-        crew = OnCluster(blocks, rows, objective, client, block_timeout or math.inf)
+        teams = OnCluster(blocks, rows, objective, client, block_timeout or math.inf)
     problem = None if client else Problem("consensus", {"blocks": rows, "objective": objective})
-    run = _Run(crew, objective, rho, problem)
+    run = _Run(teams, objective, rho, problem)
     if warm_start is not None:
         run.z = as_vector(warm_start.z, "z of warm_start", run.n)
         run.rho = as_scalar(warm_start.rho, "rho of warm_start", above=0)
@@ -253,9 +253,9 @@ class _Run:
     """The calling process's side of a run: z, rho, the mean of the u_i, and questions to those who have the rest."""
 
     def __init__(
-        self, crew: Any, objective: ConsensusObjective, rho: float, problem: Problem | None
+        self, teams: Any, objective: ConsensusObjective, rho: float, problem: Problem | None
     ) -> None:
-        self.crew, self.objective, self.problem = crew, objective, problem
+        self.teams, self.objective, self.problem = teams, objective, problem
         self.turn, self.begun = 0, False
         columns = self.ask("columns", each=True)
         self.N, self.n = len(columns), columns[0][1]
@@ -273,7 +273,7 @@ class _Run:
         """Return the sum of the answers, or all of them; where teams are lost, restore them and ask again."""
         while True:
             try:
-                return (self.crew.each if each else self.crew.total)(method, *arguments)
+                return (self.teams.each if each else self.teams.total)(method, *arguments)
             except StateLostError:
                 if self.begun and method != "begin":
                     self.begin()

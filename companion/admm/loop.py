@@ -55,15 +55,15 @@ def repeat(
             if status:
                 break
     if status == "diverged":
-        told = f"step {k} diverged: the iterates grow without bound; {advice}"
-        warnings.warn(told, ConvergenceWarning, stacklevel=stacklevel)
+        message = f"step {k} diverged: the iterates grow without bound; {advice}"
+        warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)
     elif not status:
         last = [
             (name.replace("_", " "), x) for name, x in zip(names, rows[-1]) if "residual" in name
         ]
         residuals = ", ".join(f"{name} {x:.1e}" for name, x in last)
-        told = f"no convergence in {max_iter=} steps: {residuals}; {advice}"
-        warnings.warn(told, ConvergenceWarning, stacklevel=stacklevel)
+        message = f"no convergence in {max_iter=} steps: {residuals}; {advice}"
+        warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)
     columns = zip(*rows) if rows else [()] * len(names)
     return status or "max_iter", {name: np.array(column) for name, column in zip(names, columns)}
 

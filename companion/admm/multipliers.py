@@ -409,15 +409,15 @@ def quadratic_argmin(
     N, V, eigenvalues = V[:, flat], V[:, ~flat], eigenvalues[~flat]
 
     def argmin(lambda_: ArrayLike) -> np.ndarray:
-        pull = A.T @ as_vector(lambda_, "lambda_", m)
-        slope = N.T @ (h - pull)  # the Lagrangian is linear on the null space
-        if largest(slope) > 10 * n * EPS * float(norm(np.abs(h) + np.abs(pull))):
+        forced = A.T @ as_vector(lambda_, "lambda_", m)
+        slope = N.T @ (h - forced)  # the Lagrangian is linear on the null space
+        if largest(slope) > 10 * n * EPS * float(norm(np.abs(h) + np.abs(forced))):
             raise UnboundedProblemError(
                 "the Lagrangian has no minimum for this multiplier: it is linear and not constant "
                 "on the null space of Q + rho A'A",
                 ray=N @ slope / norm(slope),
             )
-        return V @ ((V.T @ (h - pull)) / eigenvalues)
+        return V @ ((V.T @ (h - forced)) / eigenvalues)
 
     return argmin
 

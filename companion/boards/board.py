@@ -126,8 +126,8 @@ class Setup:
                 found = self.solve(np.reshape(points, (-1, 3)), values, self.limits)
             except ValueError as error:
                 return {"message": str(error)}
-        told = " ".join(str(warning.message) for warning in caught)
-        return {"message": told, "solved": True, "size": len(points), **found}
+        heard = " ".join(str(warning.message) for warning in caught)
+        return {"message": heard, "solved": True, "size": len(points), **found}
 
     def picture(self, result: Result) -> Figure:
         """Return the figure of the points."""

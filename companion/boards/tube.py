@@ -90,5 +90,6 @@ def draw(ax: Axes, of: Setup, result: Result) -> None:
     def f(x: np.ndarray) -> np.ndarray:
         return np.interp(x, at, result["values"])
 
-    room = of.limits[:2], of.limits[2:]
-    plotting.tube(ax, x, y, f, result["epsilon"], share / of.values["C"], room)
+    plotting.tube(
+        ax, x, y, f, result["epsilon"], share / of.values["C"], (of.limits[:2], of.limits[2:])
+    )

@@ -115,5 +115,5 @@ def _is_pair(item: Any) -> bool:
 
 
 def is_lazy(item: Any) -> bool:
-    """Whether this is a dask collection or a future, told without importing dask."""
+    """Whether this is a dask collection or a future, without importing dask."""
     return hasattr(type(item), "__dask_graph__") or type(item).__module__.startswith("distributed.")

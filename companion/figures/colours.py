@@ -2,7 +2,7 @@
 
 __all__ = ["BLUE", "CYCLE", "GREEN", "GREY", "ORANGE", "PURPLE", "RED", "SKY"]
 
-# The Okabe-Ito palette with a red that is red (Paul Tol): told apart with every common colour-vision deficiency.
+# The Okabe-Ito palette with a red that is red (Paul Tol): distinguishable with every common colour-vision deficiency.
 BLUE = "#0072B2"  # the text's blue points u, label +1
 RED = "#CC3311"  # the text's red points v, label -1
 GREEN = "#009E73"

@@ -1,7 +1,7 @@
 """Figures as PNG pictures, drawn once each; the frames of one slider keep their axes in one place.
 
-Most of the time that Matplotlib takes for a small figure goes into its labels: how large they are, and where they have
-room. `savefig` asks twice, a flipbook would ask anew for every frame, and its axes would move a little as the slider
+Most of the time that Matplotlib takes for a small figure goes into its labels: how large they are, and where they
+fit. `savefig` asks twice, a flipbook would ask anew for every frame, and its axes would move a little as the slider
 moves. The frames share a canvas, which measures and sets each label once.
 """
 
@@ -88,8 +88,8 @@ def _set_free(figure: Figure) -> Figure:
     return figure
 
 
-def _room(figure: Figure) -> np.ndarray:
-    """Boxes for the axes in which their labels have room, shape (axes, 4): what the figure's layout finds."""
+def _layout(figure: Figure) -> np.ndarray:
+    """Boxes for the axes in which their labels fit, shape (axes, 4): what the figure's layout finds."""
     if engine := _set_free(figure).get_layout_engine():
         engine.execute(figure)
     return np.reshape([ax.get_position(original=True).extents for ax in figure.axes], (-1, 4))
@@ -103,16 +103,16 @@ def _put(figure: Figure, boxes: np.ndarray) -> Figure:
     return figure
 
 
-def _common(rooms: Sequence[np.ndarray]) -> np.ndarray:
+def _common(boxes: Sequence[np.ndarray]) -> np.ndarray:
     """For each axes the box that lies in those of all figures; none when figures differ in their axes."""
-    if len({len(room) for room in rooms}) > 1:
+    if len({len(own) for own in boxes}) > 1:
         return np.empty((0, 4))
-    low, high = np.max(rooms, axis=0), np.min(rooms, axis=0)
+    low, high = np.max(boxes, axis=0), np.min(boxes, axis=0)
     return np.hstack([low[:, :2], high[:, 2:]])
 
 
 def _is_cut(picture: Image.Image) -> bool:
-    """Whether there is ink on the outermost pixels: a label had no room."""
+    """Whether there is ink on the outermost pixels: a label did not fit."""
     pixels = np.asarray(picture)
     return min(rim.min() for rim in (pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1])) < 255
 
@@ -141,7 +141,7 @@ def _saved(picture: Image.Image, panels: Sequence[int]) -> bytes:
 def frames(figures: Sequence[Figure]) -> list[bytes]:
     """Pictures for the positions of one slider. Their axes do not move from one picture to the next.
 
-    The axes stand where the labels of the first, the middle and the last figure have room. Should a label of another
+    The axes stand where the labels of the first, the middle and the last figure fit. Should a label of another
     one be cut off there, all figures are asked; if that does not help, each figure is laid out by itself.
 
     Parameters
@@ -164,7 +164,7 @@ def frames(figures: Sequence[Figure]) -> list[bytes]:
     _prepare(figures)
     last = len(figures) - 1
     for asked in ({0, last // 2, last}, range(last + 1)):
-        boxes = _common([_room(figures[i]) for i in asked])
+        boxes = _common([_layout(figures[i]) for i in asked])
         pictures = [_drawn(_put(figure, boxes)) for figure in figures]
         if not any(map(_is_cut, pictures)):
             break

@@ -1,6 +1,6 @@
 """The book's figure style: every colour, marker and line of it is defined here.
 
-A class is told by shape as well as by colour, figures are white (readable on a dark page), and `show` takes the
+A class is shown by shape as well as by colour, figures are white (readable on a dark page), and `show` takes the
 text that a screen reader reads.
 """
 

@@ -34,7 +34,7 @@ __all__ = [
 
 Function = Callable[[np.ndarray], Any]
 
-_RESOLVED = 1e-6  # relative change of an integral with the number of nodes that is not told
+_RESOLVED = 1e-6  # relative change of an integral with the number of nodes that raises no warning
 
 
 def _as_indices(value: Any, least: int = -(2**53)) -> np.ndarray:

@@ -91,11 +91,11 @@ def lasso_admm(
     >>> result.z.round(6), result.converged, result.certificate.ok
     (array([1.25, 0.  ]), True, True)
     """
-    data = _shifted(X, y, intercept, C)
+    X, y = as_data(X, y)
+    data = shift(X, y, check_intercept(intercept), as_scalar(C, "C", above=0))
     K, tau = as_scalar(K, "K", at_least=0), as_scalar(tau, "tau", above=0)
     tol = as_scalar(tol, "tol", above=0)
-    Z, target = data.X, data.y
-    n = Z.shape[1]
+    Z, target, n = data.X, data.y, data.X.shape[1]
     natural = float(np.vdot(Z, Z)) / n + K
     rho = (natural or 1.0) if rho is None else as_scalar(rho, "rho", above=0)
     factor, Zy = linalg.cho_factor(Z.T @ Z + (K + rho) * np.eye(n)), Z.T @ target
@@ -106,28 +106,16 @@ def lasso_admm(
 
     run = admm(
         lambda v, rho: linalg.cho_solve(factor, Zy + rho * v),
-        lambda v, rho: soft_threshold(-v, tau / rho),
-        A=1,
-        B=-1,
-        c=np.zeros(n),
-        rho=rho,
-        tol_abs=tol / np.sqrt(n),
-        tol_rel=0.0,
-        max_iter=max_iter,
-        objective=objective,
-        **options,
-    )
-    found = WorkingSet(data, K).examine(run.z, tau, tol)
-    proved = found.certificate.ok
-    X, y = as_data(X, y)
+        lambda v, rho: soft_threshold(-v, tau / rho), A=1, B=-1, c=np.zeros(n), rho=rho,
+        tol_abs=tol / np.sqrt(n), tol_rel=0.0, max_iter=max_iter, objective=objective, **options,
+    )  # fmt: skip
+    certificate = WorkingSet(data, K).examine(run.z, tau, tol).certificate
+    status = run.status if certificate.ok or not run.converged else "not certified"
     given = {"X": X, "y": y, "K": K, "tau": tau, "C": C, "intercept": intercept}
     return replace(
-        run,
-        converged=run.converged and proved,
-        status=run.status if proved or not run.converged else "not certified",
-        certificate=found.certificate,
+        run, converged=run.converged and certificate.ok, status=status, certificate=certificate,
         problem=Problem("lasso by ADMM", given),
-    )
+    )  # fmt: skip
 
 
 def _shifted(X: ArrayLike, y: ArrayLike, intercept: str, C: float) -> Shifted:
@@ -477,18 +465,11 @@ def lasso_path(
     found = {i: working_set.solve(float(taus[i]), tol, max_iter) for i in order}
     solutions = [found[i] for i in range(taus.size)]
     _warn_if_missed(solutions, tol, max_iter)
-    w = np.array([s.w for s in solutions])
-    value = np.array([s.objective for s in solutions])
+    w, proofs = np.array([s.w for s in solutions]), [s.certificate for s in solutions]
     given = {"X": X, "y": y, "K": K, "C": C, "intercept": intercept, "tol": tol}
     return L1Path(
-        tau=taus,
-        w=w,
-        b=np.array([data.intercept(row) for row in w]),
-        n_nonzero=np.count_nonzero(w, axis=1),
-        objective=value,
-        gap=np.array([s.certificate.gap for s in solutions]),
-        n_iter=np.array([s.n_iter for s in solutions], dtype=np.intp),
-        converged=all(s.certificate.ok for s in solutions),
-        tau_max=top,
+        taus, w, b=np.array([data.intercept(row) for row in w]), n_nonzero=np.count_nonzero(w, axis=1),
+        objective=np.array([s.objective for s in solutions]), gap=np.array([p.gap for p in proofs]),
+        n_iter=np.array([s.n_iter for s in solutions]), converged=all(p.ok for p in proofs), tau_max=top,
         problem=Problem("lasso path", given),
-    )
+    )  # fmt: skip

@@ -282,9 +282,9 @@ class WorkingSet:
         excess = np.where(self.is_inside, 0.0, np.abs(c))
         outside = (excess > tau * (1.0 + _SLACK)).nonzero()[0]
         free = (self._rank() - int(np.count_nonzero(self.w))) // 2
-        room = max(10, min(max(_FIRST, self.columns.size), free))
-        if outside.size > room:
-            outside = outside[np.argpartition(-excess[outside], room)[:room]]
+        most = max(10, min(max(_FIRST, self.columns.size), free))
+        if outside.size > most:
+            outside = outside[np.argpartition(-excess[outside], most)[:most]]
         return outside
 
 
@@ -338,8 +338,8 @@ def newton_on_signs(
         support = w.nonzero()[0]
         violators = ((w == 0.0) & (np.abs(c) > tau * (1.0 + _SLACK))).nonzero()[0]
         violators = violators[(-np.abs(c[violators])).argsort()]
-        room = max(5, (rank - support.size) // 2)
-        S = np.concatenate([support, violators[: min(limit, room)]])
+        most = max(5, (rank - support.size) // 2)
+        S = np.concatenate([support, violators[: min(limit, most)]])
         if S.size == 0:
             break
         w_S, c_S = w[S], c[S]
