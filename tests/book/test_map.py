@@ -29,15 +29,6 @@ def test_every_chapter_page_is_on_the_map_and_says_what_it_needs() -> None:
     assert "notebooks/admm/dual-ascent" in SHOWN["notebooks/admm/method-of-multipliers"].needs
 
 
-def test_the_essential_needs_say_the_same_with_fewer_arrows() -> None:
-    fewer = book_map.essential(SHOWN)
-    assert sum(map(len, fewer.values())) < sum(len(page.needs) for page in SHOWN.values())
-    for page in SHOWN:
-        assert book_map.above(page, fewer) == needed_by(page)
-        for need in fewer[page]:
-            assert not any(need in needed_by(other) for other in fewer[page] - {need})
-
-
 def test_the_drawing_of_the_chapters_has_every_part_below_what_it_needs() -> None:
     arrows = book_map.chapter_needs(SHOWN)
     places = book_map.places_of_chapters(arrows)

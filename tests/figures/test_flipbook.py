@@ -1,7 +1,6 @@
 """Flipbooks: one frame per value, linked in the browser, described in words, bounded in size."""
 
 import re
-from unittest.mock import Mock, call
 
 import ipywidgets
 import matplotlib.pyplot as plt
@@ -74,17 +73,6 @@ def test_grid_has_a_frame_for_each_pair() -> None:
     assert (choice.index, slider.index, outer.selected_index) == (1, 0, 1)
     assert [len(row.children) for row in outer.children] == [3, 3]
     assert 'alt="s2 and 5"' in outer.children[1].children[2].value
-
-
-@pytest.mark.parametrize("limit", [1, 2, 3])
-def test_a_test_may_draw_fewer_frames(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
-    """All positions are there, and only as many pictures as asked for were drawn, the first among them."""
-    monkeypatch.setenv("COMPANION_FRAMES", str(limit))
-    watched = Mock(side_effect=draw)
-    box = flipbook(watched, **(GOOD | {"values": [1.0, 2.0, 3.0, 4.0, 5.0]}))
-    assert len(box.children[1].children) == 5
-    assert watched.call_count == limit
-    assert watched.call_args_list[0] == call(1.0)
 
 
 @pytest.mark.parametrize(

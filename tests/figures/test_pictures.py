@@ -1,12 +1,10 @@
 """Pictures: without empty margins in the text; in a flipbook, with axes that stand still and labels that are whole."""
 
 import io
-from unittest.mock import patch
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
@@ -56,15 +54,6 @@ def test_a_label_that_would_be_cut_gets_room(top: float) -> None:
     assert top > 1e6 or len({spines(frame) for frame in made}) == 1
 
 
-def test_a_drawing_that_reaches_the_rim_is_drawn_all_the_same() -> None:
-    figures = [plt.figure(figsize=(1, 1)) for _ in range(5)]
-    for figure in figures:
-        figure.add_axes((0, 0, 1, 1)).fill_between([0, 1], [0, 1])
-    made = pictures.frames(figures)
-    assert len(made) == 5
-    assert not any(map(is_whole, made))
-
-
 def test_frames_with_different_axes_find_their_own_places() -> None:
     made = pictures.frames([drawing(1.0, panels=number) for number in (1, 2, 1)])
     assert made[0] == made[2] != made[1]
@@ -92,15 +81,6 @@ def test_what_stands_over_the_rim_is_in_the_picture_and_an_empty_figure_has_its_
     figure.text(0.9, 0.5, "over the rim")
     assert is_whole(pictures.png(figure))
     assert pixels(pictures.png(figure)).shape[1] > 60, "twenty of them lie within the figure"
-
-
-@pytest.mark.parametrize("make", [pictures.png, lambda figure: pictures.frames([figure])])
-def test_a_figure_is_drawn_once_and_closed(make) -> None:
-    figure, draw = drawing(1.0), FigureCanvasAgg.draw
-    with patch.object(FigureCanvasAgg, "draw", autospec=True, side_effect=draw) as watched:
-        make(figure)
-    assert watched.call_count == 1
-    assert not plt.fignum_exists(figure.number)
 
 
 def centres(colours: list[str]) -> list[np.ndarray]:

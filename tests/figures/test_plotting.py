@@ -62,13 +62,6 @@ def test_paths_are_told_apart_beyond_the_palette(ax: Axes) -> None:
     assert len(looks) == 10
 
 
-def test_style_is_white_and_safe() -> None:
-    with plt.rc_context():
-        plotting.use_style()
-        assert plt.rcParams["figure.facecolor"] == "white"
-        assert plt.rcParams["savefig.facecolor"] == "white"
-
-
 def test_slab_shows_the_place_of_every_point(ax: Axes) -> None:
     u = np.array([[3.0, 0.0], [1.0, 1.0], [0.5, 0.0], [-0.5, 0.0]])  # out, on, inside, wrong side
     v = np.array([[-1.0, 2.0], [-2.0, 0.0]])

@@ -94,19 +94,3 @@ def test_a_fit_is_noted_as_it_was(tmp_path: Path) -> None:
     recorder.note(machine, X, y)
     recorder.after_cell()
     assert verdicts(recorder) == ["ok", "does not agree"]
-
-
-@pytest.mark.parametrize(("verify", "taken"), [("some", 2 * (4 + 3)), ("all", 30)])
-def test_of_hundreds_some_are_taken_in_each_cell(verify, taken, problem, tmp_path, monkeypatch):
-    """And a long queue is not kept until the cell ends."""
-    for name, number in (("FIRST", 4), ("EVERY", 5), ("MOST", 3)):
-        monkeypatch.setattr(f"tools.recorder.{name}", number)
-    monkeypatch.setenv("COMPANION_VERIFY", verify)
-    recorder = Recorder(tmp_path / "page.json")
-    for _ in range(2):
-        for _ in range(15):
-            recorder.note(problem)
-            assert len(recorder.waiting) <= 3
-        recorder.after_cell()
-    assert verdicts(recorder) == ["ok"] * taken
-    assert json.loads(recorder.file.read_text())["made"] == 30
