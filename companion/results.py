@@ -19,6 +19,12 @@ __all__ = [
 
 History = dict[str, np.ndarray]
 
+# What a certificate has to meet where no tolerance is asked for: nine of the sixteen digits of float64. The others are
+# for sums of thousands of terms (three or four digits) and for data whose own rounding is enlarged (three).
+TOLERANCE = 1e-9
+# From this relative error on there is a warning: fewer digits than float32 has are left.
+FEW_DIGITS = 1e-7
+
 
 def _show(value: Any) -> str:
     """One line for one field. Numbers are rounded to what every machine reproduces."""

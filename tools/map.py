@@ -2,6 +2,9 @@
 
 Everything is read from the pages' own box *About this page*: the links after **Needs** are the arrows, the number
 after **Takes** the minutes.
+
+``sphinx.ext.graphviz`` needs a program that pip does not install, and Mermaid a megabyte of script; neither draws a map
+of forty pages that fits a phone and whose names are links.
 """
 
 from __future__ import annotations

@@ -201,7 +201,8 @@ def opened(folder: Path) -> Iterator[Any]:
 
 def sources_digest() -> str:
     """A fingerprint of the package and of the environment, from which all outputs come."""
-    files = [*sorted((ROOT / "companion").rglob("*.py")), ROOT / "requirements.lock"]
+    package = sorted(p for kind in ("py", "npz") for p in (ROOT / "companion").rglob(f"*.{kind}"))
+    files = [*package, ROOT / "requirements.lock"]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 

@@ -1,6 +1,7 @@
 """The page on the state of this build: machine, versions, tests, verified results, and each notebook's run.
 
-What the tests left in ``build`` counts while it is younger than the package and the notebooks.
+What the tests left in ``build`` counts while it is younger than the package and the notebooks. A badge of the CI knows
+only its own last run, and a report page of pytest nothing of this machine, its versions and the verified results.
 """
 
 from __future__ import annotations

@@ -16,6 +16,9 @@ those of checks, which know the answers (tag "check"), are removed before anythi
 
 Several processes write. Sphinx's ``-j``, for which Jupyter Book has no option, would warn and so fail: the extension that
 numbers Jupyter Book's chapters does not say whether several may read.
+
+sphinxext-opengraph would write the descriptions, with the formulas as TeX; no extension writes sizes of pictures, moves
+the sliders' state to the end, or offers a page's editions.
 """
 
 from __future__ import annotations

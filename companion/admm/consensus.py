@@ -40,6 +40,7 @@ from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["consensus"]
 
+# No exact finish follows: three digits fewer than the loop is asked for.
 _CERTIFICATE_TOLERANCE = 1e-6
 # ADMM measures residuals in other units than the certificate: it may miss this many tolerances.
 _EXPLAINED = 1e3

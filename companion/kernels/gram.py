@@ -15,11 +15,9 @@ from companion.exceptions import ConvergenceWarning
 from companion.kernels.choice import as_kernel
 from companion.kernels.functions import Kernel
 from companion.kernels.points import real_or_complex
-from companion.results import Record
+from companion.results import FEW_DIGITS, Record
 
 __all__ = ["Definiteness", "center_gram", "centre", "gram", "is_positive_definite"]
-
-_FEW_DIGITS = 1e-7  # the relative error of a centred matrix from which on there is a warning
 
 
 def gram(kernel: str | Kernel | Callable, X: Any, **params: Any) -> np.ndarray:
@@ -110,7 +108,7 @@ def center_gram(K: Any, K_fit: Any = None) -> np.ndarray:
     centred = centre(K, K_fit.mean(axis=0))
     before, fitted, after = (float(np.abs(A).max(initial=0.0)) for A in (K, K_fit, centred))
     size = max(before, fitted)
-    if EPS * size > _FEW_DIGITS * after:
+    if EPS * size > FEW_DIGITS * after:
         warnings.warn(
             f"the result, {after:.0e}, has an error of {EPS * size:.0e} from K; centre the data first",
             ConvergenceWarning,

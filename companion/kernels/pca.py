@@ -19,11 +19,9 @@ from companion.exceptions import ConvergenceWarning
 from companion.kernels.choice import KernelMixin, own_points
 from companion.kernels.functions import Kernel
 from companion.kernels.gram import centre
-from companion.results import Certificate
+from companion.results import TOLERANCE, Certificate
 
 __all__ = ["KernelPCA"]
-
-_TOLERANCE = 1e-9  # of the certificate; centring may take this part of the largest eigenvalue without a warning
 
 
 class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -151,7 +149,7 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         if len(values) == 0:
             raise ValueError("all points have the same image: there is no component")
         self._lost = float(EPS * lost / values[0])
-        if self._lost > _TOLERANCE:
+        if self._lost > TOLERANCE:
             digits = f"{max(-math.log10(self._lost), 0.0):.0f} digits of the largest eigenvalue"
             warnings.warn(
                 f"centring may leave only {digits}: the images lie close together, far from the origin",
@@ -237,7 +235,7 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             dual_residual=float(np.linalg.norm(off, axis=0).max() / values[0]) + self._lost,
             complementarity=0.0,
             gap=left / float(values.sum()),
-            tolerance=_TOLERANCE,
+            tolerance=TOLERANCE,
         )
 
 

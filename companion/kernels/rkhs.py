@@ -14,10 +14,10 @@ from companion.exceptions import ConvergenceWarning
 from companion.kernels.choice import as_kernel
 from companion.kernels.functions import Kernel
 from companion.kernels.points import array_or_list, as_points, is_number, real_or_complex
+from companion.results import TOLERANCE
 
 __all__ = ["RKHSFunction"]
 
-_NEGATIVE = 1e-9  # relative size from which on a negative square is no rounding
 _FEW = 1000  # features are worth having up to this number
 _MISSED = 1e-6  # part of the largest value by which an interpolant may miss one without a warning
 
@@ -209,7 +209,7 @@ class RKHSFunction:
             return float(np.linalg.norm(self.coefficients @ Phi))
         square = complex(self.inner(self)).real
         lengths = np.sqrt(np.abs(self.kernel.diagonal(self.points)))
-        if square < -_NEGATIVE * float(np.abs(self.coefficients) @ lengths) ** 2:
+        if square < -TOLERANCE * float(np.abs(self.coefficients) @ lengths) ** 2:
             raise ValueError(f"{self.kernel!r} is not positive definite: <f, f> = {square:.3g}")
         return math.sqrt(max(square, 0.0))
 
@@ -291,10 +291,10 @@ class RKHSFunction:
 
 def _pseudo_solve(K: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return K^+ values for a Hermitian positive semidefinite K."""
-    if np.abs(K - K.conj().T).max() > _NEGATIVE * np.abs(K).max():
+    if np.abs(K - K.conj().T).max() > TOLERANCE * np.abs(K).max():
         raise ValueError("an RKHS needs a Hermitian kernel: its matrix on these points is not")
     eigenvalues, U = np.linalg.eigh(K)
-    if eigenvalues[0] < -_NEGATIVE * abs(eigenvalues[-1]):
+    if eigenvalues[0] < -TOLERANCE * abs(eigenvalues[-1]):
         raise ValueError(f"the kernel is not positive definite: eigenvalue {eigenvalues[0]:.3g}")
     kept = eigenvalues > 10 * len(K) * EPS * max(eigenvalues[-1], 0.0)
     U = U[:, kept]

@@ -19,11 +19,10 @@ from companion.kernels.choice import KernelMixin, own_points
 from companion.regression.intercept import centred
 from companion.regression.regressor import Regressor
 from companion.regression.ridge import cholesky, solve_ridge, warn_if_missed
-from companion.results import Certificate
+from companion.results import TOLERANCE, Certificate
 
 __all__ = ["KernelRidge"]
 
-_TOLERANCE = 1e-9  # of the certificate
 _SMALL_K = 1e-13  # below this fraction of the trace, eigenvalues replace the Cholesky factorisation
 
 
@@ -245,9 +244,9 @@ class KernelRidge(KernelMixin, Regressor):
         else:
             distance = float(norm(basis.T @ residual)) + rounding
         size = float(norm(y))
-        found = certify_squares(distance, np.zeros(0), 0.5 * self.objective_, size, _TOLERANCE)
+        found = certify_squares(distance, np.zeros(0), 0.5 * self.objective_, size, TOLERANCE)
         wrong = float(norm((K * alpha - 2.0 * residual) * errors)) + float(norm(errors)) ** 2
-        least = _TOLERANCE * size**2  # a smaller objective is 0, beside that of w = 0
+        least = TOLERANCE * size**2  # a smaller objective is 0, beside that of w = 0
         return replace(found, gap=found.gap + ratio(wrong, max(self.objective_, least)))
 
     def _f(self, X: np.ndarray) -> np.ndarray:

@@ -19,11 +19,9 @@ from companion.regression.intercept import Shifted, check_intercept, shift
 from companion.regression.regressor import Regressor, as_data
 from companion.regression.ridge import solve_ridge, warn_if_missed
 from companion.regression.working_set import SparseSolution, WorkingSet, product
-from companion.results import ADMMResult, Problem, Record
+from companion.results import TOLERANCE, ADMMResult, Problem, Record
 
 __all__ = ["L1Path", "L1Regression", "Lasso", "lasso_admm", "lasso_path", "tau_max"]
-
-_LEAST_TOL = 1e-9  # of a certificate at tau = 0
 
 
 # ---------------------------------------------------------------------------------------------
@@ -178,7 +176,7 @@ class L1Regression(Regressor):
         else:
             ridge = solve_ridge(data.X, data.y, K, "none")
             c = data.X.T @ ridge.xi - K * ridge.w
-            proof = replace(ridge.certificate, tolerance=max(tol, _LEAST_TOL))
+            proof = replace(ridge.certificate, tolerance=max(tol, TOLERANCE))
             found = SparseSolution(ridge.w, ridge.xi, c, 0.5 * ridge.objective, proof, 1)
 
         self.w_, self.b_ = found.w, data.intercept(found.w)

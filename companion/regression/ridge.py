@@ -26,15 +26,13 @@ from companion.engine.certificate import certify_squares, rounding_of_a_fit, rou
 from companion.exceptions import ConvergenceWarning
 from companion.regression.intercept import Shifted, check_intercept, shift
 from companion.regression.regressor import Regressor, as_data
-from companion.results import Certificate, Record
+from companion.results import FEW_DIGITS, TOLERANCE, Certificate, Record
 
 __all__ = [
     "RidgePath", "RidgeRegression", "RidgeSolution", "cholesky", "ridge_path", "solve_ridge", "warn_if_missed",
 ]  # fmt: skip
 
 _SMALL_K = 1e-11  # below this fraction of ||X||^2, Cholesky's squared condition number is too large
-_TOLERANCE = 1e-9  # of the certificate
-_FEW_DIGITS = 1e-7  # the relative error of w from which on there is a warning
 
 
 class RidgeRegression(Regressor):
@@ -320,7 +318,7 @@ def _certify(
     distance += rounding_of_a_fit(size, w, spread, data.size_of_b(w))
     dual = ratio(np.abs(g), spread * size + K * np.abs(w))
     certificate = certify_squares(
-        distance, np.zeros(0), 0.5 * objective, size, _TOLERANCE, dual=float(dual.max(initial=0.0))
+        distance, np.zeros(0), 0.5 * objective, size, TOLERANCE, dual=float(dual.max(initial=0.0))
     )
     alone = ratio(spread * size, spread**2 + K)
     reach = float((spread * np.maximum(np.abs(w), alone)).max(initial=0.0))
@@ -331,7 +329,7 @@ def warn_if_missed(certificate: Certificate, K: float, w_error: float) -> None:
     """Warn the caller of `fit` if a certificate is not good, or w has few digits."""
     if not certificate.ok:
         message = f"the solution for K = {K:g} has the {certificate}: scale the data, or raise K"
-    elif w_error > _FEW_DIGITS:
+    elif w_error > FEW_DIGITS:
         message = (
             f"the fit for K = {K:g} is right, but its weights only to about {w_error:.0e}: features are nearly "
             "dependent or of very different sizes; raise K, leave some out, or scale them"

@@ -28,7 +28,7 @@ from sklearn.linear_model import enet_path
 from companion.engine.arithmetic import EPS, largest, ratio
 from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
 from companion.regression.intercept import Shifted
-from companion.results import Certificate
+from companion.results import TOLERANCE, Certificate
 
 __all__ = ["SparseSolution", "WorkingSet", "newton_on_signs", "product"]
 
@@ -37,7 +37,6 @@ _SLACK = 1e-12  # a correlation that exceeds tau by less than this fraction coun
 _ROUGH = 1e-3  # relative gap at which coordinate descent stops
 _FIRST = 100  # number of columns in the first working set
 _SETTLED = 0.1  # Newton pauses when a smaller fraction of the signs changes
-_LEAST_TOL = 1e-9  # a certificate is not measured by less
 _STEPS = 0.5 ** np.arange(6)  # parts of Newton's step that may lower f
 _MARGIN = 1e-5  # independent columns of norm 1 have this distance from each other's span: w has six digits
 _STALLS = 3  # rounds without progress after which the gap is taken to be rounding
@@ -219,7 +218,7 @@ class WorkingSet:
         value = squares + tau * float(weights.sum())
         excess = ratio(max(most - tau, 0.0), tau)
         certificate = certify_squares(
-            distance, slack, value, size, max(tol, _LEAST_TOL), dual=excess
+            distance, slack, value, size, max(tol, TOLERANCE), dual=excess
         )
         return SparseSolution(w, theta * lambda_, theta * c, value, certificate)
 
