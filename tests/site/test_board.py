@@ -85,29 +85,6 @@ def test_arrows_move_the_selected_point(page: Page) -> None:
     assert press(page, "Control+a", "Alt+b") == moved  # keys with a modifier belong to the browser
 
 
-def test_keys_add_and_remove(page: Page) -> None:
-    assert press(page, "a") == [*START, [0, 0, 1]]
-    assert press(page, "b")[-1] == [0, 0, -1]
-    assert press(page, "Delete") == [*START, [0, 0, 1]]
-    assert press(page, *["Delete"] * 6) == []  # one more than there are points
-    assert page.inner_text(".board-status") == "Removed blue 1. No points."
-    assert page.locator("button:has-text('Remove')").is_disabled()
-    assert press(page, "a", "Escape") == START
-
-
-def test_a_double_click_with_shift_adds_a_red_point(page: Page) -> None:
-    page.keyboard.down("Shift")
-    page.locator("svg").dblclick(position={"x": 300, "y": 60})
-    assert [sign for _, _, sign in points(page)] == [1, 1, -1, -1, -1]
-
-
-def test_the_surrounding_notebook_hears_no_key(page: Page) -> None:
-    page.evaluate("document.addEventListener('keydown', () => (window.heard = true))")
-    press(page, "a", "b", "x")
-    page.locator("select").first.press("ArrowDown")
-    assert page.evaluate("window.heard") is None
-
-
 def names(page: Page) -> list[str]:
     return page.locator(".board-point").evaluate_all("gs => gs.map(g => g.ariaLabel)")
 
@@ -129,10 +106,3 @@ def test_an_old_answer_is_not_shown_for_new_points(page: Page) -> None:
     press(page, "a")  # nobody fits here: the result still has four entries
     assert len(names(page)) == 5
     assert not any("multiplier" in name for name in names(page))
-
-
-def test_a_message_takes_the_place_of_the_numbers(page: Page) -> None:
-    page.evaluate("state.result = { message: 'There must be a point of each colour.' }")
-    press(page, "n")
-    assert page.inner_text(".board-warning") == "There must be a point of each colour."
-    assert page.locator(".board-curves path").count() == 0
