@@ -31,6 +31,11 @@ class DualProgram(Record):
         Right-hand sides.
     upper : float or ndarray of shape (n,)
         Bound of the multipliers: K or C/m, or infinity where slacks are squared or absent; with weights one of each.
+    price : float or ndarray of shape (n,), optional
+        The text's K, :math:`K_s` or C: what the primal objective has the slacks multiplied by.
+    eta : float, optional
+        The :math:`\eta` (or :math:`-\epsilon`) that the program is for, where it is no variable, and the sum of the
+        multipliers no equation.
     most : float
         What their sum may not exceed, where no equation says it: in a tube whose :math:`\epsilon` is 0.
 
@@ -53,15 +58,25 @@ class DualProgram(Record):
     A: np.ndarray
     c: np.ndarray
     upper: Any
+    price: Any = field(default=None, repr=False)
+    eta: float | None = field(default=None, repr=False)
     most: float = field(default=math.inf, repr=False)
 
     @classmethod
-    def of(cls, P: Any, q: Any, *equations: tuple[Any, float], upper: Bounds) -> DualProgram:
+    def of(
+        cls, P: Any, q: Any, *equations: tuple[Any, float], upper: Bounds, price: Bounds | None = None,
+        eta: float | None = None,
+    ) -> DualProgram:  # fmt: skip
         """Return the program with these equations, each a row and its right-hand side; a number stands for a vector."""
         n = P.shape[0]
         A = np.array([np.broadcast_to(row, n) for row, _ in equations], dtype=float)
         c = np.array([side for _, side in equations], dtype=float)
-        return cls(P, np.broadcast_to(q, n).astype(float), A.reshape(-1, n), c, upper)
+        return cls(P, np.broadcast_to(q, n).astype(float), A.reshape(-1, n), c, upper, price, eta)
+
+    @property
+    def total(self) -> float:
+        """The sum of the multipliers, infinite where no equation says what it is."""
+        return float(self.c[-1]) if self.eta is None else math.inf
 
     def certify(self, a: np.ndarray, y: np.ndarray, Pa: np.ndarray, tol: float) -> Certificate:
         """Return the certificate of multipliers a, with the multipliers y of the equations and the product P a.

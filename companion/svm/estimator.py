@@ -1,7 +1,7 @@
 r"""What the machines of chapter 18 have in common: from the points of two classes to hyperplanes, and their use.
 
-A machine says which dual program it has (`_dual`), how multipliers give b and eta (`_hyperplanes`), and what it
-minimises (`_terms`). Everything else is here and in `companion.svm.model`, once.
+A machine says which dual program it has (`_dual`, which changes nothing) and what it minimises (`_terms`). `_fit` goes
+from points to the program, to multipliers with a proof (`companion.svm.model`), and to the fitted attributes.
 """
 
 from __future__ import annotations
@@ -9,24 +9,43 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from companion.checks import as_matrix, as_vector
 from companion.engine.arithmetic import Bounds, largest, ratio
 from companion.engine.certificate import rounding_of
 from companion.engine.guess import Guess, guess_machine
+from companion.kernels.choice import KernelMixin
 from companion.results import Certificate
 from companion.svm.dual import DualProgram
-from companion.svm.model import KernelModel, ProgramModel
+from companion.svm.model import (
+    KernelLike,
+    Solved,
+    complaints,
+    guess_active_set,
+    inner_products,
+    linear_weights,
+    proper_points,
+    read,
+    refine,
+    solve,
+)
 from companion.svm.points import Points, Weights
-from companion.svm.slab import Slab, place_points
+from companion.svm.slab import Slab, place_points, slab_of
 
-__all__ = ["DegenerateSolutionWarning", "HyperplaneClassifier", "SupportVectorMachine"]
+__all__ = [
+    "DegenerateSolutionWarning",
+    "HyperplaneClassifier",
+    "SupportVectorMachine",
+    "guess_by_libsvm",
+]
 
 _NEARLY_ZERO = 1e-12  # below this part of its terms, a linear program decides whether a'Pa is 0
 _SLACK = 1e-9  # a slack below this part of its terms is rounding
@@ -37,8 +56,14 @@ class DegenerateSolutionWarning(UserWarning):
 
 
 @dataclass(eq=False, repr=False)
-class HyperplaneClassifier(ClassifierMixin, KernelModel):
+class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
     """Base of all that separates two classes by a hyperplane: the points and their labels, and new points."""
+
+    _: KW_ONLY
+    kernel: KernelLike = "linear"
+    kernel_params: dict[str, Any] | None = None
+    tol: float = 1e-9
+    max_iter: int = 1000
 
     # -- the points of two classes
 
@@ -46,6 +71,29 @@ class HyperplaneClassifier(ClassifierMixin, KernelModel):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Solve the dual program, and read the hyperplanes from its multipliers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or (n, n) for a precomputed kernel
+            Points.
+        y : array-like of shape (n,)
+            Two labels, of which the larger one (``classes_[1]``) belongs to the text's blue points u.
+
+        Returns
+        -------
+        estimator
+            Itself.
+        """
+        for warning in self._fit(X, y):
+            warnings.warn(warning, stacklevel=2)
+        return self
+
+    @abstractmethod
+    def _fit(self, X: Any, y: Any) -> list[Warning]:
+        """Fit; return what has to be said."""
 
     def fit_uv(self, u: Any, v: Any) -> Self:
         """Fit to the text's blue points u (label +1) and red points v (label -1).
@@ -70,16 +118,16 @@ class HyperplaneClassifier(ClassifierMixin, KernelModel):
             warnings.warn(warning, stacklevel=2)
         return self
 
-    def _read(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Validate the data; return the points and their signs."""
-        X, y = self._validated(X, y)
+    def _read(self, X: Any, y: Any, remember: bool = True) -> Points:
+        """Validate parameters and data; return the points of two classes, without features."""
+        X, y, kernel = read(self, X, y, remember)
         if y.dtype == object:
             kinds = sorted({type(label).__name__ for label in y})
             if "NoneType" in kinds:
                 raise ValueError("y must hold a label for every point, got None among them")
             if len(kinds) > 1:
                 raise TypeError(f"y must hold labels of one type, got {' and '.join(kinds)}")
-        self.classes_ = labels = np.unique(y)
+        labels = np.unique(y)
         if len(labels) == 1:
             raise ValueError(f"y must have two classes, got one class only: {labels.tolist()[0]!r}")
         whole = y.dtype.kind in "iub" or (y.dtype.kind == "f" and not (labels % 1.0).any())
@@ -88,13 +136,13 @@ class HyperplaneClassifier(ClassifierMixin, KernelModel):
         if len(labels) > 2:  # in scikit-learn's words, which its checks look for
             what = "Only binary classification is supported. The type of the target is multiclass."
             raise ValueError(what)
-        return X, np.where(y == self.classes_[1], 1.0, -1.0)
+        return Points(X, np.where(y == labels[1], 1.0, -1.0), kernel, classes=labels)
 
     def _store_points(
-        self, points: Points, a: np.ndarray, slack: np.ndarray, upper: Bounds
+        self, points: Points, a: np.ndarray, slack: np.ndarray, upper: Bounds, squared: bool = False
     ) -> None:
         """Set what belongs to single points, and their numbers."""
-        blue, red, free = points.blue, points.red, (a > 0.0) & (a < upper) & (not self._squared)
+        blue, red, free = points.blue, points.red, (a > 0.0) & (a < upper) & (not squared)
         self.lambda_, self.mu_ = a[blue], a[red]
         self.epsilon_, self.xi_ = slack[blue], slack[red]
         self.support_, self.support_type1_ = a.nonzero()[0], free.nonzero()[0]
@@ -102,7 +150,7 @@ class HyperplaneClassifier(ClassifierMixin, KernelModel):
         self.p_f_, self.q_f_ = _count(full[blue]), _count(full[red])
         self.p_m_, self.q_m_ = _count(self.lambda_), _count(self.mu_)
         self.p_sf_, self.q_sf_ = _count(self.epsilon_), _count(self.xi_)
-        self.X_fit_ = points.X
+        self.X_fit_, self.kernel_, self.classes_ = points.X, points.kernel, points.classes
 
     # -- using the hyperplane
 
@@ -119,7 +167,7 @@ class HyperplaneClassifier(ClassifierMixin, KernelModel):
         ndarray of shape (k,)
             Positive on the blue side.
         """
-        return self._inner(X) - self.b_
+        return inner_products(self, X) - self.b_
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of each row of X; on the hyperplane it is the blue one (sgn(0) = +1).
@@ -139,19 +187,22 @@ class HyperplaneClassifier(ClassifierMixin, KernelModel):
     @property
     def intercept_(self) -> float:
         """The constant of the decision function, -b, by scikit-learn's name."""
+        check_is_fitted(self)
         return -self.b_
 
     @property
     def coef_(self) -> np.ndarray:
         """The weights w as a row, by scikit-learn's name; linear kernel only."""
-        return self._linear_weights()[None, :]
+        return linear_weights(self)[None, :]
 
 
 @dataclass(eq=False, repr=False)
-class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
+class SupportVectorMachine(HyperplaneClassifier):
     """Base of the machines of chapter 18; see :class:`SVMs2prime` for the attributes."""
 
-    _norm_is_shown = True
+    _penalized = False  # the objective contains b
+    _unit_normal = False  # the program asks for a w of norm 1
+    _price_name = ""  # of the price of slack, if it changes more than the unit of w
 
     # -- what each machine says about itself
 
@@ -159,7 +210,13 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
     def _dual(self, points: Points) -> DualProgram:
         """Return the dual program."""
 
-    def _below_range(self, points: Points) -> str:
+    @abstractmethod
+    def _terms(
+        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
+    ) -> tuple[float, ...]:
+        """Return the terms of the primal objective."""
+
+    def _below_range(self, points: Points, dual: DualProgram) -> str:
         """Say why w = 0 is the optimum, by the linear program of `nu_min`; nothing if it is not."""
         return ""
 
@@ -180,58 +237,58 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
         DualProgram
             With the n x n matrix P (`fit` works with a factor of it where there is one).
         """
-        machine = clone(self)
-        X, s = machine._read(X, y)
-        dual = machine._dual(Points(X, s, machine.kernel_))
+        dual = self._dual(self._read(X, y, remember=False))
         return replace(dual, P=dual.P.toarray())
 
     def _fit(self, X: Any, y: Any, weight: Any = None) -> list[Warning]:
         """Solve the dual program; recover w, b, eta and the slacks; certify. Return what has to be said."""
-        points = self._points(*self._read(X, y))
+        points = proper_points(self._read(X, y), not self._penalized, type(self).__name__)
         if weight is not None:
             points = replace(points, weight=as_vector(weight, "sample_weight", points.n))
-        found, programs = self._proved(points, self._answers(points, self._dual(points)))
+        program = self._dual(points)
+        if program.price is not None:
+            self.K_ = program.price
+        if program.eta is None:
+            self.Km_ = program.total
+        found, tried = self._solved(points, program)
         dual, a, weights, slab = found[:4]
-        if not (self._squared or dual.q.any()):  # w = 0 goes with eta = 0: there is no slab then
+        self.n_iter_, squared = found.n_systems, dual.P.ridge > 0.0
+        if dual.eta is None and not squared:  # w = 0 goes with eta = 0: there is no slab then
             reach = float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
-            length = math.hypot(weights.norm, slab.b if self._penalized else 0.0) + weights.misfit
+            length = math.hypot(weights.norm, slab.b if dual.P.constant else 0.0) + weights.misfit
             part = float(ratio(length, reach)) ** 2 + rounding_of(points.n)
-            reason = self._below_range(points) if part <= _NEARLY_ZERO else ""
+            reason = self._below_range(points, dual) if part <= _NEARLY_ZERO else ""
             if reason:  # what cancels leaves of 0
                 zero = replace(found.certificate, dual_residual=part, complementarity=0.0, gap=part)
-                return self._store_zero(points, a, zero, reason)
+                return self._store_zero(points, dual, a, zero, reason)
 
-        found = self._refined(points, found, programs)
-        dual, a, weights, slab, u, _, certificate, self.objective_, self.dual_objective_ = found
-        self.certificate_ = certificate
+        found = refine(self, points, found, tried, norm_is_shown=True)
+        dual, a, weights, slab, u, _, self.certificate_ = found[:7]
+        self.objective_, self.dual_objective_, self.n_iter_ = found[7:]
         margin = slab.eta - u
         size = largest(margin) + slab.eta + abs(slab.b)
-        if self._squared:
+        if squared:
             slack = dual.P.ridge * a
         else:  # only points whose multiplier is at its bound have one; that of others is rounding
             slack = np.where((a < dual.upper) | (u <= _SLACK * size), 0.0, u)
-        self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, self._squared)
+        self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, squared)
         unit = weights.norm if self._unit_normal and weights.norm > 0.0 else 1.0
-        self._store(points, a, slack, weights, slab, dual.upper, unit)
-        return self._complaints()
+        self._store(points, a, slack, weights, slab, dual, unit)
+        return complaints(self, norm_is_shown=True, price=self._price_name)
 
-    def _libsvm(self, points: Points, dual: DualProgram) -> Guess | None:
-        if self._penalized:  # one class of signed points, with the equation for the sum alone
-            X, options = dual.P.toarray(), {"kernel": "precomputed"}
-        elif dual.P.ridge:
-            X = dual.P.toarray() * np.outer(points.s, points.s)
-            options = {"kernel": "precomputed"}
-        else:
-            X, options = points.for_libsvm()
-        return guess_machine(
-            X, points.s, options, upper=dual.upper, balanced=not self._penalized,
-            total=None if dual.q.any() else self._sum(dual),
-        )  # fmt: skip
+    def _solved(self, points: Points, dual: DualProgram) -> tuple[Solved, list[DualProgram]]:
+        """Solve the program; return the answer, and the programs tried."""
+        return solve(
+            self, points, [dual], partial(guess_active_set, points, libsvm=guess_by_libsvm)
+        )
+
+    def _slab(self, dual: DualProgram, h: np.ndarray, a: np.ndarray, b: float | None) -> Slab:
+        return slab_of(dual.P.s, h, a, dual.upper, b, dual.eta)
 
     # -- fitted attributes
 
     def _store(
-        self, points: Points, a: np.ndarray, slack: np.ndarray, weights: Weights, slab: Slab, upper: Bounds,
+        self, points: Points, a: np.ndarray, slack: np.ndarray, weights: Weights, slab: Slab, dual: DualProgram,
         unit: float = 1.0,
     ) -> None:  # fmt: skip
         """Set the fitted attributes, for w in the unit of the program."""
@@ -245,16 +302,21 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
             self.delta_ = float(np.divide(self.eta_, 1.0 if self._unit_normal else self.norm_))
         self.dual_coef_ = weights.coef / unit
         self.degenerate_ = False
-        self._store_points(points, a, slack / unit, upper)
+        self._store_points(points, a, slack / unit, dual.upper, dual.P.ridge > 0.0)
 
     def _store_zero(
-        self, points: Points, a: np.ndarray, certificate: Certificate, reason: str
+        self,
+        points: Points,
+        dual: DualProgram,
+        a: np.ndarray,
+        certificate: Certificate,
+        reason: str,
     ) -> list[Warning]:
         """Set the fitted attributes of the solution w = 0, b = 0, eta = 0; return what has to be said."""
         nothing = np.zeros(points.n)
         w = None if points.Phi is None else np.zeros(points.Phi.shape[1])
         zero = Weights(w, nothing, nothing, nothing, nothing, 0.0, 0.0, 0.0)
-        self._store(points, a, nothing, zero, Slab(), self.K_)
+        self._store(points, a, nothing, zero, Slab(), dual)
         self.point_classes_ = np.full(points.n, "undetermined")
         self.degenerate_, self.certificate_ = True, certificate
         self.objective_ = self.dual_objective_ = 0.0
@@ -263,3 +325,18 @@ class SupportVectorMachine(HyperplaneClassifier, ProgramModel):
 
 def _count(values: np.ndarray) -> int:
     return int(np.count_nonzero(values))
+
+
+def guess_by_libsvm(points: Points, dual: DualProgram) -> Guess | None:
+    """Guess as libsvm does."""
+    if dual.P.constant:  # one class of signed points, with the equation for the sum alone
+        X, options = dual.P.toarray(), {"kernel": "precomputed"}
+    elif dual.P.ridge:
+        X = dual.P.toarray() * np.outer(points.s, points.s)
+        options = {"kernel": "precomputed"}
+    else:
+        X, options = points.for_libsvm()
+    return guess_machine(
+        X, points.s, options, upper=dual.upper, balanced=not dual.P.constant,
+        total=None if dual.eta is not None else dual.total,
+    )  # fmt: skip

@@ -3,14 +3,16 @@ r"""The hard margin support vector machine, program (SVM_h2)."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from companion.engine.machines import Finished
 from companion.exceptions import InfeasibleProblemError
 from companion.svm.bounds import smallest_bound
 from companion.svm.dual import DualProgram
-from companion.svm.estimator import SupportVectorMachine
-from companion.svm.model import Answers
+from companion.svm.estimator import SupportVectorMachine, guess_by_libsvm
+from companion.svm.model import Solved, guess_active_set, solve
 from companion.svm.points import Points, SignedKernel
 
 __all__ = ["HardMarginSVC"]
@@ -74,15 +76,18 @@ class HardMarginSVC(SupportVectorMachine):
     """
 
     def _dual(self, points: Points) -> DualProgram:
-        return DualProgram.of(SignedKernel(points), -1.0, (points.s, 0.0), upper=np.inf)
+        return DualProgram.of(SignedKernel(points), -1.0, (points.s, 0.0), upper=np.inf, eta=1.0)
 
-    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
+    def _terms(
+        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
+    ) -> tuple[float, ...]:
         return (0.5 * norm * norm,)
 
-    def _answers(self, points: Points, dual: DualProgram) -> Answers:
+    def _solved(self, points: Points, dual: DualProgram) -> tuple[Solved, list[DualProgram]]:
         """Find the nearest points of the convex hulls; one number tells the rest: at the solution 1'a = a'Pa."""
         nearest = DualProgram.of(dual.P, 0.0, (points.s, 0.0), (1.0, 2.0), upper=np.inf)
-        for _, done in super()._answers(points, nearest):
+
+        def scaled(_: DualProgram, done: Finished) -> tuple[DualProgram, Finished]:
             square = float(done.a @ done.Pa)
             # where the hulls meet up to rounding only, go on
             found = points.weights(dual.P.coefficients(done.a), dual.P.inner(done.a, done.Pa))
@@ -94,4 +99,7 @@ class HardMarginSVC(SupportVectorMachine):
                     "point with the coefficients error.witness; use a soft margin or another kernel",
                     witness=2.0 * witness,
                 )
-            yield dual, done._replace(a=2.0 / square * done.a, Pa=2.0 / square * done.Pa)
+            return dual, done._replace(a=2.0 / square * done.a, Pa=2.0 / square * done.Pa)
+
+        guess = partial(guess_active_set, points, libsvm=guess_by_libsvm)
+        return solve(self, points, [nearest], guess, scaled)

@@ -29,7 +29,7 @@ from companion.exceptions import ConvergenceWarning
 from companion.results import Certificate, History, Problem, Record
 from companion.svm.estimator import HyperplaneClassifier
 from companion.svm.model import KernelLike
-from companion.svm.points import Points, as_signs
+from companion.svm.points import as_signs
 from companion.svm.slab import slab_of, snap
 from companion.svm.spectrum import RankOneSpectrum, nearest_psd
 
@@ -728,9 +728,9 @@ class IndefiniteSVC(HyperplaneClassifier):
 
     def _fit(self, X: Any, y: Any) -> list[Warning]:
         """Find the saddle point; read b from the machine with the proxy kernel."""
-        X, s = self._read(X, y)
+        points = self._read(X, y)
+        s, gram = points.s, points.gram
         C = as_scalar(self.C, "C", above=0.0)
-        gram = Points(X, s, self.kernel_, None).gram
         K0 = as_symmetric(gram, "the kernel matrix of the training points", len(s))
         result = solve_indefinite(
             K0, s, C, self.rho, method="accelerated", tol=self.tol, max_iter=self.max_iter
@@ -739,7 +739,8 @@ class IndefiniteSVC(HyperplaneClassifier):
         values, z = result.K @ (s * a), s * result.alpha
         d, V = np.linalg.eigh(K0 + np.outer(z, z) / (4.0 * self.rho))
         V = V[:, d > _ZERO * max(float(d[-1]), 0.0)]
-        self.X_fit_, self.w_ = X, None
+        self.X_fit_, self.kernel_, self.classes_ = points.X, points.kernel, points.classes
+        self.w_ = None
         self.b_ = slab_of(s, s * values - 1.0, a, C, eta=1.0).b
         self.alpha_, self.multipliers_ = result.alpha, a
         self.proxy_kernel_, self.dual_coef_ = result.K, V @ ((s * a) @ V)

@@ -89,6 +89,8 @@ class Points:
         positive definite has no other, and where :math:`s^\top a = 0` the dual program needs no other.
     weight : ndarray of shape (n,) or float
         What the price of a point's slack is multiplied by.
+    classes : ndarray of shape (2,)
+        The labels of the red and of the blue points.
     """
 
     X: np.ndarray
@@ -98,6 +100,7 @@ class Points:
     origin: np.ndarray | float = 0.0
     centred: bool = False
     weight: np.ndarray | float = 1.0
+    classes: Any = (-1.0, 1.0)
 
     @property
     def n(self) -> int:
@@ -303,6 +306,14 @@ class SignedKernel:
     def coefficients(self, a: np.ndarray) -> np.ndarray:
         """Return the coefficients of w for the multipliers a."""
         return self.s * a
+
+    def separate(self, a: np.ndarray) -> np.ndarray:
+        """Return multipliers in the form that the text gives them."""
+        return a
+
+    def slacks(self, slack: np.ndarray) -> np.ndarray:
+        """Return the slacks of the points from those of the constraints."""
+        return slack
 
     def signed(self, inner: np.ndarray) -> np.ndarray:
         """Return the products of w with the images of the points as the rows of the program have them."""

@@ -37,6 +37,7 @@ from companion.results import Certificate
 from companion.svm.bounds import smallest_bound
 from companion.svm.dual import DualProgram
 from companion.svm.estimator import HyperplaneClassifier, SupportVectorMachine
+from companion.svm.model import complaints, proper_points
 from companion.svm.points import Points, SignedKernel
 from companion.svm.slab import place_points, snap
 
@@ -109,26 +110,29 @@ class SVMs1(SupportVectorMachine):
 
     def _dual(self, points: Points) -> DualProgram:
         least = 1.0 / (2 * points.fewest)
-        self.K_ = 2.0 * least if self.K is None else as_scalar(self.K, "K", above=0.0)
-        if least * (1.0 - _EQUAL) > self.K_:
-            K, limit = apart(self.K_, least, 1.0)
-            why = f"K = {K} is below max(1/(2p), 1/(2q)) = {limit}"
+        K = 2.0 * least if self.K is None else as_scalar(self.K, "K", above=0.0)
+        if least * (1.0 - _EQUAL) > K:
+            given, limit = apart(K, least, 1.0)
+            why = f"K = {given} is below max(1/(2p), 1/(2q)) = {limit}"
             raise _infeasible(points, why, "the margin")
-        return DualProgram.of(SignedKernel(points), 0.0, (points.s, 0.0), (1.0, 1.0), upper=self.K_)
+        P = SignedKernel(points)
+        return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, 1.0), upper=K, price=K)
 
-    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
-        return -eta, self.K_ * float(slack.sum())
+    def _terms(
+        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
+    ) -> Terms:
+        return -eta, dual.price * float(slack.sum())
 
     @property
     def gamma_(self) -> float:
         r"""The multiplier of :math:`\|w\|^2 \le 1`."""
         return abs(self.dual_objective_) / 2.0
 
-    def _below_range(self, points: Points) -> str:
+    def _below_range(self, points: Points, dual: DualProgram) -> str:
         _, k = smallest_bound(points)
-        if k * (1.0 - _EQUAL) > self.K_:
+        if k * (1.0 - _EQUAL) > dual.price:
             return ""
-        K, limit = apart(self.K_, k, -1.0)
+        K, limit = apart(dual.price, k, -1.0)
         return (
             f"K = {K} is at least {limit}: the optimal value of (SVM_s1) is 0, and w is not "
             "determined; lower K"
@@ -212,17 +216,20 @@ class SVMs2(SupportVectorMachine):
         return self
 
     def _dual(self, points: Points) -> DualProgram:
-        self.K_ = as_scalar(self.K, "K", above=0.0)
+        K: Any = as_scalar(self.K, "K", above=0.0)
         if self.class_weight is not None or np.ndim(points.weight):
-            labels = self.classes_[(points.s > 0.0).astype(int)]
+            labels = np.asarray(points.classes)[(points.s > 0.0).astype(int)]
             weight = points.weight * compute_sample_weight(self.class_weight, labels)
             if weight.min() < 0.0 or not (weight[points.blue].any() and weight[points.red].any()):
                 raise ValueError("a weight is negative, or all weights of one class are zero")
-            self.K_ = self.K_ * weight
-        return DualProgram.of(SignedKernel(points), -1.0, (points.s, 0.0), upper=self.K_)
+            K = K * weight
+        P = SignedKernel(points)
+        return DualProgram.of(P, -1.0, (points.s, 0.0), upper=K, price=K, eta=1.0)
 
-    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
-        return 0.5 * norm * norm, float(np.sum(self.K_ * slack))
+    def _terms(
+        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
+    ) -> Terms:
+        return 0.5 * norm * norm, float(np.sum(dual.price * slack))
 
 
 @dataclass(eq=False, repr=False)
@@ -273,11 +280,10 @@ class SVMs2l(HyperplaneClassifier):
     _: KW_ONLY
     max_iter: int = 100_000
 
-    _balanced = False  # w has coefficients of its own
-
     def _fit(self, X: Any, y: Any) -> list[Warning]:
         """Solve the dual linear program; w and b are the multipliers of its equations."""
-        points = self._points(*self._read(X, y))
+        # w has coefficients of its own, whose sum need not be 0
+        points = proper_points(self._read(X, y), False, type(self).__name__)
         s, F = points.s, points.gram if points.Phi is None else points.Phi
         mean = F.mean(axis=0)  # b takes it; HiGHS does not see small differences of large numbers
         unit = largest(F - mean) or 1.0
@@ -310,37 +316,11 @@ class SVMs2l(HyperplaneClassifier):
             gap=gap / max(self.objective_, 1.0),
             tolerance=float(self.tol),
         )
-        return self._complaints()
+        return complaints(self, norm_is_shown=False)
 
 
 @dataclass(eq=False, repr=False)
-class NuMachine(SupportVectorMachine):
-    """Base of the machines with nu."""
-
-    nu: float = 0.5
-    _: KW_ONLY
-    K: float | None = None
-
-    def _constants(self, points: Points) -> tuple[float, float]:
-        """Return K_s and K_m = (p+q) K_s nu."""
-        nu = as_scalar(self.nu, "nu", above=0.0)
-        self.K_ = 1.0 / points.n if self.K is None else as_scalar(self.K, "K", above=0.0)
-        self.Km_ = points.n * self.K_ * nu
-        return self.K_, self.Km_
-
-    def _below_range(self, points: Points) -> str:
-        least = 1.0 / (points.n * smallest_bound(points)[1])
-        if self.nu > least * (1.0 + _EQUAL):
-            return ""
-        nu, limit = apart(self.nu, least, 1.0)
-        return (
-            f"nu = {nu} is at most nu_min = {limit}: the optimum is w = 0, eta = 0, "
-            "and no hyperplane is found; raise nu"
-        )
-
-
-@dataclass(eq=False, repr=False)
-class SVMs2prime(NuMachine):
+class SVMs2prime(SupportVectorMachine):
     r"""Soft margin support vector machine (SVM_s2'): the nu-SVM.
 
     .. math::
@@ -451,21 +431,32 @@ class SVMs2prime(NuMachine):
     ([1.466667, 1.866667], 1.666667)
     """
 
+    nu: float = 0.5
+    _: KW_ONLY
+    K: float | None = None
+
     def _dual(self, points: Points) -> DualProgram:
-        Ks, Km = self._constants(points)
+        Ks, Km = _constants(points, self.nu, self.K)
         most = 2 * points.fewest / points.n
         if self.nu > most * (1.0 + _EQUAL):
             nu, limit = apart(self.nu, most, -1.0)
             why = f"nu = {nu} exceeds 2 min(p, q)/(p + q) = {limit}"
             raise _infeasible(points, why, "the primal objective")
-        return DualProgram.of(SignedKernel(points), 0.0, (points.s, 0.0), (1.0, Km), upper=Ks)
+        return DualProgram.of(
+            SignedKernel(points), 0.0, (points.s, 0.0), (1.0, Km), upper=Ks, price=Ks
+        )
 
-    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
-        return 0.5 * norm * norm, -self.Km_ * eta, self.K_ * float(slack.sum())
+    def _terms(
+        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
+    ) -> Terms:
+        return 0.5 * norm * norm, -dual.total * eta, dual.price * float(slack.sum())
+
+    def _below_range(self, points: Points, dual: DualProgram) -> str:
+        return _below_nu_min(points, self.nu)
 
 
 @dataclass(eq=False, repr=False)
-class SVMs3(NuMachine):
+class SVMs3(SupportVectorMachine):
     r"""Soft margin support vector machine (SVM_s3): the nu-SVM with a penalized b.
 
     The program of :class:`SVMs2prime` with :math:`\tfrac12 b^2` added to the objective. Its dual is
@@ -506,10 +497,14 @@ class SVMs3(NuMachine):
     (array([239., 109.]), 22.0, 631.0)
     """
 
+    nu: float = 0.5
+    _: KW_ONLY
+    K: float | None = None
+
     _penalized = True
 
     def _dual(self, points: Points) -> DualProgram:
-        Ks, Km = self._constants(points)
+        Ks, Km = _constants(points, self.nu, self.K)
         if self.nu > 1.0 + _EQUAL:
             raise InfeasibleProblemError(
                 f"nu = {apart(self.nu, 1.0, -1.0)[0]} exceeds 1: the dual program has no feasible point, and the "
@@ -517,14 +512,19 @@ class SVMs3(NuMachine):
                 witness=np.ones(1),
             )
         P = SignedKernel(points, penalize_b=True)
-        return DualProgram.of(P, 0.0, (1.0, Km), upper=Ks)
+        return DualProgram.of(P, 0.0, (1.0, Km), upper=Ks, price=Ks)
 
-    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
-        return 0.5 * norm * norm, 0.5 * b * b, -self.Km_ * eta, self.K_ * float(slack.sum())
+    def _terms(
+        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
+    ) -> Terms:
+        return 0.5 * norm * norm, 0.5 * b * b, -dual.total * eta, dual.price * float(slack.sum())
+
+    def _below_range(self, points: Points, dual: DualProgram) -> str:
+        return _below_nu_min(points, self.nu)
 
 
 @dataclass(eq=False, repr=False)
-class SVMs4(NuMachine):
+class SVMs4(SupportVectorMachine):
     r"""Soft margin support vector machine (SVM_s4): squared slacks.
 
     .. math::
@@ -568,20 +568,25 @@ class SVMs4(NuMachine):
     (array([1.]), 0.0, 1.25, array([0.25]))
     """
 
-    _squared = True
+    nu: float = 0.5
+    _: KW_ONLY
+    K: float | None = None
+
     _price_name = "K"
 
     def _dual(self, points: Points) -> DualProgram:
-        Ks, Km = self._constants(points)
+        Ks, Km = _constants(points, self.nu, self.K)
         P = SignedKernel(points, ridge=1.0 / (2.0 * Ks))
-        return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, Km), upper=np.inf)
+        return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, Km), upper=np.inf, price=Ks)
 
-    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
-        return 0.5 * norm * norm, -self.Km_ * eta, self.K_ * float(slack @ slack)
+    def _terms(
+        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
+    ) -> Terms:
+        return 0.5 * norm * norm, -dual.total * eta, dual.price * float(slack @ slack)
 
 
 @dataclass(eq=False, repr=False)
-class SVMs5(NuMachine):
+class SVMs5(SupportVectorMachine):
     r"""Soft margin support vector machine (SVM_s5): squared slacks and a penalized b.
 
     The program of :class:`SVMs4` with :math:`\tfrac12 b^2` added to the objective. Its dual is
@@ -608,17 +613,41 @@ class SVMs5(NuMachine):
     (array([0.]), array([2.]), array([2.]), 2.0, 5.0)
     """
 
-    _squared = True
+    nu: float = 0.5
+    _: KW_ONLY
+    K: float | None = None
+
     _penalized = True
     _price_name = "K"
 
     def _dual(self, points: Points) -> DualProgram:
-        Ks, Km = self._constants(points)
+        Ks, Km = _constants(points, self.nu, self.K)
         P = SignedKernel(points, penalize_b=True, ridge=1.0 / (2.0 * Ks))
-        return DualProgram.of(P, 0.0, (1.0, Km), upper=np.inf)
+        return DualProgram.of(P, 0.0, (1.0, Km), upper=np.inf, price=Ks)
 
-    def _terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> Terms:
-        return 0.5 * norm * norm, 0.5 * b * b, -self.Km_ * eta, self.K_ * float(slack @ slack)
+    def _terms(
+        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
+    ) -> Terms:
+        return 0.5 * norm * norm, 0.5 * b * b, -dual.total * eta, dual.price * float(slack @ slack)
+
+
+def _constants(points: Points, nu: float, K: float | None) -> tuple[float, float]:
+    """Return K_s and K_m = (p+q) K_s nu."""
+    nu = as_scalar(nu, "nu", above=0.0)
+    Ks = 1.0 / points.n if K is None else as_scalar(K, "K", above=0.0)
+    return Ks, points.n * Ks * nu
+
+
+def _below_nu_min(points: Points, nu: float) -> str:
+    """Say that the optimum is w = 0, where nu is as small as that."""
+    least = 1.0 / (points.n * smallest_bound(points)[1])
+    if nu > least * (1.0 + _EQUAL):
+        return ""
+    given, limit = apart(nu, least, 1.0)
+    return (
+        f"nu = {given} is at most nu_min = {limit}: the optimum is w = 0, eta = 0, "
+        "and no hyperplane is found; raise nu"
+    )
 
 
 def _infeasible(points: Points, why: str, unbounded: str) -> InfeasibleProblemError:

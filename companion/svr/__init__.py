@@ -10,12 +10,12 @@
 """
 
 from companion.svr.epsilon import EpsilonSVR
-from companion.svr.estimator import POINT_CLASSES, Margins
+from companion.svr.estimator import TUBE_CLASSES, Margins
 from companion.svr.nu import NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
 from companion.svr.quantiles import tube_from_offsets
 
 __all__ = [
-    "POINT_CLASSES",
+    "TUBE_CLASSES",
     "EpsilonSVR",
     "Margins",
     "NuSVR",

@@ -67,14 +67,14 @@ class EpsilonSVR(SupportVectorRegression):
 
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
         C, P = self._price(points), TubeKernel(SignedKernel(points))
-        q = np.append(y, -y) - self._eta_given()
-        return DualProgram.of(P, q, (P.s, 0.0), upper=C / P.m)
+        epsilon = as_scalar(self.epsilon, "epsilon", at_least=0.0)
+        q = np.append(y, -y) + epsilon
+        return DualProgram.of(P, q, (P.s, 0.0), upper=C / P.m, price=C, eta=-epsilon)
 
-    def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:
-        return 0.5 * norm * norm, self.C_ * float(slack.mean())
-
-    def _eta_given(self) -> float:
-        return -as_scalar(self.epsilon, "epsilon", at_least=0.0)
+    def _terms(
+        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
+    ) -> tuple[float, ...]:
+        return 0.5 * norm * norm, dual.price * float(slack.mean())
 
     @property
     def nu_(self) -> float:

@@ -12,26 +12,42 @@ If the sum is less than :math:`C\nu`, then :math:`\epsilon = 0`, and the program
 from __future__ import annotations
 
 import math
+import warnings
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from companion.checks import as_scalar, as_vector, check_range
 from companion.engine.arithmetic import EPS, largest
 from companion.engine.guess import Guess, guess_tube
 from companion.engine.machines import Finished
+from companion.kernels.choice import KernelMixin
 from companion.svm.dual import DualProgram
-from companion.svm.model import Answers, ProgramModel, Solved
+from companion.svm.model import (
+    KernelLike,
+    Solved,
+    complaints,
+    guess_active_set,
+    inner_products,
+    judge,
+    linear_weights,
+    proper_points,
+    read,
+    refine,
+    solve,
+)
 from companion.svm.points import Points
-from companion.svm.slab import Slab
+from companion.svm.slab import Slab, slab_of
 from companion.svr.tube import tube_between
 
-__all__ = ["POINT_CLASSES", "Margins", "SupportVectorRegression"]
+__all__ = ["TUBE_CLASSES", "Margins", "SupportVectorRegression"]
 
-POINT_CLASSES = ("inside", "exceptional", "type 1", "type 2", "error")
+TUBE_CLASSES = ("inside", "exceptional", "type 1", "type 2", "error")
 
 _TIGHT = 1e-9  # a point is on a margin when it misses it by this part of the largest value
 _INSIDE = 1e-11  # the sum of the multipliers is below C nu if it is so by more than this part
@@ -47,13 +63,18 @@ class Margins(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class SupportVectorRegression(RegressorMixin, ProgramModel):
+class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
     """Base of the regressions of chapter 20; see :class:`NuSVR` for the attributes."""
 
     _: KW_ONLY
     C: float | None = None
+    kernel: KernelLike = "linear"
+    kernel_params: dict[str, Any] | None = None
+    tol: float = 1e-9
+    max_iter: int = 1000
 
-    _price_name = "C"
+    _penalized = False  # the objective contains b
+    _unit_normal = False
 
     # -- what each regression says about itself
 
@@ -61,15 +82,50 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
         r"""Return the dual program with :math:`C\nu` as the sum of the multipliers, where it has one."""
 
+    @abstractmethod
+    def _terms(
+        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
+    ) -> tuple[float, ...]:
+        r"""Return the terms of the primal objective, for :math:`\epsilon = -\eta`."""
+
     def _price(self, points: Points) -> float:
         """Return C."""
-        self.C_ = float(points.n) if self.C is None else as_scalar(self.C, "C", above=0.0)
-        return self.C_
+        return float(points.n) if self.C is None else as_scalar(self.C, "C", above=0.0)
 
-    def _eta_given(self) -> float:
-        return 0.0
+    def _slab(self, dual: DualProgram, h: np.ndarray, a: np.ndarray, b: float | None) -> Slab:
+        """Return the tube as a slab with eta = -epsilon."""
+        slab, free = slab_of(dual.P.s, h, a, dual.upper, b, dual.eta), dual.eta is None
+        if b is not None:
+            low, high = slab.eta_interval
+            slab = Slab.of_b(slab.b, (min(low, 0.0), min(high, 0.0)))
+        elif free:
+            slab = tube_between(slab.blue_interval, slab.red_interval)
+        if free and dual.total < dual.upper:  # no point may fail the margin, not by rounding either
+            slack = 16.0 * EPS * (largest(dual.q) + abs(slab.b) + abs(slab.eta))
+            eta, (low, high) = slab.eta - slack, slab.eta_interval
+            slab = replace(slab, eta=eta, eta_interval=(min(low, eta), high))
+        return slab
 
     # -- fitting
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Solve the dual program, and read the tube from its multipliers.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n), or (m, m) for a precomputed kernel
+            Points.
+        y : array-like of shape (m,)
+            Values.
+
+        Returns
+        -------
+        estimator
+            Itself.
+        """
+        for warning in self._fit(X, y):
+            warnings.warn(warning, stacklevel=2)
+        return self
 
     def dual_program(self, X: Any, y: Any) -> DualProgram:
         """Return the dual program for the given data, as the text writes it; nothing is solved.
@@ -85,108 +141,65 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
         -------
         DualProgram
         """
-        machine = clone(self)
-        X, y = machine._read(X, y)
-        dual = machine._dual(Points(X, np.ones(len(y)), machine.kernel_), y)
+        dual = self._dual(*self._read(X, y, remember=False))
         return replace(dual, P=dual.P.toarray())
 
-    def _read(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Validate data and parameters."""
-        X, y = self._validated(X, y, y_numeric=True)
+    def _read(self, X: Any, y: Any, remember: bool = True) -> tuple[Points, np.ndarray]:
+        """Validate data and parameters; return the points, without features, and the values."""
+        X, y, kernel = read(self, X, y, remember, y_numeric=True)
         y = as_vector(y, "y")  # labels that are None have become nan
         check_range(largest(y), "y")
-        return X, y
+        return Points(X, np.ones(len(y)), kernel), y
 
     def _fit(self, X: Any, y: Any) -> list[Warning]:
         """Solve the dual program and recover the tube; return what has to be said."""
-        X, y = self._read(X, y)
-        points = self._points(X, np.ones(len(y)))
+        points, y = self._read(X, y)
+        points = proper_points(points, not self._penalized, type(self).__name__)
         # where b is free, w does not see the middle of y; to subtract it spares digits
         centre = 0.0 if self._penalized else float(y.min() + (y.max() - y.min()) / 2.0)
         dual = self._dual(points, y - centre)
-        solved = self._refined(points, *self._proved(points, self._answers(points, dual)))
-        return self._store(points, solved, y - centre, centre, self._sum(dual))
+        solved = refine(self, points, *self._solved(points, dual), norm_is_shown=False)
+        self._store(points, solved, y - centre, centre, dual.total)
+        return complaints(self, norm_is_shown=False, price="C")
 
-    def _answers(self, points: Points, dual: DualProgram) -> Answers:
+    def _solved(self, points: Points, dual: DualProgram) -> tuple[Solved, list[DualProgram]]:
         """Solve with the sum of the multipliers as an equation, and without; a guess says what comes first."""
-        m, n, radius = points.n, dual.q.size, self._sum(dual)
+        m, n, radius = points.n, dual.q.size, dual.total
         free = int(not self._penalized)
-        idle = replace(dual, A=dual.A[:free], c=dual.c[:free], most=radius)
+        idle, programs = dual, [dual]
+        if dual.eta is None:
+            idle = replace(dual, A=dual.A[:free], c=dual.c[:free], eta=0.0, most=radius)
+            programs = [dual, idle]
+            if radius >= m * dual.upper * (1.0 - _ROUNDING):
+                programs = [idle]
+
+        def split(_: DualProgram, done: Finished) -> tuple[DualProgram, Finished]:
+            a, Pa = _split(done, dual.P.ridge)
+            tight = a.sum() >= radius * (1.0 - _INSIDE)
+            return dual if tight else idle, done._replace(a=a, Pa=Pa)
+
         if radius == 0.0 or np.array_equal(dual.q[:m], dual.q[m:]):  # y = 0
             nothing = Finished(np.zeros(n), np.zeros(2), np.zeros(n), 1)
-            yield idle if radius else dual, nothing
-            return
-        programs = [dual, idle] if math.isfinite(radius) else [dual]
-        if math.isfinite(radius) and radius >= m * dual.upper * (1.0 - _ROUNDING):
-            programs = [idle]
-        first = self._guess(points, programs[0])
+            program = idle if radius else dual
+            return judge(self, points, program, nothing), [program]
+        guess = cache(lambda program: guess_active_set(points, program, _libsvm))
+        first = guess(programs[0])
         if first is not None and first.a.sum() < radius * (1.0 - _LOOSE):
             programs.reverse()
-        for program in programs:
-            guess = first if program is programs[0] else self._guess(points, program)
-            for _, done in self._finished(program, guess):
-                a, Pa = _split(done, dual.P.ridge)
-                tight = a.sum() >= radius * (1.0 - _INSIDE)
-                yield dual if tight else idle, done._replace(a=a, Pa=Pa)
-
-    def _separate(self, a: np.ndarray) -> np.ndarray:
-        half = a.size // 2
-        return a - np.tile(np.minimum(a[:half], a[half:]), 2)
-
-    def _slab(self, h: np.ndarray, a: np.ndarray, dual: DualProgram, b: float) -> Slab:
-        """Return the tube as a slab with eta = -epsilon."""
-        slab, free = super()._slab(h, a, dual, b), math.isfinite(self._sum(dual))
-        if self._penalized:
-            low, high = slab.eta_interval
-            slab = Slab.of_b(slab.b, (min(low, 0.0), min(high, 0.0)))
-        elif free:
-            slab = tube_between(slab.blue_interval, slab.red_interval)
-        if free and dual.c[-1] < dual.upper:  # no point may fail the margin, not by rounding either
-            slack = 16.0 * EPS * (largest(dual.q) + abs(slab.b) + abs(slab.eta))
-            eta, (low, high) = slab.eta - slack, slab.eta_interval
-            slab = replace(slab, eta=eta, eta_interval=(min(low, eta), high))
-        return slab
-
-    def _width(self, slab: Slab) -> float:
-        return slab.epsilon
-
-    def _slacks(self, slack: np.ndarray) -> np.ndarray:
-        m = slack.size // 2
-        return slack[:m] + slack[m:]
-
-    def _libsvm(self, points: Points, dual: DualProgram) -> Guess | None:
-        m, upper, radius = points.n, dual.upper, self._sum(dual)
-        y = (dual.q[:m] - dual.q[m:]) / 2.0
-        if math.isinf(min(radius, upper)):
-            return None
-        if self._penalized:  # b = 0 for points with their mirror images; the constant is a feature
-            G, y, upper = points.gram + 1.0, np.concatenate([y, -y]), upper / 2.0
-            X, options = np.block([[G, -G], [-G, G]]), {"kernel": "precomputed"}
-        elif dual.P.ridge:
-            X, options = points.gram + dual.P.ridge * np.eye(m), {"kernel": "precomputed"}
-        else:
-            X, options = points.for_libsvm()
-        epsilon = -self._eta_given()
-        delta = guess_tube(X, y, options, upper=upper, radius=radius, epsilon=epsilon)
-        if delta is None:
-            return None
-        delta = delta[:m] - delta[m:] if self._penalized else delta
-        a = np.concatenate([np.maximum(-delta, 0.0), np.maximum(delta, 0.0)])
-        state = np.where(a >= dual.upper * (1.0 - 1e-9), 1, np.where(a > 0.0, 0, -1))
-        return Guess(np.where(state > 0, dual.upper, a), state)
+        return solve(self, points, programs, guess, split)
 
     # -- fitted attributes
 
     def _store(
         self, points: Points, solved: Solved, y: np.ndarray, centre: float, radius: float
-    ) -> list[Warning]:
-        """Set the fitted attributes; return what has to be said."""
-        dual, a, weights, slab, _, _, self.certificate_, self.objective_, self.dual_objective_ = (
-            solved
-        )
+    ) -> None:
+        """Set the fitted attributes."""
+        dual, a, weights, slab, _, _, self.certificate_ = solved[:7]
+        self.objective_, self.dual_objective_, self.n_iter_ = solved[7:]
         m, ridge, spent = points.n, dual.P.ridge, float(a.sum())
         self.w_, self.norm_, self.norm_error_ = weights.w, weights.norm, weights.norm_error
-        self.X_fit_, self.dual_coef_ = points.X, weights.coef
+        self.X_fit_, self.kernel_, self.dual_coef_ = points.X, points.kernel, weights.coef
+        self.C_ = dual.price
 
         residuals = y - weights.inner - slab.b
         moved = slab.moved(centre - weights.shift)
@@ -199,14 +212,13 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
 
         size = largest(y) + largest(weights.inner) + abs(slab.b)
         self._store_points(a[m:] - a[:m], dual.upper, residuals, ridge, _TIGHT * size)
-        return self._complaints()
 
     def _store_points(
         self, delta: np.ndarray, upper: float, residuals: np.ndarray, ridge: float, tight: float
     ) -> None:
         """Set what belongs to single points, by Definitions 20.1 and 20.2, and the counts."""
         size, beyond = np.abs(delta), np.abs(residuals) - self.epsilon_
-        if self._squared:
+        if ridge:
             slack = ridge * size
         else:  # only points that fail the margin have slack; less is rounding
             slack = np.where((size >= upper) & (beyond > tight), beyond, 0.0)
@@ -214,7 +226,7 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
         self.lambda_, self.mu_ = np.where(blue, size, 0.0), np.where(red, size, 0.0)
         self.xi_, self.xi_prime_ = np.where(blue, slack, 0.0), np.where(red, slack, 0.0)
         self.support_ = size.nonzero()[0]
-        full, free = size >= upper, (size > 0.0) & (size < upper) & (not self._squared)
+        full, free = size >= upper, (size > 0.0) & (size < upper) & (not ridge)
         self.I_lambda_, self.I_mu_ = (free & blue).nonzero()[0], (free & red).nonzero()[0]
         self.K_lambda_, self.K_mu_ = (full & blue).nonzero()[0], (full & red).nonzero()[0]
         self.E_lambda_, self.E_mu_ = self.xi_.nonzero()[0], self.xi_prime_.nonzero()[0]
@@ -247,17 +259,18 @@ class SupportVectorRegression(RegressorMixin, ProgramModel):
         -------
         ndarray of shape (k,)
         """
-        return self._inner(X) + self.b_
+        return inner_products(self, X) + self.b_
 
     @property
     def intercept_(self) -> float:
         """The constant b, by scikit-learn's name."""
+        check_is_fitted(self)
         return self.b_
 
     @property
     def coef_(self) -> np.ndarray:
         """The weights w, by scikit-learn's name; linear kernel only."""
-        return self._linear_weights()
+        return linear_weights(self)
 
 
 def _split(done: Finished, ridge: float) -> tuple[np.ndarray, np.ndarray]:
@@ -266,3 +279,25 @@ def _split(done: Finished, ridge: float) -> tuple[np.ndarray, np.ndarray]:
     delta, inner = done.a[m:] - done.a[:m], ridge * done.a[:m] - done.Pa[:m]
     a = np.concatenate([np.maximum(-delta, 0.0), np.maximum(delta, 0.0)])
     return a, np.concatenate([-inner, inner]) + ridge * a
+
+
+def _libsvm(points: Points, dual: DualProgram) -> Guess | None:
+    """Guess as libsvm does."""
+    m, upper, radius, penalized = points.n, dual.upper, dual.total, dual.P.constant
+    y = (dual.q[:m] - dual.q[m:]) / 2.0
+    if math.isinf(min(radius, upper)):
+        return None
+    if penalized:  # b = 0 for points with their mirror images; the constant is a feature
+        G, y, upper = points.gram + 1.0, np.concatenate([y, -y]), upper / 2.0
+        X, options = np.block([[G, -G], [-G, G]]), {"kernel": "precomputed"}
+    elif dual.P.ridge:
+        X, options = points.gram + dual.P.ridge * np.eye(m), {"kernel": "precomputed"}
+    else:
+        X, options = points.for_libsvm()
+    delta = guess_tube(X, y, options, upper=upper, radius=radius, epsilon=-(dual.eta or 0.0))
+    if delta is None:
+        return None
+    delta = delta[:m] - delta[m:] if penalized else delta
+    a = np.concatenate([np.maximum(-delta, 0.0), np.maximum(delta, 0.0)])
+    state = np.where(a >= dual.upper * (1.0 - 1e-9), 1, np.where(a > 0.0, 0, -1))
+    return Guess(np.where(state > 0, dual.upper, a), state)

@@ -180,10 +180,14 @@ class NuSVR(NuRegression):
 
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
         (C, nu), P = self._constants(points), TubeKernel(SignedKernel(points))
-        return DualProgram.of(P, np.append(y, -y), (P.s, 0.0), (1.0, C * nu), upper=C / P.m)
+        return DualProgram.of(
+            P, np.append(y, -y), (P.s, 0.0), (1.0, C * nu), upper=C / P.m, price=C
+        )
 
-    def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:
-        return 0.5 * norm * norm, self.C_ * self.nu * epsilon, self.C_ * float(slack.mean())
+    def _terms(
+        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
+    ) -> tuple[float, ...]:
+        return 0.5 * norm * norm, -dual.price * self.nu * eta, dual.price * float(slack.mean())
 
     @property
     def critical_nu_(self) -> tuple[float, float, float]:
@@ -293,11 +297,13 @@ class NuSVRPenalizedBias(NuRegression):
 
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
         (C, nu), P = self._constants(points), TubeKernel(SignedKernel(points, penalize_b=True))
-        return DualProgram.of(P, np.append(y, -y), (1.0, C * nu), upper=C / P.m)
+        return DualProgram.of(P, np.append(y, -y), (1.0, C * nu), upper=C / P.m, price=C)
 
-    def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:
+    def _terms(
+        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
+    ) -> tuple[float, ...]:
         loss = float(slack.mean())
-        return 0.5 * (norm * norm + b * b), self.C_ * self.nu * epsilon, self.C_ * loss
+        return 0.5 * (norm * norm + b * b), -dual.price * self.nu * eta, dual.price * loss
 
     def margins_by_averaging(self) -> Margins:
         r"""Return b and :math:`\epsilon`, the average of :math:`|y_i - f(x_i)|` over the support vectors of type 1.
@@ -371,15 +377,15 @@ class QuadraticNuSVR(NuRegression):
     (0.0, 1.0, array([0., 0.]))
     """
 
-    _squared = True
-
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
         C, nu = self._constants(points)
         P = TubeKernel(SignedKernel(points, ridge=points.n / (2.0 * C)))
-        return DualProgram.of(P, np.append(y, -y), (P.s, 0.0), (1.0, C * nu), upper=np.inf)
+        return DualProgram.of(P, np.append(y, -y), (P.s, 0.0), (1.0, C * nu), upper=np.inf, price=C)
 
-    def _terms(self, norm: float, b: float, epsilon: float, slack: np.ndarray) -> tuple[float, ...]:
-        return 0.5 * norm * norm, self.C_ * self.nu * epsilon, self.C_ * float(np.mean(slack**2))
+    def _terms(
+        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
+    ) -> tuple[float, ...]:
+        return 0.5 * norm * norm, -dual.price * self.nu * eta, dual.price * float(np.mean(slack**2))
 
     def margins_by_averaging(self) -> Margins:
         r"""Return b and :math:`\epsilon` from the points with a positive multiplier.

@@ -26,7 +26,7 @@ class TubeKernel:
     """
 
     def __init__(self, K: SignedKernel) -> None:
-        self.K, self.m, self.ridge = K, K.shape[0], K.ridge
+        self.K, self.m, self.ridge, self.constant = K, K.shape[0], K.ridge, K.constant
         self.s = np.repeat([1.0, -1.0], self.m)
         self.product = None if K.product is None else self._by_weights
         self.shape = (2 * self.m, 2 * self.m)
@@ -43,6 +43,14 @@ class TubeKernel:
     def coefficients(self, a: np.ndarray) -> np.ndarray:
         """Return the coefficients of w for the multipliers a."""
         return a[self.m :] - a[: self.m]
+
+    def separate(self, a: np.ndarray) -> np.ndarray:
+        r"""Return multipliers with :math:`\lambda_i \mu_i = 0` and the same differences."""
+        return a - np.tile(np.minimum(a[: self.m], a[self.m :]), 2)
+
+    def slacks(self, slack: np.ndarray) -> np.ndarray:
+        """Return the slacks of the points from those of the constraints."""
+        return slack[: self.m] + slack[self.m :]
 
     def signed(self, inner: np.ndarray) -> np.ndarray:
         """Return the products of w with the images of the points as the rows of the program have them."""

@@ -129,7 +129,7 @@ def test_sets_and_counts():
     assert model.p_m_ == model.p_f_ + model.numsvl1_
     assert model.q_m_ == model.q_f_ + model.numsvm1_
     assert_array_equal(model.support_, np.flatnonzero(model.lambda_ + model.mu_))
-    assert set(model.point_classes_) <= set(svr.POINT_CLASSES)
+    assert set(model.point_classes_) <= set(svr.TUBE_CLASSES)
     r, inside = model.residuals_, model.point_classes_ == "inside"
     assert_array_equal(model.colours_ == "", inside)
     assert (np.abs(r[inside]) < model.epsilon_).all()
