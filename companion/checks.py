@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,15 +83,13 @@ def check_range(size: float, name: str, *, tiny: bool = False) -> None:
         )
 
 
-def read_data(
-    estimator: Any, X: Any, y: Any, remember: bool = True, **options: Any
-) -> tuple[np.ndarray, np.ndarray]:
+def read_data(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the training data of an estimator, checked as scikit-learn checks them.
 
     Parameters
     ----------
     estimator : estimator
-        Gets ``n_features_in_``, and ``feature_names_in_`` from a frame, if it is to `remember` them.
+        Gets ``n_features_in_``, and ``feature_names_in_`` from a frame.
     X : array-like of shape (m, n)
     y : array-like of shape (m,)
     **options
@@ -107,11 +104,10 @@ def read_data(
         and (y.dtype.kind in "iu" or (y.dtype == np.float64 and bool(np.isfinite(y).all())))
         and SMALLEST <= (largest(X) or 1.0) <= LARGEST
     ):
-        if remember:
-            estimator.n_features_in_ = X.shape[1]
-            vars(estimator).pop("feature_names_in_", None)
+        estimator.n_features_in_ = X.shape[1]
+        vars(estimator).pop("feature_names_in_", None)
         return X, y
-    from sklearn.utils.validation import check_X_y, validate_data  # only estimators need it
+    from sklearn.utils.validation import validate_data  # only estimators need scikit-learn
 
     reject_masked(X, "X")
     reject_masked(y, "y")
@@ -122,10 +118,7 @@ def read_data(
         )
     if str(getattr(y, "dtype", "")) == "boolean" and not y.isna().any():
         y = y.astype(bool)  # pandas' nullable type, which scikit-learn takes for numbers
-    check = (
-        partial(validate_data, estimator) if remember else partial(check_X_y, estimator=estimator)
-    )
-    X, y = check(X, y, dtype=np.float64, **options)
+    X, y = validate_data(estimator, X, y, dtype=np.float64, **options)
     X = as_matrix(X, "X")
     check_range(largest(X), "X")
     return X, y

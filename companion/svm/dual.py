@@ -12,7 +12,10 @@ from companion.engine.arithmetic import Bounds
 from companion.engine.certificate import BoxProgram, bound_multipliers, certify
 from companion.results import Certificate, Record
 
-__all__ = ["DualProgram"]
+__all__ = ["Array", "DualProgram", "Terms"]
+
+Array = np.ndarray
+Terms = tuple[float, ...]  # of an objective
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -24,19 +24,8 @@ from companion.engine.certificate import rounding_of
 from companion.engine.guess import Guess, guess_machine
 from companion.kernels.choice import KernelMixin
 from companion.results import Certificate
-from companion.svm.dual import DualProgram
-from companion.svm.model import (
-    KernelLike,
-    Solved,
-    complaints,
-    guess_active_set,
-    inner_products,
-    linear_weights,
-    proper_points,
-    read,
-    refine,
-    solve,
-)
+from companion.svm import model
+from companion.svm.dual import Array, DualProgram, Terms
 from companion.svm.points import Points, Weights
 from companion.svm.slab import Slab, place_points, slab_of
 
@@ -60,7 +49,7 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
     """Base of all that separates two classes by a hyperplane: the points and their labels, and new points."""
 
     _: KW_ONLY
-    kernel: KernelLike = "linear"
+    kernel: model.KernelLike = "linear"
     kernel_params: dict[str, Any] | None = None
     tol: float = 1e-9
     max_iter: int = 1000
@@ -120,7 +109,7 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
 
     def _read(self, X: Any, y: Any, remember: bool = True) -> Points:
         """Validate parameters and data; return the points of two classes, without features."""
-        X, y, kernel = read(self, X, y, remember)
+        X, y, kernel = model.read(self, X, y, remember)
         if y.dtype == object:
             kinds = sorted({type(label).__name__ for label in y})
             if "NoneType" in kinds:
@@ -167,7 +156,7 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (k,)
             Positive on the blue side.
         """
-        return inner_products(self, X) - self.b_
+        return model.inner_products(self, X) - self.b_
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of each row of X; on the hyperplane it is the blue one (sgn(0) = +1).
@@ -193,7 +182,7 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
     @property
     def coef_(self) -> np.ndarray:
         """The weights w as a row, by scikit-learn's name; linear kernel only."""
-        return linear_weights(self)[None, :]
+        return model.linear_weights(self)[None, :]
 
 
 @dataclass(eq=False, repr=False)
@@ -211,9 +200,7 @@ class SupportVectorMachine(HyperplaneClassifier):
         """Return the dual program."""
 
     @abstractmethod
-    def _terms(
-        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
-    ) -> tuple[float, ...]:
+    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
         """Return the terms of the primal objective."""
 
     def _below_range(self, points: Points, dual: DualProgram) -> str:
@@ -242,7 +229,7 @@ class SupportVectorMachine(HyperplaneClassifier):
 
     def _fit(self, X: Any, y: Any, weight: Any = None) -> list[Warning]:
         """Solve the dual program; recover w, b, eta and the slacks; certify. Return what has to be said."""
-        points = proper_points(self._read(X, y), not self._penalized, type(self).__name__)
+        points = model.proper_points(self._read(X, y), not self._penalized, type(self).__name__)
         if weight is not None:
             points = replace(points, weight=as_vector(weight, "sample_weight", points.n))
         program = self._dual(points)
@@ -262,7 +249,7 @@ class SupportVectorMachine(HyperplaneClassifier):
                 zero = replace(found.certificate, dual_residual=part, complementarity=0.0, gap=part)
                 return self._store_zero(points, dual, a, zero, reason)
 
-        found = refine(self, points, found, tried, norm_is_shown=True)
+        found = model.refine(self, points, found, tried, norm_is_shown=True)
         dual, a, weights, slab, u, _, self.certificate_ = found[:7]
         self.objective_, self.dual_objective_, self.n_iter_ = found[7:]
         margin = slab.eta - u
@@ -274,13 +261,12 @@ class SupportVectorMachine(HyperplaneClassifier):
         self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, squared)
         unit = weights.norm if self._unit_normal and weights.norm > 0.0 else 1.0
         self._store(points, a, slack, weights, slab, dual, unit)
-        return complaints(self, norm_is_shown=True, price=self._price_name)
+        return model.complaints(self, norm_is_shown=True, price=self._price_name)
 
-    def _solved(self, points: Points, dual: DualProgram) -> tuple[Solved, list[DualProgram]]:
+    def _solved(self, points: Points, dual: DualProgram) -> tuple[model.Solved, list[DualProgram]]:
         """Solve the program; return the answer, and the programs tried."""
-        return solve(
-            self, points, [dual], partial(guess_active_set, points, libsvm=guess_by_libsvm)
-        )
+        guess = partial(model.guess_active_set, points, libsvm=guess_by_libsvm)
+        return model.solve(self, points, [dual], guess)
 
     def _slab(self, dual: DualProgram, h: np.ndarray, a: np.ndarray, b: float | None) -> Slab:
         return slab_of(dual.P.s, h, a, dual.upper, b, dual.eta)
@@ -305,12 +291,7 @@ class SupportVectorMachine(HyperplaneClassifier):
         self._store_points(points, a, slack / unit, dual.upper, dual.P.ridge > 0.0)
 
     def _store_zero(
-        self,
-        points: Points,
-        dual: DualProgram,
-        a: np.ndarray,
-        certificate: Certificate,
-        reason: str,
+        self, points: Points, dual: DualProgram, a: Array, certificate: Certificate, reason: str
     ) -> list[Warning]:
         """Set the fitted attributes of the solution w = 0, b = 0, eta = 0; return what has to be said."""
         nothing = np.zeros(points.n)

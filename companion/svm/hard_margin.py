@@ -9,10 +9,10 @@ import numpy as np
 
 from companion.engine.machines import Finished
 from companion.exceptions import InfeasibleProblemError
+from companion.svm import model
 from companion.svm.bounds import smallest_bound
-from companion.svm.dual import DualProgram
+from companion.svm.dual import Array, DualProgram, Terms
 from companion.svm.estimator import SupportVectorMachine, guess_by_libsvm
-from companion.svm.model import Solved, guess_active_set, solve
 from companion.svm.points import Points, SignedKernel
 
 __all__ = ["HardMarginSVC"]
@@ -78,12 +78,10 @@ class HardMarginSVC(SupportVectorMachine):
     def _dual(self, points: Points) -> DualProgram:
         return DualProgram.of(SignedKernel(points), -1.0, (points.s, 0.0), upper=np.inf, eta=1.0)
 
-    def _terms(
-        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
-    ) -> tuple[float, ...]:
+    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
         return (0.5 * norm * norm,)
 
-    def _solved(self, points: Points, dual: DualProgram) -> tuple[Solved, list[DualProgram]]:
+    def _solved(self, points: Points, dual: DualProgram) -> tuple[model.Solved, list[DualProgram]]:
         """Find the nearest points of the convex hulls; one number tells the rest: at the solution 1'a = a'Pa."""
         nearest = DualProgram.of(dual.P, 0.0, (points.s, 0.0), (1.0, 2.0), upper=np.inf)
 
@@ -101,5 +99,5 @@ class HardMarginSVC(SupportVectorMachine):
                 )
             return dual, done._replace(a=2.0 / square * done.a, Pa=2.0 / square * done.Pa)
 
-        guess = partial(guess_active_set, points, libsvm=guess_by_libsvm)
-        return solve(self, points, [nearest], guess, scaled)
+        guess = partial(model.guess_active_set, points, libsvm=guess_by_libsvm)
+        return model.solve(self, points, [nearest], guess, scaled)

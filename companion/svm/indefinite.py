@@ -34,16 +34,9 @@ from companion.svm.slab import slab_of, snap
 from companion.svm.spectrum import RankOneSpectrum, nearest_psd
 
 __all__ = [
-    "IndefiniteObjective",
-    "IndefiniteResult",
-    "IndefiniteSVC",
-    "largest_linear",
-    "lipschitz_constant",
-    "project_q1",
-    "proxy_kernel",
-    "saddle_value",
-    "solve_indefinite",
-]
+    "IndefiniteObjective", "IndefiniteResult", "IndefiniteSVC", "largest_linear", "lipschitz_constant", "project_q1",
+    "proxy_kernel", "saddle_value", "solve_indefinite",
+]  # fmt: skip
 
 _QP_TOLERANCE = 1e-9
 _ZERO = 1e-12  # eigenvalues below this part of the largest are zero

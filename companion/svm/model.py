@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from companion.checks import as_scalar, check_count, read_data, reject_masked
@@ -26,18 +27,9 @@ from companion.svm.points import Points, Weights, make_points
 from companion.svm.slab import Slab, balance, snap
 
 __all__ = [
-    "KernelLike",
-    "Solved",
-    "complaints",
-    "guess_active_set",
-    "inner_products",
-    "judge",
-    "linear_weights",
-    "proper_points",
-    "read",
-    "refine",
-    "solve",
-]
+    "KernelLike", "Solved", "complaints", "guess_active_set", "inner_products", "judge", "linear_weights",
+    "proper_points", "read", "refine", "solve",
+]  # fmt: skip
 
 _MANY_FEATURES = 400  # with more, the systems that carry w take too long
 _MANY_ENTRIES = 400_000
@@ -45,22 +37,6 @@ _FEW_DIGITS = 1e-7  # the relative error of the norm of w from which on there is
 _FEW = 100  # multipliers, with which PIQP is faster than libsvm
 
 KernelLike = str | Kernel | Callable
-
-
-class Model(Protocol):
-    """What is asked of an estimator here: how it reads the slab from multipliers, and its primal objective."""
-
-    tol: float
-    max_iter: int
-    _unit_normal: bool  # the program asks for a w of norm 1
-
-    def _slab(self, dual: DualProgram, h: np.ndarray, a: np.ndarray, b: float | None) -> Slab:
-        """Return b and eta for the multipliers a and the gradient h = P a + q; b is given where it is penalized."""
-
-    def _terms(
-        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
-    ) -> tuple[float, ...]:
-        """Return the terms of the primal objective."""
 
 
 class Solved(NamedTuple):
@@ -91,7 +67,7 @@ def read(
     kernel = model._named_kernel()
     as_scalar(model.tol, "tol", above=0.0)
     check_count(model.max_iter, "max_iter")
-    X, y = read_data(model, X, y, remember=remember, **options)
+    X, y = read_data(model if remember else BaseEstimator(), X, y, **options)
     return own_points(X, kernel), y, kernel
 
 
@@ -127,7 +103,7 @@ def proper_points(points: Points, free_b: bool, name: str) -> Points:
 
 
 def solve(
-    model: Model,
+    model: Any,
     points: Points,
     programs: Sequence[DualProgram],
     guess: Callable[[DualProgram], Guess | None],
@@ -140,6 +116,7 @@ def solve(
     Parameters
     ----------
     model : estimator
+        Has `tol` and `max_iter`, and says how multipliers give the slab (`_slab`), and what it minimises (`_terms`).
     points : Points
     programs : sequence of DualProgram
     guess : callable
@@ -156,8 +133,9 @@ def solve(
     """
     tried, best = list[DualProgram](), list[Solved]()
     for program in programs:
-        for attempt in (_from_guess, _from_scratch):
-            done = attempt(program, guess, model)
+        start = guess(program)
+        for from_guess in (True, False) if start is not None else (False,):
+            done = _finished(model, program, start if from_guess else None)
             if done is None:
                 continue
             dual, done = answer(program, done) if answer else (program, done)
@@ -170,21 +148,12 @@ def solve(
     return best[0], tried
 
 
-def _from_guess(
-    program: DualProgram, guess: Callable[[DualProgram], Guess | None], model: Model
-) -> Finished | None:
-    """Finish from a guess of the active set, if there is one."""
-    P, q, A, c, upper = program.P, program.q, program.A, program.c, program.upper
-    start = guess(program)
-    return None if start is None else finish(P, q, A, c, upper, *start, int(model.max_iter))
-
-
-def _from_scratch(
-    program: DualProgram, guess: Callable[[DualProgram], Guess | None], model: Model
-) -> Finished:
-    """Solve as any other quadratic program."""
-    box = program.in_box(program.P.toarray())
-    found = solve_box(box, tol=float(model.tol), max_iter=int(model.max_iter))
+def _finished(model: Any, program: DualProgram, guess: Guess | None) -> Finished | None:
+    """Finish from a guess of the active set; without one, solve as any other quadratic program."""
+    P, steps = program.P, int(model.max_iter)
+    if guess is not None:
+        return finish(P, program.q, program.A, program.c, program.upper, *guess, steps)
+    found = solve_box(program.in_box(P.toarray()), tol=float(model.tol), max_iter=steps)
     return Finished(found.x, found.y, found.Px, found.n_systems)
 
 
@@ -198,7 +167,7 @@ def guess_active_set(
     return libsvm(points, dual) if P is None else Guess(*guess_state(dual.in_box(P)))
 
 
-def judge(model: Model, points: Points, dual: DualProgram, done: Finished) -> Solved:
+def judge(model: Any, points: Points, dual: DualProgram, done: Finished) -> Solved:
     """Return the best hyperplanes that these multipliers give, and their proof."""
     lengths = np.sqrt(np.maximum(dual.P.diagonal(), 0.0))
     a = snap(done.a, dual.upper, lengths)
@@ -219,7 +188,7 @@ def judge(model: Model, points: Points, dual: DualProgram, done: Finished) -> So
 
 
 def refine(
-    model: Model, points: Points, best: Solved, programs: list[DualProgram], norm_is_shown: bool
+    model: Any, points: Points, best: Solved, programs: list[DualProgram], norm_is_shown: bool
 ) -> Solved:
     """Return a better answer, with w as a variable of its own, if there is no proof or too little of the norm yet."""
     for dual in programs:
@@ -238,7 +207,7 @@ def refine(
     return best
 
 
-def _carried(model: Model, points: Points, dual: DualProgram, a: np.ndarray) -> Solved | None:
+def _carried(model: Any, points: Points, dual: DualProgram, a: np.ndarray) -> Solved | None:
     """Solve with w as a variable of its own, which nothing cancels in; None if there are too many features."""
     P, s = dual.P, dual.P.s
     F, pivots, T = points.basis()
@@ -273,7 +242,7 @@ def _carried(model: Model, points: Points, dual: DualProgram, a: np.ndarray) -> 
 
 
 def _proved(
-    model: Model, dual: DualProgram, a: np.ndarray, weights: Weights, b: float | None = None
+    model: Any, dual: DualProgram, a: np.ndarray, weights: Weights, b: float | None = None
 ) -> Solved:
     """Prove the hyperplanes of these weights; where no point may have slack, once more without that of rounding."""
     found = _read_off(model, dual, a, weights, b)
@@ -285,7 +254,7 @@ def _proved(
 
 
 def _read_off(
-    model: Model,
+    model: Any,
     dual: DualProgram,
     a: np.ndarray,
     weights: Weights,
@@ -316,10 +285,8 @@ def _read_off(
             levels[-1] += excess
         elif slab.eta > 0.0 and excess < 0.5:
             stretch = 1.0 / (1.0 - excess)
-            weights, slab = (
-                weights.times(stretch),
-                replace(slab.moved(0.0, 1.0 / stretch), eta=slab.eta),
-            )
+            slab = replace(slab.moved(0.0, 1.0 / stretch), eta=slab.eta)
+            weights = weights.times(stretch)
             u, levels = slab.eta - stretch * (slab.eta - u), stretch * levels
             error = error + np.resize(weights.error, a.size)
     misfit = weights.misfit

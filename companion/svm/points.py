@@ -277,7 +277,8 @@ class Points:
 class SignedKernel:
     r"""The matrix P of a dual program: :math:`s_i s_j (\kappa(x_i, x_j) + 1) + \frac1{2K}\delta_{ij}`, row by row.
 
-    The term :math:`ss^\top` is the kernel :math:`\kappa + 1`: the constant is one more feature.
+    The term :math:`ss^\top` is the kernel :math:`\kappa + 1`: the constant is one more feature. A tube has each point
+    twice, with the multipliers :math:`(\lambda, \mu)`: as a point of its lower margin, and as one of its upper margin.
 
     Parameters
     ----------
@@ -286,65 +287,73 @@ class SignedKernel:
         Whether the 1 is there.
     ridge : float
         The multiple of the identity.
+    tube : bool
+        Whether the program is that of a tube, where :math:`w = \sum_i (\mu_i - \lambda_i) \varphi(x_i)`.
     """
 
-    def __init__(self, points: Points, *, penalize_b: bool = False, ridge: float = 0.0) -> None:
-        self.points, self.s, self.ridge = points, points.s, ridge
+    def __init__(
+        self, points: Points, *, penalize_b: bool = False, ridge: float = 0.0, tube: bool = False
+    ) -> None:
+        self.points, self.m, self.ridge = points, points.n, ridge
+        self.copies = 2 if tube else 1
+        self.s = np.repeat([1.0, -1.0], self.m) if tube else points.s
+        self.sign = -self.s if tube else self.s  # of each multiplier in w
         self.constant = 1.0 if penalize_b else 0.0
-        self.shape = (points.n, points.n)
+        self.shape = (self.s.size, self.s.size)
         self.product = None if points.Phi is None else self._by_weights
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         """Return the rows with these indices as a new array."""
-        R = self.points.inner(index)
+        R = self.points.inner(index % self.m)
         R += self.constant
-        R *= self.s
-        R *= self.s[index, None]
+        R = R if self.copies == 1 else np.tile(R, 2)
+        R *= self.sign
+        R *= self.sign[index, None]
         R[np.arange(index.size), index] += self.ridge
         return R
 
     def coefficients(self, a: np.ndarray) -> np.ndarray:
         """Return the coefficients of w for the multipliers a."""
-        return self.s * a
+        return (self.sign * a).reshape(self.copies, self.m).sum(axis=0)
 
     def separate(self, a: np.ndarray) -> np.ndarray:
-        """Return multipliers in the form that the text gives them."""
-        return a
+        r"""Return the multipliers with these coefficients of which a point has at most one that is positive."""
+        return np.maximum(self.signed(self.coefficients(a)), 0.0)
 
     def slacks(self, slack: np.ndarray) -> np.ndarray:
         """Return the slacks of the points from those of the constraints."""
-        return slack
+        return slack.reshape(self.copies, self.m).sum(axis=0)
 
     def signed(self, inner: np.ndarray) -> np.ndarray:
         """Return the products of w with the images of the points as the rows of the program have them."""
-        return self.s * inner
+        return self.sign * np.tile(inner, self.copies)
 
     def inner(self, a: np.ndarray, Pa: np.ndarray) -> np.ndarray:
         """Return the products of w with the images of the points from P a."""
-        values = self.s * (Pa - self.ridge * a)
-        return values - float(self.s @ a) if self.constant else values
+        values = (self.sign * (Pa - self.ridge * a))[: self.m]
+        return values - float(self.sign @ a) if self.constant else values
 
     def _by_weights(self, a: np.ndarray) -> np.ndarray:
         """Return P a from the weights w."""
-        Phi, signed = self.points.Phi, self.s * a
-        values = Phi @ (signed @ Phi) + self.constant * float(signed.sum())
-        return self.s * values + self.ridge * a
+        Phi, c = self.points.Phi, self.coefficients(a)
+        values = Phi @ (c @ Phi) + self.constant * float(c.sum())
+        return self.signed(values) + self.ridge * a
 
     def diagonal(self) -> np.ndarray:
         """Return the diagonal."""
-        return self.points.diagonal + self.constant + self.ridge
+        return np.tile(self.points.diagonal + (self.constant + self.ridge), self.copies)
 
     def factor(self) -> LowRank | None:
-        """Return P by its factor, if that has at most half as many columns as rows."""
-        Phi, n = self.points.Phi, self.points.n
-        if Phi is None or Phi.shape[1] > n // 2:
+        """Return P by its factor, if that has at most half as many columns as there are points."""
+        Phi = self.points.Phi
+        if Phi is None or Phi.shape[1] > self.m // 2:
             return None
-        F = np.column_stack([Phi, np.ones(n)]) if self.constant else Phi
-        return LowRank(F * self.s[:, None], self.ridge)
+        F = np.column_stack([Phi, np.ones(self.m)]) if self.constant else Phi
+        return LowRank(np.tile(F, (self.copies, 1)) * self.sign[:, None], self.ridge)
 
     def toarray(self) -> np.ndarray:
         """Return the whole matrix."""
-        return self.rows(np.arange(self.points.n))
+        return self.rows(np.arange(self.s.size))
 
 
 _OPTIONS: dict[type[Kernel], Callable[[Any], dict[str, Any]]] = {

@@ -23,16 +23,9 @@ from companion.engine.arithmetic import Bounds, largest
 from companion.results import Record
 
 __all__ = [
-    "POINT_CLASSES",
-    "Interval",
-    "Slab",
-    "balance",
-    "middle",
-    "multiplier_interval",
-    "place_points",
-    "slab_of",
+    "POINT_CLASSES", "Interval", "Slab", "balance", "middle", "multiplier_interval", "place_points", "slab_of",
     "snap",
-]
+]  # fmt: skip
 
 Interval = tuple[float, float]
 

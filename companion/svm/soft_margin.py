@@ -34,18 +34,16 @@ from companion.checks import as_scalar
 from companion.engine.arithmetic import EPS, apart, largest, ratio
 from companion.exceptions import InfeasibleProblemError
 from companion.results import Certificate
+from companion.svm import model
 from companion.svm.bounds import smallest_bound
-from companion.svm.dual import DualProgram
+from companion.svm.dual import Array, DualProgram, Terms
 from companion.svm.estimator import HyperplaneClassifier, SupportVectorMachine
-from companion.svm.model import complaints, proper_points
 from companion.svm.points import Points, SignedKernel
 from companion.svm.slab import place_points, snap
 
 __all__ = ["SVMs1", "SVMs2", "SVMs2l", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5"]
 
 _EQUAL = 1e-12  # a bound that is exceeded by this part is met
-
-Terms = tuple[float, ...]
 
 
 @dataclass(eq=False, repr=False)
@@ -118,9 +116,7 @@ class SVMs1(SupportVectorMachine):
         P = SignedKernel(points)
         return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, 1.0), upper=K, price=K)
 
-    def _terms(
-        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
-    ) -> Terms:
+    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
         return -eta, dual.price * float(slack.sum())
 
     @property
@@ -226,9 +222,7 @@ class SVMs2(SupportVectorMachine):
         P = SignedKernel(points)
         return DualProgram.of(P, -1.0, (points.s, 0.0), upper=K, price=K, eta=1.0)
 
-    def _terms(
-        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
-    ) -> Terms:
+    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
         return 0.5 * norm * norm, float(np.sum(dual.price * slack))
 
 
@@ -264,7 +258,7 @@ class SVMs2l(HyperplaneClassifier):
     Notes
     -----
     Source: the remark at the end of Section 18.3. The text says that the program minimises the number of misclassified
-    points; it minimises their total slack. Solved by HiGHS.
+    points; it minimises their total slack. model.Solved by HiGHS.
 
     Examples
     --------
@@ -283,7 +277,7 @@ class SVMs2l(HyperplaneClassifier):
     def _fit(self, X: Any, y: Any) -> list[Warning]:
         """Solve the dual linear program; w and b are the multipliers of its equations."""
         # w has coefficients of its own, whose sum need not be 0
-        points = proper_points(self._read(X, y), False, type(self).__name__)
+        points = model.proper_points(self._read(X, y), False, type(self).__name__)
         s, F = points.s, points.gram if points.Phi is None else points.Phi
         mean = F.mean(axis=0)  # b takes it; HiGHS does not see small differences of large numbers
         unit = largest(F - mean) or 1.0
@@ -316,7 +310,7 @@ class SVMs2l(HyperplaneClassifier):
             gap=gap / max(self.objective_, 1.0),
             tolerance=float(self.tol),
         )
-        return complaints(self, norm_is_shown=False)
+        return model.complaints(self, norm_is_shown=False)
 
 
 @dataclass(eq=False, repr=False)
@@ -446,9 +440,7 @@ class SVMs2prime(SupportVectorMachine):
             SignedKernel(points), 0.0, (points.s, 0.0), (1.0, Km), upper=Ks, price=Ks
         )
 
-    def _terms(
-        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
-    ) -> Terms:
+    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
         return 0.5 * norm * norm, -dual.total * eta, dual.price * float(slack.sum())
 
     def _below_range(self, points: Points, dual: DualProgram) -> str:
@@ -514,9 +506,7 @@ class SVMs3(SupportVectorMachine):
         P = SignedKernel(points, penalize_b=True)
         return DualProgram.of(P, 0.0, (1.0, Km), upper=Ks, price=Ks)
 
-    def _terms(
-        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
-    ) -> Terms:
+    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
         return 0.5 * norm * norm, 0.5 * b * b, -dual.total * eta, dual.price * float(slack.sum())
 
     def _below_range(self, points: Points, dual: DualProgram) -> str:
@@ -579,9 +569,7 @@ class SVMs4(SupportVectorMachine):
         P = SignedKernel(points, ridge=1.0 / (2.0 * Ks))
         return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, Km), upper=np.inf, price=Ks)
 
-    def _terms(
-        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
-    ) -> Terms:
+    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
         return 0.5 * norm * norm, -dual.total * eta, dual.price * float(slack @ slack)
 
 
@@ -625,9 +613,7 @@ class SVMs5(SupportVectorMachine):
         P = SignedKernel(points, penalize_b=True, ridge=1.0 / (2.0 * Ks))
         return DualProgram.of(P, 0.0, (1.0, Km), upper=np.inf, price=Ks)
 
-    def _terms(
-        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
-    ) -> Terms:
+    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
         return 0.5 * norm * norm, 0.5 * b * b, -dual.total * eta, dual.price * float(slack @ slack)
 
 

@@ -36,13 +36,8 @@ from companion.svm.model import KernelLike
 from companion.svm.points import Points, SignedKernel, as_signs, make_points
 
 __all__ = [
-    "TrainingResult",
-    "augment",
-    "augmented_dual",
-    "dual_coordinate_ascent",
-    "primal_kernel_newton",
-    "primal_newton",
-]
+    "TrainingResult", "augment", "augmented_dual", "dual_coordinate_ascent", "primal_kernel_newton", "primal_newton",
+]  # fmt: skip
 
 _LOSSES = {"hinge": 1, "quadratic": 2}
 _ORDERS = ("cyclic", "shuffled")

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from companion.checks import as_scalar
-from companion.svm.dual import DualProgram
+from companion.svm.dual import Array, DualProgram, Terms
 from companion.svm.points import Points, SignedKernel
 from companion.svr.estimator import SupportVectorRegression
-from companion.svr.tube import TubeKernel
 
 __all__ = ["EpsilonSVR"]
 
@@ -66,14 +65,12 @@ class EpsilonSVR(SupportVectorRegression):
     epsilon: float = 0.1
 
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
-        C, P = self._price(points), TubeKernel(SignedKernel(points))
+        C, P = self._price(points), SignedKernel(points, tube=True)
         epsilon = as_scalar(self.epsilon, "epsilon", at_least=0.0)
         q = np.append(y, -y) + epsilon
         return DualProgram.of(P, q, (P.s, 0.0), upper=C / P.m, price=C, eta=-epsilon)
 
-    def _terms(
-        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
-    ) -> tuple[float, ...]:
+    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
         return 0.5 * norm * norm, dual.price * float(slack.mean())
 
     @property

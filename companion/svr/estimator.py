@@ -27,23 +27,11 @@ from companion.engine.arithmetic import EPS, largest
 from companion.engine.guess import Guess, guess_tube
 from companion.engine.machines import Finished
 from companion.kernels.choice import KernelMixin
-from companion.svm.dual import DualProgram
-from companion.svm.model import (
-    KernelLike,
-    Solved,
-    complaints,
-    guess_active_set,
-    inner_products,
-    judge,
-    linear_weights,
-    proper_points,
-    read,
-    refine,
-    solve,
-)
+from companion.svm import model
+from companion.svm.dual import Array, DualProgram, Terms
 from companion.svm.points import Points
 from companion.svm.slab import Slab, slab_of
-from companion.svr.tube import tube_between
+from companion.svr.quantiles import tube_between
 
 __all__ = ["TUBE_CLASSES", "Margins", "SupportVectorRegression"]
 
@@ -68,7 +56,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
 
     _: KW_ONLY
     C: float | None = None
-    kernel: KernelLike = "linear"
+    kernel: model.KernelLike = "linear"
     kernel_params: dict[str, Any] | None = None
     tol: float = 1e-9
     max_iter: int = 1000
@@ -83,9 +71,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         r"""Return the dual program with :math:`C\nu` as the sum of the multipliers, where it has one."""
 
     @abstractmethod
-    def _terms(
-        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
-    ) -> tuple[float, ...]:
+    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
         r"""Return the terms of the primal objective, for :math:`\epsilon = -\eta`."""
 
     def _price(self, points: Points) -> float:
@@ -146,7 +132,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
 
     def _read(self, X: Any, y: Any, remember: bool = True) -> tuple[Points, np.ndarray]:
         """Validate data and parameters; return the points, without features, and the values."""
-        X, y, kernel = read(self, X, y, remember, y_numeric=True)
+        X, y, kernel = model.read(self, X, y, remember, y_numeric=True)
         y = as_vector(y, "y")  # labels that are None have become nan
         check_range(largest(y), "y")
         return Points(X, np.ones(len(y)), kernel), y
@@ -154,15 +140,15 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any) -> list[Warning]:
         """Solve the dual program and recover the tube; return what has to be said."""
         points, y = self._read(X, y)
-        points = proper_points(points, not self._penalized, type(self).__name__)
+        points = model.proper_points(points, not self._penalized, type(self).__name__)
         # where b is free, w does not see the middle of y; to subtract it spares digits
         centre = 0.0 if self._penalized else float(y.min() + (y.max() - y.min()) / 2.0)
         dual = self._dual(points, y - centre)
-        solved = refine(self, points, *self._solved(points, dual), norm_is_shown=False)
+        solved = model.refine(self, points, *self._solved(points, dual), norm_is_shown=False)
         self._store(points, solved, y - centre, centre, dual.total)
-        return complaints(self, norm_is_shown=False, price="C")
+        return model.complaints(self, norm_is_shown=False, price="C")
 
-    def _solved(self, points: Points, dual: DualProgram) -> tuple[Solved, list[DualProgram]]:
+    def _solved(self, points: Points, dual: DualProgram) -> tuple[model.Solved, list[DualProgram]]:
         """Solve with the sum of the multipliers as an equation, and without; a guess says what comes first."""
         m, n, radius = points.n, dual.q.size, dual.total
         free = int(not self._penalized)
@@ -174,24 +160,25 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
                 programs = [idle]
 
         def split(_: DualProgram, done: Finished) -> tuple[DualProgram, Finished]:
-            a, Pa = _split(done, dual.P.ridge)
+            a = dual.P.separate(done.a)
             tight = a.sum() >= radius * (1.0 - _INSIDE)
+            Pa = done.Pa + dual.P.ridge * (a - done.a)
             return dual if tight else idle, done._replace(a=a, Pa=Pa)
 
         if radius == 0.0 or np.array_equal(dual.q[:m], dual.q[m:]):  # y = 0
             nothing = Finished(np.zeros(n), np.zeros(2), np.zeros(n), 1)
             program = idle if radius else dual
-            return judge(self, points, program, nothing), [program]
-        guess = cache(lambda program: guess_active_set(points, program, _libsvm))
+            return model.judge(self, points, program, nothing), [program]
+        guess = cache(lambda program: model.guess_active_set(points, program, _libsvm))
         first = guess(programs[0])
         if first is not None and first.a.sum() < radius * (1.0 - _LOOSE):
             programs.reverse()
-        return solve(self, points, programs, guess, split)
+        return model.solve(self, points, programs, guess, split)
 
     # -- fitted attributes
 
     def _store(
-        self, points: Points, solved: Solved, y: np.ndarray, centre: float, radius: float
+        self, points: Points, solved: model.Solved, y: np.ndarray, centre: float, radius: float
     ) -> None:
         """Set the fitted attributes."""
         dual, a, weights, slab, _, _, self.certificate_ = solved[:7]
@@ -259,7 +246,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         -------
         ndarray of shape (k,)
         """
-        return inner_products(self, X) + self.b_
+        return model.inner_products(self, X) + self.b_
 
     @property
     def intercept_(self) -> float:
@@ -270,15 +257,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
     @property
     def coef_(self) -> np.ndarray:
         """The weights w, by scikit-learn's name; linear kernel only."""
-        return linear_weights(self)
-
-
-def _split(done: Finished, ridge: float) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return multipliers with :math:`\lambda_i \mu_i = 0` and the same differences, and P times them."""
-    m = done.a.size // 2
-    delta, inner = done.a[m:] - done.a[:m], ridge * done.a[:m] - done.Pa[:m]
-    a = np.concatenate([np.maximum(-delta, 0.0), np.maximum(delta, 0.0)])
-    return a, np.concatenate([-inner, inner]) + ridge * a
+        return model.linear_weights(self)
 
 
 def _libsvm(points: Points, dual: DualProgram) -> Guess | None:

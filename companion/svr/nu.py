@@ -18,10 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from companion.checks import as_scalar, check_count
-from companion.svm.dual import DualProgram
+from companion.svm.dual import Array, DualProgram, Terms
 from companion.svm.points import Points, SignedKernel
 from companion.svr.estimator import Margins, SupportVectorRegression
-from companion.svr.tube import TubeKernel
 
 __all__ = ["NuSVR", "NuSVRPenalizedBias", "QuadraticNuSVR"]
 
@@ -179,14 +178,12 @@ class NuSVR(NuRegression):
     """
 
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
-        (C, nu), P = self._constants(points), TubeKernel(SignedKernel(points))
+        (C, nu), P = self._constants(points), SignedKernel(points, tube=True)
         return DualProgram.of(
             P, np.append(y, -y), (P.s, 0.0), (1.0, C * nu), upper=C / P.m, price=C
         )
 
-    def _terms(
-        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
-    ) -> tuple[float, ...]:
+    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
         return 0.5 * norm * norm, -dual.price * self.nu * eta, dual.price * float(slack.mean())
 
     @property
@@ -296,12 +293,10 @@ class NuSVRPenalizedBias(NuRegression):
     _penalized = True
 
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
-        (C, nu), P = self._constants(points), TubeKernel(SignedKernel(points, penalize_b=True))
+        (C, nu), P = self._constants(points), SignedKernel(points, penalize_b=True, tube=True)
         return DualProgram.of(P, np.append(y, -y), (1.0, C * nu), upper=C / P.m, price=C)
 
-    def _terms(
-        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
-    ) -> tuple[float, ...]:
+    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
         loss = float(slack.mean())
         return 0.5 * (norm * norm + b * b), -dual.price * self.nu * eta, dual.price * loss
 
@@ -379,12 +374,10 @@ class QuadraticNuSVR(NuRegression):
 
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
         C, nu = self._constants(points)
-        P = TubeKernel(SignedKernel(points, ridge=points.n / (2.0 * C)))
+        P = SignedKernel(points, ridge=points.n / (2.0 * C), tube=True)
         return DualProgram.of(P, np.append(y, -y), (P.s, 0.0), (1.0, C * nu), upper=np.inf, price=C)
 
-    def _terms(
-        self, dual: DualProgram, norm: float, b: float, eta: float, slack: np.ndarray
-    ) -> tuple[float, ...]:
+    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
         return 0.5 * norm * norm, -dual.price * self.nu * eta, dual.price * float(np.mean(slack**2))
 
     def margins_by_averaging(self) -> Margins:

@@ -17,9 +17,8 @@ import numpy as np
 
 from companion.checks import as_scalar, as_vector
 from companion.svm.slab import Interval, Slab, middle
-from companion.svr.tube import tube_between
 
-__all__ = ["tube_from_offsets"]
+__all__ = ["tube_between", "tube_from_offsets"]
 
 _INTEGER = 1e-12  # m nu / 2 is an integer if it differs from one by this part
 
@@ -81,3 +80,22 @@ def _from_above(values: np.ndarray, k: float) -> Interval:
         return float(ordered[min(whole, m) + 1]), float(ordered[min(whole, m)])
     level = float(ordered[min(int(k), m) + 1])
     return level, level
+
+
+def tube_between(blue: Interval, red: Interval) -> Slab:
+    r"""Return the tube for the ranges of :math:`b - \epsilon` and of :math:`b + \epsilon`.
+
+    Where some pairs are not in order, the midpoints of the ranges of b and :math:`\epsilon` are optimal all the same.
+
+    Examples
+    --------
+    >>> tube = tube_between((0.0, 1.0), (2.0, 2.0))
+    >>> tube.b, tube.epsilon, tube.b_interval, tube.epsilon_interval
+    (1.25, 0.75, (1.0, 1.5), (0.5, 1.0))
+    """
+    b_interval = (max(red[0], blue[0]) + blue[0]) / 2.0, (red[1] + min(blue[1], red[1])) / 2.0
+    eta_interval = -max(red[1] - blue[0], 0.0) / 2.0, -max(red[0] - blue[1], 0.0) / 2.0
+    b, eta = middle(b_interval), middle(eta_interval)
+    if red[0] >= blue[1]:
+        b, eta = (middle(blue) + middle(red)) / 2.0, (middle(blue) - middle(red)) / 2.0
+    return Slab(b, eta, b_interval, eta_interval, blue, red)
