@@ -91,9 +91,9 @@ def bound_multipliers(
 def absolute_product(P: Matrix, size: np.ndarray) -> np.ndarray:
     r"""Return :math:`|P| |x|`, the size of the terms of each entry of P x, or a bound of it if P is not an array."""
     if isinstance(P, np.ndarray):
-        return np.abs(P) @ size
+        return np.asarray(np.abs(P) @ size)
     roots = np.sqrt(np.maximum(P.diagonal(), 0.0))
-    return roots * float(roots @ size)
+    return np.asarray(roots * float(roots @ size))
 
 
 def certify(
@@ -383,7 +383,7 @@ def weak_duality(
                 u > 0.0, (u - ridge * a) ** 2 / (2.0 * ridge), a * (0.5 * ridge * a - u)
             )
         below = a * np.maximum(-u, 0.0)
-        return below if hard else below + (upper - a) * np.maximum(u, 0.0)
+        return np.asarray(below if hard else below + (upper - a) * np.maximum(u, 0.0))
 
     worst = np.maximum(product(u - error), product(u + error))
     return float(worst.sum()) + 0.5 * misfit * misfit, product(u)
@@ -511,7 +511,7 @@ def relative_distance(distance: float, y: float) -> float:
     The fit of least squares is a projection of y. So this is by how much, relative to its own size, y would have to be
     another one for the fit to be right; and it is 0 where y is 0.
     """
-    return ratio(distance, y)
+    return float(ratio(distance, y))
 
 
 def certify_squares(

@@ -71,8 +71,7 @@ def guess_machine(
         nu = total / (n * bound)
         model = (NuSVC if balanced else OneClassSVM)(nu=nu, **options)
     full = np.broadcast_to(upper, n)
-    weight = np.maximum(full / bound, _NO_WEIGHT) if np.ndim(upper) else None
-    if not _fitted(model, X, s, weight):
+    if not _fitted(model, X, s, _weights(upper, bound)):
         return None
     size = np.abs(model.dual_coef_[0])
     if total is not None:
@@ -93,7 +92,7 @@ def guess_tube(
     y: np.ndarray,
     options: dict[str, Any],
     *,
-    upper: float,
+    upper: Bounds,
     radius: float,
     epsilon: float,
 ) -> np.ndarray | None:
@@ -105,8 +104,8 @@ def guess_tube(
         Points, or a Gram matrix, and values.
     options : dict
         The kernel, as libsvm calls it.
-    upper : float
-        Bound of :math:`|\delta_i|`, or infinity.
+    upper : float or ndarray of shape (m,)
+        Bounds of :math:`|\delta_i|`, or infinity; different ones only where the tube is given.
     radius : float
         Bound of the sum of these, or infinity where the tube is given.
     epsilon : float
@@ -122,17 +121,23 @@ def guess_tube(
     options = {**options, **limits, "cache_size": 500}
     model: Any
     if math.isfinite(radius):
-        bound = upper if math.isfinite(upper) else radius / 2.0  # which nothing reaches
+        bound = float(upper) if np.isfinite(upper) else radius / 2.0  # which nothing reaches
         model = NuSVR(C=bound, nu=min(radius / (m * bound), 1.0), **options)
     else:
-        model = SVR(C=upper, epsilon=epsilon, **options)
-    if not _fitted(model, X, y):
+        bound = float(np.max(upper))
+        model = SVR(C=bound, epsilon=epsilon, **options)
+    if not _fitted(model, X, y, _weights(upper, bound)):
         return None
     delta = np.zeros(m)
     delta[model.support_] = model.dual_coef_[0]
     at_bound = np.abs(delta) >= _AT_BOUND * upper
-    delta[at_bound] = np.copysign(upper, delta[at_bound])
+    delta = np.where(at_bound, np.copysign(upper, delta), delta)
     return delta
+
+
+def _weights(upper: Bounds, bound: float) -> np.ndarray | None:
+    """Return libsvm's weights of the points, with which the largest bound is multiplied."""
+    return np.maximum(upper / bound, _NO_WEIGHT) if np.ndim(upper) else None
 
 
 def _fitted(model: Any, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None) -> bool:

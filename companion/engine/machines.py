@@ -268,8 +268,9 @@ class _System:
 
     def gradient(self, point: _Point) -> np.ndarray:
         """Return the gradient of the objective."""
-        g = point.Pa + self.q
-        return g + self.delta * (point.a - self.centre) if self.delta else g
+        g: np.ndarray = point.Pa + self.q
+        g += self.delta * (point.a - self.centre) if self.delta else 0.0
+        return g
 
     def size(self, point: _Point) -> float:
         """Return the size of the terms of the gradient."""
@@ -278,7 +279,8 @@ class _System:
     def missed(self, a: np.ndarray) -> np.ndarray:
         """Return for each equation whether a misses it by more than rounding."""
         size = max(float(np.abs(a).sum()), largest(self.e.c))
-        return np.abs(self.e.c - self.e.sums(a)) > _MISS * size
+        missed: np.ndarray = np.abs(self.e.c - self.e.sums(a)) > _MISS * size
+        return missed
 
     # -- the systems
 
@@ -321,7 +323,7 @@ class _System:
         """Return the part of P that belongs to the free variables, as a new array."""
         if self.free.size == self.index.size:
             return self.store[: self.index.size, self.index]
-        return self.store[np.ix_(self.place[self.free], self.free)]
+        return np.asarray(self.store[np.ix_(self.place[self.free], self.free)])
 
     def _residuals(self, point: _Point) -> tuple[np.ndarray, np.ndarray]:
         free, e = self.free, self.e
@@ -379,7 +381,8 @@ class _System:
         new[free & (a < -tiny)] = -1
         new[free & (a > self.upper + tiny)] = 1
         noise = 2.0 * largest(self._residuals(point)[0])
-        new[state * g > max(_SIGN * self.size(point), noise)] = 0
+        wrong = state * g > max(_SIGN * self.size(point), noise)
+        new[wrong & (self.upper > 0.0)] = 0
         for i in np.flatnonzero(self.missed(a)):
             if i not in self.present:  # nothing is free to meet the equation: take what is nearest
                 new[np.where(e.group == i, np.abs(g), np.inf).argmin()] = 0
@@ -403,4 +406,4 @@ def is_psd(P: np.ndarray, name: str) -> bool:
         )
     shifted = P.T.copy(order="F")
     shifted[np.diag_indices(n)] += 1e-10 * max(float(np.trace(P)), 0.0) + _TINY
-    return dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1] == 0
+    return bool(dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1] == 0)

@@ -130,9 +130,8 @@ def solve_box(
     back = s._replace(x=s.x * t, y=s.y / r, z_lower=z_lower, z_upper=z_upper, Px=Px)
     if s.certificate.ok:
         return back
-    return min(
-        back, _solve(program, guess, tol, max_iter), key=lambda found: found.certificate.worst
-    )
+    unscaled = _solve(program, guess, tol, max_iter)
+    return min(back, unscaled, key=lambda found: found.certificate.worst)
 
 
 def guess_state(program: BoxProgram) -> tuple[np.ndarray, np.ndarray]:
@@ -350,7 +349,7 @@ class _Search:
 
     def gradient(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the gradient of the Lagrangian."""
-        return self.P @ x + self.q + self.A.T @ y
+        return np.asarray(self.P @ x + self.q + self.A.T @ y)
 
     def minimum(
         self, x: np.ndarray, y: np.ndarray, state: np.ndarray, pull: np.ndarray, centre: np.ndarray
@@ -442,16 +441,14 @@ def guess_admm(
     cost = 1.0 / max(float(_peaks(P, 0).mean()), largest(q * t), _NOTHING)
     P, q, b, lower, upper = P * cost, q * t * cost, b * r, lower / t, upper / t
     bounded = np.isfinite(lower) | np.isfinite(upper)
-    plain = sparse.issparse(P) and P.nnz == np.count_nonzero(
-        P.diagonal()
-    )  # low rank: w = G'x is a variable
+    # low rank: w = G'x is a variable
+    plain = sparse.issparse(P) and P.nnz == np.count_nonzero(P.diagonal())
     free, rho, k = np.arange(q.size), _PENALTY, 0
     z, u = np.clip(0.0, lower, upper), np.zeros(q.size)
     while k < max_iter:
         weights = np.where(bounded, np.where(lower == upper, _STIFF * rho, rho), _FREE)
-        solve = (
-            _factor_diagonal(P.diagonal() + weights, A) if plain else _factor(P, A, free, weights)
-        )
+        diagonal = P.diagonal() + weights
+        solve = _factor_diagonal(diagonal, A) if plain else _factor(P, A, free, weights)
         for _ in range(_EACH):
             k, old = k + 1, z
             xy = solve(np.concatenate([weights * (z - u) - q, b]))
@@ -465,11 +462,8 @@ def guess_admm(
         r_size, s_size = r_size / of_r, s_size / of_s
         if not max(r_size, s_size) > max(eps, _ROUGH):
             break
-        if (
-            not 1.0 / _UNBALANCED
-            < (change := np.sqrt(r_size / max(s_size, _NOTHING)))
-            < _UNBALANCED
-        ):
+        change = np.sqrt(r_size / max(s_size, _NOTHING))
+        if not 1.0 / _UNBALANCED < change < _UNBALANCED:
             change = np.clip(change, 1e-3, 1e3)
             rho, u = rho * change, u / change
     y = xy[q.size :] * r / cost
@@ -480,7 +474,7 @@ def _peaks(M: Any, axis: int) -> np.ndarray:
     """Return the largest absolute value of each column (axis 0) or row (axis 1)."""
     if sparse.issparse(M):
         return np.asarray(abs(M).max(axis=axis).todense()).ravel()
-    return np.abs(M).max(axis=axis, initial=0.0)
+    return np.asarray(np.abs(M).max(axis=axis, initial=0.0))
 
 
 def _between(left: np.ndarray, M: Any, right: np.ndarray) -> Any:
@@ -545,4 +539,4 @@ def _factor_diagonal(diagonal: np.ndarray, A: Any) -> Any:
 
 def _scales(peak: np.ndarray) -> np.ndarray:
     """Return one over the root of the largest entry of each row, and 1 for a row of zeros."""
-    return 1.0 / np.sqrt(np.where(peak > 0.0, peak, 1.0))
+    return np.asarray(1.0 / np.sqrt(np.where(peak > 0.0, peak, 1.0)))

@@ -114,7 +114,7 @@ class _Weights:
 
     def missed(self, x: np.ndarray) -> np.ndarray:
         """Return u."""
-        return -(self.M @ x) - self.q
+        return np.asarray(-(self.M @ x) - self.q)
 
     def solve(self, a: np.ndarray) -> Carried:
         x = np.zeros(self.r + self.p)
@@ -176,7 +176,7 @@ class _Weights:
             return np.clip(curvature * (u + over), 0.0, self.upper)
 
         def gradient(x: np.ndarray, a: np.ndarray) -> np.ndarray:
-            return self.D * x + self.cost - self.M.T @ a
+            return np.asarray(self.D * x + self.cost - self.M.T @ a)
 
         a = multipliers(self.missed(x))
         before = None
@@ -212,7 +212,7 @@ class _Weights:
         T = T[: scale.size]
         with np.errstate(all="ignore"):
             half = solve_triangular(T, -g / scale, trans="T", check_finite=False)
-            return solve_triangular(T, half, check_finite=False) / scale
+            return np.asarray(solve_triangular(T, half, check_finite=False) / scale)
 
     def length(
         self, first: float, second: float, move: np.ndarray, shifted: np.ndarray, curvature: float
@@ -279,14 +279,12 @@ class _Weights:
         S[: r + p, r + p :] = -self.M[F].T
         S[r + p :, : r + p] = self.M[F]
         S[np.arange(r + p, r + p + k), np.arange(r + p, r + p + k)] = self.ridge
-        rows, columns = np.ones(len(S)), np.ones(len(S))
-        for _ in range(3):
-            peak = np.abs(S).max(axis=1, initial=0.0)
+        rows, columns = scales = np.ones((2, len(S)))
+        for side in (0, 1) * 3:
+            peak = np.abs(S).max(axis=1 - side, initial=0.0)
             t = np.exp2(-np.round(np.log2(np.where(peak > 0.0, peak, 1.0)) / 2.0))
-            S, rows = S * t[:, None], rows * t
-            peak = np.abs(S).max(axis=0, initial=0.0)
-            t = np.exp2(-np.round(np.log2(np.where(peak > 0.0, peak, 1.0)) / 2.0))
-            S, columns = S * t, columns * t
+            S = S * (t if side else t[:, None])
+            scales[side] *= t
         x, a = x.copy(), a.copy()
         best, error = (x, a), math.inf
         Q, T, order = qr(S, pivoting=True, check_finite=False)

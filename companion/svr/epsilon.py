@@ -2,7 +2,9 @@ r"""epsilon-SV regression: the width of the tube is given."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
@@ -64,14 +66,37 @@ class EpsilonSVR(SupportVectorRegression):
 
     epsilon: float = 0.1
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        r"""Solve the dual program, and read the tube from its multipliers.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n), or (m, m) for a precomputed kernel
+            Points.
+        y : array-like of shape (m,)
+            Values.
+        sample_weight : array-like of shape (m,), optional
+            What :math:`\tfrac Cm` is multiplied by for each point. The weight 2 says as much as the point given twice
+            for the same :math:`\tfrac Cm`, 0 as much as the point left out.
+
+        Returns
+        -------
+        estimator
+            Itself.
+        """
+        for warning in self._fit(X, y, sample_weight):
+            warnings.warn(warning, stacklevel=2)
+        return self
+
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
         C, P = self._price(points), SignedKernel(points, tube=True)
         epsilon = as_scalar(self.epsilon, "epsilon", at_least=0.0)
-        q = np.append(y, -y) + epsilon
-        return DualProgram.of(P, q, (P.s, 0.0), upper=C / P.m, price=C, eta=-epsilon)
+        q, upper = np.append(y, -y) + epsilon, C / P.m * points.weight
+        upper = np.tile(upper, 2) if np.ndim(upper) else upper
+        return DualProgram.of(P, q, (P.s, 0.0), upper=upper, price=C, eta=-epsilon)
 
     def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
-        return 0.5 * norm * norm, dual.price * float(slack.mean())
+        return 0.5 * norm * norm, dual.price * float(np.mean(dual.P.points.weight * slack))
 
     @property
     def nu_(self) -> float:

@@ -22,8 +22,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from companion.checks import as_scalar, as_vector, check_range
-from companion.engine.arithmetic import EPS, largest
+from companion.checks import as_scalar, as_vector, as_weights, check_range
+from companion.engine.arithmetic import EPS, Bounds, largest
 from companion.engine.guess import Guess, guess_tube
 from companion.engine.machines import Finished
 from companion.kernels.choice import KernelMixin
@@ -137,10 +137,12 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         check_range(largest(y), "y")
         return Points(X, np.ones(len(y)), kernel), y
 
-    def _fit(self, X: Any, y: Any) -> list[Warning]:
+    def _fit(self, X: Any, y: Any, weight: Any = None) -> list[Warning]:
         """Solve the dual program and recover the tube; return what has to be said."""
         points, y = self._read(X, y)
+        weight = as_weights(weight, points.n)
         points = model.proper_points(points, not self._penalized, type(self).__name__)
+        points = points if weight is None else replace(points, weight=weight)
         # where b is free, w does not see the middle of y; to subtract it spares digits
         centre = 0.0 if self._penalized else float(y.min() + (y.max() - y.min()) / 2.0)
         dual = self._dual(points, y - centre)
@@ -198,10 +200,11 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         self.gamma_ = left if math.isfinite(left) and left > _INSIDE * radius else 0.0
 
         size = largest(y) + largest(weights.inner) + abs(slab.b)
-        self._store_points(a[m:] - a[:m], dual.upper, residuals, ridge, _TIGHT * size)
+        upper = dual.upper[:m] if np.ndim(dual.upper) else dual.upper
+        self._store_points(a[m:] - a[:m], upper, residuals, ridge, _TIGHT * size)
 
     def _store_points(
-        self, delta: np.ndarray, upper: float, residuals: np.ndarray, ridge: float, tight: float
+        self, delta: np.ndarray, upper: Bounds, residuals: np.ndarray, ridge: float, tight: float
     ) -> None:
         """Set what belongs to single points, by Definitions 20.1 and 20.2, and the counts."""
         size, beyond = np.abs(delta), np.abs(residuals) - self.epsilon_
@@ -211,9 +214,10 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
             slack = np.where((size >= upper) & (beyond > tight), beyond, 0.0)
         blue, red = delta < 0.0, delta > 0.0
         self.lambda_, self.mu_ = np.where(blue, size, 0.0), np.where(red, size, 0.0)
-        self.xi_, self.xi_prime_ = np.where(blue, slack, 0.0), np.where(red, slack, 0.0)
+        below = blue | (~red & (residuals < 0.0))  # a point of weight 0 has no multiplier
+        self.xi_, self.xi_prime_ = np.where(below, slack, 0.0), np.where(below, 0.0, slack)
         self.support_ = size.nonzero()[0]
-        full, free = size >= upper, (size > 0.0) & (size < upper) & (not ridge)
+        full, free = (size >= upper) & (size > 0.0), (size > 0.0) & (size < upper) & (not ridge)
         self.I_lambda_, self.I_mu_ = (free & blue).nonzero()[0], (free & red).nonzero()[0]
         self.K_lambda_, self.K_mu_ = (full & blue).nonzero()[0], (full & red).nonzero()[0]
         self.E_lambda_, self.E_mu_ = self.xi_.nonzero()[0], self.xi_prime_.nonzero()[0]
@@ -264,7 +268,8 @@ def _libsvm(points: Points, dual: DualProgram) -> Guess | None:
     """Guess as libsvm does."""
     m, upper, radius, penalized = points.n, dual.upper, dual.total, dual.P.constant
     y = (dual.q[:m] - dual.q[m:]) / 2.0
-    if math.isinf(min(radius, upper)):
+    upper = upper[:m] if np.ndim(upper) else upper
+    if math.isinf(min(radius, float(np.max(upper)))):
         return None
     if penalized:  # b = 0 for points with their mirror images; the constant is a feature
         G, y, upper = points.gram + 1.0, np.concatenate([y, -y]), upper / 2.0
@@ -278,5 +283,5 @@ def _libsvm(points: Points, dual: DualProgram) -> Guess | None:
         return None
     delta = delta[:m] - delta[m:] if penalized else delta
     a = np.concatenate([np.maximum(-delta, 0.0), np.maximum(delta, 0.0)])
-    state = np.where(a >= dual.upper * (1.0 - 1e-9), 1, np.where(a > 0.0, 0, -1))
+    state = np.where(a <= 0.0, -1, np.where(a >= dual.upper * (1.0 - 1e-9), 1, 0))
     return Guess(np.where(state > 0, dual.upper, a), state)
