@@ -20,7 +20,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable
 from functools import cache, partial
 from itertools import product
@@ -32,6 +31,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools.exercises import asked, is_check, skeleton
+from tools.live import pack
 from tools.map import parts
 from tools.notebooks import METADATA
 from tools.toc import BOOK, ROOT, pages_in_order, render, text_of, title, write
@@ -296,16 +296,6 @@ def contents() -> NotebookNode:
     )
 
 
-def pack(target: Path, files: dict[str, bytes]) -> None:
-    """Write files to a zip. Equal files give equal bytes."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-        for name, content in files.items():
-            entry = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, content)
-
-
 def pack_site(site: Path, target: Path, live: bool = False) -> int:
     """Pack what a reader needs of a site; with the files that run its pages in the browser, or without."""
     out = LEFT_OUT if live else LEFT_OUT | {"live"}
@@ -317,7 +307,7 @@ def pack_site(site: Path, target: Path, live: bool = False) -> int:
     if not live:  # nor the button that starts them
         for path in (path for path in files if path.suffix == ".html"):
             files[path] = re.sub(rb'<button class="run-page".*?</button>', b"", files[path])
-    pack(target, {f"companion/{path.as_posix()}": data for path, data in files.items()})
+    pack({f"companion/{path.as_posix()}": data for path, data in files.items()}, target)
     return len(files)
 
 
@@ -369,6 +359,7 @@ def errata_of_chapter(chapter: str) -> list[str]:
 
 def write_zips(wheel: Path) -> None:
     """Write two zips for each chapter, one without solutions; nothing in them leads out of their folder."""
+    EXERCISES.mkdir(parents=True, exist_ok=True)
     for (chapter, pages), kind in product(chapters().items(), ("", "-exercises")):
         errata = errata_of_chapter(chapter)
         names = {page: edition(page, kind).name for page in pages}
@@ -394,7 +385,7 @@ def write_zips(wheel: Path) -> None:
         readme = render("zip-readme.md", **told, wheel=wheel.name, names=names, title=title)
         files["README.md"] = readme.encode()
         inside = f"companion-{zip_of(chapter, kind).stem}"
-        pack(zip_of(chapter, kind), {f"{inside}/{name}": files[name] for name in sorted(files)})
+        pack({f"{inside}/{name}": data for name, data in files.items()}, zip_of(chapter, kind))
 
 
 def beside(names: dict[str, str], target: str, page: str) -> str | None:

@@ -27,12 +27,6 @@ SHARED = (
 APART = {"proximal": ("companion.admm.proximal", "companion.admm.proximal_gradient")}
 
 
-def resolve(name: str) -> Any:
-    """Return the object that a dotted name such as ``companion.admm.lasso`` stands for."""
-    module, attribute = name.rsplit(".", 1)
-    return getattr(importlib.import_module(module), attribute)
-
-
 def first_line(obj: Any) -> str:
     """Return the first line of a docstring."""
     return (inspect.getdoc(obj) or "").split("\n", 1)[0]

@@ -19,11 +19,9 @@ from companion.engine.machines import is_psd
 from companion.engine.quadratic import solve_box
 from companion.engine.refusals import check_bounds, refuse
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
-from companion.results import Problem, QPResult
+from companion.results import TOLERANCE, Problem, QPResult
 
 __all__ = ["LowRank", "qsolve1", "solve_qp"]
-
-_STALLED = 1e-9  # a certificate that is worse, where rounding met the stopping rule, is no solution
 
 
 def qsolve1(
@@ -138,7 +136,7 @@ def qsolve1(
     certificate = certify(program, z, y, z_lower, z_upper, tol)
     rounding = rho * EPS * float(np.linalg.norm(z))  # of s = rho (z - previous z)
     status = "solved" if r <= tol_primal and s <= tol_dual else "max_iter"
-    if status == "solved" and rounding > tol_dual and certificate.worst > max(tol, _STALLED):
+    if status == "solved" and rounding > tol_dual and certificate.worst > max(tol, TOLERANCE):
         status = "rounding"
     if status != "solved":
         warnings.warn(

@@ -32,9 +32,11 @@ from companion.results import TOLERANCE, Certificate
 
 __all__ = ["SparseSolution", "WorkingSet", "newton_on_signs", "product"]
 
-_RIDGE = 1e-13  # added to the Gram matrix, relative to its diagonal; refinement removes its effect
-_SLACK = 1e-12  # a correlation that exceeds tau by less than this fraction counts as tau
-_ROUGH = 1e-3  # relative gap at which coordinate descent stops
+_RIDGE = 1e-13  # 450 eps, added to the Gram matrix relative to its diagonal: more than rounding takes from it
+_SLACK = 1e-12  # a correlation that exceeds tau by less than this fraction counts as tau: rounding of 4,500 terms
+_ROUGH = (
+    1e-3  # relative gap at which coordinate descent, whose steps are slow near the end, hands over
+)
 _FIRST = 100  # number of columns in the first working set
 _SETTLED = 0.1  # Newton pauses when a smaller fraction of the signs changes
 _STEPS = 0.5 ** np.arange(6)  # parts of Newton's step that may lower f

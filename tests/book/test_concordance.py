@@ -13,7 +13,6 @@ import pytest
 
 from tools import concordance
 from tools.editions import LABEL, home_of_labels
-from tools.reference import resolve
 from tools.toc import ROOT, pages, text_of
 
 CHAPTERS = concordance.load_concordance()
@@ -39,8 +38,8 @@ def wrong(item: dict[str, Any]) -> Iterator[str]:
         yield item["at"]
     for name in item.get("code", []):
         package, attribute = name.rsplit(".", 1)
-        public = getattr(importlib.import_module(package), "__all__", [])
-        if attribute not in public or not callable(resolve(name)):
+        module = importlib.import_module(package)
+        if attribute not in module.__all__ or not callable(getattr(module, attribute)):
             yield name
     if not item.get("tests"):
         yield "no test"
