@@ -19,7 +19,8 @@ from companion.results import TOLERANCE
 __all__ = ["RKHSFunction"]
 
 _FEW = 1000  # features are worth having up to this number
-_MISSED = 1e-6  # part of the largest value by which an interpolant may miss one without a warning: pages print six digits
+# Part of the largest value by which an interpolant may miss one without a warning: pages print six digits.
+_MISSED = 1e-6
 
 
 class RKHSFunction:
