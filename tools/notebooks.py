@@ -129,8 +129,9 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
         if cell.cell_type != "code":
             continue
         if "nbval-ignore-output" in cell.metadata.get("tags", []):  # a slider: fold its call away
-            fold = "remove-input" if "remove-input" in cell.metadata["tags"] else "hide-input"
             solution = ["solution"] if "solution" in cell.metadata["tags"] else []
+            fold = "remove-input" if "remove-input" in cell.metadata["tags"] else "hide-input"
+            fold = "hide-cell" if solution else fold
             cell.metadata["tags"] = ["nbval-ignore-output", fold, *solution]
         if hidden := folded(cell):
             cell.metadata["jupyter"] = hidden
