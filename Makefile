@@ -67,6 +67,8 @@ $(READY): requirements.lock pyproject.toml
 book: $(READY)   ## execute the notebooks, build the site, print the page to open
 	$(STEP) "Notebooks for the book" $(BIN)/python tools/notebooks.py cache
 	@LIVE=$(LIVE) $(BIN)/python -m tools.live
+	@test "$$(cat build/edition 2>/dev/null || echo 1)" = "$(SOLUTIONS)" || rm -rf $(SITE) build/companion.*
+	@mkdir -p build && echo "$(SOLUTIONS)" > build/edition  # nothing of the other edition stays
 	$(STEP) "Generated pages" $(BIN)/python -m tools.pages
 	$(STEP) "Site" $(BIN)/jupyter-book build . --toc book/_toc.yml --path-output build -W -n --keep-going --quiet
 	@echo "Open $(CURDIR)/$(SITE)/index.html"

@@ -241,6 +241,19 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
             page.write_text(new, encoding="utf-8")
 
 
+def leave_out_texts(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Leave out the texts that go on with a solution: in the document a cell of text has no tags."""
+    if app.config.companion_solutions or Path(app.env.doc2path(docname)).suffix != ".ipynb":
+        return
+    notebook = json.loads(source[0])
+    notebook["cells"] = [
+        cell
+        for cell in notebook["cells"]
+        if cell["cell_type"] == "code" or "solution" not in cell["metadata"].get("tags", [])
+    ]
+    source[0] = json.dumps(notebook)
+
+
 def remove_solutions(app: Sphinx, doctree: nodes.document) -> None:
     """Remove the solutions of a page."""
     if app.config.companion_solutions:
@@ -259,6 +272,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     register_plugin("pybtex.backends", "plaintext", Backend)
     app.connect("config-inited", add_addresses)
     app.add_config_value("companion_solutions", WANTED, "env", bool)
+    app.connect("source-read", leave_out_texts)
     app.connect("doctree-read", remove_solutions, priority=300)
     app.connect("doctree-read", name_folded_cells)
     app.add_post_transform(JoinFormulas)

@@ -175,6 +175,7 @@ def test_the_edition_without_solutions_has_none(tmp_path: Path) -> None:
     cells.append(new_code_cell("wanted = 0.123", metadata={"tags": ["hide-cell", "check"]}))
     cells.append(new_markdown_cell("```{solution} exr-a\nBecause of Zorn.\n```"))
     cells.append(new_code_cell("zorn = 4711", metadata={"tags": ["hide-cell", "solution"]}))
+    cells.append(new_markdown_cell("And lemma 0815.", metadata={"tags": ["solution"]}))
     page = {"index.ipynb": writes(new_notebook(cells=cells, metadata=METADATA))}
     wanted = ["myst_nb", "sphinx_exercise", "sphinx_book_theme", "companion_pages"]
     site = build(tmp_path, page, wanted, companion_solutions=False, html_theme="sphinx_book_theme")
@@ -183,7 +184,7 @@ def test_the_edition_without_solutions_has_none(tmp_path: Path) -> None:
     assert "Look up." in shown
     found = [f for f in site.rglob("*") if f.suffix in (".html", ".js", ".ipynb", ".txt")]
     text = "\n".join(f.read_text(encoding="utf-8").lower() for f in found)
-    assert [word for word in ("zorn", "4711", "0.123") if word in text] == []
+    assert [word for word in ("zorn", "4711", "0815", "0.123") if word in text] == []
 
 
 @pytest.mark.parametrize(("body", "hidden"), PAGES.items())
