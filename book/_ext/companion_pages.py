@@ -246,11 +246,11 @@ def leave_out_texts(app: Sphinx, docname: str, source: list[str]) -> None:
     if app.config.companion_solutions or Path(app.env.doc2path(docname)).suffix != ".ipynb":
         return
     notebook = json.loads(source[0])
-    notebook["cells"] = [
-        cell
-        for cell in notebook["cells"]
-        if cell["cell_type"] == "code" or "solution" not in cell["metadata"].get("tags", [])
-    ]
+
+    def is_left_out(cell: Any) -> bool:
+        return cell["cell_type"] == "markdown" and "solution" in cell["metadata"].get("tags", [])
+
+    notebook["cells"] = [cell for cell in notebook["cells"] if not is_left_out(cell)]
     source[0] = json.dumps(notebook)
 
 
