@@ -1,4 +1,4 @@
-"""The arithmetic of float64 that all rooms share: its epsilon, sizes, symmetry, a ratio that may be 0/0."""
+"""The arithmetic of float64 that all of the package shares: its epsilon, sizes, symmetry, a ratio that may be 0/0."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ class _System:
         self.n_systems, self.mean = 0, float(P.diagonal().mean()) or 1.0
         self._start(a)
 
-    def pull(self, a: np.ndarray, delta: float) -> None:
+    def stay_near(self, a: np.ndarray, delta: float) -> None:
         """Add the distance from a to the objective, in units of the mean diagonal of P."""
         self.delta, self.centre = delta * self.mean, a
 
@@ -205,7 +205,7 @@ class _System:
         """Return the end of proximal steps, whose systems are well conditioned; None if there is none."""
         delta, less, found = _DELTA, 0.01, None
         for _ in range(_PROXIMAL_STEPS):
-            self.pull(a, delta)
+            self.stay_near(a, delta)
             before, settled = self.n_systems, self.settle(a, state)
             if settled is None:
                 if self.n_systems >= self.max_iter:
@@ -219,7 +219,7 @@ class _System:
             if self.delta * step <= EPS * self.size(found):
                 break
             delta *= less
-        self.pull(a, 0.0)
+        self.stay_near(a, 0.0)
         if found is None:
             return None
         return self.settle(a, state) or (self.refined(found, state), state)
@@ -227,7 +227,7 @@ class _System:
     # -- rows and products
 
     def _start(self, a: np.ndarray) -> None:
-        """Compute the rows of the support vectors; keep those of the free ones, and all if there is room."""
+        """Compute the rows of the support vectors; keep those of the free ones, and all if they are few."""
         support = np.flatnonzero(a)
         if self.P.product is not None:
             return

@@ -37,11 +37,11 @@ _GUESSES = (1e-7, 1e-13)  # tolerances of PIQP
 _CLOSE = 1e-9  # its tolerance where the active set alone is asked for
 _ITERATIONS = 100  # of PIQP
 _FEW = 8  # systems that may be solved after each guess
-_ROUNDS = 60  # the same with a pull towards the guess
-_PULLS = (1e-2, 1e-4, 1e-6, 1e-8, 0.0)  # in units of the diagonal of P
+_ROUNDS = 60  # the same with a proximal term
+_PROXIMAL = (1e-2, 1e-4, 1e-6, 1e-8, 0.0)  # weights of that term, in units of the diagonal of P
 _RIDGE = 1e-13  # on the diagonal of a system whose rows have the largest entry 1
 _REFINEMENTS = 8
-_FAINT = (1e-14, 1e-11, 1e-8)  # parts of its terms below which a number may be nothing but rounding
+_PARTS = (1e-14, 1e-11, 1e-8)  # parts of its terms below which a number may be nothing but rounding
 _NOTHING = 1e-150  # a smaller number is 0
 _SPARSE = 0.15  # a smaller share of nonzeros is worth a sparse factorisation
 _SPREAD = 10  # powers of two: units that are further from natural ones are changed
@@ -52,7 +52,6 @@ _EACH = 25  # steps of ADMM from one look at its penalty to the next
 _UNBALANCED = 5.0  # ratio of the residuals from which on the penalty is changed
 _ROUGH = 1e-6  # tolerance of ADMM at most: the system that follows costs less than the last digits
 _EQUILIBRATIONS = 5  # each takes the root of what is missing
-_PENALTY = 1.0  # of ADMM at first, next to a matrix whose rows have entries near 1
 _STIFF = 1e3  # penalty of a fixed variable, in that of the others
 _FREE = 1e-6  # penalty of a variable without bounds: a proximal term
 
@@ -235,7 +234,7 @@ class _Search:
             at_bounds = self.placed(x, self.read_state(x, z))
             if np.isfinite(x).all() and self.offer_cleaned(at_bounds, y):
                 return True
-        return self.finish(x, y, z, _PULLS)
+        return self.finish(x, y, z, _PROXIMAL)
 
     def ask(self, eps: float, max_iter: int, sweeps: int = 10) -> tuple[np.ndarray, ...]:
         """Ask for x, y and the multipliers of the bounds, those of upper ones positive; PIQP scales in sweeps."""
@@ -268,7 +267,7 @@ class _Search:
             return True
         x, y = self.without_idle(x, y)
         return self.offer(x, y) or any(
-            self.offer(*self.without_rounding(x, y, faint)) for faint in _FAINT
+            self.offer(*self.without_rounding(x, y, part)) for part in _PARTS
         )
 
     def without_idle(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -283,9 +282,9 @@ class _Search:
         return _vanish(A[b == 0.0].T, x, may_vanish), _vanish(A[:, free], y, True)
 
     def without_rounding(
-        self, x: np.ndarray, y: np.ndarray, faint: float
+        self, x: np.ndarray, y: np.ndarray, part: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return x and y with 0 for the entries that move the gradient by a faint part of its terms only.
+        """Return x and y with 0 for the entries that move the gradient by a small part of its terms only.
 
         The multiplier 1e-17 of a row that is slack, say, or a variable 1e-17 whose gradient has terms of size 1. Where
         there is nothing to compare with, it is the largest of them.
@@ -293,27 +292,27 @@ class _Search:
         P, q, A, _, lower, upper = self.program
         roots, absolute = np.sqrt(np.maximum(P.diagonal(), 0.0)), np.abs(A)
         mass = roots * float(roots @ np.abs(x)) + np.abs(q)
-        terms = faint * (mass + np.abs(y) @ absolute)
+        terms = part * (mass + np.abs(y) @ absolute)
         width = np.maximum(np.abs(lower), np.abs(upper))
         width = np.where(width < np.inf, width, largest(x))
         small = (np.abs(x) * roots**2 <= terms) & (roots > 0.0)
-        small |= (np.abs(x) <= faint * width) & (roots == 0.0)
+        small |= (np.abs(x) <= part * width) & (roots == 0.0)
         x = np.where(small & (lower <= 0.0) & (upper >= 0.0), 0.0, x)
         rows = absolute[:, mass > 0.0]
         small = (np.abs(y)[:, None] * rows <= terms[mass > 0.0]).all(axis=1)
-        small &= rows.any(axis=1) | (np.abs(y) <= faint * largest(y))
+        small &= rows.any(axis=1) | (np.abs(y) <= part * largest(y))
         return x, np.where(small, 0.0, y)
 
     # -- finish
 
-    def finish(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, pulls: tuple[float, ...]) -> bool:
-        """Correct the sets under each pull towards the point; return whether a point came out that is proved."""
+    def finish(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, steps: tuple[float, ...]) -> bool:
+        """Correct the sets under each weight of a proximal term; return whether a point came out that is proved."""
         if not (np.isfinite(x).all() and np.isfinite(y).all()):
             return False
         state = self.read_state(x, z)
-        for delta in pulls:
-            careful = delta == 0.0 and len(pulls) > 1
-            pull = delta * np.where(self.diagonal > 0.0, self.diagonal, 1.0)
+        for delta in steps:
+            careful = delta == 0.0 and len(steps) > 1
+            prox = delta * np.where(self.diagonal > 0.0, self.diagonal, 1.0)
             centre, seen = np.clip(x, self.lower, self.upper), set()
             for _ in range(_ROUNDS if delta or careful else _FEW):
                 if state.tobytes() in seen and not careful:
@@ -321,7 +320,7 @@ class _Search:
                 seen.add(state.tobytes())
                 start = x
                 try:
-                    x, y, g = self.minimum(x, y, state, pull, centre)
+                    x, y, g = self.minimum(x, y, state, prox, centre)
                 except RuntimeError:  # SuperLU met an exact singularity
                     break
                 self.n_systems += 1
@@ -352,17 +351,17 @@ class _Search:
         return np.asarray(self.P @ x + self.q + self.A.T @ y)
 
     def minimum(
-        self, x: np.ndarray, y: np.ndarray, state: np.ndarray, pull: np.ndarray, centre: np.ndarray
+        self, x: np.ndarray, y: np.ndarray, state: np.ndarray, prox: np.ndarray, centre: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Solve the system of the free variables; return x, y and the gradient of the Lagrangian.
 
-        The objective has the additional term ``1/2 sum_j pull_j (x_j - centre_j)^2``.
+        The objective has the additional term ``1/2 sum_j prox_j (x_j - centre_j)^2``.
         """
         free, x = np.flatnonzero(state == 0), self.placed(x, state)
-        solve = _factor(self.P, self.A, free, pull[free])
-        best, found = (np.inf, np.inf), (x, y, self.gradient(x, y) + pull * (x - centre))
+        solve = _factor(self.P, self.A, free, prox[free])
+        best, found = (np.inf, np.inf), (x, y, self.gradient(x, y) + prox * (x - centre))
         for k in range(_REFINEMENTS):
-            g = self.gradient(x, y) + pull * (x - centre)
+            g = self.gradient(x, y) + prox * (x - centre)
             miss = self.b - self.A @ x
             sizes = largest(g[free]), largest(miss)
             if k and not (sizes[0] < 0.5 * best[0] or sizes[1] < 0.5 * best[1]):
@@ -393,8 +392,8 @@ class _Search:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Go from a point of the box towards a minimum, to the first bound that is met; return point and state."""
         step, new = x - start, state.copy()
-        room = np.maximum(np.where(step > 0.0, self.upper - start, start - self.lower), 0.0)
-        share = np.where((state == 0) & (step != 0.0), room / np.abs(step), np.inf)
+        distance = np.maximum(np.where(step > 0.0, self.upper - start, start - self.lower), 0.0)
+        share = np.where((state == 0) & (step != 0.0), distance / np.abs(step), np.inf)
         most = float(share.min(initial=np.inf))
         if most >= 1.0:
             return x, self.corrected(x, g, y, state)
@@ -443,7 +442,7 @@ def guess_admm(
     bounded = np.isfinite(lower) | np.isfinite(upper)
     # low rank: w = G'x is a variable
     plain = sparse.issparse(P) and P.nnz == np.count_nonzero(P.diagonal())
-    free, rho, k = np.arange(q.size), _PENALTY, 0
+    free, rho, k = np.arange(q.size), 1.0, 0
     z, u = np.clip(0.0, lower, upper), np.zeros(q.size)
     while k < max_iter:
         weights = np.where(bounded, np.where(lower == upper, _STIFF * rho, rho), _FREE)
@@ -492,14 +491,14 @@ def _vanish(M: np.ndarray, v: np.ndarray, allowed: Any) -> np.ndarray:
     return v
 
 
-def _factor(P: Any, A: Any, free: np.ndarray, pull: np.ndarray) -> Any:
+def _factor(P: Any, A: Any, free: np.ndarray, prox: np.ndarray) -> Any:
     """Factor the regularised system of the free variables, with rows and columns scaled to the largest entry 1."""
     p, f = A.shape[0], free.size
     if p + f == 0:
         return lambda v: v
     ridge, AF = np.repeat([_RIDGE, -_RIDGE], [f, p]), A[:, free]
     if sparse.issparse(P):
-        top = P[free][:, free] + sparse.diags(pull)
+        top = P[free][:, free] + sparse.diags(prox)
         K = sparse.bmat([[top, AF.T], [AF, sparse.csc_matrix((p, p))]], format="csc")
         d = np.ones(f + p)
         for _ in range(3):
@@ -512,7 +511,7 @@ def _factor(P: Any, A: Any, free: np.ndarray, pull: np.ndarray) -> Any:
     K = np.zeros((f + p, f + p), order="F")
     K[:f, :f] = P if f == len(P) else P[np.ix_(free, free)]
     K[f:, :f], K[:f, f:] = AF, AF.T
-    K[np.arange(f), np.arange(f)] += pull
+    K[np.arange(f), np.arange(f)] += prox
     d = _scales(np.abs(K).max(axis=1, initial=0.0))
     K *= d
     K *= d[:, None]

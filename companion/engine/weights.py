@@ -256,12 +256,12 @@ class _Weights:
             if not (np.isfinite(x).all() and np.isfinite(a).all()):
                 break
             u, free = self.missed(x), state == 0
-            faint = 64.0 * EPS * (np.abs(self.M) @ np.abs(x) + np.abs(self.q))
+            rounding = 64.0 * EPS * (np.abs(self.M) @ np.abs(x) + np.abs(self.q))
             new = state.copy()
             new[free & (a < 0.0)] = -1
             new[free & (a > self.upper)] = 1
-            new[(state < 0) & (u > faint)] = 0
-            new[(state > 0) & (u < -faint)] = 0
+            new[(state < 0) & (u > rounding)] = 0
+            new[(state > 0) & (u < -rounding)] = 0
             if (new == state).all():
                 break
             state = new

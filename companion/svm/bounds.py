@@ -115,9 +115,9 @@ def smallest_bound(points: Points) -> tuple[np.ndarray, float]:
     equations = np.vstack([(s[:, None] * F).T, s])
     x, scale = np.zeros(n), 1.0  # a/k, whose sum is to be as large as it can be
     for _ in range(2):
-        rest, room = -(equations @ x), np.column_stack([-x, 1.0 - x])
+        rest, limits = -(equations @ x), np.column_stack([-x, 1.0 - x])
         answer = linprog(
-            -np.ones(n), A_eq=equations, b_eq=scale * rest, bounds=scale * room, method="highs-ds"
+            -np.ones(n), A_eq=equations, b_eq=scale * rest, bounds=scale * limits, method="highs-ds"
         )
         if answer.status != 0:
             return nothing

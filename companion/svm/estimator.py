@@ -27,7 +27,7 @@ from companion.results import Certificate
 from companion.svm import model
 from companion.svm.dual import Array, DualProgram, Terms
 from companion.svm.points import Points, Weights
-from companion.svm.slab import Slab, place_points, slab_of
+from companion.svm.slab import ROUNDING, TIGHT, Slab, place_points, slab_of
 
 __all__ = [
     "DegenerateSolutionWarning",
@@ -35,9 +35,6 @@ __all__ = [
     "SupportVectorMachine",
     "guess_by_libsvm",
 ]
-
-_NEARLY_ZERO = 1e-12  # below this part of its terms, a linear program decides whether a'Pa is 0
-_SLACK = 1e-9  # a slack below this part of its terms is rounding
 
 
 class DegenerateSolutionWarning(UserWarning):
@@ -82,7 +79,7 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _fit(self, X: Any, y: Any) -> list[Warning]:
-        """Fit; return what has to be said."""
+        """Fit; return the warnings."""
 
     def fit_uv(self, u: Any, v: Any) -> Self:
         """Fit to the text's blue points u (label +1) and red points v (label -1).
@@ -138,6 +135,7 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
         full = (a >= upper) & (a > 0.0)
         self.p_f_, self.q_f_ = _count(full[blue]), _count(full[red])
         self.p_m_, self.q_m_ = _count(self.lambda_), _count(self.mu_)
+        self.n_support_ = np.array([self.q_m_, self.p_m_])
         self.p_sf_, self.q_sf_ = _count(self.epsilon_), _count(self.xi_)
         self.X_fit_, self.kernel_, self.classes_ = points.X, points.kernel, points.classes
 
@@ -172,6 +170,12 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
         """
         blue = self.decision_function(X) >= 0.0
         return self.classes_[blue.astype(int)]
+
+    @property
+    def support_vectors_(self) -> np.ndarray:
+        """The support vectors, or their rows of a Gram matrix, by scikit-learn's name."""
+        check_is_fitted(self)
+        return self.X_fit_[self.support_]
 
     @property
     def intercept_(self) -> float:
@@ -228,7 +232,7 @@ class SupportVectorMachine(HyperplaneClassifier):
         return replace(dual, P=dual.P.toarray())
 
     def _fit(self, X: Any, y: Any, weight: Any = None) -> list[Warning]:
-        """Solve the dual program; recover w, b, eta and the slacks; certify. Return what has to be said."""
+        """Solve the dual program; recover w, b, eta and the slacks; certify. Return the warnings."""
         points = model.proper_points(self._read(X, y), not self._penalized, type(self).__name__)
         if weight is not None:
             points = replace(points, weight=as_vector(weight, "sample_weight", points.n))
@@ -244,7 +248,7 @@ class SupportVectorMachine(HyperplaneClassifier):
             reach = float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
             length = math.hypot(weights.norm, slab.b if dual.P.constant else 0.0) + weights.misfit
             part = float(ratio(length, reach)) ** 2 + rounding_of(points.n)
-            reason = self._below_range(points, dual) if part <= _NEARLY_ZERO else ""
+            reason = self._below_range(points, dual) if part <= ROUNDING else ""
             if reason:  # what cancels leaves of 0
                 zero = replace(found.certificate, dual_residual=part, complementarity=0.0, gap=part)
                 return self._store_zero(points, dual, a, zero, reason)
@@ -257,7 +261,7 @@ class SupportVectorMachine(HyperplaneClassifier):
         if squared:
             slack = dual.P.ridge * a
         else:  # only points whose multiplier is at its bound have one; that of others is rounding
-            slack = np.where((a < dual.upper) | (u <= _SLACK * size), 0.0, u)
+            slack = np.where((a < dual.upper) | (u <= TIGHT * size), 0.0, u)
         self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, squared)
         unit = weights.norm if self._unit_normal and weights.norm > 0.0 else 1.0
         self._store(points, a, slack, weights, slab, dual, unit)
@@ -293,7 +297,7 @@ class SupportVectorMachine(HyperplaneClassifier):
     def _store_zero(
         self, points: Points, dual: DualProgram, a: Array, certificate: Certificate, reason: str
     ) -> list[Warning]:
-        """Set the fitted attributes of the solution w = 0, b = 0, eta = 0; return what has to be said."""
+        """Set the fitted attributes of the solution w = 0, b = 0, eta = 0; return the warnings."""
         nothing = np.zeros(points.n)
         w = None if points.Phi is None else np.zeros(points.Phi.shape[1])
         zero = Weights(w, nothing, nothing, nothing, nothing, 0.0, 0.0, 0.0)

@@ -30,7 +30,7 @@ from companion.results import Certificate, History, Problem, Record
 from companion.svm.estimator import HyperplaneClassifier
 from companion.svm.model import KernelLike
 from companion.svm.points import as_signs
-from companion.svm.slab import slab_of, snap
+from companion.svm.slab import ROUNDING, slab_of, snap
 from companion.svm.spectrum import RankOneSpectrum, nearest_psd
 
 __all__ = [
@@ -38,8 +38,6 @@ __all__ = [
     "proxy_kernel", "saddle_value", "solve_indefinite",
 ]  # fmt: skip
 
-_QP_TOLERANCE = 1e-9
-_ZERO = 1e-12  # eigenvalues below this part of the largest are zero
 _FALL = 0.9  # each step of the line search first tries an L that is smaller by this factor
 
 
@@ -586,13 +584,13 @@ def _accelerated(program: _Program, point: _Point, L: float) -> _Steps:
 def _fits(ahead: _Point, new: _Point, L: float) -> bool:
     """Tell whether the parabola of curvature L at `ahead` lies below f at the new point."""
     step = new.alpha - ahead.alpha
-    room = 0.5 * L * float(step @ step)
+    parabola = 0.5 * L * float(step @ step)
     rise = float(ahead.gradient @ step)
     noise = 1e-13 * (abs(ahead.value) + float(np.abs(ahead.alpha).sum()))
-    if rise + room > noise:
-        return new.value >= ahead.value + rise - room
+    if rise + parabola > noise:
+        return new.value >= ahead.value + rise - parabola
     # the values differ by rounding; the gradients still tell the curvature
-    return float((ahead.gradient - new.gradient) @ step) <= 2.0 * room * (1.0 + 1e-6)
+    return float((ahead.gradient - new.gradient) @ step) <= 2.0 * parabola * (1.0 + 1e-6)
 
 
 def _finish(
@@ -605,7 +603,7 @@ def _finish(
     P = K * np.outer(y, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # its certificate is part of ours
-        answer = solve_qp(P, -np.ones(y.size), y[None, :], np.zeros(1), upper=C, tol=_QP_TOLERANCE)
+        answer = solve_qp(P, -np.ones(y.size), y[None, :], np.zeros(1), upper=C)
     a = snap(answer.x, C)
     Pa = P @ a
     b = slab_of(y, Pa - 1.0, a, C, eta=1.0).b
@@ -622,7 +620,7 @@ def _finish(
         dual_residual=answer.certificate.worst,
         complementarity=ratio(abs(program.gap(point)), scale),
         gap=ratio(gap + rounding * (f.rho * rounding), scale),
-        tolerance=max(tol, _QP_TOLERANCE),
+        tolerance=max(tol, answer.certificate.tolerance),
     )
     return IndefiniteResult(
         alpha=alpha, objective=point.value, upper_bound=point.value + gap, multipliers=a,
@@ -731,7 +729,7 @@ class IndefiniteSVC(HyperplaneClassifier):
         a = result.multipliers
         values, z = result.K @ (s * a), s * result.alpha
         d, V = np.linalg.eigh(K0 + np.outer(z, z) / (4.0 * self.rho))
-        V = V[:, d > _ZERO * max(float(d[-1]), 0.0)]
+        V = V[:, d > ROUNDING * max(float(d[-1]), 0.0)]
         self.X_fit_, self.kernel_, self.classes_ = points.X, points.kernel, points.classes
         self.w_ = None
         self.b_ = slab_of(s, s * values - 1.0, a, C, eta=1.0).b

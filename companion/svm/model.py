@@ -22,7 +22,7 @@ from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, is_positive_definite
 from companion.kernels.choice import own_points
 from companion.results import Certificate
-from companion.svm.dual import DualProgram
+from companion.svm.dual import Array, DualProgram
 from companion.svm.points import Points, Weights, make_points
 from companion.svm.slab import Slab, balance, snap
 
@@ -254,12 +254,7 @@ def _proved(
 
 
 def _read_off(
-    model: Any,
-    dual: DualProgram,
-    a: np.ndarray,
-    weights: Weights,
-    b: float | None,
-    inside: bool = False,
+    model: Any, dual: DualProgram, a: Array, weights: Weights, b: float | None, inside: bool = False
 ) -> Solved:
     r"""Find b and :math:`\eta` for the weights; prove the hyperplanes by weak duality.
 

@@ -181,13 +181,8 @@ class Points:
         return self._of_gram(c, inner, error, 0.0)
 
     def _of_gram(
-        self,
-        c: np.ndarray,
-        inner: np.ndarray,
-        error: np.ndarray | None,
-        misfit: float,
-        lost: float = 0.0,
-    ) -> Weights:
+        self, c: np.ndarray, inner: np.ndarray, error: np.ndarray | None, misfit: float, lost: float = 0.0
+    ) -> Weights:  # fmt: skip
         """Return the weights with these coefficients and products; their error is None where each is rounded once."""
         shift = 0.0
         if self.centred:

@@ -23,8 +23,8 @@ from companion.engine.arithmetic import Bounds, largest
 from companion.results import Record
 
 __all__ = [
-    "POINT_CLASSES", "Interval", "Slab", "balance", "middle", "multiplier_interval", "place_points", "slab_of",
-    "snap",
+    "POINT_CLASSES", "ROUNDING", "TIGHT", "Interval", "Slab", "balance", "middle", "multiplier_interval",
+    "place_points", "slab_of", "snap",
 ]  # fmt: skip
 
 Interval = tuple[float, float]
@@ -33,9 +33,9 @@ POINT_CLASSES = (
     "outside", "type 1", "type 2", "exceptional", "in slab", "on hyperplane", "misclassified", "undetermined",
 )  # fmt: skip
 
-_ROUNDING = 1e-12  # multipliers nearer than this part to a bound are at the bound
+ROUNDING = 1e-12  # numbers that differ by this part are equal: a multiplier and its bound, a parameter and its limit
 _ZERO_SUM = 4e-15  # the sum s'a is zero up to rounding below this part of its terms
-_TIGHT = 1e-9  # a constraint is active when it misses equality by this part of its terms
+TIGHT = 1e-9  # a constraint is active when it misses equality by this part of its terms: the tolerance of a fit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,12 +93,12 @@ def snap(a: np.ndarray, upper: Bounds, lengths: np.ndarray | None = None) -> np.
 
     With the lengths of the features, a small multiplier of a long one stays if its part of w is no rounding.
     """
-    small = a <= _ROUNDING * largest(a)
+    small = a <= ROUNDING * largest(a)
     if lengths is not None:
         parts = a * lengths
-        small &= parts <= _ROUNDING * largest(parts)
+        small &= parts <= ROUNDING * largest(parts)
     a = np.where(small, 0.0, a)
-    return np.where(a >= (1.0 - _ROUNDING) * upper, upper, a)  # an infinite bound is never met
+    return np.where(a >= (1.0 - ROUNDING) * upper, upper, a)  # an infinite bound is never met
 
 
 def multiplier_interval(h: np.ndarray, at_zero: np.ndarray, at_upper: np.ndarray) -> Interval:
@@ -167,7 +167,7 @@ def balance(s: np.ndarray, a: np.ndarray, upper: float) -> float:
 
     Multipliers near a bound were moved there; without a bound the sum has the rounding of its terms only.
     """
-    b, rounding = float(-(s @ a)), _ROUNDING if math.isfinite(upper) else _ZERO_SUM
+    b, rounding = float(-(s @ a)), ROUNDING if math.isfinite(upper) else _ZERO_SUM
     return b if abs(b) > rounding * float(a.sum()) else 0.0
 
 
@@ -196,7 +196,7 @@ def place_points(
     ndarray of str, shape (l,)
         Entries from ``POINT_CLASSES``.
     """
-    tight = _TIGHT * size
+    tight = TIGHT * size
     conditions = {
         "outside": (a <= 0.0) & (margin > eta + tight),
         "exceptional": (a <= 0.0) & (a < upper),

@@ -39,11 +39,9 @@ from companion.svm.bounds import smallest_bound
 from companion.svm.dual import Array, DualProgram, Terms
 from companion.svm.estimator import HyperplaneClassifier, SupportVectorMachine
 from companion.svm.points import Points, SignedKernel
-from companion.svm.slab import place_points, snap
+from companion.svm.slab import ROUNDING, place_points, snap
 
 __all__ = ["SVMs1", "SVMs2", "SVMs2l", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5"]
-
-_EQUAL = 1e-12  # a bound that is exceeded by this part is met
 
 
 @dataclass(eq=False, repr=False)
@@ -109,7 +107,7 @@ class SVMs1(SupportVectorMachine):
     def _dual(self, points: Points) -> DualProgram:
         least = 1.0 / (2 * points.fewest)
         K = 2.0 * least if self.K is None else as_scalar(self.K, "K", above=0.0)
-        if least * (1.0 - _EQUAL) > K:
+        if least * (1.0 - ROUNDING) > K:
             given, limit = apart(K, least, 1.0)
             why = f"K = {given} is below max(1/(2p), 1/(2q)) = {limit}"
             raise _infeasible(points, why, "the margin")
@@ -126,7 +124,7 @@ class SVMs1(SupportVectorMachine):
 
     def _below_range(self, points: Points, dual: DualProgram) -> str:
         _, k = smallest_bound(points)
-        if k * (1.0 - _EQUAL) > dual.price:
+        if k * (1.0 - ROUNDING) > dual.price:
             return ""
         K, limit = apart(dual.price, k, -1.0)
         return (
@@ -379,6 +377,8 @@ class SVMs2prime(SupportVectorMachine):
         positive slack; ``"misclassified"``. All ``"undetermined"`` for w = 0.
     support_, support_type1_ : ndarray of int
         Indices of the points with a positive multiplier, and of the support vectors of type 1.
+    support_vectors_, n_support_ : ndarray
+        Those points; their number in each class, in the order of ``classes_``.
     dual_coef_ : ndarray of shape (p + q,)
         Coefficients of w in the images of the points: :math:`s_i a_i`, or where these are large numbers that cancel,
         smaller ones that give the same w.
@@ -432,7 +432,7 @@ class SVMs2prime(SupportVectorMachine):
     def _dual(self, points: Points) -> DualProgram:
         Ks, Km = _constants(points, self.nu, self.K)
         most = 2 * points.fewest / points.n
-        if self.nu > most * (1.0 + _EQUAL):
+        if self.nu > most * (1.0 + ROUNDING):
             nu, limit = apart(self.nu, most, -1.0)
             why = f"nu = {nu} exceeds 2 min(p, q)/(p + q) = {limit}"
             raise _infeasible(points, why, "the primal objective")
@@ -497,7 +497,7 @@ class SVMs3(SupportVectorMachine):
 
     def _dual(self, points: Points) -> DualProgram:
         Ks, Km = _constants(points, self.nu, self.K)
-        if self.nu > 1.0 + _EQUAL:
+        if self.nu > 1.0 + ROUNDING:
             raise InfeasibleProblemError(
                 f"nu = {apart(self.nu, 1.0, -1.0)[0]} exceeds 1: the dual program has no feasible point, and the "
                 "primal objective is unbounded",
@@ -627,7 +627,7 @@ def _constants(points: Points, nu: float, K: float | None) -> tuple[float, float
 def _below_nu_min(points: Points, nu: float) -> str:
     """Say that the optimum is w = 0, where nu is as small as that."""
     least = 1.0 / (points.n * smallest_bound(points)[1])
-    if nu > least * (1.0 + _EQUAL):
+    if nu > least * (1.0 + ROUNDING):
         return ""
     given, limit = apart(nu, least, 1.0)
     return (

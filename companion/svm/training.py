@@ -638,10 +638,10 @@ def _newton(
 
     def at(x: np.ndarray) -> _Point:
         h = M @ x
-        pull = x if name == "w" else h  # the gradient of |w|^2/2
+        of_w = x if name == "w" else h  # the gradient of |w|^2/2
         slack = np.maximum(1.0 - y * h, 0.0)
-        gradient = pull - 2.0 * C * ((y * slack) @ M)
-        return _Point(x, slack, slack > 0.0, task.primal(float(x @ pull), slack), gradient)
+        gradient = of_w - 2.0 * C * ((y * slack) @ M)
+        return _Point(x, slack, slack > 0.0, task.primal(float(x @ of_w), slack), gradient)
 
     point, status, cycle = at(np.zeros(M.shape[1])), "max_iter", 0
     seen, steps = {point.inside.tobytes(): 0}, []

@@ -30,16 +30,14 @@ from companion.kernels.choice import KernelMixin
 from companion.svm import model
 from companion.svm.dual import Array, DualProgram, Terms
 from companion.svm.points import Points
-from companion.svm.slab import Slab, slab_of
+from companion.svm.slab import TIGHT, Slab, slab_of
 from companion.svr.quantiles import tube_between
 
 __all__ = ["TUBE_CLASSES", "Margins", "SupportVectorRegression"]
 
 TUBE_CLASSES = ("inside", "exceptional", "type 1", "type 2", "error")
 
-_TIGHT = 1e-9  # a point is on a margin when it misses it by this part of the largest value
 _INSIDE = 1e-11  # the sum of the multipliers is below C nu if it is so by more than this part
-_ROUNDING = 1e-15  # the largest sum that the bounds allow is met up to this part
 _LOOSE = 1e-6  # a guess whose sum is below C nu by this part says that epsilon = 0
 
 
@@ -138,7 +136,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         return Points(X, np.ones(len(y)), kernel), y
 
     def _fit(self, X: Any, y: Any, weight: Any = None) -> list[Warning]:
-        """Solve the dual program and recover the tube; return what has to be said."""
+        """Solve the dual program and recover the tube; return the warnings."""
         points, y = self._read(X, y)
         weight = as_weights(weight, points.n)
         points = model.proper_points(points, not self._penalized, type(self).__name__)
@@ -158,7 +156,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         if dual.eta is None:
             idle = replace(dual, A=dual.A[:free], c=dual.c[:free], eta=0.0, most=radius)
             programs = [dual, idle]
-            if radius >= m * dual.upper * (1.0 - _ROUNDING):
+            if radius >= m * dual.upper * (1.0 - 4.0 * EPS):
                 programs = [idle]
 
         def split(_: DualProgram, done: Finished) -> tuple[DualProgram, Finished]:
@@ -201,7 +199,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
 
         size = largest(y) + largest(weights.inner) + abs(slab.b)
         upper = dual.upper[:m] if np.ndim(dual.upper) else dual.upper
-        self._store_points(a[m:] - a[:m], upper, residuals, ridge, _TIGHT * size)
+        self._store_points(a[m:] - a[:m], upper, residuals, ridge, TIGHT * size)
 
     def _store_points(
         self, delta: np.ndarray, upper: Bounds, residuals: np.ndarray, ridge: float, tight: float
@@ -224,6 +222,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         self.numsvl1_, self.numsvm1_ = self.I_lambda_.size, self.I_mu_.size
         self.p_f_, self.q_f_ = self.K_lambda_.size, self.K_mu_.size
         self.p_m_, self.q_m_ = int(np.count_nonzero(blue)), int(np.count_nonzero(red))
+        self.n_support_ = np.array([self.p_m_ + self.q_m_])
         self.p_sf_, self.q_sf_ = self.E_lambda_.size, self.E_mu_.size
 
         classes = np.full(size.size, "inside", dtype="<U11")
@@ -251,6 +250,12 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         ndarray of shape (k,)
         """
         return model.inner_products(self, X) + self.b_
+
+    @property
+    def support_vectors_(self) -> np.ndarray:
+        """The support vectors, or their rows of a Gram matrix, by scikit-learn's name."""
+        check_is_fitted(self)
+        return self.X_fit_[self.support_]
 
     @property
     def intercept_(self) -> float:
@@ -283,5 +288,5 @@ def _libsvm(points: Points, dual: DualProgram) -> Guess | None:
         return None
     delta = delta[:m] - delta[m:] if penalized else delta
     a = np.concatenate([np.maximum(-delta, 0.0), np.maximum(delta, 0.0)])
-    state = np.where(a <= 0.0, -1, np.where(a >= dual.upper * (1.0 - 1e-9), 1, 0))
+    state = np.where(a <= 0.0, -1, np.where(a >= dual.upper, 1, 0))
     return Guess(np.where(state > 0, dual.upper, a), state)

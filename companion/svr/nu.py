@@ -140,6 +140,8 @@ class NuSVR(NuRegression):
         :math:`y_i - \langle w, \varphi(x_i)\rangle` and :math:`y_i - f(x_i)`.
     critical_nu_ : tuple of float
         :math:`2p_{sf}/m`, :math:`2q_{sf}/m` and :math:`(p_{sf} + q_{sf})/m`.
+    support_vectors_, n_support_ : ndarray
+        The points with a positive multiplier, and their number.
     support_, dual_coef_ : ndarray
         Indices with a positive multiplier; coefficients of w in the images of the points: :math:`\mu - \lambda`, or
         where these are large numbers that cancel, smaller ones that give the same w.

@@ -16,11 +16,9 @@ from typing import Any
 import numpy as np
 
 from companion.checks import as_scalar, as_vector
-from companion.svm.slab import Interval, Slab, middle
+from companion.svm.slab import ROUNDING, Interval, Slab, middle
 
 __all__ = ["tube_between", "tube_from_offsets"]
-
-_INTEGER = 1e-12  # m nu / 2 is an integer if it differs from one by this part
 
 
 def tube_from_offsets(offsets: Any, nu: float, b: float | None = None) -> Slab:
@@ -76,7 +74,7 @@ def _from_above(values: np.ndarray, k: float) -> Interval:
     """Return the numbers that at most k of the values exceed and at least k reach."""
     ordered = np.concatenate([[np.inf], np.sort(values)[::-1], [-np.inf]])
     m, whole = values.size, round(k)
-    if abs(k - whole) <= _INTEGER * max(k, 1.0):
+    if abs(k - whole) <= ROUNDING * max(k, 1.0):
         return float(ordered[min(whole, m) + 1]), float(ordered[min(whole, m)])
     level = float(ordered[min(int(k), m) + 1])
     return level, level

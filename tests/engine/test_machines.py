@@ -8,14 +8,12 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from benchmarks import shapes
 from companion.engine.arithmetic import is_symmetric
 from companion.engine.guess import guess_machine
 from companion.engine.machines import Finished, finish
 from companion.kernels import Gaussian, KernelPCA
 from companion.regression import KernelRidge
 from companion.svm import SVMs2
-from companion.svr import NuSVR
 
 
 class Rows(np.ndarray):
@@ -109,26 +107,6 @@ def test_a_wrong_guess_is_corrected_or_given_up() -> None:
         np.testing.assert_allclose(found.a, right.a, atol=1e-10)
         assert ((found.a == upper) == (right.a == upper)).all()
     assert corrected > 30
-
-
-HARD = {  # sets of the benchmarks, and models whose active sets are hard to see there
-    # each point has two multipliers, and where epsilon = 0 the gradients of both vanish
-    "wine, colour": (shapes.targets, lambda width: NuSVR(nu=0.4, C=30.0 * 178, kernel="rbf", kernel_params=width)),
-    "sine 1000": (shapes.targets, lambda width: NuSVR(nu=0.4, C=30_000.0, kernel="rbf", kernel_params=width)),
-    "clouds 500 x 5": (shapes.two_classes, lambda width: SVMs2(kernel="poly", kernel_params={"degree": 3})),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", HARD)
-def test_the_finish_does_not_hunt(name: str) -> None:
-    """A good guess needs one system, and a pull towards it a few more: it once took up to 479 here."""
-    sets, model = HARD[name]
-    data = next(points for points in sets() if points.name.startswith(name))
-    machine = model({"sigma": np.sqrt(data.X.shape[1] * data.X.var() / 2.0)})
-    X = data.X / np.abs(data.X).max() if name.startswith("clouds") else data.X
-    machine.fit(X, data.y)
-    assert machine.certificate_.ok
-    assert machine.n_iter_ <= 60
 
 
 # For 44 and 710 the sum of the cosines nearly vanishes.

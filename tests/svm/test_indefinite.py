@@ -254,21 +254,6 @@ def test_bounds_of_both_methods(K0, y, C, rho):
         assert (f_best - gamma <= factor * L * far / ((k + 1) * (k + 2)) + noise).all()
 
 
-def test_table_2_step_by_step():
-    K0, y, C, rho = INSTANCES[0]
-    f, L = svm.IndefiniteObjective(K0, y, rho), svm.lipschitz_constant(K0, y, C, rho)
-    alpha, total, values = np.zeros(12), np.zeros(12), []
-    for k in range(4):
-        _, gradient = f(alpha)
-        gamma = svm.project_q1(alpha + gradient / L, y, C)
-        values.append(f(gamma)[0])
-        total += (k + 1) * gradient
-        beta = svm.project_q1(total / (2 * L), y, C)
-        alpha = 2 / (k + 3) * beta + (k + 1) / (k + 3) * gamma
-    smm = run(K0, y, C, rho, "smm", 4, track=True)
-    assert_allclose(smm.history["objective_gamma"][:4], values, rtol=1e-10)
-
-
 def test_printed_sum_breaks_the_bound():
     """Erratum YCG-1: with the last gradient in every term, Table 2 breaks its bound."""
     worst = 0.0

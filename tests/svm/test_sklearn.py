@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -31,9 +32,8 @@ KINDS = [(type(m), k) for m in MACHINES for k in (Gaussian(1.3), Polynomial(2, R
 @parametrize_with_checks(MACHINES)
 def test_scikit_learn_contract(estimator, check):
     with warnings.catch_warnings():
-        if "check_class_weight_classifiers" in str(
-            check
-        ):  # prices of 1000 and 1e-4: a slack of one rounding costs 1e-8 of the objective
+        # prices of 1000 and 1e-4: a slack of one rounding costs 1e-8 of the objective
+        if "check_class_weight_classifiers" in str(check):
             warnings.simplefilter("ignore", ConvergenceWarning)
         check(estimator)
 
@@ -62,6 +62,11 @@ def test_names_of_scikit_learn():
     machine = SVMs2(0.5).fit_uv(data.u, data.v)
     assert_array_equal(machine.coef_, machine.w_[None])
     assert machine.intercept_ == -machine.b_
+    new = SVMs2(class_weight="balanced")
+    assert new.dual_program(machine.X_fit_, np.arange(9) < 4).upper.shape == (9,)
+    assert vars(new) == vars(SVMs2(class_weight="balanced"))
+    with pytest.raises(NotFittedError):
+        new.coef_  # noqa: B018
     with pytest.raises(AttributeError, match="linear kernel only"):
         SVMs2(kernel="rbf").fit_uv(data.u, data.v).coef_  # noqa: B018
 
@@ -106,6 +111,7 @@ class TestMapping:
             assert_allclose(peer.decision_function(new), f, atol=2e-6 * np.abs(f).max())
             coefficients = np.zeros(len(y))
             coefficients[peer.support_] = peer.dual_coef_[0]
+            assert_array_equal(peer.n_support_, machine.n_support_)
             scaled = machine.dual_coef_ / machine.eta_
             assert_allclose(coefficients, scaled, atol=1e-5 * np.abs(scaled).max())
 

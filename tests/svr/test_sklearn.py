@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVR, LinearSVR
 from sklearn.svm import NuSVR as NuPeer
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -35,8 +36,28 @@ def test_names_of_scikit_learn(kind):
     model = kind().fit(X, y)
     assert_array_equal(model.coef_, model.w_)
     assert (model.intercept_, model.C_) == (model.b_, len(y))
+    before = dict(vars(model))
+    model.dual_program(X[:9], y[:9])
+    assert all(vars(model)[name] is value for name, value in before.items())
+    for name in ("coef_", "intercept_", "support_vectors_"):
+        with pytest.raises(NotFittedError):
+            getattr(kind(), name)
     with pytest.raises(AttributeError, match="linear kernel only"):
         kind(kernel="rbf").fit(X, y).coef_  # noqa: B018
+
+
+@pytest.mark.parametrize(("kernel", "params"), KERNELS)
+def test_a_weight_is_a_number_of_copies(kernel, params):
+    X, y = random_data(1)
+    w = np.random.default_rng(1).integers(0, 4, len(y))
+    model = EpsilonSVR(0.4, C=0.3 * len(y), kernel=kernel, kernel_params=params)
+    f = model.fit(X, y, sample_weight=w).predict(X)
+    slack = np.maximum(abs(y - f) - 0.4, 0.0)
+    assert model.certificate_.ok
+    assert_allclose(model.objective_, 0.5 * model.norm_**2 + 0.3 * w @ slack, rtol=1e-9)
+    assert_allclose(model.xi_ + model.xi_prime_, slack, atol=1e-9)
+    copies = model.set_params(C=0.3 * w.sum()).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    assert_allclose(copies.predict(X), f, rtol=1e-9)
 
 
 class TestMapping:
@@ -51,6 +72,8 @@ class TestMapping:
             coefficients = np.zeros(m)
             coefficients[peer.support_] = peer.dual_coef_[0]
             assert_allclose(coefficients, model.dual_coef_, atol=1e-4 * model.C_ / m)
+            assert_array_equal(peer.support_vectors_, model.support_vectors_)
+            assert_array_equal(peer.n_support_, model.n_support_)
 
     def test_penalized_b(self):
         X, y = random_data(5)
