@@ -105,12 +105,12 @@ def checks(tests: list[str]) -> str:
     for test in tests:
         file, *names = test.split("::")
         files.setdefault(file, []).extend(names[-1:])
-    told = []
+    lines = []
     for file, names in files.items():
         link = f"{{download}}`{file.removeprefix('tests/').removesuffix('.py')} </{file}>`"
         words = [f'<code class="literal">{name.replace("_", "_<wbr>")}</code>' for name in names]
-        told += [f"{link}:", *words] if names else ["cells of the page"]
-    return "<br>".join(told)
+        lines += [f"{link}:", *words] if names else ["cells of the page"]
+    return "<br>".join(lines)
 
 
 def row(item: dict[str, Any]) -> str:
@@ -130,11 +130,11 @@ def concordance_page(chapters: list[dict[str, Any]]) -> str:
         groups = itertools.groupby(items, key=lambda item: item["section"])
         return [(section, [row(item) for item in group]) for section, group in groups]
 
-    told = [
+    shown = [
         {"note": ""} | c | {"counts": covered(c), "sections": sections(c["items"])}
         for c in chapters
     ]
-    return render("concordance.md", chapters=told)
+    return render("concordance.md", chapters=shown)
 
 
 class Erratum(NamedTuple):

@@ -168,9 +168,9 @@ def with_links(text: str, page: str, way: Callable[[str, str], str | None] = in_
             target = home_of_labels().get(label or "", page)
         if target == page:
             return match[0]
-        told = match["text"] or title(target) or target
+        words = match["text"] or title(target) or target
         place = way(target, page)
-        return f"[{told}]({place}{f'#{label}' if label else ''})" if place else told
+        return f"[{words}]({place}{f'#{label}' if label else ''})" if place else words
 
     return LINK.sub(link, text)
 
@@ -206,16 +206,16 @@ class Boxes:
         self.names[label] = name
         return name
 
-    def heading(self, kind: str, told: str, label: str) -> str:
+    def heading(self, kind: str, words: str, label: str) -> str:
         """Return what heads a box."""
         if kind == "exercise":
             return self.name_exercise(label)
         if kind == "solution":
-            return f"Solution to {self.names.get(told, 'the exercise')}"
+            return f"Solution to {self.names.get(words, 'the exercise')}"
         kind = kind.removeprefix("prf:").title()
-        if not told or re.search(rf"\b{kind} (?:[A-Z]\.)?\d", told):
-            return told or kind
-        return f"{kind} {told}" if told[0].isdigit() else f"{kind}: {told}"
+        if not words or re.search(rf"\b{kind} (?:[A-Z]\.)?\d", words):
+            return words or kind
+        return f"{kind} {words}" if words[0].isdigit() else f"{kind}: {words}"
 
     def rewrite(self, text: str) -> str:
         """Return a text with admonitions for its boxes."""
@@ -231,10 +231,10 @@ class Boxes:
                 )
                 lines[i] = f"{match['fence']}{{admonition}} {name}"
         kept = [line for line in lines if not re.fullmatch(r":nonumber:\s*", line)]
-        told = "\n".join(kept)
+        text = "\n".join(kept)
         for label, name in self.names.items():
-            told = told.replace(f"[](#{label})", f"[{name}](#{label})")
-        return told
+            text = text.replace(f"[](#{label})", f"[{name}](#{label})")
+        return text
 
 
 def for_jupyterlab(
@@ -378,11 +378,11 @@ def write_zips(wheel: Path) -> None:
             way = partial(beside, names)
             made = to_take_away(for_jupyterlab(notebook, page, way))
             files[name] = (nbformat.writes(made) + "\n").encode()
-        told = {
+        about = {
             "captions": [caption for caption, mine in parts() if set(mine) & set(pages)],
             "kind": "without solutions" if kind else "with solutions",
         }
-        readme = render("zip-readme.md", **told, wheel=wheel.name, names=names, title=title)
+        readme = render("zip-readme.md", **about, wheel=wheel.name, names=names, title=title)
         files["README.md"] = readme.encode()
         inside = f"companion-{zip_of(chapter, kind).stem}"
         pack({f"{inside}/{name}": data for name, data in files.items()}, zip_of(chapter, kind))
@@ -425,7 +425,7 @@ def build_package() -> tuple[Path, Path]:
 def downloads_page(sdist: Path, wheel: Path) -> str:
     """Return the page that offers the book, the package, and every notebook with and without its solutions."""
     whole = [(ROOT / name, what) for name, what in RELEASE.items() if (ROOT / name).exists()]
-    told, offered = [], set[str]()
+    shown, offered = [], set[str]()
     for caption, pages in parts():
         names = sorted({page.split("/")[1] for page in pages} & set(chapters()))
         zips = {name: (zip_of(name, "-exercises"), zip_of(name, "")) for name in names}
@@ -434,13 +434,13 @@ def downloads_page(sdist: Path, wheel: Path) -> str:
             solved = page in solved_pages()
             full = edition(page, "") if solved else ROOT / f"{page}.ipynb"
             rows.append((title(page), page, full, edition(page) if solved else None))
-        told.append(
+        shown.append(
             {"caption": caption, "zips": zips, "rows": rows, "first": not offered & set(names)}
         )
         offered |= set(names)
     sizes = [(path, what, f"{path.stat().st_size / 1e6:.0f}") for path, what in whole]
     files = {"root": ROOT, "sdist": sdist, "wheel": wheel, "whole": sizes}
-    return render("downloads.md", **files, solved=SOLVED, parts=told)
+    return render("downloads.md", **files, solved=SOLVED, parts=shown)
 
 
 def main() -> None:

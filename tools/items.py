@@ -101,21 +101,21 @@ def words() -> Iterator[Entry]:
         for entry in re.split(r"\n\s*\n", block.strip()):
             lines = entry.splitlines()
             terms = [plain(line) for line in lines if not line.startswith(" ")]
-            told = plain(" ".join(line.strip() for line in lines if line.startswith(" ")))
+            meaning = plain(" ".join(line.strip() for line in lines if line.startswith(" ")))
             for term in terms:
                 ascii_only = unicodedata.normalize("NFKD", term).encode("ascii", "ignore").decode()
                 anchor = re.sub(r"[^A-Za-z0-9._]+", "-", ascii_only).strip("-")
                 anchor = str(next(numbers)) if anchor in used else anchor
                 used.add(anchor)
-                yield [term], f"book/glossary.html#term-{anchor}", told
+                yield [term], f"book/glossary.html#term-{anchor}", meaning
 
 
 def synonyms(known: list[Entry]) -> Iterator[Entry]:
     """Yield what readers type, with the place of the name that they mean (book/search.yml)."""
     place = {name.lower(): entry for entry in reversed(known) for name in entry[0]}
     for name, typed in read_yaml(BOOK / "search.yml").items():
-        _, href, told = place[name.lower()]
-        yield typed, href, f"{name}: {told}"
+        _, href, meaning = place[name.lower()]
+        yield typed, href, f"{name}: {meaning}"
 
 
 def entries() -> list[Entry]:
@@ -141,6 +141,6 @@ def exercise_keys() -> dict[str, list[str]]:
 
 def write_items() -> None:
     """Write the entries as scripts, which a page from the disk may load as well."""
-    told = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries())
-    write(FILE, f"window.COMPANION_ITEMS = [\n{told}\n];\n")
+    lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries())
+    write(FILE, f"window.COMPANION_ITEMS = [\n{lines}\n];\n")
     write(KEYS, f"window.COMPANION_EXERCISES = {json.dumps(exercise_keys())};\n")

@@ -109,8 +109,8 @@ def watched(start: Callable[P, tuple[Any, Any]]) -> Callable[P, tuple[Any, Any]]
     @functools.wraps(start)
     def started(*args: P.args, **kwargs: P.kwargs) -> tuple[Any, Any]:
         manager, client = start(*args, **kwargs)
-        told = client.execute(WATCH, silent=True, reply=True, timeout=TIMEOUT)["content"]
-        assert told["status"] == "ok", told
+        reply = client.execute(WATCH, silent=True, reply=True, timeout=TIMEOUT)["content"]
+        assert reply["status"] == "ok", reply
         return manager, client
 
     return started
@@ -177,11 +177,11 @@ def side_by_side(work: Callable[[Path], float], paths: list[Path], jobs: int) ->
         futures = {path: pool.submit(work, path) for path in paths}
         for count, (path, future) in enumerate(futures.items(), 1):
             try:
-                told = f"{future.result():6.1f} s"
+                outcome = f"{future.result():6.1f} s"
             except Exception as error:  # one broken page must not hide the others
                 failed += 1
-                told = f"FAILED, {error}\n"
-            print(f"{count} of {len(paths)} {told} {path}", file=sys.stderr, flush=True)
+                outcome = f"FAILED, {error}\n"
+            print(f"{count} of {len(paths)} {outcome} {path}", file=sys.stderr, flush=True)
     if failed:
         sys.exit(f"{failed} of {len(paths)} notebooks failed")
 

@@ -246,11 +246,11 @@ def print_pages(browser: Browser, base: str, pages: list[str]) -> PdfWriter:
     parts = {part["chapters"][0]["file"]: part["caption"] for part in listed()["parts"]}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     front = print_template(window, "title", project=project | {"title": TITLE})
-    told = {"pages": printed.values(), "parts": parts, "base": base}
+    data = {"pages": printed.values(), "parts": parts, "base": base}
     starts = start_of_each(printed, 2)
-    table = print_template(window, "contents", **told, starts=starts)  # for its length
+    table = print_template(window, "contents", **data, starts=starts)  # for its length
     starts = start_of_each(printed, len(front.pages) + len(table.pages))
-    table = print_template(window, "contents", **told, starts=starts)
+    table = print_template(window, "contents", **data, starts=starts)
 
     writer, titles = PdfWriter(), []
     before = [(front, ""), (table, "Contents")]

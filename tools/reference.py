@@ -79,8 +79,8 @@ def entry(module: str, name: str) -> dict[str, Any]:
     # scikit-learn adds these to every estimator, with links into its own manual
     routing = [n for n in dir(value) if n.startswith("set_") and n.endswith("_request")]
     summary = first_line(value) if callable(value) else f"``{value!r}``"
-    told = {"name": name, "kind": kind, "value": repr(value), "summary": summary}
-    return told | {"routing": routing, "symbols": symbols, "users": users}
+    shown = {"name": name, "kind": kind, "value": repr(value), "summary": summary}
+    return shown | {"routing": routing, "symbols": symbols, "users": users}
 
 
 def section(module: str, names: list[str], public: str) -> dict[str, Any]:
@@ -158,8 +158,8 @@ def reference_pages() -> dict[str, str]:
     """Return the pages of the reference by their names."""
     pages = {"shared": shared_reference()} | {name: page_apart(name) for name in APART}
     pages |= {name.rsplit(".", 1)[-1]: chapter_reference(name) for name in chapter_packages()}
-    told = {name: {"apart": [], "name": name} | page for name, page in pages.items()}
-    return {name: render("reference.md", **page) for name, page in told.items()}
+    filled = {name: {"apart": [], "name": name} | page for name, page in pages.items()}
+    return {name: render("reference.md", **page) for name, page in filled.items()}
 
 
 def write_reference() -> None:

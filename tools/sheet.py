@@ -174,8 +174,8 @@ def for_nbgrader(labels: list[str]) -> NotebookNode:
             continue
         code = f"{skeleton(exercise.check)}\n{MARKED.format(reference(exercise))}"
         cells.append(graded(new_code_cell(code), f"{name}-answer", solution=True))
-        said = f"feedback = {exercise.call}\nassert feedback.right, feedback.text"
-        test = new_code_cell(f"{exercise.check.source}\n\n\n{said}")
+        call = f"feedback = {exercise.call}\nassert feedback.right, feedback.text"
+        test = new_code_cell(f"{exercise.check.source}\n\n\n{call}")
         cells.append(graded(test, name, POINTS, locked=True))
     return numbered(cells)
 
@@ -198,8 +198,8 @@ def numbered(cells: list[NotebookNode]) -> NotebookNode:
 
 def printable(notebook: NotebookNode, folder: Path) -> str:
     """Return a page to print: the exercises without hints and checks, with the formulas typeset from this folder."""
-    told = (re.sub(r"(?s)<details>.*?</details>\s*", "", c.source) for c in notebook.cells)
-    text = [t for t, c in zip(told, notebook.cells) if c.cell_type == "markdown" and t != ANSWER]
+    bodies = (re.sub(r"(?s)<details>.*?</details>\s*", "", c.source) for c in notebook.cells)
+    text = [t for t, c in zip(bodies, notebook.cells) if c.cell_type == "markdown" and t != ANSWER]
     bare = new_notebook(metadata=METADATA, cells=list(map(new_markdown_cell, text)))
     shutil.copytree(MATHJAX, folder / "mathjax", dirs_exist_ok=True)
     body, _ = HTMLExporter(template_name="basic").from_notebook_node(bare)

@@ -106,11 +106,11 @@ def suite(file: str, folder: Path) -> tuple[str, str, str]:
         for key in ("tests", "skipped", "failures", "errors", "time")
     }
     bad = count["failures"] + count["errors"]
-    told = f"{count['tests'] - count['skipped'] - bad:.0f} passed"
-    told += f", {bad:.0f} failed" * bool(bad) + f", {count['skipped']:.0f} left out" * bool(
+    words = f"{count['tests'] - count['skipped'] - bad:.0f} passed"
+    words += f", {bad:.0f} failed" * bool(bad) + f", {count['skipped']:.0f} left out" * bool(
         count["skipped"]
     )
-    return SUITES[file], told, f"{count['time'] / 60:.1f} min"
+    return SUITES[file], words, f"{count['time'] / 60:.1f} min"
 
 
 def verdicts(folder: Path) -> Counter[str]:

@@ -43,8 +43,8 @@ def text_in_parts(page: str) -> list[tuple[str, str]]:
                 parts[-1][1].append(gap + (child.tail or ""))
 
     read(article)
-    told = ((name, " ".join("".join(text).split())) for name, text in parts)
-    return [(name, text) for name, text in told if text]
+    joined = ((name, " ".join("".join(text).split())) for name, text in parts)
+    return [(name, text) for name, text in joined if text]
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
@@ -54,8 +54,8 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     out = Path(app.outdir)
     pages = {name: out / f"{name}.html" for name in sorted(app.env.found_docs)}
     text = {name: text_in_parts(page.read_text(encoding="utf-8")) for name, page in pages.items()}
-    told = json.dumps(text, ensure_ascii=False, separators=(",", ":"))
-    (out / "_static/text.js").write_text(f"window.COMPANION_TEXT = {told};\n", encoding="utf-8")
+    data = json.dumps(text, ensure_ascii=False, separators=(",", ":"))
+    (out / "_static/text.js").write_text(f"window.COMPANION_TEXT = {data};\n", encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

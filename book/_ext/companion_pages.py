@@ -143,8 +143,8 @@ def run_button(app: Sphinx, pagename: str) -> str:
         hidden = {"solution", "check"}
         code = [c for c in code if not hidden & set(c.metadata.get("tags", []))]
     packages = live.packages_of("\n".join(c.source for c in code))
-    told = json.loads(live.LISTED.read_text(encoding="utf-8"))
-    size = sum(told["core"].values()) + sum(told["packages"][name] for name in packages)
+    files = json.loads(live.LISTED.read_text(encoding="utf-8"))
+    size = sum(files["core"].values()) + sum(files["packages"][name] for name in packages)
     skeletons = {
         e.label: e.check.metadata["exercise"]["skeleton"]
         for e in exercises.exercises_in(notebook, pagename)
@@ -201,8 +201,8 @@ def name_folded_cells(app: Sphinx, doctree: nodes.document) -> None:
 def add_addresses(app: Sphinx, config: Config) -> None:
     """Tell the theme where the project lives, which pyproject.toml says: buttons for issues, Binder and Colab."""
     file = Path(app.srcdir) / "pyproject.toml"
-    told = tomllib.loads(file.read_text("utf-8")) if file.exists() else {}
-    urls = told.get("project", {}).get("urls", {})
+    project = tomllib.loads(file.read_text("utf-8")) if file.exists() else {}
+    urls = project.get("project", {}).get("urls", {})
     config.templates_path.append(str(TEMPLATES))
     config.html_copy_source = False  # sources have solutions: the pages offer their editions
     config.html_baseurl = urls.get("Documentation", config.html_baseurl)
