@@ -187,9 +187,8 @@ def compare_functions(
     for wrong, message in mistakes:
         if all(_close(v, np.asarray(wrong(*g)), digits) for v, g in zip(values, calls)):
             raise Wrong(message)
-    value, given = next(
-        (v, g) for v, w, g in zip(values, wanted, calls) if not _close(v, w, digits)
-    )
+    found = zip(values, wanted, calls)
+    value, given = next((v, g) for v, w, g in found if not _close(v, w, digits))
     raise Wrong(f"{_call(name, given)} = {_short(value)} is not right.")
 
 
@@ -310,15 +309,11 @@ class Numbers:
         return f"the check of {', '.join(self.answers)}"
 
     def _repr_html_(self) -> str:
-        known = [
-            {
-                "name": n,
-                "right": _rounded(a.right),
-                "digits": a.digits,
-                "mistakes": [[_rounded(w), m] for w, m in a.mistakes],
-            }
-            for n, a in self.answers.items()
-        ]
+        known = []
+        for name, there in self.answers.items():
+            mistakes = [[_rounded(wrong), message] for wrong, message in there.mistakes]
+            right = {"name": name, "right": _rounded(there.right), "digits": there.digits}
+            known.append(right | {"mistakes": mistakes})
         return _panel(self._judge, base64.b64encode(json.dumps(known).encode()).decode())
 
 

@@ -120,9 +120,8 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
     """Bring cell ids, metadata and alt texts into the shape of the contract."""
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
-    for (
-        cell
-    ) in notebook.cells:  # each keeps its id, so that differences between versions stay small
+    # each cell keeps its id, so that differences between versions stay small
+    for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         cell.metadata.pop("jupyter", None)
         cell.metadata.pop("lines_to_next_cell", None)  # left by jupytext
@@ -213,9 +212,8 @@ def forget_stale(cache: Any) -> None:
         cache.clear_cache()
         CACHE.mkdir(parents=True, exist_ok=True)
         STAMP.write_text(sources_digest())
-        shutil.rmtree(
-            DOCTREES, ignore_errors=True
-        )  # the book is read anew: its outputs may be others
+        # the book is read anew: its outputs may be others
+        shutil.rmtree(DOCTREES, ignore_errors=True)
 
 
 def is_cached(cache: Any, path: Path) -> bool:

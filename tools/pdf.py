@@ -39,7 +39,7 @@ from pypdf.generic import (
     NameObject,
     NullObject,
     NumberObject,
-)
+)  # fmt: skip
 
 from tools.toc import ROOT, listed, pages_in_order, render
 
@@ -175,14 +175,9 @@ def link_inside(
                 continue
             page, top = printed[name].places.get(anchor, (0, 842.0))
             place = writer.pages[starts[name] + page].indirect_reference
-            note[NameObject("/A")] = DictionaryObject(
-                {
-                    NameObject("/S"): NameObject("/GoTo"),
-                    NameObject("/D"): ArrayObject(
-                        [place, NameObject("/XYZ"), NullObject(), FloatObject(top), NullObject()]
-                    ),
-                }
-            )
+            spot = [place, NameObject("/XYZ"), NullObject(), FloatObject(top), NullObject()]
+            go = {NameObject("/S"): NameObject("/GoTo"), NameObject("/D"): ArrayObject(spot)}
+            note[NameObject("/A")] = DictionaryObject(go)
             count += 1
     return count
 

@@ -18,15 +18,9 @@ from tools.toc import ROOT, pages_in_order
 FOUND = ROOT / "build" / "live"
 # As nbval: what is drawn is not compared, nor what is random.
 SKIPPED = {
-    "metadata",
-    "traceback",
-    "name",
-    "output_type",
-    "execution_count",
-    "image/png",
-    "widgets",
-}
-SKIPPED |= {"application/vnd.jupyter.widget-view+json"}
+    "metadata", "traceback", "name", "output_type", "execution_count", "image/png", "widgets",
+    "application/vnd.jupyter.widget-view+json",
+}  # fmt: skip
 # Cells that say something else in the browser, by page, each with the reason.
 OTHERS = "the multipliers are not unique: without PIQP, ADMM ends in others"
 EXCEPTIONS: dict[str, dict[str, str]] = {

@@ -197,9 +197,8 @@ class KernelRidge(KernelMixin, Regressor):
             if self.certificate_.ok:
                 break
         size = math.sqrt(largest(r**2 * G.diagonal()))  # of the largest feature vector
-        alone = ratio(
-            size * float(linalg.norm(target)), size**2 + K
-        )  # what it would get as its weight
+        # what it would get as its weight
+        alone = ratio(size * float(linalg.norm(target)), size**2 + K)
         return ratio(math.sqrt(max(left @ (G @ left), 0.0)), max(self.norm_, alone))
 
     def _certify(
@@ -270,11 +269,8 @@ def _exact_fit(G: np.ndarray, alpha: np.ndarray) -> np.ndarray:
 
 def _rounding_of_a_product(G: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     """Return a bound of what rounding may change each entry of the product by."""
-    return (
-        rounding_of_a_sum(alpha.size)
-        * float(linalg.norm(alpha))
-        * np.sqrt(np.einsum("ij,ij->i", G, G))
-    )
+    size = rounding_of_a_sum(alpha.size) * float(linalg.norm(alpha))
+    return size * np.sqrt(np.einsum("ij,ij->i", G, G))
 
 
 def _inverse(

@@ -155,9 +155,8 @@ class Inverse(NamedTuple):
 
     weights: Callable[[np.ndarray], np.ndarray]  # y -> (Z'Z + K I)^-1 Z'y
     apply: Callable[[np.ndarray], np.ndarray]  # g -> (Z'Z + K I)^-1 g
-    distance: Callable[
-        [np.ndarray, np.ndarray], float
-    ]  # xi, w -> the norm of g = Z'xi - K w in (Z'Z + K I)^-1
+    # xi, w -> the norm of g = Z'xi - K w in (Z'Z + K I)^-1
+    distance: Callable[[np.ndarray, np.ndarray], float]
 
 
 def _distance_by(
@@ -429,11 +428,6 @@ def ridge_path(X: ArrayLike, y: ArrayLike, K: ArrayLike, *, intercept: str = "fr
         warn_if_missed(found[-1].certificate, K_i, found[-1].w_error)
     w, free = np.array([each.w for each in found]).reshape(-1, X.shape[1]), intercept == "free"
     filtered = basis[1] ** 2 / (basis[1] ** 2 + penalties[:, None])
-    return RidgePath(
-        K=penalties,
-        w=w,
-        b=np.array([each.b for each in found]),
-        xi_norm=np.array([np.linalg.norm(each.xi) for each in found]),
-        w_norm=np.linalg.norm(w, axis=1),
-        degrees_of_freedom=filtered.sum(axis=1) + free,
-    )
+    b, xi_norm = np.array([(each.b, np.linalg.norm(each.xi)) for each in found]).reshape(-1, 2).T
+    freedom = filtered.sum(axis=1) + free
+    return RidgePath(penalties, w, b, xi_norm, np.linalg.norm(w, axis=1), freedom)

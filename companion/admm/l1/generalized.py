@@ -26,9 +26,8 @@ from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["generalized_lasso"]
 
-_VANISHED = (
-    1e-9  # part of a row's largest entry below which elimination has left nothing but rounding
-)
+# Part of a row's largest entry below which elimination has left nothing but rounding.
+_VANISHED = 1e-9
 _DIGITS = 48  # bits of a free entry: 5 of the 53 are left for sums of its multiples
 
 
