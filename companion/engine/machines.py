@@ -268,9 +268,8 @@ class _System:
 
     def gradient(self, point: _Point) -> np.ndarray:
         """Return the gradient of the objective."""
-        g: np.ndarray = point.Pa + self.q
-        g += self.delta * (point.a - self.centre) if self.delta else 0.0
-        return g
+        g = point.Pa + self.q
+        return np.asarray(g + self.delta * (point.a - self.centre) if self.delta else g)
 
     def size(self, point: _Point) -> float:
         """Return the size of the terms of the gradient."""
@@ -279,8 +278,7 @@ class _System:
     def missed(self, a: np.ndarray) -> np.ndarray:
         """Return for each equation whether a misses it by more than rounding."""
         size = max(float(np.abs(a).sum()), largest(self.e.c))
-        missed: np.ndarray = np.abs(self.e.c - self.e.sums(a)) > _MISS * size
-        return missed
+        return np.asarray(np.abs(self.e.c - self.e.sums(a)) > _MISS * size)
 
     # -- the systems
 

@@ -301,11 +301,15 @@ class SignedKernel:
         """Return the rows with these indices as a new array."""
         R = self.points.inner(index % self.m)
         R += self.constant
-        R = R if self.copies == 1 else np.tile(R, 2)
+        R = self._doubled(R)
         R *= self.sign
         R *= self.sign[index, None]
         R[np.arange(index.size), index] += self.ridge
         return R
+
+    def _doubled(self, values: np.ndarray) -> np.ndarray:
+        """Return the values of the points as those of the multipliers."""
+        return values if self.copies == 1 else np.tile(values, 2)
 
     def coefficients(self, a: np.ndarray) -> np.ndarray:
         """Return the coefficients of w for the multipliers a."""
@@ -321,7 +325,7 @@ class SignedKernel:
 
     def signed(self, inner: np.ndarray) -> np.ndarray:
         """Return the products of w with the images of the points as the rows of the program have them."""
-        return self.sign * np.tile(inner, self.copies)
+        return self.sign * self._doubled(inner)
 
     def inner(self, a: np.ndarray, Pa: np.ndarray) -> np.ndarray:
         """Return the products of w with the images of the points from P a."""
@@ -336,7 +340,7 @@ class SignedKernel:
 
     def diagonal(self) -> np.ndarray:
         """Return the diagonal."""
-        return np.tile(self.points.diagonal + (self.constant + self.ridge), self.copies)
+        return self._doubled(self.points.diagonal + (self.constant + self.ridge))
 
     def factor(self) -> LowRank | None:
         """Return P by its factor, if that has at most half as many columns as there are points."""
