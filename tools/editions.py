@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from base64 import b64encode
 from collections.abc import Callable
 from functools import cache, partial
 from itertools import product
@@ -76,7 +77,7 @@ SOLVED = os.environ.get("COMPANION_SOLUTIONS", "1") != "0"  # make book SOLUTION
 
 SITE = ROOT / "build/_build/html"
 SITE_ZIP = ROOT / "build/companion.zip"
-LEFT_OUT = {".buildinfo", ".doctrees", "objects.inv", "companion.zip", "companion.pdf"}
+OUT_OF_ZIP = {".buildinfo", ".doctrees", "objects.inv", "companion.zip", "companion.pdf", "live"}
 
 
 def read(page: str) -> NotebookNode:
@@ -297,16 +298,22 @@ def contents() -> NotebookNode:
 
 
 def pack_site(site: Path, target: Path, live: bool = False) -> int:
-    """Pack what a reader needs of a site; with the files that run its pages in the browser, or without."""
-    out = LEFT_OUT if live else LEFT_OUT | {"live"}
+    """Pack what a reader needs of a site, without the files that run its pages in the browser, or with them.
+
+    From the disk a browser loads scripts only: each of these files is packed as one, in base64.
+    """
     files = {
         path.relative_to(site): path.read_bytes()
         for path in sorted(site.rglob("*"))
-        if path.is_file() and not out & set(path.relative_to(site).parts)
+        if path.is_file() and not OUT_OF_ZIP & set(path.relative_to(site).parts)
     }
-    if not live:  # nor the button that starts them
-        for path in (path for path in files if path.suffix == ".html"):
-            files[path] = re.sub(rb'<button class="run-page".*?</button>', b"", files[path])
+    for path in sorted((site / "_static/live").glob("*")) if live else ():
+        data = b64encode(path.read_bytes())
+        script = b'companionCarries("%s", "%s");\n' % (path.name.encode(), data)
+        files[path.relative_to(site).with_name(f"{path.name}.js")] = script
+    button = rb'(<button class="run-page")(.*?</button>)'
+    for path in (path for path in files if path.suffix == ".html"):
+        files[path] = re.sub(button, rb"\1 data-scripts\2" if live else b"", files[path])
     pack({f"companion/{path.as_posix()}": data for path, data in files.items()}, target)
     return len(files)
 

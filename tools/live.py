@@ -43,16 +43,15 @@ FILES = HOME / "files"
 SITE = HOME / "site" / "live"  # Sphinx copies the content of its parent into _static
 LISTED = SITE / "list.json"
 PATIENCE = 300  # seconds for the package index
+PIP = (
+    "--quiet --no-deps --disable-pip-version-check --timeout=20 --retries=1"
+    " --only-binary=:all: --platform=any --implementation=py --abi=none"
+)
 PLACE = "https://cdn.jsdelivr.net/pyodide/v{version}/full/{file}"
 CORE = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
 WHOLE = {"companion", "executing", "pyparsing"}  # keep source and lines, which the last two read
-BARE = {
-    "matplotlib",
-    "pandas",
-    "scikit-learn",
-    "scipy",
-    "sympy",
-}  # whose docstrings weigh megabytes
+# Their docstrings weigh megabytes.
+BARE = {"matplotlib", "pandas", "scikit-learn", "scipy", "sympy"}
 # What a reader of this book never runs: parts of paths inside a wheel.
 LEFT_OUT = re.compile(
     r"(^|/)(tests?|testing/tests|conftest|include|_examples|sample_data|benchmarks|datasets/images)(/|$|\.)"
@@ -71,6 +70,9 @@ Names = dict[str, Any]
 
 def listed() -> Names:
     return dict(json.loads(LIST.read_text(encoding="utf-8")))
+
+
+PYTHON = listed()["info"]["python"].rpartition(".")[0]  # of Pyodide
 
 
 def wheels(known: Names) -> Names:
@@ -104,7 +106,7 @@ def missing(hashes: dict[str, str]) -> set[str]:
     return {n for n in hashes if n not in found or digest((FILES / n).read_bytes()) != hashes[n]}
 
 
-def from_folder(hashes: dict[str, str], names: set[str]) -> None:
+def from_folder(_: Names, hashes: dict[str, str], names: set[str]) -> None:
     if folder := os.environ.get("COMPANION_PYODIDE"):
         for path in Path(folder).rglob("*"):
             if path.name in names and path.is_file():
@@ -113,23 +115,8 @@ def from_folder(hashes: dict[str, str], names: set[str]) -> None:
 
 def download(releases: list[str], folder: str) -> list[Path]:
     """Let pip fetch the wheels of some releases, without what they need."""
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--no-deps",
-        "--disable-pip-version-check",
-    ]
-    command += [
-        "--only-binary=:all:",
-        "--platform=any",
-        "--python-version=3.12",
-        "--implementation=py",
-        "--abi=none",
-    ]
-    command += ["--timeout=20", "--retries=1", "--dest", folder, *releases]
+    command = [sys.executable, "-m", "pip", "download", *PIP.split(), "--dest", folder, *releases]
+    command.append(f"--python-version={PYTHON}")
     subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE)
     return sorted(Path(folder).glob("*.whl"))
 
@@ -160,14 +147,10 @@ def from_pyodide(known: Names, hashes: dict[str, str], names: set[str]) -> None:
 def fetch() -> bool:
     """Fetch what the cache lacks; return whether it has everything now."""
     known, hashes = listed(), wanted(listed())
-    for source in (
-        from_folder,
-        functools.partial(from_index, known),
-        functools.partial(from_pyodide, known),
-    ):
+    for source in (from_folder, from_index, from_pyodide):
         if names := missing(hashes):
             try:
-                source(hashes, names)
+                source(known, hashes, names)
             except (OSError, subprocess.TimeoutExpired) as error:
                 print(f"Python for the browser: {error}", file=sys.stderr)
     return not missing(hashes)
@@ -192,7 +175,7 @@ const { loadPyodide } = require(core + "/pyodide.js");
   pyodide.FS.mkdirTree("/pack");
   pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root: folder }, "/pack");
   pyodide.runPython(`
-import ast, importlib.util, io, json, zipfile
+import ast, importlib.util, io, json, sysconfig, zipfile
 from importlib._bootstrap_external import _code_to_hash_pyc
 from types import CodeType
 def short(code):
@@ -217,7 +200,7 @@ with zipfile.ZipFile(written, "w") as out:
                 first = body[0] if isinstance(body, list) and body else None
                 if isinstance(first, ast.Expr) and isinstance(getattr(first.value, "value", None), str):
                     first.value.value = ""
-        code = compile(tree, f"/lib/python3.12/site-packages/{inside}", "exec", dont_inherit=True)
+        code = compile(tree, f"{sysconfig.get_path('purelib')}/{inside}", "exec", dont_inherit=True)
         code = code if package in whole else short(code)
         out.writestr(name, _code_to_hash_pyc(code, importlib.util.source_hash(source), False))
 open("/pack/compiled.zip", "wb").write(written.getvalue())
@@ -260,12 +243,13 @@ def compiled(sources: dict[str, Path], out: Path, more: dict[str, bytes] | None 
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         if ended.returncode:
             raise RuntimeError(f"Pyodide does not compile: {ended.stderr[-2000:]}")
+        tag = f"cpython-{PYTHON.replace('.', '')}"
         with zipfile.ZipFile(work / "compiled.zip") as archive:
             for path in archive.namelist():
                 package, name = path.split("/", 1)
                 files, place = everything[package], Path(name)
                 if package in WHOLE:
-                    cached = place.parent / "__pycache__" / f"{place.stem}.cpython-312.pyc"
+                    cached = place.parent / "__pycache__" / f"{place.stem}.{tag}.pyc"
                     files[cached.as_posix()] = archive.read(path)
                 else:
                     del files[name]
@@ -294,12 +278,11 @@ def build() -> bool:
             (SITE / f"{name}.gz").write_bytes(
                 gzip.compress((FILES / name).read_bytes(), 6, mtime=0)
             )
-        halves: list[dict[str, Path]] = [{}, {}]
-        large_first = sorted(
-            wheels(known).items(), key=lambda item: -(FILES / item[1]["file"]).stat().st_size
-        )
-        for i, (name, entry) in enumerate(large_first):
-            halves[(i + 1) // 2 % 2][name] = FILES / entry["file"]
+        sources = {name: FILES / entry["file"] for name, entry in wheels(known).items()}
+        large_first = sorted(sources, key=lambda name: -sources[name].stat().st_size)
+        halves = [
+            {n: sources[n] for n in large_first[i::4] + large_first[3 - i :: 4]} for i in (0, 1)
+        ]
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda half: compiled(half, SITE), halves))
         mark.write_text(recipe)
@@ -317,13 +300,7 @@ def build() -> bool:
 
 def own_lock(known: Names) -> Names:
     """Return the list of packages that Pyodide asks for: an empty one, for the page loads packages itself."""
-    info = {
-        "abi_version": "2024_0",
-        "arch": "wasm32",
-        "platform": "emscripten_3_1_58",
-        "python": "3.12.7",
-    }
-    return {"info": info | {"version": known["pyodide"]}, "packages": {}}
+    return {"info": known["info"], "packages": {}}
 
 
 def write_list(known: Names, state: str) -> None:
@@ -414,7 +391,8 @@ def lock() -> None:
         )
         with tarfile.open(next(Path(folder).glob("*.tgz"))) as archive:
             read = {m.name: archive.extractfile(m) for m in archive.getmembers() if m.isfile()}
-            official = json.loads(read["package/pyodide-lock.json"].read())["packages"]  # type: ignore[union-attr]
+            told = json.loads(read["package/pyodide-lock.json"].read())  # type: ignore[union-attr]
+            known["info"], official = told["info"], told["packages"]
             known["core"] = {name: digest(read[f"package/{name}"].read()) for name in CORE}  # type: ignore[union-attr]
     known["packages"] = {
         name: {

@@ -1,11 +1,12 @@
 """What the cells of a page say in the browser, beside what the page shows: the comparison, the exceptions, the table.
 
 tests/site/test_live.py runs the pages in Chromium. What it finds is kept in build/live for the page on the state of the
-build.
+build; ``python -m tools.sameness`` stores it, so that the page has the table where no test ran before.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ import nbformat
 from tools.toc import ROOT, pages_in_order
 
 FOUND = ROOT / "build" / "live"
+STORED = ROOT / "benchmarks" / "results" / "live.json"
 # As nbval: what is drawn is not compared, nor what is random.
 SKIPPED = {
     "metadata", "traceback", "name", "output_type", "execution_count", "image/png", "widgets",
@@ -24,7 +26,9 @@ SKIPPED = {
 # Cells that say something else in the browser, by page, each with the reason.
 OTHERS = "the multipliers are not unique: without PIQP, ADMM ends in others"
 EXCEPTIONS: dict[str, dict[str, str]] = {
-    "notebooks/admm/quadratic-programs": {"c023": OTHERS, "c024": OTHERS}
+    "notebooks/admm/quadratic-programs": {"c023": OTHERS, "c024": OTHERS},
+    "notebooks/svm/hyperplanes-and-margins": {"c024": OTHERS, "c026": OTHERS},
+    "notebooks/svm/nu-svm": {"c033": OTHERS},
 }
 
 
@@ -73,20 +77,37 @@ def difference(cell: nbformat.NotebookNode, seen: dict[str, Any]) -> str:
     return "\n".join(told + judge.comparison_traceback)
 
 
+def state(page: str) -> str:
+    """Return a fingerprint of a page's code."""
+    return hashlib.sha256("\0".join(c.source for c in code_cells(page)).encode()).hexdigest()[:12]
+
+
 def keep(page: str, cells: int, differing: dict[str, str]) -> None:
     """Remember what a run of a page in the browser gave."""
     FOUND.mkdir(parents=True, exist_ok=True)
-    told = {"page": page, "cells": cells, "differing": sorted(differing)}
+    told = {"page": page, "state": state(page), "cells": cells, "differing": sorted(differing)}
     (FOUND / f"{page.replace('/', '-')}.json").write_text(json.dumps(told), encoding="utf-8")
 
 
-def rows(folder: Path = FOUND) -> list[dict[str, Any]]:
-    """Return what the last runs gave, with the reasons for what differs, for the page on the state of the build."""
-    read = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.json"))]
+def runs(folder: Path = FOUND, stored: Path = STORED) -> list[dict[str, Any]]:
+    """Return what the last run of each page gave, in the order of the book: the stored one, or one since."""
+    told = [*json.loads(stored.read_text(encoding="utf-8"))] if stored.exists() else []
+    told += [json.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*.json")]
+    last = {each["page"]: each for each in told}
+    return [last[page] for page in pages() if page in last]
+
+
+def rows(folder: Path = FOUND, stored: Path = STORED) -> list[dict[str, Any]]:
+    """Return these runs with the reasons for what differs, for the page on the state of the build."""
+    read = runs(folder, stored)
     for each in read:
         known = EXCEPTIONS.get(each["page"], {})
         each["same"] = each["cells"] - len(each["differing"])
-        each["reasons"] = "; ".join(
-            dict.fromkeys(known.get(c, "not known") for c in each["differing"])
-        )
+        reasons = dict.fromkeys(known.get(c, "not known") for c in each["differing"])
+        changed = each["state"] != state(each["page"])
+        each["reasons"] = "; ".join([*reasons, *["changed since it ran"] * changed])
     return read
+
+
+if __name__ == "__main__":
+    STORED.write_text(json.dumps(runs(), indent=1) + "\n", encoding="utf-8")

@@ -24,7 +24,7 @@
       Object.assign(files, parts, { "pyodide-lock.json": JSON.stringify(lock) });
       self.importScripts("pyodide.js");
       const pyodide = await self.loadPyodide({ indexURL: base, lockFileURL: base + "pyodide-lock.json" });
-      const home = "/lib/python3.12/site-packages";
+      const home = `/lib/python${lock.info.python.replace(/\.\d+$/, "")}/site-packages`;
       for (const name of packages) {
         pyodide.unpackArchive(files[`${name}.zip`], "zip", { extractDir: home });
         delete files[`${name}.zip`];
@@ -45,14 +45,23 @@
     };
   }
 
-  // -- what is loaded
+  // -- what is loaded: files; or, in the edition that is read from the disk, scripts that hold them as base64
 
-  async function fetched(place, told) {
-    const response = await fetch(place);
-    if (!response.ok) throw new Error(`${place.pathname.split("/").pop()} is not there`);
+  const carried = {};
+  window.companionCarries = (name, text) => { carried[name] = `data:application/octet-stream;base64,${text}`; };
+
+  async function loaded(name, inScripts, version, options) {
+    if (inScripts) await script(`live/${name}.js`);
+    const response = await fetch(inScripts ? carried[name] : new URL(`live/${name}${version}`, HERE), options);
+    delete carried[name];
+    if (!response.ok) throw new Error(`${name} is not there`);
+    return response;
+  }
+
+  async function unpacked(name, inScripts, version, told) {
     const count = new TransformStream({ transform(chunk, out) { told(chunk.byteLength); out.enqueue(chunk); } });
-    let stream = response.body.pipeThrough(count);
-    if (place.pathname.endsWith(".gz")) stream = stream.pipeThrough(new DecompressionStream("gzip"));
+    let stream = (await loaded(name, inScripts, version)).body.pipeThrough(count);
+    if (name.endsWith(".gz")) stream = stream.pipeThrough(new DecompressionStream("gzip"));
     return new Uint8Array(await new Response(stream).arrayBuffer());
   }
 
@@ -246,8 +255,8 @@
 
   class Page {
     constructor(start) {
-      Object.assign(this, { start, queue: [], cells: [], answers: new Map(), current: null, ready: false, told: JSON.parse(start.dataset.live) });
-      try { this.edits = JSON.parse(localStorage.getItem(STORE)) ?? {}; } catch { this.edits = {}; }
+      Object.assign(this, { start, queue: [], cells: [], answers: new Map(), current: null, ready: false, told: JSON.parse(start.dataset.live), inScripts: "scripts" in start.dataset });
+      this.remember();
       this.status = make("span", { className: "live-status" });
       this.status.setAttribute("role", "status");
       this.progress = make("progress", { max: 1, value: 0 });
@@ -301,9 +310,8 @@
       if (!window.CodeMirror) await script("vendor/codemirror/codemirror.js");
       if (!this.cells.length) this.makeCells();
       this.say("Python is being loaded. You can write already.");
-      const base = new URL("live/", HERE);
-      const list = await (await fetch(new URL("list.json", base), { cache: "no-cache" })).json();
-      const sizes = { ...Object.fromEntries(Object.entries(list.core).map(([name, size]) => [`${name}.gz`, size])) };
+      const list = await (await loaded("list.json", this.inScripts, "", { cache: "no-cache" })).json();
+      const sizes = Object.fromEntries(Object.entries(list.core).map(([name, size]) => [`${name}.gz`, size]));
       for (const name of this.told.packages) sizes[`${name}.zip`] = list.packages[name];
       const total = Object.values(sizes).reduce((a, b) => a + b, 0);
       let sum = 0;
@@ -313,9 +321,9 @@
         this.bytes.textContent = `${(sum / 1e6).toFixed(1)} of ${(total / 1e6).toFixed(1)} MB`;
       };
       const names = Object.keys(sizes);
-      const parts = await Promise.all(names.map((name) => fetched(new URL(`${name}?${list.stamp}`, base), told)));
+      const parts = await Promise.all(names.map((name) => unpacked(name, this.inScripts, `?${list.stamp}`, told)));
       this.parts = Object.fromEntries(names.map((name, i) => [name.replace(/\.gz$/, ""), parts[i]]));
-      Object.assign(this, { lock: list.lock, base: base.href });
+      this.lock = list.lock;
       this.progress.hidden = this.bytes.hidden = true;
       this.boot();
       this.say("Python starts …");
@@ -333,7 +341,7 @@
       this.worker = new Worker(url);
       this.worker.onmessage = ({ data }) => this.hear(data);
       this.worker.onerror = (event) => this.hear({ kind: "failed", message: event.message });
-      this.worker.postMessage({ kind: "start", parts: this.parts, lock: this.lock, base: this.base, packages: this.told.packages });
+      this.worker.postMessage({ kind: "start", parts: this.parts, lock: this.lock, base: new URL("live/", HERE).href, packages: this.told.packages });
       this.tell();
     }
 
@@ -433,7 +441,12 @@
 
     edited(id, original) { return this.edits[id]?.[0] === original ? this.edits[id][1] : original; }
 
+    remember() {
+      try { this.edits = JSON.parse(localStorage.getItem(STORE)) ?? {}; } catch { this.edits ??= {}; }
+    }
+
     keep(id, original, code) {
+      this.remember(); // with what was written in another window
       if (code !== original) this.edits[id] = [original, code];
       else delete this.edits[id];
       this.store();
@@ -453,8 +466,8 @@
     if (!start) return;
     let opened = null;
     const open = () => {
-      if (location.protocol === "file:") {
-        start.after(make("span", { className: "live-status", role: "status", textContent: "A page from the disk cannot load Python: type python -m http.server in the folder of the site, and open http://localhost:8000." }));
+      if (location.protocol === "file:" && !("scripts" in start.dataset)) {
+        start.after(make("span", { className: "live-status", role: "status", textContent: "From the disk, only the edition of \u201cmake zip LIVE=1\u201d loads Python. Or: python -m http.server in the site\u2019s folder, then open localhost:8000." }));
         start.disabled = true;
         return null;
       }

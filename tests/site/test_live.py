@@ -2,18 +2,22 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from types import SimpleNamespace
+from zipfile import ZipFile
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.site.site import PHONE, SITE, Reader
+from tests.site.site import PATIENCE, PHONE, SITE, Reader
 from tools import sameness
+from tools.editions import pack_site
 from tools.pdf import launch, served
 
 SOON = {"notebooks/admm/dual-ascent", "notebooks/kernels/kernel-pca", "notebooks/regression/ridge"}
 IDLE = "() => window.companionPage?.idle"
+VISIBLE = ".cell:has(.cm-editor):not(:has(details))"
 PART_OF_LIVE = "() => performance.getEntriesByType('resource').some(e => e.name.includes('/live/'))"
 AXE = "() => axe.run('article', {resultTypes: ['violations']}).then(s => s.violations.map(v => v.id + v.nodes[0].html))"
 
@@ -35,7 +39,10 @@ def window(browser: Browser) -> Iterator[Reader]:
 
 
 def start(window: Reader, name: str) -> Page:
-    page = window.open(f"{name}.html")
+    return begin(window.open(f"{name}.html"))
+
+
+def begin(page: Page) -> Page:
     assert not page.evaluate(PART_OF_LIVE)
     page.locator(".run-page").click()
     page.wait_for_function(IDLE)
@@ -72,7 +79,7 @@ def test_every_cell_gives_what_the_page_shows(window: Reader, name: str) -> None
 def test_a_reader_changes_a_cell_stops_it_and_starts_over(window: Reader) -> None:
     page = start(window, "notebooks/admm/duality")
     cell, status = (
-        page.locator(".cell:has(.cm-editor):not(:has(details))").first,
+        page.locator(VISIBLE).first,
         page.locator(".live-status"),
     )
     run, stored = cell.get_by_role("button", name="Run"), cell.locator(".cell_output").inner_text()
@@ -106,6 +113,61 @@ def test_a_reader_changes_a_cell_stops_it_and_starts_over(window: Reader) -> Non
     page.get_by_role("button", name="Forget").click()
     assert not page.evaluate("() => Object.keys(localStorage).join().includes(location.pathname)")
     assert "kept" not in cell.inner_text()
+
+
+def test_what_a_reader_wrote_stays_and_a_cell_runs_those_above(window: Reader) -> None:
+    context = window.context.browser.new_context()  # which is not emptied by each page
+    context.set_default_timeout(PATIENCE)
+    page, other = context.new_page(), context.new_page()
+    for each in (page, other):
+        each.goto(f"{window.base}/notebooks/admm/duality.html")
+    cell, again = (each.locator(VISIBLE).first for each in (begin(page), other))
+    write(cell, "kept = 1\nimport numpy as np\nnp.linalg.svd(np.zeros((2, 2, 2))[0, 0])")
+    cell.locator(".cm-content").press("Shift+Enter")
+    label = page.evaluate("() => document.activeElement.getAttribute('aria-label')")
+    assert label == "Code cell 4"
+    page.wait_for_function(IDLE)
+    assert page.evaluate("() => companionPage.cells.map(cell => cell.fresh).slice(0, 4)") == [
+        1,
+        1,
+        1,
+        0,
+    ]
+    trace = cell.locator(".traceback").inner_text().splitlines()
+    assert trace[-1].startswith("LinAlgError")
+    assert "linalg.py" not in "".join(trace)
+    assert any(line.startswith("----> 3") for line in trace)
+    begin(other)
+    expect(again.locator(".live-note")).to_have_text("changed by you")
+    expect(again.locator(".cm-content")).to_contain_text("kept = 1")
+    write(again, "print('kept' in globals())")
+    again.locator(".cm-content").press("ControlOrMeta+Enter")
+    expect(again.locator(".stream")).to_have_text("False\n")
+    write(cell, "print(kept)\nimport sys\nnp.linalg.svd(np.ones((3000, 3000)))")
+    cell.locator(".cm-content").press("ControlOrMeta+Enter")
+    expect(cell.locator(".stream")).to_have_text("1\n")
+    page.get_by_role("button", name="Stop").click()
+    assert page.evaluate("() => companionPage.current") is None
+    expect(page.locator(".live-status")).to_contain_text("variables are gone")
+    context.close()
+
+
+@pytest.mark.slow
+def test_from_the_disk_python_comes_in_scripts(window: Reader, tmp_path: Path) -> None:
+    browser = window.context.browser
+    with Reader(browser, SITE.as_uri()) as disk:
+        page = disk.open("notebooks/admm/duality.html")
+        page.locator(".run-page").click()
+        expect(page.locator(".live-status")).to_contain_text("make zip LIVE=1")
+    pack_site(SITE, tmp_path / "site.zip", live=True)
+    with ZipFile(tmp_path / "site.zip") as archive:
+        archive.extractall(tmp_path)
+    with Reader(browser, (tmp_path / "companion").as_uri()) as disk:
+        page = start(disk, "notebooks/admm/duality")
+        page.get_by_role("button", name="Run all").click()
+        page.wait_for_function(IDLE)
+        expect(page.locator(".live-status")).to_have_text("Done.")
+        assert disk.now.console == disk.now.foreign == []
 
 
 def test_an_exercise_is_judged_in_the_page(window: Reader) -> None:
