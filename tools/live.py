@@ -278,21 +278,22 @@ def build() -> bool:
             (SITE / f"{name}.gz").write_bytes(
                 gzip.compress((FILES / name).read_bytes(), 6, mtime=0)
             )
-        sources = {name: FILES / entry["file"] for name, entry in wheels(known).items()}
-        large_first = sorted(sources, key=lambda name: -sources[name].stat().st_size)
+        files = {name: FILES / entry["file"] for name, entry in wheels(known).items()}
+        large_first = sorted(files, key=lambda name: -files[name].stat().st_size)
         halves = [
-            {n: sources[n] for n in large_first[i::4] + large_first[3 - i :: 4]} for i in (0, 1)
+            {n: files[n] for n in large_first[i::4] + large_first[3 - i :: 4]} for i in (0, 1)
         ]
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda half: compiled(half, SITE), halves))
         mark.write_text(recipe)
-    package = ROOT / "companion"
-    now = recipe + stamp(
-        [KERNEL, *(p for p in package.rglob("*") if p.is_file() and p.suffix != ".pyc")]
-    )
+    package, results = ROOT / "companion", sorted((ROOT / "benchmarks/results").glob("*.json"))
+    sources = [p for p in package.rglob("*") if p.is_file() and p.suffix != ".pyc"]
+    now = recipe + stamp([KERNEL, *results, *sources])
     mark = HOME / "package"
     if not (SITE / "companion.zip").is_file() or not mark.is_file() or mark.read_text() != now:
         compiled({"companion": package}, SITE, {"companion_page.py": KERNEL.read_bytes()})
+        data = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in results}
+        pack(data, SITE / "results.zip")
         mark.write_text(now)
     write_list(known, now)
     return True
@@ -376,7 +377,7 @@ def packages_of(code: str) -> list[str]:
         if (package := waiting.pop()) not in chosen:
             chosen.add(package)
             waiting += [need for need in known[package]["needs"] if need in known]
-    return [*sorted(chosen), "companion"]
+    return [*sorted(chosen), "companion", *["results"] * ("benchmarks/results" in code)]
 
 
 # -- the list

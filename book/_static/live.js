@@ -26,7 +26,7 @@
       const pyodide = await self.loadPyodide({ indexURL: base, lockFileURL: base + "pyodide-lock.json" });
       const home = `/lib/python${lock.info.python.replace(/\.\d+$/, "")}/site-packages`;
       for (const name of packages) {
-        pyodide.unpackArchive(files[`${name}.zip`], "zip", { extractDir: home });
+        pyodide.unpackArchive(files[`${name}.zip`], "zip", { extractDir: name === "results" ? "/" : home }); // ../../benchmarks, from /home/pyodide
         delete files[`${name}.zip`];
         if (name === "openblas") await pyodide._api.loadDynlib(`${home}/libopenblas.so`, true, []);
       }
