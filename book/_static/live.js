@@ -132,7 +132,7 @@
     return new C.EditorView({ doc: code, extensions: [
       C.history(), C.Prec.highest(C.keymap.of([...keys, leave])), C.keymap.of([C.indentWithTab, ...C.defaultKeymap, ...C.historyKeymap]), C.python(),
       C.indentUnit.of("    "), C.bracketMatching(), C.syntaxHighlighting(style),
-      C.EditorView.contentAttributes.of({ "aria-label": label, "aria-describedby": "live-keys" }),
+      C.EditorView.contentAttributes.of({ "aria-label": label, "aria-describedby": "live-keys", tabindex: "0" }),
       C.EditorView.updateListener.of((update) => {
         if (update.docChanged) { update.view.setTabFocusMode(false); changed(update.state.doc.toString()); }
         if (update.focusChanged && !update.view.hasFocus) update.view.setTabFocusMode(false);
