@@ -1,10 +1,10 @@
 """Pages that run where they are read: they say what is stored; a reader edits, stops, starts over, is answered."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
-from zipfile import ZipFile
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
@@ -118,8 +118,7 @@ def test_a_reader_writes_runs_stops_and_finds_it_again(window: Reader) -> None:
 @pytest.mark.slow
 def test_from_the_disk_python_comes_in_scripts(window: Reader, tmp_path: Path) -> None:
     pack_site(SITE, tmp_path / "site.zip", live=True)
-    with ZipFile(tmp_path / "site.zip") as archive:
-        archive.extractall(tmp_path)
+    shutil.unpack_archive(tmp_path / "site.zip", tmp_path)
     with Reader(window.context.browser, (tmp_path / "companion").as_uri()) as disk:
         page = start(disk, "notebooks/admm/duality")
         page.get_by_role("button", name="Run all").click()
