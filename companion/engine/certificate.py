@@ -29,7 +29,6 @@ __all__ = [
 
 
 _CANCELS = 1e3  # of the terms of a sum to its value: from here on the sum is made with more digits
-_ENOUGH = 4.0  # roundings of a number: to know it better than that changes nothing
 
 
 def rounding_of(n: int) -> float:
@@ -155,10 +154,6 @@ def certify(
     A bound that is far away would make much of an :math:`e_j` of one rounding. So the multipliers may be judged at a
     point :math:`x + d` next to x, where e vanishes: the bound is that of this e, and :math:`\tfrac12 d^\top P d`.
 
-    A residual of a row below :math:`8 + 8 \sqrt n` units in the last place of the smallest term that a variable alone
-    with its objective and its bounds has there is a change of :math:`b_i`: it is divided by that term, and the gap is
-    that of the program with this :math:`b_i`.
-
     Examples
     --------
     The minimum of ``x1^2 + x2^2`` on ``x1 + x2 = 1`` is (1/2, 1/2), with multiplier -1.
@@ -180,21 +175,16 @@ def certify(
         constants = np.abs(q) + dear @ absolute
         scale = np.where(constants > 0.0, np.abs(Px) + constants, reach)
         value = 0.5 * abs(float(x @ Px)) + float(np.abs(q) @ size)
-        alone = np.minimum(
-            ratio(np.abs(q), np.maximum(P.diagonal(), 0.0)),
-            np.maximum(np.abs(lower), np.abs(upper)),
-        )
         if not value:
+            width = np.maximum(np.abs(lower), np.abs(upper))
+            alone = np.minimum(ratio(np.abs(q), np.maximum(P.diagonal(), 0.0)), width)
             value = float(np.abs(q) @ np.where(np.isfinite(alone), alone, 0.0))
         elif not (y.any() or np.abs(q) @ size):
             value = 0.5 * float(size @ reach)
 
         row_terms = np.maximum(absolute @ size, np.abs(b))
         miss = np.abs(A @ x - b) + rounding * row_terms
-        natural = _row_units(absolute, alone)
-        moved = (miss <= unit * natural) & (miss > EPS * _ENOUGH * row_terms)
-        primal = _worst(miss, np.where(moved, natural, row_terms))
-        gap = float(dear @ np.where(moved, 0.0, miss))
+        primal, gap = _worst(miss, row_terms), float(dear @ miss)
 
         products, z, illegal = 0.0, np.zeros(q.size), np.zeros(q.size)
         sides = (lower, x - lower, z_lower, -1.0), (upper, upper - x, z_upper, 1.0)
@@ -213,10 +203,8 @@ def certify(
         if max(dual, ratio(gap + room, value)) > tolerance:
             if (exact := _exactly(program, x, y, z)) is not None:
                 e, noise = exact, EPS * np.abs(exact)
-                dual, room = (
-                    _worst(np.abs(e) + noise + illegal, scale),
-                    _room(program, x, e, noise, z),
-                )
+                dual = _worst(np.abs(e) + noise + illegal, scale)
+                room = _room(program, x, e, noise, z)
             if ratio(gap + room, value) > tolerance:
                 room = min(room, _room_next_to_it(program, x, e, noise, z))
         gap += room
@@ -379,9 +367,8 @@ def weak_duality(
 
     def product(u: np.ndarray) -> np.ndarray:
         if ridge > 0.0:
-            return np.where(
-                u > 0.0, (u - ridge * a) ** 2 / (2.0 * ridge), a * (0.5 * ridge * a - u)
-            )
+            over = (u - ridge * a) ** 2 / (2.0 * ridge)
+            return np.where(u > 0.0, over, a * (0.5 * ridge * a - u))
         below = a * np.maximum(-u, 0.0)
         return np.asarray(below if hard else below + (upper - a) * np.maximum(u, 0.0))
 
@@ -444,7 +431,7 @@ def certify_hyperplane(
     gap, products = weak_duality(a, u, error, upper=upper, ridge=ridge, norm=norm, misfit=misfit)
     A, c, y = rows
     miss = np.array([side - math.fsum(row * a) for row, side in zip(A, c)])
-    spread, sum_of_a = np.abs(A) @ a + np.abs(c), float(a.sum())
+    spread, beyond = np.abs(A) @ a + np.abs(c), float(ratio(max(float(a.sum()) - most, 0.0), most))
     wrong = np.where(a <= 0.0, np.maximum(u, 0.0), np.abs(u - ridge * a))
     wrong = np.where(a >= upper, np.where(a > 0.0, np.maximum(-u, 0.0), 0.0), wrong)
     # b and eta are read from constraints with the largest terms: their rounding misses no small one
@@ -455,9 +442,7 @@ def certify_hyperplane(
     loss = float(products.sum()) + 0.5 * misfit * misfit + float(y @ miss)
     largest = max(float(products.max(initial=0.0)), 0.0)
     certificate = Certificate(
-        primal_residual=max(
-            _worst(np.abs(miss), spread), float(ratio(max(sum_of_a - most, 0.0), most))
-        ),
+        primal_residual=max(_worst(np.abs(miss), spread), beyond),
         dual_residual=max(_worst(wrong, terms), float(ratio(misfit, reach))),
         complementarity=float(ratio(largest / unit, size)),
         gap=float(ratio(gap / unit, size)),
@@ -470,13 +455,6 @@ def _worst(value: np.ndarray, scale: np.ndarray) -> float:
     """Return the largest value / scale of numbers that are not negative, with 0/0 = 0."""
     with np.errstate(all="ignore"):
         return float(np.fmax.reduce(value / scale, initial=0.0))
-
-
-def _row_units(absolute: np.ndarray, alone: np.ndarray) -> np.ndarray:
-    """Return the smallest term that a row of A x would have where each variable is alone with its objective."""
-    known = (absolute > 0.0) & np.isfinite(alone)
-    least = np.where(known, absolute * alone, np.inf).min(axis=1, initial=np.inf)
-    return np.where(np.isfinite(least), least, 0.0)
 
 
 def rounding_of_a_sum(n: int) -> float:

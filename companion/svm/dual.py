@@ -70,16 +70,23 @@ class DualProgram(Record):
         cls, P: Any, q: Any, *equations: tuple[Any, float], upper: Bounds, price: Bounds | None = None,
         eta: float | None = None,
     ) -> DualProgram:  # fmt: skip
-        """Return the program with these equations, each a row and its right-hand side; a number stands for a vector."""
-        n = P.shape[0]
+        """Return the program with these equations, each a row and its right-hand side; a number stands for a vector.
+
+        Right-hand sides and bounds are those of the data; P may have another unit.
+        """
+        n, square = P.shape[0], getattr(P, "unit", 1.0) ** 2
         A = np.array([np.broadcast_to(row, n) for row, _ in equations], dtype=float)
-        c = np.array([side for _, side in equations], dtype=float)
-        return cls(P, np.broadcast_to(q, n).astype(float), A.reshape(-1, n), c, upper, price, eta)
+        c, q = (
+            np.array([side * square for _, side in equations], dtype=float),
+            np.broadcast_to(q, n),
+        )
+        return cls(P, q.astype(float), A.reshape(-1, n), c, upper * square, price, eta)
 
     @property
     def total(self) -> float:
-        """The sum of the multipliers, infinite where no equation says what it is."""
-        return float(self.c[-1]) if self.eta is None else math.inf
+        """The sum of the multipliers of the data, infinite where no equation says what it is."""
+        unit = getattr(self.P, "unit", 1.0)
+        return float(self.c[-1]) / unit**2 if self.eta is None else math.inf
 
     def certify(self, a: np.ndarray, y: np.ndarray, Pa: np.ndarray, tol: float) -> Certificate:
         """Return the certificate of multipliers a, with the multipliers y of the equations and the product P a.

@@ -263,7 +263,8 @@ class SupportVectorMachine(HyperplaneClassifier):
         else:  # only points whose multiplier is at its bound have one; that of others is rounding
             slack = np.where((a < dual.upper) | (u <= TIGHT * size), 0.0, u)
         self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, squared)
-        unit = weights.norm if self._unit_normal and weights.norm > 0.0 else 1.0
+        norm = weights.norm / points.unit
+        unit = norm if self._unit_normal and norm > 0.0 else 1.0
         self._store(points, a, slack, weights, slab, dual, unit)
         return model.complaints(self, norm_is_shown=True, price=self._price_name)
 
@@ -282,6 +283,7 @@ class SupportVectorMachine(HyperplaneClassifier):
         unit: float = 1.0,
     ) -> None:  # fmt: skip
         """Set the fitted attributes, for w in the unit of the program."""
+        square, weights = points.unit**2, weights.of_data(points.unit)
         self.w_ = None if weights.w is None else weights.w / unit
         self.norm_, self.norm_error_ = weights.norm / unit, weights.norm_error
         moved = slab.moved(weights.shift, unit)
@@ -292,7 +294,8 @@ class SupportVectorMachine(HyperplaneClassifier):
             self.delta_ = float(np.divide(self.eta_, 1.0 if self._unit_normal else self.norm_))
         self.dual_coef_ = weights.coef / unit
         self.degenerate_ = False
-        self._store_points(points, a, slack / unit, dual.upper, dual.P.ridge > 0.0)
+        upper = dual.upper / square
+        self._store_points(points, a / square, slack / unit, upper, dual.P.ridge > 0.0)
 
     def _store_zero(
         self, points: Points, dual: DualProgram, a: Array, certificate: Certificate, reason: str
@@ -323,5 +326,5 @@ def guess_by_libsvm(points: Points, dual: DualProgram) -> Guess | None:
         X, options = points.for_libsvm()
     return guess_machine(
         X, points.s, options, upper=dual.upper, balanced=not dual.P.constant,
-        total=None if dual.eta is not None else dual.total,
+        total=None if dual.eta is not None else float(dual.c[-1]),
     )  # fmt: skip

@@ -83,7 +83,8 @@ class HardMarginSVC(SupportVectorMachine):
 
     def _solved(self, points: Points, dual: DualProgram) -> tuple[model.Solved, list[DualProgram]]:
         """Find the nearest points of the convex hulls; one number tells the rest: at the solution 1'a = a'Pa."""
-        nearest = DualProgram.of(dual.P, 0.0, (points.s, 0.0), (1.0, 2.0), upper=np.inf)
+        two = 2.0 / points.unit**2
+        nearest = DualProgram.of(dual.P, 0.0, (points.s, 0.0), (1.0, two), upper=np.inf)
 
         def scaled(_: DualProgram, done: Finished) -> tuple[DualProgram, Finished]:
             square = float(done.a @ done.Pa)

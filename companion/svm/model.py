@@ -288,14 +288,15 @@ def _read_off(
     if penalized:
         misfit = math.hypot(misfit, b + math.fsum(s * a))
     slack = P.slacks(np.maximum(u, 0.0))
-    unit = weights.norm if model._unit_normal and weights.norm > 0.0 else 1.0
+    norm, square = weights.norm / P.unit, P.unit**2
+    unit = norm if model._unit_normal and norm > 0.0 else 1.0
     bias = b if penalized else 0.0
-    terms = model._terms(dual, weights.norm / unit, bias, slab.eta / unit, slack / unit)
+    terms = model._terms(dual, norm / unit, bias, slab.eta / unit, slack / unit)
     objective = float(sum(terms))
     certificate, loss = certify_hyperplane(
         a, u, error, size + fixed + ridge, upper=dual.upper, ridge=P.ridge, norm=math.hypot(weights.norm, bias),
         misfit=misfit, reach=float(a @ np.sqrt(np.maximum(P.diagonal(), 0.0))), rows=(dual.A, dual.c, levels),
-        most=dual.most, size=sum(map(abs, terms)), unit=unit, tolerance=float(model.tol),
+        most=dual.most, size=sum(map(abs, terms)), unit=unit * square, tolerance=float(model.tol),
     )  # fmt: skip
     if model._unit_normal:
         certificate = replace(certificate, gap=certificate.gap + weights.norm_error)
@@ -326,11 +327,8 @@ def complaints(model: Any, norm_is_shown: bool, price: str = "") -> list[Warning
     if not found.gap < 1.0:
         proved = "nothing is proved about the objective"
     more = f"; or lower {price}" if price else ""
-    return [
-        ConvergenceWarning(
-            f"the solution misses tol = {model.tol:g} after {model.n_iter_} systems: {proved}; {advice}{more}"
-        )
-    ]
+    text = f"the solution misses tol = {model.tol:g} after {model.n_iter_} systems: {proved}; {advice}{more}"
+    return [ConvergenceWarning(text)]
 
 
 def inner_products(model: Any, X: Any) -> np.ndarray:

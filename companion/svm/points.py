@@ -55,12 +55,16 @@ class Weights(NamedTuple):
         """Return t w for a t near 1, which the misfit pays for."""
         w = None if self.w is None else t * self.w
         misfit, size = self.misfit + (abs(t - 1.0) + EPS) * self.norm, self.size
-        if (
-            w is None and self.norm > 0.0
-        ):  # each coefficient is rounded, before what cancels among them does
+        # each coefficient is rounded, before what cancels among them does
+        if w is None and self.norm > 0.0:
             size = size * float(np.linalg.norm(self.coef * size)) / self.norm**2
         return Weights(w, t * self.coef, t * self.inner, t * self.error + EPS * size, self.size, t * self.norm,
                        self.norm_error, misfit, t * self.shift)  # fmt: skip
+
+    def of_data(self, unit: float) -> Weights:
+        """Return w as the features of the data have it, which are `unit` times those of `Points`."""
+        w, coef = None if self.w is None else self.w / unit, self.coef / unit**2
+        return self._replace(w=w, coef=coef, norm=self.norm / unit, misfit=self.misfit / unit)
 
     @property
     def unknown(self) -> bool:
@@ -91,6 +95,10 @@ class Points:
         What the price of a point's slack is multiplied by.
     classes : ndarray of shape (2,)
         The labels of the red and of the blue points.
+    unit : float
+        What `Phi` and `origin` are divided by: a power of two, such that the squared lengths of linear features are
+        near 1. Multipliers, their sum and their bounds are multiplied by its square, b and slacks remain. So fits of
+        c X for the price K and of X for c^2 K are one computation, digit by digit, if c is a power of two.
     """
 
     X: np.ndarray
@@ -101,6 +109,7 @@ class Points:
     centred: bool = False
     weight: np.ndarray | float = 1.0
     classes: Any = (-1.0, 1.0)
+    unit: float = 1.0
 
     @property
     def n(self) -> int:
@@ -152,7 +161,7 @@ class Points:
         options = kernel_options(self.kernel)
         if self.centred or options["kernel"] not in ("linear", "poly", "rbf"):
             return self.gram, {"kernel": "precomputed"}
-        return self.X, options
+        return self.X / self.unit, options
 
     def weights(self, c: np.ndarray, inner: np.ndarray, careful: bool = False) -> Weights:
         r"""Return :math:`w = \sum_i c_i \varphi(x_i)`.
@@ -289,11 +298,11 @@ class SignedKernel:
     def __init__(
         self, points: Points, *, penalize_b: bool = False, ridge: float = 0.0, tube: bool = False
     ) -> None:
-        self.points, self.m, self.ridge = points, points.n, ridge
+        self.points, self.m, self.unit = points, points.n, points.unit
         self.copies = 2 if tube else 1
         self.s = np.repeat([1.0, -1.0], self.m) if tube else points.s
         self.sign = -self.s if tube else self.s  # of each multiplier in w
-        self.constant = 1.0 if penalize_b else 0.0
+        self.constant, self.ridge = 1.0 if penalize_b else 0.0, ridge / self.unit**2
         self.shape = (self.s.size, self.s.size)
         self.product = None if points.Phi is None else self._by_weights
 
@@ -389,7 +398,10 @@ def make_points(X: np.ndarray, s: np.ndarray, kernel: Kernel, free_b: bool = Fal
     if Phi is None or not free_b:
         return Points(X, s, kernel, Phi)
     mean = Phi.mean(axis=0)
-    return Points(X, s, kernel, Phi - mean, mean)
+    Phi = Phi - mean
+    square = float(np.einsum("ij,ij->", Phi, Phi)) / len(Phi) if kernel.is_linear else 0.0
+    unit = math.ldexp(1.0, math.frexp(square)[1] // 2)
+    return Points(X, s, kernel, Phi / unit, mean / unit, unit=unit)
 
 
 def _real(values: np.ndarray, kernel: Kernel) -> np.ndarray:

@@ -84,7 +84,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
             slab = Slab.of_b(slab.b, (min(low, 0.0), min(high, 0.0)))
         elif free:
             slab = tube_between(slab.blue_interval, slab.red_interval)
-        if free and dual.total < dual.upper:  # no point may fail the margin, not by rounding either
+        if free and dual.c[-1] < dual.upper:  # no point may fail the margin, not by rounding either
             slack = 16.0 * EPS * (largest(dual.q) + abs(slab.b) + abs(slab.eta))
             eta, (low, high) = slab.eta - slack, slab.eta_interval
             slab = replace(slab, eta=eta, eta_interval=(min(low, eta), high))
@@ -150,7 +150,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
 
     def _solved(self, points: Points, dual: DualProgram) -> tuple[model.Solved, list[DualProgram]]:
         """Solve with the sum of the multipliers as an equation, and without; a guess says what comes first."""
-        m, n, radius = points.n, dual.q.size, dual.total
+        m, n, radius = points.n, dual.q.size, dual.total * points.unit**2
         free = int(not self._penalized)
         idle, programs = dual, [dual]
         if dual.eta is None:
@@ -183,7 +183,9 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         """Set the fitted attributes."""
         dual, a, weights, slab, _, _, self.certificate_ = solved[:7]
         self.objective_, self.dual_objective_, self.n_iter_ = solved[7:]
-        m, ridge, spent = points.n, dual.P.ridge, float(a.sum())
+        square, weights = points.unit**2, weights.of_data(points.unit)
+        a, bound, ridge = a / square, dual.upper / square, dual.P.ridge * square
+        m, spent = points.n, float(a.sum())
         self.w_, self.norm_, self.norm_error_ = weights.w, weights.norm, weights.norm_error
         self.X_fit_, self.kernel_, self.dual_coef_ = points.X, points.kernel, weights.coef
         self.C_ = dual.price
@@ -198,7 +200,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         self.gamma_ = left if math.isfinite(left) and left > _INSIDE * radius else 0.0
 
         size = largest(y) + largest(weights.inner) + abs(slab.b)
-        upper = dual.upper[:m] if np.ndim(dual.upper) else dual.upper
+        upper = bound[:m] if np.ndim(bound) else bound
         self._store_points(a[m:] - a[:m], upper, residuals, ridge, TIGHT * size)
 
     def _store_points(
@@ -271,7 +273,8 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
 
 def _libsvm(points: Points, dual: DualProgram) -> Guess | None:
     """Guess as libsvm does."""
-    m, upper, radius, penalized = points.n, dual.upper, dual.total, dual.P.constant
+    m, upper, penalized = points.n, dual.upper, dual.P.constant
+    radius = dual.total * points.unit**2
     y = (dual.q[:m] - dual.q[m:]) / 2.0
     upper = upper[:m] if np.ndim(upper) else upper
     if math.isinf(min(radius, float(np.max(upper)))):

@@ -51,20 +51,16 @@ def features(name: str, X: np.ndarray) -> np.ndarray | None:
     return np.column_stack([*pairs, E * root, exact(np.ones(len(X)))])
 
 
-def with_sum(a: np.ndarray, total: Any, upper: Any) -> np.ndarray:
+def with_sum(a: np.ndarray, total: Any, upper: np.ndarray | None) -> np.ndarray:
     """Return multipliers in [0, upper] with a given sum that are near those in a."""
-    a = plus(a)
-    if upper is not None:
-        a = np.array([upper if v > upper else v for v in a])
+    a = plus(a) if upper is None else np.where(a > upper, upper, plus(a))
     now = sum(a, arb(0))
-    if now >= total:
+    if upper is None or now >= total:
         return a * (total / now) if now > 0 else a
-    if upper is None:
-        return a * (total / now)
     some = (
-        a > 0 if sum(a > 0) * upper > total else a >= 0
-    )  # who is 0 stays so, if the others have room
-    most = sum(some) * upper
+        a > 0 if sum(upper[a > 0], arb(0)) > total else a >= 0
+    )  # who is 0 stays so, if others have room
+    most = sum(upper[some], arb(0))
     return np.where(some, upper - (upper - a) * ((most - total) / (most - now)), a)
 
 
@@ -78,72 +74,48 @@ def plane(m: Any, X: np.ndarray) -> tuple[Any, Any, Any, Any, Any]:
     return G, c, inner, sum(c * (inner if w is None else c), arb(0)), times(abs(M), abs(c))
 
 
-def classifier(m: Any, X: np.ndarray, y: np.ndarray) -> Judged:
-    """Return the values of a machine with b and, but for s2, eta."""
-    name, s, n, K = (
-        type(m).__name__,
-        exact(np.where(y == m.classes_[1], 1.0, -1.0)),
-        len(y),
-        arb(float(m.K_)),
-    )
-    G, _, inner, square, reach = plane(m, X)
-    b, blue = arb(m.b_), y == m.classes_[1]
+def machine(m: Any, X: np.ndarray, y: np.ndarray) -> Judged:
+    """Return the values of a machine or a tube: of constraints s (f - t) >= eta - slack, both of a tube."""
+    name, n, tube, nu = type(m).__name__, len(y), hasattr(m, "C_"), arb(float(getattr(m, "nu", 0)))
     squared, penalized, given = (
-        name in some for some in (("SVMs4", "SVMs5"), ("SVMs3", "SVMs5"), ("SVMs2",))
-    )
-    Km = arb(1) if name == "SVMs1" else K * n * arb(float(getattr(m, "nu", 0)))
-    unit = square.sqrt() if name == "SVMs1" and square > 0 else arb(1)
-    eta = arb(1) if given else arb(float(m.eta_)) / unit
-    slack = plus(eta - s * (inner - b) / unit)
-    terms = [
-        K * sum(slack * (slack if squared else 1), arb(0)),
-        b * b / 2 * penalized,
-        -Km * eta * (not given),
-    ]
-    terms += [] if name == "SVMs1" else [square / 2]
-    a, upper = exact(np.zeros(n)), None if squared else K
-    a[blue], a[~blue] = exact(m.lambda_), exact(m.mu_)
-    if penalized:
-        a = with_sum(a, Km, upper)
-    else:
-        half = min(sum(plus(a[k]), arb(0)) for k in (blue, ~blue)) if given else Km / 2
-        a[blue], a[~blue] = with_sum(a[blue], half, upper), with_sum(a[~blue], half, upper)
-    total = sum(s * a, arb(0))
-    value = sum((s * a) * times(G, s * a), arb(0)) + penalized * total * total
-    value += sum(a * a, arb(0)) / (2 * K) * squared
-    low = -value.sqrt() if name == "SVMs1" else -value / 2 + given * sum(a, arb(0))
-    return sum(terms, arb(0)), low, sum((abs(t) for t in terms), arb(0)), inner - b, reach + abs(b)
-
-
-def tube(m: Any, X: np.ndarray, y: np.ndarray) -> Judged:
-    """Return the same for a support vector regression."""
-    name, t, n, C = type(m).__name__, exact(y), len(y), arb(float(m.C_))
-    G, _, inner, square, reach = plane(m, X)
-    b, epsilon, delta = arb(m.b_), arb(float(m.epsilon_)), exact(m.mu_ - m.lambda_)
-    over = plus(abs(t - inner - b) - epsilon)
-    quadratic, penalized = name == "QuadraticNuSVR", name == "NuSVRPenalizedBias"
-    terms = [
-        square / 2,
-        C / n * sum(over * (over if quadratic else 1), arb(0)),
-        b * b / 2 * penalized,
-    ]
-    most = None if name == "EpsilonSVR" else C * arb(float(m.nu))
-    terms += [] if most is None else [most * epsilon]
-    up, down, upper = plus(delta), plus(-delta), None if quadratic else C / n
-    sums = sum(up, arb(0)), sum(down, arb(0))
-    if not penalized:
-        half = min(*sums, sums[0] if most is None else most / 2)
-        up, down = with_sum(up, half, upper), with_sum(down, half, upper)
-    elif sum(sums) > most:
-        up, down = (
-            with_sum(v, most * part / sum(sums), upper) for v, part in zip((up, down), sums)
+        name in some for some in (
+            ("SVMs4", "SVMs5", "QuadraticNuSVR"), ("SVMs3", "SVMs5", "NuSVRPenalizedBias"), ("SVMs2", "EpsilonSVR"),
         )
-    delta = up - down
-    low = sum(t * delta, arb(0)) - sum(delta * times(G, delta), arb(0)) / 2
-    total = sum(delta, arb(0))
-    low -= penalized * total * total / 2 + n / (4 * C) * sum(delta * delta, arb(0)) * quadratic
-    low -= epsilon * sum(up + down, arb(0)) if most is None else arb(0)
-    return sum(terms, arb(0)), low, sum(terms, arb(0)), inner + b, reach + abs(b) + abs(t)
+    )  # fmt: skip
+    G, _, inner, square, reach = plane(m, X)
+    unit = square.sqrt() if name == "SVMs1" and square > 0 else arb(1)
+    if tube:
+        s, t, price, c = np.repeat([-1.0, 1.0], n), exact(y), arb(m.C_) / n, arb(m.C_) * nu
+        a, f, eta = exact(np.append(m.lambda_, m.mu_)), inner + arb(m.b_), -arb(m.epsilon_)
+    else:
+        s, t, price = (
+            np.where(y == m.classes_[1], 1.0, -1.0),
+            exact(np.zeros(n)),
+            exact(np.broadcast_to(m.K_, n)),
+        )
+        a, f, eta = exact(np.zeros(n)), inner - arb(m.b_), arb(float(m.eta_)) / unit
+        a[s > 0], a[s < 0] = exact(m.lambda_), exact(m.mu_)
+        c = arb(1) if name == "SVMs1" else price[0] * n * nu
+    sides, s, k = [s == s] if penalized else [s > 0, s < 0], exact(s), 1 + tube
+    price = exact(np.zeros(k * n)) + price
+    slack = plus(eta - s * np.tile((f - t) / unit, k))
+    b = arb(m.b_)
+    terms = [sum(price * slack * (slack if squared else 1), arb(0)), b * b / 2 * penalized]
+    terms += [arb(0) if given else -c * eta, arb(0) if name == "SVMs1" else square / 2]
+    sums = [sum(plus(a[side]), arb(0)) for side in sides]
+    share = min(sums) if given else min(*sums, c / len(sides)) if tube else c / len(sides)
+    for side in sides:
+        a[side] = with_sum(a[side], share, None if squared else price[side])
+    z = (s * a).reshape(k, n).sum(axis=0)
+    total = sum(z, arb(0))
+    value = sum(z * times(G, z), arb(0)) + penalized * total * total
+    value += squared * sum(a * a / price, arb(0)) / 2
+    low = (
+        -value.sqrt()
+        if name == "SVMs1"
+        else sum(t * z, arb(0)) + given * eta * sum(a, arb(0)) - value / 2
+    )
+    return sum(terms, arb(0)), low, sum(map(abs, terms), arb(0)), f, reach + abs(b) + abs(t)
 
 
 def indefinite(m: Any, X: np.ndarray, y: np.ndarray) -> Judged:
@@ -223,7 +195,7 @@ def judge(m: Any, X: np.ndarray, y: np.ndarray) -> float:
 
     What it predicts may differ from the exact values of its hyperplane by the rounding of their terms only.
     """
-    kinds = (("rho", indefinite), ("eta_", classifier), ("epsilon_", tube), ("b_", regression))
+    kinds = (("rho", indefinite), ("eta_", machine), ("epsilon_", machine), ("b_", regression))
     value, low, size, f, reach = next(kind for name, kind in kinds if hasattr(m, name))(m, X, y)
     saddle = hasattr(m, "rho")  # its value has a large constant
     stored = [

@@ -75,7 +75,12 @@ def problem(maker, kind, rng):
     if maker is SVMs1:
         return SVMs1(K=float(rng.uniform(0.5, 3.0)) / fewest, **options), X, labels
     nu *= 2 * fewest / len(labels)
-    return maker(K=price, **({} if maker is SVMs2 else {"nu": nu}), **options), X, labels
+    own = (
+        {"nu": nu}
+        if maker is not SVMs2
+        else {"class_weight": {1: float(10.0 ** rng.uniform(-2, 2))}}
+    )
+    return maker(K=price, **own, **options), X, labels
 
 
 def outcome(maker, kind, seed):

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from companion.svm import HardMarginSVC, SVMs2, SVMs2prime, SVMs3, SVMs4
-from companion.svr import EpsilonSVR
+from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4
+from companion.svr import EpsilonSVR, NuSVR, QuadraticNuSVR
 from tests.exact.judge import judge
 
 ROW = np.array([[0.0], [1.0], [2.0], [3.0]])
@@ -39,21 +39,38 @@ def test_stored_objectives_are_those_of_the_stored_hyperplane(power: int, units)
 HARD = np.where(CLOUD[:, 0] > 0.0, 1, -1)
 
 
-@pytest.mark.filterwarnings("ignore:the solution misses")
-@pytest.mark.parametrize("power", [-40, -13, 6, 20, 40])
+VALUES = CLOUD[:, 1] + NOISY
+
+
+@pytest.mark.parametrize("power", [-40, 7, 40])
 @pytest.mark.parametrize(("machine", "y"), [
-    (SVMs2(), NOISY), (SVMs2prime(0.9), NOISY), (SVMs4(0.5), NOISY), (EpsilonSVR(epsilon=0.2), CLOUD[:, 1] + NOISY),
-    (HardMarginSVC(), HARD),
+    *((SVMs2(K=K), NOISY) for K in (1e-3, 1e6)), (SVMs2prime(0.9, K=1.0), NOISY), (SVMs4(0.5, K=1.0), NOISY),
+    (EpsilonSVR(epsilon=0.2, C=1.0), VALUES), (HardMarginSVC(), HARD),
+    *((model(nu, C=C), VALUES) for model in (NuSVR, QuadraticNuSVR) for nu in (0.1, 0.6) for C in (1.0,)),
 ])  # fmt: skip
+@pytest.mark.filterwarnings("ignore:the solution misses")
 def test_another_unit_of_the_points_is_another_price(machine, y, power: int) -> None:
-    """Fits of c X for K and of X for c^2 K: the same verdict, and an objective that is c^2 times the other."""
+    """Fits of c X for K and of X for c^2 K are one computation: the answers are multiples, digit by digit."""
     c, price = 2.0**power, next((name for name in ("K", "C") if hasattr(machine, name)), None)
-    one = clone(machine).set_params(**({price: 1.0} if price else {})).fit(c * CLOUD, y)
-    two = clone(machine).set_params(**({price: c * c} if price else {})).fit(CLOUD, y)
-    assert one.certificate_.ok == two.certificate_.ok
-    if one.certificate_.ok:
-        assert one.objective_ * c * c == pytest.approx(two.objective_, rel=1e-8)
-        assert one.predict(c * CLOUD) == pytest.approx(two.predict(CLOUD), abs=1e-5)
+    one = clone(machine).fit(c * CLOUD, y)
+    two = clone(machine)
+    two.set_params(**({price: c * c * getattr(two, price)} if price else {})).fit(CLOUD, y)
+    assert one.certificate_.worst == two.certificate_.worst
+    assert (one.predict(c * CLOUD) == two.predict(CLOUD)).all()
+    squares = dict.fromkeys(("dual_coef_", "objective_", "dual_objective_"), c * c)
+    for name, factor in {"w_": c, "b_": 1.0, **squares}.items():
+        assert np.all(getattr(one, name) * factor == getattr(two, name)), name
+
+
+@pytest.mark.parametrize("power", [-40, 13, 40])
+@pytest.mark.parametrize("machine", [SVMs1(), SVMs2l()])
+def test_a_machine_without_such_a_price_has_the_same_hyperplane(machine, power: int) -> None:
+    """In (SVM_s1) the price is beside a width, in (SVM_s2l) it is alone: w remains, or is divided by c."""
+    c = 2.0**power
+    one, two = clone(machine).fit(c * CLOUD, NOISY), clone(machine).fit(CLOUD, NOISY)
+    assert [one.certificate_.ok, two.certificate_.ok] == [True, True]
+    assert (one.predict(c * CLOUD) == two.predict(CLOUD)).all()
+    assert one.w_ * (c if isinstance(machine, SVMs2l) else 1.0) == pytest.approx(two.w_, rel=1e-8)
 
 
 @pytest.mark.parametrize("K", [1e6, 1e8, 1e12])
