@@ -27,7 +27,7 @@ from scipy.special import expit, wrightomega
 
 from companion.admm.affine import AffineSet
 from companion.checks import as_array, as_matrix, as_scalar, as_symmetric, as_vector, check_count
-from companion.engine.arithmetic import EPS
+from companion.engine.arithmetic import EPS, apart
 from companion.exceptions import InfeasibleProblemError
 
 __all__ = [
@@ -295,11 +295,9 @@ def project_box(v: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> np.ndarray:
     lower, upper = _like(lower, "lower", v, finite=False), _like(upper, "upper", v, finite=False)
     empty = (lower > upper) | (lower == np.inf) | (upper == -np.inf)
     if empty.any():
-        raise InfeasibleProblemError(
-            f"the box is empty: {int(np.sum(empty))} of its intervals hold no number, "
-            f"the first is {lower[empty][0]:g} <= x <= {upper[empty][0]:g}",
-            witness=empty.astype(float),
-        )
+        one, two = apart(lower[empty][0], upper[empty][0])
+        text = f"{empty.sum()} of its intervals hold no number, the first is {one} <= x <= {two}"
+        raise InfeasibleProblemError(f"the box is empty: {text}", witness=empty.astype(float))
     return np.clip(v, lower, upper)
 
 

@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from companion.engine.arithmetic import EPS, Bounds, is_symmetric, largest, ratio
+from companion.engine.arithmetic import EPS, Bounds, apart, is_symmetric, largest, ratio
 
 __all__ = ["Finished", "Rows", "equations", "finish", "is_psd"]
 
@@ -399,9 +399,9 @@ def is_psd(P: np.ndarray, name: str) -> bool:
     if not is_symmetric(P):
         skew = np.abs(P - P.T)
         i, j = np.unravel_index(int(skew.argmax()), P.shape)
-        raise ValueError(
-            f"{name} must be symmetric, got {P[i, j]:g} at [{i}, {j}] and {P[j, i]:g} at [{j}, {i}]"
-        )
+        one, two = apart(P[i, j], P[j, i])
+        places = f"{one} at [{i}, {j}] and {two} at [{j}, {i}]"
+        raise ValueError(f"{name} must be symmetric, got {places}")
     shifted = P.T.copy(order="F")
     shifted[np.diag_indices(n)] += 1e-10 * max(float(np.trace(P)), 0.0) + _TINY
     return bool(dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1] == 0)

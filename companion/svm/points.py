@@ -383,7 +383,7 @@ def as_signs(y: Any, n: int | None = None) -> np.ndarray:
     y = as_vector(y, "y", n)
     wrong = y[(y != 1.0) & (y != -1.0)]
     if wrong.size:
-        raise ValueError(f"y must hold +1 and -1, got {wrong[0]:g}")
+        raise ValueError(f"y must hold +1 and -1, got {float(wrong[0])!r}")
     return y
 
 

@@ -77,29 +77,22 @@ def plane(m: Any, X: np.ndarray) -> tuple[Any, Any, Any, Any, Any]:
 def machine(m: Any, X: np.ndarray, y: np.ndarray) -> Judged:
     """Return the values of a machine or a tube: of constraints s (f - t) >= eta - slack, both of a tube."""
     name, n, tube, nu = type(m).__name__, len(y), hasattr(m, "C_"), arb(float(getattr(m, "nu", 0)))
-    squared, penalized, given = (
-        name in some for some in (
-            ("SVMs4", "SVMs5", "QuadraticNuSVR"), ("SVMs3", "SVMs5", "NuSVRPenalizedBias"), ("SVMs2", "EpsilonSVR"),
-        )
-    )  # fmt: skip
+    squared, given = name in ("SVMs4", "SVMs5", "QuadraticNuSVR"), name in ("SVMs2", "EpsilonSVR")
+    penalized = name in ("SVMs3", "SVMs5", "NuSVRPenalizedBias")
     G, _, inner, square, reach = plane(m, X)
     unit = square.sqrt() if name == "SVMs1" and square > 0 else arb(1)
     if tube:
         s, t, price, c = np.repeat([-1.0, 1.0], n), exact(y), arb(m.C_) / n, arb(m.C_) * nu
         a, f, eta = exact(np.append(m.lambda_, m.mu_)), inner + arb(m.b_), -arb(m.epsilon_)
     else:
-        s, t, price = (
-            np.where(y == m.classes_[1], 1.0, -1.0),
-            exact(np.zeros(n)),
-            exact(np.broadcast_to(m.K_, n)),
-        )
+        s, t = np.where(y == m.classes_[1], 1.0, -1.0), exact(np.zeros(n))
+        price = exact(np.broadcast_to(m.K_, n))
         a, f, eta = exact(np.zeros(n)), inner - arb(m.b_), arb(float(m.eta_)) / unit
         a[s > 0], a[s < 0] = exact(m.lambda_), exact(m.mu_)
         c = arb(1) if name == "SVMs1" else price[0] * n * nu
     sides, s, k = [s == s] if penalized else [s > 0, s < 0], exact(s), 1 + tube
     price = exact(np.zeros(k * n)) + price
-    slack = plus(eta - s * np.tile((f - t) / unit, k))
-    b = arb(m.b_)
+    slack, b = plus(eta - s * np.tile((f - t) / unit, k)), arb(m.b_)
     terms = [sum(price * slack * (slack if squared else 1), arb(0)), b * b / 2 * penalized]
     terms += [arb(0) if given else -c * eta, arb(0) if name == "SVMs1" else square / 2]
     sums = [sum(plus(a[side]), arb(0)) for side in sides]
@@ -107,14 +100,10 @@ def machine(m: Any, X: np.ndarray, y: np.ndarray) -> Judged:
     for side in sides:
         a[side] = with_sum(a[side], share, None if squared else price[side])
     z = (s * a).reshape(k, n).sum(axis=0)
-    total = sum(z, arb(0))
-    value = sum(z * times(G, z), arb(0)) + penalized * total * total
+    value = sum(z * times(G, z), arb(0)) + penalized * sum(z, arb(0)) * sum(z, arb(0))
     value += squared * sum(a * a / price, arb(0)) / 2
-    low = (
-        -value.sqrt()
-        if name == "SVMs1"
-        else sum(t * z, arb(0)) + given * eta * sum(a, arb(0)) - value / 2
-    )
+    low = sum(t * z, arb(0)) + given * eta * sum(a, arb(0)) - value / 2
+    low = -value.sqrt() if name == "SVMs1" else low
     return sum(terms, arb(0)), low, sum(map(abs, terms), arb(0)), f, reach + abs(b) + abs(t)
 
 

@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from companion.admm import project_box
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4
+from companion.svm.training import primal_newton
 from companion.svr import EpsilonSVR, NuSVR, QuadraticNuSVR
 from tests.exact.judge import judge
 
@@ -108,3 +110,10 @@ def test_labels_of_two_types_are_named_and_nullable_booleans_stay_booleans() -> 
         SVMs2().fit(ROW, np.array(["a", 1, "a", 1], dtype=object))
     labels = pd.Series([False, True, False, True], dtype="boolean")
     assert SVMs2().fit(ROW, labels).classes_.dtype == bool
+
+
+def test_numbers_in_a_refusal_are_told_apart() -> None:
+    with pytest.raises(ValueError, match=r"1.000000001 <= x <= 1"):
+        project_box([0.0], 1.0 + 1e-9, 1.0)
+    with pytest.raises(ValueError, match=r"got 1.000000001"):
+        primal_newton(ROW, [1.0 + 1e-9, 1.0, -1.0, -1.0])

@@ -145,7 +145,7 @@ def solve(
         if best < len(answers) - _STALE:
             advice = "more steps have not helped: the value is small beside its terms, and the rest is their rounding"
         if enough < np.inf:
-            advice = f"the weight enlarges the rounding of zeros; every tau above {enough:.3g} has this solution"
+            advice = f"the weight enlarges the rounding of zeros; every tau above {1.01 * enough:.3g} has this solution"
         warnings.warn(
             f"no certified solution after {result.n_iter} steps of ADMM: {certificate}, wanted {tol:.0e}; {advice}",
             ConvergenceWarning,
