@@ -119,7 +119,7 @@ test-site: $(READY)        ## the built pages, in a real browser (after: make bo
 pdf: book        ## the whole book as build/companion.pdf (needs Chromium)
 	$(STEP) "PDF" $(BIN)/python -m tools.pdf
 
-zip: book        ## the site as build/companion.zip, to read from the disk; LIVE=1: to serve, with Python for the browser
+zip: book        ## the site as build/companion.zip, to read from the disk; LIVE=1: with Python for the browser
 	$(STEP) "Zip" $(BIN)/python -m tools.editions $(if $(filter command1,$(firstword $(origin LIVE))$(LIVE)),--live)
 
 release: $(READY)          ## the site with the PDF and its own zip on its page of downloads
