@@ -2,7 +2,7 @@ r"""The hard margin support vector machine, program (SVM_h2)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -83,22 +83,23 @@ class HardMarginSVC(SupportVectorMachine):
 
     def _solved(self, points: Points, dual: DualProgram) -> tuple[model.Solved, list[DualProgram]]:
         """Find the nearest points of the convex hulls; one number tells the rest: at the solution 1'a = a'Pa."""
-        two = 2.0 / points.unit**2
-        nearest = DualProgram.of(dual.P, 0.0, (points.s, 0.0), (1.0, two), upper=np.inf)
+        u = points.unit  # multipliers need not be unique: found are those of the data's own unit
+        plain = replace(points, Phi=None if points.Phi is None else points.Phi * u, unit=1.0)
+        P, balanced = SignedKernel(plain), (points.s, 0.0)
+        nearest = DualProgram.of(P, 0.0, balanced, (1.0, 2.0), upper=np.inf)
 
         def scaled(_: DualProgram, done: Finished) -> tuple[DualProgram, Finished]:
             square = float(done.a @ done.Pa)
             # where the hulls meet up to rounding only, go on
-            found = points.weights(dual.P.coefficients(done.a), dual.P.inner(done.a, done.Pa))
-            meet = found.unknown
-            witness, k = smallest_bound(points) if meet else (done.a, np.inf)
+            found = plain.weights(P.coefficients(done.a), P.inner(done.a, done.Pa))
+            witness, k = smallest_bound(points) if found.unknown else (done.a, np.inf)
             if k < np.inf:
                 raise InfeasibleProblemError(
                     "no hyperplane separates the two classes in feature space: their convex hulls meet, in the "
                     "point with the coefficients error.witness; use a soft margin or another kernel",
                     witness=2.0 * witness,
                 )
-            return dual, done._replace(a=2.0 / square * done.a, Pa=2.0 / square * done.Pa)
+            return dual, done._replace(a=2.0 / square * done.a * u**2, Pa=2.0 / square * done.Pa)
 
-        guess = partial(model.guess_active_set, points, libsvm=guess_by_libsvm)
+        guess = partial(model.guess_active_set, plain, libsvm=guess_by_libsvm)
         return model.solve(self, points, [nearest], guess, scaled)

@@ -183,9 +183,8 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         """Set the fitted attributes."""
         dual, a, weights, slab, _, _, self.certificate_ = solved[:7]
         self.objective_, self.dual_objective_, self.n_iter_ = solved[7:]
-        square, weights = points.unit**2, weights.of_data(points.unit)
+        m, square, weights = points.n, points.unit**2, weights.of_data(points.unit)
         a, bound, ridge = a / square, dual.upper / square, dual.P.ridge * square
-        m, spent = points.n, float(a.sum())
         self.w_, self.norm_, self.norm_error_ = weights.w, weights.norm, weights.norm_error
         self.X_fit_, self.kernel_, self.dual_coef_ = points.X, points.kernel, weights.coef
         self.C_ = dual.price
@@ -196,7 +195,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         self.b_interval_, self.epsilon_interval_ = moved.b_interval, moved.epsilon_interval
         self.blue_interval_, self.red_interval_ = moved.blue_interval, moved.red_interval
         self.residuals_, self.offsets_ = residuals, residuals + self.b_
-        left = radius - spent
+        left = radius - float(a.sum())
         self.gamma_ = left if math.isfinite(left) and left > _INSIDE * radius else 0.0
 
         size = largest(y) + largest(weights.inner) + abs(slab.b)
@@ -273,9 +272,8 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
 
 def _libsvm(points: Points, dual: DualProgram) -> Guess | None:
     """Guess as libsvm does."""
-    m, upper, penalized = points.n, dual.upper, dual.P.constant
-    radius = dual.total * points.unit**2
-    y = (dual.q[:m] - dual.q[m:]) / 2.0
+    m, radius, upper = points.n, dual.total * points.unit**2, dual.upper
+    y, penalized = (dual.q[:m] - dual.q[m:]) / 2.0, dual.P.constant
     upper = upper[:m] if np.ndim(upper) else upper
     if math.isinf(min(radius, float(np.max(upper)))):
         return None
