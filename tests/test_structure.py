@@ -25,7 +25,7 @@ SHARES = {  # of the 8,000 that the package aims at; "." is what is in no room
     ".": 880, "admm": 1_455, "kernels": 1_295, "svm": 1_400, "regression": 870, "svr": 470, "engine": 1_000,
     "distributed": 250, "figures": 600, "boards": 0,
 }  # fmt: skip
-MOST_OF_TOOLS = 2_992  # tools and book/_ext; 518 are Python for the browser; the aim is 1,700
+MOST_OF_TOOLS = 2_994  # tools and book/_ext; 518 are Python for the browser; the aim is 1,700
 MOST_OF_A_FILE = 400
 MOST_CONSTANTS = 89  # numbers with a name in the six mathematical rooms, each explained where it stands; the aim is 50
 LONG: dict[str, int] = {}  # files that are longer, and their lines: to be made smaller

@@ -6,6 +6,7 @@ build; ``python -m tools.sameness`` stores it, so that the page has the table wh
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 from pathlib import Path
@@ -110,4 +111,5 @@ def rows(folder: Path = FOUND, stored: Path = STORED) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     STORED.write_text(json.dumps(runs(), indent=1) + "\n", encoding="utf-8")
