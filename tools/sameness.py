@@ -105,7 +105,7 @@ def rows(folder: Path = FOUND, stored: Path = STORED) -> list[dict[str, Any]]:
         known = EXCEPTIONS.get(each["page"], {})
         each["same"] = each["cells"] - len(each["differing"])
         reasons = dict.fromkeys(known.get(c, "not known") for c in each["differing"])
-        changed = each["state"] != state(each["page"])
+        changed = each.get("state") != state(each["page"])
         each["reasons"] = "; ".join([*reasons, *["changed since it ran"] * changed])
     return read
 
