@@ -324,7 +324,9 @@ def complaints(model: Any, norm_is_shown: bool, price: str = "") -> list[Warning
     proved = f"the objective is proved to be within {found.gap:.1e} of the optimal one, relative to its terms"
     if found.gap <= found.tolerance:
         proved += f", but the worst residual is {found.worst:.1e}"
-    if not found.gap < 1.0:
+    if (
+        not found.gap < 1.0 or found.primal_residual > found.tolerance
+    ):  # weak duality needs the equations
         proved = "nothing is proved about the objective"
     more = f"; or lower {price}" if price else ""
     text = f"the solution misses tol = {model.tol:g} after {model.n_iter_} systems: {proved}; {advice}{more}"

@@ -397,10 +397,12 @@ def make_points(X: np.ndarray, s: np.ndarray, kernel: Kernel, free_b: bool = Fal
         )
     if Phi is None or not free_b:
         return Points(X, s, kernel, Phi)
-    mean = Phi.mean(axis=0)
+    mean, raw = Phi.mean(axis=0), float(np.einsum("ij,ij->", Phi, Phi))
     Phi = Phi - mean
-    square = float(np.einsum("ij,ij->", Phi, Phi)) / len(Phi) if kernel.is_linear else 0.0
-    unit = math.ldexp(1.0, math.frexp(square)[1] // 2)
+    square = float(np.einsum("ij,ij->", Phi, Phi))
+    if square <= raw * rounding_of(len(Phi)) ** 2:  # equal points: what is left of them is rounding
+        square = raw
+    unit = math.ldexp(1.0, math.frexp(square / len(Phi))[1] // 2) if kernel.is_linear else 1.0
     return Points(X, s, kernel, Phi / unit, mean / unit, unit=unit)
 
 

@@ -32,6 +32,15 @@ TWICE = """
     .filter(image => image.offsetParent && image.alt.trim() === first).map(image => image.alt);
 })
 """
+# One that goes on with a solution is behind its fold.
+OPEN = """
+flipbook => {
+  for (let part = flipbook; part; part = part.parentElement) {
+    part.classList.remove('toggle-hidden');
+    if (part.tagName === 'DETAILS') part.open = true;
+  }
+}
+"""
 ANSWERED = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
@@ -56,6 +65,7 @@ def check_flipbooks(page: Page, name: str) -> None:
     books = page.query_selector_all(".companion-flipbook")
     assert len(books) == flipbooks(name)
     for book in books:
+        book.evaluate(OPEN)
         handles = book.query_selector_all(HANDLE)
         assert handles
         for handle in handles:

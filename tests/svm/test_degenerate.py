@@ -102,6 +102,14 @@ class TestIntervals:
         (f,) = machine.decision_function(data.X[machine.support_type1_])
         assert abs(f) == pytest.approx(machine.eta_)
 
+    @pytest.mark.parametrize(("p", "q", "unit"), [(25, 11, 1.0), (3, 2, 0.125), (11, 25, 4.0)])
+    def test_equal_points_of_two_colours(self, p, q, unit):
+        """Their mean is not them, by a rounding, which is no scale of theirs."""
+        u, v = (np.tile([1.067 * unit, 0.691 * unit], (n, 1)) for n in (p, q))
+        machine = SVMs2(16.4424).fit_uv(u, v)
+        assert machine.certificate_.ok
+        assert_allclose(machine.objective_, 2 * 16.4424 * min(p, q), rtol=1e-9)
+
     def test_type_1_of_one_colour_gives_b(self):
         """The text says that a blue one entails a red one (Section 18.3)."""
         u, v = [[1.0, 1.0], [1.0, -1.0]], [[-1.0, 0.0]]
