@@ -427,6 +427,14 @@ def certify_hyperplane(
           terms, divided by `size`.
     loss : float
         :math:`F - D` without rounding: the dual objective is the objective minus that.
+
+    Notes
+    -----
+    b and :math:`\eta` solve the equations :math:`u_i = r a_i` of some points, and no digit of them is better known than
+    a rounding :math:`\delta` of the largest `terms`, which are among these. So every :math:`u_i` may be moved by
+    :math:`\delta`, also one whose own terms are small. A residual of that size has to pass, and it does where the scale
+    is not below :math:`\delta` divided by `tolerance`. What it costs is not forgiven: in the gap stands each
+    product for the :math:`u_i` that was computed, at its worst within `error`.
     """
     gap, products = weak_duality(a, u, error, upper=upper, ridge=ridge, norm=norm, misfit=misfit)
     A, c, y = rows
