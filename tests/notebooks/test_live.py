@@ -1,5 +1,6 @@
 """The second control of a slider, which only JupyterLab shows, draws what lies between the stored pictures."""
 
+import json
 import os
 import subprocess
 import sys
@@ -51,3 +52,18 @@ def run(notebook: Path) -> subprocess.CompletedProcess[str]:
 def test_any_value_can_be_drawn(path: Path) -> None:
     ended = run(path)
     assert ended.returncode == 0, ended.stderr[-2000:]
+
+
+@pytest.mark.parametrize("height", ["known[x]", "1 + x"])
+def test_a_picture_that_exists_for_the_frames_only_is_found(height: str, tmp_path: Path) -> None:
+    source = f"""
+import matplotlib.pyplot as plt
+from companion.figures.flipbook import flipbook
+known = {{0.5: 1, 1.0: 2}}
+flipbook(lambda x: plt.figure(figsize=(2, {height})), [0.5, 1.0], label="x", alt="{{}}")
+"""
+    path = tmp_path / "page.ipynb"
+    path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": source}]}))
+    ended = run(path)
+    assert (ended.returncode == 0) == (height == "1 + x"), ended.stderr
+    assert ("moved any x" in ended.stdout) == (height == "1 + x")
