@@ -8,7 +8,7 @@ from companion.admm.l1 import (
     least_absolute_deviations,
 )
 from companion.admm.losses import LeastSquaresLoss, LogisticLoss, SmoothLoss, SquaredHingeLoss
-from companion.admm.low_rank import LowRank
+from companion.engine.certificate import LowRank
 from companion.admm.multipliers import (
     augmented_lagrangian, dual_ascent, dual_decomposition, dual_function, method_of_multipliers,
     quadratic_argmin,

@@ -286,12 +286,12 @@ def factored(H: np.ndarray) -> Any:
 
 
 def newton_step(
-    H: np.ndarray, g: np.ndarray, noise: float = np.inf, reach: float = 0.0
+    H: np.ndarray, g: np.ndarray, noise: float = np.inf, longest: float = 0.0
 ) -> np.ndarray:
     """Return the shortest minimiser d of g'd + d'H d/2, in units in which the diagonal of H is 1.
 
     There is none if g has a part of more than the noise in the null space of H. Then return a step downhill there, far
-    beyond `reach`.
+    beyond `longest`.
     """
     unit = 1 / np.sqrt(np.where(H.diagonal() > 0, H.diagonal(), 1.0))
     scaled = unit * H * unit[:, None]
@@ -299,7 +299,7 @@ def newton_step(
     rest = g + H @ d
     if largest(unit * rest) <= max(noise * float(unit.min(initial=1.0)), 1e-6 * largest(unit * g)):
         return d
-    return -1e10 * (reach or 1.0) / largest(rest) * rest
+    return -1e10 * (longest or 1.0) / largest(rest) * rest
 
 
 def first_zero(v: np.ndarray, step: np.ndarray, s: np.ndarray) -> tuple[float, np.ndarray]:

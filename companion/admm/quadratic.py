@@ -10,11 +10,10 @@ from scipy.linalg import lu_factor
 from scipy.linalg.lapack import dgetrs
 
 from companion.admm.affine import AffineSet
-from companion.admm.low_rank import LowRank
 from companion.admm.splitting import Iterate, admm
 from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
 from companion.engine.arithmetic import EPS
-from companion.engine.certificate import BoxProgram, accurate_square, certify
+from companion.engine.certificate import BoxProgram, LowRank, accurate_square, certify
 from companion.engine.machines import is_psd
 from companion.engine.quadratic import solve_box
 from companion.engine.refusals import check_bounds, refuse

@@ -106,7 +106,7 @@ def sliced_product(M: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, float]:
     return total, 4.0 * x.size * math.ldexp(largest(M) * largest(x), -3 * bits)
 
 
-def is_symmetric(P: np.ndarray, rough: float = 1e-10) -> bool:
+def is_symmetric(P: np.ndarray, tolerance: float = 1e-10) -> bool:
     """Return whether a square matrix is symmetric up to a part of the larger of its diagonal and its row sums.
 
     Its products with one vector from the left and from the right are compared, which reads P once: no skew matrix is
@@ -119,7 +119,7 @@ def is_symmetric(P: np.ndarray, rough: float = 1e-10) -> bool:
     """
     probe = np.cos(np.arange(len(P)))
     left, right = P @ probe, probe @ P
-    return largest(left - right) <= rough * max(largest(left), largest(P.diagonal()))
+    return largest(left - right) <= tolerance * max(largest(left), largest(P.diagonal()))
 
 
 def ratio(value: Any, scale: Any) -> Any:

@@ -1,17 +1,19 @@
-"""The proof that a point solves a convex quadratic program: a bound of its distance from the optimal value."""
+"""A convex quadratic program, and the proof that a point solves it: a bound of its distance from the optimal value."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from companion.checks import as_matrix, as_vector, count_axes
 from companion.engine.arithmetic import EPS, Bounds, exact_product, largest, ratio
 from companion.results import Certificate
 
 __all__ = [
     "BoxProgram",
+    "LowRank",
     "Matrix",
     "absolute_product",
     "accurate_square",
@@ -36,20 +38,87 @@ def rounding_of(n: int) -> float:
     return 8.0 * EPS * (1.0 + math.sqrt(n))
 
 
-class Matrix(Protocol):
-    """A symmetric positive semidefinite matrix that need not be formed; an ndarray is one."""
+class LowRank:
+    r"""The positive semidefinite matrix :math:`P = G G^\top + \operatorname{diag}(d)`.
 
-    def __matmul__(self, x: np.ndarray, /) -> np.ndarray:
-        """Return the product with a vector."""
+    A linear kernel on `n` points of dimension `r` gives such a matrix: with the labelled points
+    :math:`s_i x_i` as the rows of `G`, :math:`P_{ij} = s_i s_j \langle x_i, x_j \rangle`. Everything
+    that a solver needs costs `n r` or `n r^2`, and memory stays proportional to `G`.
+
+    Parameters
+    ----------
+    G : array-like of shape (n, r)
+        The factor.
+    diagonal : float or array-like of shape (n,), optional
+        The nonnegative numbers `d`; a scalar stands for a multiple of the identity.
+
+    Raises
+    ------
+    ValueError
+        If `diagonal` has a negative entry, or a shape or an entry is not acceptable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> P = LowRank([[1.0], [2.0]], diagonal=0.5)
+    >>> P.toarray()
+    array([[1.5, 2. ],
+           [2. , 4.5]])
+    >>> P @ np.array([1.0, 1.0])
+    array([3.5, 6.5])
+    """
+
+    __array_ufunc__ = None  # let x @ P raise instead of building an array of objects
+
+    def __init__(self, G: np.ndarray, diagonal: float | np.ndarray | None = None) -> None:
+        self.G = as_matrix(G, "G")
+        n = self.G.shape[0]
+        one = diagonal is None or count_axes(diagonal, "diagonal") == 0
+        d = as_vector(0.0 if diagonal is None else diagonal, "diagonal", 1 if one else n)
+        self.d = np.full(n, d[0]) if one else d
+        if (self.d < 0.0).any():
+            i = int(np.argmin(self.d))
+            raise ValueError(f"diagonal must be nonnegative, got {self.d[i]:g} at [{i}]")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape (n, n) of the matrix."""
+        return self.d.size, self.d.size
+
+    def __repr__(self) -> str:
+        n, r = self.G.shape
+        return f"LowRank({n} x {n}, rank {r}{' plus a diagonal' if self.d.any() else ''})"
+
+    def __matmul__(self, x: np.ndarray) -> np.ndarray:
+        d = self.d if np.ndim(x) == 1 else self.d[:, None]
+        return np.asarray(self.G @ (self.G.T @ x) + d * x)
 
     def diagonal(self) -> np.ndarray:
-        """Return the diagonal."""
+        """Return the diagonal of the matrix."""
+        return np.asarray(np.einsum("ij,ij->i", self.G, self.G) + self.d)
+
+    def toarray(self) -> np.ndarray:
+        """Return the matrix itself, of shape (n, n)."""
+        dense = self.G @ self.G.T
+        dense[np.diag_indices_from(dense)] += self.d
+        return np.asarray(dense)
+
+    def block(self, index: np.ndarray) -> np.ndarray:
+        """Return the principal submatrix with these indices."""
+        return np.asarray(self.G[index] @ self.G[index].T + np.diag(self.d[index]))
+
+    def scaled(self, t: np.ndarray) -> LowRank:
+        """Return the matrix whose rows and columns are those of this one times t."""
+        return LowRank(self.G * t[:, None], self.d * t**2)
+
+
+Matrix = np.ndarray | LowRank
 
 
 class BoxProgram(NamedTuple):
     """The program ``min 1/2 x'Px + q'x  s.t. A x = b, lower <= x <= upper``, with bounds that may be infinite.
 
-    P is an ndarray of shape (n, n) or another `Matrix`, A one of shape (p, n); the others are vectors.
+    P is a positive semidefinite ndarray of shape (n, n) or a `LowRank` one, A has shape (p, n); the others are vectors.
     """
 
     P: Any
@@ -170,21 +239,21 @@ def certify(
     unit, rounding = rounding_of(q.size), rounding_of_a_sum(q.size + b.size)
     with np.errstate(all="ignore"):
         Px = P @ x if Px is None else Px
-        size, absolute, dear = np.abs(x), np.abs(A), np.abs(y)
-        reach = absolute_product(P, size)
-        constants = np.abs(q) + dear @ absolute
-        scale = np.where(constants > 0.0, np.abs(Px) + constants, reach)
+        size, absolute, prices = np.abs(x), np.abs(A), np.abs(y)
+        magnitude = absolute_product(P, size)
+        constants = np.abs(q) + prices @ absolute
+        scale = np.where(constants > 0.0, np.abs(Px) + constants, magnitude)
         value = 0.5 * abs(float(x @ Px)) + float(np.abs(q) @ size)
         if not value:
             width = np.maximum(np.abs(lower), np.abs(upper))
             alone = np.minimum(ratio(np.abs(q), np.maximum(P.diagonal(), 0.0)), width)
             value = float(np.abs(q) @ np.where(np.isfinite(alone), alone, 0.0))
         elif not (y.any() or np.abs(q) @ size):
-            value = 0.5 * float(size @ reach)
+            value = 0.5 * float(size @ magnitude)
 
         row_terms = np.maximum(absolute @ size, np.abs(b))
         miss = np.abs(A @ x - b) + rounding * row_terms
-        primal, gap = _worst(miss, row_terms), float(dear @ miss)
+        primal, gap = _worst(miss, row_terms), float(prices @ miss)
 
         products, z, illegal = 0.0, np.zeros(q.size), np.zeros(q.size)
         sides = (lower, x - lower, z_lower, -1.0), (upper, upper - x, z_upper, 1.0)
@@ -195,19 +264,19 @@ def certify(
             products, gap = max(products, largest(product)), gap + float(product.sum())
             span = np.maximum(size, np.abs(bound))
             primal = max(primal, _worst(np.maximum(-slack, 0.0), span))
-        lost = rounding_of_the_square(P, x, Px, reach)
+        lost = rounding_of_the_square(P, x, Px, magnitude)
         gap += lost + unit * value  # what rounding does to the objective itself
 
-        e, noise = Px + q + y @ A + z, rounding * (reach + constants)
-        dual, room = _worst(np.abs(e) + noise + illegal, scale), _room(program, x, e, noise, z)
-        if max(dual, ratio(gap + room, value)) > tolerance:
-            if (exact := _exactly(program, x, y, z)) is not None:
-                e, noise = exact, EPS * np.abs(exact)
-                dual = _worst(np.abs(e) + noise + illegal, scale)
-                room = _room(program, x, e, noise, z)
-            if ratio(gap + room, value) > tolerance:
-                room = min(room, _room_next_to_it(program, x, e, noise, z))
-        gap += room
+        e, noise = Px + q + y @ A + z, rounding * (magnitude + constants)
+        dual, gain = _worst(np.abs(e) + noise + illegal, scale), _gain(program, x, e, noise, z)
+        if max(dual, ratio(gap + gain, value)) > tolerance:
+            e = _exactly(program, x, y, z)
+            noise = EPS * np.abs(e)
+            dual = _worst(np.abs(e) + noise + illegal, scale)
+            gain = _gain(program, x, e, noise, z)
+            if ratio(gap + gain, value) > tolerance:
+                gain = min(gain, _gain_nearby(program, x, e, noise, z))
+        gap += gain
         finite = math.isfinite(gap + value + dual + primal)
     if not finite:
         return Certificate(np.inf, np.inf, np.inf, np.inf, tolerance)
@@ -225,57 +294,52 @@ def accurate_square(P: Any, x: np.ndarray, Px: np.ndarray) -> float:
     if _cancels(x, Px, absolute_product(P, np.abs(x))):
         if isinstance(P, np.ndarray):
             Px = exact_product(P, x)
-        elif hasattr(P, "G"):
+        else:
             w = exact_product(P.G.T, x)
             return math.fsum((*(w * w), *(P.d * x * x)))
     return float(x @ Px)
 
 
-def _cancels(x: np.ndarray, Px: np.ndarray, reach: np.ndarray) -> bool:
-    return float(np.abs(x) @ reach) > _CANCELS * float(np.abs(x) @ np.abs(Px))
+def _cancels(x: np.ndarray, Px: np.ndarray, magnitude: np.ndarray) -> bool:
+    return float(np.abs(x) @ magnitude) > _CANCELS * float(np.abs(x) @ np.abs(Px))
 
 
-def rounding_of_the_square(P: Any, x: np.ndarray, Px: np.ndarray, reach: np.ndarray) -> float:
+def rounding_of_the_square(P: Any, x: np.ndarray, Px: np.ndarray, magnitude: np.ndarray) -> float:
     """Return by how much rounding may have changed half of what :func:`accurate_square` returns."""
     size = np.abs(x)
-    readable = isinstance(P, np.ndarray) or hasattr(P, "G")
-    terms = size @ np.abs(Px) if readable and _cancels(x, Px, reach) else size @ reach
+    terms = size @ np.abs(Px) if _cancels(x, Px, magnitude) else size @ magnitude
     return rounding_of_a_sum(x.size) * float(terms)
 
 
-def _exactly(program: BoxProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray | None:
-    """Return P x + q + A'y + z, each entry rounded once; None where P is known by its products only."""
+def _exactly(program: BoxProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return P x + q + A'y + z, each entry rounded once."""
     P, q, A, *_ = program
     if isinstance(P, np.ndarray):
         parts = [(P, x)]
-    elif hasattr(
-        P, "G"
-    ):  # w = G'x is rounded twice: the second number is what the first one misses
+    else:  # w = G'x is rounded twice: the second number is what the first one misses
         w = exact_product(P.G.T, x)
         rest = exact_product(np.column_stack([P.G.T, -w]), np.append(x, 1.0))
         parts = [(P.G, w), (P.G, rest), (P.d[:, None], x[:, None])]
-    else:
-        return None
     one = np.ones((q.size, 1))
     parts += [(A.T, y), (q[:, None], one), (z[:, None], one)]
     factors = [np.broadcast_to(numbers, rows.shape) for rows, numbers in parts]
     return exact_product(np.hstack([rows for rows, _ in parts]), np.hstack(factors))
 
 
-def _room(
+def _gain(
     program: BoxProgram, x: np.ndarray, e: np.ndarray, noise: np.ndarray, z: np.ndarray
 ) -> float:
     """Return a bound of what e gains within the box; a larger multiplier z of the bound where x is takes it up."""
     total, nearest = np.zeros(e.size), np.full(e.size, np.inf)
-    for sign, room in ((1.0, np.abs(x - program.lower)), (-1.0, np.abs(program.upper - x))):
+    for sign, gain in ((1.0, np.abs(x - program.lower)), (-1.0, np.abs(program.upper - x))):
         pushed = np.maximum(sign * e + noise, 0.0)
-        total += np.where(np.isfinite(room) & (pushed > 0.0), pushed * room, 0.0)
-        nearest = np.minimum(nearest, room)
+        total += np.where(np.isfinite(gain) & (pushed > 0.0), pushed * gain, 0.0)
+        nearest = np.minimum(nearest, gain)
     taken = np.abs(e) + noise
     return float(np.where(taken < np.abs(z), np.minimum(total, taken * nearest), total).sum())
 
 
-def _room_next_to_it(
+def _gain_nearby(
     program: BoxProgram, x: np.ndarray, e: np.ndarray, noise: np.ndarray, z: np.ndarray
 ) -> float:
     r"""Return that bound for the multipliers at x + d, with :math:`\tfrac12 d^\top P d`, such that e vanishes there.
@@ -283,17 +347,12 @@ def _room_next_to_it(
     The step of the variables without a multiplier is that of :math:`P_{FF} d_F = -e_F`.
     """
     P, d, free = program.P, np.zeros(e.size), np.flatnonzero((z == 0.0) & (e != 0.0))
-    if isinstance(P, np.ndarray):
-        block = P[np.ix_(free, free)]
-    elif hasattr(P, "G"):
-        block = P.G[free] @ P.G[free].T + np.diag(P.d[free])
-    else:
-        return math.inf
+    block = P[np.ix_(free, free)] if isinstance(P, np.ndarray) else P.block(free)
     d[free] = np.linalg.lstsq(block, -e[free], rcond=None)[0]
     change = P @ d
     more = rounding_of_a_sum(e.size) * absolute_product(P, np.abs(d))
     square = 0.5 * float(np.abs(d) @ (np.abs(change) + more))
-    return square + _room(program, x, e + change, noise + more + EPS * np.abs(e), z)
+    return square + _gain(program, x, e + change, noise + more + EPS * np.abs(e), z)
 
 
 def weak_duality(
@@ -386,9 +445,9 @@ def certify_hyperplane(
     ridge: float,
     norm: float,
     misfit: float,
-    reach: float,
+    magnitude: float,
     rows: tuple[np.ndarray, np.ndarray, np.ndarray],
-    most: float = math.inf,
+    largest_sum: float = math.inf,
     size: float,
     unit: float = 1.0,
     tolerance: float,
@@ -401,11 +460,11 @@ def certify_hyperplane(
         As for :func:`weak_duality`.
     terms : ndarray of shape (n,)
         The size of the terms of each entry of u.
-    reach : float
+    magnitude : float
         :math:`\sum_i a_i \|\varphi(x_i)\|`.
     rows : (A, c, y)
         The equations :math:`A a = c` and their multipliers.
-    most : float
+    largest_sum : float
         What the sum of a may not exceed.
     size : float
         The sum of the absolute values of the objective's terms, which the gap is divided by.
@@ -418,10 +477,10 @@ def certify_hyperplane(
     -------
     certificate : Certificate
         - ``primal_residual``: the largest :math:`|A a - c|_k` divided by :math:`\sum_i |A_{ki}| a_i + |c_k|`, and by
-          which part the sum exceeds `most`;
+          which part the sum exceeds `largest_sum`;
         - ``dual_residual``: by how much a constraint misses what its multiplier asks for (:math:`u_i = r a_i`, or not
           more at 0, or not less at K), divided by its `terms`, which are raised to where one rounding of the largest
-          `terms` is a part of `tolerance`; and `misfit` divided by `reach`;
+          `terms` is a part of `tolerance`; and `misfit` divided by `magnitude`;
         - ``complementarity``: the largest product, divided by `size`;
         - ``gap``: the bound of :math:`F - D`, with :math:`|y|^\top |A a - c|` and the rounding of the objective's own
           terms, divided by `size`.
@@ -439,7 +498,10 @@ def certify_hyperplane(
     gap, products = weak_duality(a, u, error, upper=upper, ridge=ridge, norm=norm, misfit=misfit)
     A, c, y = rows
     miss = np.array([side - math.fsum(row * a) for row, side in zip(A, c)])
-    spread, beyond = np.abs(A) @ a + np.abs(c), float(ratio(max(float(a.sum()) - most, 0.0), most))
+    spread, beyond = (
+        np.abs(A) @ a + np.abs(c),
+        float(ratio(max(float(a.sum()) - largest_sum, 0.0), largest_sum)),
+    )
     wrong = np.where(a <= 0.0, np.maximum(u, 0.0), np.abs(u - ridge * a))
     wrong = np.where(a >= upper, np.where(a > 0.0, np.maximum(-u, 0.0), 0.0), wrong)
     # b and eta are read from constraints with the largest terms: their rounding misses no small one
@@ -451,7 +513,7 @@ def certify_hyperplane(
     largest = max(float(products.max(initial=0.0)), 0.0)
     certificate = Certificate(
         primal_residual=max(_worst(np.abs(miss), spread), beyond),
-        dual_residual=max(_worst(wrong, terms), float(ratio(misfit, reach))),
+        dual_residual=max(_worst(wrong, terms), float(ratio(misfit, magnitude))),
         complementarity=float(ratio(largest / unit, size)),
         gap=float(ratio(gap / unit, size)),
         tolerance=tolerance,

@@ -95,8 +95,7 @@ def solve_box(
     Parameters
     ----------
     program : BoxProgram
-        P is a positive semidefinite array, or an object with ``G`` and ``d`` where
-        :math:`P = G G^\top + \operatorname{diag}(d)` (and ``@``, ``diagonal()``), which is never formed.
+        A `LowRank` matrix P is never formed.
     guess : (x, y), optional
         A point near the solution and its multipliers. It is tried before PIQP.
     tol : float
@@ -122,7 +121,7 @@ def solve_box(
     r = _power(np.abs(A * t).max(axis=1, initial=0.0))
     if np.abs(np.log2(np.concatenate([t, r]))).max() <= _SPREAD:
         return _solve(program, guess, tol, max_iter)
-    D = P * np.outer(t, t) if isinstance(P, np.ndarray) else type(P)(P.G * t[:, None], P.d * t**2)
+    D = P * np.outer(t, t) if isinstance(P, np.ndarray) else P.scaled(t)
     scaled = BoxProgram(D, q * t, A * t / r[:, None], b / r, lower / t, upper / t)
     s = _solve(scaled, None if guess is None else (guess[0] / t, guess[1] * r), tol, max_iter)
     z_lower, z_upper, Px = s.z_lower / t, s.z_upper / t, s.Px / t  # all without rounding

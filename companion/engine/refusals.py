@@ -70,11 +70,11 @@ def _refuse_row(program: BoxProgram) -> None:
     for i in np.flatnonzero((b < least) | (b > most)):
         sign = 1.0 if b[i] > most[i] else -1.0
         witness = sign * (np.arange(b.size) == i)
-        reach = most[i] if sign > 0 else least[i]
-        clear = abs(b[i] - reach) > _CLEARLY * max(abs(reach), abs(b[i]))
+        end = most[i] if sign > 0 else least[i]
+        clear = abs(b[i] - end) > _CLEARLY * max(abs(end), abs(b[i]))
         if clear and _is_witness(program, witness):
             word = "at most" if sign > 0 else "at least"
-            right, most_of_all = apart(b[i], reach, -sign)
+            right, most_of_all = apart(b[i], end, -sign)
             raise InfeasibleProblemError(
                 f"row {i} of A x = b cannot be met within the bounds: (A x)[{i}] is {word} {most_of_all}, "
                 f"but b[{i}] = {right}",

@@ -106,7 +106,7 @@ class _Weights:
         self.unit = np.exp2(np.round(np.log2(np.where(peak > 0.0, peak, 1.0))))
         self.Z, self.A, self.q, self.c = R / self.unit, A, q, c
         self.r, self.p, self.ridge, self.upper = R.shape[1], len(c), ridge, upper
-        self.most = float(np.max(upper))
+        self.largest_bound = float(np.max(upper))
         self.D = np.concatenate([self.unit**-2.0, np.zeros(self.p)])
         self.M = np.hstack([self.Z, A.T])
         self.cost = np.concatenate([np.zeros(self.r), c])
@@ -120,7 +120,9 @@ class _Weights:
         x = np.zeros(self.r + self.p)
         best = Carried(x[: self.r], x[self.r :], a, math.inf, 0)
         length = float(self.unit.max(initial=0.0)) or 1.0
-        first = min(self.most, 1.0) if self.ridge else min(self.most, 1.0 / length**2)
+        first = (
+            min(self.largest_bound, 1.0) if self.ridge else min(self.largest_bound, 1.0 / length**2)
+        )
         best = self.better(best, *self.finish(x, a, self.state_of(a)))
         rho, a = (math.inf if self.ridge else first), 0.0 * a
         for _ in range(_ENVELOPES):
@@ -129,7 +131,7 @@ class _Weights:
             x, a = self.envelope(x, a, rho)
             best = self.better(best, x, a)
             best = self.better(best, *self.finish(x, a, self.state_of(a)))
-            if self.ridge or rho > self.most / EPS:
+            if self.ridge or rho > self.largest_bound / EPS:
                 break
             rho *= _GROWTH
         w = best.w / self.unit
@@ -152,7 +154,7 @@ class _Weights:
         if self.ridge:
             price = float(slack @ slack) / (2.0 * self.ridge)
         else:
-            price = float(np.sum(self.upper * slack)) if math.isfinite(self.most) else 0.0
+            price = float(np.sum(self.upper * slack)) if math.isfinite(self.largest_bound) else 0.0
         size = 0.5 * norm * norm + float(np.abs(self.c) @ np.abs(y)) + price
         relative = gap / size if size > 0.0 else math.inf
         return Carried(v, y, a, relative, 0) if relative < best.gap else best
@@ -228,7 +230,7 @@ class _Weights:
             return 1.0
         with np.errstate(all="ignore"):
             ends = [shifted / move]
-            if math.isfinite(self.most):
+            if math.isfinite(self.largest_bound):
                 ends.append((shifted - self.upper / curvature) / move)
         knots = np.concatenate(ends)
         knots = np.unique(knots[np.isfinite(knots) & (knots > 0.0)])

@@ -322,8 +322,8 @@ def _certify(
         distance, np.zeros(0), 0.5 * objective, size, TOLERANCE, dual=float(dual.max(initial=0.0))
     )
     alone = ratio(spread * size, spread**2 + K)
-    reach = float((spread * np.maximum(np.abs(w), alone)).max(initial=0.0))
-    return certificate, ratio(float((spread * np.abs(inverse.apply(g))).max(initial=0.0)), reach)
+    length = float((spread * np.maximum(np.abs(w), alone)).max(initial=0.0))
+    return certificate, ratio(float((spread * np.abs(inverse.apply(g))).max(initial=0.0)), length)
 
 
 def warn_if_missed(certificate: Certificate, K: float, w_error: float) -> None:

@@ -39,7 +39,7 @@ class DualProgram(Record):
     eta : float, optional
         The :math:`\eta` (or :math:`-\epsilon`) that the program is for, where it is no variable, and the sum of the
         multipliers no equation.
-    most : float
+    largest_sum : float
         What their sum may not exceed, where no equation says it: in a tube whose :math:`\epsilon` is 0.
 
     Examples
@@ -63,7 +63,7 @@ class DualProgram(Record):
     upper: Any
     price: Any = field(default=None, repr=False)
     eta: float | None = field(default=None, repr=False)
-    most: float = field(default=math.inf, repr=False)
+    largest_sum: float = field(default=math.inf, repr=False)
 
     @classmethod
     def of(

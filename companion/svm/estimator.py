@@ -245,9 +245,9 @@ class SupportVectorMachine(HyperplaneClassifier):
         dual, a, weights, slab = found[:4]
         self.n_iter_, squared = found.n_systems, dual.P.ridge > 0.0
         if dual.eta is None and not squared:  # w = 0 goes with eta = 0: there is no slab then
-            reach = float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
+            magnitude = float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
             length = math.hypot(weights.norm, slab.b if dual.P.constant else 0.0) + weights.misfit
-            part = float(ratio(length, reach)) ** 2 + rounding_of(points.n)
+            part = float(ratio(length, magnitude)) ** 2 + rounding_of(points.n)
             reason = self._below_range(points, dual) if part <= ROUNDING else ""
             if reason:  # what cancels leaves of 0
                 zero = replace(found.certificate, dual_residual=part, complementarity=0.0, gap=part)

@@ -13,10 +13,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
-from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -322,40 +319,41 @@ def lipschitz_constant(K0: Any, y: Any, C: float, rho: float, variant: str = "pa
 # ---------------------------------------------------------------------------------------------
 
 
-class _Point(NamedTuple):
+class _Ascent(NamedTuple):
+    """Where a method is: a point with its value and gradient, the L that found it, and what the method remembers."""
+
     alpha: np.ndarray
     value: float
     gradient: np.ndarray
-
-
-# what a method shows after each step: its point, the curvature it works with, and SMM's gamma
-_Steps = Iterator[tuple[_Point, float, np.ndarray]]
+    L: float
+    k: int = 0
+    weight: float = 1.0  # accelerated: t, which the momentum comes from
+    before: Any = None  # accelerated: the point before this one
+    total: Any = 0.0  # smm: the weighted sum of the gradients
 
 
 @dataclass(frozen=True)
-class _Program:
+class _Maximisation:
     """f on Q1, for the methods."""
 
     f: IndefiniteObjective
     C: float
 
-    def at(self, alpha: np.ndarray) -> _Point:
+    def at(self, alpha: np.ndarray, L: float) -> _Ascent:
         """Return a point with value and gradient."""
-        return _Point(alpha, *self.f(alpha))
+        return _Ascent(alpha, *self.f(alpha), L)
 
     def project(self, alpha: np.ndarray) -> np.ndarray:
         """Return the nearest point of Q1."""
         return project_q1(alpha, self.f.y, self.C)
 
-    def step(self, point: _Point, L: float) -> np.ndarray:
+    def step(self, at: _Ascent, L: float) -> np.ndarray:
         """Return the end of a gradient step."""
-        return self.project(point.alpha + point.gradient / L)
+        return self.project(at.alpha + at.gradient / L)
 
-    def gap(self, point: _Point) -> float:
+    def gap(self, at: _Ascent) -> float:
         """Return the bound on what is missing to the maximum, by the gradient."""
-        return largest_linear(point.gradient, self.f.y, self.C) - float(
-            point.gradient @ point.alpha
-        )
+        return largest_linear(at.gradient, self.f.y, self.C) - float(at.gradient @ at.alpha)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -501,37 +499,46 @@ def solve_indefinite(
     >>> round(result.objective, 6), bool(result.gap < 1e-8)
     (15.697899, True)
     """
-    smm = partial(_smm, as_printed=as_printed)
-    methods: dict[str, Any] = {"smm": smm, "spgm": _spgm, "accelerated": _accelerated}
-    if method not in methods:
-        raise ValueError(f"method must be one of {', '.join(methods)}, got {method!r}")
+    methods = {
+        "smm": _smm,
+        "smm as printed": _smm_as_printed,
+        "spgm": _spgm,
+        "accelerated": _accelerated,
+    }
+    if method not in ("smm", "spgm", "accelerated"):
+        raise ValueError(f"method must be one of smm, spgm, accelerated, got {method!r}")
     if as_printed and method != "smm":
         raise ValueError("as_printed concerns method='smm' only")
     f = IndefiniteObjective(K0, y, rho)
-    program = _Program(f, as_scalar(C, "C", above=0.0))
+    program = _Maximisation(f, as_scalar(C, "C", above=0.0))
     tol, max_iter = as_scalar(tol, "tol", at_least=0.0), check_count(max_iter, "max_iter")
     change = -1.0 if change is None else as_scalar(change, "change", above=0.0)
     if L is None:
         top = f.largest_eigenvalue
         L = top if method == "accelerated" and top > 0.0 else f.lipschitz(C)
     L = as_scalar(L, "L", above=0.0)
+    advance = methods["smm as printed" if as_printed else method]
     start = np.zeros(f.y.size) if alpha0 is None else as_vector(alpha0, "alpha0", f.y.size)
-    best, status = program.at(program.project(start)), "max_iter"
-    steps, rows = methods[method](program, best, L), list[dict[str, float]]()
-    for k, (point, L, gamma) in enumerate(steps):
-        rows.append({"objective": point.value, "gap": program.gap(point), "L": L})
+    best = at = program.at(program.project(start), L)
+    status, rows, origin = "", list[dict[str, float]](), at.alpha
+    while not status:
+        row = {"objective": at.value, "gap": program.gap(at), "L": at.L}
         if track and method == "smm":
-            rows[k]["objective_gamma"] = program.at(gamma).value
-        best = max(point, best, key=lambda point: point.value)
-        if rows[k]["gap"] <= tol * float(point.alpha.sum()):
-            best, status = point, "converged"
-        elif k and abs(point.value - rows[k - 1]["objective"]) <= change * abs(point.value):
+            row["objective_gamma"] = f(program.step(at, at.L))[0]
+        rows.append(row)
+        best = max(at, best, key=lambda point: point.value)
+        if row["gap"] <= tol * float(at.alpha.sum()):
+            best, status = at, "converged"
+        elif at.k and abs(at.value - rows[-2]["objective"]) <= change * abs(at.value):
             status = "small change"
-        if status != "max_iter" or k == max_iter:
-            break
+        elif at.k == max_iter:
+            status = "max_iter"
+        else:
+            at = advance(program, at, origin)._replace(k=at.k + 1)
     if method == "smm" and status != "converged":  # the bound of SMM concerns gamma
-        best = max(best, program.at(gamma), key=lambda point: point.value)
-    found = _finish(program, best, tol, L, status, rows)
+        gamma = program.at(program.step(at, at.L), at.L)
+        best = max(best, gamma, key=lambda point: point.value)
+    found = _finish(program, best, tol, at.L, status, rows)
     if status == "max_iter" or (status == "converged" and not found.certificate.ok):
         warnings.warn(
             f"{method} took {found.n_iter} steps and did not prove tol = {tol:g} ({found.certificate}); raise "
@@ -542,46 +549,47 @@ def solve_indefinite(
     return found
 
 
-def _spgm(program: _Program, point: _Point, L: float) -> _Steps:
-    """Table 1."""
-    while True:
-        yield point, L, point.alpha
-        point = program.at(program.step(point, L))
+def _spgm(program: _Maximisation, at: _Ascent, origin: np.ndarray) -> _Ascent:
+    """Take a step of Table 1."""
+    return program.at(program.step(at, at.L), at.L)
 
 
-def _smm(program: _Program, point: _Point, L: float, as_printed: bool) -> _Steps:
-    """Table 2."""
-    start, total = point.alpha, np.zeros(point.alpha.size)
-    for k in count():
-        gamma = program.step(point, L)
-        yield point, L, gamma
-        total += (k + 1) * point.gradient
-        if as_printed:
-            total = 0.5 * (k + 1) * (k + 2) * point.gradient
-        beta = program.project(start + total / (2.0 * L))
-        point = program.at(2.0 / (k + 3) * beta + (k + 1) / (k + 3) * gamma)
+def _smm(program: _Maximisation, at: _Ascent, origin: np.ndarray) -> _Ascent:
+    """Take a step of Table 2, with the sum of Section 4.2."""
+    return _combined(program, at, origin, at.total + (at.k + 1) * at.gradient)
 
 
-def _accelerated(program: _Program, point: _Point, L: float) -> _Steps:
-    """Take gradient steps from extrapolated points; forget the momentum where a step turns against it."""
-    old, t = point.alpha, 1.0
-    while True:
-        yield point, L, point.alpha
-        before, L = L, _FALL * L
-        while True:  # the first L whose parabola lies below f at the new point
-            # the weight of the momentum for which the rate 1/k^2 survives a change of L
-            t_next = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t * (L / before)))
-            move = (t - 1.0) / t_next * (point.alpha - old)
-            ahead = program.at(point.alpha + move) if move.any() else point
-            new = program.at(program.step(ahead, L))
-            if _fits(ahead, new, L):
-                break
-            L *= 2.0
-        turned = (ahead.alpha - new.alpha) @ (new.alpha - point.alpha) > 0.0
-        old, point, t = point.alpha, new, 1.0 if turned else t_next
+def _smm_as_printed(program: _Maximisation, at: _Ascent, origin: np.ndarray) -> _Ascent:
+    """Take a step of Table 2 as it is printed, with the last gradient in every term of the sum."""
+    return _combined(program, at, origin, 0.5 * (at.k + 1) * (at.k + 2) * at.gradient)
 
 
-def _fits(ahead: _Point, new: _Point, L: float) -> bool:
+def _combined(
+    program: _Maximisation, at: _Ascent, origin: np.ndarray, total: np.ndarray
+) -> _Ascent:
+    k, gamma = at.k, program.step(at, at.L)
+    beta = program.project(origin + total / (2.0 * at.L))
+    new = program.at(2.0 / (k + 3) * beta + (k + 1) / (k + 3) * gamma, at.L)
+    return new._replace(total=total)
+
+
+def _accelerated(program: _Maximisation, at: _Ascent, origin: np.ndarray) -> _Ascent:
+    """Take a gradient step from an extrapolated point; forget the momentum where the step turns against it."""
+    before, t, L = origin if at.before is None else at.before, at.weight, _FALL * at.L
+    while True:  # the first L whose parabola lies below f at the new point
+        # the weight of the momentum for which the rate 1/k^2 survives a change of L
+        t_next = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t * (L / at.L)))
+        move = (t - 1.0) / t_next * (at.alpha - before)
+        ahead = program.at(at.alpha + move, L) if move.any() else at
+        new = program.at(program.step(ahead, L), L)
+        if _fits(ahead, new, L):
+            break
+        L *= 2.0
+    turned = (ahead.alpha - new.alpha) @ (new.alpha - at.alpha) > 0.0
+    return new._replace(before=at.alpha, weight=1.0 if turned else t_next)
+
+
+def _fits(ahead: _Ascent, new: _Ascent, L: float) -> bool:
     """Tell whether the parabola of curvature L at `ahead` lies below f at the new point."""
     step = new.alpha - ahead.alpha
     parabola = 0.5 * L * float(step @ step)
@@ -594,7 +602,7 @@ def _fits(ahead: _Point, new: _Point, L: float) -> bool:
 
 
 def _finish(
-    program: _Program, point: _Point, tol: float, L: float, status: str, rows: list[dict[str, float]]
+    program: _Maximisation, point: _Ascent, tol: float, L: float, status: str, rows: list[dict[str, float]]
 ) -> IndefiniteResult:  # fmt: skip
     """Solve the support vector machine with the proxy kernel: it closes the gap from above."""
     f, C, alpha = program.f, program.C, point.alpha

@@ -295,8 +295,8 @@ def _read_off(
     objective = float(sum(terms))
     certificate, loss = certify_hyperplane(
         a, u, error, size + fixed + ridge, upper=dual.upper, ridge=P.ridge, norm=math.hypot(weights.norm, bias),
-        misfit=misfit, reach=float(a @ np.sqrt(np.maximum(P.diagonal(), 0.0))), rows=(dual.A, dual.c, levels),
-        most=dual.most, size=sum(map(abs, terms)), unit=unit * square, tolerance=float(model.tol),
+        misfit=misfit, magnitude=float(a @ np.sqrt(np.maximum(P.diagonal(), 0.0))), rows=(dual.A, dual.c, levels),
+        largest_sum=dual.largest_sum, size=sum(map(abs, terms)), unit=unit * square, tolerance=float(model.tol),
     )  # fmt: skip
     if model._unit_normal:
         certificate = replace(certificate, gap=certificate.gap + weights.norm_error)

@@ -20,10 +20,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
-from companion.admm.low_rank import LowRank
 from companion.checks import as_vector
 from companion.engine.arithmetic import EPS, exact_product, largest, ratio, sliced_product
-from companion.engine.certificate import rounding_of
+from companion.engine.certificate import LowRank, rounding_of
 from companion.kernels import Gaussian, Kernel, Linear, Polynomial, Sigmoid
 from companion.kernels.given import Precomputed
 from companion.kernels.gram import centre
@@ -180,8 +179,8 @@ class Points:
             w = exact_product(self.Phi.T, c)
             return self.known(w, c, EPS * float(np.linalg.norm(w)), careful)
         if self.Phi is not None:
-            reach = size @ np.abs(self.Phi)
-            return self.known(c @ self.Phi, c, rounding_of(c.size) * float(np.linalg.norm(reach)))
+            terms = size @ np.abs(self.Phi)
+            return self.known(c @ self.Phi, c, rounding_of(c.size) * float(np.linalg.norm(terms)))
         if careful:
             used = np.flatnonzero(c)
             product, lost = sliced_product(self.gram[:, used], c[used])
@@ -250,8 +249,8 @@ class Points:
         """Return the weights w of the features of `basis`, beside the coefficients c that the multipliers give."""
         if self.Phi is not None:
             direct = np.array([math.fsum(c * feature) for feature in self.Phi.T])
-            reach = float(np.linalg.norm(np.abs(c) @ np.abs(self.Phi)))
-            misfit = float(np.linalg.norm(w - direct)) + EPS * (reach + float(np.linalg.norm(w)))
+            terms = float(np.linalg.norm(np.abs(c) @ np.abs(self.Phi)))
+            misfit = float(np.linalg.norm(w - direct)) + EPS * (terms + float(np.linalg.norm(w)))
             return self.known(w, c, misfit, careful=True)._replace(norm_error=rounding_of(w.size))
         coef, G = np.zeros(self.n), self.gram[:, pivots]
         coef[pivots] = values = solve_triangular(T, w, lower=True, trans="T")
@@ -262,19 +261,19 @@ class Points:
         for k, one, two in zip(group.ravel().tolist(), coef.tolist(), c.tolist()):
             parts[k] += [one, -two]
         rest = np.array([math.fsum(part) for part in parts])
-        reach = float(np.abs(rest) @ lengths[first])
+        terms = float(np.abs(rest) @ lengths[first])
         left = float(rest @ (self.gram[np.ix_(first, first)] @ rest))
-        misfit = math.sqrt(max(left, 0.0) + rounding_of(first.size) * reach * reach)
+        misfit = math.sqrt(max(left, 0.0) + rounding_of(first.size) * terms * terms)
         return self._of_gram(coef, exact_product(G, values), None, misfit)
 
     def no_weights(self, c: np.ndarray, instead_of: Weights) -> Weights:
         """Return w = 0 in the place of weights of which no digit is known; the misfit says what that may cost."""
         zero = np.zeros(self.n)
         w = None if self.Phi is None else np.zeros(self.Phi.shape[1])
-        reach = float(np.abs(c) @ np.sqrt(np.maximum(self.diagonal, 0.0)))
+        terms = float(np.abs(c) @ np.sqrt(np.maximum(self.diagonal, 0.0)))
         misfit = instead_of.norm + instead_of.misfit
         if self.Phi is None:
-            misfit = math.hypot(instead_of.norm, math.sqrt(rounding_of(self.n)) * reach)
+            misfit = math.hypot(instead_of.norm, math.sqrt(rounding_of(self.n)) * terms)
         return Weights(w, zero, zero, zero, zero, 0.0, 0.0, misfit)
 
 

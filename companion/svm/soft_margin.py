@@ -431,9 +431,9 @@ class SVMs2prime(SupportVectorMachine):
 
     def _dual(self, points: Points) -> DualProgram:
         Ks, Km = _constants(points, self.nu, self.K)
-        most = 2 * points.fewest / points.n
-        if self.nu > most * (1.0 + ROUNDING):
-            nu, limit = apart(self.nu, most, -1.0)
+        nu_largest = 2 * points.fewest / points.n
+        if self.nu > nu_largest * (1.0 + ROUNDING):
+            nu, limit = apart(self.nu, nu_largest, -1.0)
             why = f"nu = {nu} exceeds 2 min(p, q)/(p + q) = {limit}"
             raise _infeasible(points, why, "the primal objective")
         return DualProgram.of(

@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from companion.admm import LowRank
 from companion.checks import as_matrix, as_scalar, as_vector, check_count
 from companion.engine.arithmetic import EPS, largest
+from companion.engine.certificate import LowRank
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel
 from companion.results import Certificate, History, Problem, Record
@@ -512,7 +512,7 @@ def primal_newton(
             f"{task.points.kernel!r} has no explicit features, or too many; use primal_kernel_newton"
         )
 
-    def minimum(A: np.ndarray, at: _Point) -> np.ndarray:
+    def minimum(A: np.ndarray, at: _Iterate) -> np.ndarray:
         H, v = np.eye(F.shape[1]) + 2.0 * C * F[A].T @ F[A], y[A] @ F[A]
         return _solve_positive(H, 2.0 * C * v)
 
@@ -592,7 +592,7 @@ def primal_kernel_newton(
             "singular; give a ridge, or use as_printed=False"
         )
 
-    def minimum(A: np.ndarray, at: _Point) -> np.ndarray:
+    def minimum(A: np.ndarray, at: _Iterate) -> np.ndarray:
         if as_printed or ridge is not None:
             H = K + 2.0 * C * K[:, A] @ K[:, A].T + (ridge or 0.0) * np.eye(n)
             return at.x - np.linalg.solve(H, at.gradient)
@@ -616,7 +616,7 @@ def _solve_positive(H: np.ndarray, right: np.ndarray) -> np.ndarray:
         ) from error
 
 
-class _Point(NamedTuple):
+class _Iterate(NamedTuple):
     x: np.ndarray
     slack: np.ndarray
     inside: np.ndarray  # which points are inside the margin: the set A
@@ -625,7 +625,7 @@ class _Point(NamedTuple):
 
 
 def _newton(
-    task: _Task, name: str, M: np.ndarray, minimum: Callable[[np.ndarray, _Point], np.ndarray], tol: float,
+    task: _Task, name: str, M: np.ndarray, minimum: Callable[[np.ndarray, _Iterate], np.ndarray], tol: float,
     max_iter: int, line_search: bool, as_printed: bool, exact: bool = True,
 ) -> TrainingResult:  # fmt: skip
     """Go from minimiser to minimiser of the quadratic model, until the certificate's tolerance or ZM's rule says stop.
@@ -636,12 +636,12 @@ def _newton(
     tol, y, C = as_scalar(tol, "tol", above=0.0), task.points.s, task.C
     line_search = line_search and not as_printed
 
-    def at(x: np.ndarray) -> _Point:
+    def at(x: np.ndarray) -> _Iterate:
         h = M @ x
         of_w = x if name == "w" else h  # the gradient of |w|^2/2
         slack = np.maximum(1.0 - y * h, 0.0)
         gradient = of_w - 2.0 * C * ((y * slack) @ M)
-        return _Point(x, slack, slack > 0.0, task.primal(float(x @ of_w), slack), gradient)
+        return _Iterate(x, slack, slack > 0.0, task.primal(float(x @ of_w), slack), gradient)
 
     point, status, cycle = at(np.zeros(M.shape[1])), "max_iter", 0
     seen, steps = {point.inside.tobytes(): 0}, []

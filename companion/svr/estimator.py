@@ -154,7 +154,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         free = int(not self._penalized)
         idle, programs = dual, [dual]
         if dual.eta is None:
-            idle = replace(dual, A=dual.A[:free], c=dual.c[:free], eta=0.0, most=radius)
+            idle = replace(dual, A=dual.A[:free], c=dual.c[:free], eta=0.0, largest_sum=radius)
             programs = [dual, idle]
             if radius >= m * dual.upper * (1.0 - 4.0 * EPS):
                 programs = [idle]

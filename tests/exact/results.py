@@ -15,8 +15,8 @@ from flint import arb
 from scipy import linalg, sparse
 
 from companion import regression
-from companion.admm.low_rank import LowRank
 from companion.admm.objectives import LassoObjective, RidgeObjective, SquaredHingeObjective
+from companion.engine.certificate import LowRank
 from companion.kernels import KernelPCA, as_kernel
 from companion.regression import ElasticNet, KernelRidge, Lasso, RidgeRegression
 from companion.results import ADMMResult, Certificate, Problem, QPResult
