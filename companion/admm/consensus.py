@@ -58,7 +58,6 @@ def consensus(
     tol_rel: float = 1e-9,
     max_iter: int = 10_000,
     client: Any = None,
-    block_timeout: float | None = None,
     warm_start: ADMMResult | Iterate | None = None,
     callback: Callable[[Iterate], Any] | None = None,
 ) -> ADMMResult:
@@ -108,9 +107,6 @@ def consensus(
         Largest number of iterations.
     client : dask.distributed.Client, optional
         Where the blocks live; this process by default. The workers need this package installed.
-    block_timeout : float, optional
-        Seconds that a step may take on the cluster, after the first loading of the rows, before the run fails and
-        names the blocks that have not answered. By default a step waits for its slowest block.
     warm_start : ADMMResult or Iterate, optional
         An earlier result, or what `callback` was called with: the run goes on from its z and rho, whatever became of
         the cluster or the process that it comes from. (After ``np.savez("run", z=step.z, rho=step.rho)`` in the
@@ -146,8 +142,7 @@ def consensus(
     ImportError
         If `client` is given and ``dask.distributed`` is not installed.
     RuntimeError
-        If the cluster is gone, has had no worker for five minutes, lost a block that it cannot
-        compute again, or if a block has not answered within `block_timeout` seconds.
+        If the cluster is gone, has had no worker for five minutes, or lost a block that it cannot compute again.
 
     Notes
     -----
@@ -176,8 +171,7 @@ def consensus(
     from the last step that a `callback` kept; the answer is the same up to the tolerances.
 
     **A slow block.** The iteration is synchronous: its answer does not depend on who is fast, its time is that of the
-    slowest thread of a worker, which steps through its blocks in turn. A block that never answers is what
-    `block_timeout` is for. A slow network is waited for.
+    slowest thread of a worker, which steps through its blocks in turn. A slow network is waited for.
 
     Examples
     --------
@@ -204,12 +198,9 @@ def consensus(
         name = type(objective).__name__
         raise ValueError(f"method 'sums' needs a LeastSquaresObjective, and {name} is none")
     rho, rows = as_scalar(rho, "rho", above=0), blocks_of_rows(blocks)
-    if block_timeout is not None:
-        block_timeout = as_scalar(block_timeout, "block_timeout", above=0)
-    if client is None:
-        teams: Any = InProcess(rows, objective)
-    else:
-        teams = OnCluster(blocks, rows, objective, client, block_timeout or math.inf)
+    teams: Any = (
+        InProcess(rows, objective) if client is None else OnCluster(blocks, rows, objective, client)
+    )
     problem = None if client else Problem("consensus", {"blocks": rows, "objective": objective})
     run = _Run(teams, objective, rho, problem)
     if warm_start is not None:

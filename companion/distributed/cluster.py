@@ -33,9 +33,7 @@ class StateLostError(Exception):
 class OnCluster:
     """Teams on the workers of a cluster, as futures."""
 
-    def __init__(
-        self, given: Any, rows: list[Any], objective: Objective, client: Any, block_timeout: float
-    ) -> None:
+    def __init__(self, given: Any, rows: list[Any], objective: Objective, client: Any) -> None:
         try:
             from distributed import Client
         except ImportError as error:
@@ -48,10 +46,9 @@ class OnCluster:
                 f"client must be a synchronous dask.distributed.Client, got {client!r:.80}"
             )
         self.client: Any = client
-        self.block_timeout = block_timeout
         self.rows, self.objective = one_task_each(given, rows), objective
         self.blocks: list[Any] = []
-        self.teams: list[tuple[str, list[int], Any]] = []  # worker, numbers of the blocks, future
+        self.teams: list[tuple[str, Any]] = []  # worker, future
         self.losses: Counter[str] = Counter()
 
     def total(self, method: str, *arguments: Any) -> Any:
@@ -103,7 +100,7 @@ class OnCluster:
             for numbers in (here[k::n_teams] for k in range(n_teams)):
                 blocks = [self.blocks[i] for i in numbers]
                 team = self.client.submit(Team, numbers, blocks, workers=[address], pure=False)
-                self.teams.append((address, numbers, team))
+                self.teams.append((address, team))
 
     def _submit(
         self, method: str, arguments: tuple[Any, ...], add: bool
@@ -114,7 +111,7 @@ class OnCluster:
         name = f"{method}-{uuid.uuid4().hex}"
         graph: dict[Any, Any] = {f"arguments-{name}": (tuple, list(arguments))}
         where: dict[Any, list[str]] = {}
-        for i, (address, _, team) in enumerate(self.teams):
+        for i, (address, team) in enumerate(self.teams):
             graph[f"{name}-{i}"] = (_answer, team, method, f"arguments-{name}")
             where[f"{name}-{i}"] = [address]
         level = steps = list(where)
@@ -132,21 +129,20 @@ class OnCluster:
         async def gather() -> list[Any]:
             return await self.client.gather(futures, asynchronous=True)
 
-        began = time.monotonic()
         coming = asyncio.run_coroutine_threadsafe(gather(), self.client.loop.asyncio_loop)
         try:
             while True:
                 try:
-                    return coming.result(timeout=min(_POLL_SECONDS, self.block_timeout))
+                    return coming.result(timeout=_POLL_SECONDS)
                 except TimeoutError:
                     if coming.done():
                         raise  # a block's own time-out, not ours
-                self._watch(steps, time.monotonic() - began)
+                self._watch(steps)
         finally:
             coming.cancel()
 
-    def _watch(self, steps: list[Any], seconds: float) -> None:
-        """Raise an error if what is waited for cannot come: no worker, a team lost, a block too slow."""
+    def _watch(self, steps: list[Any]) -> None:
+        """Raise an error if what is waited for cannot come: no worker, or a team lost."""
         if self.client.status != "running":
             raise CancelledError("the connection to the scheduler is lost")
         threads = self.client.nthreads()
@@ -154,14 +150,8 @@ class OnCluster:
             self.last_seen = time.monotonic()
         elif time.monotonic() - self.last_seen >= _NO_WORKER_SECONDS:
             raise RuntimeError(f"the cluster has had no worker for {_NO_WORKER_SECONDS:g} s")
-        if steps and not {address for address, _, _ in self.teams} <= set(threads):
+        if steps and not {address for address, _ in self.teams} <= set(threads):
             raise CancelledError("a worker is lost")
-        waiting = [team for team, step in zip(self.teams, steps) if not step.done()]
-        if waiting and seconds >= self.block_timeout:
-            late = sorted(i for _, numbers, _ in waiting for i in numbers)
-            raise RuntimeError(
-                f"blocks {late} have not answered within block_timeout = {self.block_timeout:g} s"
-            )
 
     # Losses.
 

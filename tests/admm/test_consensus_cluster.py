@@ -16,7 +16,7 @@ import pytest
 from test_consensus import HINGE, LASSO, RIDGE, by_sklearn, data, split
 
 from benchmarks.consensus import Link
-from companion.admm import LassoObjective, LeastSquaresLoss, consensus
+from companion.admm import LassoObjective, consensus
 
 dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -247,24 +247,6 @@ def test_the_sums_are_taken_where_they_are_fewer_numbers(client, objective):
         assert consensus(loaders(split(A, b)), objective, client=client, **options).n_iter > 0
     wide = [(np.ones((1, 1200)), np.ones(1)), (np.eye(1, 1200), np.ones(1))]
     assert consensus(wide, RIDGE, client=client).status == "converged"
-
-
-@pytest.mark.slow
-def test_a_block_that_does_not_answer_is_named(client):
-    class SlowBlock(LeastSquaresLoss):  # local, so that the workers need not import this file
-        def prox(self, v, w):
-            time.sleep(3.0 if len(self.A) == 7 else 0)
-            return super().prox(v, w)
-
-    class SlowObjective(LassoObjective):
-        def block(self, A, b):
-            return SlowBlock(A, b)
-
-    slow, blocks = SlowObjective(3.0), loaders(split(*data(None)))
-    with pytest.raises(RuntimeError, match=r"blocks \[0[, 12]*\] have not answered .* = 1 s"):
-        consensus(blocks, slow, client=client, block_timeout=1.0, method="admm")
-    with pytest.raises(ValueError, match="block_timeout"):
-        consensus([ONE], slow, client=client, block_timeout=0.0)
 
 
 SERVER = """
