@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.optimize import linprog
-from sklearn.svm import SVC, NuSVR
 
 from companion import datasets
 from tests import matlab
@@ -82,26 +81,6 @@ class TestChapter19:
         assert_allclose(data.X[:5], X, **half_a_unit)
         assert_allclose(data.y[:5], y, **half_a_unit)
         assert_allclose([data.X.sum(), data.y.sum()], [-26.0404669344, 9.6714441876], atol=1e-9)
-
-
-def test_data_of_chapter_20_by_libsvm():
-    for data, nu, C, w, b in (
-        (datasets.text_x13(), 0.03, 1.0, 0.9691887324, 23.9078342034),
-        (datasets.text_x13(), 0.5, 1.0, 1.0113004969, 18.7588223908),
-        (datasets.ten_points(), 0.5, 2.0, 1.0, 1.0),  # by hand: C/m = 2
-    ):
-        model = NuSVR(nu=nu, C=C, kernel="linear", tol=1e-6, max_iter=10**6).fit(data.X, data.y)
-        assert_allclose([model.coef_[0, 0], model.intercept_[0]], [w, b], atol=1e-3)
-
-
-def test_data_of_chapter_18_by_libsvm():
-    for data, C, w, b, places in (
-        (datasets.nine_points(), 0.1, [4 / 11, 2 / 11], 1 / 11, 6),
-        (datasets.sixty_points(), 0.01, [0.1298419251, 0.07511630181], 0.03659118909, 5),
-        (datasets.iris_sepals(), 10.0, [4.0, -4.0], 9.0, 3),  # ZM Example 23.7
-    ):
-        model = SVC(kernel="linear", C=C, tol=1e-10).fit(data.X, data.y)
-        assert_allclose([*model.coef_[0], -model.intercept_[0]], [*w, b], atol=0.1**places)
 
 
 def test_u16_v16():

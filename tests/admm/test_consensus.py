@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.linear_model import ElasticNet, Lasso, Ridge
+from sklearn.linear_model import Lasso, Ridge
 from sklearn.svm import LinearSVC
 
-from companion.admm import LeastSquaresLoss, admm, consensus
+from companion.admm import admm, consensus
 from companion.admm.objectives import (
-    ConsensusObjective,
     LassoObjective,
     RidgeObjective,
     SquaredHingeObjective,
@@ -160,30 +159,6 @@ def test_stopping_early_warns_and_the_gap_still_bounds_the_error(objective):
         assert not result.certificate.ok
         error = (result.objective - best) / result.objective
         assert -1e-9 <= error <= result.certificate.gap + 1e-9
-
-
-class ElasticNetObjective(ConsensusObjective):
-    """The penalty 3 |z|_1 + |z|^2."""
-
-    def block(self, A, b):
-        return LeastSquaresLoss(A, b)
-
-    def penalty(self, z):
-        return 3 * np.abs(z).sum() + z @ z
-
-    def penalty_prox(self, v, t):
-        return np.sign(v) * np.maximum(np.abs(v) - 3 * t, 0) / (1 + 2 * t)
-
-    def penalty_conjugate(self, s):
-        return (np.maximum(np.abs(s) - 3, 0) ** 2).sum() / 4
-
-
-def test_penalty_of_ones_own():
-    A, b = data(None)
-    result = consensus(split(A, b), ElasticNetObjective())
-    model = ElasticNet(5 / 60, l1_ratio=0.6, fit_intercept=False, tol=1e-13, max_iter=10**6)
-    np.testing.assert_allclose(result.z, model.fit(A, b).coef_, atol=1e-6)
-    assert result.certificate.ok
 
 
 A3 = np.ones((2, 3))

@@ -75,17 +75,6 @@ class TestKrasnoselskiiMann:
         k = np.arange(run.n_iter)
         assert_allclose(run.history["residual"], np.sqrt(2) * 0.5 ** (k / 2), rtol=1e-8)
 
-    @pytest.mark.parametrize(
-        ("relaxation", "limit"), [(lambda n: 1 / (n + 2) ** 2, 0.533), (lambda n: 1 / (n + 2), 0)]
-    )
-    def test_the_relaxations_must_not_be_summable(self, relaxation, limit):
-        """SP Theorem 2.2: sum lambda (1 - lambda) must diverge."""
-        with pytest.warns(ConvergenceWarning):
-            run = krasnoselskii_mann(rotation, [1.0, 0.0], relaxation, max_iter=3000)
-        lam, length = relaxation(np.arange(3000.0)), np.linalg.norm(run.x)
-        assert length == pytest.approx(np.sqrt(np.prod((1 - lam) ** 2 + lam**2)), rel=1e-9)
-        assert length == pytest.approx(limit, abs=1e-3)
-
     @few
     @given(seed=seeds, relaxation=st.floats(0.05, 0.95))
     def test_rate_and_fejer_monotonicity(self, seed, relaxation):
@@ -189,13 +178,6 @@ class TestRangeOfTheStep:
         with pytest.warns(ConvergenceWarning, match="grow without bound"):
             run = self.run(admm.accelerated_proximal_gradient, 1.34, max_iter=100_000)
         assert run.status == "diverged"
-
-    def test_hypotheses_missing_in_the_notes(self):
-        """SP Theorem 2.4 asks neither for convexity nor for a minimiser."""
-        for gradient, end in ((np.negative, 1.5**50), (np.ones_like, -24.0)):
-            with pytest.warns(ConvergenceWarning, match="no convergence"):
-                run = proximal_gradient(gradient, identity, [1.0], step=0.5, max_iter=50)
-            assert run.x[0] == pytest.approx(end)
 
 
 class TestLineSearch:

@@ -54,13 +54,6 @@ def test_a_label_that_would_be_cut_gets_room(top: float) -> None:
     assert top > 1e6 or len({spines(frame) for frame in made}) == 1
 
 
-def test_frames_with_different_axes_find_their_own_places() -> None:
-    made = pictures.frames([drawing(1.0, panels=number) for number in (1, 2, 1)])
-    assert made[0] == made[2] != made[1]
-    (alone,) = pictures.frames([drawing(1.0, panels=2)])
-    assert np.abs(pixels(made[1]) - pixels(alone)).max() < 32, "but for the palette"
-
-
 def test_a_picture_has_a_narrow_white_rim() -> None:
     figure, ax = plt.subplots(figsize=(5, 2), layout="constrained")
     ax.set_aspect("equal")  # a square in the middle
@@ -73,14 +66,6 @@ def test_a_picture_has_a_narrow_white_rim() -> None:
         assert 1 <= side.argmax() <= pictures.RIM
         assert 1 <= side[::-1].argmax() <= pictures.RIM
     plt.close("all")
-
-
-def test_what_stands_over_the_rim_is_in_the_picture_and_an_empty_figure_has_its_size() -> None:
-    figure = plt.figure(figsize=(2, 1))
-    assert pixels(pictures.png(figure)).shape == (100, 200, 3)
-    figure.text(0.9, 0.5, "over the rim")
-    assert is_whole(pictures.png(figure))
-    assert pixels(pictures.png(figure)).shape[1] > 60, "twenty of them lie within the figure"
 
 
 def centres(colours: list[str]) -> list[np.ndarray]:
@@ -97,9 +82,3 @@ def centres(colours: list[str]) -> list[np.ndarray]:
 def test_colours_of_the_book_are_exact(colour: str) -> None:
     first, _ = centres([colour, "white"])
     assert first == pytest.approx(255 * np.array(to_rgb(colour)), abs=0.5)
-
-
-def test_a_colour_that_one_frame_shows_is_kept() -> None:
-    colours = ["white", "#31a0c4", "white", "white", "white", "#a8dd35", "white"]
-    for seen, colour in zip(centres(colours), colours):
-        assert seen == pytest.approx(255 * np.array(to_rgb(colour)), abs=8)

@@ -49,19 +49,6 @@ def test_hyperplane_lies_on_its_equation_and_keeps_the_limits(ax: Axes, w: tuple
     assert (ax.get_xlim(), ax.get_ylim()) == ((-3, 4), (-2, 5))
 
 
-def test_residuals_leave_out_exact_zeros(ax: Axes) -> None:
-    primal, dual = np.array([1.0, 0.0, 1e-3]), np.array([1.0, 1.0, 0.0])
-    plotting.residuals(ax, {"primal_residual": primal, "dual_residual": dual})
-    assert [list(line.get_xdata()) for line in ax.lines] == [[1, 3], [1, 2]]
-    assert ax.get_yscale() == "log"
-
-
-def test_paths_are_told_apart_beyond_the_palette(ax: Axes) -> None:
-    plotting.paths(ax, np.array([1.0, 10.0]), np.ones((2, 10)))
-    looks = {(line.get_color(), line.get_linestyle()) for line in ax.lines[:10]}
-    assert len(looks) == 10
-
-
 def test_slab_shows_the_place_of_every_point(ax: Axes) -> None:
     u = np.array([[3.0, 0.0], [1.0, 1.0], [0.5, 0.0], [-0.5, 0.0]])  # out, on, inside, wrong side
     v = np.array([[-1.0, 2.0], [-2.0, 0.0]])
@@ -92,27 +79,6 @@ def test_tube_shows_place_and_multiplier(ax: Axes) -> None:
     assert ring.get_offsets()[:, 0].tolist() == [1.0, 3.0, 4.0]
     assert [sorted(set(line.get_ydata())) for line in ax.lines] == [[0.0], [-1.0], [1.0]]
     assert (ax.get_xlim(), ax.get_ylim()) == ((-1.0, 6.0), (-5.0, 5.0))
-
-
-def test_tube_without_multipliers_fills_the_points_outside(ax: Axes) -> None:
-    plotting.tube(ax, np.arange(3.0), np.array([-3.0, 1.0, 3.0]), lambda t: 0.0 * t, 1.0)
-    inside, blue, red, ring = marks(ax)
-    assert len(inside.get_offsets()) == 0
-    assert not np.any(np.all(blue.get_facecolor()[:, :3] == 1.0, axis=1))
-    assert np.all(red.get_facecolor()[:, :3] == 1.0, axis=1).tolist() == [True, False]
-    assert ring.get_offsets().tolist() == [[1.0, 1.0]]
-    assert ax.get_xlim() == pytest.approx((-0.1, 2.1))
-
-
-def test_names_at_the_end_keep_their_order_and_their_distance(ax: Axes) -> None:
-    ax.set_ylim(-10, 10)
-    heights = np.array([3.0, -4.0, 3.1, 3.05, 8.0])
-    plotting.names_at_end(ax, 1.0, heights, ["a", "b", "c", "d", "e"])
-    place = {text.get_text(): text.xy[1] for text in ax.texts}
-    assert sorted(place, key=place.__getitem__) == ["b", "a", "d", "c", "e"]
-    assert np.diff(sorted(place.values())).min() > 0.7
-    assert (place["b"], place["a"], place["e"]) == (-4.0, 3.0, 8.0)
-    assert ax.get_ylim() == (-10, 10)
 
 
 def test_what_is_refused(ax: Axes) -> None:

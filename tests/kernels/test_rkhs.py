@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.given import FeatureMap
 from companion.kernels.rkhs import RKHSFunction
-from companion.kernels.sets import Subset
 from companion.kernels.vectors import Gaussian, Linear, Polynomial, Sigmoid
 from tests.kernels import for_all, seeds
 from tests.refusals import refusals
@@ -51,20 +50,6 @@ def test_reproducing_property_and_bound(kernel, seed):
     assert kx(y) == pytest.approx(kernel(x, y))
 
 
-@for_all(seeds)
-def test_representation_does_not_matter(seed):
-    """For the linear kernel, sum_j a_j k_{x_j} = k_{sum a_j x_j}: two expansions of one function."""
-    f = random_function(Linear(), seed)
-    same = RKHSFunction.section(Linear(), f.coefficients @ f.points)
-    g = random_function(Linear(), seed + 1)
-    assert f.norm() == pytest.approx(same.norm(), abs=1e-9)
-    assert f.inner(g) == pytest.approx(same.inner(g), abs=1e-9)
-    assert f.distance(same) == pytest.approx(0.0, abs=1e-6)
-    assert f(g.points) == pytest.approx(same(g.points), abs=1e-9)
-    twice = RKHSFunction(f.kernel, np.vstack([f.points] * 2), np.tile(f.coefficients, 2))
-    assert twice.inner(g) == pytest.approx(2 * f.inner(g), abs=1e-9)
-
-
 @for_all(kernels, seeds)
 def test_representer_theorem(kernel, seed):
     """The projection keeps the values at the data, and what it removes is orthogonal to it."""
@@ -103,26 +88,6 @@ def test_interpolant_has_the_least_norm():
         g = f + a * invisible
         assert_allclose(g(X), y, atol=1e-9)
         assert g.norm() > f.norm()
-
-
-def test_vector_space():
-    f = RKHSFunction(Gaussian(1.0), [[0.0], [1.0]], [1.0, 2.0])
-    g = RKHSFunction.section(Gaussian(1.0), [0.5])
-    X = np.linspace(-1, 1, 5)[:, None]
-    assert_allclose((f + g)(X), f(X) + g(X))
-    assert_allclose((f - g)(X), f(X) - g(X))
-    for c in (np.float64(1.5), 1j):
-        assert_allclose((c * f)(X), c * f(X))
-    assert (f - f).norm() == 0.0
-    assert repr(f) == "RKHSFunction: 2 terms a_j k(x_j, .), k(x, y) = exp(-|x - y|^2/(2*1^2))"
-
-
-def test_functions_on_sets():
-    f = RKHSFunction(Subset(), [{1, 2}, {3}], [1.0, -1.0])
-    g = f + RKHSFunction.section(Subset(), {1})
-    assert f({1, 3}) == 2.0 - 2.0
-    assert g({1}) == (2.0 - 1.0) + 2.0
-    assert g.inner(f) == pytest.approx(g({1, 2}) - g({3}))
 
 
 LINE = RKHSFunction.section("linear", [1.0])

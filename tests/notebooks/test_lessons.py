@@ -77,12 +77,5 @@ def test_a_chosen_value_lies_inside_its_grid_and_scores_are_compared_in_pairs(pa
     assert "±" in shown or "standard error" in shown
 
 
-def test_a_choice_is_read() -> None:
-    lines = ["K = 0.0316 of 15 from 0.0001 to 1000", "K/m = 0.5 of 0.1 to 1e+03"]  # inside
-    lines += ["ν = 0.8 of 0.3 to 0.8", "σ = 1e-05 of 1e-05 to 10"]  # at the end
-    choices = [choice for line in lines for choice in CHOICE.finditer(line)]
-    assert [*map(is_at_the_end, choices)] == [False, False, True, True]
-
-
 def test_the_searching_pages_are_found() -> None:
     assert {path.stem for path in SEARCHING} >= {"kernel-svm", "indefinite-experiments", "lasso"}

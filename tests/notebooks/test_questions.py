@@ -17,27 +17,6 @@ BLOCK = re.compile(r"^```\{admonition\} Question$.*?(?:^```$|\Z)", re.MULTILINE 
 HEAD = r"(?s)```\{admonition\} Question\n:class: question\n\n"
 SHAPE = re.compile(HEAD + r"(?P<stem>(?!- \[).+?)\n\n(?P<list>(?:- \[[ x]\] [^\n]+\n)+)```\Z")
 CHOICE = re.compile(r"- \[(?P<mark>[ x])\] (?P<text>[^*\n]+) \*(?P<reason>[^*\n]+)\*")
-GOOD = """```{admonition} Question
-:class: question
-
-What is $1 + 1$?
-
-- [ ] $1$ *No: something was added.*
-- [x] $2$ *Yes: count.*
-- [ ] $3$ *No: that is one too many.*
-```"""
-MISTAKES = [
-    ("*Yes: count.*", "*No: count.*"),
-    ("*Yes: count.*", "Yes: count."),
-    ("*Yes: count.*", "*Yes: *count*.*"),
-    ("- [x] $2$", "- [ ] $2$"),
-    ("What is $1 + 1$?\n\n", ""),
-    ("- [ ] $3$ *No: that is one too many.*\n", ""),
-    ("- [ ] $3$", "- [ ] $2$"),
-    ("- [ ] $3$", "- [ ] $3"),
-    ("- [ ] $3$", "- [ ] Yes, three"),
-    (":class: question", ":class: tip"),
-]
 
 
 class Question(NamedTuple):
@@ -89,11 +68,3 @@ def test_no_question_is_asked_twice_and_the_right_choice_has_no_favourite_place(
     assert len({question.stem for question in asked}) == len(asked)
     places = Counter([right for right, _, _ in question.choices].index(True) for question in asked)
     assert max(places.values()) <= 0.5 * len(asked)
-
-
-@pytest.mark.parametrize(("old", "new"), MISTAKES)
-def test_the_check_can_fail(old: str, new: str) -> None:
-    parse(GOOD)
-    assert old in GOOD
-    with pytest.raises(AssertionError):
-        parse(GOOD.replace(old, new, 1))

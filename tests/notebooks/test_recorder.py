@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from companion.admm import solve_qp
-from companion.svm import SVMs2
 from tools.notebooks import ROOT
 from tools.recorder import Recorder
 
@@ -79,18 +78,3 @@ def test_false_and_unknown_results_are_reported(problem, tmp_path: Path) -> None
     *known, last = verdicts(recorder)
     assert known == ["ok", "not ok", "does not agree", "does not know its problem"]
     assert "Error" in last
-
-
-def test_a_fit_is_noted_as_it_was(tmp_path: Path) -> None:
-    recorder = Recorder(tmp_path / "page.json")
-    fit = recorder.fitted(SVMs2.fit)
-    with pytest.raises(ValueError, match="two"):  # a fit that fails is not noted
-        fit(SVMs2(), [[0.0], [1.0]], [1, 1])
-    assert (recorder.depth, recorder.total, recorder.waiting) == (0, 0, [])
-    X, y = [[0.0], [1.0], [3.0], [4.0]], [-1, -1, 1, 1]
-    machine = fit(SVMs2(K=1.0), X, y)
-    machine.b_ = 7.0  # what the page does to it later is not what the fit said
-    recorder.verify()
-    recorder.note(machine, X, y)
-    recorder.after_cell()
-    assert verdicts(recorder) == ["ok", "does not agree"]

@@ -76,14 +76,6 @@ class TestIntercept:
         assert printed == pytest.approx(y.mean(), abs=1e-12)
         assert abs(model.b_ - printed) > 0.05
 
-    def test_centred_kernel_with_the_mean_is_the_same_function(self):
-        X, y = random_data(m=15)
-        X_new, _ = random_data(5)
-        k = Gaussian(1.0)
-        model = KernelRidge(K=0.5, kernel=k, intercept="free").fit(X, y)
-        centred = center_gram(k(X_new, X), k(X)) @ model.alpha_ + y.mean()
-        assert_allclose(model.predict(X_new), centred, atol=1e-12)
-
 
 class TestAccuracy:
     @pytest.mark.parametrize("seed", range(2))

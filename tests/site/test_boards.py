@@ -16,7 +16,6 @@ from companion import boards
 from companion.boards import gram_board, point_board, step_board, tube_board, weight_board
 from companion.boards.board import BROWSER, BoardPicture, Shown
 from companion.boards.point import PROGRAMS
-from companion.regression import Lasso
 from tests.site.site import PAGES, PATIENCE, source
 
 U, V = [[2.0, 1.0], [3.0, 3.0], [0.5, 2.0]], [[-2.0, -1.0], [-3.0, 0.0], [-0.5, -1.0]]
@@ -228,13 +227,6 @@ def test_what_is_out_of_range_has_the_words_of_the_error(page: Page) -> None:
             assert page.inner_text(".board-status").endswith(message)
 
 
-@pytest.mark.parametrize("page", [("steps", "mouse")], indirect=True)
-def test_a_line_needs_two_points(page: Page) -> None:
-    into_the_corner = ["p", *["Shift+ArrowRight", "Shift+ArrowUp"] * 16]
-    press(page, *into_the_corner * 2)
-    assert agrees(page)["result"] == {"message": "The two points of the line must differ."}
-
-
 @by_keys
 def test_a_change_is_told_in_words(page: Page) -> None:
     status = page.locator("[role=status][aria-live=polite]")
@@ -391,18 +383,3 @@ def test_the_solver_finds_what_the_package_finds(solvers: Page, cases: Any, seed
         given = {"points": made.state["points"], "values": setup.values, "limits": setup.limits}
         wanted = {name: value for name, value in made.result.items() if name not in drop}
         same(solvers.evaluate(asked, [setup.kind, given]), wanted, json.dumps(given))
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_a_weight_is_zero_from_the_tau_that_the_board_names(solvers: Page, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    x, y = rng.uniform(-1.0, 3.0, 12), rng.normal(size=12)
-    made = weight_board(x, y)
-    asked = "([points, result]) => companionBoards.kinds.weights.view(result, { points, limits: [-1, 3] }).facts"
-    facts = solvers.evaluate(asked, [made.state["points"], made.result])
-    X = np.column_stack([x, x**2])
-    for j, threshold in enumerate([facts["w₁ is 0 from τ"], facts["w₂ is 0 from τ"]]):
-        for part in (1.0 + 1e-6, 1.5, 3.0):
-            assert Lasso(part * threshold).fit(X, y).w_[j] == 0.0
-        if threshold > 0.0:
-            assert Lasso((1.0 - 1e-6) * threshold).fit(X, y).w_[j] != 0.0

@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.site.site import PAGES, PATIENCE, PHONE, SITE, Reader, tree
@@ -11,14 +10,6 @@ from tools.items import entries, errata, items, plain, sections, words
 
 DONE = "() => document.querySelector('.search-summary')?.textContent.includes('found')"
 EXCERPTS = "#search-results ul:not(.named) .context"
-# How far the lens reaches into what is typed, in pixels.
-COVERED = """
-field => {
-  const lens = field.parentElement.querySelector('.fa-magnifying-glass').getBoundingClientRect();
-  const box = field.getBoundingClientRect(), style = getComputedStyle(field);
-  return lens.right - box.left - parseFloat(style.borderLeftWidth) - parseFloat(style.paddingLeft);
-}
-"""
 FIRST = """
 queries => queries.map(query => {
   const first = Search.named(query)[0];
@@ -34,27 +25,6 @@ def search(reader: Reader, words: str) -> Page:
     return page
 
 
-@pytest.mark.parametrize(
-    ("words", "wanted"),
-    [
-        ("ridge", "notebooks/regression/ridge.html"),
-        ("proximal operators", "notebooks/admm/proximal-operators.html"),
-        ("solve_qp", "book/api/admm.html"),
-        ("18.7", "#sec-18-7"),
-        ("Problem 18.7", "#prob-18-7"),
-        ("fig. 19.4", "#fig-19-4"),
-        ("Theorem 16.1", "#thm-16-1"),
-        ("SVM_s3", "#prog-18-s3"),
-        ("nu-SVM", "notebooks/svm/nu-svm.html"),
-        ("soft threshold", "#term-soft-threshold"),
-        ("soft_threshold", "#companion.admm.soft_threshold"),
-    ],
-)
-def test_what_readers_type_comes_first(reader: Reader, words: str, wanted: str) -> None:
-    link = search(reader, words).locator("#search-results li a").first
-    assert wanted in str(link.evaluate("a => a.href"))
-
-
 def test_an_excerpt_is_text_of_the_article_without_tex(reader: Reader) -> None:
     page = search(reader, "ridge")
     excerpts = page.locator(EXCERPTS)
@@ -66,19 +36,6 @@ def test_an_excerpt_is_text_of_the_article_without_tex(reader: Reader) -> None:
     assert formulas == []
     page = reader.open("search.html?q=ridge", PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-
-
-def test_the_next_page_marks_words_and_no_syllables(reader: Reader) -> None:
-    page = search(reader, "nu-SVM 18.7")
-    assert page.evaluate("localStorage.getItem('sphinx_highlight_terms')") == "svm"
-
-
-@pytest.mark.parametrize("name", [PAGES[0], "search.html?q=ridge"])
-def test_the_lens_covers_nothing(reader: Reader, name: str) -> None:
-    page = reader.open(name)
-    if name == PAGES[0]:
-        page.keyboard.press("Control+k")
-    assert page.locator("input[type=search]:visible").first.evaluate(COVERED) <= 0
 
 
 def first_hits(reader: Reader, queries: list[str]) -> dict[str, str]:
@@ -133,19 +90,6 @@ def test_words_of_students_lead_to_what_they_mean(reader: Reader) -> None:
     assert {query: hit.partition("#")[0] for query, hit in found.items()} == WORDS_OF_STUDENTS
 
 
-def test_a_mark_goes_when_the_page_is_left(reader: Reader) -> None:
-    """It stands in the text, not in the bars; coming back, the page is unmarked."""
-    page = reader.open("notebooks/regression/ridge.html?highlight=ridge")
-    page.locator("article span.highlighted").first.wait_for(state="attached")
-    page.wait_for_function("() => document.documentElement.classList.contains('math-shown')")
-    assert (
-        page.locator(".bd-sidebar-secondary .highlighted, .bd-sidebar-primary .highlighted").count()
-        == 0
-    )
-    page.evaluate("() => window.dispatchEvent(new PageTransitionEvent('pagehide'))")
-    assert page.locator("span.highlighted").count() == 0
-
-
 def spelled(name: str) -> str:
     """A name as it is compared: without its article and the difference of small and capital letters."""
     return re.sub(r"^(the|an?) ", "", plain(name).lower().replace("’", "'"))
@@ -185,17 +129,6 @@ def test_every_public_name_is_found(reader: Reader) -> None:
     others = places()
     wrong = {n: h for n, h in called.items() if h.rpartition(".")[2] != n}
     assert {n: h for n, h in wrong.items() if h not in others.get(spelled(n), ())} == {}
-
-
-AUTHORS = r"/book/(contributing|jupyter-book-2|template|changes|status|trouble)|/notebooks/about/"
-
-
-def test_pages_for_authors_come_last(reader: Reader) -> None:
-    links = search(reader, "notebook").locator("#search-results li a")
-    paths = links.evaluate_all("links => links.map(a => a.pathname)")
-    theirs = [re.match(AUTHORS, path) is not None for path in paths]
-    assert any(theirs)
-    assert theirs == sorted(theirs)
 
 
 def test_from_the_disk_results_are_told(browser: Browser) -> None:
