@@ -47,7 +47,7 @@ from companion.svm import (
     solve_indefinite,
     spectrum_transform,
 )
-from companion.svm.slab import slab_of, snap
+from companion.svm.hyperplanes import slab_of, snap
 
 NOISE, CHANGE = 0.1, 1e-6
 MAX_ITER = 5000

@@ -40,7 +40,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from companion.checks import as_scalar, check_count
 from companion.regression import ElasticNet, KernelRidge, Lasso, RidgeRegression
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime
-from companion.svm.points import kernel_options
+from companion.svm.program import kernel_options
 from companion.svr import EpsilonSVR, NuSVR
 
 __all__ = ["from_sklearn", "to_sklearn"]

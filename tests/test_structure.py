@@ -9,11 +9,17 @@ from __future__ import annotations
 import ast
 import io
 import re
+import sys
 import tokenize
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from companion.datasets import nine_points
+from companion.svm import SVMs2prime
+from companion.svr import NuSVR
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "companion"
@@ -171,6 +177,32 @@ def test_no_circle_among_the_files() -> None:
     while ready := {p for p in needs if p not in done and needs[p] & set(needs) <= done}:
         done |= ready
     assert {name_of(p) for p in set(needs) - done} == set()
+
+
+@pytest.mark.parametrize(
+    "model", [SVMs2prime(0.5), SVMs2prime(0.5, kernel="rbf"), NuSVR()], ids=str
+)
+def test_a_reader_can_follow_a_fit(model: Any) -> None:
+    """At run time it stays in few files, and seldom calls a file that needs the caller's: the hook of a class."""
+    needs = {p: {t for i in imports_of(p) if (t := target_of(*i))} for p in FILES}
+    for _ in range(8):  # what a file needs, needs: as far down as there are floors
+        needs = {p: below.union(*(needs[q] for q in below)) for p, below in needs.items()}
+    calls: list[tuple[Path, Path]] = []
+
+    def trace(frame: Any, event: str, arg: object) -> None:
+        here = Path(frame.f_code.co_filename)
+        if event == "call" and here in needs:
+            while (frame := frame.f_back) and Path(frame.f_code.co_filename) not in needs:
+                pass
+            calls.append((Path(frame.f_code.co_filename) if frame else here, here))
+
+    X, y = nine_points().X, nine_points().y
+    model.fit(X, y)  # the second fit finds everything loaded
+    sys.setprofile(trace)
+    model.fit(X, y)
+    sys.setprofile(None)
+    assert len({path for call in calls for path in call}) <= 12  # the aim is 10
+    assert sum(caller in needs[called] for caller, called in calls if caller != called) <= 5
 
 
 def test_no_two_classes_have_one_name() -> None:

@@ -12,7 +12,7 @@
 
 # fmt: off
 # isort: off
-from companion.kernels.choice import as_kernel
+from companion.kernels.vectors import as_kernel
 from companion.kernels.features import (
     polynomial_exponents, polynomial_features, subset_features, subsets,
 )

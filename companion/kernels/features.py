@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import factorial
 
-from companion.checks import as_scalar, check_count, count_axes
-from companion.kernels.points import real_or_complex
+from companion.checks import as_scalar, check_count, count_axes, real_or_complex
 
 __all__ = ["polynomial_exponents", "polynomial_features", "subset_features", "subsets"]
 

@@ -28,13 +28,12 @@ from typing import Any, ClassVar, dataclass_transform
 import numpy as np
 from scipy.special import comb
 
-from companion.checks import as_scalar, as_vector, check_count
+from companion.checks import as_points, as_scalar, as_vector, both, check_count, rows_of_both
 from companion.engine.arithmetic import EPS, largest
 from companion.kernels.arithmetic import base, check_callable, name_of, term
 from companion.kernels.features import polynomial_features
-from companion.kernels.points import as_points, both
 
-__all__ = ["Constant", "Kernel", "NoFeatures", "OfValues", "parameter"]
+__all__ = ["Constant", "ExplicitKernel", "Kernel", "NoFeatures", "OfValues", "parameter"]
 
 
 class NoFeatures(Exception):
@@ -454,6 +453,21 @@ def _parts(kernel: Kernel, kind: type) -> tuple[Kernel, ...]:
 
 
 # --- combinations ---------------------------------------------------------------------------------
+
+
+class ExplicitKernel(Kernel):
+    """A kernel whose features are known and few: it is their inner product."""
+
+    @abstractmethod
+    def _phi(self, X: Any) -> np.ndarray:
+        """Return the features, a row for each point."""
+
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        P, Q = rows_of_both(self._phi, X, Y)
+        return P @ Q.conj().T
+
+    def _features(self, X: Any, limit: float) -> np.ndarray:
+        return self._phi(X)
 
 
 class Constant(Kernel):

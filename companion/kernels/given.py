@@ -2,34 +2,17 @@ r"""Kernels that a reader gives: by a feature map, by a function of a pair, of w
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from companion.checks import as_matrix
+from companion.checks import as_matrix, as_vectors, both
 from companion.engine.arithmetic import is_symmetric
 from companion.kernels.arithmetic import check_callable, name_of
-from companion.kernels.functions import Kernel, parameter
-from companion.kernels.points import as_vectors, both, rows_of_both
+from companion.kernels.functions import ExplicitKernel, Kernel, parameter
 
-__all__ = ["ExplicitKernel", "FeatureMap", "FromFunction", "FromGram", "Precomputed"]
-
-
-class ExplicitKernel(Kernel):
-    """A kernel whose features are known and few: it is their inner product."""
-
-    @abstractmethod
-    def _phi(self, X: Any) -> np.ndarray:
-        """Return the features, a row for each point."""
-
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        P, Q = rows_of_both(self._phi, X, Y)
-        return P @ Q.conj().T
-
-    def _features(self, X: Any, limit: float) -> np.ndarray:
-        return self._phi(X)
+__all__ = ["FeatureMap", "FromFunction", "FromGram", "Precomputed"]
 
 
 class FeatureMap(ExplicitKernel):

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from companion.checks import as_scalar
+from companion.checks import as_scalar, real_or_complex
 from companion.engine.arithmetic import EPS
 from companion.exceptions import ConvergenceWarning
-from companion.kernels.choice import as_kernel
 from companion.kernels.functions import Kernel
-from companion.kernels.points import real_or_complex
+from companion.kernels.vectors import as_kernel
 from companion.results import FEW_DIGITS, Record
 
 __all__ = ["Definiteness", "center_gram", "centre", "gram", "is_positive_definite"]

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from companion.checks import as_matrix
+from companion.checks import as_matrix, as_vectors, both, real_or_complex
 from companion.kernels.arithmetic import check_callable, name_of
 from companion.kernels.functions import Kernel, parameter
 from companion.kernels.given import FromFunction
-from companion.kernels.points import as_vectors, both, real_or_complex
 
 __all__ = ["CyclicKernel", "GroupKernel"]
 

@@ -21,10 +21,16 @@ from scipy.integrate import fixed_quad
 from scipy.linalg import null_space
 from scipy.special import eval_legendre
 
-from companion.checks import as_array, as_scalar, as_vector, check_count, check_range
+from companion.checks import (
+    as_array,
+    as_scalar,
+    as_vector,
+    check_count,
+    check_range,
+    real_or_complex,
+)
 from companion.engine.arithmetic import apart, ratio
 from companion.exceptions import ConvergenceWarning
-from companion.kernels.points import real_or_complex
 from companion.results import Record
 
 __all__ = [

@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from companion.checks import as_matrix, check_count, check_range, reject_masked
 from companion.engine.arithmetic import EPS, largest
 from companion.exceptions import ConvergenceWarning
-from companion.kernels.choice import KernelMixin, own_points
 from companion.kernels.functions import Kernel
 from companion.kernels.gram import centre
+from companion.kernels.vectors import KernelMixin, own_points
 from companion.results import TOLERANCE, Certificate
 
 __all__ = ["KernelPCA"]

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from companion.checks import array_or_list, as_points, is_number, real_or_complex
 from companion.engine.arithmetic import EPS, ratio
 from companion.exceptions import ConvergenceWarning
-from companion.kernels.choice import as_kernel
 from companion.kernels.functions import Kernel
-from companion.kernels.points import array_or_list, as_points, is_number, real_or_complex
+from companion.kernels.vectors import as_kernel
 from companion.results import TOLERANCE
 
 __all__ = ["RKHSFunction"]

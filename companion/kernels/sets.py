@@ -12,9 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from companion.checks import as_matrix, as_scalar, as_vector
+from companion.checks import as_matrix, as_scalar, as_vector, both
 from companion.kernels.functions import Kernel, parameter
-from companion.kernels.points import both
 
 __all__ = ["Agreement", "Intersection", "Subset", "UnionComplement"]
 

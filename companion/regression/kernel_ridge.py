@@ -15,7 +15,7 @@ from companion.checks import as_scalar, as_weights
 from companion.engine.arithmetic import EPS, exact_product, largest, ratio
 from companion.engine.certificate import certify_squares, rounding_of_a_sum
 from companion.kernels import Kernel
-from companion.kernels.choice import KernelMixin, own_points
+from companion.kernels.vectors import KernelMixin, own_points
 from companion.regression.intercept import centred
 from companion.regression.regressor import Regressor
 from companion.regression.ridge import cholesky, solve_ridge, warn_if_missed

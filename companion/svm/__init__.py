@@ -18,9 +18,9 @@
 """
 
 from companion.svm.bounds import nu_max, nu_min
-from companion.svm.dual import DualProgram
 from companion.svm.estimator import DegenerateSolutionWarning
 from companion.svm.hard_margin import HardMarginSVC
+from companion.svm.hyperplanes import POINT_CLASSES, Slab
 from companion.svm.indefinite import (
     IndefiniteObjective,
     IndefiniteResult,
@@ -32,7 +32,7 @@ from companion.svm.indefinite import (
     saddle_value,
     solve_indefinite,
 )
-from companion.svm.slab import POINT_CLASSES, Slab
+from companion.svm.program import DualProgram
 from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
 from companion.svm.spectrum import RankOneSpectrum, nearest_psd, spectrum_transform
 from companion.svm.training import (

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from companion.checks import as_matrix, check_count
 from companion.engine.arithmetic import EPS, largest
 from companion.kernels import as_kernel
-from companion.svm.points import Points, make_points
+from companion.svm.program import Points, make_points
 
 __all__ = ["nu_max", "nu_min"]
 

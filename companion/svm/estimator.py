@@ -1,7 +1,7 @@
 r"""What the machines of chapter 18 have in common: from the points of two classes to hyperplanes, and their use.
 
 A machine says which dual program it has (`_dual`, which changes nothing) and what it minimises (`_terms`). `_fit` goes
-from points to the program, to multipliers with a proof (`companion.svm.model`), and to the fitted attributes.
+from points to the program, to multipliers with a proof (`companion.svm.hyperplanes`), and to the fitted attributes.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from companion.checks import as_matrix, as_vector
 from companion.engine.arithmetic import Bounds, largest, ratio
 from companion.engine.certificate import rounding_of
 from companion.engine.guess import Guess, guess_machine
-from companion.kernels.choice import KernelMixin
+from companion.kernels.vectors import KernelMixin
 from companion.results import Certificate
-from companion.svm import model
-from companion.svm.dual import Array, DualProgram, Terms
-from companion.svm.points import Points, Weights
-from companion.svm.slab import ROUNDING, TIGHT, Slab, place_points, slab_of
+from companion.svm import hyperplanes
+from companion.svm.hyperplanes import ROUNDING, TIGHT, Slab, place_points, slab_of
+from companion.svm.program import Array, DualProgram, Points, Terms, Weights
 
 __all__ = [
     "DegenerateSolutionWarning",
@@ -46,7 +45,7 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
     """Base of all that separates two classes by a hyperplane: the points and their labels, and new points."""
 
     _: KW_ONLY
-    kernel: model.KernelLike = "linear"
+    kernel: hyperplanes.KernelLike = "linear"
     kernel_params: dict[str, Any] | None = None
     tol: float = 1e-9
     max_iter: int = 1000
@@ -106,7 +105,7 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
 
     def _read(self, X: Any, y: Any, remember: bool = True) -> Points:
         """Validate parameters and data; return the points of two classes, without features."""
-        X, y, kernel = model.read(self, X, y, remember)
+        X, y, kernel = hyperplanes.read(self, X, y, remember)
         if y.dtype == object:
             kinds = sorted({type(label).__name__ for label in y})
             if "NoneType" in kinds:
@@ -154,7 +153,7 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (k,)
             Positive on the blue side.
         """
-        return model.inner_products(self, X) - self.b_
+        return hyperplanes.inner_products(self, X) - self.b_
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of each row of X; on the hyperplane it is the blue one (sgn(0) = +1).
@@ -186,7 +185,7 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
     @property
     def coef_(self) -> np.ndarray:
         """The weights w as a row, by scikit-learn's name; linear kernel only."""
-        return model.linear_weights(self)[None, :]
+        return hyperplanes.linear_weights(self)[None, :]
 
 
 @dataclass(eq=False, repr=False)
@@ -233,7 +232,9 @@ class SupportVectorMachine(HyperplaneClassifier):
 
     def _fit(self, X: Any, y: Any, weight: Any = None) -> list[Warning]:
         """Solve the dual program; recover w, b, eta and the slacks; certify. Return the warnings."""
-        points = model.proper_points(self._read(X, y), not self._penalized, type(self).__name__)
+        points = hyperplanes.proper_points(
+            self._read(X, y), not self._penalized, type(self).__name__
+        )
         if weight is not None:
             points = replace(points, weight=as_vector(weight, "sample_weight", points.n))
         program = self._dual(points)
@@ -253,7 +254,7 @@ class SupportVectorMachine(HyperplaneClassifier):
                 zero = replace(found.certificate, dual_residual=part, complementarity=0.0, gap=part)
                 return self._store_zero(points, dual, a, zero, reason)
 
-        found = model.refine(self, points, found, tried, norm_is_shown=True)
+        found = hyperplanes.refine(self, points, found, tried, norm_is_shown=True)
         dual, a, weights, slab, u, _, self.certificate_ = found[:7]
         self.objective_, self.dual_objective_, self.n_iter_ = found[7:]
         margin = slab.eta - u
@@ -266,12 +267,14 @@ class SupportVectorMachine(HyperplaneClassifier):
         norm = weights.norm / points.unit
         unit = norm if self._unit_normal and norm > 0.0 else 1.0
         self._store(points, a, slack, weights, slab, dual, unit)
-        return model.complaints(self, norm_is_shown=True, price=self._price_name)
+        return hyperplanes.complaints(self, norm_is_shown=True, price=self._price_name)
 
-    def _solved(self, points: Points, dual: DualProgram) -> tuple[model.Solved, list[DualProgram]]:
+    def _solved(
+        self, points: Points, dual: DualProgram
+    ) -> tuple[hyperplanes.Solved, list[DualProgram]]:
         """Solve the program; return the answer, and the programs tried."""
-        guess = partial(model.guess_active_set, points, libsvm=guess_by_libsvm)
-        return model.solve(self, points, [dual], guess)
+        guess = partial(hyperplanes.guess_active_set, points, libsvm=guess_by_libsvm)
+        return hyperplanes.solve(self, points, [dual], guess)
 
     def _slab(self, dual: DualProgram, h: np.ndarray, a: np.ndarray, b: float | None) -> Slab:
         return slab_of(dual.P.s, h, a, dual.upper, b, dual.eta)

@@ -9,11 +9,10 @@ import numpy as np
 
 from companion.engine.machines import Finished
 from companion.exceptions import InfeasibleProblemError
-from companion.svm import model
+from companion.svm import hyperplanes
 from companion.svm.bounds import smallest_bound
-from companion.svm.dual import Array, DualProgram, Terms
 from companion.svm.estimator import SupportVectorMachine, guess_by_libsvm
-from companion.svm.points import Points, SignedKernel
+from companion.svm.program import Array, DualProgram, Points, SignedKernel, Terms
 
 __all__ = ["HardMarginSVC"]
 
@@ -81,7 +80,9 @@ class HardMarginSVC(SupportVectorMachine):
     def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
         return (0.5 * norm * norm,)
 
-    def _solved(self, points: Points, dual: DualProgram) -> tuple[model.Solved, list[DualProgram]]:
+    def _solved(
+        self, points: Points, dual: DualProgram
+    ) -> tuple[hyperplanes.Solved, list[DualProgram]]:
         """Find the nearest points of the convex hulls; one number tells the rest: at the solution 1'a = a'Pa."""
         u = points.unit  # multipliers need not be unique: found are those of the data's own unit
         plain = replace(points, Phi=None if points.Phi is None else points.Phi * u, unit=1.0)
@@ -101,5 +102,5 @@ class HardMarginSVC(SupportVectorMachine):
                 )
             return dual, done._replace(a=2.0 / square * done.a * u**2, Pa=2.0 / square * done.Pa)
 
-        guess = partial(model.guess_active_set, plain, libsvm=guess_by_libsvm)
-        return model.solve(self, points, [nearest], guess, scaled)
+        guess = partial(hyperplanes.guess_active_set, plain, libsvm=guess_by_libsvm)
+        return hyperplanes.solve(self, points, [nearest], guess, scaled)

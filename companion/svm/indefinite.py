@@ -25,9 +25,8 @@ from companion.engine.certificate import rounding_of, weak_duality
 from companion.exceptions import ConvergenceWarning
 from companion.results import Certificate, History, Problem, Record
 from companion.svm.estimator import HyperplaneClassifier
-from companion.svm.model import KernelLike
-from companion.svm.points import as_signs
-from companion.svm.slab import ROUNDING, slab_of, snap
+from companion.svm.hyperplanes import ROUNDING, KernelLike, slab_of, snap
+from companion.svm.program import as_signs
 from companion.svm.spectrum import RankOneSpectrum, nearest_psd
 
 __all__ = [

@@ -34,12 +34,11 @@ from companion.checks import as_scalar
 from companion.engine.arithmetic import EPS, apart, largest, ratio
 from companion.exceptions import InfeasibleProblemError
 from companion.results import Certificate
-from companion.svm import model
+from companion.svm import hyperplanes
 from companion.svm.bounds import smallest_bound
-from companion.svm.dual import Array, DualProgram, Terms
 from companion.svm.estimator import HyperplaneClassifier, SupportVectorMachine
-from companion.svm.points import Points, SignedKernel
-from companion.svm.slab import ROUNDING, place_points, snap
+from companion.svm.hyperplanes import ROUNDING, place_points, snap
+from companion.svm.program import Array, DualProgram, Points, SignedKernel, Terms
 
 __all__ = ["SVMs1", "SVMs2", "SVMs2l", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5"]
 
@@ -256,7 +255,7 @@ class SVMs2l(HyperplaneClassifier):
     Notes
     -----
     Source: the remark at the end of Section 18.3. The text says that the program minimises the number of misclassified
-    points; it minimises their total slack. model.Solved by HiGHS.
+    points; it minimises their total slack. Solved by HiGHS.
 
     Examples
     --------
@@ -275,7 +274,7 @@ class SVMs2l(HyperplaneClassifier):
     def _fit(self, X: Any, y: Any) -> list[Warning]:
         """Solve the dual linear program; w and b are the multipliers of its equations."""
         # w has coefficients of its own, whose sum need not be 0
-        points = model.proper_points(self._read(X, y), False, type(self).__name__)
+        points = hyperplanes.proper_points(self._read(X, y), False, type(self).__name__)
         s, F = points.s, points.gram if points.Phi is None else points.Phi
         mean = F.mean(axis=0)  # b takes it; HiGHS does not see small differences of large numbers
         unit = largest(F - mean) or 1.0
@@ -308,7 +307,7 @@ class SVMs2l(HyperplaneClassifier):
             gap=gap / max(self.objective_, 1.0),
             tolerance=float(self.tol),
         )
-        return model.complaints(self, norm_is_shown=False)
+        return hyperplanes.complaints(self, norm_is_shown=False)
 
 
 @dataclass(eq=False, repr=False)

@@ -31,9 +31,8 @@ from companion.engine.certificate import LowRank
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel
 from companion.results import Certificate, History, Problem, Record
-from companion.svm.dual import DualProgram
-from companion.svm.model import KernelLike
-from companion.svm.points import Points, SignedKernel, as_signs, make_points
+from companion.svm.hyperplanes import KernelLike
+from companion.svm.program import DualProgram, Points, SignedKernel, as_signs, make_points
 
 __all__ = [
     "TrainingResult", "augment", "augmented_dual", "dual_coordinate_ascent", "primal_kernel_newton", "primal_newton",

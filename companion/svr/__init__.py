@@ -10,9 +10,8 @@
 """
 
 from companion.svr.epsilon import EpsilonSVR
-from companion.svr.estimator import TUBE_CLASSES, Margins
 from companion.svr.nu import NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
-from companion.svr.quantiles import tube_from_offsets
+from companion.svr.tube import TUBE_CLASSES, Margins, tube_from_offsets
 
 __all__ = [
     "TUBE_CLASSES",

@@ -9,9 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from companion.checks import as_scalar
-from companion.svm.dual import Array, DualProgram, Terms
-from companion.svm.points import Points, SignedKernel
-from companion.svr.estimator import SupportVectorRegression
+from companion.svm.program import Array, DualProgram, Points, SignedKernel, Terms
+from companion.svr.tube import SupportVectorRegression
 
 __all__ = ["EpsilonSVR"]
 

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from companion.checks import as_scalar, check_count
-from companion.svm.dual import Array, DualProgram, Terms
-from companion.svm.points import Points, SignedKernel
-from companion.svr.estimator import Margins, SupportVectorRegression
+from companion.svm.program import Array, DualProgram, Points, SignedKernel, Terms
+from companion.svr.tube import Margins, SupportVectorRegression
 
 __all__ = ["NuSVR", "NuSVRPenalizedBias", "QuadraticNuSVR"]
 

@@ -22,7 +22,7 @@ from companion.regression import ElasticNet, KernelRidge, Lasso, RidgeRegression
 from companion.results import ADMMResult, Certificate, Problem, QPResult
 from companion.svm import IndefiniteResult, IndefiniteSVC, SVMs2l, TrainingResult
 from companion.svm.estimator import SupportVectorMachine
-from companion.svr.estimator import SupportVectorRegression
+from companion.svr.tube import SupportVectorRegression
 from tests.exact.convex import EPS, Candidate
 from tests.exact.numbers import exact, floats, length, product, ratio, split
 

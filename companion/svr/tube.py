@@ -1,4 +1,4 @@
-r"""What the four regressions of the chapter have in common: the way from data to multipliers to the tube.
+r"""The way from data to multipliers to the tube, which the four regressions of the chapter share.
 
 A class says which dual program it has (`_dual`), in the text's 2m multipliers :math:`a = (\lambda, \mu)` with
 :math:`s = (\mathbf 1_m, -\mathbf 1_m)`:
@@ -7,6 +7,16 @@ A class says which dual program it has (`_dual`), in the text's 2m multipliers :
     s^\top a = 0, \quad \mathbf 1^\top a \le C\nu, \quad 0 \le a \le \tfrac Cm .
 
 If the sum is less than :math:`C\nu`, then :math:`\epsilon = 0`, and the program is the one without that row.
+
+By the quantile lemma the margins are, for the optimal w, order statistics of the offsets.
+
+For fixed w and :math:`s_i = y_i - \langle w, \varphi(x_i)\rangle`, the objective is, up to a constant, C times
+
+.. math:: \frac{\nu}{2}(u - \ell) + \frac1m \sum_i \max(s_i - u, 0) + \frac1m \sum_i \max(\ell - s_i, 0),
+    \qquad u = b + \epsilon, \quad \ell = b - \epsilon,
+
+a sum of a function of u and of one of :math:`\ell`. With :math:`k = m\nu/2`, the first is least where at most k of
+the numbers :math:`s_i` exceed u, and at least k are u or more.
 """
 
 from __future__ import annotations
@@ -26,14 +36,97 @@ from companion.checks import as_scalar, as_vector, as_weights, check_range
 from companion.engine.arithmetic import EPS, Bounds, largest
 from companion.engine.guess import Guess, guess_tube
 from companion.engine.machines import Finished
-from companion.kernels.choice import KernelMixin
-from companion.svm import model
-from companion.svm.dual import Array, DualProgram, Terms
-from companion.svm.points import Points
-from companion.svm.slab import TIGHT, Slab, slab_of
-from companion.svr.quantiles import tube_between
+from companion.kernels.vectors import KernelMixin
+from companion.svm import hyperplanes
+from companion.svm.hyperplanes import ROUNDING, TIGHT, Interval, Slab, middle, slab_of
+from companion.svm.program import Array, DualProgram, Points, Terms
 
-__all__ = ["TUBE_CLASSES", "Margins", "SupportVectorRegression"]
+__all__ = [
+    "TUBE_CLASSES",
+    "Margins",
+    "SupportVectorRegression",
+    "tube_between",
+    "tube_from_offsets",
+]  # fmt: skip
+
+
+def tube_from_offsets(offsets: Any, nu: float, b: float | None = None) -> Slab:
+    r"""Return b and :math:`\epsilon` of nu-SV regression for a given w, with all their optimal values.
+
+    Parameters
+    ----------
+    offsets : array-like of shape (m,)
+        The numbers :math:`s_i = y_i - \langle w, \varphi(x_i)\rangle`.
+    nu : float
+        At least 0.
+    b : float, optional
+        The intercept, where the program with a penalized b has determined it.
+
+    Returns
+    -------
+    Slab
+        For :math:`k = m\nu/2`, the red margin :math:`b + \epsilon` is the (k+1)-th largest offset, k rounded down, and
+        any number from there to the k-th largest if k is an integer; the blue margin :math:`b - \epsilon` likewise
+        from below. With b given, :math:`\epsilon` is the (k+1)-th largest :math:`|s_i - b|`, :math:`k = m\nu`. For
+        :math:`\nu > 1`, :math:`\epsilon = 0` and b is a median.
+
+    Notes
+    -----
+    Source: made precise here; it implies Propositions 20.2 and 20.6 and gives b and :math:`\epsilon` where there is no
+    support vector of type 1.
+
+    Examples
+    --------
+    >>> tube = tube_from_offsets([5.0, 1.0, 4.0, -2.0, 3.0, 0.0], nu=0.5)
+    >>> tube.red_interval, tube.blue_interval, tube.b, tube.epsilon
+    ((4.0, 4.0), (0.0, 0.0), 2.0, 2.0)
+    >>> tube_from_offsets([5.0, 1.0, 4.0, -2.0, 3.0, 0.0], nu=2 / 3).red_interval
+    (3.0, 4.0)
+    """
+    s = as_vector(offsets, "offsets")
+    if s.size == 0:
+        raise ValueError("offsets must have at least one entry, got an empty vector")
+    nu = as_scalar(nu, "nu", at_least=0.0)
+    if b is not None:
+        distance = np.abs(s - as_scalar(b, "b"))
+        low, high = _from_above(distance, s.size * nu)
+        return Slab.of_b(b, (-max(high, 0.0), -max(low, 0.0)))
+    if nu > 1.0:
+        median = _from_above(s, s.size / 2.0)
+        return Slab(middle(median), 0.0, median, (0.0, 0.0), median, median)
+    k = s.size * nu / 2.0
+    low, high = _from_above(-s, k)
+    return tube_between((-high + 0.0, -low + 0.0), _from_above(s, k))
+
+
+def _from_above(values: np.ndarray, k: float) -> Interval:
+    """Return the numbers that at most k of the values exceed and at least k reach."""
+    ordered = np.concatenate([[np.inf], np.sort(values)[::-1], [-np.inf]])
+    m, whole = values.size, round(k)
+    if abs(k - whole) <= ROUNDING * max(k, 1.0):
+        return float(ordered[min(whole, m) + 1]), float(ordered[min(whole, m)])
+    level = float(ordered[min(int(k), m) + 1])
+    return level, level
+
+
+def tube_between(blue: Interval, red: Interval) -> Slab:
+    r"""Return the tube for the ranges of :math:`b - \epsilon` and of :math:`b + \epsilon`.
+
+    Where some pairs are not in order, the midpoints of the ranges of b and :math:`\epsilon` are optimal all the same.
+
+    Examples
+    --------
+    >>> tube = tube_between((0.0, 1.0), (2.0, 2.0))
+    >>> tube.b, tube.epsilon, tube.b_interval, tube.epsilon_interval
+    (1.25, 0.75, (1.0, 1.5), (0.5, 1.0))
+    """
+    b_interval = (max(red[0], blue[0]) + blue[0]) / 2.0, (red[1] + min(blue[1], red[1])) / 2.0
+    eta_interval = -max(red[1] - blue[0], 0.0) / 2.0, -max(red[0] - blue[1], 0.0) / 2.0
+    b, eta = middle(b_interval), middle(eta_interval)
+    if red[0] >= blue[1]:
+        b, eta = (middle(blue) + middle(red)) / 2.0, (middle(blue) - middle(red)) / 2.0
+    return Slab(b, eta, b_interval, eta_interval, blue, red)
+
 
 TUBE_CLASSES = ("inside", "exceptional", "type 1", "type 2", "error")
 
@@ -54,7 +147,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
 
     _: KW_ONLY
     C: float | None = None
-    kernel: model.KernelLike = "linear"
+    kernel: hyperplanes.KernelLike = "linear"
     kernel_params: dict[str, Any] | None = None
     tol: float = 1e-9
     max_iter: int = 1000
@@ -130,7 +223,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
 
     def _read(self, X: Any, y: Any, remember: bool = True) -> tuple[Points, np.ndarray]:
         """Validate data and parameters; return the points, without features, and the values."""
-        X, y, kernel = model.read(self, X, y, remember, y_numeric=True)
+        X, y, kernel = hyperplanes.read(self, X, y, remember, y_numeric=True)
         y = as_vector(y, "y")  # labels that are None have become nan
         check_range(largest(y), "y")
         return Points(X, np.ones(len(y)), kernel), y
@@ -139,16 +232,18 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         """Solve the dual program and recover the tube; return the warnings."""
         points, y = self._read(X, y)
         weight = as_weights(weight, points.n)
-        points = model.proper_points(points, not self._penalized, type(self).__name__)
+        points = hyperplanes.proper_points(points, not self._penalized, type(self).__name__)
         points = points if weight is None else replace(points, weight=weight)
         # where b is free, w does not see the middle of y; to subtract it spares digits
         centre = 0.0 if self._penalized else float(y.min() + (y.max() - y.min()) / 2.0)
         dual = self._dual(points, y - centre)
-        solved = model.refine(self, points, *self._solved(points, dual), norm_is_shown=False)
+        solved = hyperplanes.refine(self, points, *self._solved(points, dual), norm_is_shown=False)
         self._store(points, solved, y - centre, centre, dual.total)
-        return model.complaints(self, norm_is_shown=False, price="C")
+        return hyperplanes.complaints(self, norm_is_shown=False, price="C")
 
-    def _solved(self, points: Points, dual: DualProgram) -> tuple[model.Solved, list[DualProgram]]:
+    def _solved(
+        self, points: Points, dual: DualProgram
+    ) -> tuple[hyperplanes.Solved, list[DualProgram]]:
         """Solve with the sum of the multipliers as an equation, and without; a guess says what comes first."""
         m, n, radius = points.n, dual.q.size, dual.total * points.unit**2
         free = int(not self._penalized)
@@ -168,17 +263,22 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         if radius == 0.0 or np.array_equal(dual.q[:m], dual.q[m:]):  # y = 0
             nothing = Finished(np.zeros(n), np.zeros(2), np.zeros(n), 1)
             program = idle if radius else dual
-            return model.judge(self, points, program, nothing), [program]
-        guess = cache(lambda program: model.guess_active_set(points, program, _libsvm))
+            return hyperplanes.judge(self, points, program, nothing), [program]
+        guess = cache(lambda program: hyperplanes.guess_active_set(points, program, _libsvm))
         first = guess(programs[0])
         if first is not None and first.a.sum() < radius * (1.0 - _LOOSE):
             programs.reverse()
-        return model.solve(self, points, programs, guess, split)
+        return hyperplanes.solve(self, points, programs, guess, split)
 
     # -- fitted attributes
 
     def _store(
-        self, points: Points, solved: model.Solved, y: np.ndarray, centre: float, radius: float
+        self,
+        points: Points,
+        solved: hyperplanes.Solved,
+        y: np.ndarray,
+        centre: float,
+        radius: float,
     ) -> None:
         """Set the fitted attributes."""
         dual, a, weights, slab, _, _, self.certificate_ = solved[:7]
@@ -250,7 +350,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         -------
         ndarray of shape (k,)
         """
-        return model.inner_products(self, X) + self.b_
+        return hyperplanes.inner_products(self, X) + self.b_
 
     @property
     def support_vectors_(self) -> np.ndarray:
@@ -267,7 +367,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
     @property
     def coef_(self) -> np.ndarray:
         """The weights w, by scikit-learn's name; linear kernel only."""
-        return model.linear_weights(self)
+        return hyperplanes.linear_weights(self)
 
 
 def _libsvm(points: Points, dual: DualProgram) -> Guess | None:
