@@ -192,6 +192,7 @@ test_bad_input = refusals(
     (lambda: solve_qp(np.eye(2), []), "at least one entry"),
     (program(A=[[1.0, 1.0]]), "A and b must be given together, got only A"),
     (program(b=[1.0]), "got only b"),
+    (program(lower=[0.0, 2.0], upper=1.0), r"x\[1\]: lower = 2, upper = 1; lower <= upper is"),
 )
 
 

@@ -1,12 +1,10 @@
-"""The engine for general quadratic programs: known optima, certificates that no wrong answer gets, true refusals."""
+"""The engine for general quadratic programs: known optima, certificates that no wrong answer gets."""
 
 import numpy as np
 import pytest
 
 from companion.engine.certificate import BoxProgram, bound_multipliers, certify
 from companion.engine.quadratic import solve_box
-from companion.engine.refusals import check_bounds, refuse
-from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
 
 INF = np.full(2, np.inf)
 NONE = np.zeros((0, 2)), np.zeros(0)
@@ -79,33 +77,6 @@ def test_a_guess_saves_the_search():
     assert cold.n_iter > 0
     assert warm.n_iter == 0
     assert warm.certificate.ok
-
-
-def test_refusals_have_an_exact_witness():
-    """Rows that are infeasible only together, contradicting rows, a flat direction downhill."""
-    A, b = np.array([[1, 1, 0, 0], [1, -1, 0, 0], [0, 0, 1, 1.0]]), np.array([0, 1.0, 1.0])
-    program = BoxProgram(np.eye(4), -np.ones(4), A, b, np.zeros(4), np.full(4, np.inf))
-    assert not solve_box(program).certificate.ok
-    with pytest.raises(InfeasibleProblemError, match="no x within the bounds") as info:
-        refuse(program)
-    y = info.value.witness
-    assert (y @ A <= 0).all()  # so y'Ax <= 0 for x >= 0
-    assert y @ b > 0
-    A, b = np.array([[1.0, 2.0], [2.0, 4.0]]), np.array([1.0, 3.0])
-    with pytest.raises(InfeasibleProblemError, match="contradict") as info:
-        refuse(BoxProgram(np.eye(2), np.zeros(2), A, b, -INF, INF))
-    assert (info.value.witness @ A == 0.0).all()
-    assert info.value.witness @ b > 0.0
-    P, q = np.ones((2, 2)), np.array([1.0, 0.0])
-    with pytest.raises(UnboundedProblemError) as info:
-        refuse(BoxProgram(P, q, *NONE, -INF, INF))
-    assert (P @ info.value.ray == 0.0).all()
-    assert q @ info.value.ray < 0.0
-
-
-def test_crossing_bounds_are_named():
-    with pytest.raises(InfeasibleProblemError, match=r"x\[1\]: lower = 2, upper = 1"):
-        check_bounds(np.array([0.0, 2.0]), np.ones(2))
 
 
 def test_rounding_noise_in_a_right_hand_side_is_a_contradiction_and_zero_is_none():
