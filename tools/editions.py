@@ -16,13 +16,10 @@ import argparse
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 from base64 import b64encode
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -35,9 +32,10 @@ from tools.exercises import asked, is_check, skeleton
 from tools.live import pack
 from tools.map import parts
 from tools.notebooks import METADATA
-from tools.toc import BOOK, ROOT, pages_in_order, render, text_of, title, write
+from tools.toc import BOOK, PROJECT, ROOT, pages_in_order, render, text_of, title, write
 
 EXERCISES = BOOK / "exercises"
+KINDS = ("", "-exercises")  # complete, and without solutions
 SOLUTION = re.compile(
     r"^(?P<fence>`{3,})\{solution\}.*?^(?P=fence)[ \t]*\n?", re.MULTILINE | re.DOTALL
 )
@@ -47,8 +45,9 @@ QUESTION = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 CHOICE = re.compile(r"^- \[[ x]\] (?P<choice>.*?)\s+\*(?P<reason>(?:Yes|No)\b.*)\*$", re.MULTILINE)
-FILES = re.compile(r"(?P<quote>[\"'])\.\./\.\./(?!\.\./)")
-FILES_HERE = re.compile(r"(?P<quote>[\"'])(?:\.\./)+(?=benchmarks/)")
+FILES = re.compile(
+    r"(?P<quote>[\"'])\.\./\.\./(?=benchmarks/)"
+)  # from a page; its editions lie elsewhere
 ANSWER = "*Your answer:*"
 MADE = "made_as"  # in the metadata of an edition: the digest of what was written
 LABEL = re.compile(r"^(?:\(([\w.-]+)\)=|:(?:label|name): ([\w.-]+))[ \t]*$", re.MULTILINE)
@@ -63,10 +62,6 @@ INSTALL = """\
 # (`pip install companion` is another project.)
 import companion
 """
-PACKAGE = (  # what the package is built from: MANIFEST.in chooses
-    "companion", "tests", "benchmarks", "conftest.py", "pyproject.toml", "MANIFEST.in",
-    "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff",
-)  # fmt: skip
 RELEASE = {  # what other commands make of the whole project, and what it is
     "build/companion.pdf": "the book as one PDF",
     "build/companion.zip": "the site, to read from the disk: unpack it and open `index.html`",
@@ -119,8 +114,7 @@ def without_solutions(notebook: NotebookNode) -> NotebookNode:
         elif is_check(cell):
             cells += to_check(cell)
             waiting = False
-        else:  # the edition lies one folder deeper than the page
-            cell.source = FILES.sub(r"\g<quote>../../../", cell.source)
+        else:
             cell.metadata.pop("jupyter", None)
             cells.append(cell)
     result = new_notebook(metadata=notebook.metadata, cells=cells)
@@ -132,15 +126,6 @@ def without_solutions(notebook: NotebookNode) -> NotebookNode:
     return result
 
 
-def complete(notebook: NotebookNode) -> NotebookNode:
-    """Return a notebook as it is, for the folder of the editions, which is one deeper than the page's."""
-    cells = [nbformat.from_dict(cell) for cell in notebook.cells]
-    for cell in cells:
-        if cell.cell_type == "code":
-            cell.source = FILES.sub(r"\g<quote>../../../", cell.source)
-    return new_notebook(metadata=notebook.metadata, cells=cells)
-
-
 @cache
 def home_of_labels() -> dict[str, str]:
     """Return the page of each label."""
@@ -148,17 +133,21 @@ def home_of_labels() -> dict[str, str]:
     return {a or b: page for page in pages for a, b in LABEL.findall(text_of(page))}
 
 
-def in_lab(target: str, page: str) -> str:
-    """Return the way from the edition of a page to another page: to its edition, or else to the page itself."""
-    source = next(p for p in (ROOT / f"{target}.ipynb", ROOT / f"{target}.md") if p.exists())
-    file = edition(target, "") if target in solved_pages() else source
-    return Path(os.path.relpath(file, edition(page).parent)).as_posix()
+@cache
+def in_lab(folder: Path) -> dict[str, str]:
+    """Return the way from a folder of editions to each page: to its edition, or else to the page itself."""
+    both = {page: [ROOT / f"{page}.{end}" for end in ("ipynb", "md")] for page in pages_in_order()}
+    files = {
+        page: notebook if notebook.exists() else text for page, (notebook, text) in both.items()
+    }
+    files |= {page: edition(page, "") for page in solved_pages()}
+    return {page: Path(os.path.relpath(file, folder)).as_posix() for page, file in files.items()}
 
 
-def with_links(text: str, page: str, way: Callable[[str, str], str | None] = in_lab) -> str:
+def with_links(text: str, page: str, places: dict[str, str]) -> str:
     """Return a text of a page with links to files, as JupyterLab follows them, where it has labels of other pages.
 
-    ``way`` leads from the page to another one; where it knows none, the words stay.
+    ``places`` are the files of the pages; where one has none, the words stay.
     """
 
     def link(match: re.Match[str]) -> str:
@@ -169,8 +158,7 @@ def with_links(text: str, page: str, way: Callable[[str, str], str | None] = in_
             target = home_of_labels().get(label or "", page)
         if target == page:
             return match[0]
-        words = match["text"] or title(target) or target
-        place = way(target, page)
+        words, place = match["text"] or title(target) or target, places.get(target)
         return f"[{words}]({place}{f'#{label}' if label else ''})" if place else words
 
     return LINK.sub(link, text)
@@ -199,18 +187,13 @@ class Boxes:
         self.names: dict[str, str] = {}
         self.count = 0
 
-    def name_exercise(self, label: str) -> str:
-        """Return the problem in whose section an exercise stands, or its number on the page."""
-        found = [match[0] for _, heading in self.above if (match := PROBLEM.match(heading))]
-        self.count += not found
-        name = found[-1] if found else f"Exercise {self.count}"
-        self.names[label] = name
-        return name
-
     def heading(self, kind: str, words: str, label: str) -> str:
-        """Return what heads a box."""
+        """Return what heads a box: of an exercise the problem in whose section it is, or its number on the page."""
         if kind == "exercise":
-            return self.name_exercise(label)
+            problems = [m[0] for _, heading in self.above if (m := PROBLEM.match(heading))]
+            self.count += not problems
+            self.names[label] = problems[-1] if problems else f"Exercise {self.count}"
+            return self.names[label]
         if kind == "solution":
             return f"Solution to {self.names.get(words, 'the exercise')}"
         kind = kind.removeprefix("prf:").title()
@@ -226,32 +209,30 @@ class Boxes:
                 level = len(match[1])
                 self.above = [(n, h) for n, h in self.above if n < level] + [(level, match[2])]
             elif match := BOX.match(line):
-                label = LABEL.match(lines[i + 1]) if i + 1 < len(lines) else None
-                name = self.heading(
-                    match["kind"], match["title"].strip(), label[2] if label else ""
-                )
+                label = LABEL.match(lines[i + 1])
+                words = match["title"].strip()
+                name = self.heading(match["kind"], words, label[2] if label else "")
                 lines[i] = f"{match['fence']}{{admonition}} {name}"
-        kept = [line for line in lines if not re.fullmatch(r":nonumber:\s*", line)]
-        text = "\n".join(kept)
+        text = "\n".join(line for line in lines if line.strip() != ":nonumber:")
         for label, name in self.names.items():
             text = text.replace(f"[](#{label})", f"[{name}](#{label})")
         return text
 
 
 def for_jupyterlab(
-    notebook: NotebookNode, page: str, way: Callable[[str, str], str | None] = in_lab
+    page: str, kind: str, places: dict[str, str], root: str = "../../../"
 ) -> NotebookNode:
-    """Return a notebook whose boxes and links JupyterLab shows as the site does."""
-    boxes = Boxes()
+    """Return an edition of a page whose boxes and links JupyterLab shows as the site does; it says what to install.
+
+    Links lead to ``places``, and files of the project are looked for below ``root``.
+    """
+    notebook, boxes = without_solutions(read(page)) if kind else read(page), Boxes()
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             text = QUESTION.sub(with_folds, cell.source)
-            cell.source = with_links(boxes.rewrite(text), page, way)
-    return notebook
-
-
-def to_take_away(notebook: NotebookNode) -> NotebookNode:
-    """Return a notebook with a first cell that says what to install."""
+            cell.source = with_links(boxes.rewrite(text), page, places)
+        else:
+            cell.source = FILES.sub(rf"\g<quote>{root}", cell.source)
     notebook.cells.insert(0, new_code_cell(INSTALL, id="install"))
     return notebook
 
@@ -284,17 +265,13 @@ def chapters() -> dict[str, list[str]]:
 
 def contents() -> NotebookNode:
     """Return a notebook that leads to both editions of every page: JupyterLab opens on it."""
-    rows = [(caption, [p for p in pages if p in solved_pages()]) for caption, pages in parts()]
-
-    def row(page: str) -> tuple[str | None, Path, Path]:
-        full, bare = (edition(page, kind).relative_to(EXERCISES) for kind in ("", "-exercises"))
-        return title(page), full, bare
-
-    text = render("contents.md", parts=[(caption, map(row, pages)) for caption, pages in rows])
+    solved = [(caption, [p for p in pages if p in solved_pages()]) for caption, pages in parts()]
+    places = in_lab(EXERCISES)
+    bare = {page: edition(page).relative_to(EXERCISES).as_posix() for page in solved_pages()}
+    text = render("contents.md", parts=solved, title=title, full=places, bare=bare)
     # without a kernel named, JupyterLab would ask for one
-    return new_notebook(
-        metadata=METADATA, cells=[new_markdown_cell(text.rstrip() + "\n", id="c001")]
-    )
+    cells = [new_markdown_cell(text.rstrip() + "\n", id="c001")]
+    return new_notebook(metadata=METADATA, cells=cells)
 
 
 def pack_site(site: Path, target: Path, live: bool = False) -> int:
@@ -343,11 +320,10 @@ def store(wanted: dict[Path, NotebookNode], folder: Path) -> list[Path]:
 
 def write_editions() -> None:
     """Write the editions, and their contents."""
-    wanted = {}
-    for page in solved_pages():
-        wanted[edition(page)] = to_take_away(for_jupyterlab(without_solutions(read(page)), page))
-        wanted[edition(page, "")] = to_take_away(for_jupyterlab(complete(read(page)), page))
-    wanted[EXERCISES / "contents.ipynb"] = contents()
+    wanted = {EXERCISES / "contents.ipynb": contents()}
+    for page, kind in product(solved_pages(), KINDS):
+        path = edition(page, kind)
+        wanted[path] = for_jupyterlab(page, kind, in_lab(path.parent))
     for path in store(wanted, EXERCISES):
         print(f"{path.relative_to(ROOT)} stays as you left it")
 
@@ -367,24 +343,19 @@ def errata_of_chapter(chapter: str) -> list[str]:
 def write_zips(wheel: Path) -> None:
     """Write two zips for each chapter, one without solutions; nothing in them leads out of their folder."""
     EXERCISES.mkdir(parents=True, exist_ok=True)
-    for (chapter, pages), kind in product(chapters().items(), ("", "-exercises")):
-        errata = errata_of_chapter(chapter)
+    for (chapter, pages), kind in product(chapters().items(), KINDS):
         names = {page: edition(page, kind).name for page in pages}
-        names |= {page: f"errata-{page.rpartition('/')[2]}.ipynb" for page in errata}
+        errata = {p: f"errata-{p.rpartition('/')[2]}.ipynb" for p in errata_of_chapter(chapter)}
+        names |= errata
         files = {
             "LICENSE": (ROOT / "LICENSE").read_bytes(),
             "requirements.txt": (ROOT / "notebooks/requirements.txt").read_bytes(),
             wheel.name: wheel.read_bytes(),
         }
         for page, name in names.items():
-            notebook = without_solutions(read(page)) if kind and page in pages else read(page)
-            for cell in notebook.cells:
-                if cell.cell_type == "code":
-                    cell.source = FILES_HERE.sub(r"\g<quote>", cell.source)
-                    files |= data_of(cell.source)
-            way = partial(beside, names)
-            made = to_take_away(for_jupyterlab(notebook, page, way))
+            made = for_jupyterlab(page, "" if page in errata else kind, names, root="")
             files[name] = (nbformat.writes(made) + "\n").encode()
+            files |= data_of("\n".join(c.source for c in made.cells if c.cell_type == "code"))
         about = {
             "captions": [caption for caption, mine in parts() if set(mine) & set(pages)],
             "kind": "without solutions" if kind else "with solutions",
@@ -393,11 +364,6 @@ def write_zips(wheel: Path) -> None:
         files["README.md"] = readme.encode()
         inside = f"companion-{zip_of(chapter, kind).stem}"
         pack({f"{inside}/{name}": data for name, data in files.items()}, zip_of(chapter, kind))
-
-
-def beside(names: dict[str, str], target: str, page: str) -> str | None:
-    """Return the file of a page in the same folder, if it is there."""
-    return names.get(target)
 
 
 def data_of(code: str) -> dict[str, bytes]:
@@ -412,42 +378,34 @@ def data_of(code: str) -> dict[str, bytes]:
 
 @cache
 def build_package() -> tuple[Path, Path]:
-    """Build the package's sdist and its wheel in a copy of its files; return where they are."""
-    build = "from setuptools.build_meta import *; build_sdist('out'); build_wheel('out')"
-    with tempfile.TemporaryDirectory() as name:
-        copy = Path(name)
-        for file in PACKAGE:
-            if (ROOT / file).is_dir():
-                shutil.copytree(ROOT / file, copy / file, ignore=shutil.ignore_patterns("__pyc*"))
-            else:
-                shutil.copy(ROOT / file, copy / file)
-        environment = os.environ | {"SOURCE_DATE_EPOCH": "1577836800"}  # equal files, equal bytes
-        run = [sys.executable, "-c", build]
-        subprocess.run(run, cwd=copy, check=True, capture_output=True, env=environment)
-        (ROOT / "build").mkdir(exist_ok=True)
-        made = sorted((copy / "out").iterdir(), key=lambda path: path.suffix)  # .gz, .whl
-        return tuple(Path(shutil.move(path, ROOT / "build" / path.name)) for path in made)
+    """Build the package's sdist and its wheel; return where they are. uv lets one process after the other do so."""
+    run = [
+        sys.executable, "-m", "uv", "build", "--quiet", "--offline", "--no-build-isolation", "--no-create-gitignore",
+        "--out-dir", "build", "--python", sys.executable,
+    ]  # fmt: skip
+    environment = os.environ | {"SOURCE_DATE_EPOCH": "1577836800"}  # equal files, equal bytes
+    subprocess.run(run, cwd=ROOT, check=True, env=environment)
+    made = ROOT / f"build/optimization_companion-{PROJECT['version']}"
+    return made.with_name(f"{made.name}.tar.gz"), made.with_name(f"{made.name}-py3-none-any.whl")
 
 
 def downloads_page(sdist: Path, wheel: Path) -> str:
     """Return the page that offers the book, the package, and every notebook with and without its solutions."""
-    whole = [(ROOT / name, what) for name, what in RELEASE.items() if (ROOT / name).exists()]
     shown, offered = [], set[str]()
     for caption, pages in parts():
         names = sorted({page.split("/")[1] for page in pages} & set(chapters()))
-        zips = {name: (zip_of(name, "-exercises"), zip_of(name, "")) for name in names}
-        rows = []
-        for page in pages:
-            solved = page in solved_pages()
-            full = edition(page, "") if solved else ROOT / f"{page}.ipynb"
-            rows.append((title(page), page, full, edition(page) if solved else None))
+        zips = [[zip_of(name, kind) for kind in reversed(KINDS)] for name in names]
+        rows = [
+            (page, edition(page, ""), edition(page)) for page in pages if page in solved_pages()
+        ]
+        rows += [(p, ROOT / f"{p}.ipynb", None) for p in pages if p not in solved_pages()]
         shown.append(
-            {"caption": caption, "zips": zips, "rows": rows, "first": not offered & set(names)}
+            (caption, zips, not offered & set(names), sorted(rows, key=lambda r: pages.index(r[0])))
         )
         offered |= set(names)
-    sizes = [(path, what, f"{path.stat().st_size / 1e6:.0f}") for path, what in whole]
-    files = {"root": ROOT, "sdist": sdist, "wheel": wheel, "whole": sizes}
-    return render("downloads.md", **files, solved=SOLVED, parts=shown)
+    whole = {ROOT / name: what for name, what in RELEASE.items() if (ROOT / name).exists()}
+    files = {"root": ROOT, "sdist": sdist, "wheel": wheel, "whole": whole}
+    return render("downloads.md", **files, solved=SOLVED, title=title, parts=shown)
 
 
 def main() -> None:

@@ -15,7 +15,15 @@ import sys
 import threading
 import time
 
-NOISE = ("[notice]", "WARNING: Running pip as", "===", "---", "ℹ", "#")
+NOISE = (
+    "[notice]",
+    "WARNING:",
+    "warning:",
+    "===",
+    "---",
+    "ℹ",
+    "#",
+)  # not the last thing said: pip's, uv's, npm's
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 TOLD = 4  # reasons for what was skipped
 

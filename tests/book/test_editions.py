@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import zipfile
-from copy import deepcopy
 from pathlib import Path
 
 import nbformat
@@ -58,10 +57,10 @@ def test_it_holds_no_solution(three: tuple) -> None:
 
 
 def test_each_choice_of_a_question_has_its_reason_behind_a_fold(three: tuple) -> None:
-    page, whole, bare = three
+    page, whole, _ = three
     choices = re.findall(r"^- \[[ x]\] .*\*((?:Yes|No)\b.*)\*$", markdown(whole), re.MULTILINE)
-    for notebook in (whole, bare):
-        text = markdown(editions.for_jupyterlab(deepcopy(notebook), page))
+    for kind in editions.KINDS:
+        text = markdown(for_jupyterlab(page, kind, {}))
         fold = r"^```{admonition} If you choose [A-D]\n:class: dropdown\n\n(.*)\n```$"
         reasons = re.findall(fold, text, re.MULTILINE)
         assert (
@@ -95,9 +94,8 @@ def test_nothing_else_is_left_out_and_files_are_found(three: tuple) -> None:
     kept = code(bare)
     assert not any(cell.outputs or cell.execution_count for cell in kept), "who solves runs them"
     wanted = [cell.source for cell in code(whole) if not (in_solution(cell) or is_check(cell))]
-    deeper = [re.sub(r"(?<=[\"'])\.\./\.\./(?!\.\./)", "../../../", text) for text in wanted]
-    assert set(deeper) <= {cell.source for cell in kept}
-    for cell in kept:
+    assert set(wanted) <= {cell.source for cell in kept}
+    for cell in code(for_jupyterlab(page, "-exercises", {})):
         for path in re.findall(r"[\"'](\.\./[\w./-]+)[\"']", cell.source):
             assert Path(os.path.normpath(edition(page).parent / path)).exists(), path
 
@@ -105,8 +103,8 @@ def test_nothing_else_is_left_out_and_files_are_found(three: tuple) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_jupyterlab_shows_the_headings_and_the_links_of_the_site(page: str) -> None:
     known = {edition(other, "") for other in PAGES}
-    for notebook in (editions.complete(read(page)), without_solutions(read(page))):
-        text = markdown(for_jupyterlab(notebook, page))
+    for kind in editions.KINDS:
+        text = markdown(for_jupyterlab(page, kind, editions.in_lab(edition(page).parent)))
         assert re.findall(r"\{(?:prf:\w+|exercise|solution)\}|:nonumber:", text) == []
         for place, label in re.findall(r"\]\(([\w./-]*)#([\w.-]+)\)", text):
             assert place or f"({label})=" in text or f": {label}\n" in text, label
@@ -121,8 +119,7 @@ def test_boxes_are_called_as_on_the_site() -> None:
         "```{solution} e\n:class: dropdown\n2, as [](#e) asks.\n```\n\n"
         ":::{prf:proof}\nClear.\n:::\n\n:::{prf:theorem} Theorem 18.1: it is so\n:nonumber:\n$1$\n:::"
     )
-    book = new_notebook(cells=[new_markdown_cell(text)])
-    shown = markdown(for_jupyterlab(book, "notebooks/svm/problems"))
+    shown = editions.Boxes().rewrite(text)
     heads = ["Problem 18.1", "Solution to Problem 18.1", "Proof", "Theorem 18.1: it is so"]
     assert re.findall(r"\{admonition\} (.*)", shown) == heads
     assert "[Problem 18.1](#e)" in shown
@@ -161,7 +158,7 @@ def test_every_name_is_defined_before_it_is_read(written: None) -> None:
 def test_contents_lead_to_both_editions_in_the_order_of_the_book(written: None) -> None:
     text = editions.contents().cells[0].source
     links = re.findall(r"\]\(([^)]+)\)", text)
-    both = [edition(page, kind) for page in PAGES for kind in ("", "-exercises")]
+    both = [edition(page, kind) for page in PAGES for kind in editions.KINDS]
     assert [EXERCISES / link for link in links] == both
     assert all(path.exists() for path in both)
     for folder in {path.parent for path in both}:
@@ -214,10 +211,7 @@ def leads(folder: Path, path: str | None) -> bool:
 def test_the_page_of_downloads_offers_all(written: None, package: tuple) -> None:
     sdist, wheel = package
     files = re.findall(r"\{download\}`[^<]+ </([^>]+)>`", editions.downloads_page(sdist, wheel))
-    kinds = ("", "-exercises")
-    offered = {edition(page, kind) for page in PAGES for kind in kinds}
-    offered |= {editions.zip_of(c, kind) for c in editions.chapters() for kind in kinds} | {
-        *package
-    }
+    offered = {edition(page, kind) for page in PAGES for kind in editions.KINDS} | {*package}
+    offered |= {editions.zip_of(c, kind) for c in editions.chapters() for kind in editions.KINDS}
     assert {path.relative_to(ROOT).as_posix() for path in offered} <= set(files)
     assert [file for file in files if not (ROOT / file).exists()] == []

@@ -20,7 +20,7 @@ from companion import boards
 from companion.boards.board import number
 from tests.site.conftest import give_up
 from tests.site.site import PATIENCE, ROOT
-from tools.editions import EXERCISES, complete, contents, edition, for_jupyterlab, read
+from tools.editions import EXERCISES, contents, edition, for_jupyterlab, in_lab
 from tools.toc import write
 
 EDITION, ERRATA = "notebooks/svm/problems", "book/errata/chapter-18.ipynb"
@@ -55,7 +55,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (folder / ERRATA).parent.mkdir(parents=True)
     shutil.copy(ROOT / ERRATA, folder / ERRATA)
     editions = {EXERCISES / "contents.ipynb": contents()}
-    editions[edition(EDITION, "")] = for_jupyterlab(complete(read(EDITION)), EDITION)
+    file = edition(EDITION, "")
+    editions[file] = for_jupyterlab(EDITION, "", in_lab(file.parent))
     for path, made in editions.items():
         write(folder / path.relative_to(ROOT), nbformat.writes(made))
     notebook = nbformat.read(ROOT / PAGE, as_version=4)
