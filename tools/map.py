@@ -1,7 +1,7 @@
 """The map of the book: which page needs which, how long each takes, and paths through them.
 
 Everything is read from the pages' own box *About this page*: the links after **Needs** are the arrows, the number
-after **Takes** the minutes.
+after **Takes** the minutes. The few boxes of the chapters are drawn by hand in the template, and a test compares them.
 
 ``sphinx.ext.graphviz`` needs a program that pip does not install, and Mermaid a megabyte of script; neither draws a map
 of forty pages that fits a phone and whose names are links.
@@ -13,35 +13,11 @@ import posixpath
 import re
 from typing import NamedTuple
 
-from tools.toc import listed, render, text_of, title
+from tools.toc import BOOK, listed, read_yaml, render, text_of, title
 
 TRACK, LEFT = 18, 12  # distance of the lines of a chapter, and of the first from the edge
 # height of a page's row, of a second line of its title, of one more line of its note
 ROW, TITLE, NOTE = 52, 21, 17
-BOX, GAP_X, BOX_HEIGHT, GAP_Y = 152, 36, 44, 58  # the drawing of the chapters
-
-PATHS = {
-    "ADMM in an evening": (
-        "What a multiplier does, why the augmented Lagrangian helps, and a solver that fits a screen.",
-        ["admm/dual-ascent", "admm/method-of-multipliers", "admm/admm", "admm/quadratic-programs"],
-    ),
-    "The lasso in an evening": (
-        "From the soft threshold to a model that picks its own variables.",
-        ["admm/proximal-operators", "admm/l1-problems", "regression/lasso"],
-    ),
-    "Kernels in an evening": (
-        "From a feature map to a regression that bends.",
-        ["kernels/feature-maps", "kernels/positive-definite-kernels", "regression/kernel-ridge"],
-    ),
-    "Support vector machines in an evening": (
-        "The widest slab, what to do when there is none, and curved boundaries.",
-        ["svm/hyperplanes-and-margins", "svm/soft-margin-s2", "svm/nu-svm", "svm/kernel-svm"],
-    ),
-    "Robust regression in an evening": (
-        "A tube around the data, and a number that says how many points may leave it.",
-        ["svr/nu-svr", "svr/support-vectors", "svr/kernel-nu-svr"],
-    ),
-}
 
 
 class Page(NamedTuple):
@@ -122,63 +98,6 @@ def above(name: str, needs: dict[str, set[str]]) -> set[str]:
 def essential(shown: dict[str, Page]) -> dict[str, set[str]]:
     """Return, for each page, the pages that it needs and that no other page of these needs in turn."""
     return reduced({path: {n for n in page.needs if n in shown} for path, page in shown.items()})
-
-
-# -------------------------------------------------------------------------------- the chapters
-
-
-def chapter_needs(shown: dict[str, Page]) -> dict[tuple[int, int], bool]:
-    """Return the arrows between the parts, as (needed, needing); true where most pages of the second need the first."""
-    direct = {path: {n for n in page.needs if n in shown} for path, page in shown.items()}
-    parts_of = {path: {shown[n].column for n in above(path, direct)} for path in shown}
-    columns = sorted({page.column for page in shown.values()})
-    needs = {
-        c: {d for p in shown.values() if p.column == c for d in parts_of[p.path] if d != c}
-        for c in columns
-    }
-    arrows = {}
-    for c, mine in reduced(needs).items():
-        pages = [p.path for p in shown.values() if p.column == c and p.needs]
-        for d in mine:
-            share = sum(d in parts_of[path] for path in pages) / len(pages)
-            arrows[d, c] = share > 0.5
-    return arrows
-
-
-def places_of_chapters(arrows: dict[tuple[int, int], bool]) -> dict[int, tuple[int, int]]:
-    """Return the corner of each part's box: a row below all that it needs."""
-    level: dict[int, int] = {}
-    for c in sorted({c for pair in arrows for c in pair}):
-        level[c] = max((level[d] + 1 for d, e in arrows if e == c), default=0)
-    places: dict[int, tuple[int, int]] = {}
-    for c, row in level.items():
-        place = sum(level[d] == row for d in places)
-        places[c] = (2 + place * (BOX + GAP_X), 2 + row * (BOX_HEIGHT + GAP_Y))
-    return places
-
-
-def chapters() -> str:
-    """Return the drawing of the parts, whose boxes lead to their pages below; its colours are the page's."""
-    arrows = chapter_needs(pages_on_the_map())
-    places = places_of_chapters(arrows)
-    drawn = []
-    for (start, end), most in arrows.items():
-        (x0, y0), (x1, y1) = places[start], places[end]
-        kind = "most" if most else "some"
-        drawn.append((x0 + BOX // 2, y0 + BOX_HEIGHT, x1 + BOX // 2, y1, kind))
-    captions = [re.split("[:;] ", caption, maxsplit=1) for caption, _ in parts()]
-    boxes = [(column, place, *captions[column]) for column, place in places.items()]
-    return render(
-        "map-chapters.html",
-        arrows=drawn,
-        boxes=boxes,
-        box=(BOX, BOX_HEIGHT),
-        width=4 + max(x for x, _ in places.values()) + BOX,
-        height=4 + max(y for _, y in places.values()) + BOX_HEIGHT,
-    )
-
-
-# ----------------------------------------------------------------------- the pages of a chapter
 
 
 def tracks(pages: list[str], needs: dict[str, set[str]]) -> dict[str, int]:
@@ -262,24 +181,17 @@ def lane(column: int, caption: str, shown: dict[str, Page], needs: dict[str, set
     return dict(caption=caption, width=width, height=height, lines=lines, dots=dots, rows=rows)  # noqa: C408
 
 
-def lanes() -> str:
-    """Return all parts side by side; on a phone they follow one another."""
-    shown = pages_on_the_map()
-    needs = essential(shown)
-    drawn = [lane(i, caption, shown, needs) for i, (caption, _) in enumerate(parts())]
-    return render("map-lanes.html", lanes=drawn)
-
-
 def map_page() -> str:
     """Return the page with the map, the paths and the table of what needs what."""
     shown = pages_on_the_map()
-    paths = [
-        (name, idea, [shown[f"notebooks/{stop}"] for stop in stops])
-        for name, (idea, stops) in PATHS.items()
-    ]
+    needs = essential(shown)
     table = []
     for page in shown.values():
-        needs = ", ".join(f"[{shown[n].name}](../{n}.ipynb)" for n in page.needs if n in shown)
+        linked = ", ".join(f"[{shown[n].name}](../{n}.ipynb)" for n in page.needs if n in shown)
         words = words_on_needs(page.path).rstrip(".").split(",")[0]  # of a page that links no other
-        table.append((page, needs or words.replace("this chapter", "its chapter")))
-    return render("map.md", chapters=chapters(), lanes=lanes(), paths=paths, table=table)
+        table.append((page, linked or words.replace("this chapter", "its chapter")))
+    drawn = [lane(i, caption, shown, needs) for i, (caption, _) in enumerate(parts())]
+    paths = read_yaml(BOOK / "paths.yml")
+    for path in paths.values():
+        path["stops"] = [shown[stop] for stop in path["stops"]]
+    return render("map.md", lanes=drawn, paths=paths, table=table)

@@ -1,14 +1,18 @@
 """The map of the book is what the pages say of themselves."""
 
+import re
 from xml.etree import ElementTree
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tools import map as book_map
-from tools.toc import pages_in_order
+from tools.toc import BOOK, pages_in_order, read_yaml
 
 SHOWN = book_map.pages_on_the_map()
+PAGE = book_map.map_page()
+RAW = re.findall(r"^```\{raw\} html\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+TREE = ElementTree.fromstring(f"<page>{''.join(RAW)}</page>")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -30,27 +34,41 @@ def test_every_chapter_page_is_on_the_map_and_says_what_it_needs() -> None:
 
 
 def test_the_drawing_of_the_chapters_has_every_part_below_what_it_needs() -> None:
-    arrows = book_map.chapter_needs(SHOWN)
-    places = book_map.places_of_chapters(arrows)
-    assert sorted(places) == list(range(len(book_map.parts())))
-    assert len(set(places.values())) == len(places)
-    columns = {(SHOWN[n].column, SHOWN[p].column) for p in SHOWN for n in needed_by(p)}
-    assert set(arrows) <= columns
-    assert all(places[start][1] < places[end][1] for start, end in arrows)
-    svg = next(ElementTree.fromstring(book_map.chapters()).iter(f"{SVG}svg"))
-    assert [a.attrib["href"] for a in svg.iter(f"{SVG}a")] == [f"#lane-{c}" for c in places]
-    assert float(svg.attrib["width"]) <= 350, "fits a phone"
+    """An arrow that follows from others is left out; it is solid where most pages of a part need the other."""
+    columns = {path: {SHOWN[n].column for n in needed_by(path)} for path in SHOWN}
+    pages = {c: [p for p in SHOWN if SHOWN[p].column == c] for c in range(len(book_map.parts()))}
+    needs = {c: set().union(*(columns[p] for p in mine)) - {c} for c, mine in pages.items()}
+    wanted = {}
+    for end, starts in book_map.reduced(needs).items():
+        saying = [columns[p] for p in pages[end] if SHOWN[p].needs]
+        for start in starts:
+            most = sum(start in each for each in saying) > len(saying) / 2
+            wanted[start, end] = "most" if most else "some"
+    svg, top, drawn = next(TREE.iter(f"{SVG}svg")), {}, {}
+    for i, box in enumerate(svg.iter(f"{SVG}a")):
+        x, top[i] = (int(box.find(f"{SVG}rect").attrib[name]) for name in "xy")
+        title = re.split("[:;] ", book_map.parts()[i][0])
+        assert (box.attrib["href"], [*box.itertext()]) == (f"#lane-{i}", title)
+        assert x + 152 <= 350, "fits a phone"
+    for path in svg.iter(f"{SVG}path"):
+        if "data-parts" in path.attrib:
+            start, end = map(int, path.attrib["data-parts"].split())
+            drawn[start, end] = path.attrib["class"]
+            points = re.findall(r"\d+", path.attrib["d"])
+            assert (int(points[1]), int(points[-1])) == (top[start] + 44, top[end] - 5)
+            assert top[start] < top[end]
+    assert drawn == wanted
 
 
 def test_the_lanes_hold_every_page_once_and_every_need() -> None:
-    tree = ElementTree.fromstring(book_map.lanes())
-    rows = list(tree.iter("li"))
+    lanes = TREE.find("div[@class='lanes']")
+    rows = list(lanes.iter("li"))
     assert [row.find("a").attrib["href"] for row in rows] == [f"../{path}.html" for path in SHOWN]
-    assert len(list(tree.iter("circle"))) == len(SHOWN)
-    drawn = sum(path.attrib["d"].count("M") for path in tree.iter("path"))
+    assert len(list(lanes.iter("circle"))) == len(SHOWN)
+    drawn = sum(path.attrib["d"].count("M") for path in lanes.iter("path"))
     named = sum(len(row.findall("small/a")) for row in rows)
     assert drawn + named == sum(map(len, book_map.essential(SHOWN).values()))
-    ids = {lane.attrib.get("id") for lane in tree.iter("div")}
+    ids = {lane.attrib.get("id") for lane in lanes.iter("div")}
     assert {f"lane-{i}" for i in range(len(book_map.parts()))} <= ids
 
 
@@ -70,9 +88,8 @@ def test_no_line_runs_through_the_dot_of_another_page(wishes: list[set[int]]) ->
 
 def test_paths_follow_the_arrows_and_give_the_sum_of_the_minutes() -> None:
     """No path visits a page after one that needs it."""
-    for _, stops in book_map.PATHS.values():
-        path = [f"notebooks/{stop}" for stop in stops]
-        for i, stop in enumerate(path):
-            assert not any(stop in SHOWN[earlier].needs for earlier in path[:i])
-        minutes = sum(SHOWN[stop].minutes for stop in path)
-        assert f"About {minutes / 60:.1f} hours." in book_map.map_page()
+    for path in read_yaml(BOOK / "paths.yml").values():
+        for i, stop in enumerate(path["stops"]):
+            assert not any(stop in SHOWN[earlier].needs for earlier in path["stops"][:i])
+        minutes = sum(SHOWN[stop].minutes for stop in path["stops"])
+        assert f"About {minutes / 60:.1f} hours." in PAGE
