@@ -28,11 +28,6 @@ ORDER = (
     "chapter-16", "chapter-17", "chapter-18", "chapter-19", "chapter-20", "appendix-a", "seminar-notes", "zaki-meira",
     "ying-campbell-girolami",
 )  # fmt: skip
-LABELS = {
-    "Example": "ex", "Figure": "fig", "Theorem": "thm", "Proposition": "prop", "Corollary": "cor", "Definition": "def",
-    "Problem": "prob", "Lemma": "lem", "Algorithm": "alg", "Table": "tab",
-}  # fmt: skip
-
 ERRATA = "book/errata/"
 
 # The kind of an entry is the section that it stands in; a section of another name holds entries of the first kind.
@@ -85,15 +80,6 @@ def covered(chapter: dict[str, Any]) -> tuple[int, int, int]:
     expected = set(itertools.chain.from_iterable(numbers(chapter).values()))
     names = {item["item"] for item in chapter["items"]}
     return len(expected & names), len(expected), len(names - expected)
-
-
-def label(chapter: dict[str, Any], name: str) -> str | None:
-    """Return the label that a numbered item of the text must have, such as ``ex-16-11``."""
-    match = re.fullmatch(r"(\w+) (\w+)\.(\d+)", name)
-    if chapter["source"] != "text" or not match:
-        return None
-    kind, number, index = match.groups()
-    return f"{LABELS[kind]}-{number.lower()}-{index}"
 
 
 def checks(tests: list[str]) -> str:
@@ -151,10 +137,8 @@ def errata_of(page: str) -> Iterator[Erratum]:
     kind, labels = "statement", []
     for line in text_of(page).splitlines():
         if match := HEADING.match(line):
-            section = match["section"]
-            kind = (
-                "program" if section.startswith("Appendix B") else KINDS.get(section, "statement")
-            )
+            name = match["section"]
+            kind = "program" if name.startswith("Appendix B") else KINDS.get(name, "statement")
         elif match := ERRATUM_LABEL.match(line):
             labels.append(match["label"])
         elif labels and (match := ENTRY.match(line) or SLIP.match(line)):
@@ -171,8 +155,6 @@ def errata_pages() -> list[str]:
 
 def errata_page() -> str:
     """Return the list of all errata as a MyST page."""
-    sources = [
-        ((title(page) or page).removeprefix("Errata: "), list(errata_of(page)))
-        for page in errata_pages()
-    ]
+    named = {page: (title(page) or page).removeprefix("Errata: ") for page in errata_pages()}
+    sources = [(name, list(errata_of(page))) for page, name in named.items()]
     return render("errata.md", sources=sources, meanings=MEANING)

@@ -32,7 +32,7 @@ from tools.exercises import asked, is_check, skeleton
 from tools.live import pack
 from tools.map import parts
 from tools.notebooks import METADATA
-from tools.toc import BOOK, PROJECT, ROOT, pages_in_order, render, text_of, title, write
+from tools.toc import BOOK, ROOT, pages_in_order, project, render, text_of, title, write
 
 EXERCISES = BOOK / "exercises"
 KINDS = ("", "-exercises")  # complete, and without solutions
@@ -385,7 +385,7 @@ def build_package() -> tuple[Path, Path]:
     ]  # fmt: skip
     environment = os.environ | {"SOURCE_DATE_EPOCH": "1577836800"}  # equal files, equal bytes
     subprocess.run(run, cwd=ROOT, check=True, env=environment)
-    made = ROOT / f"build/optimization_companion-{PROJECT['version']}"
+    made = ROOT / f"build/optimization_companion-{project()['version']}"
     return made.with_name(f"{made.name}.tar.gz"), made.with_name(f"{made.name}-py3-none-any.whl")
 
 

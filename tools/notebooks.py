@@ -122,27 +122,20 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     # each cell keeps its id, so that differences between versions stay small
     for cell in notebook.cells:
-        cell.metadata.pop("execution", None)
-        cell.metadata.pop("jupyter", None)
-        cell.metadata.pop("lines_to_next_cell", None)  # left by jupytext
+        for key in ("execution", "jupyter", "mystnb", "lines_to_next_cell"):  # the last: jupytext's
+            cell.metadata.pop(key, None)
         if cell.cell_type != "code":
             continue
-        if "nbval-ignore-output" in cell.metadata.get("tags", []):  # a slider: fold its call away
-            solution = ["solution"] if "solution" in cell.metadata["tags"] else []
-            fold = "remove-input" if "remove-input" in cell.metadata["tags"] else "hide-input"
-            fold = "hide-cell" if solution else fold
-            cell.metadata["tags"] = ["nbval-ignore-output", fold, *solution]
+        tags = cell.metadata.get("tags", [])
+        if "nbval-ignore-output" in tags:  # a slider: fold its call away
+            fold = "remove-input" if "remove-input" in tags else "hide-input"
+            more = ["hide-cell", "solution"] if "solution" in tags else [fold]
+            cell.metadata["tags"] = ["nbval-ignore-output", *more]
         if hidden := folded(cell):
             cell.metadata["jupyter"] = hidden
-        alts = [
-            output.metadata["image/png"]["alt"]
-            for output in cell.outputs
-            if "alt" in output.get("metadata", {}).get("image/png", {})
-        ]
-        if alts:
+        told = (o.get("metadata", {}).get("image/png", {}).get("alt") for o in cell.outputs)
+        if alts := [alt for alt in told if alt is not None]:
             cell.metadata["mystnb"] = {"image": {"alt": " ".join(alts)}}
-        else:
-            cell.metadata.pop("mystnb", None)
 
 
 def execute(notebook: nbformat.NotebookNode, path: Path, **options: Any) -> float:
@@ -218,11 +211,9 @@ def forget_stale(cache: Any) -> None:
 
 def is_cached(cache: Any, path: Path) -> bool:
     """Whether the cache has a run of a page with the same code and tags."""
-    try:
-        cache.match_cache_file(str(path))
-    except KeyError:
-        return False
-    return True
+    with contextlib.suppress(KeyError):
+        return cache.match_cache_file(str(path)) is not None
+    return False
 
 
 def put(notebook: nbformat.NotebookNode, page: Path, **data: float) -> None:
@@ -265,11 +256,6 @@ def pytest_configure(config: pytest.Config) -> None:
     nbval.kernel.start_new_kernel = watched(start) if "COMPANION_VERIFY" in os.environ else start
 
 
-def is_cell(item: pytest.Item) -> bool:
-    """Whether a test is a cell that nbval runs."""
-    return type(item).__name__ == "IPyNbCell"
-
-
 def widget_state(kernel: Any) -> dict[str, Any]:
     """Let a notebook's kernel write the state of its widgets, and read it."""
     with tempfile.TemporaryDirectory() as folder:
@@ -293,35 +279,31 @@ def keep(cells: dict[int, Any], page: Path) -> None:
     put(notebook, page)
 
 
-@pytest.hookimpl(hookwrapper=True)
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Any:
     """Note the cells that pass."""
-    outcome = yield
-    report = outcome.get_result()
-    if is_cell(item) and report.when == "call" and report.passed:
+    report = yield
+    if hasattr(item, "cell_num") and report.when == "call" and report.passed:
         item.parent.stash.setdefault(PASSED, {})[item.cell_num] = item
+    return report
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """After the last cell of a notebook its kernel still lives: keep what it made, unless frames are missing."""
-    if not is_cell(item) or "COMPANION_FRAMES" in os.environ:
-        return
-    if nextitem is None or nextitem.parent is not item.parent:
+    is_last = nextitem is None or nextitem.parent is not item.parent
+    if is_last and hasattr(item, "cell_num") and "COMPANION_FRAMES" not in os.environ:
         cells = item.parent.stash.get(PASSED, {})
         if len(cells) == sum(cell.cell_type == "code" for cell in item.parent.nb.cells):
             keep(cells, item.path)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    commands = parser.add_subparsers(dest="command", required=True)
-    run_parser = commands.add_parser("run", help="execute in place and tidy")
-    run_parser.add_argument("paths", nargs="*", type=Path)
-    run_parser.add_argument("--jobs", type=int, default=2)
-    commands.add_parser("cache", help="fill the cache from which the book is built")
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n`run`")[0])
+    parser.formatter_class = argparse.RawTextHelpFormatter
+    parser.add_argument("command", choices=["run", "cache"])
+    parser.add_argument("paths", nargs="*", type=Path)
+    parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     if arguments.command == "cache":
         return fill_cache()

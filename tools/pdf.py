@@ -12,21 +12,18 @@ from __future__ import annotations
 
 import argparse
 import functools
-import html
 import http.server
 import io
 import re
 import shutil
 import sys
 import threading
-import tomllib
 import zlib
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from PIL import Image, ImageChops, ImageStat
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
@@ -41,7 +38,7 @@ from pypdf.generic import (
     NumberObject,
 )  # fmt: skip
 
-from tools.toc import ROOT, listed, pages_in_order, render
+from tools.toc import ROOT, listed, pages_in_order, project, render
 
 SITE = ROOT / "build/_build/html"
 TARGET = ROOT / "build/companion.pdf"
@@ -75,8 +72,7 @@ class Printed(NamedTuple):
 class Quiet(http.server.SimpleHTTPRequestHandler):
     """Serve files without a log."""
 
-    def log_message(self, *args: object) -> None:
-        """Say nothing."""
+    log_message = staticmethod(lambda *_: None)  # type: ignore[assignment]
 
 
 @contextmanager
@@ -103,17 +99,6 @@ def wait_until_drawn(page: Page) -> None:
         page.wait_for_selector(".companion-flipbook img", state="attached", timeout=300_000)
 
 
-def links_between(window: Page, base: str, pages: list[str]) -> dict[str, set[str]]:
-    """Return, for each page, the anchors that any page of the list links."""
-    wanted: dict[str, set[str]] = defaultdict(set)
-    for name in pages:
-        answer = window.request.get(f"{base}{name}.html")
-        for target in re.findall(r'href="([^"]*#[^"]+)"', answer.text()):
-            parts = urlsplit(urljoin(f"{base}{name}.html", html.unescape(target)))
-            wanted[parts.path.lstrip("/").removesuffix(".html")].add(unquote(parts.fragment))
-    return wanted
-
-
 def places_in(sheets: PdfReader) -> dict[str, tuple[int, float]]:
     """Return the sheet and the height of each anchor that Chromium kept."""
     found = {}
@@ -124,16 +109,15 @@ def places_in(sheets: PdfReader) -> dict[str, tuple[int, float]]:
     return found
 
 
-def print_page(window: Page, base: str, name: str, wanted: set[str]) -> Printed:
+def print_page(window: Page, base: str, name: str) -> Printed:
     """Print one page of the site."""
     window.goto(f"{base}{name}.html")
     wait_until_drawn(window)
     sections = window.locator(".bd-article section > h2").evaluate_all(
         "all => all.map(h => [h.parentElement.id, h.firstChild.textContent.trim()])"
     )
-    anchors = wanted | {anchor for anchor, _ in sections}
     window.add_script_tag(content=SCRIPT)
-    window.evaluate("openAll", sorted(anchors))
+    window.evaluate("openAll()")
     window.add_style_tag(content=STYLE)
     window.wait_for_timeout(100)
     window.evaluate("fit")
@@ -236,11 +220,9 @@ def print_pages(browser: Browser, base: str, pages: list[str]) -> PdfWriter:
     """Print pages of a site that is served under ``base`` (with a slash at its end) into one document."""
     window = browser.new_page(viewport={"width": WIDTH, "height": 950})
     window.emulate_media(media="print", color_scheme="light")
-    wanted = links_between(window, base, pages)
-    printed = {name: print_page(window, base, name, wanted[name]) for name in pages}
+    printed = {name: print_page(window, base, name) for name in pages}
     parts = {part["chapters"][0]["file"]: part["caption"] for part in listed()["parts"]}
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    front = print_template(window, "title", project=project | {"title": TITLE})
+    front = print_template(window, "title", project=project() | {"title": TITLE})
     data = {"pages": printed.values(), "parts": parts, "base": base}
     starts = start_of_each(printed, 2)
     table = print_template(window, "contents", **data, starts=starts)  # for its length

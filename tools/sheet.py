@@ -12,6 +12,7 @@ import ast
 import re
 import shutil
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -19,10 +20,10 @@ from nbconvert import HTMLExporter
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tools.editions import ANSWER, Boxes
+from tools.editions import ANSWER, Boxes, read, to_check
 from tools.exercises import Exercise, asked, exercises, skeleton
 from tools.notebooks import METADATA
-from tools.toc import BOOK, ROOT, render, title
+from tools.toc import BOOK, ROOT, render, text_of, title
 
 FOLDER = ROOT / "build" / "sheet"
 MATHJAX = BOOK / "_static" / "vendor" / "mathjax"
@@ -47,9 +48,7 @@ def chosen(labels: list[str]) -> list[Exercise]:
     names = [re.sub(r"^prob-", "exr-", label) for label in labels]
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise SystemExit(
-            f"no exercise is called {', '.join(unknown)}; the page for instructors lists all labels"
-        )
+        raise SystemExit(f"no exercise is called {', '.join(unknown)}; book/instructors lists all")
     return [known[name] for name in names]
 
 
@@ -62,13 +61,9 @@ def plain(text: str) -> str:
 def heading(number: int, exercise: Exercise) -> str:
     """Return what heads an exercise of the sheet: its number here, its name in the book, its label."""
     boxes = Boxes()
-    book = nbformat.read(ROOT / f"{exercise.page}.ipynb", as_version=4)
-    for cell in book.cells:
-        if cell.cell_type == "markdown":
-            boxes.rewrite(cell.source)
-    return (
-        f"## {number}. {boxes.names[exercise.label]} of “{title(exercise.page)}” ({exercise.label})"
-    )
+    boxes.rewrite(text_of(exercise.page))
+    name, page = boxes.names[exercise.label], title(exercise.page)
+    return f"## {number}. {name} of “{page}” ({exercise.label})"
 
 
 def folded(what: str, text: str) -> str:
@@ -104,9 +99,8 @@ def names_bound(statement: ast.stmt) -> set[str]:
 
 def needed(exercise: Exercise) -> str:
     """Return the statements of its page that the code of a solution needs, in their order."""
-    book = nbformat.read(ROOT / f"{exercise.page}.ipynb", as_version=4)
     above: list[ast.stmt] = []
-    for cell in book.cells:
+    for cell in read(exercise.page).cells:
         if cell.cell_type == "markdown" and f":label: {exercise.label}\n" in cell.source:
             break
         if cell.cell_type == "code" and "nbval-ignore-output" not in cell.metadata.get("tags", []):
@@ -131,55 +125,6 @@ def reference(exercise: Exercise) -> str:
     return "\n\n".join(filter(None, [needed(exercise), "\n".join(map(ast.unparse, lines))]))
 
 
-def for_students(labels: list[str]) -> NotebookNode:
-    """Return the sheet: exercises, hints, skeletons and checks."""
-    cells = []
-    for number, exercise in enumerate(chosen(labels), 1):
-        cells.append(question(number, exercise))
-        if exercise.check is None:
-            cells.append(new_markdown_cell(ANSWER))
-            continue
-        check = f"{exercise.check.source}\n\n\n{exercise.call}"
-        hidden = {"jupyter": {"source_hidden": True}, "tags": ["check"]}
-        cells += [new_code_cell(skeleton(exercise.check)), new_code_cell(check, metadata=hidden)]
-    return numbered(cells)
-
-
-def with_solutions(labels: list[str]) -> NotebookNode:
-    """Return the sheet with its solutions, and what a complete proof has."""
-    cells = []
-    for number, exercise in enumerate(chosen(labels), 1):
-        cells.append(question(number, exercise))
-        if exercise.proof:
-            cells.append(new_markdown_cell(f"**A complete proof has**\n\n{plain(exercise.proof)}"))
-        for cell in exercise.solution:
-            if cell.cell_type == "markdown":
-                body = re.sub(r"^`+\{solution\}.*\n(:class:.*\n)?|\n`+\s*$", "", cell.source)
-                cells.append(new_markdown_cell(f"**Solution.** {plain(body)}"))
-        if exercise.check:
-            code = f"{reference(exercise)}\n\n{exercise.check.source}\n\n\n{exercise.call}"
-            cells.append(new_code_cell(code))
-    return numbered(cells)
-
-
-def for_nbgrader(labels: list[str]) -> NotebookNode:
-    """Return the source of an assignment: what stands between the marks is removed for students, checks give points."""
-    cells = []
-    for number, exercise in enumerate(chosen(labels), 1):
-        name = exercise.label
-        cells.append(question(number, exercise))
-        if exercise.check is None:
-            answer = new_markdown_cell(f"{ANSWER}\n\n{MARKED.format(exercise.proof)}")
-            cells.append(graded(answer, name, POINTS, solution=True))
-            continue
-        code = f"{skeleton(exercise.check)}\n{MARKED.format(reference(exercise))}"
-        cells.append(graded(new_code_cell(code), f"{name}-answer", solution=True))
-        call = f"feedback = {exercise.call}\nassert feedback.right, feedback.text"
-        test = new_code_cell(f"{exercise.check.source}\n\n\n{call}")
-        cells.append(graded(test, name, POINTS, locked=True))
-    return numbered(cells)
-
-
 def graded(cell: NotebookNode, name: str, points: int = 0, **kind: bool) -> NotebookNode:
     """Give a cell the metadata by which nbgrader knows it."""
     about = {"schema_version": 3, "grade_id": name, "grade": points > 0, "task": False}
@@ -188,9 +133,46 @@ def graded(cell: NotebookNode, name: str, points: int = 0, **kind: bool) -> Note
     return cell
 
 
-def numbered(cells: list[NotebookNode]) -> NotebookNode:
-    """Return a sheet of these cells."""
-    cells = [new_markdown_cell(OPENING), *cells]
+def for_students(exercise: Exercise) -> Iterator[NotebookNode]:
+    """Yield a skeleton and the check, or a place for a proof."""
+    if exercise.check is None:
+        yield new_markdown_cell(ANSWER)
+    else:
+        yield from to_check(exercise.check)
+
+
+def with_solutions(exercise: Exercise) -> Iterator[NotebookNode]:
+    """Yield the solution, and what a complete proof has."""
+    if exercise.proof:
+        yield new_markdown_cell(f"**A complete proof has**\n\n{plain(exercise.proof)}")
+    for cell in exercise.solution:
+        if cell.cell_type == "markdown":
+            body = re.sub(r"^`+\{solution\}.*\n(:class:.*\n)?|\n`+\s*$", "", cell.source)
+            yield new_markdown_cell(f"**Solution.** {plain(body)}")
+    if exercise.check:
+        code = f"{reference(exercise)}\n\n{exercise.check.source}\n\n\n{exercise.call}"
+        yield new_code_cell(code)
+
+
+def for_nbgrader(exercise: Exercise) -> Iterator[NotebookNode]:
+    """Yield the source of an assignment: what is between the marks is removed for students, checks give points."""
+    name = exercise.label
+    if exercise.check is None:
+        answer = new_markdown_cell(f"{ANSWER}\n\n{MARKED.format(exercise.proof)}")
+        yield graded(answer, name, POINTS, solution=True)
+        return
+    code = f"{skeleton(exercise.check)}\n{MARKED.format(reference(exercise))}"
+    yield graded(new_code_cell(code), f"{name}-answer", solution=True)
+    call = f"feedback = {exercise.call}\nassert feedback.right, feedback.text"
+    test = new_code_cell(f"{exercise.check.source}\n\n\n{call}")
+    yield graded(test, name, POINTS, locked=True)
+
+
+def sheet(labels: list[str], answers: Callable[[Exercise], Iterator[NotebookNode]]) -> NotebookNode:
+    """Return a sheet: exercises and hints, and what stands below each."""
+    cells = [new_markdown_cell(OPENING)]
+    for number, exercise in enumerate(chosen(labels), 1):
+        cells += [question(number, exercise), *answers(exercise)]
     for number, cell in enumerate(cells, 1):
         cell.id = f"s{number:03d}"
     return new_notebook(metadata=METADATA, cells=cells)
@@ -208,18 +190,17 @@ def printable(notebook: NotebookNode, folder: Path) -> str:
 
 def write_sheet(labels: list[str], folder: Path = FOLDER) -> list[Path]:
     """Write all forms of a sheet; return their files."""
-    students = for_students(labels)
     files = {
-        folder / "sheet.ipynb": students,
-        folder / "sheet-solutions.ipynb": with_solutions(labels),
-        folder / "source" / "sheet" / "sheet.ipynb": for_nbgrader(labels),
+        folder / "sheet.ipynb": sheet(labels, for_students),
+        folder / "sheet-solutions.ipynb": sheet(labels, with_solutions),
+        folder / "source" / "sheet" / "sheet.ipynb": sheet(labels, for_nbgrader),
     }
     for path, notebook in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         nbformat.validate(notebook)
         nbformat.write(notebook, path)
     page = folder / "sheet.html"
-    page.write_text(printable(students, folder), encoding="utf-8")
+    page.write_text(printable(files[folder / "sheet.ipynb"], folder), encoding="utf-8")
     return [*files, page]
 
 

@@ -10,17 +10,16 @@ import json
 import os
 import platform
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from xml.etree import ElementTree
 
 from tools import sameness
 from tools.notebooks import CACHE, opened
-from tools.toc import ROOT, pages_in_order, render, title
+from tools.toc import ROOT, pages_in_order, project, render, title
 
 REPORTS = ROOT / "build"  # pytest's, and build/verified by tools/recorder.py
 SUITES = {
@@ -28,12 +27,12 @@ SUITES = {
     "nbval.xml": "cells of the notebooks",
     "site.xml": "built pages",
 }
+COUNTED = ("tests", "skipped", "failures", "errors", "time")
 MEASURED = ROOT / "benchmarks" / "results"  # python -m benchmarks.boards --store, .pages --store
 # Where the site of the release is: pyproject.toml knows its address once it is published.
-URLS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"].get("urls", {})
 RELEASED = (
-    f"on [its own page]({URLS['Documentation']}/book/status.html)"
-    if "Documentation" in URLS
+    f"on [its own page]({project()['urls']['Documentation']}/book/status.html)"
+    if "Documentation" in project().get("urls", {})
     else "on this page of the published site"
 )
 LIBRARIES = (
@@ -96,21 +95,22 @@ def states_of(report: Path) -> dict[str, str]:
     }
 
 
-def suite(file: str, folder: Path) -> tuple[str, str, str]:
-    """Return what the page says of one suite of tests."""
-    if not is_fresh(folder / file):
-        return SUITES[file], "not run together with this build", ""
-    suites = list(ElementTree.parse(folder / file).iter("testsuite"))
-    count = {
-        key: sum(float(s.get(key, 0)) for s in suites)
-        for key in ("tests", "skipped", "failures", "errors", "time")
-    }
-    bad = count["failures"] + count["errors"]
-    words = f"{count['tests'] - count['skipped'] - bad:.0f} passed"
-    words += f", {bad:.0f} failed" * bool(bad) + f", {count['skipped']:.0f} left out" * bool(
-        count["skipped"]
-    )
-    return SUITES[file], words, f"{count['time'] / 60:.1f} min"
+def suites(folder: Path) -> list[tuple[str, str, str]]:
+    """Return what the page says of each suite of tests; nothing where none ran with this build."""
+    told = []
+    for file, what in SUITES.items():
+        if not is_fresh(folder / file):
+            told.append((what, "not run together with this build", ""))
+            continue
+        found: Counter[str] = Counter()
+        for suite in ElementTree.parse(folder / file).iter("testsuite"):
+            found.update({key: float(value) for key, value in suite.items() if key in COUNTED})  # type: ignore[misc]
+        bad = found["failures"] + found["errors"]
+        passed = found["tests"] - found["skipped"] - bad
+        words = [(passed, "passed"), (bad, "failed"), (found["skipped"], "left out")]
+        result = ", ".join(f"{n:.0f} {word}" for n, word in words if n or word == "passed")
+        told.append((what, result, f"{found['time'] / 60:.1f} min"))
+    return told if any(is_fresh(folder / file) for file in SUITES) else []
 
 
 def verdicts(folder: Path) -> Counter[str]:
@@ -120,14 +120,6 @@ def verdicts(folder: Path) -> Counter[str]:
         results = json.loads(file.read_text(encoding="utf-8"))["results"]
         found.update(result["verdict"] for result in results)
     return found
-
-
-def version_of(name: str) -> str:
-    """Return the version of a library in use."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
@@ -147,9 +139,7 @@ def status_page(reports: Path = REPORTS) -> str:
     )
     return render(
         "status.md",
-        suites=[suite(file, reports) for file in SUITES]
-        if any(is_fresh(reports / file) for file in SUITES)
-        else [],
+        suites=suites(reports),
         verdicts=verdicts(reports),
         coverage=float(ElementTree.parse(coverage).getroot().get("line-rate", "0"))
         if is_fresh(coverage)
@@ -160,7 +150,7 @@ def status_page(reports: Path = REPORTS) -> str:
         notebooks=[(page, title(page), run_time(seconds.get(page))) for page in notebooks],
         processor=processor(),
         system=f"{platform.system()}, {platform.machine()}",
-        versions=[("Python", platform.python_version()), *((n, version_of(n)) for n in LIBRARIES)],
+        versions=[("Python", platform.python_version()), *((n, version(n)) for n in LIBRARIES)],
         frames=frames,
         ran=[(title(each["page"]) or each["page"], each) for each in sameness.rows()],
         visits=[(title(page) or page, times) for page, times in visits["pages"].items()],

@@ -29,6 +29,7 @@ import json
 import os
 import re
 import sys
+import textwrap
 import tomllib
 from html import escape
 from pathlib import Path
@@ -69,20 +70,6 @@ RUNS = tuple(f"notebooks/{chapter}/" for chapter in ("admm", "kernels", "svm", "
 SECONDS = "about half a minute"
 
 
-def shorten(text: str) -> str:
-    """Return the beginning of a text, up to the end of a word.
-
-    >>> shorten("A short one.")
-    'A short one.'
-    >>> shorten("word " * 60).endswith("word …"), len(shorten("word " * 60)) <= 160
-    (True, True)
-    """
-    text = " ".join(text.split())
-    if len(text) <= LENGTH:
-        return text
-    return f"{text[: LENGTH - 2].rsplit(' ', 1)[0]} …"
-
-
 def description(name: str, doctree: nodes.document | None) -> str:
     """Return the description of a page: its first paragraph that says something."""
     if doctree is None or name in OTHERS:
@@ -90,7 +77,7 @@ def description(name: str, doctree: nodes.document | None) -> str:
     for paragraph in doctree.findall(nodes.paragraph):
         inside = paragraph.parent
         if isinstance(inside, nodes.section) and len(paragraph.astext()) > 30:
-            return shorten(in_letters(paragraph.astext()))
+            return textwrap.shorten(in_letters(paragraph.astext()), LENGTH, placeholder=" …")
     return ""
 
 

@@ -1,6 +1,6 @@
 // For reading, not for the screen: open what is folded (but not the code of pictures), show the reasons under the
 // questions. A hidden link to an element makes Chromium keep its place in the document.
-function openAll(wanted) {
+function openAll() {
   document.documentElement.dataset.theme = 'light';
   document.querySelectorAll('details').forEach(d => { d.open = !d.matches('.above-input'); });
   document.querySelectorAll('.toggle-hidden').forEach(e => e.classList.remove('toggle-hidden'));
@@ -14,10 +14,9 @@ function openAll(wanted) {
   }
   const places = document.createElement('div');
   places.style.display = 'none';
-  for (const id of wanted) {
-    if (!document.getElementById(id)) continue;
+  for (const target of document.querySelectorAll('.bd-article [id]:not(mjx-container *)')) {
     const link = document.createElement('a');
-    link.href = '#' + id;
+    link.href = '#' + target.id;
     places.append(link);
   }
   document.body.append(places);
