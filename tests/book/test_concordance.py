@@ -15,10 +15,10 @@ from tools import concordance
 from tools.editions import LABEL, home_of_labels
 from tools.toc import ROOT, pages, text_of
 
-LABELS = {
-    "Example": "ex", "Figure": "fig", "Theorem": "thm", "Proposition": "prop", "Corollary": "cor", "Definition": "def",
-    "Problem": "prob", "Lemma": "lem", "Algorithm": "alg", "Table": "tab",
-}  # fmt: skip
+KINDS = (
+    "Example ex Figure fig Theorem thm Proposition prop Corollary cor Definition def Problem prob "
+)
+LABELS = dict(re.findall(r"(\w+) (\w+)", KINDS + "Lemma lem Algorithm alg Table tab"))
 CHAPTERS = concordance.load_concordance()
 ITEMS = [item for chapter in CHAPTERS for item in chapter["items"]]
 of_each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter["title"])

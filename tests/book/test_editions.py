@@ -63,11 +63,8 @@ def test_each_choice_of_a_question_has_its_reason_behind_a_fold(three: tuple) ->
         text = markdown(for_jupyterlab(page, kind, {}))
         fold = r"^```{admonition} If you choose [A-D]\n:class: dropdown\n\n(.*)\n```$"
         reasons = re.findall(fold, text, re.MULTILINE)
-        assert (
-            len(reasons)
-            == len(choices)
-            == len(re.findall(r"^- \*\*[A-D]\.\*\* \S", text, re.MULTILINE))
-        )
+        lettered = re.findall(r"^- \*\*[A-D]\.\*\* \S", text, re.MULTILINE)
+        assert len(reasons) == len(choices) == len(lettered)
         assert "- [x]" not in text
         assert [r[:3] for r in reasons] == [c[:3] for c in choices]
 
@@ -163,7 +160,6 @@ def test_contents_lead_to_both_editions_in_the_order_of_the_book(written: None) 
     assert all(path.exists() for path in both)
     for folder in {path.parent for path in both}:
         mine = [path.name for path in both if path.parent == folder]
-        assert sorted(mine) == sorted(mine, key=lambda name: (name[:2], name))
         assert [name[:2] for name in mine] == sorted(name[:2] for name in mine)
     assert len(re.findall("^## ", text, re.MULTILINE)) == len(editions.parts())
 

@@ -42,11 +42,8 @@ SHOWN = {"picture": '<img src="a.png">', "slider": SCRIPT, "words": "1.0"}
 CELL = '<div class="cell docutils"><div class="cell_output">{}</div></div>'
 CELLS = {name: CELL.format(shown) for name, shown in SHOWN.items()}
 PAGES = {"{picture}<p>Move it.</p>{slider}": 1, "{picture}{picture}{slider}{picture}{slider}": 2}
-PAGES |= {
-    "{picture}<h2>Next</h2>{slider}": 0,
-    "{picture}{words}{slider}": 0,
-    "{slider}{picture}": 0,
-}
+PAGES |= dict.fromkeys(["{picture}<h2>Next</h2>{slider}", "{picture}{words}{slider}"], 0)
+PAGES |= {"{slider}{picture}": 0}
 
 
 def box(kind: str, label: str, title: str = "", text: str = "It is so.") -> str:
@@ -169,9 +166,8 @@ def test_a_published_page_says_what_it_is_and_where_it_runs(tmp_path: Path, monk
 
 def test_the_edition_without_solutions_has_none(tmp_path: Path) -> None:
     """Nor the cells of checks, which know the answers, nor the sources of the pages; hints stay."""
-    cells = [
-        new_markdown_cell("# A page\n\n" + box("exercise", "exr-a", text="Why?") + "\n" + HINT)
-    ]
+    text = "# A page\n\n" + box("exercise", "exr-a", text="Why?") + "\n" + HINT
+    cells = [new_markdown_cell(text)]
     cells.append(new_code_cell("wanted = 0.123", metadata={"tags": ["hide-cell", "check"]}))
     cells.append(new_markdown_cell("```{solution} exr-a\nBecause of Zorn.\n```"))
     cells.append(new_code_cell("zorn = 4711", metadata={"tags": ["hide-cell", "solution"]}))

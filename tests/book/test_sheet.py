@@ -69,9 +69,8 @@ def test_nbgrader_takes_a_sheet(tmp_path: Path) -> None:
         nbformat.write(handed, place)
     nbgrader(tmp_path, "autograde", "sheet", "--create")
     nbgrader(tmp_path, "generate_feedback", "sheet")
-    told = {
-        s: (tmp_path / f"feedback/{s}/sheet/sheet.html").read_text() for s in ("right", "wrong")
-    }
+    files = {s: tmp_path / f"feedback/{s}/sheet/sheet.html" for s in ("right", "wrong")}
+    told = {s: file.read_text() for s, file in files.items()}
     score = {s: re.search(r"Score:\s*([\d.]+)\s*/\s*([\d.]+)", text) for s, text in told.items()}
     marks = {s: (float(match[1]), float(match[2])) for s, match in score.items()}
     assert marks == {"right": (sheet.POINTS, sheet.POINTS), "wrong": (0.0, sheet.POINTS)}

@@ -45,15 +45,9 @@ def test_the_reference_is_right(exercise: Exercise) -> None:
     assert name == "check_" + exercise.label.removeprefix("exr-").replace("-", "_")
     cells = [c for c in exercise.solution if c.cell_type == "code" and f"{name}(" in c.source]
     assert cells, f"no cell of the solution calls {name}"
-    defined_there = [
-        names_bound(s)
-        for c in exercise.solution
-        if c.cell_type == "code"
-        for s in ast.parse(c.source).body
-    ]
-    assert set(wanted) <= set().union(*defined_there), (
-        f"the solution defines {wanted}, as a reader does"
-    )
+    trees = [ast.parse(c.source) for c in exercise.solution if c.cell_type == "code"]
+    defined = set().union(*(names_bound(s) for tree in trees for s in tree.body))
+    assert set(wanted) <= defined, "the solution defines them, as a reader does"
     told = [str(o.get("text", o.get("data", {}).get("text/plain", ""))) for o in cells[-1].outputs]
     assert any(text.startswith("Right.") or "\nRight." in text for text in told), told
 
