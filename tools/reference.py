@@ -120,6 +120,8 @@ def chapter_reference(package: str) -> dict[str, Any]:
     """Return what the page of one chapter's sub-package shows, its modules as the chapters first use them."""
     loaded = importlib.import_module(package)
     modules = [m.name for m in pkgutil.iter_modules(loaded.__path__, f"{package}.")]
+    homes = (getattr(getattr(loaded, n), "__module__", "") for n in public_names(package))
+    modules += sorted({home for home in homes if home.startswith("companion.engine.")})
     apart = {page: mine for page, mine in APART.items() if set(mine) <= set(modules)}
     sections = [section(m, package) for m in modules if m not in chain(*apart.values())]
     sections = sorted((s for s in sections if s["entries"]), key=first_uses)
