@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import Lasso, Ridge
 from sklearn.svm import LinearSVC
 
@@ -57,19 +56,6 @@ def test_agrees_with_scikit_learn(objective):
         assert result.converged
         assert verify(result).ok
         np.testing.assert_allclose(result.z, by_sklearn(objective, A, b), atol=1e-6)
-
-
-@every_objective
-def test_real_data_in_its_own_units(objective):
-    if objective is HINGE:
-        bunch = load_breast_cancer()  # standard deviations from 0.007 to 350
-        A, b = bunch.data[:, :10] - bunch.data[:, :10].mean(axis=0), 2.0 * bunch.target - 1
-    else:
-        bunch = load_diabetes()
-        A, b = bunch.data * np.logspace(-2, 2, 10), bunch.target - 152.0
-    result = consensus(split(A, b, (50, 130, 300)), objective)
-    assert result.converged
-    assert verify(result).ok
 
 
 @every_objective

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import ConnectionPatch
 from PIL import Image
 
-from companion.figures.pictures import frames, png
+from companion.figures.pictures import png
 
 
 def drawn(rows: int, columns: int, layout: str | None = "constrained") -> Figure:
@@ -52,18 +52,3 @@ def test_what_reaches_over_both_panels_is_not_cut(what: str) -> None:
         middle = (0.5, 0.5), (0.5, 0.5), "data", "data"
         figure.add_artist(ConnectionPatch(*middle, axesA=left, axesB=right))
     assert len(parts_of(png(figure))) == 1
-
-
-def cuts_of(figures: list[Figure]) -> set[str | None]:
-    """Where the frames of a slider may be cut."""
-    return {Image.open(io.BytesIO(frame)).info.get("panels") for frame in frames(figures)}
-
-
-def test_all_frames_of_a_slider_have_the_same_cut_or_none() -> None:
-    figures = [drawn(1, 2) for _ in range(4)]
-    figures[2].axes[0].set_title("a longer title of this one")
-    (cut,) = cuts_of(figures)
-    assert cut is not None
-    figures = [drawn(1, 2) for _ in range(3)]
-    figures[1].text(0.3, 0.5, "x" * 60)  # fills the gap
-    assert cuts_of(figures) == {None}

@@ -100,19 +100,6 @@ def test_expansion_of_exp_in_legendre_polynomials():
     assert_allclose(e(x), np.exp(x), atol=1e-12)
 
 
-@for_all(seeds, st.integers(1, 6), st.booleans())
-def test_double_complement_is_the_span(seed, m, complex_vectors):
-    """Problem A.2, second half: of any set the double complement is the (closed) span."""
-    V = normal(seed, m, 4, is_complex=complex_vectors)
-    V[-1] = 2 * V[0]
-    complement = kernels.orthogonal_complement(V)
-    assert_allclose(V @ complement.conj().T, 0, atol=1e-10)
-    double = kernels.orthogonal_complement(complement) if len(complement) else np.eye(4)
-    span = orthogonalize(V)
-    assert len(double) == len(span) == 4 - len(complement)
-    assert_allclose(double.T @ double.conj(), span.T @ span.conj(), atol=1e-8)
-
-
 def test_gram_schmidt_drops_dependent_vectors():
     H = 1.0 / (np.arange(8)[:, None] + np.arange(8) + 1)  # nearly dependent
     Q = orthogonalize(H, tol=1e-14)

@@ -77,19 +77,6 @@ def test_finite_space_is_the_range_of_the_gram_matrix():
     assert_allclose(recovered(X), f(X))
 
 
-def test_interpolant_has_the_least_norm():
-    k, X, y = Gaussian(1.0), np.array([[0.0], [1.0], [3.0]]), np.array([1.0, -1.0, 2.0])
-    f = RKHSFunction.interpolate(k, X, y)
-    assert_allclose(f(X), y)
-    bump = RKHSFunction.section(k, [2.0])
-    invisible = bump - bump.project(X)
-    assert_allclose(invisible(X), 0, atol=1e-10)
-    for a in (-1.0, 0.1, 2.0):
-        g = f + a * invisible
-        assert_allclose(g(X), y, atol=1e-9)
-        assert g.norm() > f.norm()
-
-
 LINE = RKHSFunction.section("linear", [1.0])
 
 test_errors = refusals(

@@ -1,11 +1,9 @@
 """What every notebook file promises, and nbval does not see: it was run from top to bottom, its pictures have words."""
 
 import ast
-import dis
 import json
 import re
 from pathlib import Path
-from types import CodeType
 
 import pytest
 
@@ -109,52 +107,6 @@ def test_flipbooks_are_tagged_and_preceded_by_a_picture(path: Path) -> None:
         assert slides == ("nbval-ignore-output" in cell["metadata"].get("tags", [])), source(cell)
         assert seen_picture or not slides, "draw the first picture in a cell before the slider"
         seen_picture |= any("image/png" in o.get("data", {}) for o in cell["outputs"])
-
-
-def functions(code: CodeType) -> list[CodeType]:
-    return [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-
-
-def names(code: CodeType, operation: str) -> set[str]:
-    return {step.argval for step in dis.get_instructions(code) if step.opname == operation}
-
-
-def read_by(function: CodeType) -> set[str]:
-    """Return the global names that a function reads, and those within it."""
-    return names(function, "LOAD_GLOBAL").union(*map(read_by, functions(function)))
-
-
-def imported(text: str) -> set[tuple[str, str | None, str]]:
-    """Return what code imports: the name, and of what it is the name."""
-    return {
-        (alias.asname or alias.name, getattr(node, "module", None), alias.name)
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    }
-
-
-@of_each(NOTEBOOKS)
-def test_no_later_cell_changes_what_a_slider_draws(path: Path) -> None:
-    """In JupyterLab a slider's second control draws anew, when all cells have run."""
-    reads: dict[str, set[str]] = {}  # by function
-    of_sliders: set[str] = set()
-    known: set[tuple[str, str | None, str]] = set()  # a check imports again what it needs
-    for cell in code_cells(path):
-        text = plain(cell)
-        module = compile(text, str(path), "exec")
-        again = {name for name, *_ in known & imported(text)}
-        known |= imported(text)
-        defined = names(module, "STORE_NAME") - again
-        assert not defined & of_sliders, f"a slider above reads {defined & of_sliders}"
-        reads |= {function.co_name: read_by(function) for function in functions(module)}
-        for call in sliders(ast.parse(text)):
-            given = [call.args[0], *(k.value for k in call.keywords if k.arg == "alt")]
-            todo = [reads.get(value.id, set()) for value in given if isinstance(value, ast.Name)]
-            while todo:
-                new = todo.pop() - of_sliders
-                of_sliders |= new
-                todo += [reads[name] for name in new & set(reads)]
 
 
 @of_each(CHAPTERS)

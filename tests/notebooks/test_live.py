@@ -1,4 +1,7 @@
-"""The second control of a slider, which only JupyterLab shows, draws what lies between the stored pictures."""
+"""The second control of a slider, which only JupyterLab shows, draws what lies between the stored pictures.
+
+When all cells have run: what a later one changes does not count.
+"""
 
 import json
 import os
@@ -12,31 +15,30 @@ from tools.notebooks import ROOT, pages
 
 pytestmark = pytest.mark.slow
 
-# Runs a notebook's code up to its last slider, and moves each second control as a reader would.
-MOVE = """
+# Runs a notebook's code, and then moves each second control as a reader would.
+MOVE = r"""
 import json, sys
 from companion.figures import flipbook as widgets
 
-def moved(make):
+def kept(make):
     def made(*arguments, **options):
-        box = make(*arguments, **options)
-        for live in box.children:
-            if widgets.LIVE_CLASS in live._dom_classes:
-                *entries, picture = live.children
-                for entry in entries:
-                    entry.value = 0.713 * entry.min + 0.287 * entry.max
-                assert "<img" in picture.value
-                print("moved", *(entry.description for entry in entries))
-        return box
+        boxes.append(make(*arguments, **options))
+        return boxes[-1]
     return made
 
-widgets.flipbook, widgets.flipbook_grid = moved(widgets.flipbook), moved(widgets.flipbook_grid)
+boxes = []
+widgets.flipbook, widgets.flipbook_grid = kept(widgets.flipbook), kept(widgets.flipbook_grid)
 cells = json.load(open(sys.argv[1], encoding="utf-8"))["cells"]
-sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-last = max(i for i, source in enumerate(sources) if "flipbook" in source)
 names = {"__name__": "__main__"}
-for source in sources[: last + 1]:
-    exec(source, names)
+for source in ("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"):
+    exec("\n".join(line for line in source.split("\n") if not line.startswith("%")), names)
+for live in (part for box in boxes for part in box.children):
+    if widgets.LIVE_CLASS in live._dom_classes:
+        *entries, picture = live.children
+        for entry in entries:
+            entry.value = 0.713 * entry.min + 0.287 * entry.max
+        assert "<img" in picture.value
+        print("moved", *(entry.description for entry in entries))
 """
 WITH_SLIDERS = [path for path in pages() if "flipbook(" in path.read_text(encoding="utf-8")]
 

@@ -232,16 +232,6 @@ class TestThreeSolvers:
         assert np.abs(X.T @ dual.lambda_).max() <= tau * (1 + 1e-10)
         assert dual.qp.certificate.ok
 
-    @pytest.mark.parametrize("shape", [(15, 6), (6, 15)])
-    def test_dual_elastic_net(self, shape):
-        X, y = random_data(0, *shape)
-        dual = regression.elastic_net_dual(X, y, 0.6, 3.0)
-        model = ElasticNet(0.6, 3.0).fit(X, y)
-        assert_allclose(np.append(dual.w, dual.b), numbers(model), atol=1e-8)
-        assert_array_equal(dual.w == 0, model.w_ == 0)
-        assert_allclose(dual.lambda_, model.xi_, atol=1e-8)
-        assert dual.objective == pytest.approx(model.objective_, rel=1e-9)
-
 
 class TestLimits:
     @pytest.mark.parametrize("intercept", INTERCEPTS)
@@ -328,20 +318,6 @@ class TestDegenerate:
         X = np.tril(np.ones((100, 100)))
         y = np.sign(np.sin(np.arange(100) / 10)) + 0.3 * rng.standard_normal(100)
         self.assert_solved(X, y, fractions=(0.5, 0.1, 1e-2, 1e-3))
-
-    def test_at_most_as_many_weights_as_points(self):
-        X, y = random_data(8, m=6, n=25)
-        for intercept, most in (("free", 5), ("none", 6)):
-            tau = 1e-6 * tau_max(X, y, intercept=intercept)
-            assert Lasso(tau, intercept=intercept).fit(X, y).support_.size == most
-
-
-def test_only_the_free_intercept_follows_a_shift():
-    X, y = random_data(9)
-    for intercept in ("free", "penalized"):
-        a = Lasso(2.0, intercept=intercept).fit(X, y)
-        b = Lasso(2.0, intercept=intercept).fit(X, y + 10)
-        assert np.allclose(a.w_, b.w_, atol=1e-10) == (intercept == "free")
 
 
 class TestPath:

@@ -154,17 +154,6 @@ class TestForms:
         assert_array_equal(A3, A[1:])
         assert_allclose(P3[:6, :6] - P[:6, :6], np.kron([[1, -1], [-1, 1]], np.ones((3, 3))))
 
-    @pytest.mark.parametrize("m", range(1, 9))
-    def test_ranks(self, m):
-        """Problems 20.4 and 20.8."""
-        X, y = np.arange(m, dtype=float)[:, None], np.ones(m)
-        for gamma in (False, True):
-            A = NuSVR().dual_program(X, y).standard_form(gamma)[2]
-            assert A.shape == (2 * m + 2, 4 * m + gamma)
-            assert np.linalg.matrix_rank(A) == 2 * m + 2
-        A3 = NuSVRPenalizedBias().dual_program(X, y).standard_form()[2]
-        assert np.linalg.matrix_rank(A3) == A3.shape[0] == 2 * m + 1
-
     @pytest.mark.parametrize("kernel", ["linear", Gaussian(1.0)])
     @pytest.mark.parametrize("kind", [NuSVR, NuSVRPenalizedBias, QuadraticNuSVR, EpsilonSVR])
     def test_the_texts_own_admm(self, kind, kernel):
@@ -258,36 +247,3 @@ def test_b_and_epsilon_in_three_ways(seed):
         outside = int(np.flatnonzero(model.point_classes_ == "inside")[0])
         with pytest.raises(ValueError, match="must be a support vector"):
             model.margins_from_gap(outside)
-
-
-def test_nu_subsumes_epsilon():
-    """Problem 20.1: the same w; b is one of the optimal ones; the values differ by C nu epsilon."""
-    for seed in range(12):
-        X, y = random_set(seed)
-        for kernel in KERNELS.values():
-            nu = NuSVR(0.37, C=5.0, kernel=kernel).fit(X, y)
-            if nu.epsilon_ == 0.0:
-                continue
-            other = EpsilonSVR(nu.epsilon_, C=5.0, kernel=kernel).fit(X, y)
-            assert_allclose(other.predict(X) - other.b_, nu.predict(X) - nu.b_, atol=1e-8)
-            low, high = other.b_interval_
-            assert low - 1e-8 <= nu.b_ <= high + 1e-8
-            price = nu.objective_ - other.objective_
-            assert price == pytest.approx(5.0 * 0.37 * nu.epsilon_, rel=1e-7)
-            back = NuSVR(other.nu_, C=5.0, kernel=kernel).fit(X, y)
-            assert_allclose(back.predict(X) - back.b_, nu.predict(X) - nu.b_, atol=1e-7)
-            low, high = back.epsilon_interval_
-            assert low - 1e-7 <= nu.epsilon_ <= high + 1e-7
-
-
-def test_gamma_of_the_quadratic_penalty():
-    """Problem 20.6: gamma = 0 is false; epsilon = 0 exactly if nu >= (2/m) sum |r_i|."""
-    for seed in range(12):
-        X, y = random_set(seed)
-        at_zero = QuadraticNuSVR(100.0, C=6.0).fit(X, y)
-        assert at_zero.epsilon_ == 0.0
-        threshold = 2 / len(y) * np.abs(at_zero.residuals_).sum()
-        assert QuadraticNuSVR(threshold * 1.001, C=6.0).fit(X, y).epsilon_ == 0.0
-        below = QuadraticNuSVR(threshold * 0.999, C=6.0).fit(X, y)
-        assert below.epsilon_ > 0.0
-        assert below.gamma_ == 0.0
