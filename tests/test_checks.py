@@ -10,6 +10,7 @@ from scipy import sparse
 
 from companion import checks
 from companion.engine.arithmetic import apart
+from tests.hostile.attacks import FORMATS, HOSTILE, names_the_cause, snapshot
 
 vector, matrix = partial(checks.as_vector, name="b"), partial(checks.as_matrix, name="A")
 symmetric, count = partial(checks.as_symmetric, name="P"), partial(checks.check_count, name="m")
@@ -36,6 +37,25 @@ def test_good_values_pass(check, values, expected):
         found = check(value)
         assert_array_equal(found, expected)
         assert isinstance(found, int) or np.asarray(found).dtype == np.float64
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("check", [vector, matrix])
+def test_every_format_of_numbers_is_read(check, form):
+    array = np.array([[2.0, -1.0], [3.0, 4.0]] if check is matrix else [2.0, -1.0, 3.0])
+    given = FORMATS[form](array)
+    before = snapshot(given)
+    assert_array_equal(check(given), array)
+    assert_array_equal(snapshot(given), before)
+
+
+@pytest.mark.parametrize("attack", HOSTILE)
+@pytest.mark.parametrize("check", [three, partial(matrix, shape=(3, 2))])
+def test_every_attack_is_refused_by_name(check, attack):
+    array = np.arange(3.0) if check is three else np.arange(6.0).reshape(3, 2)
+    with pytest.raises((ValueError, TypeError), match=r"^[Ab] ") as caught:
+        check(HOSTILE[attack](array))
+    assert names_the_cause(caught.value) is None
 
 
 def test_good_schedules_pass():

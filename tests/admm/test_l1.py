@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Lasso, LogisticRegression
 
 from companion.admm.l1.generalized import generalized_lasso
 from companion.admm.l1.least_norm import basis_pursuit, least_absolute_deviations
 from companion.admm.l1.regularized import group_lasso, l1_regularized, lasso
-from companion.admm.losses import LogisticLoss, SmoothLoss
+from companion.admm.losses import LogisticLoss
 from companion.admm.proximal import block_soft_threshold, soft_threshold
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
 from tests.exact import verify
@@ -210,30 +209,6 @@ def test_logistic_against_sklearn_and_clarabel(seed):
     value = clarabel(cp.sum(cp.logistic(-cp.multiply(y, A @ x))) + tau @ cp.abs(x))
     assert_allclose(result.objective, value, rtol=1e-7)
     assert (result.x == 0).any()
-
-
-def test_a_loss_of_your_own():
-    class Huber(SmoothLoss):
-        def __init__(self, A, b):
-            self.A, self.n, self.r = A, A.shape[1], lambda x: A @ x - b
-
-        def value(self, x):
-            return float((np.sqrt(1 + self.r(x) ** 2) - 1).sum())
-
-        def gradient(self, x):
-            return self.A.T @ (self.r(x) / np.sqrt(1 + self.r(x) ** 2))
-
-        def hessian(self, x, S):
-            return (self.A[:, S].T * (1 + self.r(x) ** 2) ** -1.5) @ self.A[:, S]
-
-    rng = np.random.default_rng(6)
-    loss = Huber(rng.standard_normal((30, 4)), rng.standard_normal(30))
-    result = l1_regularized(loss, 1.5)
-    assert result.certificate.ok
-    split = lambda p: loss.value(p[:4] - p[4:]) + 1.5 * p.sum()  # noqa: E731  smooth on p >= 0
-    options = {"ftol": 1e-15, "gtol": 1e-10}
-    peer = minimize(split, np.ones(8), bounds=[(0, None)] * 8, options=options)
-    assert_allclose(result.objective, peer.fun, rtol=1e-8)
 
 
 @settings(max_examples=40)

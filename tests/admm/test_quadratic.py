@@ -122,30 +122,6 @@ def test_csvc_dual_agrees_with_libsvm(kernel, C):
     assert peer.intercept_[0] == pytest.approx(result.y[0], abs=2e-3)
 
 
-def test_a_hundred_random_duals_all_certify():
-    rng = np.random.default_rng(0)
-    for trial in range(100):
-        n = int(rng.integers(4, 90))
-        d = int(rng.integers(1, 4))
-        s = np.where(rng.random(n) < rng.uniform(0.2, 0.8), 1.0, -1.0)
-        s[:2] = 1.0, -1.0
-        X = rng.normal(size=(n, d)) + rng.uniform(0, 1.5) * s[:, None]
-        if trial % 5 == 0:  # duplicate points, some with both labels
-            X = X[rng.integers(0, n // 2 + 1, n)]
-        if trial % 2:
-            P = LowRank(X * s[:, None], None if trial % 4 == 1 else 1e-3)
-        else:
-            P = np.outer(s, s) * gaussian(X, rng.uniform(0.02, 2))
-        if trial % 3:
-            C = 10.0 ** rng.uniform(-3, 4)
-            solve_and_check(P, -np.ones(n), s[None], np.zeros(1), 0.0, C)
-        else:
-            smaller = min((s > 0).sum(), (s < 0).sum())
-            nu = rng.choice([1.0, 0.5, 0.9, 1 / smaller]) * 2 * smaller / n
-            A = np.vstack([s > 0, s < 0]).astype(float)
-            solve_and_check(P, np.zeros(n), A, np.full(2, nu / 2), 0.0, 1.0 / n)
-
-
 @pytest.mark.parametrize("kernel", ["linear", "gaussian"])
 def test_large_dual(kernel):
     n = 1200

@@ -14,9 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from companion.exceptions import ConvergenceWarning
-from companion.kernels.features import polynomial_features
 from companion.kernels.given import FeatureMap
-from companion.kernels.gram import center_gram
 from companion.kernels.pca import KernelPCA
 from companion.kernels.vectors import Gaussian, Linear, Polynomial, Sigmoid
 from tests.refusals import refusals
@@ -73,24 +71,6 @@ def test_features_and_kernel_matrix_give_the_same():
     assert_allclose(by_features.transform(new), by_matrix.transform(new), atol=1e-9)
     for pca in (by_features, by_matrix):
         assert_allclose(pca.fit_transform(X), pca.transform(X), atol=1e-10)
-
-
-def test_formulas_of_the_section():
-    """U_r = X^T V Sigma^-1, Y_k = sigma_k v_k = K^ alpha_k, checked with explicit features."""
-    X, kernel = data(20, 2), Polynomial(2, R=1.0)
-    pca = KernelPCA(kernel=kernel)
-    Y = pca.fit_transform(X)
-    Phi, K_hat = polynomial_features(X, 2, R=1.0), center_gram(kernel(X))
-    centred = Phi - Phi.mean(axis=0)
-    sigma, V = np.sqrt(pca.eigenvalues_), pca.eigenvectors_
-    U = centred.T @ V / sigma
-    assert_allclose(U.T @ U, np.eye(5), atol=1e-10)
-    assert_allclose(centred.T @ centred @ U, U * sigma**2, atol=1e-7)
-    for form in (K_hat @ pca.alpha_, centred @ U, sigma * V):
-        assert_allclose(Y, form, atol=1e-8)
-    assert pca.eigenvalues_.sum() == pytest.approx(np.trace(K_hat))
-    assert pca.explained_variance_ratio_.sum() == pytest.approx(1.0)
-    assert_allclose(pca.explained_variance_, Y.var(axis=0, ddof=1))
 
 
 def test_three_points_exactly():

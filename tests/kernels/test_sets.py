@@ -1,6 +1,6 @@
 """Kernels on sets and groups: Examples 17.6 and 17.7, the remark on groups."""
 
-from itertools import permutations, product
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from companion.kernels.features import subset_features, subsets
-from companion.kernels.given import FeatureMap
 from companion.kernels.gram import is_positive_definite
 from companion.kernels.groups import CyclicKernel, GroupKernel
 from companion.kernels.sets import Agreement, Intersection, Subset, UnionComplement
@@ -32,12 +31,6 @@ def test_subset_features_of_the_example():
     printed = np.array([0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 0])
     assert one @ two == 4 == Subset()({1, 2, 3}, {2, 3, 4})
     assert one @ printed == 3
-
-
-def test_subset_gram_of_the_power_set():
-    K, golden = Subset()(POWER_SET), (1 + np.sqrt(5)) / 2
-    assert round(np.linalg.det(K)) == 1
-    assert np.linalg.eigvalsh(K)[[0, -1]] == pytest.approx([golden**-8, golden**8], rel=1e-10)
 
 
 @pytest.mark.parametrize("n", range(1, 7))
@@ -97,23 +90,7 @@ def inverse(s):
     return tuple(np.argsort(s).tolist())
 
 
-def matrix(s):
-    """The unitary representation by permutation matrices: U(s) e_i = e_s(i)."""
-    return np.eye(3)[:, list(s)]
-
-
 S3 = list(permutations(range(3)))
-
-
-@pytest.mark.parametrize("x0", [(1.0, 0.0, 0.0), (1.0, 2.0, -1.0), (1.0, 1j, 0.5)], ids=str)
-def test_unitary_representation_of_the_symmetric_group(x0):
-    """p(t^-1 s) = <U(s) x0, U(t) x0>."""
-    for s, t in product(S3, S3):
-        assert_array_equal(matrix(multiply(s, t)), matrix(s) @ matrix(t))
-    p_kernel = GroupKernel(lambda s: np.vdot(x0, matrix(s) @ x0), multiply, inverse)
-    features = FeatureMap(lambda s: matrix(s) @ x0)
-    assert_allclose(p_kernel(S3), features(S3), atol=1e-12)
-    assert is_positive_definite(p_kernel(S3))
 
 
 def test_a_function_that_is_not_of_positive_type():
@@ -121,17 +98,6 @@ def test_a_function_that_is_not_of_positive_type():
     assert not is_positive_definite(k(S3))
     assert k.positive_definite is None
     assert repr(k) == "p(y^-1 x)"
-
-
-def test_cyclic_group_through_its_characters():
-    """On Z/7: positive definite if and only if the transform of p is nonnegative."""
-    weights, s = np.array([0.3, 0, 0.7, 0.1, 0, 0.9, 0.2]), np.arange(7)[:, None]
-    p = np.exp(2j * np.pi * s * np.arange(7) / 7) @ weights
-    k = CyclicKernel(p)
-    assert_allclose(k.spectrum, weights, atol=1e-12)
-    assert_allclose(k(s), [[p[(a - b) % 7] for b in range(7)] for a in range(7)])
-    assert is_positive_definite(k(s))
-    assert_allclose(np.sort(np.linalg.eigvalsh(k(s))), np.sort(7 * weights), atol=1e-12)
 
 
 @for_all(st.lists(st.integers(-3, 3), min_size=1, max_size=7))

@@ -204,30 +204,6 @@ def test_every_program_kernel_preset_and_slider(page: Page) -> None:
 
 
 @by_keys
-def test_a_board_without_points_says_what_it_wants(page: Page) -> None:
-    press(page, *["Delete"] * len(settle(page)["points"]))
-    state = agrees(page)
-    if not SETUPS[state["config"]["kind"]].fixed:
-        assert state["points"] == []
-        told = page.inner_text("[role=status][aria-live=polite]")
-        assert told.endswith(state["result"]["message"])
-        assert "There must be" in told
-        assert page.locator("button:has-text('Remove')").is_disabled()
-
-
-@pytest.mark.parametrize("page", [("point", "mouse")], indirect=True)
-def test_what_is_out_of_range_has_the_words_of_the_error(page: Page) -> None:
-    choose(page, "points", "one outlier")
-    for program in ("(SVM_s2′), ν-SVM", "(SVM_s1), unit normal"):
-        for key in ("Home", "End"):
-            choose(page, "program", program)
-            page.locator("input[type=range]:visible").first.press(key)
-            message = agrees(page, unique=False)["result"]["message"]
-            assert message
-            assert page.inner_text(".board-status").endswith(message)
-
-
-@by_keys
 def test_a_change_is_told_in_words(page: Page) -> None:
     status = page.locator("[role=status][aria-live=polite]")
     press(page, "n")
