@@ -45,6 +45,7 @@ help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 18
 
 # Kernels of this environment say no more than errors: each would warn that others on this machine could listen.
+# JupyterLab draws all of a page: a link to a cell that is not drawn yet would lead nowhere.
 define ENVIRONMENT
 $(PYTHON) -m venv $(VENV)
 sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.txt
@@ -54,6 +55,8 @@ $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r require
 $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 mkdir -p $(VENV)/etc/ipython
 echo 'c.IPKernelApp.log_level = "ERROR"' > $(VENV)/etc/ipython/ipython_kernel_config.py
+mkdir -p $(VENV)/share/jupyter/lab/settings
+echo '{"@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"}}' > $(VENV)/share/jupyter/lab/settings/overrides.json
 endef
 export ENVIRONMENT
 

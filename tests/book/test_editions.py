@@ -19,6 +19,11 @@ from tools.toc import ROOT
 
 Book = nbformat.NotebookNode
 PAGES = editions.solved_pages()
+# What JupyterLab does not find: a label of the title, the first of two, that of a box below another.
+LOST = re.compile(
+    r"\A\(([\w.-]+)\)=\n# |^\(([\w.-]+)\)=\n(?=\()|^\([\w.-]+\)=\n+[`:]{3,}\{.*\n:label: ([\w.-]+)",
+    re.M,
+)
 TOPIC = re.compile(r"(\([\w.-]+\)=|#+ |`{3,}|:::)")
 
 
@@ -105,6 +110,8 @@ def test_jupyterlab_shows_the_headings_and_the_links_of_the_site(page: str) -> N
         assert re.findall(r"\{(?:prf:\w+|exercise|solution)\}|:nonumber:", text) == []
         for place, label in re.findall(r"\]\(([\w./-]*)#([\w.-]+)\)", text):
             assert place or f"({label})=" in text or f": {label}\n" in text, label
+        lost = {label for labels in LOST.findall(text) for label in labels}
+        assert lost & set(re.findall(r"\]\(#([\w.-]+)\)", text)) == set()
         for file in re.findall(r"\]\(([\w./-]+\.(?:ipynb|md))", text):
             target = Path(os.path.normpath(edition(page).parent / file))
             assert target in known or target.exists(), file
