@@ -133,10 +133,8 @@ def test_it_runs_in_an_empty_environment(tmp_path: Path) -> None:
     for path in (ROOT / "companion/boards/browser").iterdir():
         assert list((tmp_path / "env").rglob(f"companion/boards/browser/{path.name}")), path
     folder = unpacked_sdist(tmp_path)
-    tests = [
-        sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "no:nbval", "tests", "companion",
-    ]  # fmt: skip
-    subprocess.run(tests, cwd=folder, check=True)
+    tests = "-m pytest -q -n 2 -p no:nbval tests companion"
+    subprocess.run([sys.executable, *tests.split()], cwd=folder, check=True)
 
 
 LOCK = (ROOT / "requirements.lock").read_text()

@@ -54,6 +54,7 @@ LABEL = re.compile(r"^(?:\(([\w.-]+)\)=|:(?:label|name): ([\w.-]+))[ \t]*$", re.
 LINK = re.compile(
     r"(?<!!)\[(?P<text>[^]]*)\]\((?P<path>[\w./-]+\.(?:ipynb|md))?(?:#(?P<label>[\w.-]+))?\)"
 )
+TERM = re.compile(r"\{term\}`([^`<]+?)(?: <[^`]+>)?`")
 BOX = re.compile(r"^(?P<fence>`{3,}|:{3,})\{(?P<kind>prf:\w+|exercise|solution)\}(?P<title>.*)$")
 HEADING = re.compile(r"^(#+) (.+)$")
 PROBLEM = re.compile(r"Problem (?:[A-Z]\.)?\d+(?:\.\d+)*")
@@ -161,7 +162,8 @@ def with_links(text: str, page: str, places: dict[str, str]) -> str:
         words, place = match["text"] or title(target) or target, places.get(target)
         return f"[{words}]({place}{f'#{label}' if label else ''})" if place else words
 
-    return LINK.sub(link, text)
+    home = places.get("book/glossary")
+    return TERM.sub(rf"[\1]({home})" if home else r"\1", LINK.sub(link, text))
 
 
 def with_folds(question: re.Match[str]) -> str:
@@ -415,8 +417,7 @@ def main() -> None:
     if not (SITE / "index.html").exists():
         sys.exit("the site is not built: run make book first")
     count = pack_site(SITE, SITE_ZIP, parser.parse_args().live)
-    size = SITE_ZIP.stat().st_size / 1e6
-    print(f"{SITE_ZIP.relative_to(ROOT)}: {count} files, {size:.1f} MB")
+    print(f"{SITE_ZIP.name}: {count} files, {SITE_ZIP.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

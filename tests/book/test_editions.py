@@ -19,11 +19,8 @@ from tools.toc import ROOT
 
 Book = nbformat.NotebookNode
 PAGES = editions.solved_pages()
-# What JupyterLab does not find: a label of the title, the first of two, that of a box below another.
-LOST = re.compile(
-    r"\A\(([\w.-]+)\)=\n# |^\(([\w.-]+)\)=\n(?=\()|^\([\w.-]+\)=\n+[`:]{3,}\{.*\n:label: ([\w.-]+)",
-    re.M,
-)
+# What JupyterLab does not find: a label of the title, and one below another, also that of a box.
+LOST = r"\A\(([\w.-]+)\)=\n# |(?<=\)=\n)\(([\w.-]+)\)=|\)=\n+[`:]{3,}\{.*\n:label: ([\w.-]+)"
 TOPIC = re.compile(r"(\([\w.-]+\)=|#+ |`{3,}|:::)")
 
 
@@ -110,8 +107,9 @@ def test_jupyterlab_shows_the_headings_and_the_links_of_the_site(page: str) -> N
         assert re.findall(r"\{(?:prf:\w+|exercise|solution)\}|:nonumber:", text) == []
         for place, label in re.findall(r"\]\(([\w./-]*)#([\w.-]+)\)", text):
             assert place or f"({label})=" in text or f": {label}\n" in text, label
-        lost = {label for labels in LOST.findall(text) for label in labels}
+        lost = {label for labels in re.findall(LOST, text) for label in labels}
         assert lost & set(re.findall(r"\]\(#([\w.-]+)\)", text)) == set()
+        assert "{term}" not in text
         for file in re.findall(r"\]\(([\w./-]+\.(?:ipynb|md))", text):
             target = Path(os.path.normpath(edition(page).parent / file))
             assert target in known or target.exists(), file
@@ -199,16 +197,13 @@ def test_a_zip_stands_alone(chapter: str, kind: str, package: tuple, tmp_path: P
         book = nbformat.read(folder / name, as_version=4)
         nbformat.validate(book)
         assert 'pip install "optimization-companion[lab]"' in book.cells[0].source
-        dead += [m[0] for m in LINK.finditer(markdown(book)) if not leads(folder, m["path"])]
+        links = LINK.finditer(markdown(book))
+        dead += [m[0] for m in links if not (folder / (m["path"] or ".")).exists()]
         for path in re.findall(r"[\"'](benchmarks/[\w./-]+)[\"']", "".join(map(str, book.cells))):
             assert (folder / path).exists()
         if kind and name in notebooks:
             assert not any(in_solution(cell) or "{solution}" in cell.source for cell in book.cells)
     assert dead == []
-
-
-def leads(folder: Path, path: str | None) -> bool:
-    return path is None or (folder / path).is_file()
 
 
 def test_the_page_of_downloads_offers_all(written: None, package: tuple) -> None:
