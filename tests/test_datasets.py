@@ -6,19 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
-from scipy.optimize import linprog
 
 from companion import datasets
 from tests import matlab
 
 pytestmark = pytest.mark.filterwarnings("error")
-
-
-def separable(data):
-    """Whether some plane has every point at distance at least one on its own side."""
-    rows = -data.y[:, None] * np.column_stack([data.X, np.ones(len(data.X))])
-    free = [(None, None)] * rows.shape[1]
-    return linprog(np.zeros(rows.shape[1]), rows, -np.ones(len(rows)), bounds=free).status == 0
 
 
 class TestMatlabStream:
@@ -92,39 +84,7 @@ def test_u16_v16():
     assert_allclose([data.u.sum(), data.v.sum()], [449.1727750893, -345.4839803413], atol=1e-9)
 
 
-def test_which_sets_a_line_separates():
-    sets = ["text_uv16", "nine_points", "sixty_points", "xor"]
-    for name in [*sets, "zm_six", "zm_eighteen", "zm_fourteen"]:
-        assert separable(getattr(datasets, name)()) == (name == "zm_fourteen"), name
-
-
 class TestZakiMeira:
-    def test_fourteen_and_eighteen_points(self):
-        """Table 23.1 and Example 23.4: distances and slacks."""
-        data = datasets.zm_fourteen()
-        blue, red = [12, 12, 16, 12, 27, 26, 25, 29], [29, 20, 25.5, 19, 12, 12]  # in twelfths
-        assert_allclose(data.y * (data.X @ [5, 2] - 20) * 2, [*blue, *red], rtol=1e-12)
-        data = datasets.zm_eighteen()
-        slack = np.maximum(0, 1 - data.y * (data.X @ [5 / 6, 1 / 3] - 10 / 3))
-        assert_allclose(slack[[8, 9, 16, 17]], [1 / 3, 5 / 3, 5 / 6, 17 / 6], rtol=1e-12)
-        assert slack.sum() == pytest.approx(17 / 3, rel=1e-12)
-
-    def test_six_points_on_the_ellipse_margins(self):
-        data = datasets.zm_six()
-        a = [1451 / 2340, 323 / 156, 742 / 195, 149 / 468, 77 / 26, 601 / 156]
-        kernel = (1 + data.X @ data.X.T) ** 2
-        assert_allclose(kernel @ (a * data.y) + 115 / 13, data.y, atol=1e-10)
-
-    def test_iris_components(self):
-        """ZM Example 23.10, h_p: the gradient of its smooth objective vanishes there."""
-        data, r = datasets.iris_components(), np.sqrt(2)
-        x, z = data.X.T
-        phi = np.column_stack([x**2, r * x * z, r * x, z**2, r * z, np.ones(150)])
-        w = [0.8692265848, 0.4550596205, -0.3537197586, 0.4283439988, -0.7363042366, -2.3981055692]
-        slack = np.maximum(0, 1 - data.y * (phi @ w))
-        assert 0.5 * np.dot(w, w) + 10 * slack @ slack == pytest.approx(136.8543169664, abs=1e-7)
-        assert np.abs(w - 20 * phi.T @ (data.y * slack)).max() < 1e-4
-
     def test_two_copies_of_iris_differ_in_two_rows(self):
         differ = (datasets.iris().X != datasets.iris("uci").X).any(axis=1)
         assert np.flatnonzero(differ).tolist() == [34, 37]

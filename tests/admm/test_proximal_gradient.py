@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Lasso
 
 from companion import admm
-from companion.admm import krasnoselskii_mann, proximal_gradient, proximal_point, soft_threshold
+from companion.admm import krasnoselskii_mann, proximal_gradient, soft_threshold
 from companion.exceptions import ConvergenceWarning
 from tests.refusals import refusals
 
@@ -29,11 +29,6 @@ seeds = st.integers(0, 10_000)
 def identity(v, t):
     """The proximal operator of 0."""
     return v
-
-
-def until(last):
-    """A callback that ends a run after so many steps."""
-    return lambda k, x: k == last
 
 
 def rotation(x):
@@ -68,13 +63,6 @@ class LeastSquares:
 
 
 class TestKrasnoselskiiMann:
-    def test_rotation_spirals_into_its_fixed_point(self):
-        run = krasnoselskii_mann(rotation, [1.0, 0.0])
-        assert run.converged
-        assert_allclose(run.x, 0, atol=1e-8)
-        k = np.arange(run.n_iter)
-        assert_allclose(run.history["residual"], np.sqrt(2) * 0.5 ** (k / 2), rtol=1e-8)
-
     @few
     @given(seed=seeds, relaxation=st.floats(0.05, 0.95))
     def test_rate_and_fejer_monotonicity(self, seed, relaxation):
@@ -92,19 +80,6 @@ class TestKrasnoselskiiMann:
         assert (np.diff(distance) <= 1e-12).all()
 
 
-class TestProximalPoint:
-    @few
-    @given(seed=seeds, step=st.floats(0.01, 3))
-    def test_rate(self, seed, step):
-        rng = np.random.default_rng(seed)
-        weights, x0 = rng.uniform(0, 2, 4), 3 * rng.standard_normal(4)
-        prox = lambda v, t: soft_threshold(v, t * weights)  # noqa: E731
-        g = lambda x: weights @ np.abs(x)  # noqa: E731
-        run = proximal_point(prox, x0, step=step, objective=g, tol=0, callback=until(60))
-        k = np.arange(1, run.n_iter + 1)
-        assert (run.history["objective"] <= x0 @ x0 / (4 * step * k) + 1e-12).all()
-
-
 class TestAgainstOtherSolvers:
     @methods
     @pytest.mark.parametrize("search", [False, True], ids=["fixed step", "line search"])
@@ -118,34 +93,6 @@ class TestAgainstOtherSolvers:
         assert run.objective == pytest.approx(problem.F(expected), rel=1e-9)
         assert_allclose(run.x, expected, atol=1e-5)
         assert_array_equal(run.x == 0, expected == 0)
-
-
-class TestRates:
-    def run(self, method, seed, fraction, tau):
-        """Return k, the gap, the squared distance at the start over t, and the gap at the start."""
-        problem = LeastSquares(seed, m=15, n=6, tau=tau)
-        t, parts = fraction / problem.L, (problem.gradient, problem.prox, problem.x0)
-        run = method(*parts, step=t, objective=problem.F, tol=0, callback=until(150))
-        # compared with another solver in TestAgainstOtherSolvers; here to a gap below 1e-12
-        x_star = METHODS["restarted"](*parts, step=1 / problem.L, tol=1e-10).x
-        gap = run.history["objective"] - problem.F(x_star)
-        size = np.sum((problem.x0 - x_star) ** 2) / t
-        return np.arange(1, run.n_iter + 1), gap, size, problem.F(problem.x0) - problem.F(x_star)
-
-    problems = given(seed=seeds, fraction=st.floats(0.1, 1), tau=st.floats(0.01, 3))
-
-    @few
-    @problems
-    def test_proximal_gradient(self, seed, fraction, tau):
-        k, gap, size, _ = self.run(proximal_gradient, seed, fraction, tau)
-        assert (gap <= size / (2 * k) + 1e-10).all()
-        assert (np.diff(gap) <= 1e-11).all()
-
-    @few
-    @problems
-    def test_accelerated(self, seed, fraction, tau):
-        k, gap, size, start = self.run(admm.accelerated_proximal_gradient, seed, fraction, tau)
-        assert (gap <= (2 * size + 3 * start) / (k + 2) ** 2 + 1e-10).all()
 
 
 class TestRangeOfTheStep:

@@ -9,8 +9,6 @@ import pytest
 import sympy
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy import integrate
-from scipy.special import eval_legendre as legendre
 from scipy.special import iv
 
 from companion import kernels
@@ -64,21 +62,6 @@ def test_fourier_coefficients_against_the_fft():
     assert_allclose(e.coefficients[8:], [iv(0, 1), *e.coefficients[9:]])
 
 
-def test_square_wave_and_gibbs():
-    """Mean-square convergence to 1 without pointwise convergence; overshoot 1.17898, value 0 at the jump."""
-    e = expand(np.sign, Fourier(), 199, breaks=[0.0])
-    odd = e.indices % 2 != 0
-    c = 2 / (1j * np.pi * e.indices[odd])
-    assert_allclose(e.coefficients[odd], c, atol=1e-12)
-    assert e.norm_squared == pytest.approx(1.0)
-    assert e.energy == pytest.approx(np.sum(np.abs(c) ** 2))
-    assert 0 < e.squared_distance() < 0.003
-    values = e(np.linspace(0, 0.1, 2001))
-    assert np.abs(values.imag).max() < 1e-12
-    assert values.real.max() == pytest.approx(1.178969, abs=2e-5)
-    assert values.real[0] == pytest.approx(0.0, abs=1e-12)
-
-
 @pytest.mark.parametrize("n", range(9))
 def test_legendre_polynomials(n):
     """Rodrigues' formula, the explicit sum and the recurrence agree; P_n(1) = 1; |P_n|^2 = 2/(2n+1)."""
@@ -89,15 +72,6 @@ def test_legendre_polynomials(n):
     assert sum(Legendre.polynomial(n)) == 1
     assert sympy.integrate(sympy.expand(explicit**2), (x, -1, 1)) == sympy.Rational(2, 2 * n + 1)
     assert_allclose(Legendre()(n, t), [float(explicit.subs(x, v)) for v in t], atol=1e-12)
-
-
-def test_expansion_of_exp_in_legendre_polynomials():
-    e, x = expand(np.exp, Legendre(), 12), np.linspace(-1, 1, 11)
-    inner = [integrate.quad(lambda x, n=n: np.exp(x) * legendre(n, x), -1, 1)[0] for n in range(13)]
-    assert_allclose(e.coefficients, inner * (2 * np.arange(13) + 1) / 2, atol=1e-12)
-    assert e.norm_squared == pytest.approx(np.sinh(2.0))
-    assert_allclose(expand(lambda x: 2.0, Legendre(), 3).coefficients, [2, 0, 0, 0], atol=1e-12)
-    assert_allclose(e(x), np.exp(x), atol=1e-12)
 
 
 def test_gram_schmidt_drops_dependent_vectors():
@@ -112,16 +86,6 @@ def test_gram_schmidt_drops_dependent_vectors():
 def test_largest_finite_sum_by_enumeration(terms):
     sums = (sum(J) for m in range(len(terms) + 1) for J in combinations(terms, m))
     assert kernels.largest_finite_sum(terms) == max(map(abs, sums))
-
-
-def test_harmonic_series_can_be_rearranged_and_the_summable_one_cannot():
-    k = np.arange(1, 200001)
-    for target in (-2.0, 0.0, 1.5):
-        order, sums = kernels.rearranged((-1.0) ** k / k, target, 3000)
-        assert len(np.unique(order)) == 3000
-        assert abs(sums[-1] - target) < 0.01
-    with pytest.raises(ValueError, match="nonnegative terms ran out"):
-        kernels.rearranged((-1.0) ** k / k**2, 1.0, 200000)
 
 
 EXP, E2 = expand(np.exp, Legendre(), 2), VectorFamily(np.eye(2))

@@ -64,19 +64,6 @@ def test_representer_theorem(kernel, seed):
     assert f_S.distance(f_S.project(S)) < 1e-5 * scale
 
 
-def test_finite_space_is_the_range_of_the_gram_matrix():
-    """Corollary 17.1 for finite X: <f, g> = g* K^+ f, with K = (k(x_j, x_i)), on the range of K."""
-    rng = np.random.default_rng(0)
-    Phi = rng.standard_normal((5, 3)) + 1j * rng.standard_normal((5, 3))  # rank 3 on 5 points
-    k = FeatureMap(lambda i: Phi[int(i[0].real)])
-    X = np.arange(5)[:, None]
-    f, g = (RKHSFunction(k, X, rng.standard_normal(5) + i) for i in (1j, 0))
-    assert f.inner(g) == pytest.approx(np.vdot(g(X), np.linalg.pinv(k(X).T) @ f(X)))
-    recovered = RKHSFunction.interpolate(k, X, f(X))
-    assert recovered.distance(f) < 1e-6
-    assert_allclose(recovered(X), f(X))
-
-
 LINE = RKHSFunction.section("linear", [1.0])
 
 test_errors = refusals(

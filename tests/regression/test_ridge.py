@@ -41,12 +41,6 @@ class TestPrinted:
             assert_allclose(found, [float(F(each)) for each in fractions.split()], rtol=1e-11)
             assert_array_equal(np.trunc(found * 1e4) / 1e4, printed)
 
-    def test_residual_norms_fall_with_K(self):
-        data = example_19_1()
-        path = ridge_path(data.X, data.y, [5, 0.1, 0.01, 0])
-        norms = [1.9363123127, 1.1871394016, 1.1864928696, 1.1864862672]
-        assert_allclose(path.xi_norm, norms, atol=1e-9)
-
     def test_example_19_2(self):
         """A penalized intercept; printed for K = 0.01: 1.1706, 1.1401, -1.2298."""
         data = example_19_1()
