@@ -79,8 +79,9 @@ def check_range(size: float, name: str, *, tiny: bool = False) -> None:
     ValueError: X has numbers of the size 1e+120, whose squares float64 cannot carry through a computation; ...
     """
     if size > LARGEST or (0.0 < size < SMALLEST and not tiny):
+        given, _ = apart(size, LARGEST if size > 1.0 else SMALLEST)
         raise ValueError(
-            f"{name} has numbers of the size {size:.0e}, whose squares float64 cannot carry through a "
+            f"{name} has numbers of the size {given}, whose squares float64 cannot carry through a "
             f"computation; choose units in which they are from {SMALLEST:.0e} to {LARGEST:.0e}"
         )
 

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from companion.engine.arithmetic import apart
+
 __all__ = [
     "Feedback", "Number", "Numbers", "Wrong", "array", "check", "compare", "compare_functions", "gram_of", "number",
 ]  # fmt: skip
@@ -208,10 +210,10 @@ def gram_of(answer: Any, points: Sequence[Any], name: str) -> np.ndarray:
     size = float(np.abs(G).max())
     if np.abs(G - G.T).max() > 1e-9 * size:
         i, j = np.argwhere(np.abs(G - G.T) > 1e-9 * size)[0]
-        x, y = points[i], points[j]
+        (x, y), (one, two) = (points[i], points[j]), apart(G[i, j], G[j, i])
         raise Wrong(
-            f"`{name}` is not symmetric: {_call(name, (x, y))[1:-1]} = {G[i, j]:.4g}, "
-            f"but {_call(name, (y, x))[1:-1]} = {G[j, i]:.4g}."
+            f"`{name}` is not symmetric: {_call(name, (x, y))[1:-1]} = {one}, "
+            f"but {_call(name, (y, x))[1:-1]} = {two}."
         )
     smallest = float(np.linalg.eigvalsh(G)[0])
     if smallest < -1e-9 * size * len(G):

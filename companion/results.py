@@ -7,10 +7,13 @@ table in a notebook. A record carries a `Certificate` where the problem has a du
 from __future__ import annotations
 
 import html
+import math
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
+
+from companion.engine.arithmetic import beyond
 
 __all__ = [
     "ADMMResult", "Certificate", "FixedPointResult", "MultiplierResult", "Problem", "QPResult",
@@ -120,13 +123,15 @@ class Certificate(Record):
 
     def _rows(self) -> list[tuple[str, str]]:
         residuals = [(f.name, getattr(self, f.name)) for f in fields(self) if f.name != "tolerance"]
-        rows = [(n, "ok" if v <= self.tolerance else f"{v:.1e}") for n, v in residuals]
-        return [*rows, ("tolerance", f"{self.tolerance:.0e}"), ("ok", str(self.ok))]
+        rows = [
+            (n, "ok" if v <= self.tolerance else beyond(v, self.tolerance)[0]) for n, v in residuals
+        ]
+        return [*rows, ("tolerance", beyond(math.inf, self.tolerance)[1]), ("ok", str(self.ok))]
 
     def __str__(self) -> str:
         if self.ok:
-            return f"every residual <= {self.tolerance:.0e}"
-        return f"worst residual {self.worst:.1e}"
+            return f"every residual <= {beyond(math.inf, self.tolerance)[1]}"
+        return f"worst residual {beyond(self.worst, self.tolerance)[0]}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

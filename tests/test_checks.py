@@ -1,5 +1,7 @@
 """Validation: right values pass unchanged, wrong ones are named in the message."""
 
+import re
+import warnings
 from functools import partial
 
 import numpy as np
@@ -9,7 +11,11 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from companion import checks
+from companion.admm import solve_qp
 from companion.engine.arithmetic import apart
+from companion.engine.refusals import check_bounds
+from companion.regression import KernelRidge
+from companion.svm import SVMs1, SVMs2prime, SVMs3
 from tests.hostile.attacks import FORMATS, HOSTILE, names_the_cause, snapshot
 
 vector, matrix = partial(checks.as_vector, name="b"), partial(checks.as_matrix, name="A")
@@ -112,3 +118,44 @@ def test_numbers_that_differ_look_different(limit):
         assert given != accepted
         assert float(given) > limit >= float(accepted)
     assert apart(limit, limit) == (f"{limit:.6g}",) * 2
+
+
+THREE, SEVEN = ([[0.0], [1.0], [2.0]], [0, 1, 1]), (np.arange(7.0)[:, None], [0, 1, 0, 1, 0, 1, 1])
+SWAP = ([[0.0, 1 / 3], [1 / 3, 0.0]], [1.0, 2.0])  # its eigenvalues are 1/3 and -1/3
+LIMITED = [  # a call, its limit, the side that is refused, and what it says of the two numbers
+    (lambda nu: SVMs2prime(nu).fit(*THREE), 2 / 3, 1, "nu = (.*) exceeds .* = (.*) for p"),
+    (lambda nu: SVMs3(nu).fit(*THREE), 1.0, 1, "nu = (.*) exceeds (.*): the dual"),
+    (lambda K: SVMs1(K).fit(*SEVEN), 1 / 6, -1, r"K = (.*) is below .*\) = (.*) for p"),
+    (lambda K: SVMs1(K).fit(*SEVEN), 5 / 24, 1, "K = (.*) is at least (.*): the optimal"),
+    (lambda nu: SVMs2prime(nu).fit(*SEVEN), 24 / 35, -1, "nu = (.*) is at most .* = (.*): the op"),
+    (lambda K: KernelRidge(K, kernel="precomputed").fit(*SWAP), 1 / 3, -1, "K = (.*) is too small: (.*) is"),
+    (lambda v: checks.as_scalar(v, "t", at_most=2 / 3), 2 / 3, 1, "<= (?P<limit>.*), got (.*)"),
+    (lambda v: checks.as_scalar(v, "t", at_least=2 / 3), 2 / 3, -1, ">= (?P<limit>.*), got (.*)"),
+    (lambda v: checks.as_array([v], "t"), 1e75, 1, "size (.*), whose .* to (.*)"),
+    (lambda v: check_bounds(np.array([v]), np.array([2 / 3])), 2 / 3, 1, "lower = (.*), .* = (.*);"),
+    (lambda v: solve_qp([[1.0]], [0.0], [[1.0]], [v], upper=2 / 3, lower=0.0), 2 / 3, 1,
+     "at most (?P<limit>.*), but .* = (.*)"),
+]  # fmt: skip
+
+
+def told(call, value):
+    """Return what a call refuses, or warns of, "" if nothing."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            call(value)
+        except ValueError as error:
+            return str(error)
+    return " ".join(str(each.message) for each in caught)
+
+
+@pytest.mark.parametrize("off", [1e-8, 1e-6, 0.1])
+@pytest.mark.parametrize("row", LIMITED, ids=[row[3] for row in LIMITED])
+def test_a_limit_in_a_refusal_differs_from_what_is_refused_and_is_accepted(row, off):
+    call, limit, side, text = row
+    found = re.search(text, told(call, limit * (1.0 + side * off)))
+    first, second = found.groups()
+    given, named = (second, first) if "limit" in found.groupdict() else (first, second)
+    assert side * (float(given) - float(named)) > 0.0
+    assert float(named) == pytest.approx(limit, rel=1e-5)
+    assert not re.search(text, told(call, float(named)))

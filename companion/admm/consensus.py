@@ -34,7 +34,7 @@ from companion.checks import as_scalar, as_vector, check_count
 from companion.distributed.cluster import OnCluster, StateLostError
 from companion.distributed.rows import blocks_of_rows
 from companion.distributed.teams import InProcess
-from companion.engine.arithmetic import largest, ratio
+from companion.engine.arithmetic import beyond, largest, ratio
 from companion.exceptions import ConvergenceWarning
 from companion.results import ADMMResult, Certificate, Problem
 
@@ -360,8 +360,8 @@ def _warn_if_missed(result: ADMMResult, tol: float) -> None:
     level = max(result.certificate.tolerance, _EXPLAINED * tol)
     if level < result.certificate.worst < math.inf:
         warnings.warn(
-            f"ADMM met its tolerances, but the certificate misses {level:g} ({result.certificate}): one of "
-            "loss and penalty is lost in rounding beside the other; scale A and b, or change the penalty",
+            f"ADMM met its tolerances, but the certificate misses {beyond(np.inf, level)[1]} ({result.certificate}): "
+            "one of loss and penalty is lost in rounding beside the other; scale A and b, or change the penalty",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -11,6 +11,7 @@ __all__ = [
     "EPS",
     "Bounds",
     "apart",
+    "beyond",
     "exact_product",
     "is_symmetric",
     "largest",
@@ -42,6 +43,20 @@ def apart(value: float, limit: float, allowed: float = 0.0) -> tuple[str, str]:
         if one != two or value == limit:
             return one, two
     return repr(float(value)), repr(float(limit))
+
+
+def beyond(value: float, limit: float) -> tuple[str, str]:
+    """Return a residual and the tolerance that it misses as text, with as many digits as show that it does.
+
+    Examples
+    --------
+    >>> beyond(2.34e-3, 1e-9), beyond(1.0004e-9, 1e-9), beyond(1.6e-9, 1.5e-9)
+    (('2.3e-03', '1e-09'), ('1.0004e-09', '1e-09'), ('1.6e-09', '1.5e-09'))
+    """
+    one = (f"{value:.{n}e}" for n in range(1, 17))
+    two = (f"{limit:.{n}e}" for n in range(17))
+    told = next((text for text in one if float(text) > limit), f"{value:.1e}")
+    return told, next((text for text in two if float(text) == limit), repr(limit))
 
 
 def largest(values: np.ndarray) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
 from companion.checks import as_scalar, as_weights
-from companion.engine.arithmetic import EPS, exact_product, largest, ratio
+from companion.engine.arithmetic import EPS, apart, exact_product, largest, ratio
 from companion.engine.certificate import certify_squares, rounding_of_a_sum
 from companion.kernels import Kernel
 from companion.kernels.vectors import KernelMixin, own_points
@@ -149,7 +150,9 @@ class KernelRidge(KernelMixin, Regressor):
             self.w_, self.b_, self.alpha_, self.xi_ = found.w, found.b, found.alpha, found.xi
             self.objective_, self.certificate_ = found.objective, found.certificate
             self.norm_, w_error = float(linalg.norm(found.w)), found.w_error
-        warn_if_missed(self.certificate_, K, w_error)
+        warn_if_missed(
+            self.certificate_, K, w_error, "" if self.w_ is None else "scale the data, or "
+        )
         return self
 
     def _fit_gram(
@@ -169,7 +172,7 @@ class KernelRidge(KernelMixin, Regressor):
         def middle(v: np.ndarray) -> np.ndarray:
             return v - np.multiply.outer(r, r @ v) / (r @ r) if free else v
 
-        solve, basis = _inverse(middle(middle(r[:, None] * G * r).T), K)
+        solve, basis = _inverse(lambda: middle(middle(r[:, None] * G * r).T), K)
         target, mean = y, 0.0
         if free:
             columns, means = centred(y[:, None], weights)
@@ -274,18 +277,22 @@ def _rounding_of_a_product(G: np.ndarray, alpha: np.ndarray) -> np.ndarray:
 
 
 def _inverse(
-    S: np.ndarray, K: float
+    matrix: Callable[[], np.ndarray], K: float
 ) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray | None]:
     """Return what solves (S + K I) x = y, by Cholesky in the memory of S; where K is tiny, by the eigenvectors, too."""
-    refusal = f"the kernel is not positive definite on these points, and K = {K:g} is too small"
-    if float(np.trace(S)) * _SMALL_K < K:
-        try:
+    S = matrix()
+    small = float(np.trace(S)) * _SMALL_K
+    if small < K:
+        with suppress(linalg.LinAlgError):
             return cholesky(S, K), None
-        except linalg.LinAlgError as error:
-            raise ValueError(refusal) from error
-    values, V = linalg.eigh(S, check_finite=False)
-    if values[0] < -1e-9 * abs(values[-1]):
-        raise ValueError(refusal)
+    values, V = linalg.eigh(matrix(), check_finite=False)
+    if small < K or values[0] < -1e-9 * abs(values[-1]):
+        rounding = EPS * len(S) * abs(float(values[-1]))
+        given, limit = apart(K, max(-float(values[0]), small, K) + rounding, 1.0)
+        raise ValueError(
+            f"the kernel is not positive definite on these points (eigenvalue {values[0]:.4g}), and K = {given} is too "
+            f"small: {limit} is enough"
+        )
     keep = values > EPS * len(S) * values[-1]
     V, values = V[:, keep], values[keep]
     return lambda y: V @ ((V.T @ y) / (values + K)), V

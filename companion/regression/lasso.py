@@ -13,7 +13,7 @@ from scipy import linalg
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import admm
 from companion.checks import as_scalar, as_vector, check_count
-from companion.engine.arithmetic import largest
+from companion.engine.arithmetic import beyond, largest
 from companion.exceptions import ConvergenceWarning
 from companion.regression.intercept import Shifted, check_intercept, shift
 from companion.regression.regressor import Regressor, as_data
@@ -292,7 +292,7 @@ def _warn_if_missed(solutions: list[SparseSolution], tol: float, max_iter: int) 
     worst = max(solutions, key=lambda each: each.certificate.gap)
     if worst.certificate.ok:
         return
-    message = f"the relative duality gap is {worst.certificate.gap:.1e}, not {tol:.0e}"
+    message = "the relative duality gap is {}, not {}".format(*beyond(worst.certificate.gap, tol))
     if worst.n_iter >= max_iter:
         message = f"within max_iter = {max_iter} {message}"
     else:

@@ -24,7 +24,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from companion.checks import as_scalar, check_count, read_data, reject_masked
-from companion.engine.arithmetic import EPS, Bounds, largest
+from companion.engine.arithmetic import EPS, Bounds, beyond, largest
 from companion.engine.certificate import certify_hyperplane
 from companion.engine.guess import Guess
 from companion.engine.machines import Finished, finish, is_psd
@@ -532,9 +532,10 @@ def complaints(model: Any, norm_is_shown: bool, price: str = "") -> list[Warning
             f"difference of large terms, and the width has no more digits; {advice}"
         )
         return [ConvergenceWarning(text)]
-    proved = f"the objective is proved to be within {found.gap:.1e} of the optimal one, relative to its terms"
+    gap, worst = (beyond(v, found.tolerance)[0] for v in (found.gap, found.worst))
+    proved = f"the objective is proved to be within {gap} of the optimal one, relative to its terms"
     if found.gap <= found.tolerance:
-        proved += f", but the worst residual is {found.worst:.1e}"
+        proved += f", but the worst residual is {worst}"
     if (
         not found.gap < 1.0 or found.primal_residual > found.tolerance
     ):  # weak duality needs the equations

@@ -125,7 +125,7 @@ class SVMs1(SupportVectorMachine):
         _, k = smallest_bound(points)
         if k * (1.0 - ROUNDING) > dual.price:
             return ""
-        K, limit = apart(dual.price, k, -1.0)
+        K, limit = apart(dual.price, min(dual.price, k), -1.0)
         return (
             f"K = {K} is at least {limit}: the optimal value of (SVM_s1) is 0, and w is not "
             "determined; lower K"
@@ -628,7 +628,7 @@ def _below_nu_min(points: Points, nu: float) -> str:
     least = 1.0 / (points.n * smallest_bound(points)[1])
     if nu > least * (1.0 + ROUNDING):
         return ""
-    given, limit = apart(nu, least, 1.0)
+    given, limit = apart(nu, max(nu, least), 1.0)
     return (
         f"nu = {given} is at most nu_min = {limit}: the optimum is w = 0, eta = 0, "
         "and no hyperplane is found; raise nu"

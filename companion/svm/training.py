@@ -204,7 +204,7 @@ class _Task:
         if status == "converged" and not (by_rule or certificate.ok):
             complaint = (
                 f"the solution misses tol = {tol:g} ({certificate}): slacks are lost in the rounding of the margins; "
-                "scale the data, or lower C"
+                f"{'' if points.Phi is None else 'scale the data, or '}lower C"
             )
         if complaint:
             warnings.warn(complaint, ConvergenceWarning, stacklevel=3)

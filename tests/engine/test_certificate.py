@@ -131,6 +131,8 @@ def test_certificate_reads_well():
     assert str(bad) == "worst residual 2.3e-03"
     assert "2.3e-03" in repr(bad)
     assert "1e-12" not in repr(bad)  # rounding noise is shown as ok
+    assert str(Certificate(0.0, 0.0, 0.0, 1.004e-9, 1e-9)) == "worst residual 1.004e-09"
+    assert str(Certificate(0.0, 0.0, 0.0, 1.4e-9, 1.5e-9)) == "every residual <= 1.5e-09"
 
 
 def true_gap(P, q, s, K, x, y, z):

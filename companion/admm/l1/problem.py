@@ -147,7 +147,7 @@ def solve(
         if enough < np.inf:
             advice = f"the weight enlarges the rounding of zeros; every tau above {1.01 * enough:.3g} has this solution"
         warnings.warn(
-            f"no certified solution after {result.n_iter} steps of ADMM: {certificate}, wanted {tol:.0e}; {advice}",
+            f"no certified solution after {result.n_iter} steps of ADMM: {certificate}, wanted {tol:g}; {advice}",
             ConvergenceWarning,
             stacklevel=3,
         )
