@@ -8,16 +8,9 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "EPS",
-    "Bounds",
-    "apart",
-    "beyond",
-    "exact_product",
-    "is_symmetric",
-    "largest",
-    "ratio",
+    "EPS", "Bounds", "apart", "beyond", "exact_product", "is_symmetric", "largest", "ratio",
     "sliced_product",
-]
+]  # fmt: skip
 
 EPS = float(np.finfo(float).eps)
 Bounds = float | np.ndarray  # one for all variables, or one for each

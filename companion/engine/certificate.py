@@ -12,22 +12,10 @@ from companion.engine.arithmetic import EPS, Bounds, exact_product, largest, rat
 from companion.results import Certificate
 
 __all__ = [
-    "BoxProgram",
-    "LowRank",
-    "Matrix",
-    "absolute_product",
-    "accurate_square",
-    "bound_multipliers",
-    "certify",
-    "certify_hyperplane",
-    "certify_squares",
-    "certify_terms",
-    "relative_distance",
-    "rounding_of",
-    "rounding_of_a_fit",
-    "rounding_of_a_sum",
-    "weak_duality",
-]
+    "BoxProgram", "LowRank", "Matrix", "absolute_product", "accurate_square", "bound_multipliers",
+    "certify", "certify_hyperplane", "certify_squares", "certify_terms", "relative_distance",
+    "rounding_of", "rounding_of_a_fit", "rounding_of_a_sum", "weak_duality",
+]  # fmt: skip
 
 
 _CANCELS = 1e3  # of the terms of a sum to its value: from here on the sum is made with more digits

@@ -29,11 +29,8 @@ from companion.svm.hyperplanes import ROUNDING, TIGHT, Slab, place_points, slab_
 from companion.svm.program import Array, DualProgram, Points, Terms, Weights
 
 __all__ = [
-    "DegenerateSolutionWarning",
-    "HyperplaneClassifier",
-    "SupportVectorMachine",
-    "guess_by_libsvm",
-]
+    "DegenerateSolutionWarning", "HyperplaneClassifier", "SupportVectorMachine", "guess_by_libsvm",
+]  # fmt: skip
 
 
 class DegenerateSolutionWarning(UserWarning):

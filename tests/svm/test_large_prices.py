@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 
 from companion.admm import project_box
-from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4
+from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs4
 from companion.svm.training import primal_newton
 from companion.svr import EpsilonSVR, NuSVR, QuadraticNuSVR
 from tests.exact.judge import judge
@@ -90,19 +90,6 @@ def test_a_tube_with_a_large_price_is_that_of_the_linear_program(C: float) -> No
     model = EpsilonSVR(epsilon=0.05, C=C).fit(CLOUD, y)
     assert model.certificate_.ok
     assert model.score(CLOUD, y) > 0.5
-
-
-@pytest.mark.parametrize(("machine", "X", "y", "limit"), [
-    (SVMs2prime(0.666667), ROW[:3], [0, 1, 1], 0.666666), (SVMs3(1.0 + 1e-9), ROW, SIGNS, 1.0),
-])  # fmt: skip
-def test_a_limit_in_a_message_differs_from_the_value_and_is_accepted(machine, X, y, limit) -> None:
-    with pytest.raises(ValueError, match="exceeds") as error:
-        machine.fit(X, y)
-    value = str(error.value).split("nu = ")[1].split()[0]
-    assert f"{limit:g}" in str(error.value)
-    assert float(value) > limit
-    machine.set_params(nu=limit)
-    machine._fit(np.asarray(X, dtype=float), np.asarray(y))
 
 
 def test_labels_of_two_types_are_named_and_nullable_booleans_stay_booleans() -> None:
