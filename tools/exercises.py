@@ -16,7 +16,7 @@ from functools import cache
 import nbformat
 from nbformat import NotebookNode
 
-from tools.toc import ROOT, pages_in_order, title
+from tools.toc import ROOT, pages_in_order, render, title
 
 DIRECTIVE = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{(?P<kind>exercise|hint|solution|admonition)\}(?P<title>[^\n]*)\n"
@@ -138,16 +138,5 @@ def minutes(exercise: Exercise) -> int:
 
 def table() -> str:
     """Return the table of all exercises for instructors."""
-    lines = [
-        ":::{table}",
-        ":class: filterable by-kind",
-        "",
-        "| Label | Section | Minutes | Kind |",
-        "|---|---|---|---|",
-    ]
-    for e in exercises():
-        link = f"[`{e.label}`](#{e.label})"
-        lines.append(
-            f"| {link} | [{title(e.page)}](../{e.page}.ipynb) | {minutes(e)} | {kind(e)} |"
-        )
-    return "\n".join([*lines, ":::", ""])
+    rows = [(e, title(e.page), minutes(e), kind(e)) for e in exercises()]
+    return render("exercises.md", rows=rows)

@@ -3,9 +3,9 @@
 ``make pdf`` builds the site first. Chromium prints. A slider shows the picture that it starts with, unless that picture
 stands before it already; the folded code of pictures stays away.
 
-Jupyter Book's builder ``pdfhtml`` prints one long page without sheet numbers, contents or folded solutions, and its
-LaTeX builder knows neither our boxes nor sliders; pypdf joins sheets, but leaves links between them and pictures as
-they are.
+Jupyter Book's builder ``pdfhtml`` prints one long page without bookmarks, sheet numbers or contents that have them, and
+its LaTeX builder knows neither our boxes nor sliders; pypdf joins sheets, but leaves links between them and pictures
+as they are.
 """
 
 from __future__ import annotations

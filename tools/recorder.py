@@ -22,6 +22,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tests.exact import verify
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "verified"
 PACKAGES = ("admm", "kernels", "svm", "regression", "svr")
@@ -114,19 +116,8 @@ def is_certified(result: Any) -> bool:
     return bool(vars(result)) and getattr(result, "certificate", True) is not None
 
 
-def exact_check() -> Callable[..., Any]:
-    """Import the check: the folder of the repository is not on the path of a notebook."""
-    sys.path.insert(0, str(ROOT))
-    try:
-        from tests.exact import verify
-    finally:
-        sys.path.pop(0)
-    return verify
-
-
 def examined(result: Any, data: tuple[Any, ...], cell: int) -> Iterator[dict[str, Any]]:
     """Verify one result; yield a finding for each certificate that it carries."""
-    verify = exact_check()
     finding = {"cell": cell, "kind": type(result).__name__}
     if getattr(result, "problem", True) is None:
         yield finding | {"verdict": "does not know its problem"}

@@ -1,6 +1,6 @@
 """The API reference, made from the package: one page for each chapter and one for what all share.
 
-Sphinx's ``autodoc`` and numpydoc write the entries. ``autosummary`` would list them by module and alphabet; it can't
+Sphinx's ``autodoc`` and numpydoc write the entries. ``autosummary`` makes a table of names that it is given; it can't
 order them as the chapters need them, nor name the pages that use a function and the symbols that stand for it.
 """
 
