@@ -20,6 +20,8 @@ import ast
 import functools
 import gzip
 import hashlib
+import inspect
+import io
 import json
 import os
 import re
@@ -228,8 +230,19 @@ def pack(files: dict[str, bytes], target: Path) -> None:
             archive.writestr(member, data, compresslevel=6)
 
 
+def pack_for_browser(files: dict[str, bytes], target: Path) -> None:
+    """Write an archive that a browser unpacks by itself, whose bytes depend on its content only."""
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, data in sorted(files.items()):
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    target.write_bytes(gzip.compress(written.getvalue(), 9, mtime=0))
+
+
 def compiled(sources: dict[str, Path], out: Path, more: dict[str, bytes] | None = None) -> None:
-    """Compile the modules of wheels or folders in Pyodide, and write `name.zip` of each."""
+    """Compile the modules of wheels or folders in Pyodide, and write `name.tar.gz` of each."""
     everything = {package: contents(source) | (more or {}) for package, source in sources.items()}
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
@@ -255,12 +268,19 @@ def compiled(sources: dict[str, Path], out: Path, more: dict[str, bytes] | None 
                     del files[name]
                     files[f"{name}c"] = archive.read(path)
     for package, files in everything.items():
-        pack(files, out / f"{package}.zip")
+        pack_for_browser(files, out / f"{package}.tar.gz")
 
 
 def stamp(paths: Iterable[Path]) -> str:
     told = "".join(f"{path.name} {digest(path.read_bytes())}\n" for path in sorted(paths))
     return digest(told.encode())
+
+
+def recipe() -> str:
+    """Return a fingerprint of what the packed wheels depend on: the list, and how they are packed."""
+    how = "".join(map(inspect.getsource, (own_lock, contents, pack_for_browser, compiled)))
+    said = [LIST.read_text(encoding="utf-8"), how, COMPILE, LEFT_OUT.pattern, *sorted(BARE), *sorted(WHOLE)]
+    return digest("\0".join(said).encode())
 
 
 def build() -> bool:
@@ -269,14 +289,14 @@ def build() -> bool:
     if not fetch():
         return False
     SITE.mkdir(parents=True, exist_ok=True)
-    recipe, mark = stamp([LIST, Path(__file__)]), HOME / "recipe"
-    if not mark.is_file() or mark.read_text() != recipe:
+    way, mark = recipe(), HOME / "recipe"
+    if not mark.is_file() or mark.read_text() != way:
         for old in SITE.glob("*"):
             old.unlink()
         (FILES / "pyodide-lock.json").write_text(json.dumps(own_lock(known)), encoding="utf-8")
         for name in CORE:
             (SITE / f"{name}.gz").write_bytes(
-                gzip.compress((FILES / name).read_bytes(), 6, mtime=0)
+                gzip.compress((FILES / name).read_bytes(), 9, mtime=0)
             )
         files = {name: FILES / entry["file"] for name, entry in wheels(known).items()}
         large_first = sorted(files, key=lambda name: -files[name].stat().st_size)
@@ -285,15 +305,15 @@ def build() -> bool:
         ]
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda half: compiled(half, SITE), halves))
-        mark.write_text(recipe)
+        mark.write_text(way)
     package, results = ROOT / "companion", sorted((ROOT / "benchmarks/results").glob("*.json"))
     sources = [p for p in package.rglob("*") if p.is_file() and p.suffix != ".pyc"]
-    now = recipe + stamp([KERNEL, *results, *sources])
+    now = way + stamp([KERNEL, *results, *sources])
     mark = HOME / "package"
-    if not (SITE / "companion.zip").is_file() or not mark.is_file() or mark.read_text() != now:
+    if not (SITE / "companion.tar.gz").is_file() or not mark.is_file() or mark.read_text() != now:
         compiled({"companion": package}, SITE, {"companion_page.py": KERNEL.read_bytes()})
         data = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in results}
-        pack(data, SITE / "results.zip")
+        pack_for_browser(data, SITE / "results.tar.gz")
         mark.write_text(now)
     write_list(known, now)
     return True
@@ -309,7 +329,10 @@ def write_list(known: Names, state: str) -> None:
     told = {
         "stamp": digest(state.encode())[:12],
         "core": {name: (SITE / f"{name}.gz").stat().st_size for name in CORE},
-        "packages": {path.stem: path.stat().st_size for path in sorted(SITE.glob("*.zip"))},
+        "packages": {
+            path.name.removesuffix(".tar.gz"): path.stat().st_size
+            for path in sorted(SITE.glob("*.tar.gz"))
+        },
         "lock": own_lock(known),
     }
     LISTED.write_text(json.dumps(told, separators=(",", ":")), encoding="utf-8")

@@ -19,18 +19,34 @@
       const type = nameOf(place).endsWith(".wasm") ? "application/wasm" : "application/octet-stream";
       return new Response(files[nameOf(place)], { headers: { "content-type": type } });
     };
-    let kernel;
-    async function start({ parts, lock, base, packages }) {
-      Object.assign(files, parts, { "pyodide-lock.json": JSON.stringify(lock) });
-      self.importScripts("pyodide.js");
-      const pyodide = await self.loadPyodide({ indexURL: base, lockFileURL: base + "pyodide-lock.json" });
-      const home = `/lib/python${lock.info.python.replace(/\.\d+$/, "")}/site-packages`;
-      for (const name of packages) {
-        pyodide.unpackArchive(files[`${name}.zip`], "zip", { extractDir: name === "results" ? "/" : home }); // ../../benchmarks, from /home/pyodide
-        delete files[`${name}.zip`];
-        if (name === "openblas") await pyodide._api.loadDynlib(`${home}/libopenblas.so`, true, []);
+    const unzipped = async (part) => new Uint8Array(await new Response(part.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
+
+    // Python's files are views of the archive that they came in.
+    function unpack(FS, archive, home) {
+      const text = (from, length) => new TextDecoder().decode(archive.subarray(from, from + length)).replace(/\0.*/s, "");
+      for (let at = 0, folder = ""; archive[at];) {
+        const size = parseInt(text(at + 124, 12), 8), name = [home, text(at + 345, 155), text(at, 100)].filter(Boolean).join("/");
+        const above = name.slice(0, name.lastIndexOf("/"));
+        if (above !== folder) FS.mkdirTree(folder = above);
+        FS.writeFile(name, archive.subarray(at + 512, at + 512 + size), { canOwn: true });
+        at += 512 * (1 + Math.ceil(size / 512));
       }
+    }
+
+    // Python begins anew, with the shell imported, or where a page of this site kept its memory then: in a tenth of the time.
+    let kernel;
+    async function start({ parts, lock, base, packages, memory }) {
+      const core = Object.keys(parts).filter((name) => !name.endsWith(".tar.gz"));
+      await Promise.all(core.map(async (name) => { files[name.replace(/\.gz$/, "")] = await unzipped(parts[name]); }));
+      files["pyodide-lock.json"] = JSON.stringify(lock);
+      self.importScripts("pyodide.js");
+      const begin = memory ? { _loadSnapshot: await memory.arrayBuffer() } : { _makeSnapshot: true };
+      const pyodide = await self.loadPyodide({ indexURL: base, lockFileURL: base + "pyodide-lock.json", ...begin });
+      const home = `/lib/python${lock.info.python.replace(/\.\d+$/, "")}/site-packages`;
+      for (const name of packages) unpack(pyodide.FS, await unzipped(parts[`${name}.tar.gz`]), name === "results" ? "" : home); // ../../benchmarks, from /home/pyodide
       kernel = pyodide.pyimport("companion_page");
+      if (!memory) self.postMessage({ kind: "memory", memory: new Blob([pyodide.makeMemorySnapshot()]) });
+      if (packages.includes("openblas")) await pyodide._api.loadDynlib(`${home}/libopenblas.so`, true, []);
       kernel.start((text) => self.postMessage({ kind: "output", output: JSON.parse(text) }));
       self.postMessage({ kind: "ready" });
     }
@@ -58,12 +74,23 @@
     return response;
   }
 
-  async function unpacked(name, inScripts, version, told) {
+  async function counted(name, inScripts, version, told) {
     const count = new TransformStream({ transform(chunk, out) { told(chunk.byteLength); out.enqueue(chunk); } });
-    let stream = (await loaded(name, inScripts, version)).body.pipeThrough(count);
-    if (name.endsWith(".gz")) stream = stream.pipeThrough(new DecompressionStream("gzip"));
-    return new Uint8Array(await new Response(stream).arrayBuffer());
+    return new Response((await loaded(name, inScripts, version)).body.pipeThrough(count)).blob();
   }
+
+  // What Python's memory held when it had started, of this state of the site. A browser need not keep it.
+  const kept = {
+    async get(stamp) {
+      try { return await (await (await caches.open("companion-live")).match(`${HERE}memory?${stamp}`))?.blob(); } catch { return undefined; }
+    },
+    async put(stamp, memory) {
+      try {
+        await caches.delete("companion-live");
+        await (await caches.open("companion-live")).put(`${HERE}memory?${stamp}`, new Response(memory));
+      } catch { /* then the next page starts as this one did */ }
+    },
+  };
 
   function script(name) {
     return new Promise((done, failed) => {
@@ -312,7 +339,7 @@
       this.say("Python is being loaded. You can write already.");
       const list = await (await loaded("list.json", this.inScripts, "", { cache: "no-cache" })).json();
       const sizes = Object.fromEntries(Object.entries(list.core).map(([name, size]) => [`${name}.gz`, size]));
-      for (const name of this.told.packages) sizes[`${name}.zip`] = list.packages[name];
+      for (const name of this.told.packages) sizes[`${name}.tar.gz`] = list.packages[name];
       const total = Object.values(sizes).reduce((a, b) => a + b, 0);
       let sum = 0;
       const told = (bytes) => {
@@ -321,9 +348,10 @@
         this.bytes.textContent = `${(sum / 1e6).toFixed(1)} of ${(total / 1e6).toFixed(1)} MB`;
       };
       const names = Object.keys(sizes);
-      const parts = await Promise.all(names.map((name) => unpacked(name, this.inScripts, `?${list.stamp}`, told)));
-      this.parts = Object.fromEntries(names.map((name, i) => [name.replace(/\.gz$/, ""), parts[i]]));
-      this.lock = list.lock;
+      const parts = await Promise.all(names.map((name) => counted(name, this.inScripts, `?${list.stamp}`, told)));
+      this.parts = Object.fromEntries(names.map((name, i) => [name, parts[i]]));
+      this.memory = await kept.get(list.stamp);
+      this.list = list;
       this.progress.hidden = this.bytes.hidden = true;
       this.boot();
       this.say("Python starts …");
@@ -341,12 +369,13 @@
       this.worker = new Worker(url);
       this.worker.onmessage = ({ data }) => this.hear(data);
       this.worker.onerror = (event) => this.hear({ kind: "failed", message: event.message });
-      this.worker.postMessage({ kind: "start", parts: this.parts, lock: this.lock, base: new URL("live/", HERE).href, packages: this.told.packages });
+      this.worker.postMessage({ kind: "start", parts: this.parts, memory: this.memory, lock: this.list.lock, base: new URL("live/", HERE).href, packages: this.told.packages });
       this.tell();
     }
 
     hear(data) {
       if (data.kind === "output") this.current?.show(data.output);
+      else if (data.kind === "memory") kept.put(this.list.stamp, this.memory = data.memory);
       else if (data.kind === "ready") {
         this.ready = true;
         if (!this.queue.length) this.say("Python is ready. Shift+Enter runs a cell.");

@@ -6,6 +6,7 @@ import io
 import json
 import logging
 import os
+import random
 import re
 import sys
 import time
@@ -81,10 +82,8 @@ class Stream(io.TextIOBase):
         self.last = time.monotonic()
         if self.waiting:
             self.sent += len(self.waiting)
-            text = self.waiting + (
-                "\n... and more, which is not shown\n" if self.sent >= MOST else ""
-            )
-            self.waiting = ""
+            more = "\n... and more, which is not shown\n" * (self.sent >= MOST)
+            text, self.waiting = self.waiting + more, ""
             send("stream", name=self.name, text=text)
 
 
@@ -127,16 +126,20 @@ class Shell(InteractiveShell):
         )
 
 
+# The shell is there when this module is, so that the memory which a page keeps has it.
+settings = Config({"HistoryManager": {"enabled": False}})
+main = sys.modules["__main__"] = types.ModuleType("__main__")
+Shell.instance(config=settings, user_module=main, colors="NoColor")
+logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # no word on its cache
+gc.set_threshold(100_000, 20, 20)
+gc.freeze()
+
+
 def start(to_page: Callable[[str], None]) -> None:
-    """Make the shell; what it says goes to the page."""
+    """Send what the shell says to a page, from now on."""
     global post
     post = to_page
-    settings = Config({"HistoryManager": {"enabled": False}})
-    main = sys.modules["__main__"] = types.ModuleType("__main__")
-    Shell.instance(config=settings, user_module=main, colors="NoColor")
-    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # no word on its cache
-    gc.set_threshold(100_000, 20, 20)
-    gc.freeze()
+    random.seed()
 
 
 def run(code: str) -> bool:
