@@ -278,9 +278,9 @@ def stamp(paths: Iterable[Path]) -> str:
 
 def recipe() -> str:
     """Return a fingerprint of what the packed wheels depend on: the list, and how they are packed."""
-    how = "".join(map(inspect.getsource, (own_lock, contents, pack_for_browser, compiled)))
-    said = [LIST.read_text(encoding="utf-8"), how, COMPILE, LEFT_OUT.pattern, *sorted(BARE), *sorted(WHOLE)]
-    return digest("\0".join(said).encode())
+    how = map(inspect.getsource, (own_lock, contents, pack_for_browser, compiled))
+    said = [LIST.read_text(encoding="utf-8"), *how, COMPILE, LEFT_OUT.pattern]
+    return digest("\0".join([*said, *sorted(BARE), *sorted(WHOLE)]).encode())
 
 
 def build() -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import linprog
 
 from companion.engine.arithmetic import EPS, apart
 from companion.engine.certificate import BoxProgram
@@ -85,6 +84,8 @@ def _refuse_row(program: BoxProgram) -> None:
 def _find_witness(program: BoxProgram) -> np.ndarray | None:
     """Minimise the misfit of A x = b on the box; the multipliers of a clearly positive minimum."""
     _, _, A, b, lower, upper = program
+    from scipy.optimize import linprog  # slow to import, and rarely asked
+
     peak = np.abs(A).max(axis=1, initial=0.0)
     scale = 1.0 / np.where(peak > 0.0, peak, 1.0)
     p, n = A.shape
@@ -161,6 +162,8 @@ def _find_ray(program: BoxProgram) -> np.ndarray | None:
     column = 1.0 / np.where(peak > 0.0, peak, 1.0)
     cost = cost * column / np.abs(cost * column).max()
     bounds = np.column_stack([-1.0 * down[movable], 1.0 * up[movable]])
+    from scipy.optimize import linprog
+
     answer = linprog(
         cost, A_eq=rows * column, b_eq=np.zeros(len(rows)), bounds=bounds, method="highs"
     )

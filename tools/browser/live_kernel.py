@@ -15,18 +15,18 @@ from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
+gc.set_threshold(100_000, 20, 20)
 os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
 
 # IPython's history wants a database, which is not there and of no use here.
-database: Any = types.ModuleType("sqlite3")
+sys.modules["sqlite3"] = database = types.SimpleNamespace()  # type: ignore[assignment]
 database.DatabaseError = database.OperationalError = database.IntegrityError = RuntimeError
 database.Connection = object
 database.register_converter = lambda name, convert: None
-sys.modules["sqlite3"] = database
-# Nor is there a terminal, which would bring a megabyte.
-for name in ("IPython.terminal", "IPython.terminal.embed"):
-    sys.modules[name] = types.ModuleType(name)
-sys.modules["IPython.terminal.embed"].embed = None  # type: ignore[attr-defined]
+# Nor are there a terminal, a network, a log: what the shell imports for them takes a tenth of the start.
+UNUSED = ("IPython.terminal.embed", "urllib.request", "logging.config")
+nothing: Any = types.SimpleNamespace(embed=None, Request=None, urlopen=None, dictConfig=None)
+sys.modules |= dict.fromkeys(UNUSED, nothing)
 
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
@@ -121,17 +121,17 @@ class Shell(InteractiveShell):
         return kind, error, trace
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
-        send(
-            "error", ename=getattr(etype, "__name__", str(etype)), evalue=str(evalue), traceback=stb
-        )
+        name = getattr(etype, "__name__", str(etype))
+        send("error", ename=name, evalue=str(evalue), traceback=stb)
 
 
 # The shell is there when this module is, so that the memory which a page keeps has it.
 settings = Config({"HistoryManager": {"enabled": False}})
 main = sys.modules["__main__"] = types.ModuleType("__main__")
 Shell.instance(config=settings, user_module=main, colors="NoColor")
+for name in UNUSED:
+    del sys.modules[name]  # a page may import the real one
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # no word on its cache
-gc.set_threshold(100_000, 20, 20)
 gc.freeze()
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.optimize import linprog
 
 from companion.admm.affine import AffineSet, back_substitute, orthonormal
 from companion.admm.l1.problem import L1Problem, Triple, solve
@@ -29,8 +28,12 @@ from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["basis_pursuit", "least_absolute_deviations"]
 
-# Dense programs without a bound that could be left out: presolve finds nothing, and takes a third to half of the time.
-SIMPLEX: dict[str, Any] = {"method": "highs-ds", "options": {"presolve": False}}
+
+def simplex(costs: np.ndarray, **program: Any) -> Any:
+    """Solve a dense program without a bound that could be left out: presolve would find nothing, and take its time."""
+    from scipy.optimize import linprog  # a third of what a page of chapter 16 imports
+
+    return linprog(costs, method="highs-ds", options={"presolve": False}, **program)
 
 
 class LeastNorm(L1Problem):
@@ -69,7 +72,7 @@ class _LeastAbsolute(LeastNorm):
     def vertex(self, shortest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Minimise -shortest'lambda in the cube where Q'lambda = 0; the z are its reduced costs."""
         zero = np.zeros(self.kept.size)
-        found = linprog(-shortest, A_eq=self.Q.T, b_eq=zero, bounds=(-1, 1), **SIMPLEX)
+        found = simplex(-shortest, A_eq=self.Q.T, b_eq=zero, bounds=(-1, 1))
         return -(found.lower.marginals + found.upper.marginals), found.x
 
     def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
@@ -189,7 +192,7 @@ class _BasisPursuit(LeastNorm):
     def vertex(self, shortest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Minimise the sum of z+ and z- where Q'(z+ - z-) is Q'shortest."""
         Q, one = self.Q.T, np.ones(2 * len(self.Q))
-        found = linprog(one, A_eq=np.hstack([Q, -Q]), b_eq=Q @ shortest, **SIMPLEX)
+        found = simplex(one, A_eq=np.hstack([Q, -Q]), b_eq=Q @ shortest)
         return np.subtract(*np.split(found.x, 2)), self.Q @ found.eqlin.marginals
 
     def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
