@@ -45,10 +45,6 @@ FILES = HOME / "files"
 SITE = HOME / "site" / "live"  # Sphinx copies the content of its parent into _static
 LISTED = SITE / "list.json"
 PATIENCE = 300  # seconds for the package index
-PIP = (
-    "--quiet --no-deps --disable-pip-version-check --timeout=20 --retries=1"
-    " --only-binary=:all: --platform=any --implementation=py --abi=none"
-)
 PLACE = "https://cdn.jsdelivr.net/pyodide/v{version}/full/{file}"
 CORE = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
 WHOLE = {"companion", "executing", "pyparsing"}  # keep source and lines, which the last two read
@@ -75,6 +71,10 @@ def listed() -> Names:
 
 
 PYTHON = listed()["info"]["python"].rpartition(".")[0]  # of Pyodide
+PIP = (
+    "--quiet --no-deps --disable-pip-version-check --timeout=20 --retries=1"
+    f" --only-binary=:all: --platform=any --implementation=py --abi=none --python-version={PYTHON}"
+)
 
 
 def wheels(known: Names) -> Names:
@@ -94,13 +94,11 @@ def wanted(known: Names) -> dict[str, str]:
     return known["core"] | {entry["file"]: entry["sha256"] for entry in wheels(known).values()}
 
 
-def keep(name: str, data: bytes, hashes: dict[str, str]) -> bool:
-    """Put a file into the cache if it is the one; return whether it is."""
-    if digest(data) != hashes[name]:
-        return False
-    FILES.mkdir(parents=True, exist_ok=True)
-    (FILES / name).write_bytes(data)
-    return True
+def keep(name: str, data: bytes, hashes: dict[str, str]) -> None:
+    """Put a file into the cache if it is the one."""
+    if digest(data) == hashes[name]:
+        FILES.mkdir(parents=True, exist_ok=True)
+        (FILES / name).write_bytes(data)
 
 
 def missing(hashes: dict[str, str]) -> set[str]:
@@ -118,7 +116,6 @@ def from_folder(_: Names, hashes: dict[str, str], names: set[str]) -> None:
 def download(releases: list[str], folder: str) -> list[Path]:
     """Let pip fetch the wheels of some releases, without what they need."""
     command = [sys.executable, "-m", "pip", "download", *PIP.split(), "--dest", folder, *releases]
-    command.append(f"--python-version={PYTHON}")
     subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE)
     return sorted(Path(folder).glob("*.whl"))
 
@@ -271,16 +268,11 @@ def compiled(sources: dict[str, Path], out: Path, more: dict[str, bytes] | None 
         pack_for_browser(files, out / f"{package}.tar.gz")
 
 
-def stamp(paths: Iterable[Path]) -> str:
-    told = "".join(f"{path.name} {digest(path.read_bytes())}\n" for path in sorted(paths))
-    return digest(told.encode())
-
-
 def recipe() -> str:
     """Return a fingerprint of what the packed wheels depend on: the list, and how they are packed."""
-    how = map(inspect.getsource, (own_lock, contents, pack_for_browser, compiled))
-    said = [LIST.read_text(encoding="utf-8"), *how, COMPILE, LEFT_OUT.pattern]
-    return digest("\0".join([*said, *sorted(BARE), *sorted(WHOLE)]).encode())
+    how = "".join(map(inspect.getsource, (contents, pack_for_browser, compiled)))
+    said = LIST.read_text(encoding="utf-8") + how + COMPILE + LEFT_OUT.pattern
+    return digest(f"{said}{sorted(BARE)}{sorted(WHOLE)}".encode())
 
 
 def build() -> bool:
@@ -288,63 +280,43 @@ def build() -> bool:
     known = listed()
     if not fetch():
         return False
-    SITE.mkdir(parents=True, exist_ok=True)
+    # The list of packages that Pyodide asks for is empty: the page loads packages itself.
+    lock = {"info": known["info"], "packages": {}}
     way, mark = recipe(), HOME / "recipe"
     if not mark.is_file() or mark.read_text() != way:
-        for old in SITE.glob("*"):
-            old.unlink()
-        (FILES / "pyodide-lock.json").write_text(json.dumps(own_lock(known)), encoding="utf-8")
+        shutil.rmtree(SITE, ignore_errors=True)
+        SITE.mkdir(parents=True)
+        (FILES / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
         for name in CORE:
-            (SITE / f"{name}.gz").write_bytes(
-                gzip.compress((FILES / name).read_bytes(), 9, mtime=0)
-            )
+            packed = gzip.compress((FILES / name).read_bytes(), 9, mtime=0)
+            (SITE / f"{name}.gz").write_bytes(packed)
         files = {name: FILES / entry["file"] for name, entry in wheels(known).items()}
-        large_first = sorted(files, key=lambda name: -files[name].stat().st_size)
-        halves = [
-            {n: files[n] for n in large_first[i::4] + large_first[3 - i :: 4]} for i in (0, 1)
-        ]
+        by_size = sorted(files.items(), key=lambda each: each[1].stat().st_size)
         with ThreadPoolExecutor(2) as pool:
-            list(pool.map(lambda half: compiled(half, SITE), halves))
+            list(pool.map(compiled, (dict(by_size[0::2]), dict(by_size[1::2])), (SITE, SITE)))
         mark.write_text(way)
     package, results = ROOT / "companion", sorted((ROOT / "benchmarks/results").glob("*.json"))
-    sources = [p for p in package.rglob("*") if p.is_file() and p.suffix != ".pyc"]
-    now = way + stamp([KERNEL, *results, *sources])
+    sources = sorted(p for p in package.rglob("*") if p.is_file() and p.suffix != ".pyc")
+    told = (path.name.encode() + path.read_bytes() for path in (KERNEL, *results, *sources))
+    now = way + digest(b"".join(told))
     mark = HOME / "package"
     if not (SITE / "companion.tar.gz").is_file() or not mark.is_file() or mark.read_text() != now:
         compiled({"companion": package}, SITE, {"companion_page.py": KERNEL.read_bytes()})
         data = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in results}
         pack_for_browser(data, SITE / "results.tar.gz")
         mark.write_text(now)
-    write_list(known, now)
+    # What the page has to know: the size of each file that it may load; a new state has new addresses.
+    state = {
+        "stamp": digest(now.encode())[:12],
+        "core": {name: (SITE / f"{name}.gz").stat().st_size for name in CORE},
+        "packages": {p.name[:-7]: p.stat().st_size for p in sorted(SITE.glob("*.tar.gz"))},
+        "lock": lock,
+    }
+    LISTED.write_text(json.dumps(state, separators=(",", ":")), encoding="utf-8")
     return True
 
 
-def own_lock(known: Names) -> Names:
-    """Return the list of packages that Pyodide asks for: an empty one, for the page loads packages itself."""
-    return {"info": known["info"], "packages": {}}
-
-
-def write_list(known: Names, state: str) -> None:
-    """Write what the page has to know: the size of each file that it may load; a new state has new addresses."""
-    told = {
-        "stamp": digest(state.encode())[:12],
-        "core": {name: (SITE / f"{name}.gz").stat().st_size for name in CORE},
-        "packages": {
-            path.name.removesuffix(".tar.gz"): path.stat().st_size
-            for path in sorted(SITE.glob("*.tar.gz"))
-        },
-        "lock": own_lock(known),
-    }
-    LISTED.write_text(json.dumps(told, separators=(",", ":")), encoding="utf-8")
-
-
 # -- what a page needs
-
-
-@functools.cache
-def imports_of(path: Path) -> frozenset[str]:
-    """Return the modules that a file of the package imports when it is imported, with those of `companion` followed."""
-    return needed(path.read_text(encoding="utf-8"))
 
 
 def top_level(tree: ast.AST) -> Iterable[ast.AST]:
@@ -358,6 +330,7 @@ def top_level(tree: ast.AST) -> Iterable[ast.AST]:
         yield from top_level(node)
 
 
+@functools.cache
 def needed(code: str) -> frozenset[str]:
     """Return the first parts of the names of all modules that running some code imports at once."""
     found: set[str] = set()
@@ -386,7 +359,7 @@ def of_package(parts: tuple[str, ...]) -> frozenset[str]:
         for path in (place / "__init__.py", place.with_suffix(".py")):
             if path.is_file() and path not in _UNDER_WAY:
                 _UNDER_WAY.add(path)
-                found |= imports_of(path)
+                found |= needed(path.read_text(encoding="utf-8"))
                 _UNDER_WAY.discard(path)
     return found
 

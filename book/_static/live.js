@@ -350,7 +350,7 @@
       const names = Object.keys(sizes);
       const parts = await Promise.all(names.map((name) => counted(name, this.inScripts, `?${list.stamp}`, told)));
       this.parts = Object.fromEntries(names.map((name, i) => [name, parts[i]]));
-      this.memory = await kept.get(list.stamp);
+      this.memory = this.found = await kept.get(list.stamp);
       this.list = list;
       this.progress.hidden = this.bytes.hidden = true;
       this.boot();

@@ -19,6 +19,7 @@ SOON = {"notebooks/admm/dual-ascent", "notebooks/kernels/kernel-pca", "notebooks
 IDLE = "() => window.companionPage?.idle"
 RAN = "() => companionPage.cells.map(({id, done: ok, outputs}) => ({id, ok, outputs}))"
 ACTIVE = "() => document.activeElement"
+FOUND = "() => Boolean(companionPage.found)"  # what an earlier page left of Python's memory
 VISIBLE = ".cell:has(.cm-editor):not(:has(details))"
 PART_OF_LIVE = "() => performance.getEntriesByType('resource').some(e => e.name.includes('/live/'))"
 AXE = "() => axe.run('article', {resultTypes: ['violations']}).then(s => s.violations.map(v => v.id + v.nodes[0].html))"
@@ -90,6 +91,7 @@ def test_a_reader_writes_runs_stops_and_finds_it_again(window: Reader) -> None:
     assert "----> 3 np.linalg" in trace.splitlines()[-3]
     assert trace.endswith("must be at least two-dimensional")
     begin(other)
+    assert not page.evaluate(FOUND) and other.evaluate(FOUND)
     expect(again.locator(".live-note")).to_have_text("changed by you")
     run(again, "print('np' in globals())")  # Python there is another one
     expect(other.locator(".live-status")).to_have_text("Done.")
@@ -109,9 +111,13 @@ def test_a_reader_writes_runs_stops_and_finds_it_again(window: Reader) -> None:
     cell.get_by_role("button", name="Start over").click()
     assert cell.locator(".cell_output").inner_text() == stored
     write(cell, "kept = 1")
+    page.reload()
+    begin(page)
+    expect(cell.locator(".live-note")).to_have_text("changed by you")
+    expect(cell).to_contain_text("kept = 1")
     page.get_by_role("button", name="Forget").click()
-    assert page.evaluate("() => Object.keys(localStorage).join()").count("companion-live") == 0
-    assert "kept" not in cell.inner_text()
+    assert "companion-live" not in page.evaluate("() => Object.keys(localStorage).join()")
+    expect(cell).not_to_contain_text("kept")
     context.close()
 
 
