@@ -308,7 +308,7 @@
     say(text) { this.status.textContent = text; }
 
     tell() {
-      this.stopper.disabled = !this.current;
+      this.stopper.disabled = !this.current && !this.queue.length;
       this.forgetter.hidden = !Object.keys(this.edits).length;
       this.tools.dataset.state = this.current ? "running" : this.ready ? "ready" : "starting";
     }
@@ -418,6 +418,7 @@
       this.queue.push(...items.filter((item) => item !== this.current && !this.queue.includes(item)));
       if (!this.ready) this.say("Python is still starting; the cell runs then.");
       this.next();
+      this.tell();
     }
 
     // A check brings what it needs; an answer may use what the page imports in its first cell.
@@ -450,6 +451,11 @@
     }
 
     stop() {
+      if (!this.parts) {
+        this.queue = [];
+        this.say("Nothing waits for Python any more. It is still being loaded.");
+        return this.tell();
+      }
       this.lose();
       this.boot();
       this.say("Stopped. The variables are gone; Run all computes them again.");
