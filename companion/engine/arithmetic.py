@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "EPS", "Bounds", "apart", "beyond", "exact_product", "is_symmetric", "largest", "ratio",
-    "sliced_product",
+    "EPS", "Bounds", "apart", "beyond", "exact_product", "is_symmetric", "largest", "linear_program",
+    "ratio", "sliced_product",
 ]  # fmt: skip
 
 EPS = float(np.finfo(float).eps)
@@ -145,3 +145,10 @@ def ratio(value: Any, scale: Any) -> Any:
     with np.errstate(over="ignore"):
         out = np.divide(value, scale, out=out, where=(scale > 0.0) & (value != 0.0))
     return float(out) if out.ndim == 0 else out
+
+
+def linear_program(cost: np.ndarray, method: str = "highs", **program: Any) -> Any:
+    """Let HiGHS solve a linear program. What it needs is slow to import, and most pages do not ask for it."""
+    from scipy.optimize import linprog
+
+    return linprog(cost, method=method, **program)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from companion.engine.arithmetic import EPS, apart
+from companion.engine.arithmetic import EPS, apart, linear_program
 from companion.engine.certificate import BoxProgram
 from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
 
@@ -84,8 +84,6 @@ def _refuse_row(program: BoxProgram) -> None:
 def _find_witness(program: BoxProgram) -> np.ndarray | None:
     """Minimise the misfit of A x = b on the box; the multipliers of a clearly positive minimum."""
     _, _, A, b, lower, upper = program
-    from scipy.optimize import linprog  # slow to import, and rarely asked
-
     peak = np.abs(A).max(axis=1, initial=0.0)
     scale = 1.0 / np.where(peak > 0.0, peak, 1.0)
     p, n = A.shape
@@ -94,7 +92,7 @@ def _find_witness(program: BoxProgram) -> np.ndarray | None:
     slack = np.column_stack([np.zeros(2 * p), np.full(2 * p, np.inf)])
     bounds = np.vstack([np.column_stack([lower, upper]) / unit, slack])
     cost = np.concatenate([np.zeros(n), np.ones(2 * p)])
-    answer = linprog(cost, A_eq=rows, b_eq=scale * b / unit, bounds=bounds, method="highs")
+    answer = linear_program(cost, A_eq=rows, b_eq=scale * b / unit, bounds=bounds)
     if answer.status != 0:
         return None
     y = answer.eqlin.marginals * scale
@@ -162,11 +160,8 @@ def _find_ray(program: BoxProgram) -> np.ndarray | None:
     column = 1.0 / np.where(peak > 0.0, peak, 1.0)
     cost = cost * column / np.abs(cost * column).max()
     bounds = np.column_stack([-1.0 * down[movable], 1.0 * up[movable]])
-    from scipy.optimize import linprog
-
-    answer = linprog(
-        cost, A_eq=rows * column, b_eq=np.zeros(len(rows)), bounds=bounds, method="highs"
-    )
+    zero = np.zeros(len(rows))
+    answer = linear_program(cost, A_eq=rows * column, b_eq=zero, bounds=bounds)
     if answer.status != 0 or answer.fun > -1e-7:
         return None
     d = np.zeros(q.size)

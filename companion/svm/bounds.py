@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
-from scipy.optimize import linprog
 
 from companion.checks import as_matrix, check_count
-from companion.engine.arithmetic import EPS, largest
+from companion.engine.arithmetic import EPS, largest, linear_program
 from companion.kernels import as_kernel
 from companion.svm.program import Points, make_points
 
@@ -116,7 +115,7 @@ def smallest_bound(points: Points) -> tuple[np.ndarray, float]:
     x, scale = np.zeros(n), 1.0  # a/k, whose sum is to be as large as it can be
     for _ in range(2):
         rest, limits = -(equations @ x), np.column_stack([-x, 1.0 - x])
-        answer = linprog(
+        answer = linear_program(
             -np.ones(n), A_eq=equations, b_eq=scale * rest, bounds=scale * limits, method="highs-ds"
         )
         if answer.status != 0:

@@ -22,18 +22,14 @@ from companion.admm.losses import rows_of
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate
 from companion.checks import as_matrix, as_vector
-from companion.engine.arithmetic import largest, ratio
+from companion.engine.arithmetic import largest, linear_program, ratio
 from companion.engine.certificate import certify_terms, rounding_of_a_sum
 from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["basis_pursuit", "least_absolute_deviations"]
 
-
-def simplex(costs: np.ndarray, **program: Any) -> Any:
-    """Solve a dense program without a bound that could be left out: presolve would find nothing, and take its time."""
-    from scipy.optimize import linprog  # a third of what a page of chapter 16 imports
-
-    return linprog(costs, method="highs-ds", options={"presolve": False}, **program)
+# Dense programs without a bound that could be left out: presolve finds nothing, and takes a third to half of the time.
+SIMPLEX: dict[str, Any] = {"method": "highs-ds", "options": {"presolve": False}}
 
 
 class LeastNorm(L1Problem):
@@ -72,7 +68,7 @@ class _LeastAbsolute(LeastNorm):
     def vertex(self, shortest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Minimise -shortest'lambda in the cube where Q'lambda = 0; the z are its reduced costs."""
         zero = np.zeros(self.kept.size)
-        found = simplex(-shortest, A_eq=self.Q.T, b_eq=zero, bounds=(-1, 1))
+        found = linear_program(-shortest, A_eq=self.Q.T, b_eq=zero, bounds=(-1, 1), **SIMPLEX)
         return -(found.lower.marginals + found.upper.marginals), found.x
 
     def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
@@ -192,7 +188,7 @@ class _BasisPursuit(LeastNorm):
     def vertex(self, shortest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Minimise the sum of z+ and z- where Q'(z+ - z-) is Q'shortest."""
         Q, one = self.Q.T, np.ones(2 * len(self.Q))
-        found = simplex(one, A_eq=np.hstack([Q, -Q]), b_eq=Q @ shortest)
+        found = linear_program(one, A_eq=np.hstack([Q, -Q]), b_eq=Q @ shortest, **SIMPLEX)
         return np.subtract(*np.split(found.x, 2)), self.Q @ found.eqlin.marginals
 
     def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
