@@ -1,8 +1,7 @@
-"""The digits that a reader sees depend neither on the processor nor on how many threads the BLAS uses.
+"""The digits that a reader sees do not depend on the processor.
 
 OpenBLAS picks the kernels of the processor that it finds, and they sum in different orders; OPENBLAS_CORETYPE picks
-others. From about 100 x 100 on it shares the work, and the sums round differently; what a page prints, six significant
-digits, must stay. For the notebooks ``make test-processor`` does the same.
+others. For the notebooks ``make test-processor`` does the same.
 """
 
 from __future__ import annotations

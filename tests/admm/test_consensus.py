@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from functools import partial
 
 import numpy as np
 import pytest
@@ -182,31 +181,6 @@ def test_dask_is_not_imported_and_not_needed(monkeypatch):
         consensus([ONE], "lasso")
     with pytest.raises(ImportError, match=r"pip install .*distributed"):
         consensus([ONE], RIDGE, client=object())
-
-
-@every_objective
-def test_a_run_goes_on_from_a_step_of_another(objective):
-    """It needs z and rho only, so that they serve any number of blocks."""
-    A, b = data(objective)
-    whole, steps = consensus(split(A, b), objective), []
-    with pytest.raises(KeyboardInterrupt):
-        consensus(split(A, b), objective, callback=partial(keep_until, 40, steps))
-    for cuts in ((7, 25), (), (5, 10, 15, 20, 40)):
-        rest = consensus(split(A, b, cuts), objective, warm_start=steps[-1])
-        assert rest.converged
-        np.testing.assert_allclose(rest.z, whole.z, atol=1e-7)
-        if cuts == (7, 25):
-            assert rest.n_iter < whole.n_iter
-    again = consensus(split(A, b), objective, warm_start=whole)
-    assert again.n_iter < whole.n_iter
-    with pytest.raises(ValueError, match="z of warm_start must have length 7"):
-        consensus(split(A[:, 1:], b), objective, warm_start=whole)
-
-
-def keep_until(k, steps, step):
-    steps.append(step)
-    if step.k == k:
-        raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(("seed", "cuts"), [(29, (1, 3)), (53, ())])

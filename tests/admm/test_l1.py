@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Lasso, LogisticRegression
 
 from companion.admm.l1.generalized import generalized_lasso
@@ -226,24 +225,6 @@ def test_units_do_not_matter(kind, seed, c):
     ):
         assert other.certificate.ok
         assert_allclose(other.objective, unit * one.objective, rtol=1e-9, atol=1e-12 * unit)
-
-
-def test_diabetes_path_with_warm_start():
-    X, y = load_diabetes(return_X_y=True)
-    y = y - y.mean()
-    tau_max = np.abs(X.T @ y).max()
-    warm, steps, nonzeros = None, [], []
-    for tau in tau_max * np.geomspace(1, 1e-3, 12):
-        cold = solved(lasso(X, y, tau))
-        warm = solved(lasso(X, y, tau, warm_start=warm))
-        assert_allclose(warm.x, cold.x, atol=1e-7 * np.abs(y).max())
-        w = by_descent(X, y, tau)
-        assert_allclose(warm.x, w, atol=1e-5 * max(1, np.abs(w).max()))
-        steps.append((warm.n_iter, cold.n_iter))
-        nonzeros.append(np.count_nonzero(warm.x))
-    assert (nonzeros[0], nonzeros[-1]) == (0, 10)
-    by_warm_start, by_cold = np.sum(steps, axis=0)
-    assert by_warm_start < by_cold
 
 
 @pytest.mark.parametrize("size", [1e-3, 1e-7, 1e-11])

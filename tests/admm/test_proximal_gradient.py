@@ -1,4 +1,4 @@
-"""Krasnosel'skii-Mann, proximal point, proximal gradient, acceleration."""
+"""Krasnosel'skii-Mann, proximal gradient, acceleration."""
 
 from functools import partial
 

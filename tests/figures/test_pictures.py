@@ -5,12 +5,10 @@ import io
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
 
 from companion.figures import pictures
-from companion.figures.plotting import CYCLE
 
 
 def pixels(data: bytes) -> np.ndarray:
@@ -66,19 +64,3 @@ def test_a_picture_has_a_narrow_white_rim() -> None:
         assert 1 <= side.argmax() <= pictures.RIM
         assert 1 <= side[::-1].argmax() <= pictures.RIM
     plt.close("all")
-
-
-def centres(colours: list[str]) -> list[np.ndarray]:
-    """The middle of a frame for each colour: a small square of it on white."""
-    figures = [plt.figure(figsize=(1, 1)) for _ in colours]
-    for figure, colour in zip(figures, colours):
-        figure.add_artist(plt.Rectangle((0.4, 0.4), 0.2, 0.2, color=colour, lw=0))
-    seen = [pixels(frame) for frame in pictures.frames(figures)]
-    assert all((frame[0] == 255).all() for frame in seen)
-    return [frame[50, 50] for frame in seen]
-
-
-@pytest.mark.parametrize("colour", ["white", "black", *CYCLE])
-def test_colours_of_the_book_are_exact(colour: str) -> None:
-    first, _ = centres([colour, "white"])
-    assert first == pytest.approx(255 * np.array(to_rgb(colour)), abs=0.5)

@@ -1,4 +1,4 @@
-"""Every estimator: bad data, degenerate data, every format, the ends of the range, absurd parameters."""
+"""Every estimator: bad data, degenerate data, every format, the ends of the range."""
 
 from itertools import product
 from typing import Any

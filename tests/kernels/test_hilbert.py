@@ -1,4 +1,4 @@
-"""Appendix A: orthogonal families, Bessel, Parseval, best approximation, Problems A.1 and A.2."""
+"""Appendix A: orthogonal families, Bessel, Parseval, Legendre and Fourier."""
 
 import warnings
 from functools import partial

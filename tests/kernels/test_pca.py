@@ -1,7 +1,4 @@
-"""Kernel PCA (Section 17.4) against scikit-learn's, PCA, explicit features and exact values.
-
-And kernels as `kernel=` of scikit-learn's other estimators.
-"""
+"""Kernel PCA (Section 17.4) against scikit-learn's, PCA, explicit features and exact values."""
 
 import numpy as np
 import pytest

@@ -14,7 +14,7 @@ from companion import regression
 from companion.admm import qsolve1
 from companion.datasets import example_19_1, example_19_3, sparse_regression, text_x20
 from companion.exceptions import ConvergenceWarning
-from companion.regression import ElasticNet, Lasso, lasso_admm, lasso_dual, lasso_path, tau_max
+from companion.regression import ElasticNet, Lasso, lasso_admm, lasso_path, tau_max
 from tests.exact import verify
 from tests.refusals import refusals
 
@@ -217,20 +217,6 @@ class TestThreeSolvers:
             assert_allclose(run.z, model.w_, atol=1e-6)
             assert_array_equal(run.z.nonzero()[0], model.support_)
             assert run.certificate.ok
-
-    @pytest.mark.parametrize("intercept", INTERCEPTS)
-    @pytest.mark.parametrize("shape", [(30, 8), (8, 20)])
-    def test_dual_of_the_lasso(self, intercept, shape):
-        X, y = random_data(0, *shape)
-        tau, C = 4.0, 0.8
-        dual = lasso_dual(X, y, tau, intercept=intercept, C=C)
-        model = Lasso(tau, intercept=intercept, C=C).fit(X, y)
-        assert_allclose(dual.lambda_, model.xi_, atol=1e-9)
-        assert_allclose(dual.lambda_, model.lambda_, atol=1e-9)
-        assert_allclose(np.append(dual.w, dual.b), numbers(model), atol=1e-9)
-        assert dual.objective == pytest.approx(model.objective_, rel=1e-10)
-        assert np.abs(X.T @ dual.lambda_).max() <= tau * (1 + 1e-10)
-        assert dual.qp.certificate.ok
 
 
 class TestLimits:

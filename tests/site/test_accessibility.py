@@ -5,7 +5,7 @@ from typing import Literal
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
-from tests.site.site import DESKTOP, PAGES, PHONE, resize
+from tests.site.site import DESKTOP, PAGES, PHONE, Reader, resize
 
 GRAVE = ("serious", "critical")
 
@@ -110,3 +110,28 @@ def grave_violations(page: Page, good: set[str], *, whole: bool) -> dict[str, li
     if not found["dark"] and not found["light"]:
         good.update(looks)
     return found
+
+
+FLAWS = """
+<style>.night { color: #555; background: #fff } html[data-theme=dark] .night { background: #444 }</style>
+<p style="color: #888; background: #777">faint</p><p class="night">faint at night</p><button type="button"></button>
+"""
+
+
+SPOIL = """
+flaws => document.querySelector('article.bd-article section').insertAdjacentHTML('beforeend', flaws)
+"""
+
+
+def test_axe_sees_what_is_wrong(reader: Reader) -> None:
+    """Faint text, text that is faint in the dark only, a button without a name - on the second page as on the first."""
+    good: set[str] = set()
+    page = reader.open(PAGES[1])
+    assert not any(grave_violations(page, good, whole=False).values())
+    page = reader.open(PAGES[1])
+    page.evaluate(SPOIL, FLAWS)
+    found = grave_violations(page, good, whole=False)
+    kinds = {part: [line.split()[0] for line in lines] for part, lines in found.items()}
+    contrast = ["color-contrast"]
+    assert kinds == {"structure": ["button-name"], "light": contrast, "dark": contrast}
+    assert ["at night" in found[mode][0] for mode in ("light", "dark")] == [False, True]

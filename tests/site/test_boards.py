@@ -246,15 +246,6 @@ def test_the_address_holds_the_board(page: Page, browser: Browser) -> None:
     assert made["made"].state["values"] == state["values"]
 
 
-def test_without_scripts_there_is_the_picture(browser: Browser, saved: Path) -> None:
-    with browser.new_page(java_script_enabled=False) as opened:
-        opened.set_default_timeout(PATIENCE)
-        for kind, setup in SETUPS.items():
-            opened.goto((saved / f"{kind}.html").as_uri())
-            assert opened.get_by_alt_text(f"Board of {len(setup.points)} points").count() == 1
-            assert opened.locator(".companion-board-static").inner_text() == ""
-
-
 def test_each_board_is_in_the_book() -> None:
     """What it does there is looked at with its page."""
     assert sum("companion-board-static" in source(page) for page in PAGES) == len(SETUPS)

@@ -1,4 +1,4 @@
-"""The search: names before chapters before lists, excerpts from the text, a field that can be read, at any width."""
+"""The search: names before chapters before lists, excerpts from the text."""
 
 import re
 

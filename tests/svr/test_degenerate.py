@@ -11,7 +11,6 @@ from companion.svr import EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR,
 
 pytestmark = pytest.mark.filterwarnings("error")
 
-CLASSES = [NuSVR, NuSVRPenalizedBias, QuadraticNuSVR, EpsilonSVR]
 KERNELS = ["linear", Gaussian(1.0), Polynomial(2, R=1.0)]
 X6, Y6 = np.array([[-3.0], [1.0], [2.0], [0.5], [4.0], [-1.0]]), np.array([0.0, 0, 0, 1, 1, 1])
 X5, Y5 = X6[:5], Y6[:5]
@@ -82,16 +81,6 @@ class TestRangeOfNu:
 
 
 class TestFits:
-    @pytest.mark.parametrize("kernel", KERNELS)
-    @pytest.mark.parametrize("kind", CLASSES)
-    def test_duplicates_weigh_twice(self, kind, kernel):
-        X, y = noisy(m=10)
-        one = kind(0.37, C=4.0, kernel=kernel).fit(X, y)
-        two = kind(0.37, C=4.0, kernel=kernel).fit(np.vstack([X, X]), np.append(y, y))
-        assert two.certificate_.ok
-        assert two.objective_ == pytest.approx(one.objective_, rel=1e-9)
-        assert_allclose(two.predict(X), one.predict(X), atol=1e-8)
-
     @pytest.mark.parametrize("kernel", KERNELS)
     def test_constant_y(self, kernel):
         X, _ = noisy()
