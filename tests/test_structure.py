@@ -26,7 +26,7 @@ PACKAGE = ROOT / "companion"
 FILES = sorted(PACKAGE.rglob("*.py"))
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
-MOST = 9_571  # lines of code of the whole package: proofs that add rounding, weights of points, G x <= h
+MOST = 9_568  # lines of code of the whole package: proofs that add rounding, weights of points, G x <= h
 SHARES = {  # of the 8,000 that the package aims at; "." is what is in no room
     ".": 880, "admm": 1_455, "kernels": 1_295, "svm": 1_400, "regression": 870, "svr": 470, "engine": 1_000,
     "distributed": 250, "figures": 600, "boards": 0,
@@ -116,7 +116,7 @@ def test_the_package_is_no_larger_than_it_was() -> None:
 
 def test_the_tests_are_no_longer_than_agreed() -> None:
     files = [path for kind in ("py", "mjs") for path in ROOT.glob(f"tests/**/*.{kind}")]
-    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 13_984
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 13_990
 
 
 def test_what_runs_in_the_browser_stays_small() -> None:

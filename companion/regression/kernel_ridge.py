@@ -150,9 +150,7 @@ class KernelRidge(KernelMixin, Regressor):
             self.w_, self.b_, self.alpha_, self.xi_ = found.w, found.b, found.alpha, found.xi
             self.objective_, self.certificate_ = found.objective, found.certificate
             self.norm_, w_error = float(linalg.norm(found.w)), found.w_error
-        warn_if_missed(
-            self.certificate_, K, w_error, "" if self.w_ is None else "scale the data, or "
-        )
+        warn_if_missed(self.certificate_, K, w_error, self.w_ is not None)
         return self
 
     def _fit_gram(

@@ -326,12 +326,10 @@ def _certify(
     return certificate, ratio(float((spread * np.abs(inverse.apply(g))).max(initial=0.0)), length)
 
 
-def warn_if_missed(
-    certificate: Certificate, K: float, w_error: float, other: str = "scale the data, or "
-) -> None:
+def warn_if_missed(certificate: Certificate, K: float, w_error: float, by_w: bool = True) -> None:
     """Warn the caller of `fit` if a certificate is not good, or w has few digits."""
     if not certificate.ok:
-        message = f"the solution for K = {K:g} has the {certificate}: {other}raise K"
+        message = f"the solution for K = {K:g} has the {certificate}: {'scale the data, or ' * by_w}raise K"
     elif w_error > FEW_DIGITS:
         message = (
             f"the fit for K = {K:g} is right, but its weights only to about {w_error:.0e}: features are nearly "

@@ -92,7 +92,7 @@ class HardMarginSVC(SupportVectorMachine):
         def scaled(_: DualProgram, done: Finished) -> tuple[DualProgram, Finished]:
             square = float(done.a @ done.Pa)
             # where the hulls meet up to rounding only, go on
-            found = plain.weights(P.coefficients(done.a), P.inner(done.a, done.Pa))
+            found = plain.weights(P.coefficients(done.a), *P.inner(done.a, done.Pa))
             witness, k = smallest_bound(points) if found.unknown else (done.a, np.inf)
             if k < np.inf:
                 raise InfeasibleProblemError(

@@ -386,7 +386,7 @@ def judge(model: Any, points: Points, dual: DualProgram, done: Finished) -> Solv
     if moved.size:
         Pa = Pa + (a - done.a)[moved] @ dual.P.rows(moved)
     c = dual.P.coefficients(a)
-    weights = points.weights(c, dual.P.inner(a, Pa))
+    weights = points.weights(c, *dual.P.inner(a, Pa))
     found = _proved(model, dual, a, weights)
     if not found.certificate.ok:
         weights = points.weights(c, weights.inner, careful=True)

@@ -172,7 +172,7 @@ class Points:
             return self.gram, {"kernel": "precomputed"}
         return self.X / self.unit, options
 
-    def weights(self, c: np.ndarray, inner: np.ndarray, careful: bool = False) -> Weights:
+    def weights(self, c: Array, inner: Array, lost: Any = 0.0, careful: bool = False) -> Weights:
         r"""Return :math:`w = \sum_i c_i \varphi(x_i)`.
 
         Parameters
@@ -181,6 +181,8 @@ class Points:
             Coefficients.
         inner : ndarray of shape (n,)
             The products of w with the images, which are computed anew where features are known.
+        lost : ndarray of shape (n,)
+            What rounding may have changed these by, beside that of their own terms.
         careful : bool
             Whether all sums are made anew, with one rounding each.
         """
@@ -196,7 +198,7 @@ class Points:
             product, lost = sliced_product(self.gram[:, used], c[used])
             return self._of_gram(c, product, None, 0.0, lost)
         error = rounding_of(int(np.count_nonzero(c))) * float(size @ lengths) * lengths
-        return self._of_gram(c, inner, error, 0.0)
+        return self._of_gram(c, inner, error + lost, 0.0)
 
     def _of_gram(
         self, c: np.ndarray, inner: np.ndarray, error: np.ndarray | None, misfit: float, lost: float = 0.0
@@ -345,10 +347,11 @@ class SignedKernel:
         """Return the products of w with the images of the points as the rows of the program have them."""
         return self.sign * self._doubled(inner)
 
-    def inner(self, a: np.ndarray, Pa: np.ndarray) -> np.ndarray:
-        """Return the products of w with the images of the points from P a."""
+    def inner(self, a: np.ndarray, Pa: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the products of w with the images of the points from P a; and the rounding of what is not in them."""
         values = (self.sign * (Pa - self.ridge * a))[: self.m]
-        return values - float(self.sign @ a) if self.constant else values
+        lost = rounding_of(a.size) * (self.constant * float(a.sum()) + self.ridge * a[: self.m])
+        return values - float(self.sign @ a) if self.constant else values, lost
 
     def _by_weights(self, a: np.ndarray) -> np.ndarray:
         """Return P a from the weights w."""

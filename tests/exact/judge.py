@@ -76,5 +76,5 @@ def judge(m, X, y, weight=None):
         return verify(m, X, y).worst
     kind, told = regression if hasattr(m, "intercept") else machine, getattr(m, "decision_function", m.predict)
     high, low, size, f, reach = kind(m, X, y, np.ones(len(y)) if weight is None else weight)
-    off = inf if (abs(exact(told(X)) - f) > reach * arb(8 * len(y) + 480) / 2**53).any() else 0.0
+    off = inf if (abs(exact(told(X)) - f) > reach * arb(8 * len(y) + 480) / 2**53 + 1e-300).any() else 0.0
     return max(ratio(v, size) for v in (off, high - low, m.objective_ - high, getattr(m, "dual_objective_", low) - low))

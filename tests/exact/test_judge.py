@@ -59,10 +59,12 @@ def problem(maker, kind, rng):
     weighted = "sample_weight" in inspect.signature(maker.fit).parameters
     weight, centred = weight if weighted else None, X - X.mean(axis=0)
     if maker in (RidgeRegression, Lasso, ElasticNet):
+        intercept = str(rng.choice(["none", "free", "penalized"]))
+        seen = centred if intercept == "free" and np.ptp(y) else X
         K = (float((centred**2).sum()) or 1.0) * 10.0 ** rng.uniform(-10, 3)
-        tau = (float(np.abs(centred.T @ y).max()) or 1.0) * 10.0 ** rng.uniform(-10, 0.5)
+        tau = (float(np.abs(seen.T @ y).max()) or 1.0) * 10.0 ** rng.uniform(-10, 0.5)
         prices = {RidgeRegression: (K,), Lasso: (tau,), ElasticNet: (K, tau)}[maker]
-        return maker(*prices, intercept=rng.choice(["none", "free", "penalized"])), X, y, weight
+        return maker(*prices, intercept=intercept), X, y, weight
     if maker is IndefiniteSVC:
         K0 = (X * np.where(np.arange(X.shape[1]) % 2, -1.0, 1.0)) @ X.T
         K0 = (K0 + K0.T) / 2 - (X.shape[1] == 1) * np.mean(X * X)
@@ -110,6 +112,10 @@ def test_what_is_certified_is_right(maker):
     found = [outcome(maker, kind, seed) for kind in KINDS for seed in range(3)]
     assert "wrong" not in found
     assert found.count("right") >= 12
+
+
+def test_the_constant_of_a_penalized_bias_hides_no_rounding_of_a_small_kernel():
+    assert outcome(SVMs3, "units", 4) != "wrong"
 
 
 @pytest.mark.slow
