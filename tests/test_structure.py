@@ -26,7 +26,7 @@ PACKAGE = ROOT / "companion"
 FILES = sorted(PACKAGE.rglob("*.py"))
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
-MOST = 9_568  # lines of code of the whole package: proofs that add rounding, weights of points, G x <= h
+MOST = 9_548  # lines of code of the whole package: proofs that add rounding, weights of points, G x <= h
 SHARES = {  # of the 8,000 that the package aims at; "." is what is in no room
     ".": 880, "admm": 1_455, "kernels": 1_295, "svm": 1_400, "regression": 870, "svr": 470, "engine": 1_000,
     "distributed": 250, "figures": 600, "boards": 0,

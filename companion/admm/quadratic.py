@@ -14,7 +14,7 @@ from companion.admm.splitting import Iterate, admm
 from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
 from companion.engine.arithmetic import EPS
 from companion.engine.certificate import BoxProgram, LowRank, accurate_square, certify
-from companion.engine.machines import is_psd
+from companion.engine.finish import is_psd
 from companion.engine.quadratic import solve_box
 from companion.engine.refusals import check_bounds, refuse
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError

@@ -153,14 +153,9 @@ def absolute_product(P: Matrix, size: np.ndarray) -> np.ndarray:
 
 
 def certify(
-    program: BoxProgram,
-    x: np.ndarray,
-    y: np.ndarray,
-    z_lower: np.ndarray,
-    z_upper: np.ndarray,
-    tolerance: float = 1e-9,
-    Px: np.ndarray | None = None,
-) -> Certificate:
+    program: BoxProgram, x: np.ndarray, y: np.ndarray, z_lower: np.ndarray, z_upper: np.ndarray,
+    tolerance: float = 1e-9, Px: np.ndarray | None = None,
+) -> Certificate:  # fmt: skip
     r"""Prove that x solves a program, or say by how much it may fail.
 
     Parameters
@@ -344,15 +339,9 @@ def _gain_nearby(
 
 
 def weak_duality(
-    a: np.ndarray,
-    u: np.ndarray,
-    error: np.ndarray,
-    *,
-    upper: Bounds,
-    ridge: float,
-    norm: float,
+    a: np.ndarray, u: np.ndarray, error: np.ndarray, *, upper: Bounds, ridge: float, norm: float,
     misfit: float,
-) -> tuple[float, np.ndarray]:
+) -> tuple[float, np.ndarray]:  # fmt: skip
     r"""Bound how far a hyperplane may be from the optimal one, with multipliers a of its dual program as the proof.
 
     A machine with the weights w and the levels y (of b and of :math:`\eta`) minimises
@@ -424,22 +413,10 @@ def weak_duality(
 
 
 def certify_hyperplane(
-    a: np.ndarray,
-    u: np.ndarray,
-    error: np.ndarray,
-    terms: np.ndarray,
-    *,
-    upper: Bounds,
-    ridge: float,
-    norm: float,
-    misfit: float,
-    magnitude: float,
-    rows: tuple[np.ndarray, np.ndarray, np.ndarray],
-    largest_sum: float = math.inf,
-    size: float,
-    unit: float = 1.0,
-    tolerance: float,
-) -> tuple[Certificate, float]:
+    a: np.ndarray, u: np.ndarray, error: np.ndarray, terms: np.ndarray, *, upper: Bounds, ridge: float,
+    norm: float, misfit: float, magnitude: float, rows: tuple[np.ndarray, np.ndarray, np.ndarray],
+    largest_sum: float = math.inf, size: float, unit: float = 1.0, tolerance: float,
+) -> tuple[Certificate, float]:  # fmt: skip
     r"""Prove that a hyperplane is optimal, or say by how much it may fail: see :func:`weak_duality`.
 
     Parameters
@@ -551,16 +528,9 @@ def relative_distance(distance: float, y: float) -> float:
 
 
 def certify_squares(
-    distance: float,
-    slack: np.ndarray,
-    value: float,
-    y: float,
-    tolerance: float,
-    *,
-    missed: float = 0.0,
-    primal: float = 0.0,
-    dual: float = 0.0,
-) -> Certificate:
+    distance: float, slack: np.ndarray, value: float, y: float, tolerance: float, *, missed: float = 0.0,
+    primal: float = 0.0, dual: float = 0.0,
+) -> Certificate:  # fmt: skip
     r"""Return the certificate of a program of least squares, from the terms of its duality gap.
 
     The program is to minimise :math:`\tfrac12 |y - X w|^2 + \Omega(w)`, with a penalty that may have a square of its

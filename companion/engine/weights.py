@@ -35,6 +35,7 @@ from scipy.linalg import qr, solve_triangular
 
 from companion.engine.arithmetic import EPS, Bounds, largest
 from companion.engine.certificate import weak_duality
+from companion.engine.finish import System, settle
 
 __all__ = ["Carried", "carry_weights"]
 
@@ -43,6 +44,8 @@ _GROWTH = 32.0  # of rho: each envelope starts from the multipliers of the one b
 _ENVELOPES = 40  # 32^40 spans more than the exponents that data may have here
 _CORRECTIONS = 20  # systems for one guess of the sets
 _PROVED = 1e-13  # a relative gap below this is not worth another envelope
+
+_Pair = tuple[np.ndarray, np.ndarray]  # x = (w, y) in the units of the columns, and a
 
 
 class Carried(NamedTuple):
@@ -56,14 +59,8 @@ class Carried(NamedTuple):
 
 
 def carry_weights(
-    R: np.ndarray,
-    ridge: float,
-    q: np.ndarray,
-    A: np.ndarray,
-    c: np.ndarray,
-    upper: Bounds,
-    a: np.ndarray,
-) -> Carried:
+    R: np.ndarray, ridge: float, q: np.ndarray, A: np.ndarray, c: np.ndarray, upper: Bounds, a: np.ndarray,
+) -> Carried:  # fmt: skip
     r"""Solve a machine in its weights.
 
     Parameters
@@ -96,7 +93,7 @@ def carry_weights(
     return _Weights(R, ridge, q, A, c, upper).solve(np.clip(a, 0.0, upper))
 
 
-class _Weights:
+class _Weights(System[_Pair]):
     """The program in units in which the largest entry of each column is near 1."""
 
     def __init__(
@@ -123,14 +120,14 @@ class _Weights:
         first = (
             min(self.largest_bound, 1.0) if self.ridge else min(self.largest_bound, 1.0 / length**2)
         )
-        best = self.better(best, *self.finish(x, a, self.state_of(a)))
+        best = self.better(best, *self.finish(x, a))
         rho, a = (math.inf if self.ridge else first), 0.0 * a
         for _ in range(_ENVELOPES):
             if best.gap <= _PROVED:
                 break
             x, a = self.envelope(x, a, rho)
             best = self.better(best, x, a)
-            best = self.better(best, *self.finish(x, a, self.state_of(a)))
+            best = self.better(best, *self.finish(x, a))
             if self.ridge or rho > self.largest_bound / EPS:
                 break
             rho *= _GROWTH
@@ -165,9 +162,7 @@ class _Weights:
 
     # -- the guess
 
-    def envelope(
-        self, x: np.ndarray, centre: np.ndarray, rho: float
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def envelope(self, x: np.ndarray, centre: np.ndarray, rho: float) -> _Pair:
         """Minimise the Moreau envelope around the multipliers `centre`; return the point and the new multipliers."""
         if math.isinf(rho):
             curvature, over = 1.0 / self.ridge, 0.0 * centre
@@ -243,35 +238,29 @@ class _Weights:
 
     # -- the finish
 
-    def finish(
-        self, x: np.ndarray, a: np.ndarray, state: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def finish(self, x: np.ndarray, a: np.ndarray) -> _Pair:
         """Solve for the present sets, and correct these."""
-        seen = set()
-        for _ in range(_CORRECTIONS):
-            if state.tobytes() in seen:
-                break
-            seen.add(state.tobytes())
-            x, a = self.system(
-                x, np.where(state < 0, 0.0, np.where(state > 0, self.upper, a)), state
-            )
-            if not (np.isfinite(x).all() and np.isfinite(a).all()):
-                break
-            u, free = self.missed(x), state == 0
-            rounding = 64.0 * EPS * (np.abs(self.M) @ np.abs(x) + np.abs(self.q))
-            new = state.copy()
-            new[free & (a < 0.0)] = -1
-            new[free & (a > self.upper)] = 1
-            new[(state < 0) & (u > rounding)] = 0
-            new[(state > 0) & (u < -rounding)] = 0
-            if (new == state).all():
-                break
-            state = new
-        return x, a
+        return settle(self, (x, a), self.state_of(a), _CORRECTIONS).point
 
-    def system(
-        self, x: np.ndarray, a: np.ndarray, state: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def minimum(self, point: _Pair, state: np.ndarray) -> _Pair | None:
+        """Solve the system of these sets; None if that overflows."""
+        x, a = point
+        placed = np.where(state < 0, 0.0, np.where(state > 0, self.upper, a))
+        x, a = self.system(x, placed, state)
+        return (x, a) if np.isfinite(x).all() and np.isfinite(a).all() else None
+
+    def corrected(self, point: _Pair, state: np.ndarray) -> np.ndarray:
+        """Return the state with what is off moved."""
+        x, a = point
+        u, free, new = self.missed(x), state == 0, state.copy()
+        rounding = 64.0 * EPS * (np.abs(self.M) @ np.abs(x) + np.abs(self.q))
+        new[free & (a < 0.0)] = -1
+        new[free & (a > self.upper)] = 1
+        new[(state < 0) & (u > rounding)] = 0
+        new[(state > 0) & (u < -rounding)] = 0
+        return new
+
+    def system(self, x: np.ndarray, a: np.ndarray, state: np.ndarray) -> _Pair:
         """Return the solution for these sets that is nearest to the given point."""
         self.n_systems += 1
         F, r, p = np.flatnonzero(state == 0), self.r, self.p

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from companion.engine.machines import Finished
+from companion.engine.finish import Finished
 from companion.exceptions import InfeasibleProblemError
 from companion.svm import hyperplanes
 from companion.svm.bounds import smallest_bound

@@ -26,9 +26,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from companion.checks import as_scalar, check_count, read_data, reject_masked
 from companion.engine.arithmetic import EPS, Bounds, beyond, largest
 from companion.engine.certificate import certify_hyperplane
-from companion.engine.guess import Guess
-from companion.engine.machines import Finished, finish, is_psd
-from companion.engine.quadratic import guess_state, solve_box
+from companion.engine.finish import Finished, finish, is_psd
+from companion.engine.guess import Guess, guess_state
+from companion.engine.quadratic import solve_box
 from companion.engine.weights import carry_weights
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, is_positive_definite
@@ -314,12 +314,9 @@ def proper_points(points: Points, free_b: bool, name: str) -> Points:
 
 
 def solve(
-    model: Any,
-    points: Points,
-    programs: Sequence[DualProgram],
-    guess: Callable[[DualProgram], Guess | None],
+    model: Any, points: Points, programs: Sequence[DualProgram], guess: Callable[[DualProgram], Guess | None],
     answer: Callable[[DualProgram, Finished], tuple[DualProgram, Finished]] | None = None,
-) -> tuple[Solved, list[DualProgram]]:
+) -> tuple[Solved, list[DualProgram]]:  # fmt: skip
     """Solve programs until the answer of one is proved.
 
     Each is finished from its guess; if that proves nothing, it is solved as any other quadratic program.

@@ -34,8 +34,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from companion.checks import as_scalar, as_vector, as_weights, check_range
 from companion.engine.arithmetic import EPS, Bounds, largest
+from companion.engine.finish import Finished
 from companion.engine.guess import Guess, guess_tube
-from companion.engine.machines import Finished
 from companion.kernels.vectors import KernelMixin
 from companion.svm import hyperplanes
 from companion.svm.hyperplanes import ROUNDING, TIGHT, Interval, Slab, middle, slab_of
@@ -273,13 +273,8 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
     # -- fitted attributes
 
     def _store(
-        self,
-        points: Points,
-        solved: hyperplanes.Solved,
-        y: np.ndarray,
-        centre: float,
-        radius: float,
-    ) -> None:
+        self, points: Points, solved: hyperplanes.Solved, y: np.ndarray, centre: float, radius: float,
+    ) -> None:  # fmt: skip
         """Set the fitted attributes."""
         dual, a, weights, slab, _, _, self.certificate_ = solved[:7]
         self.objective_, self.dual_objective_, self.n_iter_ = solved[7:]

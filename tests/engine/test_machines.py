@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from companion.engine.arithmetic import is_symmetric
+from companion.engine.finish import Finished, finish
 from companion.engine.guess import guess_machine
-from companion.engine.machines import Finished, finish
 from companion.kernels import Gaussian, KernelPCA
 from companion.regression import KernelRidge
 from companion.svm import SVMs2

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from companion.admm.quadratic import solve_qp
-from companion.engine import quadratic
+from companion.engine import guess
 from tests.admm import test_quadratic as programs
 
 
 @pytest.fixture(autouse=True)
 def hidden(monkeypatch):
-    monkeypatch.setattr(quadratic, "piqp", None)
+    monkeypatch.setattr(guess, "piqp", None)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -1,0 +1,466 @@
+r"""The finishing loop: from a guess of the active set to the solution, by linear systems; and those of kernel machines.
+
+Once it is known which variables are at a bound and which are free, the optimum is the solution of a linear system of
+the free ones. :func:`settle` solves it, looks at bounds and signs, corrects the sets, and ends when they stay as they
+are. The linear algebra is that of a `System`: dense or sparse factors of any program (`companion.engine.quadratic`),
+the system that carries w (`companion.engine.weights`), or, here, Cholesky factors for the dual of a machine,
+
+.. math:: \min_a \tfrac12 a^\top P a + q^\top a \quad \text{subject to} \quad A a = c, \quad 0 \le a \le K,
+
+in which each variable belongs to one equation, with the coefficient +1 or -1. That needs the rows of P that belong to
+support vectors, and keeps those of the free ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from companion.engine.arithmetic import EPS, Bounds, apart, is_symmetric, largest, ratio
+
+__all__ = ["Finished", "Rows", "Settled", "System", "equations", "finish", "is_psd", "settle"]
+
+_STEPS = 40  # systems that may be solved in a row
+_DELTA = 1e-2  # the first proximal parameter, in units of the mean diagonal of P
+_PROXIMAL_STEPS = 30
+_REFINEMENTS = 10
+_RIDGES = (1e-13, 1e-11, 1e-9)  # added to the matrix of a system, in units of its mean diagonal
+_SIGN = 1e-14  # a wrong sign by this part of the terms is rounding
+_MISS = 1e-12  # and an equation is met up to this part
+_BLOCK = 2**22  # entries of rows that are computed at once and not kept
+_TINY = float(np.finfo(float).tiny)
+
+
+Point = TypeVar("Point")
+
+
+class System(Protocol[Point]):
+    """The linear algebra of a program, for :func:`settle`. A state is -1 at the lower bound, 0 free, 1 at the upper."""
+
+    def minimum(self, point: Point, state: np.ndarray) -> Point | None:
+        """Solve the system of the free variables; return None if it has no solution."""
+
+    def refined(self, point: Point, state: np.ndarray) -> Point:
+        """Return the point without the rounding of one solution; a `minimum` may be so already."""
+        return point
+
+    def corrected(self, point: Point, state: np.ndarray) -> np.ndarray:
+        """Return the state with variables beyond a bound at it, and those whose multiplier has the wrong sign free."""
+
+
+class Settled(NamedTuple, Generic[Point]):
+    """The last point and its state, whether this stayed as it was, and the number of systems."""
+
+    point: Point
+    state: np.ndarray
+    ok: bool
+    n_systems: int
+
+
+def settle(
+    system: System[Point], point: Point, state: np.ndarray, rounds: int,
+    accept: Callable[[Point, bool], bool] = lambda point, stays: stays, walks: bool = False,
+) -> Settled[Point]:  # fmt: skip
+    """Solve systems until the sets stay as they are; give up if they run in a circle or change more and more.
+
+    Parameters
+    ----------
+    system : System
+    point, state
+        The guess.
+    rounds : int
+        Largest number of systems.
+    accept : callable
+        Says of a point, and of whether its sets stay, if that is the end.
+    walks : bool
+        Whether the system stops at the first bound that is met: the same sets may then come again, at a better point.
+    """
+    seen, fewest, n = set[bytes](), state.size, 0
+    while n < rounds and (walks or state.tobytes() not in seen):
+        seen.add(state.tobytes())
+        found, n = system.minimum(point, state), n + 1
+        if found is None:
+            break
+        point, new = found, system.corrected(found, state)
+        if (new == state).all():
+            point = system.refined(point, state)
+            new = system.corrected(point, state)
+        changes = int(np.count_nonzero(new != state))
+        if accept(point, changes == 0):
+            return Settled(point, new, True, n)
+        if changes == 0 or changes > 2 * fewest + 10:
+            break
+        fewest, state = min(fewest, changes), new
+    return Settled(point, state, False, n)
+
+
+class Rows(Protocol):
+    """A symmetric positive semidefinite matrix of which rows can be had, and products, if these are cheap."""
+
+    @property
+    def product(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Return P a for a, if that is cheap."""
+
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        """Return the rows with these indices as a new array."""
+
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal."""
+
+
+class Finished(NamedTuple):
+    """A point, the multipliers of the equations, the product P a, and the number of systems solved."""
+
+    a: np.ndarray
+    y: np.ndarray
+    Pa: np.ndarray
+    n_systems: int
+
+
+class _Equations(NamedTuple):
+    """The equations: sign_j a_j summed over the variables of group i gives c_i. `back` takes multipliers to A's."""
+
+    group: np.ndarray
+    sign: np.ndarray
+    c: np.ndarray
+    back: np.ndarray
+
+    def sums(self, a: np.ndarray) -> np.ndarray:
+        """Return the left sides."""
+        return np.bincount(self.group, self.sign * a, minlength=self.c.size)
+
+
+def equations(A: np.ndarray, c: np.ndarray) -> _Equations:
+    r"""Write :math:`A a = c` such that each variable is in one equation: :math:`s, \mathbf 1` become the two classes.
+
+    Parameters
+    ----------
+    A : ndarray of shape (0, n), (1, n) or (2, n)
+        Nothing, one row with entries +1 and -1, or such a row and :math:`\mathbf 1^\top`.
+    c : ndarray
+        Right side.
+
+    Examples
+    --------
+    >>> equations(np.array([[1.0, -1.0, 1.0], [1.0, 1.0, 1.0]]), np.array([0.0, 2.0])).c
+    array([1., 1.])
+    """
+    n = A.shape[1]
+    if not len(A):
+        return _Equations(np.zeros(n, dtype=int), np.zeros(n), np.zeros(1), np.zeros((0, 1)))
+    if len(A) == 1:
+        return _Equations(np.zeros(n, dtype=int), A[0], c, np.ones((1, 1)))
+    half = np.array([[0.5, 0.5], [-0.5, 0.5]])  # (1 + s)/2 and (1 - s)/2
+    return _Equations((A[0] < 0.0).astype(int), np.ones(n), half @ c, half.T)
+
+
+def finish(
+    P: Rows, q: np.ndarray, A: np.ndarray, c: np.ndarray, upper: Bounds, a: np.ndarray, state: np.ndarray,
+    max_iter: int = 1000,
+) -> Finished | None:  # fmt: skip
+    r"""Solve a machine from a guess of its active set.
+
+    Each system gives the minimum for the present sets; variables beyond a bound go there, and those whose multiplier
+    has the wrong sign become free. Where P is nearly singular and the guess rough, the sets may never settle. Then
+    the proximal point algorithm leads to the solution: the minimum of
+    :math:`\tfrac12 a^\top P a + q^\top a + \tfrac{\delta}2 \|a - a_0\|^2` is the next :math:`a_0`, and
+    :math:`\delta` becomes smaller as long as the sets settle.
+
+    Parameters
+    ----------
+    P : Rows
+        A positive semidefinite matrix.
+    q : ndarray of shape (n,)
+    A, c : ndarray
+        See :func:`equations`.
+    upper : float
+        The bound K, or infinity.
+    a : ndarray of shape (n,)
+        A point near the solution.
+    state : ndarray of int, shape (n,)
+        -1 for a multiplier 0, 1 for one at K, 0 for a free one.
+    max_iter : int
+        Largest number of systems.
+
+    Returns
+    -------
+    Finished or None
+        None if the sets do not settle.
+    """
+    system = _Machine(
+        _Store(P, a, upper), q, equations(A, c), upper, float(P.diagonal().mean()) or 1.0
+    )
+    point = _Point(a, np.zeros(system.e.c.size), 0.0 * a, None)
+    settled = settle(system, point, np.asarray(state, dtype=np.int8), min(_STEPS, max_iter))
+    n = settled.n_systems
+    if not settled.ok:
+        settled = _by_proximal_points(system, point, np.asarray(state, dtype=np.int8), max_iter - n)
+        n += settled.n_systems
+    a = np.clip(settled.point.a, 0.0, upper)
+    if not settled.ok or system.missed(a).any():
+        return None
+    return Finished(a, system.e.back @ settled.point.y, settled.point.Pa, n)
+
+
+def _by_proximal_points(
+    system: _Machine, point: _Point, state: np.ndarray, most: int
+) -> Settled[_Point]:
+    """Return the end of proximal steps, whose systems are well conditioned."""
+    delta, less, n = _DELTA, 0.01, 0
+    found = Settled(point, state, False, 0)
+    for _ in range(_PROXIMAL_STEPS):
+        near = replace(system, delta=delta * system.mean, centre=point.a)
+        settled = settle(near, point, state, min(_STEPS, most - n))
+        n += settled.n_systems
+        if not settled.ok:
+            if n >= most:
+                break
+            delta, less = 10.0 * delta, 0.5
+            continue
+        if settled.n_systems == 1:  # the sets stay as they are: on with longer steps
+            less *= 0.1
+        found, state = settled, settled.state
+        step, point = (
+            found.point.a - point.a,
+            found.point._replace(a=system.inside(found.point.a, state)),
+        )
+        if near.delta * largest(step) <= EPS * near.size(found.point):
+            break
+        delta *= less
+    if found.ok:
+        end = settle(system, point, state, min(_STEPS, most - n))
+        n += end.n_systems
+        found = end if end.ok else found._replace(point=system.refined(found.point, state))
+    return found._replace(n_systems=n)
+
+
+class _Factors(NamedTuple):
+    """The factored matrix of the free variables, and its complement for the equations that have one."""
+
+    free: np.ndarray
+    present: np.ndarray
+    B: np.ndarray
+    gamma: float
+    cholesky: np.ndarray
+    W: np.ndarray
+    schur: np.ndarray
+
+
+class _Point(NamedTuple):
+    """Multipliers, those of the equations, P a, and the factors that they were computed with."""
+
+    a: np.ndarray
+    y: np.ndarray
+    Pa: np.ndarray
+    factors: _Factors | None
+
+
+class _Store:
+    """The rows of P that were asked for, and products with P."""
+
+    def __init__(self, P: Rows, a: np.ndarray, upper: Bounds) -> None:
+        self.P, n = P, a.size
+        self.place = np.full(n, -1)  # of each variable in the store
+        self.index = np.zeros(0, dtype=int)  # of each row of the store
+        self.rows = np.zeros((0, n))
+        self.base = np.zeros(n)  # P a of the variables that are not in the store
+        self.fixed = np.zeros(n)  # and these variables
+        support = np.flatnonzero(a)
+        if P.product is not None:
+            return
+        if support.size * n <= _BLOCK:
+            self.keep(support)
+            return
+        full = np.flatnonzero(a >= upper)
+        self.keep(np.flatnonzero((a > 0.0) & (a < upper)))
+        for part in np.array_split(full, full.size * n // _BLOCK + 1):
+            if part.size:
+                self.base += a[part] @ P.rows(part)
+        self.fixed[full] = a[full]
+
+    def keep(self, index: np.ndarray) -> None:
+        """Have these rows in the store."""
+        new = index[self.place[index] < 0]
+        if not new.size:
+            return
+        rows, old = self.P.rows(new), self.index.size
+        self.place[new] = old + np.arange(new.size)
+        self.index = np.concatenate([self.index, new])
+        if old + new.size > len(self.rows):
+            more = np.empty((max(0, 2 * old - new.size) if old else 0, rows.shape[1]))
+            self.rows = np.concatenate([self.rows[:old], rows, more]) if old else rows
+        else:
+            self.rows[old : old + new.size] = rows
+        known = self.fixed[new]
+        if known.any():
+            self.base -= known @ rows
+            self.fixed[new] = 0.0
+
+    def product(self, a: np.ndarray) -> np.ndarray:
+        """Return P a, from explicit features if P has them: there less cancels."""
+        if self.P.product is not None:
+            return self.P.product(a)
+        self.keep(np.flatnonzero(a != self.fixed))
+        return self.base + a[self.index] @ self.rows[: self.index.size]
+
+    def block(self, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the part of P that belongs to these variables, as a new array, and its order of them."""
+        self.keep(free)
+        if free.size == self.index.size:  # all rows, in their order
+            return self.rows[: free.size, self.index], self.index.copy()
+        return self.rows[np.ix_(self.place[free], free)], free
+
+
+@dataclass(frozen=True)
+class _Machine(System[_Point]):
+    """The linear algebra of a machine, with the distance from a centre as a proximal term, if delta is positive."""
+
+    store: _Store
+    q: np.ndarray
+    e: _Equations
+    upper: Bounds
+    mean: float  # of the diagonal of P
+    delta: float = 0.0
+    centre: np.ndarray | float = 0.0
+
+    def inside(self, a: np.ndarray, state: np.ndarray) -> np.ndarray:
+        """Return a with its entries within the bounds, and at them where the state says so."""
+        return np.where(
+            state == 0, np.clip(a, 0.0, self.upper), np.where(state > 0, self.upper, 0.0)
+        )
+
+    def gradient(self, point: _Point) -> np.ndarray:
+        """Return the gradient of the objective."""
+        g = point.Pa + self.q
+        return np.asarray(g + self.delta * (point.a - self.centre) if self.delta else g)
+
+    def size(self, point: _Point) -> float:
+        """Return the size of the terms of the gradient."""
+        return max(largest(point.Pa) + largest(self.q), math.ulp(0.0))
+
+    def missed(self, a: np.ndarray) -> np.ndarray:
+        """Return for each equation whether a misses it by more than rounding."""
+        size = max(float(np.abs(a).sum()), largest(self.e.c))
+        return np.asarray(np.abs(self.e.c - self.e.sums(a)) > _MISS * size)
+
+    def minimum(self, point: _Point, state: np.ndarray) -> _Point | None:
+        """Return the minimum over the free variables, which may miss their bounds; None if there is none."""
+        a, free = self.inside(point.a, state), np.flatnonzero(state == 0)
+        factors = self.factor(free) if free.size else None
+        if free.size and factors is None:
+            return None
+        found = _Point(a, np.zeros(self.e.c.size), self.store.product(a), factors)
+        if factors is not None:
+            found = self.improved(found, factors)
+            if not np.isfinite(found.a).all():
+                return None
+        return self.with_levels(found, state)
+
+    def factor(self, free: np.ndarray) -> _Factors | None:
+        """Factor the matrix of the free variables; None if it is not positive definite."""
+        e = self.e
+        for ridge in _RIDGES if self.store.P.product is None else _RIDGES[1:]:
+            H, order = self.store.block(free)
+            present = np.unique(e.group[order][e.sign[order] != 0.0])
+            B = e.sign[order, None] * (e.group[order, None] == present)
+            gamma = self.mean / max(float(order.size), 1.0)
+            H += gamma * (B @ B.T)
+            diagonal = np.einsum("ii->i", H)  # a view that can be written
+            diagonal += ridge * diagonal.mean() + self.delta
+            cholesky, missing = dpotrf(H.T, lower=1, clean=0, overwrite_a=1)
+            if not missing:
+                W = dpotrs(cholesky, B, lower=1)[0]
+                return _Factors(order, present, B, gamma, cholesky, W, B.T @ W)
+        return None
+
+    def residuals(self, point: _Point, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the free variables' gradient and the equations miss."""
+        r = -self.gradient(point)[free] - self.e.sign[free] * point.y[self.e.group[free]]
+        return r, self.e.c - self.e.sums(point.a)
+
+    def improved(self, point: _Point, f: _Factors) -> _Point:
+        """Add the solution of the system for the present residuals."""
+        r, miss = self.residuals(point, f.free)
+        r = r + f.gamma * (f.B @ miss[f.present])
+        t = dpotrs(f.cholesky, r, lower=1)[0]
+        dy = np.linalg.solve(f.schur, f.B.T @ t - miss[f.present])
+        a, y = point.a.copy(), point.y.copy()
+        a[f.free] += t - f.W @ dy
+        y[f.present] += dy
+        return _Point(a, y, self.store.product(a), f)
+
+    def refined(self, point: _Point, state: np.ndarray) -> _Point:
+        """Repeat the correction while it helps."""
+        if point.factors is None:
+            return point
+        error = math.inf
+        for _ in range(_REFINEMENTS):
+            better = self.improved(point, point.factors)
+            r, miss = self.residuals(better, point.factors.free)
+            missed = ratio(largest(miss), float(np.abs(better.a).sum()))
+            then = max(largest(r) / self.size(better), missed)
+            if not then < error:
+                break
+            point, error = better, then
+            if error <= EPS:
+                break
+        return self.with_levels(point, state)
+
+    def with_levels(self, point: _Point, state: np.ndarray) -> _Point:
+        """Set the multipliers of equations without a free variable to the middle of what the others allow."""
+        e, y = self.e, point.y.copy()
+        for i in self.without_free(point):
+            mine = e.group == i
+            bound = -self.gradient(point) * e.sign
+            below = (state < 0) == (e.sign > 0.0)
+            least = bound[mine & below].max(initial=-np.inf)
+            ends = np.array([least, bound[mine & ~below].min(initial=np.inf)])
+            known = ends[np.isfinite(ends)]
+            y[i] = known.mean() if known.size else 0.0
+        return point._replace(y=y)
+
+    def without_free(self, point: _Point) -> list[int]:
+        """Return the equations that have no free variable."""
+        present = () if point.factors is None else point.factors.present
+        return [i for i in range(self.e.c.size) if i not in present]
+
+    def corrected(self, point: _Point, state: np.ndarray) -> np.ndarray:
+        """Return the state with what is off moved."""
+        e, a, new = self.e, point.a, state.copy()
+        g = self.gradient(point) + e.sign * point.y[e.group]
+        free, tiny = state == 0, _SIGN * largest(a)
+        new[free & (a < -tiny)] = -1
+        new[free & (a > self.upper + tiny)] = 1
+        noise = 2.0 * largest(self.residuals(point, np.flatnonzero(free))[0])
+        wrong = state * g > max(_SIGN * self.size(point), noise)
+        new[wrong & (self.upper > 0.0)] = 0
+        missed = self.missed(a)
+        for i in self.without_free(point):
+            if missed[i]:  # nothing is free to meet the equation: take what is nearest
+                new[np.where(e.group == i, np.abs(g), np.inf).argmin()] = 0
+        return new
+
+
+def is_psd(P: np.ndarray, name: str) -> bool:
+    """Return whether a matrix is positive semidefinite up to rounding, by a Cholesky factor.
+
+    Raises
+    ------
+    ValueError
+        If it is not symmetric.
+    """
+    n = len(P)
+    if not is_symmetric(P):
+        skew = np.abs(P - P.T)
+        i, j = np.unravel_index(int(skew.argmax()), P.shape)
+        one, two = apart(P[i, j], P[j, i])
+        places = f"{one} at [{i}, {j}] and {two} at [{j}, {i}]"
+        raise ValueError(f"{name} must be symmetric, got {places}")
+    shifted = P.T.copy(order="F")
+    shifted[np.diag_indices(n)] += 1e-10 * max(float(np.trace(P)), 0.0) + _TINY
+    return bool(dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1] == 0)
