@@ -34,8 +34,9 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
 
 
 def pages() -> list[str]:
-    """Return the pages that run where they are read: those of the chapters, without the one that reads a stored run."""
-    return [p for p in pages_in_order() if p.startswith("notebooks/") and "/about/" not in p]
+    """Return the pages that run where they are read: those with code, without the two that show stored runs."""
+    code = [page for page in pages_in_order() if (ROOT / f"{page}.ipynb").exists()]
+    return [page for page in code if page != "book/intro" and "/about/" not in page]
 
 
 def code_cells(page: str) -> list[nbformat.NotebookNode]:

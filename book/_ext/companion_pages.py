@@ -49,7 +49,7 @@ from formulas import JoinFormulas
 from letters import in_letters
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from tools import exercises, live
+from tools import exercises, live, sameness
 
 LENGTH = 160  # characters that search engines show
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -66,7 +66,6 @@ PICTURE = re.compile(r'<img (?P<rest>[^>]*\bsrc="(?P<src>[^"]+\.png)"[^>]*)>')
 
 WANTED = os.environ.get("COMPANION_SOLUTIONS", "1") != "0"
 CELLS = {"tag_solution", "tag_check"}
-RUNS = tuple(f"notebooks/{chapter}/" for chapter in ("admm", "kernels", "svm", "regression", "svr"))
 SECONDS = "about half a minute"
 
 
@@ -122,7 +121,7 @@ def editions(app: Sphinx, pagename: str) -> list[tuple[str, str]]:
 def run_button(app: Sphinx, pagename: str) -> str:
     """Return the button that starts Python on a page with code, which says what it will load (tools/live.py)."""
     path = Path(app.srcdir) / f"{pagename}.ipynb"
-    if not pagename.startswith(RUNS) or not live.LISTED.is_file():
+    if pagename not in sameness.pages() or not live.LISTED.is_file():
         return ""
     notebook = nbformat.read(path, as_version=4)
     code = [c for c in notebook.cells if c.cell_type == "code"]
