@@ -21,14 +21,14 @@
     };
     const unzipped = async (part) => new Uint8Array(await new Response(part.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
 
-    // Python's files are views of the archive that they came in.
+    // Each file has its own bytes: those of a library are given back when it is loaded.
     function unpack(FS, archive, home) {
       const text = (from, length) => new TextDecoder().decode(archive.subarray(from, from + length)).replace(/\0.*/s, "");
       for (let at = 0, folder = ""; archive[at];) {
         const size = parseInt(text(at + 124, 12), 8), name = [home, text(at + 345, 155), text(at, 100)].filter(Boolean).join("/");
         const above = name.slice(0, name.lastIndexOf("/"));
         if (above !== folder) FS.mkdirTree(folder = above);
-        FS.writeFile(name, archive.subarray(at + 512, at + 512 + size), { canOwn: true });
+        FS.writeFile(name, archive.slice(at + 512, at + 512 + size), { canOwn: true });
         at += 512 * (1 + Math.ceil(size / 512));
       }
     }
@@ -42,8 +42,15 @@
       self.importScripts("pyodide.js");
       const begin = memory ? { _loadSnapshot: await memory.arrayBuffer() } : { _makeSnapshot: true };
       const pyodide = await self.loadPyodide({ indexURL: base, lockFileURL: base + "pyodide-lock.json", ...begin });
+      for (const name in files) delete files[name];
+      delete pyodide._api.config._loadSnapshot;
+      const { FS } = pyodide, { close } = FS;
       const home = `/lib/python${lock.info.python.replace(/\.\d+$/, "")}/site-packages`;
-      for (const name of packages) unpack(pyodide.FS, await unzipped(parts[`${name}.tar.gz`]), name === "results" ? "" : home); // ../../benchmarks, from /home/pyodide
+      for (const name of packages) unpack(FS, await unzipped(parts[`${name}.tar.gz`]), name === "results" ? "" : home); // ../../benchmarks, from /home/pyodide
+      FS.close = (stream) => {
+        close(stream);
+        if (stream.path?.endsWith(".so")) Object.assign(stream.node, { contents: new Uint8Array(), usedBytes: 0 });
+      };
       kernel = pyodide.pyimport("companion_page");
       if (!memory) self.postMessage({ kind: "memory", memory: new Blob([pyodide.makeMemorySnapshot()]) });
       if (packages.includes("openblas")) await pyodide._api.loadDynlib(`${home}/libopenblas.so`, true, []);
