@@ -211,6 +211,8 @@ def main() -> None:
             rows.append(
                 row(f"{name}, second page of a session, by the first", SECOND, second, first)
             )
+            if given.store:
+                store("live_speed", rows, megabytes=size)
         if given.whole:
             rows.append(row(f"{LONG}, all cells, by a kernel", WHOLE, *whole(browser, base, LONG)))
         browser.close()
