@@ -43,6 +43,7 @@
       const begin = memory ? { _loadSnapshot: await memory.arrayBuffer() } : { _makeSnapshot: true };
       const pyodide = await self.loadPyodide({ indexURL: base, lockFileURL: base + "pyodide-lock.json", ...begin });
       for (const name in files) delete files[name];
+      pyodide.setStdin({ stdin: () => null }); // nobody can be asked: input() says so at once
       delete pyodide._api.config._loadSnapshot;
       const { FS } = pyodide, { close } = FS;
       const home = `/lib/python${lock.info.python.replace(/\.\d+$/, "")}/site-packages`;
