@@ -14,11 +14,6 @@ from companion.svr.nu import NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
 from companion.svr.tube import TUBE_CLASSES, Margins, tube_from_offsets
 
 __all__ = [
-    "TUBE_CLASSES",
-    "EpsilonSVR",
-    "Margins",
-    "NuSVR",
-    "NuSVRPenalizedBias",
-    "QuadraticNuSVR",
+    "TUBE_CLASSES", "EpsilonSVR", "Margins", "NuSVR", "NuSVRPenalizedBias", "QuadraticNuSVR",
     "tube_from_offsets",
-]
+]  # fmt: skip

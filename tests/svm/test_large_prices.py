@@ -75,6 +75,15 @@ def test_a_machine_without_such_a_price_has_the_same_hyperplane(machine, power: 
     assert one.w_ * (1.0 if isinstance(machine, SVMs1) else c) == pytest.approx(two.w_, rel=1e-8)
 
 
+@pytest.mark.parametrize(("n", "sigma"), [(60, 2.0), (120, 5.0), (250, 0.5), (250, 2.0)])
+def test_the_linear_program_of_a_gaussian_kernel_is_proved(n: int, sigma: float) -> None:
+    y = np.where(np.arange(n) % 2, 1, -1)
+    X = np.random.default_rng(1).standard_normal((n, 2)) + 0.5 * y[:, None]
+    machine = SVMs2l(kernel="gaussian", kernel_params={"sigma": sigma}).fit(X, y)
+    assert machine.certificate_.ok
+    assert (machine.predict(X) != y).sum() <= machine.objective_ + 1e-9  # each costs 1 or more
+
+
 @pytest.mark.parametrize("K", [1e6, 1e8, 1e12])
 def test_contradictory_points_of_a_gaussian_kernel(K: float) -> None:
     X, y = [[0.0], [0.0], [3.0], [1.0]], [0, 1, 1, 0]
