@@ -109,13 +109,9 @@ def outcome(maker, kind, seed):
 
 @pytest.mark.parametrize("maker", ALL)
 def test_what_is_certified_is_right(maker):
-    found = [outcome(maker, kind, seed) for kind in KINDS for seed in range(3)]
+    found = [outcome(maker, kind, seed) for kind in KINDS for seed in (2, 3, 4)]
     assert "wrong" not in found
     assert found.count("right") >= 12
-
-
-def test_the_constant_of_a_penalized_bias_hides_no_rounding_of_a_small_kernel():
-    assert outcome(SVMs3, "units", 4) != "wrong"
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ SIGNS = np.array([-1, 1, -1, 1])
 RNG = np.random.default_rng(5)
 CLOUD = RNG.standard_normal((40, 3))
 NOISY = np.where(CLOUD[:, 0] + RNG.standard_normal(40) > 0.0, 1, -1)
+HARD, VALUES = np.where(CLOUD[:, 0] > 0.0, 1, -1), CLOUD[:, 1] + NOISY
 UNITS = np.array([1e-5, 1.0, 1e5])
 
 
@@ -36,12 +37,6 @@ def test_stored_objectives_are_those_of_the_stored_hyperplane(power: int, units)
     assert machine.certificate_.ok
     assert judge(machine, X, NOISY) <= 2e-9
     assert machine.dual_objective_ <= machine.objective_ * (1.0 + machine.certificate_.gap)
-
-
-HARD = np.where(CLOUD[:, 0] > 0.0, 1, -1)
-
-
-VALUES = CLOUD[:, 1] + NOISY
 
 
 @pytest.mark.parametrize("power", [-40, 7, 40])
