@@ -313,9 +313,8 @@ def _spans(points: Points) -> Iterator[tuple[Array, Array | None]]:
         return
     values, V = np.linalg.eigh(points.gram)
     for part in 10.0 ** np.arange(-12.0, 0.0):
-        kept = values > part * values[-1]
-        root = np.sqrt(values[kept])
-        yield V[:, kept] * root, V[:, kept] / root
+        root, kept = np.sqrt(np.maximum(values, 0.0)), values > part * values[-1]
+        yield V[:, kept] * root[kept], V[:, kept] / root[kept]
 
 
 def _vertex(points: Points, F: Array, back: Array | None, max_iter: int, tol: float) -> list:
@@ -351,8 +350,8 @@ def _vertex(points: Points, F: Array, back: Array | None, max_iter: int, tol: fl
     products = np.maximum(error - u, 0.0) * a + np.maximum(error + u, 0.0) * (1.0 - a)
     miss, scale = np.abs(exact_product(rows, a)), max(float(np.maximum(u, 0.0).sum()), 1.0)
     gap, dual = float(products.sum() + size @ miss) / scale, largest(ratio(miss, np.abs(rows) @ a))
-    found = Certificate(0.0, dual, largest(products) / scale, gap, tol)
-    return [(found, a, w, b, margin, int(answer.nit))]
+    proof = Certificate(0.0, dual, largest(products) / scale, gap, tol)
+    return [(proof, a, w, b, margin, int(answer.nit))]
 
 
 @dataclass(eq=False, repr=False)
