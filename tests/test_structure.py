@@ -27,9 +27,9 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
 MOST = 9_548  # lines of code of the whole package: proofs that add rounding, weights of points, G x <= h
-SHARES = {  # of the 8,000 that the package aims at; "." is what is in no room
-    ".": 880, "admm": 1_455, "kernels": 1_295, "svm": 1_400, "regression": 870, "svr": 470, "engine": 1_000,
-    "distributed": 250, "figures": 600, "boards": 0,
+SHARES = {  # of the 7,500 that the package aims at; "." is what is in no room
+    ".": 595, "admm": 1_550, "kernels": 1_150, "svm": 1_300, "regression": 750, "svr": 355, "engine": 750,
+    "distributed": 250, "figures": 400, "boards": 400,
 }  # fmt: skip
 MOST_OF_TOOLS = 2_787  # tools and book/_ext; 518 are Python for the browser; the aim is 1,700
 MOST_CONSTANTS = 88  # numbers with a name in the six mathematical rooms, each explained where it stands; the aim is 50
@@ -116,7 +116,7 @@ def test_the_package_is_no_larger_than_it_was() -> None:
 
 def test_the_tests_are_no_longer_than_agreed() -> None:
     files = [path for kind in ("py", "mjs") for path in ROOT.glob(f"tests/**/*.{kind}")]
-    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 13_990
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 14_000
 
 
 def test_what_runs_in_the_browser_stays_small() -> None:
@@ -134,7 +134,8 @@ def test_who_takes_more_than_a_share_says_why() -> None:
     text = (ROOT / "book" / "contributing.md").read_text(encoding="utf-8")
     after = text.split("are above their share of it, each for a reason:")[1]
     named = set(re.findall(r"^- `(\w+)`", after.split("**When")[0], flags=re.MULTILINE))
-    assert named == {room for room, lines in ROOMS.items() if lines > SHARES[room]}
+    above = {room for room, lines in ROOMS.items() if lines > SHARES[room]}
+    assert named == {"companion" if room == "." else room for room in above}
 
 
 def test_no_file_is_long() -> None:

@@ -83,7 +83,7 @@ test_inequalities_that_cannot_be = refusals(
     (lambda: solve_qp(np.eye(2), [0, 0], G=[[1, 1, 1]], h=[1]), "G must have shape"),
     (
         lambda: solve_qp(np.zeros((1, 1)), [1], G=[[1]], h=[1], lower=-INF),
-        "",
+        "decreases without limit",
         UnboundedProblemError,
     ),
 )

@@ -90,6 +90,15 @@ def test_words_of_students_lead_to_what_they_mean(reader: Reader) -> None:
     assert {query: hit.partition("#")[0] for query, hit in found.items()} == WORDS_OF_STUDENTS
 
 
+def test_a_mark_goes_when_the_page_is_left(reader: Reader) -> None:
+    """It stands in the text, not in the bars."""
+    page = reader.open("notebooks/regression/ridge.html?highlight=ridge")
+    page.locator("article span.highlighted").first.wait_for(state="attached")
+    assert page.locator(":is(.bd-sidebar-secondary, .bd-sidebar-primary) .highlighted").count() == 0
+    page.evaluate("() => window.dispatchEvent(new PageTransitionEvent('pagehide'))")
+    assert page.locator("span.highlighted").count() == 0
+
+
 def spelled(name: str) -> str:
     """A name as it is compared: without its article and the difference of small and capital letters."""
     return re.sub(r"^(the|an?) ", "", plain(name).lower().replace("’", "'"))
