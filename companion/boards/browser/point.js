@@ -49,7 +49,7 @@
   const lostByK = (K, most, [one, two] = apart(K, most, -1)) => `K = ${one} is at least ${two}: the optimal value of (SVM_s1) is 0, `
     + "and w is not determined; lower K";
 
-  // b, eta and the interval of b from the multipliers a and G = P a (companion/svm/slab.py).
+  // b, eta and the interval of b from the multipliers a and G = P a (companion/svm/hyperplanes.py).
   const levels = ({ hard, priced, penalized, squared }, bound, s, a, G) => {
     const side = a.map((t) => (t <= 0 ? -1 : t >= bound ? 1 : 0));
     if (hard || priced) {
