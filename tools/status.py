@@ -134,9 +134,8 @@ def status_page(reports: Path = REPORTS) -> str:
     nbval, seconds = states_of(reports / "nbval.xml"), seconds_of(reports / "nbval.xml")
     notebooks = [page for page in pages_in_order() if (ROOT / f"{page}.ipynb").exists()]
     coverage = reports / "coverage.xml"
-    frames, visits = (
-        json.loads((MEASURED / name).read_text("utf-8")) for name in ("boards.json", "pages.json")
-    )
+    measured = ("boards.json", "pages.json", "live_speed.json")
+    frames, visits, speed = (json.loads((MEASURED / name).read_text("utf-8")) for name in measured)
     return render(
         "status.md",
         suites=suites(reports),
@@ -152,6 +151,7 @@ def status_page(reports: Path = REPORTS) -> str:
         system=f"{platform.system()}, {platform.machine()}",
         versions=[("Python", platform.python_version()), *((n, version(n)) for n in LIBRARIES)],
         frames=frames,
+        speed=speed,
         ran=[(title(each["page"]) or each["page"], each) for each in sameness.rows()],
         visits=[(title(page) or page, times) for page, times in visits["pages"].items()],
     )
