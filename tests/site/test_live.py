@@ -59,7 +59,7 @@ def test_every_cell_gives_what_the_page_shows(window: Reader, name: str) -> None
     page, stored, done = begin(window.open(f"{name}.html")), sameness.code_cells(name), 0
     while done < len(stored):  # a cell that fails stops those below it
         page.evaluate("from => companionPage.put(companionPage.cells.slice(from))", done)
-        page.wait_for_function(IDLE)
+        page.wait_for_function(IDLE, timeout=4 * PATIENCE)  # some pages take minutes
         done = 1 + page.evaluate("() => companionPage.cells.findLastIndex(cell => cell.fresh)")
     ran = page.evaluate(RAN)
     assert [each["id"] for each in ran] == [cell.id for cell in stored]
