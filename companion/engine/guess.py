@@ -19,9 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn import config_context
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from companion.engine.arithmetic import Bounds, largest
 from companion.engine.certificate import BoxProgram, LowRank
@@ -97,6 +94,8 @@ def guess_machine(
     Guess or None
         None where libsvm finds nothing.
     """
+    from sklearn.svm import SVC, NuSVC, OneClassSVM  # not before: pages on ADMM do without
+
     n = s.size
     options = {**options, "tol": _TOL, "max_iter": max(_ITERATIONS * n, 10_000), "cache_size": 500}
     model: Any
@@ -148,6 +147,8 @@ def guess_tube(
     ndarray of shape (m,) or None
         None where libsvm finds nothing. Multipliers at a bound are equal to it.
     """
+    from sklearn.svm import SVR, NuSVR
+
     m = y.size
     limits = {"tol": _TOL * float(np.ptp(y)), "max_iter": max(_ITERATIONS * m, 10_000)}
     options = {**options, **limits, "cache_size": 500}
@@ -174,12 +175,14 @@ def _weights(upper: Bounds, bound: float) -> np.ndarray | None:
 
 def _fitted(model: Any, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None) -> bool:
     """Fit without a word; return whether that went well."""
+    from sklearn import config_context, exceptions
+
     try:
         with (
             warnings.catch_warnings(),
             config_context(skip_parameter_validation=True, assume_finite=True),
         ):
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", exceptions.ConvergenceWarning)
             model.fit(X, y, sample_weight=weight)
     except ValueError:  # nu at its limit, or w = 0
         return False
