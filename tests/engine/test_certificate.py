@@ -136,14 +136,21 @@ def test_certificate_reads_well():
 
 
 def true_gap(P, q, s, K, x, y, z):
-    """Return f(x) minus the dual value at (x + d, y), relative to the terms of f(x); d as in the proof."""
-    n, F = len(q), np.vectorize(Fraction, otypes=[object])
+    """Return f(x) minus the dual value at (x + d, y), relative to the terms of f(x); d as in the proofs."""
+    F = np.vectorize(Fraction, otypes=[object])
     P, q, s, x, y = F(P), F(q), F(s), F(x), Fraction(y)
-    g, d = P @ x + q + y * s, np.zeros(n)
+    g, steps = P @ x + q + y * s, [np.zeros(len(q))]
     free = np.flatnonzero(z == 0.0)
-    d[free] = np.linalg.lstsq(*(F(v).astype(float) for v in (P[np.ix_(free, free)], -g[free])))[0]
+    block, e = (F(v).astype(float) for v in (P[np.ix_(free, free)], -g[free]))
+    curved = np.where(block.diagonal() > 0.0, block.diagonal(), 1.0)
+    for unit in (
+        np.ones(free.size),
+        curved**-0.5,
+    ):  # of the data, and one in which they are balanced
+        steps.append(np.zeros(len(q)))
+        steps[-1][free] = unit * np.linalg.lstsq(block * np.outer(unit, unit), unit * e)[0]
     gaps = []
-    for step in (F(d), F(0 * d)):
+    for step in map(F, steps):
         e = g + P @ step
         room = sum(max(v, 0) * t + max(-v, 0) * (Fraction(K) - t) for v, t in zip(e, x))
         gaps.append(step @ P @ step / 2 + abs(y * (s @ x)) + room)
