@@ -285,8 +285,9 @@ class _Search:
     def offer(self, x: np.ndarray, y: np.ndarray) -> bool:
         """Certify a point, keep it if it is the best; return whether it is proved."""
         P, q, A, _, lower, upper = self.program
-        x, y = x[: self.n], y[: self.p]
-        Px = P @ x
+        x, Px = x[: self.n], P @ x[: self.n]
+        # A point that minimises the objective itself has multipliers 0.
+        y = y[: self.p] * bool((Px + q).any())
         z = bound_multipliers(Px + q + y @ A, x, lower, upper)
         certificate = certify(self.program, x, y, *z, self.tol, Px)
         if self.best is None or certificate.worst < self.best.certificate.worst:

@@ -19,6 +19,12 @@ def test_a_small_column_counts():
     assert solve_box(program).x == pytest.approx([1e5, 1e-5])
 
 
+def test_nothing_to_minimise_has_no_multipliers():
+    one = np.ones((1, 1))
+    found = solve_box(BoxProgram(0 * one, 0 * one[0], -2 * one, -2 * one[0], one[0], 4 * one[0]))
+    assert (found.y, found.certificate.ok) == (0.0, True)
+
+
 def small_program(rng):
     """Return an integer program with an integer optimum x: the multipliers are chosen first."""
     n, p = int(rng.integers(1, 5)), int(rng.integers(0, 3))
