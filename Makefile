@@ -39,7 +39,7 @@ export PYTHONDONTWRITEBYTECODE :=  # where it is set, as in many containers, eac
 SOLUTIONS ?= 1
 export COMPANION_SOLUTIONS := $(SOLUTIONS)
 
-.PHONY: sheet help book pdf zip release test test-all test-processor test-unit test-notebooks test-package test-site lab lint mystmd bench mutants notebooks lock vendor icons clean
+.PHONY: sheet help book pdf zip release test test-all test-processor test-guess test-unit test-notebooks test-package test-site lab lint mystmd bench mutants notebooks lock vendor icons clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 18
@@ -111,6 +111,10 @@ test-notebooks: $(READY)   ## every notebook cell gives what its page shows, eve
 	  --ignore=book/exercises --junitxml=build/nbval.xml notebooks book
 	$(STEP) "Their results in exact arithmetic" $(BIN)/python -m pytest -q $(LIGHT) -p no:cacheprovider \
 	  tests/notebooks/verified.py
+
+test-guess: export COMPANION_NO_PIQP := 1
+test-guess: $(READY)       ## engine and machines where PIQP is not installed, as in a browser: ADMM guesses
+	$(STEP) "Unit tests without PIQP" $(BIN)/python -m pytest -q -n $(JOBS) $(LIGHT) tests/engine tests/svm tests/svr
 
 test-package: $(READY)     ## the wheel and the sdist, in an empty environment and with their own tests (needs an index)
 	$(STEP) "Wheel and sdist" $(BIN)/python -m pytest -q $(LIGHT) -m "slow or not slow" tests/test_package.py
