@@ -1,13 +1,9 @@
 """The benchmarks run at small sizes, and their answers are right. No timed tests."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from benchmarks import families, memory
-from tools.toc import ROOT
 
 SMALL = [p for group in families.GROUPS.values() for p in group() if p.n <= 60]
 
@@ -32,17 +28,6 @@ def test_each_kind_of_problem_has_ten_shapes_and_each_shape_its_seed():
         kinds.setdefault(p.family, set()).add(p.shape)
         assert "(seed " in p.shape or p.shape.startswith(real), p.shape
     assert min(len(names) for names in kinds.values()) >= 10, kinds
-
-
-def test_the_runner_names_what_there_is():
-    command, options = [sys.executable, "-m", "benchmarks"], {"capture_output": True, "text": True}
-    run = subprocess.run([*command, "nothing"], cwd=ROOT, check=False, **options)
-    assert run.returncode != 0
-    assert "no such benchmark: nothing; there are: boards, certificates, consensus," in run.stderr
-    few = [*command, "families", "--largest", "45"]
-    shown = subprocess.run(few, cwd=ROOT, check=True, **options).stdout
-    assert "== families ==" in shown
-    assert "basis pursuit, 10 x 40" in shown
 
 
 @pytest.mark.parametrize("name", list(memory.linear_problems(1)))
