@@ -9,16 +9,14 @@ regression, lasso, group lasso, logistic regression. Each is known here by its g
 """
 
 import math
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from flint import arb
 
 from tests.exact.numbers import exact, floats, length, product, ratio
-
-EPS = float(np.finfo(float).eps)
 
 
 @dataclass
@@ -34,7 +32,7 @@ class Candidate:
 
     x: np.ndarray  # of arb, as y and the gradient of h at x
     gradient: np.ndarray
-    terms: np.ndarray  # size of what adds up to the gradient: rounding of x moves it by a few units in their last place
+    terms: np.ndarray  # size of what adds up to the gradient
     columns: np.ndarray  # what is left of e is compared with these
     value: Any  # size of the terms of f(x), which the gap is compared with
     A: np.ndarray | None = None
@@ -52,19 +50,10 @@ class Candidate:
         self.b = np.zeros(0) if self.b is None else np.asarray(self.b, dtype=float)
         given = (np.asarray(v, dtype=float) for v in (self.lower, self.upper, self.tau))
         self.lower, self.upper, self.tau = (np.broadcast_to(v, n) for v in given)
-        self.unit = 8.0 * EPS * (1.0 + math.sqrt(n))
-        self.size, self.pull = np.abs(floats(self.x)), np.abs(self.A).T @ np.abs(floats(self.y))
+        self.size = np.abs(floats(self.x))
         self.reach = np.abs(self.A) @ self.size + np.abs(self.b)
         self.e = self.gradient + product(self.A.T, self.y)
-        self.columns = self.columns + self.pull
-
-    @cached_property
-    def faint(self) -> np.ndarray:
-        """What rounding may leave of each entry of e: a multiplier is a quotient of the terms of one column."""
-        A = np.abs(self.A)
-        of_rows = np.divide(self.terms, A, out=np.zeros(A.shape), where=A > 0.0)
-        unsure = of_rows.max(axis=1, initial=0.0) @ A
-        return self.unit * (self.terms + self.pull + unsure)
+        self.scale = self.columns + np.abs(self.A).T @ np.abs(floats(self.y))
 
     @property
     def infeasibility(self) -> float:
@@ -78,35 +67,55 @@ class Candidate:
                     worst = max(worst, ratio(beyond, max(self.size[j], abs(float(bound[j])))))
         return worst
 
-    def _terms_of_the_gap(self) -> tuple[Any, float, float]:
-        """Return the sum, the largest violation of a dual constraint, and the size of what rounding moves."""
+    def _terms_of_the_gap(self) -> tuple[Any, float]:
+        """Return the sum, and the largest violation of a dual constraint."""
         labels = np.arange(len(self.x)) if self.groups is None else self.groups
-        gap, worst, rounding = arb(self.plus), 0.0, float(self.size @ (self.terms + self.pull))
+        gap, worst = arb(self.plus), 0.0
         for j in np.flatnonzero(self.tau == 0.0):
             bound = float(self.lower[j] if self.e[j] > 0 else self.upper[j])
-            far = math.isinf(bound)
-            if far and not abs(self.e[j]) <= self.faint[j]:
-                worst = max(worst, ratio(self.e[j], self.columns[j]))
-            elif not far and not abs(self.e[j]) <= self.faint[j]:
+            if not math.isinf(bound):
                 gap += abs(self.e[j]) * abs(self.x[j] - bound)
+            elif self.e[j] != 0:
+                worst = max(worst, ratio(self.e[j], self.scale[j]))
         penalized = np.flatnonzero(self.tau > 0.0)
         for g in np.unique(labels[penalized]):
             m = penalized[labels[penalized] == g]
             tau, steep = arb(self.tau[m[0]]), length(self.e[m])
             gap += abs(tau * length(self.x[m]) + sum(self.e[m] * self.x[m], arb(0)))
-            if not steep - tau <= float(self.faint[m].max()):
-                size = max(float(tau), float(self.columns[m].max()))
+            if not steep <= tau:
+                size = max(float(tau), float(self.scale[m].max()))
                 worst = max(worst, ratio(steep - tau, size))
-        return gap, worst, rounding
+        return gap, worst
 
     @property
     def worst(self) -> float:
         """The largest of infeasibility, violated dual constraint and relative gap."""
         if not all(v.is_finite() for v in (*self.x, *self.y, *self.e)):
             return math.inf
-        gap, worst, rounding = self._terms_of_the_gap()
+        gap, worst = self._terms_of_the_gap()
         miss = abs(product(self.A, self.x) - exact(self.b))
         gap += sum(abs(self.y) * miss, arb(0))
-        rounding += float(self.value) + float(np.abs(floats(self.y)) @ self.reach)
-        relative = 0.0 if gap <= self.unit * rounding else ratio(gap, self.value)
-        return max(self.infeasibility, worst, relative)
+        return max(self.infeasibility, worst, ratio(gap, self.value))
+
+    def nearby(self, times: Callable[[np.ndarray], np.ndarray], P: np.ndarray) -> float:
+        r"""Return the worst of this candidate, or with multipliers judged at (x + d, y + dy): less is left of e there.
+
+        The tangent of a quadratic h at x + d is below h, and :math:`\tfrac12 d^\top P d` below it at x. d and dy solve
+        the equations of the free variables, refined with exact residuals; `times` is the exact product with P.
+        """
+        x, d, y = floats(self.x), exact(np.zeros(len(self.x))), self.y
+        free = np.flatnonzero((x > self.lower) & (x < self.upper))
+        A, k = self.A[:, free], free.size
+        kkt = np.block([[P[np.ix_(free, free)], A.T], [A, np.zeros((len(A), len(A)))]])
+        peak = np.abs(kkt).max(axis=1, initial=0.0)
+        unit = np.where(peak > 0.0, peak, 1.0) ** -0.5
+        for _ in range(3):
+            e = floats((self.gradient + times(d) + product(self.A.T, y))[free])
+            right = unit * np.r_[-e, np.zeros(len(A))]
+            step = unit * np.linalg.lstsq(kkt * np.outer(unit, unit), right, rcond=None)[0]
+            d[free] += exact(step[:k])
+            y = y + exact(step[k:])
+        Pd = times(d)
+        plus = abs(sum(d * Pd, arb(0))) / 2
+        beside = replace(self, gradient=self.gradient + Pd, y=y, plus=plus)
+        return min(self.worst, beside.worst)
