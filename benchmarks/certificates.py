@@ -13,7 +13,7 @@ from collections import Counter
 from benchmarks import store
 from tests.exact.test_judge import ALL, KINDS, REGRESSIONS, outcome
 
-FITS = 10  # of each estimator in each family
+FITS = 20  # of each estimator in each family
 
 
 def main() -> None:

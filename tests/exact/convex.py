@@ -98,24 +98,23 @@ class Candidate:
         return max(self.infeasibility, worst, ratio(gap, self.value))
 
     def nearby(self, times: Callable[[np.ndarray], np.ndarray], P: np.ndarray) -> float:
-        r"""Return the worst of this candidate, or with multipliers judged at (x + d, y + dy): less is left of e there.
+        r"""Return the worst of this candidate, or of one with multipliers at (x + d, y + dy), where less is left of e.
 
         The tangent of a quadratic h at x + d is below h, and :math:`\tfrac12 d^\top P d` below it at x. d and dy solve
         the equations of the free variables, refined with exact residuals; `times` is the exact product with P.
         """
         x, d, y = floats(self.x), exact(np.zeros(len(self.x))), self.y
         free = np.flatnonzero((x > self.lower) & (x < self.upper))
-        A, k = self.A[:, free], free.size
+        A, k = self.A[:, free], len(free)
         kkt = np.block([[P[np.ix_(free, free)], A.T], [A, np.zeros((len(A), len(A)))]])
         peak = np.abs(kkt).max(axis=1, initial=0.0)
         unit = np.where(peak > 0.0, peak, 1.0) ** -0.5
+        kkt *= np.outer(unit, unit)
         for _ in range(3):
             e = floats((self.gradient + times(d) + product(self.A.T, y))[free])
-            right = unit * np.r_[-e, np.zeros(len(A))]
-            step = unit * np.linalg.lstsq(kkt * np.outer(unit, unit), right, rcond=None)[0]
-            d[free] += exact(step[:k])
-            y = y + exact(step[k:])
+            step = unit * np.linalg.lstsq(kkt, unit * np.r_[-e, 0 * self.b])[0]
+            d[free], y = d[free] + exact(step[:k]), y + exact(step[k:])
         Pd = times(d)
-        plus = abs(sum(d * Pd, arb(0))) / 2
-        beside = replace(self, gradient=self.gradient + Pd, y=y, plus=plus)
+        square = abs(sum(d * Pd, arb(0)))
+        beside = replace(self, gradient=self.gradient + Pd, y=y, plus=square / 2)
         return min(self.worst, beside.worst)

@@ -40,9 +40,9 @@ def machine(m, X, y, v):
     terms = [(price * slack ** (1 + squared)).sum(), -c * eta / unit * (not given), square / 2 * (not by_norm)]
     terms, least = np.array([*terms, penalized * b * b / 2]), min(a[side].sum() for side in sides)
     share = least if given else min(least, c / len(sides)) if tube else c / len(sides)
-    for side in sides:  # the sum is made exact; who is 0 stays so, if others have room
+    for side in sides:  # the sum is made exact, in proportion; who is 0 stays so, if others have room
         now, upper = a[side].sum(), 2 * a[side] if squared else price[side]
-        top = 0 * upper if now > share else np.where(a[side] > 0, upper, 0)
+        top = 0 * upper if now > share else np.minimum(2 * a[side], upper)
         top = upper if now < share and not top.sum() > share else top
         a[side] += (top - a[side]) * ((share - now) / (top - a[side]).sum()) if now != share else 0
     z = (s * a).reshape(k, n).sum(axis=0)

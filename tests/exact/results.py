@@ -322,9 +322,8 @@ def _(tube: SupportVectorRegression, X: Any, y: Any) -> float:
         claims.append(away(tube.w_, product(F.T, delta), np.abs(F).T @ np.abs(floats(delta))))
     square = sum(delta * inner, arb(0))
     claims.append(ratio(arb(tube.norm_) ** 2 - square, float(np.abs(floats(delta)) @ sizes)))
-    split_up = np.column_stack([-np.eye(m), np.eye(m), np.zeros(m)])
-    worst = at.nearby(times, split_up.T @ P.dense(m) @ split_up)
-    return max(worst, *claims)
+    difference = np.column_stack([-np.eye(m), np.eye(m), np.zeros(m)])
+    return max(at.nearby(times, difference.T @ P.dense(m) @ difference), *claims)
 
 
 def squares(X: Any, y: Any, w: Any, b: float, K: float, tau: float, C: float | None) -> float:
@@ -461,7 +460,7 @@ def _(result: IndefiniteResult, X: Any, y: Any) -> float:
     """
     data = result.problem.data
     stated = (result.alpha, result.multipliers, result.K, result.objective, result.upper_bound)
-    signed, n = data["y"] * result.alpha, len(data["y"])
+    signed = data["y"] * result.alpha
     if not finite(*stated):
         return math.inf
     M = data["K0"] + np.outer(signed, 0.25 / float(data["rho"]) * signed)

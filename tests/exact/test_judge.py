@@ -11,16 +11,7 @@ from companion.svm import IndefiniteSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4,
 from companion.svr import EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
 from tests.exact.judge import judge
 
-KINDS = (
-    "separable",
-    "overlapping",
-    "contradictory",
-    "outlier",
-    "units",
-    "offset",
-    "copies",
-    "flat",
-)
+KINDS = "separable", "overlapping", "contradictory", "outlier", "units", "offset", "copies", "flat"
 KERNELS = ("linear", "poly", "gaussian", "precomputed")
 REGRESSIONS = (RidgeRegression, KernelRidge, Lasso, ElasticNet)
 MACHINES = (SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5)
@@ -68,8 +59,9 @@ def problem(maker, kind, rng):
     if maker is IndefiniteSVC:
         K0 = (X * np.where(np.arange(X.shape[1]) % 2, -1.0, 1.0)) @ X.T
         K0 = (K0 + K0.T) / 2 - (X.shape[1] == 1) * np.mean(X * X)
-        C = 10.0 ** rng.uniform(-8, 6) / float(np.abs(K0).max())
-        rho = C / float(np.abs(K0).max()) * 10.0 ** rng.uniform(-2, 2)
+        largest = float(np.abs(K0).max()) or 1.0
+        C = 10.0 ** rng.uniform(-8, 6) / largest
+        rho = C / largest * 10.0 ** rng.uniform(-2, 2)
         return maker(C, rho, kernel="precomputed", max_iter=300), K0, y, weight
     kernel, degree = str(rng.choice(KERNELS)), int(rng.choice([2, 2, 5]))
     X = X @ X.T if kernel == "precomputed" else X
