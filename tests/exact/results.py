@@ -159,13 +159,12 @@ def quadratic(P: Any, q: np.ndarray, x: np.ndarray, **rest: Any) -> Candidate:
     """Return the candidate for a program with the objective 1/2 x'Px + q'x; P may be P x and the size of its terms."""
     Px, sizes = (P.times(x), P.sizes(x)) if isinstance(P, Matrix) else P
     value = abs(sum(x * Px, arb(0))) / 2 + sum(abs(exact(q) * x), arb(0))
-    size, columns = np.abs(q), np.abs(floats(Px)) + np.abs(q)
-    if not np.any(
-        floats(rest.get("y", exact([])))
-    ):  # nothing is small beside a sum P x that ought to vanish
-        columns = np.where(size > 0.0, columns, sizes)
-        if not size @ np.abs(floats(x)):
-            value = arb(0.5 * float(np.abs(floats(x)) @ sizes))
+    size, A = np.abs(q), np.asarray(rest.get("A", np.zeros((0, len(q)))))
+    constants = size + np.abs(A).T @ np.abs(floats(rest.get("y", exact([]))))
+    # nothing is small beside a sum P x that ought to vanish
+    columns = np.where(constants > 0.0, np.abs(floats(Px)) + size, sizes)
+    if not (np.any(floats(rest.get("y", exact([])))) or size @ np.abs(floats(x))):
+        value = arb(0.5 * float(np.abs(floats(x)) @ sizes))
     return Candidate(x, Px + exact(q), sizes + size, columns, value, **rest)
 
 
@@ -338,7 +337,9 @@ def smooth_squares(Z: Any, y: Any, x: Any, d: Any, tau: Any, groups: Any = None)
     """Return the candidate for least squares with the penalties d x^2/2 and tau |x|."""
     r, size, curve = exact(y) - product(Z, x), np.abs(floats(x)), exact(np.broadcast_to(d, len(x)))
     terms = np.abs(Z).T @ (np.abs(Z) @ size + np.abs(y)) + d * size
-    columns = np.abs(Z).T @ np.abs(floats(r)) + d * size
+    rest = floats(r)  # one that ought to vanish is compared with y
+    rest = rest if np.linalg.norm(rest) > 1e-9 * np.linalg.norm(y) else y
+    columns = np.abs(Z).T @ np.abs(rest) + d * size
     value = sum(r * r, arb(0)) / 2 + sum(curve * x * x, arb(0)) / 2
     labels, tau = np.arange(len(x)) if groups is None else groups, np.broadcast_to(tau, len(x))
     for g in np.unique(labels[tau > 0.0]):
