@@ -337,9 +337,11 @@ def smooth_squares(Z: Any, y: Any, x: Any, d: Any, tau: Any, groups: Any = None)
     """Return the candidate for least squares with the penalties d x^2/2 and tau |x|."""
     r, size, curve = exact(y) - product(Z, x), np.abs(floats(x)), exact(np.broadcast_to(d, len(x)))
     terms = np.abs(Z).T @ (np.abs(Z) @ size + np.abs(y)) + d * size
-    rest = floats(r)  # one that ought to vanish is compared with y
-    rest = rest if np.linalg.norm(rest) > 1e-9 * np.linalg.norm(y) else y
-    columns = np.abs(Z).T @ np.abs(rest) + d * size
+    parts, rest = np.abs(Z) @ size + np.abs(y), np.abs(floats(r))
+    rest = np.where(
+        rest > 1e-9 * parts, rest, parts
+    )  # one that ought to vanish is compared with its terms
+    columns = np.abs(Z).T @ rest + d * size
     value = sum(r * r, arb(0)) / 2 + sum(curve * x * x, arb(0)) / 2
     labels, tau = np.arange(len(x)) if groups is None else groups, np.broadcast_to(tau, len(x))
     for g in np.unique(labels[tau > 0.0]):
