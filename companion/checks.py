@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from companion.engine.arithmetic import apart, largest
+from companion.arithmetic import apart, largest
 
 __all__ = [
     "array_or_list", "as_array", "as_matrix", "as_points", "as_scalar", "as_schedule", "as_symmetric", "as_vector",

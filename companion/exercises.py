@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from companion.engine.arithmetic import apart
+from companion.arithmetic import apart
 
 __all__ = [
     "Feedback", "Number", "Numbers", "Wrong", "array", "check", "compare", "compare_functions", "gram_of", "number",

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from companion.engine.arithmetic import beyond
+from companion.arithmetic import beyond
 
 __all__ = [
     "ADMMResult", "Certificate", "FixedPointResult", "MultiplierResult", "Problem", "QPResult",

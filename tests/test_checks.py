@@ -12,7 +12,7 @@ from scipy import sparse
 
 from companion import checks
 from companion.admm import solve_qp
-from companion.engine.arithmetic import apart
+from companion.arithmetic import apart
 from companion.engine.refusals import check_bounds
 from companion.regression import KernelRidge
 from companion.svm import SVMs1, SVMs2prime, SVMs3

@@ -36,7 +36,6 @@ MOST_CONSTANTS = 88  # numbers with a name in the six mathematical rooms, each e
 
 # Who may import whom, at the top of a file, in a function or for a type: only what stands before it, and its own room;
 # not what stands beside it.
-ARITHMETIC = "engine/arithmetic.py"  # needs nothing, and everyone may use it
 ORDER = [
     {"exceptions", "arithmetic"},
     {"results", "checks"},
@@ -80,8 +79,7 @@ def name_of(path: Path) -> str:
 
 def room_of(path: Path) -> str:
     """Return the folder of a file, or its own name at the top."""
-    name = name_of(path)
-    return "arithmetic" if name == ARITHMETIC else name.split("/")[0].removesuffix(".py")
+    return name_of(path).split("/")[0].removesuffix(".py")
 
 
 def imports_of(path: Path) -> set[tuple[str, str]]:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
-from companion.engine.arithmetic import EPS, largest
+from companion.arithmetic import EPS, largest
 from companion.exceptions import InfeasibleProblemError
 
 __all__ = ["AffineSet", "back_substitute", "lengths", "orthonormal"]

@@ -30,11 +30,11 @@ import numpy as np
 from companion.admm.loop import repeat
 from companion.admm.objectives import ConsensusObjective, LeastSquaresObjective
 from companion.admm.splitting import LOGGED, Iterate, Rule
+from companion.arithmetic import beyond, largest, ratio
 from companion.checks import as_scalar, as_vector, check_count
 from companion.distributed.cluster import OnCluster, StateLostError
 from companion.distributed.rows import blocks_of_rows
 from companion.distributed.teams import InProcess
-from companion.engine.arithmetic import beyond, largest, ratio
 from companion.exceptions import ConvergenceWarning
 from companion.results import ADMMResult, Certificate, Problem
 

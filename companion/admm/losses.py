@@ -12,8 +12,8 @@ import numpy as np
 from scipy import linalg
 from scipy.special import expit
 
+from companion.arithmetic import EPS, apart, largest
 from companion.checks import as_matrix, as_scalar, as_vector, check_range
-from companion.engine.arithmetic import EPS, apart, largest
 
 __all__ = ["LeastSquaresLoss", "LogisticLoss", "SmoothLoss", "SquaredHingeLoss"]
 

@@ -16,8 +16,8 @@ from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from companion.admm.l1 import lasso
 from companion.admm.losses import LeastSquaresLoss, SmoothLoss, SquaredHingeLoss, half_square
 from companion.admm.proximal import soft_threshold
+from companion.arithmetic import EPS, largest
 from companion.checks import as_scalar
-from companion.engine.arithmetic import EPS, largest
 
 __all__ = [
     "ConsensusObjective", "LassoObjective", "LeastSquaresObjective", "RidgeObjective", "SquaredHingeObjective",

@@ -26,8 +26,8 @@ from scipy.linalg import null_space
 from scipy.special import expit, wrightomega
 
 from companion.admm.affine import AffineSet
+from companion.arithmetic import EPS, apart
 from companion.checks import as_array, as_matrix, as_scalar, as_symmetric, as_vector, check_count
-from companion.engine.arithmetic import EPS, apart
 from companion.exceptions import InfeasibleProblemError
 
 __all__ = [

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike
 
 from companion.admm.loop import DIVERGED, repeat, returned
 from companion.admm.proximal import Prox
+from companion.arithmetic import EPS
 from companion.checks import as_array, as_scalar, as_schedule
-from companion.engine.arithmetic import EPS
 from companion.results import FixedPointResult
 
 __all__ = [

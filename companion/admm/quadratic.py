@@ -11,8 +11,8 @@ from scipy.linalg.lapack import dgetrs
 
 from companion.admm.affine import AffineSet
 from companion.admm.splitting import Iterate, admm
+from companion.arithmetic import EPS
 from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
-from companion.engine.arithmetic import EPS
 from companion.engine.certificate import BoxProgram, LowRank, accurate_square, certify
 from companion.engine.finish import is_psd
 from companion.engine.quadratic import solve_box

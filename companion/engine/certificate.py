@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from companion.arithmetic import EPS, Bounds, exact_product, largest, ratio
 from companion.checks import as_matrix, as_vector, count_axes
-from companion.engine.arithmetic import EPS, Bounds, exact_product, largest, ratio
 from companion.results import Certificate
 
 __all__ = [

@@ -21,7 +21,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from companion.engine.arithmetic import EPS, Bounds, apart, is_symmetric, largest, ratio
+from companion.arithmetic import EPS, Bounds, apart, is_symmetric, largest, ratio
 
 __all__ = ["Finished", "Rows", "Settled", "System", "equations", "finish", "is_psd", "settle"]
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from companion.engine.arithmetic import Bounds, largest
+from companion.arithmetic import Bounds, largest
 from companion.engine.certificate import BoxProgram, LowRank
 from companion.engine.kkt import factor, factor_diagonal, scales_of
 

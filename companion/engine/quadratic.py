@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion.engine.arithmetic import EPS, largest
+from companion.arithmetic import EPS, largest
 from companion.engine.certificate import (
     BoxProgram,
     LowRank,

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from companion.engine.arithmetic import EPS, apart, linear_program
+from companion.arithmetic import EPS, apart, linear_program
 from companion.engine.certificate import BoxProgram
 from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
 

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from companion.engine.arithmetic import EPS, Bounds, largest
+from companion.arithmetic import EPS, Bounds, largest
 from companion.engine.certificate import weak_duality
 from companion.engine.finish import System, settle
 

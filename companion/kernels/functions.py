@@ -28,8 +28,8 @@ from typing import Any, ClassVar, dataclass_transform
 import numpy as np
 from scipy.special import comb
 
+from companion.arithmetic import EPS, largest
 from companion.checks import as_points, as_scalar, as_vector, both, check_count, rows_of_both
-from companion.engine.arithmetic import EPS, largest
 from companion.kernels.arithmetic import base, check_callable, name_of, term
 from companion.kernels.features import polynomial_features
 

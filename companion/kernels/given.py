@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from companion.arithmetic import is_symmetric
 from companion.checks import as_matrix, as_vectors, both
-from companion.engine.arithmetic import is_symmetric
 from companion.kernels.arithmetic import check_callable, name_of
 from companion.kernels.functions import ExplicitKernel, Kernel, parameter
 

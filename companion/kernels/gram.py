@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from companion.arithmetic import EPS
 from companion.checks import as_scalar, real_or_complex
-from companion.engine.arithmetic import EPS
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.functions import Kernel
 from companion.kernels.vectors import as_kernel

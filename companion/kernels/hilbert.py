@@ -21,6 +21,7 @@ from scipy.integrate import fixed_quad
 from scipy.linalg import null_space
 from scipy.special import eval_legendre
 
+from companion.arithmetic import apart, ratio
 from companion.checks import (
     as_array,
     as_scalar,
@@ -29,7 +30,6 @@ from companion.checks import (
     check_range,
     real_or_complex,
 )
-from companion.engine.arithmetic import apart, ratio
 from companion.exceptions import ConvergenceWarning
 from companion.results import Record
 

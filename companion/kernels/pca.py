@@ -13,8 +13,8 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from companion.arithmetic import EPS, largest
 from companion.checks import as_matrix, check_count, check_range, reject_masked
-from companion.engine.arithmetic import EPS, largest
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.functions import Kernel
 from companion.kernels.gram import centre

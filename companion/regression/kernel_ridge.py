@@ -12,8 +12,8 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
+from companion.arithmetic import EPS, apart, exact_product, largest, ratio
 from companion.checks import as_scalar, as_weights
-from companion.engine.arithmetic import EPS, apart, exact_product, largest, ratio
 from companion.engine.certificate import certify_squares, rounding_of_a_sum
 from companion.kernels import Kernel
 from companion.kernels.vectors import KernelMixin, own_points

@@ -12,8 +12,8 @@ from scipy import linalg
 
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import admm
+from companion.arithmetic import beyond, largest
 from companion.checks import as_scalar, as_vector, check_count
-from companion.engine.arithmetic import beyond, largest
 from companion.exceptions import ConvergenceWarning
 from companion.regression.intercept import Shifted, check_intercept, shift
 from companion.regression.regressor import Regressor, as_data

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
+from companion.arithmetic import EPS, ratio
 from companion.checks import as_scalar, as_vector, as_weights, check_range
-from companion.engine.arithmetic import EPS, ratio
 from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
 from companion.exceptions import ConvergenceWarning
 from companion.regression.intercept import Shifted, check_intercept, shift

@@ -25,7 +25,7 @@ from scipy.linalg import lapack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 
-from companion.engine.arithmetic import EPS, largest, ratio
+from companion.arithmetic import EPS, largest, ratio
 from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
 from companion.regression.intercept import Shifted
 from companion.results import TOLERANCE, Certificate

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg.lapack import dpstrf
 
+from companion.arithmetic import EPS, largest, linear_program
 from companion.checks import as_matrix, check_count
-from companion.engine.arithmetic import EPS, largest, linear_program
 from companion.kernels import as_kernel
 from companion.svm.program import Points, make_points
 

@@ -18,8 +18,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from companion.arithmetic import Bounds, largest, ratio
 from companion.checks import as_matrix, as_vector
-from companion.engine.arithmetic import Bounds, largest, ratio
 from companion.engine.certificate import rounding_of
 from companion.engine.guess import Guess, guess_machine
 from companion.kernels.vectors import KernelMixin

@@ -23,8 +23,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from companion.arithmetic import EPS, Bounds, beyond, largest
 from companion.checks import as_scalar, check_count, read_data, reject_masked
-from companion.engine.arithmetic import EPS, Bounds, beyond, largest
 from companion.engine.certificate import certify_hyperplane
 from companion.engine.finish import Finished, finish, is_psd
 from companion.engine.guess import Guess, guess_state

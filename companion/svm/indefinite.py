@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from companion.admm import solve_qp
+from companion.arithmetic import EPS, largest, ratio
 from companion.checks import as_scalar, as_symmetric, as_vector, check_count
-from companion.engine.arithmetic import EPS, largest, ratio
 from companion.engine.certificate import rounding_of, weak_duality
 from companion.exceptions import ConvergenceWarning
 from companion.results import Certificate, History, Problem, Record

@@ -20,8 +20,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
+from companion.arithmetic import EPS, Bounds, exact_product, largest, ratio, sliced_product
 from companion.checks import as_vector
-from companion.engine.arithmetic import EPS, Bounds, exact_product, largest, ratio, sliced_product
 from companion.engine.certificate import (
     BoxProgram,
     LowRank,

@@ -31,8 +31,8 @@ import numpy as np
 from scipy.optimize import linprog
 from sklearn.utils.class_weight import compute_sample_weight
 
+from companion.arithmetic import EPS, apart, exact_product, largest, ratio
 from companion.checks import as_scalar
-from companion.engine.arithmetic import EPS, apart, exact_product, largest, ratio
 from companion.exceptions import InfeasibleProblemError
 from companion.results import Certificate
 from companion.svm import hyperplanes

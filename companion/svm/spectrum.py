@@ -8,8 +8,8 @@ import numpy as np
 from scipy.linalg.lapack import dlasd4
 
 from companion.admm import project_psd
+from companion.arithmetic import EPS, largest
 from companion.checks import as_matrix, as_symmetric
-from companion.engine.arithmetic import EPS, largest
 
 __all__ = ["RankOneSpectrum", "nearest_psd", "spectrum_transform"]
 

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from companion.arithmetic import EPS, largest
 from companion.checks import as_matrix, as_scalar, as_vector, check_count
-from companion.engine.arithmetic import EPS, largest
 from companion.engine.certificate import LowRank
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel

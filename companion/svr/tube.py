@@ -32,8 +32,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from companion.arithmetic import EPS, Bounds, largest
 from companion.checks import as_scalar, as_vector, as_weights, check_range
-from companion.engine.arithmetic import EPS, Bounds, largest
 from companion.engine.finish import Finished
 from companion.engine.guess import Guess, guess_tube
 from companion.kernels.vectors import KernelMixin

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from companion.admm import LowRank, solve_qp
+from companion.arithmetic import EPS
 from companion.engine import certificate as engine
-from companion.engine.arithmetic import EPS
 from companion.engine.certificate import BoxProgram, bound_multipliers
 from companion.results import Certificate
 

@@ -8,7 +8,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from companion.engine.arithmetic import is_symmetric
+from companion.arithmetic import is_symmetric
 from companion.engine.finish import Finished, finish
 from companion.engine.guess import guess_machine
 from companion.kernels import Gaussian, KernelPCA

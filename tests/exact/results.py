@@ -16,7 +16,7 @@ from scipy import linalg, sparse
 
 from companion import regression
 from companion.admm.objectives import LassoObjective, RidgeObjective, SquaredHingeObjective
-from companion.engine.arithmetic import EPS
+from companion.arithmetic import EPS
 from companion.engine.certificate import LowRank
 from companion.kernels import KernelPCA, as_kernel
 from companion.regression import ElasticNet, KernelRidge, Lasso, RidgeRegression

@@ -14,7 +14,7 @@ from sklearn.metrics import pairwise
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from companion.engine.arithmetic import EPS
+from companion.arithmetic import EPS
 from companion.kernels.functions import Constant
 from companion.kernels.given import FeatureMap, FromFunction
 from companion.kernels.gram import gram, is_positive_definite

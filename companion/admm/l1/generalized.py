@@ -12,8 +12,8 @@ from companion.admm.affine import lengths
 from companion.admm.l1.problem import L1Problem, Triple, solve
 from companion.admm.losses import factored, rows_of
 from companion.admm.proximal import soft_threshold
+from companion.arithmetic import EPS, exact_product, largest, ratio
 from companion.checks import as_matrix, as_scalar, as_vector
-from companion.engine.arithmetic import EPS, exact_product, largest, ratio
 from companion.engine.certificate import (
     BoxProgram,
     certify_squares,

@@ -21,8 +21,8 @@ from companion.admm.l1.problem import L1Problem, Triple, solve
 from companion.admm.losses import rows_of
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate
+from companion.arithmetic import largest, linear_program, ratio
 from companion.checks import as_matrix, as_vector
-from companion.engine.arithmetic import largest, linear_program, ratio
 from companion.engine.certificate import certify_terms, rounding_of_a_sum
 from companion.results import ADMMResult, Certificate, Problem
 

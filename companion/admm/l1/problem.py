@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from companion.admm.splitting import Iterate, admm
+from companion.arithmetic import EPS
 from companion.checks import as_scalar, check_count
-from companion.engine.arithmetic import EPS
 from companion.exceptions import ConvergenceWarning
 from companion.results import ADMMResult, Certificate, Problem
 

@@ -16,8 +16,8 @@ from companion.admm.losses import (
 )
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import Iterate
+from companion.arithmetic import EPS, largest, ratio
 from companion.checks import as_scalar, as_vector, count_axes
-from companion.engine.arithmetic import EPS, largest, ratio
 from companion.engine.certificate import (
     certify_squares,
     certify_terms,
