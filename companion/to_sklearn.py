@@ -1,4 +1,4 @@
-r"""The models of all chapters by scikit-learn's names, and back.
+r"""The models of all chapters by scikit-learn's names.
 
 =================================  ==============================================================
 ``HardMarginSVC()``                ``SVC(C=1e10)``
@@ -34,23 +34,16 @@ from typing import Any
 
 from sklearn import kernel_ridge, linear_model, svm
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from companion.checks import as_scalar, check_count
+from companion.checks import check_count
 from companion.regression import ElasticNet, KernelRidge, Lasso, RidgeRegression
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime
 from companion.svm.program import kernel_options
 from companion.svr import EpsilonSVR, NuSVR
 
-__all__ = ["from_sklearn", "to_sklearn"]
-
-Makers = dict[type, Callable[..., Any]]
-
-_PARAMETERS = {
-    "rbf": ["gamma"], "sigmoid": ["gamma", "coef0"], "poly": ["gamma", "coef0", "degree"],
-    "linear": [], "precomputed": [],
-}  # fmt: skip
+__all__ = ["to_sklearn"]
 
 
 def to_sklearn(model: BaseEstimator, *sizes: int) -> BaseEstimator:
@@ -86,68 +79,16 @@ def to_sklearn(model: BaseEstimator, *sizes: int) -> BaseEstimator:
     >>> to_sklearn(NuSVR(nu=0.3, C=20.0), 40).C
     0.5
     """
-    return _counterpart(model, _TO, *(check_count(size, "m") for size in sizes))
-
-
-def from_sklearn(estimator: BaseEstimator, m: int = 1) -> BaseEstimator:
-    """Return the model of this package, not fitted, that has the same solution on m points.
-
-    Parameters
-    ----------
-    estimator : estimator
-        An estimator of scikit-learn that is in the table above, or a pipeline that :func:`to_sklearn` made.
-    m : int
-        Number of points it will be fitted to; two classes are separated in the same way, however many there are.
-
-    Returns
-    -------
-    estimator
-
-    Raises
-    ------
-    ValueError
-        If the estimator uses an option that has no counterpart here (``positive=True``, for example).
-    TypeError
-        If `estimator` is something else, or has one penalty for each of several targets.
-
-    Examples
-    --------
-    >>> from_sklearn(linear_model.Lasso(alpha=0.5), 8)
-    Lasso(tau=4.0)
-    >>> from_sklearn(svm.SVC(C=10.0, kernel="rbf", gamma=0.5))
-    SVMs2(K=10.0, kernel='rbf', kernel_params={'gamma': 0.5})
-    """
-    for option in ("positive",) if isinstance(estimator, svm.SVC) else ("class_weight", "positive"):
-        if (value := getattr(estimator, option, None)) not in (None, False):
-            raise ValueError(f"{option}={value!r} has no counterpart here")
-    return _counterpart(estimator, _FROM, check_count(m, "m"))
-
-
-def _counterpart(model: Any, makers: Makers, *sizes: int) -> Any:
-    """Return what the table says for the class of a model."""
-    for kind, make in makers.items():
+    for kind, make in _TO.items():
         if isinstance(model, kind):
-            return make(model, *sizes)
-    known = ", ".join(kind.__name__ for kind in makers)
+            return make(model, *(check_count(size, "m") for size in sizes))
+    known = ", ".join(kind.__name__ for kind in _TO)
     raise TypeError(f"there is a counterpart of {known}, but not of {type(model).__name__}")
 
 
 def _kernel(model: Any) -> dict[str, Any]:
     """Return the kernel of a model by scikit-learn's names."""
     return kernel_options(model._named_kernel())
-
-
-def _own_kernel(estimator: BaseEstimator) -> dict[str, Any]:
-    """Return the kernel of an estimator of scikit-learn, and the parameters of a name, as options for a model."""
-    name = estimator.kernel
-    keys = _PARAMETERS.get(name) if isinstance(name, str) else []
-    if keys is None:
-        raise ValueError(f"there is no kernel {name!r} here; use 'precomputed' in both")
-    if keys and not isinstance(estimator.gamma, (int, float)):
-        raise ValueError(
-            f"gamma={estimator.gamma!r} depends on the data, which are not known here; set gamma"
-        )
-    return {"kernel": name, "kernel_params": {key: getattr(estimator, key) for key in keys} or None}
 
 
 def _machine(kind: type, model: Any, **prices: Any) -> BaseEstimator:
@@ -188,32 +129,7 @@ def _elastic_net(model: Lasso | ElasticNet, m: int) -> BaseEstimator:
     return linear_model.ElasticNet(alpha=(K + tau) / m, l1_ratio=tau / (K + tau), **options)
 
 
-def _number(estimator: BaseEstimator, name: str) -> float:
-    """Return a parameter of an estimator, or raise an error that names it: one penalty for each target, say."""
-    return as_scalar(getattr(estimator, name), name)
-
-
-def _intercept(estimator: BaseEstimator) -> str:
-    return "free" if estimator.fit_intercept else "none"
-
-
-def _from_elastic_net(estimator: linear_model.ElasticNet, m: int) -> ElasticNet:
-    model = ElasticNet.blend(m * _number(estimator, "alpha"), _number(estimator, "l1_ratio"))
-    return model.set_params(intercept=_intercept(estimator))
-
-
-def _from_pipeline(pipeline: Pipeline, m: int) -> RidgeRegression:
-    steps = [step for _, step in pipeline.steps]
-    if len(steps) == 2 and isinstance(steps[0], PolynomialFeatures):
-        features, last = steps
-        ones = features.degree == 1 and features.include_bias
-        if ones and isinstance(last, linear_model.Ridge) and not last.fit_intercept:
-            return RidgeRegression(K=_number(last, "alpha"), intercept="penalized")
-    made = "PolynomialFeatures(degree=1) with Ridge(fit_intercept=False)"
-    raise ValueError(f"the only pipeline with a counterpart is {made}")
-
-
-_TO: Makers = {
+_TO: dict[type, Callable[..., Any]] = {
     HardMarginSVC: lambda s, p, q: _machine(svm.SVC, s, C=1e10),
     SVMs1: lambda s, p, q: _machine(svm.NuSVC, s, nu=1 / ((p + q) * (s.K or 1 / min(p, q)))),
     SVMs2: lambda s, p, q: _machine(svm.SVC, s, C=s.K, class_weight=s.class_weight),
@@ -224,17 +140,4 @@ _TO: Makers = {
     ElasticNet: _elastic_net,
     EpsilonSVR: lambda s, m: _tube(svm.SVR, s, m, epsilon=s.epsilon),
     NuSVR: lambda s, m: _tube(svm.NuSVR, s, m, nu=min(float(s.nu), 1.0)),
-}
-
-_FROM: Makers = {  # a class before those that it is made from: scikit-learn's Lasso is an ElasticNet
-    svm.NuSVC: lambda e, m: SVMs2prime(nu=float(e.nu), **_own_kernel(e)),
-    svm.SVC: lambda e, m: SVMs2(float(e.C), class_weight=e.class_weight, **_own_kernel(e)),
-    Pipeline: _from_pipeline,
-    linear_model.Ridge: lambda e, m: RidgeRegression(_number(e, "alpha"), intercept=_intercept(e)),
-    kernel_ridge.KernelRidge: lambda e, m: KernelRidge(_number(e, "alpha"), **_own_kernel(e)),
-    linear_model.Lasso: lambda e, m: Lasso(m * _number(e, "alpha"), intercept=_intercept(e)),
-    linear_model.ElasticNet: _from_elastic_net,
-    linear_model.LinearRegression: lambda e, m: RidgeRegression(0.0, intercept=_intercept(e)),
-    svm.NuSVR: lambda e, m: NuSVR(nu=float(e.nu), C=m * float(e.C), **_own_kernel(e)),
-    svm.SVR: lambda e, m: EpsilonSVR(epsilon=float(e.epsilon), C=m * float(e.C), **_own_kernel(e)),
 }
