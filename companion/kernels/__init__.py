@@ -13,30 +13,21 @@
 # fmt: off
 # isort: off
 from companion.kernels.vectors import as_kernel
-from companion.kernels.features import (
-    polynomial_exponents, polynomial_features, subset_features, subsets,
-)
+from companion.kernels.features import polynomial_exponents, polynomial_features, subset_features, subsets
 from companion.kernels.functions import Constant, Kernel
 from companion.kernels.given import FeatureMap, FromFunction
 from companion.kernels.gram import Definiteness, center_gram, gram, is_positive_definite
-from companion.kernels.groups import CyclicKernel, GroupKernel
-from companion.kernels.hilbert import (
-    Expansion, Fourier, Legendre, VectorFamily, expand, largest_finite_sum, orthogonal_complement,
-    orthogonalize, rearranged,
-)
+from companion.kernels.hilbert import Expansion, Fourier, Legendre, expand
 from companion.kernels.pca import KernelPCA
 from companion.kernels.rkhs import RKHSFunction
 from companion.kernels.sets import Agreement, Intersection, Subset, UnionComplement
 from companion.kernels.vectors import Bilinear, Gaussian, Linear, Polynomial, Sigmoid
 
 __all__ = [
-    "Agreement", "Bilinear", "Constant", "CyclicKernel", "Definiteness", "Expansion",
-    "FeatureMap", "Fourier", "FromFunction", "Gaussian", "GroupKernel", "Intersection",
-    "Kernel", "KernelPCA", "Legendre", "Linear", "Polynomial", "RKHSFunction", "Sigmoid",
-    "Subset", "UnionComplement", "VectorFamily", "as_kernel", "center_gram", "expand",
-    "gram", "is_positive_definite", "largest_finite_sum", "orthogonal_complement",
-    "orthogonalize", "polynomial_exponents", "polynomial_features", "rearranged",
-    "subset_features", "subsets",
+    "Agreement", "Bilinear", "Constant", "Definiteness", "Expansion", "FeatureMap", "Fourier", "FromFunction",
+    "Gaussian", "Intersection", "Kernel", "KernelPCA", "Legendre", "Linear", "Polynomial", "RKHSFunction", "Sigmoid",
+    "Subset", "UnionComplement", "as_kernel", "center_gram", "expand", "gram", "is_positive_definite",
+    "polynomial_exponents", "polynomial_features", "subset_features", "subsets",
 ]
 # isort: on
 # fmt: on

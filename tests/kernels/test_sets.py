@@ -1,6 +1,4 @@
-"""Kernels on sets and groups: Examples 17.6 and 17.7, the remark on groups."""
-
-from itertools import permutations
+"""Kernels on sets: Examples 17.6 and 17.7."""
 
 import numpy as np
 import pytest
@@ -9,7 +7,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from companion.kernels.features import subset_features, subsets
 from companion.kernels.gram import is_positive_definite
-from companion.kernels.groups import CyclicKernel, GroupKernel
 from companion.kernels.sets import Agreement, Intersection, Subset, UnionComplement
 from tests.kernels import for_all
 from tests.refusals import refusals
@@ -77,31 +74,4 @@ test_bad_points = refusals(
     (lambda: Intersection([1.0, 1.0])([[0.0, 1.0, 0.0]]), "shape"),
     (lambda: Subset()("ab", "ac"), "must be a set, got str", TypeError),
     (lambda: subset_features({9}, D), "not a subset"),
-    (lambda: CyclicKernel([1, 0, 0])([[0.5]]), "integers modulo 3"),
-    (lambda: CyclicKernel([[1, 0], [0, 1]]), "vector"),
 )
-
-
-def multiply(s, t):
-    return tuple(s[i] for i in t)
-
-
-def inverse(s):
-    return tuple(np.argsort(s).tolist())
-
-
-S3 = list(permutations(range(3)))
-
-
-def test_a_function_that_is_not_of_positive_type():
-    k = GroupKernel(lambda s: float(s != (0, 1, 2)), multiply, inverse)
-    assert not is_positive_definite(k(S3))
-    assert k.positive_definite is None
-    assert repr(k) == "p(y^-1 x)"
-
-
-@for_all(st.lists(st.integers(-3, 3), min_size=1, max_size=7))
-def test_cyclic_kernel_knows_its_definiteness(p):
-    k = CyclicKernel(p)
-    s = np.arange(len(p))[:, None]
-    assert k.positive_definite == bool(is_positive_definite(k(s), tol=1e-10))
