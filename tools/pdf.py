@@ -14,6 +14,7 @@ import argparse
 import functools
 import http.server
 import io
+import json
 import re
 import shutil
 import sys
@@ -22,23 +23,15 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+from typing import Any
+from urllib.parse import unquote
 
 from PIL import Image, ImageChops, ImageStat
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
-from pypdf import PdfReader, PdfWriter
-from pypdf.generic import (
-    ArrayObject,
-    ByteStringObject,
-    DictionaryObject,
-    FloatObject,
-    NameObject,
-    NullObject,
-    NumberObject,
-)  # fmt: skip
+from pypdf import PdfReader, PdfWriter, generic
+from pypdf.generic import NameObject
 
-from tools.toc import ROOT, listed, pages_in_order, project, render
+from tools.toc import ROOT, listed, pages_in_order, project, render, title
 
 SITE = ROOT / "build/_build/html"
 TARGET = ROOT / "build/companion.pdf"
@@ -48,7 +41,6 @@ BROWSERS = (
     "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
 )  # fmt: skip
 WIDTH = 673  # px: the 178 mm of A4 between the margins
-
 TEMPLATES = Path(__file__).parent / "templates"
 STYLE, SCRIPT = ((TEMPLATES / f"print.{end}").read_text("utf-8") for end in ("css", "js"))
 # the outlines of formulas, to 0.03 mm: a fifth of the file
@@ -57,16 +49,6 @@ LONG = re.compile(rb"(\d\d\.\d)\d+|(\d\.\d\d\d)\d+")
 SCREEN = re.compile(
     r"book/(api\b.*|concordance|downloads|contributing|template|jupyter-book-2|status)|genindex"
 )
-
-
-class Printed(NamedTuple):
-    """One page of the site on paper: its title, its sections (anchor, title), its sheets, the place of each anchor."""
-
-    name: str
-    title: str
-    sections: list[tuple[str, str]]
-    sheets: PdfReader
-    places: dict[str, tuple[int, float]]
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -99,101 +81,64 @@ def wait_until_drawn(page: Page) -> None:
         page.wait_for_selector(".companion-flipbook img", state="attached", timeout=300_000)
 
 
-def places_in(sheets: PdfReader) -> dict[str, tuple[int, float]]:
-    """Return the sheet and the height of each anchor that Chromium kept."""
-    found = {}
-    for name, place in sheets.named_destinations.items():
-        number = sheets.get_destination_page_number(place)
-        if number is not None:
-            found[unquote(name.lstrip("/"))] = (number, float(place.top or 842))
-    return found
+def to_pdf(window: Page) -> PdfReader:
+    """Print what a window shows."""
+    return PdfReader(io.BytesIO(window.pdf(prefer_css_page_size=True, print_background=True)))
 
 
-def print_page(window: Page, base: str, name: str) -> Printed:
-    """Print one page of the site."""
-    window.goto(f"{base}{name}.html")
+def print_template(window: Page, name: str, **data: Any) -> PdfReader:
+    """Print a page that is made here."""
+    window.set_content(render(f"print-{name}.html", **data))
+    return to_pdf(window)
+
+
+def print_page(window: Page, address: str, name: str, before: int) -> tuple[PdfReader, list]:
+    """Print a page of the site, and number it behind the sheets before; return its sections, too (anchor, title)."""
+    window.goto(address)
     wait_until_drawn(window)
     sections = window.locator(".bd-article section > h2").evaluate_all(
         "all => all.map(h => [h.parentElement.id, h.firstChild.textContent.trim()])"
     )
     window.add_script_tag(content=SCRIPT)
     window.evaluate("openAll()")
-    window.add_style_tag(content=STYLE)
+    foot = f"@page {{ @bottom-left {{ content: {json.dumps(name, ensure_ascii=False)} }} }}"
+    window.add_style_tag(content=f"{STYLE}{foot} html {{ counter-reset: page {before} }}")
     window.wait_for_timeout(100)
     window.evaluate("fit")
-    sheets = PdfReader(io.BytesIO(window.pdf(prefer_css_page_size=True, print_background=True)))
-    title = window.title().split(" — ")[0]
-    return Printed(name, title, [tuple(s) for s in sections], sheets, places_in(sheets))
+    return to_pdf(window), sections
 
 
-def target_of(note: DictionaryObject, home: str, base: str) -> tuple[str, str] | None:
-    """Return the page and the anchor that a link inside the book leads to."""
-    if "/Dest" in note:  # an anchor of the page itself
-        return home, unquote(str(note["/Dest"]).lstrip("/"))
-    uri = str(note.get("/A", DictionaryObject()).get_object().get("/URI", ""))
-    if not uri.startswith(base):
-        return None
-    parts = urlsplit(uri)
-    return parts.path.lstrip("/").removesuffix(".html"), unquote(parts.fragment)
+def places_in(sheets: PdfReader, address: str, start: int) -> dict[str, tuple[int, float]]:
+    """Return the sheet and the height of a page and of each of its anchors that Chromium kept."""
+    found = {address: (start, 842.0)}
+    for name, place in sheets.named_destinations.items():
+        number = sheets.get_destination_page_number(place) or 0
+        found[f"{address}#{unquote(name.lstrip('/'))}"] = start + number, float(place.top or 842)
+    return found
 
 
-def link_inside(
-    writer: PdfWriter, printed: dict[str, Printed], starts: dict[str, int], base: str
-) -> int:
-    """Turn the links between the site's pages into links inside the document; return how many."""
-    count = 0
-    homes = {
-        starts[name] + i: name for name in printed for i in range(len(printed[name].sheets.pages))
-    }
-    for number, sheet in enumerate(writer.pages):
-        for reference in sheet.get("/Annots", ArrayObject()):
-            note = reference.get_object()
-            goal = target_of(note, homes.get(number, ""), base)
-            if goal is None:
-                continue
-            for key in ("/Dest", "/A"):
-                if key in note:
-                    del note[key]
-            name, anchor = goal
-            if name not in printed:  # a file of the site that is no page: no link
-                continue
-            page, top = printed[name].places.get(anchor, (0, 842.0))
-            place = writer.pages[starts[name] + page].indirect_reference
-            spot = [place, NameObject("/XYZ"), NullObject(), FloatObject(top), NullObject()]
-            go = {NameObject("/S"): NameObject("/GoTo"), NameObject("/D"): ArrayObject(spot)}
-            note[NameObject("/A")] = DictionaryObject(go)
-            count += 1
-    return count
+def link_inside(writer: PdfWriter, base: str, places: dict[str, tuple[int, float]]) -> None:
+    """Turn the links between the site's pages into links inside the document; a file that is no page has none."""
+    for reference in (note for sheet in writer.pages for note in sheet.get("/Annots", ())):
+        note = reference.get_object()
+        address = unquote(str(note.get("/A", {}).get("/URI", ""))).replace("?#", "#")
+        if address.startswith(base):
+            number, top = places.get(address) or places.get(address.split("#")[0]) or (None, 0)
+            del note["/A"]
+            if number is not None:
+                sheet = writer.pages[number].indirect_reference
+                note[NameObject("/Dest")] = generic.Destination(
+                    "", sheet, generic.Fit.xyz(top=top)
+                ).dest_array
 
 
-def print_template(window: Page, name: str, **data: Any) -> PdfReader:
-    """Print a page that is made here."""
-    window.set_content(render(f"print-{name}.html", **data))
-    return PdfReader(io.BytesIO(window.pdf(prefer_css_page_size=True, print_background=True)))
-
-
-def number_sheets(writer: PdfWriter, window: Page, titles: list[str]) -> None:
-    """Write the page's title and the number at the foot of every sheet."""
-    for sheet, foot in zip(writer.pages, print_template(window, "feet", titles=titles).pages):
-        sheet.merge_page(foot)
+def shrink(writer: PdfWriter) -> None:
+    """Round the outlines of formulas, and store pictures by few colours where nobody sees it: Chromium stores all."""
+    done: set[int] = set()
+    for sheet in writer.pages:
         content = sheet.get_contents()
         content.set_data(LONG.sub(lambda m: m[1] or m[2], content.get_data()))
         sheet[NameObject("/Contents")] = content.flate_encode(9)
-
-
-def start_of_each(printed: dict[str, Printed], at: int) -> dict[str, int]:
-    """Return the number of each page's first sheet, where ``at`` sheets stand before them."""
-    starts = {}
-    for name, page in printed.items():
-        starts[name] = at
-        at += len(page.sheets.pages)
-    return starts
-
-
-def shrink_pictures(writer: PdfWriter) -> None:
-    """Store each picture by few colours, where nobody sees the difference: Chromium stores three bytes a pixel."""
-    done: set[int] = set()
-    for sheet in writer.pages:
         for picture in sheet.images:
             data = picture.indirect_reference.get_object()
             if picture.indirect_reference.idnum in done or "/SMask" in data:
@@ -205,12 +150,10 @@ def shrink_pictures(writer: PdfWriter) -> None:
                 difference = ImageChops.difference(whole, few.convert("RGB"))
                 if max(ImageStat.Stat(difference).mean) < 1:
                     break
-            else:
-                continue
             table = bytes(few.getpalette())
             space = [NameObject("/Indexed"), NameObject("/DeviceRGB")]
-            space += [NumberObject(len(table) // 3 - 1), ByteStringObject(table)]
-            data[NameObject("/ColorSpace")] = ArrayObject(space)
+            space += [generic.NumberObject(len(table) // 3 - 1), generic.ByteStringObject(table)]
+            data[NameObject("/ColorSpace")] = generic.ArrayObject(space)
             data[NameObject("/Filter")] = NameObject("/FlateDecode")
             data.pop("/DecodeParms", None)
             data._data = zlib.compress(few.tobytes(), 9)
@@ -220,38 +163,37 @@ def print_pages(browser: Browser, base: str, pages: list[str]) -> PdfWriter:
     """Print pages of a site that is served under ``base`` (with a slash at its end) into one document."""
     window = browser.new_page(viewport={"width": WIDTH, "height": 950})
     window.emulate_media(media="print", color_scheme="light")
-    printed = {name: print_page(window, base, name) for name in pages}
     parts = {part["chapters"][0]["file"]: part["caption"] for part in listed()["parts"]}
+    addresses = {f"{base}{page}.html": page for page in pages}
+    names = {page: title(page) or page for page in pages}
+    data = {"pages": addresses, "names": names, "parts": parts}
     front = print_template(window, "title", project=project() | {"title": TITLE})
-    data = {"pages": printed.values(), "parts": parts, "base": base}
-    starts = start_of_each(printed, 2)
-    table = print_template(window, "contents", **data, starts=starts)  # for its length
-    starts = start_of_each(printed, len(front.pages) + len(table.pages))
-    table = print_template(window, "contents", **data, starts=starts)
+    table = print_template(window, "contents", **data, starts=dict.fromkeys(pages, 0))
+    at = len(front.pages) + len(table.pages)
+    starts, printed, sections, places = {}, [], {}, {}
+    for address, page in addresses.items():
+        starts[page] = at
+        sheets, sections[address] = print_page(window, address, names[page], at)
+        places |= places_in(sheets, address, at)
+        printed.append(sheets)
+        at += len(sheets.pages)
 
-    writer, titles = PdfWriter(), []
-    before = [(front, ""), (table, "Contents")]
-    for sheets, name in [*before, *((page.sheets, page.title) for page in printed.values())]:
+    writer, part = PdfWriter(), None
+    for sheets in (front, print_template(window, "contents", **data, starts=starts), *printed):
         for sheet in sheets.pages:
             writer.add_page(sheet)
-            titles.append(name)
-    link_inside(writer, printed, starts, base)
-    number_sheets(writer, window, titles)
     window.close()
-
-    part = None
-    for name, page in printed.items():
-        if name in parts:
-            part = writer.add_outline_item(title=parts[name], page_number=starts[name])
-        mark = writer.add_outline_item(
-            title=page.title, page_number=starts[name], parent=part, is_open=False
-        )
-        for anchor, heading in page.sections:
-            if anchor in page.places:
-                at = starts[name] + page.places[anchor][0]
-                writer.add_outline_item(title=heading, page_number=at, parent=mark)
+    link_inside(writer, base, places)
+    for address, page in addresses.items():
+        if page in parts:
+            part = writer.add_outline_item(title=parts[page], page_number=starts[page])
+        at = {"page_number": starts[page], "parent": part}
+        mark = writer.add_outline_item(title=names[page], is_open=False, **at)
+        for anchor, heading in sections[address]:
+            if place := places.get(f"{address}#{anchor}"):
+                writer.add_outline_item(title=heading, page_number=place[0], parent=mark)
     writer.add_metadata({"/Title": TITLE})
-    shrink_pictures(writer)
+    shrink(writer)
     writer.compress_identical_objects()
     whole = io.BytesIO()
     writer.write(whole)

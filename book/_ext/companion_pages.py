@@ -45,7 +45,6 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx_exercise.nodes import solution_node
 
-from formulas import JoinFormulas
 from letters import in_letters
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -261,7 +260,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", leave_out_texts)
     app.connect("doctree-read", remove_solutions, priority=300)
     app.connect("doctree-read", name_folded_cells)
-    app.add_post_transform(JoinFormulas)
     if live.LISTED.is_file():  # made by tools/live.py
         app.connect("config-inited", carry)
         app.add_js_file("live.js", loading_method="defer")

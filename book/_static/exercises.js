@@ -147,7 +147,7 @@
   // -- the map: how much of each page is done; export, import, forget
 
   async function onMap() {
-    const links = [...document.querySelectorAll(".lane-body li > a")];
+    const links = [...document.querySelectorAll("table.needs td:first-child a")];
     if (!links.length) return;
     await new Promise((done) => { // the keys of each page: tools/items.py
       const script = make("script", { src: new URL("exercise-keys.js", SELF).href, onload: done, onerror: done });

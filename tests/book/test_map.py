@@ -3,9 +3,6 @@
 import re
 from xml.etree import ElementTree
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from tools import map as book_map
 from tools.toc import BOOK, pages_in_order, read_yaml
 
@@ -20,6 +17,15 @@ def needed_by(page: str) -> set[str]:
     """All pages before a page, by the links of the pages themselves."""
     needs = set(SHOWN[page].needs)
     return needs.union(*map(needed_by, needs))
+
+
+def reduced(needs: dict[int, set[int]]) -> dict[int, set[int]]:
+    """Without the needs that follow from others."""
+
+    def above(part: int) -> set[int]:
+        return needs[part].union(*map(above, needs[part]))
+
+    return {part: mine - set().union(*map(above, mine)) for part, mine in needs.items()}
 
 
 def test_every_chapter_page_is_on_the_map_and_says_what_it_needs() -> None:
@@ -39,7 +45,7 @@ def test_the_drawing_of_the_chapters_has_every_part_below_what_it_needs() -> Non
     pages = {c: [p for p in SHOWN if SHOWN[p].column == c] for c in range(len(book_map.parts()))}
     needs = {c: set().union(*(columns[p] for p in mine)) - {c} for c, mine in pages.items()}
     wanted, drawn, tops = set(), set(), []
-    for end, starts in book_map.reduced(needs).items():
+    for end, starts in reduced(needs).items():
         saying = [columns[p] for p in pages[end] if SHOWN[p].needs]
         shares = {start: sum(start in each for each in saying) / len(saying) for start in starts}
         wanted |= {
@@ -47,7 +53,7 @@ def test_the_drawing_of_the_chapters_has_every_part_below_what_it_needs() -> Non
         }
     for i, box in enumerate(TREE.iter(f"{SVG}a")):
         title = re.split("[:;] ", book_map.parts()[i][0])
-        assert (box.attrib["href"], [*box.itertext()]) == (f"#lane-{i}", title)
+        assert (box.attrib["href"], [*box.itertext()]) == (f"#map-{i}", title)
         tops.append(int(box.find(f"{SVG}rect").attrib["y"]))
     for path in TREE.iterfind(".//*[@data-parts]"):
         start, end = map(int, path.attrib["data-parts"].split())
@@ -58,30 +64,17 @@ def test_the_drawing_of_the_chapters_has_every_part_below_what_it_needs() -> Non
     assert drawn == wanted
 
 
-def test_the_lanes_hold_every_page_once_and_every_need() -> None:
-    lanes = TREE.find("div[@class='lanes']")
-    rows = list(lanes.iter("li"))
-    assert [row.find("a").attrib["href"] for row in rows] == [f"../{path}.html" for path in SHOWN]
-    assert len(list(lanes.iter("circle"))) == len(SHOWN)
-    drawn = sum(path.attrib["d"].count("M") for path in lanes.iter("path"))
-    named = sum(len(row.findall("small/a")) for row in rows)
-    assert drawn + named == sum(map(len, book_map.essential(SHOWN).values()))
-    ids = {lane.attrib.get("id") for lane in lanes.iter("div")}
-    assert {f"lane-{i}" for i in range(len(book_map.parts()))} <= ids
-
-
-@given(st.lists(st.sets(st.integers(0, 8), max_size=3), min_size=1, max_size=9))
-def test_no_line_runs_through_the_dot_of_another_page(wishes: list[set[int]]) -> None:
-    pages = [f"p{i}" for i in range(len(wishes))]
-    earlier = {f"p{i}": {f"p{j}" for j in wish if j < i} for i, wish in enumerate(wishes)}
-    needs = book_map.reduced(earlier)
-    track = book_map.tracks(pages, needs)
-    for page, mine in needs.items():
-        for need in mine:
-            line = book_map.route(need, page, track)
-            between = pages[pages.index(need) + 1 : pages.index(page)]
-            assert line is None or line not in {track[p] for p in between}, (needs, track)
-            assert line is not None or len(mine) > 1, "one need can always be drawn"
+def test_the_tables_hold_every_page_once_and_every_need() -> None:
+    rows = dict(
+        re.findall(r"^\| \[.*?\]\(\.\./(\S+)\.ipynb\) \| (.*) \| .* \|$", PAGE, re.MULTILINE)
+    )
+    assert list(rows) == list(SHOWN)
+    for path, row in rows.items():
+        assert re.findall(r"\(\.\./(\S+?)\.ipynb\)", row) == list(SHOWN[path].needs)
+        assert row or not SHOWN[path].words
+    assert re.findall(r"^\(map-(\d)\)=", PAGE, re.M) == [
+        str(i) for i in range(len(book_map.parts()))
+    ]
 
 
 def test_paths_follow_the_arrows_and_give_the_sum_of_the_minutes() -> None:

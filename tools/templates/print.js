@@ -20,6 +20,8 @@ function openAll() {
     places.append(link);
   }
   document.body.append(places);
+  // Other links become addresses, of which tools/pdf.py makes links inside the document.
+  document.querySelectorAll('.bd-article a[href^="#"]').forEach(a => { a.href = `${location.pathname}?${a.hash}`; });
   return Promise.all([...document.images].map(i => i.decode().catch(() => null)));
 }
 
