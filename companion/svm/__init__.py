@@ -29,12 +29,11 @@ from companion.svm.indefinite import (
     lipschitz_constant,
     project_q1,
     proxy_kernel,
-    saddle_value,
     solve_indefinite,
 )
 from companion.svm.program import DualProgram
 from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
-from companion.svm.spectrum import RankOneSpectrum, nearest_psd, spectrum_transform
+from companion.svm.spectrum import nearest_psd, spectrum_transform
 from companion.svm.training import (
     TrainingResult,
     augment,
@@ -46,9 +45,9 @@ from companion.svm.training import (
 
 __all__ = [
     "POINT_CLASSES", "DegenerateSolutionWarning", "DualProgram", "HardMarginSVC",
-    "IndefiniteObjective", "IndefiniteResult", "IndefiniteSVC", "RankOneSpectrum", "SVMs1", "SVMs2",
-    "SVMs2l", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5", "Slab", "TrainingResult", "augment",
-    "augmented_dual", "dual_coordinate_ascent", "largest_linear", "lipschitz_constant",
-    "nearest_psd", "nu_max", "nu_min", "primal_kernel_newton", "primal_newton", "project_q1",
-    "proxy_kernel", "saddle_value", "solve_indefinite", "spectrum_transform",
+    "IndefiniteObjective", "IndefiniteResult", "IndefiniteSVC", "SVMs1", "SVMs2", "SVMs2l",
+    "SVMs2prime", "SVMs3", "SVMs4", "SVMs5", "Slab", "TrainingResult", "augment", "augmented_dual",
+    "dual_coordinate_ascent", "largest_linear", "lipschitz_constant", "nearest_psd", "nu_max",
+    "nu_min", "primal_kernel_newton", "primal_newton", "project_q1", "proxy_kernel",
+    "solve_indefinite", "spectrum_transform",
 ]  # fmt: skip

@@ -27,11 +27,11 @@ from companion.results import Certificate, History, Problem, Record
 from companion.svm.estimator import HyperplaneClassifier
 from companion.svm.hyperplanes import ROUNDING, KernelLike, slab_of, snap
 from companion.svm.program import as_signs
-from companion.svm.spectrum import RankOneSpectrum, nearest_psd
+from companion.svm.spectrum import nearest_psd
 
 __all__ = [
     "IndefiniteObjective", "IndefiniteResult", "IndefiniteSVC", "largest_linear", "lipschitz_constant", "project_q1",
-    "proxy_kernel", "saddle_value", "solve_indefinite",
+    "proxy_kernel", "solve_indefinite",
 ]  # fmt: skip
 
 _FALL = 0.9  # each step of the line search first tries an L that is smaller by this factor
@@ -162,68 +162,20 @@ def proxy_kernel(alpha: Any, K0: Any, y: Any, rho: float) -> np.ndarray:
     array([[1., 1.],
            [1., 1.]])
     """
-    z, K0, tau = _signed(alpha, K0, y, rho)
-    return nearest_psd(K0 + tau * np.outer(z, z))
-
-
-def saddle_value(alpha: Any, K: Any, K0: Any, y: Any, rho: float) -> float:
-    r"""Return the value of the function whose saddle point is the solution.
-
-    .. math::
-
-        L(\alpha, K) &= \mathbf 1^\top \alpha - \tfrac12 \alpha^\top Y K Y \alpha \\
-            &+ \rho \|K - K_0\|_F^2
-
-    Parameters
-    ----------
-    alpha, K0, y, rho
-        As for :func:`proxy_kernel`.
-    K : array-like of shape (n, n)
-        Symmetric.
-
-    Notes
-    -----
-    Source: YCG (1) and (2).
-
-    Examples
-    --------
-    >>> saddle_value([1.0, 1.0], [[1, 0], [0, 1]], [[0, 2], [2, 0]], [1, -1], rho=1.0)
-    11.0
-    """
-    z, K0, tau = _signed(alpha, K0, y, rho)
-    K = as_symmetric(K, "K", len(K0))
-    with np.errstate(over="ignore", invalid="ignore"):
-        value = np.abs(z).sum() - 0.5 * z @ K @ z + ((K - K0) ** 2).sum() / (4.0 * tau)
-    return _checked(float(value), z, K0, rho)
-
-
-def _signed(alpha: Any, K0: Any, y: Any, rho: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Check the arguments; return z = Y alpha, K0, and tau = 1/(4 rho)."""
     K0 = as_symmetric(K0, "K0")
-    y = as_signs(y, len(K0))
-    tau = 0.25 / as_scalar(rho, "rho", above=0.0)
-    return y * as_vector(alpha, "alpha", len(K0)), K0, tau
-
-
-def _checked(value: float, alpha: np.ndarray, K0: np.ndarray, rho: float) -> float:
-    """Return a value of L or f, or raise an error if it overflowed."""
-    if not math.isfinite(value):
-        raise ValueError(
-            f"the objective overflows for alpha up to {largest(alpha):.3g}, K0 up to {largest(K0):.3g} and "
-            f"rho = {rho:.3g}; scale alpha or K0"
-        )
-    return value
+    z = as_signs(y, len(K0)) * as_vector(alpha, "alpha", len(K0))
+    return nearest_psd(K0 + np.outer(z, z) / (4.0 * as_scalar(rho, "rho", above=0.0)))
 
 
 class IndefiniteObjective:
-    r"""The function f and its gradient for one :math:`K_0`, which is decomposed once.
+    r"""The function f and its gradient.
 
     .. math:: f(\alpha) &= \mathbf 1^\top \alpha - \tfrac12 z^\top K_0 z \\
-        & \quad - \tfrac14 \tau \|z\|^4 + \tfrac1{4\tau} \|N\|_F^2, \\
-        \nabla f(\alpha) &= \mathbf 1 - Y (K_0 z + \tau \|z\|^2 z + N z),
+        & \quad - \tfrac14 \tau \|z\|^4 + \rho \|N\|_F^2, \\
+        \nabla f(\alpha) &= \mathbf 1 - Y K(\alpha) z,
 
-    with :math:`z = Y\alpha`, :math:`\tau = 1/(4\rho)` and :math:`N = (K_0 + \tau z z^\top)_+ - (K_0 + \tau z z^\top)`.
-    A call costs :math:`n^2` operations: see :class:`RankOneSpectrum`.
+    with :math:`z = Y\alpha`, :math:`\tau = 1/(4\rho)` and :math:`N = K(\alpha) - (K_0 + \tau z z^\top)`.
+    A call costs an eigendecomposition.
 
     Parameters
     ----------
@@ -236,8 +188,7 @@ class IndefiniteObjective:
 
     Notes
     -----
-    Source: YCG (3), (4), (6). The formulas are those of the paper with the square completed: only the negative
-    eigenvalues of the matrix in (4) enter.
+    Source: YCG (3), (4), (6), with the square completed: only the negative eigenvalues of the matrix in (4) enter f.
 
     Examples
     --------
@@ -251,46 +202,27 @@ class IndefiniteObjective:
         self.K0 = as_symmetric(K0, "K0")
         self.y = as_signs(y, len(self.K0))
         self.rho = as_scalar(rho, "rho", above=0.0)
-        self.spectrum = RankOneSpectrum(self.K0)
 
     def __call__(self, alpha: Any) -> tuple[float, np.ndarray]:
         """Return the value and the gradient at alpha."""
         alpha, tau = as_vector(alpha, "alpha", self.y.size), 0.25 / self.rho
-        d, V = self.spectrum.d, self.spectrum.V
-        u = (self.y * alpha) @ V
-        with np.errstate(over="ignore", invalid="ignore"):
-            norm2 = float(u @ u)
-            quartic = _checked(0.25 * tau * norm2 * norm2, alpha, self.K0, self.rho)
-            squares, Nu = self.spectrum.negative_part(u, tau)
-            value = float(alpha.sum() - 0.5 * (d @ u**2)) - quartic + self.rho * squares
-            return value, 1.0 - self.y * (V @ ((d + tau * norm2) * u + Nu))
-
-    @property
-    def largest_eigenvalue(self) -> float:
-        """The largest eigenvalue of K0."""
-        return float(self.spectrum.d[-1])
-
-    def lipschitz(self, C: float, variant: str = "paper") -> float:
-        """Return a Lipschitz constant of the gradient; see :func:`lipschitz_constant`."""
-        n, blue = self.y.size, int(np.count_nonzero(self.y > 0))
-        squares = {"paper": n, "proof": 0.75 * n, "classes": 1.5 * min(blue, n - blue)}
-        if variant not in squares:
-            raise ValueError(f"variant must be one of {', '.join(squares)}, got {variant!r}")
-        C = as_scalar(C, "C", above=0.0)
-        return max(self.largest_eigenvalue, 0.0) + squares[variant] * C * (C / self.rho)
+        z = self.y * alpha
+        with np.errstate(over="ignore"):
+            quartic = 0.25 * tau * float(z @ z) ** 2
+        if not math.isfinite(quartic):
+            raise ValueError(
+                f"the objective overflows for alpha up to {largest(alpha):.3g} and rho = {self.rho:.3g}; scale alpha"
+            )
+        d, V = np.linalg.eigh(self.K0 + tau * np.outer(z, z))
+        value = float(alpha.sum() - 0.5 * (z @ self.K0 @ z)) - quartic
+        value += self.rho * float((np.minimum(d, 0.0) ** 2).sum())
+        return value, 1.0 - self.y * (V @ (np.maximum(d, 0.0) * (z @ V)))
 
 
-def lipschitz_constant(K0: Any, y: Any, C: float, rho: float, variant: str = "paper") -> float:
-    r"""Return a Lipschitz constant of :math:`\nabla f` on :math:`Q_1`.
+def lipschitz_constant(K0: Any, y: Any, C: float, rho: float) -> float:
+    r"""Return the Lipschitz constant of :math:`\nabla f` on :math:`Q_1` of Theorem 2.
 
-    =============  =====================================================  ===============================
-    ``"paper"``    :math:`\lambda_+ + n C^2 / \rho`                       Theorem 2 as stated
-    ``"proof"``    :math:`\lambda_+ + \tfrac34 n C^2 / \rho`              what its proof adds up to
-    ``"classes"``  :math:`\lambda_+ + \tfrac32 \min(n_+, n_-) C^2/\rho`   with a sharper bound on the norm of alpha
-    =============  =====================================================  ===============================
-
-    Here :math:`\lambda_+ = \max(\lambda_{\max}(K_0), 0)`, and :math:`\|\alpha\|^2 \le 2 \min(n_+, n_-) C^2` on
-    :math:`Q_1`.
+    It is :math:`\max(\lambda_{\max}(K_0), 0) + n C^2 / \rho`.
 
     Parameters
     ----------
@@ -298,8 +230,6 @@ def lipschitz_constant(K0: Any, y: Any, C: float, rho: float, variant: str = "pa
         As for :func:`proxy_kernel`.
     C : float
         Upper bound of the multipliers.
-    variant : str
-        Which one.
 
     Notes
     -----
@@ -307,10 +237,13 @@ def lipschitz_constant(K0: Any, y: Any, C: float, rho: float, variant: str = "pa
 
     Examples
     --------
-    >>> [lipschitz_constant([[0, 2], [2, 0]], [1, -1], 1.0, 1.0, v) for v in ("paper", "proof", "classes")]
-    [4.0, 3.5, 3.5]
+    >>> lipschitz_constant([[0, 2], [2, 0]], [1, -1], 1.0, 1.0)
+    4.0
     """
-    return IndefiniteObjective(K0, y, rho).lipschitz(C, variant)
+    K0 = as_symmetric(K0, "K0")
+    C, n = as_scalar(C, "C", above=0.0), as_signs(y, len(K0)).size
+    top = max(float(np.linalg.eigvalsh(K0)[-1]), 0.0)
+    return top + n * C * (C / as_scalar(rho, "rho", above=0.0))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -385,8 +318,7 @@ class IndefiniteResult(Record):
         The proxy kernel :math:`K(\alpha)`.
     history : dict of ndarray
         One entry per point, from the first one on: ``objective``; ``gap``, the bound on :math:`f^* - f` by the
-        gradient; ``L``, with which the point was found; and for ``"smm"`` with ``track=True`` also
-        ``objective_gamma``.
+        gradient; ``L``, with which the point was found.
     problem : Problem or None
         What was solved, so that the answer can be examined.
     """
@@ -422,8 +354,6 @@ def solve_indefinite(
     tol: float = 1e-6,
     change: float | None = None,
     max_iter: int = 10_000,
-    track: bool = False,
-    as_printed: bool = False,
 ) -> IndefiniteResult:
     r"""Maximise f over :math:`Q_1`, by a projected gradient method or one of two accelerated ones.
 
@@ -461,10 +391,6 @@ def solve_indefinite(
         Stop also when the objective changes by at most this part of itself in one step: the paper's rule, 1e-6 there.
     max_iter : int
         Largest number of steps.
-    track : bool
-        Whether SMM's history has :math:`f(\gamma_k)`, which needs one more evaluation per step.
-    as_printed : bool
-        SMM with the sum of Table 2 as it is printed, with :math:`\nabla f(\alpha_k)` in every term.
 
     Returns
     -------
@@ -498,42 +424,31 @@ def solve_indefinite(
     >>> round(result.objective, 6), bool(result.gap < 1e-8)
     (15.697899, True)
     """
-    methods = {
-        "smm": _smm,
-        "smm as printed": _smm_as_printed,
-        "spgm": _spgm,
-        "accelerated": _accelerated,
-    }
-    if method not in ("smm", "spgm", "accelerated"):
-        raise ValueError(f"method must be one of smm, spgm, accelerated, got {method!r}")
-    if as_printed and method != "smm":
-        raise ValueError("as_printed concerns method='smm' only")
+    methods = {"smm": _smm, "spgm": _spgm, "accelerated": _accelerated}
+    if method not in methods:
+        raise ValueError(f"method must be one of {', '.join(methods)}, got {method!r}")
     f = IndefiniteObjective(K0, y, rho)
     program = _Maximisation(f, as_scalar(C, "C", above=0.0))
     tol, max_iter = as_scalar(tol, "tol", at_least=0.0), check_count(max_iter, "max_iter")
     change = -1.0 if change is None else as_scalar(change, "change", above=0.0)
     if L is None:
-        top = f.largest_eigenvalue
-        L = top if method == "accelerated" and top > 0.0 else f.lipschitz(C)
+        top = float(np.linalg.eigvalsh(f.K0)[-1])
+        L = top if method == "accelerated" and top > 0.0 else lipschitz_constant(f.K0, y, C, rho)
     L = as_scalar(L, "L", above=0.0)
-    advance = methods["smm as printed" if as_printed else method]
     start = np.zeros(f.y.size) if alpha0 is None else as_vector(alpha0, "alpha0", f.y.size)
     best = at = program.at(program.project(start), L)
     status, rows, origin = "", list[dict[str, float]](), at.alpha
     while not status:
-        row = {"objective": at.value, "gap": program.gap(at), "L": at.L}
-        if track and method == "smm":
-            row["objective_gamma"] = f(program.step(at, at.L))[0]
-        rows.append(row)
+        rows.append({"objective": at.value, "gap": program.gap(at), "L": at.L})
         best = max(at, best, key=lambda point: point.value)
-        if row["gap"] <= tol * float(at.alpha.sum()):
+        if rows[-1]["gap"] <= tol * float(at.alpha.sum()):
             best, status = at, "converged"
         elif at.k and abs(at.value - rows[-2]["objective"]) <= change * abs(at.value):
             status = "small change"
         elif at.k == max_iter:
             status = "max_iter"
         else:
-            at = advance(program, at, origin)._replace(k=at.k + 1)
+            at = methods[method](program, at, origin)._replace(k=at.k + 1)
     if method == "smm" and status != "converged":  # the bound of SMM concerns gamma
         gamma = program.at(program.step(at, at.L), at.L)
         best = max(best, gamma, key=lambda point: point.value)
@@ -555,18 +470,7 @@ def _spgm(program: _Maximisation, at: _Ascent, origin: np.ndarray) -> _Ascent:
 
 def _smm(program: _Maximisation, at: _Ascent, origin: np.ndarray) -> _Ascent:
     """Take a step of Table 2, with the sum of Section 4.2."""
-    return _combined(program, at, origin, at.total + (at.k + 1) * at.gradient)
-
-
-def _smm_as_printed(program: _Maximisation, at: _Ascent, origin: np.ndarray) -> _Ascent:
-    """Take a step of Table 2 as it is printed, with the last gradient in every term of the sum."""
-    return _combined(program, at, origin, 0.5 * (at.k + 1) * (at.k + 2) * at.gradient)
-
-
-def _combined(
-    program: _Maximisation, at: _Ascent, origin: np.ndarray, total: np.ndarray
-) -> _Ascent:
-    k, gamma = at.k, program.step(at, at.L)
+    k, gamma, total = at.k, program.step(at, at.L), at.total + (at.k + 1) * at.gradient
     beta = program.project(origin + total / (2.0 * at.L))
     new = program.at(2.0 / (k + 3) * beta + (k + 1) / (k + 3) * gamma, at.L)
     return new._replace(total=total)

@@ -17,7 +17,6 @@ from tools.recorder import FOLDER, file_name
 UNSOLVED = {
     "book/errata/chapter-18": {"QPResult": "c021 c025 c047 c059 c068 c086 c097"},
     "book/errata/chapter-20": {"QPResult": "c023 c047 c051"},
-    "book/errata/indefinite-kernels": {"IndefiniteResult": "c005 c024"},
     "book/errata/zaki-meira": {"TrainingResult": "c025 c027 c029 c031 c033"},
     # the text's ADMM guesses, cut after some steps
     "notebooks/about/how-fast": {"QPResult": "c018"},
