@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -78,11 +77,7 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     Notes
     -----
-    Source: Section 17.4. When the kernel has explicit features, at most half as many as there are
-    points, a singular value decomposition of the centred features replaces the n x n matrix. For the linear
-    kernel it always does: this is ordinary PCA. When a few components of a large matrix are wanted, Lanczos
-    iterations find them, and a second run on the deflated matrix makes sure that no repeated eigenvalue was
-    missed.
+    Source: Section 17.4. With the linear kernel this is ordinary PCA.
 
     Examples
     --------
@@ -132,23 +127,24 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         X = as_matrix(validate_data(self, X, dtype=np.float64, ensure_min_samples=2), "X")
         check_range(largest(X), "X")
         self.X_fit_ = own_points(X, kernel)
-        # the matrix of points far from the origin has lost what centring leaves
-        Phi = kernel.features(X, limit=np.inf if kernel.is_linear else len(X) // 2)
-        A = kernel(X) if Phi is None else Phi
-        if np.iscomplexobj(A):
+        K = kernel(X)
+        if np.iscomplexobj(K):
             raise ValueError(f"kernel PCA needs a real kernel, got complex values of {kernel!r}")
-        if not np.isfinite(A).all():
-            raise ValueError(f"the features of {kernel!r} overflow at these points; scale the data")
-        self._means = A.mean(axis=0)
-        if Phi is None:
-            values, V, total = _of_matrix(A, self._means, r, kernel.positive_definite is True)
-            U, lost = None, len(X) * largest(A)
-        else:
-            values, V, U, total = _of_features(A, self._means, r)
-            lost = 2.0 * math.sqrt(A.size * values.max(initial=0.0)) * largest(A)
-        if len(values) == 0:
+        n, size = len(X), largest(K)
+        self._means = K.mean(axis=0)
+        K = centre(K, self._means)
+        # a kernel that is positive definite needs no look at the other eigenvalues
+        wanted = [max(n - r, 0), n - 1] if r and kernel.positive_definite is True else None
+        values, V = linalg.eigh(K, subset_by_index=wanted)
+        zero = 10 * n * EPS * size  # what rounding can do to an eigenvalue
+        if values[0] < -max(zero, 1e-9 * values[-1]):
+            given = f"it has the eigenvalue {values[0]:.4g} after centring"
+            raise ValueError(f"the kernel matrix is not positive semidefinite: {given}")
+        kept = np.flatnonzero(values > zero)[::-1][:r]
+        if len(kept) == 0:
             raise ValueError("all points have the same image: there is no component")
-        self._lost = float(EPS * lost / values[0])
+        values, V = values[kept], V[:, kept]
+        self._lost = EPS * n * size / float(values[0])
         if self._lost > TOLERANCE:
             digits = f"{max(-math.log10(self._lost), 0.0):.0f} digits of the largest eigenvalue"
             warnings.warn(
@@ -156,13 +152,11 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        signs = _signs(V)
         self.eigenvalues_ = values
-        self.eigenvectors_ = V * signs
+        self.eigenvectors_ = V * _signs(V)
         self.alpha_ = self.eigenvectors_ / np.sqrt(values)
-        self._directions = None if U is None else U * signs
-        self.explained_variance_ = values / (len(X) - 1)
-        self.explained_variance_ratio_ = values / total
+        self.explained_variance_ = values / (n - 1)
+        self.explained_variance_ratio_ = values / np.trace(K)
         self.n_components_ = self._n_features_out = len(values)
         return self
 
@@ -200,10 +194,7 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         check_is_fitted(self)
         reject_masked(X, "X")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        if self._directions is not None:
-            return (self.kernel_.features(X) - self._means) @ self._directions
-        K = self.kernel_(X, self.X_fit_)
-        return centre(K, self._means) @ self.alpha_
+        return centre(self.kernel_(X, self.X_fit_), self._means) @ self.alpha_
 
     @property
     def certificate_(self) -> Certificate:
@@ -215,18 +206,10 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         :math:`\widehat{\mathbf K} - V \Sigma^2 V^\top` could add to the sum of the kept ones, relative to that sum.
         """
         check_is_fitted(self)
-        X, V = self.X_fit_, self.eigenvectors_
-        values = self.eigenvalues_
-        if self._directions is None:
-            K = centre(self.kernel_(X), self._means)
-            off = K @ V - V * values
-            K -= (V * values) @ V.T
-        else:
-            Phi = self.kernel_.features(X)
-            assert Phi is not None
-            Z = Phi - self._means
-            off = Z @ (Z.T @ V) - V * values
-            K = Z.T @ Z - (self._directions * values) @ self._directions.T
+        V, values = self.eigenvectors_, self.eigenvalues_
+        K = centre(self.kernel_(self.X_fit_), self._means)
+        off = K @ V - V * values
+        K -= (V * values) @ V.T
         left = max(float(linalg.eigvalsh(K, subset_by_index=[len(K) - 1] * 2)[0]), 0.0)
         if self.n_components == len(values):  # not all that are not zero were wanted
             left = float(np.maximum(left - values, 0.0).sum())
@@ -237,54 +220,6 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             gap=left / float(values.sum()),
             tolerance=TOLERANCE,
         )
-
-
-def _of_features(
-    Phi: np.ndarray, means: np.ndarray, r: int | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Return r eigenvalues with eigenvectors and directions, and the sum of all eigenvalues, from the features."""
-    V, sigma, U = linalg.svd(Phi - means, full_matrices=False)
-    kept = sigma > len(Phi) * EPS * largest(Phi)
-    values = sigma[kept] ** 2
-    return values[:r], V[:, kept][:, :r], U[kept][:r].T, values.sum()
-
-
-def _of_matrix(
-    K: np.ndarray, means: np.ndarray, r: int | None, positive: bool
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return r eigenvalues with eigenvectors, and the sum of all eigenvalues, from the kernel matrix."""
-    n = len(K)
-    zero = 10 * n * EPS * largest(K)  # what rounding can do to an eigenvalue
-    K = centre(K, means)
-    found = _lanczos(K, r) if r is not None and n >= 500 and r <= n // 20 and positive else None
-    if found is None:
-        eigenvalues, V = linalg.eigh(K)
-        if eigenvalues[0] < -max(zero, 1e-9 * eigenvalues[-1]):
-            given = f"it has the eigenvalue {eigenvalues[0]:.4g} after centring"
-            raise ValueError(f"the kernel matrix is not positive semidefinite: {given}")
-        found = eigenvalues[::-1], V[:, ::-1]
-    eigenvalues, V = found
-    kept = np.flatnonzero(eigenvalues > zero)[:r]
-    return eigenvalues[kept], V[:, kept], np.trace(K)
-
-
-def _lanczos(K: np.ndarray, r: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the r largest eigenvalues by Lanczos iterations, or None when one may have been missed.
-
-    One starting vector sees one direction of each eigenspace. So the largest eigenvalue of what remains
-    after deflation is computed from another start; if it exceeds one of those found, the answer is not
-    trusted.
-    """
-    n = len(K)
-    starts = np.random.default_rng(0).standard_normal((2, n))
-    try:
-        values, V = eigsh(K, k=r, which="LA", v0=starts[0])
-        deflated = LinearOperator((n, n), matvec=lambda x: K @ x - V @ (values * (V.T @ x)))
-        rest = eigsh(deflated, k=1, which="LA", v0=starts[1], return_eigenvectors=False)
-    except ArpackNoConvergence:
-        return None
-    missed = rest[0] > values.min() + 1e-10 * values.max()
-    return None if missed else (values[::-1], V[:, ::-1])
 
 
 def _signs(V: np.ndarray) -> np.ndarray:

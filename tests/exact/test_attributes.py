@@ -41,10 +41,9 @@ def cases():
         yield SVMs2l(), kernel, LABELS, f"{OF_MACHINES} {ways}"
         for model in TUBES:
             yield model, kernel, VALUES, f"{OF_TUBES} {ways} epsilon_"
-        own, coefficients = ("w_", "_directions") if kernel == "linear" else ("alpha_", "alpha_")
+        own = "w_" if kernel == "linear" else "alpha_"
         yield KernelRidge(K=0.5, intercept="free"), kernel, VALUES, f"{own} b_ xi_ X_fit_"
-        of_components = f"eigenvalues_ eigenvectors_ X_fit_ {coefficients} _means"
-        yield KernelPCA(2), kernel, None, of_components
+        yield KernelPCA(2), kernel, None, "eigenvalues_ eigenvectors_ X_fit_ alpha_ _means"
     yield svm.IndefiniteSVC(C=2.0), "sigmoid", LABELS, OF_SADDLES
     for model, attributes in LINEAR.items():
         yield model, None, VALUES, f"{OF_WEIGHTS} {attributes}"

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.given import FeatureMap
 from companion.kernels.pca import KernelPCA
-from companion.kernels.vectors import Gaussian, Linear, Polynomial, Sigmoid
+from companion.kernels.vectors import Gaussian, Polynomial, Sigmoid
 from tests.refusals import refusals
 
 
@@ -58,18 +58,6 @@ def test_linear_kernel_is_pca():
     assert up_to_sign(ours.transform(new), theirs.transform(new)) < 1e-10
 
 
-def test_features_and_kernel_matrix_give_the_same():
-    """The singular value decomposition of the features, and the eigenvalues of the n x n matrix."""
-    X, new = data(), data(seed=1)
-    by_features = KernelPCA(kernel=Linear()).fit(X)
-    by_matrix = KernelPCA(kernel=lambda A, B: A @ B.T).fit(X)
-    for name in ("eigenvalues_", "eigenvectors_", "alpha_", "explained_variance_ratio_"):
-        assert_allclose(getattr(by_features, name), getattr(by_matrix, name), atol=1e-10)
-    assert_allclose(by_features.transform(new), by_matrix.transform(new), atol=1e-9)
-    for pca in (by_features, by_matrix):
-        assert_allclose(pca.fit_transform(X), pca.transform(X), atol=1e-10)
-
-
 def test_three_points_exactly():
     """x = 0, 1, 2 with (xy + 1)^2: eigenvalues (19 +- sqrt(337))/3."""
     pca = KernelPCA(kernel=Polynomial(2, R=1.0)).fit([[0.0], [1.0], [2.0]])
@@ -92,17 +80,13 @@ def test_the_certificate_sees_a_larger_component_left_out():
         assert not pca.certificate_.ok
 
 
-def test_few_components_of_a_large_matrix():
+def test_few_components_are_the_first_of_all():
     """And none is missed on a regular polygon, where the eigenvalues come in pairs."""
-    X, polygon = data(600, 3), circles(600)[:600]
-    few, full = (KernelPCA(r, kernel=Gaussian(4.0)).fit(X) for r in (3, 40))
-    for name in ("eigenvalues_", "eigenvectors_", "explained_variance_ratio_"):
-        assert_allclose(getattr(few, name), getattr(full, name)[..., :3], rtol=1e-8, atol=1e-8)
-    values = KernelPCA(kernel=Gaussian(1.0)).fit(polygon).eigenvalues_
-    assert values[0] == pytest.approx(values[1])
-    for r in (1, 2, 3, 5):
-        few = KernelPCA(r, kernel=Gaussian(1.0)).fit(polygon)
-        assert_allclose(few.eigenvalues_, values[:r], rtol=1e-8)
+    for X, width in ((data(200, 3), 4.0), (circles(100)[:100], 1.0)):
+        full = KernelPCA(kernel=Gaussian(width)).fit(X)
+        for r in (1, 2, 3, 5):
+            few = KernelPCA(r, kernel=Gaussian(width)).fit(X)
+            assert_allclose(few.eigenvalues_, full.eigenvalues_[:r], rtol=1e-8)
 
 
 def test_signs_are_deterministic():
@@ -137,13 +121,12 @@ test_errors = refusals(
 
 
 def test_points_far_from_the_origin_have_lost_digits():
-    """Centring takes them, and the certificate says so; by features and by the matrix."""
-    for kernel, far in ((Linear(), 1e10), (lambda A, B: A @ B.T, 1e6)):
-        with pytest.warns(ConvergenceWarning, match="digits") as heard:
-            pca = KernelPCA(kernel=kernel).fit(far + data(20, 2))
-        assert heard[0].filename == __file__
-        assert pca.certificate_.dual_residual > 1e-7
-        assert KernelPCA(kernel=kernel).fit(data(20, 2)).certificate_.ok
+    """Centring takes them, and the certificate says so."""
+    with pytest.warns(ConvergenceWarning, match="digits") as heard:
+        pca = KernelPCA().fit(1e6 + data(20, 2))
+    assert heard[0].filename == __file__
+    assert pca.certificate_.dual_residual > 1e-7
+    assert KernelPCA().fit(data(20, 2)).certificate_.ok
 
 
 FLOWERS, SPECIES = load_iris(return_X_y=True)
