@@ -329,15 +329,13 @@ class Kernel(ABC):
         """
         return GaussianOf(self, sigma)
 
-    def compose(self, psi: Callable, *, batch: bool = False) -> Kernel:
+    def compose(self, psi: Callable) -> Kernel:
         r"""Return :math:`\kappa(\psi(x), \psi(y))` (Proposition 17.6 (4)).
 
         Parameters
         ----------
         psi : callable
             Maps one point to a point of this kernel's space.
-        batch : bool
-            Whether `psi` takes all points at once: an array of shape (n, d) to one of shape (n, N).
 
         Examples
         --------
@@ -352,7 +350,7 @@ class Kernel(ABC):
                [0.6065, 1.    , 1.    ],
                [0.6065, 1.    , 1.    ]])
         """
-        return Composed(self, psi, bool(batch))
+        return Composed(self, psi)
 
     def normalized(self) -> Kernel:
         r"""Return :math:`\kappa(x, y) / \sqrt{\kappa(x, x)\,\kappa(y, y)}`, the cosine of the angle in feature space.
@@ -639,13 +637,9 @@ class Composed(_OfOne):
     """A kernel of the images of the points, ``k.compose(psi)`` (Proposition 17.6 (4))."""
 
     psi: Callable = parameter(check_callable)
-    batch: bool = False
 
     def _images(self, X: Any) -> Any:
-        images = self.psi(X) if self.batch else [self.psi(x) for x in X]
-        if len(images) != len(X):
-            raise ValueError(f"psi returned {len(images)} points for {len(X)}")
-        return images
+        return [self.psi(x) for x in X]
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         return self.kernel._matrix(*both(self._images, X, Y))

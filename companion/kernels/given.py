@@ -23,8 +23,6 @@ class FeatureMap(ExplicitKernel):
     phi : callable
         The feature map: takes one point, returns a vector of :math:`\mathbb{R}^N` or :math:`\mathbb{C}^N`
         (or a number, N = 1). Points may be anything.
-    batch : bool
-        Whether `phi` takes all points at once: an array of shape (n, d) to one of shape (n, N).
 
     Notes
     -----
@@ -44,13 +42,9 @@ class FeatureMap(ExplicitKernel):
     """
 
     phi: Callable = parameter(check_callable)
-    batch: bool = False
 
     def _phi(self, X: Any) -> np.ndarray:
-        Phi = as_vectors(self.phi(X) if self.batch else [self.phi(x) for x in X])
-        if len(Phi) != len(X):
-            raise ValueError(f"phi returned {len(Phi)} rows for {len(X)} points")
-        return Phi
+        return as_vectors([self.phi(x) for x in X])
 
     def _formula(self, x: str, y: str) -> str:
         phi = name_of(self.phi, "phi")

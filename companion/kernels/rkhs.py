@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from numbers import Number
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 
 from companion.arithmetic import EPS, ratio
-from companion.checks import array_or_list, as_points, is_number, real_or_complex
+from companion.checks import array_or_list, as_points, real_or_complex
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.functions import Kernel
+from companion.kernels.gram import is_positive_definite
 from companion.kernels.vectors import as_kernel
 from companion.results import TOLERANCE
 
@@ -98,10 +101,7 @@ class RKHSFunction:
         >>> RKHSFunction.section("linear", [1.0, 2.0])([3.0, 4.0])
         11.0
         """
-        points, single = as_points(x)
-        if not single:
-            raise ValueError(f"x must be one point, got {len(points)}")
-        return cls(kernel, points, [1.0])
+        return cls(kernel, as_points(x)[0], [1.0])
 
     @classmethod
     def interpolate(cls, kernel: str | Kernel | Callable, points: Any, values: Any) -> RKHSFunction:
@@ -124,7 +124,7 @@ class RKHSFunction:
         Raises
         ------
         ValueError
-            If the kernel matrix is not Hermitian, or has a negative eigenvalue.
+            If the kernel matrix is not positive semidefinite.
 
         Warns
         -----
@@ -142,7 +142,11 @@ class RKHSFunction:
         values = real_or_complex(values, "values", ndim=1)
         if len(values) != len(K):
             raise ValueError(f"values must have length {len(K)}, got length {len(values)}")
-        coefficients = _pseudo_solve(K, values)
+        if not (answer := is_positive_definite(K, TOLERANCE)):
+            raise ValueError(
+                f"the kernel is not positive definite at these points: {answer.reason}"
+            )
+        coefficients = linalg.pinvh(K, rtol=10 * len(K) * EPS) @ values
         missed = ratio(np.abs(K @ coefficients - values).max(), np.abs(values).max())
         if missed > _MISSED:
             warnings.warn(
@@ -276,7 +280,7 @@ class RKHSFunction:
         return RKHSFunction(self.kernel, points, np.append(self.coefficients, other.coefficients))
 
     def __mul__(self, a: complex) -> RKHSFunction:
-        if not is_number(a):
+        if not isinstance(a, Number):
             return NotImplemented
         return RKHSFunction(self.kernel, self.points, a * self.coefficients)
 
@@ -288,15 +292,3 @@ class RKHSFunction:
     def __repr__(self) -> str:
         p = len(self.coefficients)
         return f"RKHSFunction: {p} term{'s' * (p != 1)} a_j k(x_j, .), k(x, y) = {self.kernel!r}"
-
-
-def _pseudo_solve(K: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return K^+ values for a Hermitian positive semidefinite K."""
-    if np.abs(K - K.conj().T).max() > TOLERANCE * np.abs(K).max():
-        raise ValueError("an RKHS needs a Hermitian kernel: its matrix on these points is not")
-    eigenvalues, U = np.linalg.eigh(K)
-    if eigenvalues[0] < -TOLERANCE * abs(eigenvalues[-1]):
-        raise ValueError(f"the kernel is not positive definite: eigenvalue {eigenvalues[0]:.3g}")
-    kept = eigenvalues > 10 * len(K) * EPS * max(eigenvalues[-1], 0.0)
-    U = U[:, kept]
-    return U @ ((U.conj().T @ values) / eigenvalues[kept])

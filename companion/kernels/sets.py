@@ -1,18 +1,17 @@
 r"""Kernels on subsets of a set (Examples 17.6 and 17.7).
 
-A point is a Python set. A list of sets is a list of points. A row of zeros and ones stands for a set too,
-so that these kernels work in estimators that want a numeric matrix.
+A point is a Python set. A list of sets is a list of points.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any, ClassVar
 
 import numpy as np
 
-from companion.checks import as_matrix, as_scalar, as_vector, both
+from companion.checks import as_scalar, both
 from companion.kernels.functions import Kernel, parameter
 
 __all__ = ["Agreement", "Intersection", "Subset", "UnionComplement"]
@@ -24,27 +23,20 @@ class _SetKernel(Kernel):
     mu: ClassVar[Any] = None
 
     @abstractmethod
-    def _value(self, A: frozenset, B: frozenset) -> float:
+    def _value(self, A: Set, B: Set) -> float:
         """Return the value at two sets."""
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         X, Y = both(self._sets, X, Y)
         return np.array([[self._value(A, B) for B in Y] for A in X], dtype=np.float64)
 
-    def _sets(self, X: Any) -> list[frozenset]:
-        D = None if self.mu is None else list(self.mu)
-        if isinstance(X, np.ndarray) and X.ndim == 2:
-            names = D or list(range(X.shape[1]))
-            rows = as_matrix(X, "X", (None, len(names)))
-            if not np.isin(rows, (0.0, 1.0)).all():
-                raise ValueError("a row that stands for a set must hold zeros and ones only")
-            X = [{d for d, inside in zip(names, row) if inside} for row in rows]
+    def _sets(self, X: Any) -> Any:
         for A in X:
             if not isinstance(A, (set, frozenset)):
                 raise TypeError(f"a point must be a set, got {type(A).__name__} {A!r}")
-            if D is not None and not A.issubset(D):
-                raise ValueError(f"{set(A)} is not a subset of {D}")
-        return [frozenset(A) for A in X]
+            if self.mu is not None and not self.mu.keys() >= A:
+                raise ValueError(f"{set(A)} is not a subset of {list(self.mu)}")
+        return X
 
 
 class Subset(_SetKernel):
@@ -61,7 +53,7 @@ class Subset(_SetKernel):
     (2^|x & y|, 4.0)
     """
 
-    def _value(self, A: frozenset, B: frozenset) -> float:
+    def _value(self, A: Set, B: Set) -> float:
         return 2.0 ** len(A & B)
 
     def _formula(self, x: str, y: str) -> str:
@@ -70,10 +62,8 @@ class Subset(_SetKernel):
 
 def _weights(mu: Any, name: str) -> dict[Any, float]:
     """Return the measure of each element."""
-    if not isinstance(mu, Mapping):
-        mu = dict(enumerate(as_vector(mu, name)))
-    if not mu:
-        raise ValueError("mu must give the weight of at least one element, got none")
+    if not isinstance(mu, Mapping) or not mu:
+        raise TypeError(f"mu must map each element of D to its weight, got {mu!r}")
     return {e: as_scalar(w, f"mu({e!r})", at_least=0.0) for e, w in mu.items()}
 
 
@@ -82,7 +72,7 @@ class _MeasureKernel(_SetKernel):
 
     mu: Mapping = parameter(_weights)  # type: ignore[misc]
 
-    def _measure(self, A: frozenset) -> float:
+    def _measure(self, A: Set) -> float:
         return sum(self.mu[element] for element in A)
 
 
@@ -91,9 +81,8 @@ class Intersection(_MeasureKernel):
 
     Parameters
     ----------
-    mu : mapping or sequence of float
-        The measure of each element of D: a mapping from elements to nonnegative weights, or a sequence of
-        weights, for D = {0, 1, ...}.
+    mu : mapping
+        The measure of each element of D: from elements to nonnegative weights.
 
     Notes
     -----
@@ -106,7 +95,7 @@ class Intersection(_MeasureKernel):
     (mu(x & y), 0.25)
     """
 
-    def _value(self, A: frozenset, B: frozenset) -> float:
+    def _value(self, A: Set, B: Set) -> float:
         return self._measure(A & B)
 
     def _formula(self, x: str, y: str) -> str:
@@ -118,7 +107,7 @@ class UnionComplement(_MeasureKernel):
 
     Parameters
     ----------
-    mu : mapping or sequence of float
+    mu : mapping
         The measure of each element of D, as for `Intersection`. The text takes :math:`\mu(D) = 1`; any
         finite measure will do.
 
@@ -133,8 +122,8 @@ class UnionComplement(_MeasureKernel):
     (mu(D - (x | y)), 0.5)
     """
 
-    def _value(self, A: frozenset, B: frozenset) -> float:
-        return self._measure(frozenset(self.mu) - (A | B))
+    def _value(self, A: Set, B: Set) -> float:
+        return self._measure(self.mu.keys() - (A | B))
 
     def _formula(self, x: str, y: str) -> str:
         return f"mu(D - ({x} | {y}))"
@@ -147,7 +136,7 @@ class Agreement(_MeasureKernel):
 
     Parameters
     ----------
-    mu : mapping or sequence of float
+    mu : mapping
         The measure of each element of D, as for `Intersection`.
 
     Notes
@@ -161,8 +150,8 @@ class Agreement(_MeasureKernel):
     (mu(D) - mu(x - y) - mu(y - x), 0.25)
     """
 
-    def _value(self, A: frozenset, B: frozenset) -> float:
-        return self._measure(frozenset(self.mu) - (A ^ B))
+    def _value(self, A: Set, B: Set) -> float:
+        return self._measure(self.mu.keys() - (A ^ B))
 
     def _formula(self, x: str, y: str) -> str:
         return f"mu(D) - mu({x} - {y}) - mu({y} - {x})"

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import comb
 
-from companion.checks import as_scalar, as_vectors, both, check_count, real_or_complex, rows_of_both
+from companion.checks import as_scalar, as_symmetric, as_vectors, both, check_count, rows_of_both
 from companion.kernels.arithmetic import base, squared_norms
 from companion.kernels.features import LARGEST_DEGREE, polynomial_features
 from companion.kernels.functions import ExplicitKernel, Kernel, NoFeatures, OfValues, parameter
@@ -195,13 +195,8 @@ class Sigmoid(OfValues):
         return f"tanh({inner}{offset})"
 
 
-def _semidefinite(B: Any, name: str) -> np.ndarray:
-    """Return a positive semidefinite matrix that cannot be changed, or raise an error."""
-    B = real_or_complex(B, name).copy()
-    if B.shape[0] != B.shape[1]:
-        raise ValueError(f"B must be square, got shape {B.shape}")
-    if not np.allclose(B, B.conj().T, rtol=0.0, atol=1e-12 * np.abs(B).max()):
-        raise ValueError("Proposition 17.6 (5) needs a symmetric (or Hermitian) B")
+def _semidefinite(value: Any, name: str) -> np.ndarray:
+    B = as_symmetric(value, name)
     lowest, highest = np.linalg.eigvalsh(B)[[0, -1]]
     if lowest < -1e-12 * max(highest, -lowest):
         given = f"got eigenvalue {lowest:.4g}"
@@ -216,16 +211,16 @@ class Bilinear(ExplicitKernel):
     Parameters
     ----------
     B : array-like of shape (n, n)
-        Symmetric positive semidefinite; or Hermitian, and then :math:`\kappa(x, y) = y^* B x`.
+        Symmetric positive semidefinite.
 
     Raises
     ------
     ValueError
-        If B is not Hermitian or has a negative eigenvalue.
+        If B is not symmetric or has a negative eigenvalue.
 
     Notes
     -----
-    Source: Proposition 17.6 (5). With :math:`B = R R^*` the feature map is :math:`\varphi(x) = R^* x`.
+    Source: Proposition 17.6 (5). With :math:`B = R R^\top` the feature map is :math:`\varphi(x) = R^\top x`.
 
     Examples
     --------
@@ -245,10 +240,10 @@ class Bilinear(ExplicitKernel):
             raise ValueError(f"points must have {len(self.B)} coordinates, got {P.shape[1]}")
         eigenvalues, U = np.linalg.eigh(self.B)
         kept = eigenvalues > 1e-15 * eigenvalues[-1]
-        return P @ (U[:, kept] * np.sqrt(eigenvalues[kept])).conj()
+        return P @ (U[:, kept] * np.sqrt(eigenvalues[kept]))
 
     def _formula(self, x: str, y: str) -> str:
-        return f"{y}^* B {x}" if np.iscomplexobj(self.B) else f"{x}' B {y}"
+        return f"{x}' B {y}"
 
 
 def own_points(X: np.ndarray, kernel: Kernel) -> np.ndarray:

@@ -88,7 +88,7 @@ def test_features_reproduce_the_kernel(k, is_complex):
 def random_features(seed):
     """A random complex (or real) feature map of R^3 into C^4."""
     A = normal(seed, 3, 4, is_complex=seed % 2)
-    return FeatureMap(lambda X: np.sin(X @ A / 5) + 0.3, batch=True)
+    return FeatureMap(lambda x: np.sin(x @ A / 5) + 0.3)
 
 
 @for_all(seeds, st.booleans())
@@ -137,7 +137,7 @@ test_expressions_that_are_no_kernels = refusals(
     (lambda: LINEAR.polynomial([]), "c_0"),
     (lambda: LINEAR.polynomial([3, -1]), r"17\.7 \(1\) needs nonnegative .* c_1 = -1"),
     (lambda: Polynomial(0), "d must be"), (lambda: Polynomial(2, gamma=0.0), "gamma"),
-    (lambda: Bilinear([[1, 1], [0, 1]]), r"17\.6 \(5\) needs a symmetric"),
+    (lambda: Bilinear([[1, 1], [0, 1]]), "B must be symmetric"),
     (lambda: Bilinear([[1, 2], [2, 1]]), "eigenvalue -1"), (lambda: Bilinear([[1, 2]]), "square"),
     (lambda: LINEAR + "k", "must be", TypeError), (lambda: LINEAR * [1, 2], "must be", TypeError),
     (lambda: LINEAR**0.5, "must be", TypeError),
@@ -211,8 +211,6 @@ test_kernels_that_break_their_promise = refusals(
     (lambda: Sigmoid(1.0, -5.0).normalized()([[1.0]]), r"Proposition 17\.2"),
     (lambda: FromFunction(lambda x, y: x)([[1.0, 2.0]]), "one number per pair", TypeError),
     (lambda: as_kernel(lambda X, Y: X @ Y[0])([[1.0], [2.0]]), "FromFunction"),
-    (lambda: FeatureMap(lambda X: X[:1], batch=True)(np.eye(3)), "1 rows for 3"),
-    (lambda: Linear().compose(lambda X: X[:1], batch=True)(np.eye(3)), "1 points for 3"),
     (lambda: PRECOMPUTED([[1.0, 2.0]]), "1 columns"),
     (lambda: PRECOMPUTED([[1, 2], [0, 1]]), "symm"),
     (lambda: (PRECOMPUTED + 1)(np.eye(2)), "cannot be combined", TypeError),

@@ -71,7 +71,7 @@ test_errors = refusals(
     (lambda: RKHSFunction("precomputed", [[1.0]], [1.0]), "positive definite"),
     (lambda: RKHSFunction("linear", [[1.0]], [1.0, 2.0]), "1 numbers"),
     (lambda: RKHSFunction("linear", [1.0, 2.0], [1.0]), "single point"),
-    (lambda: RKHSFunction.section("linear", [[1.0], [2.0]]), "one point"),
+    (lambda: RKHSFunction.section("linear", [[1.0], [2.0]]), "2 points need 2 numbers, got 1"),
     (lambda: RKHSFunction.interpolate("linear", [[1.0]], [1.0, 2.0]), "length 1"),
     (lambda: LINE + RKHSFunction.section("rbf", [1.0]), "spaces"),
     (lambda: LINE.inner(3), "RKHSFunction", TypeError),
@@ -86,7 +86,7 @@ def test_kernels_that_are_none():
     negative, lopsided = lambda X, Y: -(X @ Y.T), lambda X, Y: X @ Y.T + X[:, :1]
     with pytest.raises(ValueError, match="<f, f> = -"):
         RKHSFunction(negative, X, c).norm()
-    for kernel, message in ((negative, "eigenvalue -"), (lopsided, "Hermitian")):
+    for kernel, message in ((negative, "is negative"), (lopsided, "not Hermitian")):
         with pytest.raises(ValueError, match=message):
             RKHSFunction.interpolate(kernel, X, c)
     assert RKHSFunction.section("linear", [0.0, 0.0]).norm() == 0.0
