@@ -167,7 +167,7 @@ notebooks: $(READY)        ## run all notebooks in place and store their outputs
 	@$(BIN)/python tools/notebooks.py run
 
 lock: $(READY)   ## write the files of exact versions anew from pyproject.toml
-	@$(BIN)/uv pip compile $(LOCK) --extra distributed --extra book --extra test pyproject.toml -o requirements.lock
+	@$(BIN)/uv pip compile $(LOCK) --extra book --extra test pyproject.toml -o requirements.lock
 	@$(BIN)/uv pip compile $(LOCK) --extra lab -c requirements.lock pyproject.toml -o notebooks/requirements.txt
 
 vendor:          ## fetch MathJax and CodeMirror anew with npm, which checks what it fetches; the icons in use from the theme

@@ -16,7 +16,6 @@ import numpy as np
 
 LIBRARIES = (
     "numpy", "scipy", "scikit-learn", "celer", "skglm", "osqp", "clarabel", "piqp", "highspy",
-    "dask", "distributed",
 )  # fmt: skip
 RESULTS = Path(__file__).resolve().parent / "results"
 

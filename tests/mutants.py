@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 ROOMS = ["engine", "admm", "kernels", "svm", "svr", "regression"]
 NOTES = ROOT / "build" / "mutants"  # which tests execute which lines, and how long they take
 QUICK = ["-q", "--assert=plain", "-pno:nbval", "-pno:cacheprovider"]
-OPTIONS = [*QUICK, "-mnot slow and not distributed"]
+OPTIONS = [*QUICK, "-mnot slow"]
 SECONDS = 20.0  # of tests for one change
 
 

@@ -31,13 +31,13 @@ assert "sklearn" not in sys.modules
 companion.svm.SVMs2()
 assert "companion.svr" not in sys.modules
 """
-# What needs an extra stays away: pictures and boards (notebook), Dask (distributed).
+# What needs an extra stays away: pictures and boards (notebook).
 IMPORT_ALL = """
 import importlib, pkgutil, sys, companion
 for module in pkgutil.walk_packages(companion.__path__, "companion."):
-    if not {"figures", "boards", "distributed"} & set(module.name.split(".")):
+    if not {"figures", "boards"} & set(module.name.split(".")):
         importlib.import_module(module.name)
-assert not {"matplotlib", "IPython", "ipywidgets", "PIL", "dask"} & set(sys.modules)
+assert not {"matplotlib", "IPython", "ipywidgets", "PIL"} & set(sys.modules)
 print(companion.__version__)
 """
 EXAMPLE = re.compile(r"```python\n(import numpy.*?)```\n\n```text\n(.*?)```", re.DOTALL)

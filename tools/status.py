@@ -36,7 +36,7 @@ RELEASED = (
     else "on this page of the published site"
 )
 LIBRARIES = (
-    "optimization-companion", "numpy", "scipy", "scikit-learn", "matplotlib", "ipywidgets", "pandas", "sympy", "dask",
+    "optimization-companion", "numpy", "scipy", "scikit-learn", "matplotlib", "ipywidgets", "pandas", "sympy",
     "jupyter-book", "jupyterlab", "nbval",
 )  # fmt: skip
 

@@ -2,7 +2,9 @@
 
 # fmt: off
 # isort: off
-from companion.admm.consensus import consensus
+from companion.admm.consensus import (
+    ConsensusObjective, LassoObjective, RidgeObjective, SquaredHingeObjective, consensus,
+)
 from companion.admm.l1 import (
     basis_pursuit, generalized_lasso, group_lasso, l1_regularized, lasso,
     least_absolute_deviations,
@@ -12,10 +14,6 @@ from companion.engine.certificate import LowRank
 from companion.admm.multipliers import (
     augmented_lagrangian, dual_ascent, dual_decomposition, dual_function, method_of_multipliers,
     quadratic_argmin,
-)
-from companion.admm.objectives import (
-    ConsensusObjective, LassoObjective, LeastSquaresObjective, RidgeObjective,
-    SquaredHingeObjective,
 )
 from companion.admm.proximal import (
     block_soft_threshold, moreau_envelope, project_affine, project_ball, project_box,
@@ -32,8 +30,9 @@ from companion.results import ADMMResult, FixedPointResult, MultiplierResult, QP
 
 __all__ = [
     "ADMMResult", "ConsensusObjective", "FixedPointResult", "Iterate",
-    "LassoObjective", "LeastSquaresLoss", "LeastSquaresObjective", "LogisticLoss", "LowRank",
-    "MultiplierResult", "QPResult", "RidgeObjective", "SmoothLoss", "SquaredHingeLoss", "SquaredHingeObjective",
+    "LassoObjective", "LeastSquaresLoss", "LogisticLoss",
+    "LowRank", "MultiplierResult", "QPResult", "RidgeObjective", "SmoothLoss", "SquaredHingeLoss",
+    "SquaredHingeObjective",
     "accelerated_proximal_gradient", "admm", "augmented_lagrangian", "basis_pursuit",
     "block_soft_threshold", "consensus", "convergence_inequalities", "dual_ascent",
     "dual_decomposition", "dual_function", "generalized_lasso", "group_lasso",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from companion.checks import check_count
 from companion.exceptions import ConvergenceWarning
 from companion.results import History
 
-__all__ = ["DIVERGED", "repeat", "returned"]
+__all__ = ["DIVERGED", "complain", "repeat", "returned"]
 
 DIVERGED = 1e10  # beside 1 and the start: iterates that are larger grow without bound
 
@@ -22,7 +23,6 @@ def repeat(
     names: Sequence[str],
     max_iter: int,
     advice: str,
-    stacklevel: int = 4,
 ) -> tuple[str, History]:
     """Repeat a step until it says how the run ends; return that, ``"max_iter"`` where it does not, and the history.
 
@@ -37,8 +37,6 @@ def repeat(
         Largest number of steps.
     advice : str
         What may help, for the warning.
-    stacklevel : int
-        Where the warning points to: 2 is the caller of this function.
 
     Warns
     -----
@@ -55,17 +53,21 @@ def repeat(
             if status:
                 break
     if status == "diverged":
-        message = f"step {k} diverged: the iterates grow without bound; {advice}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)
+        complain(f"step {k} diverged: the iterates grow without bound; {advice}")
     elif not status:
-        last = [
-            (name.replace("_", " "), x) for name, x in zip(names, rows[-1]) if "residual" in name
-        ]
-        residuals = ", ".join(f"{name} {x:.1e}" for name, x in last)
-        message = f"no convergence in {max_iter=} steps: {residuals}; {advice}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)
+        last = [f"{name} {x:.1e}" for name, x in zip(names, rows[-1]) if "residual" in name]
+        residuals = ", ".join(last).replace("_", " ")
+        complain(f"no convergence in {max_iter=} steps: {residuals}; {advice}")
     columns = zip(*rows) if rows else [()] * len(names)
     return status or "max_iter", {name: np.array(column) for name, column in zip(names, columns)}
+
+
+def complain(message: str) -> None:
+    """Warn of a result that is not proved, at the line outside of this package that asked for it."""
+    frame, level = sys._getframe(), 0
+    while frame.f_back and frame.f_globals["__name__"].startswith("companion."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, ConvergenceWarning, stacklevel=level + 1)
 
 
 def returned(value: Any, shape: tuple[int, ...], name: str) -> np.ndarray:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.special import expit
 
 from companion.arithmetic import EPS, apart, largest
 from companion.checks import as_matrix, as_scalar, as_vector, check_range
@@ -48,10 +47,6 @@ class SmoothLoss(ABC):
     def hessian(self, x: np.ndarray, S: np.ndarray) -> np.ndarray:
         """Return the rows and columns S (an integer array) of the Hessian of l at x."""
 
-    def estimate(self, x: np.ndarray) -> float:
-        """Return l(x), to the few digits that the history of a run needs."""
-        return self.value(x)
-
     def prox(self, v: np.ndarray, rho: Any) -> np.ndarray:
         r"""Return :math:`\arg\min_x l(x) + \frac12 \sum_j \rho_j (x_j - v_j)^2`, rho being a number or a vector.
 
@@ -74,15 +69,10 @@ class SmoothLoss(ABC):
                 t /= 2
             x, H_before = x + t * d, H
             H = self.hessian(x, everything)
-            if H is H_before and t == 1:
+            if t == 1 and np.array_equal(H, H_before):
                 break  # a full step where the loss is quadratic ends at the minimum
         self._last = x
         return x
-
-    def __sizeof__(self) -> int:
-        # Dask moves what looks small, and a plain object looks like 50 bytes. Say how large the arrays are.
-        arrays = [value for value in vars(self).values() if isinstance(value, np.ndarray)]
-        return object.__sizeof__(self) + sum(array.nbytes for array in arrays)
 
 
 class LeastSquaresLoss(SmoothLoss):
@@ -116,7 +106,7 @@ class LeastSquaresLoss(SmoothLoss):
         self.b = as_vector(b, "b", rows_of(self.A))
         check_range(largest(self.b), "b")
         m, self.n = self.A.shape
-        self.A_b, self.b_b = self.A.T @ self.b, half_square(self.b)
+        self.A_b = self.A.T @ self.b
         self.gram = self.A.T @ self.A if m >= self.n else None
         self._key = b""  # the rho of the last factor
         self.curvature = np.einsum("ij,ij->j", self.A, self.A)
@@ -133,27 +123,16 @@ class LeastSquaresLoss(SmoothLoss):
         """Return the rows and columns S of A'A."""
         return self.A[:, S].T @ self.A[:, S] if self.gram is None else self.gram[np.ix_(S, S)]
 
-    def estimate(self, x: np.ndarray) -> float:
-        """Return ``x'A'A x / 2 - x'A'b + b'b / 2`` where A'A is known."""
-        if self.gram is None:
-            return self.value(x)
-        return float(x @ (self.gram @ x) / 2 - x @ self.A_b) + self.b_b
-
     def prox(self, v: np.ndarray, rho: Any) -> np.ndarray:
         """Return the x-update (A'A + W)^{-1} (A'b + W v), W = rho I or diag(rho)."""
         if self._key != np.asarray(rho).tobytes():
-            w = np.broadcast_to(rho, v.shape)
-            fat = self.gram is None
-            H = (self.A / w) @ self.A.T + np.eye(len(self.A)) if fat else self.gram + np.diag(w)
+            w, gram = np.broadcast_to(rho, v.shape), self.gram
+            H = (self.A / w) @ self.A.T + np.eye(len(self.A)) if gram is None else gram + np.diag(w)
             self._key, self._factor = np.asarray(rho).tobytes(), factored(H)
         if self.gram is None:
             right = self.b - self.A @ v
             return v + self.A.T @ linalg.cho_solve(self._factor, right, check_finite=False) / rho
         return v + linalg.cho_solve(self._factor, self.A_b - self.gram @ v, check_finite=False)
-
-    def sums(self) -> tuple[np.ndarray, np.ndarray]:
-        r"""Return :math:`A^\top A` and :math:`A^\top b`: with b'b they hold all of the loss."""
-        return (self.A.T @ self.A if self.gram is None else self.gram), self.A_b
 
 
 class LogisticLoss(SmoothLoss):
@@ -188,12 +167,12 @@ class LogisticLoss(SmoothLoss):
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """Return -sum_i p_i y_i a_i with p_i = 1 / (1 + exp(y_i a_i'x))."""
-        return -self.A.T @ expit(-(self.A @ as_vector(x, "x", self.n)))
+        return -self.A.T @ _logistic(-(self.A @ as_vector(x, "x", self.n)))
 
     def hessian(self, x: np.ndarray, S: np.ndarray) -> np.ndarray:
         """Return the rows and columns S of A' diag(p (1 - p)) A."""
         t, A = self.A @ x, self.A[:, S]
-        return (A.T * (expit(t) * expit(-t))) @ A
+        return (A.T * (_logistic(t) * _logistic(-t))) @ A
 
 
 class SquaredHingeLoss(SmoothLoss):
@@ -223,30 +202,24 @@ class SquaredHingeLoss(SmoothLoss):
         self.A, self.K = _signed_rows(A, y), as_scalar(K, "K", above=0.0)
         self.n = self.A.shape[1]
         self.curvature = 2 * self.K * np.einsum("ij,ij->j", self.A, self.A)
-        self._piece: tuple[bytes, np.ndarray] = (b"", np.zeros((0, 0)))
-        self._at: tuple[Any, Any] = (None, None)
-
-    def _slack(self, x: np.ndarray) -> np.ndarray:
-        """Return 1 - y_i a_i'x for all i, remembered for the last x."""
-        if not np.array_equal(self._at[0], x):
-            self._at = x.copy(), 1 - self.A @ x
-        return self._at[1]
 
     def value(self, x: np.ndarray) -> float:
         """Return ``K |xi|^2`` with the slacks xi."""
-        return 2 * self.K * half_square(np.maximum(self._slack(x), 0))
+        return 2 * self.K * half_square(np.maximum(1 - self.A @ x, 0))
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """Return -2K sum_i xi_i y_i a_i."""
-        return -2 * self.K * (self.A.T @ np.maximum(self._slack(x), 0))
+        return -2 * self.K * (self.A.T @ np.maximum(1 - self.A @ x, 0))
 
     def hessian(self, x: np.ndarray, S: np.ndarray) -> np.ndarray:
         """Return the rows and columns S of 2K A_I'A_I, I being the rows that violate the margin."""
-        active = self._slack(x) > 0
-        if self._piece[0] != (key := active.tobytes()):
-            self._piece = key, 2 * self.K * (self.A[active].T @ self.A[active])
-        H = self._piece[1]
-        return H if S.size == self.n else H[np.ix_(S, S)]
+        active = self.A[self.A @ x < 1][:, S]
+        return 2 * self.K * (active.T @ active)
+
+
+def _logistic(t: np.ndarray) -> np.ndarray:
+    """Return 1 / (1 + e^-t), which does not overflow."""
+    return np.exp(-np.logaddexp(0, -t))
 
 
 def _signed_rows(A: Any, y: Any) -> np.ndarray:

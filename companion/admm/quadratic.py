@@ -2,7 +2,6 @@ r"""Quadratic programs: the text's ADMM routine, and one that solves to rounding
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from scipy.linalg import lu_factor
 from scipy.linalg.lapack import dgetrs
 
 from companion.admm.affine import AffineSet
+from companion.admm.loop import complain
 from companion.admm.splitting import Iterate, admm
 from companion.arithmetic import EPS
 from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
@@ -17,7 +17,7 @@ from companion.engine.certificate import BoxProgram, LowRank, accurate_square, c
 from companion.engine.finish import is_psd
 from companion.engine.quadratic import solve_box
 from companion.engine.refusals import check_bounds, refuse
-from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
+from companion.exceptions import InfeasibleProblemError
 from companion.results import TOLERANCE, Problem, QPResult
 
 __all__ = ["LowRank", "qsolve1", "solve_qp"]
@@ -138,11 +138,9 @@ def qsolve1(
     if status == "solved" and rounding > tol_dual and certificate.worst > max(tol, TOLERANCE):
         status = "rounding"
     if status != "solved":
-        warnings.warn(
+        complain(
             f"qsolve1 stopped by {status} after {run.n_iter} iterations, with residuals {r:.1e} and {s:.1e} and not at "
-            f"a solution ({certificate}): raise max_iter, change rho (now {rho:g}), or use solve_qp",
-            ConvergenceWarning,
-            stacklevel=2,
+            f"a solution ({certificate}): raise max_iter, change rho (now {rho:g}), or use solve_qp"
         )
     return QPResult(
         x, y, z_lower, z_upper,
@@ -297,10 +295,8 @@ def solve_qp(
         except InfeasibleProblemError as error:
             hint = "" if not k else " (the rows of G x + s = h, s >= 0, follow those of A)"
             raise InfeasibleProblemError(f"{error}{hint}", error.witness) from None
-        warnings.warn(
-            f"solve_qp did not reach tol = {tol:g} within {solution.n_iter} iterations: {solution.certificate}",
-            ConvergenceWarning,
-            stacklevel=2,
+        complain(
+            f"solve_qp did not reach tol = {tol:g} within {solution.n_iter} iterations: {solution.certificate}"
         )
     return QPResult(
         x[:n], solution.y[:p], solution.z_lower[:n], solution.z_upper[:n],

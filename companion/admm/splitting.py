@@ -20,7 +20,7 @@ from companion.admm.loop import repeat, returned
 from companion.checks import as_array, as_matrix, as_scalar, as_vector, check_count, count_axes
 from companion.results import ADMMResult, History
 
-__all__ = ["LOGGED", "Iterate", "Rule", "admm", "convergence_inequalities", "lyapunov"]
+__all__ = ["LOGGED", "Iterate", "admm", "convergence_inequalities", "lyapunov"]
 
 LOGGED = ("primal_residual", "dual_residual", "objective", "rho")
 
@@ -53,45 +53,6 @@ class Iterate(NamedTuple):
     dual_residual: float
 
 
-class Rule:
-    r"""When ADMM stops, and how rho varies: Section 16.5, and Notes of :func:`admm`.
-
-    Parameters
-    ----------
-    p, n : int
-        Lengths of r and s.
-    tol_abs, tol_rel : float
-        Tolerances.
-    steps : int
-        Where one residual is much larger than the other, rho doubles or halves: during so many steps, or until it has
-        turned ten times from rising to falling or back.
-    mu : float
-        How many times as large a residual is too large.
-    """
-
-    def __init__(
-        self, p: int, n: int, tol_abs: float, tol_rel: float, *, steps: int, mu: float = 10.0
-    ) -> None:
-        tol_abs = as_scalar(tol_abs, "tol_abs", at_least=0)
-        self.tol_rel = as_scalar(tol_rel, "tol_rel", at_least=0)
-        self.r_abs, self.s_abs = math.sqrt(p) * tol_abs, math.sqrt(n) * tol_abs
-        self.steps, self.mu, self.turns, self.last = steps, mu, 10, 1.0
-
-    def holds(self, r: float, s: float, r_size: float, s_size: float) -> bool:
-        """Return whether the norms of r and s are small beside the sizes of their terms."""
-        small = r <= self.r_abs + self.tol_rel * r_size
-        return small and s <= self.s_abs + self.tol_rel * s_size
-
-    def factor(self, k: int, r: float, s: float) -> float:
-        """Return the number by which rho is multiplied after step k."""
-        if k > self.steps or self.turns == 0 or s / self.mu <= r <= self.mu * s:
-            return 1.0
-        factor = 2.0 if r > s else 0.5
-        self.turns -= self.last not in (1.0, factor)
-        self.last = factor
-        return factor
-
-
 def admm(
     x_update: Update,
     z_update: Update,
@@ -104,6 +65,7 @@ def admm(
     u0: Any = None,
     relaxation: float = 1.0,
     adaptive: bool = False,
+    mu: float = 10.0,
     adapt_steps: int = 1000,
     tol_abs: float = 1e-8,
     tol_rel: float = 1e-8,
@@ -149,9 +111,11 @@ def admm(
         :math:`\alpha A x^{k+1} + (1 - \alpha)(c - B z^k)` in the second and third line. 1 is the
         method above.
     adaptive : bool
-        Whether rho is balanced after each step: doubled if ``||r|| > 10 ||s||``, halved if
-        ``||s|| > 10 ||r||``, the text's rule with its usual numbers. The scaled multiplier u is rescaled with it,
-        so that lambda does not jump.
+        Whether rho is balanced after each step: doubled if ``||r|| > mu ||s||``, halved if
+        ``||s|| > mu ||r||``, the text's rule. The scaled multiplier u is rescaled with it, so that lambda does not
+        jump.
+    mu : float
+        How many times as large a residual is too large, > 1; 10 is the usual number.
     adapt_steps : int
         The rule acts during so many steps, or until rho has turned ten times from rising to falling or back: for
         ever up and down, it can drive the iterates away. Then rho stays constant, which is what the proof of
@@ -215,12 +179,20 @@ def admm(
     c, z, u, n = _start(c, z0, u0, A_shape, B_shape)
     rho = as_scalar(rho, "rho", above=0)
     alpha = as_scalar(relaxation, "relaxation", above=0, below=2)
-    adapt_steps = check_count(adapt_steps, "adapt_steps", at_least=0) if adaptive else 0
-    rule = Rule(c.size, n, tol_abs, tol_rel, steps=adapt_steps)
+    mu, adapt_steps = (
+        as_scalar(mu, "mu", above=1),
+        check_count(adapt_steps, "adapt_steps", at_least=0),
+    )
+    tol_abs = as_scalar(tol_abs, "tol_abs", at_least=0)
+    tol_rel = as_scalar(tol_rel, "tol_rel", at_least=0)
+    turns, last = 0, 1.0  # of rho, and by what it was multiplied last
     start, x, Bz, value = (z, u), np.full(n, np.nan), B_(z), np.nan
 
+    def small(residual: float, length: int, size: float) -> bool:
+        return residual <= math.sqrt(length) * tol_abs + tol_rel * size
+
     def step(k: int) -> tuple[str, tuple[Any, ...]]:
-        nonlocal x, z, u, Bz, rho, value
+        nonlocal x, z, u, Bz, rho, value, turns, last
         before, Bz_old = (x, z, u), Bz
         x = returned(x_update(c - Bz - u, rho), x.shape, "x_update")
         Ax = A_(x)
@@ -236,16 +208,20 @@ def admm(
             return "diverged", ()
         value = np.nan if objective is None else float(objective(x, z))
         row = (r, s, value, rho) + ((x, z, u) if keep_iterates else ())
-        if rule.holds(r, s, max(_norm(Ax), _norm(Bz), _norm(c)), rho * _norm(At(u))):
+        if small(r, c.size, max(_norm(Ax), _norm(Bz), _norm(c))) and small(
+            s, n, rho * _norm(At(u))
+        ):
             return "converged", row
         if callback is not None and callback(Iterate(k, x, z, u, rho, r, s)):
             return "stopped by callback", row
-        factor = rule.factor(k, r, s)
-        rho, u = factor * rho, u / factor
+        if adaptive and k <= adapt_steps and turns < 10 and not s / mu <= r <= mu * s:
+            factor = 2.0 if r > s else 0.5
+            turns += last not in (1.0, factor)
+            rho, u, last = factor * rho, u / factor, factor
         return "", row
 
     names = LOGGED + (("x", "z", "u") if keep_iterates else ())
-    status, history = repeat(step, names, max_iter, "another rho may help", stacklevel=3)
+    status, history = repeat(step, names, max_iter, "another rho may help")
     if keep_iterates:
         for name, first in zip("zu", start):
             history[name] = np.array([first, *history[name]])

@@ -1,7 +1,6 @@
-"""Consensus ADMM in one process: against independent solvers; stopping and going on."""
+"""Consensus ADMM : against independent solvers and ADMM itself; stopping; blocks that are elsewhere."""
 
-import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -10,11 +9,12 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Lasso, Ridge
 from sklearn.svm import LinearSVC
 
-from companion.admm import admm, consensus
-from companion.admm.objectives import (
+from companion.admm import (
     LassoObjective,
     RidgeObjective,
     SquaredHingeObjective,
+    admm,
+    consensus,
 )  # fmt: skip
 from companion.exceptions import ConvergenceWarning
 from tests.exact import verify
@@ -115,21 +115,22 @@ def test_the_steps_are_those_of_admm_on_all_copies(objective):
     np.testing.assert_allclose(run.u.ravel(), root * whole.u, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("objective", [RIDGE, LASSO], ids=repr)
-@pytest.mark.parametrize(("m", "n", "cuts"), [(60, 8, (7, 25)), (24, 30, (5, 11))])
-def test_the_sums_give_the_same_answer_with_the_same_certificate(objective, m, n, cuts):
-    A, b = data(objective, m=m, n=n)
-    run = consensus(split(A, b, cuts), objective, method="sums")
-    by_steps = consensus(split(A, b, cuts), objective, method="admm")
-    assert (run.status, run.n_iter, run.converged) == ("solved from the sums", 0, True)
-    assert run.certificate.ok
-    assert run.certificate.gap < 1e-10
-    np.testing.assert_allclose(run.z, by_steps.z, atol=1e-7)
-    assert run.objective == pytest.approx(by_steps.objective, rel=1e-12)
-    np.testing.assert_array_equal(run.x, np.tile(run.z, (3, 1)))
-    for (A_i, b_i), u_i in zip(split(A, b, cuts), run.u):
-        np.testing.assert_allclose(run.rho * u_i, A_i.T @ (b_i - A_i @ run.z), atol=1e-9)
-    assert set(run.history) == set(by_steps.history)
+@every_objective
+def test_blocks_may_be_elsewhere(objective):
+    """All that is asked of a block goes through `workers`: threads, or a place that knows the losses by name."""
+    A, b = data(objective)
+    blocks = split(A, b)
+    here = consensus(blocks, objective)
+    with ThreadPoolExecutor(2) as pool:
+        np.testing.assert_array_equal(consensus(blocks, objective, workers=pool.map).z, here.z)
+    places = {i: objective.block(*block) for i, block in enumerate(blocks)}
+
+    def ask(question, names, *columns):
+        return [question(places[i], *each) for i, *each in zip(names, *columns, strict=True)]
+
+    away = consensus(list(places), objective, workers=ask)
+    np.testing.assert_array_equal(away.z, here.z)
+    assert away.certificate.gap == here.certificate.gap
 
 
 @every_objective
@@ -165,22 +166,10 @@ test_bad_blocks_and_options = refusals(
     (ridge(A3), r"blocks\[0\] is of type ndarray", TypeError),
     (lambda: consensus(ONE, RIDGE), r"For a single block write \[\(A, b\)\]", TypeError),
     (lambda: consensus(None, RIDGE), "must be a list of pairs", TypeError),
-    (ridge(ONE, method="both"), "'auto', 'admm' or 'sums', got"),
-    (hinge(ONE, method="sums"), "LeastSquaresObjective"),
+    (lambda: consensus([ONE], "lasso"), "objective must be a ConsensusObjective", TypeError),
     (hinge(ONE, (A3, [0, 1])), r"blocks\[1\]: y must hold labels \+1 and -1, got 0"),
     (ridge((1e9 * A3, np.ones(2)), rho=1e-30), "rho is too small"),
 )
-
-
-def test_dask_is_not_imported_and_not_needed(monkeypatch):
-    code = "import companion.admm.consensus, sys; sys.exit('dask' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    assert consensus([ONE], RIDGE).status == "converged"
-    with pytest.raises(TypeError, match="objective must be a ConsensusObjective"):
-        consensus([ONE], "lasso")
-    with pytest.raises(ImportError, match=r"pip install .*distributed"):
-        consensus([ONE], RIDGE, client=object())
 
 
 @pytest.mark.parametrize(("seed", "cuts"), [(29, (1, 3)), (53, ())])

@@ -15,7 +15,7 @@ from flint import arb
 from scipy import linalg, sparse
 
 from companion import regression
-from companion.admm.objectives import LassoObjective, RidgeObjective, SquaredHingeObjective
+from companion.admm import LassoObjective, RidgeObjective, SquaredHingeObjective
 from companion.arithmetic import EPS
 from companion.engine.certificate import LowRank
 from companion.kernels import KernelPCA, as_kernel

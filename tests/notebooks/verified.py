@@ -20,8 +20,6 @@ UNSOLVED = {
     "book/errata/zaki-meira": {"TrainingResult": "c025 c027 c029 c031 c033"},
     # the text's ADMM guesses, cut after some steps
     "notebooks/about/how-fast": {"QPResult": "c018"},
-    # cut after some steps, to be taken up again
-    "notebooks/admm/consensus": {"ADMMResult": "c016"},
     "notebooks/admm/quadratic-programs": {"QPResult": "c038"},
     "notebooks/regression/elastic-net": {"ADMMResult": "c031 c038", "QPResult": "c019"},
     "notebooks/regression/lasso": {"ADMMResult": "c022"},
