@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from numbers import Number
 from typing import Any
 
@@ -14,8 +15,8 @@ from companion.arithmetic import apart, largest
 
 __all__ = [
     "array_or_list", "as_array", "as_matrix", "as_points", "as_scalar", "as_schedule", "as_symmetric", "as_vector",
-    "as_vectors", "as_weights", "both", "check_count", "check_range", "count_axes", "is_number", "read_data",
-    "real_or_complex", "reject_masked", "rows_of_both",
+    "as_vectors", "as_weights", "both", "check_count", "check_range", "count_axes", "read_data", "real_or_complex",
+    "reject_masked", "rows_of_both",
 ]  # fmt: skip
 
 
@@ -25,23 +26,13 @@ LARGEST, SMALLEST = 1e75, 1e-75  # sizes whose fourth powers float64 holds
 def _as_float_array(value: Any, name: str) -> np.ndarray:
     if type(value) is np.ndarray and value.dtype == np.float64:
         return value
+    value = value.toarray() if sparse.issparse(value) else value
     reject_masked(value, name)
-    if sparse.issparse(value):
-        value = value.toarray()
-    array = _converted(value, name)
-    if np.iscomplexobj(array):
-        raise TypeError(f"{name} must be real, got complex numbers (dtype {array.dtype})")
-    if value is None:  # NumPy makes it NaN
-        raise TypeError(f"{name} must be an array of numbers, got None")
-    _reject_dates(array, name)
-    return _converted(value, name, np.float64)
-
-
-def _converted(value: Any, name: str, dtype: type | None = None) -> np.ndarray:
-    try:
-        return np.asarray(value, dtype=dtype)
-    except (ValueError, TypeError) as error:
-        raise TypeError(f"{name} must be an array of numbers, got {_describe(value)}") from error
+    with suppress(ValueError, TypeError):
+        array = np.asarray(value)
+        if value is not None and array.dtype.kind in "biufO":  # None would be NaN, a date a number
+            return array.astype(np.float64)
+    raise TypeError(f"{name} must be an array of real numbers, got {_describe(value)}")
 
 
 def _describe(value: Any) -> str:
@@ -49,12 +40,17 @@ def _describe(value: Any) -> str:
     return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
 
 
-def _reject_nonfinite(array: np.ndarray, name: str) -> None:
+def _reject_nonfinite(array: np.ndarray, name: str, *, finite: bool = True) -> None:
     size = largest(array)
     if not math.isfinite(size):
-        bad = np.argwhere(~np.isfinite(array))[0]
-        where = ", ".join(str(i) for i in bad)
-        raise ValueError(f"{name} must be finite, got {array[tuple(bad)]} at [{where}]")
+        bad = np.argwhere(~np.isfinite(array) if finite else np.isnan(array))
+        for place in bad[:1]:
+            where, accepted = (
+                ", ".join(map(str, place)),
+                "finite" if finite else "a number or infinite",
+            )
+            raise ValueError(f"{name} must be {accepted}, got {array[tuple(place)]} at [{where}]")
+        size = largest(array[np.isfinite(array)])
     check_range(size, name, tiny=True)
 
 
@@ -132,23 +128,21 @@ def count_axes(value: Any, name: str) -> int:
     try:
         return np.ndim(value)
     except ValueError as error:
-        raise TypeError(f"{name} must be an array of numbers, got {_describe(value)}") from error
+        raise TypeError(
+            f"{name} must be an array of real numbers, got {_describe(value)}"
+        ) from error
 
 
 def reject_masked(value: Any, name: str) -> None:
     """Raise an error that names `value` if it holds what only looks like numbers: masked entries, dates."""
     if np.ma.isMaskedArray(value) and np.ma.is_masked(value):
         raise ValueError(f"{name} has masked entries; fill or drop them first")
-    _reject_dates(value, name)
-
-
-def _reject_dates(value: Any, name: str) -> None:
-    """Raise an error that names an array, a series or a frame of dates: their numbers depend on a hidden unit."""
     dtypes = getattr(value, "dtypes", getattr(value, "dtype", None))
     for dtype in np.ravel(np.asarray(dtypes, dtype=object)):
-        if getattr(dtype, "kind", None) in ("m", "M"):
+        if getattr(dtype, "kind", None) in ("m", "M"):  # their numbers depend on a hidden unit
             raise TypeError(
-                f"{name} must be an array of numbers, got dates ({dtype}); subtract a date and divide by a unit of time"
+                f"{name} must be an array of real numbers, got dates ({dtype}); subtract a date and divide by a "
+                "unit of time"
             )
 
 
@@ -158,13 +152,7 @@ def as_array(value: Any, name: str, *, finite: bool = True) -> np.ndarray:
     NaN is always rejected; infinities pass with ``finite=False``.
     """
     array = _as_float_array(value, name)
-    if finite:
-        _reject_nonfinite(array, name)
-    elif np.isnan(array).any():
-        where = ", ".join(str(i) for i in np.argwhere(np.isnan(array))[0])
-        raise ValueError(f"{name} must not contain NaN, got NaN at [{where}]")
-    else:
-        check_range(largest(array[np.isfinite(array)]), name, tiny=True)
+    _reject_nonfinite(array, name, finite=finite)
     return array
 
 
@@ -309,16 +297,9 @@ def check_count(value: Any, name: str, *, at_least: int = 1) -> int:
 # --- points: what data become before a kernel looks at them
 
 
-def is_number(value: Any) -> bool:
-    """Return whether `value` is one number."""
-    return isinstance(value, Number) or (isinstance(value, np.ndarray) and value.ndim == 0)
-
-
 def real_or_complex(value: Any, name: str, ndim: int = 2) -> np.ndarray:
     """Return `value` as a finite float64 or complex128 matrix (or vector), or raise an error that names it."""
     check: Callable = as_matrix if ndim == 2 else as_vector
-    if sparse.issparse(value):
-        value = value.toarray()
     count_axes(value, name)
     if not np.iscomplexobj(value):
         return check(value, name)
@@ -327,38 +308,28 @@ def real_or_complex(value: Any, name: str, ndim: int = 2) -> np.ndarray:
     return check(value.real, name) + 1j * check(value.imag, name)
 
 
-def array_or_list(X: Sequence) -> np.ndarray | list:
+def array_or_list(X: Any) -> np.ndarray | list:
     """Return numbers and rows of numbers as an array, anything else as a list of points."""
-    try:
-        array = np.asarray(X)
-    except ValueError:  # rows of different lengths
-        return list(X)
-    return array if array.dtype.kind in "biufc" and array.ndim <= 2 else list(X)
+    with suppress(ValueError):  # rows of different lengths
+        array = np.atleast_1d(np.asarray(X))
+        if array.dtype.kind in "biufc" and array.ndim <= 2:
+            return array
+    return list(X)
 
 
 def as_points(X: Any) -> tuple[Any, bool]:
     """Return `X` as a matrix of points or a list of points, and whether it was a single point."""
-    if sparse.issparse(X):
-        X = X.toarray()
-    elif hasattr(X, "to_numpy"):
-        X = X.to_numpy()
-    elif is_number(X):
-        X = np.array([X])
-    elif isinstance(X, (list, tuple)):
-        X = array_or_list(X)
-    elif not isinstance(X, np.ndarray):  # a set, a string: one point
-        return [X], True
-    if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "OUS":
-        X = list(X)
-    if len(X) == 0:
+    X = X.toarray() if sparse.issparse(X) else X
+    if not isinstance(X, Number | list | tuple) and not hasattr(X, "__array__"):
+        return [X], True  # a set, a string: one point
+    points = array_or_list(X)
+    if len(points) == 0:
         raise ValueError("a kernel needs at least one point, got none")
-    if isinstance(X, list):
-        return X, False
-    if X.ndim > 2:
-        raise ValueError(f"points must be the rows of a matrix, got an array of shape {X.shape}")
-    if X.dtype.kind in "iu":  # those of an image, 0 to 255, wrap around in a reader's function
-        X = X.astype(np.int64)
-    return np.atleast_2d(X), X.ndim == 1
+    if isinstance(points, list):
+        return points, False
+    if points.dtype.kind in "iu":  # those of an image, 0 to 255, wrap around in a reader's function
+        points = points.astype(np.int64)
+    return np.atleast_2d(points), points.ndim == 1
 
 
 def as_vectors(X: Any) -> np.ndarray:

@@ -118,7 +118,7 @@ class TestEveryOperator:
         for bad in (np.array([1, 2, np.nan, 0]), np.array([1, np.inf, 0, 0])):
             with pytest.raises(ValueError, match="must be finite"):
                 case.prox(bad, 1.0)
-        with pytest.raises(TypeError, match="must be real, got complex"):
+        with pytest.raises(TypeError, match="must be an array of real numbers, got"):
             case.prox(np.array([1j, 0, 0, 0]), 1.0)
         if case.expression is not zero:  # an indicator does not look at t
             with pytest.raises(ValueError, match=r"must be a finite number|must be >= 0"):
