@@ -177,21 +177,20 @@ def compare_functions(
     if not callable(answer):
         raise Wrong(f"`{name}` should be a function, but it is {_short(answer)}.")
     calls = [tuple(given) for given in arguments]
-    values = [_called(answer, given, name) for given in calls]
+    found = [_called(answer, given, name) for given in calls]
+    values = [array(value, label, np.shape(value)) for value, label in found]
     wanted = [np.asarray(right(*given), dtype=float) for given in calls]
-    for value, there, given in zip(values, wanted, calls):
-        if value.shape != there.shape:
-            raise Wrong(
-                f"{_call(name, given)} should have the shape {there.shape}, but it has {value.shape}."
-            )
+    for value, there, (_, label) in zip(values, wanted, found):
+        array(value, label, there.shape)
     if all(_close(v, w, digits) for v, w in zip(values, wanted)):
         return
     for wrong, message in mistakes:
         if all(_close(v, np.asarray(wrong(*g)), digits) for v, g in zip(values, calls)):
             raise Wrong(message)
-    found = zip(values, wanted, calls)
-    value, given = next((v, g) for v, w, g in found if not _close(v, w, digits))
-    raise Wrong(f"{_call(name, given)} = {_short(value)} is not right.")
+    value, label = next(
+        (v, label) for v, w, (_, label) in zip(values, wanted, found) if not _close(v, w, digits)
+    )
+    raise Wrong(f"`{label}` = {_short(value)} is not right.")
 
 
 def gram_of(answer: Any, points: Sequence[Any], name: str) -> np.ndarray:
@@ -206,15 +205,13 @@ def gram_of(answer: Any, points: Sequence[Any], name: str) -> np.ndarray:
     """
     if not callable(answer):
         raise Wrong(f"`{name}` should be a function of two points, but it is {_short(answer)}.")
-    G = np.array([[float(_called(answer, (x, y), name, ())) for y in points] for x in points])
+    G = np.array([[number(*_called(answer, (x, y), name)) for y in points] for x in points])
     size = float(np.abs(G).max())
     if np.abs(G - G.T).max() > 1e-9 * size:
         i, j = np.argwhere(np.abs(G - G.T) > 1e-9 * size)[0]
         (x, y), (one, two) = (points[i], points[j]), apart(G[i, j], G[j, i])
-        raise Wrong(
-            f"`{name}` is not symmetric: {_call(name, (x, y))[1:-1]} = {one}, "
-            f"but {_call(name, (y, x))[1:-1]} = {two}."
-        )
+        here, there = _call(name, (x, y)), _call(name, (y, x))
+        raise Wrong(f"`{name}` is not symmetric: {here} = {one}, but {there} = {two}.")
     smallest = float(np.linalg.eigvalsh(G)[0])
     if smallest < -1e-9 * size * len(G):
         raise Wrong(
@@ -233,7 +230,7 @@ def check(function: Callable) -> Callable:
     ...     if number(n, "n") % 2:
     ...         raise Wrong(f"{n} is odd.")
     >>> check_even(3), check_even(4), check_even(...)
-    (Not yet. 3 is odd., Right., Not yet. `n` has no value: replace its dots.)
+    (Not yet. 3 is odd., Right., Not yet. `n` has no value: replace the dots.)
     """
 
     @functools.wraps(function)
@@ -242,12 +239,9 @@ def check(function: Callable) -> Callable:
         empty = [name for name, answer in given.items() if answer is ... or answer is None]
         if empty:
             names = ", ".join(f"`{name}`" for name in empty)
-            verb, dots = (
-                ("has no value", "its dots") if len(empty) == 1 else ("have no value", "their dots")
-            )
-            return Feedback(False, f"{names} {verb}: replace {dots}.")
+            return Feedback(False, f"{names} has no value: replace the dots.")
         try:
-            return Feedback(True, function(*answers, **named) or "")
+            return Feedback(True, function(**given) or "")
         except Wrong as wrong:
             return Feedback(False, str(wrong))
 
@@ -292,9 +286,7 @@ class Numbers:
 
         def judge(**given: Any) -> None:
             for name, there in answers.items():
-                compare(
-                    given[name], there.right, name, digits=there.digits, mistakes=there.mistakes
-                )
+                compare(given[name], name=name, **vars(there))
 
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         judge.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in answers])  # type: ignore[attr-defined]
@@ -302,20 +294,18 @@ class Numbers:
 
     def __call__(self, *answers: Any, **named: Any) -> Feedback:
         """Say whether these numbers are right."""
-        given = dict(zip(self.answers, answers, strict=False)) | named
-        if set(given) != set(self.answers):
-            raise TypeError(f"give {', '.join(self.answers)}")
-        return self._judge(**given)
+        return self._judge(*answers, **named)
 
     def __repr__(self) -> str:
         return f"the check of {', '.join(self.answers)}"
 
     def _repr_html_(self) -> str:
-        known = []
-        for name, there in self.answers.items():
-            mistakes = [[_rounded(wrong), message] for wrong, message in there.mistakes]
-            right = {"name": name, "right": _rounded(there.right), "digits": there.digits}
-            known.append(right | {"mistakes": mistakes})
+        known = [
+            {
+                "name": name, "right": _rounded(there.right), "digits": there.digits,
+                "mistakes": [[_rounded(wrong), message] for wrong, message in there.mistakes],
+            } for name, there in self.answers.items()
+        ]  # fmt: skip
         return _panel(self._judge, base64.b64encode(json.dumps(known).encode()).decode())
 
 
@@ -344,20 +334,20 @@ def _close(value: np.ndarray, right: np.ndarray, digits: int) -> bool:
     return bool(_near(value, right, digits).all())
 
 
-def _called(function: Callable, given: Sequence[Any], name: str, shape: Any = None) -> np.ndarray:
-    """Call the reader's function with copies; return its value as finite numbers."""
+def _called(function: Callable, given: Sequence[Any], name: str) -> tuple[Any, str]:
+    """Call the reader's function with copies; return its value, and the call as text."""
+    label = _call(name, given)
     try:
         answer = function(*(np.copy(g) if isinstance(g, np.ndarray) else g for g in given))
     except Exception as error:  # whatever it is: it is an answer to the reader
-        raise Wrong(f"{_call(name, given)} raised {type(error).__name__}: {error}.") from error
+        raise Wrong(f"`{label}` raised {type(error).__name__}: {error}.") from error
     if answer is None or answer is ...:
-        raise Wrong(f"{_call(name, given)} returned nothing.")
-    label, scalar = _call(name, given)[1:-1], shape == ()
-    return np.asarray(number(answer, label)) if scalar else array(answer, label, np.shape(answer))
+        raise Wrong(f"`{label}` returned nothing.")
+    return answer, label
 
 
 def _call(name: str, given: Sequence[Any]) -> str:
-    return f"`{name}({', '.join(map(_short, given))})`"
+    return f"{name}({', '.join(map(_short, given))})"
 
 
 def _short(value: Any) -> str:
