@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from companion import svm
 from companion.admm import solve_qp
-from companion.datasets import digits, iris_components, zm_fourteen
+from companion.datasets import digits, iris_sepals, zm_fourteen
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
@@ -182,7 +182,7 @@ def test_minus_the_squared_distance_is_the_linear_machine(machine):
 
 @pytest.mark.parametrize("kernel", [minus_distance, multiquadric])
 def test_conditionally_positive_definite_kernels_against_libsvm(kernel):
-    data, C = iris_components(), 1.0
+    data, C = iris_sepals(), 1.0
     K0 = kernel(data.X, data.X)
     assert np.linalg.eigvalsh(K0)[0] < -1.0
     machine = SVMs2(K=C, kernel=kernel).fit(data.X, data.y)
