@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from companion.arithmetic import EPS, largest
-from companion.checks import as_matrix, as_scalar, as_vector, check_count
+from companion.arithmetic import EPS
+from companion.checks import as_matrix, as_scalar, check_count
 from companion.engine.certificate import LowRank
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel
@@ -40,8 +40,6 @@ __all__ = [
 
 _LOSSES = {"hinge": 1, "quadratic": 2}
 _ORDERS = ("cyclic", "shuffled")
-_PRINTED_EPS = 1e-4  # the accuracy of ZM's examples
-_SAMPLE = 20  # points on which a kernel shows whether it sees the coordinate 1
 _SUFFICIENT = 1e-4  # part of the predicted decrease that the line search insists on
 _SHORTEST = 1e-10  # step
 _NOISE = 1e-14  # a predicted decrease below this part of J is rounding
@@ -69,9 +67,7 @@ class TrainingResult(Record):
     converged : bool
         Whether the stopping rule was met.
     status : str
-        ``"converged"``, ``"max_iter"``, ``"cycle"`` or ``"stopped by callback"``.
-    cycle : int
-        Number of steps after which the iterates repeat for ever; 0 if they do not.
+        ``"converged"`` or ``"max_iter"``.
     certificate : Certificate
         Residuals and gap of the dual program at `alpha`; where they meet the tolerance, also the gap between the two
         objectives.
@@ -96,7 +92,6 @@ class TrainingResult(Record):
     n_iter: int
     converged: bool
     status: str
-    cycle: int
     certificate: Certificate
     history: History = field(default_factory=dict)
     kernel: Kernel = field(default_factory=as_kernel, repr=False)
@@ -181,7 +176,7 @@ class _Task:
 
     def result(
         self, beta: np.ndarray, alpha: np.ndarray, objective: float, tol: float, status: str,
-        steps: list[dict[str, Any]], *, by_rule: bool, cycle: int = 0, w: np.ndarray | None = None,
+        steps: list[dict[str, Any]], by_rule: bool = False, w: np.ndarray | None = None,
     ) -> TrainingResult:  # fmt: skip
         """Certify the multipliers by the dual program of the loss, whatever the method did; collect, and warn.
 
@@ -197,10 +192,9 @@ class _Task:
             certificate = replace(certificate, gap=max(certificate.gap, gap))
         if w is None and points.Phi is not None:
             w = beta @ points.Phi
-        complaint = {
-            "cycle": f"Newton's full steps repeat every {cycle} steps and never end; line_search=True helps",
-            "max_iter": f"no stopping rule was met in {len(steps)} steps",
-        }.get(status, "")
+        complaint = (
+            f"no stopping rule was met in {len(steps)} steps" if status == "max_iter" else ""
+        )
         if status == "converged" and not (by_rule or certificate.ok):
             complaint = (
                 f"the solution misses tol = {tol:g} ({certificate}): slacks are lost in the rounding of the margins; "
@@ -210,20 +204,15 @@ class _Task:
             warnings.warn(complaint, ConvergenceWarning, stacklevel=3)
         return TrainingResult(
             w=w, alpha=alpha, beta=beta, objective=objective, dual_objective=value, n_iter=len(steps),
-            converged=status == "converged", status=status, cycle=cycle, certificate=certificate,
+            converged=status == "converged", status=status, certificate=certificate,
             history={key: np.array([step[key] for step in steps]) for key in steps[0]},
             kernel=points.kernel, points=points.X,
             problem=Problem("training", {"y": points.s, "C": self.C, "power": self.power}),
         )  # fmt: skip
 
 
-def _read_task(
-    X: Any, y: Any, C: float, loss: str, kernel: KernelLike, as_printed: bool = False
-) -> _Task:
-    """Check the arguments; add the coordinate 1; ask the kernel for features or for the Gram matrix.
-
-    A kernel that does not see the coordinate gets the constant 1, unless the algorithm shall run as it is printed.
-    """
+def _read_task(X: Any, y: Any, C: float, loss: str, kernel: KernelLike) -> _Task:
+    """Check the arguments; add the coordinate 1; ask the kernel for features or for the Gram matrix."""
     X = as_matrix(X, "X")
     y = as_signs(y, len(X))
     if loss not in _LOSSES:
@@ -232,17 +221,18 @@ def _read_task(
     named = as_kernel(kernel)
     if not named.is_precomputed:
         X = augment(X)
-        if not as_printed and not _sees_last(named, X):
+        if not _sees_last(named, X.shape[1]):
             named = named + 1.0
     return _Task(make_points(X, y, named), C, _LOSSES[loss])
 
 
-def _sees_last(kernel: Kernel, Z: np.ndarray) -> bool:
-    """Return whether the kernel depends on the last coordinate, which all points share."""
-    few = Z[:_SAMPLE]
-    moved = few + largest(few) * np.eye(few.shape[1])[-1]
-    K, far = kernel(few), kernel(moved)  # rounding grows with the distance from the origin
-    return float(np.abs(far - K).max()) > 1e-6 * float(np.abs(K).max())
+def _sees_last(kernel: Kernel, d: int) -> bool:
+    """Return whether the kernel depends on the last coordinate, where all points share it: ask it about two points."""
+    pair = np.zeros((2, d))
+    pair[:, 0] = 1.0, 2.0
+    at_0 = kernel(pair)
+    pair[:, -1] = 1.0
+    return not np.allclose(kernel(pair), at_0, rtol=1e-9, atol=1e-12)
 
 
 def augmented_dual(
@@ -289,14 +279,11 @@ def dual_coordinate_ascent(
     *,
     loss: str = "hinge",
     kernel: KernelLike = "linear",
-    step: float | np.ndarray | None = None,
     order: str = "cyclic",
     tol: float = 1e-6,
     eps: float | None = None,
     max_iter: int = 100_000,
-    as_printed: bool = False,
     rng: np.random.Generator | None = None,
-    callback: Callable[[int, np.ndarray], Any] | None = None,
 ) -> TrainingResult:
     r"""Train by coordinate ascent on the dual program: one multiplier at a time, with the best step.
 
@@ -320,8 +307,6 @@ def dual_coordinate_ascent(
     kernel : str, Kernel or callable
         See :func:`companion.kernels.as_kernel`; the kernel sees points with the coordinate 1. One that does not depend
         on it, such as the Gaussian kernel, gets the constant 1 added, so that there is a bias.
-    step : float or array-like of shape (n,), optional
-        :math:`\eta`. Default: the best one. Convergence needs :math:`\eta_k Q'_{kk} < 2`.
     order : str
         ``"cyclic"``, or ``"shuffled"`` for a new order in each epoch, which `rng` draws.
     tol : float
@@ -331,13 +316,8 @@ def dual_coordinate_ascent(
         Stop by ZM's rule instead: the change of :math:`\alpha` in an epoch has norm at most `eps`.
     max_iter : int
         Largest number of epochs.
-    as_printed : bool
-        Run Algorithm 23.1 as it is printed: it cuts multipliers at C with the quadratic loss too, which changes the
-        answer, has no bias with a Gaussian kernel, and stops by `eps`, 1e-4 if none is given.
     rng : numpy Generator, optional
         For ``order="shuffled"``; seed 0 by default.
-    callback : callable, optional
-        ``callback(epoch, alpha)``; a true answer stops.
 
     Returns
     -------
@@ -355,7 +335,8 @@ def dual_coordinate_ascent(
 
     Notes
     -----
-    Source: ZM Algorithm 23.1, (23.65) to (23.71). With few features w is kept up to date and Q is never formed;
+    Source: ZM Algorithm 23.1, (23.65) to (23.71); as it is printed it cuts multipliers at C with the quadratic loss
+    too, and has no bias with a Gaussian kernel. With few features w is kept up to date and Q is never formed;
     otherwise the gradient is, and a multiplier that stays at its bound costs a comparison.
 
     Examples
@@ -366,18 +347,23 @@ def dual_coordinate_ascent(
     >>> result.w.round(4), result.certificate.ok
     (array([ 2.7463, -3.7479, -3.0868]), True)
     """
-    task = _read_task(X, y, C, loss, kernel, as_printed)
+    task = _read_task(X, y, C, loss, kernel)
     tol = as_scalar(tol, "tol", above=0.0)
     if order not in _ORDERS:
         raise ValueError(f"order must be one of {_ORDERS}, got {order!r}")
-    eps = _PRINTED_EPS if as_printed and eps is None else eps
     rng = np.random.default_rng(0) if rng is None else rng
-    Q, n, upper = task.dual.P, task.points.n, task.C if as_printed else task.dual.upper
-    ridge = 0.0 if task.power == 1 else 0.5 / task.C
-    status, alpha, visits, rates = "max_iter", np.zeros(n), np.arange(n), _steps(step, Q.diagonal())
+    Q, n, upper = task.dual.P, task.points.n, task.dual.upper
+    diagonal, ridge = Q.diagonal(), 0.0 if task.power == 1 else 0.5 / task.C
+    if diagonal.min() < 0.0:
+        k = int(np.argmin(diagonal))
+        raise ValueError(
+            f"the kernel must be positive definite; its value at point {k} with itself is {diagonal[k]:g}"
+        )
+    rates = 1.0 / np.maximum(diagonal, np.finfo(float).tiny)  # where Q_kk = 0 J is linear
+    status, alpha, visits = "max_iter", np.zeros(n), np.arange(n)
     least_gap = 8.0 * EPS * n * task.C  # of margins that are right to rounding
     steps: list[dict[str, Any]] = []
-    for epoch in range(1, check_count(max_iter, "max_iter") + 1):
+    for _ in range(check_count(max_iter, "max_iter")):
         if order == "shuffled":
             visits = rng.permutation(n)
         old, alpha = alpha, _epoch(Q, alpha, rates, upper, visits)
@@ -394,10 +380,7 @@ def dual_coordinate_ascent(
         if change <= eps if eps is not None else close and np.abs(free).max() <= tol:
             status = "converged"
             break
-        if callback is not None and callback(epoch, alpha.copy()):
-            status = "stopped by callback"
-            break
-    return task.result(alpha * task.points.s, alpha, J, tol, status, steps, by_rule=eps is not None)
+    return task.result(alpha * task.points.s, alpha, J, tol, status, steps, eps is not None)
 
 
 def _epoch(
@@ -417,21 +400,6 @@ def _epoch(
     return np.array(a)
 
 
-def _steps(step: float | np.ndarray | None, diagonal: np.ndarray) -> np.ndarray:
-    """Return one step per multiplier; 1/Q_kk by default, and a huge one where Q_kk = 0: there J is linear."""
-    if diagonal.min() < 0.0:
-        k = int(np.argmin(diagonal))
-        raise ValueError(
-            f"the kernel must be positive definite; its value at point {k} with itself is {diagonal[k]:g}"
-        )
-    if step is None:
-        return 1.0 / np.maximum(diagonal, np.finfo(float).tiny)
-    steps = as_vector(step, "step", None if np.ndim(step) == 0 else diagonal.size)
-    if steps.min() <= 0.0:
-        raise ValueError(f"step must be positive, got {steps.min():g}")
-    return np.broadcast_to(steps, diagonal.shape)
-
-
 # ---------------------------------------------------------------------------------------------
 # Newton's method
 # ---------------------------------------------------------------------------------------------
@@ -443,10 +411,8 @@ def primal_newton(
     C: float = 1.0,
     *,
     kernel: KernelLike = "linear",
-    line_search: bool = True,
     tol: float = 1e-9,
     max_iter: int = 100,
-    as_printed: bool = False,
 ) -> TrainingResult:
     r"""Train by Newton's method on the primal program with the quadratic loss.
 
@@ -455,7 +421,8 @@ def primal_newton(
         & A = \{ i : y_i \langle w, x_i \rangle < 1 \} .
 
     J is quadratic as long as A does not change, so that a full step is the minimiser for the present A. When the new
-    point has the same A, it is the solution, exactly.
+    point has the same A, it is the solution, exactly. A step that does not decrease J enough is halved: full steps can
+    run in a circle.
 
     Parameters
     ----------
@@ -467,20 +434,14 @@ def primal_newton(
         Price of the loss.
     kernel : str, Kernel or callable
         The linear kernel, or another one with few explicit features.
-    line_search : bool
-        Whether a step that does not decrease J enough is halved. Without it the iterates can run in a circle, which
-        is noticed and reported.
     tol : float
         Tolerance of the certificate, and relative change of w that counts as none.
     max_iter : int
         Largest number of steps.
-    as_printed : bool
-        Run Algorithm 23.2 as it is printed: no line search, and an end where the change of w has norm at most 1e-4.
 
     Returns
     -------
     TrainingResult
-        With ``status`` ``"cycle"`` and the length ``cycle`` if the iterates repeat.
 
     Raises
     ------
@@ -490,11 +451,11 @@ def primal_newton(
     Warns
     -----
     ConvergenceWarning
-        If the iterates repeat, `max_iter` is reached, or the certificate misses `tol`.
+        If `max_iter` is reached, or the certificate misses `tol`.
 
     Notes
     -----
-    Source: ZM Algorithm 23.2, (23.72) to (23.77).
+    Source: ZM Algorithm 23.2, (23.72) to (23.77), with a line search.
 
     Examples
     --------
@@ -504,18 +465,18 @@ def primal_newton(
     >>> result.w.round(4), round(result.objective, 4), result.certificate.ok
     (array([  7.4737,  -6.3402, -19.9082]), 285.0407, True)
     """
-    task = _read_task(X, y, C, "quadratic", kernel, as_printed)
+    task = _read_task(X, y, C, "quadratic", kernel)
     F, y, C = task.points.Phi, task.points.s, task.C
     if F is None:
         raise ValueError(
             f"{task.points.kernel!r} has no explicit features, or too many; use primal_kernel_newton"
         )
 
-    def minimum(A: np.ndarray, at: _Iterate) -> np.ndarray:
+    def minimum(A: np.ndarray) -> np.ndarray:
         H, v = np.eye(F.shape[1]) + 2.0 * C * F[A].T @ F[A], y[A] @ F[A]
         return _solve_positive(H, 2.0 * C * v)
 
-    return _newton(task, "w", F, minimum, tol, max_iter, line_search, as_printed)
+    return _newton(task, "w", F, minimum, tol, max_iter)
 
 
 def primal_kernel_newton(
@@ -524,11 +485,8 @@ def primal_kernel_newton(
     C: float = 1.0,
     *,
     kernel: KernelLike = "linear",
-    ridge: float | None = None,
-    line_search: bool = True,
     tol: float = 1e-9,
     max_iter: int = 100,
-    as_printed: bool = False,
 ) -> TrainingResult:
     r"""Train by Newton's method on the coefficients of :math:`h(x) = \sum_i \beta_i \kappa(x_i, x)`, quadratic loss.
 
@@ -541,37 +499,27 @@ def primal_kernel_newton(
 
     .. math:: (K_{AA} + \tfrac1{2C} I)\, \beta_A = y_A,
 
-    and the default step leads to it. It costs :math:`|A|^3` instead of :math:`n^3`.
+    and the step leads to it. It costs :math:`|A|^3` instead of :math:`n^3`.
 
     Parameters
     ----------
     X, y, C, kernel
         As for :func:`dual_coordinate_ascent`.
-    ridge : float, optional
-        Take the step :math:`-(H + \lambda I)^{-1} \nabla` with this :math:`\lambda > 0` instead.
-    line_search, tol, max_iter
+    tol, max_iter
         As for :func:`primal_newton`, with :math:`\beta` in place of w.
-    as_printed : bool
-        Run Algorithm 23.3 as it is printed: the step :math:`-H^{-1} \nabla` (or with `ridge`), no line search, no bias
-        with a Gaussian kernel, and the end of Algorithm 23.2.
 
     Returns
     -------
     TrainingResult
 
-    Raises
-    ------
-    ValueError
-        If the printed step is asked for and K is singular.
-
     Warns
     -----
     ConvergenceWarning
-        If the iterates repeat, `max_iter` is reached, or the certificate misses `tol`.
+        If `max_iter` is reached, or the certificate misses `tol`.
 
     Notes
     -----
-    Source: ZM Algorithm 23.3, (23.78) to (23.88); the step in :math:`\beta_A` is Chapelle's (2007).
+    Source: ZM Algorithm 23.3, (23.78) to (23.88), with a line search; the step in :math:`\beta_A` is Chapelle's (2007).
 
     Examples
     --------
@@ -582,25 +530,15 @@ def primal_kernel_newton(
     >>> round(result.objective, 4), int((result.predict(data.X) != data.y).sum())
     (136.8543, 5)
     """
-    task = _read_task(X, y, C, "quadratic", kernel, as_printed)
-    K, y, C, n = task.points.gram, task.points.s, task.C, task.points.n
-    ridge = None if ridge is None else as_scalar(ridge, "ridge", above=0.0)
-    if as_printed and ridge is None and (rank := int(np.linalg.matrix_rank(K))) < n:
-        raise ValueError(
-            f"the printed step needs the inverse of H = K + 2CS, but K has rank {rank} < n = {n}, and so H is "
-            "singular; give a ridge, or use as_printed=False"
-        )
+    task = _read_task(X, y, C, "quadratic", kernel)
+    K, y = task.points.gram, task.points.s
 
-    def minimum(A: np.ndarray, at: _Iterate) -> np.ndarray:
-        if as_printed or ridge is not None:
-            H = K + 2.0 * C * K[:, A] @ K[:, A].T + (ridge or 0.0) * np.eye(n)
-            return at.x - np.linalg.solve(H, at.gradient)
-        target = np.zeros(n)
-        target[A] = _solve_positive(K[np.ix_(A, A)] + 0.5 / C * np.eye(A.size), y[A])
+    def minimum(A: np.ndarray) -> np.ndarray:
+        target = np.zeros(y.size)
+        target[A] = _solve_positive(K[np.ix_(A, A)] + 0.5 / task.C * np.eye(A.size), y[A])
         return target
 
-    exact = ridge is None
-    return _newton(task, "beta", K, minimum, tol, max_iter, line_search, as_printed, exact)
+    return _newton(task, "beta", K, minimum, tol, max_iter)
 
 
 def _solve_positive(H: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -624,16 +562,13 @@ class _Iterate(NamedTuple):
 
 
 def _newton(
-    task: _Task, name: str, M: np.ndarray, minimum: Callable[[np.ndarray, _Iterate], np.ndarray], tol: float,
-    max_iter: int, line_search: bool, as_printed: bool, exact: bool = True,
+    task: _Task, name: str, M: np.ndarray, minimum: Callable[[np.ndarray], np.ndarray], tol: float, max_iter: int
 ) -> TrainingResult:  # fmt: skip
-    """Go from minimiser to minimiser of the quadratic model, until the certificate's tolerance or ZM's rule says stop.
+    """Go from minimiser to minimiser of the quadratic model, until one has the set A that it was computed from.
 
-    The unknown x is w, with the values M x = F w at the points, or beta, with M = K. A full step is exact if it depends
-    on the set A alone.
+    The unknown x is w, with the values M x = F w at the points, or beta, with M = K.
     """
     tol, y, C = as_scalar(tol, "tol", above=0.0), task.points.s, task.C
-    line_search = line_search and not as_printed
 
     def at(x: np.ndarray) -> _Iterate:
         h = M @ x
@@ -642,14 +577,14 @@ def _newton(
         gradient = of_w - 2.0 * C * ((y * slack) @ M)
         return _Iterate(x, slack, slack > 0.0, task.primal(float(x @ of_w), slack), gradient)
 
-    point, status, cycle = at(np.zeros(M.shape[1])), "max_iter", 0
-    seen, steps = {point.inside.tobytes(): 0}, []
-    for t in range(1, check_count(max_iter, "max_iter") + 1):
-        old, target, step = point, minimum(np.flatnonzero(point.inside), point), 1.0
+    point, status = at(np.zeros(M.shape[1])), "max_iter"
+    steps: list[dict[str, Any]] = []
+    for _ in range(check_count(max_iter, "max_iter")):
+        old, target, step = point, minimum(np.flatnonzero(point.inside)), 1.0
         slope = float(old.gradient @ (target - old.x))
         settled = -slope <= _NOISE * old.value  # what is left to gain is rounding
         point = at(target)
-        while line_search and not settled and step > _SHORTEST:
+        while not settled and step > _SHORTEST:
             if point.value <= old.value + _SUFFICIENT * step * slope:
                 break
             step /= 2.0
@@ -657,20 +592,13 @@ def _newton(
         change = float(np.linalg.norm(point.x - old.x))
         now = {"objective": point.value, "change": change, "active": point.inside}
         steps.append({**now, "step": step, name: point.x})
-        same = exact and step == 1.0 and np.array_equal(point.inside, old.inside)
-        small = change <= tol * float(np.linalg.norm(point.x))
-        if change <= _PRINTED_EPS if as_printed else same or settled or small:
+        same = step == 1.0 and np.array_equal(point.inside, old.inside)
+        if same or settled or change <= tol * float(np.linalg.norm(point.x)):
             status = "converged"
             break
-        first = seen.setdefault(point.inside.tobytes(), t)
-        # the same set twice in a row is not a circle: the next step changes nothing, and ends the run
-        if exact and not line_search and first < t - 1:
-            status, cycle = "cycle", t - first
-            break
     alpha = 2.0 * C * point.slack
-    w, beta = (point.x, y * alpha) if name == "w" else (None, point.x)
-    if w is None and exact and not as_printed and status == "converged":
-        alpha = np.maximum(y * beta, 0.0)  # 2 C xi, without the cancellation in xi
-    return task.result(
-        beta, alpha, point.value, tol, status, steps, by_rule=as_printed, cycle=cycle, w=w
-    )
+    if name == "w":
+        return task.result(y * alpha, alpha, point.value, tol, status, steps, w=point.x)
+    if status == "converged":
+        alpha = np.maximum(y * point.x, 0.0)  # 2 C xi, without the cancellation in xi
+    return task.result(point.x, alpha, point.value, tol, status, steps)

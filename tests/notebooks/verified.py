@@ -17,7 +17,7 @@ from tools.recorder import FOLDER, file_name
 UNSOLVED = {
     "book/errata/chapter-18": {"QPResult": "c021 c025 c047 c059 c068 c086 c097"},
     "book/errata/chapter-20": {"QPResult": "c023 c047 c051"},
-    "book/errata/zaki-meira": {"TrainingResult": "c025 c027 c029 c031 c033"},
+    "book/errata/zaki-meira": {"TrainingResult": "c033"},
     # the text's ADMM guesses, cut after some steps
     "notebooks/about/how-fast": {"QPResult": "c018"},
     "notebooks/admm/quadratic-programs": {"QPResult": "c038"},
@@ -36,7 +36,7 @@ UNSOLVED = {
     "notebooks/svm/soft-margin-s1": {"QPResult": "c041"},
     "notebooks/svm/soft-margin-s2": {"QPResult": "c040"},
     "notebooks/svm/training-algorithms": {
-        "TrainingResult": "c045 c006 c011 ch18-smo-fig c019 c022 c029 c033 c039 c050"
+        "TrainingResult": "c045 c006 c011 ch18-smo-fig c019"
     },
     "notebooks/svr/penalised-bias-regression": {"QPResult": "c014"},
     "notebooks/svr/solving-nu-svr": {"QPResult": "c012 c023 c045"},
