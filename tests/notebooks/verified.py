@@ -35,9 +35,7 @@ UNSOLVED = {
     "notebooks/svm/quadratic-loss": {"QPResult": "c018 c020"},
     "notebooks/svm/soft-margin-s1": {"QPResult": "c041"},
     "notebooks/svm/soft-margin-s2": {"QPResult": "c040"},
-    "notebooks/svm/training-algorithms": {
-        "TrainingResult": "c045 c006 c011 ch18-smo-fig c019"
-    },
+    "notebooks/svm/training-algorithms": {"TrainingResult": "c045 c006 c011 ch18-smo-fig c019"},
     "notebooks/svr/penalised-bias-regression": {"QPResult": "c014"},
     "notebooks/svr/solving-nu-svr": {"QPResult": "c012 c023 c045"},
 }
