@@ -1,6 +1,15 @@
-"""What each kernel runs first: its libraries are a million objects, and none of them is garbage."""
+"""What each kernel runs first: its libraries are a million objects, and none of them is garbage.
+
+With COMPANION_VERIFY set, tools/recorder.py verifies each result from then on.
+"""
 
 import gc
+import os
+import sys
 
 gc.set_threshold(100_000, 20, 20)
-del gc
+if "COMPANION_VERIFY" in os.environ:
+    sys.path.insert(0, os.environ["PYTHONSTARTUP"].rpartition("/tests/")[0])
+    get_ipython().run_line_magic("load_ext", "tools.recorder")  # noqa: F821
+    del sys.path[0]
+del gc, os, sys

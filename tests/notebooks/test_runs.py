@@ -1,12 +1,10 @@
-"""How notebooks are run: the book takes what nbval executed, and a kernel that does not start gets another try."""
+"""How notebooks are run: the book takes what nbval executed."""
 
 import os
 import shutil
 import subprocess
 import sys
-from contextlib import nullcontext
 from pathlib import Path
-from unittest.mock import Mock, call
 
 import nbformat
 import pytest
@@ -24,8 +22,6 @@ ipywidgets.IntSlider(description="position")"""
 TEXT = "one line\n  and another\n"
 CACHE = "tools/notebooks.py cache"
 NBVAL = "-m pytest -q -p no:cacheprovider -p tools.notebooks --nbval --nbval-current-env page.ipynb"
-NO_ANSWER = "Kernel died before replying to kernel_info"
-CASES = [(NO_ANSWER, 2, 3), (NO_ANSWER, 9, 3), ("Kernel died in a cell", 1, 1)]
 
 
 @pytest.fixture
@@ -77,12 +73,3 @@ def test_a_run_is_kept_until_the_page_or_the_package_changes(project: Path) -> N
 def test_a_run_without_frames_is_not_kept(project: Path) -> None:
     run(project, NBVAL, COMPANION_FRAMES="2")
     assert run(project, CACHE) == "1 notebooks, 1 executed\n"
-
-
-@pytest.mark.filterwarnings("ignore:Kernel died before replying")
-@pytest.mark.parametrize(("error", "failures", "starts"), CASES)
-def test_a_kernel_is_started_until_it_answers(error: str, failures: int, starts: int) -> None:
-    start = Mock(side_effect=[*[RuntimeError(error)] * failures, "kernel"], __name__="start")
-    with nullcontext() if failures < starts else pytest.raises(RuntimeError):
-        assert notebooks.again(start)(7) == "kernel"
-    assert start.mock_calls == [call(7)] * starts
