@@ -151,7 +151,6 @@ RED = [[-1.0, 4.0]]
 VALUES = r"the values \['program', 'nu', 'K', 'kernel', 'sigma'\], got \['C'\]"
 test_what_makes_no_board_is_named = refusals(
     (lambda: point_board([[1, 0, 0]], RED), "u must have shape"),
-    (lambda: point_board([[1, 0]], RED, limits=(1.0, -1.0, 0.0, 1.0)), "limits must be .* rising"),
     (lambda: point_board([[1, 0]], RED, program="s3"), "program must be one of"),
     (lambda: point_board([[1, 0]], RED, C=0.5), VALUES, TypeError),
 )

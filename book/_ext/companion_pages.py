@@ -6,7 +6,7 @@ reader sees the text first.
 
 Every picture says its size, and the button for all solutions has its place, so that the text stands still while pictures
 and scripts arrive. Pictures wait until the reader comes near. A picture of several panels says
-where it may be cut (`companion.figures.panels`): on a phone a script puts them one below the other.
+where it may be cut (`companion.figures.pictures`): on a phone a script puts them one below the other.
 
 Every picture is seen once. A slider begins with the picture of the cell before it, which is drawn there for nbval, for
 paper and for browsers without scripts; the style sheet hides that one from all others.

@@ -105,9 +105,6 @@ class Setup:
 
     def begin(self) -> Shown:
         """Return the widget in JupyterLab, and elsewhere the picture."""
-        left, right, bottom, top = limits = as_vector(self.limits, "limits", 4).tolist()
-        if not (left < right and bottom < top):
-            raise ValueError(f"limits must be (left, right, bottom, top), rising, got {limits}")
         values = {p["name"]: p["start"] for p in self.parameters}
         if unknown := set(self.values) - set(values):
             raise TypeError(f"this board has the values {list(values)}, got {sorted(unknown)}")
@@ -115,7 +112,7 @@ class Setup:
         for name, options in ((p["name"], p.get("options")) for p in self.parameters):
             if options and values[name] not in options:
                 raise ValueError(f"{name} must be one of {options}, got {values[name]!r}")
-        begun = replace(self, limits=tuple(limits), values=values)
+        begun = replace(self, values=values)
         return Board(begun) if somebody_is_there() else BoardPicture(begun)
 
     def result(self, points: Any, values: Values) -> Result:

@@ -3,11 +3,15 @@
 Most of the time that Matplotlib takes for a small figure goes into its labels: how large they are, and where they
 fit. `savefig` asks twice, a flipbook would ask anew for every frame, and its axes would move a little as the slider
 moves. The frames share a canvas, which measures and sets each label once.
+
+A picture of several panels side by side says in a text of its PNG file, ``panels: 402 611;``, at which columns it may
+be cut, so that a narrow screen shows them one below the other.
 """
 
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,15 +22,15 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 from PIL import Image, ImageOps
+from PIL.PngImagePlugin import PngInfo
 
 from companion.figures.colours import CYCLE
-from companion.figures.panels import cuts, note
 
 __all__ = ["frames", "png"]
 
 DPI = 100
 RIM = 10  # pixels of white around a picture in the text
-SAME_COLOUR = 8  # levels of 255
+SAME_COLOUR, WHITE = 8, 250  # levels of 255
 # A slider's palette: the book's colours, so that a single small marker keeps its own, and some of the pictures'.
 _BOOK_COLOURS = np.rint(255 * np.array([to_rgb(c) for c in ["white", "black", *CYCLE]])).astype(int)
 
@@ -45,6 +49,34 @@ def _drawn(figure: Figure) -> Image.Image:
     canvas.figure = figure
     canvas.draw()
     return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+
+
+def _spans(figure: Figure) -> list[tuple[float, float]]:
+    """Left and right end of each panel with its labels, in pixels; panels above each other are one."""
+    if len(figure.axes) < 2:
+        return []
+    spans: list[tuple[float, float]] = []
+    boxes = [(ax.get_tightbbox(), ax.get_label()) for ax in figure.axes]
+    for box, label in sorted(((b, n) for b, n in boxes if b is not None), key=lambda e: e[0].x0):
+        if spans and (box.x0 < spans[-1][1] or label == "<colorbar>"):
+            spans[-1] = spans[-1][0], max(spans[-1][1], box.x1)
+        else:
+            spans.append((box.x0, box.x1))
+    return spans
+
+
+def _cuts(figure: Figure, pictures: Sequence[Image.Image]) -> list[int]:
+    """White columns between panels, from left to right; none if a title, a legend or a line reaches over them."""
+    spans, found = _spans(figure), []
+    common = [artist.get_window_extent() for artist in (*figure.texts, *figure.legends)]
+    for (_, right), (left, _) in itertools.pairwise(spans):
+        columns = np.arange(max(int(right), 0), min(int(left) + 2, pictures[0].width))
+        gaps = [np.asarray(p.convert("L"))[:, columns] >= WHITE for p in pictures]
+        free = columns[np.all(gaps, axis=(0, 1))]
+        if not free.size or any(box.x0 < right and box.x1 > left for box in common):
+            return []
+        found.append(int(free[np.abs(free - (left + right) / 2.0).argmin()]))
+    return found
 
 
 def png(figure: Figure) -> bytes:
@@ -69,12 +101,11 @@ def png(figure: Figure) -> bytes:
     """
     _prepare([figure])
     picture, buffer = _drawn(figure), io.BytesIO()
-    columns = cuts(figure, [picture])
+    columns = _cuts(figure, [picture])
     if _is_cut(picture):  # something stands over the rim
         whole = figure.get_tightbbox().padded(RIM / DPI)
-        about = note([round(x - DPI * whole.x0) for x in columns])
-        figure.savefig(buffer, bbox_inches=whole, pil_kwargs={"pnginfo": about} if about else None)
-        return buffer.getvalue()
+        figure.savefig(buffer, bbox_inches=whole)
+        return _saved(Image.open(buffer), [round(x - DPI * whole.x0) for x in columns])
     width, height = picture.size
     left, top, right, bottom = ImageOps.invert(picture).getbbox() or (0, 0, width, height)  # ink
     box = max(left - RIM, 0), max(top - RIM, 0), min(right + RIM, width), min(bottom + RIM, height)
@@ -132,9 +163,11 @@ def _palette(pictures: Sequence[Image.Image]) -> Image.Image:
 
 
 def _saved(picture: Image.Image, panels: Sequence[int]) -> bytes:
-    """The picture as a PNG file."""
-    buffer = io.BytesIO()
-    picture.save(buffer, format="png", pnginfo=note(panels))
+    """The picture as a PNG file, with the columns at which it may be cut."""
+    buffer, about = io.BytesIO(), PngInfo()
+    if panels:
+        about.add_text("panels", " ".join(map(str, panels)) + ";")
+    picture.save(buffer, format="png", pnginfo=about)
     return buffer.getvalue()
 
 
@@ -171,6 +204,6 @@ def frames(figures: Sequence[Figure]) -> list[bytes]:
     else:
         pictures = [_drawn(_set_free(figure)) for figure in figures]
     palette = _palette(pictures)
-    panels = cuts(figures[0], pictures)
+    panels = _cuts(figures[0], pictures)
     few = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
     return [_saved(picture, panels) for picture in few]
