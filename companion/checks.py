@@ -251,15 +251,12 @@ def as_scalar(
         )
         return f"{name} must be {f'a finite number {accepted}'.rstrip()}, got {given}"
 
-    if type(value) is float:
-        number = value
-    elif isinstance(value, (bool, np.bool_, str)) or np.ndim(value) != 0:
-        raise TypeError(rejection(_describe(value)))
-    else:
-        try:
+    number = None
+    with suppress(TypeError, ValueError):  # what is no number
+        if not isinstance(value, (bool, np.bool_, str)) and np.ndim(value) == 0:
             number = float(value)
-        except (TypeError, ValueError) as error:
-            raise TypeError(rejection(_describe(value))) from error
+    if number is None:
+        raise TypeError(rejection(_describe(value)))
     if not (above < number < below and at_least <= number <= at_most):  # nan and inf are outside
         given = value.item() if isinstance(value, np.generic) else value
         raise ValueError(rejection(repr(given), number))

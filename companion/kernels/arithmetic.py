@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 
 def check_callable(function: Any, name: str) -> Callable:
     """Return `function`, or raise an error that names it if it cannot be called."""
@@ -36,11 +34,3 @@ def term(formula: str, signs: str = " /") -> str:
 def base(formula: str) -> str:
     """Return a formula as the base of a power."""
     return term(formula, " /^")
-
-
-# --- numbers --------------------------------------------------------------------------------------
-
-
-def squared_norms(P: np.ndarray) -> np.ndarray:
-    """Return the squared norms of the rows."""
-    return np.einsum("ij,ij->i", P, P.conj()).real
