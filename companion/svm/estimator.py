@@ -23,10 +23,9 @@ from companion.checks import as_matrix, as_vector
 from companion.engine.certificate import rounding_of
 from companion.engine.guess import Guess, guess_machine
 from companion.kernels.vectors import KernelMixin
-from companion.results import Certificate
 from companion.svm import hyperplanes
 from companion.svm.hyperplanes import ROUNDING, TIGHT, Slab, place_points, slab_of
-from companion.svm.program import Array, DualProgram, Points, Terms, Weights
+from companion.svm.program import Array, DualProgram, Points, Terms
 
 __all__ = [
     "DegenerateSolutionWarning", "HyperplaneClassifier", "SupportVectorMachine", "guess_by_libsvm",
@@ -103,18 +102,10 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
     def _read(self, X: Any, y: Any, remember: bool = True) -> Points:
         """Validate parameters and data; return the points of two classes, without features."""
         X, y, kernel = hyperplanes.read(self, X, y, remember)
-        if y.dtype == object:
-            kinds = sorted({type(label).__name__ for label in y})
-            if "NoneType" in kinds:
-                raise ValueError("y must hold a label for every point, got None among them")
-            if len(kinds) > 1:
-                raise TypeError(f"y must hold labels of one type, got {' and '.join(kinds)}")
+        check_classification_targets(y)
         labels = np.unique(y)
         if len(labels) == 1:
             raise ValueError(f"y must have two classes, got one class only: {labels.tolist()[0]!r}")
-        whole = y.dtype.kind in "iub" or (y.dtype.kind == "f" and not (labels % 1.0).any())
-        if len(labels) > 2 or not whole:
-            check_classification_targets(y)
         if len(labels) > 2:  # in scikit-learn's words, which its checks look for
             what = "Only binary classification is supported. The type of the target is multiclass."
             raise ValueError(what)
@@ -129,10 +120,10 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
         self.epsilon_, self.xi_ = slack[blue], slack[red]
         self.support_, self.support_type1_ = a.nonzero()[0], free.nonzero()[0]
         full = (a >= upper) & (a > 0.0)
-        self.p_f_, self.q_f_ = _count(full[blue]), _count(full[red])
-        self.p_m_, self.q_m_ = _count(self.lambda_), _count(self.mu_)
+        self.p_f_, self.q_f_ = np.count_nonzero(full[blue]), np.count_nonzero(full[red])
+        self.p_m_, self.q_m_ = np.count_nonzero(self.lambda_), np.count_nonzero(self.mu_)
         self.n_support_ = np.array([self.q_m_, self.p_m_])
-        self.p_sf_, self.q_sf_ = _count(self.epsilon_), _count(self.xi_)
+        self.p_sf_, self.q_sf_ = np.count_nonzero(self.epsilon_), np.count_nonzero(self.xi_)
         self.X_fit_, self.kernel_, self.classes_ = points.X, points.kernel, points.classes
 
     # -- using the hyperplane
@@ -235,36 +226,26 @@ class SupportVectorMachine(HyperplaneClassifier):
         if weight is not None:
             points = replace(points, weight=as_vector(weight, "sample_weight", points.n))
         program = self._dual(points)
-        if program.price is not None:
-            self.K_ = program.price
-        if program.eta is None:
-            self.Km_ = program.total
         found, tried = self._solved(points, program)
         dual, a, weights, slab = found[:4]
-        self.n_iter_, squared = found.n_systems, dual.P.ridge > 0.0
-        if dual.eta is None and not squared:  # w = 0 goes with eta = 0: there is no slab then
+        part, reason = math.inf, ""
+        if dual.eta is None and not dual.P.ridge:  # w = 0 goes with eta = 0: there is no slab then
             magnitude = float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
             length = math.hypot(weights.norm, slab.b if dual.P.constant else 0.0) + weights.misfit
-            part = float(ratio(length, magnitude)) ** 2 + rounding_of(points.n)
+            part = float(ratio(length, magnitude)) ** 2 + rounding_of(
+                points.n
+            )  # what cancels leaves of 0
             reason = self._below_range(points, dual) if part <= ROUNDING else ""
-            if reason:  # what cancels leaves of 0
-                zero = replace(found.certificate, dual_residual=part, complementarity=0.0, gap=part)
-                return self._store_zero(points, dual, a, zero, reason)
-
-        found = hyperplanes.refine(self, points, found, tried, norm_is_shown=True)
-        dual, a, weights, slab, u, _, self.certificate_ = found[:7]
-        self.objective_, self.dual_objective_, self.n_iter_ = found[7:]
-        margin = slab.eta - u
-        size = largest(margin) + slab.eta + abs(slab.b)
-        if squared:
-            slack = dual.P.ridge * a
-        else:  # only points whose multiplier is at its bound have one; that of others is rounding
-            slack = np.where((a < dual.upper) | (u <= TIGHT * size), 0.0, u)
-        self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, squared)
-        norm = weights.norm / points.unit
-        unit = norm if self._unit_normal and norm > 0.0 else 1.0
-        self._store(points, a, slack, weights, slab, dual, unit)
-        return hyperplanes.complaints(self, norm_is_shown=True, price=self._price_name)
+        if not reason:
+            found = hyperplanes.refine(self, points, found, tried, norm_is_shown=True)
+            self._store(points, program, found)
+            return hyperplanes.complaints(self, norm_is_shown=True, price=self._price_name)
+        proof = replace(found.certificate, dual_residual=part, complementarity=0.0, gap=part)
+        zero, u = points.no_weights(a, weights), np.zeros(points.n)
+        found = hyperplanes.Solved(dual, a, zero, Slab(), u, 0.0, proof, 0.0, 0.0, found.n_systems)
+        self._store(points, program, found)
+        self.degenerate_, self.point_classes_ = True, np.full(points.n, "undetermined")
+        return [DegenerateSolutionWarning(reason)]
 
     def _solved(
         self, points: Points, dual: DualProgram
@@ -278,41 +259,35 @@ class SupportVectorMachine(HyperplaneClassifier):
 
     # -- fitted attributes
 
-    def _store(
-        self, points: Points, a: np.ndarray, slack: np.ndarray, weights: Weights, slab: Slab, dual: DualProgram,
-        unit: float = 1.0,
-    ) -> None:  # fmt: skip
-        """Set the fitted attributes, for w in the unit of the program."""
+    def _store(self, points: Points, program: DualProgram, found: hyperplanes.Solved) -> None:
+        """Set the fitted attributes."""
+        dual, a, weights, slab, u, _, self.certificate_ = found[:7]
+        self.objective_, self.dual_objective_, self.n_iter_ = found[7:]
+        if program.price is not None:
+            self.K_ = program.price
+        if program.eta is None:
+            self.Km_ = program.total
+        margin, squared = slab.eta - u, dual.P.ridge > 0.0
+        size = largest(margin) + slab.eta + abs(slab.b)
+        slack = dual.P.ridge * a
+        if (
+            not squared
+        ):  # only points whose multiplier is at its bound have one; that of others is rounding
+            slack = np.where((a < dual.upper) | (u <= TIGHT * size), 0.0, u)
+        self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, squared)
+
         square, weights = points.unit**2, weights.of_data(points.unit)
+        unit = weights.norm if self._unit_normal and weights.norm > 0.0 else 1.0
         self.w_ = None if weights.w is None else weights.w / unit
         self.norm_, self.norm_error_ = weights.norm / unit, weights.norm_error
+        self.dual_coef_, self.degenerate_ = weights.coef / unit, False
         moved = slab.moved(weights.shift, unit)
         self.b_, self.eta_ = moved.b, moved.eta
         self.b_interval_, self.eta_interval_ = moved.b_interval, moved.eta_interval
         self.blue_interval_, self.red_interval_ = moved.blue_interval, moved.red_interval
         with np.errstate(divide="ignore", invalid="ignore"):  # w = 0
             self.delta_ = float(np.divide(self.eta_, 1.0 if self._unit_normal else self.norm_))
-        self.dual_coef_ = weights.coef / unit
-        self.degenerate_ = False
-        upper = dual.upper / square
-        self._store_points(points, a / square, slack / unit, upper, dual.P.ridge > 0.0)
-
-    def _store_zero(
-        self, points: Points, dual: DualProgram, a: Array, certificate: Certificate, reason: str
-    ) -> list[Warning]:
-        """Set the fitted attributes of the solution w = 0, b = 0, eta = 0; return the warnings."""
-        nothing = np.zeros(points.n)
-        w = None if points.Phi is None else np.zeros(points.Phi.shape[1])
-        zero = Weights(w, nothing, nothing, nothing, nothing, 0.0, 0.0, 0.0)
-        self._store(points, a, nothing, zero, Slab(), dual)
-        self.point_classes_ = np.full(points.n, "undetermined")
-        self.degenerate_, self.certificate_ = True, certificate
-        self.objective_ = self.dual_objective_ = 0.0
-        return [DegenerateSolutionWarning(reason)]
-
-
-def _count(values: np.ndarray) -> int:
-    return int(np.count_nonzero(values))
+        self._store_points(points, a / square, slack / unit, dual.upper / square, squared)
 
 
 def guess_by_libsvm(points: Points, dual: DualProgram) -> Guess | None:
