@@ -7,7 +7,6 @@ from points to the program, to multipliers with a proof (`companion.svm.hyperpla
 from __future__ import annotations
 
 import math
-import warnings
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
@@ -68,9 +67,7 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
         estimator
             Itself.
         """
-        for warning in self._fit(X, y):
-            warnings.warn(warning, stacklevel=2)
-        return self
+        return hyperplanes.warned(self, self._fit(X, y))
 
     @abstractmethod
     def _fit(self, X: Any, y: Any) -> list[Warning]:
@@ -95,9 +92,8 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
             raise ValueError("fit_uv needs points; with a precomputed kernel use fit(K, y)")
         u = as_matrix(u, "u")
         v = as_matrix(v, "v", (None, u.shape[1]))
-        for warning in self._fit(np.vstack([u, v]), np.repeat([1, -1], [len(u), len(v)])):
-            warnings.warn(warning, stacklevel=2)
-        return self
+        y = np.repeat([1, -1], [len(u), len(v)])
+        return hyperplanes.warned(self, self._fit(np.vstack([u, v]), y))
 
     def _read(self, X: Any, y: Any, remember: bool = True) -> Points:
         """Validate parameters and data; return the points of two classes, without features."""
@@ -124,7 +120,7 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
         self.p_m_, self.q_m_ = np.count_nonzero(self.lambda_), np.count_nonzero(self.mu_)
         self.n_support_ = np.array([self.q_m_, self.p_m_])
         self.p_sf_, self.q_sf_ = np.count_nonzero(self.epsilon_), np.count_nonzero(self.xi_)
-        self.X_fit_, self.kernel_, self.classes_ = points.X, points.kernel, points.classes
+        self.classes_ = points.classes
 
     # -- using the hyperplane
 
@@ -182,7 +178,6 @@ class SupportVectorMachine(HyperplaneClassifier):
 
     _penalized = False  # the objective contains b
     _unit_normal = False  # the program asks for a w of norm 1
-    _price_name = ""  # of the price of slack, if it changes more than the unit of w
 
     # -- what each machine says about itself
 
@@ -239,7 +234,8 @@ class SupportVectorMachine(HyperplaneClassifier):
         if not reason:
             found = hyperplanes.refine(self, points, found, tried, norm_is_shown=True)
             self._store(points, program, found)
-            return hyperplanes.complaints(self, norm_is_shown=True, price=self._price_name)
+            priced = program.price is not None and (program.eta is not None or dual.P.ridge)
+            return hyperplanes.complaints(self, norm_is_shown=True, price="K" if priced else "")
         proof = replace(found.certificate, dual_residual=part, complementarity=0.0, gap=part)
         zero, u = points.no_weights(a, weights), np.zeros(points.n)
         found = hyperplanes.Solved(dual, a, zero, Slab(), u, 0.0, proof, 0.0, 0.0, found.n_systems)
@@ -261,8 +257,7 @@ class SupportVectorMachine(HyperplaneClassifier):
 
     def _store(self, points: Points, program: DualProgram, found: hyperplanes.Solved) -> None:
         """Set the fitted attributes."""
-        dual, a, weights, slab, u, _, self.certificate_ = found[:7]
-        self.objective_, self.dual_objective_, self.n_iter_ = found[7:]
+        dual, a, weights, slab, u = found[:5]
         if program.price is not None:
             self.K_ = program.price
         if program.eta is None:
@@ -276,17 +271,11 @@ class SupportVectorMachine(HyperplaneClassifier):
             slack = np.where((a < dual.upper) | (u <= TIGHT * size), 0.0, u)
         self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, squared)
 
-        square, weights = points.unit**2, weights.of_data(points.unit)
-        unit = weights.norm if self._unit_normal and weights.norm > 0.0 else 1.0
-        self.w_ = None if weights.w is None else weights.w / unit
-        self.norm_, self.norm_error_ = weights.norm / unit, weights.norm_error
-        self.dual_coef_, self.degenerate_ = weights.coef / unit, False
-        moved = slab.moved(weights.shift, unit)
-        self.b_, self.eta_ = moved.b, moved.eta
-        self.b_interval_, self.eta_interval_ = moved.b_interval, moved.eta_interval
-        self.blue_interval_, self.red_interval_ = moved.blue_interval, moved.red_interval
+        moved, unit = hyperplanes.store(self, points, found, weights.shift)
+        self.eta_, self.eta_interval_, self.degenerate_ = moved.eta, moved.eta_interval, False
         with np.errstate(divide="ignore", invalid="ignore"):  # w = 0
             self.delta_ = float(np.divide(self.eta_, 1.0 if self._unit_normal else self.norm_))
+        square = points.unit**2
         self._store_points(points, a / square, slack / unit, dual.upper / square, squared)
 
 

@@ -15,6 +15,7 @@ solution, and the midpoint is chosen. The tube of a regression is such a slab, w
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -59,6 +60,8 @@ __all__ = [
     "slab_of",
     "snap",
     "solve",
+    "store",
+    "warned",
 ]  # fmt: skip
 
 Interval = tuple[float, float]
@@ -540,6 +543,28 @@ def complaints(model: Any, norm_is_shown: bool, price: str = "") -> list[Warning
     more = f"; or lower {price}" if price else ""
     text = f"the solution misses tol = {model.tol:g} after {model.n_iter_} systems: {proved}; {advice}{more}"
     return [ConvergenceWarning(text)]
+
+
+def warned(model: Any, found: list[Warning]) -> Any:
+    """Give the warnings of a fit, as those of the line that called it; return the model."""
+    for warning in found:
+        warnings.warn(warning, stacklevel=3)
+    return model
+
+
+def store(model: Any, points: Points, found: Solved, distance: float) -> tuple[Slab, float]:
+    """Set the fitted attributes that machines and tubes share; return the slab of the data, and the unit of w."""
+    weights = found.weights.of_data(points.unit)
+    unit = weights.norm if model._unit_normal and weights.norm > 0.0 else 1.0
+    slab = found.slab.moved(distance, unit)
+    model.X_fit_, model.kernel_, model.dual_coef_ = points.X, points.kernel, weights.coef / unit
+    model.w_ = None if weights.w is None else weights.w / unit
+    model.norm_, model.norm_error_ = weights.norm / unit, weights.norm_error
+    model.b_, model.b_interval_ = slab.b, slab.b_interval
+    model.blue_interval_, model.red_interval_ = slab.blue_interval, slab.red_interval
+    model.certificate_, model.n_iter_ = found.certificate, found.n_systems
+    model.objective_, model.dual_objective_ = found.objective, found.dual_objective
+    return slab, unit
 
 
 def inner_products(model: Any, X: Any) -> np.ndarray:

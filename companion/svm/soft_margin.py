@@ -22,7 +22,6 @@ with :math:`K_m = (p+q) K_s \nu`, the features F and S = diag(s). What is free (
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -185,8 +184,6 @@ class SVMs2(SupportVectorMachine):
     _: KW_ONLY
     class_weight: dict | str | None = None
 
-    _price_name = "K"
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve the dual program, and read the hyperplanes from its multipliers.
 
@@ -205,9 +202,7 @@ class SVMs2(SupportVectorMachine):
         estimator
             Itself.
         """
-        for warning in self._fit(X, y, sample_weight):
-            warnings.warn(warning, stacklevel=2)
-        return self
+        return hyperplanes.warned(self, self._fit(X, y, sample_weight))
 
     def _dual(self, points: Points) -> DualProgram:
         K: Any = as_scalar(self.K, "K", above=0.0)
@@ -293,6 +288,7 @@ class SVMs2l(HyperplaneClassifier):
         self.K_ = self.eta_ = 1.0
         self.point_classes_ = place_points(a, 1.0, margin, 1.0, size, squared=False)
         self._store_points(points, a, np.where(slack > TIGHT * size, slack, 0.0), 1.0)
+        self.X_fit_, self.kernel_ = points.X, points.kernel
         self.w_: np.ndarray | None = None if points.Phi is None else w
         if points.Phi is None:
             self.dual_coef_ = w
@@ -605,8 +601,6 @@ class SVMs4(SupportVectorMachine):
     _: KW_ONLY
     K: float | None = None
 
-    _price_name = "K"
-
     def _dual(self, points: Points) -> DualProgram:
         Ks, Km = _constants(points, self.nu, self.K)
         P = SignedKernel(points, ridge=1.0 / (2.0 * Ks))
@@ -649,7 +643,6 @@ class SVMs5(SupportVectorMachine):
     K: float | None = None
 
     _penalized = True
-    _price_name = "K"
 
     def _dual(self, points: Points) -> DualProgram:
         Ks, Km = _constants(points, self.nu, self.K)

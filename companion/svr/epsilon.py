@@ -2,13 +2,13 @@ r"""epsilon-SV regression: the width of the tube is given."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from companion.checks import as_scalar
+from companion.svm import hyperplanes
 from companion.svm.program import Array, DualProgram, Points, SignedKernel, Terms
 from companion.svr.tube import SupportVectorRegression
 
@@ -83,9 +83,7 @@ class EpsilonSVR(SupportVectorRegression):
         estimator
             Itself.
         """
-        for warning in self._fit(X, y, sample_weight):
-            warnings.warn(warning, stacklevel=2)
-        return self
+        return hyperplanes.warned(self, self._fit(X, y, sample_weight))
 
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
         C, P = self._price(points), SignedKernel(points, tube=True)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from companion.checks import as_scalar, check_count
+from companion.checks import as_scalar
 from companion.svm.program import Array, DualProgram, Points, SignedKernel, Terms
 from companion.svr.tube import Margins, SupportVectorRegression
 
@@ -133,8 +133,6 @@ class NuSVR(NuRegression):
     point_classes_ : ndarray of str, shape (m,)
         ``"inside"`` the tube; on a margin ``"type 1"`` (multiplier between the bounds), ``"type 2"`` (C/m) or
         ``"exceptional"`` (0); ``"error"``.
-    colours_ : ndarray of str, shape (m,)
-        ``"blue"`` on and below the lower margin, ``"red"`` on and above the upper one, ``""`` inside.
     offsets_, residuals_ : ndarray of shape (m,)
         :math:`y_i - \langle w, \varphi(x_i)\rangle` and :math:`y_i - f(x_i)`.
     critical_nu_ : tuple of float
@@ -198,7 +196,7 @@ class NuSVR(NuRegression):
         """Whether there is a blue and a red support vector of type 1."""
         return self.numsvl1_ > 0 and self.numsvm1_ > 0
 
-    def margins_from_gap(self, i: int | None = None) -> Margins:
+    def margins_from_gap(self) -> Margins:
         r"""Return b and :math:`\epsilon` from one support vector and from the duality gap 0 (Proposition 20.5).
 
         Zero gap means
@@ -212,45 +210,24 @@ class NuSVR(NuRegression):
             & \qquad + (p_f - q_f) b \Bigr) .
 
         On the blue margin b is :math:`\epsilon` plus the offset of the support vector, and :math:`\epsilon` has the
-        coefficient :math:`C(\nu - 2q_f/m)`; on the red margin :math:`C(\nu - 2p_f/m)`.
-
-        Parameters
-        ----------
-        i : int, optional
-            A support vector. By default one of those that are on the margin with the larger coefficient, type 1
-            before type 2 before exceptional.
+        coefficient :math:`C(\nu - 2q_f/m)`; on the red margin :math:`C(\nu - 2p_f/m)`. The larger one is taken.
 
         Returns
         -------
         Margins
             nan where there is no support vector, or where the coefficient is 0.
-
-        Raises
-        ------
-        ValueError
-            If point i is no support vector.
         """
         m, c = len(self.residuals_), self.C_ / len(self.residuals_)
-        coefficient = {"blue": m * self.nu - 2 * self.q_f_, "red": m * self.nu - 2 * self.p_f_}
-        rank = {kind: k for k, kind in enumerate(("type 1", "type 2", "exceptional"))}
-        on_margin = [
-            (rank[kind], -coefficient[colour], k)
-            for k, (kind, colour) in enumerate(zip(self.point_classes_, self.colours_))
-            if kind in rank and colour
-        ]
-        if i is not None and check_count(i, "i", at_least=0) not in [k for _, _, k in on_margin]:
-            raise ValueError(f"point i must be a support vector on one margin, got i = {i}")
-        asked = [entry for entry in on_margin if entry[2] == i or i is None]
-        useful = [entry for entry in asked if entry[1] < -_CRITICAL * m]
-        if not useful:
-            return Margins(float("nan"), float("nan"))
-        i = min(useful)[2]
-        colour = self.colours_[i]
-        # in the unknowns epsilon and b - b_, with residuals in place of offsets
-        r = float(self.residuals_[i])
-        left = self._left_of_gap() - c * (self.p_f_ - self.q_f_) * r
-        epsilon = left / (c * coefficient[colour])
-        return Margins(self.b_ + r + (epsilon if colour == "blue" else -epsilon), epsilon)
+        on_margin = np.isin(self.point_classes_, ["type 1", "type 2", "exceptional"])
+        blue, red = (m * self.nu - 2 * self.q_f_, -1.0), (m * self.nu - 2 * self.p_f_, 1.0)
+        for coefficient, side in sorted((blue, red), reverse=True):
+            found = self.residuals_[on_margin & (side * self.residuals_ > 0.0)]
+            if found.size and coefficient > _CRITICAL * m:
+                # in the unknowns epsilon and b - b_, with residuals in place of offsets
+                left = self._left_of_gap() - c * (self.p_f_ - self.q_f_) * found[0]
+                epsilon = float(left / (c * coefficient))
+                return Margins(float(self.b_ + found[0] - side * epsilon), epsilon)
+        return Margins(float("nan"), float("nan"))
 
 
 @dataclass(eq=False, repr=False)

@@ -22,7 +22,6 @@ the numbers :math:`s_i` exceed u, and at least k are u or more.
 from __future__ import annotations
 
 import math
-import warnings
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache
@@ -200,9 +199,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         estimator
             Itself.
         """
-        for warning in self._fit(X, y):
-            warnings.warn(warning, stacklevel=2)
-        return self
+        return hyperplanes.warned(self, self._fit(X, y))
 
     def dual_program(self, X: Any, y: Any) -> DualProgram:
         """Return the dual program for the given data, as the text writes it; nothing is solved.
@@ -276,26 +273,19 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         self, points: Points, solved: hyperplanes.Solved, y: np.ndarray, centre: float, radius: float,
     ) -> None:  # fmt: skip
         """Set the fitted attributes."""
-        dual, a, weights, slab, _, _, self.certificate_ = solved[:7]
-        self.objective_, self.dual_objective_, self.n_iter_ = solved[7:]
-        m, square, weights = points.n, points.unit**2, weights.of_data(points.unit)
+        dual, a, weights, slab = solved[:4]
+        m, square = points.n, points.unit**2
         a, bound, ridge = a / square, dual.upper / square, dual.P.ridge * square
-        self.w_, self.norm_, self.norm_error_ = weights.w, weights.norm, weights.norm_error
-        self.X_fit_, self.kernel_, self.dual_coef_ = points.X, points.kernel, weights.coef
-        self.C_ = dual.price
-
-        residuals = y - weights.inner - slab.b
-        moved = slab.moved(centre - weights.shift)
-        self.b_, self.epsilon_ = moved.b, moved.epsilon
-        self.b_interval_, self.epsilon_interval_ = moved.b_interval, moved.epsilon_interval
-        self.blue_interval_, self.red_interval_ = moved.blue_interval, moved.red_interval
-        self.residuals_, self.offsets_ = residuals, residuals + self.b_
+        moved, _ = hyperplanes.store(self, points, solved, centre - weights.shift)
+        self.epsilon_, self.epsilon_interval_ = moved.epsilon, moved.epsilon_interval
+        self.C_, self.residuals_ = dual.price, y - weights.inner - slab.b
+        self.offsets_ = self.residuals_ + self.b_
         left = radius - float(a.sum())
         self.gamma_ = left if math.isfinite(left) and left > _INSIDE * radius else 0.0
 
         size = largest(y) + largest(weights.inner) + abs(slab.b)
         upper = bound[:m] if np.ndim(bound) else bound
-        self._store_points(a[m:] - a[:m], upper, residuals, ridge, TIGHT * size)
+        self._store_points(a[m:] - a[:m], upper, self.residuals_, ridge, TIGHT * size)
 
     def _store_points(
         self, delta: np.ndarray, upper: Bounds, residuals: np.ndarray, ridge: float, tight: float
@@ -327,9 +317,6 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         classes[full] = "type 2"
         classes[slack > 0.0] = "error"
         self.point_classes_ = classes
-        lower = blue | ((classes == "exceptional") & (residuals < -tight))
-        upper_side = red | ((classes == "exceptional") & (residuals > tight))
-        self.colours_ = np.where(lower, "blue", np.where(upper_side, "red", ""))
 
     # -- using the regression estimate
 
