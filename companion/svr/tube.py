@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import cache
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -130,7 +130,6 @@ def tube_between(blue: Interval, red: Interval) -> Slab:
 TUBE_CLASSES = ("inside", "exceptional", "type 1", "type 2", "error")
 
 _INSIDE = 1e-11  # the sum of the multipliers is below C nu if it is so by more than this part
-_LOOSE = 1e-6  # a guess whose sum is below C nu by this part says that epsilon = 0
 
 
 class Margins(NamedTuple):
@@ -241,7 +240,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
     def _solved(
         self, points: Points, dual: DualProgram
     ) -> tuple[hyperplanes.Solved, list[DualProgram]]:
-        """Solve with the sum of the multipliers as an equation, and without; a guess says what comes first."""
+        """Solve with the sum of the multipliers as an equation; and without, where epsilon = 0."""
         m, n, radius = points.n, dual.q.size, dual.total * points.unit**2
         free = int(not self._penalized)
         idle, programs = dual, [dual]
@@ -261,10 +260,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
             nothing = Finished(np.zeros(n), np.zeros(2), np.zeros(n), 1)
             program = idle if radius else dual
             return hyperplanes.judge(self, points, program, nothing), [program]
-        guess = cache(lambda program: hyperplanes.guess_active_set(points, program, _libsvm))
-        first = guess(programs[0])
-        if first is not None and first.a.sum() < radius * (1.0 - _LOOSE):
-            programs.reverse()
+        guess = partial(hyperplanes.guess_active_set, points, libsvm=_libsvm)
         return hyperplanes.solve(self, points, programs, guess, split)
 
     # -- fitted attributes
