@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dpstrf
 
-from companion.arithmetic import EPS, largest, linear_program
+from companion.arithmetic import largest, linear_program
 from companion.checks import as_matrix, check_count
 from companion.kernels import as_kernel
 from companion.svm.program import Points, make_points
@@ -99,15 +98,9 @@ def smallest_bound(points: Points) -> tuple[np.ndarray, float]:
     """
     s, n = points.s, points.n
     nothing = np.zeros(n), np.inf
-    if points.Phi is None:
-        noise = 4.0 * EPS * float(points.gram.diagonal().max()) * n
-        L, order, rank, _ = dpstrf(points.gram, tol=noise, lower=1)  # gram = L L' in this order
-        if rank == n:  # independent images: the hulls are disjoint
-            return nothing
-        F = np.empty((n, rank))
-        F[order - 1] = np.tril(L)[:, :rank]
-    else:
-        F = points.Phi
+    F, pivots, _ = points.basis()
+    if pivots.size == n:  # independent images: the hulls are disjoint
+        return nothing
     F = F - F.mean(axis=0)
     peaks = np.abs(F).max(axis=0)
     F = F[:, peaks > 0.0] / peaks[peaks > 0.0]

@@ -27,7 +27,6 @@ from scipy.linalg import cho_factor, cho_solve
 
 from companion.arithmetic import EPS
 from companion.checks import as_matrix, as_scalar, check_count
-from companion.engine.certificate import LowRank
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, as_kernel
 from companion.results import Certificate, History, Problem, Record
@@ -162,13 +161,17 @@ class _Task:
     C: float
     power: int
 
+    @property
+    def signed(self) -> SignedKernel:
+        """The matrix of the dual program."""
+        return SignedKernel(self.points, ridge=0.0 if self.power == 1 else 0.5 / self.C)
+
     @cached_property
     def dual(self) -> DualProgram:
         """The dual program. Its P is not formed where there are few features."""
-        ridge, upper = (0.0, self.C) if self.power == 1 else (0.5 / self.C, np.inf)
-        signed = SignedKernel(self.points, ridge=ridge)
-        P = signed.factor()
-        return DualProgram.of(signed.toarray() if P is None else P, -1.0, upper=upper)
+        P = self.signed.factor()
+        P = self.signed.toarray() if P is None else P
+        return DualProgram.of(P, -1.0, upper=self.C if self.power == 1 else np.inf)
 
     def primal(self, norm2: float, slack: np.ndarray) -> float:
         """Return J for the squared norm of w and the slacks."""
@@ -310,8 +313,8 @@ def dual_coordinate_ascent(
     order : str
         ``"cyclic"``, or ``"shuffled"`` for a new order in each epoch, which `rng` draws.
     tol : float
-        Stop when each component of the gradient that a multiplier may follow is at most this (margins are 1), and
-        the two objectives differ by at most this part of :math:`\sum_i \alpha_i`.
+        Stop when the certificate meets it, and the two objectives differ by at most this part of
+        :math:`\sum_i \alpha_i`.
     eps : float, optional
         Stop by ZM's rule instead: the change of :math:`\alpha` in an epoch has norm at most `eps`.
     max_iter : int
@@ -336,8 +339,8 @@ def dual_coordinate_ascent(
     Notes
     -----
     Source: ZM Algorithm 23.1, (23.65) to (23.71); as it is printed it cuts multipliers at C with the quadratic loss
-    too, and has no bias with a Gaussian kernel. With few features w is kept up to date and Q is never formed;
-    otherwise the gradient is, and a multiplier that stays at its bound costs a comparison.
+    too, and has no bias with a Gaussian kernel. :math:`Q \alpha` is kept up to date, so that a multiplier that stays
+    at its bound costs a comparison.
 
     Examples
     --------
@@ -352,8 +355,8 @@ def dual_coordinate_ascent(
     if order not in _ORDERS:
         raise ValueError(f"order must be one of {_ORDERS}, got {order!r}")
     rng = np.random.default_rng(0) if rng is None else rng
-    Q, n, upper = task.dual.P, task.points.n, task.dual.upper
-    diagonal, ridge = Q.diagonal(), 0.0 if task.power == 1 else 0.5 / task.C
+    Q, n, upper, ridge = task.signed.toarray(), task.points.n, task.dual.upper, task.signed.ridge
+    diagonal = Q.diagonal()
     if diagonal.min() < 0.0:
         k = int(np.argmin(diagonal))
         raise ValueError(
@@ -373,29 +376,23 @@ def dual_coordinate_ascent(
         J = task.primal(float(alpha @ margins), np.maximum(1.0 - margins, 0.0))
         change, active = float(np.linalg.norm(alpha - old)), np.count_nonzero(alpha)
         steps.append({"objective": dual, "primal_objective": J, "change": change, "active": active})
-        # what of the gradient a multiplier may follow
-        free = np.where(alpha <= 0.0, np.maximum(gradient, 0.0), gradient)
-        free = np.where(alpha >= upper, np.minimum(free, 0.0), free)
         close = J - dual <= max(tol * float(alpha.sum()), least_gap)
-        if change <= eps if eps is not None else close and np.abs(free).max() <= tol:
+        proved = close and task.dual.certify(alpha, np.zeros(0), Q @ alpha, tol).ok
+        if change <= eps if eps is not None else proved:
             status = "converged"
             break
     return task.result(alpha * task.points.s, alpha, J, tol, status, steps, eps is not None)
 
 
 def _epoch(
-    Q: Any, alpha: np.ndarray, steps: np.ndarray, upper: float, visits: np.ndarray
+    Q: np.ndarray, alpha: np.ndarray, rates: np.ndarray, upper: float, visits: np.ndarray
 ) -> np.ndarray:
-    """Return the multipliers after one step each. With few features w is kept up to date, otherwise Q alpha."""
-    few = isinstance(Q, LowRank)
-    rows, ridge = (Q.G, Q.d.tolist()) if few else (Q, [])
-    a, step, state = alpha.tolist(), steps.tolist(), alpha @ rows
-    for k in visits.tolist():
-        row = rows[k]
-        product = float(row.dot(state)) + ridge[k] * a[k] if few else float(state[k])
-        value = min(max(a[k] + step[k] * (1.0 - product), 0.0), upper)
+    """Return the multipliers after one step each; Q alpha is kept up to date."""
+    a, products = alpha.tolist(), Q @ alpha
+    for k, rate in zip(visits.tolist(), rates[visits].tolist()):
+        value = min(max(a[k] + rate * (1.0 - float(products[k])), 0.0), upper)
         if value != a[k]:
-            state += (value - a[k]) * row
+            products += (value - a[k]) * Q[k]
             a[k] = value
     return np.array(a)
 
