@@ -169,9 +169,8 @@ class _Task:
     @cached_property
     def dual(self) -> DualProgram:
         """The dual program. Its P is not formed where there are few features."""
-        P = self.signed.factor()
-        P = self.signed.toarray() if P is None else P
-        return DualProgram.of(P, -1.0, upper=self.C if self.power == 1 else np.inf)
+        P, upper = self.signed.factor(), self.C if self.power == 1 else np.inf
+        return DualProgram.of(self.signed.toarray() if P is None else P, -1.0, upper=upper)
 
     def primal(self, norm2: float, slack: np.ndarray) -> float:
         """Return J for the squared norm of w and the slacks."""
