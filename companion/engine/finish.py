@@ -23,7 +23,17 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from companion.arithmetic import EPS, Bounds, apart, is_symmetric, largest, ratio
 
-__all__ = ["Finished", "Rows", "Settled", "System", "equations", "finish", "is_psd", "settle"]
+__all__ = [
+    "Finished",
+    "Rows",
+    "Settled",
+    "System",
+    "equations",
+    "finish",
+    "is_psd",
+    "settle",
+    "settle_near",
+]
 
 _STEPS = 40  # systems that may be solved in a row
 _DELTA = 1e-2  # the first proximal parameter, in units of the mean diagonal of P
@@ -51,6 +61,10 @@ class System(Protocol[Point]):
 
     def corrected(self, point: Point, state: np.ndarray) -> np.ndarray:
         """Return the state with variables beyond a bound at it, and those whose multiplier has the wrong sign free."""
+
+    def near(self, point: Point, delta: float) -> System[Point]:
+        """Return the system with a proximal term whose centre is the point; delta is in units of the diagonal."""
+        raise NotImplementedError
 
 
 class Settled(NamedTuple, Generic[Point]):
@@ -196,46 +210,37 @@ def finish(
         _Store(P, a, upper), q, equations(A, c), upper, float(P.diagonal().mean()) or 1.0
     )
     point = _Point(a, np.zeros(system.e.c.size), 0.0 * a, None)
-    settled = settle(system, point, np.asarray(state, dtype=np.int8), min(_STEPS, max_iter))
-    n = settled.n_systems
-    if not settled.ok:
-        settled = _by_proximal_points(system, point, np.asarray(state, dtype=np.int8), max_iter - n)
-        n += settled.n_systems
+    settled = settle_near(system, point, np.asarray(state, dtype=np.int8), max_iter)
     a = np.clip(settled.point.a, 0.0, upper)
     if not settled.ok or system.missed(a).any():
         return None
-    return Finished(a, system.e.back @ settled.point.y, settled.point.Pa, n)
+    return Finished(a, system.e.back @ settled.point.y, settled.point.Pa, settled.n_systems)
 
 
-def _by_proximal_points(
-    system: _Machine, point: _Point, state: np.ndarray, most: int
-) -> Settled[_Point]:
-    """Return the end of proximal steps, whose systems are well conditioned."""
-    delta, less, n = _DELTA, 0.01, 0
-    found = Settled(point, state, False, 0)
+def settle_near(
+    system: System[Point], point: Point, state: np.ndarray, most: int,
+    accept: Callable[[Point, bool], bool] = lambda point, stays: stays,
+) -> Settled[Point]:  # fmt: skip
+    r"""Settle the sets, by the proximal point algorithm where they do not settle by themselves.
+
+    The minimum of the objective plus :math:`\tfrac{\delta}2 \|x - x_0\|^2` is the next :math:`x_0`. These systems are
+    well conditioned; and :math:`\delta` becomes smaller as long as the sets settle.
+    """
+    found = settle(system, point, state, min(_STEPS, most), accept)
+    n, delta, less = found.n_systems, _DELTA, 0.01
     for _ in range(_PROXIMAL_STEPS):
-        near = replace(system, delta=delta * system.mean, centre=point.a)
-        settled = settle(near, point, state, min(_STEPS, most - n))
-        n += settled.n_systems
-        if not settled.ok:
-            if n >= most:
-                break
+        if found.ok or n >= most:
+            break
+        near = settle(system.near(point, delta), point, state, min(_STEPS, most - n))
+        n += near.n_systems
+        if not near.ok:
             delta, less = 10.0 * delta, 0.5
             continue
-        if settled.n_systems == 1:  # the sets stay as they are: on with longer steps
+        point, state, delta = near.point, near.state, delta * less
+        if near.n_systems == 1:  # the sets stay as they are: they may be the right ones
             less *= 0.1
-        found, state = settled, settled.state
-        step, point = (
-            found.point.a - point.a,
-            found.point._replace(a=system.inside(found.point.a, state)),
-        )
-        if near.delta * largest(step) <= EPS * near.size(found.point):
-            break
-        delta *= less
-    if found.ok:
-        end = settle(system, point, state, min(_STEPS, most - n))
-        n += end.n_systems
-        found = end if end.ok else found._replace(point=system.refined(found.point, state))
+            found = settle(system, point, state, min(_STEPS, most - n), accept)
+            n += found.n_systems
     return found._replace(n_systems=n)
 
 
@@ -333,6 +338,11 @@ class _Machine(System[_Point]):
         return np.where(
             state == 0, np.clip(a, 0.0, self.upper), np.where(state > 0, self.upper, 0.0)
         )
+
+    def near(self, point: _Point, delta: float) -> _Machine:
+        """Return the system with a proximal term."""
+        centre = np.clip(point.a, 0.0, self.upper)
+        return replace(self, delta=delta * self.mean, centre=centre)
 
     def gradient(self, point: _Point) -> np.ndarray:
         """Return the gradient of the objective."""

@@ -1,4 +1,4 @@
-r"""The lasso: programs lasso1 to lasso4, by the text's ADMM and by Newton's method, and the path over tau."""
+r"""The lasso: programs lasso1 to lasso4, by the text's ADMM and by the finishing loop, and the path over tau."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from companion.exceptions import ConvergenceWarning
 from companion.regression.intercept import Shifted, check_intercept, shift
 from companion.regression.regressor import Regressor, as_data
 from companion.regression.ridge import solve_ridge, warn_if_missed
-from companion.regression.working_set import SparseSolution, WorkingSet, product
+from companion.regression.signs import Columns, SparseSolution, product
 from companion.results import TOLERANCE, ADMMResult, Problem, Record
 
 __all__ = ["L1Path", "L1Regression", "Lasso", "lasso_admm", "lasso_path", "tau_max"]
@@ -107,7 +107,7 @@ def lasso_admm(
         lambda v, rho: soft_threshold(-v, tau / rho), A=1, B=-1, c=np.zeros(n), rho=rho,
         tol_abs=tol / np.sqrt(n), tol_rel=0.0, max_iter=max_iter, objective=objective, **options,
     )  # fmt: skip
-    certificate = WorkingSet(data, K).examine(run.z, tau, tol).certificate
+    certificate = Columns(data, K).prove(run.z, tau, tol, refine=False).certificate
     status = run.status if certificate.ok or not run.converged else "not certified"
     given = {"X": X, "y": y, "K": K, "tau": tau, "C": C, "intercept": intercept}
     return replace(
@@ -170,9 +170,9 @@ class L1Regression(Regressor):
         tol, max_iter = as_scalar(self.tol, "tol", above=0), check_count(self.max_iter, "max_iter")
         X, y = self._read(X, y)
         data = shift(X, y, intercept, C)
-        working_set = WorkingSet(data, K)
+        columns = Columns(data, K)
         if tau > 0.0:
-            found = working_set.solve(tau, tol, max_iter)
+            found = columns.solve(tau, tol, max_iter)
         else:
             ridge = solve_ridge(data.X, data.y, K, "none")
             c = data.X.T @ ridge.xi - K * ridge.w
@@ -183,8 +183,8 @@ class L1Regression(Regressor):
         self.support_ = self.w_.nonzero()[0]
         self.xi_ = y - product(X, self.w_) - self.b_
         self.lambda_ = data.unshift(found.lambda_)
-        self.unique_ = working_set.is_unique(found.c, tau)
-        self.tau_max_ = largest(working_set.correlation)
+        self.unique_ = columns.is_unique(found.c, tau)
+        self.tau_max_ = largest(columns.correlation)
         self.objective_, self.n_iter_ = found.objective, max(found.n_iter, 1)
         self.certificate_ = found.certificate
         if tau > 0.0:
@@ -447,8 +447,8 @@ def lasso_path(
     data = _shifted(X, y, intercept, C)
     K = as_scalar(K, "K", at_least=0)
     tol, max_iter = as_scalar(tol, "tol", above=0), check_count(max_iter, "max_iter")
-    working_set = WorkingSet(data, K)
-    top = largest(working_set.correlation)
+    columns = Columns(data, K)
+    top = largest(columns.correlation)
     if tau is None:
         eps = as_scalar(eps, "eps", above=0, below=1)
         if top == 0.0:
@@ -460,7 +460,11 @@ def lasso_path(
             raise ValueError("tau must hold at least one value, got none")
 
     order = np.argsort(-taus, kind="stable").tolist()
-    found = {i: working_set.solve(float(taus[i]), tol, max_iter) for i in order}
+    found: dict[int, SparseSolution] = {}
+    near = None
+    for i in order:
+        found[i] = columns.solve(float(taus[i]), tol, max_iter, near)
+        near = found[i].w
     solutions = [found[i] for i in range(taus.size)]
     _warn_if_missed(solutions, tol, max_iter)
     w, proofs = np.array([s.w for s in solutions]), [s.certificate for s in solutions]

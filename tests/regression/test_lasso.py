@@ -204,7 +204,7 @@ class TestAgainstPeers:
 
 
 class TestThreeSolvers:
-    """ADMM on the primal, the quadratic program of the dual, Newton on the signs: the same w."""
+    """ADMM on the primal, the quadratic program of the dual, the finishing loop on the signs: the same w."""
 
     @pytest.mark.parametrize("intercept", INTERCEPTS)
     @pytest.mark.parametrize("K", [0.0, 0.7])

@@ -1,0 +1,269 @@
+r"""The solver of lasso and elastic net: the finishing loop of the engine, on the signs of the weights.
+
+The problem is
+
+.. math:: \min_w \; f(w) = \tfrac12 \|y - Xw\|_2^2 + \tfrac K2 \|w\|_2^2 + \tau \|w\|_1 .
+
+With the correlations :math:`c = X^\top(y - Xw) - Kw`, a point w is optimal when
+:math:`c_j = \tau\operatorname{sign}(w_j)` where :math:`w_j \neq 0`, and :math:`|c_j| \le \tau` elsewhere. If the
+signs s of the nonzero weights were known, w would be the solution of a linear system, the text's (**_4):
+
+.. math:: (X_S^\top X_S + K I)\, w_S = X_S^\top y - \tau s .
+
+Coordinate descent guesses the signs, and :func:`companion.engine.finish.settle` corrects them: the state of a weight is
+its sign, or in terms of the dual program, the bound :math:`\pm\tau` that :math:`c_j` is at. The Gram matrix is that of
+the columns that had a sign so far.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import enet_path
+
+from companion.arithmetic import EPS, largest, ratio
+from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
+from companion.engine.finish import System, settle, settle_near
+from companion.engine.kkt import factor
+from companion.regression.intercept import Shifted
+from companion.results import TOLERANCE, Certificate
+
+__all__ = ["Columns", "SparseSolution", "product"]
+
+_SLACK = 1e-12  # a correlation that exceeds tau by less than this fraction counts as tau: rounding of 4,500 terms
+# Relative gap at which coordinate descent, whose steps are slow near the end, hands over; and the part of tau that a
+# correlation misses where columns are dependent, so that there is no minimum for these signs.
+_ROUGH = 1e-3
+_MARGIN = 1e-5  # independent columns of norm 1 have this distance from each other's span: w has six digits
+
+
+class SparseSolution(NamedTuple):
+    """Weights with exact zeros, a dual point, and what they prove of each other.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n,)
+    lambda_ : ndarray of shape (m,)
+        The dual point: the residual ``y - X w``, but for its last digits.
+    c : ndarray of shape (n,)
+        ``X'lambda - K w``, at most tau in size.
+    objective : float
+        f(w).
+    certificate : Certificate
+    n_iter : int
+        Number of linear systems.
+    """
+
+    w: np.ndarray
+    lambda_: np.ndarray
+    c: np.ndarray
+    objective: float
+    certificate: Certificate
+    n_iter: int = 0
+
+
+class _Point(NamedTuple):
+    """Weights, the residual y - X w, and the correlations."""
+
+    w: np.ndarray
+    residual: np.ndarray
+    c: np.ndarray
+
+
+def product(X: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return X w, from the columns with weight where they are few."""
+    nonzero = w.nonzero()[0]
+    return X[:, nonzero] @ w[nonzero] if 2 * nonzero.size < w.size else X @ w
+
+
+class Columns:
+    """X and y, and the Gram matrix of the columns that were asked for.
+
+    One object serves many values of tau: the Gram matrix grows and is never computed again.
+
+    Parameters
+    ----------
+    data : Shifted
+        X and y.
+    K : float
+        The penalty on ||w||^2 / 2.
+    """
+
+    def __init__(self, data: Shifted, K: float) -> None:
+        self.data, self.y, self.K = data, np.ascontiguousarray(data.y), K
+        self.X = np.asfortranarray(data.X)
+        self.correlation = data.X.T @ data.y
+        self.inside, self.gram = np.zeros(0, dtype=np.intp), np.zeros((0, 0))  # with K I
+        self.place = np.full(self.correlation.size, -1)  # of each column in the Gram matrix
+
+    def block(self, S: np.ndarray) -> np.ndarray:
+        """Return the Gram matrix of the columns S, plus K I, as a new array."""
+        new = S[self.place[S] < 0]
+        if new.size:
+            X = self.X[:, new]
+            cross, own = self.X[:, self.inside].T @ X, X.T @ X + self.K * np.eye(new.size)
+            self.gram = np.block([[self.gram, cross], [cross.T, own]])
+            self.place[new] = self.inside.size + np.arange(new.size)
+            self.inside = np.append(self.inside, new)
+        return np.asarray(self.gram[self.place[S]][:, self.place[S]])
+
+    def norms(self) -> np.ndarray:
+        """Return the norms of the columns of the Gram matrix, and 0 for the others."""
+        norms = np.zeros(self.place.size)
+        norms[self.inside] = np.sqrt(self.gram.diagonal())
+        return norms
+
+    def guess(self, tau: float) -> np.ndarray:
+        """Return weights near the solution, by scikit-learn's coordinate descent."""
+        options = {"alphas": [(tau + self.K) / self.y.size], "l1_ratio": tau / (tau + self.K)}
+        options |= {"precompute": False, "copy_X": False, "check_input": False, "tol": _ROUGH}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return np.asarray(enet_path(self.X, self.y, **options)[1][:, 0])
+
+    def solve(
+        self, tau: float, tol: float, max_iter: int, near: np.ndarray | None = None
+    ) -> SparseSolution:
+        """Solve the problem for one tau > 0.
+
+        Parameters
+        ----------
+        tau : float
+        tol : float
+            Tolerance of the duality gap, relative to f. Where rounding leaves no less, 1e-9 is enough.
+        max_iter : int
+            Largest number of linear systems.
+        near : ndarray of shape (n,), optional
+            The solution for another tau. It is tried before coordinate descent.
+        """
+        system, n = _Signs(self, tau), 0
+        if near is not None:
+            found = settle(system, system.at(near), np.sign(near).astype(np.int8), max_iter)
+            n = found.n_systems
+        if near is None or not found.ok:
+            w = np.zeros(self.place.size)
+            if largest(self.correlation) > tau * (1.0 + _SLACK):
+                w = self.guess(tau)
+            found = settle_near(system, system.at(w), np.sign(w).astype(np.int8), max_iter - n)
+            n += found.n_systems
+        return self.prove(found.point.w, tau, tol)._replace(n_iter=n)
+
+    def prove(
+        self, w: np.ndarray, tau: float, tol: float, *, refine: bool = True
+    ) -> SparseSolution:
+        """Return f(w), and the gap to the dual value of the residual.
+
+        Where that proves too little, `refine` makes it the residual after one more linear system, of which w has not
+        all digits.
+        """
+        system = _Signs(self, tau)
+        at = system.at(w + 0.0)  # not -0.0, in which some versions of the guess end
+        found = self._proof(at, at, tau, tol)
+        if refine and found.certificate.worst > tol:
+            step = system.step(at, np.sign(w))
+            dual = system.at(w + step, at.residual - product(self.X, step))
+            better = self._proof(at, dual, tau, tol)
+            found = min(found, better, key=lambda each: each.certificate.gap)
+        return found
+
+    def _proof(self, at: _Point, dual: _Point, tau: float, tol: float) -> SparseSolution:
+        r"""Return f(w), and the gap to the dual value of a point that is made feasible.
+
+        The elastic net is the lasso on the data :math:`\binom{X}{\sqrt K I}, \binom y0`. With
+        :math:`c = X^\top\lambda - K v`, the dual point is :math:`\binom{\lambda}{-\sqrt K v}` times
+        :math:`\theta = \min(1, \tau/\|c\|_\infty)`. With it,
+
+        .. math:: \text{gap} = \tfrac12 \|\xi - \theta\lambda\|^2 + \tfrac K2 \|w - \theta v\|^2
+            + \sum_j (\tau |w_j| - \theta\, w_j c_j) .
+        """
+        w, residual = at.w, at.residual
+        S, most, y = w.nonzero()[0], largest(dual.c), float(np.linalg.norm(self.y))
+        self.block(S)
+        weights, norms = np.abs(w[S]), self.norms()
+        theta = min(1.0, tau / most) if most > 0.0 else 1.0
+        size = rounding_of_a_sum(self.y.size) * float(np.linalg.norm(dual.residual))
+        slack = np.maximum(tau * weights - theta * w[S] * dual.c[S], 0.0)
+        slack += weights * (norms[S] * size + 2.0 * EPS * self.K * weights)
+        distance = float(np.linalg.norm(residual - theta * dual.residual))
+        distance += rounding_of_a_fit(y, w, norms, self.data.size_of_b(w))
+        apart = float(np.sqrt(self.K) * np.linalg.norm(w - theta * dual.w))
+        squares = 0.5 * float(residual @ residual + self.K * (w @ w))
+        value, beyond = squares + tau * float(weights.sum()), ratio(max(most - tau, 0.0), tau)
+        distance, tolerance = math.hypot(distance, apart), max(tol, TOLERANCE)
+        proof = certify_squares(distance, slack, value, y, tolerance, dual=beyond)
+        return SparseSolution(w, theta * dual.residual, theta * dual.c, value, proof)
+
+    def is_unique(self, c: np.ndarray, tau: float) -> bool:
+        r"""Say whether a solution is proved to be the only one, given its correlations c.
+
+        All solutions of the lasso (K = 0) have the same residual, and weights only on the columns whose correlation
+        with it is :math:`\pm\tau`. So it is enough that these columns are linearly independent. A K > 0 makes them
+        independent, as columns of :math:`\binom{X}{\sqrt K I}`; where K is tiny, this is lost in rounding, and does
+        not count.
+        """
+        tied = np.flatnonzero(np.abs(c) >= (1.0 - 1e-8) * tau)
+        if tied.size > self.y.size:  # dependent but for K
+            squares = np.einsum("ij,ij->j", self.X, self.X)
+            return bool(_MARGIN**2 * squares.max() < self.K)
+        gram = self.block(tied)
+        size = np.sqrt(gram.diagonal())
+        with suppress(np.linalg.LinAlgError):
+            factor = np.linalg.cholesky(gram / np.outer(size, size)) if size.all() else gram
+            return bool((factor.diagonal() > _MARGIN).all())
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class _Signs(System[_Point]):
+    """The linear algebra of f, with a proximal term whose weights are delta times the squared norms of the columns."""
+
+    columns: Columns
+    tau: float
+    delta: float = 0.0
+    centre: np.ndarray | float = 0.0
+
+    def at(self, w: np.ndarray, residual: np.ndarray | None = None) -> _Point:
+        """Return a point, of which the residual may be known with more digits."""
+        data = self.columns
+        residual = data.y - product(data.X, w) if residual is None else residual
+        return _Point(w, residual, data.X.T @ residual - data.K * w)
+
+    def slope(self, point: _Point) -> np.ndarray:
+        """Return the correlations, less the gradient of the proximal term."""
+        if not self.delta:
+            return point.c
+        weights = self.delta * self.columns.norms() ** 2
+        return np.asarray(point.c - weights * (point.w - self.centre))
+
+    def step(self, point: _Point, state: np.ndarray) -> np.ndarray:
+        """Return the step to the minimum among the weights with these signs, from a point with no other weights."""
+        step, S = np.zeros(state.size), state.nonzero()[0]
+        gram = self.columns.block(S)
+        solve = factor(gram, np.zeros((0, S.size)), np.arange(S.size), self.delta * gram.diagonal())
+        step[S] = solve((self.slope(point) - self.tau * state)[S])
+        return step
+
+    def minimum(self, point: _Point, state: np.ndarray) -> _Point | None:
+        """Return the minimum among the weights with these signs, which it may miss; None if there is none."""
+        if (point.w[state == 0] != 0.0).any():
+            point = self.at(np.where(state == 0, 0.0, point.w))
+        found = self.at(point.w + self.step(point, state))
+        missed = largest((self.slope(found) - self.tau * state)[state != 0])
+        rounding = _SLACK * largest(self.columns.correlation)
+        return found if missed <= max(_ROUGH * self.tau, rounding) else None
+
+    def corrected(self, point: _Point, state: np.ndarray) -> np.ndarray:
+        """Return the signs without those that were missed, and with those that the correlations ask for."""
+        c, new = self.slope(point), np.where(state * point.w > 0.0, state, 0)
+        above = (state == 0) & (np.abs(c) > self.tau * (1.0 + _SLACK))
+        return np.where(above, np.sign(c), new).astype(np.int8)
+
+    def near(self, point: _Point, delta: float) -> _Signs:
+        """Return the system with a proximal term."""
+        return replace(self, delta=delta, centre=point.w)
