@@ -37,7 +37,7 @@ __all__ = [
 
 _STEPS = 40  # systems that may be solved in a row
 _DELTA = 1e-2  # the first proximal parameter, in units of the mean diagonal of P
-_PROXIMAL_STEPS = 30
+_PROXIMAL_STEPS = 100
 _REFINEMENTS = 10
 _RIDGES = (1e-13, 1e-11, 1e-9)  # added to the matrix of a system, in units of its mean diagonal
 _SIGN = 1e-14  # a wrong sign by this part of the terms, 45 eps, is rounding
@@ -234,14 +234,14 @@ def settle_near(
         near = settle(system.near(point, delta), point, state, min(_STEPS, most - n))
         n += near.n_systems
         if not near.ok:
-            delta, less = 10.0 * delta, 0.5
+            delta, less = 4.0 * delta, 0.5
             continue
         point, state, delta = near.point, near.state, delta * less
         if near.n_systems == 1:  # the sets stay as they are: they may be the right ones
             less *= 0.1
             found = settle(system, point, state, min(_STEPS, most - n), accept)
             n += found.n_systems
-    return found._replace(n_systems=n)
+    return (found if found.ok else Settled(point, state, False, n))._replace(n_systems=n)
 
 
 class _Factors(NamedTuple):

@@ -29,7 +29,7 @@ from sklearn.linear_model import enet_path
 
 from companion.arithmetic import EPS, largest, ratio
 from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
-from companion.engine.finish import System, settle, settle_near
+from companion.engine.finish import System, settle_near
 from companion.engine.kkt import factor
 from companion.regression.intercept import Shifted
 from companion.results import TOLERANCE, Certificate
@@ -68,7 +68,7 @@ class SparseSolution(NamedTuple):
     n_iter: int = 0
 
 
-class _Point(NamedTuple):
+class _Fit(NamedTuple):
     """Weights, the residual y - X w, and the correlations."""
 
     w: np.ndarray
@@ -140,19 +140,13 @@ class Columns:
         max_iter : int
             Largest number of linear systems.
         near : ndarray of shape (n,), optional
-            The solution for another tau. It is tried before coordinate descent.
+            The solution for another tau, in place of that guess.
         """
-        system, n = _Signs(self, tau), 0
-        if near is not None:
-            found = settle(system, system.at(near), np.sign(near).astype(np.int8), max_iter)
-            n = found.n_systems
-        if near is None or not found.ok:
-            w = np.zeros(self.place.size)
-            if largest(self.correlation) > tau * (1.0 + _SLACK):
-                w = self.guess(tau)
-            found = settle_near(system, system.at(w), np.sign(w).astype(np.int8), max_iter - n)
-            n += found.n_systems
-        return self.prove(found.point.w, tau, tol)._replace(n_iter=n)
+        system, w = _Signs(self, tau), np.zeros(self.place.size) if near is None else near
+        if near is None and largest(self.correlation) > tau * (1.0 + _SLACK):
+            w = self.guess(tau)
+        found = settle_near(system, system.at(w), np.sign(w).astype(np.int8), max_iter)
+        return self.prove(found.point.w, tau, tol)._replace(n_iter=found.n_systems)
 
     def prove(
         self, w: np.ndarray, tau: float, tol: float, *, refine: bool = True
@@ -172,7 +166,7 @@ class Columns:
             found = min(found, better, key=lambda each: each.certificate.gap)
         return found
 
-    def _proof(self, at: _Point, dual: _Point, tau: float, tol: float) -> SparseSolution:
+    def _proof(self, at: _Fit, dual: _Fit, tau: float, tol: float) -> SparseSolution:
         r"""Return f(w), and the gap to the dual value of a point that is made feasible.
 
         The elastic net is the lasso on the data :math:`\binom{X}{\sqrt K I}, \binom y0`. With
@@ -220,7 +214,7 @@ class Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class _Signs(System[_Point]):
+class _Signs(System[_Fit]):
     """The linear algebra of f, with a proximal term whose weights are delta times the squared norms of the columns."""
 
     columns: Columns
@@ -228,20 +222,20 @@ class _Signs(System[_Point]):
     delta: float = 0.0
     centre: np.ndarray | float = 0.0
 
-    def at(self, w: np.ndarray, residual: np.ndarray | None = None) -> _Point:
+    def at(self, w: np.ndarray, residual: np.ndarray | None = None) -> _Fit:
         """Return a point, of which the residual may be known with more digits."""
         data = self.columns
         residual = data.y - product(data.X, w) if residual is None else residual
-        return _Point(w, residual, data.X.T @ residual - data.K * w)
+        return _Fit(w, residual, data.X.T @ residual - data.K * w)
 
-    def slope(self, point: _Point) -> np.ndarray:
+    def slope(self, point: _Fit) -> np.ndarray:
         """Return the correlations, less the gradient of the proximal term."""
         if not self.delta:
             return point.c
         weights = self.delta * self.columns.norms() ** 2
         return np.asarray(point.c - weights * (point.w - self.centre))
 
-    def step(self, point: _Point, state: np.ndarray) -> np.ndarray:
+    def step(self, point: _Fit, state: np.ndarray) -> np.ndarray:
         """Return the step to the minimum among the weights with these signs, from a point with no other weights."""
         step, S = np.zeros(state.size), state.nonzero()[0]
         gram = self.columns.block(S)
@@ -249,7 +243,7 @@ class _Signs(System[_Point]):
         step[S] = solve((self.slope(point) - self.tau * state)[S])
         return step
 
-    def minimum(self, point: _Point, state: np.ndarray) -> _Point | None:
+    def minimum(self, point: _Fit, state: np.ndarray) -> _Fit | None:
         """Return the minimum among the weights with these signs, which it may miss; None if there is none."""
         if (point.w[state == 0] != 0.0).any():
             point = self.at(np.where(state == 0, 0.0, point.w))
@@ -258,12 +252,12 @@ class _Signs(System[_Point]):
         rounding = _SLACK * largest(self.columns.correlation)
         return found if missed <= max(_ROUGH * self.tau, rounding) else None
 
-    def corrected(self, point: _Point, state: np.ndarray) -> np.ndarray:
+    def corrected(self, point: _Fit, state: np.ndarray) -> np.ndarray:
         """Return the signs without those that were missed, and with those that the correlations ask for."""
         c, new = self.slope(point), np.where(state * point.w > 0.0, state, 0)
         above = (state == 0) & (np.abs(c) > self.tau * (1.0 + _SLACK))
         return np.where(above, np.sign(c), new).astype(np.int8)
 
-    def near(self, point: _Point, delta: float) -> _Signs:
+    def near(self, point: _Fit, delta: float) -> _Signs:
         """Return the system with a proximal term."""
         return replace(self, delta=delta, centre=point.w)
