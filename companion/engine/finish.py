@@ -62,9 +62,12 @@ class System(Protocol[Point]):
     def corrected(self, point: Point, state: np.ndarray) -> np.ndarray:
         """Return the state with variables beyond a bound at it, and those whose multiplier has the wrong sign free."""
 
+
+class Proximal(System[Point], Protocol[Point]):
+    """A system that has one with a proximal term, for :func:`settle_near`."""
+
     def near(self, point: Point, delta: float) -> System[Point]:
         """Return the system with a proximal term whose centre is the point; delta is in units of the diagonal."""
-        raise NotImplementedError
 
 
 class Settled(NamedTuple, Generic[Point]):
@@ -218,7 +221,7 @@ def finish(
 
 
 def settle_near(
-    system: System[Point], point: Point, state: np.ndarray, most: int,
+    system: Proximal[Point], point: Point, state: np.ndarray, most: int,
     accept: Callable[[Point, bool], bool] = lambda point, stays: stays,
 ) -> Settled[Point]:  # fmt: skip
     r"""Settle the sets, by the proximal point algorithm where they do not settle by themselves.
@@ -322,7 +325,7 @@ class _Store:
 
 
 @dataclass(frozen=True)
-class _Machine(System[_Point]):
+class _Machine(Proximal[_Point]):
     """The linear algebra of a machine, with the distance from a centre as a proximal term, if delta is positive."""
 
     store: _Store

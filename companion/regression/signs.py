@@ -29,7 +29,7 @@ from sklearn.linear_model import enet_path
 
 from companion.arithmetic import EPS, largest, ratio
 from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
-from companion.engine.finish import System, settle_near
+from companion.engine.finish import Proximal, settle_near
 from companion.engine.kkt import factor
 from companion.regression.intercept import Shifted
 from companion.results import TOLERANCE, Certificate
@@ -214,7 +214,7 @@ class Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class _Signs(System[_Fit]):
+class _Signs(Proximal[_Fit]):
     """The linear algebra of f, with a proximal term whose weights are delta times the squared norms of the columns."""
 
     columns: Columns
