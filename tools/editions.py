@@ -1,7 +1,7 @@
 """The notebooks without their solutions, zips of the chapters and of the site, and the page of all downloads.
 
 A solution is a directive, and a cell that goes on with it has the tag "solution". In the edition for exercises
-nbconvert removes both; in their place stand a skeleton and the call of the check, or a cell of text for a proof.
+both are left out; in their place stand a skeleton and the call of the check, or a cell of text for a proof.
 
 Both editions are made for JupyterLab, whose extension for MyST numbers every box anew and knows no labels of other
 pages: boxes become admonitions with the headings of the site, links lead to files, and each choice of a question has
@@ -24,7 +24,6 @@ from itertools import product
 from pathlib import Path
 
 import nbformat
-from nbconvert.preprocessors import ClearOutputPreprocessor, TagRemovePreprocessor
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
@@ -56,24 +55,17 @@ LINK = re.compile(
 )
 TERM = re.compile(r"\{term\}`([^`<]+?)(?: <[^`]+>)?`")
 BOX = re.compile(r"^(?P<fence>`{3,}|:{3,})\{(?P<kind>prf:\w+|exercise|solution)\}(?P<title>.*)$")
-HEADING = re.compile(r"^(#+) (.+)$")
-PROBLEM = re.compile(r"Problem (?:[A-Z]\.)?\d+(?:\.\d+)*")
+NUMBERED = re.compile(r"(?:[A-Z]+ )?[A-Z][a-z]+ (?:[A-Z]\.)?\d")
+HEADING = re.compile(r"^(#+) (?:(Problem (?:[A-Z]\.)?\d+(?:\.\d+)*))?")
 INSTALL = """\
 # Where this import fails, run in a cell: %pip install "optimization-companion[lab]"
 # (`pip install companion` is another project.)
 import companion
 """
-RELEASE = {  # what other commands make of the whole project, and what it is
-    "build/companion.pdf": "the book as one PDF",
-    "build/companion.zip": "the site, to read from the disk: unpack it and open `index.html`",
-}
-
-
 SOLVED = os.environ.get("COMPANION_SOLUTIONS", "1") != "0"  # make book SOLUTIONS=0
-
 SITE = ROOT / "build/_build/html"
-SITE_ZIP = ROOT / "build/companion.zip"
-OUT_OF_ZIP = {".buildinfo", ".doctrees", "objects.inv", "companion.zip", "companion.pdf", "live"}
+SITE_ZIP, PDF = ROOT / "build/companion.zip", ROOT / "build/companion.pdf"
+OUT_OF_ZIP = {".buildinfo", ".doctrees", "objects.inv", SITE_ZIP.name, PDF.name, "live"}
 
 
 def read(page: str) -> NotebookNode:
@@ -81,15 +73,10 @@ def read(page: str) -> NotebookNode:
     return nbformat.read(ROOT / f"{page}.ipynb", as_version=4)
 
 
-def in_pieces(cell: NotebookNode) -> list[NotebookNode]:
-    """Return a cell of text as cells: each solution in one of its own, with its tag."""
-    pieces, end = [], 0
-    for match in SOLUTION.finditer(cell.source):
-        pieces.append(new_markdown_cell(cell.source[end : match.start()].strip()))
-        pieces.append(new_markdown_cell(match[0], metadata={"tags": ["solution"]}))
-        end = match.end()
-    rest = new_markdown_cell(cell.source[end:].strip(), metadata=cell.metadata)
-    return [piece for piece in (*pieces, rest) if piece.source]
+def in_pieces(source: str) -> list[tuple[bool, str]]:
+    """Return a text in pieces: whether each is a solution, and its text."""
+    pieces = SOLUTION.sub(lambda match: f"\0\1{match[0]}\0", source).split("\0")
+    return [(piece[0] == "\1", piece.strip("\1\n ")) for piece in pieces if piece.strip()]
 
 
 def to_check(cell: NotebookNode) -> list[NotebookNode]:
@@ -104,27 +91,25 @@ def without_solutions(notebook: NotebookNode) -> NotebookNode:
     """Return a notebook in which the reader solves the exercises: a skeleton and its check, or a place for a proof."""
     cells: list[NotebookNode] = []
     waiting = False  # an exercise has no place for its answer yet
-    for cell in map(nbformat.from_dict, notebook.cells):
-        if cell.cell_type == "markdown":
-            for piece in in_pieces(cell):
-                solves = "solution" in piece.metadata.get("tags", [])
-                cells.append(piece)
-                if solves and waiting:
-                    cells.append(new_markdown_cell(ANSWER))
-                waiting = not solves and (waiting or bool(EXERCISE.search(piece.source)))
-        elif is_check(cell):
+    for cell in notebook.cells:
+        if "solution" in cell.metadata.get("tags", []):
+            continue
+        if is_check(cell):
             cells += to_check(cell)
             waiting = False
-        else:
-            cell.metadata.pop("jupyter", None)
-            cells.append(cell)
-    result = new_notebook(metadata=notebook.metadata, cells=cells)
-    # who solves runs the cells: their outputs would be half of the site's zip
-    for work in (TagRemovePreprocessor(remove_cell_tags={"solution"}), ClearOutputPreprocessor()):
-        result, _ = work.preprocess(result, {})
-    for number, cell in enumerate(result.cells, 1):
+        elif (
+            cell.cell_type == "code"
+        ):  # who solves runs it: outputs would be half of the site's zip
+            cells.append(
+                new_code_cell(cell.source, metadata={"tags": cell.metadata.get("tags", [])})
+            )
+        for solves, text in in_pieces(cell.source) if cell.cell_type == "markdown" else ():
+            if not solves or waiting:
+                cells.append(new_markdown_cell(ANSWER if solves else text))
+            waiting = not solves and (waiting or bool(EXERCISE.search(text)))
+    for number, cell in enumerate(cells, 1):
         cell.id = f"c{number:03d}"
-    return result
+    return new_notebook(metadata=notebook.metadata, cells=cells)
 
 
 @cache
@@ -138,9 +123,7 @@ def home_of_labels() -> dict[str, str]:
 def in_lab(folder: Path) -> dict[str, str]:
     """Return the way from a folder of editions to each page: to its edition, or else to the page itself."""
     both = {page: [ROOT / f"{page}.{end}" for end in ("ipynb", "md")] for page in pages_in_order()}
-    files = {
-        page: notebook if notebook.exists() else text for page, (notebook, text) in both.items()
-    }
+    files = {page: book if book.exists() else text for page, (book, text) in both.items()}
     files |= {page: edition(page, "") for page in solved_pages()}
     return {page: Path(os.path.relpath(file, folder)).as_posix() for page, file in files.items()}
 
@@ -153,10 +136,9 @@ def with_links(text: str, page: str, places: dict[str, str]) -> str:
 
     def link(match: re.Match[str]) -> str:
         path, label = match["path"], match["label"]
+        target = home_of_labels().get(label or "", page)
         if path:
             target = os.path.normpath(f"{page}/../{path}").rpartition(".")[0]
-        else:
-            target = home_of_labels().get(label or "", page)
         if target == page:
             return match[0]
         words, place = match["text"] or title(target) or target, places.get(target)
@@ -168,57 +150,40 @@ def with_links(text: str, page: str, places: dict[str, str]) -> str:
 
 def with_folds(question: re.Match[str]) -> str:
     """Return a question whose choices have letters, and under it what each choice is answered, folded."""
-    reasons = []
-
-    def lettered(match: re.Match[str]) -> str:
-        letter = "ABCD"[len(reasons)]
-        reasons.append(
-            f"```{{admonition}} If you choose {letter}\n:class: dropdown\n\n{match['reason']}\n```"
-        )
-        return f"- **{letter}.** {match['choice']}"
-
-    body = CHOICE.sub(lettered, question["body"])
-    return "\n\n".join([f"```{{admonition}} Question\n{body}```", *reasons])
+    fold = "\n\n```{{admonition}} If you choose {}\n:class: dropdown\n\n{}\n```"
+    choices = list(zip("ABCD", CHOICE.findall(question["body"])))
+    body = "\n".join(f"- **{letter}.** {choice}" for letter, (choice, _) in choices)
+    asked = question["body"][: CHOICE.search(question["body"]).start()]
+    folds = "".join(fold.format(letter, reason) for letter, (_, reason) in choices)
+    return f"```{{admonition}} Question\n{asked}{body}\n```{folds}"
 
 
-class Boxes:
-    """The boxes of a page as admonitions with the headings of the site: JupyterLab numbers all others anew."""
+def boxes(text: str) -> tuple[str, dict[str, str]]:
+    """Return a page's text with admonitions in place of its boxes, headed as on the site; and the exercises' names.
 
-    def __init__(self) -> None:
-        self.above: list[tuple[int, str]] = []  # the headings above, with their levels
-        self.names: dict[str, str] = {}
-        self.count = 0
-
-    def heading(self, kind: str, words: str, label: str) -> str:
-        """Return what heads a box: of an exercise the problem in whose section it is, or its number on the page."""
-        if kind == "exercise":
-            problems = [m[0] for _, heading in self.above if (m := PROBLEM.match(heading))]
-            self.count += not problems
-            self.names[label] = problems[-1] if problems else f"Exercise {self.count}"
-            return self.names[label]
-        if kind == "solution":
-            return f"Solution to {self.names.get(words, 'the exercise')}"
-        kind = kind.removeprefix("prf:").title()
-        if not words or re.search(rf"\b{kind} (?:[A-Z]\.)?\d", words):
-            return words or kind
-        return f"{kind} {words}" if words[0].isdigit() else f"{kind}: {words}"
-
-    def rewrite(self, text: str) -> str:
-        """Return a text with admonitions for its boxes."""
-        lines = text.splitlines()
-        for i, line in enumerate(lines):
-            if match := HEADING.match(line):
-                level = len(match[1])
-                self.above = [(n, h) for n, h in self.above if n < level] + [(level, match[2])]
-            elif match := BOX.match(line):
-                label = LABEL.match(lines[i + 1])
-                words = match["title"].strip()
-                name = self.heading(match["kind"], words, label[2] if label else "")
-                lines[i] = f"{match['fence']}{{admonition}} {name}"
-        text = "\n".join(line for line in lines if line.strip() != ":nonumber:")
-        for label, name in self.names.items():
-            text = text.replace(f"[](#{label})", f"[{name}](#{label})")
-        return text
+    JupyterLab would number all boxes anew. An exercise has the name of the problem in whose section it is, or a number
+    of the page.
+    """
+    lines, names, count, problem, level = text.split("\n"), dict[str, str](), 0, "", 0
+    for i, line in enumerate(lines):
+        if match := HEADING.match(line):
+            if match[2] or len(match[1]) <= level:
+                problem, level = match[2] or "", len(match[1])
+        elif match := BOX.match(line):
+            kind, words = match["kind"].removeprefix("prf:").title(), match["title"].strip()
+            if kind == "Exercise":
+                count += not problem
+                words = problem or f"Exercise {count}"
+                names[lines[i + 1].removeprefix(":label: ")] = words
+            elif kind == "Solution":
+                words = f"Solution to {names.get(words, 'the exercise')}"
+            elif not NUMBERED.match(words):
+                words = f"{kind}: {words}".removesuffix(": ")
+            lines[i] = f"{match['fence']}{{admonition}} {words}"
+    text = "\n".join(line for line in lines if line.strip() != ":nonumber:")
+    for label, name in names.items():
+        text = text.replace(f"[](#{label})", f"[{name}](#{label})")
+    return text, names
 
 
 def for_jupyterlab(
@@ -228,12 +193,14 @@ def for_jupyterlab(
 
     Links lead to ``places``, and files of the project are looked for below ``root``.
     """
-    notebook, boxes = without_solutions(read(page)) if kind else read(page), Boxes()
+    notebook = without_solutions(read(page)) if kind else read(page)
+    told = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
+    text, _ = boxes("\n\0\n".join(cell.source for cell in told))
+    text = with_links(QUESTION.sub(with_folds, text), page, places)
+    for cell, source in zip(told, text.split("\n\0\n"), strict=True):
+        cell.source = source
     for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            text = QUESTION.sub(with_folds, cell.source)
-            cell.source = with_links(boxes.rewrite(text), page, places)
-        else:
+        if cell.cell_type == "code":
             cell.source = FILES.sub(rf"\g<quote>{root}", cell.source)
     notebook.cells.insert(0, new_code_cell(INSTALL, id="install"))
     return notebook
@@ -246,15 +213,10 @@ def edition(page: str, kind: str = "-exercises") -> Path:
     return EXERCISES / folder / f"{place:02d}-{name}{kind}.ipynb"
 
 
-def has_solutions(page: str) -> bool:
-    """Whether a page has solutions to leave out."""
-    return any(SOLUTION.search(c.source) for c in read(page).cells if c.cell_type == "markdown")
-
-
 @cache
 def solved_pages() -> list[str]:
     """Return the pages with solutions, in reading order."""
-    return [page for _, pages in parts() for page in pages if has_solutions(page)]
+    return [page for _, pages in parts() for page in pages if SOLUTION.search(text_of(page))]
 
 
 def chapters() -> dict[str, list[str]]:
@@ -281,15 +243,12 @@ def pack_site(site: Path, target: Path, live: bool = False) -> int:
 
     From the disk a browser loads scripts only: each of these files is packed as one, in base64.
     """
-    files = {
-        path.relative_to(site): path.read_bytes()
-        for path in sorted(site.rglob("*"))
-        if path.is_file() and not OUT_OF_ZIP & set(path.relative_to(site).parts)
-    }
-    for path in sorted((site / "_static/live").glob("*")) if live else ():
-        data = b64encode(path.read_bytes())
-        script = b'companionCarries("%s", "%s");\n' % (path.name.encode(), data)
-        files[path.relative_to(site).with_name(f"{path.name}.js")] = script
+    paths = {path.relative_to(site): path for path in site.rglob("*") if path.is_file()}
+    files = {name: paths[name].read_bytes() for name in paths if not OUT_OF_ZIP & set(name.parts)}
+    for path in (site / "_static/live").glob("*") if live else ():
+        data = b64encode(path.read_bytes()).decode()
+        script = f'companionCarries("{path.name}", "{data}");\n'
+        files[path.relative_to(site).with_name(f"{path.name}.js")] = script.encode()
     button = rb'(<button class="run-page")(.*?</button>)'
     for path in (path for path in files if path.suffix == ".html"):
         files[path] = re.sub(button, rb"\1 data-scripts\2" if live else b"", files[path])
@@ -297,27 +256,19 @@ def pack_site(site: Path, target: Path, live: bool = False) -> int:
     return len(files)
 
 
-def digest(notebook: NotebookNode) -> str:
-    """Return a fingerprint of what a reader may change: the sources of the cells."""
-    return hashlib.sha256("\0".join(c.source.strip() for c in notebook.cells).encode()).hexdigest()
+def store(path: Path, notebook: NotebookNode) -> bool:
+    """Write an edition, unless a reader wrote into the one that is there; return whether it was written."""
 
+    def digest(book: NotebookNode) -> str:
+        return hashlib.sha256("\0".join(c.source.strip() for c in book.cells).encode()).hexdigest()
 
-def is_ours(path: Path) -> bool:
-    """Whether an edition is as it was made. One that a reader wrote into, or put there, is not."""
-    found = nbformat.read(path, as_version=4)
-    return found.metadata.get(MADE) == digest(found)
-
-
-def store(wanted: dict[Path, NotebookNode], folder: Path) -> list[Path]:
-    """Write notebooks to a folder, remove those of pages that are gone; return what stays as a reader left it."""
-    there = set(folder.rglob("*.ipynb"))
-    theirs = {path for path in there if not is_ours(path)}
-    for path in there - set(wanted) - theirs:
-        path.unlink()
-    for path in set(wanted) - theirs:
-        wanted[path].metadata[MADE] = digest(wanted[path])
-        write(path, nbformat.writes(wanted[path]) + "\n")
-    return sorted(theirs)
+    if path.exists():
+        found = nbformat.read(path, as_version=4)
+        if found.metadata.get(MADE) != digest(found):
+            return False
+    notebook.metadata[MADE] = digest(notebook)
+    write(path, nbformat.writes(notebook) + "\n")
+    return True
 
 
 def write_editions() -> None:
@@ -326,8 +277,9 @@ def write_editions() -> None:
     for page, kind in product(solved_pages(), KINDS):
         path = edition(page, kind)
         wanted[path] = for_jupyterlab(page, kind, in_lab(path.parent))
-    for path in store(wanted, EXERCISES):
-        print(f"{path.relative_to(ROOT)} stays as you left it")
+    for path, notebook in wanted.items():
+        if not store(path, notebook):
+            print(f"{path.relative_to(ROOT)} stays as you left it")
 
 
 def zip_of(chapter: str, kind: str) -> Path:
@@ -345,37 +297,28 @@ def errata_of_chapter(chapter: str) -> list[str]:
 def write_zips(wheel: Path) -> None:
     """Write two zips for each chapter, one without solutions; nothing in them leads out of their folder."""
     EXERCISES.mkdir(parents=True, exist_ok=True)
+    always = [ROOT / "LICENSE", ROOT / "notebooks/requirements.txt", wheel]
     for (chapter, pages), kind in product(chapters().items(), KINDS):
         names = {page: edition(page, kind).name for page in pages}
         errata = {p: f"errata-{p.rpartition('/')[2]}.ipynb" for p in errata_of_chapter(chapter)}
         names |= errata
-        files = {
-            "LICENSE": (ROOT / "LICENSE").read_bytes(),
-            "requirements.txt": (ROOT / "notebooks/requirements.txt").read_bytes(),
-            wheel.name: wheel.read_bytes(),
-        }
+        files = {path.name: path.read_bytes() for path in always}
         for page, name in names.items():
             made = for_jupyterlab(page, "" if page in errata else kind, names, root="")
             files[name] = (nbformat.writes(made) + "\n").encode()
             files |= data_of("\n".join(c.source for c in made.cells if c.cell_type == "code"))
-        about = {
-            "captions": [caption for caption, mine in parts() if set(mine) & set(pages)],
-            "kind": "without solutions" if kind else "with solutions",
-        }
-        readme = render("zip-readme.md", **about, wheel=wheel.name, names=names, title=title)
-        files["README.md"] = readme.encode()
+        captions = [caption for caption, mine in parts() if set(mine) & set(pages)]
+        about = {"captions": captions, "solved": not kind, "wheel": wheel.name, "names": names}
+        files["README.md"] = render("zip-readme.md", **about, title=title).encode()
         inside = f"companion-{zip_of(chapter, kind).stem}"
         pack({f"{inside}/{name}": data for name, data in files.items()}, zip_of(chapter, kind))
 
 
 def data_of(code: str) -> dict[str, bytes]:
     """Return the files of the project that a cell reads: a file, or all of a folder."""
-    found = {}
-    for name in re.findall(r"[\"'](benchmarks/[\w./-]+)[\"']", code):
-        place = ROOT / name
-        for path in [place] if place.is_file() else sorted(place.iterdir()):
-            found[path.relative_to(ROOT).as_posix()] = path.read_bytes()
-    return found
+    places = [ROOT / name for name in re.findall(r"[\"'](benchmarks/[\w./-]+)[\"']", code)]
+    paths = [path for place in places for path in (place, *place.glob("*")) if path.is_file()]
+    return {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
 
 
 @cache
@@ -393,20 +336,16 @@ def build_package() -> tuple[Path, Path]:
 
 def downloads_page(sdist: Path, wheel: Path) -> str:
     """Return the page that offers the book, the package, and every notebook with and without its solutions."""
-    shown, offered = [], set[str]()
+    shown = []
     for caption, pages in parts():
-        names = sorted({page.split("/")[1] for page in pages} & set(chapters()))
-        zips = [[zip_of(name, kind) for kind in reversed(KINDS)] for name in names]
-        rows = [
-            (page, edition(page, ""), edition(page)) for page in pages if page in solved_pages()
-        ]
-        rows += [(p, ROOT / f"{p}.ipynb", None) for p in pages if p not in solved_pages()]
-        shown.append(
-            (caption, zips, not offered & set(names), sorted(rows, key=lambda r: pages.index(r[0])))
-        )
-        offered |= set(names)
-    whole = {ROOT / name: what for name, what in RELEASE.items() if (ROOT / name).exists()}
-    files = {"root": ROOT, "sdist": sdist, "wheel": wheel, "whole": whole}
+        zips = {name: [zip_of(name, kind) for kind in reversed(KINDS)] for name in chapters()}
+        mine = [zips[name] for name in zips if any(name in page.split("/") for page in pages)]
+        rows = {
+            page: (edition(page, ""), edition(page)) for page in pages if page in solved_pages()
+        }
+        plain = {page: (ROOT / f"{page}.ipynb", None) for page in pages}
+        shown.append((caption, mine, plain | rows))
+    files = {"root": ROOT, "sdist": sdist, "wheel": wheel, "pdf": PDF, "zip": SITE_ZIP}
     return render("downloads.md", **files, solved=SOLVED, title=title, parts=shown)
 
 

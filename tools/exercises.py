@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -81,38 +80,33 @@ def skeleton(cell: NotebookNode) -> str:
     return own or "\n".join(f"{name} = ..." for name in asked(cell.source)[1])
 
 
-def exercises_in(notebook: NotebookNode, page: str) -> Iterator[Exercise]:
-    """Yield the exercises of a notebook in its order."""
-    current: Exercise | None = None
-    solving = False
+def exercises_in(notebook: NotebookNode, page: str) -> list[Exercise]:
+    """Return the exercises of a notebook in its order; what stands below a heading belongs to none above it."""
+    found: list[Exercise] = []
+    here = nothing = Exercise("", page, "")
     for cell in notebook.cells:
-        tags = cell.metadata.get("tags", [])
         if cell.cell_type == "code":
-            if current and is_check(cell):
-                current.check = cell
-            elif current and solving and "solution" in tags:
-                current.solution.append(cell)
+            if is_check(cell):
+                here.check = cell
+            elif "solution" in cell.metadata.get("tags", []):
+                here.solution.append(cell)
             continue
-        if re.match(r"#+ ", cell.source) and current and not DIRECTIVE.search(cell.source):
-            yield current
-            current, solving = None, False
+        if re.match(r"#+ ", cell.source) and not DIRECTIVE.search(cell.source):
+            here = nothing
         for match in DIRECTIVE.finditer(cell.source):
-            kind, body = match["kind"], match["body"]
-            if kind == "exercise":
-                if current:
-                    yield current
-                label = LABEL.search(body)
+            body = match["body"].strip()
+            if match["kind"] == "exercise":
+                label = LABEL.search(match["body"])
                 assert label, match[0]
-                current, solving = Exercise(label[1], page, LABEL.sub("", body).strip()), False
-            elif current and kind == "hint":
-                current.hints.append(body.strip())
-            elif current and kind == "admonition" and match["title"].strip() == PROOF:
-                current.proof = body.strip()
-            elif current and kind == "solution":
-                solving = True
-                current.solution.append(NotebookNode(cell_type="markdown", source=match[0]))
-    if current:
-        yield current
+                here = Exercise(label[1], page, LABEL.sub("", match["body"]).strip())
+                found.append(here)
+            elif match["kind"] == "hint":
+                here.hints.append(body)
+            elif match["kind"] == "solution":
+                here.solution.append(NotebookNode(cell_type="markdown", source=match[0]))
+            elif match["title"].strip() == PROOF:
+                here.proof = body
+    return found
 
 
 @cache
@@ -130,13 +124,7 @@ def kind(exercise: Exercise) -> str:
     return "computation" if "Numbers(" in exercise.check.source else "program"
 
 
-def minutes(exercise: Exercise) -> int:
-    """Return how long an exercise takes, by the length of its solution in words, in steps of five minutes."""
-    words = sum(len(c.source.split()) for c in exercise.solution if c.cell_type == "markdown")
-    return 5 + 5 * round(words / 50)
-
-
 def table() -> str:
     """Return the table of all exercises for instructors."""
-    rows = [(e, title(e.page), minutes(e), kind(e)) for e in exercises()]
+    rows = [(e, title(e.page), kind(e)) for e in exercises()]
     return render("exercises.md", rows=rows)

@@ -1,8 +1,4 @@
-"""Three helpers for links that the book's builder lacks.
-
-Labels of theorems, definitions and algorithms: sphinx-proof keeps them to itself and asks for ``{prf:ref}``.
-Here (once companion_boxes has named them) they are entered among the labels of all pages, so that ``[text](#label)`` links every numbered item in the
-same way, as in Jupyter Book 2.
+"""Links to the reference that the book's builder lacks.
 
 Names in docstrings: a docstring of one module may name a class of another without its path. The name is linked to the
 one documented object that carries it, and left as plain text when the object exists but has no place in the
@@ -28,48 +24,6 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 
-from companion_boxes import box
-
-SHARED_IDS = ("proof-content", "exercise-content", "solution-content")  # each box gets the same
-
-
-def enter_labels(app: Sphinx, doctree: nodes.document) -> None:
-    """Enter a page's proof labels in the standard domain, and tell the bodies of boxes apart."""
-    standard = app.env.get_domain("std")
-    for node in doctree.findall(box):
-        label = node["label"]
-        standard.anonlabels[label.lower()] = app.env.docname, label
-        standard.labels[label.lower()] = app.env.docname, label, node["title"]
-    for section in doctree.findall(nodes.section):
-        if section["ids"] and section["ids"][0] in SHARED_IDS:
-            section["ids"] = [f"{section.parent['ids'][0]}-content"]
-    for proof in doctree.findall(nodes.admonition):
-        if proof["ids"] == ["proof"]:
-            proof["ids"] = []
-
-
-def find_name(
-    app: Sphinx, env: BuildEnvironment, node: pending_xref, text: nodes.Element
-) -> nodes.Element | None:
-    """Resolve a Python name by its last part; one that exists and has no place in the reference stays plain text."""
-    if node.get("refdomain") != "py":
-        return None
-    name = node["reftarget"].rsplit(".", 1)[-1]
-    objects = env.get_domain("py").objects
-    found = [path for path in objects if path == name or path.endswith(f".{name}")]
-    if len(found) == 1:
-        entry = objects[found[0]]
-        return make_refnode(
-            app.builder, node["refdoc"], entry.docname, entry.node_id, text, found[0]
-        )
-    for info in pkgutil.walk_packages(companion.__path__, "companion."):
-        module = importlib.import_module(info.name)
-        owner = getattr(getattr(module, name, None), "__module__", "")
-        if owner.startswith("companion") or info.name.rsplit(".", 1)[-1] == name:
-            return text
-    return None
-
-
 NAME = re.compile(r"(?P<name>[A-Za-z_][\w.]*)(\(.*\))?")
 BY_LAST_PART = ("book/notation", "book/glossary")
 KINDS = ("class", "exception", "function", "method", "data")
@@ -79,13 +33,27 @@ KINDS = ("class", "exception", "function", "method", "data")
 def documented_names(env: BuildEnvironment) -> dict[str, tuple[str, Any]]:
     """Return what the reference documents, by full name and by every unique end of it."""
     found = defaultdict(list)
-    objects = env.get_domain("py").objects
-    for path, entry in objects.items():
-        if entry.objtype in KINDS and not entry.aliased:
-            parts = path.split(".")
-            for i in range(len(parts)):
-                found[".".join(parts[i:])].append((path, entry))
+    for path, entry in env.get_domain("py").objects.items():
+        parts = path.split(".")
+        for i in range(len(parts)):
+            found[".".join(parts[i:])].append((path, entry))
     return {name: entries[0] for name, entries in found.items() if len(entries) == 1}
+
+
+def find_name(
+    app: Sphinx, env: BuildEnvironment, node: pending_xref, text: nodes.Element
+) -> nodes.Element | None:
+    """Resolve a Python name by its last part; one that exists and has no place in the reference stays plain text."""
+    if node.get("refdomain") != "py":
+        return None
+    name = node["reftarget"].rsplit(".", 1)[-1]
+    if name in documented_names(env):
+        path, entry = documented_names(env)[name]
+        return make_refnode(app.builder, node["refdoc"], entry.docname, entry.node_id, text, path)
+    for info in pkgutil.walk_packages(companion.__path__, "companion."):
+        if hasattr(importlib.import_module(info.name), name) or info.name.endswith(f".{name}"):
+            return text
+    return None
 
 
 def link_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -99,8 +67,9 @@ def link_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             continue
         name = match["name"]
         full = name.startswith("companion.") and name.count(".") > 1
-        if name in names and (full or docname in BY_LAST_PART):
-            path, entry = names[name]
+        path, entry = names.get(name, ("", None))
+        wanted = entry and entry.objtype in KINDS and not entry.aliased
+        if wanted and (full or docname in BY_LAST_PART):
             home, anchor, shown = entry.docname, entry.node_id, literal.deepcopy()
             link = make_refnode(app.builder, docname, home, anchor, shown, path)
             literal.replace_self(link)
@@ -108,7 +77,6 @@ def link_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
-    app.connect("doctree-read", enter_labels)
     app.connect("missing-reference", find_name)
     app.connect("doctree-resolved", link_code)
     return {"version": "5", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -56,11 +56,15 @@ OTHERS = {
     "genindex": "Index of the statements, the algorithms, the words of the glossary and the public names of the package.",
     "search": "Search all pages of the companion.",
 }
+LAUNCH = {
+    "notebook_interface": "jupyterlab",
+    "binderhub_url": "https://mybinder.org",
+    "colab_url": "https://colab.research.google.com",
+}
 TEMPLATES = Path(__file__).parents[1] / "_templates"
 CELL = '<div class="cell '
 HEADING = re.compile(r"<h[23][ >]")
 SLIDER = "application/vnd.jupyter.widget-view+json"
-PICTURE = re.compile(r'<img (?P<rest>[^>]*\bsrc="(?P<src>[^"]+\.png)"[^>]*)>')
 
 
 WANTED = os.environ.get("COMPANION_SOLUTIONS", "1") != "0"
@@ -79,20 +83,17 @@ def description(name: str, doctree: nodes.document | None) -> str:
     return ""
 
 
-def say_sizes(body: str, folder: Path) -> str:
-    """Give each picture of a page its width and height, and its panels; ``folder`` is the page's."""
-
-    def with_size(match: re.Match[str]) -> str:
-        file = folder / match["src"]
-        if not file.is_file() or re.search(r"\b(width|height)[=:]", match["rest"]):
-            return match[0]
-        with Image.open(file) as picture:
-            width, height = picture.size
-            panels = picture.info.get("panels", "").partition(";")[0]
+def picture(self: Any, node: nodes.image) -> None:
+    """Write a picture with its width and height, and where it may be cut into panels."""
+    file, sized = Path(self.builder.srcdir, node["uri"]), {"width", "height"} & {*node.attributes}
+    type(self).visit_image(self, node)
+    if file.suffix == ".png" and file.is_file() and not sized:
+        with Image.open(file) as opened:
+            width, height = opened.size
+            panels = opened.info.get("panels", "").partition(";")[0]
         cuts = f'data-panels="{panels}" ' if panels else ""
-        return f'<img width="{width}" height="{height}" {cuts}{match["rest"]}>'
-
-    return PICTURE.sub(with_size, body)
+        said = f'<img width="{width}" height="{height}" {cuts}'
+        self.body[-1] = self.body[-1].replace("<img ", said, 1)
 
 
 def show_once(body: str) -> str:
@@ -108,13 +109,16 @@ def show_once(body: str) -> str:
 def editions(app: Sphinx, pagename: str) -> list[tuple[str, str]]:
     """Return what offers a page's notebook without solutions and the zip of its chapter, and where they are."""
     chapter, name = pagename.removeprefix("notebooks/").rpartition("/")[::2]
-    bare = re.compile(rf"book/exercises/{chapter}/\d\d-{name}-exercises\.ipynb")
-    notebook = next(filter(bare.fullmatch, app.env.dlfiles), None)
-    pack = f"book/exercises/{chapter}-exercises.zip"
-    if notebook is None or pack not in app.env.dlfiles:
-        return []
-    offered = {"Notebook without solutions": notebook, "Chapter without solutions": pack}
-    return [(text, f"_downloads/{app.env.dlfiles[file][1]}") for text, file in offered.items()]
+    wanted = {
+        "Notebook without solutions": rf"/{chapter}/\d\d-{name}-exercises\.ipynb",
+        "Chapter without solutions": rf"/{chapter}-exercises\.zip",
+    }
+    return [
+        (text, f"_downloads/{target}")
+        for text, pattern in wanted.items()
+        for file, (_, target) in app.env.dlfiles.items()
+        if re.fullmatch(f"book/exercises{pattern}", file)
+    ]
 
 
 def run_button(app: Sphinx, pagename: str) -> str:
@@ -160,48 +164,34 @@ def complete(
     )
 
 
-def name_of_cell(cell: nodes.Element) -> str:
-    """Return what a folded cell holds, in the words of a reader."""
-    classes, output = set(cell["classes"]), cell.children[-1]
-    if "tag_check" in classes:
-        return "Check"
-    if "tag_solution" in classes:
-        return "Code of the solution"
-    if SLIDER in {part.get("mime_type") for part in output.findall(nodes.container)}:
-        return "Code of the slider"
-    if next(output.findall(nodes.image), None) is not None:
-        return "Code of the figure"
-    code = cell.children[0].astext()
-    has_output = output.get("nb_element") == "cell_code_output"
-    return "Imports" if re.match(r"(import|from) ", code) and not has_output else "Code"
-
-
 def name_folded_cells(app: Sphinx, doctree: nodes.document) -> None:
     """Let the fold of a cell say what is inside."""
-    for cell in doctree.findall(nodes.container):
-        if "prompt_show" in cell:
-            cell["prompt_show"] = cell["prompt_hide"] = name_of_cell(cell)
+    for cell in (node for node in doctree.findall(nodes.container) if "prompt_show" in node):
+        classes, output = set(cell["classes"]), cell.children[-1]
+        kinds = {part.get("mime_type") for part in output.findall(nodes.container)}
+        shown = output.get("nb_element") == "cell_code_output"
+        names = {
+            "Check": "tag_check" in classes,
+            "Code of the solution": "tag_solution" in classes,
+            "Code of the slider": SLIDER in kinds,
+            "Code of the figure": next(output.findall(nodes.image), None) is not None,
+            "Imports": not shown and re.match(r"(import|from) ", cell.children[0].astext()),
+            "Code": True,
+        }
+        cell["prompt_show"] = cell["prompt_hide"] = next(name for name in names if names[name])
 
 
 def add_addresses(app: Sphinx, config: Config) -> None:
     """Tell the theme where the project lives, which pyproject.toml says: buttons for issues, Binder and Colab."""
     file = Path(app.srcdir) / "pyproject.toml"
-    project = tomllib.loads(file.read_text("utf-8")) if file.exists() else {}
-    urls = project.get("project", {}).get("urls", {})
+    project = tomllib.loads(file.read_text("utf-8"))["project"] if file.exists() else {}
+    urls = project.get("urls", {})
     config.templates_path.append(str(TEMPLATES))
     config.html_copy_source = False  # sources have solutions: the pages offer their editions
     config.html_baseurl = urls.get("Documentation", config.html_baseurl)
     if "Repository" in urls:
-        services = {
-            "binderhub_url": "https://mybinder.org",
-            "colab_url": "https://colab.research.google.com",
-        }
-        config.html_theme_options |= {
-            "repository_url": urls["Repository"],
-            "repository_branch": "main",
-            "use_issues_button": True,
-            "launch_buttons": {"notebook_interface": "jupyterlab"} | services,
-        }
+        options = {"repository_url": urls["Repository"], "repository_branch": "main"}
+        config.html_theme_options |= options | {"use_issues_button": True, "launch_buttons": LAUNCH}
 
 
 def write_in_parallel(app: Sphinx, env: BuildEnvironment) -> None:
@@ -213,17 +203,6 @@ def write_in_parallel(app: Sphinx, env: BuildEnvironment) -> None:
 def carry(app: Sphinx, config: Any) -> None:
     """Let the site carry Python for the browser."""
     config.html_static_path = [*config.html_static_path, str(live.SITE.parent)]
-
-
-def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Write the sizes, once the pictures are in their place."""
-    if exception or app.builder.name != "html":
-        return
-    for page in Path(app.outdir).rglob("*.html"):
-        text = page.read_text(encoding="utf-8")
-        new = say_sizes(text, page.parent)
-        if new != text:
-            page.write_text(new, encoding="utf-8")
 
 
 def leave_out_texts(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -265,5 +244,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_js_file("live.js", loading_method="defer")
     app.connect("env-updated", write_in_parallel)
     app.connect("html-page-context", complete, priority=950)
-    app.connect("build-finished", finish)
+    app.add_node(nodes.image, override=True, html=(picture, lambda *_: None))
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

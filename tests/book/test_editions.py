@@ -74,13 +74,13 @@ def test_each_choice_of_a_question_has_its_reason_behind_a_fold(three: tuple) ->
 def test_what_goes_on_with_a_solution_has_its_tag(three: tuple) -> None:
     """Up to the next heading, label or box; a check is folded like its solution, in JupyterLab by its metadata."""
     _, whole, _ = three
-    parts = (editions.in_pieces(c) if c.cell_type == "markdown" else [c] for c in whole.cells)
     after = False
-    for piece in (piece for part in parts for piece in part):
-        ours = in_solution(piece)
-        topic = piece.cell_type == "markdown" and TOPIC.match(piece.source)
-        after = ours or (after and not topic)
-        assert ours or not after, piece.source
+    for cell in whole.cells:
+        text = cell.cell_type == "markdown"
+        for solves, piece in editions.in_pieces(cell.source) if text else [(False, cell.source)]:
+            ours = solves or in_solution(cell)
+            after = ours or (after and not (text and TOPIC.match(piece)))
+            assert ours or not after, piece
     for cell in code(whole):
         assert "hide-cell" in cell.metadata.get("tags", []) or not in_solution(cell), cell.source
         assert cell.metadata.get("jupyter", {}) == folded(cell), cell.source
@@ -121,28 +121,29 @@ def test_boxes_are_called_as_on_the_site() -> None:
         "```{solution} e\n:class: dropdown\n2, as [](#e) asks.\n```\n\n"
         ":::{prf:proof}\nClear.\n:::\n\n:::{prf:theorem} Theorem 18.1: it is so\n:nonumber:\n$1$\n:::"
     )
-    shown = editions.Boxes().rewrite(text)
+    shown, _ = editions.boxes(text)
     heads = ["Problem 18.1", "Solution to Problem 18.1", "Proof", "Theorem 18.1: it is so"]
     assert re.findall(r"\{admonition\} (.*)", shown) == heads
     assert "[Problem 18.1](#e)" in shown
 
 
 def test_what_a_reader_wrote_stays(tmp_path: Path) -> None:
-    """Pages that are gone go, others are made anew; a notebook that a reader changed or brought is left alone."""
-    place = {name: tmp_path / f"{name}.ipynb" for name in ("made", "solved", "gone", "brought")}
+    """Editions are made anew; a notebook that a reader changed or brought is left alone."""
+    place = {name: tmp_path / f"{name}.ipynb" for name in ("made", "solved", "brought")}
 
-    def make(text: str, *names: str) -> list[Path]:
-        wanted = {place[n]: new_notebook(cells=[new_markdown_cell(text)]) for n in names}
-        return editions.store(wanted, tmp_path)
+    def make(text: str, *names: str) -> list[bool]:
+        return [
+            editions.store(place[n], new_notebook(cells=[new_markdown_cell(text)])) for n in names
+        ]
 
-    assert make("old", "made", "solved", "gone") == []
+    assert make("old", "made", "solved") == [True, True]
     solved = nbformat.read(place["solved"], as_version=4)
     solved.cells[0].source = "two"
     nbformat.write(solved, place["solved"])
     nbformat.write(new_notebook(), place["brought"])
-    assert make("new", "made", "solved") == [place["brought"], place["solved"]]
-    kept = {path: markdown(nbformat.read(path, as_version=4)) for path in tmp_path.iterdir()}
-    assert kept == {place["made"]: "new", place["solved"]: "two", place["brought"]: ""}
+    assert make("new", *place) == [True, False, False]
+    kept = {path.stem: markdown(nbformat.read(path, as_version=4)) for path in place.values()}
+    assert kept == {"made": "new", "solved": "two", "brought": ""}
 
 
 @pytest.fixture(scope="module")

@@ -15,19 +15,8 @@ from tools.toc import BOOK, ROOT, pages_in_order, text_of
 
 sys.path.insert(0, str(BOOK / "_ext"))
 
-from companion_boxes import split_title
 from companion_pages import SLIDER, show_once
 
-TITLES = [
-    ("lemma", "Danskin; YCG Lemma 2", ("YCG Lemma 2", "Danskin")),
-    ("theorem", "SP, Theorem 1.6", ("SP Theorem 1.6", "")),
-    ("theorem", "Theorem A.1 (Riesz-Fischer)", ("Theorem A.1", "Riesz-Fischer")),
-    ("definition", "18.1: support vectors", ("Definition 18.1", "support vectors")),
-    ("algorithm", "SMM (YCG Table 2, after Nesterov)", ("YCG Table 2", "SMM, after Nesterov")),
-    ("definition", "RR6'", ("Definition", "RR6'")),
-    ("proposition", "(SVM_s3) beside (SVM_s2)", ("Proposition", "(SVM_s3) beside (SVM_s2)")),
-    ("proposition", "", ("Proposition", "")),
-]
 SLACK = """# Slack
 
 The price $\\nu$ of a unit of slack says how much of it there is, $w^\\top x$.
@@ -52,13 +41,13 @@ def box(kind: str, label: str, title: str = "", text: str = "It is so.") -> str:
 
 STATEMENTS = [
     "# Statements",
-    box("prf:theorem", "thm-16-1", "Convergence of ADMM (Theorem 16.1)"),
+    box("prf:theorem", "thm-16-1", "Theorem 16.1: Convergence of ADMM"),
     box("prf:proposition", "prop-20-3", "Proposition 20.3", ":nonumber:\nA bound."),
     box("prf:algorithm", "alg-dual", "Dual ascent"),
     box("prf:definition", "def-p", r"Program (P$_\text{admm}$)"),
     box("prf:lemma", "lem-bare"),
     box("prf:lemma", "lem-nu", "ν as a fraction"),
-    "See [](#prop-20-3), {prf:ref}`thm-16-1`, [](#alg-dual), [the program](#def-p), [](#exr-a).",
+    "See [](#prop-20-3), [](#thm-16-1), [](#alg-dual), [the program](#def-p), [](#exr-a).",
     box("exercise", "exr-a"),
     box("exercise", "exr-b"),
     "```{solution} exr-b\nDone.\n```\n",
@@ -132,11 +121,6 @@ def test_boxes_are_in_the_index_and_greek_letters_under_their_names(statements: 
     assert index.find("a", string="ν as a fraction").find_previous("h2").text == "N"
 
 
-@pytest.mark.parametrize(("kind", "title", "shown"), TITLES)
-def test_titles_are_split(kind: str, title: str, shown: tuple[str, str]) -> None:
-    assert split_title(kind, title) == shown
-
-
 def with_addresses() -> str:
     """Return pyproject.toml as who publishes the book fills it in: with the lines in comments."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
@@ -198,4 +182,8 @@ def test_boxes_of_the_notebooks_have_no_second_number(page: str) -> None:
     box, options = r"^(?:`{3,}|:{3,})\{prf:(?!proof)\w+\}([^\n]*)\n", r"(?::[\w-]+:[^\n]*\n)*"
     counted = re.findall(rf"{box}(?!{options}:nonumber:)", text, re.M)
     assert counted == [], "write :nonumber: below the label"
+    late = re.findall(
+        r"\{prf:\w+\} .*(?:Theorem|Lemma|Proposition|Definition|Corollary) [\w.]+\)$", text, re.M
+    )
+    assert late == [], "a number stands at the start of its title"
     assert "{prf:ref}" not in text

@@ -10,7 +10,7 @@ import pytest
 
 from companion.exercises import Feedback, Numbers
 from tools.exercises import Exercise, asked, exercises
-from tools.sheet import names_bound
+from tools.sheet import bound
 
 ALL = exercises()
 CHECKED = [e for e in ALL if e.check]
@@ -46,7 +46,7 @@ def test_the_reference_is_right(exercise: Exercise) -> None:
     cells = [c for c in exercise.solution if c.cell_type == "code" and f"{name}(" in c.source]
     assert cells, f"no cell of the solution calls {name}"
     trees = [ast.parse(c.source) for c in exercise.solution if c.cell_type == "code"]
-    defined = set().union(*(names_bound(s) for tree in trees for s in tree.body))
+    defined = set().union(*(bound(s) for tree in trees for s in tree.body))
     assert set(wanted) <= defined, "the solution defines them, as a reader does"
     told = [str(o.get("text", o.get("data", {}).get("text/plain", ""))) for o in cells[-1].outputs]
     assert any(text.startswith("Right.") or "\nRight." in text for text in told), told
