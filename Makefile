@@ -67,14 +67,13 @@ $(READY): requirements.lock pyproject.toml
 	@touch $(READY)
 
 # The generated pages last: the one on the state of the build tells how long the notebooks ran.
-book: $(READY)   ## execute the notebooks, build the site, print the page to open
+book: $(READY)   ## execute the notebooks, build the site; its last line is the page to open
 	$(STEP) "Notebooks for the book" $(BIN)/python tools/notebooks.py cache
 	@LIVE=$(LIVE) $(BIN)/python -m tools.live
 	@test "$$(cat build/edition 2>/dev/null || echo 1)" = "$(SOLUTIONS)" || rm -rf $(SITE) build/companion.*
 	@mkdir -p build && echo "$(SOLUTIONS)" > build/edition  # nothing of the other edition stays
 	$(STEP) "Generated pages" $(BIN)/python -m tools.pages
 	$(STEP) "Site" $(BIN)/jupyter-book build . --toc book/_toc.yml --path-output build -W -n --keep-going --quiet
-	@echo "Open $(CURDIR)/$(SITE)/index.html"
 
 # The notebooks first: the book is made of their runs. It is built by one process, beside the unit tests.
 test: $(READY)             ## everything: package, notebooks, site

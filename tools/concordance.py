@@ -82,45 +82,22 @@ def covered(chapter: dict[str, Any]) -> tuple[int, int, int]:
     return len(expected & names), len(expected), len(names - expected)
 
 
-def checks(tests: list[str]) -> str:
-    """Return the tests of an item for the table, file by file; the name of a file leads to its source.
-
-    The names of tests are code whose lines break between its words.
-    """
+def tests_by_file(item: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the tests of an item, file by file; a page whose own cells check has none."""
     files: dict[str, list[str]] = {}
-    for test in tests:
-        file, *names = test.split("::")
-        files.setdefault(file, []).extend(names[-1:])
-    lines = []
-    for file, names in files.items():
-        link = f"{{download}}`{file.removeprefix('tests/').removesuffix('.py')} </{file}>`"
-        words = [f'<code class="literal">{name.replace("_", "_<wbr>")}</code>' for name in names]
-        lines += [f"{link}:", *words] if names else ["cells of the page"]
-    return "<br>".join(lines)
-
-
-def row(item: dict[str, Any]) -> str:
-    """Return the table's row for one item."""
-    name = item["item"] if item["item"].startswith("*") else f"**{item['item']}**"
-    page, label = item["at"].split("#")
-    functions = [f"{{py:obj}}`~{name}`" for name in item.get("code", [])]
-    where = [f"[{title(page)}](#{label})", *functions]
-    what = item["what"].replace("|", r"\|")  # a bare one would end the table's cell
-    return f"| {name}: {what} | {'<br>'.join(where)} | {checks(item.get('tests', [])) or '–'} |"
+    for test in item.get("tests", []):
+        file, _, name = test.partition("::")
+        files.setdefault(file, []).extend([name.rpartition("::")[2]] if name else [])
+    return files
 
 
 def concordance_page(chapters: list[dict[str, Any]]) -> str:
     """Return the concordance as a MyST page."""
-
-    def sections(items: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
-        groups = itertools.groupby(items, key=lambda item: item["section"])
-        return [(section, [row(item) for item in group]) for section, group in groups]
-
-    shown = [
-        {"note": ""} | c | {"counts": covered(c), "sections": sections(c["items"])}
-        for c in chapters
-    ]
-    return render("concordance.md", chapters=shown)
+    counts = {chapter["title"]: covered(chapter) for chapter in chapters}
+    by = {"key": lambda item: item["section"]}
+    sections = [[(s, list(g)) for s, g in itertools.groupby(c["items"], **by)] for c in chapters]
+    data = {"chapters": list(zip(chapters, sections)), "counts": counts, "tests": tests_by_file}
+    return render("concordance.md", **data, title=title)
 
 
 class Erratum(NamedTuple):

@@ -27,7 +27,6 @@ QUESTION = re.compile(r"^:class: question$", re.MULTILINE)
 SECTION = re.compile(r"^\(sec-(\w+)-(\d+)\)=\n+#+ (.+)$", re.MULTILINE)
 GLOSSARY = re.compile(r"^```\{glossary\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PARENTHESES = re.compile(r"\(([^()]+)\)")
-RANGE = re.compile(r"\((\D*)([₀-₉])\)–\(\1([₀-₉])\)")
 
 Entry = tuple[list[str], str, str]
 
@@ -42,12 +41,6 @@ def plain(text: str) -> str:
     return re.sub(r"[*`$]", "", in_letters(text))
 
 
-def whole_range(match: re.Match[str]) -> str:
-    """Return all names from the first to the last."""
-    stem, first, last = match.groups()
-    return ", ".join(f"({stem}{chr(sign)})" for sign in range(ord(first), ord(last) + 1))
-
-
 def item_names(item: str) -> list[str]:
     """Return what a reader types for an item of the concordance: its name, what it names in parentheses, its number.
 
@@ -55,15 +48,15 @@ def item_names(item: str) -> list[str]:
     ['Program (SVM_s1)', 'SVM_s1']
     >>> item_names("Figure 18.2")
     ['Figure 18.2', '18.2']
-    >>> item_names("(∗), (†₁)–(†₃)")
-    ['(∗), (†₁)–(†₃)', '∗', '†₁', '†₂', '†₃']
+    >>> item_names("(∗), (†₁)")
+    ['(∗), (†₁)', '∗', '†₁']
     >>> item_names("findsvl2, findsvm2")
     ['findsvl2, findsvm2', 'findsvl2', 'findsvm2']
     """
     name = plain(item)
     numbers = re.findall(r"^(?:[A-Z]\w+ (\w+\.\d+)|Program ([^\s(]\S*))$", name)
     listed = name.split(", ") if re.fullmatch(r"\w+(, \w+)+", name) else []
-    inner = PARENTHESES.findall(RANGE.sub(whole_range, name))
+    inner = PARENTHESES.findall(name)
     inner = inner if re.search(r"Program|^\(", name) else []
     found = [name, *listed, *inner, *(n for pair in numbers for n in pair)]
     return list(dict.fromkeys(n for n in found if n and not n.isdecimal()))

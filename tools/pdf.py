@@ -10,7 +10,6 @@ as they are.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import http.server
 import io
@@ -215,5 +214,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

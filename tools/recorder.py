@@ -19,7 +19,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from tests.exact import verify
@@ -29,7 +28,6 @@ FOLDER = ROOT / "build" / "verified"
 PACKAGES = ("admm", "kernels", "svm", "regression", "svr")
 RESULTS = {"ADMMResult", "QPResult", "TrainingResult", "IndefiniteResult", "L1Path"}
 FITS = ("fit", "_fit")  # `fit_uv` goes through the second
-MOST = 200  # results that wait for the end of their cell
 # Of the many of one kind that a cell may make (cross-validation, frames), the first FIRST are verified and then every
 # one in EVERY; all of them with COMPANION_VERIFY=all.
 FIRST, EVERY = 40, 20
@@ -44,18 +42,16 @@ class Recorder:
         self.findings: list[dict[str, Any]] = []
         self.cell = 0
         self.made: Counter[str] = Counter()  # in this cell, by kind
-        self.total = 0
         # of fits: what a fit makes on its way is covered by the certificate of its outcome
         self.depth = 0
 
     def note(self, result: Any, *data: Any) -> None:
-        """Put a result in the queue; its fields may still be empty."""
+        """Put a result in the queue, or every twentieth of many; its fields may still be empty."""
         if self.depth == 0:
-            self.waiting.append((result, data))
-            if len(self.waiting) > MOST:
-                last = self.waiting.pop()  # perhaps not filled yet
-                self.verify()
-                self.waiting.append(last)
+            self.made[type(result).__name__] += 1
+            count = self.made[type(result).__name__]
+            if count <= FIRST or count % EVERY == 0 or os.environ.get("COMPANION_VERIFY") == "all":
+                self.waiting.append((result, data))
 
     def fitted(self, method: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a method ``fit(self, X, y)``."""
@@ -81,39 +77,22 @@ class Recorder:
         self.note(result)
         return result
 
-    def verify(self) -> None:
-        """Verify what waits."""
-        waiting, self.waiting = self.waiting, []
-        self.depth += 1  # verify makes results of its own
-        try:
-            for result, data in waiting:
-                if is_certified(result) and self.takes(type(result).__name__):
-                    self.findings += examined(result, data, self.cell)
-        finally:
-            self.depth -= 1
-
-    def takes(self, kind: str) -> bool:
-        """Count a result; return whether it is to be verified."""
-        self.made[kind] += 1
-        self.total += 1
-        count = self.made[kind]
-        return count <= FIRST or count % EVERY == 0 or os.environ.get("COMPANION_VERIFY") == "all"
-
     def after_cell(self, *_: Any) -> None:
-        """Verify, write all findings (nobody tells a kernel that its notebook has ended), count the cell."""
-        self.verify()
+        """Verify what waits, write all findings (nobody tells a kernel that its notebook has ended), count the cell."""
+        self.depth += 1  # verify makes results of its own
+        for result, data in self.waiting:
+            # no certificate: ADMM without a known dual, and a record whose making failed
+            if vars(result) and getattr(result, "certificate", True) is not None:
+                self.findings += examined(result, data, self.cell)
+        self.depth -= 1
         self.cell += 1
+        self.waiting.clear()
         self.made.clear()
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        found = {"cells": self.cell, "made": self.total, "results": self.findings}
         temporary = self.file.with_suffix(".tmp")
+        found = {"cells": self.cell, "results": self.findings}
         temporary.write_text(json.dumps(found), encoding="utf-8")
         temporary.replace(self.file)
-
-
-def is_certified(result: Any) -> bool:
-    """Whether there is a certificate: not for ADMM without a known dual, nor for a record whose making failed."""
-    return bool(vars(result)) and getattr(result, "certificate", True) is not None
 
 
 def examined(result: Any, data: tuple[Any, ...], cell: int) -> Iterator[dict[str, Any]]:
@@ -135,18 +114,6 @@ def examined(result: Any, data: tuple[Any, ...], cell: int) -> Iterator[dict[str
         yield finding | dict(verdict=verdict, worst=worst, stored=stored, tolerance=tolerance)  # noqa: C408
 
 
-def attach(recorder: Recorder, module: ModuleType) -> None:
-    """Wrap the results and the fits that a module defines."""
-    for name, value in vars(module).items():
-        if not inspect.isclass(value) or value.__module__ != module.__name__:
-            continue
-        if name in RESULTS:
-            value.__new__ = recorder.made_by  # type: ignore[method-assign]
-        for method in FITS if hasattr(value, "get_params") else ():
-            if inspect.isfunction(vars(value).get(method)):
-                setattr(value, method, recorder.fitted(vars(value)[method]))
-
-
 def file_name(page: str) -> str:
     """Return the name of the file with the findings of a page."""
     return page.removesuffix(".ipynb").replace("/", ".") + ".json"
@@ -160,9 +127,15 @@ def install() -> Recorder:
     recorder = Recorder(FOLDER / file_name(page))
     for package in PACKAGES:
         importlib.import_module(f"companion.{package}")
-    for name, module in list(sys.modules.items()):
-        if name.startswith("companion."):
-            attach(recorder, module)
+    modules = [module for name, module in sys.modules.items() if name.startswith("companion.")]
+    for module, value in [(m, v) for m in modules for v in vars(m).values() if inspect.isclass(v)]:
+        if value.__module__ != module.__name__:
+            continue
+        if value.__name__ in RESULTS:
+            value.__new__ = recorder.made_by  # type: ignore[method-assign]
+        for method in FITS if hasattr(value, "get_params") else ():
+            if inspect.isfunction(vars(value).get(method)):
+                setattr(value, method, recorder.fitted(vars(value)[method]))
     return recorder
 
 

@@ -1,7 +1,7 @@
 """The API reference, made from the package: one page for each chapter and one for what all share.
 
 Sphinx's ``autodoc`` and numpydoc write the entries. ``autosummary`` makes a table of names that it is given; it can't
-order them as the chapters need them, nor name the pages that use a function and the symbols that stand for it.
+name the pages that use a function and the symbols that stand for it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
-import math
 import pkgutil
 import re
 from functools import cache
@@ -102,43 +101,39 @@ def section(module: str, public: str) -> dict[str, Any]:
     return {"summary": summary, "module": public, "entries": [entry(public, n) for n in names]}
 
 
-def first_uses(section: dict[str, Any]) -> list[float]:
-    """Return where the chapters first use each name of a section: places in the reading order, the earliest first."""
-    chapters = [page for page in pages_in_order() if page.startswith("notebooks/")]
-    users = ([page for _, page in e["users"] if page in chapters] for e in section["entries"])
-    return sorted(chapters.index(pages[0]) if pages else math.inf for pages in users)
-
-
 def chapter_packages() -> list[str]:
     """Return the sub-packages of `companion` that export something, one per chapter."""
     infos = [m for m in pkgutil.iter_modules(companion.__path__, "companion.") if m.ispkg]
-    names = [m.name for m in infos if m.name not in SHARED]
-    return list(filter(public_names, names))
+    return [m.name for m in infos if m.name not in SHARED and public_names(m.name)]
 
 
-def chapter_reference(package: str) -> dict[str, Any]:
-    """Return what the page of one chapter's sub-package shows, its modules as the chapters first use them."""
+def modules_of(package: str) -> list[str]:
+    """Return the modules of a chapter: those of its sub-package, and those of the engine whose names it exports."""
     loaded = importlib.import_module(package)
-    modules = [m.name for m in pkgutil.iter_modules(loaded.__path__, f"{package}.")]
-    homes = (getattr(getattr(loaded, n), "__module__", "") for n in public_names(package))
-    modules += sorted({home for home in homes if home.startswith("companion.engine.")})
-    apart = {page: mine for page, mine in APART.items() if set(mine) <= set(modules)}
-    sections = [section(m, package) for m in modules if m not in chain(*apart.values())]
-    sections = sorted((s for s in sections if s["entries"]), key=first_uses)
-    return {"title": package, "about": first_line(loaded), "apart": apart, "sections": sections}
+    homes = {getattr(getattr(loaded, n), "__module__", "") for n in public_names(package)}
+    mine = [m.name for m in pkgutil.iter_modules(loaded.__path__, f"{package}.")]
+    return mine + sorted(home for home in homes if home.startswith("companion.engine."))
 
 
 @cache
 def reference_pages() -> dict[str, str]:
     """Return the pages of the reference by their names."""
-    pages = {"shared": {"title": "companion", "sections": [section(m, m) for m in SHARED]}}
-    for name, modules in APART.items():
-        package = modules[0].rpartition(".")[0]
-        sections = [section(m, package) for m in modules]
-        pages[name] = {"title": f"{package}: {name}", "sections": sections}
-    pages |= {name.rpartition(".")[2]: chapter_reference(name) for name in chapter_packages()}
-    about = {name: {"apart": [], "name": name, "about": ABOUT.get(name)} for name in pages}
-    return {name: render("reference.md", **about[name] | page) for name, page in pages.items()}
+    pages: dict[str, dict[str, Any]] = {
+        "shared": {"title": "companion", "sections": [section(m, m) for m in SHARED]}
+    }
+    for package in chapter_packages():
+        name, modules = package.rpartition(".")[2], modules_of(package)
+        apart = {page: mine for page, mine in APART.items() if set(mine) <= set(modules)}
+        rest = [m for m in modules if m not in chain(*apart.values())]
+        about = first_line(importlib.import_module(package))
+        for page, mine in {name: rest, **apart}.items():
+            title = package if page == name else f"{package}: {page}"
+            sections = [s for s in (section(m, package) for m in mine) if s["entries"]]
+            pages[page] = {"title": title, "about": about, "sections": sections}
+        pages[name]["apart"] = apart
+    given = {name: {"apart": [], "name": name} | page for name, page in pages.items()}
+    about = {name: {"about": text} for name, text in ABOUT.items()}
+    return {name: render("reference.md", **p | about.get(name, {})) for name, p in given.items()}
 
 
 def write_reference() -> None:

@@ -31,7 +31,6 @@ import re
 import sys
 import textwrap
 import tomllib
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +51,6 @@ from tools import exercises, live, sameness
 
 LENGTH = 160  # characters that search engines show
 STATE = "application/vnd.jupyter.widget-state+json"
-OTHERS = {
-    "genindex": "Index of the statements, the algorithms, the words of the glossary and the public names of the package.",
-    "search": "Search all pages of the companion.",
-}
 LAUNCH = {
     "notebook_interface": "jupyterlab",
     "binderhub_url": "https://mybinder.org",
@@ -69,14 +64,11 @@ SLIDER = "application/vnd.jupyter.widget-view+json"
 
 WANTED = os.environ.get("COMPANION_SOLUTIONS", "1") != "0"
 CELLS = {"tag_solution", "tag_check"}
-SECONDS = "about half a minute"
 
 
-def description(name: str, doctree: nodes.document | None) -> str:
+def description(doctree: nodes.document | None) -> str:
     """Return the description of a page: its first paragraph that says something."""
-    if doctree is None or name in OTHERS:
-        return OTHERS.get(name, "")
-    for paragraph in doctree.findall(nodes.paragraph):
+    for paragraph in doctree.findall(nodes.paragraph) if doctree else ():
         inside = paragraph.parent
         if isinstance(inside, nodes.section) and len(paragraph.astext()) > 30:
             return textwrap.shorten(in_letters(paragraph.astext()), LENGTH, placeholder=" …")
@@ -121,11 +113,11 @@ def editions(app: Sphinx, pagename: str) -> list[tuple[str, str]]:
     ]
 
 
-def run_button(app: Sphinx, pagename: str) -> str:
-    """Return the button that starts Python on a page with code, which says what it will load (tools/live.py)."""
+def live_needs(app: Sphinx, pagename: str) -> dict[str, Any]:
+    """Return what a page with code needs where it is read: packages, cells, skeletons, megabytes (tools/live.py)."""
     path = Path(app.srcdir) / f"{pagename}.ipynb"
     if pagename not in sameness.pages() or not live.LISTED.is_file():
-        return ""
+        return {}
     notebook = nbformat.read(path, as_version=4)
     code = [c for c in notebook.cells if c.cell_type == "code"]
     if not app.config.companion_solutions:
@@ -140,21 +132,18 @@ def run_button(app: Sphinx, pagename: str) -> str:
         if e.check and "skeleton" in e.check.metadata.get("exercise", {})
     }
     needs = {"packages": packages, "cells": [c.id for c in code], "skeletons": skeletons}
-    return (
-        f'<button class="run-page" type="button" data-live="{escape(json.dumps(needs))}">Run this page '
-        f"<small>({size / 1e6:.0f} MB, {SECONDS})</small></button>"
-    )
+    return {"told": json.dumps(needs), "megabytes": round(size / 1e6)}
 
 
 def complete(
     app: Sphinx, pagename: str, _: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Tell the templates what they need; move the sliders' pictures to the end."""
-    context["description"] = description(pagename, doctree)
+    context["description"] = description(doctree)
     if doctree is None:
         return
     context["body"] = show_once(context["body"])
-    context["run_button"] = run_button(app, pagename)
+    context["live"] = live_needs(app, pagename)
     context["editions"] = editions(app, pagename)
     scripts = context["script_files"]
     late = [s for s in scripts if getattr(s, "attributes", {}).get("type") == STATE]
