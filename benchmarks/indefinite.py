@@ -47,7 +47,6 @@ from companion.svm import (
     solve_indefinite,
     spectrum_transform,
 )
-from companion.svm.hyperplanes import slab_of, snap
 
 NOISE, CHANGE = 0.1, 1e-6
 MAX_ITER = 5000
@@ -140,9 +139,7 @@ def train_machine(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is stored
         result = solve_indefinite(K0, y, C, rho, method=method, change=CHANGE, max_iter=max_iter)
-    a = snap(result.multipliers, C)
-    b = slab_of(y, y * (result.K @ (y * a)) - 1.0, a, C, eta=1.0).b
-    return Machine(result, rho, y, b)
+    return Machine(result, rho, y, result.b)
 
 
 def accuracy(decision: np.ndarray, y: np.ndarray) -> float:

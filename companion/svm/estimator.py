@@ -116,10 +116,10 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
         self.epsilon_, self.xi_ = slack[blue], slack[red]
         self.support_, self.support_type1_ = a.nonzero()[0], free.nonzero()[0]
         full = (a >= upper) & (a > 0.0)
-        self.p_f_, self.q_f_ = np.count_nonzero(full[blue]), np.count_nonzero(full[red])
-        self.p_m_, self.q_m_ = np.count_nonzero(self.lambda_), np.count_nonzero(self.mu_)
+        self.p_f_, self.q_f_ = _count(full[blue]), _count(full[red])
+        self.p_m_, self.q_m_ = _count(self.lambda_), _count(self.mu_)
         self.n_support_ = np.array([self.q_m_, self.p_m_])
-        self.p_sf_, self.q_sf_ = np.count_nonzero(self.epsilon_), np.count_nonzero(self.xi_)
+        self.p_sf_, self.q_sf_ = _count(self.epsilon_), _count(self.xi_)
         self.classes_ = points.classes
 
     # -- using the hyperplane
@@ -277,6 +277,10 @@ class SupportVectorMachine(HyperplaneClassifier):
             self.delta_ = float(np.divide(self.eta_, 1.0 if self._unit_normal else self.norm_))
         square = points.unit**2
         self._store_points(points, a / square, slack / unit, dual.upper / square, squared)
+
+
+def _count(values: np.ndarray) -> int:
+    return int(np.count_nonzero(values))  # NumPy's own integer is shown with its type
 
 
 def guess_by_libsvm(points: Points, dual: DualProgram) -> Guess | None:

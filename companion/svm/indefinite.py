@@ -303,6 +303,8 @@ class IndefiniteResult(Record):
         support vector machine with the kernel matrix K.
     multipliers : ndarray of shape (n,)
         Its multipliers a.
+    b : float
+        The constant of its decision function :math:`\sum_j y_j a_j K_{ij} - b`.
     n_iter : int
         Number of steps.
     converged : bool
@@ -327,6 +329,7 @@ class IndefiniteResult(Record):
     objective: float
     upper_bound: float
     multipliers: np.ndarray
+    b: float
     n_iter: int
     converged: bool
     status: str
@@ -534,7 +537,7 @@ def _finish(
         tolerance=max(tol, answer.certificate.tolerance),
     )
     return IndefiniteResult(
-        alpha=alpha, objective=point.value, upper_bound=point.value + gap, multipliers=a,
+        alpha=alpha, objective=point.value, upper_bound=point.value + gap, multipliers=a, b=b,
         n_iter=len(rows) - 1, converged=status != "max_iter", status=status, L=L, certificate=certificate, K=K,
         history={key: np.array([row[key] for row in rows]) for key in rows[0]},
         problem=Problem("indefinite kernel", {"K0": f.K0, "y": y, "C": C, "rho": f.rho}),
@@ -610,7 +613,7 @@ class IndefiniteSVC(HyperplaneClassifier):
     Source: YCG. The paper does not say how it treats new points. Here the row :math:`k_0(x)` of a new point's values
     with the training points is taken to the positive eigenvectors of :math:`K_0 + \tfrac1{4\rho} Y\alpha\alpha^\top Y`,
     as the proxy does with those of the training points. A training point that is passed to `predict` counts as a new
-    one; its own decision value is in ``decision_``.
+    one.
 
     Examples
     --------
@@ -638,15 +641,13 @@ class IndefiniteSVC(HyperplaneClassifier):
             K0, s, C, self.rho, method="accelerated", tol=self.tol, max_iter=self.max_iter
         )
         a = result.multipliers
-        values, z = result.K @ (s * a), s * result.alpha
+        z = s * result.alpha
         d, V = np.linalg.eigh(K0 + np.outer(z, z) / (4.0 * self.rho))
         V = V[:, d > ROUNDING * max(float(d[-1]), 0.0)]
         self.X_fit_, self.kernel_, self.classes_ = points.X, points.kernel, points.classes
-        self.w_ = None
-        self.b_ = slab_of(s, s * values - 1.0, a, C, eta=1.0).b
+        self.w_, self.b_ = None, result.b
         self.alpha_, self.multipliers_ = result.alpha, a
         self.proxy_kernel_, self.dual_coef_ = result.K, V @ ((s * a) @ V)
-        self.decision_ = values - self.b_
         self.lambda_, self.mu_, self.support_ = a[s > 0], a[s < 0], np.flatnonzero(a)
         d = np.linalg.eigvalsh(K0)
         self.lambda_min_, self.lambda_max_ = float(d[0]), float(d[-1])

@@ -500,15 +500,13 @@ def _(machine: IndefiniteSVC, X: Any, y: Any) -> float:
     s, K0 = np.where(y == classes[1], 1.0, -1.0), (K0 + K0.T) / 2
     result = IndefiniteResult(
         alpha=machine.alpha_, objective=machine.objective_, upper_bound=machine.objective_ + machine.gap_,
-        multipliers=machine.multipliers_, n_iter=0, converged=True, status="", L=0.0, K=machine.proxy_kernel_,
-        certificate=machine.certificate_,
+        multipliers=machine.multipliers_, b=machine.b_, n_iter=0, converged=True, status="", L=0.0,
+        K=machine.proxy_kernel_, certificate=machine.certificate_,
         problem=Problem("", {"K0": K0, "y": s, "C": float(machine.C), "rho": float(machine.rho)}),
     )  # fmt: skip
     a, weight = machine.multipliers_, s * machine.multipliers_
     if not finite(machine.alpha_, a, machine.proxy_kernel_):
         return math.inf
-    values = product(machine.proxy_kernel_, exact(weight)) - arb(machine.b_)
-    sizes = np.abs(machine.proxy_kernel_) @ a + abs(machine.b_)
     margins = quadratic(
         Matrix(K=machine.proxy_kernel_, s=s), -np.ones(len(s)), exact(a), A=s[None], b=np.zeros(1),
         y=exact([-machine.b_]), lower=0.0, upper=float(machine.C),
@@ -519,7 +517,6 @@ def _(machine: IndefiniteSVC, X: Any, y: Any) -> float:
     weight = V @ (weight @ V)
     claims = [of_machine(machine, X, y, a)]
     claims += [same(machine.lambda_, a[s > 0]), same(machine.mu_, a[s < 0])]
-    claims.append(away(machine.decision_, values, sizes))
     claims.append(away(machine.dual_coef_, exact(weight), np.abs(weight).max()))
     f = product(K0, exact(weight)) - arb(machine.b_)
     sizes = np.abs(K0) @ np.abs(weight) + abs(machine.b_)
