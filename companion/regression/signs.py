@@ -24,8 +24,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from sklearn import linear_model
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import enet_path
 
 from companion.arithmetic import EPS, largest, ratio
 from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
@@ -125,7 +125,7 @@ class Columns:
         options |= {"precompute": False, "copy_X": False, "check_input": False, "tol": _ROUGH}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return np.asarray(enet_path(self.X, self.y, **options)[1][:, 0])
+            return np.asarray(linear_model.enet_path(self.X, self.y, **options)[1][:, 0])
 
     def solve(
         self, tau: float, tol: float, max_iter: int, near: np.ndarray | None = None
