@@ -27,11 +27,14 @@ class SmoothLoss(ABC):
     ----------
     n : int
         Number of coefficients.
+    m : int
+        Number of terms that the loss is a sum of.
     curvature : float or ndarray of shape (n,)
         Typical size of the diagonal of the Hessian, of which the default penalty parameter rho is made.
     """
 
     n: int
+    m: int = 1
     curvature: Any = 1.0
     _last: np.ndarray | None = None
 
@@ -105,9 +108,9 @@ class LeastSquaresLoss(SmoothLoss):
         self.A = as_matrix(A, "A")
         self.b = as_vector(b, "b", rows_of(self.A))
         check_range(largest(self.b), "b")
-        m, self.n = self.A.shape
+        self.m, self.n = self.A.shape
         self.A_b = self.A.T @ self.b
-        self.gram = self.A.T @ self.A if m >= self.n else None
+        self.gram = self.A.T @ self.A if self.m >= self.n else None
         self._key = b""  # the rho of the last factor
         self.curvature = np.einsum("ij,ij->j", self.A, self.A)
 
@@ -158,7 +161,7 @@ class LogisticLoss(SmoothLoss):
 
     def __init__(self, A: Any, y: Any) -> None:
         self.A = _signed_rows(A, y)
-        self.n = self.A.shape[1]
+        self.m, self.n = self.A.shape
         self.curvature = np.einsum("ij,ij->j", self.A, self.A) / 4
 
     def value(self, x: np.ndarray) -> float:
@@ -200,7 +203,7 @@ class SquaredHingeLoss(SmoothLoss):
 
     def __init__(self, A: Any, y: Any, K: float) -> None:
         self.A, self.K = _signed_rows(A, y), as_scalar(K, "K", above=0.0)
-        self.n = self.A.shape[1]
+        self.m, self.n = self.A.shape
         self.curvature = 2 * self.K * np.einsum("ij,ij->j", self.A, self.A)
 
     def value(self, x: np.ndarray) -> float:
@@ -258,27 +261,8 @@ def factored(H: np.ndarray) -> Any:
         ) from None
 
 
-def newton_step(
-    H: np.ndarray, g: np.ndarray, noise: float = np.inf, longest: float = 0.0
-) -> np.ndarray:
-    """Return the shortest minimiser d of g'd + d'H d/2, in units in which the diagonal of H is 1.
-
-    There is none if g has a part of more than the noise in the null space of H. Then return a step downhill there, far
-    beyond `longest`.
-    """
+def newton_step(H: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """Return the shortest minimiser d of g'd + d'H d/2, in units in which the diagonal of H is 1."""
     unit = 1 / np.sqrt(np.where(H.diagonal() > 0, H.diagonal(), 1.0))
     scaled = unit * H * unit[:, None]
-    d = -unit * linalg.lstsq(scaled, unit * g, lapack_driver="gelsy", check_finite=False)[0]
-    rest = g + H @ d
-    if largest(unit * rest) <= max(noise * float(unit.min(initial=1.0)), 1e-6 * largest(unit * g)):
-        return d
-    return -1e10 * (longest or 1.0) / largest(rest) * rest
-
-
-def first_zero(v: np.ndarray, step: np.ndarray, s: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return how much of the step the signs s of v allow (at most 1), and the entries that stop it."""
-    crossing = np.flatnonzero(((v + step) * s < 0) & (step * s < 0))
-    if crossing.size == 0:
-        return 1.0, crossing
-    parts = np.maximum(-v[crossing] / step[crossing], 0.0)
-    return float(parts.min()), crossing[parts == parts.min()]
+    return -unit * linalg.lstsq(scaled, unit * g, lapack_driver="gelsy", check_finite=False)[0]

@@ -1,12 +1,12 @@
 r"""Problems with an l1-norm: guess, finish, prove.
 
 ADMM finds quickly which entries of the solution are zero and which signs the others have. It is slow to give many
-digits. So each solver here runs :func:`companion.admm.splitting.admm` with the text's updates (**guess**), at a few
+digits. So each lasso here runs :func:`companion.admm.splitting.admm` with the text's updates (**guess**), at a few
 steps solves the linear system that is left when the zeros and signs of z are known (**finish**), and looks at the
-certificate of the outcome (**prove**): primal and dual point have the same value. The two linear programs (least
-absolute deviations, basis pursuit) ask the simplex method for the zeros first.
+certificate of the outcome (**prove**): primal and dual point have the same value. For the two linear programs
+(least absolute deviations, basis pursuit) the simplex method guesses.
 
-Each problem is a class whose first lines are the two updates of its ADMM.
+Each lasso is a class whose first lines are the two updates of its ADMM.
 """
 
 from companion.admm.l1.generalized import generalized_lasso

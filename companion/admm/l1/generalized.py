@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,13 +67,6 @@ class _GeneralizedLasso(L1Problem):
     def objective(self, x: np.ndarray, z: np.ndarray) -> float:
         r = self.data @ x - self.b
         return float(r @ r / 2 + self.tau * np.abs(z).sum())
-
-    def original(self, x: np.ndarray) -> np.ndarray:
-        return x / self.sizes
-
-    def useful(self, z: np.ndarray, lambda_: np.ndarray) -> float:
-        most = largest(lambda_)
-        return np.inf if z.any() or 2.0 * most > self.tau else most
 
     def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
         """Solve the dual in the box |lambda_i| <= tau, from the guess of ADMM.
@@ -189,7 +183,7 @@ def generalized_lasso(
     tau : float
         Weight of the l1-norm, >= 0.
     **options
-        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `warm_start`, and those of
+        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, and those of
         :func:`companion.admm.admm`.
     adaptive : bool
         Whether rho is balanced in the first steps, see :func:`companion.admm.admm`. The size of F x is not known
@@ -229,4 +223,6 @@ def generalized_lasso(
     F = as_matrix(F, "F", (None, A.shape[1]))
     tau = as_scalar(tau, "tau", at_least=0)
     given = Problem("generalized lasso", {"A": A, "b": b, "F": F, "tau": tau})
-    return solve(_GeneralizedLasso(A, b, F, tau), given, adaptive=adaptive, **options)
+    problem = _GeneralizedLasso(A, b, F, tau)
+    result = solve(problem, given, adaptive=adaptive, **options)
+    return replace(result, x=result.x / problem.sizes)

@@ -4,25 +4,22 @@ Both are one linear program. It minimises :math:`\|z\|_1` over an affine space w
 :math:`A x - b`, or the solutions of :math:`A z = b`. The dual variable :math:`\lambda` lies in :math:`V^\perp` and in
 the cube :math:`\|\lambda\|_\infty \le 1`; at a solution :math:`\lambda^\top z = \|z\|_1`.
 
-The simplex method of HiGHS guesses which entries of z are zero, before ADMM does.
+The text solves both by ADMM (the page of Section 16.8 does, step by step). Here the simplex method of HiGHS says which
+entries of z are zero, two systems of equations give z and :math:`\lambda` to rounding, and their values prove them.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from companion.admm.affine import AffineSet, back_substitute, orthonormal
-from companion.admm.l1.problem import L1Problem, Triple, solve
+from companion.admm.loop import complain
 from companion.admm.losses import rows_of
-from companion.admm.proximal import soft_threshold
-from companion.admm.splitting import Iterate
 from companion.arithmetic import largest, linear_program, ratio
-from companion.checks import as_matrix, as_vector
+from companion.checks import as_matrix, as_scalar, as_vector
 from companion.engine.certificate import certify_terms, rounding_of_a_sum
 from companion.results import ADMMResult, Certificate, Problem
 
@@ -30,100 +27,10 @@ __all__ = ["basis_pursuit", "least_absolute_deviations"]
 
 # Dense programs without a bound that could be left out: presolve finds nothing, and takes a third to half of the time.
 SIMPLEX: dict[str, Any] = {"method": "highs-ds", "options": {"presolve": False}}
+_ROUNDING = 1e-12  # of the largest entry of a vertex; what is smaller is 0
 
 
-class LeastNorm(L1Problem):
-    """Minimise |z|_1 over an affine space."""
-
-    first_check = 1
-    Q: np.ndarray  # orthonormal columns: the directions are their span, or its complement
-    shortest: np.ndarray  # the z of smallest 2-norm
-
-    def z_update(self, v: np.ndarray, rho: float) -> np.ndarray:
-        """Return S_{1/rho}(-v)."""
-        return soft_threshold(-v, 1 / rho)
-
-    def objective(self, x: np.ndarray, z: np.ndarray) -> float:
-        """Return |z|_1."""
-        return float(np.abs(z).sum())
-
-    @abstractmethod
-    def vertex(self, shortest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a z and a multiplier from the linear program, the unit being that of this z of smallest 2-norm."""
-
-    def guesses(self, step: Iterate) -> Iterator[Triple]:
-        """Yield a vertex at first, later the iterate."""
-        if not (self.Q.size and self.shortest.any()):  # no choice, or the solution is 0
-            yield step.x, self.shortest, 0 * self.shortest
-        elif step.k == 1:
-            unit = float(np.abs(self.shortest).mean())
-            z, lambda_ = self.vertex(self.shortest / unit)
-            yield step.x, unit * z, lambda_
-        yield from super().guesses(step)
-
-
-class _LeastAbsolute(LeastNorm):
-    """Minimise |z|_1 subject to A x - z = b."""
-
-    def vertex(self, shortest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Minimise -shortest'lambda in the cube where Q'lambda = 0; the z are its reduced costs."""
-        zero = np.zeros(self.kept.size)
-        found = linear_program(-shortest, A_eq=self.Q.T, b_eq=zero, bounds=(-1, 1), **SIMPLEX)
-        return -(found.lower.marginals + found.upper.marginals), found.x
-
-    def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
-        """Return (A'A)^{-1} A'v from A = QR."""
-        return self._coefficients(self.Q.T @ v)
-
-    def __init__(self, A: np.ndarray, b: np.ndarray) -> None:
-        self.A, self.b, self.c = A, b, b
-        self.Q, self.R, self.kept = orthonormal(A)
-        self.shortest = self.Q @ (self.Q.T @ b) - b  # the deviations of the least squares fit
-        # A deviation of no more than rounding of its own terms is none: z = 0 there, and what is missed is reported.
-        rows = np.sqrt(np.einsum("ij,ij->i", self.Q, self.Q))
-        unit = rounding_of_a_sum(self.kept.size)
-        self.zero = unit * (np.abs(b) + rows * float(np.linalg.norm(b)))
-        self.shortest[np.abs(self.shortest) <= self.zero] = 0
-        # The threshold 1 / rho separates the rows that are fitted from the others: guess it by
-        # the least squares fit, as the size of its 2 rank smallest deviations.
-        deviations = np.sort(np.abs(self.shortest))
-        middle = deviations[min(2 * self.kept.size, b.size - 1)]
-        self.rho = 1 / (middle + largest(self.zero) or 1.0)
-
-    def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
-        """Move z along Q until its rows of zeros vanish, and lambda in these rows until Q'lambda = 0."""
-        w, zero = self.Q.T @ (z + self.b), z == 0
-        for _ in range(2):
-            w = w - nearest(self.Q[zero], self.Q[zero] @ w - self.b[zero])
-        z = self.Q @ w - self.b
-        z[zero | (np.abs(z) <= self.zero)] = 0
-        if not z.any():  # every row is fitted: the value is 0, which no multiplier needs to prove
-            return self._coefficients(w), z, np.zeros_like(z)
-        lambda_ = np.where(z == 0, lambda_, np.sign(z))
-        lambda_[z == 0] -= nearest(self.Q[z == 0].T, self.Q.T @ lambda_)
-        return self._coefficients(w), z, lambda_
-
-    def _coefficients(self, w: np.ndarray) -> np.ndarray:
-        """Return the x with A x = Q w that is 0 where a column depends on the others."""
-        x = np.zeros(self.A.shape[1])
-        x[self.kept] = back_substitute(self.R, w)
-        return x
-
-    def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
-        """Compare |z|_1 with -b'lambda: what divides them is |z_i| - lambda_i z_i, and what the constraints miss.
-
-        These are z = A x - b, in which rounding counts, too, times lambda; and A'lambda = 0, times x.
-        """
-        fit, lost = self.A @ x, self.Q.T @ lambda_
-        terms, miss = np.abs(self.A) @ np.abs(x) + np.abs(self.b), np.abs(fit - self.b - z)
-        dual = max(largest(lambda_) - 1, largest(lost), 0.0)
-        rest = float(np.abs(lambda_) @ (miss + rounding_of_a_sum(x.size) * terms))
-        rest += float(np.abs(lost) @ np.abs(self.Q.T @ fit))
-        slack, primal = np.abs(z) - lambda_ * z, largest(ratio(miss, terms))
-        return certify_terms(slack, rest, self.objective(x, z), tol, primal=primal, dual=dual)
-
-
-def least_absolute_deviations(A: Any, b: Any, **options: Any) -> ADMMResult:
+def least_absolute_deviations(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResult:
     r"""Minimise ``|A x - b|_1``, the sum of absolute deviations.
 
     In ADMM form: minimise :math:`\|z\|_1` subject to :math:`A x - z = b`, with the updates
@@ -141,9 +48,8 @@ def least_absolute_deviations(A: Any, b: Any, **options: Any) -> ADMMResult:
         other coefficients are 0.
     b : array-like of shape (m,)
         Targets.
-    **options
-        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `warm_start`, and those of
-        :func:`companion.admm.admm`.
+    tol : float
+        Tolerance of the certificate.
 
     Returns
     -------
@@ -154,7 +60,7 @@ def least_absolute_deviations(A: Any, b: Any, **options: Any) -> ADMMResult:
     Warns
     -----
     ConvergenceWarning
-        If no certified solution was found in `max_iter` steps (`converged` is then False).
+        If the certificate misses `tol` (`converged` is then False).
 
     Raises
     ------
@@ -177,51 +83,50 @@ def least_absolute_deviations(A: Any, b: Any, **options: Any) -> ADMMResult:
     (array([2.]), array([ 1.,  0., -8.]), True)
     """
     A = as_matrix(A, "A")
-    b = as_vector(b, "b", rows_of(A))
+    b, tol = as_vector(b, "b", rows_of(A)), as_scalar(tol, "tol", above=0)
+    Q, R, kept = orthonormal(A)
+    z, n_iter = Q @ (Q.T @ b) - b, 0  # the deviations of the least squares fit
+    # A deviation of no more than rounding of its own terms is none: z = 0 there, and what is missed is reported.
+    rows = np.sqrt(np.einsum("ij,ij->i", Q, Q))
+    none = rounding_of_a_sum(kept.size) * (np.abs(b) + rows * float(np.linalg.norm(b)))
+    z[np.abs(z) <= none] = 0
+    lambda_, w = np.zeros_like(z), Q.T @ (z + b)
+    if kept.size and z.any():
+        unit = float(
+            np.abs(z).mean()
+        )  # the dual: minimise -z'lambda in the cube where Q'lambda = 0
+        found = linear_program(
+            -z / unit, A_eq=Q.T, b_eq=np.zeros(kept.size), bounds=(-1, 1), **SIMPLEX
+        )
+        z, lambda_ = -unit * (found.lower.marginals + found.upper.marginals), found.x
+        n_iter, w = int(found.nit), Q.T @ (z + b)
+    zero = np.abs(z) <= _ROUNDING * largest(z)
+    for _ in range(2):  # along Q until the rows of zeros vanish
+        w = w - _nearest(Q[zero], Q[zero] @ w - b[zero])
+    z = Q @ w - b
+    z[zero | (np.abs(z) <= none)] = 0
+    if z.any():  # if not, the value is 0, which no multiplier needs to prove
+        lambda_ = np.where(z == 0, lambda_, np.sign(z))
+        lambda_[z == 0] -= _nearest(Q[z == 0].T, Q.T @ lambda_)
+    else:
+        lambda_ = np.zeros_like(z)
+    x = np.zeros(A.shape[1])
+    x[kept] = back_substitute(R, w)
+    # |z|_1 and -b'lambda: what divides them is |z_i| - lambda_i z_i, and what the constraints miss; these are
+    # z = A x - b, in which rounding counts, too, times lambda; and A'lambda = 0, times x
+    fit, lost = A @ x, Q.T @ lambda_
+    terms, miss = np.abs(A) @ np.abs(x) + np.abs(b), np.abs(fit - b - z)
+    rest = float(np.abs(lambda_) @ (miss + rounding_of_a_sum(x.size) * terms))
+    rest += float(np.abs(lost) @ np.abs(Q.T @ fit))
+    certificate = certify_terms(
+        np.abs(z) - lambda_ * z, rest, float(np.abs(z).sum()), tol,
+        primal=largest(ratio(miss, terms)), dual=max(largest(lambda_) - 1, largest(lost), 0.0),
+    )  # fmt: skip
     given = Problem("least absolute deviations", {"A": A, "b": b})
-    return solve(_LeastAbsolute(A, b), given, **options)
+    return _result(x, z, lambda_, n_iter, certificate, given)
 
 
-class _BasisPursuit(LeastNorm):
-    """Minimise |z|_1 subject to x in C and x - z = 0; C, where A x = b, is where Q'x = d."""
-
-    def vertex(self, shortest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Minimise the sum of z+ and z- where Q'(z+ - z-) is Q'shortest."""
-        Q, one = self.Q.T, np.ones(2 * len(self.Q))
-        found = linear_program(one, A_eq=np.hstack([Q, -Q]), b_eq=Q @ shortest, **SIMPLEX)
-        return np.subtract(*np.split(found.x, 2)), self.Q @ found.eqlin.marginals
-
-    def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
-        """Return the projection of v onto C."""
-        return self.set.project(v)
-
-    def __init__(self, A: np.ndarray, b: np.ndarray) -> None:
-        self.set = AffineSet(A, b)
-        self.Q, self.shortest, self.c = self.set.Q, self.set.shortest, np.zeros(A.shape[1])
-        self.rho = self.c.size / float(np.abs(self.shortest).sum()) if self.shortest.any() else 1.0
-
-    def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
-        """Move the other entries of z until Q'z = d, and lambda = Q y until it is sign z there."""
-        x, S = z.copy(), z != 0
-        x[S] -= nearest(self.Q[S].T, self.Q.T @ x - self.set.d)
-        x[np.abs(x) <= 1e-12 * largest(x)] = 0  # rounding
-        S, y = np.flatnonzero(x), self.Q.T @ lambda_
-        lambda_ = self.Q @ (y - nearest(self.Q[S], self.Q[S] @ y - np.sign(x[S])))
-        return x, x, lambda_
-
-    def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
-        """Compare |x|_1 with b'nu, A'nu = lambda: what divides them is |x_i| - lambda_i x_i, and nu'(A x - b)."""
-        C, nu = self.set, np.zeros_like(self.set.b)
-        nu[C.kept] = back_substitute(C.R, self.Q.T @ lambda_)
-        slope, miss = C.rows.T @ nu, np.abs(C.rows @ x - C.b)
-        terms = np.abs(C.rows) @ np.abs(x) + np.abs(C.b)
-        dual = max(largest(slope) - 1, largest(lambda_ - slope), 0.0)
-        rest = float(np.abs(nu) @ (miss + rounding_of_a_sum(x.size) * terms))
-        slack, primal = np.abs(x) - slope * x, largest(ratio(miss, terms))
-        return certify_terms(slack, rest, self.objective(x, x), tol, primal=primal, dual=dual)
-
-
-def basis_pursuit(A: Any, b: Any, **options: Any) -> ADMMResult:
+def basis_pursuit(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResult:
     r"""Minimise ``|x|_1`` subject to ``A x = b``: the solution of smallest l1-norm.
 
     In ADMM form: minimise :math:`I_C(x) + \|z\|_1` subject to :math:`x - z = 0`, with C the solutions of
@@ -239,9 +144,8 @@ def basis_pursuit(A: Any, b: Any, **options: Any) -> ADMMResult:
         Matrix of any rank.
     b : array-like of shape (m,)
         Right-hand side, in the column space of A.
-    **options
-        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `warm_start`, and those of
-        :func:`companion.admm.admm`.
+    tol : float
+        Tolerance of the certificate.
 
     Returns
     -------
@@ -252,7 +156,7 @@ def basis_pursuit(A: Any, b: Any, **options: Any) -> ADMMResult:
     Warns
     -----
     ConvergenceWarning
-        If no certified solution was found in `max_iter` steps (`converged` is then False).
+        If the certificate misses `tol` (`converged` is then False).
 
     Raises
     ------
@@ -276,11 +180,46 @@ def basis_pursuit(A: Any, b: Any, **options: Any) -> ADMMResult:
     (array([0., 1.]), 1.0, True)
     """
     A = as_matrix(A, "A")
-    b = as_vector(b, "b", rows_of(A))
-    given = Problem("basis pursuit", {"A": A, "b": b})
-    return solve(_BasisPursuit(A, b), given, **options)
+    b, tol = as_vector(b, "b", rows_of(A)), as_scalar(tol, "tol", above=0)
+    C = AffineSet(A, b)
+    Q, x, n_iter = C.Q, C.shortest.copy(), 0
+    y = np.zeros(Q.shape[1])
+    if Q.size and x.any():
+        one, unit = np.ones(2 * x.size), float(np.abs(x).mean())
+        found = linear_program(one, A_eq=np.hstack([Q.T, -Q.T]), b_eq=Q.T @ x / unit, **SIMPLEX)
+        x, y = unit * np.subtract(*np.split(found.x, 2)), found.eqlin.marginals
+        n_iter = int(found.nit)
+        S = x != 0
+        x[S] -= _nearest(Q[S].T, Q.T @ x - C.d)
+        x[np.abs(x) <= _ROUNDING * largest(x)] = 0
+        S = x != 0
+        y = y - _nearest(Q[S], Q[S] @ y - np.sign(x[S]))
+    # |x|_1 and b'nu: what divides them is |x_i| - (A'nu)_i x_i, and the residual of A x = b times nu
+    nu = np.zeros_like(C.b)
+    nu[C.kept] = back_substitute(C.R, y)
+    lambda_, slope, miss = Q @ y, C.rows.T @ nu, np.abs(C.rows @ x - C.b)
+    terms = np.abs(C.rows) @ np.abs(x) + np.abs(C.b)
+    rest = float(np.abs(nu) @ (miss + rounding_of_a_sum(x.size) * terms))
+    certificate = certify_terms(
+        np.abs(x) - slope * x, rest, float(np.abs(x).sum()), tol,
+        primal=largest(ratio(miss, terms)), dual=max(largest(slope) - 1, largest(lambda_ - slope), 0.0),
+    )  # fmt: skip
+    return _result(x, x, lambda_, n_iter, certificate, Problem("basis pursuit", {"A": A, "b": b}))
 
 
-def nearest(M: np.ndarray, r: np.ndarray) -> np.ndarray:
+def _nearest(M: np.ndarray, r: np.ndarray) -> np.ndarray:
     """Return the shortest d that makes |M d - r| smallest."""
-    return linalg.lstsq(M, r, lapack_driver="gelsy", check_finite=False)[0]
+    return linalg.lstsq(M, r, cond=_ROUNDING, lapack_driver="gelsy", check_finite=False)[0]
+
+
+def _result(
+    x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, n_iter: int, certificate: Certificate, given: Problem
+) -> ADMMResult:  # fmt: skip
+    """Return the result for rho = 1, and warn if it is not proved."""
+    if not certificate.ok:
+        complain(f"no certified solution: {certificate}")
+    status = "converged" if certificate.ok else "inaccurate"
+    return ADMMResult(
+        x, z, lambda_, 1.0, float(np.abs(z).sum()), n_iter, certificate.ok, status,
+        certificate=certificate, problem=given,
+    )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,12 @@ from companion.admm.losses import (
     LeastSquaresLoss,
     LogisticLoss,
     SmoothLoss,
-    first_zero,
     newton_step,
 )
-from companion.admm.proximal import soft_threshold
-from companion.admm.splitting import Iterate
-from companion.arithmetic import EPS, largest, ratio
+from companion.arithmetic import largest, ratio
 from companion.checks import as_scalar, as_vector, count_axes
 from companion.engine.certificate import (
     certify_squares,
-    certify_terms,
     rounding_of_a_fit,
     rounding_of_a_sum,
 )
@@ -37,14 +34,14 @@ class _Regularized(L1Problem):
         return self.loss.prox(v, rho)
 
     def z_update(self, v: np.ndarray, rho: float) -> np.ndarray:
-        """Return S_{tau/rho}(-v), entry by entry or group by group."""
+        """Return S_{tau/rho}(-v), group by group."""
         return self.penalty.prox(-v, rho)
 
     def __init__(self, loss: SmoothLoss, penalty: _Groups) -> None:
-        self.loss, self.penalty = loss, penalty
-        self.c = np.zeros(loss.n)
-        self.slope_0 = np.abs(loss.gradient(self.c))
-        steepest = largest(penalty.norms(self.slope_0))
+        self.loss, self.penalty, self.c = loss, penalty, np.zeros(loss.n)
+        self.size = math.sqrt(2 * loss.value(self.c))
+        self.columns = np.broadcast_to(2 * np.sqrt(loss.curvature), loss.n)
+        steepest = largest(penalty.norms(loss.gradient(self.c)))
         self.rho = float(np.mean(loss.curvature)) or 1.0
         if 0 < largest(penalty.tau) < 0.1 * steepest:  # small tau, small threshold
             self.rho *= max(10 * largest(penalty.tau) / steepest, 1e-8) ** 0.75
@@ -52,74 +49,34 @@ class _Regularized(L1Problem):
     def objective(self, x: np.ndarray, z: np.ndarray) -> float:
         return self.loss.value(x) + float(self.penalty.terms(z).sum())
 
-    def plain(self, step: Iterate) -> Triple:
-        return step.z, step.z, -self.loss.gradient(step.z)
-
     def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
         """Return the minimum on the support of z, where P is smooth, by Newton's method."""
         x = self.penalty.minimize(self.loss, z.copy(), k + 5)
         return x, x, -self.loss.gradient(x)
 
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
-        """Prove z by the dual point t lambda, t at most 1 so that it is feasible.
+        r"""Prove z by the dual point t lambda, t at most 1 so that it is feasible.
 
         The gap is l(z) + l*(-t lambda) + t lambda'z and the slack of P. The first is 0 for t = 1, and at most
-        (1 - t) l(z) by convexity. Rounding may have changed the gradient by an epsilon of its terms.
+        (1 - t) l(z) by convexity. What rounding may have changed is measured as for a sum of squares
+        :math:`\frac12 |r|^2`, r being made of the columns: for a loss that is not negative, with the curvature c_j,
+        the slope is at most :math:`\sqrt{2 c_j l}`. Logistic regression may have four times the curvature.
         """
-        if isinstance(self.loss, LeastSquaresLoss):
-            plain = self._certify_squares(self.loss, z, tol, refine=False)
-            return plain if plain.ok else self._certify_squares(self.loss, z, tol, refine=True)
-        P, free = self.penalty, self.penalty.free()
-        norms = P.norms(lambda_)
-        t = P.feasible_part(norms)
-        loss = self.loss.value(z)
-        terms = self.slope_0 + self.loss.curvature * np.abs(z)
-        rest, steep = (1 - t) * loss + EPS * float(terms @ np.abs(z)), 0.0
+        P, loss, free = self.penalty, self.loss.value(z), self.penalty.free()
+        norms, own, r = P.norms(lambda_), (P.tau > 0)[P.label], math.sqrt(2 * loss)
+        t, delta = P.feasible_part(norms), rounding_of_a_fit(self.size, z, self.columns)
+        bound = (1 - t) * loss + r * delta + delta**2 / 2
         if free.size:  # without penalty the gradient has to be 0; by how much would the loss fall?
-            g, H = self.loss.gradient(z)[free], self.loss.hessian(z, free)
-            rest -= float(g @ newton_step(H, g)) / 2
-            own = self.slope_0[free] + H.diagonal() * np.abs(z[free])
-            steep = largest(ratio(np.abs(g), own))
-        sizes = P.terms(z)
-        return certify_terms(
-            sizes - t * P.products(z, np.where(P.tau > 0, 1.0, 0.0)[P.label] * lambda_),
-            rest, loss + float(sizes.sum()), tol, primal=0.0, dual=max(P.excess(norms), steep),
-        )  # fmt: skip
-
-    def _certify_squares(
-        self, loss: LeastSquaresLoss, z: np.ndarray, tol: float, *, refine: bool
-    ) -> Certificate:
-        r"""Prove z by the residual as a dual point.
-
-        Where tau is tiny, rounding of the residual hides the gradient that z asks for on its support (0 for entries
-        without penalty). A refined residual has it. It is that of one more step of Newton's method, and is taken only
-        if it differs by no more than rounding does.
-        """
-        P, free = self.penalty, self.penalty.free()
-        residual = loss.b - loss.A @ z
-        lambda_ = residual
-        S = np.flatnonzero((P.norms(z) > 0)[P.label] | (P.tau == 0)[P.label])
-        c, size = loss.A.T @ residual, float(np.linalg.norm(loss.b))
-        columns = np.sqrt(loss.curvature)
-        rounding = rounding_of_a_fit(size, z, columns)
-        if refine and S.size:
-            sizes = P.norms(z)
-            unit = np.divide(P.tau, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-            target = unit[P.label] * z
-            change = loss.A[:, S] @ newton_step(loss.hessian(z, S), (target - c)[S])
-            if float(np.linalg.norm(change)) <= rounding:
-                lambda_ = residual - change
-                c = loss.A.T @ lambda_
-        norms = P.norms(c)
-        t = P.feasible_part(norms)
-        rounded = rounding_of_a_sum(loss.b.size) * float(np.linalg.norm(lambda_)) * columns
-        rounded[free] = 0.0  # the dual residual counts them
-        slack = np.abs(P.terms(z) - t * P.products(z, np.where(P.tau > 0, 1.0, 0.0)[P.label] * c))
-        slack += P.products(np.abs(z), rounded)
-        steep = largest(ratio(np.abs(c[free]), columns[free] * size))
+            bound += (
+                float(lambda_[free] @ newton_step(self.loss.hessian(z, free), -lambda_[free])) / 2
+            )
+        rounded = rounding_of_a_sum(self.loss.m) * r * self.columns * own  # of the gradient
+        slack = np.abs(P.terms(z) - t * P.products(z, own * lambda_)) + P.products(
+            np.abs(z), rounded
+        )
+        steep = largest(ratio(np.abs(lambda_[free]), self.columns[free] * self.size))
         return certify_squares(
-            float(np.linalg.norm(residual - t * lambda_)) + rounding,
-            slack, self.objective(z, z), size, tol, dual=max(P.excess(norms), steep),
+            math.sqrt(2 * bound), slack, self.objective(z, z), self.size, tol, dual=max(P.excess(norms), steep)
         )  # fmt: skip
 
 
@@ -133,7 +90,7 @@ class _Groups:
         """Block soft thresholding of all groups at once."""
         norms, c = self.norms(v), self.tau / rho
         keep = np.divide(c, norms, out=np.ones_like(norms), where=norms > c)
-        return (1 - keep)[self.label] * v
+        return (1 - keep)[self.label] * v + 0.0  # and not -0.0
 
     def free(self) -> np.ndarray:
         """Return the entries without penalty."""
@@ -160,54 +117,21 @@ class _Groups:
 
     def minimize(self, loss: SmoothLoss, x: np.ndarray, limit: int) -> np.ndarray:
         """Minimise l(x) + sum_i tau_i |x_i|_2 over the groups that are not zero."""
-        S, size, last = np.flatnonzero(self.norms(x)[self.label]), np.inf, x
+        own = self.tau[self.label] == 0
+        S, size, last = np.flatnonzero(own | (self.norms(x)[self.label] > 0)), np.inf, x
         tau, same = self.tau[self.label[S]], self.label[S, None] == self.label[S]
         for _ in range(limit if S.size else 0):
             norms = self.norms(x)[self.label[S]]
-            d = x[S] / norms
+            d = np.divide(x[S], norms, out=np.zeros(S.size), where=norms > 0)
             g = loss.gradient(x)[S] + tau * d
             if not largest(g) < size / 2:  # rounding is reached, or there is no progress
                 break
             last, size = x.copy(), largest(g)
             # Each group's norm has the Hessian (I - d d') / |x_i|_2, d the direction of x_i.
-            bend = (tau / norms)[:, None] * same * (np.eye(S.size) - np.outer(d, d))
+            part = np.divide(tau, norms, out=np.zeros(S.size), where=norms > 0)
+            bend = part[:, None] * same * (np.eye(S.size) - np.outer(d, d))
             x[S] += newton_step(loss.hessian(x, S) + bend, g)
         return last
-
-
-class _L1(_Groups):
-    """The penalty sum_i tau_i |x_i|: every entry is a group."""
-
-    def __init__(self, tau: np.ndarray) -> None:
-        super().__init__(tau, np.arange(tau.size))
-
-    def prox(self, v: np.ndarray, rho: float) -> np.ndarray:
-        return soft_threshold(v, self.tau / rho)
-
-    def minimize(self, loss: SmoothLoss, x: np.ndarray, limit: int) -> np.ndarray:
-        """Minimise l(x) + sum_i tau_i |x_i| on a support with signs s.
-
-        An entry that would change its sign leaves the support. When the minimum is reached, the entry that violates
-        |gradient_i| <= tau_i most enters.
-        """
-        s, size, noise = np.sign(x), np.inf, 1e-11 * largest(self.tau)
-        for _ in range(limit):
-            S, gradient = np.flatnonzero(s), loss.gradient(x)
-            g = (gradient + self.tau * s)[S]
-            if largest(g) < size / 2:
-                step = np.zeros_like(x)
-                step[S] = newton_step(loss.hessian(x, S), g, noise, largest(x))
-                part, left = first_zero(x, step, np.where(self.tau > 0, s, 0))
-                x = x + part * step
-                x[left] = s[left] = 0
-                size = np.inf if left.size else largest(g)
-            else:  # rounding is reached: this is the minimum on S
-                excess = np.where(s == 0, np.abs(gradient) - self.tau, 0.0)
-                j = int(excess.argmax())
-                if excess[j] <= 1e-10 * largest(gradient):
-                    break
-                s[j], size = -np.sign(gradient[j]), np.inf
-        return x
 
 
 def lasso(A: Any, b: Any, tau: float, **options: Any) -> ADMMResult:
@@ -237,8 +161,7 @@ def lasso(A: Any, b: Any, tau: float, **options: Any) -> ADMMResult:
         - `relaxation`: over-relaxation in (0, 2), 1.6 by default; 1 gives the updates as printed above.
         - `tol`: tolerance of the certificate, 1e-8 by default.
         - `max_iter`: largest number of ADMM steps, 20 000 by default.
-        - `warm_start`: the `ADMMResult` for a similar problem, to start from its z and u.
-        - Those of :func:`companion.admm.admm`: `callback`, `keep_iterates`, `adaptive`, `adapt_steps`. For the plain
+        - Those of :func:`companion.admm.admm`: `z0`, `u0`, `keep_iterates`, `adaptive`, `adapt_steps`. For the plain
           method of the text, give :func:`companion.admm.admm` the updates.
 
     Returns
@@ -274,7 +197,9 @@ def lasso(A: Any, b: Any, tau: float, **options: Any) -> ADMMResult:
     """
     loss, tau = LeastSquaresLoss(A, b), as_scalar(tau, "tau", at_least=0)
     given = Problem("lasso", {"A": loss.A, "b": loss.b, "tau": tau})
-    return solve(_Regularized(loss, _L1(np.full(loss.n, tau))), given, **options)
+    return solve(
+        _Regularized(loss, _Groups(np.full(loss.n, tau), np.arange(loss.n))), given, **options
+    )
 
 
 def group_lasso(A: Any, b: Any, groups: Any, tau: float, **options: Any) -> ADMMResult:
@@ -296,7 +221,7 @@ def group_lasso(A: Any, b: Any, groups: Any, tau: float, **options: Any) -> ADMM
     tau : float
         Weight of the penalty, >= 0.
     **options
-        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `warm_start`, and those of
+        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, and those of
         :func:`companion.admm.admm`.
 
     Returns
@@ -365,7 +290,7 @@ def l1_regularized(loss: SmoothLoss, tau: Any, **options: Any) -> ADMMResult:
     tau : float or array-like of shape (n,)
         Weight of the l1-norm, >= 0, or one weight per coefficient (0: not penalised, as for an intercept).
     **options
-        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, `warm_start`, and those of
+        As for :func:`lasso`: `rho`, `relaxation`, `tol`, `max_iter`, and those of
         :func:`companion.admm.admm`.
 
     Returns
@@ -408,4 +333,4 @@ def l1_regularized(loss: SmoothLoss, tau: Any, **options: Any) -> ADMMResult:
     given = None
     if isinstance(loss, LogisticLoss):
         given = Problem("logistic regression", {"A": loss.A, "tau": tau})
-    return solve(_Regularized(loss, _L1(tau)), given, **options)
+    return solve(_Regularized(loss, _Groups(tau, np.arange(loss.n))), given, **options)
