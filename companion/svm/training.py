@@ -40,7 +40,6 @@ __all__ = [
 _LOSSES = {"hinge": 1, "quadratic": 2}
 _ORDERS = ("cyclic", "shuffled")
 _SUFFICIENT = 1e-4  # part of the predicted decrease that the line search insists on
-_SHORTEST = 1e-10  # step
 _NOISE = 1e-14  # a predicted decrease below this part of J is rounding
 
 
@@ -580,9 +579,7 @@ def _newton(
         slope = float(old.gradient @ (target - old.x))
         settled = -slope <= _NOISE * old.value  # what is left to gain is rounding
         point = at(target)
-        while not settled and step > _SHORTEST:
-            if point.value <= old.value + _SUFFICIENT * step * slope:
-                break
+        while not settled and point.value > old.value + _SUFFICIENT * step * slope:
             step /= 2.0
             point = at(old.x + step * (target - old.x))
         change = float(np.linalg.norm(point.x - old.x))
