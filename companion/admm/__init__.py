@@ -12,7 +12,7 @@ from companion.admm.l1 import (
 from companion.admm.losses import LeastSquaresLoss, LogisticLoss, SmoothLoss, SquaredHingeLoss
 from companion.engine.certificate import LowRank
 from companion.admm.multipliers import (
-    augmented_lagrangian, dual_ascent, dual_decomposition, dual_function, method_of_multipliers,
+    augmented_lagrangian, dual_ascent, dual_function, method_of_multipliers,
     quadratic_argmin,
 )
 from companion.admm.proximal import (
@@ -35,7 +35,7 @@ __all__ = [
     "SquaredHingeObjective",
     "accelerated_proximal_gradient", "admm", "augmented_lagrangian", "basis_pursuit",
     "block_soft_threshold", "consensus", "convergence_inequalities", "dual_ascent",
-    "dual_decomposition", "dual_function", "generalized_lasso", "group_lasso",
+    "dual_function", "generalized_lasso", "group_lasso",
     "krasnoselskii_mann", "l1_regularized", "lasso", "least_absolute_deviations", "lyapunov",
     "method_of_multipliers", "moreau_envelope", "project_affine", "project_ball", "project_box",
     "project_orthant", "project_psd", "project_simplex", "prox_add_linear", "prox_conjugate",

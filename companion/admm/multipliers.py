@@ -11,7 +11,7 @@ Source: Sections 16.1 and 16.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from companion.exceptions import UnboundedProblemError
 from companion.results import MultiplierResult
 
 __all__ = [
-    "augmented_lagrangian", "dual_ascent", "dual_decomposition", "dual_function",
+    "augmented_lagrangian", "dual_ascent", "dual_function",
     "method_of_multipliers", "quadratic_argmin",
 ]  # fmt: skip
 
@@ -168,82 +168,6 @@ def method_of_multipliers(
     """
     rho = as_scalar(rho, "rho", above=0)
     return _ascend(argmin, A, b, lambda0, lambda k: rho, "a larger rho may help", rho=rho, **loop)
-
-
-def dual_decomposition(
-    blocks: Sequence[tuple[Argmin, ArrayLike]],
-    b: ArrayLike,
-    lambda0: ArrayLike,
-    step: Step,
-    **loop: Any,
-) -> MultiplierResult:
-    r"""Dual ascent for a separable objective: the blocks of u are minimised independently.
-
-    .. math::
-        & \min\; \sum_{i=1}^N J_i(u_i) \quad\text{s.t.}\quad \sum_{i=1}^N A_i u_i = b, \\
-        & u = (u_1, \ldots, u_N)
-
-    For a given multiplier the Lagrangian is the sum of
-    :math:`L_i(u_i, \lambda) = J_i(u_i) + \lambda^\top (A_i u_i - b / N)`, so each block can be
-    minimised by its own worker. The iterates are those of :func:`dual_ascent` on the joint problem.
-
-    Parameters
-    ----------
-    blocks : sequence of (argmin_i, A_i)
-        ``argmin_i(lambda_)`` returns a minimiser, of shape (n_i,), of
-        :math:`J_i(u_i) + \lambda^\top A_i u_i`; `A_i` has shape (m, n_i).
-    b : array-like of shape (m,)
-        Right-hand side.
-    lambda0 : array-like of shape (m,)
-        Starting multiplier.
-    step : float or callable
-        As for :func:`dual_ascent`.
-    **loop
-        As for :func:`dual_ascent`, `J` being a function of the joint u.
-
-    Returns
-    -------
-    MultiplierResult
-        With the blocks joined in `u` and in the history, in the order given.
-
-    Raises
-    ------
-    UnboundedProblemError
-        If some `argmin_i` raises it.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the residual did not meet the tolerance, or the iterates grew without bound.
-
-    Notes
-    -----
-    Source: Section 16.1 (the text writes u as a sum of blocks of different lengths; it is their
-    concatenation).
-
-    Examples
-    --------
-    Two agents share the constraint ``x + y = 3``; the costs are ``x^2 / 2`` and ``y^2``.
-
-    >>> from companion.admm import dual_decomposition
-    >>> blocks = [(lambda l: -l, [[1]]), (lambda l: -l / 2, [[1]])]
-    >>> result = dual_decomposition(blocks, [3], [0], step=0.5)
-    >>> result.u.round(4), result.lambda_.round(4)
-    (array([2., 1.]), array([-2.]))
-    """
-    if len(blocks) == 0:
-        raise ValueError("blocks must hold at least one pair (argmin_i, A_i), got none")
-    b = as_vector(b, "b")
-    A = [as_matrix(A_i, f"A of block {i}", (b.size, None)) for i, (_, A_i) in enumerate(blocks)]
-
-    def argmin(lambda_: np.ndarray) -> np.ndarray:
-        parts = [
-            returned(argmin_i(lambda_), A_i.shape[1:], f"argmin of block {i}")
-            for i, ((argmin_i, _), A_i) in enumerate(zip(blocks, A))
-        ]
-        return np.concatenate(parts)
-
-    return dual_ascent(argmin, np.hstack(A), b, lambda0, step, **loop)
 
 
 def augmented_lagrangian(

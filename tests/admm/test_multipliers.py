@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.linalg import block_diag
 
-from companion import admm
 from companion.admm import dual_ascent, dual_function, method_of_multipliers, quadratic_argmin
 from companion.exceptions import ConvergenceWarning, UnboundedProblemError
 from tests.refusals import refusals
@@ -154,32 +152,11 @@ class TestTheory:
         assert run.history["dual_objective"][-1] == pytest.approx(-entropy, abs=1e-6)
 
 
-class TestDecomposition:
-    @pytest.mark.parametrize("seed", range(3))
-    def test_same_iterates_as_the_joint_method(self, seed):
-        parts = [random_problem(10 * seed + n, n, 2)[:3] for n in (3, 1, 4)]
-        Qs, cs, As = zip(*parts)
-        Q, c, A, b = block_diag(*Qs), np.concatenate(cs), np.hstack(As), np.array([1.0, -2.0])
-        blocks = [(quadratic_argmin(*part), part[2]) for part in parts]
-        step = 1 / np.linalg.eigvalsh(A @ np.linalg.solve(Q, A.T)).max()
-        joint = dual_ascent(quadratic_argmin(Q, c, A), A, b, [1, 2], step, J=quadratic(Q, c))
-        split = admm.dual_decomposition(blocks, b, [1, 2], step, J=quadratic(Q, c))
-        assert joint.converged
-        for name, values in joint.history.items():
-            assert_allclose(split.history[name], values, atol=1e-12)
-        assert_allclose(split.u, kkt_solution(Q, c, A, b)[0], atol=1e-6)
-
-
 argmin = TestExample161.argmin
-block = (lambda l: -l, [[1.0]])
 
 
 def ascend(argmin=argmin, step=0.1):
     return dual_ascent(argmin, [[2, -1]], [5], [0], step)
-
-
-def decompose(*blocks):
-    return admm.dual_decomposition(blocks, [1], [0], 0.1)
 
 
 test_bad_input = refusals(
@@ -189,7 +166,4 @@ test_bad_input = refusals(
     (lambda: method_of_multipliers(argmin, [[2, -1]], [5], [0], 0), "rho must .* > 0, got 0"),
     (lambda: quadratic_argmin(np.eye(2), [0, 0], [[2, -1]], rho=1), "b is needed when rho > 0"),
     (lambda: quadratic_argmin([[1, 2], [0, 1]], [0, 0], [[2, -1]]), "Q must be symmetric"),
-    (lambda: decompose(), "at least one pair"),
-    (lambda: decompose(block, (lambda l: l, [[1], [2]])), "A of block 1 must have shape"),
-    (lambda: decompose((lambda l: [1, 2], [[1.0]])), "argmin of block 0 must return"),
 )
