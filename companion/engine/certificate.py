@@ -260,7 +260,8 @@ def certify(
             if ratio(gap + gain, value) > tolerance:
                 gain = min(gain, _gain_nearby(program, x, e, noise, z))
         gap += gain
-        finite = math.isfinite(gap + value + dual + primal)
+        # an e that overflows is unknown, not 0
+        finite = math.isfinite(gap + value + dual + primal + float(np.abs(e).sum()))
     if not finite:
         return Certificate(np.inf, np.inf, np.inf, np.inf, tolerance)
     return Certificate(

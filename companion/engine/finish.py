@@ -81,7 +81,7 @@ class Settled(NamedTuple, Generic[Point]):
 
 def settle(
     system: System[Point], point: Point, state: np.ndarray, rounds: int,
-    accept: Callable[[Point, bool], bool] = lambda point, stays: stays, walks: bool = False,
+    accept: Callable[[Point, bool], bool] = lambda point, stays: stays,
 ) -> Settled[Point]:  # fmt: skip
     """Solve systems until the sets stay as they are; give up if they run in a circle or change more and more.
 
@@ -94,11 +94,9 @@ def settle(
         Largest number of systems.
     accept : callable
         Says of a point, and of whether its sets stay, if that is the end.
-    walks : bool
-        Whether the system stops at the first bound that is met: the same sets may then come again, at a better point.
     """
     seen, fewest, n = set[bytes](), state.size, 0
-    while n < rounds and (walks or state.tobytes() not in seen):
+    while n < rounds and state.tobytes() not in seen:
         seen.add(state.tobytes())
         found, n = system.minimum(point, state), n + 1
         if found is None:

@@ -15,7 +15,7 @@ from companion.engine.certificate import (
     bound_multipliers,
     certify,
 )
-from companion.engine.finish import System, settle
+from companion.engine.finish import Proximal, settle, settle_near
 from companion.engine.guess import PIQP_ITERATIONS, ask, in_arrays, read_state
 from companion.engine.kkt import factor
 from companion.results import Certificate
@@ -24,8 +24,6 @@ __all__ = ["Solution", "solve_box"]
 
 _GUESSES = (1e-7, 1e-13)  # tolerances of PIQP
 _FEW = 8  # systems that may be solved after each guess
-_ROUNDS = 60  # the same with a proximal term
-_PROXIMAL = (1e-2, 1e-4, 1e-6, 1e-8, 0.0)  # weights of that term, in units of the diagonal of P
 _REFINEMENTS = 8
 # Parts of its terms below which a number may be nothing but rounding: 1e-17 in place of 0 is no optimum where rows and
 # columns are measured by their own terms. Without them 24 of 153 tests of quadratic programs have no proof.
@@ -63,8 +61,8 @@ def solve_box(
 
     which is regularised, factored once and refined from the guess: where it is singular, the solution stays next to
     the guess. Variables that leave the box go to the bound, those whose multiplier has the wrong sign become free, and
-    the next system follows. If no proof comes of that, PIQP tries once more with a smaller tolerance, and the best
-    point counts.
+    the next system follows. If no proof comes of that, PIQP tries once more with a smaller tolerance, proximal steps
+    follow, and the best point counts.
 
     Parameters
     ----------
@@ -75,7 +73,7 @@ def solve_box(
     tol : float
         Tolerance of the certificate.
     max_iter : int
-        Largest number of iterations of PIQP for one guess.
+        Largest number of iterations of PIQP for one guess, and of systems after the last one.
 
     Returns
     -------
@@ -132,38 +130,113 @@ def _solve(
     program: BoxProgram, guess: tuple[np.ndarray, np.ndarray] | None, tol: float, max_iter: int
 ) -> Solution:
     """Solve in the units that the data have."""
-    search = _Search(program, tol)
+    P, q, _, b, lower, upper = program
+    data, zero, verdict = in_arrays(program), np.zeros(q.size), "inaccurate"
+    tried: list[Solution] = []
+    n_iter = n_systems = 0
+
+    def accept(at: _Kkt, _: bool = True) -> bool:
+        x, y = np.clip(at.x[: q.size], lower, upper), at.y[: b.size]
+        found = _judged(program, x, y, tol)
+        tried.append(found if found.certificate.ok else _cleaned(program, x, y, tol, found))
+        return tried[-1].certificate.ok
+
+    def finish(x: np.ndarray, y: np.ndarray, z: np.ndarray, last: bool) -> int:
+        if not (np.isfinite(x).all() and np.isfinite(y).all()):
+            return 0
+        system, state = _Arrays(data), read_state(data, x, z)
+        if not last:
+            return settle(system, _Kkt(x, y), state, _FEW, accept).n_systems
+        found = settle_near(system, _Kkt(x, y), state, max_iter, accept)
+        if not found.ok:
+            accept(found.point)
+        return found.n_systems
+
     with np.errstate(all="ignore"):  # a failed attempt may overflow; the certificate judges
-        if not search.succeeds(guess, max_iter) and search.best is None:
-            search.offer(np.clip(0.0, program.lower, program.upper), 0.0 * program.b)
-    assert search.best is not None
-    return search.best._replace(
-        n_iter=search.n_iter,
-        n_systems=search.n_systems,
-        verdict="solved" if search.best.certificate.ok else search.verdict,
-    )
+        if not (q.any() or b.any()):
+            accept(_Kkt(zero, 0.0 * b))
+        if guess is None and not np.isfinite([lower, upper]).any():
+            guess = zero, 0.0 * b  # one system is all
+        if guess is not None and not (tried and tried[-1].certificate.ok):
+            w = P.G.T @ guess[0] if isinstance(P, LowRank) else np.zeros(0)
+            x, y = (np.concatenate([part, w]) for part in guess)
+            n_systems = finish(x, y, -_Arrays(data).gradient(x, y), False)
+        for eps in _GUESSES:
+            if tried and tried[-1].certificate.ok:
+                break
+            x, y, z, steps, verdict = ask(data, eps, max_iter)
+            n_iter += steps
+            n_systems += finish(x, y, z, eps == _GUESSES[-1])
+        if not tried:
+            accept(_Kkt(zero, 0.0 * b))
+    best = min(tried, key=lambda found: found.certificate.worst)
+    verdict = "solved" if best.certificate.ok else verdict
+    return best._replace(n_iter=n_iter, n_systems=n_systems, verdict=verdict)
+
+
+def _judged(program: BoxProgram, x: np.ndarray, y: np.ndarray, tol: float) -> Solution:
+    """Return a point with its certificate."""
+    P, q, A, _, lower, upper = program
+    Px = P @ x
+    # A point that minimises the objective itself has multipliers 0.
+    y = y * bool((Px + q).any())
+    z = bound_multipliers(Px + q + y @ A, x, lower, upper)
+    return Solution(x, y, *z, Px, certify(program, x, y, *z, tol, Px), 0, 0, "")
+
+
+def _cleaned(
+    program: BoxProgram, x: np.ndarray, y: np.ndarray, tol: float, found: Solution
+) -> Solution:
+    """Return the first point that is proved, or the best one, without what may be nothing but rounding."""
+    for part in _PARTS:
+        better = _judged(program, *_without_rounding(program, x, y, part), tol)
+        found = min(found, better, key=lambda each: each.certificate.worst)
+        if better.certificate.ok:
+            break
+    return found
+
+
+def _without_rounding(
+    program: BoxProgram, x: np.ndarray, y: np.ndarray, part: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return x and y with 0 for the entries that move the gradient by a small part of its terms only.
+
+    The multiplier 1e-17 of a row that is slack, say, or a variable 1e-17 whose gradient has terms of size 1. Where
+    there is nothing to compare with, it is the largest of them.
+    """
+    P, q, A, _, lower, upper = program
+    roots, absolute = np.sqrt(np.maximum(P.diagonal(), 0.0)), np.abs(A)
+    mass = roots * float(roots @ np.abs(x)) + np.abs(q)
+    terms = part * (mass + np.abs(y) @ absolute)
+    width = np.maximum(np.abs(lower), np.abs(upper))
+    width = np.where(width < np.inf, width, largest(x))
+    small = (np.abs(x) * roots**2 <= terms) & (roots > 0.0)
+    small |= (np.abs(x) <= part * width) & (roots == 0.0)
+    x = np.where(small & (lower <= 0.0) & (upper >= 0.0), 0.0, x)
+    rows = absolute[:, mass > 0.0]
+    small = (np.abs(y)[:, None] * rows <= terms[mass > 0.0]).all(axis=1)
+    small &= rows.any(axis=1) | (np.abs(y) <= part * largest(y))
+    return x, np.where(small, 0.0, y)
 
 
 class _Kkt(NamedTuple):
-    """A point, the multipliers of its equations, the gradient of the Lagrangian, and where a walk met a bound."""
+    """A point, the multipliers of its equations, and the gradient of the Lagrangian."""
 
     x: np.ndarray
     y: np.ndarray
     gradient: Any = None
-    met: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
-class _Arrays(System[_Kkt]):
+class _Arrays(Proximal[_Kkt]):
     """The linear algebra of a program in arrays, dense or sparse; see `companion.engine.guess.in_arrays`.
 
     The objective has the additional term ``1/2 sum_j prox_j (x_j - centre_j)^2``.
     """
 
     data: BoxProgram
-    prox: np.ndarray
-    centre: np.ndarray
-    walks: bool = False
+    prox: Any = 0.0
+    centre: Any = 0.0
 
     def gradient(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the gradient of the Lagrangian."""
@@ -177,7 +250,7 @@ class _Arrays(System[_Kkt]):
         free = np.flatnonzero(state == 0)
         x = np.where(state < 0, lower, np.where(state > 0, upper, start))
         try:
-            solve = factor(P, A, free, self.prox[free])
+            solve = factor(P, A, free, np.broadcast_to(self.prox, x.shape)[free])
         except RuntimeError:  # SuperLU met an exact singularity
             return None
         best, found = (np.inf, np.inf), _Kkt(x, y, self.gradient(x, y))
@@ -194,26 +267,18 @@ class _Arrays(System[_Kkt]):
             # all sizes that had no proof without this, 26 have one
             if k:
                 x[free[np.abs(x[free]) <= np.abs(step[: free.size])]] = 0.0
-        return self.walked(start, found, state) if self.walks else found
+        return found
 
-    def walked(self, start: np.ndarray, found: _Kkt, state: np.ndarray) -> _Kkt:
-        """Go from a point of the box towards a minimum, to the first bound that is met."""
-        step = found.x - start
-        distance = np.where(step > 0.0, self.data.upper - start, start - self.data.lower)
-        distance = np.maximum(distance, 0.0)
-        share = np.where((state == 0) & (step != 0.0), distance / np.abs(step), np.inf)
-        least = float(share.min(initial=np.inf))
-        if least >= 1.0:
-            return found
-        met = np.where(share <= least * (1.0 + 16.0 * EPS), np.sign(step), 0.0)
-        return found._replace(x=start + least * step, met=met)
+    def near(self, point: _Kkt, delta: float) -> _Arrays:
+        """Return the system with a proximal term."""
+        diagonal = self.data.P.diagonal()
+        unit = np.where(diagonal > 0.0, diagonal, 1.0)
+        return replace(self, prox=delta * unit, centre=np.clip(point.x, *self.data[4:]))
 
     def corrected(self, point: _Kkt, state: np.ndarray) -> np.ndarray:
         """Return the state with variables that left the box at their bound, and those of a wrong sign free."""
         P, q, A, _, lower, upper = self.data
-        x, y, g, met = point
-        if met is not None:
-            return np.where(met != 0.0, met, state).astype(np.int8)
+        x, y, g = point
         new = state.copy()
         new[(state == 0) & (x < lower)] = -1
         new[(state == 0) & (x > upper)] = 1
@@ -221,104 +286,3 @@ class _Arrays(System[_Kkt]):
         terms = absolute_product(P, np.abs(x)) + np.abs(q) + np.abs(A.T @ y)
         new[(state * g > 16.0 * EPS * terms) & (lower < upper)] = 0
         return new
-
-
-class _Search:
-    """The way from guesses to a proof, and the best point so far."""
-
-    def __init__(self, program: BoxProgram, tol: float) -> None:
-        self.program, self.tol = program, tol
-        self.n, self.p = program.q.size, program.b.size
-        data = in_arrays(program)
-        zero = np.zeros(data.q.size)
-        self.arrays = _Arrays(data, zero, zero)
-        self.best: Solution | None = None
-        self.n_iter, self.n_systems, self.verdict = 0, 0, "inaccurate"
-
-    def succeeds(self, guess: tuple[np.ndarray, np.ndarray] | None, max_iter: int) -> bool:
-        """Go from the given guess, or from those of PIQP, to a point that is proved; return whether there is one."""
-        P, q, _, b, lower, upper = self.program
-        if not (q.any() or b.any()) and self.offer(np.clip(0.0, lower, upper), np.zeros(b.size)):
-            return True
-        if guess is None and not np.isfinite([lower, upper]).any():
-            guess = np.zeros(q.size), np.zeros(b.size)  # one system is all
-        if guess is not None:
-            w = P.G.T @ guess[0] if isinstance(P, LowRank) else np.zeros(0)
-            x, y = (np.concatenate([part, w]) for part in guess)
-            if self.finish(x, y, -self.arrays.gradient(x, y), (0.0,)):
-                return True
-        data = self.arrays.data
-        for eps in _GUESSES:
-            x, y, z, n_iter, self.verdict = ask(data, eps, max_iter)
-            self.n_iter += n_iter
-            if self.finish(x, y, z, (0.0,)):
-                return True
-        return self.finish(x, y, z, _PROXIMAL)
-
-    def finish(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, steps: tuple[float, ...]) -> bool:
-        """Settle the sets under each weight of a proximal term; return whether a point came out that is proved."""
-        if not (np.isfinite(x).all() and np.isfinite(y).all()):
-            return False
-        data = self.arrays.data
-        diagonal = data.P.diagonal()
-        unit = np.where(diagonal > 0.0, diagonal, 1.0)
-        point, state = _Kkt(x, y), read_state(data, x, z)
-        for delta in steps:
-            walks = delta == 0.0 and len(steps) > 1
-            centre = np.clip(point.x, data.lower, data.upper)
-            system = replace(self.arrays, prox=delta * unit, centre=centre, walks=walks)
-
-            def accept(at: _Kkt, stays: bool, every: bool = not delta) -> bool:
-                x = np.clip(at.x, data.lower, data.upper)
-                return (stays or every) and self.offer_cleaned(x, at.y)
-
-            rounds = _ROUNDS if delta or walks else _FEW
-            found = settle(system, point, state, rounds, accept, walks)
-            self.n_systems += found.n_systems
-            if found.ok:
-                return True
-            point, state = found.point, found.state
-        return False
-
-    # -- proof
-
-    def offer(self, x: np.ndarray, y: np.ndarray) -> bool:
-        """Certify a point, keep it if it is the best; return whether it is proved."""
-        P, q, A, _, lower, upper = self.program
-        x, Px = x[: self.n], P @ x[: self.n]
-        # A point that minimises the objective itself has multipliers 0.
-        y = y[: self.p] * bool((Px + q).any())
-        z = bound_multipliers(Px + q + y @ A, x, lower, upper)
-        certificate = certify(self.program, x, y, *z, self.tol, Px)
-        if self.best is None or certificate.worst < self.best.certificate.worst:
-            self.best = Solution(x, y, *z, Px, certificate, 0, 0, "")
-        return certificate.ok
-
-    def offer_cleaned(self, x: np.ndarray, y: np.ndarray) -> bool:
-        """Offer a point, and then without what may be nothing but rounding."""
-        x, y = x[: self.n], y[: self.p]
-        if self.offer(x, y):
-            return True
-        return any(self.offer(*self.without_rounding(x, y, part)) for part in _PARTS)
-
-    def without_rounding(
-        self, x: np.ndarray, y: np.ndarray, part: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return x and y with 0 for the entries that move the gradient by a small part of its terms only.
-
-        The multiplier 1e-17 of a row that is slack, say, or a variable 1e-17 whose gradient has terms of size 1. Where
-        there is nothing to compare with, it is the largest of them.
-        """
-        P, q, A, _, lower, upper = self.program
-        roots, absolute = np.sqrt(np.maximum(P.diagonal(), 0.0)), np.abs(A)
-        mass = roots * float(roots @ np.abs(x)) + np.abs(q)
-        terms = part * (mass + np.abs(y) @ absolute)
-        width = np.maximum(np.abs(lower), np.abs(upper))
-        width = np.where(width < np.inf, width, largest(x))
-        small = (np.abs(x) * roots**2 <= terms) & (roots > 0.0)
-        small |= (np.abs(x) <= part * width) & (roots == 0.0)
-        x = np.where(small & (lower <= 0.0) & (upper >= 0.0), 0.0, x)
-        rows = absolute[:, mass > 0.0]
-        small = (np.abs(y)[:, None] * rows <= terms[mass > 0.0]).all(axis=1)
-        small &= rows.any(axis=1) | (np.abs(y) <= part * largest(y))
-        return x, np.where(small, 0.0, y)

@@ -25,6 +25,13 @@ def test_nothing_to_minimise_has_no_multipliers():
     assert (found.y, found.certificate.ok) == (0.0, True)
 
 
+def test_a_residual_that_overflows_is_not_zero():
+    """min -x without an upper bound: the exact product of 0 and 1e303 is nan."""
+    one, zero = np.ones(1), np.zeros(1)
+    program = BoxProgram(np.zeros((1, 1)), -one, np.zeros((0, 1)), np.zeros(0), zero, INF[:1])
+    assert not certify(program, 1e303 * one, np.zeros(0), zero, zero).ok
+
+
 def small_program(rng):
     """Return an integer program with an integer optimum x: the multipliers are chosen first."""
     n, p = int(rng.integers(1, 5)), int(rng.integers(0, 3))
