@@ -34,7 +34,7 @@ def documented_names(env: BuildEnvironment) -> dict[str, tuple[str, Any]]:
     """Return what the reference documents, by full name and by every unique end of it."""
     found = defaultdict(list)
     for path, entry in env.get_domain("py").objects.items():
-        parts = path.split(".")
+        parts = path.split(".") if entry.objtype in KINDS and not entry.aliased else ()
         for i in range(len(parts)):
             found[".".join(parts[i:])].append((path, entry))
     return {name: entries[0] for name, entries in found.items() if len(entries) == 1}
@@ -47,9 +47,11 @@ def find_name(
     if node.get("refdomain") != "py":
         return None
     name = node["reftarget"].rsplit(".", 1)[-1]
-    if name in documented_names(env):
-        path, entry = documented_names(env)[name]
-        return make_refnode(app.builder, node["refdoc"], entry.docname, entry.node_id, text, path)
+    objects = env.get_domain("py").objects
+    found = [path for path in objects if path.split(".")[-1] == name]
+    if len(found) == 1:
+        home, anchor = objects[found[0]].docname, objects[found[0]].node_id
+        return make_refnode(app.builder, node["refdoc"], home, anchor, text, found[0])
     for info in pkgutil.walk_packages(companion.__path__, "companion."):
         if hasattr(importlib.import_module(info.name), name) or info.name.endswith(f".{name}"):
             return text
@@ -67,9 +69,8 @@ def link_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             continue
         name = match["name"]
         full = name.startswith("companion.") and name.count(".") > 1
-        path, entry = names.get(name, ("", None))
-        wanted = entry and entry.objtype in KINDS and not entry.aliased
-        if wanted and (full or docname in BY_LAST_PART):
+        if name in names and (full or docname in BY_LAST_PART):
+            path, entry = names[name]
             home, anchor, shown = entry.docname, entry.node_id, literal.deepcopy()
             link = make_refnode(app.builder, docname, home, anchor, shown, path)
             literal.replace_self(link)
