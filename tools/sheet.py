@@ -154,4 +154,4 @@ def write_sheet(labels: list[str], folder: Path = FOLDER) -> list[Path]:
 
 
 if __name__ == "__main__":
-    print(*write_sheet(sys.argv[1:]), sep="\n")
+    print(*(write_sheet(sys.argv[1:]) if sys.argv[1:] else [__doc__]), sep="\n")
