@@ -131,9 +131,9 @@ def reference_pages() -> dict[str, str]:
             sections = [s for s in (section(m, package) for m in mine) if s["entries"]]
             pages[page] = {"title": title, "about": about, "sections": sections}
         pages[name]["apart"] = apart
-    given = {name: {"apart": [], "name": name} | page for name, page in pages.items()}
-    about = {name: {"about": text} for name, text in ABOUT.items()}
-    return {name: render("reference.md", **p | about.get(name, {})) for name, p in given.items()}
+    for name, page in pages.items():
+        page |= {"name": name, "about": ABOUT.get(name, page.get("about"))}
+    return {name: render("reference.md", **page) for name, page in pages.items()}
 
 
 def write_reference() -> None:

@@ -40,7 +40,7 @@ def chosen(labels: list[str]) -> list[Exercise]:
     >>> [e.label for e in chosen(["prob-18-5"])]
     ['exr-18-5']
     """
-    known = {e.label: e for e in exercises()}
+    known = {e.label: e for e in exercises()} if labels else sys.exit(__doc__)
     names = [re.sub(r"^prob-", "exr-", label) for label in labels]
     if unknown := [name for name in names if name not in known]:
         raise SystemExit(f"no exercise is called {', '.join(unknown)}; book/instructors lists all")
@@ -154,4 +154,4 @@ def write_sheet(labels: list[str], folder: Path = FOLDER) -> list[Path]:
 
 
 if __name__ == "__main__":
-    print(*(write_sheet(sys.argv[1:]) if sys.argv[1:] else [__doc__]), sep="\n")
+    print(*write_sheet(sys.argv[1:]), sep="\n")

@@ -25,7 +25,6 @@ SUITES = {
     "site.xml": "built pages",
 }
 MEASURED = ROOT / "benchmarks" / "results"  # python -m benchmarks.boards --store, .pages --store
-CPU = Path("/proc/cpuinfo")
 LIBRARIES = (
     "optimization-companion", "numpy", "scipy", "scikit-learn", "matplotlib", "ipywidgets", "pandas", "sympy",
     "jupyter-book", "jupyterlab", "nbval",
@@ -71,11 +70,11 @@ def verdicts(folder: Path) -> Counter[str]:
 def status_page(reports: Path = REPORTS) -> str:
     """Return the page as MyST; it has columns for nbval when that ran."""
     notebooks = [page for page in pages_in_order() if (ROOT / f"{page}.ipynb").exists()]
-    coverage = reports / "coverage.xml"
+    coverage, cpu = reports / "coverage.xml", Path("/proc/cpuinfo")
     covered = ElementTree.parse(coverage).getroot().get("line-rate") if is_fresh(coverage) else 0
     measured = ("boards.json", "pages.json", "live_speed.json")
     frames, visits, speed = (json.loads((MEASURED / name).read_text("utf-8")) for name in measured)
-    named = re.search(r"model name\s*: (.+)", CPU.read_text("utf-8") if CPU.exists() else "")
+    named = re.search(r"model name\s*: (.+)", cpu.read_text("utf-8") if cpu.exists() else "")
     return render(
         "status.md",
         suites={what: suite(reports / file) for file, what in SUITES.items()},

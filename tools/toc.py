@@ -75,8 +75,8 @@ def render(name: str, /, **data: Any) -> str:
     """Return a generated page: its template in ``tools/templates``, filled in."""
     loader = FileSystemLoader(Path(__file__).parent / "templates")
     options = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
-    made = Environment(loader=loader, undefined=StrictUndefined, **options).get_template(name)
-    return made.render(data)
+    made = Environment(loader=loader, undefined=StrictUndefined, **options)
+    return made.get_template(name).render(data)
 
 
 def write(path: Path, text: str) -> None:

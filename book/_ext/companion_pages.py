@@ -49,14 +49,12 @@ from letters import in_letters
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tools import exercises, live, sameness
 
-LENGTH = 160  # characters that search engines show
 STATE = "application/vnd.jupyter.widget-state+json"
 LAUNCH = {
     "notebook_interface": "jupyterlab",
     "binderhub_url": "https://mybinder.org",
     "colab_url": "https://colab.research.google.com",
 }
-TEMPLATES = Path(__file__).parents[1] / "_templates"
 CELL = '<div class="cell '
 HEADING = re.compile(r"<h[23][ >]")
 SLIDER = "application/vnd.jupyter.widget-view+json"
@@ -67,11 +65,11 @@ CELLS = {"tag_solution", "tag_check"}
 
 
 def description(doctree: nodes.document | None) -> str:
-    """Return the description of a page: its first paragraph that says something."""
+    """Return the description of a page: its first paragraph that says something, as long as search engines show it."""
     for paragraph in doctree.findall(nodes.paragraph) if doctree else ():
         inside = paragraph.parent
         if isinstance(inside, nodes.section) and len(paragraph.astext()) > 30:
-            return textwrap.shorten(in_letters(paragraph.astext()), LENGTH, placeholder=" …")
+            return textwrap.shorten(in_letters(paragraph.astext()), 160, placeholder=" …")
     return ""
 
 
@@ -121,8 +119,7 @@ def live_needs(app: Sphinx, pagename: str) -> dict[str, Any]:
     notebook = nbformat.read(path, as_version=4)
     code = [c for c in notebook.cells if c.cell_type == "code"]
     if not app.config.companion_solutions:
-        hidden = {"solution", "check"}
-        code = [c for c in code if not hidden & set(c.metadata.get("tags", []))]
+        code = [c for c in code if not {"solution", "check"} & {*c.metadata.get("tags", [])}]
     packages = live.packages_of("\n".join(c.source for c in code))
     files = json.loads(live.LISTED.read_text(encoding="utf-8"))
     size = sum(files["core"].values()) + sum(files["packages"][name] for name in packages)
@@ -175,7 +172,7 @@ def add_addresses(app: Sphinx, config: Config) -> None:
     file = Path(app.srcdir) / "pyproject.toml"
     project = tomllib.loads(file.read_text("utf-8"))["project"] if file.exists() else {}
     urls = project.get("urls", {})
-    config.templates_path.append(str(TEMPLATES))
+    config.templates_path.append(str(Path(__file__).parents[1] / "_templates"))
     config.html_copy_source = False  # sources have solutions: the pages offer their editions
     config.html_baseurl = urls.get("Documentation", config.html_baseurl)
     if "Repository" in urls:
