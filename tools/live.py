@@ -47,8 +47,7 @@ SITE = HOME / "site" / "live"  # Sphinx copies the content of its parent into _s
 LISTED = SITE / "list.json"
 PATIENCE = 300  # seconds for the package index
 PLACE = "https://cdn.jsdelivr.net/pyodide/v{version}/full/{file}"
-LIBRARY = "python_stdlib"
-CORE = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", f"{LIBRARY}.zip")
+CORE = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
 WHOLE = {"companion", "executing", "pyparsing"}  # keep source and lines, which the last two read
 # Their docstrings weigh megabytes.
 BARE = {"matplotlib", "pandas", "scikit-learn", "scipy", "sympy"}
@@ -89,11 +88,6 @@ def digest(data: bytes) -> str:
 
 
 # -- fetch
-
-
-def wanted(known: Names) -> dict[str, str]:
-    """Return the SHA-256 of each file by its name."""
-    return known["core"] | {entry["file"]: entry["sha256"] for entry in wheels(known).values()}
 
 
 def keep(name: str, data: bytes, hashes: dict[str, str]) -> None:
@@ -147,7 +141,8 @@ def from_pyodide(known: Names, hashes: dict[str, str], names: set[str]) -> None:
 
 def fetch() -> bool:
     """Fetch what the cache lacks; return whether it has everything now."""
-    known, hashes = listed(), wanted(listed())
+    known = listed()
+    hashes = known["core"] | {each["file"]: each["sha256"] for each in wheels(known).values()}
     for source in (from_folder, from_index, from_pyodide):
         if names := missing(hashes):
             try:
@@ -176,7 +171,7 @@ const { loadPyodide } = require(core + "/pyodide.js");
   pyodide.FS.mkdirTree("/pack");
   pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root: folder }, "/pack");
   pyodide.runPython(`
-import ast, importlib.util, io, json, sys, sysconfig, zipfile
+import ast, importlib.util, io, json, sysconfig, zipfile
 from importlib._bootstrap_external import _code_to_hash_pyc
 from types import CodeType
 def short(code):
@@ -186,24 +181,19 @@ def short(code):
     inner = tuple(short(c) if isinstance(c, CodeType) else c for c in code.co_consts)
     return code.replace(co_linetable=lines, co_consts=inner)
 bare, whole = json.loads(open("/pack/kinds.json").read())
-zipped = next(path for path in sys.path if path.endswith(".zip"))
 sources, written = zipfile.ZipFile("/pack/sources.zip"), io.BytesIO()
 with zipfile.ZipFile(written, "w") as out:
     for name in sources.namelist():
         package, inside = name.split("/", 1)
         source = sources.read(name)
-        try:
-            tree = ast.parse(source)
-        except SyntaxError:
-            continue
+        tree = ast.parse(source)
         if package in bare:
             for node in ast.walk(tree):
                 body = getattr(node, "body", None)
                 first = body[0] if isinstance(body, list) and body else None
                 if isinstance(first, ast.Expr) and isinstance(getattr(first.value, "value", None), str):
                     first.value.value = ""
-        home = zipped if package == "python_stdlib" else sysconfig.get_path("purelib")
-        code = compile(tree, f"{home}/{inside}", "exec", dont_inherit=True)
+        code = compile(tree, f"{sysconfig.get_path('purelib')}/{inside}", "exec", dont_inherit=True)
         code = code if package in whole else short(code)
         out.writestr(name, _code_to_hash_pyc(code, importlib.util.source_hash(source), False))
 open("/pack/compiled.zip", "wb").write(written.getvalue())
@@ -242,8 +232,8 @@ def pack_for_browser(files: dict[str, bytes], target: Path) -> None:
     target.write_bytes(gzip.compress(written.getvalue(), 9, mtime=0))
 
 
-def compiled(sources: dict[str, Path], out: Path, more: dict[str, bytes] | None = None) -> None:
-    """Compile the modules of wheels or folders in Pyodide, and write `name.tar.gz` of each; of the library, a zip."""
+def compiled(sources: dict[str, Path], more: dict[str, bytes] | None = None) -> None:
+    """Compile the modules of wheels or folders in Pyodide; write `name.tar.gz` of each, a zip of Python's library."""
     everything = {package: contents(source) | (more or {}) for package, source in sources.items()}
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
@@ -269,10 +259,10 @@ def compiled(sources: dict[str, Path], out: Path, more: dict[str, bytes] | None 
                     del files[name]
                     files[f"{name}c"] = archive.read(path)
     for package, files in everything.items():
-        if package == LIBRARY:
-            pack(files, out / f"{package}.zip", zipfile.ZIP_STORED)  # it is packed as a whole
+        if package in CORE:
+            pack(files, HOME / package, zipfile.ZIP_STORED)  # it is packed as a whole
         else:
-            pack_for_browser(files, out / f"{package}.tar.gz")
+            pack_for_browser(files, SITE / f"{package}.tar.gz")
 
 
 def recipe() -> str:
@@ -294,23 +284,25 @@ def build() -> bool:
         shutil.rmtree(SITE, ignore_errors=True)
         SITE.mkdir(parents=True)
         (FILES / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
-        compiled({LIBRARY: FILES / f"{LIBRARY}.zip"}, HOME)
-        for name in CORE:
-            data = ((FILES, HOME)[name.startswith(LIBRARY)] / name).read_bytes()
-            (SITE / f"{name}.gz").write_bytes(gzip.compress(data, 9, mtime=0))
         files = {name: FILES / entry["file"] for name, entry in wheels(known).items()}
+        files[CORE[-1]] = FILES / CORE[-1]
         by_size = sorted(files.items(), key=lambda each: each[1].stat().st_size)
         with ThreadPoolExecutor(2) as pool:
-            list(pool.map(compiled, (dict(by_size[0::2]), dict(by_size[1::2])), (SITE, SITE)))
+            list(pool.map(compiled, (dict(by_size[0::2]), dict(by_size[1::2]))))
+        for name in CORE:
+            place = (FILES, HOME)[name == CORE[-1]] / name
+            (SITE / f"{name}.gz").write_bytes(gzip.compress(place.read_bytes(), 9, mtime=0))
         mark.write_text(way)
-    package, results = ROOT / "companion", sorted((ROOT / "benchmarks/results").glob("*.json"))
-    sources = sorted(p for p in package.rglob("*") if p.is_file() and p.suffix != ".pyc")
-    told = (path.name.encode() + path.read_bytes() for path in (KERNEL, *results, *sources))
+    results = sorted((ROOT / "benchmarks/results").glob("*.json"))
+    sources = sorted(
+        p for p in (ROOT / "companion").rglob("*") if p.is_file() and p.suffix != ".pyc"
+    )
+    told = [path.name.encode() + path.read_bytes() for path in (KERNEL, *results, *sources)]
     now = way + digest(b"".join(told))
     mark = HOME / "package"
     if not (SITE / "companion.tar.gz").is_file() or not mark.is_file() or mark.read_text() != now:
-        compiled({"companion": package}, SITE, {"companion_page.py": KERNEL.read_bytes()})
-        data = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in results}
+        compiled({"companion": ROOT / "companion"}, {"companion_page.py": KERNEL.read_bytes()})
+        data = {f"benchmarks/results/{path.name}": path.read_bytes() for path in results}
         pack_for_browser(data, SITE / "results.tar.gz")
         mark.write_text(now)
     # What the page has to know: the size of each file that it may load; a new state has new addresses.
@@ -432,8 +424,8 @@ if __name__ == "__main__":
     else:
         try:
             if build():
-                size = sum(path.stat().st_size for path in SITE.glob("*"))
-                print(f"Python for the browser: {size / 1e6:.1f} MB")
+                megabytes = sum(path.stat().st_size for path in SITE.glob("*")) / 1e6
+                print(f"Python for the browser: {megabytes:.1f} MB")
             else:
                 leave_out("its files cannot be fetched here (book/troubleshooting.md)")
         except (OSError, RuntimeError, ValueError, ImportError) as error:
