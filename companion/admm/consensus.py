@@ -241,7 +241,7 @@ def consensus(
     workers : map-like callable
         As in :func:`scipy.optimize.differential_evolution`: the N proximal steps of an iteration are one call
         ``workers(step, blocks, v, weights)``, by default in this process, one after the other. The ``map`` of an
-        executor of :mod:`concurrent.futures` makes them at the same time. All that is asked of a block goes this way,
+        executor of ``concurrent.futures`` makes them at the same time. All that is asked of a block goes this way,
         so that a block can stay elsewhere.
     adaptive : bool
         Whether rho is balanced on the way, with mu = 2. Each new rho costs one factorisation per block.

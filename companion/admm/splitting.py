@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator
 
 from companion.admm.loop import repeat, returned
 from companion.checks import as_array, as_matrix, as_scalar, as_vector, check_count, count_axes
@@ -98,7 +97,7 @@ def admm(
         ``z_update(v, rho)`` returns :math:`\arg\min_z g(z) + (\rho/2) \|B z - v\|_2^2`; it is
         called with :math:`v = c - A x^{k+1} - u^k`. With ``B = -1`` this is the proximal operator
         of :math:`g/\rho` at -v.
-    A, B : array of shape (p, n) and (p, m), sparse matrix, LinearOperator, or number
+    A, B : array of shape (p, n) and (p, m), sparse matrix or number
         The constraint. A number stands for that multiple of the identity.
     c : array-like of shape (p,) or float
         Right-hand side. A number is repeated p times.
@@ -240,7 +239,7 @@ def lyapunov(history: History, B: Any, z_star: Any, lambda_star: Any) -> np.ndar
     ----------
     history : dict of ndarray
         The `history` of a run of :func:`admm` with ``keep_iterates=True`` and constant rho.
-    B : array, sparse matrix, LinearOperator or number
+    B : array, sparse matrix or number
         As in the run.
     z_star, lambda_star : array-like of shape (m,) and (p,)
         A solution and its multiplier (not scaled).
@@ -374,10 +373,10 @@ def _linear_map(M: Any, name: str) -> tuple[Apply, Apply, tuple[int, int] | None
     if sparse.issparse(M):
         M = M.tocsr()
         as_array(M.data, name)  # raises an error if an entry is not finite
-    elif not isinstance(M, LinearOperator):
-        if count_axes(M, name) == 0:
-            number = as_scalar(M, name)
-            return (lambda v: number * v), (lambda y: number * y), None
+    elif count_axes(M, name) == 0:
+        number = as_scalar(M, name)
+        return (lambda v: number * v), (lambda y: number * y), None
+    else:
         M = as_matrix(M, name)
     return M.__matmul__, M.T.__matmul__, M.shape
 
