@@ -238,8 +238,8 @@ def consensus(
         future.
     objective : ConsensusObjective
         :class:`RidgeObjective`, :class:`LassoObjective`, :class:`SquaredHingeObjective` or your own.
-    workers : map-like callable
-        As in :func:`scipy.optimize.differential_evolution`: the N proximal steps of an iteration are one call
+    workers : callable
+        Map-like, as in :func:`scipy.optimize.differential_evolution`: the N proximal steps of an iteration are one call
         ``workers(step, blocks, v, weights)``, by default in this process, one after the other. The ``map`` of an
         executor of ``concurrent.futures`` makes them at the same time. All that is asked of a block goes this way,
         so that a block can stay elsewhere.
