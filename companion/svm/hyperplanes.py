@@ -35,7 +35,14 @@ from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, is_positive_definite
 from companion.kernels.vectors import own_points
 from companion.results import Certificate, Record
-from companion.svm.program import Array, DualProgram, Points, Weights, make_points
+from companion.svm.program import (
+    Array,
+    DualProgram,
+    Points,
+    Weights,
+    accurate_product,
+    make_points,
+)
 
 __all__ = [
     "POINT_CLASSES",
@@ -249,6 +256,7 @@ _MANY_FEATURES = 400  # with more, the systems that carry w take too long
 _MANY_ENTRIES = 400_000
 _FEW_DIGITS = 1e-7  # the relative error of the norm of w from which on there is a warning
 _FEW = 100  # multipliers, with which PIQP is faster than libsvm
+_SAFETY = 8.0  # times what rounding has left of slack, a margin is made narrower
 
 KernelLike = str | Kernel | Callable
 
@@ -261,7 +269,7 @@ class Solved(NamedTuple):
     weights: Weights
     slab: Slab
     u: np.ndarray
-    excess: float  # the largest u, rounding included
+    excess: float  # the largest u of a slack that costs something, rounding included
     certificate: Certificate
     objective: float
     dual_objective: float
@@ -345,13 +353,19 @@ def solve(
     tried, best = list[DualProgram](), list[Solved]()
     for program in programs:
         start = guess(program)
-        for from_guess in (True, False) if start is not None else (False,):
-            done = _finished(model, program, start if from_guess else None)
-            if done is None:
+        for near in (start, None) if start is not None else (None,):
+
+            def attempt(narrower: float, sets: Guess | None = near, p: DualProgram = program) -> Solved | None:
+                done = _finished(model, replace(p, q=p.q - narrower), sets)
+                if done is None:
+                    return None
+                dual, done = answer(p, done) if answer else (p, done)
+                tried.extend([] if any(dual is each for each in tried) else [dual])
+                return judge(model, points, dual, done, narrower)
+
+            found = _without_slack(attempt)
+            if found is None:
                 continue
-            dual, done = answer(program, done) if answer else (program, done)
-            found = judge(model, points, dual, done)
-            tried += [] if any(dual is each for each in tried) else [dual]
             better = min([*best, found], key=lambda each: each.certificate.worst)
             best = [better._replace(n_systems=found.n_systems)]
             if better.certificate.ok:
@@ -359,13 +373,33 @@ def solve(
     return best[0], tried
 
 
+def _without_slack(attempt: Callable[..., Solved | None]) -> Solved | None:
+    """Solve; where no point has slack, and that of rounding costs too much, once more with a narrower margin."""
+    found = attempt(0.0)
+    if found is None or found.certificate.ok:
+        return found
+    dual, a, excess = found.dual, found.a, _SAFETY * found.excess
+    room = math.inf if dual.eta is None else abs(dual.eta) / 2.0
+    upper = np.resize(dual.upper, a.size)
+    inside = np.isfinite(upper).all() and ((a < upper) | (upper == 0.0)).all()
+    if dual.P.ridge or not inside or not 0.0 < excess < room:
+        return found
+    narrow = attempt(excess, Guess(a, np.where(a > 0.0, 0, -1)))
+    if narrow is None:
+        return found
+    total = found.n_systems + narrow.n_systems
+    better = min(found, narrow, key=lambda each: each.certificate.worst)
+    return better._replace(n_systems=total)
+
+
 def _finished(model: Any, program: DualProgram, guess: Guess | None) -> Finished | None:
     """Finish from a guess of the active set; without one, solve as any other quadratic program."""
     P, steps = program.P, int(model.max_iter)
     if guess is not None:
         return finish(P, program.q, program.A, program.c, program.upper, *guess, steps)
-    found = solve_box(program.in_box(P.toarray()), tol=float(model.tol), max_iter=steps)
-    return Finished(found.x, found.y, found.Px, found.n_systems)
+    box, t, g = program.in_units(P.toarray())
+    found = solve_box(box, tol=float(model.tol), max_iter=steps)
+    return Finished(t * found.x, g * found.y, g * found.Px, found.n_systems)
 
 
 def guess_active_set(
@@ -375,10 +409,16 @@ def guess_active_set(
     P = dual.P.factor() if points.kernel.is_linear else None
     if P is None and dual.q.size <= _FEW:
         P = dual.P.toarray()
-    return libsvm(points, dual) if P is None else Guess(*guess_state(dual.in_box(P)))
+    if P is None:
+        return libsvm(points, dual)
+    box, t, _ = dual.in_units(P)
+    a, state = guess_state(box)
+    return Guess(t * a, state)
 
 
-def judge(model: Any, points: Points, dual: DualProgram, done: Finished) -> Solved:
+def judge(
+    model: Any, points: Points, dual: DualProgram, done: Finished, narrower: float = 0.0
+) -> Solved:
     """Return the best hyperplanes that these multipliers give, and their proof."""
     lengths = np.sqrt(np.maximum(dual.P.diagonal(), 0.0))
     a = snap(done.a, dual.upper, lengths)
@@ -387,12 +427,12 @@ def judge(model: Any, points: Points, dual: DualProgram, done: Finished) -> Solv
         Pa = Pa + (a - done.a)[moved] @ dual.P.rows(moved)
     c = dual.P.coefficients(a)
     weights = points.weights(c, *dual.P.inner(a, Pa))
-    found = _proved(model, dual, a, weights)
+    found = _read_off(model, dual, a, weights, narrower=narrower)
     if not found.certificate.ok:
         weights = points.weights(c, weights.inner, careful=True)
-        found = _proved(model, dual, a, weights)
+        found = _read_off(model, dual, a, weights, narrower=narrower)
     if weights.unknown and not weights.norm == weights.misfit == 0.0:
-        zero = _proved(model, dual, a, points.no_weights(c, weights))
+        zero = _read_off(model, dual, a, points.no_weights(c, weights), narrower=narrower)
         if zero.certificate.ok or zero.certificate.worst < found.certificate.worst:
             found = zero
     return found._replace(n_systems=max(done.n_systems, 1))
@@ -428,50 +468,31 @@ def _carried(model: Any, points: Points, dual: DualProgram, a: np.ndarray) -> So
         F = np.column_stack([F, np.ones(points.n)])
     R = np.column_stack([P.signed(column) for column in F.T])
 
-    def carried(q: np.ndarray) -> Solved:
+    def carried(narrower: float, sets: Guess | None = None) -> Solved:
+        start = a if sets is None else sets.a
         with np.errstate(all="ignore"):
-            found = carry_weights(R, P.ridge, q, dual.A, dual.c, dual.upper, a)
+            found = carry_weights(R, P.ridge, dual.q - narrower, dual.A, dual.c, dual.upper, start)
         b, w, multipliers = None, found.w, P.separate(found.a)
         if P.constant:  # the constant's weight is b or -b
             sign = -s[0] * P.signed(np.ones(points.n))[0]
             w, b = w[:-1], float(sign * w[-1])
         weights = points.carried(w, pivots, T, P.coefficients(multipliers))
-        return _proved(model, dual, multipliers, weights, b)._replace(n_systems=found.n_systems)
+        proved = _read_off(model, dual, multipliers, weights, b, narrower)
+        return proved._replace(n_systems=found.n_systems)
 
-    found = carried(dual.q)
-    inside = (found.a < dual.upper).all() and 0.0 < found.excess < math.inf
-    if not found.certificate.ok and inside:
-        # no point may have slack, and that of a rounding costs too much: the same with a narrower margin
-        narrow = carried(dual.q - 2.0 * found.excess)
-        total = found.n_systems + narrow.n_systems
-        found = min(found, narrow, key=lambda each: each.certificate.worst)
-        found = found._replace(n_systems=total)
-    return found
+    return _without_slack(carried)
 
 
 # -- proof
 
 
-def _proved(
-    model: Any, dual: DualProgram, a: np.ndarray, weights: Weights, b: float | None = None
-) -> Solved:
-    """Prove the hyperplanes of these weights; where no point may have slack, once more without that of rounding."""
-    found = _read_off(model, dual, a, weights, b)
-    hard = not dual.P.ridge and np.isfinite(dual.upper).all() and (a < dual.upper).all()
-    if found.certificate.ok or not hard:
-        return found
-    inside = _read_off(model, dual, a, weights, b, inside=True)
-    return min(found, inside, key=lambda each: each.certificate.worst)
-
-
 def _read_off(
-    model: Any, dual: DualProgram, a: Array, weights: Weights, b: float | None, inside: bool = False
+    model: Any, dual: DualProgram, a: Array, weights: Weights, b: float | None = None, narrower: float = 0.0
 ) -> Solved:
     r"""Find b and :math:`\eta` for the weights; prove the hyperplanes by weak duality.
 
-    Every number of the certificate is that of the hyperplane as it is stored, with slacks that are computed anew.
-    With a high price, a slack of one rounding costs more than a slab that is narrower by it (`inside`), or, where
-    its width is given, than weights that are longer.
+    Every number of the certificate is that of the hyperplane as it is stored, with slacks that are computed anew. The
+    multipliers may be those of a slab that is narrower: with a high price, a slack of one rounding costs more.
     """
     P, s, penalized = dual.P, dual.P.s, bool(dual.P.constant)
     inner, ridge = P.signed(weights.inner), P.ridge * a
@@ -479,22 +500,20 @@ def _read_off(
     if b is None:
         b = balance(s, a, dual.upper) if penalized else 0.0
     h = inner - b * s + ridge + dual.q
-    slab = model._slab(dual, h, a, b if penalized else None)
+    slab = model._slab(dual, h - narrower, a, b if penalized else None)
     levels = np.array([-slab.eta] if penalized else [-slab.b, -slab.eta])[: len(dual.c)]
     fixed = np.abs(dual.q) + abs(b) + np.abs(levels) @ np.abs(dual.A)
     u = ridge - h - levels @ dual.A
     error = error + 4.0 * EPS * (fixed + size)
-    if inside:
-        excess = 2.0 * max(float((u + error).max()), 0.0)
-        if len(levels) and dual.A[-1].min() == 1.0 == dual.A[-1].max():
-            slab, u = replace(slab, eta=slab.eta - excess), u - excess
-            levels[-1] += excess
-        elif slab.eta > 0.0 and excess < 0.5:
-            stretch = 1.0 / (1.0 - excess)
-            slab = replace(slab.moved(0.0, 1.0 / stretch), eta=slab.eta)
-            weights = weights.times(stretch)
-            u, levels = slab.eta - stretch * (slab.eta - u), stretch * levels
-            error = error + np.resize(weights.error, a.size)
+    if weights.exact is not None:
+        M, v = weights.exact
+        M = P.sign[:, None] * np.tile(M, (P.copies, 1))
+        columns = np.column_stack([M, -s, dual.q, dual.A.T])
+        missing, lost = accurate_product(columns, np.concatenate([v, [b, 1.0], levels]))
+        u, error = -missing, np.resize(weights.error, a.size) + lost
+        # what is stored is rounded, and q may be a sum
+        stored = abs(b) + abs(weights.shift) + float(np.abs(levels).sum()) + 0.5 * np.abs(dual.q)
+        error = error + EPS * (np.abs(u) + stored + (4.0 * (fixed + size) if model._unit_normal else 0.0))
     misfit = weights.misfit
     if penalized:
         misfit = math.hypot(misfit, b + math.fsum(s * a))
@@ -511,7 +530,8 @@ def _read_off(
     )  # fmt: skip
     if model._unit_normal:
         certificate = replace(certificate, gap=certificate.gap + weights.norm_error)
-    excess, value = float((u + error).max()), objective - loss
+    excess = float((u + error).max(where=np.resize(dual.upper, a.size) > 0.0, initial=-math.inf))
+    value = objective - loss
     return Solved(dual, a, weights, slab, u, excess, certificate, objective, value)
 
 

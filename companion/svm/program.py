@@ -35,11 +35,17 @@ from companion.kernels.gram import centre
 from companion.results import Certificate, Record
 
 __all__ = [
-    "Array", "DualProgram", "Points", "SignedKernel", "Terms", "Weights", "as_signs", "kernel_options",
-    "make_points",
+    "Array", "DualProgram", "Points", "SignedKernel", "Terms", "Weights", "accurate_product", "as_signs",
+    "kernel_options", "make_points",
 ]  # fmt: skip
 
+_SMALL = 2**16  # entries of a matrix, whose products are made one by one
 _MANY_FEATURES = 100  # explicit features are worth having up to this number, or up to one per point
+
+
+def accurate_product(M: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return M x with each entry rounded once, and a bound of what else is lost."""
+    return (exact_product(M, x), 0.0) if M.size <= _SMALL else sliced_product(M, x)
 
 
 class Weights(NamedTuple):
@@ -47,7 +53,8 @@ class Weights(NamedTuple):
 
     `inner` has the products with the features from their origin on, and `shift` is the one with the origin. `error`
     bounds the rounding of `inner`, `size` is that of its terms, and `misfit` bounds the distance of w from
-    :math:`\sum_i c_i \varphi(x_i)`, for the coefficients c that the multipliers give.
+    :math:`\sum_i c_i \varphi(x_i)`, for the coefficients c that the multipliers give. Where `exact` has a matrix and a
+    vector, their product is `inner` without its rounding, and `error` bounds what else there is.
     """
 
     w: np.ndarray | None
@@ -59,16 +66,7 @@ class Weights(NamedTuple):
     norm_error: float
     misfit: float
     shift: float = 0.0
-
-    def times(self, t: float) -> Weights:
-        """Return t w for a t near 1, which the misfit pays for."""
-        w = None if self.w is None else t * self.w
-        misfit, size = self.misfit + (abs(t - 1.0) + EPS) * self.norm, self.size
-        # each coefficient is rounded, before what cancels among them does
-        if w is None and self.norm > 0.0:
-            size = size * float(np.linalg.norm(self.coef * size)) / self.norm**2
-        return Weights(w, t * self.coef, t * self.inner, t * self.error + EPS * size, self.size, t * self.norm,
-                       self.norm_error, misfit, t * self.shift)  # fmt: skip
+    exact: tuple[np.ndarray, np.ndarray] | None = None
 
     def of_data(self, unit: float) -> Weights:
         """Return w as the features of the data have it, which are `unit` times those of `Points`."""
@@ -195,46 +193,44 @@ class Points:
             return self.known(c @ self.Phi, c, rounding_of(c.size) * float(np.linalg.norm(terms)))
         if careful:
             used = np.flatnonzero(c)
-            product, lost = sliced_product(self.gram[:, used], c[used])
-            return self._of_gram(c, product, None, 0.0, lost)
-        error = rounding_of(int(np.count_nonzero(c))) * float(size @ lengths) * lengths
-        return self._of_gram(c, inner, error + lost, 0.0)
+            return self._of_gram(c, (self.gram[:, used], c[used]), 0.0)
+        error = rounding_of(int(np.count_nonzero(c))) * float(size @ lengths) * lengths + lost
+        square, noise = float(c @ inner), float(np.linalg.norm(c * error))
+        return self._in_span(c, inner, error, square, noise, 0.0)
 
-    def _of_gram(
-        self, c: np.ndarray, inner: np.ndarray, error: np.ndarray | None, misfit: float, lost: float = 0.0
+    def _of_gram(self, c: np.ndarray, exact: tuple[np.ndarray, np.ndarray], misfit: float) -> Weights:
+        """Return the weights with these coefficients, and products that are rounded once."""
+        inner, lost = accurate_product(*exact)
+        square, error = math.fsum(c * inner), np.full(self.n, lost)
+        noise = 2.0 * float(np.abs(c) @ (EPS * np.abs(inner) + lost))
+        if not self.kernel.is_precomputed:  # a matrix that was given is what it is
+            error += EPS * np.sqrt(self.gram**2 @ c**2)
+        return self._in_span(c, inner, error, square, noise, misfit)._replace(exact=exact)
+
+    def _in_span(
+        self, c: np.ndarray, inner: np.ndarray, error: np.ndarray, square: float, noise: float, misfit: float
     ) -> Weights:  # fmt: skip
-        """Return the weights with these coefficients and products; their error is None where each is rounded once."""
-        shift = 0.0
+        """Return the weights with these coefficients, products and squared norm."""
+        shift, lengths = 0.0, np.sqrt(np.maximum(self.diagonal, 0.0))
         if self.centred:
             G = self.kernel(self.X)
             shift = float(c @ G.mean(axis=1))
-            error = EPS * float(np.abs(c).sum()) * largest(G) + (
-                EPS * np.abs(inner) if error is None else error
-            )
-        if error is None:
-            square, error = math.fsum(c * inner), EPS * np.abs(inner) + lost
-            noise = 2.0 * float(np.abs(c) @ error)
-            if not self.kernel.is_precomputed:  # a matrix that was given is what it is
-                error += EPS * np.sqrt(self.gram**2 @ c**2)
-        else:
-            square, noise = float(c @ inner), float(np.linalg.norm(c * error))
-        norm, lengths = math.sqrt(max(square, 0.0)), np.sqrt(np.maximum(self.diagonal, 0.0))
+            error = error + EPS * float(np.abs(c).sum()) * largest(G)
         if not self.kernel.is_precomputed:
             noise += EPS * float(np.linalg.norm(c * lengths)) ** 2
-        part = 0.5 * float(ratio(noise, max(square, 0.0)))
+        norm, part = math.sqrt(max(square, 0.0)), 0.5 * float(ratio(noise, max(square, 0.0)))
         return Weights(None, c, inner, error, norm * lengths, norm, part, misfit, shift)
 
     def known(self, w: np.ndarray, c: np.ndarray, misfit: float, careful: bool = False) -> Weights:
         """Return the weights w of explicit features."""
         assert self.Phi is not None
         size, norm = np.abs(self.Phi) @ np.abs(w), float(np.linalg.norm(w))
-        shift = math.fsum(w * self.origin) if np.ndim(self.origin) else 0.0
-        # that b is stored for the features from 0 on has its rounding, too
-        inner = exact_product(self.Phi, w) if careful else self.Phi @ w
-        error = EPS * np.abs(inner) if careful else rounding_of(w.size) * size
-        error = error + EPS * float(np.abs(w) @ np.abs(w * 0.0 + self.origin))
+        shift = exact_product(np.atleast_2d(w * 0.0 + self.origin), w)[0]
+        exact = (self.Phi, w) if careful else None
+        inner = accurate_product(*exact)[0] if exact else self.Phi @ w
+        error = 0.0 * size if careful else rounding_of(w.size) * size
         part = float(ratio(misfit, norm))
-        return Weights(w, c, inner, error, size, norm, part, misfit, shift)
+        return Weights(w, c, inner, error, size, norm, part, misfit, shift, exact)
 
     def basis(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return features of which there are few: those of the kernel, or a pivoted Cholesky factor of the Gram matrix.
@@ -273,10 +269,11 @@ class Points:
         for k, one, two in zip(group.ravel().tolist(), coef.tolist(), c.tolist()):
             parts[k] += [one, -two]
         rest = np.array([math.fsum(part) for part in parts])
-        terms = float(np.abs(rest) @ lengths[first])
-        left = float(rest @ (self.gram[np.ix_(first, first)] @ rest))
-        misfit = math.sqrt(max(left, 0.0) + rounding_of(first.size) * terms * terms)
-        return self._of_gram(coef, exact_product(G, values), None, misfit)
+        product, lost = accurate_product(self.gram[np.ix_(first, first)], rest)
+        left = math.fsum(rest * product) + float(np.abs(rest) @ (EPS * np.abs(product) + lost))
+        if not self.kernel.is_precomputed:
+            left = max(left, 0.0) + EPS * float(np.linalg.norm(rest * lengths[first])) ** 2
+        return self._of_gram(coef, (G, values), math.sqrt(max(left, 0.0)))
 
     def no_weights(self, c: np.ndarray, instead_of: Weights) -> Weights:
         """Return w = 0 in the place of weights of which no digit is known; the misfit says what that may cost."""
@@ -517,6 +514,21 @@ class DualProgram(Record):
         zero = np.zeros(self.q.size)
         P = self.P if P is None else P
         return BoxProgram(P, self.q, self.A, self.c, zero, zero + self.upper)
+
+    def in_units(self, P: Any) -> tuple[BoxProgram, float, float]:
+        """Return the program in units in which multipliers and gradients are near 1, and these units.
+
+        `P` is the matrix as an array or by its factor.
+        """
+        size, slope = float(P.diagonal().mean()) or 1.0, largest(self.q)
+        natural = slope / size if slope else largest(self.c) / self.q.size
+        t = min(float(np.max(self.upper)), natural) or 1.0
+        t = math.ldexp(1.0, math.frexp(t)[1])
+        g = math.ldexp(1.0, math.frexp(max(slope, t * size))[1])
+        root = np.full(self.q.size, math.sqrt(t / g))
+        P = P.scaled(root) if isinstance(P, LowRank) else P * (t / g)
+        box = self.in_box(P)
+        return box._replace(q=box.q / g, b=box.b / t, upper=box.upper / t), t, g
 
     def standard_form(
         self, gamma: bool = False

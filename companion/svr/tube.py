@@ -261,7 +261,8 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
             program = idle if radius else dual
             return hyperplanes.judge(self, points, program, nothing), [program]
         guess = partial(hyperplanes.guess_active_set, points, libsvm=_libsvm)
-        return hyperplanes.solve(self, points, programs, guess, split)
+        found, _ = hyperplanes.solve(self, points, programs, guess, split)
+        return found, sorted(programs, key=lambda program: program is not found.dual)
 
     # -- fitted attributes
 
