@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from companion.arithmetic import EPS, Bounds, largest
+from companion.arithmetic import EPS, Bounds, largest, ratio
 from companion.engine.certificate import weak_duality
 from companion.engine.finish import System, settle
 
@@ -284,11 +284,14 @@ class _Weights(System[_Pair]):
         for _ in range(4):
             first = self.M.T @ a - self.cost - self.D * x
             second = self.missed(x)[F] - self.ridge * a[F]
-            residual = np.concatenate([first, second]) * rows
-            if not largest(residual) < 0.9 * error:
+            # each block in its own unit: with a high price the rounding of the first exceeds all of the second
+            sizes = np.abs(self.M).T @ np.abs(a), np.abs(self.M) @ np.abs(x) + np.abs(self.q)
+            now = max(ratio(largest(r), largest(size)) for r, size in zip((first, second), sizes))
+            if not now < 0.9 * error:
                 break
-            best, error = (x.copy(), a.copy()), largest(residual)
-            head = solve_triangular(T[:rank, :rank], Q.T[:rank] @ residual, check_finite=False)
+            best, error = (x.copy(), a.copy()), now
+            right = Q.T[:rank] @ (rows * np.concatenate([first, second]))
+            head = solve_triangular(T[:rank, :rank], right, check_finite=False)
             step = np.zeros(len(S))
             step[order[:rank]] = head
             step *= columns

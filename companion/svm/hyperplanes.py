@@ -355,7 +355,9 @@ def solve(
         start = guess(program)
         for near in (start, None) if start is not None else (None,):
 
-            def attempt(narrower: float, sets: Guess | None = near, p: DualProgram = program) -> Solved | None:
+            def attempt(
+                narrower: float, sets: Guess | None = near, p: DualProgram = program
+            ) -> Solved | None:
                 done = _finished(model, replace(p, q=p.q - narrower), sets)
                 if done is None:
                     return None
@@ -413,7 +415,7 @@ def guess_active_set(
         return libsvm(points, dual)
     box, t, _ = dual.in_units(P)
     a, state = guess_state(box)
-    return Guess(t * a, state)
+    return Guess(np.where(state > 0, dual.upper, t * a), state)
 
 
 def judge(
@@ -487,7 +489,12 @@ def _carried(model: Any, points: Points, dual: DualProgram, a: np.ndarray) -> So
 
 
 def _read_off(
-    model: Any, dual: DualProgram, a: Array, weights: Weights, b: float | None = None, narrower: float = 0.0
+    model: Any,
+    dual: DualProgram,
+    a: Array,
+    weights: Weights,
+    b: float | None = None,
+    narrower: float = 0.0,
 ) -> Solved:
     r"""Find b and :math:`\eta` for the weights; prove the hyperplanes by weak duality.
 
@@ -513,7 +520,9 @@ def _read_off(
         u, error = -missing, np.resize(weights.error, a.size) + lost
         # what is stored is rounded, and q may be a sum
         stored = abs(b) + abs(weights.shift) + float(np.abs(levels).sum()) + 0.5 * np.abs(dual.q)
-        error = error + EPS * (np.abs(u) + stored + (4.0 * (fixed + size) if model._unit_normal else 0.0))
+        error = error + EPS * (
+            np.abs(u) + stored + (4.0 * (fixed + size) if model._unit_normal else 0.0)
+        )
     misfit = weights.misfit
     if penalized:
         misfit = math.hypot(misfit, b + math.fsum(s * a))

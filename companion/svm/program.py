@@ -198,7 +198,9 @@ class Points:
         square, noise = float(c @ inner), float(np.linalg.norm(c * error))
         return self._in_span(c, inner, error, square, noise, 0.0)
 
-    def _of_gram(self, c: np.ndarray, exact: tuple[np.ndarray, np.ndarray], misfit: float) -> Weights:
+    def _of_gram(
+        self, c: np.ndarray, exact: tuple[np.ndarray, np.ndarray], misfit: float
+    ) -> Weights:
         """Return the weights with these coefficients, and products that are rounded once."""
         inner, lost = accurate_product(*exact)
         square, error = math.fsum(c * inner), np.full(self.n, lost)
@@ -270,10 +272,11 @@ class Points:
             parts[k] += [one, -two]
         rest = np.array([math.fsum(part) for part in parts])
         product, lost = accurate_product(self.gram[np.ix_(first, first)], rest)
-        left = math.fsum(rest * product) + float(np.abs(rest) @ (EPS * np.abs(product) + lost))
+        # where rounding has made the matrix indefinite, the square may be negative: it proves nothing either
+        left = abs(math.fsum(rest * product)) + float(np.abs(rest) @ (EPS * np.abs(product) + lost))
         if not self.kernel.is_precomputed:
-            left = max(left, 0.0) + EPS * float(np.linalg.norm(rest * lengths[first])) ** 2
-        return self._of_gram(coef, (G, values), math.sqrt(max(left, 0.0)))
+            left += EPS * float(np.linalg.norm(rest * lengths[first])) ** 2
+        return self._of_gram(coef, (G, values), math.sqrt(left))
 
     def no_weights(self, c: np.ndarray, instead_of: Weights) -> Weights:
         """Return w = 0 in the place of weights of which no digit is known; the misfit says what that may cost."""
