@@ -35,37 +35,12 @@ from companion.exceptions import ConvergenceWarning
 from companion.kernels import Kernel, is_positive_definite
 from companion.kernels.vectors import own_points
 from companion.results import Certificate, Record
-from companion.svm.program import (
-    Array,
-    DualProgram,
-    Points,
-    Weights,
-    accurate_product,
-    make_points,
-)
+from companion.svm.program import DualProgram, Points, Weights, accurate_product, make_points
 
 __all__ = [
-    "POINT_CLASSES",
-    "ROUNDING",
-    "TIGHT",
-    "Interval",
-    "KernelLike",
-    "Slab",
-    "Solved",
-    "balance",
-    "complaints",
-    "guess_active_set",
-    "inner_products",
-    "judge",
-    "linear_weights",
-    "middle",
-    "multiplier_interval",
-    "place_points",
-    "proper_points",
-    "read",
-    "refine",
-    "slab_of",
-    "snap",
+    "POINT_CLASSES", "ROUNDING", "TIGHT", "Interval", "KernelLike", "Slab", "Solved", "complaints",
+    "guess_active_set", "inner_products", "judge", "linear_weights", "middle",
+    "multiplier_interval", "place_points", "proper_points", "read", "refine", "slab_of", "snap",
     "solve",
     "store",
     "warned",
@@ -78,7 +53,6 @@ POINT_CLASSES = (
 )  # fmt: skip
 
 ROUNDING = 1e-12  # numbers that differ by this part are equal: a multiplier and its bound, a parameter and its limit
-_ZERO_SUM = 4e-15  # the sum s'a is zero up to rounding below this part of its terms
 TIGHT = 1e-9  # a constraint is active when it misses equality by this part of its terms: the tolerance of a fit
 
 
@@ -204,15 +178,6 @@ def slab_of(
         blue_interval=plus,
         red_interval=(-minus[1] + 0.0, -minus[0] + 0.0),
     )
-
-
-def balance(s: np.ndarray, a: np.ndarray, upper: float) -> float:
-    r"""Return :math:`-\sum_i s_i a_i`, the b of a program in whose matrix it is, or 0 if that is rounding.
-
-    Multipliers near a bound were moved there; without a bound the sum has the rounding of its terms only.
-    """
-    b, rounding = float(-(s @ a)), ROUNDING if math.isfinite(upper) else _ZERO_SUM
-    return b if abs(b) > rounding * float(a.sum()) else 0.0
 
 
 def place_points(
@@ -429,14 +394,10 @@ def judge(
         Pa = Pa + (a - done.a)[moved] @ dual.P.rows(moved)
     c = dual.P.coefficients(a)
     weights = points.weights(c, *dual.P.inner(a, Pa))
-    found = _read_off(model, dual, a, weights, narrower=narrower)
+    found = _read_off(model, dual, a, weights, narrower)
     if not found.certificate.ok:
         weights = points.weights(c, weights.inner, careful=True)
-        found = _read_off(model, dual, a, weights, narrower=narrower)
-    if weights.unknown and not weights.norm == weights.misfit == 0.0:
-        zero = _read_off(model, dual, a, points.no_weights(c, weights), narrower=narrower)
-        if zero.certificate.ok or zero.certificate.worst < found.certificate.worst:
-            found = zero
+        found = _read_off(model, dual, a, weights, narrower)
     return found._replace(n_systems=max(done.n_systems, 1))
 
 
@@ -451,13 +412,15 @@ def refine(
         found = _carried(model, points, dual, best.a)
         if found is None:
             break
-        total = best.n_systems + found.n_systems
-        closer = found.certificate.worst < best.certificate.worst
-        if found.certificate.ok or not best.certificate.ok:
-            sharper = found.weights.norm_error < best.weights.norm_error
-            best = found if (sharper and found.certificate.ok) or closer else best
+        total, best = best.n_systems + found.n_systems, min(best, found, key=_lost)
         best = best._replace(n_systems=total)
     return best
+
+
+def _lost(found: Solved) -> tuple[float, float]:
+    """Return what is not proved, and then the error of the norm."""
+    proof = found.certificate
+    return (0.0, found.weights.norm_error) if proof.ok else (proof.worst, math.inf)
 
 
 def _carried(model: Any, points: Points, dual: DualProgram, a: np.ndarray) -> Solved | None:
@@ -479,7 +442,7 @@ def _carried(model: Any, points: Points, dual: DualProgram, a: np.ndarray) -> So
             sign = -s[0] * P.signed(np.ones(points.n))[0]
             w, b = w[:-1], float(sign * w[-1])
         weights = points.carried(w, pivots, T, P.coefficients(multipliers))
-        proved = _read_off(model, dual, multipliers, weights, b, narrower)
+        proved = _read_off(model, dual, multipliers, weights, narrower, b)
         return proved._replace(n_systems=found.n_systems)
 
     return _without_slack(carried)
@@ -489,13 +452,8 @@ def _carried(model: Any, points: Points, dual: DualProgram, a: np.ndarray) -> So
 
 
 def _read_off(
-    model: Any,
-    dual: DualProgram,
-    a: Array,
-    weights: Weights,
-    b: float | None = None,
-    narrower: float = 0.0,
-) -> Solved:
+    model: Any, dual: DualProgram, a: np.ndarray, weights: Weights, narrower: float, b: float | None = None,
+) -> Solved:  # fmt: skip
     r"""Find b and :math:`\eta` for the weights; prove the hyperplanes by weak duality.
 
     Every number of the certificate is that of the hyperplane as it is stored, with slacks that are computed anew. The
@@ -505,24 +463,23 @@ def _read_off(
     inner, ridge = P.signed(weights.inner), P.ridge * a
     error, size = (np.resize(each, a.size) for each in (weights.error, weights.size))
     if b is None:
-        b = balance(s, a, dual.upper) if penalized else 0.0
+        b = -math.fsum(s * a) if penalized else 0.0
     h = inner - b * s + ridge + dual.q
     slab = model._slab(dual, h - narrower, a, b if penalized else None)
     levels = np.array([-slab.eta] if penalized else [-slab.b, -slab.eta])[: len(dual.c)]
     fixed = np.abs(dual.q) + abs(b) + np.abs(levels) @ np.abs(dual.A)
     u = ridge - h - levels @ dual.A
-    error = error + 4.0 * EPS * (fixed + size)
+    rounded = 4.0 * (fixed + size) + 2.0 * abs(weights.shift)  # of b, as it is stored, too
     if weights.exact is not None:
         M, v = weights.exact
         M = P.sign[:, None] * np.tile(M, (P.copies, 1))
         columns = np.column_stack([M, -s, dual.q, dual.A.T])
         missing, lost = accurate_product(columns, np.concatenate([v, [b, 1.0], levels]))
-        u, error = -missing, np.resize(weights.error, a.size) + lost
-        # what is stored is rounded, and q may be a sum
-        stored = abs(b) + abs(weights.shift) + float(np.abs(levels).sum()) + 0.5 * np.abs(dual.q)
-        error = error + EPS * (
-            np.abs(u) + stored + (4.0 * (fixed + size) if model._unit_normal else 0.0)
-        )
+        u, error = -missing, error + lost
+        if not model._unit_normal:  # q may be a sum
+            stored = abs(b) + 2.0 * abs(weights.shift) + float(np.abs(levels).sum())
+            rounded = np.abs(u) + stored + 0.5 * np.abs(dual.q)
+    error = error + EPS * rounded
     misfit = weights.misfit
     if penalized:
         misfit = math.hypot(misfit, b + math.fsum(s * a))
@@ -539,9 +496,8 @@ def _read_off(
     )  # fmt: skip
     if model._unit_normal:
         certificate = replace(certificate, gap=certificate.gap + weights.norm_error)
-    excess = float((u + error).max(where=np.resize(dual.upper, a.size) > 0.0, initial=-math.inf))
-    value = objective - loss
-    return Solved(dual, a, weights, slab, u, excess, certificate, objective, value)
+    excess = float((u + error)[np.resize(dual.upper, a.size) > 0.0].max())
+    return Solved(dual, a, weights, slab, u, excess, certificate, objective, objective - loss)
 
 
 # -- what an estimator says and does with them

@@ -278,16 +278,6 @@ class Points:
             left += EPS * float(np.linalg.norm(rest * lengths[first])) ** 2
         return self._of_gram(coef, (G, values), math.sqrt(left))
 
-    def no_weights(self, c: np.ndarray, instead_of: Weights) -> Weights:
-        """Return w = 0 in the place of weights of which no digit is known; the misfit says what that may cost."""
-        zero = np.zeros(self.n)
-        w = None if self.Phi is None else np.zeros(self.Phi.shape[1])
-        terms = float(np.abs(c) @ np.sqrt(np.maximum(self.diagonal, 0.0)))
-        misfit = instead_of.norm + instead_of.misfit
-        if self.Phi is None:
-            misfit = math.hypot(instead_of.norm, math.sqrt(rounding_of(self.n)) * terms)
-        return Weights(w, zero, zero, zero, zero, 0.0, 0.0, misfit)
-
 
 class SignedKernel:
     r"""The matrix P of a dual program: :math:`s_i s_j (\kappa(x_i, x_j) + 1) + \frac1{2K}\delta_{ij}`, row by row.
