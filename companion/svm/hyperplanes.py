@@ -466,10 +466,15 @@ def _read_off(
         b = -math.fsum(s * a) if penalized else 0.0
     h = inner - b * s + ridge + dual.q
     slab = model._slab(dual, h - narrower, a, b if penalized else None)
+    if (
+        weights.exact is not None
+    ):  # with a b that is stored, for the origin of the data, without rounding
+        moved = (3 - 2 * P.copies) * weights.shift
+        slab = replace(slab, b=(slab.b + moved) - moved)
     levels = np.array([-slab.eta] if penalized else [-slab.b, -slab.eta])[: len(dual.c)]
     fixed = np.abs(dual.q) + abs(b) + np.abs(levels) @ np.abs(dual.A)
     u = ridge - h - levels @ dual.A
-    rounded = 4.0 * (fixed + size) + 2.0 * abs(weights.shift)  # of b, as it is stored, too
+    rounded = 4.0 * (fixed + size) + abs(weights.shift)
     if weights.exact is not None:
         M, v = weights.exact
         M = P.sign[:, None] * np.tile(M, (P.copies, 1))
@@ -477,8 +482,7 @@ def _read_off(
         missing, lost = accurate_product(columns, np.concatenate([v, [b, 1.0], levels]))
         u, error = -missing, error + lost
         if not model._unit_normal:  # q may be a sum
-            stored = abs(b) + 2.0 * abs(weights.shift) + float(np.abs(levels).sum())
-            rounded = np.abs(u) + stored + 0.5 * np.abs(dual.q)
+            rounded = np.abs(u) + abs(b) + np.abs(levels).sum() + 0.5 * np.abs(dual.q)
     error = error + EPS * rounded
     misfit = weights.misfit
     if penalized:

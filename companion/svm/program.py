@@ -51,10 +51,11 @@ def accurate_product(M: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, float]:
 class Weights(NamedTuple):
     r"""A vector w of feature space, its products with the images of the points, and what is known of their digits.
 
-    `inner` has the products with the features from their origin on, and `shift` is the one with the origin. `error`
-    bounds the rounding of `inner`, `size` is that of its terms, and `misfit` bounds the distance of w from
-    :math:`\sum_i c_i \varphi(x_i)`, for the coefficients c that the multipliers give. Where `exact` has a matrix and a
-    vector, their product is `inner` without its rounding, and `error` bounds what else there is.
+    `inner` has the products with the features from their origin on, and `shift` is the one with the origin, less the
+    middle of the values of a regression. `error` bounds the rounding of `inner`, `size` is that of its terms, and
+    `misfit` bounds the distance of w from :math:`\sum_i c_i \varphi(x_i)`, for the coefficients c that the multipliers
+    give. Where `exact` has a matrix and a vector, their product is `inner` without its rounding, and `error` bounds
+    what else there is.
     """
 
     w: np.ndarray | None
@@ -100,6 +101,8 @@ class Points:
         positive definite has no other, and where :math:`s^\top a = 0` the dual program needs no other.
     weight : ndarray of shape (n,) or float
         What the price of a point's slack is multiplied by.
+    middle : float
+        What is subtracted from the values of a regression, and added to b again.
     classes : ndarray of shape (2,)
         The labels of the red and of the blue points.
     unit : float
@@ -115,6 +118,7 @@ class Points:
     origin: np.ndarray | float = 0.0
     centred: bool = False
     weight: np.ndarray | float = 1.0
+    middle: float = 0.0
     classes: Any = (-1.0, 1.0)
     unit: float = 1.0
 
@@ -213,10 +217,10 @@ class Points:
         self, c: np.ndarray, inner: np.ndarray, error: np.ndarray, square: float, noise: float, misfit: float
     ) -> Weights:  # fmt: skip
         """Return the weights with these coefficients, products and squared norm."""
-        shift, lengths = 0.0, np.sqrt(np.maximum(self.diagonal, 0.0))
+        shift, lengths = -self.middle, np.sqrt(np.maximum(self.diagonal, 0.0))
         if self.centred:
             G = self.kernel(self.X)
-            shift = float(c @ G.mean(axis=1))
+            shift += float(c @ G.mean(axis=1))
             error = error + EPS * float(np.abs(c).sum()) * largest(G)
         if not self.kernel.is_precomputed:
             noise += EPS * float(np.linalg.norm(c * lengths)) ** 2
@@ -227,10 +231,16 @@ class Points:
         """Return the weights w of explicit features."""
         assert self.Phi is not None
         size, norm = np.abs(self.Phi) @ np.abs(w), float(np.linalg.norm(w))
-        shift = exact_product(np.atleast_2d(w * 0.0 + self.origin), w)[0]
-        exact = (self.Phi, w) if careful else None
+        terms, origin = np.append(w, 1.0), w * 0.0 + self.origin
+        shift = exact_product(np.append(origin, -self.middle)[None], terms)[0]
+        rest = exact_product(np.append(origin, [-self.middle, -1.0])[None], np.append(terms, shift))
+        exact = (
+            (np.column_stack([self.Phi, np.ones(self.n)]), np.append(w, rest)) if careful else None
+        )
         inner = accurate_product(*exact)[0] if exact else self.Phi @ w
-        error = 0.0 * size if careful else rounding_of(w.size) * size
+        error = 0.0 * size if careful else rounding_of(w.size) * size + EPS * abs(shift)
+        if not self.kernel.is_linear:  # features are rounded
+            error = error + EPS * (4.0 * size + float(np.abs(w) @ np.abs(origin)))
         part = float(ratio(misfit, norm))
         return Weights(w, c, inner, error, size, norm, part, misfit, shift, exact)
 

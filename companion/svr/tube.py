@@ -229,12 +229,12 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         points, y = self._read(X, y)
         weight = as_weights(weight, points.n)
         points = hyperplanes.proper_points(points, not self._penalized, type(self).__name__)
-        points = points if weight is None else replace(points, weight=weight)
         # where b is free, w does not see the middle of y; to subtract it spares digits
         centre = 0.0 if self._penalized else float(y.min() + (y.max() - y.min()) / 2.0)
+        points = replace(points, middle=centre, weight=1.0 if weight is None else weight)
         dual = self._dual(points, y - centre)
         solved = hyperplanes.refine(self, points, *self._solved(points, dual), norm_is_shown=False)
-        self._store(points, solved, y - centre, centre, dual.total)
+        self._store(points, solved, y - centre, dual.total)
         return hyperplanes.complaints(self, norm_is_shown=False, price="C")
 
     def _solved(
@@ -267,13 +267,13 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
     # -- fitted attributes
 
     def _store(
-        self, points: Points, solved: hyperplanes.Solved, y: np.ndarray, centre: float, radius: float,
+        self, points: Points, solved: hyperplanes.Solved, y: np.ndarray, radius: float,
     ) -> None:  # fmt: skip
         """Set the fitted attributes."""
         dual, a, weights, slab = solved[:4]
         m, square = points.n, points.unit**2
         a, bound, ridge = a / square, dual.upper / square, dual.P.ridge * square
-        moved, _ = hyperplanes.store(self, points, solved, centre - weights.shift)
+        moved, _ = hyperplanes.store(self, points, solved, -weights.shift)
         self.epsilon_, self.epsilon_interval_ = moved.epsilon, moved.epsilon_interval
         self.C_, self.residuals_ = dual.price, y - weights.inner - slab.b
         self.offsets_ = self.residuals_ + self.b_
