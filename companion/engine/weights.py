@@ -49,13 +49,20 @@ _Pair = tuple[np.ndarray, np.ndarray]  # x = (w, y) in the units of the columns,
 
 
 class Carried(NamedTuple):
-    """Weights, levels and multipliers, and the gap between their two values relative to the terms of the objective."""
+    """Weights, levels and multipliers, the gap between their two values relative to the terms of the objective,
+    and whether their sets stayed as they were.
+    """
 
     w: np.ndarray
     y: np.ndarray
     a: np.ndarray
     gap: float
+    settled: bool
     n_systems: int
+
+    def rank(self) -> tuple[bool, bool, float]:
+        """Return what is best where it is smallest: a gap may be rounding while w is another one."""
+        return self.gap > _PROVED, not self.settled, self.gap
 
 
 def carry_weights(
@@ -115,7 +122,7 @@ class _Weights(System[_Pair]):
 
     def solve(self, a: np.ndarray) -> Carried:
         x = np.zeros(self.r + self.p)
-        best = Carried(x[: self.r], x[self.r :], a, math.inf, 0)
+        best = Carried(x[: self.r], x[self.r :], a, math.inf, False, 0)
         length = float(self.unit.max(initial=0.0)) or 1.0
         first = (
             min(self.largest_bound, 1.0) if self.ridge else min(self.largest_bound, 1.0 / length**2)
@@ -123,7 +130,7 @@ class _Weights(System[_Pair]):
         best = self.better(best, *self.finish(x, a))
         rho, a = (math.inf if self.ridge else first), 0.0 * a
         for _ in range(_ENVELOPES):
-            if best.gap <= _PROVED:
+            if best.settled and best.gap <= _PROVED:
                 break
             x, a = self.envelope(x, a, rho)
             best = self.better(best, x, a)
@@ -134,7 +141,7 @@ class _Weights(System[_Pair]):
         w = best.w / self.unit
         return best._replace(w=w, n_systems=self.n_systems)
 
-    def better(self, best: Carried, x: np.ndarray, a: np.ndarray) -> Carried:
+    def better(self, best: Carried, x: np.ndarray, a: np.ndarray, settled: bool = False) -> Carried:
         """Return the better of two points."""
         if not (np.isfinite(x).all() and np.isfinite(a).all()):
             return best
@@ -154,7 +161,7 @@ class _Weights(System[_Pair]):
             price = float(np.sum(self.upper * slack)) if math.isfinite(self.largest_bound) else 0.0
         size = 0.5 * norm * norm + float(np.abs(self.c) @ np.abs(y)) + price
         relative = gap / size if size > 0.0 else math.inf
-        return Carried(v, y, a, relative, 0) if relative < best.gap else best
+        return min(best, Carried(v, y, a, relative, settled, 0), key=Carried.rank)
 
     def state_of(self, a: np.ndarray) -> np.ndarray:
         """Return -1 for a multiplier 0, 1 for one at K, 0 for a free one."""
@@ -238,9 +245,10 @@ class _Weights(System[_Pair]):
 
     # -- the finish
 
-    def finish(self, x: np.ndarray, a: np.ndarray) -> _Pair:
+    def finish(self, x: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
         """Solve for the present sets, and correct these."""
-        return settle(self, (x, a), self.state_of(a), _CORRECTIONS).point
+        found = settle(self, (x, a), self.state_of(a), _CORRECTIONS)
+        return *found.point, found.ok
 
     def minimum(self, point: _Pair, state: np.ndarray) -> _Pair | None:
         """Solve the system of these sets; None if that overflows."""

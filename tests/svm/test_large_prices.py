@@ -6,9 +6,11 @@ import pytest
 from sklearn.base import clone
 
 from companion.admm import project_box
-from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs4
+from companion.kernels import Gaussian
+from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
+from companion.svm.estimator import SupportVectorMachine
 from companion.svm.training import primal_newton
-from companion.svr import EpsilonSVR, NuSVR, QuadraticNuSVR
+from companion.svr import EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
 from tests.exact.judge import judge
 
 ROW = np.array([[0.0], [1.0], [2.0], [3.0]])
@@ -88,12 +90,28 @@ def test_contradictory_points_of_a_gaussian_kernel(K: float) -> None:
     assert machine.predict([[3.0], [1.0]]).tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("C", [1e6, 1e10, 1e12])
-def test_a_tube_with_a_large_price_is_that_of_the_linear_program(C: float) -> None:
-    y = CLOUD @ [1.0, 2.0, 3.0] + RNG.standard_normal(40)
-    model = EpsilonSVR(epsilon=0.05, C=C).fit(CLOUD, y)
-    assert model.certificate_.ok
-    assert model.score(CLOUD, y) > 0.5
+@pytest.mark.parametrize("kernel", ["linear", "gaussian", "poly", "precomputed"])
+@pytest.mark.parametrize("machine", [
+    SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5, EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR,
+])  # fmt: skip
+def test_the_answer_is_found_for_prices_up_to_1e14(machine, kernel: str) -> None:
+    """Ten places with two observations each: the judge bounds the distance from the optimum, in exact arithmetic."""
+    X, square = np.repeat(CLOUD[:10, :2], 2, axis=0), 1.0
+    y = np.where(X[:, 0] > 0.0, 1, -1) * np.sign(
+        np.arange(20) - 0.5
+    )  # the first place has both labels
+    y = y if issubclass(machine, SupportVectorMachine) else VALUES[:20]
+    if kernel == "precomputed":
+        X = Gaussian()(X)
+    elif kernel != "gaussian":
+        square = np.mean((np.sum(X * X, axis=1) + (kernel == "poly")) ** (1 + (kernel == "poly")))
+    model = machine(kernel=kernel, kernel_params={"degree": 2} if kernel == "poly" else None)
+    price = "K" if hasattr(model, "K") else "C"
+    model.set_params(**({"nu": 0.4} if hasattr(model, "nu") else {}))
+    for power in (10, 12, 14):
+        model.set_params(**{price: 10.0**power / square}).fit(X, y)
+        assert model.certificate_.ok
+        assert judge(model, X, y) <= 1e-9
 
 
 def test_labels_of_two_types_are_refused_and_nullable_booleans_stay_booleans() -> None:
