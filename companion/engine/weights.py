@@ -133,7 +133,7 @@ class _Weights(System[_Pair]):
             if best.settled and best.gap <= _PROVED:
                 break
             x, a = self.envelope(x, a, rho)
-            best = self.better(best, x, a)
+            best = self.better(best, (x, a))
             best = self.better(best, *self.finish(x, a))
             if self.ridge or rho > self.largest_bound / EPS:
                 break
@@ -143,6 +143,7 @@ class _Weights(System[_Pair]):
 
     def better(self, best: Carried, x: np.ndarray, a: np.ndarray, settled: bool = False) -> Carried:
         """Return the better of two points."""
+        x, a = point
         if not (np.isfinite(x).all() and np.isfinite(a).all()):
             return best
         v, y, u = x[: self.r], x[self.r :], self.missed(x)
@@ -245,10 +246,10 @@ class _Weights(System[_Pair]):
 
     # -- the finish
 
-    def finish(self, x: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+    def finish(self, x: np.ndarray, a: np.ndarray) -> tuple[_Pair, bool]:
         """Solve for the present sets, and correct these."""
         found = settle(self, (x, a), self.state_of(a), _CORRECTIONS)
-        return *found.point, found.ok
+        return found.point, found.ok
 
     def minimum(self, point: _Pair, state: np.ndarray) -> _Pair | None:
         """Solve the system of these sets; None if that overflows."""

@@ -227,9 +227,8 @@ class SupportVectorMachine(HyperplaneClassifier):
         if dual.eta is None and not dual.P.ridge:  # w = 0 goes with eta = 0: there is no slab then
             magnitude = float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
             length = math.hypot(weights.norm, slab.b if dual.P.constant else 0.0) + weights.misfit
-            part = float(ratio(length, magnitude)) ** 2 + rounding_of(
-                points.n
-            )  # what cancels leaves of 0
+            # what cancels leaves of 0
+            part = float(ratio(length, magnitude)) ** 2 + rounding_of(points.n)
             reason = self._below_range(points, dual) if part <= ROUNDING else ""
         if not reason:
             found = hyperplanes.refine(self, points, found, tried, norm_is_shown=True)
@@ -237,7 +236,8 @@ class SupportVectorMachine(HyperplaneClassifier):
             priced = program.price is not None and (program.eta is not None or dual.P.ridge)
             return hyperplanes.complaints(self, norm_is_shown=True, price="K" if priced else "")
         proof = replace(found.certificate, dual_residual=part, complementarity=0.0, gap=part)
-        zero, u = points.no_weights(a, weights), np.zeros(points.n)
+        u = np.zeros(points.n)
+        zero = points.weights(u, u)
         found = hyperplanes.Solved(dual, a, zero, Slab(), u, 0.0, proof, 0.0, 0.0, found.n_systems)
         self._store(points, program, found)
         self.degenerate_, self.point_classes_ = True, np.full(points.n, "undetermined")

@@ -320,9 +320,7 @@ def solve(
         start = guess(program)
         for near in (start, None) if start is not None else (None,):
 
-            def attempt(
-                narrower: float, sets: Guess | None = near, p: DualProgram = program
-            ) -> Solved | None:
+            def attempt(narrower: float, sets: Any = near, p: DualProgram = program) -> Any:
                 done = _finished(model, replace(p, q=p.q - narrower), sets)
                 if done is None:
                     return None
