@@ -141,7 +141,7 @@ class _Weights(System[_Pair]):
         w = best.w / self.unit
         return best._replace(w=w, n_systems=self.n_systems)
 
-    def better(self, best: Carried, x: np.ndarray, a: np.ndarray, settled: bool = False) -> Carried:
+    def better(self, best: Carried, point: _Pair, settled: bool = False) -> Carried:
         """Return the better of two points."""
         x, a = point
         if not (np.isfinite(x).all() and np.isfinite(a).all()):
