@@ -232,7 +232,7 @@ class Points:
         assert self.Phi is not None
         size, norm = np.abs(self.Phi) @ np.abs(w), float(np.linalg.norm(w))
         terms, origin = np.append(w, 1.0), w * 0.0 + self.origin
-        shift = exact_product(np.append(origin, -self.middle)[None], terms)[0]
+        shift = float(exact_product(np.append(origin, -self.middle)[None], terms)[0])
         rest = exact_product(np.append(origin, [-self.middle, -1.0])[None], np.append(terms, shift))
         exact = (
             (np.column_stack([self.Phi, np.ones(self.n)]), np.append(w, rest)) if careful else None
