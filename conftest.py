@@ -1,17 +1,12 @@
-"""What holds for each test process; this runs before anything imports NumPy or Dask."""
+"""What holds for each test process; this runs before anything imports NumPy."""
 
 import gc
-import multiprocessing
 import os
 
 # The matrices of the tests are small. Several threads that share few cores with other processes wait for each other,
 # and a test of a fraction of a second takes minutes.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
-
-# Workers of a cluster are forked from a process that has loaded the libraries, not started anew each time.
-if "forkserver" in multiprocessing.get_all_start_methods():
-    os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")
 
 # Tests, and the trees of pages, are millions of small objects; almost none of them is garbage.
 gc.set_threshold(100_000, 20, 20)
