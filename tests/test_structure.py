@@ -20,6 +20,8 @@ import pytest
 from companion.datasets import nine_points
 from companion.svm import SVMs2prime
 from companion.svr import NuSVR
+from tools.live import packages_of
+from tools.sameness import code_cells, pages
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "companion"
@@ -120,6 +122,11 @@ def test_what_runs_in_the_browser_stays_small() -> None:
     script = (ROOT / "book/_static/live.js").read_text("utf-8").splitlines()
     assert sum(bool(line.strip()) and not line.strip().startswith("//") for line in script) <= 500
     assert lines_of_code(ROOT / "tools/browser/live_kernel.py") <= 120
+    for page in pages():
+        cells = code_cells(page)
+        needs = packages_of("\n".join(cell.source for cell in cells))
+        assert "matplotlib" not in needs or re.search("image/png|widget-view", str(cells)), page
+    assert "scikit-learn" not in packages_of("import companion.admm")
 
 
 def test_the_tools_are_no_larger_than_they_were() -> None:

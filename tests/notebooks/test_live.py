@@ -1,7 +1,4 @@
-"""The second control of a slider, which only JupyterLab shows, draws what lies between the stored pictures.
-
-When all cells have run: what a later one changes does not count.
-"""
+"""The second control of a slider, which only JupyterLab shows, draws any value when all cells have run."""
 
 import json
 import os
@@ -45,9 +42,8 @@ WITH_SLIDERS = [path for path in pages() if "flipbook(" in path.read_text(encodi
 
 def run(notebook: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "ignore", "-c", MOVE, str(notebook)]
-    options = {"MPLBACKEND": "agg", "COMPANION_FRAMES": "1", "PYTHONPATH": str(ROOT)}
-    how = {"cwd": notebook.parent, "env": os.environ | options, "text": True, "check": False}
-    return subprocess.run(command, capture_output=True, **how)
+    env = os.environ | {"MPLBACKEND": "agg", "COMPANION_FRAMES": "1", "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, capture_output=True, cwd=notebook.parent, env=env, text=True)
 
 
 @pytest.mark.parametrize("path", WITH_SLIDERS, ids=lambda path: path.stem)
