@@ -16,13 +16,11 @@ pytestmark = pytest.mark.slow
 MOVE = r"""
 import json, sys
 from companion.figures import flipbook as widgets
-
 def kept(make):
     def made(*arguments, **options):
         boxes.append(make(*arguments, **options))
         return boxes[-1]
     return made
-
 boxes = []
 widgets.flipbook, widgets.flipbook_grid = kept(widgets.flipbook), kept(widgets.flipbook_grid)
 cells = json.load(open(sys.argv[1], encoding="utf-8"))["cells"]
@@ -48,8 +46,7 @@ def run(notebook: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("path", WITH_SLIDERS, ids=lambda path: path.stem)
 def test_any_value_can_be_drawn(path: Path) -> None:
-    ended = run(path)
-    assert ended.returncode == 0, ended.stderr[-2000:]
+    assert not (ended := run(path)).returncode, ended.stderr[-2000:]
 
 
 @pytest.mark.parametrize("height", ["known[x]", "1 + x"])

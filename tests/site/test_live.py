@@ -21,6 +21,7 @@ RAN = "() => companionPage.cells.map(({id, done: ok, outputs}) => ({id, ok, outp
 ACTIVE = "() => document.activeElement"
 FOUND = "() => Boolean(companionPage.found)"  # what an earlier page left of Python's memory
 VISIBLE = ".cell:has(.cm-editor):not(:has(details))"
+PART_OF_LIVE = "() => performance.getEntriesByType('resource').some(e => e.name.includes('/live/'))"
 AXE = "() => axe.run('article', {resultTypes: ['violations']}).then(s => s.violations.map(v => v.id + v.nodes[0].html))"
 
 
@@ -30,16 +31,13 @@ def window(browser: Browser) -> Iterator[Reader]:
     if not (SITE / "_static/live/list.json").is_file():
         pytest.skip("the site was built without Python for the browser")
     chromium = launch(SimpleNamespace(chromium=browser.browser_type), "--disable-gpu")
-    with (
-        closing(chromium),
-        served(SITE.parent) as base,
-        Reader(chromium, f"{base}/{SITE.name}") as opened,
-    ):
+    place = served(SITE.parent)
+    with closing(chromium), place as base, Reader(chromium, f"{base}/{SITE.name}") as opened:
         yield opened
 
 
 def begin(page: Page) -> Page:
-    assert not page.evaluate("() => performance.getEntries().some(e => e.name.includes('/live/'))")
+    assert not page.evaluate(PART_OF_LIVE)
     page.locator(".run-page").click()
     page.wait_for_function(IDLE)
     return page
