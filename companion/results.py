@@ -114,7 +114,8 @@ class Certificate(Record):
     @property
     def worst(self) -> float:
         """The largest of the four residuals."""
-        return max(self.primal_residual, self.dual_residual, self.complementarity, self.gap)
+        each = self.primal_residual, self.dual_residual, self.complementarity, self.gap
+        return math.inf if any(map(math.isnan, each)) else max(each)
 
     @property
     def ok(self) -> bool:

@@ -260,8 +260,7 @@ def certify(
             if ratio(gap + gain, value) > tolerance:
                 gain = min(gain, _gain_nearby(program, x, e, noise, z))
         gap += gain
-        # an e that overflows is unknown, not 0
-        finite = math.isfinite(gap + value + dual + primal + float(np.abs(e).sum()))
+        finite = math.isfinite(gap + value + dual + primal)
     if not finite:
         return Certificate(np.inf, np.inf, np.inf, np.inf, tolerance)
     return Certificate(
@@ -488,9 +487,9 @@ def certify_hyperplane(
 
 
 def _worst(value: np.ndarray, scale: np.ndarray) -> float:
-    """Return the largest value / scale of numbers that are not negative, with 0/0 = 0."""
+    """Return the largest value / scale of numbers that are not negative, with 0/0 = 0; nan if one is unknown."""
     with np.errstate(all="ignore"):
-        return float(np.fmax.reduce(value / scale, initial=0.0))
+        return float(np.max(np.where(value > 0.0, value / scale, value), initial=0.0))
 
 
 def rounding_of_a_sum(n: int) -> float:

@@ -5,6 +5,7 @@ import pytest
 
 from companion.engine.certificate import BoxProgram, bound_multipliers, certify
 from companion.engine.quadratic import solve_box
+from companion.results import Certificate
 
 INF = np.full(2, np.inf)
 NONE = np.zeros((0, 2)), np.zeros(0)
@@ -30,6 +31,7 @@ def test_a_residual_that_overflows_is_not_zero():
     one, zero = np.ones(1), np.zeros(1)
     program = BoxProgram(np.zeros((1, 1)), -one, np.zeros((0, 1)), np.zeros(0), zero, INF[:1])
     assert not certify(program, 1e303 * one, np.zeros(0), zero, zero).ok
+    assert not Certificate(0.0, np.nan, 0.0, 0.0, 1e-9).ok
 
 
 def small_program(rng):
