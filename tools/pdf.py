@@ -164,7 +164,7 @@ def print_pages(browser: Browser, base: str, pages: list[str]) -> PdfWriter:
     window.emulate_media(media="print", color_scheme="light")
     parts = {part["chapters"][0]["file"]: part["caption"] for part in listed()["parts"]}
     addresses = {f"{base}{page}.html": page for page in pages}
-    names = {page: title(page) or page for page in pages}
+    names = {page: title(page) or page.rpartition("/")[2].title() for page in pages}
     data = {"pages": addresses, "names": names, "parts": parts}
     front = print_template(window, "title", project=project() | {"title": TITLE})
     table = print_template(window, "contents", **data, starts=dict.fromkeys(pages, 0))
