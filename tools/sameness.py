@@ -29,7 +29,6 @@ OTHERS = "the multipliers are not unique: without PIQP, ADMM ends in others"
 EXCEPTIONS: dict[str, dict[str, str]] = {
     "notebooks/admm/quadratic-programs": {"c023": OTHERS, "c024": OTHERS},
     "notebooks/svm/hyperplanes-and-margins": {"c024": OTHERS, "c026": OTHERS},
-    "notebooks/svm/nu-svm": {"c033": OTHERS},
 }
 
 
