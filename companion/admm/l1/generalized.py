@@ -68,6 +68,9 @@ class _GeneralizedLasso(L1Problem):
         r = self.data @ x - self.b
         return float(r @ r / 2 + self.tau * np.abs(z).sum())
 
+    def useful(self, z: np.ndarray, lambda_: np.ndarray) -> float:
+        return np.inf if z.any() or 2.0 * largest(lambda_) > self.tau else largest(lambda_)
+
     def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
         """Solve the dual in the box |lambda_i| <= tau, from the guess of ADMM.
 

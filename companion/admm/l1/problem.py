@@ -17,6 +17,7 @@ from companion.results import ADMMResult, Certificate, Problem
 __all__ = ["L1Problem", "Triple", "solve"]
 
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]  # x, z and the multiplier lambda
+_STALE = 10  # looks, each at a third more steps: after as many, ADMM has made thirteen times the steps of the first
 
 
 class L1Problem(ABC):
@@ -46,6 +47,10 @@ class L1Problem(ABC):
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
         """Return the certificate of x, z and lambda."""
 
+    def useful(self, z: np.ndarray, lambda_: np.ndarray) -> float:
+        """Return the weight above which nothing changes, where z and the multiplier show it, or infinity."""
+        return np.inf
+
 
 def solve(
     problem: L1Problem,
@@ -73,7 +78,8 @@ def solve(
         next_look = min(step.k + 1 + step.k // 3, max_iter)
         answer = problem.finished(step.x, step.z, step.rho * step.u, step.k)
         answers.append((problem.certify(*answer, tol), answer))
-        return answers[-1][0].ok or step.k == max_iter
+        stale = len(answers) > _STALE and problem.useful(*answer[1:]) < np.inf
+        return answers[-1][0].ok or step.k == max_iter or stale
 
     result = admm(
         problem.x_update, problem.z_update, problem.A, -1.0, problem.c, rho=rho, relaxation=relaxation,
@@ -84,9 +90,11 @@ def solve(
         solved(Iterate(result.n_iter, result.x, result.z, result.u, result.rho, 0.0, 0.0))
     certificate, (x, z, lambda_) = min(answers, key=lambda answer: answer[0].worst)
     if not certificate.ok:
+        advice = f"raise max_iter, change rho (now {result.rho:.3g}), or measure in other units"
+        if (enough := problem.useful(z, lambda_)) < np.inf:
+            advice = f"the weight enlarges the rounding of zeros; every tau above {1.01 * enough:.3g} has this solution"
         complain(
-            f"no certified solution after {result.n_iter} steps of ADMM: {certificate}, wanted {tol:g}; raise "
-            f"max_iter, change rho (now {result.rho:.3g}), or measure in other units"
+            f"no certified solution after {result.n_iter} steps of ADMM: {certificate}, wanted {tol:g}; {advice}"
         )
     return replace(
         result, x=x, z=z, u=lambda_ / result.rho, objective=problem.objective(x, z), certificate=certificate,

@@ -63,8 +63,12 @@ class _Regularized(L1Problem):
         the slope is at most :math:`\sqrt{2 c_j l}`. Logistic regression may have four times the curvature.
         """
         P, loss, free = self.penalty, self.loss.value(z), self.penalty.free()
-        norms, own, r = P.norms(lambda_), (P.tau > 0)[P.label], math.sqrt(2 * loss)
-        t, delta = P.feasible_part(norms), rounding_of_a_fit(self.size, z, self.columns)
+        delta = rounding_of_a_fit(self.size, z, self.columns)
+        if isinstance(self.loss, LeastSquaresLoss):
+            lambda_, moved = self._refined(self.loss, z, lambda_, delta)
+            delta += moved
+        norms, own, r = P.norms(lambda_), (P.tau > 0)[P.label], math.sqrt(2 * loss) + delta
+        t = P.feasible_part(norms)
         bound = (1 - t) * loss + r * delta + delta**2 / 2
         if free.size:  # without penalty the gradient has to be 0; by how much would the loss fall?
             bound += (
@@ -78,6 +82,24 @@ class _Regularized(L1Problem):
         return certify_squares(
             math.sqrt(2 * bound), slack, self.objective(z, z), self.size, tol, dual=max(P.excess(norms), steep)
         )  # fmt: skip
+
+    def _refined(
+        self, loss: LeastSquaresLoss, z: np.ndarray, lambda_: np.ndarray, delta: float
+    ) -> tuple[np.ndarray, float]:
+        """Return the multiplier that z asks for on its support, of a residual nearby, and how far that one is.
+
+        Where tau is tiny, rounding of the residual hides it. Any vector in place of the residual is a dual point; the
+        one after a step of Newton's method is taken if it is no farther than rounding.
+        """
+        sizes, penalty = self.penalty.norms(z), self.penalty
+        S = np.flatnonzero(((sizes > 0) | (penalty.tau == 0))[penalty.label])
+        unit = np.divide(penalty.tau, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+        missing = (unit[penalty.label] * z - lambda_)[S]
+        change = loss.A[:, S] @ newton_step(loss.hessian(z, S), missing)
+        moved = float(np.linalg.norm(change))
+        if not moved <= delta:
+            return lambda_, 0.0
+        return loss.A.T @ (loss.b - loss.A @ z - change), moved
 
 
 class _Groups:
