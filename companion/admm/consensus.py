@@ -94,9 +94,9 @@ class ConsensusObjective(ABC):
 
 
 class _Squares(ConsensusObjective):
-    """The loss 1/2 |A x - b|^2 with the penalty K/2 |z|^2; the subclasses replace one of the two."""
+    """The loss 1/2 |A x - b|^2 and the penalty K/2 |z|^2; a subclass may replace one of the two."""
 
-    weight: float = 1.0  # K, which is a weight of the loss in the text's support vector machine
+    weight: float = 1.0  # the K of the penalty; that of a support vector machine is the weight of its loss
 
     def __post_init__(self) -> None:
         for parameter in fields(self):  # type: ignore[arg-type]  # the subclasses are dataclasses
@@ -363,7 +363,7 @@ def consensus(
 
 
 def _loss(objective: ConsensusObjective, i: int, block: Any) -> Any:
-    """Return the loss of block i, from its pair after all checks; what is no pair is one."""
+    """Return the loss of block i: made from its pair, which is checked, or what was given in place of a pair."""
     pair = isinstance(block, (tuple, list))
     if isinstance(block, np.ndarray) or (pair and len(block) != 2):
         raise TypeError(

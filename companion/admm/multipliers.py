@@ -57,7 +57,7 @@ def dual_ascent(
     step : float or callable
         Step size :math:`\alpha^k > 0`: a constant, or a function of ``k = 0, 1, ...``.
     **loop
-        Options of the three methods of this module. `J`: the objective; with it the history records ``J(u)`` and the
+        Options of both methods of this module. `J`: the objective; with it the history records ``J(u)`` and the
         dual function. `tol` (1e-8): stop as soon as ``||A u - b|| <= tol * ||b||`` (``tol``, if b = 0); nothing else
         needs a check, since a minimiser of the Lagrangian that satisfies the constraint is optimal. `max_iter` (1000):
         largest number of updates.

@@ -1,9 +1,8 @@
 r"""The alternating direction method of multipliers.
 
-:func:`admm` is the method; the problems of Section 16.8 and the lasso of chapter 19 call it. :func:`repeat` is its
-loop, and :class:`Balance` its rule for the penalty; consensus shares both. The other names serve the convergence proof:
-:func:`lyapunov` and :func:`convergence_inequalities` evaluate what Theorem 16.1 bounds, and :class:`Iterate` is what a
-callback sees.
+:func:`admm` is the method; the lassos of Section 16.8, the lasso of chapter 19, consensus and the text's routine
+``qsolve1`` call it. :class:`Iterate` is what a callback sees. The other names serve the convergence proof:
+:func:`lyapunov` and :func:`convergence_inequalities` evaluate what Theorem 16.1 bounds.
 """
 
 from __future__ import annotations

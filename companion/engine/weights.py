@@ -68,7 +68,7 @@ class Carried(NamedTuple):
 def carry_weights(
     R: np.ndarray, ridge: float, q: np.ndarray, A: np.ndarray, c: np.ndarray, upper: Bounds, a: np.ndarray,
 ) -> Carried:  # fmt: skip
-    r"""Solve a machine in its weights.
+    r"""Solve a machine with w as a variable of its own.
 
     Parameters
     ----------

@@ -140,7 +140,7 @@ class Columns:
         max_iter : int
             Largest number of linear systems.
         near : ndarray of shape (n,), optional
-            The solution for another tau, in place of that guess.
+            The solution for another tau, which replaces the guess by coordinate descent.
         """
         system, w = _Signs(self, tau), np.zeros(self.place.size) if near is None else near
         if near is None and largest(self.correlation) > tau * (1.0 + _SLACK):
@@ -153,8 +153,8 @@ class Columns:
     ) -> SparseSolution:
         """Return f(w), and the gap to the dual value of the residual.
 
-        Where that proves too little, `refine` makes it the residual after one more linear system, of which w has not
-        all digits.
+        Where that proves too little, `refine` takes the residual after one more linear system as well: a step that is
+        lost in the rounding of w is not lost in it.
         """
         system = _Signs(self, tau)
         at = system.at(w + 0.0)  # not -0.0, in which some versions of the guess end

@@ -370,7 +370,7 @@ def _finished(model: Any, program: DualProgram, guess: Guess | None) -> Finished
 def guess_active_set(
     points: Points, dual: DualProgram, libsvm: Callable[[Points, DualProgram], Guess | None]
 ) -> Guess | None:
-    """Guess which multipliers are 0, at the bound, free: as PIQP if w is short or they are few, or as libsvm."""
+    """Guess which multipliers are 0, at the bound, free: by PIQP if w is short or they are few, else by libsvm."""
     P = dual.P.factor() if points.kernel.is_linear else None
     if P is None and dual.q.size <= _FEW:
         P = dual.P.toarray()

@@ -118,7 +118,7 @@ def largest_linear(g: Any, y: Any, C: float) -> float:
 
     Notes
     -----
-    Source: made here. With :math:`g = \nabla f(\alpha)` it bounds how far a concave f is from its maximum:
+    Not in the paper. With :math:`g = \nabla f(\alpha)` it bounds how far a concave f is from its maximum:
     :math:`f^* - f(\alpha) \le \max_a g^\top a - g^\top \alpha`.
 
     Examples
@@ -220,7 +220,7 @@ class IndefiniteObjective:
 
 
 def lipschitz_constant(K0: Any, y: Any, C: float, rho: float) -> float:
-    r"""Return the Lipschitz constant of :math:`\nabla f` on :math:`Q_1` of Theorem 2.
+    r"""Return the Lipschitz constant of :math:`\nabla f` on :math:`Q_1` that Theorem 2 gives.
 
     It is :math:`\max(\lambda_{\max}(K_0), 0) + n C^2 / \rho`.
 

@@ -360,7 +360,7 @@ def dual_coordinate_ascent(
         raise ValueError(
             f"the kernel must be positive definite; its value at point {k} with itself is {diagonal[k]:g}"
         )
-    rates = 1.0 / np.maximum(diagonal, np.finfo(float).tiny)  # where Q_kk = 0 J is linear
+    rates = 1.0 / np.maximum(diagonal, np.finfo(float).tiny)  # Q_kk = 0: no curvature
     status, alpha, visits = "max_iter", np.zeros(n), np.arange(n)
     least_gap = 8.0 * EPS * n * task.C  # of margins that are right to rounding
     steps: list[dict[str, Any]] = []

@@ -70,8 +70,9 @@ def least_absolute_deviations(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResul
     Notes
     -----
     Source: Section 16.8(1). The dual is: maximise :math:`-b^\top \lambda` subject to :math:`A^\top \lambda = 0`,
-    :math:`\|\lambda\|_\infty \le 1`. The certificate measures its feasibility and the gap. After the first step
-    of ADMM the simplex method proposes which rows are fitted, later ADMM does; the exact finish fits them.
+    :math:`\|\lambda\|_\infty \le 1`. The certificate measures its feasibility and the gap. The updates
+    are those of the text; the solution comes from the simplex method, applied to the dual, which says which rows are
+    fitted, and from two systems of equations, which fit them. ``n_iter`` counts the steps of the simplex method.
 
     Examples
     --------
@@ -169,8 +170,9 @@ def basis_pursuit(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResult:
     -----
     Source: Section 16.8(2). The text asks for A of rank m; independent rows are enough, and the solver finds them.
     C is an affine subspace. The dual is: maximise :math:`b^\top y` subject to :math:`\|A^\top y\|_\infty \le 1`.
-    The certificate measures its feasibility and the gap. After the first step of ADMM the simplex
-    method proposes which entries of x are not zero, later ADMM does; the exact finish solves :math:`A x = b` for them.
+    The certificate measures its feasibility and the gap. The updates are those of the text; the
+    solution comes from the simplex method, which says which entries of x are not zero, and from :math:`A x = b`, solved
+    for these. ``n_iter`` counts the steps of the simplex method.
 
     Examples
     --------
