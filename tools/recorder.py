@@ -1,6 +1,6 @@
 """Verify every certified result that a notebook makes, while the notebook runs.
 
-With ``COMPANION_VERIFY`` set, tools/notebooks.py loads this into nbval's kernels. From then on every result
+With ``COMPANION_VERIFY`` set, tests/notebooks/startup.py loads this into nbval's kernels. From then on every result
 record of the package is noted when it is made, and every estimator with a certificate after its fit. After each cell
 what was noted goes through :func:`tests.exact.verify`, and the findings are written to
 build/verified/PAGE.json. tests/notebooks/verified.py reads these files. The package itself knows nothing of this.

@@ -1,4 +1,4 @@
-"""Consensus ADMM : against independent solvers and ADMM itself; stopping; blocks that are elsewhere."""
+"""Consensus ADMM: against independent solvers and ADMM itself; stopping; blocks that are elsewhere."""
 
 from concurrent.futures import ThreadPoolExecutor
 
