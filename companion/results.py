@@ -184,7 +184,8 @@ class ADMMResult(Record):
     converged : bool
         Whether both residuals met their tolerances.
     status : str
-        ``"converged"``, ``"max_iter"``, ``"diverged"`` or ``"stopped by callback"``.
+        ``"converged"``, ``"max_iter"``, ``"diverged"`` or ``"stopped by callback"``; of a function that asks for a
+        certificate also ``"not certified"`` or ``"inaccurate"``.
     history : dict of ndarray
         ``primal_residual``, ``dual_residual``, ``objective``, ``rho``: one entry per iteration.
     certificate : Certificate or None

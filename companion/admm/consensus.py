@@ -249,7 +249,7 @@ def consensus(
         Tolerances of the stopping rule of :func:`companion.admm.admm`.
     **options
         Other options of :func:`companion.admm.admm`: `rho` (in units of the curvature: 1 fits most data), `max_iter`,
-        `callback` and so on.
+        `callback` and so on. The x of an :class:`Iterate` is all copies, one after the other.
 
     Returns
     -------

@@ -3,7 +3,8 @@ r"""The finishing loop: from a guess of the active set to the solution, by linea
 Once it is known which variables are at a bound and which are free, the optimum is the solution of a linear system of
 the free ones. :func:`settle` solves it, looks at bounds and signs, corrects the sets, and ends when they stay as they
 are. The linear algebra is that of a `System`: dense or sparse factors of any program (`companion.engine.quadratic`),
-the system that carries w (`companion.engine.weights`), or, here, Cholesky factors for the dual of a machine,
+the system with w as a variable (`companion.engine.weights`), the Gram matrix of the columns with a sign
+(`companion.regression.signs`), or, here, Cholesky factors for the dual of a machine,
 
 .. math:: \min_a \tfrac12 a^\top P a + q^\top a \quad \text{subject to} \quad A a = c, \quad 0 \le a \le K,
 

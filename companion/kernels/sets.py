@@ -18,7 +18,7 @@ __all__ = ["Agreement", "Intersection", "Subset", "UnionComplement"]
 
 
 class _SetKernel(Kernel):
-    """A kernel on subsets of a set D, which the keys of mu are, where there is a mu."""
+    """A kernel on sets; where it has a measure mu, on subsets of the set D of the keys of mu."""
 
     mu: ClassVar[Any] = None
 
