@@ -96,7 +96,7 @@ class ConsensusObjective(ABC):
 class _Squares(ConsensusObjective):
     """The loss 1/2 |A x - b|^2 and the penalty K/2 |z|^2; a subclass may replace one of the two."""
 
-    weight: float = 1.0  # the K of the penalty; that of a support vector machine is the weight of its loss
+    weight: float = 1.0  # the K of the penalty; a machine has its K in the loss
 
     def __post_init__(self) -> None:
         for parameter in fields(self):  # type: ignore[arg-type]  # the subclasses are dataclasses
