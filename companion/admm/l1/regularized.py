@@ -177,7 +177,7 @@ def lasso(A: Any, b: Any, tau: float, **options: Any) -> ADMMResult:
         Weight of the l1-norm, >= 0. From :math:`\|A^\top b\|_\infty` on, the solution is 0. With 0 the problem is
         least squares.
     **options
-        Options of all the l1 problems:
+        Options of all four lassos:
 
         - `rho`: penalty parameter > 0. By default it is chosen from the data, so that units do not matter.
         - `relaxation`: over-relaxation in (0, 2), 1.6 by default; 1 gives the updates as printed above.
