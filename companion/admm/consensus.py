@@ -331,6 +331,8 @@ def consensus(
         return objective.penalty_prox(-mean, 1 / (N * rho * weights))
 
     one = sparse.diags_array(root)
+    if options.get("u0") is not None:  # as in a result
+        options["u0"] = (np.reshape(options["u0"], (N, n)) / root).ravel()
     run = admm(
         x_update, z_update, sparse.block_diag([one] * N), -sparse.vstack([one] * N), 0.0, adaptive=adaptive, mu=2.0,
         tol_abs=tol_abs, tol_rel=tol_rel, **options,
@@ -350,7 +352,7 @@ def consensus(
     tolerance = 1e-6 if max(tol_abs, tol_rel) <= 1e-9 else 1e3 * max(tol_abs, tol_rel)
     # the residuals of ADMM have other units than those of the certificate: they differ by less than a thousand
     certificate = Certificate(copies, stationary, 0.0, gap, tolerance)
-    if run.converged and tolerance < certificate.worst < math.inf:
+    if run.converged and not (certificate.ok or gap == math.inf):
         complain(
             f"ADMM met its tolerances, but the certificate misses {tolerance:g} ({certificate}): one of loss and "
             "penalty is lost in rounding beside the other; scale A and b, or change the penalty"

@@ -433,7 +433,7 @@ def solve_indefinite(
     f = IndefiniteObjective(K0, y, rho)
     program = _Maximisation(f, as_scalar(C, "C", above=0.0))
     tol, max_iter = as_scalar(tol, "tol", at_least=0.0), check_count(max_iter, "max_iter")
-    change = -1.0 if change is None else as_scalar(change, "change", above=0.0)
+    change = np.nan if change is None else as_scalar(change, "change", above=0.0)
     if L is None:
         top = float(np.linalg.eigvalsh(f.K0)[-1])
         L = top if method == "accelerated" and top > 0.0 else lipschitz_constant(f.K0, y, C, rho)
@@ -457,9 +457,10 @@ def solve_indefinite(
         best = max(best, gamma, key=lambda point: point.value)
     found = _finish(program, best, tol, at.L, status, rows)
     if status == "max_iter" or (status == "converged" and not found.certificate.ok):
+        faster = "" if method == "accelerated" else "use method='accelerated', "
         warnings.warn(
             f"{method} took {found.n_iter} steps and did not prove tol = {tol:g} ({found.certificate}); raise "
-            "max_iter or tol, use method='accelerated', or scale K0",
+            f"max_iter or tol, {faster}or scale K0",
             ConvergenceWarning,
             stacklevel=2,
         )

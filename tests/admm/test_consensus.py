@@ -185,3 +185,14 @@ def test_a_penalty_that_swings_comes_to_rest(seed: int, cuts: tuple[int, ...]) -
     assert result.certificate.ok
     w = np.linalg.solve(A.T @ A + K * np.eye(n), A.T @ b)
     np.testing.assert_allclose(result.z, w, rtol=1e-5)
+
+
+def test_a_run_goes_on_from_a_result():
+    rng = np.random.default_rng(16)
+    rows = [
+        (rng.standard_normal((12, 3)) * [1.0, 1e3, 1e-3], rng.standard_normal(12)) for _ in "ab"
+    ]
+    first = consensus(rows, RidgeObjective(K=1.0))
+    again = consensus(rows, RidgeObjective(K=1.0), rho=first.rho, z0=first.z, u0=first.u)
+    assert again.n_iter <= 3 < first.n_iter
+    np.testing.assert_allclose(again.z, first.z, rtol=1e-8)

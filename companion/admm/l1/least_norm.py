@@ -26,7 +26,7 @@ from companion.results import ADMMResult, Certificate, Problem
 __all__ = ["basis_pursuit", "least_absolute_deviations"]
 
 # Dense programs without a bound that could be left out: presolve finds nothing, and takes a third to half of the time.
-SIMPLEX: dict[str, Any] = {"method": "highs-ds", "options": {"presolve": False}}
+_SIMPLEX: dict[str, Any] = {"method": "highs-ds", "options": {"presolve": False}}
 _ROUNDING = 1e-12  # of the largest entry of a vertex; what is smaller is 0
 
 
@@ -93,12 +93,9 @@ def least_absolute_deviations(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResul
     z[np.abs(z) <= none] = 0
     lambda_, w = np.zeros_like(z), Q.T @ (z + b)
     if kept.size and z.any():
-        unit = float(
-            np.abs(z).mean()
-        )  # the dual: minimise -z'lambda in the cube where Q'lambda = 0
-        found = linear_program(
-            -z / unit, A_eq=Q.T, b_eq=np.zeros(kept.size), bounds=(-1, 1), **SIMPLEX
-        )
+        # the dual: minimise -z'lambda in the cube where Q'lambda = 0
+        unit = float(np.abs(z).mean())
+        found = _vertex(-z / unit, A_eq=Q.T, b_eq=np.zeros(kept.size), bounds=(-1, 1))
         z, lambda_ = -unit * (found.lower.marginals + found.upper.marginals), found.x
         n_iter, w = int(found.nit), Q.T @ (z + b)
     zero = np.abs(z) <= _ROUNDING * largest(z)
@@ -188,7 +185,7 @@ def basis_pursuit(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResult:
     y = np.zeros(Q.shape[1])
     if Q.size and x.any():
         one, unit = np.ones(2 * x.size), float(np.abs(x).mean())
-        found = linear_program(one, A_eq=np.hstack([Q.T, -Q.T]), b_eq=Q.T @ x / unit, **SIMPLEX)
+        found = _vertex(one, A_eq=np.hstack([Q.T, -Q.T]), b_eq=Q.T @ x / unit)
         x, y = unit * np.subtract(*np.split(found.x, 2)), found.eqlin.marginals
         n_iter = int(found.nit)
         S = x != 0
@@ -225,3 +222,11 @@ def _result(
         x, z, lambda_, 1.0, float(np.abs(z).sum()), n_iter, certificate.ok, status,
         certificate=certificate, problem=given,
     )  # fmt: skip
+
+
+def _vertex(cost: np.ndarray, **program: Any) -> Any:
+    """Return what the simplex method ends with."""
+    found = linear_program(cost, **program, **_SIMPLEX)
+    if found.x is None:
+        raise RuntimeError(f"HiGHS could not solve the linear program: {found.message}")
+    return found
