@@ -12,6 +12,7 @@ its reason behind a fold.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import os
 import re
@@ -349,10 +350,13 @@ def downloads_page(sdist: Path, wheel: Path) -> str:
 
 
 def main() -> None:
-    """Pack the built site; ``--live``: with Python for the browser."""
+    """Pack the built site."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--live", action="store_true", help="with Python for the browser")
+    live = parser.parse_args().live
     if not (SITE / "index.html").exists():
         sys.exit("the site is not built: run make book first")
-    count = pack_site(SITE, SITE_ZIP, "--live" in sys.argv)
+    count = pack_site(SITE, SITE_ZIP, live)
     print(f"{SITE_ZIP.name}: {count} files, {SITE_ZIP.stat().st_size / 1e6:.1f} MB")
 
 

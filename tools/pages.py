@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 from tools.concordance import concordance_page, errata_page, load_concordance
 from tools.editions import build_package, downloads_page, write_editions, write_zips
 from tools.exercises import table
@@ -31,4 +33,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

@@ -10,6 +10,7 @@ as they are.
 
 from __future__ import annotations
 
+import argparse
 import functools
 import http.server
 import io
@@ -214,4 +215,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

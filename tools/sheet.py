@@ -7,6 +7,7 @@ students' files. Labels may be written as the text does: ``prob-18-5``.
 
 from __future__ import annotations
 
+import argparse
 import ast
 import re
 import sys
@@ -154,4 +155,6 @@ def write_sheet(labels: list[str], folder: Path = FOLDER) -> list[Path]:
 
 
 if __name__ == "__main__":
-    print(*write_sheet(sys.argv[1:]), sep="\n")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("labels", nargs="+", metavar="LABEL", help="exercises, such as prob-18-5")
+    print(*write_sheet(parser.parse_args().labels), sep="\n")

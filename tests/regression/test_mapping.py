@@ -84,7 +84,10 @@ def test_the_penalties():
 test_what_has_no_counterpart = refusals(
     (lambda: to_sklearn(Lasso(intercept="penalized"), 3), "penalized intercept"),
     (lambda: to_sklearn(KernelRidge(intercept="free"), 3), "no intercept"),
-    (lambda: to_sklearn(KernelRidge(kernel=Intersection([1, 2])), 3), "no name for the kernel"),
+    (
+        lambda: to_sklearn(KernelRidge(kernel=Intersection({1: 1.0, 2: 1.0})), 3),
+        "no name for the kernel",
+    ),
     (lambda: to_sklearn(linear_model.Ridge(), 3), "RidgeRegression", TypeError),
     (lambda: to_sklearn(Lasso(), 0), "m must be"),
 )
