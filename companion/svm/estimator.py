@@ -22,7 +22,9 @@ from companion.checks import as_matrix, as_vector
 from companion.engine.certificate import rounding_of
 from companion.engine.guess import Guess, guess_machine
 from companion.kernels.vectors import KernelMixin
+from companion.results import Certificate
 from companion.svm import hyperplanes
+from companion.svm.bounds import smallest_bound
 from companion.svm.hyperplanes import ROUNDING, TIGHT, Slab, place_points, slab_of
 from companion.svm.program import Array, DualProgram, Points, Terms
 
@@ -223,19 +225,31 @@ class SupportVectorMachine(HyperplaneClassifier):
         program = self._dual(points)
         found, tried = self._solved(points, program)
         dual, a, weights, slab = found[:4]
-        part, reason = math.inf, ""
-        if dual.eta is None and not dual.P.ridge:  # w = 0 goes with eta = 0: there is no slab then
+
+        def left_of(a: np.ndarray, weights: Any, b: float) -> float:  # what cancels leaves of 0
             magnitude = float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
-            length = math.hypot(weights.norm, slab.b if dual.P.constant else 0.0) + weights.misfit
-            # what cancels leaves of 0
-            part = float(ratio(length, magnitude)) ** 2 + rounding_of(points.n)
-            reason = self._below_range(points, dual) if part <= ROUNDING else ""
+            length = math.hypot(weights.norm, b if dual.P.constant else 0.0) + weights.misfit
+            return float(ratio(length, magnitude)) ** 2 + rounding_of(points.n)
+
+        # w = 0 goes with eta = 0: there is no slab then
+        part = math.inf
+        if dual.eta is None and not dual.P.ridge:
+            part = left_of(a, weights, slab.b)
+        reason = self._below_range(points, dual) if part <= ROUNDING else ""
         if not reason:
             found = hyperplanes.refine(self, points, found, tried, norm_is_shown=True)
+        if not (reason or found.certificate.ok or math.isinf(part)):  # other multipliers prove it
+            a = np.minimum(dual.c[-1] * smallest_bound(points)[0], dual.upper)
+            c = dual.P.coefficients(a)
+            part = left_of(a, points.weights(c, c, careful=True), math.fsum(dual.P.s * a))
+            reason = self._below_range(points, dual) if part <= ROUNDING else ""
+        if not reason:
             self._store(points, program, found)
             priced = program.price is not None and (program.eta is not None or dual.P.ridge)
-            return hyperplanes.complaints(self, norm_is_shown=True, price="K" if priced else "")
-        proof = replace(found.certificate, dual_residual=part, complementarity=0.0, gap=part)
+            price = "K" if priced else ""
+            return hyperplanes.complaints(self, points, norm_is_shown=True, price=price)
+        miss = largest(dual.A @ a - dual.c) / float(dual.c[-1])
+        proof = Certificate(miss, part, 0.0, part, found.certificate.tolerance)
         u = np.zeros(points.n)
         zero = points.weights(u, u)
         found = hyperplanes.Solved(dual, a, zero, Slab(), u, 0.0, proof, 0.0, 0.0, found.n_systems)

@@ -32,7 +32,7 @@ from companion.engine.guess import Guess, guess_state
 from companion.engine.quadratic import solve_box
 from companion.engine.weights import carry_weights
 from companion.exceptions import ConvergenceWarning
-from companion.kernels import Kernel, is_positive_definite
+from companion.kernels import Gaussian, Kernel, is_positive_definite
 from companion.kernels.vectors import own_points
 from companion.results import Certificate, Record
 from companion.svm.program import DualProgram, Points, Weights, accurate_product, make_points
@@ -505,14 +505,15 @@ def _read_off(
 # -- what an estimator says and does with them
 
 
-def complaints(model: Any, norm_is_shown: bool, price: str = "") -> list[Warning]:
-    """Return the warnings about digits that are missing: what is proved, and what helps for this kernel."""
+def complaints(model: Any, points: Points, norm_is_shown: bool, price: str = "") -> list[Warning]:
+    """Return the warnings about digits that are missing: what is proved, what is lost, what helps for this kernel."""
     found = model.certificate_
     if found.ok and not (norm_is_shown and model.norm_error_ > _FEW_DIGITS):
         return []
     advice = "centre the columns of X, and bring them to one size"
     if model.w_ is None:
-        advice = "take a kernel for which different points differ more, or merge points that are nearly equal"
+        other = "a smaller sigma" if isinstance(points.kernel, Gaussian) else "a kernel"
+        advice = f"take {other} for which different points differ more, or merge points that are nearly equal"
     if found.ok:
         text = (
             f"rounding has changed the norm of w by a part of up to {model.norm_error_:.0e}: it is a small "
@@ -527,8 +528,19 @@ def complaints(model: Any, norm_is_shown: bool, price: str = "") -> list[Warning
         not found.gap < 1.0 or found.primal_residual > found.tolerance
     ):  # weak duality needs the equations
         proved = "nothing is proved about the objective"
-    more = f"; or lower {price}" if price else ""
-    text = f"the solution misses tol = {model.tol:g} after {model.n_iter_} systems: {proved}; {advice}{more}"
+    lengths = np.sqrt(np.maximum(points.diagonal, 0.0)) * points.unit
+    parts = [model.dual_coef_, *([model.lambda_, model.mu_] if price else [])]
+    terms = largest(np.concatenate(parts)) * largest(lengths) ** 2
+    lost = (
+        f"w'x is a sum of terms up to {terms:.0e}, of which rounding leaves {EPS * terms:.0e} open"
+    )
+    if price:  # what is lost is nearly a multiple of it
+        given, used = getattr(model, price), np.asarray(getattr(model, f"{price}_"))
+        value = largest(used) if given is None else float(given)
+        lost += f", and {price} = {value:.0e} times that of what the slacks cost"
+        lower = value * 0.01 * found.tolerance / min(found.worst, 1.0)
+        advice += f"; or lower {price}, to about {lower:.0e}"
+    text = f"the solution misses tol = {model.tol:g} after {model.n_iter_} systems: {proved}; {lost}; {advice}"
     return [ConvergenceWarning(text)]
 
 

@@ -296,7 +296,7 @@ class SVMs2l(HyperplaneClassifier):
         self.norm_ = math.sqrt(max(float(w @ (inner if points.Phi is None else w)), 0.0))
         self.delta_, self.degenerate_ = float(ratio(1.0, self.norm_)), self.norm_ == 0.0
         self.objective_, self.dual_objective_ = float(slack.sum()), float(a.sum())
-        return hyperplanes.complaints(self, norm_is_shown=False)
+        return hyperplanes.complaints(self, points, norm_is_shown=False)
 
 
 def _spans(points: Points) -> Iterator[tuple[Array, Array | None]]:

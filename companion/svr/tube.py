@@ -235,7 +235,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         dual = self._dual(points, y - centre)
         solved = hyperplanes.refine(self, points, *self._solved(points, dual), norm_is_shown=False)
         self._store(points, solved, y - centre, dual.total)
-        return hyperplanes.complaints(self, norm_is_shown=False, price="C")
+        return hyperplanes.complaints(self, points, norm_is_shown=False, price="C")
 
     def _solved(
         self, points: Points, dual: DualProgram
