@@ -6,6 +6,7 @@ import pytest
 from sklearn.base import clone
 
 from companion.admm import project_box
+from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
 from companion.svm.estimator import SupportVectorMachine
@@ -126,3 +127,13 @@ def test_numbers_in_a_refusal_are_told_apart() -> None:
         project_box([0.0], 1.0 + 1e-9, 1.0)
     with pytest.raises(ValueError, match=r"got 1.000000001"):
         primal_newton(ROW, [1.0 + 1e-9, 1.0, -1.0, -1.0])
+
+
+def test_a_refusal_names_a_price_for_which_the_answer_is_proved() -> None:
+    points = np.array([[0.0], [1e-3], [2e-3], [1.0]])
+    machine = SVMs4(0.5, K=1e10, kernel="gaussian")
+    with pytest.warns(ConvergenceWarning, match="leaves .* open, and K = 1e") as told:
+        machine.fit(points, SIGNS)
+    price = float(str(told[0].message).rsplit("lower K, to about ", 1)[1])
+    assert price < machine.K
+    assert machine.set_params(K=price).fit(points, SIGNS).certificate_.ok
