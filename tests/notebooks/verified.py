@@ -39,6 +39,8 @@ UNSOLVED = {
     "notebooks/svr/penalised-bias-regression": {"QPResult": "c014"},
     "notebooks/svr/solving-nu-svr": {"QPResult": "c012 c023 c045"},
 }
+# A cell whose rows are elsewhere: a result knows no more than what came back.
+ELSEWHERE = "notebooks/admm/consensus", "admm-cons-network"
 
 PAGES = [str(path.relative_to(ROOT).with_suffix("")) for path in pages()]
 KINDS = """
@@ -59,7 +61,10 @@ def test_the_whole_page_was_watched_and_every_result_is_what_it_says(page: str) 
     code = [c for c in cells if c["cell_type"] == "code" and "".join(c["source"]).strip()]
     # tools/notebooks.py asks the kernel of a finished notebook once more, for its sliders
     assert report(page)["cells"] - len(code) in (0, 1)
-    results = report(page)["results"]
+    results = [
+        r for r in report(page)["results"]
+        if r["verdict"] != "does not know its problem" or (page, code[r["cell"]]["id"]) != ELSEWHERE
+    ]  # fmt: skip
     assert [r for r in results if r["verdict"] not in ("ok", "not ok")] == []
     cut = UNSOLVED.get(page, {})
     shown = {(kind, name) for kind, names in cut.items() for name in names.split()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,6 +66,9 @@ class _GeneralizedLasso(L1Problem):
     def objective(self, x: np.ndarray, z: np.ndarray) -> float:
         r = self.data @ x - self.b
         return float(r @ r / 2 + self.tau * np.abs(z).sum())
+
+    def original(self, x: np.ndarray) -> np.ndarray:
+        return x / self.sizes
 
     def useful(self, z: np.ndarray, lambda_: np.ndarray) -> float:
         return np.inf if z.any() or 2.0 * largest(lambda_) > self.tau else largest(lambda_)
@@ -226,6 +228,4 @@ def generalized_lasso(
     F = as_matrix(F, "F", (None, A.shape[1]))
     tau = as_scalar(tau, "tau", at_least=0)
     given = Problem("generalized lasso", {"A": A, "b": b, "F": F, "tau": tau})
-    problem = _GeneralizedLasso(A, b, F, tau)
-    result = solve(problem, given, adaptive=adaptive, **options)
-    return replace(result, x=result.x / problem.sizes)
+    return solve(_GeneralizedLasso(A, b, F, tau), given, adaptive=adaptive, **options)

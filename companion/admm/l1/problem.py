@@ -47,6 +47,10 @@ class L1Problem(ABC):
     def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
         """Return the certificate of x, z and lambda."""
 
+    def original(self, x: np.ndarray) -> np.ndarray:
+        """Return x in the units in which the problem was given."""
+        return x
+
     def useful(self, z: np.ndarray, lambda_: np.ndarray) -> float:
         """Return the weight above which nothing changes, where z and the multiplier show it, or infinity."""
         return np.inf
@@ -97,6 +101,6 @@ def solve(
             f"no certified solution after {result.n_iter} steps of ADMM: {certificate}, wanted {tol:g}; {advice}"
         )
     return replace(
-        result, x=x, z=z, u=lambda_ / result.rho, objective=problem.objective(x, z), certificate=certificate,
-        problem=given, status="converged" if certificate.ok else "max_iter", converged=certificate.ok,
+        result, x=problem.original(x), z=z, u=lambda_ / result.rho, objective=problem.objective(x, z), problem=given,
+        certificate=certificate, status="converged" if certificate.ok else "max_iter", converged=certificate.ok,
     )  # fmt: skip
