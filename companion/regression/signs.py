@@ -163,7 +163,7 @@ class Columns:
             step = system.step(at, np.sign(w))
             dual = system.at(w + step, at.residual - product(self.X, step))
             better = self._proof(at, dual, tau, tol)
-            found = min(found, better, key=lambda each: each.certificate.gap)
+            found = min(found, better, key=lambda each: each.certificate.worst)
         return found
 
     def _proof(self, at: _Fit, dual: _Fit, tau: float, tol: float) -> SparseSolution:
