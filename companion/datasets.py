@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn import datasets as bundled
 
 from companion.results import Record
 
@@ -580,7 +579,7 @@ def diabetes() -> Regression:
     >>> data.X.shape, data.names[2], data.y.mean().round(2).item()
     ((442, 10), 'bmi', 152.13)
     """
-    raw = bundled.load_diabetes(scaled=False)
+    raw = _bundled().load_diabetes(scaled=False)
     names = tuple(raw.feature_names)
     return Regression(_standardized(raw.data), raw.target.astype(float), names=names)
 
@@ -634,7 +633,7 @@ def iris(version: str = "sklearn") -> Labelled:
     """
     if version not in ("sklearn", "uci"):
         raise ValueError(f"version must be 'sklearn' or 'uci', got {version!r}")
-    raw = bundled.load_iris()
+    raw = _bundled().load_iris()
     X = raw.data.copy()
     if version == "uci":
         X[[34, 37]] = 4.9, 3.1, 1.5, 0.1
@@ -701,7 +700,7 @@ def breast_cancer() -> Labelled:
     >>> data.X.shape, data.classes
     ((569, 30), ('malignant', 'benign'))
     """
-    raw = bundled.load_breast_cancer()
+    raw = _bundled().load_breast_cancer()
     return _labelled(raw, _standardized(raw.data))
 
 
@@ -721,7 +720,7 @@ def wine() -> Labelled:
     >>> data.X.shape, len(data.classes)
     ((178, 13), 3)
     """
-    raw = bundled.load_wine()
+    raw = _bundled().load_wine()
     return _labelled(raw, _standardized(raw.data))
 
 
@@ -741,8 +740,15 @@ def digits() -> Labelled:
     >>> len(threes_and_fives.u), len(threes_and_fives.v)
     (183, 182)
     """
-    raw = bundled.load_digits()
+    raw = _bundled().load_digits()
     return _labelled(raw, raw.data / 16)
+
+
+def _bundled() -> Any:
+    """Return scikit-learn's data sets: what is printed, drawn or seeded does without them."""
+    from sklearn import datasets
+
+    return datasets
 
 
 def _standardized(X: np.ndarray) -> np.ndarray:

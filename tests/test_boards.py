@@ -13,12 +13,12 @@ import nbformat
 import numpy as np
 import pytest
 
+from companion import svm
 from companion.boards import board, gram_board, point_board, step_board, tube_board, weight_board
 from companion.boards.board import Board
 from companion.boards.point import PROGRAMS
 from companion.datasets import nine_points, zm_fourteen
 from companion.figures import plotting
-from companion.svm import SVMs3
 from companion.svr import NuSVR
 from tests.refusals import refusals
 
@@ -45,14 +45,14 @@ def choose(made: Board, **values: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_board_shows_what_each_machine_finds(points_board: Board, program: str) -> None:
-    machine_of, names = PROGRAMS[program]
+    name, names = PROGRAMS[program]
     hard = not names  # its multipliers are not unique on these points
     data = zm_fourteen() if hard else NINE
     rows = np.column_stack([data.X, data.y])
     order = np.random.default_rng(18).permutation(len(rows))
     points_board.points = rows[order].tolist()
     found = choose(points_board, program=program, K=0.25, nu=0.7)
-    machine = machine_of(**{name: points_board.values[name] for name in names})
+    machine = getattr(svm, name)(**{name: points_board.values[name] for name in names})
     machine.fit_uv(data.u, data.v)
     slack = np.r_[machine.epsilon_, machine.xi_][order]
     np.testing.assert_allclose(found["slacks"], slack, atol=1e-7)
@@ -68,7 +68,7 @@ def test_moving_a_point_refits(points_board: Board) -> None:
     points_board.points = moved = [[-3.0, -2.0, 1.0], *points_board.points[1:]]
     *X, y = np.transpose(moved)
     assert points_board.result["multipliers"] != before
-    assert points_board.result["b"] == SVMs3(nu=0.7).fit(np.transpose(X), y).b_
+    assert points_board.result["b"] == svm.SVMs3(nu=0.7).fit(np.transpose(X), y).b_
     assert points_board.config["start"][0] == [2.0, 1.0, 1.0]
     points_board.points = [*moved, [0.5, 0.5, -1.0]]
     assert len(points_board.result["places"]) == 10
@@ -79,11 +79,8 @@ def test_moving_a_point_refits(points_board: Board) -> None:
 
 
 def test_the_board_says_why_there_is_no_solution(points_board: Board) -> None:
-    for program, nu, reason in (
-        ("(SVM_h2), hard margin", 0.5, "no hyperplane separates"),
-        ("(SVM_s2′), ν-SVM", 0.95, "exceeds 2 min(p, q)/(p + q)"),
-        ("(SVM_s2′), ν-SVM", 0.05, "nu_min"),
-    ):
+    for nu, reason in (0.95, "exceeds 2 min(p, q)/(p + q)"), (0.05, "nu_min"), (0.5, "separates"):
+        program = "(SVM_h2), hard margin" if nu == 0.5 else "(SVM_s2′), ν-SVM"
         found = choose(points_board, program=program, nu=nu)
         assert reason in found["message"]
         assert found.get("field") is None
@@ -97,9 +94,7 @@ def test_the_module_of_the_board_loads_nothing_and_is_small() -> None:
         loads = r"https?:|//\w|^\s*import\b|import\(|@import|url\(|fetch\("
         assert not re.search(loads, text, re.M)
         lines += re.findall(r"^ *(?!//|/\*)\S.*", text, re.M)  # without comments
-    assert (
-        len(lines) <= 910
-    )  # with the digits of its refusals, and the place that a page run again gives a board
+    assert len(lines) <= 910  # digits of refusals, and the place that a page run again gives
 
 
 def test_without_a_reader_there_is_a_picture_and_no_widget() -> None:

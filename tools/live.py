@@ -64,6 +64,8 @@ LEFT_OUT = re.compile(
     r"|^sklearn/(_build_utils|datasets/descr/(?!diabetes|breast|iris|wine|digits)|utils/estimator_checks)"
     r"|^sympy/(categories|crypto|diffgeom|holonomic|liealgebras|physics/(?!units)|sandbox|stats|parsing/(latex|autolev)/)"
 )
+# What companion.datasets takes from scikit-learn, when it is asked for.
+MEASURED = re.compile(r"\b(breast_cancer|diabetes|digits|iris\w*|wine)\(")
 Names = dict[str, Any]
 
 
@@ -319,60 +321,42 @@ def build() -> bool:
 # -- what a page needs
 
 
-def top_level(tree: ast.AST) -> Iterable[ast.AST]:
-    """Go through what runs at import time: not into functions, nor into what is for types only."""
+def at_once(tree: ast.AST) -> Iterable[ast.AST]:
+    """Go through what runs at import time: not into functions."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            continue
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            continue
-        yield node
-        yield from top_level(node)
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            yield node
+            yield from at_once(node)
 
 
 @functools.cache
-def needed(code: str) -> frozenset[str]:
-    """Return the first parts of the names of all modules that running some code imports at once."""
+def imported(code: str) -> frozenset[str]:
+    """Return the names of modules that running some code imports at once, and what may be one."""
     found: set[str] = set()
-    for node in top_level(ast.parse(code)):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    for node in at_once(ast.parse(code)):
+        names = [alias.name for alias in getattr(node, "names", [])]
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{name}" for name in names)}
         elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            continue
-        for name in names:
-            found.add(name.split(".")[0])
-            if name.startswith("companion."):
-                found |= of_package(tuple(name.split(".")))
+            found |= {*names}
     return frozenset(found)
 
 
-_UNDER_WAY: set[Path] = set()
-
-
-def of_package(parts: tuple[str, ...]) -> frozenset[str]:
-    """Follow an import of a module of the package, through the packages above it."""
-    found: frozenset[str] = frozenset()
-    for k in range(2, len(parts) + 1):
-        place = ROOT.joinpath(*parts[:k])
-        for path in (place / "__init__.py", place.with_suffix(".py")):
-            if path.is_file() and path not in _UNDER_WAY:
-                _UNDER_WAY.add(path)
-                found |= needed(path.read_text(encoding="utf-8"))
-                _UNDER_WAY.discard(path)
-    return found
-
-
 def packages_of(code: str) -> list[str]:
-    """Return the packages that running a page needs, with what these need."""
-    known = wheels(listed())
-    names = needed(code) | {"IPython", "companion"}
-    chosen, waiting = set(), [p for p, e in known.items() if names & set(e["imports"])]
+    """Return the packages that running a page needs, with what these need; it follows imports through `companion`."""
+    known, names, waiting = wheels(listed()), set[str](), {"IPython", "companion", *imported(code)}
+    if MEASURED.search(code):
+        waiting.add("sklearn.datasets")
     while waiting:
-        if (package := waiting.pop()) not in chosen:
-            chosen.add(package)
-            waiting += [need for need in known[package]["needs"] if need in known]
+        names.add(name := waiting.pop())
+        place = ROOT.joinpath(*name.split("."))
+        files = (place / "__init__.py", place.with_suffix(".py")) * name.startswith("companion")
+        told = (imported(file.read_text(encoding="utf-8")) for file in files if file.is_file())
+        waiting |= {name.rpartition(".")[0] or name}.union(*told) - names
+    chosen, left = set[str](), {p for p, entry in known.items() if names & {*entry["imports"]}}
+    while left:
+        chosen.add(package := left.pop())
+        left |= {*known[package]["needs"]} & known.keys() - chosen
     return [*sorted(chosen), "companion", *["results"] * ("benchmarks/results" in code)]
 
 

@@ -2,6 +2,9 @@
 
 One call makes a board. In a running notebook it is a widget that the package answers. In the rendered book it is a
 picture that JavaScript makes alive, with solvers of its own that are tested against the package.
+
+A board imports the machines that it fits when it fits them: a page with the board of chapter 16 does without those of
+the others, and without scikit-learn.
 """
 
 from companion.boards.board import Board, BoardPicture

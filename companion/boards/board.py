@@ -24,7 +24,6 @@ from matplotlib.figure import Figure
 
 from companion.checks import as_vector
 from companion.figures import plotting
-from companion.kernels import Gaussian, Polynomial
 
 __all__ = ["Board", "BoardPicture", "Setup", "Shown"]
 
@@ -63,6 +62,8 @@ SIGMA = slider("sigma", "σ", 0.1, 10.0, 1.0, log=True, when=["kernel", ["Gaussi
 
 def kernel_of(values: Values) -> Any:
     """Return the kernel that a reader has chosen."""
+    from companion.kernels import Gaussian, Polynomial  # boards load what they use: see __init__
+
     kernels = {"quadratic": Polynomial(2, 1.0), "Gaussian": Gaussian(values["sigma"])}
     return kernels.get(values["kernel"], "linear")
 

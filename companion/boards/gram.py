@@ -11,7 +11,6 @@ from companion.boards import board
 from companion.boards.board import Limits, Result, Setup, Shown, Values
 from companion.checks import as_matrix
 from companion.figures import plotting
-from companion.kernels import KernelPCA, as_kernel, gram
 
 __all__ = ["gram_board"]
 
@@ -51,6 +50,8 @@ def gram_board(points: Any, *, limits: Limits = board.WIDE, **values: Any) -> Sh
 
 def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
     """Find the first kernel principal component and return the numbers of the board."""
+    from companion.kernels import KernelPCA, as_kernel, gram
+
     X = points[:, :2]
     if len(X) < 2:
         raise ValueError("There must be two points.")

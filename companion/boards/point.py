@@ -11,19 +11,18 @@ from companion.boards import board
 from companion.boards.board import Limits, Result, Setup, Shown, Values
 from companion.checks import as_matrix
 from companion.figures import plotting
-from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
 
 __all__ = ["point_board"]
 
-# The programs, and those of the values nu and K that each has. In the browser: point.js.
-PROGRAMS: dict[str, tuple[Any, list[str]]] = {
-    "(SVM_s2′), ν-SVM": (SVMs2prime, ["nu"]),
-    "(SVM_h2), hard margin": (HardMarginSVC, []),
-    "(SVM_s1), unit normal": (SVMs1, ["K"]),
-    "(SVM_s2), C-SVM": (SVMs2, ["K"]),
-    "(SVM_s3), b penalised": (SVMs3, ["nu"]),
-    "(SVM_s4), squared slack": (SVMs4, ["nu", "K"]),
-    "(SVM_s5), squared slack, b penalised": (SVMs5, ["nu", "K"]),
+# The programs, the class of each, and those of the values nu and K that each has. In the browser: point.js.
+PROGRAMS: dict[str, tuple[str, list[str]]] = {
+    "(SVM_s2′), ν-SVM": ("SVMs2prime", ["nu"]),
+    "(SVM_h2), hard margin": ("HardMarginSVC", []),
+    "(SVM_s1), unit normal": ("SVMs1", ["K"]),
+    "(SVM_s2), C-SVM": ("SVMs2", ["K"]),
+    "(SVM_s3), b penalised": ("SVMs3", ["nu"]),
+    "(SVM_s4), squared slack": ("SVMs4", ["nu", "K"]),
+    "(SVM_s5), squared slack, b penalised": ("SVMs5", ["nu", "K"]),
 }
 
 
@@ -76,12 +75,14 @@ def point_board(u: Any, v: Any, *, limits: Limits = board.SQUARE, **values: Any)
 
 def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
     """Fit the chosen machine to the points and return the numbers of the board."""
+    from companion import svm
+
     X, s = points[:, :2], points[:, 2]
     if len(set(s)) < 2:
         raise ValueError("There must be a point of each colour.")
     program, names = PROGRAMS[values["program"]]
-    machine = program(kernel=board.kernel_of(values), **{name: values[name] for name in names})
-    machine.fit(X, s)
+    given = {name: values[name] for name in names}
+    machine = getattr(svm, program)(kernel=board.kernel_of(values), **given).fit(X, s)
     place = np.argsort(np.argsort(-s, kind="stable"))  # of a point, the blue ones first
     counts = [machine.p_f_, machine.q_f_, machine.p_m_, machine.q_m_]
     flat = machine.kernel_.is_linear and machine.norm_ > 1e-12  # a shorter w is rounding

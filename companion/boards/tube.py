@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from companion.boards import board
 from companion.boards.board import Limits, Result, Setup, Shown, Values
 from companion.figures import plotting
-from companion.svr import EpsilonSVR, NuSVR
 
 __all__ = ["tube_board"]
 
@@ -60,20 +59,20 @@ def tube_board(x: Any, y: Any, *, limits: Limits = (-5.0, 5.0, -4.0, 4.0), **val
 
 def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
     """Fit the chosen regression to the points and return the numbers of the board."""
+    from companion.svr import EpsilonSVR, NuSVR
+
     if not len(points):
         raise ValueError("There must be a point.")
     given = {"C": values["C"], "kernel": board.kernel_of(values)}
-    if values["program"] == NU:
-        machine: Any = NuSVR(values["nu"], **given)
-    else:
-        machine = EpsilonSVR(values["epsilon"], **given)
+    nu = values["program"] == NU
+    machine: Any = NuSVR(values["nu"], **given) if nu else EpsilonSVR(values["epsilon"], **given)
     machine.fit(points[:, :1], points[:, 1])
     return {
         "multipliers": (machine.mu_ - machine.lambda_).tolist(),
         "slacks": (machine.xi_ + machine.xi_prime_).tolist(),
         "places": machine.point_classes_.tolist(),
         **board.numbers(machine, "b", "epsilon", "norm", "objective"),
-        "nu": values["nu"] if values["program"] == NU else machine.nu_,
+        "nu": values["nu"] if nu else machine.nu_,
         "b_interval": list(machine.b_interval_),
         "epsilon_interval": list(machine.epsilon_interval_),
         "counts": [machine.p_f_, machine.q_f_, machine.p_m_, machine.q_m_],

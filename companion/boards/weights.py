@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from companion.boards import board
 from companion.boards.board import Limits, Result, Setup, Shown, Values
 from companion.figures import plotting
-from companion.regression import Lasso, RidgeRegression
 
 __all__ = ["weight_board"]
 
@@ -54,6 +53,8 @@ def weight_board(
 
 def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
     """Fit the three parabolas and return the numbers of the board."""
+    from companion.regression import Lasso, RidgeRegression
+
     if not len(points):
         raise ValueError("There must be a point.")
     machines: dict[str, Any] = {
