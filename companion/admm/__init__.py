@@ -2,9 +2,7 @@
 
 # fmt: off
 # isort: off
-from companion.admm.consensus import (
-    ConsensusObjective, LassoObjective, RidgeObjective, SquaredHingeObjective, consensus,
-)
+from companion.admm.consensus import L1Penalty, RidgePenalty, consensus
 from companion.admm.l1 import (
     basis_pursuit, generalized_lasso, group_lasso, l1_regularized, lasso,
     least_absolute_deviations,
@@ -29,10 +27,8 @@ from companion.admm.splitting import Iterate, admm, convergence_inequalities, ly
 from companion.results import ADMMResult, FixedPointResult, MultiplierResult, QPResult
 
 __all__ = [
-    "ADMMResult", "ConsensusObjective", "FixedPointResult", "Iterate",
-    "LassoObjective", "LeastSquaresLoss", "LogisticLoss",
-    "LowRank", "MultiplierResult", "QPResult", "RidgeObjective", "SmoothLoss", "SquaredHingeLoss",
-    "SquaredHingeObjective",
+    "ADMMResult", "FixedPointResult", "Iterate", "L1Penalty", "LeastSquaresLoss", "LogisticLoss",
+    "LowRank", "MultiplierResult", "QPResult", "RidgePenalty", "SmoothLoss", "SquaredHingeLoss",
     "accelerated_proximal_gradient", "admm", "augmented_lagrangian", "basis_pursuit",
     "block_soft_threshold", "consensus", "convergence_inequalities", "dual_ascent",
     "dual_function", "generalized_lasso", "group_lasso",

@@ -13,201 +13,90 @@ This is a problem for :func:`companion.admm.admm`, with all copies stacked in pl
 N proximal steps that need one block each; the z-update needs only the mean of the :math:`x_i + u_i`. The constraint is
 weighted by columns, so that the units of a column do not matter.
 
-What is minimised is a :class:`ConsensusObjective`: it says which :class:`~companion.admm.losses.SmoothLoss` the rows of
-a block make, and what g is.
+The losses are those of :mod:`companion.admm.losses`, one for each block, and the penalty is a small object.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from companion.admm.loop import complain
-from companion.admm.losses import LeastSquaresLoss, SmoothLoss, SquaredHingeLoss, half_square
+from companion.admm.losses import SmoothLoss, half_square
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import admm
 from companion.arithmetic import largest, ratio
-from companion.checks import as_matrix, as_scalar, as_vector
+from companion.checks import as_scalar
 from companion.results import ADMMResult, Certificate, Problem
 
-__all__ = [
-    "ConsensusObjective", "LassoObjective", "RidgeObjective", "SquaredHingeObjective", "consensus",
-]  # fmt: skip
-
-
-class ConsensusObjective(ABC):
-    r"""A loss for the blocks and a penalty g for the centre: :math:`\sum_i f_i(x) + g(x)`.
-
-    Objectives are small frozen objects. The penalty is a sum over the coordinates.
-
-    Examples
-    --------
-    Least squares with :math:`x \ge 0`, a penalty that is not in this module. Its proximal operator is the projection.
-
-    >>> import numpy as np
-    >>> from companion.admm import ConsensusObjective, LeastSquaresLoss, consensus
-    >>> class NonnegativeLeastSquares(ConsensusObjective):
-    ...     def block(self, A, b):
-    ...         return LeastSquaresLoss(A, b)
-    ...     def penalty(self, z):
-    ...         return 0.0 if (z >= 0).all() else np.inf
-    ...     def penalty_prox(self, v, t):
-    ...         return np.maximum(v, 0)
-    ...     def penalty_conjugate(self, s):
-    ...         return 0.0 if (s <= 1e-9).all() else np.inf
-    >>> rows = [(np.array([[1.0, 2.0], [3.0, 4.0]]), [1.0, 1.0]), (np.array([[1.0, 0.0]]), [0.0])]
-    >>> print(consensus(rows, NonnegativeLeastSquares()).z.round(4))
-    [0.  0.3]
-    """
-
-    @abstractmethod
-    def block(self, A: np.ndarray, b: np.ndarray) -> SmoothLoss:
-        """Return the loss that these rows make, or raise if b does not fit it."""
-
-    @abstractmethod
-    def penalty(self, z: np.ndarray) -> float:
-        """Return g(z)."""
-
-    @abstractmethod
-    def penalty_prox(self, v: np.ndarray, t: np.ndarray) -> np.ndarray:
-        r"""Return :math:`\arg\min_z g(z) + \sum_j (z_j - v_j)^2 / (2 t_j)`."""
-
-    def penalty_conjugate(self, s: np.ndarray) -> float:
-        r"""Return :math:`g^*(s) = \sup_z s^\top z - g(z)`.
-
-        The default, infinity, is always an upper bound: the certificate then has an infinite gap and proves nothing.
-        """
-        return np.inf
-
-    def dual_value(self, z: np.ndarray, loss: float, gradient: np.ndarray) -> float:
-        r"""Return a lower bound of the minimum, from the loss and its gradient at z, summed over the blocks.
-
-        It is the value :math:`f(z) - z^\top \nabla f(z) - g^*(-\nabla f(z))` of the Fenchel dual.
-        """
-        return loss - z @ gradient - self.penalty_conjugate(-gradient)
-
-
-class _Squares(ConsensusObjective):
-    """The loss 1/2 |A x - b|^2 and the penalty K/2 |z|^2; a subclass may replace one of the two."""
-
-    weight: float = 1.0  # the K of the penalty; a machine has its K in the loss
-
-    def __post_init__(self) -> None:
-        for parameter in fields(self):  # type: ignore[arg-type]  # the subclasses are dataclasses
-            value = as_scalar(getattr(self, parameter.name), parameter.name, above=0)
-            object.__setattr__(self, parameter.name, value)
-
-    def block(self, A: np.ndarray, b: np.ndarray) -> SmoothLoss:
-        """Return the squares of the residuals."""
-        return LeastSquaresLoss(A, b)
-
-    def penalty(self, z: np.ndarray) -> float:
-        r"""Return :math:`(K/2)\|z\|_2^2`."""
-        return self.weight * half_square(z)
-
-    def penalty_prox(self, v: np.ndarray, t: np.ndarray) -> np.ndarray:
-        """Return v / (1 + K t)."""
-        return v / (1 + self.weight * t)
-
-    def penalty_conjugate(self, s: np.ndarray) -> float:
-        r"""Return :math:`\|s\|_2^2 / (2K)`."""
-        return half_square(s) / self.weight
+__all__ = ["L1Penalty", "RidgePenalty", "consensus"]
 
 
 @dataclass(frozen=True)
-class RidgeObjective(_Squares):
-    r"""Ridge regression: :math:`\frac{1}{2}\|A x - b\|_2^2 + \frac{K}{2}\|x\|_2^2`.
+class RidgePenalty:
+    r"""The penalty :math:`g(z) = \frac{K}{2}\|z\|_2^2`.
 
     Parameters
     ----------
     K : float
-        Weight of the penalty, > 0. The minimiser is that of the text's :math:`\|b - Ax\|_2^2 + K\|x\|_2^2`.
-
-    Notes
-    -----
-    Source: Section 19.1, program (RR1) without intercept.
+        Weight, > 0. With least squares the minimiser is that of the text's :math:`\|b - Ax\|_2^2 + K\|x\|_2^2`
+        (Section 19.1, program (RR1) without intercept).
     """
 
     K: float
 
-    @property
-    def weight(self) -> float:  # type: ignore[override]
-        """The number K."""
-        return self.K
+    def __post_init__(self) -> None:
+        as_scalar(self.K, "K", above=0)
+
+    def value(self, z: np.ndarray) -> float:
+        """Return g(z)."""
+        return self.K * half_square(z)
+
+    def prox(self, v: np.ndarray, t: np.ndarray) -> np.ndarray:
+        r"""Return :math:`\arg\min_z g(z) + \sum_j (z_j - v_j)^2 / (2 t_j)`, which is v / (1 + K t)."""
+        return v / (1 + self.K * t)
+
+    def dual(self, s: np.ndarray) -> tuple[float, float]:
+        r"""Return a number t from 0 to 1 and the conjugate :math:`g^*(t s)`: here 1 and :math:`\|s\|_2^2 / (2K)`."""
+        return 1.0, half_square(s) / self.K
 
 
 @dataclass(frozen=True)
-class LassoObjective(_Squares):
-    r"""Lasso: :math:`\frac{1}{2}\|A x - b\|_2^2 + \tau\|x\|_1`.
+class L1Penalty:
+    r"""The penalty :math:`g(z) = \tau\|z\|_1`.
 
     Parameters
     ----------
     tau : float
-        Weight of the penalty, > 0.
-
-    Notes
-    -----
-    Source: Section 16.8, problem (4); Section 19.4, program (lasso1).
+        Weight, > 0. With least squares this is the lasso of Section 16.8(4), and program (lasso1) of Section 19.4.
     """
 
     tau: float
 
-    def penalty(self, z: np.ndarray) -> float:
-        r"""Return :math:`\tau\|z\|_1`."""
+    def __post_init__(self) -> None:
+        as_scalar(self.tau, "tau", above=0)
+
+    def value(self, z: np.ndarray) -> float:
+        """Return g(z)."""
         return self.tau * float(np.abs(z).sum())
 
-    def penalty_prox(self, v: np.ndarray, t: np.ndarray) -> np.ndarray:
+    def prox(self, v: np.ndarray, t: np.ndarray) -> np.ndarray:
         r"""Return the soft thresholding :math:`S_{\tau t}(v)`."""
         return soft_threshold(v, self.tau * t)
 
-    def dual_value(self, z: np.ndarray, loss: float, gradient: np.ndarray) -> float:
-        r"""Return the best dual value among the multiples of the residual.
-
-        The dual is :math:`\max -\frac{1}{2}\|\theta\|_2^2 - b^\top\theta` subject to
-        :math:`\|A^\top\theta\|_\infty \le \tau`. The residual :math:`r = Az - b` solves it up to a scale s near 1.
-        With f the loss at z, :math:`\|r\|_2^2 = 2f` and :math:`b^\top r = z^\top\nabla f - 2f`, so that the value
-        at :math:`s r` is :math:`-s^2 f - s (z^\top\nabla f - 2f)`: no block need send more than its gradient.
-        """
-        if loss == 0:
-            return 0.0
-        slope = 2 * loss - z @ gradient
-        longest = self.tau / max(largest(gradient), np.finfo(float).tiny)
-        s = np.clip(slope / (2 * loss), -longest, longest)
-        return float(s * slope - s**2 * loss)
-
-
-@dataclass(frozen=True)
-class SquaredHingeObjective(_Squares):
-    r"""Linear l2-SVM: :math:`\frac{1}{2}\|w\|_2^2 + K \sum_j \max(0, 1 - b_j\, a_j^\top w)^2` with labels +-1.
-
-    There is no intercept; a column of ones in every block adds one, which is then penalised with w.
-
-    Parameters
-    ----------
-    K : float
-        Weight of the loss, > 0 (``C`` of scikit-learn's ``LinearSVC``).
-
-    Notes
-    -----
-    Section 18.13 squares the slacks too: program (SVM_s4) has this loss, with the margin as a variable.
-    """
-
-    K: float
-
-    def block(self, A: np.ndarray, b: np.ndarray) -> SmoothLoss:
-        """Return the squares of the slacks; the labels must be -1 or +1."""
-        return SquaredHingeLoss(A, b, self.K)
+    def dual(self, s: np.ndarray) -> tuple[float, float]:
+        r"""Return the largest t at which :math:`g^*(t s)` is finite, and its value, 0."""
+        return min(1.0, float(ratio(self.tau, largest(s)))), 0.0
 
 
 def consensus(
-    blocks: Sequence[Any],
-    objective: ConsensusObjective,
+    losses: Sequence[Any],
+    penalty: Any,
     *,
     workers: Callable[..., Any] = map,
     adaptive: bool = True,
@@ -232,15 +121,14 @@ def consensus(
 
     Parameters
     ----------
-    blocks : list of pairs (A_i, b_i)
-        The rows: `A_i` of shape (m_i, n), `b_i` of shape (m_i,), every block with at least one row. Instead of a pair a
-        block can be a loss, as ``objective.block(A_i, b_i)`` returns it, or what `workers` takes for one, such as a
-        future.
-    objective : ConsensusObjective
-        :class:`RidgeObjective`, :class:`LassoObjective`, :class:`SquaredHingeObjective` or your own.
+    losses : list of SmoothLoss
+        One for each block, such as ``LeastSquaresLoss(A_i, b_i)``, or what `workers` takes for one, such as a future.
+    penalty : RidgePenalty, L1Penalty or your own
+        What has the methods of :class:`RidgePenalty`. Its `dual` serves the certificate; ``(1, inf)`` is always right,
+        and then the gap is infinite and proves nothing. The penalty is a sum over the coordinates.
     workers : callable
         Map-like, as in :func:`scipy.optimize.differential_evolution`: the N proximal steps of an iteration are one call
-        ``workers(step, blocks, v, weights)``, by default in this process, one after the other. The ``map`` of an
+        ``workers(step, losses, v, weights)``, by default in this process, one after the other. The ``map`` of an
         executor of ``concurrent.futures`` makes them at the same time. All that is asked of a block goes this way,
         so that a block can stay elsewhere.
     adaptive : bool
@@ -262,18 +150,21 @@ def consensus(
     Warns
     -----
     ConvergenceWarning
-        When `max_iter` is reached, or the certificate misses its tolerance all the same. (An objective without a
+        When `max_iter` is reached, or the certificate misses its tolerance all the same. (A penalty without a
         conjugate has no finite gap, and no warning.)
 
     Raises
     ------
     ValueError, TypeError
-        If there is no block, a block is empty or not a pair, the blocks have different numbers of columns, an entry
-        is not finite, or b does not fit the objective. The message names the block.
+        If there is no loss, or the losses have different numbers of columns.
 
     Notes
     -----
     Source: named at the end of Section 16.8; Boyd et al. (2010), Sections 7.1 and 8.2.
+
+    The certificate's lower bound of the minimum, for every t from 0 to 1 and losses that are not negative, is the value
+    :math:`t (f(z) - z^\top \nabla f(z)) - g^*(-t \nabla f(z))` of the Fenchel dual: no block need send more than its
+    loss and gradient.
 
     The weights d make the iteration indifferent to the units of the columns, not to columns that are nearly
     collinear: these slow it down, as every first-order method; with a factor that is common to all columns it takes
@@ -282,40 +173,47 @@ def consensus(
 
     With Dask the losses are made on the workers and stay there::
 
-        losses = client.map(objective.block, As, bs)
-        consensus(losses, objective, workers=lambda f, *a: client.gather(client.map(f, *a)))
+        losses = client.map(LeastSquaresLoss, As, bs)
+        consensus(losses, L1Penalty(tau), workers=lambda f, *a: client.gather(client.map(f, *a)))
 
     Examples
     --------
     The lasso with ten rows in two blocks of unequal size.
 
     >>> import numpy as np
-    >>> from companion.admm import LassoObjective, consensus
+    >>> from companion.admm import L1Penalty, LeastSquaresLoss, RidgePenalty, consensus
     >>> A = np.vander(np.linspace(-1, 1, 10), 4, increasing=True)
     >>> b = A @ np.array([1.0, 0.0, -2.0, 0.0])
-    >>> result = consensus([(A[:3], b[:3]), (A[3:], b[3:])], LassoObjective(tau=0.1))
+    >>> losses = [LeastSquaresLoss(A[:3], b[:3]), LeastSquaresLoss(A[3:], b[3:])]
+    >>> result = consensus(losses, L1Penalty(tau=0.1))
     >>> print(result.z.round(4) + 0.0)
     [ 0.9455  0.     -1.8907  0.    ]
     >>> result.converged, result.certificate.ok
     (True, True)
+
+    Least squares with :math:`x \ge 0`, a penalty that is not in this module. Its proximal operator is the projection.
+
+    >>> class Nonnegative:
+    ...     def value(self, z):
+    ...         return 0.0 if (z >= 0).all() else np.inf
+    ...     def prox(self, v, t):
+    ...         return np.maximum(v, 0)
+    ...     def dual(self, s):
+    ...         return 1.0, 0.0 if (s <= 1e-9).all() else np.inf
+    >>> rows = [LeastSquaresLoss([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]), LeastSquaresLoss([[1.0, 0.0]], [0.0])]
+    >>> print(consensus(rows, Nonnegative()).z.round(4))
+    [0.  0.3]
     """
-    if not isinstance(objective, ConsensusObjective):
-        given = type(objective).__name__
+    if len(losses) == 0:
+        raise ValueError("losses must hold at least one loss, got none")
+    if strange := [loss for loss in losses if isinstance(loss, (tuple, list, np.ndarray))]:
         raise TypeError(
-            f"objective must be a ConsensusObjective such as LassoObjective(tau=0.1), got {given}"
+            "losses must be losses such as LeastSquaresLoss(A_i, b_i), "
+            f"got an entry of type {type(strange[0]).__name__}"
         )
-    if isinstance(blocks, np.ndarray) or not isinstance(blocks, Sequence):
-        raise TypeError(f"blocks must be a list of pairs (A_i, b_i), got {type(blocks).__name__}")
-    if not blocks:
-        raise ValueError("blocks must hold at least one pair (A_i, b_i), got none")
-    losses = [_loss(objective, i, block) for i, block in enumerate(blocks)]
     N, d = len(losses), list(workers(_curvature, losses))
-    for i, d_i in enumerate(d):
-        if d_i.size != d[0].size:
-            raise ValueError(
-                "all blocks must have the same number of columns, "
-                f"got {d[0].size} in blocks[0] and {d_i.size} in blocks[{i}]"
-            )
+    if len(sizes := {d_i.size for d_i in d}) > 1:
+        raise ValueError(f"all losses must have the same number of columns, got {sorted(sizes)}")
     weights = np.mean(d, axis=0)
     positive = weights > 0
     weights = np.where(positive, weights, weights[positive].mean() if positive.any() else 1.0)
@@ -328,7 +226,7 @@ def consensus(
 
     def z_update(v: np.ndarray, rho: float) -> np.ndarray:
         mean = (v.reshape(N, n) / root).mean(axis=0)
-        return objective.penalty_prox(-mean, 1 / (N * rho * weights))
+        return penalty.prox(-mean, 1 / (N * rho * weights))
 
     one = sparse.diags_array(root)
     if options.get("u0") is not None:  # as in a result
@@ -339,14 +237,15 @@ def consensus(
     )  # fmt: skip
     x, z = run.x.reshape(N, n), run.z
     values, gradients = map(np.array, zip(*workers(_value_and_gradient, losses, [z] * N)))
-    gradient, value = gradients.sum(axis=0), float(values.sum()) + objective.penalty(z)
+    gradient, value = gradients.sum(axis=0), float(values.sum()) + penalty.value(z)
     # copies that differ, and the step of a proximal gradient method, beside the lengths of z and of a step of one block
     t = 1 / (N * weights)
-    steps = x - z, z - objective.penalty_prox(z - t * gradient, t)
+    steps = x - z, z - penalty.prox(z - t * gradient, t)
     typical = largest(np.sqrt(np.square(gradients).mean(axis=0)) / root)
     length = max(largest(root * z), typical, 1e-6 * math.sqrt(abs(value)))
     copies, stationary = (ratio(largest(root * v), length) for v in steps)
-    dual, gap = objective.dual_value(z, float(values.sum()), gradient), math.inf
+    scale, conjugate = penalty.dual(-gradient)
+    dual, gap = scale * float(values.sum() - z @ gradient) - conjugate, math.inf
     if math.isfinite(value - dual):
         gap = ratio(max(value - dual, 0.0), max(abs(value), abs(dual)))
     tolerance = 1e-6 if max(tol_abs, tol_rel) <= 1e-9 else 1e3 * max(tol_abs, tol_rel)
@@ -357,31 +256,11 @@ def consensus(
             f"ADMM met its tolerances, but the certificate misses {tolerance:g} ({certificate}): one of loss and "
             "penalty is lost in rounding beside the other; scale A and b, or change the penalty"
         )
-    elsewhere = any(loss is block for loss, block in zip(losses, blocks))
+    here = all(isinstance(loss, SmoothLoss) for loss in losses)
     return replace(
         run, x=x, u=root * run.u.reshape(N, n), objective=value, certificate=certificate,
-        problem=None if elsewhere else Problem("consensus", {"blocks": blocks, "objective": objective}),
+        problem=Problem("consensus", {"losses": losses, "penalty": penalty}) if here else None,
     )  # fmt: skip
-
-
-def _loss(objective: ConsensusObjective, i: int, block: Any) -> Any:
-    """Return the loss of block i: made from its pair, which is checked, or what was given in place of a pair."""
-    pair = isinstance(block, (tuple, list))
-    if isinstance(block, np.ndarray) or (pair and len(block) != 2):
-        raise TypeError(
-            f"blocks must be a list of pairs (A_i, b_i); blocks[{i}] is of type "
-            f"{type(block).__name__}. For a single block write [(A, b)]"
-        )
-    if not pair:
-        return block
-    A = as_matrix(block[0], f"A of blocks[{i}]")
-    if not A.size:
-        raise ValueError(f"A of blocks[{i}] is empty, its shape is {A.shape}; leave the block out")
-    b = as_vector(block[1], f"b of blocks[{i}]", A.shape[0])
-    try:
-        return objective.block(A, b)
-    except ValueError as error:
-        raise ValueError(f"blocks[{i}]: {error}") from error
 
 
 def _curvature(loss: SmoothLoss) -> np.ndarray:

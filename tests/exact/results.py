@@ -15,7 +15,7 @@ from flint import arb
 from scipy import linalg, sparse
 
 from companion import regression
-from companion.admm import LassoObjective, RidgeObjective, SquaredHingeObjective
+from companion.admm import L1Penalty, RidgePenalty, SquaredHingeLoss
 from companion.arithmetic import EPS
 from companion.engine.certificate import LowRank
 from companion.kernels import KernelPCA, as_kernel
@@ -619,18 +619,18 @@ def logistic(result: ADMMResult, A: np.ndarray, tau: np.ndarray) -> float:
     return Candidate(x, -product(A.T, p), terms, np.abs(A).T @ likely, value, tau=tau).worst
 
 
-def consensus(result: ADMMResult, blocks: list[Any], objective: Any) -> float:
+def consensus(result: ADMMResult, losses: list[Any], penalty: Any) -> float:
     """Examine ``sum_i f_i(z) + g(z)`` at z, the copies of z, and the stored objective."""
-    if type(objective) not in (RidgeObjective, LassoObjective, SquaredHingeObjective):
-        raise ValueError(f"verify does not know {type(objective).__name__}")
-    A = np.vstack([dense(A) for A, _ in blocks])
-    b = np.concatenate([np.ravel(b) for _, b in blocks])
-    z, hinge = exact(result.z), isinstance(objective, SquaredHingeObjective)
-    tau, K = getattr(objective, "tau", 0.0), 1.0 if hinge else getattr(objective, "K", 0.0)
-    if hinge:
-        slack = split(1 - exact(b) * product(A, z))[0]
-        seen, root = np.array([v > 0 for v in slack]), math.sqrt(2.0 * objective.K)
-        A, b = root * A[seen], root * b[seen]
+    if type(penalty) not in (RidgePenalty, L1Penalty):
+        raise ValueError(f"verify does not know {type(penalty).__name__}")
+    A, z = np.vstack([loss.A for loss in losses]), exact(result.z)
+    tau, K = getattr(penalty, "tau", 0.0), getattr(penalty, "K", 0.0)
+    if isinstance(losses[0], SquaredHingeLoss):  # whose rows carry their label
+        slack = split(1 - product(A, z))[0]
+        seen, root = np.array([v > 0 for v in slack]), math.sqrt(2.0 * losses[0].K)
+        A, b = root * A[seen], np.full(seen.sum(), root)
+    else:
+        b = np.concatenate([loss.b for loss in losses])
     at = smooth_squares(A, b, z, K, tau)
     curvature = np.maximum((A * A).sum(axis=0) + K, math.ulp(0.0))
     steps = at.columns / curvature  # of z, for one block alone

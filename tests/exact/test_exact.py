@@ -22,8 +22,8 @@ SIGNS = np.where(np.arange(30) % 2, 1.0, -1.0)
 CLOUDS = RNG.standard_normal((30, 2)) + 0.8 * SIGNS[:, None]
 POINTS = RNG.standard_normal((20, 5)) + 2.0
 VALUES = POINTS[:, 0] - 2 * POINTS[:, 1] + RNG.standard_normal(20) + 4.0
-BLOCKS = [(A[:4], b[:4]), (A[4:9], b[4:9]), (A[9:], b[9:])]
-LABELLED = [(part, np.sign(values)) for part, values in BLOCKS]
+BLOCKS = [admm.LeastSquaresLoss(A[i], b[i]) for i in (slice(4), slice(4, 9), slice(9, None))]
+LABELLED = [admm.SquaredHingeLoss(part.A, np.sign(part.b), 3.0) for part in BLOCKS]
 K0 = A @ A.T + 3 * np.diag(b)
 INTERCEPTS = ("free", "none", "penalized")
 the_texts_admm = partial(regression.lasso_admm, POINTS, VALUES, 4.0, K=0.7, tol=1e-11)
@@ -83,9 +83,9 @@ ANSWERS = {
     **{f"the text's ADMM, {b}": (partial(the_texts_admm, intercept=b), {"z": 1e-5}) for b in INTERCEPTS},
     **{f"dual of the lasso, {b}": (partial(dual_of_the_lasso, intercept=b), DUAL) for b in INTERCEPTS},
     "dual of the elastic net": (lambda: regression.elastic_net_dual(POINTS, VALUES, 0.5, 1.0), DUAL),
-    "consensus, ridge": (lambda: consensus(BLOCKS, admm.RidgeObjective(0.5)), {**OF_CONSENSUS, "objective": 1e-2}),
-    "consensus, lasso": (lambda: consensus(BLOCKS, admm.LassoObjective(2.0)), {**OF_CONSENSUS, "objective": 1e-2}),
-    "consensus, hinge": (lambda: consensus(LABELLED, admm.SquaredHingeObjective(3.0)), OF_CONSENSUS),
+    "consensus, ridge": (lambda: consensus(BLOCKS, admm.RidgePenalty(0.5)), {**OF_CONSENSUS, "objective": 1e-2}),
+    "consensus, lasso": (lambda: consensus(BLOCKS, admm.L1Penalty(2.0)), {**OF_CONSENSUS, "objective": 1e-2}),
+    "consensus, hinge": (lambda: consensus(LABELLED, admm.RidgePenalty(1.0)), OF_CONSENSUS),
     "ascent": (lambda: dual_coordinate_ascent(CLOUDS, SIGNS, C=10.0), {**OF_TRAINING, "w": 1e-2}),
     "ascent, quadratic loss": (lambda: dual_coordinate_ascent(CLOUDS, SIGNS, loss="quadratic"), OF_TRAINING),
     "ascent, Gaussian": (lambda: dual_coordinate_ascent(CLOUDS, SIGNS, kernel="rbf"), {**OF_TRAINING, "beta": 1e-2}),
