@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 LIBRARIES = (
-    "numpy", "scipy", "scikit-learn", "celer", "skglm", "osqp", "clarabel", "piqp", "highspy",
+    "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "celer", "skglm", "osqp", "clarabel", "piqp", "daqp",
+    "highspy",
 )  # fmt: skip
 RESULTS = Path(__file__).resolve().parent / "results"
 
