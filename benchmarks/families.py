@@ -532,17 +532,17 @@ def failed(row: dict[str, Any], ours: bool = False) -> bool:
 def priced(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return failures and shifted geometric means of the times for each solver and kind of problem, as SCS's page does.
 
-    A failure counts as CAP seconds. Kinds whose answers are not compared are left out.
+    A failure counts as CAP seconds. Kinds without a tolerance, or whose answers are not compared, are left out.
     """
     runs: dict[tuple[str, str, str], dict[tuple[str, str], tuple[float, bool]]] = {}
     compared = {r["family"] for r in rows if r["peer_error"] is not None}
     for r in rows:
         kind, problem = r["family"].split(",")[0], (r["family"] + r["shape"], r["setting"])
-        if r["family"] in compared and r["peer"] != "libsvm + Cholesky":
+        if r["family"] in compared and not r["peer"].startswith(("Kernel", "libsvm + ")):
+            ours = runs.setdefault((kind, "companion", r["level"]), {})
+            ours[problem] = r["ours_ms"], failed(r, ours=True)
             theirs = runs.setdefault((kind, r["peer"], r["level"]), {})
             theirs[problem] = r["peer_ms"], failed(r)
-            ours = runs.setdefault((kind, "companion", "tight"), {})
-            ours[problem] = r["ours_ms"], failed(r, ours=True)
     found = []
     for (kind, solver, level), times in runs.items():
         seconds = np.array([CAP if fails else 1e-3 * ms for ms, fails in times.values()])

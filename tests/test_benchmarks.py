@@ -11,7 +11,7 @@ SMALL = [p for group in families.GROUPS.values() for p in group() if p.n <= 60]
 @pytest.mark.parametrize("problem", SMALL, ids=lambda p: f"{p.family}, {p.shape}, {p.setting}")
 @pytest.mark.filterwarnings("ignore")
 def test_the_peers_of_a_problem_solve_the_same_problem(problem):
-    """At the tight tolerance; libsvm's single precision leaves about five digits."""
+    # at the tight tolerance; libsvm's single precision leaves about five digits
     answer = problem.ours()
     assert problem.accuracy(answer) < 1e-9
     best = problem.value(answer)
@@ -25,12 +25,11 @@ def test_the_peers_of_a_problem_solve_the_same_problem(problem):
 def test_a_failure_costs_the_cap_and_a_target_looks_at_the_worst_ratio():
     row = {"family": "lasso", "setting": "", "n": 5, "peer": "celer", "level": "default"}
     row |= {"ours_ms": 2.0, "peer_ms": 1.0, "our_error": 1e-12}
-    found = [("a", 2.0, 1e-6), ("b", 0.5, 0.1)]
+    found = ("a", 2.0, 1e-6), ("b", 0.5, 0.1)
     rows = [row | {"shape": s, "ratio": r, "peer_error": e} for s, r, e in found]
-    celer, ours = families.priced(rows)
+    (ours, celer), (target,) = families.priced(rows), families.targets(rows)
     assert (celer["failed"], ours["failed"]) == (1, 0)
     assert celer["mean_ms"] == pytest.approx(1e3 * (0.011 * (families.CAP + 0.01)) ** 0.5, rel=0.01)
-    (target,) = families.targets(rows)
     assert (target["mean"], target["worst"], target["met"]) == (1.0, 2.0, True)
 
 
@@ -38,11 +37,9 @@ def test_a_failure_costs_the_cap_and_a_target_looks_at_the_worst_ratio():
 def test_with_a_linear_kernel_memory_is_proportional_to_the_data(name):
     small, large = (memory.linear_row(name, n) for n in (20_000, 40_000))
     assert large["worst_certificate"] <= 1e-9
-    assert large["peak_MB"] <= 2.4 * small["peak_MB"]
-    assert large["peak_in_data_sizes"] <= 25
+    assert large["peak_MB"] <= 2.4 * small["peak_MB"] and large["peak_in_data_sizes"] <= 25
 
 
 @pytest.mark.parametrize("name", list(memory.kernel_problems(1)))
 def test_with_a_gaussian_kernel_there_are_at_most_two_kernel_matrices(name):
-    """A penalized b asks libsvm for points and their mirror images."""
     assert memory.kernel_row(name, 1500)["peak_in_matrices"] <= 5 + 400 / 1500
