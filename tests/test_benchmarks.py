@@ -28,16 +28,16 @@ def test_a_failure_costs_the_cap_and_a_target_looks_at_the_worst_ratio():
     found = ("a", 2.0, 1e-6), ("b", 0.5, 0.1)
     rows = [row | {"shape": s, "ratio": r, "peer_error": e} for s, r, e in found]
     (ours, celer), (target,) = families.priced(rows), families.targets(rows)
-    assert (celer["failed"], ours["failed"]) == (1, 0)
     assert celer["mean_ms"] == pytest.approx(1e3 * (0.011 * (families.CAP + 0.01)) ** 0.5, rel=0.01)
-    assert (target["mean"], target["worst"], target["met"]) == (1.0, 2.0, True)
+    assert (celer["failed"], ours["failed"], target["mean"], target["worst"]) == (1, 0, 1.0, 2.0)
 
 
 @pytest.mark.parametrize("name", list(memory.linear_problems(1)))
 def test_with_a_linear_kernel_memory_is_proportional_to_the_data(name):
     small, large = (memory.linear_row(name, n) for n in (20_000, 40_000))
     assert large["worst_certificate"] <= 1e-9
-    assert large["peak_MB"] <= 2.4 * small["peak_MB"] and large["peak_in_data_sizes"] <= 25
+    assert large["peak_MB"] <= 2.4 * small["peak_MB"]
+    assert large["peak_in_data_sizes"] <= 25
 
 
 @pytest.mark.parametrize("name", list(memory.kernel_problems(1)))
