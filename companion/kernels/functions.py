@@ -22,7 +22,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from functools import partial, reduce
+from functools import partial
 from typing import Any, ClassVar, dataclass_transform
 
 import numpy as np
@@ -32,16 +32,13 @@ from companion.arithmetic import EPS, largest
 from companion.checks import as_points, as_scalar, as_vector, both, check_count, rows_of_both
 from companion.kernels.arithmetic import base, check_callable, name_of, term
 from companion.kernels.features import polynomial_features
+from companion.results import FEW_DIGITS
 
 __all__ = ["Constant", "ExplicitKernel", "Kernel", "NoFeatures", "OfValues", "parameter"]
 
 
 class NoFeatures(Exception):
     """No finite feature map is known, or it has more features than are of use."""
-
-
-_BLOCK = 16  # points whose matrix is computed for its diagonal
-_LOST = 1e-3  # rounding of a distance, in units of sigma^2, that leaves no digits of a Gaussian
 
 
 # --- the base class -------------------------------------------------------------------------------
@@ -109,7 +106,8 @@ class Kernel(ABC):
 
     def _diagonal(self, X: Any) -> np.ndarray:
         """Return the numbers k(x_i, x_i)."""
-        blocks = [X[i : i + _BLOCK] for i in range(0, len(X), _BLOCK)]
+        step = math.isqrt(len(X))  # as many matrices as each has rows
+        blocks = [X[i : i + step] for i in range(0, len(X), step)]
         return np.concatenate([self._matrix(B, B).diagonal() for B in blocks])
 
     @abstractmethod
@@ -130,7 +128,8 @@ class Kernel(ABC):
         >>> Gaussian(1.0).exp().positive_definite, Sigmoid().positive_definite
         (True, False)
         """
-        return True
+        kernels = [part for part in self._named().values() if isinstance(part, Kernel)]
+        return True if all(k.positive_definite for k in kernels) else None
 
     # -- evaluation
 
@@ -231,8 +230,7 @@ class Kernel(ABC):
     # -- the closure rules
 
     def __add__(self, other: Kernel | float) -> Kernel:
-        other = other if isinstance(other, Kernel) else Constant(other)
-        return Sum((*_parts(self, Sum), *_parts(other, Sum)))
+        return Sum(self, other if isinstance(other, Kernel) else Constant(other))
 
     def __radd__(self, other: float) -> Kernel:
         return Constant(other) + self
@@ -240,7 +238,7 @@ class Kernel(ABC):
     def __mul__(self, other: Kernel | float) -> Kernel:
         if not isinstance(other, Kernel):
             return self.__rmul__(other)
-        return Product((*_parts(self, Product), *_parts(other, Product)))
+        return Product(self, other)
 
     def __rmul__(self, other: float) -> Kernel:
         a = as_scalar(other, "the factor of a kernel (Proposition 17.6 (2))", at_least=0.0)
@@ -284,13 +282,7 @@ class Kernel(ABC):
         ...
         ValueError: Proposition 17.7 (1) needs nonnegative coefficients, got c_1 = -1
         """
-        c = as_vector(coefficients, "coefficients")
-        if c.size == 0:
-            raise ValueError("coefficients must hold at least c_0, got none")
-        for j in np.flatnonzero(c < 0)[:1]:
-            given = f"c_{j} = {c[j]:g}"
-            raise ValueError(f"Proposition 17.7 (1) needs nonnegative coefficients, got {given}")
-        return PolynomialOf(self, tuple(np.trim_zeros(c, "b").tolist()) or (0.0,))
+        return PolynomialOf(self, coefficients)
 
     def exp(self) -> Kernel:
         r"""Return :math:`e^{\kappa}` (Proposition 17.7 (2)).
@@ -377,7 +369,7 @@ class Kernel(ABC):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, with those of the kernels that it is made from: ``"kernel__sigma"``.
 
-        The parts of a sum or of a product are ``"0"``, ``"1"``, and so on.
+        Those of a sum or of a product are ``"k1"`` and ``"k2"``.
 
         Parameters
         ----------
@@ -388,7 +380,7 @@ class Kernel(ABC):
         --------
         >>> from companion.kernels import Gaussian, Linear
         >>> (Linear() + Gaussian(2.0)).get_params()
-        {'0': <x, y>, '1': exp(-|x - y|^2/(2*2^2)), '1__sigma': 2.0}
+        {'k1': <x, y>, 'k2': exp(-|x - y|^2/(2*2^2)), 'k2__sigma': 2.0}
         """
         own = self._named()
         parts = {name: part for name, part in own.items() if deep and isinstance(part, Kernel)}
@@ -418,13 +410,10 @@ class Kernel(ABC):
                 known = ", ".join(self.get_params()) or "no parameter"
                 raise ValueError(f"the kernel {self!r} has {known}, got {path}")
             own[name] = own[name].with_params(**{rest: value}) if rest else value
-        return self._made_of(own)
+        return type(self)(**own)
 
     def _named(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-
-    def _made_of(self, own: dict[str, Any]) -> Kernel:
-        return type(self)(**own)
 
     def __sklearn_clone__(self) -> Kernel:
         return self
@@ -434,20 +423,14 @@ class Kernel(ABC):
     def __repr__(self) -> str:
         return self._formula("x", "y")
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: Any) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        return all(
-            np.array_equal(getattr(self, f.name), getattr(other, f.name))
-            for f in fields(self)  # type: ignore[arg-type]
-        )
+        pairs = zip(self._named().values(), other._named().values())
+        return all(np.array_equal(one, another) for one, another in pairs)
 
     def __hash__(self) -> int:
         return hash((type(self), repr(self)))
-
-
-def _parts(kernel: Kernel, kind: type) -> tuple[Kernel, ...]:
-    return kernel.parts if isinstance(kernel, kind) else (kernel,)  # type: ignore[attr-defined]
 
 
 # --- combinations ---------------------------------------------------------------------------------
@@ -501,63 +484,45 @@ class Constant(Kernel):
         return f"{self.c:.6g}"
 
 
-class _Combination(Kernel):
-    """A kernel made of several kernels on the same points."""
-
-    parts: tuple[Kernel, ...]
-    _combine: ClassVar[Any]  # what makes one array of those of the parts
-
-    @property
-    def positive_definite(self) -> bool | None:
-        """True if all parts are."""
-        return True if all(k.positive_definite for k in self.parts) else None
-
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        return self._combine(k._matrix(X, Y) for k in self.parts)
-
-    def _named(self) -> dict[str, Any]:
-        return {str(i): part for i, part in enumerate(self.parts)}
-
-    def _made_of(self, own: dict[str, Any]) -> Kernel:
-        return type(self)(tuple(own.values()))
-
-
-class Sum(_Combination):
+class Sum(Kernel):
     """The sum of kernels, ``k1 + k2`` (Proposition 17.6 (1)); its feature map concatenates (Example 17.1)."""
 
-    _combine = staticmethod(sum)
+    k1: Kernel
+    k2: Kernel
+
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        return self.k1._matrix(X, Y) + self.k2._matrix(X, Y)
 
     def _features(self, X: Any, limit: float) -> np.ndarray:
-        return np.hstack([k._features(X, limit) for k in self.parts])
+        return np.hstack([k._features(X, limit) for k in (self.k1, self.k2)])
 
     def _formula(self, x: str, y: str) -> str:
-        return " + ".join(k._formula(x, y) for k in self.parts)
+        return f"{self.k1._formula(x, y)} + {self.k2._formula(x, y)}"
 
 
-class Product(_Combination):
+class Product(Kernel):
     """The pointwise product of kernels, ``k1 * k2`` (Proposition 17.5); features multiply in pairs (Example 17.3)."""
 
-    _combine = staticmethod(math.prod)
+    k1: Kernel
+    k2: Kernel
+
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        return self.k1._matrix(X, Y) * self.k2._matrix(X, Y)
 
     def _features(self, X: Any, limit: float) -> np.ndarray:
-        factors = [k._features(X, limit) for k in self.parts]
-        if math.prod(Phi.shape[1] for Phi in factors) > limit:
+        A, B = (k._features(X, limit) for k in (self.k1, self.k2))
+        if A.shape[1] * B.shape[1] > limit:
             raise NoFeatures
-        return reduce(lambda A, B: np.einsum("ij,ik->ijk", A, B).reshape(len(A), -1), factors)
+        return np.einsum("ij,ik->ijk", A, B).reshape(len(A), -1)
 
     def _formula(self, x: str, y: str) -> str:
-        return " * ".join(term(k._formula(x, y)) for k in self.parts)
+        return f"{term(self.k1._formula(x, y))} * {term(self.k2._formula(x, y))}"
 
 
 class _OfOne(Kernel):
     """A kernel made from one kernel."""
 
     kernel: Kernel
-
-    @property
-    def positive_definite(self) -> bool | None:
-        """True if the kernel is that this one is made from."""
-        return True if self.kernel.positive_definite else None
 
 
 class OfValues(Kernel):
@@ -573,16 +538,24 @@ class OfValues(Kernel):
         return self._of(self.kernel._matrix(X, Y))
 
 
+def _nonnegative(value: Any, name: str) -> tuple[float, ...]:
+    """Return the coefficients of a polynomial of kernels, without zeros at the end."""
+    c = as_vector(value, name)
+    if c.size == 0:
+        raise ValueError(f"{name} must hold at least c_0, got none")
+    for j in np.flatnonzero(c < 0)[:1]:
+        given = f"c_{j} = {c[j]:g}"
+        raise ValueError(f"Proposition 17.7 (1) needs nonnegative coefficients, got {given}")
+    return tuple(np.trim_zeros(c, "b").tolist()) or (0.0,)
+
+
 class PolynomialOf(_OfOne, OfValues):
     """A polynomial with nonnegative coefficients of a kernel (Proposition 17.7 (1)); a multiple, a power is one."""
 
-    coefficients: tuple[float, ...]
+    coefficients: Sequence[float] = parameter(_nonnegative)
 
     def _of(self, K: np.ndarray) -> np.ndarray:
         return np.polynomial.polynomial.polyval(K, self.coefficients)
-
-    def _made_of(self, own: dict[str, Any]) -> Kernel:
-        return own["kernel"].polynomial(own["coefficients"])
 
     def _features(self, X: Any, limit: float) -> np.ndarray:
         Phi = self.kernel._features(X, limit)
@@ -619,7 +592,7 @@ class GaussianOf(_OfOne):
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         p, q = both(self.kernel._diagonal, X, Y)
-        if EPS * max(largest(p.real), largest(q.real)) > _LOST * self.sigma**2:
+        if EPS * max(largest(p.real), largest(q.real)) > FEW_DIGITS * self.sigma**2:
             cause = "k(x, x) is too large beside sigma^2; centre the points, or raise sigma"
             raise ValueError(f"the distances of {self!r} are lost in rounding: {cause}")
         squares = p[:, None] + q - 2.0 * self.kernel._matrix(X, Y)

@@ -72,11 +72,8 @@ class _Family:
             full_output=True,
         )
         if not report.success:
-            warnings.warn(
-                f"the integrals may be off by {self.scale * error:.0e}",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            off = f"the integrals may be off by {self.scale * error:.0e}"
+            warnings.warn(off, ConvergenceWarning, stacklevel=3)
         return self.scale * found
 
 

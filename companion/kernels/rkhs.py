@@ -17,13 +17,11 @@ from companion.exceptions import ConvergenceWarning
 from companion.kernels.functions import Kernel
 from companion.kernels.gram import is_positive_definite
 from companion.kernels.vectors import as_kernel
-from companion.results import TOLERANCE
+from companion.results import FEW_DIGITS, TOLERANCE
 
 __all__ = ["RKHSFunction"]
 
 _FEW = 1000  # features are worth having up to this number
-# Part of the largest value by which an interpolant may miss one without a warning: pages print six digits.
-_MISSED = 1e-6
 
 
 class RKHSFunction:
@@ -148,7 +146,7 @@ class RKHSFunction:
             )
         coefficients = linalg.pinvh(K, rtol=10 * len(K) * EPS) @ values
         missed = ratio(np.abs(K @ coefficients - values).max(), np.abs(values).max())
-        if missed > _MISSED:
+        if missed > FEW_DIGITS:
             warnings.warn(
                 f"the function misses the values by {missed:.0e}: the kernel matrix is near singular",
                 ConvergenceWarning,

@@ -239,8 +239,7 @@ class Bilinear(ExplicitKernel):
         if P.shape[1] != len(self.B):
             raise ValueError(f"points must have {len(self.B)} coordinates, got {P.shape[1]}")
         eigenvalues, U = np.linalg.eigh(self.B)
-        kept = eigenvalues > 1e-15 * eigenvalues[-1]
-        return P @ (U[:, kept] * np.sqrt(eigenvalues[kept]))
+        return P @ (U * np.sqrt(np.maximum(eigenvalues, 0.0)))
 
     def _formula(self, x: str, y: str) -> str:
         return f"{x}' B {y}"

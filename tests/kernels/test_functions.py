@@ -244,7 +244,7 @@ def test_parameters_make_the_kernel_again():
         assert k.with_params(**k.get_params(deep=False)) == k
         assert all(k.with_params(**{path: value}) == k for path, value in k.get_params().items())
     k = 3 * (Linear() + Gaussian(2.0)) ** 2
-    assert k.with_params(kernel__kernel__1__sigma=5.0) == 3 * (Linear() + Gaussian(5.0)) ** 2
+    assert k.with_params(kernel__kernel__k2__sigma=5.0) == 3 * (Linear() + Gaussian(5.0)) ** 2
     assert k == 3 * (Linear() + Gaussian(2.0)) ** 2
 
 
