@@ -44,11 +44,9 @@ def _reject_nonfinite(array: np.ndarray, name: str, *, finite: bool = True) -> N
     size = largest(array)
     if not math.isfinite(size):
         bad = np.argwhere(~np.isfinite(array) if finite else np.isnan(array))
+        accepted = "finite" if finite else "a number or infinite"
         for place in bad[:1]:
-            where, accepted = (
-                ", ".join(map(str, place)),
-                "finite" if finite else "a number or infinite",
-            )
+            where = ", ".join(map(str, place))
             raise ValueError(f"{name} must be {accepted}, got {array[tuple(place)]} at [{where}]")
         size = largest(array[np.isfinite(array)])
     check_range(size, name, tiny=True)
@@ -128,9 +126,8 @@ def count_axes(value: Any, name: str) -> int:
     try:
         return np.ndim(value)
     except ValueError as error:
-        raise TypeError(
-            f"{name} must be an array of real numbers, got {_describe(value)}"
-        ) from error
+        given = _describe(value)
+        raise TypeError(f"{name} must be an array of real numbers, got {given}") from error
 
 
 def reject_masked(value: Any, name: str) -> None:

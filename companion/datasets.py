@@ -67,13 +67,10 @@ class TwoClasses(Record):
         The blue points, one per row.
     v : ndarray of shape (q, n)
         The red points.
-    names : tuple of str
-        Names of the n coordinates, empty where they have none.
     """
 
     u: np.ndarray
     v: np.ndarray
-    names: tuple[str, ...] = ()
 
     @property
     def X(self) -> np.ndarray:
@@ -109,7 +106,7 @@ class Labelled(Record):
 
     def pair(self, blue: int, red: int) -> TwoClasses:
         """Return class `blue` as the blue points and class `red` as the red ones."""
-        return TwoClasses(self.X[self.y == blue], self.X[self.y == red], self.names)
+        return TwoClasses(self.X[self.y == blue], self.X[self.y == red])
 
 
 # ---------------------------------------------------------------------------------------------
@@ -656,7 +653,7 @@ def iris_sepals() -> TwoClasses:
     (100, array([5.1, 3.5]))
     """
     data = iris("uci")
-    return TwoClasses(data.X[data.y != 0, :2], data.X[data.y == 0, :2], data.names[:2])
+    return TwoClasses(data.X[data.y != 0, :2], data.X[data.y == 0, :2])
 
 
 def iris_components() -> TwoClasses:
@@ -680,7 +677,7 @@ def iris_components() -> TwoClasses:
     _, _, Vt = np.linalg.svd(centred, full_matrices=False)
     u1, u2 = Vt[0] * -np.sign(Vt[0, 2]), Vt[1] * np.sign(Vt[1, 1])
     Z = centred @ np.column_stack([u1, u2])
-    return TwoClasses(Z[data.y != 1], Z[data.y == 1], ("first component", "second component"))
+    return TwoClasses(Z[data.y != 1], Z[data.y == 1])
 
 
 def breast_cancer() -> Labelled:

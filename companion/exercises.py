@@ -177,20 +177,16 @@ def compare_functions(
     if not callable(answer):
         raise Wrong(f"`{name}` should be a function, but it is {_short(answer)}.")
     calls = [tuple(given) for given in arguments]
-    found = [_called(answer, given, name) for given in calls]
-    values = [array(value, label, np.shape(value)) for value, label in found]
     wanted = [np.asarray(right(*given), dtype=float) for given in calls]
-    for value, there, (_, label) in zip(values, wanted, found):
-        array(value, label, there.shape)
-    if all(_close(v, w, digits) for v, w in zip(values, wanted)):
+    found = [_called(answer, given, name) for given in calls]
+    values = [array(value, label, w.shape) for (value, label), w in zip(found, wanted)]
+    off = [k for k, (v, w) in enumerate(zip(values, wanted)) if not _close(v, w, digits)]
+    if not off:
         return
     for wrong, message in mistakes:
         if all(_close(v, np.asarray(wrong(*g)), digits) for v, g in zip(values, calls)):
             raise Wrong(message)
-    value, label = next(
-        (v, label) for v, w, (_, label) in zip(values, wanted, found) if not _close(v, w, digits)
-    )
-    raise Wrong(f"`{label}` = {_short(value)} is not right.")
+    raise Wrong(f"`{found[off[0]][1]}` = {_short(values[off[0]])} is not right.")
 
 
 def gram_of(answer: Any, points: Sequence[Any], name: str) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Boards of points that the reader drags, adds and removes, while a program of the text is solved again.
 
-One call makes a board. In a running notebook it is a widget that the package answers. In the rendered book it is a
-picture that JavaScript makes alive, with solvers of its own that are tested against the package.
+One call makes a board: a widget in a running notebook, a picture that JavaScript makes alive in the rendered book. In
+both, solvers in the browser follow the points without delay; they are tested against the package.
 
 A board imports the machines that it fits when it fits them: a page with the board of chapter 16 does without those of
 the others, and without scikit-learn.

@@ -1,15 +1,15 @@
 """What all boards share: the widget of a running notebook, and the picture of a page that is executed without a reader.
 
-Where somebody moves the points of a running notebook, the package solves. In the rendered page the files of
-``companion/boards/browser`` do. Both give the same numbers to the same front.
+The package draws the picture. Where somebody moves the points, in a running notebook or on the rendered page, the files
+of ``companion/boards/browser`` solve, and find what the package finds.
 """
 
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +25,15 @@ from matplotlib.figure import Figure
 from companion.checks import as_vector
 from companion.figures import plotting
 
-__all__ = ["Board", "BoardPicture", "Setup", "Shown"]
+__all__ = ["Board", "BoardPicture", "Shown"]
 
 BROWSER = Path(__file__).parent / "browser"
 PRESETS = json.loads((Path(__file__).parent / "presets.json").read_text(encoding="utf-8"))
 SCRIPT = '<script type="application/json">'
 COLORS = {"blue": plotting.BLUE, "red": plotting.RED}
-GRID = 48  # values of a function per axis, from which the browser draws its curves
 
 Limits = tuple[float, float, float, float]
 Values = Mapping[str, Any]
-Result = dict[str, Any]
 SQUARE: Limits = (-5.0, 5.0, -5.0, 5.0)
 WIDE: Limits = (-5.0, 5.0, -4.5, 4.5)
 PLANE = {"xlabel": "$x_1$", "ylabel": "$x_2$", "aspect": "equal"}
@@ -71,9 +69,9 @@ def kernel_of(values: Values) -> Any:
 # -- the board
 
 
-@dataclass(frozen=True)
-class Setup:
-    """A board before anything is moved.
+@dataclass(eq=False, repr=False)
+class BoardPicture:
+    """A board where nobody answers: the picture of its first points, and what the page needs to make it move.
 
     Parameters
     ----------
@@ -85,10 +83,10 @@ class Setup:
         The part of the plane that is shown.
     parameters : list
         Select boxes and sliders.
-    solve : callable
-        From points, values and limits to the numbers of the result. A ValueError is a message.
     draw : callable
-        Draws into axes, from the board and its result, what the points are in.
+        Solves for points and values, and draws them into axes.
+    shows : str
+        What it draws, for those who listen.
     values : mapping
         Where select boxes and sliders begin, if not at their own start.
     fixed : bool
@@ -99,39 +97,30 @@ class Setup:
     points: np.ndarray
     limits: Limits
     parameters: list[dict[str, Any]]
-    solve: Callable[[np.ndarray, Values, Limits], Result]
-    draw: Callable[[Axes, Setup, Result], None]
-    values: Values
+    draw: Callable[[Axes, np.ndarray, Values], None]
+    shows: str
+    values: dict[str, Any]
     fixed: bool = False
+
+    def __post_init__(self) -> None:
+        start = {p["name"]: p["start"] for p in self.parameters}
+        if unknown := set(self.values) - set(start):
+            raise TypeError(f"this board has the values {list(start)}, got {sorted(unknown)}")
+        self.values = start | self.values
+        for name, options in ((p["name"], p.get("options")) for p in self.parameters):
+            if options and self.values[name] not in options:
+                raise ValueError(f"{name} must be one of {options}, got {self.values[name]!r}")
 
     def begin(self) -> Shown:
         """Return the widget in JupyterLab, and elsewhere the picture."""
-        values = {p["name"]: p["start"] for p in self.parameters}
-        if unknown := set(self.values) - set(values):
-            raise TypeError(f"this board has the values {list(values)}, got {sorted(unknown)}")
-        values.update(self.values)
-        for name, options in ((p["name"], p.get("options")) for p in self.parameters):
-            if options and values[name] not in options:
-                raise ValueError(f"{name} must be one of {options}, got {values[name]!r}")
-        begun = replace(self, values=values)
-        return Board(begun) if somebody_is_there() else BoardPicture(begun)
+        return Board(self) if somebody_is_there() else self
 
-    def result(self, points: Any, values: Values) -> Result:
-        """Return the numbers of the board, with the warnings; without a solution a message alone."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                found = self.solve(np.reshape(points, (-1, 3)), values, self.limits)
-            except ValueError as error:
-                return {"message": str(error)}
-        heard = " ".join(str(warning.message) for warning in caught)
-        return {"message": heard, "solved": True, "size": len(points), **found}
-
-    def picture(self, result: Result) -> Figure:
+    def picture(self) -> Figure:
         """Return the figure of the points."""
         figure, ax = plt.subplots(figsize=(5.6, 4.2))
         ax.set(xlim=self.limits[:2], ylim=self.limits[2:])
-        self.draw(ax, self, result)
+        with suppress(ValueError):  # no solution: the page says why
+            self.draw(ax, self.points, self.values)
         return figure
 
     def state(self) -> dict[str, Any]:
@@ -139,27 +128,44 @@ class Setup:
         points = self.points.tolist()
         config = {"kind": self.kind, "start": points, "limits": self.limits, "fixed": self.fixed}
         config |= {"parameters": self.parameters, "presets": PRESETS[self.kind], "colors": COLORS}
-        return {"config": config, "points": points, "values": dict(self.values)}
+        return {"config": config, "points": points, "values": dict(self.values), "selected": 0}
+
+    def __repr__(self) -> str:
+        at: dict[float, list[str]] = {1.0: [], -1.0: []}
+        for x, y, sign in self.points:
+            at[sign].append(f"({x:g}, {y:g})")
+        blue, red = map(", ".join, at.values())
+        where = f"blue at {blue}; red at {red}" if red else f"at {blue}"
+        return f"Board of {len(self.points)} points, {where}, with {self.shows}."
+
+    def _ipython_display_(self) -> None:
+        """Show the picture, and beside it, unseen, what the page needs."""
+        plotting.show(self.picture(), repr(self))
+        display({"text/html": self.html(), "text/plain": repr(self)}, raw=True)
+
+    def html(self) -> str:
+        """Return the configuration for the page."""
+        place = f"board-{self.kind}"
+        text = json.dumps(self.state() | {"id": place}, ensure_ascii=False).replace("</", "<\\/")
+        return f'<div class="companion-board-static" id="{place}">{SCRIPT}{text}</script></div>'
 
 
 class Board(anywidget.AnyWidget):
-    """The widget: points that can be moved, and the numbers that follow.
+    """The widget: points that can be moved. The numbers that follow are found in the browser, as on the page.
 
     Parameters
     ----------
-    setup : Setup
-        The board.
+    picture : BoardPicture
+        The board before anything is moved.
 
     Attributes
     ----------
     points : list of [x, y, sign]
-        The points.
+        The points, where they are now.
     selected : int
         Index of the point that the keyboard moves.
     values : dict
         Where the select boxes and the sliders stand.
-    result : dict
-        The numbers found for them, with a message.
     """
 
     _css = (BROWSER / "board.css").read_text(encoding="utf-8")
@@ -168,52 +174,9 @@ class Board(anywidget.AnyWidget):
     points: traitlets.List[Any] = traitlets.List().tag(sync=True)
     selected = traitlets.Int(0, min=0).tag(sync=True)
     values = traitlets.Dict().tag(sync=True)
-    result = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, setup: Setup) -> None:
-        self._setup = setup
-        super().__init__(**setup.state(), _esm=module(setup.kind))
-        self._solve()
-        self.observe(self._solve, names=["points", "values"])
-
-    def _solve(self, change: Any = None) -> None:
-        self.result = finite(self._setup.result(self.points, self.values))
-
-
-class BoardPicture:
-    """A board without a kernel: the picture of its first points, and what the page needs to make it move.
-
-    Parameters
-    ----------
-    setup : Setup
-        The board.
-    """
-
-    def __init__(self, setup: Setup) -> None:
-        self.setup = setup
-        self.state = setup.state() | {"selected": 0, "id": f"board-{setup.kind}"}
-        self.result = setup.result(self.state["points"], setup.values)
-
-    def __repr__(self) -> str:
-        at: dict[float, list[str]] = {1.0: [], -1.0: []}
-        for x, y, sign in self.setup.points:
-            at[sign].append(f"({x:g}, {y:g})")
-        blue, red = map(", ".join, at.values())
-        where = f"blue at {blue}; red at {red}" if red else f"at {blue}"
-        numbers = (f"{k} = {number(x)}" for k, x in self.result.items() if isinstance(x, float))
-        program = f", {self.setup.values['program']}" if "program" in self.setup.values else ""
-        about = f"Board of {len(self.setup.points)} points{program}: {where}."
-        return f"{about} {self.result['message'] or ', '.join(numbers)}".strip()
-
-    def _ipython_display_(self) -> None:
-        """Show the picture, and beside it, unseen, what the page needs."""
-        plotting.show(self.setup.picture(self.result), repr(self))
-        display({"text/html": self.html(), "text/plain": repr(self)}, raw=True)
-
-    def html(self) -> str:
-        """Return the configuration for the page."""
-        text = json.dumps(self.state, ensure_ascii=False).replace("</", "<\\/")
-        return f'<div class="companion-board-static" id="{self.state["id"]}">{SCRIPT}{text}</script></div>'
+    def __init__(self, picture: BoardPicture) -> None:
+        super().__init__(**picture.state(), _esm=module(picture.kind))
 
 
 Shown = Board | BoardPicture
@@ -236,7 +199,7 @@ def module(kind: str) -> str:
     return "\n".join([*parts, "export default { render: companionBoards.render };\n"])
 
 
-# -- what the boards' results and pictures are made of
+# -- what the boards' pictures are made of
 
 
 def over_a_line(x: Any, y: Any) -> np.ndarray:
@@ -245,29 +208,8 @@ def over_a_line(x: Any, y: Any) -> np.ndarray:
     return np.column_stack([x, as_vector(y, "y", x.size), np.ones(x.size)])
 
 
-def grid(limits: Limits) -> tuple[np.ndarray, np.ndarray]:
-    """Return the coordinates at which the browser wants values of a function."""
-    left, right, bottom, top = limits
-    return np.linspace(left, right, GRID), np.linspace(bottom, top, GRID)
-
-
-def field(f: Callable[[np.ndarray], np.ndarray], limits: Limits) -> list[list[float]]:
-    """Return the values of a function of points on the browser's grid."""
-    plane = np.stack(np.meshgrid(*grid(limits)), axis=-1)
-    return f(plane.reshape(-1, 2)).reshape(GRID, GRID).tolist()
-
-
-def numbers(machine: Any, *names: str) -> dict[str, float]:
-    """Return numbers that a fitted machine has."""
-    return {name: float(getattr(machine, f"{name}_")) for name in names}
-
-
-def number(value: float) -> str:
-    """Return a number as the board shows it."""
-    value = 0.0 if abs(value) < 1e-12 else value  # rounding
-    return f"{value:.4g}".replace("inf", "∞").replace("nan", "undefined")
-
-
-def finite(result: Result) -> Result:
-    """Return the result for a browser: JSON has no numbers that are not finite."""
-    return json.loads(json.dumps(result), parse_constant=lambda name: number(float(name)))
+def level_lines(ax: Axes, f: Callable[[np.ndarray], np.ndarray], levels: Any, **look: Any) -> None:
+    """Draw the lines on which a function of points in the plane has these values."""
+    x, y = (np.linspace(*ends, 48) for ends in (ax.get_xlim(), ax.get_ylim()))
+    plane = np.stack(np.meshgrid(x, y), axis=-1)
+    ax.contour(x, y, f(plane.reshape(-1, 2)).reshape(48, 48), levels, **look)

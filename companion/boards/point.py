@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from companion.boards import board
-from companion.boards.board import Limits, Result, Setup, Shown, Values
+from companion.boards.board import BoardPicture, Limits, Shown, Values
 from companion.checks import as_matrix
 from companion.figures import plotting
 
@@ -65,46 +65,39 @@ def point_board(u: Any, v: Any, *, limits: Limits = board.SQUARE, **values: Any)
 
     Examples
     --------
-    >>> point_board([[1, 0]], [[-1, 0]], nu=0.5).result["multipliers"]  # a doctest has no reader
-    [0.25, 0.25]
+    >>> point_board([[1, 0]], [[-1, 0]], program="(SVM_s2), C-SVM")  # a doctest has no reader
+    Board of 2 points, blue at (1, 0); red at (-1, 0), with the separating line and the margin lines of (SVM_s2), C-SVM.
     """
     u, v = as_matrix(u, "u", (None, 2)), as_matrix(v, "v", (None, 2))
     points = np.column_stack([np.vstack([u, v]), np.repeat([1.0, -1.0], [len(u), len(v)])])
-    return Setup("point", points, limits, PARAMETERS, fit, draw, values).begin()
+    shows = (
+        f"the separating line and the margin lines of {values.get('program', next(iter(PROGRAMS)))}"
+    )
+    return BoardPicture("point", points, limits, PARAMETERS, draw, shows, values).begin()
 
 
-def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
-    """Fit the chosen machine to the points and return the numbers of the board."""
+def fit(points: np.ndarray, values: Values) -> Any:
+    """Return the chosen machine, fitted to the points."""
     from companion import svm
 
-    X, s = points[:, :2], points[:, 2]
-    if len(set(s)) < 2:
-        raise ValueError("There must be a point of each colour.")
     program, names = PROGRAMS[values["program"]]
     given = {name: values[name] for name in names}
-    machine = getattr(svm, program)(kernel=board.kernel_of(values), **given).fit(X, s)
-    place = np.argsort(np.argsort(-s, kind="stable"))  # of a point, the blue ones first
-    counts = [machine.p_f_, machine.q_f_, machine.p_m_, machine.q_m_]
-    flat = machine.kernel_.is_linear and machine.norm_ > 1e-12  # a shorter w is rounding
-    return {
-        "multipliers": np.r_[machine.lambda_, machine.mu_][place].tolist(),
-        "slacks": np.r_[machine.epsilon_, machine.xi_][place].tolist(),
-        "places": machine.point_classes_.tolist(),
-        **board.numbers(machine, "b", "eta", "norm", "delta", "objective"),
-        "b_interval": list(getattr(machine, "b_interval_", (machine.b_, machine.b_))),
-        "counts": None if machine.degenerate_ else counts,
-        "w": machine.w_.tolist() if flat else None,
-        "field": board.field(machine.decision_function, limits) if machine.norm_ > 1e-12 else None,
-    }
+    machine = getattr(svm, program)(kernel=board.kernel_of(values), **given)
+    return machine.fit(points[:, :2], points[:, 2])
 
 
-def draw(ax: Axes, of: Setup, result: Result) -> None:
+def draw(ax: Axes, points: np.ndarray, values: Values) -> None:
     """Draw the points, and the lines where the decision function is -eta, 0 and eta."""
     ax.set(**board.PLANE)
-    if result.get("field"):
-        f, eta = np.array(result["field"]), result["eta"]
-        looks = {-eta: (plotting.RED, ":"), eta: (plotting.BLUE, "--"), 0.0: ("black", "-")}
-        for level, (color, style) in looks.items():
-            ax.contour(*board.grid(of.limits), f, [level], colors=[color], linestyles=[style])
-    blue = of.points[:, 2] > 0
-    plotting.points(ax, of.points[blue, :2], of.points[~blue, :2])
+    blue = points[:, 2] > 0
+    plotting.points(ax, points[blue, :2], points[~blue, :2])
+    machine = fit(points, values)
+    looks = {
+        -machine.eta_: (plotting.RED, ":"),
+        machine.eta_: (plotting.BLUE, "--"),
+        0.0: ("black", "-"),
+    }
+    for level, (color, style) in looks.items():
+        board.level_lines(
+            ax, machine.decision_function, [level], colors=[color], linestyles=[style]
+        )

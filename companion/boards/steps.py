@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
-from companion.admm import admm, project_ball, soft_threshold
+from companion.admm import ADMMResult, admm, project_ball, soft_threshold
 from companion.boards import board
-from companion.boards.board import Limits, Result, Setup, Shown, Values
+from companion.boards.board import BoardPicture, Limits, Shown, Values
 from companion.checks import as_matrix
 from companion.exceptions import ConvergenceWarning
 from companion.figures import plotting
@@ -70,13 +70,16 @@ def step_board(
 
     Examples
     --------
-    >>> found = step_board([4.0, -3.0], [0.0, 0.0], [[0.0, 1.0], [1.0, 1.0]], radius=1.0).result
-    >>> [round(t, 3) for t in found["x"][0]], [round(t, 3) for t in found["z"][1]]
-    ([0.8, -0.6], [0.8, 1.0])
+    >>> board = step_board([4.0, -3.0], [0.0, 0.0], [[0.0, 1.0], [1.0, 1.0]], radius=1.0)
+    >>> board.values["program"], board.values["radius"]
+    ('a disc and a line', 1.0)
     """
     X = as_matrix(np.vstack([start, centre, line]), "start, centre and line", (4, 2))
     points = np.insert(X, 2, 1.0, axis=1)
-    return Setup("steps", points, limits, PARAMETERS, take, draw, values, fixed=True).begin()
+    shows = f"the steps of ADMM, x as dots and z as squares, for {values.get('program', SETS)}"
+    return BoardPicture(
+        "steps", points, limits, PARAMETERS, draw, shows, values, fixed=True
+    ).begin()
 
 
 def sets(centre: np.ndarray, radius: float, line: np.ndarray) -> tuple[Update, Update]:
@@ -99,8 +102,8 @@ def lasso(centre: np.ndarray, tau: float) -> tuple[Update, Update]:
     )
 
 
-def take(points: np.ndarray, values: Values, limits: Limits) -> Result:
-    """Take the steps and return the numbers of the board."""
+def take(points: np.ndarray, values: Values) -> ADMMResult:
+    """Return what the steps found, iterates included."""
     start, centre, *line = points[:, :2]
     if values["program"] == SETS:
         (x_update, z_update), rho = sets(centre, values["radius"], np.array(line)), 1.0
@@ -108,21 +111,18 @@ def take(points: np.ndarray, values: Values, limits: Limits) -> Result:
         (x_update, z_update), rho = lasso(centre, values["tau"]), values["rho"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the board shows the first steps
-        run = admm(x_update, z_update, z0=start, rho=rho, relaxation=values["alpha"], **ALL_STEPS)
-    rest = STEPS - run.n_iter  # where both residuals are 0, nothing moves any more
-    names = ("primal_residual", "dual_residual", "x", "z")
-    found = {name: run.history[name].tolist() for name in names}
-    return {name: rows + rows[-1:] * rest for name, rows in found.items()}
+        return admm(x_update, z_update, z0=start, rho=rho, relaxation=values["alpha"], **ALL_STEPS)
 
 
-def draw(ax: Axes, of: Setup, result: Result) -> None:
+def draw(ax: Axes, points: np.ndarray, values: Values) -> None:
     """Draw the sets, if there are any, and the iterates."""
     ax.set(**board.PLANE)
-    _, centre, *line = of.points[:, :2]
-    x, z = np.array(result["x"]), np.array(result["z"])
-    if of.values["program"] == SETS:
-        ax.add_patch(Circle(centre, of.values["radius"], color=plotting.BLUE, alpha=0.2))
+    _, centre, *line = points[:, :2]
+    if values["program"] == SETS:
+        ax.add_patch(Circle(centre, values["radius"], color=plotting.BLUE, alpha=0.2))
         ax.axline(*line, color=plotting.RED, linestyle=":")
+    found = take(points, values).history
+    x, z = found["x"], found["z"]
     stairs = np.stack([z[:-1], x], axis=1).reshape(-1, 2)
     ax.plot(*stairs.T, color=plotting.GREY, linewidth=0.9)
     ax.plot(*x.T, "o", color=plotting.BLUE, markersize=3.5)

@@ -8,12 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from companion.boards import board
-from companion.boards.board import Limits, Result, Setup, Shown, Values
+from companion.boards.board import BoardPicture, Limits, Shown, Values
 from companion.figures import plotting
 
 __all__ = ["tube_board"]
 
-SAMPLES = 241  # values of the regression function that the browser draws
 NU, EPSILON = "ν-SV regression", "ε-SV regression"
 PARAMETERS = [
     board.choice("program", [NU, EPSILON]),
@@ -49,46 +48,28 @@ def tube_board(x: Any, y: Any, *, limits: Limits = (-5.0, 5.0, -4.0, 4.0), **val
 
     Examples
     --------
-    >>> found = tube_board([-1.0, 0.0, 1.0], [-1.0, 0.5, 1.0], nu=0.5).result
-    >>> round(found["b"], 6), round(found["epsilon"], 6), found["counts"]
-    (0.25, 0.25, [0, 0, 2, 1])
+    >>> tube_board([-1.0, 0.0, 1.0], [-1.0, 0.5, 1.0], nu=0.5)
+    Board of 3 points, at (-1, -1), (0, 0.5), (1, 1), with the tube of ν-SV regression.
     """
     points = board.over_a_line(x, y)
-    return Setup("tube", points, limits, PARAMETERS, fit, draw, values).begin()
+    shows = f"the tube of {values.get('program', NU)}"
+    return BoardPicture("tube", points, limits, PARAMETERS, draw, shows, values).begin()
 
 
-def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
-    """Fit the chosen regression to the points and return the numbers of the board."""
+def fit(points: np.ndarray, values: Values) -> Any:
+    """Return the chosen regression, fitted to the points."""
     from companion.svr import EpsilonSVR, NuSVR
 
-    if not len(points):
-        raise ValueError("There must be a point.")
     given = {"C": values["C"], "kernel": board.kernel_of(values)}
-    nu = values["program"] == NU
-    machine: Any = NuSVR(values["nu"], **given) if nu else EpsilonSVR(values["epsilon"], **given)
-    machine.fit(points[:, :1], points[:, 1])
-    return {
-        "multipliers": (machine.mu_ - machine.lambda_).tolist(),
-        "slacks": (machine.xi_ + machine.xi_prime_).tolist(),
-        "places": machine.point_classes_.tolist(),
-        **board.numbers(machine, "b", "epsilon", "norm", "objective"),
-        "nu": values["nu"] if nu else machine.nu_,
-        "b_interval": list(machine.b_interval_),
-        "epsilon_interval": list(machine.epsilon_interval_),
-        "counts": [machine.p_f_, machine.q_f_, machine.p_m_, machine.q_m_],
-        "values": machine.predict(np.linspace(*limits[:2], SAMPLES)[:, None]).tolist(),
-    }
+    is_nu = values["program"] == NU
+    machine = NuSVR(values["nu"], **given) if is_nu else EpsilonSVR(values["epsilon"], **given)
+    return machine.fit(points[:, :1], points[:, 1])
 
 
-def draw(ax: Axes, of: Setup, result: Result) -> None:
+def draw(ax: Axes, points: np.ndarray, values: Values) -> None:
     """Draw the points and the tube."""
     ax.set(**board.LINE)
-    x, y, _ = of.points.T
-    at, share = np.linspace(*of.limits[:2], SAMPLES), np.array(result["multipliers"]) * len(x)
-
-    def f(x: np.ndarray) -> np.ndarray:
-        return np.interp(x, at, result["values"])
-
-    plotting.tube(
-        ax, x, y, f, result["epsilon"], share / of.values["C"], (of.limits[:2], of.limits[2:])
-    )
+    machine, (x, y, _) = fit(points, values), points.T
+    share = (machine.mu_ - machine.lambda_) * len(x) / values["C"]
+    limits = ax.get_xlim(), ax.get_ylim()
+    plotting.tube(ax, x, y, lambda t: machine.predict(t[:, None]), machine.epsilon_, share, limits)

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from companion.boards import board
-from companion.boards.board import Limits, Result, Setup, Shown, Values
+from companion.boards.board import BoardPicture, Limits, Shown, Values
 from companion.figures import plotting
 
 __all__ = ["weight_board"]
@@ -43,36 +43,33 @@ def weight_board(
 
     Examples
     --------
-    >>> found = weight_board([-1.0, 0.0, 1.0], [1.0, 0.0, 2.0], tau=0.5).result
-    >>> [[round(t, 6) for t in found[name]] for name in ("least squares", "lasso")]  # w_1, w_2, b
-    [[0.5, 1.5, 0.0], [0.25, 0.75, 0.5]]
+    >>> board = weight_board([-1.0, 0.0, 1.0], [1.0, 0.0, 2.0], tau=0.5)
+    >>> board.values
+    {'tau': 0.5, 'K': 1.0}
     """
     points = board.over_a_line(x, y)
-    return Setup("weights", points, limits, PARAMETERS, fit, draw, values).begin()
+    shows = "the parabolas of least squares (solid), ridge (dashed) and the lasso (dotted)"
+    return BoardPicture("weights", points, limits, PARAMETERS, draw, shows, values).begin()
 
 
-def fit(points: np.ndarray, values: Values, limits: Limits) -> Result:
-    """Fit the three parabolas and return the numbers of the board."""
+def fit(points: np.ndarray, values: Values) -> dict[str, Any]:
+    """Return the three regressions by name, fitted to the points."""
     from companion.regression import Lasso, RidgeRegression
 
-    if not len(points):
-        raise ValueError("There must be a point.")
     machines: dict[str, Any] = {
         "least squares": RidgeRegression(K=0.0),
         "ridge": RidgeRegression(K=values["K"]),
         "lasso": Lasso(values["tau"]),
     }
-    for machine in machines.values():
-        machine.fit(points[:, :1] ** [1, 2], points[:, 1])
-    return {name: [*machine.w_.tolist(), float(machine.b_)] for name, machine in machines.items()}
+    X, y = points[:, :1] ** [1, 2], points[:, 1]
+    return {name: machine.fit(X, y) for name, machine in machines.items()}
 
 
-def draw(ax: Axes, of: Setup, result: Result) -> None:
+def draw(ax: Axes, points: np.ndarray, values: Values) -> None:
     """Draw the points and the parabolas."""
     ax.set(**board.LINE)
-    at = np.linspace(*of.limits[:2], 121)
-    for name, look in {"least squares": "k-", "ridge": "C0--", "lasso": "C1:"}.items():
-        w_1, w_2, b = result[name]
-        ax.plot(at, w_1 * at + w_2 * at**2 + b, look, label=name)
-    ax.plot(*of.points[:, :2].T, "o", color=plotting.GREY, markeredgecolor="black")
+    ax.plot(*points[:, :2].T, "o", color=plotting.GREY, markeredgecolor="black")
+    at = np.linspace(*ax.get_xlim(), 121)
+    for (name, machine), look in zip(fit(points, values).items(), ["k-", "C0--", "C1:"]):
+        ax.plot(at, machine.predict(at[:, None] ** [1, 2]), look, label=name)
     ax.legend()

@@ -201,15 +201,12 @@ def residuals(ax: Axes, history: Mapping[str, np.ndarray]) -> None:
     ax.legend()
 
 
-def paths(
-    ax: Axes, parameter: np.ndarray, coefficients: np.ndarray, names: Sequence[str] | None = None
-) -> None:
+def paths(ax: Axes, parameter: np.ndarray, coefficients: np.ndarray, names: Sequence[str]) -> None:
     """Draw coefficients (one column per feature) against a parameter, on a logarithmic axis."""
     looks = [(line, color) for line in ("-", "--", "-.", ":") for color in CYCLE]
     for j, curve in enumerate(coefficients.T):
         line, color = looks[j % len(looks)]
-        label = None if names is None else names[j]
-        ax.semilogx(parameter, curve, linestyle=line, color=color, label=label)
+        ax.semilogx(parameter, curve, linestyle=line, color=color, label=names[j])
     ax.axhline(0, color="black", linewidth=0.8)
 
 

@@ -86,6 +86,7 @@ class Kernel(ABC):
     # NumPy scalars and arrays leave `a * k` to Kernel.__rmul__.
     __array_ufunc__ = None
 
+    formula = ""  # that of k(x, y), in which parameters stand by their names
     is_linear = False  # whether this is the inner product of the input space itself
     is_precomputed = False  # whether the "points" are rows of a Gram matrix
 
@@ -110,9 +111,9 @@ class Kernel(ABC):
         blocks = [X[i : i + step] for i in range(0, len(X), step)]
         return np.concatenate([self._matrix(B, B).diagonal() for B in blocks])
 
-    @abstractmethod
     def _formula(self, x: str, y: str) -> str:
         """Return the formula of k(x, y)."""
+        return self.formula.format(x=x, y=y, **self._named())
 
     def _features(self, X: Any, limit: float) -> np.ndarray:
         """Return the features of the points; raise `NoFeatures` rather than form many more than `limit`."""
@@ -470,6 +471,7 @@ class Constant(Kernel):
            [3., 3.]])
     """
 
+    formula = "{c:.6g}"
     c: float = parameter(
         lambda c, _: as_scalar(c, "a constant kernel (Example 17.5)", at_least=0.0), default=1.0
     )
@@ -479,9 +481,6 @@ class Constant(Kernel):
 
     def _features(self, X: Any, limit: float) -> np.ndarray:
         return np.full((len(X), 1), math.sqrt(self.c))
-
-    def _formula(self, x: str, y: str) -> str:
-        return f"{self.c:.6g}"
 
 
 class Sum(Kernel):

@@ -99,6 +99,7 @@ class Precomputed(Kernel):
            [1., 2.]])
     """
 
+    formula = "precomputed"
     is_precomputed = True
     positive_definite = None
 
@@ -119,9 +120,6 @@ class Precomputed(Kernel):
 
     def _diagonal(self, X: Any) -> np.ndarray:
         return self(X).diagonal().copy()
-
-    def _formula(self, x: str, y: str) -> str:
-        return "precomputed"
 
 
 class FromGram(FromFunction):

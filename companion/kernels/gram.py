@@ -105,8 +105,7 @@ def center_gram(K: Any, K_fit: Any = None) -> np.ndarray:
             f"K must have as many columns as the square K_fit, got the shapes {shapes}"
         )
     centred = centre(K, K_fit.mean(axis=0))
-    before, fitted, after = (float(np.abs(A).max(initial=0.0)) for A in (K, K_fit, centred))
-    size = max(before, fitted)
+    size, after = max(np.abs(K).max(), np.abs(K_fit).max()), np.abs(centred).max()
     if EPS * size > FEW_DIGITS * after:
         warnings.warn(
             f"the result, {after:.0e}, has an error of {EPS * size:.0e} from K; centre the data first",

@@ -63,13 +63,7 @@ class _Family:
     def integrals(self, integrand: Function) -> np.ndarray:
         """Return scale times the integral of each entry of a vector of functions."""
         found, error, report = quad_vec(
-            integrand,
-            *self.interval,
-            epsabs=1e-200,
-            epsrel=1e-12,
-            norm="max",
-            limit=1000,
-            full_output=True,
+            integrand, *self.interval, epsabs=1e-200, epsrel=1e-12, limit=1000, full_output=True
         )
         if not report.success:
             off = f"the integrals may be off by {self.scale * error:.0e}"
@@ -114,7 +108,6 @@ class Fourier(_Family):
 
     def indices(self, order: int) -> np.ndarray:
         """Return -order, ..., order."""
-        order = check_count(order, "order", at_least=0)
         return np.arange(-order, order + 1)
 
     def norm_squared(self, indices: Any) -> np.ndarray:
@@ -151,7 +144,7 @@ class Legendre(_Family):
 
     def indices(self, order: int) -> np.ndarray:
         """Return 0, ..., order."""
-        return np.arange(check_count(order, "order", at_least=0) + 1)
+        return np.arange(order + 1)
 
     def norm_squared(self, indices: Any) -> np.ndarray:
         """Return 2/(2n + 1) for each index n."""
@@ -243,7 +236,7 @@ def expand(v: Function, family: Fourier | Legendre, order: int) -> Expansion:
     >>> e.energy < e.norm_squared, round(e.squared_distance(), 6)
     (True, 2.2e-05)
     """
-    indices = family.indices(order)
+    indices = family.indices(check_count(order, "order", at_least=0))
 
     def products(x: float) -> np.ndarray:
         value = v(x)

@@ -2,7 +2,6 @@ r"""Kernel principal component analysis (Section 17.4)."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -146,12 +145,9 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         values, V = values[kept], V[:, kept]
         self._lost = EPS * n * size / float(values[0])
         if self._lost > TOLERANCE:
-            digits = f"{max(-math.log10(self._lost), 0.0):.0f} digits of the largest eigenvalue"
-            warnings.warn(
-                f"centring may leave only {digits}: the images lie close together, far from the origin",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            error = f"an error of {self._lost:.0e} of the largest eigenvalue"
+            text = f"centring may leave {error}: the images lie close together, far from the origin"
+            warnings.warn(text, ConvergenceWarning, stacklevel=2)
         self.eigenvalues_ = values
         self.eigenvectors_ = V * _signs(V)
         self.alpha_ = self.eigenvectors_ / np.sqrt(values)

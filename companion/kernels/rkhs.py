@@ -135,24 +135,21 @@ class RKHSFunction:
         >>> f([[0.0], [2.0], [1.0]]).round(6) + 0.0
         array([ 1., -1.,  0.])
         """
-        kernel = as_kernel(kernel)
-        K = kernel(points).T
-        values = real_or_complex(values, "values", ndim=1)
-        if len(values) != len(K):
-            raise ValueError(f"values must have length {len(K)}, got length {len(values)}")
+        f = cls(kernel, points, values)
+        K, values = f.kernel(f.points).T, f.coefficients
         if not (answer := is_positive_definite(K, TOLERANCE)):
             raise ValueError(
                 f"the kernel is not positive definite at these points: {answer.reason}"
             )
-        coefficients = linalg.pinvh(K, rtol=10 * len(K) * EPS) @ values
-        missed = ratio(np.abs(K @ coefficients - values).max(), np.abs(values).max())
+        f.coefficients = linalg.pinvh(K, rtol=10 * len(K) * EPS) @ values
+        missed = ratio(np.abs(K @ f.coefficients - values).max(), np.abs(values).max())
         if missed > FEW_DIGITS:
             warnings.warn(
                 f"the function misses the values by {missed:.0e}: the kernel matrix is near singular",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return cls(kernel, points, coefficients)
+        return f
 
     def __call__(self, X: Any) -> Any:
         r"""Return the values :math:`f(x) = \sum_j \alpha_j \kappa(x_j, x)`.

@@ -53,11 +53,10 @@ class Subset(_SetKernel):
     (2^|x & y|, 4.0)
     """
 
+    formula = "2^|{x} & {y}|"
+
     def _value(self, A: Set, B: Set) -> float:
         return 2.0 ** len(A & B)
-
-    def _formula(self, x: str, y: str) -> str:
-        return f"2^|{x} & {y}|"
 
 
 def _weights(mu: Any, name: str) -> dict[Any, float]:
@@ -95,11 +94,10 @@ class Intersection(_MeasureKernel):
     (mu(x & y), 0.25)
     """
 
+    formula = "mu({x} & {y})"
+
     def _value(self, A: Set, B: Set) -> float:
         return self._measure(A & B)
-
-    def _formula(self, x: str, y: str) -> str:
-        return f"mu({x} & {y})"
 
 
 class UnionComplement(_MeasureKernel):
@@ -122,11 +120,10 @@ class UnionComplement(_MeasureKernel):
     (mu(D - (x | y)), 0.5)
     """
 
+    formula = "mu(D - ({x} | {y}))"
+
     def _value(self, A: Set, B: Set) -> float:
         return self._measure(self.mu.keys() - (A | B))
-
-    def _formula(self, x: str, y: str) -> str:
-        return f"mu(D - ({x} | {y}))"
 
 
 class Agreement(_MeasureKernel):
@@ -150,8 +147,7 @@ class Agreement(_MeasureKernel):
     (mu(D) - mu(x - y) - mu(y - x), 0.25)
     """
 
+    formula = "mu(D) - mu({x} - {y}) - mu({y} - {x})"
+
     def _value(self, A: Set, B: Set) -> float:
         return self._measure(self.mu.keys() - (A ^ B))
-
-    def _formula(self, x: str, y: str) -> str:
-        return f"mu(D) - mu({x} - {y}) - mu({y} - {x})"

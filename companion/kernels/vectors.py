@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import comb
 
-from companion.checks import as_scalar, as_symmetric, as_vectors, both, check_count, rows_of_both
+from companion.checks import as_scalar, as_symmetric, as_vectors, check_count, rows_of_both
 from companion.kernels.arithmetic import base
 from companion.kernels.features import LARGEST_DEGREE, polynomial_features
 from companion.kernels.functions import ExplicitKernel, Kernel, NoFeatures, OfValues, parameter
@@ -21,11 +21,6 @@ from companion.kernels.given import FromGram, Precomputed
 __all__ = [
     "Bilinear", "Gaussian", "KernelMixin", "Linear", "Polynomial", "Sigmoid", "as_kernel", "own_points",
 ]  # fmt: skip
-
-# |x - y|^2 = |x|^2 + |y|^2 - 2 <x, y> is one matrix product, many times faster than the differences if there are many
-# features. Its rounding is some eps (|x|^2 + |y|^2), which 2 sigma^2 divides: relative to the kernel, some eps _LONG.
-_MANY = 16  # features
-_LONG = 64.0  # |x|^2/(2 sigma^2)
 
 
 class Linear(ExplicitKernel):
@@ -45,13 +40,11 @@ class Linear(ExplicitKernel):
     0j
     """
 
+    formula = "<{x}, {y}>"
     is_linear = True
 
     def _phi(self, X: Any) -> np.ndarray:
         return as_vectors(X)
-
-    def _formula(self, x: str, y: str) -> str:
-        return f"<{x}, {y}>"
 
 
 class Polynomial(OfValues):
@@ -119,37 +112,19 @@ class Gaussian(Kernel):
     0.606531
     """
 
+    formula = "exp(-|{x} - {y}|^2/(2*{sigma:.6g}^2))"
     sigma: float = parameter(partial(as_scalar, above=0.0), default=1.0)
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         P, Q = rows_of_both(as_vectors, X, Y)
         if np.iscomplexobj(P) or np.iscomplexobj(Q):
             P, Q = (np.hstack([Z.real, Z.imag]) for Z in (P, Q))
-        K = self._by_products(P, Q) if P.shape[1] >= _MANY else None
-        if K is None:
-            K = cdist(P, Q, "sqeuclidean")
-            K /= -2.0 * self.sigma**2
+        K = cdist(P, Q, "sqeuclidean")  # of differences: nothing cancels
+        K /= -2.0 * self.sigma**2
         return np.exp(K, out=K)
 
     def _diagonal(self, X: Any) -> np.ndarray:
         return np.ones(len(as_vectors(X)))
-
-    def _by_products(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray | None:
-        """Return -|x - y|^2/(2 sigma^2) by one matrix product, if it loses no more than two digits."""
-        c = Q.mean(axis=0)  # only lengths count, and they are least around the centre
-        U, V = both(lambda Z: (Z - c) / self.sigma, P, Q)
-        p, q = both(lambda Z: 0.5 * np.einsum("ij,ij->i", Z, Z), U, V)
-        if max(p.max(), q.max()) > _LONG:
-            return None
-        K = U @ V.T
-        K -= np.add.outer(p, q)
-        np.minimum(K, 0.0, out=K)
-        if P is Q:
-            np.fill_diagonal(K, 0.0)
-        return K
-
-    def _formula(self, x: str, y: str) -> str:
-        return f"exp(-|{x} - {y}|^2/(2*{self.sigma:.6g}^2))"
 
 
 class Sigmoid(OfValues):
@@ -232,6 +207,7 @@ class Bilinear(ExplicitKernel):
     ValueError: Proposition 17.6 (5) needs a positive semidefinite B, got eigenvalue -1
     """
 
+    formula = "{x}' B {y}"
     B: np.ndarray = parameter(_semidefinite)
 
     def _phi(self, X: Any) -> np.ndarray:
@@ -240,9 +216,6 @@ class Bilinear(ExplicitKernel):
             raise ValueError(f"points must have {len(self.B)} coordinates, got {P.shape[1]}")
         eigenvalues, U = np.linalg.eigh(self.B)
         return P @ (U * np.sqrt(np.maximum(eigenvalues, 0.0)))
-
-    def _formula(self, x: str, y: str) -> str:
-        return f"{x}' B {y}"
 
 
 def own_points(X: np.ndarray, kernel: Kernel) -> np.ndarray:

@@ -179,7 +179,6 @@ def test_values_agree_with_scikit_learn():
 @pytest.mark.parametrize("sigma", [0.5, 4.0, 40.0])
 @pytest.mark.parametrize("d", [3, 50])
 def test_gaussian_is_exact_also_far_from_the_origin_and_between_near_points(d, sigma):
-    """With few features by differences, with many by a matrix product, unless that loses digits."""
     X = 1e6 + points(0, d=d)
     X[1] = X[2] + 1e-3
     X[3] = X[4]

@@ -72,7 +72,7 @@ test_errors = refusals(
     (lambda: RKHSFunction("linear", [[1.0]], [1.0, 2.0]), "1 numbers"),
     (lambda: RKHSFunction("linear", [1.0, 2.0], [1.0]), "single point"),
     (lambda: RKHSFunction.section("linear", [[1.0], [2.0]]), "2 points need 2 numbers, got 1"),
-    (lambda: RKHSFunction.interpolate("linear", [[1.0]], [1.0, 2.0]), "length 1"),
+    (lambda: RKHSFunction.interpolate("linear", [[1.0]], [1.0, 2.0]), "1 numbers"),
     (lambda: LINE + RKHSFunction.section("rbf", [1.0]), "spaces"),
     (lambda: LINE.inner(3), "RKHSFunction", TypeError),
     (lambda: LINE - 3, "RKHSFunction", TypeError),

@@ -16,6 +16,7 @@ from companion import boards
 from companion.boards import gram_board, point_board, step_board, tube_board, weight_board
 from companion.boards.board import BROWSER, BoardPicture, Shown
 from companion.boards.point import PROGRAMS
+from tests.site.answers import answer
 from tests.site.site import PAGES, PATIENCE, source
 
 U, V = [[2.0, 1.0], [3.0, 3.0], [0.5, 2.0]], [[-2.0, -1.0], [-3.0, 0.0], [-0.5, -1.0]]
@@ -27,8 +28,7 @@ PICTURES = {
     "steps": step_board([4.0, -3.0], [0.0, 0.5]),
     "gram": gram_board([*U, *V]),
 }
-SETUPS = {kind: made.setup for kind, made in PICTURES.items() if isinstance(made, BoardPicture)}
-KINDS = tuple(SETUPS)
+KINDS = tuple(PICTURES)
 # What keys do does not depend on what points.
 by_keys = pytest.mark.parametrize(
     "page", [(kind, "mouse") for kind in KINDS], ids=KINDS, indirect=True
@@ -77,9 +77,10 @@ def page(browser: Browser, saved: Path, request: pytest.FixtureRequest) -> Itera
 
 
 def settle(page: Page) -> dict[str, Any]:
-    """The state of the board after the next frames."""
+    """The state of the board after the next frames, and what it shows."""
     page.evaluate("() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))")
-    return page.evaluate("() => document.querySelector('.companion-board-static').board")
+    find = "(place) => ({ ...place.board, result: place.querySelector('.companion-board').result })"
+    return page.locator(".companion-board-static").evaluate(find)
 
 
 def same(found: Any, wanted: Any, told: str) -> None:
@@ -98,7 +99,7 @@ def agrees(page: Page, *, unique: bool = True) -> dict[str, Any]:
     """Compare what the board of the page has found with the package; multipliers where there is only one choice."""
     state = settle(page)
     at = state["points"], state["values"]
-    wanted = SETUPS[state["config"]["kind"]].result(*at)
+    wanted = answer(state["config"]["kind"], *at, state["config"]["limits"])
     if not unique or len(np.unique(state["points"], axis=0)) < len(state["points"]):
         wanted = {name: value for name, value in wanted.items() if name not in OPEN}
     same(state["result"], wanted, json.dumps(at))
@@ -161,7 +162,7 @@ def test_points_are_dragged_added_and_removed(page: Page) -> None:
     assert moved["selected"] == 2
     assert moved["points"][2] != after["points"][2]
     count = len(moved["points"])
-    if SETUPS[moved["config"]["kind"]].fixed:
+    if moved["config"]["fixed"]:
         press(page, "Delete")
         assert len(agrees(page)["points"]) == count
     else:
@@ -242,13 +243,13 @@ def test_the_address_holds_the_board(page: Page, browser: Browser) -> None:
     name = next(name for name in boards.__all__ if f"\n{name}(" in cell)
     made: dict[str, Any] = {}
     exec(cell.replace(f"\n{name}(", f"\nmade = {name}("), made)
-    assert made["made"].state["points"] == state["points"]
-    assert made["made"].state["values"] == state["values"]
+    begun = made["made"].state()
+    assert (begun["points"], begun["values"]) == (state["points"], state["values"])
 
 
 def test_each_board_is_in_the_book() -> None:
     """What it does there is looked at with its page."""
-    assert sum("companion-board-static" in source(page) for page in PAGES) == len(SETUPS)
+    assert sum("companion-board-static" in source(page) for page in PAGES) == len(KINDS)
 
 
 @pytest.fixture(scope="module")
@@ -261,7 +262,12 @@ def solvers(browser: Browser) -> Iterator[Page]:
         yield opened
 
 
-Cases = Iterator[tuple[Shown, bool]]  # boards, and whether there is a choice of multipliers
+# Boards, what the package finds, and whether there is a choice of multipliers.
+Cases = Iterator[tuple[Shown, dict[str, Any], bool]]
+
+
+def solved(made: Shown) -> tuple[Shown, dict[str, Any]]:
+    return made, answer(made.kind, made.points, made.values, made.limits)
 
 
 def points_over_a_line(rng: np.random.Generator, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -294,7 +300,8 @@ def machines(rng: np.random.Generator, seed: int) -> Cases:
         values = {"program": program, "kernel": KERNELS[seed % 3], "sigma": 1.5}
         values |= {"nu": round(rng.uniform(0.05, 1.2), 3), "K": round(K, 4)}
         made = point_board(np.reshape(X[s > 0], (-1, 2)), np.reshape(X[s < 0], (-1, 2)), **values)
-        yield made, len(np.unique(X, axis=0)) < n or made.result["message"]
+        found = solved(made)
+        yield *found, len(np.unique(X, axis=0)) < n or found[1]["message"]
 
 
 def tubes(rng: np.random.Generator, seed: int) -> Cases:
@@ -302,14 +309,14 @@ def tubes(rng: np.random.Generator, seed: int) -> Cases:
     values = {"C": round(10 ** rng.uniform(-1, 2), 3), "kernel": KERNELS[seed % 3]}
     values |= {"nu": round(rng.uniform(0.0, 1.2), 3), "epsilon": round(rng.uniform(0.0, 1.0), 3)}
     for program in ("ν-SV regression", "ε-SV regression"):
-        made = tube_board(x, y, program=program, **values)
-        yield made, len(set(x)) < len(x) or made.result["epsilon"] == 0.0
+        found = solved(tube_board(x, y, program=program, **values))
+        yield *found, len(set(x)) < len(x) or found[1]["epsilon"] == 0.0
 
 
 def weights(rng: np.random.Generator, seed: int) -> Cases:
     x, y = points_over_a_line(rng, seed)
     for tau, K in 10.0 ** rng.uniform(-2.0, 2.0, (3, 2)).round(3):
-        yield weight_board(x, y, tau=float(tau), K=float(K)), False
+        yield *solved(weight_board(x, y, tau=float(tau), K=float(K))), False
 
 
 def steps(rng: np.random.Generator, seed: int) -> Cases:
@@ -324,7 +331,7 @@ def steps(rng: np.random.Generator, seed: int) -> Cases:
     values = {"alpha": rng.uniform(0.1, 1.9), "rho": 10 ** rng.uniform(-2.0, 2.0)}
     values |= dict.fromkeys(["radius", "tau"], rng.uniform(0.2, 4.0))
     for program in ("a disc and a line", "a lasso with two weights"):
-        yield step_board(start, centre, [first, second], program=program, **values), False
+        yield *solved(step_board(start, centre, [first, second], program=program, **values)), False
 
 
 def components(rng: np.random.Generator, seed: int) -> Cases:
@@ -336,17 +343,17 @@ def components(rng: np.random.Generator, seed: int) -> Cases:
     elif seed % 10 == 7:
         X[:] = X[0]
     for kernel in KERNELS:
-        yield gram_board(X, kernel=kernel, sigma=float(rng.uniform(0.3, 4.0))), False
+        yield *solved(gram_board(X, kernel=kernel, sigma=float(rng.uniform(0.3, 4.0)))), False
 
 
 @pytest.mark.parametrize("seed", range(50))
 @pytest.mark.parametrize("cases", [machines, tubes, weights, steps, components])
 def test_the_solver_finds_what_the_package_finds(solvers: Page, cases: Any, seed: int) -> None:
     asked = "([kind, given]) => companionBoards.answer(kind, given)"
-    for made, is_open in cases(np.random.default_rng(seed), seed):
-        setup, drop = made.setup, (*OPEN, "delta") if is_open else ()
-        if "misses tol" in made.result["message"]:  # a proof that the board does not make
+    for made, found, is_open in cases(np.random.default_rng(seed), seed):
+        drop = (*OPEN, "delta") if is_open else ()
+        if "misses tol" in found["message"]:  # a proof that the board does not make
             drop = (*drop, "message", "solved")
-        given = {"points": made.state["points"], "values": setup.values, "limits": setup.limits}
-        wanted = {name: value for name, value in made.result.items() if name not in drop}
-        same(solvers.evaluate(asked, [setup.kind, given]), wanted, json.dumps(given))
+        given = {"points": made.points.tolist(), "values": made.values, "limits": made.limits}
+        wanted = {name: value for name, value in found.items() if name not in drop}
+        same(solvers.evaluate(asked, [made.kind, given]), wanted, json.dumps(given))

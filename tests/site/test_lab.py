@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from companion import boards
-from companion.boards.board import number
+from tests.site.answers import answer
 from tests.site.conftest import give_up
 from tests.site.site import PATIENCE, ROOT
 from tools.editions import EXERCISES, contents, edition, for_jupyterlab, in_lab
@@ -175,14 +175,14 @@ def check_boards(page: Page) -> None:
 
 def agrees(shown: Locator, cell: str) -> str:
     """Wait until a board shows the fact that the package finds for its points; return the fact."""
-    setup = eval(cell, dict(vars(boards))).setup
+    made = eval(cell, dict(vars(boards)))
     labels = shown.locator(".board-point")
     points = []
     for label in labels.evaluate_all(LABELS):
         x, y = re.findall(r"at \((\S+), (\S+)\)", label)[0]
         points.append([float(x), float(y), -1.0 if label.startswith("red") else 1.0])
-    title, values = BOARDS[cell](setup.result(points, setup.values))
-    fact = f"{title} = {', '.join(map(number, values))}"
+    title, values = BOARDS[cell](answer(made.kind, points, made.values, made.limits))
+    fact = f"{title} = {', '.join(f'{value:.4g}' for value in values)}"
     expect(shown.locator(".board-facts")).to_contain_text(fact)
     told = shown.locator(".board-status").inner_text()
     assert told.endswith(tuple(labels.evaluate_all(LABELS)))

@@ -1,10 +1,10 @@
 // What all boards share: points that are dragged, added and removed by mouse, touch and keyboard, select boxes,
 // sliders, presets, and words for those who listen. A board (companionBoards.kinds) says what to draw for a result.
 //
-// The model is a kernel's (anywidget) or that of page.js. It owns `config` and `result`; this file changes `points`,
-// `selected` and `values`. Nothing is loaded from anywhere.
+// The model is a kernel's (anywidget) or that of page.js. It owns `config`; this file changes `points`, `selected` and
+// `values`, and solves for them. Nothing is loaded from anywhere.
 companionBoards.render = ({ model, el }) => {
-  const { make, niceStep, makePlane, numbers: { text } } = companionBoards;
+  const { make, answer, niceStep, makePlane, numbers: { text } } = companionBoards;
   const get = (name) => model.get(name), { kind, start, limits, parameters, presets, fixed, colors } = get("config");
   const board = { adds: [[1, "point", "a"]], ...companionBoards.kinds[kind] }, adds = fixed ? [] : board.adds;
   const [left, right, bottom, top] = limits, fine = niceStep(Math.min(right - left, top - bottom)) / 100;
@@ -104,9 +104,8 @@ companionBoards.render = ({ model, el }) => {
     cross && make("path", { stroke: "#fff", d: "M-4 -4l8 8m0-8l-8 8" }), circle("grip", 16));
   };
   const draw = () => {
-    const result = get("result"), points = get("points"), called = names();
-    const fresh = result.solved && result.size === points.length; // a kernel may still be at work
-    const found = fresh && board.view(result, { points, limits, values: get("values") });
+    const points = get("points"), given = { points, limits, values: get("values") }, called = names();
+    const result = root.result = answer(kind, given), found = result.solved && board.view(result, given);
     const view = { marks: [], shapes: [], facts: {}, ...found };
     plane.draw(view.shapes);
     if (view.second) second.replaceChildren(makePlane({ role: "img" }, view.second).svg);

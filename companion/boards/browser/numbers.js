@@ -45,7 +45,7 @@ companionBoards.numbers = (() => {
     if (+e >= -4 && +e < digits) return String(+x.toPrecision(digits));
     return `${+mantissa}e${e[0]}${e.slice(1).padStart(2, "0")}`;
   };
-  // A kernel sends no NaN; several numbers are a list.
+  // Several numbers are a list.
   const text = (x) => (Array.isArray(x) ? x.map(text).join(", ")
     : typeof x === "number" ? g(Math.abs(x) < 1e-12 ? 0 : x, 4) : String(x ?? "undefined"));
 
@@ -73,7 +73,7 @@ companionBoards.numbers = (() => {
 companionBoards.Refusal = class extends Error {};
 companionBoards.answer = (kind, given) => {
   try {
-    return { message: "", solved: true, size: given.points.length, ...companionBoards.kinds[kind].solve(given) };
+    return { message: "", solved: true, ...companionBoards.kinds[kind].solve(given) };
   } catch (error) {
     if (error instanceof companionBoards.Refusal) return { message: error.message };
     throw error;

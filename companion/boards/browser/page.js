@@ -46,7 +46,7 @@
     const state = place.board = JSON.parse(place.querySelector("script[type='application/json']").textContent);
     configure(state);
     await load(state.config.kind); // if that fails, the picture stays
-    const { make, answer } = companionBoards, cell = make("pre", { class: "board-cell", tabindex: "0" });
+    const { make } = companionBoards, cell = make("pre", { class: "board-cell", tabindex: "0" });
     let timer = 0, draw;
     const tell = () => {
       const { id, values, points } = state, hash = encodeURIComponent(JSON.stringify({ id, values, points }));
@@ -54,14 +54,12 @@
       clearTimeout(timer);
       timer = setTimeout(() => history.replaceState(null, "", `#board=${hash}`), 300);
     };
-    const solve = () => (state.result = answer(state.config.kind, { ...state, limits: state.config.limits }));
     // As a kernel has it. The browser sends the moves of a pointer once for each frame.
     const model = {
       get: (name) => state[name], set: (name, value) => (state[name] = value), off() {},
-      on: (_, listener) => (draw = listener), save_changes: () => [solve, draw, tell].forEach((each) => each()),
+      on: (_, listener) => (draw = listener), save_changes: () => [draw, tell].forEach((each) => each()),
     };
     clear(place);
-    solve();
     companionBoards.render({ model, el: place });
     const code = make("details", { ontoggle: tell }, make("summary", {}, "Open this in a notebook"), cell);
     place.querySelector(".board-figure").append(code);
