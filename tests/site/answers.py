@@ -49,7 +49,7 @@ def of_points(points: np.ndarray, values: Any, limits: Any) -> dict[str, Any]:
     m = point.fit(points, values)
     place = np.argsort(np.argsort(-s, kind="stable"))  # of a point, the blue ones first
     found = support(m, np.r_[m.lambda_, m.mu_][place], np.r_[m.epsilon_, m.xi_][place])
-    found |= {"b_interval": getattr(m, "b_interval_", (m.b_, m.b_)), **of(m, "eta", "delta")}
+    found |= {"b_interval": [*getattr(m, "b_interval_", (m.b_, m.b_))], **of(m, "eta", "delta")}
     there = m.norm_ > 1e-12  # a shorter w is rounding
     w = m.w_.tolist() if there and m.kernel_.is_linear else None
     plane = field(m.decision_function, limits) if there else None
