@@ -9,8 +9,6 @@ from typing import Any
 from unittest.mock import patch
 
 import matplotlib.pyplot as plt
-import nbclient
-import nbformat
 import numpy as np
 import pytest
 
@@ -26,12 +24,8 @@ LASSO = "a lasso with two weights"
 NINE = nine_points()
 
 
-@pytest.fixture
-def live(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_widget_begins_with_the_points_and_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(board, "somebody_is_there", lambda: True)
-
-
-def test_a_widget_has_the_points_where_a_reader_has_moved_them(live: None) -> None:
     made = point_board(NINE.u, NINE.v, K=0.25)
     assert isinstance(made, Board)
     assert made.config["start"] == made.points == np.column_stack([NINE.X, NINE.y]).tolist()
@@ -55,16 +49,6 @@ def test_the_module_of_the_board_loads_nothing_and_is_small() -> None:
     assert (
         len(lines) <= 904
     )  # with the digits of its refusals, and the place that a page run again gives a board
-
-
-def test_without_a_reader_there_is_a_picture_and_no_widget() -> None:
-    cell = "from companion.boards import point_board\npoint_board([[1, 0]], [[-1, 0]])"
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
-    nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
-    picture, configuration = notebook.cells[0].outputs
-    assert "blue at (1, 0)" in picture.metadata["image/png"]["alt"]
-    assert "companion-board-static" in configuration.data["text/html"]
-    assert "widgets" not in notebook.metadata
 
 
 X, Y = [-1.0, 0.0, 1.0, 2.0], [1.0, 0.2, 0.0, 1.5]

@@ -103,14 +103,10 @@ def test_nile():
 
 
 def test_measurements_with_classes():
-    for load, shape, classes in (
-        (datasets.breast_cancer, (569, 30), 2),
-        (datasets.wine, (178, 13), 3),
-        (datasets.digits, (1797, 64), 10),
-    ):
+    for load in (datasets.breast_cancer, datasets.wine, datasets.digits):
         data = load()
-        assert data.X.shape == shape
-        assert (len(data.names), len(data.classes)) == (shape[1], classes)
+        assert len(data.names) == data.X.shape[1]
+        assert np.unique(data.y).tolist() == [*range(len(data.classes))]
         two = data.pair(1, 0)
         assert_array_equal(two.X, np.vstack([data.X[data.y == 1], data.X[data.y == 0]]))
         assert_array_equal(two.y, np.repeat([1.0, -1.0], [len(two.u), len(two.v)]))

@@ -7,23 +7,24 @@ import numpy as np
 
 from companion.boards import gram, point, steps, tube, weights
 
+NEEDED = {"tube": (1, "a point"), "weights": (1, "a point"), "gram": (2, "two points")}
+NEEDED["point"] = 2, "a point of each colour"
 SIDE = 48  # values of a function per axis, from which the browser draws its lines
 
 
 def answer(kind: str, points: Any, values: Any, limits: Any) -> dict[str, Any]:
     """Return the numbers of a board, with the warnings; without a solution the message alone."""
+    points = np.reshape(points, (-1, 3))
+    least, what = NEEDED.get(kind, (0, ""))
+    if len(np.unique(points[:, 2]) if kind == "point" else points) < least:
+        return {"message": f"There must be {what}."}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            found = ANSWERS[kind](np.reshape(points, (-1, 3)), values, limits)
+            found = ANSWERS[kind](points, values, limits)
         except ValueError as error:
             return {"message": str(error)}
     return {"message": " ".join(str(w.message) for w in caught), "solved": True, **found}
-
-
-def need(there: bool, what: str) -> None:
-    if not there:
-        raise ValueError(f"There must be {what}.")
 
 
 def field(f: Any, limits: Any) -> list[list[float]]:
@@ -45,7 +46,6 @@ def support(m: Any, multipliers: np.ndarray, slacks: np.ndarray) -> dict[str, An
 
 def of_points(points: np.ndarray, values: Any, limits: Any) -> dict[str, Any]:
     s = points[:, 2]
-    need(len(set(s)) > 1, "a point of each colour")
     m = point.fit(points, values)
     place = np.argsort(np.argsort(-s, kind="stable"))  # of a point, the blue ones first
     found = support(m, np.r_[m.lambda_, m.mu_][place], np.r_[m.epsilon_, m.xi_][place])
@@ -57,7 +57,6 @@ def of_points(points: np.ndarray, values: Any, limits: Any) -> dict[str, Any]:
 
 
 def of_tube(points: np.ndarray, values: Any, limits: Any) -> dict[str, Any]:
-    need(len(points) > 0, "a point")
     m = tube.fit(points, values)
     found = support(m, m.mu_ - m.lambda_, m.xi_ + m.xi_prime_)
     found["nu"] = values["nu"] if values["program"] == tube.NU else m.nu_
@@ -66,7 +65,6 @@ def of_tube(points: np.ndarray, values: Any, limits: Any) -> dict[str, Any]:
 
 
 def of_weights(points: np.ndarray, values: Any, limits: Any) -> dict[str, Any]:
-    need(len(points) > 0, "a point")
     return {name: [*m.w_.tolist(), float(m.b_)] for name, m in weights.fit(points, values).items()}
 
 
@@ -80,7 +78,6 @@ def of_steps(points: np.ndarray, values: Any, limits: Any) -> dict[str, Any]:
 
 def of_gram(points: np.ndarray, values: Any, limits: Any) -> dict[str, Any]:
     X = points[:, :2]
-    need(len(X) > 1, "two points")
     m = gram.fit(points, values)
     found = np.pad(m.eigenvalues_, (0, len(X)))[: min(6, len(X))]
     return {
