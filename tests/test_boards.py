@@ -29,13 +29,8 @@ def test_a_widget_begins_with_the_points_and_values(monkeypatch: pytest.MonkeyPa
     made = point_board(NINE.u, NINE.v, K=0.25)
     assert isinstance(made, Board)
     assert made.config["start"] == made.points == np.column_stack([NINE.X, NINE.y]).tolist()
-    assert made.values == {
-        "program": next(iter(PROGRAMS)),
-        "nu": 0.6,
-        "K": 0.25,
-        "kernel": "linear",
-        "sigma": 1.0,
-    }
+    values = {"nu": 0.6, "K": 0.25, "kernel": "linear", "sigma": 1.0}
+    assert made.values == {"program": next(iter(PROGRAMS)), **values}
     json.dumps(made.get_state(["config", "points", "values", "selected"]), allow_nan=False)
 
 
@@ -46,9 +41,7 @@ def test_the_module_of_the_board_loads_nothing_and_is_small() -> None:
         loads = r"https?:|//\w|^\s*import\b|import\(|@import|url\(|fetch\("
         assert not re.search(loads, text, re.M)
         lines += re.findall(r"^ *(?!//|/\*)\S.*", text, re.M)  # without comments
-    assert (
-        len(lines) <= 904
-    )  # with the digits of its refusals, and the place that a page run again gives a board
+    assert len(lines) <= 904  # digits of refusals, and the place that a page run again gives
 
 
 X, Y = [-1.0, 0.0, 1.0, 2.0], [1.0, 0.2, 0.0, 1.5]
