@@ -4,8 +4,8 @@ A solution is a directive, and a cell that goes on with it has the tag "solution
 both are left out; in their place stand a skeleton and the call of the check, or a cell of text for a proof.
 
 Both editions are made for JupyterLab, whose extension for MyST numbers every box anew and knows no labels of other
-pages: boxes become admonitions with the headings of the site, links lead to files, and each choice of a question has
-its reason behind a fold.
+pages: boxes become admonitions with the headings of the site, links lead to editions, and each choice of a question has
+its reason behind a fold. The errata have an edition, too. A zip has all of one kind where the project has them.
 
 ``python -m tools.editions`` packs the built site: unpack it and open ``companion/index.html``.
 """
@@ -20,7 +20,6 @@ import subprocess
 import sys
 from base64 import b64encode
 from functools import cache
-from itertools import product
 from pathlib import Path
 
 import nbformat
@@ -120,19 +119,23 @@ def home_of_labels() -> dict[str, str]:
 
 
 @cache
-def in_lab(folder: Path) -> dict[str, str]:
-    """Return the way from a folder of editions to each page: to its edition, or else to the page itself."""
-    both = {page: [ROOT / f"{page}.{end}" for end in ("ipynb", "md")] for page in pages_in_order()}
-    files = {page: book if book.exists() else text for page, (book, text) in both.items()}
-    files |= {page: edition(page, "") for page in solved_pages()}
-    return {page: Path(os.path.relpath(file, folder)).as_posix() for page, file in files.items()}
+def edited() -> dict[str, bool]:
+    """Return the pages that have an edition, in reading order, and whether they have solutions."""
+    pages = [p for p in pages_in_order() if p.startswith(("notebooks/", "book/errata/"))]
+    return {page: bool(SOLUTION.search(text_of(page))) for page in pages}
 
 
-def with_links(text: str, page: str, places: dict[str, str]) -> str:
-    """Return a text of a page with links to files, as JupyterLab follows them, where it has labels of other pages.
+@cache
+def edition(page: str, kind: str = "-exercises") -> Path:
+    """Return the file of a page's edition, for exercises or complete (kind ""); numbers give the order of the book."""
+    folder, _, name = page.rpartition("/")
+    place = [p for p in edited() if p.startswith(f"{folder}/")].index(page) + 1
+    name = f"{place:02d}-{name}{kind if edited()[page] else ''}.ipynb"
+    return EXERCISES / Path(folder).name / name
 
-    ``places`` are the files of the pages; where one has none, the words stay.
-    """
+
+def with_links(text: str, page: str, kind: str) -> str:
+    """Return a text of a page with links to editions of one kind; where a page has none, the words stay."""
 
     def link(match: re.Match[str]) -> str:
         path, label = match["path"], match["label"]
@@ -141,11 +144,13 @@ def with_links(text: str, page: str, places: dict[str, str]) -> str:
             target = os.path.normpath(f"{page}/../{path}").rpartition(".")[0]
         if target == page:
             return match[0]
-        words, place = match["text"] or title(target) or target, places.get(target)
-        return f"[{words}]({place}{f'#{label}' if label else ''})" if place else words
+        words = match["text"] or title(target) or target
+        if target not in edited():
+            return words
+        way = Path(os.path.relpath(edition(target, kind), edition(page, kind).parent)).as_posix()
+        return f"[{words}]({way}{f'#{label}' if label else ''})"
 
-    home = places.get("book/glossary")
-    return TERM.sub(rf"[\1]({home})" if home else r"\1", LINK.sub(link, text))
+    return TERM.sub(r"\1", LINK.sub(link, text))
 
 
 def with_folds(question: re.Match[str]) -> str:
@@ -186,53 +191,24 @@ def boxes(text: str) -> tuple[str, dict[str, str]]:
     return text, names
 
 
-def for_jupyterlab(
-    page: str, kind: str, places: dict[str, str], root: str = "../../../"
-) -> NotebookNode:
-    """Return an edition of a page whose boxes and links JupyterLab shows as the site does; it says what to install.
-
-    Links lead to ``places``, and files of the project are looked for below ``root``.
-    """
-    notebook = without_solutions(read(page)) if kind else read(page)
+def for_jupyterlab(page: str, kind: str) -> NotebookNode:
+    """Return an edition of a page whose boxes and links JupyterLab shows as the site does; it says what to install."""
+    notebook = without_solutions(read(page)) if kind and edited()[page] else read(page)
     told = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
     text, _ = boxes("\n\0\n".join(cell.source for cell in told))
-    text = with_links(QUESTION.sub(with_folds, text), page, places)
+    text = with_links(QUESTION.sub(with_folds, text), page, kind)
     for cell, source in zip(told, text.split("\n\0\n"), strict=True):
         cell.source = source
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            cell.source = FILES.sub(rf"\g<quote>{root}", cell.source)
+            cell.source = FILES.sub(r"\g<quote>../../../", cell.source)
     notebook.cells.insert(0, new_code_cell(INSTALL, id="install"))
     return notebook
 
 
-def edition(page: str, kind: str = "-exercises") -> Path:
-    """Return the file of a page's edition, for exercises or complete (kind ""); numbers give the order of the book."""
-    folder, name = page.removeprefix("notebooks/").split("/")
-    place = [p for p in pages_in_order() if p.startswith(f"notebooks/{folder}/")].index(page) + 1
-    return EXERCISES / folder / f"{place:02d}-{name}{kind}.ipynb"
-
-
-@cache
-def solved_pages() -> list[str]:
-    """Return the pages with solutions, in reading order."""
-    return [page for _, pages in parts() for page in pages if SOLUTION.search(text_of(page))]
-
-
-def chapters() -> dict[str, list[str]]:
-    """Return the pages with solutions by their folder, one for each chapter."""
-    found: dict[str, list[str]] = {}
-    for page in solved_pages():
-        found.setdefault(page.split("/")[1], []).append(page)
-    return found
-
-
 def contents() -> NotebookNode:
     """Return a notebook that leads to both editions of every page: JupyterLab opens on it."""
-    solved = [(caption, [p for p in pages if p in solved_pages()]) for caption, pages in parts()]
-    places = in_lab(EXERCISES)
-    bare = {page: edition(page).relative_to(EXERCISES).as_posix() for page in solved_pages()}
-    text = render("contents.md", parts=solved, title=title, full=places, bare=bare)
+    text = render("contents.md", parts=parts(), title=title, edition=edition, folder=EXERCISES)
     # without a kernel named, JupyterLab would ask for one
     cells = [new_markdown_cell(text.rstrip() + "\n", id="c001")]
     return new_notebook(metadata=METADATA, cells=cells)
@@ -258,67 +234,43 @@ def pack_site(site: Path, target: Path, live: bool = False) -> int:
 
 def store(path: Path, notebook: NotebookNode) -> bool:
     """Write an edition, unless a reader wrote into the one that is there; return whether it was written."""
-
-    def digest(book: NotebookNode) -> str:
-        return hashlib.sha256("\0".join(c.source.strip() for c in book.cells).encode()).hexdigest()
-
-    if path.exists():
-        found = nbformat.read(path, as_version=4)
-        if found.metadata.get(MADE) != digest(found):
+    found = nbformat.read(path, as_version=4) if path.exists() else None
+    for book in filter(None, (found, notebook)):
+        source = "\0".join(cell.source.strip() for cell in book.cells)
+        digest = hashlib.sha256(source.encode()).hexdigest()
+        if book is found and found.metadata.get(MADE) != digest:
             return False
-    notebook.metadata[MADE] = digest(notebook)
+    notebook.metadata[MADE] = digest
     write(path, nbformat.writes(notebook) + "\n")
     return True
 
 
-def write_editions() -> None:
-    """Write the editions, and their contents."""
-    wanted = {EXERCISES / "contents.ipynb": contents()}
-    for page, kind in product(solved_pages(), KINDS):
-        path = edition(page, kind)
-        wanted[path] = for_jupyterlab(page, kind, in_lab(path.parent))
-    for path, notebook in wanted.items():
+def zip_of(kind: str) -> Path:
+    """Return the zip of all editions: for exercises, or with solutions (kind "")."""
+    return EXERCISES / f"companion{kind or '-with-solutions'}.zip"
+
+
+def write_editions(wheel: Path) -> None:
+    """Write the editions, their contents, and a zip of each kind with what its notebooks need."""
+    needed = [*ROOT.glob("benchmarks/results/*.json"), ROOT / "LICENSE"]
+    always = {path.relative_to(ROOT): path.read_bytes() for path in needed}
+    requirements = (ROOT / "notebooks/requirements.txt").read_bytes()
+    always |= {Path("requirements.txt"): requirements, Path(wheel.name): wheel.read_bytes()}
+    made = {EXERCISES / "contents.ipynb": contents()}
+    for kind in KINDS:
+        mine = {edition(page, kind): for_jupyterlab(page, kind) for page in edited()}
+        texts = {path: (nbformat.writes(book) + "\n").encode() for path, book in mine.items()}
+        packed = always | {path.relative_to(ROOT): text for path, text in texts.items()}
+        files = {page: edition(page, kind).relative_to(ROOT).as_posix() for page in edited()}
+        about = {"solved": not kind, "wheel": wheel.name, "files": files, "title": title}
+        packed[Path("README.md")] = render("zip-readme.md", **about).encode()
+        inside = {f"{zip_of(kind).stem}/{name.as_posix()}": packed[name] for name in packed}
+        EXERCISES.mkdir(parents=True, exist_ok=True)
+        pack(inside, zip_of(kind))
+        made |= mine
+    for path, notebook in made.items():
         if not store(path, notebook):
             print(f"{path.relative_to(ROOT)} stays as you left it")
-
-
-def zip_of(chapter: str, kind: str) -> Path:
-    """Return the zip of a chapter: for exercises, or with solutions (kind "")."""
-    return EXERCISES / f"{chapter}{kind or '-with-solutions'}.zip"
-
-
-def errata_of_chapter(chapter: str) -> list[str]:
-    """Return the pages of errata that the pages of a chapter link."""
-    text = "\n".join(text_of(page) for page in chapters()[chapter])
-    homes = {home_of_labels().get(label) for label in re.findall(r"#(err-[\w-]+)", text)}
-    return [page for page in pages_in_order() if page in homes]
-
-
-def write_zips(wheel: Path) -> None:
-    """Write two zips for each chapter, one without solutions; nothing in them leads out of their folder."""
-    EXERCISES.mkdir(parents=True, exist_ok=True)
-    always = [ROOT / "LICENSE", ROOT / "notebooks/requirements.txt", wheel]
-    for (chapter, pages), kind in product(chapters().items(), KINDS):
-        names = {page: edition(page, kind).name for page in pages}
-        errata = {p: f"errata-{p.rpartition('/')[2]}.ipynb" for p in errata_of_chapter(chapter)}
-        names |= errata
-        files = {path.name: path.read_bytes() for path in always}
-        for page, name in names.items():
-            made = for_jupyterlab(page, "" if page in errata else kind, names, root="")
-            files[name] = (nbformat.writes(made) + "\n").encode()
-            files |= data_of("\n".join(c.source for c in made.cells if c.cell_type == "code"))
-        captions = [caption for caption, mine in parts() if set(mine) & set(pages)]
-        about = {"captions": captions, "solved": not kind, "wheel": wheel.name, "names": names}
-        files["README.md"] = render("zip-readme.md", **about, title=title).encode()
-        inside = f"companion-{zip_of(chapter, kind).stem}"
-        pack({f"{inside}/{name}": data for name, data in files.items()}, zip_of(chapter, kind))
-
-
-def data_of(code: str) -> dict[str, bytes]:
-    """Return the files of the project that a cell reads: a file, or all of a folder."""
-    places = [ROOT / name for name in re.findall(r"[\"'](benchmarks/[\w./-]+)[\"']", code)]
-    paths = [path for place in places for path in (place, *place.glob("*")) if path.is_file()]
-    return {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
 
 
 @cache
@@ -336,17 +288,10 @@ def build_package() -> tuple[Path, Path]:
 
 def downloads_page(sdist: Path, wheel: Path) -> str:
     """Return the page that offers the book, the package, and every notebook with and without its solutions."""
-    shown = []
-    for caption, pages in parts():
-        zips = {name: [zip_of(name, kind) for kind in reversed(KINDS)] for name in chapters()}
-        mine = [zips[name] for name in zips if any(name in page.split("/") for page in pages)]
-        rows = {
-            page: (edition(page, ""), edition(page)) for page in pages if page in solved_pages()
-        }
-        plain = {page: (ROOT / f"{page}.ipynb", None) for page in pages}
-        shown.append((caption, mine, plain | rows))
     files = {"root": ROOT, "sdist": sdist, "wheel": wheel, "pdf": PDF, "zip": SITE_ZIP}
-    return render("downloads.md", **files, solved=SOLVED, title=title, parts=shown)
+    files |= {"bare": zip_of("-exercises"), "full": zip_of("")}
+    about = {"solved": SOLVED, "edited": edited(), "edition": edition, "title": title}
+    return render("downloads.md", **files, **about, parts=parts())
 
 
 def main() -> None:

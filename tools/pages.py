@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 
 from tools.concordance import concordance_page, errata_page, load_concordance
-from tools.editions import build_package, downloads_page, write_editions, write_zips
+from tools.editions import build_package, downloads_page, write_editions
 from tools.exercises import table
 from tools.items import write_items
 from tools.map import map_page
@@ -24,9 +24,8 @@ def main() -> None:
     write(BOOK / "errata.md", errata_page())
     write(BOOK / "map.md", map_page())
     write(BOOK / "_generated" / "exercises.md", table())
-    write_editions()
     sdist, wheel = build_package()
-    write_zips(wheel)
+    write_editions(wheel)
     write(BOOK / "downloads.md", downloads_page(sdist, wheel))
     write(BOOK / "status.md", status_page())
     write_reference()

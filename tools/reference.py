@@ -11,24 +11,23 @@ import importlib
 import inspect
 import pkgutil
 import re
+from collections.abc import Iterator
 from functools import cache
 from itertools import chain
 from typing import Any
 
-import companion
+import companion.engine
 from tools.toc import BOOK, code_of, pages_in_order, render, text_of, title, write
 
-# Modules of the package that belong to no chapter, on one page of the reference.
+# Each page with its title; "proximal" is apart, since its page with it would take twice as long as any other to open.
+CHAPTERS = ("admm", "kernels", "svm", "regression", "svr")
+PAGES = {"shared": "companion", "proximal": "companion.admm: proximal"}
+PAGES |= {chapter: f"companion.{chapter}" for chapter in CHAPTERS}
 SHARED = [
     "companion.results", "companion.exceptions", "companion.datasets", "companion.exercises", "companion.to_sklearn",
     "companion.figures.plotting", "companion.figures.pictures", "companion.figures.flipbook", "companion.boards",
 ]  # fmt: skip
-# Modules with a page of their own: with them, the page of their chapter would take twice as long as any other to open.
-APART = {"proximal": ["companion.admm.proximal", "companion.admm.proximal_gradient"]}
-ABOUT = {
-    "shared": "What all chapters share.",
-    "proximal": "Proximal operators and the methods made of them: a part of [companion.admm](#api-admm).",
-}
+APART = {"companion.admm.proximal", "companion.admm.proximal_gradient"}
 
 
 def first_line(obj: Any) -> str:
@@ -66,74 +65,47 @@ def notation_rows() -> dict[str, list[str]]:
     return {name: list(rows) for name, rows in found.items()}
 
 
-def entry(module: str, name: str) -> dict[str, Any]:
+def entry(package: Any, name: str) -> dict[str, Any]:
     """Return what the template needs of a public name: its kind, its symbols in the notation, the pages that use it."""
-    value = getattr(importlib.import_module(module), name)
-    users = [(title(page), page) for page in used_in().get(f"{module}.{name}", []) if title(page)]
+    value = getattr(package, name)
+    pages = used_in().get(f"{package.__name__}.{name}", [])
     return {
         "name": name,
         "kind": "class" if inspect.isclass(value) else "function" if callable(value) else "data",
         "value": repr(value),
         "summary": first_line(value) if callable(value) else f"``{value!r}``",
-        # scikit-learn adds these to every estimator, with links into its own manual
-        "routing": [n for n in dir(value) if n.startswith("set_") and n.endswith("_request")],
         "symbols": notation_rows().get(name, []),
-        "users": users,
+        "users": [(title(page), page) for page in pages if title(page)],
     }
 
 
-def public_names(module: str) -> list[str]:
-    """Return the public names of a module: its ``__all__``."""
-    return list(getattr(importlib.import_module(module), "__all__", ()))
-
-
-def section(module: str, public: str) -> dict[str, Any]:
-    """Return the reference of the names that one module defines, under the path they are imported from."""
-    loaded, exported = importlib.import_module(module), public_names(public)
-    summary = first_line(loaded).rstrip(".")
-    summary = re.sub(r":math:`([^`]+)`", r"$\1$", summary)  # headings are Markdown
-
-    def at_home(name: str) -> bool:  # a constant does not know where it is defined
-        value = getattr(loaded, name)
-        return not callable(value) or value.__module__.startswith(module)
-
-    names = [name for name in public_names(module) if name in exported and at_home(name)]
-    return {"summary": summary, "module": public, "entries": [entry(public, n) for n in names]}
-
-
-def chapter_packages() -> list[str]:
-    """Return the sub-packages of `companion` that export something, one per chapter."""
-    infos = [m for m in pkgutil.iter_modules(companion.__path__, "companion.") if m.ispkg]
-    return [m.name for m in infos if m.name not in SHARED and public_names(m.name)]
-
-
-def modules_of(package: str) -> list[str]:
-    """Return the modules of a chapter: those of its sub-package, and those of the engine whose names it exports."""
-    loaded = importlib.import_module(package)
-    homes = {getattr(getattr(loaded, n), "__module__", "") for n in public_names(package)}
-    mine = [m.name for m in pkgutil.iter_modules(loaded.__path__, f"{package}.")]
-    return mine + sorted(home for home in homes if home.startswith("companion.engine."))
+def sections(package: Any, modules: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield for each module what it defines of the names of a package, under the path they are imported from."""
+    for loaded in map(importlib.import_module, modules):
+        here = loaded.__name__
+        home = {n: getattr(v, "__module__", here) for n, v in vars(loaded).items()}  # of a constant
+        both = set(package.__all__) & set(getattr(loaded, "__all__", ()))
+        names = sorted(name for name in both if home[name].startswith(here))
+        summary = re.sub(r":math:`([^`]+)`", r"$\1$", first_line(loaded).rstrip("."))  # Markdown
+        about = {"summary": summary, "module": package.__name__}
+        if names:
+            yield about | {"entries": [entry(package, name) for name in names]}
 
 
 @cache
 def reference_pages() -> dict[str, str]:
     """Return the pages of the reference by their names."""
-    pages: dict[str, dict[str, Any]] = {
-        "shared": {"title": "companion", "sections": [section(m, m) for m in SHARED]}
-    }
-    for package in chapter_packages():
-        name, modules = package.rpartition(".")[2], modules_of(package)
-        apart = {page: mine for page, mine in APART.items() if set(mine) <= set(modules)}
-        rest = [m for m in modules if m not in chain(*apart.values())]
-        about = first_line(importlib.import_module(package))
-        for page, mine in {name: rest, **apart}.items():
-            title = package if page == name else f"{package}: {page}"
-            sections = [s for s in (section(m, package) for m in mine) if s["entries"]]
-            pages[page] = {"title": title, "about": about, "sections": sections}
-        pages[name]["apart"] = apart
-    for name, page in pages.items():
-        page |= {"name": name, "about": ABOUT.get(name, page.get("about"))}
-    return {name: render("reference.md", **page) for name, page in pages.items()}
+    shared = [s for m in SHARED for s in sections(importlib.import_module(m), [m])]
+    texts = {}
+    for name, head in PAGES.items():
+        package = importlib.import_module(head.partition(":")[0])
+        rooms = [package, companion.engine]  # of the engine, what the chapter exports
+        files = (pkgutil.iter_modules(room.__path__, f"{room.__name__}.") for room in rooms)
+        mine = [m.name for m in chain(*files) if (m.name in APART) == (name == "proximal")]
+        told = shared if name == "shared" else list(sections(package, mine))
+        about = {"name": name, "title": head, "about": first_line(package), "sections": told}
+        texts[name] = render("reference.md", **about)
+    return texts
 
 
 def write_reference() -> None:

@@ -48,6 +48,8 @@ from letters import in_letters
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tools import exercises, live, sameness
+from tools.editions import SOLVED, edited, edition, zip_of
+from tools.toc import ROOT
 
 STATE = "application/vnd.jupyter.widget-state+json"
 LAUNCH = {
@@ -60,7 +62,6 @@ HEADING = re.compile(r"<h[23][ >]")
 SLIDER = "application/vnd.jupyter.widget-view+json"
 
 
-WANTED = os.environ.get("COMPANION_SOLUTIONS", "1") != "0"
 CELLS = {"tag_solution", "tag_check"}
 
 
@@ -97,18 +98,13 @@ def show_once(body: str) -> str:
 
 
 def editions(app: Sphinx, pagename: str) -> list[tuple[str, str]]:
-    """Return what offers a page's notebook without solutions and the zip of its chapter, and where they are."""
-    chapter, name = pagename.removeprefix("notebooks/").rpartition("/")[::2]
-    wanted = {
-        "Notebook without solutions": rf"/{chapter}/\d\d-{name}-exercises\.ipynb",
-        "Chapter without solutions": rf"/{chapter}-exercises\.zip",
-    }
-    return [
-        (text, f"_downloads/{target}")
-        for text, pattern in wanted.items()
-        for file, (_, target) in app.env.dlfiles.items()
-        if re.fullmatch(f"book/exercises{pattern}", file)
-    ]
+    """Return what offers a page's notebook without solutions and the zip of all such, and where they are."""
+    if not edited().get(pagename):
+        return []
+    offered = {"Notebook without solutions": edition(pagename), "All of them": zip_of("-exercises")}
+    files = app.env.dlfiles
+    names = {text: path.relative_to(ROOT).as_posix() for text, path in offered.items()}
+    return [(text, f"_downloads/{files[name][1]}") for text, name in names.items() if name in files]
 
 
 def live_needs(app: Sphinx, pagename: str) -> dict[str, Any]:
@@ -221,7 +217,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # For each citation pybtex would search all installed packages for its plain text.
     register_plugin("pybtex.backends", "plaintext", Backend)
     app.connect("config-inited", add_addresses)
-    app.add_config_value("companion_solutions", WANTED, "env", bool)
+    app.add_config_value("companion_solutions", SOLVED, "env", bool)
     app.connect("source-read", leave_out_texts)
     app.connect("doctree-read", remove_solutions, priority=300)
     app.connect("doctree-read", name_folded_cells)

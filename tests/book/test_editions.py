@@ -18,7 +18,7 @@ from tools.notebooks import folded
 from tools.toc import ROOT
 
 Book = nbformat.NotebookNode
-PAGES = editions.solved_pages()
+PAGES = [page for page, solved in editions.edited().items() if solved]
 # What JupyterLab does not find: a label of the title, and one below another, also that of a box.
 LOST = r"\A\(([\w.-]+)\)=\n# |(?<=\)=\n)\(([\w.-]+)\)=|\)=\n+[`:]{3,}\{.*\n:label: ([\w.-]+)"
 TOPIC = re.compile(r"(\([\w.-]+\)=|#+ |`{3,}|:::)")
@@ -62,7 +62,7 @@ def test_each_choice_of_a_question_has_its_reason_behind_a_fold(three: tuple) ->
     page, whole, _ = three
     choices = re.findall(r"^- \[[ x]\] .*\*((?:Yes|No)\b.*)\*$", markdown(whole), re.MULTILINE)
     for kind in editions.KINDS:
-        text = markdown(for_jupyterlab(page, kind, {}))
+        text = markdown(for_jupyterlab(page, kind))
         fold = r"^```{admonition} If you choose [A-D]\n:class: dropdown\n\n(.*)\n```$"
         reasons = re.findall(fold, text, re.MULTILINE)
         lettered = re.findall(r"^- \*\*[A-D]\.\*\* \S", text, re.MULTILINE)
@@ -94,16 +94,16 @@ def test_nothing_else_is_left_out_and_files_are_found(three: tuple) -> None:
     assert not any(cell.outputs or cell.execution_count for cell in kept), "who solves runs them"
     wanted = [cell.source for cell in code(whole) if not (in_solution(cell) or is_check(cell))]
     assert set(wanted) <= {cell.source for cell in kept}
-    for cell in code(for_jupyterlab(page, "-exercises", {})):
+    for cell in code(for_jupyterlab(page, "-exercises")):
         for path in re.findall(r"[\"'](\.\./[\w./-]+)[\"']", cell.source):
             assert Path(os.path.normpath(edition(page).parent / path)).exists(), path
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_jupyterlab_shows_the_headings_and_the_links_of_the_site(page: str) -> None:
-    known = {edition(other, "") for other in PAGES}
     for kind in editions.KINDS:
-        text = markdown(for_jupyterlab(page, kind, editions.in_lab(edition(page).parent)))
+        known = {edition(other, kind) for other in editions.edited()}
+        text = markdown(for_jupyterlab(page, kind))
         assert re.findall(r"\{(?:prf:\w+|exercise|solution)\}|:nonumber:", text) == []
         for place, label in re.findall(r"\]\(([\w./-]*)#([\w.-]+)\)", text):
             assert place or f"({label})=" in text or f": {label}\n" in text, label
@@ -112,7 +112,7 @@ def test_jupyterlab_shows_the_headings_and_the_links_of_the_site(page: str) -> N
         assert "{term}" not in text
         for file in re.findall(r"\]\(([\w./-]+\.(?:ipynb|md))", text):
             target = Path(os.path.normpath(edition(page).parent / file))
-            assert target in known or target.exists(), file
+            assert target in known, file
 
 
 def test_boxes_are_called_as_on_the_site() -> None:
@@ -147,18 +147,21 @@ def test_what_a_reader_wrote_stays(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def written() -> None:
-    editions.write_editions()
+def package() -> tuple[Path, Path]:
+    """The package's sdist and wheel; all editions and both zips are written."""
+    sdist, wheel = editions.build_package()
+    editions.write_editions(wheel)
+    return sdist, wheel
 
 
-def test_every_name_is_defined_before_it_is_read(written: None) -> None:
+def test_every_name_is_defined_before_it_is_read(package: tuple) -> None:
     files = [edition(page) for page in PAGES]
     run = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821,F823", *files]
     told = subprocess.run(run, capture_output=True, text=True, check=False)
     assert told.returncode == 0, told.stdout
 
 
-def test_contents_lead_to_both_editions_in_the_order_of_the_book(written: None) -> None:
+def test_contents_lead_to_both_editions_in_the_order_of_the_book(package: tuple) -> None:
     text = editions.contents().cells[0].source
     links = re.findall(r"\]\(([^)]+)\)", text)
     both = [edition(page, kind) for page in PAGES for kind in editions.KINDS]
@@ -170,47 +173,35 @@ def test_contents_lead_to_both_editions_in_the_order_of_the_book(written: None) 
     assert len(re.findall("^## ", text, re.MULTILINE)) == len(editions.parts())
 
 
-@pytest.fixture(scope="module")
-def package() -> tuple[Path, Path]:
-    sdist, wheel = editions.build_package()
-    editions.write_zips(wheel)
-    return sdist, wheel
-
-
-@pytest.mark.parametrize("kind", ["", "-exercises"])
-@pytest.mark.parametrize("chapter", editions.chapters())
-def test_a_zip_stands_alone(chapter: str, kind: str, package: tuple, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", editions.KINDS)
+def test_a_zip_stands_alone(kind: str, package: tuple, tmp_path: Path) -> None:
     """Its README names what is there, no link of a notebook leads out, and exercises have no solutions."""
-    with zipfile.ZipFile(editions.zip_of(chapter, kind)) as archive:
+    with zipfile.ZipFile(editions.zip_of(kind)) as archive:
         archive.extractall(tmp_path)
     (folder,) = tmp_path.iterdir()
     readme = (folder / "README.md").read_text(encoding="utf-8")
+    notebooks = {edition(page, kind).relative_to(ROOT).as_posix() for page in editions.edited()}
+    assert {n.relative_to(folder).as_posix() for n in folder.rglob("*.ipynb")} == notebooks
+    assert set(re.findall(r"`([\w./-]+\.ipynb)`", readme)) == notebooks
     files = {path.name for path in folder.iterdir()}
-    notebooks = {edition(page, kind).name for page in editions.chapters()[chapter]}
-    errata = {name for name in files if name.startswith("errata-")}
-    assert errata
-    assert {n for n in files if n.endswith(".ipynb")} == notebooks | errata
-    assert set(re.findall(r"`([\w.-]+\.ipynb)`", readme)) == notebooks | errata
     assert {"requirements.txt", package[1].name, "LICENSE"} <= files
     assert readme.count(package[1].name) == 2, "for Windows and for others"
-    dead = []
-    for name in notebooks | errata:
-        book = nbformat.read(folder / name, as_version=4)
+    for page in editions.edited():
+        place = folder / edition(page, kind).relative_to(ROOT)
+        book = nbformat.read(place, as_version=4)
         nbformat.validate(book)
         assert 'pip install "optimization-companion[lab]"' in book.cells[0].source
-        links = LINK.finditer(markdown(book))
-        dead += [m[0] for m in links if not (folder / (m["path"] or ".")).exists()]
-        for path in re.findall(r"[\"'](benchmarks/[\w./-]+)[\"']", "".join(map(str, book.cells))):
-            assert (folder / path).exists()
-        if kind and name in notebooks:
+        links = [m["path"] or "." for m in LINK.finditer(markdown(book))]
+        links += re.findall(r"[\"'](\.\./[\w./-]+)[\"']", "".join(c.source for c in code(book)))
+        assert [link for link in links if not (place.parent / link).exists()] == []
+        if kind:
             assert not any(in_solution(cell) or "{solution}" in cell.source for cell in book.cells)
-    assert dead == []
 
 
-def test_the_page_of_downloads_offers_all(written: None, package: tuple) -> None:
+def test_the_page_of_downloads_offers_all(package: tuple) -> None:
     sdist, wheel = package
     files = re.findall(r"\{download\}`[^<]+ </([^>]+)>`", editions.downloads_page(sdist, wheel))
     offered = {edition(page, kind) for page in PAGES for kind in editions.KINDS} | {*package}
-    offered |= {editions.zip_of(c, kind) for c in editions.chapters() for kind in editions.KINDS}
+    offered |= {editions.zip_of(kind) for kind in editions.KINDS}
     assert {path.relative_to(ROOT).as_posix() for path in offered} <= set(files)
     assert [file for file in files if not (ROOT / file).exists()] == []

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -20,10 +19,10 @@ from companion import boards
 from tests.site.answers import answer
 from tests.site.conftest import give_up
 from tests.site.site import PATIENCE, ROOT
-from tools.editions import EXERCISES, contents, edition, for_jupyterlab, in_lab
+from tools.editions import EXERCISES, contents, edition, for_jupyterlab
 from tools.toc import write
 
-EDITION, ERRATA = "notebooks/svm/problems", "book/errata/chapter-18.ipynb"
+EDITION, ERRATA = "notebooks/svm/problems", "book/errata/chapter-18"
 PAGE = "notebooks/admm/dual-ascent.ipynb"
 # A board of each chapter: its cell, and a fact that it shows, from the result of the package.
 BOARDS = {
@@ -52,11 +51,8 @@ e => [...e.closest('.jp-OutputArea-output').querySelectorAll('img')].filter(i =>
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server on copies of some pages, so that nothing in the project changes."""
     folder = tmp_path_factory.mktemp("lab")
-    (folder / ERRATA).parent.mkdir(parents=True)
-    shutil.copy(ROOT / ERRATA, folder / ERRATA)
     editions = {EXERCISES / "contents.ipynb": contents()}
-    file = edition(EDITION, "")
-    editions[file] = for_jupyterlab(EDITION, "", in_lab(file.parent))
+    editions |= {edition(page, ""): for_jupyterlab(page, "") for page in (EDITION, ERRATA)}
     for path, made in editions.items():
         write(folder / path.relative_to(ROOT), nbformat.writes(made))
     notebook = nbformat.read(ROOT / PAGE, as_version=4)
@@ -149,7 +145,7 @@ def test_the_contents_lead_to_boxes_and_links_as_on_the_site(page: Page, lab: st
     assert [head for head in heads if re.match(r"Exercise|(Theorem|Proof) \d+\b(?!\.)", head)] == []
     assert sheet.locator(".jp-CodeCell .jp-Placeholder").count() > 1, "checks are folded"
     sheet.locator(".myst a", has_text="18-E41").first.click()
-    page.wait_for_url(f"**/{ERRATA}")
+    page.wait_for_url(f"**/errata/{edition(ERRATA).name}*")
 
 
 def check_boards(page: Page) -> None:
