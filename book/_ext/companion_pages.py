@@ -8,11 +8,8 @@ Every picture says its size, and the button for all solutions has its place, so 
 and scripts arrive. Pictures wait until the reader comes near. A picture of several panels says
 where it may be cut (`companion.figures.pictures`): on a phone a script puts them one below the other.
 
-Every picture is seen once. A slider begins with the picture of the cell before it, which is drawn there for nbval, for
-paper and for browsers without scripts; the style sheet hides that one from all others.
-
 ``make book SOLUTIONS=0`` builds the edition without solutions: they, the cells that go on with them (tag "solution"), and
-those of checks, which know the answers (tag "check"), are removed before anything is made of a page.
+those of checks, which know the answers (tag "check"), are left out before anything is made of a page.
 
 Several processes write. Sphinx's ``-j``, for which Jupyter Book has no option, would warn and so fail: the extension that
 numbers Jupyter Book's chapters does not say whether several may read.
@@ -24,13 +21,11 @@ the sliders' state to the end, or offers a page's editions.
 from __future__ import annotations
 
 import gc
-import itertools
 import json
 import os
 import re
 import sys
 import textwrap
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +37,13 @@ from pybtex.plugin import register_plugin
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
-from sphinx_exercise.nodes import solution_node
 
 from letters import in_letters
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tools import exercises, live, sameness
-from tools.editions import SOLVED, edited, edition, zip_of
-from tools.toc import ROOT
+from tools.editions import SOLUTION, SOLVED, edited, edition, zip_of
+from tools.toc import ROOT, project
 
 STATE = "application/vnd.jupyter.widget-state+json"
 LAUNCH = {
@@ -57,12 +51,13 @@ LAUNCH = {
     "binderhub_url": "https://mybinder.org",
     "colab_url": "https://colab.research.google.com",
 }
-CELL = '<div class="cell '
-HEADING = re.compile(r"<h[23][ >]")
 SLIDER = "application/vnd.jupyter.widget-view+json"
+KNOWS = {"solution", "check"}  # tags of cells that know an answer
 
 
-CELLS = {"tag_solution", "tag_check"}
+def tags(cell: Any) -> list[str]:
+    """Return the tags of a cell."""
+    return cell.metadata.get("tags", [])
 
 
 def description(doctree: nodes.document | None) -> str:
@@ -87,21 +82,14 @@ def picture(self: Any, node: nodes.image) -> None:
         self.body[-1] = self.body[-1].replace("<img ", said, 1)
 
 
-def show_once(body: str) -> str:
-    """Mark the cells whose picture the slider below them shows again; a heading between the two keeps it."""
-    head, *cells = body.split(CELL)
-    for i, (cell, following) in enumerate(itertools.pairwise(cells)):
-        is_slider = SLIDER in following and SLIDER not in cell
-        if is_slider and "cell_output" in cell and "<img " in cell and not HEADING.search(cell):
-            cells[i] = f"in-slider {cell}"
-    return CELL.join([head, *cells])
-
-
 def editions(app: Sphinx, pagename: str) -> list[tuple[str, str]]:
     """Return what offers a page's notebook without solutions and the zip of all such, and where they are."""
     if not edited().get(pagename):
         return []
-    offered = {"Notebook without solutions": edition(pagename), "All of them": zip_of("-exercises")}
+    offered = {
+        "Notebook without solutions": edition(pagename),
+        "All without solutions": zip_of("-exercises"),
+    }
     files = app.env.dlfiles
     names = {text: path.relative_to(ROOT).as_posix() for text, path in offered.items()}
     return [(text, f"_downloads/{files[name][1]}") for text, name in names.items() if name in files]
@@ -113,9 +101,8 @@ def live_needs(app: Sphinx, pagename: str) -> dict[str, Any]:
     if pagename not in sameness.pages() or not live.LISTED.is_file():
         return {}
     notebook = nbformat.read(path, as_version=4)
-    code = [c for c in notebook.cells if c.cell_type == "code"]
-    if not app.config.companion_solutions:
-        code = [c for c in code if not {"solution", "check"} & {*c.metadata.get("tags", [])}]
+    hidden = set() if app.config.companion_solutions else KNOWS
+    code = [c for c in notebook.cells if c.cell_type == "code" and not hidden & {*tags(c)}]
     packages = live.packages_of("\n".join(c.source for c in code))
     files = json.loads(live.LISTED.read_text(encoding="utf-8"))
     size = sum(files["core"].values()) + sum(files["packages"][name] for name in packages)
@@ -135,7 +122,6 @@ def complete(
     context["description"] = description(doctree)
     if doctree is None:
         return
-    context["body"] = show_once(context["body"])
     context["live"] = live_needs(app, pagename)
     context["editions"] = editions(app, pagename)
     scripts = context["script_files"]
@@ -165,15 +151,16 @@ def name_folded_cells(app: Sphinx, doctree: nodes.document) -> None:
 
 def add_addresses(app: Sphinx, config: Config) -> None:
     """Tell the theme where the project lives, which pyproject.toml says: buttons for issues, Binder and Colab."""
-    file = Path(app.srcdir) / "pyproject.toml"
-    project = tomllib.loads(file.read_text("utf-8"))["project"] if file.exists() else {}
-    urls = project.get("urls", {})
+    urls = project().get("urls", {})
     config.templates_path.append(str(Path(__file__).parents[1] / "_templates"))
     config.html_copy_source = False  # sources have solutions: the pages offer their editions
     config.html_baseurl = urls.get("Documentation", config.html_baseurl)
     if "Repository" in urls:
         options = {"repository_url": urls["Repository"], "repository_branch": "main"}
         config.html_theme_options |= options | {"use_issues_button": True, "launch_buttons": LAUNCH}
+    if live.LISTED.is_file():  # made by tools/live.py: Python for the browser
+        config.html_static_path = [*config.html_static_path, str(live.SITE.parent)]
+        config.html_js_files = [*config.html_js_files, ("live.js", {"defer": "defer"})]
 
 
 def write_in_parallel(app: Sphinx, env: BuildEnvironment) -> None:
@@ -182,32 +169,23 @@ def write_in_parallel(app: Sphinx, env: BuildEnvironment) -> None:
     app.parallel = 1 + min(os.cpu_count() or 1, 4)
 
 
-def carry(app: Sphinx, config: Any) -> None:
-    """Let the site carry Python for the browser."""
-    config.html_static_path = [*config.html_static_path, str(live.SITE.parent)]
-
-
 def leave_out_texts(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Leave out the texts that go on with a solution: in the document a cell of text has no tags."""
+    """Leave out solutions, and the texts that go on with one: in the document a cell of text has no tags."""
     if app.config.companion_solutions or Path(app.env.doc2path(docname)).suffix != ".ipynb":
         return
-    notebook = json.loads(source[0])
+    notebook = nbformat.reads(source[0], as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    notebook.cells = [c for c in notebook.cells if c in code or not KNOWS & {*tags(c)}]
+    for cell in (cell for cell in notebook.cells if cell not in code):
+        cell.source = SOLUTION.sub("", cell.source)
+    source[0] = nbformat.writes(notebook)
 
-    def is_left_out(cell: Any) -> bool:
-        return cell["cell_type"] == "markdown" and "solution" in cell["metadata"].get("tags", [])
 
-    notebook["cells"] = [cell for cell in notebook["cells"] if not is_left_out(cell)]
-    source[0] = json.dumps(notebook)
-
-
-def remove_solutions(app: Sphinx, doctree: nodes.document) -> None:
-    """Remove the solutions of a page."""
-    if app.config.companion_solutions:
-        return
-    for node in list(doctree.findall(lambda n: isinstance(n, nodes.Element))):
-        ours = isinstance(node, solution_node) or CELLS & set(node.get("classes", []))
-        if ours and node.parent is not None:
-            node.parent.remove(node)
+def leave_out_cells(app: Sphinx, doctree: nodes.document) -> None:
+    """Leave out the code of solutions and checks; earlier, the cache would miss it."""
+    for cell in list(doctree.findall(nodes.container)):
+        if not app.config.companion_solutions and {f"tag_{t}" for t in KNOWS} & {*cell["classes"]}:
+            cell.parent.remove(cell)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -219,11 +197,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", add_addresses)
     app.add_config_value("companion_solutions", SOLVED, "env", bool)
     app.connect("source-read", leave_out_texts)
-    app.connect("doctree-read", remove_solutions, priority=300)
+    app.connect("doctree-read", leave_out_cells, priority=300)
     app.connect("doctree-read", name_folded_cells)
-    if live.LISTED.is_file():  # made by tools/live.py
-        app.connect("config-inited", carry)
-        app.add_js_file("live.js", loading_method="defer")
     app.connect("env-updated", write_in_parallel)
     app.connect("html-page-context", complete, priority=950)
     app.add_node(nodes.image, override=True, html=(picture, lambda *_: None))

@@ -234,7 +234,6 @@
       this.fresh = true;
       this.outputs = [];
       this.box.classList.add("live-running");
-      if (this.code !== this.original) this.box.classList.remove("in-slider"); // no slider shows this picture
       this.output.style.minHeight = `${this.output.offsetHeight}px`; // the text below stands still
       this.output.replaceChildren();
     }

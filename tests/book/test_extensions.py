@@ -2,6 +2,7 @@
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from tools.toc import BOOK, ROOT, pages_in_order, text_of
 
 sys.path.insert(0, str(BOOK / "_ext"))
 
-from companion_pages import SLIDER, show_once
+import companion_pages
 
 SLACK = """# Slack
 
@@ -26,13 +27,6 @@ page
 ```
 """
 HINT = "```{hint}\n:class: dropdown\nLook up.\n```"
-SCRIPT = f'<script type="{SLIDER}"></script>'
-SHOWN = {"picture": '<img src="a.png">', "slider": SCRIPT, "words": "1.0"}
-CELL = '<div class="cell docutils"><div class="cell_output">{}</div></div>'
-CELLS = {name: CELL.format(shown) for name, shown in SHOWN.items()}
-PAGES = {"{picture}<p>Move it.</p>{slider}": 1, "{picture}{picture}{slider}{picture}{slider}": 2}
-PAGES |= dict.fromkeys(["{picture}<h2>Next</h2>{slider}", "{picture}{words}{slider}"], 0)
-PAGES |= {"{slider}{picture}": 0}
 
 
 def box(kind: str, label: str, title: str = "", text: str = "It is so.") -> str:
@@ -121,10 +115,11 @@ def test_boxes_are_in_the_index_and_greek_letters_under_their_names(statements: 
     assert index.find("a", string="ν as a fraction").find_previous("h2").text == "N"
 
 
-def with_addresses() -> str:
-    """Return pyproject.toml as who publishes the book fills it in: with the lines in comments."""
+def with_addresses() -> dict:
+    """Return what pyproject.toml says where who publishes the book fills it in: with the lines in comments."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    return re.sub(r"^# (?=\[project\.urls|Repository|Documentation)", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^# (?=\[project\.urls|Repository|Documentation)", "", text, flags=re.MULTILINE)
+    return tomllib.loads(text)["project"]
 
 
 def test_a_published_page_says_what_it_is_and_where_it_runs(tmp_path: Path, monkeypatch) -> None:
@@ -134,7 +129,7 @@ def test_a_published_page_says_what_it_is_and_where_it_runs(tmp_path: Path, monk
     page = writes(new_notebook(cells=[new_markdown_cell("# A page")]))
     wanted = ["myst_nb", "sphinx_book_theme", "companion_pages"]
     theme = {"html_theme": "sphinx_book_theme"}
-    (tmp_path / "pyproject.toml").write_text(with_addresses(), encoding="utf-8")
+    monkeypatch.setattr(companion_pages, "project", with_addresses)
     site = build(tmp_path, {"index.md": SLACK + "![A](a.png)", "page.ipynb": page}, wanted, **theme)
     page = soup(site / "index.html")
     assert page.select_one("img[loading=lazy][width='480'][height='320']")
@@ -165,14 +160,6 @@ def test_the_edition_without_solutions_has_none(tmp_path: Path) -> None:
     found = [f for f in site.rglob("*") if f.suffix in (".html", ".js", ".ipynb", ".txt")]
     text = "\n".join(f.read_text(encoding="utf-8").lower() for f in found)
     assert [word for word in ("zorn", "4711", "0815", "0.123") if word in text] == []
-
-
-@pytest.mark.parametrize(("body", "hidden"), PAGES.items())
-def test_a_slider_takes_the_place_of_the_picture_before_it(body: str, hidden: int) -> None:
-    marked = BeautifulSoup(show_once(body.format(**CELLS)), "html.parser")
-    assert len(marked.select(".cell.in-slider > .cell_output img")) == hidden
-    assert len(marked.select(".in-slider")) == hidden
-    assert len(marked.select(".in-slider ~ .cell script")) >= min(hidden, 1)
 
 
 @pytest.mark.parametrize("page", [page for page in pages_in_order() if "{prf:" in text_of(page)])
