@@ -63,7 +63,6 @@ def name_statements(app: Sphinx, doctree: nodes.document) -> None:
             rest.insert(0, nodes.Text(": "))
         heading += rest
         new = nodes.admonition("", heading, *node.children[1:], **node.attributes)
-        new.document, new.source, new.line = node.document, node.source, node.line
         node.replace_self(new)
         shown, label = number if match else title.astext() or kind, node["label"]
         standard.anonlabels[label.lower()] = app.env.docname, label
@@ -92,7 +91,6 @@ def name_exercises(app: Sphinx, doctree: nodes.document) -> None:
         new = exercise_node("", *node.children, **node.attributes)
         new["title"] = names[new["label"]] = problem or f"Exercise {count}"
         new.children[0][0] = nodes.Text(new["title"])
-        new.document, new.source, new.line = node.document, node.source, node.line
         node.replace_self(new)
         app.env.sphinx_exercise_registry[new["label"]]["node"] = new.deepcopy()
     for link in doctree.findall(nodes.reference):  # [](#label) on this page

@@ -24,9 +24,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 
-NAME = re.compile(r"(?P<name>[A-Za-z_][\w.]*)(\(.*\))?")
+NAME = re.compile(r"[A-Za-z_][\w.]*(?=(?:\(.*\))?$)")
 BY_LAST_PART = ("book/notation", "book/glossary")
-KINDS = ("class", "exception", "function", "method", "data")
 
 
 @lru_cache(1)  # all pages are read before the first one asks
@@ -34,46 +33,38 @@ def documented_names(env: BuildEnvironment) -> dict[str, tuple[str, Any]]:
     """Return what the reference documents, by full name and by every unique end of it."""
     found = defaultdict(list)
     for path, entry in env.get_domain("py").objects.items():
-        parts = path.split(".") if entry.objtype in KINDS and not entry.aliased else ()
+        parts = path.split(".") if entry.objtype != "module" and not entry.aliased else ()
         for i in range(len(parts)):
             found[".".join(parts[i:])].append((path, entry))
     return {name: entries[0] for name, entries in found.items() if len(entries) == 1}
+
+
+def link_to(app: Sphinx, docname: str, name: str, shown: nodes.Element) -> nodes.Element:
+    """Return a link from a page to what the reference documents."""
+    path, entry = documented_names(app.env)[name]
+    return make_refnode(app.builder, docname, entry.docname, entry.node_id, shown, path)
 
 
 def find_name(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, text: nodes.Element
 ) -> nodes.Element | None:
     """Resolve a Python name by its last part; one that exists and has no place in the reference stays plain text."""
-    if node.get("refdomain") != "py":
-        return None
-    name = node["reftarget"].rsplit(".", 1)[-1]
-    objects = env.get_domain("py").objects
-    found = [path for path in objects if path.split(".")[-1] == name]
-    if len(found) == 1:
-        home, anchor = objects[found[0]].docname, objects[found[0]].node_id
-        return make_refnode(app.builder, node["refdoc"], home, anchor, text, found[0])
-    for info in pkgutil.walk_packages(companion.__path__, "companion."):
-        if hasattr(importlib.import_module(info.name), name) or info.name.endswith(f".{name}"):
-            return text
-    return None
+    name = node["reftarget"].rsplit(".", 1)[-1] if node.get("refdomain") == "py" else ""
+    if name in documented_names(env):
+        return link_to(app, node["refdoc"], name, text)
+    modules = [info.name for info in pkgutil.walk_packages(companion.__path__, "companion.")]
+    known = (name == m.split(".")[-1] or hasattr(importlib.import_module(m), name) for m in modules)
+    return text if name and any(known) else None
 
 
 def link_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Make links of the names in a page's text that the reference documents."""
-    if docname.startswith("book/api/"):
-        return
-    names = documented_names(app.env)
     for literal in list(doctree.findall(nodes.literal)):
-        match = NAME.fullmatch(literal.astext())
-        if not match or isinstance(literal.parent, nodes.reference):
-            continue
-        name = match["name"]
+        name = (NAME.match(literal.astext()) or [""])[0]
         full = name.startswith("companion.") and name.count(".") > 1
-        if name in names and (full or docname in BY_LAST_PART):
-            path, entry = names[name]
-            home, anchor, shown = entry.docname, entry.node_id, literal.deepcopy()
-            link = make_refnode(app.builder, docname, home, anchor, shown, path)
-            literal.replace_self(link)
+        inside = docname.startswith("book/api/") or isinstance(literal.parent, nodes.reference)
+        if name in documented_names(app.env) and (full or docname in BY_LAST_PART) and not inside:
+            literal.replace_self(link_to(app, docname, name, literal.deepcopy()))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
