@@ -11,23 +11,15 @@ what is printed and what is right.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
-
-import jsonschema
 
 from tools.toc import BOOK, pages_in_order, read_yaml, render, text_of, title
 
 FILES = BOOK / "concordance"
-SCHEMA = BOOK / "concordance.schema.yml"
-
-# The order of the page. A file that is not named comes last.
-ORDER = (
-    "chapter-16", "chapter-17", "chapter-18", "chapter-19", "chapter-20", "appendix-a", "seminar-notes", "zaki-meira",
-    "ying-campbell-girolami",
-)  # fmt: skip
 ERRATA = "book/errata/"
 
 # The kind of an entry is the section that it stands in; a section of another name holds entries of the first kind.
@@ -52,16 +44,9 @@ SLIP = re.compile(r"^\*\*(?P<number>[\w-]+)\*\*,? (?P<place>.+?)\. (?=Printed)")
 
 
 def load_concordance() -> list[dict[str, Any]]:
-    """Return the chapters of the concordance, each file checked against the schema."""
-    schema = read_yaml(SCHEMA)
-    jsonschema.Draft202012Validator.check_schema(schema)
-    place = {name: i for i, name in enumerate(ORDER)}
-    chapters = []
-    for path in sorted(FILES.glob("*.yml"), key=lambda f: (place.get(f.stem, len(ORDER)), f.stem)):
-        data = read_yaml(path)
-        jsonschema.validate(data, schema, jsonschema.Draft202012Validator)
-        chapters += data["chapters"]
-    return chapters
+    """Return the chapters of the concordance, the text's own first."""
+    files = sorted(FILES.glob("*.yml"), key=lambda file: (file.stem[:7] != "chapter", file.stem))
+    return [chapter for file in files for chapter in read_yaml(file)["chapters"]]
 
 
 def numbers(chapter: dict[str, Any]) -> dict[str, list[str]]:
@@ -77,7 +62,7 @@ def numbers(chapter: dict[str, Any]) -> dict[str, list[str]]:
 
 def covered(chapter: dict[str, Any]) -> tuple[int, int, int]:
     """Return how many numbered items have a row, how many there are, and how many rows are for other items."""
-    expected = set(itertools.chain.from_iterable(numbers(chapter).values()))
+    expected = set().union(*numbers(chapter).values())
     names = {item["item"] for item in chapter["items"]}
     return len(expected & names), len(expected), len(names - expected)
 
@@ -94,9 +79,9 @@ def tests_by_file(item: dict[str, Any]) -> dict[str, list[str]]:
 def concordance_page(chapters: list[dict[str, Any]]) -> str:
     """Return the concordance as a MyST page."""
     counts = {chapter["title"]: covered(chapter) for chapter in chapters}
-    by = {"key": lambda item: item["section"]}
-    sections = [[(s, list(g)) for s, g in itertools.groupby(c["items"], **by)] for c in chapters]
-    data = {"chapters": list(zip(chapters, sections)), "counts": counts, "tests": tests_by_file}
+    by_section = [groupby(chapter["items"], itemgetter("section")) for chapter in chapters]
+    parts = [(c, [(s, [*g]) for s, g in by]) for c, by in zip(chapters, by_section)]
+    data = {"chapters": parts, "counts": counts, "tests": tests_by_file}
     return render("concordance.md", **data, title=title)
 
 
@@ -132,6 +117,5 @@ def errata_pages() -> list[str]:
 
 def errata_page() -> str:
     """Return the list of all errata as a MyST page."""
-    named = {page: (title(page) or page).removeprefix("Errata: ") for page in errata_pages()}
-    sources = [(name, list(errata_of(page))) for page, name in named.items()]
+    sources = [(title(page), list(errata_of(page))) for page in errata_pages()]
     return render("errata.md", sources=sources, meanings=MEANING)

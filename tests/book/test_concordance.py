@@ -9,11 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from tools import concordance
 from tools.editions import LABEL, home_of_labels
-from tools.toc import ROOT, pages, text_of
+from tools.toc import BOOK, ROOT, pages, read_yaml, text_of
 
 KINDS = (
     "Example ex Figure fig Theorem thm Proposition prop Corollary cor Definition def Problem prob "
@@ -53,6 +54,12 @@ def wrong(item: dict[str, Any]) -> Iterator[str]:
             yield test
         if not name and path != f"{page}.ipynb":
             yield f"the cells of another page: {test}"
+
+
+def test_the_files_have_the_shape_of_the_schema() -> None:
+    validator = jsonschema.Draft202012Validator(read_yaml(BOOK / "concordance.schema.yml"))
+    for file in concordance.FILES.glob("*.yml"):
+        validator.validate(read_yaml(file))
 
 
 @of_each_chapter
