@@ -9,21 +9,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import NamedTuple
+from typing import Any
 
 from tools.toc import BOOK, listed, read_yaml, render, text_of, title
-
-
-class Page(NamedTuple):
-    """One chapter page: its part, and what it says of itself."""
-
-    path: str
-    name: str
-    column: int
-    needs: list[str]
-    words: str  # all that it says after "Needs"
-    takes: str
-    minutes: int
 
 
 def parts() -> list[tuple[str, list[str]]]:
@@ -37,17 +25,18 @@ def parts() -> list[tuple[str, list[str]]]:
     return found
 
 
-def pages_on_the_map() -> dict[str, Page]:
-    """Return all chapter pages in reading order."""
+def pages_on_the_map() -> dict[str, dict[str, Any]]:
+    """Return all chapter pages in reading order, each with its part and what it says of itself."""
     found = {}
     for column, (_, paths) in enumerate(parts()):
         for path in paths:
             told = re.search(r"(?s)\*\*Needs\*\*(.*?)\*\*Takes\*\* ([^.\n]+)", text_of(path))
-            words, takes = map(str.strip, told.groups()) if told else ("", "")
+            words, takes = map(str.strip, told.groups())
             links = re.findall(r"\]\(([\w./-]+)\.ipynb\)", words)
             needs = [posixpath.normpath(f"{path}/../{link}") for link in links]
             minutes = int("0" + "".join(re.findall(r"(\d+) minutes", takes)))
-            found[path] = Page(path, title(path) or path, column, needs, words, takes, minutes)
+            about = {"path": path, "name": title(path), "column": column, "needs": needs}
+            found[path] = about | {"words": words, "takes": takes, "minutes": minutes}
     return found
 
 

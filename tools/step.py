@@ -8,11 +8,9 @@ once.
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 import sys
-import threading
 import time
 
 # not the last thing said: pip's, uv's, npm's
@@ -32,35 +30,26 @@ def took(seconds: float) -> str:
 
 def run(title: str, command: list[str]) -> int:
     """Run a command, and tell of it; return its exit code."""
-    begun, done = time.monotonic(), threading.Event()
-
-    def tell() -> None:
-        wait = 120
-        while not done.wait(wait):
+    begun, wait, said = time.monotonic(), 120, None
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    process = subprocess.Popen(command, **streams, text=True, errors="replace")  # type: ignore[call-overload]
+    while said is None:
+        try:
+            said, _ = process.communicate(timeout=wait)
+        except subprocess.TimeoutExpired:
             print(f"  {title}: running for {took(time.monotonic() - begun)}", flush=True)
             wait *= 3
-
-    threading.Thread(target=tell, daemon=True).start()
-    ended = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
-    )
-    done.set()
-    time_taken = took(time.monotonic() - begun)
-    if ended.returncode:
-        said = f"{ended.stdout}\n✗ {title} failed with code {ended.returncode} after {time_taken}"
-        print(f"✗ {title} failed. All that it said:\n\n{said}", flush=True)
-        return ended.returncode
-    lines = [COLOUR.sub("", line).strip("= ") for line in ended.stdout.splitlines()]
+    ended = took(time.monotonic() - begun)
+    if code := process.returncode:
+        print(f"✗ {title} failed. All that it said:\n\n{said}\n✗ {title}: code {code}, {ended}")
+        return code
+    lines = [COLOUR.sub("", line).strip("= ") for line in said.splitlines()]
     last = [line for line in lines if line and not line.startswith(NOISE)][-1:]
-    print(": ".join([f"✓ {title}", *last]), f"({time_taken})", flush=True)
+    print(": ".join([f"✓ {title}", *last]), f"({ended})")
     for line in dict.fromkeys(line for line in lines if line.startswith("SKIPPED")):
-        print(f"    {line}", flush=True)
+        print(f"    {line}")
     return 0
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("title", help="what the line says")
-    parser.add_argument("command", nargs=argparse.REMAINDER)
-    told = parser.parse_args()
-    sys.exit(run(told.title, told.command))
+    sys.exit(run(sys.argv[1], sys.argv[2:]))

@@ -15,7 +15,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def needed_by(page: str) -> set[str]:
     """All pages before a page, by the links of the pages themselves."""
-    needs = set(SHOWN[page].needs)
+    needs = set(SHOWN[page]["needs"])
     return needs.union(*map(needed_by, needs))
 
 
@@ -33,20 +33,20 @@ def test_every_chapter_page_is_on_the_map_and_says_what_it_needs() -> None:
     chapters = [p for p in pages_in_order() if p.startswith("notebooks/") and "/about/" not in p]
     assert list(SHOWN) == chapters
     for place, page in enumerate(SHOWN.values()):
-        assert page.takes
-        assert set(page.needs) <= set(chapters[:place]), page.path
+        assert page["takes"]
+        assert set(page["needs"]) <= set(chapters[:place]), page["path"]
     # read relative to the page
-    assert "notebooks/admm/dual-ascent" in SHOWN["notebooks/admm/method-of-multipliers"].needs
+    assert "notebooks/admm/dual-ascent" in SHOWN["notebooks/admm/method-of-multipliers"]["needs"]
 
 
 def test_the_drawing_of_the_chapters_has_every_part_below_what_it_needs() -> None:
     """An arrow that follows from others is left out; it is solid where most pages of a part need the other."""
-    columns = {path: {SHOWN[n].column for n in needed_by(path)} for path in SHOWN}
-    pages = {c: [p for p in SHOWN if SHOWN[p].column == c] for c in range(len(book_map.parts()))}
+    columns = {path: {SHOWN[n]["column"] for n in needed_by(path)} for path in SHOWN}
+    pages = {c: [p for p in SHOWN if SHOWN[p]["column"] == c] for c in range(len(book_map.parts()))}
     needs = {c: set().union(*(columns[p] for p in mine)) - {c} for c, mine in pages.items()}
     wanted, drawn, tops = set(), set(), []
     for end, starts in reduced(needs).items():
-        saying = [columns[p] for p in pages[end] if SHOWN[p].needs]
+        saying = [columns[p] for p in pages[end] if SHOWN[p]["needs"]]
         shares = {start: sum(start in each for each in saying) / len(saying) for start in starts}
         wanted |= {
             (start, end, "most" if share > 0.5 else "some") for start, share in shares.items()
@@ -70,8 +70,8 @@ def test_the_tables_hold_every_page_once_and_every_need() -> None:
     )
     assert list(rows) == list(SHOWN)
     for path, row in rows.items():
-        assert re.findall(r"\(\.\./(\S+?)\.ipynb\)", row) == list(SHOWN[path].needs)
-        assert row or not SHOWN[path].words
+        assert re.findall(r"\(\.\./(\S+?)\.ipynb\)", row) == list(SHOWN[path]["needs"])
+        assert row or not SHOWN[path]["words"]
     assert re.findall(r"^\(map-(\d)\)=", PAGE, re.M) == [
         str(i) for i in range(len(book_map.parts()))
     ]
@@ -81,6 +81,6 @@ def test_paths_follow_the_arrows_and_give_the_sum_of_the_minutes() -> None:
     """No path visits a page after one that needs it."""
     for path in read_yaml(BOOK / "paths.yml").values():
         for i, stop in enumerate(path["stops"]):
-            assert not any(stop in SHOWN[earlier].needs for earlier in path["stops"][:i])
-        minutes = sum(SHOWN[stop].minutes for stop in path["stops"])
+            assert not any(stop in SHOWN[earlier]["needs"] for earlier in path["stops"][:i])
+        minutes = sum(SHOWN[stop]["minutes"] for stop in path["stops"])
         assert f"About {minutes / 60:.1f} hours." in PAGE
