@@ -26,7 +26,6 @@ KEYS = BOOK / "_static" / "exercise-keys.js"
 QUESTION = re.compile(r"^:class: question$", re.MULTILINE)
 SECTION = re.compile(r"^\(sec-(\w+)-(\d+)\)=\n+#+ (.+)$", re.MULTILINE)
 GLOSSARY = re.compile(r"^```\{glossary\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PARENTHESES = re.compile(r"\(([^()]+)\)")
 
 Entry = tuple[list[str], str, str]
 
@@ -56,8 +55,7 @@ def item_names(item: str) -> list[str]:
     name = plain(item)
     numbers = re.findall(r"^(?:[A-Z]\w+ (\w+\.\d+)|Program ([^\s(]\S*))$", name)
     listed = name.split(", ") if re.fullmatch(r"\w+(, \w+)+", name) else []
-    inner = PARENTHESES.findall(name)
-    inner = inner if re.search(r"Program|^\(", name) else []
+    inner = re.findall(r"\(([^()]+)\)", name) if re.search(r"Program|^\(", name) else []
     found = [name, *listed, *inner, *(n for pair in numbers for n in pair)]
     return list(dict.fromkeys(n for n in found if n and not n.isdecimal()))
 
@@ -89,18 +87,17 @@ def errata() -> Iterator[Entry]:
 
 def words() -> Iterator[Entry]:
     """Yield the terms of the glossary, with the anchors that Sphinx gives them: a number where two are alike."""
-    numbers, used = count(), {""}
+    numbers = map(str, count())
+    used = {""}
     for block in GLOSSARY.findall(text_of("book/glossary")):
         for entry in re.split(r"\n\s*\n", block.strip()):
-            lines = entry.splitlines()
-            terms = [plain(line) for line in lines if not line.startswith(" ")]
-            meaning = plain(" ".join(line.strip() for line in lines if line.startswith(" ")))
-            for term in terms:
+            terms, _, meaning = re.sub(r"\n +", "\n ", entry).partition("\n ")
+            for term in map(plain, terms.splitlines()):
                 ascii_only = unicodedata.normalize("NFKD", term).encode("ascii", "ignore").decode()
                 anchor = re.sub(r"[^A-Za-z0-9._]+", "-", ascii_only).strip("-")
-                anchor = str(next(numbers)) if anchor in used else anchor
+                anchor = next(numbers) if anchor in used else anchor
                 used.add(anchor)
-                yield [term], f"book/glossary.html#term-{anchor}", meaning
+                yield [term], f"book/glossary.html#term-{anchor}", plain(meaning)
 
 
 def synonyms(known: list[Entry]) -> Iterator[Entry]:
@@ -123,13 +120,11 @@ def entries() -> list[Entry]:
 
 def exercise_keys() -> dict[str, list[str]]:
     """Return by what the exercises and questions of each page are remembered (``book/_static/exercises.js``)."""
-    found: dict[str, list[str]] = {}
-    for exercise in exercises():
-        found.setdefault(exercise.page, []).append(exercise.label)
-    for page in pages_in_order():
+    keys = {page: [e.label for e in exercises() if e.page == page] for page in pages_in_order()}
+    for page in keys:
         count = len(QUESTION.findall(text_of(page)))
-        found.setdefault(page, []).extend(f"{page}#question-{i + 1}" for i in range(count))
-    return {page: keys for page, keys in found.items() if keys}
+        keys[page] += [f"{page}#question-{i + 1}" for i in range(count)]
+    return {page: mine for page, mine in keys.items() if mine}
 
 
 def write_items() -> None:

@@ -11,18 +11,11 @@ LAYOUT = re.compile(
     r"\\(?:begin|end)\{\w+\*?\}|\\[A-Za-z]+\*?(?=\{)|\\(?:left|right|[bB]igg?[lr]?)\b|\\[()\[\]]|[{}]"
 )
 SPACE = re.compile(r"\\[,;:! \\]|\\q?quad\b|[&\s]+")
-SIGNS = {
-    **tex2unichar.mathalpha,
-    **tex2unichar.mathbin,
-    **tex2unichar.mathclose,
-    **tex2unichar.mathopen,
-    **tex2unichar.mathop,
-    **tex2unichar.mathord,
-    **tex2unichar.mathrel,
-    **dict.fromkeys(("lVert", "rVert", "Vert", "|"), "‖"),
-    **dict.fromkeys(("lvert", "rvert", "vert"), "|"),
-    **{name: name for name in ("arg", "exp", "inf", "log", "max", "min", "sup")},
-}
+TABLES = ("alpha", "bin", "close", "open", "op", "ord", "rel")
+SIGNS = {n: sign for t in TABLES for n, sign in vars(tex2unichar)[f"math{t}"].items()}
+SIGNS |= dict.fromkeys(("lVert", "rVert", "Vert", "|"), "‖")
+SIGNS |= dict.fromkeys(("lvert", "rvert", "vert"), "|")
+SIGNS |= {name: name for name in ("arg", "exp", "inf", "log", "max", "min", "sup")}
 
 
 def in_letters(text: str) -> str:
