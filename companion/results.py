@@ -218,7 +218,8 @@ class QPResult(Record):
     Parameters
     ----------
     x : ndarray of shape (n,)
-        The solution; feasible for the bounds exactly (entries at a bound are ``==`` to it).
+        The solution; feasible for the bounds exactly. Where a bound's multiplier is positive, the entry is ``==``
+        to it; where it is 0 (a degenerate program), the entry may end beside its bound by rounding.
     y : ndarray of shape (p,)
         Multipliers of ``A x = b``.
     z_lower, z_upper : ndarray of shape (n,)

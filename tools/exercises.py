@@ -19,10 +19,9 @@ from tools.toc import ROOT, pages_in_order, render, title
 
 DIRECTIVE = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{(?P<kind>exercise|hint|solution|admonition)\}(?P<title>[^\n]*)\n"
-    r"(?P<body>.*?)^(?P=fence)[ \t]*$",
-    re.MULTILINE | re.DOTALL,
+    r"(?P<options>(?::\w+:.*\n)*)(?P<body>(?s:.*?))^(?P=fence)[ \t]*$",
+    re.MULTILINE,
 )
-LABEL = re.compile(r"^:label: (\S+)\n", re.MULTILINE)
 PROOF = "A complete proof has"
 
 
@@ -44,11 +43,6 @@ class Exercise:
         assert self.check is not None
         name, names = asked(self.check.source)
         return f"{name}({', '.join(names)})"
-
-    @property
-    def mistakes(self) -> list[dict[str, str]]:
-        """Known wrong answers: code that defines the names, and a part of what the check says of them."""
-        return self.check.metadata.get("exercise", {}).get("mistakes", []) if self.check else []
 
 
 def is_check(cell: NotebookNode) -> bool:
@@ -96,9 +90,8 @@ def exercises_in(notebook: NotebookNode, page: str) -> list[Exercise]:
         for match in DIRECTIVE.finditer(cell.source):
             body = match["body"].strip()
             if match["kind"] == "exercise":
-                label = LABEL.search(match["body"])
-                assert label, match[0]
-                here = Exercise(label[1], page, LABEL.sub("", match["body"]).strip())
+                label = match["options"].removeprefix(":label: ").split("\n")[0]
+                here = Exercise(label, page, body)
                 found.append(here)
             elif match["kind"] == "hint":
                 here.hints.append(body)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import keyword
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -18,21 +19,15 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tools.editions import ANSWER, boxes, read, to_check
+from tools.editions import ANSWER, LINK, boxes, read, to_check
 from tools.exercises import Exercise, exercises, skeleton
 from tools.notebooks import METADATA
-from tools.toc import ROOT, text_of, title
+from tools.toc import ROOT, render, text_of, title
 
 FOLDER = ROOT / "build" / "sheet"
-LINK = re.compile(r"(?<!!)\[([^]]*)\]\([\w./-]*(?:\.(?:ipynb|md))?(?:#[\w.-]+)?\)")
 ROLE = re.compile(r"\{(?:cite:\w+|prf:ref|ref|term|doc)\}`(?:([^`<]+) <)?([^`>]+)>?`")
 POINTS = 2
 MARKED = "### BEGIN SOLUTION\n{}\n### END SOLUTION"
-OPENING = (
-    "# Exercises\n\nFrom *Optimization for Machine Learning: an executable companion*. The checks need the package "
-    "`companion` (`pip install optimization-companion`): they say what is right, or what is wrong and why. "
-    "Text: CC BY 4.0; code: MIT."
-)
 
 
 def chosen(labels: list[str]) -> list[Exercise]:
@@ -50,7 +45,7 @@ def chosen(labels: list[str]) -> list[Exercise]:
 
 def plain(text: str) -> str:
     """Return a text without the links and roles that only the book can follow."""
-    text = LINK.sub(lambda m: m[1] or "the book", text)
+    text = LINK.sub(lambda m: m["text"] or "the book", text)
     return ROLE.sub(lambda m: m[1] or m[2], text)
 
 
@@ -64,8 +59,8 @@ def question(number: int, exercise: Exercise) -> NotebookNode:
 
 
 def words(text: str) -> set[str]:
-    """Return the names in a piece of code, and all else that looks like one."""
-    return set(re.findall(r"[A-Za-z_]\w*", text))
+    """Return the names in a piece of code, and what looks like one."""
+    return set(re.findall(r"[A-Za-z_]\w*", text)) - set(keyword.kwlist)
 
 
 def bound(statement: ast.stmt) -> set[str]:
@@ -78,20 +73,21 @@ def reference(exercise: Exercise) -> str:
     """Return the code of a solution without the call of its check, below the statements of its page that it needs."""
     above: list[ast.stmt] = []
     for cell in read(exercise.page).cells:
-        if cell.cell_type == "markdown" and f":label: {exercise.label}\n" in cell.source:
+        if f":label: {exercise.label}\n" in cell.source:
             break
         if cell.cell_type == "code" and "nbval-ignore-output" not in cell.metadata.get("tags", []):
             above += ast.parse(cell.source).body
     code = "\n".join(c.source for c in exercise.solution if c.cell_type == "code")
     call = exercise.call.partition("(")[0] if exercise.check else "no check"
-    lines = map(ast.unparse, ast.parse(code).body)
-    kept = [line for line in lines if not re.match(rf"(print\()?{call}\(", line)]
-    wanted = words("\n".join(kept))
+    kept = [
+        s
+        for s in map(ast.unparse, ast.parse(code).body)
+        if not s.startswith((f"{call}(", f"print({call}("))
+    ]
     for statement in reversed(above):
         # an expression shows something; a method that changes its object is no loss here
-        if not isinstance(statement, ast.Expr) and bound(statement) & wanted:
+        if not isinstance(statement, ast.Expr) and bound(statement) & words("\n".join(kept)):
             kept.insert(0, ast.unparse(statement))
-            wanted |= words(kept[0])
     return "\n".join(kept)
 
 
@@ -144,7 +140,7 @@ FORMS: dict[str, Callable[[Exercise], Iterator[NotebookNode]]] = {
 def write_sheet(labels: list[str], folder: Path = FOLDER) -> list[Path]:
     """Write all forms of a sheet; return their files."""
     for name, answers in FORMS.items():
-        cells = [new_markdown_cell(OPENING)]
+        cells = [new_markdown_cell(render("sheet.md"))]
         for number, exercise in enumerate(chosen(labels), 1):
             cells += [question(number, exercise), *answers(exercise)]
         for number, cell in enumerate(cells, 1):

@@ -390,7 +390,8 @@ class SVMs2prime(SupportVectorMachine):
     Attributes
     ----------
     lambda_, mu_ : ndarray of shape (p,), (q,)
-        Multipliers of the blue and of the red points, in the order of the data. ``== 0`` and ``== K_`` are exact.
+        Multipliers of the blue and of the red points, in the order of the data. ``== 0`` and ``== K_`` are exact,
+        but for points on their own border: a multiplier that could be 0 or more may end just above 0.
     w_ : ndarray of shape (N,) or None
         Weights, where the kernel has explicit features and few.
     b_, eta_ : float

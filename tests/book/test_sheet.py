@@ -37,6 +37,7 @@ def test_students_get_no_solution(tmp_path: Path) -> None:
     text = "\n".join(cell.source for cell in students.cells)
     assert text.count("## ") == len(LABELS)
     assert "Solution" not in text
+    assert ":class:" not in "\n".join(cell.source for cell in solved.cells)
     assert text.count("= ...") >= 2
     assert "**Solution.**" in "\n".join(cell.source for cell in solved.cells)
     assert "BEGIN SOLUTION" in "\n".join(cell.source for cell in source.cells)
