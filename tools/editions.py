@@ -1,7 +1,7 @@
-"""The notebooks without their solutions, zips of the chapters and of the site, and the page of all downloads.
+"""The notebooks without their solutions, zips of them and of the site, and the page of all downloads.
 
-A solution is a directive, and a cell that goes on with it has the tag "solution". In the edition for exercises
-both are left out; in their place stand a skeleton and the call of the check, or a cell of text for a proof.
+A solution is a directive in a cell of its own, and a cell that goes on with it has the tag "solution". In the edition
+for exercises both are left out; in their place stand a skeleton and the call of the check, or a cell for a proof.
 
 Both editions are made for JupyterLab, whose extension for MyST numbers every box anew and knows no labels of other
 pages: boxes become admonitions with the headings of the site, links lead to editions, and each choice of a question has
@@ -28,15 +28,11 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools.exercises import asked, is_check, skeleton
 from tools.live import pack
-from tools.map import parts
 from tools.notebooks import METADATA
-from tools.toc import BOOK, ROOT, pages_in_order, project, render, text_of, title, write
+from tools.toc import BOOK, ROOT, pages_in_order, parts, project, render, text_of, title, write
 
 EXERCISES = BOOK / "exercises"
 KINDS = ("", "-exercises")  # complete, and without solutions
-SOLUTION = re.compile(
-    r"^(?P<fence>`{3,})\{solution\}.*?^(?P=fence)[ \t]*\n?", re.MULTILINE | re.DOTALL
-)
 EXERCISE = re.compile(r"^(?:`{3,}|:{3,})\{exercise\}", re.MULTILINE)
 QUESTION = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{admonition\} Question\n:class: question\n(?P<body>.*?)^(?P=fence)[ \t]*$",
@@ -72,10 +68,9 @@ def read(page: str) -> NotebookNode:
     return nbformat.read(ROOT / f"{page}.ipynb", as_version=4)
 
 
-def in_pieces(source: str) -> list[tuple[bool, str]]:
-    """Return a text in pieces: whether each is a solution, and its text."""
-    pieces = SOLUTION.sub(lambda match: f"\0\1{match[0]}\0", source).split("\0")
-    return [(piece[0] == "\1", piece.strip("\1\n ")) for piece in pieces if piece.strip()]
+def solves(cell: NotebookNode) -> bool:
+    """Whether a cell is a solution, or goes on with one."""
+    return "solution" in cell.metadata.get("tags", []) or "{solution}" in cell.source
 
 
 def to_check(cell: NotebookNode) -> list[NotebookNode]:
@@ -91,21 +86,18 @@ def without_solutions(notebook: NotebookNode) -> NotebookNode:
     cells: list[NotebookNode] = []
     waiting = False  # an exercise has no place for its answer yet
     for cell in notebook.cells:
-        if "solution" in cell.metadata.get("tags", []):
-            continue
         if is_check(cell):
             cells += to_check(cell)
             waiting = False
-        elif (
-            cell.cell_type == "code"
-        ):  # who solves runs it: outputs would be half of the site's zip
-            cells.append(
-                new_code_cell(cell.source, metadata={"tags": cell.metadata.get("tags", [])})
-            )
-        for solves, text in in_pieces(cell.source) if cell.cell_type == "markdown" else ():
-            if not solves or waiting:
-                cells.append(new_markdown_cell(ANSWER if solves else text))
-            waiting = not solves and (waiting or bool(EXERCISE.search(text)))
+        elif solves(cell):
+            cells += [new_markdown_cell(ANSWER)] * waiting
+            waiting = False
+        elif cell.cell_type == "markdown":
+            cells.append(new_markdown_cell(cell.source))
+            waiting = waiting or bool(EXERCISE.search(cell.source))
+        else:  # who solves runs it: outputs would be half of the site's zip
+            tags = cell.metadata.get("tags", [])
+            cells.append(new_code_cell(cell.source, metadata={"tags": tags}))
     for number, cell in enumerate(cells, 1):
         cell.id = f"c{number:03d}"
     return new_notebook(metadata=notebook.metadata, cells=cells)
@@ -122,7 +114,7 @@ def home_of_labels() -> dict[str, str]:
 def edited() -> dict[str, bool]:
     """Return the pages that have an edition, in reading order, and whether they have solutions."""
     pages = [p for p in pages_in_order() if p.startswith(("notebooks/", "book/errata/"))]
-    return {page: bool(SOLUTION.search(text_of(page))) for page in pages}
+    return {page: "{solution}" in text_of(page) for page in pages}
 
 
 @cache

@@ -15,8 +15,7 @@ from itertools import count
 
 from tools.concordance import errata_of, errata_pages, load_concordance
 from tools.exercises import exercises
-from tools.map import parts
-from tools.toc import BOOK, pages_in_order, read_yaml, text_of, title, write
+from tools.toc import BOOK, pages_in_order, parts, read_yaml, text_of, title, write
 
 sys.path.insert(0, str(BOOK / "_ext"))
 from letters import in_letters

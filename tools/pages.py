@@ -1,20 +1,51 @@
 """Write what is made from data: concordance, errata, map, downloads, state, API reference, names for the search.
 
 ``python -m tools.pages`` runs before every build of the book. These pages are not committed.
+
+The map says which page needs which, how long each takes, and has paths through them. All is read from the own box of a
+page, *About this page*: the links after **Needs**, the minutes after **Takes**. The boxes of the chapters are drawn by
+hand in the template, and a test compares them: ``sphinx.ext.graphviz`` needs a program that pip does not install, and
+Mermaid a megabyte of script.
 """
 
 from __future__ import annotations
 
 import argparse
+import posixpath
+import re
+from typing import Any
 
 from tools.concordance import concordance_page, errata_page, load_concordance
 from tools.editions import build_package, downloads_page, write_editions
 from tools.exercises import table
 from tools.items import write_items
-from tools.map import map_page
 from tools.reference import write_reference
 from tools.status import status_page
-from tools.toc import BOOK, write
+from tools.toc import BOOK, parts, read_yaml, render, text_of, title, write
+
+
+def pages_on_the_map() -> dict[str, dict[str, Any]]:
+    """Return all chapter pages in reading order, each with its part and what it says of itself."""
+    found = {}
+    for column, (_, paths) in enumerate(parts()):
+        for path in paths:
+            told = re.search(r"(?s)\*\*Needs\*\*(.*?)\*\*Takes\*\* ([^.\n]+)", text_of(path))
+            words, takes = map(str.strip, told.groups())
+            links = re.findall(r"\]\(([\w./-]+)\.ipynb\)", words)
+            needs = [posixpath.normpath(f"{path}/../{link}") for link in links]
+            minutes = int("0" + "".join(re.findall(r"(\d+) minutes", takes)))
+            about = {"path": path, "name": title(path), "column": column, "needs": needs}
+            found[path] = about | {"words": words, "takes": takes, "minutes": minutes}
+    return found
+
+
+def map_page() -> str:
+    """Return the page with the chapters, the paths and the table of what needs what."""
+    shown, paths = pages_on_the_map(), read_yaml(BOOK / "paths.yml")
+    for path in paths.values():
+        path["stops"] = [shown[stop] for stop in path["stops"]]
+    groups = [(caption, [shown[page] for page in pages]) for caption, pages in parts()]
+    return render("map.md", parts=groups, shown=shown, paths=paths)
 
 
 def main() -> None:

@@ -71,6 +71,17 @@ def title(page: str) -> str | None:
     return next((line[2:].strip() for line in lines if line.startswith("# ")), None)
 
 
+def parts() -> list[tuple[str, list[str]]]:
+    """Return the parts of the table of contents that hold chapter pages: caption and pages."""
+    found = []
+    for part in listed()["parts"]:
+        pages = [entry["file"] for entry in part["chapters"]]
+        chapter = [p for p in pages if "**Needs**" in text_of(p) and "/about/" not in p]
+        if chapter:
+            found.append((part["caption"], chapter))
+    return found
+
+
 def render(name: str, /, **data: Any) -> str:
     """Return a generated page: its template in ``tools/templates``, filled in."""
     loader = FileSystemLoader(Path(__file__).parent / "templates")

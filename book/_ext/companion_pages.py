@@ -42,7 +42,7 @@ from letters import in_letters
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tools import exercises, live, sameness
-from tools.editions import SOLUTION, SOLVED, edited, edition, zip_of
+from tools.editions import SOLVED, edited, edition, solves, zip_of
 from tools.toc import ROOT, project
 
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -174,10 +174,7 @@ def leave_out_texts(app: Sphinx, docname: str, source: list[str]) -> None:
     if app.config.companion_solutions or Path(app.env.doc2path(docname)).suffix != ".ipynb":
         return
     notebook = nbformat.reads(source[0], as_version=4)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    notebook.cells = [c for c in notebook.cells if c in code or not KNOWS & {*tags(c)}]
-    for cell in (cell for cell in notebook.cells if cell not in code):
-        cell.source = SOLUTION.sub("", cell.source)
+    notebook.cells = [c for c in notebook.cells if c.cell_type == "code" or not solves(c)]
     source[0] = nbformat.writes(notebook)
 
 

@@ -15,7 +15,7 @@ from tools import editions
 from tools.editions import ANSWER, EXERCISES, LINK, edition, for_jupyterlab, read, without_solutions
 from tools.exercises import is_check
 from tools.notebooks import folded
-from tools.toc import ROOT
+from tools.toc import ROOT, parts
 
 Book = nbformat.NotebookNode
 PAGES = [page for page, solved in editions.edited().items() if solved]
@@ -47,8 +47,9 @@ def test_it_holds_no_solution(three: tuple) -> None:
     nbformat.validate(bare)
     text = markdown(bare)
     assert [told in text for told in ("{exercise}", "{solution}")] == [True, False]
-    solutions = [m[0] for m in editions.SOLUTION.finditer(markdown(whole))]
-    given_away = [max(solution.splitlines()[2:], key=len) for solution in solutions]
+    told = [cell.source for cell in whole.cells if "{solution}" in cell.source]
+    assert not any("{exercise}" in text for text in told), "a solution has a cell of its own"
+    given_away = [max(solution.splitlines()[2:], key=len) for solution in told]
     given_away += [cell.source for cell in whole.cells if in_solution(cell)]
     assert given_away
     sources = "\n\n".join(cell.source for cell in bare.cells)
@@ -77,10 +78,8 @@ def test_what_goes_on_with_a_solution_has_its_tag(three: tuple) -> None:
     after = False
     for cell in whole.cells:
         text = cell.cell_type == "markdown"
-        for solves, piece in editions.in_pieces(cell.source) if text else [(False, cell.source)]:
-            ours = solves or in_solution(cell)
-            after = ours or (after and not (text and TOPIC.match(piece)))
-            assert ours or not after, piece
+        after = editions.solves(cell) or (after and not (text and TOPIC.match(cell.source)))
+        assert editions.solves(cell) or not after, cell.source
     for cell in code(whole):
         assert "hide-cell" in cell.metadata.get("tags", []) or not in_solution(cell), cell.source
         assert cell.metadata.get("jupyter", {}) == folded(cell), cell.source
@@ -170,7 +169,7 @@ def test_contents_lead_to_both_editions_in_the_order_of_the_book(package: tuple)
     for folder in {path.parent for path in both}:
         mine = [path.name for path in both if path.parent == folder]
         assert [name[:2] for name in mine] == sorted(name[:2] for name in mine)
-    assert len(re.findall("^## ", text, re.MULTILINE)) == len(editions.parts())
+    assert len(re.findall("^## ", text, re.MULTILINE)) == len(parts())
 
 
 @pytest.mark.parametrize("kind", editions.KINDS)

@@ -3,8 +3,8 @@
 import re
 from xml.etree import ElementTree
 
-from tools import map as book_map
-from tools.toc import BOOK, pages_in_order, read_yaml
+from tools import pages as book_map
+from tools.toc import BOOK, pages_in_order, parts, read_yaml
 
 SHOWN = book_map.pages_on_the_map()
 PAGE = book_map.map_page()
@@ -42,7 +42,7 @@ def test_every_chapter_page_is_on_the_map_and_says_what_it_needs() -> None:
 def test_the_drawing_of_the_chapters_has_every_part_below_what_it_needs() -> None:
     """An arrow that follows from others is left out; it is solid where most pages of a part need the other."""
     columns = {path: {SHOWN[n]["column"] for n in needed_by(path)} for path in SHOWN}
-    pages = {c: [p for p in SHOWN if SHOWN[p]["column"] == c] for c in range(len(book_map.parts()))}
+    pages = {c: [p for p in SHOWN if SHOWN[p]["column"] == c] for c in range(len(parts()))}
     needs = {c: set().union(*(columns[p] for p in mine)) - {c} for c, mine in pages.items()}
     wanted, drawn, tops = set(), set(), []
     for end, starts in reduced(needs).items():
@@ -52,7 +52,7 @@ def test_the_drawing_of_the_chapters_has_every_part_below_what_it_needs() -> Non
             (start, end, "most" if share > 0.5 else "some") for start, share in shares.items()
         }
     for i, box in enumerate(TREE.iter(f"{SVG}a")):
-        title = re.split("[:;] ", book_map.parts()[i][0])
+        title = re.split("[:;] ", parts()[i][0])
         assert (box.attrib["href"], [*box.itertext()]) == (f"#map-{i}", title)
         tops.append(int(box.find(f"{SVG}rect").attrib["y"]))
     for path in TREE.iterfind(".//*[@data-parts]"):
@@ -72,9 +72,7 @@ def test_the_tables_hold_every_page_once_and_every_need() -> None:
     for path, row in rows.items():
         assert re.findall(r"\(\.\./(\S+?)\.ipynb\)", row) == list(SHOWN[path]["needs"])
         assert row or not SHOWN[path]["words"]
-    assert re.findall(r"^\(map-(\d)\)=", PAGE, re.M) == [
-        str(i) for i in range(len(book_map.parts()))
-    ]
+    assert re.findall(r"^\(map-(\d)\)=", PAGE, re.M) == [str(i) for i in range(len(parts()))]
 
 
 def test_paths_follow_the_arrows_and_give_the_sum_of_the_minutes() -> None:
