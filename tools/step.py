@@ -8,6 +8,7 @@ once.
 
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
 import sys
@@ -52,4 +53,7 @@ def run(title: str, command: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(run(sys.argv[1], sys.argv[2:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("title", help="what the line says")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    sys.exit(run(**vars(parser.parse_args())))
