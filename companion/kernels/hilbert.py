@@ -62,9 +62,8 @@ class _Family:
 
     def integrals(self, integrand: Function) -> np.ndarray:
         """Return scale times the integral of each entry of a vector of functions."""
-        found, error, report = quad_vec(
-            integrand, *self.interval, epsabs=1e-200, epsrel=1e-12, limit=1000, full_output=True
-        )
+        asked: Any = {"epsabs": 1e-200, "epsrel": 1e-12, "norm": "max", "limit": 1000}
+        found, error, report = quad_vec(integrand, *self.interval, **asked, full_output=True)
         if not report.success:
             off = f"the integrals may be off by {self.scale * error:.0e}"
             warnings.warn(off, ConvergenceWarning, stacklevel=3)
