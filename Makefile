@@ -139,7 +139,7 @@ sheet: $(READY)  ## chosen exercises for a course: make sheet LABELS="prob-18-5 
 
 lab: $(READY)    ## open JupyterLab on the contents: each notebook with and without its solutions
 	@test -f book/exercises/contents.ipynb || $(BIN)/python -m tools.pages  # a reader may have written into them
-	@$(BIN)/jupyter lab --notebook-dir=. book/exercises/contents.ipynb
+	@cd book/exercises && $(CURDIR)/$(BIN)/jupyter lab contents.ipynb  # links between editions lead somewhere
 
 mystmd: $(READY)           ## let the engine of Jupyter Book 2 read the pages, say what it loses (needs node)
 	$(STEP) "Generated pages" $(BIN)/python -m tools.pages
