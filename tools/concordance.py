@@ -22,14 +22,8 @@ from tools.toc import BOOK, pages_in_order, read_yaml, render, text_of, title
 FILES = BOOK / "concordance"
 ERRATA = "book/errata/"
 
-# The kind of an entry is the section that it stands in; a section of another name holds entries of the first kind.
-KINDS = {
-    "Statements and numbers to correct": "statement",
-    "Statements to correct": "statement",
-    "Wrong formulas whose conclusion survives": "formula",
-    "Notation": "slip",
-    "Notation and edge cases": "slip",
-}
+# The kind of an entry is told by the heading of its section; an entry below any other is of the first kind.
+HEADS = {"Wrong formulas": "formula", "Notation": "slip", "Appendix B": "program"}
 MEANING = {
     "statement": "a statement or a number that leads a reader or a program astray",
     "formula": "a wrong formula whose conclusion survives",
@@ -100,7 +94,7 @@ def errata_of(page: str) -> Iterator[Erratum]:
     for line in text_of(page).splitlines():
         if match := HEADING.match(line):
             name = match["section"]
-            kind = "program" if name.startswith("Appendix B") else KINDS.get(name, "statement")
+            kind = next((HEADS[head] for head in HEADS if name.startswith(head)), "statement")
         elif match := ERRATUM_LABEL.match(line):
             labels.append(match["label"])
         elif labels and (match := ENTRY.match(line) or SLIP.match(line)):

@@ -217,8 +217,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 def main() -> None:
     """Run notebooks, or fill the cache."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n`run`")[0])
-    parser.formatter_class = argparse.RawTextHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("command", choices=["run", "cache"])
     parser.add_argument("paths", nargs="*", type=Path)
     arguments = parser.parse_args()

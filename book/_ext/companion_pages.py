@@ -55,11 +55,6 @@ SLIDER = "application/vnd.jupyter.widget-view+json"
 KNOWS = {"solution", "check"}  # tags of cells that know an answer
 
 
-def tags(cell: Any) -> list[str]:
-    """Return the tags of a cell."""
-    return cell.metadata.get("tags", [])
-
-
 def description(doctree: nodes.document | None) -> str:
     """Return the description of a page: its first paragraph that says something, as long as search engines show it."""
     for paragraph in doctree.findall(nodes.paragraph) if doctree else ():
@@ -102,15 +97,13 @@ def live_needs(app: Sphinx, pagename: str) -> dict[str, Any]:
         return {}
     notebook = nbformat.read(path, as_version=4)
     hidden = set() if app.config.companion_solutions else KNOWS
-    code = [c for c in notebook.cells if c.cell_type == "code" and not hidden & {*tags(c)}]
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    code = [cell for cell in code if not hidden & {*cell.metadata.get("tags", [])}]
     packages = live.packages_of("\n".join(c.source for c in code))
     files = json.loads(live.LISTED.read_text(encoding="utf-8"))
     size = sum(files["core"].values()) + sum(files["packages"][name] for name in packages)
-    skeletons = {
-        e.label: e.check.metadata["exercise"]["skeleton"]
-        for e in exercises.exercises_in(notebook, pagename)
-        if e.check and "skeleton" in e.check.metadata.get("exercise", {})
-    }
+    found = exercises.exercises_in(notebook, pagename)
+    skeletons = {e.label: exercises.skeleton(e.check) for e in found if e.check}
     needs = {"packages": packages, "cells": [c.id for c in code], "skeletons": skeletons}
     return {"told": json.dumps(needs), "megabytes": round(size / 1e6)}
 
