@@ -21,7 +21,9 @@ from companion.results import FEW_DIGITS, TOLERANCE
 
 __all__ = ["RKHSFunction"]
 
-_FEW = 1000  # features are worth having up to this number
+_FEW = (
+    1000  # features, 8 kB a point: so much is a norm worth that keeps its digits where terms cancel
+)
 
 
 class RKHSFunction:
