@@ -189,7 +189,7 @@ class ADMMResult(Record):
     history : dict of ndarray
         ``primal_residual``, ``dual_residual``, ``objective``, ``rho``: one entry per iteration.
     certificate : Certificate or None
-        Residuals and duality gap, for the problems whose dual is known (all of ``companion.admm.l1``,
+        Residuals and duality gap, for the problems whose dual is known (the l1 problems,
         ``lasso_admm``, ``consensus``); None where f and g are functions of the reader's.
     problem : Problem or None
         What was solved, so that the answer can be examined; with the certificate.

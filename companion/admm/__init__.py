@@ -3,10 +3,8 @@
 # fmt: off
 # isort: off
 from companion.admm.consensus import L1Penalty, RidgePenalty, consensus
-from companion.admm.l1 import (
-    basis_pursuit, generalized_lasso, group_lasso, l1_regularized, lasso,
-    least_absolute_deviations,
-)
+from companion.admm.generalized import generalized_lasso
+from companion.admm.least_norm import basis_pursuit, least_absolute_deviations
 from companion.admm.losses import LeastSquaresLoss, LogisticLoss, SmoothLoss, SquaredHingeLoss
 from companion.engine.certificate import LowRank
 from companion.admm.multipliers import (
@@ -23,6 +21,7 @@ from companion.admm.proximal_gradient import (
     accelerated_proximal_gradient, krasnoselskii_mann, proximal_gradient, proximal_point,
 )
 from companion.admm.quadratic import qsolve1, solve_qp
+from companion.admm.regularized import group_lasso, l1_regularized, lasso
 from companion.admm.splitting import Iterate, admm, convergence_inequalities, lyapunov
 from companion.results import ADMMResult, FixedPointResult, MultiplierResult, QPResult
 

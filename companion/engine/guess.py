@@ -323,9 +323,11 @@ def guess_admm(
 
 def _peaks(M: Any, axis: int) -> np.ndarray:
     """Return the largest absolute value of each column (axis 0) or row (axis 1)."""
+    if 0 in M.shape:
+        return np.zeros(M.shape[1 - axis])
     if sparse.issparse(M):
         return np.asarray(abs(M).max(axis=axis).todense()).ravel()
-    return np.asarray(np.abs(M).max(axis=axis, initial=0.0))
+    return np.asarray(np.abs(M).max(axis=axis))
 
 
 def _between(left: np.ndarray, M: Any, right: np.ndarray) -> Any:

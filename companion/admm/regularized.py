@@ -1,21 +1,28 @@
-"""A smooth loss and an l1 penalty: lasso, group lasso, and any other loss."""
+r"""A smooth loss and an l1 penalty: lasso, group lasso, and any other loss.
+
+ADMM finds quickly which entries of the solution are zero and which signs the others have. It is slow to give many
+digits. So :func:`companion.admm.splitting.admm` with the text's updates **guesses**; at a few steps Newton's method
+**finishes**: it finds the minimum on the support of z; and a certificate **proves** the outcome, or ADMM goes on.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from companion.admm.l1.problem import L1Problem, Triple, solve
+from companion.admm.loop import complain
 from companion.admm.losses import (
     LeastSquaresLoss,
     LogisticLoss,
     SmoothLoss,
     newton_step,
 )
-from companion.arithmetic import largest, ratio
-from companion.checks import as_scalar, as_vector, count_axes
+from companion.admm.splitting import Iterate, admm
+from companion.arithmetic import EPS, largest, ratio
+from companion.checks import as_scalar, as_vector, check_count, count_axes
 from companion.engine.certificate import (
     certify_squares,
     rounding_of_a_fit,
@@ -26,22 +33,37 @@ from companion.results import ADMMResult, Certificate, Problem
 __all__ = ["group_lasso", "l1_regularized", "lasso"]
 
 
-class _Regularized(L1Problem):
+class _Groups:
+    """The penalty sum_i tau_i |x_i|_2 over groups of entries; `label[j]` is the group of entry j."""
+
+    def __init__(self, tau: np.ndarray, label: np.ndarray) -> None:
+        self.tau, self.label = tau, label
+        self.free = np.flatnonzero(tau[label] == 0)  # the entries without penalty
+
+    def prox(self, v: np.ndarray, rho: float) -> np.ndarray:
+        """Block soft thresholding of all groups at once."""
+        norms, c = self.norms(v), self.tau / rho
+        keep = np.divide(c, norms, out=np.ones_like(norms), where=norms > c)
+        return (1 - keep)[self.label] * v + 0.0  # and not -0.0
+
+    def norms(self, v: np.ndarray) -> np.ndarray:
+        return np.sqrt(self.products(v, v))
+
+    def products(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return np.bincount(self.label, weights=x * v, minlength=self.tau.size)
+
+    def terms(self, x: np.ndarray) -> np.ndarray:
+        return self.tau * self.norms(x)
+
+
+class _Regularized:
     """Minimise l(x) + P(z) subject to x - z = 0. The multiplier at a solution is minus the gradient of l."""
 
-    def x_update(self, v: np.ndarray, rho: float) -> np.ndarray:
-        """Return argmin l(x) + rho/2 |x - v|^2; for least squares (A'A + rho I)^{-1} (A'b + rho v)."""
-        return self.loss.prox(v, rho)
-
-    def z_update(self, v: np.ndarray, rho: float) -> np.ndarray:
-        """Return S_{tau/rho}(-v), group by group."""
-        return self.penalty.prox(-v, rho)
-
     def __init__(self, loss: SmoothLoss, penalty: _Groups) -> None:
-        self.loss, self.penalty, self.c = loss, penalty, np.zeros(loss.n)
-        self.size = math.sqrt(2 * loss.value(self.c))
+        self.loss, self.penalty, zero = loss, penalty, np.zeros(loss.n)
+        self.size = math.sqrt(2 * loss.value(zero))
         self.columns = np.broadcast_to(2 * np.sqrt(loss.curvature), loss.n)
-        steepest = largest(penalty.norms(loss.gradient(self.c)))
+        steepest = largest(penalty.norms(loss.gradient(zero)))
         self.rho = float(np.mean(loss.curvature)) or 1.0
         if 0 < largest(penalty.tau) < 0.1 * steepest:  # small tau, small threshold
             self.rho *= max(10 * largest(penalty.tau) / steepest, 1e-8) ** 0.75
@@ -49,12 +71,64 @@ class _Regularized(L1Problem):
     def objective(self, x: np.ndarray, z: np.ndarray) -> float:
         return self.loss.value(x) + float(self.penalty.terms(z).sum())
 
-    def finished(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, k: int) -> Triple:
-        """Return the minimum on the support of z, where P is smooth, by Newton's method."""
-        x = self.penalty.minimize(self.loss, z.copy(), k + 5)
-        return x, x, -self.loss.gradient(x)
+    def solve(
+        self, given: Problem | None, *, rho: float | None = None, relaxation: float = 1.6, tol: float = 1e-8,
+        max_iter: int = 20_000, **loop: Any,
+    ) -> ADMMResult:  # fmt: skip
+        """Run ADMM until the minimum on the support of an iterate is certified; return the best answer found."""
+        rho = self.rho if rho is None else as_scalar(rho, "rho", above=0)
+        tol, max_iter = as_scalar(tol, "tol", above=0), check_count(max_iter, "max_iter")
+        answers: list[tuple[Certificate, np.ndarray, np.ndarray]] = []
+        next_look = min(10, max_iter)  # the patterns of the first steps are far from right
 
-    def certify(self, x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
+        def solved(step: Iterate) -> bool:
+            nonlocal next_look
+            if step.k < next_look:
+                return False
+            next_look = min(step.k + 1 + step.k // 3, max_iter)
+            x = self.finished(step.z.copy(), step.k + 5)
+            lambda_ = -self.loss.gradient(x)
+            answers.append((self.certify(x, lambda_, tol), x, lambda_))
+            return answers[-1][0].ok or step.k == max_iter
+
+        result = admm(
+            self.loss.prox, lambda v, rho: self.penalty.prox(-v, rho), 1.0, -1.0, np.zeros(self.loss.n), rho=rho,
+            relaxation=relaxation, max_iter=max_iter, objective=self.objective, tol_abs=0.0, tol_rel=EPS,
+            callback=solved, **loop,
+        )  # fmt: skip
+        if result.converged:  # ADMM stands still
+            next_look = 0
+            solved(Iterate(result.n_iter, result.x, result.z, result.u, result.rho, 0.0, 0.0))
+        certificate, x, lambda_ = min(answers, key=lambda answer: answer[0].worst)
+        if not certificate.ok:
+            complain(
+                f"no certified solution after {result.n_iter} steps of ADMM: {certificate}, wanted {tol:g}; "
+                f"raise max_iter, change rho (now {result.rho:.3g}), or measure in other units"
+            )
+        return replace(
+            result, x=x, z=x, u=lambda_ / result.rho, objective=self.objective(x, x), problem=given,
+            certificate=certificate, status="converged" if certificate.ok else "max_iter", converged=certificate.ok,
+        )  # fmt: skip
+
+    def finished(self, x: np.ndarray, limit: int) -> np.ndarray:
+        """Return the minimum over the groups where x is not zero, on which P is smooth, by Newton's method."""
+        loss, P, last, size = self.loss, self.penalty, x, np.inf
+        S = np.flatnonzero((P.tau[P.label] == 0) | (P.norms(x)[P.label] > 0))
+        tau, same = P.tau[P.label[S]], P.label[S, None] == P.label[S]
+        for _ in range(limit if S.size else 0):
+            norms = P.norms(x)[P.label[S]]
+            d = np.divide(x[S], norms, out=np.zeros(S.size), where=norms > 0)
+            g = loss.gradient(x)[S] + tau * d
+            if not largest(g) < size / 2:  # rounding is reached, or there is no progress
+                break
+            last, size = x.copy(), largest(g)
+            # Each group's norm has the Hessian (I - d d') / |x_i|_2, d the direction of x_i.
+            part = np.divide(tau, norms, out=np.zeros(S.size), where=norms > 0)
+            bend = part[:, None] * same * (np.eye(S.size) - np.outer(d, d))
+            x[S] += newton_step(loss.hessian(x, S) + bend, g)
+        return last
+
+    def certify(self, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
         r"""Prove z by the dual point t lambda, t at most 1 so that it is feasible.
 
         The gap is l(z) + l*(-t lambda) + t lambda'z and the slack of P. The first is 0 for t = 1, and at most
@@ -62,13 +136,14 @@ class _Regularized(L1Problem):
         :math:`\frac12 |r|^2`, r being made of the columns: for a loss that is not negative, with the curvature c_j,
         the slope is at most :math:`\sqrt{2 c_j l}`. Logistic regression may have four times the curvature.
         """
-        P, loss, free = self.penalty, self.loss.value(z), self.penalty.free()
+        P, loss, free = self.penalty, self.loss.value(z), self.penalty.free
         delta = rounding_of_a_fit(self.size, z, self.columns)
         if isinstance(self.loss, LeastSquaresLoss):
             lambda_, moved = self._refined(self.loss, z, lambda_, delta)
             delta += moved
         norms, own, r = P.norms(lambda_), (P.tau > 0)[P.label], math.sqrt(2 * loss) + delta
-        t = P.feasible_part(norms)
+        above = (norms > P.tau) & (P.tau > 0)
+        t = float((P.tau[above] / norms[above]).min(initial=1.0))
         bound = (1 - t) * loss + r * delta + delta**2 / 2
         if free.size:  # without penalty the gradient has to be 0; by how much would the loss fall?
             bound += (
@@ -80,7 +155,7 @@ class _Regularized(L1Problem):
         )
         steep = largest(ratio(np.abs(lambda_[free]), self.columns[free] * self.size))
         return certify_squares(
-            math.sqrt(2 * bound), slack, self.objective(z, z), self.size, tol, dual=max(P.excess(norms), steep)
+            math.sqrt(2 * bound), slack, self.objective(z, z), self.size, tol, dual=max(1 / t - 1, steep)
         )  # fmt: skip
 
     def _refined(
@@ -100,60 +175,6 @@ class _Regularized(L1Problem):
         if not moved <= delta:
             return lambda_, 0.0
         return loss.A.T @ (loss.b - loss.A @ z - change), moved
-
-
-class _Groups:
-    """The penalty sum_i tau_i |x_i|_2 over groups of entries; `label[j]` is the group of entry j."""
-
-    def __init__(self, tau: np.ndarray, label: np.ndarray) -> None:
-        self.tau, self.label = tau, label
-
-    def prox(self, v: np.ndarray, rho: float) -> np.ndarray:
-        """Block soft thresholding of all groups at once."""
-        norms, c = self.norms(v), self.tau / rho
-        keep = np.divide(c, norms, out=np.ones_like(norms), where=norms > c)
-        return (1 - keep)[self.label] * v + 0.0  # and not -0.0
-
-    def free(self) -> np.ndarray:
-        """Return the entries without penalty."""
-        return np.flatnonzero(self.tau[self.label] == 0)
-
-    def feasible_part(self, norms: np.ndarray) -> float:
-        """Return the largest t <= 1 with which t times a dual point is feasible, from its norms."""
-        above = (norms > self.tau) & (self.tau > 0)
-        return float((self.tau[above] / norms[above]).min(initial=1.0))
-
-    def excess(self, norms: np.ndarray) -> float:
-        """Return by what part of their tau the norms of a dual point exceed it, where there is one."""
-        own = self.tau > 0
-        return largest(np.maximum(norms[own] - self.tau[own], 0.0) / self.tau[own])
-
-    def norms(self, v: np.ndarray) -> np.ndarray:
-        return np.sqrt(self.products(v, v))
-
-    def products(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return np.bincount(self.label, weights=x * v, minlength=self.tau.size)
-
-    def terms(self, x: np.ndarray) -> np.ndarray:
-        return self.tau * self.norms(x)
-
-    def minimize(self, loss: SmoothLoss, x: np.ndarray, limit: int) -> np.ndarray:
-        """Minimise l(x) + sum_i tau_i |x_i|_2 over the groups that are not zero."""
-        own = self.tau[self.label] == 0
-        S, size, last = np.flatnonzero(own | (self.norms(x)[self.label] > 0)), np.inf, x
-        tau, same = self.tau[self.label[S]], self.label[S, None] == self.label[S]
-        for _ in range(limit if S.size else 0):
-            norms = self.norms(x)[self.label[S]]
-            d = np.divide(x[S], norms, out=np.zeros(S.size), where=norms > 0)
-            g = loss.gradient(x)[S] + tau * d
-            if not largest(g) < size / 2:  # rounding is reached, or there is no progress
-                break
-            last, size = x.copy(), largest(g)
-            # Each group's norm has the Hessian (I - d d') / |x_i|_2, d the direction of x_i.
-            part = np.divide(tau, norms, out=np.zeros(S.size), where=norms > 0)
-            bend = part[:, None] * same * (np.eye(S.size) - np.outer(d, d))
-            x[S] += newton_step(loss.hessian(x, S) + bend, g)
-        return last
 
 
 def lasso(A: Any, b: Any, tau: float, **options: Any) -> ADMMResult:
@@ -177,7 +198,7 @@ def lasso(A: Any, b: Any, tau: float, **options: Any) -> ADMMResult:
         Weight of the l1-norm, >= 0. From :math:`\|A^\top b\|_\infty` on, the solution is 0. With 0 the problem is
         least squares.
     **options
-        Options of all four lassos:
+        Options of the three functions of this module:
 
         - `rho`: penalty parameter > 0. By default it is chosen from the data, so that units do not matter.
         - `relaxation`: over-relaxation in (0, 2), 1.6 by default; 1 gives the updates as printed above.
@@ -219,9 +240,8 @@ def lasso(A: Any, b: Any, tau: float, **options: Any) -> ADMMResult:
     """
     loss, tau = LeastSquaresLoss(A, b), as_scalar(tau, "tau", at_least=0)
     given = Problem("lasso", {"A": loss.A, "b": loss.b, "tau": tau})
-    return solve(
-        _Regularized(loss, _Groups(np.full(loss.n, tau), np.arange(loss.n))), given, **options
-    )
+    penalty = _Groups(np.full(loss.n, tau), np.arange(loss.n))
+    return _Regularized(loss, penalty).solve(given, **options)
 
 
 def group_lasso(A: Any, b: Any, groups: Any, tau: float, **options: Any) -> ADMMResult:
@@ -289,7 +309,7 @@ def group_lasso(A: Any, b: Any, groups: Any, tau: float, **options: Any) -> ADMM
     names, label = np.unique(groups, return_inverse=True)
     each = np.full(names.size, tau)
     given = Problem("group lasso", {"A": loss.A, "b": loss.b, "label": label, "tau": each})
-    return solve(_Regularized(loss, _Groups(each, label)), given, **options)
+    return _Regularized(loss, _Groups(each, label)).solve(given, **options)
 
 
 def l1_regularized(loss: SmoothLoss, tau: Any, **options: Any) -> ADMMResult:
@@ -355,4 +375,4 @@ def l1_regularized(loss: SmoothLoss, tau: Any, **options: Any) -> ADMMResult:
     given = None
     if isinstance(loss, LogisticLoss):
         given = Problem("logistic regression", {"A": loss.A, "tau": tau})
-    return solve(_Regularized(loss, _Groups(tau, np.arange(loss.n))), given, **options)
+    return _Regularized(loss, _Groups(tau, np.arange(loss.n))).solve(given, **options)

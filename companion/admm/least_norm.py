@@ -27,7 +27,7 @@ __all__ = ["basis_pursuit", "least_absolute_deviations"]
 
 # Dense programs without a bound that could be left out: presolve finds nothing, and takes a third to half of the time.
 _SIMPLEX: dict[str, Any] = {"method": "highs-ds", "options": {"presolve": False}}
-_ROUNDING = 1e-12  # of the largest entry of a vertex; what is smaller is 0
+ROUNDING = 1e-12  # of the largest entry of a vertex; what is smaller is 0
 
 
 def least_absolute_deviations(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResult:
@@ -98,7 +98,7 @@ def least_absolute_deviations(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResul
         found = _vertex(-z / unit, A_eq=Q.T, b_eq=np.zeros(kept.size), bounds=(-1, 1))
         z, lambda_ = -unit * (found.lower.marginals + found.upper.marginals), found.x
         n_iter, w = int(found.nit), Q.T @ (z + b)
-    zero = np.abs(z) <= _ROUNDING * largest(z)
+    zero = np.abs(z) <= ROUNDING * largest(z)
     for _ in range(2):  # along Q until the rows of zeros vanish
         w = w - _nearest(Q[zero], Q[zero] @ w - b[zero])
     z = Q @ w - b
@@ -121,7 +121,7 @@ def least_absolute_deviations(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResul
         primal=largest(ratio(miss, terms)), dual=max(largest(lambda_) - 1, largest(lost), 0.0),
     )  # fmt: skip
     given = Problem("least absolute deviations", {"A": A, "b": b})
-    return _result(x, z, lambda_, n_iter, certificate, given)
+    return proved(x, z, lambda_, float(np.abs(z).sum()), n_iter, certificate, given)
 
 
 def basis_pursuit(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResult:
@@ -190,7 +190,7 @@ def basis_pursuit(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResult:
         n_iter = int(found.nit)
         S = x != 0
         x[S] -= _nearest(Q[S].T, Q.T @ x - C.d)
-        x[np.abs(x) <= _ROUNDING * largest(x)] = 0
+        x[np.abs(x) <= ROUNDING * largest(x)] = 0
         S = x != 0
         y = y - _nearest(Q[S], Q[S] @ y - np.sign(x[S]))
     # |x|_1 and b'nu: what divides them is |x_i| - (A'nu)_i x_i, and the residual of A x = b times nu
@@ -203,24 +203,25 @@ def basis_pursuit(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResult:
         np.abs(x) - slope * x, rest, float(np.abs(x).sum()), tol,
         primal=largest(ratio(miss, terms)), dual=max(largest(slope) - 1, largest(lambda_ - slope), 0.0),
     )  # fmt: skip
-    return _result(x, x, lambda_, n_iter, certificate, Problem("basis pursuit", {"A": A, "b": b}))
+    given = Problem("basis pursuit", {"A": A, "b": b})
+    return proved(x, x, lambda_, float(np.abs(x).sum()), n_iter, certificate, given)
 
 
 def _nearest(M: np.ndarray, r: np.ndarray) -> np.ndarray:
     """Return the shortest d that makes |M d - r| smallest."""
-    return linalg.lstsq(M, r, cond=_ROUNDING, lapack_driver="gelsy", check_finite=False)[0]
+    return linalg.lstsq(M, r, cond=ROUNDING, lapack_driver="gelsy", check_finite=False)[0]
 
 
-def _result(
-    x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, n_iter: int, certificate: Certificate, given: Problem
+def proved(
+    x: np.ndarray, z: np.ndarray, lambda_: np.ndarray, value: float, n_iter: int, certificate: Certificate,
+    given: Problem, advice: str = "",
 ) -> ADMMResult:  # fmt: skip
     """Return the result for rho = 1, and warn if it is not proved."""
     if not certificate.ok:
-        complain(f"no certified solution: {certificate}")
+        complain(f"no certified solution: {certificate}{advice}")
     status = "converged" if certificate.ok else "inaccurate"
     return ADMMResult(
-        x, z, lambda_, 1.0, float(np.abs(z).sum()), n_iter, certificate.ok, status,
-        certificate=certificate, problem=given,
+        x, z, lambda_, 1.0, value, n_iter, certificate.ok, status, certificate=certificate, problem=given
     )  # fmt: skip
 
 
