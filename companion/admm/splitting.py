@@ -1,7 +1,7 @@
 r"""The alternating direction method of multipliers.
 
-:func:`admm` is the method; lasso and group lasso of Section 16.8, the lasso of chapter 19, consensus and the text's routine
-``qsolve1`` call it. :class:`Iterate` is what a callback sees. The other names serve the convergence proof:
+:func:`admm` is the method; lasso and group lasso of Section 16.8, the lasso of chapter 19, consensus and the text's
+routine ``qsolve1`` call it. :class:`Iterate` is what a callback sees. The other names serve the convergence proof:
 :func:`lyapunov` and :func:`convergence_inequalities` evaluate what Theorem 16.1 bounds.
 """
 
