@@ -241,6 +241,7 @@ _NAMED: dict[str, Callable[..., Kernel]] = {
     "sigmoid": lambda gamma=1.0, coef0=0.0: Sigmoid(gamma, coef0),
     "precomputed": Precomputed,
 }
+_NAMED |= {"polynomial": _NAMED["poly"], "gaussian": _NAMED["rbf"]}
 
 
 def as_kernel(kernel: str | Kernel | Callable = "linear", **params: Any) -> Kernel:
@@ -251,9 +252,9 @@ def as_kernel(kernel: str | Kernel | Callable = "linear", **params: Any) -> Kern
     kernel : str, Kernel or callable
         * a `Kernel`: returned as it is;
         * ``"linear"``: :math:`\langle x, y\rangle`;
-        * ``"poly"``: :math:`(\gamma\langle x, y\rangle + c)^d` with ``degree`` (3),
+        * ``"poly"`` or ``"polynomial"``: :math:`(\gamma\langle x, y\rangle + c)^d` with ``degree`` (3),
           ``gamma`` (1), ``coef0`` (1);
-        * ``"rbf"``: :math:`e^{-\|x-y\|^2/(2\sigma^2)}` with ``sigma`` (1), or ``gamma``
+        * ``"rbf"`` or ``"gaussian"``: :math:`e^{-\|x-y\|^2/(2\sigma^2)}` with ``sigma`` (1), or ``gamma``
           for :math:`e^{-\gamma\|x-y\|^2}`;
         * ``"sigmoid"``: :math:`\tanh(\gamma\langle x, y\rangle + c)` with ``gamma`` (1), ``coef0`` (0);
         * ``"precomputed"``: the data are rows of a Gram matrix;

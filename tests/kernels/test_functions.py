@@ -265,8 +265,8 @@ test_with_params_refuses = refusals(
 def test_as_kernel_accepts_every_kind():
     assert as_kernel("linear") == as_kernel() == Linear()
     assert as_kernel("rbf", sigma=2.0, gamma=None) == Gaussian(2.0)
-    assert as_kernel("rbf", gamma=1 / 8) == Gaussian(2.0)
-    assert as_kernel("poly") == as_kernel("poly", coef0=1.0) == Polynomial(3, R=1.0)
+    assert as_kernel("gaussian", gamma=1 / 8) == Gaussian(2.0)
+    assert as_kernel("poly") == as_kernel("polynomial", coef0=1.0) == Polynomial(3, R=1.0)
     assert as_kernel("sigmoid", gamma=2.0, coef0=1.0) == Sigmoid(2.0, 1.0)
     k, f = Gaussian(1.0) + 1, pairwise.linear_kernel
     assert as_kernel(k) is k
