@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from companion.arithmetic import Bounds, largest, ratio
+from companion.arithmetic import Bounds, apart, largest, ratio
 from companion.checks import as_matrix, as_vector
 from companion.engine.certificate import rounding_of
 from companion.engine.guess import Guess, guess_machine
@@ -26,7 +26,7 @@ from companion.results import Certificate
 from companion.svm import hyperplanes
 from companion.svm.bounds import smallest_bound
 from companion.svm.hyperplanes import ROUNDING, TIGHT, Slab, place_points, slab_of
-from companion.svm.program import Array, DualProgram, Points, Terms
+from companion.svm.program import DualProgram, Points
 
 __all__ = [
     "DegenerateSolutionWarning", "HyperplaneClassifier", "SupportVectorMachine", "guess_by_libsvm",
@@ -187,14 +187,6 @@ class SupportVectorMachine(HyperplaneClassifier):
     def _dual(self, points: Points) -> DualProgram:
         """Return the dual program."""
 
-    @abstractmethod
-    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
-        """Return the terms of the primal objective."""
-
-    def _below_range(self, points: Points, dual: DualProgram) -> str:
-        """Say why w = 0 is the optimum, by the linear program of `nu_min`; nothing if it is not."""
-        return ""
-
     # -- fitting
 
     def dual_program(self, X: Any, y: Any) -> DualProgram:
@@ -224,38 +216,39 @@ class SupportVectorMachine(HyperplaneClassifier):
             points = replace(points, weight=as_vector(weight, "sample_weight", points.n))
         program = self._dual(points)
         found, tried = self._solved(points, program)
-        dual, a, weights, slab = found[:4]
-
-        def left_of(a: np.ndarray, weights: Any, b: float) -> float:  # what cancels leaves of 0
-            magnitude = float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
-            length = math.hypot(weights.norm, b if dual.P.constant else 0.0) + weights.misfit
-            return float(ratio(length, magnitude)) ** 2 + rounding_of(points.n)
-
-        # w = 0 goes with eta = 0: there is no slab then
-        part = math.inf
-        if dual.eta is None and not dual.P.ridge:
-            part = left_of(a, weights, slab.b)
-        reason = self._below_range(points, dual) if part <= ROUNDING else ""
-        if not reason:
-            found = hyperplanes.refine(self, points, found, tried, norm_is_shown=True)
-        if not (reason or found.certificate.ok or math.isinf(part)):  # other multipliers prove it
-            a = np.minimum(dual.c[-1] * smallest_bound(points)[0], dual.upper)
-            c = dual.P.coefficients(a)
-            part = left_of(a, points.weights(c, c, careful=True), math.fsum(dual.P.s * a))
-            reason = self._below_range(points, dual) if part <= ROUNDING else ""
-        if not reason:
-            self._store(points, program, found)
-            priced = program.price is not None and (program.eta is not None or dual.P.ridge)
-            price = "K" if priced else ""
-            return hyperplanes.complaints(self, points, norm_is_shown=True, price=price)
-        miss = largest(dual.A @ a - dual.c) / float(dual.c[-1])
-        proof = Certificate(miss, part, 0.0, part, found.certificate.tolerance)
-        u = np.zeros(points.n)
-        zero = points.weights(u, u)
-        found = hyperplanes.Solved(dual, a, zero, Slab(), u, 0.0, proof, 0.0, 0.0, found.n_systems)
+        free = program.eta is None and not program.P.ridge
+        if free and (found.weights.unknown or not found.certificate.ok):
+            reason = self._store_zero(points, program, found.n_systems)
+            if reason:
+                return [DegenerateSolutionWarning(reason)]
+        found = hyperplanes.refine(self, points, found, tried, norm_is_shown=True)
         self._store(points, program, found)
+        priced = program.price is not None and (program.eta is not None or program.P.ridge)
+        return hyperplanes.complaints(self, points, norm_is_shown=True, price="K" if priced else "")
+
+    def _store_zero(self, points: Points, dual: DualProgram, n_systems: int) -> str:
+        """Store w = 0 and say why it is the optimum, by the linear program of `nu_min`; say nothing if it is not."""
+        a, largest_part = smallest_bound(points)
+        nu, least = dual.total / (points.n * dual.price), 1.0 / (points.n * largest_part)
+        if nu > least * (1.0 + ROUNDING):
+            return ""
+        a, zero = np.minimum(dual.c[-1] * a, dual.upper), np.zeros(points.n)
+        c = dual.P.coefficients(a)
+        w, rounding = points.weights(c, c, careful=True), rounding_of(points.n)
+        length = math.hypot(w.norm, math.fsum(dual.P.s * a)) + w.misfit
+        magnitude = float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
+        left, miss = float(ratio(length, magnitude)) ** 2 + rounding, largest(dual.A @ a - dual.c)
+        proof = Certificate(miss / float(dual.c[-1]), left, 0.0, left, float(self.tol))
+        nothing = points.weights(zero, zero)
+        found = hyperplanes.Solved(dual, a, nothing, Slab(), zero, 0.0, proof, 0.0, 0.0, n_systems)
+        self._store(points, dual, found)
         self.degenerate_, self.point_classes_ = True, np.full(points.n, "undetermined")
-        return [DegenerateSolutionWarning(reason)]
+        given, limit = apart(nu, max(nu, least), 1.0)
+        name, advice = ("1/((p+q)K)", "lower K") if self._unit_normal else ("nu", "raise nu")
+        return (
+            f"{name} = {given} is at most nu_min = {limit}: the optimum is w = 0, eta = 0, and no hyperplane is "
+            f"found; {advice}"
+        )
 
     def _solved(
         self, points: Points, dual: DualProgram
@@ -302,8 +295,7 @@ def guess_by_libsvm(points: Points, dual: DualProgram) -> Guess | None:
     if dual.P.constant:  # one class of signed points, with the equation for the sum alone
         X, options = dual.P.toarray(), {"kernel": "precomputed"}
     elif dual.P.ridge:
-        X = dual.P.toarray() * np.outer(points.s, points.s)
-        options = {"kernel": "precomputed"}
+        X, options = dual.P.toarray() * np.outer(points.s, points.s), {"kernel": "precomputed"}
     else:
         X, options = points.for_libsvm()
     return guess_machine(

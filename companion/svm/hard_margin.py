@@ -12,7 +12,7 @@ from companion.exceptions import InfeasibleProblemError
 from companion.svm import hyperplanes
 from companion.svm.bounds import smallest_bound
 from companion.svm.estimator import SupportVectorMachine, guess_by_libsvm
-from companion.svm.program import Array, DualProgram, Points, SignedKernel, Terms
+from companion.svm.program import DualProgram, Points, SignedKernel
 
 __all__ = ["HardMarginSVC"]
 
@@ -76,9 +76,6 @@ class HardMarginSVC(SupportVectorMachine):
 
     def _dual(self, points: Points) -> DualProgram:
         return DualProgram.of(SignedKernel(points), -1.0, (points.s, 0.0), upper=np.inf, eta=1.0)
-
-    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
-        return (0.5 * norm * norm,)
 
     def _solved(
         self, points: Points, dual: DualProgram

@@ -300,7 +300,7 @@ def solve(
     Parameters
     ----------
     model : estimator
-        Has `tol` and `max_iter`, and says how multipliers give the slab (`_slab`), and what it minimises (`_terms`).
+        Has `tol` and `max_iter`, and says how multipliers give the slab (`_slab`).
     points : Points
     programs : sequence of DualProgram
     guess : callable
@@ -489,7 +489,7 @@ def _read_off(
     norm, square = weights.norm / P.unit, P.unit**2
     unit = norm if model._unit_normal and norm > 0.0 else 1.0
     bias = b if penalized else 0.0
-    terms = model._terms(dual, norm / unit, bias, slab.eta / unit, slack / unit)
+    terms = dual.terms(norm / unit, bias, slab.eta / unit, slack / unit)[int(model._unit_normal) :]
     objective = float(sum(terms))
     certificate, loss = certify_hyperplane(
         a, u, error, size + fixed + ridge, upper=dual.upper, ridge=P.ridge, norm=math.hypot(weights.norm, bias),

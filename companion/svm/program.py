@@ -35,7 +35,7 @@ from companion.kernels.gram import centre
 from companion.results import Certificate, Record
 
 __all__ = [
-    "Array", "DualProgram", "Points", "SignedKernel", "Terms", "Weights", "accurate_product", "as_signs",
+    "Array", "DualProgram", "Points", "SignedKernel", "Weights", "accurate_product", "as_signs",
     "kernel_options", "make_points",
 ]  # fmt: skip
 
@@ -425,7 +425,6 @@ def _real(values: np.ndarray, kernel: Kernel) -> np.ndarray:
 
 
 Array = np.ndarray
-Terms = tuple[float, ...]  # of an objective
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -497,6 +496,16 @@ class DualProgram(Record):
         """The sum of the multipliers of the data, infinite where no equation says what it is."""
         unit = getattr(self.P, "unit", 1.0)
         return float(self.c[-1]) / unit**2 if self.eta is None else math.inf
+
+    def terms(self, norm: float, b: float, eta: float, slack: Array) -> tuple[float, ...]:
+        """Return the terms of the primal objective: those of w, b and the width, and what the slacks cost."""
+        square, cost = self.P.unit**2, 0.0
+        if self.P.ridge:
+            cost = float(slack @ slack) / (2.0 * self.P.ridge * square)
+        elif self.price is not None:
+            cost = float(np.resize(self.upper, slack.size) @ slack) / square
+        width = 0.0 if self.eta is not None else -self.total * eta
+        return 0.5 * norm * norm, 0.5 * b * b, width, cost
 
     def certify(self, a: np.ndarray, y: np.ndarray, Pa: np.ndarray, tol: float) -> Certificate:
         """Return the certificate of multipliers a, with the multipliers y of the equations and the product P a.

@@ -21,26 +21,26 @@ with :math:`K_m = (p+q) K_s \nu`, the features F and S = diag(s). What is free (
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import linprog
+from scipy.linalg import solve_triangular
 from sklearn.utils.class_weight import compute_sample_weight
 
-from companion.arithmetic import EPS, apart, exact_product, largest, ratio
+from companion.arithmetic import EPS, apart, exact_product, largest, linear_program, ratio
 from companion.checks import as_scalar
+from companion.engine.certificate import BoxProgram
+from companion.engine.quadratic import solve_box
 from companion.exceptions import InfeasibleProblemError
-from companion.results import Certificate
 from companion.svm import hyperplanes
-from companion.svm.bounds import smallest_bound
 from companion.svm.estimator import HyperplaneClassifier, SupportVectorMachine
-from companion.svm.hyperplanes import ROUNDING, TIGHT, place_points, snap
-from companion.svm.program import Array, DualProgram, Points, SignedKernel, Terms
+from companion.svm.hyperplanes import ROUNDING, TIGHT, place_points
+from companion.svm.program import DualProgram, Points, SignedKernel
 
 __all__ = ["SVMs1", "SVMs2", "SVMs2l", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5"]
+
+_SPAN = 1e-3  # part of the longest image: nearer to the span of those before, an image gives (SVM_s2l) no direction
 
 
 @dataclass(eq=False, repr=False)
@@ -106,30 +106,14 @@ class SVMs1(SupportVectorMachine):
     def _dual(self, points: Points) -> DualProgram:
         least = 1.0 / (2 * points.fewest)
         K = 2.0 * least if self.K is None else as_scalar(self.K, "K", above=0.0)
-        if least * (1.0 - ROUNDING) > K:
-            given, limit = apart(K, least, 1.0)
-            why = f"K = {given} is below max(1/(2p), 1/(2q)) = {limit}"
-            raise _infeasible(points, why, "the margin")
+        _feasible(points, "K", K, "is below max(1/(2p), 1/(2q)) = {}", least, side=-1.0)
         P = SignedKernel(points)
         return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, 1.0), upper=K, price=K)
-
-    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
-        return -eta, dual.price * float(slack.sum())
 
     @property
     def gamma_(self) -> float:
         r"""The multiplier of :math:`\|w\|^2 \le 1`."""
         return abs(self.dual_objective_) / 2.0
-
-    def _below_range(self, points: Points, dual: DualProgram) -> str:
-        _, k = smallest_bound(points)
-        if k * (1.0 - ROUNDING) > dual.price:
-            return ""
-        K, limit = apart(dual.price, min(dual.price, k), -1.0)
-        return (
-            f"K = {K} is at least {limit}: the optimal value of (SVM_s1) is 0, and w is not "
-            "determined; lower K"
-        )
 
 
 @dataclass(eq=False, repr=False)
@@ -215,9 +199,6 @@ class SVMs2(SupportVectorMachine):
         P = SignedKernel(points)
         return DualProgram.of(P, -1.0, (points.s, 0.0), upper=K, price=K, eta=1.0)
 
-    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
-        return 0.5 * norm * norm, float(np.sum(dual.price * slack))
-
 
 @dataclass(eq=False, repr=False)
 class SVMs2l(HyperplaneClassifier):
@@ -253,9 +234,9 @@ class SVMs2l(HyperplaneClassifier):
     Source: the remark at the end of Section 18.3. The text says that the program minimises the number of misclassified
     points; it minimises their total slack. Solved by HiGHS.
 
-    A Gaussian kernel separates all points that differ, with coefficients of any size; but digits are lost along the
-    eigenvectors of a kernel matrix with small eigenvalues. So w is sought along the others: along as many as leave a
-    solution that can be proved.
+    A Gaussian kernel separates all points that differ, with coefficients of any size; but digits are lost along
+    directions in which the images hardly differ. So w is sought in the span of some images: of those that are farther
+    than a thousandth of the longest from the span of those before.
 
     Examples
     --------
@@ -268,86 +249,44 @@ class SVMs2l(HyperplaneClassifier):
     (6.0, array([0.]), -1.0)
     """
 
-    _: KW_ONLY
-    max_iter: int = 100_000
-
     def _fit(self, X: Any, y: Any) -> list[Warning]:
         """Solve the dual linear program; w and b are the multipliers of its equations."""
         # w has coefficients of its own, whose sum need not be 0
         points = hyperplanes.proper_points(self._read(X, y), False, type(self).__name__)
-        found = []
-        for F, back in _spans(points):
-            found += _vertex(points, F, back, self.max_iter, float(self.tol))
-            if found and found[-1][0].ok:
-                break
-        if not found:
-            raise RuntimeError(f"HiGHS could not solve the linear program in {self.max_iter} steps")
-        best = min(found, key=lambda each: each[0].worst)
-        self.certificate_, a, w, self.b_, margin, self.n_iter_ = best
+        s, zero, (F, pivots, T) = points.s, np.zeros(points.n), points.basis()
+        pivots = pivots[T.diagonal() > _SPAN * largest(T)]
+        r = F.shape[1] if points.Phi is not None else pivots.size
+        F = F[:, :r]
+        mean = F.mean(axis=0)  # b takes it
+        unit = largest(F - mean) or 1.0
+        rows = np.vstack([s * (F - mean).T / unit, s])
+        program = BoxProgram(
+            np.zeros((s.size, s.size)), zero - 1.0, rows, np.zeros(r + 1), zero, zero + 1.0
+        )
+        answer = linear_program(program.q, A_eq=rows, b_eq=program.b, bounds=(0.0, 1.0))
+        guess = None if answer.x is None else (answer.x, -answer.eqlin.marginals)
+        found = solve_box(program, guess=guess, tol=float(self.tol), max_iter=int(self.max_iter))
+        a, w = found.x, found.y[:-1] / unit
+        b, M, c = float(w @ mean - found.y[-1]), F, w
+        if points.Phi is None:
+            M, c = points.gram, np.zeros(points.n)
+            c[pivots] = solve_triangular(T[:r, :r], w, lower=True, trans="T")
+        least = float((s * (exact_product(M, c) - b)).min())
+        if least > 0.0:  # every point is on its side: a longer w leaves no slack
+            t = max((1.0 + 4.0 * EPS) / least, 1.0)
+            a, w, b, c = zero, t * w, t * b, t * c
+        margin = s * (exact_product(M, c) - b)
+        self.w_: np.ndarray | None = None if points.Phi is None else w
+        self.b_, self.norm_, self.dual_coef_ = b, float(np.linalg.norm(w)), c
         size, slack = largest(margin) + 1.0 + abs(self.b_), np.maximum(1.0 - margin, 0.0)
+        self.X_fit_, self.kernel_, self.n_iter_ = points.X, points.kernel, found.n_systems
         self.K_ = self.eta_ = 1.0
         self.point_classes_ = place_points(a, 1.0, margin, 1.0, size, squared=False)
         self._store_points(points, a, np.where(slack > TIGHT * size, slack, 0.0), 1.0)
-        self.X_fit_, self.kernel_ = points.X, points.kernel
-        self.w_: np.ndarray | None = None if points.Phi is None else w
-        if points.Phi is None:
-            self.dual_coef_ = w
-        inner = points.s * margin + self.b_
-        self.norm_ = math.sqrt(max(float(w @ (inner if points.Phi is None else w)), 0.0))
         self.delta_, self.degenerate_ = float(ratio(1.0, self.norm_)), self.norm_ == 0.0
         self.objective_, self.dual_objective_ = float(slack.sum()), float(a.sum())
+        self.certificate_ = found.certificate
         return hyperplanes.complaints(self, points, norm_is_shown=False)
-
-
-def _spans(points: Points) -> Iterator[tuple[Array, Array | None]]:
-    """Yield features, and what makes coefficients of the points from weights: those of ever fewer directions.
-
-    Along eigenvectors of a kernel matrix with small eigenvalues coefficients are long, and all else is rounding.
-    """
-    if points.Phi is not None:
-        yield points.Phi, None
-        return
-    values, V = np.linalg.eigh(points.gram)
-    for part in 10.0 ** np.arange(-12.0, 0.0):
-        root, kept = np.sqrt(np.maximum(values, 0.0)), values > part * values[-1]
-        yield V[:, kept] * root[kept], V[:, kept] / root[kept]
-
-
-def _vertex(points: Points, F: Array, back: Array | None, max_iter: int, tol: float) -> list:
-    """Let HiGHS find a vertex; make its equations true, and prove it; there is none where HiGHS finds none."""
-    s, M = points.s, F if back is None else points.gram
-    mean = F.mean(axis=0)  # b takes it; HiGHS does not see small differences of large numbers
-    unit = largest(F - mean) or 1.0
-    rows = np.vstack([s * (F - mean).T / unit, s])
-    answer = linprog(
-        -np.ones(s.size), A_eq=rows, b_eq=np.zeros(len(rows)), bounds=(0.0, 1.0), method="highs-ds",
-        options={"maxiter": max_iter},
-    )  # fmt: skip
-    if answer.x is None:
-        return []
-    a, v = snap(answer.x, 1.0), 0.0 - answer.eqlin.marginals
-    free, size = (a > 0.0) & (a < 1.0), np.zeros(v.size)
-    w, b = np.zeros(M.shape[1]), 0.0
-    for _ in range(3):
-        size, step = size + np.abs(v), v[:-1] / unit
-        w, b = w + (step if back is None else back @ step), b - float(v[-1] - step @ mean)
-        margin = s * (exact_product(M, w) - b)
-        left = 1.0 - margin[free]
-        if largest(left) <= 4.0 * EPS * (1.0 + abs(b)):
-            break
-        v = np.linalg.lstsq(rows[:, free].T, left)[0]
-        a[free] -= np.linalg.lstsq(rows[:, free], exact_product(rows, a))[0]
-    a, least = np.clip(a, 0.0, 1.0), float(margin.min())
-    if least > 0.0:  # every point is on its side: a longer w leaves no slack
-        stretch = max((1.0 + 4.0 * EPS) / least, 1.0)
-        a, w, b = np.zeros(s.size), stretch * w, stretch * b
-        margin = s * (exact_product(M, w) - b)
-    u, error = 1.0 - margin, 2.0 * EPS * (np.abs(margin) + abs(b))
-    products = np.maximum(error - u, 0.0) * a + np.maximum(error + u, 0.0) * (1.0 - a)
-    miss, scale = np.abs(exact_product(rows, a)), max(float(np.maximum(u, 0.0).sum()), 1.0)
-    gap, dual = float(products.sum() + size @ miss) / scale, largest(ratio(miss, np.abs(rows) @ a))
-    proof = Certificate(0.0, dual, largest(products) / scale, gap, tol)
-    return [(proof, a, w, b, margin, int(answer.nit))]
 
 
 @dataclass(eq=False, repr=False)
@@ -471,20 +410,11 @@ class SVMs2prime(SupportVectorMachine):
 
     def _dual(self, points: Points) -> DualProgram:
         Ks, Km = _constants(points, self.nu, self.K)
-        nu_largest = 2 * points.fewest / points.n
-        if self.nu > nu_largest * (1.0 + ROUNDING):
-            nu, limit = apart(self.nu, nu_largest, -1.0)
-            why = f"nu = {nu} exceeds 2 min(p, q)/(p + q) = {limit}"
-            raise _infeasible(points, why, "the primal objective")
+        largest = 2 * points.fewest / points.n
+        _feasible(points, "nu", self.nu, "exceeds 2 min(p, q)/(p + q) = {}", largest)
         return DualProgram.of(
             SignedKernel(points), 0.0, (points.s, 0.0), (1.0, Km), upper=Ks, price=Ks
         )
-
-    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
-        return 0.5 * norm * norm, -dual.total * eta, dual.price * float(slack.sum())
-
-    def _below_range(self, points: Points, dual: DualProgram) -> str:
-        return _below_nu_min(points, self.nu)
 
 
 @dataclass(eq=False, repr=False)
@@ -537,20 +467,9 @@ class SVMs3(SupportVectorMachine):
 
     def _dual(self, points: Points) -> DualProgram:
         Ks, Km = _constants(points, self.nu, self.K)
-        if self.nu > 1.0 + ROUNDING:
-            raise InfeasibleProblemError(
-                f"nu = {apart(self.nu, 1.0, -1.0)[0]} exceeds 1: the dual program has no feasible point, and the "
-                "primal objective is unbounded",
-                witness=np.ones(1),
-            )
+        _feasible(points, "nu", self.nu, "exceeds {}", 1.0, y=[1.0])
         P = SignedKernel(points, penalize_b=True)
         return DualProgram.of(P, 0.0, (1.0, Km), upper=Ks, price=Ks)
-
-    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
-        return 0.5 * norm * norm, 0.5 * b * b, -dual.total * eta, dual.price * float(slack.sum())
-
-    def _below_range(self, points: Points, dual: DualProgram) -> str:
-        return _below_nu_min(points, self.nu)
 
 
 @dataclass(eq=False, repr=False)
@@ -607,9 +526,6 @@ class SVMs4(SupportVectorMachine):
         P = SignedKernel(points, ridge=1.0 / (2.0 * Ks))
         return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, Km), upper=np.inf, price=Ks)
 
-    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
-        return 0.5 * norm * norm, -dual.total * eta, dual.price * float(slack @ slack)
-
 
 @dataclass(eq=False, repr=False)
 class SVMs5(SupportVectorMachine):
@@ -650,9 +566,6 @@ class SVMs5(SupportVectorMachine):
         P = SignedKernel(points, penalize_b=True, ridge=1.0 / (2.0 * Ks))
         return DualProgram.of(P, 0.0, (1.0, Km), upper=np.inf, price=Ks)
 
-    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
-        return 0.5 * norm * norm, 0.5 * b * b, -dual.total * eta, dual.price * float(slack @ slack)
-
 
 def _constants(points: Points, nu: float, K: float | None) -> tuple[float, float]:
     """Return K_s and K_m = (p+q) K_s nu."""
@@ -661,22 +574,19 @@ def _constants(points: Points, nu: float, K: float | None) -> tuple[float, float
     return Ks, points.n * Ks * nu
 
 
-def _below_nu_min(points: Points, nu: float) -> str:
-    """Say that the optimum is w = 0, where nu is as small as that."""
-    least = 1.0 / (points.n * smallest_bound(points)[1])
-    if nu > least * (1.0 + ROUNDING):
-        return ""
-    given, limit = apart(nu, max(nu, least), 1.0)
-    return (
-        f"nu = {given} is at most nu_min = {limit}: the optimum is w = 0, eta = 0, "
-        "and no hyperplane is found; raise nu"
-    )
+def _feasible(
+    points: Points, name: str, value: float, words: str, limit: float, side: float = 1.0,
+    y: list[float] | None = None,
+) -> None:  # fmt: skip
+    """Refuse a constant beyond its limit: the bounds of the multipliers then do not allow their sum.
 
-
-def _infeasible(points: Points, why: str, unbounded: str) -> InfeasibleProblemError:
-    """Return the error with y with y'(A a) = the sum of the multipliers of the smaller class."""
-    p, q = points.blue.size, points.red.size
-    return InfeasibleProblemError(
-        f"{why} for p = {p}, q = {q}: the dual program has no feasible point, and {unbounded} is unbounded",
-        witness=np.array([0.5 if p <= q else -0.5, 0.5]),
+    The witness has y'A a = the sum of the multipliers of the smaller class, or of all.
+    """
+    if side * (value - limit) <= ROUNDING * limit:
+        return
+    (given, bound), p, q = apart(value, limit, -side), points.blue.size, points.red.size
+    raise InfeasibleProblemError(
+        f"{name} = {given} {words.format(bound)} for p = {p}, q = {q}: the dual program has no feasible point, and "
+        "the primal objective is unbounded",
+        witness=np.array(y or [0.5 if p <= q else -0.5, 0.5]),
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from companion.checks import as_scalar
 from companion.svm import hyperplanes
-from companion.svm.program import Array, DualProgram, Points, SignedKernel, Terms
+from companion.svm.program import DualProgram, Points, SignedKernel
 from companion.svr.tube import SupportVectorRegression
 
 __all__ = ["EpsilonSVR"]
@@ -91,9 +91,6 @@ class EpsilonSVR(SupportVectorRegression):
         q, upper = np.append(y, -y) + epsilon, C / P.m * points.weight
         upper = np.tile(upper, 2) if np.ndim(upper) else upper
         return DualProgram.of(P, q, (P.s, 0.0), upper=upper, price=C, eta=-epsilon)
-
-    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
-        return 0.5 * norm * norm, dual.price * float(np.mean(dual.P.points.weight * slack))
 
     @property
     def nu_(self) -> float:

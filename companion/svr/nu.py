@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from companion.checks import as_scalar
-from companion.svm.program import Array, DualProgram, Points, SignedKernel, Terms
+from companion.svm.program import DualProgram, Points, SignedKernel
 from companion.svr.tube import Margins, SupportVectorRegression
 
 __all__ = ["NuSVR", "NuSVRPenalizedBias", "QuadraticNuSVR"]
@@ -182,9 +182,6 @@ class NuSVR(NuRegression):
             P, np.append(y, -y), (P.s, 0.0), (1.0, C * nu), upper=C / P.m, price=C
         )
 
-    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
-        return 0.5 * norm * norm, -dual.price * self.nu * eta, dual.price * float(slack.mean())
-
     @property
     def critical_nu_(self) -> tuple[float, float, float]:
         r"""The critical values :math:`2p_{sf}/m`, :math:`2q_{sf}/m` and :math:`(p_{sf} + q_{sf})/m` of Section 20.2."""
@@ -274,10 +271,6 @@ class NuSVRPenalizedBias(NuRegression):
         (C, nu), P = self._constants(points), SignedKernel(points, penalize_b=True, tube=True)
         return DualProgram.of(P, np.append(y, -y), (1.0, C * nu), upper=C / P.m, price=C)
 
-    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
-        loss = float(slack.mean())
-        return 0.5 * (norm * norm + b * b), -dual.price * self.nu * eta, dual.price * loss
-
     def margins_by_averaging(self) -> Margins:
         r"""Return b and :math:`\epsilon`, the average of :math:`|y_i - f(x_i)|` over the support vectors of type 1.
 
@@ -354,9 +347,6 @@ class QuadraticNuSVR(NuRegression):
         C, nu = self._constants(points)
         P = SignedKernel(points, ridge=points.n / (2.0 * C), tube=True)
         return DualProgram.of(P, np.append(y, -y), (P.s, 0.0), (1.0, C * nu), upper=np.inf, price=C)
-
-    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
-        return 0.5 * norm * norm, -dual.price * self.nu * eta, dual.price * float(np.mean(slack**2))
 
     def margins_by_averaging(self) -> Margins:
         r"""Return b and :math:`\epsilon` from the points with a positive multiplier.

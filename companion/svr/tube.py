@@ -38,7 +38,7 @@ from companion.engine.guess import Guess, guess_tube
 from companion.kernels.vectors import KernelMixin
 from companion.svm import hyperplanes
 from companion.svm.hyperplanes import ROUNDING, TIGHT, Interval, Slab, middle, slab_of
-from companion.svm.program import Array, DualProgram, Points, Terms
+from companion.svm.program import DualProgram, Points
 
 __all__ = [
     "TUBE_CLASSES",
@@ -158,10 +158,6 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
     @abstractmethod
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
         r"""Return the dual program with :math:`C\nu` as the sum of the multipliers, where it has one."""
-
-    @abstractmethod
-    def _terms(self, dual: DualProgram, norm: float, b: float, eta: float, slack: Array) -> Terms:
-        r"""Return the terms of the primal objective, for :math:`\epsilon = -\eta`."""
 
     def _price(self, points: Points) -> float:
         """Return C."""
