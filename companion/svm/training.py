@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -38,9 +38,7 @@ __all__ = [
 ]  # fmt: skip
 
 _LOSSES = {"hinge": 1, "quadratic": 2}
-_ORDERS = ("cyclic", "shuffled")
 _SUFFICIENT = 1e-4  # part of the predicted decrease that the line search insists on
-_NOISE = 1e-14  # a predicted decrease below this part of J is rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,40 +93,6 @@ class TrainingResult(Record):
     kernel: Kernel = field(default_factory=as_kernel, repr=False)
     points: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
     problem: Problem | None = field(default=None, repr=False)
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return h(x) for each row of X.
-
-        Parameters
-        ----------
-        X : array-like of shape (k, d), or (k, n) for a precomputed kernel
-            Points, without the coordinate 1.
-
-        Returns
-        -------
-        ndarray of shape (k,)
-        """
-        if self.kernel.is_precomputed:
-            return as_matrix(X, "X", (None, self.beta.size)) @ self.beta
-        Z = augment(as_matrix(X, "X", (None, self.points.shape[1] - 1)))
-        if self.w is not None:
-            features: Any = self.kernel.features(Z)
-            return features @ self.w
-        return self.kernel(Z, self.points) @ self.beta
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return +1 or -1 for each row of X; on the hyperplane +1.
-
-        Parameters
-        ----------
-        X : array-like of shape (k, d), or (k, n) for a precomputed kernel
-            Points, without the coordinate 1.
-
-        Returns
-        -------
-        ndarray of shape (k,)
-        """
-        return np.where(self.decision_function(X) >= 0.0, 1.0, -1.0)
 
 
 def augment(X: Any) -> np.ndarray:
@@ -193,16 +157,14 @@ class _Task:
             certificate = replace(certificate, gap=max(certificate.gap, gap))
         if w is None and points.Phi is not None:
             w = beta @ points.Phi
-        complaint = (
-            f"no stopping rule was met in {len(steps)} steps" if status == "max_iter" else ""
-        )
-        if status == "converged" and not (by_rule or certificate.ok):
-            complaint = (
-                f"the solution misses tol = {tol:g} ({certificate}): slacks are lost in the rounding of the margins; "
-                f"{'' if points.Phi is None else 'scale the data, or '}lower C"
-            )
-        if complaint:
-            warnings.warn(complaint, ConvergenceWarning, stacklevel=3)
+        if status == "max_iter" or not (by_rule or certificate.ok):
+            why = f"no stopping rule was met in {len(steps)} steps"
+            if status == "converged":
+                why = (
+                    f"the solution misses tol = {tol:g} ({certificate}): slacks are lost in the rounding of the "
+                    "margins; scale the data, or lower C"
+                )
+            warnings.warn(why, ConvergenceWarning, stacklevel=3)
         return TrainingResult(
             w=w, alpha=alpha, beta=beta, objective=objective, dual_objective=value, n_iter=len(steps),
             converged=status == "converged", status=status, certificate=certificate,
@@ -224,7 +186,13 @@ def _read_task(X: Any, y: Any, C: float, loss: str, kernel: KernelLike) -> _Task
         X = augment(X)
         if not _sees_last(named, X.shape[1]):
             named = named + 1.0
-    return _Task(make_points(X, y, named), C, _LOSSES[loss])
+    points = make_points(X, y, named)
+    if points.diagonal.min() < 0.0:
+        worst, k = points.diagonal.min(), int(points.diagonal.argmin())
+        raise ValueError(
+            f"the kernel must be positive definite; its value at point {k} with itself is {worst:g}"
+        )
+    return _Task(points, C, _LOSSES[loss])
 
 
 def _sees_last(kernel: Kernel, d: int) -> bool:
@@ -350,17 +318,11 @@ def dual_coordinate_ascent(
     """
     task = _read_task(X, y, C, loss, kernel)
     tol = as_scalar(tol, "tol", above=0.0)
-    if order not in _ORDERS:
-        raise ValueError(f"order must be one of {_ORDERS}, got {order!r}")
+    if order not in ("cyclic", "shuffled"):
+        raise ValueError(f"order must be 'cyclic' or 'shuffled', got {order!r}")
     rng = np.random.default_rng(0) if rng is None else rng
     Q, n, upper, ridge = task.signed.toarray(), task.points.n, task.dual.upper, task.signed.ridge
-    diagonal = Q.diagonal()
-    if diagonal.min() < 0.0:
-        k = int(np.argmin(diagonal))
-        raise ValueError(
-            f"the kernel must be positive definite; its value at point {k} with itself is {diagonal[k]:g}"
-        )
-    rates = 1.0 / np.maximum(diagonal, np.finfo(float).tiny)  # Q_kk = 0: no curvature
+    rates = 1.0 / np.maximum(Q.diagonal(), np.finfo(float).tiny)  # Q_kk = 0: no curvature
     status, alpha, visits = "max_iter", np.zeros(n), np.arange(n)
     least_gap = 8.0 * EPS * n * task.C  # of margins that are right to rounding
     steps: list[dict[str, Any]] = []
@@ -469,7 +431,7 @@ def primal_newton(
 
     def minimum(A: np.ndarray) -> np.ndarray:
         H, v = np.eye(F.shape[1]) + 2.0 * C * F[A].T @ F[A], y[A] @ F[A]
-        return _solve_positive(H, 2.0 * C * v)
+        return cho_solve(cho_factor(H), 2.0 * C * v)
 
     return _newton(task, "w", F, minimum, tol, max_iter)
 
@@ -522,38 +484,19 @@ def primal_kernel_newton(
     >>> from companion.kernels import Polynomial
     >>> data = iris_components()
     >>> result = primal_kernel_newton(data.X, data.y, C=10.0, kernel=Polynomial(2, R=0.0))
-    >>> round(result.objective, 4), int((result.predict(data.X) != data.y).sum())
-    (136.8543, 5)
+    >>> round(result.objective, 4), result.certificate.ok
+    (136.8543, True)
     """
     task = _read_task(X, y, C, "quadratic", kernel)
     K, y = task.points.gram, task.points.s
 
     def minimum(A: np.ndarray) -> np.ndarray:
         target = np.zeros(y.size)
-        target[A] = _solve_positive(K[np.ix_(A, A)] + 0.5 / task.C * np.eye(A.size), y[A])
+        H = K[np.ix_(A, A)] + 0.5 / task.C * np.eye(A.size)
+        target[A] = cho_solve(cho_factor(H), y[A])
         return target
 
     return _newton(task, "beta", K, minimum, tol, max_iter)
-
-
-def _solve_positive(H: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve with a positive definite matrix."""
-    try:
-        return cho_solve(cho_factor(H), right)
-    except ValueError as error:  # a LinAlgError is one, too
-        raise ValueError(
-            "the kernel must be positive definite on the training points: the matrix of the Newton step is not, unless "
-            "C or the inner products are so large that it overflows, or that 1/(2C) is lost in rounding beside them; "
-            "then scale the data, or lower C"
-        ) from error
-
-
-class _Iterate(NamedTuple):
-    x: np.ndarray
-    slack: np.ndarray
-    inside: np.ndarray  # which points are inside the margin: the set A
-    value: float
-    gradient: np.ndarray
 
 
 def _newton(
@@ -565,33 +508,35 @@ def _newton(
     """
     tol, y, C = as_scalar(tol, "tol", above=0.0), task.points.s, task.C
 
-    def at(x: np.ndarray) -> _Iterate:
+    def at(x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
         h = M @ x
         of_w = x if name == "w" else h  # the gradient of |w|^2/2
         slack = np.maximum(1.0 - y * h, 0.0)
         gradient = of_w - 2.0 * C * ((y * slack) @ M)
-        return _Iterate(x, slack, slack > 0.0, task.primal(float(x @ of_w), slack), gradient)
+        return slack, task.primal(float(x @ of_w), slack), gradient
 
-    point, status = at(np.zeros(M.shape[1])), "max_iter"
-    steps: list[dict[str, Any]] = []
+    x, status = np.zeros(M.shape[1]), "max_iter"
+    (slack, J, gradient), steps = at(x), list[dict[str, Any]]()
     for _ in range(check_count(max_iter, "max_iter")):
-        old, target, step = point, minimum(np.flatnonzero(point.inside)), 1.0
-        slope = float(old.gradient @ (target - old.x))
-        settled = -slope <= _NOISE * old.value  # what is left to gain is rounding
-        point = at(target)
-        while not settled and point.value > old.value + _SUFFICIENT * step * slope:
+        old, A, before, step = x, slack > 0.0, J, 1.0
+        target = minimum(np.flatnonzero(A))
+        slope = float(gradient @ (target - old))
+        settled = -slope <= 64.0 * EPS * before  # what is left to gain is rounding
+        x, (slack, J, gradient) = target, at(target)
+        while not settled and before + _SUFFICIENT * step * slope < J:
             step /= 2.0
-            point = at(old.x + step * (target - old.x))
-        change = float(np.linalg.norm(point.x - old.x))
-        now = {"objective": point.value, "change": change, "active": point.inside}
-        steps.append({**now, "step": step, name: point.x})
-        same = step == 1.0 and np.array_equal(point.inside, old.inside)
-        if same or settled or change <= tol * float(np.linalg.norm(point.x)):
+            x = old + step * (target - old)
+            slack, J, gradient = at(x)
+        change = float(np.linalg.norm(x - old))
+        now = {"objective": J, "change": change, "active": slack > 0.0, "step": step, name: x}
+        steps.append(now)
+        same = step == 1.0 and np.array_equal(slack > 0.0, A)
+        if same or settled or change <= tol * float(np.linalg.norm(x)):
             status = "converged"
             break
-    alpha = 2.0 * C * point.slack
+    alpha = 2.0 * C * slack
     if name == "w":
-        return task.result(y * alpha, alpha, point.value, tol, status, steps, w=point.x)
+        return task.result(y * alpha, alpha, J, tol, status, steps, w=x)
     if status == "converged":
-        alpha = np.maximum(y * point.x, 0.0)  # 2 C xi, without the cancellation in xi
-    return task.result(point.x, alpha, point.value, tol, status, steps)
+        alpha = np.maximum(y * x, 0.0)  # 2 C xi, without the cancellation in xi
+    return task.result(x, alpha, J, tol, status, steps)
