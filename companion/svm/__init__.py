@@ -27,13 +27,14 @@ from companion.svm.indefinite import (
     IndefiniteSVC,
     largest_linear,
     lipschitz_constant,
+    nearest_psd,
     project_q1,
     proxy_kernel,
     solve_indefinite,
+    spectrum_transform,
 )
 from companion.svm.program import DualProgram
 from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
-from companion.svm.spectrum import nearest_psd, spectrum_transform
 from companion.svm.training import (
     TrainingResult,
     augment,

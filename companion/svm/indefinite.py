@@ -17,24 +17,125 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import exprel
 
-from companion.admm import solve_qp
+from companion.admm import project_psd
 from companion.arithmetic import EPS, largest, ratio
-from companion.checks import as_scalar, as_symmetric, as_vector, check_count
-from companion.engine.certificate import rounding_of, weak_duality
+from companion.checks import as_matrix, as_scalar, as_symmetric, as_vector, check_count
 from companion.exceptions import ConvergenceWarning
 from companion.results import Certificate, History, Problem, Record
 from companion.svm.estimator import HyperplaneClassifier
-from companion.svm.hyperplanes import ROUNDING, KernelLike, slab_of, snap
+from companion.svm.hyperplanes import ROUNDING, KernelLike
 from companion.svm.program import as_signs
-from companion.svm.spectrum import nearest_psd
+from companion.svm.soft_margin import SVMs2
 
 __all__ = [
-    "IndefiniteObjective", "IndefiniteResult", "IndefiniteSVC", "largest_linear", "lipschitz_constant", "project_q1",
-    "proxy_kernel", "solve_indefinite",
+    "IndefiniteObjective", "IndefiniteResult", "IndefiniteSVC", "largest_linear", "lipschitz_constant", "nearest_psd",
+    "project_q1", "proxy_kernel", "solve_indefinite", "spectrum_transform",
 ]  # fmt: skip
 
 _FALL = 0.9  # each step of the line search first tries an L that is smaller by this factor
+
+
+# ---------------------------------------------------------------------------------------------
+# The spectrum of a matrix, and how to mend it
+# ---------------------------------------------------------------------------------------------
+
+
+def nearest_psd(A: Any) -> np.ndarray:
+    r"""Return the positive semidefinite matrix that is nearest in the Frobenius norm, :math:`A_+`.
+
+    With :math:`A = \sum_i \lambda_i v_i v_i^\top` it is :math:`\sum_i \max(\lambda_i, 0)\, v_i v_i^\top`.
+
+    Parameters
+    ----------
+    A : array-like of shape (n, n)
+        Symmetric.
+
+    Raises
+    ------
+    ValueError
+        If A is not symmetric; :func:`companion.admm.project_psd` takes any square matrix.
+
+    Notes
+    -----
+    Source: YCG (4). A is mapped to :math:`A_+` with Lipschitz constant 1 in the Frobenius norm.
+
+    Examples
+    --------
+    >>> nearest_psd([[0, 2], [2, 0]]).round(8)
+    array([[1., 1.],
+           [1., 1.]])
+    """
+    return project_psd(as_symmetric(A, "A"))
+
+
+def spectrum_transform(K: Any, how: str = "clip", rows: Any = None) -> Any:
+    r"""Make a symmetric matrix positive semidefinite by changing its eigenvalues alone.
+
+    =============  ================================================================
+    ``clip``       :math:`\max(\lambda, 0)`: "denoise"
+    ``flip``       :math:`|\lambda|`
+    ``shift``      :math:`\lambda - \min(\lambda_{\min}, 0)`
+    ``square``     :math:`\lambda^2`
+    ``diffusion``  :math:`e^\lambda`
+    =============  ================================================================
+
+    Parameters
+    ----------
+    K : array-like of shape (n, n)
+        Symmetric.
+    how : str
+        One of the names above.
+    rows : array-like of shape (m, n), optional
+        Kernel values of m new points with the n old ones.
+
+    Returns
+    -------
+    ndarray of shape (n, n), or a pair
+        The new matrix; with `rows`, also the new values of the new points, shape (m, n).
+
+    Raises
+    ------
+    ValueError
+        If K is not symmetric, or a large eigenvalue overflows in ``"diffusion"``.
+
+    Notes
+    -----
+    Source: YCG Section 1 (all but square). The new values are ``rows @ T`` with the matrix T for which the transform
+    of K is K T, up to a multiple of the identity: adding to the diagonal does not concern pairs of different points.
+
+    Examples
+    --------
+    >>> K = [[0.0, 2.0], [2.0, 0.0]]
+    >>> spectrum_transform(K, "flip").round(8)
+    array([[2., 0.],
+           [0., 2.]])
+    >>> spectrum_transform(K, "clip", rows=[[2.0, 0.0]])[1].round(8)
+    array([[1., 1.]])
+    """
+    K = as_symmetric(K, "K")
+    d, V = np.linalg.eigh(K)
+    d[np.abs(d) <= len(d) * EPS * largest(d)] = 0.0  # below this an eigenvalue has no sign
+    transforms = {  # t and c for the new eigenvalues d t + c
+        "clip": (np.where(d > 0.0, 1.0, 0.0), 0.0),
+        "flip": (np.sign(d), 0.0),
+        "shift": (np.ones_like(d), -float(d.min(initial=0.0))),
+        "square": (d, 0.0),
+        "diffusion": (exprel(d), 1.0),
+    }
+    if how not in transforms:
+        raise ValueError(f"how must be one of {', '.join(transforms)}, got {how!r}")
+    factor, constant = transforms[how]
+    if np.isinf(factor).any():
+        raise ValueError(
+            f"exp overflows at the eigenvalue {d[-1]:.4g} of K; scale K, to at most 700"
+        )
+    new = (V * np.maximum(d * factor + constant, 0.0)) @ V.T
+    new = 0.5 * (new + new.T)
+    if rows is None:
+        return new
+    return new, as_matrix(rows, "rows", (None, len(K))) @ (V * factor) @ V.T
 
 
 # ---------------------------------------------------------------------------------------------
@@ -207,14 +308,8 @@ class IndefiniteObjective:
         """Return the value and the gradient at alpha."""
         alpha, tau = as_vector(alpha, "alpha", self.y.size), 0.25 / self.rho
         z = self.y * alpha
-        with np.errstate(over="ignore"):
-            quartic = 0.25 * tau * float(z @ z) ** 2
-        if not math.isfinite(quartic):
-            raise ValueError(
-                f"the objective overflows for alpha up to {largest(alpha):.3g} and rho = {self.rho:.3g}; scale alpha"
-            )
         d, V = np.linalg.eigh(self.K0 + tau * np.outer(z, z))
-        value = float(alpha.sum() - 0.5 * (z @ self.K0 @ z)) - quartic
+        value = float(alpha.sum() - 0.5 * (z @ self.K0 @ z)) - 0.25 * tau * float(z @ z) ** 2
         value += self.rho * float((np.minimum(d, 0.0) ** 2).sum())
         return value, 1.0 - self.y * (V @ (np.maximum(d, 0.0) * (z @ V)))
 
@@ -513,32 +608,25 @@ def _finish(
 ) -> IndefiniteResult:  # fmt: skip
     """Solve the support vector machine with the proxy kernel: it closes the gap from above."""
     f, C, alpha = program.f, program.C, point.alpha
-    y = f.y
-    K = proxy_kernel(alpha, f.K0, y, f.rho)
-    P = K * np.outer(y, y)
+    y, K = f.y, proxy_kernel(alpha, f.K0, f.y, f.rho)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # its certificate is part of ours
-        answer = solve_qp(P, -np.ones(y.size), y[None, :], np.zeros(1), upper=C)
-    a = snap(answer.x, C)
-    Pa = P @ a
-    b = slab_of(y, Pa - 1.0, a, C, eta=1.0).b
-    # the machine's two values: its hyperplane bounds f from above, alpha from below
-    u, error = 1.0 - Pa + b * y, rounding_of(y.size) * (np.abs(P) @ a + abs(b) + 1.0)
-    gap, _ = weak_duality(a, u, error, upper=C, ridge=0.0, norm=0.0, misfit=0.0)
-    gap += abs(b * float(y @ a))
-    # without the constant that could drown the difference
-    gap = max(gap + float((a - alpha) @ (1.0 - 0.5 * (P @ (a + alpha)))), 0.0)
+        machine = SVMs2(C, kernel="precomputed").fit(K, y)
+    z, a = y * alpha, np.zeros(y.size)
+    a[y > 0.0], a[y < 0.0] = machine.lambda_, machine.mu_
+    # its hyperplane bounds f from above, without the constant that could drown the difference
+    gap = max(machine.objective_ - float(alpha.sum() - 0.5 * (z @ K @ z)), 0.0)
     scale = float(alpha.sum())
     rounding = y.size * EPS * float(np.linalg.norm(f.K0))  # of K; L has it squared
     certificate = Certificate(
         primal_residual=ratio(abs(float(y @ alpha)), scale),
-        dual_residual=answer.certificate.worst,
+        dual_residual=machine.certificate_.worst,
         complementarity=ratio(abs(program.gap(point)), scale),
         gap=ratio(gap + rounding * (f.rho * rounding), scale),
-        tolerance=max(tol, answer.certificate.tolerance),
+        tolerance=max(tol, machine.certificate_.tolerance),
     )
     return IndefiniteResult(
-        alpha=alpha, objective=point.value, upper_bound=point.value + gap, multipliers=a, b=b,
+        alpha=alpha, objective=point.value, upper_bound=point.value + gap, multipliers=a, b=machine.b_,
         n_iter=len(rows) - 1, converged=status != "max_iter", status=status, L=L, certificate=certificate, K=K,
         history={key: np.array([row[key] for row in rows]) for key in rows[0]},
         problem=Problem("indefinite kernel", {"K0": f.K0, "y": y, "C": C, "rho": f.rho}),
@@ -590,8 +678,6 @@ class IndefiniteSVC(HyperplaneClassifier):
         Coefficients c of the decision function :math:`\sum_i c_i k_0(x_i, x) - b`.
     b_ : float
         The constant of the decision function.
-    lambda_min_, lambda_max_ : float
-        Extreme eigenvalues of :math:`K_0`.
     lambda_, mu_, support_
         The multipliers of blue and of red points, and where they are positive.
     n_iter_ : int
@@ -621,8 +707,8 @@ class IndefiniteSVC(HyperplaneClassifier):
     >>> from companion.datasets import xor
     >>> data = xor()
     >>> machine = IndefiniteSVC(C=10.0, kernel="sigmoid", kernel_params={"coef0": -1.0})
-    >>> machine.fit(data.X, data.y).lambda_min_ < 0
-    True
+    >>> machine.fit(data.X, data.y).certificate_.ok, machine.predict(data.X) == data.y
+    (True, array([ True,  True,  True,  True]))
     """
 
     C: float = 1.0
@@ -650,8 +736,6 @@ class IndefiniteSVC(HyperplaneClassifier):
         self.alpha_, self.multipliers_ = result.alpha, a
         self.proxy_kernel_, self.dual_coef_ = result.K, V @ ((s * a) @ V)
         self.lambda_, self.mu_, self.support_ = a[s > 0], a[s < 0], np.flatnonzero(a)
-        d = np.linalg.eigvalsh(K0)
-        self.lambda_min_, self.lambda_max_ = float(d[0]), float(d[-1])
         self.objective_, self.gap_, self.n_iter_ = result.objective, result.gap, result.n_iter
         self.certificate_ = result.certificate
         return []

@@ -231,7 +231,6 @@ test_what_transforms_and_methods_refuse = refusals(
     (lambda: svm.spectrum_transform(TANH, "fold"), "how must be"),
     (lambda: svm.spectrum_transform(1000 * TANH, "diffusion"), "overflow"),
     (lambda: svm.solve_indefinite(TANH, SIGNS, method="nesterov"), "method must be"),
-    (lambda: svm.IndefiniteObjective(TANH, SIGNS, 1e-70)(1e74 * np.ones(14)), "overflows"),
     (lambda: svm.IndefiniteObjective(TANH, SIGNS, 1.0)(np.ones(3)), "alpha must have length 14"),
 )
 
