@@ -19,11 +19,9 @@ import numpy as np
 
 from companion.checks import as_scalar
 from companion.svm.program import DualProgram, Points, SignedKernel
-from companion.svr.tube import Margins, SupportVectorRegression
+from companion.svr.tube import SupportVectorRegression
 
 __all__ = ["NuSVR", "NuSVRPenalizedBias", "QuadraticNuSVR"]
-
-_CRITICAL = 1e-9  # a coefficient of epsilon below this part of its terms is 0
 
 
 @dataclass(eq=False, repr=False)
@@ -35,30 +33,6 @@ class NuRegression(SupportVectorRegression):
     def _constants(self, points: Points) -> tuple[float, float]:
         r"""Return C and :math:`\nu`."""
         return self._price(points), as_scalar(self.nu, "nu", at_least=0.0)
-
-    def margins_by_averaging(self) -> Margins:
-        r"""Return b and :math:`\epsilon` from the support vectors of type 1, by the text's averages.
-
-        The points of :math:`I_\lambda` lie on the blue margin and those of :math:`I_\mu` on the red one, so that the
-        averages of their offsets :math:`y_i - \langle w, \varphi(x_i)\rangle` are :math:`b - \epsilon` and
-        :math:`b + \epsilon`.
-
-        Returns
-        -------
-        Margins
-            nan where :math:`I_\lambda` or :math:`I_\mu` is empty. (With b penalized one of the two is enough.)
-        """
-        blue, red = self._average(self.I_lambda_), self._average(self.I_mu_)
-        return Margins((blue + red) / 2.0, (red - blue) / 2.0)
-
-    def _average(self, members: np.ndarray) -> float:
-        return float(self.offsets_[members].mean()) if members.size else float("nan")
-
-    def _left_of_gap(self) -> float:
-        r"""Return what the duality gap 0 leaves for :math:`\epsilon`, with residuals in place of offsets."""
-        r, c = self.residuals_, self.C_ / len(self.residuals_)
-        errors = float(r[self.K_mu_].sum() - r[self.K_lambda_].sum())
-        return float((self.mu_ - self.lambda_) @ r) - c * errors
 
 
 @dataclass(eq=False, repr=False)
@@ -135,8 +109,6 @@ class NuSVR(NuRegression):
         ``"exceptional"`` (0); ``"error"``.
     offsets_, residuals_ : ndarray of shape (m,)
         :math:`y_i - \langle w, \varphi(x_i)\rangle` and :math:`y_i - f(x_i)`.
-    critical_nu_ : tuple of float
-        :math:`2p_{sf}/m`, :math:`2q_{sf}/m` and :math:`(p_{sf} + q_{sf})/m`.
     support_vectors_, n_support_ : ndarray
         The points with a positive multiplier, and their number.
     support_, dual_coef_ : ndarray
@@ -181,50 +153,6 @@ class NuSVR(NuRegression):
         return DualProgram.of(
             P, np.append(y, -y), (P.s, 0.0), (1.0, C * nu), upper=C / P.m, price=C
         )
-
-    @property
-    def critical_nu_(self) -> tuple[float, float, float]:
-        r"""The critical values :math:`2p_{sf}/m`, :math:`2q_{sf}/m` and :math:`(p_{sf} + q_{sf})/m` of Section 20.2."""
-        p, q, m = self.p_sf_, self.q_sf_, len(self.residuals_)
-        return 2 * p / m, 2 * q / m, (p + q) / m
-
-    @property
-    def standard_margin_hypothesis_(self) -> bool:
-        """Whether there is a blue and a red support vector of type 1."""
-        return self.numsvl1_ > 0 and self.numsvm1_ > 0
-
-    def margins_from_gap(self) -> Margins:
-        r"""Return b and :math:`\epsilon` from one support vector and from the duality gap 0 (Proposition 20.5).
-
-        Zero gap means
-
-        .. math::
-
-            & C\Bigl(\nu - \frac{p_f + q_f}{m}\Bigr) \epsilon \\
-            & = -(\lambda - \mu)^\top \mathbf K (\lambda - \mu) - y^\top (\lambda - \mu) \\
-            & \quad - \frac Cm \Bigl( \sum_{i \in K_\lambda} (\langle w, \varphi(x_i)\rangle - y_i) \\
-            & \qquad - \sum_{j \in K_\mu} (\langle w, \varphi(x_j)\rangle - y_j) \\
-            & \qquad + (p_f - q_f) b \Bigr) .
-
-        On the blue margin b is :math:`\epsilon` plus the offset of the support vector, and :math:`\epsilon` has the
-        coefficient :math:`C(\nu - 2q_f/m)`; on the red margin :math:`C(\nu - 2p_f/m)`. The larger one is taken.
-
-        Returns
-        -------
-        Margins
-            nan where there is no support vector, or where the coefficient is 0.
-        """
-        m, c = len(self.residuals_), self.C_ / len(self.residuals_)
-        on_margin = np.isin(self.point_classes_, ["type 1", "type 2", "exceptional"])
-        blue, red = (m * self.nu - 2 * self.q_f_, -1.0), (m * self.nu - 2 * self.p_f_, 1.0)
-        for coefficient, side in sorted((blue, red), reverse=True):
-            found = self.residuals_[on_margin & (side * self.residuals_ > 0.0)]
-            if found.size and coefficient > _CRITICAL * m:
-                # in the unknowns epsilon and b - b_, with residuals in place of offsets
-                left = self._left_of_gap() - c * (self.p_f_ - self.q_f_) * found[0]
-                epsilon = float(left / (c * coefficient))
-                return Margins(float(self.b_ + found[0] - side * epsilon), epsilon)
-        return Margins(float("nan"), float("nan"))
 
 
 @dataclass(eq=False, repr=False)
@@ -271,40 +199,6 @@ class NuSVRPenalizedBias(NuRegression):
         (C, nu), P = self._constants(points), SignedKernel(points, penalize_b=True, tube=True)
         return DualProgram.of(P, np.append(y, -y), (1.0, C * nu), upper=C / P.m, price=C)
 
-    def margins_by_averaging(self) -> Margins:
-        r"""Return b and :math:`\epsilon`, the average of :math:`|y_i - f(x_i)|` over the support vectors of type 1.
-
-        Returns
-        -------
-        Margins
-            With :math:`\epsilon` nan where :math:`I_\lambda` and :math:`I_\mu` are empty.
-        """
-        blue, red = -self.residuals_[self.I_lambda_], self.residuals_[self.I_mu_]
-        both = np.concatenate([blue, red])
-        return Margins(self.b_, float(both.mean()) if both.size else float("nan"))
-
-    def margins_from_gap(self) -> Margins:
-        r"""Return b and the :math:`\epsilon` that makes the duality gap 0:
-
-        .. math::
-
-            & \frac Cm (m\nu - p_f - q_f)\, \epsilon \\
-            & = -(\lambda - \mu)^\top (\mathbf K + \mathbf 1\mathbf 1^\top) (\lambda - \mu) \\
-            & \quad - y^\top (\lambda - \mu) \\
-            & \quad - \frac Cm \Bigl( \sum_{i \in K_\lambda} (f(x_i) - y_i) \\
-            & \qquad - \sum_{j \in K_\mu} (f(x_j) - y_j) \Bigr) .
-
-        Returns
-        -------
-        Margins
-            With :math:`\epsilon` nan where :math:`m\nu = p_f + q_f`.
-        """
-        m, c = len(self.residuals_), self.C_ / len(self.residuals_)
-        coefficient = m * self.nu - self.p_f_ - self.q_f_
-        if coefficient <= _CRITICAL * m:
-            return Margins(self.b_, float("nan"))
-        return Margins(self.b_, self._left_of_gap() / (c * coefficient))
-
 
 @dataclass(eq=False, repr=False)
 class QuadraticNuSVR(NuRegression):
@@ -347,20 +241,3 @@ class QuadraticNuSVR(NuRegression):
         C, nu = self._constants(points)
         P = SignedKernel(points, ridge=points.n / (2.0 * C), tube=True)
         return DualProgram.of(P, np.append(y, -y), (P.s, 0.0), (1.0, C * nu), upper=np.inf, price=C)
-
-    def margins_by_averaging(self) -> Margins:
-        r"""Return b and :math:`\epsilon` from the points with a positive multiplier.
-
-        For them :math:`\langle w, \varphi(x_i)\rangle + b - y_i = \epsilon + \xi_i`, or the same with the other signs.
-
-        Returns
-        -------
-        Margins
-            nan where all multipliers of one kind are 0.
-        """
-        levels = self.offsets_ + self.xi_ - self.xi_prime_
-        blue, red = self.lambda_ > 0.0, self.mu_ > 0.0
-        if not (blue.any() and red.any()):
-            return Margins(float("nan"), float("nan"))
-        low, high = float(levels[blue].mean()), float(levels[red].mean())
-        return Margins((low + high) / 2.0, (high - low) / 2.0)

@@ -25,7 +25,7 @@ import math
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -42,7 +42,6 @@ from companion.svm.program import DualProgram, Points
 
 __all__ = [
     "TUBE_CLASSES",
-    "Margins",
     "SupportVectorRegression",
     "tube_between",
     "tube_from_offsets",
@@ -130,13 +129,6 @@ def tube_between(blue: Interval, red: Interval) -> Slab:
 TUBE_CLASSES = ("inside", "exceptional", "type 1", "type 2", "error")
 
 _INSIDE = 1e-11  # the sum of the multipliers is below C nu if it is so by more than this part
-
-
-class Margins(NamedTuple):
-    r"""The intercept b and half of the tube's width, :math:`\epsilon`; nan where a formula does not apply."""
-
-    b: float
-    epsilon: float
 
 
 @dataclass(eq=False, repr=False)

@@ -202,7 +202,7 @@ def test_propositions_20_2_and_20_4_and_theorem_20_1(seed):
     assert np.abs(model.offsets_ - blue).min() <= tight
     assert np.abs(model.offsets_ - red).min() <= tight
     # Theorem 20.1: no critical value, then in every one
-    p, q, _ = model.critical_nu_
+    p, q = 2 * model.p_sf_ / m, 2 * model.q_sf_ / m
     if max(p, q) < nu < (m - 1) / m and low > 1e-9 and model.norm_ > 0:
         tight = np.isin(model.point_classes_, ["type 1", "type 2", "exceptional"])
         assert {-1.0, 1.0} <= set(np.sign(model.residuals_[tight]))
@@ -232,12 +232,25 @@ def test_b_and_epsilon_in_three_ways(seed):
     for kernel in ("linear", Gaussian(1.5)):
         kinds = (NuSVR, 0.42), (NuSVRPenalizedBias, 0.42), (QuadraticNuSVR, 0.3)
         models = [kind(nu, C=9.0, kernel=kernel).fit(X, y) for kind, nu in kinds]
-        for each in models:
-            assert_allclose(each.margins_by_averaging(), (each.b_, each.epsilon_), rtol=1e-8)
-        model, second, _ = models
-        assert_allclose(second.margins_from_gap(), (second.b_, second.epsilon_), rtol=1e-8)
-        assert_allclose(model.margins_from_gap(), (model.b_, model.epsilon_), rtol=1e-8)
-        assert model.standard_margin_hypothesis_
+        model, second, squared = models
+        for each, s in (model, 0.0), (squared, squared.xi_ - squared.xi_prime_):
+            levels = each.offsets_ + s
+            used = (each.lambda_, each.mu_) if each is squared else (each.I_lambda_, each.I_mu_)
+            low, high = (levels[np.flatnonzero(i) if each is squared else i].mean() for i in used)
+            assert_allclose(
+                [low + high, high - low], 2 * np.array([each.b_, each.epsilon_]), rtol=1e-8
+            )
+        on_margin = np.append(second.I_lambda_, second.I_mu_)
+        assert_allclose(np.abs(second.residuals_[on_margin]), second.epsilon_, rtol=1e-8)
+        for each, count in (model, 2 * model.q_f_), (second, second.p_f_ + second.q_f_):
+            # Propositions 20.5 and 20.7: the gap is 0
+            r, c = each.residuals_, 9.0 / 15
+            left = (each.mu_ - each.lambda_) @ r - c * (
+                r[each.K_mu_].sum() - r[each.K_lambda_].sum()
+            )
+            if each is model:
+                left -= c * (each.p_f_ - each.q_f_) * r[each.I_lambda_[0]]
+            assert_allclose(left / (c * (15 * 0.42 - count)), each.epsilon_, rtol=1e-8)
         tube = tube_from_offsets(model.offsets_, 0.42)
         assert_allclose([tube.b, tube.epsilon], (model.b_, model.epsilon_), rtol=1e-9)
         tube = tube_from_offsets(second.offsets_, 0.42, b=second.b_)
