@@ -17,8 +17,6 @@
 ===========================  ==================================================================
 """
 
-from companion.svm.bounds import nu_max, nu_min
-from companion.svm.estimator import DegenerateSolutionWarning
 from companion.svm.hard_margin import HardMarginSVC
 from companion.svm.hyperplanes import POINT_CLASSES, Slab
 from companion.svm.indefinite import (
@@ -34,7 +32,18 @@ from companion.svm.indefinite import (
     spectrum_transform,
 )
 from companion.svm.program import DualProgram
-from companion.svm.soft_margin import SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
+from companion.svm.soft_margin import (
+    DegenerateSolutionWarning,
+    SVMs1,
+    SVMs2,
+    SVMs2l,
+    SVMs2prime,
+    SVMs3,
+    SVMs4,
+    SVMs5,
+    nu_max,
+    nu_min,
+)
 from companion.svm.training import (
     TrainingResult,
     augment,

@@ -10,9 +10,8 @@ import numpy as np
 from companion.engine.finish import Finished
 from companion.exceptions import InfeasibleProblemError
 from companion.svm import hyperplanes
-from companion.svm.bounds import smallest_bound
-from companion.svm.estimator import SupportVectorMachine, guess_by_libsvm
 from companion.svm.program import DualProgram, Points, SignedKernel
+from companion.svm.soft_margin import SupportVectorMachine, guess_by_libsvm, smallest_bound
 
 __all__ = ["HardMarginSVC"]
 

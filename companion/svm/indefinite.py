@@ -24,10 +24,9 @@ from companion.arithmetic import EPS, largest, ratio
 from companion.checks import as_matrix, as_scalar, as_symmetric, as_vector, check_count
 from companion.exceptions import ConvergenceWarning
 from companion.results import Certificate, History, Problem, Record
-from companion.svm.estimator import HyperplaneClassifier
 from companion.svm.hyperplanes import ROUNDING, KernelLike
 from companion.svm.program import as_signs
-from companion.svm.soft_margin import SVMs2
+from companion.svm.soft_margin import HyperplaneClassifier, SVMs2
 
 __all__ = [
     "IndefiniteObjective", "IndefiniteResult", "IndefiniteSVC", "largest_linear", "lipschitz_constant", "nearest_psd",

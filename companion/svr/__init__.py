@@ -9,9 +9,14 @@
 =============================  ================================================================
 """
 
-from companion.svr.epsilon import EpsilonSVR
-from companion.svr.nu import NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
-from companion.svr.tube import TUBE_CLASSES, tube_from_offsets
+from companion.svr.tube import (
+    TUBE_CLASSES,
+    EpsilonSVR,
+    NuSVR,
+    NuSVRPenalizedBias,
+    QuadraticNuSVR,
+    tube_from_offsets,
+)
 
 __all__ = [
     "TUBE_CLASSES", "EpsilonSVR", "NuSVR", "NuSVRPenalizedBias", "QuadraticNuSVR",

@@ -22,7 +22,7 @@ from companion.kernels import KernelPCA, as_kernel
 from companion.regression import ElasticNet, KernelRidge, Lasso, RidgeRegression
 from companion.results import ADMMResult, Certificate, Problem, QPResult
 from companion.svm import IndefiniteResult, IndefiniteSVC, SVMs2l, TrainingResult
-from companion.svm.estimator import SupportVectorMachine
+from companion.svm.soft_margin import SupportVectorMachine
 from companion.svr.tube import SupportVectorRegression
 from tests.exact.convex import Candidate
 from tests.exact.numbers import exact, floats, length, product, ratio, split

@@ -9,7 +9,7 @@ from companion.admm import project_box
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
-from companion.svm.estimator import SupportVectorMachine
+from companion.svm.soft_margin import SupportVectorMachine
 from companion.svm.training import primal_newton
 from companion.svr import EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
 from tests.exact.judge import judge
