@@ -219,7 +219,7 @@ def prox_logistic(v: ArrayLike, t: float) -> np.ndarray:
     r"""Proximal operator of the logistic loss of margins, :math:`g(x) = \sum_i \log(1 + e^{-x_i})`.
 
     There is no closed form. Each entry is the root of the increasing function
-    :math:`x - v - t / (1 + e^x)`, found by Newton's method inside a bracket, to machine precision.
+    :math:`x - v - t / (1 + e^x)`, found by Newton's method to machine precision.
 
     Parameters
     ----------
@@ -245,19 +245,15 @@ def prox_logistic(v: ArrayLike, t: float) -> np.ndarray:
     array([-1.2268,  0.4011,  3.0454])
     """
     v, t = as_array(v, "v"), _parameter(t)
-    # 1/(1 + e^x) is below 1 and below e^-x; the second bound is solved by x = v + W(t e^-v).
-    low, high = v, v + np.minimum(t, special.wrightomega(np.log(t) - v))
-    x = high
+    # Convex left of 0, concave right of it: from 0, or from v > 0, all steps lead towards the root.
+    x = np.maximum(v, 0.0)
     for _ in range(100):
-        slope = special.expit(-x)
-        excess = x - v - t * slope
-        low, high = np.where(excess < 0, x, low), np.where(excess > 0, x, high)
-        newton = x - excess / (1 + t * slope * (1 - slope))
-        inside = (low <= newton) & (newton <= high)
-        x, previous = np.where(inside, newton, 0.5 * (low + high)), x
-        if (np.abs(x - previous) <= 4 * EPS * (np.abs(x) + np.abs(v))).all():
+        p = special.expit(-x)
+        step = (x - v - t * p) / (1 + t * p * special.expit(x))
+        x = x - step
+        if (np.abs(step) <= 4 * EPS * (np.abs(x) + np.abs(v))).all():
             break
-    return np.array(x)
+    return x
 
 
 # ----------------------------------------------------------------------------------------------
@@ -326,10 +322,8 @@ def project_orthant(v: ArrayLike) -> np.ndarray:
     return np.maximum(as_array(v, "v"), 0.0)
 
 
-def project_ball(
-    v: ArrayLike, *, radius: float = 1.0, center: ArrayLike | None = None
-) -> np.ndarray:
-    r"""Project onto the Euclidean ball :math:`\{x \mid \|x - \mathrm{center}\|_2 \le \mathrm{radius}\}`.
+def project_ball(v: ArrayLike, *, radius: float = 1.0) -> np.ndarray:
+    r"""Project onto the Euclidean ball :math:`\{x \mid \|x\|_2 \le \mathrm{radius}\}`.
 
     Parameters
     ----------
@@ -337,8 +331,6 @@ def project_ball(
         The point.
     radius : float
         Radius >= 0.
-    center : array-like of the shape of v, optional
-        Centre; the origin by default.
 
     Returns
     -------
@@ -347,14 +339,12 @@ def project_ball(
     Examples
     --------
     >>> from companion.admm import project_ball
-    >>> project_ball([3, 4]), project_ball([3, 4], radius=2, center=[3, 0])
-    (array([0.6, 0.8]), array([3., 2.]))
+    >>> project_ball([3, 4]), project_ball([1, 0], radius=2)
+    (array([0.6, 0.8]), array([1., 0.]))
     """
     v, radius = as_array(v, "v"), as_scalar(radius, "radius", at_least=0)
-    center = np.zeros_like(v) if center is None else _like(center, "center", v)
-    away = v - center
-    distance = np.linalg.norm(away)
-    return v.copy() if distance <= radius else center + radius * (away / distance)
+    distance = np.linalg.norm(v)
+    return v.copy() if distance <= radius else radius * (v / distance)
 
 
 def project_simplex(v: ArrayLike, *, radius: float = 1.0) -> np.ndarray:

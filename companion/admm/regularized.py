@@ -296,15 +296,10 @@ def group_lasso(A: Any, b: Any, groups: Any, tau: float, **options: Any) -> ADMM
     (array([2.4, 3.2]), True)
     """
     loss, tau = LeastSquaresLoss(A, b), as_scalar(tau, "tau", at_least=0)
-    try:
-        shape = np.shape(groups)
-    except ValueError:  # lists of different lengths
-        shape = (len(groups), "...")
-    if shape != (loss.n,):
-        got = f"{shape[0]} lists" if len(shape) == 2 else f"the shape {shape}"
+    if len(groups) != loss.n or any(map(np.ndim, groups)):
         raise ValueError(
             f"groups must hold {loss.n} labels, one for each column of A that says which group it is in "
-            f"(not the columns of each group), got {got}"
+            f"(not the columns of each group), got {len(groups)} of type {type(groups[0]).__name__}"
         )
     names, label = np.unique(groups, return_inverse=True)
     each = np.full(names.size, tau)

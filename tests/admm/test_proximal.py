@@ -71,7 +71,7 @@ CASES = {
         lambda x: [x[0] >= -1, x[0] <= 1, x[1] >= 0, x[2] <= 3, x[3] == 2]),
     "orthant": Case(admm.prox_indicator(admm.project_orthant), zero, lambda x: [x >= 0]),
     "ball": Case(
-        admm.prox_indicator(admm.project_ball, radius=2.0, center=SHIFT), zero, lambda x: [cp.norm(x - SHIFT, 2) <= 2]),
+        admm.prox_indicator(admm.project_ball, radius=2.0), zero, lambda x: [cp.norm(x, 2) <= 2]),
     "simplex": Case(admm.prox_indicator(admm.project_simplex, radius=3.0), zero, lambda x: [x >= 0, cp.sum(x) == 3]),
     "affine set": Case(admm.prox_indicator(admm.project_affine(A, B)), zero, lambda x: [F @ x == B[:2]]),
     "conjugate": Case(  # of phi = |x - SHIFT|_1: <SHIFT, y> on the box
