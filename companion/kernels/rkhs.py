@@ -21,9 +21,8 @@ from companion.results import FEW_DIGITS, TOLERANCE
 
 __all__ = ["RKHSFunction"]
 
-_FEW = (
-    1000  # features, 8 kB a point: so much is a norm worth that keeps its digits where terms cancel
-)
+# Features, 8 kB a point: so much is a norm worth that keeps its digits where terms cancel.
+_FEW = 1000
 
 
 class RKHSFunction:
