@@ -512,15 +512,15 @@ class SVMs2l(HyperplaneClassifier):
     lambda_, mu_ : ndarray of shape (p,), (q,)
         Multipliers of the two families of inequalities. They do not give w.
     w_, b_, eta_, epsilon_, xi_, point_classes_, certificate_
-        As for :class:`SVMs2prime`. The solution is a vertex that the simplex method found; others may be as
-        good. w = 0 is possible.
+        As for :class:`SVMs2prime`. Other solutions may be as good. w = 0 is possible.
     degenerate_ : bool
         Whether w = 0.
 
     Notes
     -----
     Source: the remark at the end of Section 18.3. The text says that the program minimises the number of misclassified
-    points; it minimises their total slack. Solved by HiGHS.
+    points; it minimises their total slack. HiGHS guesses, and the
+    engine for quadratic programs finishes.
 
     A Gaussian kernel separates all points that differ, with coefficients of any size; but digits are lost along
     directions in which the images hardly differ. So w is sought in the span of some images: of those that are farther
