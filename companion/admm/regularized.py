@@ -14,20 +14,11 @@ from typing import Any
 import numpy as np
 
 from companion.admm.loop import complain
-from companion.admm.losses import (
-    LeastSquaresLoss,
-    LogisticLoss,
-    SmoothLoss,
-    newton_step,
-)
+from companion.admm.losses import LeastSquaresLoss, LogisticLoss, SmoothLoss, newton_step
 from companion.admm.splitting import Iterate, admm
 from companion.arithmetic import EPS, largest, ratio
 from companion.checks import as_scalar, as_vector, check_count, count_axes
-from companion.engine.certificate import (
-    certify_squares,
-    rounding_of_a_fit,
-    rounding_of_a_sum,
-)
+from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
 from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["group_lasso", "l1_regularized", "lasso"]
@@ -204,7 +195,7 @@ def lasso(A: Any, b: Any, tau: float, **options: Any) -> ADMMResult:
         - `relaxation`: over-relaxation in (0, 2), 1.6 by default; 1 gives the updates as printed above.
         - `tol`: tolerance of the certificate, 1e-8 by default.
         - `max_iter`: largest number of ADMM steps, 20 000 by default.
-        - Those of :func:`companion.admm.admm`: `z0`, `u0`, `keep_iterates`, `adaptive`, `adapt_steps`. For the plain
+        - Those of :func:`companion.admm.admm`: `z0`, `u0`, `keep_iterates`, `adaptive`. For the plain
           method of the text, give :func:`companion.admm.admm` the updates.
 
     Returns

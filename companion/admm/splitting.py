@@ -15,12 +15,10 @@ import numpy as np
 from scipy import sparse
 
 from companion.admm.loop import repeat, returned
-from companion.checks import as_array, as_matrix, as_scalar, as_vector, check_count, count_axes
+from companion.checks import as_array, as_matrix, as_scalar, as_vector, count_axes
 from companion.results import ADMMResult, History
 
-__all__ = ["LOGGED", "Iterate", "admm", "convergence_inequalities", "lyapunov"]
-
-LOGGED = ("primal_residual", "dual_residual", "objective", "rho")
+__all__ = ["Iterate", "admm", "convergence_inequalities", "lyapunov"]
 
 Update = Callable[[np.ndarray, float], np.ndarray]
 Apply = Callable[[np.ndarray], np.ndarray]
@@ -64,7 +62,6 @@ def admm(
     relaxation: float = 1.0,
     adaptive: bool = False,
     mu: float = 10.0,
-    adapt_steps: int = 1000,
     tol_abs: float = 1e-8,
     tol_rel: float = 1e-8,
     max_iter: int = 10_000,
@@ -111,13 +108,11 @@ def admm(
     adaptive : bool
         Whether rho is balanced after each step: doubled if ``||r|| > mu ||s||``, halved if
         ``||s|| > mu ||r||``, the text's rule. The scaled multiplier u is rescaled with it, so that lambda does not
-        jump.
+        jump. The rule acts during a thousand steps, or until rho has turned ten times from rising to falling or back:
+        for ever up and down, it can drive the iterates away. Then rho stays constant, which is what the proof of
+        convergence needs.
     mu : float
         How many times as large a residual is too large, > 1; 10 is the usual number.
-    adapt_steps : int
-        The rule acts during so many steps, or until rho has turned ten times from rising to falling or back: for
-        ever up and down, it can drive the iterates away. Then rho stays constant, which is what the proof of
-        convergence needs.
     tol_abs, tol_rel : float
         Tolerances of the stopping rule, see Notes.
     max_iter : int
@@ -177,10 +172,7 @@ def admm(
     c, z, u, n = _start(c, z0, u0, A_shape, B_shape)
     rho = as_scalar(rho, "rho", above=0)
     alpha = as_scalar(relaxation, "relaxation", above=0, below=2)
-    mu, adapt_steps = (
-        as_scalar(mu, "mu", above=1),
-        check_count(adapt_steps, "adapt_steps", at_least=0),
-    )
+    mu = as_scalar(mu, "mu", above=1)
     tol_abs = as_scalar(tol_abs, "tol_abs", at_least=0)
     tol_rel = as_scalar(tol_rel, "tol_rel", at_least=0)
     turns, last = 0, 1.0  # of rho, and by what it was multiplied last
@@ -212,13 +204,14 @@ def admm(
             return "converged", row
         if callback is not None and callback(Iterate(k, x, z, u, rho, r, s)):
             return "stopped by callback", row
-        if adaptive and k <= adapt_steps and turns < 10 and not s / mu <= r <= mu * s:
+        if adaptive and k <= 1000 and turns < 10 and not s / mu <= r <= mu * s:
             factor = 2.0 if r > s else 0.5
             turns += last not in (1.0, factor)
             rho, u, last = factor * rho, u / factor, factor
         return "", row
 
-    names = LOGGED + (("x", "z", "u") if keep_iterates else ())
+    names = ["primal_residual", "dual_residual", "objective", "rho"]
+    names += ["x", "z", "u"] if keep_iterates else []
     status, history = repeat(step, names, max_iter, "another rho may help")
     if keep_iterates:
         for name, first in zip("zu", start):
