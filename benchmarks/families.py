@@ -13,6 +13,7 @@ CAP seconds by the clock. :func:`priced` counts a failure as CAP seconds; :func:
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import signal
@@ -37,7 +38,7 @@ from sklearn.kernel_ridge import KernelRidge as TheirKernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
-from benchmarks import cpu_seconds, missing, shapes, store
+from benchmarks import RESULTS, cpu_seconds, missing, shapes, store
 from companion.admm import basis_pursuit, least_absolute_deviations, solve_qp
 from companion.kernels import KernelPCA
 from companion.regression import ElasticNet, KernelRidge, Lasso, tau_max
@@ -501,7 +502,7 @@ def difference(p: Problem, answer: Any, best: Any) -> float | None:
     return float(f"{np.abs(value - best).max() / (np.abs(best).max() or 1.0):.1e}")
 
 
-def imports(rounds: int = 7) -> dict[str, Any]:
+def imports(rounds: int = 3) -> dict[str, Any]:
     """Return what the import of our machines costs beside that of scikit-learn's, each in a new process."""
 
     def seconds(module: str) -> float:
@@ -532,7 +533,8 @@ def failed(row: dict[str, Any], ours: bool = False) -> bool:
 def priced(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return failures and shifted geometric means of the times for each solver and kind of problem, as SCS's page does.
 
-    A failure counts as CAP seconds. Kinds without a tolerance, or whose answers are not compared, are left out.
+    A failure counts as CAP seconds. Means are those of the problems that all solvers of a kind were run on. Kinds
+    without a tolerance, or whose answers are not compared, are left out.
     """
     runs: dict[tuple[str, str, str], dict[tuple[str, str], tuple[float, bool]]] = {}
     compared = {r["family"] for r in rows if r["peer_error"] is not None}
@@ -545,11 +547,12 @@ def priced(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             theirs[problem] = r["peer_ms"], failed(r)
     found = []
     for (kind, solver, level), times in runs.items():
-        seconds = np.array([CAP if fails else 1e-3 * ms for ms, fails in times.values()])
-        mean = np.exp(np.log(seconds + SHIFT).mean()) - SHIFT
-        fails = sum(fails for _, fails in times.values())
+        common = set(times).intersection(*(each for key, each in runs.items() if key[0] == kind))
+        seconds = [CAP if times[key][1] else 1e-3 * times[key][0] for key in common]
+        mean = np.exp(np.log(np.array(seconds) + SHIFT).mean()) - SHIFT
+        fails = sum(times[key][1] for key in common)
         found.append({
-            "kind": kind, "solver": solver, "level": level, "problems": len(times), "failed": fails,
+            "kind": kind, "solver": solver, "level": level, "problems": len(common), "failed": fails,
             "mean_ms": float(f"{1e3 * mean:.4g}"),
         })  # fmt: skip
     return found
@@ -598,9 +601,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=", ".join(GROUPS))
     parser.add_argument("--largest", type=int, default=10**9, help="leave out larger problems")
-    parser.add_argument(
-        "--store", action="store_true", help="write benchmarks/results/families.json"
-    )
+    text = "write benchmarks/results/families.json, where the problems that were left out stay as they are"
+    parser.add_argument("--store", action="store_true", help=text)
     arguments = parser.parse_args()
     rows, imported = list[dict[str, Any]](), imports()
     with threadpool_limits(1), warnings.catch_warnings():
@@ -611,6 +613,11 @@ def main() -> None:
                 print(*(f"{r[key]:9.2f}" for key in ("ratio", "ours_ms", "peer_ms")), end="  ")
                 told = [r[key] for key in ("family", "shape", "setting", "n", "peer", "level")]
                 print(*told, r["our_error"], r["peer_error"], sep=", ", flush=True)
+    known = {(r["family"], r["shape"], r["setting"]) for r in rows}
+    stored = json.loads((RESULTS / "families.json").read_text())["rows"]
+    rows += [r for r in stored if (r["family"], r["shape"], r["setting"]) not in known]
+    order = [p.family for group in GROUPS.values() for p in group()]
+    rows.sort(key=lambda r: order.index(r["family"]))
     reached = targets([*rows, imported])
     for each in reached:
         print(each)
