@@ -616,8 +616,8 @@ def main() -> None:
     known = {(r["family"], r["shape"], r["setting"]) for r in rows}
     stored = json.loads((RESULTS / "families.json").read_text())["rows"]
     rows += [r for r in stored if (r["family"], r["shape"], r["setting"]) not in known]
-    order = [p.family for group in GROUPS.values() for p in group()]
-    rows.sort(key=lambda r: order.index(r["family"]))
+    order = [(p.family, p.shape, p.setting) for group in GROUPS.values() for p in group()]
+    rows.sort(key=lambda r: order.index((r["family"], r["shape"], r["setting"])))
     reached = targets([*rows, imported])
     for each in reached:
         print(each)
