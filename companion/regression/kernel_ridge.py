@@ -203,16 +203,9 @@ class KernelRidge(KernelMixin, Regressor):
         return ratio(math.sqrt(max(left @ (G @ left), 0.0)), max(self.norm_, alone))
 
     def _certify(
-        self,
-        G: np.ndarray,
-        y: np.ndarray,
-        residual: np.ndarray,
-        K: float,
-        basis: Any,
-        summed: np.ndarray,
-        alpha: np.ndarray,
-        r: np.ndarray,
-    ) -> Certificate:
+        self, G: np.ndarray, y: np.ndarray, residual: np.ndarray, K: float, basis: Any, summed: np.ndarray,
+        alpha: np.ndarray, r: np.ndarray,
+    ) -> Certificate:  # fmt: skip
         r"""Certify alpha as its own dual point, made feasible: its mean is taken off, where b is free.
 
         Then the gap is :math:`\|\xi - K\alpha\|^2`, and K times the square of what the mean was in feature space. For

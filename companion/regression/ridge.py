@@ -159,43 +159,28 @@ class Inverse(NamedTuple):
     distance: Callable[[np.ndarray, np.ndarray], float]
 
 
-def _distance_by(
-    apply: Callable[[np.ndarray], np.ndarray], Z: np.ndarray, K: float
-) -> Callable[[np.ndarray, np.ndarray], float]:
-    """Return `Inverse.distance` for a K > 0 that is not small: no direction of g counts more than 1/K."""
+def _by_cholesky(Z: np.ndarray, K: float) -> Inverse:
+    """The n x n system (Z'Z + K I) w = Z'y, or the m x m system (Z Z' + K I) alpha = y with w = Z'alpha."""
+    small = Z.shape[1] <= Z.shape[0]
+    solve = cholesky(Z.T @ Z if small else Z @ Z.T, K)
 
-    def distance(xi: np.ndarray, w: np.ndarray) -> float:
+    def weights(y: np.ndarray) -> np.ndarray:
+        if small:
+            w = solve(Z.T @ y)
+            return w + solve(Z.T @ (y - Z @ w) - K * w)
+        alpha = solve(y)
+        return Z.T @ (alpha + solve(y - Z @ (Z.T @ alpha) - K * alpha))
+
+    def apply(g: np.ndarray) -> np.ndarray:
+        return solve(g) if small else (g - Z.T @ solve(Z @ g)) / K
+
+    def distance(xi: np.ndarray, w: np.ndarray) -> float:  # no direction of g counts more than 1/K
         g = Z.T @ xi - K * w
         rounding = rounding_of_a_sum(len(xi)) * float(np.linalg.norm(Z) * np.linalg.norm(xi))
         rounding += EPS * K * float(np.linalg.norm(w))
         return math.sqrt(max(float(g @ apply(g)), 0.0)) + rounding / math.sqrt(K)
 
-    return distance
-
-
-def _primal(Z: np.ndarray, K: float) -> Inverse:
-    """The n x n system (Z'Z + K I) w = Z'y."""
-    solve = cholesky(Z.T @ Z, K)
-
-    def weights(y: np.ndarray) -> np.ndarray:
-        w = solve(Z.T @ y)
-        return w + solve(Z.T @ (y - Z @ w) - K * w)
-
-    return Inverse(weights, solve, _distance_by(solve, Z, K))
-
-
-def _dual(Z: np.ndarray, K: float) -> Inverse:
-    """The m x m system (Z Z' + K I) alpha = y, and w = Z'alpha."""
-    solve = cholesky(Z @ Z.T, K)
-
-    def weights(y: np.ndarray) -> np.ndarray:
-        alpha = solve(y)
-        return Z.T @ (alpha + solve(y - Z @ (Z.T @ alpha) - K * alpha))
-
-    def apply(g: np.ndarray) -> np.ndarray:
-        return (g - Z.T @ solve(Z @ g)) / K
-
-    return Inverse(weights, apply, _distance_by(apply, Z, K))
+    return Inverse(weights, apply, distance)
 
 
 def _svd(basis: tuple[np.ndarray, np.ndarray, np.ndarray], K: float) -> Inverse:
@@ -274,9 +259,8 @@ def solve_ridge(
     Z = program.data.X
     if float(np.vdot(Z, Z)) * _SMALL_K >= K:
         return _solution(program, K, _svd(_singular_values(Z), K), "svd")
-    if Z.shape[1] <= Z.shape[0]:
-        return _solution(program, K, _primal(Z, K), "primal")
-    return _solution(program, K, _dual(Z, K), "dual")
+    solver = "primal" if Z.shape[1] <= Z.shape[0] else "dual"
+    return _solution(program, K, _by_cholesky(Z, K), solver)
 
 
 def _solution(program: _RidgeProgram, K: float, inverse: Inverse, solver: str) -> RidgeSolution:
@@ -297,13 +281,8 @@ def _solution(program: _RidgeProgram, K: float, inverse: Inverse, solver: str) -
 
 
 def _certify(
-    program: _RidgeProgram,
-    K: float,
-    w: np.ndarray,
-    residual: np.ndarray,
-    objective: float,
-    inverse: Inverse,
-) -> tuple[Certificate, float]:
+    program: _RidgeProgram, K: float, w: np.ndarray, residual: np.ndarray, objective: float, inverse: Inverse
+) -> tuple[Certificate, float]:  # fmt: skip
     r"""Return the certificate of w and b, and about by how much rounding has changed w, relative to its size.
 
     On the shifted data, half the gradient of the objective at w is minus :math:`g = \hat X^\top\xi - Kw`. The
