@@ -60,9 +60,9 @@ class Carried(NamedTuple):
     settled: bool
     n_systems: int
 
-    def rank(self) -> tuple[bool, bool, float]:
-        """Return what is best where it is smallest: a gap may be rounding while w is another one."""
-        return self.gap > _PROVED, not self.settled, self.gap
+    def rank(self) -> tuple[float, bool, float]:
+        """Return what is best where it is smallest: where a gap may be rounding, sets that stay count for more."""
+        return max(self.gap, _PROVED), not self.settled, self.gap
 
 
 def carry_weights(
@@ -265,7 +265,7 @@ class _Weights(System[_Pair]):
         rounding = 64.0 * EPS * (np.abs(self.M) @ np.abs(x) + np.abs(self.q))
         new[free & (a < 0.0)] = -1
         new[free & (a > self.upper)] = 1
-        new[(state < 0) & (u > rounding)] = 0
+        new[(state < 0) & (u > rounding) & (self.upper > 0.0)] = 0
         new[(state > 0) & (u < -rounding)] = 0
         return new
 

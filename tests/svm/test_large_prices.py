@@ -42,6 +42,15 @@ def test_stored_objectives_are_those_of_the_stored_hyperplane(power: int, units)
     assert machine.dual_objective_ <= machine.objective_ * (1.0 + machine.certificate_.gap)
 
 
+@pytest.mark.parametrize("K", [1e8, 1e12])
+def test_a_point_without_weight_changes_nothing(K: float) -> None:
+    """It may miss its margin by as much as it likes. The two columns are x and 1000 x^2."""
+    X, weight = np.array([[x, 1e3 * x * x] for x in (0.0, 1.0, 2.0, 3.0, 9.0)]), [1, 1, 1, 1, 0]
+    machine = SVMs2(K=K).fit(X, [*SIGNS, -1], weight)
+    assert machine.certificate_.ok
+    assert machine.objective_ == pytest.approx(SVMs2(K=K).fit(X[:4], SIGNS).objective_, rel=1e-9)
+
+
 @pytest.mark.parametrize("power", [-40, 7, 40])
 @pytest.mark.parametrize(("machine", "y"), [
     *((SVMs2(K=K), NOISY) for K in (1e-3, 1e6)), (SVMs2prime(0.9, K=1.0), NOISY), (SVMs4(0.5, K=1.0), NOISY),
