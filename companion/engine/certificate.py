@@ -414,7 +414,7 @@ def weak_duality(
 
 def certify_hyperplane(
     a: np.ndarray, u: np.ndarray, error: np.ndarray, terms: np.ndarray, *, upper: Bounds, ridge: float,
-    norm: float, misfit: float, magnitude: float, rows: tuple[np.ndarray, np.ndarray, np.ndarray],
+    norm: float, misfit: float, lengths: np.ndarray, rows: tuple[np.ndarray, np.ndarray, np.ndarray],
     largest_sum: float = math.inf, size: float, unit: float = 1.0, tolerance: float,
 ) -> tuple[Certificate, float]:  # fmt: skip
     r"""Prove that a hyperplane is optimal, or say by how much it may fail: see :func:`weak_duality`.
@@ -425,8 +425,8 @@ def certify_hyperplane(
         As for :func:`weak_duality`.
     terms : ndarray of shape (n,)
         The size of the terms of each entry of u.
-    magnitude : float
-        :math:`\sum_i a_i \|\varphi(x_i)\|`.
+    lengths : ndarray of shape (n,)
+        The lengths :math:`\|\varphi(x_i)\|`, with the part that r has in them.
     rows : (A, c, y)
         The equations :math:`A a = c` and their multipliers.
     largest_sum : float
@@ -445,7 +445,8 @@ def certify_hyperplane(
           which part the sum exceeds `largest_sum`;
         - ``dual_residual``: by how much a constraint misses what its multiplier asks for (:math:`u_i = r a_i`, or not
           more at 0, or not less at K), divided by its `terms`, which are raised to where one rounding of the largest
-          `terms` is a part of `tolerance`; and `misfit` divided by `magnitude`;
+          `terms`, or of the multipliers, is a part of `tolerance`; and `misfit` divided by
+          :math:`\sum_i a_i \|\varphi(x_i)\|`;
         - ``complementarity``: the largest product, divided by `size`;
         - ``gap``: the bound of :math:`F - D`, with :math:`|y|^\top |A a - c|` and the rounding of the objective's own
           terms, divided by `size`.
@@ -457,8 +458,10 @@ def certify_hyperplane(
     b and :math:`\eta` solve the equations :math:`u_i = r a_i` of some points, and no digit of them is better known than
     a rounding :math:`\delta` of the largest `terms`, which are among these. So every :math:`u_i` may be moved by
     :math:`\delta`, also one whose own terms are small. A residual of that size has to pass, and it does where the scale
-    is not below :math:`\delta` divided by `tolerance`. What it costs is not forgiven: in the gap stands each
-    product for the :math:`u_i` that was computed, at its worst within `error`.
+    is not below :math:`\delta` divided by `tolerance`. So it is with the rounding of the multipliers, which moves
+    :math:`u_i` by up to :math:`\epsilon \|\varphi(x_i)\| \sum_j a_j \|\varphi(x_j)\|`; float64 has no others. What
+    that costs is not forgiven: in the gap stands each product for the :math:`u_i` that was computed, at its worst
+    within `error`.
     """
     gap, products = weak_duality(a, u, error, upper=upper, ridge=ridge, norm=norm, misfit=misfit)
     A, c, y = rows
@@ -470,7 +473,9 @@ def certify_hyperplane(
     wrong = np.where(a <= 0.0, np.maximum(u, 0.0), np.abs(u - ridge * a))
     wrong = np.where(a >= upper, np.where(a > 0.0, np.maximum(-u, 0.0), 0.0), wrong)
     # b and eta are read from constraints with the largest terms: their rounding misses no small one
-    terms = np.maximum(terms, rounding_of(1) * float(terms.max(initial=0.0)) / tolerance)
+    magnitude = float(a @ lengths)
+    most = max(float(terms.max(initial=0.0)), magnitude * float(lengths.max(initial=0.0)))
+    terms = np.maximum(terms, rounding_of(1) * most / tolerance)
     # the rounding of different slacks is independent; the sum of n terms adds that of its own
     noise = 2.0 * float(np.linalg.norm(a * error)) + rounding_of(1) * size * unit
     gap += float(np.abs(y) @ np.abs(miss)) + noise

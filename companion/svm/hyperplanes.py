@@ -261,18 +261,20 @@ def read(
 def proper_points(points: Points, free_b: bool, name: str) -> Points:
     r"""Return the points with their features, if the kernel is positive definite on them.
 
-    One that is so only conditionally has centred inner products: where the coefficients of w have the sum 0, as with
-    a free b, no program sees the difference.
+    Where the coefficients of w have the sum 0, as with a free b, inner products may be those of the features from one
+    point on: no program sees the difference, and a kernel may be positive definite only conditionally.
     """
     kernel = points.kernel
     points = replace(make_points(points.X, points.s, kernel, free_b), classes=points.classes)
-    known = points.Phi is not None or kernel.positive_definite
-    if known or is_psd(points.gram, "the Gram matrix"):
+    if points.Phi is not None or kernel.positive_definite:
         return points
     centred = replace(points, centred=True)
-    conditionally = is_positive_definite(centred.gram)
+    definite = is_psd(points.gram, "the Gram matrix")
+    conditionally = definite or is_positive_definite(centred.gram)
     if conditionally and free_b:
         return centred
+    if definite:
+        return points
     smallest = is_positive_definite(points.gram).smallest_eigenvalue
     rest = "nor is it conditionally positive definite"
     if conditionally:
@@ -429,6 +431,8 @@ def _carried(model: Any, points: Points, dual: DualProgram, a: np.ndarray) -> So
         return None
     if P.constant:
         F = np.column_stack([F, np.ones(points.n)])
+    else:  # with a free b, the origin is free: no outlier moves the others
+        F = F - np.median(F, axis=0)
     R = np.column_stack([P.signed(column) for column in F.T])
 
     def carried(narrower: float, sets: Guess | None = None) -> Solved:
@@ -464,10 +468,8 @@ def _read_off(
         b = -math.fsum(s * a) if penalized else 0.0
     h = inner - b * s + ridge + dual.q
     slab = model._slab(dual, h - narrower, a, b if penalized else None)
-    if (
-        weights.exact is not None
-    ):  # with a b that is stored, for the origin of the data, without rounding
-        moved = (3 - 2 * P.copies) * weights.shift
+    moved = (3 - 2 * P.copies) * weights.shift
+    if weights.exact is not None:  # with the b that is stored, for the origin of the data
         slab = replace(slab, b=(slab.b + moved) - moved)
     levels = np.array([-slab.eta] if penalized else [-slab.b, -slab.eta])[: len(dual.c)]
     fixed = np.abs(dual.q) + abs(b) + np.abs(levels) @ np.abs(dual.A)
@@ -479,8 +481,9 @@ def _read_off(
         columns = np.column_stack([M, -s, dual.q, dual.A.T])
         missing, lost = accurate_product(columns, np.concatenate([v, [b, 1.0], levels]))
         u, error = -missing, error + lost
-        if not model._unit_normal:  # q may be a sum
-            rounded = np.abs(u) + abs(b) + np.abs(levels).sum() + 0.5 * np.abs(dual.q)
+        if not model._unit_normal:  # q may be a sum, and b one that float64 does not have
+            rounded = np.abs(u) + 0.5 * np.abs(dual.q)
+            error = error + abs(math.fsum((slab.b, moved, -(slab.b + moved))))
     error = error + EPS * rounded
     misfit = weights.misfit
     if penalized:
@@ -493,7 +496,7 @@ def _read_off(
     objective = float(sum(terms))
     certificate, loss = certify_hyperplane(
         a, u, error, size + fixed + ridge, upper=dual.upper, ridge=P.ridge, norm=math.hypot(weights.norm, bias),
-        misfit=misfit, magnitude=float(a @ np.sqrt(np.maximum(P.diagonal(), 0.0))), rows=(dual.A, dual.c, levels),
+        misfit=misfit, lengths=np.sqrt(np.maximum(P.diagonal(), 0.0)), rows=(dual.A, dual.c, levels),
         largest_sum=dual.largest_sum, size=sum(map(abs, terms)), unit=unit * square, tolerance=float(model.tol),
     )  # fmt: skip
     if model._unit_normal:

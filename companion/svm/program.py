@@ -31,7 +31,6 @@ from companion.engine.certificate import (
 )
 from companion.kernels import Gaussian, Kernel, Linear, Polynomial, Sigmoid
 from companion.kernels.given import Precomputed
-from companion.kernels.gram import centre
 from companion.results import Certificate, Record
 
 __all__ = [
@@ -97,8 +96,10 @@ class Points:
     origin : ndarray of shape (N,) or 0
         The mean of the features where b is free: :math:`s^\top a = 0` allows it, and it spares digits.
     centred : bool
-        Whether the Gram matrix is that of the features from their mean on. A kernel that is only conditionally
-        positive definite has no other, and where :math:`s^\top a = 0` the dual program needs no other.
+        Whether the Gram matrix is that of the features from those of one point on,
+        :math:`\kappa(x_i, x_j) - \kappa(x_i, x_k) - \kappa(x_k, x_j) + \kappa(x_k, x_k)`. A kernel that is only
+        conditionally positive definite has no other, and where :math:`s^\top a = 0` the dual program needs no other.
+        Where all features are far from the origin, no digit is lost in these differences.
     weight : ndarray of shape (n,) or float
         What the price of a point's slack is multiplied by.
     middle : float
@@ -147,8 +148,22 @@ class Points:
         """The Gram matrix, which has to be real."""
         if self.Phi is not None:
             return self.Phi @ self.Phi.T
-        G = _real(self.kernel(self.X), self.kernel)
-        return centre(G) if self.centred else G
+        G = self.given
+        if not self.centred:
+            return G
+        k = self.middle_point
+        return (G - G[:, k, None]) - (G[k] - G[k, k])
+
+    @cached_property
+    def given(self) -> np.ndarray:
+        """The matrix of the kernel, whose features start at the origin."""
+        return _real(self.kernel(self.X), self.kernel)
+
+    @cached_property
+    def middle_point(self) -> int:
+        """The point that is nearest to the mean of all."""
+        G = self.given
+        return int(np.argmin(G.diagonal() - 2.0 * G.mean(axis=1)))
 
     def inner(self, index: np.ndarray) -> np.ndarray:
         """Return the rows of the Gram matrix with these indices as a new array."""
@@ -196,36 +211,37 @@ class Points:
             terms = size @ np.abs(self.Phi)
             return self.known(c @ self.Phi, c, rounding_of(c.size) * float(np.linalg.norm(terms)))
         if careful:
-            used = np.flatnonzero(c)
-            return self._of_gram(c, (self.gram[:, used], c[used]), 0.0)
+            return self._of_gram(c, 0.0)
         error = rounding_of(int(np.count_nonzero(c))) * float(size @ lengths) * lengths + lost
         square, noise = float(c @ inner), float(np.linalg.norm(c * error))
-        return self._in_span(c, inner, error, square, noise, 0.0)
+        found = self._in_span(c, inner, error, square, noise, 0.0)
+        if not self.centred:
+            return found
+        shift = found.shift + float(c @ self.given[self.middle_point])
+        return found._replace(
+            shift=shift, error=error + EPS * float(size.sum()) * largest(self.given)
+        )
 
-    def _of_gram(
-        self, c: np.ndarray, exact: tuple[np.ndarray, np.ndarray], misfit: float
-    ) -> Weights:
+    def _of_gram(self, c: np.ndarray, misfit: float) -> Weights:
         """Return the weights with these coefficients, and products that are rounded once."""
+        used = np.flatnonzero(c)
+        exact = self.given[:, used], c[used]
         inner, lost = accurate_product(*exact)
         square, error = math.fsum(c * inner), np.full(self.n, lost)
         noise = 2.0 * float(np.abs(c) @ (EPS * np.abs(inner) + lost))
         if not self.kernel.is_precomputed:  # a matrix that was given is what it is
-            error += EPS * np.sqrt(self.gram**2 @ c**2)
+            error += EPS * np.sqrt(self.given**2 @ c**2)
         return self._in_span(c, inner, error, square, noise, misfit)._replace(exact=exact)
 
     def _in_span(
         self, c: np.ndarray, inner: np.ndarray, error: np.ndarray, square: float, noise: float, misfit: float
     ) -> Weights:  # fmt: skip
         """Return the weights with these coefficients, products and squared norm."""
-        shift, lengths = -self.middle, np.sqrt(np.maximum(self.diagonal, 0.0))
-        if self.centred:
-            G = self.kernel(self.X)
-            shift += float(c @ G.mean(axis=1))
-            error = error + EPS * float(np.abs(c).sum()) * largest(G)
+        lengths = np.sqrt(np.maximum(self.diagonal, 0.0))
         if not self.kernel.is_precomputed:
             noise += EPS * float(np.linalg.norm(c * lengths)) ** 2
         norm, part = math.sqrt(max(square, 0.0)), 0.5 * float(ratio(noise, max(square, 0.0)))
-        return Weights(None, c, inner, error, norm * lengths, norm, part, misfit, shift)
+        return Weights(None, c, inner, error, norm * lengths, norm, part, misfit, -self.middle)
 
     def known(self, w: np.ndarray, c: np.ndarray, misfit: float, careful: bool = False) -> Weights:
         """Return the weights w of explicit features."""
@@ -258,7 +274,7 @@ class Points:
         """
         if self.Phi is not None:
             return self.Phi, np.zeros(0, dtype=int), np.zeros((0, 0))
-        noise = self.n * EPS * float(self.diagonal.max(initial=0.0))
+        noise = self.n * EPS * largest(self.given)
         L, order, rank, _ = dpstrf(self.gram, tol=noise, lower=1)
         F = np.empty((self.n, rank))
         F[order - 1] = np.tril(L)[:, :rank]
@@ -272,8 +288,10 @@ class Points:
             terms = float(np.linalg.norm(np.abs(c) @ np.abs(self.Phi)))
             misfit = float(np.linalg.norm(w - direct)) + EPS * (terms + float(np.linalg.norm(w)))
             return self.known(w, c, misfit, careful=True)._replace(norm_error=rounding_of(w.size))
-        coef, G = np.zeros(self.n), self.gram[:, pivots]
-        coef[pivots] = values = solve_triangular(T, w, lower=True, trans="T")
+        coef = np.zeros(self.n)
+        coef[pivots] = solve_triangular(T, w, lower=True, trans="T")
+        if self.centred:
+            coef[self.middle_point] -= coef.sum()
         lengths = np.sqrt(np.maximum(self.diagonal, 0.0))
         # equal points have equal images: what cancels among them does so without rounding
         _, first, group = np.unique(self.X, axis=0, return_index=True, return_inverse=True)
@@ -281,12 +299,12 @@ class Points:
         for k, one, two in zip(group.ravel().tolist(), coef.tolist(), c.tolist()):
             parts[k] += [one, -two]
         rest = np.array([math.fsum(part) for part in parts])
-        product, lost = accurate_product(self.gram[np.ix_(first, first)], rest)
+        product, lost = accurate_product(self.given[np.ix_(first, first)], rest)
         # where rounding has made the matrix indefinite, the square may be negative: it proves nothing either
         left = abs(math.fsum(rest * product)) + float(np.abs(rest) @ (EPS * np.abs(product) + lost))
         if not self.kernel.is_precomputed:
             left += EPS * float(np.linalg.norm(rest * lengths[first])) ** 2
-        return self._of_gram(coef, (G, values), math.sqrt(left))
+        return self._of_gram(coef, math.sqrt(left))
 
 
 class SignedKernel:

@@ -51,6 +51,15 @@ def test_a_point_without_weight_changes_nothing(K: float) -> None:
     assert machine.objective_ == pytest.approx(SVMs2(K=K).fit(X[:4], SIGNS).objective_, rel=1e-9)
 
 
+@pytest.mark.parametrize("machine", [SVMs2(K=10.0), SVMs4(nu=0.5, K=10.0)])
+def test_a_gram_matrix_of_points_far_from_the_origin(machine) -> None:
+    """In the unit of the points the machine is the one with K = 10; the matrix has entries 9e14."""
+    far, near = ROW + 3e7, clone(machine).fit(ROW, SIGNS)
+    machine = clone(machine).set_params(kernel="precomputed").fit(far @ far.T, SIGNS)
+    assert machine.certificate_.ok and machine.n_iter_ < 20
+    assert machine.objective_ == pytest.approx(near.objective_, rel=1e-9)
+
+
 @pytest.mark.parametrize("power", [-40, 7, 40])
 @pytest.mark.parametrize(("machine", "y"), [
     *((SVMs2(K=K), NOISY) for K in (1e-3, 1e6)), (SVMs2prime(0.9, K=1.0), NOISY), (SVMs4(0.5, K=1.0), NOISY),
