@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "EPS", "Bounds", "apart", "beyond", "exact_product", "is_symmetric", "largest", "linear_program",
-    "ratio", "sliced_product",
+    "EPS", "Bounds", "accurate_product", "apart", "beyond", "exact_product", "is_symmetric", "largest",
+    "linear_program", "ratio", "sliced_product",
 ]  # fmt: skip
 
 EPS = float(np.finfo(float).eps)
 Bounds = float | np.ndarray  # one for all variables, or one for each
+_SMALL = 2**16  # entries of a matrix, whose products are made one by one
 _SPLIT = 2.0**27 + 1.0  # Veltkamp: halves of 26 bits, whose products are exact
 
 
@@ -112,6 +113,11 @@ def sliced_product(M: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, float]:
     products = [A @ np.column_stack(slices(x)) for A in slices(M)]
     total = np.array([math.fsum(row) for row in np.hstack(products).tolist()])
     return total, 4.0 * x.size * math.ldexp(largest(M) * largest(x), -3 * bits)
+
+
+def accurate_product(M: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return M x with each entry rounded once, and a bound of what else is lost."""
+    return (exact_product(M, x), 0.0) if M.size <= _SMALL else sliced_product(M, x)
 
 
 def is_symmetric(P: np.ndarray, tolerance: float = 1e-10) -> bool:

@@ -21,9 +21,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from companion.arithmetic import accurate_product, largest
+
 __all__ = ["INTERCEPTS", "Shifted", "centred", "check_intercept", "shift"]
 
 INTERCEPTS = ("none", "free", "penalized")
+_CANCELS = (
+    1e3  # of the terms of a residual to its value: from here on it is computed with more digits
+)
 
 
 def check_intercept(value: object) -> str:
@@ -64,6 +69,17 @@ class Shifted:
         """Return the best b for the weights w."""
         share = self.fraction * (2.0 - self.fraction)  # m/(m + C) = 1 - (1 - t)^2
         return float(share * (self.y_mean - self.x_mean @ w))
+
+    def residual(self, w: np.ndarray) -> np.ndarray:
+        r"""Return :math:`\hat y - \hat X w`; rounded once, where most digits of its terms cancel."""
+        S = w.nonzero()[0]
+        X = self.X if 2 * S.size > w.size else self.X[:, S]
+        w = w if X is self.X else w[S]
+        xi = self.y - X @ w
+        terms = float(np.abs(w) @ np.abs(X).max(axis=0, initial=0.0))
+        if terms <= _CANCELS * largest(xi):
+            return xi
+        return accurate_product(np.column_stack([self.y, X]), np.append(1.0, -w))[0]
 
     def size_of_b(self, w: np.ndarray) -> float:
         r"""Return the norm of the vector :math:`b \mathbf 1`, the terms of b without their signs; 0 if b is exact."""

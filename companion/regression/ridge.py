@@ -267,7 +267,7 @@ def _solution(program: _RidgeProgram, K: float, inverse: Inverse, solver: str) -
     """Return what the factored system gives, with its certificate."""
     Z, y, intercept, weights, data = program
     w = inverse.weights(data.y)
-    b, residual = data.intercept(w), data.y - data.X @ w
+    b, residual = data.intercept(w), data.residual(w)
     xi = y - Z @ w - b
     if K > 0.0:
         alpha = weights * xi / K

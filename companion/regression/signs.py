@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -27,7 +28,7 @@ import numpy as np
 from sklearn import linear_model
 from sklearn.exceptions import ConvergenceWarning
 
-from companion.arithmetic import EPS, largest, ratio
+from companion.arithmetic import EPS, largest
 from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
 from companion.engine.finish import Proximal, settle_near
 from companion.engine.kkt import factor
@@ -41,6 +42,7 @@ _SLACK = 1e-12  # a correlation that exceeds tau by less than this fraction coun
 # 30, 100 and 1000 the fastest); and the part of tau that a correlation misses where columns are dependent, so that
 # there is no minimum for these signs.
 _ROUGH = 1e-3
+_REFINEMENTS = 4  # of one system: each has three digits more, where there are any
 _MARGIN = 1e-5  # independent columns of norm 1 have this distance from each other's span: w has six digits
 
 
@@ -158,10 +160,11 @@ class Columns:
         lost in the rounding of w is not lost in it.
         """
         system = _Signs(self, tau)
-        at = system.at(w + 0.0)  # not -0.0, in which some versions of the guess end
+        w = w + 0.0  # not -0.0, in which some versions of the guess end
+        at = system.at(w, self.data.residual(w))
         found = self._proof(at, at, tau, tol)
         if refine and found.certificate.worst > tol:
-            step = system.step(at, np.sign(w))
+            step = system.steps(np.sign(w))(at)
             dual = system.at(w + step, at.residual - product(self.X, step))
             better = self._proof(at, dual, tau, tol)
             found = min(found, better, key=lambda each: each.certificate.worst)
@@ -178,20 +181,19 @@ class Columns:
             + \sum_j (\tau |w_j| - \theta\, w_j c_j) .
         """
         w, residual = at.w, at.residual
-        S, most, y = w.nonzero()[0], largest(dual.c), float(np.linalg.norm(self.y))
+        S, y = w.nonzero()[0], float(np.linalg.norm(self.y))
         self.block(S)
         weights, norms = np.abs(w[S]), self.norms()
-        theta = min(1.0, tau / most) if most > 0.0 else 1.0
         size = rounding_of_a_sum(self.y.size) * float(np.linalg.norm(dual.residual))
+        theta = 1.0 / max(1.0, largest(np.abs(dual.c) + norms * size) / tau)
         slack = np.maximum(tau * weights - theta * w[S] * dual.c[S], 0.0)
         slack += weights * (norms[S] * size + 2.0 * EPS * self.K * weights)
         distance = float(np.linalg.norm(residual - theta * dual.residual))
         distance += rounding_of_a_fit(y, w, norms, self.data.size_of_b(w))
         apart = float(np.sqrt(self.K) * np.linalg.norm(w - theta * dual.w))
         squares = 0.5 * float(residual @ residual + self.K * (w @ w))
-        value, beyond = squares + tau * float(weights.sum()), ratio(max(most - tau, 0.0), tau)
-        distance, tolerance = math.hypot(distance, apart), max(tol, TOLERANCE)
-        proof = certify_squares(distance, slack, value, y, tolerance, dual=beyond)
+        value, distance = squares + tau * float(weights.sum()), math.hypot(distance, apart)
+        proof = certify_squares(distance, slack, value, y, max(tol, TOLERANCE))
         return SparseSolution(w, theta * dual.residual, theta * dual.c, value, proof)
 
     def is_unique(self, c: np.ndarray, tau: float) -> bool:
@@ -236,22 +238,30 @@ class _Signs(Proximal[_Fit]):
         weights = self.delta * self.columns.norms() ** 2
         return np.asarray(point.c - weights * (point.w - self.centre))
 
-    def step(self, point: _Fit, state: np.ndarray) -> np.ndarray:
-        """Return the step to the minimum among the weights with these signs, from a point with no other weights."""
-        step, S = np.zeros(state.size), state.nonzero()[0]
+    def steps(self, state: np.ndarray) -> Callable[[_Fit], np.ndarray]:
+        """Return what leads to the minimum among the weights with these signs, from a point with no other weights."""
+        S = state.nonzero()[0]
         gram = self.columns.block(S)
         solve = factor(gram, np.zeros((0, S.size)), np.arange(S.size), self.delta * gram.diagonal())
-        step[S] = solve((self.slope(point) - self.tau * state)[S])
+
+        def step(point: _Fit) -> np.ndarray:
+            found = np.zeros(state.size)
+            found[S] = solve((self.slope(point) - self.tau * state)[S])
+            return found
+
         return step
 
     def minimum(self, point: _Fit, state: np.ndarray) -> _Fit | None:
         """Return the minimum among the weights with these signs, which it may miss; None if there is none."""
         if (point.w[state == 0] != 0.0).any():
             point = self.at(np.where(state == 0, 0.0, point.w))
-        found = self.at(point.w + self.step(point, state))
-        missed = largest((self.slope(found) - self.tau * state)[state != 0])
-        rounding = _SLACK * largest(self.columns.correlation)
-        return found if missed <= max(_ROUGH * self.tau, rounding) else None
+        step, rounding = self.steps(state), _SLACK * largest(self.columns.correlation)
+        for _ in range(_REFINEMENTS):
+            point = self.at(point.w + step(point))
+            missed = largest((self.slope(point) - self.tau * state)[state != 0])
+            if missed <= rounding:
+                break
+        return point if missed <= max(_ROUGH * self.tau, rounding) else None
 
     def corrected(self, point: _Fit, state: np.ndarray) -> np.ndarray:
         """Return the signs without those that were missed, and with those that the correlations ask for."""

@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.arithmetic import EPS, Bounds, beyond, largest
+from companion.arithmetic import EPS, Bounds, accurate_product, beyond, largest
 from companion.checks import as_scalar, check_count, read_data, reject_masked
 from companion.engine.certificate import certify_hyperplane
 from companion.engine.finish import Finished, finish, is_psd
@@ -35,7 +35,7 @@ from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian, Kernel, is_positive_definite
 from companion.kernels.vectors import own_points
 from companion.results import Certificate, Record
-from companion.svm.program import DualProgram, Points, Weights, accurate_product, make_points
+from companion.svm.program import DualProgram, Points, Weights, make_points
 
 __all__ = [
     "POINT_CLASSES", "ROUNDING", "TIGHT", "Interval", "KernelLike", "Slab", "Solved", "complaints",

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
-from companion.arithmetic import EPS, Bounds, exact_product, largest, ratio, sliced_product
+from companion.arithmetic import EPS, Bounds, accurate_product, exact_product, largest, ratio
 from companion.checks import as_vector
 from companion.engine.certificate import (
     BoxProgram,
@@ -34,17 +34,11 @@ from companion.kernels.given import Precomputed
 from companion.results import Certificate, Record
 
 __all__ = [
-    "Array", "DualProgram", "Points", "SignedKernel", "Weights", "accurate_product", "as_signs",
+    "Array", "DualProgram", "Points", "SignedKernel", "Weights", "as_signs",
     "kernel_options", "make_points",
 ]  # fmt: skip
 
-_SMALL = 2**16  # entries of a matrix, whose products are made one by one
 _MANY_FEATURES = 100  # explicit features are worth having up to this number, or up to one per point
-
-
-def accurate_product(M: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return M x with each entry rounded once, and a bound of what else is lost."""
-    return (exact_product(M, x), 0.0) if M.size <= _SMALL else sliced_product(M, x)
 
 
 class Weights(NamedTuple):

@@ -1,5 +1,8 @@
 """Data in other units: the regressions and the components are what they are in others, without a warning."""
 
+from fractions import Fraction
+from operator import mul
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -64,6 +67,27 @@ def test_the_lasso_is_proved_beside_its_own_optimum(intercept):
         assert admm.lasso(points, y, tau).certificate.ok
     with pytest.warns(ConvergenceWarning, match="rest is rounding of y"):
         assert not Lasso(1e-30).fit(points, y).certificate_.ok
+
+
+@pytest.mark.parametrize("intercept", ["none", "penalized"])
+def test_columns_that_are_nearly_one(intercept):
+    """Far from the origin, each weight is worth 1e5 and their sum next to nothing: w = (15/17, -15/17) + O(1e-5)."""
+    points, y = np.array([[0, 0], [1, 0], [0, 1], [2, 1], [1, 3]]) + 1e5, [0, 1, -1, 2, -1]
+    model = Lasso(0.1, intercept=intercept).fit(points, y)
+    assert model.certificate_.ok
+    assert_allclose(model.w_, [15 / 17, -15 / 17], atol=1e-5)
+
+
+@pytest.mark.parametrize("K", [1e-7, 1e-3])
+def test_an_objective_is_that_of_the_stored_weights(K):
+    """The residuals are 1e-9 of their terms; in exact arithmetic the sum of squares is no other one."""
+    points = np.array([[0, 0], [1, 0], [0, 1], [2, 1], [1, 3]]) + 1e6
+    y = points @ [1, -1] + 1e-3 * np.array([0, 1, -1, 2, -1])
+    model = RidgeRegression(K, intercept="none").fit(points, y)
+    w = [Fraction(weight) for weight in model.w_]
+    rest = [Fraction(v) - sum(map(mul, map(Fraction, row), w)) for v, row in zip(y, points)]
+    exact = sum(v * v for v in rest) + Fraction(K) * sum(v * v for v in w)
+    assert abs(Fraction(model.objective_) / exact - 1) < 1e-14
 
 
 @pytest.mark.parametrize("order", [1, 2])
