@@ -293,9 +293,9 @@ class _Weights(System[_Pair]):
         for _ in range(4):
             first = self.M.T @ a - self.cost - self.D * x
             second = self.missed(x)[F] - self.ridge * a[F]
-            # each entry in its own unit: features may be small, and with a high price rounding of the first is large
-            sizes = np.abs(self.M).T @ np.abs(a), (np.abs(self.M) @ np.abs(x) + np.abs(self.q))[F]
-            now = max(largest(ratio(np.abs(r), t)) for r, t in zip((first, second), sizes))
+            # each block in its own unit: with a high price the rounding of the first exceeds all of the second
+            sizes = np.abs(self.M).T @ np.abs(a), np.abs(self.M) @ np.abs(x) + np.abs(self.q)
+            now = max(ratio(largest(r), largest(size)) for r, size in zip((first, second), sizes))
             if not now < 0.9 * error:
                 break
             best, error = (x.copy(), a.copy()), now

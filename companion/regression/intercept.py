@@ -73,8 +73,7 @@ class Shifted:
     def residual(self, w: np.ndarray) -> np.ndarray:
         r"""Return :math:`\hat y - \hat X w`; rounded once, where most digits of its terms cancel."""
         S = w.nonzero()[0]
-        X = self.X if 2 * S.size > w.size else self.X[:, S]
-        w = w if X is self.X else w[S]
+        X, w = self.X[:, S], w[S]
         xi = self.y - X @ w
         terms = float(np.abs(w) @ np.abs(X).max(axis=0, initial=0.0))
         if terms <= _CANCELS * largest(xi):
