@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "EPS", "Bounds", "accurate_product", "apart", "beyond", "exact_product", "is_symmetric", "largest",
+    "CANCELS", "EPS", "Bounds", "accurate_product", "apart", "beyond", "exact_product", "is_symmetric", "largest",
     "linear_program", "ratio", "sliced_product",
 ]  # fmt: skip
 
 EPS = float(np.finfo(float).eps)
 Bounds = float | np.ndarray  # one for all variables, or one for each
+CANCELS = 1e3  # of the terms of a sum to its value: from here on the sum is made with more digits
 _SMALL = 2**16  # entries of a matrix, whose products are made one by one
 _SPLIT = 2.0**27 + 1.0  # Veltkamp: halves of 26 bits, whose products are exact
 

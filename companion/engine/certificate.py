@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion.arithmetic import EPS, Bounds, exact_product, largest, ratio
+from companion.arithmetic import CANCELS, EPS, Bounds, exact_product, largest, ratio
 from companion.checks import as_matrix, as_vector, count_axes
 from companion.results import Certificate
 
@@ -16,9 +16,6 @@ __all__ = [
     "certify", "certify_hyperplane", "certify_squares", "certify_terms", "relative_distance",
     "rounding_of", "rounding_of_a_fit", "rounding_of_a_sum", "weak_duality",
 ]  # fmt: skip
-
-
-_CANCELS = 1e3  # of the terms of a sum to its value: from here on the sum is made with more digits
 
 
 def rounding_of(n: int) -> float:
@@ -72,10 +69,6 @@ class LowRank:
     def shape(self) -> tuple[int, int]:
         """The shape (n, n) of the matrix."""
         return self.d.size, self.d.size
-
-    def __repr__(self) -> str:
-        n, r = self.G.shape
-        return f"LowRank({n} x {n}, rank {r}{' plus a diagonal' if self.d.any() else ''})"
 
     def __matmul__(self, x: np.ndarray) -> np.ndarray:
         d = self.d if np.ndim(x) == 1 else self.d[:, None]
@@ -284,7 +277,7 @@ def accurate_square(P: Any, x: np.ndarray, Px: np.ndarray) -> float:
 
 
 def _cancels(x: np.ndarray, Px: np.ndarray, magnitude: np.ndarray) -> bool:
-    return float(np.abs(x) @ magnitude) > _CANCELS * float(np.abs(x) @ np.abs(Px))
+    return float(np.abs(x) @ magnitude) > CANCELS * float(np.abs(x) @ np.abs(Px))
 
 
 def rounding_of_the_square(P: Any, x: np.ndarray, Px: np.ndarray, magnitude: np.ndarray) -> float:

@@ -124,11 +124,10 @@ class _Weights(System[_Pair]):
         x = np.zeros(self.r + self.p)
         best = Carried(x[: self.r], x[self.r :], a, math.inf, False, 0)
         length = float(self.unit.max(initial=0.0)) or 1.0
-        first = (
-            min(self.largest_bound, 1.0) if self.ridge else min(self.largest_bound, 1.0 / length**2)
-        )
         best = self.better(best, *self.finish(x, a))
-        rho, a = (math.inf if self.ridge else first), 0.0 * a
+        # the price of squared slack is smooth: around the multipliers 0, its envelope is the price itself
+        rho = 1.0 / self.ridge if self.ridge else min(self.largest_bound, 1.0 / length**2)
+        a = 0.0 * a
         for _ in range(_ENVELOPES):
             if best.settled and best.gap <= _PROVED:
                 break
@@ -138,8 +137,7 @@ class _Weights(System[_Pair]):
             if self.ridge or rho > self.largest_bound / EPS:
                 break
             rho *= _GROWTH
-        w = best.w / self.unit
-        return best._replace(w=w, n_systems=self.n_systems)
+        return best._replace(w=best.w / self.unit, n_systems=self.n_systems)
 
     def better(self, best: Carried, point: _Pair, settled: bool = False) -> Carried:
         """Return the better of two points."""
@@ -155,12 +153,7 @@ class _Weights(System[_Pair]):
             a, u, 0.0 * u, upper=self.upper, ridge=self.ridge, norm=norm, misfit=misfit
         )
         gap += float(np.abs(y) @ np.abs(self.c - self.A @ a))
-        slack = np.maximum(u, 0.0)
-        if self.ridge:
-            price = float(slack @ slack) / (2.0 * self.ridge)
-        else:
-            price = float(np.sum(self.upper * slack)) if math.isfinite(self.largest_bound) else 0.0
-        size = 0.5 * norm * norm + float(np.abs(self.c) @ np.abs(y)) + price
+        size = 0.5 * norm * norm + float(np.abs(self.c) @ np.abs(y) + a @ np.maximum(u, 0.0))
         relative = gap / size if size > 0.0 else math.inf
         return min(best, Carried(v, y, a, relative, settled, 0), key=Carried.rank)
 
@@ -172,37 +165,23 @@ class _Weights(System[_Pair]):
 
     def envelope(self, x: np.ndarray, centre: np.ndarray, rho: float) -> _Pair:
         """Minimise the Moreau envelope around the multipliers `centre`; return the point and the new multipliers."""
-        if math.isinf(rho):
-            curvature, over = 1.0 / self.ridge, 0.0 * centre
-        else:
-            curvature, over = rho, centre / rho
+        over = centre / rho
 
         def multipliers(u: np.ndarray) -> np.ndarray:
-            return np.clip(curvature * (u + over), 0.0, self.upper)
-
-        def gradient(x: np.ndarray, a: np.ndarray) -> np.ndarray:
-            return np.asarray(self.D * x + self.cost - self.M.T @ a)
+            return np.clip(rho * (u + over), 0.0, self.upper)
 
         a = multipliers(self.missed(x))
-        before = None
         for _ in range(_NEWTON):
             inside = (a > 0.0) & (a < self.upper)
-            g = gradient(x, a)
-            key = (inside.tobytes(), (a > 0.0).tobytes())
-            if key == before:
-                break
-            before = key
-            step = self.newton(g, inside, curvature)
+            step = self.newton(self.D * x + self.cost - self.M.T @ a, inside, rho)
             if not np.isfinite(step).all():
                 break
-            move, u = self.M @ step, self.missed(x)
-
-            line = step @ (self.D * x + self.cost), step @ (self.D * step), move, u + over
-            t = self.length(*line, curvature)
+            line = step @ (self.D * x + self.cost), step @ (self.D * step), self.M @ step
+            t = self.length(*line, self.missed(x) + over, rho)
             x = x + t * step
-            a = multipliers(self.missed(x))
-            if t != 1.0:
-                before = None
+            a, before = multipliers(self.missed(x)), self.state_of(a)
+            if t == 1.0 and (self.state_of(a) == before).all():
+                break
         return x, a
 
     def newton(self, g: np.ndarray, inside: np.ndarray, curvature: float) -> np.ndarray:

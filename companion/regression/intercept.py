@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from companion.arithmetic import accurate_product, largest
+from companion.arithmetic import CANCELS, accurate_product, largest
 
 __all__ = ["INTERCEPTS", "Shifted", "centred", "check_intercept", "shift"]
 
@@ -76,7 +76,7 @@ class Shifted:
         X, w = self.X[:, S], w[S]
         xi = self.y - X @ w
         terms = float(np.abs(w) @ np.abs(X).max(axis=0, initial=0.0))
-        if terms <= _CANCELS * largest(xi):
+        if terms <= CANCELS * largest(xi):
             return xi
         return accurate_product(np.column_stack([self.y, X]), np.append(1.0, -w))[0]
 

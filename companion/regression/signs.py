@@ -42,7 +42,6 @@ _SLACK = 1e-12  # a correlation that exceeds tau by less than this fraction coun
 # 30, 100 and 1000 the fastest); and the part of tau that a correlation misses where columns are dependent, so that
 # there is no minimum for these signs.
 _ROUGH = 1e-3
-_REFINEMENTS = 4  # of one system: each has three digits more, where there are any
 _MARGIN = 1e-5  # independent columns of norm 1 have this distance from each other's span: w has six digits
 
 
@@ -256,7 +255,7 @@ class _Signs(Proximal[_Fit]):
         if (point.w[state == 0] != 0.0).any():
             point = self.at(np.where(state == 0, 0.0, point.w))
         step, rounding = self.steps(state), _SLACK * largest(self.columns.correlation)
-        for _ in range(_REFINEMENTS):
+        for _ in range(4):  # each has three digits more, where there are any
             point = self.at(point.w + step(point))
             missed = largest((self.slope(point) - self.tau * state)[state != 0])
             if missed <= rounding:

@@ -34,7 +34,7 @@ from companion.engine.weights import carry_weights
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian, Kernel, is_positive_definite
 from companion.kernels.vectors import own_points
-from companion.results import Certificate, Record
+from companion.results import FEW_DIGITS, Certificate, Record
 from companion.svm.program import DualProgram, Points, Weights, make_points
 
 __all__ = [
@@ -219,7 +219,6 @@ def place_points(
 
 _MANY_FEATURES = 400  # with more, the systems that carry w take too long
 _MANY_ENTRIES = 400_000
-_FEW_DIGITS = 1e-7  # the relative error of the norm of w from which on there is a warning
 _FEW = 100  # multipliers, with which PIQP is faster than libsvm
 _SAFETY = 8.0  # times what rounding has left of slack, a margin is made narrower
 
@@ -406,21 +405,20 @@ def refine(
 ) -> Solved:
     """Return a better answer, with w as a variable of its own, if there is no proof or too little of the norm yet."""
     for dual in programs:
-        few = norm_is_shown and best.weights.norm_error > _FEW_DIGITS
+        few = norm_is_shown and best.weights.norm_error > FEW_DIGITS
         if best.certificate.ok and not few:
             break
         found = _carried(model, points, dual, best.a)
         if found is None:
             break
-        total, best = best.n_systems + found.n_systems, min(best, found, key=_lost)
+        total = best.n_systems + found.n_systems
+        proved = [each for each in (best, found) if each.certificate.ok]
+        if proved:
+            best = min(proved, key=lambda each: each.weights.norm_error)
+        else:
+            best = min(best, found, key=lambda each: each.certificate.worst)
         best = best._replace(n_systems=total)
     return best
-
-
-def _lost(found: Solved) -> tuple[float, float]:
-    """Return what is not proved, and then the error of the norm."""
-    proof = found.certificate
-    return (0.0, found.weights.norm_error) if proof.ok else (proof.worst, math.inf)
 
 
 def _carried(model: Any, points: Points, dual: DualProgram, a: np.ndarray) -> Solved | None:
@@ -488,7 +486,7 @@ def _read_off(
     misfit = weights.misfit
     if penalized:
         misfit = math.hypot(misfit, b + math.fsum(s * a))
-    slack = P.slacks(np.maximum(u, 0.0))
+    slack = np.maximum(u, 0.0).reshape(P.copies, P.m).sum(axis=0)  # of each point
     norm, square = weights.norm / P.unit, P.unit**2
     unit = norm if model._unit_normal and norm > 0.0 else 1.0
     bias = b if penalized else 0.0
@@ -511,7 +509,7 @@ def _read_off(
 def complaints(model: Any, points: Points, norm_is_shown: bool, price: str = "") -> list[Warning]:
     """Return the warnings about digits that are missing: what is proved, what is lost, what helps for this kernel."""
     found, longest = model.certificate_, math.sqrt(largest(points.diagonal)) * points.unit
-    if found.ok and not (norm_is_shown and model.norm_error_ > _FEW_DIGITS):
+    if found.ok and not (norm_is_shown and model.norm_error_ > FEW_DIGITS):
         return []
     if found.ok and model.norm_ * (1.0 + model.norm_error_) * longest <= EPS * abs(model.b_):
         return []  # beside b, nobody sees w

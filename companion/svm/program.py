@@ -67,11 +67,6 @@ class Weights(NamedTuple):
         w, coef = None if self.w is None else self.w / unit, self.coef / unit**2
         return self._replace(w=w, coef=coef, norm=self.norm / unit, misfit=self.misfit / unit)
 
-    @property
-    def unknown(self) -> bool:
-        """Whether no digit of w is known."""
-        return self.norm <= self.misfit or self.norm_error >= 0.5
-
 
 @dataclass(frozen=True, eq=False)
 class Points:
@@ -350,10 +345,6 @@ class SignedKernel:
     def separate(self, a: np.ndarray) -> np.ndarray:
         r"""Return the multipliers with these coefficients of which a point has at most one that is positive."""
         return np.maximum(self.signed(self.coefficients(a)), 0.0)
-
-    def slacks(self, slack: np.ndarray) -> np.ndarray:
-        """Return the slacks of the points from those of the constraints."""
-        return slack.reshape(self.copies, self.m).sum(axis=0)
 
     def signed(self, inner: np.ndarray) -> np.ndarray:
         """Return the products of w with the images of the points as the rows of the program have them."""

@@ -83,14 +83,3 @@ def test_every_altered_attribute_is_found(model, kernel, y, attributes):
             wrong = copy(fitted)
             setattr(wrong, name, change)
             assert not verify(wrong, X, y).ok, (name, change)
-
-
-@pytest.mark.parametrize("intercept", ["none", "free", "penalized"])
-@pytest.mark.parametrize("model", LINEAR, ids=lambda model: type(model).__name__)
-def test_every_intercept(model, intercept):
-    fitted = copy(model).set_params(intercept=intercept).fit(CLOUDS, VALUES)
-    assert verify(fitted, CLOUDS, VALUES).ok
-    for name in OF_WEIGHTS.split():
-        wrong = copy(fitted)
-        setattr(wrong, name, getattr(fitted, name) + 1e-6)
-        assert not verify(wrong, CLOUDS, VALUES).agrees

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from companion.datasets import nine_points
 from companion.exceptions import InfeasibleProblemError
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, nu_min
 from tests.exact import verify
@@ -70,17 +69,6 @@ def test_the_digits_of_the_norm_are_told(machine, size):
     told = any("rounding has changed the norm of w" in str(w.message) for w in heard)
     assert told == (found.certificate_.ok and found.norm_error_ > 1e-7)
     assert size > 1e-6 or told or not found.certificate_.ok
-
-
-@pytest.mark.parametrize("unit", [1e-8, 1e8])
-@pytest.mark.parametrize(("machine", "power"), [(SVMs1(0.2), 1), (SVMs2prime(0.6), 2)])
-def test_a_feature_in_nanometres_gives_the_same_machine(machine, power: int, unit: float) -> None:
-    """Programs without a unit of their own: w changes with 1/unit (not at all for the unit normal), classes do not."""
-    data = nine_points()
-    one, two = clone(machine).fit(data.X, data.y), machine.fit(unit * data.X, data.y)
-    assert two.certificate_.ok
-    assert (two.point_classes_ == one.point_classes_).all()
-    assert two.b_ == pytest.approx(one.b_ * unit**power, rel=1e-9)
 
 
 def test_memory_is_that_of_the_support_vectors() -> None:
