@@ -110,7 +110,7 @@ def examined(result: Any, data: tuple[Any, ...], cell: int) -> Iterator[dict[str
         return
     for one in verified if isinstance(verified, list) else [verified]:
         verdict = ("ok" if one.ok else "not ok") if one.agrees else "does not agree"
-        worst, stored, tolerance = map(float, (one.worst, one.stored.worst, one.tolerance))
+        worst, stored, tolerance = map(float, (one.worst, one.stored.worst, one.stored.tolerance))
         yield finding | dict(verdict=verdict, worst=worst, stored=stored, tolerance=tolerance)  # noqa: C408
 
 

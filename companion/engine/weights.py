@@ -211,10 +211,7 @@ class _Weights(System[_Pair]):
         if start >= 0.0 or abs(full) <= 1e-6 * abs(start):
             return 1.0
         with np.errstate(all="ignore"):
-            ends = [shifted / move]
-            if math.isfinite(self.largest_bound):
-                ends.append((shifted - self.upper / curvature) / move)
-        knots = np.concatenate(ends)
+            knots = np.concatenate([shifted, shifted - self.upper / curvature]) / np.tile(move, 2)
         knots = np.unique(knots[np.isfinite(knots) & (knots > 0.0)])
         # the slope is negative before knot low, and not from there on
         low = bisect_left(knots, True, key=lambda knot: slope(float(knot)) >= 0.0)

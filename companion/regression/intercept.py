@@ -72,8 +72,7 @@ class Shifted:
 
     def residual(self, w: np.ndarray) -> np.ndarray:
         r"""Return :math:`\hat y - \hat X w`; rounded once, where most digits of its terms cancel."""
-        S = w.nonzero()[0]
-        X, w = self.X[:, S], w[S]
+        X, w = self.X[:, w != 0.0], w[w != 0.0]
         xi = self.y - X @ w
         terms = float(np.abs(w) @ np.abs(X).max(axis=0, initial=0.0))
         if terms <= CANCELS * largest(xi):

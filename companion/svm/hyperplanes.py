@@ -412,11 +412,8 @@ def refine(
         if found is None:
             break
         total = best.n_systems + found.n_systems
-        proved = [each for each in (best, found) if each.certificate.ok]
-        if proved:
-            best = min(proved, key=lambda each: each.weights.norm_error)
-        else:
-            best = min(best, found, key=lambda each: each.certificate.worst)
+        both = best.certificate.ok and found.certificate.ok
+        best = min(best, found, key=lambda f: f.weights.norm_error if both else f.certificate.worst)
         best = best._replace(n_systems=total)
     return best
 
@@ -527,9 +524,7 @@ def complaints(model: Any, points: Points, norm_is_shown: bool, price: str = "")
     proved = f"the objective is proved to be within {gap} of the optimal one, relative to its terms"
     if found.gap <= found.tolerance:
         proved += f", but the worst residual is {worst}"
-    if (
-        not found.gap < 1.0 or found.primal_residual > found.tolerance
-    ):  # weak duality needs the equations
+    if not found.gap < 1.0 or found.primal_residual > found.tolerance:  # no equations, no bound
         proved = "nothing is proved about the objective"
     parts = [model.dual_coef_, *([model.lambda_, model.mu_] if price else [])]
     terms = largest(np.concatenate(parts)) * longest**2

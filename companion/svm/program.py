@@ -151,17 +151,15 @@ class Points:
     @cached_property
     def middle_point(self) -> int:
         """The point that is nearest to the mean of all."""
-        G = self.given
-        return int(np.argmin(G.diagonal() - 2.0 * G.mean(axis=1)))
+        return int(np.argmin(self.given.diagonal() - 2.0 * self.given.mean(axis=1)))
 
     def inner(self, index: np.ndarray) -> np.ndarray:
         """Return the rows of the Gram matrix with these indices as a new array."""
         if self.Phi is not None:
             return self.Phi[index] @ self.Phi.T
         known = self.centred or self.kernel.is_precomputed or "gram" in vars(self)
-        if known or index.size == self.n:
-            return self.gram[index]
-        return self.kernel(self.X[index], self.X)
+        whole = known or index.size == self.n
+        return self.gram[index] if whole else self.kernel(self.X[index], self.X)
 
     @cached_property
     def diagonal(self) -> np.ndarray:
@@ -207,9 +205,8 @@ class Points:
         if not self.centred:
             return found
         shift = found.shift + float(c @ self.given[self.middle_point])
-        return found._replace(
-            shift=shift, error=error + EPS * float(size.sum()) * largest(self.given)
-        )
+        error = error + EPS * float(size.sum()) * largest(self.given)
+        return found._replace(shift=shift, error=error)
 
     def _of_gram(self, c: np.ndarray, misfit: float) -> Weights:
         """Return the weights with these coefficients, and products that are rounded once."""
@@ -239,11 +236,11 @@ class Points:
         terms, origin = np.append(w, 1.0), w * 0.0 + self.origin
         shift = float(exact_product(np.append(origin, -self.middle)[None], terms)[0])
         rest = exact_product(np.append(origin, [-self.middle, -1.0])[None], np.append(terms, shift))
-        exact = (
-            (np.column_stack([self.Phi, np.ones(self.n)]), np.append(w, rest)) if careful else None
-        )
-        inner = accurate_product(*exact)[0] if exact else self.Phi @ w
-        error = 0.0 * size if careful else rounding_of(w.size) * size + EPS * abs(shift)
+        exact, inner = None, self.Phi @ w
+        error = rounding_of(w.size) * size + EPS * abs(shift)
+        if careful:
+            exact = np.column_stack([self.Phi, np.ones(self.n)]), np.append(w, rest)
+            inner, error = accurate_product(*exact)[0], 0.0 * size
         if not self.kernel.is_linear:  # features are rounded
             error = error + EPS * (4.0 * size + float(np.abs(w) @ np.abs(origin)))
         part = float(ratio(misfit, norm))

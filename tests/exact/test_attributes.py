@@ -22,9 +22,7 @@ OF_WEIGHTS = "w_ b_"
 OF_MULTIPLIERS = "dual_coef_ X_fit_ b_"
 OF_MACHINES = "classes_ lambda_ mu_ epsilon_ xi_ support_ norm_ X_fit_"
 OF_TUBES = "lambda_ mu_ xi_ xi_prime_ residuals_ support_ norm_ dual_coef_ X_fit_"
-OF_SADDLES = """
-    alpha_ multipliers_ proxy_kernel_ objective_ gap_ classes_ lambda_ mu_ support_ dual_coef_ b_ X_fit_
-"""
+OF_SADDLES = "alpha_ multipliers_ proxy_kernel_ objective_ gap_ classes_ lambda_ mu_ support_ dual_coef_ b_ X_fit_"
 MACHINES = [HardMarginSVC(), SVMs1(K=0.12), SVMs2(K=0.7)]
 MACHINES += [kind(nu=0.5) for kind in (SVMs2prime, SVMs3, SVMs4, SVMs5)]
 TUBES = [kind(0.4, C=3.0) for kind in (NuSVR, EpsilonSVR, NuSVRPenalizedBias, QuadraticNuSVR)]

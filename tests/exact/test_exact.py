@@ -68,9 +68,7 @@ ANSWERS = {
     "quadratic program": (lambda: solve_qp(*program(), upper=1.0), OF_A_PROGRAM),
     "dependent rows": (degenerate, {"x": 1e-6, "objective": 1e-6}),
     "low rank": (lambda: degenerate(low_rank=True), {"x": 1e-6, "objective": 1e-6}),
-    "linear program": (
-        lambda: solve_qp(np.zeros((12, 12)), np.arange(1.0, 13.0), *program()[2:]), OF_A_PROGRAM,
-    ),
+    "linear program": (lambda: solve_qp(np.zeros((12, 12)), np.arange(1.0, 13.0), *program()[2:]), OF_A_PROGRAM),
     "free variables": (lambda: solve_qp([[2, 0], [0, 0]], [-1, 0], lower=-np.inf), {"x": [1e-6, 0.0]}),
     "qsolve1 at its z": (lambda: qsolve1(*program(n=6, p=2)), {"y": 1e-3}),
     "least absolute deviations": (lambda: admm.least_absolute_deviations(A, b), OF_A_SPLITTING),
@@ -80,9 +78,7 @@ ANSWERS = {
     "lasso, wide": (lambda: admm.lasso(A.T, b[:6], 0.5), {"z": 1e-4}),
     "least squares": (lambda: admm.lasso(A, b, 0.0), {"z": 1e-4}),
     "group lasso": (lambda: admm.group_lasso(A, b, [0, 0, 1, 1, 1, 2], 2.0), {"z": 1e-4}),
-    "fused lasso": (
-        lambda: admm.generalized_lasso(np.eye(6), b[:6], np.diff(np.eye(6), axis=0), 0.7), OF_A_SPLITTING,
-    ),
+    "fused lasso": (lambda: admm.generalized_lasso(np.eye(6), b[:6], np.diff(np.eye(6), axis=0), 0.7), OF_A_SPLITTING),
     "logistic": (lambda: admm.l1_regularized(LogisticLoss(A, np.sign(b)), 0.8), {"z": 1e-4}),
     **{f"the text's ADMM, {b}": (partial(the_texts_admm, intercept=b), {"z": 1e-5}) for b in INTERCEPTS},
     **{f"dual of the lasso, {b}": (partial(dual_of_the_lasso, intercept=b), DUAL) for b in INTERCEPTS},

@@ -42,22 +42,19 @@ def test_stored_objectives_are_those_of_the_stored_hyperplane(power: int, units)
     assert machine.dual_objective_ <= machine.objective_ * (1.0 + machine.certificate_.gap)
 
 
-@pytest.mark.parametrize("K", [1e8, 1e12])
-def test_a_point_without_weight_changes_nothing(K: float) -> None:
+def test_a_point_without_weight_changes_nothing() -> None:
     """It may miss its margin by as much as it likes. The two columns are x and 1000 x^2."""
-    X, weight = np.array([[x, 1e3 * x * x] for x in (0.0, 1.0, 2.0, 3.0, 9.0)]), [1, 1, 1, 1, 0]
-    machine = SVMs2(K=K).fit(X, [*SIGNS, -1], weight)
+    X = np.array([[x, 1e3 * x * x] for x in (0.0, 1.0, 2.0, 3.0, 9.0)])
+    machine = SVMs2(K=1e12).fit(X, [*SIGNS, -1], [1, 1, 1, 1, 0])
     assert machine.certificate_.ok
-    assert machine.objective_ == pytest.approx(SVMs2(K=K).fit(X[:4], SIGNS).objective_, rel=1e-9)
+    assert machine.objective_ == pytest.approx(SVMs2(K=1e12).fit(X[:4], SIGNS).objective_, rel=1e-9)
 
 
-@pytest.mark.parametrize("machine", [SVMs2(K=10.0), SVMs4(nu=0.5, K=10.0)])
-def test_a_gram_matrix_of_points_far_from_the_origin(machine) -> None:
-    """In the unit of the points the machine is the one with K = 10; the matrix has entries 9e14."""
-    far, near = ROW + 3e7, clone(machine).fit(ROW, SIGNS)
-    machine = clone(machine).set_params(kernel="precomputed").fit(far @ far.T, SIGNS)
+def test_a_gram_matrix_of_points_far_from_the_origin() -> None:
+    far = ROW + 3e7
+    machine = SVMs2(K=10.0, kernel="precomputed").fit(far @ far.T, SIGNS)
     assert machine.certificate_.ok
-    assert machine.objective_ == pytest.approx(near.objective_, rel=1e-9)
+    assert machine.objective_ == pytest.approx(2 / 9 + 80 / 3, rel=1e-9)
 
 
 @pytest.mark.parametrize("power", [-40, 7, 40])
