@@ -89,8 +89,7 @@ class HardMarginSVC(SupportVectorMachine):
             square = float(done.a @ done.Pa)
             # where the hulls meet up to rounding only, go on
             found = plain.weights(P.coefficients(done.a), *P.inner(done.a, done.Pa))
-            lost = found.norm_error >= 0.5 or found.norm == 0.0
-            witness, k = smallest_bound(points) if lost else (done.a, np.inf)
+            witness, k = smallest_bound(points) if found.unknown else (done.a, np.inf)
             if k < np.inf:
                 raise InfeasibleProblemError(
                     "no hyperplane separates the two classes in feature space: their convex hulls meet, in the "

@@ -67,6 +67,11 @@ class Weights(NamedTuple):
         w, coef = None if self.w is None else self.w / unit, self.coef / unit**2
         return self._replace(w=w, coef=coef, norm=self.norm / unit, misfit=self.misfit / unit)
 
+    @property
+    def unknown(self) -> bool:
+        """Whether no digit of w is known."""
+        return self.norm <= self.misfit or self.norm_error >= 0.5
+
 
 @dataclass(frozen=True, eq=False)
 class Points:
