@@ -21,7 +21,6 @@ import ast
 import functools
 import gzip
 import hashlib
-import inspect
 import io
 import json
 import os
@@ -49,7 +48,7 @@ PATIENCE = 300  # seconds for the package index
 PLACE = "https://cdn.jsdelivr.net/pyodide/v{version}/full/{file}"
 CORE = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
 WHOLE = {"companion", "executing", "pyparsing"}  # keep source and lines, which the last two read
-# Their docstrings weigh megabytes.
+# Their docstrings weigh megabytes: compiled as by python -OO.
 BARE = {"matplotlib", "pandas", "scikit-learn", "scipy", "sympy"}
 # What a reader of this book never runs: parts of paths inside a wheel.
 LEFT_OUT = re.compile(
@@ -100,8 +99,8 @@ def keep(name: str, data: bytes, hashes: dict[str, str]) -> None:
 
 
 def missing(hashes: dict[str, str]) -> set[str]:
-    found = {p.name for p in FILES.glob("*")} if FILES.is_dir() else set()
-    return {n for n in hashes if n not in found or digest((FILES / n).read_bytes()) != hashes[n]}
+    found = {path.name: digest(path.read_bytes()) for path in FILES.glob("*")}
+    return {name for name in hashes if found.get(name) != hashes[name]}
 
 
 def from_folder(_: Names, hashes: dict[str, str], names: set[str]) -> None:
@@ -173,7 +172,7 @@ const { loadPyodide } = require(core + "/pyodide.js");
   pyodide.FS.mkdirTree("/pack");
   pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root: folder }, "/pack");
   pyodide.runPython(`
-import ast, importlib.util, io, json, sysconfig, zipfile
+import importlib.util, io, json, sysconfig, zipfile
 from importlib._bootstrap_external import _code_to_hash_pyc
 from types import CodeType
 def short(code):
@@ -188,14 +187,8 @@ with zipfile.ZipFile(written, "w") as out:
     for name in sources.namelist():
         package, inside = name.split("/", 1)
         source = sources.read(name)
-        tree = ast.parse(source)
-        if package in bare:
-            for node in ast.walk(tree):
-                body = getattr(node, "body", None)
-                first = body[0] if isinstance(body, list) and body else None
-                if isinstance(first, ast.Expr) and isinstance(getattr(first.value, "value", None), str):
-                    first.value.value = ""
-        code = compile(tree, f"{sysconfig.get_path('purelib')}/{inside}", "exec", dont_inherit=True)
+        place, level = f"{sysconfig.get_path('purelib')}/{inside}", 2 * (package in bare)
+        code = compile(source, place, "exec", dont_inherit=True, optimize=level)
         code = code if package in whole else short(code)
         out.writestr(name, _code_to_hash_pyc(code, importlib.util.source_hash(source), False))
 open("/pack/compiled.zip", "wb").write(written.getvalue())
@@ -224,14 +217,18 @@ def pack(files: dict[str, bytes], target: Path, kind: int = zipfile.ZIP_DEFLATED
 
 
 def pack_for_browser(files: dict[str, bytes], target: Path) -> None:
-    """Write an archive that a browser unpacks by itself, whose bytes depend on its content only."""
+    """Write an archive that a browser unpacks by itself, whose bytes depend on its content only.
+
+    A library in C is compressed on its own as well: the page unpacks it when it is loaded, and few are.
+    """
     written = io.BytesIO()
     with tarfile.open(fileobj=written, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, data in sorted(files.items()):
+            data = gzip.compress(data, 9, mtime=0) if name.endswith(".so") else data
             member = tarfile.TarInfo(name)
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
-    target.write_bytes(gzip.compress(written.getvalue(), 9, mtime=0))
+    target.write_bytes(gzip.compress(written.getvalue(), mtime=0))
 
 
 def compiled(sources: dict[str, Path], more: dict[str, bytes] | None = None) -> None:
@@ -267,13 +264,6 @@ def compiled(sources: dict[str, Path], more: dict[str, bytes] | None = None) -> 
             pack_for_browser(files, SITE / f"{package}.tar.gz")
 
 
-def recipe() -> str:
-    """Return a fingerprint of what the packed wheels depend on: the list, and how they are packed."""
-    how = "".join(map(inspect.getsource, (contents, pack, pack_for_browser, compiled)))
-    said = LIST.read_text(encoding="utf-8") + how + COMPILE + LEFT_OUT.pattern
-    return digest(f"{said}{sorted(BARE)}{sorted(WHOLE)}".encode())
-
-
 def build() -> bool:
     """Pack the core, the wheels and the package into .live/site; return whether that could be done."""
     known = listed()
@@ -281,7 +271,8 @@ def build() -> bool:
         return False
     # The list of packages that Pyodide asks for is empty: the page loads packages itself.
     lock = {"info": known["info"], "packages": {}}
-    way, mark = recipe(), HOME / "recipe"
+    way = digest(LIST.read_bytes() + Path(__file__).read_bytes())
+    mark = HOME / "recipe"
     if not mark.is_file() or mark.read_text() != way:
         shutil.rmtree(SITE, ignore_errors=True)
         SITE.mkdir(parents=True)
@@ -296,11 +287,9 @@ def build() -> bool:
             (SITE / f"{name}.gz").write_bytes(gzip.compress(place.read_bytes(), 9, mtime=0))
         mark.write_text(way)
     results = sorted((ROOT / "benchmarks/results").glob("*.json"))
-    sources = sorted(
-        p for p in (ROOT / "companion").rglob("*") if p.is_file() and p.suffix != ".pyc"
-    )
-    told = [path.name.encode() + path.read_bytes() for path in (KERNEL, *results, *sources)]
-    now = way + digest(b"".join(told))
+    sources = sorted(contents(ROOT / "companion").items())
+    told = [KERNEL.read_bytes(), *(path.name.encode() + path.read_bytes() for path in results)]
+    now = way + digest(b"".join([*told, *(name.encode() + data for name, data in sources)]))
     mark = HOME / "package"
     if not (SITE / "companion.tar.gz").is_file() or not mark.is_file() or mark.read_text() != now:
         compiled({"companion": ROOT / "companion"}, {"companion_page.py": KERNEL.read_bytes()})

@@ -21,10 +21,9 @@
     };
     const unzipped = async (part) => new Uint8Array(await new Response(part.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
 
-    // The bytes of a library stay outside of this process until it is loaded, and are not kept then.
     function unpack(FS, archive, home) {
       const text = (from, length) => new TextDecoder().decode(archive.subarray(from, from + length)).replace(/\0.*/s, "");
-      const names = [];
+      const places = {};
       for (let at = 0, folder = "", parent; archive[at];) {
         const size = parseInt(text(at + 124, 12), 8), name = [text(at + 345, 155), text(at, 100)].filter(Boolean).join("/");
         const parts = `${home}/${name}`.split("/"), last = parts.pop(), above = parts.join("/");
@@ -32,16 +31,12 @@
           FS.mkdirTree(folder = above);
           parent = FS.lookupPath(folder).node;
         }
-        const node = FS.filesystems.MEMFS.createNode(parent, last, 0o100644, 0), bytes = archive.subarray(at + 512, at + 512 + size);
-        if (name.endsWith(".so")) {
-          const kept = new Blob([bytes]);
-          Object.defineProperty(node, "contents", { get: () => new Uint8Array(new FileReaderSync().readAsArrayBuffer(kept)) });
-        } else node.contents = bytes.slice();
-        node.usedBytes = size;
-        names.push(name);
+        const node = FS.filesystems.MEMFS.createNode(parent, last, 0o100644, 0), bytes = archive.slice(at + 512, at + 512 + size);
+        Object.assign(node, { contents: bytes, usedBytes: size });
+        if (/\.(pyc?|so)$/.test(name)) places[name.split(".")[0].replace(/\/__init__$/, "").replaceAll("/", ".")] = `${home}/${name}`;
         at += 512 * (1 + Math.ceil(size / 512));
       }
-      return names;
+      return places;
     }
 
     // Python begins anew, with the shell imported, or where a page of this site kept its memory then: in a tenth of the time.
@@ -58,12 +53,12 @@
       delete pyodide._api.config._loadSnapshot;
       const { FS } = pyodide;
       const home = `/lib/python${lock.info.python.replace(/\.\d+$/, "")}/site-packages`;
-      const paths = [];
-      for (const name of packages) paths.push(...unpack(FS, await unzipped(parts[`${name}.tar.gz`]), name === "results" ? "" : home)); // ../../benchmarks, from /home/pyodide
+      const places = {}; // of modules
+      for (const name of packages) Object.assign(places, unpack(FS, await unzipped(parts[`${name}.tar.gz`]), name === "results" ? "" : home)); // ../../benchmarks, from /home/pyodide
       kernel = pyodide.pyimport("companion_page");
       if (!memory) self.postMessage({ kind: "memory", memory: new Blob([pyodide.makeMemorySnapshot()]) });
-      if (packages.includes("openblas")) await pyodide._api.loadDynlib(`${home}/libopenblas.so`, true, []);
-      kernel.start((text) => self.postMessage({ kind: "output", output: JSON.parse(text) }), home, paths.join("\n"));
+      kernel.start((text) => self.postMessage({ kind: "output", output: JSON.parse(text) }), JSON.stringify(places));
+      if (kernel.find("libopenblas")) await pyodide._api.loadDynlib(places.libopenblas, true, []);
       self.postMessage({ kind: "ready" });
     }
     self.onmessage = async ({ data }) => {

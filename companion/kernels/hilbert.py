@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.integrate import quad_vec
 from scipy.special import eval_legendre
 
 from companion.checks import as_scalar, check_count
@@ -62,6 +61,8 @@ class _Family:
 
     def integrals(self, integrand: Function) -> np.ndarray:
         """Return scale times the integral of each entry of a vector of functions."""
+        from scipy.integrate import quad_vec  # a third of the time to import this chapter
+
         asked: Any = {"epsabs": 1e-200, "epsrel": 1e-12, "norm": "max", "limit": 1000}
         found, error, report = quad_vec(integrand, *self.interval, **asked, full_output=True)
         if not report.success:

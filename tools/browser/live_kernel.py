@@ -2,36 +2,33 @@
 """Runs in the browser, in a worker beside the page: IPython's shell, whose outputs are sent to the page as JSON."""
 
 import gc
+import gzip
 import io
 import json
 import logging
-import random
 import re
 import sys
 import time
 import types
 from base64 import b64encode
-from importlib.util import LazyLoader, find_spec, spec_from_file_location
+from importlib import import_module, util
+from pathlib import Path
 from typing import Any
 
-gc.set_threshold(
-    10_000_000
-)  # the first cell imports: to look for garbage there takes a fifth of the time
+# The first cell imports: to look for garbage there takes a fifth of the time.
+gc.set_threshold(10_000_000)
 
 # The shell imports a database for its history and a terminal, which are not there.
 nothing: Any = types.SimpleNamespace(Connection=object, embed=None)
 sys.modules |= {"sqlite3": nothing, "IPython.terminal.embed": nothing}
 
-from IPython.core.displayhook import DisplayHook
-from IPython.core.displaypub import DisplayPublisher
-from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.interactiveshell import DisplayHook, DisplayPublisher, InteractiveShell
 from traitlets.config import Config
 
-VIEW = "application/vnd.jupyter.widget-view+json"
-# Loaded when something of them is used: in them is half of what scikit-learn brings.
-LATE = re.compile(r"scipy\.(special|stats)|sklearn\.(datasets|decomposition|linear_model)")
+# Loaded when something of them is used: others import them for one function, or for none.
+LATE = r"numpy\.f2py|scipy\.(?!_|linalg|sparse)\w+|sklearn\.(datasets|decomposition|linear_model)"
 MOST = 200_000  # characters that one cell may print: more would keep the page from answering
-page: Any = types.SimpleNamespace()
+page: Any = types.SimpleNamespace(places={})
 
 
 def send(kind: str, **told: Any) -> None:
@@ -44,10 +41,10 @@ def bundle(data: dict[str, Any], metadata: dict[str, Any] | None) -> dict[str, A
     """Return an output as notebooks store it; a widget brings its state and those of its parts."""
     coded = {k: b64encode(v).decode() if isinstance(v, bytes) else v for k, v in data.items()}
     told = {"data": coded, "metadata": metadata or {}}
-    if VIEW in data:
+    if view := data.get("application/vnd.jupyter.widget-view+json"):
         from ipywidgets import Widget
 
-        state, waiting = Widget.get_manager_state()["state"], [data[VIEW]["model_id"]]
+        state, waiting = Widget.get_manager_state()["state"], [view["model_id"]]
         told["widgets"] = {}
         while waiting:
             if (name := waiting.pop()) in state and name not in told["widgets"]:
@@ -63,10 +60,9 @@ class Stream(io.TextIOBase):
         self.name, self.waiting, self.sent, self.last = name, "", 0, 0.0
 
     def write(self, text: str) -> int:
-        if self.sent < MOST:
-            self.waiting += text
-            if time.monotonic() - self.last > 0.05:
-                self.flush()
+        self.waiting += text * (self.sent < MOST)
+        if time.monotonic() - self.last > 0.05:
+            self.flush()
         return len(text)
 
     def flush(self) -> None:
@@ -118,28 +114,41 @@ class Shell(InteractiveShell):
 main = sys.modules["__main__"] = types.ModuleType("__main__")
 Shell.instance(config=Config(HistoryManager={"enabled": False}), user_module=main, colors="NoColor")
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # no word on its cache
-for name in ("ctypes", "dateutil", "ipywidgets", "pickle", "pyparsing", "sympy", "unittest"):
-    if find_spec(name):
-        __import__(name)
-PLACES: dict[str, str] = {}
+SOON = "anywidget csv ctypes cycler dateutil ipywidgets pickle pyparsing secrets sympy unittest"
+for name in filter(util.find_spec, SOON.split()):
+    import_module(name)
+
+
+class Late(types.ModuleType):
+    """A module that runs when something is asked of it which it has not: not when one below it is imported."""
+
+    __path__ = __file__ = __cached__ = None  # type: ignore[assignment]  # importing sets them
+
+    def __getattr__(self, name: str) -> Any:
+        if (below := f"{self.__name__}.{name}") in page.places:
+            return import_module(below)
+        self.__class__ = types.ModuleType  # type: ignore[assignment]
+        self.__loader__.late(self)  # type: ignore[union-attr]
+        return getattr(self, name)
 
 
 def find(name: str, *rest: Any) -> Any:
     """Return where a module is: to ask the file system takes a sixth of the imports' time."""
-    spec: Any = spec_from_file_location(name, PLACES[name]) if name in PLACES else None
-    if spec and LATE.fullmatch(name):
-        spec.loader = LazyLoader(spec.loader)
-    return spec
+    spec: Any = name in page.places and util.spec_from_file_location(name, page.places[name])
+    packed = Path(spec.origin).read_bytes() if spec and spec.origin.endswith(".so") else b""
+    if packed.startswith(b"\x1f\x8b"):  # no library begins so
+        Path(spec.origin).write_bytes(gzip.decompress(packed))
+    if spec and re.fullmatch(LATE, name):
+        spec.loader.create_module = lambda spec: Late(spec.name)
+        spec.loader.exec_module, spec.loader.late = lambda module: None, spec.loader.exec_module
+    return spec or None
 
 
-def start(to_page: Any, home: str, paths: str) -> None:
+def start(to_page: Any, places: str) -> None:
     """Send what the shell says to a page, from now on; find modules at these places."""
-    page.post = to_page
-    random.seed()
-    for path in re.findall(r".+\.(?:pyc?|so)$", paths, re.M):
-        name = path.split(".")[0].removesuffix("/__init__").replace("/", ".")
-        PLACES[name] = f"{home}/{path}"
-    sys.meta_path.insert(0, types.SimpleNamespace(find_spec=find))  # type: ignore[arg-type]
+    page.post, page.places = to_page, json.loads(places)
+    import_module("random").seed()
+    sys.meta_path.insert(0, types.SimpleNamespace(find_spec=find))
 
 
 def run(code: str) -> bool:
@@ -155,14 +164,11 @@ def run(code: str) -> bool:
 def check(definition: str, answer: str, name: str, names: str) -> str:
     """Run the cell of a check, the reader's answer, and the check of it; the page's own variables stay as they are."""
     space = Shell.instance().user_ns
-    kept = dict(space)
-    for each in json.loads(names):
+    kept, asked = dict(space), json.loads(names)
+    for each in asked:
         space.pop(each, None)
-    try:
-        if not run(definition.rstrip().removesuffix(name)) or not run(answer):
-            return json.dumps({"ok": False})
-        said = space[name](*(space.get(each) for each in json.loads(names)))
-        return json.dumps({"ok": True, "right": bool(said), "text": said.text})
-    finally:
-        space.clear()
-        space.update(kept)
+    ok = run(definition.rstrip().removesuffix(name)) and run(answer)
+    said = space[name](*map(space.get, asked)) if ok else None
+    space.clear()
+    space.update(kept)
+    return json.dumps({"ok": ok, "right": bool(said), "text": getattr(said, "text", "")})
