@@ -82,7 +82,7 @@ class Settled(NamedTuple, Generic[Point]):
 
 def settle(
     system: System[Point], point: Point, state: np.ndarray, rounds: int,
-    accept: Callable[[Point, bool], bool] = lambda point, stays: stays,
+    accept: Callable[[Point], bool] = lambda point: True,
 ) -> Settled[Point]:  # fmt: skip
     """Solve systems until the sets stay as they are; give up if they run in a circle or change more and more.
 
@@ -94,7 +94,7 @@ def settle(
     rounds : int
         Largest number of systems.
     accept : callable
-        Says of a point, and of whether its sets stay, if that is the end.
+        Says of a point whose sets stay if it is the solution.
     """
     seen, fewest, n = set[bytes](), state.size, 0
     while n < rounds and state.tobytes() not in seen:
@@ -107,9 +107,9 @@ def settle(
             point = system.refined(point, state)
             new = system.corrected(point, state)
         changes = int(np.count_nonzero(new != state))
-        if accept(point, changes == 0):
-            return Settled(point, new, True, n)
-        if changes == 0 or changes > 2 * fewest + 10:
+        if changes == 0:
+            return Settled(point, new, accept(point), n)
+        if changes > 2 * fewest + 10:
             break
         fewest, state = min(fewest, changes), new
     return Settled(point, state, False, n)
@@ -221,7 +221,7 @@ def finish(
 
 def settle_near(
     system: Proximal[Point], point: Point, state: np.ndarray, most: int,
-    accept: Callable[[Point, bool], bool] = lambda point, stays: stays,
+    accept: Callable[[Point], bool] = lambda point: True,
 ) -> Settled[Point]:  # fmt: skip
     r"""Settle the sets, by the proximal point algorithm where they do not settle by themselves.
 

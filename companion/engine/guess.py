@@ -47,7 +47,7 @@ _AT_BOUND = 1.0 - 1e-9  # libsvm puts multipliers at their bound exactly, but sc
 _NO_WEIGHT = 1e-12  # libsvm leaves out points of weight 0; a weight as small as that says as little
 _ITERATIONS = 100  # of libsvm per variable; a hard margin that does not exist would have no end
 PIQP_ITERATIONS = 100  # for one guess
-_CLOSE = 1e-9  # PIQP's tolerance where the active set alone is asked for
+_CLOSE = 1e-13  # PIQP's tolerance, which is absolute as well: data may be small. The last digits cost 3 of 15 steps
 _SPARSE = 0.15  # a smaller share of nonzeros is worth a sparse factorisation
 _MANY = 100  # variables from which on one looks for that
 _STEPS = 30  # of ADMM that may take the place of one iteration of PIQP, which factors a matrix
@@ -208,7 +208,7 @@ def guess_state(program: BoxProgram) -> tuple[np.ndarray, np.ndarray]:
     array([ 1, -1], dtype=int8)
     """
     arrays, n = in_arrays(program), program.q.size
-    x, _, z, _, _ = ask(arrays, _CLOSE, PIQP_ITERATIONS, sweeps=2)
+    x, _, z, _, _ = ask(arrays, PIQP_ITERATIONS)
     return x[:n], read_state(arrays, x, z)[:n]
 
 
@@ -236,13 +236,11 @@ def in_arrays(program: BoxProgram) -> BoxProgram:
     return program
 
 
-def ask(
-    arrays: BoxProgram, eps: float, max_iter: int, sweeps: int = 10
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, str]:
+def ask(arrays: BoxProgram, max_iter: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, str]:
     """Return x, y, the multipliers of the bounds, those of upper ones positive, iterations, and a verdict."""
     if piqp is None:
-        return guess_admm(arrays, eps, _STEPS * max_iter)
-    return guess_piqp(arrays, eps, max_iter, sweeps)
+        return guess_admm(arrays, _STEPS * max_iter)
+    return guess_piqp(arrays, max_iter)
 
 
 def read_state(arrays: BoxProgram, x: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -255,15 +253,15 @@ def read_state(arrays: BoxProgram, x: np.ndarray, z: np.ndarray) -> np.ndarray:
 
 
 def guess_piqp(
-    program: BoxProgram, eps: float, max_iter: int, sweeps: int
+    program: BoxProgram, max_iter: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, str]:
     """Return x, y and the multipliers of the bounds from PIQP, its number of iterations and what it says."""
     P, q, A, b, lower, upper = program
     is_sparse = sparse.issparse(P)
     solver = piqp.SparseSolver() if is_sparse else piqp.DenseSolver()
-    solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = eps
-    solver.settings.eps_rel = solver.settings.eps_duality_gap_rel = eps
-    solver.settings.max_iter, solver.settings.preconditioner_iter = max_iter, sweeps
+    solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = _CLOSE
+    solver.settings.eps_rel = solver.settings.eps_duality_gap_rel = _CLOSE
+    solver.settings.max_iter = max_iter
     P = sparse.csc_matrix(P) if is_sparse else P.T
     A = sparse.csc_matrix(A) if is_sparse else np.asfortranarray(A)
     solver.setup(P, q, *((A, b) if b.size else (None, None)), x_l=lower, x_u=upper)
@@ -277,7 +275,7 @@ def guess_piqp(
 
 
 def guess_admm(
-    program: BoxProgram, eps: float, max_iter: int
+    program: BoxProgram, max_iter: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, str]:
     """Return the same as `guess_piqp` by the text's ADMM: x in the affine set, z in the box, over-relaxed.
 
@@ -311,7 +309,7 @@ def guess_admm(
         of_r = max(largest(x), largest(z), _NOTHING)
         of_s = max(largest(P @ x), largest(q), largest(weights * u), _NOTHING)
         r_size, s_size = r_size / of_r, s_size / of_s
-        if not max(r_size, s_size) > max(eps, _ROUGH):
+        if not max(r_size, s_size) > _ROUGH:
             break
         change = np.sqrt(r_size / max(s_size, _NOTHING))
         if not 1.0 / _UNBALANCED < change < _UNBALANCED:

@@ -10,24 +10,22 @@ import numpy as np
 from companion.arithmetic import EPS, largest
 from companion.engine.certificate import (
     BoxProgram,
-    LowRank,
     absolute_product,
     bound_multipliers,
     certify,
 )
-from companion.engine.finish import Proximal, settle, settle_near
+from companion.engine.finish import Proximal, settle_near
 from companion.engine.guess import PIQP_ITERATIONS, ask, in_arrays, read_state
 from companion.engine.kkt import factor
 from companion.results import Certificate
 
 __all__ = ["Solution", "solve_box"]
 
-_GUESSES = (1e-7, 1e-13)  # tolerances of PIQP
-_FEW = 8  # systems that may be solved after each guess
+_FEW = 8  # systems that may follow a guess that was given: where more are needed, PIQP's is better
 _REFINEMENTS = 8
 # Parts of its terms below which a number may be nothing but rounding: 1e-17 in place of 0 is no optimum where rows and
 # columns are measured by their own terms. Without them 24 of 153 tests of quadratic programs have no proof.
-_PARTS = (1e-14, 1e-11, 1e-8)
+_PARTS = (0.0, 1e-14, 1e-11, 1e-8)
 _SPREAD = 10  # powers of two: units that are further from natural ones are changed
 
 
@@ -61,19 +59,18 @@ def solve_box(
 
     which is regularised, factored once and refined from the guess: where it is singular, the solution stays next to
     the guess. Variables that leave the box go to the bound, those whose multiplier has the wrong sign become free, and
-    the next system follows. If no proof comes of that, PIQP tries once more with a smaller tolerance, proximal steps
-    follow, and the best point counts.
+    the next system follows, with proximal steps where the sets run in a circle.
 
     Parameters
     ----------
     program : BoxProgram
         A `LowRank` matrix P is never formed.
     guess : (x, y), optional
-        A point near the solution and its multipliers. It is tried before PIQP.
+        A point near the solution and its multipliers, for a P that is an array. It is tried before PIQP.
     tol : float
         Tolerance of the certificate.
     max_iter : int
-        Largest number of iterations of PIQP for one guess, and of systems after the last one.
+        Largest number of iterations of PIQP, and of systems that follow.
 
     Returns
     -------
@@ -130,70 +127,45 @@ def _solve(
     program: BoxProgram, guess: tuple[np.ndarray, np.ndarray] | None, tol: float, max_iter: int
 ) -> Solution:
     """Solve in the units that the data have."""
-    P, q, _, b, lower, upper = program
-    data, zero, verdict = in_arrays(program), np.zeros(q.size), "inaccurate"
-    tried: list[Solution] = []
-    n_iter = n_systems = 0
+    n, p, data = program.q.size, program.b.size, in_arrays(program)
+    system, most, tried = _Arrays(data), max_iter if guess is None else _FEW, list[Solution]()
 
-    def accept(at: _Kkt, _: bool = True) -> bool:
-        x, y = np.clip(at.x[: q.size], lower, upper), at.y[: b.size]
-        found = _judged(program, x, y, tol)
-        tried.append(found if found.certificate.ok else _cleaned(program, x, y, tol, found))
+    def accept(at: _Kkt) -> bool:
+        x = np.clip(at.x[:n], program.lower, program.upper)
+        tried.append(_judged(program, x, at.y[:p], tol))
         return tried[-1].certificate.ok
 
-    def finish(x: np.ndarray, y: np.ndarray, z: np.ndarray, last: bool) -> int:
-        if not (np.isfinite(x).all() and np.isfinite(y).all()):
-            return 0
-        system, state = _Arrays(data), read_state(data, x, z)
-        if not last:
-            return settle(system, _Kkt(x, y), state, _FEW, accept).n_systems
-        found = settle_near(system, _Kkt(x, y), state, max_iter, accept)
-        if not found.ok:
-            accept(found.point)
-        return found.n_systems
-
     with np.errstate(all="ignore"):  # a failed attempt may overflow; the certificate judges
-        if not (q.any() or b.any()):
-            accept(_Kkt(zero, 0.0 * b))
-        if guess is None and not np.isfinite([lower, upper]).any():
-            guess = zero, 0.0 * b  # one system is all
-        if guess is not None and not (tried and tried[-1].certificate.ok):
-            w = P.G.T @ guess[0] if isinstance(P, LowRank) else np.zeros(0)
-            x, y = (np.concatenate([part, w]) for part in guess)
-            n_systems = finish(x, y, -_Arrays(data).gradient(x, y), False)
-        for eps in _GUESSES:
-            if tried and tried[-1].certificate.ok:
-                break
-            x, y, z, steps, verdict = ask(data, eps, max_iter)
-            n_iter += steps
-            n_systems += finish(x, y, z, eps == _GUESSES[-1])
-        if not tried:
-            accept(_Kkt(zero, 0.0 * b))
+        if guess is None:
+            x, y, z, n_iter, verdict = ask(data, max_iter)
+        else:
+            z, n_iter, verdict = -system.gradient(*guess), 0, "inaccurate"
+            x, y = guess
+        if not (np.isfinite(x).all() and np.isfinite(y).all()):
+            x, y, z = 0.0 * data.q, 0.0 * data.b, 0.0 * data.q
+        settled = settle_near(system, _Kkt(x, y), read_state(data, x, z), most, accept)
+        solved = settled.ok or accept(settled.point)
+    if guess is not None and not solved:
+        return _solve(program, None, tol, max_iter)
     best = min(tried, key=lambda found: found.certificate.worst)
     verdict = "solved" if best.certificate.ok else verdict
-    return best._replace(n_iter=n_iter, n_systems=n_systems, verdict=verdict)
+    return best._replace(n_iter=n_iter, n_systems=settled.n_systems, verdict=verdict)
 
 
 def _judged(program: BoxProgram, x: np.ndarray, y: np.ndarray, tol: float) -> Solution:
-    """Return a point with its certificate."""
-    P, q, A, _, lower, upper = program
-    Px = P @ x
-    # A point that minimises the objective itself has multipliers 0.
-    y = y * bool((Px + q).any())
-    z = bound_multipliers(Px + q + y @ A, x, lower, upper)
-    return Solution(x, y, *z, Px, certify(program, x, y, *z, tol, Px), 0, 0, "")
-
-
-def _cleaned(
-    program: BoxProgram, x: np.ndarray, y: np.ndarray, tol: float, found: Solution
-) -> Solution:
-    """Return the first point that is proved, or the best one, without what may be nothing but rounding."""
+    """Return a point with its certificate; where that is no proof, without what may be nothing but rounding."""
+    (P, q, A, _, lower, upper), tried = program, list[Solution]()
     for part in _PARTS:
-        better = _judged(program, *_without_rounding(program, x, y, part), tol)
-        found = min(found, better, key=lambda each: each.certificate.worst)
-        if better.certificate.ok:
+        at, prices = _without_rounding(program, x, y, part)
+        gradient = (Px := P @ at) + q
+        # at a minimum of the objective itself all multipliers are 0
+        prices = prices * bool(gradient.any())
+        z = bound_multipliers(gradient + prices @ A, at, lower, upper)
+        proof = certify(program, at, prices, *z, tol, Px)
+        tried.append(Solution(at, prices, *z, Px, proof, 0, 0, ""))
+        if proof.ok:
             break
-    return found
+    return min(tried, key=lambda found: found.certificate.worst)
 
 
 def _without_rounding(
@@ -207,13 +179,13 @@ def _without_rounding(
     P, q, A, _, lower, upper = program
     roots, absolute = np.sqrt(np.maximum(P.diagonal(), 0.0)), np.abs(A)
     mass = roots * float(roots @ np.abs(x)) + np.abs(q)
-    terms = part * (mass + np.abs(y) @ absolute)
     width = np.maximum(np.abs(lower), np.abs(upper))
     width = np.where(width < np.inf, width, largest(x))
-    small = (np.abs(x) * roots**2 <= terms) & (roots > 0.0)
-    small |= (np.abs(x) <= part * width) & (roots == 0.0)
+    small = (np.abs(x) * roots**2 <= part * (mass + np.abs(y) @ absolute)) & (roots > 0.0)
+    small |= np.abs(x) <= part * width
     x = np.where(small & (lower <= 0.0) & (upper >= 0.0), 0.0, x)
-    rows = absolute[:, mass > 0.0]
+    mass = roots * float(roots @ np.abs(x)) + np.abs(q)
+    terms, rows = part * (mass + np.abs(y) @ absolute), absolute[:, mass > 0.0]
     small = (np.abs(y)[:, None] * rows <= terms[mass > 0.0]).all(axis=1)
     small &= rows.any(axis=1) | (np.abs(y) <= part * largest(y))
     return x, np.where(small, 0.0, y)

@@ -26,9 +26,8 @@ from companion.arithmetic import CANCELS, accurate_product, largest
 __all__ = ["INTERCEPTS", "Shifted", "centred", "check_intercept", "shift"]
 
 INTERCEPTS = ("none", "free", "penalized")
-_CANCELS = (
-    1e3  # of the terms of a residual to its value: from here on it is computed with more digits
-)
+# Terms of a residual over its value: from here on it is computed with more digits.
+_CANCELS = 1e3
 
 
 def check_intercept(value: object) -> str:
