@@ -26,8 +26,6 @@ from companion.arithmetic import CANCELS, accurate_product, largest
 __all__ = ["INTERCEPTS", "Shifted", "centred", "check_intercept", "shift"]
 
 INTERCEPTS = ("none", "free", "penalized")
-# Terms of a residual over its value: from here on it is computed with more digits.
-_CANCELS = 1e3
 
 
 def check_intercept(value: object) -> str:
