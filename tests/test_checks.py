@@ -124,7 +124,7 @@ THREE, SEVEN = ([[0.0], [1.0], [2.0]], [0, 1, 1]), (np.arange(7.0)[:, None], [0,
 SWAP = ([[0.0, 1 / 3], [1 / 3, 0.0]], [1.0, 2.0])  # its eigenvalues are 1/3 and -1/3
 LIMITED = [  # a call, its limit, the side that is refused, and what it says of the two numbers
     (lambda nu: SVMs2prime(nu).fit(*THREE), 2 / 3, 1, "nu = (.*) exceeds .* = (.*) for p"),
-    (lambda nu: SVMs3(nu).fit(*THREE), 1.0, 1, "nu = (.*) exceeds (.*): the dual"),
+    (lambda nu: SVMs3(nu).fit(*THREE), 1.0, 1, "nu = (.*) exceeds (.*) for p = 2, q"),
     (lambda K: SVMs1(K).fit(*SEVEN), 1 / 6, -1, r"K = (.*) is below .*\) = (.*) for p"),
     (lambda K: SVMs1(K).fit(*SEVEN), 5 / 24, 1, "K = (.*) is at least (.*): the optimal"),
     (lambda nu: SVMs2prime(nu).fit(*SEVEN), 24 / 35, -1, "nu = (.*) is at most .* = (.*): the op"),

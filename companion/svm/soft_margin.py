@@ -267,11 +267,16 @@ class SupportVectorMachine(HyperplaneClassifier):
         found = hyperplanes.Solved(dual, a, nothing, Slab(), zero, 0.0, proof, 0.0, 0.0, n_systems)
         self._store(points, dual, found)
         self.degenerate_, self.point_classes_ = True, np.full(points.n, "undetermined")
+        if self._unit_normal:
+            K, limit = apart(dual.price, min(dual.price, largest_part), -1.0)
+            return (
+                f"K = {K} is at least {limit}: the optimal value of (SVM_s1) is 0, and w is not determined; "
+                "lower K"
+            )
         given, limit = apart(nu, max(nu, least), 1.0)
-        name, advice = ("1/((p+q)K)", "lower K") if self._unit_normal else ("nu", "raise nu")
         return (
-            f"{name} = {given} is at most nu_min = {limit}: the optimum is w = 0, eta = 0, and no hyperplane is "
-            f"found; {advice}"
+            f"nu = {given} is at most nu_min = {limit}: the optimum is w = 0, eta = 0, and no hyperplane is "
+            "found; raise nu"
         )
 
     def _solved(
