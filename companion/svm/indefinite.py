@@ -22,6 +22,7 @@ from scipy.special import exprel
 from companion.admm import project_psd
 from companion.arithmetic import EPS, largest, ratio
 from companion.checks import as_matrix, as_scalar, as_symmetric, as_vector, check_count
+from companion.engine.certificate import rounding_of
 from companion.exceptions import ConvergenceWarning
 from companion.results import Certificate, History, Problem, Record
 from companion.svm.hyperplanes import ROUNDING, KernelLike
@@ -614,8 +615,9 @@ def _finish(
     z, a = y * alpha, np.zeros(y.size)
     a[y > 0.0], a[y < 0.0] = machine.lambda_, machine.mu_
     # its hyperplane bounds f from above, without the constant that could drown the difference
-    gap = max(machine.objective_ - float(alpha.sum() - 0.5 * (z @ K @ z)), 0.0)
-    scale = float(alpha.sum())
+    gap, scale = machine.objective_ - float(alpha.sum() - 0.5 * (z @ K @ z)), float(alpha.sum())
+    terms = machine.objective_ + scale + 0.5 * float(np.abs(z) @ np.abs(K) @ np.abs(z))
+    gap = max(gap, 0.0) + rounding_of(2 * y.size) * terms
     rounding = y.size * EPS * float(np.linalg.norm(f.K0))  # of K; L has it squared
     certificate = Certificate(
         primal_residual=ratio(abs(float(y @ alpha)), scale),

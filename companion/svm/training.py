@@ -431,7 +431,7 @@ def primal_newton(
 
     def minimum(A: np.ndarray) -> np.ndarray:
         H, v = np.eye(F.shape[1]) + 2.0 * C * F[A].T @ F[A], y[A] @ F[A]
-        return cho_solve(cho_factor(H), 2.0 * C * v)
+        return _solve_positive(H, 2.0 * C * v)
 
     return _newton(task, "w", F, minimum, tol, max_iter)
 
@@ -493,10 +493,21 @@ def primal_kernel_newton(
     def minimum(A: np.ndarray) -> np.ndarray:
         target = np.zeros(y.size)
         H = K[np.ix_(A, A)] + 0.5 / task.C * np.eye(A.size)
-        target[A] = cho_solve(cho_factor(H), y[A])
+        target[A] = _solve_positive(H, y[A])
         return target
 
     return _newton(task, "beta", K, minimum, tol, max_iter)
+
+
+def _solve_positive(H: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve with a positive definite matrix."""
+    try:
+        return cho_solve(cho_factor(H), right)
+    except ValueError as error:  # a LinAlgError is one, too
+        raise ValueError(
+            "the matrix of the Newton step is not positive definite: the kernel must be so on these points; if it is, "
+            "C or the inner products are too large for float64: scale the data, or lower C"
+        ) from error
 
 
 def _newton(

@@ -146,6 +146,10 @@ test_bad_options_are_named = refusals(
     (lambda: dual_coordinate_ascent(*THREE, kernel=negative), "positive definite"),
     (lambda: primal_newton(*THREE, kernel="rbf"), "primal_kernel_newton"),
     (lambda: primal_kernel_newton(*THREE, kernel=negative), "positive definite"),
+    (
+        lambda: primal_kernel_newton([[1.0, 3.0], [3.0, 1.0]], [1, -1], 9.0, kernel="precomputed"),
+        "the Newton step",
+    ),
 )
 
 
