@@ -24,16 +24,15 @@
   };
   const check = ({ unit, hard, priced, squared, penalized }, nu, K, p, q) => {
     const fewest = Math.min(p, q), least = 1 / (2 * fewest), most = penalized ? 1 : (2 * fewest) / (p + q);
-    const none = "the dual program has no feasible point, and the", sizes = `for p = ${p}, q = ${q}: `;
+    const none = `for p = ${p}, q = ${q}: the dual program has no feasible point, and the primal objective is unbounded`;
     if (fewest === 0) refuse("There must be a point of each colour.");
     if (unit && K < least * (1 - 1e-12)) {
       const [one, two] = apart(K, least, 1);
-      refuse(`K = ${one} is below max(1/(2p), 1/(2q)) = ${two} ${sizes}${none} margin is unbounded`);
+      refuse(`K = ${one} is below max(1/(2p), 1/(2q)) = ${two} ${none}`);
     }
     if (!(unit || hard || priced || squared) && nu > most * (1 + 1e-12)) {
       const [one, two] = apart(nu, most, -1);
-      const limit = penalized ? "1: " : `2 min(p, q)/(p + q) = ${two} ${sizes}`;
-      refuse(`nu = ${one} exceeds ${limit}${none} primal objective is unbounded`);
+      refuse(`nu = ${one} exceeds ${penalized ? "" : "2 min(p, q)/(p + q) = "}${two} ${none}`);
     }
   };
 
