@@ -83,7 +83,7 @@ def editions(app: Sphinx, pagename: str) -> list[tuple[str, str]]:
         return []
     offered = {
         "Notebook without solutions": edition(pagename),
-        "All without solutions": zip_of("-exercises"),
+        "All notebooks without solutions": zip_of("-exercises"),
     }
     files = app.env.dlfiles
     names = {text: path.relative_to(ROOT).as_posix() for text, path in offered.items()}
