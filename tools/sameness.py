@@ -28,9 +28,6 @@ SKIPPED = {
 OTHERS = "the multipliers are not unique: without PIQP, ADMM ends in others"
 EXCEPTIONS: dict[str, dict[str, str]] = {
     "notebooks/admm/quadratic-programs": {"c023": OTHERS, "c024": OTHERS},
-    "notebooks/svm/indefinite-kernels": {
-        "c041": "without PIQP the last program is proved to 1e-7 only, and a warning says so"
-    },
     "notebooks/svm/hyperplanes-and-margins": {"c024": OTHERS, "c026": OTHERS},
 }
 
