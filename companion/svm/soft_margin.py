@@ -301,9 +301,7 @@ class SupportVectorMachine(HyperplaneClassifier):
         margin, squared = slab.eta - u, dual.P.ridge > 0.0
         size = largest(margin) + slab.eta + abs(slab.b)
         slack = dual.P.ridge * a
-        if (
-            not squared
-        ):  # only points whose multiplier is at its bound have one; that of others is rounding
+        if not squared:  # only points whose multiplier is at its bound have one
             slack = np.where((a < dual.upper) | (u <= TIGHT * size), 0.0, u)
         self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, squared)
 
@@ -333,7 +331,7 @@ def guess_by_libsvm(points: Points, dual: DualProgram) -> Guess | None:
     )  # fmt: skip
 
 
-_SPAN = 1e-3  # part of the longest image: nearer to the span of those before, an image gives (SVM_s2l) no direction
+_SPAN = 1e-2  # part of the longest image: nearer to the span of those before, an image gives (SVM_s2l) no direction
 
 
 @dataclass(eq=False, repr=False)
@@ -529,7 +527,7 @@ class SVMs2l(HyperplaneClassifier):
 
     A Gaussian kernel separates all points that differ, with coefficients of any size; but digits are lost along
     directions in which the images hardly differ. So w is sought in the span of some images: of those that are farther
-    than a thousandth of the longest from the span of those before.
+    than a hundredth of the longest from the span of those before.
 
     Examples
     --------
@@ -578,7 +576,10 @@ class SVMs2l(HyperplaneClassifier):
         self._store_points(points, a, np.where(slack > TIGHT * size, slack, 0.0), 1.0)
         self.delta_, self.degenerate_ = float(ratio(1.0, self.norm_)), self.norm_ == 0.0
         self.objective_, self.dual_objective_ = float(slack.sum()), float(a.sum())
-        self.certificate_ = found.certificate
+        # of the hyperplane that is stored: b may have lost digits of the program's solution
+        gap = abs(self.objective_ - self.dual_objective_) / max(self.objective_, 1.0)
+        proof = found.certificate
+        self.certificate_ = replace(proof, gap=max(proof.gap, gap))
         return hyperplanes.complaints(self, points, norm_is_shown=False)
 
 
@@ -977,10 +978,7 @@ def smallest_bound(points: Points) -> tuple[np.ndarray, float]:
     F = F[:, peaks > 0.0] / peaks[peaks > 0.0]
     equations = np.vstack([(s[:, None] * F).T, s])
     x = np.zeros(n)  # a/k, whose sum is to be as large as it can be
-    for scale in (
-        1.0,
-        1e6,
-    ):  # HiGHS lets rows and bounds miss by 1e-7: hulls that near need not meet
+    for scale in (1.0, 1e6):  # HiGHS misses by 1e-7: hulls that near need not meet
         rest, limits = -(equations @ x), np.column_stack([-x, 1.0 - x])
         answer = linear_program(
             -np.ones(n), A_eq=equations, b_eq=scale * rest, bounds=scale * limits, method="highs-ds"

@@ -1,5 +1,7 @@
 """Each degenerate case has a defined answer."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -195,3 +197,19 @@ test_what_fit_uv_refuses = refusals(
     (lambda: SVMs2().fit_uv(NINE[0], NINE[1][:, :1]), r"v must have shape \(any, 2\)"),
     (lambda: SVMs2(kernel="precomputed").fit_uv(*NINE), "precomputed"),
 )
+
+
+def test_a_linear_program_is_certified_for_the_hyperplane_that_is_stored():
+    """Far from 0 b has no digits left: at 1e10 the slacks are 2e-7 off the optimum, and it says so."""
+    rng = np.random.default_rng(0)
+    X = np.round(1024 * rng.standard_normal((30, 2))) / 1024
+    y = np.where(X[:, 0] + 0.8 * rng.standard_normal(30) > 0, 1, -1)
+    best = svm.SVMs2l().fit(X, y)
+    assert best.certificate_.ok
+    for offset in (1e6, 1e8, 1e10):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            far = svm.SVMs2l().fit(X + offset, y)
+        off = abs(far.objective_ - svm.SVMs2l().fit((X + offset) - offset, y).objective_)
+        assert off <= far.certificate_.gap * far.objective_ * 1.01 + 1e-12
+        assert far.certificate_.ok == (offset < 1e7)
