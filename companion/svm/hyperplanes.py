@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.arithmetic import EPS, Bounds, accurate_product, beyond, largest
+from companion.arithmetic import EPS, Bounds, accurate_product, beyond, largest, ratio
 from companion.checks import as_scalar, check_count, read_data, reject_masked
 from companion.engine.certificate import certify_hyperplane
 from companion.engine.finish import Finished, finish, is_psd
@@ -419,10 +419,10 @@ def refine(
 
 
 def _carried(model: Any, points: Points, dual: DualProgram, a: np.ndarray) -> Solved | None:
-    """Solve with w as a variable of its own, which nothing cancels in; None if there are too many features."""
+    """Solve with w as a variable of its own, which nothing cancels in; None if there are too many features, or none."""
     P, s = dual.P, dual.P.s
     F, pivots, T = points.basis()
-    if F.shape[1] > _MANY_FEATURES or F.size > _MANY_ENTRIES:
+    if not F.size or F.shape[1] > _MANY_FEATURES or F.size > _MANY_ENTRIES:
         return None
     if P.constant:
         F = np.column_stack([F, np.ones(points.n)])
@@ -494,8 +494,9 @@ def _read_off(
         misfit=misfit, lengths=np.sqrt(np.maximum(P.diagonal(), 0.0)), rows=(dual.A, dual.c, levels),
         largest_sum=dual.largest_sum, size=sum(map(abs, terms)), unit=unit * square, tolerance=float(model.tol),
     )  # fmt: skip
-    if model._unit_normal:
-        certificate = replace(certificate, gap=certificate.gap + weights.norm_error)
+    lost = 0.5 * float(ratio(weights.below / square, sum(map(abs, terms))))
+    lost = weights.norm_error if model._unit_normal else lost
+    certificate = replace(certificate, gap=certificate.gap + lost)
     excess = float((u + error)[np.resize(dual.upper, a.size) > 0.0].max())
     return Solved(dual, a, weights, slab, u, excess, certificate, objective, objective - loss)
 

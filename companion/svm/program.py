@@ -48,7 +48,8 @@ class Weights(NamedTuple):
     middle of the values of a regression. `error` bounds the rounding of `inner`, `size` is that of its terms, and
     `misfit` bounds the distance of w from :math:`\sum_i c_i \varphi(x_i)`, for the coefficients c that the multipliers
     give. Where `exact` has a matrix and a vector, their product is `inner` without its rounding, and `error` bounds
-    what else there is.
+    what else there is. `below` is by how much the square of the norm is negative, as it may be for a Gram matrix that
+    rounding has made indefinite: the norm is 0 then, and the objective is off by half of `below`.
     """
 
     w: np.ndarray | None
@@ -61,6 +62,7 @@ class Weights(NamedTuple):
     misfit: float
     shift: float = 0.0
     exact: tuple[np.ndarray, np.ndarray] | None = None
+    below: float = 0.0
 
     def of_data(self, unit: float) -> Weights:
         """Return w as the features of the data have it, which are `unit` times those of `Points`."""
@@ -232,7 +234,10 @@ class Points:
         if not self.kernel.is_precomputed:
             noise += EPS * float(np.linalg.norm(c * lengths)) ** 2
         norm, part = math.sqrt(max(square, 0.0)), 0.5 * float(ratio(noise, max(square, 0.0)))
-        return Weights(None, c, inner, error, norm * lengths, norm, part, misfit, -self.middle)
+        below = max(-square, 0.0)
+        return Weights(
+            None, c, inner, error, norm * lengths, norm, part, misfit, -self.middle, below=below
+        )
 
     def known(self, w: np.ndarray, c: np.ndarray, misfit: float, careful: bool = False) -> Weights:
         """Return the weights w of explicit features."""

@@ -259,7 +259,7 @@ class SupportVectorMachine(HyperplaneClassifier):
         a, zero = np.minimum(dual.c[-1] * a, dual.upper), np.zeros(points.n)
         c = dual.P.coefficients(a)
         w, rounding = points.weights(c, c, careful=True), rounding_of(points.n)
-        length = math.hypot(w.norm, math.fsum(dual.P.s * a)) + w.misfit
+        length = math.hypot(w.norm, math.sqrt(w.below), math.fsum(dual.P.s * a)) + w.misfit
         magnitude = float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
         left, miss = float(ratio(length, magnitude)) ** 2 + rounding, largest(dual.A @ a - dual.c)
         proof = Certificate(miss / float(dual.c[-1]), left, 0.0, left, float(self.tol))

@@ -57,6 +57,14 @@ def test_a_gram_matrix_of_points_far_from_the_origin() -> None:
     assert machine.objective_ == pytest.approx(2 / 9 + 80 / 3, rel=1e-9)
 
 
+def test_a_square_that_rounding_made_negative_is_no_zero() -> None:
+    """(1, -1) has the square -2^-12 here; 1e4 times that vector, which is taken for w = 0, has -1e8 2^-12."""
+    G = 1e12 + np.array([[0.0, 2.0**-13], [2.0**-13, 0.0]])
+    with pytest.warns(ConvergenceWarning, match="misses tol"):
+        machine = SVMs2(K=1e4, kernel="precomputed").fit(G, [0, 1])
+    assert machine.certificate_.gap * machine.objective_ >= 0.5e8 * 2.0**-12
+
+
 @pytest.mark.parametrize("power", [-40, 7, 40])
 @pytest.mark.parametrize(("machine", "y"), [
     *((SVMs2(K=K), NOISY) for K in (1e-3, 1e6)), (SVMs2prime(0.9, K=1.0), NOISY), (SVMs4(0.5, K=1.0), NOISY),
