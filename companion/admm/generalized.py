@@ -15,6 +15,7 @@ from companion.engine.certificate import (
     BoxProgram,
     certify_squares,
     relative_distance,
+    rounding_of,
     rounding_of_a_fit,
     rounding_of_a_sum,
 )
@@ -94,14 +95,18 @@ def generalized_lasso(A: Any, b: Any, F: Any, tau: float, *, tol: float = 1e-8) 
     weight = float(np.linalg.norm(A) / (np.linalg.norm(F) or 1.0)) or 1.0
     idle = _null_space(np.vstack([A, weight * F]))  # A d = 0, F d = 0: x has no part there
     # With A = U S V' and the null space N of A: minimise |U'b - S^{-1} V'F'lambda|^2 subject to N'F'lambda = 0 and
-    # |lambda_i| <= tau. The multipliers of the box are F x, and -N'x those of the equations.
+    # |lambda_i| <= tau. The multipliers of the box are F x, and -N'x those of the equations. The variables are
+    # lambda / tau: where tau is tiny, the equations would drown beside rounding of the rest.
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     rank = _rank(A, s)
     V, U, N = Vt[:rank].T / s[:rank], U[:, :rank], _null_space(np.vstack([Vt[:rank], idle.T]))
-    G, U_b, most, nothing = F @ V, U.T @ b, np.full(len(F), tau), np.zeros(N.shape[1])
-    program = BoxProgram(G @ G.T, -(G @ U_b), (F @ N).T, nothing, -most, most)
+    G, U_b, most, nothing = F @ V, U.T @ b, np.ones(len(F)), np.zeros(N.shape[1])
+    program = BoxProgram(tau * (G @ G.T), -(G @ U_b), (F @ N).T, nothing, -most, most)
     dual = solve_box(program)
-    lambda_, x = dual.x, V @ (U_b - G.T @ dual.x) - N @ dual.y
+    lambda_ = tau * dual.x
+    x, sizes = V @ (U_b - G.T @ lambda_) - N @ dual.y, np.abs(U_b) + np.abs(G).T @ np.abs(lambda_)
+    terms = np.abs(V) @ sizes + np.abs(N) @ np.abs(dual.y)
+    x[np.abs(x) <= rounding_of(b.size + len(F)) * terms] = 0.0  # what cancels to rounding
     zero, size = dual.z_upper == dual.z_lower, float(np.linalg.norm(b))
 
     def judged(x: np.ndarray) -> tuple[Certificate, np.ndarray, np.ndarray, float]:
@@ -134,8 +139,6 @@ def generalized_lasso(A: Any, b: Any, F: Any, tau: float, *, tol: float = 1e-8) 
         return certificate, x, z, value
 
     found = judged(x)
-    if not found[0].ok:  # on a grid, equal entries of x / unit are equal
-        found = judged(x)
     if not found[0].ok:  # on a grid, equal entries of x / unit are equal
         grid = (
             np.exp2(np.ceil(np.log2(ROUNDING * max(largest(x), size, 1e-300)))) * unit / unit.max()

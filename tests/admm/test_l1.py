@@ -56,11 +56,11 @@ KINDS += ["zero b", "zero A"]
 all_data = pytest.mark.parametrize(("kind", "seed"), list(product(KINDS, range(6))))
 
 
-def clarabel(objective):
+def clarabel(objective, *constraints):
     """The least value of an expression."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the last digits are out of its reach on some data
-        return cp.Problem(cp.Minimize(objective)).solve(
+        return cp.Problem(cp.Minimize(objective), list(constraints)).solve(
             solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10
         )
 
@@ -172,6 +172,16 @@ def test_generalized_lasso_against_clarabel(kind, seed):
     result = solved(generalized_lasso(A, b, F, 0.3))
     assert_allclose(result.objective, value, rtol=1e-7, atol=1e-8)
     assert_allclose(result.z, F @ result.x, atol=1e-9)
+
+
+@pytest.mark.parametrize("tau", [1e-12, 1e-6])
+@pytest.mark.parametrize(("kind", "seed"), [*product(["random", "one row"], [1, 4, 5, 6])])
+def test_a_tiny_weight_asks_for_the_least_norm_of_those_that_fit(kind, seed, tau):
+    A, b = data(kind, seed)
+    F = np.random.default_rng(seed).integers(-1, 2, (A.shape[1] + 3, A.shape[1]))
+    x = cp.Variable(A.shape[1])
+    least = clarabel(cp.norm1(F @ x), A @ x == b)
+    assert_allclose(solved(generalized_lasso(A, b, F, tau)).objective / tau, least, rtol=1e-4)
 
 
 @all_data

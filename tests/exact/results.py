@@ -333,8 +333,8 @@ def smooth_squares(Z: Any, y: Any, x: Any, d: Any, tau: Any, groups: Any = None)
     r, size, curve = exact(y) - product(Z, x), np.abs(floats(x)), exact(np.broadcast_to(d, len(x)))
     terms = np.abs(Z).T @ (np.abs(Z) @ size + np.abs(y)) + d * size
     parts, rest = np.abs(Z) @ size + np.abs(y), np.abs(floats(r))
-    # one that ought to vanish is compared with its terms
-    rest = np.where(rest > 1e-9 * parts, rest, parts)
+    # one that ought to vanish is compared with its terms; of a small one, rounding of x leaves a few eps of the terms
+    rest = np.where(rest > 1e-9 * parts, np.maximum(rest, 1e-7 * parts), parts)
     columns = np.abs(Z).T @ rest + d * size
     value = sum(r * r, arb(0)) / 2 + sum(curve * x * x, arb(0)) / 2
     labels, tau = np.arange(len(x)) if groups is None else groups, np.broadcast_to(tau, len(x))
