@@ -160,7 +160,7 @@ bench: $(READY)  ## timings against peers, as ratios in one run (the peers: pip 
 
 mutants: $(READY)          ## change the package in 300 places, one at a time; print the changes that no test notices
 	$(BIN)/python -m pip install --quiet --no-build-isolation -e '.[mutants]'
-	$(BIN)/python -m tests.mutants --jobs $(JOBS) $(MUTANTS)
+	$(BIN)/python -m benchmarks.mutants --jobs $(JOBS) $(MUTANTS)
 
 notebooks: $(READY)        ## run all notebooks in place and store their outputs
 	@$(BIN)/python tools/notebooks.py run

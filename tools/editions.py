@@ -26,12 +26,12 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tools.exercises import asked, is_check, skeleton
+from tools.exercises import call, is_check, skeleton
 from tools.live import pack
 from tools.notebooks import METADATA
-from tools.toc import BOOK, ROOT, pages_in_order, parts, project, render, text_of, title, write
+from tools.toc import ROOT, pages_in_order, parts, project, read, render, text_of, title, write
 
-EXERCISES = BOOK / "exercises"
+EXERCISES = ROOT / "book/exercises"
 KINDS = ("", "-exercises")  # complete, and without solutions
 EXERCISE = re.compile(r"^(?:`{3,}|:{3,})\{exercise\}", re.MULTILINE)
 QUESTION = re.compile(
@@ -63,11 +63,6 @@ SITE_ZIP, PDF = ROOT / "build/companion.zip", ROOT / "build/companion.pdf"
 OUT_OF_ZIP = {".buildinfo", ".doctrees", "objects.inv", SITE_ZIP.name, PDF.name, "live"}
 
 
-def read(page: str) -> NotebookNode:
-    """Return the notebook of a page."""
-    return nbformat.read(ROOT / f"{page}.ipynb", as_version=4)
-
-
 def solves(cell: NotebookNode) -> bool:
     """Whether a cell is a solution, or goes on with one."""
     return "solution" in cell.metadata.get("tags", []) or "{solution}" in cell.source
@@ -75,8 +70,7 @@ def solves(cell: NotebookNode) -> bool:
 
 def to_check(cell: NotebookNode) -> list[NotebookNode]:
     """Return what a reader fills in, and the check that is called on it."""
-    name, names = asked(cell.source)
-    source = f"{cell.source}\n\n\n{name}({', '.join(names)})"
+    source = f"{cell.source}\n\n\n{call(cell)}"
     metadata = {"tags": ["hide-input", "check"], "jupyter": {"source_hidden": True}}
     return [new_code_cell(skeleton(cell)), new_code_cell(source, metadata=metadata)]
 
@@ -224,16 +218,22 @@ def pack_site(site: Path, target: Path, live: bool = False) -> int:
     return len(files)
 
 
-def store(path: Path, notebook: NotebookNode) -> bool:
-    """Write an edition, unless a reader wrote into the one that is there; return whether it was written."""
+def digest(notebook: NotebookNode) -> str:
+    """Return a fingerprint of what a notebook's cells say."""
+    source = "\0".join(cell.source.strip() for cell in notebook.cells)
+    return hashlib.sha256(source.encode()).hexdigest()
+
+
+def store(path: Path, notebook: NotebookNode | None) -> bool:
+    """Write an edition, or remove one of a page that is gone, unless a reader wrote into it; return whether so."""
     found = nbformat.read(path, as_version=4) if path.exists() else None
-    for book in filter(None, (found, notebook)):
-        source = "\0".join(cell.source.strip() for cell in book.cells)
-        digest = hashlib.sha256(source.encode()).hexdigest()
-        if book is found and found.metadata.get(MADE) != digest:
-            return False
-    notebook.metadata[MADE] = digest
-    write(path, nbformat.writes(notebook) + "\n")
+    if found and found.metadata.get(MADE) != digest(found):
+        return False
+    if notebook is None:
+        path.unlink()
+    else:
+        notebook.metadata[MADE] = digest(notebook)
+        write(path, nbformat.writes(notebook) + "\n")
     return True
 
 
@@ -260,6 +260,8 @@ def write_editions(wheel: Path) -> None:
         EXERCISES.mkdir(parents=True, exist_ok=True)
         pack(inside, zip_of(kind))
         made |= mine
+    for path in {*EXERCISES.glob("*/*.ipynb")} - made.keys():
+        store(path, None)
     for path, notebook in made.items():
         if not store(path, notebook):
             print(f"{path.relative_to(ROOT)} stays as you left it")

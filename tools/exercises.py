@@ -12,10 +12,9 @@ import re
 from dataclasses import dataclass, field
 from functools import cache
 
-import nbformat
 from nbformat import NotebookNode
 
-from tools.toc import ROOT, pages_in_order, render, title
+from tools.toc import pages_in_order, read, render, title
 
 DIRECTIVE = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{(?P<kind>exercise|hint|solution|admonition)\}(?P<title>[^\n]*)\n"
@@ -39,10 +38,9 @@ class Exercise:
 
     @property
     def call(self) -> str:
-        """The call of its check with the names that it asks for."""
+        """The call of its check."""
         assert self.check is not None
-        name, names = asked(self.check.source)
-        return f"{name}({', '.join(names)})"
+        return call(self.check)
 
 
 def is_check(cell: NotebookNode) -> bool:
@@ -66,6 +64,12 @@ def asked(source: str) -> tuple[str, list[str]]:
             if isinstance(target, ast.Name) and target.id.startswith("check_"):
                 return target.id, [k.arg for k in node.value.keywords if k.arg]
     raise ValueError(f"no check_... is defined in\n{source}")
+
+
+def call(cell: NotebookNode) -> str:
+    """Return the call of a check with the names that it asks for."""
+    name, names = asked(cell.source)
+    return f"{name}({', '.join(names)})"
 
 
 def skeleton(cell: NotebookNode) -> str:
@@ -106,8 +110,7 @@ def exercises_in(notebook: NotebookNode, page: str) -> list[Exercise]:
 def exercises() -> list[Exercise]:
     """Return all exercises of the book, in reading order."""
     pages = [page for page in pages_in_order() if page.startswith("notebooks/")]
-    books = {page: nbformat.read(ROOT / f"{page}.ipynb", as_version=4) for page in pages}
-    return [exercise for page, book in books.items() for exercise in exercises_in(book, page)]
+    return [exercise for page in pages for exercise in exercises_in(read(page), page)]
 
 
 def kind(exercise: Exercise) -> str:

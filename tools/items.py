@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-import unicodedata
 from collections.abc import Iterator
 from itertools import count
+
+from sphinx.util.nodes import _make_id
 
 from tools.concordance import errata_of, errata_pages, load_concordance
 from tools.exercises import exercises
@@ -86,17 +87,15 @@ def errata() -> Iterator[Entry]:
 
 def words() -> Iterator[Entry]:
     """Yield the terms of the glossary, with the anchors that Sphinx gives them: a number where two are alike."""
-    numbers = map(str, count())
-    used = {""}
+    numbers, used = count(), {"term"}
     for block in GLOSSARY.findall(text_of("book/glossary")):
         for entry in re.split(r"\n\s*\n", block.strip()):
             terms, _, meaning = re.sub(r"\n +", "\n ", entry).partition("\n ")
             for term in map(plain, terms.splitlines()):
-                ascii_only = unicodedata.normalize("NFKD", term).encode("ascii", "ignore").decode()
-                anchor = re.sub(r"[^A-Za-z0-9._]+", "-", ascii_only).strip("-")
-                anchor = next(numbers) if anchor in used else anchor
+                anchor = _make_id(f"term-{term}")
+                anchor = f"term-{next(numbers)}" if anchor in used else anchor
                 used.add(anchor)
-                yield [term], f"book/glossary.html#term-{anchor}", plain(meaning)
+                yield [term], f"book/glossary.html#{anchor}", plain(meaning)
 
 
 def synonyms(known: list[Entry]) -> Iterator[Entry]:

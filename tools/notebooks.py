@@ -35,7 +35,7 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # so that it runs as a script as well as with -m
 
-from tools.toc import pages_in_order  # noqa: E402
+from tools.toc import notebooks  # noqa: E402
 
 CACHE = ROOT / ".jupyter_cache"
 STAMP = CACHE / "sources.sha256"
@@ -51,8 +51,7 @@ METADATA = {
 
 def pages() -> list[Path]:
     """The notebooks that the table of contents lists, in its order."""
-    files = [ROOT / f"{page}.ipynb" for page in pages_in_order()]
-    return [path for path in files if path.exists()]
+    return [ROOT / f"{page}.ipynb" for page in notebooks()]
 
 
 def folded(cell: nbformat.NotebookNode) -> dict[str, bool]:

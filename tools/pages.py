@@ -51,7 +51,6 @@ def map_page() -> str:
 def main() -> None:
     """Write all generated pages."""
     write(BOOK / "concordance.md", concordance_page(load_concordance()))
-    write_items()
     write(BOOK / "errata.md", errata_page())
     write(BOOK / "map.md", map_page())
     write(BOOK / "_generated" / "exercises.md", table())
@@ -60,6 +59,8 @@ def main() -> None:
     write(BOOK / "downloads.md", downloads_page(sdist, wheel))
     write(BOOK / "status.md", status_page())
     write_reference()
+    text_of.cache_clear()  # titles of the pages above are names in the search, also in the first build
+    write_items()
 
 
 if __name__ == "__main__":

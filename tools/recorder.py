@@ -89,10 +89,8 @@ class Recorder:
         self.waiting.clear()
         self.made.clear()
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self.file.with_suffix(".tmp")
         found = {"cells": self.cell, "results": self.findings}
-        temporary.write_text(json.dumps(found), encoding="utf-8")
-        temporary.replace(self.file)
+        self.file.write_text(json.dumps(found), encoding="utf-8")
 
 
 def examined(result: Any, data: tuple[Any, ...], cell: int) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import nbformat
 
-from tools.toc import ROOT, pages_in_order
+from tools.toc import ROOT, notebooks, read
 
 FOUND = ROOT / "build" / "live"
 STORED = ROOT / "benchmarks" / "results" / "live.json"
@@ -34,28 +34,12 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
 
 def pages() -> list[str]:
     """Return the pages that run where they are read: those with code, without the two that show stored runs."""
-    code = [page for page in pages_in_order() if (ROOT / f"{page}.ipynb").exists()]
-    return [page for page in code if page != "book/intro" and "/about/" not in page]
+    return [page for page in notebooks() if page != "book/intro" and "/about/" not in page]
 
 
 def code_cells(page: str) -> list[nbformat.NotebookNode]:
     """Return the cells of a page that have code, with their stored outputs."""
-    notebook = nbformat.read(ROOT / f"{page}.ipynb", as_version=4)
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
-
-
-def joined(outputs: list[dict[str, Any]]) -> list[nbformat.NotebookNode]:
-    """Make one stream of what a cell printed: its text comes in pieces."""
-    streams: dict[str, Any] = {}
-    whole = []
-    for output in map(nbformat.from_dict, outputs):
-        if output.get("name") in streams:
-            streams[output.name].text += output.text
-        else:
-            whole.append(output)
-            if output.output_type == "stream":
-                streams[output.name] = output
-    return whole
+    return [cell for cell in read(page).cells if cell.cell_type == "code"]
 
 
 def difference(cell: nbformat.NotebookNode, seen: dict[str, Any]) -> str:
@@ -64,7 +48,7 @@ def difference(cell: nbformat.NotebookNode, seen: dict[str, Any]) -> str:
         return str([o["evalue"] for o in seen["outputs"] if o["output_type"] == "error"])
     if "nbval-ignore-output" in cell.metadata.get("tags", []):
         return ""
-    from nbval.plugin import IPyNbCell, nocolors  # takes a second
+    from nbval.plugin import IPyNbCell, coalesce_streams, nocolors  # takes a second
 
     told: list[str] = []
     judge = SimpleNamespace(
@@ -73,7 +57,8 @@ def difference(cell: nbformat.NotebookNode, seen: dict[str, Any]) -> str:
         sanitize=str,  # tests/notebooks/sanitize.cfg has no rule
         format_output_compare=lambda *each: told.append("\n".join(each)),
     )
-    if IPyNbCell.compare_outputs(judge, joined(seen["outputs"]), cell.outputs):
+    outputs = coalesce_streams([*map(nbformat.from_dict, seen["outputs"])])  # printed in pieces
+    if IPyNbCell.compare_outputs(judge, outputs, cell.outputs):
         return ""
     return "\n".join(told + judge.comparison_traceback)
 

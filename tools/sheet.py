@@ -19,10 +19,10 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tools.editions import ANSWER, LINK, boxes, read, to_check
+from tools.editions import ANSWER, LINK, boxes, to_check
 from tools.exercises import Exercise, exercises, skeleton
 from tools.notebooks import METADATA
-from tools.toc import ROOT, render, text_of, title
+from tools.toc import ROOT, read, render, text_of, title
 
 FOLDER = ROOT / "build" / "sheet"
 ROLE = re.compile(r"\{(?:cite:\w+|prf:ref|ref|term|doc)\}`(?:([^`<]+) <)?([^`>]+)>?`")

@@ -17,7 +17,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from tools import sameness
-from tools.toc import ROOT, pages_in_order, project, render, title
+from tools.toc import ROOT, notebooks, project, render, title
 
 REPORTS = ROOT / "build"  # pytest's, and build/verified by tools/recorder.py
 SUITES = {
@@ -83,7 +83,7 @@ def status_page(reports: Path = REPORTS) -> str:
         coverage=[float(e.get("line-rate")) for e in parts(reports / "coverage.xml", "coverage")],
         published=project().get("urls", {}).get("Documentation"),
         runs=runs(reports / "nbval.xml"),
-        notebooks=[page for page in pages_in_order() if (ROOT / f"{page}.ipynb").exists()],
+        notebooks=notebooks(),
         title=title,
         processor=f"{named[1] if named else platform.machine()}, {os.cpu_count()} cores",
         system=f"{platform.system()}, {platform.machine()}",

@@ -44,10 +44,19 @@ def pages() -> set[str]:
     return set(pages_in_order())
 
 
+def notebooks() -> list[str]:
+    """Return the pages that are notebooks, in reading order."""
+    return [page for page in pages_in_order() if (ROOT / f"{page}.ipynb").exists()]
+
+
+def read(page: str) -> nbformat.NotebookNode:
+    """Return the notebook of a page."""
+    return nbformat.read(ROOT / f"{page}.ipynb", as_version=4)
+
+
 def cells_of(page: str, kind: str) -> list[str]:
     """Return the sources of a page's cells of one kind; nothing where it is no notebook."""
-    notebook = ROOT / f"{page}.ipynb"
-    cells = nbformat.read(notebook, as_version=4).cells if notebook.exists() else []
+    cells = read(page).cells if page in notebooks() else []
     return [cell.source for cell in cells if cell.cell_type == kind]
 
 

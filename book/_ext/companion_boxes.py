@@ -13,7 +13,8 @@ Book 2.
 from __future__ import annotations
 
 import re
-import unicodedata
+import sys
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -21,12 +22,16 @@ from sphinx.application import Sphinx
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
 from sphinx_proof.nodes import NODE_TYPES, unenumerable_node
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tools.editions import boxes
+from tools.toc import text_of
+
 NUMBER = re.compile(r"(?:(?:SP|ZM|YCG) )?[A-Z][a-z]+ (?:[A-Z]\.)?\d+(?:\.\d+)*(?=:|$)")
 # Words that keep their capital in the index.
 NAMES = re.compile(
     "Bessel|Cauchy|Danskin|Gauss|Hilbert|Krasnosel|Lyapunov|Moreau|Newton|Parseval|Riesz|Schur"
 )
-PROBLEM = re.compile(r"Problem (?:[A-Z]\.)?\d+(?:\.\d+)*")
+GREEK = {"ε": "E", "λ": "L", "ℓ": "L", "ν": "N"}  # the letter of the index where a reader looks
 SHARED_IDS = {"proof-content", "exercise-content", "solution-content"}  # of each box
 
 
@@ -72,24 +77,12 @@ def name_statements(app: Sphinx, doctree: nodes.document) -> None:
         index += [("single", entry, new["ids"][0], "", None) for entry in entries if entry]
 
 
-def problem_above(node: nodes.Node) -> str | None:
-    """Return the number of the problem in whose section an exercise stands."""
-    while (node := node.parent) is not None:
-        heading = node.children[0].astext() if node.children else ""
-        if match := isinstance(node, nodes.section) and PROBLEM.match(heading):
-            return match[0]
-    return None
-
-
 def name_exercises(app: Sphinx, doctree: nodes.document) -> None:
-    """Head the exercises; their solutions take the name from the registry."""
-    names: dict[str, str] = {}
-    count = 0
+    """Head the exercises as in JupyterLab; their solutions take the name from the registry."""
+    _, names = boxes(text_of(app.env.docname))
     for node in list(doctree.findall(exercise_enumerable_node)):
-        problem = problem_above(node)
-        count += not problem
         new = exercise_node("", *node.children, **node.attributes)
-        new["title"] = names[new["label"]] = problem or f"Exercise {count}"
+        new["title"] = names[new["label"]]
         new.children[0][0] = nodes.Text(new["title"])
         node.replace_self(new)
         app.env.sphinx_exercise_registry[new["label"]]["node"] = new.deepcopy()
@@ -98,23 +91,11 @@ def name_exercises(app: Sphinx, doctree: nodes.document) -> None:
             link[0] = nodes.inline("", names[link["refid"]])
 
 
-def letter(entry: str) -> str | None:
-    """Return the letter of the index under which a reader looks for a word that begins with another sign.
-
-    >>> letter("ν-SVM"), letter("ℓ¹ norm"), letter("loss")
-    ('N', 'L', None)
-    """
-    first = entry[:1]
-    if first.isascii() or not first.isalpha():
-        return None
-    return unicodedata.name(first).split()[-1][0]
-
-
 def sort_index(app: Sphinx) -> None:
-    """Enter words that begin with a Greek letter under its name."""
+    """Enter words that begin with a Greek letter where its name would stand."""
     entries = app.env.get_domain("index").entries
     entries[app.env.docname] = [
-        (kind, value, target, main, key or letter(value))
+        (kind, value, target, main, key or GREEK.get(value[:1]))
         for kind, value, target, main, key in entries.get(app.env.docname, [])
     ]
 

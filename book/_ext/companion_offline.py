@@ -1,6 +1,6 @@
-"""Let the search quote pages that are opened from the disk: such a page may not read others.
+"""What is done when a site is built: its search can quote pages that are opened from the disk, and nothing old is left.
 
-The text of all pages goes into one script. (Nor may it load a font: the icons are a sheet with the font's few glyphs as
+Such a page may not read others. The text of all pages goes into one script. (Nor may it load a font: the icons are a sheet with the font's few glyphs as
 data, ``_static/vendor/fontawesome``, in the place of the theme's.)
 """
 
@@ -47,10 +47,23 @@ def text_in_parts(page: str) -> list[tuple[str, str]]:
     return [(name, text) for name, text in joined if text]
 
 
+def sweep(app: Sphinx) -> None:
+    """Remove what earlier builds left, which a zip of the site would pack: pages, pictures, downloads."""
+    out, env = Path(app.outdir), app.env
+    made = {f"{name}.html" for name in env.found_docs}
+    made |= {f"_images/{name}" for _, name in env.images.values()}
+    made |= {f"_downloads/{name}" for _, name in env.dlfiles.values()}
+    for kind in ("notebooks/**/*.html", "book/**/*.html", "_images/*", "_downloads/*/*"):
+        for path in out.glob(kind):
+            if path.relative_to(out).as_posix() not in made:
+                path.unlink()
+
+
 def finish(app: Sphinx, exception: Exception | None) -> None:
     """Write the text of all pages as a script, which a page from the disk may load as well."""
     if exception or app.builder.name != "html":
         return
+    sweep(app)
     out = Path(app.outdir)
     pages = {name: out / f"{name}.html" for name in sorted(app.env.found_docs)}
     text = {name: text_in_parts(page.read_text(encoding="utf-8")) for name, page in pages.items()}

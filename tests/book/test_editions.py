@@ -127,7 +127,7 @@ def test_boxes_are_called_as_on_the_site() -> None:
 
 
 def test_what_a_reader_wrote_stays(tmp_path: Path) -> None:
-    """Editions are made anew; a notebook that a reader changed or brought is left alone."""
+    """Editions are made anew, or removed with their page; a notebook that a reader changed or brought is left alone."""
     place = {name: tmp_path / f"{name}.ipynb" for name in ("made", "solved", "brought")}
 
     def make(text: str, *names: str) -> list[bool]:
@@ -143,6 +143,8 @@ def test_what_a_reader_wrote_stays(tmp_path: Path) -> None:
     assert make("new", *place) == [True, False, False]
     kept = {path.stem: markdown(nbformat.read(path, as_version=4)) for path in place.values()}
     assert kept == {"made": "new", "solved": "two", "brought": ""}
+    assert [editions.store(path, None) for path in place.values()] == [True, False, False]
+    assert [path.stem for path in place.values() if path.exists()] == ["solved", "brought"]
 
 
 @pytest.fixture(scope="module")

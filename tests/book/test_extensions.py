@@ -16,6 +16,7 @@ from tools.toc import BOOK, ROOT, pages_in_order, text_of
 
 sys.path.insert(0, str(BOOK / "_ext"))
 
+import companion_boxes
 import companion_pages
 
 SLACK = """# Slack
@@ -77,8 +78,10 @@ def words(tag: object) -> str:
 @pytest.fixture(scope="module")
 def statements(tmp_path_factory: pytest.TempPathFactory) -> Path:
     wanted = ["myst_nb", "sphinx_proof", "sphinx_exercise", "companion_boxes", "companion_links"]
-    folder = tmp_path_factory.mktemp("boxes")
-    return build(folder, {"index.md": "\n".join(STATEMENTS)}, wanted, proof_title_format="%t")
+    folder, text = tmp_path_factory.mktemp("boxes"), "\n".join(STATEMENTS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(companion_boxes, "text_of", lambda _: text)
+        return build(folder, {"index.md": text}, wanted, proof_title_format="%t")
 
 
 def test_a_box_is_headed_by_the_number_of_its_source_and_links_say_so(statements: Path) -> None:
@@ -113,6 +116,22 @@ def test_boxes_are_in_the_index_and_greek_letters_under_their_names(statements: 
     assert entries["convergence of ADMM"] == entries["Theorem 16.1"] == "index.html#thm-16-1"
     assert entries["dual ascent"] == "index.html#alg-dual"
     assert index.find("a", string="ν as a fraction").find_previous("h2").text == "N"
+
+
+def test_what_an_earlier_build_made_is_removed(tmp_path: Path) -> None:
+    """A page that is gone, a picture that was drawn anew, a file that is not offered any more."""
+    (tmp_path / "a.png").write_bytes((BOOK / "_static/part-16.png").read_bytes())
+    old = [
+        tmp_path / "html" / name for name in ("_downloads/0/b.zip", "_images/b.png", "book/b.html")
+    ]
+    for path in old:
+        path.parent.mkdir(parents=True)
+        path.touch()
+    pages = {"index.md": "# A\n\n![A](a.png), {download}`a.png`"}
+    site = build(tmp_path, pages, ["myst_nb", "companion_offline"])
+    assert not any(path.exists() for path in old)
+    assert {path.name for path in site.glob("_[di]*/**/*.*")} == {"a.png"}
+    assert len([*site.glob("_[di]*/**/*.*")]) == 2
 
 
 def with_addresses() -> dict:

@@ -160,7 +160,7 @@ def apart(calls: list[Callable[[], int]], jobs: int) -> Iterator[tuple[int, int]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
     parser.add_argument("--most", type=int, default=300, help="size of the sample (300)")
     parser.add_argument("--under", default="companion/", help="only files whose path starts so")
     parser.add_argument("--jobs", type=int, default=2, help="processes at once (2)")
