@@ -130,8 +130,8 @@ zip: book        ## the site as build/companion.zip, to read from the disk; LIVE
 
 release: $(READY)          ## the site with the PDF and its own zip on its page of downloads
 	@rm -f build/companion.pdf build/companion.zip
-	@$(MAKE) pdf
-	@$(MAKE) zip
+	@$(MAKE) zip  # before the PDF, which it has not
+	$(STEP) "PDF" $(BIN)/python -m tools.pdf
 	@$(MAKE) book
 
 sheet: $(READY)  ## chosen exercises for a course: make sheet LABELS="prob-18-5 exr-nu-svm-count"

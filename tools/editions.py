@@ -125,7 +125,7 @@ def with_links(text: str, page: str, kind: str) -> str:
 
     def link(match: re.Match[str]) -> str:
         path, label = match["path"], match["label"]
-        target = home_of_labels().get(label or "", page)
+        target = home_of_labels().get(label or "", "")
         if path:
             target = os.path.normpath(f"{page}/../{path}").rpartition(".")[0]
         if target == page:

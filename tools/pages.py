@@ -49,18 +49,18 @@ def map_page() -> str:
 
 
 def main() -> None:
-    """Write all generated pages."""
+    """Write all generated pages; then what names them, in the first build as well: the search and the editions."""
+    sdist, wheel = build_package()
     write(BOOK / "concordance.md", concordance_page(load_concordance()))
     write(BOOK / "errata.md", errata_page())
     write(BOOK / "map.md", map_page())
     write(BOOK / "_generated" / "exercises.md", table())
-    sdist, wheel = build_package()
-    write_editions(wheel)
     write(BOOK / "downloads.md", downloads_page(sdist, wheel))
     write(BOOK / "status.md", status_page())
     write_reference()
-    text_of.cache_clear()  # titles of the pages above are names in the search, also in the first build
+    text_of.cache_clear()
     write_items()
+    write_editions(wheel)
 
 
 if __name__ == "__main__":

@@ -126,8 +126,9 @@ def install() -> Recorder:
     for package in PACKAGES:
         importlib.import_module(f"companion.{package}")
     modules = [module for name, module in sys.modules.items() if name.startswith("companion.")]
-    for module, value in [(m, v) for m in modules for v in vars(m).values() if inspect.isclass(v)]:
-        if value.__module__ != module.__name__:
+    values = (value for module in modules for value in vars(module).values())
+    for value in {each for each in values if inspect.isclass(each)}:
+        if not value.__module__.startswith("companion."):
             continue
         if value.__name__ in RESULTS:
             value.__new__ = recorder.made_by  # type: ignore[method-assign]

@@ -51,17 +51,12 @@ def used_in() -> dict[str, list[str]]:
 def notation_rows() -> dict[str, list[str]]:
     """Return, for each name in the code column of the notation, the symbols with the link to their section."""
     found: dict[str, dict[str, None]] = {}
-    label = link = ""
-    for line in text_of("book/notation").splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-        if match := re.fullmatch(r"\((notation-[\w-]+)\)=", line):
-            label = match[1]
-        elif line.startswith("## "):
-            link = f":ref:`{line[3:].split(':')[0]} <{label}>`"
-        elif line.startswith("| $") and len(cells) > 2:
-            symbol = re.sub(r"[$]([^$]+)[$]", r":math:`\1`", cells[0])
-            for name in re.findall(r"`([A-Za-z_]\w*)[^`]*`", cells[-1]):
-                found.setdefault(name, {})[f"{symbol} ({link})"] = None
+    part = r"^\((notation-[\w-]+)\)=\n+## ([^:\n]+)(.*?)(?=^\(notation-|\Z)"
+    for label, head, body in re.findall(part, text_of("book/notation"), re.MULTILINE | re.DOTALL):
+        for symbol, code in re.findall(r"^\| (\$.*?) \| .* \| (.*) \|$", body, re.MULTILINE):
+            told = re.sub(r"[$]([^$]+)[$]", r":math:`\1`", symbol) + f" (:ref:`{head} <{label}>`)"
+            for name in re.findall(r"`([A-Za-z_]\w*)[^`]*`", code):
+                found.setdefault(name, {})[told] = None
     return {name: list(rows) for name, rows in found.items()}
 
 

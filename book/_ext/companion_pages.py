@@ -43,7 +43,7 @@ from letters import in_letters
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tools import exercises, live, sameness
 from tools.editions import SOLVED, edited, edition, solves, zip_of
-from tools.toc import ROOT, project
+from tools.toc import ROOT, project, read
 
 STATE = "application/vnd.jupyter.widget-state+json"
 LAUNCH = {
@@ -92,17 +92,15 @@ def editions(app: Sphinx, pagename: str) -> list[tuple[str, str]]:
 
 def live_needs(app: Sphinx, pagename: str) -> dict[str, Any]:
     """Return what a page with code needs where it is read: packages, cells, skeletons, megabytes (tools/live.py)."""
-    path = Path(app.srcdir) / f"{pagename}.ipynb"
     if pagename not in sameness.pages() or not live.LISTED.is_file():
         return {}
-    notebook = nbformat.read(path, as_version=4)
     hidden = set() if app.config.companion_solutions else KNOWS
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    code = [cell for cell in code if not hidden & {*cell.metadata.get("tags", [])}]
+    cells = sameness.code_cells(pagename)
+    code = [cell for cell in cells if not hidden & {*cell.metadata.get("tags", [])}]
     packages = live.packages_of("\n".join(c.source for c in code))
     files = json.loads(live.LISTED.read_text(encoding="utf-8"))
     size = sum(files["core"].values()) + sum(files["packages"][name] for name in packages)
-    found = exercises.exercises_in(notebook, pagename)
+    found = exercises.exercises_in(read(pagename), pagename)
     skeletons = {e.label: exercises.skeleton(e.check) for e in found if e.check}
     needs = {"packages": packages, "cells": [c.id for c in code], "skeletons": skeletons}
     return {"told": json.dumps(needs), "megabytes": round(size / 1e6)}

@@ -98,7 +98,7 @@ def test_nothing_else_is_left_out_and_files_are_found(three: tuple) -> None:
             assert Path(os.path.normpath(edition(page).parent / path)).exists(), path
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", editions.edited())
 def test_jupyterlab_shows_the_headings_and_the_links_of_the_site(page: str) -> None:
     for kind in editions.KINDS:
         known = {edition(other, kind) for other in editions.edited()}
