@@ -79,9 +79,11 @@ class Watch:
         self.seconds: dict[str, float] = {}
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Note lines for this test from now on."""
         self.lines.switch_context(nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note how long a test took."""
         if report.when == "call" and report.passed:  # what fails without any change judges nothing
             self.seconds[report.nodeid] = report.duration
 

@@ -49,16 +49,16 @@ def map_page() -> str:
 
 
 def main() -> None:
-    """Write all generated pages; then what names them, in the first build as well: the search and the editions."""
+    """Write all generated pages; then what names them, in the first build as well."""
     sdist, wheel = build_package()
     write(BOOK / "concordance.md", concordance_page(load_concordance()))
     write(BOOK / "errata.md", errata_page())
     write(BOOK / "map.md", map_page())
     write(BOOK / "_generated" / "exercises.md", table())
     write(BOOK / "downloads.md", downloads_page(sdist, wheel))
-    write(BOOK / "status.md", status_page())
     write_reference()
     text_of.cache_clear()
+    write(BOOK / "status.md", status_page())
     write_items()
     write_editions(wheel)
 
