@@ -27,8 +27,7 @@ companionBoards.numbers = (() => {
     const low = Math.max(...of(1)), high = Math.min(...of(-1));
     return low > high ? Array(2).fill((low + high) / 2) : [low, high];
   };
-  const middle = ([low, high]) =>
-    (Number.isFinite(low + high) ? low + (high - low) / 2 : [low, high].find(Number.isFinite) ?? 0);
+  const middle = ([a, b]) => (Number.isFinite(a + b) ? a + (b - a) / 2 : [a, b].find(Number.isFinite) ?? 0);
 
   // For G = [G11, G12, G22]: (G + K I) w = c; where that is singular, the solution of smallest norm.
   const ridge = ([g, h, k], c, K) => {

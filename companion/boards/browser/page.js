@@ -73,9 +73,8 @@
   }, { rootMargin: "600px" });
   window.companionBoard = (place) => seen.observe(place);
   document.addEventListener("DOMContentLoaded", () => {
-    for (const place of document.querySelectorAll(".companion-board-static")) {
-      seen.observe(place);
-      if (address().id === place.id) place.scrollIntoView();
-    }
+    const places = [...document.querySelectorAll(".companion-board-static")];
+    places.forEach(window.companionBoard);
+    places.find(({ id }) => id === address().id)?.scrollIntoView();
   });
 })();

@@ -27,12 +27,10 @@
     const none = `for p = ${p}, q = ${q}: the dual program has no feasible point, and the primal objective is unbounded`;
     if (fewest === 0) refuse("There must be a point of each colour.");
     if (unit && K < least * (1 - 1e-12)) {
-      const [one, two] = apart(K, least, 1);
-      refuse(`K = ${one} is below max(1/(2p), 1/(2q)) = ${two} ${none}`);
+      refuse(`K = ${apart(K, least, 1).join(" is below max(1/(2p), 1/(2q)) = ")} ${none}`);
     }
     if (!(unit || hard || priced || squared) && nu > most * (1 + 1e-12)) {
-      const [one, two] = apart(nu, most, -1);
-      refuse(`nu = ${one} exceeds ${penalized ? "" : "2 min(p, q)/(p + q) = "}${two} ${none}`);
+      refuse(`nu = ${apart(nu, most, -1).join(penalized ? " exceeds " : " exceeds 2 min(p, q)/(p + q) = ")} ${none}`);
     }
   };
 
@@ -43,10 +41,10 @@
     const A = [Float64Array.from(s), ...K.map((row) => row.map((t, i) => (s[i] * (t - row[0])) / size))];
     return sum(guess({ P: s.map(() => zero), q: u.map(() => -1), A, c: A.map(() => 0), u }).x) / n;
   };
-  const lost = (nu, smallest, [one, two] = apart(nu, smallest, 1)) => `nu = ${one} is at most nu_min = ${two}: the optimum is w = 0, eta = 0, `
-    + "and no hyperplane is found; raise nu";
-  const lostByK = (K, most, [one, two] = apart(K, most, -1)) => `K = ${one} is at least ${two}: the optimal value of (SVM_s1) is 0, `
-    + "and w is not determined; lower K";
+  const lost = (nu, smallest) => `nu = ${apart(nu, smallest, 1).join(" is at most nu_min = ")}: `
+    + "the optimum is w = 0, eta = 0, and no hyperplane is found; raise nu";
+  const lostByK = (K, most) => `K = ${apart(K, most, -1).join(" is at least ")}: `
+    + "the optimal value of (SVM_s1) is 0, and w is not determined; lower K";
 
   // b, eta and the interval of b from the multipliers a and G = P a (companion/svm/hyperplanes.py).
   const levels = ({ hard, priced, penalized, squared }, bound, s, a, G) => {
