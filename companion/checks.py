@@ -303,11 +303,15 @@ def real_or_complex(value: Any, name: str, ndim: int = 2) -> np.ndarray:
 
 
 def array_or_list(X: Any) -> np.ndarray | list:
-    """Return numbers and rows of numbers as an array, anything else as a list of points."""
+    """Return numbers and rows of numbers as an array, in 64 bits, anything else as a list of points."""
+    reject_masked(X, "X")
+    X = X if isinstance(X, list | tuple) else np.asarray(X)  # a frame would list its columns
     with suppress(ValueError):  # rows of different lengths
         array = np.atleast_1d(np.asarray(X))
-        if array.dtype.kind in "biufc" and array.ndim <= 2:
-            return array
+        if array.dtype.kind in "iufc":  # uint8 wraps around in a reader's function, float32 rounds
+            array = array.astype(np.result_type(array, np.int64), copy=False)
+        if array.dtype.kind in "biufc":
+            return array if array.ndim <= 2 else list(array)
     return list(X)
 
 
@@ -321,8 +325,6 @@ def as_points(X: Any) -> tuple[Any, bool]:
         raise ValueError("a kernel needs at least one point, got none")
     if isinstance(points, list):
         return points, False
-    if points.dtype.kind in "iu":  # those of an image, 0 to 255, wrap around in a reader's function
-        points = points.astype(np.int64)
     return np.atleast_2d(points), points.ndim == 1
 
 

@@ -7,13 +7,11 @@ from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 import numpy as np
-from scipy.special import factorial
+from scipy.special import comb
 
 from companion.checks import as_scalar, check_count, count_axes, real_or_complex
 
 __all__ = ["polynomial_exponents", "polynomial_features", "subset_features", "subsets"]
-
-LARGEST_DEGREE = 170  # beyond this number n! overflows
 
 
 def polynomial_exponents(n: int, d: int, *, homogeneous: bool = False) -> np.ndarray:
@@ -49,14 +47,9 @@ def polynomial_exponents(n: int, d: int, *, homogeneous: bool = False) -> np.nda
     35
     """
     n, d = check_count(n, "n"), check_count(d, "d", at_least=0)
-    return np.array([np.bincount(J, minlength=n) for J in _monomials(n, d, homogeneous)])
-
-
-def _monomials(n: int, d: int, homogeneous: bool) -> list[np.ndarray]:
-    """Return for each monomial the variables that it multiplies: x_1 x_1 x_3 is [0, 0, 2]."""
     degrees = [d] if homogeneous else range(d, -1, -1)
     lists = (J for m in degrees for J in combinations_with_replacement(range(n), m))
-    return [np.array(J, dtype=np.intp) for J in lists]
+    return np.array([np.bincount(np.array(J, dtype=int), minlength=n) for J in lists])
 
 
 def polynomial_features(X: Any, d: int, R: float = 0.0) -> np.ndarray:
@@ -83,11 +76,6 @@ def polynomial_features(X: Any, d: int, R: float = 0.0) -> np.ndarray:
         Columns in the order of :func:`polynomial_exponents`; :math:`N = \binom{n+d}{d}`, or
         :math:`\binom{n+d-1}{d}` when R = 0.
 
-    Raises
-    ------
-    ValueError
-        If an input is unusable, or d > 170.
-
     Notes
     -----
     Source: Examples 17.4 and 17.5, Problem 17.2. The text prints the first coordinate of x in every factor
@@ -107,19 +95,14 @@ def polynomial_features(X: Any, d: int, R: float = 0.0) -> np.ndarray:
         X = np.atleast_2d(X)
     X = real_or_complex(X, "X")
     d, R = check_count(d, "d", at_least=0), as_scalar(R, "R", at_least=0.0)
-    if d > LARGEST_DEGREE:
-        raise ValueError(f"d must be at most {LARGEST_DEGREE}, beyond which d! overflows, got {d}")
-    monomials = _monomials(X.shape[1], d, R == 0)
     exponents = polynomial_exponents(X.shape[1], d, homogeneous=R == 0)
-    products = np.column_stack([X[:, J].prod(axis=1) for J in monomials])
-    return _weights(exponents, d, R) * products
-
-
-def _weights(exponents: np.ndarray, d: int, R: float) -> np.ndarray:
-    """Return (d! / ((d - m)! i_1! ... i_n!) R^(d - m))^(1/2) for each row (i_1, ..., i_n) of sum m."""
-    rest = d - exponents.sum(axis=1)
-    counts = factorial(d) / (factorial(rest) * factorial(exponents).prod(axis=1))
-    return np.sqrt(counts * R ** rest.astype(float))
+    parts = np.column_stack([d - exponents.sum(axis=1), exponents])  # d - m, i_1, ..., i_n
+    counts = comb(parts.cumsum(axis=1), parts).prod(axis=1)  # d! / ((d - m)! i_1! ... i_n!)
+    variables = (
+        np.repeat(np.arange(X.shape[1]), powers) for powers in exponents
+    )  # x_1 x_1 x_3: 0, 0, 2
+    products = np.column_stack([X[:, each].prod(axis=1) for each in variables])
+    return np.sqrt(counts * R ** parts[:, 0].astype(float)) * products
 
 
 def subsets(D: Iterable[Hashable]) -> list[tuple]:

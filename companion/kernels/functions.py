@@ -29,16 +29,42 @@ import numpy as np
 from scipy.special import comb
 
 from companion.arithmetic import EPS, largest
-from companion.checks import as_points, as_scalar, as_vector, both, check_count, rows_of_both
-from companion.kernels.arithmetic import base, check_callable, name_of, term
+from companion.checks import as_points, as_scalar, both, check_count, check_range, rows_of_both
 from companion.kernels.features import polynomial_features
 from companion.results import FEW_DIGITS
 
-__all__ = ["Constant", "ExplicitKernel", "Kernel", "NoFeatures", "OfValues", "parameter"]
+__all__ = [
+    "Constant", "ExplicitKernel", "Kernel", "OfValues", "check_callable", "name_of", "parameter",
+]  # fmt: skip
 
 
 class NoFeatures(Exception):
     """No finite feature map is known, or it has more features than are of use."""
+
+
+# --- parameters and formulas ----------------------------------------------------------------------
+
+
+def check_callable(function: Any, name: str) -> Callable:
+    """Return `function`, or raise an error that names it if it cannot be called."""
+    if not callable(function):
+        raise TypeError(f"{name} must be callable, got {type(function).__name__} {function!r}")
+    return function
+
+
+def name_of(function: Any, default: str) -> str:
+    """Return the name of a function in a formula."""
+    name = getattr(function, "__name__", default)
+    return default if name == "<lambda>" else name
+
+
+def term(formula: str, signs: str = " /") -> str:
+    """Return a formula as a factor: in parentheses if one of the signs stands outside all of its brackets."""
+    depth, outside = 0, ""
+    for character in formula:
+        depth += (character in "(<") - (character in ")>")
+        outside += character if depth == 0 else ""
+    return f"({formula})" if set(signs) & set(outside) else formula
 
 
 # --- the base class -------------------------------------------------------------------------------
@@ -223,7 +249,7 @@ class Kernel(ABC):
         True
         """
         try:
-            Phi = self._features(as_points(X)[0], limit)
+            Phi = self._finite(self._features, as_points(X)[0], limit)
         except NoFeatures:
             return None
         return Phi if Phi.shape[1] <= limit else None
@@ -539,13 +565,11 @@ class OfValues(Kernel):
 
 def _nonnegative(value: Any, name: str) -> tuple[float, ...]:
     """Return the coefficients of a polynomial of kernels, without zeros at the end."""
-    c = as_vector(value, name)
-    if c.size == 0:
-        raise ValueError(f"{name} must hold at least c_0, got none")
-    for j in np.flatnonzero(c < 0)[:1]:
+    c = [as_scalar(t, f"c_{j}") for j, t in enumerate(value)]
+    for j in np.flatnonzero(np.less(c, 0))[:1]:
         given = f"c_{j} = {c[j]:g}"
         raise ValueError(f"Proposition 17.7 (1) needs nonnegative coefficients, got {given}")
-    return tuple(np.trim_zeros(c, "b").tolist()) or (0.0,)
+    return tuple(np.trim_zeros(c, "b")) or (0.0,)
 
 
 class PolynomialOf(_OfOne, OfValues):
@@ -568,7 +592,7 @@ class PolynomialOf(_OfOne, OfValues):
         inner = self.kernel._formula(x, y)
         terms = []
         for m, c in enumerate(self.coefficients):
-            factor = term(inner) if m == 1 else f"{base(inner)}^{m}"
+            factor = term(inner) if m == 1 else f"{term(inner, ' /^')}^{m}"
             if c > 0:
                 terms.append(f"{c:.6g}" if m == 0 else factor if c == 1 else f"{c:.6g} {factor}")
         return " + ".join(terms) or "0"
@@ -633,6 +657,8 @@ class Normalized(_OfOne):
         if (diagonal < 0).any():
             given = f"{self.kernel!r} has k(x, x) = {diagonal.min():.4g}"
             raise ValueError(f"angles need k(x, x) >= 0 (Proposition 17.2), but {given}")
+        if isinstance(X, np.ndarray):  # is k(x, x) zero, or has it underflowed?
+            check_range(float(np.abs(X[diagonal < 1e-290]).max(initial=0.0)), "X")
         return np.divide(1.0, np.sqrt(diagonal), out=np.zeros(len(X)), where=diagonal > 0)
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:

@@ -9,8 +9,7 @@ import numpy as np
 
 from companion.arithmetic import is_symmetric
 from companion.checks import as_matrix, as_vectors, both
-from companion.kernels.arithmetic import check_callable, name_of
-from companion.kernels.functions import ExplicitKernel, Kernel, parameter
+from companion.kernels.functions import ExplicitKernel, Kernel, check_callable, name_of, parameter
 
 __all__ = ["FeatureMap", "FromFunction", "FromGram", "Precomputed"]
 

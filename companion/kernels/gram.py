@@ -99,7 +99,7 @@ def center_gram(K: Any, K_fit: Any = None) -> np.ndarray:
     K = real_or_complex(K, "K")
     K_fit = K if K_fit is None else real_or_complex(K_fit, "K_fit")
     n = len(K_fit)
-    if K_fit.shape[1] != n or K.shape[1] != n:
+    if K_fit.shape[1] != n or K.shape[1] != n or K.size == 0:
         shapes = f"{K.shape} and {K_fit.shape}"
         raise ValueError(
             f"K must have as many columns as the square K_fit, got the shapes {shapes}"

@@ -11,7 +11,7 @@ from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.arithmetic import EPS, largest
+from companion.arithmetic import EPS, is_symmetric, largest
 from companion.checks import as_matrix, check_count, check_range, reject_masked
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.functions import Kernel
@@ -129,6 +129,8 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         K = kernel(X)
         if np.iscomplexobj(K):
             raise ValueError(f"kernel PCA needs a real kernel, got complex values of {kernel!r}")
+        if not is_symmetric(K, 1e-6):
+            raise ValueError(f"kernel PCA needs a symmetric kernel, and {kernel!r} is not")
         n, size = len(X), largest(K)
         self._means = K.mean(axis=0)
         K = centre(K, self._means)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from companion.arithmetic import EPS, ratio
-from companion.checks import array_or_list, as_points, real_or_complex
+from companion.checks import array_or_list, as_points, check_range, real_or_complex
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.functions import Kernel
 from companion.kernels.gram import is_positive_definite
@@ -20,9 +20,6 @@ from companion.kernels.vectors import as_kernel
 from companion.results import FEW_DIGITS, TOLERANCE
 
 __all__ = ["RKHSFunction"]
-
-# Features, 8 kB a point: so much is a norm worth that keeps its digits where terms cancel.
-_FEW = 1000
 
 
 class RKHSFunction:
@@ -82,6 +79,7 @@ class RKHSFunction:
             raise ValueError(
                 f"{len(points)} points need {len(points)} numbers, got {len(coefficients)}"
             )
+        check_range(float(np.abs(coefficients).max()), "coefficients")
         self.points, self.coefficients = points.copy(), coefficients.copy()
 
     @classmethod
@@ -143,7 +141,9 @@ class RKHSFunction:
                 f"the kernel is not positive definite at these points: {answer.reason}"
             )
         f.coefficients = linalg.pinvh(K, rtol=10 * len(K) * EPS) @ values
-        missed = ratio(np.abs(K @ f.coefficients - values).max(), np.abs(values).max())
+        size, off = np.abs(values), np.abs(K @ f.coefficients - values)
+        reach = np.sqrt(np.abs(K.diagonal())) * f.norm()  # Cauchy-Schwarz: |f(x)| is not larger
+        missed = ratio(off, np.minimum(np.maximum(reach, size), size.max())).max()
         if missed > FEW_DIGITS:
             warnings.warn(
                 f"the function misses the values by {missed:.0e}: the kernel matrix is near singular",
@@ -205,7 +205,7 @@ class RKHSFunction:
         >>> RKHSFunction.section("linear", [3.0, 4.0]).norm()
         5.0
         """
-        Phi = self.kernel.features(self.points, limit=_FEW)
+        Phi = self.kernel.features(self.points, limit=1000)  # 8 kB a point
         if Phi is not None:  # the function is a vector, and nothing is squared before it cancels
             return float(np.linalg.norm(self.coefficients @ Phi))
         square = complex(self.inner(self)).real

@@ -56,7 +56,7 @@ class Subset(_SetKernel):
     formula = "2^|{x} & {y}|"
 
     def _value(self, A: Set, B: Set) -> float:
-        return 2.0 ** len(A & B)
+        return np.exp2(len(A & B))  # inf, of which the kernel says that it overflows
 
 
 def _weights(mu: Any, name: str) -> dict[Any, float]:

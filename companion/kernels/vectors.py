@@ -10,12 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from scipy.special import comb
 
 from companion.checks import as_scalar, as_symmetric, as_vectors, check_count, rows_of_both
-from companion.kernels.arithmetic import base
-from companion.kernels.features import LARGEST_DEGREE, polynomial_features
-from companion.kernels.functions import ExplicitKernel, Kernel, NoFeatures, OfValues, parameter
+from companion.kernels.functions import ExplicitKernel, Kernel, OfValues, parameter
 from companion.kernels.given import FromGram, Precomputed
 
 __all__ = [
@@ -79,16 +76,16 @@ class Polynomial(OfValues):
     def _of(self, t: np.ndarray) -> np.ndarray:
         return reduce(np.multiply, [self.gamma * t + self.R] * self.d)
 
+    @property
+    def _power(self) -> Kernel:
+        inner = self.gamma * self.kernel
+        return (inner + self.R if self.R else inner) ** self.d
+
     def _features(self, X: Any, limit: float) -> np.ndarray:
-        P = as_vectors(X)
-        n = P.shape[1] - (self.R == 0)
-        if self.d > LARGEST_DEGREE or comb(n + self.d, self.d) > limit:
-            raise NoFeatures
-        return polynomial_features(math.sqrt(self.gamma) * P, self.d, self.R)
+        return self._power._features(X, limit)
 
     def _formula(self, x: str, y: str) -> str:
-        inner = f"<{x}, {y}>" if self.gamma == 1 else f"{self.gamma:.6g} <{x}, {y}>"
-        return base(f"{inner} + {self.R:.6g}" if self.R else inner) + f"^{self.d}"
+        return self._power._formula(x, y)
 
 
 class Gaussian(Kernel):

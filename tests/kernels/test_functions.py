@@ -134,7 +134,6 @@ test_expressions_that_are_no_kernels = refusals(
     (lambda: -1 * LINEAR, "17.6"), (lambda: LINEAR - LINEAR, "difference"),
     (lambda: LINEAR + (-1), "17.5"), (lambda: LINEAR**-1, "integer >= 0"),
     (lambda: LINEAR / 0, "> 0"), (lambda: LINEAR.gaussian(0.0), "sigma"),
-    (lambda: LINEAR.polynomial([]), "c_0"),
     (lambda: LINEAR.polynomial([3, -1]), r"17\.7 \(1\) needs nonnegative .* c_1 = -1"),
     (lambda: Polynomial(0), "d must be"), (lambda: Polynomial(2, gamma=0.0), "gamma"),
     (lambda: Bilinear([[1, 1], [0, 1]]), "B must be symmetric"),
@@ -191,13 +190,22 @@ def test_points_that_are_numbers_series_sparse_or_small_integers():
     assert Linear()(2, 3) == 6.0
     assert Linear()(sparse.csr_array([[1.0, 2.0]]), [3, 4]) == [11.0]
     assert Linear()(pd.Series([1.0, 2.0]), (3, 4)) == 11.0
-    image = np.array([[200, 100]], dtype=np.uint8)
-    assert FromFunction(lambda x, y: x[0] + y[1])(image)[0, 0] == 300
+    product = FromFunction(lambda x, y: (x * y).sum())
+    assert product(np.full((1, 1), 200, dtype=np.uint8)) == 40_000  # no wrapping around
+    assert product(np.full((1, 2, 2), 200, dtype=np.uint8)) == 160_000  # one image
+    assert Linear()(np.array([[2**64 - 1]], dtype=np.uint64)) == 2.0**128
+    third = np.float32(1 / 3)
+    assert product(np.array([[third]])) == float(third) ** 2
+    words = pd.DataFrame({"word": ["a", "b"]})  # a list of rows, not of columns
+    assert_array_equal(FromFunction(lambda x, y: float(x[0] == y[0]))(words), np.eye(2))
 
 
 PRECOMPUTED = as_kernel("precomputed")
 test_kernels_that_break_their_promise = refusals(
     (lambda: Linear().exp()([[100.0]]), r"exp\(<x, y>\) overflow"),
+    (lambda: Polynomial(6).features([[1e60]]), "overflow"),
+    (lambda: (Linear() ** 4).normalized()([[1e-100], [1.0]]), "X has numbers of the size 1e-100"),
+    (lambda: Linear()(np.ma.masked_array([[1.0, 2.0]], [[False, True]])), "masked"),
     (lambda: Bilinear(np.eye(2))(np.eye(3)), "2 coordinates"),
     (lambda: Linear()([[1.0, 2.0]], [[1.0]]), "2 coordinates and those of Y have 1"),
     (lambda: Linear().gaussian(1e-3)(points(0) + 1e6), "lost in rounding"),

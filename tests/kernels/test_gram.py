@@ -27,7 +27,7 @@ def test_centring_is_the_gram_matrix_of_centred_features(seed, is_complex):
     assert_allclose(center_gram(new @ Phi.conj().T, K), (new - mean) @ centred.conj().T, atol=1e-10)
 
 
-@pytest.mark.parametrize("shapes", [[(2, 3)], [(2, 3), (2, 2)], [(2, 2), (2, 3)]])
+@pytest.mark.parametrize("shapes", [[(2, 3)], [(2, 3), (2, 2)], [(2, 2), (2, 3)], [(0, 0)]])
 def test_centring_checks_shapes(shapes):
     with pytest.raises(ValueError, match="square"):
         center_gram(*map(np.ones, shapes))

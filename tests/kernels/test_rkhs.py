@@ -74,6 +74,7 @@ test_errors = refusals(
     (lambda: RKHSFunction.section("linear", [[1.0], [2.0]]), "2 points need 2 numbers, got 1"),
     (lambda: RKHSFunction.interpolate("linear", [[1.0]], [1.0, 2.0]), "1 numbers"),
     (lambda: LINE + RKHSFunction.section("rbf", [1.0]), "spaces"),
+    (lambda: LINE * 1e-200, "coefficients has numbers of the size 1e-200"),
     (lambda: LINE.inner(3), "RKHSFunction", TypeError),
     (lambda: LINE - 3, "RKHSFunction", TypeError),
     (lambda: LINE * LINE, "unsupported", TypeError),
@@ -104,3 +105,7 @@ def test_an_interpolant_that_misses_says_so():
             RKHSFunction.interpolate(Gaussian(3.0), points, np.zeros(len(points)))
             if points is not near[0]:  # there f has the rounding of terms of 1e7
                 f.project(points)
+    with pytest.warns(
+        ConvergenceWarning, match="misses the values by 1e"
+    ):  # the second: one unit is far larger
+        RKHSFunction.interpolate("linear", [[1e8, 0.0], [0.0, 1.0]], [1e8, 1.0])

@@ -67,4 +67,5 @@ test_bad_points = refusals(
     (lambda: Intersection({"a": 1.0})({"b"}, {"a"}), "not a subset"),
     (lambda: Subset()("ab", "ac"), "must be a set, got str", TypeError),
     (lambda: subset_features({9}, D), "not a subset"),
+    (lambda: Subset()({*range(1100)}, {*range(1100)}), "overflow"),
 )
