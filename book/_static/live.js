@@ -31,7 +31,7 @@
           FS.mkdirTree(folder = above);
           parent = FS.lookupPath(folder).node;
         }
-        const node = FS.filesystems.MEMFS.createNode(parent, last, 0o100644, 0), bytes = archive.slice(at + 512, at + 512 + size);
+        const node = FS.filesystems.MEMFS.createNode(parent, last, 0o100644, 0), bytes = archive.subarray(at + 512, at + 512 + size);
         Object.assign(node, { contents: bytes, usedBytes: size });
         if (/\.(pyc?|so)$/.test(name)) places[name.split(".")[0].replace(/\/__init__$/, "").replaceAll("/", ".")] = `${home}/${name}`;
         at += 512 * (1 + Math.ceil(size / 512));
@@ -58,7 +58,10 @@
       kernel = pyodide.pyimport("companion_page");
       if (!memory) self.postMessage({ kind: "memory", memory: new Blob([pyodide.makeMemorySnapshot()]) });
       kernel.start((text) => self.postMessage({ kind: "output", output: JSON.parse(text) }), JSON.stringify(places));
-      if (kernel.find("libopenblas")) await pyodide._api.loadDynlib(places.libopenblas, true, []);
+      if (kernel.find("libopenblas")) {
+        await pyodide._api.loadDynlib(places.libopenblas, true, []);
+        FS.truncate(places.libopenblas, 0); // as the kernel does with what it has loaded
+      }
       self.postMessage({ kind: "ready" });
     }
     self.onmessage = async ({ data }) => {

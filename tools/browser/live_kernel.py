@@ -115,8 +115,7 @@ main = sys.modules["__main__"] = types.ModuleType("__main__")
 Shell.instance(config=Config(HistoryManager={"enabled": False}), user_module=main, colors="NoColor")
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # no word on its cache
 SOON = "anywidget csv ctypes cycler dateutil ipywidgets pickle pyparsing secrets sympy unittest"
-for name in filter(util.find_spec, SOON.split()):
-    import_module(name)
+EARLY = [*map(import_module, filter(util.find_spec, SOON.split()))]
 
 
 class Late(types.ModuleType):
@@ -135,9 +134,11 @@ class Late(types.ModuleType):
 def find(name: str, *rest: Any) -> Any:
     """Return where a module is: to ask the file system takes a sixth of the imports' time."""
     spec: Any = name in page.places and util.spec_from_file_location(name, page.places[name])
-    packed = Path(spec.origin).read_bytes() if spec and spec.origin.endswith(".so") else b""
-    if packed.startswith(b"\x1f\x8b"):  # no library begins so
+    if spec and spec.origin.endswith(".so") and (packed := Path(spec.origin).read_bytes()):
         Path(spec.origin).write_bytes(gzip.decompress(packed))
+        load = spec.loader.create_module
+        # Once it is loaded, its file would only fill the memory.
+        spec.loader.create_module = lambda spec: (load(spec), Path(spec.origin).write_bytes(b""))[0]
     if spec and re.fullmatch(LATE, name):
         spec.loader.create_module = lambda spec: Late(spec.name)
         spec.loader.exec_module, spec.loader.late = lambda module: None, spec.loader.exec_module
