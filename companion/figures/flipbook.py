@@ -1,7 +1,8 @@
 """Sliders that work in the static page, offline, and in JupyterLab alike.
 
 A flipbook draws one picture per slider position when the cell runs. Slider and pictures are linked in the
-browser (``jslink``), so moving the slider needs no kernel.
+browser (``jslink``), so moving the slider needs no kernel. In JupyterLab a second control, which the
+static site hides, redraws for values between the frames.
 
 Points that can be dragged are another matter: `companion.boards`.
 """
@@ -26,6 +27,8 @@ __all__ = ["flipbook", "flipbook_grid"]
 
 MAX_FRAMES = 150
 MAX_BYTES = 3_000_000
+WIDE = {"description_width": "initial"}
+LIVE_CLASS = "companion-live"  # hidden by the static site's style sheet
 
 AltText = str | Callable[..., str]
 
@@ -66,11 +69,41 @@ def _slider(label: str, values: list[Any], start: Any) -> ipywidgets.Widget:
         options=labels,
         index=len(values) // 2 if start is None else values.index(start),
         description=label,
-        style={"description_width": "initial"},
+        style=WIDE,
         layout=ipywidgets.Layout(width="min(100%, 30rem)"),
     )
     control.add_class("companion-slider")
     return control
+
+
+def _is_continuous(values: Sequence[Any]) -> bool:
+    """Numbers with a decimal point among them: what lies between two of them makes sense too."""
+    numbers = all(isinstance(v, int | float | np.integer) for v in values)
+    return numbers and any(isinstance(v, float) for v in values)
+
+
+def _live(
+    draw: Callable[..., Figure], sliders: Sequence[Any], axes: Sequence[Any], alt: AltText
+) -> Any:
+    """The control for JupyterLab: a field for any number in reach of each slider, and the picture, drawn on demand."""
+    picture = ipywidgets.HTML()
+    entries: list[ipywidgets.BoundedFloatText] = []
+
+    def redraw(change: dict[str, Any]) -> None:
+        values = [entry.value for entry in entries]
+        picture.value = _frame(frames([draw(*values)])[0], alt, *values)
+
+    for slider, values in zip(sliders, axes, strict=True):
+        low, high = float(min(values)), float(max(values))
+        entry = ipywidgets.BoundedFloatText(
+            float(values[slider.index]), min=low, max=high, step=(high - low) / 1000, style=WIDE
+        )
+        entry.description = f"any {slider.description}"
+        entry.observe(redraw, names="value")
+        entries.append(entry)
+    box = ipywidgets.VBox([*entries, picture])
+    box.add_class(LIVE_CLASS)
+    return box
 
 
 def _book(
@@ -80,7 +113,7 @@ def _book(
     starts: Sequence[Any],
     alt: AltText,
 ) -> ipywidgets.VBox:
-    """Return the sliders and their pictures."""
+    """Return the sliders, their pictures, and the control for JupyterLab if all values are continuous."""
     positions = list(itertools.product(*axes))
     if len(positions) > MAX_FRAMES:
         raise ValueError(f"a flipbook has at most {MAX_FRAMES} frames, got {len(positions)}")
@@ -101,6 +134,8 @@ def _book(
         return made
 
     box = ipywidgets.VBox([*sliders, stack()])
+    if all(map(_is_continuous, axes)):
+        box.children += (_live(draw, sliders, axes, alt),)
     box.add_class("companion-flipbook")
     return box
 
@@ -120,8 +155,9 @@ def flipbook(
     draw : callable
         ``draw(value)`` returns a Matplotlib figure. It is called once per value, and closed here.
     values : sequence
-        The slider's positions, at least two, at most 150 pictures and 3 MB. Names (all strings) get a select box in
-        place of a slider.
+        The slider's positions, at least two, at most 150 pictures and 3 MB. Numbers with a float among them get a
+        second control in JupyterLab, where `draw` must then take any number between the smallest and the largest.
+        Names (all strings) get a select box in place of a slider.
     label : str
         What the slider changes, shown beside it and read out by screen readers.
     alt : str or callable
@@ -148,7 +184,7 @@ def flipbook(
     ...     _ = ax.plot([0, 1], [0, slope])
     ...     return fig
     >>> box = flipbook(draw, [1.0, 2.0, 3.0], label="slope", alt="A line with slope {}", value=2.0)
-    >>> slider, pictures = box.children
+    >>> slider, pictures = box.children[:2]
     >>> slider.index, len(pictures.children)
     (1, 3)
     """
@@ -171,7 +207,8 @@ def flipbook_grid(
     draw : callable
         ``draw(a, b)`` returns a Matplotlib figure.
     first, second : sequence
-        Positions of the two sliders; ``len(first) * len(second)`` is at most 150.
+        Positions of the two sliders; ``len(first) * len(second)`` is at most 150. As in `flipbook`, numbers with a
+        float among them, in both, get a second control in JupyterLab.
     labels : tuple of str
         What the two sliders change.
     alt : str or callable

@@ -116,6 +116,10 @@ def test_a_page_runs_boxes_are_set_sliders_and_boards_live(page: Page, lab: str)
     handle = page.locator(".companion-flipbook [role=slider]").first
     handle.wait_for()
     changes(page, handle, lambda: handle.press("ArrowRight"))
+    entry = page.locator(".companion-live input").first
+    low, high = (float(entry.get_attribute(name)) for name in ("min", "max"))
+    entry.fill(f"{low + 0.3719 * (high - low):.4f}")  # between the frames, drawn by the kernel
+    changes(page, entry, lambda: entry.press("Enter"))
     check_boards(page)
 
 
