@@ -36,12 +36,6 @@ class Exercise:
     check: NotebookNode | None = None
     solution: list[NotebookNode] = field(default_factory=list)
 
-    @property
-    def call(self) -> str:
-        """The call of its check."""
-        assert self.check is not None
-        return call(self.check)
-
 
 def is_check(cell: NotebookNode) -> bool:
     """Whether a cell is that of a check."""

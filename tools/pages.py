@@ -19,7 +19,7 @@ from tools.concordance import concordance_page, errata_page, load_concordance
 from tools.editions import build_package, downloads_page, write_editions
 from tools.exercises import table
 from tools.items import write_items
-from tools.reference import write_reference
+from tools.reference import reference_pages
 from tools.status import status_page
 from tools.toc import BOOK, parts, read_yaml, render, text_of, title, write
 
@@ -56,7 +56,8 @@ def main() -> None:
     write(BOOK / "map.md", map_page())
     write(BOOK / "_generated" / "exercises.md", table())
     write(BOOK / "downloads.md", downloads_page(sdist, wheel))
-    write_reference()
+    for name, text in reference_pages().items():
+        write(BOOK / "api" / f"{name}.md", text)
     text_of.cache_clear()
     write(BOOK / "status.md", status_page())
     write_items()

@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any
 
 import companion.engine
-from tools.toc import BOOK, code_of, pages_in_order, render, text_of, title, write
+from tools.toc import code_of, pages_in_order, render, text_of, title
 
 # Each page with its title; "proximal" is apart, since its page with it would take twice as long as any other to open.
 CHAPTERS = ("admm", "kernels", "svm", "regression", "svr")
@@ -101,9 +101,3 @@ def reference_pages() -> dict[str, str]:
         about = {"name": name, "title": head, "about": first_line(package), "sections": told}
         texts[name] = render("reference.md", **about)
     return texts
-
-
-def write_reference() -> None:
-    """Write the pages of the reference."""
-    for name, text in reference_pages().items():
-        write(BOOK / "api" / f"{name}.md", text)

@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools.editions import ANSWER, LINK, boxes, to_check
-from tools.exercises import Exercise, exercises, skeleton
+from tools.exercises import Exercise, asked, call, exercises, skeleton
 from tools.notebooks import METADATA
 from tools.toc import ROOT, read, render, text_of, title
 
@@ -78,11 +78,11 @@ def reference(exercise: Exercise) -> str:
         if cell.cell_type == "code" and "nbval-ignore-output" not in cell.metadata.get("tags", []):
             above += ast.parse(cell.source).body
     code = "\n".join(c.source for c in exercise.solution if c.cell_type == "code")
-    call = exercise.call.partition("(")[0] if exercise.check else "no check"
+    check = asked(exercise.check.source)[0] if exercise.check else "no check"
     kept = [
         s
         for s in map(ast.unparse, ast.parse(code).body)
-        if not s.startswith((f"{call}(", f"print({call}("))
+        if not s.startswith((f"{check}(", f"print({check}("))
     ]
     for statement in reversed(above):
         # an expression shows something; a method that changes its object is no loss here
@@ -105,9 +105,7 @@ def with_solutions(exercise: Exercise) -> Iterator[NotebookNode]:
             body = re.sub(r"^`+\{solution\}.*\n(:class:.*\n)?|\n`+\s*$", "", cell.source)
             yield new_markdown_cell(f"**Solution.** {plain(body)}")
     if exercise.check:
-        yield new_code_cell(
-            f"{reference(exercise)}\n\n{exercise.check.source}\n\n\n{exercise.call}"
-        )
+        yield new_code_cell(f"{reference(exercise)}\n\n{to_check(exercise.check)[1].source}")
 
 
 def for_nbgrader(exercise: Exercise) -> Iterator[NotebookNode]:
@@ -125,8 +123,8 @@ def for_nbgrader(exercise: Exercise) -> Iterator[NotebookNode]:
         return
     code = f"{skeleton(exercise.check)}\n{MARKED.format(reference(exercise))}"
     yield graded(new_code_cell(code), f"{name}-answer", solution=True)
-    call = f"feedback = {exercise.call}\nassert feedback.right, feedback.text"
-    test = new_code_cell(f"{exercise.check.source}\n\n\n{call}")
+    judge = f"feedback = {call(exercise.check)}\nassert feedback.right, feedback.text"
+    test = new_code_cell(f"{exercise.check.source}\n\n\n{judge}")
     yield graded(test, name, points=POINTS, locked=True)
 
 
