@@ -81,12 +81,11 @@ def test_u16_v16():
     assert_allclose([data.u.sum(), data.v.sum()], [449.1727750893, -345.4839803413], atol=1e-9)
 
 
-class TestZakiMeira:
-    def test_two_copies_of_iris_differ_in_two_rows(self):
-        differ = (datasets.iris().X != datasets.iris("uci").X).any(axis=1)
-        assert np.flatnonzero(differ).tolist() == [34, 37]
-        with pytest.raises(ValueError, match="'sklearn' or 'uci'"):
-            datasets.iris("fisher")
+def test_two_copies_of_iris_differ_in_two_rows():
+    differ = (datasets.iris().X != datasets.iris("uci").X).any(axis=1)
+    assert np.flatnonzero(differ).tolist() == [34, 37]
+    with pytest.raises(ValueError, match="'sklearn' or 'uci'"):
+        datasets.iris("fisher")
 
 
 def test_two_circles_have_the_known_spectrum():
@@ -105,7 +104,7 @@ def test_nile():
 def test_measurements_with_classes():
     for load in (datasets.breast_cancer, datasets.wine, datasets.digits):
         data = load()
-        assert len(data.names) == data.X.shape[1]
+        assert len(data.names) == data.X.shape[1], load
         assert np.unique(data.y).tolist() == [*range(len(data.classes))]
         two = data.pair(1, 0)
         assert_array_equal(two.X, np.vstack([data.X[data.y == 1], data.X[data.y == 0]]))
@@ -115,7 +114,7 @@ def test_measurements_with_classes():
 def test_standardized():
     for load in (datasets.breast_cancer, datasets.wine, datasets.diabetes):
         X = load().X
-        assert_allclose([X.mean(axis=0), X.std(axis=0) - 1], 0, atol=1e-12)
+        assert_allclose([X.mean(axis=0), X.std(axis=0) - 1], 0, atol=1e-12, err_msg=load.__name__)
 
 
 LOADERS = [name for name in datasets.__all__ if name.islower() and name != "matlab_randn"]

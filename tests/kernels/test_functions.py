@@ -105,7 +105,7 @@ def test_closure_rules(seed, is_complex):
         k1.normalized(): K1 / np.sqrt(d[:, None] * d),
     }  # fmt: skip
     for kernel, K in expected.items():
-        assert_allclose(kernel(X), K, rtol=1e-9, atol=1e-9)
+        assert_allclose(kernel(X), K, rtol=1e-9, atol=1e-9, err_msg=repr(kernel))
         assert is_positive_definite(K, tol=1e-11), kernel
 
 
@@ -160,7 +160,7 @@ def test_definiteness_propagates():
     indefinite, unknown = Sigmoid(), as_kernel(lambda X, Y: X @ Y.T)
     assert indefinite.positive_definite is False
     for k in (indefinite + Linear(), indefinite * Linear(), indefinite.exp(), unknown + Linear()):
-        assert k.positive_definite is None
+        assert k.positive_definite is None, k
 
 
 def test_values_agree_with_scikit_learn():
@@ -172,7 +172,7 @@ def test_values_agree_with_scikit_learn():
         (Sigmoid(0.3, -0.2), pairwise.sigmoid_kernel(X, Y, 0.3, -0.2)),
         (Linear().normalized(), pairwise.cosine_similarity(X, Y)),
     ):
-        assert_allclose(k(X, Y), expected, atol=1e-12)
+        assert_allclose(k(X, Y), expected, atol=1e-12, err_msg=repr(k))
 
 
 def test_gaussian_is_exact_also_far_from_the_origin_and_between_near_points():
@@ -230,7 +230,7 @@ def test_kernels_are_immutable_values():
     for twins in (kinds(), copy.deepcopy(kinds()), pickle.loads(pickle.dumps(kinds()))):
         for i, (k, twin) in enumerate(zip(kinds(), twins)):
             assert [other == twin for other in kinds()] == [j == i for j in range(len(twins))]
-            assert hash(twin) == hash(k)
+            assert hash(twin) == hash(k), k
     assert Linear() != "linear"
     assert np.float64(3.0) + Linear() * 3 == Constant(3) + 3 * Linear()
     with pytest.raises(AttributeError):
@@ -242,7 +242,7 @@ def test_kernels_are_immutable_values():
 def test_parameters_make_the_kernel_again():
     """Of every kind; and another value is another kernel, the old one stays as it is."""
     for k in kinds():
-        assert k.with_params(**k.get_params(deep=False)) == k
+        assert k.with_params(**k.get_params(deep=False)) == k, k
         assert all(k.with_params(**{path: value}) == k for path, value in k.get_params().items())
     k = 3 * (Linear() + Gaussian(2.0)) ** 2
     assert k.with_params(kernel__kernel__k2__sigma=5.0) == 3 * (Linear() + Gaussian(5.0)) ** 2
