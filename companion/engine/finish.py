@@ -54,11 +54,7 @@ class System(Protocol[Point]):
     """The linear algebra of a program, for :func:`settle`. A state is -1 at the lower bound, 0 free, 1 at the upper."""
 
     def minimum(self, point: Point, state: np.ndarray) -> Point | None:
-        """Solve the system of the free variables; return None if it has no solution."""
-
-    def refined(self, point: Point, state: np.ndarray) -> Point:
-        """Return the point without the rounding of one solution; a `minimum` may be so already."""
-        return point
+        """Solve the system of the free variables, and refine the solution; return None if there is none."""
 
     def corrected(self, point: Point, state: np.ndarray) -> np.ndarray:
         """Return the state with variables beyond a bound at it, and those whose multiplier has the wrong sign free."""
@@ -103,9 +99,6 @@ def settle(
         if found is None:
             break
         point, new = found, system.corrected(found, state)
-        if (new == state).all():
-            point = system.refined(point, state)
-            new = system.corrected(point, state)
         changes = int(np.count_nonzero(new != state))
         if changes == 0:
             return Settled(point, new, accept(point), n)
@@ -277,18 +270,14 @@ class _Store:
         self.rows = np.zeros((0, n))
         self.base = np.zeros(n)  # P a of the variables that are not in the store
         self.fixed = np.zeros(n)  # and these variables
-        support = np.flatnonzero(a)
         if P.product is not None:
             return
-        if support.size * n <= _BLOCK:
-            self.keep(support)
-            return
-        full = np.flatnonzero(a >= upper)
-        self.keep(np.flatnonzero((a > 0.0) & (a < upper)))
-        for part in np.array_split(full, full.size * n // _BLOCK + 1):
-            if part.size:
-                self.base += a[part] @ P.rows(part)
+        support = np.flatnonzero(a)
+        full = support[(a >= upper)[support] & (support.size * n > _BLOCK)]
         self.fixed[full] = a[full]
+        self.keep(np.flatnonzero(a != self.fixed))
+        for part in np.array_split(full, full.size * n // _BLOCK + 1) if full.size else ():
+            self.base += a[part] @ P.rows(part)
 
     def keep(self, index: np.ndarray) -> None:
         """Have these rows in the store."""
@@ -298,11 +287,7 @@ class _Store:
         rows, old = self.P.rows(new), self.index.size
         self.place[new] = old + np.arange(new.size)
         self.index = np.concatenate([self.index, new])
-        if old + new.size > len(self.rows):
-            more = np.empty((max(0, 2 * old - new.size) if old else 0, rows.shape[1]))
-            self.rows = np.concatenate([self.rows[:old], rows, more]) if old else rows
-        else:
-            self.rows[old : old + new.size] = rows
+        self.rows = np.concatenate([self.rows, rows]) if old else rows
         known = self.fixed[new]
         if known.any():
             self.base -= known @ rows
@@ -313,13 +298,13 @@ class _Store:
         if self.P.product is not None:
             return self.P.product(a)
         self.keep(np.flatnonzero(a != self.fixed))
-        return self.base + a[self.index] @ self.rows[: self.index.size]
+        return self.base + a[self.index] @ self.rows
 
     def block(self, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the part of P that belongs to these variables, as a new array, and its order of them."""
         self.keep(free)
         if free.size == self.index.size:  # all rows, in their order
-            return self.rows[: free.size, self.index], self.index.copy()
+            return self.rows[:, self.index], self.index.copy()
         return self.rows[np.ix_(self.place[free], free)], free
 
 
@@ -361,17 +346,26 @@ class _Machine(Proximal[_Point]):
         return np.asarray(np.abs(self.e.c - self.e.sums(a)) > _MISS * size)
 
     def minimum(self, point: _Point, state: np.ndarray) -> _Point | None:
-        """Return the minimum over the free variables, which may miss their bounds; None if there is none."""
+        """Return the minimum over the free variables, which may miss their bounds; None if there is none.
+
+        The correction is repeated while it helps.
+        """
         a, free = self.inside(point.a, state), np.flatnonzero(state == 0)
-        factors = self.factor(free) if free.size else None
-        if free.size and factors is None:
-            return None
-        found = _Point(a, np.zeros(self.e.c.size), self.store.product(a), factors)
-        if factors is not None:
-            found = self.improved(found, factors)
-            if not np.isfinite(found.a).all():
-                return None
-        return self.with_levels(found, state)
+        factors, error = self.factor(free) if free.size else None, math.inf
+        point = _Point(a, np.zeros(self.e.c.size), self.store.product(a), factors)
+        if factors is None:
+            return None if free.size else self.with_levels(point, state)
+        for _ in range(_REFINEMENTS):
+            better = self.improved(point, factors)
+            r, miss = self.residuals(better, free)
+            missed = ratio(largest(miss), float(np.abs(better.a).sum()))
+            then = max(largest(r) / self.size(better), missed)
+            if not then < error:
+                break
+            point, error = better, then
+            if error <= EPS:
+                break
+        return self.with_levels(point, state) if error < math.inf else None
 
     def factor(self, free: np.ndarray) -> _Factors | None:
         """Factor the matrix of the free variables; None if it is not positive definite."""
@@ -405,23 +399,6 @@ class _Machine(Proximal[_Point]):
         a[f.free] += t - f.W @ dy
         y[f.present] += dy
         return _Point(a, y, self.store.product(a), f)
-
-    def refined(self, point: _Point, state: np.ndarray) -> _Point:
-        """Repeat the correction while it helps."""
-        if point.factors is None:
-            return point
-        error = math.inf
-        for _ in range(_REFINEMENTS):
-            better = self.improved(point, point.factors)
-            r, miss = self.residuals(better, point.factors.free)
-            missed = ratio(largest(miss), float(np.abs(better.a).sum()))
-            then = max(largest(r) / self.size(better), missed)
-            if not then < error:
-                break
-            point, error = better, then
-            if error <= EPS:
-                break
-        return self.with_levels(point, state)
 
     def with_levels(self, point: _Point, state: np.ndarray) -> _Point:
         """Set the multipliers of equations without a free variable to the middle of what the others allow."""

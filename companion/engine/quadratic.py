@@ -156,7 +156,9 @@ def _judged(program: BoxProgram, x: np.ndarray, y: np.ndarray, tol: float) -> So
     """Return a point with its certificate; where that is no proof, without what may be nothing but rounding."""
     (P, q, A, _, lower, upper), tried = program, list[Solution]()
     for part in _PARTS:
-        at, prices = _without_rounding(program, x, y, part)
+        at, prices = _without_rounding(program, x, y, part) if part else (x, y)
+        if tried and np.array_equal(at, tried[-1].x) and np.array_equal(prices, tried[-1].y):
+            continue
         gradient = (Px := P @ at) + q
         # at a minimum of the objective itself all multipliers are 0
         prices = prices * bool(gradient.any())
