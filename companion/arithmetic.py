@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "CANCELS", "EPS", "Bounds", "accurate_product", "apart", "beyond", "exact_product", "is_symmetric", "largest",
-    "linear_program", "ratio", "sliced_product",
+    "CANCELS", "EPS", "ROUNDING", "TINY", "Bounds", "accurate_product", "apart", "beyond", "exact_product",
+    "is_symmetric", "largest", "linear_program", "ratio", "sliced_product",
 ]  # fmt: skip
 
 EPS = float(np.finfo(float).eps)
+TINY = float(np.finfo(float).tiny)  # the smallest normal number, which nothing that counts is below
+ROUNDING = 1e-12  # numbers that differ by this part of their terms are equal: it is the rounding of 4,500 of them
 Bounds = float | np.ndarray  # one for all variables, or one for each
 CANCELS = 1e3  # of the terms of a sum to its value: from here on the sum is made with more digits
 _SMALL = 2**16  # entries of a matrix, whose products are made one by one

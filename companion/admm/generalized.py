@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from companion.admm.affine import lengths
-from companion.admm.least_norm import ROUNDING, proved
+from companion.admm.least_norm import proved
 from companion.admm.losses import rows_of
-from companion.arithmetic import EPS, exact_product, largest, ratio
+from companion.arithmetic import EPS, ROUNDING, exact_product, largest, ratio
 from companion.checks import as_matrix, as_scalar, as_vector
 from companion.engine.certificate import (
     BoxProgram,

@@ -18,7 +18,7 @@ from scipy import linalg
 from companion.admm.affine import AffineSet, back_substitute, orthonormal
 from companion.admm.loop import complain
 from companion.admm.losses import rows_of
-from companion.arithmetic import largest, linear_program, ratio
+from companion.arithmetic import ROUNDING, largest, linear_program, ratio
 from companion.checks import as_matrix, as_scalar, as_vector
 from companion.engine.certificate import certify_terms, rounding_of_a_sum
 from companion.results import ADMMResult, Certificate, Problem
@@ -27,7 +27,6 @@ __all__ = ["basis_pursuit", "least_absolute_deviations"]
 
 # Dense programs without a bound that could be left out: presolve finds nothing, and takes a third to half of the time.
 _SIMPLEX: dict[str, Any] = {"method": "highs-ds", "options": {"presolve": False}}
-ROUNDING = 1e-12  # of the largest entry of a vertex; what is smaller is 0
 
 
 def least_absolute_deviations(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResult:

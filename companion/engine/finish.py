@@ -22,9 +22,10 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from companion.arithmetic import EPS, Bounds, apart, is_symmetric, largest, ratio
+from companion.arithmetic import EPS, ROUNDING, TINY, Bounds, apart, is_symmetric, largest, ratio
 
 __all__ = [
+    "REFINEMENTS",
     "Finished",
     "Rows",
     "Settled",
@@ -39,12 +40,10 @@ __all__ = [
 _STEPS = 40  # systems that may be solved in a row
 _DELTA = 1e-2  # the first proximal parameter, in units of the mean diagonal of P
 _PROXIMAL_STEPS = 100
-_REFINEMENTS = 10
+REFINEMENTS = 10  # of the solution of a system, while they help
 _RIDGES = (1e-13, 1e-11, 1e-9)  # added to the matrix of a system, in units of its mean diagonal
 _SIGN = 1e-14  # a wrong sign by this part of the terms, 45 eps, is rounding
-_MISS = 1e-12  # an equation is met up to this part of its terms: rounding of 4,500 of them
 _BLOCK = 2**22  # entries of rows that are computed at once and not kept: 32 MB
-_TINY = float(np.finfo(float).tiny)
 
 
 Point = TypeVar("Point")
@@ -343,7 +342,7 @@ class _Machine(Proximal[_Point]):
     def missed(self, a: np.ndarray) -> np.ndarray:
         """Return for each equation whether a misses it by more than rounding."""
         size = max(float(np.abs(a).sum()), largest(self.e.c))
-        return np.asarray(np.abs(self.e.c - self.e.sums(a)) > _MISS * size)
+        return np.asarray(np.abs(self.e.c - self.e.sums(a)) > ROUNDING * size)
 
     def minimum(self, point: _Point, state: np.ndarray) -> _Point | None:
         """Return the minimum over the free variables, which may miss their bounds; None if there is none.
@@ -355,7 +354,7 @@ class _Machine(Proximal[_Point]):
         point = _Point(a, np.zeros(self.e.c.size), self.store.product(a), factors)
         if factors is None:
             return None if free.size else self.with_levels(point, state)
-        for _ in range(_REFINEMENTS):
+        for _ in range(REFINEMENTS):
             better = self.improved(point, factors)
             r, miss = self.residuals(better, free)
             missed = ratio(largest(miss), float(np.abs(better.a).sum()))
@@ -451,5 +450,5 @@ def is_psd(P: np.ndarray, name: str) -> bool:
         places = f"{one} at [{i}, {j}] and {two} at [{j}, {i}]"
         raise ValueError(f"{name} must be symmetric, got {places}")
     shifted = P.T.copy(order="F")
-    shifted[np.diag_indices(n)] += 1e-10 * max(float(np.trace(P)), 0.0) + _TINY
+    shifted[np.diag_indices(n)] += 1e-10 * max(float(np.trace(P)), 0.0) + TINY
     return bool(dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1] == 0)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from companion.arithmetic import Bounds, largest
+from companion.arithmetic import TINY, Bounds, largest
 from companion.engine.certificate import BoxProgram, LowRank
 from companion.engine.kkt import factor, factor_diagonal, scales_of
 
@@ -50,15 +50,12 @@ PIQP_ITERATIONS = 100  # for one guess
 _CLOSE = 1e-13  # PIQP's tolerance, which is absolute as well: data may be small. The last digits cost 3 of 15 steps
 _SPARSE = 0.15  # a smaller share of nonzeros is worth a sparse factorisation
 _MANY = 100  # variables from which on one looks for that
-_STEPS = 30  # of ADMM that may take the place of one iteration of PIQP, which factors a matrix
 _RELAXATION = 1.6  # of ADMM; 1.5 to 1.8 is the usual advice
-_EACH = 25  # steps of ADMM from one look at its penalty to the next
+_EACH = 25  # steps of ADMM from one look at its penalty, and one factored matrix, to the next: an iteration of PIQP
 _UNBALANCED = 5.0  # ratio of the residuals from which on the penalty is changed
 _ROUGH = 1e-6  # tolerance of ADMM at most: the system that follows costs less than the last digits
 _EQUILIBRATIONS = 5  # each takes the root of what is missing
-_STIFF = 1e3  # penalty of a fixed variable, in that of the others
 _FREE = 1e-6  # penalty of a variable without bounds: a proximal term
-_NOTHING = 1e-150  # a smaller number is 0
 
 
 class Guess(NamedTuple):
@@ -239,7 +236,7 @@ def in_arrays(program: BoxProgram) -> BoxProgram:
 def ask(arrays: BoxProgram, max_iter: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, str]:
     """Return x, y, the multipliers of the bounds, those of upper ones positive, iterations, and a verdict."""
     if piqp is None:
-        return guess_admm(arrays, _STEPS * max_iter)
+        return guess_admm(arrays, _EACH * max_iter)
     return guess_piqp(arrays, max_iter)
 
 
@@ -287,7 +284,7 @@ def guess_admm(
         d = scales_of(np.maximum(_peaks(P, 0), _peaks(A, 0)))
         e = scales_of(_peaks(A, 1))
         P, A, t, r = _between(d, P, d), _between(e, A, d), t * d, r * e
-    cost = 1.0 / max(float(_peaks(P, 0).mean()), largest(q * t), _NOTHING)
+    cost = 1.0 / max(float(_peaks(P, 0).mean()), largest(q * t), TINY)
     P, q, b, lower, upper = P * cost, q * t * cost, b * r, lower / t, upper / t
     bounded = np.isfinite(lower) | np.isfinite(upper)
     # low rank: w = G'x is a variable
@@ -295,7 +292,7 @@ def guess_admm(
     free, rho, k = np.arange(q.size), 1.0, 0
     z, u = np.clip(0.0, lower, upper), np.zeros(q.size)
     while k < max_iter:
-        weights = np.where(bounded, np.where(lower == upper, _STIFF * rho, rho), _FREE)
+        weights = np.where(bounded, rho, _FREE)
         diagonal = P.diagonal() + weights
         solve = factor_diagonal(diagonal, A) if plain else factor(P, A, free, weights)
         for _ in range(_EACH):
@@ -306,12 +303,12 @@ def guess_admm(
             z = np.clip(v, lower, upper)
             u = v - z
         r_size, s_size = largest(x - z), largest(weights * (z - old))
-        of_r = max(largest(x), largest(z), _NOTHING)
-        of_s = max(largest(P @ x), largest(q), largest(weights * u), _NOTHING)
+        of_r = max(largest(x), largest(z), TINY)
+        of_s = max(largest(P @ x), largest(q), largest(weights * u), TINY)
         r_size, s_size = r_size / of_r, s_size / of_s
         if not max(r_size, s_size) > _ROUGH:
             break
-        change = np.sqrt(r_size / max(s_size, _NOTHING))
+        change = np.sqrt(r_size / max(s_size, TINY))
         if not 1.0 / _UNBALANCED < change < _UNBALANCED:
             change = np.clip(change, 1e-3, 1e3)
             rho, u = rho * change, u / change

@@ -14,7 +14,7 @@ from companion.engine.certificate import (
     bound_multipliers,
     certify,
 )
-from companion.engine.finish import Proximal, settle_near
+from companion.engine.finish import REFINEMENTS, Proximal, settle_near
 from companion.engine.guess import PIQP_ITERATIONS, ask, in_arrays, read_state
 from companion.engine.kkt import factor
 from companion.results import Certificate
@@ -22,7 +22,6 @@ from companion.results import Certificate
 __all__ = ["Solution", "solve_box"]
 
 _FEW = 8  # systems that may follow a guess that was given: where more are needed, PIQP's is better
-_REFINEMENTS = 8
 # Parts of its terms below which a number may be nothing but rounding: 1e-17 in place of 0 is no optimum where rows and
 # columns are measured by their own terms. Without them 24 of 153 tests of quadratic programs have no proof.
 _PARTS = (0.0, 1e-14, 1e-11, 1e-8)
@@ -228,7 +227,7 @@ class _Arrays(Proximal[_Kkt]):
         except RuntimeError:  # SuperLU met an exact singularity
             return None
         best, found = (np.inf, np.inf), _Kkt(x, y, self.gradient(x, y))
-        for k in range(_REFINEMENTS):
+        for k in range(REFINEMENTS):
             g, miss = self.gradient(x, y), b - A @ x
             sizes = largest(g[free]), largest(miss)
             if k and not (sizes[0] < 0.5 * best[0] or sizes[1] < 0.5 * best[1]):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from fractions import Fraction
 
 import numpy as np
 
-from companion.arithmetic import EPS, apart, linear_program
+from companion.arithmetic import EPS, apart, exact_product, linear_program
 from companion.engine.certificate import BoxProgram
 from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
 
@@ -47,7 +47,7 @@ def refuse(program: BoxProgram) -> None:
             exact = next((v for v in _simple(y) if _is_witness(program, v)), None)
             reason = "no x within the bounds satisfies A x = b"
             if exact is not None:
-                if not any(_combination(A, exact)):
+                if not exact_product(A.T, exact).any():
                     reason = "the equations A x = b contradict each other"
                 reason += "; with y = error.witness, y'A x is below y'b for every x in the bounds"
             raise InfeasibleProblemError(reason, witness=exact)
@@ -114,28 +114,13 @@ def _simple(y: np.ndarray) -> Iterator[np.ndarray]:
                 yield v
 
 
-def _combination(A: np.ndarray, y: np.ndarray) -> list[Fraction]:
-    """Return y'A without rounding."""
-    w = [Fraction(0)] * A.shape[1]
-    for v, row in zip(y.tolist(), A):
-        if v:
-            for j in np.flatnonzero(row):
-                w[j] += Fraction(v) * Fraction(float(row[j]))
-    return w
-
-
 def _is_witness(program: BoxProgram, y: np.ndarray) -> bool:
-    """Return whether ``max { y'A x : lower <= x <= upper } < y'b``, in exact arithmetic."""
-    _, _, A, b, lower, upper = program
-    most = Fraction(0)
-    for w, lo, hi in zip(_combination(A, y), lower.tolist(), upper.tolist()):
-        end = hi if w > 0 else lo
-        if w:
-            if not np.isfinite(end):
-                return False
-            most += w * Fraction(end)
-    value = sum((Fraction(v) * Fraction(t) for v, t in zip(y.tolist(), b.tolist())), Fraction(0))
-    return most < value
+    """Return whether ``max { y'A x : lower <= x <= upper } < y'b``, by more than rounding may hide."""
+    w = exact_product(program.A.T, y)
+    used, ends = w != 0.0, np.where(w > 0.0, program.upper, program.lower)
+    most, value = w[used] * ends[used], float(exact_product(program.b[None], y)[0])
+    rounding = 2.0 * EPS * (float(np.abs(most).sum()) + abs(value))
+    return math.fsum((value, *-most)) > rounding
 
 
 def _find_ray(program: BoxProgram) -> np.ndarray | None:

@@ -28,7 +28,7 @@ import numpy as np
 from sklearn import linear_model
 from sklearn.exceptions import ConvergenceWarning
 
-from companion.arithmetic import EPS, largest
+from companion.arithmetic import EPS, ROUNDING, largest
 from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
 from companion.engine.finish import Proximal, settle_near
 from companion.engine.kkt import factor
@@ -37,7 +37,6 @@ from companion.results import TOLERANCE, Certificate
 
 __all__ = ["Columns", "SparseSolution", "product"]
 
-_SLACK = 1e-12  # a correlation that exceeds tau by less than this fraction counts as tau: rounding of 4,500 terms
 # Relative gap at which coordinate descent, whose steps are slow near the end, hands over (or after 100 of them: of 10,
 # 30, 100 and 1000 the fastest); and the part of tau that a correlation misses where columns are dependent, so that
 # there is no minimum for these signs.
@@ -145,7 +144,7 @@ class Columns:
             The solution for another tau, which replaces the guess by coordinate descent.
         """
         system, w = _Signs(self, tau), np.zeros(self.place.size) if near is None else near
-        if near is None and largest(self.correlation) > tau * (1.0 + _SLACK):
+        if near is None and largest(self.correlation) > tau * (1.0 + ROUNDING):
             w = self.guess(tau)
         found = settle_near(system, system.at(w), np.sign(w).astype(np.int8), max_iter)
         return self.prove(found.point.w, tau, tol)._replace(n_iter=found.n_systems)
@@ -254,7 +253,7 @@ class _Signs(Proximal[_Fit]):
         """Return the minimum among the weights with these signs, which it may miss; None if there is none."""
         if (point.w[state == 0] != 0.0).any():
             point = self.at(np.where(state == 0, 0.0, point.w))
-        step, rounding = self.steps(state), _SLACK * largest(self.columns.correlation)
+        step, rounding = self.steps(state), ROUNDING * largest(self.columns.correlation)
         for _ in range(4):  # each has three digits more, where there are any
             point = self.at(point.w + step(point))
             missed = largest((self.slope(point) - self.tau * state)[state != 0])
@@ -265,7 +264,7 @@ class _Signs(Proximal[_Fit]):
     def corrected(self, point: _Fit, state: np.ndarray) -> np.ndarray:
         """Return the signs without those that were missed, and with those that the correlations ask for."""
         c, new = self.slope(point), np.where(state * point.w > 0.0, state, 0)
-        above = (state == 0) & (np.abs(c) > self.tau * (1.0 + _SLACK))
+        above = (state == 0) & (np.abs(c) > self.tau * (1.0 + ROUNDING))
         return np.where(above, np.sign(c), new).astype(np.int8)
 
     def near(self, point: _Fit, delta: float) -> _Signs:

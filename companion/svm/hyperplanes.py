@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from companion.arithmetic import EPS, Bounds, accurate_product, beyond, largest, ratio
+from companion.arithmetic import EPS, ROUNDING, Bounds, accurate_product, beyond, largest, ratio
 from companion.checks import as_scalar, check_count, read_data, reject_masked
 from companion.engine.certificate import certify_hyperplane
 from companion.engine.finish import Finished, finish, is_psd
@@ -52,7 +52,6 @@ POINT_CLASSES = (
     "outside", "type 1", "type 2", "exceptional", "in slab", "on hyperplane", "misclassified", "undetermined",
 )  # fmt: skip
 
-ROUNDING = 1e-12  # numbers that differ by this part are equal: a multiplier and its bound, a parameter and its limit
 TIGHT = 1e-9  # a constraint is active when it misses equality by this part of its terms: the tolerance of a fit
 
 
