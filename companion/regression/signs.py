@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from sklearn import linear_model
+from sklearn import config_context, linear_model
 from sklearn.exceptions import ConvergenceWarning
 
 from companion.arithmetic import EPS, ROUNDING, largest
@@ -125,7 +125,8 @@ class Columns:
         options = {"alphas": [(tau + self.K) / self.y.size], "l1_ratio": tau / (tau + self.K)}
         options |= {"precompute": False, "copy_X": False, "check_input": False}
         options |= {"tol": _ROUGH, "max_iter": 100}
-        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        silent = warnings.catch_warnings(action="ignore", category=ConvergenceWarning)
+        with silent, config_context(skip_parameter_validation=True):
             return np.asarray(linear_model.enet_path(self.X, self.y, **options)[1][:, 0])
 
     def solve(
