@@ -22,20 +22,11 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from companion.arithmetic import EPS, ROUNDING, TINY, Bounds, apart, is_symmetric, largest, ratio
+from companion.arithmetic import EPS, ROUNDING, TINY, Bounds, is_symmetric, largest, ratio
 
 __all__ = [
-    "REFINEMENTS",
-    "Finished",
-    "Rows",
-    "Settled",
-    "System",
-    "equations",
-    "finish",
-    "is_psd",
-    "settle",
-    "settle_near",
-]
+    "REFINEMENTS", "Finished", "Rows", "Settled", "System", "equations", "finish", "is_psd", "settle", "settle_near",
+]  # fmt: skip
 
 _STEPS = 40  # systems that may be solved in a row
 _DELTA = 1e-2  # the first proximal parameter, in units of the mean diagonal of P
@@ -203,7 +194,7 @@ def finish(
     system = _Machine(
         _Store(P, a, upper), q, equations(A, c), upper, float(P.diagonal().mean()) or 1.0
     )
-    point = _Point(a, np.zeros(system.e.c.size), 0.0 * a, None)
+    point = _Point(a, np.zeros(system.e.c.size), 0.0 * a)
     settled = settle_near(system, point, np.asarray(state, dtype=np.int8), max_iter)
     a = np.clip(settled.point.a, 0.0, upper)
     if not settled.ok or system.missed(a).any():
@@ -238,25 +229,12 @@ def settle_near(
     return (found if found.ok else Settled(point, state, False, n))._replace(n_systems=n)
 
 
-class _Factors(NamedTuple):
-    """The factored matrix of the free variables, and its complement for the equations that have one."""
-
-    free: np.ndarray
-    present: np.ndarray
-    B: np.ndarray
-    gamma: float
-    cholesky: np.ndarray
-    W: np.ndarray
-    schur: np.ndarray
-
-
 class _Point(NamedTuple):
-    """Multipliers, those of the equations, P a, and the factors that they were computed with."""
+    """Multipliers, those of the equations, and P a."""
 
     a: np.ndarray
     y: np.ndarray
     Pa: np.ndarray
-    factors: _Factors | None
 
 
 class _Store:
@@ -350,12 +328,12 @@ class _Machine(Proximal[_Point]):
         The correction is repeated while it helps.
         """
         a, free = self.inside(point.a, state), np.flatnonzero(state == 0)
-        factors, error = self.factor(free) if free.size else None, math.inf
-        point = _Point(a, np.zeros(self.e.c.size), self.store.product(a), factors)
-        if factors is None:
+        improved, error = self.factor(free) if free.size else None, math.inf
+        point = _Point(a, np.zeros(self.e.c.size), self.store.product(a))
+        if improved is None:
             return None if free.size else self.with_levels(point, state)
         for _ in range(REFINEMENTS):
-            better = self.improved(point, factors)
+            better = improved(point)
             r, miss = self.residuals(better, free)
             missed = ratio(largest(miss), float(np.abs(better.a).sum()))
             then = max(largest(r) / self.size(better), missed)
@@ -366,43 +344,48 @@ class _Machine(Proximal[_Point]):
                 break
         return self.with_levels(point, state) if error < math.inf else None
 
-    def factor(self, free: np.ndarray) -> _Factors | None:
-        """Factor the matrix of the free variables; None if it is not positive definite."""
+    def factor(self, free: np.ndarray) -> Callable[[_Point], _Point] | None:
+        """Factor the matrix of the free variables; None if it is not positive definite.
+
+        What is returned adds the solution of the system for the residuals of a point.
+        """
         e = self.e
         for ridge in _RIDGES if self.store.P.product is None else _RIDGES[1:]:
             H, order = self.store.block(free)
             present = np.unique(e.group[order][e.sign[order] != 0.0])
             B = e.sign[order, None] * (e.group[order, None] == present)
-            gamma = self.mean / max(float(order.size), 1.0)
+            gamma = self.mean / float(order.size)
             H += gamma * (B @ B.T)
             diagonal = np.einsum("ii->i", H)  # a view that can be written
             diagonal += ridge * diagonal.mean() + self.delta
             cholesky, missing = dpotrf(H.T, lower=1, clean=0, overwrite_a=1)
             if not missing:
-                W = dpotrs(cholesky, B, lower=1)[0]
-                return _Factors(order, present, B, gamma, cholesky, W, B.T @ W)
-        return None
+                break
+        else:
+            return None
+        W = dpotrs(cholesky, B, lower=1)[0]
+        schur = B.T @ W
+
+        def improved(point: _Point) -> _Point:
+            r, miss = self.residuals(point, order)
+            t = dpotrs(cholesky, r + gamma * (B @ miss[present]), lower=1)[0]
+            dy = np.linalg.solve(schur, B.T @ t - miss[present])
+            a, y = point.a.copy(), point.y.copy()
+            a[order] += t - W @ dy
+            y[present] += dy
+            return _Point(a, y, self.store.product(a))
+
+        return improved
 
     def residuals(self, point: _Point, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what the free variables' gradient and the equations miss."""
         r = -self.gradient(point)[free] - self.e.sign[free] * point.y[self.e.group[free]]
         return r, self.e.c - self.e.sums(point.a)
 
-    def improved(self, point: _Point, f: _Factors) -> _Point:
-        """Add the solution of the system for the present residuals."""
-        r, miss = self.residuals(point, f.free)
-        r = r + f.gamma * (f.B @ miss[f.present])
-        t = dpotrs(f.cholesky, r, lower=1)[0]
-        dy = np.linalg.solve(f.schur, f.B.T @ t - miss[f.present])
-        a, y = point.a.copy(), point.y.copy()
-        a[f.free] += t - f.W @ dy
-        y[f.present] += dy
-        return _Point(a, y, self.store.product(a), f)
-
     def with_levels(self, point: _Point, state: np.ndarray) -> _Point:
         """Set the multipliers of equations without a free variable to the middle of what the others allow."""
         e, y = self.e, point.y.copy()
-        for i in self.without_free(point):
+        for i in self.without_free(state):
             mine = e.group == i
             bound = -self.gradient(point) * e.sign
             below = (state < 0) == (e.sign > 0.0)
@@ -412,9 +395,9 @@ class _Machine(Proximal[_Point]):
             y[i] = known.mean() if known.size else 0.0
         return point._replace(y=y)
 
-    def without_free(self, point: _Point) -> list[int]:
+    def without_free(self, state: np.ndarray) -> list[int]:
         """Return the equations that have no free variable."""
-        present = () if point.factors is None else point.factors.present
+        present = self.e.group[(state == 0) & (self.e.sign != 0.0)]
         return [i for i in range(self.e.c.size) if i not in present]
 
     def corrected(self, point: _Point, state: np.ndarray) -> np.ndarray:
@@ -428,7 +411,7 @@ class _Machine(Proximal[_Point]):
         wrong = state * g > max(_SIGN * self.size(point), noise)
         new[wrong & (self.upper > 0.0)] = 0
         missed = self.missed(a)
-        for i in self.without_free(point):
+        for i in self.without_free(state):
             if missed[i]:  # nothing is free to meet the equation: take what is nearest
                 new[np.where(e.group == i, np.abs(g), np.inf).argmin()] = 0
         return new
@@ -444,11 +427,10 @@ def is_psd(P: np.ndarray, name: str) -> bool:
     """
     n = len(P)
     if not is_symmetric(P):
-        skew = np.abs(P - P.T)
-        i, j = np.unravel_index(int(skew.argmax()), P.shape)
-        one, two = apart(P[i, j], P[j, i])
-        places = f"{one} at [{i}, {j}] and {two} at [{j}, {i}]"
-        raise ValueError(f"{name} must be symmetric, got {places}")
+        skew = largest(P - P.T)
+        raise ValueError(
+            f"{name} must be symmetric, got entries that differ from their mirror image by {skew:.3g}"
+        )
     shifted = P.T.copy(order="F")
     shifted[np.diag_indices(n)] += 1e-10 * max(float(np.trace(P)), 0.0) + TINY
     return bool(dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1] == 0)

@@ -32,15 +32,9 @@ if os.environ.get("COMPANION_NO_PIQP"):
     piqp = None
 
 __all__ = [
-    "PIQP_ITERATIONS",
-    "Guess",
-    "ask",
-    "guess_machine",
-    "guess_state",
-    "guess_tube",
-    "in_arrays",
+    "PIQP_ITERATIONS", "Guess", "ask", "at_bounds", "guess_machine", "guess_state", "guess_tube", "in_arrays",
     "read_state",
-]
+]  # fmt: skip
 
 _TOL = 1e-5  # libsvm's default, 1e-3, costs less than the systems that a rough guess leads to
 _AT_BOUND = 1.0 - 1e-9  # libsvm puts multipliers at their bound exactly, but scales them afterwards
@@ -63,6 +57,12 @@ class Guess(NamedTuple):
 
     a: np.ndarray
     state: np.ndarray
+
+
+def at_bounds(a: np.ndarray, upper: Bounds) -> Guess:
+    """Return libsvm's multipliers, those near their bound at it, with their states."""
+    a = np.where(a >= _AT_BOUND * upper, upper, a)
+    return Guess(a, np.where(a <= 0.0, -1, np.where(a >= upper, 1, 0)))
 
 
 def guess_machine(
@@ -104,7 +104,6 @@ def guess_machine(
         bound = float(upper) if np.isfinite(upper) else total / (2.0 if balanced else 1.0)
         nu = total / (n * bound)
         model = (NuSVC if balanced else OneClassSVM)(nu=nu, **options)
-    full = np.broadcast_to(upper, n)
     if not _fitted(model, X, s, _weights(upper, bound)):
         return None
     size = np.abs(model.dual_coef_[0])
@@ -112,13 +111,9 @@ def guess_machine(
         size *= total / float(size.sum())  # NuSVC scales by the margin
     if not np.isfinite(size).all():
         return None
-    a, state = np.zeros(n), np.full(n, -1, dtype=np.int8)
+    a = np.zeros(n)
     a[model.support_] = size
-    state[model.support_] = 0
-    at_bound = model.support_[size >= _AT_BOUND * full[model.support_]]
-    state[at_bound] = 1
-    a[at_bound] = full[at_bound]
-    return Guess(a, state)
+    return at_bounds(a, upper)
 
 
 def guess_tube(
@@ -142,7 +137,7 @@ def guess_tube(
     Returns
     -------
     ndarray of shape (m,) or None
-        None where libsvm finds nothing. Multipliers at a bound are equal to it.
+        None where libsvm finds nothing.
     """
     from sklearn.svm import SVR, NuSVR
 
@@ -160,8 +155,6 @@ def guess_tube(
         return None
     delta = np.zeros(m)
     delta[model.support_] = model.dual_coef_[0]
-    at_bound = np.abs(delta) >= _AT_BOUND * upper
-    delta = np.where(at_bound, np.copysign(upper, delta), delta)
     return delta
 
 

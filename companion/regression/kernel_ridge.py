@@ -106,13 +106,9 @@ class KernelRidge(KernelMixin, Regressor):
     """
 
     def __init__(
-        self,
-        K: float = 1.0,
-        *,
-        kernel: str | Kernel | Callable = "linear",
-        kernel_params: dict[str, Any] | None = None,
-        intercept: str = "none",
-    ) -> None:
+        self, K: float = 1.0, *, kernel: str | Kernel | Callable = "linear",
+        kernel_params: dict[str, Any] | None = None, intercept: str = "none",
+    ) -> None:  # fmt: skip
         self.K = K
         self.kernel = kernel
         self.kernel_params = kernel_params

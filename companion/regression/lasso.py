@@ -30,18 +30,9 @@ __all__ = ["L1Path", "L1Regression", "Lasso", "lasso_admm", "lasso_path", "tau_m
 
 
 def lasso_admm(
-    X: ArrayLike,
-    y: ArrayLike,
-    tau: float,
-    *,
-    K: float = 0.0,
-    intercept: str = "free",
-    C: float = 1.0,
-    rho: float | None = None,
-    tol: float = 1e-8,
-    max_iter: int = 10_000,
-    **options: Any,
-) -> ADMMResult:
+    X: ArrayLike, y: ArrayLike, tau: float, *, K: float = 0.0, intercept: str = "free", C: float = 1.0,
+    rho: float | None = None, tol: float = 1e-8, max_iter: int = 10_000, **options: Any,
+) -> ADMMResult:  # fmt: skip
     r"""Solve the lasso, or the elastic net, by the text's ADMM.
 
     On the shifted data (centred, when b is free), with the scaled multiplier u,
@@ -89,8 +80,7 @@ def lasso_admm(
     >>> result.z.round(6), result.converged, result.certificate.ok
     (array([1.25, 0.  ]), True, True)
     """
-    X, y = as_data(X, y)
-    data = shift(X, y, check_intercept(intercept), as_scalar(C, "C", above=0))
+    data = _shifted(X, y, intercept, C)
     K, tau = as_scalar(K, "K", at_least=0), as_scalar(tau, "tau", above=0)
     tol = as_scalar(tol, "tol", above=0)
     Z, target, n = data.X, data.y, data.X.shape[1]
@@ -134,15 +124,9 @@ class L1Regression(Regressor):
     """
 
     def __init__(
-        self,
-        K: float = 1.0,
-        tau: float = 1.0,
-        *,
-        intercept: str = "free",
-        C: float = 1.0,
-        tol: float = 1e-10,
+        self, K: float = 1.0, tau: float = 1.0, *, intercept: str = "free", C: float = 1.0, tol: float = 1e-10,
         max_iter: int = 10_000,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.K = K
         self.tau = tau
         self.intercept = intercept
@@ -276,14 +260,9 @@ class Lasso(L1Regression):
     """
 
     def __init__(
-        self,
-        tau: float = 1.0,
-        *,
-        intercept: str = "free",
-        C: float = 1.0,
-        tol: float = 1e-10,
+        self, tau: float = 1.0, *, intercept: str = "free", C: float = 1.0, tol: float = 1e-10,
         max_iter: int = 10_000,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(0.0, tau, intercept=intercept, C=C, tol=tol, max_iter=max_iter)
 
 
@@ -376,18 +355,9 @@ def tau_max(X: ArrayLike, y: ArrayLike, *, intercept: str = "free", C: float = 1
 
 
 def lasso_path(
-    X: ArrayLike,
-    y: ArrayLike,
-    tau: ArrayLike | None = None,
-    *,
-    n_taus: int = 100,
-    eps: float = 1e-3,
-    K: float = 0.0,
-    intercept: str = "free",
-    C: float = 1.0,
-    tol: float = 1e-10,
-    max_iter: int = 10_000,
-) -> L1Path:
+    X: ArrayLike, y: ArrayLike, tau: ArrayLike | None = None, *, n_taus: int = 100, eps: float = 1e-3,
+    K: float = 0.0, intercept: str = "free", C: float = 1.0, tol: float = 1e-10, max_iter: int = 10_000,
+) -> L1Path:  # fmt: skip
     r"""Solve the lasso, or the elastic net with a fixed K, for many tau.
 
     Each solution starts from the one before, and all share one Gram matrix.
@@ -459,10 +429,8 @@ def lasso_path(
         if taus.size == 0:
             raise ValueError("tau must hold at least one value, got none")
 
-    order = np.argsort(-taus, kind="stable").tolist()
-    found: dict[int, SparseSolution] = {}
-    near = None
-    for i in order:
+    found, near = dict[int, SparseSolution](), None
+    for i in np.argsort(-taus, kind="stable").tolist():
         found[i] = columns.solve(float(taus[i]), tol, max_iter, near)
         near = found[i].w
     solutions = [found[i] for i in range(taus.size)]

@@ -44,7 +44,7 @@ from sklearn.utils.validation import check_is_fitted
 from companion.arithmetic import EPS, Bounds, largest
 from companion.checks import as_scalar, as_vector, as_weights, check_range
 from companion.engine.finish import Finished
-from companion.engine.guess import Guess, guess_tube
+from companion.engine.guess import Guess, at_bounds, guess_tube
 from companion.kernels.vectors import KernelMixin
 from companion.svm import hyperplanes
 from companion.svm.hyperplanes import ROUNDING, TIGHT, Interval, Slab, middle, slab_of
@@ -364,8 +364,7 @@ def _libsvm(points: Points, dual: DualProgram) -> Guess | None:
         return None
     delta = delta[:m] - delta[m:] if penalized else delta
     a = np.concatenate([np.maximum(-delta, 0.0), np.maximum(delta, 0.0)])
-    state = np.where(a <= 0.0, -1, np.where(a >= dual.upper, 1, 0))
-    return Guess(np.where(state > 0, dual.upper, a), state)
+    return at_bounds(a, dual.upper)
 
 
 @dataclass(eq=False, repr=False)
