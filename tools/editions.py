@@ -211,9 +211,11 @@ def pack_site(site: Path, target: Path, live: bool = False) -> int:
         data = b64encode(path.read_bytes()).decode()
         script = f'companionCarries("{path.name}", "{data}");\n'
         files[path.relative_to(site).with_name(f"{path.name}.js")] = script.encode()
+    lost = rb'<li>.*/companion\.(?:pdf|zip)".*\n'  # what the page of downloads offers and this zip has not
     button = rb'(<button class="run-page")(.*?</button>)'
     for path in (path for path in files if path.suffix == ".html"):
-        files[path] = re.sub(button, rb"\1 data-scripts\2" if live else b"", files[path])
+        page = re.sub(lost, b"", files[path])
+        files[path] = re.sub(button, rb"\1 data-scripts\2" if live else b"", page)
     pack({f"companion/{path.as_posix()}": data for path, data in files.items()}, target)
     return len(files)
 

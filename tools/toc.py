@@ -39,11 +39,6 @@ def pages_in_order() -> list[str]:
     return re.findall(r"^(?:root| *- file): (\S+)$", text, re.MULTILINE)
 
 
-def pages() -> set[str]:
-    """Return the set of all pages."""
-    return set(pages_in_order())
-
-
 def notebooks() -> list[str]:
     """Return the pages that are notebooks, in reading order."""
     return [page for page in pages_in_order() if (ROOT / f"{page}.ipynb").exists()]

@@ -144,7 +144,14 @@ def test_what_a_reader_wrote_stays(tmp_path: Path) -> None:
     kept = {path.stem: markdown(nbformat.read(path, as_version=4)) for path in place.values()}
     assert kept == {"made": "new", "solved": "two", "brought": ""}
     assert [editions.store(path, None) for path in place.values()] == [True, False, False]
-    assert [path.stem for path in place.values() if path.exists()] == ["solved", "brought"]
+
+
+def test_the_zip_of_the_site_offers_nothing_that_it_lacks(tmp_path: Path) -> None:
+    kept = '<li><a href="../x/companion-exercises.zip"></a></li>\n'
+    (tmp_path / "a.html").write_text(f'<li><a href="../x/companion.pdf"></a></li>\n{kept}')
+    editions.pack_site(tmp_path, tmp_path.with_suffix(".zip"))
+    with zipfile.ZipFile(tmp_path.with_suffix(".zip")) as archive:
+        assert archive.read("companion/a.html") == kept.encode()
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tools.concordance import HEADS, MEANING, errata_of, errata_page, errata_pages
-from tools.toc import pages, text_of
+from tools.toc import pages_in_order, text_of
 
 PAGES = errata_pages()
 ENTRIES = [entry for page in PAGES for entry in errata_of(page)]
@@ -27,7 +27,7 @@ def test_labels_are_unique_and_pages_link_to_each() -> None:
     labels = [entry.label for entry in ENTRIES]
     assert len(labels) > 100
     assert len(set(labels)) == len(labels)
-    others = [page for page in pages() if not page.startswith("book/errata")]
+    others = [page for page in pages_in_order() if not page.startswith("book/errata")]
     assert set(labels) == set().union(*map(links_of, others))
 
 
@@ -46,7 +46,7 @@ def test_the_list_misses_no_label_and_an_entry_says_what_is_printed_and_right(pa
 
 def test_an_entry_leads_back_to_a_page_that_links_to_it() -> None:
     concerned: dict[str, set[str]] = {}  # labels of the pages that link to an erratum
-    for page in pages():
+    for page in pages_in_order():
         if page.startswith("notebooks/"):
             places = re.findall(
                 r"^(?:\(|:label: )([\w-]+)(?:\)=)?$", text_of(page), flags=re.MULTILINE

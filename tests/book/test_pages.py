@@ -8,7 +8,7 @@ import tomllib
 import pytest
 
 from tools import reference
-from tools.toc import BOOK, ROOT, pages, read_yaml, text_of, title
+from tools.toc import BOOK, ROOT, notebooks, pages_in_order, read_yaml, text_of, title
 
 VENDOR = BOOK / "_static/vendor"
 CONFIG = read_yaml(ROOT / "_config.yml")
@@ -35,7 +35,7 @@ def test_the_side_bar_shows_the_section_and_the_title() -> None:
     number = r"(?:ZM |YCG |SP )?[\dA.–]+(?:, A.4)?"
     entry = rf"- file: (notebooks/\S+)\n +title: \"(?:({number}) )?(.+)\""
     shown = re.findall(entry, (BOOK / "_toc.yml").read_text(encoding="utf-8"))
-    chapters = {page for page in pages() if re.match("notebooks/(?!about)", page)}
+    chapters = {page for page in pages_in_order() if re.match("notebooks/(?!about)", page)}
     assert {page for page, _, _ in shown} == chapters
     for page, numbers, name in shown:
         assert name == title(page)
@@ -52,7 +52,7 @@ def test_the_side_bar_shows_the_section_and_the_title() -> None:
 def test_the_reference_of_a_chapter(package: str) -> None:
     """Every public name is in it, or in a chapter that shares it; letters of the notation lead to names."""
     name = package.rsplit(".", 1)[-1]
-    assert f"book/api/{name}" in pages()
+    assert f"book/api/{name}" in pages_in_order()
     assert f"<api-{name}>" in text_of("book/api"), f"book/api.md does not link {package}"
     everything = "".join(reference.reference_pages().values())
     for public in importlib.import_module(package).__all__:
@@ -83,7 +83,7 @@ def test_the_reference_names_the_pages_that_use_a_name() -> None:
 def test_notebooks_use_no_macro_of_the_site() -> None:
     """JupyterLab does not know them."""
     macro = rf"\\({'|'.join(SPHINX['mathjax3_config']['tex']['macros'])})(?![A-Za-z])"
-    for page in (page for page in pages() if (ROOT / f"{page}.ipynb").exists()):
+    for page in notebooks():
         assert re.findall(macro, text_of(page)) == [], page
 
 

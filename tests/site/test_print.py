@@ -50,8 +50,6 @@ def test_the_zip_holds_the_site(built_site: None, tmp_path: Path) -> None:
     assert target.stat().st_size < 60e6
     with zipfile.ZipFile(target) as archive:
         names = archive.namelist()
-        assert archive.testzip() is None
-    assert "companion/index.html" in names
     assert not any(".doctrees" in name for name in names)
     pages = {f"companion/{page.relative_to(SITE).as_posix()}" for page in SITE.rglob("*.html")}
     assert pages <= set(names)
