@@ -331,7 +331,7 @@ def guess_by_libsvm(points: Points, dual: DualProgram) -> Guess | None:
     )  # fmt: skip
 
 
-_SPAN = 1e-2  # part of the longest image: nearer to the span of those before, an image gives (SVM_s2l) no direction
+_SPAN = 1e-2  # part of its length: nearer to the span of those before, an image gives (SVM_s2l) no direction
 
 
 @dataclass(eq=False, repr=False)
@@ -527,7 +527,7 @@ class SVMs2l(HyperplaneClassifier):
 
     A Gaussian kernel separates all points that differ, with coefficients of any size; but digits are lost along
     directions in which the images hardly differ. So w is sought in the span of some images: of those that are farther
-    than a hundredth of the longest from the span of those before.
+    than a hundredth of their length from the span of those before.
 
     Examples
     --------
@@ -545,9 +545,10 @@ class SVMs2l(HyperplaneClassifier):
         # w has coefficients of its own, whose sum need not be 0
         points = hyperplanes.proper_points(self._read(X, y), False, type(self).__name__)
         s, zero, (F, pivots, T) = points.s, np.zeros(points.n), points.basis()
-        pivots = pivots[T.diagonal() > _SPAN * largest(T)]
-        r = F.shape[1] if points.Phi is not None else pivots.size
-        F = F[:, :r]
+        used = np.full(F.shape[1], True)
+        if points.Phi is None:
+            used = T.diagonal() > _SPAN * np.sqrt(points.diagonal[pivots])
+        F, r = F[:, used], _count(used)
         mean = F.mean(axis=0)  # b takes it
         unit = largest(F - mean) or 1.0
         rows = np.vstack([s * (F - mean).T / unit, s])
@@ -561,7 +562,9 @@ class SVMs2l(HyperplaneClassifier):
         b, M, c = float(w @ mean - found.y[-1]), F, w
         if points.Phi is None:
             M, c = points.gram, np.zeros(points.n)
-            c[pivots] = solve_triangular(T[:r, :r], w, lower=True, trans="T")
+            full = np.zeros(used.size)
+            full[used] = w
+            c[pivots] = solve_triangular(T, full, lower=True, trans="T")
         least = float((s * (exact_product(M, c) - b)).min())
         if least > 0.0:  # every point is on its side: a longer w leaves no slack
             t = max((1.0 + 4.0 * EPS) / least, 1.0)

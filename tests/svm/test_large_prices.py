@@ -105,6 +105,13 @@ def test_the_linear_program_of_a_gaussian_kernel_is_proved(n: int, sigma: float)
     assert (machine.predict(X) != y).sum() <= machine.objective_ + 1e-9  # each costs 1 or more
 
 
+def test_the_linear_program_sees_all_images_beside_a_long_one() -> None:
+    X = np.vstack([[1e6, 0.0, 0.0], CLOUD[:9]])
+    one, two = SVMs2l().fit(X, NOISY[:10]), SVMs2l(kernel="precomputed").fit(X @ X.T, NOISY[:10])
+    assert one.certificate_.ok is two.certificate_.ok is True
+    assert two.objective_ == pytest.approx(one.objective_, rel=1e-9)
+
+
 @pytest.mark.parametrize("K", [1e6, 1e8, 1e12])
 def test_contradictory_points_of_a_gaussian_kernel(K: float) -> None:
     X, y = [[0.0], [0.0], [3.0], [1.0]], [0, 1, 1, 0]
