@@ -10,9 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from scipy.special import comb
 
 from companion.checks import as_scalar, as_symmetric, as_vectors, check_count, rows_of_both
-from companion.kernels.functions import ExplicitKernel, Kernel, OfValues, parameter
+from companion.kernels.features import polynomial_features
+from companion.kernels.functions import ExplicitKernel, Kernel, NoFeatures, OfValues, parameter
 from companion.kernels.given import FromGram, Precomputed
 
 __all__ = [
@@ -82,7 +84,10 @@ class Polynomial(OfValues):
         return (inner + self.R if self.R else inner) ** self.d
 
     def _features(self, X: Any, limit: float) -> np.ndarray:
-        return self._power._features(X, limit)
+        P = as_vectors(X)
+        if comb(P.shape[1] - (self.R == 0) + self.d, self.d) > limit:
+            raise NoFeatures
+        return polynomial_features(math.sqrt(self.gamma) * P, self.d, self.R)
 
     def _formula(self, x: str, y: str) -> str:
         return self._power._formula(x, y)
