@@ -28,7 +28,7 @@ def _as_float_array(value: Any, name: str) -> np.ndarray:
         return value
     value = value.toarray() if sparse.issparse(value) else value
     reject_masked(value, name)
-    with suppress(ValueError, TypeError):
+    with suppress(ValueError, TypeError, OverflowError):
         array = np.asarray(value)
         if value is not None and array.dtype.kind in "biufO":  # None would be NaN, a date a number
             return array.astype(np.float64)
@@ -249,8 +249,9 @@ def as_scalar(
         return f"{name} must be {f'a finite number {accepted}'.rstrip()}, got {given}"
 
     number = None
-    with suppress(TypeError, ValueError):  # what is no number
-        if not isinstance(value, (bool, np.bool_, str)) and np.ndim(value) == 0:
+    with suppress(TypeError, ValueError, OverflowError):  # what is no number
+        is_real = not (isinstance(value, (bool, np.bool_, str, bytes)) or np.iscomplexobj(value))
+        if is_real and np.ndim(value) == 0:
             number = float(value)
     if number is None:
         raise TypeError(rejection(_describe(value)))

@@ -66,13 +66,19 @@ def number(answer: Any, name: str) -> float:
     Traceback (most recent call last):
         ...
     companion.exercises.Wrong: `x` should be one number, but it is [1, 2].
+    >>> check_one = Numbers(x=Number(1.0))
+    >>> check_one(np.complex128(1 + 2j))
+    Not yet. `x` should be one number, but it is np.complex128(1+2j).
     """
     message = f"`{name}` should be one number, but it is {_short(answer)}."
     try:
-        value = float(Fraction(answer)) if isinstance(answer, str) else float(answer)
+        is_real = np.isrealobj(answer) and not isinstance(answer, bool | np.bool_)
+        value = (
+            float(Fraction(answer) if isinstance(answer, str) else answer) if is_real else math.nan
+        )
     except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
         raise Wrong(message) from error
-    if isinstance(answer, bool | np.bool_) or not math.isfinite(value):
+    if not math.isfinite(value):
         raise Wrong(message)
     return value
 
@@ -174,8 +180,6 @@ def compare_functions(
         ...
     companion.exercises.Wrong: The factor 1/2 is missing.
     """
-    if not callable(answer):
-        raise Wrong(f"`{name}` should be a function, but it is {_short(answer)}.")
     calls = [tuple(given) for given in arguments]
     wanted = [np.asarray(right(*given), dtype=float) for given in calls]
     found = [_called(answer, given, name) for given in calls]
@@ -199,8 +203,6 @@ def gram_of(answer: Any, points: Sequence[Any], name: str) -> np.ndarray:
         ...
     companion.exercises.Wrong: `kappa` is not symmetric: kappa(1.0, 3.0) = -2, but kappa(3.0, 1.0) = 2.
     """
-    if not callable(answer):
-        raise Wrong(f"`{name}` should be a function of two points, but it is {_short(answer)}.")
     G = np.array([[number(*_called(answer, (x, y), name)) for y in points] for x in points])
     size = float(np.abs(G).max())
     if np.abs(G - G.T).max() > 1e-9 * size:
@@ -332,6 +334,8 @@ def _close(value: np.ndarray, right: np.ndarray, digits: int) -> bool:
 
 def _called(function: Callable, given: Sequence[Any], name: str) -> tuple[Any, str]:
     """Call the reader's function with copies; return its value, and the call as text."""
+    if not callable(function):
+        raise Wrong(f"`{name}` should be a function, but it is {_short(function)}.")
     label = _call(name, given)
     try:
         answer = function(*(np.copy(g) if isinstance(g, np.ndarray) else g for g in given))

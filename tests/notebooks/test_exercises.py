@@ -16,7 +16,7 @@ ALL = exercises()
 CHECKED = [e for e in ALL if e.check]
 TO_DO = 0  # exercises without hints and a check or a list for a proof: a ratchet, to end at 0
 CHECKS = 97  # at least so many have a check
-NONSENSE = ("three", np.zeros((2, 3, 4)), np.nan, lambda *_: None, [], {})
+NONSENSE = ("three", np.zeros((2, 3, 4)), np.nan, np.complex128(1j), lambda *_: None, [], {})
 
 
 def of_each(found: list[Exercise]) -> pytest.MarkDecorator:
