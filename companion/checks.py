@@ -298,9 +298,7 @@ def real_or_complex(value: Any, name: str, ndim: int = 2) -> np.ndarray:
     count_axes(value, name)
     if not np.iscomplexobj(value):
         return check(value, name)
-    reject_masked(value, name)
-    value = np.asarray(value)
-    return check(value.real, name) + 1j * check(value.imag, name)
+    return check(np.real(value), name) + 1j * check(np.imag(value), name)
 
 
 def array_or_list(X: Any) -> np.ndarray | list:

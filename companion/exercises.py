@@ -234,10 +234,9 @@ def check(function: Callable) -> Callable:
     @functools.wraps(function)
     def judge(*answers: Any, **named: Any) -> Feedback:
         given = inspect.signature(function).bind(*answers, **named).arguments
-        empty = [name for name, answer in given.items() if answer is ... or answer is None]
+        empty = [f"`{name}`" for name, answer in given.items() if answer is ... or answer is None]
         if empty:
-            names = ", ".join(f"`{name}`" for name in empty)
-            return Feedback(False, f"{names} has no value: replace the dots.")
+            return Feedback(False, f"{', '.join(empty)} has no value: replace the dots.")
         try:
             return Feedback(True, function(**given) or "")
         except Wrong as wrong:

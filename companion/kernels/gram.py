@@ -115,9 +115,8 @@ def center_gram(K: Any, K_fit: Any = None) -> np.ndarray:
     return centred
 
 
-def centre(K: np.ndarray, column_means: np.ndarray | None = None) -> np.ndarray:
-    """Centre k(X), or k(X_new, X) if the means of the columns of k(X) are given."""
-    column_means = K.mean(axis=0) if column_means is None else column_means
+def centre(K: np.ndarray, column_means: np.ndarray) -> np.ndarray:
+    """Centre k(X), or k(X_new, X), with the means of the columns of k(X)."""
     centred = K - column_means
     centred -= K.mean(axis=1)[:, None]
     centred += column_means.mean()

@@ -69,10 +69,8 @@ LINE = RKHSFunction.section("linear", [1.0])
 test_errors = refusals(
     (lambda: RKHSFunction(Sigmoid(), [[1.0]], [1.0]), "positive definite"),
     (lambda: RKHSFunction("precomputed", [[1.0]], [1.0]), "positive definite"),
-    (lambda: RKHSFunction("linear", [[1.0]], [1.0, 2.0]), "1 numbers"),
     (lambda: RKHSFunction("linear", [1.0, 2.0], [1.0]), "single point"),
     (lambda: RKHSFunction.section("linear", [[1.0], [2.0]]), "2 points need 2 numbers, got 1"),
-    (lambda: RKHSFunction.interpolate("linear", [[1.0]], [1.0, 2.0]), "1 numbers"),
     (lambda: LINE + RKHSFunction.section("rbf", [1.0]), "spaces"),
     (lambda: LINE * 1e-200, "coefficients has numbers of the size 1e-200"),
     (lambda: LINE.inner(3), "RKHSFunction", TypeError),
