@@ -10,6 +10,7 @@ import numpy as np
 from companion.engine.finish import Finished
 from companion.exceptions import InfeasibleProblemError
 from companion.svm import hyperplanes
+from companion.svm.hyperplanes import Solved
 from companion.svm.program import DualProgram, Points, SignedKernel
 from companion.svm.soft_margin import SupportVectorMachine, guess_by_libsvm, smallest_bound
 
@@ -76,9 +77,7 @@ class HardMarginSVC(SupportVectorMachine):
     def _dual(self, points: Points) -> DualProgram:
         return DualProgram.of(SignedKernel(points), -1.0, (points.s, 0.0), upper=np.inf, eta=1.0)
 
-    def _solved(
-        self, points: Points, dual: DualProgram
-    ) -> tuple[hyperplanes.Solved, list[DualProgram]]:
+    def _solved(self, points: Points, dual: DualProgram) -> tuple[Solved, list[DualProgram]]:
         """Find the nearest points of the convex hulls; one number tells the rest: at the solution 1'a = a'Pa."""
         u = points.unit  # multipliers need not be unique: found are those of the data's own unit
         plain = replace(points, Phi=None if points.Phi is None else points.Phi * u, unit=1.0)

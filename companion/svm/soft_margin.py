@@ -47,7 +47,7 @@ from companion.kernels import as_kernel
 from companion.kernels.vectors import KernelMixin
 from companion.results import Certificate
 from companion.svm import hyperplanes
-from companion.svm.hyperplanes import ROUNDING, TIGHT, Slab, place_points, slab_of
+from companion.svm.hyperplanes import ROUNDING, TIGHT, Slab, Solved, place_points, slab_of
 from companion.svm.program import DualProgram, Points, SignedKernel, make_points
 
 __all__ = [
@@ -177,8 +177,7 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (k,)
         """
-        blue = self.decision_function(X) >= 0.0
-        return self.classes_[blue.astype(int)]
+        return self.classes_[(self.decision_function(X) >= 0.0).astype(int)]
 
     @property
     def support_vectors_(self) -> np.ndarray:
@@ -264,7 +263,7 @@ class SupportVectorMachine(HyperplaneClassifier):
         left, miss = float(ratio(length, magnitude)) ** 2 + rounding, largest(dual.A @ a - dual.c)
         proof = Certificate(miss / float(dual.c[-1]), left, 0.0, left, float(self.tol))
         nothing = points.weights(zero, zero)
-        found = hyperplanes.Solved(dual, a, nothing, Slab(), zero, 0.0, proof, 0.0, 0.0, n_systems)
+        found = Solved(dual, a, nothing, Slab(), zero, 0.0, proof, 0.0, 0.0, n_systems)
         self._store(points, dual, found)
         self.degenerate_, self.point_classes_ = True, np.full(points.n, "undetermined")
         if self._unit_normal:
@@ -279,9 +278,7 @@ class SupportVectorMachine(HyperplaneClassifier):
             "found; raise nu"
         )
 
-    def _solved(
-        self, points: Points, dual: DualProgram
-    ) -> tuple[hyperplanes.Solved, list[DualProgram]]:
+    def _solved(self, points: Points, dual: DualProgram) -> tuple[Solved, list[DualProgram]]:
         """Solve the program; return the answer, and the programs tried."""
         guess = partial(hyperplanes.guess_active_set, points, libsvm=guess_by_libsvm)
         return hyperplanes.solve(self, points, [dual], guess)
@@ -291,7 +288,7 @@ class SupportVectorMachine(HyperplaneClassifier):
 
     # -- fitted attributes
 
-    def _store(self, points: Points, program: DualProgram, found: hyperplanes.Solved) -> None:
+    def _store(self, points: Points, program: DualProgram, found: Solved) -> None:
         """Set the fitted attributes."""
         dual, a, weights, slab, u = found[:5]
         if program.price is not None:

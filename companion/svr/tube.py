@@ -47,7 +47,7 @@ from companion.engine.finish import Finished
 from companion.engine.guess import Guess, at_bounds, guess_tube
 from companion.kernels.vectors import KernelMixin
 from companion.svm import hyperplanes
-from companion.svm.hyperplanes import ROUNDING, TIGHT, Interval, Slab, middle, slab_of
+from companion.svm.hyperplanes import ROUNDING, TIGHT, Interval, Slab, Solved, middle, slab_of
 from companion.svm.program import DualProgram, Points, SignedKernel
 
 __all__ = [
@@ -233,9 +233,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         self._store(points, solved, y - centre, dual.total)
         return hyperplanes.complaints(self, points, norm_is_shown=False, price="C")
 
-    def _solved(
-        self, points: Points, dual: DualProgram
-    ) -> tuple[hyperplanes.Solved, list[DualProgram]]:
+    def _solved(self, points: Points, dual: DualProgram) -> tuple[Solved, list[DualProgram]]:
         """Solve with the sum of the multipliers as an equation; and without, where epsilon = 0."""
         m, n, radius = points.n, dual.q.size, dual.total * points.unit**2
         free = int(not self._penalized)
@@ -262,9 +260,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
 
     # -- fitted attributes
 
-    def _store(
-        self, points: Points, solved: hyperplanes.Solved, y: np.ndarray, radius: float,
-    ) -> None:  # fmt: skip
+    def _store(self, points: Points, solved: Solved, y: np.ndarray, radius: float) -> None:
         """Set the fitted attributes."""
         dual, a, weights, slab = solved[:4]
         m, square = points.n, points.unit**2
