@@ -16,7 +16,7 @@ from companion.arithmetic import apart, largest
 __all__ = [
     "array_or_list", "as_array", "as_matrix", "as_points", "as_scalar", "as_schedule", "as_symmetric", "as_vector",
     "as_vectors", "as_weights", "both", "check_count", "check_range", "count_axes", "read_data", "real_or_complex",
-    "reject_masked", "rows_of_both",
+    "reject_masked", "rows_of_both", "validated",
 ]  # fmt: skip
 
 
@@ -92,10 +92,6 @@ def read_data(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[np.ndarra
     **options
         For scikit-learn's ``validate_data``.
     """
-    from sklearn.utils.validation import validate_data  # only estimators need scikit-learn
-
-    reject_masked(X, "X")
-    reject_masked(y, "y")
     if (columns := getattr(y, "shape", ())[1:]) and columns[0] > 1:
         raise ValueError(
             f"y must be a vector, got {columns[0]} columns; for a model of each column use "
@@ -103,10 +99,29 @@ def read_data(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[np.ndarra
         )
     if str(getattr(y, "dtype", "")) == "boolean" and not y.isna().any():
         y = y.astype(bool)  # pandas' nullable type, which scikit-learn takes for numbers
-    X, y = validate_data(estimator, X, y, dtype=np.float64, **options)
+    X, y = validated(estimator, X, y, **options)
     X = as_matrix(X, "X")
     check_range(largest(X), "X")
     return X, y
+
+
+def validated(estimator: Any, *data: Any, **options: Any) -> Any:
+    """Return X, or X and y, as scikit-learn's ``validate_data`` does; what is no number is named in the error."""
+    from sklearn.utils.validation import validate_data  # only estimators need scikit-learn
+
+    for value, name in zip(data, "Xy"):
+        reject_masked(value, name)
+    try:
+        return validate_data(estimator, *data, dtype=np.float64, **options)
+    except (TypeError, ValueError) as error:
+        numeric = data if options.get("y_numeric") else data[:1]
+        for value, name in zip(numeric, "Xy"):
+            try:
+                np.asarray(0.0 if sparse.issparse(value) else value, dtype=complex)
+            except (TypeError, ValueError):
+                given = f"{name} must be an array of real numbers, got {_describe(value)}"
+                raise TypeError(f"{given}: {error}") from error
+        raise
 
 
 def as_weights(value: Any, m: int) -> np.ndarray | None:

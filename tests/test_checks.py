@@ -14,8 +14,8 @@ from companion import checks
 from companion.admm import solve_qp
 from companion.arithmetic import apart
 from companion.engine.refusals import check_bounds
-from companion.regression import KernelRidge
-from companion.svm import SVMs1, SVMs2prime, SVMs3
+from companion.regression import KernelRidge, RidgeRegression
+from companion.svm import SVMs1, SVMs2, SVMs2prime, SVMs3
 from tests.hostile.attacks import FORMATS, HOSTILE, names_the_cause, snapshot
 
 vector, matrix = partial(checks.as_vector, name="b"), partial(checks.as_matrix, name="A")
@@ -93,6 +93,11 @@ def test_good_schedules_pass():
         (count, 0, "m must be an integer >= 1, got 0"),
         (count, 1.5, "m must be an integer >= 1, got float 1.5"),
         (lambda v: checks.as_schedule(v, "step", above=0)(2), lambda k: 0.0, r"step\(2\) must be"),
+        (lambda X: SVMs2().fit(X, [0, 1]), [[1], [2, 3]], r"X must be an array of real num"),
+        (lambda X: RidgeRegression().fit(*SEVEN).predict(X), [["a"]], "X must be an array of real"),
+        (lambda y: RidgeRegression().fit([[0], [1]], y), ["a", "b"], "y must be an array of real"),
+        (lambda k: SVMs2(kernel_params=k).fit(*SEVEN), [0.5], "kernel_params must be a dict or"),
+        (lambda v: KernelRidge(intercept=v).fit(*SEVEN), np.ones(2), "intercept must be one"),
     ],
 )
 def test_bad_values_are_named(check, value, message):

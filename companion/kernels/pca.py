@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from companion.arithmetic import EPS, is_symmetric, largest
-from companion.checks import as_matrix, check_count, check_range, reject_masked
+from companion.checks import as_matrix, check_count, check_range, validated
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.functions import Kernel
 from companion.kernels.gram import centre
@@ -122,8 +122,7 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """
         r = None if self.n_components is None else check_count(self.n_components, "n_components")
         self.kernel_ = kernel = self._named_kernel()
-        reject_masked(X, "X")
-        X = as_matrix(validate_data(self, X, dtype=np.float64, ensure_min_samples=2), "X")
+        X = as_matrix(validated(self, X, ensure_min_samples=2), "X")
         check_range(largest(X), "X")
         self.X_fit_ = own_points(X, kernel)
         K = kernel(X)
@@ -190,8 +189,7 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             One row per point.
         """
         check_is_fitted(self)
-        reject_masked(X, "X")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validated(self, X, reset=False)
         return centre(self.kernel_(X, self.X_fit_), self._means) @ self.alpha_
 
     @property

@@ -345,4 +345,6 @@ class KernelMixin:
 
     def _named_kernel(self) -> Kernel:
         """Return the kernel that the parameters name."""
+        if not isinstance(self.kernel_params, dict | None):
+            raise TypeError(f"kernel_params must be a dict or None, got {self.kernel_params!r}")
         return as_kernel(self.kernel, **(self.kernel_params or {}))

@@ -28,10 +28,10 @@ __all__ = ["INTERCEPTS", "Shifted", "centred", "check_intercept", "shift"]
 INTERCEPTS = ("none", "free", "penalized")
 
 
-def check_intercept(value: object) -> str:
+def check_intercept(value: object, accepted: tuple[str, ...] = INTERCEPTS) -> str:
     """Return `value` if it names a treatment of the intercept, or raise an error."""
-    if not isinstance(value, str) or value not in INTERCEPTS:
-        raise ValueError(f"intercept must be one of {', '.join(INTERCEPTS)}, got {value!r}")
+    if not isinstance(value, str) or value not in accepted:
+        raise ValueError(f"intercept must be one of {', '.join(accepted)}, got {value!r}")
     return value
 
 

@@ -17,7 +17,7 @@ from companion.checks import as_scalar, as_weights
 from companion.engine.certificate import certify_squares, rounding_of_a_sum
 from companion.kernels import Kernel
 from companion.kernels.vectors import KernelMixin, own_points
-from companion.regression.intercept import centred
+from companion.regression.intercept import centred, check_intercept
 from companion.regression.regressor import Regressor
 from companion.regression.ridge import cholesky, solve_ridge, warn_if_missed
 from companion.results import TOLERANCE, Certificate
@@ -132,8 +132,7 @@ class KernelRidge(KernelMixin, Regressor):
             Itself.
         """
         K = as_scalar(self.K, "K", at_least=0)
-        if self.intercept not in ("none", "free"):
-            raise ValueError(f"intercept must be 'none' or 'free', got {self.intercept!r}")
+        check_intercept(self.intercept, ("none", "free"))
         self.kernel_ = self._named_kernel()
         X, y = self._read(X, y)
         weights = as_weights(sample_weight, y.size)

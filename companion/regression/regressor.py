@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from companion.checks import as_matrix, as_vector, read_data, reject_masked
+from companion.checks import as_matrix, as_vector, read_data, validated
 
 __all__ = ["Regressor", "as_data"]
 
@@ -48,8 +48,7 @@ class Regressor(RegressorMixin, BaseEstimator):
         ndarray of shape (k,)
         """
         check_is_fitted(self)
-        reject_masked(X, "X")
-        return self._f(validate_data(self, X, dtype=np.float64, reset=False))
+        return self._f(validated(self, X, reset=False))
 
     def _f(self, X: np.ndarray) -> np.ndarray:
         return X @ self.w_ + self.b_

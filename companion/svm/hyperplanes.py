@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from companion.arithmetic import EPS, ROUNDING, Bounds, accurate_product, beyond, largest, ratio
-from companion.checks import as_scalar, check_count, read_data, reject_masked
+from companion.checks import as_scalar, check_count, read_data, validated
 from companion.engine.certificate import certify_hyperplane
 from companion.engine.finish import Finished, finish, is_psd
 from companion.engine.guess import Guess, guess_state
@@ -566,8 +566,7 @@ def store(model: Any, points: Points, found: Solved, distance: float) -> tuple[S
 def inner_products(model: Any, X: Any) -> np.ndarray:
     r"""Return :math:`\langle w, \varphi(x) \rangle` for each row of X."""
     check_is_fitted(model)
-    reject_masked(X, "X")
-    X = validate_data(model, X, dtype=np.float64, reset=False)
+    X = validated(model, X, reset=False)
     if model.w_ is not None:
         return model.kernel_.features(X) @ model.w_
     rows = np.flatnonzero(model.dual_coef_)

@@ -124,6 +124,12 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
     def _read(self, X: Any, y: Any, remember: bool = True) -> Points:
         """Validate parameters and data; return the points of two classes, without features."""
         X, y, kernel = hyperplanes.read(self, X, y, remember)
+        kinds = {type(label).__name__ for label in y} if y.dtype == object else {"str"}
+        if kinds - {"str", "str_"}:
+            given = ", ".join(sorted(kinds))
+            raise TypeError(
+                f"Unknown label type: y must hold two labels, both numbers or both strings, got objects: {given}"
+            )
         check_classification_targets(y)
         labels = np.unique(y)
         if len(labels) == 1:

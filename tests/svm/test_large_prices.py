@@ -144,7 +144,7 @@ def test_the_answer_is_found_for_prices_up_to_1e14(machine, kernel: str) -> None
 
 
 def test_labels_of_two_types_are_refused_and_nullable_booleans_stay_booleans() -> None:
-    with pytest.raises(TypeError, match="'int' and 'str'"):
+    with pytest.raises(TypeError, match="both numbers or both strings, got objects: int, str"):
         SVMs2().fit(ROW, np.array(["a", 1, "a", 1], dtype=object))
     labels = pd.Series([False, True, False, True], dtype="boolean")
     assert SVMs2().fit(ROW, labels).classes_.dtype == bool
