@@ -18,9 +18,9 @@ from scipy import linalg
 from companion.admm.affine import AffineSet, back_substitute, orthonormal
 from companion.admm.loop import complain
 from companion.admm.losses import rows_of
-from companion.arithmetic import ROUNDING, largest, linear_program, ratio
+from companion.arithmetic import ROUNDING, accurate_product, largest, linear_program, ratio
 from companion.checks import as_matrix, as_scalar, as_vector
-from companion.engine.certificate import certify_terms, rounding_of_a_sum
+from companion.engine.certificate import certify_terms, rounding_of, rounding_of_a_sum
 from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["basis_pursuit", "least_absolute_deviations"]
@@ -84,40 +84,46 @@ def least_absolute_deviations(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResul
     """
     A = as_matrix(A, "A")
     b, tol = as_vector(b, "b", rows_of(A)), as_scalar(tol, "tol", above=0)
-    Q, R, kept = orthonormal(A)
-    z, n_iter = Q @ (Q.T @ b) - b, 0  # the deviations of the least squares fit
+    (Q, R, kept), x, n_iter = orthonormal(A), np.zeros(A.shape[1]), 0
+    data, one = np.c_[A, -b], np.ones(1)
+    x[kept] = back_substitute(R, Q.T @ b)
+    z, lambda_ = accurate_product(data, np.r_[x, one])[0], np.zeros_like(b)  # of least squares
     # A deviation of no more than rounding of its own terms is none: z = 0 there, and what is missed is reported.
     rows = np.sqrt(np.einsum("ij,ij->i", Q, Q))
     none = rounding_of_a_sum(kept.size) * (np.abs(b) + rows * float(np.linalg.norm(b)))
-    z[np.abs(z) <= none] = 0
-    lambda_, w = np.zeros_like(z), Q.T @ (z + b)
-    if kept.size and z.any():
+    z *= (np.abs(z) > none).any()
+    if z.any() and kept.size:
         # the dual: minimise -z'lambda in the cube where Q'lambda = 0
-        unit = float(np.abs(z).mean())
-        found = _vertex(-z / unit, A_eq=Q.T, b_eq=np.zeros(kept.size), bounds=(-1, 1))
-        z, lambda_ = -unit * (found.lower.marginals + found.upper.marginals), found.x
-        n_iter, w = int(found.nit), Q.T @ (z + b)
-    zero = np.abs(z) <= ROUNDING * largest(z)
-    for _ in range(2):  # along Q until the rows of zeros vanish
-        w = w - _nearest(Q[zero], Q[zero] @ w - b[zero])
-    z = Q @ w - b
-    z[zero | (np.abs(z) <= none)] = 0
+        program, unit = {"A_eq": Q.T, "b_eq": np.zeros(kept.size)}, float(np.abs(z).mean())
+        found = _vertex(-z / unit, bounds=(-1, 1), **program)
+        z, lambda_, n_iter = found.lower.marginals + found.upper.marginals, found.x, int(found.nit)
+        x[kept] += unit * back_substitute(R, found.eqlin.marginals)
+    # the rows of zeros are fitted, b = A x there; a coefficient that cancels to rounding of its own terms is 0
+    zero = z == 0
+    inverse, rank = linalg.pinv(Q[zero], rtol=ROUNDING, return_rank=True, check_finite=False)
+    inverse, x = back_substitute(R, inverse), x * (rank < kept.size)
+    sizes = np.abs(x[kept]) + np.abs(inverse) @ np.abs(b[zero])
+    for _ in range(2):
+        x[kept] -= inverse @ accurate_product(data[zero], np.r_[x, one])[0]
+    x[kept] = np.where(np.abs(x[kept]) > rounding_of(A.size) * sizes, x[kept], 0.0)
+    fit, noise = accurate_product(data, np.r_[x, one])
+    zero |= (np.abs(fit) <= none) | (lambda_ * fit < 0)
+    z = np.where(zero, 0.0, fit)
     if z.any():  # if not, the value is 0, which no multiplier needs to prove
-        lambda_ = np.where(z == 0, lambda_, np.sign(z))
-        lambda_[z == 0] -= _nearest(Q[z == 0].T, Q.T @ lambda_)
+        lambda_ = np.where(zero, lambda_, np.sign(z))
+        lambda_[zero] -= _nearest(Q[zero].T, Q.T @ lambda_)
     else:
         lambda_ = np.zeros_like(z)
-    x = np.zeros(A.shape[1])
-    x[kept] = back_substitute(R, w)
-    # |z|_1 and -b'lambda: what divides them is |z_i| - lambda_i z_i, and what the constraints miss; these are
-    # z = A x - b, in which rounding counts, too, times lambda; and A'lambda = 0, times x
-    fit, lost = A @ x, Q.T @ lambda_
-    terms, miss = np.abs(A) @ np.abs(x) + np.abs(b), np.abs(fit - b - z)
-    rest = float(np.abs(lambda_) @ (miss + rounding_of_a_sum(x.size) * terms))
-    rest += float(np.abs(lost) @ np.abs(Q.T @ fit))
+    # |z|_1 and -b'lambda differ by what the rows of zeros miss, and by what Q'lambda and a lambda_i beyond 1 gain along
+    # A(x - x*), which is no longer than 2 |z|_1. What the last digits of x are worth is the least that is asked for.
+    terms, value = np.abs(A) @ np.abs(x) + np.abs(b), float(np.abs(fit).sum())
+    lost, beyond = np.linalg.norm(Q.T @ lambda_), max(largest(lambda_) - 1, 0.0)
+    digits = rounding_of(x.size) * float((1 + np.abs(lambda_[zero])) @ terms[zero])
+    rest = float((np.abs(fit) - lambda_ * fit)[zero].sum()) + 2 * noise * b.size
+    rest += (2 * float(lost) + beyond) * value
     certificate = certify_terms(
-        np.abs(z) - lambda_ * z, rest, float(np.abs(z).sum()), tol,
-        primal=largest(ratio(miss, terms)), dual=max(largest(lambda_) - 1, largest(lost), 0.0),
+        np.abs(z) - lambda_ * z, rest, max(value, digits / tol), tol,
+        primal=largest(ratio(np.abs(fit - z), terms)), dual=max(beyond, largest(Q.T @ lambda_)),
     )  # fmt: skip
     given = Problem("least absolute deviations", {"A": A, "b": b})
     return proved(x, z, lambda_, float(np.abs(z).sum()), n_iter, certificate, given)

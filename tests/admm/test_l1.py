@@ -1,8 +1,9 @@
 """The l1 problems against independent solvers, on random and on degenerate data."""
 
 import warnings
+from fractions import Fraction
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 
 import cvxpy as cp
 import numpy as np
@@ -135,6 +136,33 @@ def test_least_norms_are_proved_on_any_data(kind, seed):
         assert error.value.witness @ b > 1e-6
     else:
         solved(basis_pursuit(A, b))
+
+
+@pytest.mark.parametrize("noise", [1e-8, 1e-10, 1e-12, 1e-15, 0.0])
+def test_deviations_that_are_small_beside_the_data(noise):
+    """Against the best of all lines through two points, by fractions."""
+    rng = np.random.default_rng(20)
+    A = np.column_stack([np.ones(9), 1e3 * rng.standard_normal(9)])
+    b = A @ [0.3, -0.7] + noise * rng.standard_normal(9)
+    rows = [(*map(Fraction, row), Fraction(t)) for row, t in zip(A, b)]
+
+    def total(x, y):
+        return sum(abs(p * x + q * y - t) for p, q, t in rows)
+
+    def line(one, two):
+        (p, q, t), (r, s, u) = one, two
+        return (t * s - q * u) / (p * s - q * r), (p * u - t * r) / (p * s - q * r)
+
+    best = min(total(*line(*pair)) for pair in combinations(rows, 2))
+    last_digits = 4e-16 * float(np.abs(A).sum(axis=0) @ [0.3, 0.7])
+    found = total(*map(Fraction, solved(least_absolute_deviations(A, b)).x))
+    assert found - best <= 1e-8 * best + last_digits
+
+
+def test_a_coefficient_that_cancels_is_zero():
+    """The first one: 1e-17 in its place would be all of a deviation that has to vanish."""
+    A, b = [[1, 0, 0], [1, 0, -1], [1, 3, -1], [1, 1, -1]], [0, 2, -2, 1]
+    assert_allclose(solved(least_absolute_deviations(A, b)).x, [0, -4 / 3, -2], rtol=1e-12)
 
 
 def by_descent(A, b, tau):
