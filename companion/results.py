@@ -275,7 +275,7 @@ class FixedPointResult(Record):
     converged : bool
         Whether the residual met the tolerance.
     status : str
-        ``"converged"``, ``"max_iter"``, ``"diverged"`` or ``"stopped by callback"``.
+        ``"converged"``, ``"max_iter"`` or ``"diverged"``.
     history : dict of ndarray
         One entry per iteration: ``residual``, ``step``, and ``objective`` when an objective is
         given.

@@ -26,10 +26,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from companion.admm.loop import complain
 from companion.admm.losses import SmoothLoss, half_square
 from companion.admm.proximal import soft_threshold
-from companion.admm.splitting import admm
+from companion.admm.splitting import admm, complain
 from companion.arithmetic import largest, ratio
 from companion.checks import as_scalar
 from companion.results import ADMMResult, Certificate, Problem

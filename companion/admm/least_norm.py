@@ -16,8 +16,9 @@ import numpy as np
 from scipy import linalg
 
 from companion.admm.affine import AffineSet, back_substitute, orthonormal
-from companion.admm.loop import complain
 from companion.admm.losses import rows_of
+from companion.admm.losses import rows_of
+from companion.admm.splitting import complain
 from companion.arithmetic import ROUNDING, accurate_product, largest, linear_program, ratio
 from companion.checks import as_matrix, as_scalar, as_vector
 from companion.engine.certificate import certify_terms, rounding_of, rounding_of_a_sum

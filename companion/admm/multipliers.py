@@ -18,7 +18,7 @@ import numpy as np
 from numpy.linalg import norm
 from numpy.typing import ArrayLike
 
-from companion.admm.loop import DIVERGED, repeat, returned
+from companion.admm.splitting import DIVERGED, repeat, returned
 from companion.arithmetic import EPS, largest
 from companion.checks import as_matrix, as_scalar, as_schedule, as_symmetric, as_vector
 from companion.exceptions import UnboundedProblemError

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from companion.admm.loop import DIVERGED, repeat, returned
 from companion.admm.proximal import Prox
+from companion.admm.splitting import DIVERGED, repeat, returned
 from companion.arithmetic import EPS
 from companion.checks import as_array, as_scalar, as_schedule
 from companion.results import FixedPointResult
@@ -52,8 +52,7 @@ def krasnoselskii_mann(
         :math:`\lambda_n \in [0, 1]`: a constant, or a function of ``n = 0, 1, ...``. Convergence
         needs :math:`\sum_n \lambda_n (1 - \lambda_n) = \infty`.
     **loop
-        Options of all the iterations of this module: `tol` (1e-8), `max_iter` (10 000) and `callback`
-        (``callback(k, x)`` is called after iteration k = 1, 2, ... and stops it by returning True). The run ends as
+        Options of all the iterations of this module: `tol` (1e-8) and `max_iter` (10 000). The run ends as
         diverged once x exceeds 1e10 times ``max(1, ||x0||)`` in norm. The iteration stops when
         ``||R x - x|| <= tol * max(1, ||x||)``: choose a unit in which x is not small beside 1.
 
@@ -344,7 +343,6 @@ def _iterate(
     objective: Function | None = None,
     tol: float = 1e-8,
     max_iter: int = 10_000,
-    callback: Callable[[int, np.ndarray], Any] | None = None,
 ) -> FixedPointResult:
     """Repeat ``x, residual, step, scale = update(k, x)`` until ``residual <= tol * max(1, scale)``."""
     x, tol = as_array(x0, "x0").copy(), as_scalar(tol, "tol", at_least=0)
@@ -360,10 +358,7 @@ def _iterate(
         if objective is not None:
             value = float(objective(x))
             row = (*row, value)
-        stop = callback is not None and callback(k, x)
-        if residual <= tol * max(1.0, scale):
-            return "converged", row
-        return "stopped by callback" if stop else "", row
+        return "converged" if residual <= tol * max(1.0, scale) else "", row
 
     status, history = repeat(step, ("residual", "step", "objective"), max_iter, advice)
     n_iter = len(history["step"])

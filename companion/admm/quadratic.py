@@ -9,8 +9,7 @@ from scipy.linalg import lu_factor
 from scipy.linalg.lapack import dgetrs
 
 from companion.admm.affine import AffineSet
-from companion.admm.loop import complain
-from companion.admm.splitting import Iterate, admm
+from companion.admm.splitting import Iterate, admm, complain
 from companion.arithmetic import EPS
 from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
 from companion.engine.certificate import BoxProgram, LowRank, accurate_square, certify

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from companion.admm.loop import complain
 from companion.admm.losses import LeastSquaresLoss, LogisticLoss, SmoothLoss, newton_step
-from companion.admm.splitting import Iterate, admm
+from companion.admm.splitting import Iterate, admm, complain
 from companion.arithmetic import EPS, largest, ratio
 from companion.checks import as_scalar, as_vector, check_count, count_axes
 from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
