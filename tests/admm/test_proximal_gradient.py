@@ -1,5 +1,6 @@
 """Krasnosel'skii-Mann, proximal gradient, acceleration."""
 
+import warnings
 from functools import partial
 
 import numpy as np
@@ -63,7 +64,6 @@ class LeastSquares:
 
 
 class TestKrasnoselskiiMann:
-    @pytest.mark.filterwarnings("ignore:no convergence")
     @few
     @given(seed=seeds, relaxation=st.floats(0.05, 0.95))
     def test_rate_and_fejer_monotonicity(self, seed, relaxation):
@@ -76,7 +76,8 @@ class TestKrasnoselskiiMann:
             points.append(x)
             return p + M @ (x - p)
 
-        run = krasnoselskii_mann(R, x0, relaxation, tol=0, max_iter=200)
+        with warnings.catch_warnings(action="ignore"):
+            run = krasnoselskii_mann(R, x0, relaxation, tol=0, max_iter=200)
         residual, k = run.history["residual"], np.arange(1, run.n_iter + 1)
         assert (np.diff(residual) <= 1e-12).all()
         bound = np.linalg.norm(x0 - p) / np.sqrt(k * relaxation * (1 - relaxation))
