@@ -17,7 +17,6 @@ from scipy import linalg
 
 from companion.admm.affine import AffineSet, back_substitute, orthonormal
 from companion.admm.losses import rows_of
-from companion.admm.losses import rows_of
 from companion.admm.splitting import complain
 from companion.arithmetic import ROUNDING, accurate_product, largest, linear_program, ratio
 from companion.checks import as_matrix, as_scalar, as_vector

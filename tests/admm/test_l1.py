@@ -17,13 +17,7 @@ from companion.admm.generalized import generalized_lasso
 from companion.admm.least_norm import basis_pursuit, least_absolute_deviations
 from companion.admm.losses import LeastSquaresLoss, LogisticLoss
 from companion.admm.proximal import block_soft_threshold, soft_threshold
-from companion.admm.regularized import (
-    _Groups,
-    _Regularized,
-    group_lasso,
-    l1_regularized,
-    lasso,
-)  # fmt: skip
+from companion.admm.regularized import _Groups, _Regularized, group_lasso, l1_regularized, lasso
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
 from tests.exact import verify
 from tests.refusals import refusals
@@ -73,6 +67,10 @@ def solved(result):
     return result
 
 
+# 1e-17 in place of the 0 would be all of a deviation that has to vanish
+CANCELS = [[1, 0, 0], [1, 0, -1], [1, 3, -1], [1, 1, -1]], [0, 2, -2, 1]
+
+
 @pytest.mark.parametrize(
     ("solve", "arguments", "x"),
     [
@@ -80,6 +78,7 @@ def solved(result):
         (generalized_lasso, (np.eye(2), [0, 3], [[-1, 1]], 1), [1, 2]),
         (group_lasso, (np.eye(2), [3, 4], [0, 0], 1), [12 / 5, 16 / 5]),
         (least_absolute_deviations, (np.ones((3, 1)), [1, 2, 10]), [2]),
+        (least_absolute_deviations, CANCELS, [0, -4 / 3, -2]),
         (basis_pursuit, ([[1, 2]], [2]), [0, 1]),
     ],
 )
@@ -144,25 +143,16 @@ def test_deviations_that_are_small_beside_the_data(noise):
     rng = np.random.default_rng(20)
     A = np.column_stack([np.ones(9), 1e3 * rng.standard_normal(9)])
     b = A @ [0.3, -0.7] + noise * rng.standard_normal(9)
-    rows = [(*map(Fraction, row), Fraction(t)) for row, t in zip(A, b)]
+    rows = [[Fraction(v) for v in (*row, t)] for row, t in zip(A, b)]
 
     def total(x, y):
         return sum(abs(p * x + q * y - t) for p, q, t in rows)
 
-    def line(one, two):
-        (p, q, t), (r, s, u) = one, two
-        return (t * s - q * u) / (p * s - q * r), (p * u - t * r) / (p * s - q * r)
-
-    best = min(total(*line(*pair)) for pair in combinations(rows, 2))
-    last_digits = 4e-16 * float(np.abs(A).sum(axis=0) @ [0.3, 0.7])
-    found = total(*map(Fraction, solved(least_absolute_deviations(A, b)).x))
-    assert found - best <= 1e-8 * best + last_digits
-
-
-def test_a_coefficient_that_cancels_is_zero():
-    """The first one: 1e-17 in its place would be all of a deviation that has to vanish."""
-    A, b = [[1, 0, 0], [1, 0, -1], [1, 3, -1], [1, 1, -1]], [0, 2, -2, 1]
-    assert_allclose(solved(least_absolute_deviations(A, b)).x, [0, -4 / 3, -2], rtol=1e-12)
+    points = []
+    for (p, q, t), (r, s, u) in combinations(rows, 2):
+        points.append(((t * s - q * u) / (p * s - q * r), (p * u - t * r) / (p * s - q * r)))
+    best, x = min(total(*point) for point in points), solved(least_absolute_deviations(A, b)).x
+    assert total(*map(Fraction, x)) - best <= 1e-8 * best + 4e-16 * np.abs(A).sum()
 
 
 def by_descent(A, b, tau):

@@ -70,12 +70,7 @@ class TestKrasnoselskiiMann:
         rng = np.random.default_rng(seed)
         M, p = np.linalg.qr(rng.standard_normal((5, 5)))[0], rng.standard_normal(5)
         x0, points = rng.standard_normal(5), []
-
-        def R(x):
-            """An isometry with fixed point p."""
-            points.append(x)
-            return p + M @ (x - p)
-
+        R = lambda x: points.append(x) or p + M @ (x - p)  # noqa: E731  an isometry with fixed point p
         with warnings.catch_warnings(action="ignore"):
             run = krasnoselskii_mann(R, x0, relaxation, tol=0, max_iter=200)
         residual, k = run.history["residual"], np.arange(1, run.n_iter + 1)
