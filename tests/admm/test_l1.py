@@ -143,12 +143,8 @@ def test_deviations_that_are_small_beside_the_data(noise):
     rng = np.random.default_rng(20)
     A = np.column_stack([np.ones(9), 1e3 * rng.standard_normal(9)])
     b = A @ [0.3, -0.7] + noise * rng.standard_normal(9)
-    rows = [[Fraction(v) for v in (*row, t)] for row, t in zip(A, b)]
-
-    def total(x, y):
-        return sum(abs(p * x + q * y - t) for p, q, t in rows)
-
-    points = []
+    rows, points = [[Fraction(v) for v in (*row, t)] for row, t in zip(A, b)], []
+    total = lambda x, y: sum(abs(p * x + q * y - t) for p, q, t in rows)  # noqa: E731
     for (p, q, t), (r, s, u) in combinations(rows, 2):
         points.append(((t * s - q * u) / (p * s - q * r), (p * u - t * r) / (p * s - q * r)))
     best, x = min(total(*point) for point in points), solved(least_absolute_deviations(A, b)).x
@@ -279,11 +275,8 @@ def test_the_gap_bounds_the_error_of_any_point(seed):
     each = np.full(6, 0.2 * np.abs(A.T @ b).max())
     pairs, alone = _Groups(each[:3], np.repeat(np.arange(3), 2)), _Groups(each, np.arange(6))
     squares, logistic = LeastSquaresLoss(A, b), LogisticLoss(A, np.sign(b))
-    for problem in (
-        _Regularized(squares, alone),
-        _Regularized(squares, pairs),
-        _Regularized(logistic, alone),
-    ):
+    for parts in ((squares, alone), (squares, pairs), (logistic, alone)):
+        problem = _Regularized(*parts)
         best = problem.solve(None)
         for size in (1e-3, 0.1, 1.0, 10.0):
             z = best.z + size * rng.standard_normal(6)
