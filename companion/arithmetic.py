@@ -9,7 +9,7 @@ import numpy as np
 
 __all__ = [
     "CANCELS", "EPS", "ROUNDING", "TINY", "Bounds", "accurate_product", "apart", "beyond", "exact_product",
-    "is_symmetric", "largest", "linear_program", "ratio", "sliced_product",
+    "is_symmetric", "largest", "linear_program", "ratio",
 ]  # fmt: skip
 
 EPS = float(np.finfo(float).eps)
@@ -80,7 +80,10 @@ def exact_product(M: np.ndarray, x: np.ndarray) -> np.ndarray:
     >>> exact_product(M, x)
     array([3.])
     """
+    return np.array([math.fsum(row) for row in _exact_terms(M, x)])
 
+
+def _exact_terms(M: np.ndarray, x: np.ndarray) -> list[list[float]]:
     def halves(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         large = _SPLIT * v
         high = large - (large - v)
@@ -89,38 +92,40 @@ def exact_product(M: np.ndarray, x: np.ndarray) -> np.ndarray:
     products = M * x
     (M1, M2), (x1, x2) = halves(M), halves(x)
     rest = ((M1 * x1 - products) + M1 * x2 + M2 * x1) + M2 * x2
-    return np.array([math.fsum(row) for row in np.hstack([products, rest]).tolist()])
+    return np.hstack([products, rest]).tolist()
 
 
-def sliced_product(M: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return M x with each entry rounded once or twice, and a bound of what else is lost: for large arrays.
+def accurate_product(M: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return M x with each entry rounded once, what that rounding has taken away, and a bound of what else is lost.
 
-    Both factors are cut into three slices of so few bits that BLAS adds their products without rounding (Ozaki, Ogita,
-    Oishi and Rump 2012).
+    For large arrays, both factors are cut into three slices of so few bits that BLAS adds their products without
+    rounding (Ozaki, Ogita, Oishi and Rump 2012).
 
     Examples
     --------
-    >>> product, lost = sliced_product(np.array([[1.0, 1.0, -1.0]]), np.array([1e8, 3.0, 1e8]))
-    >>> product, lost < 1e-10
-    (array([3.]), True)
+    >>> product, rest, lost = accurate_product(np.array([[1.0, 1.0, -1.0]]), np.array([1e17, 3.0, 0.0]))
+    >>> product, rest, lost < 1e-15
+    (array([1.e+17]), array([3.]), True)
     """
-    bits = (52 - math.ceil(math.log2(max(x.size, 2)))) // 2
+    lost = 0.0
+    if M.size <= _SMALL:
+        rows = _exact_terms(M, x)
+    else:
+        bits = (52 - math.ceil(math.log2(max(x.size, 2)))) // 2
+        products = [A @ np.column_stack(_slices(x, bits)) for A in _slices(M, bits)]
+        rows = np.hstack(products).tolist()
+        lost = 4.0 * x.size * math.ldexp(largest(M) * largest(x), -3 * bits)
+    product = np.array([math.fsum(row) for row in rows])
+    rest = np.array([math.fsum((*row, -value)) for row, value in zip(rows, product.tolist())])
+    return product, rest, lost + EPS * largest(rest)
 
-    def slices(rest: np.ndarray) -> list[np.ndarray]:
-        unit, parts = math.ldexp(1.0, math.frexp(largest(rest))[1] - bits), []
-        for _ in range(3):
-            parts.append(np.rint(rest / unit) * unit)
-            rest, unit = rest - parts[-1], math.ldexp(unit, -bits)
-        return parts
 
-    products = [A @ np.column_stack(slices(x)) for A in slices(M)]
-    total = np.array([math.fsum(row) for row in np.hstack(products).tolist()])
-    return total, 4.0 * x.size * math.ldexp(largest(M) * largest(x), -3 * bits)
-
-
-def accurate_product(M: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return M x with each entry rounded once, and a bound of what else is lost."""
-    return (exact_product(M, x), 0.0) if M.size <= _SMALL else sliced_product(M, x)
+def _slices(rest: np.ndarray, bits: int) -> list[np.ndarray]:
+    unit, parts = math.ldexp(1.0, math.frexp(largest(rest))[1] - bits), []
+    for _ in range(3):
+        parts.append(np.rint(rest / unit) * unit)
+        rest, unit = rest - parts[-1], math.ldexp(unit, -bits)
+    return parts
 
 
 def is_symmetric(P: np.ndarray, tolerance: float = 1e-10) -> bool:

@@ -2,8 +2,10 @@ r"""The hard margin support vector machine, program (SVM_h2)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +79,9 @@ class HardMarginSVC(SupportVectorMachine):
     def _dual(self, points: Points) -> DualProgram:
         return DualProgram.of(SignedKernel(points), -1.0, (points.s, 0.0), upper=np.inf, eta=1.0)
 
-    def _solved(self, points: Points, dual: DualProgram) -> tuple[Solved, list[DualProgram]]:
+    def _solved(
+        self, points: Points, dual: DualProgram, vanishes: Callable[[], Any]
+    ) -> tuple[Solved, list[DualProgram]]:
         """Find the nearest points of the convex hulls; one number tells the rest: at the solution 1'a = a'Pa."""
         u = points.unit  # multipliers need not be unique: found are those of the data's own unit
         plain = replace(points, Phi=None if points.Phi is None else points.Phi * u, unit=1.0)
@@ -98,4 +102,4 @@ class HardMarginSVC(SupportVectorMachine):
             return dual, done._replace(a=2.0 / square * done.a * u**2, Pa=2.0 / square * done.Pa)
 
         guess = partial(hyperplanes.guess_active_set, plain, libsvm=guess_by_libsvm)
-        return hyperplanes.solve(self, points, [nearest], guess, scaled)
+        return hyperplanes.solve(self, points, [nearest], guess, scaled, vanishes)

@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from companion.arithmetic import EPS, ROUNDING, Bounds, accurate_product, beyond, largest, ratio
+from companion.arithmetic import EPS, ROUNDING, Bounds, beyond, exact_product, largest, ratio
 from companion.checks import as_scalar, check_count, read_data, validated
 from companion.engine.certificate import certify_hyperplane
 from companion.engine.finish import Finished, finish, is_psd
@@ -292,6 +292,7 @@ def proper_points(points: Points, free_b: bool, name: str) -> Points:
 def solve(
     model: Any, points: Points, programs: Sequence[DualProgram], guess: Callable[[DualProgram], Guess | None],
     answer: Callable[[DualProgram, Finished], tuple[DualProgram, Finished]] | None = None,
+    vanishes: Callable[[], Any] | None = None,
 ) -> tuple[Solved, list[DualProgram]]:  # fmt: skip
     """Solve programs until the answer of one is proved.
 
@@ -307,6 +308,8 @@ def solve(
         Guesses the active set of a program.
     answer : callable, optional
         Turns the solution of a program into that of the program that it is solved for.
+    vanishes : callable, optional
+        Says whether w = 0 is the optimum. It is asked where w is short and nothing proved: 0 has no digits to find.
 
     Returns
     -------
@@ -333,9 +336,15 @@ def solve(
                 continue
             better = min([*best, found], key=lambda each: each.certificate.worst)
             best = [better._replace(n_systems=found.n_systems)]
-            if better.certificate.ok:
+            if better.certificate.ok or (vanishes and _is_short(found, points) and vanishes()):
                 return best[0], tried
     return best[0], tried
+
+
+def _is_short(found: Solved, points: Points) -> bool:
+    """Return whether the terms of w cancel but for a part whose square is rounding."""
+    terms = np.abs(found.dual.P.coefficients(found.a)) @ np.sqrt(np.maximum(points.diagonal, 0.0))
+    return found.weights.norm**2 <= ROUNDING * float(terms) ** 2
 
 
 def _without_slack(attempt: Callable[..., Solved | None]) -> Solved | None:
@@ -463,18 +472,16 @@ def _read_off(
     h = inner - b * s + ridge + dual.q
     slab = model._slab(dual, h - narrower, a, b if penalized else None)
     moved = (3 - 2 * P.copies) * weights.shift
-    if weights.exact is not None:  # with the b that is stored, for the origin of the data
+    if weights.rest is not None:  # with the b that is stored, for the origin of the data
         slab = replace(slab, b=(slab.b + moved) - moved)
     levels = np.array([-slab.eta] if penalized else [-slab.b, -slab.eta])[: len(dual.c)]
     fixed = np.abs(dual.q) + abs(b) + np.abs(levels) @ np.abs(dual.A)
     u = ridge - h - levels @ dual.A
     rounded = 4.0 * (fixed + size) + abs(weights.shift)
-    if weights.exact is not None:
-        M, v = weights.exact
-        M = P.sign[:, None] * np.tile(M, (P.copies, 1))
-        columns = np.column_stack([M, -s, dual.q, dual.A.T])
-        missing, lost = accurate_product(columns, np.concatenate([v, [b, 1.0], levels]))
-        u, error = -missing, error + lost
+    if weights.rest is not None:
+        products = P.signed(weights.inner), P.signed(weights.rest)
+        columns = np.column_stack([*products, -s, dual.q, dual.A.T])
+        u = -exact_product(columns, np.array([1.0, 1.0, b, 1.0, *levels]))
         if not model._unit_normal:  # q may be a sum, and b one that float64 does not have
             rounded = np.abs(u) + 0.5 * np.abs(dual.q)
             error = error + abs(math.fsum((slab.b, moved, -(slab.b + moved))))

@@ -47,9 +47,9 @@ class Weights(NamedTuple):
     `inner` has the products with the features from their origin on, and `shift` is the one with the origin, less the
     middle of the values of a regression. `error` bounds the rounding of `inner`, `size` is that of its terms, and
     `misfit` bounds the distance of w from :math:`\sum_i c_i \varphi(x_i)`, for the coefficients c that the multipliers
-    give. Where `exact` has a matrix and a vector, their product is `inner` without its rounding, and `error` bounds
-    what else there is. `below` is by how much the square of the norm is negative, as it may be for a Gram matrix that
-    rounding has made indefinite: the norm is 0 then, and the objective is off by half of `below`.
+    give. Where `rest` is there, it is what rounding has taken from `inner`, and `error` bounds what else there is.
+    `below` is by how much the square of the norm is negative, as it may be for a Gram matrix that rounding has made
+    indefinite: the norm is 0 then, and the objective is off by half of `below`.
     """
 
     w: np.ndarray | None
@@ -61,7 +61,7 @@ class Weights(NamedTuple):
     norm_error: float
     misfit: float
     shift: float = 0.0
-    exact: tuple[np.ndarray, np.ndarray] | None = None
+    rest: np.ndarray | None = None
     below: float = 0.0
 
     def of_data(self, unit: float) -> Weights:
@@ -218,13 +218,12 @@ class Points:
     def _of_gram(self, c: np.ndarray, misfit: float) -> Weights:
         """Return the weights with these coefficients, and products that are rounded once."""
         used = np.flatnonzero(c)
-        exact = self.given[:, used], c[used]
-        inner, lost = accurate_product(*exact)
+        inner, rest, lost = accurate_product(self.given[:, used], c[used])
         square, error = math.fsum(c * inner), np.full(self.n, lost)
         noise = 2.0 * float(np.abs(c) @ (EPS * np.abs(inner) + lost))
         if not self.kernel.is_precomputed:  # a matrix that was given is what it is
             error += EPS * np.sqrt(self.given**2 @ c**2)
-        return self._in_span(c, inner, error, square, noise, misfit)._replace(exact=exact)
+        return self._in_span(c, inner, error, square, noise, misfit)._replace(rest=rest)
 
     def _in_span(
         self, c: np.ndarray, inner: np.ndarray, error: np.ndarray, square: float, noise: float, misfit: float
@@ -245,16 +244,17 @@ class Points:
         size, norm = np.abs(self.Phi) @ np.abs(w), float(np.linalg.norm(w))
         terms, origin = np.append(w, 1.0), w * 0.0 + self.origin
         shift = float(exact_product(np.append(origin, -self.middle)[None], terms)[0])
-        rest = exact_product(np.append(origin, [-self.middle, -1.0])[None], np.append(terms, shift))
-        exact, inner = None, self.Phi @ w
+        left = exact_product(np.append(origin, [-self.middle, -1.0])[None], np.append(terms, shift))
+        rest, inner = None, self.Phi @ w
         error = rounding_of(w.size) * size + EPS * abs(shift)
         if careful:
-            exact = np.column_stack([self.Phi, np.ones(self.n)]), np.append(w, rest)
-            inner, error = accurate_product(*exact)[0], 0.0 * size
+            Phi = np.column_stack([self.Phi, np.ones(self.n)])
+            inner, rest, lost = accurate_product(Phi, np.append(w, left))
+            error = 0.0 * size + lost
         if not self.kernel.is_linear:  # features are rounded
             error = error + EPS * (4.0 * size + float(np.abs(w) @ np.abs(origin)))
         part = float(ratio(misfit, norm))
-        return Weights(w, c, inner, error, size, norm, part, misfit, shift, exact)
+        return Weights(w, c, inner, error, size, norm, part, misfit, shift, rest)
 
     def basis(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return features of which there are few: those of the kernel, or a pivoted Cholesky factor of the Gram matrix.
@@ -295,7 +295,7 @@ class Points:
         for k, one, two in zip(group.ravel().tolist(), coef.tolist(), c.tolist()):
             parts[k] += [one, -two]
         rest = np.array([math.fsum(part) for part in parts])
-        product, lost = accurate_product(self.given[np.ix_(first, first)], rest)
+        product, _, lost = accurate_product(self.given[np.ix_(first, first)], rest)
         # where rounding has made the matrix indefinite, the square may be negative: it proves nothing either
         left = abs(math.fsum(rest * product)) + float(np.abs(rest) @ (EPS * np.abs(product) + lost))
         if not self.kernel.is_precomputed:

@@ -26,8 +26,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -244,23 +245,39 @@ class SupportVectorMachine(HyperplaneClassifier):
         if weight is not None:
             points = replace(points, weight=as_vector(weight, "sample_weight", points.n))
         program = self._dual(points)
-        found, tried = self._solved(points, program)
-        free = program.eta is None and not program.P.ridge
-        if free and (found.weights.unknown or not found.certificate.ok):
-            reason = self._store_zero(points, program, found.n_systems)
-            if reason:
-                return [DegenerateSolutionWarning(reason)]
+        zero = cache(partial(self._zero, points, program))
+        found, tried = self._solved(points, program, zero)
+        if (found.weights.unknown or not found.certificate.ok) and (proof := zero()):
+            a, reason = proof
+            self._store_zero(points, program, a, found.n_systems)
+            return [DegenerateSolutionWarning(reason)]
         found = hyperplanes.refine(self, points, found, tried, norm_is_shown=True)
         self._store(points, program, found)
         priced = program.price is not None and (program.eta is not None or program.P.ridge)
         return hyperplanes.complaints(self, points, norm_is_shown=True, price="K" if priced else "")
 
-    def _store_zero(self, points: Points, dual: DualProgram, n_systems: int) -> str:
-        """Store w = 0 and say why it is the optimum, by the linear program of `nu_min`; say nothing if it is not."""
+    def _zero(self, points: Points, dual: DualProgram) -> tuple[np.ndarray, str] | None:
+        """Return multipliers that prove w = 0, by the linear program of `nu_min`, and words; None if w is not 0."""
+        if dual.eta is not None or dual.P.ridge:
+            return None
         a, largest_part = smallest_bound(points)
         nu, least = dual.total / (points.n * dual.price), 1.0 / (points.n * largest_part)
         if nu > least * (1.0 + ROUNDING):
-            return ""
+            return None
+        if self._unit_normal:
+            K, limit = apart(dual.price, min(dual.price, largest_part), -1.0)
+            return a, (
+                f"K = {K} is at least {limit}: the optimal value of (SVM_s1) is 0, and w is not determined; "
+                "lower K"
+            )
+        given, limit = apart(nu, max(nu, least), 1.0)
+        return a, (
+            f"nu = {given} is at most nu_min = {limit}: the optimum is w = 0, eta = 0, and no hyperplane is "
+            "found; raise nu"
+        )
+
+    def _store_zero(self, points: Points, dual: DualProgram, a: np.ndarray, n_systems: int) -> None:
+        """Store w = 0 with the multipliers that prove it."""
         a, zero = np.minimum(dual.c[-1] * a, dual.upper), np.zeros(points.n)
         c = dual.P.coefficients(a)
         w, rounding = points.weights(c, c, careful=True), rounding_of(points.n)
@@ -272,22 +289,13 @@ class SupportVectorMachine(HyperplaneClassifier):
         found = Solved(dual, a, nothing, Slab(), zero, 0.0, proof, 0.0, 0.0, n_systems)
         self._store(points, dual, found)
         self.degenerate_, self.point_classes_ = True, np.full(points.n, "undetermined")
-        if self._unit_normal:
-            K, limit = apart(dual.price, min(dual.price, largest_part), -1.0)
-            return (
-                f"K = {K} is at least {limit}: the optimal value of (SVM_s1) is 0, and w is not determined; "
-                "lower K"
-            )
-        given, limit = apart(nu, max(nu, least), 1.0)
-        return (
-            f"nu = {given} is at most nu_min = {limit}: the optimum is w = 0, eta = 0, and no hyperplane is "
-            "found; raise nu"
-        )
 
-    def _solved(self, points: Points, dual: DualProgram) -> tuple[Solved, list[DualProgram]]:
+    def _solved(
+        self, points: Points, dual: DualProgram, vanishes: Callable[[], Any]
+    ) -> tuple[Solved, list[DualProgram]]:
         """Solve the program; return the answer, and the programs tried."""
         guess = partial(hyperplanes.guess_active_set, points, libsvm=guess_by_libsvm)
-        return hyperplanes.solve(self, points, [dual], guess)
+        return hyperplanes.solve(self, points, [dual], guess, vanishes=vanishes)
 
     def _slab(self, dual: DualProgram, h: np.ndarray, a: np.ndarray, b: float | None) -> Slab:
         return slab_of(dual.P.s, h, a, dual.upper, b, dual.eta)
