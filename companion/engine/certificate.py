@@ -459,10 +459,8 @@ def certify_hyperplane(
     gap, products = weak_duality(a, u, error, upper=upper, ridge=ridge, norm=norm, misfit=misfit)
     A, c, y = rows
     miss = np.array([side - math.fsum(row * a) for row, side in zip(A, c)])
-    spread, beyond = (
-        np.abs(A) @ a + np.abs(c),
-        float(ratio(max(float(a.sum()) - largest_sum, 0.0), largest_sum)),
-    )
+    spread = np.abs(A) @ a + np.abs(c)
+    beyond = float(ratio(max(float(a.sum()) - largest_sum, 0.0), largest_sum))
     wrong = np.where(a <= 0.0, np.maximum(u, 0.0), np.abs(u - ridge * a))
     wrong = np.where(a >= upper, np.where(a > 0.0, np.maximum(-u, 0.0), 0.0), wrong)
     # b and eta are read from constraints with the largest terms: their rounding misses no small one

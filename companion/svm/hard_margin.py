@@ -84,7 +84,8 @@ class HardMarginSVC(SupportVectorMachine):
     ) -> tuple[Solved, list[DualProgram]]:
         """Find the nearest points of the convex hulls; one number tells the rest: at the solution 1'a = a'Pa."""
         u = points.unit  # multipliers need not be unique: found are those of the data's own unit
-        plain = replace(points, Phi=None if points.Phi is None else points.Phi * u, unit=1.0)
+        Phi = None if points.Phi is None else points.Phi * u
+        plain = replace(points, Phi=Phi, origin=points.origin * u, unit=1.0)
         P, balanced = SignedKernel(plain), (points.s, 0.0)
         nearest = DualProgram.of(P, 0.0, balanced, (1.0, 2.0), upper=np.inf)
 

@@ -39,11 +39,8 @@ from companion.svm.program import DualProgram, Points, Weights, make_points
 
 __all__ = [
     "POINT_CLASSES", "ROUNDING", "TIGHT", "Interval", "KernelLike", "Slab", "Solved", "complaints",
-    "guess_active_set", "inner_products", "judge", "linear_weights", "middle",
-    "multiplier_interval", "place_points", "proper_points", "read", "refine", "slab_of", "snap",
-    "solve",
-    "store",
-    "warned",
+    "guess_active_set", "inner_products", "judge", "linear_weights", "middle", "multiplier_interval", "place_points",
+    "proper_points", "read", "refine", "slab_of", "snap", "solve", "store", "warned",
 ]  # fmt: skip
 
 Interval = tuple[float, float]
@@ -336,15 +333,11 @@ def solve(
                 continue
             better = min([*best, found], key=lambda each: each.certificate.worst)
             best = [better._replace(n_systems=found.n_systems)]
-            if better.certificate.ok or (vanishes and _is_short(found, points) and vanishes()):
+            terms = float(np.abs(found.weights.coef) @ np.sqrt(np.maximum(points.diagonal, 0.0)))
+            short = found.weights.norm**2 <= ROUNDING * terms**2  # 0 but for rounding, perhaps
+            if better.certificate.ok or (vanishes and short and vanishes()):
                 return best[0], tried
     return best[0], tried
-
-
-def _is_short(found: Solved, points: Points) -> bool:
-    """Return whether the terms of w cancel but for a part whose square is rounding."""
-    terms = np.abs(found.dual.P.coefficients(found.a)) @ np.sqrt(np.maximum(points.diagonal, 0.0))
-    return found.weights.norm**2 <= ROUNDING * float(terms) ** 2
 
 
 def _without_slack(attempt: Callable[..., Solved | None]) -> Solved | None:

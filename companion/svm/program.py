@@ -183,6 +183,14 @@ class Points:
             return self.gram, {"kernel": "precomputed"}
         return self.X / self.unit, options
 
+    @cached_property
+    def in_two_parts(self) -> np.ndarray:
+        """The features from their origin on, and beside them what rounding has taken from these."""
+        assert self.Phi is not None
+        whole = np.asarray(self.kernel.features(self.X, limit=np.inf)) / self.unit
+        moved = whole - self.Phi
+        return np.hstack([self.Phi, (whole - (self.Phi + moved)) + (moved - self.origin)])
+
     def weights(self, c: Array, inner: Array, lost: Any = 0.0, careful: bool = False) -> Weights:
         r"""Return :math:`w = \sum_i c_i \varphi(x_i)`.
 
@@ -199,7 +207,7 @@ class Points:
         """
         size, lengths = np.abs(c), np.sqrt(np.maximum(self.diagonal, 0.0))
         if self.Phi is not None and careful:
-            w = exact_product(self.Phi.T, c)
+            w = exact_product(self.in_two_parts.T, c).reshape(2, -1).sum(axis=0)
             return self.known(w, c, EPS * float(np.linalg.norm(w)), careful)
         if self.Phi is not None:
             terms = size @ np.abs(self.Phi)
@@ -242,14 +250,13 @@ class Points:
         """Return the weights w of explicit features."""
         assert self.Phi is not None
         size, norm = np.abs(self.Phi) @ np.abs(w), float(np.linalg.norm(w))
-        terms, origin = np.append(w, 1.0), w * 0.0 + self.origin
-        shift = float(exact_product(np.append(origin, -self.middle)[None], terms)[0])
-        left = exact_product(np.append(origin, [-self.middle, -1.0])[None], np.append(terms, shift))
-        rest, inner = None, self.Phi @ w
+        origin, rest, inner = w * 0.0 + self.origin, None, self.Phi @ w
+        terms = np.append(origin, -self.middle)[None]
+        shift, left = (float(part[0]) for part in accurate_product(terms, np.append(w, 1.0))[:2])
         error = rounding_of(w.size) * size + EPS * abs(shift)
         if careful:
-            Phi = np.column_stack([self.Phi, np.ones(self.n)])
-            inner, rest, lost = accurate_product(Phi, np.append(w, left))
+            features = np.column_stack([self.in_two_parts, np.ones(self.n)])
+            inner, rest, lost = accurate_product(features, np.concatenate([w, w, [left]]))
             error = 0.0 * size + lost
         if not self.kernel.is_linear:  # features are rounded
             error = error + EPS * (4.0 * size + float(np.abs(w) @ np.abs(origin)))
