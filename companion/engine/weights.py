@@ -37,7 +37,7 @@ from companion.arithmetic import EPS, Bounds, largest, ratio
 from companion.engine.certificate import weak_duality
 from companion.engine.finish import System, settle
 
-__all__ = ["Carried", "carry_weights"]
+__all__ = ["Carried", "WeightsProgram"]
 
 _NEWTON = 60  # steps for one envelope
 _GROWTH = 32.0  # of rho: each envelope starts from the multipliers of the one before
@@ -65,10 +65,8 @@ class Carried(NamedTuple):
         return max(self.gap, _PROVED), not self.settled, self.gap
 
 
-def carry_weights(
-    R: np.ndarray, ridge: float, q: np.ndarray, A: np.ndarray, c: np.ndarray, upper: Bounds, a: np.ndarray,
-) -> Carried:  # fmt: skip
-    r"""Solve a machine with w as a variable of its own.
+class WeightsProgram(System[_Pair]):
+    r"""A machine with w as a variable of its own, in units in which the largest entry of each column is near 1.
 
     Parameters
     ----------
@@ -81,27 +79,17 @@ def carry_weights(
     c : ndarray of shape (p,)
     upper : float
         The bound K, or infinity.
-    a : ndarray of shape (n,)
-        Multipliers to start from.
-
-    Returns
-    -------
-    Carried
 
     Examples
     --------
     Two classes that overlap, with a price of slack of 1e18; in the dual program w would be a sum of terms 1e18.
 
     >>> s, x = np.array([1.0, -1.0, 1.0, -1.0]), np.array([[3.0], [2.0], [1.0], [0.0]])
-    >>> found = carry_weights(s[:, None] * x, 0.0, -np.ones(4), s[None], np.zeros(1), 1e18, np.zeros(4))
+    >>> program = WeightsProgram(s[:, None] * x, 0.0, -np.ones(4), s[None], np.zeros(1), 1e18)
+    >>> found = program.solve(np.zeros(4))
     >>> found.w.round(12), found.y.round(12), found.gap < 1e-12
     (array([0.66666667]), array([-1.]), True)
     """
-    return _Weights(R, ridge, q, A, c, upper).solve(np.clip(a, 0.0, upper))
-
-
-class _Weights(System[_Pair]):
-    """The program in units in which the largest entry of each column is near 1."""
 
     def __init__(
         self, R: np.ndarray, ridge: float, q: np.ndarray, A: np.ndarray, c: np.ndarray, upper: Bounds
@@ -121,7 +109,8 @@ class _Weights(System[_Pair]):
         return np.asarray(-(self.M @ x) - self.q)
 
     def solve(self, a: np.ndarray) -> Carried:
-        x = np.zeros(self.r + self.p)
+        """Return the solution, from multipliers to start with."""
+        x, a = np.zeros(self.r + self.p), np.clip(a, 0.0, self.upper)
         best = Carried(x[: self.r], x[self.r :], a, math.inf, False, 0)
         length = float(self.unit.max(initial=0.0)) or 1.0
         best = self.better(best, *self.finish(x, a))
@@ -227,13 +216,6 @@ class _Weights(System[_Pair]):
         found = settle(self, (x, a), self.state_of(a), _CORRECTIONS)
         return found.point, found.ok
 
-    def minimum(self, point: _Pair, state: np.ndarray) -> _Pair | None:
-        """Solve the system of these sets; None if that overflows."""
-        x, a = point
-        placed = np.where(state < 0, 0.0, np.where(state > 0, self.upper, a))
-        x, a = self.system(x, placed, state)
-        return (x, a) if np.isfinite(x).all() and np.isfinite(a).all() else None
-
     def corrected(self, point: _Pair, state: np.ndarray) -> np.ndarray:
         """Return the state with what is off moved."""
         x, a = point
@@ -245,9 +227,11 @@ class _Weights(System[_Pair]):
         new[(state > 0) & (u < -rounding)] = 0
         return new
 
-    def system(self, x: np.ndarray, a: np.ndarray, state: np.ndarray) -> _Pair:
-        """Return the solution for these sets that is nearest to the given point."""
+    def minimum(self, point: _Pair, state: np.ndarray) -> _Pair | None:
+        """Return the solution for these sets that is nearest to the point; None if it overflows."""
         self.n_systems += 1
+        x, a = point
+        a = np.where(state < 0, 0.0, np.where(state > 0, self.upper, a))
         F, r, p = np.flatnonzero(state == 0), self.r, self.p
         k = F.size
         S = np.zeros((r + p + k, r + p + k))
@@ -261,8 +245,7 @@ class _Weights(System[_Pair]):
             t = np.exp2(-np.round(np.log2(np.where(peak > 0.0, peak, 1.0)) / 2.0))
             S = S * (t if side else t[:, None])
             scales[side] *= t
-        x, a = x.copy(), a.copy()
-        best, error = (x, a), math.inf
+        best, error = (x.copy(), a.copy()), math.inf
         Q, T, order = qr(S, pivoting=True, check_finite=False)
         diagonal = np.abs(T.diagonal())
         rank = int(np.count_nonzero(diagonal > 1e-14 * largest(diagonal)))
@@ -282,4 +265,4 @@ class _Weights(System[_Pair]):
             step *= columns
             x = x + step[: r + p]
             a[F] += step[r + p :]
-        return best
+        return best if np.isfinite(best[0]).all() and np.isfinite(best[1]).all() else None

@@ -30,7 +30,7 @@ from companion.engine.certificate import certify_hyperplane
 from companion.engine.finish import Finished, finish, is_psd
 from companion.engine.guess import Guess, guess_state
 from companion.engine.quadratic import solve_box
-from companion.engine.weights import carry_weights
+from companion.engine.weights import WeightsProgram
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian, Kernel, is_positive_definite
 from companion.kernels.vectors import own_points
@@ -102,15 +102,13 @@ class Slab(Record):
         return Slab(b, eta, move(self.b_interval), move(self.eta_interval, 0.0), *edges)
 
 
-def snap(a: np.ndarray, upper: Bounds, lengths: np.ndarray | None = None) -> np.ndarray:
+def snap(a: np.ndarray, upper: Bounds, lengths: np.ndarray) -> np.ndarray:
     """Return the multipliers with those moved to a bound that differ from it by rounding only.
 
-    With the lengths of the features, a small multiplier of a long one stays if its part of w is no rounding.
+    A small multiplier of a long feature stays if its part of w is no rounding.
     """
-    small = a <= ROUNDING * largest(a)
-    if lengths is not None:
-        parts = a * lengths
-        small &= parts <= ROUNDING * largest(parts)
+    parts = a * lengths
+    small = (a <= ROUNDING * largest(a)) & (parts <= ROUNDING * largest(parts))
     a = np.where(small, 0.0, a)
     return np.where(a >= (1.0 - ROUNDING) * upper, upper, a)  # an infinite bound is never met
 
@@ -434,7 +432,8 @@ def _carried(model: Any, points: Points, dual: DualProgram, a: np.ndarray) -> So
     def carried(narrower: float, sets: Guess | None = None) -> Solved:
         start = a if sets is None else sets.a
         with np.errstate(all="ignore"):
-            found = carry_weights(R, P.ridge, dual.q - narrower, dual.A, dual.c, dual.upper, start)
+            program = WeightsProgram(R, P.ridge, dual.q - narrower, dual.A, dual.c, dual.upper)
+            found = program.solve(start)
         b, w, multipliers = None, found.w, P.separate(found.a)
         if P.constant:  # the constant's weight is b or -b
             sign = -s[0] * P.signed(np.ones(points.n))[0]
