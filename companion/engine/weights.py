@@ -49,20 +49,13 @@ _Pair = tuple[np.ndarray, np.ndarray]  # x = (w, y) in the units of the columns,
 
 
 class Carried(NamedTuple):
-    """Weights, levels and multipliers, the gap between their two values relative to the terms of the objective,
-    and whether their sets stayed as they were.
-    """
+    """Weights, levels and multipliers, and the gap between their two values relative to the terms of the objective."""
 
     w: np.ndarray
     y: np.ndarray
     a: np.ndarray
     gap: float
-    settled: bool
     n_systems: int
-
-    def rank(self) -> tuple[float, bool, float]:
-        """Return what is best where it is smallest: where a gap may be rounding, sets that stay count for more."""
-        return max(self.gap, _PROVED), not self.settled, self.gap
 
 
 class WeightsProgram(System[_Pair]):
@@ -110,29 +103,29 @@ class WeightsProgram(System[_Pair]):
 
     def solve(self, a: np.ndarray) -> Carried:
         """Return the solution, from multipliers to start with."""
-        x, a = np.zeros(self.r + self.p), np.clip(a, 0.0, self.upper)
-        best = Carried(x[: self.r], x[self.r :], a, math.inf, False, 0)
+        x = np.zeros(self.r + self.p)
+        best = self.finished(x, np.clip(a, 0.0, self.upper))
         length = float(self.unit.max(initial=0.0)) or 1.0
-        best = self.better(best, *self.finish(x, a))
         # the price of squared slack is smooth: around the multipliers 0, its envelope is the price itself
         rho = 1.0 / self.ridge if self.ridge else min(self.largest_bound, 1.0 / length**2)
         a = 0.0 * a
         for _ in range(_ENVELOPES):
-            if best.settled and best.gap <= _PROVED:
+            if best.gap <= _PROVED:
                 break
             x, a = self.envelope(x, a, rho)
-            best = self.better(best, (x, a))
-            best = self.better(best, *self.finish(x, a))
+            best = min(best, self.finished(x, a), key=lambda each: each.gap)
             if self.ridge or rho > self.largest_bound / EPS:
                 break
             rho *= _GROWTH
         return best._replace(w=best.w / self.unit, n_systems=self.n_systems)
 
-    def better(self, best: Carried, point: _Pair, settled: bool = False) -> Carried:
-        """Return the better of two points."""
-        x, a = point
-        if not (np.isfinite(x).all() and np.isfinite(a).all()):
-            return best
+    def finished(self, x: np.ndarray, a: np.ndarray) -> Carried:
+        """Return the better of a point and the solution for its sets, which are corrected."""
+        found = settle(self, (x, a), self.state_of(a), _CORRECTIONS)
+        return min(self.judged(x, a), self.judged(*found.point), key=lambda each: each.gap)
+
+    def judged(self, x: np.ndarray, a: np.ndarray) -> Carried:
+        """Return a point with its gap, which is infinite where a number is not finite."""
         v, y, u = x[: self.r], x[self.r :], self.missed(x)
         a = np.clip(a, 0.0, self.upper)
         w = v / self.unit
@@ -143,8 +136,8 @@ class WeightsProgram(System[_Pair]):
         )
         gap += float(np.abs(y) @ np.abs(self.c - self.A @ a))
         size = 0.5 * norm * norm + float(np.abs(self.c) @ np.abs(y) + a @ np.maximum(u, 0.0))
-        relative = gap / size if size > 0.0 else math.inf
-        return min(best, Carried(v, y, a, relative, settled, 0), key=Carried.rank)
+        relative = gap / size if gap >= 0.0 and 0.0 < size < math.inf else math.inf
+        return Carried(v, y, a, relative, 0)
 
     def state_of(self, a: np.ndarray) -> np.ndarray:
         """Return -1 for a multiplier 0, 1 for one at K, 0 for a free one."""
@@ -210,11 +203,6 @@ class WeightsProgram(System[_Pair]):
         return left - at * (right - left) / (then - at) if then > at else right
 
     # -- the finish
-
-    def finish(self, x: np.ndarray, a: np.ndarray) -> tuple[_Pair, bool]:
-        """Solve for the present sets, and correct these."""
-        found = settle(self, (x, a), self.state_of(a), _CORRECTIONS)
-        return found.point, found.ok
 
     def corrected(self, point: _Pair, state: np.ndarray) -> np.ndarray:
         """Return the state with what is off moved."""
