@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from companion.regression import ElasticNet, KernelRidge, Lasso, RidgeRegression
-from companion.svm import (
-    IndefiniteSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5, hyperplanes,
-)  # fmt: skip
+from companion.svm import IndefiniteSVC, SVMs1, SVMs2, SVMs2prime, SVMs3, SVMs4, SVMs5
 from companion.svr import EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR
 from tests.exact.judge import judge
 
@@ -109,7 +107,7 @@ def test_what_is_certified_is_right(maker):
 
 
 def test_the_rounding_of_centred_features_is_in_the_proof(monkeypatch):
-    monkeypatch.setattr(hyperplanes, "_without_slack", lambda attempt: attempt(0.0))
+    monkeypatch.setattr("companion.svm.hyperplanes._without_slack", lambda attempt: attempt(0.0))
     assert outcome(SVMs2, "contradictory", 2) == "flagged"  # 0.4 % off, for a price of 7e16
 
 
