@@ -17,7 +17,7 @@ def plane(m, X):
     H, d = F if name == "precomputed" else F @ F.T, m.kernel_params["degree"] if name == "poly" else 0
     G = np.exp(H - (H.diagonal()[:, None] + H.diagonal()) / 2) if name == "gaussian" else (H + 1) ** d if d else H
     if d and w is not None:  # the monomials of degree d in (x, 1), in the package's order
-        sets = list(combinations_with_replacement(range(n + 1), d))
+        sets = sorted(combinations_with_replacement(range(n + 1), d), key=lambda i: i.count(n))
         ways = [factorial(d) // prod(factorial(i.count(k)) for k in range(n + 1)) for i in sets]
         F, roots = exact(np.column_stack([X, np.ones(len(X))])), np.sqrt(exact(ways))
         F = np.column_stack([F[:, i].prod(axis=1) * root for i, root in zip(sets, roots)])
