@@ -106,7 +106,7 @@ def least_absolute_deviations(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResul
     for _ in range(2):
         x[kept] -= inverse @ accurate_product(data[zero], np.r_[x, one])[0]
     x[kept] = np.where(np.abs(x[kept]) > rounding_of(A.size) * sizes, x[kept], 0.0)
-    fit, noise = accurate_product(data, np.r_[x, one])
+    fit, _, noise = accurate_product(data, np.r_[x, one])
     zero |= (np.abs(fit) <= none) | (lambda_ * fit < 0)
     z = np.where(zero, 0.0, fit)
     if z.any():  # if not, the value is 0, which no multiplier needs to prove

@@ -184,7 +184,8 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (k,)
         """
-        return self.classes_[(self.decision_function(X) >= 0.0).astype(int)]
+        blue = self.decision_function(X) >= 0.0  # first: it says so where nothing was fitted
+        return self.classes_[blue.astype(int)]
 
     @property
     def support_vectors_(self) -> np.ndarray:
