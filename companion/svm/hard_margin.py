@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from companion.arithmetic import EPS
 from companion.engine.finish import Finished
 from companion.exceptions import InfeasibleProblemError
 from companion.svm import hyperplanes
@@ -90,7 +91,8 @@ class HardMarginSVC(SupportVectorMachine):
         nearest = DualProgram.of(P, 0.0, balanced, (1.0, 2.0), upper=np.inf)
 
         def scaled(_: DualProgram, done: Finished) -> tuple[DualProgram, Finished]:
-            square = float(done.a @ done.Pa)
+            lengths = np.sqrt(np.maximum(P.diagonal(), 0.0))  # rounding may have left no distance
+            square = max(float(done.a @ done.Pa), (EPS * float(done.a @ lengths)) ** 2)
             # where the hulls meet up to rounding only, go on
             found = plain.weights(P.coefficients(done.a), *P.inner(done.a, done.Pa))
             witness, k = smallest_bound(points) if found.unknown else (done.a, np.inf)

@@ -128,9 +128,7 @@ def spectrum_transform(K: Any, how: str = "clip", rows: Any = None) -> Any:
         raise ValueError(f"how must be one of {', '.join(transforms)}, got {how!r}")
     factor, constant = transforms[how]
     if np.isinf(factor).any():
-        raise ValueError(
-            f"exp overflows at the eigenvalue {d[-1]:.4g} of K; scale K, to at most 700"
-        )
+        raise ValueError(f"exp overflows at the eigenvalue {d[-1]:.4g} of K; scale K")
     new = (V * np.maximum(d * factor + constant, 0.0)) @ V.T
     new = 0.5 * (new + new.T)
     if rows is None:

@@ -40,9 +40,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from companion.arithmetic import EPS, Bounds, apart, exact_product, largest, linear_program, ratio
 from companion.checks import as_matrix, as_scalar, as_vector, check_count
-from companion.engine.certificate import BoxProgram, rounding_of
+from companion.engine.certificate import rounding_of
 from companion.engine.guess import Guess, guess_machine
-from companion.engine.quadratic import solve_box
 from companion.exceptions import InfeasibleProblemError
 from companion.kernels import as_kernel
 from companion.kernels.vectors import KernelMixin
@@ -534,12 +533,12 @@ class SVMs2l(HyperplaneClassifier):
     Notes
     -----
     Source: the remark at the end of Section 18.3. The text says that the program minimises the number of misclassified
-    points; it minimises their total slack. HiGHS guesses, and the
-    engine for quadratic programs finishes.
+    points; it minimises their total slack. HiGHS solves the dual program; the certificate compares its value with the
+    slacks at the stored hyperplane.
 
     A Gaussian kernel separates all points that differ, with coefficients of any size; but digits are lost along
-    directions in which the images hardly differ. So w is sought in the span of some images: of those that are farther
-    than a hundredth of their length from the span of those before.
+    directions in which the images hardly differ. So w is sought in the span of some images, from the middle one on: of
+    those that are farther than a hundredth of their distance to it from the span of those before.
 
     Examples
     --------
@@ -554,47 +553,55 @@ class SVMs2l(HyperplaneClassifier):
 
     def _fit(self, X: Any, y: Any) -> list[Warning]:
         """Solve the dual linear program; w and b are the multipliers of its equations."""
-        # w has coefficients of its own, whose sum need not be 0
         points = hyperplanes.proper_points(self._read(X, y), False, type(self).__name__)
-        s, zero, (F, pivots, T) = points.s, np.zeros(points.n), points.basis()
-        used = np.full(F.shape[1], True)
-        if points.Phi is None:
-            used = T.diagonal() > _SPAN * np.sqrt(points.diagonal[pivots])
-        F, r = F[:, used], _count(used)
-        mean = F.mean(axis=0)  # b takes it
-        unit = largest(F - mean) or 1.0
-        rows = np.vstack([s * (F - mean).T / unit, s])
-        program = BoxProgram(
-            np.zeros((s.size, s.size)), zero - 1.0, rows, np.zeros(r + 1), zero, zero + 1.0
-        )
-        answer = linear_program(program.q, A_eq=rows, b_eq=program.b, bounds=(0.0, 1.0))
-        guess = None if answer.x is None else (answer.x, -answer.eqlin.marginals)
-        found = solve_box(program, guess=guess, tol=float(self.tol), max_iter=int(self.max_iter))
-        a, w = found.x, found.y[:-1] / unit
-        b, M, c = float(w @ mean - found.y[-1]), F, w
-        if points.Phi is None:
-            M, c = points.gram, np.zeros(points.n)
-            full = np.zeros(used.size)
-            full[used] = w
-            c[pivots] = solve_triangular(T, full, lower=True, trans="T")
-        least = float((s * (exact_product(M, c) - b)).min())
-        if least > 0.0:  # every point is on its side: a longer w leaves no slack
-            t = max((1.0 + 4.0 * EPS) / least, 1.0)
-            a, w, b, c = zero, t * w, t * b, t * c
-        margin = s * (exact_product(M, c) - b)
-        self.w_: np.ndarray | None = None if points.Phi is None else w
+        by_features, s, zero = points.Phi is not None, points.s, np.zeros(points.n)
+        if not by_features:  # b takes what the images have in common
+            points = replace(points, centred=True)
+        F, pivots, T = points.basis()
+        D = F - np.median(F, axis=0) if by_features else F
+        peaks = np.abs(D).max(axis=0)
+        # the rest of a constant is no direction
+        real = peaks > rounding_of(points.n) * np.abs(F).max(axis=0)
+        if not by_features:
+            real &= T.diagonal() > _SPAN * np.sqrt(points.diagonal[pivots])
+        rows = np.vstack([s * (D[:, real] / peaks[real]).T, s])
+        found = linear_program(zero - 1.0, A_eq=rows, b_eq=rows[:, 0] * 0.0, bounds=(0.0, 1.0))
+        levels = rows[:, 0] * 0.0 if found.x is None else -found.eqlin.marginals
+        a = zero if found.x is None else np.clip(found.x, 0.0, 1.0)
+        w = np.zeros(peaks.size)
+        w[real] = levels[:-1] / peaks[real]
+        M, c = (F, w) if by_features else (points.given, zero.copy())
+        if not by_features:
+            c[pivots] = solve_triangular(T, w, lower=True, trans="T")
+            c[points.middle_point] -= c.sum()
+        b = float(np.median(exact_product(M, c) - D @ w) - levels[-1])
+        M = np.column_stack([M, zero - 1.0])  # of the hyperplane as it is stored
+        margin = s * exact_product(M, np.append(c, b))
+        least = float(margin.min())
+        if 0.0 < least < 1.0:  # every point is on its side: a longer w leaves no slack
+            lost = 4.0 * EPS * largest(np.abs(M) @ np.abs(np.append(c, b)))
+            t = (1.0 + lost / least) / least
+            w, b, c = t * w, t * b, t * c
+            margin = s * exact_product(M, np.append(c, b))
+        a = zero if margin.min() >= 1.0 else a
+        self.w_: np.ndarray | None = w if by_features else None
         self.b_, self.norm_, self.dual_coef_ = b, float(np.linalg.norm(w)), c
-        size, slack = largest(margin) + 1.0 + abs(self.b_), np.maximum(1.0 - margin, 0.0)
-        self.X_fit_, self.kernel_, self.n_iter_ = points.X, points.kernel, found.n_systems
+        size, slack = largest(margin) + 1.0, np.maximum(1.0 - margin, 0.0)
+        self.X_fit_, self.kernel_, self.n_iter_ = points.X, points.kernel, max(found.nit, 1)
         self.K_ = self.eta_ = 1.0
         self.point_classes_ = place_points(a, 1.0, margin, 1.0, size, squared=False)
         self._store_points(points, a, np.where(slack > TIGHT * size, slack, 0.0), 1.0)
         self.delta_, self.degenerate_ = float(ratio(1.0, self.norm_)), self.norm_ == 0.0
         self.objective_, self.dual_objective_ = float(slack.sum()), float(a.sum())
-        # of the hyperplane that is stored: b may have lost digits of the program's solution
-        gap = abs(self.objective_ - self.dual_objective_) / max(self.objective_, 1.0)
-        proof = found.certificate
-        self.certificate_ = replace(proof, gap=max(proof.gap, gap))
+        # weak duality; an entry of a row may be nothing but rounding of its largest, which is 1
+        terms, miss = np.abs(rows) @ a, np.abs(rows @ a)
+        terms = np.maximum(terms, rounding_of(1) / self.tol * self.dual_objective_)
+        products = np.where(margin < 1.0, 1.0 - a, a) * np.abs(margin - 1.0)
+        gap = abs(self.objective_ - self.dual_objective_) + float(np.abs(levels) @ miss)
+        most, value = largest(ratio(miss, terms)), max(self.objective_, 1.0)
+        self.certificate_ = Certificate(
+            most, 0.0, largest(products) / value, gap / value, float(self.tol)
+        )
         return hyperplanes.complaints(self, points, norm_is_shown=False)
 
 
@@ -901,9 +908,6 @@ def _feasible(
     )
 
 
-_TOUCH = 1e-14  # hulls that miss each other by this part of their size meet up to rounding
-
-
 def nu_max(p: int, q: int) -> float:
     r"""Return :math:`2 \min(p, q)/(p + q)`, the largest nu for which (SVM_s2') has a solution.
 
@@ -1003,6 +1007,6 @@ def smallest_bound(points: Points) -> tuple[np.ndarray, float]:
         x = x + answer.x / scale
         if x.sum() < 1.0:  # a multiple would do better, unless there is nothing but rounding
             return nothing
-        if max(largest(equations @ x), -x.min(), x.max() - 1.0) <= _TOUCH * x.sum():
+        if max(largest(equations @ x), -x.min(), x.max() - 1.0) <= rounding_of(n) * x.sum():
             break
     return x / x.sum(), float(x.max() / x.sum())
