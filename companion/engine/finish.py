@@ -22,7 +22,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from companion.arithmetic import EPS, ROUNDING, TINY, Bounds, is_symmetric, largest, ratio
+from companion.arithmetic import EPS, ROUNDING, TINY, Bounds, apart, is_symmetric, largest, ratio
 
 __all__ = [
     "REFINEMENTS", "Finished", "Rows", "Settled", "System", "equations", "finish", "is_psd", "settle", "settle_near",
@@ -427,10 +427,10 @@ def is_psd(P: np.ndarray, name: str) -> bool:
     """
     n = len(P)
     if not is_symmetric(P):
-        skew = largest(P - P.T)
-        raise ValueError(
-            f"{name} must be symmetric, got entries that differ from their mirror image by {skew:.3g}"
-        )
+        i, j = np.unravel_index(int(np.abs(P - P.T).argmax()), P.shape)
+        one, two = apart(P[i, j], P[j, i])
+        places = f"{one} at [{i}, {j}] and {two} at [{j}, {i}]"
+        raise ValueError(f"{name} must be symmetric, got {places}")
     shifted = P.T.copy(order="F")
     shifted[np.diag_indices(n)] += 1e-10 * max(float(np.trace(P)), 0.0) + TINY
     return bool(dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1] == 0)
