@@ -237,8 +237,9 @@ def _(machine: SupportVectorMachine, X: Any, y: Any) -> float:
     f = inner - b
     if penalized:
         claims.append(away(machine.b_, -sum(weight, arb(0)) / unit, a.sum() / float(unit)))
-    if F is not None:
-        claims.append(away(machine.w_, product(F.T, weight) / unit, np.abs(F).T @ a / float(unit)))
+    if F is not None:  # where b is free, w is summed from the features less their mean
+        terms = np.abs(F).T @ a + (0.0 if penalized else np.abs(F.mean(axis=0))) * a.sum()
+        claims.append(away(machine.w_, product(F.T, weight) / unit, terms / float(unit)))
     claims.append(away(told(machine.decision_function, X), f, sizes))
     claims.append(away(*same_weights(machine.dual_coef_, inner, K, F), sizes))
     claims.append(away(slack, split(eta - exact(s) * f)[0], sizes + abs(machine.eta_)))
