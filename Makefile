@@ -102,7 +102,7 @@ test-unit: $(READY)        ## the package: unit, property and peer tests, doctes
 	  @echo "SKIPPED: the arithmetic of the boards in the browser (node is not there)")
 
 # The runs fill the cache of the book that is built next (tools/notebooks.py), and every certified result that a notebook
-# makes is verified in exact arithmetic (tools/recorder.py).
+# makes is verified in exact arithmetic (tests/notebooks/recorder.py).
 test-notebooks: export COMPANION_VERIFY ?= some
 test-notebooks: $(READY)   ## every notebook cell gives what its page shows, every result is what it says
 	@rm -rf build/verified

@@ -24,8 +24,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from benchmarks import store
 from tools.live import FILES
 from tools.pdf import SITE, launch, served, wait_until_drawn
-from tools.sameness import code_cells
-from tools.toc import ROOT
+from tools.toc import ROOT, code_cells
 
 IDLE = "() => window.companionPage?.idle"
 SECOND, WHOLE, MEGABYTES = 0.8, 10.0, 600  # the most that is allowed, as with each page

@@ -41,7 +41,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "tools" / "live.json"
 HOME = ROOT / ".live"
-KERNEL = ROOT / "tools" / "browser" / "live_kernel.py"  # runs beside the package
+KERNEL = ROOT / "book/_static/live_kernel.py"  # runs beside the package
 FILES = HOME / "files"
 SITE = HOME / "site" / "live"  # Sphinx copies the content of its parent into _static
 LISTED = SITE / "list.json"

@@ -6,6 +6,7 @@ only its own last run, and a report page of pytest nothing of this machine, its 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -14,12 +15,13 @@ from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
-from tools import sameness
-from tools.toc import ROOT, notebooks, project, render, title
+from tools.toc import ROOT, code_cells, live_pages, notebooks, project, render, title
 
-REPORTS = ROOT / "build"  # pytest's, and build/verified by tools/recorder.py
+REPORTS = ROOT / "build"  # pytest's, and build/verified by tests/notebooks/recorder.py
+IN_BROWSER = REPORTS / "live"  # by tests/site/test_live.py
 SUITES = {
     "unit.xml": "package, pages, tools",
     "nbval.xml": "cells of the notebooks",
@@ -70,6 +72,19 @@ def verdicts(folder: Path) -> Counter[str]:
     return Counter(result["verdict"] for results in found for result in results)
 
 
+def state(page: str) -> str:
+    """Return a fingerprint of a page's code."""
+    return hashlib.sha256("\0".join(c.source for c in code_cells(page)).encode()).hexdigest()[:12]
+
+
+def in_browser() -> list[dict[str, Any]]:
+    """Return what the last run of each page in a browser gave, in reading order: the stored one, or one since."""
+    told = json.loads((MEASURED / "live.json").read_text("utf-8"))
+    told += [json.loads(file.read_text("utf-8")) for file in IN_BROWSER.glob("*.json")]
+    last = {each["page"]: each for each in told}
+    return [last[page] for page in live_pages() if page in last]
+
+
 def status_page(reports: Path = REPORTS) -> str:
     """Return the page as MyST; it has columns for nbval when that ran."""
     cpu = Path("/proc/cpuinfo")
@@ -89,5 +104,6 @@ def status_page(reports: Path = REPORTS) -> str:
         system=f"{platform.system()}, {platform.machine()}",
         versions=versions,
         measured=measured,
-        ran=sameness.rows(),
+        ran=in_browser(),
+        state=state,
     )

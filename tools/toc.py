@@ -49,6 +49,16 @@ def read(page: str) -> nbformat.NotebookNode:
     return nbformat.read(ROOT / f"{page}.ipynb", as_version=4)
 
 
+def code_cells(page: str) -> list[nbformat.NotebookNode]:
+    """Return the cells of a page that have code, with their stored outputs."""
+    return [cell for cell in read(page).cells if cell.cell_type == "code"]
+
+
+def live_pages() -> list[str]:
+    """Return the pages that run where they are read: those with code, without the two that show stored runs."""
+    return [page for page in notebooks() if page != "book/intro" and "/about/" not in page]
+
+
 def cells_of(page: str, kind: str) -> list[str]:
     """Return the sources of a page's cells of one kind; nothing where it is no notebook."""
     cells = read(page).cells if page in notebooks() else []

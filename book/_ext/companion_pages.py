@@ -41,9 +41,9 @@ from sphinx.environment import BuildEnvironment
 from letters import in_letters
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from tools import exercises, live, sameness
+from tools import exercises, live
 from tools.editions import SOLVED, edited, edition, solves, zip_of
-from tools.toc import ROOT, project, read
+from tools.toc import ROOT, code_cells, live_pages, project, read
 
 STATE = "application/vnd.jupyter.widget-state+json"
 LAUNCH = {
@@ -92,11 +92,10 @@ def editions(app: Sphinx, pagename: str) -> list[tuple[str, str]]:
 
 def live_needs(app: Sphinx, pagename: str) -> dict[str, Any]:
     """Return what a page with code needs where it is read: packages, cells, skeletons, megabytes (tools/live.py)."""
-    if pagename not in sameness.pages() or not live.LISTED.is_file():
+    if pagename not in live_pages() or not live.LISTED.is_file():
         return {}
     hidden = set() if app.config.companion_solutions else KNOWS
-    cells = sameness.code_cells(pagename)
-    code = [cell for cell in cells if not hidden & {*cell.metadata.get("tags", [])}]
+    code = [cell for cell in code_cells(pagename) if not hidden & {*cell.metadata.get("tags", [])}]
     packages = live.packages_of("\n".join(c.source for c in code))
     files = json.loads(live.LISTED.read_text(encoding="utf-8"))
     size = sum(files["core"].values()) + sum(files["packages"][name] for name in packages)

@@ -1,6 +1,6 @@
 // Runs the cells of a page in the reader's browser: Pyodide in a worker, an editor for each cell. Nothing is loaded, and the
 // page is as it was stored, until the reader asks for it. tools/live.py makes what is loaded; the worker runs
-// tools/browser/live_kernel.py.
+// live_kernel.py.
 (() => {
   "use strict";
 

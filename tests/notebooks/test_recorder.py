@@ -1,4 +1,4 @@
-"""The recorder of tools/recorder.py sees every certified result, once, and is not fooled."""
+"""The recorder of tests/notebooks/recorder.py sees every certified result, once, and is not fooled."""
 
 import json
 import subprocess
@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from companion.admm import solve_qp
+from tests.notebooks.recorder import Recorder
 from tools.notebooks import ROOT
-from tools.recorder import Recorder
 
 SCRIPT = """
 import sys
 from pathlib import Path
-from tools import recorder
+from tests.notebooks import recorder
 
 recorder.FOLDER = Path(sys.argv[1])
 watch = recorder.install()

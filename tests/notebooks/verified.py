@@ -1,6 +1,6 @@
 """Every certified result of every notebook, verified exactly while the notebook ran (``make test-notebooks``).
 
-No unit test: it reads what tools/recorder.py wrote to build/verified.
+No unit test: it reads what tests/notebooks/recorder.py wrote to build/verified.
 """
 
 import json
@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 
+from tests.notebooks.recorder import FOLDER, file_name
 from tools.notebooks import ROOT, pages
-from tools.recorder import FOLDER, file_name
 
 # The cells that show runs which are cut short, or the text's own algorithm at its own tolerance: results there may say
 # of themselves, rightly, that they are not solved to the tolerance of their certificate. How many do depends on the
@@ -75,6 +75,8 @@ def test_the_whole_page_was_watched_and_every_result_is_what_it_says(page: str) 
 
 def test_all_kinds_of_results_occur() -> None:
     kinds = Counter(r["kind"] for page in PAGES for r in report(page)["results"])
-    assert kinds.total() > 4000  # and more are made: see FIRST and EVERY in tools/recorder.py
+    assert (
+        kinds.total() > 4000
+    )  # and more are made: see FIRST and EVERY in tests/notebooks/recorder.py
     assert set(KINDS.split()) <= set(kinds)
     assert set(UNSOLVED) <= set(PAGES)

@@ -10,10 +10,11 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.site.sameness import EXCEPTIONS, difference, keep
 from tests.site.site import PATIENCE, PHONE, SITE, Reader
-from tools import sameness
 from tools.editions import pack_site
 from tools.pdf import launch, served
+from tools.toc import code_cells, live_pages
 
 SOON = {"notebooks/admm/dual-ascent", "notebooks/kernels/kernel-pca", "notebooks/regression/ridge"}
 IDLE = "() => window.companionPage?.idle"
@@ -53,19 +54,19 @@ def run(cell: Locator, code: str, keys: str = "ControlOrMeta+Enter") -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in SOON else pytest.mark.slow) for n in sameness.pages()]
+    "name", [pytest.param(n, marks=() if n in SOON else pytest.mark.slow) for n in live_pages()]
 )
 def test_every_cell_gives_what_the_page_shows(window: Reader, name: str) -> None:
-    page, stored, done = begin(window.open(f"{name}.html")), sameness.code_cells(name), 0
+    page, stored, done = begin(window.open(f"{name}.html")), code_cells(name), 0
     while done < len(stored):  # a cell that fails stops those below it
         page.evaluate("from => companionPage.put(companionPage.cells.slice(from))", done)
         page.wait_for_function(IDLE, timeout=4 * PATIENCE)  # some pages take minutes
         done = 1 + page.evaluate("() => companionPage.cells.findLastIndex(cell => cell.fresh)")
     ran = page.evaluate(RAN)
     assert [each["id"] for each in ran] == [cell.id for cell in stored]
-    found = {c.id: t for c, each in zip(stored, ran) if (t := sameness.difference(c, each))}
-    sameness.keep(name, len(ran), found)
-    assert found.keys() == sameness.EXCEPTIONS.get(name, {}).keys(), found
+    found = {c.id: t for c, each in zip(stored, ran) if (t := difference(c, each))}
+    keep(name, len(ran), found)
+    assert found.keys() == EXCEPTIONS.get(name, {}).keys(), found
     assert window.now.foreign == []
 
 

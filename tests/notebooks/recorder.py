@@ -23,7 +23,7 @@ from typing import Any
 
 from tests.exact import verify
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "verified"
 PACKAGES = ("admm", "kernels", "svm", "regression", "svr")
 RESULTS = {"ADMMResult", "QPResult", "TrainingResult", "IndefiniteResult", "L1Path"}
