@@ -3,6 +3,8 @@
 import gc
 import os
 
+collect_ignore = ["book/_static"]  # what runs in the browser takes modules away that are not there
+
 # The matrices of the tests are small. Several threads that share few cores with other processes wait for each other,
 # and a test of a fraction of a second takes minutes.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
