@@ -68,7 +68,7 @@ $(READY): requirements.lock pyproject.toml
 
 # The generated pages last: the one on the state of the build tells how long the notebooks ran.
 book: $(READY)   ## execute the notebooks, build the site; its last line is the page to open
-	$(STEP) "Notebooks for the book" $(BIN)/python tools/notebooks.py cache
+	$(STEP) "Notebooks for the book" $(BIN)/python -m tools.notebooks cache
 	@LIVE=$(LIVE) $(BIN)/python -m tools.live
 	@test "$$(cat build/edition 2>/dev/null || echo 1)" = "$(SOLUTIONS)" || rm -rf $(SITE) build/companion.*
 	@mkdir -p build && echo "$(SOLUTIONS)" > build/edition  # nothing of the other edition stays
@@ -163,7 +163,7 @@ mutants: $(READY)          ## change the package in 300 places, one at a time; p
 	$(BIN)/python -m benchmarks.mutants --jobs $(JOBS) $(MUTANTS)
 
 notebooks: $(READY)        ## run all notebooks in place and store their outputs
-	@$(BIN)/python tools/notebooks.py run
+	@$(BIN)/python -m tools.notebooks run
 
 lock: $(READY)   ## write the files of exact versions anew from pyproject.toml
 	@$(BIN)/uv pip compile $(LOCK) --extra book --extra test pyproject.toml -o requirements.lock

@@ -22,8 +22,9 @@ from nbclient import NotebookClient
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from benchmarks import store
+from tests.site.site import served
 from tools.live import FILES
-from tools.pdf import SITE, launch, served, wait_until_drawn
+from tools.pdf import SITE, launch, wait_until_drawn
 from tools.toc import ROOT, code_cells
 
 IDLE = "() => window.companionPage?.idle"

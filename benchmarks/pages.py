@@ -14,7 +14,8 @@ from statistics import median
 
 from playwright.sync_api import Browser, sync_playwright
 
-from tools.pdf import SITE, launch, served
+from tests.site.site import SITE, served
+from tools.pdf import launch
 
 RESULTS = Path(__file__).parent / "results" / "pages.json"
 PAGES = ("book/intro", "notebooks/svm/nu-svm", "book/concordance", "book/map", "book/api/admm")

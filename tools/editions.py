@@ -295,8 +295,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--live", action="store_true", help="with Python for the browser")
     live = parser.parse_args().live
-    if not (SITE / "index.html").exists():
-        sys.exit("the site is not built: run make book first")
     count = pack_site(SITE, SITE_ZIP, live)
     print(f"{SITE_ZIP.name}: {count} files, {SITE_ZIP.stat().st_size / 1e6:.1f} MB")
 

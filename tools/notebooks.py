@@ -1,9 +1,9 @@
 """Run notebooks and keep their files in the shape that the contract asks for.
 
-    python tools/notebooks.py run [PATH ...]      execute in place, two at a time, and tidy the files
-    python tools/notebooks.py cache               fill the cache from which the book is built
+    python -m tools.notebooks run [PATH ...]      execute in place, two at a time, and tidy the files
+    python -m tools.notebooks cache               fill the cache from which the book is built
 
-`run` formats the code, stores outputs, numbers the cells from 1, drops widget state and execution times, and copies the
+`run` stores outputs, numbers the cells from 1, drops widget state and execution times, and copies the
 alt text of each picture (given to `companion.figures.plotting.show`) into the cell's metadata, where the book's builder
 looks for it. Pages are listed in book/_toc.yml; without a path, all of them are run.
 
@@ -21,7 +21,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -32,10 +31,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # so that it runs as a script as well as with -m
-
-from tools.toc import notebooks  # noqa: E402
+from tools.toc import ROOT, notebooks
 
 CACHE = ROOT / ".jupyter_cache"
 STAMP = CACHE / "sources.sha256"
@@ -223,8 +219,6 @@ def main() -> None:
     if arguments.command == "cache":
         return fill_cache()
     paths = [path.resolve() for path in arguments.paths] or pages()
-    for command in (["check", "--fix", "--select", "I"], ["format"]):
-        subprocess.run([sys.executable, "-m", "ruff", *command, "--quiet", *paths], check=True)
     return side_by_side(run, paths, 2)
 
 

@@ -10,7 +10,6 @@ Mermaid a megabyte of script.
 
 from __future__ import annotations
 
-import argparse
 import posixpath
 import re
 from typing import Any
@@ -65,5 +64,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

@@ -10,23 +10,16 @@ as they are.
 
 from __future__ import annotations
 
-import argparse
-import functools
-import http.server
 import io
 import json
 import re
 import shutil
-import sys
-import threading
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from PIL import Image, ImageChops, ImageStat
+from PIL import Image
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from pypdf import PdfReader, PdfWriter, generic
 from pypdf.generic import NameObject
@@ -49,22 +42,6 @@ LONG = re.compile(rb"(\d\d\.\d)\d+|(\d\.\d\d\d)\d+")
 SCREEN = re.compile(
     r"book/(api\b.*|concordance|downloads|contributing|template|jupyter-book-2|status)|genindex"
 )
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serve files without a log."""
-
-    log_message = staticmethod(lambda *_: None)  # type: ignore[assignment]
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Serve a folder; give its address, without a slash at its end."""
-    handler = functools.partial(Quiet, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
 
 
 def launch(playwright: Playwright, *flags: str) -> Browser:
@@ -144,12 +121,7 @@ def shrink(writer: PdfWriter) -> None:
             if picture.indirect_reference.idnum in done or "/SMask" in data:
                 continue
             done.add(picture.indirect_reference.idnum)
-            whole = picture.image.convert("RGB")
-            for colours in (64, 256):
-                few = whole.quantize(colours, dither=Image.Dither.NONE)
-                difference = ImageChops.difference(whole, few.convert("RGB"))
-                if max(ImageStat.Stat(difference).mean) < 1:
-                    break
+            few = picture.image.convert("RGB").quantize(256, dither=Image.Dither.NONE)
             table = bytes(few.getpalette())
             space = [NameObject("/Indexed"), NameObject("/DeviceRGB")]
             space += [generic.NumberObject(len(table) // 3 - 1), generic.ByteStringObject(table)]
@@ -160,7 +132,7 @@ def shrink(writer: PdfWriter) -> None:
 
 
 def print_pages(browser: Browser, base: str, pages: list[str]) -> PdfWriter:
-    """Print pages of a site that is served under ``base`` (with a slash at its end) into one document."""
+    """Print pages of a site at the address ``base`` (with a slash at its end) into one document."""
     window = browser.new_page(viewport={"width": WIDTH, "height": 950})
     window.emulate_media(media="print", color_scheme="light")
     parts = {part["chapters"][0]["file"]: part["caption"] for part in listed()["parts"]}
@@ -202,12 +174,10 @@ def print_pages(browser: Browser, base: str, pages: list[str]) -> PdfWriter:
 
 def main() -> None:
     """Print the whole book."""
-    if not (SITE / "index.html").exists():
-        sys.exit("the site is not built: run make book first")
-    with served(SITE) as address, sync_playwright() as playwright:
+    with sync_playwright() as playwright:
         browser = launch(playwright)
         pages = [name for name in pages_in_order() if not SCREEN.fullmatch(name)]
-        document = print_pages(browser, f"{address}/", pages)
+        document = print_pages(browser, f"{SITE.as_uri()}/", pages)
         browser.close()
     document.write(TARGET)
     size = TARGET.stat().st_size / 1e6
@@ -215,5 +185,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

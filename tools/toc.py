@@ -49,34 +49,30 @@ def read(page: str) -> nbformat.NotebookNode:
     return nbformat.read(ROOT / f"{page}.ipynb", as_version=4)
 
 
-def code_cells(page: str) -> list[nbformat.NotebookNode]:
-    """Return the cells of a page that have code, with their stored outputs."""
-    return [cell for cell in read(page).cells if cell.cell_type == "code"]
-
-
 def live_pages() -> list[str]:
     """Return the pages that run where they are read: those with code, without the two that show stored runs."""
     return [page for page in notebooks() if page != "book/intro" and "/about/" not in page]
 
 
-def cells_of(page: str, kind: str) -> list[str]:
-    """Return the sources of a page's cells of one kind; nothing where it is no notebook."""
+def code_cells(page: str) -> list[nbformat.NotebookNode]:
+    """Return the cells of a page that have code, with their stored outputs; none where it is no notebook."""
     cells = read(page).cells if page in notebooks() else []
-    return [cell.source for cell in cells if cell.cell_type == kind]
+    return [cell for cell in cells if cell.cell_type == "code"]
 
 
 @cache
 def text_of(page: str) -> str:
     """Return the text of a page, without the code of its cells; empty if the page does not exist."""
+    if page in notebooks():
+        return "\n\n".join(c.source for c in read(page).cells if c.cell_type == "markdown")
     markdown = ROOT / f"{page}.md"
-    text = markdown.read_text(encoding="utf-8") if markdown.exists() else ""
-    return "\n\n".join(cells_of(page, "markdown")) or text
+    return markdown.read_text(encoding="utf-8") if markdown.exists() else ""
 
 
 @cache
 def code_of(page: str) -> str:
     """Return the code of a page's cells, one after the other."""
-    return "\n".join(cells_of(page, "code"))
+    return "\n".join(cell.source for cell in code_cells(page))
 
 
 def title(page: str) -> str | None:

@@ -50,7 +50,7 @@ def test_run_from_top_to_bottom_without_errors_paths_or_timings(path: Path) -> N
     assert notebook["metadata"] == METADATA
     assert {key for cell in notebook["cells"] for key in cell["metadata"]} <= KEYS
     counts = [cell["execution_count"] for cell in cells]
-    assert counts == list(range(1, len(counts) + 1)), f"run: python tools/notebooks.py run {path}"
+    assert counts == list(range(1, len(counts) + 1)), f"run: python -m tools.notebooks run {path}"
     foreign = r"/home/|/root/|/tmp/|/work/|/Users/|[A-Z]:\\\\|\bat 0x[0-9a-f]+"
     for cell in cells:
         told = {output.get("name", output["output_type"]) for output in cell["outputs"]}

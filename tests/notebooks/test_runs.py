@@ -20,7 +20,7 @@ for part in ("one ", "line", "\\n  and another\\n"):
     sys.stdout.flush()
 ipywidgets.IntSlider(description="position")"""
 TEXT = "one line\n  and another\n"
-CACHE = "tools/notebooks.py cache"
+CACHE = "-m tools.notebooks cache"
 NBVAL = "-m pytest -q -p no:cacheprovider -p tools.notebooks --nbval --nbval-current-env page.ipynb"
 
 

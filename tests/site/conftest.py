@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Error, expect, sync_playwright
 
-from tests.site.site import PATIENCE, SITE, Reader
-from tools.pdf import launch, served
+from tests.site.site import PATIENCE, SITE, Reader, served
+from tools.pdf import launch
 
 
 def give_up(reason: str) -> None:

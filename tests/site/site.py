@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
 import os
 import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
@@ -19,6 +24,22 @@ SITE = Path(os.environ.get("COMPANION_SITE", ROOT / "build/_build/html")).resolv
 PHONE = ViewportSize(width=390, height=844)
 DESKTOP = ViewportSize(width=1280, height=900)
 PATIENCE = 300_000  # ms; after them something hangs on any machine: no test demands speed
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serve files without a log."""
+
+    log_message = staticmethod(lambda *_: None)
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve a folder; give its address, without a slash at its end."""
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
 
 
 PAGES = [f"{page}.html" for page in pages_in_order()]

@@ -11,9 +11,9 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.site.sameness import EXCEPTIONS, difference, keep
-from tests.site.site import PATIENCE, PHONE, SITE, Reader
+from tests.site.site import PATIENCE, PHONE, SITE, Reader, served
 from tools.editions import pack_site
-from tools.pdf import launch, served
+from tools.pdf import launch
 from tools.toc import code_cells, live_pages
 
 SOON = {"notebooks/admm/dual-ascent", "notebooks/kernels/kernel-pca", "notebooks/regression/ridge"}
