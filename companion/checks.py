@@ -13,13 +13,6 @@ from scipy import sparse
 
 from companion.arithmetic import apart, largest
 
-__all__ = [
-    "array_or_list", "as_array", "as_matrix", "as_points", "as_scalar", "as_schedule", "as_symmetric", "as_vector",
-    "as_vectors", "as_weights", "both", "check_count", "check_range", "count_axes", "read_data", "real_or_complex",
-    "reject_masked", "rows_of_both", "validated",
-]  # fmt: skip
-
-
 LARGEST, SMALLEST = 1e75, 1e-75  # sizes whose fourth powers float64 holds
 
 
@@ -32,7 +25,11 @@ def _as_float_array(value: Any, name: str) -> np.ndarray:
         array = np.asarray(value)
         if value is not None and array.dtype.kind in "biufO":  # None would be NaN, a date a number
             return array.astype(np.float64)
-    raise TypeError(f"{name} must be an array of real numbers, got {_describe(value)}")
+    raise _no_numbers(value, name)
+
+
+def _no_numbers(value: Any, name: str, why: str = "") -> TypeError:
+    return TypeError(f"{name} must be an array of real numbers, got {_describe(value)}{why}")
 
 
 def _describe(value: Any) -> str:
@@ -43,11 +40,9 @@ def _describe(value: Any) -> str:
 def _reject_nonfinite(array: np.ndarray, name: str, *, finite: bool = True) -> None:
     size = largest(array)
     if not math.isfinite(size):
-        bad = np.argwhere(~np.isfinite(array) if finite else np.isnan(array))
-        accepted = "finite" if finite else "a number or infinite"
-        for place in bad[:1]:
-            where = ", ".join(map(str, place))
-            raise ValueError(f"{name} must be {accepted}, got {array[tuple(place)]} at [{where}]")
+        for place in np.argwhere(~np.isfinite(array) if finite else np.isnan(array)).tolist():
+            accepted = "finite" if finite else "a number or infinite"
+            raise ValueError(f"{name} must be {accepted}, got {array[tuple(place)]} at {place}")
         size = largest(array[np.isfinite(array)])
     check_range(size, name, tiny=True)
 
@@ -100,7 +95,6 @@ def read_data(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[np.ndarra
     if str(getattr(y, "dtype", "")) == "boolean" and not y.isna().any():
         y = y.astype(bool)  # pandas' nullable type, which scikit-learn takes for numbers
     X, y = validated(estimator, X, y, **options)
-    X = as_matrix(X, "X")
     check_range(largest(X), "X")
     return X, y
 
@@ -119,8 +113,7 @@ def validated(estimator: Any, *data: Any, **options: Any) -> Any:
             try:
                 np.asarray(0.0 if sparse.issparse(value) else value, dtype=complex)
             except (TypeError, ValueError):
-                given = f"{name} must be an array of real numbers, got {_describe(value)}"
-                raise TypeError(f"{given}: {error}") from error
+                raise _no_numbers(value, name, f": {error}") from error
         raise
 
 
@@ -141,8 +134,7 @@ def count_axes(value: Any, name: str) -> int:
     try:
         return np.ndim(value)
     except ValueError as error:
-        given = _describe(value)
-        raise TypeError(f"{name} must be an array of real numbers, got {given}") from error
+        raise _no_numbers(value, name) from error
 
 
 def reject_masked(value: Any, name: str) -> None:
@@ -253,28 +245,24 @@ def as_scalar(
     above, at_least, below, at_most : float, optional
         Open and closed ends of the accepted range.
     """
-
-    def rejection(given: str, number: float = 0.0) -> str:
-        rules = [(">", above), (">=", at_least), ("<", below), ("<=", at_most)]
-        accepted = " and ".join(
-            f"{sign} {apart(number, rule, 1.0 if sign[0] == '>' else -1.0)[1]}"
-            for sign, rule in rules
-            if math.isfinite(rule)
-        )
-        return f"{name} must be {f'a finite number {accepted}'.rstrip()}, got {given}"
-
     number = None
     with suppress(TypeError, ValueError, OverflowError):  # what is no number
         is_real = not (isinstance(value, (bool, np.bool_, str, bytes)) or np.iscomplexobj(value))
-        if is_real and np.ndim(value) == 0:
-            number = float(value)
+        number = float(value) if is_real and np.ndim(value) == 0 else None
+    if number is not None and above < number < below and at_least <= number <= at_most:
+        check_range(abs(number), name, tiny=above != 0.0)
+        return number
+    ends = {">": above, ">=": at_least, "<": below, "<=": at_most}
+    rules = [
+        f"{sign} {apart(number or 0.0, end, 1.0 if sign[0] == '>' else -1.0)[1]}"
+        for sign, end in ends.items()
+        if math.isfinite(end)
+    ]
+    accepted = f"{name} must be a finite number {' and '.join(rules)}".rstrip()
     if number is None:
-        raise TypeError(rejection(_describe(value)))
-    if not (above < number < below and at_least <= number <= at_most):  # nan and inf are outside
-        given = value.item() if isinstance(value, np.generic) else value
-        raise ValueError(rejection(repr(given), number))
-    check_range(abs(number), name, tiny=above != 0.0)
-    return number
+        raise TypeError(f"{accepted}, got {_describe(value)}")
+    given = value.item() if isinstance(value, np.generic) else value
+    raise ValueError(f"{accepted}, got {given!r}")
 
 
 def as_schedule(value: Any, name: str, **accepted: float) -> Callable[[int], float]:

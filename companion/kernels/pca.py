@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from companion.arithmetic import EPS, is_symmetric, largest
-from companion.checks import as_matrix, check_count, check_range, validated
+from companion.checks import check_count, check_range, validated
 from companion.exceptions import ConvergenceWarning
 from companion.kernels.functions import Kernel
 from companion.kernels.gram import centre
@@ -122,7 +122,7 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """
         r = None if self.n_components is None else check_count(self.n_components, "n_components")
         self.kernel_ = kernel = self._named_kernel()
-        X = as_matrix(validated(self, X, ensure_min_samples=2), "X")
+        X = validated(self, X, ensure_min_samples=2)
         check_range(largest(X), "X")
         self.X_fit_ = own_points(X, kernel)
         K = kernel(X)
