@@ -3,7 +3,7 @@ r"""The hard margin support vector machine, program (SVM_h2)."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,6 @@ from companion.svm.soft_margin import SupportVectorMachine, guess_by_libsvm, sma
 __all__ = ["HardMarginSVC"]
 
 
-@dataclass(eq=False, repr=False)
 class HardMarginSVC(SupportVectorMachine):
     r"""Hard margin support vector machine (SVM_h2): the hyperplane with the widest slab free of points.
 
@@ -80,9 +79,7 @@ class HardMarginSVC(SupportVectorMachine):
     def _dual(self, points: Points) -> DualProgram:
         return DualProgram.of(SignedKernel(points), -1.0, (points.s, 0.0), upper=np.inf, eta=1.0)
 
-    def _solved(
-        self, points: Points, dual: DualProgram, vanishes: Callable[[], Any]
-    ) -> tuple[Solved, list[DualProgram]]:
+    def _solved(self, points: Points, dual: DualProgram, vanishes: Callable[[], Any]) -> Solved:
         """Find the nearest points of the convex hulls; one number tells the rest: at the solution 1'a = a'Pa."""
         u = points.unit  # multipliers need not be unique: found are those of the data's own unit
         Phi = None if points.Phi is None else points.Phi * u

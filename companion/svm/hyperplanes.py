@@ -35,12 +35,12 @@ from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian, Kernel, is_positive_definite
 from companion.kernels.vectors import own_points
 from companion.results import FEW_DIGITS, Certificate, Record
-from companion.svm.program import DualProgram, Points, Weights, make_points
+from companion.svm.program import DualProgram, Points, SignedKernel, Weights, make_points
 
 __all__ = [
-    "POINT_CLASSES", "ROUNDING", "TIGHT", "Interval", "KernelLike", "Slab", "Solved", "complaints",
+    "POINT_CLASSES", "ROUNDING", "TIGHT", "Interval", "KernelLike", "Slab", "Solved", "complain", "for_libsvm",
     "guess_active_set", "inner_products", "judge", "linear_weights", "middle", "multiplier_interval", "place_points",
-    "proper_points", "read", "refine", "slab_of", "snap", "solve", "store", "warned",
+    "proper_points", "read", "refine", "slab_of", "snap", "solve", "store",
 ]  # fmt: skip
 
 Interval = tuple[float, float]
@@ -288,8 +288,8 @@ def solve(
     model: Any, points: Points, programs: Sequence[DualProgram], guess: Callable[[DualProgram], Guess | None],
     answer: Callable[[DualProgram, Finished], tuple[DualProgram, Finished]] | None = None,
     vanishes: Callable[[], Any] | None = None,
-) -> tuple[Solved, list[DualProgram]]:  # fmt: skip
-    """Solve programs until the answer of one is proved.
+) -> Solved:  # fmt: skip
+    """Solve programs until the answer of one is proved; return that answer, or else the best one.
 
     Each is finished from its guess; if that proves nothing, it is solved as any other quadratic program.
 
@@ -305,15 +305,8 @@ def solve(
         Turns the solution of a program into that of the program that it is solved for.
     vanishes : callable, optional
         Says whether w = 0 is the optimum. It is asked where w is short and nothing proved: 0 has no digits to find.
-
-    Returns
-    -------
-    best : Solved
-        The first answer that is proved, or else the best one.
-    tried : list of DualProgram
-        The programs answered.
     """
-    tried, best = list[DualProgram](), list[Solved]()
+    best = list[Solved]()
     for program in programs:
         start = guess(program)
         for near in (start, None) if start is not None else (None,):
@@ -323,7 +316,6 @@ def solve(
                 if done is None:
                     return None
                 dual, done = answer(p, done) if answer else (p, done)
-                tried.extend([] if any(dual is each for each in tried) else [dual])
                 return judge(model, points, dual, done, narrower)
 
             found = _without_slack(attempt)
@@ -334,8 +326,8 @@ def solve(
             terms = float(np.abs(found.weights.coef) @ np.sqrt(np.maximum(points.diagonal, 0.0)))
             short = found.weights.norm**2 <= ROUNDING * terms**2  # 0 but for rounding, perhaps
             if better.certificate.ok or (vanishes and short and vanishes()):
-                return best[0], tried
-    return best[0], tried
+                return best[0]
+    return best[0]
 
 
 def _without_slack(attempt: Callable[..., Solved | None]) -> Solved | None:
@@ -365,6 +357,15 @@ def _finished(model: Any, program: DualProgram, guess: Guess | None) -> Finished
     box, t, g = program.in_units(P.toarray())
     found = solve_box(box, tol=float(model.tol), max_iter=steps)
     return Finished(t * found.x, g * found.y, g * found.Px, found.n_systems)
+
+
+def for_libsvm(points: Points, P: SignedKernel) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return points, or the Gram matrix with what a program adds to it, and the kernel as libsvm calls it."""
+    if P.constant:
+        return P.toarray(), {"kernel": "precomputed"}
+    if P.ridge:
+        return points.gram + P.ridge * np.eye(points.n), {"kernel": "precomputed"}
+    return points.for_libsvm()
 
 
 def guess_active_set(
@@ -502,13 +503,13 @@ def _read_off(
 # -- what an estimator says and does with them
 
 
-def complaints(model: Any, points: Points, norm_is_shown: bool, price: str = "") -> list[Warning]:
-    """Return the warnings about digits that are missing: what is proved, what is lost, what helps for this kernel."""
+def complain(model: Any, points: Points, norm_is_shown: bool, price: str = "") -> Any:
+    """Warn about digits that are missing: what is proved, what is lost, what helps; return the model."""
     found, longest = model.certificate_, math.sqrt(largest(points.diagonal)) * points.unit
     if found.ok and not (norm_is_shown and model.norm_error_ > FEW_DIGITS):
-        return []
+        return model
     if found.ok and model.norm_ * (1.0 + model.norm_error_) * longest <= EPS * abs(model.b_):
-        return []  # beside b, nobody sees w
+        return model  # beside b, nobody sees w
     advice = "centre the columns of X, and bring them to one size"
     if model.w_ is None:
         other = "a smaller sigma" if isinstance(points.kernel, Gaussian) else "a kernel"
@@ -516,34 +517,30 @@ def complaints(model: Any, points: Points, norm_is_shown: bool, price: str = "")
     if found.ok:
         text = (
             f"rounding has changed the norm of w by a part of up to {model.norm_error_:.0e}: it is a small "
-            f"difference of large terms, and the width has no more digits; {advice}"
+            "difference of large terms, and the width has no more digits"
         )
-        return [ConvergenceWarning(text)]
-    gap, worst = (beyond(v, found.tolerance)[0] for v in (found.gap, found.worst))
-    proved = f"the objective is proved to be within {gap} of the optimal one, relative to its terms"
-    if found.gap <= found.tolerance:
-        proved += f", but the worst residual is {worst}"
-    if not found.gap < 1.0 or found.primal_residual > found.tolerance:  # no equations, no bound
-        proved = "nothing is proved about the objective"
-    parts = [model.dual_coef_, *([model.lambda_, model.mu_] if price else [])]
-    terms = largest(np.concatenate(parts)) * longest**2
-    lost = (
-        f"w'x is a sum of terms up to {terms:.0e}, of which rounding leaves {EPS * terms:.0e} open"
-    )
-    if price:  # what is lost is nearly a multiple of it
-        given, used = getattr(model, price), np.asarray(getattr(model, f"{price}_"))
-        value = largest(used) if given is None else float(given)
-        lost += f", and {price} = {value:.0e} times that of what the slacks cost"
-        lower = value * 0.01 * found.tolerance / min(found.worst, 1.0)
-        advice += f"; or lower {price}, to about {lower:.0e}"
-    text = f"the solution misses tol = {model.tol:g} after {model.n_iter_} systems: {proved}; {lost}; {advice}"
-    return [ConvergenceWarning(text)]
-
-
-def warned(model: Any, found: list[Warning]) -> Any:
-    """Give the warnings of a fit, as those of the line that called it; return the model."""
-    for warning in found:
-        warnings.warn(warning, stacklevel=3)
+    else:
+        gap, worst = (beyond(v, found.tolerance)[0] for v in (found.gap, found.worst))
+        proved = (
+            f"the objective is proved to be within {gap} of the optimal one, relative to its terms"
+        )
+        if found.gap <= found.tolerance:
+            proved += f", but the worst residual is {worst}"
+        if not found.gap < 1.0 or found.primal_residual > found.tolerance:  # no equations, no bound
+            proved = "nothing is proved about the objective"
+        parts = [model.dual_coef_, *([model.lambda_, model.mu_] if price else [])]
+        terms = largest(np.concatenate(parts)) * longest**2
+        text = (
+            f"the solution misses tol = {model.tol:g} after {model.n_iter_} systems: {proved}; "
+            f"w'x is a sum of terms up to {terms:.0e}, of which rounding leaves {EPS * terms:.0e} open"
+        )
+        if price:  # what is lost is nearly a multiple of it
+            given, used = getattr(model, price), getattr(model, f"{price}_")
+            value = largest(np.asarray(used)) if given is None else float(given)
+            text += f", and {price} = {value:.0e} times that of what the slacks cost"
+            lower = value * 0.01 * found.tolerance / min(found.worst, 1.0)
+            advice += f"; or lower {price}, to about {lower:.0e}"
+    warnings.warn(f"{text}; {advice}", ConvergenceWarning, stacklevel=4)
     return model
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import exprel
@@ -717,7 +717,7 @@ class IndefiniteSVC(HyperplaneClassifier):
     tol: float = 1e-6
     max_iter: int = 10_000
 
-    def _fit(self, X: Any, y: Any) -> list[Warning]:
+    def _fit(self, X: Any, y: Any) -> Self:
         """Find the saddle point; read b from the machine with the proxy kernel."""
         points = self._read(X, y)
         s, gram = points.s, points.gram
@@ -737,4 +737,4 @@ class IndefiniteSVC(HyperplaneClassifier):
         self.lambda_, self.mu_, self.support_ = a[s > 0], a[s < 0], np.flatnonzero(a)
         self.objective_, self.gap_, self.n_iter_ = result.objective, result.gap, result.n_iter
         self.certificate_ = result.certificate
-        return []
+        return self

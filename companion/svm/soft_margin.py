@@ -25,6 +25,7 @@ to multipliers with a proof (`companion.svm.hyperplanes`), and to the fitted att
 from __future__ import annotations
 
 import math
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
@@ -93,11 +94,11 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
         estimator
             Itself.
         """
-        return hyperplanes.warned(self, self._fit(X, y))
+        return self._fit(X, y)
 
     @abstractmethod
-    def _fit(self, X: Any, y: Any) -> list[Warning]:
-        """Fit; return the warnings."""
+    def _fit(self, X: Any, y: Any) -> Self:
+        """Fit."""
 
     def fit_uv(self, u: Any, v: Any) -> Self:
         """Fit to the text's blue points u (label +1) and red points v (label -1).
@@ -119,7 +120,7 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
         u = as_matrix(u, "u")
         v = as_matrix(v, "v", (None, u.shape[1]))
         y = np.repeat([1, -1], [len(u), len(v)])
-        return hyperplanes.warned(self, self._fit(np.vstack([u, v]), y))
+        return self._fit(np.vstack([u, v]), y)
 
     def _read(self, X: Any, y: Any, remember: bool = True) -> Points:
         """Validate parameters and data; return the points of two classes, without features."""
@@ -204,7 +205,6 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
         return hyperplanes.linear_weights(self)[None, :]
 
 
-@dataclass(eq=False, repr=False)
 class SupportVectorMachine(HyperplaneClassifier):
     """Base of the machines of chapter 18; see :class:`SVMs2prime` for the attributes."""
 
@@ -237,8 +237,8 @@ class SupportVectorMachine(HyperplaneClassifier):
         dual = self._dual(self._read(X, y, remember=False))
         return replace(dual, P=dual.P.toarray())
 
-    def _fit(self, X: Any, y: Any, weight: Any = None) -> list[Warning]:
-        """Solve the dual program; recover w, b, eta and the slacks; certify. Return the warnings."""
+    def _fit(self, X: Any, y: Any, weight: Any = None) -> Self:
+        """Solve the dual program; recover w, b, eta and the slacks; certify."""
         points = hyperplanes.proper_points(
             self._read(X, y), not self._penalized, type(self).__name__
         )
@@ -246,15 +246,16 @@ class SupportVectorMachine(HyperplaneClassifier):
             points = replace(points, weight=as_vector(weight, "sample_weight", points.n))
         program = self._dual(points)
         zero = cache(partial(self._zero, points, program))
-        found, tried = self._solved(points, program, zero)
+        found = self._solved(points, program, zero)
         if (found.weights.unknown or not found.certificate.ok) and (proof := zero()):
             a, reason = proof
             self._store_zero(points, program, a, found.n_systems)
-            return [DegenerateSolutionWarning(reason)]
-        found = hyperplanes.refine(self, points, found, tried, norm_is_shown=True)
+            warnings.warn(reason, DegenerateSolutionWarning, stacklevel=3)
+            return self
+        found = hyperplanes.refine(self, points, found, [program], norm_is_shown=True)
         self._store(points, program, found)
         priced = program.price is not None and (program.eta is not None or program.P.ridge)
-        return hyperplanes.complaints(self, points, norm_is_shown=True, price="K" if priced else "")
+        return hyperplanes.complain(self, points, norm_is_shown=True, price="K" if priced else "")
 
     def _zero(self, points: Points, dual: DualProgram) -> tuple[np.ndarray, str] | None:
         """Return multipliers that prove w = 0, by the linear program of `nu_min`, and words; None if w is not 0."""
@@ -290,10 +291,8 @@ class SupportVectorMachine(HyperplaneClassifier):
         self._store(points, dual, found)
         self.degenerate_, self.point_classes_ = True, np.full(points.n, "undetermined")
 
-    def _solved(
-        self, points: Points, dual: DualProgram, vanishes: Callable[[], Any]
-    ) -> tuple[Solved, list[DualProgram]]:
-        """Solve the program; return the answer, and the programs tried."""
+    def _solved(self, points: Points, dual: DualProgram, vanishes: Callable[[], Any]) -> Solved:
+        """Solve the program."""
         guess = partial(hyperplanes.guess_active_set, points, libsvm=guess_by_libsvm)
         return hyperplanes.solve(self, points, [dual], guess, vanishes=vanishes)
 
@@ -330,16 +329,10 @@ def _count(values: np.ndarray) -> int:
 
 def guess_by_libsvm(points: Points, dual: DualProgram) -> Guess | None:
     """Guess as libsvm does."""
-    if dual.P.constant:  # one class of signed points, with the equation for the sum alone
-        X, options = dual.P.toarray(), {"kernel": "precomputed"}
-    elif dual.P.ridge:
-        X, options = dual.P.toarray() * np.outer(points.s, points.s), {"kernel": "precomputed"}
-    else:
-        X, options = points.for_libsvm()
-    return guess_machine(
-        X, points.s, options, upper=dual.upper, balanced=not dual.P.constant,
-        total=None if dual.eta is not None else float(dual.c[-1]),
-    )  # fmt: skip
+    total = None if dual.eta is not None else float(dual.c[-1])
+    X, options = hyperplanes.for_libsvm(points, dual.P)
+    balanced = not dual.P.constant  # or one class of signed points
+    return guess_machine(X, points.s, options, upper=dual.upper, balanced=balanced, total=total)
 
 
 _SPAN = 1e-2  # part of its length: nearer to the span of those before, an image gives (SVM_s2l) no direction
@@ -488,7 +481,7 @@ class SVMs2(SupportVectorMachine):
         estimator
             Itself.
         """
-        return hyperplanes.warned(self, self._fit(X, y, sample_weight))
+        return self._fit(X, y, sample_weight)
 
     def _dual(self, points: Points) -> DualProgram:
         K: Any = as_scalar(self.K, "K", above=0.0)
@@ -502,7 +495,6 @@ class SVMs2(SupportVectorMachine):
         return DualProgram.of(P, -1.0, (points.s, 0.0), upper=K, price=K, eta=1.0)
 
 
-@dataclass(eq=False, repr=False)
 class SVMs2l(HyperplaneClassifier):
     r"""The linear program (SVM_s2l): (SVM_s2) without the term :math:`\tfrac12 \|w\|^2`.
 
@@ -551,7 +543,7 @@ class SVMs2l(HyperplaneClassifier):
     (6.0, array([0.]), -1.0)
     """
 
-    def _fit(self, X: Any, y: Any) -> list[Warning]:
+    def _fit(self, X: Any, y: Any) -> Self:
         """Solve the dual linear program; w and b are the multipliers of its equations."""
         points = hyperplanes.proper_points(self._read(X, y), False, type(self).__name__)
         by_features, s, zero = points.Phi is not None, points.s, np.zeros(points.n)
@@ -602,11 +594,33 @@ class SVMs2l(HyperplaneClassifier):
         self.certificate_ = Certificate(
             most, 0.0, largest(products) / value, gap / value, float(self.tol)
         )
-        return hyperplanes.complaints(self, points, norm_is_shown=False)
+        return hyperplanes.complain(self, points, norm_is_shown=False)
 
 
 @dataclass(eq=False, repr=False)
-class SVMs2prime(SupportVectorMachine):
+class NuMachine(SupportVectorMachine):
+    """Base of the four machines with nu: b free or penalized, slacks as they are or squared."""
+
+    nu: float = 0.5
+    _: KW_ONLY
+    K: float | None = None
+
+    _squared = False  # the objective contains the squares of the slacks
+
+    def _dual(self, points: Points) -> DualProgram:
+        nu, n = as_scalar(self.nu, "nu", above=0.0), points.n
+        Ks = 1.0 / n if self.K is None else as_scalar(self.K, "K", above=0.0)
+        if not self._squared and self._penalized:
+            _feasible(points, "nu", nu, "exceeds {}", 1.0, y=[1.0])
+        elif not self._squared:
+            _feasible(points, "nu", nu, "exceeds 2 min(p, q)/(p + q) = {}", 2 * points.fewest / n)
+        ridge, upper = (0.5 / Ks, np.inf) if self._squared else (0.0, Ks)
+        P = SignedKernel(points, penalize_b=self._penalized, ridge=ridge)
+        balance = [] if self._penalized else [(points.s, 0.0)]
+        return DualProgram.of(P, 0.0, *balance, (1.0, n * Ks * nu), upper=upper, price=Ks)
+
+
+class SVMs2prime(NuMachine):
     r"""Soft margin support vector machine (SVM_s2'): the nu-SVM.
 
     .. math::
@@ -720,21 +734,8 @@ class SVMs2prime(SupportVectorMachine):
     ([1.466667, 1.866667], 1.666667)
     """
 
-    nu: float = 0.5
-    _: KW_ONLY
-    K: float | None = None
 
-    def _dual(self, points: Points) -> DualProgram:
-        Ks, Km = _constants(points, self.nu, self.K)
-        largest = 2 * points.fewest / points.n
-        _feasible(points, "nu", self.nu, "exceeds 2 min(p, q)/(p + q) = {}", largest)
-        return DualProgram.of(
-            SignedKernel(points), 0.0, (points.s, 0.0), (1.0, Km), upper=Ks, price=Ks
-        )
-
-
-@dataclass(eq=False, repr=False)
-class SVMs3(SupportVectorMachine):
+class SVMs3(NuMachine):
     r"""Soft margin support vector machine (SVM_s3): the nu-SVM with a penalized b.
 
     The program of :class:`SVMs2prime` with :math:`\tfrac12 b^2` added to the objective. Its dual is
@@ -775,21 +776,10 @@ class SVMs3(SupportVectorMachine):
     (array([239., 109.]), 22.0, 631.0)
     """
 
-    nu: float = 0.5
-    _: KW_ONLY
-    K: float | None = None
-
     _penalized = True
 
-    def _dual(self, points: Points) -> DualProgram:
-        Ks, Km = _constants(points, self.nu, self.K)
-        _feasible(points, "nu", self.nu, "exceeds {}", 1.0, y=[1.0])
-        P = SignedKernel(points, penalize_b=True)
-        return DualProgram.of(P, 0.0, (1.0, Km), upper=Ks, price=Ks)
 
-
-@dataclass(eq=False, repr=False)
-class SVMs4(SupportVectorMachine):
+class SVMs4(NuMachine):
     r"""Soft margin support vector machine (SVM_s4): squared slacks.
 
     .. math::
@@ -833,18 +823,10 @@ class SVMs4(SupportVectorMachine):
     (array([1.]), 0.0, 1.25, array([0.25]))
     """
 
-    nu: float = 0.5
-    _: KW_ONLY
-    K: float | None = None
-
-    def _dual(self, points: Points) -> DualProgram:
-        Ks, Km = _constants(points, self.nu, self.K)
-        P = SignedKernel(points, ridge=1.0 / (2.0 * Ks))
-        return DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, Km), upper=np.inf, price=Ks)
+    _squared = True
 
 
-@dataclass(eq=False, repr=False)
-class SVMs5(SupportVectorMachine):
+class SVMs5(NuMachine):
     r"""Soft margin support vector machine (SVM_s5): squared slacks and a penalized b.
 
     The program of :class:`SVMs4` with :math:`\tfrac12 b^2` added to the objective. Its dual is
@@ -871,23 +853,8 @@ class SVMs5(SupportVectorMachine):
     (array([0.]), array([2.]), array([2.]), 2.0, 5.0)
     """
 
-    nu: float = 0.5
-    _: KW_ONLY
-    K: float | None = None
-
     _penalized = True
-
-    def _dual(self, points: Points) -> DualProgram:
-        Ks, Km = _constants(points, self.nu, self.K)
-        P = SignedKernel(points, penalize_b=True, ridge=1.0 / (2.0 * Ks))
-        return DualProgram.of(P, 0.0, (1.0, Km), upper=np.inf, price=Ks)
-
-
-def _constants(points: Points, nu: float, K: float | None) -> tuple[float, float]:
-    """Return K_s and K_m = (p+q) K_s nu."""
-    nu = as_scalar(nu, "nu", above=0.0)
-    Ks = 1.0 / points.n if K is None else as_scalar(K, "K", above=0.0)
-    return Ks, points.n * Ks * nu
+    _squared = True
 
 
 def _feasible(

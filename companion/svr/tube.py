@@ -136,8 +136,6 @@ def tube_between(blue: Interval, red: Interval) -> Slab:
 
 TUBE_CLASSES = ("inside", "exceptional", "type 1", "type 2", "error")
 
-_INSIDE = 1e-11  # the sum of the multipliers is below C nu if it is so by more than this part
-
 
 @dataclass(eq=False, repr=False)
 class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
@@ -194,7 +192,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         estimator
             Itself.
         """
-        return hyperplanes.warned(self, self._fit(X, y))
+        return self._fit(X, y)
 
     def dual_program(self, X: Any, y: Any) -> DualProgram:
         """Return the dual program for the given data, as the text writes it; nothing is solved.
@@ -220,8 +218,8 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         check_range(largest(y), "y")
         return Points(X, np.ones(len(y)), kernel), y
 
-    def _fit(self, X: Any, y: Any, weight: Any = None) -> list[Warning]:
-        """Solve the dual program and recover the tube; return the warnings."""
+    def _fit(self, X: Any, y: Any, weight: Any = None) -> Self:
+        """Solve the dual program and recover the tube."""
         points, y = self._read(X, y)
         weight = as_weights(weight, points.n)
         points = hyperplanes.proper_points(points, not self._penalized, type(self).__name__)
@@ -231,7 +229,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         dual = self._dual(points, y - centre)
         solved = hyperplanes.refine(self, points, *self._solved(points, dual), norm_is_shown=False)
         self._store(points, solved, y - centre, dual.total)
-        return hyperplanes.complaints(self, points, norm_is_shown=False, price="C")
+        return hyperplanes.complain(self, points, norm_is_shown=False, price="C")
 
     def _solved(self, points: Points, dual: DualProgram) -> tuple[Solved, list[DualProgram]]:
         """Solve with the sum of the multipliers as an equation; and without, where epsilon = 0."""
@@ -246,7 +244,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
 
         def split(_: DualProgram, done: Finished) -> tuple[DualProgram, Finished]:
             a = dual.P.separate(done.a)
-            tight = a.sum() >= radius * (1.0 - _INSIDE)
+            tight = a.sum() >= radius * (1.0 - ROUNDING)
             Pa = done.Pa + dual.P.ridge * (a - done.a)
             return dual if tight else idle, done._replace(a=a, Pa=Pa)
 
@@ -255,7 +253,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
             program = idle if radius else dual
             return hyperplanes.judge(self, points, program, nothing), [program]
         guess = partial(hyperplanes.guess_active_set, points, libsvm=_libsvm)
-        found, _ = hyperplanes.solve(self, points, programs, guess, split)
+        found = hyperplanes.solve(self, points, programs, guess, split)
         return found, sorted(programs, key=lambda program: program is not found.dual)
 
     # -- fitted attributes
@@ -270,7 +268,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         self.C_, self.residuals_ = dual.price, y - weights.inner - slab.b
         self.offsets_ = self.residuals_ + self.b_
         left = radius - float(a.sum())
-        self.gamma_ = left if math.isfinite(left) and left > _INSIDE * radius else 0.0
+        self.gamma_ = left if math.isfinite(left) and left > ROUNDING * radius else 0.0
 
         size = largest(y) + largest(weights.inner) + abs(slab.b)
         upper = bound[:m] if np.ndim(bound) else bound
@@ -349,12 +347,8 @@ def _libsvm(points: Points, dual: DualProgram) -> Guess | None:
     if math.isinf(min(radius, float(np.max(upper)))):
         return None
     if penalized:  # b = 0 for points with their mirror images; the constant is a feature
-        G, y, upper = points.gram + 1.0, np.concatenate([y, -y]), upper / 2.0
-        X, options = np.block([[G, -G], [-G, G]]), {"kernel": "precomputed"}
-    elif dual.P.ridge:
-        X, options = points.gram + dual.P.ridge * np.eye(m), {"kernel": "precomputed"}
-    else:
-        X, options = points.for_libsvm()
+        y, upper = np.concatenate([y, -y]), upper / 2.0
+    X, options = hyperplanes.for_libsvm(points, dual.P)
     delta = guess_tube(X, y, options, upper=upper, radius=radius, epsilon=-(dual.eta or 0.0))
     if delta is None:
         return None
@@ -365,16 +359,20 @@ def _libsvm(points: Points, dual: DualProgram) -> Guess | None:
 
 @dataclass(eq=False, repr=False)
 class NuRegression(SupportVectorRegression):
-    """Base of the regressions with nu."""
+    """Base of the regressions with nu: b free or penalized, slacks as they are or squared."""
 
     nu: float = 0.5
 
-    def _constants(self, points: Points) -> tuple[float, float]:
-        r"""Return C and :math:`\nu`."""
-        return self._price(points), as_scalar(self.nu, "nu", at_least=0.0)
+    _squared = False  # the objective contains the squares of the slacks
+
+    def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
+        C, nu, m = self._price(points), as_scalar(self.nu, "nu", at_least=0.0), points.n
+        ridge, upper = (0.5 * m / C, np.inf) if self._squared else (0.0, C / m)
+        P = SignedKernel(points, penalize_b=self._penalized, ridge=ridge, tube=True)
+        balance = [] if self._penalized else [(P.s, 0.0)]
+        return DualProgram.of(P, np.append(y, -y), *balance, (1.0, C * nu), upper=upper, price=C)
 
 
-@dataclass(eq=False, repr=False)
 class NuSVR(NuRegression):
     r"""nu-SV regression: fit a tube around an affine function, and let :math:`\nu` choose its width.
 
@@ -487,14 +485,7 @@ class NuSVR(NuRegression):
     (2, 1, 3, 4, True)
     """
 
-    def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
-        (C, nu), P = self._constants(points), SignedKernel(points, tube=True)
-        return DualProgram.of(
-            P, np.append(y, -y), (P.s, 0.0), (1.0, C * nu), upper=C / P.m, price=C
-        )
 
-
-@dataclass(eq=False, repr=False)
 class NuSVRPenalizedBias(NuRegression):
     r"""nu-SV regression, version 2: the program of :class:`NuSVR` with :math:`\tfrac12 b^2` added to the objective.
 
@@ -534,12 +525,7 @@ class NuSVRPenalizedBias(NuRegression):
 
     _penalized = True
 
-    def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
-        (C, nu), P = self._constants(points), SignedKernel(points, penalize_b=True, tube=True)
-        return DualProgram.of(P, np.append(y, -y), (1.0, C * nu), upper=C / P.m, price=C)
 
-
-@dataclass(eq=False, repr=False)
 class QuadraticNuSVR(NuRegression):
     r"""nu-SV regression with squared slacks.
 
@@ -576,10 +562,7 @@ class QuadraticNuSVR(NuRegression):
     (0.0, 1.0, array([0., 0.]))
     """
 
-    def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
-        C, nu = self._constants(points)
-        P = SignedKernel(points, ridge=points.n / (2.0 * C), tube=True)
-        return DualProgram.of(P, np.append(y, -y), (P.s, 0.0), (1.0, C * nu), upper=np.inf, price=C)
+    _squared = True
 
 
 @dataclass(eq=False, repr=False)
@@ -650,7 +633,7 @@ class EpsilonSVR(SupportVectorRegression):
         estimator
             Itself.
         """
-        return hyperplanes.warned(self, self._fit(X, y, sample_weight))
+        return self._fit(X, y, sample_weight)
 
     def _dual(self, points: Points, y: np.ndarray) -> DualProgram:
         C, P = self._price(points), SignedKernel(points, tube=True)
