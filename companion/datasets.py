@@ -178,13 +178,11 @@ def example_19_1(target: str = "y1") -> Regression:
     >>> data.X.mean(axis=0), data.y.mean().round(4).item()
     (array([0.125, 0.875]), -0.0875)
     """
-    X = [[-10, 11], [-6, 5], [-2, 4], [0, 0], [1, 2], [2, -5], [6, -4], [10, -6]]
-    targets = {"y1": [0, -2.5, 0.5, -2, 2.5, -4.2, 1, 4], "y2": [0, -2, 1, -1, 2, -4, 1, 3]}
+    X = np.array([[-10.0, 11], [-6, 5], [-2, 4], [0, 0], [1, 2], [2, -5], [6, -4], [10, -6]])
+    targets = {"y1": [0, -2.5, 0.5, -2, 2.5, -4.2, 1, 4], "y2": [0.0, -2, 1, -1, 2, -4, 1, 3]}
     if target not in targets:
         raise ValueError(f"target must be 'y1' or 'y2', got {target!r}")
-    return Regression(
-        np.array(X, dtype=float), np.array(targets[target], dtype=float), names=("x", "y")
-    )
+    return Regression(X, np.array(targets[target]), names=("x", "y"))
 
 
 def example_19_3() -> Regression:
@@ -419,9 +417,7 @@ def zm_eighteen() -> TwoClasses:
     >>> zm_eighteen().X.shape
     (18, 2)
     """
-    return TwoClasses(
-        np.array([*_ZM_BLUE, [4, 2], [2, 3]]), np.array([*_ZM_RED, [3, 2], [5, 3]], dtype=float)
-    )
+    return TwoClasses(np.array([*_ZM_BLUE, [4, 2], [2, 3]]), np.array([*_ZM_RED, [3, 2], [5, 3]]))
 
 
 def zm_six() -> TwoClasses:

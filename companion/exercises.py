@@ -14,6 +14,7 @@ import inspect
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -70,16 +71,12 @@ def number(answer: Any, name: str) -> float:
     >>> check_one(np.complex128(1 + 2j))
     Not yet. `x` should be one number, but it is np.complex128(1+2j).
     """
-    message = f"`{name}` should be one number, but it is {_short(answer)}."
-    try:
-        is_real = np.isrealobj(answer) and not isinstance(answer, bool | np.bool_)
-        value = (
-            float(Fraction(answer) if isinstance(answer, str) else answer) if is_real else math.nan
-        )
-    except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
-        raise Wrong(message) from error
+    value = math.nan
+    with suppress(TypeError, ValueError, ZeroDivisionError, OverflowError):
+        if np.isrealobj(answer) and not isinstance(answer, bool | np.bool_):
+            value = float(Fraction(answer) if isinstance(answer, str) else answer)
     if not math.isfinite(value):
-        raise Wrong(message)
+        raise Wrong(f"`{name}` should be one number, but it is {_short(answer)}.")
     return value
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
 from companion.arithmetic import EPS, largest
+from companion.checks import as_matrix, as_vector, count_axes
 from companion.exceptions import InfeasibleProblemError
+from companion.results import TOLERANCE
 
-__all__ = ["AffineSet", "back_substitute", "lengths", "orthonormal"]
-
-# Columns of length 1 that are at least as far from the span of those before them need no pivoting: two digits are lost.
-_CLEARLY = 0.01
-# Beside the sizes of b and x, an equation that is missed by less is met: a million eps, for a thousand terms and a
-# condition number of a thousand.
-_MISSED = 1e-10
+__all__ = ["AffineSet", "as_rows", "back_substitute", "lengths", "orthonormal"]
 
 
 class AffineSet:
@@ -49,7 +47,7 @@ class AffineSet:
         self.d = back_substitute(self.R, self.b[self.kept], trans=1)
         self.shortest = self.Q @ self.d
         miss = self.rows @ self.shortest - self.b
-        if largest(miss) > _MISSED * (largest(self.b) + float(np.linalg.norm(self.shortest))):
+        if largest(miss) > TOLERANCE * (largest(self.b) + float(np.linalg.norm(self.shortest))):
             y = self.b - self.rows @ linalg.lstsq(self.rows, self.b)[0]
             raise InfeasibleProblemError(
                 f"no x satisfies A x = b: A has rank {self.kept.size}, and b is not in its column space "
@@ -65,14 +63,10 @@ class AffineSet:
 def orthonormal(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return Q, R and a largest set `kept` of independent columns of A, with A[:, kept] = Q R.
 
-    In columns of length 1, small is rounding. Columns are exchanged only where they are not clearly independent.
+    In columns of length 1, small is rounding.
     """
     sizes = lengths(A)
-    A = A / sizes
-    Q, R = linalg.qr(A, mode="economic", check_finite=False)
-    if A.shape[0] >= A.shape[1] and np.abs(R.diagonal()).min(initial=1.0) > _CLEARLY:
-        return Q, R * sizes, np.arange(A.shape[1])
-    Q, R, order = linalg.qr(A, mode="economic", pivoting=True)
+    Q, R, order = linalg.qr(A / sizes, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
     rank = int(np.sum(diagonal > max(A.shape) * EPS * diagonal.max(initial=0.0)))
     kept = order[:rank]
@@ -88,3 +82,15 @@ def lengths(A: np.ndarray) -> np.ndarray:
     """Return the norms of the columns of A, 1 for a column of zeros."""
     norms = np.sqrt(np.einsum("ij,ij->j", A, A))
     return np.where(norms > 0, norms, 1.0)
+
+
+def as_rows(A: Any, b: Any, left: str, right: str, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows and the right sides of linear constraints, none where they are None, or raise an error."""
+    if (A is None) != (b is None):
+        only = right if A is None else left
+        raise ValueError(f"{left} and {right} must be given together, got only {only}")
+    if A is None:
+        return np.zeros((0, n)), np.zeros(0)
+    A = np.reshape(A, (1, -1)) if count_axes(A, left) == 1 else A
+    A = np.ascontiguousarray(as_matrix(A, left, (None, n)))
+    return A, as_vector(b, right, A.shape[0])

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 from scipy.linalg import null_space
 
-from companion.admm.affine import AffineSet
+from companion.admm.affine import AffineSet, as_rows
 from companion.arithmetic import EPS, apart
 from companion.checks import as_array, as_matrix, as_scalar, as_symmetric, as_vector, check_count
 from companion.exceptions import InfeasibleProblemError
@@ -535,12 +535,10 @@ def prox_quadratic(
     P = as_symmetric(P, "P")
     n = P.shape[0]
     q = np.zeros(n) if q is None else as_vector(q, "q", n)
-    if (A is None) != (b is None):
-        raise ValueError("A and b must be given together: the constraint is A x = b")
+    A, b = as_rows(A, b, "A", "b", n)
     x0, N = np.zeros(n), np.eye(n)  # x = x0 + N z
-    if A is not None and b is not None:
-        A = as_matrix(A, "A", (None, n))
-        C = AffineSet(A, as_vector(b, "b", len(A)))
+    if b.size:
+        C = AffineSet(A, b)
         x0, N = C.shortest, null_space(C.Q.T)
     H = N.T @ P @ N
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import lu_factor
 from scipy.linalg.lapack import dgetrs
 
-from companion.admm.affine import AffineSet
+from companion.admm.affine import AffineSet, as_rows
 from companion.admm.splitting import Iterate, admm, complain
 from companion.arithmetic import EPS
 from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
@@ -164,19 +164,7 @@ def _check_data(P: Any, q: Any, A: Any, b: Any) -> tuple[Any, np.ndarray, np.nda
         P = (P + P.T) / 2.0  # rounding may have made it unsymmetric
     if P.shape != (n, n):
         raise ValueError(f"P must have shape ({n}, {n}) to go with q, got {P.shape}")
-    return P, q, *_rows(A, b, "A", "b", n)
-
-
-def _rows(A: Any, b: Any, left: str, right: str, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Validate linear constraints."""
-    if (A is None) != (b is None):
-        only = right if A is None else left
-        raise ValueError(f"{left} and {right} must be given together, got only {only}")
-    if A is None:
-        return np.zeros((0, n)), np.zeros(0)
-    A = np.reshape(A, (1, -1)) if count_axes(A, left) == 1 else A
-    A = np.ascontiguousarray(as_matrix(A, left, (None, n)))
-    return A, as_vector(b, right, A.shape[0])
+    return P, q, *as_rows(A, b, "A", "b", n)
 
 
 def solve_qp(
@@ -275,7 +263,7 @@ def solve_qp(
     """
     data = {"P": P, "q": q, "A": A, "b": b, "G": G, "h": h, "lower": lower, "upper": upper}
     P, q, A, b = _check_data(P, q, A, b)
-    G, h = _rows(G, h, "G", "h", q.size)
+    G, h = as_rows(G, h, "G", "h", q.size)
     n, p, k = q.size, b.size, h.size
     tol, max_iter = as_scalar(tol, "tol", above=0.0), check_count(max_iter, "max_iter")
     low, high = _bounds(lower, "lower", n), _bounds(upper, "upper", n)

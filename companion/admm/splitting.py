@@ -204,9 +204,8 @@ def admm(
             return "diverged", ()
         value = np.nan if objective is None else float(objective(x, z))
         row = (r, s, value, rho) + ((x, z, u) if keep_iterates else ())
-        if small(r, c.size, max(_norm(Ax), _norm(Bz), _norm(c))) and small(
-            s, n, rho * _norm(At(u))
-        ):
+        size = max(_norm(Ax), _norm(Bz), _norm(c))
+        if small(r, c.size, size) and small(s, n, rho * _norm(At(u))):
             return "converged", row
         if callback is not None and callback(Iterate(k, x, z, u, rho, r, s)):
             return "stopped by callback", row

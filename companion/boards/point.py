@@ -70,9 +70,8 @@ def point_board(u: Any, v: Any, *, limits: Limits = board.SQUARE, **values: Any)
     """
     u, v = as_matrix(u, "u", (None, 2)), as_matrix(v, "v", (None, 2))
     points = np.column_stack([np.vstack([u, v]), np.repeat([1.0, -1.0], [len(u), len(v)])])
-    shows = (
-        f"the separating line and the margin lines of {values.get('program', next(iter(PROGRAMS)))}"
-    )
+    program = values.get("program", next(iter(PROGRAMS)))
+    shows = f"the separating line and the margin lines of {program}"
     return BoardPicture("point", points, limits, PARAMETERS, draw, shows, values).begin()
 
 
@@ -92,12 +91,7 @@ def draw(ax: Axes, points: np.ndarray, values: Values) -> None:
     blue = points[:, 2] > 0
     plotting.points(ax, points[blue, :2], points[~blue, :2])
     machine = fit(points, values)
-    looks = {
-        -machine.eta_: (plotting.RED, ":"),
-        machine.eta_: (plotting.BLUE, "--"),
-        0.0: ("black", "-"),
-    }
+    f, eta = machine.decision_function, machine.eta_
+    looks = {-eta: (plotting.RED, ":"), eta: (plotting.BLUE, "--"), 0.0: ("black", "-")}
     for level, (color, style) in looks.items():
-        board.level_lines(
-            ax, machine.decision_function, [level], colors=[color], linestyles=[style]
-        )
+        board.level_lines(ax, f, [level], colors=[color], linestyles=[style])

@@ -78,11 +78,6 @@ class Polynomial(OfValues):
     def _of(self, t: np.ndarray) -> np.ndarray:
         return reduce(np.multiply, [self.gamma * t + self.R] * self.d)
 
-    @property
-    def _power(self) -> Kernel:
-        inner = self.gamma * self.kernel
-        return (inner + self.R if self.R else inner) ** self.d
-
     def _features(self, X: Any, limit: float) -> np.ndarray:
         P = as_vectors(X)
         if comb(P.shape[1] - (self.R == 0) + self.d, self.d) > limit:
@@ -90,7 +85,8 @@ class Polynomial(OfValues):
         return polynomial_features(math.sqrt(self.gamma) * P, self.d, self.R)
 
     def _formula(self, x: str, y: str) -> str:
-        return self._power._formula(x, y)
+        inner = self.gamma * self.kernel
+        return ((inner + self.R if self.R else inner) ** self.d)._formula(x, y)
 
 
 class Gaussian(Kernel):
