@@ -57,11 +57,14 @@
       for (const name of packages) Object.assign(places, unpack(FS, await unzipped(parts[`${name}.tar.gz`]), name === "results" ? "" : home)); // ../../benchmarks, from /home/pyodide
       kernel = pyodide.pyimport("companion_page");
       if (!memory) self.postMessage({ kind: "memory", memory: new Blob([pyodide.makeMemorySnapshot()]) });
-      kernel.start((text) => self.postMessage({ kind: "output", output: JSON.parse(text) }), JSON.stringify(places));
-      if (kernel.find("libopenblas")) {
-        await pyodide._api.loadDynlib(places.libopenblas, true, []);
-        FS.truncate(places.libopenblas, 0); // as the kernel does with what it has loaded
-      }
+      // Whoever loads a library by its file keeps the file's bytes, in Python's memory and beside it.
+      const { loadWebAssemblyModule, preloadedWasm } = pyodide._module;
+      const library = (place, bytes) => {
+        preloadedWasm[place] = loadWebAssemblyModule(bytes, {}, place, {});
+        bytes.buffer.transfer?.(0); // a closure holds them
+      };
+      kernel.start((text) => self.postMessage({ kind: "output", output: JSON.parse(text) }), library, JSON.stringify(places));
+      if (kernel.find("libopenblas")) await pyodide._api.loadDynlib(places.libopenblas, true, []);
       self.postMessage({ kind: "ready" });
     }
     self.onmessage = async ({ data }) => {
@@ -80,17 +83,21 @@
   const carried = {};
   window.companionCarries = (name, text) => { carried[name] = `data:application/octet-stream;base64,${text}`; };
 
-  async function loaded(name, inScripts, version, options) {
+  // Not by fetch: what it hands over in pieces, to count them, fills the memory of the page.
+  async function loaded(name, inScripts, version, told) {
     if (inScripts) await script(`live/${name}.js`);
-    const response = await fetch(inScripts ? carried[name] : new URL(`live/${name}${version}`, HERE), options);
+    const blob = await new Promise((done, failed) => {
+      const asked = new XMLHttpRequest(), lost = () => failed(new Error(`${name} is not there`));
+      let before = 0;
+      asked.onprogress = (event) => { told(event.loaded - before); before = event.loaded; };
+      asked.onload = () => { if (inScripts || asked.status === 200) done(asked.response); else lost(); };
+      asked.onerror = lost;
+      asked.open("GET", inScripts ? carried[name] : new URL(`live/${name}${version}`, HERE));
+      asked.responseType = "blob";
+      asked.send();
+    });
     delete carried[name];
-    if (!response.ok) throw new Error(`${name} is not there`);
-    return response;
-  }
-
-  async function counted(name, inScripts, version, told) {
-    const count = new TransformStream({ transform(chunk, out) { told(chunk.byteLength); out.enqueue(chunk); } });
-    return new Response((await loaded(name, inScripts, version)).body.pipeThrough(count)).blob();
+    return blob;
   }
 
   // What Python's memory held when it had started, of this state of the site. A browser need not keep it.
@@ -352,7 +359,7 @@
         if (!this.cells.length) this.makeCells();
       })();
       this.say("Python is being loaded. You can write already.");
-      const list = await (await loaded("list.json", this.inScripts, "", { cache: "no-cache" })).json();
+      const list = JSON.parse(await (await loaded("list.json", this.inScripts, `?${Date.now()}`, () => {})).text());
       const sizes = Object.fromEntries(Object.entries(list.core).map(([name, size]) => [`${name}.gz`, size]));
       for (const name of this.told.packages) sizes[`${name}.tar.gz`] = list.packages[name];
       const total = Object.values(sizes).reduce((a, b) => a + b, 0);
@@ -363,7 +370,7 @@
         this.bytes.textContent = `${(sum / 1e6).toFixed(1)} of ${(total / 1e6).toFixed(1)} MB`;
       };
       const names = Object.keys(sizes);
-      const [parts] = await Promise.all([Promise.all(names.map((name) => counted(name, this.inScripts, `?${list.stamp}`, told))), editors]);
+      const [parts] = await Promise.all([Promise.all(names.map((name) => loaded(name, this.inScripts, `?${list.stamp}`, told))), editors]);
       this.parts = Object.fromEntries(names.map((name, i) => [name, parts[i]]));
       this.memory = this.found = await kept.get(list.stamp);
       this.list = list;

@@ -22,6 +22,7 @@ gc.set_threshold(10_000_000)
 nothing: Any = types.SimpleNamespace(Connection=object, embed=None)
 sys.modules |= {"sqlite3": nothing, "IPython.terminal.embed": nothing}
 
+from pyodide.ffi import to_js
 from IPython.core.interactiveshell import DisplayHook, DisplayPublisher, InteractiveShell
 from traitlets.config import Config
 
@@ -135,19 +136,17 @@ def find(name: str, *rest: Any) -> Any:
     """Return where a module is: to ask the file system takes a sixth of the imports' time."""
     spec: Any = name in page.places and util.spec_from_file_location(name, page.places[name])
     if spec and spec.origin.endswith(".so") and (packed := Path(spec.origin).read_bytes()):
-        Path(spec.origin).write_bytes(gzip.decompress(packed))
-        load = spec.loader.create_module
-        # Once it is loaded, its file would only fill the memory.
-        spec.loader.create_module = lambda spec: (load(spec), Path(spec.origin).write_bytes(b""))[0]
+        page.library(spec.origin, to_js(gzip.decompress(packed)))
+        Path(spec.origin).write_bytes(b"")
     if spec and re.fullmatch(LATE, name):
         spec.loader.create_module = lambda spec: Late(spec.name)
         spec.loader.exec_module, spec.loader.late = lambda module: None, spec.loader.exec_module
     return spec or None
 
 
-def start(to_page: Any, places: str) -> None:
-    """Send what the shell says to a page, from now on; find modules at these places."""
-    page.post, page.places = to_page, json.loads(places)
+def start(to_page: Any, library: Any, places: str) -> None:
+    """Send what the shell says to a page, from now on; find modules at these places, libraries in C with a function."""
+    page.post, page.library, page.places = to_page, library, json.loads(places)
     import_module("random").seed()
     sys.meta_path.insert(0, types.SimpleNamespace(find_spec=find))
 
