@@ -31,7 +31,8 @@ from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import admm, complain
 from companion.arithmetic import largest, ratio
 from companion.checks import as_scalar
-from companion.results import ADMMResult, Certificate, Problem
+from companion.engine.certificate import certify_terms, relative, rounding_of_a_sum
+from companion.results import ADMMResult, Problem
 
 __all__ = ["L1Penalty", "RidgePenalty", "consensus"]
 
@@ -237,20 +238,18 @@ def consensus(
     x, z = run.x.reshape(N, n), run.z
     values, gradients = map(np.array, zip(*workers(_value_and_gradient, losses, [z] * N)))
     gradient, value = gradients.sum(axis=0), float(values.sum()) + penalty.value(z)
-    # copies that differ, and the step of a proximal gradient method, beside the lengths of z and of a step of one block
+    # copies that differ, and the step of a proximal gradient method. A loss f >= 0 of curvature L has no slope above
+    # sqrt(2 f L): that bounds the terms of the gradient, and sqrt(2 f / N) those of its step
     t = 1 / (N * weights)
-    steps = x - z, z - penalty.prox(z - t * gradient, t)
-    typical = largest(np.sqrt(np.square(gradients).mean(axis=0)) / root)
-    length = max(largest(root * z), typical, 1e-6 * math.sqrt(abs(value)))
-    copies, stationary = (ratio(largest(root * v), length) for v in steps)
+    step, length = z - penalty.prox(z - t * gradient, t), math.sqrt(2 * float(values.sum()) / N)
+    copies, stationary = (relative(root * v, largest(root * z) + length) for v in (x - z, step))
     scale, conjugate = penalty.dual(-gradient)
-    dual, gap = scale * float(values.sum() - z @ gradient) - conjugate, math.inf
-    if math.isfinite(value - dual):
-        gap = ratio(max(value - dual, 0.0), max(abs(value), abs(dual)))
+    rounding = rounding_of_a_sum(n) * (value + float(np.abs(gradient) @ np.abs(z)) + conjugate)
+    gap = value - scale * float(values.sum() - z @ gradient) + conjugate + rounding
     tolerance = 1e-6 if max(tol_abs, tol_rel) <= 1e-9 else 1e3 * max(tol_abs, tol_rel)
     # the residuals of ADMM have other units than those of the certificate: they differ by less than a thousand
-    certificate = Certificate(copies, stationary, 0.0, gap, tolerance)
-    if run.converged and not (certificate.ok or gap == math.inf):
+    certificate = certify_terms(0.0, gap, value, tolerance, primal=copies, dual=stationary)
+    if run.converged and not (certificate.ok or math.isinf(gap)):
         complain(
             f"ADMM met its tolerances, but the certificate misses {tolerance:g} ({certificate}): one of loss and "
             "penalty is lost in rounding beside the other; scale A and b, or change the penalty"

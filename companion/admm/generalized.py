@@ -9,12 +9,12 @@ import numpy as np
 from companion.admm.affine import lengths
 from companion.admm.least_norm import proved
 from companion.admm.losses import rows_of
-from companion.arithmetic import EPS, ROUNDING, exact_product, largest, ratio
+from companion.arithmetic import EPS, ROUNDING, exact_product, largest
 from companion.checks import as_matrix, as_scalar, as_vector
 from companion.engine.certificate import (
     BoxProgram,
     certify_squares,
-    relative_distance,
+    relative,
     rounding_of,
     rounding_of_a_fit,
     rounding_of_a_sum,
@@ -130,11 +130,10 @@ def generalized_lasso(A: Any, b: Any, F: Any, tau: float, *, tol: float = 1e-8) 
         delta += rounding_of_a_sum(z.size) * float(np.linalg.norm(G)) * length
         # each column's own A'A x - A'b + F'lambda = 0 beside its terms: a small column counts as well
         beside = np.abs(F).T @ np.abs(lambda_) + np.abs(A).T @ (np.abs(b) + fits)
-        missed = ratio(np.abs(A.T @ residual - F.T @ lambda_), beside)
-        stationary = largest(missed), relative_distance(delta, size)
+        stationary = relative(A.T @ residual - F.T @ lambda_, beside), relative(delta, size)
         certificate = certify_squares(
-            delta, slack, value, size, tol, missed=beyond, primal=largest(ratio(np.abs(at - z), terms)),
-            dual=max(*stationary, ratio(largest(left), length + weight * size)),
+            delta, slack, value, size, tol, missed=beyond, primal=relative(at - z, terms),
+            dual=max(*stationary, relative(left, length + weight * size)),
         )  # fmt: skip
         return certificate, x, z, value
 

@@ -18,9 +18,9 @@ from scipy import linalg
 from companion.admm.affine import AffineSet, back_substitute, orthonormal
 from companion.admm.losses import rows_of
 from companion.admm.splitting import complain
-from companion.arithmetic import ROUNDING, accurate_product, largest, linear_program, ratio
+from companion.arithmetic import ROUNDING, accurate_product, largest, linear_program
 from companion.checks import as_matrix, as_scalar, as_vector
-from companion.engine.certificate import certify_terms, rounding_of, rounding_of_a_sum
+from companion.engine.certificate import certify_terms, relative, rounding_of, rounding_of_a_sum
 from companion.results import ADMMResult, Certificate, Problem
 
 __all__ = ["basis_pursuit", "least_absolute_deviations"]
@@ -59,7 +59,8 @@ def least_absolute_deviations(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResul
     Warns
     -----
     ConvergenceWarning
-        If the certificate misses `tol` (`converged` is then False).
+        If the certificate misses `tol` (`converged` is then False): where the deviations are so small a part of their
+        terms that rounding x to float64 changes their sum by more than `tol`, as of a noise below 1e-8 of the data.
 
     Raises
     ------
@@ -114,19 +115,19 @@ def least_absolute_deviations(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResul
         lambda_[zero] -= _nearest(Q[zero].T, Q.T @ lambda_)
     else:
         lambda_ = np.zeros_like(z)
-    # |z|_1 and -b'lambda differ by what the rows of zeros miss, and by what Q'lambda and a lambda_i beyond 1 gain along
-    # A(x - x*), which is no longer than 2 |z|_1. What the last digits of x are worth is the least that is asked for.
+    # |A x - b|_1 and -b'lambda differ by |f_i| - lambda_i f_i in each row, and by what Q'lambda and a lambda_i beyond 1
+    # gain along A(x - x*), which is no longer than 2 |A x - b|_1
     terms, value = np.abs(A) @ np.abs(x) + np.abs(b), float(np.abs(fit).sum())
-    lost, beyond = np.linalg.norm(Q.T @ lambda_), max(largest(lambda_) - 1, 0.0)
-    digits = rounding_of(x.size) * float((1 + np.abs(lambda_[zero])) @ terms[zero])
-    rest = float((np.abs(fit) - lambda_ * fit)[zero].sum()) + 2 * noise * b.size
-    rest += (2 * float(lost) + beyond) * value
+    lost, beyond = float(np.linalg.norm(Q.T @ lambda_)), max(largest(lambda_) - 1, 0.0)
+    products = np.abs(fit) - lambda_ * fit
+    gap = float(np.abs(products).sum()) + 2 * noise * b.size + (2 * lost + beyond) * value
     certificate = certify_terms(
-        np.abs(z) - lambda_ * z, rest, max(value, digits / tol), tol,
-        primal=largest(ratio(np.abs(fit - z), terms)), dual=max(beyond, largest(Q.T @ lambda_)),
+        products, gap, value if z.any() else terms.sum(), tol, primal=relative(fit - z, terms),
+        dual=max(beyond, largest(Q.T @ lambda_)),
     )  # fmt: skip
     given = Problem("least absolute deviations", {"A": A, "b": b})
-    return proved(x, z, lambda_, float(np.abs(z).sum()), n_iter, certificate, given)
+    told = f"; A x - b is {relative(value, terms.sum()):.1e} of its terms, so that each rounding of x counts"
+    return proved(x, z, lambda_, float(np.abs(z).sum()), n_iter, certificate, given, told)
 
 
 def basis_pursuit(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResult:
@@ -203,10 +204,11 @@ def basis_pursuit(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResult:
     nu[C.kept] = back_substitute(C.R, y)
     lambda_, slope, miss = Q @ y, C.rows.T @ nu, np.abs(C.rows @ x - C.b)
     terms = np.abs(C.rows) @ np.abs(x) + np.abs(C.b)
-    rest = float(np.abs(nu) @ (miss + rounding_of_a_sum(x.size) * terms))
+    products = np.abs(x) - slope * x
+    gap = float(np.abs(products).sum() + np.abs(nu) @ (miss + rounding_of_a_sum(x.size) * terms))
     certificate = certify_terms(
-        np.abs(x) - slope * x, rest, float(np.abs(x).sum()), tol,
-        primal=largest(ratio(miss, terms)), dual=max(largest(slope) - 1, largest(lambda_ - slope), 0.0),
+        products, gap, float(np.abs(x).sum()), tol, primal=relative(miss, terms),
+        dual=max(largest(slope) - 1, largest(lambda_ - slope), 0.0),
     )  # fmt: skip
     given = Problem("basis pursuit", {"A": A, "b": b})
     return proved(x, x, lambda_, float(np.abs(x).sum()), n_iter, certificate, given)

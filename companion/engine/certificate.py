@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +14,8 @@ from companion.results import Certificate
 
 __all__ = [
     "BoxProgram", "LowRank", "Matrix", "absolute_product", "accurate_square", "bound_multipliers",
-    "certify", "certify_hyperplane", "certify_squares", "certify_terms", "relative_distance",
-    "rounding_of", "rounding_of_a_fit", "rounding_of_a_sum", "weak_duality",
+    "certify", "certify_hyperplane", "certify_squares", "certify_terms", "relative", "relative_step", "rounding_of",
+    "rounding_of_a_fit", "rounding_of_a_sum", "weak_duality",
 ]  # fmt: skip
 
 
@@ -229,7 +230,7 @@ def certify(
 
         row_terms = np.maximum(absolute @ size, np.abs(b))
         miss = np.abs(A @ x - b) + rounding * row_terms
-        primal, gap = _worst(miss, row_terms), float(prices @ miss)
+        primal, gap = relative(miss, row_terms), float(prices @ miss)
 
         products, z, illegal = 0.0, np.zeros(q.size), np.zeros(q.size)
         sides = (lower, x - lower, z_lower, -1.0), (upper, upper - x, z_upper, 1.0)
@@ -239,16 +240,16 @@ def certify(
             product = np.abs(legal * np.where(legal > 0.0, slack, 0.0))
             products, gap = max(products, largest(product)), gap + float(product.sum())
             span = np.maximum(size, np.abs(bound))
-            primal = max(primal, _worst(np.maximum(-slack, 0.0), span))
+            primal = max(primal, relative(np.maximum(-slack, 0.0), span))
         lost = rounding_of_the_square(P, x, Px, magnitude)
         gap += lost + unit * value  # what rounding does to the objective itself
 
         e, noise = Px + q + y @ A + z, rounding * (magnitude + constants)
-        dual, gain = _worst(np.abs(e) + noise + illegal, scale), _gain(program, x, e, noise, z)
+        dual, gain = relative(np.abs(e) + noise + illegal, scale), _gain(program, x, e, noise, z)
         if max(dual, ratio(gap + gain, value)) > tolerance:
             e = _exactly(program, x, y, z)
             noise = EPS * np.abs(e)
-            dual = _worst(np.abs(e) + noise + illegal, scale)
+            dual = relative(np.abs(e) + noise + illegal, scale)
             gain = _gain(program, x, e, noise, z)
             if ratio(gap + gain, value) > tolerance:
                 gain = min(gain, _gain_nearby(program, x, e, noise, z))
@@ -256,13 +257,7 @@ def certify(
         finite = math.isfinite(gap + value + dual + primal)
     if not finite:
         return Certificate(np.inf, np.inf, np.inf, np.inf, tolerance)
-    return Certificate(
-        primal_residual=primal,
-        dual_residual=dual,
-        complementarity=ratio(products, value),
-        gap=ratio(gap, value),
-        tolerance=tolerance,
-    )
+    return certify_terms(products, gap, value, tolerance, primal=primal, dual=dual)
 
 
 def accurate_square(P: Any, x: np.ndarray, Px: np.ndarray) -> float:
@@ -460,7 +455,7 @@ def certify_hyperplane(
     A, c, y = rows
     miss = np.array([side - math.fsum(row * a) for row, side in zip(A, c)])
     spread = np.abs(A) @ a + np.abs(c)
-    beyond = float(ratio(max(float(a.sum()) - largest_sum, 0.0), largest_sum))
+    beyond = relative(max(float(a.sum()) - largest_sum, 0.0), largest_sum)
     wrong = np.where(a <= 0.0, np.maximum(u, 0.0), np.abs(u - ridge * a))
     wrong = np.where(a >= upper, np.where(a > 0.0, np.maximum(-u, 0.0), 0.0), wrong)
     # b and eta are read from constraints with the largest terms: their rounding misses no small one
@@ -471,21 +466,62 @@ def certify_hyperplane(
     noise = 2.0 * float(np.linalg.norm(a * error)) + rounding_of(1) * size * unit
     gap += float(np.abs(y) @ np.abs(miss)) + noise
     loss = float(products.sum()) + 0.5 * misfit * misfit + float(y @ miss)
-    largest = max(float(products.max(initial=0.0)), 0.0)
-    certificate = Certificate(
-        primal_residual=max(_worst(np.abs(miss), spread), beyond),
-        dual_residual=max(_worst(wrong, terms), float(ratio(misfit, magnitude))),
-        complementarity=float(ratio(largest / unit, size)),
-        gap=float(ratio(gap / unit, size)),
-        tolerance=tolerance,
-    )
+    certificate = certify_terms(
+        products / unit, gap / unit, size, tolerance, primal=max(relative(miss, spread), beyond),
+        dual=max(relative(wrong, terms), relative(misfit, magnitude)),
+    )  # fmt: skip
     return certificate, loss / unit
 
 
-def _worst(value: np.ndarray, scale: np.ndarray) -> float:
-    """Return the largest value / scale of numbers that are not negative, with 0/0 = 0; nan if one is unknown."""
+def relative(residual: Any, terms: Any) -> float:
+    r"""Return the largest part of its terms that a residual is: the unit of each residual in the package.
+
+    An equation's residual is a sum of terms, :math:`r_i = \sum_k t_{ik}`. It vanishes if each of these is changed by
+    the part :math:`|r_i| / \sum_k |t_{ik}|` of itself, and no smaller part is enough (Oettli and Prager 1964). So the
+    number is that part, and has no unit. A sum that may cancel is never divided by; and where all terms are 0, nothing
+    is missed: 0/0 = 0. A bound of the terms, such as :math:`|a| |b|` of those of :math:`a^\top b`, serves where they
+    are not known one by one.
+
+    Parameters
+    ----------
+    residual : float or ndarray
+        Of each equation; its sign does not matter.
+    terms : float or ndarray
+        The sum of the absolute values of the terms of each.
+
+    Returns
+    -------
+    float
+        The largest of all; nan if one is unknown.
+
+    Examples
+    --------
+    >>> relative(np.array([0.0, -1e-9]), np.array([0.0, 2.0]))
+    5e-10
+    """
+    value = np.abs(residual)
     with np.errstate(all="ignore"):
-        return float(np.max(np.where(value > 0.0, value / scale, value), initial=0.0))
+        return float(np.max(np.where(value > 0.0, value / terms, value), initial=0.0))
+
+
+def relative_step(step: Any, w: Any, columns: Any, y: float, K: float) -> float:
+    r"""Return which part of the weights w of least squares a step is, by its effect on the fit.
+
+    A column x alone would get the weight :math:`x^\top y/(|x|^2 + K)` and changes the fit by that times :math:`|x|`. So
+    the largest change of a column's part in the fit is compared with the largest part that a column has, or could have
+    alone: :math:`|x|\, |y| / (|x|^2 + K)`, which is not 0 where w is.
+
+    Parameters
+    ----------
+    step, w, columns : float or ndarray of shape (n,)
+        The step, the weights, and the norms of the columns.
+    y : float
+        The norm of the values.
+    K : float
+        The penalty.
+    """
+    alone = ratio(columns * y, np.square(columns) + K)
+    return relative(columns * step, np.max(columns * np.maximum(np.abs(w), alone), initial=0.0))
 
 
 def rounding_of_a_sum(n: int) -> float:
@@ -512,15 +548,6 @@ def rounding_of_a_fit(y: float, w: np.ndarray, columns: np.ndarray, b: float = 0
     """
     used = int(np.count_nonzero(w))
     return rounding_of_a_sum(used + 1) * (y + float(np.abs(w) @ columns)) + EPS * b
-
-
-def relative_distance(distance: float, y: float) -> float:
-    r"""Return the distance of a fit from the right one, in the unit of the values y that it fits.
-
-    The fit of least squares is a projection of y. So this is by how much, relative to its own size, y would have to be
-    another one for the fit to be right; and it is 0 where y is 0.
-    """
-    return float(ratio(distance, y))
 
 
 def certify_squares(
@@ -558,26 +585,38 @@ def certify_squares(
     -------
     Certificate
         The gap is relative to f(w): :math:`f^*` is positive where :math:`\Omega` is and y is not 0. Where the penalty
-        leaves no slack (or is absent), :math:`f^*` may be 0, and then nothing is small beside it. There the bound is a
-        square, that of the distance of the fit from the right one, and `relative_distance` is reported if it is less;
-        and `missed` is measured by f(0), which is half the square of y.
+        leaves no slack (or is absent), :math:`f^*` may be 0, and then nothing is small beside it. There the bound is
+        half the square of a distance of the fit from the right one. The fit is a projection of y; so that distance,
+        relative to :math:`|y|`, is by which part of itself y would have to be another one for the fit to be right. It
+        is reported if it is less.
     """
-    rest = float(slack.sum())
-    gap = ratio(0.5 * distance**2 + rest + missed, value)
-    if rest == 0.0:
-        gap = min(gap, max(relative_distance(distance, y), ratio(missed, 0.5 * y * y)))
-    return Certificate(primal, dual, ratio(float(slack.max(initial=0.0)), value), gap, tolerance)
+    gap = 0.5 * distance**2 + missed + float(slack.sum())
+    found = certify_terms(slack, gap, value, tolerance, primal=primal, dual=dual)
+    return (
+        found
+        if slack.any()
+        else replace(found, gap=min(found.gap, relative(math.sqrt(2.0 * gap), y)))
+    )
 
 
 def certify_terms(
-    slack: np.ndarray, rest: float, value: float, tolerance: float, *, primal: float, dual: float
+    products: Any, gap: float, value: float, tolerance: float, *, primal: float, dual: float
 ) -> Certificate:
-    r"""Return the certificate of a program with an objective of norms, from the terms of its duality gap.
+    r"""Return the certificate with which each proof ends.
 
-    The gap is the sum of the `slack` that each entry leaves between :math:`\tau |z_i|` and :math:`\lambda_i z_i`, and
-    of a `rest`: what the constraints, primal and dual, are missed by, times their multipliers, and what rounding may
-    have added. It is relative to the value, which is 0 only where z is: and then there is no slack, and no rest.
+    Parameters
+    ----------
+    products : float or ndarray
+        Complementarity products: the terms of the gap that are 0 at a solution, one by one.
+    gap : float
+        A bound of the objective's distance from the optimal value, with what rounding may have added.
+    value : float
+        The sum of the absolute values of the objective's terms, which no change of units can make another part of
+        the gap. Of an objective that is a sum of norms, that is its value. Where every row is fitted, that is 0 in
+        exact arithmetic and nothing but rounding in float64: then the sum of the terms of these rows takes its place.
+    tolerance : float
+        What each residual is compared with.
+    primal, dual : float
+        By how much the constraints of the program, and of its dual, are missed: see :func:`relative`.
     """
-    slack = np.abs(slack)
-    gap = ratio(float(slack.sum()) + rest, value)
-    return Certificate(primal, dual, ratio(largest(slack), value), gap, tolerance)
+    return Certificate(primal, dual, relative(products, value), relative(gap, value), tolerance)

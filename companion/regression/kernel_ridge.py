@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
-from companion.arithmetic import EPS, apart, exact_product, largest, ratio
+from companion.arithmetic import EPS, apart, exact_product, largest
 from companion.checks import as_scalar, as_weights
-from companion.engine.certificate import certify_squares, rounding_of_a_sum
+from companion.engine.certificate import certify_squares, relative_step, rounding_of_a_sum
 from companion.kernels import Kernel
 from companion.kernels.vectors import KernelMixin, own_points
 from companion.regression.intercept import centred, check_intercept
@@ -193,9 +192,8 @@ class KernelRidge(KernelMixin, Regressor):
             if self.certificate_.ok:
                 break
         size = math.sqrt(largest(r**2 * G.diagonal()))  # of the largest feature vector
-        # what it would get as its weight
-        alone = ratio(size * float(linalg.norm(target)), size**2 + K)
-        return ratio(math.sqrt(max(left @ (G @ left), 0.0)), max(self.norm_, alone))
+        moved = math.sqrt(max(left @ (G @ left), 0.0))
+        return relative_step(moved, self.norm_, size, float(linalg.norm(target)), K)
 
     def _certify(
         self, G: np.ndarray, y: np.ndarray, residual: np.ndarray, K: float, basis: Any, summed: np.ndarray,
@@ -233,11 +231,15 @@ class KernelRidge(KernelMixin, Regressor):
             )
         else:
             distance = float(norm(basis.T @ residual)) + rounding
-        size = float(norm(y))
-        found = certify_squares(distance, np.zeros(0), 0.5 * self.objective_, size, TOLERANCE)
         wrong = float(norm((K * alpha - 2.0 * residual) * errors)) + float(norm(errors)) ** 2
-        least = TOLERANCE * size**2  # a smaller objective is 0, beside that of w = 0
-        return replace(found, gap=found.gap + ratio(wrong, max(self.objective_, least)))
+        return certify_squares(
+            distance,
+            np.zeros(0),
+            0.5 * self.objective_,
+            float(norm(y)),
+            TOLERANCE,
+            missed=0.5 * wrong,
+        )
 
     def _f(self, X: np.ndarray) -> np.ndarray:
         if self.w_ is not None:

@@ -20,9 +20,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
-from companion.arithmetic import EPS, ratio
+from companion.arithmetic import EPS
 from companion.checks import as_scalar, as_vector, as_weights, check_range
-from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
+from companion.engine.certificate import (
+    certify_squares,
+    relative,
+    relative_step,
+    rounding_of_a_fit,
+    rounding_of_a_sum,
+)
 from companion.exceptions import ConvergenceWarning
 from companion.regression.intercept import Shifted, check_intercept, shift
 from companion.regression.regressor import Regressor, as_data
@@ -289,20 +295,18 @@ def _certify(
     objective is quadratic, so that :math:`d = (\hat X^\top \hat X + K I)^{-1} g` leads to the minimum: it is what
     rounding changed w by, and :math:`g^\top d = |\hat X d|^2 + K |d|^2` is the gap, a squared distance of fits.
     Rounding of the residual and of b adds to it. A residual of the gradient is relative to what its column and y could
-    give. Alone, a column would get a weight of at most :math:`|x_j| |y|/(|x_j|^2 + K)`: d is compared with that, or w.
+    give.
     """
     data = program.data
     spread = np.sqrt(np.einsum("ij,ij->j", data.X, data.X))
     size, g = float(np.linalg.norm(data.y)), data.X.T @ residual - K * w
     distance = inverse.distance(residual, w)
     distance += rounding_of_a_fit(size, w, spread, data.size_of_b(w))
-    dual = ratio(np.abs(g), spread * size + K * np.abs(w))
+    dual = relative(g, spread * size + K * np.abs(w))
     certificate = certify_squares(
-        distance, np.zeros(0), 0.5 * objective, size, TOLERANCE, dual=float(dual.max(initial=0.0))
+        distance, np.zeros(0), 0.5 * objective, size, TOLERANCE, dual=dual
     )
-    alone = ratio(spread * size, spread**2 + K)
-    length = float((spread * np.maximum(np.abs(w), alone)).max(initial=0.0))
-    return certificate, ratio(float((spread * np.abs(inverse.apply(g))).max(initial=0.0)), length)
+    return certificate, relative_step(inverse.apply(g), w, spread, size, K)
 
 
 def warn_if_missed(certificate: Certificate, K: float, w_error: float, by_w: bool = True) -> None:

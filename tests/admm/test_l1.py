@@ -1,5 +1,6 @@
 """The l1 problems against independent solvers, on random and on degenerate data."""
 
+import math
 import warnings
 from fractions import Fraction
 from functools import partial
@@ -137,9 +138,10 @@ def test_least_norms_are_proved_on_any_data(kind, seed):
         solved(basis_pursuit(A, b))
 
 
-@pytest.mark.parametrize("noise", [1e-8, 1e-10, 1e-12, 1e-15, 0.0])
+@pytest.mark.filterwarnings("ignore:no certified solution")
+@pytest.mark.parametrize("noise", [1e-4, 1e-8, 1e-10, 1e-12, 1e-15, 0.0])
 def test_deviations_that_are_small_beside_the_data(noise):
-    """Against the best of all lines through two points, by fractions."""
+    """Against the best of all lines through two points, by fractions; where it is not proved, no float64 is near it."""
     rng = np.random.default_rng(20)
     A = np.column_stack([np.ones(9), 1e3 * rng.standard_normal(9)])
     b = A @ [0.3, -0.7] + noise * rng.standard_normal(9)
@@ -147,8 +149,14 @@ def test_deviations_that_are_small_beside_the_data(noise):
     total = lambda x, y: sum(abs(p * x + q * y - t) for p, q, t in rows)  # noqa: E731
     for (p, q, t), (r, s, u) in combinations(rows, 2):
         points.append(((t * s - q * u) / (p * s - q * r), (p * u - t * r) / (p * s - q * r)))
-    best, x = min(total(*point) for point in points), solved(least_absolute_deviations(A, b)).x
-    assert total(*map(Fraction, x)) - best <= 1e-8 * best + 4e-16 * np.abs(A).sum()
+    (best, at), result = min((total(*p), p) for p in points), least_absolute_deviations(A, b)
+    beside = [[float(v) + i * math.ulp(v) for i in range(-3, 4)] for v in at]
+    far = [total(*map(Fraction, x)) - best > 1e-8 * best for x in (result.x, *product(*beside))]
+    if result.z.any():
+        assert not far[0] if result.converged else all(far)
+    else:  # every row is fitted, to the rounding of its terms
+        assert noise < 1e-14
+        assert total(*map(Fraction, solved(result).x)) <= 1e-15 * np.abs(A).sum()
 
 
 def by_descent(A, b, tau):

@@ -43,6 +43,7 @@ class Candidate:
     tau: Any = 0.0  # of each variable
     groups: np.ndarray | None = None  # of each variable; without them, every variable is alone
     plus: Any = 0.0  # a part of the gap that its maker knows
+    norm: Any = 0.0  # of the values that least squares fit
 
     def __post_init__(self) -> None:
         n = len(self.x)
@@ -67,9 +68,14 @@ class Candidate:
                     worst = max(worst, ratio(beyond, max(self.size[j], abs(float(bound[j])))))
         return worst
 
+    def penalized(self) -> list[np.ndarray]:
+        """Return the indices of each group with a penalty."""
+        labels = np.arange(len(self.x)) if self.groups is None else self.groups
+        some = np.flatnonzero(self.tau > 0.0)
+        return [some[labels[some] == g] for g in np.unique(labels[some])]
+
     def _terms_of_the_gap(self) -> tuple[Any, float]:
         """Return the sum, and the largest violation of a dual constraint."""
-        labels = np.arange(len(self.x)) if self.groups is None else self.groups
         gap, worst = arb(self.plus), 0.0
         for j in np.flatnonzero(self.tau == 0.0):
             bound = float(self.lower[j] if self.e[j] > 0 else self.upper[j])
@@ -77,15 +83,18 @@ class Candidate:
                 gap += abs(self.e[j]) * abs(self.x[j] - bound)
             elif self.e[j] != 0:
                 worst = max(worst, ratio(self.e[j], self.scale[j]))
-        penalized = np.flatnonzero(self.tau > 0.0)
-        for g in np.unique(labels[penalized]):
-            m = penalized[labels[penalized] == g]
+        for m in self.penalized():
             tau, steep = arb(self.tau[m[0]]), length(self.e[m])
             gap += abs(tau * length(self.x[m]) + sum(self.e[m] * self.x[m], arb(0)))
             if not steep <= tau:
                 size = max(float(tau), float(self.scale[m].max()))
                 worst = max(worst, ratio(steep - tau, size))
         return gap, worst
+
+    @property
+    def missed(self) -> float:
+        """The largest violation of a dual constraint."""
+        return self._terms_of_the_gap()[1]
 
     @property
     def worst(self) -> float:
@@ -95,26 +104,39 @@ class Candidate:
         gap, worst = self._terms_of_the_gap()
         miss = abs(product(self.A, self.x) - exact(self.b))
         gap += sum(abs(self.y) * miss, arb(0))
-        return max(self.infeasibility, worst, ratio(gap, self.value))
+        told = ratio(gap, self.value)
+        if (
+            self.norm and not self.size[self.tau > 0.0].any()
+        ):  # the least value may be 0: a distance of fits, relative to what is fitted
+            told = min(told, ratio((2 * gap).sqrt(), self.norm))
+        return max(self.infeasibility, worst, told)
 
-    def nearby(self, times: Callable[[np.ndarray], np.ndarray], P: np.ndarray) -> float:
-        r"""Return the worst of this candidate, or of one with multipliers at (x + d, y + dy), where less is left of e.
+    def beside(self, times: Callable[[np.ndarray], np.ndarray], P: np.ndarray) -> "Candidate":
+        r"""Return x with the multipliers at (x + d, y + dy), where less is left of e.
 
         The tangent of a quadratic h at x + d is below h, and :math:`\tfrac12 d^\top P d` below it at x. d and dy solve
-        the equations of the free variables, refined with exact residuals; `times` is the exact product with P.
+        the equations of the free variables, refined with exact residuals; `times` is the exact product with P. Of those
+        with a penalty, the free ones are not 0, and e is to be :math:`-\tau x_g / \|x_g\|`.
         """
-        x, d, y = floats(self.x), exact(np.zeros(len(self.x))), self.y
-        free = np.flatnonzero((x > self.lower) & (x < self.upper))
+        x, d, y, aim = floats(self.x), exact(np.zeros(len(self.x))), self.y, exact(0.0 * self.tau)
+        for m in self.penalized():
+            size = length(self.x[m])
+            aim[m] = arb(self.tau[m[0]]) * self.x[m] / size if size > 0 else aim[m]
+        some = (self.tau == 0.0) | np.array([v != 0 for v in aim])
+        free = np.flatnonzero((x > self.lower) & (x < self.upper) & some)
         A, k = self.A[:, free], len(free)
         kkt = np.block([[P[np.ix_(free, free)], A.T], [A, np.zeros((len(A), len(A)))]])
         peak = np.abs(kkt).max(axis=1, initial=0.0)
         unit = np.where(peak > 0.0, peak, 1.0) ** -0.5
         kkt *= np.outer(unit, unit)
         for _ in range(3):
-            e = floats((self.gradient + times(d) + product(self.A.T, y))[free])
+            e = floats((self.gradient + times(d) + product(self.A.T, y) + aim)[free])
             step = unit * np.linalg.lstsq(kkt, unit * np.r_[-e, 0 * self.b])[0]
             d[free], y = d[free] + exact(step[:k]), y + exact(step[k:])
         Pd = times(d)
         square = abs(sum(d * Pd, arb(0)))
-        beside = replace(self, gradient=self.gradient + Pd, y=y, plus=square / 2)
-        return min(self.worst, beside.worst)
+        return replace(self, gradient=self.gradient + Pd, y=y, plus=square / 2)
+
+    def nearby(self, times: Callable[[np.ndarray], np.ndarray], P: np.ndarray) -> float:
+        """Return the worst of this candidate, or of the one beside it."""
+        return min(self.worst, self.beside(times, P).worst)

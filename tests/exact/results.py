@@ -6,7 +6,7 @@ are compared with what follows from these multipliers without rounding.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any, NamedTuple
 
@@ -326,22 +326,27 @@ def squares(X: Any, y: Any, w: Any, b: float, K: float, tau: float, C: float | N
     none, n = C is None, len(w)
     Z = X if none else np.column_stack([X, np.ones(len(y))])
     d, taus = (np.r_[np.full(n, v), [] if none else last] for v, last in ((K, C), (tau, 0.0)))
-    return smooth_squares(Z, y, exact(w if none else np.append(w, b)), d, taus).worst
+    return worst(*smooth_squares(Z, y, exact(w if none else np.append(w, b)), d, taus))
 
 
-def smooth_squares(Z: Any, y: Any, x: Any, d: Any, tau: Any, groups: Any = None) -> Candidate:
-    """Return the candidate for least squares with the penalties d x^2/2 and tau |x|."""
+def worst(at: Candidate, *quadratic: Any) -> float:
+    """Return the worst of x with the multipliers of the minimum on its support: its gap is all that x has."""
+    return max(at.missed, at.beside(*quadratic).worst)
+
+
+def smooth_squares(
+    Z: Any, y: Any, x: Any, d: Any, tau: Any, groups: Any = None
+) -> tuple[Candidate, Any, np.ndarray]:
+    """Return the candidate for least squares with the penalties d x^2/2 and tau |x|, and its P, exact and rounded."""
     r, size, curve = exact(y) - product(Z, x), np.abs(floats(x)), exact(np.broadcast_to(d, len(x)))
     terms = np.abs(Z).T @ (np.abs(Z) @ size + np.abs(y)) + d * size
-    parts, rest = np.abs(Z) @ size + np.abs(y), np.abs(floats(r))
-    # one that ought to vanish is compared with its terms; of a small one, rounding of x leaves a few eps of the terms
-    rest = np.where(rest > 1e-9 * parts, np.maximum(rest, 1e-7 * parts), parts)
-    columns = np.abs(Z).T @ rest + d * size
     value = sum(r * r, arb(0)) / 2 + sum(curve * x * x, arb(0)) / 2
     labels, tau = np.arange(len(x)) if groups is None else groups, np.broadcast_to(tau, len(x))
     for g in np.unique(labels[tau > 0.0]):
         value += arb(float(tau[labels == g][0])) * length(x[labels == g])
-    return Candidate(x, curve * x - product(Z.T, r), terms, columns, value, tau=tau, groups=groups)
+    at = Candidate(x, curve * x - product(Z.T, r), terms, terms, value, tau=tau, groups=groups)
+    at.norm = length(exact(y))
+    return at, lambda v: product(Z.T, product(Z, v)) + curve * v, Z.T @ Z + np.diag(floats(curve))
 
 
 def price_of_b(intercept: str, C: float) -> float | None:
@@ -558,16 +563,17 @@ def split_off(h: Candidate, result: ADMMResult, F: np.ndarray, c: Any, tau: floa
     at = Candidate(
         np.concatenate([h.x, z]), np.concatenate([h.gradient, exact(none)]), np.r_[h.terms, none],
         np.r_[h.columns, none], h.value + arb(tau) * sum(abs(z), arb(0)), np.column_stack([F, -np.eye(k)]),
-        c, exact(result.rho * result.u), tau=np.r_[np.zeros(n), np.full(k, tau)],
+        c, exact(result.rho * result.u), tau=np.r_[np.zeros(n), np.full(k, tau)], plus=h.plus, norm=h.norm,
     )  # fmt: skip
-    largest = (np.abs(F) @ h.size + np.abs(c)).max(initial=1e-5 * np.abs(F).max() * h.size.max())
-    return max(at.worst, away(result.z, z, max(float(largest), math.ulp(0.0))))
+    largest = (np.abs(F) @ h.size + np.abs(c)).max(initial=math.ulp(0.0))
+    return max(at.worst, away(result.z, z, float(largest)))
 
 
 def least_absolute(result: ADMMResult, A: np.ndarray, b: np.ndarray) -> float:
     """Examine ``min |r|_1`` with ``A x - r = b``."""
     none, columns = np.zeros(A.shape[1]), np.abs(A).sum(axis=0)
-    least = arb(1e-5 * (np.abs(A) @ np.abs(result.x) + np.abs(b)).sum())
+    terms = np.abs(A) @ np.abs(result.x) + np.abs(b)  # of a fit of every row
+    least = arb(0.0 if result.z.any() else terms.sum())
     nothing = Candidate(exact(result.x), exact(none), none, columns, least)
     return split_off(nothing, result, A, b, 1.0)
 
@@ -594,13 +600,18 @@ def lasso_by_admm(
 def group_lasso(result: ADMMResult, A: Any, b: Any, tau: Any, label: Any = None) -> float:
     """Examine ``1/2 |A x - b|^2 + sum_g tau_g |x_g|`` at z; without groups, the lasso."""
     taus = tau if label is None else np.asarray(tau)[label]
-    return smooth_squares(A, b, exact(result.z), 0.0, taus, label).worst
+    return worst(*smooth_squares(A, b, exact(result.z), 0.0, taus, label))
 
 
 def generalized_lasso(result: ADMMResult, A: Any, b: Any, F: np.ndarray, tau: float) -> float:
     """Examine ``1/2 |A x - b|^2 + tau |z|_1`` with ``F x - z = 0``."""
-    one = smooth_squares(A, b, exact(result.x), 0.0, 0.0)
-    return split_off(one, result, F, np.zeros(len(F)), tau)
+    h, *quadratic = smooth_squares(A, b, exact(result.x), 0.0, 0.0)
+    u = result.rho * result.u
+    push = product(F.T, exact(u))
+    h = replace(h, gradient=h.gradient + push, columns=h.columns + np.abs(F).T @ np.abs(u))
+    near = h.beside(*quadratic)
+    near = replace(near, gradient=near.gradient - push)
+    return max(h.missed, split_off(near, result, F, np.zeros(len(F)), tau))
 
 
 def logistic(result: ADMMResult, A: np.ndarray, tau: np.ndarray) -> float:
@@ -626,12 +637,12 @@ def consensus(result: ADMMResult, losses: list[Any], penalty: Any) -> float:
         A, b = root * A[seen], np.full(seen.sum(), root)
     else:
         b = np.concatenate([loss.b for loss in losses])
-    at = smooth_squares(A, b, z, K, tau)
+    at, *quadratic = smooth_squares(A, b, z, K, tau)
     curvature = np.maximum((A * A).sum(axis=0) + K, math.ulp(0.0))
     steps = at.columns / curvature  # of z, for one block alone
     size = max(float(np.abs(result.z).max()), float(steps.max(initial=0.0)))
     copies = [away(x, z, size) for x in np.atleast_2d(result.x)]
-    return max(at.worst, *copies, ratio(arb(result.objective) - at.value, at.value))
+    return max(worst(at, *quadratic), *copies, ratio(arb(result.objective) - at.value, at.value))
 
 
 L1 = {
