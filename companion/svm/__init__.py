@@ -17,47 +17,28 @@
 ===========================  ==================================================================
 """
 
+# fmt: off
+# isort: off
 from companion.svm.hard_margin import HardMarginSVC
 from companion.svm.hyperplanes import POINT_CLASSES, Slab
 from companion.svm.indefinite import (
-    IndefiniteObjective,
-    IndefiniteResult,
-    IndefiniteSVC,
-    largest_linear,
-    lipschitz_constant,
-    nearest_psd,
-    project_q1,
-    proxy_kernel,
-    solve_indefinite,
-    spectrum_transform,
+    IndefiniteObjective, IndefiniteResult, IndefiniteSVC, largest_linear, lipschitz_constant, nearest_psd, project_q1,
+    proxy_kernel, solve_indefinite, spectrum_transform,
 )
 from companion.svm.program import DualProgram
 from companion.svm.soft_margin import (
-    DegenerateSolutionWarning,
-    SVMs1,
-    SVMs2,
-    SVMs2l,
-    SVMs2prime,
-    SVMs3,
-    SVMs4,
-    SVMs5,
-    nu_max,
-    nu_min,
+    DegenerateSolutionWarning, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5, nu_max, nu_min,
 )
 from companion.svm.training import (
-    TrainingResult,
-    augment,
-    augmented_dual,
-    dual_coordinate_ascent,
-    primal_kernel_newton,
-    primal_newton,
+    TrainingResult, augment, augmented_dual, dual_coordinate_ascent, primal_kernel_newton, primal_newton,
 )
 
 __all__ = [
-    "POINT_CLASSES", "DegenerateSolutionWarning", "DualProgram", "HardMarginSVC",
-    "IndefiniteObjective", "IndefiniteResult", "IndefiniteSVC", "SVMs1", "SVMs2", "SVMs2l",
-    "SVMs2prime", "SVMs3", "SVMs4", "SVMs5", "Slab", "TrainingResult", "augment", "augmented_dual",
-    "dual_coordinate_ascent", "largest_linear", "lipschitz_constant", "nearest_psd", "nu_max",
-    "nu_min", "primal_kernel_newton", "primal_newton", "project_q1", "proxy_kernel",
+    "POINT_CLASSES", "DegenerateSolutionWarning", "DualProgram", "HardMarginSVC", "IndefiniteObjective",
+    "IndefiniteResult", "IndefiniteSVC", "SVMs1", "SVMs2", "SVMs2l", "SVMs2prime", "SVMs3", "SVMs4", "SVMs5", "Slab",
+    "TrainingResult", "augment", "augmented_dual", "dual_coordinate_ascent", "largest_linear", "lipschitz_constant",
+    "nearest_psd", "nu_max", "nu_min", "primal_kernel_newton", "primal_newton", "project_q1", "proxy_kernel",
     "solve_indefinite", "spectrum_transform",
-]  # fmt: skip
+]
+# isort: on
+# fmt: on

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -79,9 +78,12 @@ class HardMarginSVC(SupportVectorMachine):
     def _dual(self, points: Points) -> DualProgram:
         return DualProgram.of(SignedKernel(points), -1.0, (points.s, 0.0), upper=np.inf, eta=1.0)
 
-    def _solved(self, points: Points, dual: DualProgram, vanishes: Callable[[], Any]) -> Solved:
+    def _solved(self, dual: DualProgram, vanishes: Callable[[], Any]) -> Solved:
         """Find the nearest points of the convex hulls; one number tells the rest: at the solution 1'a = a'Pa."""
-        u = points.unit  # multipliers need not be unique: found are those of the data's own unit
+        points, u = (
+            dual.P.points,
+            dual.P.unit,
+        )  # multipliers need not be unique: found are those of the data's own unit
         Phi = None if points.Phi is None else points.Phi * u
         plain = replace(points, Phi=Phi, origin=points.origin * u, unit=1.0)
         P, balanced = SignedKernel(plain), (points.s, 0.0)
@@ -101,5 +103,4 @@ class HardMarginSVC(SupportVectorMachine):
                 )
             return dual, done._replace(a=2.0 / square * done.a * u**2, Pa=2.0 / square * done.Pa)
 
-        guess = partial(hyperplanes.guess_active_set, plain, libsvm=guess_by_libsvm)
-        return hyperplanes.solve(self, points, [nearest], guess, scaled, vanishes)
+        return hyperplanes.solve(self, [nearest], guess_by_libsvm, scaled, vanishes)

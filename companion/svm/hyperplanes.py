@@ -38,8 +38,8 @@ from companion.results import FEW_DIGITS, Certificate, Record
 from companion.svm.program import DualProgram, Points, SignedKernel, Weights, make_points
 
 __all__ = [
-    "POINT_CLASSES", "ROUNDING", "TIGHT", "Interval", "KernelLike", "Slab", "Solved", "complain", "for_libsvm",
-    "guess_active_set", "inner_products", "judge", "linear_weights", "middle", "multiplier_interval", "place_points",
+    "POINT_CLASSES", "TIGHT", "Interval", "KernelLike", "Slab", "Solved", "complain", "for_libsvm",
+    "inner_products", "judge", "linear_weights", "middle", "multiplier_interval", "place_points",
     "proper_points", "read", "refine", "slab_of", "snap", "solve", "store",
 ]  # fmt: skip
 
@@ -285,7 +285,7 @@ def proper_points(points: Points, free_b: bool, name: str) -> Points:
 
 
 def solve(
-    model: Any, points: Points, programs: Sequence[DualProgram], guess: Callable[[DualProgram], Guess | None],
+    model: Any, programs: Sequence[DualProgram], libsvm: Callable[[DualProgram], Guess | None],
     answer: Callable[[DualProgram, Finished], tuple[DualProgram, Finished]] | None = None,
     vanishes: Callable[[], Any] | None = None,
 ) -> Solved:  # fmt: skip
@@ -297,10 +297,9 @@ def solve(
     ----------
     model : estimator
         Has `tol` and `max_iter`, and says how multipliers give the slab (`_slab`).
-    points : Points
     programs : sequence of DualProgram
-    guess : callable
-        Guesses the active set of a program.
+    libsvm : callable
+        Guesses the active set of a program as libsvm does.
     answer : callable, optional
         Turns the solution of a program into that of the program that it is solved for.
     vanishes : callable, optional
@@ -308,7 +307,7 @@ def solve(
     """
     best = list[Solved]()
     for program in programs:
-        start = guess(program)
+        start = _guess(program, libsvm)
         for near in (start, None) if start is not None else (None,):
 
             def attempt(narrower: float, sets: Any = near, p: DualProgram = program) -> Any:
@@ -316,14 +315,15 @@ def solve(
                 if done is None:
                     return None
                 dual, done = answer(p, done) if answer else (p, done)
-                return judge(model, points, dual, done, narrower)
+                return judge(model, dual, done, narrower)
 
             found = _without_slack(attempt)
             if found is None:
                 continue
             better = min([*best, found], key=lambda each: each.certificate.worst)
             best = [better._replace(n_systems=found.n_systems)]
-            terms = float(np.abs(found.weights.coef) @ np.sqrt(np.maximum(points.diagonal, 0.0)))
+            diagonal = found.dual.P.points.diagonal
+            terms = float(np.abs(found.weights.coef) @ np.sqrt(np.maximum(diagonal, 0.0)))
             short = found.weights.norm**2 <= ROUNDING * terms**2  # 0 but for rounding, perhaps
             if better.certificate.ok or (vanishes and short and vanishes()):
                 return best[0]
@@ -359,8 +359,9 @@ def _finished(model: Any, program: DualProgram, guess: Guess | None) -> Finished
     return Finished(t * found.x, g * found.y, g * found.Px, found.n_systems)
 
 
-def for_libsvm(points: Points, P: SignedKernel) -> tuple[np.ndarray, dict[str, Any]]:
+def for_libsvm(P: SignedKernel) -> tuple[np.ndarray, dict[str, Any]]:
     """Return points, or the Gram matrix with what a program adds to it, and the kernel as libsvm calls it."""
+    points = P.points
     if P.constant:
         return P.toarray(), {"kernel": "precomputed"}
     if P.ridge:
@@ -368,23 +369,19 @@ def for_libsvm(points: Points, P: SignedKernel) -> tuple[np.ndarray, dict[str, A
     return points.for_libsvm()
 
 
-def guess_active_set(
-    points: Points, dual: DualProgram, libsvm: Callable[[Points, DualProgram], Guess | None]
-) -> Guess | None:
+def _guess(dual: DualProgram, libsvm: Callable[[DualProgram], Guess | None]) -> Guess | None:
     """Guess which multipliers are 0, at the bound, free: by PIQP if w is short or they are few, else by libsvm."""
-    P = dual.P.factor() if points.kernel.is_linear else None
+    P = dual.P.factor() if dual.P.points.kernel.is_linear else None
     if P is None and dual.q.size <= _FEW:
         P = dual.P.toarray()
     if P is None:
-        return libsvm(points, dual)
+        return libsvm(dual)
     box, t, _ = dual.in_units(P)
     a, state = guess_state(box)
     return Guess(np.where(state > 0, dual.upper, t * a), state)
 
 
-def judge(
-    model: Any, points: Points, dual: DualProgram, done: Finished, narrower: float = 0.0
-) -> Solved:
+def judge(model: Any, dual: DualProgram, done: Finished, narrower: float = 0.0) -> Solved:
     """Return the best hyperplanes that these multipliers give, and their proof."""
     lengths = np.sqrt(np.maximum(dual.P.diagonal(), 0.0))
     a = snap(done.a, dual.upper, lengths)
@@ -392,6 +389,7 @@ def judge(
     if moved.size:
         Pa = Pa + (a - done.a)[moved] @ dual.P.rows(moved)
     c = dual.P.coefficients(a)
+    points = dual.P.points
     weights = points.weights(c, *dual.P.inner(a, Pa))
     found = _read_off(model, dual, a, weights, narrower)
     if not found.certificate.ok:
@@ -400,15 +398,13 @@ def judge(
     return found._replace(n_systems=max(done.n_systems, 1))
 
 
-def refine(
-    model: Any, points: Points, best: Solved, programs: list[DualProgram], norm_is_shown: bool
-) -> Solved:
+def refine(model: Any, best: Solved, programs: list[DualProgram], norm_is_shown: bool) -> Solved:
     """Return a better answer, with w as a variable of its own, if there is no proof or too little of the norm yet."""
     for dual in programs:
         few = norm_is_shown and best.weights.norm_error > FEW_DIGITS
         if best.certificate.ok and not few:
             break
-        found = _carried(model, points, dual, best.a)
+        found = _carried(model, dual, best.a)
         if found is None:
             break
         total = best.n_systems + found.n_systems
@@ -418,9 +414,9 @@ def refine(
     return best
 
 
-def _carried(model: Any, points: Points, dual: DualProgram, a: np.ndarray) -> Solved | None:
+def _carried(model: Any, dual: DualProgram, a: np.ndarray) -> Solved | None:
     """Solve with w as a variable of its own, which nothing cancels in; None if there are too many features, or none."""
-    P, s = dual.P, dual.P.s
+    P, s, points = dual.P, dual.P.s, dual.P.points
     F, pivots, T = points.basis()
     if not F.size or F.shape[1] > _MANY_FEATURES or F.size > _MANY_ENTRIES:
         return None
@@ -544,8 +540,9 @@ def complain(model: Any, points: Points, norm_is_shown: bool, price: str = "") -
     return model
 
 
-def store(model: Any, points: Points, found: Solved, distance: float) -> tuple[Slab, float]:
+def store(model: Any, found: Solved, distance: float) -> tuple[Slab, float]:
     """Set the fitted attributes that machines and tubes share; return the slab of the data, and the unit of w."""
+    points = found.dual.P.points
     weights = found.weights.of_data(points.unit)
     unit = weights.norm if model._unit_normal and weights.norm > 0.0 else 1.0
     slab = found.slab.moved(distance, unit)

@@ -20,12 +20,12 @@ import numpy as np
 from scipy.special import exprel
 
 from companion.admm import project_psd
-from companion.arithmetic import EPS, largest, ratio
+from companion.arithmetic import EPS, ROUNDING, largest, ratio
 from companion.checks import as_matrix, as_scalar, as_symmetric, as_vector, check_count
 from companion.engine.certificate import rounding_of
 from companion.exceptions import ConvergenceWarning
 from companion.results import Certificate, History, Problem, Record
-from companion.svm.hyperplanes import ROUNDING, KernelLike
+from companion.svm.hyperplanes import KernelLike
 from companion.svm.program import as_signs
 from companion.svm.soft_margin import HyperplaneClassifier, SVMs2
 

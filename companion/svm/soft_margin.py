@@ -33,13 +33,21 @@ from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from companion.arithmetic import EPS, Bounds, apart, exact_product, largest, linear_program, ratio
+from companion.arithmetic import (
+    EPS,
+    ROUNDING,
+    Bounds,
+    apart,
+    exact_product,
+    largest,
+    linear_program,
+    ratio,
+)
 from companion.checks import as_matrix, as_scalar, as_vector, check_count
 from companion.engine.certificate import rounding_of
 from companion.engine.guess import Guess, guess_machine
@@ -48,7 +56,7 @@ from companion.kernels import as_kernel
 from companion.kernels.vectors import KernelMixin
 from companion.results import Certificate
 from companion.svm import hyperplanes
-from companion.svm.hyperplanes import ROUNDING, TIGHT, Slab, Solved, place_points, slab_of
+from companion.svm.hyperplanes import TIGHT, Slab, Solved, place_points, slab_of
 from companion.svm.program import DualProgram, Points, SignedKernel, make_points
 
 __all__ = [
@@ -245,22 +253,23 @@ class SupportVectorMachine(HyperplaneClassifier):
         if weight is not None:
             points = replace(points, weight=as_vector(weight, "sample_weight", points.n))
         program = self._dual(points)
-        zero = cache(partial(self._zero, points, program))
-        found = self._solved(points, program, zero)
+        zero = cache(partial(self._zero, program))
+        found = self._solved(program, zero)
         if (found.weights.unknown or not found.certificate.ok) and (proof := zero()):
             a, reason = proof
-            self._store_zero(points, program, a, found.n_systems)
+            self._store_zero(program, a, found.n_systems)
             warnings.warn(reason, DegenerateSolutionWarning, stacklevel=3)
             return self
-        found = hyperplanes.refine(self, points, found, [program], norm_is_shown=True)
-        self._store(points, program, found)
+        found = hyperplanes.refine(self, found, [program], norm_is_shown=True)
+        self._store(found)
         priced = program.price is not None and (program.eta is not None or program.P.ridge)
         return hyperplanes.complain(self, points, norm_is_shown=True, price="K" if priced else "")
 
-    def _zero(self, points: Points, dual: DualProgram) -> tuple[np.ndarray, str] | None:
+    def _zero(self, dual: DualProgram) -> tuple[np.ndarray, str] | None:
         """Return multipliers that prove w = 0, by the linear program of `nu_min`, and words; None if w is not 0."""
         if dual.eta is not None or dual.P.ridge:
             return None
+        points = dual.P.points
         a, largest_part = smallest_bound(points)
         nu, least = dual.total / (points.n * dual.price), 1.0 / (points.n * largest_part)
         if nu > least * (1.0 + ROUNDING):
@@ -277,9 +286,9 @@ class SupportVectorMachine(HyperplaneClassifier):
             "found; raise nu"
         )
 
-    def _store_zero(self, points: Points, dual: DualProgram, a: np.ndarray, n_systems: int) -> None:
+    def _store_zero(self, dual: DualProgram, a: np.ndarray, n_systems: int) -> None:
         """Store w = 0 with the multipliers that prove it."""
-        a, zero = np.minimum(dual.c[-1] * a, dual.upper), np.zeros(points.n)
+        points, a, zero = dual.P.points, np.minimum(dual.c[-1] * a, dual.upper), 0.0 * a
         c = dual.P.coefficients(a)
         w, rounding = points.weights(c, c, careful=True), rounding_of(points.n)
         length = math.hypot(w.norm, math.sqrt(w.below), math.fsum(dual.P.s * a)) + w.misfit
@@ -288,26 +297,26 @@ class SupportVectorMachine(HyperplaneClassifier):
         proof = Certificate(miss / float(dual.c[-1]), left, 0.0, left, float(self.tol))
         nothing = points.weights(zero, zero)
         found = Solved(dual, a, nothing, Slab(), zero, 0.0, proof, 0.0, 0.0, n_systems)
-        self._store(points, dual, found)
+        self._store(found)
         self.degenerate_, self.point_classes_ = True, np.full(points.n, "undetermined")
 
-    def _solved(self, points: Points, dual: DualProgram, vanishes: Callable[[], Any]) -> Solved:
+    def _solved(self, dual: DualProgram, vanishes: Callable[[], Any]) -> Solved:
         """Solve the program."""
-        guess = partial(hyperplanes.guess_active_set, points, libsvm=guess_by_libsvm)
-        return hyperplanes.solve(self, points, [dual], guess, vanishes=vanishes)
+        return hyperplanes.solve(self, [dual], guess_by_libsvm, vanishes=vanishes)
 
     def _slab(self, dual: DualProgram, h: np.ndarray, a: np.ndarray, b: float | None) -> Slab:
         return slab_of(dual.P.s, h, a, dual.upper, b, dual.eta)
 
     # -- fitted attributes
 
-    def _store(self, points: Points, program: DualProgram, found: Solved) -> None:
+    def _store(self, found: Solved) -> None:
         """Set the fitted attributes."""
         dual, a, weights, slab, u = found[:5]
-        if program.price is not None:
-            self.K_ = program.price
-        if program.eta is None:
-            self.Km_ = program.total
+        points = dual.P.points
+        if dual.price is not None:
+            self.K_ = dual.price
+        if dual.eta is None:
+            self.Km_ = dual.total
         margin, squared = slab.eta - u, dual.P.ridge > 0.0
         size = largest(margin) + slab.eta + abs(slab.b)
         slack = dual.P.ridge * a
@@ -315,7 +324,7 @@ class SupportVectorMachine(HyperplaneClassifier):
             slack = np.where((a < dual.upper) | (u <= TIGHT * size), 0.0, u)
         self.point_classes_ = place_points(a, dual.upper, margin, slab.eta, size, squared)
 
-        moved, unit = hyperplanes.store(self, points, found, weights.shift)
+        moved, unit = hyperplanes.store(self, found, weights.shift)
         self.eta_, self.eta_interval_, self.degenerate_ = moved.eta, moved.eta_interval, False
         with np.errstate(divide="ignore", invalid="ignore"):  # w = 0
             self.delta_ = float(np.divide(self.eta_, 1.0 if self._unit_normal else self.norm_))
@@ -327,12 +336,12 @@ def _count(values: np.ndarray) -> int:
     return int(np.count_nonzero(values))  # NumPy's own integer is shown with its type
 
 
-def guess_by_libsvm(points: Points, dual: DualProgram) -> Guess | None:
+def guess_by_libsvm(dual: DualProgram) -> Guess | None:
     """Guess as libsvm does."""
     total = None if dual.eta is not None else float(dual.c[-1])
-    X, options = hyperplanes.for_libsvm(points, dual.P)
+    X, options = hyperplanes.for_libsvm(dual.P)
     balanced = not dual.P.constant  # or one class of signed points
-    return guess_machine(X, points.s, options, upper=dual.upper, balanced=balanced, total=total)
+    return guess_machine(X, dual.P.s, options, upper=dual.upper, balanced=balanced, total=total)
 
 
 _SPAN = 1e-2  # part of its length: nearer to the span of those before, an image gives (SVM_s2l) no direction
@@ -562,10 +571,9 @@ class SVMs2l(HyperplaneClassifier):
         a = zero if found.x is None else np.clip(found.x, 0.0, 1.0)
         w = np.zeros(peaks.size)
         w[real] = levels[:-1] / peaks[real]
-        M, c = (F, w) if by_features else (points.given, zero.copy())
+        M, c = F, w
         if not by_features:
-            c[pivots] = solve_triangular(T, w, lower=True, trans="T")
-            c[points.middle_point] -= c.sum()
+            M, c = points.given, points.carried(w, pivots, T, zero).coef
         b = float(np.median(exact_product(M, c) - D @ w) - levels[-1])
         M = np.column_stack([M, zero - 1.0])  # of the hyperplane as it is stored
         margin = s * exact_product(M, np.append(c, b))

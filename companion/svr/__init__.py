@@ -9,16 +9,12 @@
 =============================  ================================================================
 """
 
+# fmt: off
+# isort: off
 from companion.svr.tube import (
-    TUBE_CLASSES,
-    EpsilonSVR,
-    NuSVR,
-    NuSVRPenalizedBias,
-    QuadraticNuSVR,
-    tube_from_offsets,
+    TUBE_CLASSES, EpsilonSVR, NuSVR, NuSVRPenalizedBias, QuadraticNuSVR, tube_from_offsets,
 )
 
-__all__ = [
-    "TUBE_CLASSES", "EpsilonSVR", "NuSVR", "NuSVRPenalizedBias", "QuadraticNuSVR",
-    "tube_from_offsets",
-]  # fmt: skip
+__all__ = ["TUBE_CLASSES", "EpsilonSVR", "NuSVR", "NuSVRPenalizedBias", "QuadraticNuSVR", "tube_from_offsets"]
+# isort: on
+# fmt: on

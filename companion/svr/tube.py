@@ -34,20 +34,19 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from companion.arithmetic import EPS, Bounds, largest
+from companion.arithmetic import EPS, ROUNDING, Bounds, largest
 from companion.checks import as_scalar, as_vector, as_weights, check_range
 from companion.engine.finish import Finished
 from companion.engine.guess import Guess, at_bounds, guess_tube
 from companion.kernels.vectors import KernelMixin
 from companion.svm import hyperplanes
-from companion.svm.hyperplanes import ROUNDING, TIGHT, Interval, Slab, Solved, middle, slab_of
+from companion.svm.hyperplanes import TIGHT, Interval, Slab, Solved, middle, slab_of
 from companion.svm.program import DualProgram, Points, SignedKernel
 
 __all__ = [
@@ -227,13 +226,13 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         centre = 0.0 if self._penalized else float(y.min() + (y.max() - y.min()) / 2.0)
         points = replace(points, middle=centre, weight=1.0 if weight is None else weight)
         dual = self._dual(points, y - centre)
-        solved = hyperplanes.refine(self, points, *self._solved(points, dual), norm_is_shown=False)
-        self._store(points, solved, y - centre, dual.total)
+        solved = hyperplanes.refine(self, *self._solved(dual), norm_is_shown=False)
+        self._store(solved, y - centre, dual.total)
         return hyperplanes.complain(self, points, norm_is_shown=False, price="C")
 
-    def _solved(self, points: Points, dual: DualProgram) -> tuple[Solved, list[DualProgram]]:
+    def _solved(self, dual: DualProgram) -> tuple[Solved, list[DualProgram]]:
         """Solve with the sum of the multipliers as an equation; and without, where epsilon = 0."""
-        m, n, radius = points.n, dual.q.size, dual.total * points.unit**2
+        m, n, radius = dual.P.m, dual.q.size, dual.total * dual.P.unit**2
         free = int(not self._penalized)
         idle, programs = dual, [dual]
         if dual.eta is None:
@@ -251,19 +250,18 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         if radius == 0.0 or np.array_equal(dual.q[:m], dual.q[m:]):  # y = 0
             nothing = Finished(np.zeros(n), np.zeros(2), np.zeros(n), 1)
             program = idle if radius else dual
-            return hyperplanes.judge(self, points, program, nothing), [program]
-        guess = partial(hyperplanes.guess_active_set, points, libsvm=_libsvm)
-        found = hyperplanes.solve(self, points, programs, guess, split)
+            return hyperplanes.judge(self, program, nothing), [program]
+        found = hyperplanes.solve(self, programs, _libsvm, split)
         return found, sorted(programs, key=lambda program: program is not found.dual)
 
     # -- fitted attributes
 
-    def _store(self, points: Points, solved: Solved, y: np.ndarray, radius: float) -> None:
+    def _store(self, solved: Solved, y: np.ndarray, radius: float) -> None:
         """Set the fitted attributes."""
         dual, a, weights, slab = solved[:4]
-        m, square = points.n, points.unit**2
+        m, square = dual.P.m, dual.P.unit**2
         a, bound, ridge = a / square, dual.upper / square, dual.P.ridge * square
-        moved, _ = hyperplanes.store(self, points, solved, -weights.shift)
+        moved, _ = hyperplanes.store(self, solved, -weights.shift)
         self.epsilon_, self.epsilon_interval_ = moved.epsilon, moved.epsilon_interval
         self.C_, self.residuals_ = dual.price, y - weights.inner - slab.b
         self.offsets_ = self.residuals_ + self.b_
@@ -339,16 +337,16 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         return hyperplanes.linear_weights(self)
 
 
-def _libsvm(points: Points, dual: DualProgram) -> Guess | None:
+def _libsvm(dual: DualProgram) -> Guess | None:
     """Guess as libsvm does."""
-    m, radius, upper = points.n, dual.total * points.unit**2, dual.upper
+    m, radius, upper = dual.P.m, dual.total * dual.P.unit**2, dual.upper
     y, penalized = (dual.q[:m] - dual.q[m:]) / 2.0, dual.P.constant
     upper = upper[:m] if np.ndim(upper) else upper
     if math.isinf(min(radius, float(np.max(upper)))):
         return None
     if penalized:  # b = 0 for points with their mirror images; the constant is a feature
         y, upper = np.concatenate([y, -y]), upper / 2.0
-    X, options = hyperplanes.for_libsvm(points, dual.P)
+    X, options = hyperplanes.for_libsvm(dual.P)
     delta = guess_tube(X, y, options, upper=upper, radius=radius, epsilon=-(dual.eta or 0.0))
     if delta is None:
         return None
