@@ -24,11 +24,10 @@ import numpy as np
 from companion.results import Record
 
 __all__ = [
-    "Labelled", "Regression", "TwoClasses", "breast_cancer", "diabetes", "digits",
-    "example_19_1", "example_19_3", "four_heights", "iris", "iris_components", "iris_sepals",
-    "matlab_randn", "nile", "nine_points", "noisy_sinc", "outlier_line", "piecewise_constant",
-    "sixty_points", "sparse_regression", "ten_points", "text_uv16", "text_x13", "text_x14",
-    "text_x20", "two_circles", "wine", "xor", "zm_eighteen", "zm_fourteen", "zm_six",
+    "Labelled", "Regression", "TwoClasses", "breast_cancer", "diabetes", "digits", "example_19_1", "example_19_3",
+    "four_heights", "iris", "iris_components", "iris_sepals", "matlab_randn", "nile", "nine_points", "noisy_sinc",
+    "outlier_line", "piecewise_constant", "sixty_points", "sparse_regression", "ten_points", "text_uv16",
+    "text_x13", "text_x14", "text_x20", "two_circles", "wine", "xor", "zm_eighteen", "zm_fourteen", "zm_six",
 ]  # fmt: skip
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 import numpy as np
 
 __all__ = ["ConvergenceWarning", "InfeasibleProblemError", "UnboundedProblemError"]
@@ -9,6 +12,14 @@ __all__ = ["ConvergenceWarning", "InfeasibleProblemError", "UnboundedProblemErro
 
 class ConvergenceWarning(UserWarning):
     """A result is not proved: its certificate, or the rule that ends an iteration, misses its tolerance."""
+
+
+def complain(message: str) -> None:
+    """Warn of a result that is not proved, at the line outside of this package that asked for it."""
+    frame, level = sys._getframe(), 0
+    while frame.f_back and frame.f_globals["__name__"].startswith("companion."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, ConvergenceWarning, stacklevel=level + 1)
 
 
 class InfeasibleProblemError(ValueError):

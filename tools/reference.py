@@ -79,7 +79,7 @@ def sections(package: Any, modules: list[str]) -> Iterator[dict[str, Any]]:
     for loaded in map(importlib.import_module, modules):
         here = loaded.__name__
         home = {n: getattr(v, "__module__", here) for n, v in vars(loaded).items()}  # of a constant
-        both = set(package.__all__) & set(getattr(loaded, "__all__", ()))
+        both = set(package.__all__) & set(home)
         names = sorted(name for name in both if home[name].startswith(here))
         summary = re.sub(r":math:`([^`]+)`", r"$\1$", first_line(loaded).rstrip("."))  # Markdown
         about = {"summary": summary, "module": package.__name__}

@@ -13,8 +13,6 @@ from companion.checks import as_matrix, as_vector, count_axes
 from companion.exceptions import InfeasibleProblemError
 from companion.results import TOLERANCE
 
-__all__ = ["AffineSet", "as_rows", "back_substitute", "lengths", "orthonormal"]
-
 
 class AffineSet:
     """The set of all x with A x = b, as Q'x = d with orthonormal columns Q.

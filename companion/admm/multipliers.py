@@ -24,11 +24,6 @@ from companion.checks import as_matrix, as_scalar, as_schedule, as_symmetric, as
 from companion.exceptions import UnboundedProblemError
 from companion.results import MultiplierResult
 
-__all__ = [
-    "augmented_lagrangian", "dual_ascent", "dual_function",
-    "method_of_multipliers", "quadratic_argmin",
-]  # fmt: skip
-
 Argmin = Callable[[np.ndarray], np.ndarray]
 Objective = Callable[[np.ndarray], float]
 Step = float | Callable[[int], float]

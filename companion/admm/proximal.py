@@ -30,14 +30,6 @@ from companion.arithmetic import EPS, apart
 from companion.checks import as_array, as_matrix, as_scalar, as_symmetric, as_vector, check_count
 from companion.exceptions import InfeasibleProblemError
 
-__all__ = [
-    "block_soft_threshold", "moreau_envelope", "project_affine", "project_ball", "project_box",
-    "project_orthant", "project_psd", "project_simplex", "prox_add_linear", "prox_conjugate",
-    "prox_elastic_net", "prox_huber", "prox_indicator", "prox_linf_norm", "prox_logistic",
-    "prox_postcompose", "prox_precompose", "prox_quadratic", "prox_separable_sum",
-    "soft_threshold",
-]  # fmt: skip
-
 Prox = Callable[[np.ndarray, float], np.ndarray]
 Projection = Callable[[np.ndarray], np.ndarray]
 

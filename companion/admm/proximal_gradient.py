@@ -24,11 +24,6 @@ from companion.arithmetic import EPS
 from companion.checks import as_array, as_scalar, as_schedule
 from companion.results import FixedPointResult
 
-__all__ = [
-    "accelerated_proximal_gradient", "krasnoselskii_mann", "proximal_gradient",
-    "proximal_point",
-]  # fmt: skip
-
 Operator = Callable[[np.ndarray], np.ndarray]
 Function = Callable[[np.ndarray], float]
 Schedule = float | Callable[[int], float]

@@ -9,17 +9,15 @@ from scipy.linalg import lu_factor
 from scipy.linalg.lapack import dgetrs
 
 from companion.admm.affine import AffineSet, as_rows
-from companion.admm.splitting import Iterate, admm, complain
+from companion.admm.splitting import Iterate, admm
 from companion.arithmetic import EPS
 from companion.checks import as_matrix, as_scalar, as_vector, check_count, count_axes
 from companion.engine.certificate import BoxProgram, LowRank, accurate_square, certify
 from companion.engine.finish import is_psd
 from companion.engine.quadratic import solve_box
 from companion.engine.refusals import check_bounds, refuse
-from companion.exceptions import InfeasibleProblemError
+from companion.exceptions import InfeasibleProblemError, complain
 from companion.results import TOLERANCE, Problem, QPResult
-
-__all__ = ["LowRank", "qsolve1", "solve_qp"]
 
 
 def qsolve1(

@@ -9,8 +9,6 @@ all iterations of this chapter: steps, their history, and how a run ends.
 from __future__ import annotations
 
 import math
-import sys
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -18,12 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from companion.checks import as_array, as_matrix, as_scalar, as_vector, check_count, count_axes
-from companion.exceptions import ConvergenceWarning
+from companion.exceptions import complain
 from companion.results import ADMMResult, History
-
-__all__ = [
-    "DIVERGED", "Iterate", "admm", "complain", "convergence_inequalities", "lyapunov", "repeat", "returned",
-]  # fmt: skip
 
 Update = Callable[[np.ndarray, float], np.ndarray]
 Apply = Callable[[np.ndarray], np.ndarray]
@@ -267,14 +261,6 @@ def repeat(
         complain(f"no convergence in {max_iter=} steps: {residuals}; {advice}")
     columns = zip(*rows) if rows else [()] * len(names)
     return status or "max_iter", {name: np.array(column) for name, column in zip(names, columns)}
-
-
-def complain(message: str) -> None:
-    """Warn of a result that is not proved, at the line outside of this package that asked for it."""
-    frame, level = sys._getframe(), 0
-    while frame.f_back and frame.f_globals["__name__"].startswith("companion."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, ConvergenceWarning, stacklevel=level + 1)
 
 
 def returned(value: Any, shape: tuple[int, ...], name: str) -> np.ndarray:

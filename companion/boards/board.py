@@ -25,8 +25,6 @@ from matplotlib.figure import Figure
 from companion.checks import as_vector
 from companion.figures import plotting
 
-__all__ = ["Board", "BoardPicture", "Shown"]
-
 BROWSER = Path(__file__).parent / "browser"
 PRESETS = json.loads((Path(__file__).parent / "presets.json").read_text(encoding="utf-8"))
 SCRIPT = '<script type="application/json">'

@@ -12,8 +12,6 @@ from companion.boards.board import BoardPicture, Limits, Shown, Values
 from companion.checks import as_matrix
 from companion.figures import plotting
 
-__all__ = ["gram_board"]
-
 PARAMETERS = [{**board.KERNEL, "start": "Gaussian"}, board.SIGMA]
 
 

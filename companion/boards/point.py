@@ -12,8 +12,6 @@ from companion.boards.board import BoardPicture, Limits, Shown, Values
 from companion.checks import as_matrix
 from companion.figures import plotting
 
-__all__ = ["point_board"]
-
 # The programs, the class of each, and those of the values nu and K that each has. In the browser: point.js.
 PROGRAMS: dict[str, tuple[str, list[str]]] = {
     "(SVM_s2′), ν-SVM": ("SVMs2prime", ["nu"]),

@@ -17,8 +17,6 @@ from companion.checks import as_matrix
 from companion.exceptions import ConvergenceWarning
 from companion.figures import plotting
 
-__all__ = ["step_board"]
-
 STEPS = 60
 Q = np.array([[2.0, 1.2], [1.2, 1.0]])
 SETS, LASSO = "a disc and a line", "a lasso with two weights"

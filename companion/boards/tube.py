@@ -11,8 +11,6 @@ from companion.boards import board
 from companion.boards.board import BoardPicture, Limits, Shown, Values
 from companion.figures import plotting
 
-__all__ = ["tube_board"]
-
 NU, EPSILON = "ν-SV regression", "ε-SV regression"
 PARAMETERS = [
     board.choice("program", [NU, EPSILON]),

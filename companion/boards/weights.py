@@ -11,8 +11,6 @@ from companion.boards import board
 from companion.boards.board import BoardPicture, Limits, Shown, Values
 from companion.figures import plotting
 
-__all__ = ["weight_board"]
-
 PARAMETERS = [
     board.slider("tau", "τ", 0.01, 100.0, 1.0, log=True),
     board.slider("K", "K", 0.01, 100.0, 1.0, log=True),

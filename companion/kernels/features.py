@@ -11,8 +11,6 @@ from scipy.special import comb
 
 from companion.checks import as_scalar, check_count, count_axes, real_or_complex
 
-__all__ = ["polynomial_exponents", "polynomial_features", "subset_features", "subsets"]
-
 
 def polynomial_exponents(n: int, d: int, *, homogeneous: bool = False) -> np.ndarray:
     r"""Return the exponents :math:`(i_1, \dots, i_n)` of the monomials of degree at most d in n variables.

@@ -33,10 +33,6 @@ from companion.checks import as_points, as_scalar, both, check_count, check_rang
 from companion.kernels.features import polynomial_features
 from companion.results import FEW_DIGITS
 
-__all__ = [
-    "Constant", "ExplicitKernel", "Kernel", "OfValues", "check_callable", "name_of", "parameter",
-]  # fmt: skip
-
 
 class NoFeatures(Exception):
     """No finite feature map is known, or it has more features than are of use."""

@@ -11,8 +11,6 @@ from companion.arithmetic import is_symmetric
 from companion.checks import as_matrix, as_vectors, both
 from companion.kernels.functions import ExplicitKernel, Kernel, check_callable, name_of, parameter
 
-__all__ = ["FeatureMap", "FromFunction", "FromGram", "Precomputed"]
-
 
 class FeatureMap(ExplicitKernel):
     r"""The kernel :math:`\kappa(x, y) = \langle \varphi(x), \varphi(y) \rangle` of a feature map.

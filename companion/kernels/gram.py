@@ -2,7 +2,6 @@ r"""Gram matrices: the text's index order, centring in feature space, and the te
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +10,10 @@ import numpy as np
 
 from companion.arithmetic import EPS
 from companion.checks import as_scalar, real_or_complex
-from companion.exceptions import ConvergenceWarning
+from companion.exceptions import complain
 from companion.kernels.functions import Kernel
 from companion.kernels.vectors import as_kernel
 from companion.results import FEW_DIGITS, Record
-
-__all__ = ["Definiteness", "center_gram", "centre", "gram", "is_positive_definite"]
 
 
 def gram(kernel: str | Kernel | Callable, X: Any, **params: Any) -> np.ndarray:
@@ -107,11 +104,8 @@ def center_gram(K: Any, K_fit: Any = None) -> np.ndarray:
     centred = centre(K, K_fit.mean(axis=0))
     size, after = max(np.abs(K).max(), np.abs(K_fit).max()), np.abs(centred).max()
     if EPS * size > FEW_DIGITS * after:
-        warnings.warn(
-            f"the result, {after:.0e}, has an error of {EPS * size:.0e} from K; centre the data first",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+        error = f"an error of {EPS * size:.0e} from K"
+        complain(f"the result, {after:.0e}, has {error}; centre the data first")
     return centred
 
 

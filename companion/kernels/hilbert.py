@@ -7,7 +7,6 @@ Everything here holds for orthogonal families that need not be orthonormal: the 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +15,8 @@ import numpy as np
 from scipy.special import eval_legendre
 
 from companion.checks import as_scalar, check_count
-from companion.exceptions import ConvergenceWarning
+from companion.exceptions import complain
 from companion.results import Record
-
-__all__ = ["Expansion", "Fourier", "Legendre", "expand"]
 
 Function = Callable[[Any], Any]
 
@@ -66,8 +63,7 @@ class _Family:
         asked: Any = {"epsabs": 1e-200, "epsrel": 1e-12, "norm": "max", "limit": 1000}
         found, error, report = quad_vec(integrand, *self.interval, **asked, full_output=True)
         if not report.success:
-            off = f"the integrals may be off by {self.scale * error:.0e}"
-            warnings.warn(off, ConvergenceWarning, stacklevel=3)
+            complain(f"the integrals may be off by {self.scale * error:.0e}")
         return self.scale * found
 
 

@@ -2,7 +2,6 @@ r"""Kernel principal component analysis (Section 17.4)."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,13 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from companion.arithmetic import EPS, is_symmetric, largest
 from companion.checks import check_count, check_range, validated
-from companion.exceptions import ConvergenceWarning
+from companion.exceptions import complain
 from companion.kernels.functions import Kernel
 from companion.kernels.gram import centre
 from companion.kernels.vectors import KernelMixin, own_points
 from companion.results import TOLERANCE, Certificate
-
-__all__ = ["KernelPCA"]
 
 
 class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -147,8 +144,9 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self._lost = EPS * n * size / float(values[0])
         if self._lost > TOLERANCE:
             error = f"an error of {self._lost:.0e} of the largest eigenvalue"
-            text = f"centring may leave {error}: the images lie close together, far from the origin"
-            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+            complain(
+                f"centring may leave {error}: the images lie close together, far from the origin"
+            )
         self.eigenvalues_ = values
         self.eigenvectors_ = V * _signs(V)
         self.alpha_ = self.eigenvectors_ / np.sqrt(values)

@@ -3,7 +3,6 @@ r"""Functions of a reproducing kernel Hilbert space: finite expansions :math:`f 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from numbers import Number
 from typing import Any
@@ -13,13 +12,11 @@ from scipy import linalg
 
 from companion.arithmetic import EPS, ratio
 from companion.checks import array_or_list, as_points, check_range, real_or_complex
-from companion.exceptions import ConvergenceWarning
+from companion.exceptions import complain
 from companion.kernels.functions import Kernel
 from companion.kernels.gram import is_positive_definite
 from companion.kernels.vectors import as_kernel
 from companion.results import FEW_DIGITS, TOLERANCE
-
-__all__ = ["RKHSFunction"]
 
 
 class RKHSFunction:
@@ -145,11 +142,7 @@ class RKHSFunction:
         reach = np.sqrt(np.abs(K.diagonal())) * f.norm()  # Cauchy-Schwarz: |f(x)| is not larger
         missed = ratio(off, np.minimum(np.maximum(reach, size), size.max())).max()
         if missed > FEW_DIGITS:
-            warnings.warn(
-                f"the function misses the values by {missed:.0e}: the kernel matrix is near singular",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            complain(f"the values are missed by {missed:.0e}: the kernel matrix is near singular")
         return f
 
     def __call__(self, X: Any) -> Any:

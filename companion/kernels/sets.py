@@ -14,8 +14,6 @@ import numpy as np
 from companion.checks import as_scalar, both
 from companion.kernels.functions import Kernel, parameter
 
-__all__ = ["Agreement", "Intersection", "Subset", "UnionComplement"]
-
 
 class _SetKernel(Kernel):
     """A kernel on sets; where it has a measure mu, on subsets of the set D of the keys of mu."""

@@ -17,10 +17,6 @@ from companion.kernels.features import polynomial_features
 from companion.kernels.functions import ExplicitKernel, Kernel, NoFeatures, OfValues, parameter
 from companion.kernels.given import FromGram, Precomputed
 
-__all__ = [
-    "Bilinear", "Gaussian", "KernelMixin", "Linear", "Polynomial", "Sigmoid", "as_kernel", "own_points",
-]  # fmt: skip
-
 
 class Linear(ExplicitKernel):
     r"""The linear kernel :math:`\kappa(x, y) = \langle x, y \rangle` on :math:`\mathbb{R}^n` or :math:`\mathbb{C}^n`.
