@@ -19,7 +19,10 @@
       const type = nameOf(place).endsWith(".wasm") ? "application/wasm" : "application/octet-stream";
       return new Response(files[nameOf(place)], { headers: { "content-type": type } });
     };
-    const unzipped = async (part) => new Uint8Array(await new Response(part.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
+    async function unzipped(part) {
+      const zipped = await part.slice(0, 1).text() === "\x1f"; // some servers let the browser unpack what ends in .gz
+      return new Uint8Array(await new Response(zipped ? part.stream().pipeThrough(new DecompressionStream("gzip")) : part).arrayBuffer());
+    }
 
     function unpack(FS, archive, home) {
       const text = (from, length) => new TextDecoder().decode(archive.subarray(from, from + length)).replace(/\0.*/s, "");
