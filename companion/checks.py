@@ -108,8 +108,11 @@ def validated(estimator: Any, *data: Any, **options: Any) -> Any:
     try:
         return validate_data(estimator, *data, dtype=np.float64, **options)
     except (TypeError, ValueError) as error:
-        numeric = data if options.get("y_numeric") else data[:1]
-        for value, name in zip(numeric, "Xy"):
+        if data[0] is None:
+            raise _no_numbers(None, "X") from error
+        for value, name in zip(data, "Xy"):
+            count_axes(value, name)
+        for value, name in zip(data if options.get("y_numeric") else data[:1], "Xy"):
             try:
                 np.asarray(0.0 if sparse.issparse(value) else value, dtype=complex)
             except (TypeError, ValueError):

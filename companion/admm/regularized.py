@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -286,12 +287,13 @@ def group_lasso(A: Any, b: Any, groups: Any, tau: float, **options: Any) -> ADMM
     (array([2.4, 3.2]), True)
     """
     loss, tau = LeastSquaresLoss(A, b), as_scalar(tau, "tau", at_least=0)
-    if len(groups) != loss.n or any(map(np.ndim, groups)):
+    labels = list(groups) if np.iterable(groups) else [groups]
+    if len(labels) != loss.n or any(map(count_axes, labels, repeat("groups"))):
         raise ValueError(
             f"groups must hold {loss.n} labels, one for each column of A that says which group it is in "
-            f"(not the columns of each group), got {len(groups)} of type {type(groups[0]).__name__}"
+            f"(not the columns of each group), got {groups!r:.60}"
         )
-    names, label = np.unique(groups, return_inverse=True)
+    names, label = np.unique(labels, return_inverse=True)
     each = np.full(names.size, tau)
     given = Problem("group lasso", {"A": loss.A, "b": loss.b, "label": label, "tau": each})
     return _Regularized(loss, _Groups(each, label)).solve(given, **options)

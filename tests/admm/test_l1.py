@@ -302,11 +302,11 @@ test_bad_input = refusals(
     (lambda: group_lasso(A2, B2, [0, 1, 1], 1), "groups must hold 2 labels"),
     (
         lambda: group_lasso(A2, B2, [[0], [1]], 1),
-        "groups must hold 2 labels, one for each col.* 2 of type list",
+        r"groups must hold 2 labels, one for each col.*, got \[\[",
     ),
     (
         lambda: group_lasso(np.eye(3), np.ones(3), [[0], [1, 2]], 1),
-        "hold 3 labels, one .* 2 of type list",
+        r"hold 3 labels, one .*, got \[\[",
     ),
     (lambda: l1_regularized("logistic", 1), "loss must be a SmoothLoss", TypeError),
     (lambda: l1_regularized(LOSS, [1, -1]), "tau must be >= 0"),

@@ -16,13 +16,13 @@ RAW = re.compile(
     r"|out of bounds|object of too small depth|unsupported operand|not supported between|ufunc|has no attribute"
     r"|inhomogeneous shape|unhashable|not subscriptable|cannot be interpreted|only length-1|only 0-dimensional"
     r"|division by zero|ambiguous|dimensions.*must match|not enough values to unpack|out of range for"
-    r"|must have the same length"
+    r"|must have the same length|array=nan"
 )
 
 # What scikit-learn says when it looked.
 SKLEARN = (
     "Found", "Expected 2D", "could not convert", "Complex data", "argument must be", "Unknown label", "inconsistent",
-    "y should be", "Input y", "inhomogeneous", "got one class", "classes", "dense data",
+    "y should be", "Input y", "got one class", "classes", "dense data",
 )  # fmt: skip
 
 heard = partial(warnings.catch_warnings, record=True, action="always")  # all of them
@@ -50,7 +50,7 @@ HOSTILE: dict[str, Callable[[np.ndarray], Any]] = {
     "masked": lambda a: np.ma.array(a, mask=np.arange(a.size).reshape(a.shape) == 0),
     "dates": lambda a: np.full(a.shape, "2024-01-31", dtype="datetime64[s]"),
     "no time": lambda a: np.full(a.shape, "NaT", dtype="timedelta64[s]"),
-    "ragged": lambda a: [[1.0, 2.0], [3.0]],
+    "ragged": lambda a: [[1.0, 2.0], [3.0]] * (len(a) // 2),
     "a dictionary": lambda a: {"a": 1.0},
     "a function": lambda a: len,
 }
