@@ -37,16 +37,6 @@ def _describe(value: Any) -> str:
     return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
 
 
-def _reject_nonfinite(array: np.ndarray, name: str, *, finite: bool = True) -> None:
-    size = largest(array)
-    if not math.isfinite(size):
-        for place in np.argwhere(~np.isfinite(array) if finite else np.isnan(array)).tolist():
-            accepted = "finite" if finite else "a number or infinite"
-            raise ValueError(f"{name} must be {accepted}, got {array[tuple(place)]} at {place}")
-        size = largest(array[np.isfinite(array)])
-    check_range(size, name, tiny=True)
-
-
 def check_range(size: float, name: str, *, tiny: bool = False) -> None:
     """Raise an error where float64 cannot carry what is computed from numbers of this size: squares, their products.
 
@@ -159,7 +149,13 @@ def as_array(value: Any, name: str, *, finite: bool = True) -> np.ndarray:
     NaN is always rejected; infinities pass with ``finite=False``.
     """
     array = _as_float_array(value, name)
-    _reject_nonfinite(array, name, finite=finite)
+    size = largest(array)
+    if not math.isfinite(size):
+        for place in np.argwhere(~np.isfinite(array) if finite else np.isnan(array)).tolist():
+            accepted = "finite" if finite else "a number or infinite"
+            raise ValueError(f"{name} must be {accepted}, got {array[tuple(place)]} at {place}")
+        size = largest(array[np.isfinite(array)])
+    check_range(size, name, tiny=True)
     return array
 
 
@@ -200,13 +196,12 @@ def as_matrix(
     shape : tuple of (int or None)
         The required shape; None stands for any length.
     """
-    matrix = _as_float_array(value, name)
+    matrix = as_array(value, name)
     if matrix.ndim != 2:
         raise ValueError(f"{name} must be a matrix (2-D), got an array of shape {matrix.shape}")
     if any(want is not None and want != got for want, got in zip(shape, matrix.shape)):
         want_text = ", ".join("any" if n is None else str(n) for n in shape)
         raise ValueError(f"{name} must have shape ({want_text}), got {matrix.shape}")
-    _reject_nonfinite(matrix, name)
     return matrix
 
 

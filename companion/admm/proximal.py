@@ -789,9 +789,8 @@ def _like(value: ArrayLike, name: str, v: np.ndarray, *, finite: bool = True) ->
     try:
         return np.broadcast_to(array, v.shape)
     except ValueError as error:
-        raise ValueError(
-            f"{name} must broadcast to the shape {v.shape} of v, got {array.shape}"
-        ) from error
+        shapes = f"the shape {v.shape} of v, got {array.shape}"
+        raise ValueError(f"{name} must broadcast to {shapes}") from error
 
 
 def _simplex_threshold(v: np.ndarray, radius: float) -> float:

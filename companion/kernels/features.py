@@ -96,10 +96,8 @@ def polynomial_features(X: Any, d: int, R: float = 0.0) -> np.ndarray:
     exponents = polynomial_exponents(X.shape[1], d, homogeneous=R == 0)
     parts = np.column_stack([d - exponents.sum(axis=1), exponents])  # d - m, i_1, ..., i_n
     counts = comb(parts.cumsum(axis=1), parts).prod(axis=1)  # d! / ((d - m)! i_1! ... i_n!)
-    variables = (
-        np.repeat(np.arange(X.shape[1]), powers) for powers in exponents
-    )  # x_1 x_1 x_3: 0, 0, 2
-    products = np.column_stack([X[:, each].prod(axis=1) for each in variables])
+    factors = (np.repeat(X, powers, axis=1) for powers in exponents)  # x_1, x_1, x_3
+    products = np.column_stack([each.prod(axis=1) for each in factors])
     return np.sqrt(counts * R ** parts[:, 0].astype(float)) * products
 
 

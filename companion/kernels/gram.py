@@ -97,10 +97,8 @@ def center_gram(K: Any, K_fit: Any = None) -> np.ndarray:
     K_fit = K if K_fit is None else real_or_complex(K_fit, "K_fit")
     n = len(K_fit)
     if K_fit.shape[1] != n or K.shape[1] != n or K.size == 0:
-        shapes = f"{K.shape} and {K_fit.shape}"
-        raise ValueError(
-            f"K must have as many columns as the square K_fit, got the shapes {shapes}"
-        )
+        given = f"got the shapes {K.shape} and {K_fit.shape}"
+        raise ValueError(f"K must have as many columns as the square K_fit, {given}")
     centred = centre(K, K_fit.mean(axis=0))
     size, after = max(np.abs(K).max(), np.abs(K_fit).max()), np.abs(centred).max()
     if EPS * size > FEW_DIGITS * after:

@@ -239,6 +239,5 @@ def expand(v: Function, family: Fourier | Legendre, order: int) -> Expansion:
         return value * np.conj(np.append(family(indices, x), value))
 
     *found, norm_squared = family.integrals(products)
-    return Expansion(
-        family, indices, found / family.norm_squared(indices), float(norm_squared.real)
-    )
+    coefficients = found / family.norm_squared(indices)
+    return Expansion(family, indices, coefficients, float(norm_squared.real))

@@ -144,9 +144,7 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self._lost = EPS * n * size / float(values[0])
         if self._lost > TOLERANCE:
             error = f"an error of {self._lost:.0e} of the largest eigenvalue"
-            complain(
-                f"centring may leave {error}: the images lie close together, far from the origin"
-            )
+            complain(f"centring may leave {error}: the images lie together, far from the origin")
         self.eigenvalues_ = values
         self.eigenvectors_ = V * _signs(V)
         self.alpha_ = self.eigenvectors_ / np.sqrt(values)

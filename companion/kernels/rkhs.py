@@ -72,10 +72,8 @@ class RKHSFunction:
         if single:
             raise ValueError("points must be a list of points (a matrix), got a single point")
         coefficients = real_or_complex(coefficients, "coefficients", ndim=1)
-        if len(coefficients) != len(points):
-            raise ValueError(
-                f"{len(points)} points need {len(points)} numbers, got {len(coefficients)}"
-            )
+        if (given := len(coefficients)) != (p := len(points)):
+            raise ValueError(f"{p} points need {p} numbers, got {given}")
         check_range(float(np.abs(coefficients).max()), "coefficients")
         self.points, self.coefficients = points.copy(), coefficients.copy()
 
@@ -134,9 +132,7 @@ class RKHSFunction:
         f = cls(kernel, points, values)
         K, values = f.kernel(f.points).T, f.coefficients
         if not (answer := is_positive_definite(K, TOLERANCE)):
-            raise ValueError(
-                f"the kernel is not positive definite at these points: {answer.reason}"
-            )
+            raise ValueError(f"the kernel is not positive definite here: {answer.reason}")
         f.coefficients = linalg.pinvh(K, rtol=10 * len(K) * EPS) @ values
         size, off = np.abs(values), np.abs(K @ f.coefficients - values)
         reach = np.sqrt(np.abs(K.diagonal())) * f.norm()  # Cauchy-Schwarz: |f(x)| is not larger
