@@ -20,9 +20,9 @@ import numpy as np
 from scipy.special import exprel
 
 from companion.admm import project_psd
-from companion.arithmetic import EPS, ROUNDING, largest, ratio
+from companion.arithmetic import EPS, ROUNDING, largest
 from companion.checks import as_matrix, as_scalar, as_symmetric, as_vector, check_count
-from companion.engine.certificate import rounding_of
+from companion.engine.certificate import certify_terms, relative, rounding_of
 from companion.exceptions import ConvergenceWarning
 from companion.results import Certificate, History, Problem, Record
 from companion.svm.hyperplanes import KernelLike
@@ -617,13 +617,10 @@ def _finish(
     terms = machine.objective_ + scale + 0.5 * float(np.abs(z) @ np.abs(K) @ np.abs(z))
     gap = max(gap, 0.0) + rounding_of(2 * y.size) * terms
     rounding = y.size * EPS * float(np.linalg.norm(f.K0))  # of K; L has it squared
-    certificate = Certificate(
-        primal_residual=ratio(abs(float(y @ alpha)), scale),
-        dual_residual=machine.certificate_.worst,
-        complementarity=ratio(abs(program.gap(point)), scale),
-        gap=ratio(gap + rounding * (f.rho * rounding), scale),
-        tolerance=max(tol, machine.certificate_.tolerance),
-    )
+    certificate = certify_terms(
+        program.gap(point), gap + rounding * (f.rho * rounding), scale, max(tol, machine.tol),
+        primal=relative(y @ alpha, scale), dual=machine.certificate_.worst,
+    )  # fmt: skip
     return IndefiniteResult(
         alpha=alpha, objective=point.value, upper_bound=point.value + gap, multipliers=a, b=machine.b_,
         n_iter=len(rows) - 1, converged=status != "max_iter", status=status, L=L, certificate=certificate, K=K,

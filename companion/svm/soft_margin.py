@@ -1,7 +1,7 @@
 r"""Soft margin support vector machines: programs (SVM_s1), (SVM_s2), (SVM_s2l), (SVM_s2'), (SVM_s3) to (SVM_s5).
 
-Each class states its dual program and the terms of its primal objective. Read two of them side by side: what differs
-is what differs in the text.
+Each class states its dual program. The four with nu are one program (`NuMachine._dual`) with two switches: whether b is
+penalized, and whether slacks are squared. That is what differs in the text.
 
 ============  =====================  ==========================================  ==============  =====================
 class         P                      constraints                                 bounds          from P a come
@@ -49,12 +49,11 @@ from companion.arithmetic import (
     ratio,
 )
 from companion.checks import as_matrix, as_scalar, as_vector, check_count
-from companion.engine.certificate import rounding_of
+from companion.engine.certificate import certify_terms, relative, rounding_of
 from companion.engine.guess import Guess, guess_machine
 from companion.exceptions import InfeasibleProblemError
 from companion.kernels import as_kernel
 from companion.kernels.vectors import KernelMixin
-from companion.results import Certificate
 from companion.svm import hyperplanes
 from companion.svm.hyperplanes import TIGHT, Slab, Solved, place_points, slab_of
 from companion.svm.program import DualProgram, Points, SignedKernel, make_points
@@ -293,8 +292,9 @@ class SupportVectorMachine(HyperplaneClassifier):
         w, rounding = points.weights(c, c, careful=True), rounding_of(points.n)
         length = math.hypot(w.norm, math.sqrt(w.below), math.fsum(dual.P.s * a)) + w.misfit
         magnitude = float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
-        left, miss = float(ratio(length, magnitude)) ** 2 + rounding, largest(dual.A @ a - dual.c)
-        proof = Certificate(miss / float(dual.c[-1]), left, 0.0, left, float(self.tol))
+        left, miss = relative(length, magnitude) ** 2 + rounding, dual.A @ a - dual.c
+        primal = relative(miss, dual.c[-1])
+        proof = certify_terms(0.0, left, 1.0, float(self.tol), primal=primal, dual=left)
         nothing = points.weights(zero, zero)
         found = Solved(dual, a, nothing, Slab(), zero, 0.0, proof, 0.0, 0.0, n_systems)
         self._store(found)
@@ -598,9 +598,9 @@ class SVMs2l(HyperplaneClassifier):
         terms = np.maximum(terms, rounding_of(1) / self.tol * self.dual_objective_)
         products = np.where(margin < 1.0, 1.0 - a, a) * np.abs(margin - 1.0)
         gap = abs(self.objective_ - self.dual_objective_) + float(np.abs(levels) @ miss)
-        most, value = largest(ratio(miss, terms)), max(self.objective_, 1.0)
-        self.certificate_ = Certificate(
-            most, 0.0, largest(products) / value, gap / value, float(self.tol)
+        value, primal = max(self.objective_, 1.0), relative(miss, terms)
+        self.certificate_ = certify_terms(
+            products, gap, value, float(self.tol), primal=primal, dual=0.0
         )
         return hyperplanes.complain(self, points, norm_is_shown=False)
 
