@@ -16,8 +16,6 @@ from companion.svm.hyperplanes import Solved
 from companion.svm.program import DualProgram, Points, SignedKernel
 from companion.svm.soft_margin import SupportVectorMachine, guess_by_libsvm, smallest_bound
 
-__all__ = ["HardMarginSVC"]
-
 
 class HardMarginSVC(SupportVectorMachine):
     r"""Hard margin support vector machine (SVM_h2): the hyperplane with the widest slab free of points.

@@ -37,12 +37,6 @@ from companion.kernels.vectors import own_points
 from companion.results import FEW_DIGITS, Certificate, Record
 from companion.svm.program import DualProgram, Points, SignedKernel, Weights, make_points
 
-__all__ = [
-    "POINT_CLASSES", "TIGHT", "Interval", "KernelLike", "Slab", "Solved", "complain", "for_libsvm",
-    "inner_products", "judge", "linear_weights", "middle", "multiplier_interval", "place_points",
-    "proper_points", "read", "refine", "slab_of", "snap", "solve", "store",
-]  # fmt: skip
-
 Interval = tuple[float, float]
 
 POINT_CLASSES = (

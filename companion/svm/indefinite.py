@@ -29,11 +29,6 @@ from companion.svm.hyperplanes import KernelLike
 from companion.svm.program import as_signs
 from companion.svm.soft_margin import HyperplaneClassifier, SVMs2
 
-__all__ = [
-    "IndefiniteObjective", "IndefiniteResult", "IndefiniteSVC", "largest_linear", "lipschitz_constant", "nearest_psd",
-    "project_q1", "proxy_kernel", "solve_indefinite", "spectrum_transform",
-]  # fmt: skip
-
 _FALL = 0.9  # each step of the line search first tries an L that is smaller by this factor
 
 

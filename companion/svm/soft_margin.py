@@ -58,12 +58,6 @@ from companion.svm import hyperplanes
 from companion.svm.hyperplanes import TIGHT, Slab, Solved, place_points, slab_of
 from companion.svm.program import DualProgram, Points, SignedKernel, make_points
 
-__all__ = [
-    "DegenerateSolutionWarning", "HyperplaneClassifier", "SVMs1", "SVMs2", "SVMs2l", "SVMs2prime",
-    "SVMs3", "SVMs4", "SVMs5", "SupportVectorMachine", "guess_by_libsvm", "nu_max", "nu_min",
-    "smallest_bound",
-]  # fmt: skip
-
 
 class DegenerateSolutionWarning(UserWarning):
     """The optimum is w = 0: the program says nothing about a separating hyperplane."""

@@ -33,10 +33,6 @@ from companion.results import Certificate, History, Problem, Record
 from companion.svm.hyperplanes import KernelLike
 from companion.svm.program import DualProgram, Points, SignedKernel, as_signs, make_points
 
-__all__ = [
-    "TrainingResult", "augment", "augmented_dual", "dual_coordinate_ascent", "primal_kernel_newton", "primal_newton",
-]  # fmt: skip
-
 _LOSSES = {"hinge": 1, "quadratic": 2}
 _SUFFICIENT = 1e-4  # part of the predicted decrease that the line search insists on
 

@@ -49,11 +49,6 @@ from companion.svm import hyperplanes
 from companion.svm.hyperplanes import TIGHT, Interval, Slab, Solved, middle, slab_of
 from companion.svm.program import DualProgram, Points, SignedKernel
 
-__all__ = [
-    "TUBE_CLASSES", "EpsilonSVR", "NuSVR", "NuSVRPenalizedBias", "QuadraticNuSVR",
-    "SupportVectorRegression", "tube_between", "tube_from_offsets",
-]  # fmt: skip
-
 
 def tube_from_offsets(offsets: Any, nu: float, b: float | None = None) -> Slab:
     r"""Return b and :math:`\epsilon` of nu-SV regression for a given w, with all their optimal values.
