@@ -28,7 +28,7 @@ PACKAGE = ROOT / "companion"
 FILES = sorted(PACKAGE.rglob("*.py"))
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
-MOST = 7_491  # lines of code of the whole package: proofs that add rounding, weights of points, G x <= h
+MOST = 7_489  # lines of code of the whole package: proofs that add rounding, weights of points, G x <= h
 SHARES = {  # of the 7,500 that the package aims at; "." is what is in no room
     ".": 595, "admm": 1_550, "kernels": 1_150, "svm": 1_300, "regression": 750, "svr": 355, "engine": 750,
     "figures": 400, "boards": 400,
@@ -216,7 +216,7 @@ def test_a_reader_can_follow_a_fit(model: Any) -> None:
 
 def test_certificates_are_made_in_one_place() -> None:
     made = re.compile(r"(?<!class )\bCertificate\(")
-    left = {"kernels/pca.py", "svm/indefinite.py", "svm/soft_margin.py"}
+    left = {"svm/indefinite.py", "svm/soft_margin.py"}
     found = {name_of(path) for path in FILES if made.search(path.read_text("utf-8"))}
     assert found <= left | {"engine/certificate.py"}
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from companion.arithmetic import EPS, is_symmetric, largest
 from companion.checks import check_count, check_range, validated
+from companion.engine.certificate import certify_terms, relative
 from companion.exceptions import complain
 from companion.kernels.functions import Kernel
 from companion.kernels.gram import centre
@@ -205,13 +206,10 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         left = max(float(linalg.eigvalsh(K, subset_by_index=[len(K) - 1] * 2)[0]), 0.0)
         if self.n_components == len(values):  # not all that are not zero were wanted
             left = float(np.maximum(left - values, 0.0).sum())
-        return Certificate(
-            primal_residual=largest(V.T @ V - np.eye(len(values))),
-            dual_residual=float(np.linalg.norm(off, axis=0).max() / values[0]) + self._lost,
-            complementarity=0.0,
-            gap=left / float(values.sum()),
-            tolerance=TOLERANCE,
-        )
+        return certify_terms(
+            0.0, left, float(values.sum()), TOLERANCE, primal=largest(V.T @ V - np.eye(len(values))),
+            dual=relative(np.linalg.norm(off, axis=0), values[0]) + self._lost,
+        )  # fmt: skip
 
 
 def _signs(V: np.ndarray) -> np.ndarray:
