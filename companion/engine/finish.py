@@ -297,12 +297,6 @@ class _Machine(Proximal[_Point]):
     delta: float = 0.0
     centre: np.ndarray | float = 0.0
 
-    def inside(self, a: np.ndarray, state: np.ndarray) -> np.ndarray:
-        """Return a with its entries within the bounds, and at them where the state says so."""
-        return np.where(
-            state == 0, np.clip(a, 0.0, self.upper), np.where(state > 0, self.upper, 0.0)
-        )
-
     def near(self, point: _Point, delta: float) -> _Machine:
         """Return the system with a proximal term."""
         centre = np.clip(point.a, 0.0, self.upper)
@@ -327,7 +321,8 @@ class _Machine(Proximal[_Point]):
 
         The correction is repeated while it helps.
         """
-        a, free = self.inside(point.a, state), np.flatnonzero(state == 0)
+        bounds, free = np.where(state > 0, self.upper, 0.0), np.flatnonzero(state == 0)
+        a = np.where(state == 0, np.clip(point.a, 0.0, self.upper), bounds)
         improved, error = self.factor(free) if free.size else None, math.inf
         point = _Point(a, np.zeros(self.e.c.size), self.store.product(a))
         if improved is None:

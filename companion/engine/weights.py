@@ -117,7 +117,9 @@ class WeightsProgram(System[_Pair]):
             if self.ridge or rho > self.largest_bound / EPS:
                 break
             rho *= _GROWTH
-        return best._replace(w=best.w / self.unit, n_systems=self.n_systems)
+        # what no margin can show beside its own rounding is 0
+        seen = np.abs(best.w) > EPS * (largest(best.y) + largest(self.q))
+        return best._replace(w=np.where(seen, best.w / self.unit, 0.0), n_systems=self.n_systems)
 
     def finished(self, x: np.ndarray, a: np.ndarray) -> Carried:
         """Return the better of a point and the solution for its sets, which are corrected."""

@@ -466,7 +466,7 @@ def _read_off(
         columns = np.column_stack([*products, -s, dual.q, dual.A.T])
         u = -exact_product(columns, np.array([1.0, 1.0, b, 1.0, *levels]))
         if not model._unit_normal:  # q may be a sum, and b one that float64 does not have
-            rounded = np.abs(u) + 0.5 * np.abs(dual.q)
+            rounded = np.abs(u) + 0.5 * np.abs(dual.q) * bool(dual.eta or dual.P.points.middle)
             error = error + abs(math.fsum((slab.b, moved, -(slab.b + moved))))
     error = error + EPS * rounded
     misfit = weights.misfit

@@ -258,8 +258,8 @@ class Points:
             features = np.column_stack([self.in_two_parts, np.ones(self.n)])
             inner, rest, lost = accurate_product(features, np.concatenate([w, w, [left]]))
             error = 0.0 * size + lost
-        if not self.kernel.is_linear:  # features are rounded
-            error = error + EPS * (4.0 * size + float(np.abs(w) @ np.abs(origin)))
+        if not self.kernel.is_linear:  # features are rounded, before the origin is taken from them
+            error = error + 4.0 * EPS * (np.abs(self.Phi + origin) @ np.abs(w))
         part = float(ratio(misfit, norm))
         return Weights(w, c, inner, error, size, norm, part, misfit, shift, rest)
 

@@ -93,6 +93,9 @@ class TestFits:
         second = NuSVRPenalizedBias(0.4, C=1e4, kernel=kernel).fit(X, np.full(20, 7.3))
         assert second.certificate_.ok
         assert_allclose(second.predict(X), 7.3, rtol=1e-6)
+        third = NuSVRPenalizedBias(0.4, C=1e13).fit(X, np.full(20, 7.3))
+        assert third.certificate_.ok
+        assert (third.norm_, third.b_, third.epsilon_) == (0.0, 7.3, 0.0)
 
     def test_wide_tube_leaves_b_open(self):
         X, y = noisy()
