@@ -7,11 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "CANCELS", "EPS", "ROUNDING", "TINY", "Bounds", "accurate_product", "apart", "beyond", "exact_product",
-    "is_symmetric", "largest", "linear_program", "ratio",
-]  # fmt: skip
-
 EPS = float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)  # the smallest normal number, which nothing that counts is below
 ROUNDING = 1e-12  # numbers that differ by this part of their terms are equal: it is the rounding of 4,500 of them

@@ -34,8 +34,6 @@ from companion.checks import as_scalar
 from companion.engine.certificate import certify_terms, relative, rounding_of_a_sum
 from companion.results import ADMMResult, Problem
 
-__all__ = ["L1Penalty", "RidgePenalty", "consensus"]
-
 
 @dataclass(frozen=True)
 class RidgePenalty:

@@ -22,8 +22,6 @@ from companion.engine.certificate import (
 from companion.engine.quadratic import solve_box
 from companion.results import ADMMResult, Certificate, Problem
 
-__all__ = ["generalized_lasso"]
-
 
 def generalized_lasso(A: Any, b: Any, F: Any, tau: float, *, tol: float = 1e-8) -> ADMMResult:
     r"""Minimise ``1/2 |A x - b|_2^2 + tau |F x|_1``.

@@ -23,8 +23,6 @@ from companion.checks import as_matrix, as_scalar, as_vector
 from companion.engine.certificate import certify_terms, relative, rounding_of, rounding_of_a_sum
 from companion.results import ADMMResult, Certificate, Problem
 
-__all__ = ["basis_pursuit", "least_absolute_deviations"]
-
 # Dense programs without a bound that could be left out: presolve finds nothing, and takes a third to half of the time.
 _SIMPLEX: dict[str, Any] = {"method": "highs-ds", "options": {"presolve": False}}
 

@@ -14,8 +14,6 @@ from scipy import linalg
 from companion.arithmetic import EPS, apart, largest
 from companion.checks import as_matrix, as_scalar, as_vector, check_range
 
-__all__ = ["LeastSquaresLoss", "LogisticLoss", "SmoothLoss", "SquaredHingeLoss"]
-
 
 class SmoothLoss(ABC):
     r"""A convex, twice differentiable loss l >= 0 on R^n, for :func:`l1_regularized` and :func:`consensus`.

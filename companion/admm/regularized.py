@@ -21,8 +21,6 @@ from companion.checks import as_scalar, as_vector, check_count, count_axes
 from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
 from companion.results import ADMMResult, Certificate, Problem
 
-__all__ = ["group_lasso", "l1_regularized", "lasso"]
-
 
 class _Groups:
     """The penalty sum_i tau_i |x_i|_2 over groups of entries; `label[j]` is the group of entry j."""

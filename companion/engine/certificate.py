@@ -12,12 +12,6 @@ from companion.arithmetic import CANCELS, EPS, Bounds, exact_product, largest, r
 from companion.checks import as_matrix, as_vector, count_axes
 from companion.results import Certificate
 
-__all__ = [
-    "BoxProgram", "LowRank", "Matrix", "absolute_product", "accurate_square", "bound_multipliers",
-    "certify", "certify_hyperplane", "certify_squares", "certify_terms", "relative", "relative_step", "rounding_of",
-    "rounding_of_a_fit", "rounding_of_a_sum", "weak_duality",
-]  # fmt: skip
-
 
 def rounding_of(n: int) -> float:
     """Return what part of the absolute values of its n terms rounding may leave of a sum that vanishes."""

@@ -24,10 +24,6 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from companion.arithmetic import EPS, ROUNDING, TINY, Bounds, apart, is_symmetric, largest, ratio
 
-__all__ = [
-    "REFINEMENTS", "Finished", "Rows", "Settled", "System", "equations", "finish", "is_psd", "settle", "settle_near",
-]  # fmt: skip
-
 _STEPS = 40  # systems that may be solved in a row
 _DELTA = 1e-2  # the first proximal parameter, in units of the mean diagonal of P
 _PROXIMAL_STEPS = 100

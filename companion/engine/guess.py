@@ -31,11 +31,6 @@ except ImportError:  # there is no wheel for each platform
 if os.environ.get("COMPANION_NO_PIQP"):
     piqp = None
 
-__all__ = [
-    "PIQP_ITERATIONS", "Guess", "ask", "at_bounds", "guess_machine", "guess_state", "guess_tube", "in_arrays",
-    "read_state",
-]  # fmt: skip
-
 _TOL = 1e-5  # libsvm's default, 1e-3, costs less than the systems that a rough guess leads to
 _AT_BOUND = 1.0 - 1e-9  # libsvm puts multipliers at their bound exactly, but scales them afterwards
 _NO_WEIGHT = 1e-12  # libsvm leaves out points of weight 0; a weight as small as that says as little

@@ -10,8 +10,6 @@ from scipy import sparse
 from scipy.linalg.lapack import dgetrf, dgetrs
 from scipy.sparse.linalg import splu
 
-__all__ = ["factor", "factor_diagonal", "scales_of"]
-
 _RIDGE = 1e-13  # on the diagonal of a system whose rows have the largest entry 1
 
 Solve = Callable[[np.ndarray], np.ndarray]

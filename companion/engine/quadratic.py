@@ -19,8 +19,6 @@ from companion.engine.guess import PIQP_ITERATIONS, ask, in_arrays, read_state
 from companion.engine.kkt import factor
 from companion.results import Certificate
 
-__all__ = ["Solution", "solve_box"]
-
 _FEW = 8  # systems that may follow a guess that was given: where more are needed, PIQP's is better
 # Parts of its terms below which a number may be nothing but rounding: 1e-17 in place of 0 is no optimum where rows and
 # columns are measured by their own terms. Without them 24 of 153 tests of quadratic programs have no proof.

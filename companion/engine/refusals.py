@@ -11,8 +11,6 @@ from companion.arithmetic import EPS, apart, exact_product, linear_program
 from companion.engine.certificate import BoxProgram
 from companion.exceptions import InfeasibleProblemError, UnboundedProblemError
 
-__all__ = ["check_bounds", "refuse"]
-
 _CLEARLY = 1e-9  # part of its terms by which a sum has to differ from 0 where no vector is exact
 
 

@@ -37,8 +37,6 @@ from companion.arithmetic import EPS, Bounds, largest, ratio
 from companion.engine.certificate import weak_duality
 from companion.engine.finish import System, settle
 
-__all__ = ["Carried", "WeightsProgram"]
-
 _NEWTON = 60  # steps for one envelope
 _GROWTH = 32.0  # of rho: each envelope starts from the multipliers of the one before
 _ENVELOPES = 40  # 32^40 spans more than the exponents that data may have here

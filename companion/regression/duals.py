@@ -13,8 +13,6 @@ from companion.regression.intercept import check_intercept
 from companion.regression.regressor import as_data
 from companion.results import QPResult, Record
 
-__all__ = ["DualSolution", "elastic_net_dual", "elastic_net_qp", "lasso_dual"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DualSolution(Record):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from companion.checks import as_scalar
 from companion.regression.lasso import L1Regression
 
-__all__ = ["ElasticNet"]
-
 
 class ElasticNet(L1Regression):
     r"""Least squares with a penalty on the squared norm and one on the sum of the absolute weights.

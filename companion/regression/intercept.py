@@ -23,8 +23,6 @@ import numpy as np
 
 from companion.arithmetic import CANCELS, accurate_product, largest
 
-__all__ = ["INTERCEPTS", "Shifted", "centred", "check_intercept", "shift"]
-
 INTERCEPTS = ("none", "free", "penalized")
 
 

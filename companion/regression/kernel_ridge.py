@@ -21,8 +21,6 @@ from companion.regression.regressor import Regressor
 from companion.regression.ridge import cholesky, solve_ridge, warn_if_missed
 from companion.results import TOLERANCE, Certificate
 
-__all__ = ["KernelRidge"]
-
 # Below this fraction of the trace the eigenvalues are taken. Above it Cholesky errs by eps/1e-13 = 2e-3 of alpha, the
 # step of refinement squares that, and the gap is of second order in it: 3e-11.
 _SMALL_K = 1e-13

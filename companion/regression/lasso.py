@@ -21,9 +21,6 @@ from companion.regression.ridge import solve_ridge, warn_if_missed
 from companion.regression.signs import Columns, SparseSolution, product
 from companion.results import TOLERANCE, ADMMResult, Problem, Record
 
-__all__ = ["L1Path", "L1Regression", "Lasso", "lasso_admm", "lasso_path", "tau_max"]
-
-
 # ---------------------------------------------------------------------------------------------
 # The text's ADMM
 # ---------------------------------------------------------------------------------------------

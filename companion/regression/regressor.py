@@ -11,8 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from companion.checks import as_matrix, as_vector, read_data, validated
 
-__all__ = ["Regressor", "as_data"]
-
 
 def as_data(X: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return the points and values that a function was given, or raise an error that says what does not fit."""

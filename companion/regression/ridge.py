@@ -34,10 +34,6 @@ from companion.regression.intercept import Shifted, check_intercept, shift
 from companion.regression.regressor import Regressor, as_data
 from companion.results import FEW_DIGITS, TOLERANCE, Certificate, Record
 
-__all__ = [
-    "RidgePath", "RidgeRegression", "RidgeSolution", "cholesky", "ridge_path", "solve_ridge", "warn_if_missed",
-]  # fmt: skip
-
 # Below this fraction of ||X||^2 the singular values are taken. Above it Cholesky errs by eps/1e-11 = 2e-5 of w, and the
 # step of refinement squares that: 5e-10 is below the tolerance.
 _SMALL_K = 1e-11

@@ -35,8 +35,6 @@ from companion.engine.kkt import factor
 from companion.regression.intercept import Shifted
 from companion.results import TOLERANCE, Certificate
 
-__all__ = ["Columns", "SparseSolution", "product"]
-
 # Relative gap at which coordinate descent, whose steps are slow near the end, hands over (or after 100 of them: of 10,
 # 30, 100 and 1000 the fastest); and the part of tau that a correlation misses where columns are dependent, so that
 # there is no minimum for these signs.

@@ -33,11 +33,6 @@ from companion.kernels import Gaussian, Kernel, Linear, Polynomial, Sigmoid
 from companion.kernels.given import Precomputed
 from companion.results import Certificate, Record
 
-__all__ = [
-    "Array", "DualProgram", "Points", "SignedKernel", "Weights", "as_signs",
-    "kernel_options", "make_points",
-]  # fmt: skip
-
 _MANY_FEATURES = 100  # explicit features are worth having up to this number, or up to one per point
 
 

@@ -1,6 +1,6 @@
 r"""Soft margin support vector machines: programs (SVM_s1), (SVM_s2), (SVM_s2l), (SVM_s2'), (SVM_s3) to (SVM_s5).
 
-Each class states its dual program. The four with nu are one program (`NuMachine._dual`) with two switches: whether b is
+Each class states its dual program. The four with nu are one program (`nu_program`) with two switches: whether b is
 penalized, and whether slacks are squared. That is what differs in the text.
 
 ============  =====================  ==========================================  ==============  =====================
@@ -210,6 +210,7 @@ class SupportVectorMachine(HyperplaneClassifier):
     """Base of the machines of chapter 18; see :class:`SVMs2prime` for the attributes."""
 
     _penalized = False  # the objective contains b
+    _squared = False  # and the squares of the slacks
     _unit_normal = False  # the program asks for a w of norm 1
 
     # -- what each machine says about itself
@@ -491,8 +492,13 @@ class SVMs2(SupportVectorMachine):
         if self.class_weight is not None or np.ndim(points.weight):
             labels = np.asarray(points.classes)[(points.s > 0.0).astype(int)]
             weight = points.weight * compute_sample_weight(self.class_weight, labels)
-            if weight.min() < 0.0 or not (weight[points.blue].any() and weight[points.red].any()):
-                raise ValueError("a weight is negative, or all weights of one class are zero")
+            largest_of = [weight[side].max() for side in (points.red, points.blue)]
+            if weight.min() < 0.0 or not min(largest_of) > 0.0:
+                raise ValueError(
+                    "weights must be nonnegative, and not zero for a whole class, got "
+                    f"{weight.min():g} as the smallest, and {largest_of[0]:g} and {largest_of[1]:g} as the largest of "
+                    f"the labels {points.classes[0]} and {points.classes[1]}"
+                )
             K = K * weight
         P = SignedKernel(points)
         return DualProgram.of(P, -1.0, (points.s, 0.0), upper=K, price=K, eta=1.0)
@@ -599,30 +605,22 @@ class SVMs2l(HyperplaneClassifier):
         return hyperplanes.complain(self, points, norm_is_shown=False)
 
 
+def nu_program(machine: Any, points: Points) -> DualProgram:
+    """Return the dual program of the four machines with nu: b free or penalized, slacks as they are or squared."""
+    nu, n = as_scalar(machine.nu, "nu", above=0.0), points.n
+    Ks = 1.0 / n if machine.K is None else as_scalar(machine.K, "K", above=0.0)
+    if not machine._squared and machine._penalized:
+        _feasible(points, "nu", nu, "exceeds {}", 1.0, y=[1.0])
+    elif not machine._squared:
+        _feasible(points, "nu", nu, "exceeds 2 min(p, q)/(p + q) = {}", 2 * points.fewest / n)
+    ridge, upper = (0.5 / Ks, np.inf) if machine._squared else (0.0, Ks)
+    P = SignedKernel(points, penalize_b=machine._penalized, ridge=ridge)
+    balance = [] if machine._penalized else [(points.s, 0.0)]
+    return DualProgram.of(P, 0.0, *balance, (1.0, n * Ks * nu), upper=upper, price=Ks)
+
+
 @dataclass(eq=False, repr=False)
-class NuMachine(SupportVectorMachine):
-    """Base of the four machines with nu: b free or penalized, slacks as they are or squared."""
-
-    nu: float = 0.5
-    _: KW_ONLY
-    K: float | None = None
-
-    _squared = False  # the objective contains the squares of the slacks
-
-    def _dual(self, points: Points) -> DualProgram:
-        nu, n = as_scalar(self.nu, "nu", above=0.0), points.n
-        Ks = 1.0 / n if self.K is None else as_scalar(self.K, "K", above=0.0)
-        if not self._squared and self._penalized:
-            _feasible(points, "nu", nu, "exceeds {}", 1.0, y=[1.0])
-        elif not self._squared:
-            _feasible(points, "nu", nu, "exceeds 2 min(p, q)/(p + q) = {}", 2 * points.fewest / n)
-        ridge, upper = (0.5 / Ks, np.inf) if self._squared else (0.0, Ks)
-        P = SignedKernel(points, penalize_b=self._penalized, ridge=ridge)
-        balance = [] if self._penalized else [(points.s, 0.0)]
-        return DualProgram.of(P, 0.0, *balance, (1.0, n * Ks * nu), upper=upper, price=Ks)
-
-
-class SVMs2prime(NuMachine):
+class SVMs2prime(SupportVectorMachine):
     r"""Soft margin support vector machine (SVM_s2'): the nu-SVM.
 
     .. math::
@@ -736,8 +734,14 @@ class SVMs2prime(NuMachine):
     ([1.466667, 1.866667], 1.666667)
     """
 
+    nu: float = 0.5
+    _: KW_ONLY
+    K: float | None = None
+    _dual = nu_program
 
-class SVMs3(NuMachine):
+
+@dataclass(eq=False, repr=False)
+class SVMs3(SupportVectorMachine):
     r"""Soft margin support vector machine (SVM_s3): the nu-SVM with a penalized b.
 
     The program of :class:`SVMs2prime` with :math:`\tfrac12 b^2` added to the objective. Its dual is
@@ -778,10 +782,15 @@ class SVMs3(NuMachine):
     (array([239., 109.]), 22.0, 631.0)
     """
 
+    nu: float = 0.5
+    _: KW_ONLY
+    K: float | None = None
     _penalized = True
+    _dual = nu_program
 
 
-class SVMs4(NuMachine):
+@dataclass(eq=False, repr=False)
+class SVMs4(SupportVectorMachine):
     r"""Soft margin support vector machine (SVM_s4): squared slacks.
 
     .. math::
@@ -825,10 +834,15 @@ class SVMs4(NuMachine):
     (array([1.]), 0.0, 1.25, array([0.25]))
     """
 
+    nu: float = 0.5
+    _: KW_ONLY
+    K: float | None = None
     _squared = True
+    _dual = nu_program
 
 
-class SVMs5(NuMachine):
+@dataclass(eq=False, repr=False)
+class SVMs5(SupportVectorMachine):
     r"""Soft margin support vector machine (SVM_s5): squared slacks and a penalized b.
 
     The program of :class:`SVMs4` with :math:`\tfrac12 b^2` added to the objective. Its dual is
@@ -855,8 +869,12 @@ class SVMs5(NuMachine):
     (array([0.]), array([2.]), array([2.]), 2.0, 5.0)
     """
 
+    nu: float = 0.5
+    _: KW_ONLY
+    K: float | None = None
     _penalized = True
     _squared = True
+    _dual = nu_program
 
 
 def _feasible(

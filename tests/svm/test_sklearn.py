@@ -143,6 +143,12 @@ class TestMapping:
 
 
 test_what_has_no_counterpart = refusals(
-    (lambda: SVMs2().fit([[0], [1]], [0, 1], sample_weight=[1, -1]), "weight is negative"),
+    (lambda: SVMs2().fit([[0], [1]], [0, 1], sample_weight=[1, -1]), "got -1 as the smallest"),
     (lambda: to_sklearn(SVC(), 3, 3), "not of SVC", TypeError),
 )
+
+
+def test_weights_of_a_class_that_are_zero_are_refused_with_their_numbers() -> None:
+    message = "got 0 as the smallest, and 0.5 and 0 as the largest of the labels -1 and 1"
+    with pytest.raises(ValueError, match=message):
+        SVMs2().fit([[0.0], [1.0], [2.0]], [-1, 1, -1], [0.5, 0.0, 0.0])
