@@ -212,7 +212,7 @@
     });
   }
 
-  // A bar below the title narrows a page's tables to the rows with the words typed, of one chapter, of one kind (the last
+  // A bar below the title, or below the heading of the only table, narrows a page's tables to the rows with the words typed, of one chapter, of one kind (the last
   // column of a table "by-kind"); all that has no such row disappears.
   function filterTables() {
     const rows = [...document.querySelectorAll("table.filterable tbody tr")];
@@ -246,7 +246,7 @@
     };
     bar.addEventListener("input", apply);
     bar.addEventListener("submit", (event) => event.preventDefault());
-    document.querySelector(".bd-article h1").after(bar);
+    (parts.length === 1 ? parts[0].querySelector("h2") : document.querySelector(".bd-article h1")).after(bar);
     apply();
   }
 

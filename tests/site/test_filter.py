@@ -37,3 +37,10 @@ def test_errata_are_filtered_by_kind(reader: Reader) -> None:
     assert told == ["all", "statement", "formula", "slip", "program"]
     kinds.select_option("program")
     assert set(page.locator(f"{ROWS} td:last-child").all_inner_texts()) == {"program"}
+
+
+def test_the_filter_of_an_only_table_stands_below_its_heading(reader: Reader) -> None:
+    page = reader.open("book/instructors.html")
+    assert page.locator("article h2 + .table-filter").count() == 1
+    page.fill(".table-filter input", "lasso")
+    assert 0 < page.locator(ROWS).count() < 20
