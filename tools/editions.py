@@ -39,9 +39,8 @@ QUESTION = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 CHOICE = re.compile(r"^- \[[ x]\] (?P<choice>.*?)\s+\*(?P<reason>(?:Yes|No)\b.*)\*$", re.MULTILINE)
-FILES = re.compile(
-    r"(?P<quote>[\"'])\.\./\.\./(?=benchmarks/)"
-)  # from a page; its editions lie elsewhere
+# from a page; its editions lie elsewhere
+FILES = re.compile(r"(?P<quote>[\"'])\.\./\.\./(?=benchmarks/)")
 ANSWER = "*Your answer:*"
 MADE = "made_as"  # in the metadata of an edition: the digest of what was written
 LABEL = re.compile(r"^(?:\(([\w.-]+)\)=|:(?:label|name): ([\w.-]+))[ \t]*$", re.MULTILINE)

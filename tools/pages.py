@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from itertools import chain
 from typing import Any
 
 from tools.concordance import concordance_page, errata_page, load_concordance
@@ -24,17 +25,16 @@ from tools.toc import BOOK, parts, read_yaml, render, text_of, title, write
 
 
 def pages_on_the_map() -> dict[str, dict[str, Any]]:
-    """Return all chapter pages in reading order, each with its part and what it says of itself."""
+    """Return all chapter pages in reading order, each with what it says of itself."""
     found = {}
-    for column, (_, paths) in enumerate(parts()):
-        for path in paths:
-            told = re.search(r"(?s)\*\*Needs\*\*(.*?)\*\*Takes\*\* ([^.\n]+)", text_of(path))
-            words, takes = map(str.strip, told.groups())
-            links = re.findall(r"\]\(([\w./-]+)\.ipynb\)", words)
-            needs = [posixpath.normpath(f"{path}/../{link}") for link in links]
-            minutes = int("0" + "".join(re.findall(r"(\d+) minutes", takes)))
-            about = {"path": path, "name": title(path), "column": column, "needs": needs}
-            found[path] = about | {"words": words, "takes": takes, "minutes": minutes}
+    for path in chain(*(pages for _, pages in parts())):
+        told = re.search(r"(?s)\*\*Needs\*\*(.*?)\*\*Takes\*\* ([^.\n]+)", text_of(path))
+        words, takes = map(str.strip, told.groups())
+        links = re.findall(r"\]\(([\w./-]+)\.ipynb\)", words)
+        needs = [posixpath.normpath(f"{path}/../{link}") for link in links]
+        minutes = int("0" + "".join(re.findall(r"(\d+) minutes", takes)))
+        about = {"path": path, "name": title(path), "needs": needs}
+        found[path] = about | {"words": words, "takes": takes, "minutes": minutes}
     return found
 
 

@@ -30,9 +30,7 @@ SITE = ROOT / "build/_build/html"
 TARGET = ROOT / "build/companion.pdf"
 TITLE = "Optimization for Machine Learning: an Executable Companion"
 # The first that is installed. The shell has no window and none of a window's own pages to draw: it is twice as fast.
-BROWSERS = (
-    "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
-)  # fmt: skip
+BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome"]
 WIDTH = 673  # px: the 178 mm of A4 between the margins
 TEMPLATES = Path(__file__).parent / "templates"
 STYLE, SCRIPT = ((TEMPLATES / f"print.{end}").read_text("utf-8") for end in ("css", "js"))
@@ -121,7 +119,7 @@ def shrink(writer: PdfWriter) -> None:
             if picture.indirect_reference.idnum in done or "/SMask" in data:
                 continue
             done.add(picture.indirect_reference.idnum)
-            few = picture.image.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+            few = picture.image.convert("RGB").quantize(64, dither=Image.Dither.NONE)
             table = bytes(few.getpalette())
             space = [NameObject("/Indexed"), NameObject("/DeviceRGB")]
             space += [generic.NumberObject(len(table) // 3 - 1), generic.ByteStringObject(table)]
@@ -180,8 +178,7 @@ def main() -> None:
         document = print_pages(browser, f"{SITE.as_uri()}/", pages)
         browser.close()
     document.write(TARGET)
-    size = TARGET.stat().st_size / 1e6
-    print(f"{TARGET.relative_to(ROOT)}: {len(document.pages)} sheets, {size:.1f} MB")
+    print(f"{TARGET.name}: {len(document.pages)} sheets, {TARGET.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ import argparse
 import ast
 import keyword
 import re
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -36,7 +35,7 @@ def chosen(labels: list[str]) -> list[Exercise]:
     >>> [e.label for e in chosen(["prob-18-5"])]
     ['exr-18-5']
     """
-    known = {e.label: e for e in exercises()} if labels else sys.exit(__doc__)
+    known = {e.label: e for e in exercises()}
     names = [re.sub(r"^prob-", "exr-", label) for label in labels]
     if unknown := [name for name in names if name not in known]:
         raise SystemExit(f"no exercise is called {', '.join(unknown)}; book/instructors lists all")
@@ -78,12 +77,9 @@ def reference(exercise: Exercise) -> str:
         if cell.cell_type == "code" and "nbval-ignore-output" not in cell.metadata.get("tags", []):
             above += ast.parse(cell.source).body
     code = "\n".join(c.source for c in exercise.solution if c.cell_type == "code")
-    check = asked(exercise.check.source)[0] if exercise.check else "no check"
-    kept = [
-        s
-        for s in map(ast.unparse, ast.parse(code).body)
-        if not s.startswith((f"{check}(", f"print({check}("))
-    ]
+    check, _ = asked(exercise.check.source)
+    calls = (f"{check}(", f"print({check}(")
+    kept = [s for s in map(ast.unparse, ast.parse(code).body) if not s.startswith(calls)]
     for statement in reversed(above):
         # an expression shows something; a method that changes its object is no loss here
         if not isinstance(statement, ast.Expr) and bound(statement) & words("\n".join(kept)):
@@ -141,8 +137,6 @@ def write_sheet(labels: list[str], folder: Path = FOLDER) -> list[Path]:
         cells = [new_markdown_cell(render("sheet.md"))]
         for number, exercise in enumerate(chosen(labels), 1):
             cells += [question(number, exercise), *answers(exercise)]
-        for number, cell in enumerate(cells, 1):
-            cell.id = f"s{number:03d}"
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(new_notebook(metadata=METADATA, cells=cells), folder / name)
     return [folder / name for name in FORMS]

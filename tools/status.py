@@ -28,10 +28,7 @@ SUITES = {
     "site.xml": "built pages",
 }
 MEASURED = ROOT / "benchmarks" / "results"  # python -m benchmarks.boards --store, .pages --store
-LIBRARIES = (
-    "optimization-companion", "numpy", "scipy", "scikit-learn", "matplotlib", "ipywidgets", "pandas", "sympy",
-    "jupyter-book", "jupyterlab", "nbval",
-)  # fmt: skip
+LIBRARIES = ["numpy", "scipy", "scikit-learn", "matplotlib", "jupyter-book"]
 
 
 def is_fresh(report: Path) -> bool:
@@ -89,7 +86,8 @@ def status_page(reports: Path = REPORTS) -> str:
     """Return the page as MyST; it has columns for nbval when that ran."""
     cpu = Path("/proc/cpuinfo")
     named = re.search(r"model name\s*: (.+)", cpu.read_text("utf-8") if cpu.exists() else "")
-    versions = {"Python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
+    versions = {"Python": platform.python_version(), project()["name"]: project()["version"]}
+    versions |= {name: version(name) for name in LIBRARIES}
     measured = {f.stem: json.loads(f.read_text("utf-8")) for f in MEASURED.glob("*.json")}
     return render(
         "status.md",

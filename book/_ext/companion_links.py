@@ -10,14 +10,11 @@ page, lead to the reference.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import re
 from collections import defaultdict
 from functools import lru_cache
 from typing import Any
 
-import companion
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
@@ -52,9 +49,7 @@ def find_name(
     name = node["reftarget"].rsplit(".", 1)[-1] if node.get("refdomain") == "py" else ""
     if name in documented_names(env):
         return link_to(app, node["refdoc"], name, text)
-    modules = [info.name for info in pkgutil.walk_packages(companion.__path__, "companion.")]
-    known = (name == m.split(".")[-1] or hasattr(importlib.import_module(m), name) for m in modules)
-    return text if name and any(known) else None
+    return None
 
 
 def link_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:

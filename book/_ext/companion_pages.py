@@ -32,8 +32,6 @@ from typing import Any
 import nbformat
 from docutils import nodes
 from PIL import Image
-from pybtex.backends.plaintext import Backend
-from pybtex.plugin import register_plugin
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
@@ -66,9 +64,9 @@ def description(doctree: nodes.document | None) -> str:
 
 def picture(self: Any, node: nodes.image) -> None:
     """Write a picture with its width and height, and where it may be cut into panels."""
-    file, sized = Path(self.builder.srcdir, node["uri"]), {"width", "height"} & {*node.attributes}
     type(self).visit_image(self, node)
-    if file.suffix == ".png" and file.is_file() and not sized:
+    file = Path(self.builder.srcdir, node["uri"])
+    if file.suffix == ".png":
         with Image.open(file) as opened:
             width, height = opened.size
             panels = opened.info.get("panels", "").partition(";")[0]
@@ -179,8 +177,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     # A document is millions of small objects, and almost none of them is garbage.
     gc.set_threshold(500_000, 20, 20)
-    # For each citation pybtex would search all installed packages for its plain text.
-    register_plugin("pybtex.backends", "plaintext", Backend)
     app.connect("config-inited", add_addresses)
     app.add_config_value("companion_solutions", SOLVED, "env", bool)
     app.connect("source-read", leave_out_texts)

@@ -181,7 +181,7 @@ def solve_qp(
     r"""Solve ``min 1/2 x'Px + q'x  s.t. A x = b, G x <= h, lower <= x <= upper``, exactly.
 
     PIQP, an interior-point method, guesses which variables are at a bound; then a linear system gives the solution to
-    rounding, and a certificate proves it (:mod:`companion.engine.quadratic`). An entry of ``x`` whose bound has a
+    rounding, and a certificate proves it (``companion.engine.quadratic``). An entry of ``x`` whose bound has a
     positive multiplier is ``==`` to that bound; where the multiplier is 0 as well (a degenerate program), the entry may
     miss the bound by a rounding error.
 

@@ -452,7 +452,7 @@ class SVMs2(SupportVectorMachine):
     Source: Sections 18.3 and 18.4; ZM Section 23.3.1. One support vector of type 1, of either colour, gives b. The text
     says that a blue one entails a red one (Section 18.3); that is not so. For data that cannot be separated w is a
     difference of terms of size K. Where these leave too few digits, w is computed as a variable of its own
-    (:mod:`companion.engine.weights`).
+    (``companion.engine.weights``).
 
     Examples
     --------

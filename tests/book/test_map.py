@@ -7,6 +7,7 @@ from tools import pages as book_map
 from tools.toc import BOOK, pages_in_order, parts, read_yaml
 
 SHOWN = book_map.pages_on_the_map()
+PART = {page: part for part, (_, pages) in enumerate(parts()) for page in pages}
 PAGE = book_map.map_page()
 RAW = re.findall(r"^```\{raw\} html\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 TREE = ElementTree.fromstring(f"<page>{''.join(RAW)}</page>")
@@ -41,8 +42,8 @@ def test_every_chapter_page_is_on_the_map_and_says_what_it_needs() -> None:
 
 def test_the_drawing_of_the_chapters_has_every_part_below_what_it_needs() -> None:
     """An arrow that follows from others is left out; it is solid where most pages of a part need the other."""
-    columns = {path: {SHOWN[n]["column"] for n in needed_by(path)} for path in SHOWN}
-    pages = {c: [p for p in SHOWN if SHOWN[p]["column"] == c] for c in range(len(parts()))}
+    columns = {path: {PART[n] for n in needed_by(path)} for path in SHOWN}
+    pages = {c: [p for p in SHOWN if PART[p] == c] for c in range(len(parts()))}
     needs = {c: set().union(*(columns[p] for p in mine)) - {c} for c, mine in pages.items()}
     wanted, drawn, tops = set(), set(), []
     for end, starts in reduced(needs).items():

@@ -134,6 +134,8 @@ def changes(page: Page, control: Locator, act: Callable[[], None]) -> None:
 
 
 def test_the_contents_lead_to_boxes_and_links_as_on_the_site(page: Page, lab: str) -> None:
+    told: list[str] = []
+    page.on("console", lambda message: told.append(message.text))
     page.goto(f"{lab}lab/tree/book/exercises/contents.ipynb")
     name = edition(EDITION, "").name
     page.locator(f".jp-Notebook td a[href*='svm/{name}']").click()
@@ -146,6 +148,8 @@ def test_the_contents_lead_to_boxes_and_links_as_on_the_site(page: Page, lab: st
     assert sheet.locator(".jp-CodeCell .jp-Placeholder").count() > 1, "checks are folded"
     sheet.locator(".myst a", has_text="18-E41").first.click()
     page.wait_for_url(f"**/errata/{edition(ERRATA).name}*")
+    page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .myst h1").first.wait_for(state="attached")
+    assert [text for text in told if re.search("target|reference|citation", text, re.I)] == []
 
 
 def check_boards(page: Page) -> None:
