@@ -159,8 +159,8 @@ bench: $(READY)  ## timings against peers, as ratios in one run (the peers: pip 
 	@$(BIN)/python -m benchmarks
 
 mutants: $(READY)          ## change the package in 300 places, one at a time; print the changes that no test notices
-	$(BIN)/python -m pip install --quiet --no-build-isolation -e '.[mutants]'
-	$(BIN)/python -m benchmarks.mutants --jobs $(JOBS) $(MUTANTS)
+	$(STEP) "mutmut" $(BIN)/python -m pip install --quiet --no-build-isolation -e '.[mutants]'
+	@$(BIN)/python -m benchmarks.mutants --jobs $(JOBS) $(MUTANTS)
 
 notebooks: $(READY)        ## run all notebooks in place and store their outputs
 	@$(BIN)/python -m tools.notebooks run

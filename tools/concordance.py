@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 from tools.toc import BOOK, pages_in_order, read_yaml, render, text_of, title
 
 FILES = BOOK / "concordance"
-ERRATA = "book/errata/"
 
 # The kind of an entry is told by the heading of its section; an entry below any other is of the first kind.
 HEADS = {"Wrong formulas": "formula", "Notation": "slip", "Appendix B": "program"}
@@ -106,7 +105,7 @@ def errata_of(page: str) -> Iterator[Erratum]:
 
 def errata_pages() -> list[str]:
     """Return the pages with errata, in the order of the table of contents."""
-    return [page for page in pages_in_order() if page.startswith(ERRATA)]
+    return [page for page in pages_in_order() if page.startswith("book/errata/")]
 
 
 def errata_page() -> str:

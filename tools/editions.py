@@ -293,8 +293,7 @@ def main() -> None:
     """Pack the built site."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--live", action="store_true", help="with Python for the browser")
-    live = parser.parse_args().live
-    count = pack_site(SITE, SITE_ZIP, live)
+    count = pack_site(SITE, SITE_ZIP, parser.parse_args().live)
     print(f"{SITE_ZIP.name}: {count} files, {SITE_ZIP.stat().st_size / 1e6:.1f} MB")
 
 

@@ -116,5 +116,4 @@ def kind(exercise: Exercise) -> str:
 
 def table() -> str:
     """Return the table of all exercises for instructors."""
-    rows = [(e, title(e.page), kind(e)) for e in exercises()]
-    return render("exercises.md", rows=rows)
+    return render("exercises.md", rows=[(e, title(e.page), kind(e)) for e in exercises()])

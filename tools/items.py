@@ -23,7 +23,6 @@ from letters import in_letters
 
 FILE = BOOK / "_static" / "items.js"
 KEYS = BOOK / "_static" / "exercise-keys.js"
-QUESTION = re.compile(r"^:class: question$", re.MULTILINE)
 SECTION = re.compile(r"^\(sec-(\w+)-(\d+)\)=\n+#+ (.+)$", re.MULTILINE)
 GLOSSARY = re.compile(r"^```\{glossary\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -120,8 +119,8 @@ def exercise_keys() -> dict[str, list[str]]:
     """Return by what the exercises and questions of each page are remembered (``book/_static/exercises.js``)."""
     keys = {page: [e.label for e in exercises() if e.page == page] for page in pages_in_order()}
     for page in keys:
-        count = len(QUESTION.findall(text_of(page)))
-        keys[page] += [f"{page}#question-{i + 1}" for i in range(count)]
+        questions = range(text_of(page).count(":class: question\n"))
+        keys[page] += [f"{page}#question-{i + 1}" for i in questions]
     return {page: mine for page, mine in keys.items() if mine}
 
 

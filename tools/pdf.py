@@ -24,10 +24,9 @@ from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from pypdf import PdfReader, PdfWriter, generic
 from pypdf.generic import NameObject
 
-from tools.toc import ROOT, listed, pages_in_order, project, render, title
+from tools.editions import PDF, SITE
+from tools.toc import listed, pages_in_order, project, render, title
 
-SITE = ROOT / "build/_build/html"
-TARGET = ROOT / "build/companion.pdf"
 TITLE = "Optimization for Machine Learning: an Executable Companion"
 # The first that is installed. The shell has no window and none of a window's own pages to draw: it is twice as fast.
 BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome"]
@@ -177,8 +176,8 @@ def main() -> None:
         pages = [name for name in pages_in_order() if not SCREEN.fullmatch(name)]
         document = print_pages(browser, f"{SITE.as_uri()}/", pages)
         browser.close()
-    document.write(TARGET)
-    print(f"{TARGET.name}: {len(document.pages)} sheets, {TARGET.stat().st_size / 1e6:.1f} MB")
+    document.write(PDF)
+    print(f"{PDF.name}: {len(document.pages)} sheets, {PDF.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

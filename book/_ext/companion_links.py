@@ -1,8 +1,7 @@
 """Links to the reference that the book's builder lacks.
 
 Names in docstrings: a docstring of one module may name a class of another without its path. The name is linked to the
-one documented object that carries it, and left as plain text when the object exists but has no place in the
-reference. A name that exists nowhere stays an error.
+one documented object that carries it. A name that the reference has not is an error.
 
 Names in the code column of the notation and in the glossary, and full names such as ``companion.admm.lasso`` on any
 page, lead to the reference.
@@ -45,11 +44,10 @@ def link_to(app: Sphinx, docname: str, name: str, shown: nodes.Element) -> nodes
 def find_name(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, text: nodes.Element
 ) -> nodes.Element | None:
-    """Resolve a Python name by its last part; one that exists and has no place in the reference stays plain text."""
+    """Resolve a Python name by its last part."""
     name = node["reftarget"].rsplit(".", 1)[-1] if node.get("refdomain") == "py" else ""
-    if name in documented_names(env):
-        return link_to(app, node["refdoc"], name, text)
-    return None
+    known = name in documented_names(env)
+    return link_to(app, node["refdoc"], name, text) if known else None
 
 
 def link_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
