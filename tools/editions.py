@@ -99,8 +99,7 @@ def without_solutions(notebook: NotebookNode) -> NotebookNode:
 @cache
 def home_of_labels() -> dict[str, str]:
     """Return the page of each label."""
-    pages = pages_in_order()
-    return {a or b: page for page in pages for a, b in LABEL.findall(text_of(page))}
+    return {a or b: page for page in pages_in_order() for a, b in LABEL.findall(text_of(page))}
 
 
 @cache

@@ -21,8 +21,6 @@ from tools.toc import BOOK, pages_in_order, parts, read_yaml, text_of, title, wr
 sys.path.insert(0, str(BOOK / "_ext"))
 from letters import in_letters
 
-FILE = BOOK / "_static" / "items.js"
-KEYS = BOOK / "_static" / "exercise-keys.js"
 SECTION = re.compile(r"^\(sec-(\w+)-(\d+)\)=\n+#+ (.+)$", re.MULTILINE)
 GLOSSARY = re.compile(r"^```\{glossary\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -127,5 +125,6 @@ def exercise_keys() -> dict[str, list[str]]:
 def write_items() -> None:
     """Write the entries as scripts, which a page from the disk may load as well."""
     lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries())
-    write(FILE, f"window.COMPANION_ITEMS = [\n{lines}\n];\n")
-    write(KEYS, f"window.COMPANION_EXERCISES = {json.dumps(exercise_keys())};\n")
+    write(BOOK / "_static/items.js", f"window.COMPANION_ITEMS = [\n{lines}\n];\n")
+    keys = f"window.COMPANION_EXERCISES = {json.dumps(exercise_keys())};\n"
+    write(BOOK / "_static/exercise-keys.js", keys)

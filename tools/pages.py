@@ -10,6 +10,7 @@ Mermaid a megabyte of script.
 
 from __future__ import annotations
 
+import argparse
 import posixpath
 import re
 from itertools import chain
@@ -43,8 +44,7 @@ def map_page() -> str:
     shown, paths = pages_on_the_map(), read_yaml(BOOK / "paths.yml")
     for path in paths.values():
         path["stops"] = [shown[stop] for stop in path["stops"]]
-    groups = [(caption, [shown[page] for page in pages]) for caption, pages in parts()]
-    return render("map.md", parts=groups, shown=shown, paths=paths)
+    return render("map.md", parts=parts(), shown=shown, paths=paths)
 
 
 def main() -> None:
@@ -64,4 +64,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

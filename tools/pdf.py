@@ -10,6 +10,7 @@ as they are.
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import re
@@ -181,4 +182,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

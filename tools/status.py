@@ -88,7 +88,6 @@ def status_page(reports: Path = REPORTS) -> str:
     named = re.search(r"model name\s*: (.+)", cpu.read_text("utf-8") if cpu.exists() else "")
     versions = {"Python": platform.python_version(), project()["name"]: project()["version"]}
     versions |= {name: version(name) for name in LIBRARIES}
-    measured = {f.stem: json.loads(f.read_text("utf-8")) for f in MEASURED.glob("*.json")}
     return render(
         "status.md",
         suites={what: suite(reports / file) for file, what in SUITES.items()},
@@ -101,7 +100,7 @@ def status_page(reports: Path = REPORTS) -> str:
         processor=f"{named[1] if named else platform.machine()}, {os.cpu_count()} cores",
         system=f"{platform.system()}, {platform.machine()}",
         versions=versions,
-        measured=measured,
+        measured={f.stem: json.loads(f.read_text("utf-8")) for f in MEASURED.glob("*.json")},
         ran=in_browser(),
         state=state,
     )
