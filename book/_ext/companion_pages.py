@@ -64,8 +64,8 @@ def description(doctree: nodes.document | None) -> str:
 
 def picture(self: Any, node: nodes.image) -> None:
     """Write a picture with its width and height, and where it may be cut into panels."""
-    type(self).visit_image(self, node)
     file = Path(self.builder.srcdir, node["uri"])
+    type(self).visit_image(self, node)  # which changes its address
     if file.suffix == ".png":
         with Image.open(file) as opened:
             width, height = opened.size
