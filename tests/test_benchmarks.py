@@ -30,7 +30,12 @@ def test_a_failure_costs_the_cap_and_is_no_ratio_of_a_target():
     (ours, celer), (target,) = families.priced(rows), families.targets(rows)
     assert celer["mean_ms"] == pytest.approx(1e3 * (0.011 * (families.CAP + 0.01)) ** 0.5, rel=0.01)
     assert (celer["failed"], ours["failed"]) == (1, 0)
-    assert (target["problems"], target["failed"], target["mean"], target["worst"]) == (1, 1, 2.0, 2.0)
+    assert (target["problems"], target["failed"], target["mean"], target["worst"]) == (
+        1,
+        1,
+        2.0,
+        2.0,
+    )
 
 
 @pytest.mark.parametrize("name", list(memory.linear_problems(1)))
