@@ -586,11 +586,9 @@ def certify_squares(
     """
     gap = 0.5 * distance**2 + missed + float(slack.sum())
     found = certify_terms(slack, gap, value, tolerance, primal=primal, dual=dual)
-    return (
-        found
-        if slack.any()
-        else replace(found, gap=min(found.gap, relative(math.sqrt(2.0 * gap), y)))
-    )
+    if slack.any():
+        return found
+    return replace(found, gap=min(found.gap, relative(math.sqrt(2.0 * gap), y)))
 
 
 def certify_terms(

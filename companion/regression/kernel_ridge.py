@@ -230,14 +230,8 @@ class KernelRidge(KernelMixin, Regressor):
         else:
             distance = float(norm(basis.T @ residual)) + rounding
         wrong = float(norm((K * alpha - 2.0 * residual) * errors)) + float(norm(errors)) ** 2
-        return certify_squares(
-            distance,
-            np.zeros(0),
-            0.5 * self.objective_,
-            float(norm(y)),
-            TOLERANCE,
-            missed=0.5 * wrong,
-        )
+        value, size = 0.5 * self.objective_, float(norm(y))
+        return certify_squares(distance, np.zeros(0), value, size, TOLERANCE, missed=0.5 * wrong)
 
     def _f(self, X: np.ndarray) -> np.ndarray:
         if self.w_ is not None:
