@@ -116,13 +116,15 @@ class Candidate:
 
         The tangent of a quadratic h at x + d is below h, and :math:`\tfrac12 d^\top P d` below it at x. d and dy solve
         the equations of the free variables, refined with exact residuals; `times` is the exact product with P. Of those
-        with a penalty, the free ones are not 0, and e is to be :math:`-\tau x_g / \|x_g\|`.
+        with a penalty, the free ones are not 0, and e is to be :math:`-\tau x_g / \|x_g\|`. A variable without any
+        terms, as of a column of zeros, stays as it is.
         """
         x, d, y, aim = floats(self.x), exact(np.zeros(len(self.x))), self.y, exact(0.0 * self.tau)
         for m in self.penalized():
             size = length(self.x[m])
             aim[m] = arb(self.tau[m[0]]) * self.x[m] / size if size > 0 else aim[m]
         some = (self.tau == 0.0) | np.array([v != 0 for v in aim])
+        some &= (self.columns > 0.0) | self.A.any(axis=0)
         free = np.flatnonzero((x > self.lower) & (x < self.upper) & some)
         A, k = self.A[:, free], len(free)
         kkt = np.block([[P[np.ix_(free, free)], A.T], [A, np.zeros((len(A), len(A)))]])
