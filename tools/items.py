@@ -106,8 +106,7 @@ def synonyms(known: list[Entry]) -> Iterator[Entry]:
 def entries() -> list[Entry]:
     """Return all entries; what stands first is shown first."""
     part = {page: caption for caption, pages in parts() for page in pages}
-    named = ((p, title(p) or p) for p in pages_in_order())
-    pages = [([plain(name)], f"{page}.html", part.get(page, "")) for page, name in named]
+    pages = [([plain(title(p) or "Index")], f"{p}.html", part.get(p, "")) for p in pages_in_order()]
     headings = [([heading], href, names[0]) for names, href, heading in sections()]
     known = [*sections(), *pages, *words(), *items(), *headings]
     return [*known, *synonyms(known), *errata()]

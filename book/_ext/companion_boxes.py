@@ -3,7 +3,7 @@
 sphinx-proof and sphinx-exercise count the boxes of the whole book, so that Proposition 20.3 would be headed
 "Proposition 60 (Proposition 20.3)". Here a box is headed by the number at the start of its title, or by its kind; links
 take their text from there. An exercise under the heading "Problem 16.3" is called that, any other counts within its page,
-as it does in JupyterLab. What a box is about goes into the index.
+as it does in JupyterLab. What a box is about goes into the index, which is in the table of contents.
 
 Labels of theorems, definitions and algorithms: sphinx-proof keeps them to itself and asks for ``{prf:ref}``. Here they are
 entered among the labels of all pages, so that ``[text](#label)`` links every numbered item in the same way, as in Jupyter
@@ -19,6 +19,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
 from sphinx_proof.nodes import NODE_TYPES, unenumerable_node
 
@@ -91,20 +92,12 @@ def name_exercises(app: Sphinx, doctree: nodes.document) -> None:
             link[0] = nodes.inline("", names[link["refid"]])
 
 
-def sort_index(app: Sphinx) -> None:
-    """Enter words that begin with a Greek letter where its name would stand."""
-    entries = app.env.get_domain("index").entries
-    entries[app.env.docname] = [
-        (kind, value, target, main, key or GREEK.get(value[:1]))
-        for kind, value, target, main, key in entries.get(app.env.docname, [])
-    ]
-
-
 def name_all(app: Sphinx, doctree: nodes.document) -> None:
-    """Give the boxes of a page their names, and tell their bodies apart."""
+    """Give the boxes their names, tell their bodies apart, and enter Greek letters where the letter's name would stand."""
     name_statements(app, doctree)
     name_exercises(app, doctree)
-    sort_index(app)
+    index = app.env.get_domain("index").entries[app.env.docname]
+    index[:] = [(*entry, key or GREEK.get(entry[1][:1])) for *entry, key in index]
     for node in doctree.findall(nodes.Element):
         if SHARED_IDS & set(node.get("ids", [])[:1]):
             node["ids"] = [f"{node.parent['ids'][0]}-content"]
@@ -112,7 +105,15 @@ def name_all(app: Sphinx, doctree: nodes.document) -> None:
             node["ids"] = []
 
 
+def list_index(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """Let the table of contents name the index, which has no source: Sphinx writes it after all pages."""
+    env.project.docnames.add("genindex")
+    env.titles["genindex"] = nodes.title("", "Index")
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.connect("doctree-read", name_all, priority=400)  # before sphinx-exercise enters its labels
-    return {"version": "2", "parallel_read_safe": True, "parallel_write_safe": True}
+    app.connect("env-before-read-docs", list_index)
+    app.connect("env-updated", lambda _, env: env.project.docnames.discard("genindex"))
+    return {"version": "3", "parallel_read_safe": True, "parallel_write_safe": True}
