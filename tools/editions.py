@@ -139,12 +139,12 @@ def with_links(text: str, page: str, kind: str) -> str:
 
 def with_folds(question: re.Match[str]) -> str:
     """Return a question whose choices have letters, and under it what each choice is answered, folded."""
-    fold = "\n\n```{{admonition}} If you choose {}\n:class: dropdown\n\n{}\n```"
+    fold = "\n\n:::{{admonition}} If you choose {}\n:class: dropdown\n\n{}\n:::"
     choices = list(zip("ABCD", CHOICE.findall(question["body"])))
     body = "\n".join(f"- **{letter}.** {choice}" for letter, (choice, _) in choices)
     asked = question["body"][: CHOICE.search(question["body"]).start()]
     folds = "".join(fold.format(letter, reason) for letter, (_, reason) in choices)
-    return f"```{{admonition}} Question\n{asked}{body}\n```{folds}"
+    return f":::{{admonition}} Question\n{asked}{body}\n:::{folds}"
 
 
 def boxes(text: str) -> tuple[str, dict[str, str]]:

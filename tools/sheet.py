@@ -98,7 +98,7 @@ def with_solutions(exercise: Exercise) -> Iterator[NotebookNode]:
         yield new_markdown_cell(f"**A complete proof has**\n\n{plain(exercise.proof)}")
     for cell in exercise.solution:
         if cell.cell_type == "markdown":
-            body = re.sub(r"^`+\{solution\}.*\n(:class:.*\n)?|\n`+\s*$", "", cell.source)
+            body = re.sub(r"^[`:]+\{solution\}.*\n(:class:.*\n)?|\n[`:]+\s*$", "", cell.source)
             yield new_markdown_cell(f"**Solution.** {plain(body)}")
     if exercise.check:
         yield new_code_cell(f"{reference(exercise)}\n\n{to_check(exercise.check)[1].source}")

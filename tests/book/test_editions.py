@@ -64,7 +64,7 @@ def test_each_choice_of_a_question_has_its_reason_behind_a_fold(three: tuple) ->
     choices = re.findall(r"^- \[[ x]\] .*\*((?:Yes|No)\b.*)\*$", markdown(whole), re.MULTILINE)
     for kind in editions.KINDS:
         text = markdown(for_jupyterlab(page, kind))
-        fold = r"^```{admonition} If you choose [A-D]\n:class: dropdown\n\n(.*)\n```$"
+        fold = r"^:::{admonition} If you choose [A-D]\n:class: dropdown\n\n(.*)\n:::$"
         reasons = re.findall(fold, text, re.MULTILINE)
         lettered = re.findall(r"^- \*\*[A-D]\.\*\* \S", text, re.MULTILINE)
         assert len(reasons) == len(choices) == len(lettered)

@@ -14,7 +14,7 @@ PAGES = [page for page in pages_in_order() if page.startswith("notebooks/")]
 NUMBER = re.compile(r"(?<![\w.\-])\d(?:[\d,]*\d)?(?:\.\d+)?(?![\w-])")
 KNOWN = re.compile(r"(16|17|18|19|20|23)\.\d{1,2}|(1[789]|20)\d\d")  # an item, a year
 OF_THE_SOURCES = re.compile(r"(?i)\b(the text|printed|print|prints|ZM|YCG|SP|reports?|caption)\b")
-SIZES = {"442", "569", "150", "178", "1797"}  # diabetes, breast cancer, iris, wine, digits
+SIZES = {"442", "569", "150", "178", "1797", "365"}  # diabetes, cancer, iris, wine, digits, 3, 5
 
 
 def prose(text: str) -> str:
@@ -23,7 +23,7 @@ def prose(text: str) -> str:
     for pattern in (*formulas, r"^```(?:python|text|shell|bash)?$.*?^```$", r"`[^`\n]*`"):
         text = re.sub(pattern, " ", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"\]\([^)]*\)", "] ", text)
-    return re.sub(r"^(:[\w-]+:.*|\([\w.-]+\)=|`{3,}\{.*)$", "", text, flags=re.MULTILINE)
+    return re.sub(r"^(:[\w-]+:.*|\([\w.-]+\)=|[`:]{3,}\{.*)$", "", text, flags=re.MULTILINE)
 
 
 def typed(line: str, inputs: set[str]) -> list[str]:

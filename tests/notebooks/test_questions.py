@@ -13,9 +13,9 @@ import pytest
 from tools.toc import ROOT, pages_in_order
 
 PAGES = [p for p in pages_in_order() if p.startswith("notebooks/") and "/about/" not in p]
-BLOCK = re.compile(r"^```\{admonition\} Question$.*?(?:^```$|\Z)", re.MULTILINE | re.DOTALL)
-HEAD = r"(?s)```\{admonition\} Question\n:class: question\n\n"
-SHAPE = re.compile(HEAD + r"(?P<stem>(?!- \[).+?)\n\n(?P<list>(?:- \[[ x]\] [^\n]+\n)+)```\Z")
+BLOCK = re.compile(r"^:::\{admonition\} Question$.*?(?:^:::$|\Z)", re.MULTILINE | re.DOTALL)
+HEAD = r"(?s):::\{admonition\} Question\n:class: question\n\n"
+SHAPE = re.compile(HEAD + r"(?P<stem>(?!- \[).+?)\n\n(?P<list>(?:- \[[ x]\] [^\n]+\n)+):::\Z")
 CHOICE = re.compile(r"- \[(?P<mark>[ x])\] (?P<text>[^*\n]+) \*(?P<reason>[^*\n]+)\*")
 
 
