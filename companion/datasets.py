@@ -25,7 +25,7 @@ from companion.results import Record
 
 __all__ = [
     "Labelled", "Regression", "TwoClasses", "breast_cancer", "diabetes", "digits", "example_19_1", "example_19_3",
-    "four_heights", "iris", "iris_components", "iris_sepals", "matlab_randn", "nile", "nine_points", "noisy_sinc",
+    "four_heights", "iris", "iris_components", "matlab_randn", "nile", "nine_points", "noisy_sinc",
     "outlier_line", "piecewise_constant", "sixty_points", "sparse_regression", "ten_points", "text_uv16",
     "text_x13", "text_x14", "text_x20", "two_circles", "wine", "xor", "zm_eighteen", "zm_fourteen", "zm_six",
 ]  # fmt: skip
@@ -630,25 +630,6 @@ def iris(version: str = "sklearn") -> Labelled:
     if version == "uci":
         X[[34, 37]] = 4.9, 3.1, 1.5, 0.1
     return _labelled(raw, X)
-
-
-def iris_sepals() -> TwoClasses:
-    """Return sepal length and width, setosa against the rest: u of shape (100, 2), v of shape (50, 2).
-
-    The red points v (label -1) are setosa, as in ZM's formulas. UCI rows.
-
-    Notes
-    -----
-    Source: ZM Examples 23.7 and 23.9.
-
-    Examples
-    --------
-    >>> data = iris_sepals()
-    >>> len(data.u), data.v[0]
-    (100, array([5.1, 3.5]))
-    """
-    data = iris("uci")
-    return TwoClasses(data.X[data.y != 0, :2], data.X[data.y == 0, :2])
 
 
 def iris_components() -> TwoClasses:

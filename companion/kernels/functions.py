@@ -23,7 +23,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, dataclass_transform
 
 import numpy as np
 from scipy.special import comb
@@ -259,9 +259,7 @@ class Kernel(ABC):
         return Constant(other) + self
 
     def __mul__(self, other: Kernel | float) -> Kernel:
-        if not isinstance(other, Kernel):
-            return self.__rmul__(other)
-        return Product(self, other)
+        return Product(self, other) if isinstance(other, Kernel) else self.__rmul__(other)
 
     def __rmul__(self, other: float) -> Kernel:
         a = as_scalar(other, "the factor of a kernel (Proposition 17.6 (2))", at_least=0.0)
@@ -546,19 +544,6 @@ class _OfOne(Kernel):
     kernel: Kernel
 
 
-class OfValues(Kernel):
-    """A function of the values of `kernel`."""
-
-    kernel: ClassVar[Any]
-
-    @abstractmethod
-    def _of(self, K: np.ndarray) -> np.ndarray:
-        """Return the function of each value."""
-
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        return self._of(self.kernel._matrix(X, Y))
-
-
 def _nonnegative(value: Any, name: str) -> tuple[float, ...]:
     """Return the coefficients of a polynomial of kernels, without zeros at the end."""
     c = [as_scalar(t, f"c_{j}") for j, t in enumerate(value)]
@@ -568,13 +553,13 @@ def _nonnegative(value: Any, name: str) -> tuple[float, ...]:
     return tuple(np.trim_zeros(c, "b")) or (0.0,)
 
 
-class PolynomialOf(_OfOne, OfValues):
+class PolynomialOf(_OfOne):
     """A polynomial with nonnegative coefficients of a kernel (Proposition 17.7 (1)); a multiple, a power is one."""
 
     coefficients: Sequence[float] = parameter(_nonnegative)
 
-    def _of(self, K: np.ndarray) -> np.ndarray:
-        return np.polynomial.polynomial.polyval(K, self.coefficients)
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        return np.polynomial.polynomial.polyval(self.kernel._matrix(X, Y), self.coefficients)
 
     def _features(self, X: Any, limit: float) -> np.ndarray:
         Phi = self.kernel._features(X, limit)
@@ -594,11 +579,11 @@ class PolynomialOf(_OfOne, OfValues):
         return " + ".join(terms) or "0"
 
 
-class Exp(_OfOne, OfValues):
+class Exp(_OfOne):
     """The exponential of a kernel, ``k.exp()`` (Proposition 17.7 (2))."""
 
-    def _of(self, K: np.ndarray) -> np.ndarray:
-        return np.exp(K)
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        return np.exp(self.kernel._matrix(X, Y))
 
     def _formula(self, x: str, y: str) -> str:
         return f"exp({self.kernel._formula(x, y)})"

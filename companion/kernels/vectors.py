@@ -14,7 +14,7 @@ from scipy.special import comb
 
 from companion.checks import as_scalar, as_symmetric, as_vectors, check_count, rows_of_both
 from companion.kernels.features import polynomial_features
-from companion.kernels.functions import ExplicitKernel, Kernel, NoFeatures, OfValues, parameter
+from companion.kernels.functions import ExplicitKernel, Kernel, NoFeatures, parameter
 from companion.kernels.given import FromGram, Precomputed
 
 
@@ -42,7 +42,7 @@ class Linear(ExplicitKernel):
         return as_vectors(X)
 
 
-class Polynomial(OfValues):
+class Polynomial(Kernel):
     r"""The polynomial kernel :math:`\kappa(x, y) = (\gamma \langle x, y \rangle + R)^d`.
 
     Parameters
@@ -69,10 +69,10 @@ class Polynomial(OfValues):
     d: int = parameter(check_count, default=2)
     R: float = parameter(partial(as_scalar, at_least=0.0), default=1.0)
     gamma: float = parameter(partial(as_scalar, above=0.0), default=1.0)
-    kernel = Linear()
 
-    def _of(self, t: np.ndarray) -> np.ndarray:
-        return reduce(np.multiply, [self.gamma * t + self.R] * self.d)
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        inner = self.gamma * Linear()._matrix(X, Y) + self.R
+        return reduce(np.multiply, [inner] * self.d)
 
     def _features(self, X: Any, limit: float) -> np.ndarray:
         P = as_vectors(X)
@@ -81,7 +81,7 @@ class Polynomial(OfValues):
         return polynomial_features(math.sqrt(self.gamma) * P, self.d, self.R)
 
     def _formula(self, x: str, y: str) -> str:
-        inner = self.gamma * self.kernel
+        inner = self.gamma * Linear()
         return ((inner + self.R if self.R else inner) ** self.d)._formula(x, y)
 
 
@@ -121,7 +121,7 @@ class Gaussian(Kernel):
         return np.ones(len(as_vectors(X)))
 
 
-class Sigmoid(OfValues):
+class Sigmoid(Kernel):
     r"""The sigmoid kernel :math:`\kappa(x, y) = \tanh(a \langle x, y \rangle + b)`: **not** positive definite.
 
     Parameters
@@ -150,10 +150,10 @@ class Sigmoid(OfValues):
 
     a: float = parameter(partial(as_scalar, above=0.0), default=1.0)
     b: float = parameter(as_scalar, default=0.0)
-    kernel = Linear()
     positive_definite = False
 
-    def _of(self, t: np.ndarray) -> np.ndarray:
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        t = Linear()._matrix(X, Y)
         if np.iscomplexobj(t):
             raise TypeError("X must be real: tanh has poles in the complex plane")
         return np.tanh(self.a * t + self.b)
@@ -280,7 +280,14 @@ def as_kernel(kernel: str | Kernel | Callable = "linear", **params: Any) -> Kern
     True
     """
     if isinstance(kernel, str):
-        return _named_kernel(kernel, params)
+        if kernel not in _NAMED:
+            raise ValueError(f"kernel must be one of {', '.join(_NAMED)}, got {kernel!r}")
+        make = _NAMED[kernel]
+        known = signature(make).parameters if params else {}
+        if unknown := sorted(params.keys() - known):
+            accepted = ", ".join(known) or "no parameter"
+            raise TypeError(f"kernel {kernel!r} accepts {accepted}, got {', '.join(unknown)}")
+        return make(**{key: value for key, value in params.items() if value is not None})
     if params:
         raise TypeError(f"{sorted(params)} belong to a kernel given by its name, got {kernel!r}")
     if isinstance(kernel, Kernel):
@@ -291,15 +298,6 @@ def as_kernel(kernel: str | Kernel | Callable = "linear", **params: Any) -> Kern
             f"kernel must be a name ({names}), a Kernel object or a callable, got {kernel!r}"
         )
     return FromGram(kernel)
-
-
-def _named_kernel(kernel: str, params: dict[str, Any]) -> Kernel:
-    if kernel not in _NAMED:
-        raise ValueError(f"kernel must be one of {', '.join(_NAMED)}, got {kernel!r}")
-    if params and (unknown := sorted(set(params) - set(signature(_NAMED[kernel]).parameters))):
-        accepted = ", ".join(signature(_NAMED[kernel]).parameters) or "no parameter"
-        raise TypeError(f"kernel {kernel!r} accepts {accepted}, got {', '.join(unknown)}")
-    return _NAMED[kernel](**{key: value for key, value in params.items() if value is not None})
 
 
 class KernelMixin:

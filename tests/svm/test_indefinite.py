@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from companion import svm
 from companion.admm import solve_qp
-from companion.datasets import digits, iris_sepals, zm_fourteen
+from companion.datasets import digits, iris, zm_fourteen
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
@@ -182,15 +182,15 @@ def test_minus_the_squared_distance_is_the_linear_machine(machine):
 
 @pytest.mark.parametrize("kernel", [minus_distance, multiquadric])
 def test_conditionally_positive_definite_kernels_against_libsvm(kernel):
-    data, C = iris_sepals(), 1.0
-    K0 = kernel(data.X, data.X)
+    X, y, C = iris("uci").X[:, :2], np.where(iris().y == 0, -1.0, 1.0), 1.0
+    K0 = kernel(X, X)
     assert np.linalg.eigvalsh(K0)[0] < -1.0
-    machine = SVMs2(K=C, kernel=kernel).fit(data.X, data.y)
-    libsvm = SVC(kernel="precomputed", C=C, tol=1e-10).fit(K0, data.y)
-    a = np.zeros(len(data.X))
+    machine = SVMs2(K=C, kernel=kernel).fit(X, y)
+    libsvm = SVC(kernel="precomputed", C=C, tol=1e-10).fit(K0, y)
+    a = np.zeros(len(X))
     a[libsvm.support_] = libsvm.dual_coef_[0]
     assert_allclose(machine.dual_objective_, np.abs(a).sum() - 0.5 * a @ K0 @ a, rtol=1e-7)
-    assert_allclose(machine.decision_function(data.X), libsvm.decision_function(K0), atol=1e-5)
+    assert_allclose(machine.decision_function(X), libsvm.decision_function(K0), atol=1e-5)
     assert machine.certificate_.ok
 
 
