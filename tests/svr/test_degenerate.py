@@ -133,6 +133,7 @@ def test_tubes_of_few_offsets():
     tube = tube_from_offsets([1.0, 2.0], 0.0)
     assert tube.epsilon_interval == (0.5, np.inf)
     assert tube.b_interval == (-np.inf, np.inf)
+    assert tube_from_offsets([1.0, 2.0], 1.0, b=0.0).epsilon_interval == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(("machine", "X", "y", "w"), TIED)
@@ -144,3 +145,11 @@ def test_where_values_are_equal_w_decides_between_them(machine, X, y, w):
         model = machine.fit(X[order], y[order])
         assert model.certificate_.ok
         assert_allclose(model.w_ / 1e-6, w, atol=5e-6)
+
+
+def test_the_guess_for_squared_slacks_is_that_of_their_program():
+    """libsvm gets m/2C on the Gram matrix's diagonal: nothing is left to correct. Another diagonal leaves five."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    y = np.sin(X[:, 0]) + 0.2 * rng.standard_normal(200)
+    assert QuadraticNuSVR(0.3, C=1.0, kernel=Gaussian(1.0)).fit(X, y).n_iter_ <= 2
