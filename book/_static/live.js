@@ -11,7 +11,9 @@
   // -- the worker; it is made of this function's text, since a page from the disk may not name a script for a worker
 
   function work() {
-    const files = {};
+    // Python starts when its core has come, while its packages are still being loaded.
+    const files = {}, come = {};
+    const part = (name) => new Promise((done) => { come[name] = done; });
     const nameOf = (place) => String(place).split("/").pop();
     const load = self.importScripts.bind(self);
     self.importScripts = (place) => load(URL.createObjectURL(new Blob([files[nameOf(place)]], { type: "text/javascript" })));
@@ -24,29 +26,40 @@
       return new Uint8Array(await new Response(zipped ? part.stream().pipeThrough(new DecompressionStream("gzip")) : part).arrayBuffer());
     }
 
-    function unpack(FS, archive, home) {
+    function* filesIn(archive) {
       const text = (from, length) => new TextDecoder().decode(archive.subarray(from, from + length)).replace(/\0.*/s, "");
+      for (let at = 0; archive[at];) {
+        const size = parseInt(text(at + 124, 12), 8);
+        yield [[text(at + 345, 155), text(at, 100)].filter(Boolean).join("/"), archive.subarray(at + 512, at + 512 + size)];
+        at += 512 * (1 + Math.ceil(size / 512));
+      }
+    }
+
+    function unpack(FS, archive, home) {
       const places = {};
-      for (let at = 0, folder = "", parent; archive[at];) {
-        const size = parseInt(text(at + 124, 12), 8), name = [text(at + 345, 155), text(at, 100)].filter(Boolean).join("/");
+      let folder = "", parent;
+      for (const [name, contents] of filesIn(archive)) {
         const parts = `${home}/${name}`.split("/"), last = parts.pop(), above = parts.join("/");
         if (above !== folder) {
           FS.mkdirTree(folder = above);
           parent = FS.lookupPath(folder).node;
         }
-        const node = FS.filesystems.MEMFS.createNode(parent, last, 0o100644, 0), bytes = archive.subarray(at + 512, at + 512 + size);
-        Object.assign(node, { contents: bytes, usedBytes: size });
+        Object.assign(FS.filesystems.MEMFS.createNode(parent, last, 0o100644, 0), { contents, usedBytes: contents.length });
         if (/\.(pyc?|so)$/.test(name)) places[name.split(".")[0].replace(/\/__init__$/, "").replaceAll("/", ".")] = `${home}/${name}`;
-        at += 512 * (1 + Math.ceil(size / 512));
       }
       return places;
     }
 
     // Python begins anew, with the shell imported, or where a page of this site kept its memory then: in a tenth of the time.
+    // Libraries in C that this page used are compiled meanwhile, not one after the other when they are imported.
     let kernel;
-    async function start({ parts, lock, base, packages, memory }) {
-      const core = Object.keys(parts).filter((name) => !name.endsWith(".tar.gz"));
-      await Promise.all(core.map(async (name) => { files[name.replace(/\.gz$/, "")] = await unzipped(parts[name]); }));
+    const compiled = {}, used = [];
+    async function start({ core, lock, base, packages, memory, libraries }) {
+      const home = `/lib/python${lock.info.python.replace(/\.\d+$/, "")}/site-packages`;
+      const archives = packages.map(async (name) => unzipped(await part(`${name}.tar.gz`)));
+      const early = archives.map(async (archive) => Promise.all([...filesIn(await archive)].filter(([name]) => libraries.includes(name)).map(
+        async ([name, packed]) => { compiled[`${home}/${name}`] = await WebAssembly.compile(await unzipped(new Blob([packed]))); })));
+      await Promise.all(core.map(async (name) => { files[name] = await unzipped(await part(`${name}.gz`)); }));
       files["pyodide-lock.json"] = JSON.stringify(lock);
       self.importScripts("pyodide.js");
       const begin = memory ? { _loadSnapshot: await memory.arrayBuffer() } : { _makeSnapshot: true };
@@ -55,17 +68,20 @@
       pyodide.setStdin({ stdin: () => null }); // nobody can be asked: input() says so at once
       delete pyodide._api.config._loadSnapshot;
       const { FS } = pyodide;
-      const home = `/lib/python${lock.info.python.replace(/\.\d+$/, "")}/site-packages`;
       const places = {}; // of modules
-      for (const name of packages) Object.assign(places, unpack(FS, await unzipped(parts[`${name}.tar.gz`]), name === "results" ? "" : home)); // ../../benchmarks, from /home/pyodide
+      for (const [i, name] of packages.entries()) Object.assign(places, unpack(FS, await archives[i], name === "results" ? "" : home)); // ../../benchmarks, from /home/pyodide
       kernel = pyodide.pyimport("companion_page");
       if (!memory) self.postMessage({ kind: "memory", memory: new Blob([pyodide.makeMemorySnapshot()]) });
       // Whoever loads a library by its file keeps the file's bytes, in Python's memory and beside it.
       const { loadWebAssemblyModule, preloadedWasm } = pyodide._module;
-      const library = (place, bytes) => {
-        preloadedWasm[place] = loadWebAssemblyModule(bytes, {}, place, {});
-        bytes.buffer.transfer?.(0); // a closure holds them
+      const library = (place, code = compiled[place]) => {
+        if (!code) return false;
+        used.push(place.replace(`${home}/`, ""));
+        preloadedWasm[place] = loadWebAssemblyModule(code, {}, place, {});
+        code.buffer?.transfer?.(0); // a closure holds them
+        return true;
       };
+      await Promise.all(early);
       kernel.start((text) => self.postMessage({ kind: "output", output: JSON.parse(text) }), library, JSON.stringify(places));
       if (kernel.find("libopenblas")) await pyodide._api.loadDynlib(places.libopenblas, true, []);
       self.postMessage({ kind: "ready" });
@@ -73,7 +89,8 @@
     self.onmessage = async ({ data }) => {
       try {
         if (data.kind === "start") await start(data);
-        else if (data.kind === "run") self.postMessage({ kind: "done", ok: kernel.run(data.code) });
+        else if (data.kind === "part") come[data.name](data.part);
+        else if (data.kind === "run") self.postMessage({ kind: "done", ok: kernel.run(data.code), used });
         else self.postMessage({ kind: "done", ...JSON.parse(kernel.check(data.check, data.code, data.name, JSON.stringify(data.names))) });
       } catch (error) {
         self.postMessage({ kind: "failed", message: String(error.message ?? error).trim().split("\n").at(-1) });
@@ -103,15 +120,16 @@
     return blob;
   }
 
-  // What Python's memory held when it had started, of this state of the site. A browser need not keep it.
+  // What Python's memory held when it had started, and which libraries in C a page used then, of this state of the site. A
+  // browser need not keep it.
   const kept = {
-    async get(stamp) {
-      try { return await (await (await caches.open("companion-live")).match(`${HERE}memory?${stamp}`))?.blob(); } catch { return undefined; }
+    async get(what, stamp) {
+      try { return await (await (await caches.open("companion-live")).match(`${HERE}${what}?${stamp}`))?.blob(); } catch { return undefined; }
     },
-    async put(stamp, memory) {
+    async put(what, stamp, content) {
       try {
-        await caches.delete("companion-live");
-        await (await caches.open("companion-live")).put(`${HERE}memory?${stamp}`, new Response(memory));
+        if (what === "memory") await caches.delete("companion-live");
+        await (await caches.open("companion-live")).put(`${HERE}${what}?${stamp}`, new Response(content));
       } catch { /* then the next page starts as this one did */ }
     },
   };
@@ -357,10 +375,6 @@
     }
 
     async load() {
-      const editors = (async () => {
-        if (!window.CodeMirror) await script("vendor/codemirror/codemirror.js");
-        if (!this.cells.length) this.makeCells();
-      })();
       this.say("Python is being loaded. You can write already.");
       const list = JSON.parse(await (await loaded("list.json", this.inScripts, `?${Date.now()}`, () => {})).text());
       const sizes = Object.fromEntries(Object.entries(list.core).map(([name, size]) => [`${name}.gz`, size]));
@@ -373,13 +387,17 @@
         this.bytes.textContent = `${(sum / 1e6).toFixed(1)} of ${(total / 1e6).toFixed(1)} MB`;
       };
       const names = Object.keys(sizes);
-      const [parts] = await Promise.all([Promise.all(names.map((name) => loaded(name, this.inScripts, `?${list.stamp}`, told))), editors]);
-      this.parts = Object.fromEntries(names.map((name, i) => [name, parts[i]]));
-      this.memory = this.found = await kept.get(list.stamp);
+      this.parts = Object.fromEntries(names.map((name) => [name, loaded(name, this.inScripts, `?${list.stamp}`, told)]));
       this.list = list;
-      this.progress.hidden = this.bytes.hidden = true;
+      this.memory = this.found = await kept.get("memory", list.stamp);
+      this.libraries = JSON.parse(await (await kept.get("libraries", list.stamp))?.text() ?? "[]");
       this.boot();
-      this.say("Python starts …");
+      if (!window.CodeMirror) await script("vendor/codemirror/codemirror.js");
+      if (!this.cells.length) this.makeCells();
+      await Promise.all(Object.values(this.parts));
+      this.loaded = true;
+      this.progress.hidden = this.bytes.hidden = true;
+      if (!this.ready) this.say("Python starts …");
     }
 
     makeCells() {
@@ -391,16 +409,17 @@
     boot() {
       this.ready = false;
       const url = URL.createObjectURL(new Blob([`(${work})()`], { type: "text/javascript" }));
-      this.worker = new Worker(url);
-      this.worker.onmessage = ({ data }) => this.hear(data);
-      this.worker.onerror = (event) => this.hear({ kind: "failed", message: event.message });
-      this.worker.postMessage({ kind: "start", parts: this.parts, memory: this.memory, lock: this.list.lock, base: new URL("live/", HERE).href, packages: this.told.packages });
+      const worker = this.worker = new Worker(url);
+      worker.onmessage = ({ data }) => this.hear(data);
+      worker.onerror = (event) => this.hear({ kind: "failed", message: event.message });
+      worker.postMessage({ kind: "start", core: Object.keys(this.list.core), memory: this.memory, libraries: this.libraries, lock: this.list.lock, base: new URL("live/", HERE).href, packages: this.told.packages });
+      for (const [name, asked] of Object.entries(this.parts)) asked.then((part) => worker.postMessage({ kind: "part", name, part }), () => {});
       this.tell();
     }
 
     hear(data) {
       if (data.kind === "output") this.current?.show(data.output);
-      else if (data.kind === "memory") kept.put(this.list.stamp, this.memory = data.memory);
+      else if (data.kind === "memory") kept.put("memory", this.list.stamp, this.memory = data.memory);
       else if (data.kind === "ready") {
         this.ready = true;
         if (!this.queue.length) this.say("Python is ready. Shift+Enter runs a cell.");
@@ -411,6 +430,7 @@
       } else {
         const item = this.current;
         this.current = null;
+        if (data.used?.length > this.libraries.length) kept.put("libraries", this.list.stamp, JSON.stringify(this.libraries = data.used));
         item.end(data);
         if (data.ok) this.next();
         else {
@@ -476,7 +496,7 @@
     }
 
     stop() {
-      if (!this.parts) {
+      if (!this.loaded) {
         this.queue = [];
         this.say("Nothing waits for Python any more. It is still being loaded.");
         return this.tell();
@@ -487,7 +507,7 @@
     }
 
     startOver() {
-      if (this.parts) this.stop();
+      if (this.loaded) this.stop();
       this.cells.forEach((cell) => cell.reset());
       this.say("As at the beginning; Python starts anew.");
     }

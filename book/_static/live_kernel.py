@@ -27,7 +27,7 @@ from IPython.core.interactiveshell import DisplayHook, DisplayPublisher, Interac
 from traitlets.config import Config
 
 # Loaded when something of them is used: others import them for one function, or for none.
-LATE = r"numpy\.f2py|scipy\.(?!_|linalg|sparse)\w+|sklearn\.(datasets|decomposition|linear_model)"
+LATE = r"numpy\.f2py|scipy\.(?!_|linalg|sparse)\w+|scipy\.sparse\.csgraph|sklearn\.(datasets|decomposition|linear_model)"
 MOST = 200_000  # characters that one cell may print: more would keep the page from answering
 page: Any = types.SimpleNamespace(places={})
 
@@ -115,8 +115,8 @@ class Shell(InteractiveShell):
 main = sys.modules["__main__"] = types.ModuleType("__main__")
 Shell.instance(config=Config(HistoryManager={"enabled": False}), user_module=main, colors="NoColor")
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # no word on its cache
-SOON = "anywidget csv ctypes cycler dateutil ipywidgets pickle pyparsing secrets sympy unittest"
-EARLY = [*map(import_module, filter(util.find_spec, SOON.split()))]
+SOON = "anywidget csv ctypes cycler dateutil.rrule ipywidgets packaging.version pickle PIL.ExifTags pyparsing secrets sympy unittest"
+EARLY = [import_module(name) for name in SOON.split() if util.find_spec(name.split(".")[0])]
 
 
 class Late(types.ModuleType):
@@ -136,7 +136,7 @@ def find(name: str, *rest: Any) -> Any:
     """Return where a module is: to ask the file system takes a sixth of the imports' time."""
     spec: Any = name in page.places and util.spec_from_file_location(name, page.places[name])
     if spec and spec.origin.endswith(".so") and (packed := Path(spec.origin).read_bytes()):
-        page.library(spec.origin, to_js(gzip.decompress(packed)))
+        page.library(spec.origin) or page.library(spec.origin, to_js(gzip.decompress(packed)))
         Path(spec.origin).write_bytes(b"")
     if spec and re.fullmatch(LATE, name):
         spec.loader.create_module = lambda spec: Late(spec.name)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.linalg.lapack import dgetrf, dgetrs
-from scipy.sparse.linalg import splu
 
 _RIDGE = 1e-13  # on the diagonal of a system whose rows have the largest entry 1
 
@@ -30,6 +29,8 @@ def factor(P: Any, A: Any, free: np.ndarray, prox: np.ndarray) -> Solve:
             S = sparse.diags(s)
             K, d = (S @ K @ S).tocsc(), d * s
         K = (K + sparse.diags(ridge, format="csc")).tocsc()
+        from scipy.sparse.linalg import splu  # an eighth of a chapter's import in a browser
+
         factors = splu(K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01)
         return lambda v: d * factors.solve(d * v)
     K = np.zeros((f + p, f + p), order="F")

@@ -20,7 +20,7 @@ SOON = {"notebooks/admm/dual-ascent", "notebooks/kernels/kernel-pca", "notebooks
 IDLE = "() => window.companionPage?.idle"
 RAN = "() => companionPage.cells.map(({id, done: ok, outputs}) => ({id, ok, outputs}))"
 ACTIVE = "() => document.activeElement"
-FOUND = "() => Boolean(companionPage.found)"  # what an earlier page left of Python's memory
+FOUND = "() => Boolean(companionPage.found && companionPage.libraries.length)"  # what an earlier page left
 VISIBLE = ".cell:has(.cm-editor):not(:has(details))"
 PART_OF_LIVE = "() => performance.getEntriesByType('resource').some(e => e.name.includes('/live/'))"
 AXE = "() => axe.run('article', {resultTypes: ['violations']}).then(s => s.violations.map(v => v.id + v.nodes[0].html))"
