@@ -186,7 +186,23 @@ class TestAffineSet:
             y = error.value.witness
             assert_allclose(y @ A, 0, atol=1e-14)
             assert y @ b > 0.1 * small * np.linalg.norm(y) * np.linalg.norm(b)
-        admm.project_affine(M, [1.0, 2.0 + 1e-14])
+
+    @pytest.mark.parametrize("seed", range(20))
+    def test_the_limit_of_what_rounding_explains(self, seed):
+        rng = np.random.default_rng(seed)
+        M = rng.standard_normal((4, 9))
+        A = 10.0 ** rng.integers(-8, 9, (5, 1)) * np.vstack([M, M.sum(axis=0)])
+        shortest = np.linalg.pinv(M) @ rng.standard_normal(4)
+        size = np.linalg.norm(shortest)
+        admm.project_affine(
+            A, A @ (shortest + 900.0 * size * np.linalg.svd(M)[2][-1])
+        )  # rounded as one that is long
+        b = A @ shortest
+        b[-1] += 4e3 * 9 * 2.0**-52 * 20.0 * size * np.linalg.norm(A[-1])  # sum |t| < 20
+        with pytest.raises(InfeasibleProblemError, match="is a sum of others") as error:
+            admm.project_affine(A, b)
+        y = error.value.witness
+        assert np.linalg.norm(y @ A) * 1e3 * size < y @ b  # so no x of that length
 
 
 class TestQuadratic:
