@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from companion.arithmetic import CANCELS, accurate_product, largest
+from companion.arithmetic import CANCELS, EPS, accurate_product, largest
 
 INTERCEPTS = ("none", "free", "penalized")
 
@@ -51,6 +51,8 @@ class Shifted:
         The fraction t of the means that was subtracted.
     mass : float
         The number m of points, or the sum of their weights.
+    given : ndarray of shape (m, n)
+        X as it was given.
     """
 
     X: np.ndarray
@@ -59,6 +61,7 @@ class Shifted:
     y_mean: float
     fraction: float
     mass: float
+    given: np.ndarray
 
     def intercept(self, w: np.ndarray) -> float:
         """Return the best b for the weights w."""
@@ -73,6 +76,13 @@ class Shifted:
         if terms <= CANCELS * largest(xi):
             return xi
         return accurate_product(np.column_stack([self.y, X]), np.append(1.0, -w))[0]
+
+    def correlations(self, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        r"""Return :math:`\hat X^\top \xi` without weights, from X as given, and a bound of its rounding."""
+        total = -self.fraction * math.fsum(residual)
+        terms, factors = np.column_stack([self.given.T, self.x_mean]), np.append(residual, total)
+        c, _, lost = accurate_product(terms, factors)
+        return c, lost + EPS * (np.abs(c) + 2.0 * np.abs(self.x_mean * total))
 
     def size_of_b(self, w: np.ndarray) -> float:
         r"""Return the norm of the vector :math:`b \mathbf 1`, the terms of b without their signs; 0 if b is exact."""
@@ -122,11 +132,11 @@ def shift(
         mass, roots = float(weights.sum()), np.sqrt(weights)[:, None]
         Z, target = roots * Z, roots * target
     if intercept != "penalized":
-        return Shifted(Z, target[:, 0], x_mean, float(mean[0]), float(intercept == "free"), mass)
+        return Shifted(Z, target[:, 0], x_mean, float(mean[0]), float(intercept == "free"), mass, X)
     x_mean, y_mean = X.mean(axis=0), float(y.mean())
     # 1 - sqrt(C/(m + C)), without the difference that cancels where C is large
     t = m / (m + C) / (1.0 + math.sqrt(C / (m + C)))
-    return Shifted(X - t * x_mean, y - t * y_mean, x_mean, y_mean, t, mass)
+    return Shifted(X - t * x_mean, y - t * y_mean, x_mean, y_mean, t, mass, X)
 
 
 def centred(X: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:

@@ -28,7 +28,7 @@ import numpy as np
 from sklearn import config_context, linear_model
 from sklearn.exceptions import ConvergenceWarning
 
-from companion.arithmetic import EPS, ROUNDING, largest
+from companion.arithmetic import EPS, ROUNDING, largest, ratio
 from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
 from companion.engine.finish import Proximal, settle_near
 from companion.engine.kkt import factor
@@ -97,7 +97,7 @@ class Columns:
     def __init__(self, data: Shifted, K: float) -> None:
         self.data, self.y, self.K = data, np.ascontiguousarray(data.y), K
         self.X = np.asfortranarray(data.X)
-        self.correlation = data.X.T @ data.y
+        self.correlation, self.squares = data.X.T @ data.y, np.einsum("ij,ij->j", data.X, data.X)
         self.inside, self.gram = np.zeros(0, dtype=np.intp), np.zeros((0, 0))  # with K I
         self.place = np.full(self.correlation.size, -1)  # of each column in the Gram matrix
 
@@ -111,12 +111,6 @@ class Columns:
             self.place[new] = self.inside.size + np.arange(new.size)
             self.inside = np.append(self.inside, new)
         return np.asarray(self.gram[self.place[S]][:, self.place[S]])
-
-    def norms(self) -> np.ndarray:
-        """Return the norms of the columns of the Gram matrix, and 0 for the others."""
-        norms = np.zeros(self.place.size)
-        norms[self.inside] = np.sqrt(self.gram.diagonal())
-        return norms
 
     def guess(self, tau: float) -> np.ndarray:
         """Return weights near the solution, by scikit-learn's coordinate descent."""
@@ -153,45 +147,55 @@ class Columns:
     ) -> SparseSolution:
         """Return f(w), and the gap to the dual value of the residual.
 
-        Where that proves too little, `refine` takes the residual after one more linear system as well: a step that is
-        lost in the rounding of w is not lost in it.
+        Where that proves too little, `refine` takes the residual after more linear systems as well: steps that are
+        lost in the rounding of w are not lost in it. Its correlations are then rounded only once.
         """
         system = _Signs(self, tau)
         w = w + 0.0  # not -0.0, in which some versions of the guess end
         at = system.at(w, self.data.residual(w))
-        found = self._proof(at, at, tau, tol)
+        rounding = rounding_of_a_sum(self.y.size) * float(np.linalg.norm(at.residual))
+        found = self._proof(at, at, tau, tol, rounding * np.sqrt(self.squares))
         if refine and found.certificate.worst > tol:
-            step = system.steps(np.sign(w))(at)
-            dual = system.at(w + step, at.residual - product(self.X, step))
-            better = self._proof(at, dual, tau, tol)
-            found = min(found, better, key=lambda each: each.certificate.worst)
+            steps, dual = system.steps(np.sign(w)), at
+            for _ in range(3):  # as in `minimum`
+                step = steps(dual)
+                residual = dual.residual - product(self.X, step)
+                c, lost = self.data.correlations(residual)
+                dual = _Fit(dual.w + step, residual, c - self.K * (dual.w + step))
+                better = self._proof(at, dual, tau, tol, lost)
+                found = min(found, better, key=lambda each: each.certificate.worst)
         return found
 
-    def _proof(self, at: _Fit, dual: _Fit, tau: float, tol: float) -> SparseSolution:
+    def _proof(
+        self, at: _Fit, dual: _Fit, tau: float, tol: float, lost: np.ndarray
+    ) -> SparseSolution:
         r"""Return f(w), and the gap to the dual value of a point that is made feasible.
 
         The elastic net is the lasso on the data :math:`\binom{X}{\sqrt K I}, \binom y0`. With
-        :math:`c = X^\top\lambda - K v`, the dual point is :math:`\binom{\lambda}{-\sqrt K v}` times
-        :math:`\theta = \min(1, \tau/\|c\|_\infty)`. With it,
+        :math:`c = X^\top\lambda - K v`, the dual point is :math:`\binom{\lambda}{-\sqrt K v}`, which is feasible where
+        :math:`|c_j| \le \tau`. By what they may exceed that, v is moved; or the point is multiplied by
+        :math:`\theta = \tau/\|c\|_\infty`, where that moves it less (or K is 0). With it,
 
         .. math:: \text{gap} = \tfrac12 \|\xi - \theta\lambda\|^2 + \tfrac K2 \|w - \theta v\|^2
             + \sum_j (\tau |w_j| - \theta\, w_j c_j) .
+
+        By at most `lost`, rounding has changed the products with X.
         """
-        w, residual = at.w, at.residual
-        S, y = w.nonzero()[0], float(np.linalg.norm(self.y))
-        self.block(S)
-        weights, norms = np.abs(w[S]), self.norms()
-        size = rounding_of_a_sum(self.y.size) * float(np.linalg.norm(dual.residual))
-        theta = 1.0 / max(1.0, largest(np.abs(dual.c) + norms * size) / tau)
-        slack = np.maximum(tau * weights - theta * w[S] * dual.c[S], 0.0)
-        slack += weights * (norms[S] * size + 2.0 * EPS * self.K * weights)
+        w, residual, K, point = at.w, at.residual, self.K, float(np.linalg.norm(dual.residual))
+        y, weights, norms = float(np.linalg.norm(self.y)), np.abs(w), np.sqrt(self.squares)
+        lost = lost + 2.0 * EPS * K * np.abs(dual.w) + EPS * np.abs(dual.c)
+        over = np.maximum(np.abs(dual.c) + lost - tau, 0.0)
+        theta, moved = tau / (tau + largest(over)), ratio(np.linalg.norm(over), math.sqrt(K))
+        theta, moved = (1.0, moved) if moved < (1.0 - theta) * point else (theta, 0.0)
+        slack = np.maximum(tau * weights - theta * w * dual.c, 0.0) + weights * lost
         distance = float(np.linalg.norm(residual - theta * dual.residual))
         distance += rounding_of_a_fit(y, w, norms, self.data.size_of_b(w))
-        apart = float(np.sqrt(self.K) * np.linalg.norm(w - theta * dual.w))
-        squares = 0.5 * float(residual @ residual + self.K * (w @ w))
+        apart = float(math.sqrt(K) * np.linalg.norm(w - theta * dual.w)) + moved
+        squares = 0.5 * float(residual @ residual + K * (w @ w))
         value, distance = squares + tau * float(weights.sum()), math.hypot(distance, apart)
-        proof = certify_squares(distance, slack, value, y, max(tol, TOLERANCE))
-        return SparseSolution(w, theta * dual.residual, theta * dual.c, value, proof)
+        proof = certify_squares(distance, slack[w != 0.0], value, y, max(tol, TOLERANCE))
+        c = np.clip(theta * dual.c, -tau, tau)
+        return SparseSolution(w, theta * dual.residual, c, value, proof)
 
     def is_unique(self, c: np.ndarray, tau: float) -> bool:
         r"""Say whether a solution is proved to be the only one, given its correlations c.
@@ -203,8 +207,7 @@ class Columns:
         """
         tied = np.flatnonzero(np.abs(c) >= (1.0 - 1e-8) * tau)
         if tied.size > self.y.size:  # dependent but for K
-            squares = np.einsum("ij,ij->j", self.X, self.X)
-            return bool(_MARGIN**2 * squares.max() < self.K)
+            return bool(_MARGIN**2 * self.squares.max() < self.K)
         gram = self.block(tied)
         size = np.sqrt(gram.diagonal())
         with suppress(np.linalg.LinAlgError):
@@ -232,7 +235,7 @@ class _Signs(Proximal[_Fit]):
         """Return the correlations, less the gradient of the proximal term."""
         if not self.delta:
             return point.c
-        weights = self.delta * self.columns.norms() ** 2
+        weights = self.delta * (self.columns.squares + self.columns.K)
         return np.asarray(point.c - weights * (point.w - self.centre))
 
     def steps(self, state: np.ndarray) -> Callable[[_Fit], np.ndarray]:

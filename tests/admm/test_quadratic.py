@@ -73,20 +73,13 @@ def test_inequalities_and_their_multipliers_agree_with_clarabel(seed):
     np.testing.assert_allclose(e, 0.0, atol=1e-9)
 
 
+FAR, G2 = {"h": [1], "lower": -INF}, {"P": np.eye(2), "q": [0, 0]}
 test_inequalities_that_cannot_be = refusals(
-    (
-        lambda: solve_qp(np.eye(2), [0, 0], G=[[1, 1]], h=[-1]),
-        r"is at least 0, .*follow those of A\)",
-        InfeasibleProblemError,
-    ),
-    (lambda: solve_qp(np.eye(2), [0, 0], G=[[1, 1]]), "G and h must be given together, got only G"),
-    (lambda: solve_qp(np.eye(2), [0, 0], G=[[1, 1, 1]], h=[1]), "G must have shape"),
-    (
-        lambda: solve_qp(np.zeros((1, 1)), [1], G=[[1]], h=[1], lower=-INF),
-        "decreases without limit",
-        UnboundedProblemError,
-    ),
-)
+    (lambda: solve_qp(**G2, G=[[1, 1]], h=[-1]), r"is at least 0, .*follow those of A\)", InfeasibleProblemError),
+    (lambda: solve_qp(**G2, G=[[1, 1]]), "G and h must be given together, got only G"),
+    (lambda: solve_qp(**G2, G=[[1, 1, 1]], h=[1]), "G must have shape"),
+    (lambda: solve_qp(np.zeros((1, 1)), [1], G=[[1]], **FAR), "decreases without limit", UnboundedProblemError),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(12))

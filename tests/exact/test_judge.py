@@ -111,6 +111,14 @@ def test_the_rounding_of_centred_features_is_in_the_proof(monkeypatch):
     assert outcome(SVMs2, "contradictory", 2) == "flagged"  # 0.4 % off, for a price of 7e16
 
 
+@pytest.mark.parametrize(
+    "case", ["outlier 1006", "units 1013", "offset 1003", "contradictory 1007", "flat 1008"]
+)
+def test_a_dual_point_beside_the_residual_proves_what_the_residual_does_not(case):
+    kind, seed = case.split()
+    assert {outcome(maker, kind, int(seed)) for maker in (Lasso, ElasticNet)} == {"right"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("maker", ALL)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from companion.exceptions import ConvergenceWarning
+from companion.regression import KernelRidge
 from companion.svm import DegenerateSolutionWarning, SVMs1, SVMs2
-from tests.exact.judge import plane
+from tests.exact.judge import plane, regression
 from tests.exact.numbers import exact, floats, solve
 from tests.exact.test_judge import KINDS, problem
 
@@ -27,10 +28,8 @@ def optimum(G, s, K, start):
         M = np.block([[P[F][:, F], s[F, None]], [s[None, F], zero]])
         *a[F], b = solve(M, np.append(1 - (P @ a)[F], -(s @ a)))
         u = np.where(free, 0, 1 - P @ a - s * b)  # it is 0 in these equations
-        low, high = (
-            np.where(free, a < 0, u < 0).astype(bool),
-            np.where(free, a > K, u > 0).astype(bool),
-        )
+        low = np.where(free, a < 0, u < 0).astype(bool)
+        high = np.where(free, a > K, u > 0).astype(bool)
         wrong = np.where(free, low | high, np.where(full, low, high))
         if not wrong.any():
             return a, b, np.maximum(u, 0)
@@ -38,11 +37,9 @@ def optimum(G, s, K, start):
     pytest.fail("the sets do not settle")
 
 
-@pytest.mark.parametrize(
-    ("kind", "seed"), [("overlapping", 288), ("overlapping", 1043), ("outlier", 1015)]
-)
-def test_the_optimum_itself_rounded_to_float64_misses_the_tolerance(kind, seed):
-    model, G, s = flagged(SVMs2, kind, seed)
+@pytest.mark.parametrize("case", [("overlapping", 288), ("overlapping", 1043), ("outlier", 1015)])
+def test_the_optimum_itself_rounded_to_float64_misses_the_tolerance(case):
+    model, G, s = flagged(SVMs2, *case)
     K, start = model.K_, np.empty(len(s))
     start[s == 1], start[s == -1] = model.lambda_, model.mu_
     a, b, slack = optimum(G, s, K, start)
@@ -62,3 +59,15 @@ def test_a_rounded_matrix_of_products_may_belong_to_no_features(seed):
     v = exact(np.linalg.eigh(floats(centred.ravel()).reshape(G.shape))[1][:, 0])
     v -= v.mean()
     assert v @ G @ v < 0
+
+
+def test_the_minimum_is_another_one_for_the_rounded_matrix_of_a_kernel():
+    draw = np.random.default_rng([1006, KINDS.index("units")])
+    model, X, y, weight = problem(KernelRidge, "units", draw)
+    with pytest.warns(ConvergenceWarning, match="raise K"):
+        model.fit(X, y, weight)
+    high, least, *_ = regression(model, X, y, weight)
+    on, tolerance = weight > 0, model.certificate_.tolerance
+    assert high - least < 1e-4 * tolerance * least  # alpha is right all the same
+    M = exact(model.kernel_(X))[on][:, on] + np.diag(model.K / exact(weight)[on])
+    assert abs(model.K * (exact(y)[on] @ solve(M, exact(y)[on])) - least) > tolerance * least
