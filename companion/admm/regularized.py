@@ -286,9 +286,10 @@ def group_lasso(A: Any, b: Any, groups: Any, tau: float, **options: Any) -> ADMM
     """
     loss, tau = LeastSquaresLoss(A, b), as_scalar(tau, "tau", at_least=0)
     labels = list(groups) if np.iterable(groups) else [groups]
-    if len(labels) != loss.n or any(map(count_axes, labels, repeat("groups"))):
+    several = len(labels) != loss.n or any(map(count_axes, labels, repeat("groups")))
+    if several or np.asarray(labels).dtype == object:
         raise ValueError(
-            f"groups must hold {loss.n} labels, one for each column of A that says which group it is in "
+            f"groups must hold {loss.n} labels, one for each column of A: the number or name of its group "
             f"(not the columns of each group), got {groups!r:.60}"
         )
     names, label = np.unique(labels, return_inverse=True)

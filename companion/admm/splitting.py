@@ -391,7 +391,7 @@ def convergence_inequalities(
         raise ValueError("the history has no objective; run admm(..., objective=...)")
     A_, At, _ = _linear_map(A, "A")
     B_, _, _ = _linear_map(B, "B")
-    x, c = history["x"], as_vector(c, "c")
+    x, c = history["x"], as_vector(c, "c", u.shape[1])
     dx = x - as_vector(x_star, "x_star", x.shape[1])
     lambda_star = as_vector(lambda_star, "lambda_star", u.shape[1])
     lambda_ = rho * u[1:]
