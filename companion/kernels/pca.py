@@ -3,6 +3,7 @@ r"""Kernel principal component analysis (Section 17.4)."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from companion.kernels.vectors import KernelMixin, own_points
 from companion.results import TOLERANCE, Certificate
 
 
+@dataclass(eq=False, repr=False)
 class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Principal components of the images :math:`\varphi(x_i)` of the data, known through a kernel only.
 
@@ -92,16 +94,10 @@ class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     True
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        kernel: str | Kernel | Callable = "linear",
-        kernel_params: dict[str, Any] | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.kernel_params = kernel_params
+    n_components: int | None = None
+    _: KW_ONLY
+    kernel: str | Kernel | Callable = "linear"
+    kernel_params: dict[str, Any] | None = None
 
     def fit(self, X: Any, y: Any = None) -> KernelPCA:
         """Find the principal directions.
