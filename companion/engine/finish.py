@@ -34,6 +34,7 @@ _BLOCK = 2**22  # entries of rows that are computed at once and not kept: 32 MB
 
 
 Point = TypeVar("Point")
+Solve = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]  # of two right sides
 
 
 class System(Protocol[Point]):
@@ -319,31 +320,38 @@ class _Machine(Proximal[_Point]):
         """
         bounds, free = np.where(state > 0, self.upper, 0.0), np.flatnonzero(state == 0)
         a = np.where(state == 0, np.clip(point.a, 0.0, self.upper), bounds)
-        improved, error = self.factor(free) if free.size else None, math.inf
         point = _Point(a, np.zeros(self.e.c.size), self.store.product(a))
-        if improved is None:
-            return None if free.size else self.with_levels(point, state)
+        if not free.size:
+            return self.with_levels(point, state)
+        factors = self.factor(free)
+        if factors is None:
+            return None
+        order, solve = factors
+        missing, error = self.residuals(point, order), math.inf
         for _ in range(REFINEMENTS):
-            better = improved(point)
-            r, miss = self.residuals(better, free)
-            missed = ratio(largest(miss), float(np.abs(better.a).sum()))
+            da, dy = solve(*missing)
+            a = point.a.copy()
+            a[order] += da
+            better = _Point(a, point.y + dy, self.store.product(a))
+            missing = r, miss = self.residuals(better, order)
+            missed = ratio(largest(miss), float(np.abs(a).sum()))
             then = max(largest(r) / self.size(better), missed)
-            if not then < error:
+            if not then < 0.5 * error:
                 break
             point, error = better, then
             if error <= EPS:
                 break
         return self.with_levels(point, state) if error < math.inf else None
 
-    def factor(self, free: np.ndarray) -> Callable[[_Point], _Point] | None:
+    def factor(self, free: np.ndarray) -> tuple[np.ndarray, Solve] | None:
         """Factor the matrix of the free variables; None if it is not positive definite.
 
-        What is returned adds the solution of the system for the residuals of a point.
+        With it comes the order in which their residuals are to be given.
         """
         e = self.e
         for ridge in _RIDGES if self.store.P.product is None else _RIDGES[1:]:
             H, order = self.store.block(free)
-            present = np.unique(e.group[order][e.sign[order] != 0.0])
+            present = np.flatnonzero(np.bincount(e.group[order], np.abs(e.sign[order])))
             B = e.sign[order, None] * (e.group[order, None] == present)
             gamma = self.mean / float(order.size)
             H += gamma * (B @ B.T)
@@ -357,16 +365,13 @@ class _Machine(Proximal[_Point]):
         W = dpotrs(cholesky, B, lower=1)[0]
         schur = B.T @ W
 
-        def improved(point: _Point) -> _Point:
-            r, miss = self.residuals(point, order)
-            t = dpotrs(cholesky, r + gamma * (B @ miss[present]), lower=1)[0]
-            dy = np.linalg.solve(schur, B.T @ t - miss[present])
-            a, y = point.a.copy(), point.y.copy()
-            a[order] += t - W @ dy
-            y[present] += dy
-            return _Point(a, y, self.store.product(a))
+        def solve(r: np.ndarray, miss: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            dy, miss = np.zeros(e.c.size), miss[present]
+            t = dpotrs(cholesky, r + gamma * (B @ miss), lower=1)[0]
+            dy[present] = np.linalg.solve(schur, B.T @ t - miss)
+            return t - W @ dy[present], dy
 
-        return improved
+        return order, solve
 
     def residuals(self, point: _Point, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what the free variables' gradient and the equations miss."""
@@ -398,12 +403,11 @@ class _Machine(Proximal[_Point]):
         free, tiny = state == 0, _SIGN * largest(a)
         new[free & (a < -tiny)] = -1
         new[free & (a > self.upper + tiny)] = 1
-        noise = 2.0 * largest(self.residuals(point, np.flatnonzero(free))[0])
+        noise = 2.0 * largest(g[free])
         wrong = state * g > max(_SIGN * self.size(point), noise)
         new[wrong & (self.upper > 0.0)] = 0
-        missed = self.missed(a)
         for i in self.without_free(state):
-            if missed[i]:  # nothing is free to meet the equation: take what is nearest
+            if self.missed(a)[i]:  # nothing is free to meet the equation: take what is nearest
                 new[np.where(e.group == i, np.abs(g), np.inf).argmin()] = 0
         return new
 

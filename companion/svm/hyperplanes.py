@@ -194,15 +194,15 @@ def place_points(
         Entries from ``POINT_CLASSES``.
     """
     tight = TIGHT * size
-    conditions = {
-        "outside": (a <= 0.0) & (margin > eta + tight),
-        "exceptional": (a <= 0.0) & (a < upper),
-        "type 1": (a < upper) & (not squared),
-        "type 2": (np.abs(margin - eta) <= tight) & (not squared),
-        "misclassified": margin < -tight,
-        "on hyperplane": margin <= tight,
-    }
-    return np.select(list(conditions.values()), list(conditions), default="in slab")
+    places = np.full(a.size, "in slab", dtype="<U13")
+    places[margin <= tight] = "on hyperplane"
+    places[margin < -tight] = "misclassified"
+    if not squared:
+        places[np.abs(margin - eta) <= tight] = "type 2"
+        places[a < upper] = "type 1"
+    places[(a <= 0.0) & (a < upper)] = "exceptional"
+    places[(a <= 0.0) & (margin > eta + tight)] = "outside"
+    return places
 
 
 _MANY_FEATURES = 400  # with more, the systems that carry w take too long

@@ -28,6 +28,7 @@ from companion.engine.certificate import (
     bound_multipliers,
     certify,
     rounding_of,
+    rounding_of_a_sum,
 )
 from companion.kernels import Gaussian, Kernel, Linear, Polynomial, Sigmoid
 from companion.kernels.given import Precomputed
@@ -209,7 +210,10 @@ class Points:
             return self.known(c @ self.Phi, c, rounding_of(c.size) * float(np.linalg.norm(terms)))
         if careful:
             return self._of_gram(c, 0.0)
-        error = rounding_of(int(np.count_nonzero(c))) * float(size @ lengths) * lengths + lost
+        parts = size * lengths
+        error = rounding_of_a_sum(int(np.count_nonzero(c))) * float(parts.sum()) * lengths + lost
+        if not self.kernel.is_precomputed:  # a matrix that was given is what it is
+            error += EPS * float(np.linalg.norm(parts)) * lengths
         square, noise = float(c @ inner), float(np.linalg.norm(c * error))
         found = self._in_span(c, inner, error, square, noise, 0.0)
         if not self.centred:
@@ -221,11 +225,12 @@ class Points:
     def _of_gram(self, c: np.ndarray, misfit: float) -> Weights:
         """Return the weights with these coefficients, and products that are rounded once."""
         used = np.flatnonzero(c)
-        inner, rest, lost = accurate_product(self.given[:, used], c[used])
+        M = self.inner(used).T if used.size and not self.centred else self.given[:, used]
+        inner, rest, lost = accurate_product(M, c[used])
         square, error = math.fsum(c * inner), np.full(self.n, lost)
         noise = 2.0 * float(np.abs(c) @ (EPS * np.abs(inner) + lost))
-        if not self.kernel.is_precomputed:  # a matrix that was given is what it is
-            error += EPS * np.sqrt(self.given**2 @ c**2)
+        if not self.kernel.is_precomputed:
+            error += EPS * np.sqrt(M**2 @ c[used] ** 2)
         return self._in_span(c, inner, error, square, noise, misfit)._replace(rest=rest)
 
     def _in_span(
