@@ -274,12 +274,10 @@ class _Store:
         self.keep(np.flatnonzero(a != self.fixed))
         return self.base + a[self.index] @ self.rows
 
-    def block(self, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the part of P that belongs to these variables, as a new array, and its order of them."""
+    def block(self, free: np.ndarray) -> np.ndarray:
+        """Return the part of P that belongs to these variables, as a new array."""
         self.keep(free)
-        if free.size == self.index.size:  # all rows, in their order
-            return self.rows[:, self.index], self.index.copy()
-        return self.rows[np.ix_(self.place[free], free)], free
+        return np.asarray(self.rows[np.ix_(self.place[free], free)])
 
 
 @dataclass(frozen=True)
@@ -321,19 +319,16 @@ class _Machine(Proximal[_Point]):
         bounds, free = np.where(state > 0, self.upper, 0.0), np.flatnonzero(state == 0)
         a = np.where(state == 0, np.clip(point.a, 0.0, self.upper), bounds)
         point = _Point(a, np.zeros(self.e.c.size), self.store.product(a))
-        if not free.size:
-            return self.with_levels(point, state)
-        factors = self.factor(free)
-        if factors is None:
-            return None
-        order, solve = factors
-        missing, error = self.residuals(point, order), math.inf
+        solve = self.factor(free) if free.size else None
+        if solve is None:
+            return None if free.size else self.with_levels(point, state)
+        missing, error = self.residuals(point, free), math.inf
         for _ in range(REFINEMENTS):
             da, dy = solve(*missing)
             a = point.a.copy()
-            a[order] += da
+            a[free] += da
             better = _Point(a, point.y + dy, self.store.product(a))
-            missing = r, miss = self.residuals(better, order)
+            missing = r, miss = self.residuals(better, free)
             missed = ratio(largest(miss), float(np.abs(a).sum()))
             then = max(largest(r) / self.size(better), missed)
             if not then < 0.5 * error:
@@ -343,17 +338,14 @@ class _Machine(Proximal[_Point]):
                 break
         return self.with_levels(point, state) if error < math.inf else None
 
-    def factor(self, free: np.ndarray) -> tuple[np.ndarray, Solve] | None:
-        """Factor the matrix of the free variables; None if it is not positive definite.
-
-        With it comes the order in which their residuals are to be given.
-        """
+    def factor(self, free: np.ndarray) -> Solve | None:
+        """Factor the matrix of the free variables; None if it is not positive definite."""
         e = self.e
+        present = np.flatnonzero(np.bincount(e.group[free], np.abs(e.sign[free])))
+        B = e.sign[free, None] * (e.group[free, None] == present)
+        gamma = self.mean / float(free.size)
         for ridge in _RIDGES if self.store.P.product is None else _RIDGES[1:]:
-            H, order = self.store.block(free)
-            present = np.flatnonzero(np.bincount(e.group[order], np.abs(e.sign[order])))
-            B = e.sign[order, None] * (e.group[order, None] == present)
-            gamma = self.mean / float(order.size)
+            H = self.store.block(free)
             H += gamma * (B @ B.T)
             diagonal = np.einsum("ii->i", H)  # a view that can be written
             diagonal += ridge * diagonal.mean() + self.delta
@@ -371,7 +363,7 @@ class _Machine(Proximal[_Point]):
             dy[present] = np.linalg.solve(schur, B.T @ t - miss)
             return t - W @ dy[present], dy
 
-        return order, solve
+        return solve
 
     def residuals(self, point: _Point, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what the free variables' gradient and the equations miss."""

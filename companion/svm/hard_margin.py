@@ -78,10 +78,8 @@ class HardMarginSVC(SupportVectorMachine):
 
     def _solved(self, dual: DualProgram, vanishes: Callable[[], Any]) -> Solved:
         """Find the nearest points of the convex hulls; one number tells the rest: at the solution 1'a = a'Pa."""
-        points, u = (
-            dual.P.points,
-            dual.P.unit,
-        )  # multipliers need not be unique: found are those of the data's own unit
+        points, u = dual.P.points, dual.P.unit
+        # multipliers need not be unique: found are those of the data's own unit
         Phi = None if points.Phi is None else points.Phi * u
         plain = replace(points, Phi=Phi, origin=points.origin * u, unit=1.0)
         P, balanced = SignedKernel(plain), (points.s, 0.0)

@@ -15,7 +15,6 @@ solution, and the midpoint is chosen. The tube of a regression is such a slab, w
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -24,6 +23,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from companion import exceptions
 from companion.arithmetic import EPS, ROUNDING, Bounds, beyond, exact_product, largest, ratio
 from companion.checks import as_scalar, check_count, read_data, validated
 from companion.engine.certificate import certify_hyperplane
@@ -31,7 +31,6 @@ from companion.engine.finish import Finished, finish, is_psd
 from companion.engine.guess import Guess, guess_state
 from companion.engine.quadratic import solve_box
 from companion.engine.weights import WeightsProgram
-from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian, Kernel, is_positive_definite
 from companion.kernels.vectors import own_points
 from companion.results import FEW_DIGITS, Certificate, Record
@@ -530,7 +529,7 @@ def complain(model: Any, points: Points, norm_is_shown: bool, price: str = "") -
             text += f", and {price} = {value:.0e} times that of what the slacks cost"
             lower = value * 0.01 * found.tolerance / min(found.worst, 1.0)
             advice += f"; or lower {price}, to about {lower:.0e}"
-    warnings.warn(f"{text}; {advice}", ConvergenceWarning, stacklevel=4)
+    exceptions.complain(f"{text}; {advice}")
     return model
 
 

@@ -501,12 +501,9 @@ class DualProgram(Record):
         Right-hand sides and bounds are those of the data; P may have another unit.
         """
         n, square = P.shape[0], getattr(P, "unit", 1.0) ** 2
-        A = np.array([np.broadcast_to(row, n) for row, _ in equations], dtype=float)
-        c, q = (
-            np.array([side * square for _, side in equations], dtype=float),
-            np.broadcast_to(q, n),
-        )
-        return cls(P, q.astype(float), A.reshape(-1, n), c, upper * square, price, eta)
+        A = np.array([np.full(n, row) for row, _ in equations], dtype=float).reshape(-1, n)
+        c = np.array([side * square for _, side in equations], dtype=float)
+        return cls(P, np.full(n, q, dtype=float), A, c, upper * square, price, eta)
 
     @property
     def total(self) -> float:

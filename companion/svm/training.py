@@ -16,7 +16,6 @@ added: :math:`\kappa + 1` is the kernel of features whose last one is 1. The dua
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,7 +26,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from companion.arithmetic import EPS
 from companion.checks import as_matrix, as_scalar, check_count
-from companion.exceptions import ConvergenceWarning
+from companion.exceptions import complain
 from companion.kernels import Kernel, as_kernel
 from companion.results import Certificate, History, Problem, Record
 from companion.svm.hyperplanes import KernelLike
@@ -160,7 +159,7 @@ class _Task:
                     f"the solution misses tol = {tol:g} ({certificate}): slacks are lost in the rounding of the "
                     "margins; scale the data, or lower C"
                 )
-            warnings.warn(why, ConvergenceWarning, stacklevel=3)
+            complain(why)
         return TrainingResult(
             w=w, alpha=alpha, beta=beta, objective=objective, dual_objective=value, n_iter=len(steps),
             converged=status == "converged", status=status, certificate=certificate,
