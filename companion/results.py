@@ -1,19 +1,17 @@
 """What the solvers return: frozen records with a readable summary.
 
-A record prints as one short line per field (arrays by shape and first entries), and as a small
-table in a notebook. A record carries a `Certificate` where the problem has a dual.
+A record carries a `Certificate` where the problem has a dual.
 """
 
 from __future__ import annotations
 
-import html
-import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from companion.arithmetic import beyond
+from companion.engine.certificate import Certificate
+from companion.records import Record
 
 __all__ = [
     "ADMMResult", "Certificate", "FixedPointResult", "MultiplierResult", "Problem", "QPResult",
@@ -27,40 +25,6 @@ History = dict[str, np.ndarray]
 TOLERANCE = 1e-9
 # From this relative error on there is a warning: fewer digits than float32 has are left.
 FEW_DIGITS = 1e-7
-
-
-def _show(value: Any) -> str:
-    """One line for one field. Numbers are rounded to what every machine reproduces."""
-    if isinstance(value, np.ndarray):
-        with np.printoptions(precision=4, suppress=True, threshold=6, edgeitems=3):
-            text = np.array2string(value + 0.0, separator=", ").replace("\n", " ")
-        return text if value.size <= 6 else f"{text}  shape {value.shape}"
-    if isinstance(value, (float, np.floating)):
-        return f"{value:.6g}"
-    if isinstance(value, dict):
-        return ", ".join(value) or "empty"
-    return str(value)
-
-
-class Record:
-    """Base of the result records: a summary as `repr`, a table in notebooks."""
-
-    def _rows(self) -> list[tuple[str, str]]:
-        rows = [(f.name, getattr(self, f.name)) for f in fields(self) if f.repr]  # type: ignore[arg-type]
-        return [(name, _show(value)) for name, value in rows if value is not None]
-
-    def __repr__(self) -> str:
-        rows = self._rows()
-        width = max(len(name) for name, _ in rows)
-        return "\n".join([type(self).__name__, *(f"  {n:<{width}}  {v}" for n, v in rows)])
-
-    def _repr_html_(self) -> str:
-        body = "".join(
-            f"<tr><th scope='row' style='text-align:left'>{html.escape(n)}</th>"
-            f"<td style='text-align:left'>{html.escape(v)}</td></tr>"
-            for n, v in self._rows()
-        )
-        return f"<table><caption>{type(self).__name__}</caption><tbody>{body}</tbody></table>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,54 +49,6 @@ class Problem(Record):
 
     name: str
     data: dict[str, Any]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Certificate(Record):
-    """Four relative residuals that are all zero exactly at a solution: what proves an answer.
-
-    Parameters
-    ----------
-    primal_residual : float
-        How far the point is from satisfying the constraints, each in the unit of its own terms.
-    dual_residual : float
-        How far the multipliers are from satisfying the stationarity condition, each column in its own unit.
-    complementarity : float
-        Largest product of a slack and its multiplier, relative to the terms of the objective.
-    gap : float
-        A bound of the objective's distance from the optimal value, relative to the same terms.
-    tolerance : float
-        What each of the four is compared with.
-    """
-
-    primal_residual: float
-    dual_residual: float
-    complementarity: float
-    gap: float
-    tolerance: float
-
-    @property
-    def worst(self) -> float:
-        """The largest of the four residuals."""
-        each = self.primal_residual, self.dual_residual, self.complementarity, self.gap
-        return math.inf if any(map(math.isnan, each)) else max(each)
-
-    @property
-    def ok(self) -> bool:
-        """Whether all four residuals are within the tolerance."""
-        return bool(self.worst <= self.tolerance)
-
-    def _rows(self) -> list[tuple[str, str]]:
-        residuals = [(f.name, getattr(self, f.name)) for f in fields(self) if f.name != "tolerance"]
-        rows = [
-            (n, "ok" if v <= self.tolerance else beyond(v, self.tolerance)[0]) for n, v in residuals
-        ]
-        return [*rows, ("tolerance", beyond(math.inf, self.tolerance)[1]), ("ok", str(self.ok))]
-
-    def __str__(self) -> str:
-        if self.ok:
-            return f"every residual <= {beyond(math.inf, self.tolerance)[1]}"
-        return f"worst residual {beyond(self.worst, self.tolerance)[0]}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -27,6 +27,8 @@ SHARED = [
     "companion.results", "companion.exceptions", "companion.datasets", "companion.exercises", "companion.to_sklearn",
     "companion.figures.plotting", "companion.figures.pictures", "companion.figures.flipbook", "companion.boards",
 ]  # fmt: skip
+# what companion.results has from there
+BELOW = ["companion.records", "companion.engine.certificate"]
 APART = {"companion.admm.proximal", "companion.admm.proximal_gradient"}
 
 
@@ -82,15 +84,14 @@ def sections(package: Any, modules: list[str]) -> Iterator[dict[str, Any]]:
         both = set(package.__all__) & set(home)
         names = sorted(name for name in both if home[name].startswith(here))
         summary = re.sub(r":math:`([^`]+)`", r"$\1$", first_line(loaded).rstrip("."))  # Markdown
-        about = {"summary": summary, "module": package.__name__}
-        if names:
-            yield about | {"entries": [entry(package, name) for name in names]}
+        if entries := [entry(package, name) for name in names]:
+            yield {"summary": summary, "module": package.__name__, "entries": entries}
 
 
 @cache
 def reference_pages() -> dict[str, str]:
     """Return the pages of the reference by their names."""
-    shared = [s for m in SHARED for s in sections(importlib.import_module(m), [m])]
+    shared = [s for m in SHARED for s in sections(importlib.import_module(m), [m, *BELOW])]
     texts = {}
     for name, head in PAGES.items():
         package = importlib.import_module(head.partition(":")[0])

@@ -3,14 +3,62 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion.arithmetic import CANCELS, EPS, Bounds, exact_product, largest, ratio
+from companion.arithmetic import CANCELS, EPS, Bounds, beyond, exact_product, largest, ratio
 from companion.checks import as_matrix, as_vector, count_axes
-from companion.results import Certificate
+from companion.records import Record
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(Record):
+    """Four relative residuals that are all zero exactly at a solution: what proves an answer.
+
+    Parameters
+    ----------
+    primal_residual : float
+        How far the point is from satisfying the constraints, each in the unit of its own terms.
+    dual_residual : float
+        How far the multipliers are from satisfying the stationarity condition, each column in its own unit.
+    complementarity : float
+        Largest product of a slack and its multiplier, relative to the terms of the objective.
+    gap : float
+        A bound of the objective's distance from the optimal value, relative to the same terms.
+    tolerance : float
+        What each of the four is compared with.
+    """
+
+    primal_residual: float
+    dual_residual: float
+    complementarity: float
+    gap: float
+    tolerance: float
+
+    @property
+    def worst(self) -> float:
+        """The largest of the four residuals."""
+        each = self.primal_residual, self.dual_residual, self.complementarity, self.gap
+        return math.inf if any(map(math.isnan, each)) else max(each)
+
+    @property
+    def ok(self) -> bool:
+        """Whether all four residuals are within the tolerance."""
+        return bool(self.worst <= self.tolerance)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        residuals = [(f.name, getattr(self, f.name)) for f in fields(self) if f.name != "tolerance"]
+        rows = [
+            (n, "ok" if v <= self.tolerance else beyond(v, self.tolerance)[0]) for n, v in residuals
+        ]
+        return [*rows, ("tolerance", beyond(math.inf, self.tolerance)[1]), ("ok", str(self.ok))]
+
+    def __str__(self) -> str:
+        if self.ok:
+            return f"every residual <= {beyond(math.inf, self.tolerance)[1]}"
+        return f"worst residual {beyond(self.worst, self.tolerance)[0]}"
 
 
 def rounding_of(n: int) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from companion.arithmetic import EPS, largest
 from companion.engine.certificate import (
     BoxProgram,
+    Certificate,
     absolute_product,
     bound_multipliers,
     certify,
@@ -17,7 +18,6 @@ from companion.engine.certificate import (
 from companion.engine.finish import REFINEMENTS, Proximal, settle_near
 from companion.engine.guess import PIQP_ITERATIONS, ask, in_arrays, read_state
 from companion.engine.kkt import factor
-from companion.results import Certificate
 
 _FEW = 8  # systems that may follow a guess that was given: where more are needed, PIQP's is better
 # Parts of its terms below which a number may be nothing but rounding: 1e-17 in place of 0 is no optimum where rows and

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from companion.engine.certificate import BoxProgram, bound_multipliers, certify
+from companion.engine.certificate import BoxProgram, Certificate, bound_multipliers, certify
 from companion.engine.quadratic import solve_box
-from companion.results import Certificate
 
 INF = np.full(2, np.inf)
 NONE = np.zeros((0, 2)), np.zeros(0)
