@@ -422,7 +422,7 @@
       else if (data.kind === "memory") kept.put("memory", this.list.stamp, this.memory = data.memory);
       else if (data.kind === "ready") {
         this.ready = true;
-        if (!this.queue.length) this.say("Python is ready. Shift+Enter runs a cell.");
+        if (!this.queue.length) this.say(`Python is ready. ${this.cells.some(({ fresh }) => fresh) ? "The variables are gone; Run all computes them again." : "Shift+Enter runs a cell."}`);
         this.next();
       } else if (data.kind === "failed") {
         this.lose();
@@ -435,7 +435,7 @@
         if (data.ok) this.next();
         else {
           this.queue = [];
-          this.say(`${item.name} ended with an error.`);
+          this.say(`${item.name} ended with an error.${item.outputs?.at(-1)?.ename === "ModuleNotFoundError" ? " This page loads what its own cells import, and nothing else." : ""}`);
           this.tell();
         }
       }

@@ -92,12 +92,14 @@ def test_a_reader_writes_runs_stops_and_finds_it_again(window: Reader) -> None:
     expect(again.locator(".live-note")).to_have_text("changed by you")
     run(again, "print('np' in globals())")  # Python there is another one
     expect(other.locator(".live-status")).to_have_text("Done.")
+    run(again, "import nowhere")
+    expect(other.locator(".live-status")).to_contain_text("loads what its own cells import")
     for endless in ("while True: pass", "np.linalg.svd(np.ones((5000, 5000)))"):
         run(cell, f"import numpy as np\nprint('runs', flush=True)\n{endless}")
         expect(shown).to_have_text("runs\n")
         page.get_by_role("button", name="Stop").click()
         assert page.evaluate("() => companionPage.current") is None
-        expect(status).to_contain_text("variables are gone")
+        expect(status).to_contain_text("Python is ready. The variables are gone")
     page.set_viewport_size(PHONE)
     page.evaluate(AXE_SCRIPT)
     assert page.evaluate(AXE) == []
