@@ -16,12 +16,13 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
-import functools
 import hashlib
 import json
 import os
 import shutil
 import sys
+import tempfile
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -30,6 +31,7 @@ from typing import Any
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from traitlets.config import Config
 
 from tools.toc import ROOT, notebooks
 
@@ -72,16 +74,10 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
         cell.metadata = nbformat.from_dict(kept)
 
 
-def again(start: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `start`, which is tried twice: of kernels that start at once, two may be given one port, and one ends."""
-
-    @functools.wraps(start)
-    def started(*args: Any, **kwargs: Any) -> Any:
-        with contextlib.suppress(RuntimeError):
-            return start(*args, **kwargs)
-        return start(*args, **kwargs)
-
-    return started
+def sockets() -> Config:
+    """Return where a kernel speaks: through files of its own, since two that start at once may be given one port."""
+    own = {"transport": "ipc", "ip": f"{tempfile.gettempdir()}/{uuid.uuid4().hex}"}
+    return Config(ConnectionFileMixin=own if os.name == "posix" else {})
 
 
 def execute(path: Path, **options: Any) -> nbformat.NotebookNode:
@@ -92,7 +88,7 @@ def execute(path: Path, **options: Any) -> nbformat.NotebookNode:
     options |= {"kernel_name": "python3", "record_timing": False}
     # one block of text, however fast the machine prints it
     options |= {"coalesce_streams": True, "resources": {"metadata": {"path": str(path.parent)}}}
-    again(lambda: NotebookClient(notebook, **options).execute())()
+    NotebookClient(notebook, config=sockets(), **options).execute()
     nbformat.validate(notebook)
     return notebook
 
@@ -180,7 +176,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Begin with a cache of this package, once, before the workers of pytest-xdist start."""
     import nbval.kernel
 
-    nbval.kernel.start_new_kernel = again(nbval.kernel.start_new_kernel)
+    start = nbval.kernel.KernelManager
+    nbval.kernel.KernelManager = lambda **given: start(config=sockets(), **given)
     if not hasattr(config, "workerinput"):
         forget_stale()
 
