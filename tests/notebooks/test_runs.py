@@ -15,6 +15,8 @@ from tools import notebooks
 
 SLIDER = """import sys
 import ipywidgets
+from ipykernel.kernelapp import IPKernelApp
+assert sys.platform == "win32" or IPKernelApp.instance().transport == "ipc"  # ports are others' as well
 for part in ("one ", "line", "\\n  and another\\n"):
     print(part, end="")
     sys.stdout.flush()
