@@ -221,11 +221,12 @@ def augmented_dual(
     Examples
     --------
     >>> from companion.admm import solve_qp
-    >>> from companion.datasets import iris_sepals
-    >>> data = iris_sepals()
-    >>> program = augmented_dual(data.X, data.y, C=10.0)
+    >>> from companion.datasets import iris
+    >>> data = iris("uci")
+    >>> X, y = data.X[:, :2], np.where(data.y == 0, -1, 1)  # sepals; setosa against the rest
+    >>> program = augmented_dual(X, y, C=10.0)
     >>> result = solve_qp(program.P, program.q, upper=program.upper)
-    >>> ((result.x * data.y) @ augment(data.X)).round(4)
+    >>> ((result.x * y) @ augment(X)).round(4)
     array([ 2.7463, -3.7479, -3.0868])
     """
     return _read_task(X, y, C, loss, kernel).dual
@@ -305,9 +306,10 @@ def dual_coordinate_ascent(
 
     Examples
     --------
-    >>> from companion.datasets import iris_sepals
-    >>> data = iris_sepals()
-    >>> result = dual_coordinate_ascent(data.X, data.y, C=10.0)
+    >>> from companion.datasets import iris
+    >>> data = iris("uci")
+    >>> X, y = data.X[:, :2], np.where(data.y == 0, -1, 1)  # sepals; setosa against the rest
+    >>> result = dual_coordinate_ascent(X, y, C=10.0)
     >>> result.w.round(4), result.certificate.ok
     (array([ 2.7463, -3.7479, -3.0868]), True)
     """
@@ -411,9 +413,10 @@ def primal_newton(
 
     Examples
     --------
-    >>> from companion.datasets import iris_sepals
-    >>> data = iris_sepals()
-    >>> result = primal_newton(data.X, data.y, C=1000.0)
+    >>> from companion.datasets import iris
+    >>> data = iris("uci")
+    >>> X, y = data.X[:, :2], np.where(data.y == 0, -1, 1)  # sepals; setosa against the rest
+    >>> result = primal_newton(X, y, C=1000.0)
     >>> result.w.round(4), round(result.objective, 4), result.certificate.ok
     (array([  7.4737,  -6.3402, -19.9082]), 285.0407, True)
     """
