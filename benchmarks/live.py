@@ -81,9 +81,9 @@ class Meter:
 
     def end(self) -> Cost:
         """Return what was used since the beginning."""
+        seconds = time.monotonic() - self.begin  # the thread ends up to half a second later
         self.running = False
         self.thread.join()
-        seconds = time.monotonic() - self.begin
         self.look()
         processor = sum(used - self.before.get(pid, 0.0) for pid, used in self.used.items())
         return {"seconds": seconds, "processor": processor, "MB": self.peak}
