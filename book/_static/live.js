@@ -21,24 +21,29 @@
       const type = nameOf(place).endsWith(".wasm") ? "application/wasm" : "application/octet-stream";
       return new Response(files[nameOf(place)], { headers: { "content-type": type } });
     };
-    async function unzipped(part) {
+    const later = []; // what the page keeps when it has its result: the next one need not unzip it
+    async function unzip(part, name) {
       const zipped = await part.slice(0, 1).text() === "\x1f"; // some servers let the browser unpack what ends in .gz
-      return new Uint8Array(await new Response(zipped ? part.stream().pipeThrough(new DecompressionStream("gzip")) : part).arrayBuffer());
+      const whole = await new Response(zipped ? part.stream().pipeThrough(new DecompressionStream("gzip")) : part).arrayBuffer();
+      if (zipped && name) later.push(() => ({ kind: "part", name, part: new Blob([whole]) }));
+      return new Uint8Array(whole);
     }
+    const partOf = async (name) => unzip(await part(name), name);
 
     function* filesIn(archive) {
-      const text = (from, length) => new TextDecoder().decode(archive.subarray(from, from + length)).replace(/\0.*/s, "");
       for (let at = 0; archive[at];) {
-        const size = parseInt(text(at + 124, 12), 8);
-        yield [[text(at + 345, 155), text(at, 100)].filter(Boolean).join("/"), archive.subarray(at + 512, at + 512 + size)];
+        const header = new TextDecoder().decode(archive.subarray(at, at + 512));
+        const text = (from, length) => header.slice(from, from + length).split("\0", 1)[0];
+        const size = parseInt(text(124, 12), 8);
+        yield [[text(345, 155), text(0, 100)].filter(Boolean).join("/"), archive.subarray(at + 512, at + 512 + size)];
         at += 512 * (1 + Math.ceil(size / 512));
       }
     }
 
-    function unpack(FS, archive, home) {
+    function unpack(FS, contained, home) {
       const places = {};
       let folder = "", parent;
-      for (const [name, contents] of filesIn(archive)) {
+      for (const [name, contents] of contained) {
         const parts = `${home}/${name}`.split("/"), last = parts.pop(), above = parts.join("/");
         if (above !== folder) {
           FS.mkdirTree(folder = above);
@@ -56,10 +61,10 @@
     const compiled = {}, used = [];
     async function start({ core, lock, base, packages, memory, libraries }) {
       const home = `/lib/python${lock.info.python.replace(/\.\d+$/, "")}/site-packages`;
-      const archives = packages.map(async (name) => unzipped(await part(`${name}.tar.gz`)));
-      const early = archives.map(async (archive) => Promise.all([...filesIn(await archive)].filter(([name]) => libraries.includes(name)).map(
-        async ([name, packed]) => { compiled[`${home}/${name}`] = await WebAssembly.compile(await unzipped(new Blob([packed]))); })));
-      await Promise.all(core.map(async (name) => { files[name] = await unzipped(await part(`${name}.gz`)); }));
+      const archives = packages.map(async (name) => [...filesIn(await partOf(`${name}.tar.gz`))]);
+      const early = archives.map(async (archive) => Promise.all((await archive).filter(([name]) => libraries.includes(name)).map(
+        async ([name, packed]) => { compiled[`${home}/${name}`] = await WebAssembly.compile(await unzip(new Blob([packed]))); })));
+      await Promise.all(core.map(async (name) => { files[name] = await partOf(`${name}.gz`); }));
       files["pyodide-lock.json"] = JSON.stringify(lock);
       self.importScripts("pyodide.js");
       const begin = memory ? { _loadSnapshot: await memory.arrayBuffer() } : { _makeSnapshot: true };
@@ -92,6 +97,7 @@
         else if (data.kind === "part") come[data.name](data.part);
         else if (data.kind === "run") self.postMessage({ kind: "done", ok: kernel.run(data.code), used });
         else self.postMessage({ kind: "done", ...JSON.parse(kernel.check(data.check, data.code, data.name, JSON.stringify(data.names))) });
+        while (data.kind === "run" && later.length) self.postMessage(later.pop()());
       } catch (error) {
         self.postMessage({ kind: "failed", message: String(error.message ?? error).trim().split("\n").at(-1) });
       }
@@ -120,8 +126,8 @@
     return blob;
   }
 
-  // What Python's memory held when it had started, and which libraries in C a page used then, of this state of the site. A
-  // browser need not keep it.
+  // What Python's memory held when it had started, which libraries in C a page used then, and its files unzipped, of this
+  // state of the site. A browser need not keep it.
   const kept = {
     async get(what, stamp) {
       try { return await (await (await caches.open("companion-live")).match(`${HERE}${what}?${stamp}`))?.blob(); } catch { return undefined; }
@@ -135,12 +141,8 @@
   };
 
   function script(name) {
-    return new Promise((done, failed) => {
-      const element = document.createElement("script");
-      element.src = new URL(name, HERE);
-      element.onload = done;
-      element.onerror = () => failed(new Error(`${name} is not there`));
-      document.head.append(element);
+    return new Promise((onload, failed) => {
+      document.head.append(make("script", { src: new URL(name, HERE), onload, onerror: () => failed(new Error(`${name} is not there`)) }));
     });
   }
 
@@ -149,10 +151,8 @@
     element.append(...children);
     return element;
   }
-  function button(text, onclick, label = "") {
-    const element = make("button", { type: "button", textContent: text, onclick });
-    if (label) element.setAttribute("aria-label", label);
-    return element;
+  function button(text, onclick, label) {
+    return make("button", { type: "button", textContent: text, onclick, ...(label && { ariaLabel: label }) });
   }
 
   // -- outputs, drawn as the stored ones are
@@ -184,8 +184,7 @@
         html.querySelectorAll(".companion-board-static").forEach((board) => window.companionBoard?.(board));
       } else if (data["text/latex"]) {
         const formula = data["text/latex"].trim().replace(/^\$+|\$+$/g, "");
-        const math = box("text_latex math notranslate nohighlight", `\\[${formula}\\]`);
-        window.MathJax?.typesetPromise?.([math]);
+        window.MathJax?.typesetPromise?.([box("text_latex math notranslate nohighlight", `\\[${formula}\\]`)]);
       } else if (data["text/plain"]) text("text_plain", data["text/plain"]);
     }
   }
@@ -325,20 +324,16 @@
     constructor(start) {
       Object.assign(this, { start, queue: [], cells: [], answers: new Map(), current: null, ready: false, told: JSON.parse(start.dataset.live), inScripts: "scripts" in start.dataset });
       this.remember();
-      this.status = make("span", { className: "live-status" });
-      this.status.setAttribute("role", "status");
-      this.progress = make("progress", { max: 1, value: 0 });
-      this.progress.setAttribute("aria-label", "Loading Python");
+      this.status = make("span", { className: "live-status", role: "status" });
+      this.progress = make("progress", { max: 1, value: 0, ariaLabel: "Loading Python" });
       this.bytes = make("span", { className: "live-note" });
       this.retry = button("Try again", () => this.open());
       this.stopper = button("Stop", () => this.stop());
       this.forgetter = button("Forget my changes", () => this.forget());
-      this.tools = make("div", { className: "live-tools", tabIndex: -1 },
+      this.tools = make("div", { className: "live-tools", role: "group", ariaLabel: "Python in this page", tabIndex: -1 },
         button("Run all", () => this.run(this.cells.at(-1), true)), this.stopper, button("Start over", () => this.startOver(), "Start over with the page"),
         this.forgetter, this.retry, this.progress, this.bytes, this.status,
         make("span", { id: "live-keys", hidden: true, textContent: "Shift and Enter run the cell. Escape, then Tab, leaves the editor." }));
-      this.tools.setAttribute("role", "group");
-      this.tools.setAttribute("aria-label", "Python in this page");
       start.hidden = true;
       start.closest(".page-tools").after(this.tools);
       this.tools.focus();
@@ -386,8 +381,12 @@
         this.progress.value = sum / total;
         this.bytes.textContent = `${(sum / 1e6).toFixed(1)} of ${(total / 1e6).toFixed(1)} MB`;
       };
-      const names = Object.keys(sizes);
-      this.parts = Object.fromEntries(names.map((name) => [name, loaded(name, this.inScripts, `?${list.stamp}`, told)]));
+      const part = async (name) => {
+        const unzipped = await kept.get(name, list.stamp);
+        if (unzipped) told(sizes[name]);
+        return unzipped ?? loaded(name, this.inScripts, `?${list.stamp}`, told);
+      };
+      this.parts = Object.fromEntries(Object.keys(sizes).map((name) => [name, part(name)]));
       this.list = list;
       this.memory = this.found = await kept.get("memory", list.stamp);
       this.libraries = JSON.parse(await (await kept.get("libraries", list.stamp))?.text() ?? "[]");
@@ -413,12 +412,13 @@
       worker.onmessage = ({ data }) => this.hear(data);
       worker.onerror = (event) => this.hear({ kind: "failed", message: event.message });
       worker.postMessage({ kind: "start", core: Object.keys(this.list.core), memory: this.memory, libraries: this.libraries, lock: this.list.lock, base: new URL("live/", HERE).href, packages: this.told.packages });
-      for (const [name, asked] of Object.entries(this.parts)) asked.then((part) => worker.postMessage({ kind: "part", name, part }), () => {});
+      for (const [name, asked] of Object.entries(this.parts)) Promise.resolve(asked).then((part) => worker.postMessage({ kind: "part", name, part }), () => {});
       this.tell();
     }
 
     hear(data) {
       if (data.kind === "output") this.current?.show(data.output);
+      else if (data.kind === "part") kept.put(data.name, this.list.stamp, this.parts[data.name] = data.part);
       else if (data.kind === "memory") kept.put("memory", this.list.stamp, this.memory = data.memory);
       else if (data.kind === "ready") {
         this.ready = true;

@@ -22,7 +22,8 @@ RAN = "() => companionPage.cells.map(({id, done: ok, outputs}) => ({id, ok, outp
 ACTIVE = "() => document.activeElement"
 FOUND = "() => Boolean(companionPage.found && companionPage.libraries.length)"  # what an earlier page left
 VISIBLE = ".cell:has(.cm-editor):not(:has(details))"
-PART_OF_LIVE = "() => performance.getEntriesByType('resource').some(e => e.name.includes('/live/'))"
+PARTS_OF_LIVE = "() => performance.getEntriesByType('resource').map(e => e.name.match(/\\/live\\/([^?]*)/)?.[1]).filter(Boolean)"
+KEPT = "async n => (await (await caches.open('companion-live')).keys()).length >= n"
 AXE = "() => axe.run('article', {resultTypes: ['violations']}).then(s => s.violations.map(v => v.id + v.nodes[0].html))"
 
 
@@ -38,7 +39,7 @@ def window(browser: Browser) -> Iterator[Reader]:
 
 
 def begin(page: Page) -> Page:
-    assert not page.evaluate(PART_OF_LIVE)
+    assert not page.evaluate(PARTS_OF_LIVE)
     page.locator(".run-page").click()
     page.wait_for_function(IDLE)
     return page
@@ -87,7 +88,9 @@ def test_a_reader_writes_runs_stops_and_finds_it_again(window: Reader) -> None:
     trace = cell.locator(".traceback").inner_text().rstrip()
     assert "----> 3 np.linalg" in trace.splitlines()[-3]
     assert trace.endswith("must be at least two-dimensional")
+    page.wait_for_function(KEPT, arg=len(loaded := page.evaluate(PARTS_OF_LIVE)) + 1)  # and memory, and what is in C
     begin(other)
+    assert len(loaded) > 10 and other.evaluate(PARTS_OF_LIVE) == ["list.json"]  # the rest was kept, unzipped
     assert [each.evaluate(FOUND) for each in (page, other)] == [False, True]
     expect(again.locator(".live-note")).to_have_text("changed by you")
     run(again, "print('np' in globals())")  # Python there is another one
