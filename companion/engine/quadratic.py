@@ -224,7 +224,7 @@ class _Arrays(Proximal[_Kkt]):
             solve = factor(P, A, free, np.broadcast_to(self.prox, x.shape)[free])
         except RuntimeError:  # SuperLU met an exact singularity
             return None
-        best, found = (np.inf, np.inf), _Kkt(x, y, self.gradient(x, y))
+        best, found = (np.inf, np.inf), None
         for k in range(REFINEMENTS):
             g, miss = self.gradient(x, y), b - A @ x
             sizes = largest(g[free]), largest(miss)
@@ -253,7 +253,8 @@ class _Arrays(Proximal[_Kkt]):
         new = state.copy()
         new[(state == 0) & (x < lower)] = -1
         new[(state == 0) & (x > upper)] = 1
-        # as the certificate has them
-        terms = absolute_product(P, np.abs(x)) + np.abs(q) + np.abs(A.T @ y)
-        new[(state * g > 16.0 * EPS * terms) & (lower < upper)] = 0
+        if (wrong := (state * g > 0.0) & (lower < upper)).any():
+            # as the certificate has them
+            terms = absolute_product(P, np.abs(x)) + np.abs(q) + np.abs(A.T @ y)
+            new[wrong & (state * g > 16.0 * EPS * terms)] = 0
         return new

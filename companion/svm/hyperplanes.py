@@ -254,14 +254,13 @@ def proper_points(points: Points, free_b: bool, name: str) -> Points:
     points = replace(make_points(points.X, points.s, kernel, free_b), classes=points.classes)
     if points.Phi is not None or kernel.positive_definite:
         return points
-    centred = replace(points, centred=True)
-    definite = is_psd(points.gram, "the Gram matrix")
-    conditionally = definite or is_positive_definite(centred.gram)
+    chosen = replace(points, centred=free_b)
+    if is_psd(chosen.given, "the Gram matrix"):
+        return chosen
+    conditionally = is_positive_definite(replace(points, centred=True).gram)
     if conditionally and free_b:
-        return centred
-    if definite:
-        return points
-    smallest = is_positive_definite(points.gram).smallest_eigenvalue
+        return chosen
+    smallest = is_positive_definite(chosen.given).smallest_eigenvalue
     rest = "nor is it conditionally positive definite"
     if conditionally:
         rest = (
