@@ -79,9 +79,8 @@ def to_sklearn(model: BaseEstimator, *sizes: int) -> BaseEstimator:
     >>> to_sklearn(NuSVR(nu=0.3, C=20.0), 40).C
     0.5
     """
-    for kind, make in _TO.items():
-        if isinstance(model, kind):
-            return make(model, *(check_count(size, "m") for size in sizes))
+    if type(model) in _TO:
+        return _TO[type(model)](model, *(check_count(size, "m") for size in sizes))
     known = ", ".join(kind.__name__ for kind in _TO)
     raise TypeError(f"there is a counterpart of {known}, but not of {type(model).__name__}")
 

@@ -88,27 +88,21 @@ def guess_machine(
     """
     from sklearn.svm import SVC, NuSVC, OneClassSVM  # not before: pages on ADMM do without
 
-    n = s.size
-    options = {**options, "tol": _TOL, "max_iter": max(_ITERATIONS * n, 10_000), "cache_size": 500}
-    model: Any
+    kind: Any
     if total is None:
         bound = float(np.max(upper))
-        model = SVC(C=bound, **options)
+        kind, program = SVC, {"C": bound}
     else:
         # 0 <= a <= 1 and 1'a = nu n; without a bound, nothing reaches 1 if each class has the sum 1
         bound = float(upper) if np.isfinite(upper) else total / (2.0 if balanced else 1.0)
-        nu = total / (n * bound)
-        model = (NuSVC if balanced else OneClassSVM)(nu=nu, **options)
-    if not _fitted(model, X, s, _weights(upper, bound)):
+        kind, program = NuSVC if balanced else OneClassSVM, {"nu": total / (s.size * bound)}
+    a = _asked(kind, X, s, upper, bound, **options, **program)
+    if a is None:
         return None
-    size = np.abs(model.dual_coef_[0])
+    a = np.abs(a)
     if total is not None:
-        size *= total / float(size.sum())  # NuSVC scales by the margin
-    if not np.isfinite(size).all():
-        return None
-    a = np.zeros(n)
-    a[model.support_] = size
-    return at_bounds(a, upper)
+        a *= total / float(a.sum())  # NuSVC scales by the margin
+    return at_bounds(a, upper) if np.isfinite(a).all() else None
 
 
 def guess_tube(
@@ -136,32 +130,25 @@ def guess_tube(
     """
     from sklearn.svm import SVR, NuSVR
 
-    m = y.size
-    limits = {"tol": _TOL * float(np.ptp(y)), "max_iter": max(_ITERATIONS * m, 10_000)}
-    options = {**options, **limits, "cache_size": 500}
-    model: Any
+    kind: Any
     if math.isfinite(radius):
         bound = float(upper) if np.isfinite(upper) else radius / 2.0  # which nothing reaches
-        model = NuSVR(C=bound, nu=min(radius / (m * bound), 1.0), **options)
+        kind, program = NuSVR, {"C": bound, "nu": min(radius / (y.size * bound), 1.0)}
     else:
         bound = float(np.max(upper))
-        model = SVR(C=bound, epsilon=epsilon, **options)
-    if not _fitted(model, X, y, _weights(upper, bound)):
-        return None
-    delta = np.zeros(m)
-    delta[model.support_] = model.dual_coef_[0]
-    return delta
+        kind, program = SVR, {"C": bound, "epsilon": epsilon}
+    return _asked(kind, X, y, upper, bound, **options, **program, tol=_TOL * float(np.ptp(y)))
 
 
-def _weights(upper: Bounds, bound: float) -> np.ndarray | None:
-    """Return libsvm's weights of the points, with which the largest bound is multiplied."""
-    return np.maximum(upper / bound, _NO_WEIGHT) if np.ndim(upper) else None
-
-
-def _fitted(model: Any, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None) -> bool:
-    """Fit without a word; return whether that went well."""
+def _asked(
+    kind: type, X: np.ndarray, y: np.ndarray, upper: Bounds, bound: float, tol: float = _TOL, **options: Any
+) -> np.ndarray | None:  # fmt: skip
+    """Fit without a word; return libsvm's coefficients of the points, None where it finds nothing."""
     from sklearn import config_context, exceptions
 
+    most = max(_ITERATIONS * y.size, 10_000)
+    model = kind(**options, tol=tol, max_iter=most, cache_size=500)
+    weight = np.maximum(upper / bound, _NO_WEIGHT) if np.ndim(upper) else None
     try:
         with (
             warnings.catch_warnings(),
@@ -170,8 +157,10 @@ def _fitted(model: Any, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None 
             warnings.simplefilter("ignore", exceptions.ConvergenceWarning)
             model.fit(X, y, sample_weight=weight)
     except ValueError:  # nu at its limit, or w = 0
-        return False
-    return bool(np.isfinite(model.dual_coef_).all())
+        return None
+    found = np.zeros(y.size)
+    found[model.support_] = model.dual_coef_[0]
+    return found if np.isfinite(found).all() else None
 
 
 # -- any quadratic program

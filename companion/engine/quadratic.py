@@ -19,7 +19,6 @@ from companion.engine.finish import REFINEMENTS, Proximal, settle_near
 from companion.engine.guess import PIQP_ITERATIONS, ask, in_arrays, read_state
 from companion.engine.kkt import factor
 
-_FEW = 8  # systems that may follow a guess that was given: where more are needed, PIQP's is better
 # Parts of its terms below which a number may be nothing but rounding: 1e-17 in place of 0 is no optimum where rows and
 # columns are measured by their own terms. Without them 24 of 153 tests of quadratic programs have no proof.
 _PARTS = (0.0, 1e-14, 1e-11, 1e-8)
@@ -41,9 +40,8 @@ class Solution(NamedTuple):
 
 
 def solve_box(
-    program: BoxProgram, *, guess: tuple[np.ndarray, np.ndarray] | None = None, tol: float = 1e-9,
-    max_iter: int = PIQP_ITERATIONS,
-) -> Solution:  # fmt: skip
+    program: BoxProgram, *, tol: float = 1e-9, max_iter: int = PIQP_ITERATIONS
+) -> Solution:
     r"""Solve a program whose data are known to be good.
 
     A variable is at a bound where its multiplier exceeds its distance from it. With these sets known, the solution is
@@ -62,8 +60,6 @@ def solve_box(
     ----------
     program : BoxProgram
         A `LowRank` matrix P is never formed.
-    guess : (x, y), optional
-        A point near the solution and its multipliers, for a P that is an array. It is tried before PIQP.
     tol : float
         Tolerance of the certificate.
     max_iter : int
@@ -86,15 +82,15 @@ def solve_box(
     t = _units(P, A, lower, upper)
     r = _power(np.abs(A * t).max(axis=1, initial=0.0))
     if np.abs(np.log2(np.concatenate([t, r]))).max() <= _SPREAD:
-        return _solve(program, guess, tol, max_iter)
+        return _solve(program, tol, max_iter)
     D = P * np.outer(t, t) if isinstance(P, np.ndarray) else P.scaled(t)
     scaled = BoxProgram(D, q * t, A * t / r[:, None], b / r, lower / t, upper / t)
-    s = _solve(scaled, None if guess is None else (guess[0] / t, guess[1] * r), tol, max_iter)
+    s = _solve(scaled, tol, max_iter)
     z_lower, z_upper, Px = s.z_lower / t, s.z_upper / t, s.Px / t  # all without rounding
     back = s._replace(x=s.x * t, y=s.y / r, z_lower=z_lower, z_upper=z_upper, Px=Px)
     if s.certificate.ok:
         return back
-    unscaled = _solve(program, guess, tol, max_iter)
+    unscaled = _solve(program, tol, max_iter)
     return min(back, unscaled, key=lambda found: found.certificate.worst)
 
 
@@ -120,12 +116,9 @@ def _units(P: Any, A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.nd
     return _power(t)
 
 
-def _solve(
-    program: BoxProgram, guess: tuple[np.ndarray, np.ndarray] | None, tol: float, max_iter: int
-) -> Solution:
+def _solve(program: BoxProgram, tol: float, max_iter: int) -> Solution:
     """Solve in the units that the data have."""
-    n, p, data = program.q.size, program.b.size, in_arrays(program)
-    system, most, tried = _Arrays(data), max_iter if guess is None else _FEW, list[Solution]()
+    n, p, data, tried = program.q.size, program.b.size, in_arrays(program), list[Solution]()
 
     def accept(at: _Kkt) -> bool:
         x = np.clip(at.x[:n], program.lower, program.upper)
@@ -133,17 +126,13 @@ def _solve(
         return tried[-1].certificate.ok
 
     with np.errstate(all="ignore"):  # a failed attempt may overflow; the certificate judges
-        if guess is None:
-            x, y, z, n_iter, verdict = ask(data, max_iter)
-        else:
-            z, n_iter, verdict = -system.gradient(*guess), 0, "inaccurate"
-            x, y = guess
+        x, y, z, n_iter, verdict = ask(data, max_iter)
         if not (np.isfinite(x).all() and np.isfinite(y).all()):
             x, y, z = 0.0 * data.q, 0.0 * data.b, 0.0 * data.q
-        settled = settle_near(system, _Kkt(x, y), read_state(data, x, z), most, accept)
-        solved = settled.ok or accept(settled.point)
-    if guess is not None and not solved:
-        return _solve(program, None, tol, max_iter)
+        start, state = _Kkt(x, y), read_state(data, x, z)
+        settled = settle_near(_Arrays(data), start, state, max_iter, accept)
+        if not settled.ok:
+            accept(settled.point)
     best = min(tried, key=lambda found: found.certificate.worst)
     verdict = "solved" if best.certificate.ok else verdict
     return best._replace(n_iter=n_iter, n_systems=settled.n_systems, verdict=verdict)

@@ -1,7 +1,7 @@
 r"""Soft margin support vector machines: programs (SVM_s1), (SVM_s2), (SVM_s2l), (SVM_s2'), (SVM_s3) to (SVM_s5).
 
-Each class states its dual program. The four with nu are one program (`nu_program`) with two switches: whether b is
-penalized, and whether slacks are squared. That is what differs in the text.
+Each class states its dual program. The four with nu are that of `SVMs2prime` with two switches: whether b is penalized,
+and whether slacks are squared. That is what differs in the text.
 
 ============  =====================  ==========================================  ==============  =====================
 class         P                      constraints                                 bounds          from P a come
@@ -607,20 +607,6 @@ class SVMs2l(HyperplaneClassifier):
         return hyperplanes.complain(self, points, norm_is_shown=False)
 
 
-def nu_program(machine: Any, points: Points) -> DualProgram:
-    """Return the dual program of the four machines with nu: b free or penalized, slacks as they are or squared."""
-    nu, n = as_scalar(machine.nu, "nu", above=0.0), points.n
-    Ks = 1.0 / n if machine.K is None else as_scalar(machine.K, "K", above=0.0)
-    if not machine._squared and machine._penalized:
-        _feasible(points, "nu", nu, "exceeds {}", 1.0, y=[1.0])
-    elif not machine._squared:
-        _feasible(points, "nu", nu, "exceeds 2 min(p, q)/(p + q) = {}", 2 * points.fewest / n)
-    ridge, upper = (0.5 / Ks, np.inf) if machine._squared else (0.0, Ks)
-    P = SignedKernel(points, penalize_b=machine._penalized, ridge=ridge)
-    balance = [] if machine._penalized else [(points.s, 0.0)]
-    return DualProgram.of(P, 0.0, *balance, (1.0, n * Ks * nu), upper=upper, price=Ks)
-
-
 @dataclass(eq=False, repr=False)
 class SVMs2prime(SupportVectorMachine):
     r"""Soft margin support vector machine (SVM_s2'): the nu-SVM.
@@ -739,11 +725,22 @@ class SVMs2prime(SupportVectorMachine):
     nu: float = 0.5
     _: KW_ONLY
     K: float | None = None
-    _dual = nu_program
+
+    def _dual(self, points: Points) -> DualProgram:
+        """Return the dual program: b free or penalized, slacks as they are or squared."""
+        nu, n = as_scalar(self.nu, "nu", above=0.0), points.n
+        Ks = 1.0 / n if self.K is None else as_scalar(self.K, "K", above=0.0)
+        if not self._squared and self._penalized:
+            _feasible(points, "nu", nu, "exceeds {}", 1.0, y=[1.0])
+        elif not self._squared:
+            _feasible(points, "nu", nu, "exceeds 2 min(p, q)/(p + q) = {}", 2 * points.fewest / n)
+        ridge, upper = (0.5 / Ks, np.inf) if self._squared else (0.0, Ks)
+        P = SignedKernel(points, penalize_b=self._penalized, ridge=ridge)
+        balance = [] if self._penalized else [(points.s, 0.0)]
+        return DualProgram.of(P, 0.0, *balance, (1.0, n * Ks * nu), upper=upper, price=Ks)
 
 
-@dataclass(eq=False, repr=False)
-class SVMs3(SupportVectorMachine):
+class SVMs3(SVMs2prime):
     r"""Soft margin support vector machine (SVM_s3): the nu-SVM with a penalized b.
 
     The program of :class:`SVMs2prime` with :math:`\tfrac12 b^2` added to the objective. Its dual is
@@ -784,15 +781,10 @@ class SVMs3(SupportVectorMachine):
     (array([239., 109.]), 22.0, 631.0)
     """
 
-    nu: float = 0.5
-    _: KW_ONLY
-    K: float | None = None
     _penalized = True
-    _dual = nu_program
 
 
-@dataclass(eq=False, repr=False)
-class SVMs4(SupportVectorMachine):
+class SVMs4(SVMs2prime):
     r"""Soft margin support vector machine (SVM_s4): squared slacks.
 
     .. math::
@@ -836,15 +828,10 @@ class SVMs4(SupportVectorMachine):
     (array([1.]), 0.0, 1.25, array([0.25]))
     """
 
-    nu: float = 0.5
-    _: KW_ONLY
-    K: float | None = None
     _squared = True
-    _dual = nu_program
 
 
-@dataclass(eq=False, repr=False)
-class SVMs5(SupportVectorMachine):
+class SVMs5(SVMs2prime):
     r"""Soft margin support vector machine (SVM_s5): squared slacks and a penalized b.
 
     The program of :class:`SVMs4` with :math:`\tfrac12 b^2` added to the objective. Its dual is
@@ -871,12 +858,8 @@ class SVMs5(SupportVectorMachine):
     (array([0.]), array([2.]), array([2.]), 2.0, 5.0)
     """
 
-    nu: float = 0.5
-    _: KW_ONLY
-    K: float | None = None
     _penalized = True
     _squared = True
-    _dual = nu_program
 
 
 def _feasible(

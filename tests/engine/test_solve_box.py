@@ -81,18 +81,6 @@ def test_no_certified_answer_is_wrong():
     assert certified >= 19_990  # the others are flagged
 
 
-def test_a_guess_saves_the_search():
-    rng = np.random.default_rng(0)
-    G = rng.normal(size=(30, 30))
-    one = np.ones(30)
-    program = BoxProgram(G @ G.T, rng.normal(size=30), one[None], one[:1], 0 * one, one)
-    cold = solve_box(program)
-    warm = solve_box(program, guess=(cold.x, cold.y))
-    assert cold.n_iter > 0
-    assert warm.n_iter == 0
-    assert warm.certificate.ok
-
-
 def test_rounding_noise_in_a_right_hand_side_is_a_contradiction_and_zero_is_none():
     P, q, row = np.eye(2), -np.ones(2), np.ones((1, 2))
     for b, ok in ((0.0, True), (0.3 - 0.1 - 0.2, False), (-1e-12, False)):

@@ -181,7 +181,7 @@ def test_counts_of_the_text(machine, counts):
     assert (machine.p_f_, machine.q_f_, machine.p_m_, machine.q_m_) == counts
     assert machine.certificate_.ok
     nu, n = machine.nu, 60
-    if isinstance(machine, SVMs2prime):  # Proposition 18.1
+    if type(machine) is SVMs2prime:  # Proposition 18.1
         assert max(machine.p_f_, machine.q_f_) <= nu * n / 2 <= min(machine.p_m_, machine.q_m_)
     if isinstance(machine, SVMs3):  # Proposition 18.4
         assert machine.p_f_ + machine.q_f_ <= nu * n + 1e-12 <= machine.p_m_ + machine.q_m_ + 1e-9
