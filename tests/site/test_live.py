@@ -22,7 +22,8 @@ RAN = "() => companionPage.cells.map(({id, done: ok, outputs}) => ({id, ok, outp
 ACTIVE = "() => document.activeElement"
 FOUND = "() => Boolean(companionPage.found && companionPage.libraries.length)"  # what an earlier page left
 VISIBLE = ".cell:has(.cm-editor):not(:has(details))"
-PARTS_OF_LIVE = "() => performance.getEntriesByType('resource').map(e => e.name.match(/\\/live\\/([^?]*)/)?.[1]).filter(Boolean)"
+ENTRIES = "performance.getEntriesByType('resource')"
+PARTS_OF_LIVE = f"() => {ENTRIES}.map(e => e.name.match(/\\/live\\/([^?]*)/)?.[1]).filter(Boolean)"
 KEPT = "async n => (await (await caches.open('companion-live')).keys()).length >= n"
 AXE = "() => axe.run('article', {resultTypes: ['violations']}).then(s => s.violations.map(v => v.id + v.nodes[0].html))"
 
@@ -88,9 +89,11 @@ def test_a_reader_writes_runs_stops_and_finds_it_again(window: Reader) -> None:
     trace = cell.locator(".traceback").inner_text().rstrip()
     assert "----> 3 np.linalg" in trace.splitlines()[-3]
     assert trace.endswith("must be at least two-dimensional")
-    page.wait_for_function(KEPT, arg=len(loaded := page.evaluate(PARTS_OF_LIVE)) + 1)  # and memory, and what is in C
+    loaded = page.evaluate(PARTS_OF_LIVE)
+    page.wait_for_function(KEPT, arg=len(loaded) + 1)  # and memory, and what is in C
     begin(other)
-    assert len(loaded) > 10 and other.evaluate(PARTS_OF_LIVE) == ["list.json"]  # the rest was kept, unzipped
+    assert len(loaded) > 10
+    assert other.evaluate(PARTS_OF_LIVE) == ["list.json"]  # the rest was kept, unzipped
     assert [each.evaluate(FOUND) for each in (page, other)] == [False, True]
     expect(again.locator(".live-note")).to_have_text("changed by you")
     run(again, "print('np' in globals())")  # Python there is another one
