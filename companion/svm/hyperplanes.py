@@ -251,7 +251,8 @@ def proper_points(points: Points, free_b: bool, name: str) -> Points:
     point on: no program sees the difference, and a kernel may be positive definite only conditionally.
     """
     kernel = points.kernel
-    points = replace(make_points(points.X, points.s, kernel, free_b), classes=points.classes)
+    made = make_points(points.X, points.s, kernel, free_b, points.weight)
+    points = replace(made, classes=points.classes, middle=points.middle)
     if points.Phi is not None or kernel.positive_definite:
         return points
     chosen = replace(points, centred=free_b)

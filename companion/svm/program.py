@@ -416,7 +416,9 @@ def as_signs(y: Any, n: int | None = None) -> np.ndarray:
     return y
 
 
-def make_points(X: np.ndarray, s: np.ndarray, kernel: Kernel, free_b: bool = False) -> Points:
+def make_points(
+    X: np.ndarray, s: np.ndarray, kernel: Kernel, free_b: bool = False, weight: Any = 1.0
+) -> Points:
     """Collect what a dual program needs to know about the training points."""
     limit = np.inf if kernel.is_linear else max(len(X), _MANY_FEATURES)
     Phi = kernel.features(X, limit=limit)
@@ -425,14 +427,15 @@ def make_points(X: np.ndarray, s: np.ndarray, kernel: Kernel, free_b: bool = Fal
             f"the features of {kernel!r} overflow at these points; scale the data down"
         )
     if Phi is None or not free_b:
-        return Points(X, s, kernel, Phi)
-    mean, raw = Phi.mean(axis=0), float(np.einsum("ij,ij->", Phi, Phi))
+        return Points(X, s, kernel, Phi, weight=weight)
+    part = np.resize(weight, len(X)) > 0.0  # a point that costs nothing may be far away
+    mean, raw = Phi[part].mean(axis=0), float(np.einsum("ij,ij->", Phi[part], Phi[part]))
     Phi = Phi - mean
-    square = float(np.einsum("ij,ij->", Phi, Phi))
+    square = float(np.einsum("ij,ij->", Phi[part], Phi[part]))
     if square <= raw * rounding_of(len(Phi)) ** 2:  # equal points: what is left of them is rounding
         square = raw
     unit = math.ldexp(1.0, math.frexp(square / len(Phi))[1] // 2) if kernel.is_linear else 1.0
-    return Points(X, s, kernel, Phi / unit, mean / unit, unit=unit)
+    return Points(X, s, kernel, Phi / unit, mean / unit, weight=weight, unit=unit)
 
 
 def _real(values: np.ndarray, kernel: Kernel) -> np.ndarray:

@@ -48,7 +48,7 @@ from companion.arithmetic import (
     linear_program,
     ratio,
 )
-from companion.checks import as_matrix, as_scalar, as_vector, check_count
+from companion.checks import as_matrix, as_scalar, as_weights, check_count
 from companion.engine.certificate import certify_terms, relative, rounding_of
 from companion.engine.guess import Guess, guess_machine
 from companion.exceptions import InfeasibleProblemError
@@ -243,11 +243,10 @@ class SupportVectorMachine(HyperplaneClassifier):
 
     def _fit(self, X: Any, y: Any, weight: Any = None) -> Self:
         """Solve the dual program; recover w, b, eta and the slacks; certify."""
-        points = hyperplanes.proper_points(
-            self._read(X, y), not self._penalized, type(self).__name__
-        )
-        if weight is not None:
-            points = replace(points, weight=as_vector(weight, "sample_weight", points.n))
+        points = self._read(X, y)
+        if (weight := as_weights(weight, points.n)) is not None:
+            points = replace(points, weight=weight)
+        points = hyperplanes.proper_points(points, not self._penalized, type(self).__name__)
         program = self._dual(points)
         zero = cache(partial(self._zero, program))
         found = self._solved(program, zero)

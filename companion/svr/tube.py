@@ -215,11 +215,12 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, weight: Any = None) -> Self:
         """Solve the dual program and recover the tube."""
         points, y = self._read(X, y)
-        weight = as_weights(weight, points.n)
-        points = hyperplanes.proper_points(points, not self._penalized, type(self).__name__)
+        weight = 1.0 if weight is None else as_weights(weight, points.n)
         # where b is free, w does not see the middle of y; to subtract it spares digits
-        centre = 0.0 if self._penalized else float(y.min() + (y.max() - y.min()) / 2.0)
-        points = replace(points, middle=centre, weight=1.0 if weight is None else weight)
+        seen = y[np.resize(weight, y.size) > 0.0]
+        centre = 0.0 if self._penalized else float(seen.min() + (seen.max() - seen.min()) / 2.0)
+        points = replace(points, middle=centre, weight=weight)
+        points = hyperplanes.proper_points(points, not self._penalized, type(self).__name__)
         dual = self._dual(points, y - centre)
         solved = hyperplanes.refine(self, *self._solved(dual), norm_is_shown=False)
         self._store(solved, y - centre, dual.total)

@@ -59,6 +59,15 @@ def test_a_weight_is_a_number_of_copies(kernel, params):
     assert_allclose(copies.predict(X), f, rtol=1e-9)
 
 
+def test_a_point_without_weight_may_be_far_away():
+    X, y = random_data(1)
+    far, value = np.vstack([X, np.full_like(X[:1], 1e12)]), np.append(y, 1e12)
+    alone = EpsilonSVR(0.4, C=0.3 * len(X)).fit(X, y)
+    beside = EpsilonSVR(0.4, C=0.3 * len(far)).fit(far, value, np.append(np.ones(len(X)), 0.0))
+    assert beside.certificate_.ok
+    assert_allclose(beside.w_, alone.w_, rtol=1e-9)
+
+
 class TestMapping:
     @pytest.mark.parametrize(("kernel", "params"), KERNELS)
     def test_same_solutions(self, kernel, params):
