@@ -246,10 +246,10 @@ class _Store:
         self.fixed = np.zeros(n)  # and these variables
         if P.product is not None:
             return
-        support = np.flatnonzero(a)
+        support = a.nonzero()[0]
         full = support[(a >= upper)[support] & (support.size * n > _BLOCK)]
         self.fixed[full] = a[full]
-        self.keep(np.flatnonzero(a != self.fixed))
+        self.keep((a != self.fixed).nonzero()[0])
         for part in np.array_split(full, full.size * n // _BLOCK + 1) if full.size else ():
             self.base += a[part] @ P.rows(part)
 
@@ -271,7 +271,7 @@ class _Store:
         """Return P a, from explicit features if P has them: there less cancels."""
         if self.P.product is not None:
             return self.P.product(a)
-        self.keep(np.flatnonzero(a != self.fixed))
+        self.keep((a != self.fixed).nonzero()[0])
         return self.base + a[self.index] @ self.rows
 
     def block(self, free: np.ndarray) -> np.ndarray:
@@ -316,7 +316,7 @@ class _Machine(Proximal[_Point]):
 
         The correction is repeated while it helps.
         """
-        bounds, free = np.where(state > 0, self.upper, 0.0), np.flatnonzero(state == 0)
+        bounds, free = np.where(state > 0, self.upper, 0.0), (state == 0).nonzero()[0]
         a = np.where(state == 0, np.clip(point.a, 0.0, self.upper), bounds)
         point = _Point(a, np.zeros(self.e.c.size), self.store.product(a))
         solve = self.factor(free) if free.size else None
@@ -341,13 +341,13 @@ class _Machine(Proximal[_Point]):
     def factor(self, free: np.ndarray) -> Solve | None:
         """Factor the matrix of the free variables; None if it is not positive definite."""
         e = self.e
-        present = np.flatnonzero(np.bincount(e.group[free], np.abs(e.sign[free])))
+        present = np.bincount(e.group[free], np.abs(e.sign[free])).nonzero()[0]
         B = e.sign[free, None] * (e.group[free, None] == present)
         gamma = self.mean / float(free.size)
         for ridge in _RIDGES if self.store.P.product is None else _RIDGES[1:]:
             H = self.store.block(free)
             H += gamma * (B @ B.T)
-            diagonal = np.einsum("ii->i", H)  # a view that can be written
+            diagonal = H.reshape(-1)[:: free.size + 1]  # a view
             diagonal += ridge * diagonal.mean() + self.delta
             cholesky, missing = dpotrf(H.T, lower=1, clean=0, overwrite_a=1)
             if not missing:
