@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,41 @@ def _slices(rest: np.ndarray, bits: int) -> list[np.ndarray]:
         parts.append(np.rint(rest / unit) * unit)
         rest, unit = rest - parts[-1], math.ldexp(unit, -bits)
     return parts
+
+
+def rest_of_gaussians(K: np.ndarray, X: np.ndarray, sigma: float) -> np.ndarray:
+    r"""Return what rounding has taken from the numbers :math:`K_{ij} = e^{-|x_i - x_j|^2/2\sigma^2}`.
+
+    Examples
+    --------
+    >>> K, X = np.array([[1.0, 0.625], [0.625, 1.0]]), np.array([[0.0], [1.0]])
+    >>> round(float(0.625 + rest_of_gaussians(K, X, 1.0)[0, 1]), 12)  # exp(-1/2)
+    0.606530659713
+    """
+    rest = np.zeros(K.shape)
+    with localcontext(prec=40):
+        points, unit = [list(map(Decimal, x)) for x in X.tolist()], -2 * Decimal(sigma) ** 2
+        for i, x in enumerate(points):
+            for j, y in enumerate(points[:i]):
+                square = sum((a - b) ** 2 for a, b in zip(x, y))
+                rest[i, j] = rest[j, i] = (square / unit).exp() - Decimal(float(K[i, j]))
+    return rest
+
+
+def rounded_together(G: np.ndarray, c: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    """Return floats near c + rest, one rounded after another: what a large one misses, smaller ones take up.
+
+    So x'G x is small for the vector x of what they miss: it is the nearest plane of Babai (1986), by a factor of G.
+    """
+    order = np.argsort(np.abs(c))
+    ridge = 1e-14 * largest(G.diagonal()) * np.eye(c.size)
+    L = np.linalg.cholesky(G[np.ix_(order, order)] + ridge)
+    rounded, missed = c.copy(), np.zeros(c.size)
+    for i in reversed(range(c.size)):
+        k = order[i]
+        rounded[k] += rest[k] - L[i + 1 :, i] @ missed[i + 1 :] / L[i, i]
+        missed[i] = rounded[k] - c[k] - rest[k]
+    return rounded
 
 
 def is_symmetric(P: np.ndarray, tolerance: float = 1e-10) -> bool:

@@ -27,14 +27,14 @@ from companion import exceptions
 from companion.arithmetic import EPS, ROUNDING, Bounds, beyond, exact_product, largest, ratio
 from companion.checks import as_scalar, check_count, read_data, validated
 from companion.engine.certificate import certify_hyperplane
-from companion.engine.finish import Finished, finish, is_psd
+from companion.engine.finish import REFINEMENTS, Finished, finish, is_psd
 from companion.engine.guess import Guess, guess_state
 from companion.engine.quadratic import solve_box
 from companion.engine.weights import WeightsProgram
 from companion.kernels import Gaussian, Kernel, is_positive_definite
 from companion.kernels.vectors import own_points
 from companion.results import FEW_DIGITS, Certificate, Record
-from companion.svm.program import DualProgram, Points, SignedKernel, Weights, make_points
+from companion.svm.program import DualProgram, Points, SignedKernel, Weights, make_points, snap
 
 Interval = tuple[float, float]
 
@@ -93,17 +93,6 @@ class Slab(Record):
         b, eta = (self.b + distance) / unit, self.eta / unit
         edges = move(self.blue_interval), move(self.red_interval)
         return Slab(b, eta, move(self.b_interval), move(self.eta_interval, 0.0), *edges)
-
-
-def snap(a: np.ndarray, upper: Bounds, lengths: np.ndarray) -> np.ndarray:
-    """Return the multipliers with those moved to a bound that differ from it by rounding only.
-
-    A small multiplier of a long feature stays if its part of w is no rounding.
-    """
-    parts = a * lengths
-    small = (a <= ROUNDING * largest(a)) & (parts <= ROUNDING * largest(parts))
-    a = np.where(small, 0.0, a)
-    return np.where(a >= (1.0 - ROUNDING) * upper, upper, a)  # an infinite bound is never met
 
 
 def multiplier_interval(h: np.ndarray, at_zero: np.ndarray, at_upper: np.ndarray) -> Interval:
@@ -323,7 +312,7 @@ def solve(
     return best[0]
 
 
-def _without_slack(attempt: Callable[..., Solved | None]) -> Solved | None:
+def _without_slack(attempt: Callable[..., Any]) -> Any:
     """Solve; where no point has slack, and that of rounding costs too much, once more with a narrower margin."""
     found = attempt(0.0)
     if found is None or found.certificate.ok:
@@ -393,6 +382,7 @@ def judge(model: Any, dual: DualProgram, done: Finished, narrower: float = 0.0) 
 
 def refine(model: Any, best: Solved, programs: list[DualProgram], norm_is_shown: bool) -> Solved:
     """Return a better answer, with w as a variable of its own, if there is no proof or too little of the norm yet."""
+    best = _refined(model, best)
     for dual in programs:
         few = norm_is_shown and best.weights.norm_error > FEW_DIGITS
         if best.certificate.ok and not few:
@@ -405,6 +395,38 @@ def refine(model: Any, best: Solved, programs: list[DualProgram], norm_is_shown:
         best = min(best, found, key=lambda f: f.weights.norm_error if both else f.certificate.worst)
         best = best._replace(n_systems=total)
     return best
+
+
+def _refined(model: Any, best: Solved) -> Solved:
+    """Return an answer for the same sets with coefficients of w that are refined, if it is better.
+
+    Each step solves the system of the free multipliers for what their constraints miss, with products that are rounded
+    once, and the values of a Gaussian kernel to twice the digits. The coefficients are so rounded that w misses little:
+    beside the multipliers, which are rounded as well.
+    """
+    dual, P, points = best.dual, best.dual.P, best.dual.P.points
+    if best.certificate.ok or points.Phi is not None or points.centred or points.n > _MANY_FEATURES:
+        return best
+    free = np.flatnonzero((best.a > 0.0) & (best.a < dual.upper))
+    A, step = dual.A[:, free], np.zeros(best.a.size)
+    system = np.block([[P.rows(free)[:, free], A.T], [A, np.zeros((len(A), len(A)))]])
+    inverse = np.linalg.pinv(system, hermitian=True)
+
+    def attempt(narrower: float, sets: Any = None) -> Any:
+        a, coef, terms, answers = best.a, best.weights.coef, [best.slab.b], list[Solved]()
+        while len(answers) < 2 or (len(answers) < REFINEMENTS and not answers[-1].certificate.ok):
+            weights = points.beside(coef, P.coefficients(a))
+            b = math.fsum(terms) if P.constant else None
+            answers.append(_read_off(model, dual, a, weights, narrower, b))
+            r = (answers[-1].u + narrower - P.ridge * a)[free]
+            miss = [side - math.fsum(row * a) for row, side in zip(dual.A, dual.c)]
+            step[free] = (inverse @ np.append(r, miss))[: free.size]
+            coef = points.rounded(coef, P.coefficients(step))
+            a = np.clip(a + step, 0.0, dual.upper)
+            terms += (-P.s * step).tolist()
+        return min(answers[1:], key=lambda f: f.certificate.worst)
+
+    return min(best, _without_slack(attempt), key=lambda f: f.certificate.worst)
 
 
 def _carried(model: Any, dual: DualProgram, a: np.ndarray) -> Solved | None:
@@ -432,7 +454,7 @@ def _carried(model: Any, dual: DualProgram, a: np.ndarray) -> Solved | None:
         proved = _read_off(model, dual, multipliers, weights, narrower, b)
         return proved._replace(n_systems=found.n_systems)
 
-    return _without_slack(carried)
+    return _refined(model, _without_slack(carried))
 
 
 # -- proof
@@ -451,6 +473,9 @@ def _read_off(
     error, size = (np.resize(each, a.size) for each in (weights.error, weights.size))
     if b is None:
         b = -math.fsum(s * a) if penalized else 0.0
+    lengths = np.sqrt(np.maximum(P.diagonal(), 0.0))
+    if model._unit_normal and weights.w is None:  # its coefficients will be divided, and rounded
+        error = error + EPS * float(np.linalg.norm(weights.coef * lengths[: P.m])) * lengths
     h = inner - b * s + ridge + dual.q
     slab = model._slab(dual, h - narrower, a, b if penalized else None)
     moved = (3 - 2 * P.copies) * weights.shift
@@ -468,19 +493,16 @@ def _read_off(
             rounded = np.abs(u) + 0.5 * np.abs(dual.q) * bool(dual.eta or dual.P.points.middle)
             error = error + abs(math.fsum((slab.b, moved, -(slab.b + moved))))
     error = error + EPS * rounded
-    misfit = weights.misfit
-    if penalized:
-        misfit = math.hypot(misfit, b + math.fsum(s * a))
+    misfit = math.hypot(weights.misfit, penalized * (b + math.fsum(s * a)))
     slack = np.maximum(u, 0.0).reshape(P.copies, P.m).sum(axis=0)  # of each point
     norm, square = weights.norm / P.unit, P.unit**2
     unit = norm if model._unit_normal and norm > 0.0 else 1.0
-    bias = b if penalized else 0.0
-    terms = dual.terms(norm / unit, bias, slab.eta / unit, slack / unit)[int(model._unit_normal) :]
+    terms = dual.terms(norm / unit, b, slab.eta / unit, slack / unit)[int(model._unit_normal) :]
     objective = float(sum(terms))
     certificate, loss = certify_hyperplane(
-        a, u, error, size + fixed + ridge, upper=dual.upper, ridge=P.ridge, norm=math.hypot(weights.norm, bias),
-        misfit=misfit, lengths=np.sqrt(np.maximum(P.diagonal(), 0.0)), rows=(dual.A, dual.c, levels),
-        largest_sum=dual.largest_sum, size=sum(map(abs, terms)), unit=unit * square, tolerance=float(model.tol),
+        a, u, error, size + fixed + ridge, upper=dual.upper, ridge=P.ridge, norm=math.hypot(weights.norm, b),
+        misfit=misfit, lengths=lengths, rows=(dual.A, dual.c, levels), largest_sum=dual.largest_sum,
+        size=sum(map(abs, terms)), unit=unit * square, tolerance=float(model.tol),
     )  # fmt: skip
     lost = 0.5 * float(ratio(weights.below / square, sum(map(abs, terms))))
     lost = weights.norm_error if model._unit_normal else lost
@@ -495,12 +517,13 @@ def _read_off(
 def complain(model: Any, points: Points, norm_is_shown: bool, price: str = "") -> Any:
     """Warn about digits that are missing: what is proved, what is lost, what helps; return the model."""
     found, longest = model.certificate_, math.sqrt(largest(points.diagonal)) * points.unit
-    if found.ok and not (norm_is_shown and model.norm_error_ > FEW_DIGITS):
+    seen = model.norm_ * (1.0 + model.norm_error_) * longest > EPS * abs(model.b_)  # beside b
+    if found.ok and not (norm_is_shown and seen and model.norm_error_ > FEW_DIGITS):
         return model
-    if found.ok and model.norm_ * (1.0 + model.norm_error_) * longest <= EPS * abs(model.b_):
-        return model  # beside b, nobody sees w
     advice = "centre the columns of X, and bring them to one size"
-    if model.w_ is None:
+    if points.kernel.is_precomputed:
+        advice = "give points and a kernel: a matrix that was rounded may belong to no features"
+    elif model.w_ is None:
         other = "a smaller sigma" if isinstance(points.kernel, Gaussian) else "a kernel"
         advice = f"take {other} for which different points differ more, or merge points that are nearly equal"
     if found.ok:

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
+from companion import arithmetic
 from companion.arithmetic import EPS, Bounds, accurate_product, exact_product, largest, ratio
 from companion.checks import as_vector
 from companion.engine.certificate import (
@@ -45,7 +46,7 @@ class Weights(NamedTuple):
     `misfit` bounds the distance of w from :math:`\sum_i c_i \varphi(x_i)`, for the coefficients c that the multipliers
     give. Where `rest` is there, it is what rounding has taken from `inner`, and `error` bounds what else there is.
     `below` is by how much the square of the norm is negative, as it may be for a Gram matrix that rounding has made
-    indefinite: the norm is 0 then, and the objective is off by half of `below`.
+    indefinite: the norm is 0 then, and the objective is off by half of `below`. `longest` bounds the norm.
     """
 
     w: np.ndarray | None
@@ -59,6 +60,7 @@ class Weights(NamedTuple):
     shift: float = 0.0
     rest: np.ndarray | None = None
     below: float = 0.0
+    longest: float = 0.0
 
     def of_data(self, unit: float) -> Weights:
         """Return w as the features of the data have it, which are `unit` times those of `Points`."""
@@ -152,6 +154,19 @@ class Points:
         return _real(self.kernel(self.X), self.kernel)
 
     @cached_property
+    def rest(self) -> np.ndarray | None:
+        """What rounding has taken from the entries of `given`; None where that is not known."""
+        if not isinstance(self.kernel, Gaussian):
+            return None
+        return arithmetic.rest_of_gaussians(self.given, self.X, self.kernel.sigma)
+
+    @cached_property
+    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        """The first of each set of equal points, which have equal images, and the set that each point is in."""
+        _, first, group = np.unique(self.X, axis=0, return_index=True, return_inverse=True)
+        return first, group.ravel()
+
+    @cached_property
     def middle_point(self) -> int:
         """The point that is nearest to the mean of all."""
         return int(np.argmin(self.given.diagonal() - 2.0 * self.given.mean(axis=1)))
@@ -215,6 +230,7 @@ class Points:
         if not self.kernel.is_precomputed:  # a matrix that was given is what it is
             error += EPS * float(np.linalg.norm(parts)) * lengths
         square, noise = float(c @ inner), float(np.linalg.norm(c * error))
+        noise += EPS * float(parts @ parts)
         found = self._in_span(c, inner, error, square, noise, 0.0)
         if not self.centred:
             return found
@@ -222,29 +238,31 @@ class Points:
         error = error + EPS * float(size.sum()) * largest(self.given)
         return found._replace(shift=shift, error=error)
 
-    def _of_gram(self, c: np.ndarray, misfit: float) -> Weights:
-        """Return the weights with these coefficients, and products that are rounded once."""
+    def _of_gram(self, c: np.ndarray, misfit: float, rest: np.ndarray | None = None) -> Weights:
+        """Return the weights with these coefficients, and products that are rounded once.
+
+        `rest` is what rounding has taken from the matrix.
+        """
         used = np.flatnonzero(c)
         M = self.inner(used).T if used.size and not self.centred else self.given[:, used]
-        inner, rest, lost = accurate_product(M, c[used])
-        square, error = math.fsum(c * inner), np.full(self.n, lost)
+        entry = 0.0 if self.kernel.is_precomputed or rest is not None else EPS
+        error = entry * np.sqrt(M**2 @ c[used] ** 2)
+        M = M if rest is None else np.hstack([M, rest[:, used]])
+        inner, left, lost = accurate_product(M, np.resize(c[used], M.shape[1]))
         noise = 2.0 * float(np.abs(c) @ (EPS * np.abs(inner) + lost))
-        if not self.kernel.is_precomputed:
-            error += EPS * np.sqrt(M**2 @ c[used] ** 2)
-        return self._in_span(c, inner, error, square, noise, misfit)._replace(rest=rest)
+        noise += entry * float(c**2 @ np.maximum(self.diagonal, 0.0))
+        square = math.fsum(c * inner)
+        return self._in_span(c, inner, error + lost, square, noise, misfit)._replace(rest=left)
 
     def _in_span(
         self, c: np.ndarray, inner: np.ndarray, error: np.ndarray, square: float, noise: float, misfit: float
     ) -> Weights:  # fmt: skip
         """Return the weights with these coefficients, products and squared norm."""
         lengths = np.sqrt(np.maximum(self.diagonal, 0.0))
-        if not self.kernel.is_precomputed:
-            noise += EPS * float(np.linalg.norm(c * lengths)) ** 2
         norm, part = math.sqrt(max(square, 0.0)), 0.5 * float(ratio(noise, max(square, 0.0)))
-        below = max(-square, 0.0)
-        return Weights(
-            None, c, inner, error, norm * lengths, norm, part, misfit, -self.middle, below=below
-        )
+        found = Weights(None, c, inner, error, norm * lengths, norm, part, misfit, -self.middle)
+        longest = math.sqrt(abs(square) + noise)
+        return found._replace(below=max(-square, 0.0), longest=longest)
 
     def known(self, w: np.ndarray, c: np.ndarray, misfit: float, careful: bool = False) -> Weights:
         """Return the weights w of explicit features."""
@@ -278,11 +296,12 @@ class Points:
         if self.Phi is not None:
             return self.Phi, np.zeros(0, dtype=int), np.zeros((0, 0))
         noise = self.n * EPS * largest(self.given)
-        L, order, rank, _ = dpstrf(self.gram, tol=noise, lower=1)
-        F = np.empty((self.n, rank))
+        first, group = self.distinct
+        L, order, rank, _ = dpstrf(self.gram[np.ix_(first, first)], tol=noise, lower=1)
+        F = np.empty((first.size, rank))
         F[order - 1] = np.tril(L)[:, :rank]
         pivots = order[:rank] - 1
-        return F, pivots, F[pivots]
+        return F[group], first[pivots], F[pivots]
 
     def carried(self, w: np.ndarray, pivots: np.ndarray, T: np.ndarray, c: np.ndarray) -> Weights:
         """Return the weights w of the features of `basis`, beside the coefficients c that the multipliers give."""
@@ -295,19 +314,30 @@ class Points:
         coef[pivots] = solve_triangular(T, w, lower=True, trans="T")
         if self.centred:
             coef[self.middle_point] -= coef.sum()
-        lengths = np.sqrt(np.maximum(self.diagonal, 0.0))
-        # equal points have equal images: what cancels among them does so without rounding
-        _, first, group = np.unique(self.X, axis=0, return_index=True, return_inverse=True)
-        parts: list[list[float]] = [[] for _ in first]
-        for k, one, two in zip(group.ravel().tolist(), coef.tolist(), c.tolist()):
-            parts[k] += [one, -two]
-        rest = np.array([math.fsum(part) for part in parts])
-        product, _, lost = accurate_product(self.given[np.ix_(first, first)], rest)
+        return self.beside(coef, c)
+
+    def beside(self, coef: np.ndarray, c: np.ndarray) -> Weights:
+        """Return the weights with these coefficients, beside those that the multipliers give."""
+        apart = self._of_gram(self.merged(coef, -c)[0], 0.0, self.rest)
         # where rounding has made the matrix indefinite, the square may be negative: it proves nothing either
-        left = abs(math.fsum(rest * product)) + float(np.abs(rest) @ (EPS * np.abs(product) + lost))
-        if not self.kernel.is_precomputed:
-            left += EPS * float(np.linalg.norm(rest * lengths[first])) ** 2
-        return self._of_gram(coef, math.sqrt(left))
+        return self._of_gram(coef, apart.longest, self.rest)
+
+    def merged(self, *parts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sum of coefficients, with those of equal points at the first of them, and its rounding."""
+        first, group = self.distinct
+        same = np.equal.outer(np.arange(first.size), group).astype(float)
+        total, rest = np.zeros((2, self.n))
+        found = accurate_product(np.hstack([same] * len(parts)), np.concatenate(parts))
+        total[first], rest[first] = found[:2]
+        return total, rest
+
+    def rounded(self, c: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Return coefficients near c + step, so rounded that w misses little."""
+        total, rest = self.merged(c, step)
+        used = np.flatnonzero(total)
+        G = self.gram[np.ix_(used, used)]
+        total[used] = arithmetic.rounded_together(G, total[used], rest[used])
+        return total
 
 
 class SignedKernel:
@@ -391,6 +421,18 @@ class SignedKernel:
     def toarray(self) -> np.ndarray:
         """Return the whole matrix."""
         return self.rows(np.arange(self.s.size))
+
+
+def snap(a: np.ndarray, upper: Bounds, lengths: np.ndarray) -> np.ndarray:
+    """Return the multipliers with those moved to a bound that differ from it by rounding only.
+
+    A small multiplier of a long feature stays if its part of w is no rounding.
+    """
+    parts = a * lengths
+    tiny = arithmetic.ROUNDING
+    small = (a <= tiny * largest(a)) & (parts <= tiny * largest(parts))
+    a = np.where(small, 0.0, a)
+    return np.where(a >= (1.0 - tiny) * upper, upper, a)  # an infinite bound is never met
 
 
 _OPTIONS: dict[type[Kernel], Callable[[Any], dict[str, Any]]] = {

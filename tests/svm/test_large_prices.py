@@ -159,7 +159,7 @@ def test_numbers_in_a_refusal_are_told_apart() -> None:
 
 def test_a_refusal_names_a_price_for_which_the_answer_is_proved() -> None:
     points = np.array([[0.0], [1e-3], [2e-3], [1.0]])
-    machine = SVMs4(0.5, K=1e10, kernel="gaussian")
+    machine = SVMs4(0.5, K=1e20, kernel="gaussian")
     with pytest.warns(ConvergenceWarning, match="leaves .* open, and K = 1e") as told:
         machine.fit(points, SIGNS)
     price = float(str(told[0].message).rsplit("lower K, to about ", 1)[1])
