@@ -29,10 +29,11 @@ def _as_float_array(value: Any, name: str) -> np.ndarray:
 
 
 def _no_numbers(value: Any, name: str, why: str = "") -> TypeError:
-    return TypeError(f"{name} must be an array of real numbers, got {_describe(value)}{why}")
+    return TypeError(f"{name} must be an array of real numbers, got {describe(value)}{why}")
 
 
-def _describe(value: Any) -> str:
+def describe(value: Any) -> str:
+    """Return what a value is, for a message."""
     text = repr(value)
     return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
 
@@ -258,33 +259,15 @@ def as_scalar(
     ]
     accepted = f"{name} must be a finite number {' and '.join(rules)}".rstrip()
     if number is None:
-        raise TypeError(f"{accepted}, got {_describe(value)}")
+        raise TypeError(f"{accepted}, got {describe(value)}")
     given = value.item() if isinstance(value, np.generic) else value
     raise ValueError(f"{accepted}, got {given!r}")
-
-
-def as_schedule(value: Any, name: str, **accepted: float) -> Callable[[int], float]:
-    """Make a constant or a function of ``k = 0, 1, ...`` a function of k that checks its values.
-
-    Parameters
-    ----------
-    value : float or callable
-        A number, or a function that returns one for each k.
-    name : str
-        The argument's name in messages.
-    **accepted
-        The range, as for :func:`as_scalar`.
-    """
-    if callable(value):
-        return lambda k: as_scalar(value(k), f"{name}({k})", **accepted)
-    constant = as_scalar(value, name, **accepted)
-    return lambda k: constant
 
 
 def check_count(value: Any, name: str, *, at_least: int = 1) -> int:
     """Return `value` as an int that is at least `at_least`, or raise an error that names it."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be an integer >= {at_least}, got {_describe(value)}")
+        raise TypeError(f"{name} must be an integer >= {at_least}, got {describe(value)}")
     if value < at_least:
         raise ValueError(f"{name} must be an integer >= {at_least}, got {value}")
     return int(value)

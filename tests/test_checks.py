@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from companion import checks
+from companion import arguments, checks
 from companion.admm import solve_qp
 from companion.arithmetic import apart
 from companion.engine.refusals import check_bounds
@@ -65,7 +65,7 @@ def test_every_attack_is_refused_by_name(check, attack):
 
 
 def test_good_schedules_pass():
-    step = checks.as_schedule(lambda k: k / 2, "step", at_least=0.0)
+    step = arguments.as_schedule(lambda k: k / 2, "step", at_least=0.0)
     assert [step(k) for k in range(3)] == [0.0, 0.5, 1.0]
 
 
@@ -92,7 +92,11 @@ def test_good_schedules_pass():
         (vector, [10**400], "b must be an array of real numbers, got list"),
         (count, 0, "m must be an integer >= 1, got 0"),
         (count, 1.5, "m must be an integer >= 1, got float 1.5"),
-        (lambda v: checks.as_schedule(v, "step", above=0)(2), lambda k: 0.0, r"step\(2\) must be"),
+        (
+            lambda v: arguments.as_schedule(v, "step", above=0)(2),
+            lambda k: 0.0,
+            r"step\(2\) must be",
+        ),
         (lambda X: SVMs2().fit(X, [0, 1]), [[1], [2, 3]], r"X must be an array of real num"),
         (lambda X: RidgeRegression().fit(*SEVEN).predict(X), [["a"]], "X must be an array of real"),
         (lambda y: RidgeRegression().fit([[0], [1]], y), ["a", "b"], "y must be an array of real"),

@@ -45,6 +45,7 @@ TAKE_SCIKIT_LEARN = {"l1-problems", "consensus", "proximal-gradient", "problems"
 ORDER = [
     {"exceptions", "arithmetic"},
     {"records", "checks"},
+    {"arguments"},
     {"engine"},
     {"results"},
     {"admm", "kernels", "datasets"},

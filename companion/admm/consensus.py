@@ -29,8 +29,9 @@ from scipy import sparse
 from companion.admm.losses import SmoothLoss, half_square
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import admm, complain
+from companion.arguments import check_kind
 from companion.arithmetic import largest, ratio
-from companion.checks import as_scalar
+from companion.checks import as_array, as_scalar, as_vector
 from companion.engine.certificate import certify_terms, relative, rounding_of_a_sum
 from companion.results import ADMMResult, Problem
 
@@ -202,14 +203,10 @@ def consensus(
     >>> print(consensus(rows, Nonnegative()).z.round(4))
     [0.  0.3]
     """
-    if len(losses) == 0:
-        raise ValueError("losses must hold at least one loss, got none")
-    if strange := [loss for loss in losses if isinstance(loss, (tuple, list, np.ndarray))]:
-        raise TypeError(
-            "losses must be losses such as LeastSquaresLoss(A_i, b_i), "
-            f"got an entry of type {type(strange[0]).__name__}"
-        )
-    N, d = len(losses), list(workers(_curvature, losses))
+    check_kind(losses, "losses", "a list of at least one loss", len)
+    own = "an L1Penalty, a RidgePenalty or your own with the same methods"
+    check_kind(penalty, "penalty", own, lambda g: g.value and g.prox and g.dual)
+    N, d = len(losses), list(check_kind(workers, "workers")(_curvature, losses))
     if len(sizes := {d_i.size for d_i in d}) > 1:
         raise ValueError(f"all losses must have the same number of columns, got {sorted(sizes)}")
     weights = np.mean(d, axis=0)
@@ -228,7 +225,8 @@ def consensus(
 
     one = sparse.diags_array(root)
     if options.get("u0") is not None:  # as in a result
-        options["u0"] = (np.reshape(options["u0"], (N, n)) / root).ravel()
+        u0 = as_vector(as_array(options["u0"], "u0").ravel(), "u0", N * n)
+        options["u0"] = (u0.reshape(N, n) / root).ravel()
     run = admm(
         x_update, z_update, sparse.block_diag([one] * N), -sparse.vstack([one] * N), 0.0, adaptive=adaptive, mu=2.0,
         tol_abs=tol_abs, tol_rel=tol_rel, **options,
@@ -260,6 +258,8 @@ def consensus(
 
 
 def _curvature(loss: SmoothLoss) -> np.ndarray:
+    kind = "a SmoothLoss such as LeastSquaresLoss(A_i, b_i)"
+    check_kind(loss, "each entry of losses", kind, lambda loss: isinstance(loss, SmoothLoss))
     return np.broadcast_to(loss.curvature, loss.n)
 
 

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.linalg import norm
 from numpy.typing import ArrayLike
 
-from companion.admm.splitting import DIVERGED, repeat, returned
+from companion.admm.splitting import DIVERGED, repeat
+from companion.arguments import as_schedule, check_kind, value_of
 from companion.arithmetic import EPS, largest
-from companion.checks import as_matrix, as_scalar, as_schedule, as_symmetric, as_vector
+from companion.checks import as_matrix, as_scalar, as_symmetric, as_vector
 from companion.exceptions import UnboundedProblemError
 from companion.results import MultiplierResult
 
@@ -200,12 +201,12 @@ def augmented_lagrangian(
     A = as_matrix(A, "A")
     m, n = A.shape
     b = as_vector(b, "b", m)
-    rho = as_scalar(rho, "rho", at_least=0)
+    J, rho = check_kind(J, "J"), as_scalar(rho, "rho", at_least=0)
 
     def L_rho(u: ArrayLike, lambda_: ArrayLike) -> float:
         u, lambda_ = as_vector(u, "u", n), as_vector(lambda_, "lambda_", m)
         r = A @ u - b
-        return float(J(u) + lambda_ @ r + 0.5 * rho * (r @ r))
+        return float(value_of(J, "J", (), u) + lambda_ @ r + 0.5 * rho * (r @ r))
 
     return L_rho
 
@@ -245,12 +246,13 @@ def dual_function(
     >>> G([-1]), G([1])
     (2.5, -7.5)
     """
-    L_rho, n_rows = augmented_lagrangian(J, A, b, rho), as_vector(b, "b").size
+    L_rho, (m, n) = augmented_lagrangian(J, A, b, rho), np.shape(A)
+    check_kind(argmin, "argmin")
 
     def G(lambda_: ArrayLike) -> float:
-        lambda_ = as_vector(lambda_, "lambda_", n_rows)
+        lambda_ = as_vector(lambda_, "lambda_", m)
         try:
-            return L_rho(argmin(lambda_), lambda_)
+            return L_rho(value_of(argmin, "argmin", (n,), lambda_), lambda_)
         except UnboundedProblemError:
             return -np.inf
 
@@ -364,14 +366,14 @@ def _ascend(
 
     def step(k: int) -> tuple[str, tuple[Any, ...]]:
         nonlocal u, lambda_
-        u_next = returned(argmin(lambda_.copy()), (n,), "argmin")
+        u_next = value_of(argmin, "argmin", (n,), lambda_.copy())
         r = A @ u_next - b
         lambda_next = lambda_ + alpha(k - 1) * r
         if not norm(np.concatenate([u_next, lambda_next])) <= bound:  # also when it is NaN
             return "diverged", ()
         values: tuple[float, ...] = ()
         if J is not None:
-            value = float(J(u_next))
+            value = float(value_of(J, "J", (), u_next))
             values = value, value + float(lambda_ @ r + 0.5 * rho * (r @ r))
         u, lambda_ = u_next, lambda_next
         return "converged" if norm(r) <= eps else "", (u, lambda_, float(norm(r)), *values)

@@ -26,6 +26,7 @@ from scipy import special
 from scipy.linalg import null_space
 
 from companion.admm.affine import AffineSet, as_rows
+from companion.arguments import check_kind
 from companion.arithmetic import EPS, apart
 from companion.checks import as_array, as_matrix, as_scalar, as_symmetric, as_vector, check_count
 from companion.exceptions import InfeasibleProblemError
@@ -471,6 +472,7 @@ def prox_indicator(project: Callable[..., np.ndarray], **parameters: Any) -> Pro
     >>> prox([-3, 0.5, 2], 10.0)
     array([0. , 0.5, 1. ])
     """
+    check_kind(project, "project")
     return lambda v, t: project(v, **parameters)
 
 
@@ -577,6 +579,7 @@ def prox_conjugate(prox: Prox) -> Prox:
     >>> prox_conjugate(soft_threshold)([3, 0.5, -2], 4.0)
     array([ 1. ,  0.5, -1. ])
     """
+    check_kind(prox, "prox")
 
     def conjugate(v: np.ndarray, t: float) -> np.ndarray:
         v, t = as_array(v, "v"), _parameter(t)
@@ -609,8 +612,8 @@ def prox_separable_sum(parts: Sequence[tuple[Prox, int]]) -> Prox:
     >>> prox([5, 3, 4], 1.0)
     array([4. , 2.4, 3.2])
     """
-    if len(parts) == 0:
-        raise ValueError("parts must hold at least one pair (prox_i, n_i), got none")
+    pairs = "at least one pair (prox_i, n_i) of an operator and a length"
+    check_kind(parts, "parts", pairs, lambda parts: parts and all(callable(p) for p, _ in parts))
     sizes = [check_count(n_i, f"length of part {i}") for i, (_, n_i) in enumerate(parts)]
     cuts = np.cumsum(sizes)[:-1]
 
@@ -652,8 +655,8 @@ def prox_postcompose(prox: Prox, a: float) -> Prox:
     >>> prox_postcompose(soft_threshold, 2)([5, 1, -3], 1.0)
     array([ 3.,  0., -1.])
     """
-    a = as_scalar(a, "a", above=0)
-    return lambda v, t: prox(v, a * t)
+    prox, a = check_kind(prox, "prox"), as_scalar(a, "a", above=0)
+    return lambda v, t: prox(v, a * _parameter(t))
 
 
 def prox_precompose(prox: Prox, a: float, b: ArrayLike = 0.0) -> Prox:
@@ -691,14 +694,14 @@ def prox_precompose(prox: Prox, a: float, b: ArrayLike = 0.0) -> Prox:
     >>> prox_precompose(soft_threshold, 1, -3)([5.5, 3.5], 1.0)
     array([4.5, 3. ])
     """
-    a = as_scalar(a, "a")
+    prox, a = check_kind(prox, "prox"), as_scalar(a, "a")
     if a == 0:
         raise ValueError("a must not be 0: phi(b) is a constant")
 
     def composed(v: np.ndarray, t: float) -> np.ndarray:
         v = as_array(v, "v")
         shift = _like(b, "b", v)
-        return (prox(a * v + shift, a * a * t) - shift) / a
+        return (prox(a * v + shift, a * a * _parameter(t)) - shift) / a
 
     return composed
 
@@ -732,9 +735,10 @@ def prox_add_linear(prox: Prox, a: ArrayLike) -> Prox:
     >>> prox_add_linear(soft_threshold, [1, -1])([3, 3], 1.0)
     array([1., 3.])
     """
+    check_kind(prox, "prox")
 
     def shifted(v: np.ndarray, t: float) -> np.ndarray:
-        v = as_array(v, "v")
+        v, t = as_array(v, "v"), _parameter(t)
         return prox(v - t * _like(a, "a", v), t)
 
     return shifted
@@ -770,6 +774,7 @@ def moreau_envelope(
     >>> huber([0.5], 1.0), huber([3.0], 1.0)
     (0.125, 2.5)
     """
+    g, prox = check_kind(g, "g"), check_kind(prox, "prox")
 
     def envelope(v: np.ndarray, t: float) -> float:
         v, t = as_array(v, "v"), _parameter(t)

@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from companion.admm.proximal import Prox
-from companion.admm.splitting import DIVERGED, repeat, returned
+from companion.admm.splitting import DIVERGED, repeat
+from companion.arguments import as_schedule, value_of
 from companion.arithmetic import EPS
-from companion.checks import as_array, as_scalar, as_schedule
+from companion.checks import as_array, as_scalar
 from companion.results import FixedPointResult
 
 Operator = Callable[[np.ndarray], np.ndarray]
@@ -81,7 +82,7 @@ def krasnoselskii_mann(
     relax = as_schedule(relaxation, "relaxation", at_least=0, at_most=1)
 
     def update(n: int, x: np.ndarray) -> tuple[np.ndarray, float, float, float]:
-        d = returned(R(x), x.shape, "R") - x
+        d = value_of(R, "R", x.shape, x) - x
         lambda_n = relax(n)
         return x + lambda_n * d, _length(d), lambda_n, _length(x)
 
@@ -136,7 +137,7 @@ def proximal_point(
 
     def update(k: int, x: np.ndarray) -> tuple[np.ndarray, float, float, float]:
         t = t_at(k)
-        x_next = returned(prox(x, t), x.shape, "prox")
+        x_next = value_of(prox, "prox", x.shape, x, t)
         return x_next, _length(x - x_next) / t, t, 0.0
 
     advice = "g may have no minimiser; otherwise a larger step may help"
@@ -296,7 +297,7 @@ def _forward_backward(
     def update(k: int, x: np.ndarray) -> tuple[np.ndarray, float, float, float]:
         nonlocal last, age, t
         y = x + omega(age) * (x - last)
-        g = returned(gradient(y), x.shape, "gradient")
+        g = value_of(gradient, "gradient", x.shape, y)
         if smooth is None or k == 0:
             t = t_at(k)
         if not np.isfinite(y - t * g).all():
@@ -304,7 +305,7 @@ def _forward_backward(
         if smooth is not None:
             x_next, t = _line_search(smooth, prox, y, g, t)
         else:
-            x_next = returned(prox(y - t * g, t), x.shape, "prox")
+            x_next = value_of(prox, "prox", x.shape, y - t * g, t)
         age = 0 if restart and np.vdot(y - x_next, x_next - x) > 0 else age + 1
         last = x
         return x_next, _length(y - x_next) / t, t, _length(g)
@@ -316,10 +317,10 @@ def _line_search(
     smooth: Function, prox: Prox, y: np.ndarray, g: np.ndarray, t: float
 ) -> tuple[np.ndarray, float]:
     """Halve t until the quadratic upper bound with curvature 1/t holds at the new point."""
-    f_y = float(smooth(y))
+    f_y = float(value_of(smooth, "smooth", (), y))
     for _ in range(40):  # at 2^-40 of the step the comparison below is drowned by rounding
-        x = returned(prox(y - t * g, t), y.shape, "prox")
-        d, f_x = x - y, float(smooth(x))
+        x = value_of(prox, "prox", y.shape, y - t * g, t)
+        d, f_x = x - y, float(value_of(smooth, "smooth", (), x))
         bound = f_y + np.vdot(g, d) + np.vdot(d, d) / (2 * t)
         if f_x <= bound + 100 * EPS * (abs(f_y) + abs(f_x)) < np.inf:
             return x, t
@@ -351,7 +352,7 @@ def _iterate(
         x = x_next
         row: tuple[float, ...] = residual, t
         if objective is not None:
-            value = float(objective(x))
+            value = float(value_of(objective, "objective", (), x))
             row = (*row, value)
         return "converged" if residual <= tol * max(1.0, scale) else "", row
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from companion.admm.losses import LeastSquaresLoss, LogisticLoss, SmoothLoss, newton_step
 from companion.admm.splitting import Iterate, admm, complain
+from companion.arguments import check_kind
 from companion.arithmetic import EPS, largest, ratio
 from companion.checks import as_scalar, as_vector, check_count, count_axes
 from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
@@ -351,8 +352,7 @@ def l1_regularized(loss: SmoothLoss, tau: Any, **options: Any) -> ADMMResult:
     >>> result.x.round(4), result.certificate.ok
     (array([0.5948, 0.    ]), True)
     """
-    if not isinstance(loss, SmoothLoss):
-        raise TypeError(f"loss must be a SmoothLoss, got {type(loss).__name__}")
+    check_kind(loss, "loss", "a SmoothLoss", lambda loss: isinstance(loss, SmoothLoss))
     if count_axes(tau, "tau") == 0:
         tau = np.full(loss.n, as_scalar(tau, "tau"))
     tau = as_vector(tau, "tau", loss.n)

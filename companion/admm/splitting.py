@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from companion.checks import as_array, as_matrix, as_scalar, as_vector, check_count, count_axes
+from companion.arguments import check_kind, value_of
+from companion.checks import as_array, as_matrix, as_scalar, as_vector, check_count
 from companion.exceptions import complain
 from companion.results import ADMMResult, History
 
@@ -175,6 +176,7 @@ def admm(
     mu = as_scalar(mu, "mu", above=1)
     tol_abs = as_scalar(tol_abs, "tol_abs", at_least=0)
     tol_rel = as_scalar(tol_rel, "tol_rel", at_least=0)
+    check_kind(callback, "callback", "callable or None", lambda f: f is None or callable(f))
     turns, last = 0, 1.0  # of rho, and by what it was multiplied last
     start, x, Bz, value = (z, u), np.full(n, np.nan), B_(z), np.nan
 
@@ -184,10 +186,10 @@ def admm(
     def step(k: int) -> tuple[str, tuple[Any, ...]]:
         nonlocal x, z, u, Bz, rho, value, turns, last
         before, Bz_old = (x, z, u), Bz
-        x = returned(x_update(c - Bz - u, rho), x.shape, "x_update")
+        x = value_of(x_update, "x_update", x.shape, c - Bz - u, rho)
         Ax = A_(x)
         h = Ax if alpha == 1 else alpha * Ax + (1 - alpha) * (c - Bz)
-        z = returned(z_update(c - h - u, rho), z.shape, "z_update")
+        z = value_of(z_update, "z_update", z.shape, c - h - u, rho)
         Bz = B_(z)
         u = u + (h + Bz - c)
 
@@ -196,7 +198,8 @@ def admm(
         if not (math.isfinite(r) and math.isfinite(s) and np.isfinite(u).all()):
             x, z, u = before
             return "diverged", ()
-        value = np.nan if objective is None else float(objective(x, z))
+        if objective is not None:
+            value = float(value_of(objective, "objective", (), x, z))
         row = (r, s, value, rho) + ((x, z, u) if keep_iterates else ())
         size = max(_norm(Ax), _norm(Bz), _norm(c))
         if small(r, c.size, size) and small(s, n, rho * _norm(At(u))):
@@ -261,16 +264,6 @@ def repeat(
         complain(f"no convergence in {max_iter=} steps: {residuals}; {advice}")
     columns = zip(*rows) if rows else [()] * len(names)
     return status or "max_iter", {name: np.array(column) for name, column in zip(names, columns)}
-
-
-def returned(value: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
-    """Return a copy of what a function of the caller returned: real and of this shape, but not always finite."""
-    array = np.array(value, ndmin=len(shape))
-    if array.shape != shape or np.iscomplexobj(array):
-        raise ValueError(
-            f"{name} must return a real array of shape {shape}, got {array.dtype} of shape {array.shape}"
-        )
-    return array.astype(np.float64, copy=False)
 
 
 def lyapunov(history: History, B: Any, z_star: Any, lambda_star: Any) -> np.ndarray:
@@ -418,10 +411,10 @@ def _linear_map(M: Any, name: str) -> tuple[Apply, Apply, tuple[int, int] | None
     if sparse.issparse(M):
         M = M.tocsr()
         as_array(M.data, name)  # raises an error if an entry is not finite
-    elif count_axes(M, name) == 0:
-        number = as_scalar(M, name)
-        return (lambda v: number * v), (lambda y: number * y), None
     else:
+        M = as_array(M, name)
+        if M.ndim == 0:
+            return M.__mul__, M.__mul__, None
         M = as_matrix(M, name)
     return M.__matmul__, M.T.__matmul__, M.shape
 
@@ -434,8 +427,8 @@ def _start(
         raise ValueError(
             f"A and B must have the same number of rows, got shapes {A_shape} and {B_shape}"
         )
-    c = as_array(c, "c")
-    p, n = A_shape or B_shape or (max(np.size(v) for v in (c, z0, u0) if v is not None), 0)
+    c, given = as_array(c, "c"), [as_array(v, "z0, u0") for v in (z0, u0) if v is not None]
+    p, n = A_shape or B_shape or (max(v.size for v in (c, *given)), 0)
     c = np.full(p, c) if c.ndim == 0 else as_vector(c, "c", p)
     z = np.zeros(B_shape[1] if B_shape else p) if z0 is None else z0
     z = as_vector(z, "z0", B_shape[1] if B_shape else p).copy()
@@ -449,6 +442,7 @@ def _norm(v: np.ndarray) -> float:
 
 def _kept(history: History) -> tuple[float, np.ndarray, np.ndarray]:
     """Return rho and the kept iterates z, u of a run with constant rho."""
+    check_kind(history, "history", "the history of a run of admm", lambda h: isinstance(h, dict))
     if "z" not in history:
         raise ValueError("the history has no iterates; run admm(..., keep_iterates=True)")
     if np.ptp(history["rho"]) > 0:

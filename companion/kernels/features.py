@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import comb
 
+from companion.arguments import check_kind
 from companion.checks import as_scalar, check_count, count_axes, real_or_complex
 
 
@@ -114,6 +115,7 @@ def subsets(D: Iterable[Hashable]) -> list[tuple]:
     >>> subsets([1, 2, 3])
     [(), (1,), (2,), (3,), (1, 2), (1, 3), (2, 3), (1, 2, 3)]
     """
+    check_kind(D, "D", "a list of hashable elements", dict.fromkeys)
     D = list(dict.fromkeys(D))
     return [U for size in range(len(D) + 1) for U in combinations(D, size)]
 
@@ -144,10 +146,12 @@ def subset_features(A: Any, D: Sequence[Hashable]) -> np.ndarray:
     >>> subset_features({2, 3, 4}, [1, 2, 3, 4]).astype(int).tolist()
     [1, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 0]
     """
-    single = isinstance(A, (set, frozenset))
-    rows = [frozenset(a) for a in ([A] if single else A)]
+    family, single = subsets(D), isinstance(A, (set, frozenset))
+    A = [A] if single else A
+    check_kind(A, "A", "a set, or a list of sets", lambda A: [frozenset(a) for a in A])
+    rows = [frozenset(a) for a in A]
     for row in rows:
         if not row <= set(D):
             raise ValueError(f"{set(row)} is not a subset of D = {list(D)}")
-    features = np.array([[row.issuperset(U) for U in subsets(D)] for row in rows], dtype=float)
+    features = np.array([[row.issuperset(U) for U in family] for row in rows], dtype=float)
     return features[0] if single else features

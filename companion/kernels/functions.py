@@ -28,6 +28,7 @@ from typing import Any, dataclass_transform
 import numpy as np
 from scipy.special import comb
 
+from companion.arguments import check_kind
 from companion.arithmetic import EPS, largest
 from companion.checks import as_points, as_scalar, both, check_count, check_range, rows_of_both
 from companion.kernels.features import polynomial_features
@@ -39,13 +40,6 @@ class NoFeatures(Exception):
 
 
 # --- parameters and formulas ----------------------------------------------------------------------
-
-
-def check_callable(function: Any, name: str) -> Callable:
-    """Return `function`, or raise an error that names it if it cannot be called."""
-    if not callable(function):
-        raise TypeError(f"{name} must be callable, got {type(function).__name__} {function!r}")
-    return function
 
 
 def name_of(function: Any, default: str) -> str:
@@ -546,6 +540,7 @@ class _OfOne(Kernel):
 
 def _nonnegative(value: Any, name: str) -> tuple[float, ...]:
     """Return the coefficients of a polynomial of kernels, without zeros at the end."""
+    check_kind(value, name, "a list of numbers", np.iterable)
     c = [as_scalar(t, f"c_{j}") for j, t in enumerate(value)]
     for j in np.flatnonzero(np.less(c, 0))[:1]:
         given = f"c_{j} = {c[j]:g}"
@@ -613,7 +608,7 @@ class GaussianOf(_OfOne):
 class Composed(_OfOne):
     """A kernel of the images of the points, ``k.compose(psi)`` (Proposition 17.6 (4))."""
 
-    psi: Callable = parameter(check_callable)
+    psi: Callable = parameter(check_kind)
 
     def _images(self, X: Any) -> Any:
         return [self.psi(x) for x in X]

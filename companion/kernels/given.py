@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from companion.arguments import check_kind
 from companion.arithmetic import is_symmetric
-from companion.checks import as_matrix, as_vectors, both
-from companion.kernels.functions import ExplicitKernel, Kernel, check_callable, name_of, parameter
+from companion.checks import as_matrix, as_vectors, both, count_axes
+from companion.kernels.functions import ExplicitKernel, Kernel, name_of, parameter
 
 
 class FeatureMap(ExplicitKernel):
@@ -38,7 +39,7 @@ class FeatureMap(ExplicitKernel):
     (121.0, 121.0)
     """
 
-    phi: Callable = parameter(check_callable)
+    phi: Callable = parameter(check_kind)
 
     def _phi(self, X: Any) -> np.ndarray:
         return as_vectors([self.phi(x) for x in X])
@@ -67,13 +68,16 @@ class FromFunction(Kernel):
            [1., 2., 2.]])
     """
 
-    function: Callable = parameter(check_callable)
+    function: Callable = parameter(check_kind)
     positive_definite: bool | None = None
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        values = np.array([[self.function(x, y) for y in Y] for x in X])
+        values: Any = [[self.function(x, y) for y in Y] for x in X]
+        count_axes(values, f"{self!r}")
+        values = np.array(values)
         if values.ndim != 2 or values.dtype.kind not in "biufc":
-            raise TypeError(f"{self!r} must return one number per pair of points")
+            given = f"got {values.dtype} of shape {values.shape}"
+            raise TypeError(f"{self!r} must return one number per pair of points, {given}")
         return values.astype(np.complex128 if np.iscomplexobj(values) else np.float64)
 
     def _formula(self, x: str, y: str) -> str:
@@ -136,7 +140,9 @@ class FromGram(FromFunction):
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         P, Q = both(lambda Z: as_vectors(Z) if isinstance(Z, np.ndarray) else Z, X, Y)
-        K = np.array(self.function(P, Q))
+        K = self.function(P, Q)
+        count_axes(K, f"{self!r}")
+        K = np.array(K)
         if K.shape != (len(P), len(Q)) or K.dtype.kind not in "biufc":
             raise ValueError(
                 f"a kernel function must return the matrix of shape {(len(P), len(Q))} of all pairs, got shape "

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from scipy.special import eval_legendre
 
-from companion.checks import as_scalar, check_count
+from companion.arguments import check_kind
+from companion.checks import as_array, as_scalar, check_count
 from companion.exceptions import complain
 from companion.results import Record
 
@@ -52,6 +53,7 @@ class _Family:
         >>> round(Fourier().inner(np.sign, np.sign), 6)
         1.0
         """
+        f, g = check_kind(f, "f"), check_kind(g, "g")
         pairs = ((f, g), (f, f), (g, g))  # the squares say which size is small
         found = self.integrals(lambda x: np.array([u(x) * np.conj(v(x)) for u, v in pairs]))
         return found[0].item()
@@ -100,11 +102,11 @@ class Fourier(_Family):
 
     def __call__(self, k: Any, x: Any) -> np.ndarray:
         """Return exp(i k x), with an axis for each argument that is an array."""
-        return np.exp(1j * np.multiply.outer(x, k))
+        return np.exp(1j * np.multiply.outer(as_array(x, "x"), as_array(k, "k")))
 
     def indices(self, order: int) -> np.ndarray:
         """Return -order, ..., order."""
-        return np.arange(-order, order + 1)
+        return np.arange(-check_count(order, "order", at_least=0), order + 1)
 
     def norm_squared(self, indices: Any) -> np.ndarray:
         """Return 2 pi times the scale, for each index."""
@@ -136,15 +138,16 @@ class Legendre(_Family):
 
     def __call__(self, k: Any, x: Any) -> np.ndarray:
         """Return the polynomials k at x, with an axis for each argument that is an array."""
-        return eval_legendre(k, np.reshape(x, np.shape(x) + (1,) * np.ndim(k)))
+        x, orders = as_array(x, "x"), as_array(k, "k").astype(int)
+        return eval_legendre(orders, x.reshape(x.shape + (1,) * orders.ndim))
 
     def indices(self, order: int) -> np.ndarray:
         """Return 0, ..., order."""
-        return np.arange(order + 1)
+        return np.arange(check_count(order, "order", at_least=0) + 1)
 
     def norm_squared(self, indices: Any) -> np.ndarray:
         """Return 2/(2n + 1) for each index n."""
-        return 2.0 / (2.0 * np.asarray(indices) + 1.0)
+        return 2.0 / (2.0 * as_array(indices, "indices") + 1.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -232,7 +235,9 @@ def expand(v: Function, family: Fourier | Legendre, order: int) -> Expansion:
     >>> e.energy < e.norm_squared, round(e.squared_distance(), 6)
     (True, 2.2e-05)
     """
-    indices = family.indices(check_count(order, "order", at_least=0))
+    check_kind(v, "v")
+    check_kind(family, "family", "Fourier() or Legendre()", lambda f: isinstance(f, _Family))
+    indices = family.indices(order)
 
     def products(x: float) -> np.ndarray:
         value = v(x)

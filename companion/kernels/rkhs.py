@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from companion.arguments import check_kind
 from companion.arithmetic import EPS, ratio
 from companion.checks import array_or_list, as_points, check_range, real_or_complex
 from companion.exceptions import complain
@@ -254,8 +255,8 @@ class RKHSFunction:
     # -- the vector space
 
     def _check_same_space(self, other: RKHSFunction) -> None:
-        if not isinstance(other, RKHSFunction):
-            raise TypeError(f"expected an RKHSFunction, got {type(other).__name__}")
+        kind = "an RKHSFunction, as the first"
+        check_kind(other, "the other function", kind, lambda f: isinstance(f, RKHSFunction))
         if other.kernel != self.kernel:
             raise ValueError(f"functions of two spaces, with {self.kernel!r} and {other.kernel!r}")
 
@@ -265,13 +266,13 @@ class RKHSFunction:
         return RKHSFunction(self.kernel, points, np.append(self.coefficients, other.coefficients))
 
     def __mul__(self, a: complex) -> RKHSFunction:
-        if not isinstance(a, Number):
-            return NotImplemented
+        check_kind(a, "the factor of a function", "a number", lambda a: isinstance(a, Number))
         return RKHSFunction(self.kernel, self.points, a * self.coefficients)
 
     __rmul__ = __mul__
 
     def __sub__(self, other: RKHSFunction) -> RKHSFunction:
+        self._check_same_space(other)
         return self + (-1.0) * other
 
     def __repr__(self) -> str:

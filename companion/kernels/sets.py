@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from companion.arguments import check_kind
 from companion.checks import as_scalar, both
 from companion.kernels.functions import Kernel, parameter
 
@@ -30,8 +31,7 @@ class _SetKernel(Kernel):
 
     def _sets(self, X: Any) -> Any:
         for A in X:
-            if not isinstance(A, (set, frozenset)):
-                raise TypeError(f"a point must be a set, got {type(A).__name__} {A!r}")
+            check_kind(A, "a point", "a set", lambda A: isinstance(A, set | frozenset))
             if self.mu is not None and not self.mu.keys() >= A:
                 raise ValueError(f"{set(A)} is not a subset of {list(self.mu)}")
         return X
@@ -59,8 +59,8 @@ class Subset(_SetKernel):
 
 def _weights(mu: Any, name: str) -> dict[Any, float]:
     """Return the measure of each element."""
-    if not isinstance(mu, Mapping) or not mu:
-        raise TypeError(f"mu must map each element of D to its weight, got {mu!r}")
+    pairs = "a dict from each element of D to its weight"
+    check_kind(mu, name, pairs, lambda mu: mu and isinstance(mu, Mapping))
     return {e: as_scalar(w, f"mu({e!r})", at_least=0.0) for e, w in mu.items()}
 
 

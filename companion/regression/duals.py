@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from companion.admm.quadratic import LowRank, solve_qp
+from companion.arguments import check_choice
 from companion.checks import as_scalar
-from companion.regression.intercept import check_intercept
+from companion.regression.intercept import INTERCEPTS
 from companion.regression.regressor import as_data
 from companion.results import QPResult, Record
 
@@ -78,7 +79,7 @@ def lasso_dual(
     """
     X, y = as_data(X, y)
     tau, C = as_scalar(tau, "tau", above=0), as_scalar(C, "C", above=0)
-    intercept = check_intercept(intercept)
+    intercept = check_choice(intercept, "intercept", INTERCEPTS)
     m, n = X.shape
     A, square = np.hstack([X.T, -np.eye(n)]), np.r_[np.ones(m), np.zeros(n)]
     if intercept == "free":

@@ -21,16 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from companion.arguments import check_choice
 from companion.arithmetic import CANCELS, EPS, accurate_product, largest
 
 INTERCEPTS = ("none", "free", "penalized")
-
-
-def check_intercept(value: object, accepted: tuple[str, ...] = INTERCEPTS) -> str:
-    """Return `value` if it names a treatment of the intercept, or raise an error."""
-    if not isinstance(value, str) or value not in accepted:
-        raise ValueError(f"intercept must be one of {', '.join(accepted)}, got {value!r}")
-    return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +117,7 @@ def shift(
     >>> data.X.ravel(), data.y, data.intercept(np.array([3.0]))
     (array([-1.,  1.]), array([-3.,  3.]), -1.0)
     """
+    check_choice(intercept, "intercept", INTERCEPTS)
     m, n = X.shape
     mass, (Z, x_mean), (target, mean) = float(m), (X, np.zeros(n)), (y[:, None], np.zeros(1))
     if intercept == "free":

@@ -11,12 +11,13 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
+from companion.arguments import check_choice
 from companion.arithmetic import EPS, apart, exact_product, largest
 from companion.checks import as_scalar, as_weights
 from companion.engine.certificate import certify_squares, relative_step, rounding_of_a_sum
 from companion.kernels import Kernel
 from companion.kernels.vectors import KernelMixin, own_points
-from companion.regression.intercept import centred, check_intercept
+from companion.regression.intercept import centred
 from companion.regression.regressor import Regressor
 from companion.regression.ridge import cholesky, solve_ridge, warn_if_missed
 from companion.results import TOLERANCE, Certificate
@@ -129,7 +130,7 @@ class KernelRidge(KernelMixin, Regressor):
             Itself.
         """
         K = as_scalar(self.K, "K", at_least=0)
-        check_intercept(self.intercept, ("none", "free"))
+        check_choice(self.intercept, "intercept", ("none", "free"))
         self.kernel_ = self._named_kernel()
         X, y = self._read(X, y)
         weights = as_weights(sample_weight, y.size)

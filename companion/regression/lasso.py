@@ -15,7 +15,7 @@ from companion.admm.splitting import admm
 from companion.arithmetic import beyond, largest
 from companion.checks import as_scalar, as_vector, check_count
 from companion.exceptions import ConvergenceWarning
-from companion.regression.intercept import Shifted, check_intercept, shift
+from companion.regression.intercept import Shifted, shift
 from companion.regression.regressor import Regressor, as_data
 from companion.regression.ridge import solve_ridge, warn_if_missed
 from companion.regression.signs import Columns, SparseSolution, product
@@ -105,7 +105,7 @@ def lasso_admm(
 
 def _shifted(X: ArrayLike, y: ArrayLike, intercept: str, C: float) -> Shifted:
     """Check the data and shift them."""
-    return shift(*as_data(X, y), check_intercept(intercept), as_scalar(C, "C", above=0))
+    return shift(*as_data(X, y), intercept, as_scalar(C, "C", above=0))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -147,10 +147,10 @@ class L1Regression(Regressor):
             Itself.
         """
         K, tau = as_scalar(self.K, "K", at_least=0), as_scalar(self.tau, "tau", at_least=0)
-        C, intercept = as_scalar(self.C, "C", above=0), check_intercept(self.intercept)
         tol, max_iter = as_scalar(self.tol, "tol", above=0), check_count(self.max_iter, "max_iter")
+        C = as_scalar(self.C, "C", above=0)
         X, y = self._read(X, y)
-        data = shift(X, y, intercept, C)
+        data = shift(X, y, self.intercept, C)
         columns = Columns(data, K)
         if tau > 0.0:
             found = columns.solve(tau, tol, max_iter)

@@ -30,7 +30,7 @@ from companion.engine.certificate import (
     rounding_of_a_sum,
 )
 from companion.exceptions import ConvergenceWarning
-from companion.regression.intercept import Shifted, check_intercept, shift
+from companion.regression.intercept import Shifted, shift
 from companion.regression.regressor import Regressor, as_data
 from companion.results import FEW_DIGITS, TOLERANCE, Certificate, Record
 
@@ -137,9 +137,9 @@ class RidgeRegression(Regressor):
         RidgeRegression
             Itself.
         """
-        K, intercept = as_scalar(self.K, "K", at_least=0), check_intercept(self.intercept)
+        K = as_scalar(self.K, "K", at_least=0)
         X, y = self._read(X, y)
-        found = solve_ridge(X, y, K, intercept, as_weights(sample_weight, y.size))
+        found = solve_ridge(X, y, K, self.intercept, as_weights(sample_weight, y.size))
         warn_if_missed(found.certificate, K, found.w_error)
         self.w_, self.b_, self.alpha_, self.xi_ = found.w, found.b, found.alpha, found.xi
         self.objective_, self.certificate_ = found.objective, found.certificate
@@ -247,8 +247,10 @@ class _RidgeProgram(NamedTuple):
 def _program(
     X: np.ndarray, y: np.ndarray, intercept: str, weights: np.ndarray | None = None
 ) -> _RidgeProgram:
-    Z = np.column_stack([X, np.ones(y.size)]) if intercept == "penalized" else X
-    data = shift(Z, y, intercept.replace("penalized", "none"), 0.0, weights)
+    Z, inner = X, intercept
+    if intercept == "penalized":
+        Z, inner = np.column_stack([X, np.ones(y.size)]), "none"
+    data = shift(Z, y, inner, 0.0, weights)
     return _RidgeProgram(Z, y, intercept, 1.0 if weights is None else weights, data)
 
 
@@ -399,7 +401,7 @@ def ridge_path(X: ArrayLike, y: ArrayLike, K: ArrayLike, *, intercept: str = "fr
     penalties = as_vector(K, "K")
     for value in penalties:
         check_range(as_scalar(value, "K", at_least=0), "K")
-    program = _program(X, y, check_intercept(intercept))
+    program = _program(X, y, intercept)
     basis = _singular_values(program.data.X)
     found = []
     for K_i in penalties.tolist():

@@ -229,7 +229,7 @@ V = np.ones(4)
 test_bad_input = refusals(
     (lambda: admm.prox_precompose(admm.soft_threshold, 0), "a must not be 0"),
     (lambda: admm.prox_postcompose(admm.soft_threshold, -2), "a must be .* > 0, got -2"),
-    (lambda: admm.prox_separable_sum([]), "at least one pair"),
+    (lambda: admm.prox_separable_sum([]), "at least one pair", TypeError),
     (lambda: admm.project_simplex([]), "at least one entry"),
     (lambda: admm.prox_separable_sum([(admm.soft_threshold, 3)])(V, 1.0), "v must have length 3"),
     (lambda: admm.prox_add_linear(admm.soft_threshold, [1, 2])(V, 1.0), "a must broadcast to"),

@@ -77,7 +77,7 @@ def test_the_reference_names_the_pages_that_use_a_name() -> None:
     assert all(len(users) == len(set(users)) for users in used.values())
     modules = {path.stem for path in (ROOT / "companion").glob("*.py")}
     told = {module.split(".")[1] for module in reference.SHARED}
-    assert modules - {"__init__", "arithmetic", "checks", "records"} <= told
+    assert modules - {"__init__", "arguments", "arithmetic", "checks", "records"} <= told
 
 
 def test_notebooks_use_no_macro_of_the_site() -> None:

@@ -16,7 +16,8 @@ RAW = re.compile(
     r"|out of bounds|object of too small depth|unsupported operand|not supported between|ufunc|has no attribute"
     r"|inhomogeneous shape|unhashable|not subscriptable|cannot be interpreted|only length-1|only 0-dimensional"
     r"|division by zero|ambiguous|dimensions.*must match|not enough values to unpack|out of range for"
-    r"|must have the same length|array=nan"
+    r"|must have the same length|array=nan|object is not|object of type|argument of type|argument must be|to unpack"
+    r"|not iterable|can only concatenate|multiply sequence|could not convert"
 )
 
 # What scikit-learn says when it looked.

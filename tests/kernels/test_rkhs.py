@@ -75,7 +75,7 @@ test_errors = refusals(
     (lambda: LINE * 1e-200, "coefficients has numbers of the size 1e-200"),
     (lambda: LINE.inner(3), "RKHSFunction", TypeError),
     (lambda: LINE - 3, "RKHSFunction", TypeError),
-    (lambda: LINE * LINE, "unsupported", TypeError),
+    (lambda: LINE * LINE, "must be a number, got RKHSFunction", TypeError),
 )
 
 
