@@ -225,14 +225,9 @@ def as_symmetric(value: Any, name: str, size: int | None = None) -> np.ndarray:
 
 
 def as_scalar(
-    value: Any,
-    name: str,
-    *,
-    above: float = -np.inf,
-    at_least: float = -np.inf,
-    below: float = np.inf,
+    value: Any, name: str, *, above: float = -np.inf, at_least: float = -np.inf, below: float = np.inf,
     at_most: float = np.inf,
-) -> float:
+) -> float:  # fmt: skip
     """Return `value` as a finite float inside the given range, or raise an error that names it.
 
     Parameters

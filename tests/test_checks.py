@@ -10,8 +10,9 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from companion import arguments, checks
+from companion import checks
 from companion.admm import solve_qp
+from companion.arguments import as_schedule
 from companion.arithmetic import apart
 from companion.engine.refusals import check_bounds
 from companion.regression import KernelRidge, RidgeRegression
@@ -65,7 +66,7 @@ def test_every_attack_is_refused_by_name(check, attack):
 
 
 def test_good_schedules_pass():
-    step = arguments.as_schedule(lambda k: k / 2, "step", at_least=0.0)
+    step = as_schedule(lambda k: k / 2, "step", at_least=0.0)
     assert [step(k) for k in range(3)] == [0.0, 0.5, 1.0]
 
 
@@ -93,7 +94,7 @@ def test_good_schedules_pass():
         (count, 0, "m must be an integer >= 1, got 0"),
         (count, 1.5, "m must be an integer >= 1, got float 1.5"),
         (
-            lambda v: arguments.as_schedule(v, "step", above=0)(2),
+            lambda v: as_schedule(v, "step", above=0)(2),
             lambda k: 0.0,
             r"step\(2\) must be",
         ),

@@ -94,15 +94,9 @@ class L1Penalty:
 
 
 def consensus(
-    losses: Sequence[Any],
-    penalty: Any,
-    *,
-    workers: Callable[..., Any] = map,
-    adaptive: bool = True,
-    tol_abs: float = 1e-9,
-    tol_rel: float = 1e-9,
-    **options: Any,
-) -> ADMMResult:
+    losses: Sequence[Any], penalty: Any, *, workers: Callable[..., Any] = map, adaptive: bool = True,
+    tol_abs: float = 1e-9, tol_rel: float = 1e-9, **options: Any,
+) -> ADMMResult:  # fmt: skip
     r"""Minimise :math:`\sum_i f_i(x) + g(x)`, each loss :math:`f_i` made from its own block of rows.
 
     The rows stay where they are. In each iteration z goes out and the :math:`x_i` come back:

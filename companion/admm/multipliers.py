@@ -344,18 +344,9 @@ def quadratic_argmin(
 
 
 def _ascend(
-    argmin: Argmin,
-    A: ArrayLike,
-    b: ArrayLike,
-    lambda0: ArrayLike,
-    alpha: Callable[[int], float],
-    advice: str,
-    *,
-    rho: float = 0.0,
-    J: Objective | None = None,
-    tol: float = 1e-8,
-    max_iter: int = 1000,
-) -> MultiplierResult:
+    argmin: Argmin, A: ArrayLike, b: ArrayLike, lambda0: ArrayLike, alpha: Callable[[int], float], advice: str, *,
+    rho: float = 0.0, J: Objective | None = None, tol: float = 1e-8, max_iter: int = 1000,
+) -> MultiplierResult:  # fmt: skip
     """The two lines of both methods; rho only enters the recorded dual function."""
     A = as_matrix(A, "A")
     m, n = A.shape

@@ -27,9 +27,9 @@ from scipy.linalg import null_space
 
 from companion.admm.affine import AffineSet, as_rows
 from companion.arguments import check_kind
-from companion.arithmetic import EPS, apart
+from companion.arithmetic import EPS
 from companion.checks import as_array, as_matrix, as_scalar, as_symmetric, as_vector, check_count
-from companion.exceptions import InfeasibleProblemError
+from companion.engine.refusals import check_bounds
 
 Prox = Callable[[np.ndarray, float], np.ndarray]
 Projection = Callable[[np.ndarray], np.ndarray]
@@ -271,7 +271,7 @@ def project_box(v: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> np.ndarray:
     Raises
     ------
     InfeasibleProblemError
-        If a lower bound exceeds the upper one. The witness is 1 at the entries where this happens.
+        If a lower bound exceeds the upper one.
 
     Examples
     --------
@@ -282,11 +282,7 @@ def project_box(v: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> np.ndarray:
     """
     v = as_array(v, "v")
     lower, upper = _like(lower, "lower", v, finite=False), _like(upper, "upper", v, finite=False)
-    empty = (lower > upper) | (lower == np.inf) | (upper == -np.inf)
-    if empty.any():
-        one, two = apart(lower[empty][0], upper[empty][0])
-        text = f"{empty.sum()} of its intervals hold no number, the first is {one} <= x <= {two}"
-        raise InfeasibleProblemError(f"the box is empty: {text}", witness=empty.astype(float))
+    check_bounds(lower.ravel(), upper.ravel())
     return np.clip(v, lower, upper)
 
 

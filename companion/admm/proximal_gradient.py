@@ -145,14 +145,8 @@ def proximal_point(
 
 
 def proximal_gradient(
-    gradient: Operator,
-    prox: Prox,
-    x0: ArrayLike,
-    *,
-    step: Schedule,
-    smooth: Function | None = None,
-    **loop: Any,
-) -> FixedPointResult:
+    gradient: Operator, prox: Prox, x0: ArrayLike, *, step: Schedule, smooth: Function | None = None, **loop: Any
+) -> FixedPointResult:  # fmt: skip
     r"""Minimise f + g, f smooth and convex, g convex with a simple proximal operator.
 
     .. math:: x^{k+1} = \operatorname{prox}_{t_k g}\bigl( x^k - t_k \nabla f(x^k) \bigr)
@@ -217,15 +211,9 @@ def proximal_gradient(
 
 
 def accelerated_proximal_gradient(
-    gradient: Operator,
-    prox: Prox,
-    x0: ArrayLike,
-    *,
-    step: Schedule,
-    smooth: Function | None = None,
-    restart: bool = False,
-    **loop: Any,
-) -> FixedPointResult:
+    gradient: Operator, prox: Prox, x0: ArrayLike, *, step: Schedule, smooth: Function | None = None,
+    restart: bool = False, **loop: Any,
+) -> FixedPointResult:  # fmt: skip
     r"""Minimise f + g as :func:`proximal_gradient` does, with an extrapolation before each step.
 
     .. math::
@@ -282,14 +270,9 @@ def accelerated_proximal_gradient(
 
 
 def _forward_backward(
-    gradient: Operator,
-    prox: Prox,
-    x0: ArrayLike,
-    omega: Callable[[int], float],
-    restart: bool,
-    step: Schedule,
+    gradient: Operator, prox: Prox, x0: ArrayLike, omega: Callable[[int], float], restart: bool, step: Schedule,
     smooth: Function | None,
-) -> Update:
+) -> Update:  # fmt: skip
     """The update of both proximal gradient methods; it keeps the last point and the last step."""
     last, age, t = as_array(x0, "x0"), 0, 0.0  # age: iterations since the momentum was started
     t_at = as_schedule(step, "step", above=0)
@@ -332,14 +315,9 @@ def _line_search(
 
 
 def _iterate(
-    update: Update,
-    x0: ArrayLike,
-    advice: str,
-    *,
-    objective: Function | None = None,
-    tol: float = 1e-8,
+    update: Update, x0: ArrayLike, advice: str, *, objective: Function | None = None, tol: float = 1e-8,
     max_iter: int = 10_000,
-) -> FixedPointResult:
+) -> FixedPointResult:  # fmt: skip
     """Repeat ``x, residual, step, scale = update(k, x)`` until ``residual <= tol * max(1, scale)``."""
     x, tol = as_array(x0, "x0").copy(), as_scalar(tol, "tol", at_least=0)
     bound, value = DIVERGED * max(1.0, _length(x)), np.nan

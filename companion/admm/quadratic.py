@@ -21,15 +21,9 @@ from companion.results import TOLERANCE, Problem, QPResult
 
 
 def qsolve1(
-    P: np.ndarray,
-    q: np.ndarray,
-    A: np.ndarray,
-    b: np.ndarray,
-    rho: float = 10.0,
-    tol_primal: float = 1e-10,
-    tol_dual: float = 1e-10,
-    max_iter: int = 80_000,
-) -> QPResult:
+    P: np.ndarray, q: np.ndarray, A: np.ndarray, b: np.ndarray, rho: float = 10.0, tol_primal: float = 1e-10,
+    tol_dual: float = 1e-10, max_iter: int = 80_000,
+) -> QPResult:  # fmt: skip
     r"""Solve ``min 1/2 x'Px + q'x  s.t. A x = b, x >= 0`` by the text's ADMM.
 
     One iteration, in scaled form:
@@ -166,18 +160,10 @@ def _check_data(P: Any, q: Any, A: Any, b: Any) -> tuple[Any, np.ndarray, np.nda
 
 
 def solve_qp(
-    P: np.ndarray | LowRank,
-    q: np.ndarray,
-    A: np.ndarray | None = None,
-    b: np.ndarray | None = None,
-    *,
-    G: np.ndarray | None = None,
-    h: np.ndarray | None = None,
-    lower: float | np.ndarray = 0.0,
-    upper: float | np.ndarray = np.inf,
-    tol: float = 1e-9,
-    max_iter: int = 100,
-) -> QPResult:
+    P: np.ndarray | LowRank, q: np.ndarray, A: np.ndarray | None = None, b: np.ndarray | None = None, *,
+    G: np.ndarray | None = None, h: np.ndarray | None = None, lower: float | np.ndarray = 0.0,
+    upper: float | np.ndarray = np.inf, tol: float = 1e-9, max_iter: int = 100,
+) -> QPResult:  # fmt: skip
     r"""Solve ``min 1/2 x'Px + q'x  s.t. A x = b, G x <= h, lower <= x <= upper``, exactly.
 
     PIQP, an interior-point method, guesses which variables are at a bound; then a linear system gives the solution to

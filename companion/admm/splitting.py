@@ -51,25 +51,11 @@ class Iterate(NamedTuple):
 
 
 def admm(
-    x_update: Update,
-    z_update: Update,
-    A: Any,
-    B: Any,
-    c: Any,
-    *,
-    rho: float = 1.0,
-    z0: Any = None,
-    u0: Any = None,
-    relaxation: float = 1.0,
-    adaptive: bool = False,
-    mu: float = 10.0,
-    tol_abs: float = 1e-8,
-    tol_rel: float = 1e-8,
-    max_iter: int = 10_000,
-    objective: Callable[[np.ndarray, np.ndarray], float] | None = None,
-    keep_iterates: bool = False,
-    callback: Callable[[Iterate], Any] | None = None,
-) -> ADMMResult:
+    x_update: Update, z_update: Update, A: Any, B: Any, c: Any, *, rho: float = 1.0, z0: Any = None, u0: Any = None,
+    relaxation: float = 1.0, adaptive: bool = False, mu: float = 10.0, tol_abs: float = 1e-8, tol_rel: float = 1e-8,
+    max_iter: int = 10_000, objective: Callable[[np.ndarray, np.ndarray], float] | None = None,
+    keep_iterates: bool = False, callback: Callable[[Iterate], Any] | None = None,
+) -> ADMMResult:  # fmt: skip
     r"""Minimise f(x) + g(z) subject to A x + B z = c, one variable at a time.
 
     In scaled form, with :math:`u = \lambda / \rho`, one step is
@@ -311,16 +297,8 @@ def lyapunov(history: History, B: Any, z_star: Any, lambda_star: Any) -> np.ndar
 
 
 def convergence_inequalities(
-    history: History,
-    A: Any,
-    B: Any,
-    c: Any,
-    *,
-    x_star: Any,
-    z_star: Any,
-    lambda_star: Any,
-    p_star: float,
-) -> dict[str, np.ndarray]:
+    history: History, A: Any, B: Any, c: Any, *, x_star: Any, z_star: Any, lambda_star: Any, p_star: float
+) -> dict[str, np.ndarray]:  # fmt: skip
     r"""Return the slack, at each step, of the inequalities in the proof of Theorem 16.1.
 
     The slack is the right side minus the left side: a nonnegative entry means that the
@@ -430,8 +408,8 @@ def _start(
     c, given = as_array(c, "c"), [as_array(v, "z0, u0") for v in (z0, u0) if v is not None]
     p, n = A_shape or B_shape or (max(v.size for v in (c, *given)), 0)
     c = np.full(p, c) if c.ndim == 0 else as_vector(c, "c", p)
-    z = np.zeros(B_shape[1] if B_shape else p) if z0 is None else z0
-    z = as_vector(z, "z0", B_shape[1] if B_shape else p).copy()
+    m = B_shape[1] if B_shape else p
+    z = as_vector(np.zeros(m) if z0 is None else z0, "z0", m).copy()
     u = as_vector(np.zeros(p) if u0 is None else u0, "u0", p).copy()
     return c, z, u, n if A_shape else p
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from companion.results import TOLERANCE, Certificate
 _SMALL_K = 1e-13
 
 
+@dataclass(eq=False, repr=False)
 class KernelRidge(KernelMixin, Regressor):
     r"""Ridge regression in the feature space of a kernel.
 
@@ -103,14 +105,11 @@ class KernelRidge(KernelMixin, Regressor):
     (True, True)
     """
 
-    def __init__(
-        self, K: float = 1.0, *, kernel: str | Kernel | Callable = "linear",
-        kernel_params: dict[str, Any] | None = None, intercept: str = "none",
-    ) -> None:  # fmt: skip
-        self.K = K
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.intercept = intercept
+    K: float = 1.0
+    _: KW_ONLY
+    kernel: str | Kernel | Callable = "linear"
+    kernel_params: dict[str, Any] | None = None
+    intercept: str = "none"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         r"""Solve the program.

@@ -2,8 +2,7 @@ r"""The lasso: programs lasso1 to lasso4, by the text's ADMM and by the finishin
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +13,7 @@ from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import admm
 from companion.arithmetic import beyond, largest
 from companion.checks import as_scalar, as_vector, check_count
-from companion.exceptions import ConvergenceWarning
+from companion.exceptions import complain
 from companion.regression.intercept import Shifted, shift
 from companion.regression.regressor import Regressor, as_data
 from companion.regression.ridge import solve_ridge, warn_if_missed
@@ -113,6 +112,7 @@ def _shifted(X: ArrayLike, y: ArrayLike, intercept: str, C: float) -> Shifted:
 # ---------------------------------------------------------------------------------------------
 
 
+@dataclass(eq=False, repr=False)
 class L1Regression(Regressor):
     r"""What :class:`Lasso` and :class:`ElasticNet` share.
 
@@ -120,16 +120,13 @@ class L1Regression(Regressor):
         & \text{subject to} \quad y - Xw - b\mathbf 1 = \xi
     """
 
-    def __init__(
-        self, K: float = 1.0, tau: float = 1.0, *, intercept: str = "free", C: float = 1.0, tol: float = 1e-10,
-        max_iter: int = 10_000,
-    ) -> None:  # fmt: skip
-        self.K = K
-        self.tau = tau
-        self.intercept = intercept
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
+    K: float = 1.0
+    tau: float = 1.0
+    _: KW_ONLY
+    intercept: str = "free"
+    C: float = 1.0
+    tol: float = 1e-10
+    max_iter: int = 10_000
 
     def fit(self, X: Any, y: Any) -> Self:
         """Solve the program.
@@ -273,7 +270,7 @@ def _warn_if_missed(solutions: list[SparseSolution], tol: float, max_iter: int) 
         message = f"within max_iter = {max_iter} {message}"
     else:
         message += ": tau is so small beside X'y that the rest is rounding of y; scale the columns, or raise tau"
-    warnings.warn(message, ConvergenceWarning, stacklevel=3)
+    complain(message)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ ones: RR3b is RR2 for the matrix :math:`[X\ \mathbf 1]`. What is left is one lin
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -29,7 +28,7 @@ from companion.engine.certificate import (
     rounding_of_a_fit,
     rounding_of_a_sum,
 )
-from companion.exceptions import ConvergenceWarning
+from companion.exceptions import complain
 from companion.regression.intercept import Shifted, shift
 from companion.regression.regressor import Regressor, as_data
 from companion.results import FEW_DIGITS, TOLERANCE, Certificate, Record
@@ -310,15 +309,13 @@ def _certify(
 def warn_if_missed(certificate: Certificate, K: float, w_error: float, by_w: bool = True) -> None:
     """Warn the caller of `fit` if a certificate is not good, or w has few digits."""
     if not certificate.ok:
-        message = f"the solution for K = {K:g} has the {certificate}: {'scale the data, or ' * by_w}raise K"
+        advice = "scale the data, or raise K" if by_w else "raise K"
+        complain(f"the solution for K = {K:g} has the {certificate}: {advice}")
     elif w_error > FEW_DIGITS:
-        message = (
+        complain(
             f"the fit for K = {K:g} is right, but its weights only to about {w_error:.0e}: features are nearly "
             "dependent or of very different sizes; raise K, leave some out, or scale them"
         )
-    else:
-        return
-    warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
 
 # ---------------------------------------------------------------------------------------------

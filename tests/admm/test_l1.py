@@ -308,7 +308,6 @@ test_bad_input = refusals(
         lambda: group_lasso(np.eye(3), np.ones(3), [[0], [1, 2]], 1),
         r"hold 3 labels, one .*, got \[\[",
     ),
-    (lambda: l1_regularized("logistic", 1), "loss must be a SmoothLoss", TypeError),
     (lambda: l1_regularized(LOSS, [1, -1]), "tau must be >= 0"),
     (lambda: l1_regularized(LOSS, [1, 2, 3]), "tau must have len"),
     (lambda: LogisticLoss(A2, [0, 1]), r"labels \+1 and -1, got 0"),

@@ -143,9 +143,8 @@ class TestProjections:
         assert_array_equal(admm.project_simplex([1e20, 0, 1e20]), [0.5, 0, 0.5])
 
     def test_empty_box(self):
-        with pytest.raises(InfeasibleProblemError, match=r"2 .* the first is 1 <= x <= 0") as error:
-            admm.project_box([0, 0, 0], [1, 0, np.inf], [0, 0, np.inf])
-        assert_array_equal(error.value.witness, [1, 0, 1])
+        with pytest.raises(InfeasibleProblemError, match=r"x\[1\]: lower = 1, upper = 0"):
+            admm.project_box([0, 0, 0], [0, 1, np.inf], [0, 0, np.inf])
 
     @pytest.mark.parametrize("seed", range(5))
     def test_psd_by_the_conditions_of_the_cone(self, seed):

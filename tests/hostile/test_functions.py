@@ -79,8 +79,8 @@ FITS = "none", "negative", "empty", "three axes"  # a default, one number, no nu
 KINDS_OF_POINTS = {  # what is a point, a label, a set or a truth value there
     ("gram", "X"), ("RKHSFunction", "points"), ("polynomial_features", "X"), ("group_lasso", "groups"),
     ("Agreement", "mu"), ("Intersection", "mu"), ("UnionComplement", "mu"), ("FromFunction", "positive_definite"),
-    ("lyapunov", "history"), ("convergence_inequalities", "history"), ("subsets", "D"), ("subset_features", "A"),
-    ("subset_features", "D"),
+    ("lyapunov", "history"), ("convergence_inequalities", "history"), ("subsets", "D"),
+    ("subset_features", "A"), ("subset_features", "D"),
 }  # fmt: skip
 CASES = [
     pytest.param(name, argument, attack, id=f"{name}-{argument}-{attack}")
