@@ -127,7 +127,8 @@ def consensus(
     adaptive : bool
         Whether rho is balanced on the way, with mu = 2. Each new rho costs one factorisation per block.
     tol_abs, tol_rel : float
-        Tolerances of the stopping rule of :func:`companion.admm.admm`.
+        Tolerances of the stopping rule of :func:`companion.admm.admm`; a thousandth of them, in a second run, where
+        the certificate asks for more digits, as of a penalty that is faint beside the losses.
     **options
         Other options of :func:`companion.admm.admm`: `rho` (in units of the curvature: 1 fits most data), `max_iter`,
         `callback` and so on. The x of an :class:`Iterate` is all copies, one after the other.
@@ -218,12 +219,12 @@ def consensus(
         return penalty.prox(-mean, 1 / (N * rho * weights))
 
     one = sparse.diags_array(root)
-    if options.get("u0") is not None:  # as in a result
-        u0 = as_vector(as_array(options["u0"], "u0").ravel(), "u0", N * n)
-        options["u0"] = (u0.reshape(N, n) / root).ravel()
+    u0 = options.get("u0")
+    if u0 is not None:  # as in a result
+        u0 = as_vector(as_array(u0, "u0").ravel(), "u0", N * n) / np.tile(root, N)
     run = admm(
         x_update, z_update, sparse.block_diag([one] * N), -sparse.vstack([one] * N), 0.0, adaptive=adaptive, mu=2.0,
-        tol_abs=tol_abs, tol_rel=tol_rel, **options,
+        tol_abs=tol_abs, tol_rel=tol_rel, **options | {"u0": u0},
     )  # fmt: skip
     x, z = run.x.reshape(N, n), run.z
     values, gradients = map(np.array, zip(*workers(_value_and_gradient, losses, [z] * N)))
@@ -240,20 +241,23 @@ def consensus(
     # the residuals of ADMM have other units than those of the certificate: they differ by less than a thousand
     certificate = certify_terms(0.0, gap, value, tolerance, primal=copies, dual=stationary)
     if run.converged and not (certificate.ok or math.isinf(gap)):
+        if max(tol_abs, tol_rel) > 1e-12:  # the gradient of a faint penalty needs more digits
+            digits = {"tol_abs": 1e-3 * tol_abs, "tol_rel": 1e-3 * tol_rel}
+            return consensus(
+                losses, penalty, workers=workers, adaptive=adaptive, **digits, **options
+            )
         complain(
             f"ADMM met its tolerances, but the certificate misses {tolerance:g} ({certificate}): one of loss and "
             "penalty is lost in rounding beside the other; scale A and b, or change the penalty"
         )
-    here = all(isinstance(loss, SmoothLoss) for loss in losses)
     return replace(
         run, x=x, u=root * run.u.reshape(N, n), objective=value, certificate=certificate,
-        problem=Problem("consensus", {"losses": losses, "penalty": penalty}) if here else None,
+        problem=Problem("consensus", {"losses": losses, "penalty": penalty}),
     )  # fmt: skip
 
 
 def _curvature(loss: SmoothLoss) -> np.ndarray:
-    kind = "a SmoothLoss such as LeastSquaresLoss(A_i, b_i)"
-    check_kind(loss, "each entry of losses", kind, lambda loss: isinstance(loss, SmoothLoss))
+    check_kind(loss, "each of losses", "a SmoothLoss", lambda loss: isinstance(loss, SmoothLoss))
     return np.broadcast_to(loss.curvature, loss.n)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.linalg import null_space
 
 from companion.admm.affine import lengths
 from companion.admm.least_norm import proved
@@ -91,13 +92,14 @@ def generalized_lasso(A: Any, b: Any, F: Any, tau: float, *, tol: float = 1e-8) 
     unit = np.exp2(np.round(np.log2(lengths(np.vstack([A, F])))))
     A, F = A / unit, F / unit
     weight = float(np.linalg.norm(A) / (np.linalg.norm(F) or 1.0)) or 1.0
-    idle = _null_space(np.vstack([A, weight * F]))  # A d = 0, F d = 0: x has no part there
+    R = np.linalg.qr(np.vstack([A, weight * F]), mode="r")
+    idle = null_space(R)  # A d = 0, F d = 0: x has no part there
     # With A = U S V' and the null space N of A: minimise |U'b - S^{-1} V'F'lambda|^2 subject to N'F'lambda = 0 and
     # |lambda_i| <= tau. The multipliers of the box are F x, and -N'x those of the equations. The variables are
     # lambda / tau: where tau is tiny, the equations would drown beside rounding of the rest.
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    rank = _rank(A, s)
-    V, U, N = Vt[:rank].T / s[:rank], U[:, :rank], _null_space(np.vstack([Vt[:rank], idle.T]))
+    rank = int(np.sum(s > max(A.shape) * EPS * s.max(initial=0.0)))
+    V, U, N = Vt[:rank].T / s[:rank], U[:, :rank], null_space(np.vstack([Vt[:rank], idle.T]))
     G, U_b, most, nothing = F @ V, U.T @ b, np.ones(len(F)), np.zeros(N.shape[1])
     program = BoxProgram(tau * (G @ G.T), -(G @ U_b), (F @ N).T, nothing, -most, most)
     dual = solve_box(program)
@@ -146,14 +148,3 @@ def generalized_lasso(A: Any, b: Any, F: Any, tau: float, *, tol: float = 1e-8) 
         f"; every tau above {1.01 * largest(lambda_):.3g} has this solution" if zero.all() else ""
     )
     return proved(x / unit, z, lambda_, value, dual.n_iter, certificate, given, enough)
-
-
-def _rank(M: np.ndarray, s: np.ndarray) -> int:
-    """Return the number of singular values s of M that are not rounding."""
-    return int(np.sum(s > max(M.shape) * EPS * s.max(initial=0.0)))
-
-
-def _null_space(M: np.ndarray) -> np.ndarray:
-    """Return orthonormal columns that span the null space of M, up to rounding."""
-    _, s, Vt = np.linalg.svd(M, full_matrices=M.shape[0] < M.shape[1])
-    return Vt[_rank(M, s) :].T

@@ -205,9 +205,8 @@ def proximal_gradient(
     >>> result.x.round(6)
     array([1.25, 0.  ])
     """
-    update = _forward_backward(gradient, prox, x0, lambda k: 0.0, False, step, smooth)
     advice = "a step below 2/L, or smooth= for a line search, may help"
-    return _iterate(update, x0, advice, **loop)
+    return _forward_backward(gradient, prox, x0, step, smooth, False, False, advice, **loop)
 
 
 def accelerated_proximal_gradient(
@@ -264,22 +263,21 @@ def accelerated_proximal_gradient(
     >>> result.x.round(6)
     array([1.25, 0.  ])
     """
-    update = _forward_backward(gradient, prox, x0, lambda k: k / (k + 3), restart, step, smooth)
     advice = "a step of at most 1/L, restart=True, or smooth= for a line search may help"
-    return _iterate(update, x0, advice, **loop)
+    return _forward_backward(gradient, prox, x0, step, smooth, True, restart, advice, **loop)
 
 
 def _forward_backward(
-    gradient: Operator, prox: Prox, x0: ArrayLike, omega: Callable[[int], float], restart: bool, step: Schedule,
-    smooth: Function | None,
-) -> Update:  # fmt: skip
-    """The update of both proximal gradient methods; it keeps the last point and the last step."""
+    gradient: Operator, prox: Prox, x0: ArrayLike, step: Schedule, smooth: Function | None, accelerated: bool,
+    restart: bool, advice: str, **loop: Any,
+) -> FixedPointResult:  # fmt: skip
+    """Run either proximal gradient method; the update keeps the last point and the last step."""
     last, age, t = as_array(x0, "x0"), 0, 0.0  # age: iterations since the momentum was started
     t_at = as_schedule(step, "step", above=0)
 
     def update(k: int, x: np.ndarray) -> tuple[np.ndarray, float, float, float]:
         nonlocal last, age, t
-        y = x + omega(age) * (x - last)
+        y = x + age / (age + 3) * (x - last)
         g = value_of(gradient, "gradient", x.shape, y)
         if smooth is None or k == 0:
             t = t_at(k)
@@ -289,11 +287,12 @@ def _forward_backward(
             x_next, t = _line_search(smooth, prox, y, g, t)
         else:
             x_next = value_of(prox, "prox", x.shape, y - t * g, t)
-        age = 0 if restart and np.vdot(y - x_next, x_next - x) > 0 else age + 1
+        back = restart and np.vdot(y - x_next, x_next - x) > 0
+        age = age + 1 if accelerated and not back else 0
         last = x
         return x_next, _length(y - x_next) / t, t, _length(g)
 
-    return update
+    return _iterate(update, x0, advice, **loop)
 
 
 def _line_search(

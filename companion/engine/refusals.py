@@ -19,7 +19,7 @@ def check_bounds(lower: np.ndarray, upper: np.ndarray) -> None:
     empty = (lower > upper) | (lower == np.inf) | (upper == -np.inf)
     if empty.any():
         i = int(np.argmax(empty))
-        low, high = apart(lower[i], upper[i], -1.0)
+        low, high = apart(float(lower[i]), float(upper[i]), -1.0)
         raise InfeasibleProblemError(
             f"no number lies between the bounds of x[{i}]: lower = {low}, upper = {high}; "
             "lower <= upper is needed"

@@ -115,7 +115,7 @@ def subsets(D: Iterable[Hashable]) -> list[tuple]:
     >>> subsets([1, 2, 3])
     [(), (1,), (2,), (3,), (1, 2), (1, 3), (2, 3), (1, 2, 3)]
     """
-    check_kind(D, "D", "a list of hashable elements", dict.fromkeys)
+    check_kind(D, "D", "a list of hashable elements", lambda D: isinstance({*D}, set))
     D = list(dict.fromkeys(D))
     return [U for size in range(len(D) + 1) for U in combinations(D, size)]
 
@@ -148,7 +148,7 @@ def subset_features(A: Any, D: Sequence[Hashable]) -> np.ndarray:
     """
     family, single = subsets(D), isinstance(A, (set, frozenset))
     A = [A] if single else A
-    check_kind(A, "A", "a set, or a list of sets", lambda A: [frozenset(a) for a in A])
+    check_kind(A, "A", "a set, or a list of sets", lambda A: all(isinstance({*a}, set) for a in A))
     rows = [frozenset(a) for a in A]
     for row in rows:
         if not row <= set(D):

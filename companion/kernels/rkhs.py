@@ -255,8 +255,7 @@ class RKHSFunction:
     # -- the vector space
 
     def _check_same_space(self, other: RKHSFunction) -> None:
-        kind = "an RKHSFunction, as the first"
-        check_kind(other, "the other function", kind, lambda f: isinstance(f, RKHSFunction))
+        check_kind(other, "other", "an RKHSFunction", lambda f: isinstance(f, RKHSFunction))
         if other.kernel != self.kernel:
             raise ValueError(f"functions of two spaces, with {self.kernel!r} and {other.kernel!r}")
 

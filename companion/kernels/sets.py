@@ -59,8 +59,7 @@ class Subset(_SetKernel):
 
 def _weights(mu: Any, name: str) -> dict[Any, float]:
     """Return the measure of each element."""
-    pairs = "a dict from each element of D to its weight"
-    check_kind(mu, name, pairs, lambda mu: mu and isinstance(mu, Mapping))
+    check_kind(mu, name, "a dict of weights", lambda mu: mu and isinstance(mu, Mapping))
     return {e: as_scalar(w, f"mu({e!r})", at_least=0.0) for e, w in mu.items()}
 
 

@@ -178,13 +178,17 @@ class KernelRidge(KernelMixin, Regressor):
         self.w_, self.alpha_ = None, r * alpha
         size_of_b = abs(mean) if target.any() else 0.0  # one value is exact
         for exact in (False, True):  # the second where rounding of the large terms hides the fit
-            fit = _exact_fit(G, self.alpha_) if exact else G @ self.alpha_
+            fit, lost = G @ self.alpha_, rounding_of_a_sum(y.size) * linalg.norm(self.alpha_)
+            errors = lost * linalg.norm(G, axis=1)
+            if exact:  # in blocks of rows, for the memory that it takes
+                blocks = (G[i : i + 200] for i in range(0, len(G), 200))
+                fit = np.concatenate([exact_product(block, self.alpha_) for block in blocks])
+                errors = EPS * np.abs(fit)
             residual = target - middle(r * fit)
             self.b_ = mean - float(r**2 @ fit / (r @ r)) if free else 0.0
             self.xi_ = y - fit - self.b_
             self.norm_ = math.sqrt(max(self.alpha_ @ fit, 0.0))
             self.objective_ = float(residual @ residual + K * (self.alpha_ @ fit))
-            errors = EPS * np.abs(fit) if exact else _rounding_of_a_product(G, self.alpha_)
             errors += EPS * size_of_b
             self.certificate_ = self._certify(G, target, residual, K, basis, errors, alpha, r)
             if self.certificate_.ok:
@@ -243,17 +247,6 @@ class KernelRidge(KernelMixin, Regressor):
         """The dual variables `alpha_`, by scikit-learn's name."""
         check_is_fitted(self)
         return self.alpha_
-
-
-def _exact_fit(G: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-    """Return the product, each entry rounded once, in blocks of rows for the memory that it takes."""
-    return np.concatenate([exact_product(G[i : i + 200], alpha) for i in range(0, len(G), 200)])
-
-
-def _rounding_of_a_product(G: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-    """Return a bound of what rounding may change each entry of the product by."""
-    size = rounding_of_a_sum(alpha.size) * float(linalg.norm(alpha))
-    return size * np.sqrt(np.einsum("ij,ij->i", G, G))
 
 
 def _inverse(

@@ -266,11 +266,9 @@ def _warn_if_missed(solutions: list[SparseSolution], tol: float, max_iter: int) 
     if worst.certificate.ok:
         return
     message = "the relative duality gap is {}, not {}".format(*beyond(worst.certificate.gap, tol))
-    if worst.n_iter >= max_iter:
-        message = f"within max_iter = {max_iter} {message}"
-    else:
-        message += ": tau is so small beside X'y that the rest is rounding of y; scale the columns, or raise tau"
-    complain(message)
+    faint = ": tau is so small beside X'y that the rest is rounding of y; scale the columns, or raise tau"
+    out_of_time = worst.n_iter >= max_iter
+    complain(f"within max_iter = {max_iter} {message}" if out_of_time else message + faint)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -309,8 +309,8 @@ def _certify(
 def warn_if_missed(certificate: Certificate, K: float, w_error: float, by_w: bool = True) -> None:
     """Warn the caller of `fit` if a certificate is not good, or w has few digits."""
     if not certificate.ok:
-        advice = "scale the data, or raise K" if by_w else "raise K"
-        complain(f"the solution for K = {K:g} has the {certificate}: {advice}")
+        scale = "scale the data, or " * by_w
+        complain(f"the solution for K = {K:g} has the {certificate}: {scale}raise K")
     elif w_error > FEW_DIGITS:
         complain(
             f"the fit for K = {K:g} is right, but its weights only to about {w_error:.0e}: features are nearly "

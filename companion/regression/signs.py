@@ -30,7 +30,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from companion.arithmetic import EPS, ROUNDING, largest, ratio
 from companion.engine.certificate import certify_squares, rounding_of_a_fit, rounding_of_a_sum
-from companion.engine.finish import Proximal, settle_near
+from companion.engine.finish import REFINEMENTS, Proximal, settle_near
 from companion.engine.kkt import factor
 from companion.regression.intercept import Shifted
 from companion.results import TOLERANCE, Certificate
@@ -157,13 +157,15 @@ class Columns:
         found = self._proof(at, at, tau, tol, rounding * np.sqrt(self.squares))
         if refine and found.certificate.worst > tol:
             steps, dual = system.steps(np.sign(w)), at
-            for _ in range(3):  # as in `minimum`
+            for _ in range(REFINEMENTS):  # as in `minimum`
                 step = steps(dual)
                 residual = dual.residual - product(self.X, step)
                 c, lost = self.data.correlations(residual)
                 dual = _Fit(dual.w + step, residual, c - self.K * (dual.w + step))
                 better = self._proof(at, dual, tau, tol, lost)
-                found = min(found, better, key=lambda each: each.certificate.worst)
+                if not better.certificate.worst < found.certificate.worst:
+                    break
+                found = better
         return found
 
     def _proof(
@@ -256,10 +258,14 @@ class _Signs(Proximal[_Fit]):
         if (point.w[state == 0] != 0.0).any():
             point = self.at(np.where(state == 0, 0.0, point.w))
         step, rounding = self.steps(state), ROUNDING * largest(self.columns.correlation)
-        for _ in range(4):  # each has three digits more, where there are any
-            point = self.at(point.w + step(point))
+        missed = before = math.inf
+        for k in range(REFINEMENTS):
+            d = step(point)
+            # of the later steps, the residual keeps the digits that are lost in the rounding of w
+            residual = point.residual - product(self.columns.X, d) if k else None
+            point, before = self.at(point.w + d, residual), missed
             missed = largest((self.slope(point) - self.tau * state)[state != 0])
-            if missed <= rounding:
+            if missed <= rounding or missed > 0.5 * before:
                 break
         return point if missed <= max(_ROUGH * self.tau, rounding) else None
 

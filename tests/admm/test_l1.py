@@ -300,14 +300,8 @@ LOSS = LogisticLoss(A2, B2)
 test_bad_input = refusals(
     (lambda: lasso(np.zeros((2, 0)), B2, 1), "at least one row and one column"),
     (lambda: group_lasso(A2, B2, [0, 1, 1], 1), "groups must hold 2 labels"),
-    (
-        lambda: group_lasso(A2, B2, [[0], [1]], 1),
-        r"groups must hold 2 labels, one for each col.*, got \[\[",
-    ),
-    (
-        lambda: group_lasso(np.eye(3), np.ones(3), [[0], [1, 2]], 1),
-        r"hold 3 labels, one .*, got \[\[",
-    ),
+    (lambda: group_lasso(A2, B2, [[0], [1]], 1), r"hold 2 labels, one for each col.*, got \[\["),
+    (lambda: group_lasso(A2, B2, [[0], [1, 2]], 1), r"hold 2 labels, one .*, got \[\["),
     (lambda: l1_regularized(LOSS, [1, -1]), "tau must be >= 0"),
     (lambda: l1_regularized(LOSS, [1, 2, 3]), "tau must have len"),
     (lambda: LogisticLoss(A2, [0, 1]), r"labels \+1 and -1, got 0"),

@@ -160,10 +160,8 @@ def ascend(argmin=argmin, step=0.1):
 
 
 test_bad_input = refusals(
-    (lambda: ascend(step=0.0), "step must be a finite number > 0"),
     (lambda: ascend(step=lambda k: 1.0 - k), r"step\(1\) must be a finite number > 0"),
     (lambda: ascend(lambda l: np.zeros(3)), r"argmin must return a real array of shape \(2,\)"),
     (lambda: method_of_multipliers(argmin, [[2, -1]], [5], [0], 0), "rho must .* > 0, got 0"),
     (lambda: quadratic_argmin(np.eye(2), [0, 0], [[2, -1]], rho=1), "b is needed when rho > 0"),
-    (lambda: quadratic_argmin([[1, 2], [0, 1]], [0, 0], [[2, -1]]), "Q must be symmetric"),
 )

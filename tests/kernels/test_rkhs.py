@@ -73,10 +73,9 @@ test_errors = refusals(
     (lambda: RKHSFunction.section("linear", [[1.0], [2.0]]), "2 points need 2 numbers, got 1"),
     (lambda: LINE + RKHSFunction.section("rbf", [1.0]), "spaces"),
     (lambda: LINE * 1e-200, "coefficients has numbers of the size 1e-200"),
-    (lambda: LINE.inner(3), "RKHSFunction", TypeError),
-    (lambda: LINE - 3, "RKHSFunction", TypeError),
+    (lambda: LINE.inner(3), "RKHSFunction", TypeError), (lambda: LINE - 3, "RKHSFunction", TypeError),
     (lambda: LINE * LINE, "must be a number, got RKHSFunction", TypeError),
-)
+)  # fmt: skip
 
 
 def test_kernels_that_are_none():
