@@ -517,9 +517,10 @@ def _read_off(
 def complain(model: Any, points: Points, norm_is_shown: bool, price: str = "") -> Any:
     """Warn about digits that are missing: what is proved, what is lost, what helps; return the model."""
     found, longest = model.certificate_, math.sqrt(largest(points.diagonal)) * points.unit
-    seen = model.norm_ * (1.0 + model.norm_error_) * longest > EPS * abs(model.b_)  # beside b
-    if found.ok and not (norm_is_shown and seen and model.norm_error_ > FEW_DIGITS):
+    if found.ok and not (norm_is_shown and model.norm_error_ > FEW_DIGITS):
         return model
+    if found.ok and model.norm_ * (1.0 + model.norm_error_) * longest <= EPS * abs(model.b_):
+        return model  # beside b, nobody sees w
     advice = "centre the columns of X, and bring them to one size"
     if points.kernel.is_precomputed:
         advice = "give points and a kernel: a matrix that was rounded may belong to no features"
