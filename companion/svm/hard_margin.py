@@ -3,7 +3,6 @@ r"""The hard margin support vector machine, program (SVM_h2)."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -78,18 +77,14 @@ class HardMarginSVC(SupportVectorMachine):
 
     def _solved(self, dual: DualProgram, vanishes: Callable[[], Any]) -> Solved:
         """Find the nearest points of the convex hulls; one number tells the rest: at the solution 1'a = a'Pa."""
-        points, u = dual.P.points, dual.P.unit
-        # multipliers need not be unique: found are those of the data's own unit
-        Phi = None if points.Phi is None else points.Phi * u
-        plain = replace(points, Phi=Phi, origin=points.origin * u, unit=1.0)
-        P, balanced = SignedKernel(plain), (points.s, 0.0)
-        nearest = DualProgram.of(P, 0.0, balanced, (1.0, 2.0), upper=np.inf)
+        P, points = dual.P, dual.P.points
+        nearest = DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, 2.0), upper=np.inf)
 
         def scaled(_: DualProgram, done: Finished) -> tuple[DualProgram, Finished]:
             lengths = np.sqrt(np.maximum(P.diagonal(), 0.0))  # rounding may have left no distance
             square = max(float(done.a @ done.Pa), (EPS * float(done.a @ lengths)) ** 2)
             # where the hulls meet up to rounding only, go on
-            found = plain.weights(P.coefficients(done.a), *P.inner(done.a, done.Pa))
+            found = points.weights(P.coefficients(done.a), *P.inner(done.a, done.Pa))
             witness, k = smallest_bound(points) if found.unknown else (done.a, np.inf)
             if k < np.inf:
                 raise InfeasibleProblemError(
@@ -97,6 +92,7 @@ class HardMarginSVC(SupportVectorMachine):
                     "point with the coefficients error.witness; use a soft margin or another kernel",
                     witness=2.0 * witness,
                 )
-            return dual, done._replace(a=2.0 / square * done.a * u**2, Pa=2.0 / square * done.Pa)
+            t = 2.0 * P.unit**2 / square
+            return dual, done._replace(a=t * done.a, Pa=t * done.Pa)
 
         return hyperplanes.solve(self, [nearest], guess_by_libsvm, scaled, vanishes)

@@ -151,7 +151,7 @@ def test_labels_of_two_types_are_refused_and_nullable_booleans_stay_booleans() -
 
 
 def test_numbers_in_a_refusal_are_told_apart() -> None:
-    with pytest.raises(ValueError, match=r"1.000000001 <= x <= 1"):
+    with pytest.raises(ValueError, match=r"lower = 1.000000001, upper = 1;"):
         project_box([0.0], 1.0 + 1e-9, 1.0)
     with pytest.raises(ValueError, match=r"got 1.000000001"):
         primal_newton(ROW, [1.0 + 1e-9, 1.0, -1.0, -1.0])

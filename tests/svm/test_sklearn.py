@@ -143,7 +143,7 @@ class TestMapping:
 
 
 test_what_has_no_counterpart = refusals(
-    (lambda: SVMs2().fit([[0], [1]], [0, 1], sample_weight=[1, -1]), "got -1 as the smallest"),
+    (lambda: SVMs2().fit([[0], [1]], [0, 1], sample_weight=[1, -1]), "not all zero, got -1 to 1"),
     (lambda: to_sklearn(SVC(), 3, 3), "not of SVC", TypeError),
 )
 
