@@ -149,8 +149,9 @@ def rounded_together(G: np.ndarray, c: np.ndarray, rest: np.ndarray) -> np.ndarr
     So x'G x is small for the vector x of what they miss: it is the nearest plane of Babai (1986), by a factor of G.
     """
     order = np.argsort(np.abs(c))
-    ridge = 1e-14 * largest(G.diagonal()) * np.eye(c.size)
-    L = np.linalg.cholesky(G[np.ix_(order, order)] + ridge)
+    values, V = np.linalg.eigh(G[np.ix_(order, order)])  # rounding may have made G indefinite
+    root = np.sqrt(np.maximum(values, 1e-14 * largest(values)))
+    L = np.linalg.qr(root[:, None] * V.T)[1].T
     rounded, missed = c.copy(), np.zeros(c.size)
     for i in reversed(range(c.size)):
         k = order[i]

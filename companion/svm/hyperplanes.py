@@ -405,9 +405,10 @@ def _refined(model: Any, best: Solved) -> Solved:
     beside the multipliers, which are rounded as well.
     """
     dual, P, points = best.dual, best.dual.P, best.dual.P.points
-    if best.certificate.ok or points.Phi is not None or points.centred or points.n > _MANY_FEATURES:
-        return best
     free = np.flatnonzero((best.a > 0.0) & (best.a < dual.upper))
+    other = points.Phi is not None or points.centred or points.n > _MANY_FEATURES
+    if best.certificate.ok or other or not free.size:
+        return best
     A, step = dual.A[:, free], np.zeros(best.a.size)
     system = np.block([[P.rows(free)[:, free], A.T], [A, np.zeros((len(A), len(A)))]])
     inverse = np.linalg.pinv(system, hermitian=True)
