@@ -162,7 +162,10 @@ class KernelRidge(KernelMixin, Regressor):
         def middle(v: np.ndarray) -> np.ndarray:
             return v - np.multiply.outer(r, r @ v) / (r @ r) if free else v
 
-        solve, basis = _inverse(lambda: middle(middle(r[:, None] * G * r).T), K)
+        lost = EPS * float(
+            r**2 @ np.abs(G.diagonal())
+        )  # of an entry, also where all is centred away
+        solve, basis = _inverse(lambda: middle(middle(r[:, None] * G * r).T), K, lost)
         target, mean = y, 0.0
         if free:
             columns, means = centred(y[:, None], weights)
@@ -250,22 +253,22 @@ class KernelRidge(KernelMixin, Regressor):
 
 
 def _inverse(
-    matrix: Callable[[], np.ndarray], K: float
+    matrix: Callable[[], np.ndarray], K: float, lost: float
 ) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray | None]:
     """Return what solves (S + K I) x = y, by Cholesky in the memory of S; where K is tiny, by the eigenvectors, too."""
     S = matrix()
-    small = float(np.trace(S)) * _SMALL_K
+    small = max(float(np.trace(S)), 0.0) * _SMALL_K
     if small < K:
         with suppress(linalg.LinAlgError):
             return cholesky(S, K), None
     values, V = linalg.eigh(matrix(), check_finite=False)
-    if small < K or values[0] < -1e-9 * abs(values[-1]):
-        rounding = EPS * len(S) * abs(float(values[-1]))
+    rounding = len(S) * max(EPS * abs(float(values[-1])), lost)
+    if small < K or values[0] < -max(1e-9 * abs(values[-1]), rounding):
         given, limit = apart(K, max(-float(values[0]), small, K) + rounding, 1.0)
         raise ValueError(
             f"the kernel is not positive definite on these points (eigenvalue {values[0]:.4g}), and K = {given} is too "
             f"small: {limit} is enough"
         )
-    keep = values > EPS * len(S) * values[-1]
+    keep = values > rounding
     V, values = V[:, keep], values[keep]
     return lambda y: V @ ((V.T @ y) / (values + K)), V
