@@ -2,7 +2,8 @@
 
 Run ``python -m benchmarks profile`` after ``python -m benchmarks families --store``; with ``--store`` the page "How
 fast is it" shows the new figures. A clock of CPU time interrupts the fits, which are repeated, once in a millisecond,
-and notes which function of `companion` is at work, by itself or in what it calls of NumPy, SciPy and scikit-learn.
+and notes which function of `companion` is at work, by itself or in what it calls of NumPy, SciPy and scikit-learn: the
+time since the last note is its time, since a call of a compiled library is not interrupted.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import signal
 import time
 import warnings
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -32,25 +33,29 @@ HOME = Path(companion.__file__).parent
 Run = Callable[[], Any]
 
 
-def sampled(run: Run, seconds: float) -> Counter[str]:
-    """Return how often each function of the package was found at work while a call is repeated."""
-    found: Counter[str] = Counter()
+def sampled(run: Run, seconds: float) -> dict[str, float]:
+    """Return the seconds of each function of the package that is found at work while a call is repeated."""
+    found: dict[str, float] = defaultdict(float)
+    last = 0.0
 
     def note(_: int, frame: FrameType | None) -> None:
+        nonlocal last
+        before, last = last, time.process_time()
         while frame is not None and not Path(frame.f_code.co_filename).is_relative_to(HOME):
             frame = frame.f_back
-        found[name(frame) if frame else "elsewhere"] += 1
+        found[name(frame) if frame else "elsewhere"] += last - before
 
     run()
-    before = signal.signal(signal.SIGPROF, note)
+    last = time.process_time()
+    handler = signal.signal(signal.SIGPROF, note)
     signal.setitimer(signal.ITIMER_PROF, TICK, TICK)
     try:
-        end = time.process_time() + seconds
+        end = last + seconds
         while time.process_time() < end:
             run()
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
-        signal.signal(signal.SIGPROF, before)
+        signal.signal(signal.SIGPROF, handler)
     return found
 
 
@@ -75,9 +80,15 @@ def slowest() -> list[Problem]:
 def row(problem: Problem, seconds: float) -> dict[str, Any]:
     found = sampled(problem.ours, seconds)
     total = sum(found.values())
-    shares = {function: round(count / total, 3) for function, count in found.most_common(MOST)}
+    most = sorted(found, key=lambda function: -found[function])[:MOST]
+    shares = {function: round(found[function] / total, 3) for function in most}
     title = ", ".join(filter(None, (problem.shape, problem.setting)))
-    return {"family": problem.family, "problem": title, "samples": total, "shares": shares}
+    return {
+        "family": problem.family,
+        "problem": title,
+        "seconds": round(total, 2),
+        "shares": shares,
+    }
 
 
 def main() -> None:
