@@ -242,10 +242,8 @@ def consensus(
     certificate = certify_terms(0.0, gap, value, tolerance, primal=copies, dual=stationary)
     if run.converged and not (certificate.ok or math.isinf(gap)):
         if max(tol_abs, tol_rel) > 1e-12:  # the gradient of a faint penalty needs more digits
-            digits = {"tol_abs": 1e-3 * tol_abs, "tol_rel": 1e-3 * tol_rel}
-            return consensus(
-                losses, penalty, workers=workers, adaptive=adaptive, **digits, **options
-            )
+            options |= {"tol_abs": 1e-3 * tol_abs, "tol_rel": 1e-3 * tol_rel}
+            return consensus(losses, penalty, workers=workers, adaptive=adaptive, **options)
         complain(
             f"ADMM met its tolerances, but the certificate misses {tolerance:g} ({certificate}): one of loss and "
             "penalty is lost in rounding beside the other; scale A and b, or change the penalty"

@@ -229,9 +229,8 @@ def _signed_rows(A: Any, y: Any) -> np.ndarray:
     y = as_vector(y, "y", rows_of(A))
     strange = y[np.abs(y) != 1]
     if strange.size:
-        raise ValueError(
-            f"y must hold labels +1 and -1, got {apart(strange[0], np.sign(strange[0]))[0]}"
-        )
+        given, _ = apart(strange[0], np.sign(strange[0]))
+        raise ValueError(f"y must hold labels +1 and -1, got {given}")
     return y[:, None] * A
 
 

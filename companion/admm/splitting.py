@@ -402,9 +402,7 @@ def _start(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Return c, z^0 and u^0 as vectors whose lengths fit A and B, and the length of x."""
     if A_shape and B_shape and A_shape[0] != B_shape[0]:
-        raise ValueError(
-            f"A and B must have the same number of rows, got shapes {A_shape} and {B_shape}"
-        )
+        raise ValueError(f"A and B must have the same number of rows, got {A_shape}, {B_shape}")
     c, given = as_array(c, "c"), [as_array(v, "z0, u0") for v in (z0, u0) if v is not None]
     p, n = A_shape or B_shape or (max(v.size for v in (c, *given)), 0)
     c = np.full(p, c) if c.ndim == 0 else as_vector(c, "c", p)

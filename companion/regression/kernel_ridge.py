@@ -162,9 +162,7 @@ class KernelRidge(KernelMixin, Regressor):
         def middle(v: np.ndarray) -> np.ndarray:
             return v - np.multiply.outer(r, r @ v) / (r @ r) if free else v
 
-        lost = EPS * float(
-            r**2 @ np.abs(G.diagonal())
-        )  # of an entry, also where all is centred away
+        lost = EPS * float(r**2 @ np.abs(G.diagonal()))  # also where all is centred away
         solve, basis = _inverse(lambda: middle(middle(r[:, None] * G * r).T), K, lost)
         target, mean = y, 0.0
         if free:
