@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import exprel
 
 from companion.admm import project_psd
+from companion.arguments import check_choice
 from companion.arithmetic import EPS, ROUNDING, largest
 from companion.checks import as_matrix, as_scalar, as_symmetric, as_vector, check_count
 from companion.engine.certificate import certify_terms, relative, rounding_of
@@ -119,9 +120,7 @@ def spectrum_transform(K: Any, how: str = "clip", rows: Any = None) -> Any:
         "square": (d, 0.0),
         "diffusion": (exprel(d), 1.0),
     }
-    if how not in transforms:
-        raise ValueError(f"how must be one of {', '.join(transforms)}, got {how!r}")
-    factor, constant = transforms[how]
+    factor, constant = transforms[check_choice(how, "how", transforms)]
     if np.isinf(factor).any():
         raise ValueError(f"exp overflows at the eigenvalue {d[-1]:.4g} of K; scale K")
     new = (V * np.maximum(d * factor + constant, 0.0)) @ V.T
@@ -516,8 +515,7 @@ def solve_indefinite(
     (15.697899, True)
     """
     methods = {"smm": _smm, "spgm": _spgm, "accelerated": _accelerated}
-    if method not in methods:
-        raise ValueError(f"method must be one of {', '.join(methods)}, got {method!r}")
+    check_choice(method, "method", methods)
     f = IndefiniteObjective(K0, y, rho)
     program = _Maximisation(f, as_scalar(C, "C", above=0.0))
     tol, max_iter = as_scalar(tol, "tol", at_least=0.0), check_count(max_iter, "max_iter")

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from companion.arguments import check_choice
 from companion.arithmetic import EPS
 from companion.checks import as_matrix, as_scalar, check_count
 from companion.exceptions import complain
@@ -173,8 +174,7 @@ def _read_task(X: Any, y: Any, C: float, loss: str, kernel: KernelLike) -> _Task
     """Check the arguments; add the coordinate 1; ask the kernel for features or for the Gram matrix."""
     X = as_matrix(X, "X")
     y = as_signs(y, len(X))
-    if loss not in _LOSSES:
-        raise ValueError(f"loss must be 'hinge' or 'quadratic', got {loss!r}")
+    check_choice(loss, "loss", _LOSSES)
     C = as_scalar(C, "C", above=0.0)
     named = as_kernel(kernel)
     if not named.is_precomputed:
@@ -315,8 +315,8 @@ def dual_coordinate_ascent(
     """
     task = _read_task(X, y, C, loss, kernel)
     tol = as_scalar(tol, "tol", above=0.0)
-    if order not in ("cyclic", "shuffled"):
-        raise ValueError(f"order must be 'cyclic' or 'shuffled', got {order!r}")
+    check_choice(order, "order", ("cyclic", "shuffled"))
+    eps = None if eps is None else as_scalar(eps, "eps", at_least=0.0)
     rng = np.random.default_rng(0) if rng is None else rng
     Q, n, upper, ridge = task.signed.toarray(), task.points.n, task.dual.upper, task.signed.ridge
     rates = 1.0 / np.maximum(Q.diagonal(), np.finfo(float).tiny)  # Q_kk = 0: no curvature
