@@ -677,7 +677,7 @@ class SVMs2prime(SupportVectorMachine):
         Those points; their number in each class, in the order of ``classes_``.
     dual_coef_ : ndarray of shape (p + q,)
         Coefficients of w in the images of the points: :math:`s_i a_i`, or where these are large numbers that cancel,
-        smaller ones that give the same w.
+        others that give the same w with more digits.
     degenerate_ : bool
         Whether the optimum is w = 0, eta = 0.
     objective_, dual_objective_ : float

@@ -444,7 +444,7 @@ class NuSVR(NuRegression):
         The points with a positive multiplier, and their number.
     support_, dual_coef_ : ndarray
         Indices with a positive multiplier; coefficients of w in the images of the points: :math:`\mu - \lambda`, or
-        where these are large numbers that cancel, smaller ones that give the same w.
+        where these are large numbers that cancel, others that give the same w with more digits.
     objective_, dual_objective_ : float
         Values of the primal program at the stored tube, and of the dual program at the stored multipliers.
     certificate_ : Certificate
