@@ -248,9 +248,10 @@ def consensus(
             f"ADMM met its tolerances, but the certificate misses {tolerance:g} ({certificate}): one of loss and "
             "penalty is lost in rounding beside the other; scale A and b, or change the penalty"
         )
+    here = all(isinstance(loss, SmoothLoss) for loss in losses)  # or the workers know their names
     return replace(
         run, x=x, u=root * run.u.reshape(N, n), objective=value, certificate=certificate,
-        problem=Problem("consensus", {"losses": losses, "penalty": penalty}),
+        problem=Problem("consensus", {"losses": losses, "penalty": penalty}) if here else None,
     )  # fmt: skip
 
 
