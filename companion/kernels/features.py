@@ -2,8 +2,11 @@ r"""Explicit feature maps: monomials for polynomial kernels, subsets for the sub
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Sequence
-from itertools import combinations, combinations_with_replacement
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import chain, combinations, combinations_with_replacement, repeat
 from typing import Any
 
 import numpy as np
@@ -100,6 +103,40 @@ def polynomial_features(X: Any, d: int, R: float = 0.0) -> np.ndarray:
     factors = (np.repeat(X, powers, axis=1) for powers in exponents)  # x_1, x_1, x_3
     products = np.column_stack([each.prod(axis=1) for each in factors])
     return np.sqrt(counts * R ** parts[:, 0].astype(float)) * products
+
+
+def rest_of_features(Phi: np.ndarray, X: np.ndarray, d: int, R: float, gamma: float) -> np.ndarray:
+    r"""Return what rounding has taken from the features of :math:`(\gamma \langle x, y \rangle + R)^d`.
+
+    Parameters
+    ----------
+    Phi : ndarray of shape (p, N)
+        `polynomial_features`, as they are in float64.
+    X : ndarray of shape (p, n)
+        The points.
+    d, R, gamma
+        The kernel's parameters.
+
+    Examples
+    --------
+    >>> x = np.array([[0.1, 3.0]])  # the features are 0.01, 3 sqrt(2)/10 and 9
+    >>> (1e18 * rest_of_features(polynomial_features(x, 2), x, 2, 0.0, 1.0)).round(1)
+    array([[ -0.8, -83.2,   0. ]])
+    """
+    rest = np.empty(Phi.shape)
+    with localcontext(prec=40):
+        points = [list(map(Decimal, x)) for x in X.tolist()]
+        for k, powers in enumerate(
+            polynomial_exponents(X.shape[1], d, homogeneous=R == 0).tolist()
+        ):
+            m = sum(powers)
+            count = math.factorial(d) // math.prod(map(math.factorial, (d - m, *powers)))
+            square = count * Fraction(R) ** (d - m) * Fraction(gamma) ** m
+            factor = (Decimal(square.numerator) / square.denominator).sqrt()
+            for i, x in enumerate(points):
+                exact = math.prod(chain.from_iterable(map(repeat, x, powers)), start=factor)
+                rest[i, k] = exact - Decimal(float(Phi[i, k]))
+    return rest
 
 
 def subsets(D: Iterable[Hashable]) -> list[tuple]:

@@ -32,6 +32,7 @@ from companion.engine.certificate import (
     rounding_of_a_sum,
 )
 from companion.kernels import Gaussian, Kernel, Linear, Polynomial, Sigmoid
+from companion.kernels.features import rest_of_features
 from companion.kernels.given import Precomputed
 from companion.results import Certificate, Record
 
@@ -200,7 +201,29 @@ class Points:
         assert self.Phi is not None
         whole = np.asarray(self.kernel.features(self.X, limit=np.inf)) / self.unit
         moved = whole - self.Phi
-        return np.hstack([self.Phi, (whole - (self.Phi + moved)) + (moved - self.origin)])
+        rest = (whole - (self.Phi + moved)) + (moved - self.origin)
+        if isinstance(k := self.kernel, Polynomial):
+            rest = rest + rest_of_features(whole, self.X, k.d, k.R, k.gamma)
+        return np.hstack([self.Phi, rest])
+
+    def unknown(self, size: np.ndarray, careful: bool, axis: int = 1) -> np.ndarray:
+        """Bound what the rounding of features leaves open of their products with numbers of this size."""
+        kernel = self.kernel
+        if self.Phi is None or kernel.is_linear:
+            return np.zeros(1)
+        part = 2.0 * (kernel.d + 1) * EPS if isinstance(kernel, Polynomial) else 4.0 * EPS
+        if careful and isinstance(kernel, Polynomial):
+            part *= EPS
+        return part * np.tensordot(np.abs(self.Phi + self.origin), size, (axis, 0))
+
+    def direct(self, c: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the sum of the features with these coefficients, and a bound of its rounding."""
+        w = exact_product(self.in_two_parts.T, c).reshape(2, -1).sum(axis=0)
+        apart = (
+            c if self.distinct[0].size == self.n else self.merged(c)[0]
+        )  # equal points are rounded alike
+        left = np.linalg.norm(self.unknown(np.abs(apart), True, axis=0))
+        return w, EPS * float(np.linalg.norm(w)) + float(left)
 
     def weights(self, c: Array, inner: Array, lost: Any = 0.0, careful: bool = False) -> Weights:
         r"""Return :math:`w = \sum_i c_i \varphi(x_i)`.
@@ -218,11 +241,13 @@ class Points:
         """
         size, lengths = np.abs(c), np.sqrt(np.maximum(self.diagonal, 0.0))
         if self.Phi is not None and careful:
-            w = exact_product(self.in_two_parts.T, c).reshape(2, -1).sum(axis=0)
-            return self.known(w, c, EPS * float(np.linalg.norm(w)), careful)
+            w, misfit = self.direct(c)
+            return self.known(w, c, misfit, careful)
         if self.Phi is not None:
-            terms = size @ np.abs(self.Phi)
-            return self.known(c @ self.Phi, c, rounding_of(c.size) * float(np.linalg.norm(terms)))
+            terms = rounding_of(c.size) * (size @ np.abs(self.Phi)) + self.unknown(
+                size, False, axis=0
+            )
+            return self.known(c @ self.Phi, c, float(np.linalg.norm(terms)))
         if careful:
             return self._of_gram(c, 0.0)
         parts = size * lengths
@@ -276,8 +301,7 @@ class Points:
             features = np.column_stack([self.in_two_parts, np.ones(self.n)])
             inner, rest, lost = accurate_product(features, np.concatenate([w, w, [left]]))
             error = 0.0 * size + lost
-        if not self.kernel.is_linear:  # features are rounded, before the origin is taken from them
-            error = error + 4.0 * EPS * (np.abs(self.Phi + origin) @ np.abs(w))
+        error = error + self.unknown(np.abs(w), careful)
         part = float(ratio(misfit, norm))
         return Weights(w, c, inner, error, size, norm, part, misfit, shift, rest)
 
@@ -306,9 +330,8 @@ class Points:
     def carried(self, w: np.ndarray, pivots: np.ndarray, T: np.ndarray, c: np.ndarray) -> Weights:
         """Return the weights w of the features of `basis`, beside the coefficients c that the multipliers give."""
         if self.Phi is not None:
-            direct = np.array([math.fsum(c * feature) for feature in self.Phi.T])
-            terms = float(np.linalg.norm(np.abs(c) @ np.abs(self.Phi)))
-            misfit = float(np.linalg.norm(w - direct)) + EPS * (terms + float(np.linalg.norm(w)))
+            direct, misfit = self.direct(c)
+            misfit += float(np.linalg.norm(w - direct)) + EPS * float(np.linalg.norm(w))
             return self.known(w, c, misfit, careful=True)._replace(norm_error=rounding_of(w.size))
         coef = np.zeros(self.n)
         coef[pivots] = solve_triangular(T, w, lower=True, trans="T")

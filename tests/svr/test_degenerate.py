@@ -96,6 +96,8 @@ class TestFits:
         third = NuSVRPenalizedBias(0.4, C=1e13).fit(X, np.full(20, 7.3))
         assert third.certificate_.ok
         assert (third.norm_, third.b_, third.epsilon_) == (0.0, 7.3, 0.0)
+        squares = NuSVRPenalizedBias(0.4, C=1e13, kernel="poly", kernel_params={"degree": 2})
+        assert squares.fit(X, np.full(20, 7.3)).certificate_.ok  # of which the constant is one
 
     def test_wide_tube_leaves_b_open(self):
         X, y = noisy()
