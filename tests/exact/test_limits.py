@@ -1,5 +1,7 @@
 """Where fits are flagged: float64 has no better answer near the optimum, or the data have none. Without rounding."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from flint import arb
@@ -11,7 +13,7 @@ from companion.svm import DegenerateSolutionWarning, SVMs1
 from companion.svr import NuSVR, NuSVRPenalizedBias
 from tests.exact.judge import plane, regression
 from tests.exact.numbers import exact, floats, solve
-from tests.exact.test_judge import KINDS, problem
+from tests.exact.test_judge import KINDS, MACHINES, TUBES, problem
 
 middle = np.frompyfunc(lambda ball: arb(ball).mid(), 1, 1)
 
@@ -85,13 +87,34 @@ def test_the_optimum_itself_rounded_to_float64_misses_the_tolerance(maker, case)
     assert missed > model.certificate_.tolerance * best
 
 
-@pytest.mark.parametrize("seed", [1002, 1008, 1014])
-def test_a_rounded_matrix_of_products_may_belong_to_no_features(seed):
-    *_, G = flagged(SVMs1, "offset", seed)  # b is free: coefficients of w have the sum 0
-    centred = G - G.mean(axis=0) - G.mean(axis=0)[:, None] + G.mean()
-    v = exact(np.linalg.eigh(floats(centred.ravel()).reshape(G.shape))[1][:, 0])
-    v -= v.mean()
-    assert v @ G @ v < 0
+def indefinite(G):
+    """Whether elimination meets a negative pivot."""
+    while len(G):
+        k = int(np.argmax([abs(float(pivot.mid())) for pivot in G.diagonal()]))
+        if not G[k, k] > 0:
+            return bool(G[k, k] < 0)
+        others = np.arange(len(G)) != k
+        G = (G - np.outer(G[:, k], G[k]) / G[k, k])[others][:, others]
+    return False
+
+
+@pytest.mark.parametrize(
+    "maker", [SVMs1, *(pytest.param(m, marks=pytest.mark.slow) for m in (*MACHINES[1:], *TUBES))]
+)
+@pytest.mark.filterwarnings("ignore::companion.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::companion.svm.DegenerateSolutionWarning")
+def test_each_rounded_matrix_that_is_flagged_belongs_to_no_features(maker):
+    for kind, seed in product(KINDS, range(1000, 1020)):
+        rng = np.random.default_rng([seed, KINDS.index(kind)])
+        model, K, y, weight = problem(maker, kind, rng)
+        if model.kernel != "precomputed":
+            continue
+        if not model.fit(K, y, *([] if weight is None else [weight])).certificate_.ok:
+            on = slice(None) if weight is None else weight > 0
+            G = exact(K)[on][:, on]
+            if not model._penalized:  # b is free: coefficients of w have the sum 0
+                G = G[1:, 1:] - G[1:, :1] - (G[:1, 1:] - G[0, 0])
+            assert indefinite(G), (kind, seed)
 
 
 def test_the_minimum_is_another_one_for_a_kernel_s_matrix_in_float64():
