@@ -206,10 +206,10 @@ class Points:
             rest = rest + rest_of_features(whole, self.X, k.d, k.R, k.gamma)
         return np.hstack([self.Phi, rest])
 
-    def unknown(self, size: np.ndarray, careful: bool, axis: int = 1) -> np.ndarray:
+    def error_of_features(self, size: np.ndarray, careful: bool, axis: int = 1) -> np.ndarray:
         """Bound what the rounding of features leaves open of their products with numbers of this size."""
-        kernel = self.kernel
-        if self.Phi is None or kernel.is_linear:
+        assert self.Phi is not None
+        if (kernel := self.kernel).is_linear:
             return np.zeros(1)
         part = 2.0 * (kernel.d + 1) * EPS if isinstance(kernel, Polynomial) else 4.0 * EPS
         if careful and isinstance(kernel, Polynomial):
@@ -222,7 +222,7 @@ class Points:
         apart = (
             c if self.distinct[0].size == self.n else self.merged(c)[0]
         )  # equal points are rounded alike
-        left = np.linalg.norm(self.unknown(np.abs(apart), True, axis=0))
+        left = np.linalg.norm(self.error_of_features(np.abs(apart), True, axis=0))
         return w, EPS * float(np.linalg.norm(w)) + float(left)
 
     def weights(self, c: Array, inner: Array, lost: Any = 0.0, careful: bool = False) -> Weights:
@@ -244,7 +244,7 @@ class Points:
             w, misfit = self.direct(c)
             return self.known(w, c, misfit, careful)
         if self.Phi is not None:
-            terms = rounding_of(c.size) * (size @ np.abs(self.Phi)) + self.unknown(
+            terms = rounding_of(c.size) * (size @ np.abs(self.Phi)) + self.error_of_features(
                 size, False, axis=0
             )
             return self.known(c @ self.Phi, c, float(np.linalg.norm(terms)))
@@ -301,7 +301,7 @@ class Points:
             features = np.column_stack([self.in_two_parts, np.ones(self.n)])
             inner, rest, lost = accurate_product(features, np.concatenate([w, w, [left]]))
             error = 0.0 * size + lost
-        error = error + self.unknown(np.abs(w), careful)
+        error = error + self.error_of_features(np.abs(w), careful)
         part = float(ratio(misfit, norm))
         return Weights(w, c, inner, error, size, norm, part, misfit, shift, rest)
 
