@@ -15,7 +15,6 @@ y = +1/-1) or :class:`Labelled` (X and class numbers). The points are always the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Regression(Record):
     """Points and numbers to predict.
 
@@ -56,7 +54,6 @@ class Regression(Record):
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class TwoClasses(Record):
     """Blue points u (label +1) and red points v (label -1).
 
@@ -82,7 +79,6 @@ class TwoClasses(Record):
         return np.repeat([1.0, -1.0], [len(self.u), len(self.v)])
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Labelled(Record):
     """Points of several classes.
 

@@ -7,8 +7,8 @@ table in a notebook.
 from __future__ import annotations
 
 import html
-from dataclasses import fields
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, dataclass_transform
 
 import numpy as np
 
@@ -26,11 +26,17 @@ def _show(value: Any) -> str:
     return str(value)
 
 
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 class Record:
-    """Base of the result records: a summary as `repr`, a table in notebooks."""
+    """Base of the records, which are frozen dataclasses: a summary as `repr`, a table in notebooks."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, eq=False, repr=False)(cls)
 
     def _rows(self) -> list[tuple[str, str]]:
-        rows = [(f.name, getattr(self, f.name)) for f in fields(self) if f.repr]  # type: ignore[arg-type]
+        rows = [(f.name, getattr(self, f.name)) for f in fields(self) if f.repr]
         return [(name, _show(value)) for name, value in rows if value is not None]
 
     def __repr__(self) -> str:

@@ -5,7 +5,7 @@ A record carries a `Certificate` where the problem has a dual.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ TOLERANCE = 1e-9
 FEW_DIGITS = 1e-7
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Problem(Record):
     """The problem that a result is the answer to, as it was given: references, no copies.
 
@@ -51,7 +50,6 @@ class Problem(Record):
     data: dict[str, Any]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class MultiplierResult(Record):
     r"""Outcome of dual ascent or of the method of multipliers on ``min J(u)  s.t. A u = b``.
 
@@ -80,7 +78,6 @@ class MultiplierResult(Record):
     history: History = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class ADMMResult(Record):
     r"""Outcome of ADMM on ``min f(x) + g(z)  s.t. A x + B z = c``.
 
@@ -124,7 +121,6 @@ class ADMMResult(Record):
     problem: Problem | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class QPResult(Record):
     r"""Outcome of ``min 1/2 x'Px + q'x  s.t. A x = b, G x <= h, lower <= x <= upper``.
 
@@ -176,7 +172,6 @@ class QPResult(Record):
     Px: np.ndarray | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class FixedPointResult(Record):
     r"""Outcome of a fixed-point iteration: Krasnosel'skii-Mann, proximal point, proximal gradient.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,6 @@ from companion.checks import as_matrix, as_vector, count_axes
 from companion.records import Record
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Certificate(Record):
     """Four relative residuals that are all zero exactly at a solution: what proves an answer.
 

@@ -3,7 +3,6 @@ r"""Gram matrices: the text's index order, centring in feature space, and the te
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -115,7 +114,6 @@ def centre(K: np.ndarray, column_means: np.ndarray) -> np.ndarray:
     return centred
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Definiteness(Record):
     r"""The answer of :func:`is_positive_definite`: true or false, with the proof.
 

@@ -150,7 +150,6 @@ class Legendre(_Family):
         return 2.0 / (2.0 * as_array(indices, "indices") + 1.0)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Expansion(Record):
     r"""The Fourier coefficients :math:`c_k = \langle v, u_k \rangle / \|u_k\|^2` of v over finitely many :math:`u_k`.
 

@@ -2,8 +2,6 @@ r"""The dual programs of lasso and elastic net, as quadratic programs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -15,7 +13,6 @@ from companion.regression.regressor import as_data
 from companion.results import QPResult, Record
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class DualSolution(Record):
     r"""Outcome of a dual program: :func:`lasso_dual`, :func:`elastic_net_dual`.
 

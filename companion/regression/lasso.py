@@ -276,7 +276,6 @@ def _warn_if_missed(solutions: list[SparseSolution], tol: float, max_iter: int) 
 # ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class L1Path(Record):
     """The lasso or elastic net solutions for many tau.
 

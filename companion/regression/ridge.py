@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -323,7 +322,6 @@ def warn_if_missed(certificate: Certificate, K: float, w_error: float, by_w: boo
 # ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class RidgePath(Record):
     """The ridge solutions for many K.
 

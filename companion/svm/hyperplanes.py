@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,7 +45,6 @@ POINT_CLASSES = (
 TIGHT = 1e-9  # a constraint is active when it misses equality by this part of its terms: the tolerance of a fit
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Slab(Record):
     r"""Positions of the hyperplanes :math:`H_{w,b}`, :math:`H_{w,b+\eta}` and :math:`H_{w,b-\eta}`.
 

@@ -375,7 +375,6 @@ class _Maximisation:
         return largest_linear(at.gradient, self.f.y, self.C) - float(at.gradient @ at.alpha)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class IndefiniteResult(Record):
     r"""Outcome of :func:`solve_indefinite`: multipliers, the proxy kernel, and the gap between them.
 

@@ -512,7 +512,6 @@ def _real(values: np.ndarray, kernel: Kernel) -> np.ndarray:
 Array = np.ndarray
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class DualProgram(Record):
     r"""The program ``min 1/2 a'Pa + q'a  s.t. A a = c, 0 <= a <= upper`` for the multipliers a = (lambda, mu).
 

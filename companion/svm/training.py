@@ -37,7 +37,6 @@ _LOSSES = {"hinge": 1, "quadratic": 2}
 _SUFFICIENT = 1e-4  # part of the predicted decrease that the line search insists on
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class TrainingResult(Record):
     r"""What a training algorithm found: weights, multipliers, how it got there, and how good they are.
 
