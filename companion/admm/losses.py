@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, special
 
 from companion.arithmetic import EPS, apart, largest
 from companion.checks import as_matrix, as_scalar, as_vector, check_range
@@ -168,12 +168,12 @@ class LogisticLoss(SmoothLoss):
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """Return -sum_i p_i y_i a_i with p_i = 1 / (1 + exp(y_i a_i'x))."""
-        return -self.A.T @ _logistic(-(self.A @ as_vector(x, "x", self.n)))
+        return -self.A.T @ special.expit(-(self.A @ as_vector(x, "x", self.n)))
 
     def hessian(self, x: np.ndarray, S: np.ndarray) -> np.ndarray:
         """Return the rows and columns S of A' diag(p (1 - p)) A."""
         t, A = self.A @ x, self.A[:, S]
-        return (A.T * (_logistic(t) * _logistic(-t))) @ A
+        return (A.T * (special.expit(t) * special.expit(-t))) @ A
 
 
 class SquaredHingeLoss(SmoothLoss):
@@ -216,11 +216,6 @@ class SquaredHingeLoss(SmoothLoss):
         """Return the rows and columns S of 2K A_I'A_I, I being the rows that violate the margin."""
         active = self.A[self.A @ x < 1][:, S]
         return 2 * self.K * (active.T @ active)
-
-
-def _logistic(t: np.ndarray) -> np.ndarray:
-    """Return 1 / (1 + e^-t), which does not overflow."""
-    return np.exp(-np.logaddexp(0, -t))
 
 
 def _signed_rows(A: Any, y: Any) -> np.ndarray:

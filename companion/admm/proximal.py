@@ -137,9 +137,8 @@ def prox_linf_norm(v: ArrayLike, t: float) -> np.ndarray:
     """
     v, t = as_array(v, "v"), _parameter(t)
     size = np.abs(v)
-    if size.sum() <= t:
-        return np.zeros_like(v)
-    level = size.max() + _simplex_threshold((size - size.max()).ravel(), t)
+    top = size.max(initial=0.0)
+    level = max(top + _simplex_threshold((size - top).ravel(), t), 0.0)
     return np.clip(v, -level, level)
 
 
@@ -359,9 +358,7 @@ def project_simplex(v: ArrayLike, *, radius: float = 1.0) -> np.ndarray:
     array([0.75, 0.25, 0.  ])
     """
     v, radius = as_vector(v, "v"), as_scalar(radius, "radius", at_least=0)
-    if v.size == 0:
-        raise ValueError("v must have at least one entry, got length 0")
-    below = v - v.max()  # the projection does not see a constant; rounding does
+    below = v - v.max(initial=-np.inf)  # the projection does not see a constant; rounding does
     return np.maximum(below - _simplex_threshold(below, radius), 0.0)
 
 
@@ -796,6 +793,8 @@ def _like(value: ArrayLike, name: str, v: np.ndarray, *, finite: bool = True) ->
 
 def _simplex_threshold(v: np.ndarray, radius: float) -> float:
     """Return theta with ``sum((v - theta)_+) = radius``, for v of shape (n,) with ``max(v) = 0``."""
+    if v.size == 0:
+        raise ValueError("v must have at least one entry, got length 0")
     u = np.sort(v[v >= -radius])[::-1]  # theta is not below -radius
     theta = (np.cumsum(u) - radius) / np.arange(1, u.size + 1)  # if the j largest stay positive
     kept = int(np.sum(u > theta))

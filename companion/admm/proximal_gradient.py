@@ -97,6 +97,8 @@ def proximal_point(
 
     .. math:: x^{k+1} = \operatorname{prox}_{t_k g}(x^k)
 
+    This is :func:`proximal_gradient` with f = 0.
+
     Parameters
     ----------
     prox : callable
@@ -133,15 +135,8 @@ def proximal_point(
     >>> result.x, result.n_iter
     (array([0., 0.]), 4)
     """
-    t_at = as_schedule(step, "step", above=0)
-
-    def update(k: int, x: np.ndarray) -> tuple[np.ndarray, float, float, float]:
-        t = t_at(k)
-        x_next = value_of(prox, "prox", x.shape, x, t)
-        return x_next, _length(x - x_next) / t, t, 0.0
-
     advice = "g may have no minimiser; otherwise a larger step may help"
-    return _iterate(update, x0, advice, **loop)
+    return _forward_backward(np.zeros_like, prox, x0, step, None, False, False, advice, **loop)
 
 
 def proximal_gradient(
@@ -271,7 +266,7 @@ def _forward_backward(
     gradient: Operator, prox: Prox, x0: ArrayLike, step: Schedule, smooth: Function | None, accelerated: bool,
     restart: bool, advice: str, **loop: Any,
 ) -> FixedPointResult:  # fmt: skip
-    """Run either proximal gradient method; the update keeps the last point and the last step."""
+    """Run a proximal gradient method; the update keeps the last point and the last step."""
     last, age, t = as_array(x0, "x0"), 0, 0.0  # age: iterations since the momentum was started
     t_at = as_schedule(step, "step", above=0)
 

@@ -136,13 +136,11 @@ class _Regularized:
         t = float((P.tau[above] / norms[above]).min(initial=1.0))
         bound = (1 - t) * loss + r * delta + delta**2 / 2
         if free.size:  # without penalty the gradient has to be 0; by how much would the loss fall?
-            bound += (
-                float(lambda_[free] @ newton_step(self.loss.hessian(z, free), -lambda_[free])) / 2
-            )
+            step = newton_step(self.loss.hessian(z, free), -lambda_[free])
+            bound += float(lambda_[free] @ step) / 2
         rounded = rounding_of_a_sum(self.loss.m) * r * self.columns * own  # of the gradient
-        slack = np.abs(P.terms(z) - t * P.products(z, own * lambda_)) + P.products(
-            np.abs(z), rounded
-        )
+        slack = np.abs(P.terms(z) - t * P.products(z, own * lambda_))
+        slack += P.products(np.abs(z), rounded)
         steep = largest(ratio(np.abs(lambda_[free]), self.columns[free] * self.size))
         return certify_squares(
             math.sqrt(2 * bound), slack, self.objective(z, z), self.size, tol, dual=max(1 / t - 1, steep)

@@ -295,7 +295,7 @@ class Kernel(ABC):
         >>> Linear().polynomial([1, -1])
         Traceback (most recent call last):
         ...
-        ValueError: Proposition 17.7 (1) needs nonnegative coefficients, got c_1 = -1
+        ValueError: c_1 of Proposition 17.7 (1) must be a finite number >= 0, got -1
         """
         return PolynomialOf(self, coefficients)
 
@@ -541,10 +541,7 @@ class _OfOne(Kernel):
 def _nonnegative(value: Any, name: str) -> tuple[float, ...]:
     """Return the coefficients of a polynomial of kernels, without zeros at the end."""
     check_kind(value, name, "a list of numbers", np.iterable)
-    c = [as_scalar(t, f"c_{j}") for j, t in enumerate(value)]
-    for j in np.flatnonzero(np.less(c, 0))[:1]:
-        given = f"c_{j} = {c[j]:g}"
-        raise ValueError(f"Proposition 17.7 (1) needs nonnegative coefficients, got {given}")
+    c = [as_scalar(t, f"c_{j} of Proposition 17.7 (1)", at_least=0.0) for j, t in enumerate(value)]
     return tuple(np.trim_zeros(c, "b")) or (0.0,)
 
 

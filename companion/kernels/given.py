@@ -72,13 +72,15 @@ class FromFunction(Kernel):
     positive_definite: bool | None = None
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        values: Any = [[self.function(x, y) for y in Y] for x in X]
+        values = [[self.function(x, y) for y in Y] for x in X]
+        return self._numbers(values, (len(X), len(Y)), "one number per pair of points")
+
+    def _numbers(self, values: Any, shape: tuple[int, int], wanted: str) -> np.ndarray:
         count_axes(values, f"{self!r}")
-        values = np.array(values)
-        if values.ndim != 2 or values.dtype.kind not in "biufc":
-            given = f"got {values.dtype} of shape {values.shape}"
-            raise TypeError(f"{self!r} must return one number per pair of points, {given}")
-        return values.astype(np.complex128 if np.iscomplexobj(values) else np.float64)
+        K = np.array(values)
+        if K.shape != shape or K.dtype.kind not in "biufc":
+            raise ValueError(f"{self!r} must return {wanted}, got {K.dtype} of shape {K.shape}")
+        return K.astype(np.complex128 if np.iscomplexobj(K) else np.float64, copy=False)
 
     def _formula(self, x: str, y: str) -> str:
         return f"{name_of(self.function, 'k')}({x}, {y})"
@@ -140,12 +142,8 @@ class FromGram(FromFunction):
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         P, Q = both(lambda Z: as_vectors(Z) if isinstance(Z, np.ndarray) else Z, X, Y)
-        K = self.function(P, Q)
-        count_axes(K, f"{self!r}")
-        K = np.array(K)
-        if K.shape != (len(P), len(Q)) or K.dtype.kind not in "biufc":
-            raise ValueError(
-                f"a kernel function must return the matrix of shape {(len(P), len(Q))} of all pairs, got shape "
-                f"{K.shape}; for a function of one pair use companion.kernels.FromFunction"
-            )
-        return K if np.iscomplexobj(K) else K.astype(np.float64)
+        shape = len(P), len(Q)
+        wanted = (
+            f"the matrix of shape {shape} of all pairs (else use companion.kernels.FromFunction)"
+        )
+        return self._numbers(self.function(P, Q), shape, wanted)
