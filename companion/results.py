@@ -14,8 +14,7 @@ from companion.engine.certificate import Certificate
 from companion.records import Record
 
 __all__ = [
-    "ADMMResult", "Certificate", "FixedPointResult", "MultiplierResult", "Problem", "QPResult",
-    "Record",
+    "ADMMResult", "Certificate", "FixedPointResult", "MultiplierResult", "Outcome", "Problem", "QPResult", "Record",
 ]  # fmt: skip
 
 History = dict[str, np.ndarray]
@@ -50,7 +49,33 @@ class Problem(Record):
     data: dict[str, Any]
 
 
-class MultiplierResult(Record):
+class Outcome(Record):
+    """What the outcomes of all methods have: how it ended, after how many steps, and of which problem.
+
+    Parameters
+    ----------
+    status : str
+        Why it ended.
+    n_iter : int
+        Number of steps.
+    history : dict of ndarray
+        What was recorded at each step.
+    problem : Problem or None
+        What was solved, so that the answer can be examined.
+    """
+
+    status: str = field(kw_only=True)
+    n_iter: int = field(kw_only=True)
+    history: History = field(default_factory=dict, kw_only=True)
+    problem: Problem | None = field(default=None, repr=False, kw_only=True)
+
+    @property
+    def converged(self) -> bool:
+        """Whether it ended by the rule that was asked for: what `status` says."""
+        return self.status in ("converged", "solved", "small change")
+
+
+class MultiplierResult(Outcome):
     r"""Outcome of dual ascent or of the method of multipliers on ``min J(u)  s.t. A u = b``.
 
     Parameters
@@ -61,10 +86,8 @@ class MultiplierResult(Record):
         The last multiplier of ``A u = b`` (Lagrangian :math:`J(u) + \lambda^\top (A u - b)`).
     n_iter : int
         Number of updates of `lambda_`.
-    converged : bool
-        Whether ``||A u - b||`` met the tolerance.
     status : str
-        ``"converged"``, ``"max_iter"`` or ``"diverged"``.
+        ``"converged"`` where ``||A u - b||`` met the tolerance, ``"max_iter"`` or ``"diverged"``.
     history : dict of ndarray
         One entry per iterate: ``u``, ``lambda_``, ``primal_residual``, and ``objective`` /
         ``dual_objective`` when J is given.
@@ -72,13 +95,9 @@ class MultiplierResult(Record):
 
     u: np.ndarray
     lambda_: np.ndarray
-    n_iter: int
-    converged: bool
-    status: str
-    history: History = field(default_factory=dict)
 
 
-class ADMMResult(Record):
+class ADMMResult(Outcome):
     r"""Outcome of ADMM on ``min f(x) + g(z)  s.t. A x + B z = c``.
 
     Parameters
@@ -94,11 +113,10 @@ class ADMMResult(Record):
         f(x) + g(z), NaN when no objective was given.
     n_iter : int
         Number of iterations done.
-    converged : bool
-        Whether both residuals met their tolerances.
     status : str
-        ``"converged"``, ``"max_iter"``, ``"diverged"`` or ``"stopped by callback"``; of a function that asks for a
-        certificate also ``"not certified"`` or ``"inaccurate"``.
+        ``"converged"`` where both residuals met their tolerances, ``"max_iter"``, ``"diverged"`` or
+        ``"stopped by callback"``; of a function that asks for a certificate also ``"not certified"`` or
+        ``"inaccurate"``.
     history : dict of ndarray
         ``primal_residual``, ``dual_residual``, ``objective``, ``rho``: one entry per iteration.
     certificate : Certificate or None
@@ -113,15 +131,10 @@ class ADMMResult(Record):
     u: np.ndarray
     rho: float
     objective: float
-    n_iter: int
-    converged: bool
-    status: str
-    history: History = field(default_factory=dict)
     certificate: Certificate | None = None
-    problem: Problem | None = field(default=None, repr=False)
 
 
-class QPResult(Record):
+class QPResult(Outcome):
     r"""Outcome of ``min 1/2 x'Px + q'x  s.t. A x = b, G x <= h, lower <= x <= upper``.
 
     At a solution :math:`P x + q + A^\top y + G^\top z - z_\mathrm{lower} + z_\mathrm{upper} = 0` with all z's
@@ -142,10 +155,9 @@ class QPResult(Record):
         ``1/2 x'Px + q'x``.
     n_iter : int
         Number of iterations of the first-order or interior-point phase.
-    converged : bool
-        Whether the certificate met its tolerance.
     status : str
-        ``"solved"`` or ``"max_iter"``.
+        ``"solved"`` where the certificate met its tolerance, ``"max_iter"`` or ``"inaccurate"``; of ``qsolve1``, whose
+        own rule says when it is ``"solved"``, also ``"rounding"``.
     certificate : Certificate
         Relative residuals and duality gap, recomputed from the problem's data.
     history : dict of ndarray
@@ -162,17 +174,12 @@ class QPResult(Record):
     z_lower: np.ndarray
     z_upper: np.ndarray
     objective: float
-    n_iter: int
-    converged: bool
-    status: str
     certificate: Certificate
-    history: History = field(default_factory=dict)
-    problem: Problem | None = field(default=None, repr=False)
     z: np.ndarray | None = None
     Px: np.ndarray | None = field(default=None, repr=False)
 
 
-class FixedPointResult(Record):
+class FixedPointResult(Outcome):
     r"""Outcome of a fixed-point iteration: Krasnosel'skii-Mann, proximal point, proximal gradient.
 
     Parameters
@@ -183,10 +190,8 @@ class FixedPointResult(Record):
         Value of the objective at `x`, NaN when no objective was given.
     n_iter : int
         Number of iterations done.
-    converged : bool
-        Whether the residual met the tolerance.
     status : str
-        ``"converged"``, ``"max_iter"`` or ``"diverged"``.
+        ``"converged"`` where the residual met the tolerance, ``"max_iter"`` or ``"diverged"``.
     history : dict of ndarray
         One entry per iteration: ``residual``, ``step``, and ``objective`` when an objective is
         given.
@@ -194,7 +199,3 @@ class FixedPointResult(Record):
 
     x: np.ndarray
     objective: float
-    n_iter: int
-    converged: bool
-    status: str
-    history: History = field(default_factory=dict)

@@ -226,8 +226,8 @@ def proved(
         complain(f"no certified solution: {certificate}{advice}")
     status = "converged" if certificate.ok else "inaccurate"
     return ADMMResult(
-        x, z, lambda_, 1.0, value, n_iter, certificate.ok, status, certificate=certificate, problem=given
-    )  # fmt: skip
+        x, z, lambda_, 1.0, value, certificate, status=status, n_iter=n_iter, problem=given
+    )
 
 
 def _vertex(cost: np.ndarray, **program: Any) -> Any:

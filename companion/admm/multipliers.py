@@ -373,4 +373,4 @@ def _ascend(
     status, history = repeat(step, names, max_iter, advice)
     history["u"] = history["u"].reshape(-1, n)
     history["lambda_"] = np.array([start, *history["lambda_"]])
-    return MultiplierResult(u, lambda_, len(history["u"]), status == "converged", status, history)
+    return MultiplierResult(u, lambda_, status=status, n_iter=len(history["u"]), history=history)

@@ -330,7 +330,7 @@ def _iterate(
 
     status, history = repeat(step, ("residual", "step", "objective"), max_iter, advice)
     n_iter = len(history["step"])
-    return FixedPointResult(x, value, n_iter, status == "converged", status, history)
+    return FixedPointResult(x, value, status=status, n_iter=n_iter, history=history)
 
 
 def _length(x: np.ndarray) -> float:

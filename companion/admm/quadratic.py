@@ -135,7 +135,7 @@ def qsolve1(
         )
     return QPResult(
         x, y, z_lower, z_upper,
-        objective=float(0.5 * x @ (P @ x) + q @ x), n_iter=run.n_iter, converged=status == "solved", status=status,
+        objective=float(0.5 * x @ (P @ x) + q @ x), n_iter=run.n_iter, status=status,
         certificate=certificate, history={**history, "z": z, "u": run.u}, problem=Problem("quadratic program", data),
     )  # fmt: skip
 
@@ -259,8 +259,9 @@ def solve_qp(
             np.r_[b, h], np.r_[low, np.zeros(k)], np.r_[high, np.full(k, np.inf)],
         )  # fmt: skip
     solution = solve_box(program, tol=tol, max_iter=max_iter)
-    x, converged = solution.x, solution.certificate.ok
-    if not converged:
+    x, status = solution.x, solution.verdict
+    if not solution.certificate.ok:
+        status = "max_iter" if status == "max_iter" else "inaccurate"
         try:
             refuse(program)
         except InfeasibleProblemError as error:
@@ -272,10 +273,8 @@ def solve_qp(
     return QPResult(
         x[:n], solution.y[:p], solution.z_lower[:n], solution.z_upper[:n],
         objective=float(0.5 * accurate_square(program.P, x, solution.Px) + program.q @ x),
-        n_iter=solution.n_iter, converged=converged,
-        status=solution.verdict if solution.verdict in ("solved", "max_iter") else "inaccurate",
-        certificate=solution.certificate, problem=Problem("quadratic program", data),
-        z=solution.y[p:] if k else None, Px=solution.Px[:n],
+        status=status, n_iter=solution.n_iter, certificate=solution.certificate, z=solution.y[p:] if k else None,
+        Px=solution.Px[:n], problem=Problem("quadratic program", data),
     )  # fmt: skip
 
 

@@ -97,7 +97,7 @@ class _Regularized:
             )
         return replace(
             result, x=x, z=x, u=lambda_ / result.rho, objective=self.objective(x, x), problem=given,
-            certificate=certificate, status="converged" if certificate.ok else "max_iter", converged=certificate.ok,
+            certificate=certificate, status="converged" if certificate.ok else "max_iter",
         )  # fmt: skip
 
     def finished(self, x: np.ndarray, limit: int) -> np.ndarray:

@@ -205,7 +205,7 @@ def admm(
         for name, first in zip("zu", start):
             history[name] = np.array([first, *history[name]])
     n_iter = len(history["rho"])
-    return ADMMResult(x, z, u, rho, value, n_iter, status == "converged", status, history)
+    return ADMMResult(x, z, u, rho, value, status=status, n_iter=n_iter, history=history)
 
 
 def repeat(

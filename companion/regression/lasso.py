@@ -96,10 +96,8 @@ def lasso_admm(
     certificate = Columns(data, K).prove(run.z, tau, tol, refine=False).certificate
     status = run.status if certificate.ok or not run.converged else "not certified"
     given = {"X": X, "y": y, "K": K, "tau": tau, "C": C, "intercept": intercept}
-    return replace(
-        run, converged=run.converged and certificate.ok, status=status, certificate=certificate,
-        problem=Problem("lasso by ADMM", given),
-    )  # fmt: skip
+    problem = Problem("lasso by ADMM", given)
+    return replace(run, status=status, certificate=certificate, problem=problem)
 
 
 def _shifted(X: ArrayLike, y: ArrayLike, intercept: str, C: float) -> Shifted:

@@ -25,7 +25,7 @@ from companion.arithmetic import EPS, ROUNDING, largest
 from companion.checks import as_matrix, as_scalar, as_symmetric, as_vector, check_count
 from companion.engine.certificate import certify_terms, relative, rounding_of
 from companion.exceptions import ConvergenceWarning
-from companion.results import Certificate, History, Problem, Record
+from companion.results import Certificate, Outcome, Problem
 from companion.svm.hyperplanes import KernelLike
 from companion.svm.program import as_signs
 from companion.svm.soft_margin import HyperplaneClassifier, SVMs2
@@ -375,7 +375,7 @@ class _Maximisation:
         return largest_linear(at.gradient, self.f.y, self.C) - float(at.gradient @ at.alpha)
 
 
-class IndefiniteResult(Record):
+class IndefiniteResult(Outcome):
     r"""Outcome of :func:`solve_indefinite`: multipliers, the proxy kernel, and the gap between them.
 
     Parameters
@@ -393,10 +393,8 @@ class IndefiniteResult(Record):
         The constant of its decision function :math:`\sum_j y_j a_j K_{ij} - b`.
     n_iter : int
         Number of steps.
-    converged : bool
-        Whether the stopping rule was met.
     status : str
-        ``"converged"``, ``"small change"`` or ``"max_iter"``.
+        ``"converged"`` or ``"small change"``, where the stopping rule was met, or ``"max_iter"``.
     L : float
         The Lipschitz constant, given, computed or (accelerated) found for the last step.
     certificate : Certificate
@@ -416,14 +414,9 @@ class IndefiniteResult(Record):
     upper_bound: float
     multipliers: np.ndarray
     b: float
-    n_iter: int
-    converged: bool
-    status: str
     L: float
     certificate: Certificate
     K: np.ndarray = field(repr=False)
-    history: History = field(default_factory=dict)
-    problem: Problem | None = field(default=None, repr=False)
 
     @property
     def gap(self) -> float:
@@ -615,7 +608,7 @@ def _finish(
     )  # fmt: skip
     return IndefiniteResult(
         alpha=alpha, objective=point.value, upper_bound=point.value + gap, multipliers=a, b=machine.b_,
-        n_iter=len(rows) - 1, converged=status != "max_iter", status=status, L=L, certificate=certificate, K=K,
+        n_iter=len(rows) - 1, status=status, L=L, certificate=certificate, K=K,
         history={key: np.array([row[key] for row in rows]) for key in rows[0]},
         problem=Problem("indefinite kernel", {"K0": f.K0, "y": y, "C": C, "rho": f.rho}),
     )  # fmt: skip

@@ -17,7 +17,7 @@ added: :math:`\kappa + 1` is the kernel of features whose last one is 1. The dua
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,7 +29,7 @@ from companion.arithmetic import EPS
 from companion.checks import as_matrix, as_scalar, check_count
 from companion.exceptions import complain
 from companion.kernels import Kernel, as_kernel
-from companion.results import Certificate, History, Problem, Record
+from companion.results import Certificate, Outcome, Problem
 from companion.svm.hyperplanes import KernelLike
 from companion.svm.program import DualProgram, Points, SignedKernel, as_signs, make_points
 
@@ -37,7 +37,7 @@ _LOSSES = {"hinge": 1, "quadratic": 2}
 _SUFFICIENT = 1e-4  # part of the predicted decrease that the line search insists on
 
 
-class TrainingResult(Record):
+class TrainingResult(Outcome):
     r"""What a training algorithm found: weights, multipliers, how it got there, and how good they are.
 
     Parameters
@@ -55,10 +55,8 @@ class TrainingResult(Record):
         The dual objective at `alpha`.
     n_iter : int
         Number of epochs, or of Newton steps.
-    converged : bool
-        Whether the stopping rule was met.
     status : str
-        ``"converged"`` or ``"max_iter"``.
+        ``"converged"`` where the stopping rule was met, or ``"max_iter"``.
     certificate : Certificate
         Residuals and gap of the dual program at `alpha`; where they meet the tolerance, also the gap between the two
         objectives.
@@ -67,12 +65,9 @@ class TrainingResult(Record):
         the change of :math:`\alpha`, w or :math:`\beta`), and ``active`` (coordinate ascent: the number of positive
         multipliers; Newton: which points are inside the margin, a row of n flags). Coordinate ascent adds
         ``primal_objective``, Newton's methods ``step`` and the points ``w`` or ``beta``.
-    kernel : Kernel
-        The kernel.
-    points : ndarray
-        The training points as the kernel sees them, with the last coordinate 1.
     problem : Problem or None
-        What was solved, so that the answer can be examined.
+        What was solved, so that the answer can be examined; its X has the training points as the kernel sees them, with
+        the last coordinate 1.
     """
 
     w: np.ndarray | None
@@ -80,14 +75,7 @@ class TrainingResult(Record):
     beta: np.ndarray
     objective: float
     dual_objective: float
-    n_iter: int
-    converged: bool
-    status: str
     certificate: Certificate
-    history: History = field(default_factory=dict)
-    kernel: Kernel = field(default_factory=as_kernel, repr=False)
-    points: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
-    problem: Problem | None = field(default=None, repr=False)
 
 
 def augment(X: Any) -> np.ndarray:
@@ -160,12 +148,17 @@ class _Task:
                     "margins; scale the data, or lower C"
                 )
             complain(why)
+        given = {
+            "X": points.X,
+            "y": points.s,
+            "kernel": points.kernel,
+            "C": self.C,
+            "power": self.power,
+        }
         return TrainingResult(
-            w=w, alpha=alpha, beta=beta, objective=objective, dual_objective=value, n_iter=len(steps),
-            converged=status == "converged", status=status, certificate=certificate,
+            w, alpha, beta, objective, value, certificate, status=status, n_iter=len(steps),
             history={key: np.array([step[key] for step in steps]) for key in steps[0]},
-            kernel=points.kernel, points=points.X,
-            problem=Problem("training", {"y": points.s, "C": self.C, "power": self.power}),
+            problem=Problem("training", given),
         )  # fmt: skip
 
 

@@ -435,9 +435,9 @@ def _(result: TrainingResult, X: Any, y: Any) -> float:
         return math.inf
     alpha, n = exact(result.alpha), len(s)
     if result.w is None:
-        K, F, v = dense(result.kernel(result.points)), None, exact(result.beta)
+        K, F, v = dense(data["kernel"](data["X"])), None, exact(result.beta)
     else:
-        F = np.asarray(result.kernel.features(result.points, limit=np.inf))
+        F = np.asarray(data["kernel"].features(data["X"], limit=np.inf))
         K, v = None, exact(result.w)
     f = product(K if F is None else F, v)
     square = sum(v * (f if F is None else v), arb(0))
@@ -500,7 +500,7 @@ def _(machine: IndefiniteSVC, X: Any, y: Any) -> float:
     s, K0 = np.where(y == classes[1], 1.0, -1.0), (K0 + K0.T) / 2
     result = IndefiniteResult(
         alpha=machine.alpha_, objective=machine.objective_, upper_bound=machine.objective_ + machine.gap_,
-        multipliers=machine.multipliers_, b=machine.b_, n_iter=0, converged=True, status="", L=0.0,
+        multipliers=machine.multipliers_, b=machine.b_, n_iter=0, status="", L=0.0,
         K=machine.proxy_kernel_, certificate=machine.certificate_,
         problem=Problem("", {"K0": K0, "y": s, "C": float(machine.C), "rho": float(machine.rho)}),
     )  # fmt: skip
