@@ -418,6 +418,7 @@ def is_psd(P: np.ndarray, name: str) -> bool:
         one, two = apart(P[i, j], P[j, i])
         places = f"{one} at [{i}, {j}] and {two} at [{j}, {i}]"
         raise ValueError(f"{name} must be symmetric, got {places}")
-    shifted = P.T.copy(order="F")
-    shifted[np.diag_indices(n)] += 1e-10 * max(float(np.trace(P)), 0.0) + TINY
-    return bool(dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1] == 0)
+    shifted = P.copy()
+    diagonal = shifted.reshape(-1)[:: n + 1]  # a view
+    diagonal += 1e-10 * max(float(diagonal.sum()), 0.0) + TINY
+    return bool(dpotrf(shifted.T, lower=1, clean=0, overwrite_a=1)[1] == 0)

@@ -219,11 +219,9 @@ def ask(arrays: BoxProgram, max_iter: int) -> tuple[np.ndarray, np.ndarray, np.n
 
 def read_state(arrays: BoxProgram, x: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Return -1 and 1 for variables at their lower and upper bound: the multiplier exceeds the distance."""
-    state = np.zeros(x.size, dtype=np.int8)
-    state[-z > x - arrays.lower] = -1
-    state[z > arrays.upper - x] = 1
-    state[arrays.lower == arrays.upper] = -1
-    return state
+    lower, upper = arrays.lower, arrays.upper
+    at_lower = (-z > x - lower) | (lower == upper)
+    return np.where(at_lower, -1, (z > upper - x).astype(np.int8))
 
 
 def guess_piqp(

@@ -33,15 +33,16 @@ def factor(P: Any, A: Any, free: np.ndarray, prox: np.ndarray) -> Solve:
 
         factors = splu(K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01)
         return lambda v: d * factors.solve(d * v)
-    K = np.zeros((f + p, f + p), order="F")
-    K[:f, :f] = P if f == len(P) else P[np.ix_(free, free)]
+    K = np.zeros((f + p, f + p))
+    K[:f, :f] = P if f == len(P) else P[free[:, None], free]
     K[f:, :f], K[:f, f:] = AF, AF.T
-    K[np.arange(f), np.arange(f)] += prox
-    d = scales_of(np.abs(K).max(axis=1, initial=0.0))
+    diagonal = K.reshape(-1)[:: f + p + 1]  # a view
+    diagonal[:f] += prox
+    d = scales_of(np.abs(K).max(axis=1))
     K *= d
     K *= d[:, None]
-    K[np.arange(f + p), np.arange(f + p)] += ridge
-    lu, piv, _ = dgetrf(K, overwrite_a=1)
+    diagonal += ridge
+    lu, piv, _ = dgetrf(K.T, overwrite_a=1)  # K is symmetric
     return lambda v: d * dgetrs(lu, piv, d * v)[0]
 
 

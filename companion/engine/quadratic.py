@@ -2,10 +2,12 @@ r"""General quadratic programs: a library guesses, the finishing loop solves lin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from companion.arithmetic import EPS, largest
 from companion.engine.certificate import (
@@ -79,10 +81,10 @@ def solve_box(
     (array([1., 0.]), True)
     """
     P, q, A, b, lower, upper = program
-    t = _units(P, A, lower, upper)
-    r = _power(np.abs(A * t).max(axis=1, initial=0.0))
-    if np.abs(np.log2(np.concatenate([t, r]))).max() <= _SPREAD:
+    units = _units(P, A, lower, upper)
+    if largest(np.concatenate(units)) <= _SPREAD:
         return _solve(program, tol, max_iter)
+    t, r = map(np.exp2, units)
     D = P * np.outer(t, t) if isinstance(P, np.ndarray) else P.scaled(t)
     scaled = BoxProgram(D, q * t, A * t / r[:, None], b / r, lower / t, upper / t)
     s = _solve(scaled, tol, max_iter)
@@ -94,26 +96,28 @@ def solve_box(
     return min(back, unscaled, key=lambda found: found.certificate.worst)
 
 
-def _power(values: np.ndarray) -> np.ndarray:
-    """Return the nearest power of two of each number, and 1 for those that are not positive or not finite."""
-    good = (values > 0.0) & (values < np.inf)
-    return np.exp2(np.round(np.log2(np.where(good, values, 1.0))))
-
-
-def _units(P: Any, A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return powers of two to measure the variables in, such that the diagonal of P is near 1.
+def _units(
+    P: Any, A: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return exponents of powers of two to measure variables and rows in: P's diagonal and rows' peaks are near 1.
 
     Where it is 0 the width of the box counts, or else the largest entry of A's column, in rows whose others are near 1.
     """
     t, curved = upper - lower, (diagonal := P.diagonal()) > 0.0
     t[curved] = 1.0 / np.sqrt(diagonal[curved])
-    known = (t > 0.0) & np.isfinite(t)
-    if not known.all() and A.size:
+    known = (t > 0.0) & (t < np.inf)
+    if not known.all():
         rows = (np.abs(A) * np.where(known, t, 0.0)).max(axis=1)
         rows = np.where(rows > 0.0, rows, np.abs(A).max(axis=1))
-        peaks = (np.abs(A) / np.where(rows > 0.0, rows, 1.0)[:, None]).max(axis=0)
+        peaks = (np.abs(A) / np.where(rows > 0.0, rows, 1.0)[:, None]).max(axis=0, initial=0.0)
         t = np.where(known, t, 1.0 / np.where(peaks > 0.0, peaks, 1.0))
-    return _power(t)
+    t = _exponents(t)
+    return t, _exponents(np.abs(np.ldexp(A, t)).max(axis=1))
+
+
+def _exponents(values: np.ndarray) -> np.ndarray:
+    """Return the exponents of the powers of two that are nearest to these numbers, 0 for the number 0."""
+    return np.frexp(math.sqrt(0.5) * values)[1]
 
 
 def _solve(program: BoxProgram, tol: float, max_iter: int) -> Solution:
@@ -127,8 +131,8 @@ def _solve(program: BoxProgram, tol: float, max_iter: int) -> Solution:
 
     with np.errstate(all="ignore"):  # a failed attempt may overflow; the certificate judges
         x, y, z, n_iter, verdict = ask(data, max_iter)
-        if not (np.isfinite(x).all() and np.isfinite(y).all()):
-            x, y, z = 0.0 * data.q, 0.0 * data.b, 0.0 * data.q
+        if not math.isfinite(x @ x + y @ y):
+            x, y, z = np.zeros(x.size), np.zeros(y.size), np.zeros(z.size)
         start, state = _Kkt(x, y), read_state(data, x, z)
         settled = settle_near(_Arrays(data), start, state, max_iter, accept)
         if not settled.ok:
@@ -189,59 +193,49 @@ class _Kkt(NamedTuple):
 
 @dataclass(frozen=True)
 class _Arrays(Proximal[_Kkt]):
-    """The linear algebra of a program in arrays, dense or sparse; see `companion.engine.guess.in_arrays`.
-
-    The objective has the additional term ``1/2 sum_j prox_j (x_j - centre_j)^2``.
-    """
+    """The linear algebra of a program in arrays, dense or sparse; see `companion.engine.guess.in_arrays`."""
 
     data: BoxProgram
-    prox: Any = 0.0
-    centre: Any = 0.0
-
-    def gradient(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the gradient of the Lagrangian."""
-        P, q, A, *_ = self.data
-        return np.asarray(P @ x + q + A.T @ y + self.prox * (x - self.centre))
 
     def minimum(self, point: _Kkt, state: np.ndarray) -> _Kkt | None:
         """Solve the system of the free variables, from the point on, which is clipped to the box."""
-        P, _, A, b, lower, upper = self.data
-        start, y = np.clip(point.x, lower, upper), point.y
-        free = np.flatnonzero(state == 0)
-        x = np.where(state < 0, lower, np.where(state > 0, upper, start))
+        P, q, A, b, lower, upper = self.data
+        free, step = (state == 0).nonzero()[0], np.zeros(state.size)
+        face = np.where(state > 0, upper, lower), np.where(state < 0, lower, upper)
+        x, y = np.clip(point.x, *face), point.y
         try:
-            solve = factor(P, A, free, np.broadcast_to(self.prox, x.shape)[free])
+            solve = factor(P, A, free, np.zeros(free.size))
         except RuntimeError:  # SuperLU met an exact singularity
             return None
         best, found = (np.inf, np.inf), None
         for k in range(REFINEMENTS):
-            g, miss = self.gradient(x, y), b - A @ x
+            g, miss = P @ x + q + A.T @ y, b - A @ x
             sizes = largest(g[free]), largest(miss)
             if k and not (sizes[0] < 0.5 * best[0] or sizes[1] < 0.5 * best[1]):
                 break
             best, found = sizes, _Kkt(x, y, g)
-            step = solve(np.concatenate([-g[free], miss]))
-            x, y = x.copy(), y + step[free.size :]
-            x[free] += step[: free.size]
+            both = solve(np.concatenate([-g[free], miss]))
+            step[free] = both[: free.size]
+            x, y = x + step, y + both[free.size :]
             # a correction that is larger than the number: nothing but rounding. Of 48 small programs with columns of
             # all sizes that had no proof without this, 26 have one
             if k:
-                x[free[np.abs(x[free]) <= np.abs(step[: free.size])]] = 0.0
+                x[np.abs(x) <= np.abs(step)] = 0.0
         return found
 
     def near(self, point: _Kkt, delta: float) -> _Arrays:
         """Return the system with a proximal term."""
-        diagonal = self.data.P.diagonal()
-        unit = np.where(diagonal > 0.0, diagonal, 1.0)
-        return replace(self, prox=delta * unit, centre=np.clip(point.x, *self.data[4:]))
+        P, q, _, _, lower, upper = self.data
+        diagonal = P.diagonal()
+        prox = delta * np.where(diagonal > 0.0, diagonal, 1.0)
+        more = sparse.diags(prox, format="csc") if sparse.issparse(P) else np.diag(prox)
+        return _Arrays(self.data._replace(P=P + more, q=q - prox * np.clip(point.x, lower, upper)))
 
     def corrected(self, point: _Kkt, state: np.ndarray) -> np.ndarray:
         """Return the state with variables that left the box at their bound, and those of a wrong sign free."""
         P, q, A, _, lower, upper = self.data
         x, y, g = point
-        new = state.copy()
-        new[(state == 0) & (x < lower)] = -1
-        new[(state == 0) & (x > upper)] = 1
+        new = np.where(x < lower, -1, np.where(x > upper, 1, state))
         if (wrong := (state * g > 0.0) & (lower < upper)).any():
             # as the certificate has them
             terms = absolute_product(P, np.abs(x)) + np.abs(q) + np.abs(A.T @ y)
