@@ -186,10 +186,8 @@ def ratio(value: Any, scale: Any) -> Any:
     """
     if isinstance(value, float) and isinstance(scale, float) and scale > 0.0:
         return value / scale
-    value, scale = np.broadcast_arrays(np.asarray(value, dtype=float), scale)
-    out = np.where(value == 0.0, 0.0, np.inf)
-    with np.errstate(over="ignore"):
-        out = np.divide(value, scale, out=out, where=(scale > 0.0) & (value != 0.0))
+    with np.errstate(all="ignore"):
+        out = np.where(np.equal(value, 0.0), 0.0, np.divide(value, scale))
     return float(out) if out.ndim == 0 else out
 
 

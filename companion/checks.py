@@ -111,6 +111,18 @@ def validated(estimator: Any, *data: Any, **options: Any) -> Any:
         raise
 
 
+def renamed(value: Callable[[Any], Any], text: str) -> property:
+    """Return an attribute by scikit-learn's name. Before the fit, it raises scikit-learn's error."""
+
+    def read(model: Any) -> Any:
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(model)
+        return value(model)
+
+    return property(read, doc=f"{text}, by scikit-learn's name.")
+
+
 def as_weights(value: Any, m: int) -> np.ndarray | None:
     """Return the weights of m points, None where there are none, or raise an error."""
     if value is None:

@@ -15,11 +15,13 @@ y = +1/-1) or :class:`Labelled` (X and class numbers). The points are always the
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from companion.arguments import check_choice
 from companion.results import Record
 
 __all__ = [
@@ -175,9 +177,8 @@ def example_19_1(target: str = "y1") -> Regression:
     """
     X = np.array([[-10.0, 11], [-6, 5], [-2, 4], [0, 0], [1, 2], [2, -5], [6, -4], [10, -6]])
     targets = {"y1": [0, -2.5, 0.5, -2, 2.5, -4.2, 1, 4], "y2": [0.0, -2, 1, -1, 2, -4, 1, 3]}
-    if target not in targets:
-        raise ValueError(f"target must be 'y1' or 'y2', got {target!r}")
-    return Regression(X, np.array(targets[target]), names=("x", "y"))
+    y = np.array(targets[check_choice(target, "target", targets)])
+    return Regression(X, y, names=("x", "y"))
 
 
 def example_19_3() -> Regression:
@@ -568,8 +569,7 @@ def diabetes() -> Regression:
     ((442, 10), 'bmi', 152.13)
     """
     raw = _bundled().load_diabetes(scaled=False)
-    names = tuple(raw.feature_names)
-    return Regression(_standardized(raw.data), raw.target.astype(float), names=names)
+    return Regression(_standardized(raw.data), raw.target, names=tuple(raw.feature_names))
 
 
 def nile() -> Regression:
@@ -619,13 +619,10 @@ def iris(version: str = "sklearn") -> Labelled:
     >>> data.X[0], data.classes
     (array([5.1, 3.5, 1.4, 0.2]), ('setosa', 'versicolor', 'virginica'))
     """
-    if version not in ("sklearn", "uci"):
-        raise ValueError(f"version must be 'sklearn' or 'uci', got {version!r}")
-    raw = _bundled().load_iris()
-    X = raw.data.copy()
-    if version == "uci":
-        X[[34, 37]] = 4.9, 3.1, 1.5, 0.1
-    return _labelled(raw, X)
+    data = _labelled(_bundled().load_iris())
+    if check_choice(version, "version", ("sklearn", "uci")) == "uci":
+        data.X[[34, 37]] = 4.9, 3.1, 1.5, 0.1
+    return data
 
 
 def iris_components() -> TwoClasses:
@@ -669,8 +666,7 @@ def breast_cancer() -> Labelled:
     >>> data.X.shape, data.classes
     ((569, 30), ('malignant', 'benign'))
     """
-    raw = _bundled().load_breast_cancer()
-    return _labelled(raw, _standardized(raw.data))
+    return _labelled(_bundled().load_breast_cancer(), _standardized)
 
 
 def wine() -> Labelled:
@@ -689,8 +685,7 @@ def wine() -> Labelled:
     >>> data.X.shape, len(data.classes)
     ((178, 13), 3)
     """
-    raw = _bundled().load_wine()
-    return _labelled(raw, _standardized(raw.data))
+    return _labelled(_bundled().load_wine(), _standardized)
 
 
 def digits() -> Labelled:
@@ -709,8 +704,7 @@ def digits() -> Labelled:
     >>> len(threes_and_fives.u), len(threes_and_fives.v)
     (183, 182)
     """
-    raw = _bundled().load_digits()
-    return _labelled(raw, raw.data / 16)
+    return _labelled(_bundled().load_digits(), lambda grey: grey / 16)
 
 
 def _bundled() -> Any:
@@ -724,7 +718,7 @@ def _standardized(X: np.ndarray) -> np.ndarray:
     return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
-def _labelled(raw: Any, X: np.ndarray) -> Labelled:
-    """Return a set of scikit-learn with the points X, which may be other than its own."""
+def _labelled(raw: Any, changed: Callable[[np.ndarray], np.ndarray] = np.array) -> Labelled:
+    """Return a set of scikit-learn, with what becomes of its points."""
     names = tuple(str(name).removesuffix(" (cm)") for name in raw.feature_names)
-    return Labelled(X, raw.target.copy(), names, tuple(str(name) for name in raw.target_names))
+    return Labelled(changed(raw.data), raw.target, names, tuple(map(str, raw.target_names)))

@@ -54,7 +54,7 @@ class TestChapter19:
     def test_second_target_is_on_the_plane(self):
         data = datasets.example_19_1("y2")
         assert_array_equal(data.X.sum(axis=1) - 1.0, data.y)
-        with pytest.raises(ValueError, match="'y1' or 'y2'"):
+        with pytest.raises(ValueError, match="one of y1, y2"):
             datasets.example_19_1("y3")
 
     def test_example_19_3_every_printed_entry(self):
@@ -84,7 +84,7 @@ def test_u16_v16():
 def test_two_copies_of_iris_differ_in_two_rows():
     differ = (datasets.iris().X != datasets.iris("uci").X).any(axis=1)
     assert np.flatnonzero(differ).tolist() == [34, 37]
-    with pytest.raises(ValueError, match="'sklearn' or 'uci'"):
+    with pytest.raises(ValueError, match="one of sklearn, uci"):
         datasets.iris("fisher")
 
 

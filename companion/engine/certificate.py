@@ -97,11 +97,10 @@ class LowRank:
 
     __array_ufunc__ = None  # let x @ P raise instead of building an array of objects
 
-    def __init__(self, G: np.ndarray, diagonal: float | np.ndarray | None = None) -> None:
+    def __init__(self, G: np.ndarray, diagonal: float | np.ndarray = 0.0) -> None:
         self.G = as_matrix(G, "G")
-        n = self.G.shape[0]
-        one = diagonal is None or count_axes(diagonal, "diagonal") == 0
-        d = as_vector(0.0 if diagonal is None else diagonal, "diagonal", 1 if one else n)
+        n, one = len(self.G), count_axes(diagonal, "diagonal") == 0
+        d = as_vector(diagonal, "diagonal", 1 if one else n)
         self.d = np.full(n, d[0]) if one else d
         if (self.d < 0.0).any():
             i = int(np.argmin(self.d))
@@ -540,9 +539,7 @@ def relative(residual: Any, terms: Any) -> float:
     >>> relative(np.array([0.0, -1e-9]), np.array([0.0, 2.0]))
     5e-10
     """
-    value = np.abs(residual)
-    with np.errstate(all="ignore"):
-        return float(np.max(np.where(value > 0.0, value / terms, value), initial=0.0))
+    return float(np.max(ratio(np.abs(residual), terms), initial=0.0))
 
 
 def relative_step(step: Any, w: Any, columns: Any, y: float, K: float) -> float:

@@ -10,11 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
-from sklearn.utils.validation import check_is_fitted
 
 from companion.arguments import check_choice
 from companion.arithmetic import EPS, apart, exact_product, largest
-from companion.checks import as_scalar, as_weights
+from companion.checks import as_scalar, as_weights, renamed
 from companion.engine.certificate import certify_squares, relative_step, rounding_of_a_sum
 from companion.kernels import Kernel
 from companion.kernels.vectors import KernelMixin, own_points
@@ -243,11 +242,7 @@ class KernelRidge(KernelMixin, Regressor):
             return self.kernel_.features(X) @ self.w_ + self.b_
         return self.kernel_(X, self.X_fit_) @ self.alpha_ + self.b_
 
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """The dual variables `alpha_`, by scikit-learn's name."""
-        check_is_fitted(self)
-        return self.alpha_
+    dual_coef_ = renamed(lambda model: model.alpha_, "The dual variables `alpha_`")
 
 
 def _inverse(

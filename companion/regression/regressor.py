@@ -9,14 +9,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from companion.checks import as_matrix, as_vector, read_data, validated
+from companion.checks import as_matrix, as_vector, read_data, renamed, validated
 
 
 def as_data(X: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return the points and values that a function was given, or raise an error that says what does not fit."""
-    X, y = as_matrix(X, "X"), as_vector(y, "y")
-    if y.size != X.shape[0]:
-        raise ValueError(f"y must have length {X.shape[0]}, one per row of X, got {y.size}")
+    X = as_matrix(X, "X")
+    y = as_vector(y, "y", len(X))
     if X.size == 0:
         raise ValueError(f"X must have at least one row and one column, got shape {X.shape}")
     return X, y
@@ -51,14 +50,5 @@ class Regressor(RegressorMixin, BaseEstimator):
     def _f(self, X: np.ndarray) -> np.ndarray:
         return X @ self.w_ + self.b_
 
-    @property
-    def coef_(self) -> np.ndarray | None:
-        """The weights `w_`, by scikit-learn's name."""
-        check_is_fitted(self)
-        return self.w_
-
-    @property
-    def intercept_(self) -> float:
-        """The intercept `b_`, by scikit-learn's name."""
-        check_is_fitted(self)
-        return self.b_
+    coef_ = renamed(lambda model: model.w_, "The weights `w_`")
+    intercept_ = renamed(lambda model: model.b_, "The intercept `b_`")

@@ -36,7 +36,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from companion.arithmetic import (
     EPS,
@@ -48,7 +47,7 @@ from companion.arithmetic import (
     linear_program,
     ratio,
 )
-from companion.checks import as_matrix, as_scalar, as_weights, check_count
+from companion.checks import as_matrix, as_scalar, as_weights, check_count, renamed
 from companion.engine.certificate import certify_terms, relative, rounding_of
 from companion.engine.guess import Guess, guess_machine
 from companion.exceptions import InfeasibleProblemError
@@ -190,17 +189,8 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
         blue = self.decision_function(X) >= 0.0  # first: it says so where nothing was fitted
         return self.classes_[blue.astype(int)]
 
-    @property
-    def support_vectors_(self) -> np.ndarray:
-        """The support vectors, or their rows of a Gram matrix, by scikit-learn's name."""
-        check_is_fitted(self)
-        return self.X_fit_[self.support_]
-
-    @property
-    def intercept_(self) -> float:
-        """The constant of the decision function, -b, by scikit-learn's name."""
-        check_is_fitted(self)
-        return -self.b_
+    support_vectors_ = renamed(lambda model: model.X_fit_[model.support_], "The support vectors")
+    intercept_ = renamed(lambda model: -model.b_, "The constant of the decision function, -b")
 
     @property
     def coef_(self) -> np.ndarray:
