@@ -17,6 +17,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy import linalg
 from scipy.special import exprel
 
 from companion.admm import project_psd
@@ -24,7 +25,7 @@ from companion.arguments import check_choice
 from companion.arithmetic import EPS, ROUNDING, largest
 from companion.checks import as_matrix, as_scalar, as_symmetric, as_vector, check_count
 from companion.engine.certificate import certify_terms, relative, rounding_of
-from companion.exceptions import ConvergenceWarning
+from companion.exceptions import ConvergenceWarning, complain
 from companion.results import Certificate, Outcome, Problem
 from companion.svm.hyperplanes import KernelLike
 from companion.svm.program import as_signs
@@ -536,11 +537,9 @@ def solve_indefinite(
     found = _finish(program, best, tol, at.L, status, rows)
     if status == "max_iter" or (status == "converged" and not found.certificate.ok):
         faster = "" if method == "accelerated" else "use method='accelerated', "
-        warnings.warn(
+        complain(
             f"{method} took {found.n_iter} steps and did not prove tol = {tol:g} ({found.certificate}); raise "
-            f"max_iter or tol, {faster}or scale K0",
-            ConvergenceWarning,
-            stacklevel=2,
+            f"max_iter or tol, {faster}or scale K0"
         )
     return found
 
@@ -592,8 +591,8 @@ def _finish(
     """Solve the support vector machine with the proxy kernel: it closes the gap from above."""
     f, C, alpha = program.f, program.C, point.alpha
     y, K = f.y, proxy_kernel(alpha, f.K0, f.y, f.rho)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # its certificate is part of ours
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        # its certificate is part of ours
         machine = SVMs2(C, kernel="precomputed").fit(K, y)
     z, a = y * alpha, np.zeros(y.size)
     a[y > 0.0], a[y < 0.0] = machine.lambda_, machine.mu_
@@ -708,10 +707,7 @@ class IndefiniteSVC(HyperplaneClassifier):
         result = solve_indefinite(
             K0, s, C, self.rho, method="accelerated", tol=self.tol, max_iter=self.max_iter
         )
-        a = result.multipliers
-        z = s * result.alpha
-        d, V = np.linalg.eigh(K0 + np.outer(z, z) / (4.0 * self.rho))
-        V = V[:, d > ROUNDING * max(float(d[-1]), 0.0)]
+        a, V = result.multipliers, linalg.orth(result.K, rcond=ROUNDING)
         self.X_fit_, self.kernel_, self.classes_ = points.X, points.kernel, points.classes
         self.w_, self.b_ = None, result.b
         self.alpha_, self.multipliers_ = result.alpha, a

@@ -110,7 +110,7 @@ class Points:
     X: np.ndarray
     s: np.ndarray
     kernel: Kernel
-    Phi: np.ndarray | None = None
+    Phi: Any = None
     origin: np.ndarray | float = 0.0
     centred: bool = False
     weight: np.ndarray | float = 1.0
@@ -198,7 +198,6 @@ class Points:
     @cached_property
     def in_two_parts(self) -> np.ndarray:
         """The features from their origin on, and beside them what rounding has taken from these."""
-        assert self.Phi is not None
         whole = np.asarray(self.kernel.features(self.X, limit=np.inf)) / self.unit
         moved = whole - self.Phi
         rest = (whole - (self.Phi + moved)) + (moved - self.origin)
@@ -208,7 +207,6 @@ class Points:
 
     def error_of_features(self, size: np.ndarray, careful: bool, axis: int = 1) -> np.ndarray:
         """Bound what the rounding of features leaves open of their products with numbers of this size."""
-        assert self.Phi is not None
         if (kernel := self.kernel).is_linear:
             return np.zeros(1)
         part = 2.0 * (kernel.d + 1) * EPS if isinstance(kernel, Polynomial) else 4.0 * EPS
@@ -219,9 +217,8 @@ class Points:
     def direct(self, c: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the sum of the features with these coefficients, and a bound of its rounding."""
         w = exact_product(self.in_two_parts.T, c).reshape(2, -1).sum(axis=0)
-        apart = (
-            c if self.distinct[0].size == self.n else self.merged(c)[0]
-        )  # equal points are rounded alike
+        # equal points are rounded alike
+        apart = c if self.distinct[0].size == self.n else self.merged(c)[0]
         left = np.linalg.norm(self.error_of_features(np.abs(apart), True, axis=0))
         return w, EPS * float(np.linalg.norm(w)) + float(left)
 
@@ -291,7 +288,6 @@ class Points:
 
     def known(self, w: np.ndarray, c: np.ndarray, misfit: float, careful: bool = False) -> Weights:
         """Return the weights w of explicit features."""
-        assert self.Phi is not None
         size, norm = np.abs(self.Phi) @ np.abs(w), float(np.linalg.norm(w))
         origin, rest, inner = w * 0.0 + self.origin, None, self.Phi @ w
         terms = np.append(origin, -self.middle)[None]

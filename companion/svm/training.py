@@ -28,7 +28,7 @@ from companion.arguments import check_choice
 from companion.arithmetic import EPS
 from companion.checks import as_matrix, as_scalar, check_count
 from companion.exceptions import complain
-from companion.kernels import Kernel, as_kernel
+from companion.kernels import as_kernel
 from companion.results import Certificate, Outcome, Problem
 from companion.svm.hyperplanes import KernelLike
 from companion.svm.program import DualProgram, Points, SignedKernel, as_signs, make_points
@@ -170,25 +170,20 @@ def _read_task(X: Any, y: Any, C: float, loss: str, kernel: KernelLike) -> _Task
     C = as_scalar(C, "C", above=0.0)
     named = as_kernel(kernel)
     if not named.is_precomputed:
+        pair = np.eye(
+            2, X.shape[1]
+        )  # two points, with the coordinates 0 and 1 that all points may share
+        at_0, at_1 = (named(np.column_stack([pair, (last, last)])) for last in (0.0, 1.0))
         X = augment(X)
-        if not _sees_last(named, X.shape[1]):
+        if np.allclose(at_0, at_1, rtol=1e-9, atol=1e-12):  # the kernel does not see it
             named = named + 1.0
     points = make_points(X, y, named)
-    if points.diagonal.min() < 0.0:
-        worst, k = points.diagonal.min(), int(points.diagonal.argmin())
+    worst = int(points.diagonal.argmin())
+    if (value := points.diagonal[worst]) < 0.0:
         raise ValueError(
-            f"the kernel must be positive definite; its value at point {k} with itself is {worst:g}"
+            f"the kernel must be positive definite; its value at point {worst} with itself is {value:g}"
         )
     return _Task(points, C, _LOSSES[loss])
-
-
-def _sees_last(kernel: Kernel, d: int) -> bool:
-    """Return whether the kernel depends on the last coordinate, where all points share it: ask it about two points."""
-    pair = np.zeros((2, d))
-    pair[:, 0] = 1.0, 2.0
-    at_0 = kernel(pair)
-    pair[:, -1] = 1.0
-    return not np.allclose(kernel(pair), at_0, rtol=1e-9, atol=1e-12)
 
 
 def augmented_dual(
