@@ -110,10 +110,7 @@ def _ridge(model: RidgeRegression, m: int) -> BaseEstimator:
 def _kernel_ridge(model: KernelRidge, m: int) -> BaseEstimator:
     if model.intercept != "none":
         raise ValueError("scikit-learn's KernelRidge has no intercept; use intercept='none'")
-    options = _kernel(model)
-    if not isinstance(options["kernel"], str):
-        raise ValueError(f"scikit-learn has no name for the kernel {model.kernel!r}; precompute it")
-    return kernel_ridge.KernelRidge(alpha=model.K, **options)
+    return kernel_ridge.KernelRidge(alpha=model.K, **_kernel(model))
 
 
 def _elastic_net(model: Lasso | ElasticNet, m: int) -> BaseEstimator:

@@ -101,15 +101,10 @@ class LowRank:
         self.G = as_matrix(G, "G")
         n, one = len(self.G), count_axes(diagonal, "diagonal") == 0
         d = as_vector(diagonal, "diagonal", 1 if one else n)
-        self.d = np.full(n, d[0]) if one else d
+        self.d, self.shape = np.full(n, d[0]) if one else d, (n, n)
         if (self.d < 0.0).any():
             i = int(np.argmin(self.d))
             raise ValueError(f"diagonal must be nonnegative, got {self.d[i]:g} at [{i}]")
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The shape (n, n) of the matrix."""
-        return self.d.size, self.d.size
 
     def __matmul__(self, x: np.ndarray) -> np.ndarray:
         d = self.d if np.ndim(x) == 1 else self.d[:, None]

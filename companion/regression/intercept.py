@@ -17,7 +17,7 @@ penalty on w: the same shift serves ridge regression, lasso and the elastic net.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,7 @@ from companion.arithmetic import CANCELS, EPS, accurate_product, largest
 INTERCEPTS = ("none", "free", "penalized")
 
 
-@dataclass(frozen=True, eq=False)
-class Shifted:
+class Shifted(NamedTuple):
     r"""Data whose program has no intercept any more.
 
     Parameters

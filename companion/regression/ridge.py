@@ -157,6 +157,7 @@ class Inverse(NamedTuple):
     apply: Callable[[np.ndarray], np.ndarray]  # g -> (Z'Z + K I)^-1 g
     # xi, w -> the norm of g = Z'xi - K w in (Z'Z + K I)^-1
     distance: Callable[[np.ndarray, np.ndarray], float]
+    solver: str
 
 
 def _by_cholesky(Z: np.ndarray, K: float) -> Inverse:
@@ -180,7 +181,7 @@ def _by_cholesky(Z: np.ndarray, K: float) -> Inverse:
         rounding += EPS * K * float(np.linalg.norm(w))
         return math.sqrt(max(float(g @ apply(g)), 0.0)) + rounding / math.sqrt(K)
 
-    return Inverse(weights, apply, distance)
+    return Inverse(weights, apply, distance, "primal" if small else "dual")
 
 
 def _svd(basis: tuple[np.ndarray, np.ndarray, np.ndarray], K: float) -> Inverse:
@@ -197,6 +198,7 @@ def _svd(basis: tuple[np.ndarray, np.ndarray, np.ndarray], K: float) -> Inverse:
         lambda y: (s / (s**2 + K) * (U.T @ y)) @ Vt,
         lambda g: ((Vt @ g) / (s**2 + K)) @ Vt,
         distance,
+        "svd",
     )
 
 
@@ -259,14 +261,20 @@ def solve_ridge(
     check_range(K, "K")
     program = _program(X, y, intercept, weights)
     Z = program.data.X
-    if float(np.vdot(Z, Z)) * _SMALL_K >= K:
-        return _solution(program, K, _svd(_singular_values(Z), K), "svd")
-    solver = "primal" if Z.shape[1] <= Z.shape[0] else "dual"
-    return _solution(program, K, _by_cholesky(Z, K), solver)
+    faint = float(np.vdot(Z, Z)) * _SMALL_K >= K
+    inverse = _svd(_singular_values(Z), K) if faint else _by_cholesky(Z, K)
+    return _solution(program, K, inverse)
 
 
-def _solution(program: _RidgeProgram, K: float, inverse: Inverse, solver: str) -> RidgeSolution:
-    """Return what the factored system gives, with its certificate."""
+def _solution(program: _RidgeProgram, K: float, inverse: Inverse) -> RidgeSolution:
+    r"""Return what the factored system gives, with its certificate, and about by how much rounding has changed w.
+
+    On the shifted data, half the gradient of the objective at w is minus :math:`g = \hat X^\top\xi - Kw`. The
+    objective is quadratic, so that :math:`d = (\hat X^\top \hat X + K I)^{-1} g` leads to the minimum: it is what
+    rounding changed w by, and :math:`g^\top d = |\hat X d|^2 + K |d|^2` is the gap, a squared distance of fits.
+    Rounding of the residual and of b adds to it. A residual of the gradient is relative to what its column and y could
+    give.
+    """
     Z, y, intercept, weights, data = program
     w = inverse.weights(data.y)
     b, residual = data.intercept(w), data.residual(w)
@@ -276,33 +284,18 @@ def _solution(program: _RidgeProgram, K: float, inverse: Inverse, solver: str) -
     else:
         alpha = np.sqrt(weights) * linalg.lstsq(data.X.T, w, cond=EPS * max(Z.shape))[0]
     objective = float(residual @ residual + K * (w @ w))
-    certificate, w_error = _certify(program, K, w, residual, objective, inverse)
-    if intercept == "penalized":
-        w, b = w[:-1], float(w[-1])
-    return RidgeSolution(w, b, alpha, xi, objective, certificate, solver, w_error)
 
-
-def _certify(
-    program: _RidgeProgram, K: float, w: np.ndarray, residual: np.ndarray, objective: float, inverse: Inverse
-) -> tuple[Certificate, float]:  # fmt: skip
-    r"""Return the certificate of w and b, and about by how much rounding has changed w, relative to its size.
-
-    On the shifted data, half the gradient of the objective at w is minus :math:`g = \hat X^\top\xi - Kw`. The
-    objective is quadratic, so that :math:`d = (\hat X^\top \hat X + K I)^{-1} g` leads to the minimum: it is what
-    rounding changed w by, and :math:`g^\top d = |\hat X d|^2 + K |d|^2` is the gap, a squared distance of fits.
-    Rounding of the residual and of b adds to it. A residual of the gradient is relative to what its column and y could
-    give.
-    """
-    data = program.data
     spread = np.sqrt(np.einsum("ij,ij->j", data.X, data.X))
     size, g = float(np.linalg.norm(data.y)), data.X.T @ residual - K * w
     distance = inverse.distance(residual, w)
     distance += rounding_of_a_fit(size, w, spread, data.size_of_b(w))
     dual = relative(g, spread * size + K * np.abs(w))
-    certificate = certify_squares(
-        distance, np.zeros(0), 0.5 * objective, size, TOLERANCE, dual=dual
-    )
-    return certificate, relative_step(inverse.apply(g), w, spread, size, K)
+    value, slack = 0.5 * objective, np.zeros(0)
+    certificate = certify_squares(distance, slack, value, size, TOLERANCE, dual=dual)
+    w_error = relative_step(inverse.apply(g), w, spread, size, K)
+    if intercept == "penalized":
+        w, b = w[:-1], float(w[-1])
+    return RidgeSolution(w, b, alpha, xi, objective, certificate, inverse.solver, w_error)
 
 
 def warn_if_missed(certificate: Certificate, K: float, w_error: float, by_w: bool = True) -> None:
@@ -400,7 +393,7 @@ def ridge_path(X: ArrayLike, y: ArrayLike, K: ArrayLike, *, intercept: str = "fr
     basis = _singular_values(program.data.X)
     found = []
     for K_i in penalties.tolist():
-        found.append(_solution(program, K_i, _svd(basis, K_i), "svd"))
+        found.append(_solution(program, K_i, _svd(basis, K_i)))
         warn_if_missed(found[-1].certificate, K_i, found[-1].w_error)
     w, free = np.array([each.w for each in found]).reshape(-1, X.shape[1]), intercept == "free"
     filtered = basis[1] ** 2 / (basis[1] ** 2 + penalties[:, None])

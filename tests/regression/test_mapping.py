@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from companion.kernels import Gaussian, Intersection, Polynomial
+from companion.kernels import Gaussian, Linear, Polynomial
 from companion.regression import ElasticNet, KernelRidge, Lasso, RidgeRegression
 from companion.to_sklearn import to_sklearn
 from tests.refusals import refusals
@@ -24,7 +24,8 @@ RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 6)) + 1
 Y = X @ [3.0, 0, -2, 0, 0, 1] + RNG.standard_normal(40) + 4
 MODELS = [RidgeRegression(2.0, intercept=i) for i in INTERCEPTS]
-MODELS += [KernelRidge(0.5, kernel=k) for k in ("linear", Gaussian(1.7), Polynomial(3, R=0.5))]
+KERNELS = "linear", Gaussian(1.7), Polynomial(3, R=0.5), Gaussian(2.0) * Linear()
+MODELS += [KernelRidge(0.5, kernel=k) for k in KERNELS]
 POLYNOMIAL = {"degree": 2, "gamma": 0.3, "coef0": 2.0}
 MODELS += [KernelRidge(0.5, kernel="poly", kernel_params=POLYNOMIAL)]
 MODELS += [Lasso(7.0), Lasso(7.0, intercept="none"), ElasticNet(0.0, 7.0, intercept="none")]
@@ -84,10 +85,6 @@ def test_the_penalties():
 test_what_has_no_counterpart = refusals(
     (lambda: to_sklearn(Lasso(intercept="penalized"), 3), "penalized intercept"),
     (lambda: to_sklearn(KernelRidge(intercept="free"), 3), "no intercept"),
-    (
-        lambda: to_sklearn(KernelRidge(kernel=Intersection({1: 1.0, 2: 1.0})), 3),
-        "no name for the kernel",
-    ),
     (lambda: to_sklearn(linear_model.Ridge(), 3), "RidgeRegression", TypeError),
     (lambda: to_sklearn(Lasso(), 0), "m must be"),
 )
