@@ -12,16 +12,15 @@
 
 # fmt: off
 # isort: off
-from companion.kernels.vectors import as_kernel
 from companion.kernels.features import polynomial_exponents, polynomial_features, subset_features, subsets
 from companion.kernels.functions import Constant, Kernel
-from companion.kernels.given import FeatureMap, FromFunction
+from companion.kernels.given import FromFunction
 from companion.kernels.gram import Definiteness, center_gram, gram, is_positive_definite
 from companion.kernels.hilbert import Expansion, Fourier, Legendre, expand
 from companion.kernels.pca import KernelPCA
 from companion.kernels.rkhs import RKHSFunction
 from companion.kernels.sets import Agreement, Intersection, Subset, UnionComplement
-from companion.kernels.vectors import Bilinear, Gaussian, Linear, Polynomial, Sigmoid
+from companion.kernels.vectors import Bilinear, FeatureMap, Gaussian, Linear, Polynomial, Sigmoid, as_kernel
 
 __all__ = [
     "Agreement", "Bilinear", "Constant", "Definiteness", "Expansion", "FeatureMap", "Fourier", "FromFunction",

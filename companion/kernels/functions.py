@@ -30,7 +30,7 @@ from scipy.special import comb
 
 from companion.arguments import check_kind
 from companion.arithmetic import EPS, largest
-from companion.checks import as_points, as_scalar, both, check_count, check_range, rows_of_both
+from companion.checks import as_points, as_scalar, both, check_count, check_range
 from companion.kernels.features import polynomial_features
 from companion.results import FEW_DIGITS
 
@@ -451,21 +451,6 @@ class Kernel(ABC):
 # --- combinations ---------------------------------------------------------------------------------
 
 
-class ExplicitKernel(Kernel):
-    """A kernel whose features are known and few: it is their inner product."""
-
-    @abstractmethod
-    def _phi(self, X: Any) -> np.ndarray:
-        """Return the features, a row for each point."""
-
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        P, Q = rows_of_both(self._phi, X, Y)
-        return P @ Q.conj().T
-
-    def _features(self, X: Any, limit: float) -> np.ndarray:
-        return self._phi(X)
-
-
 class Constant(Kernel):
     r"""The constant kernel :math:`\kappa(x, y) = c`, on any set.
 
@@ -617,7 +602,7 @@ class Composed(_OfOne):
         return self.kernel._features(self._images(X), limit)
 
     def _formula(self, x: str, y: str) -> str:
-        psi = name_of(self.psi, "psi")
+        psi = name_of(self.psi, "phi")
         return self.kernel._formula(f"{psi}({x})", f"{psi}({y})")
 
 

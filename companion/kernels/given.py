@@ -1,4 +1,4 @@
-r"""Kernels that a reader gives: by a feature map, by a function of a pair, of whole matrices, or as a matrix."""
+r"""Kernels that a reader gives: by a function of a pair, of whole matrices, or as a matrix."""
 
 from __future__ import annotations
 
@@ -10,43 +10,7 @@ import numpy as np
 from companion.arguments import check_kind
 from companion.arithmetic import is_symmetric
 from companion.checks import as_matrix, as_vectors, both, count_axes
-from companion.kernels.functions import ExplicitKernel, Kernel, name_of, parameter
-
-
-class FeatureMap(ExplicitKernel):
-    r"""The kernel :math:`\kappa(x, y) = \langle \varphi(x), \varphi(y) \rangle` of a feature map.
-
-    Parameters
-    ----------
-    phi : callable
-        The feature map: takes one point, returns a vector of :math:`\mathbb{R}^N` or :math:`\mathbb{C}^N`
-        (or a number, N = 1). Points may be anything.
-
-    Notes
-    -----
-    Source: Definition 17.1, Proposition 17.1. With a number-valued :math:`\varphi = f` it is
-    :math:`f(x)\overline{f(y)}`, Proposition 17.6 (3).
-
-    Examples
-    --------
-    The quadratic kernel through :math:`\mathbb{R}^3` (Example 17.2):
-
-    >>> from companion.kernels import Polynomial
-    >>> k = FeatureMap(lambda x: (x[0]**2, x[1]**2, 2**0.5 * x[0] * x[1]))
-    >>> k
-    <phi(x), phi(y)>
-    >>> round(k([1.0, 2.0], [3.0, 4.0]), 6), Polynomial(2, R=0.0)([1.0, 2.0], [3.0, 4.0])
-    (121.0, 121.0)
-    """
-
-    phi: Callable = parameter(check_kind)
-
-    def _phi(self, X: Any) -> np.ndarray:
-        return as_vectors([self.phi(x) for x in X])
-
-    def _formula(self, x: str, y: str) -> str:
-        phi = name_of(self.phi, "phi")
-        return f"<{phi}({x}), {phi}({y})>"
+from companion.kernels.functions import Kernel, name_of, parameter
 
 
 class FromFunction(Kernel):

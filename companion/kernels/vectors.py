@@ -12,13 +12,14 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import comb
 
+from companion.arguments import check_kind
 from companion.checks import as_scalar, as_symmetric, as_vectors, check_count, rows_of_both
 from companion.kernels.features import polynomial_features
-from companion.kernels.functions import ExplicitKernel, Kernel, NoFeatures, parameter
+from companion.kernels.functions import Kernel, NoFeatures, parameter
 from companion.kernels.given import FromGram, Precomputed
 
 
-class Linear(ExplicitKernel):
+class Linear(Kernel):
     r"""The linear kernel :math:`\kappa(x, y) = \langle x, y \rangle` on :math:`\mathbb{R}^n` or :math:`\mathbb{C}^n`.
 
     Notes
@@ -39,7 +40,48 @@ class Linear(ExplicitKernel):
     is_linear = True
 
     def _phi(self, X: Any) -> np.ndarray:
+        """Return the features, a row for each point."""
         return as_vectors(X)
+
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        P, Q = rows_of_both(self._phi, X, Y)
+        return P @ Q.conj().T
+
+    def _features(self, X: Any, limit: float) -> np.ndarray:
+        return self._phi(X)
+
+
+def FeatureMap(phi: Callable) -> Kernel:
+    r"""Return the kernel :math:`\kappa(x, y) = \langle \varphi(x), \varphi(y) \rangle` of a feature map.
+
+    Parameters
+    ----------
+    phi : callable
+        The feature map: takes one point, returns a vector of :math:`\mathbb{R}^N` or :math:`\mathbb{C}^N`
+        (or a number, N = 1). Points may be anything.
+
+    Returns
+    -------
+    Kernel
+        The linear kernel, composed with `phi`.
+
+    Notes
+    -----
+    Source: Definition 17.1, Proposition 17.1. With a number-valued :math:`\varphi = f` it is
+    :math:`f(x)\overline{f(y)}`, Proposition 17.6 (3).
+
+    Examples
+    --------
+    The quadratic kernel through :math:`\mathbb{R}^3` (Example 17.2):
+
+    >>> from companion.kernels import Polynomial
+    >>> k = FeatureMap(lambda x: (x[0]**2, x[1]**2, 2**0.5 * x[0] * x[1]))
+    >>> k
+    <phi(x), phi(y)>
+    >>> round(k([1.0, 2.0], [3.0, 4.0]), 6), Polynomial(2, R=0.0)([1.0, 2.0], [3.0, 4.0])
+    (121.0, 121.0)
+    """
+    return Linear().compose(check_kind(phi, "phi"))
 
 
 class Polynomial(Kernel):
@@ -174,7 +216,7 @@ def _semidefinite(value: Any, name: str) -> np.ndarray:
     return B
 
 
-class Bilinear(ExplicitKernel):
+class Bilinear(Linear):
     r"""The kernel :math:`\kappa(x, y) = x^\top B y` of a positive semidefinite matrix B.
 
     Parameters
@@ -202,6 +244,7 @@ class Bilinear(ExplicitKernel):
     """
 
     formula = "{x}' B {y}"
+    is_linear = False
     B: np.ndarray = parameter(_semidefinite)
 
     def _phi(self, X: Any) -> np.ndarray:

@@ -15,10 +15,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from companion.arithmetic import EPS
+from companion.kernels import Bilinear, FeatureMap, Gaussian, Linear, Polynomial, Sigmoid, as_kernel
 from companion.kernels.functions import Constant
-from companion.kernels.given import FeatureMap, FromFunction
+from companion.kernels.given import FromFunction
 from companion.kernels.gram import gram, is_positive_definite
-from companion.kernels.vectors import Bilinear, Gaussian, Linear, Polynomial, Sigmoid, as_kernel
 from companion.regression import KernelRidge
 from tests.kernels import for_all, normal, seeds
 from tests.refusals import refusals

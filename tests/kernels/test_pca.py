@@ -12,9 +12,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from companion.datasets import two_circles
 from companion.exceptions import ConvergenceWarning
-from companion.kernels.given import FeatureMap
 from companion.kernels.pca import KernelPCA
-from companion.kernels.vectors import Gaussian, Polynomial, Sigmoid
+from companion.kernels.vectors import FeatureMap, Gaussian, Polynomial, Sigmoid
 from tests.refusals import refusals
 
 

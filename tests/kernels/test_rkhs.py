@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from companion.exceptions import ConvergenceWarning
-from companion.kernels.given import FeatureMap
 from companion.kernels.rkhs import RKHSFunction
-from companion.kernels.vectors import Gaussian, Linear, Polynomial, Sigmoid
+from companion.kernels.vectors import FeatureMap, Gaussian, Linear, Polynomial, Sigmoid
 from tests.kernels import for_all, seeds
 from tests.refusals import refusals
 
