@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from companion.admm.losses import LeastSquaresLoss, LogisticLoss, SmoothLoss, newton_step
+from companion.admm.losses import LeastSquaresLoss, SmoothLoss, newton_step
 from companion.admm.splitting import Iterate, admm, complain
 from companion.arguments import check_kind
 from companion.arithmetic import EPS, largest, ratio
@@ -23,18 +23,21 @@ from companion.engine.certificate import certify_squares, rounding_of_a_fit, rou
 from companion.results import ADMMResult, Certificate, Problem
 
 
-class _Groups:
-    """The penalty sum_i tau_i |x_i|_2 over groups of entries; `label[j]` is the group of entry j."""
+class _Regularized:
+    """Minimise l(x) + P(z) subject to x - z = 0. The multiplier at a solution is minus the gradient of l.
 
-    def __init__(self, tau: np.ndarray, label: np.ndarray) -> None:
-        self.tau, self.label = tau, label
+    P(z) = sum_i tau_i |z_i|_2 over groups of entries; `label[j]` is the group of entry j.
+    """
+
+    def __init__(self, loss: SmoothLoss, tau: np.ndarray, label: np.ndarray) -> None:
+        self.loss, self.tau, self.label, zero = loss, tau, label, np.zeros(loss.n)
         self.free = np.flatnonzero(tau[label] == 0)  # the entries without penalty
-
-    def prox(self, v: np.ndarray, rho: float) -> np.ndarray:
-        """Block soft thresholding of all groups at once."""
-        norms, c = self.norms(v), self.tau / rho
-        keep = np.divide(c, norms, out=np.ones_like(norms), where=norms > c)
-        return (1 - keep)[self.label] * v + 0.0  # and not -0.0
+        self.size = math.sqrt(2 * loss.value(zero))
+        self.columns = np.broadcast_to(2 * np.sqrt(loss.curvature), loss.n)
+        steepest = largest(self.norms(loss.gradient(zero)))
+        self.rho = float(np.mean(loss.curvature)) or 1.0
+        if 0 < largest(tau) < 0.1 * steepest:  # small tau, small threshold
+            self.rho *= max(10 * largest(tau) / steepest, 1e-8) ** 0.75
 
     def norms(self, v: np.ndarray) -> np.ndarray:
         return np.sqrt(self.products(v, v))
@@ -42,27 +45,26 @@ class _Groups:
     def products(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         return np.bincount(self.label, weights=x * v, minlength=self.tau.size)
 
-    def terms(self, x: np.ndarray) -> np.ndarray:
-        return self.tau * self.norms(x)
+    def weights(self, x: np.ndarray) -> np.ndarray:
+        """Return w so that P has the gradient w x where no group of x is zero."""
+        norms = self.norms(x)
+        return np.divide(self.tau, norms, out=np.zeros_like(norms), where=norms > 0)[self.label]
 
+    def support(self, x: np.ndarray) -> np.ndarray:
+        """Return the entries of the groups where x is not zero, on which P is smooth, and those without penalty."""
+        return np.flatnonzero(((self.norms(x) > 0) | (self.tau == 0))[self.label])
 
-class _Regularized:
-    """Minimise l(x) + P(z) subject to x - z = 0. The multiplier at a solution is minus the gradient of l."""
-
-    def __init__(self, loss: SmoothLoss, penalty: _Groups) -> None:
-        self.loss, self.penalty, zero = loss, penalty, np.zeros(loss.n)
-        self.size = math.sqrt(2 * loss.value(zero))
-        self.columns = np.broadcast_to(2 * np.sqrt(loss.curvature), loss.n)
-        steepest = largest(penalty.norms(loss.gradient(zero)))
-        self.rho = float(np.mean(loss.curvature)) or 1.0
-        if 0 < largest(penalty.tau) < 0.1 * steepest:  # small tau, small threshold
-            self.rho *= max(10 * largest(penalty.tau) / steepest, 1e-8) ** 0.75
+    def prox(self, v: np.ndarray, rho: float) -> np.ndarray:
+        """Block soft thresholding of all groups at once."""
+        norms, c = self.norms(v), self.tau / rho
+        keep = np.divide(c, norms, out=np.ones_like(norms), where=norms > c)
+        return (1 - keep)[self.label] * v + 0.0  # and not -0.0
 
     def objective(self, x: np.ndarray, z: np.ndarray) -> float:
-        return self.loss.value(x) + float(self.penalty.terms(z).sum())
+        return self.loss.value(x) + float(self.tau @ self.norms(z))
 
     def solve(
-        self, given: Problem | None, *, rho: float | None = None, relaxation: float = 1.6, tol: float = 1e-8,
+        self, *, rho: float | None = None, relaxation: float = 1.6, tol: float = 1e-8,
         max_iter: int = 20_000, **loop: Any,
     ) -> ADMMResult:  # fmt: skip
         """Run ADMM until the minimum on the support of an iterate is certified; return the best answer found."""
@@ -82,7 +84,7 @@ class _Regularized:
             return answers[-1][0].ok or step.k == max_iter
 
         result = admm(
-            self.loss.prox, lambda v, rho: self.penalty.prox(-v, rho), 1.0, -1.0, np.zeros(self.loss.n), rho=rho,
+            self.loss.prox, lambda v, rho: self.prox(-v, rho), 1.0, -1.0, np.zeros(self.loss.n), rho=rho,
             relaxation=relaxation, max_iter=max_iter, objective=self.objective, tol_abs=0.0, tol_rel=EPS,
             callback=solved, **loop,
         )  # fmt: skip
@@ -95,27 +97,29 @@ class _Regularized:
                 f"no certified solution after {result.n_iter} steps of ADMM: {certificate}, wanted {tol:g}; "
                 f"raise max_iter, change rho (now {result.rho:.3g}), or measure in other units"
             )
+        given = Problem(
+            "regularised loss", {"loss": self.loss, "tau": self.tau, "label": self.label}
+        )
         return replace(
             result, x=x, z=x, u=lambda_ / result.rho, objective=self.objective(x, x), problem=given,
             certificate=certificate, status="converged" if certificate.ok else "max_iter",
         )  # fmt: skip
 
     def finished(self, x: np.ndarray, limit: int) -> np.ndarray:
-        """Return the minimum over the groups where x is not zero, on which P is smooth, by Newton's method."""
-        loss, P, last, size = self.loss, self.penalty, x, np.inf
-        S = np.flatnonzero((P.tau[P.label] == 0) | (P.norms(x)[P.label] > 0))
-        tau, same = P.tau[P.label[S]], P.label[S, None] == P.label[S]
+        """Return the minimum over the support of x, by Newton's method."""
+        last, size = x, np.inf
+        S = self.support(x)
+        tau, same = self.tau[self.label[S]], self.label[S, None] == self.label[S]
         for _ in range(limit if S.size else 0):
-            norms = P.norms(x)[P.label[S]]
-            d = np.divide(x[S], norms, out=np.zeros(S.size), where=norms > 0)
-            g = loss.gradient(x)[S] + tau * d
+            w = self.weights(x)[S]
+            g = self.loss.gradient(x)[S] + w * x[S]
             if not largest(g) < size / 2:  # rounding is reached, or there is no progress
                 break
             last, size = x.copy(), largest(g)
             # Each group's norm has the Hessian (I - d d') / |x_i|_2, d the direction of x_i.
-            part = np.divide(tau, norms, out=np.zeros(S.size), where=norms > 0)
-            bend = part[:, None] * same * (np.eye(S.size) - np.outer(d, d))
-            x[S] += newton_step(loss.hessian(x, S) + bend, g)
+            d = np.divide(w * x[S], tau, out=np.zeros(S.size), where=tau > 0)
+            bend = w[:, None] * same * (np.eye(S.size) - np.outer(d, d))
+            x[S] += newton_step(self.loss.hessian(x, S) + bend, g)
         return last
 
     def certify(self, z: np.ndarray, lambda_: np.ndarray, tol: float) -> Certificate:
@@ -126,21 +130,21 @@ class _Regularized:
         :math:`\frac12 |r|^2`, r being made of the columns: for a loss that is not negative, with the curvature c_j,
         the slope is at most :math:`\sqrt{2 c_j l}`. Logistic regression may have four times the curvature.
         """
-        P, loss, free = self.penalty, self.loss.value(z), self.penalty.free
+        loss, free = self.loss.value(z), self.free
         delta = rounding_of_a_fit(self.size, z, self.columns)
         if isinstance(self.loss, LeastSquaresLoss):
             lambda_, moved = self._refined(self.loss, z, lambda_, delta)
             delta += moved
-        norms, own, r = P.norms(lambda_), (P.tau > 0)[P.label], math.sqrt(2 * loss) + delta
-        above = (norms > P.tau) & (P.tau > 0)
-        t = float((P.tau[above] / norms[above]).min(initial=1.0))
+        norms, own, r = self.norms(lambda_), (self.tau > 0)[self.label], math.sqrt(2 * loss) + delta
+        above = (norms > self.tau) & (self.tau > 0)
+        t = float((self.tau[above] / norms[above]).min(initial=1.0))
         bound = (1 - t) * loss + r * delta + delta**2 / 2
         if free.size:  # without penalty the gradient has to be 0; by how much would the loss fall?
             step = newton_step(self.loss.hessian(z, free), -lambda_[free])
             bound += float(lambda_[free] @ step) / 2
         rounded = rounding_of_a_sum(self.loss.m) * r * self.columns * own  # of the gradient
-        slack = np.abs(P.terms(z) - t * P.products(z, own * lambda_))
-        slack += P.products(np.abs(z), rounded)
+        slack = np.abs(self.tau * self.norms(z) - t * self.products(z, own * lambda_))
+        slack += self.products(np.abs(z), rounded)
         steep = largest(ratio(np.abs(lambda_[free]), self.columns[free] * self.size))
         return certify_squares(
             math.sqrt(2 * bound), slack, self.objective(z, z), self.size, tol, dual=max(1 / t - 1, steep)
@@ -154,10 +158,8 @@ class _Regularized:
         Where tau is tiny, rounding of the residual hides it. Any vector in place of the residual is a dual point; the
         one after a step of Newton's method is taken if it is no farther than rounding.
         """
-        sizes, penalty = self.penalty.norms(z), self.penalty
-        S = np.flatnonzero(((sizes > 0) | (penalty.tau == 0))[penalty.label])
-        unit = np.divide(penalty.tau, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-        missing = (unit[penalty.label] * z - lambda_)[S]
+        S = self.support(z)
+        missing = (self.weights(z) * z - lambda_)[S]
         change = loss.A[:, S] @ newton_step(loss.hessian(z, S), missing)
         moved = float(np.linalg.norm(change))
         if not moved <= delta:
@@ -226,10 +228,7 @@ def lasso(A: Any, b: Any, tau: float, **options: Any) -> ADMMResult:
     >>> result.x.round(6), round(result.objective, 6), result.certificate.ok
     (array([1.25, 0.  ]), 1.875, True)
     """
-    loss, tau = LeastSquaresLoss(A, b), as_scalar(tau, "tau", at_least=0)
-    given = Problem("lasso", {"A": loss.A, "b": loss.b, "tau": tau})
-    penalty = _Groups(np.full(loss.n, tau), np.arange(loss.n))
-    return _Regularized(loss, penalty).solve(given, **options)
+    return l1_regularized(LeastSquaresLoss(A, b), as_scalar(tau, "tau", at_least=0), **options)
 
 
 def group_lasso(A: Any, b: Any, groups: Any, tau: float, **options: Any) -> ADMMResult:
@@ -292,9 +291,7 @@ def group_lasso(A: Any, b: Any, groups: Any, tau: float, **options: Any) -> ADMM
             f"(not the columns of each group), got {groups!r:.60}"
         )
     names, label = np.unique(labels, return_inverse=True)
-    each = np.full(names.size, tau)
-    given = Problem("group lasso", {"A": loss.A, "b": loss.b, "label": label, "tau": each})
-    return _Regularized(loss, _Groups(each, label)).solve(given, **options)
+    return _Regularized(loss, np.full(names.size, tau), label).solve(**options)
 
 
 def l1_regularized(loss: SmoothLoss, tau: Any, **options: Any) -> ADMMResult:
@@ -356,7 +353,4 @@ def l1_regularized(loss: SmoothLoss, tau: Any, **options: Any) -> ADMMResult:
     tau = as_vector(tau, "tau", loss.n)
     if (tau < 0).any():
         raise ValueError(f"tau must be >= 0, got {tau.min():g}")
-    given = None
-    if isinstance(loss, LogisticLoss):
-        given = Problem("logistic regression", {"A": loss.A, "tau": tau})
-    return _Regularized(loss, _Groups(tau, np.arange(loss.n))).solve(given, **options)
+    return _Regularized(loss, tau, np.arange(loss.n)).solve(**options)

@@ -18,7 +18,7 @@ from companion.admm.generalized import generalized_lasso
 from companion.admm.least_norm import basis_pursuit, least_absolute_deviations
 from companion.admm.losses import LeastSquaresLoss, LogisticLoss
 from companion.admm.proximal import block_soft_threshold, soft_threshold
-from companion.admm.regularized import _Groups, _Regularized, group_lasso, l1_regularized, lasso
+from companion.admm.regularized import _Regularized, group_lasso, l1_regularized, lasso
 from companion.exceptions import ConvergenceWarning, InfeasibleProblemError
 from tests.exact import verify
 from tests.refusals import refusals
@@ -281,11 +281,11 @@ def test_the_gap_bounds_the_error_of_any_point(seed):
     rng = np.random.default_rng(seed)
     A, b = rng.standard_normal((20, 6)), rng.standard_normal(20)
     each = np.full(6, 0.2 * np.abs(A.T @ b).max())
-    pairs, alone = _Groups(each[:3], np.repeat(np.arange(3), 2)), _Groups(each, np.arange(6))
+    pairs, alone = (each[:3], np.repeat(np.arange(3), 2)), (each, np.arange(6))
     squares, logistic = LeastSquaresLoss(A, b), LogisticLoss(A, np.sign(b))
-    for parts in ((squares, alone), (squares, pairs), (logistic, alone)):
-        problem = _Regularized(*parts)
-        best = problem.solve(None)
+    for loss, penalty in ((squares, alone), (squares, pairs), (logistic, alone)):
+        problem = _Regularized(loss, *penalty)
+        best = problem.solve()
         for size in (1e-3, 0.1, 1.0, 10.0):
             z = best.z + size * rng.standard_normal(6)
             certificate = problem.certify(z, -problem.loss.gradient(z), 1e-8)

@@ -15,7 +15,7 @@ from flint import arb
 from scipy import linalg, sparse
 
 from companion import regression
-from companion.admm import L1Penalty, RidgePenalty, SquaredHingeLoss
+from companion.admm import L1Penalty, LeastSquaresLoss, LogisticLoss, RidgePenalty, SquaredHingeLoss
 from companion.arithmetic import EPS
 from companion.engine.certificate import LowRank
 from companion.kernels import KernelPCA, as_kernel
@@ -597,10 +597,14 @@ def lasso_by_admm(
     return squares(X, y, result.z, float(b), C=price, **prices)
 
 
-def group_lasso(result: ADMMResult, A: Any, b: Any, tau: Any, label: Any = None) -> float:
-    """Examine ``1/2 |A x - b|^2 + sum_g tau_g |x_g|`` at z; without groups, the lasso."""
-    taus = tau if label is None else np.asarray(tau)[label]
-    return worst(*smooth_squares(A, b, exact(result.z), 0.0, taus, label))
+def regularized(result: ADMMResult, loss: Any, tau: np.ndarray, label: np.ndarray) -> float:
+    """Examine ``l(x) + sum_g tau_g |x_g|`` at z."""
+    if isinstance(loss, LogisticLoss):
+        return logistic(result, loss.A, tau)
+    if not isinstance(loss, LeastSquaresLoss):
+        raise ValueError(f"verify does not know {type(loss).__name__}")
+    groups = label if len(tau) < len(label) else None
+    return worst(*smooth_squares(loss.A, loss.b, exact(result.z), 0.0, tau[label], groups))
 
 
 def generalized_lasso(result: ADMMResult, A: Any, b: Any, F: np.ndarray, tau: float) -> float:
@@ -648,10 +652,8 @@ def consensus(result: ADMMResult, losses: list[Any], penalty: Any) -> float:
 L1 = {
     "least absolute deviations": least_absolute,
     "basis pursuit": basis_pursuit,
-    "lasso": group_lasso,
     "lasso by ADMM": lasso_by_admm,
-    "group lasso": group_lasso,
+    "regularised loss": regularized,
     "generalized lasso": generalized_lasso,
-    "logistic regression": logistic,
     "consensus": consensus,
 }
